@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -70,6 +71,14 @@ class Object {
   // Below, equal to or above `other`, whose type is the same: -1, 0, 1; none without an order.
   virtual std::optional<int> Compare(const Object& /*other*/) const { return std::nullopt; }
   virtual std::string ToText() const = 0;
+};
+
+// A value with methods of its own, as an authorizer has them: path(), group(), check(), …
+class MethodObject : public Object {
+ public:
+  // The value of the method; nullopt: the type has no such method. `arguments` are strings.
+  virtual std::optional<Value> CallMethod(std::string_view method,
+                                          std::span<const Value> arguments) const = 0;
 };
 
 class Value {

@@ -63,6 +63,7 @@ std::span<const FunctionEntry> NetFunctions();
 std::span<const FunctionEntry> UrlFunctions();
 std::span<const FunctionEntry> SemverFunctions();
 std::span<const FunctionEntry> NameFunctions();
+std::span<const FunctionEntry> AuthorizerFunctions();
 
 // null: there is no such function. `known`: whether another style or count has the name.
 const FunctionEntry* FindFunction(std::string_view name, Style style, std::size_t arguments,

@@ -6,11 +6,11 @@
 namespace berth::cel {
 namespace {
 
-std::array<std::span<const FunctionEntry>, 15> AllFunctions() {
+std::array<std::span<const FunctionEntry>, 16> AllFunctions() {
   return {OperatorFunctions(), CoreFunctions(),   TimeFunctions(),   OptionalFunctions(),
           StringFunctions(),   ListFunctions(),   MathFunctions(),   QuantityFunctions(),
           RegexFunctions(),    SetFunctions(),    FormatFunctions(), NetFunctions(),
-          UrlFunctions(),      SemverFunctions(), NameFunctions()};
+          UrlFunctions(),      SemverFunctions(), NameFunctions(),   AuthorizerFunctions()};
 }
 
 }  // namespace

@@ -72,7 +72,12 @@ class Planner {
  public:
   Planner(std::string_view text, const Environment& environment)
       : text_(text), environment_(environment) {
-    for (const std::string& name : environment.variables) declared_.insert(name);
+    for (const std::string& name : environment.variables) {
+      declared_.insert(name);
+      if (const auto dot = name.find('.'); dot != std::string::npos) {
+        prefixes_.insert(name.substr(0, dot));
+      }
+    }
   }
 
   Result<std::shared_ptr<const Plan>> Run(SyntaxPtr syntax) {
@@ -144,6 +149,15 @@ class Planner {
     return {};
   }
 
+  // Whether the selection is the name of a variable with a dot.
+  bool IsDottedVariable(const Syntax& syntax) const {
+    if (prefixes_.empty() || syntax.optional) return false;
+    const Syntax& head = HeadOf(syntax);
+    if (head.form != Form::kName || FindLocal(head.name) >= 0) return false;
+    const auto name = QualifiedName(syntax);
+    return name && declared_.contains(Stripped(*name));
+  }
+
   int VariableSlot(std::string_view name) {
     auto found = std::find(variables_.begin(), variables_.end(), name);
     if (found == variables_.end()) found = variables_.emplace(found, name);
@@ -184,8 +198,17 @@ class Planner {
   }
 
   Step MakeSelect(const Syntax& syntax) {
+    if (IsDottedVariable(syntax)) {
+      Step step;
+      step.op = Op::kVariable;
+      step.slot = VariableSlot(Stripped(*QualifiedName(syntax)));
+      return step;
+    }
     const Syntax& head = HeadOf(syntax);
     if (head.form == Form::kName && !IsDeclared(head.name)) {
+      if (syntax.target.get() == &head && prefixes_.contains(Stripped(head.name))) {
+        return Refuse(syntax.at, "undefined field '" + syntax.name + "'");
+      }
       const auto name = QualifiedName(syntax);
       if (name) {
         if (const Value* type = FindType(Stripped(*name))) return Constant(*type);
@@ -228,6 +251,7 @@ class Planner {
     if (operand.form != Form::kSelect || operand.optional) {
       return Refuse(operand.at, "invalid argument to has() macro");
     }
+    if (IsDottedVariable(operand)) return Constant(Value::Bool(true));
     return WithField(Op::kHas, operand);
   }
 
@@ -372,7 +396,8 @@ class Planner {
   std::string_view text_;
   const Environment& environment_;
   std::set<std::string, std::less<>> declared_;
-  std::vector<std::string> variables_;  // that the expression reads
+  std::set<std::string, std::less<>> prefixes_;  // of declared names with a dot
+  std::vector<std::string> variables_;           // that the expression reads
   std::vector<std::pair<std::string, int>> locals_;
   int max_locals_ = 0;
   std::map<std::size_t, std::string> errors_;  // by place

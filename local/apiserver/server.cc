@@ -106,7 +106,8 @@ Status ApiServerImpl::Open() {
   // Clients check certificates against real time.
   BERTH_TRY(credentials_, LoadOrMakeCredentials(folder, system_clock_.Now()));
   io_ = std::make_unique<net::IoPool>(options_.io_threads);
-  webhooks_ = std::make_unique<HttpWebhookCaller>(*io_, options_.webhook_services);
+  webhooks_ =
+      std::make_unique<HttpWebhookCaller>(*io_, store_->cache(), options_.webhook_services);
   RegistryOptions registry;
   registry.clock = clock;
   registry.seed = options_.seed == 0 ? RandomSeed() : options_.seed;

@@ -123,7 +123,11 @@ std::optional<ApiError> Registry::CheckBinding(const RequestContext& context, co
 std::optional<ApiError> Registry::CheckEscalation(const RequestContext& context, const Json& object,
                                                   const Json* old_object) {
   const ResourceInfo& resource = *context.resource;
-  if (resource.id.group != kRbacGroup || IsMaster(context.user)) return std::nullopt;
+  if (IsMaster(context.user)) return std::nullopt;
+  if (resource.storage == kValidatingPolicies || resource.storage == kValidatingPolicyBindings) {
+    return CheckParamsAccess(context, object, old_object);
+  }
+  if (resource.id.group != kRbacGroup) return std::nullopt;
   if (old_object != nullptr && WithoutHousekeeping(object) == WithoutHousekeeping(*old_object)) {
     return std::nullopt;
   }

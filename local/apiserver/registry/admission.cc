@@ -162,7 +162,7 @@ std::optional<ApiError> AdmissionChain::Mutate(const AdmissionRequest& request, 
       request.operation == Operation::kCreate) {
     if (auto error = DefaultPod(request, object)) return error;
   }
-  return WebhookDispatch(store_, webhooks_, converter_).Mutate(request, object, accept);
+  return WebhookDispatch(store_, webhooks_, converter_, roles_).Mutate(request, object, accept);
 }
 
 std::optional<ApiError> AdmissionChain::Validate(const AdmissionRequest& request,
@@ -170,7 +170,8 @@ std::optional<ApiError> AdmissionChain::Validate(const AdmissionRequest& request
   if (object != nullptr) {
     if (auto error = CheckLimits(request, *object)) return error;
   }
-  return WebhookDispatch(store_, webhooks_, converter_).Validate(request, object);
+  if (auto error = policies_.Validate(request, object)) return error;
+  return WebhookDispatch(store_, webhooks_, converter_, roles_).Validate(request, object);
 }
 
 }  // namespace berth::local

@@ -4,7 +4,8 @@
 //   Mutate: namespace life cycle → pod defaults (service account, priority, RuntimeClass,
 //                                  LimitRanges, tolerations)
 //                                → mutating webhooks, in the order of their configurations' names
-//   Validate: LimitRanges, then validating webhooks, the first refusal wins
+//   Validate: LimitRanges, ValidatingAdmissionPolicies, then validating webhooks, the first refusal
+//             wins
 //
 // Threads: any thread; may block (webhooks). Source: Kubernetes admission control.
 #pragma once
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "local/apiserver/api.h"
+#include "local/apiserver/policies/policy_dispatch.h"
 #include "local/apiserver/registry/conversion.h"
 #include "local/apiserver/registry/request.h"
 #include "local/apiserver/registry/webhook_caller.h"
@@ -36,8 +38,13 @@ class AdmissionChain {
   // Normalises an object that a webhook has changed: types, defaults, pruning.
   using Accept = std::function<std::optional<ApiError>(Json& object)>;
 
-  AdmissionChain(const Store& store, WebhookCaller* webhooks, const Converter& converter)
-      : store_(store), webhooks_(webhooks), converter_(converter) {}
+  AdmissionChain(const Store& store, WebhookCaller* webhooks, const Converter& converter,
+                 RoleIndex& roles)
+      : store_(store),
+        webhooks_(webhooks),
+        converter_(converter),
+        roles_(roles),
+        policies_(store, converter, roles) {}
 
   std::optional<ApiError> Mutate(const AdmissionRequest& request, Json& object,
                                  const Accept& accept) const;
@@ -55,6 +62,8 @@ class AdmissionChain {
   const Store& store_;
   WebhookCaller* webhooks_;
   const Converter& converter_;
+  RoleIndex& roles_;
+  const PolicyDispatch policies_;
 };
 
 }  // namespace berth::local

@@ -26,7 +26,7 @@ Registry::Registry(Store& store, RegistryOptions options)
       random_(options_.seed),
       service_addresses_(options_.service_prefix),
       converter_(options_.webhooks),
-      admission_(store_, options_.webhooks, converter_) {
+      admission_(store_, options_.webhooks, converter_, roles_) {
   if (options_.sibling != nullptr) catalog_.LearnFrom(options_.sibling->catalog_);
   RefreshCatalog();
 }

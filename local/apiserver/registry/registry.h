@@ -178,7 +178,8 @@ class Registry {
 
   // access.cc
   std::optional<ApiError> CheckMayCreate(const RequestContext& context);
-  // The 403 if the user writes a role or binding that grants more than the user has.
+  // The refusal if the user writes a role or binding that grants more than the user has, or a
+  // policy that reads more.
   std::optional<ApiError> CheckEscalation(const RequestContext& context, const Json& object,
                                           const Json* old_object);
   std::optional<ApiError> CheckRole(const RequestContext& context, const Json& role,
@@ -186,6 +187,9 @@ class Registry {
   std::optional<ApiError> CheckBinding(const RequestContext& context, const Json& binding);
   std::optional<ApiError> CheckGrants(const RequestContext& context,
                                       const std::vector<PolicyRule>& rules);
+  // policy_access.cc
+  std::optional<ApiError> CheckParamsAccess(const RequestContext& context, const Json& object,
+                                            const Json* old_object);
   // Fills the rules of cluster roles with an aggregationRule.
   void CollectRoles();
   bool CollectOnce();

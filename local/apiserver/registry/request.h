@@ -1,6 +1,7 @@
 // local/apiserver/registry/request.h — the context of one API request: user, resource, options.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,6 +20,11 @@ enum class WaitFor { kDurable, kSubmitted };
 
 enum class FieldValidation { kIgnore, kWarn, kStrict };
 
+// The annotations of a request's audit event, by key. One thread at a time.
+struct AuditAnnotations {
+  std::map<std::string, std::string> values;
+};
+
 struct RequestContext {
   std::shared_ptr<const ResourceTable> table;  // one catalog state for the whole request
   ResourcePtr resource;
@@ -30,7 +36,8 @@ struct RequestContext {
   FieldValidation field_validation = FieldValidation::kIgnore;
   bool dry_run = false;
   WaitFor wait_for = WaitFor::kDurable;
-  std::vector<std::string> warnings;  // sent as Warning headers
+  std::vector<std::string> warnings;                  // sent as Warning headers
+  std::shared_ptr<AuditAnnotations> audit = nullptr;  // null: the request is not audited
 
   ObjectKey key() const { return {resource->storage, namespace_name, name}; }
 };

@@ -287,6 +287,30 @@ void DefaultWebhooks(Json& configuration, bool mutating) {
   });
 }
 
+void DefaultMatchResources(Json& resources) {
+  if (IsEmptyText(resources, "matchPolicy")) resources["matchPolicy"] = "Equivalent";
+  SetDefault(resources, "namespaceSelector", Json::object());
+  SetDefault(resources, "objectSelector", Json::object());
+  for (const char* rules : {"resourceRules", "excludeResourceRules"}) {
+    ForEach(resources, rules, [](Json& rule) {
+      if (IsEmptyText(rule, "scope")) rule["scope"] = "*";
+    });
+  }
+}
+
+void DefaultPolicy(Json& policy) {
+  Json* spec = Inner(policy, "spec");
+  if (spec == nullptr) return;
+  if (IsEmptyText(*spec, "failurePolicy")) (*spec)["failurePolicy"] = "Fail";
+  if (Json* constraints = Inner(*spec, "matchConstraints")) DefaultMatchResources(*constraints);
+}
+
+void DefaultPolicyBinding(Json& binding) {
+  Json* spec = Inner(binding, "spec");
+  Json* resources = spec == nullptr ? nullptr : Inner(*spec, "matchResources");
+  if (resources != nullptr) DefaultMatchResources(*resources);
+}
+
 void DefaultService(Json& service) {
   Json* spec = Inner(service, "spec");
   if (spec == nullptr) return;
@@ -416,6 +440,8 @@ void ApplyStaticDefaults(std::string_view group, std::string_view /*version*/,
   } else if (group == "admissionregistration.k8s.io") {
     if (kind == "MutatingWebhookConfiguration") DefaultWebhooks(object, true);
     if (kind == "ValidatingWebhookConfiguration") DefaultWebhooks(object, false);
+    if (kind == "ValidatingAdmissionPolicy") DefaultPolicy(object);
+    if (kind == "ValidatingAdmissionPolicyBinding") DefaultPolicyBinding(object);
   } else if (group == "apiextensions.k8s.io" && kind == "CustomResourceDefinition") {
     DefaultCrd(object);
   } else if (group == "rbac.authorization.k8s.io") {

@@ -15,6 +15,7 @@
 #include "local/apiserver/registry/json_access.h"
 #include "local/apiserver/registry/uuid.h"
 #include "local/apiserver/webhooks/match_conditions.h"
+#include "local/apiserver/webhooks/match_input.h"
 
 namespace berth::local {
 namespace {
@@ -22,12 +23,6 @@ namespace {
 constexpr const char* kMutating = "mutatingwebhookconfigurations.admissionregistration.k8s.io";
 constexpr const char* kValidating = "validatingwebhookconfigurations.admissionregistration.k8s.io";
 constexpr std::int64_t kDefaultTimeoutSeconds = 10;
-
-Json LabelsOf(const Json* object) {
-  if (object == nullptr) return Json();
-  const Json* labels = At(*object, {"metadata", "labels"});
-  return labels == nullptr ? Json::object() : *labels;
-}
 
 // Unique in this process; webhooks only echo it.
 std::string NewReviewUid() {
@@ -54,34 +49,6 @@ WebhookDispatch::Outcome WebhookDispatch::Failure(const Hook& hook, const std::s
   return outcome;
 }
 
-MatchInput WebhookDispatch::MakeInput(const AdmissionRequest& request, const Json* object) const {
-  const RequestContext& context = *request.context;
-  const ResourceInfo& resource = *context.resource;
-  MatchInput input;
-  input.operation = OperationName(request.operation);
-  input.group = resource.id.group;
-  input.version = resource.id.version;
-  input.resource = resource.id.resource;
-  input.subresource = context.subresource;
-  input.namespaced = resource.namespaced;
-  if (resource.crd != nullptr) {
-    for (const auto& [version, known] : resource.crd->versions) {
-      if (version != resource.id.version) input.other_versions.push_back(version);
-    }
-    std::reverse(input.other_versions.begin(), input.other_versions.end());
-  }
-  input.object_labels = LabelsOf(object);
-  input.old_object_labels = LabelsOf(request.old_object);
-  if (resource.storage == "namespaces") {
-    input.namespace_labels = LabelsOf(object != nullptr ? object : request.old_object);
-  } else if (resource.namespaced) {
-    const StoredPtr stored = store_.GetLatest({"namespaces", "", context.namespace_name});
-    const Object json = stored == nullptr ? nullptr : stored->json();
-    input.namespace_labels = json == nullptr ? Json::object() : LabelsOf(json.get());
-  }
-  return input;
-}
-
 std::vector<WebhookDispatch::Hook> WebhookDispatch::Concerned(const char* configurations,
                                                               const AdmissionRequest& request,
                                                               const Json* object) const {
@@ -89,7 +56,7 @@ std::vector<WebhookDispatch::Hook> WebhookDispatch::Concerned(const char* config
   if (IsExempt(*request.context->resource)) return hooks;
   const WatchCache::Snapshot snapshot = store_.cache().List(configurations, "");
   if (snapshot.objects.empty()) return hooks;
-  const MatchInput input = MakeInput(request, object);
+  const MatchInput input = MakeMatchInput(store_, request, object);
   for (const StoredPtr& stored : snapshot.objects) {
     const Object configuration = stored->json();
     if (configuration == nullptr) continue;
@@ -122,11 +89,17 @@ void WebhookDispatch::Ask(const Hook& hook, const AdmissionRequest& request, con
     given[i] = &question.converted[i];
   }
   question.review = {NewReviewUid(), hook.version, given[0], given[1]};
-  const ConditionVerdict verdict = EvaluateConditions(
-      *hook.webhook, {.object = given[0], .old_object = given[1], .request = [&] {
-                        question.asked = MakeReview(request, question.review);
-                        return Member(question.asked->envelope, "request");
-                      }});
+  AdmissionVariables variables;
+  variables.object = given[0];
+  variables.old_object = given[1];
+  variables.request = [&] {
+    question.asked = MakeReview(request, question.review);
+    return Member(question.asked->envelope, "request");
+  };
+  variables.roles = &roles_;
+  variables.user = &request.context->user;
+  variables.resource = ResourceOfRequest(request);
+  const ConditionVerdict verdict = EvaluateConditions(*hook.webhook, variables);
   question.call = verdict.kind == ConditionVerdict::Kind::kCall;
   if (question.call && !question.asked) question.asked = MakeReview(request, question.review);
   if (verdict.kind == ConditionVerdict::Kind::kRefuse) {

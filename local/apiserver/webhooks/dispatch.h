@@ -25,8 +25,9 @@ namespace berth::local {
 
 class WebhookDispatch {
  public:
-  WebhookDispatch(const Store& store, WebhookCaller* caller, const Converter& converter)
-      : store_(store), caller_(caller), converter_(converter) {}
+  WebhookDispatch(const Store& store, WebhookCaller* caller, const Converter& converter,
+                  RoleIndex& roles)
+      : store_(store), caller_(caller), converter_(converter), roles_(roles) {}
 
   std::optional<ApiError> Mutate(const AdmissionRequest& request, Json& object,
                                  const AdmissionChain::Accept& accept) const;
@@ -47,7 +48,6 @@ class WebhookDispatch {
 
   std::vector<Hook> Concerned(const char* configurations, const AdmissionRequest& request,
                               const Json* object) const;
-  MatchInput MakeInput(const AdmissionRequest& request, const Json* object) const;
   // What a webhook is asked, if its conditions let it be asked.
   struct Question {
     ReviewQuestion review;
@@ -67,6 +67,7 @@ class WebhookDispatch {
   const Store& store_;
   WebhookCaller* caller_;
   const Converter& converter_;
+  RoleIndex& roles_;
 };
 
 }  // namespace berth::local

@@ -4,6 +4,7 @@
 
 #include "api/codec/json_tree.h"
 #include "local/apiserver/blocking.h"
+#include "local/apiserver/webhooks/service_address.h"
 
 namespace berth::local {
 namespace {
@@ -18,12 +19,27 @@ std::string TimeoutText(Duration timeout) {
 
 }  // namespace
 
-HttpWebhookCaller::HttpWebhookCaller(net::IoPool& pool, std::map<std::string, std::string> services)
-    : pool_(pool), services_(std::move(services)) {}
+HttpWebhookCaller::HttpWebhookCaller(net::IoPool& pool, const WatchCache& cache,
+                                     std::map<std::string, std::string> services)
+    : pool_(pool), cache_(cache), services_(std::move(services)) {}
 
 void HttpWebhookCaller::SetService(const std::string& name, const std::string& url) {
   const std::lock_guard lock(mutex_);
   services_[name] = url;
+}
+
+Result<std::string> HttpWebhookCaller::BaseUrlOf(const WebhookTarget& target,
+                                                 const std::string& server_name) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto known = services_.find(server_name);
+    if (known != services_.end()) return known->second;
+  }
+  const StoredPtr stored = cache_.Get({"services", target.service_namespace, target.service_name});
+  const Object service = stored == nullptr ? nullptr : stored->json();
+  BERTH_TRY(const std::string address,
+            AddressOfService(service.get(), target.service_name, target.service_port));
+  return "https://" + address;
 }
 
 Result<HttpWebhookCaller::Address> HttpWebhookCaller::Resolve(const WebhookTarget& target,
@@ -43,13 +59,12 @@ Result<HttpWebhookCaller::Address> HttpWebhookCaller::Resolve(const WebhookTarge
   address.path = (target.service_path.empty() ? "/" : target.service_path) + "?" + query;
   address.shown_url =
       "https://" + address.server_name + ":" + std::to_string(target.service_port) + address.path;
-  const std::lock_guard lock(mutex_);
-  const auto known = services_.find(address.server_name);
-  if (known == services_.end()) {
-    return Error{ErrorCode::kNotFound, "Post \"" + address.shown_url + "\": service \"" +
-                                           target.service_name + "\" not found"};
+  auto base_url = BaseUrlOf(target, address.server_name);
+  if (!base_url) {
+    return Error{base_url.error().code,
+                 "Post \"" + address.shown_url + "\": " + base_url.error().message};
   }
-  address.base_url = known->second;
+  address.base_url = *std::move(base_url);
   return address;
 }
 

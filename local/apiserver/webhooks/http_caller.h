@@ -1,7 +1,8 @@
 // local/apiserver/webhooks/http_caller.h — calls webhooks over HTTPS.
 //
-// Service references are looked up in a map "NAME.NAMESPACE.svc" → "https://host:port"; the
-// certificate is checked for NAME.NAMESPACE.svc, as Kubernetes does.
+// A Service reference leads to an entry of a map "NAME.NAMESPACE.svc" → "https://host:port", or
+// else to the address of the stored Service (service_address.h). The certificate is checked for
+// NAME.NAMESPACE.svc, as Kubernetes does.
 //
 // Threads: any thread; Call blocks for its timeout at most. One client with persistent connections
 // per address and root certificate.
@@ -14,6 +15,7 @@
 #include <utility>
 
 #include "local/apiserver/registry/webhook_caller.h"
+#include "local/apiserver/store/watch_cache.h"
 #include "net/client.h"
 #include "net/io_pool.h"
 
@@ -21,7 +23,9 @@ namespace berth::local {
 
 class HttpWebhookCaller final : public WebhookCaller {
  public:
-  HttpWebhookCaller(net::IoPool& pool, std::map<std::string, std::string> services);
+  // `cache`: has the Services; no call may run after its end.
+  HttpWebhookCaller(net::IoPool& pool, const WatchCache& cache,
+                    std::map<std::string, std::string> services);
 
   Result<Json> Call(const WebhookTarget& target, const WebhookQuestion& question,
                     Duration timeout) override;
@@ -37,10 +41,13 @@ class HttpWebhookCaller final : public WebhookCaller {
     std::string shown_url;    // as in messages
   };
   Result<Address> Resolve(const WebhookTarget& target, Duration timeout);
+  // "https://host:port" of a Service.
+  Result<std::string> BaseUrlOf(const WebhookTarget& target, const std::string& server_name);
   Result<std::shared_ptr<net::HttpClient>> ClientFor(const Address& address,
                                                      const std::string& ca_pem);
 
   net::IoPool& pool_;
+  const WatchCache& cache_;
   std::mutex mutex_;
   std::map<std::string, std::string> services_;
   std::map<std::pair<std::string, std::string>, std::shared_ptr<net::HttpClient>> clients_;

@@ -1,5 +1,7 @@
 #include "local/apiserver/webhooks/match.h"
 
+#include <algorithm>
+
 #include "local/apiserver/registry/json_access.h"
 #include "local/apiserver/schema/selector.h"
 
@@ -37,19 +39,35 @@ bool ScopeMatches(const Json& rule, bool namespaced) {
   return true;
 }
 
+bool NameMatches(const Json& rule, const std::string& name) {
+  const Json& names = ArrayAt(rule, {"resourceNames"});
+  return names.empty() ||
+         std::any_of(names.begin(), names.end(), [&](const Json& known) { return known == name; });
+}
+
 bool RuleMatches(const Json& rule, const MatchInput& input, const std::string& version) {
-  return Contains(ArrayAt(rule, {"operations"}), input.operation) &&
+  return NameMatches(rule, input.name) &&
+         Contains(ArrayAt(rule, {"operations"}), input.operation) &&
          Contains(ArrayAt(rule, {"apiGroups"}), input.group) &&
          Contains(ArrayAt(rule, {"apiVersions"}), version) &&
          ResourceMatches(ArrayAt(rule, {"resources"}), input) &&
          ScopeMatches(rule, input.namespaced);
 }
 
-bool AnyRuleMatches(const Json& webhook, const MatchInput& input, const std::string& version) {
-  for (const Json& rule : ArrayAt(webhook, {"rules"})) {
-    if (RuleMatches(rule, input, version)) return true;
+bool AnyRuleMatches(const Json& rules, const MatchInput& input, const std::string& version) {
+  return std::any_of(rules.begin(), rules.end(),
+                     [&](const Json& rule) { return RuleMatches(rule, input, version); });
+}
+
+// The version in which one of the rules names the resource.
+std::optional<std::string> MatchRules(const Json& rules, const std::string& policy,
+                                      const MatchInput& input) {
+  if (AnyRuleMatches(rules, input, input.version)) return input.version;
+  if (policy == "Exact") return std::nullopt;
+  for (const std::string& other : input.other_versions) {
+    if (AnyRuleMatches(rules, input, other)) return other;
   }
-  return false;
+  return std::nullopt;
 }
 
 // A missing selector matches everything; an invalid one nothing.
@@ -57,6 +75,16 @@ bool SelectorMatches(const Json* selector, const Json& labels) {
   if (selector == nullptr) return true;
   const auto parsed = LabelSelectorFromJson(*selector);
   return parsed && Matches(*parsed, labels);
+}
+
+bool SelectorsMatch(const Json& owner, const MatchInput& input) {
+  if (input.namespace_labels &&
+      !SelectorMatches(Member(owner, "namespaceSelector"), *input.namespace_labels)) {
+    return false;
+  }
+  const Json* selector = Member(owner, "objectSelector");
+  return (!input.object_labels.is_null() && SelectorMatches(selector, input.object_labels)) ||
+         (!input.old_object_labels.is_null() && SelectorMatches(selector, input.old_object_labels));
 }
 
 }  // namespace
@@ -75,28 +103,17 @@ bool NamesResource(const Json& webhook, const std::string& group, const std::str
 }
 
 std::optional<std::string> MatchWebhook(const Json& webhook, const MatchInput& input) {
-  std::optional<std::string> version;
-  if (AnyRuleMatches(webhook, input, input.version)) {
-    version = input.version;
-  } else if (TextAt(webhook, {"matchPolicy"}) != "Exact") {
-    for (const std::string& other : input.other_versions) {
-      if (!AnyRuleMatches(webhook, input, other)) continue;
-      version = other;
-      break;
-    }
-  }
-  if (!version) return std::nullopt;
-  if (input.namespace_labels &&
-      !SelectorMatches(Member(webhook, "namespaceSelector"), *input.namespace_labels)) {
-    return std::nullopt;
-  }
-  const Json* selector = Member(webhook, "objectSelector");
-  const bool new_matches =
-      !input.object_labels.is_null() && SelectorMatches(selector, input.object_labels);
-  const bool old_matches =
-      !input.old_object_labels.is_null() && SelectorMatches(selector, input.old_object_labels);
-  if (!new_matches && !old_matches) return std::nullopt;
+  auto version = MatchRules(ArrayAt(webhook, {"rules"}), TextAt(webhook, {"matchPolicy"}), input);
+  if (!version || !SelectorsMatch(webhook, input)) return std::nullopt;
   return version;
+}
+
+std::optional<std::string> MatchResources(const Json& resources, const MatchInput& input) {
+  if (!SelectorsMatch(resources, input)) return std::nullopt;
+  const std::string policy = TextAt(resources, {"matchPolicy"});
+  if (MatchRules(ArrayAt(resources, {"excludeResourceRules"}), policy, input)) return std::nullopt;
+  const Json& rules = ArrayAt(resources, {"resourceRules"});
+  return rules.empty() ? input.version : MatchRules(rules, policy, input);
 }
 
 }  // namespace berth::local

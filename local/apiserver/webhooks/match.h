@@ -1,6 +1,7 @@
-// local/apiserver/webhooks/match.h — whether a webhook's configuration matches a request. Pure.
+// local/apiserver/webhooks/match.h — whether the configuration of a webhook, or a policy, matches a
+// request. Pure.
 //
-// Source: admissionregistration.k8s.io/v1 (rules, scope, matchPolicy, selectors).
+// Source: admissionregistration.k8s.io/v1 (rules, scope, matchPolicy, selectors, resourceNames).
 #pragma once
 
 #include <optional>
@@ -17,6 +18,7 @@ struct MatchInput {
   std::string version;
   std::string resource;
   std::string subresource;
+  std::string name = {};  // of the object, for resourceNames
   bool namespaced = true;
   // Other versions that the object can be converted to (matchPolicy Equivalent), newest first.
   std::vector<std::string> other_versions;
@@ -32,5 +34,9 @@ bool NamesResource(const Json& webhook, const std::string& group, const std::str
 
 // The version for the webhook's call; nullopt: the webhook does not match.
 std::optional<std::string> MatchWebhook(const Json& webhook, const MatchInput& input);
+
+// The version for a policy, by its matchConstraints or by the matchResources of its binding;
+// nullopt: they do not match. Without resourceRules every resource matches.
+std::optional<std::string> MatchResources(const Json& resources, const MatchInput& input);
 
 }  // namespace berth::local

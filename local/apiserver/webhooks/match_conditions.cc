@@ -1,11 +1,10 @@
 #include "local/apiserver/webhooks/match_conditions.h"
 
 #include <map>
-#include <memory>
 #include <mutex>
 #include <utility>
 
-#include "cel/program.h"
+#include "base/strings.h"
 #include "local/apiserver/registry/json_access.h"
 
 namespace berth::local {
@@ -13,67 +12,68 @@ namespace {
 
 constexpr std::size_t kMaxKept = 1024;
 
-Result<cel::Program> CompileCondition(const std::string& text) {
-  return cel::Compile(
-      text, {.variables = {"object", "oldObject", "request", "authorizer"}, .objects = {}});
+Result<cel::Program> CompileCondition(const std::string& text, ConditionParams params) {
+  return CompileForAdmission(
+      text, {.params = params == ConditionParams::kGiven, .authorizer = true, .composed = {}});
 }
 
 // Compiled expressions by text. A full cache starts anew.
 class Programs {
  public:
-  Result<cel::Program> Of(const std::string& text) {
+  Result<cel::Program> Of(const std::string& text, ConditionParams params) {
     const std::lock_guard lock(mutex_);
-    if (const auto known = kept_.find(text); known != kept_.end()) return known->second;
-    auto program = CompileCondition(text);
+    const std::pair<ConditionParams, std::string> key{params, text};
+    if (const auto known = kept_.find(key); known != kept_.end()) return known->second;
+    auto program = CompileCondition(text, params);
     if (!program) return program;
     if (kept_.size() >= kMaxKept) kept_.clear();
-    kept_.emplace(text, *program);
+    kept_.emplace(key, *program);
     return program;
   }
 
  private:
   std::mutex mutex_;
-  std::map<std::string, cel::Program> kept_;
+  std::map<std::pair<ConditionParams, std::string>, cel::Program> kept_;
 };
 
-cel::Value ViewOf(const Json* object) {
-  return object == nullptr ? cel::Value() : cel::Value::View(*object);
+// As Kubernetes prints several errors.
+std::string JoinErrors(const std::vector<std::string>& errors) {
+  if (errors.size() == 1) return errors.front();
+  std::string text = "[";
+  for (const std::string& error : errors) text += (text.size() == 1 ? "" : ", ") + error;
+  return text + "]";
 }
 
 }  // namespace
 
-ConditionVerdict EvaluateConditions(const Json& webhook, const ConditionInput& input) {
+ConditionVerdict EvaluateConditions(const Json& owner, const AdmissionVariables& variables,
+                                    ConditionParams params) {
+  const Json& conditions = ArrayAt(owner, {"matchConditions"});
+  if (conditions.empty()) return {};
   static Programs programs;
-  cel::Activation activation;
-  activation.Set("object", ViewOf(input.object)).Set("oldObject", ViewOf(input.old_object));
-  bool has_request = false;
+  AdmissionActivation activation(variables);
   std::uint64_t budget = kMaxConditionCost;
-  std::string errors;
-  for (const Json& condition : ArrayAt(webhook, {"matchConditions"})) {
-    const std::string text = TextAt(condition, {"expression"});
-    const auto program = programs.Of(text);
-    if (program && !has_request && program->Reads("request")) {
-      activation.Set("request", ViewOf(input.request()));
-      has_request = true;
-    }
-    const auto answer =
-        program ? program->Evaluate(activation, budget) : Result<cel::Value>(program.error());
+  std::vector<std::string> errors;
+  for (const Json& condition : conditions) {
+    const std::string text(TrimSpace(TextAt(condition, {"expression"})));
+    const auto program = programs.Of(text, params);
+    const auto answer = program ? program->Evaluate(activation.For(*program), budget)
+                                : Result<cel::Value>(program.error());
     if (!answer) {
-      errors += (errors.empty() ? "" : ", ") + ("expression '" + text + "' resulted in error: ") +
-                answer.error().message;
+      errors.push_back("expression '" + text + "' resulted in error: " + answer.error().message);
     } else if (answer->is_false()) {
       return {ConditionVerdict::Kind::kPassOver, ""};
     }
   }
   if (errors.empty()) return {};
-  if (TextAt(webhook, {"failurePolicy"}) == "Ignore") {
+  if (TextAt(owner, {"failurePolicy"}) == "Ignore") {
     return {ConditionVerdict::Kind::kPassOver, ""};
   }
-  return {ConditionVerdict::Kind::kRefuse, std::move(errors)};
+  return {ConditionVerdict::Kind::kRefuse, JoinErrors(errors)};
 }
 
-std::string ConditionProblem(const std::string& expression) {
-  const auto program = CompileCondition(expression);
+std::string ConditionProblem(const std::string& expression, ConditionParams params) {
+  const auto program = CompileCondition(expression, params);
   return program ? "" : "compilation failed: " + program.error().message;
 }
 

@@ -1,6 +1,6 @@
-// local/apiserver/webhooks/match_conditions.h — the conditions in CEL of a webhook.
+// local/apiserver/webhooks/match_conditions.h — the conditions in CEL of a webhook or a policy.
 //
-//     webhook + object, oldObject, request ──EvaluateConditions──▶ call it, pass over it, or refuse
+//     matchConditions + variables ──EvaluateConditions──▶ call it, pass over it, or refuse
 //
 // A webhook is passed over where one of its conditions is false, whatever the others are. Where one
 // fails and none is false, failurePolicy decides: Ignore passes over the webhook, Fail refuses.
@@ -12,23 +12,18 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
-#include <vector>
 
 #include "local/apiserver/api.h"
+#include "local/apiserver/policies/admission_variables.h"
 #include "local/apiserver/schema/field_error.h"
 
 namespace berth::local {
 
 inline constexpr std::uint64_t kMaxConditionCost = 2'500'000;  // in steps of cel::Limits
 
-struct ConditionInput {
-  const Json* object = nullptr;      // in the version of the webhook; null on delete
-  const Json* old_object = nullptr;  // likewise; null on create
-  // The `request` of the AdmissionReview, valid during the call; called where a condition reads it.
-  std::function<const Json*()> request;
-};
+// Whether conditions may read `params`.
+enum class ConditionParams : std::uint8_t { kNone, kGiven };
 
 struct ConditionVerdict {
   enum class Kind : std::uint8_t { kCall, kPassOver, kRefuse };
@@ -36,9 +31,12 @@ struct ConditionVerdict {
   std::string error;  // kRefuse: why
 };
 
-ConditionVerdict EvaluateConditions(const Json& webhook, const ConditionInput& input);
+// `owner`: a webhook or the spec of a policy, with `matchConditions` and `failurePolicy`.
+ConditionVerdict EvaluateConditions(const Json& owner, const AdmissionVariables& variables,
+                                    ConditionParams params = ConditionParams::kNone);
 
 // Why the expression of a condition cannot be taken; "" if it can.
-std::string ConditionProblem(const std::string& expression);
+std::string ConditionProblem(const std::string& expression,
+                             ConditionParams params = ConditionParams::kNone);
 
 }  // namespace berth::local

@@ -231,6 +231,10 @@ std::map<std::string, std::unique_ptr<const Strategy>> MakeStrategies() {
   strategies["mutatingwebhookconfigurations.admissionregistration.k8s.io"] = MakeWebhookStrategy();
   strategies["validatingwebhookconfigurations.admissionregistration.k8s.io"] =
       MakeWebhookStrategy();
+  strategies["validatingadmissionpolicies.admissionregistration.k8s.io"] =
+      MakeAdmissionPolicyStrategy();
+  strategies["validatingadmissionpolicybindings.admissionregistration.k8s.io"] =
+      MakeAdmissionPolicyBindingStrategy();
   for (const char* roles : {kRoles, kClusterRoles}) strategies[roles] = MakeRoleStrategy();
   for (const char* bindings : {kRoleBindings, kClusterRoleBindings}) {
     strategies[bindings] = MakeRoleBindingStrategy();

@@ -27,7 +27,9 @@ std::unique_ptr<const Strategy> MakeConfigMapStrategy();
 std::unique_ptr<const Strategy> MakeSecretStrategy();
 std::unique_ptr<const Strategy> MakePriorityClassStrategy();
 std::unique_ptr<const Strategy> MakeCrdStrategy();
-std::unique_ptr<const Strategy> MakeWebhookStrategy();  // webhook_configuration.cc
+std::unique_ptr<const Strategy> MakeWebhookStrategy();          // webhook_configuration.cc
+std::unique_ptr<const Strategy> MakeAdmissionPolicyStrategy();  // admission_policy.cc
+std::unique_ptr<const Strategy> MakeAdmissionPolicyBindingStrategy();
 
 std::unique_ptr<const Strategy> MakeRoleStrategy();  // rbac.cc, like the next
 std::unique_ptr<const Strategy> MakeRoleBindingStrategy();

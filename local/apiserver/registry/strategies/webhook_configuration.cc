@@ -1,14 +1,13 @@
 #include <set>
 
 #include "local/apiserver/registry/json_access.h"
+#include "local/apiserver/registry/strategies/admission_rules.h"
 #include "local/apiserver/registry/strategies/strategies.h"
-#include "local/apiserver/schema/names.h"
-#include "local/apiserver/webhooks/match_conditions.h"
 
 namespace berth::local {
 namespace {
 
-constexpr std::int64_t kMaxMatchConditions = 64;
+constexpr std::int64_t kMostPort = 65535;
 
 void CheckClientConfig(const Json& webhook, const std::string& path, std::vector<Cause>& causes) {
   const Json* config = Member(webhook, "clientConfig");
@@ -21,44 +20,18 @@ void CheckClientConfig(const Json& webhook, const std::string& path, std::vector
   if (!url.empty() && url.rfind("https://", 0) != 0) {
     causes.push_back(InvalidError(path + ".url", url, "'https' is the only allowed URL scheme"));
   }
-}
-
-void CheckRules(const Json& webhook, const std::string& path, std::vector<Cause>& causes) {
-  const Json& rules = ArrayAt(webhook, {"rules"});
-  for (std::size_t i = 0; i < rules.size(); ++i) {
-    const std::string rule = IndexPath(path, i);
-    for (const std::string_view field : {"operations", "apiGroups", "apiVersions", "resources"}) {
-      if (ArrayAt(rules[i], {field}).empty()) {
-        causes.push_back(RequiredError(ChildPath(rule, field)));
-      }
-    }
+  if (!service) return;
+  const std::string at = path + ".service";
+  if (TextAt(*config, {"service", "name"}).empty()) {
+    causes.push_back(RequiredError(at + ".name", "service name is required"));
   }
-}
-
-void CheckMatchConditions(const Json& webhook, const std::string& path,
-                          std::vector<Cause>& causes) {
-  const Json& conditions = ArrayAt(webhook, {"matchConditions"});
-  const auto count = static_cast<std::int64_t>(conditions.size());
-  if (count > kMaxMatchConditions) {
-    causes.push_back(TooManyError(path, count, kMaxMatchConditions));
+  if (TextAt(*config, {"service", "namespace"}).empty()) {
+    causes.push_back(RequiredError(at + ".namespace", "service namespace is required"));
   }
-  std::set<std::string> names;
-  for (std::size_t i = 0; i < conditions.size(); ++i) {
-    const std::string at = IndexPath(path, i);
-    if (const std::string text = TextAt(conditions[i], {"expression"}); text.empty()) {
-      causes.push_back(RequiredError(at + ".expression"));
-    } else if (const std::string problem = ConditionProblem(text); !problem.empty()) {
-      causes.push_back(InvalidError(at + ".expression", text, problem));
-    }
-    const std::string name = TextAt(conditions[i], {"name"});
-    if (name.empty()) {
-      causes.push_back(RequiredError(at + ".name"));
-      continue;
-    }
-    for (const std::string& problem : LabelKeyErrors(name)) {
-      causes.push_back(InvalidError(at + ".name", name, problem));
-    }
-    if (!names.insert(name).second) causes.push_back(DuplicateError(at + ".name", name));
+  const std::int64_t port = IntAt(*config, {"service", "port"}, 443);
+  if (port < 1 || port > kMostPort) {
+    causes.push_back(InvalidError(at + ".port", port,
+                                  "port is not valid: must be between 1 and 65535, inclusive"));
   }
 }
 
@@ -66,7 +39,10 @@ void CheckWebhook(const Json& webhook, const std::string& path, std::vector<Caus
   const std::string name = TextAt(webhook, {"name"});
   if (name.empty()) causes.push_back(RequiredError(path + ".name"));
   CheckClientConfig(webhook, path + ".clientConfig", causes);
-  CheckRules(webhook, path + ".rules", causes);
+  const Json& rules = ArrayAt(webhook, {"rules"});
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    CheckRule(rules[i], IndexPath(path + ".rules", i), causes);
+  }
   const std::string effects = TextAt(webhook, {"sideEffects"});
   if (effects != "None" && effects != "NoneOnDryRun") {
     causes.push_back(
@@ -88,7 +64,8 @@ void CheckWebhook(const Json& webhook, const std::string& path, std::vector<Caus
     causes.push_back(InvalidError(path + ".timeoutSeconds", timeout,
                                   "the timeout value must be between 1 and 30 seconds"));
   }
-  CheckMatchConditions(webhook, path + ".matchConditions", causes);
+  CheckMatchConditions(ArrayAt(webhook, {"matchConditions"}), path + ".matchConditions",
+                       ConditionParams::kNone, causes);
 }
 
 class WebhookStrategy final : public Strategy {

@@ -31,9 +31,17 @@ class WebhookTest : public ServerTest {
 
   // Serves `review` on HTTPS under the name hook.default.svc.
   void Serve(Review review) {
+    ServeAt("127.0.0.1", std::move(review));
+    server_->SetWebhookService("hook.default.svc",
+                               "https://127.0.0.1:" + std::to_string(hook_->port()));
+  }
+
+  // The same at an address that only the Service of that name tells.
+  void ServeAt(const std::string& address, Review review) {
     auto identity = server_->IssueServerCertificate("hook", {"hook.default.svc"});
     ASSERT_TRUE(identity);
     net::ServerOptions options;
+    options.address = address;
     options.tls = std::make_shared<const net::TlsIdentity>(
         net::TlsIdentity{identity->certificate_chain_pem, identity->private_key_pem});
     auto started = net::HttpServer::Start(
@@ -48,8 +56,13 @@ class WebhookTest : public ServerTest {
         });
     ASSERT_TRUE(started) << started.error().message;
     hook_ = *std::move(started);
-    server_->SetWebhookService("hook.default.svc",
-                               "https://127.0.0.1:" + std::to_string(hook_->port()));
+  }
+
+  // The client configuration of Hook, with the port of the running webhook.
+  Json PortConfig() {
+    Json config = ClientConfig();
+    config["service"]["port"] = hook_->port();
+    return config;
   }
 
   Json ClientConfig() {
@@ -159,6 +172,96 @@ TEST_F(WebhookTest, FailuresFollowTheFailurePolicy) {
         Json::array(
             {{{"op", "replace"}, {"path", "/webhooks/0/failurePolicy"}, {"value", "Ignore"}}}));
   EXPECT_EQ(Post(kMaps, ConfigMapJson("a")).status, 201);
+}
+
+constexpr const char* kServices = "/api/v1/namespaces/default/services";
+
+Json ServiceJson(const Json& spec) { return {{"metadata", {{"name", "hook"}}}, {"spec", spec}}; }
+
+TEST_F(WebhookTest, TheAddressOfAServiceLeadsToTheWebhook) {
+  Json service = Post(kServices, ServiceJson({{"ports", {{{"port", 443}}}}})).json;
+  const std::string address = service["spec"]["clusterIP"];
+  ServeAt(address, [](const Json& review) { return Answered(review, {{"allowed", true}}); });
+  service["spec"]["ports"][0]["port"] = hook_->port();
+  ASSERT_EQ(Put(std::string(kServices) + "/hook", service).status, 200);
+  Json hook = Hook("configmaps");
+  hook["clientConfig"] = PortConfig();
+  Register(kValidating, hook);
+  EXPECT_EQ(Post(kMaps, ConfigMapJson("a")).status, 201);
+  EXPECT_EQ(calls_, 1);
+  // The next request follows the Service.
+  ASSERT_EQ(Delete(std::string(kServices) + "/hook").status, 200);
+  const Answer failed = Post(kMaps, ConfigMapJson("b"));
+  EXPECT_THAT(failed.message(), HasSubstr("service \"hook\" not found"));
+}
+
+TEST_F(WebhookTest, TheNameOfAServiceLeadsToTheWebhook) {
+  ServeAt("127.0.0.1", [](const Json& review) { return Answered(review, {{"allowed", true}}); });
+  const Answer service =
+      Post(kServices, ServiceJson({{"type", "ExternalName"}, {"externalName", "localhost"}}));
+  ASSERT_EQ(service.status, 201) << service.text;
+  Json hook = Hook("configmaps");
+  hook["clientConfig"] = PortConfig();
+  Register(kValidating, hook);
+  const Answer created = Post(kMaps, ConfigMapJson("a"));
+  EXPECT_EQ(created.status, 201) << created.text;
+  EXPECT_EQ(calls_, 1);
+}
+
+TEST_F(WebhookTest, AServiceWithoutTheAddressIsAFailure) {
+  Register(kValidating, Hook("configmaps"));
+  const auto why = [this] {
+    const std::string message = Post(kMaps, ConfigMapJson("a")).message();
+    const std::string url = "Post \"https://hook.default.svc:443/x?timeout=10s\": ";
+    const std::size_t at = message.find(url);
+    return at == std::string::npos ? message : message.substr(at + url.size());
+  };
+  EXPECT_EQ(why(), "service \"hook\" not found");
+  Post(kServices, ServiceJson({{"ports", {{{"port", 80}}}}}));
+  EXPECT_EQ(why(), "no service port 443 found for service \"hook\"");
+  Delete(std::string(kServices) + "/hook");
+  Post(kServices, ServiceJson({{"clusterIP", "None"}, {"ports", {{{"port", 443}}}}}));
+  EXPECT_EQ(why(), "cannot route to service with ClusterIP \"None\"");
+}
+
+TEST_F(WebhookTest, AConditionAsksForRights) {
+  Serve([](const Json& review) { return Answered(review, {{"allowed", true}}); });
+  Json hook = Hook("configmaps");
+  hook["matchConditions"] =
+      Json::array({{{"name", "c"},
+                    {"expression",
+                     "!authorizer.group('').resource('secrets').check('delete').allowed() && "
+                     "!authorizer.requestResource.check('break-glass').allowed()"}}});
+  Register(kValidating, hook);
+  EXPECT_EQ(Post(kMaps, ConfigMapJson("a")).status, 201);  // the administrator may everything
+  EXPECT_EQ(calls_, 0);
+  Post("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+       {{"metadata", {{"name", "jane"}}},
+        {"roleRef",
+         {{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "ClusterRole"}, {"name", "edit"}}},
+        {"subjects",
+         Json::array(
+             {{{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "User"}, {"name", "jane"}}})}});
+  const Answer hers =
+      Send("POST", kMaps, ConfigMapJson("b").dump(), {{"Impersonate-User", "jane"}});
+  EXPECT_EQ(hers.status, 201) << hers.text;
+  EXPECT_EQ(calls_, 0);  // edit gives the right to delete secrets
+  Delete("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/jane");
+  Post("/apis/rbac.authorization.k8s.io/v1/clusterroles",
+       {{"metadata", {{"name", "maps"}}},
+        {"rules",
+         Json::array(
+             {{{"apiGroups", {""}}, {"resources", {"configmaps"}}, {"verbs", {"create"}}}})}});
+  Post("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+       {{"metadata", {{"name", "jane"}}},
+        {"roleRef",
+         {{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "ClusterRole"}, {"name", "maps"}}},
+        {"subjects",
+         Json::array(
+             {{{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "User"}, {"name", "jane"}}})}});
+  EXPECT_EQ(Send("POST", kMaps, ConfigMapJson("c").dump(), {{"Impersonate-User", "jane"}}).status,
+            201);
+  EXPECT_EQ(calls_, 1);
 }
 
 TEST_F(WebhookTest, AnAnswerToAnotherQuestionIsAFailure) {

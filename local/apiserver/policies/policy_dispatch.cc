@@ -1,0 +1,351 @@
+#include "local/apiserver/policies/policy_dispatch.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "local/apiserver/registry/admission.h"
+#include "local/apiserver/registry/errors.h"
+#include "local/apiserver/registry/json_access.h"
+#include "local/apiserver/schema/selector.h"
+#include "local/apiserver/webhooks/match_input.h"
+#include "local/apiserver/webhooks/review.h"
+
+namespace berth::local {
+namespace {
+
+constexpr std::size_t kMaxKeptPrograms = 1024;
+constexpr std::size_t kMaxAnnotationBytes = 10 * 1024;
+constexpr std::size_t kMaxFailuresShown = 50;
+constexpr const char* kFailureAnnotation = "validation.policy.admission.k8s.io/validation_failure";
+
+bool IsPolicy(const ResourceInfo& resource) {
+  return resource.id.group == "admissionregistration.k8s.io" &&
+         resource.id.resource.find("admissionpolic") != std::string::npos;
+}
+
+int CodeOf(const std::string& reason) {
+  if (reason == "Forbidden") return 403;
+  if (reason == "Unauthorized") return 401;
+  if (reason == "RequestEntityTooLarge") return 413;
+  return 422;
+}
+
+// {group, version} of an apiVersion.
+std::pair<std::string, std::string> SplitVersion(const std::string& api_version) {
+  const std::size_t slash = api_version.find('/');
+  if (slash == std::string::npos) return {"", api_version};
+  return {api_version.substr(0, slash), api_version.substr(slash + 1)};
+}
+
+// The objects that a policy is evaluated with, one after the other.
+struct Params {
+  std::vector<Json> objects;
+  bool none = false;       // one evaluation, with `params` null
+  std::string error;       // not empty: the policy cannot be evaluated
+  bool of_policy = false;  // `error` is that of the policy, not of the binding
+};
+
+}  // namespace
+
+// One request and the policies that it meets.
+class PolicyRound {
+ public:
+  PolicyRound(const PolicyDispatch& dispatch, const AdmissionRequest& request, const Json* object)
+      : dispatch_(dispatch),
+        request_(request),
+        object_(object),
+        match_(MakeMatchInput(dispatch.store_, request, object)) {}
+
+  void Meet(const StoredObject& stored, const Json& policy, const std::vector<Object>& bindings);
+  std::optional<ApiError> Refusal();
+
+ private:
+  struct Pair {
+    std::string policy;
+    std::string binding;  // empty: the policy itself is wrong
+    bool ignores_failures = false;
+  };
+  struct Versioned {
+    Json converted[2];  // of objects in another version
+    const Json* object = nullptr;
+    const Json* old_object = nullptr;
+    Json request;  // null: not made yet
+  };
+
+  void Deny(const Pair& pair, const std::string& message, const std::string& reason);
+  void DenyWrongConfiguration(const Pair& pair, const std::string& why);
+  Params ParamsOf(const Json& policy, const Json& binding) const;
+  void SelectParams(const ResourceInfo& resource, const std::string& api_version,
+                    const Json& reference, Params& params) const;
+  // null, with `why`: the objects cannot be converted.
+  Versioned* InVersion(const std::string& version, std::string& why);
+  void Evaluate(const PolicyProgram& program, const Pair& pair, const Json& binding,
+                Versioned& versioned, const std::string& version, const Json* params);
+  void TakeDecision(const Pair& pair, const Json& binding, const PolicyDecision& decision,
+                    std::size_t index);
+  void Annotate(const std::string& key, const std::string& value) const;
+
+  const PolicyDispatch& dispatch_;
+  const AdmissionRequest& request_;
+  const Json* object_;
+  const MatchInput match_;
+  std::map<std::string, Versioned> versioned_;
+  std::optional<Object> namespace_;
+  std::optional<ApiError> refusal_;
+  Json failures_ = Json::array();                                // of validationActions Audit
+  std::map<std::string, std::vector<std::string>> annotations_;  // of the present policy, by key
+};
+
+void PolicyRound::Deny(const Pair& pair, const std::string& message, const std::string& reason) {
+  if (refusal_) return;
+  std::string text = "ValidatingAdmissionPolicy '" + pair.policy + "'";
+  if (!pair.binding.empty()) text += " with binding '" + pair.binding + "'";
+  text += " denied request: " + message;
+  refusal_ = ForbiddenStatus(request_.context->resource->id, request_.name, text);
+  refusal_->reason = reason.empty() ? "Invalid" : reason;
+  refusal_->code = CodeOf(refusal_->reason);
+  refusal_->details["causes"] = Json::array({{{"message", std::move(text)}}});
+}
+
+void PolicyRound::DenyWrongConfiguration(const Pair& pair, const std::string& why) {
+  if (pair.ignores_failures) return;
+  Deny(pair,
+       (pair.binding.empty() ? "failed to configure policy: " : "failed to configure binding: ") +
+           why,
+       "");
+}
+
+void PolicyRound::SelectParams(const ResourceInfo& resource, const std::string& api_version,
+                               const Json& reference, Params& params) const {
+  const std::string name = TextAt(reference, {"name"});
+  std::string namespace_name = TextAt(reference, {"namespace"});
+  if (!resource.namespaced && !namespace_name.empty()) {
+    params.error = "paramRef.namespace must not be provided for a cluster-scoped `paramKind`";
+    return;
+  }
+  if (resource.namespaced && namespace_name.empty()) {
+    namespace_name = request_.context->namespace_name;
+    if (namespace_name.empty()) {
+      params.error =
+          "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources";
+      return;
+    }
+  }
+  std::vector<StoredPtr> found;
+  const WatchCache& cache = dispatch_.store_.cache();
+  if (!name.empty()) {
+    const StoredPtr one = cache.Get({resource.storage, namespace_name, name});
+    if (one != nullptr) found.push_back(one);
+  } else {
+    const Json* selector = Member(reference, "selector");
+    const auto parsed = LabelSelectorFromJson(selector == nullptr ? Json() : *selector);
+    if (!parsed) {
+      params.error = parsed.error().message;
+      return;
+    }
+    for (const StoredPtr& stored : cache.List(resource.storage, namespace_name).objects) {
+      const Object json = stored->json();
+      if (json == nullptr) continue;
+      const Json* labels = At(*json, {"metadata", "labels"});
+      if (Matches(*parsed, labels == nullptr ? Json() : *labels)) found.push_back(stored);
+    }
+  }
+  for (const StoredPtr& stored : found) {
+    const Object json = stored->json();
+    if (json == nullptr) continue;
+    auto converted = dispatch_.converter_.ConvertOne(resource, *json, api_version);
+    if (!converted) {
+      params.error = converted.error().message;
+      return;
+    }
+    params.objects.push_back(std::move(*converted));
+  }
+}
+
+Params PolicyRound::ParamsOf(const Json& policy, const Json& binding) const {
+  Params params;
+  const Json* kind = At(policy, {"spec", "paramKind"});
+  const Json* reference = At(binding, {"spec", "paramRef"});
+  params.none = kind == nullptr || kind->is_null();
+  if (!params.none) {
+    const std::string api_version = TextAt(*kind, {"apiVersion"});
+    const auto [group, version] = SplitVersion(api_version);
+    const ResourcePtr resource =
+        request_.context->table->FindKind(group, version, TextAt(*kind, {"kind"}));
+    if (resource == nullptr) {
+      params.of_policy = true;
+      params.error = "failed to find resource referenced by paramKind: '" + group + "/" + version +
+                     ", Kind=" + TextAt(*kind, {"kind"}) + "'";
+      return params;
+    }
+    params.none = reference == nullptr || reference->is_null();
+    if (!params.none) SelectParams(*resource, api_version, *reference, params);
+  }
+  if (params.none || !params.error.empty() || !params.objects.empty()) return params;
+  if (TextAt(*reference, {"parameterNotFoundAction"}) == "Deny") {
+    params.error = "no params found for policy binding with `Deny` parameterNotFoundAction";
+  }
+  return params;
+}
+
+PolicyRound::Versioned* PolicyRound::InVersion(const std::string& version, std::string& why) {
+  const auto [known, is_new] = versioned_.try_emplace(version);
+  Versioned& versioned = known->second;
+  if (!is_new) return &versioned;
+  const ResourceInfo& resource = *request_.context->resource;
+  const std::string api_version = ApiVersion(resource.id.group, version);
+  const Json* given[2] = {object_, request_.old_object};
+  for (int i = 0; i < 2; ++i) {
+    if (given[i] == nullptr || TextAt(*given[i], {"apiVersion"}) == api_version) continue;
+    auto converted = dispatch_.converter_.ConvertOne(resource, *given[i], api_version);
+    if (!converted) {
+      why = "failed to convert object version: " + converted.error().message;
+      versioned_.erase(known);
+      return nullptr;
+    }
+    versioned.converted[i] = std::move(*converted);
+    given[i] = &versioned.converted[i];
+  }
+  versioned.object = given[0];
+  versioned.old_object = given[1];
+  return &versioned;
+}
+
+void PolicyRound::Annotate(const std::string& key, const std::string& value) const {
+  RequestContext& context = *request_.context;
+  if (context.audit != nullptr) context.audit->values.emplace(key, value);
+}
+
+void PolicyRound::TakeDecision(const Pair& pair, const Json& binding,
+                               const PolicyDecision& decision, std::size_t index) {
+  for (const Json& action : ArrayAt(binding, {"spec", "validationActions"})) {
+    if (action == "Deny") {
+      Deny(pair, decision.message, decision.reason);
+    } else if (action == "Warn") {
+      request_.context->warnings.push_back("Validation failed for ValidatingAdmissionPolicy '" +
+                                           pair.policy + "' with binding '" + pair.binding +
+                                           "': " + decision.message);
+    } else if (action == "Audit" && failures_.size() < kMaxFailuresShown) {
+      failures_.push_back({{"message", decision.message},
+                           {"policy", pair.policy},
+                           {"binding", pair.binding},
+                           {"expressionIndex", index},
+                           {"validationActions", ArrayAt(binding, {"spec", "validationActions"})}});
+    }
+  }
+}
+
+void PolicyRound::Evaluate(const PolicyProgram& program, const Pair& pair, const Json& binding,
+                           Versioned& versioned, const std::string& version, const Json* params) {
+  if (!namespace_) namespace_ = NamespaceOfRequest(dispatch_.store_, request_);
+  AdmissionVariables variables;
+  variables.object = versioned.object;
+  variables.old_object = versioned.old_object;
+  variables.request = [&]() -> const Json* {
+    if (versioned.request.is_null()) {
+      const WebhookQuestion review = MakeReview(
+          request_, {.uid = "", .version = version, .object = nullptr, .old_object = nullptr});
+      versioned.request = review.envelope.at("request");
+    }
+    return &versioned.request;
+  };
+  variables.params = params;
+  variables.namespace_object = namespace_->get();
+  variables.roles = &dispatch_.roles_;
+  variables.user = &request_.context->user;
+  variables.resource = ResourceOfRequest(request_);
+  const PolicyAnswer answer = program.Evaluate(variables);
+  for (std::size_t i = 0; i < answer.decisions.size(); ++i) {
+    if (answer.decisions[i].denies) TakeDecision(pair, binding, answer.decisions[i], i);
+  }
+  for (const PolicyAnnotation& annotation : answer.annotations) {
+    if (!annotation.error.empty()) Deny(pair, annotation.error, "");
+    if (annotation.value.empty()) continue;
+    const std::string value = annotation.value.substr(0, kMaxAnnotationBytes);
+    std::vector<std::string>& known = annotations_[annotation.key];
+    if (std::find(known.begin(), known.end(), value) == known.end()) known.push_back(value);
+  }
+}
+
+void PolicyRound::Meet(const StoredObject& stored, const Json& policy,
+                       const std::vector<Object>& bindings) {
+  const Json* constraints = At(policy, {"spec", "matchConstraints"});
+  if (constraints == nullptr) return;
+  const auto version = MatchResources(*constraints, match_);
+  if (!version) return;
+  annotations_.clear();
+  Pair pair{.policy = NameOf(policy),
+            .binding = "",
+            .ignores_failures = TextAt(policy, {"spec", "failurePolicy"}) == "Ignore"};
+  std::shared_ptr<const PolicyProgram> program;
+  for (const Object& binding : bindings) {
+    if (TextAt(*binding, {"spec", "policyName"}) != pair.policy) continue;
+    const Json* resources = At(*binding, {"spec", "matchResources"});
+    if (resources != nullptr && !MatchResources(*resources, match_)) continue;
+    pair.binding = NameOf(*binding);
+    const Params params = ParamsOf(policy, *binding);
+    if (!params.error.empty()) {
+      if (params.of_policy) pair.binding.clear();
+      DenyWrongConfiguration(pair, params.error);
+      continue;
+    }
+    if (!params.none && params.objects.empty()) continue;
+    std::string why;
+    Versioned* versioned = InVersion(*version, why);
+    if (versioned == nullptr) {
+      DenyWrongConfiguration(pair, why);
+      continue;
+    }
+    if (program == nullptr) program = dispatch_.ProgramOf(stored);
+    if (params.none) Evaluate(*program, pair, *binding, *versioned, *version, nullptr);
+    for (const Json& one : params.objects) {
+      Evaluate(*program, pair, *binding, *versioned, *version, &one);
+    }
+  }
+  for (const auto& [key, values] : annotations_) {
+    std::string joined;
+    for (const std::string& value : values) joined += (joined.empty() ? "" : ", ") + value;
+    Annotate(pair.policy + "/" + key, joined);
+  }
+}
+
+std::optional<ApiError> PolicyRound::Refusal() {
+  if (!failures_.empty()) Annotate(kFailureAnnotation, failures_.dump());
+  return std::move(refusal_);
+}
+
+std::shared_ptr<const PolicyProgram> PolicyDispatch::ProgramOf(const StoredObject& policy) const {
+  const std::string& name = policy.key().name;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto known = programs_.find(name);
+    if (known != programs_.end() && known->second.revision == policy.revision()) {
+      return known->second.program;
+    }
+  }
+  const Object json = policy.json();
+  auto program = std::make_shared<const PolicyProgram>(json == nullptr ? Json() : *json);
+  const std::lock_guard lock(mutex_);
+  if (programs_.size() >= kMaxKeptPrograms) programs_.clear();
+  programs_[name] = {policy.revision(), program};
+  return program;
+}
+
+std::optional<ApiError> PolicyDispatch::Validate(const AdmissionRequest& request,
+                                                 const Json* object) const {
+  const std::vector<StoredPtr> policies = store_.cache().List(kValidatingPolicies, "").objects;
+  if (policies.empty() || IsPolicy(*request.context->resource)) return std::nullopt;
+  std::vector<Object> bindings;
+  for (const StoredPtr& stored : store_.cache().List(kValidatingPolicyBindings, "").objects) {
+    if (Object json = stored->json()) bindings.push_back(std::move(json));
+  }
+  if (bindings.empty()) return std::nullopt;
+  PolicyRound round(*this, request, object);
+  for (const StoredPtr& stored : policies) {
+    if (const Object policy = stored->json()) round.Meet(*stored, *policy, bindings);
+  }
+  return round.Refusal();
+}
+
+}  // namespace berth::local

@@ -1,0 +1,59 @@
+// local/apiserver/policies/policy_dispatch.h — enforces the stored ValidatingAdmissionPolicies.
+//
+//   request ─▶ policies whose matchConstraints match ─▶ their bindings whose matchResources match
+//           ─▶ the objects of paramRef ─▶ PolicyProgram ─▶ validationActions: Deny │ Warn │ Audit
+//
+// The first refusal is the answer. Policies and bindings themselves are never checked, so that a
+// policy cannot block its removal.
+//
+// Threads: any; blocks only where a conversion webhook does.
+// Errors: Invalid, Forbidden, Unauthorized or RequestEntityTooLarge, in Kubernetes' words.
+// Source: admissionregistration.k8s.io/v1; k8s.io/apiserver pkg/admission/plugin/policy, restated.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "local/apiserver/api.h"
+#include "local/apiserver/auth/role_index.h"
+#include "local/apiserver/policies/policy_program.h"
+#include "local/apiserver/registry/conversion.h"
+#include "local/apiserver/store/store.h"
+
+namespace berth::local {
+
+struct AdmissionRequest;
+
+inline constexpr char kValidatingPolicies[] =
+    "validatingadmissionpolicies.admissionregistration.k8s.io";
+inline constexpr char kValidatingPolicyBindings[] =
+    "validatingadmissionpolicybindings.admissionregistration.k8s.io";
+
+class PolicyDispatch {
+ public:
+  PolicyDispatch(const Store& store, const Converter& converter, RoleIndex& roles)
+      : store_(store), converter_(converter), roles_(roles) {}
+
+  // `object`: null on delete. Warnings and audit annotations go to the request's context.
+  std::optional<ApiError> Validate(const AdmissionRequest& request, const Json* object) const;
+
+ private:
+  friend class PolicyRound;
+  std::shared_ptr<const PolicyProgram> ProgramOf(const StoredObject& policy) const;
+
+  const Store& store_;
+  const Converter& converter_;
+  RoleIndex& roles_;
+  mutable std::mutex mutex_;
+  struct Kept {
+    std::int64_t revision = 0;
+    std::shared_ptr<const PolicyProgram> program;
+  };
+  mutable std::map<std::string, Kept> programs_;  // by the name of the policy
+};
+
+}  // namespace berth::local
