@@ -76,15 +76,19 @@ struct UpFlags {
   std::string data_dir;    // empty: $XDG_DATA_HOME/berth, ~/.local/share/berth
   std::string kubeconfig;  // empty: kubeconfig in the data directory
   std::string listen = "127.0.0.1:6443";
-  std::vector<std::string> images;  // NAME=PATH
-  bool reset = false;               // starts with an empty cluster
-  std::string config;               // Kueue's Configuration file
-  std::string decisions;            // kueue, berth; empty: the file's value
-  bool allow_remote = false;        // allows a `listen` address other than loopback
-  std::string job_user;             // user of the jobs' programs; empty: this process' user
-  std::string log_limit = "64Mi";   // limit of each container's log; "0": no limit
-  bool controllers = true;          // false: `berth controller` runs in another process
-  bool api_only = false;            // without cluster, cloud, controllers and their kinds
+  std::vector<std::string> images;         // NAME=PATH
+  bool reset = false;                      // starts with an empty cluster
+  std::string config;                      // Kueue's Configuration file
+  std::string decisions;                   // kueue, berth; empty: the file's value
+  bool allow_remote = false;               // allows a `listen` address other than loopback
+  std::string job_user;                    // user of the jobs' programs; empty: this process' user
+  std::string log_limit = "64Mi";          // limit of each container's log; "0": no limit
+  bool controllers = true;                 // false: `berth controller` runs in another process
+  bool api_only = false;                   // without cluster, cloud, controllers and their kinds
+  std::string audit_log;                   // file; empty: no audit log
+  std::string audit_policy;                // file; empty: metadata of every request
+  std::int64_t audit_log_megabytes = 100;  // of one file
+  std::int64_t audit_log_kept = 10;        // rotated files
 };
 int RunUp(const UpFlags& flags);
 

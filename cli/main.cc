@@ -122,6 +122,26 @@ void AddDecisionsFlag(CLI::App& command, std::string& decisions) {
       ->check(CLI::IsMember({"kueue", "berth"}));
 }
 
+void AddAuditFlags(CLI::App& command, UpFlags& flags) {
+  command
+      .add_option("--audit-log", flags.audit_log,
+                  "log every request to this file, a line of JSON each")
+      ->type_name(kFileValue);
+  command
+      .add_option("--audit-policy", flags.audit_policy,
+                  "which requests are logged, and how much of them (a Policy of audit.k8s.io/v1)")
+      ->type_name(kFileValue);
+  command
+      .add_option("--audit-log-maxsize", flags.audit_log_megabytes,
+                  "size of the audit log at which it is rotated")
+      ->type_name("MEGABYTES")
+      ->capture_default_str();
+  command
+      .add_option("--audit-log-maxbackup", flags.audit_log_kept, "rotated audit logs that are kept")
+      ->type_name("FILES")
+      ->capture_default_str();
+}
+
 void AddUp(CLI::App& app, UpFlags& flags, int& exit_code) {
   CLI::App* command = app.add_subcommand(
       "up", "A whole cluster in this process: API, queues, pools, and jobs that really run");
@@ -156,6 +176,7 @@ void AddUp(CLI::App& app, UpFlags& flags, int& exit_code) {
                  "serve Kubernetes' API alone: no Jobs, pods, garbage collection, cloud and "
                  "queues; for other programs' controllers and for tests of operators")
       ->excludes("--image", "--job-user", "--log-limit", "--config");
+  AddAuditFlags(*command, flags);
   command->footer(
       "Examples:\n"
       "  berth up\n"

@@ -90,6 +90,26 @@ Status CheckListen(const ListenAddress& listen, const UpFlags& flags) {
                 "Say --allow-remote as well, or listen on 127.0.0.1");
 }
 
+Status TakeAuditFlags(const UpFlags& flags, local::ApiServerOptions& options) {
+  constexpr std::int64_t kMegabyte = 1024LL * 1024;
+  constexpr std::int64_t kMostMegabytes = 100'000;
+  constexpr std::int64_t kMostKept = 1000;
+  if (flags.audit_log.empty() && !flags.audit_policy.empty()) {
+    return Refuse("--audit-policy has no effect without --audit-log: say --audit-log FILE too");
+  }
+  if (flags.audit_log_megabytes < 1 || flags.audit_log_megabytes > kMostMegabytes) {
+    return Refuse("--audit-log-maxsize: write 1 to 100000 (megabytes)");
+  }
+  if (flags.audit_log_kept < 0 || flags.audit_log_kept > kMostKept) {
+    return Refuse("--audit-log-maxbackup: write 0 to 1000 (files)");
+  }
+  options.audit_log = flags.audit_log;
+  options.audit_policy = flags.audit_policy;
+  options.audit_log_bytes = static_cast<std::size_t>(flags.audit_log_megabytes * kMegabyte);
+  options.audit_log_kept = static_cast<int>(flags.audit_log_kept);
+  return OkStatus();
+}
+
 // The namespace of the lease and of the certificate.
 std::string NamespaceManifest(const admission::Configuration& configuration) {
   return "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: \"" + configuration.namespace_name +
@@ -170,6 +190,7 @@ Status Up::StartServer(const UpFlags& flags) {
   options.data_directory = data_directory_;
   options.address = listen.host;
   options.port = listen.port;
+  BERTH_CHECK_OK(TakeAuditFlags(flags, options));
   logs_ = std::make_unique<local::cluster::PodLogs>(data_directory_);
   options.logs = logs_.get();
   if (auto network = local::cluster::LoopbackNetwork::Claim(data_directory_)) {

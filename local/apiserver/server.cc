@@ -1,7 +1,9 @@
 #include "local/apiserver/server.h"
 
+#include <fstream>
 #include <random>
 #include <set>
+#include <sstream>
 #include <vector>
 
 #include <malloc.h>
@@ -10,6 +12,7 @@
 #include "base/system_clock.h"
 #include "local/apiserver/auth/authenticator.h"
 #include "local/apiserver/auth/credentials.h"
+#include "local/apiserver/http/audit_trail.h"
 #include "local/apiserver/http/front.h"
 #include "local/apiserver/http/worker_pool.h"
 #include "local/apiserver/registry/crd.h"
@@ -66,6 +69,7 @@ class ApiServerImpl final : public ApiServer {
 
  private:
   Status Listen();
+  Status StartAudit();
   void TidyLater();
   void Tidy();
   void StopAll();
@@ -85,6 +89,8 @@ class ApiServerImpl final : public ApiServer {
   std::unique_ptr<Registry> registry_;
   std::unique_ptr<WholeApi> api_;
   std::unique_ptr<Authenticator> authenticator_;
+  std::unique_ptr<AuditLog> audit_log_;
+  std::unique_ptr<AuditTrail> audit_;
   std::unique_ptr<Front> front_;
   std::unique_ptr<net::HttpServer> http_;
 };
@@ -106,8 +112,7 @@ Status ApiServerImpl::Open() {
   // Clients check certificates against real time.
   BERTH_TRY(credentials_, LoadOrMakeCredentials(folder, system_clock_.Now()));
   io_ = std::make_unique<net::IoPool>(options_.io_threads);
-  webhooks_ =
-      std::make_unique<HttpWebhookCaller>(*io_, store_->cache(), options_.webhook_services);
+  webhooks_ = std::make_unique<HttpWebhookCaller>(*io_, store_->cache(), options_.webhook_services);
   RegistryOptions registry;
   registry.clock = clock;
   registry.seed = options_.seed == 0 ? RandomSeed() : options_.seed;
@@ -155,7 +160,9 @@ Status ApiServerImpl::Listen() {
   authenticator_ =
       std::make_unique<Authenticator>(credentials_.token, tokens_.get(),
                                       options_.clock == nullptr ? &system_clock_ : options_.clock);
+  BERTH_CHECK_OK(StartAudit());
   front_ = std::make_unique<Front>(*registry_, *authenticator_, options_.logs);
+  front_->SetAudit(audit_.get());
   net::ServerOptions server;
   server.address = options_.address;
   server.port = options_.port;
@@ -182,6 +189,34 @@ Status ApiServerImpl::Listen() {
   return OkStatus();
 }
 
+Status ApiServerImpl::StartAudit() {
+  if (options_.audit_log.empty()) return OkStatus();
+  AuditPolicy policy = AuditPolicy::Default();
+  if (!options_.audit_policy.empty()) {
+    std::ifstream file(options_.audit_policy);
+    std::stringstream text;
+    text << file.rdbuf();
+    if (!file) {
+      return Error{ErrorCode::kInvalid, "the audit policy " + options_.audit_policy +
+                                            " cannot be read; choose another --audit-policy"};
+    }
+    auto parsed = AuditPolicy::Parse(text.str());
+    if (!parsed) {
+      return Error{ErrorCode::kInvalid,
+                   "the audit policy " + options_.audit_policy + ": " + parsed.error().message};
+    }
+    policy = *std::move(parsed);
+  }
+  BERTH_TRY(auto sink, OpenAuditFile({.path = options_.audit_log,
+                                      .max_bytes = options_.audit_log_bytes,
+                                      .kept = options_.audit_log_kept}));
+  audit_log_ = std::make_unique<AuditLog>(std::move(sink));
+  audit_ =
+      std::make_unique<AuditTrail>(std::move(policy), *audit_log_, *registry_,
+                                   options_.clock == nullptr ? &system_clock_ : options_.clock);
+  return OkStatus();
+}
+
 Result<ApiServer::Identity> ApiServerImpl::IssueServerCertificate(
     const std::string& common_name, const std::vector<std::string>& dns_names) {
   net::CertificateRequest request;
@@ -202,10 +237,13 @@ void ApiServerImpl::StopAll() {
   tidy_workers_.Stop();
   http_.reset();
   front_.reset();
+  audit_.reset();
   api_.reset();
   registry_.reset();
   tokens_.reset();
   store_.reset();
+  // Answers to the last writes are logged.
+  audit_log_.reset();
   webhooks_.reset();
   tidy_.reset();
   io_.reset();

@@ -34,7 +34,12 @@ struct ApiServerOptions {
   std::map<std::string, std::string> webhook_services;
   std::string service_prefix = "127.96";  // addresses of Services: RegistryOptions
   LogSource* logs = nullptr;              // outlives the server
-  const Clock* clock = nullptr;           // null: real time
+  // File of the audit log (audit/audit_log.h); empty: none. Requests over HTTPS are logged.
+  std::string audit_log;
+  std::string audit_policy;  // file (audit.k8s.io/v1 Policy); empty: AuditPolicy::Default
+  std::size_t audit_log_bytes = 100UL << 20U;  // of one file, then it is rotated
+  int audit_log_kept = 10;                     // rotated files
+  const Clock* clock = nullptr;                // null: real time
   // Runs the callbacks of api().Watch, for virtual time; null: a thread runs them.
   Executor* watch_executor = nullptr;
   std::uint64_t seed = 0;  // for uids and generated names; 0: random

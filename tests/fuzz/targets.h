@@ -29,6 +29,7 @@ Parts SplitParts(std::string_view text);
 
 void Http(std::string_view text);
 void Urls(std::string_view text);
+void AuditPolicies(std::string_view text);
 void JsonText(std::string_view text);
 void Objects(std::string_view text);
 void Yaml(std::string_view text);

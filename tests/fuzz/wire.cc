@@ -1,4 +1,6 @@
 // Targets of a connection's bytes: HTTP, request targets, URLs.
+#include "base/strings.h"
+#include "local/apiserver/audit/audit_policy.h"
 #include "local/apiserver/http/target.h"
 #include "net/internal/message_parser.h"
 #include "net/internal/url.h"
@@ -67,6 +69,30 @@ void Urls(std::string_view text) {
                 again->path_prefix == url->path_prefix,
             "a URL reads as it is written");
   }
+}
+
+// A policy of the audit log; after "--" the user, the verb, the resource and the name of a request.
+void AuditPolicies(std::string_view text) {
+  const auto [document, request] = SplitParts(text);
+  const auto policy = local::AuditPolicy::Parse(document);
+  if (!policy) {
+    Require(!policy.error().message.empty(), "a refused policy has a reason");
+    return;
+  }
+  const auto words = Split(request, ' ');
+  const auto word = [&words](std::size_t index) {
+    return index < words.size() ? std::string(words[index]) : std::string();
+  };
+  local::AccessAttributes attributes;
+  attributes.verb = word(1);
+  attributes.resource = word(2);
+  attributes.name = word(3);
+  attributes.path = attributes.resource.empty() ? word(3) : "";
+  const local::UserInfo user{.name = word(0), .uid = "", .groups = {word(0)}, .extra = {}};
+  const auto first = policy->Decide(user, attributes);
+  const auto second = policy->Decide(user, attributes);
+  Require(first.level == second.level && first.omitted == second.omitted,
+          "a request is decided the same again");
 }
 
 }  // namespace berth::fuzz

@@ -16,6 +16,11 @@
 
 namespace berth::local {
 
+// What the audit log tells of a request beside the request and its answer.
+struct AuditNotes : AuditAnnotations {
+  std::string name;  // of an object whose name the path does not tell
+};
+
 struct Exchange : std::enable_shared_from_this<Exchange> {
   net::Request request;
   std::shared_ptr<net::Responder> responder;
@@ -23,6 +28,7 @@ struct Exchange : std::enable_shared_from_this<Exchange> {
   std::optional<ApiPath> api;  // of target.path; nullopt: the path names no resource
   UserInfo user;
   std::string audit_id;
+  std::shared_ptr<AuditNotes> audit;  // null: the request is not audited
 
   void SendText(int status, std::string content_type, std::string body,
                 const std::vector<std::string>& warnings = {}) const;

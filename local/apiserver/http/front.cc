@@ -32,6 +32,7 @@ constexpr WorkerPool::Limits kLimits{kMostRequestThreads, kRunningWorkers, kMost
 constexpr const char* kWebhookConfigurations[] = {
     "mutatingwebhookconfigurations.admissionregistration.k8s.io",
     "validatingwebhookconfigurations.admissionregistration.k8s.io"};
+constexpr std::string_view kLeaseGroup = "coordination.k8s.io";
 constexpr std::string_view kBackupPath = "/debug/berth/backup";
 constexpr std::string_view kCrds = "customresourcedefinitions.apiextensions.k8s.io";
 
@@ -80,6 +81,7 @@ Front::Front(Registry& registry, const Authenticator& authenticator, LogSource* 
       authenticator_(authenticator),
       watches_(registry),
       handlers_(registry, watches_, authenticator, logs),
+      leases_(kLimits),
       readers_(kLimits),
       writers_(kLimits),
       callers_(kLimits),
@@ -88,6 +90,7 @@ Front::Front(Registry& registry, const Authenticator& authenticator, LogSource* 
 void Front::Stop() {
   ready_.store(false);
   watches_.Stop();
+  leases_.Stop();
   readers_.Stop();
   writers_.Stop();
   callers_.Stop();
@@ -106,6 +109,38 @@ std::string Front::NewAuditId() {
   return MakeUuid(random);
 }
 
+bool Front::Admit(Exchange& exchange) {
+  const auto who = authenticator_.Authenticate(exchange.request);
+  const AccessAttributes access =
+      AttributesOf(exchange.request.method, exchange.target, exchange.api);
+  const auto refuse = [&](const ApiError& error) {
+    exchange.SendError(error);
+    return false;
+  };
+  if (who.outcome == Authenticator::Outcome::kRefused) {
+    const UserInfo nobody{.name = "", .uid = "", .groups = {}, .extra = {}};
+    if (audit_ != nullptr) audit_->Begin(exchange, access, nobody, nullptr);
+    return refuse(UnauthorizedStatus());
+  }
+  RoleIndex& roles = registry_.roles();
+  auto user = ActingUser(exchange.request.headers, roles, who.user);
+  if (audit_ != nullptr) {
+    const bool acts = user && (user->name != who.user.name || user->groups != who.user.groups);
+    audit_->Begin(exchange, access, who.user, acts ? &*user : nullptr);
+  }
+  if (!user) return refuse(user.error());
+  exchange.user = *std::move(user);
+  // Every request passes here, and nothing behind this line asks for the right again, but for what
+  // the path does not tell: objects that a PUT or PATCH creates, and what roles grant.
+  const Access granted = Authorize(roles, exchange.user, access);
+  if (exchange.audit != nullptr) {
+    auto& notes = exchange.audit->values;
+    notes["authorization.k8s.io/decision"] = granted.allowed ? "allow" : "forbid";
+    notes["authorization.k8s.io/reason"] = granted.reason;
+  }
+  return granted.allowed || refuse(ForbiddenTo(exchange.user, access));
+}
+
 void Front::Handle(net::Request request, std::shared_ptr<net::Responder> responder) {
   auto exchange = std::make_shared<Exchange>();
   exchange->request = std::move(request);
@@ -121,20 +156,7 @@ void Front::Handle(net::Request request, std::shared_ptr<net::Responder> respond
   std::string& path = exchange->target.path;
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   exchange->api = ParseApiPath(path);
-  const auto who = authenticator_.Authenticate(exchange->request);
-  if (who.outcome == Authenticator::Outcome::kRefused) {
-    exchange->SendError(UnauthorizedStatus());
-    return;
-  }
-  RoleIndex& roles = registry_.roles();
-  auto user = ActingUser(exchange->request.headers, roles, who.user);
-  if (!user) return exchange->SendError(user.error());
-  exchange->user = *std::move(user);
-  // Every request passes here, and nothing behind this line asks for the right again, but for what
-  // the path does not tell: objects that a PUT or PATCH creates, and what roles grant.
-  const AccessAttributes access =
-      AttributesOf(exchange->request.method, exchange->target, exchange->api);
-  if (auto error = CheckAccess(roles, exchange->user, access)) return exchange->SendError(*error);
+  if (!Admit(*exchange)) return;
   if (RouteHealth(*exchange)) return;
   if (!PoolOf(*exchange).Post([this, exchange] { Route(*exchange); })) {
     ApiError busy{429,
@@ -167,6 +189,7 @@ bool Front::MayCallWebhooks(const Exchange& exchange) const {
 }
 
 WorkerPool& Front::PoolOf(const Exchange& exchange) {
+  if (exchange.api && exchange.api->group == kLeaseGroup) return leases_;
   if (MayCallWebhooks(exchange)) return callers_;
   return exchange.request.method == "GET" ? readers_ : writers_;
 }

@@ -3,9 +3,13 @@
 //   I/O thread ─▶ authenticate ─▶ authorize ─▶ worker ─▶ discovery │ OpenAPI │ resources ─▶ answer
 //                     └─ 401         └─ 403
 //
-// Threads: Handle is called on I/O threads and does not block. Reads, writes, and requests that may
-// wait for a webhook have worker pools of their own, so that waiting webhooks stop neither reads
-// nor writes. Concurrent writes share one disk transaction.
+// Priority: health and version are answered on the I/O thread. Leases, reads, writes, and requests
+// that may wait for a webhook have worker pools of their own, so that leaders keep their leases
+// while all other requests wait, and waiting webhooks stop neither reads nor writes. A request
+// that finds its pool's queue full gets 429.
+//
+// Threads: Handle is called on I/O threads and does not block. Concurrent writes share one disk
+// transaction.
 #pragma once
 
 #include <atomic>
@@ -14,6 +18,7 @@
 #include <string>
 
 #include "local/apiserver/auth/authenticator.h"
+#include "local/apiserver/http/audit_trail.h"
 #include "local/apiserver/http/discovery.h"
 #include "local/apiserver/http/exchange.h"
 #include "local/apiserver/http/extension.h"
@@ -41,6 +46,8 @@ class Front {
   void SetBackupPath(std::string path) { backup_path_ = std::move(path); }
   // As ApiServer::SetExtension.
   void SetExtension(const std::string& group, Extension::Handler handler);
+  // Logs every request; call before the first one. `audit` must outlive the front.
+  void SetAudit(AuditTrail* audit) { audit_ = audit; }
   void SetReady() { ready_.store(true); }
   std::size_t watch_count() const { return watches_.count(); }
 
@@ -55,12 +62,16 @@ class Front {
   std::string NewAuditId();
   bool MayCallWebhooks(const Exchange& exchange) const;
   WorkerPool& PoolOf(const Exchange& exchange);
+  // Answers and returns false: the request may not go on.
+  bool Admit(Exchange& exchange);
 
   Registry& registry_;
   const Authenticator& authenticator_;
+  AuditTrail* audit_ = nullptr;
   Extension extension_;
   WatchManager watches_;
   ResourceHandlers handlers_;
+  WorkerPool leases_;
   WorkerPool readers_;
   WorkerPool writers_;
   WorkerPool callers_;  // requests that may wait for a webhook

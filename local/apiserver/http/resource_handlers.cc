@@ -50,6 +50,7 @@ void ResourceHandlers::Handle(Exchange& exchange, const ApiPath& path) {
   context.name = path.name;
   context.subresource = path.subresource;
   context.user = exchange.user;
+  context.audit = exchange.audit;
   const ResourceInfo& resource = *context.resource;
   const bool placed = resource.namespaced || path.namespace_name.empty();
   const bool whole = resource.namespaced && path.namespace_name.empty() && !path.name.empty();
@@ -190,6 +191,7 @@ void ResourceHandlers::Create(Exchange& exchange, RequestContext& context) {
   }
   context.wait_for = WaitFor::kSubmitted;
   auto created = registry_.Create(context, std::move(*body));
+  if (exchange.audit != nullptr) exchange.audit->name = context.name;
   if (!created) return exchange.SendError(created.error(), context.warnings);
   SendWritten(exchange, context, *created);
 }
