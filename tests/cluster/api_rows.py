@@ -2,7 +2,9 @@
 
     outcomes = play(send)      # send(method, path, body, content_type) -> (status, JSON)
 
-The method WATCH is a GET whose answer has one event a line: `send` returns {"events": [JSON, …]}.
+The method WATCH is a GET whose answer has one event a line: `send` returns {"events": [JSON, …]}. "POST@jane" is a
+POST on behalf of the user jane (impersonation). "UNTIL 422 POST" repeats the request until its status is 422, because a
+real server follows changes of policies with a delay; such requests have to be dry.
 
 api_rows.json has the outcomes of a real kube-apiserver: test_api.py compares them there, and
 tests/local/e2e/test_api_rows.py compares those of `berth up`. Outcomes hold what does not depend on the run:
@@ -12,6 +14,7 @@ part of the object that the row is about."""
 import json
 import os
 import re
+import time
 
 FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "api_rows.json")
 
@@ -22,6 +25,13 @@ WORKLOADS = KUEUE + "/namespaces/default/workloads"
 JOBS = "/apis/batch/v1/namespaces/default/jobs"
 MAPS = "/api/v1/namespaces/default/configmaps"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+ROLES = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles"
+ROLE_BINDINGS = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings"
+POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
+POLICY_BINDINGS = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings"
+OWN_OBJECTS = (WORKLOADS + "/w", WORKLOADS + "/x", MAPS + "/m", JOBS + "/j", LEASES + "/l", ROLES + "/r",
+               ROLES + "/s", ROLE_BINDINGS + "/b", ROLE_BINDINGS + "/c", POLICIES + "/p", POLICY_BINDINGS + "/b")
+UNTIL = 20  # seconds
 THEN = "2026-01-01T00:00:00Z"
 POD = {"spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "none"}]}}
 
@@ -56,6 +66,47 @@ def job(name, **spec):
 def lease(holder, **meta):
     return {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "l", **meta},
             "spec": {"holderIdentity": holder, "leaseDurationSeconds": 15}}
+
+
+def role(name, *rules):
+    return {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": name},
+            "rules": [{"verbs": verbs.split(), "apiGroups": [group], "resources": resources.split()}
+                      for verbs, group, resources in rules]}
+
+
+def role_binding(name, of, *users):
+    group = "rbac.authorization.k8s.io"
+    return {"apiVersion": group + "/v1", "kind": "RoleBinding", "metadata": {"name": name},
+            "roleRef": {"apiGroup": group, "kind": "Role", "name": of},
+            "subjects": [{"apiGroup": group, "kind": "User", "name": user} for user in users]}
+
+
+def policy(expression, **spec):
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]}
+    return {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",
+            "metadata": {"name": "p"},
+            "spec": {"matchConstraints": {"resourceRules": [rule]},
+                     "validations": [{"expression": expression}], **spec}}
+
+
+def policy_binding(*actions, **spec):
+    return {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding",
+            "metadata": {"name": "b"},
+            "spec": {"policyName": "p", "validationActions": list(actions), **spec}}
+
+
+def by(user, request):
+    method, *rest = request
+    return (f"{method}@{user}", *rest)
+
+
+def refused(body, user="", status=422):
+    """A creation that a policy refuses as soon as the server knows the policy."""
+    return (f"UNTIL {status} POST" + ("@" + user if user else ""), MAPS + "?dryRun=All", body, PLAIN)
+
+
+# The policy of the row before is forgotten.
+FORGOTTEN = ("UNTIL 201 POST", MAPS + "?dryRun=All", config_map("m", a="1", b="2"), PLAIN)
 
 
 def applied(path, body, manager, *flags):
@@ -198,6 +249,98 @@ ROWS = {
         created(WORKLOADS, {**workload("x"), "spec": {**workload("x")["spec"], "queueName": "UPPER"}}),
         created(WORKLOADS, {**workload("x"), "spec": {"queueName": "q", "podSets": []}}),
     ]),
+    "rights come from roles": ("/data", [
+        created(MAPS, config_map("m", a="1")),
+        by("jane", ("GET", MAPS + "/m", None, PLAIN)),
+        by("jane", ("GET", MAPS, None, PLAIN)),
+        by("jane", ("GET", "/api/v1/nodes", None, PLAIN)),
+        by("jane", ("GET", "/api/v1/namespaces/default/pods/p/log", None, PLAIN)),
+        by("jane", ("PUT", JOBS + "/j/status", job("j"), PLAIN)),
+        by("jane", ("GET", "/metrics", None, PLAIN)),
+        created(ROLES, role("r", ("get", "", "configmaps"))),
+        created(ROLE_BINDINGS, role_binding("b", "r", "jane")),
+        by("jane", ("GET", MAPS + "/m", None, PLAIN)),
+        by("jane", ("GET", MAPS, None, PLAIN)),
+        by("jane", merged(MAPS + "/m", {"data": {"a": "2"}})),
+        by("jane", ("DELETE", MAPS + "/m", None, PLAIN)),
+        by("jane", ("DELETE", MAPS, None, PLAIN)),
+        by("jane", ("GET", "/api/v1/namespaces/kube-system/configmaps/m", None, PLAIN)),
+    ]),
+    "nobody grants more than they have": ("/rules", [
+        created(ROLES, role("r", ("get list", "", "configmaps"),
+                            ("create update", "rbac.authorization.k8s.io", "roles rolebindings"))),
+        created(ROLE_BINDINGS, role_binding("b", "r", "jane")),
+        by("jane", created(ROLES, role("s", ("get", "", "configmaps")))),
+        by("jane", ("PUT", ROLES + "/s", role("s", ("get list watch", "", "configmaps secrets")), PLAIN)),
+        by("jane", created(ROLE_BINDINGS, role_binding("c", "s", "joe"))),
+        created(ROLES, role("w", ("delete", "batch", "jobs"))),
+        by("jane", created(ROLE_BINDINGS, role_binding("d", "w", "joe"))),
+        by("jane", created(ROLE_BINDINGS, role_binding("d", "none", "joe"))),
+        ("DELETE", ROLES + "/w", None, PLAIN),
+        ("PUT", ROLE_BINDINGS + "/b", role_binding("b", "s", "jane"), PLAIN),
+        created(ROLES, {"metadata": {"name": "t"}, "rules": [{"verbs": [], "apiGroups": [""], "resources": []}]}),
+    ]),
+    "a policy is checked when it is written": ("/spec/failurePolicy", [
+        created(POLICIES, policy("params.a == 1")),
+        created(POLICIES, policy("variables.a == 1")),
+        created(POLICIES, policy("true", matchConstraints={})),
+        created(POLICIES, policy("true", validations=[])),
+        created(POLICIES, policy("true", validations=[{"expression": "true", "reason": "Because"}])),
+        created(POLICIES, policy("true", variables=[{"name": "a-b", "expression": "true"}])),
+        created(POLICIES, policy("true", paramKind={"apiVersion": "v1"})),
+        created(POLICIES, policy("true")),
+        created(POLICY_BINDINGS, policy_binding()),
+        created(POLICY_BINDINGS, policy_binding("Deny", "Warn")),
+        created(POLICY_BINDINGS, policy_binding("Deny", "Deny")),
+        created(POLICY_BINDINGS, policy_binding("Deny", paramRef={"parameterNotFoundAction": "Deny"})),
+        created(POLICY_BINDINGS, policy_binding("Deny", paramRef={"name": "a"})),
+    ]),
+    "a policy refuses": ("/data", [
+        FORGOTTEN,
+        created(POLICIES, policy("object.data.size() < 2")),
+        created(POLICY_BINDINGS, policy_binding("Deny")),
+        refused(config_map("m", a="1", b="2")),
+        created(MAPS, config_map("m", a="1"), "dryRun=All"),
+    ]),
+    "a policy refuses with its own words": ("/data", [
+        FORGOTTEN,
+        created(POLICIES, policy("", variables=[{"name": "n", "expression": "size(object.data)"}], validations=[
+            {"expression": "variables.n < 2", "reason": "Forbidden", "message": "plain",
+             "messageExpression": "'at most one, not ' + string(variables.n)"}])),
+        created(POLICY_BINDINGS, policy_binding("Deny")),
+        refused(config_map("m", a="1", b="2"), status=403),
+    ]),
+    "a policy that fails refuses": ("/data", [
+        FORGOTTEN,
+        created(POLICIES, policy("object.data.missing == 'x'")),
+        created(POLICY_BINDINGS, policy_binding("Deny")),
+        refused(config_map("m", a="1")),
+    ]),
+    "a variable that fails refuses": ("/data", [
+        FORGOTTEN,
+        created(POLICIES, policy("variables.n == 'x'", variables=[
+            {"name": "n", "expression": "object.data.missing"}])),
+        created(POLICY_BINDINGS, policy_binding("Deny")),
+        refused(config_map("m", a="1")),
+    ]),
+    "a policy without its params refuses": ("/data", [
+        FORGOTTEN,
+        created(POLICIES, policy("params != null", paramKind={"apiVersion": "v1", "kind": "ConfigMap"})),
+        created(POLICY_BINDINGS, policy_binding("Deny", paramRef={
+            "name": "none", "namespace": "default", "parameterNotFoundAction": "Deny"})),
+        refused(config_map("m", a="1")),
+    ]),
+    "a policy asks for rights": ("/data", [
+        FORGOTTEN,
+        created(POLICIES, policy(
+            "authorizer.group('batch').resource('jobs').namespace('default').check('delete').allowed() || "
+            "authorizer.requestResource.check('break-glass').allowed()")),
+        created(POLICY_BINDINGS, policy_binding("Deny")),
+        created(ROLES, role("r", ("create", "", "configmaps"))),
+        created(ROLE_BINDINGS, role_binding("b", "r", "jane")),
+        refused(config_map("m", a="1"), "jane"),
+        created(MAPS, config_map("m", a="1"), "dryRun=All"),
+    ]),
 }
 
 
@@ -242,11 +385,23 @@ def outcome_of(pointer, status, body, known):
             "part": json.loads(re.sub(TIME, "TIME", json.dumps(part(body, pointer))))}
 
 
+def send_until(send, method, path, text, kind):
+    wanted = None
+    if method.startswith("UNTIL "):
+        _, wanted, method = method.split()
+    ends = time.monotonic() + UNTIL
+    while True:
+        status, answer = send(method, path, text, kind)
+        if wanted in (None, str(status)) or time.monotonic() > ends:
+            return status, answer
+        time.sleep(0.1)
+
+
 def play(send):
     """name -> outcomes. Each row begins without the objects of the others."""
     outcomes = {}
     for name, (pointer, requests) in ROWS.items():
-        for path in (WORKLOADS + "/w", WORKLOADS + "/x", MAPS + "/m", JOBS + "/j", LEASES + "/l"):
+        for path in OWN_OBJECTS:
             send("DELETE", path + "?propagationPolicy=Background", "", PLAIN)
         first, known, got = {}, None, []
         for method, path, body, kind in requests:
@@ -254,7 +409,7 @@ def play(send):
             text = text.replace("$VERSION", first.get("resourceVersion", "")).replace(
                 "$UID", first.get("uid", ""))
             path = path.replace("$VERSION", first.get("resourceVersion", ""))
-            status, answer = send(method, path, text, kind)
+            status, answer = send_until(send, method, path, text, kind)
             got.append(outcome_of(pointer, status, answer, known))
             if "items" not in answer:
                 known = answer.get("metadata", {}).get("resourceVersion", known)

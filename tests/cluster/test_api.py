@@ -19,9 +19,13 @@ from scratch import scratch_folder
 
 def sender(server, token, context):
     def send(method, path, text, kind):
+        method, _, user = method.partition("@")
+        headers = {"Content-Type": kind, "Authorization": "Bearer " + token}
+        if user:
+            headers["Impersonate-User"] = user
         request = urllib.request.Request(
             server + path, data=text.encode() or None, method="GET" if method == "WATCH" else method,
-            headers={"Content-Type": kind, "Authorization": "Bearer " + token})
+            headers=headers)
         try:
             with urllib.request.urlopen(request, timeout=60, context=context) as answer:
                 if method == "WATCH":

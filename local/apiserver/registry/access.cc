@@ -116,7 +116,8 @@ std::optional<ApiError> Registry::CheckBinding(const RequestContext& context, co
                               .path = ""};
   if (Authorize(roles_, context.user, bind).allowed) return std::nullopt;
   const auto rules = roles_.RulesOfRole(is_cluster_role ? "" : context.namespace_name, name);
-  if (!rules) return NotFoundStatus(role, name);
+  // kube-apiserver names the resource of the request.
+  if (!rules) return NotFoundStatus(context.resource->id, name);
   return CheckGrants(context, *rules);
 }
 

@@ -199,8 +199,7 @@ class ExpressionChecks {
     } else if (TrimSpace(message).find_first_of("\n\r") != std::string_view::npos) {
       causes_.push_back(InvalidError(at + ".message", message, "must not contain line breaks"));
     }
-    const std::vector<std::string> reasons{"Forbidden", "Invalid", "RequestEntityTooLarge",
-                                           "Unauthorized"};
+    const std::vector<std::string> reasons{"Forbidden", "Invalid", "RequestEntityTooLarge"};
     const std::string reason = TextAt(validation, {"reason"});
     if (!reason.empty() && std::find(reasons.begin(), reasons.end(), reason) == reasons.end()) {
       causes_.push_back(NotSupportedError(at + ".reason", reason, reasons));

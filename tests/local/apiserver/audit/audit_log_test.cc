@@ -110,7 +110,7 @@ TEST(AuditFileTest, AFileIsRotatedBySizeAndPrivate) {
   }
   EXPECT_EQ(ContentOf(path), "six\n");
   EXPECT_EQ(ContentOf(path + ".1"), "five-and-more-than-ten\n");
-  EXPECT_EQ(ContentOf(path + ".2"), "three\nfour\n");
+  EXPECT_EQ(ContentOf(path + ".2"), "four\n");
   EXPECT_FALSE(std::filesystem::exists(path + ".3"));
   struct stat known {};
   ASSERT_EQ(::stat(path.c_str(), &known), 0);

@@ -115,7 +115,7 @@ TEST_F(AuditTest, AWatchHasABeginningAndAnEnd) {
   std::set<std::string> stages;
   for (const Json& event : Events()) {
     EXPECT_EQ(event["verb"], "watch");
-    stages.insert(event["stage"]);
+    stages.insert(event["stage"].get<std::string>());
   }
   EXPECT_EQ(stages, (std::set<std::string>{"ResponseComplete", "ResponseStarted"}));
 }

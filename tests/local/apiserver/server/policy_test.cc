@@ -298,8 +298,7 @@ TEST_F(PolicyTest, BadPoliciesAreRefused) {
   policy["spec"]["validations"][0]["reason"] = "Because";
   EXPECT_THAT(Problem(kPolicies, policy),
               HasSubstr("spec.validations[0].reason: Unsupported value: \"Because\": supported "
-                        "values: \"Forbidden\", \"Invalid\", \"RequestEntityTooLarge\", "
-                        "\"Unauthorized\""));
+                        "values: \"Forbidden\", \"Invalid\", \"RequestEntityTooLarge\""));
   policy = PolicyJson("true");
   policy["spec"].erase("validations");
   EXPECT_THAT(Problem(kPolicies, policy),
