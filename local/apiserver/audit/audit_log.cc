@@ -57,7 +57,7 @@ class AuditFile final : public AuditSink {
       BERTH_CHECK_OK(WriteAll("\n"));
       torn_ = false;
     }
-    const Status written = WriteAll(lines);
+    Status written = WriteAll(lines);
     torn_ = !written;
     return written;
   }
