@@ -16,6 +16,8 @@ import os
 import re
 import time
 
+import api_kind_rows
+
 FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "api_rows.json")
 
 TIME = r"\d{4}-\d\d-\d\dT[\d:.]+Z"
@@ -341,6 +343,7 @@ ROWS = {
         refused(config_map("m", a="1"), "jane"),
         created(MAPS, config_map("m", a="1"), "dryRun=All"),
     ]),
+    **api_kind_rows.ROWS,
 }
 
 
@@ -401,7 +404,7 @@ def play(send):
     """name -> outcomes. Each row begins without the objects of the others."""
     outcomes = {}
     for name, (pointer, requests) in ROWS.items():
-        for path in OWN_OBJECTS:
+        for path in (*OWN_OBJECTS, *(collection + "/k" for collection in api_kind_rows.COLLECTIONS)):
             send("DELETE", path + "?propagationPolicy=Background", "", PLAIN)
         first, known, got = {}, None, []
         for method, path, body, kind in requests:

@@ -3,19 +3,12 @@
 #include <algorithm>
 
 #include "base/rfc3339.h"
+#include "local/apiserver/http/table_texts.h"
 #include "local/apiserver/registry/json_access.h"
 #include "local/apiserver/schema/printer_columns.h"
-#include "local/apiserver/schema/selector.h"
 
 namespace berth::local {
 namespace {
-
-Json Age(const Json& object, WallTime now) {
-  const Json* created = At(object, {"metadata", "creationTimestamp"});
-  return AgeText(created == nullptr ? Json() : *created, now);
-}
-
-std::string OrNone(std::string text) { return text.empty() ? "<none>" : text; }
 
 std::string JoinField(const Json& containers, std::string_view field) {
   std::string joined;
@@ -23,12 +16,6 @@ std::string JoinField(const Json& containers, std::string_view field) {
     joined += (joined.empty() ? "" : ",") + TextAt(container, {field});
   }
   return OrNone(joined);
-}
-
-std::string SelectorText(const Json* selector) {
-  if (selector == nullptr) return "<none>";
-  const auto parsed = LabelSelectorFromJson(*selector);
-  return parsed ? OrNone(FormatLabelSelector(*parsed)) : "<none>";
 }
 
 std::string LabelsText(const Json* labels) {
@@ -275,26 +262,6 @@ Json ResourceQuotaCells(const Json& quota, WallTime now) {
     }
   }
   return Json::array({NameOf(quota), requests, limits, Age(quota, now)});
-}
-
-Json ClaimCells(const Json& claim, WallTime now) {
-  std::string modes;
-  for (const Json& mode : ArrayAt(claim, {"status", "accessModes"})) {
-    const std::string text = mode.is_string() ? mode.get<std::string>() : "";
-    const std::string form = text == "ReadWriteOnce"      ? "RWO"
-                             : text == "ReadOnlyMany"     ? "ROX"
-                             : text == "ReadWriteMany"    ? "RWX"
-                             : text == "ReadWriteOncePod" ? "RWOP"
-                                                          : text;
-    modes += (modes.empty() ? "" : ",") + form;
-  }
-  const std::string attributes = TextAt(claim, {"spec", "volumeAttributesClassName"});
-  return Json::array(
-      {NameOf(claim), IsBeingDeleted(claim) ? "Terminating" : TextAt(claim, {"status", "phase"}),
-       TextAt(claim, {"spec", "volumeName"}), TextAt(claim, {"status", "capacity", "storage"}),
-       modes, TextAt(claim, {"spec", "storageClassName"}),
-       attributes.empty() ? "<unset>" : attributes, Age(claim, now),
-       TextAt(claim, {"spec", "volumeMode"})});
 }
 
 Json NodeCells(const Json& node, WallTime now) {

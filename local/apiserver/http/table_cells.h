@@ -30,4 +30,18 @@ Json PriorityClassCells(const Json& object, WallTime now);
 Json CrdCells(const Json& object, WallTime now);
 Json WebhookCells(const Json& object, WallTime now);
 
+// stored_cells.cc has those below and ClaimCells.
+Json VolumeCells(const Json& volume, WallTime now);
+Json AutoscalerCells(const Json& autoscaler, WallTime now);
+Json IngressCells(const Json& ingress, WallTime now);
+Json IngressClassCells(const Json& object, WallTime now);
+Json NetworkPolicyCells(const Json& policy, WallTime now);
+Json StorageClassCells(const Json& object, WallTime now);
+Json VolumeAttributesClassCells(const Json& object, WallTime now);
+Json CsiDriverCells(const Json& driver, WallTime now);
+Json CsiNodeCells(const Json& node, WallTime now);
+Json CsiCapacityCells(const Json& capacity, WallTime now);
+Json VolumeAttachmentCells(const Json& attachment, WallTime now);
+Json RuntimeClassCells(const Json& object, WallTime now);
+
 }  // namespace berth::local

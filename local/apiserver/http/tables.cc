@@ -173,10 +173,69 @@ PrinterMap CorePrinters() {
   };
 }
 
+std::vector<Column> VolumeColumns() {
+  return {kName,
+          {"Capacity"},
+          {"Access Modes"},
+          {"Reclaim Policy"},
+          {"Status"},
+          {"Claim"},
+          {"StorageClass"},
+          {"VolumeAttributesClass"},
+          {"Reason"},
+          kAge,
+          {"VolumeMode", "string", "", 1}};
+}
+
+std::vector<Column> CsiDriverColumns() {
+  return {kName,
+          {"AttachRequired", "boolean"},
+          {"PodInfoOnMount", "boolean"},
+          {"StorageCapacity", "boolean"},
+          {"TokenRequests"},
+          {"RequiresRepublish", "boolean"},
+          {"Modes"},
+          kAge};
+}
+
+// Of storage, networking and autoscaling.
+PrinterMap StoredPrinters() {
+  return {
+      {"persistentvolumes", {VolumeColumns(), VolumeCells}},
+      {"horizontalpodautoscalers.autoscaling",
+       {{kName, {"Reference"}, {"Targets"}, {"MinPods"}, {"MaxPods"}, {"Replicas"}, kAge},
+        AutoscalerCells}},
+      {"ingresses.networking.k8s.io",
+       {{kName, {"Class"}, {"Hosts"}, {"Address"}, {"Ports"}, kAge}, IngressCells}},
+      {"ingressclasses.networking.k8s.io",
+       {{kName, {"Controller"}, {"Parameters"}, kAge}, IngressClassCells}},
+      {"networkpolicies.networking.k8s.io", {{kName, {"Pod-Selector"}, kAge}, NetworkPolicyCells}},
+      {"storageclasses.storage.k8s.io",
+       {{kName,
+         {"Provisioner"},
+         {"ReclaimPolicy"},
+         {"VolumeBindingMode"},
+         {"AllowVolumeExpansion"},
+         kAge},
+        StorageClassCells}},
+      {"volumeattributesclasses.storage.k8s.io",
+       {{kName, {"DriverName"}, kAge}, VolumeAttributesClassCells}},
+      {"csidrivers.storage.k8s.io", {CsiDriverColumns(), CsiDriverCells}},
+      {"csinodes.storage.k8s.io", {{kName, {"Drivers", "integer"}, kAge}, CsiNodeCells}},
+      {"csistoragecapacities.storage.k8s.io",
+       {{kName, {"StorageClassName"}, {"Capacity"}}, CsiCapacityCells}},
+      {"volumeattachments.storage.k8s.io",
+       {{kName, {"Attacher", "string", "name"}, {"PV"}, {"Node"}, {"Attached", "boolean"}, kAge},
+        VolumeAttachmentCells}},
+      {"runtimeclasses.node.k8s.io", {{kName, {"Handler"}, kAge}, RuntimeClassCells}},
+  };
+}
+
 const PrinterMap& Printers() {
   static const PrinterMap kPrinters = [] {
     PrinterMap printers = CorePrinters();
     printers.merge(WorkloadPrinters());
+    printers.merge(StoredPrinters());
     return printers;
   }();
   return kPrinters;

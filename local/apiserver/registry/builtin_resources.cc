@@ -33,13 +33,14 @@ constexpr const char* kEventLabels =
     "reportingComponent source type";
 
 constexpr const char* kAdmission = "admissionregistration.k8s.io";
+constexpr const char* kStorage = "storage.k8s.io";
 
 constexpr Row kRows[] = {
     {"", "v1", "bindings", "binding", "Binding", "N", "c"},
     {"", "v1", "configmaps", "configmap", "ConfigMap", "N", kStandard, "cm"},
-    {"", "v1", "endpoints", "endpoints", "Endpoints", "N", kStandard, "ep"},
+    {"", "v1", "endpoints", "endpoints", "Endpoints", "NC", kStandard, "ep"},
     {"", "v1", "events", "event", "Event", "NC", kStandard, "ev", "", "", kEventLabels},
-    {"", "v1", "limitranges", "limitrange", "LimitRange", "N", kStandard, "limits"},
+    {"", "v1", "limitranges", "limitrange", "LimitRange", "NC", kStandard, "limits"},
     {"", "v1", "namespaces", "namespace", "Namespace", "S", "cdglpuw", "ns", "",
      "finalize:u status:gpu", "status.phase"},
     {"", "v1", "nodes", "node", "Node", "S", kStandard, "no", "", "status:gpu",
@@ -70,6 +71,8 @@ constexpr Row kRows[] = {
      "scale:gpu:autoscaling/v1/Scale status:gpu", "status.replicas"},
     {"apps", "v1", "statefulsets", "statefulset", "StatefulSet", "NSG", kStandard, "sts", "all",
      "scale:gpu:autoscaling/v1/Scale status:gpu"},
+    {"autoscaling", "v2", "horizontalpodautoscalers", "horizontalpodautoscaler",
+     "HorizontalPodAutoscaler", "NS", kStandard, "hpa", "all", "status:gpu"},
     {"batch", "v1", "cronjobs", "cronjob", "CronJob", "NSG", kStandard, "cj", "all", "status:gpu"},
     {"batch", "v1", "jobs", "job", "Job", "NSG", kStandard, "", "all", "status:gpu",
      "status.successful"},
@@ -79,11 +82,25 @@ constexpr Row kRows[] = {
     {"events.k8s.io", "v1", "events", "event", "Event", "NC", kStandard, "ev", "", "",
      "regarding.kind regarding.namespace regarding.name regarding.uid regarding.apiVersion "
      "regarding.resourceVersion regarding.fieldPath reason reportingController type"},
-    {"node.k8s.io", "v1", "runtimeclasses", "runtimeclass", "RuntimeClass", "", kStandard},
-    {"policy", "v1", "poddisruptionbudgets", "poddisruptionbudget", "PodDisruptionBudget", "NSG",
+    {"networking.k8s.io", "v1", "ingressclasses", "ingressclass", "IngressClass", "G", kStandard},
+    {"networking.k8s.io", "v1", "ingresses", "ingress", "Ingress", "NSG", kStandard, "ing", "",
+     "status:gpu"},
+    {"networking.k8s.io", "v1", "networkpolicies", "networkpolicy", "NetworkPolicy", "NG",
+     kStandard, "netpol"},
+    {"node.k8s.io", "v1", "runtimeclasses", "runtimeclass", "RuntimeClass", "CR", kStandard},
+    {"policy", "v1", "poddisruptionbudgets", "poddisruptionbudget", "PodDisruptionBudget", "NSGR",
      kStandard, "pdb", "", "status:gpu"},
     {"scheduling.k8s.io", "v1", "priorityclasses", "priorityclass", "PriorityClass", "G", kStandard,
      "pc"},
+    {kStorage, "v1", "csidrivers", "csidriver", "CSIDriver", "R", kStandard},
+    {kStorage, "v1", "csinodes", "csinode", "CSINode", "R", kStandard},
+    {kStorage, "v1", "csistoragecapacities", "csistoragecapacity", "CSIStorageCapacity", "NR",
+     kStandard},
+    {kStorage, "v1", "storageclasses", "storageclass", "StorageClass", "", kStandard, "sc"},
+    {kStorage, "v1", "volumeattachments", "volumeattachment", "VolumeAttachment", "SR", kStandard,
+     "", "", "status:gpu"},
+    {kStorage, "v1", "volumeattributesclasses", "volumeattributesclass", "VolumeAttributesClass",
+     "", kStandard, "vac"},
     {kRbacGroup, "v1", "clusterrolebindings", "clusterrolebinding", "ClusterRoleBinding", "C",
      kStandard},
     {kRbacGroup, "v1", "clusterroles", "clusterrole", "ClusterRole", "C", kStandard},

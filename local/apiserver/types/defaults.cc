@@ -4,41 +4,10 @@
 #include <limits>
 #include <string>
 
+#include "local/apiserver/types/defaults_internal.h"
+
 namespace berth::local {
 namespace {
-
-void SetDefault(Json& object, const char* name, Json value) {
-  Json& member = object[name];
-  if (member.is_null()) member = std::move(value);
-}
-
-// The member of an object, or null when it is absent or no object.
-Json* Inner(Json& parent, const char* name) {
-  if (!parent.is_object()) return nullptr;
-  const auto at = parent.find(name);
-  return at == parent.end() || !at->is_object() ? nullptr : &*at;
-}
-
-template <typename Visit>
-void ForEach(Json& parent, const char* name, Visit visit) {
-  if (!parent.is_object()) return;
-  const auto at = parent.find(name);
-  if (at == parent.end() || !at->is_array()) return;
-  for (Json& item : *at) {
-    if (item.is_object()) visit(item);
-  }
-}
-
-std::string Text(const Json& object, const char* name) {
-  const auto at = object.find(name);
-  return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
-}
-
-bool IsEmptyText(const Json& object, const char* name) {
-  const auto at = object.find(name);
-  return at == object.end() || at->is_null() ||
-         (at->is_string() && at->get_ref<const std::string&>().empty());
-}
 
 // "registry:5000/a/b:tag@sha256:…": the tag follows the last colon of the last path part.
 std::string PullPolicyFor(const std::string& image) {
@@ -446,6 +415,8 @@ void ApplyStaticDefaults(std::string_view group, std::string_view /*version*/,
     DefaultCrd(object);
   } else if (group == "rbac.authorization.k8s.io") {
     DefaultRbac(kind, object);
+  } else {
+    DefaultStoredKind(group, kind, object);
   }
 }
 

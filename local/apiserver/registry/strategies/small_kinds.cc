@@ -2,6 +2,7 @@
 #include "local/apiserver/auth/role_index.h"
 #include "local/apiserver/registry/crd.h"
 #include "local/apiserver/registry/json_access.h"
+#include "local/apiserver/registry/strategies/stored_checks.h"
 #include "local/apiserver/registry/strategies/strategies.h"
 #include "local/apiserver/schema/names.h"
 
@@ -195,8 +196,30 @@ class CrdStrategy final : public Strategy {
   }
 };
 
+std::vector<Cause> CheckRuntimeClass(const Json& runtime_class) {
+  std::vector<Cause> causes;
+  const std::string handler = TextAt(runtime_class, {"handler"});
+  if (handler.empty()) {
+    causes.push_back(RequiredError("handler"));
+  } else {
+    AppendInvalid("handler", handler, Dns1123LabelErrors(handler), causes);
+  }
+  if (const Json* selector = At(runtime_class, {"scheduling", "nodeSelector"})) {
+    AppendCauses(causes, ValidateLabels(*selector, "scheduling.nodeSelector"));
+  }
+  return causes;
+}
+
+void CheckRuntimeClassChange(const Json& object, const Json& old_object,
+                             std::vector<Cause>& causes) {
+  CheckImmutable(object, old_object, "handler", causes);
+}
+
 }  // namespace
 
+std::unique_ptr<const Strategy> MakeRuntimeClassStrategy() {
+  return std::make_unique<StoredStrategy>(StoredRules{CheckRuntimeClass, CheckRuntimeClassChange});
+}
 std::unique_ptr<const Strategy> MakeNamespaceStrategy() {
   return std::make_unique<NamespaceStrategy>();
 }
@@ -235,6 +258,17 @@ std::map<std::string, std::unique_ptr<const Strategy>> MakeStrategies() {
       MakeAdmissionPolicyStrategy();
   strategies["validatingadmissionpolicybindings.admissionregistration.k8s.io"] =
       MakeAdmissionPolicyBindingStrategy();
+  strategies["runtimeclasses.node.k8s.io"] = MakeRuntimeClassStrategy();
+  strategies["horizontalpodautoscalers.autoscaling"] = MakeAutoscalerStrategy();
+  strategies["ingresses.networking.k8s.io"] = MakeIngressStrategy();
+  strategies["ingressclasses.networking.k8s.io"] = MakeIngressClassStrategy();
+  strategies["networkpolicies.networking.k8s.io"] = MakeNetworkPolicyStrategy();
+  strategies["storageclasses.storage.k8s.io"] = MakeStorageClassStrategy();
+  strategies["volumeattributesclasses.storage.k8s.io"] = MakeVolumeAttributesClassStrategy();
+  strategies["csidrivers.storage.k8s.io"] = MakeCsiDriverStrategy();
+  strategies["csinodes.storage.k8s.io"] = MakeCsiNodeStrategy();
+  strategies["csistoragecapacities.storage.k8s.io"] = MakeCsiCapacityStrategy();
+  strategies["volumeattachments.storage.k8s.io"] = MakeVolumeAttachmentStrategy();
   for (const char* roles : {kRoles, kClusterRoles}) strategies[roles] = MakeRoleStrategy();
   for (const char* bindings : {kRoleBindings, kClusterRoleBindings}) {
     strategies[bindings] = MakeRoleBindingStrategy();

@@ -27,9 +27,23 @@ std::unique_ptr<const Strategy> MakeConfigMapStrategy();
 std::unique_ptr<const Strategy> MakeSecretStrategy();
 std::unique_ptr<const Strategy> MakePriorityClassStrategy();
 std::unique_ptr<const Strategy> MakeCrdStrategy();
+std::unique_ptr<const Strategy> MakeRuntimeClassStrategy();
 std::unique_ptr<const Strategy> MakeWebhookStrategy();          // webhook_configuration.cc
 std::unique_ptr<const Strategy> MakeAdmissionPolicyStrategy();  // admission_policy.cc
 std::unique_ptr<const Strategy> MakeAdmissionPolicyBindingStrategy();
+
+std::unique_ptr<const Strategy> MakeAutoscalerStrategy();  // autoscaler.cc
+
+std::unique_ptr<const Strategy> MakeIngressStrategy();  // networking.cc, like the next two
+std::unique_ptr<const Strategy> MakeIngressClassStrategy();
+std::unique_ptr<const Strategy> MakeNetworkPolicyStrategy();
+
+std::unique_ptr<const Strategy> MakeStorageClassStrategy();  // storage.cc, like the next five
+std::unique_ptr<const Strategy> MakeVolumeAttributesClassStrategy();
+std::unique_ptr<const Strategy> MakeCsiDriverStrategy();
+std::unique_ptr<const Strategy> MakeCsiNodeStrategy();
+std::unique_ptr<const Strategy> MakeCsiCapacityStrategy();
+std::unique_ptr<const Strategy> MakeVolumeAttachmentStrategy();
 
 std::unique_ptr<const Strategy> MakeRoleStrategy();  // rbac.cc, like the next
 std::unique_ptr<const Strategy> MakeRoleBindingStrategy();
