@@ -21,6 +21,7 @@
 #include "local/cluster/replicas/replica_set_controller.h"
 #include "local/cluster/replicas/stateful_set_controller.h"
 #include "local/cluster/resource_ids.h"
+#include "local/cluster/volumes/volume_controller.h"
 
 namespace berth::local::cluster {
 namespace {
@@ -51,6 +52,7 @@ struct Cluster::Parts {
                                         : std::make_unique<PodNetwork>(
                                               options.network, options.data_folder + "/hosts")),
         services(api, cache, on, clock, network.get()),
+        volumes(api, cache, on, event_writes(), clock, folders),
         binder(api, cache, on, event_writes(), clock),
         garbage(api, cache, on, clock),
         namespaces(api, cache, on, clock),
@@ -65,7 +67,8 @@ struct Cluster::Parts {
     for (const ResourceId* resource :
          {&kNamespaces, &kNodes, &kCronJobs, &kJobs, &kDeployments, &kReplicaSets, &kStatefulSets,
           &kDaemonSets, &kControllerRevisions, &kDisruptionBudgets, &kResourceQuotas, &kServices,
-          &kEndpoints, &kEndpointSlices, &kPods}) {
+          &kEndpoints, &kEndpointSlices, &kStorageClasses, &kPersistentVolumes,
+          &kPersistentVolumeClaims, &kPods}) {
       const auto tracked = cache.Track(*resource);
       if (tracked) continue;
       LogWarning("cannot list",
@@ -73,6 +76,7 @@ struct Cluster::Parts {
       return BeginAfter(kTrackRetry);
     }
     pods.Start();
+    volumes.Start();
     jobs.Start();
     services.Start();
     replica_sets.Start();
@@ -110,6 +114,7 @@ struct Cluster::Parts {
   CronController cron_jobs;
   std::unique_ptr<PodNetwork> network;
   ServiceController services;
+  VolumeController volumes;
   PodBinder binder;
   GarbageCollector garbage;
   NamespaceController namespaces;

@@ -8,6 +8,7 @@
 #include "base/log/log.h"
 #include "local/cluster/pod_resources.h"
 #include "local/cluster/resource_ids.h"
+#include "local/cluster/volumes/volume_controller.h"
 
 namespace berth::local::cluster {
 namespace {
@@ -27,6 +28,14 @@ std::string Occupied(const Object& pod) {
   return StringAt(*pod, {"spec", "nodeName"});
 }
 
+// The pod itself keeps it from every node.
+std::string NoNodeFor(const std::string& why, std::size_t nodes) {
+  return fmt::format(
+      "0/{0} nodes are available: {1}. preemption: 0/{0} nodes are available: {0} "
+      "Preemption is not helpful for scheduling.",
+      nodes, why);
+}
+
 }  // namespace
 
 PodBinder::PodBinder(Api& api, ObjectCache& cache, Executor& executor, Executor& event_writes,
@@ -43,6 +52,7 @@ PodBinder::PodBinder(Api& api, ObjectCache& cache, Executor& executor, Executor&
   });
   cache_.Listen(kPods, [this](const ObjectChange& change) { OnPod(change); });
   cache_.Listen(kNodes, [this](const ObjectChange& change) { OnNode(change); });
+  cache_.Listen(kPersistentVolumeClaims, [this](const ObjectChange&) { LookSoon(); });
 }
 
 void PodBinder::OnPod(const ObjectChange& change) {
@@ -102,6 +112,9 @@ void PodBinder::LookAtAll() {
 }
 
 bool PodBinder::Place(const Object& pod) {
+  if (const std::string why = ClaimsRefusal(cache_, *pod); !why.empty()) {
+    return Refuse(*pod, NoNodeFor(why, rooms_.size()));
+  }
   const std::string shape = ShapeOf(*pod);
   const auto known = refusal_by_shape_.find(shape);
   if (known != refusal_by_shape_.end()) return Refuse(*pod, known->second);

@@ -76,6 +76,7 @@ class PodExecutor {
   Result<ProcessSpec> MakeSpec(const Json& stored_pod, const PodRun& run,
                                const ContainerRun& container, const LocalProgram& program);
   // pod_executor_volumes.cc
+  Status HasClaims(const Json& pod) const;
   bool PrepareVolumes(const Json& pod, ContainerRun& container);
   Status AddVolumes(const Json& pod, const Json& container, const Environment& own,
                     ProcessSpec& process) const;

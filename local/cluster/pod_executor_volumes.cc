@@ -7,6 +7,7 @@
 #include "local/cluster/pod_executor.h"
 #include "local/cluster/pod_volumes.h"
 #include "local/cluster/resource_ids.h"
+#include "local/cluster/volumes/volume_controller.h"
 
 namespace berth::local::cluster {
 namespace {
@@ -26,21 +27,33 @@ Error Refuse(std::string message) { return {ErrorCode::kInvalid, std::move(messa
 // symbolic links.
 Status CheckForeignUser(const std::vector<PodMount>& mounts) {
   for (const PodMount& mount : mounts) {
-    if (!mount.is_empty_dir) continue;
+    if (!mount.is_for_programs) continue;
     if (!mount.sub_path.empty()) {
       return Refuse("subPath \"" + mount.sub_path +
-                    "\" of an emptyDir is not served with berth up --job-user");
+                    "\" of a volume that programs write is not served with berth up --job-user");
     }
     for (const PodMount& other : mounts) {
       if (!IsIn(other.target, mount.target) || other.target == mount.target) continue;
-      return Refuse("mountPath " + other.target + " in an emptyDir at " + mount.target +
-                    " is not served with berth up --job-user");
+      return Refuse("mountPath " + other.target + " in a volume that programs write at " +
+                    mount.target + " is not served with berth up --job-user");
     }
   }
   return OkStatus();
 }
 
 }  // namespace
+
+// Whether the pod's claims are bound to folders that are there.
+Status PodExecutor::HasClaims(const Json& pod) const {
+  BERTH_TRY(const ClaimFolders claims, ClaimFoldersOf(services_.cache, services_.folders, pod));
+  for (const auto& [volume, claim] : claims) {
+    std::error_code error;
+    if (fs::is_directory(claim.path, error)) continue;
+    return Refuse(fmt::format("MountVolume.SetUp failed for volume \"{}\" : the folder {} is gone",
+                              volume, claim.path));
+  }
+  return OkStatus();
+}
 
 // As kubelet, tries again while an object is missing.
 bool PodExecutor::PrepareVolumes(const Json& pod, ContainerRun& container) {
@@ -51,7 +64,8 @@ bool PodExecutor::PrepareVolumes(const Json& pod, ContainerRun& container) {
         return ReadData(NamespaceOf(pod), kind, name, true);
       },
       [&](const std::string& audience) { return TokenOfPod(services_.api, pod, audience); });
-  const Status written = volumes ? services_.folders.WriteVolumes(pod, *volumes) : volumes.error();
+  Status written = volumes ? services_.folders.WriteVolumes(pod, *volumes) : volumes.error();
+  if (written) written = HasClaims(pod);
   if (written) return true;
   events_.Record(pod, EventType::kWarning, "FailedMount", written.error().message);
   Hold(container, "ContainerCreating", written.error().message);
@@ -61,14 +75,15 @@ bool PodExecutor::PrepareVolumes(const Json& pod, ContainerRun& container) {
 Status PodExecutor::AddVolumes(const Json& pod, const Json& container, const Environment& own,
                                ProcessSpec& process) const {
   const std::string folder = services_.folders.VolumesFolder(pod);
-  BERTH_TRY(const std::vector<PodMount> mounts, MountsOf(pod, container, folder, own));
+  BERTH_TRY(const ClaimFolders claims, ClaimFoldersOf(services_.cache, services_.folders, pod));
+  BERTH_TRY(const std::vector<PodMount> mounts, MountsOf(pod, container, folder, own, claims));
   if (services_.job_user) BERTH_CHECK_OK(CheckForeignUser(mounts));
   std::vector<MountPoint> points;
   for (const PodMount& mount : mounts) {
     const std::string source =
         mount.sub_path.empty() ? mount.source : mount.source + "/" + mount.sub_path;
     std::error_code error;
-    if (mount.is_empty_dir) fs::create_directories(source, error);
+    if (mount.is_for_programs && !mount.sub_path.empty()) fs::create_directories(source, error);
     if (!fs::exists(source, error)) {
       return Refuse("subPath \"" + mount.sub_path + "\" is not in its volume");
     }

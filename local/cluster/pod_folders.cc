@@ -133,6 +133,23 @@ Status PodFolders::MakeBesideVolumes(const Json& pod, const std::string& name) c
   return GiveToUser(folder);
 }
 
+Status PodFolders::MakeClaimFolder(const std::string& volume) const {
+  BERTH_CHECK_OK(MakeOpenFolder(work_root_ + "/claims"));
+  BERTH_CHECK_OK(MakeOpenFolder(ClaimFolder(volume)));
+  return GiveToUser(ClaimFolder(volume));
+}
+
+Status PodFolders::RemoveClaimFolder(const std::string& volume) const {
+  std::error_code error;
+  fs::remove_all(ClaimFolder(volume), error);
+  if (!error) return OkStatus();
+  return Error{ErrorCode::kUnavailable, ClaimFolder(volume) + ": " + error.message()};
+}
+
+std::string PodFolders::ClaimFolder(const std::string& volume) const {
+  return work_root_ + "/claims/" + volume;
+}
+
 // Replaces the file at once: a program that reads it sees one content.
 Status PodFolders::WriteFile(const std::string& folder, const VolumeFile& file) const {
   const std::string path = folder + "/" + file.path;

@@ -4,6 +4,7 @@
 //                                 /<container>/process      its present process (process_host.h)
 //     WORK/<namespace>_<pod>_<uid>/                         the working folder of all containers
 //     WORK/volumes_<namespace>_<pod>_<uid>/<volume>/        its volumes
+//     WORK/claims/<PersistentVolume>/                       a volume of a claim
 //
 // Programs know only WORK, which is outside of the folder with the keys. A pod has a folder once
 // one of its containers may have run. Logs stay until the pod is deleted.
@@ -44,6 +45,11 @@ class PodFolders {
   Status WriteVolumes(const Json& pod, const std::vector<PodVolume>& volumes) const;
   // A folder beside the volumes, for the programs' files.
   Status MakeBesideVolumes(const Json& pod, const std::string& name) const;
+
+  // The folder of a PersistentVolume; it stays until it is removed.
+  Status MakeClaimFolder(const std::string& volume) const;
+  Status RemoveClaimFolder(const std::string& volume) const;
+  std::string ClaimFolder(const std::string& volume) const;
 
   std::string WorkFolder(const Json& pod) const;
   std::string VolumesFolder(const Json& pod) const;  // programs' users cannot replace its entries

@@ -140,14 +140,21 @@ bool IsEmptyDir(const Json& volume) {
 
 // The mount without its target; nullopt: the volume is of a type that is left out.
 std::optional<PodMount> SourceOf(const Json& pod, const std::string& name,
-                                 const std::string& folder) {
+                                 const std::string& folder, const ClaimFolders& claims) {
+  if (const auto claim = claims.find(name); claim != claims.end()) {
+    PodMount mount;
+    mount.source = claim->second.path;
+    mount.is_for_programs = true;
+    mount.read_only = claim->second.read_only;
+    return mount;
+  }
   for (const Json& volume : ArrayAt(pod, {"spec", "volumes"})) {
     if (StringAt(volume, {"name"}) != name) continue;
     PodMount mount;
     mount.source = folder + "/" + name;
-    mount.is_empty_dir = IsEmptyDir(volume);
+    mount.is_for_programs = IsEmptyDir(volume);
     mount.read_only = IsOfFiles(volume);
-    if (!mount.is_empty_dir && !mount.read_only) return std::nullopt;
+    if (!mount.is_for_programs && !mount.read_only) return std::nullopt;
     return mount;
   }
   return std::nullopt;
@@ -172,10 +179,11 @@ Result<std::vector<PodVolume>> PlanVolumes(const Json& pod, const DataLookup& lo
 }
 
 Result<std::vector<PodMount>> MountsOf(const Json& pod, const Json& container,
-                                       const std::string& folder, const Environment& environment) {
+                                       const std::string& folder, const Environment& environment,
+                                       const ClaimFolders& claims) {
   std::vector<PodMount> mounts;
   for (const Json& declared : ArrayAt(container, {"volumeMounts"})) {
-    auto mount = SourceOf(pod, StringAt(declared, {"name"}), folder);
+    auto mount = SourceOf(pod, StringAt(declared, {"name"}), folder, claims);
     if (!mount) continue;
     const std::string path = StringAt(declared, {"mountPath"});
     mount->target = std::filesystem::path(path).lexically_normal().string();

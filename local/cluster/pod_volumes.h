@@ -4,14 +4,16 @@
 //     pod + container           ──MountsOf─────▶ (place in the volumes' folder, path in the
 //     container)
 //
-// emptyDir: a folder. configMap, secret, downwardAPI, projected: files, for reading. Volumes of
-// other types are left out, and so are their mounts.
+// emptyDir: a folder. configMap, secret, downwardAPI, projected: files, for reading.
+// persistentVolumeClaim, ephemeral: the folder of the claim's volume. Volumes of other types are
+// left out, and so are their mounts.
 //
 // Pure. Source: Kubernetes "Volumes", "Projected Volumes", "Downward API".
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -43,18 +45,26 @@ using TokenLookup = std::function<Result<std::string>(const std::string& audienc
 Result<std::vector<PodVolume>> PlanVolumes(const Json& pod, const DataLookup& lookup,
                                            const TokenLookup& tokens = nullptr);
 
+// The folder of a claim that the pod mounts.
+struct ClaimFolder {
+  std::string path;
+  bool read_only = false;
+};
+using ClaimFolders = std::map<std::string, ClaimFolder>;  // by the name of the pod's volume
+
 struct PodMount {
   std::string source;    // absolute
   std::string sub_path;  // in the source; "": all of it
   std::string target;    // absolute, normal
   bool read_only = false;
-  bool is_empty_dir = false;
+  bool is_for_programs = false;  // programs write in it: emptyDir, claims
   friend bool operator==(const PodMount&, const PodMount&) = default;
 };
 
 // The mounts of a container, outer ones first. `folder` has a folder for each volume of
 // PlanVolumes. kInvalid: a path that leads out of its volume, or that is not absolute.
 Result<std::vector<PodMount>> MountsOf(const Json& pod, const Json& container,
-                                       const std::string& folder, const Environment& environment);
+                                       const std::string& folder, const Environment& environment,
+                                       const ClaimFolders& claims = {});
 
 }  // namespace berth::local::cluster

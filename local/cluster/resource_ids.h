@@ -21,6 +21,8 @@ inline const ResourceId kStatefulSets{"apps", "v1", "statefulsets"};
 inline const ResourceId kDaemonSets{"apps", "v1", "daemonsets"};
 inline const ResourceId kControllerRevisions{"apps", "v1", "controllerrevisions"};
 inline const ResourceId kPersistentVolumeClaims{"", "v1", "persistentvolumeclaims"};
+inline const ResourceId kPersistentVolumes{"", "v1", "persistentvolumes"};
+inline const ResourceId kStorageClasses{"storage.k8s.io", "v1", "storageclasses"};
 inline const ResourceId kResourceQuotas{"", "v1", "resourcequotas"};
 inline const ResourceId kDisruptionBudgets{"policy", "v1", "poddisruptionbudgets"};
 inline const ResourceId kCronJobs{"batch", "v1", "cronjobs"};

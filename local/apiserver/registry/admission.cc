@@ -1,5 +1,8 @@
 #include "local/apiserver/registry/admission.h"
 
+#include <algorithm>
+
+#include "api/quantity.h"
 #include "base/strings.h"
 #include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
@@ -13,6 +16,16 @@ using Operation = AdmissionRequest::Operation;
 
 constexpr std::string_view kRuntimeClasses = "runtimeclasses.node.k8s.io";
 constexpr std::string_view kPriorityClasses = "priorityclasses.scheduling.k8s.io";
+constexpr std::string_view kStorageClasses = "storageclasses.storage.k8s.io";
+constexpr std::string_view kIsDefault = "storageclass.kubernetes.io/is-default-class";
+
+void AddFinalizer(Json& object, const char* finalizer) {
+  Json& finalizers = object["metadata"]["finalizers"];
+  if (!finalizers.is_array()) finalizers = Json::array();
+  if (std::find(finalizers.begin(), finalizers.end(), Json(finalizer)) == finalizers.end()) {
+    finalizers.push_back(finalizer);
+  }
+}
 
 void AddToleration(Json& spec, const char* key) {
   for (const Json& toleration : ArrayAt(spec, {"tolerations"})) {
@@ -154,6 +167,50 @@ std::optional<ApiError> AdmissionChain::DefaultPod(const AdmissionRequest& reque
   return std::nullopt;
 }
 
+// Of several default classes the newest one counts; the first by name among equals.
+void AdmissionChain::DefaultStorageClass(Json& claim) const {
+  if (At(claim, {"spec", "storageClassName"}) != nullptr ||
+      At(claim, {"metadata", "annotations", "volume.beta.kubernetes.io/storage-class"}) !=
+          nullptr) {
+    return;
+  }
+  std::string chosen;
+  std::string newest;
+  for (const StoredPtr& stored : store_.cache().List(kStorageClasses, "").objects) {
+    const Object object = stored->json();
+    if (object == nullptr || TextAt(*object, {"metadata", "annotations", kIsDefault}) != "true") {
+      continue;
+    }
+    const std::string created = TextAt(*object, {"metadata", "creationTimestamp"});
+    if (!chosen.empty() && created <= newest) continue;
+    chosen = NameOf(*object);
+    newest = created;
+  }
+  if (!chosen.empty()) claim["spec"]["storageClassName"] = chosen;
+}
+
+std::optional<ApiError> AdmissionChain::CheckGrowth(const AdmissionRequest& request,
+                                                    const Json& claim) const {
+  const RequestContext& context = *request.context;
+  if (request.operation != Operation::kUpdate || !context.subresource.empty() ||
+      context.resource->storage != "persistentvolumeclaims" || request.old_object == nullptr) {
+    return std::nullopt;
+  }
+  const auto asked = [](const Json& one) {
+    const std::string text = TextAt(one, {"spec", "resources", "requests", "storage"});
+    const auto amount = api::ParseAmount("memory", text);
+    return amount ? *amount : 0;
+  };
+  if (asked(claim) <= asked(*request.old_object)) return std::nullopt;
+  const std::string name = TextAt(claim, {"spec", "storageClassName"});
+  const StoredPtr stored = store_.GetLatest({std::string(kStorageClasses), "", name});
+  const Object found = stored == nullptr ? nullptr : stored->json();
+  if (found != nullptr && BoolAt(*found, {"allowVolumeExpansion"}, false)) return std::nullopt;
+  return ForbiddenStatus(context.resource->id, context.name,
+                         "only dynamically provisioned pvc can be resized and the storageclass "
+                         "that provisions the pvc must support resize");
+}
+
 std::optional<ApiError> AdmissionChain::Mutate(const AdmissionRequest& request, Json& object,
                                                const Accept& accept) const {
   if (auto error = CheckNamespace(request)) return error;
@@ -162,6 +219,15 @@ std::optional<ApiError> AdmissionChain::Mutate(const AdmissionRequest& request, 
       request.operation == Operation::kCreate) {
     if (auto error = DefaultPod(request, object)) return error;
   }
+  if (request.operation == Operation::kCreate && context.subresource.empty()) {
+    const std::string& storage = context.resource->storage;
+    if (storage == "persistentvolumeclaims") {
+      DefaultStorageClass(object);
+      AddFinalizer(object, "kubernetes.io/pvc-protection");
+    } else if (storage == "persistentvolumes") {
+      AddFinalizer(object, "kubernetes.io/pv-protection");
+    }
+  }
   return WebhookDispatch(store_, webhooks_, converter_, roles_).Mutate(request, object, accept);
 }
 
@@ -169,6 +235,7 @@ std::optional<ApiError> AdmissionChain::Validate(const AdmissionRequest& request
                                                  const Json* object) const {
   if (object != nullptr) {
     if (auto error = CheckLimits(request, *object)) return error;
+    if (auto error = CheckGrowth(request, *object)) return error;
   }
   if (auto error = policies_.Validate(request, object)) return error;
   return WebhookDispatch(store_, webhooks_, converter_, roles_).Validate(request, object);

@@ -2,10 +2,11 @@
 // built-in rules, then the configured webhooks.
 //
 //   Mutate: namespace life cycle → pod defaults (service account, priority, RuntimeClass,
-//                                  LimitRanges, tolerations)
+//                                  LimitRanges, tolerations), claims' default class, protection of
+//                                  claims and volumes in use
 //                                → mutating webhooks, in the order of their configurations' names
-//   Validate: LimitRanges, ValidatingAdmissionPolicies, then validating webhooks, the first refusal
-//             wins
+//   Validate: LimitRanges, classes of growing claims, ValidatingAdmissionPolicies, then validating
+//             webhooks, the first refusal wins
 //
 // Threads: any thread; may block (webhooks). Source: Kubernetes admission control.
 #pragma once
@@ -57,6 +58,8 @@ class AdmissionChain {
   std::optional<ApiError> UseRuntimeClass(const AdmissionRequest& request, Json& pod) const;
   std::optional<ApiError> CheckLimits(const AdmissionRequest& request, const Json& object) const;
   std::vector<Object> RangesOf(const std::string& namespace_name) const;
+  void DefaultStorageClass(Json& claim) const;
+  std::optional<ApiError> CheckGrowth(const AdmissionRequest& request, const Json& claim) const;
   std::optional<ApiError> SetPriority(const AdmissionRequest& request, Json& pod) const;
 
   const Store& store_;

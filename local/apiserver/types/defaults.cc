@@ -197,6 +197,19 @@ void DefaultClaim(Json& claim) {
   if (IsEmptyText(status, "phase")) status["phase"] = "Pending";
 }
 
+void DefaultPersistentVolume(Json& volume) {
+  if (Json* spec = Inner(volume, "spec")) {
+    if (IsEmptyText(*spec, "persistentVolumeReclaimPolicy")) {
+      (*spec)["persistentVolumeReclaimPolicy"] = "Retain";
+    }
+    SetDefault(*spec, "volumeMode", "Filesystem");
+    if (Json* path = Inner(*spec, "hostPath")) SetDefault(*path, "type", "");
+  }
+  Json& status = volume["status"];
+  if (!status.is_object()) status = Json::object();
+  if (IsEmptyText(status, "phase")) status["phase"] = "Pending";
+}
+
 void DefaultStatefulSet(Json& spec) {
   if (IsEmptyText(spec, "podManagementPolicy")) spec["podManagementPolicy"] = "OrderedReady";
   if (Json* rolling = DefaultUpdate(spec, "updateStrategy")) SetDefault(*rolling, "partition", 0);
@@ -365,6 +378,8 @@ void DefaultCore(std::string_view kind, Json& object) {
     DefaultLimitRange(object);
   } else if (kind == "PersistentVolumeClaim") {
     DefaultClaim(object);
+  } else if (kind == "PersistentVolume") {
+    DefaultPersistentVolume(object);
   }
 }
 

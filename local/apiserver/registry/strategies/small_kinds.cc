@@ -239,6 +239,7 @@ std::map<std::string, std::unique_ptr<const Strategy>> MakeStrategies() {
   strategies["statefulsets.apps"] = MakeStatefulSetStrategy();
   strategies["controllerrevisions.apps"] = MakeControllerRevisionStrategy();
   strategies["persistentvolumeclaims"] = MakeClaimStrategy();
+  strategies["persistentvolumes"] = MakeVolumeStrategy();
   strategies["daemonsets.apps"] = MakeDaemonSetStrategy();
   strategies["cronjobs.batch"] = MakeCronJobStrategy();
   strategies["poddisruptionbudgets.policy"] = MakeDisruptionBudgetStrategy();

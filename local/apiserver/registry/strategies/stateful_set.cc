@@ -114,52 +114,6 @@ class ControllerRevisionStrategy final : public Strategy {
   }
 };
 
-class ClaimStrategy final : public Strategy {
- public:
-  void PrepareForCreate(const ResourceInfo& resource, Json& object, WallTime now) const override {
-    Strategy::PrepareForCreate(resource, object, now);
-    object["status"]["phase"] = "Pending";
-  }
-  std::vector<Cause> Validate(const ResourceInfo& resource, const Json& object) const override {
-    std::vector<Cause> causes = Strategy::Validate(resource, object);
-    const Json& modes = ArrayAt(object, {"spec", "accessModes"});
-    if (modes.empty()) {
-      causes.push_back(RequiredError("spec.accessModes", "at least 1 access mode is required"));
-    }
-    for (const Json& mode : modes) {
-      if (mode == "ReadWriteOnce" || mode == "ReadOnlyMany" || mode == "ReadWriteMany" ||
-          mode == "ReadWriteOncePod") {
-        continue;
-      }
-      causes.push_back(NotSupportedError(
-          "spec.accessModes", mode,
-          {"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"}));
-    }
-    if (At(object, {"spec", "resources", "requests", "storage"}) == nullptr) {
-      causes.push_back(RequiredError("spec.resources[storage]"));
-    }
-    return causes;
-  }
-  std::vector<Cause> ValidateUpdate(const ResourceInfo& resource, const Json& object,
-                                    const Json& old_object,
-                                    std::string_view subresource) const override {
-    std::vector<Cause> causes = Strategy::ValidateUpdate(resource, object, old_object, subresource);
-    if (subresource == "status") return causes;
-    Json allowed = old_object.value("spec", Json::object());
-    const Json spec = object.value("spec", Json::object());
-    for (const char* field : {"resources", "volumeAttributesClassName", "volumeName"}) {
-      CopyOrErase(allowed, spec, field);
-    }
-    if (allowed != spec) {
-      causes.push_back(
-          ForbiddenError("spec",
-                         "spec is immutable after creation except resources.requests and "
-                         "volumeAttributesClassName for bound claims"));
-    }
-    return causes;
-  }
-};
-
 }  // namespace
 
 std::unique_ptr<const Strategy> MakeStatefulSetStrategy() {
@@ -168,6 +122,5 @@ std::unique_ptr<const Strategy> MakeStatefulSetStrategy() {
 std::unique_ptr<const Strategy> MakeControllerRevisionStrategy() {
   return std::make_unique<ControllerRevisionStrategy>();
 }
-std::unique_ptr<const Strategy> MakeClaimStrategy() { return std::make_unique<ClaimStrategy>(); }
 
 }  // namespace berth::local

@@ -14,7 +14,8 @@ std::unique_ptr<const Strategy> MakeDeploymentStrategy();          // replicas.c
 std::unique_ptr<const Strategy> MakeReplicaSetStrategy();          // replicas.cc
 std::unique_ptr<const Strategy> MakeStatefulSetStrategy();         // stateful_set.cc
 std::unique_ptr<const Strategy> MakeControllerRevisionStrategy();  // stateful_set.cc
-std::unique_ptr<const Strategy> MakeClaimStrategy();               // stateful_set.cc
+std::unique_ptr<const Strategy> MakeClaimStrategy();               // volumes.cc
+std::unique_ptr<const Strategy> MakeVolumeStrategy();              // volumes.cc
 std::unique_ptr<const Strategy> MakeDaemonSetStrategy();           // daemon_set.cc
 std::unique_ptr<const Strategy> MakeCronJobStrategy();             // cron_job.cc
 std::unique_ptr<const Strategy> MakeDisruptionBudgetStrategy();    // policies.cc
