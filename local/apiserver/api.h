@@ -39,7 +39,8 @@ struct ApiError {
   int code = 500;
   std::string reason;  // "NotFound", "AlreadyExists", "Conflict", "Invalid", …
   std::string message;
-  Json details;  // Status.details, or null
+  Json details;                     // Status.details, or null
+  std::string continue_token = {};  // Status.metadata.continue of an expired list; "": none
 };
 
 template <typename T>

@@ -123,6 +123,7 @@ Json StatusOf(const ApiError& error) {
               {"status", "Failure"}, {"message", error.message}, {"reason", error.reason},
               {"code", error.code}};
   if (!error.details.is_null()) status["details"] = error.details;
+  if (!error.continue_token.empty()) status["metadata"]["continue"] = error.continue_token;
   return status;
 }
 

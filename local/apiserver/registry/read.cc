@@ -41,18 +41,33 @@ ApiResult<Position> DecodeToken(const std::string& token, const std::string& epo
   return Position{IntAt(json, {"rv"}, 0), TextAt(json, {"start"})};
 }
 
-std::optional<ApiError> CheckRevision(const ReadQuery& query, std::int64_t current) {
-  if (query.resource_version.empty() || query.resource_version == "0") return std::nullopt;
+constexpr std::int64_t kAnyRevision = -1;  // in a token: go on with the present state
+
+// The revision that the list shows; kAnyRevision: the present one.
+ApiResult<std::int64_t> WantedRevision(const ReadQuery& query, std::int64_t current) {
+  if (query.resource_version.empty() || query.resource_version == "0") return kAnyRevision;
   const auto revision = ParseInt64(query.resource_version);
   if (!revision || *revision < 0) {
     return ApiError{400, "BadRequest",
                     "invalid resource version \"" + query.resource_version + "\"", Json()};
   }
   if (*revision > current) return TooLargeRevisionStatus(*revision, current);
-  if (query.resource_version_match == "Exact" && *revision != current) {
-    return ExpiredStatus("The resourceVersion for the provided list is too old.");
-  }
-  return std::nullopt;
+  const std::string& match = query.resource_version_match;
+  // As in Kubernetes, a limit without a match asks for exactly this revision.
+  const bool is_exact = match == "Exact" || (match.empty() && query.limit > 0);
+  return is_exact ? *revision : kAnyRevision;
+}
+
+// The token in the answer goes on with the present state.
+ApiError ExpiredPage(const Position& position, const std::string& epoch) {
+  ApiError error = ExpiredStatus(
+      "The provided continue parameter is too old to display a consistent list result. You can "
+      "start a new list without the continue parameter, or use the continue token in this "
+      "response to retrieve the remainder of the results. Continuing with the provided token "
+      "results in an inconsistent list - objects that were created, modified, or deleted between "
+      "the time the first chunk was returned and now may show up in the list.");
+  error.continue_token = EncodeToken(kAnyRevision, position.after, epoch);
+  return error;
 }
 
 // Whether the object has another version than the request's, or an older schema's form.
@@ -99,36 +114,38 @@ ApiResult<ListResult> Registry::List(const RequestContext& context, const ReadQu
     if (!decoded) return decoded.error();
     position = std::move(*decoded);
   }
-  const WatchCache::Snapshot snapshot =
-      store_.cache().List(context.resource->storage, context.namespace_name);
-  if (auto error = CheckRevision(query, snapshot.revision)) return *error;
-
-  ListResult result;
-  result.revision = snapshot.revision;
-  std::size_t i = 0;
-  if (!position.after.empty()) {
-    // Ordered by namespace, then name, as the snapshot is.
-    const std::size_t slash = position.after.find('/');
-    const std::pair<std::string, std::string> after{position.after.substr(0, slash),
-                                                    position.after.substr(slash + 1)};
-    while (i < snapshot.objects.size()) {
-      const ObjectKey& key = snapshot.objects[i]->key();
-      if (std::pair(key.namespace_name, key.name) > after) break;
-      ++i;
-    }
-    result.revision = position.revision;
+  const std::int64_t current = store_.cache().revision();
+  auto wanted = WantedRevision(query, current);
+  if (!wanted) return wanted.error();
+  if (!position.after.empty()) *wanted = position.revision;
+  if (*wanted > current) return TooLargeRevisionStatus(*wanted, current);
+  const std::size_t slash = position.after.find('/');
+  WatchCache::Range range{context.namespace_name, {}, 0};
+  if (slash != std::string::npos) {
+    range.after = {position.after.substr(0, slash), position.after.substr(slash + 1)};
   }
-  for (; i < snapshot.objects.size(); ++i) {
-    if (!MatchesQuery(*snapshot.objects[i], query.labels, query.fields)) continue;
+  const bool selects = !query.labels.empty() || !query.fields.empty();
+  if (!selects) range.most = query.limit;
+  const WatchCache::Part part = store_.cache().ListAt(context.resource->storage, range, *wanted);
+  if (part.state == WatchCache::Part::State::kExpired) {
+    if (!position.after.empty()) return ExpiredPage(position, store_.epoch());
+    return ExpiredStatus("The resourceVersion for the provided list is too old.");
+  }
+  ListResult result;
+  result.revision = part.revision;
+  for (const StoredPtr& object : part.objects) {
+    if (selects && !MatchesQuery(*object, query.labels, query.fields)) continue;
     if (query.limit > 0 && result.items.size() == query.limit) {
       result.continue_token =
           EncodeToken(result.revision, PlaceOf(*result.items.back()), store_.epoch());
-      if (query.labels.empty() && query.fields.empty()) {
-        result.remaining = snapshot.objects.size() - i;
-      }
       break;
     }
-    result.items.push_back(snapshot.objects[i]);
+    result.items.push_back(object);
+  }
+  if (part.more > 0) {
+    result.continue_token =
+        EncodeToken(result.revision, PlaceOf(*result.items.back()), store_.epoch());
+    result.remaining = part.more;
   }
   return ListInVersion(context, std::move(result));
 }

@@ -89,6 +89,73 @@ WatchCache::Snapshot WatchCache::List(std::string_view resource,
   return snapshot;
 }
 
+namespace {
+
+// Walks the objects of two ordered maps, present ones and earlier states of some of them, as one:
+// an earlier state replaces the present one; null: the object did not exist.
+template <typename Objects, typename Earlier, typename Visit>
+void WalkEarlier(const Objects& objects, const Earlier& earlier, const std::string& from_namespace,
+                 const std::pair<std::string, std::string>& after, Visit visit) {
+  const bool from_start = after.first.empty() && after.second.empty();
+  const std::pair<std::string, std::string> first{from_namespace, ""};
+  const auto begin = [&](const auto& map) {
+    return from_start ? map.lower_bound(first) : map.upper_bound(after);
+  };
+  auto present = begin(objects);
+  auto past = begin(earlier);
+  while (present != objects.end() || past != earlier.end()) {
+    if (past == earlier.end() || (present != objects.end() && present->first < past->first)) {
+      if (!visit(present->first, present->second)) return;
+      ++present;
+      continue;
+    }
+    if (present != objects.end() && present->first == past->first) ++present;
+    if (past->second != nullptr && !visit(past->first, past->second)) return;
+    ++past;
+  }
+}
+
+}  // namespace
+
+WatchCache::Part WatchCache::ListAt(std::string_view resource, const Range& range,
+                                    std::int64_t revision) const {
+  const std::shared_lock lock(mutex_);
+  Part part;
+  part.revision = revision < 0 ? revision_ : revision;
+  const auto found = resources_.find(resource);
+  const std::int64_t floor = found == resources_.end() ? start_floor_ : found->second.floor;
+  if (part.revision < floor && revision >= 0) {
+    part.state = Part::State::kExpired;
+    return part;
+  }
+  if (found == resources_.end()) return part;
+  const std::deque<EventPtr>& window = found->second.window;
+  ObjectMap earlier;  // before the first change of each object after `revision`
+  auto it = std::upper_bound(window.begin(), window.end(), part.revision,
+                             [](std::int64_t r, const EventPtr& e) { return r < e->revision; });
+  for (; it != window.end(); ++it) {
+    const StoreEvent& event = **it;
+    if (event.previous == nullptr && event.type != WatchEvent::Type::kAdded) {
+      part.state = Part::State::kExpired;
+      return part;
+    }
+    const ObjectKey& key = event.object->key();
+    earlier.try_emplace({key.namespace_name, key.name}, event.previous);
+  }
+  WalkEarlier(found->second.objects, earlier, std::string(range.namespace_name), range.after,
+              [&](const auto& key, const StoredPtr& object) {
+                if (!range.namespace_name.empty() && key.first != range.namespace_name)
+                  return false;
+                if (range.most > 0 && part.objects.size() == range.most) {
+                  ++part.more;
+                } else {
+                  part.objects.push_back(object);
+                }
+                return true;
+              });
+  return part;
+}
+
 WatchCache::Changes WatchCache::EventsAfter(std::string_view resource, std::int64_t revision,
                                             std::size_t max_events) const {
   const std::shared_lock lock(mutex_);

@@ -50,6 +50,19 @@ class WatchCache {
     std::vector<StoredPtr> objects;  // by namespace, then name
     std::int64_t revision = 0;       // revision of the state
   };
+  // A part of a list.
+  struct Range {
+    std::string_view namespace_name;            // empty: all namespaces
+    std::pair<std::string, std::string> after;  // of namespace and name; empty: all
+    std::size_t most = 0;                       // objects; 0: all
+  };
+  struct Part {
+    enum class State { kOk, kExpired };
+    State state = State::kOk;
+    std::int64_t revision = 0;  // of the state
+    std::vector<StoredPtr> objects;
+    std::size_t more = 0;  // objects of the range behind `objects`
+  };
   struct Changes {
     enum class State { kOk, kExpired };
     State state = State::kOk;
@@ -70,6 +83,10 @@ class WatchCache {
   StoredPtr Get(const ObjectKey& key) const;
   // An empty namespace lists all namespaces.
   Snapshot List(std::string_view resource, std::string_view namespace_name) const;
+  // The objects of the range as they were at `revision`: present ones, with later changes undone.
+  // A negative revision is the present one. kExpired: the window lacks a later change. Time: that
+  // of the range and of the window.
+  Part ListAt(std::string_view resource, const Range& range, std::int64_t revision) const;
   // Returns at most `max_events` changes of `resource` after `revision`.
   Changes EventsAfter(std::string_view resource, std::int64_t revision,
                       std::size_t max_events) const;

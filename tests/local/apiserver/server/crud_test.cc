@@ -112,6 +112,38 @@ TEST_F(CrudTest, YamlBodiesAreRead) {
   EXPECT_EQ(created.json["data"]["a"], "b");
 }
 
+TEST_F(CrudTest, PagesShowOneRevision) {
+  for (const char* name : {"m0", "m1", "m2", "m3"}) Post(kMaps, ConfigMapJson(name, {{"a", "1"}}));
+  const std::string all = std::string(kMaps) + "?fieldSelector=metadata.name!%3Dkube-root-ca.crt";
+  const Answer first = Get(all + "&limit=2");
+  const std::string version = first.json["metadata"]["resourceVersion"];
+  const std::string page =
+      "&limit=2&continue=" + first.json["metadata"]["continue"].get<std::string>();
+  Delete(std::string(kMaps) + "/m2");
+  Patch(std::string(kMaps) + "/m3", "merge", {{"data", {{"a", "2"}}}});
+  Post(kMaps, ConfigMapJson("m30"));
+  const Answer second = Get(all + page);
+  ASSERT_EQ(second.json["items"].size(), 2U) << second.text;
+  EXPECT_EQ(second.json["items"][0]["metadata"]["name"], "m2");
+  EXPECT_EQ(second.json["items"][1]["data"]["a"], "1");
+  EXPECT_EQ(second.json["metadata"]["resourceVersion"], version);
+  EXPECT_FALSE(second.json["metadata"].contains("continue"));
+  const auto names = [&](const std::string& query) {
+    std::string text;
+    for (const Json& item : Get(all + query).json["items"]) {
+      text += (text.empty() ? "" : " ") + item["metadata"]["name"].get<std::string>();
+    }
+    return text;
+  };
+  EXPECT_EQ(names("&resourceVersionMatch=Exact&resourceVersion=" + version), "m0 m1 m2 m3");
+  EXPECT_EQ(names("&limit=9&resourceVersion=" + version), "m0 m1 m2 m3");
+  EXPECT_EQ(names("&resourceVersion=" + version), "m0 m1 m3 m30");
+  EXPECT_EQ(names("&resourceVersionMatch=NotOlderThan&resourceVersion=" + version), "m0 m1 m3 m30");
+  const Answer old = Get(all + "&resourceVersionMatch=Exact&resourceVersion=1");
+  EXPECT_EQ(old.status, 410) << old.text;
+  EXPECT_EQ(old.reason(), "Expired");
+}
+
 TEST_F(CrudTest, ListsArePagedAndSelected) {
   for (int i = 0; i < 5; ++i) {
     Json object = ConfigMapJson("m" + std::to_string(i));

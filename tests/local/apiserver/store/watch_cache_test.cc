@@ -56,6 +56,62 @@ TEST(WatchCacheTest, OldPositionsExpireByCountAndBySize) {
   }
 }
 
+EventPtr Changed(WatchEvent::Type type, const EventPtr& before, std::int64_t revision) {
+  auto event = std::make_shared<StoreEvent>(*Added("pods", before->object->key().name, revision));
+  event->type = type;
+  event->previous = before->object;
+  return event;
+}
+
+// "a@2 b@3": the objects with their revisions.
+std::string Listed(const WatchCache::Part& part) {
+  if (part.state == WatchCache::Part::State::kExpired) return "expired";
+  std::string text;
+  for (const StoredPtr& object : part.objects) {
+    text +=
+        (text.empty() ? "" : " ") + object->key().name + "@" + std::to_string(object->revision());
+  }
+  return part.more == 0 ? text : text + " and " + std::to_string(part.more);
+}
+
+TEST(WatchCacheTest, ListsShowEarlierRevisions) {
+  using Type = WatchEvent::Type;
+  WatchCache cache({.max_events = 6});
+  const EventPtr a = Added("pods", "a", 2);
+  const EventPtr b = Added("pods", "b", 3);
+  cache.Publish({a, b, Added("pods", "d", 4)});
+  const EventPtr newer = Changed(Type::kModified, a, 5);
+  cache.Publish({newer, Changed(Type::kDeleted, b, 6), Added("pods", "c", 7)});
+  const auto list = [&](std::int64_t revision, const std::string& after, std::size_t most) {
+    return Listed(
+        cache.ListAt("pods", {"", {after.empty() ? "" : "default", after}, most}, revision));
+  };
+  EXPECT_EQ(list(-1, "", 0), "a@5 c@7 d@4");
+  EXPECT_EQ(list(7, "", 0), "a@5 c@7 d@4");
+  EXPECT_EQ(list(6, "", 0), "a@5 d@4");
+  EXPECT_EQ(list(5, "", 0), "a@5 b@3 d@4");
+  EXPECT_EQ(list(4, "", 0), "a@2 b@3 d@4");
+  EXPECT_EQ(list(3, "", 0), "a@2 b@3");
+  EXPECT_EQ(list(1, "", 0), "");
+  EXPECT_EQ(list(4, "", 2), "a@2 b@3 and 1");
+  EXPECT_EQ(list(4, "b", 2), "d@4");
+  EXPECT_EQ(Listed(cache.ListAt("pods", {"other", {}, 0}, 4)), "");
+  EXPECT_EQ(Listed(cache.ListAt("pods", {"default", {}, 1}, 4)), "a@2 and 2");
+  // The next change moves the window past the first one.
+  cache.Publish({Changed(Type::kModified, newer, 8)});
+  EXPECT_EQ(list(1, "", 0), "expired");
+  EXPECT_EQ(list(2, "", 0), "a@2");
+}
+
+TEST(WatchCacheTest, AnUnknownEarlierStateExpires) {
+  WatchCache cache({});
+  auto changed = std::make_shared<StoreEvent>(*Added("pods", "a", 3));
+  changed->type = WatchEvent::Type::kModified;
+  cache.Publish({changed});
+  EXPECT_EQ(Listed(cache.ListAt("pods", {}, 2)), "expired");
+  EXPECT_EQ(Listed(cache.ListAt("pods", {}, 3)), "a@3");
+}
+
 EventPtr AddedAt(const std::string& name, std::int64_t revision, std::chrono::seconds time) {
   auto event = std::make_shared<StoreEvent>(*Added("pods", name, revision));
   event->time = WallTime(time);
