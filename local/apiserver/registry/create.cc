@@ -152,9 +152,11 @@ void Registry::PrepareCrdStatus(Json& crd) {
 
 // Quotas that change in between are counted again.
 ApiResult<SubmittedWrite> Registry::SubmitCharged(const RequestContext& context,
-                                                  std::vector<Write> writes) {
+                                                  std::vector<Write> writes,
+                                                  const Json* old_object) {
+  const Write& first = writes.front();
   for (int attempt = 1;; ++attempt) {
-    auto charges = QuotaCharges(store_, context, writes.front().object);
+    auto charges = QuotaCharges(store_, context, first.object, old_object);
     if (!charges) return charges.error();
     if (charges->empty()) {
       auto done = store_.Submit(std::move(writes));
@@ -165,7 +167,11 @@ ApiResult<SubmittedWrite> Registry::SubmitCharged(const RequestContext& context,
     for (Write& charge : *charges) all.push_back(std::move(charge));
     auto done = store_.Submit(std::move(all));
     if (done) return std::move(*done);
-    const bool again = done.error().code == ErrorCode::kConflict;
+    bool again = done.error().code == ErrorCode::kConflict;
+    if (again && old_object != nullptr) {
+      const StoredPtr latest = store_.GetLatest(first.key);
+      again = latest != nullptr && latest->revision() == first.expected_revision;
+    }
     if (!again || attempt == kChargeTries) return FromStore(done.error(), context);
   }
 }
@@ -186,7 +192,7 @@ ApiResult<WriteResult> Registry::CommitCreate(RequestContext& context, Json obje
   Json answer = converted ? object : Json();
   if (auto error = ToStorageVersion(context, object)) return *error;
   writes.insert(writes.begin(), Write{Write::Kind::kCreate, context.key(), std::move(object), 0});
-  auto done = SubmitCharged(context, std::move(writes));
+  auto done = SubmitCharged(context, std::move(writes), nullptr);
   if (!done) return done.error();
   const StoredPtr& committed = done->objects.front();
   if (const Status settled = Settle(context, *done, result); !settled) {

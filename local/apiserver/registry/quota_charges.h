@@ -1,7 +1,9 @@
-// local/apiserver/registry/quota_charges.h — counts a new object in the status of the
-// ResourceQuotas of its namespace, in the transaction that stores the object.
+// local/apiserver/registry/quota_charges.h — counts a new object, or what a changed one takes more,
+// in the status of the ResourceQuotas of its namespace, in the transaction that stores the object.
 //
-// What is deleted or has ended is given back by the quota controller (local/cluster/quota).
+// Changes of Services and PersistentVolumeClaims are counted, and those of pods whose
+// activeDeadlineSeconds comes or goes, since only these can take more. What is deleted, has ended
+// or takes less is given back by the quota controller (local/cluster/quota).
 //
 // Threads: any thread.
 #pragma once
@@ -13,8 +15,9 @@
 
 namespace berth::local {
 
-// 403: a quota has no room. The writes fail with kConflict if a quota has changed since.
+// `old_object`: null for a new object. 403: a quota has no room. The writes fail with kConflict if
+// a quota has changed since.
 ApiResult<std::vector<Write>> QuotaCharges(const Store& store, const RequestContext& context,
-                                           const Json& object);
+                                           const Json& object, const Json* old_object = nullptr);
 
 }  // namespace berth::local

@@ -136,7 +136,9 @@ class Registry {
   std::optional<ApiError> PlaceInNamespace(RequestContext& context, Json& object) const;
   void FillSystemMetadata(RequestContext& context, Json& object);
   ApiResult<WriteResult> CommitCreate(RequestContext& context, Json object);
-  ApiResult<SubmittedWrite> SubmitCharged(const RequestContext& context, std::vector<Write> writes);
+  // With the charges of the first write. `old_object`: its state before; null: it is new.
+  ApiResult<SubmittedWrite> SubmitCharged(const RequestContext& context, std::vector<Write> writes,
+                                          const Json* old_object);
   std::vector<Write> Companions(const RequestContext& context, const Json& object);
   void PrepareCrdStatus(Json& crd);
 

@@ -2,6 +2,7 @@
 #include "local/apiserver/registry/crd.h"
 #include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
+#include "local/apiserver/registry/quota_charges.h"
 #include "local/apiserver/registry/registry.h"
 
 namespace berth::local {
@@ -165,6 +166,8 @@ std::optional<ApiResult<WriteResult>> Registry::ModifyOnce(RequestContext& conte
     return result;
   }
   if (context.dry_run) {
+    auto charges = QuotaCharges(store_, context, *next, &current);
+    if (!charges) return charges.error();
     result.object = std::make_shared<const Json>(std::move(*next));
     return result;
   }
@@ -185,10 +188,12 @@ std::optional<ApiResult<WriteResult>> Registry::CommitUpdate(RequestContext& con
   std::vector<Write> writes;
   writes.push_back({vanishes ? Write::Kind::kDelete : Write::Kind::kUpdate, context.key(),
                     std::move(next), stored.revision()});
-  auto done = store_.Submit(std::move(writes));
+  const Object before = stored.json();
+  // An object that vanishes takes nothing more.
+  auto done = SubmitCharged(context, std::move(writes), before.get());
   if (!done) {
-    if (done.error().code == ErrorCode::kConflict) return std::nullopt;
-    return FromStore(done.error(), context);
+    if (done.error().reason == "Conflict") return std::nullopt;
+    return done.error();
   }
   WriteResult result;
   const Status settled = vanishes ? done->pending->Wait() : Settle(context, *done, result);

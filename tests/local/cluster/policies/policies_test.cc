@@ -76,6 +76,59 @@ class PoliciesTest : public ::testing::Test {
 
 Json Requests(const char* cpu) { return {{"requests", {{"cpu", cpu}}}}; }
 
+TEST_F(PoliciesTest, AQuotaCountsWhatChangesTakeMore) {
+  const ResourceId claims{"", "v1", "persistentvolumeclaims"};
+  const ResourceId services{"", "v1", "services"};
+  const ResourceId classes{"storage.k8s.io", "v1", "storageclasses"};
+  ASSERT_TRUE(Create(kResourceQuotas, "q",
+                     {{"hard", {{"requests.storage", "5Gi"}, {"services.loadbalancers", "1"}}}}));
+  ASSERT_TRUE(api_.Create(classes, "",
+                          {{"metadata", {{"name", "grows"}}},
+                           {"provisioner", "a.io/b"},
+                           {"allowVolumeExpansion", true}},
+                          {}));
+  const auto asks = [](const char* storage) -> Json {
+    return {{"resources", {{"requests", {{"storage", storage}}}}}};
+  };
+  Json spec = asks("2Gi");
+  spec["accessModes"] = {"ReadWriteOnce"};
+  spec["storageClassName"] = "grows";
+  ASSERT_TRUE(Create(claims, "c", spec));
+  const auto patch = [&](const ResourceId& resource, const std::string& name, const Json& change) {
+    const auto patched =
+        api_.Patch(resource, "default", name, PatchType::kMerge, {{"spec", change}}, {});
+    executor_.RunFor(std::chrono::seconds(1));
+    return patched ? std::string() : patched.error().message;
+  };
+  EXPECT_EQ(patch(claims, "c", asks("4Gi")), "");
+  EXPECT_EQ(Used("q")["requests.storage"], "4Gi");
+  EXPECT_EQ(patch(claims, "c", asks("6Gi")),
+            "persistentvolumeclaims \"c\" is forbidden: exceeded quota: q, requested: "
+            "requests.storage=2Gi, used: requests.storage=4Gi, limited: requests.storage=5Gi");
+  for (const char* name : {"a", "b"}) {
+    ASSERT_TRUE(Create(services, name, {{"ports", Json::array({{{"port", 80}}})}}));
+  }
+  EXPECT_EQ(patch(services, "a", {{"type", "LoadBalancer"}}), "");
+  EXPECT_EQ(Used("q")["services.loadbalancers"], "1");
+  EXPECT_EQ(patch(services, "b", {{"type", "LoadBalancer"}}),
+            "services \"b\" is forbidden: exceeded quota: q, requested: services.loadbalancers=1, "
+            "used: services.loadbalancers=1, limited: services.loadbalancers=1");
+  EXPECT_EQ(patch(services, "a", {{"sessionAffinity", "ClientIP"}}), "") << "takes nothing more";
+}
+
+TEST_F(PoliciesTest, APodThatEntersAScopeIsCounted) {
+  ASSERT_TRUE(
+      Create(kResourceQuotas, "short", {{"hard", {{"pods", "1"}}}, {"scopes", {"Terminating"}}}));
+  ASSERT_EQ(CreatePod("a", Json::object(), {{"activeDeadlineSeconds", 60}}), "");
+  ASSERT_EQ(CreatePod("b"), "");
+  const auto refused = api_.Patch(kPods, "default", "b", PatchType::kMerge,
+                                  {{"spec", {{"activeDeadlineSeconds", 60}}}}, {});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message,
+            "pods \"b\" is forbidden: exceeded quota: short, requested: pods=1, used: pods=1, "
+            "limited: pods=1");
+}
+
 TEST_F(PoliciesTest, AQuotaLimitsPods) {
   ASSERT_TRUE(Create(kResourceQuotas, "small", {{"hard", {{"pods", "3"}, {"requests.cpu", "1"}}}}));
   EXPECT_EQ(Used("small"), (Json{{"pods", "0"}, {"requests.cpu", "0"}}));
