@@ -103,6 +103,22 @@ Result<SigningKey> SigningKey::Of(std::shared_ptr<const Key> key) {
   return made;
 }
 
+Result<SigningKey::Point> SigningKey::PublicPoint() const {
+  Point point;
+  const std::pair<const char*, std::string*> parts[] = {{"qx", &point.x}, {"qy", &point.y}};
+  for (const auto& [name, text] : parts) {
+    BIGNUM* number = nullptr;
+    if (EVP_PKEY_get_bn_param(key_->key.get(), name, &number) != 1) {
+      return SigningFailed("reading a public key");
+    }
+    text->resize(kHalf);
+    const int written = BN_bn2binpad(number, Bytes(*text), kHalf);
+    BN_free(number);
+    if (written != kHalf) return SigningFailed("writing a public key");
+  }
+  return point;
+}
+
 Result<SigningKey> SigningKey::Make() {
   auto key = std::make_shared<Key>();
   key->key.reset(EVP_EC_gen("P-256"));

@@ -22,6 +22,13 @@ class SigningKey {
   // Tells keys apart: base64url of the SHA-256 of the public key.
   const std::string& id() const { return id_; }
 
+  // The point of the public key: 32 bytes x, 32 bytes y.
+  struct Point {
+    std::string x;
+    std::string y;
+  };
+  Result<Point> PublicPoint() const;
+
   // 64 bytes: r and s.
   Result<std::string> Sign(std::string_view text) const;
   bool Verify(std::string_view text, std::string_view signature) const;

@@ -3,6 +3,7 @@
 #include "base/log/log.h"
 #include "base/sha1.h"
 #include "base/thread_executor.h"
+#include "local/cluster/accounts/token_secret_controller.h"
 #include "local/cluster/cron/cron_controller.h"
 #include "local/cluster/garbage_collector.h"
 #include "local/cluster/image_map.h"
@@ -47,6 +48,7 @@ struct Cluster::Parts {
         daemon_sets(api, cache, on, event_writes(), clock),
         disruptions(api, cache, on, clock),
         quotas(api, cache, on, clock),
+        token_secrets(api, cache, on, clock),
         cron_jobs(api, cache, on, event_writes(), clock),
         network(options.network.empty() ? nullptr
                                         : std::make_unique<PodNetwork>(
@@ -64,11 +66,26 @@ struct Cluster::Parts {
 
   // Runs in a task of the executor. Tracks nodes before pods: a pod without its node counts lost.
   void Begin() {
-    for (const ResourceId* resource :
-         {&kNamespaces, &kNodes, &kCronJobs, &kJobs, &kDeployments, &kReplicaSets, &kStatefulSets,
-          &kDaemonSets, &kControllerRevisions, &kDisruptionBudgets, &kResourceQuotas, &kServices,
-          &kEndpoints, &kEndpointSlices, &kStorageClasses, &kPersistentVolumes,
-          &kPersistentVolumeClaims, &kPods}) {
+    for (const ResourceId* resource : {&kNamespaces,
+                                       &kNodes,
+                                       &kCronJobs,
+                                       &kJobs,
+                                       &kDeployments,
+                                       &kReplicaSets,
+                                       &kStatefulSets,
+                                       &kDaemonSets,
+                                       &kControllerRevisions,
+                                       &kDisruptionBudgets,
+                                       &kResourceQuotas,
+                                       &kServices,
+                                       &kEndpoints,
+                                       &kEndpointSlices,
+                                       &kStorageClasses,
+                                       &kPersistentVolumes,
+                                       &kPersistentVolumeClaims,
+                                       &kServiceAccounts,
+                                       &kSecrets,
+                                       &kPods}) {
       const auto tracked = cache.Track(*resource);
       if (tracked) continue;
       LogWarning("cannot list",
@@ -77,6 +94,7 @@ struct Cluster::Parts {
     }
     pods.Start();
     volumes.Start();
+    token_secrets.Start();
     jobs.Start();
     services.Start();
     replica_sets.Start();
@@ -111,6 +129,7 @@ struct Cluster::Parts {
   DaemonSetController daemon_sets;
   DisruptionController disruptions;
   QuotaController quotas;
+  TokenSecretController token_secrets;
   CronController cron_jobs;
   std::unique_ptr<PodNetwork> network;
   ServiceController services;

@@ -1,12 +1,17 @@
 #include "local/cluster/pod_account.h"
 
+#include <algorithm>
+
 #include "local/cluster/fields.h"
+#include "local/cluster/resource_ids.h"
 
 namespace berth::local::cluster {
 namespace {
 
 constexpr std::int64_t kTokenSeconds = 365LL * 24 * 3600;
-const ResourceId kServiceAccounts{"", "v1", "serviceaccounts"};
+constexpr std::int64_t kLeastSeconds = 600;
+constexpr std::int64_t kMostUsedPercent = 80;
+constexpr Duration kLongestUse = std::chrono::hours(24);
 
 // nullptr: the object says nothing.
 const Json* Automount(const Json& object) { return Find(object, {"automountServiceAccountToken"}); }
@@ -23,11 +28,13 @@ std::string AccountOf(const Json& pod) {
 
 }  // namespace
 
-Result<std::string> TokenOfPod(Api& api, const Json& pod, const std::string& audience) {
+Result<std::string> TokenOfPod(Api& api, const Json& pod, const std::string& audience,
+                               std::int64_t seconds) {
   const std::string account = AccountOf(pod);
   const Json bound{
       {"apiVersion", "v1"}, {"kind", "Pod"}, {"name", NameOf(pod)}, {"uid", UidOf(pod)}};
-  Json spec{{"expirationSeconds", kTokenSeconds}, {"boundObjectRef", bound}};
+  Json spec{{"expirationSeconds", std::clamp(seconds, kLeastSeconds, kTokenSeconds)},
+            {"boundObjectRef", bound}};
   if (!audience.empty()) spec["audiences"].push_back(audience);
   WriteOptions options;
   options.subresource = "token";
@@ -38,6 +45,11 @@ Result<std::string> TokenOfPod(Api& api, const Json& pod, const std::string& aud
   return StringAt(**answer, {"status", "token"});
 }
 
+Duration TokenRenewalDelay(std::int64_t seconds) {
+  const std::int64_t life = std::clamp(seconds, kLeastSeconds, kTokenSeconds);
+  return std::min<Duration>(std::chrono::seconds(life * kMostUsedPercent / 100), kLongestUse);
+}
+
 Result<std::string> KubeconfigOfPod(Api& api, const Json& pod, const MakeAccountKubeconfig& make) {
   const Json* wish = Automount(pod.at("spec"));
   if (IsFalse(wish)) return std::string();
@@ -46,7 +58,7 @@ Result<std::string> KubeconfigOfPod(Api& api, const Json& pod, const MakeAccount
     if (!stored) return ApiFailed(AccountOf(pod), stored.error());
     if (IsFalse(Automount(**stored))) return std::string();
   }
-  BERTH_TRY(const std::string token, TokenOfPod(api, pod, ""));
+  BERTH_TRY(const std::string token, TokenOfPod(api, pod, "", kTokenSeconds));
   return make(token, NamespaceOf(pod));
 }
 

@@ -127,7 +127,11 @@ Result<NextLook> PodExecutor::Look(const ObjectKey& key) {
   }
   live.run.node_is_gone =
       services_.cache.Get(kNodes, {"", StringAt(*pod, {"spec", "nodeName"})}) == nullptr;
-  const PodStep step = Advance(*pod, live);
+  PodStep step = Advance(*pod, live);
+  RenewTokens(*pod, live);
+  if (live.renew_tokens_at && (!step.look_again || *live.renew_tokens_at < *step.look_again)) {
+    step.look_again = live.renew_tokens_at;
+  }
   if (step.is_over && live.run.node_is_gone) {
     BERTH_CHECK_OK(MarkLost(*pod, "DeletionByPodGC", "PodGC: node no longer exists"));
     return NextLook{Duration::zero()};
@@ -231,7 +235,7 @@ void PodExecutor::StartContainer(const Json& pod, Live& live, std::size_t at) {
   ContainerRun& container = live.run.containers[at];
   const auto program = services_.images.Find(container.image);
   if (!program) return ReportMissingImage(pod, container);
-  if (!PrepareVolumes(pod, container)) return;
+  if (!PrepareVolumes(pod, live, container)) return;
   const Result<ProcessSpec> spec = MakeSpec(pod, live.run, container, *program);
   if (!spec) {
     const bool is_config = spec.error().code == ErrorCode::kInvalid;

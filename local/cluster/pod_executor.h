@@ -61,6 +61,7 @@ class PodExecutor {
     Object pod;  // state at its start; read for names only
     PodRun run;
     std::map<std::size_t, ProcessId> processes;  // by container
+    std::optional<WallTime> renew_tokens_at;     // in volumes; nullopt: there are none
   };
 
   void OnPod(const ObjectChange& change);
@@ -77,7 +78,9 @@ class PodExecutor {
                                const ContainerRun& container, const LocalProgram& program);
   // pod_executor_volumes.cc
   Status HasClaims(const Json& pod) const;
-  bool PrepareVolumes(const Json& pod, ContainerRun& container);
+  bool PrepareVolumes(const Json& pod, Live& live, ContainerRun& container);
+  Result<std::vector<PodVolume>> ReadVolumes(const Json& pod, Live& live);
+  void RenewTokens(const Json& pod, Live& live);
   Status AddVolumes(const Json& pod, const Json& container, const Environment& own,
                     ProcessSpec& process) const;
   void Hold(ContainerRun& container, const std::string& reason, const std::string& message);

@@ -14,6 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr Duration kRenewalRetry = std::chrono::seconds(10);
 constexpr char kRoot[] = ".root";        // no volume has a name with a dot in front
 constexpr char kWorking[] = ".working";  // stands for a working directory that is not there
 
@@ -55,15 +56,42 @@ Status PodExecutor::HasClaims(const Json& pod) const {
   return OkStatus();
 }
 
-// As kubelet, tries again while an object is missing.
-bool PodExecutor::PrepareVolumes(const Json& pod, ContainerRun& container) {
-  if (ArrayAt(pod, {"spec", "volumes"}).empty()) return true;
-  const auto volumes = PlanVolumes(
+Result<std::vector<PodVolume>> PodExecutor::ReadVolumes(const Json& pod, Live& live) {
+  return PlanVolumes(
       pod,
       [&](DataKind kind, const std::string& name) {
         return ReadData(NamespaceOf(pod), kind, name, true);
       },
-      [&](const std::string& audience) { return TokenOfPod(services_.api, pod, audience); });
+      [&](const std::string& audience, std::int64_t seconds) {
+        const WallTime renewal = services_.clock.Now() + TokenRenewalDelay(seconds);
+        if (!live.renew_tokens_at || renewal < *live.renew_tokens_at) {
+          live.renew_tokens_at = renewal;
+        }
+        return TokenOfPod(services_.api, pod, audience, seconds);
+      });
+}
+
+// Programs read the files again, as on a kubelet's node; other volumes stay as they are.
+void PodExecutor::RenewTokens(const Json& pod, Live& live) {
+  const WallTime now = services_.clock.Now();
+  if (!live.renew_tokens_at || now < *live.renew_tokens_at) return;
+  live.renew_tokens_at.reset();
+  if (live.processes.empty()) return;  // the next start writes the files
+  auto volumes = ReadVolumes(pod, live);
+  Status written = volumes ? OkStatus() : Status(volumes.error());
+  if (volumes) {
+    std::erase_if(*volumes, [](const PodVolume& volume) { return !volume.has_token; });
+    written = services_.folders.WriteVolumes(pod, *volumes);
+  }
+  if (written) return;
+  events_.Record(pod, EventType::kWarning, "FailedMount", written.error().message);
+  live.renew_tokens_at = now + kRenewalRetry;
+}
+
+// As kubelet, tries again while an object is missing.
+bool PodExecutor::PrepareVolumes(const Json& pod, Live& live, ContainerRun& container) {
+  if (ArrayAt(pod, {"spec", "volumes"}).empty()) return true;
+  const auto volumes = ReadVolumes(pod, live);
   Status written = volumes ? services_.folders.WriteVolumes(pod, *volumes) : volumes.error();
   if (written) written = HasClaims(pod);
   if (written) return true;

@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::int64_t kDefaultMode = 0644;
 constexpr std::int64_t kModes = 0777;
+constexpr std::int64_t kDefaultTokenSeconds = 3600;
 
 Error Refuse(std::string message) { return {ErrorCode::kInvalid, std::move(message)}; }
 
@@ -85,7 +86,10 @@ class VolumePlanner {
   Status AddToken(const Json& source, PodVolume& volume) {
     const Json* token = Find(source, {"serviceAccountToken"});
     if (token == nullptr || tokens_ == nullptr) return OkStatus();
-    BERTH_TRY(std::string text, tokens_(StringAt(*token, {"audience"})));
+    BERTH_TRY(std::string text,
+              tokens_(StringAt(*token, {"audience"}),
+                      IntAt(*token, {"expirationSeconds"}, kDefaultTokenSeconds)));
+    volume.has_token = true;
     return Add(Json(), StringAt(*token, {"path"}), std::move(text), volume);
   }
 

@@ -33,12 +33,15 @@ struct VolumeFile {
 struct PodVolume {
   std::string name;
   bool is_empty_dir = false;  // its content is the programs'
+  bool has_token = false;     // of the pod's ServiceAccount
   std::vector<VolumeFile> files;
   friend bool operator==(const PodVolume&, const PodVolume&) = default;
 };
 
-// A token of the pod's ServiceAccount for an audience; "": that of the API.
-using TokenLookup = std::function<Result<std::string>(const std::string& audience)>;
+// A token of the pod's ServiceAccount for an audience; "": that of the API. `seconds`: the life
+// that the volume asks for.
+using TokenLookup =
+    std::function<Result<std::string>(const std::string& audience, std::int64_t seconds)>;
 
 // Those that are folders of the pod. `tokens` null: projected tokens are left out. kInvalid, in
 // kubelet's words: an object or key that is not optional is missing.

@@ -11,6 +11,7 @@ inline const ResourceId kNamespaces{"", "v1", "namespaces"};
 inline const ResourceId kEvents{"", "v1", "events"};
 inline const ResourceId kConfigMaps{"", "v1", "configmaps"};
 inline const ResourceId kSecrets{"", "v1", "secrets"};
+inline const ResourceId kServiceAccounts{"", "v1", "serviceaccounts"};
 inline const ResourceId kPodTemplates{"", "v1", "podtemplates"};
 inline const ResourceId kServices{"", "v1", "services"};
 inline const ResourceId kEndpoints{"", "v1", "endpoints"};

@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 #include <openssl/pem.h>
 
+#include "base/strings.h"
+
 namespace berth::net {
 namespace {
 
@@ -72,6 +74,22 @@ TEST(SigningKey, RefusesOtherKeys) {
   EVP_PKEY_free(large);
   ASSERT_FALSE(key);
   EXPECT_THAT(key.error().message, HasSubstr("P-256"));
+}
+
+// The PEM of a private key has the public point, too: 4, x, y.
+TEST(SigningKey, TellsItsPublicPoint) {
+  const auto key = SigningKey::Make();
+  ASSERT_TRUE(key);
+  std::string body;
+  for (const std::string_view line : Split(key->pem(), '\n')) {
+    if (line.find("-----") == std::string_view::npos) body += line;
+  }
+  const auto der = Base64Decode(body);
+  ASSERT_TRUE(der);
+  const auto point = key->PublicPoint();
+  ASSERT_TRUE(point);
+  EXPECT_EQ(point->x.size(), 32U);
+  EXPECT_NE(der->find("\x04" + point->x + point->y), std::string::npos);
 }
 
 }  // namespace

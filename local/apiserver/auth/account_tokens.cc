@@ -103,6 +103,18 @@ Result<std::string> AccountTokens::Issue(const AccountClaims& claims) const {
   return text + "." + Base64UrlEncode(signature);
 }
 
+Result<std::string> AccountTokens::KeySet() const {
+  BERTH_TRY(const net::SigningKey::Point point, key_.PublicPoint());
+  const Json key{{"use", "sig"},
+                 {"kty", "EC"},
+                 {"kid", key_.id()},
+                 {"crv", "P-256"},
+                 {"alg", "ES256"},
+                 {"x", Base64UrlEncode(point.x)},
+                 {"y", Base64UrlEncode(point.y)}};
+  return Json{{"keys", Json::array({key})}}.dump();
+}
+
 // The header is compared, not parsed, and claims are parsed once the signature is known to be ours.
 Result<std::shared_ptr<const AccountClaims>> AccountTokens::Verified(std::string_view token) const {
   if (token.size() > kLongestToken) return Refused("the token is too long");

@@ -52,6 +52,9 @@ class AccountTokens {
 
   Result<std::string> Issue(const AccountClaims& claims) const;
 
+  // The key with which others check the tokens, as a JSON Web Key Set. Source: RFC 7517.
+  Result<std::string> KeySet() const;
+
   struct Account {
     UserInfo user;
     std::vector<std::string> audiences;

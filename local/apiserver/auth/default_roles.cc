@@ -106,6 +106,10 @@ std::vector<DefaultRole> Roles() {
                  {"create", "authentication.k8s.io", "selfsubjectreviews"}}},
       {.name = "system:public-info-viewer",
        .rules = {{"get", "", "/healthz /livez /readyz /version /version/"}}},
+      {.name = "system:service-account-issuer-discovery",
+       .rules = {{"get", "",
+                  "/.well-known/openid-configuration /.well-known/openid-configuration/ "
+                  "/openid/v1/jwks /openid/v1/jwks/"}}},
       {.name = "admin", .collects = "admin"},
       {.name = "edit", .aggregate = "admin", .collects = "edit"},
       {.name = "view", .aggregate = "edit", .collects = "view"},
@@ -185,6 +189,7 @@ std::vector<Json> DefaultClusterRoleBindings() {
           BindingJson("system:monitoring", {"system:monitoring"}),
           BindingJson("system:discovery", {kAuthenticatedGroup}),
           BindingJson("system:basic-user", {kAuthenticatedGroup}),
+          BindingJson("system:service-account-issuer-discovery", {"system:serviceaccounts"}),
           BindingJson("system:public-info-viewer", {kAuthenticatedGroup, kUnauthenticatedGroup})};
 }
 

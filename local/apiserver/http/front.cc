@@ -312,6 +312,30 @@ bool Front::RouteOpenApi(Exchange& exchange) {
   return true;
 }
 
+// How others check tokens of ServiceAccounts. Source: OpenID Connect Discovery 1.0.
+bool Front::RouteIssuer(Exchange& exchange) const {
+  const std::string& path = exchange.target.path;
+  const AccountTokens* tokens = registry_.tokens();
+  if (tokens == nullptr) return false;
+  if (path == "/openid/v1/jwks") {
+    const auto keys = tokens->KeySet();
+    if (!keys) {
+      exchange.SendError(InternalStatus(keys.error().message));
+    } else {
+      exchange.SendText(200, "application/jwk-set+json", *keys);
+    }
+    return true;
+  }
+  if (path != "/.well-known/openid-configuration") return false;
+  const Json configuration{{"issuer", kAudience},
+                           {"jwks_uri", "https://" + server_address_ + "/openid/v1/jwks"},
+                           {"response_types_supported", Json::array({"id_token"})},
+                           {"subject_types_supported", Json::array({"public"})},
+                           {"id_token_signing_alg_values_supported", Json::array({"ES256"})}};
+  exchange.SendJson(200, configuration.dump());
+  return true;
+}
+
 // Writes to the data directory only: a client must not choose a path on this machine.
 void Front::MakeBackup(Exchange& exchange) {
   if (backup_path_.empty()) {
@@ -342,7 +366,8 @@ void Front::Route(Exchange& exchange) {
       answer->headers.Set("Audit-Id", exchange.audit_id);
       return exchange.responder->Send(*std::move(answer));
     }
-    if (exchange.request.method == "GET" && (RouteDiscovery(exchange) || RouteOpenApi(exchange))) {
+    if (exchange.request.method == "GET" &&
+        (RouteDiscovery(exchange) || RouteOpenApi(exchange) || RouteIssuer(exchange))) {
       return;
     }
     if (exchange.api && !exchange.api->resource.empty()) {

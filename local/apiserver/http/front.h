@@ -57,6 +57,7 @@ class Front {
   bool RouteDiscovery(Exchange& exchange);
   void MakeBackup(Exchange& exchange);
   bool RouteOpenApi(Exchange& exchange);
+  bool RouteIssuer(Exchange& exchange) const;
   void SendDiscovery(Exchange& exchange, Root root);
   std::string OpenApiIndexText(const ResourceTable& table);
   std::string NewAuditId();

@@ -74,6 +74,7 @@ class Registry {
   Store& store() { return store_; }
   const Store& store() const { return store_; }
   WallTime Now() const { return options_.clock->Now(); }
+  const AccountTokens* tokens() const { return options_.tokens; }  // null: none are signed
 
   // Creates the namespaces and priority classes that every cluster has; idempotent.
   Status Bootstrap();

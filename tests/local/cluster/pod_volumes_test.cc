@@ -66,16 +66,19 @@ TEST(PodVolumesTest, Content) {
 TEST(PodVolumesTest, ProjectedTokensAreAskedFor) {
   const Json pod = PodWith(R"({"name": "v", "projected": {"defaultMode": 420, "sources": [
       {"serviceAccountToken": {"path": "token"}},
-      {"serviceAccountToken": {"path": "vault/token", "audience": "vault"}}]}})");
-  const auto volumes = PlanVolumes(pod, VolumeData, [](const std::string& audience) {
-    return Result<std::string>("token for " + (audience.empty() ? "the API" : audience));
-  });
+      {"serviceAccountToken": {"path": "vault/token", "audience": "vault", "expirationSeconds": 700}}]}})");
+  const auto volumes =
+      PlanVolumes(pod, VolumeData, [](const std::string& audience, std::int64_t seconds) {
+        return Result<std::string>("token for " + (audience.empty() ? "the API" : audience) + ", " +
+                                   std::to_string(seconds) + " s");
+      });
   ASSERT_TRUE(volumes) << volumes.error().message;
   EXPECT_EQ(volumes->front(), (PodVolume{"v",
                                          false,
-                                         {{"token", "token for the API", 0644},
-                                          {"vault/token", "token for vault", 0644}}}));
-  const auto refused = PlanVolumes(pod, VolumeData, [](const std::string&) {
+                                         true,
+                                         {{"token", "token for the API, 3600 s", 0644},
+                                          {"vault/token", "token for vault, 700 s", 0644}}}));
+  const auto refused = PlanVolumes(pod, VolumeData, [](const std::string&, std::int64_t) {
     return Result<std::string>(Error{ErrorCode::kUnavailable, "no tokens today"});
   });
   ASSERT_FALSE(refused);
@@ -125,6 +128,19 @@ TEST(PodVolumesTest, Mounts) {
                             R"([{"name": "v", "mountPath": "/etc/key", "subPath": "key"}])");
   ASSERT_TRUE(files) << files.error().message;
   EXPECT_EQ(*files, (std::vector<PodMount>{{"/volumes/v", "key", "/etc/key", true, false}}));
+}
+
+TEST(PodVolumesTest, AClaimIsAFolder) {
+  const Json pod = PodWith(R"({"name": "v", "persistentVolumeClaim": {"claimName": "c"}})");
+  const Json container = {
+      {"volumeMounts", Json::parse(R"([{"name": "v", "mountPath": "/data"}])")}};
+  for (const bool read_only : {false, true}) {
+    const auto mounts =
+        MountsOf(pod, container, "/volumes", {}, {{"v", {"/claims/pvc-1", read_only}}});
+    ASSERT_TRUE(mounts) << mounts.error().message;
+    EXPECT_EQ(*mounts, (std::vector<PodMount>{{"/claims/pvc-1", "", "/data", read_only, true}}));
+  }
+  EXPECT_TRUE(MountsOf(pod, container, "/volumes", {})->empty()) << "a volume that is no folder";
 }
 
 TEST(PodVolumesTest, BadMountsAreRefused) {

@@ -10,6 +10,7 @@ namespace berth::local {
 namespace {
 
 constexpr std::size_t kMaxDataBytes = 1024 * 1024;
+constexpr const char* kAccountName = "kubernetes.io/service-account.name";
 constexpr std::int64_t kHighestUserPriority = 1'000'000'000;
 
 class NamespaceStrategy final : public Strategy {
@@ -139,6 +140,14 @@ class SecretStrategy final : public DataStrategy {
                         std::string_view subresource, WallTime now) const override {
     DataStrategy::PrepareForUpdate(resource, object, old_object, subresource, now);
     EncodeStringData(object);
+  }
+  std::vector<Cause> Validate(const ResourceInfo& resource, const Json& object) const override {
+    std::vector<Cause> causes = DataStrategy::Validate(resource, object);
+    if (TextAt(object, {"type"}) == "kubernetes.io/service-account-token" &&
+        TextAt(object, {"metadata", "annotations", kAccountName}).empty()) {
+      causes.push_back(RequiredError(KeyPath("metadata.annotations", kAccountName)));
+    }
+    return causes;
   }
 
  private:

@@ -92,6 +92,34 @@ TEST_F(AccountTokenTest, ATokenActsAsItsAccount) {
   EXPECT_EQ(With(token, "GET", kPods).status, 200) << "the key is kept";
 }
 
+TEST_F(AccountTokenTest, TheKeyIsPublished) {
+  const Answer configuration = Get("/.well-known/openid-configuration");
+  EXPECT_EQ(configuration.json["issuer"], kAudience) << configuration.text;
+  EXPECT_EQ(configuration.json["jwks_uri"], server_->url() + "/openid/v1/jwks");
+  const Answer keys = Get("/openid/v1/jwks");
+  EXPECT_EQ(keys.headers.Find("Content-Type"), "application/jwk-set+json");
+  const Json key = keys.json["keys"][0];
+  const std::string token = TokenFor(Json::object());
+  const std::vector<std::string_view> parts = Split(token, '.');
+  EXPECT_EQ(Json::parse(*Base64UrlDecode(parts[0]))["kid"], key["kid"]);
+  EXPECT_EQ(key["alg"], "ES256");
+  for (const char* half : {"x", "y"}) {
+    EXPECT_EQ(Base64UrlDecode(key[half].get<std::string>())->size(), 32U) << half;
+  }
+  EXPECT_EQ(With(token, "GET", "/openid/v1/jwks").status, 200);
+  EXPECT_FALSE(keys.text.find("PRIVATE") != std::string::npos || key.contains("d"));
+}
+
+TEST_F(AccountTokenTest, ASecretOfAnAccountNamesIt) {
+  const Answer refused =
+      Post("/api/v1/namespaces/default/secrets",
+           {{"metadata", {{"name", "s"}}}, {"type", "kubernetes.io/service-account-token"}});
+  EXPECT_EQ(refused.status, 422);
+  EXPECT_THAT(
+      refused.message(),
+      HasSubstr("metadata.annotations[kubernetes.io/service-account.name]: Required value"));
+}
+
 TEST_F(AccountTokenTest, ATokenEnds) {
   const std::string token = TokenFor({{"expirationSeconds", 600}});
   clock_.Advance(std::chrono::seconds(599));
