@@ -181,7 +181,10 @@ void AddUp(CLI::App& app, UpFlags& flags, int& exit_code) {
       "Examples:\n"
       "  berth up\n"
       "  berth up --data-dir /tmp/try --listen 127.0.0.1:0 --image my/train:1=./train.sh\n"
-      "Then: export KUBECONFIG=…/kubeconfig; kubectl get nodes; berth status");
+      "Then: export KUBECONFIG=…/kubeconfig; kubectl get nodes; berth status\n"
+      "Stored and validated, not acted on: HorizontalPodAutoscaler, Ingress, IngressClass,\n"
+      "  NetworkPolicy, CSIDriver, CSINode, CSIStorageCapacity, VolumeAttachment,\n"
+      "  VolumeAttributesClass, StorageClasses of other provisioners than berth.dev/folder");
   command->callback([&] { exit_code = RunUp(flags); });
 }
 

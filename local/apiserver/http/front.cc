@@ -13,6 +13,7 @@
 #include "local/apiserver/http/compression.h"
 #include "local/apiserver/http/impersonation.h"
 #include "local/apiserver/http/openapi.h"
+#include "local/apiserver/http/openapi_v2.h"
 #include "local/apiserver/http/request_access.h"
 #include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
@@ -41,16 +42,6 @@ constexpr const char* kVersion = "v1.36.3+berth";
 // Clients request this document when the v3 index lacks a kind. It has no kinds ({swagger: "2.0",
 // info: {title, version}} in protobuf), so that clients report an unknown kind and not a broken
 // server.
-constexpr const char* kOpenApiV2Type = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
-constexpr std::string_view kEmptyOpenApiV2 =
-    "\x0a\x03"
-    "2.0"
-    "\x12\x0d"
-    "\x0a\x05"
-    "Berth"
-    "\x12\x04"
-    "v1.0";
-
 Json VersionInfo() {
   return {{"major", "1"},        {"minor", "36"},           {"gitVersion", kVersion},
           {"gitCommit", ""},     {"gitTreeState", "clean"}, {"buildDate", "1970-01-01T00:00:00Z"},
@@ -258,9 +249,10 @@ bool Front::RouteDiscovery(Exchange& exchange) {
     return true;
   }
   if (path == "/") {
-    exchange.SendJson(200, Json{{"paths", Json::array({"/api", "/apis", "/healthz", "/livez",
-                                                       "/openapi/v3", "/readyz", "/version"})}}
-                               .dump());
+    exchange.SendJson(
+        200, Json{{"paths", Json::array({"/api", "/apis", "/healthz", "/livez", "/openapi/v2",
+                                         "/openapi/v3", "/readyz", "/version"})}}
+                 .dump());
     return true;
   }
   const auto table = registry_.table();
@@ -294,7 +286,13 @@ bool Front::RouteOpenApi(Exchange& exchange) {
   constexpr std::string_view kRoot = "/openapi/v3";
   const std::string& path = exchange.target.path;
   if (path == "/openapi/v2") {
-    exchange.SendText(200, kOpenApiV2Type, std::string(kEmptyOpenApiV2));
+    const bool wants_protobuf =
+        exchange.request.headers.Find("Accept").find("proto-openapi") != std::string::npos;
+    if (wants_protobuf) {
+      exchange.SendText(200, kOpenApiV2Media, OpenApiV2Protobuf(*registry_.table()));
+    } else {
+      exchange.SendText(200, "application/json", OpenApiV2Json(*registry_.table()));
+    }
     return true;
   }
   if (!StartsWith(path, kRoot)) return false;

@@ -2,29 +2,17 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 
 #include "base/strings.h"
 #include "local/apiserver/http/discovery.h"
+#include "local/apiserver/http/openapi_schemas.h"
 
 namespace berth::local {
 namespace {
 
 std::string RootOf(const std::string& group, const std::string& version) {
   return group.empty() ? "api/" + version : "apis/" + group + "/" + version;
-}
-
-// "io.x-k8s.kueue.v1beta2.ClusterQueue"
-std::string SchemaName(const ResourceInfo& resource) {
-  std::vector<std::string> parts;
-  for (const std::string_view part : Split(resource.id.group, '.')) parts.emplace_back(part);
-  std::reverse(parts.begin(), parts.end());
-  parts.push_back(resource.id.version);
-  parts.push_back(resource.kind);
-  return Join(parts, ".");
-}
-
-Json GroupVersionKind(const ResourceInfo& resource) {
-  return {{"group", resource.id.group}, {"version", resource.id.version}, {"kind", resource.kind}};
 }
 
 Json QueryParameter(const char* name, const char* type, const char* description) {
@@ -49,13 +37,14 @@ Json Responses(const Json& schema) {
   return {{"200", std::move(ok)}};
 }
 
-void AddPaths(Json& paths, const ResourceInfo& resource) {
+// `schema`: the name of the kind's schema; empty: none.
+void AddPaths(Json& paths, const ResourceInfo& resource, std::string_view schema_name) {
   std::string path = "/" + RootOf(resource.id.group, resource.id.version) + "/";
   if (resource.namespaced) path += "namespaces/{namespace}/";
   path += resource.id.resource + "/{name}";
   Json schema;
-  if (resource.crd_version != nullptr) {
-    schema = {{"$ref", "#/components/schemas/" + SchemaName(resource)}};
+  if (!schema_name.empty()) {
+    schema = {{"$ref", "#/components/schemas/" + std::string(schema_name)}};
   }
   Json patch{{"description", "change the " + resource.kind},
              {"operationId", "patch" + resource.id.version + resource.kind},
@@ -63,11 +52,14 @@ void AddPaths(Json& paths, const ResourceInfo& resource) {
              {"responses", Responses(schema)},
              {"x-kubernetes-action", "patch"},
              {"x-kubernetes-group-version-kind", GroupVersionKind(resource)}};
-  if (resource.crd_version != nullptr) {
+  if (!schema_name.empty()) {
     Json content = Json::object();
     for (const char* type : {"application/apply-patch+yaml", "application/json-patch+json",
                              "application/merge-patch+json"}) {
       content[type] = {{"schema", {{"type", "object"}}}};
+    }
+    if (resource.crd_version == nullptr) {
+      content["application/strategic-merge-patch+json"] = {{"schema", {{"type", "object"}}}};
     }
     patch["requestBody"] = {{"content", std::move(content)}, {"required", true}};
   }
@@ -80,7 +72,21 @@ void AddPaths(Json& paths, const ResourceInfo& resource) {
   paths[path] = std::move(item);
 }
 
-// The CRD's schema with the members of every object added.
+}  // namespace
+
+std::string SchemaName(const ResourceInfo& resource) {
+  std::vector<std::string> parts;
+  for (const std::string_view part : Split(resource.id.group, '.')) parts.emplace_back(part);
+  std::reverse(parts.begin(), parts.end());
+  parts.push_back(resource.id.version);
+  parts.push_back(resource.kind);
+  return Join(parts, ".");
+}
+
+Json GroupVersionKind(const ResourceInfo& resource) {
+  return {{"group", resource.id.group}, {"version", resource.id.version}, {"kind", resource.kind}};
+}
+
 Json ComponentSchema(const ResourceInfo& resource) {
   Json schema = resource.crd_version->raw_schema;
   Json& properties = schema["properties"];
@@ -98,19 +104,26 @@ Json ComponentSchema(const ResourceInfo& resource) {
   return schema;
 }
 
-}  // namespace
-
 Json OpenApiDocument(const ResourceTable& table, const std::string& group,
                      const std::string& version) {
   if (!table.HasGroupVersion(group, version)) return Json();
+  const BuiltinSchemas builtin;
   Json paths = Json::object();
   Json schemas = Json::object();
+  std::set<std::string_view> names;
   for (const ResourcePtr& resource : table.all()) {
     if (resource->id.group != group || resource->id.version != version) continue;
-    AddPaths(paths, *resource);
+    std::string name(builtin.NameOf(*resource));
+    builtin.AddReachable(name, names);
     if (resource->crd_version != nullptr) {
-      schemas[SchemaName(*resource)] = ComponentSchema(*resource);
+      name = SchemaName(*resource);
+      schemas[name] = ComponentSchema(*resource);
     }
+    AddPaths(paths, *resource, name);
+  }
+  for (const std::string_view name : names) {
+    // allow json-parse: a part of this program
+    schemas[std::string(name)] = Json::parse(builtin.TextOf(name));
   }
   Json document{{"openapi", "3.0.0"},
                 {"info", {{"title", "Kubernetes"}, {"version", "v1.36.0"}}},
@@ -119,12 +132,27 @@ Json OpenApiDocument(const ResourceTable& table, const std::string& group,
   return document;
 }
 
+namespace {
+
+// Changes with the document, and needs no document of built-in kinds.
+std::size_t DocumentHash(const ResourceTable& table, const std::string& group,
+                         const std::string& version) {
+  std::string content = std::to_string(BuiltinSchemas::Fingerprint());
+  for (const ResourcePtr& resource : table.all()) {
+    if (resource->id.group != group || resource->id.version != version) continue;
+    content += resource->id.resource + " " + resource->kind;
+    if (resource->crd_version != nullptr) content += resource->crd_version->raw_schema.dump();
+  }
+  return std::hash<std::string>()(content);
+}
+
+}  // namespace
+
 Json OpenApiIndex(const ResourceTable& table) {
   Json paths = Json::object();
   const auto add = [&](const std::string& group, const std::string& version) {
     const std::string root = RootOf(group, version);
-    const std::size_t hash =
-        std::hash<std::string>()(OpenApiDocument(table, group, version).dump());
+    const std::size_t hash = DocumentHash(table, group, version);
     paths[root] = {{"serverRelativeURL", "/openapi/v3/" + root + "?hash=" + std::to_string(hash)}};
   };
   add("", "v1");

@@ -130,12 +130,7 @@ class Cluster:
         return listed["items"] if listed else []
 
     def apply(self, text, **options):
-        return self.kubectl("apply", *self.apply_flags(), "-f", "-", stdin=text, **options)
-
-    def apply_flags(self):
-        # Clients before 1.29 ask for OpenAPI v2 in protobuf, which is not served.
-        version = self.run(self.kubectl_program, "version", "--client", check=False).stdout
-        return ["--validate=false"] if "1.20" in version else []
+        return self.kubectl("apply", "-f", "-", stdin=text, **options)
 
     def apply_dws(self, queues="queues-v1beta1.yaml", boot_seconds=1, idle_seconds=2, machines=1):
         for name in ("nodepools.yaml", "nodepool-h100.yaml"):

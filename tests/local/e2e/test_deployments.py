@@ -42,7 +42,7 @@ class DeploymentsTest(ClusterTest):
                     "status": {"allocatable": room, "capacity": room}})
 
     def apply(self, what):
-        return self.kubectl("apply", *self.cluster.apply_flags(), "-f", "-", stdin=json.dumps(what))
+        return self.kubectl("apply", "-f", "-", stdin=json.dumps(what))
 
     def rolled_out(self):
         return self.kubectl("rollout", "status", "deployment/web", "--timeout=60s", seconds=70).stdout

@@ -70,7 +70,7 @@ class SetsCase(ClusterTest):
                         "status": {"allocatable": ROOM, "capacity": ROOM}})
 
     def apply(self, what):
-        return self.kubectl("apply", *self.cluster.apply_flags(), "-f", "-", stdin=json.dumps(what))
+        return self.kubectl("apply", "-f", "-", stdin=json.dumps(what))
 
     def rolled_out(self, what):
         return self.kubectl("rollout", "status", what, "--timeout=60s", seconds=70).stdout
