@@ -116,6 +116,33 @@ class SetsTest(SetsCase):
         self.assertEqual(self.names("persistentvolumeclaims"), ["data-db-0", "data-db-1"])
         self.assertEqual(self.cluster.stop(), 0)
 
+    def test_claims(self):
+        claim = {"metadata": {"name": "data"}, "spec": {
+            "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}
+        counts = ("import os, time; path = '/data/starts'; n = int(open(path).read()) if os.path.exists(path) else 0; "
+                  "open(path, 'w').write(str(n + 1)); print('start', n + 1, flush=True); time.sleep(1000)")
+        self.apply(workload("StatefulSet", "db", {
+            "image": "python", "args": ["-c", counts], "volumeMounts": [{"name": "data", "mountPath": "/data"}]},
+                            replicas=1, serviceName="peers", volumeClaimTemplates=[claim]))
+        self.rolled_out("statefulset/db")
+        table = self.kubectl("get", "pvc").stdout.splitlines()
+        self.assertEqual(table[1].split()[:2], ["data-db-0", "Bound"])
+        self.assertIn("standard", table[1])
+        self.assertIn("(default)", self.kubectl("get", "storageclass").stdout)
+        wait_until(lambda: "start 1" in self.kubectl("logs", "db-0").stdout, "the first start")
+        self.kubectl("delete", "pod", "db-0")
+        wait_until(lambda: "start 2" in self.kubectl("logs", "db-0", check=False).stdout,
+                   "the next pod has the folder of the first")
+        volume = self.cluster.get("pvc", "data-db-0")["spec"]["volumeName"]
+        folder = self.cluster.get("pv", volume)["spec"]["hostPath"]["path"]
+        self.assertTrue(os.path.exists(os.path.join(folder, "starts")))
+        self.kubectl("delete", "statefulset", "db")
+        wait_until(lambda: not self.cluster.items("pods"), "the pods are gone")
+        self.assertEqual(self.names("pvc"), ["data-db-0"])
+        self.kubectl("delete", "pvc", "data-db-0")
+        wait_until(lambda: not self.cluster.items("pv"), "the volume is gone")
+        self.assertFalse(os.path.exists(folder))
+
     def test_daemon_set(self):
         self.apply(workload("DaemonSet", "agent", {"image": "sleep", "args": ["1000"]}))
         self.assertIn("successfully rolled out", self.rolled_out("daemonset/agent"))

@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t kMaxPeriodSeconds = 1800;
 constexpr std::int64_t kMaxStabilizationSeconds = 3600;
 
-// A type of metric, its field, and the value that its target needs.
+// A type of metric and its field.
 struct MetricType {
   std::string_view type;
   std::string_view field;
@@ -157,8 +157,7 @@ void CheckMetric(const Json& metric, const std::string& path, std::vector<Cause>
   if (type.empty()) {
     causes.push_back(RequiredError(path + ".type", "must specify a metric source type"));
   }
-  // Kubernetes tells an unknown type twice.
-  if (known == kMetricTypes.end()) causes.insert(causes.end(), 2, unknown);
+  if (known == kMetricTypes.end()) causes.push_back(unknown);
   std::vector<std::string_view> given;
   for (const MetricType& one : kMetricTypes) {
     const Json* source = Member(metric, one.field);
