@@ -1,5 +1,6 @@
 // Goal: StatefulSets bring pods, revisions and claims to life through the API, in spite of
-// refusals. Method: virtual time on the embedded API in memory; the test plays kubelet.
+// refusals. Method: virtual time on the embedded API in memory; the test plays kubelet, and lets
+// deleted claims go.
 #include "local/cluster/replicas/stateful_set_controller.h"
 
 #include <gtest/gtest.h>
@@ -61,6 +62,12 @@ class StatefulSetControllerTest : public ::testing::Test {
     for (int round = 0; round < 60; ++round) {
       executor_.RunFor(std::chrono::seconds(1));
       bool moved = false;
+      for (const Object& claim : All(kPersistentVolumeClaims)) {
+        if (!IsDeleting(*claim)) continue;
+        moved = api_.Patch(kPersistentVolumeClaims, "default", NameOf(*claim), PatchType::kMerge,
+                           {{"metadata", {{"finalizers", nullptr}}}}, {}) ||
+                moved;
+      }
       for (const Object& pod : All(kPods)) {
         if (ConditionIs(*pod, "Ready", "True")) continue;
         Json ready = *pod;
