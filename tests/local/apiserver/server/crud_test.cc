@@ -130,7 +130,8 @@ TEST_F(CrudTest, PagesShowOneRevision) {
   EXPECT_FALSE(second.json["metadata"].contains("continue"));
   const auto names = [&](const std::string& query) {
     std::string text;
-    for (const Json& item : Get(all + query).json["items"]) {
+    const Answer list = Get(all + query);
+    for (const Json& item : list.json["items"]) {
       text += (text.empty() ? "" : " ") + item["metadata"]["name"].get<std::string>();
     }
     return text;

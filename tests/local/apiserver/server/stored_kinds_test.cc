@@ -186,7 +186,7 @@ TEST_F(StoredKindsTest, DriversOfStorage) {
   const std::string nodes = Path("storage.k8s.io", "csinodes");
   EXPECT_EQ(Outcome(nodes, "spec: {drivers: [{name: '', nodeID: ''}]}"),
             "[spec.drivers[0].name: Required value, spec.drivers[0].nodeID: Required value]");
-  EXPECT_EQ(Outcome(nodes, "spec: {drivers: [{name: a.io, nodeID: n}]}"), "201");
+  EXPECT_EQ(Outcome(nodes, "spec: {drivers: [{name: a.io, nodeID: node-1}]}"), "201");
   EXPECT_EQ(Cells(nodes)[1], 1);
   const std::string capacities = Path("storage.k8s.io", "csistoragecapacities");
   EXPECT_EQ(Outcome(capacities, "{storageClassName: c, capacity: 1024Mi}"), "201");
