@@ -41,7 +41,7 @@ std::string_view Field(std::string_view message, std::uint32_t number) {
 
 // Every reference of a document leads to a schema in it.
 void CheckReferences(const Json& value, const std::string& start, const Json& schemas) {
-  if (value.is_object() && value.contains("$ref")) {
+  if (value.is_object() && value.contains("$ref") && value["$ref"].is_string()) {
     const std::string reference = value["$ref"];
     ASSERT_EQ(reference.substr(0, start.size()), start);
     EXPECT_TRUE(schemas.contains(reference.substr(start.size()))) << reference;
