@@ -225,6 +225,7 @@ Status Up::StartCluster(const UpFlags& flags) {
   executor_ = std::make_unique<ThreadExecutor>();
   BERTH_TRY(cluster_,
             local::cluster::Cluster::Start(server_->api(), clock_, *executor_, std::move(options)));
+  server_->SetPodStreams(cluster_->streams());
   cloud_ = std::make_unique<local::cloud::CloudDriver>(server_->api(), cluster_->cache(), clock_,
                                                        *executor_);
   return OkStatus();
@@ -274,6 +275,7 @@ void Up::Stop() {
     server_->SetExtension("", nullptr);
     controllers_->Stop();
   }
+  if (server_ != nullptr) server_->SetPodStreams(nullptr);
   if (executor_ != nullptr) executor_->Stop();
   cloud_.reset();
   cluster_.reset();

@@ -3,7 +3,8 @@
 //     listener ─accept─▶ session (one per connection) ─request─▶ Handler ─▶ Responder
 //
 // Limits: header and body size, time to first byte, time for a whole request, idle time, number of
-// connections in all and from one peer, bytes queued for a slow reader of a stream.
+// connections in all and from one peer, bytes queued for a slow reader of a stream or WebSocket,
+// size of a message.
 //
 // Threads: the handler is called on one of the server's I/O threads and must not block; Responder
 // and Stream may be used on any thread, also after the connection is closed.
@@ -20,6 +21,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "net/http.h"
+#include "net/web_socket.h"
 
 namespace berth::net {
 
@@ -54,6 +56,9 @@ class Responder {
   virtual void Send(Response response) = 0;
   // Sends the head at once, without waiting for the first chunk.
   virtual std::shared_ptr<Stream> StartStream(int status, Headers headers) = 0;
+  // Answers a request of AsksForWebSocket. `protocol`: the chosen one of the client's, or "".
+  virtual std::shared_ptr<WebSocket> StartWebSocket(const Request& request, std::string protocol,
+                                                    Headers headers) = 0;
 };
 
 using Handler = std::function<void(Request, std::shared_ptr<Responder>)>;
@@ -75,6 +80,7 @@ struct ServerOptions {
   std::size_t max_connections_per_peer = 0;  // from one address, or one /64 of IPv6; 0: no limit
   std::size_t max_stream_backlog_bytes = 8 * 1024 * 1024;
   std::size_t max_total_stream_backlog_bytes = 256 * 1024 * 1024;
+  std::size_t max_web_socket_message_bytes = 4 * 1024 * 1024;
   Duration handshake_timeout = std::chrono::seconds(10);
   Duration request_timeout = std::chrono::seconds(30);  // from a request's first byte to its last
   Duration idle_timeout = std::chrono::seconds(120);    // between two requests

@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "base/clock.h"
 #include "local/apiserver/api.h"
 
 namespace berth::local {
@@ -22,7 +24,10 @@ struct LogRequest {
   std::int64_t tail_lines = -1;  // −1: all lines
   std::int64_t limit_bytes = -1;
   std::int64_t since_seconds = -1;
-  std::string since_time;  // RFC 3339, or empty
+  std::optional<WallTime> since_time;
+  // Follow: whether a container that has ended will run again, so that its next log follows. Null:
+  // it will not.
+  std::function<bool()> may_restart;
 };
 
 // Destruction ends the callbacks; none runs after the destructor has returned.
@@ -39,8 +44,9 @@ class LogSource {
   // The present log. 400 BadRequest where the container has not started:
   // `container "c" in pod "p" is waiting to start: ContainerCreating`.
   virtual ApiResult<std::string> Read(const LogRequest& request) = 0;
-  // Delivers the present log, then new text. `on_text` returns false when the client is gone;
-  // `on_end` is called once, when the container has ended and all text is delivered.
+  // Delivers the present log, then new text, also that of later runs. `on_text` returns false when
+  // the client is gone; `on_end` is called once, when the container has ended and all text is
+  // delivered.
   virtual ApiResult<std::unique_ptr<LogFollow>> Follow(
       const LogRequest& request, std::function<bool(std::string_view text)> on_text,
       std::function<void()> on_end) = 0;

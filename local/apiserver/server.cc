@@ -65,6 +65,9 @@ class ApiServerImpl final : public ApiServer {
   void SetExtension(const std::string& group, ExtensionHandler handler) override {
     if (front_ != nullptr) front_->SetExtension(group, std::move(handler));
   }
+  void SetPodStreams(std::shared_ptr<PodStreams> streams) override {
+    if (front_ != nullptr) front_->SetPodStreams(std::move(streams));
+  }
   void Stop() override { StopAll(); }
 
  private:
@@ -131,12 +134,13 @@ Status ApiServerImpl::Open() {
   api_ = MakeInProcessApi(*registry_, options_.watch_executor);
   BERTH_CHECK_OK(registry_->Bootstrap());
   BERTH_CHECK_OK(registry_->BootstrapRoles());
+  if (options_.serve_http) BERTH_CHECK_OK(Listen());
   // Not in virtual time, where the instant would differ between runs.
   if (options_.watch_executor == nullptr) {
     tidy_ = io_->MakeStrand();
     TidyLater();
   }
-  return options_.serve_http ? Listen() : OkStatus();
+  return OkStatus();
 }
 
 void ApiServerImpl::TidyLater() {
@@ -151,6 +155,7 @@ void ApiServerImpl::TidyLater() {
 
 void ApiServerImpl::Tidy() {
   registry_->ExpireEvents();
+  if (front_ != nullptr) front_->CutIdleStreams(system_clock_.SteadyNow());
   store_->cache().DropParsed();
   ::malloc_trim(0);
 }
@@ -163,6 +168,7 @@ Status ApiServerImpl::Listen() {
   BERTH_CHECK_OK(StartAudit());
   front_ = std::make_unique<Front>(*registry_, *authenticator_, options_.logs);
   front_->SetAudit(audit_.get());
+  front_->SetIoPool(*io_);
   net::ServerOptions server;
   server.address = options_.address;
   server.port = options_.port;

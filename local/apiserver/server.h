@@ -20,6 +20,7 @@
 #include "base/result.h"
 #include "local/apiserver/api.h"
 #include "local/apiserver/log_source.h"
+#include "local/apiserver/pod_streams.h"
 #include "net/http.h"
 
 namespace berth::local {
@@ -71,6 +72,8 @@ class ApiServer {
   // entries there. It may block; null: none. At most one group.
   using ExtensionHandler = std::function<net::Response(const net::Request&)>;
   virtual void SetExtension(const std::string& group, ExtensionHandler handler) = 0;
+  // Serves pods/exec, pods/attach and pods/portforward; null: not any more.
+  virtual void SetPodStreams(std::shared_ptr<PodStreams> streams) = 0;
   virtual void SetWebhookService(const std::string& name, const std::string& url) = 0;
 
   // Ends watches and connections, then the store. Idempotent. Every WatchHandle of api() must be

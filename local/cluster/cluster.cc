@@ -14,6 +14,7 @@
 #include "local/cluster/pod_binder.h"
 #include "local/cluster/pod_executor.h"
 #include "local/cluster/pod_index.h"
+#include "local/cluster/pod_stream_service.h"
 #include "local/cluster/policies/disruption_controller.h"
 #include "local/cluster/policies/quota_controller.h"
 #include "local/cluster/probes/net_probe_caller.h"
@@ -33,11 +34,12 @@ constexpr Duration kTrackRetry = std::chrono::seconds(1);
 
 struct Cluster::Parts {
   Parts(WholeApi& api, const Clock& clock, Executor& on, PodFolders own_folders,
-        ImageMap own_images, std::unique_ptr<ProcessHost> own_host, ProcessRunner& runner,
-        const ClusterOptions& options)
+        ImageMap own_images, std::unique_ptr<StreamPump> own_streams,
+        std::unique_ptr<ProcessHost> own_host, ProcessRunner& runner, const ClusterOptions& options)
       : executor(on),
         folders(std::move(own_folders)),
         images(std::move(own_images)),
+        streams(std::move(own_streams)),
         host(std::move(own_host)),
         event_thread(host != nullptr ? std::make_unique<ThreadExecutor>() : nullptr),
         cache(api, on),
@@ -60,7 +62,8 @@ struct Cluster::Parts {
         namespaces(api, cache, on, clock),
         pods({api, cache, on, event_writes(), clock, runner, folders, images, options.job_user,
               options.log_bytes, network.get(), host != nullptr ? &probe_calls : nullptr,
-              options.account_kubeconfig}) {
+              options.account_kubeconfig, streams.get()}),
+        stream_service(std::make_shared<PodStreamService>(on, pods)) {
     IndexUnfinishedPods(cache);
   }
 
@@ -119,6 +122,7 @@ struct Cluster::Parts {
   Executor& executor;
   PodFolders folders;
   ImageMap images;
+  std::unique_ptr<StreamPump> streams;  // used by processes that end
   std::unique_ptr<ProcessHost> host;
   std::unique_ptr<ThreadExecutor> event_thread;  // null in virtual time
   ObjectCache cache;
@@ -139,6 +143,7 @@ struct Cluster::Parts {
   NamespaceController namespaces;
   NetProbeCaller probe_calls;
   PodExecutor pods;
+  std::shared_ptr<PodStreamService> stream_service;
   std::shared_ptr<bool> alive = std::make_shared<bool>(true);
 };
 
@@ -151,7 +156,9 @@ Result<std::unique_ptr<Cluster>> Cluster::Start(WholeApi& api, const Clock& cloc
                      options.job_user);
   BERTH_CHECK_OK(folders.Open());
   std::unique_ptr<ProcessHost> host;
+  std::unique_ptr<StreamPump> streams;
   if (options.runner == nullptr) {
+    BERTH_TRY(streams, StreamPump::Start());
     folders.SweepRecords();
     // Programs have the mark, which does not reveal the data folder.
     const std::string mark = Sha1Hex(options.data_folder);
@@ -162,7 +169,7 @@ Result<std::unique_ptr<Cluster>> Cluster::Start(WholeApi& api, const Clock& cloc
   }
   ProcessRunner& runner = options.runner != nullptr ? *options.runner : *host;
   auto parts = std::make_unique<Parts>(api, clock, executor, std::move(folders), std::move(images),
-                                       std::move(host), runner, options);
+                                       std::move(streams), std::move(host), runner, options);
   parts->BeginAfter(Duration::zero());
   return std::unique_ptr<Cluster>(new Cluster(std::move(parts)));
 }
@@ -170,11 +177,13 @@ Result<std::unique_ptr<Cluster>> Cluster::Start(WholeApi& api, const Clock& cloc
 Cluster::Cluster(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 // Processes end first; their last reports are dropped.
 Cluster::~Cluster() {
+  if (parts_->streams != nullptr) parts_->streams->Stop();
   parts_->host.reset();
   if (parts_->event_thread != nullptr) parts_->event_thread->Stop();
 }
 
 ObjectCache& Cluster::cache() { return parts_->cache; }
 const PodFolders& Cluster::folders() const { return parts_->folders; }
+std::shared_ptr<PodStreams> Cluster::streams() const { return parts_->stream_service; }
 
 }  // namespace berth::local::cluster

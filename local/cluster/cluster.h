@@ -19,6 +19,7 @@
 #include "base/executor.h"
 #include "base/result.h"
 #include "local/apiserver/api.h"
+#include "local/apiserver/pod_streams.h"
 #include "local/cluster/object_cache.h"
 #include "local/cluster/pod_account.h"
 #include "local/cluster/pod_folders.h"
@@ -58,6 +59,8 @@ class Cluster {
 
   ObjectCache& cache();
   const PodFolders& folders() const;
+  // Exec, attach and portforward; it may outlive the cluster, but not the executor.
+  std::shared_ptr<PodStreams> streams() const;
 
  private:
   struct Parts;

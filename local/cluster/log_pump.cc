@@ -14,6 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/system_clock.h"
+#include "local/cluster/log_times.h"
+
 namespace berth::local::cluster {
 namespace {
 
@@ -39,6 +42,8 @@ struct OpenLog {
   std::int64_t begin = 0;  // start of the kept part
   std::int64_t end = 0;
   bool is_full = false;  // no holes possible: further output is dropped
+  std::map<std::int64_t, LogPump::OnText> taps = {};
+  LogTimesWriter times = {};
 };
 
 void KeepNewest(OpenLog& log) {
@@ -47,6 +52,7 @@ void KeepNewest(OpenLog& log) {
   if (begin <= log.begin) return;
   if (fallocate(log.file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, begin) == 0) {
     log.begin = begin;
+    log.times.Forget(begin);
     return;
   }
   constexpr char kNote[] = "\n[berth: the log has reached its limit; what follows is not kept]\n";
@@ -54,6 +60,7 @@ void KeepNewest(OpenLog& log) {
 }
 
 void Append(OpenLog& log, const char* data, std::size_t size) {
+  log.times.Add(log.end, SystemClock().Now());
   while (size > 0 && !log.is_full) {
     const ssize_t written = write(log.file, data, size);
     if (written < 0 && errno == EINTR) continue;
@@ -73,6 +80,8 @@ bool Drain(OpenLog& log, int most_chunks) {
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return errno == EAGAIN;
     if (got == 0) return false;
+    const std::string_view text(chunk.data(), static_cast<std::size_t>(got));
+    for (const auto& [id, tap] : log.taps) tap(text);
     Append(log, chunk.data(), static_cast<std::size_t>(got));
   }
   return true;
@@ -85,7 +94,9 @@ class LogPump::Impl {
   explicit Impl(int wake) : wake_(wake) {
     thread_ = std::thread([this] { Run(); });
   }
-  ~Impl() {
+  ~Impl() { close(wake_); }
+
+  void Stop() {
     {
       const std::lock_guard lock(mutex_);
       stopping_ = true;
@@ -93,28 +104,55 @@ class LogPump::Impl {
     Wake(wake_);
     thread_.join();
     for (auto& [id, log] : logs_) Close(log);
-    close(wake_);
+    logs_.clear();
   }
 
   Result<Log> Open(const std::string& path, std::int64_t most_bytes) {
+    std::array<int, 2> ends{-1, -1};
+    if (pipe2(ends.data(), O_CLOEXEC) != 0) return SystemError("pipe");
+    Result<Log> log = OpenFrom(path, most_bytes, ends[0]);
+    if (!log) {
+      close(ends[1]);
+      return log;
+    }
+    log->write_end = ends[1];
+    return log;
+  }
+
+  Result<Log> OpenFrom(const std::string& path, std::int64_t most_bytes, int source) {
     OpenLog log{.most_bytes = most_bytes};
     log.file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (log.file < 0) return SystemError(path);
-    struct stat info {};
-    if (fstat(log.file, &info) == 0) log.end = info.st_size;
-    std::array<int, 2> ends{-1, -1};
-    if (pipe2(ends.data(), O_CLOEXEC) != 0) {
-      const Error error = SystemError("pipe");
-      close(log.file);
+    if (log.file < 0) {
+      const Error error = SystemError(path);
+      close(source);
       return error;
     }
-    log.pipe = ends[0];
-    fcntl(log.pipe, F_SETFL, O_NONBLOCK);
+    struct stat info {};
+    if (fstat(log.file, &info) == 0) log.end = info.st_size;
+    log.times = LogTimesWriter(path);
+    log.pipe = source;
+    fcntl(log.pipe, F_SETFL, fcntl(log.pipe, F_GETFL) | O_NONBLOCK);
     const std::lock_guard lock(mutex_);
     const std::int64_t id = next_id_++;
-    logs_[id] = log;
+    logs_[id] = std::move(log);
     Wake(wake_);
-    return Log{id, ends[1]};
+    return Log{id, -1};
+  }
+
+  // 0: no such log.
+  std::int64_t Tap(std::int64_t id, OnText on_text) {
+    const std::lock_guard lock(mutex_);
+    const auto found = logs_.find(id);
+    if (found == logs_.end()) return 0;
+    const std::int64_t tap = next_id_++;
+    found->second.taps[tap] = std::move(on_text);
+    return tap;
+  }
+
+  void Untap(std::int64_t id, std::int64_t tap) {
+    const std::lock_guard lock(mutex_);
+    const auto found = logs_.find(id);
+    if (found != logs_.end()) found->second.taps.erase(tap);
   }
 
   void Finish(std::int64_t id) {
@@ -166,17 +204,49 @@ class LogPump::Impl {
   std::thread thread_;
 };
 
-LogPump::LogPump(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-LogPump::~LogPump() = default;
+namespace {
+
+template <typename PumpType>
+class TapGuard {
+ public:
+  TapGuard(std::weak_ptr<PumpType> pump, std::int64_t log, std::int64_t tap)
+      : pump_(std::move(pump)), log_(log), tap_(tap) {}
+  TapGuard(const TapGuard&) = delete;
+  TapGuard& operator=(const TapGuard&) = delete;
+  ~TapGuard() {
+    if (const auto pump = pump_.lock()) pump->Untap(log_, tap_);
+  }
+
+ private:
+  const std::weak_ptr<PumpType> pump_;
+  const std::int64_t log_;
+  const std::int64_t tap_;
+};
+
+}  // namespace
+
+LogPump::LogPump(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+LogPump::~LogPump() { impl_->Stop(); }
 
 Result<std::unique_ptr<LogPump>> LogPump::Start() {
   const int wake = eventfd(0, EFD_CLOEXEC);
   if (wake < 0) return SystemError("eventfd");
-  return std::unique_ptr<LogPump>(new LogPump(std::make_unique<Impl>(wake)));
+  return std::unique_ptr<LogPump>(new LogPump(std::make_shared<Impl>(wake)));
 }
 
 Result<LogPump::Log> LogPump::Open(const std::string& path, std::int64_t most_bytes) {
   return impl_->Open(path, most_bytes);
+}
+
+Result<LogPump::Log> LogPump::OpenFrom(const std::string& path, std::int64_t most_bytes,
+                                       int source) {
+  return impl_->OpenFrom(path, most_bytes, source);
+}
+
+std::shared_ptr<void> LogPump::Tap(std::int64_t id, OnText on_text) {
+  const std::int64_t tap = impl_->Tap(id, std::move(on_text));
+  if (tap == 0) return nullptr;
+  return std::make_shared<TapGuard<Impl>>(impl_, id, tap);
 }
 
 void LogPump::Finish(std::int64_t id) { impl_->Finish(id); }

@@ -13,6 +13,7 @@ namespace {
 
 constexpr Duration kRetryDelay = std::chrono::seconds(10);
 constexpr std::size_t kMostLastWords = 2048;  // kubelet's limit
+constexpr char kTerminal[] = "xterm";         // as container runtimes
 constexpr int kStartFailed = 128;             // exit code of a container that did not start
 
 const Json* FindContainer(const Json& pod, const ContainerRun& run) {
@@ -300,6 +301,9 @@ Result<ProcessSpec> PodExecutor::MakeSpec(const Json& stored_pod, const PodRun& 
                                                  base_environment_.end());
   environment["HOME"] = process.working_folder;
   environment["TMPDIR"] = process.working_folder;
+  process.keeps_input = BoolAt(*spec, {"stdin"});
+  process.is_terminal = BoolAt(*spec, {"tty"});
+  if (process.is_terminal) environment["TERM"] = kTerminal;
   if (process.user) environment["USER"] = environment["LOGNAME"] = process.user->name;
   environment["HOSTNAME"] = StringAt(pod, {"spec", "hostname"}, NameOf(pod));
   if (services_.network != nullptr && BoolAt(pod, {"spec", "enableServiceLinks"})) {
@@ -343,6 +347,7 @@ void PodExecutor::OnExit(const std::string& uid, std::size_t at, ProcessExit exi
   if (found == live_by_uid_.end()) return;
   Live& live = found->second;
   live.processes.erase(at);
+  EndStreams(uid, at);
   if (probes_ != nullptr) probes_->Stop({uid, at});
   ContainerRun& container = live.run.containers[at];
   container.state = ContainerRun::State::kEnded;

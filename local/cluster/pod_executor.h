@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/executor.h"
+#include "local/apiserver/pod_streams.h"
 #include "local/cluster/container_environment.h"
 #include "local/cluster/image_map.h"
 #include "local/cluster/looks.h"
@@ -26,6 +27,7 @@
 #include "local/cluster/pod_lifecycle.h"
 #include "local/cluster/probes/pod_probes.h"
 #include "local/cluster/process_host.h"
+#include "local/cluster/stream_pump.h"
 #include "local/cluster/writer.h"
 
 namespace berth::local::cluster {
@@ -46,6 +48,7 @@ class PodExecutor {
     PodNetwork* network = nullptr;             // null: pods have the machine's
     ProbeCaller* probes = nullptr;             // null: every probe passes
     MakeAccountKubeconfig account_kubeconfig;  // null: programs get none
+    StreamPump* streams = nullptr;             // null: no program takes input
   };
 
   // Registers its listeners; call before the cache tracks pods and nodes.
@@ -55,6 +58,11 @@ class PodExecutor {
 
   // Reconciles all present pods. Call after the cache is filled.
   void Start();
+
+  // pod_executor_streams.cc. As PodStreams, but in tasks of the executor.
+  ApiResult<std::unique_ptr<RunningProgram>> StartProgram(
+      const ProgramRequest& request, const std::shared_ptr<ProgramObserver>& observer);
+  ApiResult<std::string> FindPort(const PodPlace& place, std::uint16_t port) const;
 
  private:
   struct Live {
@@ -92,6 +100,16 @@ class PodExecutor {
   void OnVerdict(const PodProbes::Container& place, ProbeKind kind, bool passed,
                  const std::string& why);
   void KillForProbe(Live& live, std::size_t at, ProbeKind kind);
+  // pod_executor_streams.cc
+  struct Place;  // a running container
+  ApiResult<Place> FindContainerOf(const ProgramRequest& request);
+  std::unique_ptr<RunningProgram> Attach(const ProgramRequest& request, const Place& place,
+                                         const std::shared_ptr<ProgramObserver>& observer);
+  ApiResult<std::unique_ptr<RunningProgram>> Execute(
+      const ProgramRequest& request, const Place& place,
+      const std::shared_ptr<ProgramObserver>& observer);
+  void PostAlive(std::function<void()> task);
+  void EndStreams(const std::string& uid, std::size_t at);
   void RunProbeCommand(const PodProbes::Container& place, const std::vector<std::string>& command,
                        Duration timeout, const std::function<void(ProbeAnswer)>& done);
 
@@ -107,6 +125,9 @@ class PodExecutor {
   std::map<std::string, Live> live_by_uid_;
   std::map<ObjectKey, std::set<std::string>> uids_by_key_;
   std::set<std::string> lost_uids_;
+  // Sessions of StreamPump at containers, by uid and container: with the process that runs for the
+  // session; 0: an attached one.
+  std::map<std::pair<std::string, std::size_t>, std::map<std::int64_t, ProcessId>> streams_;
   Environment base_environment_;
   std::unique_ptr<PodProbes> probes_;  // null: every probe passes
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

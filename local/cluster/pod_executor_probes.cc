@@ -69,6 +69,8 @@ void PodExecutor::RunProbeCommand(const PodProbes::Container& place,
   Result<ProcessSpec> spec = MakeSpec(*live.pod, live.run, container, *program);
   if (!spec) return done({false, spec.error().message});
   spec->argv = command;
+  spec->keeps_input = false;
+  spec->is_terminal = false;
   spec->record_path += ".probe";
   spec->output_path += ".probe";
   spec->most_output_bytes = kProbeOutputBytes;

@@ -11,8 +11,12 @@
 
 #include <fmt/format.h>
 
+#include "base/seconds.h"
 #include "base/strings.h"
+#include "base/system_clock.h"
 #include "local/cluster/log_pump.h"
+#include "local/cluster/log_stamps.h"
+#include "local/cluster/log_times.h"
 
 namespace berth::local::cluster {
 namespace {
@@ -59,6 +63,29 @@ std::uintmax_t TailStart(std::ifstream& file, std::uintmax_t kept, std::uintmax_
   return kept;
 }
 
+// The start of the first line that begins at `offset` or behind it.
+std::uintmax_t LineStart(std::ifstream& file, std::uintmax_t offset, std::uintmax_t size) {
+  if (offset == 0) return 0;
+  file.clear();
+  file.seekg(static_cast<std::streamoff>(offset - 1));
+  std::string chunk(kChunkBytes, '\0');
+  for (std::uintmax_t at = offset - 1; at < size;) {
+    file.read(chunk.data(), static_cast<std::streamsize>(chunk.size()));
+    const std::string_view text(chunk.data(), static_cast<std::size_t>(file.gcount()));
+    if (text.empty()) break;
+    const std::size_t end = text.find('\n');
+    if (end != std::string_view::npos) return std::min(at + end + 1, size);
+    at += text.size();
+  }
+  return size;
+}
+
+std::optional<WallTime> SinceOf(const LogRequest& request) {
+  if (request.since_time) return request.since_time;
+  if (request.since_seconds < 0) return std::nullopt;
+  return SystemClock().Now() - BoundedSeconds(request.since_seconds);
+}
+
 std::string ReadBetween(std::ifstream& file, std::uintmax_t begin, std::uintmax_t end) {
   std::string text(end - begin, '\0');
   file.clear();
@@ -71,10 +98,48 @@ std::string ReadBetween(std::ifstream& file, std::uintmax_t begin, std::uintmax_
 }  // namespace
 
 struct PodLogs::Found {
-  std::string path;
+  fs::path folder;
+  std::int64_t start = 0;   // the number of the run
   std::string record_path;  // exists while the process writes
   bool is_newest = true;
+
+  std::string path() const { return folder / (std::to_string(start) + ".log"); }
 };
+
+namespace {
+
+// Where the reading begins: at the last lines, none of them older than asked. nullopt: nothing is
+// so new.
+std::optional<std::uintmax_t> BeginOf(std::ifstream& file, const std::string& path,
+                                      std::uintmax_t size, const LogRequest& request,
+                                      const std::optional<WallTime>& since) {
+  std::uintmax_t begin = TailStart(file, LogBegin(path), size, request.tail_lines);
+  if (!since) return begin;
+  const auto offset = LogTimes(path).OffsetAt(*since);
+  if (!offset) return std::nullopt;
+  const auto fresh = static_cast<std::uintmax_t>(*offset);
+  if (fresh <= begin) return begin;
+  return LineStart(file, fresh, size);
+}
+
+// The times of a log, with text in the form that the request asks for.
+class LogText {
+ public:
+  LogText(const std::string& path, bool with_stamps) {
+    if (!with_stamps) return;
+    times_ = std::make_unique<LogTimes>(path);
+    stamps_.emplace([times = times_.get()](std::int64_t offset) { return times->At(offset); });
+  }
+  std::string Make(std::string text, std::uintmax_t offset) {
+    return stamps_ ? stamps_->Add(text, static_cast<std::int64_t>(offset)) : std::move(text);
+  }
+
+ private:
+  std::unique_ptr<LogTimes> times_;
+  std::optional<LogStamps> stamps_;
+};
+
+}  // namespace
 
 // The files that clients follow.
 class PodLogs::Followers {
@@ -83,6 +148,10 @@ class PodLogs::Followers {
     Found found;
     std::uintmax_t at = 0;
     std::int64_t bytes_left = -1;
+    bool with_stamps = false;
+    std::optional<WallTime> since;  // not applied yet: nothing was so new
+    std::unique_ptr<LogText> text;
+    std::function<bool()> may_restart;  // null: no
     std::function<bool(std::string_view)> on_text;
     std::function<void()> on_end;
     std::recursive_mutex mutex;  // held during a callback, which may end the following
@@ -137,25 +206,47 @@ class PodLogs::Followers {
       one.is_over = true;
       return;
     }
-    if (!has_ended && one.bytes_left != 0) return;
+    if (one.bytes_left != 0 && (!has_ended || GoesOn(one))) return;
     one.is_over = true;
     one.on_end();
   }
 
+  // The log of the next run, if there is one or will be one.
+  static bool GoesOn(One& one) {
+    if (!one.may_restart) return false;
+    const auto newest = NewestStart(one.found.folder);
+    if (!newest) return false;  // the pod was deleted
+    if (*newest == one.found.start) return one.may_restart();
+    one.found.start += 1;
+    one.found.is_newest = *newest == one.found.start;
+    one.at = 0;
+    one.text = std::make_unique<LogText>(one.found.path(), one.with_stamps);
+    return true;
+  }
+
   static bool TellText(One& one) {
     std::error_code error;
-    const std::uintmax_t size = fs::file_size(one.found.path, error);
-    std::ifstream file(one.found.path, std::ios::binary);
-    one.at = std::max(one.at, LogBegin(one.found.path));  // a slow reader misses the removed part
+    const std::string path = one.found.path();
+    const std::uintmax_t size = fs::file_size(path, error);
+    std::ifstream file(path, std::ios::binary);
+    if (one.since) {
+      const auto fresh = LogTimes(path).OffsetAt(*one.since);
+      if (!fresh) return true;
+      one.at = LineStart(file, static_cast<std::uintmax_t>(*fresh), size);
+      one.since.reset();
+    }
+    one.at = std::max(one.at, LogBegin(path));  // a slow reader misses the removed part
     while (!error && one.at < size && one.bytes_left != 0) {
-      std::uintmax_t end = std::min<std::uintmax_t>(size, one.at + kChunkBytes);
-      if (one.bytes_left > 0) {
-        end = std::min(end, one.at + static_cast<std::uintmax_t>(one.bytes_left));
-      }
-      const std::string text = ReadBetween(file, one.at, end);
+      const std::uintmax_t end = std::min<std::uintmax_t>(size, one.at + kChunkBytes);
+      std::string text = ReadBetween(file, one.at, end);
       if (text.empty()) break;
+      const std::uintmax_t offset = one.at;
       one.at += text.size();
-      if (one.bytes_left > 0) one.bytes_left -= static_cast<std::int64_t>(text.size());
+      text = one.text->Make(std::move(text), offset);
+      if (one.bytes_left > 0) {
+        text.resize(std::min(text.size(), static_cast<std::size_t>(one.bytes_left)));
+        one.bytes_left -= static_cast<std::int64_t>(text.size());
+      }
       if (!one.on_text(text)) return false;
     }
     return true;
@@ -192,12 +283,6 @@ PodLogs::PodLogs(const std::string& data_folder)
 PodLogs::~PodLogs() = default;
 
 ApiResult<PodLogs::Found> PodLogs::Find(const LogRequest& request) const {
-  if (request.timestamps) {
-    return BadRequest("timestamps are not known: local programs write their logs themselves");
-  }
-  if (request.since_seconds >= 0 || !request.since_time.empty()) {
-    return BadRequest("the times of log lines are not known: use --tail instead of --since");
-  }
   for (const std::string& part : {request.namespace_name, request.pod, request.container}) {
     if (part.empty() || part[0] == '.' || part.find('/') != std::string::npos) {
       return BadRequest("invalid name: \"" + part + "\"");
@@ -219,18 +304,29 @@ ApiResult<PodLogs::Found> PodLogs::Find(const LogRequest& request) const {
                                   request.container, request.pod));
   }
   const std::int64_t start = request.previous ? *newest - 1 : *newest;
-  return Found{folder / (std::to_string(start) + ".log"), folder / "process", !request.previous};
+  Found found{folder, start, folder / "process", !request.previous};
+  std::error_code error;
+  const bool needs_times = request.timestamps || request.since_time || request.since_seconds >= 0;
+  if (needs_times && !LogTimes(found.path()).is_there() && fs::file_size(found.path(), error) > 0) {
+    return BadRequest(
+        "this log was written by a version of berth that kept no times: ask without --timestamps, "
+        "--since and --since-time");
+  }
+  return found;
 }
 
 ApiResult<std::string> PodLogs::Read(const LogRequest& request) {
   const auto found = Find(request);
   if (!found) return found.error();
+  const std::string path = found->path();
   std::error_code error;
-  const std::uintmax_t size = fs::file_size(found->path, error);
-  std::ifstream file(found->path, std::ios::binary);
+  const std::uintmax_t size = fs::file_size(path, error);
+  std::ifstream file(path, std::ios::binary);
   if (error || !file) return ApiError{500, "InternalError", "the log cannot be read", nullptr};
-  const std::uintmax_t kept = LogBegin(found->path);
-  std::uintmax_t begin = TailStart(file, kept, size, request.tail_lines);
+  const std::uintmax_t kept = LogBegin(path);
+  const auto first = BeginOf(file, path, size, request, SinceOf(request));
+  if (!first) return std::string();
+  std::uintmax_t begin = *first;
   std::uintmax_t end = size;
   if (request.limit_bytes >= 0) {
     end = std::min(end, begin + static_cast<std::uintmax_t>(request.limit_bytes));
@@ -243,7 +339,12 @@ ApiResult<std::string> PodLogs::Read(const LogRequest& request) {
     note = fmt::format("[berth: {} bytes before this are left out]\n", end - kMostBytes - begin);
     begin = end - kMostBytes;
   }
-  return note + ReadBetween(file, begin, end);
+  std::string text =
+      note + LogText(path, request.timestamps).Make(ReadBetween(file, begin, end), begin);
+  if (request.limit_bytes >= 0) {
+    text.resize(std::min(text.size(), static_cast<std::size_t>(request.limit_bytes)));
+  }
+  return text;
 }
 
 ApiResult<std::unique_ptr<LogFollow>> PodLogs::Follow(
@@ -251,11 +352,20 @@ ApiResult<std::unique_ptr<LogFollow>> PodLogs::Follow(
     std::function<void()> on_end) {
   auto found = Find(request);
   if (!found) return found.error();
+  const std::string path = found->path();
   std::error_code error;
-  const std::uintmax_t size = fs::file_size(found->path, error);
-  std::ifstream file(found->path, std::ios::binary);
+  const std::uintmax_t size = fs::file_size(path, error);
+  std::ifstream file(path, std::ios::binary);
   auto one = std::make_shared<Followers::One>();
-  one->at = error ? 0 : TailStart(file, LogBegin(found->path), size, request.tail_lines);
+  if (!error) {
+    const auto since = SinceOf(request);
+    const auto begin = BeginOf(file, path, size, request, since);
+    one->at = begin.value_or(size);
+    if (!begin) one->since = since;
+  }
+  one->with_stamps = request.timestamps;
+  one->text = std::make_unique<LogText>(path, request.timestamps);
+  one->may_restart = request.previous ? nullptr : request.may_restart;
   one->found = std::move(*found);
   one->bytes_left = request.limit_bytes;
   one->on_text = std::move(on_text);

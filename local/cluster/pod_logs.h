@@ -1,8 +1,8 @@
 // local/cluster/pod_logs.h — reads the logs of pods from the files of their processes
 // (pod_folders.h).
 //
-// Depends on the files alone, so that it can be made before the API server. The time of a log line
-// is unknown: options that need it are refused.
+// Depends on the files alone, so that it can be made before the API server. The time of a line is
+// that of its first byte, as the index beside the log has it (log_times.h).
 //
 // Threads: any thread. Its own thread polls followed files ten times a second.
 #pragma once

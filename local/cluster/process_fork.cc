@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -23,6 +24,7 @@
 #include <unistd.h>
 
 #include "base/strings.h"
+#include "local/cluster/process_place.h"
 
 namespace berth::local::cluster {
 namespace {
@@ -99,7 +101,6 @@ struct MountCall {
 struct ViewPlan {
   int namespaces = 0;           // flags of clone
   const char* hosts = nullptr;  // stands at /etc/hosts; null: the machine's
-  int listener_end = -1;        // a socket for the listener of InstallBindFilter; with hosts
   const MountCall* mounts = nullptr;
   std::size_t mount_count = 0;
   const char* user_map = nullptr;  // of the user namespace; null: there is none
@@ -114,10 +115,12 @@ struct ChildPlan {
   const char* working_folder;
   const char* record;
   const char* record_beside;
-  int output;
+  const ProcessFiles* files;
   pid_t parent;
-  const ProcessUser* user;  // null: this process' user
-  const ViewPlan* view;     // null: the machine's
+  const ProcessUser* user;   // null: this process' user
+  const ViewPlan* view;      // null: the machine's
+  const ProcessPlace* join;  // null: the machine's, or that of `view`
+  int listener_end;          // a socket for the listener of InstallBindFilter; −1: no filter
   ProcessGuard* guard;
   Failure* failure;
 };
@@ -241,12 +244,24 @@ bool Perform(const MountCall& call) {
   return false;
 }
 
-bool FilterBinds(const ViewPlan& view) {
+bool FilterBinds(int listener_end) {
   const int listener = InstallBindFilter();
   if (listener < 0) return false;
-  const bool sent = SendFile(view.listener_end, listener);
+  const bool sent = SendFile(listener_end, listener);
   close(listener);
   return sent;
+}
+
+// The program's standard files; those that it lacks are empty.
+bool TakeFiles(const ProcessFiles& files) {
+  const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+  const auto take = [&](int file, int standard) {
+    return dup2(file >= 0 ? file : nothing, standard) >= 0;
+  };
+  if (nothing < 0 || !take(files.input, 0) || !take(files.output, 1) || !take(files.error, 2)) {
+    return false;
+  }
+  return !files.is_terminal || ioctl(0, TIOCSCTTY, 0) == 0;
 }
 
 [[noreturn]] void ChildMain(const ChildPlan& plan) {
@@ -262,16 +277,14 @@ bool FilterBinds(const ViewPlan& view) {
       if (!Perform(plan.view->mounts[at])) FailMount(plan, at);
     }
   }
+  if (plan.join != nullptr && !plan.join->Enter()) Fail(plan, Step::kNetwork);
   if (plan.user != nullptr) {
     if (!BecomeUser(*plan.user)) Fail(plan, Step::kExecute);
     DieWithParent(plan);  // setuid clears PR_SET_PDEATHSIG
   }
-  const bool has_network = plan.view != nullptr && plan.view->hosts != nullptr;
-  if (has_network && !FilterBinds(*plan.view)) Fail(plan, Step::kNetwork);
+  if (plan.listener_end >= 0 && !FilterBinds(plan.listener_end)) Fail(plan, Step::kNetwork);
   if (chdir(plan.working_folder) != 0) Fail(plan, Step::kExecute);
-  const int input = open("/dev/null", O_RDONLY);
-  if (input < 0 || dup2(input, 0) < 0) Fail(plan, Step::kExecute);
-  if (dup2(plan.output, 1) < 0 || dup2(plan.output, 2) < 0) Fail(plan, Step::kExecute);
+  if (!TakeFiles(*plan.files)) Fail(plan, Step::kExecute);
   close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
   execve(plan.program, plan.argv, plan.env);
   Fail(plan, Step::kExecute);
@@ -289,7 +302,9 @@ pid_t Clone(ChildPlan& plan, const ChildMemory& memory) {
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   const int namespaces = plan.view == nullptr ? 0 : plan.view->namespaces;
-  const int shares = (plan.user == nullptr ? CLONE_VM : 0) | namespaces;
+  // To join a user namespace would make shared memory undumpable.
+  const bool needs_copy = plan.user != nullptr || (plan.join != nullptr && plan.join->has_user());
+  const int shares = (needs_copy ? 0 : CLONE_VM) | namespaces;
   const pid_t pid = clone(ChildEntry, memory.stack(), shares | CLONE_VFORK | SIGCHLD, &plan);
   const int error = errno;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -304,13 +319,32 @@ std::string StartTime(pid_t pid) {
   return std::string(StartTimeIn(text));
 }
 
-Result<pid_t> Execute(const ProcessSpec& spec, int output, ProcessGuard& guard,
-                      const ViewPlan* view) {
-  if (spec.argv.empty()) return Error{ErrorCode::kInvalid, "no command"};
-  BERTH_TRY(const std::string program, FindProgram(spec.argv[0]));
-  if (spec.user && fchown(output, spec.user->user, spec.user->group) != 0) {
-    return SystemError(ErrorCode::kUnavailable, "output of " + spec.user->name, errno);
+Status GiveFilesToUser(const ProcessSpec& spec) {
+  if (!spec.user) return OkStatus();
+  for (const int file : {spec.files->input, spec.files->output, spec.files->error}) {
+    if (file < 0 || fchown(file, spec.user->user, spec.user->group) == 0) continue;
+    return SystemError(ErrorCode::kUnavailable, "files of " + spec.user->name, errno);
   }
+  return OkStatus();
+}
+
+// Where a program runs.
+struct Place {
+  const ViewPlan* view = nullptr;
+  const ProcessPlace* join = nullptr;
+  int listener_end = -1;
+};
+
+Result<pid_t> Execute(const ProcessSpec& spec, ProcessGuard& guard, const Place& place) {
+  const ViewPlan* view = place.view;
+  if (spec.argv.empty() || spec.argv[0].empty()) return Error{ErrorCode::kInvalid, "no command"};
+  // A path in the view of another process is found there.
+  const bool is_elsewhere = place.join != nullptr && spec.argv[0].find('/') != std::string::npos;
+  std::string program = spec.argv[0];
+  if (!is_elsewhere) {
+    BERTH_TRY(program, FindProgram(spec.argv[0]));
+  }
+  BERTH_CHECK_OK(GiveFilesToUser(spec));
   const ChildMemory memory;
   if (!memory.is_there()) return SystemError(ErrorCode::kUnavailable, "mmap", errno);
   const std::vector<char*> argv = Pointers(spec.argv);
@@ -323,10 +357,12 @@ Result<pid_t> Execute(const ProcessSpec& spec, int output, ProcessGuard& guard,
                  .working_folder = folder.c_str(),
                  .record = spec.record_path.c_str(),
                  .record_beside = record_beside.c_str(),
-                 .output = output,
+                 .files = &*spec.files,
                  .parent = getpid(),
                  .user = spec.user ? &*spec.user : nullptr,
                  .view = view,
+                 .join = place.join,
+                 .listener_end = place.listener_end,
                  .guard = &guard,
                  .failure = memory.failure()};
   const pid_t pid = Clone(plan, memory);
@@ -359,12 +395,11 @@ std::vector<int> NamespacesToTry(const ProcessSpec& spec) {
 
 }  // namespace
 
-Result<pid_t> ExecuteInChild(const ProcessSpec& spec, int output, ProcessGuard& guard) {
-  return Execute(spec, output, guard, nullptr);
+Result<pid_t> ExecuteInChild(const ProcessSpec& spec, ProcessGuard& guard) {
+  return Execute(spec, guard, {});
 }
 
-Result<pid_t> ExecuteInChild(const ProcessSpec& spec, int output, ProcessGuard& guard,
-                             BindSupervisor& binds) {
+Result<pid_t> ExecuteInChild(const ProcessSpec& spec, ProcessGuard& guard, BindSupervisor& binds) {
   std::array<int, 2> ends{};
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
     return SystemError(ErrorCode::kUnavailable, "socketpair", errno);
@@ -384,12 +419,11 @@ Result<pid_t> ExecuteInChild(const ProcessSpec& spec, int output, ProcessGuard& 
     const bool is_user = (namespaces & CLONE_NEWUSER) != 0;
     const ViewPlan view{.namespaces = namespaces,
                         .hosts = spec.network ? spec.network->hosts_path.c_str() : nullptr,
-                        .listener_end = ends[1],
                         .mounts = mounts.data(),
                         .mount_count = mounts.size(),
                         .user_map = is_user ? user_map.c_str() : nullptr,
                         .group_map = group_map.c_str()};
-    pid = Execute(spec, output, guard, &view);
+    pid = Execute(spec, guard, {.view = &view, .listener_end = spec.network ? ends[1] : -1});
     if (pid || pid.error().code != ErrorCode::kForbidden) break;
   }
   if (pid && spec.network) {
@@ -398,6 +432,24 @@ Result<pid_t> ExecuteInChild(const ProcessSpec& spec, int output, ProcessGuard& 
   }
   close(ends[0]);
   close(ends[1]);
+  return pid;
+}
+
+Result<pid_t> ExecuteBesideProcess(const ProcessSpec& spec, pid_t beside, ProcessGuard& guard,
+                                   BindSupervisor& binds) {
+  BERTH_TRY(const ProcessPlace join, ProcessPlace::Of(beside));
+  std::array<int, 2> ends{-1, -1};
+  if (spec.network && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    return SystemError(ErrorCode::kUnavailable, "socketpair", errno);
+  }
+  Result<pid_t> pid = Execute(spec, guard, {.join = &join, .listener_end = ends[1]});
+  if (pid && spec.network) {
+    const int listener = ReceiveFile(ends[0]);
+    if (listener >= 0) binds.Add(listener, spec.network->address);
+  }
+  for (const int end : ends) {
+    if (end >= 0) close(end);
+  }
   return pid;
 }
 

@@ -25,6 +25,7 @@
 #include "local/cluster/network/bind_supervisor.h"
 #include "local/cluster/process_fork.h"
 #include "local/cluster/process_guard.h"
+#include "local/cluster/standard_files.h"
 
 namespace berth::local::cluster {
 namespace {
@@ -41,7 +42,8 @@ struct Child {
   pid_t pid = 0;
   int pid_file = -1;  // a pidfd: readable after the process' end
   std::string record_path;
-  std::int64_t log = 0;  // of the pump
+  std::int64_t log = 0;  // of the pump; 0: none
+  int input = -1;        // the writing end of keeps_input, or the terminal
   ProcessRunner::OnExit on_exit;
 };
 
@@ -63,6 +65,33 @@ class ProcessHost::Impl {
     Wake();
     keeper_.join();
     close(wake_);
+  }
+
+  std::shared_ptr<void> Tap(ProcessId id, OnText on_output) {
+    const std::lock_guard lock(mutex_);
+    const auto child = children_.find(id);
+    if (child == children_.end() || child->second.log == 0) return nullptr;
+    return pump_->Tap(child->second.log, std::move(on_output));
+  }
+
+  int Input(ProcessId id) {
+    const std::lock_guard lock(mutex_);
+    const auto child = children_.find(id);
+    if (child == children_.end() || child->second.input < 0) return -1;
+    return fcntl(child->second.input, F_DUPFD_CLOEXEC, 3);
+  }
+
+  void CloseInput(ProcessId id) {
+    const std::lock_guard lock(mutex_);
+    const auto child = children_.find(id);
+    if (child == children_.end() || child->second.input < 0) return;
+    close(std::exchange(child->second.input, -1));
+  }
+
+  int SystemId(ProcessId id) {
+    const std::lock_guard lock(mutex_);
+    const auto child = children_.find(id);
+    return child == children_.end() ? 0 : child->second.pid;
   }
 
   Result<ProcessId> Spawn(const ProcessSpec& spec, OnExit on_exit) {
@@ -146,7 +175,8 @@ class ProcessHost::Impl {
     while (waitid(P_PID, static_cast<id_t>(child.pid), &info, WEXITED) < 0 && errno == EINTR) {
     }
     close(child.pid_file);
-    pump_->Finish(child.log);  // a log without a record counts as complete
+    if (child.input >= 0) close(child.input);
+    if (child.log != 0) pump_->Finish(child.log);  // a log without a record counts as complete
     unlink(child.record_path.c_str());
     ProcessExit exit;
     exit.signal = info.si_code == CLD_EXITED ? 0 : info.si_status;
@@ -159,16 +189,36 @@ class ProcessHost::Impl {
   Result<ProcessId> Start(SpawnRequest& request) {
     ProcessSpec spec = *request.spec;
     spec.env.push_back("BERTH_MARK=" + mark_);
-    BERTH_TRY(const LogPump::Log log, pump_->Open(spec.output_path, spec.most_output_bytes));
-    Result<ProcessId> started = StartLogged(request, spec, log);
-    close(log.write_end);
+    if (spec.files) return StartWith(request, spec, {}, -1);
+    BERTH_TRY(StandardFiles files, StandardFiles::Make(spec.keeps_input, spec.is_terminal));
+    BERTH_TRY(const LogPump::Log log, OpenLog(spec, files));
+    spec.files = ProcessFiles{.input = files.input,
+                              .output = log.write_end >= 0 ? log.write_end : files.output,
+                              .error = log.write_end >= 0 ? log.write_end : files.output,
+                              .is_terminal = spec.is_terminal};
+    Result<ProcessId> started = StartWith(request, spec, log, files.TakeOurs());
+    if (log.write_end >= 0) close(log.write_end);
     if (!started) pump_->Finish(log.id);
     return started;
   }
 
-  Result<ProcessId> StartLogged(SpawnRequest& request, const ProcessSpec& spec,
-                                const LogPump::Log& log) {
-    BERTH_TRY(const pid_t pid, Execute(spec, log.write_end));
+  // The log of a terminal is written by this process alone, so that it has no end for the program.
+  Result<LogPump::Log> OpenLog(const ProcessSpec& spec, const StandardFiles& files) {
+    if (!spec.is_terminal) return pump_->Open(spec.output_path, spec.most_output_bytes);
+    return pump_->OpenFrom(spec.output_path, spec.most_output_bytes,
+                           fcntl(files.ours, F_DUPFD_CLOEXEC, 3));
+  }
+
+  Result<ProcessId> StartWith(SpawnRequest& request, const ProcessSpec& spec,
+                              const LogPump::Log& log, int input) {
+    Result<ProcessId> started = StartProcess(request, spec, log, input);
+    if (!started && input >= 0) close(input);
+    return started;
+  }
+
+  Result<ProcessId> StartProcess(SpawnRequest& request, const ProcessSpec& spec,
+                                 const LogPump::Log& log, int input) {
+    BERTH_TRY(const pid_t pid, Execute(spec));
     const int pid_file = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
     if (pid_file < 0) {
       const int error = errno;
@@ -176,19 +226,21 @@ class ProcessHost::Impl {
       return Error{ErrorCode::kUnavailable, std::string("pidfd_open: ") + std::strerror(error)};
     }
     const ProcessId id = next_id_++;
-    children_[id] = Child{pid, pid_file, spec.record_path, log.id, std::move(request.on_exit)};
+    children_[id] =
+        Child{pid, pid_file, spec.record_path, log.id, input, std::move(request.on_exit)};
     return id;
   }
 
   // Without the pod's network and volumes where the machine refuses namespaces or filters.
-  Result<pid_t> Execute(const ProcessSpec& given, int output) {
+  Result<pid_t> Execute(const ProcessSpec& given) {
+    if (given.beside) return ExecuteBeside(given);
     const bool has_view = given.network || !given.mounts.empty();
-    if (!has_view) return ExecuteInChild(given, output, guard_);
+    if (!has_view) return ExecuteInChild(given, guard_);
     if (no_view_.empty()) {
       if (binds_ == nullptr) {
         BERTH_TRY(binds_, BindSupervisor::Start());
       }
-      Result<pid_t> pid = ExecuteInChild(given, output, guard_, *binds_);
+      Result<pid_t> pid = ExecuteInChild(given, guard_, *binds_);
       if (pid || pid.error().code != ErrorCode::kForbidden) return pid;
       no_view_ = pid.error().message;
       LogWarning("programs run without addresses, names and mounted volumes of their own",
@@ -200,7 +252,21 @@ class ProcessHost::Impl {
     spec.network.reset();
     spec.mounts.clear();
     spec.start_folder.clear();
-    return ExecuteInChild(spec, output, guard_);
+    return ExecuteInChild(spec, guard_);
+  }
+
+  Result<pid_t> ExecuteBeside(const ProcessSpec& given) {
+    const auto child = children_.find(*given.beside);
+    if (child == children_.end()) return Error{ErrorCode::kNotFound, "the container has ended"};
+    ProcessSpec spec = given;
+    if (!no_view_.empty()) {
+      spec.network.reset();
+      spec.start_folder.clear();
+    }
+    if (binds_ == nullptr) {
+      BERTH_TRY(binds_, BindSupervisor::Start());
+    }
+    return ExecuteBesideProcess(spec, child->second.pid, guard_, *binds_);
   }
 
   const std::string mark_;
@@ -237,6 +303,13 @@ Result<ProcessId> ProcessHost::Spawn(const ProcessSpec& spec, OnExit on_exit) {
 }
 
 void ProcessHost::Signal(ProcessId id, int signal) { impl_->Signal(id, signal); }
+
+std::shared_ptr<void> ProcessHost::Tap(ProcessId id, OnText on_output) {
+  return impl_->Tap(id, std::move(on_output));
+}
+int ProcessHost::Input(ProcessId id) { return impl_->Input(id); }
+void ProcessHost::CloseInput(ProcessId id) { impl_->CloseInput(id); }
+int ProcessHost::SystemId(ProcessId id) { return impl_->SystemId(id); }
 
 int SweepProcesses(const std::string& mark) {
   int killed = 0;

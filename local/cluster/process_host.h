@@ -18,6 +18,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <sys/types.h>
@@ -42,6 +43,17 @@ struct ProcessNetwork {
   std::string address;     // of IPv4: that of servers for all addresses (bind_supervisor.h)
 };
 
+// Ends of pipes or of a terminal that become the standard files of a program; the caller closes
+// them after Spawn. `error` may be `output`.
+struct ProcessFiles {
+  int input = -1;
+  int output = -1;
+  int error = -1;
+  bool is_terminal = false;  // `input` becomes the controlling terminal
+};
+
+using ProcessId = std::int64_t;  // of one host; never reused
+
 struct ProcessSpec {
   std::vector<std::string> argv;       // argv[0]: a path, or a name searched in PATH
   std::vector<std::string> env;        // "NAME=value"; the host adds the mark
@@ -54,6 +66,13 @@ struct ProcessSpec {
   std::optional<ProcessNetwork> network;
   std::vector<MountStep> mounts;  // as `network`; BERTH_VOLUMES names volumes_folder then
   std::string volumes_folder;
+  // Instead of the log at output_path and an empty input.
+  std::optional<ProcessFiles> files;
+  // A terminal or a pipe as standard input, whose output goes to the log. The other end: Input.
+  bool keeps_input = false;
+  bool is_terminal = false;  // with keeps_input or without
+  // A running process whose namespaces and root the program shares; `mounts` has no effect then.
+  std::optional<ProcessId> beside;
   std::string start_folder;  // in the view of `mounts`, instead of working_folder; "": that one
 };
 
@@ -61,8 +80,6 @@ struct ProcessExit {
   int exit_code = 0;  // 128 + signal after a signal
   int signal = 0;     // 0: no signal
 };
-
-using ProcessId = std::int64_t;  // of this host; never reused
 
 // The interface for executors; tests in virtual time implement it too.
 class ProcessRunner {
@@ -74,6 +91,17 @@ class ProcessRunner {
   virtual Result<ProcessId> Spawn(const ProcessSpec& spec, OnExit on_exit) = 0;
   // Signals the whole process group; no effect if it has ended.
   virtual void Signal(ProcessId id, int signal) = 0;
+  // Gives `on_output` what the process writes to its log from now on, until the last copy of the
+  // returned guard is gone. `on_output` must be quick. Null: no such process.
+  using OnText = std::function<void(std::string_view)>;
+  virtual std::shared_ptr<void> Tap(ProcessId /*id*/, OnText /*on_output*/) { return nullptr; }
+  // A new file descriptor of the writing end of the input that keeps_input made, for the caller to
+  // close; of the terminal, if it has one. −1: none.
+  virtual int Input(ProcessId /*id*/) { return -1; }
+  // Closes this host's end of the input: the program finds its end once every copy is closed.
+  virtual void CloseInput(ProcessId /*id*/) {}
+  // The system's number of the process; 0: it has ended.
+  virtual int SystemId(ProcessId /*id*/) { return 0; }
 };
 
 class ProcessHost final : public ProcessRunner {
@@ -86,6 +114,10 @@ class ProcessHost final : public ProcessRunner {
 
   Result<ProcessId> Spawn(const ProcessSpec& spec, OnExit on_exit) override;
   void Signal(ProcessId id, int signal) override;
+  std::shared_ptr<void> Tap(ProcessId id, OnText on_output) override;
+  int Input(ProcessId id) override;
+  void CloseInput(ProcessId id) override;
+  int SystemId(ProcessId id) override;
 
  private:
   class Impl;

@@ -43,6 +43,7 @@ void ServerSession::Close() {
   transport_->Abort();
   output_.clear();
   if (const auto stream = std::exchange(stream_, nullptr)) stream->MarkGone();
+  if (const auto socket = std::exchange(web_socket_, nullptr)) socket->MarkGone();
   core_->Remove(self, peer_);
 }
 
@@ -132,7 +133,8 @@ void ServerSession::RunHandler() {
       strand_,
       is_http10_ ? ServerStream::Framing::kPlain : ServerStream::Framing::kChunked,
       {core_->options.max_stream_backlog_bytes, core_->options.max_total_stream_backlog_bytes,
-       core_->stream_backlog}});
+       core_->stream_backlog},
+      core_->options.max_web_socket_message_bytes});
   try {
     core_->handler(std::move(request), responder);
   } catch (...) {
@@ -198,6 +200,47 @@ void ServerSession::StartStream(std::shared_ptr<ServerStream> stream, int status
   if (has_peer_ended_) Close();
 }
 
+void ServerSession::StartWebSocket(std::shared_ptr<WebSocketConnection> connection,
+                                   const Request& request, const std::string& protocol,
+                                   const Headers& headers) {
+  if (phase_ != Phase::kAnswering || is_answer_complete_ || has_peer_ended_ || is_http10_) {
+    connection->MarkGone();
+    if (phase_ == Phase::kAnswering && !is_answer_complete_) Close();
+    return;
+  }
+  phase_ = Phase::kWebSocket;
+  web_socket_ = std::move(connection);
+  const auto socket = web_socket_;  // Accept may end it
+  socket->Accept(request, protocol, headers);
+}
+
+void ServerSession::WantInput() {
+  if (phase_ != Phase::kWebSocket) return;
+  if (has_peer_ended_) return Close();
+  if (input_.empty()) return ReadMore();
+  // Never inside the call: the WebSocket is in its own.
+  strand_.Post([self = shared_from_this()] { self->PassInput(); });
+}
+
+void ServerSession::PassInput() {
+  if (phase_ != Phase::kWebSocket || input_.empty()) return;
+  const std::string bytes(input_.view());
+  input_.Consume(bytes.size());
+  const auto socket = web_socket_;
+  socket->OnInput(bytes);
+}
+
+void ServerSession::Send(std::string bytes) {
+  if (phase_ == Phase::kWebSocket) Enqueue(std::move(bytes));
+}
+
+void ServerSession::FinishWebSocket() {
+  if (phase_ != Phase::kWebSocket) return;
+  const auto socket = std::exchange(web_socket_, nullptr);
+  Finish();
+  socket->MarkGone();
+}
+
 void ServerSession::FlushStream() {
   if (phase_ == Phase::kStreaming && !is_writing_) OnOutputSent();
 }
@@ -221,7 +264,8 @@ void ServerSession::RefuseInput(const ParseFailure& failure) {
 void ServerSession::ReadMore() {
   if (is_reading_ || has_peer_ended_) return;
   const bool is_in_body = phase_ == Phase::kRequest && is_header_checked_;
-  std::size_t size = InputBuffer::kSmallSize;
+  std::size_t size =
+      phase_ == Phase::kWebSocket ? InputBuffer::kLargeSize : InputBuffer::kSmallSize;
   if (is_in_body) {
     const auto left = parser_->body_left().value_or(InputBuffer::kLargeSize);
     size = std::clamp<std::uint64_t>(left, InputBuffer::kSmallSize, InputBuffer::kLargeSize);
@@ -250,6 +294,7 @@ void ServerSession::OnRead(const IoOutcome& outcome, std::size_t byte_count) {
   }
   if (!outcome.ok()) {
     has_peer_ended_ = true;
+    if (phase_ == Phase::kWebSocket) return Close();
     // The peer may have ended only its own side and wait for the answer; for a stream it has left.
     if (phase_ == Phase::kStreaming) {
       Close();
@@ -261,6 +306,8 @@ void ServerSession::OnRead(const IoOutcome& outcome, std::size_t byte_count) {
   input_.Commit(byte_count);
   if (phase_ == Phase::kRequest) {
     ProcessInput();
+  } else if (phase_ == Phase::kWebSocket) {
+    PassInput();
   } else {
     ReadMore();
   }
@@ -300,6 +347,11 @@ void ServerSession::OnWritten(const IoOutcome& outcome, std::size_t byte_count) 
 }
 
 void ServerSession::OnOutputSent() {
+  if (phase_ == Phase::kWebSocket) {
+    deadline_.Clear();
+    const auto socket = web_socket_;
+    return socket->OnSent();
+  }
   if (phase_ == Phase::kStreaming && !is_answer_complete_) {
     ServerStream::Output next = stream_->Take();
     is_answer_complete_ = next.is_last;

@@ -80,6 +80,7 @@ class ServerResponder final : public Responder {
     Strand strand;
     ServerStream::Framing framing;
     ServerStream::Limits limits;
+    std::size_t max_message_bytes = 0;  // of a WebSocket
   };
 
   explicit ServerResponder(Context context) : context_(std::move(context)) {}
@@ -87,6 +88,8 @@ class ServerResponder final : public Responder {
 
   void Send(Response response) override;
   std::shared_ptr<Stream> StartStream(int status, Headers headers) override;
+  std::shared_ptr<WebSocket> StartWebSocket(const Request& request, std::string protocol,
+                                            Headers headers) override;
 
  private:
   const Context context_;

@@ -28,6 +28,7 @@ constexpr std::array kTargets{
     Target{"selector", Selectors},
     Target{"time", Times},
     Target{"schedule", Schedules},
+    Target{"stream", Streams},
     Target{"url", Urls},
     Target{"yaml", Yaml},
 };

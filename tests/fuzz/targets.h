@@ -39,6 +39,7 @@ void Apply(std::string_view text);
 void Selectors(std::string_view text);
 void Quantities(std::string_view text);
 void Times(std::string_view text);
+void Streams(std::string_view text);
 void Schedules(std::string_view text);
 void CrdSchemas(std::string_view text);
 void Expressions(std::string_view text);

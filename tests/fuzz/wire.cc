@@ -1,7 +1,11 @@
-// Targets of a connection's bytes: HTTP, request targets, URLs.
+// Targets of a connection's bytes: HTTP, request targets, URLs, policies of the audit log,
+// streaming sessions.
 #include "base/strings.h"
 #include "local/apiserver/audit/audit_policy.h"
+#include "local/apiserver/http/channel_messages.h"
+#include "local/apiserver/http/spdy_frames.h"
 #include "local/apiserver/http/target.h"
+#include "local/cluster/pod_processes.h"
 #include "net/internal/message_parser.h"
 #include "net/internal/url.h"
 #include "tests/fuzz/targets.h"
@@ -93,6 +97,47 @@ void AuditPolicies(std::string_view text) {
   const auto second = policy->Decide(user, attributes);
   Require(first.level == second.level && first.omitted == second.omitted,
           "a request is decided the same again");
+}
+
+// The first byte says what the others are: a channel message, SPDY frames in pieces, /proc.
+void Streams(std::string_view text) {
+  if (text.empty()) return;
+  const auto choice = static_cast<unsigned char>(text.front());
+  text.remove_prefix(1);
+  if (choice % 3 == 0) {
+    if (const auto message = local::ParseChannelMessage(text)) {
+      Require(local::MakeChannelMessage(message->channel, message->bytes) == text,
+              "a message is written as it was read");
+    }
+    if (const auto size = local::ParseTerminalSize(text)) {
+      Require(size->columns > 0 && size->rows > 0, "a terminal has a size");
+    }
+    return;
+  }
+  if (choice % 3 == 1) {
+    const local::cluster::ProcessEntry entry = local::cluster::ParseProcessEntry(text);
+    (void)entry;
+    (void)local::cluster::ListeningSockets(text, "127.77.0.5", 8080);
+    return;
+  }
+  const std::size_t step = 1 + choice % 64;
+  local::SpdyReader whole;
+  local::SpdyReader pieces;
+  const auto expected = whole.Feed(text);
+  std::size_t count = 0;
+  bool failed = false;
+  for (std::size_t at = 0; at < text.size() && !failed; at += step) {
+    const auto frames = pieces.Feed(text.substr(at, step));
+    failed = !frames.has_value();
+    if (!failed) count += frames->size();
+  }
+  Require(failed == !expected.has_value(), "frames do not depend on their pieces");
+  if (!expected) return;
+  Require(count == expected->size(), "frames do not depend on their pieces");
+  for (const local::SpdyFrame& frame : *expected) {
+    Require(frame.headers.size() <= local::SpdyReader::kMostHeaders, "headers are bounded");
+    Require(frame.bytes.size() <= local::SpdyReader::kMostDataBytes, "a frame is bounded");
+  }
 }
 
 }  // namespace berth::fuzz

@@ -32,6 +32,10 @@ class Compressor : public net::Responder {
   std::shared_ptr<net::Stream> StartStream(int status, net::Headers headers) override {
     return responder_->StartStream(status, std::move(headers));
   }
+  std::shared_ptr<net::WebSocket> StartWebSocket(const net::Request& request, std::string protocol,
+                                                 net::Headers headers) override {
+    return responder_->StartWebSocket(request, std::move(protocol), std::move(headers));
+  }
 
  private:
   std::shared_ptr<net::Responder> responder_;

@@ -48,6 +48,13 @@ class Front {
   void SetExtension(const std::string& group, Extension::Handler handler);
   // Logs every request; call before the first one. `audit` must outlive the front.
   void SetAudit(AuditTrail* audit) { audit_ = audit; }
+  // As ApiServer::SetPodStreams.
+  void SetPodStreams(std::shared_ptr<PodStreams> streams) {
+    handlers_.streams().SetStreams(std::move(streams));
+  }
+  // As StreamHandlers::SetIoPool.
+  void SetIoPool(net::IoPool& pool) { handlers_.streams().SetIoPool(pool); }
+  void CutIdleStreams(SteadyTime now) { handlers_.streams().CutIdle(now); }
   void SetReady() { ready_.store(true); }
   std::size_t watch_count() const { return watches_.count(); }
 

@@ -110,6 +110,9 @@ void ResourceHandlers::HandleSubresource(Exchange& exchange, RequestContext& con
   const auto allows = [&](char verb) { return subresource.verbs.find(verb) != std::string::npos; };
   if (context.subresource == "scale") return HandleScale(exchange, context);
   if (context.subresource == "log" && method == "GET") return ReadLog(exchange, context);
+  if (StreamHandlers::Serves(context.subresource) && (method == "GET" || method == "POST")) {
+    return streams_.Handle(exchange, context);
+  }
   if (method == "GET" && allows('g')) return Get(exchange, context);
   if (method == "PUT" && allows('u')) return Update(exchange, context);
   if (method == "PATCH" && allows('p')) return Patch(exchange, context);

@@ -6,6 +6,7 @@
 
 #include "local/apiserver/auth/authenticator.h"
 #include "local/apiserver/http/exchange.h"
+#include "local/apiserver/http/stream_handlers.h"
 #include "local/apiserver/http/watch_manager.h"
 #include "local/apiserver/log_source.h"
 #include "local/apiserver/registry/registry.h"
@@ -20,9 +21,14 @@ class ResourceHandlers {
   // `logs`: null where no component runs pods; …/log then answers 503.
   ResourceHandlers(Registry& registry, WatchManager& watches, const Authenticator& authenticator,
                    LogSource* logs)
-      : registry_(registry), watches_(watches), authenticator_(authenticator), logs_(logs) {}
+      : registry_(registry),
+        watches_(watches),
+        authenticator_(authenticator),
+        logs_(logs),
+        streams_(registry) {}
 
   void Handle(Exchange& exchange, const ApiPath& path);
+  StreamHandlers& streams() { return streams_; }
 
  private:
   void HandleCollection(Exchange& exchange, RequestContext& context);
@@ -48,6 +54,7 @@ class ResourceHandlers {
   WatchManager& watches_;
   const Authenticator& authenticator_;  // for TokenReviews
   LogSource* logs_;
+  StreamHandlers streams_;
 };
 
 }  // namespace berth::local

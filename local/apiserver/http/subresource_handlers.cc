@@ -2,9 +2,11 @@
 #include <chrono>
 #include <random>
 
+#include "base/rfc3339.h"
 #include "base/strings.h"
 #include "local/apiserver/http/bodies.h"
 #include "local/apiserver/http/list_parameters.h"
+#include "local/apiserver/http/pod_containers.h"
 #include "local/apiserver/http/resource_handlers.h"
 #include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
@@ -19,29 +21,79 @@ std::int64_t Number(const Target& target, std::string_view name, std::int64_t ot
   return number && *number >= 0 ? *number : otherwise;
 }
 
+ApiError InvalidLogOption(const std::string& field, const std::string& why) {
+  return {422,
+          "Invalid",
+          "PodLogOptions \"\" is invalid: " + field + ": Invalid value: " + why,
+          {{"kind", "PodLogOptions"},
+           {"causes",
+            Json::array({{{"reason", "FieldValueInvalid"}, {"message", why}, {"field", field}}})}}};
+}
+
+std::optional<ApiError> ReadLogLimits(const Target& target, LogRequest& request) {
+  struct Limit {
+    const char* name;
+    std::int64_t least;
+    std::int64_t* value;
+  };
+  for (const Limit& limit :
+       {Limit{"tailLines", 0, &request.tail_lines}, Limit{"limitBytes", 1, &request.limit_bytes},
+        Limit{"sinceSeconds", 1, &request.since_seconds}}) {
+    const std::string text = target.Get(limit.name);
+    if (text.empty()) continue;
+    const auto number = ParseInt64(text);
+    if (!number || *number < limit.least) {
+      return InvalidLogOption(
+          limit.name, text + ": must be a number of at least " + std::to_string(limit.least));
+    }
+    *limit.value = *number;
+  }
+  const std::string since = target.Get("sinceTime");
+  if (since.empty()) return std::nullopt;
+  if (request.since_seconds >= 0) {
+    return InvalidLogOption("sinceTime", since +
+                                             ": at most one of sinceTime or sinceSeconds may be "
+                                             "specified");
+  }
+  request.since_time = ParseTime(since);
+  if (!request.since_time) {
+    return InvalidLogOption("sinceTime", since + ": write it as 2026-11-20T07:03:22Z");
+  }
+  return std::nullopt;
+}
+
+// Whether a container of the pod that has ended will run again, as the pod's status tells.
+bool MayRestart(const Json& pod, const std::string& container) {
+  const std::string phase = TextAt(pod, {"status", "phase"});
+  if (phase == "Succeeded" || phase == "Failed" || IsBeingDeleted(pod)) return false;
+  std::string policy = TextAt(pod, {"spec", "restartPolicy"});
+  bool is_init = false;
+  for (const Json& declared : ArrayAt(pod, {"spec", "initContainers"})) {
+    if (TextAt(declared, {"name"}) != container) continue;
+    is_init = true;
+    const std::string own = TextAt(declared, {"restartPolicy"});
+    if (!own.empty()) {
+      policy = own;
+    } else if (policy == "Always") {
+      policy = "OnFailure";
+    }
+  }
+  if (policy != "OnFailure") return policy != "Never";
+  for (const Json& status :
+       ArrayAt(pod, {"status", is_init ? "initContainerStatuses" : "containerStatuses"})) {
+    if (TextAt(status, {"name"}) != container) continue;
+    const Json* end = At(status, {"state", "terminated"});
+    return end == nullptr || end->value("exitCode", 0) != 0;
+  }
+  return true;
+}
+
 // Random, so that clients without a timeout do not all return at the same time.
 Duration WatchTimeout(const Target& target) {
   const std::int64_t seconds = Number(target, "timeoutSeconds", 0);
   if (seconds > 0) return std::chrono::seconds(std::min(seconds, kLongestWatchSeconds));
   thread_local std::minstd_rand generator{std::random_device{}()};
   return std::chrono::seconds(1800 + static_cast<std::int64_t>(generator() % 1800));
-}
-
-std::string DefaultContainer(const Json& pod) {
-  std::string chosen =
-      TextAt(pod, {"metadata", "annotations", "kubectl.kubernetes.io/default-container"});
-  if (!chosen.empty()) return chosen;
-  const Json& containers = ArrayAt(pod, {"spec", "containers"});
-  return containers.empty() ? std::string() : TextAt(containers[0], {"name"});
-}
-
-bool HasContainer(const Json& pod, const std::string& name) {
-  for (const char* field : {"containers", "initContainers"}) {
-    for (const Json& container : ArrayAt(pod, {"spec", field})) {
-      if (TextAt(container, {"name"}) == name) return true;
-    }
-  }
-  return false;
 }
 
 }  // namespace
@@ -89,23 +141,23 @@ void ResourceHandlers::ReadLog(Exchange& exchange, RequestContext& context) {
   request.namespace_name = context.namespace_name;
   request.pod = context.name;
   request.pod_uid = UidOf(*pod);
-  request.container = target.Get("container");
-  if (request.container.empty()) request.container = DefaultContainer(*pod);
-  if (!HasContainer(*pod, request.container)) {
-    return exchange.SendError(
-        BadRequest("container " + request.container + " is not valid for pod " + context.name));
-  }
+  auto container = ContainerFor(*pod, target.Get("container"));
+  if (!container) return exchange.SendError(container.error());
+  request.container = *std::move(container);
   request.previous = target.IsTrue("previous");
   request.timestamps = target.IsTrue("timestamps");
-  request.tail_lines = Number(target, "tailLines", -1);
-  request.limit_bytes = Number(target, "limitBytes", -1);
-  request.since_seconds = Number(target, "sinceSeconds", -1);
-  request.since_time = target.Get("sinceTime");
+  if (auto error = ReadLogLimits(target, request)) return exchange.SendError(*error);
   if (!target.IsTrue("follow")) {
     auto text = logs_->Read(request);
     if (!text) return exchange.SendError(text.error());
     return exchange.SendText(kOk, "text/plain", std::move(*text));
   }
+  request.may_restart = [this, key = context.key(), uid = request.pod_uid,
+                         container = request.container] {
+    const StoredPtr now = registry_.store().cache().Get(key);
+    const Object known = now == nullptr ? nullptr : now->json();
+    return known != nullptr && UidOf(*known) == uid && MayRestart(*known, container);
+  };
   FollowLog(exchange, request);
 }
 

@@ -17,7 +17,7 @@ struct Target {
   // The first value of `name`; empty if absent.
   std::string Get(std::string_view name) const;
   bool Has(std::string_view name) const { return query.find(name) != query.end(); }
-  // Whether the value is "true" or "1" (Go's booleans), or the name has no value.
+  // Whether the value is "true", in any case, or "1", or the name has no value.
   bool IsTrue(std::string_view name) const;
 };
 

@@ -50,7 +50,8 @@ constexpr Row kRows[] = {
     {"", "v1", "persistentvolumes", "persistentvolume", "PersistentVolume", "S", kStandard, "pv",
      "", "status:gpu"},
     {"", "v1", "pods", "pod", "Pod", "NSG", kStandard, "po", "all",
-     "binding:c:/v1/Binding eviction:c:policy/v1/Eviction log:g status:gpu",
+     "attach:cg:/v1/PodAttachOptions binding:c:/v1/Binding eviction:c:policy/v1/Eviction "
+     "exec:cg:/v1/PodExecOptions log:g portforward:cg:/v1/PodPortForwardOptions status:gpu",
      "spec.nodeName spec.restartPolicy spec.schedulerName spec.serviceAccountName spec.hostNetwork "
      "status.phase status.podIP status.nominatedNodeName"},
     {"", "v1", "podtemplates", "podtemplate", "PodTemplate", "N", kStandard},

@@ -1,0 +1,74 @@
+// local/apiserver/http/spdy_frames.h — the frames of SPDY/3.1 that port forwarding uses: what
+// clients send, and what the server answers.
+//
+// There is no flow control, as in the clients' library (github.com/moby/spdystream): the connection
+// below has it. Limits: the size of frames, of header blocks and of their number of headers.
+//
+// Threads: none. Source: "SPDY Protocol — Draft 3.1".
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace berth::local {
+
+struct SpdyFrame {
+  enum class Kind { kStream, kData, kReset, kPing, kGoAway, kOther };
+  Kind kind = Kind::kOther;
+  std::uint32_t stream = 0;                    // of kPing: its number
+  bool is_last = false;                        // kStream, kData: the sender sends no more
+  std::map<std::string, std::string> headers;  // kStream: names in lower case
+  std::string bytes;                           // kData
+};
+
+class SpdyReader {
+ public:
+  static constexpr std::size_t kMostControlBytes = std::size_t{16} * 1024;
+  static constexpr std::size_t kMostDataBytes = std::size_t{1024} * 1024;
+  static constexpr std::size_t kMostHeaderBytes = std::size_t{16} * 1024;  // inflated
+  static constexpr std::size_t kMostHeaders = 32;
+
+  SpdyReader();
+  ~SpdyReader();
+  SpdyReader(const SpdyReader&) = delete;
+  SpdyReader& operator=(const SpdyReader&) = delete;
+
+  // The frames that `bytes` complete. Errors: kInvalid: the connection cannot go on.
+  Result<std::vector<SpdyFrame>> Feed(std::string_view bytes);
+
+ private:
+  class Headers;
+  Result<SpdyFrame> Control(std::uint32_t type, std::uint8_t flags, std::string_view body);
+
+  std::string received_;
+  std::unique_ptr<Headers> headers_;
+};
+
+class SpdyWriter {
+ public:
+  SpdyWriter();
+  ~SpdyWriter();
+  SpdyWriter(const SpdyWriter&) = delete;
+  SpdyWriter& operator=(const SpdyWriter&) = delete;
+
+  // The answers to kStream, without headers. The order of calls must be that of sending.
+  std::string Accept(std::uint32_t stream);
+  static std::string Data(std::uint32_t stream, std::string_view bytes, bool is_last);
+  static std::string Reset(std::uint32_t stream);
+  static std::string Ping(std::uint32_t number);
+
+ private:
+  struct Deflater;
+  std::unique_ptr<Deflater> deflater_;
+};
+
+// The dictionary of header blocks (§2.6.10.1).
+const std::string& SpdyDictionary();
+
+}  // namespace berth::local
