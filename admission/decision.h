@@ -71,6 +71,7 @@ struct Obstacle {
     kTopology,           // `text()`
     kTopologyError,      // `text()` is the whole message
     kOfAnotherSlice,     // the slice that it replaces has another flavor; `text()`
+    kUsedUp,             // a provisioning policy has asked for this flavor in vain
   };
   Kind kind = Kind::kInsufficientQuota;
   bool in_message = true;  // false: of a flavor that lost to a better one

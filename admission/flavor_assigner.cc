@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "api/labels.h"
 #include "base/assert.h"
 
 namespace berth::admission {
@@ -44,7 +45,8 @@ FlavorAssigner::FlavorAssigner(const Context& context, const queue::WorkloadInfo
       nominated_(nominated),
       oracle_(oracle),
       pods_(context.state.pods()),
-      places_everything_(context.topologies && context.state.PlacesEverything(queue_)) {}
+      places_everything_(context.topologies && context.state.PlacesEverything(queue_)),
+      avoids_flavors_(workload.object->meta.annotations.contains(api::kAvoidedFlavorsAnnotation)) {}
 
 FlavorAssigner::PodSetGroups FlavorAssigner::MakeGroups(
     Assignment& assignment, const std::vector<std::int32_t>& counts) const {
@@ -361,6 +363,12 @@ FlavorAssigner::Mode FlavorAssigner::TryFlavor(const PodSetGroup& group,
 std::optional<Obstacle> FlavorAssigner::CheckFlavor(const PodSetGroup& group,
                                                     const CompiledGroup& resources,
                                                     FlavorId flavor) const {
+  if (avoids_flavors_ && workload_.Avoids(context_.state.vocabulary().flavors[flavor])) {
+    Obstacle obstacle;
+    obstacle.flavor = flavor;
+    obstacle.kind = Obstacle::Kind::kUsedUp;
+    return obstacle;
+  }
   const bool on_topology =
       context_.topologies &&
       (context_.state.placer().HasTopology(flavor) ||

@@ -115,6 +115,9 @@ void AppendObstacle(std::string& text, const Obstacle& obstacle, const Vocabular
       return Append(text,
                     {"skipping flavor ", flavor,
                      " as it is not found in the nomination mapping for resource ", resource});
+    case Obstacle::Kind::kUsedUp:
+      return Append(text, {"flavor ", flavor,
+                           " was tried in vain by the provisioning policy of the workload"});
     case Obstacle::Kind::kOfAnotherSlice:
     case Obstacle::Kind::kTopology:
     case Obstacle::Kind::kTopologyError: text += obstacle.text();

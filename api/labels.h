@@ -64,6 +64,10 @@ inline constexpr char kProvisioningCheckController[] = "kueue.x-k8s.io/provision
 // Berth's own additions, all optional.
 inline constexpr char kExplanationAnnotation[] = "berth.dev/explanation";
 inline constexpr char kPreemptionPlanAnnotation[] = "berth.dev/preemption-plan";
+inline constexpr char kProvisioningPolicyAnnotation[] = "berth.dev/provisioning-policy";
+inline constexpr char kProvisioningMemoryAnnotation[] = "berth.dev/provisioning";
+// On a Workload: the flavors that its provisioning policies have tried in vain, joined by commas.
+inline constexpr char kAvoidedFlavorsAnnotation[] = "berth.dev/avoided-flavors";
 
 // Labels of Kubernetes.
 inline constexpr char kHostnameLabel[] = "kubernetes.io/hostname";

@@ -13,6 +13,10 @@
 // retryCount, which the eviction after Retry increments. The backoff starts at the failure, not at
 // the check's last transition (Kueue).
 //
+// With a ProvisioningPolicy (steps.h) the Workload's memory says what failed. A changed memory is
+// written first and alone; the next decision draws the consequence from the memory. A crash between
+// the two changes nothing.
+//
 // Units: backoffs in seconds. Source: Kueue pkg/controller/admissionchecks/provisioning, KEP-1136.
 #pragma once
 
@@ -22,6 +26,7 @@
 #include <variant>
 #include <vector>
 
+#include "api/provisioning_policy.h"
 #include "api/provisioning_request.h"
 #include "api/queues.h"
 #include "api/workload.h"
@@ -34,7 +39,8 @@ namespace berth::provisioning {
 struct CheckInput {
   std::string name;
   const api::ProvisioningRequestConfig* config = nullptr;  // null: missing, the check is inactive
-  std::int32_t last_attempt = 0;  // highest attempt in this process; 0: none
+  std::int32_t last_attempt = 0;                    // highest attempt in this process; 0: none
+  const api::ProvisioningPolicy* policy = nullptr;  // null: Kueue's rules alone
 };
 
 // A PodTemplate that the Workload or one of its requests owns.
@@ -49,6 +55,7 @@ struct Situation {
   std::vector<api::ProvisioningRequest> requests;  // whose controller is the Workload
   std::vector<TemplateSeen> templates;
   const FlavorsByName* flavors = nullptr;  // null: no flavors
+  api::MemoryByCheck memory;               // of the Workload's annotation
 };
 
 struct DecideOptions {
@@ -83,7 +90,14 @@ struct CheckEvent {  // on the Workload, type Normal
 using Action = std::variant<CreateTemplate, CreateRequest, OwnTemplate, DeleteRequest,
                             DeleteTemplate, CheckEvent>;
 
+// Annotations of the Workload.
+struct MemoryWrite {
+  api::MemoryByCheck memory;
+  std::string avoided_flavors;  // the annotation berth.dev/avoided-flavors; empty: none
+};
+
 struct Decision {
+  std::optional<MemoryWrite> memory;  // to write before deciding again; excludes the rest
   std::vector<api::AdmissionCheckState> checks;  // the changed checks, each complete
   std::vector<Action> actions;                   // to perform in this order
   std::optional<Duration> next_wake;             // from now, without another change

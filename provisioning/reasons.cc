@@ -97,6 +97,8 @@ constexpr std::array kReasons{
     ReasonInfo{"InternalErrorResizeRequestWasCreating", kInternal, kNobody, kAgain},
     ReasonInfo{"AcceptedRequestTimedOut", kTimeout, kNobody, kAgain},
     ReasonInfo{"RequestWasCancelled", kInternal, kNobody, kAgain},
+    // Of a ProvisioningPolicy.
+    ReasonInfo{"WaitLimitReached", kTimeout, kNobody, "nothing to do: the next step is tried"},
 };
 constexpr ReasonInfo kUnknown{"", kInternal, kAdmin,
                               "read the message: the reason is not one that is known"};

@@ -25,7 +25,10 @@ WallTime QueueOrderTime(const api::Workload& workload, const OrderingOptions& op
     if (evicted != nullptr) return evicted->last_transition_time;
   }
   const api::Condition* evicted = EvictedBecause(workload, api::kAdmissionCheckReason);
-  if (evicted != nullptr) return evicted->last_transition_time;
+  if (evicted != nullptr &&
+      !workload.meta.annotations.contains(api::kProvisioningMemoryAnnotation)) {
+    return evicted->last_transition_time;
+  }
   if (!options.priority_sorting_within_cohort) {
     const api::Condition* preempted =
         api::FindCondition(workload.status.conditions, api::kPreempted);

@@ -26,7 +26,9 @@ struct OrderingOptions {
   bool priority_boost = false;  // the annotation kueue.x-k8s.io/priority-boost counts
 };
 
-// The instant from which the workload counts as waiting: its creation, or its last eviction.
+// The instant from which the workload counts as waiting: its creation, or its last eviction. A
+// workload with the memory of a ProvisioningPolicy keeps its place when a check evicts the
+// workload.
 WallTime QueueOrderTime(const api::Workload& workload, const OrderingOptions& options);
 
 // spec.priority, 0 if absent, plus the boost if options.priority_boost.

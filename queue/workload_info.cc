@@ -94,6 +94,10 @@ std::uint64_t ShapeOf(const WorkloadInfo& info, const Names& resources) {
           api::FindValue(info.object->meta.annotations, api::kSliceReplacementForAnnotation)) {
     hash.Add(*replaced);
   }
+  if (const std::string* avoided =
+          api::FindValue(info.object->meta.annotations, api::kAvoidedFlavorsAnnotation)) {
+    hash.Add(*avoided);
+  }
   for (std::size_t i = 0; i < info.pod_sets.size(); ++i) {
     const PodSetInfo& pod_set = info.pod_sets[i];
     const api::PodSet& spec = info.object->spec.pod_sets[i];
@@ -173,6 +177,19 @@ api::ResourceAmounts Transformed(const api::ResourceAmounts& requests,
 }
 
 }  // namespace
+
+bool WorkloadInfo::Avoids(std::string_view flavor) const {
+  const std::string* avoided =
+      api::FindValue(object->meta.annotations, api::kAvoidedFlavorsAnnotation);
+  if (avoided == nullptr) return false;
+  std::string_view rest = *avoided;
+  while (!rest.empty()) {
+    const std::string_view name = rest.substr(0, rest.find(','));
+    if (name == flavor) return true;
+    rest.remove_prefix(std::min(name.size() + 1, rest.size()));
+  }
+  return false;
+}
 
 api::ResourceAmounts EffectiveRequests(const api::PodSet& pod_set, const InfoOptions& options) {
   api::ResourceAmounts requests = api::PodRequests(pod_set.pod_template.spec);

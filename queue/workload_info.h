@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/quantity.h"
@@ -72,6 +73,8 @@ struct WorkloadInfo {
   bool failed_check = false;            // an admission check has state Retry or Rejected
   SmallVector<PodSetInfo, 1> pod_sets;
 
+  // Whether the annotation berth.dev/avoided-flavors keeps the workload from the flavor.
+  bool Avoids(std::string_view flavor) const;
   bool HasTopologyRequest() const {
     return std::any_of(pod_sets.begin(), pod_sets.end(),
                        [](const PodSetInfo& info) { return info.topology_request; });

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/codec.h"
+#include "api/codec/provisioning_policy.h"
 #include "api/labels.h"
 #include "api/reasons.h"
 
@@ -31,11 +32,22 @@ Result<std::string> ConfigNameOf(const api::AdmissionCheck& check) {
   return check.parameters->name;
 }
 
+std::string PolicyNameOf(const api::AdmissionCheck& check,
+                         const api::ProvisioningRequestConfig* config) {
+  const std::string* name =
+      api::FindValue(check.meta.annotations, api::kProvisioningPolicyAnnotation);
+  if (name == nullptr && config != nullptr) {
+    name = api::FindValue(config->meta.annotations, api::kProvisioningPolicyAnnotation);
+  }
+  return name == nullptr ? "" : *name;
+}
+
 AdmissionCheckReconciler::AdmissionCheckReconciler(kube::Manager& manager, const Clock& clock)
     : manager_(manager),
       clock_(clock),
       checks_(manager.InformerFor<api::AdmissionCheck>()),
-      configs_(manager.InformerFor<api::ProvisioningRequestConfig>()) {}
+      configs_(manager.InformerFor<api::ProvisioningRequestConfig>()),
+      policies_(manager.OptionalInformerFor<api::ProvisioningPolicy>()) {}
 
 void AdmissionCheckReconciler::Watch(kube::Controller& controller) {
   const auto add = [&controller](const auto& check) {
@@ -50,7 +62,16 @@ void AdmissionCheckReconciler::Watch(kube::Controller& controller) {
       if (IsOurs(*check) && name && *name == config->meta.name) controller.Add(check->meta.key());
     }
   };
-  configs_.AddHandler({.on_add = add_users, .on_delete = add_users});
+  // An update may name another policy.
+  configs_.AddHandler({.on_add = add_users,
+                       .on_update = [add_users](const auto&, const auto& now) { add_users(now); },
+                       .on_delete = add_users});
+  const auto add_all = [this, &controller](const auto&) {
+    for (const auto& check : checks_.objects()) {
+      if (IsOurs(*check)) controller.Add(check->meta.key());
+    }
+  };
+  policies_.AddHandler({.on_add = add_all, .on_delete = add_all});
 }
 
 void AdmissionCheckReconciler::Reconcile(const api::ObjectKey& key, Done done) {
@@ -63,12 +84,20 @@ void AdmissionCheckReconciler::Reconcile(const api::ObjectKey& key, Done done) {
                         .last_transition_time = CutToSeconds(clock_.Now()),
                         .observed_generation = check->meta.generation};
   const Result<std::string> config = ConfigNameOf(*check);
-  if (!config || configs_.Get({"", *config}) == nullptr) {
+  const auto found = config ? configs_.Get({"", *config}) : nullptr;
+  const std::string policy = PolicyNameOf(*check, found.get());
+  if (found == nullptr) {
     wanted.status = api::ConditionStatus::kFalse;
     wanted.reason = "BadParametersRef";
     wanted.message =
         !config ? config.error().message
                 : std::string(kConfigKind) + "." + kConfigGroup + " \"" + *config + "\" not found";
+  }
+  if (found != nullptr && !policy.empty() && policies_.Get({"", policy}) == nullptr) {
+    wanted.status = api::ConditionStatus::kFalse;
+    wanted.reason = "BadParametersRef";
+    wanted.message = std::string("metadata.annotations[") + api::kProvisioningPolicyAnnotation +
+                     "]: ProvisioningPolicy.provisioning.berth.dev \"" + policy + "\" not found";
   }
   const api::Condition* now = api::FindCondition(check->conditions, api::kActive);
   if (now != nullptr && now->status == wanted.status && now->reason == wanted.reason &&

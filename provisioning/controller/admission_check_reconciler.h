@@ -1,5 +1,5 @@
 // provisioning/controller/admission_check_reconciler.h — writes the condition Active of Berth's
-// AdmissionChecks: False with BadParametersRef where a check's config is missing.
+// AdmissionChecks: False with BadParametersRef where a check's config or policy is missing.
 //
 // Threads: one Executor, that of the manager.
 #pragma once
@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "api/provisioning_policy.h"
 #include "api/queues.h"
 #include "base/clock.h"
 #include "kube/runtime/manager.h"
@@ -17,6 +18,11 @@ namespace berth::provisioning {
 
 // The name of the ProvisioningRequestConfig that `check` refers to, or the error in its reference.
 Result<std::string> ConfigNameOf(const api::AdmissionCheck& check);
+
+// The name of the ProvisioningPolicy of `check`: its annotation comes before that of its config,
+// which may be null. Empty: none.
+std::string PolicyNameOf(const api::AdmissionCheck& check,
+                         const api::ProvisioningRequestConfig* config);
 
 class AdmissionCheckReconciler final : public kube::Reconciler {
  public:
@@ -31,6 +37,7 @@ class AdmissionCheckReconciler final : public kube::Reconciler {
   const Clock& clock_;
   kube::Informer<api::AdmissionCheck>& checks_;
   kube::Informer<api::ProvisioningRequestConfig>& configs_;
+  kube::Informer<api::ProvisioningPolicy>& policies_;
 };
 
 }  // namespace berth::provisioning

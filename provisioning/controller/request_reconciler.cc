@@ -7,6 +7,7 @@
 
 #include "api/codec/admission_status.h"
 #include "api/codec/codec.h"
+#include "api/codec/provisioning_policy.h"
 #include "api/labels.h"
 #include "kube/runtime/refused_write.h"
 #include "provisioning/controller/admission_check_reconciler.h"
@@ -29,11 +30,6 @@ std::vector<std::string> OwnerUid(const T& object) {
   const api::OwnerReference* owner = api::ControllerOf(object.meta);
   if (owner == nullptr) return {};
   return {owner->uid};
-}
-
-Status Gone(Status status) {
-  if (!status && status.error().code == ErrorCode::kNotFound) return OkStatus();
-  return status;
 }
 
 Json ChecksApply(const api::Workload& workload,
@@ -59,9 +55,11 @@ RequestReconciler::RequestReconciler(kube::Manager& manager, const Clock& clock,
       workloads_(manager.InformerFor<api::Workload>()),
       checks_(manager.InformerFor<api::AdmissionCheck>()),
       configs_(manager.InformerFor<api::ProvisioningRequestConfig>()),
+      policies_(manager.OptionalInformerFor<api::ProvisioningPolicy>()),
       requests_(manager.InformerFor<api::ProvisioningRequest>()),
       templates_(manager.InformerFor<api::PodTemplateObject>()),
-      flavors_(manager.InformerFor<api::ResourceFlavor>()) {
+      flavors_(manager.InformerFor<api::ResourceFlavor>()),
+      template_steps_(manager) {
   requests_.AddIndex(kOwnerIndex, OwnerUid<api::ProvisioningRequest>);
   templates_.AddIndex(kOwnerIndex, OwnerUid<api::PodTemplateObject>);
   workloads_.AddIndex(kCheckIndex, [](const api::Workload& workload) {
@@ -144,6 +142,17 @@ void RequestReconciler::Watch(kube::Controller& controller) {
       {.on_add = config_changed,
        .on_update = [config_changed](const auto&, const auto& now) { config_changed(now); },
        .on_delete = config_changed});
+  const auto policy_changed = [this, add_users](const auto& policy) {
+    for (const auto& check : checks_.objects()) {
+      const Result<std::string> name = ConfigNameOf(*check);
+      const auto config = name ? configs_.Get({"", *name}) : nullptr;
+      if (PolicyNameOf(*check, config.get()) == policy->meta.name) add_users(check->meta.name);
+    }
+  };
+  policies_.AddHandler(
+      {.on_add = policy_changed,
+       .on_update = [policy_changed](const auto&, const auto& now) { policy_changed(now); },
+       .on_delete = policy_changed});
   const auto stale = [this](const auto&) { flavors_stale_ = true; };
   flavors_.AddHandler({.on_add = stale,
                        .on_update = [this](const auto&, const auto&) { flavors_stale_ = true; },
@@ -218,7 +227,13 @@ Situation RequestReconciler::Observe(const api::Workload& workload) {
       // Valid while the informer's store does not change: during this call.
       input.config = configs_.Get({"", *name}).get();
     }
+    input.policy = PolicyOf(*check, input.config);
     situation.checks.push_back(std::move(input));
+  }
+  if (const std::string* memory =
+          api::FindValue(workload.meta.annotations, api::kProvisioningMemoryAnnotation)) {
+    auto decoded = api::DecodeMemory(*memory);  // a memory that cannot be read begins anew
+    if (decoded) situation.memory = *std::move(decoded);
   }
   ObserveRequests(workload, situation);
   ObserveTemplates(workload, situation);
@@ -226,6 +241,12 @@ Situation RequestReconciler::Observe(const api::Workload& workload) {
     check.last_attempt = LastAttempt(workload, check.name, situation.requests);
   }
   return situation;
+}
+
+const api::ProvisioningPolicy* RequestReconciler::PolicyOf(
+    const api::AdmissionCheck& check, const api::ProvisioningRequestConfig* config) const {
+  const std::string name = PolicyNameOf(check, config);
+  return name.empty() ? nullptr : policies_.Get({"", name}).get();
 }
 
 std::int32_t RequestReconciler::LastAttempt(const api::Workload& workload, const std::string& check,
@@ -298,9 +319,33 @@ void RequestReconciler::Forget(const api::ProvisioningRequest& request) {
 std::vector<kube::Step> RequestReconciler::StepsFor(const WorkloadPtr& workload,
                                                     const Decision& decision) {
   std::vector<kube::Step> steps;
+  if (decision.memory) return {MemoryStep(workload, *decision.memory)};
   if (!decision.checks.empty()) steps.push_back(ChecksStep(workload, decision.checks));
   for (const Action& action : decision.actions) steps.push_back(ActionStep(workload, action));
   return steps;
+}
+
+// The answer wakes the Workload for the next decision. The resourceVersion keeps the memory of a
+// Workload that changed meanwhile.
+kube::Step RequestReconciler::MemoryStep(const WorkloadPtr& workload, const MemoryWrite& write) {
+  Json annotations = {{api::kProvisioningMemoryAnnotation, api::EncodeMemory(write.memory)},
+                      {api::kAvoidedFlavorsAnnotation, write.avoided_flavors}};
+  if (write.memory.empty()) annotations[api::kProvisioningMemoryAnnotation] = nullptr;
+  if (write.avoided_flavors.empty()) annotations[api::kAvoidedFlavorsAnnotation] = nullptr;
+  const Json patch = {{"metadata",
+                       {{"annotations", std::move(annotations)},
+                        {"resourceVersion", workload->meta.resource_version}}}};
+  return [this, workload, patch](std::function<void(Status)> next) {
+    manager_.client().Patch(api::KindOf<api::Workload>(), workload->meta.key(), PatchType::kMerge,
+                            patch, {.field_manager = api::kProvisioningCheckController},
+                            [this, next = std::move(next)](const Result<kube::JsonPtr>& written) {
+                              if (!written) {
+                                return next(Annotate(written.error(), "writing the memory"));
+                              }
+                              workloads_.Ingest(**written);
+                              next(OkStatus());
+                            });
+  };
 }
 
 // Includes all checks of this controller: an applied configuration removes the ones it leaves out.
@@ -341,71 +386,24 @@ void RequestReconciler::EndFailed(const WorkloadPtr& workload, const Error& erro
 kube::Step RequestReconciler::ActionStep(const WorkloadPtr& workload, const Action& action) {
   const std::string& space = workload->meta.namespace_name;
   if (const auto* make = std::get_if<CreateTemplate>(&action)) {
-    return CreateTemplateStep(workload, *make);
+    return template_steps_.Create(*workload, *make);
   }
   if (const auto* ask = std::get_if<CreateRequest>(&action)) {
     return CreateRequestStep(workload, *ask);
   }
-  if (const auto* own = std::get_if<OwnTemplate>(&action)) return OwnTemplateStep(workload, *own);
+  if (const auto* own = std::get_if<OwnTemplate>(&action))
+    return template_steps_.Own(*workload, *own);
   if (const auto* drop = std::get_if<DeleteRequest>(&action)) {
-    return DeleteStep(api::KindOf<api::ProvisioningRequest>(), {space, drop->name});
+    return template_steps_.Delete(api::KindOf<api::ProvisioningRequest>(), {space, drop->name});
   }
   if (const auto* drop = std::get_if<DeleteTemplate>(&action)) {
-    return DeleteStep(api::KindOf<api::PodTemplateObject>(), {space, drop->name});
+    return template_steps_.Delete(api::KindOf<api::PodTemplateObject>(), {space, drop->name});
   }
   return [this, workload,
           event = std::get<CheckEvent>(action)](const std::function<void(Status)>& next) {
     events_.Record(kube::ReferenceTo(*workload), kube::EventType::kNormal, event.reason, "",
                    event.message);
     next(OkStatus());
-  };
-}
-
-kube::Step RequestReconciler::CreateTemplateStep(const WorkloadPtr& workload,
-                                                 const CreateTemplate& action) {
-  api::PodTemplateObject object;
-  object.meta.namespace_name = workload->meta.namespace_name;
-  object.meta.name = action.name;
-  object.meta.labels = {{api::kManagedLabel, "true"}};
-  object.meta.owner_references = {
-      action.owner ? *action.owner
-                   : api::OwnerReference{.api_version = api::KindOf<api::Workload>().api_version(),
-                                         .kind = "Workload",
-                                         .name = workload->meta.name,
-                                         .uid = workload->meta.uid,
-                                         .controller = true,
-                                         .block_owner_deletion = true}};
-  object.pod_template = action.pod_template;
-  kube::Step create = [this, object = std::move(object)](std::function<void(Status)> next) {
-    manager_.client().Create(
-        api::KindOf<api::PodTemplateObject>(), object.meta.namespace_name, api::Encode(object),
-        {.field_manager = api::kProvisioningCheckController},
-        [name = object.meta.name, next = std::move(next)](const Result<kube::JsonPtr>& done) {
-          if (done || done.error().code == ErrorCode::kAlreadyExists) return next(OkStatus());
-          next(Annotate(done.error(), "creating PodTemplate " + name));
-        });
-  };
-  return action.owner ? IfThere(workload->meta.namespace_name, *action.owner, std::move(create))
-                      : std::move(create);
-}
-
-// A waiting request whose template is gone gets a new one. But where the request is gone too, and
-// its watch has not shown that, the garbage collector would delete each new template.
-kube::Step RequestReconciler::IfThere(const std::string& space, const api::OwnerReference& request,
-                                      kube::Step step) {
-  return [this, key = api::ObjectKey{space, request.name}, uid = request.uid,
-          step = std::move(step)](std::function<void(Status)> next) {
-    manager_.client().Get(
-        api::KindOf<api::ProvisioningRequest>(), key,
-        [name = key.name, uid, step, next = std::move(next)](const Result<kube::JsonPtr>& answer) {
-          if (!answer && answer.error().code != ErrorCode::kNotFound) {
-            return next(Annotate(answer.error(), "reading ProvisioningRequest " + name));
-          }
-          const auto meta = answer ? api::Decode<api::ObjectMeta>(**answer)
-                                   : Result<api::ObjectMeta>(answer.error());
-          if (meta && meta->uid == uid) return step(next);
-          next(Error{ErrorCode::kUnavailable, "ProvisioningRequest " + name + " has gone"});
-        });
   };
 }
 
@@ -464,36 +462,6 @@ void RequestReconciler::TellRefusal(const WorkloadPtr& workload, const CreateReq
                             // Retried later: quotas and rights may change.
                             next(Error{ErrorCode::kUnavailable, failure.message});
                           });
-}
-
-kube::Step RequestReconciler::OwnTemplateStep(const WorkloadPtr& workload,
-                                              const OwnTemplate& action) {
-  const api::ObjectKey key{workload->meta.namespace_name, action.name};
-  return [this, key, owner = action.owner](std::function<void(Status)> next) {
-    const auto now = templates_.Get(key);
-    if (now == nullptr) return next(OkStatus());
-    api::ObjectMeta meta = now->meta;
-    meta.owner_references = {owner};
-    const Json patch = {{"metadata",
-                         {{"ownerReferences", api::Encode(meta)["ownerReferences"]},
-                          {"resourceVersion", meta.resource_version}}}};
-    manager_.client().Patch(
-        api::KindOf<api::PodTemplateObject>(), key, PatchType::kMerge, patch,
-        {.field_manager = api::kProvisioningCheckController},
-        [this, next = std::move(next)](const Result<kube::JsonPtr>& done) {
-          if (!done) return next(Gone(Annotate(done.error(), "giving a PodTemplate its owner")));
-          templates_.Ingest(**done);
-          next(OkStatus());
-        });
-  };
-}
-
-kube::Step RequestReconciler::DeleteStep(const api::ResourceKind& kind, api::ObjectKey key) {
-  return [this, &kind, key = std::move(key)](std::function<void(Status)> next) {
-    manager_.client().Delete(
-        kind, key, {.propagation_policy = "Background"},
-        [next = std::move(next)](Status done) { next(Gone(std::move(done))); });
-  };
 }
 
 }  // namespace berth::provisioning

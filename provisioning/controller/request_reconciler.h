@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "api/provisioning_policy.h"
 #include "api/provisioning_request.h"
 #include "api/workload.h"
 #include "base/clock.h"
@@ -22,6 +23,7 @@
 #include "kube/runtime/reconciler.h"
 #include "kube/runtime/steps.h"
 #include "kube/runtime/sweep.h"
+#include "provisioning/controller/template_steps.h"
 #include "provisioning/decide.h"
 
 namespace berth::provisioning {
@@ -54,16 +56,16 @@ class RequestReconciler final : public kube::Reconciler {
   const Created* LongUnheard(const std::string& workload_uid) const;
   void ReadBack(const WorkloadPtr& workload, const api::ObjectKey& request, Done done);
 
+  // The policy that the check or its config names; null: none, or it does not exist.
+  const api::ProvisioningPolicy* PolicyOf(const api::AdmissionCheck& check,
+                                          const api::ProvisioningRequestConfig* config) const;
   std::vector<kube::Step> StepsFor(const WorkloadPtr& workload, const Decision& decision);
+  kube::Step MemoryStep(const WorkloadPtr& workload, const MemoryWrite& write);
   kube::Step ChecksStep(const WorkloadPtr& workload, std::vector<api::AdmissionCheckState> changed);
   void EndFailed(const WorkloadPtr& workload, const Error& error, std::function<void(Status)> next);
   kube::Step ActionStep(const WorkloadPtr& workload, const Action& action);
-  kube::Step CreateTemplateStep(const WorkloadPtr& workload, const CreateTemplate& action);
-  kube::Step IfThere(const std::string& space, const api::OwnerReference& request, kube::Step step);
   kube::Step CreateRequestStep(const WorkloadPtr& workload, const CreateRequest& action);
   void NoteCreated(const api::Workload& workload, const kube::Json& answer);
-  kube::Step OwnTemplateStep(const WorkloadPtr& workload, const OwnTemplate& action);
-  kube::Step DeleteStep(const api::ResourceKind& kind, api::ObjectKey key);
   void TellRefusal(const WorkloadPtr& workload, const CreateRequest& action, const Error& error,
                    std::function<void(Status)> next);
   std::vector<api::AdmissionCheckState> OurChecks(const api::Workload& workload) const;
@@ -75,9 +77,11 @@ class RequestReconciler final : public kube::Reconciler {
   kube::Informer<api::Workload>& workloads_;
   kube::Informer<api::AdmissionCheck>& checks_;
   kube::Informer<api::ProvisioningRequestConfig>& configs_;
+  kube::Informer<api::ProvisioningPolicy>& policies_;
   kube::Informer<api::ProvisioningRequest>& requests_;
   kube::Informer<api::PodTemplateObject>& templates_;
   kube::Informer<api::ResourceFlavor>& flavors_;
+  TemplateSteps template_steps_;
   FlavorsByName flavor_table_;
   bool flavors_stale_ = true;
   // By Workload uid.

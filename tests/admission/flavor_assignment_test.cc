@@ -93,6 +93,36 @@ TEST(FlavorAssignmentTest, Taints) {
   for (const Match& row : rows) Check(row);
 }
 
+TEST(FlavorAssignmentTest, FlavorsThatAPolicyHasUsedUpAreSkipped) {
+  struct AvoidanceRow {
+    const char* avoided;
+    const char* flavor;  // "" none
+    const char* message;
+  };
+  const AvoidanceRow rows[] = {
+      {"", "spot", ""},
+      {"spot", "plain", ""},
+      {"other", "spot", ""},
+      {"plain,spot", "",
+       "couldn't assign flavors to pod set main: flavor plain was tried in vain by the "
+       "provisioning "
+       "policy of the workload, flavor spot was tried in vain by the provisioning policy of the "
+       "workload"},
+  };
+  for (const AvoidanceRow& row : rows) {
+    SCOPED_TRACE(row.avoided);
+    TableWorld world({}, {MakeQueue("a", "", {{"spot", {{"gpu", 4}}}, {"plain", {{"gpu", 4}}}})});
+    api::Workload job = MakeJob("w", "a", 1, {{"gpu", 1}});
+    if (*row.avoided != '\0') {
+      job.meta.annotations[api::kAvoidedFlavorsAnnotation] = row.avoided;
+    }
+    world.Apply(job);
+    world.Cycle();
+    EXPECT_EQ(world.FlavorFor("w", "gpu"), row.flavor);
+    if (*row.message != '\0') EXPECT_EQ(world.MessageOf("w"), row.message);
+  }
+}
+
 TEST(FlavorAssignmentTest, SelectorsAndAffinity) {
   const Match rows[] = {
       {"selector of the second", {}, {}, {}, {{"tier", "plain"}}, {}, "plain"},

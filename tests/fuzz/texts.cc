@@ -5,6 +5,7 @@
 #include "api/codec/json_text.h"
 #include "api/codec/json_tree.h"
 #include "api/codec/limits.h"
+#include "api/codec/provisioning_policy.h"
 #include "api/codec/slice_constraints.h"
 #include "api/yaml/yaml.h"
 #include "tests/fuzz/targets.h"
@@ -21,8 +22,9 @@ void DecodeEach(const api::JsonSource& source) {
 
 void DecodeAll(const api::JsonSource& source) {
   DecodeEach<api::AdmissionCheck, api::ClusterQueue, api::Cohort, api::Job, api::LimitRange,
-             api::LocalQueue, api::Node, api::Pod, api::PodTemplateObject, api::ProvisioningRequest,
-             api::ResourceFlavor, api::RuntimeClass, api::Topology>(source);
+             api::LocalQueue, api::Node, api::Pod, api::PodTemplateObject, api::ProvisioningPolicy,
+             api::ProvisioningRequest, api::ResourceFlavor, api::RuntimeClass, api::Topology>(
+      source);
 }
 
 void WriteAgain(const api::Workload& workload) {
@@ -50,6 +52,11 @@ void JsonText(std::string_view text) {
 
 void Objects(std::string_view text) {
   (void)api::ParseSliceConstraints(std::string(text));
+  if (const auto memory = api::DecodeMemory(text)) {
+    const std::string written = api::EncodeMemory(*memory);
+    const auto again = api::DecodeMemory(written);
+    Require(again && api::EncodeMemory(*again) == written, "a memory reads as it is written");
+  }
   const Result<Json> tree = api::ParseJson(text);
   if (!tree) return;
   DecodeAll(*tree);

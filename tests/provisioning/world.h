@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,11 +45,11 @@ class World {
         {.type = type, .status = status, .reason = reason, .last_transition_time = now});
   }
 
-  void GiveQuota() {
+  void GiveQuota(const std::string& flavor = "gpu") {
     api::Admission admission{.cluster_queue = "dws-cluster-queue"};
     for (const api::PodSet& pods : workload.spec.pod_sets) {
       admission.pod_set_assignments.push_back(
-          {.name = pods.name, .flavors = {{"nvidia.com/gpu", "gpu"}}, .count = pods.count});
+          {.name = pods.name, .flavors = {{"nvidia.com/gpu", flavor}}, .count = pods.count});
     }
     workload.status.admission = admission;
     SetCondition(api::kQuotaReserved, api::ConditionStatus::kTrue, "QuotaReserved");
@@ -79,8 +80,10 @@ class World {
     Situation situation;
     situation.workload = &workload;
     for (const api::AdmissionCheckState& each : workload.status.admission_checks) {
-      situation.checks.push_back({each.name, has_config ? &config : nullptr, last_attempt});
+      situation.checks.push_back(
+          {each.name, has_config ? &config : nullptr, last_attempt, policy ? &*policy : nullptr});
     }
+    situation.memory = memory;
     situation.requests = requests;
     situation.templates = templates;
     situation.flavors = &flavors;
@@ -91,6 +94,11 @@ class World {
   int Settle() {
     for (int round = 0; round < 10; ++round) {
       last = Decide(Observe(), options, now);
+      if (last.memory) {
+        EXPECT_TRUE(last.actions.empty() && last.checks.empty()) << "the memory is written alone";
+        Remember(*last.memory);
+        continue;
+      }
       if (last.actions.empty() && last.checks.empty()) return round;
       for (const Action& action : last.actions) Perform(action);
       for (const api::AdmissionCheckState& state : last.checks) {
@@ -130,7 +138,16 @@ class World {
     return names;
   }
 
+  const std::string& avoided() const {
+    static const std::string kNone;
+    const std::string* names =
+        api::FindValue(workload.meta.annotations, api::kAvoidedFlavorsAnnotation);
+    return names == nullptr ? kNone : *names;
+  }
+
   api::Workload workload;
+  std::optional<api::ProvisioningPolicy> policy;
+  api::MemoryByCheck memory;
   api::ProvisioningRequestConfig config;
   bool has_config = true;
   FlavorsByName flavors;
@@ -143,6 +160,7 @@ class World {
   Decision last;
   std::int32_t last_attempt = 0;
   int check_writes = 0;
+  int memory_writes = 0;
 
  private:
   template <typename List>
@@ -154,6 +172,14 @@ class World {
   static const std::string& NameOf(const api::ProvisioningRequest& each) { return each.meta.name; }
   static const std::string& NameOf(const TemplateSeen& each) { return each.name; }
 
+  void Remember(const MemoryWrite& write) {
+    ++memory_writes;
+    memory = write.memory;
+    workload.meta.annotations.erase(api::kAvoidedFlavorsAnnotation);
+    if (!write.avoided_flavors.empty()) {
+      workload.meta.annotations[api::kAvoidedFlavorsAnnotation] = write.avoided_flavors;
+    }
+  }
   void Perform(const Action& action) {
     if (const auto* make = std::get_if<CreateTemplate>(&action)) {
       log.push_back("template " + make->name);

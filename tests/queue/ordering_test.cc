@@ -82,6 +82,16 @@ TEST(OrderingTest, SinceWhenAWorkloadWaits) {
   }
 }
 
+TEST(OrderingTest, AProvisioningPolicyKeepsThePlaceInTheQueue) {
+  api::Workload workload;
+  workload.meta.creation_timestamp = kCreated;
+  workload.meta.annotations = {{api::kProvisioningMemoryAnnotation, "{}"}};
+  workload.status.conditions = {Condition(api::kEvicted, true, api::kAdmissionCheckReason)};
+  EXPECT_EQ(QueueOrderTime(workload, {}), kCreated);
+  workload.status.conditions = {Condition(api::kEvicted, true, api::kPodsReadyTimeout)};
+  EXPECT_EQ(QueueOrderTime(workload, {}), kLater) << "the eviction of no check";
+}
+
 TEST(OrderingTest, EffectivePriority) {
   struct Row {
     const char* name;

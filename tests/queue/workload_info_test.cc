@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "api/condition.h"
+#include "api/labels.h"
 #include "api/reasons.h"
 
 namespace berth::queue {
@@ -38,6 +39,9 @@ TEST(WorkloadInfoTest, ShapesTellWhatTheSchedulerCanTell) {
       {"name and UID", [](api::Workload& w) { w.meta.name = w.meta.uid = "v"; }, true},
       {"labels", [](api::Workload& w) { w.meta.labels["x"] = "y"; }, true},
       {"age", [](api::Workload& w) { w.meta.creation_timestamp += std::chrono::seconds(1); }, true},
+      {"flavors used up",
+       [](api::Workload& w) { w.meta.annotations[api::kAvoidedFlavorsAnnotation] = "spot"; },
+       false},
       {"image", [&](api::Workload& w) { spec(w).containers[0].image = "i"; }, true},
       {"priority", [](api::Workload& w) { w.spec.priority = 2; }, false},
       {"count", [](api::Workload& w) { w.spec.pod_sets[0].count = 4; }, false},
@@ -130,6 +134,20 @@ TEST(WorkloadInfoTest, ShapesTellEveryFieldOfWhereItMayRun) {
     api::Workload other = plain;
     edit(other.spec.pod_sets[0]);
     EXPECT_NE(InfoOf(plain, {}, names).shape, InfoOf(other, {}, names).shape);
+  }
+}
+
+TEST(WorkloadInfoTest, AvoidedFlavorsAreWholeNamesOfAList) {
+  Names names;
+  api::Workload workload = Plain();
+  EXPECT_FALSE(InfoOf(workload, {}, names).Avoids("spot"));
+  EXPECT_FALSE(InfoOf(workload, {}, names).Avoids(""));
+  workload.meta.annotations[api::kAvoidedFlavorsAnnotation] = "flex,spot-b,spot";
+  const WorkloadInfo info = InfoOf(workload, {}, names);
+  for (const char* avoided : {"flex", "spot-b", "spot"})
+    EXPECT_TRUE(info.Avoids(avoided)) << avoided;
+  for (const char* other : {"fle", "pot", "spot-", "lex,spot-b", ""}) {
+    EXPECT_FALSE(info.Avoids(other)) << other;
   }
 }
 

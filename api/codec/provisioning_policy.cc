@@ -1,0 +1,115 @@
+#include "api/codec/provisioning_policy.h"
+
+#include <nlohmann/json.hpp>
+
+#include "api/codec/json_tree.h"
+#include "api/codec/parts.h"
+#include "base/rfc3339.h"
+
+namespace berth::api {
+namespace {
+
+constexpr ResourceKind kProvisioningPolicy{"provisioning.berth.dev", "v1alpha1",
+                                           "ProvisioningPolicy", "provisioningpolicies", false};
+
+using WhenExhausted = ProvisioningPolicy::WhenExhausted;
+constexpr Words<WhenExhausted, 2> kExhaustedWords{
+    {{"Cycle", WhenExhausted::kCycle}, {"Reject", WhenExhausted::kReject}}};
+using OnRevoked = ProvisioningPolicy::OnRevoked;
+constexpr Words<OnRevoked, 2> kRevokedWords{
+    {{"Reject", OnRevoked::kReject}, {"Requeue", OnRevoked::kRequeue}}};
+using Next = ProvisioningMemory::Next;
+constexpr Words<Next, 4> kNextWords{{{"Nothing", Next::kNothing},
+                                     {"Ask", Next::kAsk},
+                                     {"Retry", Next::kRetry},
+                                     {"Reject", Next::kReject}}};
+// Of a memory that is read: the annotation is bounded, whoever writes the annotation.
+constexpr JsonLimits kMemoryLimits{.max_depth = 8, .max_values = 1024};
+
+void ReadStep(const Reader& in, ProvisioningStep& step) {
+  in.Field("name").Get(step.name);
+  in.Field("flavor").Get(step.flavor);
+  in.Field("provisioningClassName").Get(step.provisioning_class_name);
+  in.Field("parameters").Get(step.parameters);
+  in.Field("maxWaitSeconds").Get(step.max_wait_seconds);
+  in.Field("maxAttempts").Get(step.max_attempts);
+}
+
+void ReadMemory(const Reader& in, ProvisioningMemory& memory) {
+  in.Field("steps").EachMember("object", [&memory](const std::string& name, const Reader& item) {
+    ProvisioningMemory::Step& step = memory.steps[name];
+    item.Field("attempts").Get(step.attempts);
+    item.Field("waitedSeconds").Get(step.waited_seconds);
+    item.Field("over").Get(step.over);
+  });
+  in.Field("countedAttempt").Get(memory.counted_attempt);
+  in.Field("countedRetries").Get(memory.counted_retries);
+  in.Field("next").Get(memory.next, kNextWords);
+  in.Field("due").Get(memory.due);
+  in.Field("message").Get(memory.message);
+  in.Field("outcomes")
+      .List(memory.outcomes, [](const Reader& item, ProvisioningMemory::Outcome& outcome) {
+        item.Field("step").Get(outcome.step);
+        item.Field("reason").Get(outcome.reason);
+        item.Field("at").Get(outcome.at);
+      });
+}
+
+Json EncodeOne(const ProvisioningMemory& memory) {
+  Json steps = Json::object();
+  for (const auto& [name, step] : memory.steps) {
+    Json& out = steps[name] = {{"attempts", step.attempts}};
+    if (step.waited_seconds != 0) out["waitedSeconds"] = step.waited_seconds;
+    if (step.over) out["over"] = true;
+  }
+  Json outcomes = Json::array();
+  for (const ProvisioningMemory::Outcome& outcome : memory.outcomes) {
+    outcomes.push_back(
+        {{"step", outcome.step}, {"reason", outcome.reason}, {"at", FormatTime(outcome.at)}});
+  }
+  Json out = {{"steps", std::move(steps)},
+              {"countedAttempt", memory.counted_attempt},
+              {"countedRetries", memory.counted_retries},
+              {"next", WordOf(memory.next, kNextWords)},
+              {"outcomes", std::move(outcomes)}};
+  if (memory.due != WallTime{}) out["due"] = FormatTime(memory.due);
+  if (!memory.message.empty()) out["message"] = memory.message;
+  return out;
+}
+
+}  // namespace
+
+template <>
+const ResourceKind& KindOf<ProvisioningPolicy>() {
+  return kProvisioningPolicy;
+}
+
+template <>
+Result<ProvisioningPolicy> Decode<ProvisioningPolicy>(const JsonSource& object) {
+  return ReadAs<ProvisioningPolicy>(object, [](const Reader& in, ProvisioningPolicy& out) {
+    Read(in.Field("metadata"), out.meta);
+    const Reader spec = in.Field("spec");
+    spec.Field("steps").List(out.steps, ReadStep);
+    spec.Field("maxWaitSeconds").Get(out.max_wait_seconds);
+    spec.Field("whenExhausted").Get(out.when_exhausted, kExhaustedWords);
+    spec.Field("cycleAfterSeconds").Get(out.cycle_after_seconds);
+    spec.Field("onRevoked").Get(out.on_revoked, kRevokedWords);
+  });
+}
+
+std::string EncodeMemory(const MemoryByCheck& memory) {
+  Json out = Json::object();
+  for (const auto& [check, each] : memory) out[check] = EncodeOne(each);
+  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Result<MemoryByCheck> DecodeMemory(std::string_view text) {
+  BERTH_TRY(const Json tree, ParseJson(text, kMemoryLimits));
+  return ReadAs<MemoryByCheck>(tree, [](const Reader& in, MemoryByCheck& out) {
+    in.EachMember("object", [&out](const std::string& check, const Reader& item) {
+      ReadMemory(item, out[check]);
+    });
+  });
+}
+
+}  // namespace berth::api

@@ -1,0 +1,74 @@
+// api/provisioning_policy.h — ProvisioningPolicy (provisioning.berth.dev/v1alpha1): in which order,
+// and how long, a provisioning check asks for capacity; and the memory that the check keeps of its
+// requests on a Workload.
+//
+// A policy takes effect where the annotation berth.dev/provisioning-policy of an AdmissionCheck, or
+// of its ProvisioningRequestConfig, names the policy. Units: seconds; 0 means no limit.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "api/object_meta.h"
+#include "base/clock.h"
+
+namespace berth::api {
+
+// One way to get the capacity. Steps are tried in order.
+struct ProvisioningStep {
+  std::string name;
+  std::string flavor;                   // ResourceFlavor of the step; empty: any
+  std::string provisioning_class_name;  // empty: that of the config
+  StringMap parameters;                 // added to those of the config; the step's win
+  std::int64_t max_wait_seconds = 0;    // for all requests of the step together; 0: the policy's
+  std::int32_t max_attempts = 0;        // 0: the config's backoffLimitCount, plus one
+};
+
+struct ProvisioningPolicy {
+  enum class WhenExhausted : std::uint8_t { kCycle, kReject };
+  enum class OnRevoked : std::uint8_t { kReject, kRequeue };
+
+  ObjectMeta meta;
+  std::vector<ProvisioningStep> steps;  // empty: one step, the config
+  std::int64_t max_wait_seconds = 0;    // of steps without a limit
+  WhenExhausted when_exhausted = WhenExhausted::kCycle;
+  std::int64_t cycle_after_seconds = 1800;
+  OnRevoked on_revoked = OnRevoked::kReject;
+};
+
+// The memory of one check about one Workload: the annotation berth.dev/provisioning.
+struct ProvisioningMemory {
+  enum class Next : std::uint8_t {
+    kNothing,
+    kAsk,     // another request, with the quota that is held
+    kRetry,   // quota is released; the next request follows a new admission
+    kReject,  // the Workload is deactivated
+  };
+  struct Step {
+    std::int32_t attempts = 0;        // failed requests
+    std::int64_t waited_seconds = 0;  // that these requests waited for nodes
+    bool over = false;                // a failure that no repetition mends
+    friend bool operator==(const Step&, const Step&) = default;
+  };
+  struct Outcome {
+    std::string step;
+    std::string reason;
+    WallTime at{};
+    friend bool operator==(const Outcome&, const Outcome&) = default;
+  };
+
+  std::map<std::string, Step> steps;  // by name; missing: nothing failed
+  std::int32_t counted_attempt = 0;   // the failures up to this attempt are counted
+  std::int32_t counted_retries = 0;   // the check's retryCount at that time
+  Next next = Next::kNothing;         // what follows that failure
+  WallTime due{};                     // kRetry: when the Workload may be queued again
+  std::string message;                // of the check
+  std::vector<Outcome> outcomes;      // the newest, oldest first
+  friend bool operator==(const ProvisioningMemory&, const ProvisioningMemory&) = default;
+};
+
+using MemoryByCheck = std::map<std::string, ProvisioningMemory>;
+
+}  // namespace berth::api

@@ -1,0 +1,394 @@
+#include "provisioning/check_decider.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "api/labels.h"
+#include "base/strings.h"
+#include "provisioning/names.h"
+#include "provisioning/reasons.h"
+#include "provisioning/request_state.h"
+
+namespace berth::provisioning {
+namespace {
+
+using api::AdmissionCheckState;
+using api::CheckState;
+using api::ProvisioningRequest;
+
+constexpr std::size_t kMaxEventBytes = 1024;
+// Retries without counting for failures that Berth or the autoscaler caused.
+constexpr std::int32_t kMaxUncounted = 3;
+// Queued provisioning drops a request after this many seconds, also while Berth is away.
+constexpr char kValidUntil[] = "ValidUntilSeconds";
+constexpr std::int64_t kValidityMargin = 60;
+
+bool HonoursValidity(const std::string& provisioning_class) {
+  return provisioning_class == api::kQueuedProvisioningClass;
+}
+
+std::string_view StateName(CheckState state) {
+  switch (state) {
+    case CheckState::kPending: return "Pending";
+    case CheckState::kReady: return "Ready";
+    case CheckState::kRetry: return "Retry";
+    case CheckState::kRejected: return "Rejected";
+  }
+  return "";
+}
+
+api::OwnerReference OwnerFor(const ProvisioningRequest& request) {
+  return {.api_version = "autoscaling.x-k8s.io/v1",
+          .kind = "ProvisioningRequest",
+          .name = request.meta.name,
+          .uid = request.meta.uid,
+          .controller = true,
+          .block_owner_deletion = true};
+}
+
+std::int64_t SecondsBetween(WallTime from, WallTime to) {
+  return std::chrono::duration_cast<std::chrono::seconds>(to - from).count();
+}
+
+// The flavors that the Workload is admitted with.
+std::vector<std::string> FlavorsOf(const api::Workload& workload) {
+  std::vector<std::string> flavors;
+  if (!workload.status.admission) return flavors;
+  for (const auto& pods : workload.status.admission->pod_set_assignments) {
+    for (const auto& [resource, flavor] : pods.flavors) {
+      if (std::find(flavors.begin(), flavors.end(), flavor) == flavors.end()) {
+        flavors.push_back(flavor);
+      }
+    }
+  }
+  return flavors;
+}
+
+}  // namespace
+
+CheckDecider::CheckDecider(const Situation& situation, const CheckInput& input,
+                           const AdmissionCheckState& before, const DecideOptions& options,
+                           WallTime now, Decision& out)
+    : workload_(*situation.workload),
+      situation_(situation),
+      input_(input),
+      before_(before),
+      state_(before),
+      options_(options),
+      now_(now),
+      out_(out),
+      flavors_(FlavorsOf(workload_)) {
+  if (input.policy == nullptr || input.config == nullptr) return;
+  const auto memory = situation.memory.find(input.name);
+  if (memory != situation.memory.end()) memory_ = memory->second;
+  plan_.emplace(*input.policy, *input.config, memory_, flavors_);
+  if (!plan_->concerned()) plan_.reset();
+}
+
+std::optional<api::ProvisioningMemory> CheckDecider::Run() {
+  FollowConfig();
+  if (!counted_) Record();
+  return std::move(counted_);
+}
+
+void CheckDecider::FollowConfig() {
+  if (input_.config == nullptr) {
+    if (!(admitted() && before_.state == CheckState::kReady)) {
+      Say(CheckState::kPending, "the check is not active");
+    }
+    return;
+  }
+  const FlavorsByName none;
+  groups_ = RequiredPodSets(workload_, config(),
+                            situation_.flavors != nullptr ? *situation_.flavors : none);
+  const bool asks = state_.state != CheckState::kRetry && state_.state != CheckState::kRejected;
+  if (plan_ && asks && !groups_.empty() && FollowMemory()) return;
+  FindRequests();
+  if (groups_.empty()) {
+    if (state_.state != CheckState::kReady) {
+      Say(CheckState::kReady, "the provisioning request is not needed");
+      state_.pod_set_updates.clear();
+    }
+    return;
+  }
+  // The lifecycle acts on Retry and Rejected: the Workload is about to lose its quota.
+  if (!asks) return;
+  if (current_ != nullptr) {
+    FollowRequest(*current_);
+  } else if (state_.state != CheckState::kReady) {
+    Ask();
+  }
+}
+
+// Draws the consequence of the failure that the memory counted last. Returns false where the next
+// request is due, or waited for.
+bool CheckDecider::FollowMemory() {
+  const bool seen =
+      std::any_of(situation_.requests.begin(), situation_.requests.end(), [this](const auto& each) {
+        return AttemptOf(each.meta.name, workload_.meta.name, input_.name) ==
+               memory_.counted_attempt;
+      });
+  using Next = api::ProvisioningMemory::Next;
+  // A higher retryCount tells that the consequence was drawn.
+  if (seen && memory_.counted_retries == failures() &&
+      (memory_.next == Next::kRetry || memory_.next == Next::kReject)) {
+    if (!memory_.outcomes.empty()) Advise(memory_.outcomes.back().reason);
+    const auto wait = std::max<std::int64_t>(SecondsBetween(now_, memory_.due), 0);
+    Say(memory_.next == Next::kRetry ? CheckState::kRetry : CheckState::kRejected, memory_.message);
+    if (memory_.next == Next::kRetry) {
+      state_.requeue_after_seconds = static_cast<std::int32_t>(wait);
+    }
+    return true;
+  }
+  if (plan_->current() != nullptr || state_.state == CheckState::kReady) return false;
+  if (const api::ProvisioningStep* step = plan_->first_left()) {
+    Say(CheckState::kRetry, "Going on with step " + step->name);
+    state_.requeue_after_seconds = 0;
+  } else {  // the policy has fewer steps than the memory
+    counted_ = memory_;
+    counted_->steps.clear();
+  }
+  return true;
+}
+
+// The request with the highest attempt is current, if it still matches the config. The others are
+// obsolete.
+void CheckDecider::FindRequests() {
+  highest_attempt_ = input_.last_attempt;
+  std::int32_t best = 0;
+  std::vector<const ProvisioningRequest*> ours;
+  for (const ProvisioningRequest& request : situation_.requests) {
+    const auto attempt = AttemptOf(request.meta.name, workload_.meta.name, input_.name);
+    if (!attempt) continue;
+    highest_attempt_ = std::max(highest_attempt_, *attempt);
+    ours.push_back(&request);
+    const bool settled = state_.state != CheckState::kPending;  // a settled check keeps its request
+    if (request.meta.deletion_timestamp || *attempt <= best || groups_.empty() ||
+        !(settled || (InSync(request) && !IsOld(request, *attempt)))) {
+      continue;
+    }
+    best = *attempt;
+    current_ = &request;
+  }
+  for (const ProvisioningRequest* request : ours) {
+    if (request != current_ && !request->meta.deletion_timestamp) {
+      Add(DeleteRequest{request->meta.name});
+    }
+  }
+}
+
+bool CheckDecider::InSync(const ProvisioningRequest& request) const {
+  const api::ProvisioningRequestConfig& config = this->config();
+  if (request.provisioning_class_name != config.provisioning_class_name) return false;
+  for (const auto& [key, value] : config.parameters) {
+    // A parameter of the Workload overrides the config's.
+    if (workload_.meta.annotations.count(api::kProvisioningParameterPrefix + key) != 0) continue;
+    const std::string* have = api::FindValue(request.parameters, key);
+    if (have == nullptr || *have != value) return false;
+  }
+  if (request.pod_sets.size() != groups_.size()) return false;
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    if (request.pod_sets[i].count != groups_[i].count ||
+        request.pod_sets[i].pod_template_name !=
+            TemplateName(request.meta.name, groups_[i].names.front())) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Whether the request belongs to a failure that is counted already: it existed before the check was
+// reset, and is not deleted yet.
+bool CheckDecider::IsOld(const ProvisioningRequest& request, std::int32_t attempt) const {
+  if (plan_ && attempt <= memory_.counted_attempt) return true;
+  if (failures() == 0) return false;
+  if (attempt <= failures()) return true;
+  const RequestState state = StateOf(request);
+  const bool failed = state == RequestState::kFailed || state == RequestState::kBookingExpired;
+  return failed && request.meta.creation_timestamp < before_.last_transition_time;
+}
+
+void CheckDecider::Ask() {
+  const std::int32_t attempt =
+      std::max({highest_attempt_, failures(), memory_.counted_attempt}) + 1;
+  ProvisioningRequest request;
+  request.meta.namespace_name = workload_.meta.namespace_name;
+  request.meta.name = RequestName(workload_.meta.name, input_.name, attempt);
+  request.meta.labels = {{api::kManagedLabel, "true"}};
+  request.meta.owner_references = {{.api_version = "kueue.x-k8s.io/v1beta2",
+                                    .kind = "Workload",
+                                    .name = workload_.meta.name,
+                                    .uid = workload_.meta.uid,
+                                    .controller = true,
+                                    .block_owner_deletion = true}};
+  request.provisioning_class_name = config().provisioning_class_name;
+  request.parameters = config().parameters;
+  if (plan_ && plan_->SecondsLeft() && HonoursValidity(request.provisioning_class_name)) {
+    request.parameters.emplace(kValidUntil,
+                               std::to_string(*plan_->SecondsLeft() + kValidityMargin));
+  }
+  const std::string_view prefix = api::kProvisioningParameterPrefix;
+  for (const auto& [key, value] : workload_.meta.annotations) {
+    if (key.compare(0, prefix.size(), prefix) == 0) {
+      request.parameters[key.substr(prefix.size())] = value;
+    }
+  }
+  for (const PodSetGroup& group : groups_) {
+    request.pod_sets.push_back({TemplateName(request.meta.name, group.names.front()), group.count});
+  }
+  // Templates first: an autoscaler fails a request with missing templates for good.
+  CreateTemplates(request.meta.name, nullptr);
+  const std::string name = request.meta.name;
+  Add(CreateRequest{std::move(request), input_.name, attempt});
+  Add(CheckEvent{"ProvisioningRequestCreated", "Created ProvisioningRequest: \"" + name + "\""});
+  if (state_.state != CheckState::kPending) Say(CheckState::kPending, "");
+}
+
+// Creates missing templates, and moves those that the Workload owns to the request.
+void CheckDecider::CreateTemplates(const std::string& request_name,
+                                   const ProvisioningRequest* owner) {
+  for (const PodSetGroup& group : groups_) {
+    const std::string name = TemplateName(request_name, group.names.front());
+    const auto seen = std::find_if(situation_.templates.begin(), situation_.templates.end(),
+                                   [&name](const TemplateSeen& each) { return each.name == name; });
+    if (seen == situation_.templates.end()) {
+      std::optional<api::OwnerReference> reference;
+      if (owner != nullptr) reference = OwnerFor(*owner);
+      Add(CreateTemplate{name, group.pod_template, std::move(reference)});
+    } else if (owner != nullptr && seen->controller_uid != owner->meta.uid) {
+      Add(OwnTemplate{name, OwnerFor(*owner)});
+    }
+  }
+}
+
+void CheckDecider::FollowRequest(const ProvisioningRequest& request) {
+  const RequestState state = StateOf(request);
+  const api::Condition* why = DecidingCondition(request);
+  switch (state) {
+    case RequestState::kFailed: return Failure(request, "Retrying after failure: ");
+    case RequestState::kCapacityRevoked: return Revoked(request);
+    case RequestState::kBookingExpired:
+      // The regular end of a booking that is in use.
+      if (!admitted()) Failure(request, "Retrying after booking expired: ");
+      return;
+    case RequestState::kProvisioned:
+      if (state_.state == CheckState::kReady) return;
+      Say(CheckState::kReady, why->message);
+      state_.pod_set_updates =
+          PodSetUpdates(workload_, groups_, request, config(), options_.updates);
+      return;
+    default: break;
+  }
+  if (state_.state == CheckState::kReady || WaitedTooLong(request)) return;
+  CreateTemplates(request.meta.name, &request);
+  Wait(request);
+}
+
+void CheckDecider::Failure(const ProvisioningRequest& request, const char* prefix) {
+  const api::Condition& why = *DecidingCondition(request);
+  const bool templates_missing =
+      why.reason == "FailedToCreatePods" || why.reason == "MissingPodTemplates";
+  const auto attempt = AttemptOf(request.meta.name, workload_.meta.name, input_.name);
+  const std::int32_t counted = std::max(failures(), memory_.counted_attempt);
+  if (templates_missing && !admitted() && *attempt <= counted + kMaxUncounted) {
+    Add(DeleteRequest{request.meta.name});
+    return Ask();
+  }
+  if (plan_) return Count(request, why.reason, why.message, why.last_transition_time);
+  Advise(why.reason);
+  if (failures() >= input_.config->backoff_limit_count)
+    return Say(CheckState::kRejected, why.message);
+  const std::int64_t delay = BackoffSeconds(*input_.config, failures());
+  const std::int64_t passed = SecondsBetween(why.last_transition_time, now_);
+  state_.requeue_after_seconds =
+      static_cast<std::int32_t>(std::clamp<std::int64_t>(delay - passed, 0, delay));
+  Say(CheckState::kRetry, prefix + why.message);
+}
+
+void CheckDecider::Revoked(const ProvisioningRequest& request) {
+  const api::Condition& why = *DecidingCondition(request);
+  if (!workload_.spec.active) return;
+  if (plan_ && input_.policy->on_revoked == api::ProvisioningPolicy::OnRevoked::kRequeue) {
+    return Count(request, why.reason, why.message, why.last_transition_time);
+  }
+  Say(CheckState::kRejected, why.message);
+}
+
+// Whether the waiting time of the policy's step is used up; its end wakes the Workload.
+bool CheckDecider::WaitedTooLong(const ProvisioningRequest& request) {
+  const std::optional<std::int64_t> left = plan_ ? plan_->SecondsLeft() : std::nullopt;
+  if (!left) return false;
+  const WallTime end = request.meta.creation_timestamp + std::chrono::seconds(*left);
+  if (now_ < end) {
+    WakeIn(end - now_);
+    return false;
+  }
+  Count(request, kTimeoutReason, "no capacity within " + std::to_string(*left) + " s", now_);
+  return true;
+}
+
+void CheckDecider::Count(const ProvisioningRequest& request, const std::string& reason,
+                         const std::string& message, WallTime at) {
+  const api::Condition* provisioned = api::FindCondition(request.conditions, kProvisionedCondition);
+  const bool came = provisioned != nullptr && provisioned->status == api::ConditionStatus::kTrue;
+  const WallTime end = came ? provisioned->last_transition_time : at;
+  counted_ =
+      plan_->Count({.attempt = *AttemptOf(request.meta.name, workload_.meta.name, input_.name),
+                    .reason = reason,
+                    .message = message,
+                    .at = at,
+                    .waited_seconds = SecondsBetween(request.meta.creation_timestamp, end),
+                    .revoked = StateOf(request) == RequestState::kCapacityRevoked},
+                   failures());
+}
+
+void CheckDecider::WakeIn(Duration wait) {
+  if (!out_.next_wake || wait < *out_.next_wake) out_.next_wake = wait;
+}
+
+// Adds the role that can act and the remedy: the cloud's message names the problem only.
+void CheckDecider::Advise(const std::string& reason) {
+  const ReasonInfo& info = Explain(reason);
+  if (info.reason_class == ReasonClass::kProgress) return;
+  Add(CheckEvent{"CapacityAdvice", input_.name + ": " + reason + " (" +
+                                       std::string(ReasonClassName(info.reason_class)) +
+                                       "): " + std::string(info.remedy)});
+}
+
+void CheckDecider::Wait(const ProvisioningRequest& request) {
+  const api::Condition* why = DecidingCondition(request);
+  const bool asked_again = memory_.next == api::ProvisioningMemory::Next::kAsk;
+  const std::string quiet = asked_again ? memory_.message : "";
+  if (why != nullptr) {
+    // The reason that the cloud gives for the wait; "not accepted yet" carries no information.
+    const bool telling =
+        why->type == kProvisionedCondition ||
+        (why->status == api::ConditionStatus::kFalse && why->reason != "NotAccepted");
+    return Say(CheckState::kPending, telling ? why->message : quiet);
+  }
+  const Duration silent = now_ - request.meta.creation_timestamp;
+  if (silent >= options_.answer_timeout) {
+    return Say(CheckState::kPending,
+               "no controller has answered for class \"" + request.provisioning_class_name + "\"");
+  }
+  WakeIn(options_.answer_timeout - std::max(silent, Duration::zero()));
+  Say(CheckState::kPending, quiet);
+}
+
+void CheckDecider::Record() {
+  // Left by an earlier reservation.
+  if (state_.state != CheckState::kRetry) state_.requeue_after_seconds.reset();
+  if (state_.state != CheckState::kReady) state_.pod_set_updates.clear();
+  if (state_ == before_) return;
+  if (state_.state != before_.state) {
+    state_.last_transition_time = CutToSeconds(now_);
+    std::string message = "Admission check " + state_.name + " updated state from " +
+                          std::string(StateName(before_.state)) + " to " +
+                          std::string(StateName(state_.state));
+    if (!state_.message.empty()) message += " with message: " + state_.message;
+    Add(CheckEvent{"AdmissionCheckUpdated", std::string(TruncateUtf8(message, kMaxEventBytes))});
+  }
+  out_.checks.push_back(state_);
+}
+
+}  // namespace berth::provisioning

@@ -1,0 +1,103 @@
+#include "provisioning/controller/template_steps.h"
+
+#include <functional>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "api/codec/codec.h"
+#include "api/labels.h"
+
+namespace berth::provisioning {
+namespace {
+
+using Json = nlohmann::json;
+using kube::PatchType;
+
+Status Gone(Status status) {
+  if (!status && status.error().code == ErrorCode::kNotFound) return OkStatus();
+  return status;
+}
+
+}  // namespace
+
+TemplateSteps::TemplateSteps(kube::Manager& manager)
+    : manager_(manager), templates_(manager.InformerFor<api::PodTemplateObject>()) {}
+
+kube::Step TemplateSteps::Create(const api::Workload& workload, const CreateTemplate& action) {
+  api::PodTemplateObject object;
+  object.meta.namespace_name = workload.meta.namespace_name;
+  object.meta.name = action.name;
+  object.meta.labels = {{api::kManagedLabel, "true"}};
+  object.meta.owner_references = {
+      action.owner ? *action.owner
+                   : api::OwnerReference{.api_version = api::KindOf<api::Workload>().api_version(),
+                                         .kind = "Workload",
+                                         .name = workload.meta.name,
+                                         .uid = workload.meta.uid,
+                                         .controller = true,
+                                         .block_owner_deletion = true}};
+  object.pod_template = action.pod_template;
+  kube::Step create = [this, object = std::move(object)](std::function<void(Status)> next) {
+    manager_.client().Create(
+        api::KindOf<api::PodTemplateObject>(), object.meta.namespace_name, api::Encode(object),
+        {.field_manager = api::kProvisioningCheckController},
+        [name = object.meta.name, next = std::move(next)](const Result<kube::JsonPtr>& done) {
+          if (done || done.error().code == ErrorCode::kAlreadyExists) return next(OkStatus());
+          next(Annotate(done.error(), "creating PodTemplate " + name));
+        });
+  };
+  return action.owner ? IfThere(workload.meta.namespace_name, *action.owner, std::move(create))
+                      : std::move(create);
+}
+
+// A waiting request whose template is gone gets a new one. But where the request is gone too, and
+// its watch has not shown that, the garbage collector would delete each new template.
+kube::Step TemplateSteps::IfThere(const std::string& space, const api::OwnerReference& request,
+                                  kube::Step step) {
+  return [this, key = api::ObjectKey{space, request.name}, uid = request.uid,
+          step = std::move(step)](std::function<void(Status)> next) {
+    manager_.client().Get(
+        api::KindOf<api::ProvisioningRequest>(), key,
+        [name = key.name, uid, step, next = std::move(next)](const Result<kube::JsonPtr>& answer) {
+          if (!answer && answer.error().code != ErrorCode::kNotFound) {
+            return next(Annotate(answer.error(), "reading ProvisioningRequest " + name));
+          }
+          const auto meta = answer ? api::Decode<api::ObjectMeta>(**answer)
+                                   : Result<api::ObjectMeta>(answer.error());
+          if (meta && meta->uid == uid) return step(next);
+          next(Error{ErrorCode::kUnavailable, "ProvisioningRequest " + name + " has gone"});
+        });
+  };
+}
+
+kube::Step TemplateSteps::Own(const api::Workload& workload, const OwnTemplate& action) {
+  const api::ObjectKey key{workload.meta.namespace_name, action.name};
+  return [this, key, owner = action.owner](std::function<void(Status)> next) {
+    const auto now = templates_.Get(key);
+    if (now == nullptr) return next(OkStatus());
+    api::ObjectMeta meta = now->meta;
+    meta.owner_references = {owner};
+    const Json patch = {{"metadata",
+                         {{"ownerReferences", api::Encode(meta)["ownerReferences"]},
+                          {"resourceVersion", meta.resource_version}}}};
+    manager_.client().Patch(
+        api::KindOf<api::PodTemplateObject>(), key, PatchType::kMerge, patch,
+        {.field_manager = api::kProvisioningCheckController},
+        [this, next = std::move(next)](const Result<kube::JsonPtr>& done) {
+          if (!done) return next(Gone(Annotate(done.error(), "giving a PodTemplate its owner")));
+          templates_.Ingest(**done);
+          next(OkStatus());
+        });
+  };
+}
+
+kube::Step TemplateSteps::Delete(const api::ResourceKind& kind, api::ObjectKey key) {
+  return [this, &kind, key = std::move(key)](std::function<void(Status)> next) {
+    manager_.client().Delete(
+        kind, key, {.propagation_policy = "Background"},
+        [next = std::move(next)](Status done) { next(Gone(std::move(done))); });
+  };
+}
+
+}  // namespace berth::provisioning

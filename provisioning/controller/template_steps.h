@@ -1,0 +1,32 @@
+// provisioning/controller/template_steps.h — the writes of the PodTemplates of
+// ProvisioningRequests, and deletions.
+//
+// Threads: one Executor, that of the manager. Errors: of the API, prefixed with the action. A step
+// that finds its work done succeeds.
+#pragma once
+
+#include <string>
+
+#include "api/workload.h"
+#include "kube/runtime/manager.h"
+#include "kube/runtime/steps.h"
+#include "provisioning/decide.h"
+
+namespace berth::provisioning {
+
+class TemplateSteps {
+ public:
+  explicit TemplateSteps(kube::Manager& manager);
+
+  kube::Step Create(const api::Workload& workload, const CreateTemplate& action);
+  kube::Step Own(const api::Workload& workload, const OwnTemplate& action);
+  kube::Step Delete(const api::ResourceKind& kind, api::ObjectKey key);
+
+ private:
+  kube::Step IfThere(const std::string& space, const api::OwnerReference& request, kube::Step step);
+
+  kube::Manager& manager_;
+  kube::Informer<api::PodTemplateObject>& templates_;
+};
+
+}  // namespace berth::provisioning

@@ -1,0 +1,158 @@
+#include "provisioning/steps.h"
+
+#include <algorithm>
+
+#include "base/strings.h"
+#include "provisioning/reasons.h"
+
+namespace berth::provisioning {
+namespace {
+
+using api::ProvisioningMemory;
+using api::ProvisioningPolicy;
+using api::ProvisioningStep;
+using Next = ProvisioningMemory::Next;
+
+constexpr std::size_t kMaxOutcomes = 8;
+constexpr std::size_t kMaxMessageBytes = 512;  // the annotation holds one for each check
+
+// Failures that the same request meets again, however often a check repeats the request.
+bool IsForGood(const std::string& reason) {
+  const ReasonClass reason_class = Explain(reason).reason_class;
+  return reason_class == ReasonClass::kConfig || reason_class == ReasonClass::kShape;
+}
+
+}  // namespace
+
+std::int64_t BackoffSeconds(const api::ProvisioningRequestConfig& config, std::int32_t failures) {
+  std::int64_t delay = config.backoff_base_seconds;
+  for (std::int32_t i = 0; i < failures && delay < config.backoff_max_seconds; ++i) delay *= 2;
+  return std::min<std::int64_t>(delay, config.backoff_max_seconds);
+}
+
+std::vector<ProvisioningStep> StepsOf(const ProvisioningPolicy& policy) {
+  if (!policy.steps.empty()) return policy.steps;
+  return {{.name = "config"}};
+}
+
+api::ProvisioningRequestConfig WithStep(api::ProvisioningRequestConfig config,
+                                        const ProvisioningStep& step) {
+  if (!step.provisioning_class_name.empty()) {
+    config.provisioning_class_name = step.provisioning_class_name;
+  }
+  for (const auto& [key, value] : step.parameters) config.parameters[key] = value;
+  return config;
+}
+
+StepPlan::StepPlan(const ProvisioningPolicy& policy, const api::ProvisioningRequestConfig& config,
+                   const ProvisioningMemory& memory, const std::vector<std::string>& flavors)
+    : policy_(policy),
+      config_(config),
+      memory_(memory),
+      flavors_(flavors),
+      steps_(StepsOf(policy)),
+      current_(FirstLeft(/*that_fits=*/true)),
+      step_config_(current_ == nullptr ? config : WithStep(config, *current_)) {}
+
+bool StepPlan::Fits(const ProvisioningStep& step) const {
+  return step.flavor.empty() ||
+         std::find(flavors_.begin(), flavors_.end(), step.flavor) != flavors_.end();
+}
+
+bool StepPlan::concerned() const {
+  return std::any_of(steps_.begin(), steps_.end(), [this](const auto& step) { return Fits(step); });
+}
+
+std::int64_t StepPlan::MaxWait(const ProvisioningStep& step) const {
+  return step.max_wait_seconds > 0 ? step.max_wait_seconds : policy_.max_wait_seconds;
+}
+
+std::int32_t StepPlan::MaxAttempts(const ProvisioningStep& step) const {
+  if (step.max_attempts > 0) return step.max_attempts;
+  return std::max(config_.backoff_limit_count, 0) + 1;
+}
+
+bool StepPlan::IsLeft(const ProvisioningStep& step) const {
+  const auto found = memory_.steps.find(step.name);
+  if (found == memory_.steps.end()) return true;
+  const ProvisioningMemory::Step& used = found->second;
+  const std::int64_t max_wait = MaxWait(step);
+  return !used.over && used.attempts < MaxAttempts(step) &&
+         (max_wait == 0 || used.waited_seconds < max_wait);
+}
+
+const ProvisioningStep* StepPlan::FirstLeft(bool that_fits) const {
+  const auto found = std::find_if(steps_.begin(), steps_.end(), [&](const auto& step) {
+    return (!that_fits || Fits(step)) && IsLeft(step);
+  });
+  return found == steps_.end() ? nullptr : &*found;
+}
+
+std::optional<std::int64_t> StepPlan::SecondsLeft() const {
+  const std::int64_t max_wait = current_ == nullptr ? 0 : MaxWait(*current_);
+  if (max_wait == 0) return std::nullopt;
+  const auto used = memory_.steps.find(current_->name);
+  return max_wait - (used == memory_.steps.end() ? 0 : used->second.waited_seconds);
+}
+
+std::vector<std::string> StepPlan::FlavorsUsedUp() const {
+  std::vector<std::string> flavors;
+  for (const ProvisioningStep& step : steps_) {
+    const bool some_left = std::any_of(steps_.begin(), steps_.end(), [&](const auto& other) {
+      return (other.flavor.empty() || other.flavor == step.flavor) && IsLeft(other);
+    });
+    if (!step.flavor.empty() && !some_left) flavors.push_back(step.flavor);
+  }
+  std::sort(flavors.begin(), flavors.end());
+  flavors.erase(std::unique(flavors.begin(), flavors.end()), flavors.end());
+  return flavors;
+}
+
+ProvisioningMemory StepPlan::Count(const FailedRequest& failed, std::int32_t retries) const {
+  ProvisioningMemory memory = memory_;
+  ProvisioningMemory::Step& used = memory.steps[current_->name];
+  ++used.attempts;
+  used.waited_seconds += std::max<std::int64_t>(failed.waited_seconds, 0);
+  used.over = used.over || IsForGood(failed.reason);
+  memory.counted_attempt = failed.attempt;
+  memory.counted_retries = retries;
+  memory.outcomes.push_back({current_->name, failed.reason, CutToSeconds(failed.at)});
+  if (memory.outcomes.size() > kMaxOutcomes) memory.outcomes.erase(memory.outcomes.begin());
+  Follow(failed, StepPlan(policy_, config_, memory, flavors_), memory);
+  memory.message = TruncateUtf8(memory.message, kMaxMessageBytes);
+  return memory;
+}
+
+void StepPlan::Follow(const FailedRequest& failed, const StepPlan& after,
+                      ProvisioningMemory& memory) const {
+  const ProvisioningStep* same_flavor = after.current();
+  const ProvisioningStep* any = after.first_left();
+  const std::string why = "step " + current_->name + ": " + failed.message;
+  memory.due = CutToSeconds(failed.at);
+  if (any == nullptr) {
+    const bool reject = policy_.when_exhausted == ProvisioningPolicy::WhenExhausted::kReject;
+    memory.next = reject ? Next::kReject : Next::kRetry;
+    memory.message = "No step is left after " + why;
+    memory.steps.clear();  // a Workload that comes back begins with the first step
+    if (reject) return;
+    memory.due += std::chrono::seconds(policy_.cycle_after_seconds);
+    return;
+  }
+  if (same_flavor == nullptr) {
+    memory.next = Next::kRetry;
+    memory.message = "Going on with step " + any->name + " after " + why;
+    return;
+  }
+  if (same_flavor->name != current_->name && !failed.revoked) {
+    memory.next = Next::kAsk;
+    memory.message = "Going on with step " + same_flavor->name + " after " + why;
+    return;
+  }
+  memory.next = Next::kRetry;
+  memory.message = "Retrying after " + why;
+  if (failed.revoked) return;
+  const std::int32_t failures = memory.steps[current_->name].attempts;
+  memory.due += std::chrono::seconds(BackoffSeconds(config_, failures - 1));
+}
+
+}  // namespace berth::provisioning
