@@ -122,6 +122,15 @@ void RequestReconciler::Watch(kube::Controller& controller) {
     }
   };
   templates_.AddHandler({.on_add = add_templates_workload, .on_delete = add_templates_workload});
+  WatchSettings(controller);
+  const auto stale = [this](const auto&) { flavors_stale_ = true; };
+  flavors_.AddHandler({.on_add = stale,
+                       .on_update = [this](const auto&, const auto&) { flavors_stale_ = true; },
+                       .on_delete = stale});
+}
+
+// A changed check, config or policy concerns the Workloads with the check.
+void RequestReconciler::WatchSettings(kube::Controller& controller) {
   const auto add_users = [this, &controller](const std::string& check) {
     for (const auto& workload : workloads_.ByIndex(kCheckIndex, check)) {
       controller.Add(workload->meta.key());
@@ -153,10 +162,6 @@ void RequestReconciler::Watch(kube::Controller& controller) {
       {.on_add = policy_changed,
        .on_update = [policy_changed](const auto&, const auto& now) { policy_changed(now); },
        .on_delete = policy_changed});
-  const auto stale = [this](const auto&) { flavors_stale_ = true; };
-  flavors_.AddHandler({.on_add = stale,
-                       .on_update = [this](const auto&, const auto&) { flavors_stale_ = true; },
-                       .on_delete = stale});
 }
 
 void RequestReconciler::Reconcile(const api::ObjectKey& key, Done done) {
@@ -227,7 +232,11 @@ Situation RequestReconciler::Observe(const api::Workload& workload) {
       // Valid while the informer's store does not change: during this call.
       input.config = configs_.Get({"", *name}).get();
     }
-    input.policy = PolicyOf(*check, input.config);
+    // A check whose policy is missing is inactive: Kueue's rules alone would ask another class.
+    if (const std::string policy = PolicyNameOf(*check, input.config); !policy.empty()) {
+      input.policy = policies_.Get({"", policy}).get();
+      if (input.policy == nullptr) input.config = nullptr;
+    }
     situation.checks.push_back(std::move(input));
   }
   if (const std::string* memory =
@@ -241,12 +250,6 @@ Situation RequestReconciler::Observe(const api::Workload& workload) {
     check.last_attempt = LastAttempt(workload, check.name, situation.requests);
   }
   return situation;
-}
-
-const api::ProvisioningPolicy* RequestReconciler::PolicyOf(
-    const api::AdmissionCheck& check, const api::ProvisioningRequestConfig* config) const {
-  const std::string name = PolicyNameOf(check, config);
-  return name.empty() ? nullptr : policies_.Get({"", name}).get();
 }
 
 std::int32_t RequestReconciler::LastAttempt(const api::Workload& workload, const std::string& check,

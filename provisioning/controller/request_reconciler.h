@@ -44,6 +44,7 @@ class RequestReconciler final : public kube::Reconciler {
     SteadyTime at;  // when the API last confirmed that the request exists
   };
 
+  void WatchSettings(kube::Controller& controller);
   kube::Sweep CheckedWorkloads() const;
   Situation Observe(const api::Workload& workload);
   void ObserveRequests(const api::Workload& workload, Situation& situation);
@@ -56,9 +57,6 @@ class RequestReconciler final : public kube::Reconciler {
   const Created* LongUnheard(const std::string& workload_uid) const;
   void ReadBack(const WorkloadPtr& workload, const api::ObjectKey& request, Done done);
 
-  // The policy that the check or its config names; null: none, or it does not exist.
-  const api::ProvisioningPolicy* PolicyOf(const api::AdmissionCheck& check,
-                                          const api::ProvisioningRequestConfig* config) const;
   std::vector<kube::Step> StepsFor(const WorkloadPtr& workload, const Decision& decision);
   kube::Step MemoryStep(const WorkloadPtr& workload, const MemoryWrite& write);
   kube::Step ChecksStep(const WorkloadPtr& workload, std::vector<api::AdmissionCheckState> changed);
