@@ -3,6 +3,7 @@
 // in the row's name.
 #include <gtest/gtest.h>
 
+#include "api/labels.h"
 #include "tests/support/core_fixture.h"
 
 namespace berth::admission {
@@ -119,7 +120,9 @@ TEST(FlavorAssignmentTest, FlavorsThatAPolicyHasUsedUpAreSkipped) {
     world.Apply(job);
     world.Cycle();
     EXPECT_EQ(world.FlavorFor("w", "gpu"), row.flavor);
-    if (*row.message != '\0') EXPECT_EQ(world.MessageOf("w"), row.message);
+    if (*row.message != '\0') {
+      EXPECT_EQ(world.MessageOf("w"), row.message);
+    }
   }
 }
 
