@@ -12,6 +12,7 @@ namespace berth::local {
 namespace {
 
 constexpr int kFirstError = 400;
+constexpr int kSwitchingProtocols = 101;
 
 Json UserOf(const UserInfo& user) {
   Json json{{"username", user.name}, {"groups", user.groups}};
@@ -116,6 +117,29 @@ class AuditTrail::RecordedStream final : public net::Stream {
   const int code_;
 };
 
+// Logs the end of the session when its last reference is dropped.
+class AuditTrail::RecordedWebSocket final : public net::WebSocket {
+ public:
+  RecordedWebSocket(std::shared_ptr<net::WebSocket> socket, std::shared_ptr<const Record> record)
+      : socket_(std::move(socket)), record_(std::move(record)) {}
+  ~RecordedWebSocket() override {
+    record_->Log(AuditStage::kResponseComplete, kSwitchingProtocols, nullptr);
+  }
+
+  void Read(OnMessage on_message) override { socket_->Read(std::move(on_message)); }
+  bool Write(std::string message) override { return socket_->Write(std::move(message)); }
+  std::size_t Backlog() const override { return socket_->Backlog(); }
+  void WhenBelow(std::size_t bytes, std::function<void()> below) override {
+    socket_->WhenBelow(bytes, std::move(below));
+  }
+  void Close() override { socket_->Close(); }
+  void OnGone(std::function<void()> gone) override { socket_->OnGone(std::move(gone)); }
+
+ private:
+  const std::shared_ptr<net::WebSocket> socket_;
+  const std::shared_ptr<const Record> record_;
+};
+
 class AuditTrail::RecordedResponder final : public net::Responder {
  public:
   RecordedResponder(std::shared_ptr<net::Responder> responder, std::shared_ptr<const Record> record)
@@ -130,6 +154,12 @@ class AuditTrail::RecordedResponder final : public net::Responder {
     record_->Log(AuditStage::kResponseStarted, status, nullptr);
     return std::make_shared<RecordedStream>(responder_->StartStream(status, std::move(headers)),
                                             record_, status);
+  }
+  std::shared_ptr<net::WebSocket> StartWebSocket(const net::Request& request, std::string protocol,
+                                                 net::Headers headers) override {
+    record_->Log(AuditStage::kResponseStarted, kSwitchingProtocols, nullptr);
+    return std::make_shared<RecordedWebSocket>(
+        responder_->StartWebSocket(request, std::move(protocol), std::move(headers)), record_);
   }
 
  private:

@@ -31,6 +31,7 @@ class AuditTrail {
   class Record;
   class RecordedResponder;
   class RecordedStream;
+  class RecordedWebSocket;
 
   Json RequestObject(const Exchange& exchange) const;
 

@@ -77,7 +77,7 @@ std::shared_ptr<PodStreams> StreamHandlers::streams() {
 }
 
 void StreamHandlers::Handle(Exchange& exchange, RequestContext& context) {
-  const AccessAttributes creates = AttributesOf("POST", exchange.target);
+  const AccessAttributes creates = AttributesOf("POST", exchange.target, exchange.api);
   if (auto error = CheckAccess(registry_.roles(), exchange.user, creates)) {
     return exchange.SendError(*error);
   }
