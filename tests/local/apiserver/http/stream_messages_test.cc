@@ -108,11 +108,12 @@ TEST(SpdyDictionary, IsThatOfTheProtocol) {
 
 TEST(SpdyReader, ReadsStreamsAndDataInAnyPieces) {
   SpdyClient client;
-  const std::string sent =
-      client.Stream(1, {{"Streamtype", "error"}, {"port", "80"}, {"requestid", "0"}}) +
-      client.Stream(3, {{"streamtype", "data"}, {"port", "80"}, {"requestid", "0"}}) +
-      std::string("\0\0\0\x03\x01\0\0\x05hello", 13) + SpdyClient::Frame(6, 0, {0, 0, 0, 9}) +
-      SpdyClient::Frame(3, 0, std::string("\0\0\0\x03\0\0\0\x05", 8));
+  // One after the other: the blocks belong to one zlib stream.
+  std::string sent =
+      client.Stream(1, {{"Streamtype", "error"}, {"port", "80"}, {"requestid", "0"}});
+  sent += client.Stream(3, {{"streamtype", "data"}, {"port", "80"}, {"requestid", "0"}});
+  sent += std::string("\0\0\0\x03\x01\0\0\x05hello", 13) + SpdyClient::Frame(6, 0, {0, 0, 0, 9}) +
+          SpdyClient::Frame(3, 0, std::string("\0\0\0\x03\0\0\0\x05", 8));
   SpdyReader reader;
   std::vector<SpdyFrame> frames;
   for (const char c : sent) {

@@ -192,11 +192,11 @@ TEST_F(StoredKindsTest, DriversOfStorage) {
   EXPECT_EQ(Outcome(capacities, "{storageClassName: c, capacity: 1024Mi}"), "201");
   EXPECT_EQ(Cells(capacities)[2], "1Gi");
   const std::string attachments = Path("storage.k8s.io", "volumeattachments");
-  EXPECT_EQ(Outcome(attachments, "spec: {attacher: a.io, nodeName: n, source: {}}"),
+  EXPECT_EQ(Outcome(attachments, "spec: {attacher: a.io, nodeName: node-1, source: {}}"),
             "spec.source: Required value: must specify exactly one of inlineVolumeSpec and "
             "persistentVolumeName");
   EXPECT_EQ(Outcome(attachments,
-                    "spec: {attacher: a.io, nodeName: n, source: {persistentVolumeName: v}}"),
+                    "spec: {attacher: a.io, nodeName: node-1, source: {persistentVolumeName: v}}"),
             "201");
   EXPECT_EQ(Cells(attachments)[4], false);
 }
