@@ -1,5 +1,8 @@
 // apps/v1 StatefulSet, and the claims that it makes. Source: Kubernetes 1.36 strategies and
 // validation, restated.
+#include <algorithm>
+#include <utility>
+
 #include "local/apiserver/registry/json_access.h"
 #include "local/apiserver/registry/strategies/strategies.h"
 #include "local/apiserver/registry/strategies/workload_checks.h"
@@ -44,6 +47,25 @@ void CheckRetention(const Json& set, std::vector<Cause>& causes) {
   }
 }
 
+// The set with a volume for each of its claims, as its pods have them.
+Json WithVolumesOfClaims(Json set) {
+  const Json claims = ArrayAt(set, {"spec", "volumeClaimTemplates"});
+  if (claims.empty() || At(set, {"spec", "template", "spec"}) == nullptr) return set;
+  Json& volumes = set["spec"]["template"]["spec"]["volumes"];
+  Json kept = Json::array();
+  for (const Json& claim : claims) {
+    kept.push_back({{"name", TextAt(claim, {"metadata", "name"})}, {"emptyDir", Json::object()}});
+  }
+  for (const Json& volume : volumes.is_array() ? volumes : Json::array()) {
+    const bool replaced = std::any_of(kept.begin(), kept.end(), [&volume](const Json& each) {
+      return each["name"] == TextAt(volume, {"name"});
+    });
+    if (!replaced) kept.push_back(volume);
+  }
+  volumes = std::move(kept);
+  return set;
+}
+
 class StatefulSetStrategy final : public WorkloadStrategy {
   std::vector<Cause> ValidateSpec(const Json& object) const override {
     std::vector<Cause> causes;
@@ -65,7 +87,7 @@ class StatefulSetStrategy final : public WorkloadStrategy {
                                     "must be greater than or equal to 0"));
     }
     CheckSelector(object, "statefulset", causes);
-    CheckTemplate(object, causes);
+    CheckTemplate(WithVolumesOfClaims(object), causes);
     return causes;
   }
 
