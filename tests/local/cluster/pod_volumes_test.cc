@@ -28,18 +28,20 @@ struct VolumeRow {
 
 TEST(PodVolumesTest, Content) {
   const std::vector<VolumeRow> rows = {
-      {R"({"name": "v", "emptyDir": {"medium": "Memory"}})", {"v", true, {}}},
-      {R"({"name": "v"})", {"v", true, {}}},
+      {R"({"name": "v", "emptyDir": {"medium": "Memory"}})", {"v", true, false, {}}},
+      {R"({"name": "v"})", {"v", true, false, {}}},
       {R"({"name": "v", "configMap": {"name": "m"}})",
-       {"v", false, {{"a", "1", 0644}, {"b", "2", 0644}}}},
+       {"v", false, false, {{"a", "1", 0644}, {"b", "2", 0644}}}},
       {R"({"name": "v", "configMap": {"name": "m", "defaultMode": 256,
            "items": [{"key": "b", "path": "deep/er"}, {"key": "a", "path": "x", "mode": 493}]}})",
-       {"v", false, {{"deep/er", "2", 0400}, {"x", "1", 0755}}}},
-      {R"({"name": "v", "configMap": {"name": "none", "optional": true}})", {"v", false, {}}},
+       {"v", false, false, {{"deep/er", "2", 0400}, {"x", "1", 0755}}}},
+      {R"({"name": "v", "configMap": {"name": "none", "optional": true}})",
+       {"v", false, false, {}}},
       {R"({"name": "v", "configMap": {"name": "m", "optional": true,
            "items": [{"key": "other", "path": "x"}]}})",
-       {"v", false, {}}},
-      {R"({"name": "v", "secret": {"secretName": "s"}})", {"v", false, {{"key", "secret", 0644}}}},
+       {"v", false, false, {}}},
+      {R"({"name": "v", "secret": {"secretName": "s"}})",
+       {"v", false, false, {{"key", "secret", 0644}}}},
       {R"({"name": "v", "downwardAPI": {"items": [
            {"path": "labels", "fieldRef": {"fieldPath": "metadata.labels"}},
            {"path": "name", "fieldRef": {"fieldPath": "metadata.name"}},
@@ -47,13 +49,14 @@ TEST(PodVolumesTest, Content) {
             "divisor": "1Mi"}}]}})",
        {"v",
         false,
+        false,
         {{"labels", "app=\"x\"\nquoted=\"a\\\"b\"", 0644},
          {"name", "p", 0644},
          {"mib", "64", 0644}}}},
       {R"({"name": "v", "projected": {"sources": [
            {"configMap": {"name": "m"}}, {"secret": {"name": "s", "items": [
            {"key": "key", "path": "a"}]}}, {"serviceAccountToken": {"path": "token"}}]}})",
-       {"v", false, {{"a", "secret", 0644}, {"b", "2", 0644}}}},
+       {"v", false, true, {{"a", "secret", 0644}, {"b", "2", 0644}}}},
   };
   for (const VolumeRow& row : rows) {
     const auto volumes = PlanVolumes(PodWith(row.volume), VolumeData);
