@@ -112,7 +112,8 @@ TEST(FlavorAssignmentTest, FlavorsThatAPolicyHasUsedUpAreSkipped) {
   };
   for (const AvoidanceRow& row : rows) {
     SCOPED_TRACE(row.avoided);
-    TableWorld world({}, {MakeQueue("a", "", {{"spot", {{"gpu", 4}}}, {"plain", {{"gpu", 4}}}})});
+    TableWorld world({"spot", "plain"},
+                     {MakeQueue("a", "", {{"spot", {{"gpu", 4}}}, {"plain", {{"gpu", 4}}}})});
     api::Workload job = MakeJob("w", "a", 1, {{"gpu", 1}});
     if (*row.avoided != '\0') {
       job.meta.annotations[api::kAvoidedFlavorsAnnotation] = row.avoided;

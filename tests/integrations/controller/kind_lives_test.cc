@@ -270,7 +270,9 @@ suspend: true
 replicatedJobs:
 - {name: a, replicas: 2, template: {spec: {template: {spec: {containers: [{name: c, image: i}]}}}}})",
        "replicatedJobsStatus: [{name: a, active: 2}]",
-       "replicatedJobsStatus: [{name: a, active: 0}]",
+       "{replicatedJobsStatus: [{name: a, active: 0}], conditions: [{type: Suspended, status: "
+       "'True', "
+       "reason: R, message: held, lastTransitionTime: '2026-01-01T00:00:00Z'}]}",
        "conditions: [{type: Completed, status: 'True', reason: R, message: all done, "
        "lastTransitionTime: '2026-01-01T00:00:00Z'}]",
        "Succeeded: all done", "/spec/replicatedJobs/0/template/spec/template/spec/nodeSelector", "",

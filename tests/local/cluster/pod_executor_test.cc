@@ -329,9 +329,9 @@ TEST_F(PodExecutorTest, AnotherUserHasVolumesThatItCannotLeadElsewhere) {
   EXPECT_TRUE(Eventually([&] {
     const Json pod = Pod("part");
     const Json& statuses = ArrayAt(pod, {"status", "containerStatuses"});
-    return !statuses.empty() &&
-           StringAt(statuses[0], {"state", "waiting", "message"}) ==
-               "subPath \"link\" of an emptyDir is not served with berth up --job-user";
+    return !statuses.empty() && StringAt(statuses[0], {"state", "waiting", "message"}) ==
+                                    "subPath \"link\" of a volume that programs write is not "
+                                    "served with berth up --job-user";
   }));
 }
 

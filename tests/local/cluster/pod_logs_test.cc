@@ -114,8 +114,10 @@ TEST_F(PodLogsTest, WhatCannotBeIsSaid) {
   EXPECT_EQ(Read(), "BadRequest: invalid name: \"../../etc\"");
   request_.container = "c";
   request_.since_seconds = 5;
-  EXPECT_EQ(Read(),
-            "BadRequest: the times of log lines are not known: use --tail instead of --since");
+  EXPECT_EQ(
+      Read(),
+      "BadRequest: this log was written by a version of berth that kept no times: ask without "
+      "--timestamps, --since and --since-time");
 }
 
 TEST_F(PodLogsTest, FollowsToTheEnd) {

@@ -56,7 +56,7 @@ TEST(PodVolumesTest, Content) {
       {R"({"name": "v", "projected": {"sources": [
            {"configMap": {"name": "m"}}, {"secret": {"name": "s", "items": [
            {"key": "key", "path": "a"}]}}, {"serviceAccountToken": {"path": "token"}}]}})",
-       {"v", false, true, {{"a", "secret", 0644}, {"b", "2", 0644}}}},
+       {"v", false, false, {{"a", "secret", 0644}, {"b", "2", 0644}}}},
   };
   for (const VolumeRow& row : rows) {
     const auto volumes = PlanVolumes(PodWith(row.volume), VolumeData);

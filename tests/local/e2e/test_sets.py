@@ -3,6 +3,7 @@ own job kinds.
 
 Method: kubectl's rollout, scale and create on real processes; a queue that holds a StatefulSet until there is quota."""
 
+import base64
 import json
 import os
 import tempfile
@@ -115,6 +116,20 @@ class SetsTest(SetsCase):
         wait_until(lambda: not self.cluster.items("pods,controllerrevisions"), "pods and revisions are gone")
         self.assertEqual(self.names("persistentvolumeclaims"), ["data-db-0", "data-db-1"])
         self.assertEqual(self.cluster.stop(), 0)
+
+    def test_a_secret_gets_the_token_of_its_account(self):
+        self.kubectl("create", "serviceaccount", "robot")
+        self.apply({"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/service-account-token", "metadata": {
+            "name": "s", "annotations": {"kubernetes.io/service-account.name": "robot"}}})
+        wait_until(lambda: "token" in (self.cluster.get("secret", "s").get("data") or {}), "the token")
+        data = {key: base64.b64decode(value).decode() for key, value in self.cluster.get("secret", "s")["data"].items()}
+        self.assertEqual(data["namespace"], "default")
+        self.assertIn("CERTIFICATE", data["ca.crt"])
+        who = self.kubectl("--token", data["token"], "auth", "whoami", "-o", "jsonpath={.status.userInfo.username}",
+                           check=False)
+        self.assertIn("system:serviceaccount:default:robot", who.stdout + who.stderr)
+        self.kubectl("delete", "serviceaccount", "robot")
+        wait_until(lambda: "s" not in self.names("secrets"), "the Secret goes with its account")
 
     def test_claims(self):
         claim = {"metadata": {"name": "data"}, "spec": {

@@ -75,7 +75,8 @@ class VolumeControllerTest : public ::testing::Test {
   std::string LastEvent(const std::string& claim) {
     Play();
     std::string text;
-    for (const Object& event : api_.List(kEvents, "default", {})->items) {
+    const auto events = api_.List(kEvents, "default", {});
+    for (const Object& event : events->items) {
       if (StringAt(*event, {"involvedObject", "name"}) == claim) {
         text = StringAt(*event, {"reason"}) + ": " + StringAt(*event, {"message"});
       }
