@@ -170,7 +170,7 @@ std::vector<Cause> CheckIngressClass(const Json& ingress_class) {
     causes.push_back(ForbiddenError(at + ".namespace", "`parameters.scope` is set to 'Cluster'"));
   } else if (scope == "Namespace" && space == nullptr) {
     causes.push_back(RequiredError(at + ".namespace", "`parameters.scope` is set to 'Namespace'"));
-  } else if (scope == "Namespace") {
+  } else if (space != nullptr) {
     AppendInvalid(at + ".namespace", *space, Dns1123LabelErrors(TextAt(*parameters, {"namespace"})),
                   causes);
   }
