@@ -198,7 +198,8 @@ class ConcurrencyTest : public JobRequestsTest {
     for (const char* name : {"a", "b", "c", "d"}) Create(name);
     executor_.RunFor(10s);
     const std::vector<std::string> requests = Requests();
-    return std::count(requests.begin(), requests.end(), "POST workload by berth");
+    return static_cast<std::size_t>(
+        std::count(requests.begin(), requests.end(), "POST workload by berth"));
   }
 };
 
