@@ -1,5 +1,6 @@
 #include "local/cluster/pod_processes.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdio>
@@ -18,6 +19,9 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kListening = "0A";
 constexpr std::size_t kMostStatBytes = 4096;
+// The limit of a number of a stat line: more than any machine counts; times and bytes made of such
+// numbers fit 64 bits.
+constexpr std::int64_t kMostNumber = std::int64_t{1} << 40;
 
 std::vector<std::string_view> StatWords(std::string_view line) {
   std::vector<std::string_view> words;
@@ -50,7 +54,7 @@ ProcessEntry ParseProcessEntry(std::string_view stat) {
   const auto words = StatWords(stat.substr(name_end + 1));
   if (words.size() < 22) return {};
   const auto number = [&](std::size_t field) {  // as proc(5) counts
-    return ParseInt64(words[field - 3]).value_or(0);
+    return std::clamp(ParseInt64(words[field - 3]).value_or(0), std::int64_t{0}, kMostNumber);
   };
   ProcessEntry entry;
   entry.id = static_cast<pid_t>(ParseInt64(stat.substr(0, stat.find(' '))).value_or(0));

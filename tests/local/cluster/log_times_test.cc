@@ -98,6 +98,11 @@ TEST(PodProcesses, AreReadFromProc) {
   EXPECT_EQ(entry.processor_time, std::chrono::seconds(3));
   EXPECT_EQ(entry.resident_bytes, 300 * 4096);
   EXPECT_EQ(ParseProcessEntry("42 (cut").id, 0);
+  const ProcessEntry absurd = ParseProcessEntry(
+      "42 (a) S 7 42 40 0 -1 4194304 500 0 0 0 9223372036854775807 9223372036854775807 0 0 20 0 1 "
+      "0 12345 1000000 9223372036854775807 0 0");
+  EXPECT_GT(absurd.processor_time, std::chrono::hours(24 * 365));
+  EXPECT_GT(absurd.resident_bytes, 0);
 }
 
 TEST(PodProcesses, AreThoseOfALeader) {
