@@ -110,24 +110,32 @@ std::vector<std::string> StepPlan::FlavorsUsedUp() const {
 
 ProvisioningMemory StepPlan::Count(const FailedRequest& failed, std::int32_t retries) const {
   ProvisioningMemory memory = memory_;
-  ProvisioningMemory::Step& used = memory.steps[current_->name];
+  const std::string& step = StepThatAsked().name;
+  ProvisioningMemory::Step& used = memory.steps[step];
   ++used.attempts;
   used.waited_seconds += std::max<std::int64_t>(failed.waited_seconds, 0);
   used.over = used.over || IsForGood(failed.reason);
   memory.counted_attempt = failed.attempt;
   memory.counted_retries = retries;
-  memory.outcomes.push_back({current_->name, failed.reason, CutToSeconds(failed.at)});
+  memory.outcomes.push_back({step, failed.reason, CutToSeconds(failed.at)});
   if (memory.outcomes.size() > kMaxOutcomes) memory.outcomes.erase(memory.outcomes.begin());
   Follow(failed, StepPlan(policy_, config_, memory, flavors_), memory);
   memory.message = TruncateUtf8(memory.message, kMaxMessageBytes);
   return memory;
 }
 
+const ProvisioningStep& StepPlan::StepThatAsked() const {
+  if (current_ != nullptr) return *current_;
+  return *std::find_if(steps_.begin(), steps_.end(),
+                       [this](const auto& step) { return Fits(step); });
+}
+
 void StepPlan::Follow(const FailedRequest& failed, const StepPlan& after,
                       ProvisioningMemory& memory) const {
   const ProvisioningStep* same_flavor = after.current();
   const ProvisioningStep* any = after.first_left();
-  const std::string why = "step " + current_->name + ": " + failed.message;
+  const std::string& asked = StepThatAsked().name;
+  const std::string why = "step " + asked + ": " + failed.message;
   memory.due = CutToSeconds(failed.at);
   if (any == nullptr) {
     const bool reject = policy_.when_exhausted == ProvisioningPolicy::WhenExhausted::kReject;
@@ -143,7 +151,7 @@ void StepPlan::Follow(const FailedRequest& failed, const StepPlan& after,
     memory.message = "Going on with step " + any->name + " after " + why;
     return;
   }
-  if (same_flavor->name != current_->name && !failed.revoked) {
+  if (same_flavor->name != asked && !failed.revoked) {
     memory.next = Next::kAsk;
     memory.message = "Going on with step " + same_flavor->name + " after " + why;
     return;

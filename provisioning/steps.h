@@ -58,8 +58,9 @@ class StepPlan {
   // The flavors of steps that are all used up: the Workload should get another one.
   std::vector<std::string> FlavorsUsedUp() const;
 
-  // The memory after a request of the current step has failed, with the consequence.
-  // `retries`: the check's retryCount. Precondition: current() is not null.
+  // The memory after a request has failed, with the consequence.
+  // Where no step is left (the policy was made smaller while the Workload ran), the first step of
+  // the Workload's flavors counts. `retries`: the check's retryCount. Precondition: concerned().
   api::ProvisioningMemory Count(const FailedRequest& failed, std::int32_t retries) const;
   // The first step left, whatever its flavor; null: the policy is exhausted.
   const api::ProvisioningStep* first_left() const { return FirstLeft(/*that_fits=*/false); }
@@ -70,6 +71,7 @@ class StepPlan {
   const api::ProvisioningStep* FirstLeft(bool that_fits) const;
   std::int64_t MaxWait(const api::ProvisioningStep& step) const;
   std::int32_t MaxAttempts(const api::ProvisioningStep& step) const;
+  const api::ProvisioningStep& StepThatAsked() const;
   void Follow(const FailedRequest& failed, const StepPlan& after,
               api::ProvisioningMemory& memory) const;
 

@@ -218,6 +218,25 @@ TEST(PolicyTest, RevokedCapacityCountsAsAnAttemptOfItsStep) {
   EXPECT_EQ(world.check().message, "Going on with step flex after step spot: Taken back.");
 }
 
+TEST(PolicyTest, CapacityIsRevokedAfterThePolicyWasMadeSmaller) {
+  World world = ChainWorld();
+  world.policy->on_revoked = api::ProvisioningPolicy::OnRevoked::kRequeue;
+  world.Settle();
+  world.Fail("ResourcePoolExhausted", "None.");
+  world.Settle();
+  Requeue(world, "spot");
+  world.Provision();
+  world.Settle();
+  ASSERT_EQ(world.check().state, api::CheckState::kReady);
+  world.Admit();
+  world.policy->steps.front().max_attempts = 1;
+  world.Answer("CapacityRevoked", testing::kTrue, "CapacityRevoked", "Taken back.");
+  world.Settle();
+  EXPECT_EQ(world.check().message, "Going on with step flex after step spot: Taken back.");
+  EXPECT_EQ(world.memory.at("dws-prov").steps.at("spot").attempts, 2);
+  EXPECT_EQ(world.avoided(), "spot");
+}
+
 TEST(PolicyTest, WithoutThePolicyTheMemoryAvoidsNothing) {
   World world = ChainWorld();
   world.memory["dws-prov"].steps["spot"].attempts = 2;
