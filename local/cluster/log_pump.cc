@@ -10,12 +10,12 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/system_clock.h"
 #include "local/cluster/log_times.h"
+#include "local/cluster/wake_file.h"
 
 namespace berth::local::cluster {
 namespace {
@@ -26,12 +26,6 @@ constexpr int kChunksATurn = 16;            // then other programs have their tu
 
 Error SystemError(const std::string& what) {
   return Error{ErrorCode::kUnavailable, what + ": " + std::strerror(errno)};
-}
-
-void Wake(int wake) {
-  const std::uint64_t one = 1;
-  while (write(wake, &one, sizeof one) < 0 && errno == EINTR) {
-  }
 }
 
 // One log. A plain struct: its owner closes the files.
@@ -91,17 +85,16 @@ bool Drain(OpenLog& log, int most_chunks) {
 
 class LogPump::Impl {
  public:
-  explicit Impl(int wake) : wake_(wake) {
+  explicit Impl(WakeFile wake) : wake_(std::move(wake)) {
     thread_ = std::thread([this] { Run(); });
   }
-  ~Impl() { close(wake_); }
 
   void Stop() {
     {
       const std::lock_guard lock(mutex_);
       stopping_ = true;
     }
-    Wake(wake_);
+    wake_.Wake();
     thread_.join();
     for (auto& [id, log] : logs_) Close(log);
     logs_.clear();
@@ -135,7 +128,7 @@ class LogPump::Impl {
     const std::lock_guard lock(mutex_);
     const std::int64_t id = next_id_++;
     logs_[id] = std::move(log);
-    Wake(wake_);
+    wake_.Wake();
     return Log{id, -1};
   }
 
@@ -174,7 +167,7 @@ class LogPump::Impl {
   void Run() {
     std::unique_lock lock(mutex_);
     while (!stopping_) {
-      std::vector<pollfd> files{{wake_, POLLIN, 0}};
+      std::vector<pollfd> files{{wake_.file(), POLLIN, 0}};
       std::vector<std::int64_t> ids{0};
       for (const auto& [id, log] : logs_) {
         if (log.pipe < 0) continue;
@@ -185,8 +178,7 @@ class LogPump::Impl {
       const int ready = poll(files.data(), files.size(), -1);
       lock.lock();
       if (ready <= 0) continue;
-      std::uint64_t count = 0;
-      if (files[0].revents != 0 && read(wake_, &count, sizeof count) < 0) count = 0;
+      if (files[0].revents != 0) wake_.Clear();
       for (std::size_t at = 1; at < files.size(); ++at) {
         const auto log = files[at].revents == 0 ? logs_.end() : logs_.find(ids[at]);
         if (log == logs_.end() || Drain(log->second, kChunksATurn)) continue;
@@ -196,7 +188,7 @@ class LogPump::Impl {
     }
   }
 
-  const int wake_;  // an eventfd
+  const WakeFile wake_;
   std::mutex mutex_;
   std::map<std::int64_t, OpenLog> logs_;
   std::int64_t next_id_ = 1;
@@ -229,9 +221,8 @@ LogPump::LogPump(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 LogPump::~LogPump() { impl_->Stop(); }
 
 Result<std::unique_ptr<LogPump>> LogPump::Start() {
-  const int wake = eventfd(0, EFD_CLOEXEC);
-  if (wake < 0) return SystemError("eventfd");
-  return std::unique_ptr<LogPump>(new LogPump(std::make_shared<Impl>(wake)));
+  BERTH_TRY(WakeFile wake, WakeFile::Make());
+  return std::unique_ptr<LogPump>(new LogPump(std::make_shared<Impl>(std::move(wake))));
 }
 
 Result<LogPump::Log> LogPump::Open(const std::string& path, std::int64_t most_bytes) {

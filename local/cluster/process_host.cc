@@ -11,11 +11,11 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,6 +26,7 @@
 #include "local/cluster/process_fork.h"
 #include "local/cluster/process_guard.h"
 #include "local/cluster/standard_files.h"
+#include "local/cluster/wake_file.h"
 
 namespace berth::local::cluster {
 namespace {
@@ -51,8 +52,11 @@ struct Child {
 
 class ProcessHost::Impl {
  public:
-  Impl(std::string mark, ProcessGuard guard, std::unique_ptr<LogPump> pump, int wake)
-      : mark_(std::move(mark)), guard_(std::move(guard)), pump_(std::move(pump)), wake_(wake) {
+  Impl(std::string mark, ProcessGuard guard, std::unique_ptr<LogPump> pump, WakeFile wake)
+      : mark_(std::move(mark)),
+        guard_(std::move(guard)),
+        pump_(std::move(pump)),
+        wake_(std::move(wake)) {
     keeper_ = std::thread([this] { Keep(); });
   }
 
@@ -62,9 +66,8 @@ class ProcessHost::Impl {
       stopping_ = true;
       for (const auto& [id, child] : children_) kill(-child.pid, SIGTERM);
     }
-    Wake();
+    wake_.Wake();
     keeper_.join();
-    close(wake_);
   }
 
   std::shared_ptr<void> Tap(ProcessId id, OnText on_output) {
@@ -99,7 +102,7 @@ class ProcessHost::Impl {
     std::unique_lock lock(mutex_);
     if (stopping_) return Error{ErrorCode::kUnavailable, "shutting down"};
     requests_.push_back(&request);
-    Wake();
+    wake_.Wake();
     answered_.wait(lock, [&] { return request.answer.has_value(); });
     return *request.answer;
   }
@@ -111,12 +114,6 @@ class ProcessHost::Impl {
   }
 
  private:
-  void Wake() {
-    const std::uint64_t one = 1;
-    while (write(wake_, &one, sizeof one) < 0 && errno == EINTR) {
-    }
-  }
-
   // The only thread that makes children: PR_SET_PDEATHSIG ends the children with this thread.
   void Keep() {
     std::optional<std::chrono::steady_clock::time_point> kill_at;
@@ -144,7 +141,7 @@ class ProcessHost::Impl {
   }
 
   std::vector<ProcessId> WaitForSomething(std::unique_lock<std::mutex>& lock, int timeout_ms) {
-    std::vector<pollfd> files{{wake_, POLLIN, 0}};
+    std::vector<pollfd> files{{wake_.file(), POLLIN, 0}};
     std::vector<ProcessId> ids{0};
     for (const auto& [id, child] : children_) {
       files.push_back({child.pid_file, POLLIN, 0});
@@ -155,10 +152,7 @@ class ProcessHost::Impl {
     lock.lock();
     std::vector<ProcessId> ended;
     if (ready <= 0) return ended;
-    if (files[0].revents != 0) {
-      std::uint64_t count = 0;
-      if (read(wake_, &count, sizeof count) < 0) count = 0;
-    }
+    if (files[0].revents != 0) wake_.Clear();
     for (std::size_t at = 1; at < files.size(); ++at) {
       if (files[at].revents != 0) ended.push_back(ids[at]);
     }
@@ -274,7 +268,7 @@ class ProcessHost::Impl {
   std::unique_ptr<BindSupervisor> binds_;  // of pods with a network
   std::string no_view_;                    // the machine's refusal
   std::unique_ptr<LogPump> pump_;
-  const int wake_;  // an eventfd
+  const WakeFile wake_;
   std::mutex mutex_;
   std::condition_variable answered_;
   std::deque<SpawnRequest*> requests_;
@@ -290,12 +284,9 @@ ProcessHost::~ProcessHost() = default;
 Result<std::unique_ptr<ProcessHost>> ProcessHost::Start(const std::string& mark) {
   BERTH_TRY(ProcessGuard guard, ProcessGuard::Start(mark));
   BERTH_TRY(std::unique_ptr<LogPump> pump, LogPump::Start());
-  const int wake = eventfd(0, EFD_CLOEXEC);
-  if (wake < 0) {
-    return Error{ErrorCode::kUnavailable, std::string("eventfd: ") + std::strerror(errno)};
-  }
-  return std::unique_ptr<ProcessHost>(
-      new ProcessHost(std::make_unique<Impl>(mark, std::move(guard), std::move(pump), wake)));
+  BERTH_TRY(WakeFile wake, WakeFile::Make());
+  return std::unique_ptr<ProcessHost>(new ProcessHost(
+      std::make_unique<Impl>(mark, std::move(guard), std::move(pump), std::move(wake))));
 }
 
 Result<ProcessId> ProcessHost::Spawn(const ProcessSpec& spec, OnExit on_exit) {

@@ -13,9 +13,10 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+
+#include "local/cluster/wake_file.h"
 
 namespace berth::local::cluster {
 namespace {
@@ -49,17 +50,16 @@ struct StreamSession {
 
 class StreamPump::Impl {
  public:
-  explicit Impl(int wake) : wake_(wake) {
+  explicit Impl(WakeFile wake) : wake_(std::move(wake)) {
     thread_ = std::thread([this] { Run(); });
   }
-  ~Impl() { close(wake_); }
 
   void Stop() {
     {
       const std::lock_guard lock(mutex_);
       stopping_ = true;
     }
-    Wake();
+    wake_.Wake();
     if (thread_.joinable()) thread_.join();
   }
 
@@ -70,7 +70,7 @@ class StreamPump::Impl {
       if (stopping_) return;
       work_.push_back(std::move(work));
     }
-    Wake();
+    wake_.Wake();
   }
   void PostTo(std::int64_t id, std::function<void(StreamSession&)> work) {
     Post([this, id, work = std::move(work)] {
@@ -127,12 +127,6 @@ class StreamPump::Impl {
   }
 
  private:
-  void Wake() const {
-    const std::uint64_t one = 1;
-    while (write(wake_, &one, sizeof one) < 0 && errno == EINTR) {
-    }
-  }
-
   // A terminal has no end of input but a character.
   static void CloseInputNow(StreamSession& session) {
     session.closes_input = false;
@@ -226,7 +220,7 @@ class StreamPump::Impl {
   }
 
   void WaitAndCopy() {
-    std::vector<pollfd> files{{wake_, POLLIN, 0}};
+    std::vector<pollfd> files{{wake_.file(), POLLIN, 0}};
     std::vector<std::int64_t> ids{0};
     const auto add = [&](std::int64_t id, int file, short events) {
       if (file < 0) return;
@@ -242,8 +236,7 @@ class StreamPump::Impl {
     }
     const bool more = HasWork();
     if (poll(files.data(), files.size(), more ? 0 : -1) <= 0) return;
-    std::uint64_t count = 0;
-    if (files[0].revents != 0 && read(wake_, &count, sizeof count) < 0) count = 0;
+    if (files[0].revents != 0) wake_.Clear();
     for (std::size_t at = 1; at < files.size(); ++at) {
       const auto found = files[at].revents == 0 ? sessions_.end() : sessions_.find(ids[at]);
       if (found == sessions_.end()) continue;
@@ -265,7 +258,7 @@ class StreamPump::Impl {
     return stopping_ || !work_.empty();
   }
 
-  const int wake_;  // an eventfd
+  const WakeFile wake_;
   std::map<std::int64_t, StreamSession> sessions_;
   std::mutex mutex_;  // guards the members below
   std::vector<std::function<void()>> work_;
@@ -325,11 +318,8 @@ class PumpedProgram final : public RunningProgram {
 }  // namespace
 
 Result<std::unique_ptr<StreamPump>> StreamPump::Start() {
-  const int wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (wake < 0) {
-    return Error{ErrorCode::kUnavailable, std::string("eventfd: ") + std::strerror(errno)};
-  }
-  return std::unique_ptr<StreamPump>(new StreamPump(std::make_shared<Impl>(wake)));
+  BERTH_TRY(WakeFile wake, WakeFile::Make());
+  return std::unique_ptr<StreamPump>(new StreamPump(std::make_shared<Impl>(std::move(wake))));
 }
 
 StreamPump::StreamPump(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}

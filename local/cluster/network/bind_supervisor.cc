@@ -3,11 +3,11 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
-#include <cstring>
 #include <fstream>
 #include <map>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <arpa/inet.h>
@@ -17,7 +17,6 @@
 #include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -25,6 +24,7 @@
 #include <unistd.h>
 
 #include "base/log/log.h"
+#include "local/cluster/wake_file.h"
 
 namespace berth::local::cluster {
 namespace {
@@ -95,7 +95,7 @@ bool Redirect(SocketAddress& address, std::size_t size, in_addr own) {
 
 class BindSupervisor::Impl {
  public:
-  explicit Impl(int wake) : wake_(wake) {
+  explicit Impl(WakeFile wake) : wake_(std::move(wake)) {
     thread_ = std::thread([this] { Serve(); });
   }
 
@@ -104,10 +104,9 @@ class BindSupervisor::Impl {
       const std::lock_guard lock(mutex_);
       is_stopping_ = true;
     }
-    Wake();
+    wake_.Wake();
     thread_.join();
     for (const auto& [file, address] : listeners_) close(file);
-    close(wake_);
   }
 
   void Add(int listener, in_addr address) {
@@ -115,27 +114,20 @@ class BindSupervisor::Impl {
       const std::lock_guard lock(mutex_);
       listeners_[listener] = address;
     }
-    Wake();
+    wake_.Wake();
   }
 
  private:
-  void Wake() const {
-    const std::uint64_t one = 1;
-    while (write(wake_, &one, sizeof one) < 0 && errno == EINTR) {
-    }
-  }
-
   void Serve() {
     for (;;) {
-      std::vector<pollfd> files{{wake_, POLLIN, 0}};
+      std::vector<pollfd> files{{wake_.file(), POLLIN, 0}};
       {
         const std::lock_guard lock(mutex_);
         if (is_stopping_) return;
         for (const auto& [file, address] : listeners_) files.push_back({file, POLLIN, 0});
       }
       if (poll(files.data(), files.size(), -1) <= 0) continue;
-      std::uint64_t count = 0;
-      if (files[0].revents != 0 && read(wake_, &count, sizeof count) < 0) count = 0;
+      if (files[0].revents != 0) wake_.Clear();
       for (std::size_t at = 1; at < files.size(); ++at) {
         if ((files[at].revents & POLLIN) != 0) {
           Answer(files[at].fd);
@@ -199,7 +191,7 @@ class BindSupervisor::Impl {
     return is_done;
   }
 
-  const int wake_;  // an eventfd
+  const WakeFile wake_;
   std::mutex mutex_;
   std::map<int, in_addr> listeners_;
   bool is_stopping_ = false;
@@ -207,11 +199,9 @@ class BindSupervisor::Impl {
 };
 
 Result<std::unique_ptr<BindSupervisor>> BindSupervisor::Start() {
-  const int wake = eventfd(0, EFD_CLOEXEC);
-  if (wake < 0) {
-    return Error{ErrorCode::kUnavailable, std::string("eventfd: ") + std::strerror(errno)};
-  }
-  return std::unique_ptr<BindSupervisor>(new BindSupervisor(std::make_unique<Impl>(wake)));
+  BERTH_TRY(WakeFile wake, WakeFile::Make());
+  return std::unique_ptr<BindSupervisor>(
+      new BindSupervisor(std::make_unique<Impl>(std::move(wake))));
 }
 
 BindSupervisor::BindSupervisor(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
