@@ -45,8 +45,7 @@ FlavorAssigner::FlavorAssigner(const Context& context, const queue::WorkloadInfo
       nominated_(nominated),
       oracle_(oracle),
       pods_(context.state.pods()),
-      places_everything_(context.topologies && context.state.PlacesEverything(queue_)),
-      avoids_flavors_(workload.object->meta.annotations.contains(api::kAvoidedFlavorsAnnotation)) {}
+      places_everything_(context.topologies && context.state.PlacesEverything(queue_)) {}
 
 FlavorAssigner::PodSetGroups FlavorAssigner::MakeGroups(
     Assignment& assignment, const std::vector<std::int32_t>& counts) const {
@@ -363,7 +362,7 @@ FlavorAssigner::Mode FlavorAssigner::TryFlavor(const PodSetGroup& group,
 std::optional<Obstacle> FlavorAssigner::CheckFlavor(const PodSetGroup& group,
                                                     const CompiledGroup& resources,
                                                     FlavorId flavor) const {
-  if (avoids_flavors_ && workload_.Avoids(context_.state.vocabulary().flavors[flavor])) {
+  if (workload_.avoids_flavors && workload_.Avoids(context_.state.vocabulary().flavors[flavor])) {
     Obstacle obstacle;
     obstacle.flavor = flavor;
     obstacle.kind = Obstacle::Kind::kUsedUp;

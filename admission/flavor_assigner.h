@@ -139,7 +139,6 @@ class FlavorAssigner {
   PreemptionOracle& oracle_;
   ResourceId pods_;
   bool places_everything_ = false;
-  const bool avoids_flavors_;  // the workload has the annotation berth.dev/avoided-flavors
 };
 
 // The pods of the replaced slice stay in its domains `before`.

@@ -8,6 +8,7 @@
 
 #include <unistd.h>
 
+#include "base/go_duration.h"
 #include "base/log/log.h"
 #include "base/system_clock.h"
 #include "cli/commands.h"
@@ -60,7 +61,7 @@ Result<std::optional<ListenAddress>> WebhookAddress(
 }
 
 Result<Duration> PositiveDuration(const char* flag, const std::string& text, const char* example) {
-  const std::optional<Duration> span = admission::ParseGoDuration(text);
+  const std::optional<Duration> span = ParseGoDuration(text);
   if (span && *span > Duration::zero()) return *span;
   return Error{ErrorCode::kInvalid, std::string(flag) + " \"" + text +
                                         "\": write a duration above zero, such as " + example};

@@ -228,6 +228,7 @@ WorkloadInfo BuildWorkloadInfo(std::shared_ptr<const api::Workload> object,
   WorkloadInfo info;
   info.priority = EffectivePriority(*object, options.ordering);
   info.queued_at = QueueOrderTime(*object, options.ordering);
+  info.avoids_flavors = object->meta.annotations.contains(api::kAvoidedFlavorsAnnotation);
   info.failed_check = std::any_of(
       object->status.admission_checks.begin(), object->status.admission_checks.end(),
       [](const api::AdmissionCheckState& check) {

@@ -71,6 +71,7 @@ struct WorkloadInfo {
   WallTime queued_at{};
   std::uint64_t shape = kUnknownShape;  // equal: the scheduler cannot tell the workloads apart
   bool failed_check = false;            // an admission check has state Retry or Rejected
+  bool avoids_flavors = false;          // has the annotation berth.dev/avoided-flavors
   SmallVector<PodSetInfo, 1> pod_sets;
 
   // Whether the annotation berth.dev/avoided-flavors keeps the workload from the flavor.

@@ -66,7 +66,4 @@ std::vector<OwnerKind> ManagedOwners(const Configuration& configuration);
 // `document`: the file as JSON.
 Result<Configuration> ReadConfiguration(const nlohmann::json& document);
 
-// Go's notation, as metav1.Duration: "300ms", "5m", "1h30m0s", "1.5h"; nullopt on anything else.
-std::optional<Duration> ParseGoDuration(std::string_view text);
-
 }  // namespace berth::admission

@@ -98,10 +98,6 @@ void CheckFields(const Reader& in, const std::string& path,
   }
 }
 
-std::optional<Duration> ParseGoDuration(std::string_view text) {
-  return berth::ParseGoDuration(text);
-}
-
 namespace {
 
 // Kueue counts one source of a mapping.
