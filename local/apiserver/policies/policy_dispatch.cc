@@ -26,7 +26,6 @@ bool IsPolicy(const ResourceInfo& resource) {
 
 int CodeOf(const std::string& reason) {
   if (reason == "Forbidden") return 403;
-  if (reason == "Unauthorized") return 401;
   if (reason == "RequestEntityTooLarge") return 413;
   return 422;
 }

@@ -31,15 +31,7 @@ enum class CoreGroup : std::uint8_t { kRefused, kAllowed };
 
 void CheckScaledObject(const Json& reference, const std::string& path, CoreGroup core,
                        std::vector<Cause>& causes) {
-  for (const std::string_view field : {"kind", "name"}) {
-    const std::string text = TextAt(reference, {field});
-    const std::string at = ChildPath(path, field);
-    if (text.empty()) {
-      causes.push_back(RequiredError(at));
-    } else {
-      AppendInvalid(at, text, PathSegmentNameErrors(text), causes);
-    }
-  }
+  CheckKindAndName(reference, path, causes);
   const std::string version = TextAt(reference, {"apiVersion"});
   const auto slashes = std::count(version.begin(), version.end(), '/');
   if (slashes > 1) {

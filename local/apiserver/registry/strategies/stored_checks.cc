@@ -76,11 +76,7 @@ void CheckLabelSelector(const Json* selector, const std::string& path, std::vect
   causes.push_back(InvalidError(path, *selector, "invalid label selector"));
 }
 
-void CheckReference(const Json& reference, const std::string& path, std::vector<Cause>& causes) {
-  if (const Json* group = Member(reference, "apiGroup"); group != nullptr) {
-    AppendInvalid(path + ".apiGroup", *group,
-                  Dns1123SubdomainErrors(TextAt(reference, {"apiGroup"})), causes);
-  }
+void CheckKindAndName(const Json& reference, const std::string& path, std::vector<Cause>& causes) {
   for (const std::string_view field : {"kind", "name"}) {
     const std::string text = TextAt(reference, {field});
     const std::string at = ChildPath(path, field);
@@ -90,6 +86,14 @@ void CheckReference(const Json& reference, const std::string& path, std::vector<
       AppendInvalid(at, text, PathSegmentNameErrors(text), causes);
     }
   }
+}
+
+void CheckReference(const Json& reference, const std::string& path, std::vector<Cause>& causes) {
+  if (const Json* group = Member(reference, "apiGroup"); group != nullptr) {
+    AppendInvalid(path + ".apiGroup", *group,
+                  Dns1123SubdomainErrors(TextAt(reference, {"apiGroup"})), causes);
+  }
+  CheckKindAndName(reference, path, causes);
 }
 
 std::vector<std::string> PortNumberErrors(const Json& number) {

@@ -45,7 +45,10 @@ void CheckImmutable(const Json& object, const Json& old_object, std::string_view
 // `selector`: a metav1.LabelSelector, or null.
 void CheckLabelSelector(const Json* selector, const std::string& path, std::vector<Cause>& causes);
 
-// {apiGroup?, kind, name}: kind and name are path segments, apiGroup is a subdomain.
+// {kind, name}: both required, path segments.
+void CheckKindAndName(const Json& reference, const std::string& path, std::vector<Cause>& causes);
+
+// CheckKindAndName, and apiGroup?, a subdomain.
 void CheckReference(const Json& reference, const std::string& path, std::vector<Cause>& causes);
 
 // Errors of one text in Kubernetes' words; none: valid.

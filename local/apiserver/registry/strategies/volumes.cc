@@ -39,13 +39,18 @@ void CheckAccessModes(const Json& modes, std::vector<Cause>& causes) {
       ForbiddenError("spec.accessModes", "may not use ReadWriteOncePod with other access modes"));
 }
 
-class ClaimStrategy final : public Strategy {
+// What claims and volumes have in common.
+class BoundStrategy : public Strategy {
  public:
   bool AnswersDeletionWithObject() const override { return true; }
   void PrepareForCreate(const ResourceInfo& resource, Json& object, WallTime now) const override {
     Strategy::PrepareForCreate(resource, object, now);
     object["status"]["phase"] = "Pending";
   }
+};
+
+class ClaimStrategy final : public BoundStrategy {
+ public:
   std::vector<Cause> Validate(const ResourceInfo& resource, const Json& object) const override {
     std::vector<Cause> causes = Strategy::Validate(resource, object);
     const Json& modes = ArrayAt(object, {"spec", "accessModes"});
@@ -139,13 +144,8 @@ std::vector<Cause> CheckVolume(const Json& volume) {
   return causes;
 }
 
-class VolumeStrategy final : public Strategy {
+class VolumeStrategy final : public BoundStrategy {
  public:
-  bool AnswersDeletionWithObject() const override { return true; }
-  void PrepareForCreate(const ResourceInfo& resource, Json& object, WallTime now) const override {
-    Strategy::PrepareForCreate(resource, object, now);
-    object["status"]["phase"] = "Pending";
-  }
   std::vector<Cause> Validate(const ResourceInfo& resource, const Json& object) const override {
     std::vector<Cause> causes = Strategy::Validate(resource, object);
     AppendCauses(causes, CheckVolume(object));
