@@ -219,6 +219,7 @@ const api::Workload* Planner::FindPrebuilt() {
     }
     return &workload;
   }
+  if (job_.finished) return nullptr;
   Stop(nullptr, kNoMatchingWorkload, "missing workload");
   settled_ = true;
   return nullptr;

@@ -478,6 +478,8 @@ TEST_F(JobPlanTest, APrebuiltWorkloadIsAdoptedAndMustFit) {
   EXPECT_THAT(Plan(), ElementsAre("stop", "event Stopped")) << "it is nobody's admission";
   situation_.workloads.clear();
   EXPECT_THAT(Plan(), ElementsAre("stop", "event Stopped"));
+  job_.conditions = {{.type = "Complete", .status = api::ConditionStatus::kTrue}};
+  EXPECT_THAT(Plan(), IsEmpty()) << "a finished job has nothing to stop";
 }
 
 TEST_F(JobPlanTest, WorkloadsOfAMissingJobAreLetGo) {

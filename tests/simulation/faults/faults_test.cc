@@ -158,6 +158,20 @@ TEST_F(HistoryTest, QuotaIsGivenBackUnderRunningPods) {
   EXPECT_EQ(Broken(), "released-while-running");
 }
 
+TEST_F(HistoryTest, QuotaIsGivenBackUnderAJobThatAUserStarted) {
+  PutJob("j", true);
+  PutWorkload("w", "j", "4", false);
+  actor_ = Invariants::Actor::kStory;
+  PutJob("j", false, 1);
+  actor_ = Invariants::Actor::kPrograms;
+  PutWorkload("w", "j", "", false);
+  EXPECT_EQ(Broken(), "") << "the edit may not have been heard";
+  PutWorkload("w", "j", "4", false);
+  now_ += std::chrono::seconds(3);
+  PutWorkload("w", "j", "", false);
+  EXPECT_EQ(Broken(), "released-while-running");
+}
+
 TEST_F(HistoryTest, TwoRequestsForOneCheck) {
   const Json request{{"metadata",
                       {{"ownerReferences", Json::array({{{"kind", "Workload"},

@@ -363,6 +363,11 @@ void Invariants::CheckRelease(const WorkloadFacts& before, const WorkloadFacts* 
   const JobFacts* job = truth_.Job(before.job_uid);
   if (job == nullptr || job->finished || job->deleting) return;
   if (!before.admitted && job->suspended) return;
+  // A user started the job of a Workload that waits for its checks; the controllers may not have
+  // heard of the edit.
+  const auto edited = edited_.find(job->uid);
+  const bool is_heard = edited == edited_.end() || edited->second + options_.staleness < now_;
+  if (!before.admitted && !is_heard) return;
   const auto pods = std::count_if(truth_.pods().begin(), truth_.pods().end(), [&](const auto& pod) {
     return pod.second.job_uid == before.job_uid && !pod.second.over;
   });
