@@ -1,0 +1,114 @@
+"""Goal: Karpenter's core works on the control plane of the tests as in a cluster, for the tests that queue on it: a
+pod without room brings a NodeClaim and a Node and is bound to it; three pods share a GPU in three shares, and the fourth
+brings a second node; a pool's limit and a pod that fits nowhere are told; nodes that are not needed go.
+
+Method: Karpenter with its KWOK provider, kube-scheduler, and kwok in place of kubelets (karpenter.py)."""
+
+import json
+import os
+import shutil
+import unittest
+
+import karpenter
+from control_plane import PROGRAMS, ControlPlane
+from karpenter import GPU, NODE_POOL, Karpenter, node_pool
+from scratch import scratch_folder
+
+TAINT = {"key": GPU, "value": "true", "effect": "NoSchedule"}
+
+
+def pod(name, pool, **requests):
+    """A pod for the pool; `requests` as cpu="1", gpu="1" (shares)."""
+    amounts = {GPU if key == "gpu" else key: value for key, value in requests.items()}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default"},
+            "spec": {"nodeSelector": {NODE_POOL: pool}, "restartPolicy": "Never",
+                     "tolerations": [{"key": GPU, "operator": "Exists"}],
+                     "containers": [{"name": "c", "image": "none",
+                                     "resources": {"requests": amounts, "limits": amounts}}]}}
+
+
+@unittest.skipUnless(os.path.exists(os.path.join(PROGRAMS, "kwok")), "no control plane: build one with tools/kubernetes")
+@unittest.skipUnless(karpenter.is_built(), f"no Karpenter: build one with {karpenter.BUILD}")
+class KarpenterTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = scratch_folder("berth-karpenter-")
+        cls.addClassCleanup(shutil.rmtree, folder, ignore_errors=True)
+        cls.plane = ControlPlane(folder, parent_ends_all=True)
+        cls.addClassCleanup(cls.plane.stop)
+        cls.plane.start()
+        cls.karpenter = Karpenter(folder, cls.plane.kubeconfig, cls.plane.kubectl)
+        cls.addClassCleanup(cls.karpenter.end)
+        cls.karpenter.install()
+        cls.karpenter.start()
+
+    def wait_for(self, what, condition):
+        try:
+            return self.plane.wait_until(condition, what)
+        except AssertionError as late:
+            state = self.plane.kubectl("get", "nodepools,nodeclaims,nodes,pods,events", "-A", "-o", "wide",
+                                       check=False).stdout
+            raise AssertionError(f"{late}\n{state[-6000:]}\n{self.karpenter.log()[-6000:]}") from None
+
+    def create(self, *objects):
+        for one in objects:
+            self.plane.kubectl("create", "-f", "-", stdin=json.dumps(one))
+
+    def delete_pods(self, *names):
+        self.plane.kubectl("delete", "pods", *names)
+
+    def node_of(self, name):
+        return (self.plane.get("pod", name) or {"spec": {}})["spec"].get("nodeName")
+
+    def claims(self, pool):
+        return self.plane.items("nodeclaims", "-l", f"{NODE_POOL}={pool}")
+
+    def nodes(self, pool):
+        return [node["metadata"]["name"] for node in self.plane.items("nodes", "-l", f"{NODE_POOL}={pool}")]
+
+    def events_of(self, kind, name):
+        return "\n".join(event["message"] for event in self.plane.items(
+            "events", "--field-selector", f"involvedObject.kind={kind},involvedObject.name={name}"))
+
+    def test_a_pending_pod_gets_a_node_that_goes_with_it(self):
+        self.create(node_pool("plain", ["m5.xlarge"]), pod("waits", "plain", cpu="2"))
+        node = self.wait_for("the pod is bound", lambda: self.node_of("waits"))
+        claim, = self.claims("plain")
+        self.assertEqual(claim["status"]["nodeName"], node)
+        self.assertEqual(self.nodes("plain"), [node])
+        self.wait_for("the pod runs", lambda: self.plane.get("pod", "waits")["status"]["phase"] == "Running")
+        self.delete_pods("waits")
+        self.wait_for("the empty node goes", lambda: not self.claims("plain") and not self.nodes("plain"))
+
+    def test_three_shares_are_one_gpu(self):
+        self.create(node_pool("g4-nodepool", ["g4dn.xlarge"], labels={GPU: "true"}, taints=[TAINT],
+                              expire_after="120m", limits={"cpu": "1000"}))
+        self.create(*(pod(f"share-{number}", "g4-nodepool", cpu="100m", gpu="1") for number in (1, 2, 3)))
+        first = self.wait_for("the first share is bound", lambda: self.node_of("share-1"))
+        for name in ("share-2", "share-3"):
+            self.assertEqual(self.wait_for(f"{name} is bound", lambda name=name: self.node_of(name)), first)
+        self.assertEqual(len(self.claims("g4-nodepool")), 1)
+        self.create(pod("share-4", "g4-nodepool", cpu="100m", gpu="1"))
+        second = self.wait_for("the fourth share is bound", lambda: self.node_of("share-4"))
+        self.assertNotEqual(second, first)
+        self.assertEqual(sorted(self.nodes("g4-nodepool")), sorted([first, second]))
+        self.delete_pods("share-4")
+        self.wait_for("the second node goes", lambda: self.nodes("g4-nodepool") == [first])
+        self.assertEqual(self.plane.get("pod", "share-1")["status"]["phase"], "Running")
+        self.delete_pods("share-1", "share-2", "share-3")
+        self.wait_for("no node is left", lambda: not self.nodes("g4-nodepool"))
+
+    def test_a_limit_that_is_reached_is_told(self):
+        self.create(node_pool("small", ["m5.xlarge"], limits={"cpu": "4"}))
+        self.create(pod("fits", "small", cpu="3"))
+        self.wait_for("the first pod is bound", lambda: self.node_of("fits"))
+        self.create(pod("exceeds", "small", cpu="3"))
+        self.wait_for("the limit is told", lambda: "limits" in self.events_of("Pod", "exceeds"))
+        self.assertIsNone(self.node_of("exceeds"))
+        self.assertEqual(len(self.claims("small")), 1)
+        self.delete_pods("fits", "exceeds")
+        self.wait_for("no node is left", lambda: not self.nodes("small"))
+
+
+if __name__ == "__main__":
+    unittest.main()
