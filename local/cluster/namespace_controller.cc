@@ -97,30 +97,37 @@ Result<NextLook> NamespaceController::Look(const ObjectKey& key) {
   return NextLook{};
 }
 
+// Programs that run may need what else is in the namespace, its NetworkPolicies say: pods go first.
 Result<NamespaceRemains> NamespaceController::Empty(const std::string& namespace_name) {
   NamespaceRemains remains;
+  BERTH_CHECK_OK(EmptyOf(kPods, namespace_name, remains));
+  if (!remains.count_by_resource.empty()) return remains;
   for (const WholeApi::KindInfo& kind : api_.Kinds()) {
-    if (!kind.namespaced) continue;
-    const std::string name =
-        kind.id.group.empty() ? kind.id.resource : kind.id.resource + "." + kind.id.group;
-    const auto list = api_.List(kind.id, namespace_name, {});
-    if (!list) return ToError(list.error());
-    for (const Object& object : list->items) {
-      if (!IsDeleting(*object)) {
-        DeleteOptions options;
-        options.propagation_policy = "Background";
-        const Status deleted = writer_.Delete(kind.id, *object, options);
-        if (!deleted && remains.failure.empty()) remains.failure = deleted.error().message;
-      }
-      const auto left = api_.Get(kind.id, namespace_name, NameOf(*object));
-      if (!left) continue;
-      ++remains.count_by_resource[name];
-      for (const Json& finalizer : ArrayAt(**left, {"metadata", "finalizers"})) {
-        ++remains.count_by_finalizer[StringAt(finalizer, {})];
-      }
-    }
+    if (kind.namespaced) BERTH_CHECK_OK(EmptyOf(kind.id, namespace_name, remains));
   }
   return remains;
+}
+
+Status NamespaceController::EmptyOf(const ResourceId& kind, const std::string& namespace_name,
+                                    NamespaceRemains& remains) {
+  const std::string name = kind.group.empty() ? kind.resource : kind.resource + "." + kind.group;
+  const auto list = api_.List(kind, namespace_name, {});
+  if (!list) return ToError(list.error());
+  for (const Object& object : list->items) {
+    if (!IsDeleting(*object)) {
+      DeleteOptions options;
+      options.propagation_policy = "Background";
+      const Status deleted = writer_.Delete(kind, *object, options);
+      if (!deleted && remains.failure.empty()) remains.failure = deleted.error().message;
+    }
+    const auto left = api_.Get(kind, namespace_name, NameOf(*object));
+    if (!left) continue;
+    ++remains.count_by_resource[name];
+    for (const Json& finalizer : ArrayAt(**left, {"metadata", "finalizers"})) {
+      ++remains.count_by_finalizer[StringAt(finalizer, {})];
+    }
+  }
+  return OkStatus();
 }
 
 }  // namespace berth::local::cluster

@@ -37,6 +37,9 @@ class NamespaceController {
  private:
   Result<NextLook> Look(const ObjectKey& key);
   Result<NamespaceRemains> Empty(const std::string& namespace_name);
+  // Deletes the objects of one kind, and counts those that remain.
+  Status EmptyOf(const ResourceId& kind, const std::string& namespace_name,
+                 NamespaceRemains& remains);
 
   WholeApi& api_;
   ObjectCache& cache_;

@@ -37,6 +37,8 @@ constexpr std::uint32_t kMachine = AUDIT_ARCH_AARCH64;
 constexpr std::uint32_t kMachine = 0;  // no program asks
 #endif
 
+constexpr int kMultipathTcp = 262;  // IPPROTO_MPTCP: programs in Go listen with it
+
 // The process of a thread, which has its files.
 pid_t ProcessOf(std::uint32_t thread) {
   std::ifstream status("/proc/" + std::to_string(thread) + "/status");
@@ -57,16 +59,11 @@ int FileOf(pid_t process, int number) {
   return file;
 }
 
-bool IsTcp(int socket) {
-  int type = 0;
+bool IsTcpOrUdp(int socket) {
   int protocol = 0;
-  socklen_t size = sizeof type;
-  if (getsockopt(socket, SOL_SOCKET, SO_TYPE, &type, &size) != 0 || type != SOCK_STREAM) {
-    return false;
-  }
-  size = sizeof protocol;
-  return getsockopt(socket, SOL_SOCKET, SO_PROTOCOL, &protocol, &size) == 0 &&
-         protocol == IPPROTO_TCP;
+  socklen_t size = sizeof protocol;
+  if (getsockopt(socket, SOL_SOCKET, SO_PROTOCOL, &protocol, &size) != 0) return false;
+  return protocol == IPPROTO_TCP || protocol == kMultipathTcp || protocol == IPPROTO_UDP;
 }
 
 union SocketAddress {
@@ -181,7 +178,7 @@ class BindSupervisor::Impl {
     // The thread is still the one that asked, so the copies are its own.
     const bool is_valid = ioctl(listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &asked.id) == 0;
     bool is_done = false;
-    if (is_valid && IsTcp(socket)) {
+    if (is_valid && IsTcpOrUdp(socket)) {
       const bool bound = bind(socket, &address.any, static_cast<socklen_t>(count)) == 0;
       answer.error = bound ? 0 : -errno;
       // A socket of IPv6 alone has no address of IPv4.

@@ -38,11 +38,16 @@ void QuotaController::Start() {
   quotas_.Start();
 }
 
-// The end of a pod gives its resources back while the object stays.
+// The end of a pod gives its resources back while the object stays, and so does a deadline that
+// takes the pod out of the scope NotTerminating.
 void QuotaController::OnPod(const ObjectChange& change) {
-  const bool ends = change.previous != nullptr && change.current != nullptr &&
-                    !HasEnded(*change.previous) && HasEnded(*change.current);
-  if (ends) AddQuotasOf(NamespaceOf(*change.current));
+  if (change.previous == nullptr || change.current == nullptr) return;
+  const bool ends = !HasEnded(*change.previous) && HasEnded(*change.current);
+  const auto has_deadline = [](const Object& pod) {
+    return Find(*pod, {"spec", "activeDeadlineSeconds"}) != nullptr;
+  };
+  const bool moves = has_deadline(change.previous) != has_deadline(change.current);
+  if (ends || moves) AddQuotasOf(NamespaceOf(*change.current));
 }
 
 void QuotaController::WatchDeletions() {

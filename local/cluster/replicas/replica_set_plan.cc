@@ -134,8 +134,9 @@ class ReplicaSetPlanner {
   }
 
   void WriteFailure(Json& status) const {
-    const bool failed = !view_.create_failure.empty();
-    if (failed) {
+    // Without a pod to create there is no failure.
+    const bool is_short = wanted_ > static_cast<std::int64_t>(active_.size());
+    if (is_short && !view_.create_failure.empty()) {
       SetCondition(status, {"ReplicaFailure", "True", "FailedCreate", view_.create_failure}, now_);
       return;
     }

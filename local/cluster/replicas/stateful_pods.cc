@@ -1,5 +1,7 @@
 #include "local/cluster/replicas/stateful_pods.h"
 
+#include <algorithm>
+
 #include "base/strings.h"
 #include "local/cluster/fields.h"
 #include "local/cluster/replicas/ownership.h"
@@ -118,6 +120,11 @@ std::optional<Json> ClaimOwners(const Json& set, const Json& claim, const Json* 
     const std::string uid = StringAt(owner, {"uid"});
     if (uid != UidOf(set) && (pod == nullptr || uid != UidOf(*pod))) owners.push_back(owner);
   }
+  // Two controllers are refused; the claim stays with the one that has it.
+  const bool is_taken = std::any_of(owners.begin(), owners.end(), [](const Json& owner) {
+    return BoolAt(owner, {"controller"});
+  });
+  if (is_taken) return owners == known ? std::nullopt : std::optional<Json>(owners);
   const bool with_pod = condemned && pod != nullptr && Deletes(set, "whenScaled");
   if (with_pod) {
     Json owner = {{"apiVersion", "v1"}, {"kind", "Pod"}, {"metadata", pod->at("metadata")}};

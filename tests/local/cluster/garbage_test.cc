@@ -167,5 +167,26 @@ TEST_F(GarbageTest, NamespaceEmptiesItselfAndGoes) {
   EXPECT_FALSE(api_.Get(kNamespaces, "", "team"));
 }
 
+TEST_F(GarbageTest, NamespaceDeletesItsPodsBeforeTheRest) {
+  ASSERT_TRUE(api_.Create(
+      kNamespaces, "",
+      {{"metadata", {{"name", "team"}}}, {"spec", {{"finalizers", Json::array({"kubernetes"})}}}},
+      {}));
+  Create("needed", Json::object(), "team");
+  const Json pod{{"metadata", {{"name", "p"}, {"finalizers", Json::array({"example.com/hold"})}}},
+                 {"spec", {{"containers", Json::array({{{"name", "c"}, {"image", "i"}}})}}}};
+  ASSERT_TRUE(api_.Create(kPods, "team", pod, {}));
+  ASSERT_TRUE(api_.Delete(kNamespaces, "", "team", {}));
+  executor_.RunFor(seconds(2));
+  const auto held = api_.Get(kPods, "team", "p");
+  ASSERT_TRUE(held);
+  EXPECT_TRUE(IsDeleting(**held));
+  EXPECT_TRUE(Exists("needed", "team"));
+  ASSERT_TRUE(api_.Patch(kPods, "team", "p", PatchType::kMerge,
+                         {{"metadata", {{"finalizers", nullptr}}}}, {}));
+  executor_.RunFor(seconds(2));
+  EXPECT_FALSE(api_.Get(kNamespaces, "", "team"));
+}
+
 }  // namespace
 }  // namespace berth::local::cluster

@@ -85,10 +85,12 @@ class PodNetworkTest : public ::testing::Test {
   }
 
   // A server of all addresses that says `word` to everybody.
-  std::string Serve(const std::string& word, int port, const std::string& family = "AF_INET") {
+  std::string Serve(const std::string& word, int port, const std::string& family = "AF_INET",
+                    int protocol = 0) {
     const std::string any = family == "AF_INET" ? "0.0.0.0" : "::";
     const std::string script =
-        "import socket\ns = socket.socket(socket." + family +
+        "import socket\ns = socket.socket(socket." + family + ", socket.SOCK_STREAM, " +
+        std::to_string(protocol) +
         ")\ns.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)\ns.bind(('" + any + "', " +
         std::to_string(port) + "))\ns.listen()\nwhile True:\n c, _ = s.accept()\n c.sendall(b'" +
         word + "')\n c.close()\n";
@@ -138,6 +140,42 @@ TEST_F(PodNetworkTest, PodsUseOnePortEachAtItsOwnAddress) {
   EXPECT_TRUE(Eventually([&] { return Ask(two, port) == "two"; })) << ReadText(LogOf("two"));
   EXPECT_TRUE(Eventually([&] { return Ask(six, port) == "six"; })) << ReadText(LogOf("six"));
   EXPECT_EQ(Ask("127.0.0.1", port), "") << "the machine's own address is free";
+}
+
+TEST_F(PodNetworkTest, DatagramsReachThePodOfTheirAddress) {
+  const int port = FreePort();
+  const auto receive = [&](const std::string& pod, const char* family, const char* any) {
+    return Run(pod, {"python3", "-uc",
+                     std::string("import socket\ns = socket.socket(socket.") + family +
+                         ", socket.SOCK_DGRAM)\ns.bind(('" + any + "', " + std::to_string(port) +
+                         "))\nprint('bound')\nprint(s.recv(9).decode())\n"});
+  };
+  const std::string one = receive("one", "AF_INET", "0.0.0.0");
+  const std::string two = receive("two", "AF_INET6", "::");
+  for (const auto& [pod, address] : {std::pair{"one", one}, std::pair{"two", two}}) {
+    EXPECT_TRUE(Eventually([&] { return ReadText(LogOf(pod)) == "bound\n"; }))
+        << ReadText(LogOf(pod));
+    Run(std::string("to-") + pod,
+        {"python3", "-c",
+         "import socket\nsocket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'" +
+             std::string(pod) + "', ('" + address + "', " + std::to_string(port) + "))\n"});
+    EXPECT_TRUE(Eventually([&] {
+      return ReadText(LogOf(pod)) == "bound\n" + std::string(pod) + "\n";
+    })) << ReadText(LogOf(pod));
+  }
+}
+
+// As Go's programs listen.
+TEST_F(PodNetworkTest, ListenersOfMultipathTcpHaveTheAddressOfTheirPod) {
+  constexpr int kMultipathTcp = 262;
+  const int probe = socket(AF_INET6, SOCK_STREAM, kMultipathTcp);
+  if (probe < 0) GTEST_SKIP() << "this machine has no multipath TCP";
+  close(probe);
+  const int port = FreePort();
+  const std::string one = Serve("one", port, "AF_INET6", kMultipathTcp);
+  const std::string two = Serve("two", port, "AF_INET6", kMultipathTcp);
+  EXPECT_TRUE(Eventually([&] { return Ask(one, port) == "one"; })) << ReadText(LogOf("one"));
+  EXPECT_TRUE(Eventually([&] { return Ask(two, port) == "two"; })) << ReadText(LogOf("two"));
 }
 
 TEST_F(PodNetworkTest, TheServiceHasAPodsPortAndName) {

@@ -129,6 +129,38 @@ TEST_F(PoliciesTest, APodThatEntersAScopeIsCounted) {
             "limited: pods=1");
 }
 
+TEST_F(PoliciesTest, AQuotaCountsPodsThatLookAtOtherNamespaces) {
+  ASSERT_TRUE(Create(kResourceQuotas, "far",
+                     {{"hard", {{"pods", "1"}}}, {"scopes", {"CrossNamespacePodAffinity"}}}));
+  const auto affinity = [](const char* kind, const char* field, const Json& terms) {
+    return Json{{"affinity", {{kind, {{field, terms}}}}}};
+  };
+  const char* required = "requiredDuringSchedulingIgnoredDuringExecution";
+  const Json near{{{"topologyKey", "zone"}}};
+  ASSERT_EQ(CreatePod("a", Json::object(), affinity("podAffinity", required, near)), "");
+  const Json named{{{"topologyKey", "zone"}, {"namespaces", {"other"}}}};
+  ASSERT_EQ(CreatePod("b", Json::object(), affinity("podAffinity", required, named)), "");
+  const Json selected{
+      {{"weight", 1},
+       {"podAffinityTerm", {{"topologyKey", "zone"}, {"namespaceSelector", Json::object()}}}}};
+  EXPECT_NE(CreatePod("c", Json::object(),
+                      affinity("podAntiAffinity", "preferredDuringSchedulingIgnoredDuringExecution",
+                               selected))
+                .find("exceeded quota: far"),
+            std::string::npos);
+}
+
+TEST_F(PoliciesTest, APodThatLeavesAScopeGivesItsPlaceBack) {
+  ASSERT_TRUE(
+      Create(kResourceQuotas, "long", {{"hard", {{"pods", "1"}}}, {"scopes", {"NotTerminating"}}}));
+  ASSERT_EQ(CreatePod("a"), "");
+  EXPECT_EQ(Used("long"), (Json{{"pods", "1"}}));
+  ASSERT_TRUE(api_.Patch(kPods, "default", "a", PatchType::kMerge,
+                         {{"spec", {{"activeDeadlineSeconds", 60}}}}, {}));
+  executor_.RunFor(std::chrono::seconds(5));
+  EXPECT_EQ(Used("long"), (Json{{"pods", "0"}}));
+}
+
 TEST_F(PoliciesTest, AQuotaLimitsPods) {
   ASSERT_TRUE(Create(kResourceQuotas, "small", {{"hard", {{"pods", "3"}, {"requests.cpu", "1"}}}}));
   EXPECT_EQ(Used("small"), (Json{{"pods", "0"}, {"requests.cpu", "0"}}));

@@ -117,6 +117,9 @@ TEST(ReplicaSetPlanTest, AFailureIsAConditionUntilPodsCanBeMade) {
   EXPECT_EQ((*failed.status)["conditions"][0]["message"], "no room");
   set["status"] = *failed.status;
   EXPECT_FALSE((*Plan(set, {Pod("a")}).status).contains("conditions"));
+  set["spec"]["replicas"] = 0;  // nothing is missing any more
+  view.set = std::make_shared<const Json>(set);
+  EXPECT_FALSE((*PlanReplicaSet(view, kNow).status).contains("conditions"));
 }
 
 TEST(ReplicaSetPlanTest, ADeletedSetMakesNothing) {

@@ -271,6 +271,11 @@ TEST(StatefulPodsTest, ClaimsAndTheirOwners) {
   EXPECT_EQ(ClaimOwners(set, claim, &owner_pod, false), Json::array());  // scaled up again
   set["spec"]["persistentVolumeClaimRetentionPolicy"] = {{"whenDeleted", "Delete"}};
   EXPECT_EQ((*ClaimOwners(set, claim, &owner_pod, false))[0]["uid"], "u");
+  const Json other{{"kind", "StatefulSet"}, {"name", "x"}, {"uid", "o"}, {"controller", true}};
+  claim["metadata"]["ownerReferences"] = Json::array({other});
+  EXPECT_EQ(ClaimOwners(set, claim, &owner_pod, false), std::nullopt);  // another one's claim
+  claim["metadata"]["ownerReferences"] = Json::array({(*owners)[0], other});
+  EXPECT_EQ(ClaimOwners(set, claim, &owner_pod, false), Json::array({other}));
 }
 
 }  // namespace
