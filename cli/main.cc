@@ -183,7 +183,8 @@ void AddUp(CLI::App& app, UpFlags& flags, int& exit_code) {
       "  berth up --data-dir /tmp/try --listen 127.0.0.1:0 --image my/train:1=./train.sh\n"
       "Then: export KUBECONFIG=…/kubeconfig; kubectl get nodes; berth status\n"
       "Stored and validated, not acted on: HorizontalPodAutoscaler, Ingress, IngressClass,\n"
-      "  NetworkPolicy, CSIDriver, CSINode, CSIStorageCapacity, VolumeAttachment,\n"
+      "  CertificateSigningRequest, APIServices of Services, NetworkPolicy,\n"
+      "  CSIDriver, CSINode, CSIStorageCapacity, VolumeAttachment,\n"
       "  VolumeAttributesClass, StorageClasses of other provisioners than berth.dev/folder");
   command->callback([&] { exit_code = RunUp(flags); });
 }

@@ -229,7 +229,8 @@ std::optional<net::Response> ExtensionApi::DocumentFor(const std::string& path,
 ExtensionApi::Route ExtensionApi::RouteOf(const net::Request& request) const {
   const std::string_view target = request.target;
   const std::size_t mark = target.find('?');
-  const std::string path(target.substr(0, mark));
+  std::string path(target.substr(0, mark));
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
   if (request.method != "GET") {
     return {.answer = StatusAnswer(405, "MethodNotAllowed", "only GET is allowed here")};
   }

@@ -134,7 +134,10 @@ Status ApiServerImpl::Open() {
   api_ = MakeInProcessApi(*registry_, options_.watch_executor);
   BERTH_CHECK_OK(registry_->Bootstrap());
   BERTH_CHECK_OK(registry_->BootstrapRoles());
-  if (options_.serve_http) BERTH_CHECK_OK(Listen());
+  if (options_.serve_http) {
+    registry_->BootstrapApiServices();
+    BERTH_CHECK_OK(Listen());
+  }
   // Not in virtual time, where the instant would differ between runs.
   if (options_.watch_executor == nullptr) {
     tidy_ = io_->MakeStrand();

@@ -98,6 +98,8 @@ TEST(ExtensionApi, ShowsItsDocuments) {
   };
   EXPECT_EQ(document("/apis")["groups"][0]["name"], "things.example");
   EXPECT_EQ(document("/apis/things.example")["preferredVersion"]["version"], "v2");
+  EXPECT_EQ(document("/apis/things.example/"), document("/apis/things.example"));
+  EXPECT_EQ(document("/apis/things.example/v1/"), document("/apis/things.example/v1"));
   const Json list = document("/apis/things.example/v1");
   EXPECT_EQ(list["resources"][0]["verbs"], Json::array());
   EXPECT_EQ(list["resources"][3], (Json{{"name", "bags/items"},

@@ -18,23 +18,6 @@ DEPLOYMENT = ("deployment", "kueue-controller-manager", "-n", NAMESPACE)
 ROOM = {"cpu": "16", "memory": "64Gi", "pods": "110"}
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "laptop"},
         "status": {"allocatable": ROOM, "capacity": ROOM}}
-# The kind of the chart that `berth up` does not serve: stored only, for the test.
-API_SERVICES = """
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata:
-  name: apiservices.apiregistration.k8s.io
-  annotations: {api-approved.kubernetes.io: "unapproved, for a test"}
-spec:
-  group: apiregistration.k8s.io
-  scope: Cluster
-  names: {kind: APIService, plural: apiservices}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
-"""
 BUDGET = ("pdb", "kueue-controller-manager", "-n", NAMESPACE)
 
 
@@ -44,9 +27,6 @@ class HelmTest(ClusterTest):
         super().setUp()
         self.cluster = self.start_cluster(flags=["--no-controllers"])
         self.cluster.apply(json.dumps(NODE))
-        if self.cluster.kubectl("get", "apiservices", check=False).returncode != 0:
-            self.cluster.apply(API_SERVICES)
-            self.cluster.kubectl("wait", "--for=condition=Established", "crd/apiservices.apiregistration.k8s.io")
 
     def helm(self, *arguments):
         return self.cluster.run(HELM, *arguments, seconds=120)

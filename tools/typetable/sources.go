@@ -7,4 +7,5 @@ import (
 	_ "k8s.io/api/core/v1"
 	_ "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	_ "k8s.io/apimachinery/pkg/apis/meta/v1"
+	_ "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 )

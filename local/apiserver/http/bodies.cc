@@ -55,7 +55,9 @@ ApiResult<Body> DecodeBody(const TypeTable& types, const net::Request& request,
     return UnsupportedMedia(
         "application/json, application/yaml, application/vnd.kubernetes.protobuf");
   }
-  return FromDecoded(ParseJson(request.body));
+  auto body = FromDecoded(ParseJson(request.body));
+  if (body) body->text = request.body;
+  return body;
 }
 
 ApiResult<Registry::PatchRequest> DecodePatch(const Exchange& exchange,

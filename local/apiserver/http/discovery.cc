@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/sha256.h"
 #include "base/strings.h"
+#include "local/apiserver/registry/conversion.h"
 #include "local/apiserver/registry/errors.h"
 
 namespace berth::local {
@@ -68,6 +70,19 @@ Json AggregatedResource(const ResourceInfo& resource) {
   return entry;
 }
 
+// Differs between kinds, and changes with the version in which objects are stored.
+std::string StorageVersionHash(const ResourceInfo& resource) {
+  const std::string stored = StoredVersion(resource);
+  const std::string group = stored.find('/') == std::string::npos ? "/" : "";  // of the core group
+  const std::string hex = Sha256Hex(group + stored + "/" + resource.kind);
+  constexpr std::size_t kBytes = 8;
+  std::string bytes;
+  for (std::size_t i = 0; i < kBytes; ++i) {
+    bytes.push_back(static_cast<char>(std::stoi(hex.substr(2 * i, 2), nullptr, 16)));
+  }
+  return Base64Encode(bytes);
+}
+
 void AddPlain(Json& resources, const ResourceInfo& resource) {
   Json entry{{"name", resource.id.resource},
              {"singularName", resource.singular},
@@ -76,6 +91,7 @@ void AddPlain(Json& resources, const ResourceInfo& resource) {
              {"verbs", VerbNames(resource.verbs)}};
   if (!resource.short_names.empty()) entry["shortNames"] = resource.short_names;
   if (!resource.categories.empty()) entry["categories"] = resource.categories;
+  if (resource.Allows('l')) entry["storageVersionHash"] = StorageVersionHash(resource);
   resources.push_back(std::move(entry));
   for (const SubresourceInfo& subresource : resource.subresources) {
     Json sub{{"name", resource.id.resource + "/" + subresource.name},

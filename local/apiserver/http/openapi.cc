@@ -11,6 +11,9 @@
 namespace berth::local {
 namespace {
 
+constexpr const char* kSchemas = "#/components/schemas/";
+constexpr const char* kObjectMeta = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
+
 std::string RootOf(const std::string& group, const std::string& version) {
   return group.empty() ? "api/" + version : "apis/" + group + "/" + version;
 }
@@ -44,7 +47,7 @@ void AddPaths(Json& paths, const ResourceInfo& resource, std::string_view schema
   path += resource.id.resource + "/{name}";
   Json schema;
   if (!schema_name.empty()) {
-    schema = {{"$ref", "#/components/schemas/" + std::string(schema_name)}};
+    schema = {{"$ref", kSchemas + std::string(schema_name)}};
   }
   Json patch{{"description", "change the " + resource.kind},
              {"operationId", "patch" + resource.id.version + resource.kind},
@@ -97,7 +100,8 @@ Json ComponentSchema(const ResourceInfo& resource) {
     if (!property.contains("type")) property["type"] = type;
     if (!property.contains("description")) property["description"] = description;
   };
-  describe("apiVersion", "string", "The version of the schema of this object.");
+  describe("apiVersion", "string",
+           "APIVersion defines the versioned schema of this representation of an object.");
   describe("kind", "string", "The kind of this object.");
   describe("metadata", "object", "Name, labels and the other standard metadata.");
   schema["x-kubernetes-group-version-kind"] = Json::array({GroupVersionKind(resource)});
@@ -117,7 +121,13 @@ Json OpenApiDocument(const ResourceTable& table, const std::string& group,
     builtin.AddReachable(name, names);
     if (resource->crd_version != nullptr) {
       name = SchemaName(*resource);
-      schemas[name] = ComponentSchema(*resource);
+      Json schema = ComponentSchema(*resource);
+      // As in the documents of built-in kinds, whatever the definition says of metadata.
+      builtin.AddReachable(kObjectMeta, names);
+      schema["properties"]["metadata"] = {
+          {"description", "Standard object's metadata."},
+          {"allOf", Json::array({{{"$ref", std::string(kSchemas) + kObjectMeta}}})}};
+      schemas[name] = std::move(schema);
     }
     AddPaths(paths, *resource, name);
   }

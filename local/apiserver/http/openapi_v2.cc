@@ -204,6 +204,16 @@ Message PatchMessage(const ResourceInfo& resource) {
   return operation;
 }
 
+Json CustomSchemaInV2(const ResourceInfo& resource) {
+  const Json schema = ComponentSchema(resource);
+  if (schema.value("x-kubernetes-preserve-unknown-fields", Json()) != true) {
+    return SchemaInV2(schema);
+  }
+  // With any property kubectl would complain of all others.
+  const char* kinds = "x-kubernetes-group-version-kind";
+  return {{"type", "object"}, {kinds, schema.at(kinds)}};
+}
+
 // Calls `visit` with the name and the schema of every kind, and of what they refer to, one by one.
 void ForEachSchema(const ResourceTable& table,
                    const std::function<void(std::string_view, const Json&)>& visit) {
@@ -218,7 +228,7 @@ void ForEachSchema(const ResourceTable& table,
   }
   for (const ResourcePtr& resource : table.all()) {
     if (resource->crd_version == nullptr) continue;
-    visit(SchemaName(*resource), SchemaInV2(ComponentSchema(*resource)));
+    visit(SchemaName(*resource), CustomSchemaInV2(*resource));
   }
 }
 

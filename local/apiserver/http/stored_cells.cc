@@ -1,6 +1,7 @@
 // The cells of kinds of storage, networking and autoscaling. Source: kubectl's tables, restated.
 #include <set>
 
+#include "base/rfc3339.h"
 #include "base/strings.h"
 #include "local/apiserver/http/table_cells.h"
 #include "local/apiserver/http/table_texts.h"
@@ -206,6 +207,31 @@ Json VolumeAttachmentCells(const Json& attachment, WallTime now) {
                       TextAt(attachment, {"spec", "source", "persistentVolumeName"}),
                       TextAt(attachment, {"spec", "nodeName"}),
                       BoolAt(attachment, {"status", "attached"}, false), Age(attachment, now)});
+}
+
+// "False (MissingEndpoints)" where an APIService does not answer.
+Json ApiServiceCells(const Json& service, WallTime now) {
+  const Json* available = FindCondition(service, "Available");
+  std::string text = available == nullptr ? "Unknown" : TextAt(*available, {"status"});
+  if (available != nullptr && text != "True") text += " (" + TextAt(*available, {"reason"}) + ")";
+  const std::string name = TextAt(service, {"spec", "service", "name"});
+  return Json::array(
+      {NameOf(service),
+       name.empty() ? "Local" : TextAt(service, {"spec", "service", "namespace"}) + "/" + name,
+       text, Age(service, now)});
+}
+
+Json CertificateRequestCells(const Json& request, WallTime now) {
+  const bool is_denied = FindCondition(request, "Denied") != nullptr;
+  std::string state = is_denied                                       ? "Denied"
+                      : FindCondition(request, "Approved") != nullptr ? "Approved"
+                                                                      : "Pending";
+  if (FindCondition(request, "Failed") != nullptr) state += ",Failed";
+  if (!TextAt(request, {"status", "certificate"}).empty()) state += ",Issued";
+  const std::chrono::seconds asked{IntAt(request, {"spec", "expirationSeconds"}, 0)};
+  return Json::array({NameOf(request), Age(request, now), TextAt(request, {"spec", "signerName"}),
+                      TextAt(request, {"spec", "username"}),
+                      asked.count() > 0 ? AgeText(FormatTime(now - asked), now) : "<none>", state});
 }
 
 Json RuntimeClassCells(const Json& object, WallTime now) {

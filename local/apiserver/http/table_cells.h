@@ -42,6 +42,8 @@ Json CsiDriverCells(const Json& driver, WallTime now);
 Json CsiNodeCells(const Json& node, WallTime now);
 Json CsiCapacityCells(const Json& capacity, WallTime now);
 Json VolumeAttachmentCells(const Json& attachment, WallTime now);
+Json ApiServiceCells(const Json& service, WallTime now);
+Json CertificateRequestCells(const Json& request, WallTime now);
 Json RuntimeClassCells(const Json& object, WallTime now);
 
 }  // namespace berth::local

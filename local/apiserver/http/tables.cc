@@ -227,6 +227,11 @@ PrinterMap StoredPrinters() {
       {"volumeattachments.storage.k8s.io",
        {{kName, {"Attacher", "string", "name"}, {"PV"}, {"Node"}, {"Attached", "boolean"}, kAge},
         VolumeAttachmentCells}},
+      {"apiservices.apiregistration.k8s.io",
+       {{kName, {"Service"}, {"Available"}, kAge}, ApiServiceCells}},
+      {"certificatesigningrequests.certificates.k8s.io",
+       {{kName, kAge, {"SignerName"}, {"Requestor"}, {"RequestedDuration"}, {"Condition"}},
+        CertificateRequestCells}},
       {"runtimeclasses.node.k8s.io", {{kName, {"Handler"}, kAge}, RuntimeClassCells}},
   };
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "local/apiserver/registry/autoscaler_versions.h"
 #include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
 
@@ -48,6 +49,13 @@ bool SameIdentity(const Json& a, const Json& b) {
 }
 
 }  // namespace
+
+std::string StoredVersion(const ResourceInfo& resource) {
+  if (resource.crd != nullptr) return ApiVersion(resource.id.group, resource.crd->storage_version);
+  if (resource.storage == "events") return "v1";
+  if (resource.storage == kAutoscalers) return kAutoscalerStoredVersion;
+  return resource.api_version();
+}
 
 WebhookTarget ReadClientConfig(const Json& client_config) {
   WebhookTarget target;
@@ -102,6 +110,10 @@ ApiResult<std::vector<Json>> Converter::Convert(const ResourceInfo& resource,
   if (others.empty()) return objects;
   if (resource.storage == "events") {
     for (const std::size_t i : places) ConvertEvent(objects[i], api_version);
+    return objects;
+  }
+  if (resource.storage == kAutoscalers) {
+    for (const std::size_t i : places) ConvertAutoscaler(objects[i], api_version);
     return objects;
   }
   if (resource.crd == nullptr || !resource.crd->conversion.webhook) {

@@ -15,6 +15,9 @@
 
 namespace berth::local {
 
+// The apiVersion in which objects of a resource are stored: "batch/v1".
+std::string StoredVersion(const ResourceInfo& resource);
+
 class Converter {
  public:
   explicit Converter(WebhookCaller* webhooks) : webhooks_(webhooks) {}

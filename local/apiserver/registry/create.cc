@@ -16,6 +16,16 @@ constexpr int kChargeTries = 64;  // of quotas that other creations change, too
 
 using Operation = AdmissionRequest::Operation;
 
+// The user who asks for a certificate.
+void FillRequester(const UserInfo& user, Json& request) {
+  Json& spec = request["spec"];
+  for (const char* field : {"username", "uid", "groups", "extra"}) spec.erase(field);
+  if (!user.name.empty()) spec["username"] = user.name;
+  if (!user.uid.empty()) spec["uid"] = user.uid;
+  if (!user.groups.empty()) spec["groups"] = user.groups;
+  if (!user.extra.empty()) spec["extra"] = user.extra;
+}
+
 }  // namespace
 
 std::optional<ApiError> Registry::PlaceInNamespace(RequestContext& context, Json& object) const {
@@ -118,6 +128,8 @@ ApiResult<WriteResult> Registry::CreateTracked(RequestContext& context, Json obj
     strategy.PrepareForCreate(resource, prepared, Now());
     if (resource.storage == "customresourcedefinitions.apiextensions.k8s.io") {
       PrepareCrdStatus(prepared);
+    } else if (resource.storage == "certificatesigningrequests.certificates.k8s.io") {
+      FillRequester(context.user, prepared);
     }
     std::vector<Cause> causes = strategy.Validate(resource, prepared);
     if (causes.empty() && resource.storage == "services") {

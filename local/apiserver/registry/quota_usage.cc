@@ -78,6 +78,25 @@ void AddService(const Json& service, api::ResourceAmounts& usage) {
   if (type == "LoadBalancer" || type == "NodePort") usage["services.nodeports"] = ports;
 }
 
+// Whether an affinity of the pod, or an anti-affinity, looks at other namespaces.
+bool LooksAtNamespaces(const Json& pod) {
+  const auto looks = [](const Json& term) {
+    return !ArrayAt(term, {"namespaces"}).empty() || At(term, {"namespaceSelector"}) != nullptr;
+  };
+  for (const std::string_view kind : {"podAffinity", "podAntiAffinity"}) {
+    for (const Json& term : ArrayAt(
+             pod, {"spec", "affinity", kind, "requiredDuringSchedulingIgnoredDuringExecution"})) {
+      if (looks(term)) return true;
+    }
+    for (const Json& weighted : ArrayAt(
+             pod, {"spec", "affinity", kind, "preferredDuringSchedulingIgnoredDuringExecution"})) {
+      const Json* term = Member(weighted, "podAffinityTerm");
+      if (term != nullptr && looks(*term)) return true;
+    }
+  }
+  return false;
+}
+
 bool HoldsScope(const Json& requirement, const Json& pod) {
   const std::string scope = TextAt(requirement, {"scopeName"});
   const bool terminating = At(pod, {"spec", "activeDeadlineSeconds"}) != nullptr;
@@ -86,6 +105,7 @@ bool HoldsScope(const Json& requirement, const Json& pod) {
   if (scope == "NotTerminating") return !terminating;
   if (scope == "BestEffort") return best_effort;
   if (scope == "NotBestEffort") return !best_effort;
+  if (scope == "CrossNamespacePodAffinity") return LooksAtNamespaces(pod);
   if (scope != "PriorityClass") return false;
   const std::string name = TextAt(pod, {"spec", "priorityClassName"});
   const std::string op = TextAt(requirement, {"operator"});

@@ -39,6 +39,7 @@ void Registry::RefreshCatalog() {
 void Registry::AfterCommit(const ObjectKey& key, bool deleted) {
   if (key.resource == kCrds) {
     RefreshCatalog();
+    RegisterApiServices();
     return;
   }
   if (key.resource == kClusterRoles) {
@@ -117,23 +118,16 @@ AdmissionRequest Registry::MakeAdmission(RequestContext& context,
 // Whether ToStorageVersion returns objects unchanged.
 bool Registry::IsStorageVersion(const RequestContext& context) {
   const ResourceInfo& resource = *context.resource;
-  if (resource.storage == "events" && !resource.id.group.empty()) return false;
-  return resource.crd == nullptr || resource.crd->storage_version == resource.id.version;
+  return StoredVersion(resource) == resource.api_version();
 }
 
 std::optional<ApiError> Registry::ToStorageVersion(const RequestContext& context, Json& object) {
   const ResourceInfo& resource = *context.resource;
   if (IsStorageVersion(context)) return std::nullopt;
-  if (resource.storage == "events" && !resource.id.group.empty()) {
-    auto converted = converter_.ConvertOne(resource, std::move(object), "v1");
-    if (!converted) return converted.error();
-    object = std::move(*converted);
-    return std::nullopt;
-  }
-  const std::string api_version = ApiVersion(resource.id.group, resource.crd->storage_version);
-  auto converted = converter_.ConvertOne(resource, std::move(object), api_version);
+  auto converted = converter_.ConvertOne(resource, std::move(object), StoredVersion(resource));
   if (!converted) return converted.error();
   object = std::move(*converted);
+  if (resource.crd == nullptr) return std::nullopt;
   const auto version = resource.crd->versions.find(resource.crd->storage_version);
   if (version != resource.crd->versions.end() && version->second.schema != nullptr) {
     version->second.schema->Prune(object);

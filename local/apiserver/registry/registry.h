@@ -80,6 +80,8 @@ class Registry {
   Status Bootstrap();
   // Creates the default cluster roles and bindings; idempotent.
   Status BootstrapRoles();
+  // From now on, every group version that is served has an APIService.
+  void BootstrapApiServices();
   RoleIndex& roles() { return roles_; }
 
   // The answer to a write that the store refused.
@@ -197,6 +199,9 @@ class Registry {
   void CollectRoles();
   bool CollectOnce();
 
+  // api_services.cc
+  void RegisterApiServices();
+
   // Waits for `write` if the request waits; then runs AfterCommit. Fills `result`.
   Status Settle(const RequestContext& context, const SubmittedWrite& write, WriteResult& result);
   // The same where nothing is written: waits for the write that made the state which was read.
@@ -221,6 +226,8 @@ class Registry {
   RoleIndex roles_;
   std::mutex collect_mutex_;  // held while cluster roles collect others
   std::mutex refresh_mutex_;
+  std::mutex services_mutex_;
+  bool registers_services_ = false;  // guarded by services_mutex_
   std::mutex random_mutex_;
   Random random_;
   ServiceAddresses service_addresses_;

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "local/apiserver/api.h"
@@ -46,6 +47,7 @@ struct RequestContext {
 struct Body {
   Json object;
   std::vector<std::string> strict_errors;
+  std::string_view text = {};  // the JSON text of `object`; empty: there is none
 };
 
 // The result of a write.

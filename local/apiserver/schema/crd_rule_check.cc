@@ -10,6 +10,7 @@
 namespace berth::local {
 namespace {
 
+constexpr std::string_view kTooCostly = "operation cancelled: actual cost limit exceeded";
 constexpr std::size_t kMaxMessageBytes = 5120;  // of an evaluated messageExpression
 constexpr char kOutOfBudget[] =
     "validation failed due to running out of cost budget, no further validation rules will be run";
@@ -136,14 +137,9 @@ class RuleWalk {
       const auto answer = rule.program.Evaluate(rule.optional_old ? optional : plain, budget_);
       if (!answer) {
         const std::string& error = answer.error().message;
-        const bool misfit = error.starts_with("no such overload");
-        causes_.push_back(InvalidError(
-            path, TypeName(type),
-            misfit ? "'" + error +
-                         "': call arguments did not match a supported operator, function or macro "
-                         "signature for rule: " +
-                         rule.shown
-                   : error + " evaluating rule: " + rule.shown));
+        causes_.push_back(InvalidError(path, TypeName(type), FailureText(error, rule)));
+        spent_ = error.starts_with(kTooCostly);
+        if (spent_) return;
         continue;
       }
       if (answer->is_true()) continue;
@@ -153,6 +149,22 @@ class RuleWalk {
                              rule.field_path.empty() ? path : ChildPath(path, rule.field_path),
                              MessageOf(rule, plain)));
     }
+  }
+
+  static std::string FailureText(const std::string& error, const CrdRule& rule) {
+    if (error.starts_with("no such overload")) {
+      return "'" + error +
+             "': call arguments did not match a supported operator, function or macro signature "
+             "for rule: " +
+             rule.shown;
+    }
+    if (error.starts_with(kTooCostly)) {
+      return "'" + error +
+             "': no further validation rules will be run due to call cost exceeds limit for "
+             "rule: " +
+             rule.shown;
+    }
+    return error + " evaluating rule: " + rule.shown;
   }
 
   std::string MessageOf(const CrdRule& rule, const cel::Activation& activation) {

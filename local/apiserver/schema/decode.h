@@ -32,6 +32,10 @@ ApiResult<DecodedBody> ParseYamlBody(std::string_view text);
 // Does not descend into preserved content. Fields are matched case-sensitively.
 std::vector<std::string> UnknownFields(const TypeNode& type, const Json& value);
 
+// Sorts errors of ParseJson and UnknownFields by the place of their fields in `text`, the JSON text
+// that both have read. Errors of fields that `text` lacks come last.
+void SortByPlace(std::string_view text, std::vector<std::string>& strict_errors);
+
 // "" if every value fits its type, else the first misfit in Go's words:
 // `json: cannot unmarshal number into Go struct field ConfigMap.data of type string`.
 // null fits everything. `kind` names the root.

@@ -24,7 +24,7 @@ NOT_REACHED = {
         "no declared kind is ready here; cluster.kinds has one",
     ("admissionregistration.k8s.io", "validatingwebhookconfigurations", "patch"):
         "no declared kind is ready here; cluster.kinds has one",
-    ("apiregistration.k8s.io", "apiservices", "patch"): "`berth up` has no APIServices",
+    ("apiregistration.k8s.io", "apiservices", "patch"): "`berth up` has no APIServices of the visibility API",
     **{("resource.k8s.io", kind, verb):
        "`berth up` serves no claims of devices; cluster.claims has some"
        for kind in ("deviceclasses", "resourceclaimtemplates", "resourceslices")

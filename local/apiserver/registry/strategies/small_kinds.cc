@@ -268,6 +268,8 @@ std::map<std::string, std::unique_ptr<const Strategy>> MakeStrategies() {
       MakeAdmissionPolicyStrategy();
   strategies["validatingadmissionpolicybindings.admissionregistration.k8s.io"] =
       MakeAdmissionPolicyBindingStrategy();
+  strategies["apiservices.apiregistration.k8s.io"] = MakeApiServiceStrategy();
+  strategies["certificatesigningrequests.certificates.k8s.io"] = MakeCertificateRequestStrategy();
   strategies["runtimeclasses.node.k8s.io"] = MakeRuntimeClassStrategy();
   strategies["horizontalpodautoscalers.autoscaling"] = MakeAutoscalerStrategy();
   strategies["ingresses.networking.k8s.io"] = MakeIngressStrategy();

@@ -33,6 +33,9 @@ std::unique_ptr<const Strategy> MakeWebhookStrategy();          // webhook_confi
 std::unique_ptr<const Strategy> MakeAdmissionPolicyStrategy();  // admission_policy.cc
 std::unique_ptr<const Strategy> MakeAdmissionPolicyBindingStrategy();
 
+std::unique_ptr<const Strategy> MakeApiServiceStrategy();          // api_service.cc
+std::unique_ptr<const Strategy> MakeCertificateRequestStrategy();  // certificate_request.cc
+
 std::unique_ptr<const Strategy> MakeAutoscalerStrategy();  // autoscaler.cc
 
 std::unique_ptr<const Strategy> MakeIngressStrategy();  // networking.cc, like the next two

@@ -116,6 +116,23 @@ TEST(CrdRulesTest, AnObjectThatIsWrongOtherwiseIsNotEvaluated) {
           "was invalid; correct the existing errors to complete validation"));
 }
 
+TEST(CrdRulesTest, ARuleThatCostsTooMuchIsTheLast) {
+  std::vector<Cause> causes;
+  const auto schema = CrdSchema::Parse(
+      SchemaOf(api::ParseYaml("{type: object, properties: {l: {type: array, items: {type: "
+                              "integer}, x-kubernetes-validations: [{rule: 'self.all(x, "
+                              "self.all(y, y == x))'}, {rule: 'self.size() < 1'}]}}}")
+                   ->value),
+      "s", causes);
+  ASSERT_NE(schema, nullptr);
+  const Json spec{{"l", std::vector<int>(3000, 6)}};
+  const std::vector<Cause> got = schema->Validate(ObjectOf(spec), nullptr);
+  ASSERT_EQ(got.size(), 1U);
+  EXPECT_THAT(got[0].message,
+              HasSubstr("'operation cancelled: actual cost limit exceeded': no further validation "
+                        "rules will be run due to call cost exceeds limit for rule: self.all"));
+}
+
 // All rules of an object share one budget.
 TEST(CrdRulesTest, WorkIsBounded) {
   std::vector<Cause> causes;

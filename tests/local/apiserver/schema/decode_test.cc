@@ -52,6 +52,24 @@ TEST(ParseJsonTest, LastDuplicateWinsAndIsNamed) {
               ElementsAre("duplicate field \"data.a\"", "duplicate field \"l[1].x\""));
 }
 
+TEST(SortByPlaceTest, ErrorsComeInTheOrderOfTheText) {
+  const std::string text =
+      R"({"z":1,"items":[{"name":"a"},{"b":{"c":[1,2]},"name":"x","name":"y"}],"a":{"z":1},"z":2})";
+  std::vector<std::string> errors = {"duplicate field \"items[1].name\"", "duplicate field \"z\"",
+                                     "unknown field \"absent\"",          "unknown field \"a\"",
+                                     "unknown field \"items[1].b\"",      "unknown field \"z\""};
+  SortByPlace(text, errors);
+  EXPECT_THAT(errors, ElementsAre("unknown field \"z\"", "unknown field \"items[1].b\"",
+                                  "duplicate field \"items[1].name\"", "unknown field \"a\"",
+                                  "duplicate field \"z\"", "unknown field \"absent\""));
+}
+
+TEST(SortByPlaceTest, WithoutATextNothingMoves) {
+  std::vector<std::string> errors = {"unknown field \"b\"", "unknown field \"a\""};
+  SortByPlace("", errors);
+  EXPECT_THAT(errors, ElementsAre("unknown field \"b\"", "unknown field \"a\""));
+}
+
 TEST(ParseJsonTest, KeepsAll64Bits) {
   const auto body = ParseJson("[9223372036854775807,-9223372036854775808,18446744073709551615]");
   ASSERT_TRUE(body);

@@ -31,6 +31,7 @@ TEST_F(DiscoveryTest, PlainForm) {
   EXPECT_EQ((*jobs)["singularName"], "job");
   EXPECT_EQ((*jobs)["verbs"], Json::array({"create", "delete", "deletecollection", "get", "list",
                                            "patch", "update", "watch"}));
+  EXPECT_EQ((*jobs)["storageVersionHash"], "mudhfqk/qZY=");  // as kube-apiserver's
   EXPECT_NE(Named(resources, "name", "jobs/status"), nullptr);
   EXPECT_EQ((*Named(Get("/api/v1").json["resources"], "name", "pods"))["shortNames"],
             Json::array({"po"}));
@@ -71,6 +72,9 @@ TEST_F(DiscoveryTest, OpenApiSaysWhereValidationHappens) {
   const Json custom = Get("/openapi/v3/apis/example.com/v1").json;
   const Json& schema = custom["components"]["schemas"]["com.example.v1.Widget"];
   EXPECT_EQ(schema["properties"]["spec"]["properties"]["color"]["default"], "red");
+  const std::string metadata = schema["properties"]["metadata"]["allOf"][0]["$ref"];
+  const std::string meta_name = metadata.substr(metadata.rfind('/') + 1);
+  EXPECT_TRUE(custom["components"]["schemas"][meta_name]["properties"].contains("labels"));
   EXPECT_EQ(Get("/openapi/v3/apis/none/v1").status, 404);
 }
 

@@ -93,6 +93,17 @@ TEST_F(OpenApiTest, VersionTwoAsJson) {
   EXPECT_EQ(patch["x-kubernetes-group-version-kind"]["kind"], "Job");
 }
 
+TEST_F(OpenApiTest, VersionTwoSaysNothingOfKindsThatKeepUnknownFields) {
+  Json crd = WidgetCrd();
+  crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["x-kubernetes-preserve-unknown-fields"] =
+      true;
+  ASSERT_EQ(Post(kCrds, crd).status, 201);
+  const Json widget = Get("/openapi/v2").json["definitions"]["com.example.v1.Widget"];
+  EXPECT_EQ(widget["type"], "object");
+  EXPECT_FALSE(widget.contains("properties"));
+  EXPECT_EQ(widget["x-kubernetes-group-version-kind"][0]["kind"], "Widget");
+}
+
 TEST_F(OpenApiTest, VersionTwoAsProtobuf) {
   ASSERT_EQ(Post(kCrds, WidgetCrd()).status, 201);
   const Answer answer = Get(
