@@ -4,9 +4,9 @@
 //     program: bind(0.0.0.0:8786) ─▶ kernel (seccomp) ─▶ supervisor: bind(127.77.0.5:8786) ─▶
 //     answer
 //
-// Two pods may use one port, as on a cluster. Concerned are TCP and UDP sockets and ports other than 0;
-// every other call goes on as it was. The filter looks at the number of the system call alone, so
-// that the kernel answers all other calls from its cache.
+// Two pods may use one port, as on a cluster. Concerned are TCP and UDP sockets and ports other
+// than 0; every other call goes on as it was. The filter looks at the number of the system call
+// alone, so that the kernel answers all other calls from its cache.
 //
 // Threads: Add may be called from any thread. Linux 5.11 and later.
 #pragma once
