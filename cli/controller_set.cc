@@ -85,6 +85,9 @@ integrations::JobControllersOptions JobOptions(const admission::Configuration& c
   options.job.metrics = &metrics;
   options.job.workload_slices = configuration.admission.scheduler.gates.elastic_jobs;
   options.job.report_reclaimable_pods = configuration.admission.scheduler.gates.reclaimable_pods;
+  if (!configuration.admission.scheduler.gates.topology_aware_scheduling) {
+    options.job.workload_name_rule = integrations::WorkloadNameRule::kLeave;
+  }
   options.job.keep_deactivated = configuration.keep_deactivated;
   options.job.build.label_keys_to_copy = configuration.label_keys_to_copy;
   CopyKeysOfMetricLabels(configuration.admission.metrics.custom_labels, options.job.build);

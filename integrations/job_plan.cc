@@ -447,7 +447,7 @@ void Planner::Start(const api::Workload& workload) {
   // A user has suspended the job: it is resumed at once, unless terminating pods use its quota.
   if (!job_.active && HasPods()) return;
   if (job_.bare_pods && !job_.bare_pods->gated) return;
-  Result<std::vector<PodSetChange>> changes = StartChanges(workload, flavors());
+  auto changes = StartChanges(workload, flavors(), in_.workload_name_rule);
   if (!changes && changes.error().code == ErrorCode::kInvalid) {
     return SetFinished(workload, api::kFailedToStart, changes.error().message);
   }

@@ -46,6 +46,7 @@ struct JobSituation {
   QueueNameRule queue_name_rule = QueueNameRule::kRequired;
   PodsReadyRule pods_ready_rule = PodsReadyRule::kReport;
   bool report_reclaimable_pods = true;
+  WorkloadNameRule workload_name_rule = WorkloadNameRule::kAnnotate;
   BuildOptions build;
   // Time to keep a job that was deactivated for a limit or a rejected check; nullopt: for ever.
   std::optional<Duration> keep_deactivated;

@@ -98,6 +98,7 @@ struct PodSetChange {
   api::StringMap node_selector;
   std::vector<api::Toleration> tolerations;
   std::vector<std::string> scheduling_gates;
+  bool is_placed = false;  // each pod gets its node or domain when the topology gate goes
   friend bool operator==(const PodSetChange&, const PodSetChange&) = default;
 };
 

@@ -99,10 +99,12 @@ Status AddQueueLabels(const api::Workload& workload, PodSetChange& change) {
   return MergeMap("labels", labels, change.labels);
 }
 
-void AddTopology(const api::Workload& workload, const api::PodSetAssignment& assignment,
-                 PodSetChange& change) {
+// `asked`: the pod set has a topology request. Without one, the annotation tells that the nodes of
+// the pods are in an assignment.
+void AddTopology(const api::PodSetAssignment& assignment, bool asked, PodSetChange& change) {
   if (!assignment.topology_assignment && assignment.delayed_topology_request.empty()) return;
-  change.annotations[api::kWorkloadAnnotation] = workload.meta.name;
+  change.is_placed = true;
+  if (!asked) change.annotations.emplace(api::kUnconstrainedTopologyAnnotation, "true");
   std::vector<std::string>& gates = change.scheduling_gates;
   if (std::find(gates.begin(), gates.end(), api::kTopologyGate) == gates.end()) {
     gates.emplace_back(api::kTopologyGate);
@@ -140,7 +142,8 @@ const api::PodSetAssignment* AssignmentOf(const api::Admission& admission,
 }  // namespace
 
 Result<std::vector<PodSetChange>> StartChanges(const api::Workload& workload,
-                                               const FlavorsByName& flavors) {
+                                               const FlavorsByName& flavors,
+                                               WorkloadNameRule rule) {
   std::vector<PodSetChange> changes = OriginalPodSets(workload);
   if (!workload.status.admission) return changes;
   for (std::size_t i = 0; i < changes.size(); ++i) {
@@ -155,7 +158,10 @@ Result<std::vector<PodSetChange>> StartChanges(const api::Workload& workload,
     BERTH_CHECK_OK(AddFlavors(*assignment, flavors, change));
     BERTH_CHECK_OK(AddChecks(workload, change));
     BERTH_CHECK_OK(AddQueueLabels(workload, change));
-    AddTopology(workload, *assignment, change);
+    AddTopology(*assignment, workload.spec.pod_sets[i].topology_request.has_value(), change);
+    if (rule == WorkloadNameRule::kAnnotate) {
+      change.annotations[api::kWorkloadAnnotation] = workload.meta.name;
+    }
     if (IsSlice(workload)) AddSlice(workload, change);
   }
   return changes;

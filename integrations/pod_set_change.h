@@ -1,12 +1,15 @@
 // integrations/pod_set_change.h — the additions to the user's pod templates at admission, and the
 // original templates that a stop restores.
 //
-//     template + flavors' labels and tolerations + checks' podSetUpdates + queue labels → change
+//     template + flavors' labels and tolerations + checks' podSetUpdates + queue labels
+//              + the Workload's name → change
 //
 // Additions only: a key that the template or another source has with another value is a conflict,
-// which no retry resolves. Source: Kueue pkg/podset, pkg/controller/jobframework.
+// which no retry resolves. The names of the Workload and of its slices replace other ones.
+// Source: Kueue pkg/podset, pkg/controller/jobframework.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -20,11 +23,15 @@ namespace berth::integrations {
 
 using FlavorsByName = std::map<std::string, api::ResourceFlavor>;
 
+// Whether the pods get the annotation kueue.x-k8s.io/workload: gate TopologyAwareScheduling.
+enum class WorkloadNameRule : std::uint8_t { kAnnotate, kLeave };
+
 // One change per pod set of `workload`, which holds quota, in the order of pod sets. Errors:
 // kInvalid for a conflict (permanent: the workload cannot start); kNotFound for a flavor that is
 // not in `flavors` (it may be created later).
 Result<std::vector<PodSetChange>> StartChanges(const api::Workload& workload,
-                                               const FlavorsByName& flavors);
+                                               const FlavorsByName& flavors,
+                                               WorkloadNameRule rule = WorkloadNameRule::kAnnotate);
 
 // Adds the gate of workload slices to the pods of an elastic Job that no webhook has reviewed:
 // without it, all pods of a later size would run.

@@ -30,7 +30,7 @@ bool UsesNodeUnplanned(const api::Pod& pod) {
   constexpr const char* kOfAssignments[] = {
       api::kRequiredTopologyAnnotation, api::kPreferredTopologyAnnotation,
       api::kUnconstrainedTopologyAnnotation, api::kSliceRequiredTopologyAnnotation,
-      api::kWorkloadAnnotation};
+      api::kSliceConstraintsAnnotation};
   return std::none_of(std::begin(kOfAssignments), std::end(kOfAssignments),
                       [&pod](const char* key) { return pod.meta.annotations.contains(key); });
 }

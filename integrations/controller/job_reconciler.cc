@@ -224,6 +224,7 @@ JobSituation JobReconciler::Observe(const JobState& job) const {
   situation.queue_name_rule = options_.queue_name_rule;
   situation.pods_ready_rule = options_.pods_ready_rule;
   situation.report_reclaimable_pods = options_.report_reclaimable_pods;
+  situation.workload_name_rule = options_.workload_name_rule;
   situation.build = options_.build;
   situation.keep_deactivated = options_.keep_deactivated;
   tables_.Fill(situation);

@@ -32,6 +32,7 @@ struct JobReconcilerOptions {
   QueueNameRule queue_name_rule = QueueNameRule::kRequired;
   PodsReadyRule pods_ready_rule = PodsReadyRule::kReport;
   bool report_reclaimable_pods = true;
+  WorkloadNameRule workload_name_rule = WorkloadNameRule::kAnnotate;
   bool workload_slices = true;            // gate ElasticJobsViaWorkloadSlices
   api::LabelSelector namespace_selector;  // selects namespaces whose jobs are managed
   BuildOptions build;

@@ -413,6 +413,7 @@ Result<PodSetChange> StartedPod(const QueuedPod& pod, bool in_group,
                        .node_selector = spec.node_selector,
                        .tolerations = spec.tolerations};
   BERTH_CHECK_OK(MergeInto("labels", change->labels, started.labels));
+  started.annotations.erase(api::kWorkloadAnnotation);  // of a pod that was copied: replaced
   BERTH_CHECK_OK(MergeInto("annotations", change->annotations, started.annotations));
   BERTH_CHECK_OK(MergeInto("nodeSelector", change->node_selector, started.node_selector));
   for (const api::Toleration& each : change->tolerations) {
@@ -420,7 +421,7 @@ Result<PodSetChange> StartedPod(const QueuedPod& pod, bool in_group,
     if (std::find(known.begin(), known.end(), each) == known.end()) known.push_back(each);
   }
   // The topology gate stays where the ungater gives the pod its domain.
-  const bool placed = change->annotations.count(api::kWorkloadAnnotation) != 0;
+  const bool placed = change->is_placed;
   for (const std::string& gate : spec.scheduling_gates) {
     if (gate == api::kAdmissionGate || (gate == api::kTopologyGate && !placed)) continue;
     started.scheduling_gates.push_back(gate);

@@ -155,9 +155,12 @@ class KindsTest(ClusterTest):
         made = json.loads(self.plane.kubectl("create", "-f", "-", "-o", "json", stdin=SWEEP).stdout)
         self.assertEqual(made["spec"]["paused"], True)
         self.wait_until(lambda: self.is_true("sweep-sweep-", "Admitted"), "the job is admitted")
+        workload = next(each["metadata"]["name"] for each in self.plane.items("workloads")
+                        if each["metadata"]["name"].startswith("sweep-sweep-"))
         self.wait_until(lambda: self.plane.get("sweep", "sweep")["spec"] == {
             "paused": False, "parallelTrials": 2, "trialTemplate": {
-                "metadata": {"labels": {"kueue.x-k8s.io/cluster-queue-name": "team",
+                "metadata": {"annotations": {"kueue.x-k8s.io/workload": workload},
+                             "labels": {"kueue.x-k8s.io/cluster-queue-name": "team",
                                         "kueue.x-k8s.io/local-queue-name": "q",
                                         "kueue.x-k8s.io/podset": "trial"}},
                 "spec": {"containers": [{"name": "main", "image": "none",

@@ -446,7 +446,12 @@ TEST(StartedPodTest, MergesTheChangeOfItsRole) {
   EXPECT_EQ(started->tolerations.size(), 1U);
   EXPECT_THAT(started->scheduling_gates, IsEmpty());
 
-  change.annotations[api::kWorkloadAnnotation] = "g";  // a topology places the pod
+  change.annotations[api::kWorkloadAnnotation] = "g";
+  EXPECT_THAT(StartedPod(*Pod("a"), true, {change})->scheduling_gates, IsEmpty());
+  QueuedPod copied = *Pod("a");
+  copied.meta.annotations[api::kWorkloadAnnotation] = "earlier";
+  EXPECT_EQ(StartedPod(copied, true, {change})->annotations.at(api::kWorkloadAnnotation), "g");
+  change.is_placed = true;
   EXPECT_THAT(StartedPod(*Pod("a"), true, {change})->scheduling_gates,
               ElementsAre(api::kTopologyGate));
   EXPECT_THAT(StartedPod(*Pod("a", "", 0, "other"), true, {change}).error().message,

@@ -36,7 +36,9 @@ TEST(PodSetChangeTest, FlavorChecksAndQueueLabelsAddUp) {
   ASSERT_THAT(*changes, SizeIs(1));
   const PodSetChange& change = changes->front();
   EXPECT_EQ(change.node_selector, (api::StringMap{{"capacity", "spot"}, {"pool", "t4"}}));
-  EXPECT_EQ(change.annotations, (api::StringMap{{"consume", "pr-1"}}));
+  EXPECT_EQ(change.annotations,
+            (api::StringMap{{"consume", "pr-1"},
+                            {api::kWorkloadAnnotation, AdmittedWorkload().meta.name}}));
   EXPECT_EQ(change.labels, (api::StringMap{{api::kClusterQueueNameLabel, "cq"},
                                            {api::kLocalQueueNameLabel, "lq"},
                                            {api::kPodSetLabel, "main"}}));
@@ -59,7 +61,9 @@ TEST(PodSetChangeTest, TheTemplateOfGatedSlicesNamesNoProvisioningRequest) {
   const auto gated = StartChanges(workload, SpotFlavor());
   ASSERT_TRUE(gated) << gated.error().message;
   EXPECT_EQ(gated->front().annotations,
-            (api::StringMap{{"other", "kept"}, {api::kSliceNameAnnotation, workload.meta.name}}));
+            (api::StringMap{{"other", "kept"},
+                            {api::kSliceNameAnnotation, workload.meta.name},
+                            {api::kWorkloadAnnotation, workload.meta.name}}));
 }
 
 TEST(PodSetChangeTest, AnAssignmentOfAnotherNameIsTheOneInItsPlace) {
@@ -70,7 +74,7 @@ TEST(PodSetChangeTest, AnAssignmentOfAnotherNameIsTheOneInItsPlace) {
   ASSERT_TRUE(changes) << changes.error().message;
   EXPECT_EQ(changes->front().node_selector, (api::StringMap{{"capacity", "spot"}, {"pool", "t4"}}));
   EXPECT_EQ(changes->front().labels.at(api::kPodSetLabel), "driver");
-  EXPECT_EQ(changes->front().annotations, (api::StringMap{{"consume", "pr-1"}}));
+  EXPECT_EQ(changes->front().annotations.at("consume"), "pr-1");
   workload.status.admission->pod_set_assignments.clear();
   EXPECT_EQ(StartChanges(workload, SpotFlavor()).error().code, ErrorCode::kInvalid);
 }
@@ -112,7 +116,27 @@ TEST(PodSetChangeTest, TopologyGatesThePods) {
   workload.status.admission->pod_set_assignments[0].topology_assignment.emplace();
   const PodSetChange change = StartChanges(workload, SpotFlavor())->front();
   EXPECT_THAT(change.scheduling_gates, ElementsAre(api::kTopologyGate));
+  EXPECT_TRUE(change.is_placed);
   EXPECT_EQ(change.annotations.at(api::kWorkloadAnnotation), workload.meta.name);
+  EXPECT_EQ(change.annotations.at(api::kUnconstrainedTopologyAnnotation), "true");
+  workload.spec.pod_sets[0].topology_request.emplace();
+  EXPECT_EQ(StartChanges(workload, SpotFlavor())
+                ->front()
+                .annotations.count(api::kUnconstrainedTopologyAnnotation),
+            0U);
+}
+
+// As in Kueue, the name of the Workload replaces the one of an earlier start.
+TEST(PodSetChangeTest, TheTemplateNamesTheWorkload) {
+  api::Workload workload = AdmittedWorkload();
+  workload.spec.pod_sets[0].pod_template.annotations[api::kWorkloadAnnotation] = "earlier";
+  const auto named = StartChanges(workload, SpotFlavor());
+  ASSERT_TRUE(named) << named.error().message;
+  EXPECT_EQ(named->front().annotations.at(api::kWorkloadAnnotation), workload.meta.name);
+  const auto gate_off = StartChanges(workload, SpotFlavor(), WorkloadNameRule::kLeave);
+  ASSERT_TRUE(gate_off) << gate_off.error().message;
+  EXPECT_EQ(gate_off->front().annotations.at(api::kWorkloadAnnotation), "earlier");
+  EXPECT_EQ(OriginalPodSets(workload).front().annotations.at(api::kWorkloadAnnotation), "earlier");
 }
 
 TEST(PodSetChangeTest, ALongQueueNameIsNoLabel) {

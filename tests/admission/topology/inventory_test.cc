@@ -79,6 +79,11 @@ TEST(Inventory, WhichPodsCountOutsideAssignments) {
     pod.meta.annotations[api::kRequiredTopologyAnnotation] = "rack";
   };
   EXPECT_FALSE(counts(placed)) << "its workload's assignment counts";
+  EXPECT_FALSE(counts(
+      [](api::Pod& pod) { pod.meta.annotations[api::kUnconstrainedTopologyAnnotation] = "true"; }));
+  EXPECT_TRUE(counts([](api::Pod& pod) {
+    pod.meta.annotations[api::kWorkloadAnnotation] = "workload";
+  })) << "its workload has no topology";
   EXPECT_TRUE(counts([&placed](api::Pod& pod) {
     placed(pod);
     pod.meta.deletion_timestamp = WallTime{};
