@@ -17,6 +17,7 @@
 #include "integrations/declared_kind.h"
 #include "integrations/described_job.h"
 #include "integrations/kind_catalogue.h"
+#include "integrations/sample_play.h"
 
 namespace berth::cli {
 namespace {
@@ -154,6 +155,19 @@ std::string RenderView(const integrations::JobView& view, const TextStyle& style
   return text;
 }
 
+// The sample of the JobKind itself, and the documents beside it.
+std::vector<const Json*> SamplesIn(const std::vector<Json>& documents, const Json& description) {
+  std::vector<const Json*> samples;
+  const auto spec = description.find("spec");
+  if (spec != description.end()) {
+    if (const Json* own = integrations::SampleOf(*spec)) samples.push_back(own);
+  }
+  for (const Json& each : documents) {
+    if (&each != &description) samples.push_back(&each);
+  }
+  return samples;
+}
+
 }  // namespace
 
 int RunKinds(const ClientFlags& client) {
@@ -196,23 +210,26 @@ int RunKindsCheck(const ClientFlags& client, const std::vector<std::string>& fil
   const TextStyle style = DetectStyle(client.ascii);
   std::string text = (*kind)->resource.api_version() + " " + std::string((*kind)->kind.kind) +
                      ": the description is well formed\n";
-  Json samples = Json::array();
+  Json played = Json::array();
   bool all_fit = true;
-  for (const Json& sample : *documents) {
-    if (&sample == &*found) continue;
-    if (const Status fits = integrations::CheckIsOf(**kind, sample); !fits) {
+  for (const Json* sample : SamplesIn(*documents, *found)) {
+    if (const Status fits = integrations::CheckIsOf(**kind, *sample); !fits) {
       return Complain(fits.error());
     }
-    const Result<integrations::JobView> view = integrations::ViewOf(*kind, sample);
+    const Result<integrations::JobView> view = integrations::ViewOf(*kind, *sample);
     if (!view) return Complain(view.error());
-    all_fit = all_fit && view->problem.empty();
+    const Status plays = integrations::PlaySample(*kind, *sample);
+    all_fit = all_fit && plays;
     text += "\n" + RenderView(*view, style);
-    samples.push_back(ViewJson(*view));
+    played.push_back(ViewJson(*view));
+    if (plays || !view->problem.empty()) continue;
+    text += "  does not play through: " + plays.error().message + "\n";
+    played.back()["problem"] = plays.error().message;
   }
   if (client.output == OutputFormat::kText) {
     Print(text);
   } else {
-    PrintStructured({{"samples", samples}}, client.output);
+    PrintStructured({{"samples", played}}, client.output);
   }
   return all_fit ? kExitAnswered : kExitRefused;
 }

@@ -14,6 +14,8 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr char kSample[] = "sample";
+constexpr std::size_t kMaxSampleBytes = 65536;
 constexpr char kJobKindVersion[] = "integrations.berth.dev/v1alpha1";
 
 Error Refused(const std::string& field, const std::string& message) {
@@ -51,9 +53,23 @@ std::string TextAt(const Json& object, const char* key) {
 
 }  // namespace
 
+const Json* SampleOf(const Json& spec) {
+  if (!spec.is_object()) return nullptr;
+  const auto sample = spec.find(kSample);
+  return sample == spec.end() || sample->is_null() ? nullptr : &*sample;
+}
+
 Result<KindPtr> ParseDeclaredKind(const Json& spec) {
   BERTH_CHECK_OK(RefuseFields(spec));
-  return ParseKind(spec);
+  const Json* sample = SampleOf(spec);
+  if (sample == nullptr) return ParseKind(spec);
+  if (!sample->is_object()) return Refused(kSample, "expected an object of the kind");
+  if (sample->dump(-1, ' ', false, Json::error_handler_t::replace).size() > kMaxSampleBytes) {
+    return Refused(kSample, "larger than " + std::to_string(kMaxSampleBytes) + " bytes");
+  }
+  Json description = spec;
+  description.erase(kSample);
+  return ParseKind(description);
 }
 
 Result<KindPtr> ParseJobKind(const Json& object) {

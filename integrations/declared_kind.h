@@ -11,8 +11,11 @@
 
 namespace berth::integrations {
 
-// `spec`: of a JobKind.
+// `spec`: of a JobKind. Its sample is not a part of the description.
 Result<KindPtr> ParseDeclaredKind(const nlohmann::json& spec);
+
+// An object of the kind that a JobKind may have: its spec.sample; null: none.
+const nlohmann::json* SampleOf(const nlohmann::json& spec);
 
 // A whole JobKind as a user writes it in a file. A member that no JobKind has is an error.
 Result<KindPtr> ParseJobKind(const nlohmann::json& object);

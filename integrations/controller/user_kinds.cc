@@ -10,6 +10,7 @@
 #include "integrations/controller/object_tree.h"
 #include "integrations/declared_kind.h"
 #include "integrations/kind_schema.h"
+#include "integrations/sample_play.h"
 
 namespace berth::integrations {
 namespace {
@@ -121,8 +122,8 @@ void UserKinds::Reconcile(const api::ObjectKey& key, Done done) {
   const Result<KindPtr> kind =
       object == nullptr ? Result<KindPtr>(KindPtr()) : ParseDeclaredKind(*object->spec);
   const auto known = compared_.find(key.name);
-  const bool fits = kind && known != compared_.end() && known->second.problem.empty() &&
-                    *known->second.source == *object->spec;
+  const bool fits = kind && *kind != nullptr && known != compared_.end() && known->second.problem.empty() &&
+                    *known->second.source == *(*kind)->source;
   if (!kind || *kind == nullptr || fits) return Judge(key, std::move(done));
   manager_.client().GetRaw(
       "/openapi/v3/apis/" + (*kind)->resource.api_version(),
@@ -188,9 +189,15 @@ UserKinds::Verdict UserKinds::Take(const JobKindObject& object) {
   }
   if (const auto compared = compared_.find(name); compared != compared_.end() &&
                                                   !compared->second.problem.empty() &&
-                                                  *compared->second.source == *object.spec) {
+                                                  *compared->second.source == *(*kind)->source) {
     Forget(name);
     return {false, "InvalidDescription", "spec." + compared->second.problem, true};
+  }
+  if (const Json* sample = SampleOf(*object.spec)) {
+    if (const Status played = PlaySample(*kind, *sample); !played) {
+      Forget(name);
+      return {false, "InvalidSample", "spec." + played.error().message};
+    }
   }
   // A JobKind that was deleted and made anew may describe another kind.
   if (const auto before = kinds_.find(name);

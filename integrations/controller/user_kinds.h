@@ -5,7 +5,7 @@
 //     not
 //
 // A description is compared with the schema of its kind (kind_schema.h) as soon as the API server
-// serves it, and again until it fits.
+// serves it, and again until it fits. Its sample, if there is one, is played (sample_play.h).
 //
 // A JobKind that is deleted, or no description any more, stops the management of its kind: its jobs
 // stay as they are.

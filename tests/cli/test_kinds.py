@@ -65,6 +65,19 @@ class KindsCheckTest(unittest.TestCase):
             "name": "one", "held": True, "active": False, "ready": False, "skipped": False,
             "finished": False, "podSets": [{"name": "trial", "count": 3, "requests": {"cpu": 1000}}]}])
 
+    def test_the_sample_of_the_job_kind_is_played(self):
+        kind = documented_kind()
+        code, text = self.check(kind + f"  sample: {sweep(False, {})}\n", sweep(True, {}))
+        self.assertEqual(code, 0, text)
+        self.assertIn("sweep/one: not held\n", text)
+        self.assertIn("sweep/one: held\n", text)
+        # Its count depends on the field that holds it: a held job would have another size.
+        bad = kind.replace("count: self.spec.parallelTrials", "count: 'self.spec.paused ? 1 : 2'")
+        for sample, of in ((f"  sample: {sweep(False, {})}\n", ""), ("", sweep(False, {}))):
+            code, text = self.check(bad + sample, of)
+            self.assertNotEqual(code, 0, text)
+            self.assertIn("does not play through: sample: the pod sets change with the hold", text)
+
     def test_what_does_not_fit_is_named(self):
         kind = documented_kind()
         for description, sample, part in (

@@ -9,6 +9,7 @@
 #include "integrations/declared_kind.h"
 #include "integrations/described_job.h"
 #include "integrations/kind_schema.h"
+#include "integrations/sample_play.h"
 #include "tests/fuzz/targets.h"
 
 namespace berth::fuzz {
@@ -69,6 +70,7 @@ void JobKinds(std::string_view text) {
   }
   (void)integrations::CheckIsOf(**kind, object->value);
   (void)integrations::CheckPaths(**kind, object->value);
+  (void)integrations::PlaySample(*kind, object->value);
   const auto view = integrations::ViewOf(*kind, object->value);
   if (!view) return;
   std::vector<integrations::PodSetChange> changes(view->pod_sets.size());

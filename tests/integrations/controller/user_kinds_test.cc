@@ -303,6 +303,59 @@ TEST_F(UserKindsTest, AStateThatCannotBeReadStopsNoRunningJob) {
   EXPECT_NE(WorkloadPath(), "") << "it keeps its quota";
 }
 
+// A sample that does not play through, and why. The description is right, but not for this object.
+TEST_F(UserKindsTest, ASampleIsPlayedThrough) {
+  api_.Put(kCrds, crd_);
+  Start();
+  Json kind = Kind();
+  const Json sample = Json::parse(R"({"apiVersion": "science.example/v1", "kind": "Sweep",
+      "metadata": {"name": "s"}, "spec": {"paused": false, "trials": 7, "pod": {"metadata":
+      {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}},
+      "status": {"running": 7}})");
+  kind["spec"]["sample"] = sample;
+  api_.Put(kKinds, kind);
+  Settle();
+  EXPECT_THAT(Ready(), HasSubstr("True Managed"));
+  SubmitSweep();
+  EXPECT_NE(WorkloadPath(), "") << "a sample is no part of the description";
+
+  struct SampleRow {
+    const char* place;  // in the JobKind's spec
+    Json value;
+    const char* message;
+  };
+  const Json twice = Json::array(
+      {{{"name", "'a'"}, {"template", "spec.pod"}}, {{"name", "'b'"}, {"template", "spec.pod"}}});
+  const SampleRow rows[] = {
+      {"/sample/kind", "Other",
+       "spec.sample: expected an object of science.example/v1 Sweep, got science.example/v1 Other"},
+      {"/sample/spec/pod", nullptr, "spec.sample: spec.pod: the pod template is missing"},
+      {"/sample/spec/trials", "many", "spec.sample: podSets.count: expected a number of pods"},
+      {"/sample/spec/paused", "no", "spec.sample: spec.paused: expected a bool"},
+      {"/sample/status/running", "all", "spec.sample: active"},
+      {"/podSets", twice,
+       "spec.sample: a start does not reach the template of the pod set a: each pod set needs a "
+       "template of its own"},
+      {"/podSets/0/count", "self.spec.paused ? 1 : 2",
+       "spec.sample: the pod sets change with the hold"},
+  };
+  for (const SampleRow& row : rows) {
+    SCOPED_TRACE(row.place);
+    Json bad = kind;
+    bad["spec"][Json::json_pointer(row.place)] = row.value;
+    api_.Put(kKinds, bad);
+    Settle();
+    EXPECT_THAT(Ready(), HasSubstr(std::string("False InvalidSample ") + row.message));
+  }
+  kind["spec"]["sample"] = 1;
+  EXPECT_EQ(ParseDeclaredKind(kind["spec"]).error().message,
+            "sample: expected an object of the kind");
+  kind["spec"]["sample"] = sample;
+  kind["spec"]["sample"]["spec"]["long"] = std::string(65536, 'x');
+  EXPECT_EQ(ParseDeclaredKind(kind["spec"]).error().message,
+            "sample: larger than 65536 bytes");
+}
+
 TEST_F(UserKindsTest, PathsAreThoseOfTheSchema) {
   const auto problem = [](const Json& spec, const Json& schema) -> std::string {
     Json openapi = {{"components", {{"schemas", {{"of.Sweep", schema}, {"of.Pod", Json::parse(R"({
