@@ -189,6 +189,7 @@ webhook::ReviewedKind ReviewedKindOf(const KindPtr& kind, const ReadsOf& reads_o
   reviewed.prebuilt = kind->review.prebuilt;
   reviewed.elastic = kind->review.elastic;
   reviewed.pod_set_groups = kind->review.pod_set_groups;
+  reviewed.recheck = kind->review.recheck;
   reviewed.topology_advice = AdviceOf(*kind);
   reviewed.read = [kind, reads_of](const Json& object) { return ReadJob(kind, reads_of, object); };
   if (kind->pods) {

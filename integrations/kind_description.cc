@@ -417,6 +417,7 @@ void ReadReview(Fields& in, ReviewTraits& out) {
   out.elastic = in.Flag("elastic", out.elastic);
   out.gate_templates = in.Flag("gateTemplates", out.gate_templates);
   out.pod_set_groups = in.Flag("podSetGroups", out.pod_set_groups);
+  out.recheck = in.Flag("recheck", out.recheck);
 }
 
 void ReadNames(Fields& in, KindDescription& out) {

@@ -167,6 +167,7 @@ struct ReviewTraits {
   bool elastic = false;         // workload slices
   bool gate_templates = true;   // the pod templates of an elastic job get its scheduling gate
   bool pod_set_groups = false;  // topology: two pod sets may form a group
+  bool recheck = true;          // the rules of new jobs hold for every update, too
 };
 
 struct KindDescription {

@@ -26,11 +26,16 @@ bool IsElastic(const api::ObjectMeta& job) {
   return ValueOf(job.annotations, api::kElasticJobAnnotation) == "true";
 }
 
-void CheckQueueName(const ReviewedJob& job, const ReviewedJob* old, const JobFacts& facts,
-                    FieldErrors& errors) {
+// Whether the rules of new jobs hold for this write. `old`: null on create.
+bool ChecksAsNew(const ReviewedKind& kind, const ReviewedJob* old) {
+  return old == nullptr || kind.recheck;
+}
+
+void CheckQueueName(const ReviewedJob& job, const ReviewedJob* old, const ReviewedKind& kind,
+                    const JobFacts& facts, FieldErrors& errors) {
   const Path path = Labels().Key(api::kQueueLabel);
   const std::string* name = api::FindValue(job.meta.labels, api::kQueueLabel);
-  if (name != nullptr) {
+  if (name != nullptr && ChecksAsNew(kind, old)) {
     if (const std::string problem = DnsSubdomainProblem(*name); !problem.empty()) {
       errors.push_back(Invalid(path, Quoted(*name), problem));
     }
@@ -57,23 +62,25 @@ void CheckPrebuilt(const ReviewedJob& job, const ReviewedJob* old, const Reviewe
   const bool annotated = job.meta.annotations.count(api::kPrebuiltWorkloadLabel) != 0;
   const Path path = (annotated ? Annotations() : Labels()).Key(api::kPrebuiltWorkloadLabel);
   const std::string now = PrebuiltOf(job.meta);
-  if (!now.empty() && !kind.prebuilt) {
+  // The Workload of an elastic job changes with its size.
+  const bool follows_size = old != nullptr && IsElastic(old->meta);
+  const bool as_new = ChecksAsNew(kind, old) || follows_size;
+  if (!now.empty() && !kind.prebuilt && as_new) {
     errors.push_back(Forbidden(path, "Is not supported for " + Quoted(kind.name)));
-  } else if (!now.empty()) {
+  } else if (!now.empty() && as_new) {
     if (const std::string problem = DnsSubdomainProblem(now); !problem.empty()) {
       errors.push_back(Invalid(path, Quoted(now), problem));
     }
   }
-  if (old == nullptr || job.suspended || now == PrebuiltOf(old->meta)) return;
-  // The Workload of an elastic job changes with its size.
-  if (IsElastic(old->meta)) return;
+  if (old == nullptr || job.suspended || now == PrebuiltOf(old->meta) || follows_size) return;
   errors.push_back(Invalid(path, Quoted(now), kImmutable));
 }
 
-void CheckMaxExecTime(const ReviewedJob& job, const ReviewedJob* old, FieldErrors& errors) {
+void CheckMaxExecTime(const ReviewedJob& job, const ReviewedJob* old, const ReviewedKind& kind,
+                      FieldErrors& errors) {
   const Path path = Labels().Key(api::kMaxExecTimeLabel);
   const std::string* text = api::FindValue(job.meta.labels, api::kMaxExecTimeLabel);
-  if (text != nullptr) {
+  if (text != nullptr && ChecksAsNew(kind, old)) {
     const std::optional<std::int64_t> seconds = ParseInt64(*text);
     if (!seconds || *seconds > INT32_MAX) {
       errors.push_back(Invalid(path, Quoted(*text), "must be a whole number of seconds"));
@@ -104,12 +111,17 @@ void CheckPriorityClass(const ReviewedJob& job, const ReviewedJob* old, FieldErr
 }
 
 // The workload-wide gates of admission: a list that only shrinks.
-void CheckGates(const ReviewedJob& job, const ReviewedJob* old, FieldErrors& errors) {
+void CheckGates(const ReviewedJob& job, const ReviewedJob* old, const ReviewedKind& kind,
+                FieldErrors& errors) {
   const Path path = Annotations().Key(api::kAdmissionGatedByAnnotation);
   const std::string* text = api::FindValue(job.meta.annotations, api::kAdmissionGatedByAnnotation);
   const std::string list = text == nullptr ? "" : *text;
   std::vector<std::string> seen;
   for (const std::string& gate : api::AdmissionGatesOf(job.meta)) {
+    if (!ChecksAsNew(kind, old)) {
+      seen.push_back(gate);
+      continue;
+    }
     if (gate.empty()) {
       errors.push_back(Invalid(path, Quoted(list), "cannot contain empty gate names"));
     } else if (std::find(seen.begin(), seen.end(), gate) != seen.end()) {
@@ -139,7 +151,7 @@ void CheckElastic(const ReviewedJob& job, const ReviewedJob* old, const Reviewed
   if (!facts.elastic_jobs) return;
   const Path path = Annotations().Key(api::kElasticJobAnnotation);
   const std::string now = ValueOf(job.meta.annotations, api::kElasticJobAnnotation);
-  if (now == "true" && !kind.elastic) {
+  if (now == "true" && !kind.elastic && ChecksAsNew(kind, old)) {
     errors.push_back(Forbidden(path, "elastic job is not supported for " + Quoted(kind.name)));
   }
   if (old != nullptr && ValueOf(old->meta.annotations, api::kElasticJobAnnotation) != now) {
@@ -228,11 +240,11 @@ FieldErrors ValidateJob(const ReviewedJob& job, const ReviewedJob* old, const Re
                         const JobFacts& facts, const FieldErrors& own) {
   FieldErrors errors;
   if (!facts.kind_managed) return errors;
-  CheckQueueName(job, old, facts, errors);
+  CheckQueueName(job, old, kind, facts, errors);
   CheckPrebuilt(job, old, kind, errors);
-  CheckMaxExecTime(job, old, errors);
+  CheckMaxExecTime(job, old, kind, errors);
   CheckPriorityClass(job, old, errors);
-  CheckGates(job, old, errors);
+  CheckGates(job, old, kind, errors);
   errors.insert(errors.end(), own.begin(), own.end());
   if (IsQueuedJob(job.meta, facts)) CheckTopology(job, old, kind, errors);
   CheckElastic(job, old, kind, facts, errors);

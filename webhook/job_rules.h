@@ -45,6 +45,7 @@ struct ReviewedKind {
   bool elastic = false;   // workload slices
   bool plain_topology = false;  // an elastic job asks for no required or preferred topology
   bool pod_set_groups = false;  // topology: two pod sets may form a group
+  bool recheck = true;          // the rules of new jobs hold for every update, too
   // The pod templates are those of another object: what is added to errors about their topology
   // annotations. Empty: they are the job's.
   std::string topology_advice;

@@ -38,6 +38,8 @@ struct EveryKind {
   std::string running;
   bool prebuilt = true;
   bool elastic = false;
+  // Whether the rules of new objects hold for updates; kOwn: the kind has rules of its own.
+  enum class Recheck { kYes, kNo, kOwn } recheck = Recheck::kOwn;
 };
 void PrintTo(const EveryKind& kind, std::ostream* out) { *out << kind.framework; }
 
@@ -47,7 +49,13 @@ EveryKind HeldBy(const std::string& framework, const std::string& path, bool pre
                            : path == "/spec/runPolicy/suspend"
                                ? "{spec: {runPolicy: {suspend: false}}}"
                                : "{spec: {rayClusterConfig: {suspend: false}}}";
-  return {framework, path, true, free, free, prebuilt, elastic};
+  return {framework, path, true, free, free, prebuilt, elastic, EveryKind::Recheck::kYes};
+}
+
+// Of Kueue's webhook of all kinds, which has no rules of new objects for updates.
+EveryKind OfTheBase(EveryKind kind) {
+  kind.recheck = EveryKind::Recheck::kNo;
+  return kind;
 }
 
 std::vector<EveryKind> Kinds() {
@@ -59,17 +67,17 @@ std::vector<EveryKind> Kinds() {
   return {
       HeldBy("batch/job", "/spec/suspend", true, true),
       HeldBy("jobset.x-k8s.io/jobset", "/spec/suspend"),
-      HeldBy("kubeflow.org/pytorchjob", "/spec/runPolicy/suspend"),
-      HeldBy("kubeflow.org/tfjob", "/spec/runPolicy/suspend"),
-      HeldBy("kubeflow.org/xgboostjob", "/spec/runPolicy/suspend"),
-      HeldBy("kubeflow.org/paddlejob", "/spec/runPolicy/suspend"),
-      HeldBy("kubeflow.org/jaxjob", "/spec/runPolicy/suspend", false),
+      OfTheBase(HeldBy("kubeflow.org/pytorchjob", "/spec/runPolicy/suspend")),
+      OfTheBase(HeldBy("kubeflow.org/tfjob", "/spec/runPolicy/suspend")),
+      OfTheBase(HeldBy("kubeflow.org/xgboostjob", "/spec/runPolicy/suspend")),
+      OfTheBase(HeldBy("kubeflow.org/paddlejob", "/spec/runPolicy/suspend")),
+      OfTheBase(HeldBy("kubeflow.org/jaxjob", "/spec/runPolicy/suspend", false)),
       HeldBy("kubeflow.org/mpijob", "/spec/runPolicy/suspend"),
       HeldBy("trainer.kubeflow.org/trainjob", "/spec/suspend"),
       HeldBy("ray.io/raycluster", "/spec/suspend", true, true),
       HeldBy("ray.io/rayjob", "/spec/suspend", true, true),
       HeldBy("ray.io/rayservice", "/spec/rayClusterConfig/suspend", true, true),
-      HeldBy("workload.codeflare.dev/appwrapper", "/spec/suspend"),
+      OfTheBase(HeldBy("workload.codeflare.dev/appwrapper", "/spec/suspend")),
       HeldBy("sparkoperator.k8s.io/sparkapplication", "/spec/suspend", false),
       {"pod", "/spec/schedulingGates/0/name", "kueue.x-k8s.io/admission", "{}",
        "{spec: {schedulingGates: null}, status: {phase: Running}}"},
@@ -392,6 +400,54 @@ TEST_P(EveryKindTest, IsValidatedWhenItChanges) {
       EXPECT_EQ(error, "");
     } else {
       EXPECT_THAT(error, HasSubstr(Expanded(row.error)));
+    }
+  }
+}
+
+struct Recheck {
+  std::string name;
+  std::string metadata;  // of the object, before and after a change of another label
+  std::string error;     // a part; where the rules of new objects hold for updates
+  Prebuilt prebuilt = Prebuilt::kAny;
+  bool no_slices = false;  // of kinds without slices alone
+};
+
+const Recheck kRechecks[] = {
+    {"a bad queue", "{labels: {K/queue-name: No_Good}}",
+     "metadata.labels[K/queue-name]: Invalid value: \"No_Good\""},
+    {"a bad prebuilt Workload", "{labels: {K/prebuilt-workload-name: No_Good}}",
+     "metadata.labels[K/prebuilt-workload-name]: Invalid value: \"No_Good\"",
+     Prebuilt::kSupported},
+    {"a prebuilt Workload of a kind without", "{labels: {K/prebuilt-workload-name: w}}",
+     "metadata.labels[K/prebuilt-workload-name]: Forbidden", Prebuilt::kUnsupported},
+    {"no time at all", "{labels: {K/max-exec-time-seconds: '0'}}", "should be greater than 0"},
+    {"a gate twice", "{annotations: {K/admission-gated-by: 'a.b/c,a.b/c'}}",
+     "duplicate gate name: a.b/c"},
+    {"slices of a kind without", "{annotations: {K/elastic-job: 'true'}}",
+     "elastic job is not supported", Prebuilt::kAny, true},
+};
+
+TEST_P(EveryKindTest, HasTheRulesOfNewObjectsForUpdatesAsInKueue) {
+  const EveryKind& kind = GetParam();
+  if (kind.recheck == EveryKind::Recheck::kOwn) return;
+  for (const Recheck& row : kRechecks) {
+    if (row.prebuilt != Prebuilt::kAny && kind.prebuilt != (row.prebuilt == Prebuilt::kSupported)) {
+      continue;
+    }
+    if (row.no_slices && kind.elastic) continue;
+    SCOPED_TRACE(row.name);
+    Json old = object_;
+    old["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] = "lq";
+    old["metadata"].merge_patch(Yaml(row.metadata));
+    old = Defaulted(old, {});
+    Json object = old;
+    object["metadata"]["labels"]["example.com/team"] = "a";
+    const std::string error = ErrorOf(object, old, {});
+    EXPECT_THAT(ErrorOf(object, nullptr, {}), HasSubstr(Expanded(row.error))) << "of a new object";
+    if (kind.recheck == EveryKind::Recheck::kYes) {
+      EXPECT_THAT(error, HasSubstr(Expanded(row.error)));
+    } else {
+      EXPECT_EQ(error, "");
     }
   }
 }
