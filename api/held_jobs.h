@@ -1,5 +1,5 @@
 // api/held_jobs.h — the annotations of jobs whose pods are held by their gates
-// (integrations/held_job.h).
+// (integrations/held_job.h), and of those that are held by their numbers of pods.
 #pragma once
 
 namespace berth::api {
@@ -12,5 +12,9 @@ inline constexpr char kPodWorkloadAnnotation[] = "integrations.berth.dev/workloa
 // On an object that sizes a pod set, as "2@4": a preemption has made it 2 smaller, to 4. Void once
 // the size is another one.
 inline constexpr char kRetiredAnnotation[] = "integrations.berth.dev/retired";
+
+// On an object of a kind that is held by its numbers of pods (integrations/object_hold.h): the
+// numbers that its owner wants, as JSON by field.
+inline constexpr char kHeldReplicasAnnotation[] = "berth.dev/held-replicas";
 
 }  // namespace berth::api

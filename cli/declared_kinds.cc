@@ -13,7 +13,7 @@ bool DeclaredKinds::Set(const std::string& name, const integrations::KindPtr& ki
     auto reviewed = std::make_shared<const webhook::ReviewedKind>(ReviewedKindOf(kind));
     const integrations::JobKind& names = kind->kind;
     now = Declared{{std::string(names.group), std::string(names.version), std::string(names.kind),
-                    std::string(names.plural), reviewed->path},
+                    std::string(names.plural), reviewed->path, reviewed->hold_again != nullptr},
                    reviewed};
   }
   const std::lock_guard lock(mutex_);

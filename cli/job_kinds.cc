@@ -206,6 +206,11 @@ webhook::ReviewedKind ReviewedKindOf(const KindPtr& kind, const ReadsOf& reads_o
     return webhook::ParentKind(std::move(reviewed), std::move(marks));
   }
   reviewed.suspend = [kind](Json& object) { integrations::SetSuspended(*kind, true, object); };
+  if (kind->held_by->has_size()) {
+    reviewed.hold_again = [kind](Json& object) {
+      if (kind->held_by->IsLoose(object)) kind->held_by->Hold(object);
+    };
+  }
   if (!kind->review.defaults.empty() || (kind->hook != nullptr && kind->hook->create != nullptr)) {
     reviewed.defaults = [kind](bool queued, Json& object) {
       integrations::AddDefaults(*kind, queued, object);

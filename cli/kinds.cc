@@ -99,8 +99,8 @@ Result<std::vector<Json>> ReadFiles(const std::vector<std::string>& files) {
 
 bool IsDescription(const Json& document) {
   if (!document.is_object()) return false;
-  const bool held = document.contains("suspend") || document.contains("hold");
-  return document.value("kind", Json()) == "JobKind" || (document.contains("podSets") && held);
+  return document.value("kind", Json()) == "JobKind" ||
+         (document.contains("podSets") && document.contains("version"));
 }
 
 std::string RequestsOf(const api::PodSpec& spec, const TextStyle& style) {

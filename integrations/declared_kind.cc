@@ -27,7 +27,9 @@ Error Refused(const std::string& field, const std::string& message) {
 Status RefuseFields(const Json& spec) {
   constexpr char kPods[] =
       "the pods of built-in kinds alone are held: give the objects a boolean that their operator "
-      "honours and name it in `suspend`, or let users wrap the objects in an AppWrapper";
+      "honours and name it in `suspend`, or name their numbers of pods in `podSets[].replicas`, or "
+      "let "
+      "users wrap the objects in an AppWrapper";
   constexpr char kHook[] = "hooks belong to built-in kinds: put the pod templates into the objects";
   if (!spec.is_object()) return OkStatus();
   for (const char* field : {"hold", "pods"}) {

@@ -10,7 +10,6 @@
 #include "api/codec/codec.h"
 #include "api/labels.h"
 #include "api/multikueue.h"
-#include "api/pod_groups.h"
 #include "integrations/described_pod_sets.h"
 #include "integrations/hooks/json_parts.h"
 
@@ -19,10 +18,6 @@ namespace {
 
 using Json = nlohmann::json;
 using cel::Value;
-
-Error InvalidField(const std::string& at, const std::string& message) {
-  return {ErrorCode::kInvalid, at + ": " + message};
-}
 
 Status ReadFinish(const KindDescription& kind, Evaluation& evaluation, JobView& view) {
   for (const FinishRule& rule : kind.finished) {
@@ -126,13 +121,6 @@ Status ReadVariant(const KindDescription& kind, Evaluation& evaluation, JobView&
 
 Status ReadAll(const KindDescription& kind, const Json& object, const ReadObjects& reads,
                JobView& view) {
-  if (!kind.pods) {
-    const Json* suspend = kind.hold ? nullptr : FindField(object, kind.suspend);
-    if (suspend != nullptr && !suspend->is_boolean()) {
-      return InvalidField(TextOf(kind.suspend), "expected a bool");
-    }
-    view.suspended = IsSuspended(kind, object);
-  }
   if (kind.hook != nullptr && kind.hook->is_started != nullptr) {
     view.has_additions = kind.hook->is_started(object);
   }
@@ -189,6 +177,17 @@ void WriteTemplate(const PodSetRule& rule, const PodSetChange& change, Json& pod
   SetOrErase(spec, "schedulingGates", std::move(gates));
 }
 
+// Partial admission: fewer pods than the owner wants, and that number again. Where `count` is a
+// multiple of the number, no more pods than the change has.
+void WriteNumber(const PlacedPodSet& placed, const PodSetChange& change, Json& object) {
+  const std::int64_t count = placed.pods.count;
+  if (placed.number.empty() || !change.count_is_partial || change.count == count) return;
+  const Json::json_pointer at(placed.number);
+  const bool known = object.contains(at) && object.at(at).is_number_integer();
+  if (!known || count == 0) return;
+  object[at] = object.at(at).get<std::int64_t>() * change.count / count;
+}
+
 enum class Missing { kLeave, kWrite };  // templates that the object lacks
 
 // False where the object's pod sets are not those of the changes; nothing is written then.
@@ -201,6 +200,7 @@ bool WriteTemplates(const KindDescription& kind, const std::vector<PodSetChange>
   for (std::size_t i = 0; i < changes.size(); ++i) {
     const PlacedPodSet& placed = (*pod_sets)[i];
     const Json::json_pointer pointer(placed.pointer);
+    WriteNumber(placed, changes[i], object);
     if (placed.made != nullptr && missing == Missing::kWrite) object[pointer] = *placed.made;
     // A template inside another template may have gone with the other's fields.
     if (!object.contains(pointer)) continue;
@@ -256,38 +256,25 @@ bool IsDelegated(const KindDescription& kind, const Json& object) {
 }
 
 bool IsSuspended(const KindDescription& kind, const Json& object) {
-  if (kind.hold) {
-    const Json* parent =
-        FindField(object, {"metadata", "annotations", api::kPodSuspendingParentAnnotation});
-    return parent != nullptr && *parent == std::string(kind.kind.framework);
-  }
-  if (kind.suspend.empty()) return false;
-  const Json* suspend = FindField(object, kind.suspend);
-  return suspend != nullptr && suspend->is_boolean() && suspend->get<bool>();
+  return kind.held_by->IsHeld(object);
 }
 
 void SetSuspended(const KindDescription& kind, bool suspended, Json& object) {
-  if (kind.hold) {
-    if (!suspended) return;  // pods are started one by one
-    Json& annotations = MakePart(MakePart(object, "metadata"), "annotations");
-    annotations.emplace(api::kPodSuspendingParentAnnotation, std::string(kind.kind.framework));
-    return;
+  if (suspended) {
+    kind.held_by->Hold(object);
+  } else {
+    kind.held_by->Release(object);
   }
-  if (kind.suspend.empty()) return;
-  Json* at = &object;
-  for (std::size_t i = 0; i + 1 < kind.suspend.size(); ++i) {
-    at = &MakePart(*at, kind.suspend[i].c_str());
-  }
-  (*at)[kind.suspend.back()] = suspended;
 }
 
 Result<std::vector<DescribedPodSet>> PodSetsOf(const KindDescription& kind, const Json& object,
                                                const ReadObjects& reads) {
-  Evaluation evaluation(kind, object, reads);
-  BERTH_TRY(const Expansion expansion, Expansion::Of(kind, object, reads));
+  const WantedObject wanted(*kind.held_by, object);
+  Evaluation evaluation(kind, *wanted, reads);
+  BERTH_TRY(const Expansion expansion, Expansion::Of(kind, *wanted, reads));
   expansion.TellTo(evaluation);
   BERTH_TRY(std::vector<PlacedPodSet> placed,
-            ReadPodSets(kind, object, expansion.tree(), evaluation));
+            ReadPodSets(kind, *wanted, expansion.tree(), evaluation));
   std::vector<DescribedPodSet> pod_sets;
   for (PlacedPodSet& each : placed) {
     pod_sets.push_back({std::move(each.pods), std::move(each.field), std::move(each.pointer),
@@ -319,7 +306,9 @@ Result<JobView> ViewOf(const KindPtr& kind, const Json& object, const ReadObject
   view.meta = std::move(meta);
   view.is_delegated = IsDelegated(*kind, object);
   view.elastic = IsElastic(*kind, view.meta);
-  const Status read = ReadAll(*kind, object, reads, view);
+  view.suspended = kind->held_by->IsHeld(object);
+  Status read = kind->held_by->Check(object);
+  if (read) read = ReadAll(*kind, *WantedObject(*kind->held_by, object), reads, view);
   if (!read) {
     view.problem = read.error().message;
     view.lacks_object = read.error().code == ErrorCode::kNotFound;
@@ -348,6 +337,7 @@ Result<std::vector<Json>> Started(const KindDescription& kind, const Json& objec
     if (kind.hook->only_while_held) states.push_back(states.front());
   } else {
     states.push_back(object);
+    SetSuspended(kind, false, states.front());
     if (!WriteTemplates(kind, changes, Missing::kWrite, states.front())) return OtherPodSets();
   }
   SetSuspended(kind, false, states.back());
@@ -356,12 +346,14 @@ Result<std::vector<Json>> Started(const KindDescription& kind, const Json& objec
 
 std::vector<Json> Stopped(const KindDescription& kind, const Json& object,
                           const std::vector<PodSetChange>& originals, bool active) {
-  std::vector<Json> states{object};
-  SetSuspended(kind, true, states.front());
+  std::vector<Json> states;
+  states.push_back(kind.hook == nullptr ? *WantedObject(*kind.held_by, object) : object);
   if (kind.hook == nullptr) {
     if (!originals.empty()) WriteTemplates(kind, originals, Missing::kLeave, states.front());
+    SetSuspended(kind, true, states.front());
     return states;
   }
+  SetSuspended(kind, true, states.front());
   if (kind.hook->only_while_held) {
     if (active) return states;
     states.push_back(states.front());

@@ -54,12 +54,10 @@ Result<DescribedPodSet> PodSetOfGroup(const KindDescription& kind, const nlohman
 // With PodHold::restart: whether the job's operator can be made to create the pod again.
 bool CanRestart(const KindDescription& kind, const nlohmann::json& object);
 
-// The field that holds the job; one that is no boolean does not hold it. With PodHold: whether the
-// annotation is there that makes the review of its pods gate them.
+// Whether the job is held (KindDescription::held_by).
 bool IsSuspended(const KindDescription& kind, const nlohmann::json& object);
 // Whether the field managedBy gives the job to MultiKueue.
 bool IsDelegated(const KindDescription& kind, const nlohmann::json& object);
-// Sets the field, or the annotation. The annotation of an owner stays.
 void SetSuspended(const KindDescription& kind, bool suspended, nlohmann::json& object);
 
 }  // namespace berth::integrations

@@ -22,26 +22,6 @@ constexpr std::size_t kMaxPodSets = 18;  // of a Workload
 constexpr std::size_t kMaxConditions = 256;
 constexpr std::size_t kMaxNameBytes = 63;
 
-Json::json_pointer PointerOf(Json::json_pointer base, const FieldPath& path) {
-  for (const std::string& key : path) base.push_back(key);
-  return base;
-}
-
-// "/spec/jobs/0/template" as "spec.jobs[0].template".
-std::string FieldOf(Json::json_pointer pointer) {
-  std::string text;
-  while (!pointer.empty()) {
-    const std::string& key = pointer.back();
-    const bool index = !key.empty() && std::all_of(key.begin(), key.end(),
-                                                   [](char c) { return c >= '0' && c <= '9'; });
-    std::string part = index ? "[" + key + "]" : key;
-    if (!index && !pointer.parent_pointer().empty()) part.insert(part.begin(), '.');
-    text.insert(0, part);
-    pointer.pop_back();
-  }
-  return text;
-}
-
 Error InvalidAt(const std::string& at, const std::string& message) {
   return {ErrorCode::kInvalid, at + ": " + message};
 }
@@ -126,7 +106,8 @@ class PodSetReader {
     placed.key = key;
     const Json::json_pointer pointer = PointerOf(at, rule.pod_template);
     placed.pointer = pointer.to_string();
-    placed.field = FieldOf(pointer);
+    placed.field = FieldTextOf(pointer);
+    if (!rule.replicas.empty()) placed.number = PointerOf(at, rule.replicas).to_string();
     if (kind_.hook != nullptr) TakeField(item, placed);
     BERTH_CHECK_OK(ReadTemplate(item, placed));
     BERTH_TRY(placed.pods.name, evaluation_.Text("podSets.name", rule.name, activation));
@@ -330,6 +311,25 @@ const Json* FindField(const Json& object, const FieldPath& path) {
     at = &*found;
   }
   return at->is_null() ? nullptr : at;
+}
+
+Json::json_pointer PointerOf(Json::json_pointer base, const FieldPath& path) {
+  for (const std::string& key : path) base.push_back(key);
+  return base;
+}
+
+std::string FieldTextOf(Json::json_pointer pointer) {
+  std::string text;
+  while (!pointer.empty()) {
+    const std::string& key = pointer.back();
+    const bool index = !key.empty() && std::all_of(key.begin(), key.end(),
+                                                   [](char c) { return c >= '0' && c <= '9'; });
+    std::string part = index ? "[" + key + "]" : key;
+    if (!index && !pointer.parent_pointer().empty()) part.insert(part.begin(), '.');
+    text.insert(0, part);
+    pointer.pop_back();
+  }
+  return text;
 }
 
 std::string TextOf(const FieldPath& path) {

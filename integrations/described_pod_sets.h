@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 
 #include "base/result.h"
 #include "cel/program.h"
@@ -61,6 +61,7 @@ struct PlacedPodSet {
   std::shared_ptr<const nlohmann::json>
       made;                   // the template that the object lacks; null: it has one
   api::StringMap pod_labels;  // with PodHold: those of its pods
+  std::string number;         // pointer to its number of pods, which holds it; empty: none
 };
 
 // `tree`: the object, or what the kind's hook has made of it.
@@ -75,5 +76,8 @@ Result<PlacedPodSet> ReadGroupPodSet(const PodHold::Groups& rule, const nlohmann
 // Null where the path leads to nothing, or to null.
 const nlohmann::json* FindField(const nlohmann::json& object, const FieldPath& path);
 std::string TextOf(const FieldPath& path);  // "spec.suspend"
+nlohmann::json::json_pointer PointerOf(nlohmann::json::json_pointer base, const FieldPath& path);
+// "/spec/jobs/0/template" as "spec.jobs[0].template".
+std::string FieldTextOf(nlohmann::json::json_pointer pointer);
 
 }  // namespace berth::integrations

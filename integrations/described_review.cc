@@ -97,14 +97,16 @@ void AddAnnotation(const KindDescription& kind, const DefaultRule& rule, Json& o
 
 std::vector<ReviewError> ReviewErrors(const KindDescription& kind, const Json& object,
                                       const Json& old, bool elastic) {
-  return ReviewOfObject(kind, object, old, elastic).Run();
+  const WantedObject wanted(*kind.held_by, object);
+  const WantedObject before(*kind.held_by, old);
+  return ReviewOfObject(kind, *wanted, *before, elastic).Run();
 }
 
 void AddDefaults(const KindDescription& kind, bool queued, Json& object) {
   if (kind.hook != nullptr && kind.hook->create != nullptr) kind.hook->create(object);
   if (!queued) return;
   for (const DefaultRule& rule : kind.review.defaults) {
-    const Json before = object;
+    const Json before = *WantedObject(*kind.held_by, object);
     if (ReviewOfObject(kind, before, Json(), false).IsTrue(rule.when)) {
       AddAnnotation(kind, rule, object);
     }
@@ -114,7 +116,8 @@ void AddDefaults(const KindDescription& kind, bool queued, Json& object) {
 bool IsSkipped(const KindDescription& kind, const Json& object) {
   if (IsDelegated(kind, object)) return true;
   if (!kind.skip) return false;
-  Evaluation evaluation(kind, object);
+  const WantedObject wanted(*kind.held_by, object);
+  Evaluation evaluation(kind, *wanted);
   const Result<bool> skipped = evaluation.Bool("skip", kind.skip, false);
   return skipped && *skipped;
 }

@@ -9,6 +9,7 @@
 
 #include "base/dns_names.h"
 #include "base/strings.h"
+#include "integrations/kind_hold.h"
 
 namespace berth::integrations {
 namespace {
@@ -181,6 +182,14 @@ std::vector<PodLabelRule> ReadPodLabels(Fields& in, const char* key) {
   return labels;
 }
 
+// The number at `replicas`, of the element or the object: 1 where it is absent.
+std::string DefaultCount(bool of_element, const FieldPath& replicas) {
+  if (replicas.empty()) return "1";
+  std::string text = of_element ? "item" : "self";
+  for (const std::string& key : replicas) text += "[?" + Json(key).dump() + "]";
+  return text + ".orValue(1)";
+}
+
 std::optional<PodSetRule> ReadPodSet(Fields& in) {
   FieldPath each = in.Path("each");
   std::vector<std::string> keys = in.Texts("keys");
@@ -188,8 +197,11 @@ std::optional<PodSetRule> ReadPodSet(Fields& in) {
   auto when = in.Expression("when", ItemVariables());
   auto name = in.Expression("name", ItemVariables());
   auto count = in.Expression("count", ItemVariables());
+  FieldPath replicas = in.Path("replicas");
   if (!name && in.ok()) name = in.Compiled("name", "'main'", ItemVariables());
-  if (!count && in.ok()) count = in.Compiled("count", "1", ItemVariables());
+  if (!count && in.ok()) {
+    count = in.Compiled("count", DefaultCount(!each.empty(), replicas), ItemVariables());
+  }
   FieldPath pod_template = in.Path("template");
   if (pod_template.empty()) in.Fail("template", "the path of the pod template is missing");
   std::vector<std::string> dropped = in.Texts("dropLabels");
@@ -215,6 +227,7 @@ std::optional<PodSetRule> ReadPodSet(Fields& in) {
                     .name = *std::move(name),
                     .pod_template = std::move(pod_template),
                     .count = *std::move(count),
+                    .replicas = std::move(replicas),
                     .dropped_labels = std::move(dropped),
                     .pod_index_label = std::move(index),
                     .sub_group_label = std::move(sub_group),
@@ -456,12 +469,12 @@ Result<KindPtr> ParseKind(const Json& description) {
   kind->managed_by = in.Path("managedBy");
   in.Part("pods", [&](Fields& part) { kind->pods = ReadPods(part); });
   in.Part("hold", [&](Fields& part) { ReadHold(part, *kind->names, kind->hold); });
-  if (kind->suspend.empty() == !(kind->pods.has_value() || kind->hold.has_value())) {
-    in.Fail("suspend", "the path of the field that holds a job is missing");
-  }
   in.Each("podSets", kMaxPodSetRules, [&](Fields& item) {
     if (auto rule = ReadPodSet(item)) kind->pod_sets.push_back(*std::move(rule));
   });
+  Result<ObjectHoldPtr> held_by = HoldOf(*kind);
+  if (held_by) kind->held_by = *std::move(held_by);
+  if (status && !held_by) status = held_by.error();
   const bool none = kind->pods && kind->pods->each_alone;
   if (kind->pod_sets.empty() != none) in.Fail("podSets", "expected at least one");
   kind->active = in.Expression("active", ObjectVariables());

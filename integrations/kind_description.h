@@ -6,7 +6,7 @@
 //                                      (checked, compiled)└─▶ described_job.h: start, stop → object
 //
 // Expressions are CEL (cel/program.h) over these variables:
-//     self        the object
+//     self        the object; held by its numbers of pods, with those that its owner wants
 //     conditions  map from the type of each of status.conditions to whether its status is "True"
 //     item, key   in podSets with `each`: the element of the list or map, the member's name
 //     podSet      in `reclaimable`: {name, count}
@@ -32,11 +32,9 @@
 #include "cel/program.h"
 #include "integrations/job_view.h"
 #include "integrations/kind_hooks.h"
+#include "integrations/object_hold.h"
 
 namespace berth::integrations {
-
-// "spec.replicatedJobs" as its keys.
-using FieldPath = std::vector<std::string>;
 
 // A label that the pods of a pod set have, with its value for one object.
 struct PodLabelRule {
@@ -51,6 +49,9 @@ struct PodSetRule {
   cel::Program name;
   FieldPath pod_template;  // in the element or, without `each`, in the object
   cel::Program count;
+  // The number of pods, which is 0 while the object is held: in the element or the object; empty:
+  // the pod set is not held by it.
+  FieldPath replicas;
   std::vector<std::string> dropped_labels;  // of the template, left out of the Workload
   std::string pod_index_label;  // topology: the pods' label with their index; empty: none
   std::string sub_group_label;
@@ -180,8 +181,9 @@ struct KindDescription {
   const KindHook* hook = nullptr;  // null: none
   std::vector<ReadRule> reads;
 
-  // How a job is held: by a boolean of the object, or by the gates of its pods, which form groups
-  // (PodsRule) or are the job's alone (PodHold).
+  // How a job is held: by a boolean of the object, by PodSetRule::replicas, or by the gates of its
+  // pods, which form groups (PodsRule) or are the job's alone (PodHold).
+  ObjectHoldPtr held_by;  // never null
   FieldPath suspend;
   FieldPath managed_by;  // the name of the controller that runs a job; empty: no such field
   std::optional<PodsRule> pods;

@@ -122,37 +122,44 @@ class PathCheck {
   }
 
   Status Scalar(const std::string& field, const FieldPath& path, const char* type) const {
+    return ScalarIn(root_, "", field, path, type);
+  }
+
+  // `inside`: the path that leads to `parent`, with its last dot.
+  Status ScalarIn(const Json* parent, const std::string& inside, const std::string& field,
+                  const FieldPath& path, const char* type) const {
     bool missing = false;
-    const Json* schema = schemas_.At(root_, path, missing);
-    if (missing) return Missing(field, Join(path, "."));
+    const Json* schema = schemas_.At(parent, path, missing);
+    const std::string place = inside + Join(path, ".");
+    if (missing) return Missing(field, place);
     const std::string is = schema == nullptr ? "" : TextAt(*schema, "type");
     if (is.empty() || is == type) return OkStatus();
     return Error{ErrorCode::kInvalid,
-                 field + ": " + Join(path, ".") + " is of the type " + is + ", expected " + type};
+                 field + ": " + place + " is of the type " + is + ", expected " + type};
+  }
+
+  // The pod template and the number of pods of an element, or of the object.
+  Status PodSetIn(const Json* parent, const std::string& inside, const std::string& at,
+                  const PodSetRule& rule) const {
+    if (parent == nullptr) return OkStatus();
+    bool missing = false;
+    schemas_.At(parent, rule.pod_template, missing);
+    if (missing) return Missing(at + "template", inside + Join(rule.pod_template, "."));
+    if (rule.replicas.empty()) return OkStatus();
+    return ScalarIn(parent, inside, at + "replicas", rule.replicas, "integer");
   }
 
   Status PodSet(const std::string& at, const PodSetRule& rule) const {
     bool missing = false;
-    if (rule.each.empty()) {
-      schemas_.At(root_, rule.pod_template, missing);
-      return missing ? Status(Missing(at + "template", Join(rule.pod_template, "."))) : OkStatus();
-    }
+    if (rule.each.empty()) return PodSetIn(root_, "", at, rule);
     const std::string list = Join(rule.each, ".");
     const Json* collection = schemas_.At(root_, rule.each, missing);
     if (missing) return Missing(at + "each", list);
-    if (rule.keys.empty()) {
-      const Json* items = schemas_.Items(collection);
-      if (items != nullptr) schemas_.At(items, rule.pod_template, missing);
-      return missing ? Status(Missing(at + "template", list + "[]." + Join(rule.pod_template, ".")))
-                     : OkStatus();
-    }
+    if (rule.keys.empty()) return PodSetIn(schemas_.Items(collection), list + "[].", at, rule);
     for (const std::string& key : rule.keys) {
       const Json* item = schemas_.Field(collection, key, missing);
       if (missing) return Missing(at + "keys", list + "." + key);
-      if (item != nullptr) schemas_.At(item, rule.pod_template, missing);
-      if (missing) {
-        return Missing(at + "template", list + "." + key + "." + Join(rule.pod_template, "."));
-      }
+      BERTH_CHECK_OK(PodSetIn(item, list + "." + key + ".", at, rule));
     }
     return OkStatus();
   }

@@ -17,9 +17,7 @@ using Json = nlohmann::json;
 
 constexpr char kPlayedSelector[] = "kinds.berth.dev/played";
 
-Error Unplayed(const std::string& message) {
-  return {ErrorCode::kInvalid, "sample: " + message};
-}
+Error Unplayed(const std::string& message) { return {ErrorCode::kInvalid, "sample: " + message}; }
 
 // The pod sets of a sample that can be read.
 Result<JobView> ViewOfSample(const KindPtr& kind, const Json& sample) {
@@ -29,7 +27,7 @@ Result<JobView> ViewOfSample(const KindPtr& kind, const Json& sample) {
   return view;
 }
 
-PodSetChange ChangeOf(const api::PodSet& pods) {
+PodSetChange ChangeFrom(const api::PodSet& pods) {
   const api::PodTemplate& from = pods.pod_template;
   return {.name = pods.name,
           .count = pods.count,
@@ -42,7 +40,7 @@ PodSetChange ChangeOf(const api::PodSet& pods) {
 
 std::vector<PodSetChange> ChangesOf(const JobView& view) {
   std::vector<PodSetChange> changes;
-  for (const api::PodSet& pods : view.pod_sets) changes.push_back(ChangeOf(pods));
+  for (const api::PodSet& pods : view.pod_sets) changes.push_back(ChangeFrom(pods));
   return changes;
 }
 

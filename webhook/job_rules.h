@@ -52,6 +52,9 @@ struct ReviewedKind {
   // kInvalid: the object is denied with the message.
   std::function<Result<ReviewedJob>(const nlohmann::json& object)> read;
   std::function<void(nlohmann::json& object)> suspend;
+  // Holds an object again that is held, and to which a user has given another size with which it
+  // runs. Null: a user cannot.
+  std::function<void(nlohmann::json& object)> hold_again;
   // What every new object gets beside the defaults of all kinds; null: nothing. `queued`: a queue
   // has the job, or will.
   std::function<void(bool queued, nlohmann::json& object)> defaults;

@@ -40,9 +40,23 @@ ReviewedKind::FactsOf FactsFor(const Request& request) {
   };
 }
 
+// An update: what was held stays held.
+Result<Json> HoldAgain(const Request& request) {
+  const ReviewedKind& kind = *request.kind;
+  BERTH_TRY(const ReviewedJob job, kind.read(request.object));
+  const JobFacts facts = FactsFor(request)(job.meta);
+  Json changed = request.object;
+  if (facts.kind_managed && facts.namespace_managed && !facts.ancestor_managed && !job.skipped &&
+      IsQueuedJob(job.meta, facts)) {
+    kind.hold_again(changed);
+  }
+  return changed;
+}
+
 Result<Json> MutateJob(const Request& request) {
   const ReviewedKind& kind = *request.kind;
   if (kind.mutate) return kind.mutate(request.object, FactsFor(request));
+  if (kind.hold_again && !request.old.is_null()) return HoldAgain(request);
   BERTH_TRY(ReviewedJob job, kind.read(request.object));
   const api::StringMap labels = job.meta.labels;
   const bool suspended = job.suspended;

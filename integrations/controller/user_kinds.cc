@@ -122,8 +122,8 @@ void UserKinds::Reconcile(const api::ObjectKey& key, Done done) {
   const Result<KindPtr> kind =
       object == nullptr ? Result<KindPtr>(KindPtr()) : ParseDeclaredKind(*object->spec);
   const auto known = compared_.find(key.name);
-  const bool fits = kind && *kind != nullptr && known != compared_.end() && known->second.problem.empty() &&
-                    *known->second.source == *(*kind)->source;
+  const bool fits = kind && *kind != nullptr && known != compared_.end() &&
+                    known->second.problem.empty() && *known->second.source == *(*kind)->source;
   if (!kind || *kind == nullptr || fits) return Judge(key, std::move(done));
   manager_.client().GetRaw(
       "/openapi/v3/apis/" + (*kind)->resource.api_version(),

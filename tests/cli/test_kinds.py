@@ -65,6 +65,18 @@ class KindsCheckTest(unittest.TestCase):
             "name": "one", "held": True, "active": False, "ready": False, "skipped": False,
             "finished": False, "podSets": [{"name": "trial", "count": 3, "requests": {"cpu": 1000}}]}])
 
+    def test_a_kind_that_is_held_by_its_number_of_pods(self):
+        kind = documented_kind().replace("  suspend: spec.paused\n", "").replace(
+            "count: self.spec.parallelTrials", "replicas: spec.parallelTrials")
+        held = json.loads(sweep(False, {}))
+        held["spec"]["parallelTrials"] = 0
+        held["metadata"]["annotations"] = {"berth.dev/held-replicas": '{"spec.parallelTrials":3}'}
+        for sample, phase in ((sweep(False, {}), "not held"), (json.dumps(held), "held")):
+            code, text = self.check(kind, sample)
+            self.assertEqual(code, 0, text)
+            self.assertIn(f"sweep/one: {phase}\n", text)
+            self.assertRegex(text, r"(?m)^ *trial +3 +cpu 1$")
+
     def test_the_sample_of_the_job_kind_is_played(self):
         kind = documented_kind()
         code, text = self.check(kind + f"  sample: {sweep(False, {})}\n", sweep(True, {}))

@@ -47,6 +47,7 @@ Json ClientConfigFor(const Json& model, const std::string& path) {
 
 Json EntryFor(ReviewVerb verb, const Json& model, const DeclaredWebhook& kind) {
   const bool mutates = verb == ReviewVerb::kMutate;
+  const bool of_updates = !mutates || kind.mutates_updates;
   Json entry = {
       {"name", (mutates ? "m" : "v") + ToLower(kind.kind) + "." + kind.group + ".kinds.berth.dev"},
       {"admissionReviewVersions", {"v1"}},
@@ -54,10 +55,11 @@ Json EntryFor(ReviewVerb verb, const Json& model, const DeclaredWebhook& kind) {
       {"failurePolicy", "Ignore"},
       {"sideEffects", "None"},
       {"timeoutSeconds", kTimeoutSeconds},
-      {"rules", Json::array({{{"apiGroups", {kind.group}},
-                              {"apiVersions", {kind.version}},
-                              {"operations", mutates ? Json{"CREATE"} : Json{"CREATE", "UPDATE"}},
-                              {"resources", {kind.plural}}}})}};
+      {"rules",
+       Json::array({{{"apiGroups", {kind.group}},
+                     {"apiVersions", {kind.version}},
+                     {"operations", of_updates ? Json{"CREATE", "UPDATE"} : Json{"CREATE"}},
+                     {"resources", {kind.plural}}}})}};
   if (const auto selector = model.find("namespaceSelector"); selector != model.end()) {
     entry["namespaceSelector"] = *selector;
   }

@@ -29,7 +29,8 @@ struct DeclaredWebhook {
   std::string version;
   std::string kind;
   std::string plural;
-  std::string path;  // ReviewedKind::path
+  std::string path;              // ReviewedKind::path
+  bool mutates_updates = false;  // ReviewedKind::hold_again
   friend bool operator==(const DeclaredWebhook&, const DeclaredWebhook&) = default;
 };
 

@@ -352,8 +352,7 @@ TEST_F(UserKindsTest, ASampleIsPlayedThrough) {
             "sample: expected an object of the kind");
   kind["spec"]["sample"] = sample;
   kind["spec"]["sample"]["spec"]["long"] = std::string(65536, 'x');
-  EXPECT_EQ(ParseDeclaredKind(kind["spec"]).error().message,
-            "sample: larger than 65536 bytes");
+  EXPECT_EQ(ParseDeclaredKind(kind["spec"]).error().message, "sample: larger than 65536 bytes");
 }
 
 TEST_F(UserKindsTest, PathsAreThoseOfTheSchema) {
@@ -403,6 +402,17 @@ TEST_F(UserKindsTest, PathsAreThoseOfTheSchema) {
       {"each", "spec.types"}, {"keys", {"A"}}, {"template", "pods"}, {"name", "key"}};
   EXPECT_EQ(problem(kind, schema),
             "podSets[0].template: science.example/v1 Sweep has no field spec.types.A.pods");
+  kind.erase("suspend");
+  kind["podSets"][0] = {{"template", "spec.pod"}, {"replicas", "spec.size"}};
+  EXPECT_EQ(problem(kind, schema),
+            "podSets[0].replicas: science.example/v1 Sweep has no field spec.size");
+  kind["podSets"][0]["replicas"] = "spec.paused";
+  EXPECT_EQ(problem(kind, schema),
+            "podSets[0].replicas: spec.paused is of the type boolean, expected integer");
+  kind["podSets"][0] = {{"each", "spec.roles"}, {"template", "pod"}, {"replicas", "n"}};
+  EXPECT_EQ(problem(kind, schema),
+            "podSets[0].replicas: science.example/v1 Sweep has no field spec.roles[].n");
+  kind["suspend"] = "spec.paused";
   kind["podSets"] = pod_sets;
   EXPECT_EQ(problem(kind, {{"type", "object"}}), "") << "open";
   // References without an end end.

@@ -88,6 +88,13 @@ TEST_F(KindWebhooksTest, FollowTheKinds) {
   EXPECT_TRUE(Entries("validating").empty());
 }
 
+TEST_F(KindWebhooksTest, AKindThatIsHeldByItsSizeHasItsUpdatesChanged) {
+  kinds_[0].mutates_updates = true;
+  webhooks_.Start();
+  executor_.RunFor(1s);
+  EXPECT_EQ(Entries("mutating")[0]["rules"][0]["operations"], (Json{"CREATE", "UPDATE"}));
+}
+
 TEST_F(KindWebhooksTest, AnotherCaIsTakenOver) {
   webhooks_.Start();
   executor_.RunFor(1s);
