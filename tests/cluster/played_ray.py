@@ -80,10 +80,14 @@ class Ray:
         if path != JOBS:
             return 404, "not found"
         submission = body["submission_id"]
+        self.submit(submission, body["entrypoint"])
+        return 200, {"submission_id": submission, "job_id": submission}
+
+    def submit(self, submission, entrypoint):
+        """As a pod that submits the job does, too."""
         with self.lock:
             self.jobs[submission] = {"submission_id": submission, "job_id": submission, "status": "RUNNING",
-                                     "entrypoint": body["entrypoint"], "message": "", "start_time": 1}
-        return 200, {"submission_id": submission, "job_id": submission}
+                                     "entrypoint": entrypoint, "message": "", "start_time": 1}
 
     def end_jobs(self, status, message):
         """Of those that run."""

@@ -29,11 +29,10 @@ def pod(name, **annotations):
                                      "resources": {"requests": {"cpu": "1"}}}]}}
 
 
-def cluster_spec():
-    """Three pods."""
+def cluster_spec(workers=2):
     return {"rayVersion": "2.46.0",
             "headGroupSpec": {"rayStartParams": {}, "template": pod("head")},
-            "workerGroupSpecs": [{"groupName": "workers", "replicas": 2, "minReplicas": 0, "maxReplicas": 4,
+            "workerGroupSpecs": [{"groupName": "workers", "replicas": workers, "minReplicas": 0, "maxReplicas": 4,
                                   "rayStartParams": {}, "template": pod("worker")}]}
 
 
@@ -81,10 +80,10 @@ class RayTest(ClusterTest):
         """Those of Ray that are not gone."""
         return self.plane.items("pods", "-l", "ray.io/cluster")
 
-    def check_running(self):
+    def check_running(self, count=3):
         def running():
             pods = self.pods()
-            return len(pods) == 3 and all(each["status"]["phase"] == "Running" and
+            return len(pods) == count and all(each["status"]["phase"] == "Running" and
                                           "deletionTimestamp" not in each["metadata"] for each in pods) and pods
         for each in self.wait_until(running, "the pods run"):
             self.assertEqual(each["spec"]["nodeSelector"], ON_NODE_1)
@@ -172,6 +171,28 @@ class RayTest(ClusterTest):
         self.check_end("train", "SUCCEEDED", "Succeeded")
         self.ray_job("broken")
         self.check_end("broken", "FAILED", "Failed")
+
+    def test_ray_job_with_a_submitter(self):
+        """K8sJobMode: a pod beside the cluster submits the job; its template is the operator's default."""
+        self.plane.apply(team_queues(3, "4Gi"))  # the default template asks for memory
+        self.ray.submit("train-1", "true")  # by that pod, which is played
+        self.create("ray.io/v1", "RayJob", "train", {
+            "entrypoint": "true", "shutdownAfterJobFinishes": True, "submissionMode": "K8sJobMode",
+            "jobId": "train-1", "rayClusterSpec": cluster_spec(workers=1)})
+        self.wait_until(lambda: self.is_true("rayjob-train-", "Admitted"), "it is admitted")
+        self.assertEqual(self.pod_sets("rayjob-train-"), [("head", 1), ("workers", 1), ("submitter", 1)])
+        self.check_running(2)
+        # The admission of the submitter is in the template that the operator makes its Job of.
+        job = self.wait_until(lambda: self.plane.items("jobs"), "the operator makes the Job")[0]
+        self.assertEqual(job["metadata"]["ownerReferences"][0]["kind"], "RayJob")
+        self.assertEqual(job["spec"]["template"]["spec"]["nodeSelector"], ON_NODE_1)
+        self.assertEqual(job["spec"]["template"]["metadata"]["labels"]["kueue.x-k8s.io/podset"], "submitter")
+        self.assertEqual(self.plane.get("rayjob", "train")["spec"]["submitterPodTemplate"]["spec"]["nodeSelector"],
+                         ON_NODE_1)
+        self.wait_until(lambda: self.plane.items("jobs")[0].get("status", {}).get("succeeded") == 1,
+                        "the Job is not queued by itself, and ends")
+        self.check_owners("RayJob")
+        self.check_end("train", "SUCCEEDED", "Succeeded")
 
 
 if __name__ == "__main__":
