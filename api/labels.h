@@ -66,6 +66,10 @@ inline constexpr char kExplanationAnnotation[] = "berth.dev/explanation";
 inline constexpr char kPreemptionPlanAnnotation[] = "berth.dev/preemption-plan";
 inline constexpr char kProvisioningPolicyAnnotation[] = "berth.dev/provisioning-policy";
 inline constexpr char kProvisioningMemoryAnnotation[] = "berth.dev/provisioning";
+// On a ProvisioningRequest: the step of the policy that asks.
+inline constexpr char kProvisioningStepAnnotation[] = "berth.dev/provisioning-step";
+// On a ResourceFlavor: USD for one node and hour, as a quantity.
+inline constexpr char kPricePerHourAnnotation[] = "berth.dev/price-per-hour";
 // On a Workload: the flavors that its provisioning policies have tried in vain, joined by commas.
 inline constexpr char kAvoidedFlavorsAnnotation[] = "berth.dev/avoided-flavors";
 

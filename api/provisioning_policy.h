@@ -8,22 +8,34 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "api/object_meta.h"
+#include "api/quantity.h"
 #include "base/clock.h"
 
 namespace berth::api {
 
+// The machines behind a step, as an administrator knows them.
+struct ProvisioningPool {
+  std::string name;
+  std::int32_t max_nodes = 0;
+  ResourceAmounts node;  // what pods may use of an empty node
+};
+
 // One way to get the capacity. Steps are tried in order.
 struct ProvisioningStep {
   std::string name;
-  std::string flavor;                   // ResourceFlavor of the step; empty: any
-  std::string provisioning_class_name;  // empty: that of the config
-  StringMap parameters;                 // added to those of the config; the step's win
-  std::int64_t max_wait_seconds = 0;    // for all requests of the step together; 0: the policy's
-  std::int32_t max_attempts = 0;        // 0: the config's backoffLimitCount, plus one
+  std::string flavor;                      // ResourceFlavor of the step; empty: any
+  std::string provisioning_class_name;     // empty: that of the config
+  StringMap parameters;                    // added to those of the config; the step's win
+  std::int64_t max_wait_seconds = 0;       // for all requests of the step together; 0: the policy's
+  std::int32_t max_attempts = 0;           // 0: the config's backoffLimitCount, plus one
+  std::optional<ProvisioningPool> pool;    // nullopt: unknown
+  std::optional<Quantity> price_per_hour;  // USD for one node; nullopt: that of the flavor
+  std::optional<Quantity> max_price_per_hour;  // nullopt: that of the policy
 };
 
 struct ProvisioningPolicy {
@@ -36,6 +48,8 @@ struct ProvisioningPolicy {
   WhenExhausted when_exhausted = WhenExhausted::kCycle;
   std::int64_t cycle_after_seconds = 1800;
   OnRevoked on_revoked = OnRevoked::kReject;
+  std::optional<Quantity> max_price_per_hour;  // of steps without a limit; nullopt: none
+  std::int64_t answer_timeout_seconds = 0;     // 0: a silent class is waited for
 };
 
 // The memory of one check about one Workload: the annotation berth.dev/provisioning.

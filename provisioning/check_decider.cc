@@ -81,8 +81,26 @@ CheckDecider::CheckDecider(const Situation& situation, const CheckInput& input,
   if (input.policy == nullptr || input.config == nullptr) return;
   const auto memory = situation.memory.find(input.name);
   if (memory != situation.memory.end()) memory_ = memory->second;
-  plan_.emplace(*input.policy, *input.config, memory_, flavors_);
+  vetoes_ = VetoesOf({*input.policy, *input.config, workload_, situation.flavors});
+  plan_.emplace(*input.policy, *input.config, memory_, flavors_, vetoes_, AskedStep());
   if (!plan_->concerned()) plan_.reset();
+}
+
+// The step of the newest request that has not failed yet, or empty.
+std::string CheckDecider::AskedStep() const {
+  std::int32_t best = memory_.counted_attempt;
+  std::string step;
+  for (const ProvisioningRequest& request : situation_.requests) {
+    const auto attempt = AttemptOf(request.meta.name, workload_.meta.name, input_.name);
+    const std::string* asked =
+        api::FindValue(request.meta.annotations, api::kProvisioningStepAnnotation);
+    if (!attempt || *attempt <= best || asked == nullptr || request.meta.deletion_timestamp) {
+      continue;
+    }
+    best = *attempt;
+    step = *asked;
+  }
+  return step;
 }
 
 std::optional<api::ProvisioningMemory> CheckDecider::Run() {
@@ -142,13 +160,33 @@ bool CheckDecider::FollowMemory() {
   }
   if (plan_->current() != nullptr || state_.state == CheckState::kReady) return false;
   if (const api::ProvisioningStep* step = plan_->first_left()) {
-    Say(CheckState::kRetry, "Going on with step " + step->name);
+    const std::string over = plan_->PassedOver();
+    Say(CheckState::kRetry,
+        "Going on with step " + step->name + (over.empty() ? "" : "; passed over: " + over));
     state_.requeue_after_seconds = 0;
+  } else if (plan_->some_not_used_up()) {
+    FollowVetoes();
   } else {  // the policy has fewer steps than the memory
     counted_ = memory_;
     counted_->steps.clear();
   }
   return true;
+}
+
+// Every step that is not used up has a veto: the Workload is rejected where no step can ever serve
+// its pods, gives its quota back where a veto ends by itself, and else waits for an administrator.
+void CheckDecider::FollowVetoes() {
+  const std::string message =
+      std::string(TruncateUtf8("No step may ask: " + plan_->PassedOver(), kMaxEventBytes));
+  if (plan_->never_fits()) {
+    Advise(kNeverFitsReason);
+    return Say(CheckState::kRejected, message);
+  }
+  const auto end = plan_->FirstVetoEnd();
+  if (!end) return Say(CheckState::kPending, message);
+  Say(CheckState::kRetry, message);
+  state_.requeue_after_seconds =
+      static_cast<std::int32_t>(std::max<std::int64_t>(SecondsBetween(now_, *end), 0) + 1);
 }
 
 // The request with the highest attempt is current, if it still matches the config. The others are
@@ -215,6 +253,7 @@ void CheckDecider::Ask() {
   request.meta.namespace_name = workload_.meta.namespace_name;
   request.meta.name = RequestName(workload_.meta.name, input_.name, attempt);
   request.meta.labels = {{api::kManagedLabel, "true"}};
+  if (plan_) request.meta.annotations[api::kProvisioningStepAnnotation] = plan_->current()->name;
   request.meta.owner_references = {{.api_version = "kueue.x-k8s.io/v1beta2",
                                     .kind = "Workload",
                                     .name = workload_.meta.name,
@@ -367,10 +406,15 @@ void CheckDecider::Wait(const ProvisioningRequest& request) {
     return Say(CheckState::kPending, telling ? why->message : quiet);
   }
   const Duration silent = now_ - request.meta.creation_timestamp;
-  if (silent >= options_.answer_timeout) {
-    return Say(CheckState::kPending,
-               "no controller has answered for class \"" + request.provisioning_class_name + "\"");
+  const std::string unanswered =
+      "no controller has answered for class \"" + request.provisioning_class_name + "\"";
+  const Duration limit =
+      std::chrono::seconds(plan_ ? input_.policy->answer_timeout_seconds : std::int64_t{0});
+  if (limit > Duration::zero() && silent >= limit) {
+    return Count(request, kNoAnswerReason, unanswered, now_);
   }
+  if (limit > Duration::zero()) WakeIn(limit - std::max(silent, Duration::zero()));
+  if (silent >= options_.answer_timeout) return Say(CheckState::kPending, unanswered);
   WakeIn(options_.answer_timeout - std::max(silent, Duration::zero()));
   Say(CheckState::kPending, quiet);
 }

@@ -48,6 +48,8 @@ class CheckDecider {
 
   void FollowConfig();
   bool FollowMemory();
+  void FollowVetoes();
+  std::string AskedStep() const;
   void FindRequests();
   bool InSync(const api::ProvisioningRequest& request) const;
   bool IsOld(const api::ProvisioningRequest& request, std::int32_t attempt) const;
@@ -78,6 +80,7 @@ class CheckDecider {
   // With a policy.
   api::ProvisioningMemory memory_;
   const std::vector<std::string> flavors_;  // of the admission
+  Vetoes vetoes_;
   std::optional<StepPlan> plan_;  // nullopt: no policy, or none of its steps is for these flavors
   std::optional<api::ProvisioningMemory> counted_;
 };

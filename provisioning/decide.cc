@@ -34,15 +34,19 @@ bool NeedsCapacity(const api::Workload& workload) {
          !api::IsTrue(conditions, api::kFinished) && !api::IsTrue(conditions, api::kEvicted);
 }
 
-// The flavors that the policies of all checks have used up, joined by commas.
+// The flavors that the policies of all checks have used up or pass over, joined by commas.
 std::string AvoidedFlavors(const Situation& situation, const api::MemoryByCheck& memory) {
   std::set<std::string> avoided;
   const std::vector<std::string> any;
   for (const CheckInput& input : situation.checks) {
+    if (input.policy == nullptr || input.config == nullptr) continue;
     const auto found = memory.find(input.name);
-    if (input.policy == nullptr || input.config == nullptr || found == memory.end()) continue;
-    const StepPlan plan(*input.policy, *input.config, found->second, any);
-    for (std::string& flavor : plan.FlavorsUsedUp()) avoided.insert(std::move(flavor));
+    const api::ProvisioningMemory nothing;
+    const Vetoes vetoes =
+        VetoesOf({*input.policy, *input.config, *situation.workload, situation.flavors});
+    const StepPlan plan(*input.policy, *input.config,
+                        found == memory.end() ? nothing : found->second, any, vetoes);
+    for (std::string& flavor : plan.FlavorsToAvoid()) avoided.insert(std::move(flavor));
   }
   return Join({avoided.begin(), avoided.end()}, ",");
 }
@@ -69,10 +73,12 @@ Decision Decide(const Situation& situation, const DecideOptions& options, WallTi
   Decision decision = NeedsCapacity(*situation.workload)
                           ? DecideChecks(situation, options, now, memory)
                           : CleanUp(situation);
-  const std::string avoided = AvoidedFlavors(situation, memory);
   const std::string* written =
       api::FindValue(situation.workload->meta.annotations, api::kAvoidedFlavorsAnnotation);
-  const bool stale = avoided != (written == nullptr ? "" : *written);
+  const std::string before = written == nullptr ? "" : *written;
+  const bool finished = api::IsTrue(situation.workload->status.conditions, api::kFinished);
+  const std::string avoided = finished ? before : AvoidedFlavors(situation, memory);
+  const bool stale = avoided != before;
   if (memory == situation.memory && !stale) return decision;
   return {.memory = MemoryWrite{std::move(memory), avoided}};
 }

@@ -94,6 +94,10 @@ void AddUnlessSet(const api::StringMap& user, const char* key, const char* value
 
 }  // namespace
 
+bool UsesManaged(const api::PodSpec& spec, const api::ProvisioningRequestConfig& config) {
+  return Uses(spec, config.managed_resources);
+}
+
 std::vector<PodSetGroup> RequiredPodSets(const api::Workload& workload,
                                          const api::ProvisioningRequestConfig& config,
                                          const FlavorsByName& flavors) {
@@ -101,7 +105,7 @@ std::vector<PodSetGroup> RequiredPodSets(const api::Workload& workload,
   for (const api::PodSet& pods : workload.spec.pod_sets) {
     const api::PodSetAssignment* assignment = AssignmentOf(workload, pods.name);
     const std::int32_t count = assignment != nullptr ? assignment->count : pods.count;
-    if (count <= 0 || !Uses(pods.pod_template.spec, config.managed_resources)) continue;
+    if (count <= 0 || !UsesManaged(pods.pod_template.spec, config)) continue;
     api::PodTemplate pod_template = TemplateFor(pods, assignment, flavors);
     const auto same = std::find_if(groups.begin(), groups.end(), [&](const PodSetGroup& each) {
       return MayMerge(each.pod_template, pod_template, config.pod_set_merge_policy);

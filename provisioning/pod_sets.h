@@ -22,6 +22,9 @@ struct PodSetGroup {
   api::PodTemplate pod_template;  // with flavors' node selectors and tolerations, and requests
 };
 
+// Whether pods of that spec need a request: they use a managed resource, or all resources are.
+bool UsesManaged(const api::PodSpec& spec, const api::ProvisioningRequestConfig& config);
+
 // The pods of `workload` that need a request, merged as the config says. Empty: no pod does.
 //
 // Precondition: the workload holds quota. A flavor that is not in `flavors` adds nothing.

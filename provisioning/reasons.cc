@@ -99,6 +99,12 @@ constexpr std::array kReasons{
     ReasonInfo{"RequestWasCancelled", kInternal, kNobody, kAgain},
     // Of a ProvisioningPolicy.
     ReasonInfo{"WaitLimitReached", kTimeout, kNobody, "nothing to do: the next step is tried"},
+    ReasonInfo{"NoControllerAnswered", kConfig, kAdmin,
+               "correct provisioningClassName, or install the autoscaler that serves the class"},
+    ReasonInfo{"NeverFits", kShape, kUser,
+               "ask for fewer or smaller pods; an admin may enlarge the pool, also in the policy"},
+    ReasonInfo{"PriceLimitExceeded", kLimit, kAdmin,
+               "raise maxPricePerHour of the policy or of its step, or correct the price"},
 };
 constexpr ReasonInfo kUnknown{"", kInternal, kAdmin,
                               "read the message: the reason is not one that is known"};

@@ -45,13 +45,15 @@ api::ProvisioningRequestConfig WithStep(api::ProvisioningRequestConfig config,
 }
 
 StepPlan::StepPlan(const ProvisioningPolicy& policy, const api::ProvisioningRequestConfig& config,
-                   const ProvisioningMemory& memory, const std::vector<std::string>& flavors)
+                   const ProvisioningMemory& memory, const std::vector<std::string>& flavors,
+                   const Vetoes& vetoes, const std::string& asked)
     : policy_(policy),
       config_(config),
       memory_(memory),
       flavors_(flavors),
+      vetoes_(vetoes),
       steps_(StepsOf(policy)),
-      current_(FirstLeft(/*that_fits=*/true)),
+      current_(Current(asked)),
       step_config_(current_ == nullptr ? config : WithStep(config, *current_)) {}
 
 bool StepPlan::Fits(const ProvisioningStep& step) const {
@@ -72,13 +74,20 @@ std::int32_t StepPlan::MaxAttempts(const ProvisioningStep& step) const {
   return std::max(config_.backoff_limit_count, 0) + 1;
 }
 
-bool StepPlan::IsLeft(const ProvisioningStep& step) const {
+bool StepPlan::IsUsedUp(const ProvisioningStep& step) const {
   const auto found = memory_.steps.find(step.name);
-  if (found == memory_.steps.end()) return true;
+  if (found == memory_.steps.end()) return false;
   const ProvisioningMemory::Step& used = found->second;
   const std::int64_t max_wait = MaxWait(step);
-  return !used.over && used.attempts < MaxAttempts(step) &&
-         (max_wait == 0 || used.waited_seconds < max_wait);
+  return used.over || used.attempts >= MaxAttempts(step) ||
+         (max_wait != 0 && used.waited_seconds >= max_wait);
+}
+
+const ProvisioningStep* StepPlan::Current(const std::string& asked) const {
+  const auto found = std::find_if(steps_.begin(), steps_.end(), [&](const auto& step) {
+    return step.name == asked && Fits(step) && !IsUsedUp(step);
+  });
+  return found == steps_.end() ? FirstLeft(/*that_fits=*/true) : &*found;
 }
 
 const ProvisioningStep* StepPlan::FirstLeft(bool that_fits) const {
@@ -95,7 +104,7 @@ std::optional<std::int64_t> StepPlan::SecondsLeft() const {
   return max_wait - (used == memory_.steps.end() ? 0 : used->second.waited_seconds);
 }
 
-std::vector<std::string> StepPlan::FlavorsUsedUp() const {
+std::vector<std::string> StepPlan::FlavorsToAvoid() const {
   std::vector<std::string> flavors;
   for (const ProvisioningStep& step : steps_) {
     const bool some_left = std::any_of(steps_.begin(), steps_.end(), [&](const auto& other) {
@@ -106,6 +115,38 @@ std::vector<std::string> StepPlan::FlavorsUsedUp() const {
   std::sort(flavors.begin(), flavors.end());
   flavors.erase(std::unique(flavors.begin(), flavors.end()), flavors.end());
   return flavors;
+}
+
+std::string StepPlan::PassedOver() const {
+  std::vector<std::string> parts;
+  for (const ProvisioningStep& step : steps_) {
+    const auto veto = vetoes_.find(step.name);
+    if (veto == vetoes_.end() || IsUsedUp(step)) continue;
+    parts.push_back("step " + step.name + ": " + veto->second.message);
+  }
+  return Join(parts, "; ");
+}
+
+bool StepPlan::never_fits() const {
+  return std::all_of(steps_.begin(), steps_.end(), [this](const auto& step) {
+    const auto veto = vetoes_.find(step.name);
+    return veto != vetoes_.end() && veto->second.reason == kNeverFitsReason;
+  });
+}
+
+std::optional<WallTime> StepPlan::FirstVetoEnd() const {
+  std::optional<WallTime> first;
+  for (const ProvisioningStep& step : steps_) {
+    const auto veto = vetoes_.find(step.name);
+    if (veto == vetoes_.end() || !veto->second.until || IsUsedUp(step)) continue;
+    first = std::min(first.value_or(*veto->second.until), *veto->second.until);
+  }
+  return first;
+}
+
+bool StepPlan::some_not_used_up() const {
+  return std::any_of(steps_.begin(), steps_.end(),
+                     [this](const auto& step) { return !IsUsedUp(step); });
 }
 
 ProvisioningMemory StepPlan::Count(const FailedRequest& failed, std::int32_t retries) const {
@@ -119,7 +160,7 @@ ProvisioningMemory StepPlan::Count(const FailedRequest& failed, std::int32_t ret
   memory.counted_retries = retries;
   memory.outcomes.push_back({step, failed.reason, CutToSeconds(failed.at)});
   if (memory.outcomes.size() > kMaxOutcomes) memory.outcomes.erase(memory.outcomes.begin());
-  Follow(failed, StepPlan(policy_, config_, memory, flavors_), memory);
+  Follow(failed, StepPlan(policy_, config_, memory, flavors_, vetoes_), memory);
   memory.message = TruncateUtf8(memory.message, kMaxMessageBytes);
   return memory;
 }
@@ -137,10 +178,20 @@ void StepPlan::Follow(const FailedRequest& failed, const StepPlan& after,
   const std::string& asked = StepThatAsked().name;
   const std::string why = "step " + asked + ": " + failed.message;
   memory.due = CutToSeconds(failed.at);
+  const auto rests_until = after.FirstVetoEnd();
+  if (any == nullptr && rests_until) {
+    memory.next = Next::kRetry;
+    memory.due = std::max(memory.due, CutToSeconds(*rests_until));
+    memory.message = "No step may ask after " + why + "; passed over: " + after.PassedOver();
+    return;
+  }
   if (any == nullptr) {
     const bool reject = policy_.when_exhausted == ProvisioningPolicy::WhenExhausted::kReject;
     memory.next = reject ? Next::kReject : Next::kRetry;
     memory.message = "No step is left after " + why;
+    if (const std::string over = after.PassedOver(); !over.empty()) {
+      memory.message += "; passed over: " + over;
+    }
     memory.steps.clear();  // a Workload that comes back begins with the first step
     if (reject) return;
     memory.due += std::chrono::seconds(policy_.cycle_after_seconds);

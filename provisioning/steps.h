@@ -5,8 +5,9 @@
 //
 // A step is left until its attempts or its waiting time are used up, or a failure came that no
 // repetition mends. The step that applies is the first one left whose flavor the Workload was
-// admitted with: a step whose flavor has no quota is passed over without being used up. The
-// Workload's memory says how much of each step is used up, so that a restart changes nothing.
+// admitted with: a step whose flavor has no quota is passed over without being used up, as is a
+// step under a veto (vetoes.h). The Workload's memory says how much of each step is used up, so
+// that a restart changes nothing. The step of a request that exists applies until it is used up.
 //
 // Units: seconds. Threads: pure functions. Errors: none; a step of the memory that the policy lacks
 // is ignored.
@@ -20,6 +21,7 @@
 #include "api/provisioning_policy.h"
 #include "api/queues.h"
 #include "base/clock.h"
+#include "provisioning/vetoes.h"
 
 namespace berth::provisioning {
 
@@ -40,12 +42,15 @@ struct FailedRequest {
   bool revoked = false;             // the capacity was there: the next request waits for no backoff
 };
 inline constexpr char kTimeoutReason[] = "WaitLimitReached";
+inline constexpr char kNoAnswerReason[] = "NoControllerAnswered";
 
 class StepPlan {
  public:
-  // `flavors`: those of the Workload's admission. All arguments must outlive the object.
+  // `flavors`: those of the Workload's admission. `asked`: the step of the request that exists, or
+  // empty. All arguments but `asked` must outlive the object.
   StepPlan(const api::ProvisioningPolicy& policy, const api::ProvisioningRequestConfig& config,
-           const api::ProvisioningMemory& memory, const std::vector<std::string>& flavors);
+           const api::ProvisioningMemory& memory, const std::vector<std::string>& flavors,
+           const Vetoes& vetoes, const std::string& asked = "");
 
   // Whether some step asks for capacity of these flavors, left or not.
   bool concerned() const;
@@ -55,8 +60,16 @@ class StepPlan {
   const api::ProvisioningRequestConfig& config() const { return step_config_; }
   // How long the current request may still wait; nullopt: without limit.
   std::optional<std::int64_t> SecondsLeft() const;
-  // The flavors of steps that are all used up: the Workload should get another one.
-  std::vector<std::string> FlavorsUsedUp() const;
+  // The flavors of steps that are all used up or under a veto: the Workload should get another one.
+  std::vector<std::string> FlavorsToAvoid() const;
+  // The vetoes of steps that are not used up: "step a: …; step b: …". Empty: no such step.
+  std::string PassedOver() const;
+  // Whether each step of the policy has a veto of the reason NeverFits.
+  bool never_fits() const;
+  // The first end of a veto of a step that is not used up; nullopt: none ends by itself.
+  std::optional<WallTime> FirstVetoEnd() const;
+  // Whether some step is not used up, vetoes aside.
+  bool some_not_used_up() const;
 
   // The memory after a request has failed, with the consequence.
   // Where no step is left (the policy was made smaller while the Workload ran), the first step of
@@ -66,9 +79,13 @@ class StepPlan {
   const api::ProvisioningStep* first_left() const { return FirstLeft(/*that_fits=*/false); }
 
  private:
-  bool IsLeft(const api::ProvisioningStep& step) const;
+  bool IsUsedUp(const api::ProvisioningStep& step) const;
+  bool IsLeft(const api::ProvisioningStep& step) const {
+    return !IsUsedUp(step) && !vetoes_.contains(step.name);
+  }
   bool Fits(const api::ProvisioningStep& step) const;
   const api::ProvisioningStep* FirstLeft(bool that_fits) const;
+  const api::ProvisioningStep* Current(const std::string& asked) const;
   std::int64_t MaxWait(const api::ProvisioningStep& step) const;
   std::int32_t MaxAttempts(const api::ProvisioningStep& step) const;
   const api::ProvisioningStep& StepThatAsked() const;
@@ -79,6 +96,7 @@ class StepPlan {
   const api::ProvisioningRequestConfig& config_;
   const api::ProvisioningMemory& memory_;
   const std::vector<std::string>& flavors_;
+  const Vetoes& vetoes_;
   std::vector<api::ProvisioningStep> steps_;
   const api::ProvisioningStep* current_ = nullptr;
   api::ProvisioningRequestConfig step_config_;

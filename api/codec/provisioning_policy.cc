@@ -26,6 +26,12 @@ constexpr Words<Next, 4> kNextWords{{{"Nothing", Next::kNothing},
 // Of a memory that is read: the annotation is bounded, whoever writes the annotation.
 constexpr JsonLimits kMemoryLimits{.max_depth = 8, .max_values = 1024};
 
+void ReadPool(const Reader& in, ProvisioningPool& pool) {
+  in.Field("name").Get(pool.name);
+  in.Field("maxNodes").Get(pool.max_nodes);
+  in.Field("node").Get(pool.node);
+}
+
 void ReadStep(const Reader& in, ProvisioningStep& step) {
   in.Field("name").Get(step.name);
   in.Field("flavor").Get(step.flavor);
@@ -33,6 +39,9 @@ void ReadStep(const Reader& in, ProvisioningStep& step) {
   in.Field("parameters").Get(step.parameters);
   in.Field("maxWaitSeconds").Get(step.max_wait_seconds);
   in.Field("maxAttempts").Get(step.max_attempts);
+  if (const Reader pool = in.Field("pool"); pool.present()) ReadPool(pool, step.pool.emplace());
+  in.Field("pricePerHour").Get(step.price_per_hour);
+  in.Field("maxPricePerHour").Get(step.max_price_per_hour);
 }
 
 void ReadMemory(const Reader& in, ProvisioningMemory& memory) {
@@ -94,6 +103,8 @@ Result<ProvisioningPolicy> Decode<ProvisioningPolicy>(const JsonSource& object) 
     spec.Field("whenExhausted").Get(out.when_exhausted, kExhaustedWords);
     spec.Field("cycleAfterSeconds").Get(out.cycle_after_seconds);
     spec.Field("onRevoked").Get(out.on_revoked, kRevokedWords);
+    spec.Field("maxPricePerHour").Get(out.max_price_per_hour);
+    spec.Field("answerTimeoutSeconds").Get(out.answer_timeout_seconds);
   });
 }
 

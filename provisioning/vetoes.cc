@@ -1,0 +1,73 @@
+#include "provisioning/vetoes.h"
+
+#include "api/labels.h"
+#include "provisioning/money.h"
+#include "provisioning/steps.h"
+
+namespace berth::provisioning {
+namespace {
+
+using api::ProvisioningStep;
+
+std::string CountOf(std::int64_t count, const char* what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+std::optional<Veto> ShapeVeto(const ProvisioningStep& step, const Gang& gang) {
+  if (!step.pool) return std::nullopt;
+  const NodesNeeded needed = LeastNodes(gang, step.pool->node);
+  if (!needed.short_of.empty()) {
+    return Veto{.reason = kNeverFitsReason,
+                .message = "one pod asks for more " + needed.short_of + " than a node of pool " +
+                           step.pool->name + " has (" +
+                           api::FormatAmount(needed.short_of, step.pool->node.at(needed.short_of)) +
+                           ")"};
+  }
+  if (needed.nodes <= step.pool->max_nodes) return std::nullopt;
+  return Veto{.reason = kNeverFitsReason,
+              .message = "needs " + CountOf(needed.nodes, "node") + ", pool " + step.pool->name +
+                         " has at most " + std::to_string(step.pool->max_nodes)};
+}
+
+std::optional<Veto> PriceVeto(const ProvisioningStep& step, const VetoInput& input) {
+  const auto& limit =
+      step.max_price_per_hour ? step.max_price_per_hour : input.policy.max_price_per_hour;
+  if (!limit) return std::nullopt;
+  const auto price = PriceOf(step, input.flavors);
+  if (!price) {
+    return Veto{.reason = kPriceLimitReason,
+                .message = std::string("its price is unknown: set pricePerHour of the step, or "
+                                       "the annotation ") +
+                           api::kPricePerHourAnnotation + " of its flavor"};
+  }
+  if (*price <= *limit) return std::nullopt;
+  return Veto{.reason = kPriceLimitReason,
+              .message = "a node costs " + Dollars(price->NanoValue()) +
+                         " USD an hour, the limit is " + Dollars(limit->NanoValue())};
+}
+
+}  // namespace
+
+std::optional<api::Quantity> PriceOf(const ProvisioningStep& step, const FlavorsByName* flavors) {
+  if (step.price_per_hour) return step.price_per_hour;
+  const auto flavor =
+      flavors == nullptr ? FlavorsByName::const_iterator() : flavors->find(step.flavor);
+  if (flavors == nullptr || flavor == flavors->end()) return std::nullopt;
+  const std::string* text =
+      api::FindValue(flavor->second.meta.annotations, api::kPricePerHourAnnotation);
+  const auto price = text == nullptr ? Result<api::Quantity>(Error{}) : api::Quantity::Parse(*text);
+  if (!price || price->negative()) return std::nullopt;
+  return *price;
+}
+
+Vetoes VetoesOf(const VetoInput& input) {
+  Vetoes vetoes;
+  for (const ProvisioningStep& step : StepsOf(input.policy)) {
+    auto veto = ShapeVeto(step, GangOf(input.workload, WithStep(input.config, step)));
+    if (!veto) veto = PriceVeto(step, input);
+    if (veto) vetoes.emplace(step.name, *std::move(veto));
+  }
+  return vetoes;
+}
+
+}  // namespace berth::provisioning

@@ -1,0 +1,49 @@
+// provisioning/vetoes.h — why a step of a ProvisioningPolicy is passed over without a request.
+//
+//     policy, pods, prices --VetoesOf--> step's name → veto
+//
+// A veto is computed anew for each decision and is stored nowhere: an edit of the policy, of a
+// price or of the pods takes effect at once. A veto never ends a request that exists.
+//
+// Threads: pure functions. Errors: none. Prices: USD for one node and hour.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "api/provisioning_policy.h"
+#include "api/queues.h"
+#include "api/workload.h"
+#include "base/clock.h"
+#include "provisioning/gang.h"
+#include "provisioning/pod_sets.h"
+
+namespace berth::provisioning {
+
+struct Veto {
+  std::string reason;             // one of the reasons below
+  std::string message;            // without the step's name
+  std::optional<WallTime> until;  // the veto ends by itself; nullopt: somebody has to act
+};
+inline constexpr char kNeverFitsReason[] = "NeverFits";
+inline constexpr char kPriceLimitReason[] = "PriceLimitExceeded";
+
+using Vetoes = std::map<std::string, Veto>;  // by the step's name
+
+struct VetoInput {
+  const api::ProvisioningPolicy& policy;
+  const api::ProvisioningRequestConfig& config;
+  const api::Workload& workload;
+  const FlavorsByName* flavors = nullptr;  // for their prices; null: none are known
+};
+
+Vetoes VetoesOf(const VetoInput& input);
+
+// The price of one node of the step: its own, else that of the annotation
+// berth.dev/price-per-hour of its flavor; nullopt: unknown.
+std::optional<api::Quantity> PriceOf(const api::ProvisioningStep& step,
+                                     const FlavorsByName* flavors);
+
+}  // namespace berth::provisioning
