@@ -66,6 +66,10 @@ inline constexpr char kExplanationAnnotation[] = "berth.dev/explanation";
 inline constexpr char kPreemptionPlanAnnotation[] = "berth.dev/preemption-plan";
 inline constexpr char kProvisioningPolicyAnnotation[] = "berth.dev/provisioning-policy";
 inline constexpr char kProvisioningMemoryAnnotation[] = "berth.dev/provisioning";
+// On a Workload: when the cloud takes its capacity back, RFC 3339.
+inline constexpr char kExpiresAtAnnotation[] = "berth.dev/expires-at";
+// On a ConfigMap: it holds the stock memory of a provisioning class.
+inline constexpr char kStockLabel[] = "berth.dev/stock";
 // On a ProvisioningRequest: the step of the policy that asks.
 inline constexpr char kProvisioningStepAnnotation[] = "berth.dev/provisioning-step";
 // On a ResourceFlavor: USD for one node and hour, as a quantity.

@@ -41,6 +41,7 @@ struct ProvisioningStep {
 struct ProvisioningPolicy {
   enum class WhenExhausted : std::uint8_t { kCycle, kReject };
   enum class OnRevoked : std::uint8_t { kReject, kRequeue };
+  enum class Stock : std::uint8_t { kShared, kIgnored };
 
   ObjectMeta meta;
   std::vector<ProvisioningStep> steps;  // empty: one step, the config
@@ -49,6 +50,8 @@ struct ProvisioningPolicy {
   std::int64_t cycle_after_seconds = 1800;
   OnRevoked on_revoked = OnRevoked::kReject;
   std::optional<Quantity> max_price_per_hour;  // of steps without a limit; nullopt: none
+  Stock stock = Stock::kShared;  // kIgnored: steps are asked for also where they rest
+  std::int64_t stuck_after_seconds = 0;  // 0: a request keeps its place, whoever overtakes it
   std::int64_t answer_timeout_seconds = 0;     // 0: a silent class is waited for
 };
 
@@ -77,6 +80,7 @@ struct ProvisioningMemory {
   std::int32_t counted_attempt = 0;   // the failures up to this attempt are counted
   std::int32_t counted_retries = 0;   // the check's retryCount at that time
   Next next = Next::kNothing;         // what follows that failure
+  std::int32_t asked_again = 0;       // requests that were overtaken and replaced
   WallTime due{};                     // kRetry: when the Workload may be queued again
   std::string message;                // of the check
   std::vector<Outcome> outcomes;      // the newest, oldest first

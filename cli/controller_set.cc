@@ -135,7 +135,9 @@ struct ControllerSet::Parts {
                      .on_delete = [this](const auto& job) { facts.TakeJob(job, false); }});
     if (selection.core) manager.OnLeaderStart([this] { kind_webhooks.Start(); });
     if (selection.provisioning) {
-      provisioning.emplace(manager, clock, events, provisioning::ProvisioningControllersOptions{});
+      provisioning::ProvisioningControllersOptions options;
+      options.stock.namespace_name = configuration.namespace_name;
+      provisioning.emplace(manager, clock, events, std::move(options));
     }
   }
 

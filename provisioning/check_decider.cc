@@ -50,20 +50,6 @@ std::int64_t SecondsBetween(WallTime from, WallTime to) {
   return std::chrono::duration_cast<std::chrono::seconds>(to - from).count();
 }
 
-// The flavors that the Workload is admitted with.
-std::vector<std::string> FlavorsOf(const api::Workload& workload) {
-  std::vector<std::string> flavors;
-  if (!workload.status.admission) return flavors;
-  for (const auto& pods : workload.status.admission->pod_set_assignments) {
-    for (const auto& [resource, flavor] : pods.flavors) {
-      if (std::find(flavors.begin(), flavors.end(), flavor) == flavors.end()) {
-        flavors.push_back(flavor);
-      }
-    }
-  }
-  return flavors;
-}
-
 }  // namespace
 
 CheckDecider::CheckDecider(const Situation& situation, const CheckInput& input,
@@ -81,31 +67,16 @@ CheckDecider::CheckDecider(const Situation& situation, const CheckInput& input,
   if (input.policy == nullptr || input.config == nullptr) return;
   const auto memory = situation.memory.find(input.name);
   if (memory != situation.memory.end()) memory_ = memory->second;
-  vetoes_ = VetoesOf({*input.policy, *input.config, workload_, situation.flavors});
-  plan_.emplace(*input.policy, *input.config, memory_, flavors_, vetoes_, AskedStep());
+  vetoes_ =
+      VetoesOf({*input.policy, *input.config, workload_, situation.flavors, situation.stock, now_});
+  plan_.emplace(*input.policy, *input.config, memory_, flavors_, vetoes_,
+                AskedStep(situation, input.name, memory_.counted_attempt));
   if (!plan_->concerned()) plan_.reset();
-}
-
-// The step of the newest request that has not failed yet, or empty.
-std::string CheckDecider::AskedStep() const {
-  std::int32_t best = memory_.counted_attempt;
-  std::string step;
-  for (const ProvisioningRequest& request : situation_.requests) {
-    const auto attempt = AttemptOf(request.meta.name, workload_.meta.name, input_.name);
-    const std::string* asked =
-        api::FindValue(request.meta.annotations, api::kProvisioningStepAnnotation);
-    if (!attempt || *attempt <= best || asked == nullptr || request.meta.deletion_timestamp) {
-      continue;
-    }
-    best = *attempt;
-    step = *asked;
-  }
-  return step;
 }
 
 std::optional<api::ProvisioningMemory> CheckDecider::Run() {
   FollowConfig();
-  if (!counted_) Record();
+  if (!counted_ && out_.lessons.empty()) Record();
   return std::move(counted_);
 }
 
@@ -303,6 +274,7 @@ void CheckDecider::CreateTemplates(const std::string& request_name,
 void CheckDecider::FollowRequest(const ProvisioningRequest& request) {
   const RequestState state = StateOf(request);
   const api::Condition* why = DecidingCondition(request);
+  if (LearnFrom(request, state)) return;
   switch (state) {
     case RequestState::kFailed: return Failure(request, "Retrying after failure: ");
     case RequestState::kCapacityRevoked: return Revoked(request);
@@ -319,6 +291,7 @@ void CheckDecider::FollowRequest(const ProvisioningRequest& request) {
     default: break;
   }
   if (state_.state == CheckState::kReady || WaitedTooLong(request)) return;
+  if (LostItsPlace(request)) return;
   CreateTemplates(request.meta.name, &request);
   Wait(request);
 }
@@ -362,6 +335,7 @@ bool CheckDecider::WaitedTooLong(const ProvisioningRequest& request) {
     WakeIn(end - now_);
     return false;
   }
+  if (Learn(request, kTimeoutReason, now_)) return true;
   Count(request, kTimeoutReason, "no capacity within " + std::to_string(*left) + " s", now_);
   return true;
 }

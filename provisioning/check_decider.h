@@ -16,9 +16,13 @@
 #include "base/clock.h"
 #include "provisioning/decide.h"
 #include "provisioning/pod_sets.h"
+#include "provisioning/request_state.h"
 #include "provisioning/steps.h"
 
 namespace berth::provisioning {
+
+// The step of the newest request after attempt `counted` that is not being deleted, or empty.
+std::string AskedStep(const Situation& situation, const std::string& check, std::int32_t counted);
 
 // Decides once: make one for each decision. All arguments must outlive the object.
 class CheckDecider {
@@ -49,7 +53,6 @@ class CheckDecider {
   void FollowConfig();
   bool FollowMemory();
   void FollowVetoes();
-  std::string AskedStep() const;
   void FindRequests();
   bool InSync(const api::ProvisioningRequest& request) const;
   bool IsOld(const api::ProvisioningRequest& request, std::int32_t attempt) const;
@@ -58,6 +61,9 @@ class CheckDecider {
   void FollowRequest(const api::ProvisioningRequest& request);
   void Failure(const api::ProvisioningRequest& request, const char* prefix);
   void Revoked(const api::ProvisioningRequest& request);
+  bool LearnFrom(const api::ProvisioningRequest& request, RequestState state);
+  bool Learn(const api::ProvisioningRequest& request, const std::string& reason, WallTime at);
+  bool LostItsPlace(const api::ProvisioningRequest& request);
   bool WaitedTooLong(const api::ProvisioningRequest& request);
   void Count(const api::ProvisioningRequest& request, const std::string& reason,
              const std::string& message, WallTime at);

@@ -34,21 +34,50 @@ bool NeedsCapacity(const api::Workload& workload) {
          !api::IsTrue(conditions, api::kFinished) && !api::IsTrue(conditions, api::kEvicted);
 }
 
-// The flavors that the policies of all checks have used up or pass over, joined by commas.
-std::string AvoidedFlavors(const Situation& situation, const api::MemoryByCheck& memory) {
-  std::set<std::string> avoided;
+struct Avoided {
+  std::set<std::string> flavors;
+  std::optional<WallTime> until;  // the first end of a veto
+};
+
+void AddAll(std::vector<std::string> flavors, std::set<std::string>& into) {
+  for (std::string& flavor : flavors) into.insert(std::move(flavor));
+}
+
+// Adds the flavors that the policy of the check has used up, and those that it passes over. While a
+// request exists the Workload stays where it is: flavors that it comes to pass over meanwhile need
+// not be written.
+void AddAvoided(const Situation& situation, const CheckInput& input,
+                const api::ProvisioningMemory& memory, const std::set<std::string>& written,
+                WallTime now, Avoided& avoided) {
   const std::vector<std::string> any;
+  const Vetoes none;
+  AddAll(StepPlan(*input.policy, *input.config, memory, any, none).FlavorsToAvoid(),
+         avoided.flavors);
+  const Vetoes vetoes = VetoesOf(
+      {*input.policy, *input.config, *situation.workload, situation.flavors, situation.stock, now});
+  const StepPlan plan(*input.policy, *input.config, memory, any, vetoes);
+  const bool asked = NeedsCapacity(*situation.workload) &&
+                     !AskedStep(situation, input.name, memory.counted_attempt).empty();
+  for (std::string& flavor : plan.FlavorsToAvoid()) {
+    if (!asked || written.contains(flavor)) avoided.flavors.insert(std::move(flavor));
+  }
+  const auto end = asked ? std::nullopt : plan.FirstVetoEnd();
+  if (end) avoided.until = std::min(avoided.until.value_or(*end), *end);
+}
+
+Avoided AvoidedFlavors(const Situation& situation, const api::MemoryByCheck& memory,
+                       const std::string& before, WallTime now) {
+  std::set<std::string> written;
+  for (const std::string_view flavor : Split(before, ',')) written.emplace(flavor);
+  Avoided avoided;
+  const api::ProvisioningMemory nothing;
   for (const CheckInput& input : situation.checks) {
     if (input.policy == nullptr || input.config == nullptr) continue;
     const auto found = memory.find(input.name);
-    const api::ProvisioningMemory nothing;
-    const Vetoes vetoes =
-        VetoesOf({*input.policy, *input.config, *situation.workload, situation.flavors});
-    const StepPlan plan(*input.policy, *input.config,
-                        found == memory.end() ? nothing : found->second, any, vetoes);
-    for (std::string& flavor : plan.FlavorsToAvoid()) avoided.insert(std::move(flavor));
+    AddAvoided(situation, input, found == memory.end() ? nothing : found->second, written, now,
+               avoided);
   }
-  return Join({avoided.begin(), avoided.end()}, ",");
+  return avoided;
 }
 
 Decision DecideChecks(const Situation& situation, const DecideOptions& options, WallTime now,
@@ -69,18 +98,25 @@ Decision DecideChecks(const Situation& situation, const DecideOptions& options, 
 }  // namespace
 
 Decision Decide(const Situation& situation, const DecideOptions& options, WallTime now) {
+  const api::Workload& workload = *situation.workload;
   api::MemoryByCheck memory = situation.memory;
-  Decision decision = NeedsCapacity(*situation.workload)
-                          ? DecideChecks(situation, options, now, memory)
-                          : CleanUp(situation);
+  Decision decision =
+      NeedsCapacity(workload) ? DecideChecks(situation, options, now, memory) : CleanUp(situation);
+  if (!decision.lessons.empty()) return {.lessons = std::move(decision.lessons)};
   const std::string* written =
-      api::FindValue(situation.workload->meta.annotations, api::kAvoidedFlavorsAnnotation);
+      api::FindValue(workload.meta.annotations, api::kAvoidedFlavorsAnnotation);
   const std::string before = written == nullptr ? "" : *written;
-  const bool finished = api::IsTrue(situation.workload->status.conditions, api::kFinished);
-  const std::string avoided = finished ? before : AvoidedFlavors(situation, memory);
-  const bool stale = avoided != before;
-  if (memory == situation.memory && !stale) return decision;
-  return {.memory = MemoryWrite{std::move(memory), avoided}};
+  if (api::IsTrue(workload.status.conditions, api::kFinished)) return decision;
+  const Avoided avoided = AvoidedFlavors(situation, memory, before, now);
+  std::string text = Join({avoided.flavors.begin(), avoided.flavors.end()}, ",");
+  if (memory != situation.memory || text != before) {
+    return {.memory = MemoryWrite{std::move(memory), std::move(text)}};
+  }
+  if (avoided.until && workload.spec.active) {
+    const Duration wait = std::max<Duration>(*avoided.until - now, Duration::zero());
+    decision.next_wake = std::min(decision.next_wake.value_or(wait), wait);
+  }
+  return decision;
 }
 
 }  // namespace berth::provisioning

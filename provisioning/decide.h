@@ -17,6 +17,9 @@
 // written first and alone; the next decision draws the consequence from the memory. A crash between
 // the two changes nothing.
 //
+// The outcome of a request is recorded in the stock memory (stock.h), in the same task, before the
+// consequence is decided: all Workloads decide with what each has met.
+//
 // Units: backoffs in seconds. Source: Kueue pkg/controller/admissionchecks/provisioning, KEP-1136.
 #pragma once
 
@@ -32,6 +35,7 @@
 #include "api/workload.h"
 #include "base/clock.h"
 #include "provisioning/pod_sets.h"
+#include "provisioning/stock.h"
 
 namespace berth::provisioning {
 
@@ -56,6 +60,7 @@ struct Situation {
   std::vector<TemplateSeen> templates;
   const FlavorsByName* flavors = nullptr;  // null: no flavors
   api::MemoryByCheck memory;               // of the Workload's annotation
+  const StockMemory* stock = nullptr;      // null: nothing is remembered
 };
 
 struct DecideOptions {
@@ -97,6 +102,7 @@ struct MemoryWrite {
 };
 
 struct Decision {
+  std::vector<StockLesson> lessons;   // to record before deciding again; exclude the rest
   std::optional<MemoryWrite> memory;  // to write before deciding again; excludes the rest
   std::vector<api::AdmissionCheckState> checks;  // the changed checks, each complete
   std::vector<Action> actions;                   // to perform in this order

@@ -98,6 +98,19 @@ bool UsesManaged(const api::PodSpec& spec, const api::ProvisioningRequestConfig&
   return Uses(spec, config.managed_resources);
 }
 
+std::vector<std::string> FlavorsOf(const api::Workload& workload) {
+  std::vector<std::string> flavors;
+  if (!workload.status.admission) return flavors;
+  for (const auto& pods : workload.status.admission->pod_set_assignments) {
+    for (const auto& [resource, flavor] : pods.flavors) {
+      if (std::find(flavors.begin(), flavors.end(), flavor) == flavors.end()) {
+        flavors.push_back(flavor);
+      }
+    }
+  }
+  return flavors;
+}
+
 std::vector<PodSetGroup> RequiredPodSets(const api::Workload& workload,
                                          const api::ProvisioningRequestConfig& config,
                                          const FlavorsByName& flavors) {

@@ -32,6 +32,9 @@ std::vector<PodSetGroup> RequiredPodSets(const api::Workload& workload,
                                          const api::ProvisioningRequestConfig& config,
                                          const FlavorsByName& flavors);
 
+// The flavors that the Workload is admitted with, each once; empty: it has no quota.
+std::vector<std::string> FlavorsOf(const api::Workload& workload);
+
 struct UpdateOptions {
   bool protect_pods = true;  // keep autoscalers from removing the pods' nodes
 };

@@ -103,6 +103,9 @@ constexpr std::array kReasons{
                "correct provisioningClassName, or install the autoscaler that serves the class"},
     ReasonInfo{"NeverFits", kShape, kUser,
                "ask for fewer or smaller pods; an admin may enlarge the pool, also in the policy"},
+    ReasonInfo{"OutOfStockRecently", kStockout, kNobody,
+               "nothing to do: the step is asked for again when its rest ends"},
+    ReasonInfo{"Overtaken", kTransient, kNobody, kAgain},
     ReasonInfo{"PriceLimitExceeded", kLimit, kAdmin,
                "raise maxPricePerHour of the policy or of its step, or correct the price"},
 };

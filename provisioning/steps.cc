@@ -149,19 +149,34 @@ bool StepPlan::some_not_used_up() const {
                      [this](const auto& step) { return !IsUsedUp(step); });
 }
 
-ProvisioningMemory StepPlan::Count(const FailedRequest& failed, std::int32_t retries) const {
+ProvisioningMemory StepPlan::Note(const FailedRequest& failed, std::int32_t retries) const {
   ProvisioningMemory memory = memory_;
   const std::string& step = StepThatAsked().name;
-  ProvisioningMemory::Step& used = memory.steps[step];
-  ++used.attempts;
-  used.waited_seconds += std::max<std::int64_t>(failed.waited_seconds, 0);
-  used.over = used.over || IsForGood(failed.reason);
+  memory.steps[step].waited_seconds += std::max<std::int64_t>(failed.waited_seconds, 0);
   memory.counted_attempt = failed.attempt;
   memory.counted_retries = retries;
   memory.outcomes.push_back({step, failed.reason, CutToSeconds(failed.at)});
   if (memory.outcomes.size() > kMaxOutcomes) memory.outcomes.erase(memory.outcomes.begin());
+  return memory;
+}
+
+ProvisioningMemory StepPlan::Count(const FailedRequest& failed, std::int32_t retries) const {
+  ProvisioningMemory memory = Note(failed, retries);
+  ProvisioningMemory::Step& used = memory.steps[StepThatAsked().name];
+  ++used.attempts;
+  used.over = used.over || IsForGood(failed.reason);
+  memory.asked_again = 0;
   Follow(failed, StepPlan(policy_, config_, memory, flavors_, vetoes_), memory);
   memory.message = TruncateUtf8(memory.message, kMaxMessageBytes);
+  return memory;
+}
+
+ProvisioningMemory StepPlan::AskAgain(const FailedRequest& lost, std::int32_t retries) const {
+  ProvisioningMemory memory = Note(lost, retries);
+  ++memory.asked_again;
+  memory.next = Next::kAsk;
+  memory.due = CutToSeconds(lost.at);
+  memory.message = "Asking again in step " + StepThatAsked().name + ": " + lost.message;
   return memory;
 }
 
@@ -195,6 +210,9 @@ void StepPlan::Follow(const FailedRequest& failed, const StepPlan& after,
     memory.steps.clear();  // a Workload that comes back begins with the first step
     if (reject) return;
     memory.due += std::chrono::seconds(policy_.cycle_after_seconds);
+    const StepPlan anew(policy_, config_, memory, flavors_, vetoes_);
+    const auto end = anew.first_left() == nullptr ? anew.FirstVetoEnd() : std::nullopt;
+    if (end) memory.due = std::max(memory.due, CutToSeconds(*end));
     return;
   }
   if (same_flavor == nullptr) {
@@ -210,7 +228,7 @@ void StepPlan::Follow(const FailedRequest& failed, const StepPlan& after,
   memory.next = Next::kRetry;
   memory.message = "Retrying after " + why;
   if (failed.revoked) return;
-  const std::int32_t failures = memory.steps[current_->name].attempts;
+  const std::int32_t failures = memory.steps[asked].attempts;
   memory.due += std::chrono::seconds(BackoffSeconds(config_, failures - 1));
 }
 

@@ -43,6 +43,7 @@ struct FailedRequest {
 };
 inline constexpr char kTimeoutReason[] = "WaitLimitReached";
 inline constexpr char kNoAnswerReason[] = "NoControllerAnswered";
+inline constexpr char kOvertakenReason[] = "Overtaken";
 
 class StepPlan {
  public:
@@ -75,6 +76,9 @@ class StepPlan {
   // Where no step is left (the policy was made smaller while the Workload ran), the first step of
   // the Workload's flavors counts. `retries`: the check's retryCount. Precondition: concerned().
   api::ProvisioningMemory Count(const FailedRequest& failed, std::int32_t retries) const;
+  // The memory after a request of the current step has lost its place in the cloud's queue: the
+  // step is asked for again, with the quota that is held, and its waiting time goes on.
+  api::ProvisioningMemory AskAgain(const FailedRequest& lost, std::int32_t retries) const;
   // The first step left, whatever its flavor; null: the policy is exhausted.
   const api::ProvisioningStep* first_left() const { return FirstLeft(/*that_fits=*/false); }
 
@@ -89,6 +93,7 @@ class StepPlan {
   std::int64_t MaxWait(const api::ProvisioningStep& step) const;
   std::int32_t MaxAttempts(const api::ProvisioningStep& step) const;
   const api::ProvisioningStep& StepThatAsked() const;
+  api::ProvisioningMemory Note(const FailedRequest& failed, std::int32_t retries) const;
   void Follow(const FailedRequest& failed, const StepPlan& after,
               api::ProvisioningMemory& memory) const;
 

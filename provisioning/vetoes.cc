@@ -1,6 +1,7 @@
 #include "provisioning/vetoes.h"
 
 #include "api/labels.h"
+#include "base/rfc3339.h"
 #include "provisioning/money.h"
 #include "provisioning/steps.h"
 
@@ -46,6 +47,22 @@ std::optional<Veto> PriceVeto(const ProvisioningStep& step, const VetoInput& inp
                          " USD an hour, the limit is " + Dollars(limit->NanoValue())};
 }
 
+// The machines of a step of any flavor are known with an admission only.
+std::optional<Veto> RestVeto(const ProvisioningStep& step, const VetoInput& input) {
+  if (input.stock == nullptr || input.policy.stock == api::ProvisioningPolicy::Stock::kIgnored) {
+    return std::nullopt;
+  }
+  const api::ProvisioningRequestConfig config = WithStep(input.config, step);
+  const auto key = StockKeyOf(input.workload, config, step.flavor, FlavorsOf(input.workload));
+  const api::StockEntry* entry =
+      key ? input.stock->RestOf(config.provisioning_class_name, *key, input.now) : nullptr;
+  if (entry == nullptr) return std::nullopt;
+  return Veto{.reason = kRestsReason,
+              .message = "rests until " + FormatTime(entry->rest_until) + " after " +
+                         CountOf(entry->strikes, "failure") + ", the last " + entry->reason,
+              .until = entry->rest_until};
+}
+
 }  // namespace
 
 std::optional<api::Quantity> PriceOf(const ProvisioningStep& step, const FlavorsByName* flavors) {
@@ -65,6 +82,7 @@ Vetoes VetoesOf(const VetoInput& input) {
   for (const ProvisioningStep& step : StepsOf(input.policy)) {
     auto veto = ShapeVeto(step, GangOf(input.workload, WithStep(input.config, step)));
     if (!veto) veto = PriceVeto(step, input);
+    if (!veto) veto = RestVeto(step, input);
     if (veto) vetoes.emplace(step.name, *std::move(veto));
   }
   return vetoes;

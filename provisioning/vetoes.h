@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "provisioning/gang.h"
 #include "provisioning/pod_sets.h"
+#include "provisioning/stock.h"
 
 namespace berth::provisioning {
 
@@ -29,6 +30,7 @@ struct Veto {
 };
 inline constexpr char kNeverFitsReason[] = "NeverFits";
 inline constexpr char kPriceLimitReason[] = "PriceLimitExceeded";
+inline constexpr char kRestsReason[] = "OutOfStockRecently";
 
 using Vetoes = std::map<std::string, Veto>;  // by the step's name
 
@@ -37,6 +39,8 @@ struct VetoInput {
   const api::ProvisioningRequestConfig& config;
   const api::Workload& workload;
   const FlavorsByName* flavors = nullptr;  // for their prices; null: none are known
+  const StockMemory* stock = nullptr;      // null: no step rests
+  WallTime now{};
 };
 
 Vetoes VetoesOf(const VetoInput& input);

@@ -18,6 +18,8 @@ constexpr Words<WhenExhausted, 2> kExhaustedWords{
 using OnRevoked = ProvisioningPolicy::OnRevoked;
 constexpr Words<OnRevoked, 2> kRevokedWords{
     {{"Reject", OnRevoked::kReject}, {"Requeue", OnRevoked::kRequeue}}};
+using Stock = ProvisioningPolicy::Stock;
+constexpr Words<Stock, 2> kStockWords{{{"Shared", Stock::kShared}, {"Ignored", Stock::kIgnored}}};
 using Next = ProvisioningMemory::Next;
 constexpr Words<Next, 4> kNextWords{{{"Nothing", Next::kNothing},
                                      {"Ask", Next::kAsk},
@@ -53,6 +55,7 @@ void ReadMemory(const Reader& in, ProvisioningMemory& memory) {
   });
   in.Field("countedAttempt").Get(memory.counted_attempt);
   in.Field("countedRetries").Get(memory.counted_retries);
+  in.Field("askedAgain").Get(memory.asked_again);
   in.Field("next").Get(memory.next, kNextWords);
   in.Field("due").Get(memory.due);
   in.Field("message").Get(memory.message);
@@ -81,6 +84,7 @@ Json EncodeOne(const ProvisioningMemory& memory) {
               {"countedRetries", memory.counted_retries},
               {"next", WordOf(memory.next, kNextWords)},
               {"outcomes", std::move(outcomes)}};
+  if (memory.asked_again != 0) out["askedAgain"] = memory.asked_again;
   if (memory.due != WallTime{}) out["due"] = FormatTime(memory.due);
   if (!memory.message.empty()) out["message"] = memory.message;
   return out;
@@ -104,6 +108,8 @@ Result<ProvisioningPolicy> Decode<ProvisioningPolicy>(const JsonSource& object) 
     spec.Field("cycleAfterSeconds").Get(out.cycle_after_seconds);
     spec.Field("onRevoked").Get(out.on_revoked, kRevokedWords);
     spec.Field("maxPricePerHour").Get(out.max_price_per_hour);
+    spec.Field("stock").Get(out.stock, kStockWords);
+    spec.Field("stuckAfterSeconds").Get(out.stuck_after_seconds);
     spec.Field("answerTimeoutSeconds").Get(out.answer_timeout_seconds);
   });
 }

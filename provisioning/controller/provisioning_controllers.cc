@@ -5,7 +5,7 @@ namespace berth::provisioning {
 ProvisioningControllers::ProvisioningControllers(kube::Manager& manager, const Clock& clock,
                                                  kube::EventRecorder& events,
                                                  ProvisioningControllersOptions options)
-    : requests_(manager, clock, events, options.decide), checks_(manager, clock) {
+    : requests_(manager, clock, events, options.decide, options.stock), checks_(manager, clock) {
   // Without the CRD of ProvisioningRequests neither controller starts, and no check becomes active.
   const std::vector<const kube::InformerBase*> needs{
       &manager.OptionalInformerFor<api::ProvisioningRequest>()};

@@ -17,6 +17,7 @@ namespace berth::provisioning {
 
 struct ProvisioningControllersOptions {
   DecideOptions decide;
+  StockKeeperOptions stock;
   std::size_t concurrency = 16;  // Workloads with writes under way at once
 };
 

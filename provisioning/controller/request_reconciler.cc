@@ -19,8 +19,6 @@ namespace {
 using Json = nlohmann::json;
 using kube::PatchType;
 
-constexpr char kOwnerIndex[] = "owner-uid";
-constexpr char kCheckIndex[] = "check";
 // The time a created request is assumed to exist although the informer does not show it, before the
 // API is asked.
 constexpr Duration kInformerLag = std::chrono::seconds(30);
@@ -47,7 +45,8 @@ kube::WriteOptions OurStatusWrite() {
 }  // namespace
 
 RequestReconciler::RequestReconciler(kube::Manager& manager, const Clock& clock,
-                                     kube::EventRecorder& events, DecideOptions options)
+                                     kube::EventRecorder& events, DecideOptions options,
+                                     StockKeeperOptions stock)
     : manager_(manager),
       clock_(clock),
       events_(events),
@@ -59,7 +58,8 @@ RequestReconciler::RequestReconciler(kube::Manager& manager, const Clock& clock,
       requests_(manager.InformerFor<api::ProvisioningRequest>()),
       templates_(manager.InformerFor<api::PodTemplateObject>()),
       flavors_(manager.InformerFor<api::ResourceFlavor>()),
-      template_steps_(manager) {
+      template_steps_(manager),
+      stock_(manager.client(), std::move(stock)) {
   requests_.AddIndex(kOwnerIndex, OwnerUid<api::ProvisioningRequest>);
   templates_.AddIndex(kOwnerIndex, OwnerUid<api::PodTemplateObject>);
   workloads_.AddIndex(kCheckIndex, [](const api::Workload& workload) {
@@ -174,7 +174,18 @@ void RequestReconciler::Reconcile(const api::ObjectKey& key, Done done) {
   if (situation.checks.empty() && situation.requests.empty() && situation.templates.empty()) {
     return done(kube::NextLook{});
   }
-  const Decision decision = Decide(situation, options_, clock_.Now());
+  const std::vector<std::string> classes = RememberedClasses(situation);
+  if (!stock_.IsLoaded(classes)) {
+    return stock_.Load(classes, [this, key, done = std::move(done)](const Status& loaded) {
+      if (!loaded) return done(loaded.error());
+      Reconcile(key, done);
+    });
+  }
+  Decision decision = Decide(situation, options_, clock_.Now());
+  if (!decision.lessons.empty()) {
+    for (const StockLesson& lesson : decision.lessons) stock_.Record(lesson);
+    decision = Decide(situation, options_, clock_.Now());
+  }
   kube::RunSteps(StepsFor(workload, decision), [this, workload, done = std::move(done),
                                                 wake = decision.next_wake](const Status& status) {
     if (!status) return done(status.error());
@@ -218,91 +229,6 @@ void RequestReconciler::ReadBack(const WorkloadPtr& workload, const api::ObjectK
         }
         Reconcile(workload->meta.key(), done);
       });
-}
-
-Situation RequestReconciler::Observe(const api::Workload& workload) {
-  RefreshFlavors();
-  Situation situation;
-  situation.workload = &workload;
-  situation.flavors = &flavor_table_;
-  for (const api::AdmissionCheckState& state : OurChecks(workload)) {
-    CheckInput input{.name = state.name};
-    const auto check = checks_.Get({"", state.name});
-    if (const Result<std::string> name = ConfigNameOf(*check)) {
-      // Valid while the informer's store does not change: during this call.
-      input.config = configs_.Get({"", *name}).get();
-    }
-    // A check whose policy is missing is inactive: Kueue's rules alone would ask another class.
-    if (const std::string policy = PolicyNameOf(*check, input.config); !policy.empty()) {
-      input.policy = policies_.Get({"", policy}).get();
-      if (input.policy == nullptr) input.config = nullptr;
-    }
-    situation.checks.push_back(std::move(input));
-  }
-  if (const std::string* memory =
-          api::FindValue(workload.meta.annotations, api::kProvisioningMemoryAnnotation)) {
-    auto decoded = api::DecodeMemory(*memory);  // a memory that cannot be read begins anew
-    if (decoded) situation.memory = *std::move(decoded);
-  }
-  ObserveRequests(workload, situation);
-  ObserveTemplates(workload, situation);
-  for (CheckInput& check : situation.checks) {
-    check.last_attempt = LastAttempt(workload, check.name, situation.requests);
-  }
-  return situation;
-}
-
-std::int32_t RequestReconciler::LastAttempt(const api::Workload& workload, const std::string& check,
-                                            const std::vector<api::ProvisioningRequest>& requests) {
-  std::int32_t last = 0;
-  for (const api::ProvisioningRequest& request : requests) {
-    last = std::max(last, AttemptOf(request.meta.name, workload.meta.name, check).value_or(0));
-  }
-  const auto known = last_attempt_by_check_.find(workload.meta.uid);
-  if (known == last_attempt_by_check_.end() && last == 0) return 0;
-  std::int32_t& kept = last_attempt_by_check_[workload.meta.uid][check];
-  kept = std::max(kept, last);
-  return kept;
-}
-
-std::vector<api::AdmissionCheckState> RequestReconciler::OurChecks(
-    const api::Workload& workload) const {
-  std::vector<api::AdmissionCheckState> ours;
-  for (const api::AdmissionCheckState& state : workload.status.admission_checks) {
-    const auto check = checks_.Get({"", state.name});
-    if (check != nullptr && check->controller_name == api::kProvisioningCheckController) {
-      ours.push_back(state);
-    }
-  }
-  return ours;
-}
-
-void RequestReconciler::ObserveRequests(const api::Workload& workload, Situation& situation) {
-  for (const auto& request : requests_.ByIndex(kOwnerIndex, workload.meta.uid)) {
-    situation.requests.push_back(*request);
-  }
-  const auto created = created_.find(workload.meta.uid);
-  if (created == created_.end()) return;
-  for (const Created& each : created->second) situation.requests.push_back(each.request);
-}
-
-void RequestReconciler::ObserveTemplates(const api::Workload& workload,
-                                         Situation& situation) const {
-  std::vector<std::string> owners{workload.meta.uid};
-  for (const api::ProvisioningRequest& request : situation.requests) {
-    owners.push_back(request.meta.uid);
-  }
-  for (const std::string& uid : owners) {
-    for (const auto& each : templates_.ByIndex(kOwnerIndex, uid)) {
-      situation.templates.push_back({each->meta.name, uid});
-    }
-  }
-}
-
-void RequestReconciler::RefreshFlavors() {
-  if (!std::exchange(flavors_stale_, false)) return;
-  flavor_table_.clear();
-  for (const auto& flavor : flavors_.objects()) flavor_table_[flavor->meta.name] = *flavor;
 }
 
 void RequestReconciler::Forget(const api::ProvisioningRequest& request) {

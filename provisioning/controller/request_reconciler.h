@@ -23,6 +23,7 @@
 #include "kube/runtime/reconciler.h"
 #include "kube/runtime/steps.h"
 #include "kube/runtime/sweep.h"
+#include "provisioning/controller/stock_keeper.h"
 #include "provisioning/controller/template_steps.h"
 #include "provisioning/decide.h"
 
@@ -31,7 +32,7 @@ namespace berth::provisioning {
 class RequestReconciler final : public kube::Reconciler {
  public:
   RequestReconciler(kube::Manager& manager, const Clock& clock, kube::EventRecorder& events,
-                    DecideOptions options);
+                    DecideOptions options, StockKeeperOptions stock);
 
   void Watch(kube::Controller& controller);
   std::string_view name() const override { return "provisioning"; }
@@ -44,9 +45,13 @@ class RequestReconciler final : public kube::Reconciler {
     SteadyTime at;  // when the API last confirmed that the request exists
   };
 
+  static constexpr char kOwnerIndex[] = "owner-uid";
+  static constexpr char kCheckIndex[] = "check";
+
   void WatchSettings(kube::Controller& controller);
   kube::Sweep CheckedWorkloads() const;
   Situation Observe(const api::Workload& workload);
+  static std::vector<std::string> RememberedClasses(const Situation& situation);
   void ObserveRequests(const api::Workload& workload, Situation& situation);
   void ObserveTemplates(const api::Workload& workload, Situation& situation) const;
   // The highest attempt of the check seen by this process, created or tried (answers may be lost).
@@ -80,6 +85,7 @@ class RequestReconciler final : public kube::Reconciler {
   kube::Informer<api::PodTemplateObject>& templates_;
   kube::Informer<api::ResourceFlavor>& flavors_;
   TemplateSteps template_steps_;
+  StockKeeper stock_;
   FlavorsByName flavor_table_;
   bool flavors_stale_ = true;
   // By Workload uid.

@@ -7,6 +7,7 @@
 #include "api/codec/limits.h"
 #include "api/codec/provisioning_policy.h"
 #include "api/codec/slice_constraints.h"
+#include "api/codec/stock_memory.h"
 #include "api/yaml/yaml.h"
 #include "tests/fuzz/targets.h"
 
@@ -56,6 +57,11 @@ void Objects(std::string_view text) {
     const std::string written = api::EncodeMemory(*memory);
     const auto again = api::DecodeMemory(written);
     Require(again && api::EncodeMemory(*again) == written, "a memory reads as it is written");
+  }
+  if (const auto stock = api::DecodeStock(text)) {
+    const std::string written = api::EncodeStock(*stock);
+    const auto again = api::DecodeStock(written);
+    Require(again && api::EncodeStock(*again) == written, "a stock reads as it is written");
   }
   const Result<Json> tree = api::ParseJson(text);
   if (!tree) return;

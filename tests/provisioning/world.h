@@ -84,6 +84,7 @@ class World {
           {each.name, has_config ? &config : nullptr, last_attempt, policy ? &*policy : nullptr});
     }
     situation.memory = memory;
+    situation.stock = stock ? &*stock : nullptr;
     situation.requests = requests;
     situation.templates = templates;
     situation.flavors = &flavors;
@@ -94,6 +95,11 @@ class World {
   int Settle() {
     for (int round = 0; round < 10; ++round) {
       last = Decide(Observe(), options, now);
+      if (!last.lessons.empty()) {
+        EXPECT_TRUE(last.actions.empty() && last.checks.empty() && !last.memory);
+        for (const StockLesson& lesson : last.lessons) stock->Record(lesson);
+        continue;
+      }
       if (last.memory) {
         EXPECT_TRUE(last.actions.empty() && last.checks.empty()) << "the memory is written alone";
         Remember(*last.memory);
@@ -148,6 +154,7 @@ class World {
   api::Workload workload;
   std::optional<api::ProvisioningPolicy> policy;
   api::MemoryByCheck memory;
+  std::optional<StockMemory> stock;
   api::ProvisioningRequestConfig config;
   bool has_config = true;
   FlavorsByName flavors;

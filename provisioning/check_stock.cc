@@ -1,0 +1,106 @@
+// What a check learns from the outcome of a request, and from the outcomes of others (stock.h).
+#include <algorithm>
+#include <chrono>
+
+#include "api/labels.h"
+#include "provisioning/check_decider.h"
+#include "provisioning/names.h"
+#include "provisioning/stock.h"
+
+namespace berth::provisioning {
+namespace {
+
+using api::ProvisioningRequest;
+using std::chrono::seconds;
+
+constexpr std::int32_t kMostAskedAgain = 3;
+
+// The reason that the cloud gave while the request waited.
+std::string_view WaitedFor(const ProvisioningRequest& request) {
+  const api::Condition* wait = api::FindCondition(request.conditions, kProvisionedCondition);
+  if (wait == nullptr || wait->status == api::ConditionStatus::kTrue) return "";
+  return wait->reason;
+}
+
+std::int64_t SecondsFrom(WallTime from, WallTime to) {
+  return std::max<std::int64_t>(std::chrono::duration_cast<seconds>(to - from).count(), 0);
+}
+
+}  // namespace
+
+std::string AskedStep(const Situation& situation, const std::string& check, std::int32_t counted) {
+  std::int32_t best = counted;
+  std::string step;
+  for (const ProvisioningRequest& request : situation.requests) {
+    const auto attempt = AttemptOf(request.meta.name, situation.workload->meta.name, check);
+    const std::string* asked =
+        api::FindValue(request.meta.annotations, api::kProvisioningStepAnnotation);
+    if (!attempt || *attempt <= best || asked == nullptr || request.meta.deletion_timestamp) {
+      continue;
+    }
+    best = *attempt;
+    step = *asked;
+  }
+  return step;
+}
+
+// Whether the request has an outcome that is not recorded yet.
+bool CheckDecider::LearnFrom(const ProvisioningRequest& request, RequestState state) {
+  if (state_.state == CheckState::kReady) return false;
+  if (state != RequestState::kFailed && state != RequestState::kProvisioned) return false;
+  const api::Condition& why = *DecidingCondition(request);
+  return Learn(request, state == RequestState::kProvisioned ? "" : why.reason,
+               why.last_transition_time);
+}
+
+// An empty reason means that the nodes came.
+bool CheckDecider::Learn(const ProvisioningRequest& request, const std::string& reason,
+                         WallTime at) {
+  if (situation_.stock == nullptr || request.meta.uid.empty()) return false;
+  const auto result = reason.empty() ? std::optional(api::StockResult::kGranted)
+                                     : ResultOf(reason, WaitedFor(request));
+  const api::ProvisioningStep* step = plan_ ? plan_->current() : nullptr;
+  const auto key = StockKeyOf(workload_, config(), step == nullptr ? "" : step->flavor, flavors_);
+  if (!result || !key) return false;
+  StockLesson lesson{.provisioning_class = request.provisioning_class_name, .key = *key};
+  lesson.outcome = {.id = StockId(request.meta.uid),
+                    .asked_at = CutToSeconds(request.meta.creation_timestamp),
+                    .wait_seconds = SecondsFrom(request.meta.creation_timestamp, at),
+                    .pods = GangOf(workload_, config()).pods(),
+                    .result = *result};
+  lesson.reason = reason;
+  lesson.at = at;
+  if (situation_.stock->Knows(lesson)) return false;
+  out_.lessons.push_back(std::move(lesson));
+  return true;
+}
+
+// A request that waits while a later one for the same machines was granted is asked for again, with
+// the quota that is held.
+bool CheckDecider::LostItsPlace(const ProvisioningRequest& request) {
+  const std::int64_t limit = plan_ ? input_.policy->stuck_after_seconds : 0;
+  if (limit == 0 || situation_.stock == nullptr || memory_.asked_again >= kMostAskedAgain) {
+    return false;
+  }
+  const WallTime end = request.meta.creation_timestamp + seconds(limit);
+  if (now_ < end) {
+    WakeIn(end - now_);
+    return false;
+  }
+  const auto key = StockKeyOf(workload_, config(), plan_->current()->flavor, flavors_);
+  if (!key ||
+      !situation_.stock->Overtaken(request.provisioning_class_name, *key, StockId(request.meta.uid),
+                                   request.meta.creation_timestamp)) {
+    return false;
+  }
+  counted_ = plan_->AskAgain(
+      {.attempt = *AttemptOf(request.meta.name, workload_.meta.name, input_.name),
+       .reason = kOvertakenReason,
+       .message = "a later request was granted within " + std::to_string(limit) + " s",
+       .at = now_,
+       .waited_seconds = SecondsFrom(request.meta.creation_timestamp, now_)},
+      failures());
+  return true;
+}
+
+}  // namespace berth::provisioning
