@@ -103,6 +103,12 @@ metadata:
     cloud.provider.com/topology-block: b1
     cloud.provider.com/topology-rack: r1
 """
+POLICY = """
+apiVersion: provisioning.berth.dev/v1alpha1
+kind: ProvisioningPolicy
+metadata: {name: plain}
+spec: {}
+"""
 PLAIN_NODE = "apiVersion: v1\nkind: Node\nmetadata: {name: plain}\n"
 NODE_STATUS = """{"status": {"allocatable": {"cpu": "%d", "memory": "8Gi", "pods": "10"},
   "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "fine"}]}}"""
@@ -180,6 +186,26 @@ class RbacTest(ClusterTest):
         cluster.wait_complete("sample-job")
         cluster.kubectl("delete", "job", "sample-job-h100")
         wait_until(lambda: not cluster.items("provisioningrequests"), "requests gone")
+        self.remember_stock(cluster)
+
+    def remember_stock(self, cluster):
+        """With a policy the outcomes of requests are kept: the first makes the ConfigMap."""
+        cluster.apply(POLICY)
+        cluster.kubectl("annotate", "admissioncheck", "dws-prov",
+                        "berth.dev/provisioning-policy=plain")
+
+        def version():
+            found = [m["metadata"]["resourceVersion"]
+                     for m in cluster.items("configmaps", "-n", "kueue-system")
+                     if m["metadata"]["name"].startswith("berth-stock-")]
+            return found[0] if found else None
+        known = None
+        for _ in range(2):
+            cluster.kubectl("delete", "job", "sample-job")
+            cluster.apply(read_sample("dws", "job-t4.yaml").replace("120s", "1s"))
+            cluster.wait_complete("sample-job")
+            wait_until(lambda: version() not in (None, known), "the stock memory is written")
+            known = version()
 
     def preempt(self, cluster, proxy):
         proxy.fail("PATCH", WORKLOADS, 409, times=2)
