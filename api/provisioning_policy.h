@@ -43,6 +43,13 @@ struct ProvisioningPolicy {
   enum class OnRevoked : std::uint8_t { kReject, kRequeue };
   enum class Stock : std::uint8_t { kShared, kIgnored };
 
+  // How long the capacity is asked for, from how long the job may run.
+  struct RunDuration {
+    std::int32_t margin_percent = 20;
+    std::int64_t min_seconds = 600;
+    std::int64_t max_seconds = 604800;
+  };
+
   ObjectMeta meta;
   std::vector<ProvisioningStep> steps;  // empty: one step, the config
   std::int64_t max_wait_seconds = 0;    // of steps without a limit
@@ -50,8 +57,10 @@ struct ProvisioningPolicy {
   std::int64_t cycle_after_seconds = 1800;
   OnRevoked on_revoked = OnRevoked::kReject;
   std::optional<Quantity> max_price_per_hour;  // of steps without a limit; nullopt: none
-  Stock stock = Stock::kShared;  // kIgnored: steps are asked for also where they rest
-  std::int64_t stuck_after_seconds = 0;  // 0: a request keeps its place, whoever overtakes it
+  std::optional<RunDuration> run_duration;     // nullopt: the parameters alone say it
+  std::optional<Quantity> max_cost;            // USD for one Workload; nullopt: no budget
+  Stock stock = Stock::kShared;                // kIgnored: steps are asked for also where they rest
+  std::int64_t stuck_after_seconds = 0;        // 0: a request keeps its place, whoever overtakes it
   std::int64_t answer_timeout_seconds = 0;     // 0: a silent class is waited for
 };
 
@@ -80,6 +89,7 @@ struct ProvisioningMemory {
   std::int32_t counted_attempt = 0;   // the failures up to this attempt are counted
   std::int32_t counted_retries = 0;   // the check's retryCount at that time
   Next next = Next::kNothing;         // what follows that failure
+  std::int32_t warned_attempt = 0;    // the end of its capacity was told
   std::int32_t asked_again = 0;       // requests that were overtaken and replaced
   WallTime due{};                     // kRetry: when the Workload may be queued again
   std::string message;                // of the check

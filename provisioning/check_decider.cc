@@ -67,8 +67,8 @@ CheckDecider::CheckDecider(const Situation& situation, const CheckInput& input,
   if (input.policy == nullptr || input.config == nullptr) return;
   const auto memory = situation.memory.find(input.name);
   if (memory != situation.memory.end()) memory_ = memory->second;
-  vetoes_ =
-      VetoesOf({*input.policy, *input.config, workload_, situation.flavors, situation.stock, now_});
+  vetoes_ = VetoesOf({*input.policy, *input.config, workload_, situation.flavors, situation.stock,
+                      now_, situation.job_deadline});
   plan_.emplace(*input.policy, *input.config, memory_, flavors_, vetoes_,
                 AskedStep(situation, input.name, memory_.counted_attempt));
   if (!plan_->concerned()) plan_.reset();
@@ -233,6 +233,7 @@ void CheckDecider::Ask() {
                                     .block_owner_deletion = true}};
   request.provisioning_class_name = config().provisioning_class_name;
   request.parameters = config().parameters;
+  AskForTheRun(request);
   if (plan_ && plan_->SecondsLeft() && HonoursValidity(request.provisioning_class_name)) {
     request.parameters.emplace(kValidUntil,
                                std::to_string(*plan_->SecondsLeft() + kValidityMargin));
@@ -275,6 +276,8 @@ void CheckDecider::FollowRequest(const ProvisioningRequest& request) {
   const RequestState state = StateOf(request);
   const api::Condition* why = DecidingCondition(request);
   if (LearnFrom(request, state)) return;
+  const bool in_use = state == RequestState::kProvisioned || state == RequestState::kBookingExpired;
+  if (in_use && state_.state == CheckState::kReady) GuardExpiry(request);
   switch (state) {
     case RequestState::kFailed: return Failure(request, "Retrying after failure: ");
     case RequestState::kCapacityRevoked: return Revoked(request);

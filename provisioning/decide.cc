@@ -6,6 +6,7 @@
 
 #include "api/labels.h"
 #include "api/reasons.h"
+#include "base/rfc3339.h"
 #include "base/strings.h"
 #include "provisioning/check_decider.h"
 #include "provisioning/steps.h"
@@ -53,8 +54,8 @@ void AddAvoided(const Situation& situation, const CheckInput& input,
   const Vetoes none;
   AddAll(StepPlan(*input.policy, *input.config, memory, any, none).FlavorsToAvoid(),
          avoided.flavors);
-  const Vetoes vetoes = VetoesOf(
-      {*input.policy, *input.config, *situation.workload, situation.flavors, situation.stock, now});
+  const Vetoes vetoes = VetoesOf({*input.policy, *input.config, *situation.workload,
+                                  situation.flavors, situation.stock, now, situation.job_deadline});
   const StepPlan plan(*input.policy, *input.config, memory, any, vetoes);
   const bool asked = NeedsCapacity(*situation.workload) &&
                      !AskedStep(situation, input.name, memory.counted_attempt).empty();
@@ -109,8 +110,12 @@ Decision Decide(const Situation& situation, const DecideOptions& options, WallTi
   if (api::IsTrue(workload.status.conditions, api::kFinished)) return decision;
   const Avoided avoided = AvoidedFlavors(situation, memory, before, now);
   std::string text = Join({avoided.flavors.begin(), avoided.flavors.end()}, ",");
-  if (memory != situation.memory || text != before) {
-    return {.memory = MemoryWrite{std::move(memory), std::move(text)}};
+  std::string expires = decision.expires_at ? FormatTime(*decision.expires_at) : "";
+  const std::string* told = api::FindValue(workload.meta.annotations, api::kExpiresAtAnnotation);
+  const bool moved = expires != (told == nullptr ? "" : *told);
+  if (memory != situation.memory || text != before || moved) {
+    return {.memory = MemoryWrite{std::move(memory), std::move(text), std::move(expires),
+                                  std::move(decision.told)}};
   }
   if (avoided.until && workload.spec.active) {
     const Duration wait = std::max<Duration>(*avoided.until - now, Duration::zero());

@@ -58,9 +58,10 @@ struct Situation {
   std::vector<CheckInput> checks;
   std::vector<api::ProvisioningRequest> requests;  // whose controller is the Workload
   std::vector<TemplateSeen> templates;
-  const FlavorsByName* flavors = nullptr;  // null: no flavors
-  api::MemoryByCheck memory;               // of the Workload's annotation
-  const StockMemory* stock = nullptr;      // null: nothing is remembered
+  const FlavorsByName* flavors = nullptr;    // null: no flavors
+  api::MemoryByCheck memory;                 // of the Workload's annotation
+  const StockMemory* stock = nullptr;        // null: nothing is remembered
+  std::optional<std::int64_t> job_deadline;  // activeDeadlineSeconds of the Workload's Job
 };
 
 struct DecideOptions {
@@ -88,9 +89,10 @@ struct DeleteRequest {
 struct DeleteTemplate {
   std::string name;
 };
-struct CheckEvent {  // on the Workload, type Normal
+struct CheckEvent {  // on the Workload; a warning also on its Job
   std::string reason;
   std::string message;
+  bool warning = false;
 };
 using Action = std::variant<CreateTemplate, CreateRequest, OwnTemplate, DeleteRequest,
                             DeleteTemplate, CheckEvent>;
@@ -98,7 +100,9 @@ using Action = std::variant<CreateTemplate, CreateRequest, OwnTemplate, DeleteRe
 // Annotations of the Workload.
 struct MemoryWrite {
   api::MemoryByCheck memory;
-  std::string avoided_flavors;  // the annotation berth.dev/avoided-flavors; empty: none
+  std::string avoided_flavors;     // the annotation berth.dev/avoided-flavors; empty: none
+  std::string expires_at;          // the annotation berth.dev/expires-at; empty: none
+  std::vector<CheckEvent> events;  // to record after the write
 };
 
 struct Decision {
@@ -107,6 +111,8 @@ struct Decision {
   std::vector<api::AdmissionCheckState> checks;  // the changed checks, each complete
   std::vector<Action> actions;                   // to perform in this order
   std::optional<Duration> next_wake;             // from now, without another change
+  std::optional<WallTime> expires_at;            // the first end of capacity in use
+  std::vector<CheckEvent> told;                  // with `memory`; see MemoryWrite
 };
 
 Decision Decide(const Situation& situation, const DecideOptions& options, WallTime now);

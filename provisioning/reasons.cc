@@ -106,6 +106,8 @@ constexpr std::array kReasons{
     ReasonInfo{"OutOfStockRecently", kStockout, kNobody,
                "nothing to do: the step is asked for again when its rest ends"},
     ReasonInfo{"Overtaken", kTransient, kNobody, kAgain},
+    ReasonInfo{"BudgetExceeded", kLimit, kAdmin,
+               "raise perWorkloadUSD of the policy's budget, or make the job smaller or shorter"},
     ReasonInfo{"PriceLimitExceeded", kLimit, kAdmin,
                "raise maxPricePerHour of the policy or of its step, or correct the price"},
 };

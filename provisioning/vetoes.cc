@@ -2,7 +2,9 @@
 
 #include "api/labels.h"
 #include "base/rfc3339.h"
+#include "base/strings.h"
 #include "provisioning/money.h"
+#include "provisioning/run_duration.h"
 #include "provisioning/steps.h"
 
 namespace berth::provisioning {
@@ -12,6 +14,17 @@ using api::ProvisioningStep;
 
 std::string CountOf(std::int64_t count, const char* what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+// The run that the job or the config asks for; nullopt: none.
+std::optional<std::int64_t> RunParameter(const api::Workload& workload,
+                                         const api::ProvisioningRequestConfig& config) {
+  const std::string* text = api::FindValue(
+      workload.meta.annotations, std::string(api::kProvisioningParameterPrefix) + kMaxRunParameter);
+  if (text == nullptr) text = api::FindValue(config.parameters, kMaxRunParameter);
+  const std::int64_t seconds = text == nullptr ? 0 : ParseInt64(*text).value_or(0);
+  if (seconds <= 0) return std::nullopt;
+  return seconds;
 }
 
 std::optional<Veto> ShapeVeto(const ProvisioningStep& step, const Gang& gang) {
@@ -47,6 +60,25 @@ std::optional<Veto> PriceVeto(const ProvisioningStep& step, const VetoInput& inp
                          " USD an hour, the limit is " + Dollars(limit->NanoValue())};
 }
 
+std::optional<Veto> BudgetVeto(const ProvisioningStep& step, const VetoInput& input) {
+  const auto& budget = input.policy.max_cost;
+  if (!budget) return std::nullopt;
+  const auto cost = CostOf(step, input);
+  if (!cost) {
+    return Veto{.reason = kBudgetReason,
+                .message = std::string("its cost is unknown: set pricePerHour of the step, and the "
+                                       "label ") +
+                           api::kMaxExecTimeLabel + " or " + kMaxRunParameter + " of the job"};
+  }
+  if (cost->nano_dollars <= budget->NanoValue()) return std::nullopt;
+  return Veto{.reason = kBudgetReason,
+              .message = "would cost " + Dollars(cost->nano_dollars) + " USD (" +
+                         CountOf(cost->nodes, "node") + " at " +
+                         Dollars(cost->nano_dollars_per_hour) + " USD an hour for " +
+                         std::to_string(cost->seconds) + " s), the budget is " +
+                         Dollars(budget->NanoValue())};
+}
+
 // The machines of a step of any flavor are known with an admission only.
 std::optional<Veto> RestVeto(const ProvisioningStep& step, const VetoInput& input) {
   if (input.stock == nullptr || input.policy.stock == api::ProvisioningPolicy::Stock::kIgnored) {
@@ -77,11 +109,34 @@ std::optional<api::Quantity> PriceOf(const ProvisioningStep& step, const Flavors
   return *price;
 }
 
+std::optional<Cost> CostOf(const ProvisioningStep& step, const VetoInput& input) {
+  const auto price = PriceOf(step, input.flavors);
+  const api::ProvisioningRequestConfig config = WithStep(input.config, step);
+  auto run = ExpectedRun(input.workload, input.job_deadline);
+  if (!run) run = RunParameter(input.workload, config);
+  if (!price || !run) return std::nullopt;
+  const Gang gang = GangOf(input.workload, config);
+  Cost cost{.nodes = gang.pods(), .nano_dollars_per_hour = price->NanoValue(), .seconds = *run};
+  if (step.pool) {
+    if (const NodesNeeded needed = LeastNodes(gang, step.pool->node); needed.short_of.empty()) {
+      cost.nodes = needed.nodes;
+    }
+  }
+  // Tenths of a micro-dollar, so that a year of a thousand dear nodes stays in range.
+  constexpr std::int64_t kNanoPerPart = 100;
+  constexpr std::int64_t kSecondsPerHour = 3600;
+  const std::int64_t parts = api::MultiplyAmounts(
+      api::MultiplyAmounts(cost.nano_dollars_per_hour / kNanoPerPart, cost.nodes), cost.seconds);
+  cost.nano_dollars = api::MultiplyAmounts(parts / kSecondsPerHour, kNanoPerPart);
+  return cost;
+}
+
 Vetoes VetoesOf(const VetoInput& input) {
   Vetoes vetoes;
   for (const ProvisioningStep& step : StepsOf(input.policy)) {
     auto veto = ShapeVeto(step, GangOf(input.workload, WithStep(input.config, step)));
     if (!veto) veto = PriceVeto(step, input);
+    if (!veto) veto = BudgetVeto(step, input);
     if (!veto) veto = RestVeto(step, input);
     if (veto) vetoes.emplace(step.name, *std::move(veto));
   }

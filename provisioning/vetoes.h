@@ -30,6 +30,7 @@ struct Veto {
 };
 inline constexpr char kNeverFitsReason[] = "NeverFits";
 inline constexpr char kPriceLimitReason[] = "PriceLimitExceeded";
+inline constexpr char kBudgetReason[] = "BudgetExceeded";
 inline constexpr char kRestsReason[] = "OutOfStockRecently";
 
 using Vetoes = std::map<std::string, Veto>;  // by the step's name
@@ -41,9 +42,20 @@ struct VetoInput {
   const FlavorsByName* flavors = nullptr;  // for their prices; null: none are known
   const StockMemory* stock = nullptr;      // null: no step rests
   WallTime now{};
+  std::optional<std::int64_t> job_deadline;  // activeDeadlineSeconds of the Workload's Job
 };
 
 Vetoes VetoesOf(const VetoInput& input);
+
+struct Cost {
+  std::int64_t nodes = 0;  // the least of the step's pool; one for each pod of an unknown pool
+  std::int64_t nano_dollars_per_hour = 0;  // of one node
+  std::int64_t seconds = 0;                // expected run, else the run that is asked for
+  std::int64_t nano_dollars = 0;           // all together, saturating
+};
+
+// What the Workload is expected to cost in the step; nullopt: its price or its run is unknown.
+std::optional<Cost> CostOf(const api::ProvisioningStep& step, const VetoInput& input);
 
 // The price of one node of the step: its own, else that of the annotation
 // berth.dev/price-per-hour of its flavor; nullopt: unknown.

@@ -34,6 +34,12 @@ void ReadPool(const Reader& in, ProvisioningPool& pool) {
   in.Field("node").Get(pool.node);
 }
 
+void ReadRun(const Reader& in, ProvisioningPolicy::RunDuration& run) {
+  in.Field("marginPercent").Get(run.margin_percent);
+  in.Field("minSeconds").Get(run.min_seconds);
+  in.Field("maxSeconds").Get(run.max_seconds);
+}
+
 void ReadStep(const Reader& in, ProvisioningStep& step) {
   in.Field("name").Get(step.name);
   in.Field("flavor").Get(step.flavor);
@@ -55,6 +61,7 @@ void ReadMemory(const Reader& in, ProvisioningMemory& memory) {
   });
   in.Field("countedAttempt").Get(memory.counted_attempt);
   in.Field("countedRetries").Get(memory.counted_retries);
+  in.Field("warnedAttempt").Get(memory.warned_attempt);
   in.Field("askedAgain").Get(memory.asked_again);
   in.Field("next").Get(memory.next, kNextWords);
   in.Field("due").Get(memory.due);
@@ -84,6 +91,7 @@ Json EncodeOne(const ProvisioningMemory& memory) {
               {"countedRetries", memory.counted_retries},
               {"next", WordOf(memory.next, kNextWords)},
               {"outcomes", std::move(outcomes)}};
+  if (memory.warned_attempt != 0) out["warnedAttempt"] = memory.warned_attempt;
   if (memory.asked_again != 0) out["askedAgain"] = memory.asked_again;
   if (memory.due != WallTime{}) out["due"] = FormatTime(memory.due);
   if (!memory.message.empty()) out["message"] = memory.message;
@@ -108,6 +116,11 @@ Result<ProvisioningPolicy> Decode<ProvisioningPolicy>(const JsonSource& object) 
     spec.Field("cycleAfterSeconds").Get(out.cycle_after_seconds);
     spec.Field("onRevoked").Get(out.on_revoked, kRevokedWords);
     spec.Field("maxPricePerHour").Get(out.max_price_per_hour);
+    if (const Reader run = spec.Field("runDuration"); run.present()) {
+      ReadRun(run, out.run_duration.emplace());
+    }
+    const Reader budget = spec.Field("budget");
+    budget.Field("perWorkloadUSD").Get(out.max_cost);
     spec.Field("stock").Get(out.stock, kStockWords);
     spec.Field("stuckAfterSeconds").Get(out.stuck_after_seconds);
     spec.Field("answerTimeoutSeconds").Get(out.answer_timeout_seconds);

@@ -60,6 +60,7 @@ RequestReconciler::RequestReconciler(kube::Manager& manager, const Clock& clock,
       flavors_(manager.InformerFor<api::ResourceFlavor>()),
       template_steps_(manager),
       stock_(manager.client(), std::move(stock)) {
+  if (manager.HasInformer(api::KindOf<api::Job>())) jobs_ = &manager.InformerFor<api::Job>();
   requests_.AddIndex(kOwnerIndex, OwnerUid<api::ProvisioningRequest>);
   templates_.AddIndex(kOwnerIndex, OwnerUid<api::PodTemplateObject>);
   workloads_.AddIndex(kCheckIndex, [](const api::Workload& workload) {
@@ -248,7 +249,13 @@ void RequestReconciler::Forget(const api::ProvisioningRequest& request) {
 std::vector<kube::Step> RequestReconciler::StepsFor(const WorkloadPtr& workload,
                                                     const Decision& decision) {
   std::vector<kube::Step> steps;
-  if (decision.memory) return {MemoryStep(workload, *decision.memory)};
+  if (decision.memory) {
+    steps.push_back(MemoryStep(workload, *decision.memory));
+    for (const CheckEvent& event : decision.memory->events) {
+      steps.push_back(ActionStep(workload, event));
+    }
+    return steps;
+  }
   if (!decision.checks.empty()) steps.push_back(ChecksStep(workload, decision.checks));
   for (const Action& action : decision.actions) steps.push_back(ActionStep(workload, action));
   return steps;
@@ -258,9 +265,11 @@ std::vector<kube::Step> RequestReconciler::StepsFor(const WorkloadPtr& workload,
 // Workload that changed meanwhile.
 kube::Step RequestReconciler::MemoryStep(const WorkloadPtr& workload, const MemoryWrite& write) {
   Json annotations = {{api::kProvisioningMemoryAnnotation, api::EncodeMemory(write.memory)},
-                      {api::kAvoidedFlavorsAnnotation, write.avoided_flavors}};
+                      {api::kAvoidedFlavorsAnnotation, write.avoided_flavors},
+                      {api::kExpiresAtAnnotation, write.expires_at}};
   if (write.memory.empty()) annotations[api::kProvisioningMemoryAnnotation] = nullptr;
   if (write.avoided_flavors.empty()) annotations[api::kAvoidedFlavorsAnnotation] = nullptr;
+  if (write.expires_at.empty()) annotations[api::kExpiresAtAnnotation] = nullptr;
   const Json patch = {{"metadata",
                        {{"annotations", std::move(annotations)},
                         {"resourceVersion", workload->meta.resource_version}}}};
@@ -330,8 +339,12 @@ kube::Step RequestReconciler::ActionStep(const WorkloadPtr& workload, const Acti
   }
   return [this, workload,
           event = std::get<CheckEvent>(action)](const std::function<void(Status)>& next) {
-    events_.Record(kube::ReferenceTo(*workload), kube::EventType::kNormal, event.reason, "",
-                   event.message);
+    const auto type = event.warning ? kube::EventType::kWarning : kube::EventType::kNormal;
+    events_.Record(kube::ReferenceTo(*workload), type, event.reason, "", event.message);
+    const auto job = event.warning ? JobOf(*workload) : nullptr;
+    if (job != nullptr) {
+      events_.Record(kube::ReferenceTo(*job), type, event.reason, "", event.message);
+    }
     next(OkStatus());
   };
 }

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "api/job.h"
 #include "api/provisioning_policy.h"
 #include "api/provisioning_request.h"
 #include "api/workload.h"
@@ -71,6 +72,8 @@ class RequestReconciler final : public kube::Reconciler {
   void NoteCreated(const api::Workload& workload, const kube::Json& answer);
   void TellRefusal(const WorkloadPtr& workload, const CreateRequest& action, const Error& error,
                    std::function<void(Status)> next);
+  // The batch/v1 Job of the Workload; null: none, or Jobs are not managed here.
+  std::shared_ptr<const api::Job> JobOf(const api::Workload& workload) const;
   std::vector<api::AdmissionCheckState> OurChecks(const api::Workload& workload) const;
 
   kube::Manager& manager_;
@@ -84,6 +87,7 @@ class RequestReconciler final : public kube::Reconciler {
   kube::Informer<api::ProvisioningRequest>& requests_;
   kube::Informer<api::PodTemplateObject>& templates_;
   kube::Informer<api::ResourceFlavor>& flavors_;
+  kube::Informer<api::Job>* jobs_ = nullptr;  // of the job controllers; null: they watch none
   TemplateSteps template_steps_;
   StockKeeper stock_;
   FlavorsByName flavor_table_;

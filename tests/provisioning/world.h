@@ -85,6 +85,7 @@ class World {
     }
     situation.memory = memory;
     situation.stock = stock ? &*stock : nullptr;
+    situation.job_deadline = job_deadline;
     situation.requests = requests;
     situation.templates = templates;
     situation.flavors = &flavors;
@@ -155,6 +156,7 @@ class World {
   std::optional<api::ProvisioningPolicy> policy;
   api::MemoryByCheck memory;
   std::optional<StockMemory> stock;
+  std::optional<std::int64_t> job_deadline;
   api::ProvisioningRequestConfig config;
   bool has_config = true;
   FlavorsByName flavors;
@@ -185,6 +187,13 @@ class World {
     workload.meta.annotations.erase(api::kAvoidedFlavorsAnnotation);
     if (!write.avoided_flavors.empty()) {
       workload.meta.annotations[api::kAvoidedFlavorsAnnotation] = write.avoided_flavors;
+    }
+    workload.meta.annotations.erase(api::kExpiresAtAnnotation);
+    if (!write.expires_at.empty()) {
+      workload.meta.annotations[api::kExpiresAtAnnotation] = write.expires_at;
+    }
+    for (const CheckEvent& event : write.events) {
+      events.push_back((event.warning ? "Warning " : "") + event.reason + ": " + event.message);
     }
   }
   void Perform(const Action& action) {

@@ -1,0 +1,44 @@
+#include "provisioning/run_duration.h"
+
+#include <algorithm>
+
+#include "base/seconds.h"
+#include "base/strings.h"
+#include "provisioning/request_state.h"
+
+namespace berth::provisioning {
+namespace {
+
+constexpr std::int64_t kBootSeconds = 600;
+constexpr std::int64_t kRounding = 300;
+constexpr std::int64_t kLongestRun = 365LL * 24 * 3600;  // keeps the arithmetic within int64
+
+}  // namespace
+
+std::optional<std::int64_t> ExpectedRun(const api::Workload& workload,
+                                        std::optional<std::int64_t> job_deadline) {
+  if (workload.spec.maximum_execution_time_seconds.value_or(0) > 0) {
+    return *workload.spec.maximum_execution_time_seconds;
+  }
+  if (job_deadline.value_or(0) > 0) return job_deadline;
+  return std::nullopt;
+}
+
+std::int64_t AskedRun(const api::ProvisioningPolicy::RunDuration& rule, std::int64_t expected) {
+  const std::int64_t run = std::clamp<std::int64_t>(expected, 0, kLongestRun);
+  const std::int64_t whole = (run * (100 + rule.margin_percent) + 99) / 100 + kBootSeconds;
+  const std::int64_t bounded = std::max(std::min(whole, rule.max_seconds), rule.min_seconds);
+  const std::int64_t rounded = (bounded + kRounding - 1) / kRounding * kRounding;
+  return rounded > rule.max_seconds ? bounded : rounded;
+}
+
+std::optional<WallTime> ExpiryOf(const api::ProvisioningRequest& request) {
+  const api::Condition* came = api::FindCondition(request.conditions, kProvisionedCondition);
+  const std::string* text = api::FindValue(request.parameters, kMaxRunParameter);
+  const std::int64_t seconds = text == nullptr ? 0 : ParseInt64(*text).value_or(0);
+  if (came == nullptr || came->status != api::ConditionStatus::kTrue) return std::nullopt;
+  if (seconds <= 0) return std::nullopt;
+  return came->last_transition_time + BoundedSeconds(seconds);
+}
+
+}  // namespace berth::provisioning
