@@ -11,6 +11,7 @@
 #include "base/rfc3339.h"
 #include "base/system_clock.h"
 #include "cli/output.h"
+#include "cli/screens/capacity.h"
 #include "cli/screens/why.h"
 #include "cli/session.h"
 
@@ -116,6 +117,21 @@ int RunList(const ClientFlags& client, ListOptions options) {
     return kExitUsage;
   }
   Print(*text);
+  return kExitAnswered;
+}
+
+int RunCapacity(const ClientFlags& client) {
+  const auto session = Session::Open(client);
+  if (!session) return Complain(session.error());
+  ReadScope scope = ScopeOf(client, **session, false);
+  scope.screen = ReadScope::Screen::kCapacity;
+  const auto view = ReadCluster(**session, scope, SystemClock().Now());
+  if (!view) return Complain(view.error());
+  if (client.output != OutputFormat::kText) {
+    PrintStructured(CapacityScreenJson(*view), client.output);
+  } else {
+    Print(RenderCapacity(*view, DetectStyle(client.ascii)));
+  }
   return kExitAnswered;
 }
 

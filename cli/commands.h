@@ -42,6 +42,7 @@ struct StatusFlags {
 
 int RunStatus(const ClientFlags& client, const StatusFlags& flags);
 int RunList(const ClientFlags& client, ListOptions options);
+int RunCapacity(const ClientFlags& client);
 int RunWhy(const ClientFlags& client, const std::string& reference);
 // What Berth would do with a cluster in which Kueue is at work; the namespace is that of Kueue
 // (empty: kueue-system). Refused where some object would wait for something that Berth lacks.

@@ -65,6 +65,18 @@ void AddStatus(CLI::App& app, ClientFlags& client, StatusFlags& flags, int& exit
   command->callback([&] { exit_code = RunStatus(client, flags); });
 }
 
+void AddCapacity(CLI::App& app, ClientFlags& client, int& exit_code) {
+  CLI::App* command = app.add_subcommand(
+      "capacity", "Requests for capacity, node pools, and what is known of the stock");
+  AddClientFlags(*command, client);
+  AddOutputFlag(*command, client);
+  command->footer(
+      "Examples:\n"
+      "  berth capacity\n"
+      "  berth capacity -o json | jq '.stock[] | select(.restsUntil)'");
+  command->callback([&] { exit_code = RunCapacity(client); });
+}
+
 CLI::App& AddList(CLI::App& app, ClientFlags& client, ListOptions& options,
                   std::vector<std::string>& labels, int& exit_code) {
   CLI::App* command =
@@ -415,6 +427,7 @@ int Run(int argc, char** argv) {
   KueueVerbFlags kueue_verbs;
   CLI::App& list_command = AddList(app, client, list, labels, exit_code);
   AddWhy(app, client, reference, exit_code);
+  AddCapacity(app, client, exit_code);
   AddUp(app, up, exit_code);
   UserFlags user;
   AddUser(app, user, exit_code);

@@ -16,7 +16,20 @@ Want PodsOfJobs(const std::string& namespace_name) {
           .query = std::string("labelSelector=") + api::kJobNameLabel};
 }
 
+std::vector<Want> WantsOfCapacity(const ReadScope& scope) {
+  std::vector<Want> wants;
+  for (const ViewKind kind : {ViewKind::kWorkloads, ViewKind::kProvisioningRequests,
+                              ViewKind::kNodePools, ViewKind::kAdmissionChecks}) {
+    wants.push_back({.kind = kind, .namespace_name = scope.namespace_name});
+  }
+  // In the controller's namespace, which the caller need not name.
+  wants.push_back(
+      {.kind = ViewKind::kStock, .query = std::string("labelSelector=") + api::kStockLabel});
+  return wants;
+}
+
 std::vector<Want> WantsOf(const ReadScope& scope) {
+  if (scope.screen == ReadScope::Screen::kCapacity) return WantsOfCapacity(scope);
   std::vector<ViewKind> kinds{ViewKind::kClusterQueues, ViewKind::kLocalQueues,
                               ViewKind::kWorkloads, ViewKind::kProvisioningRequests,
                               ViewKind::kNodePools};
@@ -34,7 +47,7 @@ std::vector<Want> WantsOf(const ReadScope& scope) {
 Status ReadPools(Session& session, const ReadScope& scope, ClusterView& view) {
   if (view.node_pools.empty()) return OkStatus();
   std::vector<Want> wants{{.kind = ViewKind::kNodes}};
-  if (scope.screen == ReadScope::Screen::kStatus) wants.push_back(PodsOfJobs(scope.namespace_name));
+  if (scope.screen != ReadScope::Screen::kList) wants.push_back(PodsOfJobs(scope.namespace_name));
   BERTH_CHECK_OK(ReadLists(session, wants, scope.own_namespace, view));
   CountNodes(view);
   return OkStatus();

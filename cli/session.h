@@ -40,7 +40,7 @@ class Session {
 };
 
 struct ReadScope {
-  enum class Screen { kStatus, kList };
+  enum class Screen { kStatus, kList, kCapacity };
   Screen screen = Screen::kStatus;
   bool jobs = false;           // also read the Jobs, for their labels
   std::string namespace_name;  // bounds namespaced kinds; empty: all namespaces

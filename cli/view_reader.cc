@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/codec.h"
+#include "api/codec/stock_memory.h"
 #include "api/labels.h"
 
 namespace berth::cli {
@@ -95,6 +96,15 @@ PodView ReadPod(const Json& object) {
   return pod;
 }
 
+Status AddStock(const Json& object, ClusterView& view) {
+  const Json::json_pointer path =
+      Json::json_pointer("/metadata/annotations") / api::kProvisioningClassAnnotation;
+  if (!object.contains(path) || !object.at(path).is_string()) return OkStatus();
+  BERTH_TRY(api::ClassStock stock, api::DecodeStock(TextAt(object, "/data/stock")));
+  view.stock.push_back({object.at(path).get<std::string>(), std::move(stock)});
+  return OkStatus();
+}
+
 struct KindPath {
   const char* plural;
   const char* group;  // path of the group
@@ -104,7 +114,7 @@ struct KindPath {
 constexpr char kKueue[] = "/apis/kueue.x-k8s.io/v1beta2/";
 
 const KindPath& PathOf(ViewKind kind) {
-  static constexpr std::array<KindPath, 11> kPaths{{
+  static constexpr std::array<KindPath, 12> kPaths{{
       {"clusterqueues", kKueue, false},
       {"cohorts", kKueue, false},
       {"resourceflavors", kKueue, false},
@@ -116,6 +126,7 @@ const KindPath& PathOf(ViewKind kind) {
       {"nodepools", "/apis/cloud.berth.dev/v1alpha1/", false},
       {"nodes", "/api/v1/", false},
       {"pods", "/api/v1/", true},
+      {"configmaps", "/api/v1/", true},
   }};
   return kPaths.at(static_cast<std::size_t>(kind));
 }
@@ -150,6 +161,7 @@ Status AddItem(ViewKind kind, const Json& item, ClusterView& view) {
     case ViewKind::kProvisioningRequests: return Add(item, view.provisioning_requests);
     case ViewKind::kNodePools: view.node_pools.push_back(ReadNodePool(item)); break;
     case ViewKind::kNodes: view.nodes.push_back(ReadNode(item)); break;
+    case ViewKind::kStock: return AddStock(item, view);
     case ViewKind::kPods: view.pods.push_back(ReadPod(item)); break;
   }
   return OkStatus();

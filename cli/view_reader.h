@@ -23,6 +23,7 @@ enum class ViewKind {
   kNodePools,
   kNodes,
   kPods,
+  kStock,  // ConfigMaps with the label berth.dev/stock: name the label in the query
 };
 
 // "workloads": the plural in the API and in messages.

@@ -11,6 +11,7 @@
 #include "api/job.h"
 #include "api/provisioning_request.h"
 #include "api/queues.h"
+#include "api/stock_memory.h"
 #include "api/workload.h"
 #include "base/clock.h"
 
@@ -27,6 +28,12 @@ struct NodePoolView {
   std::optional<int> max_nodes;
   std::optional<int> stock;
   int node_count = 0;  // nodes that have joined
+};
+
+// The stock memory of one provisioning class, from its ConfigMap.
+struct StockView {
+  std::string provisioning_class;
+  api::ClassStock stock;
 };
 
 struct NodeView {
@@ -61,6 +68,7 @@ struct ClusterView {
   std::vector<api::Job> jobs;
   std::vector<api::ProvisioningRequest> provisioning_requests;
   std::vector<NodePoolView> node_pools;
+  std::vector<StockView> stock;
   std::vector<NodeView> nodes;
   std::vector<PodView> pods;
   // The namespace of Workloads, LocalQueues, Jobs, Pods, ProvisioningRequests; empty: all.

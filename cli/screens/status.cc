@@ -9,6 +9,7 @@
 #include "api/reasons.h"
 #include "base/rfc3339.h"
 #include "base/strings.h"
+#include "cli/screens/capacity.h"
 #include "cli/screens/reason.h"
 #include "cli/screens/usage.h"
 
@@ -215,24 +216,6 @@ std::string RenderWaiting(const ClusterView& view, const StatusOptions& options,
   return table.empty() ? "" : "\n" + table.Render(style);
 }
 
-std::string RequestStateWord(const api::ProvisioningRequest& request) {
-  for (const char* type :
-       {"Failed", "CapacityRevoked", "BookingExpired", "Provisioned", "Accepted"}) {
-    if (api::IsTrue(request.conditions, type)) return type;
-  }
-  return "Pending";
-}
-
-const api::Workload* OwnerOf(const ClusterView& view, const api::ProvisioningRequest& request) {
-  for (const api::OwnerReference& owner : request.meta.owner_references) {
-    const auto found =
-        std::find_if(view.workloads.begin(), view.workloads.end(),
-                     [&](const api::Workload& w) { return w.meta.uid == owner.uid; });
-    if (found != view.workloads.end()) return &*found;
-  }
-  return nullptr;
-}
-
 std::string RenderRequests(const ClusterView& view, const StatusOptions& options,
                            const TextStyle& style) {
   TextTable table({{"CAPACITY REQUESTS"}, {"CLASS"}, {"STATE"}, {"AGE", Align::kRight}, {"FOR"}});
@@ -245,38 +228,6 @@ std::string RenderRequests(const ClusterView& view, const StatusOptions& options
                   RequestStateWord(request),
                   HumanDuration(view.now - request.meta.creation_timestamp),
                   workload == nullptr ? "-" : DisplayName(*workload)});
-  }
-  return table.empty() ? "" : "\n" + table.Render(style);
-}
-
-std::string PoolUsers(const ClusterView& view, const NodePoolView& pool) {
-  std::set<std::string> nodes;
-  for (const NodeView& node : view.nodes) {
-    if (node.pool == pool.name) nodes.insert(node.name);
-  }
-  std::set<std::string> users;
-  for (const PodView& pod : view.pods) {
-    if (nodes.contains(pod.node_name) && pod.phase != "Succeeded" && pod.phase != "Failed") {
-      users.insert(pod.namespace_name + "/" + (pod.job_name.empty() ? pod.name : pod.job_name));
-    }
-  }
-  return users.empty() ? "-" : Join({users.begin(), users.end()}, ", ");
-}
-
-std::string RenderPools(const ClusterView& view, const TextStyle& style) {
-  TextTable table(
-      {{"POOL"}, {"MACHINE"}, {"GPU"}, {"NODES"}, {"STOCK", Align::kRight}, {"USED BY"}});
-  for (const NodePoolView& pool : view.node_pools) {
-    std::string accelerator = "-";
-    if (pool.accelerator_count > 0) {
-      accelerator = std::to_string(pool.accelerator_count) + (style.ascii ? " x " : " × ") +
-                    pool.accelerator_type;
-    }
-    table.AddRow({pool.name, pool.machine_type, accelerator,
-                  std::to_string(pool.node_count) +
-                      (pool.max_nodes ? " of " + std::to_string(*pool.max_nodes) : ""),
-                  pool.stock ? std::to_string(*pool.stock) : (style.ascii ? "inf" : "∞"),
-                  PoolUsers(view, pool)});
   }
   return table.empty() ? "" : "\n" + table.Render(style);
 }

@@ -9,6 +9,7 @@
 #include "api/reasons.h"
 #include "base/rfc3339.h"
 #include "base/strings.h"
+#include "cli/screens/capacity_story.h"
 #include "cli/screens/levers.h"
 #include "cli/screens/reason.h"
 
@@ -143,49 +144,6 @@ Step QuotaStep(const ClusterView& view, const api::Workload& workload, const Tex
   return step;
 }
 
-std::vector<std::string> RequestLines(const ClusterView& view, const api::Workload& workload,
-                                      const api::ProvisioningRequest& request) {
-  std::vector<std::string> lines{"ProvisioningRequest " + request.meta.name + ", class " +
-                                 request.provisioning_class_name};
-  for (const char* type :
-       {"Accepted", "Provisioned", "BookingExpired", "CapacityRevoked", "Failed"}) {
-    const api::Condition* condition = api::FindCondition(request.conditions, type);
-    if (condition == nullptr) continue;
-    const bool is_true = condition->status == api::ConditionStatus::kTrue;
-    lines.push_back(std::string(is_true ? "" : "not ") + type + " " +
-                    FormatTime(condition->last_transition_time) + " (" + condition->reason + ")");
-    if (!condition->message.empty()) lines.push_back("the cloud says: " + condition->message);
-  }
-  if (request.conditions.empty()) {
-    lines.push_back("no controller has answered for class " + request.provisioning_class_name);
-  }
-  const NodePoolView* pool = WantedPool(view, workload);
-  if (pool != nullptr) {
-    std::string line = "pool " + pool->name + ": " + std::to_string(pool->node_count);
-    if (pool->max_nodes) line += " of " + std::to_string(*pool->max_nodes);
-    line += " nodes";
-    if (pool->stock) {
-      line +=
-          *pool->stock == 0 ? ", none in stock" : ", " + std::to_string(*pool->stock) + " in stock";
-    }
-    lines.push_back(std::move(line));
-  }
-  return lines;
-}
-
-CapacityAsked CapacityOf(const ClusterView& view, const api::Workload& workload,
-                         const api::ProvisioningRequest& request) {
-  CapacityAsked capacity{.request = request.meta.name,
-                         .provisioning_class = request.provisioning_class_name};
-  if (const NodePoolView* pool = WantedPool(view, workload); pool != nullptr) {
-    capacity.pool = pool->name;
-    capacity.nodes = pool->node_count;
-    capacity.max_nodes = pool->max_nodes;
-    capacity.stock = pool->stock;
-  }
-  return capacity;
-}
-
 std::vector<Step> CheckSteps(const ClusterView& view, const api::Workload& workload) {
   std::vector<Step> steps;
   for (const api::AdmissionCheckState& check : workload.status.admission_checks) {
@@ -207,6 +165,7 @@ std::vector<Step> CheckSteps(const ClusterView& view, const api::Workload& workl
       step.capacity = CapacityOf(view, workload, *request);
     }
     if (!is_capacity && !check.message.empty()) step.lines.push_back(check.message);
+    AddPolicy(workload, check, request, step);
     steps.push_back(std::move(step));
   }
   return steps;
@@ -457,21 +416,6 @@ std::string RenderStory(const ClusterView& view, const Story& story, const TextS
   return out;
 }
 
-namespace {
-
-nlohmann::json CapacityJson(const CapacityAsked& capacity) {
-  using Json = nlohmann::json;
-  Json out = {{"provisioningRequest", capacity.request}, {"class", capacity.provisioning_class}};
-  if (capacity.pool.empty()) return out;
-  out["nodePool"] = {{"name", capacity.pool},
-                     {"nodes", capacity.nodes},
-                     {"maxNodes", capacity.max_nodes ? Json(*capacity.max_nodes) : Json()},
-                     {"stock", capacity.stock ? Json(*capacity.stock) : Json()}};
-  return out;
-}
-
-}  // namespace
-
 nlohmann::json StoryJson(const Story& story) {
   using Json = nlohmann::json;
   constexpr std::array<const char*, 4> kStates{"done", "now", "ahead", "failed"};
@@ -482,6 +426,7 @@ nlohmann::json StoryJson(const Story& story) {
                 {"since", step.since ? Json(FormatTime(*step.since)) : Json()},
                 {"lines", step.lines}};
     if (step.capacity) out["capacity"] = CapacityJson(*step.capacity);
+    if (!step.tried.empty()) out["tried"] = TriedJson(step.tried);
     if (step.reason) out["reason"] = ReasonJson(*step.reason);
     for (const AssignedAmount& each : step.assigned) {
       out["assigned"].push_back({{"podSet", each.pod_set},

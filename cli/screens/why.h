@@ -27,10 +27,27 @@ struct AssignedAmount {
   api::Amount amount = 0;
 };
 
+// Why capacity does not come, who can act, and the remedy.
+struct CapacityAdvice {
+  std::string reason;        // of a condition, or of a policy
+  std::string reason_class;  // "stockout"
+  std::string who;           // "nobody", "user", "admin", "cloud"
+  std::string remedy;
+};
+
+// A request that a policy has counted as failed.
+struct CapacityTried {
+  std::string step;
+  WallTime at{};
+  CapacityAdvice advice;
+};
+
 // The ProvisioningRequest of a step, and the pool that the pods select.
 struct CapacityAsked {
   std::string request;
   std::string provisioning_class;
+  std::string policy_step;  // of a ProvisioningPolicy; empty: none
+  std::optional<CapacityAdvice> advice;
   std::string pool;  // empty: none is selected, or it is unknown
   int nodes = 0;
   std::optional<int> max_nodes;
@@ -44,6 +61,7 @@ struct Step {
   std::vector<std::string> lines;  // facts of the step, most important first
   std::optional<Reason> reason;    // with a step that is waited for: the reason as data
   std::optional<CapacityAsked> capacity;
+  std::vector<CapacityTried> tried;      // oldest first
   std::vector<AssignedAmount> assigned;  // of "quota reserved": amounts by flavor
 };
 

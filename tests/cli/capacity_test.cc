@@ -1,0 +1,133 @@
+// Goal: `berth capacity`, and what `berth why` tells of policies. Method: exact screens of the
+// small cluster of view_builder.h.
+#include "cli/screens/capacity.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "api/codec/provisioning_policy.h"
+#include "api/labels.h"
+#include "cli/screens/why.h"
+#include "tests/cli/view_builder.h"
+
+namespace berth::cli {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+api::StockOutcome Outcome(const std::string& id, std::int64_t ago, std::int64_t wait,
+                          api::StockResult result) {
+  return {.id = id, .asked_at = SecondsAgo(ago), .wait_seconds = wait, .pods = 8, .result = result};
+}
+
+ClusterView WithStock() {
+  ClusterView view = DwsView();
+  view.node_pools.pop_back();
+  view.provisioning_requests.front().meta.annotations[api::kProvisioningStepAnnotation] = "flex";
+  using enum api::StockResult;
+  view.stock = {{api::kQueuedProvisioningClass,
+                 {{.key = {.flavor = "flex", .shape = "nvidia.com/gpu=8", .size = 1},
+                   .strikes = 2,
+                   .rest_until = SecondsAgo(-1800),
+                   .reason = "ResourcePoolExhausted",
+                   .outcomes = {Outcome("a", 100, 3000, kGranted), Outcome("b", 90, 60, kTimeout)}},
+                  {.key = {.flavor = "spot", .zone = "b", .shape = "nvidia.com/gpu=8", .size = 5},
+                   .rest_until = SecondsAgo(60),
+                   .outcomes = {Outcome("c", 2 * kDay, 10, kGranted)}}}}};
+  return view;
+}
+
+TEST(CapacityScreen, ShowsRequestsPoolsAndStock) {
+  EXPECT_EQ(
+      RenderCapacity(WithStock(), {}),
+      R"(CAPACITY REQUESTS                        CLASS                       STEP  STATE      AGE  FOR
+default/job-h100-train-5c1f2-dws-prov-1  queued-provisioning.gke.io  flex  Accepted  3d2h  default/h100-train
+
+POOL             MACHINE        GPU     NODES   STOCK  USED BY
+dws-t4-nodepool  n1-standard-2  1 × T4  0 of 1      1  -
+
+STOCK OF CLASS              FLAVOR  ZONE  PODS  SHAPE             GRANTED IN 24H  MEDIAN WAIT  RESTS
+queued-provisioning.gke.io  flex    any      1  nvidia.com/gpu=8  1 of 2                  50m  until 2026-11-20T08:42:00Z (30m), ResourcePoolExhausted
+queued-provisioning.gke.io  spot    b     5-16  nvidia.com/gpu=8  0 of 0                    -  -
+)");
+}
+
+TEST(CapacityScreen, SaysThatNothingIsRemembered) {
+  ClusterView view = DwsView();
+  EXPECT_THAT(RenderCapacity(view, {}), HasSubstr("it needs a ProvisioningPolicy"));
+  view.hidden = {"configmaps"};
+  const std::string screen = RenderCapacity(view, {});
+  EXPECT_THAT(screen, HasSubstr("hidden (no right to list them): configmaps"));
+  EXPECT_THAT(screen, testing::Not(HasSubstr("nothing is remembered")));
+}
+
+TEST(CapacityScreen, TheSameAsData) {
+  const nlohmann::json out = CapacityScreenJson(WithStock());
+  EXPECT_EQ(out["requests"][0]["policyStep"], "flex");
+  EXPECT_EQ(out["requests"][0]["ageSeconds"], 3 * kDay + 7200);
+  EXPECT_EQ(out["stock"][0],
+            nlohmann::json::parse(R"({"class": "queued-provisioning.gke.io", "flavor": "flex",
+              "zone": "", "shape": "nvidia.com/gpu=8", "leastPods": 1, "askedInADay": 2,
+              "grantedInADay": 1, "medianWaitSeconds": 3000, "failuresInARow": 2,
+              "restsUntil": "2026-11-20T08:42:00Z", "reason": "ResourcePoolExhausted"})"));
+  EXPECT_TRUE(out["stock"][1]["restsUntil"].is_null());
+}
+
+const Step* CapacityStep(const Story& story) {
+  for (const Step& step : story.steps) {
+    if (step.name == "capacity" || step.name == "check dws-prov") return &step;
+  }
+  return nullptr;
+}
+
+TEST(WhyWithAPolicy, TellsWhatWasTriedAndWhoCanAct) {
+  ClusterView view = WithStock();
+  api::Workload& workload = view.workloads.front();
+  api::MemoryByCheck memory;
+  api::ProvisioningMemory& known = memory["dws-prov"];
+  known.steps["spot"] = {.attempts = 2, .waited_seconds = 600};
+  known.outcomes = {{"spot", "QuotaExceeded", SecondsAgo(7000)},
+                    {"spot", "WaitLimitReached", SecondsAgo(3600)}};
+  workload.meta.annotations = {{api::kProvisioningMemoryAnnotation, api::EncodeMemory(memory)},
+                               {api::kAvoidedFlavorsAnnotation, "spot"},
+                               {api::kExpiresAtAnnotation, "2026-11-20T09:00:00Z"}};
+  const auto story = TellStory(view, "default", "job/h100-train", {});
+  ASSERT_TRUE(story.has_value());
+  const Step* step = CapacityStep(*story);
+  ASSERT_NE(step, nullptr);
+  for (const char* line :
+       {"asked for by step flex of the policy",
+        "ResourcePoolExhausted (stockout), only the cloud can act: wait: the request keeps its "
+        "place until the machine is there",
+        "step spot: 2 requests in vain, waited 10m",
+        "2026-11-20T06:15:20Z step spot: QuotaExceeded (quota), an administrator can act: ask the "
+        "cloud for more quota, or use less at once",
+        "2026-11-20T07:12:00Z step spot: WaitLimitReached (timeout), nobody needs to act: nothing "
+        "to do: the next step is tried",
+        "flavors that are passed over: spot",
+        "the cloud takes the capacity back at 2026-11-20T09:00:00Z"}) {
+    EXPECT_THAT(step->lines, Contains(line));
+  }
+  const nlohmann::json out = StoryJson(*story)["steps"][2];
+  EXPECT_EQ(out["capacity"]["policyStep"], "flex");
+  EXPECT_EQ(out["capacity"]["advice"]["who"], "cloud");
+  EXPECT_EQ(out["tried"][0]["advice"]["reason"], "QuotaExceeded");
+  EXPECT_EQ(out["tried"][1]["at"], "2026-11-20T07:12:00Z");
+}
+
+TEST(WhyWithAPolicy, TellsOfStepsThatMayNotAsk) {
+  ClusterView view = DwsView();
+  view.provisioning_requests.clear();
+  view.workloads.front().status.admission_checks.front().message =
+      "No step may ask: step spot: rests until 2026-11-20T08:42:00Z after 1 failure, the last "
+      "ResourcePoolExhausted";
+  const auto story = TellStory(view, "default", "job/h100-train", {});
+  ASSERT_TRUE(story.has_value());
+  EXPECT_THAT(CapacityStep(*story)->lines, Contains(StartsWith("No step may ask: step spot")));
+}
+
+}  // namespace
+}  // namespace berth::cli
