@@ -63,7 +63,13 @@ void GarbageCollector::Handle(const ResourceId& resource, const WatchEvent& even
   const Json& object = *event.object;
   const bool finishes =
       IsDeleting(object) && (HasFinalizer(object, kForeground) || HasFinalizer(object, kOrphan));
-  if (finishes || !member_by_uid_.at(uid).blocks_by_owner.empty()) members_.Add({"", uid});
+  const Member& member = member_by_uid_.at(uid);
+  if (finishes || !member.blocks_by_owner.empty()) members_.Add({"", uid});
+  for (const auto& [owner, blocks] : member.blocks_by_owner) {
+    const auto waiting = member_by_uid_.find(owner);
+    if (blocks || waiting == member_by_uid_.end()) continue;
+    if (waiting->second.waits_for_dependents) members_.Add({"", owner});  // maybe not for this one
+  }
   if (finishes) QueueDependents(uid);
 }
 
@@ -132,6 +138,10 @@ Result<NextLook> GarbageCollector::LookAtOwners(const ResourceId& resource, cons
   const std::string uid = UidOf(object);
   const GarbagePlan plan = PlanGarbage(object, owners, dependents_by_owner_.count(uid) != 0);
   if (plan.action == GarbagePlan::Action::kDelete) {
+    if (plan.propagation_policy == "Foreground" && IsInCircle(uid)) {
+      const auto edited = writer_.Edit(resource, KeyOf(object), uid, "", UnblockOwners);
+      if (!edited && edited.error().reason != "NotFound") return ToError(edited.error());
+    }
     DeleteOptions options;
     options.propagation_policy = plan.propagation_policy;
     BERTH_CHECK_OK(writer_.Delete(resource, object, options));
@@ -141,6 +151,16 @@ Result<NextLook> GarbageCollector::LookAtOwners(const ResourceId& resource, cons
     if (!edited && edited.error().reason != "NotFound") return ToError(edited.error());
   }
   return NextLook{};
+}
+
+// Whether a dependent waits for its own dependents, as in a circle of owners. Kubernetes looks no
+// further, either: a reference that does not block is no harm.
+bool GarbageCollector::IsInCircle(const std::string& uid) const {
+  const auto dependents = dependents_by_owner_.find(uid);
+  if (dependents == dependents_by_owner_.end()) return false;
+  return std::any_of(
+      dependents->second.begin(), dependents->second.end(),
+      [&](const std::string& one) { return member_by_uid_.at(one).waits_for_dependents; });
 }
 
 // An owner in another namespace does not count; an owner of an unserved kind counts as present.

@@ -52,6 +52,7 @@ class GarbageCollector {
   void Forget(const std::string& uid);
   void QueueDependents(const std::string& uid);
   Result<NextLook> Look(const std::string& uid);
+  bool IsInCircle(const std::string& uid) const;
   Result<NextLook> LookAtOwners(const ResourceId& resource, const Json& object);
   Result<OwnerState> StateOf(const Json& object, const Json& owner);
   Result<NextLook> FinishForeground(const ResourceId& resource, const Json& object);

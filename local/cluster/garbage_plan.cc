@@ -29,6 +29,17 @@ GarbagePlan PlanGarbage(const Json& object, const std::vector<OwnerView>& owners
   return plan;
 }
 
+bool UnblockOwners(Json& object) {
+  bool changed = false;
+  if (ArrayAt(object, {"metadata", "ownerReferences"}).empty()) return false;
+  for (Json& owner : object["metadata"]["ownerReferences"]) {
+    if (!BoolAt(owner, {"blockOwnerDeletion"})) continue;
+    owner["blockOwnerDeletion"] = false;
+    changed = true;
+  }
+  return changed;
+}
+
 bool DropOwners(Json& object, const std::vector<std::string>& uids) {
   const Json& owners = ArrayAt(object, {"metadata", "ownerReferences"});
   Json kept = Json::array();

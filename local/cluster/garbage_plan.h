@@ -33,6 +33,9 @@ struct GarbagePlan {
 GarbagePlan PlanGarbage(const Json& object, const std::vector<OwnerView>& owners,
                         bool has_dependents);
 
+// Lets no owner wait for the object; returns false if none did.
+bool UnblockOwners(Json& object);
+
 // Removes the references to owners in `uids`; returns false if there were none.
 bool DropOwners(Json& object, const std::vector<std::string>& uids);
 

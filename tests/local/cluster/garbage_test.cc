@@ -144,6 +144,20 @@ TEST_F(GarbageTest, OwnerThatNeverWasOrIsElsewhere) {
   EXPECT_TRUE(Exists("unknown")) << "nobody can say that its owner is gone";
 }
 
+TEST_F(GarbageTest, ACircleOfOwnersIsDeleted) {
+  const Json first = Create("first");
+  const Json second = Create("second", OwnedBy(first));
+  const Json third = Create("third", OwnedBy(second));
+  ASSERT_TRUE(api_.Patch(kConfigMaps, "default", "first", PatchType::kMerge,
+                         {{"metadata", OwnedBy(third)}}, {}));
+  executor_.RunReady();
+  Delete("first", "Foreground");
+  executor_.RunFor(seconds(5));
+  EXPECT_FALSE(Exists("first"));
+  EXPECT_FALSE(Exists("second"));
+  EXPECT_FALSE(Exists("third"));
+}
+
 TEST_F(GarbageTest, NamespaceEmptiesItselfAndGoes) {
   ASSERT_TRUE(api_.Create(
       kNamespaces, "",
