@@ -305,15 +305,18 @@ Catalogue::CohortChange Catalogue::RemoveCohort(const std::string& name) {
 Wakes Catalogue::SetFlavor(const api::ResourceFlavor& object) {
   const FlavorId id = vocabulary_.flavors.Intern(object.meta.name);
   FlavorState& flavor = flavor_state(id);
+  GpuSharing sharing(object, vocabulary_.resources);
   const api::ResourceFlavor* known = flavor.object.get();
   const bool changed =
       known != nullptr &&
       (known->node_labels != object.node_labels || known->node_taints != object.node_taints ||
-       known->tolerations != object.tolerations || known->topology_name != object.topology_name);
+       known->tolerations != object.tolerations || known->topology_name != object.topology_name ||
+       sharing != flavor.sharing);
   flavor.object = std::make_shared<const api::ResourceFlavor>(object);
   placer_.SetFlavor(id, object);
+  flavor.sharing = std::move(sharing);
   takes_all_pods_[static_cast<std::size_t>(id)] =
-      object.node_labels.empty() && object.node_taints.empty() ? 1 : 0;
+      object.node_labels.empty() && object.node_taints.empty() && flavor.sharing.empty() ? 1 : 0;
   Wakes wakes = RefreshActive(flavor.users);
   return changed ? TreesOf(flavor.users) : wakes;
 }
@@ -323,6 +326,7 @@ Wakes Catalogue::RemoveFlavor(const std::string& name) {
   if (id == queue::Names::kNone || flavor(id) == nullptr) return {};
   FlavorState& removed = flavor_state(id);
   removed.object = nullptr;
+  removed.sharing = {};
   takes_all_pods_[static_cast<std::size_t>(id)] = 0;
   placer_.RemoveFlavor(id);
   return RefreshActive(removed.users);

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "admission/decision.h"
+#include "admission/gpu_sharing.h"
 #include "admission/quota_tree.h"
 #include "admission/topology/topology_placer.h"
 #include "api/pod.h"
@@ -124,13 +125,17 @@ class Catalogue {
 
   // Returns null where no such flavor exists.
   std::shared_ptr<const api::ResourceFlavor> flavor(FlavorId id) const;
-  // Whether the flavor exists and has neither node labels to match nor taints to tolerate.
+  const GpuSharing& gpu_sharing(FlavorId id) const;
+  // Whether the flavor exists and has no node labels to match, no taints to tolerate, and no limit
+  // of what a pod may ask for.
   bool TakesAllPods(FlavorId id) const {
     const auto slot = static_cast<std::size_t>(id);
     return slot < takes_all_pods_.size() && takes_all_pods_[slot] != 0;
   }
   // The number of the resource `pods`, which has rules of its own.
   ResourceId pods() const { return pods_; }
+  // The number of the resource berth.dev/gpus, likewise.
+  ResourceId gpus() const { return gpus_; }
   const api::Topology* topology(const std::string& name) const;
 
   // The number of changes so far that may have raised the allocatable quota of some queue.
@@ -211,9 +216,10 @@ class Catalogue {
 
   struct FlavorState {
     std::shared_ptr<const api::ResourceFlavor> object;  // null: no such object
-    std::vector<ClusterQueueId> users;                  // present queues, sorted
-    Wakes trees;                                        // of active users
-    std::uint64_t trees_build = 0;                      // build of `trees`; 0: none
+    GpuSharing sharing;
+    std::vector<ClusterQueueId> users;  // present queues, sorted
+    Wakes trees;                        // of active users
+    std::uint64_t trees_build = 0;      // build of `trees`; 0: none
   };
 
   QueueState& state(ClusterQueueId id);
@@ -257,6 +263,7 @@ class Catalogue {
   std::int64_t changes_ = 0;
   std::vector<std::int64_t> tree_changed_at_;  // by node, set while the node is a root
   ResourceId pods_ = queue::Names::kNone;
+  ResourceId gpus_ = queue::Names::kNone;
 };
 
 }  // namespace berth::admission

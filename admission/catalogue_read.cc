@@ -27,6 +27,13 @@ std::string QueueState::ActiveMessage() const {
 
 Catalogue::Catalogue(queue::QueueSet& queues) : queues_(queues) {
   pods_ = vocabulary_.resources.Intern("pods");
+  gpus_ = vocabulary_.resources.Intern(api::kGpusResource);
+}
+
+const GpuSharing& Catalogue::gpu_sharing(FlavorId id) const {
+  static const GpuSharing none;
+  const auto slot = static_cast<std::size_t>(id);
+  return slot < flavors_.size() ? flavors_[slot].sharing : none;
 }
 
 std::shared_ptr<const api::ResourceFlavor> Catalogue::flavor(FlavorId id) const {

@@ -72,6 +72,7 @@ struct Obstacle {
     kTopologyError,      // `text()` is the whole message
     kOfAnotherSlice,     // the slice that it replaces has another flavor; `text()`
     kUsedUp,             // a provisioning policy has asked for this flavor in vain
+    kTooManyShares,      // a pod asks for `requested`; the flavor gives a pod at most `limit`
   };
   Kind kind = Kind::kInsufficientQuota;
   bool in_message = true;  // false: of a flavor that lost to a better one

@@ -45,12 +45,14 @@ FlavorAssigner::FlavorAssigner(const Context& context, const queue::WorkloadInfo
       nominated_(nominated),
       oracle_(oracle),
       pods_(context.state.pods()),
+      gpus_(context.state.gpus()),
       places_everything_(context.topologies && context.state.PlacesEverything(queue_)) {}
 
 FlavorAssigner::PodSetGroups FlavorAssigner::MakeGroups(
     Assignment& assignment, const std::vector<std::int32_t>& counts) const {
   const queue::Names& names = context_.state.vocabulary().resources;
   const bool charge_pods = pods_ >= 0 && queue_.GroupOf(pods_) != nullptr;
+  const bool charge_gpus = queue_.GroupOf(gpus_) != nullptr;
   PodSetGroups groups;
   SmallVector<const std::string*, 1> group_names;
   for (std::size_t i = 0; i < workload_.pod_sets.size(); ++i) {
@@ -71,6 +73,7 @@ FlavorAssigner::PodSetGroups FlavorAssigner::MakeGroups(
           {request.resource, api::MultiplyAmounts(request.amount, decision.count)});
     }
     if (!pods_added) decision.requests.push_back({pods_, decision.count});
+    if (charge_gpus) AddGpus(decision.requests);
 
     const std::string* group_name = nullptr;
     if (info.topology_request) {
@@ -232,9 +235,14 @@ void FlavorAssigner::GiveOut(const PodSetGroup& group, const FlavorChoices& choi
                              Assignment& assignment) {
   for (const std::size_t index : group.pod_sets) {
     PodSetDecision& decision = assignment.pod_sets[index];
-    for (const ResourceRequest& request : decision.requests) {
+    for (ResourceRequest& request : decision.requests) {
       for (const FlavorChoice& choice : choices) {
         if (choice.resource != request.resource) continue;
+        if (request.resource == gpus_) {
+          // The API takes multiples of the number of pods.
+          request.amount = AmountIn(choice.flavor, request, decision.requests);
+          request.amount -= request.amount % std::max(decision.count, 1);
+        }
         decision.flavors.push_back(choice);
         assignment.borrow_height = std::max(assignment.borrow_height, choice.borrow_height);
         AddTo(assignment.usage, choice.flavor_resource,
@@ -321,7 +329,7 @@ FlavorAssigner::Mode FlavorAssigner::TryFlavor(const PodSetGroup& group,
   for (const ResourceRequest& request : group.requests) {
     const FlavorResourceId fr = resources.Find(index, request.resource);
     if (fr < 0) continue;  // of another resource group
-    Amount asked = request.amount;
+    Amount asked = AmountIn(flavor, request, group.requests);
     for (const std::size_t pod_set : group.pod_sets) {
       asked = api::SubtractAmounts(asked, ReplacedAmount(pod_set, request.resource));
     }
@@ -399,6 +407,15 @@ std::optional<Obstacle> FlavorAssigner::CheckFlavor(const PodSetGroup& group,
     }
     if (!MatchesFlavor(spec, *object)) {
       obstacle.kind = Obstacle::Kind::kAffinityMismatch;
+      return obstacle;
+    }
+    const auto excess =
+        context_.state.gpu_sharing(flavor).FindExcess(workload_.pod_sets[index].per_pod);
+    if (excess) {
+      obstacle.kind = Obstacle::Kind::kTooManyShares;
+      obstacle.resource = excess->request.resource;
+      obstacle.requested = excess->request.amount;
+      obstacle.limit = excess->most;
       return obstacle;
     }
   }

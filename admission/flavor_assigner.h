@@ -98,6 +98,14 @@ class FlavorAssigner {
     NoFitReason no_fit_reason = NoFitReason::kNone;
   };
 
+  // Adds the resource berth.dev/gpus to requests for GPUs, in the order of names.
+  void AddGpus(queue::Requests& requests) const;
+  // What a request of `all` is in the flavor: whole GPUs depend on how many pods share one.
+  Amount AmountIn(FlavorId flavor, const ResourceRequest& request,
+                  const queue::Requests& all) const {
+    if (request.resource != gpus_) return request.amount;
+    return context_.state.gpu_sharing(flavor).GpusOf(all, context_.state.vocabulary().resources);
+  }
   PodSetGroups MakeGroups(Assignment& assignment, const std::vector<std::int32_t>& counts) const;
   ResourceOrder OrderOfResources(const queue::Requests& requests) const;
   // Returns false where some pod set of the group got no flavors.
@@ -138,6 +146,7 @@ class FlavorAssigner {
   const Charges* replaced_ = nullptr;     // of `slice_`
   PreemptionOracle& oracle_;
   ResourceId pods_;
+  ResourceId gpus_;
   bool places_everything_ = false;
 };
 

@@ -1,4 +1,4 @@
-// Whether pods may run on the nodes of a flavor.
+// Whether pods may run on the nodes of a flavor, and how many GPUs they take there.
 #include <algorithm>
 
 #include "admission/flavor_assigner.h"
@@ -49,6 +49,17 @@ const api::Taint* UntoleratedTaint(const api::PodSpec& spec, const api::Resource
     }
   }
   return nullptr;
+}
+
+void FlavorAssigner::AddGpus(queue::Requests& requests) const {
+  const queue::Names& names = context_.state.vocabulary().resources;
+  if (!AsksForGpus(requests, names)) return;
+  const auto place = std::lower_bound(
+      requests.begin(), requests.end(), gpus_,
+      [&names](const auto& one, ResourceId gpus) { return names[one.resource] < names[gpus]; });
+  if (place != requests.end() && place->resource == gpus_) return;
+  const Amount whole = GpuSharing().GpusOf(requests, names);
+  requests.insert(place, {gpus_, whole});
 }
 
 }  // namespace berth::admission

@@ -118,6 +118,10 @@ void AppendObstacle(std::string& text, const Obstacle& obstacle, const Vocabular
     case Obstacle::Kind::kUsedUp:
       return Append(text, {"flavor ", flavor,
                            " was tried in vain by the provisioning policy of the workload"});
+    case Obstacle::Kind::kTooManyShares:
+      return Append(text, {"a pod asks for ", amount(obstacle.requested), " ", resource,
+                           ", shares of a GPU of which flavor ", flavor, " gives a pod at most ",
+                           amount(obstacle.limit)});
     case Obstacle::Kind::kOfAnotherSlice:
     case Obstacle::Kind::kTopology:
     case Obstacle::Kind::kTopologyError: text += obstacle.text();

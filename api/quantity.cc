@@ -18,6 +18,7 @@ struct Suffix {
   std::string_view text;
   int exponent = 0;  // exponent of ten, or of two for binary suffixes
 };
+constexpr std::int64_t kNanoPerMicro = 1000;
 constexpr std::array<Suffix, 10> kDecimalSuffixes{{{"n", -9},
                                                    {"u", -6},
                                                    {"m", -3},
@@ -206,7 +207,8 @@ std::string Quantity::ToString() const {
 }
 
 Amount ToAmount(std::string_view resource, const Quantity& quantity) {
-  return resource == "cpu" ? quantity.MilliValue() : quantity.Value();
+  if (resource == "cpu") return quantity.MilliValue();
+  return resource == kGpusResource ? quantity.NanoValue() / kNanoPerMicro : quantity.Value();
 }
 
 Result<Amount> ParseAmount(std::string_view resource, std::string_view text) {
@@ -219,6 +221,10 @@ Quantity ToQuantity(std::string_view resource, Amount amount) {
     const Result<Quantity> milli = Quantity::Parse(std::to_string(amount) + "m");
     return milli ? *milli : Quantity();
   }
+  if (resource == kGpusResource) {
+    const Result<Quantity> micro = Quantity::Parse(std::to_string(amount) + "u");
+    return micro ? *micro : Quantity();
+  }
   return {amount,
           IsMemoryLike(resource) ? Quantity::Format::kBinarySI : Quantity::Format::kDecimalSI};
 }
@@ -227,7 +233,8 @@ std::string FormatAmount(std::string_view resource, Amount amount) {
   if (IsMemoryLike(resource)) return ToQuantity(resource, amount).ToString();
   // As ToQuantity(…).ToString(), without 128-bit arithmetic: messages format many amounts.
   if (amount == 0) return "0";
-  std::size_t index = resource == "cpu" ? 2 : 3;  // of kDecimalSuffixes: milli, whole units
+  // Of kDecimalSuffixes: millionths, milli, whole units.
+  std::size_t index = resource == "cpu" ? 2 : resource == kGpusResource ? 1 : 3;
   for (; index + 1 < kDecimalSuffixes.size() && amount % 1000 == 0; ++index) amount /= 1000;
   std::string text = std::to_string(amount);
   text += kDecimalSuffixes[index].text;

@@ -1,9 +1,10 @@
 // api/quantity.h — "1500m", "4Gi" to numbers and back, as Kubernetes' resource.Quantity does it.
 //
 // Units: decisions work on Amounts, int64 counts of a resource's smallest unit: cpu in milli-CPU,
-// every other resource in whole items (memory in bytes). No quantity passes through floating point.
-// A value out of range saturates ("1000000000Ti" is 9223372036854775807 bytes), as upstream's does.
-// Source: k8s.io/apimachinery pkg/api/resource; Kueue pkg/resources.
+// berth.dev/gpus in millionths, every other resource in whole items (memory in bytes). No quantity
+// passes through floating point. A value out of range saturates ("1000000000Ti" is
+// 9223372036854775807 bytes), as upstream's does. Source: k8s.io/apimachinery pkg/api/resource;
+// Kueue pkg/resources.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +35,9 @@ constexpr Amount MultiplyAmounts(Amount a, Amount b) {
   return (a < 0) == (b < 0) ? INT64_MAX : INT64_MIN;
 }
 
-using ResourceName = std::string;                        // "cpu", "memory", "nvidia.com/gpu"
+using ResourceName = std::string;                          // "cpu", "memory", "nvidia.com/gpu"
+inline constexpr char kGpusResource[] = "berth.dev/gpus";  // api/gpu_shares.h
+inline constexpr Amount kUnitsPerGpu = 1'000'000;
 using ResourceAmounts = std::map<ResourceName, Amount>;  // ordered: iteration order is visible
 
 class Quantity {

@@ -5,6 +5,8 @@
 #include <set>
 #include <string>
 
+#include "api/gpu_shares.h"
+
 namespace berth::webhook {
 namespace {
 
@@ -310,6 +312,14 @@ FieldErrors ValidateResourceFlavor(const api::ResourceFlavor& flavor,
   if (!flavor.topology_name.empty() && flavor.node_labels.empty()) {
     errors.push_back(Required(spec.Child("nodeLabels"),
                               "at least one nodeLabel is required when topology is set"));
+  }
+  for (const char* annotation : {api::kSharesPerGpuAnnotation, api::kMostPerPodAnnotation}) {
+    const std::string* text = api::FindValue(flavor.meta.annotations, annotation);
+    if (text == nullptr) continue;
+    if (const auto numbers = api::ParseShareNumbers(*text); !numbers) {
+      errors.push_back(Invalid(Path("metadata").Child("annotations").Key(annotation), Quoted(*text),
+                               numbers.error().message));
+    }
   }
   if (old != nullptr && !old->topology_name.empty() && old->topology_name != flavor.topology_name) {
     errors.push_back(Invalid(spec, Quoted(flavor.topology_name),

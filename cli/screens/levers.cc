@@ -120,15 +120,15 @@ void AddQuotaLevers(const ClusterView& view, const api::Workload& workload,
   const std::string of_flavor = tried.resource + " in flavor " + tried.flavor;
   if (tried.limit.starts_with("never more than")) {
     levers.push_back("ClusterQueue " + ClusterQueueOf(view, workload) + " could get " +
-                     api::FormatAmount(tried.resource, *tried.asked) + " " + of_flavor);
+                     ShowFinite(tried.resource, *tried.asked) + " " + of_flavor);
   } else {
     const api::Amount missing =
         api::SubtractAmounts(*tried.asked, std::max<api::Amount>(*tried.available, 0));
-    levers.push_back(api::FormatAmount(tried.resource, missing) + " more " + tried.resource +
+    levers.push_back(ShowFinite(tried.resource, missing) + " more " + tried.resource +
                      " became free in flavor " + tried.flavor);
   }
   if (*tried.available > 0) {
-    levers.push_back("it asked for " + api::FormatAmount(tried.resource, *tried.available) + " " +
+    levers.push_back("it asked for " + ShowFinite(tried.resource, *tried.available) + " " +
                      of_flavor + " or less");
   }
 }

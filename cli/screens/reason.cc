@@ -100,10 +100,9 @@ std::string Briefly(const TriedFlavor& tried, const TextStyle& style) {
     return tried.flavor.empty() ? tried.message : "flavor " + tried.flavor + ": " + tried.message;
   }
   std::string text = tried.resource + " in flavor " + tried.flavor + ": needs " +
-                     api::FormatAmount(tried.resource, *tried.asked);
+                     ShowFinite(tried.resource, *tried.asked);
   if (tried.available) {
-    text += ", " + api::FormatAmount(tried.resource, std::max<api::Amount>(*tried.available, 0)) +
-            " free";
+    text += ", " + ShowFinite(tried.resource, std::max<api::Amount>(*tried.available, 0)) + " free";
     if (tried.nominal) text += " of " + ShowAmount(tried.resource, *tried.nominal, style);
   }
   if (!tried.limit.empty()) text += " (" + tried.limit + ")";

@@ -74,13 +74,11 @@ std::vector<std::string> ShownResources(const std::map<std::string, QueueUse>& u
 std::string UseCell(const std::string& resource, const ResourceUse& use, const TextStyle& style) {
   std::string cell =
       Bar(use.used, IsInfinite(resource, use.nominal) ? INT64_MAX : use.nominal, style);
-  cell +=
-      " " + api::FormatAmount(resource, use.used) + "/" + ShowAmount(resource, use.nominal, style);
+  cell += " " + ShowFinite(resource, use.used) + "/" + ShowAmount(resource, use.nominal, style);
   if (use.borrowed > 0) {
-    cell +=
-        " " + Paint("borrows " + api::FormatAmount(resource, use.borrowed), Color::kYellow, style);
+    cell += " " + Paint("borrows " + ShowFinite(resource, use.borrowed), Color::kYellow, style);
   }
-  if (use.lent > 0) cell += " lends " + api::FormatAmount(resource, use.lent);
+  if (use.lent > 0) cell += " lends " + ShowFinite(resource, use.lent);
   return cell;
 }
 

@@ -120,15 +120,37 @@ std::string Bar(api::Amount used, api::Amount whole, const TextStyle& style) {
 bool IsInfinite(std::string_view resource, api::Amount amount) {
   constexpr api::Amount kItems = 1'000'000'000;
   if (resource == "cpu") return amount >= kItems * 1000;
+  if (resource == api::kGpusResource) return amount >= kItems * api::kUnitsPerGpu;
   if (api::ToQuantity(resource, 1).format() == api::Quantity::Format::kBinarySI) {
     return amount >= kItems * 1024 * 1024;  // a pebibyte or more
   }
   return amount >= kItems;
 }
 
+namespace {
+
+// In hundredths: three shares of a third each are one GPU.
+std::string ShowGpus(api::Amount amount) {
+  constexpr api::Amount kPerHundredth = api::kUnitsPerGpu / 100;
+  const api::Amount hundredths = (amount + kPerHundredth / 2) / kPerHundredth;
+  std::string text = std::to_string(hundredths / 100);
+  const api::Amount tenth = hundredths / 10 % 10;
+  const api::Amount hundredth = hundredths % 10;
+  if (tenth != 0 || hundredth != 0) text += "." + std::to_string(tenth);
+  if (hundredth != 0) text += std::to_string(hundredth);
+  return text;
+}
+
+}  // namespace
+
+std::string ShowFinite(std::string_view resource, api::Amount amount) {
+  if (resource == api::kGpusResource && amount >= 0) return ShowGpus(amount);
+  return api::FormatAmount(resource, amount);
+}
+
 std::string ShowAmount(std::string_view resource, api::Amount amount, const TextStyle& style) {
   if (IsInfinite(resource, amount)) return style.ascii ? "inf" : "∞";
-  return api::FormatAmount(resource, amount);
+  return ShowFinite(resource, amount);
 }
 
 std::string Paint(std::string_view text, Color color, const TextStyle& style) {

@@ -45,7 +45,9 @@ std::string Bar(api::Amount used, api::Amount whole, const TextStyle& style);
 
 // Whether the amount means "no limit": 10^9 items or more.
 bool IsInfinite(std::string_view resource, api::Amount amount);
-// Kubernetes' notation; "∞" (ASCII: "inf") for infinite amounts.
+// Kubernetes' notation; whole GPUs (berth.dev/gpus) in hundredths.
+std::string ShowFinite(std::string_view resource, api::Amount amount);
+// ShowFinite; "∞" (ASCII: "inf") for infinite amounts.
 std::string ShowAmount(std::string_view resource, api::Amount amount, const TextStyle& style);
 
 // The unit of an Amount in JSON: "milliCPU", "bytes" or "items".

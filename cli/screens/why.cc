@@ -30,7 +30,7 @@ std::string FlavorsLine(const api::Workload& workload) {
     for (const auto& [resource, flavor] : assignment.flavors) {
       const auto used = assignment.resource_usage.find(resource);
       const api::Amount amount = used == assignment.resource_usage.end() ? 0 : used->second;
-      amounts_by_flavor[flavor].push_back(resource + " " + api::FormatAmount(resource, amount));
+      amounts_by_flavor[flavor].push_back(resource + " " + ShowFinite(resource, amount));
     }
     for (const auto& [flavor, amounts] : amounts_by_flavor) {
       parts.push_back(flavor + ": " + Join(amounts, ", "));

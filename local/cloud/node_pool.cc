@@ -6,6 +6,7 @@
 #include "base/seconds.h"
 #include "base/strings.h"
 #include "local/cluster/fields.h"
+#include "local/cluster/pod_resources.h"
 
 namespace berth::local::cloud {
 namespace {
@@ -24,6 +25,8 @@ constexpr std::int64_t kDefaultBootSeconds = 20;
 constexpr std::int64_t kDefaultIdleSeconds = 600;
 constexpr std::int64_t kPodsPerNode = 110;
 constexpr std::int64_t kDiskGi = 100;
+constexpr char kGpuResource[] = "nvidia.com/gpu";
+constexpr char kSharedGpuResource[] = "nvidia.com/gpu.shared";
 
 std::string RegionOf(const std::string& zone) { return zone.substr(0, zone.rfind('-')); }
 
@@ -39,6 +42,15 @@ Json Taints(const NodePool& pool) {
   return taints;
 }
 
+void AddSharingLabels(const NodePool& pool, Json& labels) {
+  const GpuSharing& sharing = *pool.sharing;
+  labels["nvidia.com/gpu.count"] = std::to_string(pool.accelerator_count);
+  labels["nvidia.com/gpu.replicas"] = std::to_string(sharing.replicas);
+  labels["nvidia.com/gpu.sharing-strategy"] =
+      sharing.strategy == "timeSlicing" ? "time-slicing" : sharing.strategy;
+  if (sharing.one_share_a_pod) labels[cluster::kOneShareLabel] = "true";
+}
+
 Json Labels(const NodePool& pool, const std::string& name, const std::string& zone,
             const NodeOrigin& origin) {
   Json labels = {{"kubernetes.io/hostname", name},
@@ -52,6 +64,7 @@ Json Labels(const NodePool& pool, const std::string& name, const std::string& zo
     labels["cloud.google.com/gke-accelerator"] = pool.accelerator_type;
     labels["cloud.google.com/gke-accelerator-count"] = std::to_string(pool.accelerator_count);
   }
+  if (pool.sharing) AddSharingLabels(pool, labels);
   if (pool.is_spot) labels["cloud.google.com/gke-spot"] = "true";
   if (pool.is_queued) labels["cloud.google.com/gke-queued"] = "true";
   if (!origin.resize_request.empty()) labels[kRequestLabel] = origin.resize_request;
@@ -70,7 +83,10 @@ Json Amounts(const NodePool& pool, std::int64_t cpu_milli, std::int64_t memory_b
                   {"ephemeral-storage", std::to_string(kDiskGi) + "Gi"},
                   {"pods", std::to_string(kPodsPerNode)}};
   if (pool.accelerator_count > 0) {
-    amounts["nvidia.com/gpu"] = std::to_string(pool.accelerator_count);
+    const bool renamed = pool.sharing && pool.sharing->is_renamed;
+    const std::int64_t shares = pool.sharing ? pool.sharing->replicas : 1;
+    amounts[renamed ? kSharedGpuResource : kGpuResource] =
+        std::to_string(pool.accelerator_count * shares);
   }
   return amounts;
 }
@@ -87,6 +103,21 @@ Json Condition(const char* type, const char* status, const char* reason, const c
 
 }  // namespace
 
+namespace {
+
+std::optional<GpuSharing> SharingOf(const Json& pool) {
+  GpuSharing sharing;
+  sharing.strategy = StringAt(pool, {"spec", "accelerator", "sharing", "strategy"});
+  if (sharing.strategy.empty()) return std::nullopt;
+  sharing.replicas = IntAt(pool, {"spec", "accelerator", "sharing", "replicas"}, 1);
+  sharing.is_renamed = BoolAt(pool, {"spec", "accelerator", "sharing", "renameByDefault"});
+  sharing.one_share_a_pod =
+      BoolAt(pool, {"spec", "accelerator", "sharing", "failRequestsGreaterThanOne"});
+  return sharing;
+}
+
+}  // namespace
+
 NodePool ReadNodePool(Object object) {
   const Json& json = *object;
   NodePool pool;
@@ -95,6 +126,7 @@ NodePool ReadNodePool(Object object) {
   pool.machine = FindMachineType(pool.machine_type);
   pool.accelerator_type = StringAt(json, {"spec", "accelerator", "type"});
   pool.accelerator_count = IntAt(json, {"spec", "accelerator", "count"});
+  pool.sharing = SharingOf(json);
   for (const Json& zone : ArrayAt(json, {"spec", "zones"})) {
     pool.zones.push_back(StringAt(zone, {}));
   }

@@ -1,6 +1,7 @@
 // local/cloud/node_pool.h — a NodePool (nodepools.cloud.berth.dev), and the nodes of the pool.
 //
-// Pure. Source: GKE's labels, taints and reservations.
+// Pure. Source: GKE's labels, taints and reservations; NVIDIA's device plugin and GPU feature
+// discovery for shared GPUs.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +23,14 @@ inline constexpr char kEndsAtAnnotation[] = "node.gke.io/machine-termination-dat
 inline constexpr char kGrantSecondsAnnotation[] = "cloud.berth.dev/grant-seconds";
 inline constexpr char kNotReadyTaint[] = "node.kubernetes.io/not-ready";
 
+// How pods share the GPUs of a machine; without it each pod has GPUs of its own.
+struct GpuSharing {
+  std::string strategy;       // timeSlicing, mps
+  std::int64_t replicas = 1;  // pods that share a GPU
+  bool is_renamed = false;    // the resource is nvidia.com/gpu.shared
+  bool one_share_a_pod = false;
+};
+
 struct NodePool {
   Object object;
   std::string name;
@@ -29,6 +38,7 @@ struct NodePool {
   const MachineType* machine = nullptr;  // null: not in the catalogue
   std::string accelerator_type;
   std::int64_t accelerator_count = 0;
+  std::optional<GpuSharing> sharing;
   std::vector<std::string> zones;  // at least one
   std::int64_t min_nodes = 0;
   std::int64_t max_nodes = 1;

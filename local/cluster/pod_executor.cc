@@ -118,6 +118,14 @@ Result<NextLook> PodExecutor::Look(const ObjectKey& key) {
     return NextLook{Duration::zero()};
   }
   if (HasEnded(*pod)) return LookAtEnded(*pod);
+  if (live_by_uid_.count(uid) == 0) {
+    const Object node = services_.cache.Get(kNodes, {"", StringAt(*pod, {"spec", "nodeName"})});
+    const auto refusal = node == nullptr ? std::nullopt : DeviceRefusal((*pod)["spec"], *node);
+    if (refusal) {
+      BERTH_CHECK_OK(Reject(*pod, "UnexpectedAdmissionError", *refusal));
+      return NextLook{Duration::zero()};
+    }
+  }
   const auto [at, is_new] = live_by_uid_.try_emplace(uid);
   Live& live = at->second;
   if (is_new) {
@@ -196,6 +204,19 @@ Status PodExecutor::MarkLost(const Json& pod, const std::string& reason,
   const auto written = writer_.EditStatus(kPods, KeyOf(pod), UidOf(pod), [&](Json& one) {
     if (HasEnded(one)) return false;
     one["status"] = MakeLostStatus(one, reason, message, services_.clock.Now());
+    return true;
+  });
+  if (!written && written.error().reason != "NotFound") return ToError(written.error());
+  events_.Record(pod, EventType::kWarning, reason, message);
+  return OkStatus();
+}
+
+Status PodExecutor::Reject(const Json& pod, const std::string& reason, const std::string& message) {
+  const auto written = writer_.EditStatus(kPods, KeyOf(pod), UidOf(pod), [&](Json& one) {
+    if (HasEnded(one)) return false;
+    one["status"]["phase"] = "Failed";
+    one["status"]["reason"] = reason;
+    one["status"]["message"] = message;
     return true;
   });
   if (!written && written.error().reason != "NotFound") return ToError(written.error());

@@ -78,6 +78,8 @@ class PodExecutor {
   Result<NextLook> Look(const ObjectKey& key);
   void EndOthers(const ObjectKey& key, const std::string& uid);
   Result<NextLook> LookAtEnded(const Json& pod);
+  // The node refuses the pod before anything of it runs.
+  Status Reject(const Json& pod, const std::string& reason, const std::string& message);
   Status MarkLost(const Json& pod, const std::string& reason, const std::string& message);
   PodStep Advance(const Json& pod, Live& live);
   bool Perform(const Json& pod, Live& live, const PodStep& step);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/gpu_shares.h"
 #include "local/cluster/fields.h"
 
 namespace berth::local::cluster {
@@ -64,6 +65,20 @@ void AddTo(api::ResourceAmounts& sum, const api::ResourceAmounts& amounts) {
 
 void TakeFrom(api::ResourceAmounts& sum, const api::ResourceAmounts& amounts) {
   for (const auto& [name, amount] : amounts) sum[name] = api::SubtractAmounts(sum[name], amount);
+}
+
+std::optional<std::string> DeviceRefusal(const Json& pod_spec, const Json& node) {
+  if (LabelOf(node, kOneShareLabel) != "true") return std::nullopt;
+  for (const Json& container : ArrayAt(pod_spec, {"containers"})) {
+    for (const auto& [resource, amount] : ContainerRequests(container)) {
+      if (!api::IsGpuResource(resource) || amount <= 1) continue;
+      return "Pod was rejected: Allocate failed due to rpc error: code = Unknown desc = request "
+             "for '" +
+             resource + ": " + std::to_string(amount) +
+             "' too large: maximum request size for shared resources is 1, which is unexpected";
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace berth::local::cluster

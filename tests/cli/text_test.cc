@@ -43,6 +43,15 @@ TEST(ShowAmount, SaysInfiniteForWhatIsOne) {
   EXPECT_EQ(ShowAmount("memory", 1073741824000000000, {}), "∞");
   EXPECT_EQ(ShowAmount("memory", 4294967296, {}), "4Gi");
   EXPECT_EQ(ShowAmount("cpu", 1500, {}), "1500m");
+  EXPECT_EQ(ShowAmount("berth.dev/gpus", 1'000'000'000'000'000, {}), "∞");
+}
+
+TEST(ShowAmount, CountsGpusInHundredths) {
+  EXPECT_EQ(ShowAmount("berth.dev/gpus", 0, {}), "0");
+  EXPECT_EQ(ShowAmount("berth.dev/gpus", 333'333, {}), "0.33");
+  EXPECT_EQ(ShowAmount("berth.dev/gpus", 999'999, {}), "1");
+  EXPECT_EQ(ShowAmount("berth.dev/gpus", 1'500'000, {}), "1.5");
+  EXPECT_EQ(ShowAmount("berth.dev/gpus", 40'000'000, {}), "40");
 }
 
 }  // namespace

@@ -67,6 +67,7 @@ Objects MakeFlavor(const Step& step) {
   Json object = NewObject(kKueue, "ResourceFlavor", step.plain(1));
   Json spec = Json::object();
   BERTH_CHECK_OK(SetPairs(step, "label", spec, "nodeLabels"));
+  BERTH_CHECK_OK(SetPairs(step, "annotate", object["metadata"], "annotations"));
   BERTH_TRY(Json taints, Taints(step));
   if (!taints.empty()) spec["nodeTaints"] = std::move(taints);
   for (const std::string& text : step.GetAll("tolerate")) {
@@ -238,6 +239,9 @@ Objects MakePool(const Step& step) {
         {"type", gpu->substr(0, times)},
         {"count", times == std::string::npos ? Json(1) : ValueOf(gpu->substr(times + 1))}};
   }
+  if (const auto replicas = step.Find("share")) {
+    spec["accelerator"]["sharing"] = {{"strategy", "timeSlicing"}, {"replicas", ValueOf(*replicas)}};
+  }
   for (const std::string& zone : step.GetAll("zone")) spec["zones"].push_back(zone);
   Copy(step, "min", spec, "minNodes");
   Copy(step, "max", spec, "maxNodes");
@@ -247,6 +251,7 @@ Objects MakePool(const Step& step) {
   for (const std::string& word : step.plains()) {
     if (word == "queued") spec["queuedProvisioning"] = true;
     if (word == "spot") spec["spot"] = true;
+    if (word == "one-share") spec["accelerator"]["sharing"]["failRequestsGreaterThanOne"] = true;
   }
   object["spec"] = std::move(spec);
   if (const auto grant = step.Find("grant")) {

@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "api/gpu_shares.h"
+
 namespace berth::webhook {
 namespace {
 
@@ -171,6 +173,19 @@ TEST(ResourceFlavorRulesTest, TaintsAndTolerations) {
   EXPECT_THAT(errors, Contains(HasSubstr("operator must be Exists when 'key' is empty")));
   EXPECT_THAT(errors, Contains(HasSubstr("a value must be empty when 'operator' is 'Exists'")));
   EXPECT_THAT(errors, Contains(HasSubstr("effect must be 'NoExecute'")));
+}
+
+TEST(ResourceFlavorRulesTest, SharesOfGpus) {
+  api::ResourceFlavor flavor;
+  flavor.meta.annotations = {{api::kSharesPerGpuAnnotation, "nvidia.com/gpu=3"},
+                             {api::kMostPerPodAnnotation, "nvidia.com/gpu=1"}};
+  EXPECT_THAT(ValidateResourceFlavor(flavor, nullptr), IsEmpty());
+  flavor.meta.annotations[api::kSharesPerGpuAnnotation] = "nvidia.com/gpu=0";
+  EXPECT_THAT(
+      ValidateResourceFlavor(flavor, nullptr),
+      ElementsAre(HasSubstr("metadata.annotations[berth.dev/shares-per-gpu]: Invalid value: "
+                            "\"nvidia.com/gpu=0\": \"nvidia.com/gpu=0\" must be "
+                            "RESOURCE=NUMBER")));
 }
 
 TEST(ResourceFlavorRulesTest, ATopologyIsForLife) {

@@ -39,6 +39,25 @@ std::int64_t Count(const GangFit& fit) {
   return fits == nullptr ? -1 : fits->node_count;
 }
 
+TEST(NodePoolTest, NodesOfSharedGpusAdvertiseReplicas) {
+  Json accelerator{{"type", "nvidia-tesla-t4"},
+                   {"count", 2},
+                   {"sharing", {{"strategy", "timeSlicing"}, {"replicas", 3}}}};
+  const Json node = MakeExampleNode(Pool({{"accelerator", accelerator}}), "z-a");
+  EXPECT_EQ(node["status"]["allocatable"]["nvidia.com/gpu"], "6");
+  const Json& labels = node["metadata"]["labels"];
+  EXPECT_EQ(labels["nvidia.com/gpu.count"], "2");
+  EXPECT_EQ(labels["nvidia.com/gpu.replicas"], "3");
+  EXPECT_EQ(labels["nvidia.com/gpu.sharing-strategy"], "time-slicing");
+  EXPECT_FALSE(labels.contains("cloud.berth.dev/one-share-a-pod"));
+  accelerator["sharing"]["renameByDefault"] = true;
+  accelerator["sharing"]["failRequestsGreaterThanOne"] = true;
+  const Json renamed = MakeExampleNode(Pool({{"accelerator", accelerator}}), "z-a");
+  EXPECT_EQ(renamed["status"]["capacity"]["nvidia.com/gpu.shared"], "6");
+  EXPECT_FALSE(renamed["status"]["capacity"].contains("nvidia.com/gpu"));
+  EXPECT_EQ(renamed["metadata"]["labels"]["cloud.berth.dev/one-share-a-pod"], "true");
+}
+
 TEST(GangFitTest, LargestFirst) {
   EXPECT_EQ(Count(FitGang(Pool(Json::object()), {Member(4, "1"), Member(2, "2900m")})), 3);
   EXPECT_EQ(Count(FitGang(Pool(Json::object()), {Member(3, "1")})), 1);

@@ -53,11 +53,12 @@ class PodExecutorTest : public ::testing::Test {
     cluster_.reset();
   }
 
-  void CreateNode(const std::string& name) {
-    const Json allocatable = {{"cpu", "8"}, {"memory", "8Gi"}, {"pods", "110"}};
+  void CreateNode(const std::string& name, const Json& labels = Json::object()) {
+    const Json allocatable = {
+        {"cpu", "8"}, {"memory", "8Gi"}, {"pods", "110"}, {"nvidia.com/gpu", "3"}};
     ASSERT_TRUE(api_.CreateWithStatus(
         kNodes, "",
-        {{"metadata", {{"name", name}}},
+        {{"metadata", {{"name", name}, {"labels", labels}}},
          {"status", {{"allocatable", allocatable}, {"capacity", allocatable}}}}));
   }
 
@@ -162,6 +163,29 @@ TEST_F(PodExecutorTest, ExitCodesAndSignals) {
   EXPECT_EQ(End("code")["exitCode"], 3);
   EXPECT_EQ(End("signal")["exitCode"], 137);
   EXPECT_EQ(End("signal")["signal"], 9);
+}
+
+TEST_F(PodExecutorTest, ANodeOfSharedGpusRefusesAPodThatAsksForTwo) {
+  CreateNode("shared", {{"cloud.berth.dev/one-share-a-pod", "true"}});
+  const auto asks = [](const char* gpus) {
+    return Json{{"spec",
+                 {{"nodeName", "shared"},
+                  {"containers",
+                   Json::array({{{"name", "main"},
+                                 {"image", "shell"},
+                                 {"args", Json::array({"-c", "true"})},
+                                 {"resources", {{"limits", {{"nvidia.com/gpu", gpus}}}}}}})}}}};
+  };
+  CreatePod("two", "", asks("2"));
+  ASSERT_TRUE(ReachesPhase("two", "Failed"));
+  EXPECT_EQ(StringAt(Pod("two"), {"status", "reason"}), "UnexpectedAdmissionError");
+  EXPECT_EQ(
+      StringAt(Pod("two"), {"status", "message"}),
+      "Pod was rejected: Allocate failed due to rpc error: code = Unknown desc = request for "
+      "'nvidia.com/gpu: 2' too large: maximum request size for shared resources is 1, which is "
+      "unexpected");
+  CreatePod("one", "", asks("1"));
+  EXPECT_TRUE(ReachesPhase("one", "Succeeded"));
 }
 
 TEST_F(PodExecutorTest, LastWordsOfAFailure) {
