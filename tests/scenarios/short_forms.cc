@@ -240,7 +240,8 @@ Objects MakePool(const Step& step) {
         {"count", times == std::string::npos ? Json(1) : ValueOf(gpu->substr(times + 1))}};
   }
   if (const auto replicas = step.Find("share")) {
-    spec["accelerator"]["sharing"] = {{"strategy", "timeSlicing"}, {"replicas", ValueOf(*replicas)}};
+    spec["accelerator"]["sharing"] = {{"strategy", "timeSlicing"},
+                                      {"replicas", ValueOf(*replicas)}};
   }
   for (const std::string& zone : step.GetAll("zone")) spec["zones"].push_back(zone);
   Copy(step, "min", spec, "minNodes");
