@@ -11,6 +11,7 @@
 #include "local/cluster/namespace_controller.h"
 #include "local/cluster/network/pod_network.h"
 #include "local/cluster/network/service_controller.h"
+#include "local/cluster/node_reporter.h"
 #include "local/cluster/pod_binder.h"
 #include "local/cluster/pod_executor.h"
 #include "local/cluster/pod_index.h"
@@ -57,6 +58,7 @@ struct Cluster::Parts {
                                               options.network, options.data_folder + "/hosts")),
         services(api, cache, on, clock, network.get()),
         volumes(api, cache, on, event_writes(), clock, folders),
+        nodes(api, cache, on, clock),
         binder(api, cache, on, event_writes(), clock),
         garbage(api, cache, on, clock),
         namespaces(api, cache, on, clock),
@@ -96,6 +98,7 @@ struct Cluster::Parts {
       return BeginAfter(kTrackRetry);
     }
     pods.Start();
+    nodes.Start();
     volumes.Start();
     token_secrets.Start();
     jobs.Start();
@@ -138,6 +141,7 @@ struct Cluster::Parts {
   std::unique_ptr<PodNetwork> network;
   ServiceController services;
   VolumeController volumes;
+  NodeReporter nodes;
   PodBinder binder;
   GarbageCollector garbage;
   NamespaceController namespaces;

@@ -43,13 +43,23 @@ void CopyMember(Json& to, const Json& from, const char* key) {
   }
 }
 
+// Of a custom object that nobody has reported on: the schema's default, or nothing.
+void ResetStatus(const ResourceInfo& resource, Json& object) {
+  Json defaulted = Json::object();
+  resource.crd_version->schema->Default(defaulted);
+  CopyMember(object, defaulted, "status");
+}
+
 }  // namespace
 
 void Strategy::PrepareForCreate(const ResourceInfo& resource, Json& object,
                                 WallTime /*now*/) const {
   if (resource.has_status) {
-    object.erase("status");
-    if (resource.crd == nullptr) object["status"] = EmptyStatus(resource);
+    if (resource.crd == nullptr) {
+      object["status"] = EmptyStatus(resource);
+    } else {
+      ResetStatus(resource, object);
+    }
   }
   if (resource.tracks_generation) object["metadata"]["generation"] = 1;
 }
