@@ -32,6 +32,7 @@
 #include "local/cluster/job_user.h"
 #include "local/cluster/network/loopback_network.h"
 #include "local/cluster/pod_logs.h"
+#include "local/cluster/usage/usage_api.h"
 
 namespace berth::cli {
 namespace {
@@ -115,6 +116,18 @@ std::string NamespaceManifest(const admission::Configuration& configuration) {
   return "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: \"" + configuration.namespace_name +
          "\"\n";
 }
+
+// As metrics-server's manifests have it, but answered by this process.
+constexpr std::string_view kUsageService = R"(apiVersion: apiregistration.k8s.io/v1
+kind: APIService
+metadata:
+  name: v1beta1.metrics.k8s.io
+spec:
+  group: metrics.k8s.io
+  version: v1beta1
+  groupPriorityMinimum: 100
+  versionPriority: 100
+)";
 
 // The kinds of queues and of the cloud, and what stands in every cluster that `berth up` makes.
 Status InstallKinds(local::WholeApi& api) {
@@ -226,6 +239,11 @@ Status Up::StartCluster(const UpFlags& flags) {
   BERTH_TRY(cluster_,
             local::cluster::Cluster::Start(server_->api(), clock_, *executor_, std::move(options)));
   server_->SetPodStreams(cluster_->streams());
+  server_->SetExtension(local::cluster::kUsageGroup,
+                        [cluster = cluster_.get()](const net::Request& request) {
+                          return cluster->AnswerUsage(request);
+                        });
+  BERTH_CHECK_OK(ApplyManifests(server_->api(), kUsageService));
   cloud_ = std::make_unique<local::cloud::CloudDriver>(server_->api(), cluster_->cache(), clock_,
                                                        *executor_);
   return OkStatus();
@@ -272,10 +290,13 @@ Status Up::StartControllers(const UpFlags& flags) {
 
 void Up::Stop() {
   if (controllers_ != nullptr) {
-    server_->SetExtension("", nullptr);
+    server_->SetExtension(api::kVisibilityGroup, nullptr);
     controllers_->Stop();
   }
-  if (server_ != nullptr) server_->SetPodStreams(nullptr);
+  if (server_ != nullptr) {
+    server_->SetExtension(local::cluster::kUsageGroup, nullptr);
+    server_->SetPodStreams(nullptr);
+  }
   if (executor_ != nullptr) executor_->Stop();
   cloud_.reset();
   cluster_.reset();

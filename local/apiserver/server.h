@@ -69,7 +69,7 @@ class ApiServer {
                                                   const std::vector<std::string>& dns_names) = 0;
   // Answers requests of an API group that this server does not have, for users it has
   // authenticated. The handler gets requests of /apis/GROUP/…, and /apis and /openapi/v3 for its
-  // entries there. It may block; null: none. At most one group.
+  // entries there. It may block; null: none.
   using ExtensionHandler = std::function<net::Response(const net::Request&)>;
   virtual void SetExtension(const std::string& group, ExtensionHandler handler) = 0;
   // Serves pods/exec, pods/attach and pods/portforward; null: not any more.

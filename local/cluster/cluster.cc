@@ -24,6 +24,7 @@
 #include "local/cluster/replicas/replica_set_controller.h"
 #include "local/cluster/replicas/stateful_set_controller.h"
 #include "local/cluster/resource_ids.h"
+#include "local/cluster/usage/usage_service.h"
 #include "local/cluster/volumes/volume_controller.h"
 
 namespace berth::local::cluster {
@@ -65,7 +66,8 @@ struct Cluster::Parts {
         pods({api, cache, on, event_writes(), clock, runner, folders, images, options.job_user,
               options.log_bytes, network.get(), host != nullptr ? &probe_calls : nullptr,
               options.account_kubeconfig, streams.get()}),
-        stream_service(std::make_shared<PodStreamService>(on, pods)) {
+        stream_service(std::make_shared<PodStreamService>(on, pods)),
+        usage(api, on, clock, pods) {
     IndexUnfinishedPods(cache);
   }
 
@@ -112,6 +114,7 @@ struct Cluster::Parts {
     quotas.Start();
     namespaces.Start();
     garbage.Start();
+    if (host != nullptr) usage.Start();
   }
 
   void BeginAfter(Duration delay) {
@@ -148,6 +151,7 @@ struct Cluster::Parts {
   NetProbeCaller probe_calls;
   PodExecutor pods;
   std::shared_ptr<PodStreamService> stream_service;
+  UsageService usage;
   std::shared_ptr<bool> alive = std::make_shared<bool>(true);
 };
 
@@ -189,5 +193,8 @@ Cluster::~Cluster() {
 ObjectCache& Cluster::cache() { return parts_->cache; }
 const PodFolders& Cluster::folders() const { return parts_->folders; }
 std::shared_ptr<PodStreams> Cluster::streams() const { return parts_->stream_service; }
+net::Response Cluster::AnswerUsage(const net::Request& request) {
+  return parts_->usage.Answer(request);
+}
 
 }  // namespace berth::local::cluster

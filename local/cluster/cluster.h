@@ -24,6 +24,7 @@
 #include "local/cluster/pod_account.h"
 #include "local/cluster/pod_folders.h"
 #include "local/cluster/process_host.h"
+#include "net/http.h"
 
 namespace berth::local::cluster {
 
@@ -61,6 +62,8 @@ class Cluster {
   const PodFolders& folders() const;
   // Exec, attach and portforward; it may outlive the cluster, but not the executor.
   std::shared_ptr<PodStreams> streams() const;
+  // Answers a request of metrics.k8s.io (usage/usage_api.h). Blocks; not in a task of the executor.
+  net::Response AnswerUsage(const net::Request& request);
 
  private:
   struct Parts;

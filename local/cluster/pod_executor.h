@@ -28,6 +28,7 @@
 #include "local/cluster/probes/pod_probes.h"
 #include "local/cluster/process_host.h"
 #include "local/cluster/stream_pump.h"
+#include "local/cluster/usage/pod_usage.h"
 #include "local/cluster/writer.h"
 
 namespace berth::local::cluster {
@@ -63,6 +64,9 @@ class PodExecutor {
   ApiResult<std::unique_ptr<RunningProgram>> StartProgram(
       const ProgramRequest& request, const std::shared_ptr<ProgramObserver>& observer);
   ApiResult<std::string> FindPort(const PodPlace& place, std::uint16_t port) const;
+
+  // pod_executor_usage.cc. What the programs have used by now, as /proc tells.
+  UsageReading ReadUsage() const;
 
  private:
   struct Live {

@@ -119,6 +119,9 @@ std::vector<DefaultRole> Roles() {
                  {kReadWrite, kRbacGroup, "rolebindings roles"}}},
       {.name = "system:aggregate-to-edit", .aggregate = "edit", .rules = EditRules()},
       {.name = "system:aggregate-to-view", .aggregate = "view", .rules = ViewRules()},
+      {.name = "system:aggregated-metrics-reader",  // as metrics-server's manifests have it
+       .aggregate = "view",
+       .rules = {{kRead, "metrics.k8s.io", "pods nodes"}}},
       {.name = "system:auth-delegator",
        .rules = {{"create", "authentication.k8s.io", "tokenreviews"},
                  {"create", "authorization.k8s.io", "subjectaccessreviews"}}},
