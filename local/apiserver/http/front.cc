@@ -15,6 +15,7 @@
 #include "local/apiserver/http/openapi.h"
 #include "local/apiserver/http/openapi_v2.h"
 #include "local/apiserver/http/request_access.h"
+#include "local/apiserver/http/server_metrics.h"
 #include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
 #include "local/apiserver/registry/uuid.h"
@@ -34,6 +35,7 @@ constexpr const char* kWebhookConfigurations[] = {
     "mutatingwebhookconfigurations.admissionregistration.k8s.io",
     "validatingwebhookconfigurations.admissionregistration.k8s.io"};
 constexpr std::string_view kLeaseGroup = "coordination.k8s.io";
+constexpr std::string_view kMetricsPath = "/metrics";
 constexpr std::string_view kBackupPath = "/debug/berth/backup";
 constexpr std::string_view kCrds = "customresourcedefinitions.apiextensions.k8s.io";
 
@@ -61,6 +63,12 @@ std::optional<ApiError> CheckTimeout(const Target& target) {
                     "\" is not a duration such as 30s");
 }
 
+bool IsServed(const ResourceTable& table, const ApiPath& path) {
+  const ResourcePtr resource = table.Find({path.group, path.version, path.resource});
+  return resource != nullptr &&
+         (path.subresource.empty() || resource->FindSubresource(path.subresource) != nullptr);
+}
+
 std::string Etag(const std::string& body) {
   return "\"" + std::to_string(std::hash<std::string>()(body)) + "\"";
 }
@@ -70,7 +78,9 @@ std::string Etag(const std::string& body) {
 Front::Front(Registry& registry, const Authenticator& authenticator, LogSource* logs)
     : registry_(registry),
       authenticator_(authenticator),
-      watches_(registry),
+      metrics_(std::make_shared<RequestMetrics>(
+          [&registry](const ApiPath& path) { return IsServed(*registry.table(), path); })),
+      watches_(registry, *metrics_),
       handlers_(registry, watches_, authenticator, logs),
       leases_(kLimits),
       readers_(kLimits),
@@ -143,10 +153,12 @@ void Front::Handle(net::Request request, std::shared_ptr<net::Responder> respond
     return;
   }
   exchange->target = std::move(*target);
-  if (auto error = CheckTimeout(exchange->target)) return exchange->SendError(*error);
   std::string& path = exchange->target.path;
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   exchange->api = ParseApiPath(path);
+  exchange->responder = metrics_->Measure(exchange->request, exchange->target, exchange->api,
+                                          std::move(exchange->responder));
+  if (auto error = CheckTimeout(exchange->target)) return exchange->SendError(*error);
   if (!Admit(*exchange)) return;
   if (RouteHealth(*exchange)) return;
   if (!PoolOf(*exchange).Post([this, exchange] { Route(*exchange); })) {
@@ -250,8 +262,8 @@ bool Front::RouteDiscovery(Exchange& exchange) {
   }
   if (path == "/") {
     exchange.SendJson(
-        200, Json{{"paths", Json::array({"/api", "/apis", "/healthz", "/livez", "/openapi/v2",
-                                         "/openapi/v3", "/readyz", "/version"})}}
+        200, Json{{"paths", Json::array({"/api", "/apis", "/healthz", "/livez", "/metrics",
+                                         "/openapi/v2", "/openapi/v3", "/readyz", "/version"})}}
                  .dump());
     return true;
   }
@@ -359,6 +371,9 @@ void Front::Route(Exchange& exchange) {
   try {
     if (exchange.target.path == kBackupPath && exchange.request.method == "POST") {
       return MakeBackup(exchange);
+    }
+    if (exchange.target.path == kMetricsPath && exchange.request.method == "GET") {
+      return exchange.SendText(200, kMetricsMedia, ServerMetrics(*metrics_, registry_, kVersion));
     }
     if (auto answer = extension_.Answer(exchange.target.path, exchange.request)) {
       answer->headers.Set("Audit-Id", exchange.audit_id);

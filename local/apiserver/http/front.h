@@ -22,6 +22,7 @@
 #include "local/apiserver/http/discovery.h"
 #include "local/apiserver/http/exchange.h"
 #include "local/apiserver/http/extension.h"
+#include "local/apiserver/http/request_metrics.h"
 #include "local/apiserver/http/resource_handlers.h"
 #include "local/apiserver/http/watch_manager.h"
 #include "local/apiserver/http/worker_pool.h"
@@ -77,6 +78,7 @@ class Front {
   const Authenticator& authenticator_;
   AuditTrail* audit_ = nullptr;
   Extension extension_;
+  const std::shared_ptr<RequestMetrics> metrics_;
   WatchManager watches_;
   ResourceHandlers handlers_;
   WorkerPool leases_;

@@ -37,9 +37,10 @@ const char* TypeName(WatchEvent::Type type) {
 class WatchManager::Session {
  public:
   Session(Registry& registry, WatchRequest request, std::shared_ptr<net::Stream> stream,
-          WorkerPool& pumps)
+          WorkerPool& pumps, RequestMetrics::WatchSeries& sent)
       : pumps_(pumps),
         registry_(registry),
+        sent_(sent),
         request_(std::move(request)),
         stream_(std::move(stream)),
         position_(request_.from_revision),
@@ -85,6 +86,7 @@ class WatchManager::Session {
   void HandleTick();
   // Joins lines to chunks.
   void Write(std::string_view line) {
+    sent_.Count(line.size());
     chunk_ += line;
     if (chunk_.size() >= kChunkBytes) Flush();
   }
@@ -104,6 +106,7 @@ class WatchManager::Session {
 
   WorkerPool& pumps_;
   Registry& registry_;
+  RequestMetrics::WatchSeries& sent_;
   WatchRequest request_;
   std::function<void()> go_on_;
   WatchCache::Snapshot state_;  // the initial state, sent up to state_sent_
@@ -260,8 +263,10 @@ void WatchManager::Session::HandleTick() {
   if (now >= ends_) Finish();
 }
 
-WatchManager::WatchManager(Registry& registry)
-    : registry_(registry), pumps_({.threads = 4, .running = 4, .waiting = kMostWaiting}) {
+WatchManager::WatchManager(Registry& registry, RequestMetrics& metrics)
+    : registry_(registry),
+      metrics_(metrics),
+      pumps_({.threads = 4, .running = 4, .waiting = kMostWaiting}) {
   listener_ = registry_.store().AddListener(
       [this](const std::vector<EventPtr>& events) { OnEvents(events); });
   timer_ = std::thread([this] { RunTimer(); });
@@ -306,7 +311,8 @@ void WatchManager::Start(WatchRequest request, std::shared_ptr<net::Stream> stre
       stream->Close();
       return;
     }
-    session = std::make_shared<Session>(registry_, std::move(request), stream, PumpsOfLocked(kind));
+    session = std::make_shared<Session>(registry_, std::move(request), stream, PumpsOfLocked(kind),
+                                        metrics_.WatchesOf(kind.id));
     id = next_id_++;
     sessions_[session->resource()][id] = session;
   }

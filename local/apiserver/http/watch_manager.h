@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "local/apiserver/http/render.h"
+#include "local/apiserver/http/request_metrics.h"
 #include "local/apiserver/http/worker_pool.h"
 #include "local/apiserver/registry/registry.h"
 #include "net/server.h"
@@ -41,7 +42,8 @@ struct WatchRequest {
 
 class WatchManager {
  public:
-  explicit WatchManager(Registry& registry);
+  // `metrics` must outlive the watches.
+  WatchManager(Registry& registry, RequestMetrics& metrics);
   ~WatchManager();
   WatchManager(const WatchManager&) = delete;
   WatchManager& operator=(const WatchManager&) = delete;
@@ -63,6 +65,7 @@ class WatchManager {
   std::vector<SessionPtr> Collect() const;
 
   Registry& registry_;
+  RequestMetrics& metrics_;
   int listener_ = 0;
   WorkerPool pumps_;
   mutable std::mutex mutex_;

@@ -200,4 +200,11 @@ WatchCache::Snapshot WatchCache::ListEverything() const {
   return snapshot;
 }
 
+std::map<std::string, std::size_t> WatchCache::Counts() const {
+  const std::shared_lock lock(mutex_);
+  std::map<std::string, std::size_t> counts;
+  for (const auto& [name, resource] : resources_) counts[name] = resource.objects.size();
+  return counts;
+}
+
 }  // namespace berth::local

@@ -95,6 +95,8 @@ class WatchCache {
   void DropParsed() const;
   // Every object, by resource.
   Snapshot ListEverything() const;
+  // The number of objects by resource; one whose last object is gone is listed with zero.
+  std::map<std::string, std::size_t> Counts() const;
 
  private:
   using ObjectMap = std::map<std::pair<std::string, std::string>, StoredPtr>;  // namespace, name
