@@ -333,7 +333,7 @@ Status Process::ServeWith(const net::TlsIdentity& identity) {
 
 // Calls the webhooks as an API server does: over TLS, by the service's name.
 Status Process::AskWebhooks(const webhook::ServingCertificate& certificate) {
-  std::string host = options_.webhook->host;
+  std::string host = webhook_server_->address();
   if (host == "0.0.0.0") host = "127.0.0.1";
   if (host == "::") host = "::1";
   if (host.find(':') != std::string::npos) host = "[" + host + "]";

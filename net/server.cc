@@ -44,6 +44,7 @@ class Server final : public HttpServer {
   }
 
   std::uint16_t port() const override { return listener_->port(); }
+  std::string address() const override { return listener_->address(); }
 
   Status ReplaceTls(std::shared_ptr<const TlsIdentity> tls) override {
     if (!core_->options.tls || !tls) {

@@ -97,6 +97,9 @@ class HttpServer {
                                                    Handler handler);
 
   virtual std::uint16_t port() const = 0;
+  // The IP address of the listener: that of the options, unless the machine has given the program
+  // another one for "0.0.0.0", as `berth up` does in pods.
+  virtual std::string address() const = 0;
   // Gives new connections this identity.
   virtual Status ReplaceTls(std::shared_ptr<const TlsIdentity> tls) = 0;
   // Verifies the client certificates of new connections with this CA; empty: requests none. Ends

@@ -59,7 +59,9 @@ class AsioListener final : public Listener, public std::enable_shared_from_this<
       return Error{ErrorCode::kUnavailable,
                    "cannot listen on " + EndpointText(endpoint) + ": " + error.message()};
     }
-    port_ = acceptor_.local_endpoint(error).port();
+    const tcp::endpoint bound = acceptor_.local_endpoint(error);
+    port_ = bound.port();
+    address_ = bound.address().to_string();
     return OkStatus();
   }
 
@@ -83,6 +85,7 @@ class AsioListener final : public Listener, public std::enable_shared_from_this<
   }
 
   std::uint16_t port() const override { return port_; }
+  std::string address() const override { return address_; }
 
  private:
   void AcceptNext() {
@@ -114,6 +117,7 @@ class AsioListener final : public Listener, public std::enable_shared_from_this<
   tcp::acceptor acceptor_;
   asio::steady_timer pause_;
   std::uint16_t port_ = 0;
+  std::string address_;
   Callbacks callbacks_;
   bool is_open_ = false;
 };

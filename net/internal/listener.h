@@ -33,6 +33,7 @@ class Listener {
   virtual void Open(Callbacks callbacks) = 0;
   virtual void Close() = 0;
   virtual std::uint16_t port() const = 0;
+  virtual std::string address() const = 0;  // as HttpServer::address
 };
 
 }  // namespace berth::net
