@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/pod_owner.h"
 #include "api/reasons.h"
 #include "base/assert.h"
 
@@ -9,12 +10,6 @@ namespace berth::integrations {
 namespace {
 
 constexpr char kEvictedByPreemption[] = "Preempted";
-
-// A Workload of one pod ends with the pod. The eviction deletes a pod that has started.
-bool IsOfOnePod(const api::Workload& workload) {
-  const api::OwnerReference* owner = api::ControllerOf(workload.meta);
-  return owner != nullptr && owner->kind == "Pod" && owner->api_version == "v1";
-}
 
 // Other evictions are requeued when their cause is over: after a backoff or a reactivation.
 bool ComesBackAtOnce(const std::string& eviction_reason) {
@@ -60,13 +55,14 @@ api::WorkloadStatus AfterRelease(const api::Workload& workload, bool may_come_ba
 }  // namespace
 
 api::WorkloadStatus StatusAfterRelease(const api::Workload& workload, WallTime now) {
-  return AfterRelease(workload, !IsOfOnePod(workload), now);
+  return AfterRelease(workload, !api::IsOfOnePod(workload.meta), now);
 }
 
 api::WorkloadStatus StatusAfterRelease(const api::Workload& workload, const JobView& job,
                                        WallTime now) {
   const bool waits = job.bare_pods && job.bare_pods->gated;
-  return AfterRelease(workload, waits || !IsOfOnePod(workload), now);
+  // The eviction deletes a pod that has started.
+  return AfterRelease(workload, waits || !api::IsOfOnePod(workload.meta), now);
 }
 
 api::WorkloadStatus StatusWithoutQuota(const api::Workload& workload, const std::string& reason,

@@ -49,7 +49,7 @@ constexpr Gate kKueueGates[] = {
     {"SchedulerLibraryIntegration", Behaves::kEither, Otherwise::kWarn},
     {"ShortWorkloadNames", Behaves::kOff, Otherwise::kWarn},
     {"SkipAncestorCheckForDeletedWorkloads", Behaves::kEither, Otherwise::kWarn},
-    {"SkipReassignmentForPodOwnedWorkloads", Behaves::kOff, Otherwise::kWarn},
+    {"SkipReassignmentForPodOwnedWorkloads", Behaves::kOn, Otherwise::kWarn},
     {"SparkApplicationIntegration", Behaves::kEither, Otherwise::kWarn},
     {"TASAssignmentsEncodingByHostnamePrefix", Behaves::kEither, Otherwise::kWarn},
     {"TASCacheNodeMatchResults", Behaves::kEither, Otherwise::kWarn},

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "api/labels.h"
+#include "api/pod_owner.h"
 #include "api/reasons.h"
 #include "base/strings.h"
 
@@ -96,6 +97,20 @@ NodeVerdict JudgeNotReady(const api::Condition& ready, const WorkloadOnNode& on_
   return verdict;
 }
 
+NodeVerdict JudgeAssigned(const std::string& name, const api::Node* node,
+                          const WorkloadOnNode& on_node, const FlavorLookup& flavors,
+                          const NodeFailureOptions& options, WallTime now) {
+  const api::Condition* ready =
+      node == nullptr ? nullptr : api::FindCondition(node->conditions, kReady);
+  if (ready == nullptr) return {Health::kUnhealthy, true, std::nullopt};
+  if (ready->status != api::ConditionStatus::kTrue) {
+    return JudgeNotReady(*ready, on_node, options, now);
+  }
+  const bool taints = options.replace_on_taints;
+  if (!taints || !IsTaintedFor(name, *node, *on_node.workload, flavors)) return {};
+  return UnlessPodsRun(on_node);
+}
+
 }  // namespace
 
 std::vector<std::string> NodesOf(const api::Workload& workload) {
@@ -123,14 +138,9 @@ NodeVerdict JudgeNode(const std::string& name, const api::Node* node, const Work
                   [&name](const auto& assigned) { return NamesNode(assigned, name); });
   // The workload's pods have moved: pods that wait for this node can never run.
   if (!is_assigned) return {Health::kHealthy, true, std::nullopt};
-  const api::Condition* ready =
-      node == nullptr ? nullptr : api::FindCondition(node->conditions, kReady);
-  if (ready == nullptr) return {Health::kUnhealthy, true, std::nullopt};
-  if (ready->status != api::ConditionStatus::kTrue) {
-    return JudgeNotReady(*ready, on_node, options, now);
-  }
-  if (!options.replace_on_taints || !IsTaintedFor(name, *node, workload, flavors)) return {};
-  return UnlessPodsRun(on_node);
+  NodeVerdict verdict = JudgeAssigned(name, node, on_node, flavors, options, now);
+  if (api::IsOfOnePod(workload.meta)) verdict.health = Health::kHealthy;
+  return verdict;
 }
 
 WorkloadPlan PlanNodeHealth(const api::Workload& workload, const std::string& name, Health health,

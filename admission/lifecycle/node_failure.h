@@ -57,7 +57,9 @@ struct NodeVerdict {
   std::optional<Duration> look_again;  // the node becomes unhealthy then, without an event
 };
 
-// `node`: null where the Node does not exist.
+// `node`: null where the Node does not exist. No node is unhealthy for the Workload of one pod: the
+// pod cannot move, and its Workload ends with it (Kueue's gate
+// SkipReassignmentForPodOwnedWorkloads).
 NodeVerdict JudgeNode(const std::string& name, const api::Node* node, const WorkloadOnNode& on_node,
                       const FlavorLookup& flavors, const NodeFailureOptions& options, WallTime now);
 

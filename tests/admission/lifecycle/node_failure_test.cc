@@ -164,6 +164,22 @@ TEST(NodeFailureStandingTest, AStrayWaitsForNothing) {
   EXPECT_TRUE(verdict.fail_waiting);
 }
 
+TEST(NodeFailureStandingTest, TheWorkloadOfOnePodIsNotMoved) {
+  api::Workload workload = Placed();
+  const auto judge = [&workload] {
+    return JudgeNode(
+        "n1", nullptr, {&workload, {}, {PodOf("wait")}}, [](const std::string&) { return nullptr; },
+        {}, kSeenAt);
+  };
+  EXPECT_EQ(judge().health, kUnhealthy);
+  workload.meta.owner_references = {
+      {.api_version = "v1", .kind = "Pod", .name = "p", .uid = "u", .controller = true}};
+  EXPECT_EQ(judge().health, kHealthy);
+  EXPECT_TRUE(judge().fail_waiting) << "the pod can never be bound";
+  workload.meta.owner_references[0].controller = false;
+  EXPECT_EQ(judge().health, kUnhealthy) << "a group makes other pods";
+}
+
 TEST(NodeFailureStandingTest, NodesAreThoseOfAdmittedWorkloads) {
   api::Workload workload = Placed();
   EXPECT_THAT(NodesOf(workload), ElementsAre("n1", "n2"));
