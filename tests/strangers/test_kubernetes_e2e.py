@@ -26,6 +26,8 @@ PROCESSES = int(os.environ.get("PROCESSES", "6"))
 SECONDS = 3000 if os.environ.get("ALL") else 400
 LEAST = 0.95  # of the chosen specs
 FEWEST = 150  # chosen ones
+HEAD = """# What the chosen specs came to when they were last played: STATE SECONDS NAME. tools/kubernetes-specs --run writes this.
+"""
 ROOM = {"cpu": "64", "memory": "256Gi", "pods": "500", "ephemeral-storage": "500Gi"}
 NODES = [{"apiVersion": "v1", "kind": "Node",
           "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, "kubernetes.io/os": "linux"}},
@@ -133,6 +135,7 @@ class KubernetesSpecsTest(ClusterTest):
         if not path:
             return
         with open(path, "w", encoding="utf-8") as file:
+            file.write(HEAD)
             for name, outcome in sorted(outcomes.items()):
                 file.write(f"{outcome['state']} {outcome['seconds']:.1f} {name}\n")
 
