@@ -52,6 +52,25 @@ TEST_F(CrdTest, ObjectsArePrunedDefaultedAndValidated) {
   EXPECT_EQ(Get(kWidgets).json["items"][0]["kind"], "Widget");
 }
 
+// As with a kind whose makers call every object ready until somebody says otherwise.
+TEST_F(CrdTest, AStatusThatWasNotWrittenHasItsDefault) {
+  Json crd = WidgetCrd();
+  crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"]["default"] = {
+      {"phase", "New"}};
+  Install(crd);
+  Json widget = WidgetJson("w", 3);
+  widget["status"] = {{"phase", "Invented"}};
+  EXPECT_EQ(Post(kWidgets, widget).json["status"], (Json{{"phase", "New"}}));
+  EXPECT_EQ(Get(kOne).json["status"], (Json{{"phase", "New"}}));
+  Json written = Get(kOne).json;
+  written["status"]["phase"] = "Done";
+  ASSERT_EQ(Put(kOne + "/status", written).status, 200);
+  written["spec"]["size"] = 4;
+  written.erase("status");
+  written["metadata"]["resourceVersion"] = Get(kOne).json["metadata"]["resourceVersion"];
+  EXPECT_EQ(Put(kOne, written).json["status"], (Json{{"phase", "Done"}}));
+}
+
 TEST_F(CrdTest, BodiesNameTheirKindAndUpdatesTheirRevision) {
   Install();
   Json nameless = WidgetJson("w", 1);

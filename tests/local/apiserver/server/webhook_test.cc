@@ -402,11 +402,8 @@ Json ConvertWidgets(const Json& review) {
             {"convertedObjects", converted}}}};
 }
 
-TEST_F(WebhookTest, VersionsAreConvertedByTheirWebhook) {
-  Serve([](const Json& review) {
-    if (review["kind"] == "ConversionReview") return ConvertWidgets(review);
-    return Answered(review, {{"allowed", true}});
-  });
+// Widgets in v1 and v1beta1, which the webhook of `client_config` converts.
+Json ConvertedCrd(const Json& client_config) {
   Json crd = WidgetCrd();
   Json older = crd["spec"]["versions"][0];
   older["name"] = "v1beta1";
@@ -417,8 +414,33 @@ TEST_F(WebhookTest, VersionsAreConvertedByTheirWebhook) {
   crd["spec"]["versions"].push_back(older);
   crd["spec"]["conversion"] = {
       {"strategy", "Webhook"},
-      {"webhook", {{"conversionReviewVersions", {"v1"}}, {"clientConfig", ClientConfig()}}}};
-  ASSERT_EQ(Post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd).status, 201);
+      {"webhook", {{"conversionReviewVersions", {"v1"}}, {"clientConfig", client_config}}}};
+  return crd;
+}
+
+TEST_F(WebhookTest, AConversionWebhookIsFoundByItsService) {
+  Json service = Post(kServices, ServiceJson({{"ports", {{{"port", 443}}}}})).json;
+  ServeAt(service["spec"]["clusterIP"], ConvertWidgets);
+  service["spec"]["ports"][0]["port"] = hook_->port();
+  ASSERT_EQ(Put(std::string(kServices) + "/hook", service).status, 200);
+  ASSERT_EQ(Post(kCrds, ConvertedCrd(PortConfig())).status, 201);
+  const std::string v1 = "/apis/example.com/v1/namespaces/default/widgets";
+  const std::string v1beta1 = "/apis/example.com/v1beta1/namespaces/default/widgets";
+  ASSERT_EQ(Post(v1, WidgetJson("w", 4)).status, 201);
+  EXPECT_EQ(Get(v1beta1 + "/w").json["spec"]["length"], 4);
+  ASSERT_EQ(Delete(std::string(kServices) + "/hook").status, 200);
+  const Answer failed = Get(v1beta1 + "/w");
+  EXPECT_EQ(failed.status, 500);
+  EXPECT_THAT(failed.message(), HasSubstr("service \"hook\" not found"));
+  EXPECT_EQ(Get(v1 + "/w").status, 200);
+}
+
+TEST_F(WebhookTest, VersionsAreConvertedByTheirWebhook) {
+  Serve([](const Json& review) {
+    if (review["kind"] == "ConversionReview") return ConvertWidgets(review);
+    return Answered(review, {{"allowed", true}});
+  });
+  ASSERT_EQ(Post(kCrds, ConvertedCrd(ClientConfig())).status, 201);
   const std::string v1 = "/apis/example.com/v1/namespaces/default/widgets";
   const std::string v1beta1 = "/apis/example.com/v1beta1/namespaces/default/widgets";
   for (int i = 0; i < 3; ++i) Post(v1, WidgetJson("w" + std::to_string(i), i));
