@@ -135,6 +135,9 @@ void Invariants::SeeJob(const JobFacts* before, const JobFacts& now) {
     return Report("job-without-admission",
                   "job " + Show(now.key) + " is started, it has no workload");
   }
+  // The slice that the newest one replaces starts the job; the pods of the difference stay gated.
+  const WorkloadFacts* old_slice = now.is_elastic ? truth_.ReplacedBy(*workload) : nullptr;
+  if (old_slice != nullptr && old_slice->admitted && !workload->admitted) workload = old_slice;
   if (!workload->admitted || workload->finished) {
     return Report("job-without-admission", "job " + Show(now.key) + " is started, workload " +
                                                Show(workload->key) + " is " +

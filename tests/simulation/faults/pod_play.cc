@@ -285,7 +285,9 @@ bool PodPlay::IsSettled(const Set& set, const CouldRun& could_run) const {
     const bool lacks_pods = workload != nullptr && workload->held_back && set.unretriable;
     const bool never = workload != nullptr && !workload->reserved &&
                        (lacks_pods || !workload->active || !could_run(*workload));
-    if (pod.gated && (workload == nullptr || workload->finished || never)) {
+    // A pod that is deleted before it has a node never ends here.
+    const bool rests = pod.gated || (pod.deleting && !pod.running);
+    if (rests && (workload == nullptr || workload->finished || never)) {
       waits = true;
     } else {
       return false;
