@@ -219,7 +219,7 @@ bool CheckDecider::IsOld(const ProvisioningRequest& request, std::int32_t attemp
 
 void CheckDecider::Ask() {
   const std::int32_t attempt =
-      std::max({highest_attempt_, failures(), memory_.counted_attempt}) + 1;
+      std::max({highest_attempt_, failures(), memory_.counted_attempt, memory_.warned_attempt}) + 1;
   ProvisioningRequest request;
   request.meta.namespace_name = workload_.meta.namespace_name;
   request.meta.name = RequestName(workload_.meta.name, input_.name, attempt);
