@@ -30,6 +30,9 @@ Status RefuseFields(const Json& spec) {
       "honours and name it in `suspend`, or name their numbers of pods in `podSets[].replicas`, or "
       "let "
       "users wrap the objects in an AppWrapper";
+  constexpr char kMetadata[] =
+      "belongs to built-in kinds whose pods are held: a stop writes the template's metadata back "
+      "from the Workload, which would lack it. Name single labels in `dropLabels`";
   constexpr char kHook[] = "hooks belong to built-in kinds: put the pod templates into the objects";
   if (!spec.is_object()) return OkStatus();
   for (const char* field : {"hold", "pods"}) {
@@ -44,6 +47,9 @@ Status RefuseFields(const Json& spec) {
     const std::string at = "podSets[" + std::to_string(i) + "].";
     if ((*pod_sets)[i].contains("hook")) return Refused(at + "hook", kHook);
     if ((*pod_sets)[i].contains("pods")) return Refused(at + "pods", kPods);
+    for (const char* field : {"specOnly", "dropPrefix"}) {
+      if ((*pod_sets)[i].contains(field)) return Refused(at + field, kMetadata);
+    }
   }
   return OkStatus();
 }

@@ -1,6 +1,7 @@
 #include "integrations/pod_set_change.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <set>
 
@@ -99,12 +100,24 @@ Status AddQueueLabels(const api::Workload& workload, PodSetChange& change) {
   return MergeMap("labels", labels, change.labels);
 }
 
+// Whether the template has a topology request, which a prebuilt Workload may lack. Two are refused.
+bool AsksForTopology(const PodSetChange& change) {
+  constexpr std::array kRequests{
+      api::kRequiredTopologyAnnotation, api::kPreferredTopologyAnnotation,
+      api::kUnconstrainedTopologyAnnotation, api::kSliceRequiredTopologyAnnotation,
+      api::kSliceConstraintsAnnotation};
+  return std::any_of(kRequests.begin(), kRequests.end(),
+                     [&](const char* each) { return change.annotations.contains(each); });
+}
+
 // `asked`: the pod set has a topology request. Without one, the annotation tells that the nodes of
 // the pods are in an assignment.
 void AddTopology(const api::PodSetAssignment& assignment, bool asked, PodSetChange& change) {
   if (!assignment.topology_assignment && assignment.delayed_topology_request.empty()) return;
   change.is_placed = true;
-  if (!asked) change.annotations.emplace(api::kUnconstrainedTopologyAnnotation, "true");
+  if (!asked && !AsksForTopology(change)) {
+    change.annotations.emplace(api::kUnconstrainedTopologyAnnotation, "true");
+  }
   std::vector<std::string>& gates = change.scheduling_gates;
   if (std::find(gates.begin(), gates.end(), api::kTopologyGate) == gates.end()) {
     gates.emplace_back(api::kTopologyGate);

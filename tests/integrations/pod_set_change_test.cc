@@ -126,6 +126,15 @@ TEST(PodSetChangeTest, TopologyGatesThePods) {
             0U);
 }
 
+// Simulation, never-finishes, seed 52: two requests are refused, and the job never started.
+TEST(PodSetChangeTest, ATemplateWithARequestGetsNoSecondOne) {
+  api::Workload workload = AdmittedWorkload();  // prebuilt, without the request of its template
+  workload.status.admission->pod_set_assignments[0].topology_assignment.emplace();
+  workload.spec.pod_sets[0].pod_template.annotations[api::kPreferredTopologyAnnotation] = "rack";
+  const PodSetChange change = StartChanges(workload, SpotFlavor())->front();
+  EXPECT_EQ(change.annotations.count(api::kUnconstrainedTopologyAnnotation), 0U);
+}
+
 // As in Kueue, the name of the Workload replaces the one of an earlier start.
 TEST(PodSetChangeTest, TheTemplateNamesTheWorkload) {
   api::Workload workload = AdmittedWorkload();

@@ -430,6 +430,10 @@ TEST_F(UserKindsTest, FieldsOfBuiltInKindsAreRefused) {
                         "boolean that their operator honours"));
   EXPECT_THAT(ParseDeclaredKind({{"podSets", {{{"hook", "rayClusterHead"}}}}}).error().message,
               HasSubstr("podSets[0].hook: hooks belong to built-in kinds"));
+  for (const char* field : {"specOnly", "dropPrefix"}) {
+    EXPECT_THAT(ParseDeclaredKind({{"podSets", {{{field, "x"}}}}}).error().message,
+                HasSubstr(std::string("podSets[0].") + field + ": belongs to built-in kinds"));
+  }
   Json object = Kind();
   object["apiVersion"] = "integrations.berth.dev/v1alpha1";
   object["kind"] = "JobKind";
