@@ -41,10 +41,10 @@ ApiResult<Object> TestApi::CreateWithStatus(const ResourceId& resource,
                                             const std::string& namespace_name, const Json& object) {
   auto created = Create(resource, namespace_name, object, {});
   if (!created) return created;
-  Json whole = **created;
-  whole["status"] = object.at("status");
-  const std::string name = whole["metadata"]["name"];
-  return Update(resource, namespace_name, name, std::move(whole), {.subresource = "status"});
+  // A controller may write the status meanwhile.
+  const std::string name = (**created)["metadata"]["name"];
+  return Patch(resource, namespace_name, name, PatchType::kMerge, {{"status", object.at("status")}},
+               {.subresource = "status"});
 }
 
 ApiResult<Object> TestApi::Update(const ResourceId& resource, const std::string& namespace_name,
