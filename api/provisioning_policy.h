@@ -38,30 +38,32 @@ struct ProvisioningStep {
   std::optional<Quantity> max_price_per_hour;  // nullopt: that of the policy
 };
 
+// How long the capacity is asked for, from how long the job may run.
+struct ProvisioningRunDuration {
+  std::int32_t margin_percent = 20;
+  std::int64_t min_seconds = 600;
+  std::int64_t max_seconds = 604800;
+};
+
 struct ProvisioningPolicy {
   enum class WhenExhausted : std::uint8_t { kCycle, kReject };
   enum class OnRevoked : std::uint8_t { kReject, kRequeue };
   enum class Stock : std::uint8_t { kShared, kIgnored };
 
-  // How long the capacity is asked for, from how long the job may run.
-  struct RunDuration {
-    std::int32_t margin_percent = 20;
-    std::int64_t min_seconds = 600;
-    std::int64_t max_seconds = 604800;
-  };
+  using RunDuration = ProvisioningRunDuration;
 
   ObjectMeta meta;
-  std::vector<ProvisioningStep> steps;  // empty: one step, the config
-  std::int64_t max_wait_seconds = 0;    // of steps without a limit
-  WhenExhausted when_exhausted = WhenExhausted::kCycle;
-  std::int64_t cycle_after_seconds = 1800;
-  OnRevoked on_revoked = OnRevoked::kReject;
+  std::vector<ProvisioningStep> steps;         // empty: one step, the config
   std::optional<Quantity> max_price_per_hour;  // of steps without a limit; nullopt: none
-  std::optional<RunDuration> run_duration;     // nullopt: the parameters alone say it
   std::optional<Quantity> max_cost;            // USD for one Workload; nullopt: no budget
-  Stock stock = Stock::kShared;                // kIgnored: steps are asked for also where they rest
-  std::int64_t stuck_after_seconds = 0;        // 0: a request keeps its place, whoever overtakes it
-  std::int64_t answer_timeout_seconds = 0;     // 0: a silent class is waited for
+  std::optional<RunDuration> run_duration;     // nullopt: the parameters alone say it
+  std::int64_t max_wait_seconds = 0;           // of steps without a limit
+  std::int64_t cycle_after_seconds = 1800;
+  std::int64_t stuck_after_seconds = 0;     // 0: a request keeps its place, whoever overtakes it
+  std::int64_t answer_timeout_seconds = 0;  // 0: a silent class is waited for
+  WhenExhausted when_exhausted = WhenExhausted::kCycle;
+  OnRevoked on_revoked = OnRevoked::kReject;
+  Stock stock = Stock::kShared;  // kIgnored: steps are asked for also where they rest
 };
 
 // The memory of one check about one Workload: the annotation berth.dev/provisioning.

@@ -473,8 +473,8 @@ Result<KindPtr> ParseKind(const Json& description) {
     if (auto rule = ReadPodSet(item)) kind->pod_sets.push_back(*std::move(rule));
   });
   Result<ObjectHoldPtr> held_by = HoldOf(*kind);
-  if (held_by) kind->held_by = *std::move(held_by);
   if (status && !held_by) status = held_by.error();
+  if (held_by) kind->held_by = *std::move(held_by);
   const bool none = kind->pods && kind->pods->each_alone;
   if (kind->pod_sets.empty() != none) in.Fail("podSets", "expected at least one");
   kind->active = in.Expression("active", ObjectVariables());

@@ -46,7 +46,7 @@ std::string AskedStep(const Situation& situation, const std::string& check, std:
 
 // Whether the request has an outcome that is not recorded yet.
 bool CheckDecider::LearnFrom(const ProvisioningRequest& request, RequestState state) {
-  if (state_.state == CheckState::kReady) return false;
+  if (state_.state == api::CheckState::kReady) return false;
   if (state != RequestState::kFailed && state != RequestState::kProvisioned) return false;
   const api::Condition& why = *DecidingCondition(request);
   return Learn(request, state == RequestState::kProvisioned ? "" : why.reason,

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "local/cluster/pod_resources.h"
 #include "local/cluster/resource_ids.h"
 
 namespace berth::local::cluster {

@@ -28,10 +28,12 @@ class TimeSlicing(ClusterTest):
         self.cluster.apply(sample("job.yaml"))
         wait_until(lambda: len(self.nodes_of_running()) == 4, "four running pods")
         self.assertEqual(len(set(self.nodes_of_running())), 2)
-        status = self.cluster.get("clusterqueue", "inference")["status"]
-        usage = {one["name"]: one["total"] for one in status["flavorsUsage"][0]["resources"]}
-        self.assertEqual(usage["nvidia.com/gpu"], "4")
-        self.assertEqual(usage["berth.dev/gpus"], "1333332u")
+
+        def usage():
+            status = self.cluster.get("clusterqueue", "inference")["status"]
+            return {one["name"]: one["total"] for one in status["flavorsUsage"][0]["resources"]}
+        wait_until(lambda: usage()["nvidia.com/gpu"] == "4", "usage in shares")
+        self.assertEqual(usage()["berth.dev/gpus"], "1333332u")
         self.assertIn("1.33", self.cluster.berth("status").stdout)
 
         self.cluster.apply(sample("job.yaml").replace("name: shares", "name: two")

@@ -317,11 +317,15 @@ func testSubresources(t *testing.T) {
 		scales, err := scale.NewForConfig(s.config, mapper, dynamicPath, scale.NewDiscoveryScaleKindResolver(client))
 		s.ok(err, "client of scales")
 		resource := schema.GroupResource{Group: "apps", Resource: "deployments"}
-		found, err := scales.Scales(s.namespace).Get(s.ctx, resource, "sub", metav1.GetOptions{})
-		s.ok(err, "get")
-		s.equal(found.Status.Selector, "app=sub", "selector")
-		found.Spec.Replicas = 1
-		_, err = scales.Scales(s.namespace).Update(s.ctx, resource, found, metav1.UpdateOptions{})
+		// The controller writes the status of the Deployment meanwhile.
+		err = retry.RetryOnConflict(retry.DefaultRetry, func() error {
+			found, err := scales.Scales(s.namespace).Get(s.ctx, resource, "sub", metav1.GetOptions{})
+			s.ok(err, "get")
+			s.equal(found.Status.Selector, "app=sub", "selector")
+			found.Spec.Replicas = 1
+			_, err = scales.Scales(s.namespace).Update(s.ctx, resource, found, metav1.UpdateOptions{})
+			return err
+		})
 		s.ok(err, "update")
 		applied, err := s.client.AppsV1().Deployments(s.namespace).GetScale(s.ctx, "sub", metav1.GetOptions{})
 		s.ok(err, "get again")

@@ -152,13 +152,14 @@ TEST_F(PodNetworkTest, DatagramsReachThePodOfTheirAddress) {
   };
   const std::string one = receive("one", "AF_INET", "0.0.0.0");
   const std::string two = receive("two", "AF_INET6", "::");
-  for (const auto& [pod, address] : {std::pair{"one", one}, std::pair{"two", two}}) {
+  for (const auto& each : {std::pair{"one", one}, std::pair{"two", two}}) {
+    const char* pod = each.first;
     EXPECT_TRUE(Eventually([&] { return ReadText(LogOf(pod)) == "bound\n"; }))
         << ReadText(LogOf(pod));
     Run(std::string("to-") + pod,
         {"python3", "-c",
          "import socket\nsocket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'" +
-             std::string(pod) + "', ('" + address + "', " + std::to_string(port) + "))\n"});
+             std::string(pod) + "', ('" + each.second + "', " + std::to_string(port) + "))\n"});
     EXPECT_TRUE(Eventually([&] {
       return ReadText(LogOf(pod)) == "bound\n" + std::string(pod) + "\n";
     })) << ReadText(LogOf(pod));
