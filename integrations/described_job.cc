@@ -12,6 +12,7 @@
 #include "api/multikueue.h"
 #include "integrations/described_pod_sets.h"
 #include "integrations/hooks/json_parts.h"
+#include "integrations/pod_set_change.h"
 
 namespace berth::integrations {
 namespace {
@@ -214,17 +215,6 @@ bool IsElastic(const KindDescription& kind, const api::ObjectMeta& meta) {
   return kind.review.elastic && elastic != nullptr && *elastic == "true";
 }
 
-PodSetChange OriginalOf(const api::PodSet& pods) {
-  const api::PodTemplate& source = pods.pod_template;
-  return {.name = pods.name,
-          .count = pods.count,
-          .labels = source.labels,
-          .annotations = source.annotations,
-          .node_selector = source.spec.node_selector,
-          .tolerations = source.spec.tolerations,
-          .scheduling_gates = source.spec.scheduling_gates};
-}
-
 Error OtherPodSets() {
   return {ErrorCode::kInvalid, "the job's pod sets are not those of its Workload"};
 }
@@ -240,7 +230,7 @@ Result<Json> WithAdditions(const KindDescription& kind, const Json& object,
   if (placed.size() != changes.size()) return OtherPodSets();
   std::vector<HookedPodSet> pod_sets;
   for (std::size_t i = 0; i < placed.size(); ++i) {
-    pod_sets.push_back({changes[i], OriginalOf(placed[i].pods)});
+    pod_sets.push_back({changes[i], OriginalPodSet(placed[i].pods)});
   }
   Json changed = object;
   BERTH_CHECK_OK(kind.hook->start(pod_sets, changed));

@@ -1,11 +1,11 @@
 #include "integrations/pod_set_change.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <set>
 
 #include "api/labels.h"
+#include "api/topology_annotations.h"
 #include "integrations/job_slices.h"
 
 namespace berth::integrations {
@@ -41,18 +41,6 @@ bool IsLabelValue(std::string_view text) {
   if (text.size() > 63 || !alphanumeric(text.front()) || !alphanumeric(text.back())) return false;
   return std::all_of(text.begin(), text.end(),
                      [&](char c) { return alphanumeric(c) || c == '-' || c == '_' || c == '.'; });
-}
-
-PodSetChange Original(const api::PodSet& pods) {
-  const api::PodTemplate& source = pods.pod_template;
-  return {.name = pods.name,
-          .count = pods.count,
-          .count_is_partial = pods.min_count.has_value(),
-          .labels = source.labels,
-          .annotations = source.annotations,
-          .node_selector = source.spec.node_selector,
-          .tolerations = source.spec.tolerations,
-          .scheduling_gates = source.spec.scheduling_gates};
 }
 
 Status AddFlavors(const api::PodSetAssignment& assignment, const FlavorsByName& flavors,
@@ -100,22 +88,13 @@ Status AddQueueLabels(const api::Workload& workload, PodSetChange& change) {
   return MergeMap("labels", labels, change.labels);
 }
 
-// Whether the template has a topology request, which a prebuilt Workload may lack. Two are refused.
-bool AsksForTopology(const PodSetChange& change) {
-  constexpr std::array kRequests{
-      api::kRequiredTopologyAnnotation, api::kPreferredTopologyAnnotation,
-      api::kUnconstrainedTopologyAnnotation, api::kSliceRequiredTopologyAnnotation,
-      api::kSliceConstraintsAnnotation};
-  return std::any_of(kRequests.begin(), kRequests.end(),
-                     [&](const char* each) { return change.annotations.contains(each); });
-}
-
 // `asked`: the pod set has a topology request. Without one, the annotation tells that the nodes of
-// the pods are in an assignment.
+// the pods are in an assignment. The template of a prebuilt Workload may ask all the same: two
+// requests are refused.
 void AddTopology(const api::PodSetAssignment& assignment, bool asked, PodSetChange& change) {
   if (!assignment.topology_assignment && assignment.delayed_topology_request.empty()) return;
   change.is_placed = true;
-  if (!asked && !AsksForTopology(change)) {
+  if (!asked && !api::AsksForTopology(change.annotations)) {
     change.annotations.emplace(api::kUnconstrainedTopologyAnnotation, "true");
   }
   std::vector<std::string>& gates = change.scheduling_gates;
@@ -189,9 +168,21 @@ void GateSlices(const JobView& job, std::vector<PodSetChange>& changes) {
   }
 }
 
+PodSetChange OriginalPodSet(const api::PodSet& pods) {
+  const api::PodTemplate& source = pods.pod_template;
+  return {.name = pods.name,
+          .count = pods.count,
+          .count_is_partial = pods.min_count.has_value(),
+          .labels = source.labels,
+          .annotations = source.annotations,
+          .node_selector = source.spec.node_selector,
+          .tolerations = source.spec.tolerations,
+          .scheduling_gates = source.spec.scheduling_gates};
+}
+
 std::vector<PodSetChange> OriginalPodSets(const api::Workload& workload) {
   std::vector<PodSetChange> changes;
-  for (const api::PodSet& pods : workload.spec.pod_sets) changes.push_back(Original(pods));
+  for (const api::PodSet& pods : workload.spec.pod_sets) changes.push_back(OriginalPodSet(pods));
   return changes;
 }
 
@@ -199,8 +190,8 @@ bool IsOriginal(const JobView& job, const api::Workload& workload) {
   return std::equal(job.pod_sets.begin(), job.pod_sets.end(), workload.spec.pod_sets.begin(),
                     workload.spec.pod_sets.end(),
                     [](const api::PodSet& now, const api::PodSet& then) {
-                      PodSetChange shown = Original(now);
-                      const PodSetChange stored = Original(then);
+                      PodSetChange shown = OriginalPodSet(now);
+                      const PodSetChange stored = OriginalPodSet(then);
                       if (!stored.count_is_partial)
                         shown.count = stored.count;  // only the owner changes the count
                       return shown == stored;

@@ -37,6 +37,9 @@ Result<std::vector<PodSetChange>> StartChanges(const api::Workload& workload,
 // without it, all pods of a later size would run.
 void GateSlices(const JobView& job, std::vector<PodSetChange>& changes);
 
+// The pod set as a change that changes nothing.
+PodSetChange OriginalPodSet(const api::PodSet& pods);
+
 // The pod sets as stored in the Workload, which a stop restores.
 std::vector<PodSetChange> OriginalPodSets(const api::Workload& workload);
 

@@ -9,6 +9,7 @@
 #include "api/labels.h"
 #include "integrations/declared_kind.h"
 #include "integrations/described_job.h"
+#include "integrations/pod_set_change.h"
 
 namespace berth::integrations {
 namespace {
@@ -27,20 +28,9 @@ Result<JobView> ViewOfSample(const KindPtr& kind, const Json& sample) {
   return view;
 }
 
-PodSetChange ChangeFrom(const api::PodSet& pods) {
-  const api::PodTemplate& from = pods.pod_template;
-  return {.name = pods.name,
-          .count = pods.count,
-          .labels = from.labels,
-          .annotations = from.annotations,
-          .node_selector = from.spec.node_selector,
-          .tolerations = from.spec.tolerations,
-          .scheduling_gates = from.spec.scheduling_gates};
-}
-
 std::vector<PodSetChange> ChangesOf(const JobView& view) {
   std::vector<PodSetChange> changes;
-  for (const api::PodSet& pods : view.pod_sets) changes.push_back(ChangeFrom(pods));
+  for (const api::PodSet& pods : view.pod_sets) changes.push_back(OriginalPodSet(pods));
   return changes;
 }
 

@@ -5,6 +5,7 @@
 #include "api/condition.h"
 #include "api/labels.h"
 #include "api/reasons.h"
+#include "api/topology_annotations.h"
 
 namespace berth::admission {
 namespace {
@@ -27,12 +28,7 @@ bool CountsForPlacement(const api::Node& node) {
 bool UsesNodeUnplanned(const api::Pod& pod) {
   if (pod.spec.node_name.empty() || pod.phase == "Succeeded" || pod.phase == "Failed") return false;
   if (pod.meta.deletion_timestamp) return true;
-  constexpr const char* kOfAssignments[] = {
-      api::kRequiredTopologyAnnotation, api::kPreferredTopologyAnnotation,
-      api::kUnconstrainedTopologyAnnotation, api::kSliceRequiredTopologyAnnotation,
-      api::kSliceConstraintsAnnotation};
-  return std::none_of(std::begin(kOfAssignments), std::end(kOfAssignments),
-                      [&pod](const char* key) { return pod.meta.annotations.contains(key); });
+  return !api::AsksForTopology(pod.meta.annotations);
 }
 
 bool HasUnhealthyAssignment(const api::Workload& workload) {

@@ -6,6 +6,7 @@
 #include "api/yaml/yaml.h"
 #include "base/rfc3339.h"
 #include "local/apiserver/http/bodies.h"
+#include "local/apiserver/http/kept_stream.h"
 #include "local/apiserver/registry/json_access.h"
 
 namespace berth::local {
@@ -95,49 +96,18 @@ class AuditTrail::Record {
   const std::shared_ptr<AuditNotes> notes_;
 };
 
-// Logs the end of the stream when its last reference is dropped.
-class AuditTrail::RecordedStream final : public net::Stream {
+// Logs the end of a stream or of a session when its last reference is dropped.
+class AuditTrail::EndOfStream {
  public:
-  RecordedStream(std::shared_ptr<net::Stream> stream, std::shared_ptr<const Record> record,
-                 int code)
-      : stream_(std::move(stream)), record_(std::move(record)), code_(code) {}
-  ~RecordedStream() override { record_->Log(AuditStage::kResponseComplete, code_, nullptr); }
-
-  bool Write(std::string bytes) override { return stream_->Write(std::move(bytes)); }
-  std::size_t Backlog() const override { return stream_->Backlog(); }
-  void WhenBelow(std::size_t bytes, std::function<void()> below) override {
-    stream_->WhenBelow(bytes, std::move(below));
-  }
-  void Close() override { stream_->Close(); }
-  void OnGone(std::function<void()> gone) override { stream_->OnGone(std::move(gone)); }
+  EndOfStream(std::shared_ptr<const Record> record, int code)
+      : record_(std::move(record)), code_(code) {}
+  EndOfStream(const EndOfStream&) = delete;
+  EndOfStream& operator=(const EndOfStream&) = delete;
+  ~EndOfStream() { record_->Log(AuditStage::kResponseComplete, code_, nullptr); }
 
  private:
-  const std::shared_ptr<net::Stream> stream_;
   const std::shared_ptr<const Record> record_;
   const int code_;
-};
-
-// Logs the end of the session when its last reference is dropped.
-class AuditTrail::RecordedWebSocket final : public net::WebSocket {
- public:
-  RecordedWebSocket(std::shared_ptr<net::WebSocket> socket, std::shared_ptr<const Record> record)
-      : socket_(std::move(socket)), record_(std::move(record)) {}
-  ~RecordedWebSocket() override {
-    record_->Log(AuditStage::kResponseComplete, kSwitchingProtocols, nullptr);
-  }
-
-  void Read(OnMessage on_message) override { socket_->Read(std::move(on_message)); }
-  bool Write(std::string message) override { return socket_->Write(std::move(message)); }
-  std::size_t Backlog() const override { return socket_->Backlog(); }
-  void WhenBelow(std::size_t bytes, std::function<void()> below) override {
-    socket_->WhenBelow(bytes, std::move(below));
-  }
-  void Close() override { socket_->Close(); }
-  void OnGone(std::function<void()> gone) override { socket_->OnGone(std::move(gone)); }
-
- private:
-  const std::shared_ptr<net::WebSocket> socket_;
-  const std::shared_ptr<const Record> record_;
 };
 
 class AuditTrail::RecordedResponder final : public net::Responder {
@@ -152,14 +122,15 @@ class AuditTrail::RecordedResponder final : public net::Responder {
   }
   std::shared_ptr<net::Stream> StartStream(int status, net::Headers headers) override {
     record_->Log(AuditStage::kResponseStarted, status, nullptr);
-    return std::make_shared<RecordedStream>(responder_->StartStream(status, std::move(headers)),
-                                            record_, status);
+    return std::make_shared<KeptStream>(responder_->StartStream(status, std::move(headers)),
+                                        std::make_shared<const EndOfStream>(record_, status));
   }
   std::shared_ptr<net::WebSocket> StartWebSocket(const net::Request& request, std::string protocol,
                                                  net::Headers headers) override {
     record_->Log(AuditStage::kResponseStarted, kSwitchingProtocols, nullptr);
-    return std::make_shared<RecordedWebSocket>(
-        responder_->StartWebSocket(request, std::move(protocol), std::move(headers)), record_);
+    return std::make_shared<KeptWebSocket>(
+        responder_->StartWebSocket(request, std::move(protocol), std::move(headers)),
+        std::make_shared<const EndOfStream>(record_, kSwitchingProtocols));
   }
 
  private:

@@ -30,8 +30,7 @@ class AuditTrail {
  private:
   class Record;
   class RecordedResponder;
-  class RecordedStream;
-  class RecordedWebSocket;
+  class EndOfStream;
 
   Json RequestObject(const Exchange& exchange) const;
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "local/apiserver/http/kept_stream.h"
+
 namespace berth::local {
 namespace {
 
@@ -161,41 +163,6 @@ class RequestMetrics::Running {
 };
 
 // The request ends with the last reference of its stream.
-class RequestMetrics::MeasuredStream final : public net::Stream {
- public:
-  MeasuredStream(std::shared_ptr<net::Stream> stream, std::shared_ptr<Running> running)
-      : stream_(std::move(stream)), running_(std::move(running)) {}
-  bool Write(std::string bytes) override { return stream_->Write(std::move(bytes)); }
-  std::size_t Backlog() const override { return stream_->Backlog(); }
-  void WhenBelow(std::size_t bytes, std::function<void()> below) override {
-    stream_->WhenBelow(bytes, std::move(below));
-  }
-  void Close() override { stream_->Close(); }
-  void OnGone(std::function<void()> gone) override { stream_->OnGone(std::move(gone)); }
-
- private:
-  const std::shared_ptr<net::Stream> stream_;
-  const std::shared_ptr<Running> running_;
-};
-
-class RequestMetrics::MeasuredWebSocket final : public net::WebSocket {
- public:
-  MeasuredWebSocket(std::shared_ptr<net::WebSocket> socket, std::shared_ptr<Running> running)
-      : socket_(std::move(socket)), running_(std::move(running)) {}
-  void Read(OnMessage on_message) override { socket_->Read(std::move(on_message)); }
-  bool Write(std::string message) override { return socket_->Write(std::move(message)); }
-  std::size_t Backlog() const override { return socket_->Backlog(); }
-  void WhenBelow(std::size_t bytes, std::function<void()> below) override {
-    socket_->WhenBelow(bytes, std::move(below));
-  }
-  void Close() override { socket_->Close(); }
-  void OnGone(std::function<void()> gone) override { socket_->OnGone(std::move(gone)); }
-
- private:
-  const std::shared_ptr<net::WebSocket> socket_;
-  const std::shared_ptr<Running> running_;
-};
-
 class RequestMetrics::MeasuredResponder final : public net::Responder {
  public:
   MeasuredResponder(std::shared_ptr<net::Responder> responder, std::shared_ptr<Running> running)
@@ -207,13 +174,13 @@ class RequestMetrics::MeasuredResponder final : public net::Responder {
   }
   std::shared_ptr<net::Stream> StartStream(int status, net::Headers headers) override {
     running_->SetCode(status);
-    return std::make_shared<MeasuredStream>(responder_->StartStream(status, std::move(headers)),
-                                            running_);
+    return std::make_shared<KeptStream>(responder_->StartStream(status, std::move(headers)),
+                                        running_);
   }
   std::shared_ptr<net::WebSocket> StartWebSocket(const net::Request& request, std::string protocol,
                                                  net::Headers headers) override {
     running_->SetCode(kSwitched);
-    return std::make_shared<MeasuredWebSocket>(
+    return std::make_shared<KeptWebSocket>(
         responder_->StartWebSocket(request, std::move(protocol), std::move(headers)), running_);
   }
 

@@ -88,8 +88,6 @@ class RequestMetrics : public std::enable_shared_from_this<RequestMetrics> {
   struct Labels;
   struct Series;
   class Running;
-  class MeasuredStream;
-  class MeasuredWebSocket;
   class MeasuredResponder;
 
   static Labels OfPath(const net::Request& request, const Target& target);
