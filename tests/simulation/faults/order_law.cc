@@ -13,6 +13,15 @@ bool IsWaiting(const WorkloadFacts& workload) {
 
 bool HasQuota(const WorkloadFacts& workload) { return workload.reserved && !workload.finished; }
 
+// Whether `workload` needs less of an amount than `before`: pods have become reclaimable, or the
+// workload has become smaller.
+bool NeedsLess(const WorkloadFacts& before, const WorkloadFacts& workload) {
+  return std::any_of(before.usage.begin(), before.usage.end(), [&workload](const auto& each) {
+    const auto left = workload.usage.find(each.first);
+    return left == workload.usage.end() || left->second < each.second;
+  });
+}
+
 std::int64_t PodsOf(const WorkloadFacts& workload) {
   std::int64_t pods = 0;
   for (const PodSetFacts& set : workload.pod_sets) pods += set.count;
@@ -68,7 +77,10 @@ bool OrderLaw::IsFirst(const Truth& truth, const WorkloadFacts& workload, Steady
 void OrderLaw::NoteWorkload(const Truth& truth, const WorkloadFacts* before,
                             const WorkloadFacts* workload, SteadyTime now) {
   const bool same = before != nullptr && workload != nullptr && before->uid == workload->uid;
-  if (before != nullptr && HasQuota(*before) && !(same && HasQuota(*workload))) released_ = now;
+  if (before != nullptr && HasQuota(*before) &&
+      (!same || !HasQuota(*workload) || NeedsLess(*before, *workload))) {
+    released_ = now;
+  }
   if (before != nullptr && !same && waits_.erase(before->uid) > 0) left_ = now;
   if (workload == nullptr) return;
   NoteWaiting(truth, *workload, now);

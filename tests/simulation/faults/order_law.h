@@ -5,8 +5,9 @@
 //   strict-order    a StrictFIFO queue gives quota to a workload behind it
 //   priority-order  a BestEffortFIFO queue gives a workload behind it quota that it fits
 //
-// Wake-ups are batched over a second, as in Kueue: for `kWakeUp` after a release of quota a parked
-// workload may not have been tried, and priority-order does not apply.
+// Wake-ups are batched over a second, as in Kueue: for `kWakeUp` after a release of quota, of
+// a whole workload or of pods that need none, a parked workload may not have been tried, and
+// priority-order does not apply.
 //
 // Decisions are judged by their writes, which may overtake one another: a breach counts after
 // kSettles in which the workload that was passed over did not get quota.
@@ -81,7 +82,7 @@ class OrderLaw {
 
   const Duration window_;
   std::optional<SteadyTime> left_;        // the last end of a workload's waiting
-  std::optional<SteadyTime> released_;    // the last release of quota by one of them
+  std::optional<SteadyTime> released_;    // the last release of quota, of all or of a part
   std::map<std::string, Waiting> waits_;  // by UID
   std::set<std::string> preemptors_;      // UIDs
   std::deque<Open> open_;

@@ -187,6 +187,18 @@ TEST_F(RuleTest, AHigherPriorityIsPassedOverForTheSameAmounts) {
   EXPECT_THAT(invariants_.violation()->text, HasSubstr("default/urgent"));
 }
 
+TEST_F(RuleTest, AParkedWorkloadMayNotBeTriedWhenPodsHaveJustBecomeReclaimable) {
+  PutWorkload("running", "job-running", "2", true);
+  PutWaiting("urgent", "1", 10, 1);
+  PutWaiting("same", "1", 0, 1);
+  now_ += seconds(6);
+  Change(kWorkloads, "default", "running", "/status/reclaimablePods",
+         {{{"name", "main"}, {"count", 1}}});
+  now_ += seconds(1);
+  GiveQuotaAndSettle("same", "1");
+  EXPECT_EQ(Broken(), "");
+}
+
 TEST_F(RuleTest, OneThatALimitRangeAsksMoreOfIsNotInTheWay) {
   PutWaiting("urgent", "2", 10, 2);
   PutWaiting("same", "2", 0, 1);
