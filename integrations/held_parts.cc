@@ -99,8 +99,8 @@ HeldParts::HeldParts(const HeldJob& job, const api::Workload& main,
   PlaceGated();
 }
 
-// Pods stay with the Workload that their annotation names; then those whose Workload may not run
-// are taken over.
+// Pods stay with the Workload that their annotation names. Then those whose Workload may not run
+// are taken over: first those whose Workload has no quota.
 void HeldParts::PlaceLive() {
   std::vector<std::pair<QueuedPodPtr, HeldPart*>> leaving;
   for (const QueuedPodPtr& pod : job_.pods) {
@@ -116,6 +116,10 @@ void HeldParts::PlaceLive() {
       leaving.emplace_back(pod, own);
     }
   }
+  // The pods of an evicted Workload that still has its quota stay there, and are retired from it.
+  std::stable_partition(leaving.begin(), leaving.end(), [](const auto& each) {
+    return each.second == nullptr || !each.second->is_reserved();
+  });
   for (const auto& [pod, own] : leaving) {
     if (HeldPart* taker = TakerOf(*pod, own)) {
       taker->live.push_back(pod);

@@ -198,4 +198,15 @@ bool IsOriginal(const JobView& job, const api::Workload& workload) {
                     });
 }
 
+bool HasLabelOfStart(const JobView& job, const api::Workload& workload) {
+  const std::size_t sets = std::min(job.pod_sets.size(), workload.spec.pod_sets.size());
+  for (std::size_t i = 0; i < sets; ++i) {
+    if (job.pod_sets[i].pod_template.labels.contains(api::kPodSetLabel) &&
+        !workload.spec.pod_sets[i].pod_template.labels.contains(api::kPodSetLabel)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace berth::integrations

@@ -46,4 +46,8 @@ std::vector<PodSetChange> OriginalPodSets(const api::Workload& workload);
 // Whether the job's templates and sizes are the Workload's: the job is not started, or restored.
 bool IsOriginal(const JobView& job, const api::Workload& workload);
 
+// Whether a template of the job has the label of the pod set that each start adds. A start is that
+// of `workload`, or of the slice that `workload` has replaced.
+bool HasLabelOfStart(const JobView& job, const api::Workload& workload);
+
 }  // namespace berth::integrations

@@ -318,6 +318,20 @@ TEST_F(HeldJobTest, APreemptedGrowthLeavesThroughTheOperator) {
   EXPECT_THAT(Words(), ElementsAre("give back more"));
 }
 
+TEST_F(HeldJobTest, APodWhoseGrowthHasNoQuotaIsTakenOverBeforeThoseOfAPreemptedOne) {
+  Admit(Has("main", {{"scheduler", 1}, {"worker", 1}}));
+  Evict(Has("more", {{"worker", 1}}, 1));
+  api::Workload& most = Has("most", {{"worker", 1}}, 2);
+  Admit(most);
+  Evict(most);
+  Pods("scheduler", 1, "running", "main");
+  Pods("worker", 1, "running", "most");
+  Pods("worker", 1, "running", "more");
+  Group(2, "1@2");
+  Want({{"scheduler", 1}, {"worker", 3}});
+  EXPECT_THAT(Words(), ElementsAre("resize 1 2@1"));
+}
+
 // Dask's operator counts Deployments, and retires workers that run.
 TEST_F(HeldJobTest, PodsThatWaitGoBeforeWorkersAreRetired) {
   Admit(Has("main", {{"scheduler", 1}, {"worker", 2}}));

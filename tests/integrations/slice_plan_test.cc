@@ -181,6 +181,25 @@ TEST_F(SlicePlanTest, AnEvictedSliceStopsTheJobBeforeTheNextOneCounts) {
   EXPECT_THAT(Plan(), ElementsAre(first + " WorkloadSliceReplaced"));
 }
 
+// The owner suspends the job, which the first slice started; the second one has quota and waits for
+// its checks.
+TEST_F(SlicePlanTest, AnEvictedSliceThatWasNotAdmittedRestoresTheTemplateOfTheStart) {
+  RunWithThree();
+  job_.pod_template.labels[api::kPodSetLabel] = "main";
+  Scale(5);
+  api::Workload& second = AddCreated();
+  testing::SetTrue(situation_.workloads[0], api::kFinished, api::kWorkloadSliceReplaced);
+  testing::SetTrue(second, api::kQuotaReserved, "QuotaReserved");
+  testing::SetTrue(second, api::kEvicted, "AdmissionCheck");
+  second.meta.finalizers.clear();
+  situation_.workloads[0].meta.finalizers.clear();
+  job_.suspend = true;
+  job_.active = 0;
+  EXPECT_THAT(Plan(), ElementsAre("stop", "release"));
+  job_.pod_template.labels.erase(api::kPodSetLabel);
+  EXPECT_THAT(Plan(), ElementsAre("release"));
+}
+
 TEST_F(SlicePlanTest, TheOnlySliceIsAdmittedAgainAfterAnEviction) {
   api::Workload& only = RunWithThree();
   testing::SetTrue(only, api::kEvicted, "Preempted");
