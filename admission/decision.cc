@@ -1,6 +1,7 @@
 #include "admission/decision.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "api/condition.h"
 #include "api/reasons.h"
@@ -35,6 +36,18 @@ std::int32_t ScanState::NextToTry(std::int32_t pod_set, ResourceId resource) con
   return 0;
 }
 
+void ScanState::Mark(const ScanState& before) {
+  const auto number = static_cast<std::uint32_t>(attempts);
+  if (std::has_single_bit(number)) return Mark();
+  mark = before.mark;
+  marked_at = before.marked_at;
+}
+
+void ScanState::Mark() {
+  mark = positions;
+  marked_at = changes_seen;
+}
+
 void Assignment::Clear() {
   pod_sets.clear();
   borrow_height = 0;
@@ -42,7 +55,8 @@ void Assignment::Clear() {
   no_fit_reason = NoFitReason::kNone;
   usage.clear();
   scan.positions.clear();
-  scan.changes_seen = scan.cycle = 0;
+  scan.changes_seen = scan.begun_at = scan.cycle = 0;
+  scan.attempts = 0;
   scan.shape = 0;
 }
 

@@ -137,13 +137,24 @@ struct ScanState {
     std::int32_t pod_set = 0;
     ResourceId resource = -1;
     std::int32_t tried_index = -1;
+    friend bool operator==(const Position&, const Position&) = default;
   };
-  SmallVector<Position, 2> positions;
+  using Positions = SmallVector<Position, 2>;
+  Positions positions;
   std::int64_t changes_seen = 0;  // Catalogue::changes at the time of the scan
+  std::int64_t begun_at = 0;      // likewise, when the first flavor was tried
+  std::int32_t attempts = 0;      // since then
+  // Of the last attempt whose number is a power of two. Positions that come back come back to these
+  // (Brent's search for a cycle).
+  Positions mark;
+  std::int64_t marked_at = 0;  // Catalogue::changes then
   std::int64_t cycle = 0;
   std::uint64_t shape = 0;
 
   bool HasPendingFlavors() const;
+  // Sets the mark of this attempt, which continued the scan of `before`.
+  void Mark(const ScanState& before);
+  void Mark();  // of a first attempt
   std::int32_t NextToTry(std::int32_t pod_set, ResourceId resource) const;
 };
 

@@ -113,6 +113,8 @@ void FlavorAssigner::Assign(const std::vector<std::int32_t>& counts, Assignment&
   assignment.pod_sets.reserve(workload_.pod_sets.size());
   const PodSetGroups groups = MakeGroups(assignment, counts);
   assignment.scan.changes_seen = context_.state.changes();
+  assignment.scan.begun_at = scan_ == nullptr ? assignment.scan.changes_seen : scan_->begun_at;
+  assignment.scan.attempts = scan_ == nullptr ? 1 : scan_->attempts + 1;
   assignment.scan.cycle = context_.cycle;
   assignment.scan.shape = workload_.shape;
   SmallVector<std::uint8_t, 8> assigned;

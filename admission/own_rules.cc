@@ -12,7 +12,7 @@ constexpr bool OwnRules::*kSwitches[] = {
     &OwnRules::hold_until_stopped,       &OwnRules::hear_late_answers,
     &OwnRules::park_heads_not_tried,     &OwnRules::preemptor_keeps_what_it_freed,
     &OwnRules::no_preemption_in_return,  &OwnRules::owners_before_returning_borrowers,
-    &OwnRules::spare_the_preempted,
+    &OwnRules::spare_the_preempted,      &OwnRules::rescan_after_changes,
 };
 constexpr std::string_view kNames[] = {
     "wake-without-local-queue", "victims-for-pods",
@@ -21,7 +21,7 @@ constexpr std::string_view kNames[] = {
     "hold-until-stopped",       "hear-late-answers",
     "park-heads-not-tried",     "preemptor-keeps-what-it-freed",
     "no-preemption-in-return",  "owners-before-returning-borrowers",
-    "spare-the-preempted",
+    "spare-the-preempted",      "rescan-after-changes",
 };
 static_assert(std::size(kSwitches) == std::size(kNames));
 static_assert(std::size(kNames) == sizeof(OwnRules), "a rule without a name");

@@ -63,6 +63,13 @@ struct OwnRules {
   // preempted before is preempted last. (Kueue compares the UIDs.)
   bool spare_the_preempted = true;
 
+  // A scan over flavors that finds none ends when its positions repeat. It begins again where quota
+  // has come free since its beginning, else the workload is parked. (Kueue continues the scan of
+  // each pod set by itself, without end where they are at different flavors, and parks a workload
+  // beside quota that came free behind its scan: the workload waits for ever, and in a StrictFIFO
+  // queue all workloads behind it.)
+  bool rescan_after_changes = true;
+
   // Returns false where no rule has the name.
   bool Set(std::string_view name, bool enabled);
   bool Has(std::string_view name) const;  // whether the rule is on

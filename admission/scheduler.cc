@@ -191,11 +191,33 @@ const ScanState* Scheduler::CurrentScan(const Record& asked, ClusterQueueId queu
 
 void Scheduler::KeepScan(Record& kept, const Decision& decision) {
   if (decision.outcome == Outcome::kNotNominated) return;
-  if (decision.assignment.scan.HasPendingFlavors()) {
-    kept.scan = std::make_unique<ScanState>(decision.assignment.scan);
+  const ScanState& scan = decision.assignment.scan;
+  if (!scan.HasPendingFlavors() || EndsScan(kept, decision)) return kept.scan.reset();
+  auto next = std::make_unique<ScanState>(scan);
+  if (kept.scan != nullptr && scan.attempts > 1) {
+    next->Mark(*kept.scan);
   } else {
-    kept.scan.reset();
+    next->Mark();
   }
+  kept.scan = std::move(next);
+}
+
+// Whether a scan that has found no flavor would find none later either.
+bool Scheduler::EndsScan(const Record& kept, const Decision& decision) const {
+  const bool found_none = decision.requeue_reason == queue::RequeueReason::kNoFit ||
+                          decision.requeue_reason == queue::RequeueReason::kPreemptionNoCandidates;
+  if (!config_.own_rules.rescan_after_changes || !found_none) return false;
+  const ScanState& scan = decision.assignment.scan;
+  if (!scan.HasPendingFlavors()) return true;
+  return scan.attempts > 1 && kept.scan != nullptr && kept.scan->mark == scan.positions &&
+         !state_.ChangedSince(decision.cluster_queue, kept.scan->marked_at);
+}
+
+// Whether the scan ends, and tried its first flavors before quota came free.
+bool Scheduler::HasMissedChanges(const Record& kept, const Decision& decision) const {
+  const ScanState& scan = decision.assignment.scan;
+  return scan.begun_at != scan.changes_seen && EndsScan(kept, decision) &&
+         state_.ChangedSince(decision.cluster_queue, scan.begun_at);
 }
 
 const CycleResult& Scheduler::RunCycle(WallTime now) {
@@ -243,12 +265,14 @@ const CycleResult& Scheduler::RunCycle(WallTime now) {
       continue;
     }
     Record& decided = record(decision.workload);
+    const bool begins_again = HasMissedChanges(decided, decision);
     KeepScan(decided, decision);
     KeepPlan(decided, decision, now);
     const bool tried =
         decision.outcome != Outcome::kNotNominated || !config_.own_rules.park_heads_not_tried;
-    const auto scan = tried && decided.scan != nullptr ? queue::QueueSet::Scan::kPendingFlavors
-                                                       : queue::QueueSet::Scan::kDone;
+    const auto scan = tried && (decided.scan != nullptr || begins_again)
+                          ? queue::QueueSet::Scan::kPendingFlavors
+                          : queue::QueueSet::Scan::kDone;
     queue::QueueSet::RequeueResult put = queues_.Requeue(
         {decision.workload, decision.cluster_queue}, decision.requeue_reason, scan, now);
     decision.to = put.to;

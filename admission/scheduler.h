@@ -283,6 +283,8 @@ class Scheduler {
   void ForgetScans(const api::ObjectKey& local_queue);
   const ScanState* CurrentScan(const Record& asked, ClusterQueueId queue) const;
   void KeepScan(Record& kept, const Decision& decision);
+  bool EndsScan(const Record& kept, const Decision& decision) const;
+  bool HasMissedChanges(const Record& kept, const Decision& decision) const;
   // Preemption plans (scheduler_plans.cc).
   void KeepPlan(Record& kept, const Decision& decision, WallTime now);
   void MakePlan(Record& kept, const Decision& decision, WallTime now);

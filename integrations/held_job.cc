@@ -171,7 +171,10 @@ void HeldPlanner::PlanWhole() {
   JobSituation whole = in_;
   whole.job = view;
   whole.workloads = others_;
-  if (main_ != nullptr) whole.job.reclaimable_pods = main_->status.reclaimable_pods;
+  // Without quota the Workload asks for what the job wants, and nothing of that is reclaimable.
+  if (main_ != nullptr && HasTrue(*main_, api::kQuotaReserved)) {
+    whole.job.reclaimable_pods = main_->status.reclaimable_pods;
+  }
   JobPlan plan = PlanJob(whole, now_);
   for (JobAction& action : plan.actions) {
     if (auto* stop = std::get_if<StopJob>(&action)) stop->pods = NamesOf(live);

@@ -122,13 +122,9 @@ class Planner {
   }
 
   // A job that its owner suspended while admitted still has the additions of its start. They go
-  // with its quota, else the job would ask for the same flavors for ever. A slice that was not
-  // admitted takes over a job that the slice before it has started.
+  // with its quota, else the job would ask for the same flavors for ever.
   void Restore(const api::Workload* workload) {
-    const bool changed =
-        job_.has_additions || (workload != nullptr && !IsOriginal(job_, *workload) &&
-                               (api::IsTrue(workload->status.conditions, api::kAdmitted) ||
-                                HasLabelOfStart(job_, *workload)));
+    const bool changed = job_.has_additions || (workload != nullptr && WasStarted(job_, *workload));
     if (workload == nullptr || job_.active || !changed) return;
     Add(StopJob{OriginalPodSets(*workload)});
   }

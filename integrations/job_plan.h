@@ -43,6 +43,7 @@ struct JobSituation {
   std::optional<ManagedAncestor> ancestor;
   bool nested_too_deep = false;  // the search for an ancestor ended at its limit
   NamespaceRule namespace_rule = NamespaceRule::kManaged;
+  bool namespace_terminates = false;  // nothing can be created there
   QueueNameRule queue_name_rule = QueueNameRule::kRequired;
   PodsReadyRule pods_ready_rule = PodsReadyRule::kReport;
   bool report_reclaimable_pods = true;

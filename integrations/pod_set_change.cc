@@ -198,7 +198,9 @@ bool IsOriginal(const JobView& job, const api::Workload& workload) {
                     });
 }
 
-bool HasLabelOfStart(const JobView& job, const api::Workload& workload) {
+bool WasStarted(const JobView& job, const api::Workload& workload) {
+  if (IsOriginal(job, workload)) return false;
+  if (api::IsTrue(workload.status.conditions, api::kAdmitted)) return true;
   const std::size_t sets = std::min(job.pod_sets.size(), workload.spec.pod_sets.size());
   for (std::size_t i = 0; i < sets; ++i) {
     if (job.pod_sets[i].pod_template.labels.contains(api::kPodSetLabel) &&

@@ -46,8 +46,9 @@ std::vector<PodSetChange> OriginalPodSets(const api::Workload& workload);
 // Whether the job's templates and sizes are the Workload's: the job is not started, or restored.
 bool IsOriginal(const JobView& job, const api::Workload& workload);
 
-// Whether a template of the job has the label of the pod set that each start adds. A start is that
-// of `workload`, or of the slice that `workload` has replaced.
-bool HasLabelOfStart(const JobView& job, const api::Workload& workload);
+// Whether the job's templates have the additions of a start: `workload` is admitted, or a template
+// has the label that each start adds. A slice that was not admitted takes over a job that the slice
+// before it has started.
+bool WasStarted(const JobView& job, const api::Workload& workload);
 
 }  // namespace berth::integrations

@@ -105,7 +105,6 @@ void TopologyTree::ChangeLive(DomainId leaf, std::int32_t by) {
     const bool lives = changed.live > 0;
     if (changed.leaf >= 0) live_leaves_ += static_cast<int>(lives) - static_cast<int>(lived);
     if (lived == lives) return;
-    by = lives ? 1 : -1;
     id = changed.parent;
   }
 }

@@ -221,6 +221,8 @@ JobSituation JobReconciler::Observe(const JobState& job) const {
   situation.ancestor = ancestry.managed;
   situation.nested_too_deep = ancestry.too_deep;
   situation.namespace_rule = RuleOf(meta.namespace_name);
+  const auto space = namespaces_.Get({"", meta.namespace_name});
+  situation.namespace_terminates = space != nullptr && space->terminating;
   situation.queue_name_rule = options_.queue_name_rule;
   situation.pods_ready_rule = options_.pods_ready_rule;
   situation.report_reclaimable_pods = options_.report_reclaimable_pods;

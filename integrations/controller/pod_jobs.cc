@@ -134,6 +134,7 @@ class PodJobState final : public JobState {
 PodJobs::PodJobs(kube::Manager& manager, Which which)
     : pods_(manager.SelectedInformerFor<QueuedPod>(api::KindOf<api::Pod>(), DecodeQueuedPod,
                                                    std::string(api::kManagedLabel) + "=true")),
+      namespaces_(manager.InformerFor<api::Namespace>()),
       which_(which) {
   pods_.AddIndex(kGroupIndex, [](const QueuedPod& pod) {
     const std::string group = PodGroupOf(pod.meta);
@@ -213,6 +214,15 @@ void PodJobs::AddHandler(Handler handler) {
                           change(pod);
                         },
                     .on_delete = gone});
+  // The pods of a terminating namespace are let go.
+  namespaces_.AddHandler({.on_update = [this, change](const auto& before, const auto& now) {
+    if (before->terminating || !now->terminating) return;
+    const std::string& name = now->meta.name;
+    for (auto pod = pods_.After({name, ""}); pod && pod->meta.namespace_name == name;
+         pod = pods_.After(pod->meta.key())) {
+      change(pod);
+    }
+  }});
 }
 
 // Each group once, at its first pod.

@@ -40,6 +40,7 @@ class PodJobs final : public JobSource {
   std::vector<QueuedPodPtr> PodsOf(const api::ObjectKey& key) const;
 
   kube::Informer<QueuedPod>& pods_;
+  kube::Informer<api::Namespace>& namespaces_;
   const Which which_;
 };
 

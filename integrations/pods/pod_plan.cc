@@ -1,6 +1,7 @@
 #include "integrations/pods/pod_plan.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -82,6 +83,7 @@ class GroupPlanner {
     } else if (workload_ != nullptr) {
       matches = Compare(members);
     }
+    if (in_.namespace_terminates) ReleaseDeleted();
     if (settled_) return std::move(plan_);
     in_.job = ViewOfGroup(job_, members, now_);
     BarePods::Group group{.name = job_.group, .matches = matches};
@@ -118,6 +120,15 @@ class GroupPlanner {
       if (IsHeld(*pod) || lives) release.names.push_back(pod->meta.name);
     }
     if (!release.names.empty()) Add(std::move(release));
+  }
+
+  // No pod can replace those that are being deleted, and the namespace deletes the Workload after
+  // them.
+  void ReleaseDeleted() {
+    std::vector<QueuedPodPtr> deleted;
+    std::copy_if(job_.pods.begin(), job_.pods.end(), std::back_inserter(deleted),
+                 [](const QueuedPodPtr& pod) { return pod->meta.deletion_timestamp.has_value(); });
+    Release(deleted, Then::kLeave);
   }
 
   void DeleteSurplus(const std::vector<QueuedPodPtr>& pods) {

@@ -135,6 +135,29 @@ TEST(WakeUpsTest, AHeadThatMayNotBeTriedIsParkedWhereverItsScanStopped) {
   }
 }
 
+// "main" fits flavor f, and nothing fits g, where the scan goes on. Quota of f comes free between
+// two attempts, and no further event wakes the workload.
+TEST(WakeUpsTest, AScanThatFreeQuotaHasOvertakenBeginsAgain) {
+  for (const bool rescan : {true, false}) {
+    SchedulerConfig config;
+    config.own_rules.rescan_after_changes = rescan;
+    TableWorld world({"f", "g"}, {MakeQueue("a", "", {{"f", {{"gpu", 5}}}, {"g", {{"gpu", 1}}}})},
+                     config);
+    world.Apply(MakeJob("running", "a", 1, {{"gpu", 3}}));
+    ASSERT_EQ(world.Cycle(), "running Admitted");
+    api::Workload job = MakeJob("w", "a", 1, {{"gpu", 2}});
+    job.spec.pod_sets.push_back(support::MakePodSet("rest", 1, {{"gpu", 3}}));
+    world.Apply(job);
+    world.Cycle();
+    ASSERT_EQ(world.FlavorFor("w", "gpu"), "f") << "the next attempt tries g";
+    world.Finish(KeyOf("running"));
+    std::string last;
+    for (int i = 0; i < 10 && world.HasHeads(); ++i) last = world.Cycle();
+    EXPECT_EQ(last == "w Admitted", rescan) << last;
+    EXPECT_FALSE(world.HasHeads());
+  }
+}
+
 // The same story, and the LocalQueue is stopped for a while. Kueue's AddLocalQueue makes new
 // entries: earlier attempts are unknown.
 TEST(WakeUpsTest, WhoComesBackThroughItsLocalQueueStartsAtTheFirstFlavor) {

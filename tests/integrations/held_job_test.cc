@@ -396,6 +396,15 @@ TEST_F(HeldJobTest, APreemptedJobStopsAsOneAndComesBackWithItsSize) {
   EXPECT_THAT(Words(), ElementsAre("rewrite main scheduler:1 worker:1"));
 }
 
+TEST_F(HeldJobTest, NothingIsReclaimableOfAJobThatWaits) {
+  api::Workload& main = Has("main", {{"scheduler", 1}, {"worker", 1}});
+  Evict(main);
+  main.status.reclaimable_pods = {{"worker", 1}};
+  Want({{"scheduler", 1}, {"worker", 1}});
+  Pods("scheduler", 1);
+  EXPECT_THAT(Words(), ElementsAre("reclaim main"));
+}
+
 TEST_F(HeldJobTest, ARunnerIsMadeAgainAfterItsStop) {
   job_.can_restart = true;
   api::Workload& main = Has("main", {{"scheduler", 1}, {"worker", 2}});

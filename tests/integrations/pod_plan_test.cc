@@ -15,8 +15,10 @@
 namespace berth::integrations::pods_test {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 // The actions of a plan, one word each.
 std::vector<std::string> Words(const JobPlan& plan) {
@@ -168,6 +170,15 @@ TEST(PlanGroupTest, Steps) {
     const JobPlan plan = PlanPods(Group(each.pods), Situation(std::move(workloads)), At(50));
     EXPECT_EQ(Words(plan), each.words) << each.what;
   }
+}
+
+// The namespace deletes Workloads when its pods are gone.
+TEST(PlanGroupTest, DeletedPodsOfATerminatingNamespaceAreLetGo) {
+  const std::vector<QueuedPodPtr> pods{Pod("a", "deleting"), Pod("b", "deleting")};
+  JobSituation situation = Situation({Owned(Of(WorkloadOf({{"r1", 2}}), "admitted"), pods)});
+  EXPECT_THAT(Words(PlanPods(Group(pods), situation, At(50))), Not(Contains("release a b")));
+  situation.namespace_terminates = true;
+  EXPECT_THAT(Words(PlanPods(Group(pods), situation, At(50))), Contains("release a b"));
 }
 
 TEST(PlanGroupTest, TheWorkloadOfAGroup) {

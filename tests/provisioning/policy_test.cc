@@ -90,6 +90,16 @@ TEST(PolicyTest, WaitingTimeAddsUpOverTheRequestsOfAStep) {
   EXPECT_THAT(world.check().message, HasSubstr("no capacity within 200 s"));
 }
 
+// The annotation of the Workload holds the message of each check.
+TEST(PolicyTest, ALongMessageOfTheCloudIsCut) {
+  World world;
+  world.policy = api::ProvisioningPolicy{.meta = {.name = "p"}};
+  world.Settle();
+  world.Fail("ResourcePoolExhausted", std::string(5000, 'x'));
+  world.Settle();
+  EXPECT_EQ(world.memory.at("dws-prov").message.size(), 512U);
+}
+
 TEST(PolicyTest, AStepOfTheSameFlavorIsAskedForWithTheQuotaThatIsHeld) {
   World world;
   api::ProvisioningStep zone_a{.name = "zone-a"};

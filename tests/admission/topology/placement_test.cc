@@ -325,28 +325,35 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     Leaders, PlacementRule,
-    testing::Values(PlacementRow{"GoWithTheirWorkers",
-                                 "rack host",
-                                 {"r1/n1 cpu=4", "r2/n2 cpu=5"},
-                                 {},
-                                 {"leader 1 cpu=1 required=rack group=g",
-                                  "workers 4 cpu=1 required=rack group=g"},
-                                 "leader: n2=1; workers: n2=4"},
-                    PlacementRow{"TakeTheTightestForBoth",
-                                 "rack host",
-                                 {"r1/n1 cpu=9", "r2/n2 cpu=3", "r2/n3 cpu=2"},
-                                 {},
-                                 {"workers 4 cpu=1 required=rack group=g",
-                                  "leader 1 cpu=1 required=rack group=g"},
-                                 "workers: n2=2 n3=2; leader: n2=1"},
-                    PlacementRow{
-                        "MayNotFit",
-                        "rack host",
-                        {"r1/n1 cpu=4", "r2/n2 cpu=4"},
-                        {},
-                        {"workers 4 cpu=1 required=rack group=g",
-                         "leader 1 cpu=1 required=rack group=g"},
-                        "workers fails: topology \"dc\" allows to fit only 4 out of 4 pod(s)"}),
+    testing::Values(
+        PlacementRow{
+            "GoWithTheirWorkers",
+            "rack host",
+            {"r1/n1 cpu=4", "r2/n2 cpu=5"},
+            {},
+            {"leader 1 cpu=1 required=rack group=g", "workers 4 cpu=1 required=rack group=g"},
+            "leader: n2=1; workers: n2=4"},
+        PlacementRow{
+            "TakeTheTightestForBoth",
+            "rack host",
+            {"r1/n1 cpu=9", "r2/n2 cpu=3", "r2/n3 cpu=2"},
+            {},
+            {"workers 4 cpu=1 required=rack group=g", "leader 1 cpu=1 required=rack group=g"},
+            "workers: n2=2 n3=2; leader: n2=1"},
+        PlacementRow{
+            "LeaveTheRestToTheTightest",
+            "rack host",
+            {"r1/n1 cpu=7", "r2/n2 cpu=7", "r3/n3 cpu=2"},
+            {},
+            {"workers 8 cpu=1 preferred=rack group=g", "leader 1 cpu=1 preferred=rack group=g"},
+            "workers: n1=6 n3=2; leader: n1=1"},
+        PlacementRow{
+            "MayNotFit",
+            "rack host",
+            {"r1/n1 cpu=4", "r2/n2 cpu=4"},
+            {},
+            {"workers 4 cpu=1 required=rack group=g", "leader 1 cpu=1 required=rack group=g"},
+            "workers fails: topology \"dc\" allows to fit only 4 out of 4 pod(s)"}),
     PlacementName);
 
 TEST(PlacementProfile, WithoutMixedUnconstrainedIsBestFit) {
@@ -362,6 +369,16 @@ TEST(PlacementProfile, BalancedSpreadsEvenly) {
   }
   EXPECT_EQ(given.Place({"main 8 cpu=1 preferred=rack"}), "main: n1=4 n2=4");
   EXPECT_EQ(given.Place({"main 8 cpu=1 required=block"}), "main: n1=6 n2=2");
+}
+
+TEST(PlacementProfile, BalancedHasRoomForTheLeader) {
+  PlacementCase given("block rack host", {.balanced = true});
+  for (const char* node : {"b1/r1/n1 cpu=7", "b1/r2/n2 cpu=7", "b1/r3/n3 cpu=1"}) {
+    given.AddNode(node);
+  }
+  EXPECT_EQ(given.Place({"workers 8 cpu=1 preferred=rack group=g",
+                         "leader 1 cpu=1 preferred=rack group=g"}),
+            "workers: n1=4 n2=4; leader: n1=1");
 }
 
 TEST(PlacementOnEmptyNodes, LooksBeyondWhatIsUsed) {

@@ -226,8 +226,8 @@ TEST(SecondPass, PlacesWhatWaitedForCapacity) {
   cluster.Submit("job", "a", "main 2 cpu=1 required=rack");
   EXPECT_EQ(cluster.Cycle(), "job QuotaReserved Pending") << "its nodes are not there yet";
   EXPECT_EQ(cluster.scheduler().NextSecondPass(), std::nullopt);
-  cluster.AddNode("r1/n1 cpu=4");
-  cluster.AddNode("r2/n2 cpu=2 label=made-for:job");
+  cluster.AddNode("r1/n1 cpu=2");  // the tightest without the update of the pod set
+  cluster.AddNode("r2/n2 cpu=4 label=made-for:job");
   api::AdmissionCheckState& state = cluster.workload("job").status.admission_checks.at(0);
   state.state = api::CheckState::kReady;
   state.pod_set_updates = {{"main", {}, {}, {{"made-for", "job"}}, {}}};
