@@ -33,8 +33,9 @@ ReadScope ScopeOf(const ClientFlags& flags, const Session& session, bool own_by_
 Result<std::string> StatusText(Session& session, const ClientFlags& client,
                                const StatusFlags& flags) {
   // Queues are shared by namespaces: the screen shows all of them unless -n or rights narrow it.
-  BERTH_TRY(const ClusterView view,
-            ReadCluster(session, ScopeOf(client, session, false), SystemClock().Now()));
+  ReadScope scope = ScopeOf(client, session, false);
+  scope.cost = flags.options.cost;
+  BERTH_TRY(const ClusterView view, ReadCluster(session, scope, SystemClock().Now()));
   if (!flags.options.only.empty() && !IsKnownQueue(view, flags.options.only)) {
     return Error{ErrorCode::kNotFound, "no ClusterQueue, LocalQueue or cohort is named \"" +
                                            flags.options.only + "\" (berth status shows all)"};
@@ -104,6 +105,7 @@ int RunList(const ClientFlags& client, ListOptions options) {
   ReadScope scope = ScopeOf(client, **session, true);
   scope.screen = ReadScope::Screen::kList;
   scope.jobs = !options.labels.empty();
+  scope.cost = options.cost;
   options.namespace_name = scope.namespace_name;
   const auto view = ReadCluster(**session, scope, SystemClock().Now());
   if (!view) return Complain(view.error());

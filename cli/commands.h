@@ -43,6 +43,12 @@ struct StatusFlags {
 int RunStatus(const ClientFlags& client, const StatusFlags& flags);
 int RunList(const ClientFlags& client, ListOptions options);
 int RunCapacity(const ClientFlags& client);
+struct PlanFlags {
+  std::vector<std::string> files;
+  std::string queue;  // LocalQueue; empty: the one that each job names
+};
+// What the queue would do with jobs that are not created.
+int RunPlan(const ClientFlags& client, const PlanFlags& flags);
 int RunWhy(const ClientFlags& client, const std::string& reference);
 // What Berth would do with a cluster in which Kueue is at work; the namespace is that of Kueue
 // (empty: kueue-system). Refused where some object would wait for something that Berth lacks.

@@ -1,16 +1,14 @@
 // `berth kinds`: the job kinds of a cluster; `berth kinds check`: a description on sample objects,
 // without a cluster.
 #include <algorithm>
-#include <fstream>
 #include <set>
-#include <sstream>
 
 #include <nlohmann/json.hpp>
 
 #include "api/pod.h"
-#include "api/yaml/yaml.h"
 #include "base/strings.h"
 #include "cli/commands.h"
+#include "cli/manifest_files.h"
 #include "cli/output.h"
 #include "cli/screens/text.h"
 #include "cli/session.h"
@@ -75,26 +73,6 @@ std::vector<KindRow> RowsOf(Session& session) {
          kind ? std::string((*kind)->kind.framework) : "", "jobkind/" + name, StateOf(object)});
   }
   return rows;
-}
-
-Result<std::vector<Json>> ReadFiles(const std::vector<std::string>& files) {
-  std::vector<Json> documents;
-  for (const std::string& path : files) {
-    std::ifstream file(path, std::ios::binary);
-    std::ostringstream text;
-    text << file.rdbuf();
-    if (!file) return Error{ErrorCode::kNotFound, "cannot read " + path};
-    const auto read = api::ParseYamlStream(text.str());
-    if (!read) return Annotate(read.error(), path);
-    for (const api::YamlDocument& document : *read) {
-      if (!document.duplicate_keys.empty()) {
-        return Error{ErrorCode::kInvalid,
-                     path + ": " + document.duplicate_keys.front() + ": stands twice"};
-      }
-      documents.push_back(document.value);
-    }
-  }
-  return documents;
 }
 
 bool IsDescription(const Json& document) {
@@ -195,7 +173,7 @@ int RunKinds(const ClientFlags& client) {
 }
 
 int RunKindsCheck(const ClientFlags& client, const std::vector<std::string>& files) {
-  const auto documents = ReadFiles(files);
+  const auto documents = ReadManifests(files);
   if (!documents) return Complain(documents.error());
   const auto found = std::find_if(documents->begin(), documents->end(), IsDescription);
   if (found == documents->end()) {

@@ -56,6 +56,7 @@ void AddStatus(CLI::App& app, ClientFlags& client, StatusFlags& flags, int& exit
   AddOutputFlag(*command, client);
   command->add_option("QUEUE", flags.options.only, "only this ClusterQueue, LocalQueue or cohort")
       ->type_name(kQueueValue);
+  command->add_flag("--cost", flags.options.cost, "what runs in each queue, in USD");
   command->add_flag("-w,--watch", flags.watch, "redraw in place until interrupted");
   command->footer(
       "Examples:\n"
@@ -77,6 +78,29 @@ void AddCapacity(CLI::App& app, ClientFlags& client, int& exit_code) {
   command->callback([&] { exit_code = RunCapacity(client); });
 }
 
+void AddPlan(CLI::App& app, ClientFlags& client, PlanFlags& flags, int& exit_code) {
+  CLI::App* command = app.add_subcommand(
+      "plan", "What a job would meet before it is created: queue, steps, waits, prices");
+  AddServerFlags(*command, client);
+  AddOutputFlag(*command, client);
+  command->add_option("-f,--filename", flags.files, "YAML or JSON of the jobs; - is standard input")
+      ->type_name(kFileValue)
+      ->required();
+  command->add_option("-n,--namespace", client.namespace_name, "of jobs that name none")
+      ->type_name(kNamespaceValue);
+  command->add_option("--queue", flags.queue, "LocalQueue, in place of the one that the job names")
+      ->type_name(kQueueValue);
+  command->add_flag("--ascii", client.ascii, "draw with ASCII characters only");
+  command->footer(
+      "Nothing is created. Waits are those of earlier requests for the same machines, prices "
+      "those\n"
+      "of the policy or of the flavor.\n"
+      "Examples:\n"
+      "  berth plan -f job.yaml\n"
+      "  berth plan -f job.yaml --queue team-a -o json | jq '.jobs[].checks[].steps[]'");
+  command->callback([&] { exit_code = RunPlan(client, flags); });
+}
+
 CLI::App& AddList(CLI::App& app, ClientFlags& client, ListOptions& options,
                   std::vector<std::string>& labels, int& exit_code) {
   CLI::App* command =
@@ -86,6 +110,7 @@ CLI::App& AddList(CLI::App& app, ClientFlags& client, ListOptions& options,
   command->add_flag("--waiting", options.waiting, "those that wait");
   command->add_flag("--running", options.running, "those that run");
   command->add_flag("--finished", options.finished, "those that are over");
+  command->add_flag("--cost", options.cost, "what runs, in USD an hour and so far");
   command->add_option("-l,--selector", labels, "label=value of the job; may be repeated")
       ->delimiter(',')
       ->type_name("LABEL=VALUE");
@@ -428,6 +453,8 @@ int Run(int argc, char** argv) {
   CLI::App& list_command = AddList(app, client, list, labels, exit_code);
   AddWhy(app, client, reference, exit_code);
   AddCapacity(app, client, exit_code);
+  PlanFlags plan;
+  AddPlan(app, client, plan, exit_code);
   AddUp(app, up, exit_code);
   UserFlags user;
   AddUser(app, user, exit_code);

@@ -28,13 +28,34 @@ std::vector<Want> WantsOfCapacity(const ReadScope& scope) {
   return wants;
 }
 
+// Requests of all namespaces wait for the same machines.
+std::vector<Want> WantsOfPlan() {
+  std::vector<Want> wants;
+  for (const ViewKind kind :
+       {ViewKind::kClusterQueues, ViewKind::kLocalQueues, ViewKind::kFlavors,
+        ViewKind::kAdmissionChecks, ViewKind::kProvisioningConfigs, ViewKind::kProvisioningPolicies,
+        ViewKind::kWorkloads, ViewKind::kProvisioningRequests}) {
+    wants.push_back({.kind = kind});
+  }
+  wants.push_back(
+      {.kind = ViewKind::kStock, .query = std::string("labelSelector=") + api::kStockLabel});
+  return wants;
+}
+
 std::vector<Want> WantsOf(const ReadScope& scope) {
   if (scope.screen == ReadScope::Screen::kCapacity) return WantsOfCapacity(scope);
+  if (scope.screen == ReadScope::Screen::kPlan) return WantsOfPlan();
   std::vector<ViewKind> kinds{ViewKind::kClusterQueues, ViewKind::kLocalQueues,
                               ViewKind::kWorkloads, ViewKind::kProvisioningRequests,
                               ViewKind::kNodePools};
   if (scope.screen == ReadScope::Screen::kStatus) kinds.push_back(ViewKind::kCohorts);
   if (scope.jobs) kinds.push_back(ViewKind::kJobs);
+  if (scope.cost) {
+    for (const ViewKind kind : {ViewKind::kFlavors, ViewKind::kAdmissionChecks,
+                                ViewKind::kProvisioningConfigs, ViewKind::kProvisioningPolicies}) {
+      kinds.push_back(kind);
+    }
+  }
   std::vector<Want> wants;
   for (const ViewKind kind : kinds) {
     wants.push_back({.kind = kind, .namespace_name = scope.namespace_name});

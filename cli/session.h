@@ -40,9 +40,10 @@ class Session {
 };
 
 struct ReadScope {
-  enum class Screen { kStatus, kList, kCapacity };
+  enum class Screen { kStatus, kList, kCapacity, kPlan };
   Screen screen = Screen::kStatus;
   bool jobs = false;           // also read the Jobs, for their labels
+  bool cost = false;           // also read what names prices
   std::string namespace_name;  // bounds namespaced kinds; empty: all namespaces
   std::string own_namespace;   // fallback where the caller may not list all
 };

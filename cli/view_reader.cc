@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/codec.h"
+#include "api/codec/provisioning_policy.h"
 #include "api/codec/stock_memory.h"
 #include "api/labels.h"
 
@@ -114,7 +115,7 @@ struct KindPath {
 constexpr char kKueue[] = "/apis/kueue.x-k8s.io/v1beta2/";
 
 const KindPath& PathOf(ViewKind kind) {
-  static constexpr std::array<KindPath, 12> kPaths{{
+  static constexpr std::array<KindPath, 14> kPaths{{
       {"clusterqueues", kKueue, false},
       {"cohorts", kKueue, false},
       {"resourceflavors", kKueue, false},
@@ -126,6 +127,8 @@ const KindPath& PathOf(ViewKind kind) {
       {"nodepools", "/apis/cloud.berth.dev/v1alpha1/", false},
       {"nodes", "/api/v1/", false},
       {"pods", "/api/v1/", true},
+      {"provisioningrequestconfigs", kKueue, false},
+      {"provisioningpolicies", "/apis/provisioning.berth.dev/v1alpha1/", false},
       {"configmaps", "/api/v1/", true},
   }};
   return kPaths.at(static_cast<std::size_t>(kind));
@@ -161,6 +164,8 @@ Status AddItem(ViewKind kind, const Json& item, ClusterView& view) {
     case ViewKind::kProvisioningRequests: return Add(item, view.provisioning_requests);
     case ViewKind::kNodePools: view.node_pools.push_back(ReadNodePool(item)); break;
     case ViewKind::kNodes: view.nodes.push_back(ReadNode(item)); break;
+    case ViewKind::kProvisioningConfigs: return Add(item, view.provisioning_configs);
+    case ViewKind::kProvisioningPolicies: return Add(item, view.provisioning_policies);
     case ViewKind::kStock: return AddStock(item, view);
     case ViewKind::kPods: view.pods.push_back(ReadPod(item)); break;
   }

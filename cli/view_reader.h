@@ -23,6 +23,8 @@ enum class ViewKind {
   kNodePools,
   kNodes,
   kPods,
+  kProvisioningConfigs,
+  kProvisioningPolicies,
   kStock,  // ConfigMaps with the label berth.dev/stock: name the label in the query
 };
 

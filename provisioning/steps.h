@@ -81,6 +81,10 @@ class StepPlan {
   api::ProvisioningMemory AskAgain(const FailedRequest& lost, std::int32_t retries) const;
   // The first step left, whatever its flavor; null: the policy is exhausted.
   const api::ProvisioningStep* first_left() const { return FirstLeft(/*that_fits=*/false); }
+  // How long the requests of the step may wait, all together; 0: without limit.
+  std::int64_t MaxWait(const api::ProvisioningStep& step) const;
+  // How many requests of the step may fail.
+  std::int32_t MaxAttempts(const api::ProvisioningStep& step) const;
 
  private:
   bool IsUsedUp(const api::ProvisioningStep& step) const;
@@ -90,8 +94,6 @@ class StepPlan {
   bool Fits(const api::ProvisioningStep& step) const;
   const api::ProvisioningStep* FirstLeft(bool that_fits) const;
   const api::ProvisioningStep* Current(const std::string& asked) const;
-  std::int64_t MaxWait(const api::ProvisioningStep& step) const;
-  std::int32_t MaxAttempts(const api::ProvisioningStep& step) const;
   const api::ProvisioningStep& StepThatAsked() const;
   api::ProvisioningMemory Note(const FailedRequest& failed, std::int32_t retries) const;
   void Follow(const FailedRequest& failed, const StepPlan& after,

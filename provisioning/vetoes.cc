@@ -109,6 +109,12 @@ std::optional<api::Quantity> PriceOf(const ProvisioningStep& step, const Flavors
   return *price;
 }
 
+std::int64_t NodesOf(const ProvisioningStep& step, const Gang& gang) {
+  if (!step.pool) return gang.pods();
+  const NodesNeeded needed = LeastNodes(gang, step.pool->node);
+  return needed.short_of.empty() ? needed.nodes : gang.pods();
+}
+
 std::optional<Cost> CostOf(const ProvisioningStep& step, const VetoInput& input) {
   const auto price = PriceOf(step, input.flavors);
   const api::ProvisioningRequestConfig config = WithStep(input.config, step);
@@ -116,12 +122,8 @@ std::optional<Cost> CostOf(const ProvisioningStep& step, const VetoInput& input)
   if (!run) run = RunParameter(input.workload, config);
   if (!price || !run) return std::nullopt;
   const Gang gang = GangOf(input.workload, config);
-  Cost cost{.nodes = gang.pods(), .nano_dollars_per_hour = price->NanoValue(), .seconds = *run};
-  if (step.pool) {
-    if (const NodesNeeded needed = LeastNodes(gang, step.pool->node); needed.short_of.empty()) {
-      cost.nodes = needed.nodes;
-    }
-  }
+  Cost cost{
+      .nodes = NodesOf(step, gang), .nano_dollars_per_hour = price->NanoValue(), .seconds = *run};
   // Tenths of a micro-dollar, so that a year of a thousand dear nodes stays in range.
   constexpr std::int64_t kNanoPerPart = 100;
   constexpr std::int64_t kSecondsPerHour = 3600;

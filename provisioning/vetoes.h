@@ -57,6 +57,9 @@ struct Cost {
 // What the Workload is expected to cost in the step; nullopt: its price or its run is unknown.
 std::optional<Cost> CostOf(const api::ProvisioningStep& step, const VetoInput& input);
 
+// The least number of nodes of the step's pool; one for each pod of an unknown pool.
+std::int64_t NodesOf(const api::ProvisioningStep& step, const Gang& gang);
+
 // The price of one node of the step: its own, else that of the annotation
 // berth.dev/price-per-hour of its flavor; nullopt: unknown.
 std::optional<api::Quantity> PriceOf(const api::ProvisioningStep& step,

@@ -5,16 +5,10 @@
 #include "api/labels.h"
 #include "api/reasons.h"
 #include "base/strings.h"
+#include "cli/screens/find_named.h"
 
 namespace berth::cli {
 namespace {
-
-template <typename T>
-const T* FindByName(const std::vector<T>& objects, const std::string& name) {
-  const auto found = std::find_if(objects.begin(), objects.end(),
-                                  [&](const T& object) { return object.meta.name == name; });
-  return found == objects.end() ? nullptr : &*found;
-}
 
 template <typename T>
 const T* FindByKey(const std::vector<T>& objects, const api::ObjectKey& key) {
@@ -64,7 +58,7 @@ std::vector<std::string> NotSeen(const ClusterView& view) {
 }
 
 const api::ClusterQueue* FindClusterQueue(const ClusterView& view, const std::string& name) {
-  return FindByName(view.cluster_queues, name);
+  return FindNamed(view.cluster_queues, name);
 }
 
 const api::LocalQueue* FindLocalQueue(const ClusterView& view, const api::ObjectKey& key) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "api/job.h"
+#include "api/provisioning_policy.h"
 #include "api/provisioning_request.h"
 #include "api/queues.h"
 #include "api/stock_memory.h"
@@ -64,6 +65,7 @@ struct ClusterView {
   std::vector<api::ResourceFlavor> flavors;
   std::vector<api::AdmissionCheck> admission_checks;
   std::vector<api::ProvisioningRequestConfig> provisioning_configs;
+  std::vector<api::ProvisioningPolicy> provisioning_policies;
   std::vector<api::Workload> workloads;
   std::vector<api::Job> jobs;
   std::vector<api::ProvisioningRequest> provisioning_requests;

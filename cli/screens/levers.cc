@@ -7,17 +7,11 @@
 #include "base/rfc3339.h"
 #include "base/seconds.h"
 #include "base/strings.h"
+#include "cli/screens/find_named.h"
 #include "cli/screens/reason.h"
 
 namespace berth::cli {
 namespace {
-
-template <typename T>
-const T* FindNamed(const std::vector<T>& objects, const std::string& name) {
-  const auto found = std::find_if(objects.begin(), objects.end(),
-                                  [&name](const T& object) { return object.meta.name == name; });
-  return found == objects.end() ? nullptr : &*found;
-}
 
 const char* PolicyName(api::StopPolicy policy) {
   return policy == api::StopPolicy::kHoldAndDrain ? "HoldAndDrain" : "Hold";

@@ -8,6 +8,7 @@
 #include "api/reasons.h"
 #include "base/rfc3339.h"
 #include "base/strings.h"
+#include "cli/screens/cost.h"
 #include "cli/screens/reason.h"
 
 namespace berth::cli {
@@ -107,26 +108,37 @@ nlohmann::json RequestsJson(const api::Workload& workload) {
   return out;
 }
 
+void AddCost(const std::optional<RunCost>& cost, std::vector<std::string>& cells) {
+  cells.push_back(cost ? ShortDollars(cost->rate) : "-");
+  cells.push_back(cost ? ShortDollars(cost->so_far) : "-");
+}
+
 }  // namespace
 
 Result<std::string> RenderList(const ClusterView& view, const ListOptions& options,
                                const TextStyle& style) {
   for (const char* known : {"queue", "age", "name", "priority", "state"}) {
     if (options.sort != known) continue;
-    TextTable table({{"NAMESPACE"},
-                     {"NAME"},
-                     {"KIND"},
-                     {"QUEUE"},
-                     {"PRIO", Align::kRight},
-                     {"STATE"},
-                     {"AGE", Align::kRight},
-                     {"WHERE/REASON"}});
+    std::vector<Column> columns{
+        {"NAMESPACE"},         {"NAME"}, {"KIND"}, {"QUEUE"}, {"PRIO", Align::kRight}, {"STATE"},
+        {"AGE", Align::kRight}};
+    if (options.cost) {
+      columns.push_back({"USD/HOUR", Align::kRight});
+      columns.push_back({"USD", Align::kRight});
+    }
+    columns.push_back({"WHERE/REASON"});
+    TextTable table(std::move(columns));
     for (const api::Workload* workload : Selected(view, options)) {
-      table.AddRow({workload->meta.namespace_name, NameWithoutNamespace(*workload),
-                    OwnerKind(*workload), workload->spec.queue_name,
-                    std::to_string(PriorityOf(*workload)), StateOf(*workload),
-                    HumanDuration(view.now - workload->meta.creation_timestamp),
-                    Remark(view, *workload, style)});
+      std::vector<std::string> cells{workload->meta.namespace_name,
+                                     NameWithoutNamespace(*workload),
+                                     OwnerKind(*workload),
+                                     workload->spec.queue_name,
+                                     std::to_string(PriorityOf(*workload)),
+                                     StateOf(*workload),
+                                     HumanDuration(view.now - workload->meta.creation_timestamp)};
+      if (options.cost) AddCost(CostOfRun(view, *workload), cells);
+      cells.push_back(Remark(view, *workload, style));
+      table.AddRow(std::move(cells));
     }
     std::string text = table.empty() ? "nothing is queued here\n" : table.Render(style);
     const std::vector<std::string> not_seen = NotSeen(view);
@@ -154,6 +166,7 @@ nlohmann::json ListJson(const ClusterView& view, const ListOptions& options) {
                                         .count()},
                      {"requests", RequestsJson(*workload)},
                      {"remark", Remark(view, *workload, {})}});
+    if (options.cost) items.back()["cost"] = RunCostJson(CostOfRun(view, *workload));
   }
   return {{"items", std::move(items)}, {"hidden", view.hidden}, {"narrowed", view.narrowed}};
 }

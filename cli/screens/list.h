@@ -17,6 +17,7 @@ struct ListOptions {
   bool finished = false;
   std::string namespace_name;  // empty: every namespace
   api::StringMap labels;       // -l: required on the workload's job, or on the workload
+  bool cost = false;           // shows what runs with its cost
   std::string sort = "queue";  // queue, age, name, priority, state
 };
 

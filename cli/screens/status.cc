@@ -10,6 +10,7 @@
 #include "base/rfc3339.h"
 #include "base/strings.h"
 #include "cli/screens/capacity.h"
+#include "cli/screens/cost.h"
 #include "cli/screens/reason.h"
 #include "cli/screens/usage.h"
 
@@ -230,6 +231,22 @@ std::string RenderRequests(const ClusterView& view, const StatusOptions& options
   return table.empty() ? "" : "\n" + table.Render(style);
 }
 
+std::string RenderCost(const ClusterView& view, const StatusOptions& options,
+                       const TextStyle& style) {
+  TextTable table({{"COST"},
+                   {"RUNNING", Align::kRight},
+                   {"WITHOUT PRICE", Align::kRight},
+                   {"USD/HOUR", Align::kRight},
+                   {"USD SO FAR", Align::kRight}});
+  for (const auto& [name, queue] : CostByQueue(view)) {
+    const api::ClusterQueue* known = FindClusterQueue(view, name);
+    if (known != nullptr && !IsShown(view, *known, options.only)) continue;
+    table.AddRow({name, std::to_string(queue.running), std::to_string(queue.unpriced),
+                  ShortDollars(queue.cost.rate), ShortDollars(queue.cost.so_far)});
+  }
+  return table.empty() ? "" : "\n" + table.Render(style);
+}
+
 std::string RenderHead(const ClusterView& view, const TextStyle& style) {
   int waiting = 0;
   int running = 0;
@@ -267,6 +284,7 @@ std::string RenderStatus(const ClusterView& view, const StatusOptions& options,
                          const TextStyle& style) {
   std::string screen = RenderHead(view, style) + RenderQueues(view, options, style) +
                        RenderWaiting(view, options, style) + RenderRequests(view, options, style);
+  if (options.cost) screen += RenderCost(view, options, style);
   if (options.only.empty()) screen += RenderPools(view, style);
   const std::vector<std::string> not_seen = NotSeen(view);
   if (!not_seen.empty()) screen += "\n" + Join(not_seen, "\n") + "\n";
@@ -284,6 +302,7 @@ nlohmann::json StatusJson(const ClusterView& view, const StatusOptions& options)
               {"narrowed", view.narrowed}};
   if (!view.namespace_name.empty()) out["namespace"] = view.namespace_name;
   if (!IsKnown(view, "clusterqueues")) out["localQueues"] = LocalQueuesJson(view, options);
+  const auto costs = options.cost ? CostByQueue(view) : std::map<std::string, QueueCost>{};
   for (const auto& [name, use] : SumUse(view)) {
     if (!IsShown(view, *use.queue, options.only)) continue;
     Json resources = Json::array();
@@ -300,6 +319,11 @@ nlohmann::json StatusJson(const ClusterView& view, const StatusOptions& options)
                                     {"waiting", use.waiting},
                                     {"running", use.running},
                                     {"resources", std::move(resources)}});
+    if (!options.cost) continue;
+    const auto cost = costs.find(name);
+    const QueueCost of_queue = cost == costs.end() ? QueueCost{} : cost->second;
+    out["clusterQueues"].back()["cost"] = RunCostJson(of_queue.cost);
+    out["clusterQueues"].back()["cost"]["withoutPrice"] = of_queue.unpriced;
   }
   const auto positions = Positions(view);
   for (const api::Workload* workload : InQueueOrder(view)) {

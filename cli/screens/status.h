@@ -11,7 +11,8 @@
 namespace berth::cli {
 
 struct StatusOptions {
-  std::string only;  // a ClusterQueue, LocalQueue or cohort; empty: all
+  std::string only;   // a ClusterQueue, LocalQueue or cohort; empty: all
+  bool cost = false;  // shows what the running workloads of each queue cost
 };
 
 std::string RenderStatus(const ClusterView& view, const StatusOptions& options,

@@ -4,8 +4,6 @@
 // Threads: one Executor, that of the manager.
 #pragma once
 
-#include <optional>
-#include <string>
 #include <string_view>
 
 #include "api/provisioning_policy.h"
@@ -13,16 +11,9 @@
 #include "base/clock.h"
 #include "kube/runtime/manager.h"
 #include "kube/runtime/reconciler.h"
+#include "provisioning/check_settings.h"
 
 namespace berth::provisioning {
-
-// The name of the ProvisioningRequestConfig that `check` refers to, or the error in its reference.
-Result<std::string> ConfigNameOf(const api::AdmissionCheck& check);
-
-// The name of the ProvisioningPolicy of `check`: its annotation comes before that of its config,
-// which may be null. Empty: none.
-std::string PolicyNameOf(const api::AdmissionCheck& check,
-                         const api::ProvisioningRequestConfig* config);
 
 class AdmissionCheckReconciler final : public kube::Reconciler {
  public:

@@ -1,0 +1,218 @@
+#include "provisioning/eta.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/strings.h"
+
+namespace berth::provisioning {
+namespace {
+
+using api::StockEntry;
+using api::StockKey;
+using api::StockOutcome;
+using api::StockResult;
+
+constexpr std::int64_t kHalfLife = 7LL * 24 * 3600;
+constexpr double kEnough = 10;  // weight of outcomes that need no others beside them
+constexpr double kPriorWeight = 3;
+constexpr double kTiny = 1e-9;         // a share that rounding alone explains
+constexpr std::int64_t kNoticed = 60;  // a request that waits for longer tells of missing stock
+
+// Waiting times that 10, 30, 50, 70 and 90 of 100 requests do not exceed.
+using Prior = std::array<std::int64_t, 5>;
+constexpr Prior kSmallGpu{2, 8, 20, 47, 165};  // median 20 s, 5 minutes in 19 of 20 cases
+constexpr Prior kLargeGpu{3, 36, 180, 907, 9385};
+// Two hours in stock, thirty hours out of stock, in turn.
+constexpr Prior kScarceGpu{4400, 31600, 67900, 123000, 241700};
+
+bool IsLetterOrDigit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
+
+const Prior& PriorOf(const StockKey& key) {
+  const std::string text = " " + ToLower(key.flavor + " " + key.shape);
+  const auto names = [&text](const char* word) {  // at the beginning of a word: not in "pool4"
+    for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
+      if (!IsLetterOrDigit(text[at - 1])) return true;
+    }
+    return false;
+  };
+  if (names("h100") || names("h200") || names("b200")) return kScarceGpu;
+  if (names("t4") || names("l4")) return kSmallGpu;
+  return kLargeGpu;
+}
+
+// 2^(-age/half-life), linear between the powers.
+double WeightOf(Duration age) {
+  std::int64_t left =
+      std::max<std::int64_t>(std::chrono::duration_cast<std::chrono::seconds>(age).count(), 0);
+  double weight = 1;
+  for (; left >= kHalfLife && weight > 1e-6; left -= kHalfLife) weight /= 2;
+  const std::int64_t rest = std::min(left, kHalfLife);
+  return weight * (1 - static_cast<double>(rest) / (2.0 * static_cast<double>(kHalfLife)));
+}
+
+bool SameMachinesAs(const StockKey& a, const StockKey& b) {
+  return a.flavor == b.flavor && a.zone == b.zone && a.shape == b.shape;
+}
+
+struct Span {
+  WallTime from{};
+  WallTime to{};  // max: it has not ended
+};
+
+// Whether another wait had been noticed when a request was made at `at`.
+bool IsCrowded(const std::vector<Span>& spans, WallTime at) {
+  return std::any_of(spans.begin(), spans.end(), [at](const Span& span) {
+    return span.from + std::chrono::seconds(kNoticed) <= at && at < span.to;
+  });
+}
+
+// The waits for the same machines, of requests that were answered by stock or by its lack.
+std::vector<Span> SpansOf(const api::ClassStock& stock, const StockKey& key) {
+  std::vector<Span> spans;
+  for (const StockEntry& entry : stock) {
+    if (!SameMachinesAs(entry.key, key)) continue;
+    for (const StockOutcome& outcome : entry.outcomes) {
+      if (outcome.wait_seconds < kNoticed) continue;
+      spans.push_back(
+          {outcome.asked_at, outcome.asked_at + std::chrono::seconds(outcome.wait_seconds)});
+    }
+  }
+  return spans;
+}
+
+}  // namespace
+
+void WaitForecast::Gather(const EtaInput& input) {
+  const api::ClassStock& stock = input.stock.Of(input.provisioning_class);
+  std::vector<Span> spans = SpansOf(stock, input.key);
+  for (const StillWaiting& each : input.waiting) {
+    if (SameMachinesAs(each.key, input.key)) {
+      spans.push_back({input.now - std::chrono::seconds(each.seconds), WallTime::max()});
+    }
+  }
+  const auto add = [&](double share, auto belongs) {
+    double sum = 0;
+    for (const StockEntry& entry : stock) {
+      if (!belongs(entry.key)) continue;
+      for (const StockOutcome& outcome : entry.outcomes) {
+        const double weight = share * WeightOf(input.now - outcome.asked_at);
+        samples_.push_back({outcome.wait_seconds, weight, outcome.result == StockResult::kGranted,
+                            IsCrowded(spans, outcome.asked_at)});
+        sum += weight;
+      }
+    }
+    for (const StillWaiting& each : input.waiting) {
+      if (!belongs(each.key)) continue;
+      const WallTime asked_at = input.now - std::chrono::seconds(each.seconds);
+      samples_.push_back({each.seconds, share, false, IsCrowded(spans, asked_at)});
+    }
+    return sum;
+  };
+  double known = add(1, [&](const StockKey& key) { return key == input.key; });
+  if (known < kEnough) {
+    known += add(0.5, [&](const StockKey& key) {
+      return SameMachinesAs(key, input.key) && key.size != input.key.size;
+    });
+  }
+  if (known < kEnough) {
+    add(0.25, [&](const StockKey& key) {
+      return key.flavor == input.key.flavor && !SameMachinesAs(key, input.key);
+    });
+  }
+  KeepAlike(IsCrowded(spans, input.now));
+}
+
+// Keeps the requests that found the machines as the new one does, where enough of these are known.
+void WaitForecast::KeepAlike(bool crowded) {
+  double alike = 0;
+  for (const Sample& sample : samples_) {
+    if (sample.crowded == crowded && sample.came) alike += sample.weight;
+  }
+  if (alike < kEnough) return;
+  std::erase_if(samples_, [crowded](const Sample& sample) { return sample.crowded != crowded; });
+}
+
+void WaitForecast::AddPrior(const EtaInput& input) {
+  const Prior& prior = PriorOf(input.key);
+  for (const std::int64_t wait : prior) {
+    samples_.push_back({wait, kPriorWeight / static_cast<double>(prior.size()), true, false});
+  }
+}
+
+WaitForecast::WaitForecast(const EtaInput& input)
+    : waited_(std::max<std::int64_t>(input.waited_seconds, 0)) {
+  for (const StockEntry& entry : input.stock.Of(input.provisioning_class)) {
+    if (SameMachinesAs(entry.key, input.key)) {
+      outcomes_ += static_cast<std::int32_t>(entry.outcomes.size());
+    }
+  }
+  if (outcomes_ > 0) basis_ = Eta::Basis::kObserved;
+  Gather(input);
+  AddPrior(input);
+  // Of equal times those that came go first: a wait that was given up then was longer.
+  std::stable_sort(samples_.begin(), samples_.end(), [](const Sample& a, const Sample& b) {
+    return a.seconds != b.seconds ? a.seconds < b.seconds : a.came && !b.came;
+  });
+  double came = 0;
+  double exposure = 1;
+  for (const Sample& sample : samples_) {
+    if (sample.came) came += sample.weight;
+    exposure += sample.weight * static_cast<double>(sample.seconds);
+  }
+  rate_ = came / exposure;
+}
+
+// The share of requests that wait for longer than `wait`, in seconds.
+double WaitForecast::Survival(std::int64_t wait) const {
+  double at_risk = 0;
+  for (const Sample& sample : samples_) at_risk += sample.weight;
+  double survival = 1;
+  for (const Sample& sample : samples_) {
+    if (sample.seconds > wait) return survival;
+    if (sample.came) survival *= std::max(0.0, 1 - sample.weight / at_risk);
+    at_risk -= sample.weight;
+  }
+  if (survival < kTiny) return 0;
+  // Beyond the last sample the waits that were given up end at the mean rate.
+  return survival * std::exp(-rate_ * static_cast<double>(wait - samples_.back().seconds));
+}
+
+// The share of requests that wait for `more` seconds more, of those that have waited as long.
+double WaitForecast::LeftAfter(std::int64_t more) const {
+  const double now = Survival(waited_);
+  if (now > 0) return std::min(1.0, Survival(waited_ + more) / now);
+  // A wait longer than every known one goes on for as long as it lasted.
+  return std::exp(-static_cast<double>(more) /
+                  static_cast<double>(std::max<std::int64_t>(waited_, 1)));
+}
+
+std::int64_t WaitForecast::ChanceWithin(std::int64_t span) const {
+  return std::lround(1000 * (1 - LeftAfter(span)));
+}
+
+// The least time from now within which `share` of the requests get nodes that waited as long.
+std::int64_t WaitForecast::Quantile(double share) const {
+  std::int64_t low = 0;
+  std::int64_t high = kMostEtaSeconds;
+  while (low < high) {
+    const std::int64_t middle = low + (high - low) / 2;
+    if (1 - LeftAfter(middle) >= share - kTiny) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return low;
+}
+
+Eta WaitForecast::eta() const {
+  return {.p10_seconds = Quantile(0.1),
+          .p50_seconds = Quantile(0.5),
+          .p90_seconds = Quantile(0.9),
+          .basis = basis_,
+          .outcomes = outcomes_};
+}
+
+}  // namespace berth::provisioning
