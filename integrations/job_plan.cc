@@ -129,7 +129,6 @@ class Planner {
     Add(StopJob{OriginalPodSets(*workload)});
   }
 
-  bool IsMisplaced(const api::Workload& workload) const;
   const api::Workload* FindPrebuilt();
   // A group's pods share the Workload; none of them controls it.
   const api::Workload* PrebuiltOfGroup(const api::Workload& workload) {
@@ -156,7 +155,7 @@ class Planner {
   // Whether the template of a held job was edited while its first slice waits.
   bool IsStale(const SlicePlan& slices) const {
     return slices.is_first && job_.suspended &&
-           (!Fits(*slices.slice) || IsMisplaced(*slices.slice));
+           (!Fits(*slices.slice) || IsMisplaced(job_, *slices.slice));
   }
   bool Update(const api::Workload& workload);
   void Create(const api::Workload* replaced = nullptr);
@@ -229,7 +228,7 @@ const api::Workload* Planner::EnsureOne() {
   std::vector<const api::Workload*> others;
   for (const api::Workload& workload : in_.workloads) {
     if (job_.elastic && api::IsTrue(workload.status.conditions, api::kFinished)) continue;
-    if (match == nullptr && Fits(workload) && !IsMisplaced(workload)) {
+    if (match == nullptr && Fits(workload) && !IsMisplaced(job_, workload)) {
       match = &workload;
     } else {
       others.push_back(&workload);
@@ -289,27 +288,17 @@ const api::Workload* Planner::EnsureSlice() {
   return slices.slice;
 }
 
-// Whether the placement fields of a waiting job, or its queue, were edited after its workload was
-// created and got quota: that quota and capacity would be wrong. An admitted job has the changes of
-// its start, and is not compared.
-bool Planner::IsMisplaced(const api::Workload& workload) const {
-  const auto& conditions = workload.status.conditions;
-  if (PodGroup() != nullptr || (job_.bare_pods && job_.finished)) return false;
-  if (!job_.suspended || api::IsTrue(conditions, api::kAdmitted) ||
-      api::IsTrue(conditions, api::kFinished)) {
-    return false;
-  }
-  const bool has_moved = QueueNameOf(job_) != workload.spec.queue_name && !job_.active &&
-                         api::IsTrue(conditions, api::kQuotaReserved);
-  return has_moved || !PlacesAlike(job_, workload);
-}
-
 bool Planner::Update(const api::Workload& workload) {
   if (!CanCompose()) return false;
   const std::optional<JobPriority> priority = KnownPriority();
   if (!priority) return false;
   api::WorkloadSpec spec = BuildWorkload(job_, *priority, in_.build).spec;
   spec.active = workload.spec.active;  // a deactivated workload stays deactivated
+  // The review refuses a spec with fewer pods than are reclaimable.
+  if (auto pods = ReclaimableOf(job_, {.meta = {}, .spec = spec, .status = {}});
+      !workload.status.reclaimable_pods.empty() && pods != workload.status.reclaimable_pods) {
+    Add(SetReclaimablePods{workload.meta.key(), std::move(pods)});
+  }
   Add(UpdateWorkloadSpec{workload.meta.key(), std::move(spec)});
   Event("UpdatedWorkload",
         "Updated not matching Workload for suspended job: " + workload.meta.key().ToString());

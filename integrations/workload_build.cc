@@ -214,4 +214,16 @@ bool PlacesAlike(const JobView& job, const api::Workload& workload) {
   return true;
 }
 
+bool IsMisplaced(const JobView& job, const api::Workload& workload) {
+  const auto& conditions = workload.status.conditions;
+  if (job.bare_pods && (job.bare_pods->group || job.finished)) return false;
+  if (!job.suspended || api::IsTrue(conditions, api::kAdmitted) ||
+      api::IsTrue(conditions, api::kFinished)) {
+    return false;
+  }
+  const bool has_moved = QueueNameOf(job) != workload.spec.queue_name && !job.active &&
+                         api::IsTrue(conditions, api::kQuotaReserved);
+  return has_moved || !PlacesAlike(job, workload);
+}
+
 }  // namespace berth::integrations

@@ -63,4 +63,9 @@ bool IsEquivalent(const JobView& job, const api::Workload& workload, const Flavo
 // template. Kueue does not compare them, so that edits of the template would be lost.
 bool PlacesAlike(const JobView& job, const api::Workload& workload);
 
+// Whether the placement fields of a waiting job, or its queue, were edited after its workload was
+// created and got quota: that quota and capacity would be wrong. An admitted job has the changes of
+// its start, and is not compared.
+bool IsMisplaced(const JobView& job, const api::Workload& workload);
+
 }  // namespace berth::integrations

@@ -403,6 +403,8 @@ TEST_F(HeldJobTest, NothingIsReclaimableOfAJobThatWaits) {
   Want({{"scheduler", 1}, {"worker", 1}});
   Pods("scheduler", 1);
   EXPECT_THAT(Words(), ElementsAre("reclaim main"));
+  Want({{"scheduler", 1}, {"worker", 0}});
+  EXPECT_THAT(Words(), ElementsAre("reclaim main", "rewrite main scheduler:1 worker:0"));
 }
 
 TEST_F(HeldJobTest, ARunnerIsMadeAgainAfterItsStop) {
