@@ -60,6 +60,7 @@ inline constexpr char kGkeQueuedTaint[] = "cloud.google.com/gke-queued";
 inline constexpr char kGkeNodePoolLabel[] = "cloud.google.com/gke-nodepool";
 inline constexpr char kQueuedProvisioningClass[] = "queued-provisioning.gke.io";
 inline constexpr char kProvisioningCheckController[] = "kueue.x-k8s.io/provisioning-request";
+inline constexpr char kReactiveCheckController[] = "berth.dev/reactive-capacity";
 
 // Berth's own additions, all optional.
 inline constexpr char kExplanationAnnotation[] = "berth.dev/explanation";
@@ -76,6 +77,8 @@ inline constexpr char kProvisioningStepAnnotation[] = "berth.dev/provisioning-st
 inline constexpr char kPricePerHourAnnotation[] = "berth.dev/price-per-hour";
 // On a Workload: the flavors that its provisioning policies have tried in vain, joined by commas.
 inline constexpr char kAvoidedFlavorsAnnotation[] = "berth.dev/avoided-flavors";
+// The same of checks of reactive capacity, which have another writer.
+inline constexpr char kReactiveAvoidedFlavorsAnnotation[] = "berth.dev/reactive-avoided-flavors";
 
 // Labels of Kubernetes.
 inline constexpr char kHostnameLabel[] = "kubernetes.io/hostname";

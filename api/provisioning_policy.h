@@ -64,6 +64,7 @@ struct ProvisioningPolicy {
   WhenExhausted when_exhausted = WhenExhausted::kCycle;
   OnRevoked on_revoked = OnRevoked::kReject;
   Stock stock = Stock::kShared;  // kIgnored: steps are asked for also where they rest
+  bool protect_pods = true;      // the pods ask autoscalers to leave their nodes alone
 };
 
 // The memory of one check about one Workload: the annotation berth.dev/provisioning.

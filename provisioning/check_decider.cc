@@ -5,6 +5,7 @@
 
 #include "api/labels.h"
 #include "base/strings.h"
+#include "provisioning/check_events.h"
 #include "provisioning/names.h"
 #include "provisioning/reasons.h"
 #include "provisioning/request_state.h"
@@ -16,7 +17,6 @@ using api::AdmissionCheckState;
 using api::CheckState;
 using api::ProvisioningRequest;
 
-constexpr std::size_t kMaxEventBytes = 1024;
 // Retries without counting for failures that Berth or the autoscaler caused.
 constexpr std::int32_t kMaxUncounted = 3;
 // Queued provisioning drops a request after this many seconds, also while Berth is away.
@@ -25,16 +25,6 @@ constexpr std::int64_t kValidityMargin = 60;
 
 bool HonoursValidity(const std::string& provisioning_class) {
   return provisioning_class == api::kQueuedProvisioningClass;
-}
-
-std::string_view StateName(CheckState state) {
-  switch (state) {
-    case CheckState::kPending: return "Pending";
-    case CheckState::kReady: return "Ready";
-    case CheckState::kRetry: return "Retry";
-    case CheckState::kRejected: return "Rejected";
-  }
-  return "";
 }
 
 api::OwnerReference OwnerFor(const ProvisioningRequest& request) {
@@ -288,8 +278,7 @@ void CheckDecider::FollowRequest(const ProvisioningRequest& request) {
     case RequestState::kProvisioned:
       if (state_.state == CheckState::kReady) return;
       Say(CheckState::kReady, why->message);
-      state_.pod_set_updates =
-          PodSetUpdates(workload_, groups_, request, config(), options_.updates);
+      state_.pod_set_updates = PodSetUpdates(workload_, groups_, request, config(), Updates());
       return;
     default: break;
   }
@@ -364,11 +353,7 @@ void CheckDecider::WakeIn(Duration wait) {
 
 // Adds the role that can act and the remedy: the cloud's message names the problem only.
 void CheckDecider::Advise(const std::string& reason) {
-  const ReasonInfo& info = Explain(reason);
-  if (info.reason_class == ReasonClass::kProgress) return;
-  Add(CheckEvent{"CapacityAdvice", input_.name + ": " + reason + " (" +
-                                       std::string(ReasonClassName(info.reason_class)) +
-                                       "): " + std::string(info.remedy)});
+  if (auto advice = AdviceOn(input_.name, reason)) Add(*std::move(advice));
 }
 
 void CheckDecider::Wait(const ProvisioningRequest& request) {
@@ -403,11 +388,7 @@ void CheckDecider::Record() {
   if (state_ == before_) return;
   if (state_.state != before_.state) {
     state_.last_transition_time = CutToSeconds(now_);
-    std::string message = "Admission check " + state_.name + " updated state from " +
-                          std::string(StateName(before_.state)) + " to " +
-                          std::string(StateName(state_.state));
-    if (!state_.message.empty()) message += " with message: " + state_.message;
-    Add(CheckEvent{"AdmissionCheckUpdated", std::string(TruncateUtf8(message, kMaxEventBytes))});
+    Add(StateEvent(before_, state_));
   }
   out_.checks.push_back(state_);
 }

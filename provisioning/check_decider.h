@@ -50,6 +50,12 @@ class CheckDecider {
     return plan_ ? plan_->config() : *input_.config;
   }
 
+  UpdateOptions Updates() const {
+    UpdateOptions updates = options_.updates;
+    if (input_.policy != nullptr) updates.protect_pods = input_.policy->protect_pods;
+    return updates;
+  }
+
   void FollowConfig();
   bool FollowMemory();
   void FollowVetoes();

@@ -28,13 +28,6 @@ Decision CleanUp(const Situation& situation) {
   return decision;
 }
 
-bool NeedsCapacity(const api::Workload& workload) {
-  const auto& conditions = workload.status.conditions;
-  return !workload.meta.deletion_timestamp && workload.spec.active &&
-         workload.status.admission.has_value() && api::IsTrue(conditions, api::kQuotaReserved) &&
-         !api::IsTrue(conditions, api::kFinished) && !api::IsTrue(conditions, api::kEvicted);
-}
-
 struct Avoided {
   std::set<std::string> flavors;
   std::optional<WallTime> until;  // the first end of a veto
@@ -97,6 +90,13 @@ Decision DecideChecks(const Situation& situation, const DecideOptions& options, 
 }
 
 }  // namespace
+
+bool NeedsCapacity(const api::Workload& workload) {
+  const auto& conditions = workload.status.conditions;
+  return !workload.meta.deletion_timestamp && workload.spec.active &&
+         workload.status.admission.has_value() && api::IsTrue(conditions, api::kQuotaReserved) &&
+         !api::IsTrue(conditions, api::kFinished) && !api::IsTrue(conditions, api::kEvicted);
+}
 
 Decision Decide(const Situation& situation, const DecideOptions& options, WallTime now) {
   const api::Workload& workload = *situation.workload;

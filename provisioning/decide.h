@@ -115,6 +115,9 @@ struct Decision {
   std::vector<CheckEvent> told;                  // with `memory`; see MemoryWrite
 };
 
+// Whether the Workload holds quota that it is not about to lose.
+bool NeedsCapacity(const api::Workload& workload);
+
 Decision Decide(const Situation& situation, const DecideOptions& options, WallTime now);
 
 }  // namespace berth::provisioning

@@ -98,6 +98,11 @@ bool UsesManaged(const api::PodSpec& spec, const api::ProvisioningRequestConfig&
   return Uses(spec, config.managed_resources);
 }
 
+void AddProtection(const api::StringMap& user, api::StringMap& into) {
+  AddUnlessSet(user, api::kSafeToEvictAnnotation, "false", into);
+  AddUnlessSet(user, api::kDoNotDisruptAnnotation, "true", into);
+}
+
 std::vector<std::string> FlavorsOf(const api::Workload& workload) {
   std::vector<std::string> flavors;
   if (!workload.status.admission) return flavors;
@@ -148,11 +153,7 @@ std::vector<api::PodSetUpdate> PodSetUpdates(const api::Workload& workload,
     api::PodSetUpdate update{.name = pods.name};
     update.annotations = {{api::kConsumeProvisioningRequestAnnotation, request.meta.name},
                           {api::kProvisioningClassAnnotation, request.provisioning_class_name}};
-    if (options.protect_pods) {
-      const api::StringMap& user = pods.pod_template.annotations;
-      AddUnlessSet(user, api::kSafeToEvictAnnotation, "false", update.annotations);
-      AddUnlessSet(user, api::kDoNotDisruptAnnotation, "true", update.annotations);
-    }
+    if (options.protect_pods) AddProtection(pods.pod_template.annotations, update.annotations);
     for (const auto& each : config.node_selector_updates) {
       const std::string* value = api::FindValue(request.provisioning_class_details,
                                                 each.value_from_provisioning_class_detail);

@@ -39,6 +39,9 @@ struct UpdateOptions {
   bool protect_pods = true;  // keep autoscalers from removing the pods' nodes
 };
 
+// Annotations that keep autoscalers from removing the pods' nodes; those of the user's pods stay.
+void AddProtection(const api::StringMap& user, api::StringMap& into);
+
 // The updates of each original pod set once `request` is provisioned: the annotations that let the
 // pods use the capacity, node selectors from its details, the toleration of queued nodes.
 std::vector<api::PodSetUpdate> PodSetUpdates(const api::Workload& workload,

@@ -1,6 +1,7 @@
 #include "queue/workload_info.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <string>
 
@@ -11,6 +12,19 @@
 
 namespace berth::queue {
 namespace {
+
+constexpr const char* kAvoidedAnnotations[] = {api::kAvoidedFlavorsAnnotation,
+                                               api::kReactiveAvoidedFlavorsAnnotation};
+
+// Whether the list, joined by commas, has the name.
+bool IsInList(std::string_view list, std::string_view name) {
+  while (!list.empty()) {
+    const std::string_view each = list.substr(0, list.find(','));
+    if (each == name) return true;
+    list.remove_prefix(std::min(each.size() + 1, list.size()));
+  }
+  return false;
+}
 
 // FNV-1a over length-prefixed parts, then an avalanche: distinguishes shapes, and gives the same
 // value on every machine.
@@ -94,8 +108,10 @@ std::uint64_t ShapeOf(const WorkloadInfo& info, const Names& resources) {
           api::FindValue(info.object->meta.annotations, api::kSliceReplacementForAnnotation)) {
     hash.Add(*replaced);
   }
-  if (const std::string* avoided =
-          api::FindValue(info.object->meta.annotations, api::kAvoidedFlavorsAnnotation)) {
+  for (const char* key : kAvoidedAnnotations) {
+    const std::string* avoided = api::FindValue(info.object->meta.annotations, key);
+    if (avoided == nullptr) continue;
+    hash.Add(std::string_view(key));
     hash.Add(*avoided);
   }
   for (std::size_t i = 0; i < info.pod_sets.size(); ++i) {
@@ -179,16 +195,11 @@ api::ResourceAmounts Transformed(const api::ResourceAmounts& requests,
 }  // namespace
 
 bool WorkloadInfo::Avoids(std::string_view flavor) const {
-  const std::string* avoided =
-      api::FindValue(object->meta.annotations, api::kAvoidedFlavorsAnnotation);
-  if (avoided == nullptr) return false;
-  std::string_view rest = *avoided;
-  while (!rest.empty()) {
-    const std::string_view name = rest.substr(0, rest.find(','));
-    if (name == flavor) return true;
-    rest.remove_prefix(std::min(name.size() + 1, rest.size()));
-  }
-  return false;
+  return std::any_of(std::begin(kAvoidedAnnotations), std::end(kAvoidedAnnotations),
+                     [&](const char* key) {
+                       const std::string* list = api::FindValue(object->meta.annotations, key);
+                       return list != nullptr && IsInList(*list, flavor);
+                     });
 }
 
 api::ResourceAmounts EffectiveRequests(const api::PodSet& pod_set, const InfoOptions& options) {
@@ -228,7 +239,9 @@ WorkloadInfo BuildWorkloadInfo(std::shared_ptr<const api::Workload> object,
   WorkloadInfo info;
   info.priority = EffectivePriority(*object, options.ordering);
   info.queued_at = QueueOrderTime(*object, options.ordering);
-  info.avoids_flavors = object->meta.annotations.contains(api::kAvoidedFlavorsAnnotation);
+  info.avoids_flavors =
+      std::any_of(std::begin(kAvoidedAnnotations), std::end(kAvoidedAnnotations),
+                  [&](const char* key) { return object->meta.annotations.contains(key); });
   info.failed_check = std::any_of(
       object->status.admission_checks.begin(), object->status.admission_checks.end(),
       [](const api::AdmissionCheckState& check) {

@@ -71,10 +71,11 @@ struct WorkloadInfo {
   WallTime queued_at{};
   std::uint64_t shape = kUnknownShape;  // equal: the scheduler cannot tell the workloads apart
   bool failed_check = false;            // an admission check has state Retry or Rejected
-  bool avoids_flavors = false;          // has the annotation berth.dev/avoided-flavors
+  bool avoids_flavors = false;          // has an annotation of flavors that are used up
   SmallVector<PodSetInfo, 1> pod_sets;
 
-  // Whether the annotation berth.dev/avoided-flavors keeps the workload from the flavor.
+  // Whether an annotation of its provisioning policies (berth.dev/avoided-flavors,
+  // berth.dev/reactive-avoided-flavors) keeps the workload from the flavor.
   bool Avoids(std::string_view flavor) const;
   bool HasTopologyRequest() const {
     return std::any_of(pod_sets.begin(), pod_sets.end(),

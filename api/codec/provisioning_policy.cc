@@ -123,6 +123,7 @@ Result<ProvisioningPolicy> Decode<ProvisioningPolicy>(const JsonSource& object) 
     budget.Field("perWorkloadUSD").Get(out.max_cost);
     spec.Field("stock").Get(out.stock, kStockWords);
     spec.Field("stuckAfterSeconds").Get(out.stuck_after_seconds);
+    spec.Field("protectPods").Get(out.protect_pods);
     spec.Field("answerTimeoutSeconds").Get(out.answer_timeout_seconds);
   });
 }

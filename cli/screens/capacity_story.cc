@@ -131,9 +131,10 @@ void AddPolicy(const api::Workload& workload, const api::AdmissionCheckState& ch
     step.lines.push_back(FormatTime(outcomes[at].at) + " step " + outcomes[at].step + ": " +
                          AdviceLine(*advice));
   }
-  if (const std::string* avoided =
-          api::FindValue(workload.meta.annotations, api::kAvoidedFlavorsAnnotation)) {
-    step.lines.push_back("flavors that are passed over: " + *avoided);
+  for (const char* key : {api::kAvoidedFlavorsAnnotation, api::kReactiveAvoidedFlavorsAnnotation}) {
+    if (const std::string* avoided = api::FindValue(workload.meta.annotations, key)) {
+      step.lines.push_back("flavors that are passed over: " + *avoided);
+    }
   }
   if (const std::string* end =
           api::FindValue(workload.meta.annotations, api::kExpiresAtAnnotation)) {

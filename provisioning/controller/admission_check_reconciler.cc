@@ -1,11 +1,10 @@
 #include "provisioning/controller/admission_check_reconciler.h"
 
-#include <nlohmann/json.hpp>
+#include <utility>
 
-#include "api/codec/codec.h"
 #include "api/codec/provisioning_policy.h"
 #include "api/labels.h"
-#include "api/reasons.h"
+#include "provisioning/controller/active_condition.h"
 
 namespace berth::provisioning {
 namespace {
@@ -51,50 +50,18 @@ void AdmissionCheckReconciler::Watch(kube::Controller& controller) {
 void AdmissionCheckReconciler::Reconcile(const api::ObjectKey& key, Done done) {
   const auto check = checks_.Get(key);
   if (check == nullptr || !IsOurs(*check)) return done(kube::NextLook{});
-  api::Condition wanted{.type = api::kActive,
-                        .status = api::ConditionStatus::kTrue,
-                        .reason = "Active",
-                        .message = "The admission check is active",
-                        .last_transition_time = CutToSeconds(clock_.Now()),
-                        .observed_generation = check->meta.generation};
   const Result<std::string> config = ConfigNameOf(*check);
   const auto found = config ? configs_.Get({"", *config}) : nullptr;
   const std::string policy = PolicyNameOf(*check, found.get());
-  if (found == nullptr) {
-    wanted.status = api::ConditionStatus::kFalse;
-    wanted.reason = "BadParametersRef";
-    wanted.message =
-        !config ? config.error().message
-                : std::string(kConfigKind) + "." + kConfigGroup + " \"" + *config + "\" not found";
+  std::string problem;
+  if (!config) {
+    problem = config.error().message;
+  } else if (found == nullptr) {
+    problem = std::string(kConfigKind) + "." + kConfigGroup + " \"" + *config + "\" not found";
+  } else if (!policy.empty() && policies_.Get({"", policy}) == nullptr) {
+    problem = PolicyNotFound(policy);
   }
-  if (found != nullptr && !policy.empty() && policies_.Get({"", policy}) == nullptr) {
-    wanted.status = api::ConditionStatus::kFalse;
-    wanted.reason = "BadParametersRef";
-    wanted.message = std::string("metadata.annotations[") + api::kProvisioningPolicyAnnotation +
-                     "]: ProvisioningPolicy.provisioning.berth.dev \"" + policy + "\" not found";
-  }
-  const api::Condition* now = api::FindCondition(check->conditions, api::kActive);
-  if (now != nullptr && now->status == wanted.status && now->reason == wanted.reason &&
-      now->message == wanted.message) {
-    return done(kube::NextLook{});
-  }
-  if (now != nullptr && now->status == wanted.status) {
-    wanted.last_transition_time = now->last_transition_time;
-  }
-  const api::ResourceKind& kind = api::KindOf<api::AdmissionCheck>();
-  const kube::Json applied = {{"apiVersion", kind.api_version()},
-                              {"kind", kind.kind},
-                              {"metadata", {{"name", key.name}}},
-                              {"status", {{"conditions", {api::Encode(wanted)}}}}};
-  manager_.client().Patch(kind, key, kube::PatchType::kApply, applied,
-                          {.field_manager = api::kProvisioningCheckController,
-                           .force = kube::Force::kYes,
-                           .subresource = "status"},
-                          [this, done = std::move(done)](const Result<kube::JsonPtr>& written) {
-                            if (!written) return done(written.error());
-                            checks_.Ingest(**written);
-                            done(kube::NextLook{});
-                          });
+  WriteActive(manager_, *check, problem, clock_.Now(), std::move(done));
 }
 
 }  // namespace berth::provisioning

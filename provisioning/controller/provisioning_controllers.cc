@@ -5,12 +5,17 @@ namespace berth::provisioning {
 ProvisioningControllers::ProvisioningControllers(kube::Manager& manager, const Clock& clock,
                                                  kube::EventRecorder& events,
                                                  ProvisioningControllersOptions options)
-    : requests_(manager, clock, events, options.decide, options.stock), checks_(manager, clock) {
+    : requests_(manager, clock, events, options.decide, options.stock),
+      checks_(manager, clock),
+      reactive_(manager, clock, events, options.stock),
+      reactive_checks_(manager, clock) {
   // Without the CRD of ProvisioningRequests neither controller starts, and no check becomes active.
   const std::vector<const kube::InformerBase*> needs{
       &manager.OptionalInformerFor<api::ProvisioningRequest>()};
   requests_.Watch(manager.AddController(requests_, {.max_concurrent = options.concurrency}, needs));
   checks_.Watch(manager.AddController(checks_, {}, needs));
+  reactive_.Watch(manager.AddController(reactive_, {.max_concurrent = options.concurrency}));
+  reactive_checks_.Watch(manager.AddController(reactive_checks_, {}));
 }
 
 }  // namespace berth::provisioning

@@ -1,9 +1,11 @@
-// provisioning/controller/provisioning_controllers.h — the controllers of the admission check
-// kueue.x-k8s.io/provisioning-request: of its Workloads, and of the AdmissionChecks.
+// provisioning/controller/provisioning_controllers.h — the controllers of the admission checks
+// kueue.x-k8s.io/provisioning-request and berth.dev/reactive-capacity: of their Workloads, and of
+// the AdmissionChecks.
 //
 //     ProvisioningControllers provisioning(manager, clock, events, options);   // before it starts
 //
-// While the API server does not serve ProvisioningRequests, neither controller runs.
+// While the API server does not serve ProvisioningRequests, the controllers of the first check do
+// not run.
 //
 // Threads: the manager's Executor. Must outlive the manager.
 #pragma once
@@ -11,6 +13,7 @@
 #include <cstddef>
 
 #include "provisioning/controller/admission_check_reconciler.h"
+#include "provisioning/controller/reactive_reconciler.h"
 #include "provisioning/controller/request_reconciler.h"
 
 namespace berth::provisioning {
@@ -29,6 +32,8 @@ class ProvisioningControllers {
  private:
   RequestReconciler requests_;
   AdmissionCheckReconciler checks_;
+  ReactiveReconciler reactive_;
+  ReactiveCheckReconciler reactive_checks_;
 };
 
 }  // namespace berth::provisioning

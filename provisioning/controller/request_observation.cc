@@ -37,23 +37,14 @@ Situation RequestReconciler::Observe(const api::Workload& workload) {
   }
   // Without any policy nothing is remembered: Kueue's rules alone.
   if (!policies_.objects().empty()) situation.stock = &stock_.memory();
-  if (const auto job = JobOf(workload)) situation.job_deadline = job->active_deadline_seconds;
+  if (const auto job = JobOf(jobs_, workload))
+    situation.job_deadline = job->active_deadline_seconds;
   ObserveRequests(workload, situation);
   ObserveTemplates(workload, situation);
   for (CheckInput& check : situation.checks) {
     check.last_attempt = LastAttempt(workload, check.name, situation.requests);
   }
   return situation;
-}
-
-std::shared_ptr<const api::Job> RequestReconciler::JobOf(const api::Workload& workload) const {
-  const api::OwnerReference* owner = api::ControllerOf(workload.meta);
-  if (jobs_ == nullptr || owner == nullptr || owner->kind != "Job" ||
-      owner->api_version != "batch/v1") {
-    return nullptr;
-  }
-  auto job = jobs_->Get({workload.meta.namespace_name, owner->name});
-  return job != nullptr && job->meta.uid == owner->uid ? job : nullptr;
 }
 
 std::int32_t RequestReconciler::LastAttempt(const api::Workload& workload, const std::string& check,

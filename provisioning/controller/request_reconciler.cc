@@ -5,7 +5,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "api/codec/admission_status.h"
 #include "api/codec/codec.h"
 #include "api/codec/provisioning_policy.h"
 #include "api/labels.h"
@@ -30,18 +29,6 @@ std::vector<std::string> OwnerUid(const T& object) {
   return {owner->uid};
 }
 
-Json ChecksApply(const api::Workload& workload,
-                 const std::vector<api::AdmissionCheckState>& checks) {
-  Json status = {{"admissionChecks", api::Encode(checks)}};
-  return api::StatusPatch(workload, std::move(status));
-}
-
-kube::WriteOptions OurStatusWrite() {
-  return {.field_manager = api::kProvisioningCheckController,
-          .force = kube::Force::kYes,
-          .subresource = "status"};
-}
-
 }  // namespace
 
 RequestReconciler::RequestReconciler(kube::Manager& manager, const Clock& clock,
@@ -58,9 +45,10 @@ RequestReconciler::RequestReconciler(kube::Manager& manager, const Clock& clock,
       requests_(manager.InformerFor<api::ProvisioningRequest>()),
       templates_(manager.InformerFor<api::PodTemplateObject>()),
       flavors_(manager.InformerFor<api::ResourceFlavor>()),
+      jobs_(JobsOf(manager)),
       template_steps_(manager),
+      check_writer_(manager, events, api::kProvisioningCheckController),
       stock_(manager.client(), std::move(stock)) {
-  if (manager.HasInformer(api::KindOf<api::Job>())) jobs_ = &manager.InformerFor<api::Job>();
   requests_.AddIndex(kOwnerIndex, OwnerUid<api::ProvisioningRequest>);
   templates_.AddIndex(kOwnerIndex, OwnerUid<api::PodTemplateObject>);
   workloads_.AddIndex(kCheckIndex, [](const api::Workload& workload) {
@@ -68,22 +56,6 @@ RequestReconciler::RequestReconciler(kube::Manager& manager, const Clock& clock,
     for (const auto& check : workload.status.admission_checks) names.push_back(check.name);
     return names;
   });
-}
-
-// The Workloads with checks: no queue holds their keys while the controller does not run.
-kube::Sweep RequestReconciler::CheckedWorkloads() const {
-  return {.covers =
-              [this](const api::ObjectKey& key) {
-                const auto workload = workloads_.Get(key);
-                return workload != nullptr && !workload->status.admission_checks.empty();
-              },
-          .next = [this](const api::ObjectKey& place) -> std::optional<kube::Sweep::Step> {
-            const auto workload = workloads_.After(place);
-            if (workload == nullptr) return std::nullopt;
-            const api::ObjectKey key = workload->meta.key();
-            if (workload->status.admission_checks.empty()) return kube::Sweep::Step{key, {}};
-            return kube::Sweep::Step{key, key};
-          }};
 }
 
 void RequestReconciler::Watch(kube::Controller& controller) {
@@ -95,7 +67,7 @@ void RequestReconciler::Watch(kube::Controller& controller) {
   const auto add_changed = [add](const auto& old, const auto& now) {
     if (!old->status.admission_checks.empty() || !now->status.admission_checks.empty()) add(now);
   };
-  controller.AddSweep(CheckedWorkloads());
+  controller.AddSweep(CheckedWorkloads(workloads_));
   workloads_.AddHandler(
       {.on_add = add_checked, .on_update = add_changed, .on_delete = [this](const auto& workload) {
          last_attempt_by_check_.erase(workload->meta.uid);
@@ -286,7 +258,6 @@ kube::Step RequestReconciler::MemoryStep(const WorkloadPtr& workload, const Memo
   };
 }
 
-// Includes all checks of this controller: an applied configuration removes the ones it leaves out.
 kube::Step RequestReconciler::ChecksStep(const WorkloadPtr& workload,
                                          std::vector<api::AdmissionCheckState> changed) {
   std::vector<api::AdmissionCheckState> checks = OurChecks(*workload);
@@ -295,30 +266,7 @@ kube::Step RequestReconciler::ChecksStep(const WorkloadPtr& workload,
       if (each.name == check.name) check = each;
     }
   }
-  return [this, workload, checks = std::move(checks)](std::function<void(Status)> next) {
-    manager_.client().Patch(
-        api::KindOf<api::Workload>(), workload->meta.key(), PatchType::kApply,
-        ChecksApply(*workload, checks), OurStatusWrite(),
-        [this, workload, next = std::move(next)](const Result<kube::JsonPtr>& written) {
-          if (!written) return EndFailed(workload, written.error(), next);
-          workloads_.Ingest(**written);
-          next(OkStatus());
-        });
-  };
-}
-
-// A refused write gives an event, and the next attempt begins from the Workload as it is then.
-void RequestReconciler::EndFailed(const WorkloadPtr& workload, const Error& error,
-                                  std::function<void(Status)> next) {
-  Error failure = Annotate(error, "writing the check's state");
-  if (!kube::IsRefusal(error)) return next(std::move(failure));
-  kube::RecordRefusedWrite(events_, kube::ReferenceTo(*workload), error);
-  manager_.client().Get(api::KindOf<api::Workload>(), workload->meta.key(),
-                        [this, failure = std::move(failure),
-                         next = std::move(next)](const Result<kube::JsonPtr>& answer) {
-                          if (answer && *answer != nullptr) workloads_.Ingest(**answer);
-                          next(failure);
-                        });
+  return check_writer_.Write(workload, std::move(checks));
 }
 
 kube::Step RequestReconciler::ActionStep(const WorkloadPtr& workload, const Action& action) {
@@ -337,16 +285,7 @@ kube::Step RequestReconciler::ActionStep(const WorkloadPtr& workload, const Acti
   if (const auto* drop = std::get_if<DeleteTemplate>(&action)) {
     return template_steps_.Delete(api::KindOf<api::PodTemplateObject>(), {space, drop->name});
   }
-  return [this, workload,
-          event = std::get<CheckEvent>(action)](const std::function<void(Status)>& next) {
-    const auto type = event.warning ? kube::EventType::kWarning : kube::EventType::kNormal;
-    events_.Record(kube::ReferenceTo(*workload), type, event.reason, "", event.message);
-    const auto job = event.warning ? JobOf(*workload) : nullptr;
-    if (job != nullptr) {
-      events_.Record(kube::ReferenceTo(*job), type, event.reason, "", event.message);
-    }
-    next(OkStatus());
-  };
+  return check_writer_.Record(workload, std::get<CheckEvent>(action));
 }
 
 kube::Step RequestReconciler::CreateRequestStep(const WorkloadPtr& workload,
@@ -398,12 +337,11 @@ void RequestReconciler::TellRefusal(const WorkloadPtr& workload, const CreateReq
   }
   const Error failure = Annotate(error, "creating ProvisioningRequest");
   if (!changed) return next(Error{ErrorCode::kUnavailable, failure.message});
-  manager_.client().Patch(api::KindOf<api::Workload>(), workload->meta.key(), PatchType::kApply,
-                          ChecksApply(*workload, checks), OurStatusWrite(),
-                          [next = std::move(next), failure](const Result<kube::JsonPtr>&) {
-                            // Retried later: quotas and rights may change.
-                            next(Error{ErrorCode::kUnavailable, failure.message});
-                          });
+  check_writer_.Write(workload,
+                      std::move(checks))([next = std::move(next), failure](const Status&) {
+    // Retried later: quotas and rights may change.
+    next(Error{ErrorCode::kUnavailable, failure.message});
+  });
 }
 
 }  // namespace berth::provisioning

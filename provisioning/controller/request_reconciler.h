@@ -23,7 +23,7 @@
 #include "kube/runtime/manager.h"
 #include "kube/runtime/reconciler.h"
 #include "kube/runtime/steps.h"
-#include "kube/runtime/sweep.h"
+#include "provisioning/controller/checked_workloads.h"
 #include "provisioning/controller/stock_keeper.h"
 #include "provisioning/controller/template_steps.h"
 #include "provisioning/decide.h"
@@ -40,7 +40,6 @@ class RequestReconciler final : public kube::Reconciler {
   void Reconcile(const api::ObjectKey& key, Done done) override;
 
  private:
-  using WorkloadPtr = std::shared_ptr<const api::Workload>;
   struct Created {  // a request that the informer does not show yet
     api::ProvisioningRequest request;
     SteadyTime at;  // when the API last confirmed that the request exists
@@ -50,7 +49,6 @@ class RequestReconciler final : public kube::Reconciler {
   static constexpr char kCheckIndex[] = "check";
 
   void WatchSettings(kube::Controller& controller);
-  kube::Sweep CheckedWorkloads() const;
   Situation Observe(const api::Workload& workload);
   static std::vector<std::string> RememberedClasses(const Situation& situation);
   void ObserveRequests(const api::Workload& workload, Situation& situation);
@@ -66,14 +64,11 @@ class RequestReconciler final : public kube::Reconciler {
   std::vector<kube::Step> StepsFor(const WorkloadPtr& workload, const Decision& decision);
   kube::Step MemoryStep(const WorkloadPtr& workload, const MemoryWrite& write);
   kube::Step ChecksStep(const WorkloadPtr& workload, std::vector<api::AdmissionCheckState> changed);
-  void EndFailed(const WorkloadPtr& workload, const Error& error, std::function<void(Status)> next);
   kube::Step ActionStep(const WorkloadPtr& workload, const Action& action);
   kube::Step CreateRequestStep(const WorkloadPtr& workload, const CreateRequest& action);
   void NoteCreated(const api::Workload& workload, const kube::Json& answer);
   void TellRefusal(const WorkloadPtr& workload, const CreateRequest& action, const Error& error,
                    std::function<void(Status)> next);
-  // The batch/v1 Job of the Workload; null: none, or Jobs are not managed here.
-  std::shared_ptr<const api::Job> JobOf(const api::Workload& workload) const;
   std::vector<api::AdmissionCheckState> OurChecks(const api::Workload& workload) const;
 
   kube::Manager& manager_;
@@ -87,8 +82,9 @@ class RequestReconciler final : public kube::Reconciler {
   kube::Informer<api::ProvisioningRequest>& requests_;
   kube::Informer<api::PodTemplateObject>& templates_;
   kube::Informer<api::ResourceFlavor>& flavors_;
-  kube::Informer<api::Job>* jobs_ = nullptr;  // of the job controllers; null: they watch none
+  kube::Informer<api::Job>* jobs_;
   TemplateSteps template_steps_;
+  CheckWriter check_writer_;
   StockKeeper stock_;
   FlavorsByName flavor_table_;
   bool flavors_stale_ = true;

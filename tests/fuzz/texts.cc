@@ -4,6 +4,7 @@
 #include "api/codec/codec.h"
 #include "api/codec/json_text.h"
 #include "api/codec/json_tree.h"
+#include "api/codec/karpenter.h"
 #include "api/codec/limits.h"
 #include "api/codec/provisioning_policy.h"
 #include "api/codec/slice_constraints.h"
@@ -24,8 +25,8 @@ void DecodeEach(const api::JsonSource& source) {
 void DecodeAll(const api::JsonSource& source) {
   DecodeEach<api::AdmissionCheck, api::ClusterQueue, api::Cohort, api::Job, api::LimitRange,
              api::LocalQueue, api::Node, api::Pod, api::PodTemplateObject, api::ProvisioningPolicy,
-             api::ProvisioningRequest, api::ResourceFlavor, api::RuntimeClass, api::Topology>(
-      source);
+             api::ProvisioningRequest, api::ResourceFlavor, api::RuntimeClass, api::Topology,
+             api::KarpenterNodePool, api::KarpenterNodeClaim, api::ToldEvent>(source);
 }
 
 void WriteAgain(const api::Workload& workload) {

@@ -13,10 +13,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::Pr;
 using testing::World;
-
-const char kStem[] = "job-sample-job-e80e2-dws-prov-";
-std::string Pr(int attempt) { return kStem + std::to_string(attempt); }
 
 // A world with the policy spot (2 attempts) → flex (600 s) → demand, each with its own flavor.
 World ChainWorld() {

@@ -10,10 +10,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using testing::kTrue;
+using testing::Pr;
 using testing::World;
-
-const char kStem[] = "job-sample-job-e80e2-dws-prov-";
-std::string Pr(int attempt) { return kStem + std::to_string(attempt); }
 
 TEST(RetryTest, BacksOffFromTheFailureAndTriesAgain) {
   World world;

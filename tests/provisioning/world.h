@@ -17,6 +17,11 @@ namespace berth::provisioning::testing {
 
 inline constexpr auto kTrue = api::ConditionStatus::kTrue;
 
+// The name of the request of an attempt in a World.
+inline std::string Pr(int attempt) {
+  return "job-sample-job-e80e2-dws-prov-" + std::to_string(attempt);
+}
+
 class World {
  public:
   World() {

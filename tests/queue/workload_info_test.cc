@@ -42,6 +42,11 @@ TEST(WorkloadInfoTest, ShapesTellWhatTheSchedulerCanTell) {
       {"flavors used up",
        [](api::Workload& w) { w.meta.annotations[api::kAvoidedFlavorsAnnotation] = "spot"; },
        false},
+      {"flavors used up by pending pods",
+       [](api::Workload& w) {
+         w.meta.annotations[api::kReactiveAvoidedFlavorsAnnotation] = "spot";
+       },
+       false},
       {"image", [&](api::Workload& w) { spec(w).containers[0].image = "i"; }, true},
       {"priority", [](api::Workload& w) { w.spec.priority = 2; }, false},
       {"count", [](api::Workload& w) { w.spec.pod_sets[0].count = 4; }, false},
@@ -149,6 +154,9 @@ TEST(WorkloadInfoTest, AvoidedFlavorsAreWholeNamesOfAList) {
   for (const char* other : {"fle", "pot", "spot-", "lex,spot-b", ""}) {
     EXPECT_FALSE(info.Avoids(other)) << other;
   }
+  workload.meta.annotations[api::kReactiveAvoidedFlavorsAnnotation] = "demand";
+  const WorkloadInfo both = InfoOf(workload, {}, names);
+  EXPECT_TRUE(both.avoids_flavors && both.Avoids("demand") && both.Avoids("flex"));
 }
 
 TEST(WorkloadInfoTest, AFailedCheckIsOneThatSaysRetryOrRejected) {

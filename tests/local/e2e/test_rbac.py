@@ -28,7 +28,10 @@ NOT_REACHED = {
     **{("resource.k8s.io", kind, verb):
        "`berth up` serves no claims of devices; cluster.claims has some"
        for kind in ("deviceclasses", "resourceclaimtemplates", "resourceslices")
-       for verb in ("list", "watch")}}
+       for verb in ("list", "watch")},
+    **{("karpenter.sh", kind, verb): "no check of reactive capacity is here; cluster.reactive has one, with Karpenter"
+       for kind in ("nodeclaims", "nodepools") for verb in ("list", "watch")},
+    ("", "events", "list"): "the events of pods that wait are read for such a check alone"}
 ACCOUNT = "kueue-controller-manager"
 SERIES_SECONDS = 61  # a repeated event is written at most once a minute
 

@@ -1,0 +1,38 @@
+// api/karpenter.h — the objects of Karpenter (karpenter.sh/v1) that say whether nodes can come:
+// NodePools and NodeClaims, with the fields that decide.
+//
+// A cluster may lack both kinds. Source: sigs.k8s.io/karpenter, pkg/apis/v1.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/condition.h"
+#include "api/object_meta.h"
+#include "api/pod.h"
+#include "api/quantity.h"
+#include "base/clock.h"
+
+namespace berth::api {
+
+inline constexpr char kKarpenterNodePoolLabel[] = "karpenter.sh/nodepool";
+
+struct KarpenterNodePool {
+  ObjectMeta meta;
+  StringMap labels;  // of its nodes
+  std::vector<NodeSelectorRequirement> requirements;
+  std::vector<Taint> taints;
+  ResourceAmounts limits;  // of all its nodes together; a missing resource is unlimited
+  ResourceAmounts used;    // by its nodes, status.resources
+  std::optional<Duration> expire_after;  // the life of a node; nullopt: Never
+  std::vector<Condition> conditions;
+};
+
+struct KarpenterNodeClaim {
+  ObjectMeta meta;  // the label karpenter.sh/nodepool names its pool
+  std::string node_name;
+  std::vector<Condition> conditions;  // Launched, Registered, Initialized, …
+};
+
+}  // namespace berth::api

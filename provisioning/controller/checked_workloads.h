@@ -1,0 +1,55 @@
+// provisioning/controller/checked_workloads.h — what the controllers of admission checks share:
+// which Workloads they reconcile, the Job of a Workload, and how check states and events are
+// written.
+//
+// Threads: one Executor, that of the manager. Errors: of the API, prefixed with the action.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/job.h"
+#include "api/workload.h"
+#include "kube/runtime/events.h"
+#include "kube/runtime/manager.h"
+#include "kube/runtime/steps.h"
+#include "kube/runtime/sweep.h"
+#include "provisioning/decide.h"
+
+namespace berth::provisioning {
+
+using WorkloadPtr = std::shared_ptr<const api::Workload>;
+
+// The Workloads with checks: no queue holds their keys while a controller does not run.
+kube::Sweep CheckedWorkloads(const kube::Informer<api::Workload>& workloads);
+
+// The informer of Jobs that the job controllers read; null: they read none.
+kube::Informer<api::Job>* JobsOf(kube::Manager& manager);
+// The batch/v1 Job of the Workload; null: none, or `jobs` is null.
+std::shared_ptr<const api::Job> JobOf(const kube::Informer<api::Job>* jobs,
+                                      const api::Workload& workload);
+
+// Writes check states in the name of one check controller. Must outlive the manager's requests.
+class CheckWriter {
+ public:
+  CheckWriter(kube::Manager& manager, kube::EventRecorder& events, const char* field_manager);
+
+  // Writes `checks`, which are all checks of this controller: an applied configuration removes the
+  // ones it leaves out. The write names the resourceVersion, so that an eviction under way is
+  // never overwritten. A refused write gives an event.
+  kube::Step Write(const WorkloadPtr& workload, std::vector<api::AdmissionCheckState> checks);
+  // A warning is recorded also on the Workload's Job.
+  kube::Step Record(const WorkloadPtr& workload, CheckEvent event);
+
+ private:
+  void EndFailed(const WorkloadPtr& workload, const Error& error, std::function<void(Status)> next);
+
+  kube::Manager& manager_;
+  kube::EventRecorder& events_;
+  const char* field_manager_;
+  kube::Informer<api::Workload>& workloads_;
+  kube::Informer<api::Job>* jobs_;
+};
+
+}  // namespace berth::provisioning

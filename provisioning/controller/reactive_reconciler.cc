@@ -1,0 +1,303 @@
+#include "provisioning/controller/reactive_reconciler.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "api/codec/codec.h"
+#include "api/codec/karpenter.h"
+#include "api/codec/provisioning_policy.h"
+#include "api/labels.h"
+#include "provisioning/controller/active_condition.h"
+#include "provisioning/controller/admission_check_reconciler.h"
+
+namespace berth::provisioning {
+namespace {
+
+constexpr Duration kSyncWait = std::chrono::milliseconds(100);
+
+bool IsReactive(const api::AdmissionCheck& check) {
+  return check.controller_name == api::kReactiveCheckController;
+}
+
+std::optional<api::ObjectKey> WorkloadOf(const api::Pod& pod) {
+  const std::string* name = api::FindValue(pod.meta.annotations, api::kWorkloadAnnotation);
+  if (name == nullptr) return std::nullopt;
+  return api::ObjectKey{pod.meta.namespace_name, *name};
+}
+
+std::string IndexValue(const api::ObjectKey& workload) {
+  return workload.namespace_name + "/" + workload.name;
+}
+
+// The parts of a pod that the decision reads.
+bool SameForUs(const api::Pod& a, const api::Pod& b) {
+  return a.phase == b.phase && a.spec.node_name == b.spec.node_name &&
+         a.conditions == b.conditions && a.meta.deletion_timestamp == b.meta.deletion_timestamp;
+}
+
+}  // namespace
+
+ReactiveReconciler::ReactiveReconciler(kube::Manager& manager, const Clock& clock,
+                                       kube::EventRecorder& events, StockKeeperOptions stock)
+    : manager_(manager),
+      clock_(clock),
+      workloads_(manager.InformerFor<api::Workload>()),
+      checks_(manager.InformerFor<api::AdmissionCheck>()),
+      policies_(manager.OptionalInformerFor<api::ProvisioningPolicy>()),
+      flavors_(manager.InformerFor<api::ResourceFlavor>()),
+      jobs_(JobsOf(manager)),
+      check_writer_(manager, events, api::kReactiveCheckController),
+      stock_(manager.client(), std::move(stock)),
+      told_(manager.client(), clock) {}
+
+void ReactiveReconciler::Watch(kube::Controller& controller) {
+  controller.AddSweep(CheckedWorkloads(workloads_));
+  const auto add_checked = [&controller](const auto& workload) {
+    if (!workload->status.admission_checks.empty()) controller.Add(workload->meta.key());
+  };
+  workloads_.AddHandler(
+      {.on_add = add_checked,
+       .on_update = [add_checked](const auto&, const auto& now) { add_checked(now); },
+       .on_delete =
+           [this](const auto& workload) {
+             ours_.erase(workload->meta.key());
+             waiting_.erase(workload->meta.key());
+           }});
+  const auto all = [this, &controller](const auto&) { AddAll(controller, ours_); };
+  const auto check_came = [this, &controller](const auto& check) {
+    if (!IsReactive(*check)) return;
+    Open(controller);
+    for (const auto& workload : workloads_.objects()) {
+      const auto& states = workload->status.admission_checks;
+      const bool has = std::any_of(states.begin(), states.end(), [&check](const auto& state) {
+        return state.name == check->meta.name;
+      });
+      if (has) controller.Add(workload->meta.key());
+    }
+  };
+  checks_.AddHandler({.on_add = check_came,
+                      .on_update =
+                          [check_came](const auto& before, const auto& now) {
+                            if (before->meta.annotations != now->meta.annotations) check_came(now);
+                          },
+                      .on_delete = all});
+  policies_.AddHandler({.on_add = all,
+                        .on_update = [all](const auto&, const auto& now) { all(now); },
+                        .on_delete = all});
+  const auto stale = [this](const auto&) { flavors_stale_ = true; };
+  flavors_.AddHandler({.on_add = stale,
+                       .on_update = [this](const auto&, const auto&) { flavors_stale_ = true; },
+                       .on_delete = stale});
+}
+
+void ReactiveReconciler::AddAll(kube::Controller& controller,
+                                const std::set<api::ObjectKey>& keys) {
+  for (const api::ObjectKey& key : keys) controller.Add(key);
+}
+
+void ReactiveReconciler::Open(kube::Controller& controller) {
+  if (pods_ != nullptr) return;
+  pods_ = &manager_.InformerFor<api::Pod>();
+  pools_ = &manager_.OptionalInformerFor<api::KarpenterNodePool>();
+  claims_ = &manager_.OptionalInformerFor<api::KarpenterNodeClaim>();
+  pods_->AddIndex(kWorkloadIndex, [](const api::Pod& pod) {
+    const auto key = WorkloadOf(pod);
+    return key ? std::vector{IndexValue(*key)} : std::vector<std::string>{};
+  });
+  const auto add = [this, &controller](const auto& pod) {
+    const auto key = WorkloadOf(*pod);
+    if (key && ours_.contains(*key)) controller.Add(*key);
+  };
+  pods_->AddHandler({.on_add = add,
+                     .on_update =
+                         [add](const auto& before, const auto& now) {
+                           if (!SameForUs(*before, *now)) add(now);
+                         },
+                     .on_delete = add});
+  const auto supply_changed = [this, &controller](const auto&) { AddAll(controller, waiting_); };
+  const auto update = [supply_changed](const auto&, const auto& now) { supply_changed(now); };
+  pools_->AddHandler({.on_add = supply_changed, .on_update = update, .on_delete = supply_changed});
+  claims_->AddHandler({.on_add = supply_changed, .on_update = update, .on_delete = supply_changed});
+}
+
+bool ReactiveReconciler::IsSynced() const {
+  return pods_ != nullptr && pods_->has_synced() &&
+         (pools_->has_synced() || pools_->is_missing()) &&
+         (claims_->has_synced() || claims_->is_missing());
+}
+
+const api::Pod* ReactiveReconciler::UntoldPod(const ReactiveSituation& situation) const {
+  const LongestWait wait = LongestWaitOf(situation.pods);
+  if (wait.pod == nullptr || clock_.Now() - wait.since < kQuietWait || told_.IsKnown(*wait.pod)) {
+    return nullptr;
+  }
+  return wait.pod;
+}
+
+std::vector<api::AdmissionCheckState> ReactiveReconciler::OurChecks(
+    const api::Workload& workload) const {
+  std::vector<api::AdmissionCheckState> ours;
+  for (const api::AdmissionCheckState& state : workload.status.admission_checks) {
+    const auto check = checks_.Get({"", state.name});
+    if (check != nullptr && IsReactive(*check)) ours.push_back(state);
+  }
+  return ours;
+}
+
+ReactiveSituation ReactiveReconciler::Observe(const api::Workload& workload) {
+  if (std::exchange(flavors_stale_, false)) {
+    flavor_table_.clear();
+    for (const auto& flavor : flavors_.objects()) flavor_table_[flavor->meta.name] = *flavor;
+  }
+  ReactiveSituation situation{.workload = &workload, .flavors = &flavor_table_};
+  for (const api::AdmissionCheckState& state : OurChecks(workload)) {
+    ReactiveCheck input{.name = state.name};
+    const std::string policy = PolicyNameOf(*checks_.Get({"", state.name}), nullptr);
+    // The pointers are valid while the informers' stores do not change: during this call.
+    if (!policy.empty()) {
+      input.policy = policies_.Get({"", policy}).get();
+      input.active = input.policy != nullptr;
+    }
+    situation.checks.push_back(std::move(input));
+  }
+  for (const auto& pod : pods_->ByIndex(kWorkloadIndex, IndexValue(workload.meta.key()))) {
+    situation.pods.push_back(pod.get());
+  }
+  for (const auto& pool : pools_->objects()) situation.supply.pools.push_back(pool.get());
+  for (const auto& claim : claims_->objects()) situation.supply.claims.push_back(claim.get());
+  if (const LongestWait wait = LongestWaitOf(situation.pods); wait.pod != nullptr) {
+    situation.supply.told = told_.Of(*wait.pod, wait.since);
+  }
+  if (const std::string* memory =
+          api::FindValue(workload.meta.annotations, api::kProvisioningMemoryAnnotation)) {
+    auto decoded = api::DecodeMemory(*memory);  // a memory that cannot be read begins anew
+    if (decoded) situation.memory = *std::move(decoded);
+  }
+  if (!policies_.objects().empty()) situation.stock = &stock_.memory();
+  if (const auto job = JobOf(jobs_, workload))
+    situation.job_deadline = job->active_deadline_seconds;
+  return situation;
+}
+
+void ReactiveReconciler::Reconcile(const api::ObjectKey& key, Done done) {
+  const WorkloadPtr workload = workloads_.Get(key);
+  if (workload == nullptr || OurChecks(*workload).empty()) {
+    ours_.erase(key);
+    waiting_.erase(key);
+    return done(kube::NextLook{});
+  }
+  ours_.insert(key);
+  if (!IsSynced()) return done(kube::NextLook{kSyncWait});
+  ReactiveSituation situation = Observe(*workload);
+  if (situation.stock != nullptr && !stock_.IsLoaded({kReactiveClass})) {
+    return stock_.Load({kReactiveClass}, [this, key, done = std::move(done)](const Status& loaded) {
+      if (!loaded) return done(loaded.error());
+      Reconcile(key, done);
+    });
+  }
+  if (const api::Pod* pod = UntoldPod(situation)) {
+    return told_.Read(*pod, claims_->has_synced(),
+                      [this, key, done = std::move(done)] { Reconcile(key, done); });
+  }
+  Decision decision = DecideReactive(situation, clock_.Now());
+  if (!decision.lessons.empty()) {
+    for (const StockLesson& lesson : decision.lessons) stock_.Record(lesson);
+    decision = DecideReactive(situation, clock_.Now());
+  }
+  const bool waits = std::any_of(situation.pods.begin(), situation.pods.end(),
+                                 [](const auto* pod) { return pod->spec.node_name.empty(); });
+  if (waits) {
+    waiting_.insert(key);
+  } else {
+    waiting_.erase(key);
+    told_.Trim();
+  }
+  Decided(workload, decision, std::move(done));
+}
+
+void ReactiveReconciler::Decided(const WorkloadPtr& workload, const Decision& decision, Done done) {
+  std::vector<kube::Step> steps;
+  if (decision.memory) {
+    steps.push_back(MemoryStep(workload, *decision.memory));
+  } else {
+    if (!decision.checks.empty()) {
+      std::vector<api::AdmissionCheckState> checks = OurChecks(*workload);
+      for (api::AdmissionCheckState& check : checks) {
+        for (const api::AdmissionCheckState& each : decision.checks) {
+          if (each.name == check.name) check = each;
+        }
+      }
+      steps.push_back(check_writer_.Write(workload, std::move(checks)));
+    }
+    for (const Action& action : decision.actions) {
+      steps.push_back(check_writer_.Record(workload, std::get<CheckEvent>(action)));
+    }
+  }
+  kube::RunSteps(std::move(steps),
+                 [done = std::move(done), wake = decision.next_wake](const Status& status) {
+                   if (!status) return done(status.error());
+                   done(kube::NextLook{wake});
+                 });
+}
+
+// The answer wakes the Workload for the next decision. The resourceVersion keeps the memory of a
+// Workload that changed meanwhile.
+kube::Step ReactiveReconciler::MemoryStep(const WorkloadPtr& workload, const MemoryWrite& write) {
+  kube::Json annotations = {{api::kProvisioningMemoryAnnotation, api::EncodeMemory(write.memory)},
+                            {api::kReactiveAvoidedFlavorsAnnotation, write.avoided_flavors}};
+  if (write.memory.empty()) annotations[api::kProvisioningMemoryAnnotation] = nullptr;
+  if (write.avoided_flavors.empty()) annotations[api::kReactiveAvoidedFlavorsAnnotation] = nullptr;
+  const kube::Json patch = {{"metadata",
+                             {{"annotations", std::move(annotations)},
+                              {"resourceVersion", workload->meta.resource_version}}}};
+  return [this, workload, patch](std::function<void(Status)> next) {
+    manager_.client().Patch(api::KindOf<api::Workload>(), workload->meta.key(),
+                            kube::PatchType::kMerge, patch,
+                            {.field_manager = api::kReactiveCheckController},
+                            [this, next = std::move(next)](const Result<kube::JsonPtr>& written) {
+                              if (!written)
+                                return next(Annotate(written.error(), "writing the memory"));
+                              workloads_.Ingest(**written);
+                              next(OkStatus());
+                            });
+  };
+}
+
+ReactiveCheckReconciler::ReactiveCheckReconciler(kube::Manager& manager, const Clock& clock)
+    : manager_(manager),
+      clock_(clock),
+      checks_(manager.InformerFor<api::AdmissionCheck>()),
+      policies_(manager.OptionalInformerFor<api::ProvisioningPolicy>()) {}
+
+void ReactiveCheckReconciler::Watch(kube::Controller& controller) {
+  controller.AddSweep(kube::SweepOf(checks_));
+  const auto add = [&controller](const auto& check) {
+    if (IsReactive(*check)) controller.Add(check->meta.key());
+  };
+  checks_.AddHandler(
+      {.on_add = add, .on_update = [add](const auto&, const auto& check) { add(check); }});
+  const auto all = [this, add](const auto&) {
+    for (const auto& check : checks_.objects()) add(check);
+  };
+  policies_.AddHandler({.on_add = all, .on_delete = all});
+}
+
+void ReactiveCheckReconciler::Reconcile(const api::ObjectKey& key, Done done) {
+  const auto check = checks_.Get(key);
+  if (check == nullptr || !IsReactive(*check)) return done(kube::NextLook{});
+  const std::string policy = PolicyNameOf(*check, nullptr);
+  std::string problem;
+  if (check->parameters) {
+    problem = std::string("spec.parameters: Forbidden: a check of ") +
+              api::kReactiveCheckController +
+              " has none; name a ProvisioningPolicy in the annotation " +
+              api::kProvisioningPolicyAnnotation;
+  } else if (!policy.empty() && policies_.Get({"", policy}) == nullptr) {
+    problem = PolicyNotFound(policy);
+  }
+  WriteActive(manager_, *check, problem, clock_.Now(), std::move(done));
+}
+
+}  // namespace berth::provisioning

@@ -1,0 +1,431 @@
+#include "provisioning/reactive.h"
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <utility>
+
+#include "api/labels.h"
+#include "api/reasons.h"
+#include "base/strings.h"
+#include "provisioning/check_events.h"
+#include "provisioning/gang.h"
+#include "provisioning/run_duration.h"
+#include "provisioning/steps.h"
+
+namespace berth::provisioning {
+namespace {
+
+using api::AdmissionCheckState;
+using api::CheckState;
+using api::ProvisioningMemory;
+using std::chrono::seconds;
+
+constexpr char kWaitPrefix[] = "pods wait for nodes (";
+constexpr char kReadyMessage[] = "the pods may start: nodes come for pending pods";
+constexpr char kDisruptionTarget[] = "DisruptionTarget";
+
+const api::ProvisioningRequestConfig& ReactiveConfig() {
+  static const api::ProvisioningRequestConfig config = [] {
+    api::ProvisioningRequestConfig made;
+    made.provisioning_class_name = kReactiveClass;
+    return made;
+  }();
+  return config;
+}
+
+api::ProvisioningPolicy WithLimit(const api::ProvisioningPolicy* policy) {
+  api::ProvisioningPolicy limited = policy == nullptr ? api::ProvisioningPolicy{} : *policy;
+  if (limited.max_wait_seconds == 0) limited.max_wait_seconds = kUsualReactiveWait;
+  return limited;
+}
+
+bool PodHasEnded(const api::Pod& pod) { return pod.phase == "Succeeded" || pod.phase == "Failed"; }
+
+// Since when the scheduler finds no room for the pod; nullopt: the pod does not wait for a node.
+std::optional<WallTime> WaitsSince(const api::Pod& pod) {
+  if (!pod.spec.node_name.empty() || pod.meta.deletion_timestamp || PodHasEnded(pod)) {
+    return std::nullopt;
+  }
+  const api::Condition* scheduled = api::FindCondition(pod.conditions, "PodScheduled");
+  if (scheduled == nullptr || scheduled->status != api::ConditionStatus::kFalse ||
+      scheduled->reason != "Unschedulable") {
+    return std::nullopt;
+  }
+  return scheduled->last_transition_time;
+}
+
+// The condition that says that the pod has lost its node; null: none.
+const api::Condition* LostItsNode(const api::Pod& pod) {
+  if (pod.spec.node_name.empty() || pod.phase == "Succeeded") return nullptr;
+  const api::Condition* disrupted = api::FindCondition(pod.conditions, kDisruptionTarget);
+  if (disrupted == nullptr || disrupted->status != api::ConditionStatus::kTrue ||
+      disrupted->reason == "PreemptionByScheduler") {
+    return nullptr;
+  }
+  return disrupted;
+}
+
+std::int64_t WholeSeconds(WallTime from, WallTime to) {
+  return std::max<std::int64_t>(std::chrono::duration_cast<seconds>(to - from).count(), 0);
+}
+
+class ReactiveDecider {
+ public:
+  ReactiveDecider(const ReactiveSituation& situation, const ReactiveCheck& input,
+                  const AdmissionCheckState& before, WallTime now, Decision& out)
+      : situation_(situation),
+        input_(input),
+        before_(before),
+        state_(before),
+        now_(now),
+        out_(out),
+        policy_(WithLimit(input.policy)),
+        memory_(MemoryOf(situation, input.name)),
+        flavors_(FlavorsOf(*situation.workload)),
+        vetoes_(VetoesOf({policy_, ReactiveConfig(), *situation.workload, situation.flavors,
+                          situation.stock, now, situation.job_deadline})),
+        plan_(policy_, ReactiveConfig(), memory_, flavors_, vetoes_, StepInUse()) {}
+  ReactiveDecider(const ReactiveDecider&) = delete;
+  ReactiveDecider& operator=(const ReactiveDecider&) = delete;
+
+  std::optional<ProvisioningMemory> Run() {
+    Follow();
+    if (!counted_ && out_.lessons.empty()) Record();
+    return std::move(counted_);
+  }
+
+ private:
+  static ProvisioningMemory MemoryOf(const ReactiveSituation& situation, const std::string& check) {
+    const auto found = situation.memory.find(check);
+    return found == situation.memory.end() ? ProvisioningMemory{} : found->second;
+  }
+  // A veto never ends a start that was allowed.
+  std::string StepInUse() const {
+    if (before_.state != CheckState::kReady) return "";
+    const Vetoes none;
+    const StepPlan plan(policy_, ReactiveConfig(), memory_, flavors_, none);
+    return plan.current() == nullptr ? "" : plan.current()->name;
+  }
+  void Say(CheckState state, const std::string& message) {
+    state_.state = state;
+    state_.message = std::string(TruncateUtf8(message, kMaxEventBytes));
+  }
+  void WakeIn(Duration wait) {
+    if (!out_.next_wake || wait < *out_.next_wake) out_.next_wake = wait;
+  }
+  WallTime ReservedAt() const {
+    const auto& conditions = situation_.workload->status.conditions;
+    return api::FindCondition(conditions, api::kQuotaReserved)->last_transition_time;
+  }
+
+  void Follow();
+  bool FollowMemory();
+  void FollowVetoes();
+  void Allow();
+  void WarnOfExpiry();
+  std::vector<api::PodSetUpdate> Updates() const;
+  bool FollowLostPods();
+  void FollowWaitingPods();
+  void Count(const std::string& reason, const std::string& message, std::int64_t waited,
+             bool revoked);
+  bool Learn(const std::string& reason, std::int64_t waited);
+  void Advise(const std::string& reason);
+  void Record();
+
+  const ReactiveSituation& situation_;
+  const ReactiveCheck& input_;
+  const AdmissionCheckState& before_;
+  AdmissionCheckState state_;
+  const WallTime now_;
+  Decision& out_;
+  const api::ProvisioningPolicy policy_;
+  const ProvisioningMemory memory_;
+  const std::vector<std::string> flavors_;
+  const Vetoes vetoes_;
+  const StepPlan plan_;
+  std::optional<ProvisioningMemory> counted_;
+};
+
+void ReactiveDecider::Follow() {
+  const bool admitted = api::IsTrue(situation_.workload->status.conditions, api::kAdmitted);
+  if (!input_.active) {
+    if (!(admitted && before_.state == CheckState::kReady)) {
+      Say(CheckState::kPending, "the check is not active");
+    }
+    return;
+  }
+  // The lifecycle acts on Retry and Rejected: the Workload is about to lose its quota.
+  if (state_.state == CheckState::kRetry || state_.state == CheckState::kRejected) return;
+  if (FollowMemory()) return;
+  if (state_.state != CheckState::kReady) {
+    if (plan_.concerned() && plan_.current() == nullptr) return FollowVetoes();
+    Allow();
+  }
+  if (!plan_.concerned() || FollowLostPods()) return;
+  FollowWaitingPods();
+}
+
+// Draws the consequence of the failure that the memory counted last, where the quota is still the
+// one that failed.
+bool ReactiveDecider::FollowMemory() {
+  using Next = ProvisioningMemory::Next;
+  if (memory_.next != Next::kRetry && memory_.next != Next::kReject) return false;
+  if (memory_.outcomes.empty() || memory_.counted_retries != before_.retry_count.value_or(0) ||
+      ReservedAt() > memory_.outcomes.back().at) {
+    return false;
+  }
+  Advise(memory_.outcomes.back().reason);
+  Say(memory_.next == Next::kRetry ? CheckState::kRetry : CheckState::kRejected, memory_.message);
+  if (memory_.next == Next::kRetry) {
+    state_.requeue_after_seconds = static_cast<std::int32_t>(WholeSeconds(now_, memory_.due));
+  }
+  return true;
+}
+
+// No step is left for the flavors of the admission.
+void ReactiveDecider::FollowVetoes() {
+  const std::string over = plan_.PassedOver();
+  if (const api::ProvisioningStep* step = plan_.first_left()) {
+    Say(CheckState::kRetry,
+        "Going on with step " + step->name + (over.empty() ? "" : "; passed over: " + over));
+    state_.requeue_after_seconds = 0;
+    return;
+  }
+  if (!plan_.some_not_used_up()) {  // the policy has fewer steps than the memory
+    counted_ = memory_;
+    counted_->steps.clear();
+    return;
+  }
+  if (plan_.never_fits()) {
+    Advise(kNeverFitsReason);
+    return Say(CheckState::kRejected, "No step may start: " + over);
+  }
+  const auto end = plan_.FirstVetoEnd();
+  Say(end ? CheckState::kRetry : CheckState::kPending, "No step may start: " + over);
+  if (end) state_.requeue_after_seconds = static_cast<std::int32_t>(WholeSeconds(now_, *end) + 1);
+}
+
+void ReactiveDecider::Allow() {
+  Say(CheckState::kReady, kReadyMessage);
+  state_.pod_set_updates = Updates();
+  WarnOfExpiry();
+}
+
+std::vector<api::PodSetUpdate> ReactiveDecider::Updates() const {
+  std::vector<api::PodSetUpdate> updates;
+  if (input_.policy == nullptr || !input_.policy->protect_pods) return updates;
+  for (const api::PodSet& pods : situation_.workload->spec.pod_sets) {
+    api::PodSetUpdate update{.name = pods.name};
+    AddProtection(pods.pod_template.annotations, update.annotations);
+    if (!update.annotations.empty()) updates.push_back(std::move(update));
+  }
+  return updates;
+}
+
+// Tells of nodes that are replaced while the job may still run.
+void ReactiveDecider::WarnOfExpiry() {
+  const auto run = ExpectedRun(*situation_.workload, situation_.job_deadline);
+  if (!run || situation_.flavors == nullptr) return;
+  for (const PodSetGroup& group :
+       RequiredPodSets(*situation_.workload, ReactiveConfig(), *situation_.flavors)) {
+    const api::KarpenterNodePool* pool =
+        ExpiresBefore(group.pod_template.spec, *run, situation_.supply);
+    if (pool == nullptr) continue;
+    const auto life = std::chrono::duration_cast<seconds>(*pool->expire_after).count();
+    const std::string message = "NodePool " + pool->meta.name + " replaces its nodes after " +
+                                std::to_string(life) + " s, the job may run for " +
+                                std::to_string(*run) + " s";
+    const bool is_protected = input_.policy != nullptr && input_.policy->protect_pods;
+    state_.message += "; " + message + (is_protected ? ", its pods ask not to be disrupted" : "");
+    out_.actions.emplace_back(CheckEvent{"NodesExpireEarly", message, !is_protected});
+    return;
+  }
+}
+
+// With onRevoked: Requeue, a pod that lost its node ends the attempt. Returns whether one did.
+bool ReactiveDecider::FollowLostPods() {
+  if (policy_.on_revoked != api::ProvisioningPolicy::OnRevoked::kRequeue) return false;
+  for (const api::Pod* pod : situation_.pods) {
+    const api::Condition* lost = LostItsNode(*pod);
+    if (lost == nullptr || lost->last_transition_time < ReservedAt()) continue;
+    Count(kNodesTakenBackReason,
+          "pod " + pod->meta.name + " lost node " + pod->spec.node_name + " (" + lost->reason + ")",
+          0, /*revoked=*/true);
+    return true;
+  }
+  return false;
+}
+
+void ReactiveDecider::FollowWaitingPods() {
+  std::int64_t placed = 0;
+  for (const api::Pod* pod : situation_.pods) {
+    if (!pod->spec.node_name.empty() && !pod->meta.deletion_timestamp && !PodHasEnded(*pod)) {
+      ++placed;
+    }
+  }
+  auto [first, since] = LongestWaitOf(situation_.pods);
+  if (first == nullptr) {
+    if (before_.state == CheckState::kReady && state_.message.starts_with(kWaitPrefix)) {
+      state_.message = kReadyMessage;
+    }
+    if (placed >= GangOf(*situation_.workload, ReactiveConfig()).pods()) Learn("", 0);
+    return;
+  }
+  // A step of the same flavor that follows another one has its own time.
+  if (!memory_.outcomes.empty()) since = std::max(since, memory_.outcomes.back().at);
+  const std::int64_t waited = WholeSeconds(since, now_);
+  const std::int64_t limit = plan_.SecondsLeft().value_or(kUsualReactiveWait);
+  const WaitCause cause = CauseOfWait(*first, situation_.supply);
+  if (waited >= limit) {
+    if (Learn(cause.reason, waited)) return;
+    const std::string& why = cause.reason == kNoNodesReason
+                                 ? api::FindCondition(first->conditions, "PodScheduled")->message
+                                 : cause.message;
+    return Count(cause.reason, "no nodes within " + std::to_string(limit) + " s: " + why, waited,
+                 /*revoked=*/false);
+  }
+  WakeIn(std::min<Duration>(since + seconds(limit) - now_, kLookAgain));
+  if (now_ - since < kQuietWait) return WakeIn(since + kQuietWait - now_);
+  state_.message =
+      std::string(TruncateUtf8(kWaitPrefix + cause.reason + "): " + cause.message, kMaxEventBytes));
+  if (state_.message != before_.message) Advise(cause.reason);
+}
+
+void ReactiveDecider::Count(const std::string& reason, const std::string& message,
+                            std::int64_t waited, bool revoked) {
+  counted_ = plan_.Count({.attempt = memory_.counted_attempt + 1,
+                          .reason = reason,
+                          .message = message,
+                          .at = now_,
+                          .waited_seconds = waited,
+                          .revoked = revoked},
+                         before_.retry_count.value_or(0));
+}
+
+// Records the outcome of the attempt; an empty reason means that all pods have nodes. Returns
+// whether the outcome was unknown.
+bool ReactiveDecider::Learn(const std::string& reason, std::int64_t waited) {
+  if (situation_.stock == nullptr || plan_.current() == nullptr) return false;
+  const auto result =
+      reason.empty() ? std::optional(api::StockResult::kGranted) : ResultOf(reason, "");
+  const api::Workload& workload = *situation_.workload;
+  const auto key = StockKeyOf(workload, ReactiveConfig(), plan_.current()->flavor, flavors_);
+  if (!result || !key) return false;
+  StockLesson lesson{.provisioning_class = kReactiveClass, .key = *key};
+  lesson.outcome = {
+      .id = StockId(workload.meta.uid + "/" + std::to_string(memory_.counted_attempt + 1)),
+      .asked_at = CutToSeconds(ReservedAt()),
+      .wait_seconds = reason.empty() ? WholeSeconds(ReservedAt(), now_) : waited,
+      .pods = GangOf(workload, ReactiveConfig()).pods(),
+      .result = *result};
+  lesson.reason = reason;
+  lesson.at = now_;
+  if (situation_.stock->Knows(lesson)) return false;
+  out_.lessons.push_back(std::move(lesson));
+  return true;
+}
+
+void ReactiveDecider::Advise(const std::string& reason) {
+  if (auto advice = AdviceOn(input_.name, reason)) out_.actions.emplace_back(*std::move(advice));
+}
+
+void ReactiveDecider::Record() {
+  // Left by an earlier reservation.
+  if (state_.state != CheckState::kRetry) state_.requeue_after_seconds.reset();
+  if (state_.state != CheckState::kReady) state_.pod_set_updates.clear();
+  if (state_ == before_) return;
+  if (state_.state != before_.state) {
+    state_.last_transition_time = CutToSeconds(now_);
+    out_.actions.emplace_back(StateEvent(before_, state_));
+  }
+  out_.checks.push_back(state_);
+}
+
+Decision DecideReactiveChecks(const ReactiveSituation& situation, WallTime now,
+                              api::MemoryByCheck& memory) {
+  Decision decision;
+  for (const ReactiveCheck& input : situation.checks) {
+    const auto& states = situation.workload->status.admission_checks;
+    const auto before =
+        std::find_if(states.begin(), states.end(),
+                     [&input](const AdmissionCheckState& each) { return each.name == input.name; });
+    if (before == states.end()) continue;
+    ReactiveDecider decider(situation, input, *before, now, decision);
+    if (auto counted = decider.Run()) memory[input.name] = *std::move(counted);
+  }
+  return decision;
+}
+
+bool IsInUse(const api::Workload& workload, const std::string& check) {
+  const auto& states = workload.status.admission_checks;
+  return NeedsCapacity(workload) && std::any_of(states.begin(), states.end(), [&](const auto& s) {
+           return s.name == check && s.state == CheckState::kReady;
+         });
+}
+
+struct ReactiveAvoided {
+  std::set<std::string> flavors;
+  std::optional<WallTime> until;  // the first end of a veto
+};
+
+// The flavors that the policies have used up, and those that they pass over; the latter only while
+// the job does not run.
+ReactiveAvoided ReactiveFlavors(const ReactiveSituation& situation,
+                                const api::MemoryByCheck& memory, WallTime now) {
+  ReactiveAvoided avoided;
+  const std::vector<std::string> any;
+  for (const ReactiveCheck& input : situation.checks) {
+    if (input.policy == nullptr || !input.active) continue;
+    const api::ProvisioningPolicy policy = WithLimit(input.policy);
+    const auto found = memory.find(input.name);
+    const ProvisioningMemory known = found == memory.end() ? ProvisioningMemory{} : found->second;
+    const bool in_use = IsInUse(*situation.workload, input.name);
+    const Vetoes vetoes =
+        in_use ? Vetoes{}
+               : VetoesOf({policy, ReactiveConfig(), *situation.workload, situation.flavors,
+                           situation.stock, now, situation.job_deadline});
+    const StepPlan plan(policy, ReactiveConfig(), known, any, vetoes);
+    for (std::string& flavor : plan.FlavorsToAvoid()) avoided.flavors.insert(std::move(flavor));
+    const auto end = plan.FirstVetoEnd();
+    if (end) avoided.until = std::min(avoided.until.value_or(*end), *end);
+  }
+  return avoided;
+}
+
+}  // namespace
+
+LongestWait LongestWaitOf(const std::vector<const api::Pod*>& pods) {
+  LongestWait longest;
+  for (const api::Pod* pod : pods) {
+    const auto since = WaitsSince(*pod);
+    if (!since || (longest.pod != nullptr && *since >= longest.since)) continue;
+    longest = {pod, *since};
+  }
+  return longest;
+}
+
+Decision DecideReactive(const ReactiveSituation& situation, WallTime now) {
+  const api::Workload& workload = *situation.workload;
+  if (situation.checks.empty() || api::IsTrue(workload.status.conditions, api::kFinished)) {
+    return {};
+  }
+  api::MemoryByCheck memory = situation.memory;
+  Decision decision;
+  if (NeedsCapacity(workload)) decision = DecideReactiveChecks(situation, now, memory);
+  if (!decision.lessons.empty()) return {.lessons = std::move(decision.lessons)};
+  const std::string* written =
+      api::FindValue(workload.meta.annotations, api::kReactiveAvoidedFlavorsAnnotation);
+  const ReactiveAvoided avoided = ReactiveFlavors(situation, memory, now);
+  std::string text = Join({avoided.flavors.begin(), avoided.flavors.end()}, ",");
+  if (memory != situation.memory || text != (written == nullptr ? "" : *written)) {
+    return {.memory = MemoryWrite{.memory = std::move(memory), .avoided_flavors = std::move(text)}};
+  }
+  if (avoided.until && workload.spec.active) {
+    const Duration wait = std::max<Duration>(*avoided.until - now, Duration::zero());
+    decision.next_wake = std::min(decision.next_wake.value_or(wait), wait);
+  }
+  return decision;
+}
+
+}  // namespace berth::provisioning

@@ -1,0 +1,75 @@
+// provisioning/reactive.h — decides the admission check berth.dev/reactive-capacity: capacity that
+// an autoscaler brings for pending pods (Karpenter, ordinary node pools, spot pools).
+//
+//     quota ─▶ Ready ─▶ pods, pending ─▶ nodes ─▶ pods run ─▶ …
+//                 │  no node within the limit; nodes taken back (onRevoked: Requeue)
+//                 └─▶ Retry: quota is released, the next step of the policy follows
+//
+// Such an autoscaler acts on pods that exist, so the check lets the job start and watches its pods.
+// The steps are those of the ProvisioningPolicy that the AdmissionCheck names (steps.h): a step is
+// a flavor with a limit of time and of attempts. Without a policy there is one step of 15 minutes.
+// The memory of what failed, the vetoes (vetoes.h) and the stock memory (stock.h) are those of
+// provisioning checks; the memory is written first and alone, as in decide.h.
+//
+// The waiting time of a step runs from the moment at which the scheduler found no room for a pod.
+// Pods that another pod preempted do not count as lost.
+//
+// Idempotent: deciding again after performing a decision gives no action.
+// Units: seconds. Threads: pure functions. Errors: none.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/pod.h"
+#include "api/provisioning_policy.h"
+#include "api/workload.h"
+#include "base/clock.h"
+#include "provisioning/decide.h"
+#include "provisioning/node_supply.h"
+#include "provisioning/stock.h"
+
+namespace berth::provisioning {
+
+// The class of all reactive capacity in the stock memory.
+inline constexpr char kReactiveClass[] = "reactive-capacity";
+inline constexpr std::int64_t kUsualReactiveWait = 900;  // seconds, of a step without a limit
+// How long pods may wait before the check tells the cause.
+inline constexpr Duration kQuietWait = std::chrono::seconds(10);
+
+// How often the cause is looked for again while pods wait: Events come later than pods.
+inline constexpr Duration kLookAgain = std::chrono::minutes(1);
+
+inline constexpr char kNodesTakenBackReason[] = "NodesTakenBack";
+
+// A check of this controller that the Workload has to pass.
+struct ReactiveCheck {
+  std::string name;
+  const api::ProvisioningPolicy* policy = nullptr;  // null: one step of kUsualReactiveWait
+  bool active = true;                               // false: the policy that it names is missing
+};
+
+struct ReactiveSituation {
+  const api::Workload* workload = nullptr;
+  std::vector<ReactiveCheck> checks;
+  std::vector<const api::Pod*> pods;  // of the Workload, by name
+  NodeSupply supply;
+  const FlavorsByName* flavors = nullptr;    // null: no flavors
+  api::MemoryByCheck memory;                 // of the Workload's annotation
+  const StockMemory* stock = nullptr;        // null: nothing is remembered
+  std::optional<std::int64_t> job_deadline;  // activeDeadlineSeconds of the Workload's Job
+};
+
+// The pod that waits longest for a node, and since when; null: none does.
+struct LongestWait {
+  const api::Pod* pod = nullptr;
+  WallTime since{};
+};
+LongestWait LongestWaitOf(const std::vector<const api::Pod*>& pods);
+
+// The actions are CheckEvents; `memory` has no end of capacity, and its avoided flavors are those
+// of the annotation berth.dev/reactive-avoided-flavors.
+Decision DecideReactive(const ReactiveSituation& situation, WallTime now);
+
+}  // namespace berth::provisioning
