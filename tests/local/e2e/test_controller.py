@@ -16,6 +16,8 @@ import urllib.request
 from harness import PATIENCE_SECONDS, ClusterTest, wait_until
 from replica import Replica
 
+import exposition  # of tests/support, which harness adds
+
 HEAD = """
 apiVersion: config.kueue.x-k8s.io/v1beta2
 kind: Configuration
@@ -44,6 +46,25 @@ apiVersion: kueue.x-k8s.io/v1beta2
 kind: LocalQueue
 metadata: {name: q, namespace: default}
 spec: {clusterQueue: team}
+"""
+KINDS = HEAD + """
+leaderElection: {leaderElect: true}
+integrations: {frameworks: [batch/job, jobset.x-k8s.io/jobset, kubeflow.org/mpijob, ray.io/rayjob]}
+"""
+JOB_SET_CRD = """
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: jobsets.jobset.x-k8s.io}
+spec:
+  group: jobset.x-k8s.io
+  scope: Namespaced
+  names: {kind: JobSet, plural: jobsets, singular: jobset, listKind: JobSetList}
+  versions:
+  - name: v1alpha2
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+    subresources: {status: {}}
 """
 JOB = """
 apiVersion: batch/v1
@@ -103,6 +124,38 @@ class ControllerTest(ClusterTest):
         # A lease lasts 15 s; followers read it every two to four seconds.
         self.wait_admitted(cluster, "two")
         self.assertNotEqual(self.holder(cluster), leader)
+
+    def test_a_kind_without_objects_costs_one_watch_and_one_that_is_not_installed_none(self):
+        cluster = self.start_cluster(flags=["--no-controllers"])
+        self.start_replica(cluster, "one", "--config", self.write(cluster, "kinds.yaml", KINDS))
+        wait_until(lambda: self.holder(cluster), "a replica leads")
+        cluster.apply(QUEUES)
+        cluster.apply(JOB.format(name="one"))
+        self.wait_admitted(cluster, "one")
+
+        def scrape():
+            return exposition.read(cluster.kubectl("get", "--raw", "/metrics").stdout)
+
+        def asked(samples, group, verbs):
+            return sum(sample.value for sample in samples if sample.name == "apiserver_request_total"
+                       and sample.labels["group"] == group and sample.labels["verb"] in verbs)
+
+        def open_watches(samples, group):
+            return sum(sample.value for sample in samples if sample.name == "apiserver_longrunning_requests"
+                       and sample.labels["group"] == group and sample.labels["verb"] == "WATCH")
+
+        samples = scrape()
+        self.assertGreaterEqual(open_watches(samples, "batch"), 1, "the watches of Jobs are counted")
+        for group in ("jobset.x-k8s.io", "kubeflow.org", "ray.io"):
+            self.assertEqual((asked(samples, group, ("LIST", "WATCH")), open_watches(samples, group)), (0, 0), group)
+
+        cluster.apply(JOB_SET_CRD)
+        wait_until(lambda: open_watches(scrape(), "jobset.x-k8s.io") == 1, "JobSets are watched")
+        cluster.apply(JOB.format(name="two"))
+        self.wait_admitted(cluster, "two")
+        samples = scrape()
+        self.assertEqual(open_watches(samples, "jobset.x-k8s.io"), 1)
+        self.assertEqual(asked(samples, "jobset.x-k8s.io", ("LIST",)), 1)
 
     def metrics(self, cluster, replica):
         with open(cluster.kubeconfig, encoding="utf-8") as file:
