@@ -1,16 +1,21 @@
 // kind_objects_bench — what the informer keeps of an object of a job kind, in bytes beside the
-// object's text; and the cost of reading a TrainJob, whose pod sets depend on another object, from
-// its text: what each look at an unchanged job saves.
+// object's text; the cost of reading a TrainJob, whose pod sets depend on another object, from its
+// text: what each look at an unchanged job saves; and a batch/v1 Job as its own type against the
+// same Job by a description.
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <malloc.h>
 #include <nlohmann/json.hpp>
 
+#include "api/codec/codec.h"
 #include "api/codec/json_tree.h"
+#include "integrations/batch_job.h"
 #include "integrations/controller/described_jobs.h"
 #include "integrations/described_job.h"
 #include "integrations/kind_catalogue.h"
@@ -115,6 +120,50 @@ void MeasureReads() {
               took);
 }
 
+// What a description of batch/v1 Job would say.
+integrations::KindPtr DescribedBatchJob() {
+  return *integrations::ParseKind(Json::parse(R"json({
+    "group": "batch", "version": "v1", "kind": "Job", "suspend": "spec.suspend",
+    "podSets": [{"name": "'main'", "template": "spec.template",
+      "count": "self.spec.?parallelism.orValue(1)"}],
+    "active": "self.?status.?active.orValue(0) > 0",
+    "ready": "self.?status.?ready.orValue(0) >= self.spec.?parallelism.orValue(1)",
+    "finished": [{"condition": "Complete", "succeeded": true},
+      {"condition": "Failed", "succeeded": false}]
+  })json"));
+}
+
+template <typename Read>
+void MeasureJob(const char* how, Read read) {
+  std::vector<std::invoke_result_t<Read>> kept;
+  kept.reserve(kObjects);
+  const std::size_t before = mallinfo2().uordblks;
+  const double begin = OwnCpuSeconds();
+  for (int i = 0; i < kObjects; ++i) kept.push_back(read());
+  const double took = (OwnCpuSeconds() - begin) * 1e6 / kObjects;
+  const std::size_t each = (mallinfo2().uordblks - before) / kObjects;
+  std::printf("a Job %-22s %5.1f us to read and to view, %6zu bytes kept\n", how, took, each);
+}
+
+void MeasureJobs() {
+  const integrations::KindPtr described = DescribedBatchJob();
+  Json object = ObjectOf(described, 0);
+  object["spec"] = {{"suspend", true}, {"parallelism", 3}, {"template", PodTemplate()}};
+  const std::string text = object.dump();
+  MeasureJob("as its own type:", [&text] {
+    const Json tree = api::ParseJsonOrNull(text);
+    auto job = api::Decode<api::Job>(tree);
+    if (!job || integrations::ViewOf(*job).pod_sets.size() != 1) std::abort();
+    return std::make_shared<const api::Job>(*std::move(job));
+  });
+  MeasureJob("by a description:", [&text, &described] {
+    const Json tree = api::ParseJsonOrNull(text);
+    auto job = integrations::DecodeDescribedJob(described, tree);
+    if (!job || job->pod_sets.size() != 1 || !job->problem.empty()) std::abort();
+    return std::make_shared<const integrations::DescribedJob>(*std::move(job));
+  });
+}
+
 }  // namespace
 }  // namespace berth::bench
 
@@ -125,4 +174,5 @@ int main() {
     berth::bench::MeasureMemory(framework);
   }
   berth::bench::MeasureReads();
+  berth::bench::MeasureJobs();
 }
