@@ -313,17 +313,19 @@ bool Episode::DropWhatNeverFits() {
   Pass(seconds(10));
   std::vector<std::string> lines;
   for (const auto& [key, workload] : truth().workloads()) {
+    const bool never = !workload.finished && !workload.reserved && !CouldRun()(workload);
     if (Player* player = players_.OwnerOf(workload)) {
-      const bool waits = !workload.finished && !workload.reserved;
-      if (waits && !standing_.CouldEverRun(workload)) player->Drop(workload, lines);
+      if (never) player->Drop(workload, lines);
       continue;
     }
-    if (workload.job.empty() && !truth().IsNamed(key))
-      lines.push_back("delete workload " + Show(key));
-    if (workload.finished || workload.reserved || workload.job.empty()) continue;
-    if (!workload.replaces.empty()) continue;  // the job runs in its present size
-    if (standing_.CouldEverRun(workload)) continue;
+    const bool alone = workload.job.empty() && !truth().IsNamed(key);
+    if (alone) lines.push_back("delete workload " + Show(key));
+    // The job of a slice that replaces another one with quota runs in that one's size.
+    if (!never || workload.job.empty() || truth().ReplacedBy(workload) != nullptr) continue;
     lines.push_back("delete job " + Show({key.first, workload.job}));
+  }
+  for (const Key& job : truth().JobsWithoutNodes()) {
+    if (LosesRequest(story_, job)) lines.push_back("delete job " + Show(job));
   }
   DoAll(lines);
   return !lines.empty();
@@ -398,8 +400,7 @@ void Episode::CheckRest() {
 void Episode::CheckRestart() {
   if (Failed()) return;
   Note("! restart");
-  const std::int64_t revision = moves_;
-  const std::int64_t asked = invariants_.write_requests();
+  const auto [revision, asked] = std::pair(moves_, invariants_.write_requests());
   world_.StopControllers();
   if (!world_.StartControllers()) return invariants_.Report("stuck", "controllers do not start");
   Pass(minutes(2));
@@ -429,9 +430,7 @@ void Episode::TearDown() {
     lines.push_back("delete clusterqueue " + name);
   }
   for (const auto& [name, cohort] : truth().cohorts()) lines.push_back("delete cohort " + name);
-  for (const auto& [name, labels] : truth().flavors()) {
-    lines.push_back("delete resourceflavor " + name);
-  }
+  for (const auto& [name, f] : truth().flavors()) lines.push_back("delete resourceflavor " + name);
   DoAll(lines);
   Pass(minutes(1));
   for (const auto& [name, queue] : truth().cluster_queues()) {

@@ -62,6 +62,13 @@ bool HasFramework(const Story& story, const std::string& framework) {
          line.find(", " + framework + "]") != std::string::npos;
 }
 
+bool LosesRequest(const Story& story, const std::pair<std::string, std::string>& job) {
+  const std::string line = "delete provreq of ";
+  return std::any_of(story.events.begin(), story.events.end(), [&](const StoryEvent& event) {
+    return event.line == line + job.second || event.line == line + job.first + "/" + job.second;
+  });
+}
+
 // "local-queue NS/NAME -> CQ"
 std::vector<QueuePlace> LocalQueuesOf(const Story& story) {
   std::vector<QueuePlace> queues;

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -66,6 +67,10 @@ struct Story {
 };
 
 Story MakeStory(std::uint64_t seed);
+
+// Whether a person deletes the request for capacity of the job. When its nodes go as well, because
+// the job stood still, nothing asks for others, as in Kueue.
+bool LosesRequest(const Story& story, const std::pair<std::string, std::string>& job);
 
 // Kinds beside batch/v1 Job that the story's controllers manage: Kueue's names in
 // integrations.frameworks.
