@@ -111,6 +111,9 @@ bool CloudDriver::Perform(const CloudEffect& effect) {
     // Status first: the taint is removed when the machine is ready.
     return EditNode(one->name, "status", finish) && EditNode(one->name, "", finish);
   }
+  if (const auto* one = std::get_if<WarnNode>(&effect)) {
+    return EditNode(one->name, "", GiveNotice);
+  }
   if (const auto* one = std::get_if<MarkIdle>(&effect)) {
     return EditNode(one->name, "", [&](Json& node) {
       Json& annotations = node["metadata"]["annotations"];

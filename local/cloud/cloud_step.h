@@ -61,6 +61,9 @@ struct CreateNode {
 struct FinishNode {
   std::string name;
 };  // the node has booted
+struct WarnNode {
+  std::string name;
+};  // the cloud takes the machine back soon
 struct MarkIdle {
   std::string name;
   std::optional<WallTime> since;
@@ -86,8 +89,8 @@ struct Announce {
   std::string reason;
   std::string message;
 };
-using CloudEffect = std::variant<CreateNode, FinishNode, MarkIdle, DeleteNode, SetRequestStatus,
-                                 DeleteRequest, SetPoolStatus, Announce>;
+using CloudEffect = std::variant<CreateNode, FinishNode, WarnNode, MarkIdle, DeleteNode,
+                                 SetRequestStatus, DeleteRequest, SetPoolStatus, Announce>;
 
 struct CloudStep {
   std::vector<CloudEffect> effects;

@@ -1,5 +1,8 @@
 #include "local/cloud/node_pool.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include "base/rfc3339.h"
@@ -23,6 +26,7 @@ using cluster::StringAt;
 constexpr char kProviderPrefix[] = "berth://";
 constexpr std::int64_t kDefaultBootSeconds = 20;
 constexpr std::int64_t kDefaultIdleSeconds = 600;
+constexpr std::int64_t kDefaultNoticeSeconds = 30;
 constexpr std::int64_t kPodsPerNode = 110;
 constexpr std::int64_t kDiskGi = 100;
 constexpr char kGpuResource[] = "nvidia.com/gpu";
@@ -34,6 +38,9 @@ Json Taints(const NodePool& pool) {
   Json taints = Json::array();
   if (pool.accelerator_count > 0) {
     taints.push_back({{"key", "nvidia.com/gpu"}, {"value", "present"}, {"effect", "NoSchedule"}});
+  }
+  if (pool.is_spot && pool.provider == Provider::kAzure) {
+    taints.push_back({{"key", kAzureSpot}, {"value", "spot"}, {"effect", "NoSchedule"}});
   }
   if (pool.is_queued) {
     taints.push_back(
@@ -65,7 +72,12 @@ Json Labels(const NodePool& pool, const std::string& name, const std::string& zo
     labels["cloud.google.com/gke-accelerator-count"] = std::to_string(pool.accelerator_count);
   }
   if (pool.sharing) AddSharingLabels(pool, labels);
-  if (pool.is_spot) labels["cloud.google.com/gke-spot"] = "true";
+  if (pool.provider == Provider::kAzure) {
+    labels["kubernetes.azure.com/agentpool"] = pool.name;
+    if (pool.is_spot) labels[kAzureSpot] = "spot";
+  } else if (pool.is_spot) {
+    labels["cloud.google.com/gke-spot"] = "true";
+  }
   if (pool.is_queued) labels["cloud.google.com/gke-queued"] = "true";
   if (!origin.resize_request.empty()) labels[kRequestLabel] = origin.resize_request;
   if (origin.max_run_seconds) {
@@ -116,7 +128,58 @@ std::optional<GpuSharing> SharingOf(const Json& pool) {
   return sharing;
 }
 
+std::optional<Eviction> EvictionIn(const Json& pool) {
+  if (cluster::Find(pool, {"spec", "eviction"}) == nullptr) return std::nullopt;
+  Eviction eviction;
+  eviction.per_100_hours = IntAt(pool, {"spec", "eviction", "per100Hours"}, 0);
+  if (const auto after = OptionalIntAt(pool, {"spec", "eviction", "afterSeconds"})) {
+    eviction.after = BoundedSeconds(*after);
+  }
+  eviction.notice =
+      BoundedSeconds(IntAt(pool, {"spec", "eviction", "noticeSeconds"}, kDefaultNoticeSeconds));
+  return eviction;
+}
+
+// From a machine's start to its eviction, exponentially distributed: a constant hazard.
+Duration LifeOf(const NodePool& pool, const Json& node) {
+  // An avalanche: names that differ in their last characters have far apart times.
+  std::uint64_t bits =
+      std::stoull(HashText(cluster::UidOf(*pool.object) + "/" + NameOf(node)), nullptr, 16);
+  bits = (bits ^ (bits >> 33U)) * 0xFF51AFD7ED558CCDU;
+  bits = (bits ^ (bits >> 33U)) * 0xC4CEB9FE1A85EC53U;
+  constexpr double kRange = 4294967296.0;
+  const double draw = (static_cast<double>(bits >> 32U) + 1) / kRange;
+  constexpr double kSecondsPer100Hours = 360000;
+  const double seconds =
+      -std::log(draw) * kSecondsPer100Hours / static_cast<double>(pool.eviction->per_100_hours);
+  return BoundedSeconds(static_cast<std::int64_t>(seconds));
+}
+
 }  // namespace
+
+std::optional<WallTime> EvictionOf(const NodePool& pool, const Json& node) {
+  const auto started = ParseTime(AnnotationOf(node, kReadyAtAnnotation));
+  if (!pool.eviction || !started) return std::nullopt;
+  std::optional<Duration> life = pool.eviction->after;
+  if (pool.eviction->per_100_hours > 0) {
+    const Duration drawn = LifeOf(pool, node);
+    life = std::min(life.value_or(drawn), drawn);
+  }
+  if (!life) return std::nullopt;
+  return *started + *life;
+}
+
+bool HasNotice(const Json& node) {
+  const Json& taints = ArrayAt(node, {"spec", "taints"});
+  return std::any_of(taints.begin(), taints.end(),
+                     [](const Json& taint) { return StringAt(taint, {"key"}) == kNoticeTaint; });
+}
+
+bool GiveNotice(Json& node) {
+  if (HasNotice(node)) return false;
+  node["spec"]["taints"].push_back({{"key", kNoticeTaint}, {"effect", "NoSchedule"}});
+  return true;
+}
 
 NodePool ReadNodePool(Object object) {
   const Json& json = *object;
@@ -135,6 +198,8 @@ NodePool ReadNodePool(Object object) {
   pool.max_nodes = IntAt(json, {"spec", "maxNodes"}, 1);
   pool.is_queued = BoolAt(json, {"spec", "queuedProvisioning"});
   pool.is_spot = BoolAt(json, {"spec", "spot"});
+  if (StringAt(json, {"spec", "provider"}) == "azure") pool.provider = Provider::kAzure;
+  pool.eviction = EvictionIn(json);
   pool.stock = OptionalIntAt(json, {"spec", "stock"});
   pool.boot = BoundedSeconds(IntAt(json, {"spec", "bootSeconds"}, kDefaultBootSeconds));
   pool.idle = BoundedSeconds(IntAt(json, {"spec", "idleSeconds"}, kDefaultIdleSeconds));

@@ -22,6 +22,8 @@ inline constexpr char kIdleSinceAnnotation[] = "cloud.berth.dev/idle-since";
 inline constexpr char kEndsAtAnnotation[] = "node.gke.io/machine-termination-datetime";
 inline constexpr char kGrantSecondsAnnotation[] = "cloud.berth.dev/grant-seconds";
 inline constexpr char kNotReadyTaint[] = "node.kubernetes.io/not-ready";
+inline constexpr char kNoticeTaint[] = "cloud.google.com/impending-node-termination";
+inline constexpr char kAzureSpot[] = "kubernetes.azure.com/scalesetpriority";
 
 // How pods share the GPUs of a machine; without it each pod has GPUs of its own.
 struct GpuSharing {
@@ -30,6 +32,16 @@ struct GpuSharing {
   bool is_renamed = false;    // the resource is nvidia.com/gpu.shared
   bool one_share_a_pod = false;
 };
+
+// How the cloud takes machines of low priority back.
+struct Eviction {
+  std::int64_t per_100_hours = 0;  // expected evictions of one machine in 100 hours; 0: none
+  std::optional<Duration> after;   // each machine is taken back at this age at the latest
+  Duration notice{};               // the node is tainted so long before
+};
+
+// Whose labels and taints the nodes have.
+enum class Provider : std::uint8_t { kGke, kAzure };
 
 struct NodePool {
   Object object;
@@ -44,6 +56,8 @@ struct NodePool {
   std::int64_t max_nodes = 1;
   bool is_queued = false;  // nodes come for ProvisioningRequests only
   bool is_spot = false;
+  Provider provider = Provider::kGke;
+  std::optional<Eviction> eviction;
   std::optional<std::int64_t> stock;  // machines, used ones included; absent: unlimited
   Duration boot{};
   Duration idle{};
@@ -68,6 +82,14 @@ Json MakeExampleNode(const NodePool& pool, const std::string& zone);
 
 // Makes the node ready and removes the boot taint; returns whether it changed.
 bool FinishBoot(Json& node, WallTime now);
+
+// When the cloud takes the node's machine back; nullopt: never. The same node has the same end,
+// whoever asks, so that a restart changes nothing.
+std::optional<WallTime> EvictionOf(const NodePool& pool, const Json& node);
+
+// Adds the taint that tells of the eviction; returns whether it changed the node.
+bool GiveNotice(Json& node);
+bool HasNotice(const Json& node);
 
 bool IsOurs(const Json& node);         // made by this cloud
 std::string PoolOf(const Json& node);  // the name of its pool

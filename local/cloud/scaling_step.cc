@@ -60,7 +60,30 @@ class NodeStep {
       --ledger->second.booting;
       return;
     }
-    AdvanceIdleness(node, ledger->second);
+    if (!Evict(node, ledger->second)) AdvanceIdleness(node, ledger->second);
+  }
+
+  // Returns whether the cloud takes the machine back now; a notice comes before.
+  bool Evict(const Json& node, PoolLedger& ledger) {
+    const auto end = EvictionOf(*ledger.pool, node);
+    if (!end) return false;
+    if (*end <= context_.now) {
+      Delete(node, &ledger);
+      return true;
+    }
+    const WallTime notice = *end - ledger.pool->eviction->notice;
+    if (context_.now < notice) {
+      context_.LookAgain(notice);
+      return false;
+    }
+    if (!HasNotice(node)) {
+      context_.Do(WarnNode{NameOf(node)});
+      context_.Do(Announce{std::make_shared<const Json>(node), kube::EventType::kWarning,
+                           "PreemptScheduled",
+                           "the cloud takes the machine back at " + FormatTime(*end)});
+    }
+    context_.LookAgain(*end);
+    return false;
   }
 
   void AdvanceIdleness(const Json& node, PoolLedger& ledger) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 #include <fmt/format.h>
@@ -98,18 +99,19 @@ std::variant<ChosenNode, NoNode> ChooseNode(const Json& pod, const NodeRooms& ro
   const api::ResourceAmounts footprint = PodFootprint(pod);
   std::map<std::string, std::size_t> count_by_reason;
   std::size_t helpless = 0;
-  std::optional<std::pair<std::int64_t, std::string>> best;
+  std::optional<std::tuple<std::int64_t, std::int64_t, std::string>> best;
   for (const auto& [name, room] : rooms) {
     const auto refusal = Filter(pod.at("spec"), footprint, room);
     if (!refusal) {
-      const std::pair candidate{TakenShare(room, footprint), name};
+      const std::tuple candidate{-PreferenceFor(pod.at("spec"), *room.node),
+                                 TakenShare(room, footprint), name};
       if (!best || candidate < *best) best = candidate;
       continue;
     }
     for (const std::string& reason : refusal->reasons) ++count_by_reason[reason];
     if (!refusal->can_preemption_help) ++helpless;
   }
-  if (best) return ChosenNode{best->second};
+  if (best) return ChosenNode{std::get<2>(*best)};
   std::map<std::string, std::size_t> preemption;
   if (helpless > 0) preemption["Preemption is not helpful for scheduling"] = helpless;
   if (rooms.size() > helpless) {

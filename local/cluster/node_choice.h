@@ -2,7 +2,7 @@
 // why none fits.
 //
 // Pure. Source: kube-scheduler's filter plugins (NodeUnschedulable, TaintToleration, NodeAffinity,
-// NodeResourcesFit) and its least-allocated score.
+// NodeResourcesFit), preferred node affinity, and the least-allocated score.
 #pragma once
 
 #include <map>

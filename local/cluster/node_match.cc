@@ -78,6 +78,17 @@ bool MatchesNodeSelection(const Json& pod_spec, const Json& node) {
                      [&](const Json& term) { return MatchesTerm(term, node); });
 }
 
+std::int64_t PreferenceFor(const Json& pod_spec, const Json& node) {
+  std::int64_t sum = 0;
+  const Json& preferred = ArrayAt(
+      pod_spec, {"affinity", "nodeAffinity", "preferredDuringSchedulingIgnoredDuringExecution"});
+  for (const Json& each : preferred) {
+    const Json* term = Find(each, {"preference"});
+    if (term != nullptr && MatchesTerm(*term, node)) sum += IntAt(each, {"weight"});
+  }
+  return sum;
+}
+
 bool ToleratesTaints(const Json& pod_spec, const Json& taints) {
   const Json& tolerations = ArrayAt(pod_spec, {"tolerations"});
   return std::all_of(taints.begin(), taints.end(), [&](const Json& taint) {

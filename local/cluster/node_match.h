@@ -3,12 +3,17 @@
 // Pure. Source: Kubernetes "Assigning Pods to Nodes", "Taints and Tolerations".
 #pragma once
 
+#include <cstdint>
+
 #include "local/apiserver/api.h"
 
 namespace berth::local::cluster {
 
 // Whether nodeSelector and required node affinity of `pod_spec` match labels and name of `node`.
 bool MatchesNodeSelection(const Json& pod_spec, const Json& node);
+
+// The sum of the weights of preferred node affinity whose terms match the node.
+std::int64_t PreferenceFor(const Json& pod_spec, const Json& node);
 
 // Whether every NoSchedule and NoExecute taint in `taints` is tolerated.
 bool ToleratesTaints(const Json& pod_spec, const Json& taints);

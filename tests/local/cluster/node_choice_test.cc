@@ -106,6 +106,22 @@ TEST(NodeChoiceTest, RequiredAffinity) {
   EXPECT_NE(Choose(with("gpus", "Lt", {"4"}), rooms), "a");
 }
 
+TEST(NodeChoiceTest, PreferredAffinityComesBeforeRoom) {
+  NodeRooms rooms;
+  Add(rooms, "demand", {});
+  Add(rooms, "low", {{"metadata", {{"labels", {{"priority", "spot"}}}}}}, {{"cpu", 500}});
+  const Json expression = {{"key", "priority"}, {"operator", "In"}, {"values", {"spot"}}};
+  Json preferred = {{"weight", 1}};
+  preferred["preference"]["matchExpressions"] = Json::array({expression});
+  Json pod = Pod();
+  EXPECT_EQ(Choose(pod, rooms), "demand");
+  pod["spec"]["affinity"]["nodeAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"] =
+      Json::array({preferred});
+  EXPECT_EQ(Choose(pod, rooms), "low");
+  rooms.at("low").used["cpu"] = 2000;
+  EXPECT_EQ(Choose(pod, rooms), "demand") << "a preference is no requirement";
+}
+
 TEST(NodeChoiceTest, InitContainersCountAtTheirLargest) {
   const Json init = {{{"name", "i"}, {"resources", {{"requests", {{"cpu", "3"}}}}}}};
   EXPECT_EQ(PodFootprint(Pod({{"initContainers", init}})).at("cpu"), 3000);

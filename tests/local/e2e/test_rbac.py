@@ -29,7 +29,7 @@ NOT_REACHED = {
        "`berth up` serves no claims of devices; cluster.claims has some"
        for kind in ("deviceclasses", "resourceclaimtemplates", "resourceslices")
        for verb in ("list", "watch")},
-    **{("karpenter.sh", kind, verb): "no check of reactive capacity is here; cluster.reactive has one, with Karpenter"
+    **{("karpenter.sh", kind, verb): "no check of reactive capacity is here: Karpenter is read for such a check alone"
        for kind in ("nodeclaims", "nodepools") for verb in ("list", "watch")},
     ("", "events", "list"): "the events of pods that wait are read for such a check alone"}
 ACCOUNT = "kueue-controller-manager"
