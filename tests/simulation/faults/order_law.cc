@@ -44,6 +44,7 @@ std::optional<FlavorAmounts> OrderLaw::NeedsOf(const Truth& truth, const Workloa
       needed[flavor->first] += amount * set.count;
     }
     for (const std::string& flavor : given.flavors) {
+      if (workload.avoided.contains(flavor)) return std::nullopt;
       const auto labels = truth.flavors().find(flavor);
       if (labels == truth.flavors().end() || truth.topology_flavors().contains(flavor)) {
         return std::nullopt;

@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include "base/log/log.h"
+#include "base/rfc3339.h"
 #include "tests/simulation/faults/dask_play.h"
 #include "tests/simulation/faults/history.h"
 #include "tests/simulation/faults/jobset_play.h"
 #include "tests/simulation/faults/pod_play.h"
+#include "tests/simulation/faults/policy_play.h"
 
 namespace berth::sim {
 namespace {
@@ -326,6 +328,72 @@ TEST_F(DaskRulesTest, APodWaitsBesideItsQuota) {
   PutWorkload("w", "c", "1", true);
   PutPod("p", true);
   EXPECT_EQ(Found(), "dask-pod-held");
+}
+
+class PolicyRulesTest : public PlayRulesTest {
+ protected:
+  PolicyRulesTest() {
+    Let(std::make_unique<PolicyPlay>(*world_, invariants_));
+    PutPolicy("4");
+    PutWorkload("w", "j", "1", false, "Pending");
+  }
+  // A policy of one step, which costs 3 USD an hour and waits for a minute.
+  void PutPolicy(const std::string& limit) {
+    const Json step{{"name", "spot"}, {"pricePerHour", "3"}, {"maxWaitSeconds", 60}};
+    Put("provisioningpolicies.provisioning.berth.dev", "", "chain",
+        {{"spec", {{"maxPricePerHour", limit}, {"steps", Json::array({step})}}}});
+  }
+  void PutRequest(const std::string& attempt, bool granted, Duration age = {}) {
+    Put("provisioningrequests.autoscaling.x-k8s.io", "default", "w-gate-" + attempt,
+        {{"metadata",
+          {{"creationTimestamp", FormatTime(world_->clock().Now() - age)},
+           {"annotations", {{"berth.dev/provisioning-step", "spot"}}},
+           {"ownerReferences", Json::array({{{"kind", "Workload"},
+                                             {"name", "w"},
+                                             {"uid", "uid-of-w"},
+                                             {"controller", true}}})}}},
+         {"status", {{"conditions", Json::array({Condition("Provisioned", granted)})}}}});
+  }
+};
+
+TEST_F(PolicyRulesTest, AProperLifeBreaksNothing) {
+  PutRequest("1", false, std::chrono::seconds(50));
+  PutRequest("1", true, std::chrono::seconds(70));
+  PutWorkload("w", "j", "1", true, "Ready");
+  EXPECT_EQ(Broken(), "");
+  EXPECT_EQ(Found(), "");
+}
+
+TEST_F(PolicyRulesTest, ARequestIsMadeAboveTheLimit) {
+  PutPolicy("2");
+  PutRequest("1", false);
+  EXPECT_EQ(Broken(), "");  // the new limit may not be known yet
+  Delete("provisioningrequests.autoscaling.x-k8s.io", "default", "w-gate-1");
+  now_ += std::chrono::seconds(3);
+  PutRequest("2", false);
+  EXPECT_EQ(Broken(), "dearer-than-limit");
+}
+
+TEST_F(PolicyRulesTest, TwoRequestsOfOneCheckHaveCapacity) {
+  PutRequest("1", true);
+  EXPECT_EQ(Found(), "");
+  PutRequest("2", true);
+  EXPECT_EQ(Found(), "two-winners");
+}
+
+TEST_F(PolicyRulesTest, ARequestOutlivesTheAnswerOfAnother) {
+  PutRequest("1", false);
+  PutRequest("2", true);
+  EXPECT_EQ(Found(), "");
+  PutWorkload("w", "j", "1", true, "Ready");
+  EXPECT_EQ(Found(), "loser-left");
+}
+
+TEST_F(PolicyRulesTest, ARequestWaitsPastItsLimit) {
+  PutRequest("1", false, std::chrono::seconds(59));
+  EXPECT_EQ(Found(), "");
+  PutRequest("1", false, std::chrono::seconds(62));
+  EXPECT_EQ(Found(), "waits-past-limit");
 }
 
 }  // namespace

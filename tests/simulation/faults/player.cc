@@ -6,6 +6,8 @@
 #include "tests/simulation/faults/dask_play.h"
 #include "tests/simulation/faults/jobset_play.h"
 #include "tests/simulation/faults/pod_play.h"
+#include "tests/simulation/faults/policy_edits.h"
+#include "tests/simulation/faults/policy_play.h"
 
 namespace berth::sim {
 namespace {
@@ -48,6 +50,7 @@ Players::Players(const Story& story, SimWorld& world, Invariants& invariants, Du
   if (HasFramework(story, kDaskFramework)) {
     players_.push_back(std::make_unique<DaskPlay>(story, world, invariants));
   }
+  if (HasPolicy(story)) players_.push_back(std::make_unique<PolicyPlay>(world, invariants));
 }
 
 void Players::Begin() {

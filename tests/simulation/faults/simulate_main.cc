@@ -26,6 +26,7 @@
 #include "tests/simulation/faults/episode.h"
 #include "tests/simulation/faults/jobset_play.h"
 #include "tests/simulation/faults/pod_play.h"
+#include "tests/simulation/faults/policy_edits.h"
 #include "tests/simulation/faults/saboteur.h"
 #include "tests/simulation/faults/shrink.h"
 
@@ -118,6 +119,7 @@ void CountKinds(const Story& story, const Outcome& outcome, Totals& totals) {
   count("pods", HasFramework(story, kPodFramework));
   count("JobSets", HasFramework(story, kJobSetFramework));
   count("Dask clusters", HasFramework(story, kDaskFramework));
+  count("policies", HasPolicy(story));
   const bool elastic = HasElastic(story);
   count("elastic Jobs", elastic);
   count("elastic Jobs with crashes", elastic && met({"crash, write lost", "crash, write done"}));

@@ -231,7 +231,7 @@ bool Standing::Fits(const WorkloadFacts& workload, const Usage& usage) const {
 bool Standing::FitsInto(const std::string& flavor, const QueueFacts& queue,
                         const WorkloadFacts& workload, const Usage& usage) const {
   const auto labels = truth().flavors().find(flavor);
-  if (labels == truth().flavors().end()) return false;
+  if (labels == truth().flavors().end() || workload.avoided.contains(flavor)) return false;
   bool fits = true;
   std::map<std::string, std::int64_t> needed;
   for (const PodSetFacts& set : workload.pod_sets) {
@@ -286,7 +286,11 @@ bool Standing::FitsOnNodes(const std::string& flavor, const WorkloadFacts& workl
       });
 }
 
-bool Standing::CouldEverRun(const WorkloadFacts& workload) const { return Fits(workload, {}); }
+bool Standing::CouldEverRun(const WorkloadFacts& workload) const {
+  WorkloadFacts later = workload;
+  later.avoided.clear();  // a policy passes over flavors for a while
+  return Fits(later, {});
+}
 
 // Strict queues never pass their head, and heads that wait for victims keep quota: there the rule
 // applies only if every workload of the queue fits.

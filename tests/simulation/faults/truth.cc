@@ -4,6 +4,7 @@
 
 #include "api/codec/codec.h"
 #include "api/quantity.h"
+#include "base/strings.h"
 #include "local/cluster/fields.h"
 
 namespace berth::sim {
@@ -168,6 +169,10 @@ WorkloadFacts ReadWorkload(const Key& key, const Json& object) {
   ReadPreemption(object, facts);
   ReadAdmission(object, facts);
   ReadPlaces(object, facts);
+  const std::string avoided = local::cluster::AnnotationOf(object, "berth.dev/avoided-flavors");
+  if (!avoided.empty()) {
+    for (const std::string_view flavor : Split(avoided, ',')) facts.avoided.emplace(flavor);
+  }
   for (const Json& check : ArrayAt(object, {"status", "admissionChecks"})) {
     facts.checks[StringAt(check, {"name"})] = StringAt(check, {"state"});
   }

@@ -74,6 +74,7 @@ struct WorkloadFacts {
   NodeCounts nodes;                              // of its topology assignments
   std::map<std::string, std::int64_t> node_cpu;  // the amount assigned on that node
   std::vector<std::string> flavors;
+  std::set<std::string> avoided;              // flavors that its ProvisioningPolicies pass over
   std::map<std::string, std::string> checks;  // name → state
   std::set<std::string> required_checks;
   std::int64_t priority = 0;
