@@ -324,7 +324,7 @@ bool Episode::DropWhatNeverFits() {
     if (!never || workload.job.empty() || truth().ReplacedBy(workload) != nullptr) continue;
     lines.push_back("delete job " + Show({key.first, workload.job}));
   }
-  for (const Key& job : truth().JobsWithoutNodes()) {
+  for (const Key& job : JobsWithoutNodes(truth())) {
     if (LosesRequest(story_, job)) lines.push_back("delete job " + Show(job));
   }
   DoAll(lines);

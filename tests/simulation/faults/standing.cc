@@ -392,4 +392,13 @@ void Standing::LookAtCore(const admission::Scheduler& core) {
   }
 }
 
+std::vector<Key> JobsWithoutNodes(const Truth& truth) {
+  std::vector<Key> waiting;
+  for (const auto& [key, pod] : truth.pods()) {
+    const JobFacts* job = pod.over || pod.running ? nullptr : truth.Job(pod.job_uid);
+    if (job != nullptr && !job->suspended && !job->finished) waiting.push_back(job->key);
+  }
+  return waiting;
+}
+
 }  // namespace berth::sim

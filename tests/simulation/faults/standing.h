@@ -21,6 +21,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "admission/scheduler.h"
 #include "tests/simulation/faults/invariants.h"
@@ -83,5 +84,8 @@ class Standing {
   std::map<std::pair<std::string, std::string>, Trouble> troubles_;  // (rule, object)
   std::map<std::pair<std::string, std::string>, std::string> seen_;
 };
+
+// The jobs that were let run and have pods that wait for nodes.
+std::vector<Key> JobsWithoutNodes(const Truth& truth);
 
 }  // namespace berth::sim

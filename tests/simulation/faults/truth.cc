@@ -473,15 +473,6 @@ const JobFacts* Truth::Job(const std::string& uid) const {
   return nullptr;
 }
 
-std::vector<Key> Truth::JobsWithoutNodes() const {
-  std::vector<Key> waiting;
-  for (const auto& [key, pod] : pods_) {
-    const JobFacts* job = pod.over || pod.running ? nullptr : Job(pod.job_uid);
-    if (job != nullptr && !job->suspended && !job->finished) waiting.push_back(job->key);
-  }
-  return waiting;
-}
-
 bool Truth::IsNamed(const Key& workload) const {
   return std::any_of(jobs_.begin(), jobs_.end(), [&workload](const auto& job) {
     return job.first.first == workload.first && job.second.prebuilt == workload.second;

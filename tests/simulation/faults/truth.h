@@ -195,7 +195,6 @@ class Truth {
   // The slice that the Workload replaces, while that one has quota; null: none.
   const WorkloadFacts* ReplacedBy(const WorkloadFacts& workload) const;
   const JobFacts* Job(const std::string& uid) const;
-  std::vector<Key> JobsWithoutNodes() const;          // let run, with pods that wait for nodes
   bool IsNamed(const Key& workload) const;            // by a job, as its prebuilt Workload
   bool IsReplaced(const WorkloadFacts& slice) const;  // by one that has quota
   // The usage of reserving and admitted workloads, by ClusterQueue, without slices that another one
