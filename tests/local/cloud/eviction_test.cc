@@ -47,8 +47,8 @@ TEST(EvictionTest, TheHazardGivesEachMachineATimeOfItsOwn) {
   const NodePool pool = LowPriority({{"eviction", {{"per100Hours", 200}}}});  // twice an hour
   std::set<WallTime> ends;
   Duration sum{};
-  constexpr int kNodes = 2000;
-  for (int i = 0; i < kNodes; ++i) {
+  constexpr int kMachines = 2000;
+  for (int i = 0; i < kMachines; ++i) {
     const Json node = MakeNode(pool, "n" + std::to_string(i), "z", {}, kStart);
     const auto end = EvictionOf(pool, node);
     ASSERT_TRUE(end);
@@ -57,7 +57,7 @@ TEST(EvictionTest, TheHazardGivesEachMachineATimeOfItsOwn) {
     sum += *end - kStart - seconds(60);
   }
   EXPECT_GT(ends.size(), 1000U);
-  const double mean = std::chrono::duration<double>(sum).count() / kNodes;
+  const double mean = std::chrono::duration<double>(sum).count() / kMachines;
   EXPECT_NEAR(mean, 1800, 150);
 }
 
