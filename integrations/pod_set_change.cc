@@ -5,6 +5,7 @@
 #include <set>
 
 #include "api/labels.h"
+#include "api/reasons.h"
 #include "api/topology_annotations.h"
 #include "integrations/job_slices.h"
 

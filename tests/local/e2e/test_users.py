@@ -123,7 +123,7 @@ class UsersTest(ClusterTest):
 
     def explains(self, kubeconfig):
         answer = self.as_user(kubeconfig, "berth", "why", "job/second", "-n", "team-a")
-        return answer.stdout if "quota" in answer.stdout else None
+        return answer.stdout if "cpu" in answer.stdout else None
 
     def test_a_token_of_an_account(self):
         self.cluster.kubectl("create", "serviceaccount", "robot", "-n", "team-a")
