@@ -113,10 +113,10 @@ std::optional<WaitCause> CauseOfClaims(const Pools& pools, const NodeSupply& sup
   std::optional<WaitCause> boots;
   for (const KarpenterNodeClaim* claim : supply.claims) {
     if (claim->meta.deletion_timestamp || !IsOf(*claim, pools)) continue;
-    const auto cause = ClaimCause(*claim);
+    std::optional<WaitCause> cause = ClaimCause(*claim);
     if (!cause) continue;
     if (cause->reason != kNodesBootReason) return cause;
-    if (!boots) boots = cause;
+    if (!boots) boots = std::move(cause);
   }
   return boots;
 }

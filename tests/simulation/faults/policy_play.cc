@@ -127,11 +127,11 @@ void PolicyPlay::FindLosers(Findings& findings) const {
     if (!request.lives || request.granted || winner == winners.end() || workload == nullptr) {
       continue;
     }
-    const bool is_ready =
-        std::any_of(workload->checks.begin(), workload->checks.end(), [&](const auto& check) {
-          return request.check == workload->key.second + "-" + check.first &&
-                 check.second == "Ready";
-        });
+    const bool is_ready = std::any_of(workload->checks.begin(), workload->checks.end(),
+                                      [&asked = request.check, workload](const auto& check) {
+                                        return asked == workload->key.second + "-" + check.first &&
+                                               check.second == "Ready";
+                                      });
     if (is_ready) {
       findings[{"loser-left", Show(key)}] = Show(*winner->second) + " has brought the capacity";
     }
