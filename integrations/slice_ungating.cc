@@ -4,13 +4,12 @@
 #include <cstdint>
 
 #include "api/labels.h"
+#include "api/pod_phase.h"
 #include "api/reasons.h"
 #include "integrations/job_slices.h"
 
 namespace berth::integrations {
 namespace {
-
-bool IsOver(const api::Pod& pod) { return pod.phase == "Succeeded" || pod.phase == "Failed"; }
 
 bool IsOfPodSet(const api::Pod& pod, const std::string& pod_set) {
   const std::string* name = api::FindValue(pod.meta.labels, api::kPodSetLabel);
@@ -79,11 +78,11 @@ std::vector<SliceUngating> PlanSliceUngating(const api::Workload& slice,
   for (const api::PodSet& pod_set : slice.spec.pod_sets) {
     std::int64_t room = pod_set.count;
     for (const auto& pod : pods) {
-      if (IsOfPodSet(*pod, pod_set.name) && !IsOver(*pod) && !IsElasticGated(*pod)) --room;
+      if (IsOfPodSet(*pod, pod_set.name) && !api::HasEnded(*pod) && !IsElasticGated(*pod)) --room;
     }
     for (const auto& pod : pods) {
       if (room <= 0) break;
-      if (!IsOfPodSet(*pod, pod_set.name) || IsOver(*pod) || !IsElasticGated(*pod) ||
+      if (!IsOfPodSet(*pod, pod_set.name) || api::HasEnded(*pod) || !IsElasticGated(*pod) ||
           pod->meta.deletion_timestamp) {
         continue;
       }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "api/labels.h"
+#include "api/pod_phase.h"
 #include "api/reasons.h"
 #include "base/strings.h"
 
@@ -15,8 +16,6 @@ namespace berth::integrations {
 namespace {
 
 using Domain = api::TopologyAssignment::Domain;
-
-bool HasEnded(const api::Pod& pod) { return pod.phase == "Succeeded" || pod.phase == "Failed"; }
 
 // The ranks of a pod set's pods: [0, size), after `offset` is subtracted from the pod's index.
 // Indexes count through the sets of a group; the smaller one (the leader) is first.
@@ -96,7 +95,7 @@ class PodSetUngating {
 
   void Sort(const PodPtr& pod) {
     const std::string* pod_set = api::FindValue(pod->meta.labels, api::kPodSetLabel);
-    if (pod_set == nullptr || *pod_set != assigned_.name || HasEnded(*pod)) return;
+    if (pod_set == nullptr || *pod_set != assigned_.name || api::HasEnded(*pod)) return;
     const bool is_gated = IsTopologyGated(*pod);
     if (!is_gated) {
       const std::optional<std::size_t> domain = DomainOf(*pod);

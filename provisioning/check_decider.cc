@@ -120,10 +120,8 @@ bool CheckDecider::FollowMemory() {
     return true;
   }
   if (plan_->current() != nullptr || state_.state == CheckState::kReady) return false;
-  if (const api::ProvisioningStep* step = plan_->first_left()) {
-    const std::string over = plan_->PassedOver();
-    Say(CheckState::kRetry,
-        "Going on with step " + step->name + (over.empty() ? "" : "; passed over: " + over));
+  if (plan_->first_left() != nullptr) {
+    Say(CheckState::kRetry, plan_->GoingOn());
     state_.requeue_after_seconds = 0;
   } else if (plan_->some_not_used_up()) {
     FollowVetoes();

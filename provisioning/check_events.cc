@@ -1,30 +1,14 @@
 #include "provisioning/check_events.h"
 
+#include "api/check_state.h"
 #include "base/strings.h"
 #include "provisioning/reasons.h"
 
 namespace berth::provisioning {
-namespace {
-
-using api::CheckState;
-
-std::string_view StateName(CheckState state) {
-  switch (state) {
-    case CheckState::kPending: return "Pending";
-    case CheckState::kReady: return "Ready";
-    case CheckState::kRetry: return "Retry";
-    case CheckState::kRejected: return "Rejected";
-  }
-  return "";
-}
-
-}  // namespace
-
 CheckEvent StateEvent(const api::AdmissionCheckState& before,
                       const api::AdmissionCheckState& after) {
   std::string message = "Admission check " + after.name + " updated state from " +
-                        std::string(StateName(before.state)) + " to " +
-                        std::string(StateName(after.state));
+                        api::ToString(before.state) + " to " + api::ToString(after.state);
   if (!after.message.empty()) message += " with message: " + after.message;
   return CheckEvent{"AdmissionCheckUpdated", std::string(TruncateUtf8(message, kMaxEventBytes))};
 }

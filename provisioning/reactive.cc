@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "api/labels.h"
+#include "api/pod_phase.h"
 #include "api/reasons.h"
 #include "base/strings.h"
 #include "provisioning/check_events.h"
@@ -40,11 +41,9 @@ api::ProvisioningPolicy WithLimit(const api::ProvisioningPolicy* policy) {
   return limited;
 }
 
-bool PodHasEnded(const api::Pod& pod) { return pod.phase == "Succeeded" || pod.phase == "Failed"; }
-
 // Since when the scheduler finds no room for the pod; nullopt: the pod does not wait for a node.
 std::optional<WallTime> WaitsSince(const api::Pod& pod) {
-  if (!pod.spec.node_name.empty() || pod.meta.deletion_timestamp || PodHasEnded(pod)) {
+  if (!pod.spec.node_name.empty() || pod.meta.deletion_timestamp || api::HasEnded(pod)) {
     return std::nullopt;
   }
   const api::Condition* scheduled = api::FindCondition(pod.conditions, "PodScheduled");
@@ -185,10 +184,8 @@ bool ReactiveDecider::FollowMemory() {
 
 // No step is left for the flavors of the admission.
 void ReactiveDecider::FollowVetoes() {
-  const std::string over = plan_.PassedOver();
-  if (const api::ProvisioningStep* step = plan_.first_left()) {
-    Say(CheckState::kRetry,
-        "Going on with step " + step->name + (over.empty() ? "" : "; passed over: " + over));
+  if (plan_.first_left() != nullptr) {
+    Say(CheckState::kRetry, plan_.GoingOn());
     state_.requeue_after_seconds = 0;
     return;
   }
@@ -197,12 +194,13 @@ void ReactiveDecider::FollowVetoes() {
     counted_->steps.clear();
     return;
   }
+  const std::string message = "No step may start: " + plan_.PassedOver();
   if (plan_.never_fits()) {
     Advise(kNeverFitsReason);
-    return Say(CheckState::kRejected, "No step may start: " + over);
+    return Say(CheckState::kRejected, message);
   }
   const auto end = plan_.FirstVetoEnd();
-  Say(end ? CheckState::kRetry : CheckState::kPending, "No step may start: " + over);
+  Say(end ? CheckState::kRetry : CheckState::kPending, message);
   if (end) state_.requeue_after_seconds = static_cast<std::int32_t>(WholeSeconds(now_, *end) + 1);
 }
 
@@ -260,7 +258,7 @@ bool ReactiveDecider::FollowLostPods() {
 void ReactiveDecider::FollowWaitingPods() {
   std::int64_t placed = 0;
   for (const api::Pod* pod : situation_.pods) {
-    if (!pod->spec.node_name.empty() && !pod->meta.deletion_timestamp && !PodHasEnded(*pod)) {
+    if (!pod->spec.node_name.empty() && !pod->meta.deletion_timestamp && !api::HasEnded(*pod)) {
       ++placed;
     }
   }

@@ -127,6 +127,12 @@ std::string StepPlan::PassedOver() const {
   return Join(parts, "; ");
 }
 
+std::string StepPlan::GoingOn() const {
+  const std::string over = PassedOver();
+  return "Going on with step " + first_left()->name +
+         (over.empty() ? "" : "; passed over: " + over);
+}
+
 bool StepPlan::never_fits() const {
   return std::all_of(steps_.begin(), steps_.end(), [this](const auto& step) {
     const auto veto = vetoes_.find(step.name);

@@ -65,6 +65,8 @@ class StepPlan {
   std::vector<std::string> FlavorsToAvoid() const;
   // The vetoes of steps that are not used up: "step a: …; step b: …". Empty: no such step.
   std::string PassedOver() const;
+  // Tells that first_left is next, and what is passed over. Precondition: first_left is not null.
+  std::string GoingOn() const;
   // Whether each step of the policy has a veto of the reason NeverFits.
   bool never_fits() const;
   // The first end of a veto of a step that is not used up; nullopt: none ends by itself.

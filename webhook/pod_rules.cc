@@ -12,6 +12,7 @@
 #include "api/codec/codec.h"
 #include "api/labels.h"
 #include "api/pod_groups.h"
+#include "api/pod_phase.h"
 #include "base/strings.h"
 
 namespace berth::webhook {
@@ -114,7 +115,7 @@ Result<ReviewedJob> ReadPod(const PodJson& object) {
   const auto& gates = pod.spec.scheduling_gates;
   ReviewedJob job;
   job.suspended = std::find(gates.begin(), gates.end(), api::kAdmissionGate) != gates.end() ||
-                  pod.phase == "Succeeded" || pod.phase == "Failed";
+                  api::HasEnded(pod);
   job.meta = std::move(pod.meta);
   job.pod_sets.push_back({.name = "main",
                           .count = std::numeric_limits<std::int32_t>::max(),

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/labels.h"
+#include "api/pod_phase.h"
 #include "api/reasons.h"
 #include "base/log/log.h"
 #include "base/rfc3339.h"
@@ -32,11 +33,9 @@ std::optional<api::ObjectKey> WorkloadKeyOf(const api::Pod& pod) {
   return api::ObjectKey{pod.meta.namespace_name, *name};
 }
 
-bool IsOver(const api::Pod& pod) { return pod.phase == "Succeeded" || pod.phase == "Failed"; }
-
 // The node for which a pod was ungated, while it is not bound; empty: none.
 std::string AwaitedNode(const api::Pod& pod) {
-  if (!pod.spec.node_name.empty() || IsOver(pod)) return "";
+  if (!pod.spec.node_name.empty() || api::HasEnded(pod)) return "";
   const auto& gates = pod.spec.scheduling_gates;
   if (std::find(gates.begin(), gates.end(), api::kTopologyGate) != gates.end()) return "";
   const std::string* host = api::FindValue(pod.spec.node_selector, api::kHostnameLabel);
@@ -119,7 +118,7 @@ void NodeFailures::WatchPods() {
   });
   const auto look = [this](const api::Pod& pod, bool is_gone) {
     if (!WorkloadKeyOf(pod)) return;
-    const bool ends = is_gone || pod.meta.deletion_timestamp || IsOver(pod);
+    const bool ends = is_gone || pod.meta.deletion_timestamp || api::HasEnded(pod);
     // At once: the pod's replacement must not be sent to a node that has failed.
     if (ends && !pod.spec.node_name.empty()) return controller_->Add({"", pod.spec.node_name});
     const std::string node = AwaitedNode(pod);

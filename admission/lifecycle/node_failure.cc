@@ -5,6 +5,7 @@
 
 #include "api/labels.h"
 #include "api/pod_owner.h"
+#include "api/pod_phase.h"
 #include "api/reasons.h"
 #include "base/strings.h"
 
@@ -14,8 +15,6 @@ namespace {
 using Health = NodeVerdict::Health;
 
 constexpr char kReady[] = "Ready";
-
-bool IsOver(const api::Pod& pod) { return pod.phase == "Succeeded" || pod.phase == "Failed"; }
 
 bool HoldsNodes(const api::Workload& workload) {
   const auto& conditions = workload.status.conditions;
@@ -80,7 +79,7 @@ bool IsTaintedFor(const std::string& name, const api::Node& node, const api::Wor
 // A node that accepts no pods: unhealthy unless pods of the workload run there.
 NodeVerdict UnlessPodsRun(const WorkloadOnNode& on_node) {
   const bool runs = std::any_of(on_node.bound.begin(), on_node.bound.end(), [](const auto& pod) {
-    return !pod.meta.deletion_timestamp && !IsOver(pod);
+    return !pod.meta.deletion_timestamp && !api::HasEnded(pod);
   });
   return {runs ? Health::kHealthy : Health::kUnhealthy, !runs, std::nullopt};
 }

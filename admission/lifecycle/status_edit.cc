@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "admission/lifecycle/workload_lifecycle.h"
+#include "api/check_state.h"
 #include "api/pods_ready.h"
 #include "api/reasons.h"
 
@@ -17,16 +18,6 @@ using api::ConditionStatus;
 
 constexpr char kPreemptedReason[] = "Preempted";
 constexpr std::size_t kConditionsAtOnce = 2;
-
-const char* Word(CheckState state) {
-  switch (state) {
-    case CheckState::kPending: return "Pending";
-    case CheckState::kReady: return "Ready";
-    case CheckState::kRetry: return "Retry";
-    case CheckState::kRejected: return "Rejected";
-  }
-  return "";
-}
 
 void CountEviction(api::WorkloadStatus& status, const Eviction& eviction) {
   for (api::EvictionCount& count : status.evictions) {
@@ -83,8 +74,8 @@ void ResetChecks(api::WorkloadStatus& status, WallTime now) {
         .name = check.name,
         .state = CheckState::kPending,
         .last_transition_time = CutToSeconds(now),
-        .message =
-            std::string("Reset to Pending after eviction. Previously: ") + Word(check.state)};
+        .message = std::string("Reset to Pending after eviction. Previously: ") +
+                   api::ToString(check.state)};
     // Counts failures in a row; success or giving up resets the count.
     if (check.state == CheckState::kRetry) reset.retry_count = check.retry_count.value_or(0) + 1;
     check = std::move(reset);

@@ -4,6 +4,7 @@
 
 #include "api/condition.h"
 #include "api/labels.h"
+#include "api/pod_phase.h"
 #include "api/reasons.h"
 #include "api/topology_annotations.h"
 
@@ -26,7 +27,7 @@ bool CountsForPlacement(const api::Node& node) {
 }
 
 bool UsesNodeUnplanned(const api::Pod& pod) {
-  if (pod.spec.node_name.empty() || pod.phase == "Succeeded" || pod.phase == "Failed") return false;
+  if (pod.spec.node_name.empty() || api::HasEnded(pod)) return false;
   if (pod.meta.deletion_timestamp) return true;
   return !api::AsksForTopology(pod.meta.annotations);
 }

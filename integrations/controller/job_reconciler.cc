@@ -220,8 +220,8 @@ JobSituation JobReconciler::Observe(const JobState& job) const {
   const JobOwners::Ancestry ancestry = owners_.AncestorOf(meta);
   situation.ancestor = ancestry.managed;
   situation.nested_too_deep = ancestry.too_deep;
-  situation.namespace_rule = RuleOf(meta.namespace_name);
   const auto space = namespaces_.Get({"", meta.namespace_name});
+  situation.namespace_rule = RuleOf(meta.namespace_name, space.get());
   situation.namespace_terminates = space != nullptr && space->terminating;
   situation.queue_name_rule = options_.queue_name_rule;
   situation.pods_ready_rule = options_.pods_ready_rule;
@@ -233,8 +233,8 @@ JobSituation JobReconciler::Observe(const JobState& job) const {
   return situation;
 }
 
-NamespaceRule JobReconciler::RuleOf(const std::string& namespace_name) const {
-  const auto found = namespaces_.Get({"", namespace_name});
+NamespaceRule JobReconciler::RuleOf(const std::string& namespace_name,
+                                    const api::Namespace* found) const {
   // The API server labels every namespace with its name; this also serves unseen namespaces.
   api::StringMap labels = found != nullptr ? found->meta.labels : api::StringMap{};
   labels.emplace("kubernetes.io/metadata.name", namespace_name);

@@ -66,7 +66,8 @@ class JobReconciler final : public kube::Reconciler {
   kube::Sweep Orphans() const;
   std::vector<api::Workload> WorkloadsOf(const api::ObjectKey& job) const;
   JobSituation Observe(const JobState& job) const;
-  NamespaceRule RuleOf(const std::string& namespace_name) const;
+  // `found`: null where the namespace was not seen yet.
+  NamespaceRule RuleOf(const std::string& namespace_name, const api::Namespace* found) const;
 
   std::vector<kube::Step> StepsFor(const std::shared_ptr<Pass>& pass, const JobAction& action);
   bool MayRunUnseen(const JobState& job, const api::ObjectKey& workload) const;

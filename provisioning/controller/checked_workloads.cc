@@ -7,6 +7,8 @@
 
 #include "api/codec/admission_status.h"
 #include "api/codec/codec.h"
+#include "api/codec/provisioning_policy.h"
+#include "api/labels.h"
 #include "kube/runtime/refused_write.h"
 
 namespace berth::provisioning {
@@ -39,6 +41,20 @@ std::shared_ptr<const api::Job> JobOf(const kube::Informer<api::Job>* jobs,
   }
   auto job = jobs->Get({workload.meta.namespace_name, owner->name});
   return job != nullptr && job->meta.uid == owner->uid ? job : nullptr;
+}
+
+std::optional<std::int64_t> JobDeadlineOf(const kube::Informer<api::Job>* jobs,
+                                          const api::Workload& workload) {
+  const auto job = JobOf(jobs, workload);
+  return job == nullptr ? std::nullopt : job->active_deadline_seconds;
+}
+
+api::MemoryByCheck MemoryOf(const api::Workload& workload) {
+  const std::string* text =
+      api::FindValue(workload.meta.annotations, api::kProvisioningMemoryAnnotation);
+  if (text == nullptr) return {};
+  auto memory = api::DecodeMemory(*text);
+  return memory ? *std::move(memory) : api::MemoryByCheck{};
 }
 
 CheckWriter::CheckWriter(kube::Manager& manager, kube::EventRecorder& events,
@@ -77,6 +93,30 @@ void CheckWriter::EndFailed(const WorkloadPtr& workload, const Error& error,
                           if (answer && *answer != nullptr) workloads_.Ingest(**answer);
                           next(failure);
                         });
+}
+
+kube::Step CheckWriter::WriteMemory(const WorkloadPtr& workload, const api::MemoryByCheck& memory,
+                                    const api::StringMap& others) {
+  kube::Json annotations;
+  const auto set = [&annotations](const std::string& name, const std::string& text) {
+    annotations[name] = text.empty() ? kube::Json() : kube::Json(text);
+  };
+  set(api::kProvisioningMemoryAnnotation, memory.empty() ? "" : api::EncodeMemory(memory));
+  for (const auto& [name, text] : others) set(name, text);
+  const kube::Json patch = {{"metadata",
+                             {{"annotations", std::move(annotations)},
+                              {"resourceVersion", workload->meta.resource_version}}}};
+  return [this, workload, patch](std::function<void(Status)> next) {
+    manager_.client().Patch(api::KindOf<api::Workload>(), workload->meta.key(),
+                            kube::PatchType::kMerge, patch, {.field_manager = field_manager_},
+                            [this, next = std::move(next)](const Result<kube::JsonPtr>& written) {
+                              if (!written) {
+                                return next(Annotate(written.error(), "writing the memory"));
+                              }
+                              workloads_.Ingest(**written);
+                              next(OkStatus());
+                            });
+  };
 }
 
 kube::Step CheckWriter::Record(const WorkloadPtr& workload, CheckEvent event) {

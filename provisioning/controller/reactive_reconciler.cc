@@ -170,14 +170,9 @@ ReactiveSituation ReactiveReconciler::Observe(const api::Workload& workload) {
   if (const LongestWait wait = LongestWaitOf(situation.pods); wait.pod != nullptr) {
     situation.supply.told = told_.Of(*wait.pod, wait.since);
   }
-  if (const std::string* memory =
-          api::FindValue(workload.meta.annotations, api::kProvisioningMemoryAnnotation)) {
-    auto decoded = api::DecodeMemory(*memory);  // a memory that cannot be read begins anew
-    if (decoded) situation.memory = *std::move(decoded);
-  }
+  situation.memory = MemoryOf(workload);
   if (!policies_.objects().empty()) situation.stock = &stock_.memory();
-  if (const auto job = JobOf(jobs_, workload))
-    situation.job_deadline = job->active_deadline_seconds;
+  situation.job_deadline = JobDeadlineOf(jobs_, workload);
   return situation;
 }
 
@@ -220,7 +215,10 @@ void ReactiveReconciler::Reconcile(const api::ObjectKey& key, Done done) {
 void ReactiveReconciler::Decided(const WorkloadPtr& workload, const Decision& decision, Done done) {
   std::vector<kube::Step> steps;
   if (decision.memory) {
-    steps.push_back(MemoryStep(workload, *decision.memory));
+    const MemoryWrite& memory = *decision.memory;
+    steps.push_back(check_writer_.WriteMemory(
+        workload, memory.memory,
+        {{api::kReactiveAvoidedFlavorsAnnotation, memory.avoided_flavors}}));
   } else {
     if (!decision.checks.empty()) {
       std::vector<api::AdmissionCheckState> checks = OurChecks(*workload);
@@ -240,29 +238,6 @@ void ReactiveReconciler::Decided(const WorkloadPtr& workload, const Decision& de
                    if (!status) return done(status.error());
                    done(kube::NextLook{wake});
                  });
-}
-
-// The answer wakes the Workload for the next decision. The resourceVersion keeps the memory of a
-// Workload that changed meanwhile.
-kube::Step ReactiveReconciler::MemoryStep(const WorkloadPtr& workload, const MemoryWrite& write) {
-  kube::Json annotations = {{api::kProvisioningMemoryAnnotation, api::EncodeMemory(write.memory)},
-                            {api::kReactiveAvoidedFlavorsAnnotation, write.avoided_flavors}};
-  if (write.memory.empty()) annotations[api::kProvisioningMemoryAnnotation] = nullptr;
-  if (write.avoided_flavors.empty()) annotations[api::kReactiveAvoidedFlavorsAnnotation] = nullptr;
-  const kube::Json patch = {{"metadata",
-                             {{"annotations", std::move(annotations)},
-                              {"resourceVersion", workload->meta.resource_version}}}};
-  return [this, workload, patch](std::function<void(Status)> next) {
-    manager_.client().Patch(api::KindOf<api::Workload>(), workload->meta.key(),
-                            kube::PatchType::kMerge, patch,
-                            {.field_manager = api::kReactiveCheckController},
-                            [this, next = std::move(next)](const Result<kube::JsonPtr>& written) {
-                              if (!written)
-                                return next(Annotate(written.error(), "writing the memory"));
-                              workloads_.Ingest(**written);
-                              next(OkStatus());
-                            });
-  };
 }
 
 ReactiveCheckReconciler::ReactiveCheckReconciler(kube::Manager& manager, const Clock& clock)

@@ -46,7 +46,6 @@ class ReactiveReconciler final : public kube::Reconciler {
   ReactiveSituation Observe(const api::Workload& workload);
   std::vector<api::AdmissionCheckState> OurChecks(const api::Workload& workload) const;
   void Decided(const WorkloadPtr& workload, const Decision& decision, Done done);
-  kube::Step MemoryStep(const WorkloadPtr& workload, const MemoryWrite& write);
 
   kube::Manager& manager_;
   const Clock& clock_;

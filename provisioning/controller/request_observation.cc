@@ -30,15 +30,10 @@ Situation RequestReconciler::Observe(const api::Workload& workload) {
     }
     situation.checks.push_back(std::move(input));
   }
-  if (const std::string* memory =
-          api::FindValue(workload.meta.annotations, api::kProvisioningMemoryAnnotation)) {
-    auto decoded = api::DecodeMemory(*memory);  // a memory that cannot be read begins anew
-    if (decoded) situation.memory = *std::move(decoded);
-  }
+  situation.memory = MemoryOf(workload);
   // Without any policy nothing is remembered: Kueue's rules alone.
   if (!policies_.objects().empty()) situation.stock = &stock_.memory();
-  if (const auto job = JobOf(jobs_, workload))
-    situation.job_deadline = job->active_deadline_seconds;
+  situation.job_deadline = JobDeadlineOf(jobs_, workload);
   ObserveRequests(workload, situation);
   ObserveTemplates(workload, situation);
   for (CheckInput& check : situation.checks) {

@@ -222,7 +222,11 @@ std::vector<kube::Step> RequestReconciler::StepsFor(const WorkloadPtr& workload,
                                                     const Decision& decision) {
   std::vector<kube::Step> steps;
   if (decision.memory) {
-    steps.push_back(MemoryStep(workload, *decision.memory));
+    const MemoryWrite& memory = *decision.memory;
+    steps.push_back(
+        check_writer_.WriteMemory(workload, memory.memory,
+                                  {{api::kAvoidedFlavorsAnnotation, memory.avoided_flavors},
+                                   {api::kExpiresAtAnnotation, memory.expires_at}}));
     for (const CheckEvent& event : decision.memory->events) {
       steps.push_back(ActionStep(workload, event));
     }
@@ -231,31 +235,6 @@ std::vector<kube::Step> RequestReconciler::StepsFor(const WorkloadPtr& workload,
   if (!decision.checks.empty()) steps.push_back(ChecksStep(workload, decision.checks));
   for (const Action& action : decision.actions) steps.push_back(ActionStep(workload, action));
   return steps;
-}
-
-// The answer wakes the Workload for the next decision. The resourceVersion keeps the memory of a
-// Workload that changed meanwhile.
-kube::Step RequestReconciler::MemoryStep(const WorkloadPtr& workload, const MemoryWrite& write) {
-  Json annotations = {{api::kProvisioningMemoryAnnotation, api::EncodeMemory(write.memory)},
-                      {api::kAvoidedFlavorsAnnotation, write.avoided_flavors},
-                      {api::kExpiresAtAnnotation, write.expires_at}};
-  if (write.memory.empty()) annotations[api::kProvisioningMemoryAnnotation] = nullptr;
-  if (write.avoided_flavors.empty()) annotations[api::kAvoidedFlavorsAnnotation] = nullptr;
-  if (write.expires_at.empty()) annotations[api::kExpiresAtAnnotation] = nullptr;
-  const Json patch = {{"metadata",
-                       {{"annotations", std::move(annotations)},
-                        {"resourceVersion", workload->meta.resource_version}}}};
-  return [this, workload, patch](std::function<void(Status)> next) {
-    manager_.client().Patch(api::KindOf<api::Workload>(), workload->meta.key(), PatchType::kMerge,
-                            patch, {.field_manager = api::kProvisioningCheckController},
-                            [this, next = std::move(next)](const Result<kube::JsonPtr>& written) {
-                              if (!written) {
-                                return next(Annotate(written.error(), "writing the memory"));
-                              }
-                              workloads_.Ingest(**written);
-                              next(OkStatus());
-                            });
-  };
 }
 
 kube::Step RequestReconciler::ChecksStep(const WorkloadPtr& workload,

@@ -62,7 +62,6 @@ class RequestReconciler final : public kube::Reconciler {
   void ReadBack(const WorkloadPtr& workload, const api::ObjectKey& request, Done done);
 
   std::vector<kube::Step> StepsFor(const WorkloadPtr& workload, const Decision& decision);
-  kube::Step MemoryStep(const WorkloadPtr& workload, const MemoryWrite& write);
   kube::Step ChecksStep(const WorkloadPtr& workload, std::vector<api::AdmissionCheckState> changed);
   kube::Step ActionStep(const WorkloadPtr& workload, const Action& action);
   kube::Step CreateRequestStep(const WorkloadPtr& workload, const CreateRequest& action);

@@ -89,27 +89,14 @@ void PrintMarket(int seeds) {
   }
 }
 
-// Queued machines alone; every second job waits for an hour at most.
-MarketOptions ForecastMarket(std::uint64_t seed, bool forgets) {
-  MarketOptions options{
-      .seed = seed, .pools = {sim::UsualPools()[1]}, .forgets_open_waits = forgets};
-  options.pools[0].nodes = 40;
-  ProvisioningPolicy patient;
-  patient.stock = ProvisioningPolicy::Stock::kIgnored;
-  ProvisioningPolicy impatient = patient;
-  impatient.max_wait_seconds = 3600;
-  impatient.when_exhausted = ProvisioningPolicy::WhenExhausted::kReject;
-  options.policies = {patient, impatient};
-  return options;
-}
-
 void PrintForecasts(int seeds) {
   for (const bool forgets : {false, true}) {
     std::vector<sim::MarketForecast> all;
     std::string by_seed;
     for (int seed = 1; seed <= seeds; ++seed) {
-      const MarketResult result =
-          sim::PlayMarket(ForecastMarket(static_cast<std::uint64_t>(seed), forgets));
+      MarketOptions options = sim::OnAndOffMarket(static_cast<std::uint64_t>(seed));
+      options.forgets_open_waits = forgets;
+      const MarketResult result = sim::PlayMarket(options);
       const sim::ForecastScore score = sim::ScoreOf(result.forecasts, hours(7 * 24));
       by_seed += (by_seed.empty() ? "" : ", ") + std::to_string(score.covered / 10) + " %";
       all.insert(all.end(), result.forecasts.begin(), result.forecasts.end());

@@ -84,4 +84,17 @@ std::vector<MarketPool> UsualPools() {
            .queues = false}};
 }
 
+MarketOptions OnAndOffMarket(std::uint64_t seed) {
+  MarketOptions options{.seed = seed};
+  options.pools = {UsualPools()[1]};
+  options.pools[0].nodes = 40;
+  api::ProvisioningPolicy patient;
+  patient.stock = api::ProvisioningPolicy::Stock::kIgnored;
+  api::ProvisioningPolicy impatient = patient;
+  impatient.max_wait_seconds = 3600;
+  impatient.when_exhausted = api::ProvisioningPolicy::WhenExhausted::kReject;
+  options.policies = {patient, impatient};
+  return options;
+}
+
 }  // namespace berth::sim

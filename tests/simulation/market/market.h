@@ -82,4 +82,8 @@ ForecastScore ScoreOf(const std::vector<MarketForecast>& forecasts, Duration war
 // The market of the benchmark: A100 machines as spot, flex start and on demand.
 std::vector<MarketPool> UsualPools();
 
+// The market of forecasts: queued machines that are in stock and out of stock in turn; every second
+// job waits for an hour at most.
+MarketOptions OnAndOffMarket(std::uint64_t seed);
+
 }  // namespace berth::sim

@@ -11,25 +11,10 @@ namespace {
 using api::ProvisioningPolicy;
 using std::chrono::hours;
 
-// Queued machines that are in stock and out of stock in turn; every second job waits for an hour at
-// most.
-MarketOptions OnAndOff(std::uint64_t seed) {
-  MarketOptions options{.seed = seed};
-  options.pools = {UsualPools()[1]};
-  options.pools[0].nodes = 40;
-  ProvisioningPolicy patient;
-  patient.stock = ProvisioningPolicy::Stock::kIgnored;
-  ProvisioningPolicy impatient = patient;
-  impatient.max_wait_seconds = 3600;
-  impatient.when_exhausted = ProvisioningPolicy::WhenExhausted::kReject;
-  options.policies = {patient, impatient};
-  return options;
-}
-
 ForecastScore ScoreOfSeeds(bool forgets_open_waits) {
   std::vector<MarketForecast> forecasts;
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
-    MarketOptions options = OnAndOff(seed);
+    MarketOptions options = OnAndOffMarket(seed);
     options.forgets_open_waits = forgets_open_waits;
     const MarketResult result = PlayMarket(options);
     forecasts.insert(forecasts.end(), result.forecasts.begin(), result.forecasts.end());
