@@ -68,8 +68,10 @@ class JsonText::Parser {
       }
     } else {
       nodes_.emplace_back();
-      // simdjson 3.0 looks one byte too far for the end of a lone null.
-      if (type == ondemand::json_type::null) return LoneNull();
+      // simdjson 3.0 looks for the end of a lone word at the wrong byte.
+      if (type == ondemand::json_type::null || type == ondemand::json_type::boolean) {
+        return LoneWord();
+      }
       if (!Scalar(document_, type, 0)) return false;
     }
     return AtEnd();
@@ -179,11 +181,15 @@ class JsonText::Parser {
     return true;
   }
 
-  bool LoneNull() {
+  bool LoneWord() {
     std::string_view text = WithoutBlanksBehind(std::string_view(text_).substr(0, size_));
     text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
-    nodes_.front().text = text;
-    return text == "null" || Fail(text_.data(), "not null");
+    JsonNode& node = nodes_.front();
+    node.text = text;
+    if (text == "true") node.kind = Kind::kTrue;
+    if (text == "false") node.kind = Kind::kFalse;
+    return node.kind != Kind::kNull || text == "null" ||
+           Fail(text.data(), "not true, false or null");
   }
 
   // `Source`: the document or a value.
