@@ -73,6 +73,10 @@ inline constexpr char kExpiresAtAnnotation[] = "berth.dev/expires-at";
 inline constexpr char kStockLabel[] = "berth.dev/stock";
 // On a ProvisioningRequest: the step of the policy that asks.
 inline constexpr char kProvisioningStepAnnotation[] = "berth.dev/provisioning-step";
+// On a ProvisioningRequest: the zone in which the step asks.
+inline constexpr char kProvisioningZoneAnnotation[] = "berth.dev/provisioning-zone";
+// On a ProvisioningRequest: the first attempt of the requests that race for one Workload.
+inline constexpr char kRaceAnnotation[] = "berth.dev/race";
 // On a ResourceFlavor: USD for one node and hour, as a quantity.
 inline constexpr char kPricePerHourAnnotation[] = "berth.dev/price-per-hour";
 // On a Workload: the flavors that its provisioning policies have tried in vain, joined by commas.
@@ -82,6 +86,7 @@ inline constexpr char kReactiveAvoidedFlavorsAnnotation[] = "berth.dev/reactive-
 
 // Labels of Kubernetes.
 inline constexpr char kHostnameLabel[] = "kubernetes.io/hostname";
+inline constexpr char kZoneLabel[] = "topology.kubernetes.io/zone";
 inline constexpr char kJobControllerUidLabel[] = "batch.kubernetes.io/controller-uid";
 inline constexpr char kJobNameLabel[] = "batch.kubernetes.io/job-name";
 inline constexpr char kCompletionIndexLabel[] = "batch.kubernetes.io/job-completion-index";

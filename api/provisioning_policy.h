@@ -31,8 +31,9 @@ struct ProvisioningStep {
   std::string flavor;                      // ResourceFlavor of the step; empty: any
   std::string provisioning_class_name;     // empty: that of the config
   StringMap parameters;                    // added to those of the config; the step's win
+  std::vector<std::string> zones;          // a request asks in one of them; empty: in any zone
   std::int64_t max_wait_seconds = 0;       // for all requests of the step together; 0: the policy's
-  std::int32_t max_attempts = 0;           // 0: the config's backoffLimitCount, plus one
+  std::int32_t max_attempts = 0;           // 0: the config's backoffLimitCount + 1, for each zone
   std::optional<ProvisioningPool> pool;    // nullopt: unknown
   std::optional<Quantity> price_per_hour;  // USD for one node; nullopt: that of the flavor
   std::optional<Quantity> max_price_per_hour;  // nullopt: that of the policy
@@ -45,22 +46,33 @@ struct ProvisioningRunDuration {
   std::int64_t max_seconds = 604800;
 };
 
+// Several requests at once for one Workload; the first that gets its nodes stays.
+struct ProvisioningRace {
+  enum class Over : std::uint8_t { kZones, kSteps };
+  std::int32_t width = 1;  // requests at once; 1: no race
+  Over over = Over::kZones;
+  std::int64_t stagger_seconds = 120;  // from one request to the next
+};
+
 struct ProvisioningPolicy {
   enum class WhenExhausted : std::uint8_t { kCycle, kReject };
   enum class OnRevoked : std::uint8_t { kReject, kRequeue };
   enum class Stock : std::uint8_t { kShared, kIgnored };
 
   using RunDuration = ProvisioningRunDuration;
+  using Race = ProvisioningRace;
 
   ObjectMeta meta;
   std::vector<ProvisioningStep> steps;         // empty: one step, the config
   std::optional<Quantity> max_price_per_hour;  // of steps without a limit; nullopt: none
   std::optional<Quantity> max_cost;            // USD for one Workload; nullopt: no budget
   std::optional<RunDuration> run_duration;     // nullopt: the parameters alone say it
+  std::optional<Race> race;                    // nullopt: one request at a time
   std::int64_t max_wait_seconds = 0;           // of steps without a limit
   std::int64_t cycle_after_seconds = 1800;
   std::int64_t stuck_after_seconds = 0;     // 0: a request keeps its place, whoever overtakes it
   std::int64_t answer_timeout_seconds = 0;  // 0: a silent class is waited for
+  std::int32_t max_in_flight = 8;           // open requests of a class and flavor
   WhenExhausted when_exhausted = WhenExhausted::kCycle;
   OnRevoked on_revoked = OnRevoked::kReject;
   Stock stock = Stock::kShared;  // kIgnored: steps are asked for also where they rest
@@ -88,6 +100,14 @@ struct ProvisioningMemory {
     friend bool operator==(const Outcome&, const Outcome&) = default;
   };
 
+  // What requests cost that lost a race after their nodes had come; an estimate.
+  struct RaceWaste {
+    std::int64_t node_seconds = 0;
+    std::int64_t nano_dollars = 0;       // of the requests whose price is known
+    std::vector<std::int32_t> attempts;  // the newest requests that are counted
+    friend bool operator==(const RaceWaste&, const RaceWaste&) = default;
+  };
+
   std::map<std::string, Step> steps;  // by name; missing: nothing failed
   std::int32_t counted_attempt = 0;   // the failures up to this attempt are counted
   std::int32_t counted_retries = 0;   // the check's retryCount at that time
@@ -97,6 +117,7 @@ struct ProvisioningMemory {
   WallTime due{};                     // kRetry: when the Workload may be queued again
   std::string message;                // of the check
   std::vector<Outcome> outcomes;      // the newest, oldest first
+  RaceWaste race_waste;
   friend bool operator==(const ProvisioningMemory&, const ProvisioningMemory&) = default;
 };
 

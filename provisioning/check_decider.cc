@@ -9,6 +9,7 @@
 #include "provisioning/names.h"
 #include "provisioning/reasons.h"
 #include "provisioning/request_state.h"
+#include "provisioning/zones.h"
 
 namespace berth::provisioning {
 namespace {
@@ -40,7 +41,18 @@ std::int64_t SecondsBetween(WallTime from, WallTime to) {
   return std::chrono::duration_cast<std::chrono::seconds>(to - from).count();
 }
 
+bool AsksIn(const api::ProvisioningStep& step, const std::string& zone) {
+  if (step.zones.empty()) return zone.empty();
+  return std::find(step.zones.begin(), step.zones.end(), zone) != step.zones.end();
+}
+
 }  // namespace
+
+std::string ZoneOf(const ProvisioningRequest& request) {
+  const std::string* zone =
+      api::FindValue(request.meta.annotations, api::kProvisioningZoneAnnotation);
+  return zone == nullptr ? "" : *zone;
+}
 
 CheckDecider::CheckDecider(const Situation& situation, const CheckInput& input,
                            const AdmissionCheckState& before, const DecideOptions& options,
@@ -57,8 +69,7 @@ CheckDecider::CheckDecider(const Situation& situation, const CheckInput& input,
   if (input.policy == nullptr || input.config == nullptr) return;
   const auto memory = situation.memory.find(input.name);
   if (memory != situation.memory.end()) memory_ = memory->second;
-  vetoes_ = VetoesOf({*input.policy, *input.config, workload_, situation.flavors, situation.stock,
-                      now_, situation.job_deadline});
+  vetoes_ = VetoesOf(AboutSteps());
   plan_.emplace(*input.policy, *input.config, memory_, flavors_, vetoes_,
                 AskedStep(situation, input.name, memory_.counted_attempt));
   if (!plan_->concerned()) plan_.reset();
@@ -93,7 +104,7 @@ void CheckDecider::FollowConfig() {
   // The lifecycle acts on Retry and Rejected: the Workload is about to lose its quota.
   if (!asks) return;
   if (current_ != nullptr) {
-    FollowRequest(*current_);
+    FollowRequests();
   } else if (state_.state != CheckState::kReady) {
     Ask();
   }
@@ -148,11 +159,11 @@ void CheckDecider::FollowVetoes() {
       static_cast<std::int32_t>(std::max<std::int64_t>(SecondsBetween(now_, *end), 0) + 1);
 }
 
-// The request with the highest attempt is current, if it still matches the config. The others are
-// obsolete.
+// The request with the highest attempt is current, if it still matches the config, with those that
+// race with it. The others are obsolete.
 void CheckDecider::FindRequests() {
   highest_attempt_ = input_.last_attempt;
-  std::int32_t best = 0;
+  std::vector<Runner> candidates;
   std::vector<const ProvisioningRequest*> ours;
   for (const ProvisioningRequest& request : situation_.requests) {
     const auto attempt = AttemptOf(request.meta.name, workload_.meta.name, input_.name);
@@ -160,23 +171,30 @@ void CheckDecider::FindRequests() {
     highest_attempt_ = std::max(highest_attempt_, *attempt);
     ours.push_back(&request);
     const bool settled = state_.state != CheckState::kPending;  // a settled check keeps its request
-    if (request.meta.deletion_timestamp || *attempt <= best || groups_.empty() ||
+    if (request.meta.deletion_timestamp || *attempt <= 0 || groups_.empty() ||
         !(settled || (InSync(request) && !IsOld(request, *attempt)))) {
       continue;
     }
-    best = *attempt;
-    current_ = &request;
+    const api::ProvisioningStep* step = StepOf(request);
+    const auto price = step == nullptr ? std::nullopt : PriceOf(*step, situation_.flavors);
+    candidates.push_back(
+        {&request, *attempt, price ? std::optional(price->NanoValue()) : std::nullopt});
   }
+  ChooseRunners(std::move(candidates));
   for (const ProvisioningRequest* request : ours) {
-    if (request != current_ && !request->meta.deletion_timestamp) {
-      Add(DeleteRequest{request->meta.name});
-    }
+    if (IsKept(*request) || request->meta.deletion_timestamp) continue;
+    if (state_.state == CheckState::kReady) BookSurplus(*request);
+    Add(DeleteRequest{request->meta.name});
   }
 }
 
 bool CheckDecider::InSync(const ProvisioningRequest& request) const {
-  const api::ProvisioningRequestConfig& config = this->config();
+  const api::ProvisioningStep* step = StepOf(request);
+  const bool other = step != nullptr && step != plan_->current();
+  const api::ProvisioningRequestConfig config =
+      other ? WithStep(*input_.config, *step) : this->config();
   if (request.provisioning_class_name != config.provisioning_class_name) return false;
+  if (step != nullptr && !AsksIn(*step, ZoneOf(request))) return false;
   for (const auto& [key, value] : config.parameters) {
     // A parameter of the Workload overrides the config's.
     if (workload_.meta.annotations.count(api::kProvisioningParameterPrefix + key) != 0) continue;
@@ -206,25 +224,57 @@ bool CheckDecider::IsOld(const ProvisioningRequest& request, std::int32_t attemp
 }
 
 void CheckDecider::Ask() {
-  const std::int32_t attempt =
-      std::max({highest_attempt_, failures(), memory_.counted_attempt, memory_.warned_attempt}) + 1;
+  Branch branch{.attempt = NextAttempt()};
+  if (plan_) {
+    branch.step = plan_->current();
+    branch.zone = NextZone(*branch.step, AboutSteps(), AttemptsOf(*branch.step));
+  }
+  if (Races()) branch.race = branch.attempt;
+  if (!HasRoom(branch)) {
+    return Say(CheckState::kPending,
+               "Waiting for one of " + std::to_string(input_.policy->max_in_flight) +
+                   " open requests of class " + out_.waits->lane.provisioning_class +
+                   " and flavor " + out_.waits->lane.flavors + " (maxInFlight of the policy)");
+  }
+  AskIn(branch);
+  if (state_.state != CheckState::kPending) Say(CheckState::kPending, "");
+}
+
+std::int32_t CheckDecider::NextAttempt() const {
+  return std::max({highest_attempt_, failures(), memory_.counted_attempt, memory_.warned_attempt}) +
+         1;
+}
+
+std::int32_t CheckDecider::AttemptsOf(const api::ProvisioningStep& step) const {
+  const auto used = memory_.steps.find(step.name);
+  return used == memory_.steps.end() ? 0 : used->second.attempts;
+}
+
+void CheckDecider::AskIn(const Branch& branch) {
+  const api::ProvisioningRequestConfig config =
+      branch.step == nullptr ? *input_.config : WithStep(*input_.config, *branch.step);
+  const std::string& zone = branch.zone;
   ProvisioningRequest request;
   request.meta.namespace_name = workload_.meta.namespace_name;
-  request.meta.name = RequestName(workload_.meta.name, input_.name, attempt);
+  request.meta.name = RequestName(workload_.meta.name, input_.name, branch.attempt);
   request.meta.labels = {{api::kManagedLabel, "true"}};
-  if (plan_) request.meta.annotations[api::kProvisioningStepAnnotation] = plan_->current()->name;
+  api::StringMap& annotations = request.meta.annotations;
+  if (branch.step != nullptr) annotations[api::kProvisioningStepAnnotation] = branch.step->name;
+  if (!zone.empty()) annotations[api::kProvisioningZoneAnnotation] = zone;
+  if (branch.race != 0) annotations[api::kRaceAnnotation] = std::to_string(branch.race);
   request.meta.owner_references = {{.api_version = "kueue.x-k8s.io/v1beta2",
                                     .kind = "Workload",
                                     .name = workload_.meta.name,
                                     .uid = workload_.meta.uid,
                                     .controller = true,
                                     .block_owner_deletion = true}};
-  request.provisioning_class_name = config().provisioning_class_name;
-  request.parameters = config().parameters;
+  request.provisioning_class_name = config.provisioning_class_name;
+  request.parameters = config.parameters;
   AskForTheRun(request);
-  if (plan_ && plan_->SecondsLeft() && HonoursValidity(request.provisioning_class_name)) {
-    request.parameters.emplace(kValidUntil,
-                               std::to_string(*plan_->SecondsLeft() + kValidityMargin));
+  SearchZones(branch, request);
+  const auto left = SecondsFor(branch);
+  if (left && HonoursValidity(request.provisioning_class_name)) {
+    request.parameters.emplace(kValidUntil, std::to_string(*left + kValidityMargin));
   }
   const std::string_view prefix = api::kProvisioningParameterPrefix;
   for (const auto& [key, value] : workload_.meta.annotations) {
@@ -236,15 +286,14 @@ void CheckDecider::Ask() {
     request.pod_sets.push_back({TemplateName(request.meta.name, group.names.front()), group.count});
   }
   // Templates first: an autoscaler fails a request with missing templates for good.
-  CreateTemplates(request.meta.name, nullptr);
+  CreateTemplates(request.meta.name, zone, nullptr);
   const std::string name = request.meta.name;
-  Add(CreateRequest{std::move(request), input_.name, attempt});
+  Add(CreateRequest{std::move(request), input_.name, branch.attempt});
   Add(CheckEvent{"ProvisioningRequestCreated", "Created ProvisioningRequest: \"" + name + "\""});
-  if (state_.state != CheckState::kPending) Say(CheckState::kPending, "");
 }
 
 // Creates missing templates, and moves those that the Workload owns to the request.
-void CheckDecider::CreateTemplates(const std::string& request_name,
+void CheckDecider::CreateTemplates(const std::string& request_name, const std::string& zone,
                                    const ProvisioningRequest* owner) {
   for (const PodSetGroup& group : groups_) {
     const std::string name = TemplateName(request_name, group.names.front());
@@ -253,7 +302,9 @@ void CheckDecider::CreateTemplates(const std::string& request_name,
     if (seen == situation_.templates.end()) {
       std::optional<api::OwnerReference> reference;
       if (owner != nullptr) reference = OwnerFor(*owner);
-      Add(CreateTemplate{name, group.pod_template, std::move(reference)});
+      api::PodTemplate pods = group.pod_template;
+      if (!zone.empty()) pods.spec.node_selector[api::kZoneLabel] = zone;
+      Add(CreateTemplate{name, std::move(pods), std::move(reference)});
     } else if (owner != nullptr && seen->controller_uid != owner->meta.uid) {
       Add(OwnTemplate{name, OwnerFor(*owner)});
     }
@@ -277,12 +328,13 @@ void CheckDecider::FollowRequest(const ProvisioningRequest& request) {
       if (state_.state == CheckState::kReady) return;
       Say(CheckState::kReady, why->message);
       state_.pod_set_updates = PodSetUpdates(workload_, groups_, request, config(), Updates());
+      KeepToItsZone(request);
       return;
     default: break;
   }
   if (state_.state == CheckState::kReady || WaitedTooLong(request)) return;
   if (LostItsPlace(request)) return;
-  CreateTemplates(request.meta.name, &request);
+  CreateTemplates(request.meta.name, ZoneOf(request), &request);
   Wait(request);
 }
 
@@ -318,7 +370,9 @@ void CheckDecider::Revoked(const ProvisioningRequest& request) {
 
 // Whether the waiting time of the policy's step is used up; its end wakes the Workload.
 bool CheckDecider::WaitedTooLong(const ProvisioningRequest& request) {
-  const std::optional<std::int64_t> left = plan_ ? plan_->SecondsLeft() : std::nullopt;
+  const std::optional<std::int64_t> left = !plan_    ? std::nullopt
+                                           : Races() ? plan_->StepSecondsLeft()
+                                                     : plan_->SecondsLeft();
   if (!left) return false;
   const WallTime end = request.meta.creation_timestamp + std::chrono::seconds(*left);
   if (now_ < end) {
@@ -335,10 +389,11 @@ void CheckDecider::Count(const ProvisioningRequest& request, const std::string& 
   const api::Condition* provisioned = api::FindCondition(request.conditions, kProvisionedCondition);
   const bool came = provisioned != nullptr && provisioned->status == api::ConditionStatus::kTrue;
   const WallTime end = came ? provisioned->last_transition_time : at;
+  const std::string zone = ZoneOf(request);
   counted_ =
       plan_->Count({.attempt = *AttemptOf(request.meta.name, workload_.meta.name, input_.name),
                     .reason = reason,
-                    .message = message,
+                    .message = zone.empty() ? message : "zone " + zone + ": " + message,
                     .at = at,
                     .waited_seconds = SecondsBetween(request.meta.creation_timestamp, end),
                     .revoked = StateOf(request) == RequestState::kCapacityRevoked},

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "provisioning/decide.h"
 #include "provisioning/pod_sets.h"
+#include "provisioning/race.h"
 #include "provisioning/request_state.h"
 #include "provisioning/steps.h"
 
@@ -23,6 +24,9 @@ namespace berth::provisioning {
 
 // The step of the newest request after attempt `counted` that is not being deleted, or empty.
 std::string AskedStep(const Situation& situation, const std::string& check, std::int32_t counted);
+
+// The zone in which the request asks, or empty.
+std::string ZoneOf(const api::ProvisioningRequest& request);
 
 // Decides once: make one for each decision. All arguments must outlive the object.
 class CheckDecider {
@@ -62,11 +66,40 @@ class CheckDecider {
   void FindRequests();
   bool InSync(const api::ProvisioningRequest& request) const;
   bool IsOld(const api::ProvisioningRequest& request, std::int32_t attempt) const;
+  VetoInput AboutSteps() const {
+    return {*input_.policy, *input_.config,         workload_, situation_.flavors, situation_.stock,
+            now_,           situation_.job_deadline};
+  }
+  struct Branch {                                 // one request to make
+    const api::ProvisioningStep* step = nullptr;  // null: the config alone
+    std::string zone;                             // empty: where the cloud chooses
+    std::int32_t attempt = 0;
+    std::int32_t race = 0;  // the attempt that began the race; 0: none
+  };
+  bool HasRoom(const Branch& branch);
+  std::int32_t NextAttempt() const;
+  std::int32_t AttemptsOf(const api::ProvisioningStep& step) const;  // failed ones
   void Ask();
-  void CreateTemplates(const std::string& request_name, const api::ProvisioningRequest* owner);
+  void AskIn(const Branch& branch);
+  std::optional<std::int64_t> SecondsFor(const Branch& branch) const;
+  void SearchZones(const Branch& branch, api::ProvisioningRequest& request) const;
+  void CreateTemplates(const std::string& request_name, const std::string& zone,
+                       const api::ProvisioningRequest* owner);
+  const api::ProvisioningStep* StepOf(const api::ProvisioningRequest& request) const;
+  bool Races() const;
+  void ChooseRunners(std::vector<Runner> candidates);
+  bool IsKept(const api::ProvisioningRequest& request) const;
+  void FollowRequests();
+  std::optional<FailedRequest> EndOf(const Runner& runner);
+  void StartNext(std::int32_t open);
+  void EndRace(const Runner& winner);
+  void LoseRace(std::vector<FailedRequest> ends);
+  void BookSurplus(const api::ProvisioningRequest& request);
+  void KeepToItsZone(const api::ProvisioningRequest& request);
   void FollowRequest(const api::ProvisioningRequest& request);
   void Failure(const api::ProvisioningRequest& request, const char* prefix);
   void Revoked(const api::ProvisioningRequest& request);
+  std::optional<api::StockKey> StockKeyFor(const api::ProvisioningRequest& request) const;
   bool LearnFrom(const api::ProvisioningRequest& request, RequestState state);
   bool Learn(const api::ProvisioningRequest& request, const std::string& reason, WallTime at);
   void AskForTheRun(api::ProvisioningRequest& request) const;
@@ -89,7 +122,8 @@ class CheckDecider {
   const WallTime now_;
   Decision& out_;
   std::vector<PodSetGroup> groups_;
-  const api::ProvisioningRequest* current_ = nullptr;
+  std::vector<Runner> runners_;                        // the requests that may win, by attempt
+  const api::ProvisioningRequest* current_ = nullptr;  // the first of them, or the winner
   std::int32_t highest_attempt_ = 0;
   // With a policy.
   api::ProvisioningMemory memory_;

@@ -38,7 +38,7 @@ void CheckDecider::GuardExpiry(const ProvisioningRequest& request) {
       AttemptOf(request.meta.name, workload_.meta.name, input_.name).value_or(0);
   if (memory_.warned_attempt >= attempt || now_ >= *end) return;
   if (now_ < *end - kWarnBefore) return WakeIn(*end - kWarnBefore - now_);
-  counted_ = memory_;
+  if (!counted_) counted_ = memory_;
   counted_->warned_attempt = attempt;
   out_.told.push_back(CheckEvent{"CapacityExpiring",
                                  input_.name + ": the cloud takes the capacity back at " +

@@ -5,6 +5,7 @@
 #include "api/labels.h"
 #include "provisioning/check_decider.h"
 #include "provisioning/names.h"
+#include "provisioning/race.h"
 #include "provisioning/stock.h"
 
 namespace berth::provisioning {
@@ -29,16 +30,20 @@ std::int64_t SecondsFrom(WallTime from, WallTime to) {
 }  // namespace
 
 std::string AskedStep(const Situation& situation, const std::string& check, std::int32_t counted) {
-  std::int32_t best = counted;
+  std::int32_t best = counted;  // the attempt that began the race, else that of the request
+  std::int32_t lead = INT32_MAX;
   std::string step;
   for (const ProvisioningRequest& request : situation.requests) {
     const auto attempt = AttemptOf(request.meta.name, situation.workload->meta.name, check);
     const std::string* asked =
         api::FindValue(request.meta.annotations, api::kProvisioningStepAnnotation);
-    if (!attempt || *attempt <= best || asked == nullptr || request.meta.deletion_timestamp) {
+    if (!attempt || *attempt <= counted || asked == nullptr || request.meta.deletion_timestamp) {
       continue;
     }
-    best = *attempt;
+    const std::int32_t order = std::max(RaceOf(request), RaceOf(request) == 0 ? *attempt : 0);
+    if (order < best || (order == best && *attempt > lead)) continue;
+    best = order;
+    lead = *attempt;
     step = *asked;
   }
   return step;
@@ -53,14 +58,19 @@ bool CheckDecider::LearnFrom(const ProvisioningRequest& request, RequestState st
                why.last_transition_time);
 }
 
+std::optional<api::StockKey> CheckDecider::StockKeyFor(const ProvisioningRequest& request) const {
+  const api::ProvisioningStep* step = StepOf(request);
+  return StockKeyOf(workload_, config(), step == nullptr ? "" : step->flavor, flavors_,
+                    ZoneOf(request));
+}
+
 // An empty reason means that the nodes came.
 bool CheckDecider::Learn(const ProvisioningRequest& request, const std::string& reason,
                          WallTime at) {
   if (situation_.stock == nullptr || request.meta.uid.empty()) return false;
   const auto result = reason.empty() ? std::optional(api::StockResult::kGranted)
                                      : ResultOf(reason, WaitedFor(request));
-  const api::ProvisioningStep* step = plan_ ? plan_->current() : nullptr;
-  const auto key = StockKeyOf(workload_, config(), step == nullptr ? "" : step->flavor, flavors_);
+  const auto key = StockKeyFor(request);
   if (!result || !key) return false;
   StockLesson lesson{.provisioning_class = request.provisioning_class_name, .key = *key};
   lesson.outcome = {.id = StockId(request.meta.uid),
@@ -75,6 +85,17 @@ bool CheckDecider::Learn(const ProvisioningRequest& request, const std::string& 
   return true;
 }
 
+// Whether the policy lets one more request be open.
+bool CheckDecider::HasRoom(const Branch& branch) {
+  if (situation_.flow == nullptr || branch.step == nullptr) return true;
+  const FlowWait wait{
+      .lane = LaneOf(WithStep(*input_.config, *branch.step).provisioning_class_name, flavors_),
+      .limit = input_.policy->max_in_flight};
+  if (situation_.flow->MayAsk(wait, FlowPlaceOf(workload_))) return true;
+  out_.waits = wait;
+  return false;
+}
+
 // A request that waits while a later one for the same machines was granted is asked for again, with
 // the quota that is held.
 bool CheckDecider::LostItsPlace(const ProvisioningRequest& request) {
@@ -87,7 +108,7 @@ bool CheckDecider::LostItsPlace(const ProvisioningRequest& request) {
     WakeIn(end - now_);
     return false;
   }
-  const auto key = StockKeyOf(workload_, config(), plan_->current()->flavor, flavors_);
+  const auto key = StockKeyFor(request);
   if (!key ||
       !situation_.stock->Overtaken(request.provisioning_class_name, *key, StockId(request.meta.uid),
                                    request.meta.creation_timestamp)) {

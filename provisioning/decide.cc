@@ -98,6 +98,10 @@ bool NeedsCapacity(const api::Workload& workload) {
          !api::IsTrue(conditions, api::kFinished) && !api::IsTrue(conditions, api::kEvicted);
 }
 
+Lane LaneOf(const std::string& provisioning_class, const std::vector<std::string>& flavors) {
+  return {.provisioning_class = provisioning_class, .flavors = Join(flavors, "+")};
+}
+
 Decision Decide(const Situation& situation, const DecideOptions& options, WallTime now) {
   const api::Workload& workload = *situation.workload;
   api::MemoryByCheck memory = situation.memory;

@@ -34,6 +34,7 @@
 #include "api/queues.h"
 #include "api/workload.h"
 #include "base/clock.h"
+#include "provisioning/flow.h"
 #include "provisioning/pod_sets.h"
 #include "provisioning/stock.h"
 
@@ -62,6 +63,7 @@ struct Situation {
   api::MemoryByCheck memory;                 // of the Workload's annotation
   const StockMemory* stock = nullptr;        // null: nothing is remembered
   std::optional<std::int64_t> job_deadline;  // activeDeadlineSeconds of the Workload's Job
+  const Flow* flow = nullptr;                // null: any number of requests may be open
 };
 
 struct DecideOptions {
@@ -113,10 +115,14 @@ struct Decision {
   std::optional<Duration> next_wake;             // from now, without another change
   std::optional<WallTime> expires_at;            // the first end of capacity in use
   std::vector<CheckEvent> told;                  // with `memory`; see MemoryWrite
+  std::optional<FlowWait> waits;                 // for room for one more request
 };
 
 // Whether the Workload holds quota that it is not about to lose.
 bool NeedsCapacity(const api::Workload& workload);
+
+// The lane of a request of `provisioning_class` for a Workload with these flavors.
+Lane LaneOf(const std::string& provisioning_class, const std::vector<std::string>& flavors);
 
 Decision Decide(const Situation& situation, const DecideOptions& options, WallTime now);
 

@@ -159,6 +159,9 @@ std::vector<api::PodSetUpdate> PodSetUpdates(const api::Workload& workload,
                                                 each.value_from_provisioning_class_detail);
       if (value != nullptr) update.node_selector[each.key] = *value;
     }
+    const std::string* zone =
+        api::FindValue(request.meta.annotations, api::kProvisioningZoneAnnotation);
+    if (zone != nullptr) update.node_selector[api::kZoneLabel] = *zone;
     const auto& tolerations = pods.pod_template.spec.tolerations;
     if (request.provisioning_class_name == api::kQueuedProvisioningClass &&
         std::none_of(tolerations.begin(), tolerations.end(),

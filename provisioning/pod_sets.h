@@ -43,7 +43,8 @@ struct UpdateOptions {
 void AddProtection(const api::StringMap& user, api::StringMap& into);
 
 // The updates of each original pod set once `request` is provisioned: the annotations that let the
-// pods use the capacity, node selectors from its details, the toleration of queued nodes.
+// pods use the capacity, node selectors from its details and its zone, the toleration of queued
+// nodes.
 std::vector<api::PodSetUpdate> PodSetUpdates(const api::Workload& workload,
                                              const std::vector<PodSetGroup>& groups,
                                              const api::ProvisioningRequest& request,

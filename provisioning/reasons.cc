@@ -121,6 +121,8 @@ constexpr std::array kReasons{
                "correct provisioningClassName, or install the autoscaler that serves the class"},
     ReasonInfo{"NeverFits", kShape, kUser,
                "ask for fewer or smaller pods; an admin may enlarge the pool, also in the policy"},
+    ReasonInfo{"ZoneExcluded", kConfig, kAdmin,
+               "correct zones of the policy's step, or the zone of the flavor or of the pods"},
     ReasonInfo{"OutOfStockRecently", kStockout, kNobody,
                "nothing to do: the step is asked for again when its rest ends"},
     ReasonInfo{"Overtaken", kTransient, kNobody, kAgain},

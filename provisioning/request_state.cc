@@ -12,6 +12,11 @@ RequestState StateOf(const api::ProvisioningRequest& request) {
   return request.conditions.empty() ? RequestState::kUnanswered : RequestState::kPending;
 }
 
+bool IsOpen(RequestState state) {
+  return state == RequestState::kUnanswered || state == RequestState::kPending ||
+         state == RequestState::kAccepted;
+}
+
 std::string_view RequestStateName(RequestState state) {
   switch (state) {
     case RequestState::kUnanswered: return "Unanswered";

@@ -33,6 +33,8 @@ enum class RequestState : std::uint8_t {
 };
 
 RequestState StateOf(const api::ProvisioningRequest& request);
+// Whether the request waits for capacity: the cloud may still grant it.
+bool IsOpen(RequestState state);
 std::string_view RequestStateName(RequestState state);
 
 // The condition that gives the state's reason (see reasons.h), or null; for a waiting request the

@@ -14,12 +14,18 @@ using api::ProvisioningStep;
 using Next = ProvisioningMemory::Next;
 
 constexpr std::size_t kMaxOutcomes = 8;
+constexpr std::int32_t kMostRetries = 1'000'000;
 constexpr std::size_t kMaxMessageBytes = 512;  // the annotation holds one for each check
 
 // Failures that the same request meets again, however often a check repeats the request.
 bool IsForGood(const std::string& reason) {
   const ReasonClass reason_class = Explain(reason).reason_class;
   return reason_class == ReasonClass::kConfig || reason_class == ReasonClass::kShape;
+}
+
+// Whether each zone of the step has had its turn: what ends one zone for good ends no other.
+bool RoundIsOver(const ProvisioningStep& step, std::int32_t attempts) {
+  return step.zones.size() <= 1 || static_cast<std::size_t>(attempts) % step.zones.size() == 0;
 }
 
 }  // namespace
@@ -71,7 +77,8 @@ std::int64_t StepPlan::MaxWait(const ProvisioningStep& step) const {
 
 std::int32_t StepPlan::MaxAttempts(const ProvisioningStep& step) const {
   if (step.max_attempts > 0) return step.max_attempts;
-  return std::max(config_.backoff_limit_count, 0) + 1;
+  const auto zones = static_cast<std::int32_t>(std::clamp<std::size_t>(step.zones.size(), 1, 16));
+  return (std::clamp(config_.backoff_limit_count, 0, kMostRetries) + 1) * zones;
 }
 
 bool StepPlan::IsUsedUp(const ProvisioningStep& step) const {
@@ -83,11 +90,29 @@ bool StepPlan::IsUsedUp(const ProvisioningStep& step) const {
          (max_wait != 0 && used.waited_seconds >= max_wait);
 }
 
-const ProvisioningStep* StepPlan::Current(const std::string& asked) const {
+const ProvisioningStep* StepPlan::Find(const std::string& name) const {
   const auto found = std::find_if(steps_.begin(), steps_.end(), [&](const auto& step) {
-    return step.name == asked && Fits(step) && !IsUsedUp(step);
+    return step.name == name && Fits(step) && !IsUsedUp(step);
   });
-  return found == steps_.end() ? FirstLeft(/*that_fits=*/true) : &*found;
+  return found == steps_.end() ? nullptr : &*found;
+}
+
+std::vector<const ProvisioningStep*> StepPlan::Left() const {
+  std::vector<const ProvisioningStep*> left;
+  for (const ProvisioningStep& step : steps_) {
+    if (Fits(step) && IsLeft(step)) left.push_back(&step);
+  }
+  return left;
+}
+
+std::int32_t StepPlan::AttemptsLeft(const ProvisioningStep& step) const {
+  const auto used = memory_.steps.find(step.name);
+  return MaxAttempts(step) - (used == memory_.steps.end() ? 0 : used->second.attempts);
+}
+
+const ProvisioningStep* StepPlan::Current(const std::string& asked) const {
+  const ProvisioningStep* found = Find(asked);
+  return found == nullptr ? FirstLeft(/*that_fits=*/true) : found;
 }
 
 const ProvisioningStep* StepPlan::FirstLeft(bool that_fits) const {
@@ -98,6 +123,13 @@ const ProvisioningStep* StepPlan::FirstLeft(bool that_fits) const {
 }
 
 std::optional<std::int64_t> StepPlan::SecondsLeft() const {
+  const std::optional<std::int64_t> left = StepSecondsLeft();
+  if (!left || current_->zones.size() <= 1) return left;
+  const auto zones = static_cast<std::int64_t>(current_->zones.size());
+  return std::min(*left, (MaxWait(*current_) + zones - 1) / zones);
+}
+
+std::optional<std::int64_t> StepPlan::StepSecondsLeft() const {
   const std::int64_t max_wait = current_ == nullptr ? 0 : MaxWait(*current_);
   if (max_wait == 0) return std::nullopt;
   const auto used = memory_.steps.find(current_->name);
@@ -170,7 +202,8 @@ ProvisioningMemory StepPlan::Count(const FailedRequest& failed, std::int32_t ret
   ProvisioningMemory memory = Note(failed, retries);
   ProvisioningMemory::Step& used = memory.steps[StepThatAsked().name];
   ++used.attempts;
-  used.over = used.over || IsForGood(failed.reason);
+  used.over =
+      used.over || (IsForGood(failed.reason) && RoundIsOver(StepThatAsked(), used.attempts));
   memory.asked_again = 0;
   Follow(failed, StepPlan(policy_, config_, memory, flavors_, vetoes_), memory);
   memory.message = TruncateUtf8(memory.message, kMaxMessageBytes);
@@ -234,6 +267,11 @@ void StepPlan::Follow(const FailedRequest& failed, const StepPlan& after,
   memory.next = Next::kRetry;
   memory.message = "Retrying after " + why;
   if (failed.revoked) return;
+  if (!RoundIsOver(*same_flavor, memory.steps[asked].attempts)) {
+    memory.next = Next::kAsk;
+    memory.message = "Going on in another zone after " + why;
+    return;
+  }
   const std::int32_t failures = memory.steps[asked].attempts;
   memory.due += std::chrono::seconds(BackoffSeconds(config_, failures - 1));
 }

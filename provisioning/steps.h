@@ -59,7 +59,10 @@ class StepPlan {
   const api::ProvisioningStep* current() const { return current_; }
   // The config with the current step; the config itself where none applies.
   const api::ProvisioningRequestConfig& config() const { return step_config_; }
-  // How long the current request may still wait; nullopt: without limit.
+  // How long the current step may still wait; nullopt: without limit.
+  std::optional<std::int64_t> StepSecondsLeft() const;
+  // How long one request of the current step may wait: zones that are asked one after the other
+  // share the time of the step.
   std::optional<std::int64_t> SecondsLeft() const;
   // The flavors of steps that are all used up or under a veto: the Workload should get another one.
   std::vector<std::string> FlavorsToAvoid() const;
@@ -81,6 +84,12 @@ class StepPlan {
   // The memory after a request of the current step has lost its place in the cloud's queue: the
   // step is asked for again, with the quota that is held, and its waiting time goes on.
   api::ProvisioningMemory AskAgain(const FailedRequest& lost, std::int32_t retries) const;
+  // The step of that name, if it is for the Workload's flavors and not used up; else null.
+  const api::ProvisioningStep* Find(const std::string& name) const;
+  // The steps left for the Workload's flavors, in order.
+  std::vector<const api::ProvisioningStep*> Left() const;
+  // How many requests of the step may still fail.
+  std::int32_t AttemptsLeft(const api::ProvisioningStep& step) const;
   // The first step left, whatever its flavor; null: the policy is exhausted.
   const api::ProvisioningStep* first_left() const { return FirstLeft(/*that_fits=*/false); }
   // How long the requests of the step may wait, all together; 0: without limit.

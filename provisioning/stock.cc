@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "api/labels.h"
 #include "base/sha1.h"
 #include "base/strings.h"
 #include "provisioning/gang.h"
@@ -24,7 +25,6 @@ constexpr std::size_t kMaxOutcomesOfClass = 4096;
 constexpr std::size_t kMaxShapeBytes = 120;
 constexpr std::size_t kHashLength = 8;
 constexpr char kAnyStockout[] = "ResourcePoolExhausted";
-constexpr char kZoneLabel[] = "topology.kubernetes.io/zone";
 
 struct RestRule {
   std::chrono::seconds first;
@@ -122,7 +122,7 @@ std::string ShapeOf(const GangPart& part, const std::vector<api::ResourceName>& 
     if (counts) words.push_back(resource + "=" + api::FormatAmount(resource, amount));
   }
   for (const auto& [key, value] : part.selector) {
-    if (key != kZoneLabel) words.push_back(key + "=" + value);
+    if (key != api::kZoneLabel) words.push_back(key + "=" + value);
   }
   return words.empty() ? "any" : Join(words, " ");
 }
@@ -215,16 +215,18 @@ std::string StockId(std::string_view request_uid) {
 std::optional<StockKey> StockKeyOf(const api::Workload& workload,
                                    const api::ProvisioningRequestConfig& config,
                                    const std::string& step_flavor,
-                                   const std::vector<std::string>& flavors) {
+                                   const std::vector<std::string>& flavors,
+                                   const std::string& zone) {
   if (step_flavor.empty() && flavors.empty()) return std::nullopt;
   const Gang gang = GangOf(workload, config);
   StockKey key{.flavor = step_flavor.empty() ? Join(flavors, "+") : step_flavor,
+               .zone = zone,
                .size = SizeClass(gang.pods())};
   std::set<std::string> shapes;
   for (const GangPart& part : gang.parts) {
     shapes.insert(ShapeOf(part, config.managed_resources));
-    const std::string* zone = api::FindValue(part.selector, kZoneLabel);
-    if (zone != nullptr && key.zone.empty()) key.zone = *zone;
+    const std::string* selected = api::FindValue(part.selector, api::kZoneLabel);
+    if (selected != nullptr && key.zone.empty()) key.zone = *selected;
   }
   key.shape = Join({shapes.begin(), shapes.end()}, " + ");
   if (key.shape.size() > kMaxShapeBytes) {

@@ -67,11 +67,13 @@ std::int32_t SizeClass(std::int64_t pods);
 std::string StockId(std::string_view request_uid);
 
 // The key of a request of `step` for the Workload. `flavors`: those of its admission, for a step
-// without a flavor. nullopt: the flavor is unknown without an admission.
+// without a flavor. `zone`: where the request asks; empty: where the pods' node selector says.
+// nullopt: the flavor is unknown without an admission.
 std::optional<api::StockKey> StockKeyOf(const api::Workload& workload,
                                         const api::ProvisioningRequestConfig& config,
                                         const std::string& step_flavor,
-                                        const std::vector<std::string>& flavors);
+                                        const std::vector<std::string>& flavors,
+                                        const std::string& zone = "");
 
 // What a reason says about the stock; nullopt: nothing. `waited`: the reason of the condition that
 // the cloud gave while the request waited, for a request that was given up.

@@ -6,6 +6,7 @@
 #include "provisioning/money.h"
 #include "provisioning/run_duration.h"
 #include "provisioning/steps.h"
+#include "provisioning/zones.h"
 
 namespace berth::provisioning {
 namespace {
@@ -79,18 +80,29 @@ std::optional<Veto> BudgetVeto(const ProvisioningStep& step, const VetoInput& in
                          Dollars(budget->NanoValue())};
 }
 
-// The machines of a step of any flavor are known with an admission only.
+// The step asks in zones in which the pods cannot run.
+std::optional<Veto> ZoneVeto(const ProvisioningStep& step, const VetoInput& input) {
+  if (step.zones.empty() || !PossibleZones(step, input).empty()) return std::nullopt;
+  return Veto{.reason = kZoneReason,
+              .message = "asks in " + Join(step.zones, ", ") +
+                         ", but the pods or their flavor are bound to zone " +
+                         Join(BoundZones(step, input), ", ")};
+}
+
+// A step with zones rests while all its zones do.
 std::optional<Veto> RestVeto(const ProvisioningStep& step, const VetoInput& input) {
-  if (input.stock == nullptr || input.policy.stock == api::ProvisioningPolicy::Stock::kIgnored) {
-    return std::nullopt;
+  std::vector<std::string> zones = PossibleZones(step, input);
+  if (zones.empty()) zones.emplace_back();
+  const api::StockEntry* entry = nullptr;  // whose rest ends first
+  for (const std::string& zone : zones) {
+    const api::StockEntry* rest = RestIn(zone, step, input);
+    if (rest == nullptr) return std::nullopt;
+    if (entry == nullptr || rest->rest_until < entry->rest_until) entry = rest;
   }
-  const api::ProvisioningRequestConfig config = WithStep(input.config, step);
-  const auto key = StockKeyOf(input.workload, config, step.flavor, FlavorsOf(input.workload));
-  const api::StockEntry* entry =
-      key ? input.stock->RestOf(config.provisioning_class_name, *key, input.now) : nullptr;
-  if (entry == nullptr) return std::nullopt;
   return Veto{.reason = kRestsReason,
-              .message = "rests until " + FormatTime(entry->rest_until) + " after " +
+              .message = (zones.size() > 1 ? "all zones rest, " + entry->key.zone + " until "
+                                           : std::string("rests until ")) +
+                         FormatTime(entry->rest_until) + " after " +
                          CountOf(entry->strikes, "failure") + ", the last " + entry->reason,
               .until = entry->rest_until};
 }
@@ -137,6 +149,7 @@ Vetoes VetoesOf(const VetoInput& input) {
   Vetoes vetoes;
   for (const ProvisioningStep& step : StepsOf(input.policy)) {
     auto veto = ShapeVeto(step, GangOf(input.workload, WithStep(input.config, step)));
+    if (!veto) veto = ZoneVeto(step, input);
     if (!veto) veto = PriceVeto(step, input);
     if (!veto) veto = BudgetVeto(step, input);
     if (!veto) veto = RestVeto(step, input);

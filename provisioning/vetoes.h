@@ -29,6 +29,7 @@ struct Veto {
   std::optional<WallTime> until;  // the veto ends by itself; nullopt: somebody has to act
 };
 inline constexpr char kNeverFitsReason[] = "NeverFits";
+inline constexpr char kZoneReason[] = "ZoneExcluded";
 inline constexpr char kPriceLimitReason[] = "PriceLimitExceeded";
 inline constexpr char kBudgetReason[] = "BudgetExceeded";
 inline constexpr char kRestsReason[] = "OutOfStockRecently";

@@ -18,6 +18,8 @@ constexpr Words<WhenExhausted, 2> kExhaustedWords{
 using OnRevoked = ProvisioningPolicy::OnRevoked;
 constexpr Words<OnRevoked, 2> kRevokedWords{
     {{"Reject", OnRevoked::kReject}, {"Requeue", OnRevoked::kRequeue}}};
+using Over = ProvisioningRace::Over;
+constexpr Words<Over, 2> kOverWords{{{"Zones", Over::kZones}, {"Steps", Over::kSteps}}};
 using Stock = ProvisioningPolicy::Stock;
 constexpr Words<Stock, 2> kStockWords{{{"Shared", Stock::kShared}, {"Ignored", Stock::kIgnored}}};
 using Next = ProvisioningMemory::Next;
@@ -40,11 +42,18 @@ void ReadRun(const Reader& in, ProvisioningPolicy::RunDuration& run) {
   in.Field("maxSeconds").Get(run.max_seconds);
 }
 
+void ReadRace(const Reader& in, ProvisioningRace& race) {
+  in.Field("width").Get(race.width);
+  in.Field("over").Get(race.over, kOverWords);
+  in.Field("staggerSeconds").Get(race.stagger_seconds);
+}
+
 void ReadStep(const Reader& in, ProvisioningStep& step) {
   in.Field("name").Get(step.name);
   in.Field("flavor").Get(step.flavor);
   in.Field("provisioningClassName").Get(step.provisioning_class_name);
   in.Field("parameters").Get(step.parameters);
+  in.Field("zones").Get(step.zones);
   in.Field("maxWaitSeconds").Get(step.max_wait_seconds);
   in.Field("maxAttempts").Get(step.max_attempts);
   if (const Reader pool = in.Field("pool"); pool.present()) ReadPool(pool, step.pool.emplace());
@@ -66,6 +75,12 @@ void ReadMemory(const Reader& in, ProvisioningMemory& memory) {
   in.Field("next").Get(memory.next, kNextWords);
   in.Field("due").Get(memory.due);
   in.Field("message").Get(memory.message);
+  const Reader waste = in.Field("raceWaste");
+  waste.Field("nodeSeconds").Get(memory.race_waste.node_seconds);
+  waste.Field("nanoUSD").Get(memory.race_waste.nano_dollars);
+  waste.Field("attempts")
+      .List(memory.race_waste.attempts,
+            [](const Reader& item, std::int32_t& attempt) { item.Get(attempt); });
   in.Field("outcomes")
       .List(memory.outcomes, [](const Reader& item, ProvisioningMemory::Outcome& outcome) {
         item.Field("step").Get(outcome.step);
@@ -93,6 +108,11 @@ Json EncodeOne(const ProvisioningMemory& memory) {
               {"outcomes", std::move(outcomes)}};
   if (memory.warned_attempt != 0) out["warnedAttempt"] = memory.warned_attempt;
   if (memory.asked_again != 0) out["askedAgain"] = memory.asked_again;
+  if (memory.race_waste != ProvisioningMemory::RaceWaste{}) {
+    out["raceWaste"] = {{"nodeSeconds", memory.race_waste.node_seconds},
+                        {"nanoUSD", memory.race_waste.nano_dollars},
+                        {"attempts", memory.race_waste.attempts}};
+  }
   if (memory.due != WallTime{}) out["due"] = FormatTime(memory.due);
   if (!memory.message.empty()) out["message"] = memory.message;
   return out;
@@ -119,12 +139,16 @@ Result<ProvisioningPolicy> Decode<ProvisioningPolicy>(const JsonSource& object) 
     if (const Reader run = spec.Field("runDuration"); run.present()) {
       ReadRun(run, out.run_duration.emplace());
     }
+    if (const Reader race = spec.Field("race"); race.present()) {
+      ReadRace(race, out.race.emplace());
+    }
     const Reader budget = spec.Field("budget");
     budget.Field("perWorkloadUSD").Get(out.max_cost);
     spec.Field("stock").Get(out.stock, kStockWords);
     spec.Field("stuckAfterSeconds").Get(out.stuck_after_seconds);
     spec.Field("protectPods").Get(out.protect_pods);
     spec.Field("answerTimeoutSeconds").Get(out.answer_timeout_seconds);
+    spec.Field("maxInFlight").Get(out.max_in_flight);
   });
 }
 

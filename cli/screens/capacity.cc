@@ -66,7 +66,10 @@ std::string PoolUsers(const ClusterView& view, const NodePoolView& pool) {
 std::string StepOf(const api::ProvisioningRequest& request) {
   const std::string* step =
       api::FindValue(request.meta.annotations, api::kProvisioningStepAnnotation);
-  return step == nullptr ? "-" : *step;
+  const std::string* zone =
+      api::FindValue(request.meta.annotations, api::kProvisioningZoneAnnotation);
+  if (step == nullptr) return "-";
+  return *step + (zone == nullptr ? "" : " in " + *zone);
 }
 
 std::string RenderAsked(const ClusterView& view, const TextStyle& style) {

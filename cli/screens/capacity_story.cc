@@ -9,6 +9,7 @@
 #include "base/rfc3339.h"
 #include "cli/screens/reason.h"
 #include "cli/screens/text.h"
+#include "provisioning/money.h"
 #include "provisioning/reasons.h"
 #include "provisioning/request_state.h"
 
@@ -48,6 +49,13 @@ std::string UsedLine(const std::string& name, const api::ProvisioningMemory::Ste
                      (used.attempts == 1 ? " request" : " requests") + " in vain, waited " +
                      HumanDuration(std::chrono::seconds(used.waited_seconds));
   if (used.over) line += ", not asked again";
+  return line;
+}
+
+std::string WasteLine(const api::ProvisioningMemory::RaceWaste& waste) {
+  std::string line = "nodes that came for requests that lost a race: about " +
+                     HumanDuration(std::chrono::seconds(waste.node_seconds)) + " of a node";
+  if (waste.nano_dollars > 0) line += ", " + provisioning::Dollars(waste.nano_dollars) + " USD";
   return line;
 }
 
@@ -122,6 +130,7 @@ void AddPolicy(const api::Workload& workload, const api::AdmissionCheckState& ch
     step.lines.push_back(check.message);
   }
   for (const auto& [name, used] : known.steps) step.lines.push_back(UsedLine(name, used));
+  if (known.race_waste.node_seconds > 0) step.lines.push_back(WasteLine(known.race_waste));
   const auto& outcomes = known.outcomes;
   const std::size_t first = outcomes.size() - std::min(outcomes.size(), kShownOutcomes);
   for (std::size_t at = first; at < outcomes.size(); ++at) {

@@ -17,6 +17,7 @@ std::map<std::string, PoolLedger> MakeLedgers(const CloudView& view) {
     const auto ledger = ledgers.find(PoolOf(*node));
     if (!IsOurs(*node) || ledger == ledgers.end()) continue;
     ++ledger->second.nodes;
+    ++ledger->second.nodes_by_zone[cluster::LabelOf(*node, kZoneLabel)];
     if (IsBooting(*node)) ++ledger->second.booting;
   }
   return ledgers;
@@ -37,7 +38,7 @@ void ReportPools(StepContext& context) {
     status["nodes"] = ledger.nodes;
     status["readyNodes"] = ledger.nodes - ledger.booting;
     status["queued"] = ledger.waiting_requests;
-    if (pool.stock) {
+    if (ledger.in_stock() != INT64_MAX) {
       status["stock"] = ledger.in_stock();
     } else {
       status.erase("stock");

@@ -1,7 +1,6 @@
 #include "local/cloud/gang_fit.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "local/cluster/fields.h"
 #include "local/cluster/node_choice.h"
@@ -27,16 +26,17 @@ Json WithQueuedToleration(Json spec) {
   return spec;
 }
 
-std::optional<std::string> FindZone(const NodePool& pool, const std::vector<Json>& specs) {
+std::vector<std::string> FittingZones(const NodePool& pool, const std::vector<Json>& specs) {
+  std::vector<std::string> zones;
   for (const std::string& zone : pool.zones) {
     const Json node = MakeExampleNode(pool, zone);
     const Json& taints = cluster::ArrayAt(node, {"spec", "taints"});
     const bool takes_all = std::all_of(specs.begin(), specs.end(), [&](const Json& spec) {
       return cluster::MatchesNodeSelection(spec, node) && cluster::ToleratesTaints(spec, taints);
     });
-    if (takes_all) return zone;
+    if (takes_all) zones.push_back(zone);
   }
-  return std::nullopt;
+  return zones;
 }
 
 bool Take(api::ResourceAmounts& free, const api::ResourceAmounts& amounts) {
@@ -71,10 +71,11 @@ GangFit FitGang(const NodePool& pool, const std::vector<GangMember>& members) {
   for (const GangMember& member : members) {
     specs.push_back(pool.is_queued ? WithQueuedToleration(member.pod_spec) : member.pod_spec);
   }
-  const auto zone = FindZone(pool, specs);
-  if (!zone) return NotMeantForPool{};
+  const std::vector<std::string> zones = FittingZones(pool, specs);
+  if (zones.empty()) return NotMeantForPool{};
   const api::ResourceAmounts empty =
-      cluster::MakeRoom(std::make_shared<const Json>(MakeExampleNode(pool, *zone))).allocatable;
+      cluster::MakeRoom(std::make_shared<const Json>(MakeExampleNode(pool, zones.front())))
+          .allocatable;
   std::vector<Demand> demands;
   for (std::size_t at = 0; at < members.size(); ++at) {
     Demand demand{cluster::PodFootprint({{"spec", specs[at]}}), members[at].count, 0};
@@ -90,7 +91,7 @@ GangFit FitGang(const NodePool& pool, const std::vector<GangMember>& members) {
   }
   std::stable_sort(demands.begin(), demands.end(),
                    [](const Demand& a, const Demand& b) { return a.share > b.share; });
-  return FitsOn{CountNodes(empty, demands, pool.max_nodes), *zone};
+  return FitsOn{CountNodes(empty, demands, pool.max_nodes), zones};
 }
 
 }  // namespace berth::local::cloud

@@ -20,7 +20,7 @@ struct GangMember {
 
 struct FitsOn {
   std::int64_t node_count = 0;
-  std::string zone;
+  std::vector<std::string> zones;  // of the pool, in its order, that take all pods; not empty
 };
 struct NotMeantForPool {};  // selector, affinity or taints exclude the pool
 struct TooLargeForNode {
@@ -28,7 +28,7 @@ struct TooLargeForNode {
 };  // an empty node lacks the resource
 using GangFit = std::variant<FitsOn, NotMeantForPool, TooLargeForNode>;
 
-// Places all members on new nodes of `pool`, in the first of its zones that fits. Pods of a queued
+// Places all members on new nodes of `pool`, in one of its zones. Pods of a queued
 // pool are assumed to tolerate its gke-queued taint, and a selector for the request's nodes is
 // ignored: the grant adds both. The count stops at `pool.max_nodes` + 1.
 GangFit FitGang(const NodePool& pool, const std::vector<GangMember>& members);

@@ -64,7 +64,7 @@ Json Labels(const NodePool& pool, const std::string& name, const std::string& zo
                  {"kubernetes.io/os", "linux"},
                  {"kubernetes.io/arch", "amd64"},
                  {"node.kubernetes.io/instance-type", pool.machine_type},
-                 {"topology.kubernetes.io/zone", zone},
+                 {kZoneLabel, zone},
                  {"topology.kubernetes.io/region", RegionOf(zone)},
                  {kPoolLabel, pool.name}};
   if (pool.accelerator_count > 0) {
@@ -201,11 +201,16 @@ NodePool ReadNodePool(Object object) {
   if (StringAt(json, {"spec", "provider"}) == "azure") pool.provider = Provider::kAzure;
   pool.eviction = EvictionIn(json);
   pool.stock = OptionalIntAt(json, {"spec", "stock"});
+  for (const std::string& zone : pool.zones) {
+    const auto stock = OptionalIntAt(json, {"spec", "stockByZone", zone});
+    if (stock) pool.stock_by_zone[zone] = *stock;
+  }
   pool.boot = BoundedSeconds(IntAt(json, {"spec", "bootSeconds"}, kDefaultBootSeconds));
   pool.idle = BoundedSeconds(IntAt(json, {"spec", "idleSeconds"}, kDefaultIdleSeconds));
   if (const auto seconds = ParseInt64(AnnotationOf(json, kGrantSecondsAnnotation))) {
     pool.grant_delay = BoundedSeconds(*seconds);
   }
+  pool.overprovisions = AnnotationOf(json, kOverprovisionAnnotation) == "true";
   pool.object = std::move(object);
   return pool;
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,11 +17,13 @@
 namespace berth::local::cloud {
 
 inline constexpr char kPoolLabel[] = "cloud.google.com/gke-nodepool";
+inline constexpr char kZoneLabel[] = "topology.kubernetes.io/zone";
 inline constexpr char kRequestLabel[] = "autoscaling.gke.io/provisioning-request";
 inline constexpr char kReadyAtAnnotation[] = "cloud.berth.dev/ready-at";
 inline constexpr char kIdleSinceAnnotation[] = "cloud.berth.dev/idle-since";
 inline constexpr char kEndsAtAnnotation[] = "node.gke.io/machine-termination-datetime";
 inline constexpr char kGrantSecondsAnnotation[] = "cloud.berth.dev/grant-seconds";
+inline constexpr char kOverprovisionAnnotation[] = "cloud.berth.dev/overprovision";
 inline constexpr char kNotReadyTaint[] = "node.kubernetes.io/not-ready";
 inline constexpr char kNoticeTaint[] = "cloud.google.com/impending-node-termination";
 inline constexpr char kAzureSpot[] = "kubernetes.azure.com/scalesetpriority";
@@ -59,8 +62,10 @@ struct NodePool {
   Provider provider = Provider::kGke;
   std::optional<Eviction> eviction;
   std::optional<std::int64_t> stock;  // machines, used ones included; absent: unlimited
+  std::map<std::string, std::int64_t> stock_by_zone;  // the same in a zone; absent: unlimited
   Duration boot{};
   Duration idle{};
+  bool overprovisions = false;          // a search in all zones gets machines in each with stock
   std::optional<Duration> grant_delay;  // from the annotation; absent: CloudTimes::grant_delay
 };
 NodePool ReadNodePool(Object object);

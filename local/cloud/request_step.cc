@@ -1,5 +1,6 @@
 // The life of ProvisioningRequests; the numbers are those of the figure in cloud_step.h.
 #include <algorithm>
+#include <map>
 #include <set>
 #include <tuple>
 
@@ -109,10 +110,15 @@ class RequestStep {
     }
     const auto members = ReadMembers();
     if (const auto* refused = std::get_if<Refused>(&members)) return FailSoon(*refused);
+    if (SearchesAllZones() && SelectsZone(std::get<std::vector<GangMember>>(members))) {
+      return Fail("ObtainabilityStrategyAndZoneIncompatible",
+                  "capacitySearchStrategy OBTAINABILITY cannot be used with a node selector for "
+                  "topology.kubernetes.io/zone.");
+    }
     const auto choice = ChoosePool(std::get<std::vector<GangMember>>(members));
     if (const auto* refused = std::get_if<Refused>(&choice)) return FailSoon(*refused);
     const Chosen& chosen = std::get<Chosen>(choice);
-    WriteDetails(*chosen.ledger->pool, chosen.fit);
+    WriteDetails(*chosen.ledger, chosen.fit);
     Set("Accepted", "True", "SuccessfullyQueued", "Provisioning Request was successfully queued.");
     chosen.ledger->promised += chosen.fit.node_count;
     ++chosen.ledger->waiting_requests;
@@ -146,15 +152,18 @@ class RequestStep {
     std::vector<Chosen> possible;
     std::string too_large;
     bool is_full = false;
+    bool is_full_for_search = false;
     for (auto& [name, ledger] : context_.ledgers) {
       if (!ledger.pool->is_queued) continue;
       const GangFit fit = FitGang(*ledger.pool, members);
       if (const auto* large = std::get_if<TooLargeForNode>(&fit)) {
         too_large = fmt::format("{}: Insufficient {}", name, large->short_of);
       } else if (const auto* fits = std::get_if<FitsOn>(&fit)) {
-        if (fits->node_count <= ledger.room()) {
+        const auto zones = static_cast<std::int64_t>(SearchesAllZones() ? fits->zones.size() : 1);
+        if (fits->node_count <= ledger.room() / zones) {
           possible.push_back({&ledger, *fits});
         } else {
+          is_full_for_search = is_full_for_search || fits->node_count <= ledger.room();
           is_full = true;
         }
       }
@@ -165,6 +174,11 @@ class RequestStep {
           "ProvisioningRequestNotSchedulableInNodepool",
           "Provisioning Request's pods cannot be scheduled in the nodepool. " + too_large};
     }
+    if (is_full_for_search) {
+      return Refused{"CannotExecuteObtainabilityStrategy",
+                     "Could not execute OBTAINABILITY capacitySearchStrategy: the nodepool has no "
+                     "room for the nodes of all its zones."};
+    }
     if (is_full) return Refused{"NodepoolSizeReached", "Max nodepool size reached"};
     return Refused{"NoQueuedNodepoolAvailable",
                    "No nodepool with QueuedProvisioning enabled is available for scale up"};
@@ -172,7 +186,8 @@ class RequestStep {
 
   static Chosen BestOf(const std::vector<Chosen>& possible) {
     const auto rank = [](const Chosen& one) {
-      const bool must_wait = one.ledger->in_stock() < one.fit.node_count;
+      const std::string& zone = one.ledger->ZoneWith(one.fit.node_count, one.fit.zones);
+      const bool must_wait = one.ledger->in_stock(zone) < one.fit.node_count;
       const double price = one.ledger->pool->machine->price_on_demand;
       return std::tuple(must_wait, price * static_cast<double>(one.fit.node_count),
                         one.ledger->pool->name);
@@ -181,21 +196,52 @@ class RequestStep {
                              [&](const Chosen& a, const Chosen& b) { return rank(a) < rank(b); });
   }
 
-  void WriteDetails(const NodePool& pool, const FitsOn& fit) {
+  void WriteDetails(const PoolLedger& ledger, const FitsOn& fit) {
+    const NodePool& pool = *ledger.pool;
     std::vector<std::string> templates;
     for (const Json& pod_set : ArrayAt(request_, {"spec", "podSets"})) {
       templates.push_back(StringAt(pod_set, {"podTemplateRef", "name"}));
     }
     status_["provisioningClassDetails"] = {
-        {"NodeGroupName", fmt::format("gke-{}-{}-grp", pool.name, fit.zone)},
-        {"ResizeRequestName", ResizeRequestName(key_)},
-        {"NodePoolName", pool.name},
-        {"AcceleratorType", pool.accelerator_type},
-        {"SelectedZone", fit.zone},
-        {"NodePoolAutoProvisioned", "false"},
-        {"PodTemplateName", Join(templates, ",")},
-        {"ProvisioningMode", "resize_request"},
+        {"ResizeRequestName", ResizeRequestName(key_)},    {"NodePoolName", pool.name},
+        {"AcceleratorType", pool.accelerator_type},        {"NodePoolAutoProvisioned", "false"},
+        {"PodTemplateName", Join(templates, ",")},         {"ProvisioningMode", "resize_request"},
         {kNodeCountDetail, std::to_string(fit.node_count)}};
+    if (!SearchesAllZones()) return SelectZone(pool, ledger.ZoneWith(fit.node_count, fit.zones));
+    std::vector<std::string> groups;
+    for (const std::string& zone : fit.zones) groups.push_back(NodeGroup(pool, zone));
+    Json& details = status_["provisioningClassDetails"];
+    details["CommittedZones"] = Join(fit.zones, ",");
+    details["CommittedNodeGroups"] = Join(groups, ",");
+  }
+
+  static std::string NodeGroup(const NodePool& pool, const std::string& zone) {
+    return fmt::format("gke-{}-{}-grp", pool.name, zone);
+  }
+
+  void SelectZone(const NodePool& pool, const std::string& zone) {
+    Json& details = status_["provisioningClassDetails"];
+    details["SelectedZone"] = zone;
+    details["NodeGroupName"] = NodeGroup(pool, zone);
+    details.erase("CommittedZones");
+    details.erase("CommittedNodeGroups");
+  }
+
+  bool SearchesAllZones() const { return Parameter("capacitySearchStrategy") == "OBTAINABILITY"; }
+
+  static bool SelectsZone(const std::vector<GangMember>& members) {
+    return std::any_of(members.begin(), members.end(), [](const GangMember& member) {
+      return Find(member.pod_spec, {"nodeSelector", kZoneLabel}) != nullptr;
+    });
+  }
+
+  // The zones in which the request waits: one, or those of a search.
+  std::vector<std::string> WaitsIn() const {
+    const std::string committed = DetailOf(request_, "CommittedZones");
+    if (committed.empty()) return {DetailOf(request_, "SelectedZone")};
+    std::vector<std::string> zones;
+    for (const std::string_view zone : Split(committed, ',')) zones.emplace_back(zone);
+    return zones;
   }
 
   void Grant() {  // 3, 7
@@ -211,18 +257,41 @@ class RequestStep {
     ++ledger.waiting_requests;
     const std::int64_t missing = NodeCount() - ExistingNodes();
     const WallTime due = queued + ledger.pool->grant_delay.value_or(context_.times.grant_delay);
-    const bool is_first = blocked_pools_.insert(ledger.pool->name).second;
-    if (is_first && context_.now >= due && missing <= ledger.in_stock()) {
-      return CreateNodes(ledger, missing);
+    const std::vector<std::string> waits_in = WaitsIn();
+    const std::vector<std::string> first_in = FirstIn(ledger, waits_in);
+    const std::string zone = first_in.empty() ? "" : ledger.ZoneWith(missing, first_in);
+    if (!first_in.empty() && context_.now >= due && missing <= ledger.in_stock(zone)) {
+      for (const std::string& each : first_in) blocked_pools_.erase(QueueOf(ledger, each));
+      if (SearchesAllZones()) SelectZone(*ledger.pool, zone);
+      CreateNodes(ledger, zone, missing);
+      if (ledger.pool->overprovisions) Overprovision(ledger, zone, waits_in);
+      return;
     }
-    if (is_first && context_.now < due) context_.LookAgain(due);
+    if (!first_in.empty() && context_.now < due) context_.LookAgain(due);
     const WallTime exhausted = queued + context_.times.exhausted_after;
     if (context_.now < exhausted) return context_.LookAgain(exhausted);
     Set("Provisioned", "False", "ResourcePoolExhausted", kExhausted);
   }
 
-  void CreateNodes(PoolLedger& ledger, std::int64_t missing) {
-    blocked_pools_.erase(ledger.pool->name);
+  // The zones in whose queue the request is the first; it takes that place.
+  std::vector<std::string> FirstIn(const PoolLedger& ledger,
+                                   const std::vector<std::string>& zones) {
+    std::map<std::string, bool> is_first;  // by queue: zones may share one
+    std::vector<std::string> first_in;
+    for (const std::string& zone : zones) {
+      const std::string queue = QueueOf(ledger, zone);
+      if (!is_first.contains(queue)) is_first[queue] = blocked_pools_.insert(queue).second;
+      if (is_first[queue]) first_in.push_back(zone);
+    }
+    return first_in;
+  }
+
+  // The queue in which the request waits: each zone with a stock of its own has one.
+  static std::string QueueOf(const PoolLedger& ledger, const std::string& zone) {
+    return ledger.pool->name + (ledger.pool->stock_by_zone.empty() ? "" : "/" + zone);
+  }
+
+  void CreateNodes(PoolLedger& ledger, const std::string& zone, std::int64_t missing) {
     NodeOrigin origin;
     origin.resize_request = DetailOf(request_, "ResizeRequestName");
     origin.max_run_seconds = MaxRunSeconds();
@@ -234,15 +303,40 @@ class RequestStep {
       const std::string name =
           fmt::format("gke-{}-{}-{}", ledger.pool->name.substr(0, 40), hash, at);
       if (NodeExists(name)) continue;
-      context_.Do(CreateNode{
-          MakeNode(*ledger.pool, name, DetailOf(request_, "SelectedZone"), origin, context_.now)});
+      context_.Do(CreateNode{MakeNode(*ledger.pool, name, zone, origin, context_.now)});
     }
     ledger.nodes += missing;
+    ledger.nodes_by_zone[zone] += missing;
     ledger.booting += missing;
     ledger.promised -= missing;
     --ledger.waiting_requests;
     Set("Provisioned", "True", "Provisioned", "Provisioning Request was successfully provisioned.");
     context_.LookAgain(context_.now + context_.times.booking);
+  }
+
+  // A search that got machines in one zone gets them in each other one that has them, too: nodes
+  // that no request books.
+  void Overprovision(PoolLedger& ledger, const std::string& chosen,
+                     const std::vector<std::string>& zones) {
+    std::vector<std::string> others;
+    const std::int64_t count = NodeCount();
+    for (const std::string& zone : zones) {
+      if (zone == chosen || ledger.in_stock(zone) < count) continue;
+      others.push_back(zone);
+      const std::string hash = HashText(zone + cluster::UidOf(request_)).substr(0, 8);
+      for (std::int64_t at = 0; at < count; ++at) {
+        const std::string name =
+            fmt::format("gke-{}-{}-{}", ledger.pool->name.substr(0, 40), hash, at);
+        if (NodeExists(name)) continue;
+        context_.Do(CreateNode{MakeNode(*ledger.pool, name, zone, {}, context_.now)});
+      }
+      ledger.nodes += count;
+      ledger.nodes_by_zone[zone] += count;
+      ledger.booting += count;
+    }
+    if (!others.empty()) {
+      status_["provisioningClassDetails"]["OverprovisionedZones"] = Join(others, ",");
+    }
   }
 
   void ExpireBooking() {  // 4

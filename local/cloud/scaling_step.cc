@@ -109,6 +109,7 @@ class NodeStep {
     gone_.insert(NameOf(node));
     if (ledger == nullptr) return;
     --ledger->nodes;
+    --ledger->nodes_by_zone[LabelOf(node, kZoneLabel)];
     if (IsBooting(node)) --ledger->booting;
   }
 
@@ -215,13 +216,18 @@ class ScaleUp {
 
   void Grow(PoolLedger& ledger) {
     const NodePool& pool = *ledger.pool;
-    const std::string zone = pool.zones[static_cast<std::size_t>(ledger.nodes) % pool.zones.size()];
+    std::vector<std::string> zones = pool.zones;
+    const auto turn =
+        static_cast<std::ptrdiff_t>(static_cast<std::size_t>(ledger.nodes) % zones.size());
+    std::rotate(zones.begin(), zones.begin() + turn, zones.end());
+    const std::string& zone = ledger.ZoneWith(1, zones);
     const Json node = MakeNode(pool, NewName(pool), zone, {}, context_.now);
     Json ready = node;
     FinishBoot(ready, context_.now);
     rooms_[NameOf(node)] = cluster::MakeRoom(std::make_shared<const Json>(std::move(ready)));
     context_.Do(CreateNode{node});
     context_.LookAgain(context_.now + pool.boot);
+    ++ledger.nodes_by_zone[zone];
     ++ledger.nodes;
     ++ledger.booting;
   }

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <vector>
 
+#include "api/quantity.h"
 #include "local/cloud/cloud_step.h"
 
 namespace berth::local::cloud {
@@ -15,14 +17,33 @@ namespace berth::local::cloud {
 struct PoolLedger {
   const NodePool* pool = nullptr;
   std::int64_t nodes = 0;
+  std::map<std::string, std::int64_t> nodes_by_zone;
   std::int64_t promised = 0;  // to requests in the cloud's queue
   std::int64_t booting = 0;
   std::int64_t waiting_requests = 0;
 
   std::int64_t room() const { return pool->max_nodes - nodes - promised; }
   // INT64_MAX: unlimited stock.
+  std::int64_t in_stock(const std::string& zone) const {
+    const std::int64_t all =
+        pool->stock ? std::max<std::int64_t>(*pool->stock - nodes, 0) : INT64_MAX;
+    const auto stock = pool->stock_by_zone.find(zone);
+    if (stock == pool->stock_by_zone.end()) return all;
+    const auto used = nodes_by_zone.find(zone);
+    const std::int64_t left = stock->second - (used == nodes_by_zone.end() ? 0 : used->second);
+    return std::clamp<std::int64_t>(left, 0, all);
+  }
   std::int64_t in_stock() const {
-    return pool->stock ? std::max<std::int64_t>(*pool->stock - nodes, 0) : INT64_MAX;
+    std::int64_t sum = 0;
+    for (const std::string& zone : pool->zones) sum = api::AddAmounts(sum, in_stock(zone));
+    return pool->stock ? std::min(sum, std::max<std::int64_t>(*pool->stock - nodes, 0)) : sum;
+  }
+  // Of `zones`, the first with `count` machines in stock, else the first. Precondition: not empty.
+  const std::string& ZoneWith(std::int64_t count, const std::vector<std::string>& zones) const {
+    const auto found = std::find_if(zones.begin(), zones.end(), [&](const std::string& zone) {
+      return in_stock(zone) >= count;
+    });
+    return found == zones.end() ? zones.front() : *found;
   }
 };
 

@@ -7,6 +7,7 @@
 #include "provisioning/controller/admission_check_reconciler.h"
 #include "provisioning/controller/request_reconciler.h"
 #include "provisioning/names.h"
+#include "provisioning/request_state.h"
 #include "provisioning/steps.h"
 
 namespace berth::provisioning {
@@ -32,7 +33,10 @@ Situation RequestReconciler::Observe(const api::Workload& workload) {
   }
   situation.memory = MemoryOf(workload);
   // Without any policy nothing is remembered: Kueue's rules alone.
-  if (!policies_.objects().empty()) situation.stock = &stock_.memory();
+  if (!policies_.objects().empty()) {
+    situation.stock = &stock_.memory();
+    situation.flow = &flow_;
+  }
   situation.job_deadline = JobDeadlineOf(jobs_, workload);
   ObserveRequests(workload, situation);
   ObserveTemplates(workload, situation);
@@ -87,6 +91,70 @@ void RequestReconciler::ObserveTemplates(const api::Workload& workload,
       situation.templates.push_back({each->meta.name, uid});
     }
   }
+}
+
+namespace {
+
+// The requests for which no machines have come yet.
+OpenRequests OpenOf(const api::Workload& workload,
+                    const std::vector<api::ProvisioningRequest>& requests) {
+  OpenRequests open;
+  const std::vector<std::string> flavors = FlavorsOf(workload);
+  for (const api::ProvisioningRequest& request : requests) {
+    if (IsOpen(StateOf(request)) && !request.meta.deletion_timestamp) {
+      ++open[LaneOf(request.provisioning_class_name, flavors)];
+    }
+  }
+  return open;
+}
+
+}  // namespace
+
+// Before the first decision the requests that exist are counted: a new leader opens no more.
+void RequestReconciler::SeedFlow() {
+  flow_seeded_ = true;
+  std::map<std::string, std::vector<api::ProvisioningRequest>> by_owner;
+  for (const auto& request : requests_.objects()) {
+    const api::OwnerReference* owner = api::ControllerOf(request->meta);
+    if (owner != nullptr) by_owner[owner->uid].push_back(*request);
+  }
+  for (const auto& [uid, requests] : by_owner) {
+    const api::OwnerReference* owner = api::ControllerOf(requests.front().meta);
+    const auto workload = workloads_.Get({requests.front().meta.namespace_name, owner->name});
+    if (workload != nullptr && workload->meta.uid == uid) {
+      flow_.SetOpen(uid, OpenOf(*workload, requests));
+    }
+  }
+}
+
+void RequestReconciler::CountOpen(const Situation& situation) {
+  if (situation.flow == nullptr) return;
+  if (!flow_seeded_) SeedFlow();
+  flow_.SetOpen(situation.workload->meta.uid, OpenOf(*situation.workload, situation.requests));
+  if (situation.checks.empty()) {
+    flow_.SetWait(FlowPlaceOf(*situation.workload), {}, std::nullopt);
+  }
+  WakeFlow();
+}
+
+// Takes the place of the Workload from the decision; a decision that writes the memory alone
+// changes no place.
+void RequestReconciler::FollowFlow(const api::Workload& workload, const Situation& situation,
+                                   const Decision& decision) {
+  if (situation.flow == nullptr || decision.memory) return;
+  OpenRequests open = OpenOf(workload, situation.requests);
+  for (const Action& action : decision.actions) {
+    if (const auto* ask = std::get_if<CreateRequest>(&action)) {
+      ++open[LaneOf(ask->request.provisioning_class_name, FlavorsOf(workload))];
+    }
+  }
+  flow_.SetOpen(workload.meta.uid, std::move(open));
+  flow_.SetWait(FlowPlaceOf(workload), workload.meta.key(), decision.waits);
+  WakeFlow();
+}
+
+void RequestReconciler::WakeFlow() {
+  for (const api::ObjectKey& key : flow_.TakeReady()) controller_->Add(key);
 }
 
 void RequestReconciler::RefreshFlavors() {

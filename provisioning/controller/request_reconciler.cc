@@ -59,6 +59,7 @@ RequestReconciler::RequestReconciler(kube::Manager& manager, const Clock& clock,
 }
 
 void RequestReconciler::Watch(kube::Controller& controller) {
+  controller_ = &controller;
   const auto add = [&controller](const auto& workload) { controller.Add(workload->meta.key()); };
   // The handler of requests adds workloads that have no checks and own requests.
   const auto add_checked = [add](const auto& workload) {
@@ -72,6 +73,8 @@ void RequestReconciler::Watch(kube::Controller& controller) {
       {.on_add = add_checked, .on_update = add_changed, .on_delete = [this](const auto& workload) {
          last_attempt_by_check_.erase(workload->meta.uid);
          created_.erase(workload->meta.uid);
+         flow_.Drop(workload->meta.uid);
+         WakeFlow();
        }});
   const auto add_owner = [this, &controller](const auto& request) {
     Forget(*request);
@@ -144,6 +147,7 @@ void RequestReconciler::Reconcile(const api::ObjectKey& key, Done done) {
     return ReadBack(workload, unheard->request.meta.key(), std::move(done));
   }
   const Situation situation = Observe(*workload);
+  CountOpen(situation);
   if (situation.checks.empty() && situation.requests.empty() && situation.templates.empty()) {
     return done(kube::NextLook{});
   }
@@ -159,6 +163,7 @@ void RequestReconciler::Reconcile(const api::ObjectKey& key, Done done) {
     for (const StockLesson& lesson : decision.lessons) stock_.Record(lesson);
     decision = Decide(situation, options_, clock_.Now());
   }
+  FollowFlow(*workload, situation, decision);
   kube::RunSteps(StepsFor(workload, decision), [this, workload, done = std::move(done),
                                                 wake = decision.next_wake](const Status& status) {
     if (!status) return done(status.error());

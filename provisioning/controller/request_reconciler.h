@@ -57,6 +57,11 @@ class RequestReconciler final : public kube::Reconciler {
   std::int32_t LastAttempt(const api::Workload& workload, const std::string& check,
                            const std::vector<api::ProvisioningRequest>& requests);
   void RefreshFlavors();
+  void SeedFlow();
+  void CountOpen(const Situation& situation);
+  void FollowFlow(const api::Workload& workload, const Situation& situation,
+                  const Decision& decision);
+  void WakeFlow();
   void Forget(const api::ProvisioningRequest& request);
   const Created* LongUnheard(const std::string& workload_uid) const;
   void ReadBack(const WorkloadPtr& workload, const api::ObjectKey& request, Done done);
@@ -85,6 +90,9 @@ class RequestReconciler final : public kube::Reconciler {
   TemplateSteps template_steps_;
   CheckWriter check_writer_;
   StockKeeper stock_;
+  Flow flow_;
+  bool flow_seeded_ = false;                // the requests that existed are counted
+  kube::Controller* controller_ = nullptr;  // set by Watch
   FlavorsByName flavor_table_;
   bool flavors_stale_ = true;
   // By Workload uid.

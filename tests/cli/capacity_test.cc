@@ -91,6 +91,7 @@ TEST(WhyWithAPolicy, TellsWhatWasTriedAndWhoCanAct) {
   known.steps["spot"] = {.attempts = 2, .waited_seconds = 600};
   known.outcomes = {{"spot", "QuotaExceeded", SecondsAgo(7000)},
                     {"spot", "WaitLimitReached", SecondsAgo(3600)}};
+  known.race_waste = {.node_seconds = 600, .nano_dollars = 600'000'000};
   workload.meta.annotations = {{api::kProvisioningMemoryAnnotation, api::EncodeMemory(memory)},
                                {api::kAvoidedFlavorsAnnotation, "spot"},
                                {api::kExpiresAtAnnotation, "2026-11-20T09:00:00Z"}};
@@ -108,6 +109,7 @@ TEST(WhyWithAPolicy, TellsWhatWasTriedAndWhoCanAct) {
         "2026-11-20T07:12:00Z step spot: WaitLimitReached (timeout), nobody needs to act: nothing "
         "to do: the next step is tried",
         "flavors that are passed over: spot",
+        "nodes that came for requests that lost a race: about 10m of a node, 0.6 USD",
         "the cloud takes the capacity back at 2026-11-20T09:00:00Z"}) {
     EXPECT_THAT(step->lines, Contains(line));
   }

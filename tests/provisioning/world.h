@@ -91,34 +91,47 @@ class World {
     situation.memory = memory;
     situation.stock = stock ? &*stock : nullptr;
     situation.job_deadline = job_deadline;
+    situation.flow = flow;
     situation.requests = requests;
     situation.templates = templates;
     situation.flavors = &flavors;
     return situation;
   }
 
-  // Decides and performs until there is no action; returns the number of rounds.
-  int Settle() {
-    for (int round = 0; round < 10; ++round) {
-      last = Decide(Observe(), options, now);
-      if (!last.lessons.empty()) {
-        EXPECT_TRUE(last.actions.empty() && last.checks.empty() && !last.memory);
-        for (const StockLesson& lesson : last.lessons) stock->Record(lesson);
-        continue;
-      }
-      if (last.memory) {
-        EXPECT_TRUE(last.actions.empty() && last.checks.empty()) << "the memory is written alone";
-        Remember(*last.memory);
-        continue;
-      }
-      if (last.actions.empty() && last.checks.empty()) return round;
-      for (const Action& action : last.actions) Perform(action);
+  // Decides once and performs the first `most` writes, in the driver's order; a driver that dies
+  // performs less than all. Returns whether there was anything to do.
+  bool Round(std::size_t most = SIZE_MAX) {
+    last = Decide(Observe(), options, now);
+    if (!last.lessons.empty()) {
+      EXPECT_TRUE(last.actions.empty() && last.checks.empty() && !last.memory);
+      for (const StockLesson& lesson : last.lessons) stock->Record(lesson);
+      return true;
+    }
+    if (last.memory) {
+      EXPECT_TRUE(last.actions.empty() && last.checks.empty()) << "the memory is written alone";
+      if (most > 0) Remember(*last.memory);
+      return true;
+    }
+    if (last.actions.empty() && last.checks.empty()) return false;
+    if (!last.checks.empty() && most > 0) {
+      --most;
       for (const api::AdmissionCheckState& state : last.checks) {
         for (api::AdmissionCheckState& each : workload.status.admission_checks) {
           if (each.name == state.name) each = state;
         }
         ++check_writes;
       }
+    }
+    for (std::size_t at = 0; at < std::min(most, last.actions.size()); ++at) {
+      Perform(last.actions[at]);
+    }
+    return true;
+  }
+
+  // Decides and performs until there is no action; returns the number of rounds.
+  int Settle() {
+    for (int round = 0; round < 10; ++round) {
+      if (!Round()) return round;
     }
     ADD_FAILURE() << "does not come to rest";
     return -1;
@@ -129,11 +142,15 @@ class World {
   void Answer(const char* type, api::ConditionStatus status, const std::string& reason,
               const std::string& message) {
     ASSERT_FALSE(requests.empty());
-    api::SetCondition(requests.back().conditions, {.type = type,
-                                                   .status = status,
-                                                   .reason = reason,
-                                                   .message = message,
-                                                   .last_transition_time = now});
+    AnswerTo(requests.back(), type, status, reason, message);
+  }
+  void AnswerTo(api::ProvisioningRequest& request, const char* type, api::ConditionStatus status,
+                const std::string& reason, const std::string& message) const {
+    api::SetCondition(request.conditions, {.type = type,
+                                           .status = status,
+                                           .reason = reason,
+                                           .message = message,
+                                           .last_transition_time = now});
   }
   void Provision() {
     Answer("Accepted", api::ConditionStatus::kTrue, "SuccessfullyQueued", "queued");
@@ -162,6 +179,7 @@ class World {
   api::MemoryByCheck memory;
   std::optional<StockMemory> stock;
   std::optional<std::int64_t> job_deadline;
+  const Flow* flow = nullptr;
   api::ProvisioningRequestConfig config;
   bool has_config = true;
   FlavorsByName flavors;

@@ -16,13 +16,16 @@ TEST(ProvisioningPolicyCodec, EmptySpecHasTheDefaultsOfTheCrd) {
   EXPECT_EQ(policy->max_wait_seconds, 0);
   EXPECT_EQ(policy->when_exhausted, ProvisioningPolicy::WhenExhausted::kCycle);
   EXPECT_EQ(policy->cycle_after_seconds, 1800);
+  EXPECT_EQ(policy->max_in_flight, 8);
+  EXPECT_FALSE(policy->race);
   EXPECT_EQ(policy->on_revoked, ProvisioningPolicy::OnRevoked::kReject);
 }
 
 TEST(ProvisioningPolicyCodec, EveryFieldIsRead) {
   const auto policy = Decode<ProvisioningPolicy>(R"({"metadata":{"name":"p"},"spec":{
-      "steps":[{"name":"s","flavor":"f","provisioningClassName":"c","parameters":{"k":"v"},
+      "steps":[{"name":"s","flavor":"f","provisioningClassName":"c","parameters":{"k":"v"},"zones":["a","b"],
                 "maxWaitSeconds":1,"maxAttempts":2}],
+      "race":{"width":2,"over":"Steps","staggerSeconds":5},"maxInFlight":6,
       "maxWaitSeconds":3,"whenExhausted":"Reject","cycleAfterSeconds":4,"onRevoked":"Requeue"}})"_json);
   ASSERT_TRUE(policy) << policy.error().message;
   ASSERT_EQ(policy->steps.size(), 1U);
@@ -31,8 +34,14 @@ TEST(ProvisioningPolicyCodec, EveryFieldIsRead) {
   EXPECT_EQ(step.flavor, "f");
   EXPECT_EQ(step.provisioning_class_name, "c");
   EXPECT_EQ(step.parameters, (StringMap{{"k", "v"}}));
+  EXPECT_EQ(step.zones, (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(step.max_wait_seconds, 1);
   EXPECT_EQ(step.max_attempts, 2);
+  ASSERT_TRUE(policy->race);
+  EXPECT_EQ(policy->race->width, 2);
+  EXPECT_EQ(policy->race->over, ProvisioningRace::Over::kSteps);
+  EXPECT_EQ(policy->race->stagger_seconds, 5);
+  EXPECT_EQ(policy->max_in_flight, 6);
   EXPECT_EQ(policy->max_wait_seconds, 3);
   EXPECT_EQ(policy->when_exhausted, ProvisioningPolicy::WhenExhausted::kReject);
   EXPECT_EQ(policy->cycle_after_seconds, 4);
@@ -55,6 +64,7 @@ TEST(ProvisioningMemoryCodec, AMemoryReadsAsWritten) {
   memory.due = WallTime(std::chrono::seconds(1'700'000'000));
   memory.message = "Going on with step flex";
   memory.outcomes = {{"spot", "ResourcePoolExhausted", memory.due}};
+  memory.race_waste = {.node_seconds = 605, .nano_dollars = 605'000'000, .attempts = {2, 3}};
   const MemoryByCheck all{{"dws", memory}, {"other", {}}};
   const auto read = DecodeMemory(EncodeMemory(all));
   ASSERT_TRUE(read) << read.error().message;

@@ -103,10 +103,12 @@ class CloudStoryTest : public ::testing::Test {
     return spec;
   }
 
-  void CreateTemplate(const std::string& name, const std::string& pool) {
-    ASSERT_TRUE(
-        api_.Create(kPodTemplates, "default",
-                    {{"metadata", {{"name", name}}}, {"template", {{"spec", PodSpec(pool)}}}}, {}));
+  void CreateTemplate(const std::string& name, const std::string& pool,
+                      const std::string& zone = "") {
+    Json spec = PodSpec(pool);
+    if (!zone.empty()) spec["nodeSelector"]["topology.kubernetes.io/zone"] = zone;
+    ASSERT_TRUE(api_.Create(kPodTemplates, "default",
+                            {{"metadata", {{"name", name}}}, {"template", {{"spec", spec}}}}, {}));
   }
   void CreateRequest(const std::string& name, const std::string& pool_template, int count = 1,
                      const Json& parameters = Json::object()) {
@@ -274,6 +276,60 @@ TEST_F(CloudStoryTest, GangGetsAllOrNothingInTurn) {
   EXPECT_TRUE(Has("a-gang", "Provisioned", "Provisioned"));
   EXPECT_TRUE(Has("single", "Provisioned", "Provisioned"));
   EXPECT_EQ(Nodes().size(), 4U);
+}
+
+TEST_F(CloudStoryTest, AZoneWithoutMachinesHoldsNoOtherUp) {
+  CreateT4Pool({{"maxNodes", 4},
+                {"zones", {"us-central1-a", "us-central1-b"}},
+                {"stockByZone", {{"us-central1-a", 0}, {"us-central1-b", 1}}}});
+  const auto zoned = [this](const std::string& name, const std::string& zone) {
+    CreateTemplate(name, "dws-t4-nodepool", zone);
+    CreateRequest(name, name);
+  };
+  zoned("in-a", "us-central1-a");
+  executor_.RunFor(seconds(5));
+  CreateTemplate("any", "dws-t4-nodepool");
+  CreateRequest("anywhere", "any");
+  executor_.RunFor(seconds(5));
+  zoned("in-b", "us-central1-b");
+  executor_.RunFor(minutes(1));
+  EXPECT_TRUE(Has("in-a", "Provisioned", "ResourcePoolExhausted"));
+  EXPECT_TRUE(Has("anywhere", "Provisioned", "Provisioned"));
+  EXPECT_TRUE(Has("in-b", "Provisioned", "ResourcePoolExhausted")) << "its zone has one machine";
+  EXPECT_EQ(PoolStatus("dws-t4-nodepool")["stock"], 0);
+  ASSERT_EQ(Nodes().size(), 1U);
+  ASSERT_TRUE(api_.Patch(kNodePools, "", "dws-t4-nodepool", PatchType::kMerge,
+                         {{"spec", {{"stockByZone", {{"us-central1-b", 2}}}}}}, {}));
+  executor_.RunFor(seconds(2));
+  EXPECT_TRUE(Has("in-b", "Provisioned", "Provisioned"));
+  EXPECT_FALSE(Has("in-a", "Provisioned", "Provisioned"));
+}
+
+TEST_F(CloudStoryTest, ASearchTakesTheFirstZoneWithMachines) {
+  CreateT4Pool({{"maxNodes", 2},
+                {"zones", {"us-central1-a", "us-central1-b"}},
+                {"stockByZone", {{"us-central1-a", 0}, {"us-central1-b", 0}}}});
+  CreateTemplate("t4", "dws-t4-nodepool");
+  const Json search = {{"capacitySearchStrategy", "OBTAINABILITY"}};
+  CreateRequest("pr", "t4", 1, search);
+  executor_.RunFor(minutes(5));
+  Json details = Request("pr")["status"]["provisioningClassDetails"];
+  EXPECT_EQ(details["CommittedZones"], "us-central1-a,us-central1-b");
+  EXPECT_FALSE(details.contains("SelectedZone"));
+  ASSERT_TRUE(api_.Patch(kNodePools, "", "dws-t4-nodepool", PatchType::kMerge,
+                         {{"spec", {{"stockByZone", {{"us-central1-b", 1}}}}}}, {}));
+  executor_.RunFor(seconds(2));
+  details = Request("pr")["status"]["provisioningClassDetails"];
+  EXPECT_EQ(details["SelectedZone"], "us-central1-b");
+  EXPECT_FALSE(details.contains("CommittedZones"));
+  EXPECT_FALSE(details.contains("OverprovisionedZones"));
+  CreateTemplate("zoned", "dws-t4-nodepool", "us-central1-a");
+  CreateRequest("bound", "zoned", 1, search);
+  executor_.RunFor(seconds(5));
+  EXPECT_TRUE(Has("bound", "Failed", "ObtainabilityStrategyAndZoneIncompatible"));
+  CreateRequest("large", "t4", 1, search);
+  executor_.RunFor(minutes(3));
+  EXPECT_TRUE(Has("large", "Failed", "CannotExecuteObtainabilityStrategy"));
 }
 
 TEST_F(CloudStoryTest, CancelledRequestGetsNoNodeEver) {

@@ -79,7 +79,8 @@ TEST(GangFitTest, QueuedPoolsAreToleratedAndZonesChosen) {
       Pool({{"queuedProvisioning", true}, {"zones", {"us-central1-a", "us-central1-b"}}});
   EXPECT_EQ(Count(FitGang(pool, {Member(1, "1")})), 1);
   const Json zone = {{"nodeSelector", {{"topology.kubernetes.io/zone", "us-central1-b"}}}};
-  EXPECT_EQ(std::get<FitsOn>(FitGang(pool, {Member(1, "1", zone)})).zone, "us-central1-b");
+  EXPECT_EQ(std::get<FitsOn>(FitGang(pool, {Member(1, "1", zone)})).zones,
+            std::vector<std::string>{"us-central1-b"});
 }
 
 }  // namespace
