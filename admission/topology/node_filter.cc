@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "api/node_match.h"
+
 namespace berth::admission {
 namespace {
 
@@ -12,14 +14,8 @@ std::string TextOf(const api::Taint& taint) {
   return text;
 }
 
-// matchFields knows one field, the node's name.
 bool Matches(const api::NodeSelectorTerm& term, const NodeFacts& node) {
-  if (term.match_expressions.empty() && term.match_fields.empty()) return false;
-  const api::StringMap fields = {{"metadata.name", node.name}};
-  return std::all_of(term.match_expressions.begin(), term.match_expressions.end(),
-                     [&node](const auto& asked) { return api::Matches(asked, node.labels); }) &&
-         std::all_of(term.match_fields.begin(), term.match_fields.end(),
-                     [&fields](const auto& asked) { return api::Matches(asked, fields); });
+  return api::Matches(term, node.labels, node.name);
 }
 
 }  // namespace
