@@ -57,6 +57,8 @@ inline constexpr char kProvisioningClassAnnotation[] =
 inline constexpr char kSafeToEvictAnnotation[] = "cluster-autoscaler.kubernetes.io/safe-to-evict";
 inline constexpr char kDoNotDisruptAnnotation[] = "karpenter.sh/do-not-disrupt";
 inline constexpr char kGkeQueuedTaint[] = "cloud.google.com/gke-queued";
+inline constexpr char kGkeRequestLabel[] = "autoscaling.gke.io/provisioning-request";
+inline constexpr char kGkeNodeEndAnnotation[] = "node.gke.io/machine-termination-datetime";
 inline constexpr char kGkeNodePoolLabel[] = "cloud.google.com/gke-nodepool";
 inline constexpr char kQueuedProvisioningClass[] = "queued-provisioning.gke.io";
 inline constexpr char kProvisioningCheckController[] = "kueue.x-k8s.io/provisioning-request";
@@ -71,12 +73,19 @@ inline constexpr char kProvisioningMemoryAnnotation[] = "berth.dev/provisioning"
 inline constexpr char kExpiresAtAnnotation[] = "berth.dev/expires-at";
 // On a ConfigMap: it holds the stock memory of a provisioning class.
 inline constexpr char kStockLabel[] = "berth.dev/stock";
+// On a ConfigMap: it holds the spend memory of a LocalQueue, which the annotation names.
+inline constexpr char kSpendLabel[] = "berth.dev/spend";
+inline constexpr char kSpendOfAnnotation[] = "berth.dev/spend-of";
 // On a ProvisioningRequest: the step of the policy that asks.
 inline constexpr char kProvisioningStepAnnotation[] = "berth.dev/provisioning-step";
 // On a ProvisioningRequest: the zone in which the step asks.
 inline constexpr char kProvisioningZoneAnnotation[] = "berth.dev/provisioning-zone";
 // On a ProvisioningRequest: the first attempt of the requests that race for one Workload.
 inline constexpr char kRaceAnnotation[] = "berth.dev/race";
+// On a Node: its lease (provisioning/lease.h).
+inline constexpr char kLeaseLabel[] = "berth.dev/lease";
+inline constexpr char kLeaseUntilAnnotation[] = "berth.dev/lease-until";
+inline constexpr char kLeaseOfAnnotation[] = "berth.dev/lease-of";
 // On a ResourceFlavor: USD for one node and hour, as a quantity.
 inline constexpr char kPricePerHourAnnotation[] = "berth.dev/price-per-hour";
 // On a Workload: the flavors that its provisioning policies have tried in vain, joined by commas.

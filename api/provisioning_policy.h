@@ -54,10 +54,23 @@ struct ProvisioningRace {
   std::int64_t stagger_seconds = 120;  // from one request to the next
 };
 
+// Idle nodes are used before capacity is asked for.
+struct ProvisioningReuse {
+  enum class ShapeRule : std::uint8_t {
+    kWholeSet,  // nodes of one request stay together for a larger gang that waits
+    kAny,
+  };
+  bool enabled = false;
+  ShapeRule shape_rule = ShapeRule::kWholeSet;
+  std::int64_t min_life_seconds = 3600;  // of a node, for a job whose run is not known
+};
+
 struct ProvisioningPolicy {
   enum class WhenExhausted : std::uint8_t { kCycle, kReject };
   enum class OnRevoked : std::uint8_t { kReject, kRequeue };
   enum class Stock : std::uint8_t { kShared, kIgnored };
+  enum class BudgetAction : std::uint8_t { kBlock, kWarn };
+  enum class OnTrouble : std::uint8_t { kWait, kRequeue };
 
   using RunDuration = ProvisioningRunDuration;
   using Race = ProvisioningRace;
@@ -66,8 +79,10 @@ struct ProvisioningPolicy {
   std::vector<ProvisioningStep> steps;         // empty: one step, the config
   std::optional<Quantity> max_price_per_hour;  // of steps without a limit; nullopt: none
   std::optional<Quantity> max_cost;            // USD for one Workload; nullopt: no budget
+  std::optional<Quantity> max_cost_per_day;    // USD for a LocalQueue and day; nullopt: no budget
   std::optional<RunDuration> run_duration;     // nullopt: the parameters alone say it
   std::optional<Race> race;                    // nullopt: one request at a time
+  std::optional<ProvisioningReuse> reuse;      // nullopt: no node is reused
   std::int64_t max_wait_seconds = 0;           // of steps without a limit
   std::int64_t cycle_after_seconds = 1800;
   std::int64_t stuck_after_seconds = 0;     // 0: a request keeps its place, whoever overtakes it
@@ -75,8 +90,12 @@ struct ProvisioningPolicy {
   std::int32_t max_in_flight = 8;           // open requests of a class and flavor
   WhenExhausted when_exhausted = WhenExhausted::kCycle;
   OnRevoked on_revoked = OnRevoked::kReject;
-  Stock stock = Stock::kShared;  // kIgnored: steps are asked for also where they rest
-  bool protect_pods = true;      // the pods ask autoscalers to leave their nodes alone
+  std::int64_t late_pod_seconds = 0;  // 0: pods that find no node are not looked at
+  BudgetAction budget_action = BudgetAction::kBlock;
+  OnTrouble on_late = OnTrouble::kRequeue;  // when late pods have no node at the booking's end
+  OnTrouble on_lost = OnTrouble::kWait;     // when a node goes that pods still need
+  Stock stock = Stock::kShared;             // kIgnored: steps are asked for also where they rest
+  bool protect_pods = true;                 // the pods ask autoscalers to leave their nodes alone
 };
 
 // The memory of one check about one Workload: the annotation berth.dev/provisioning.
@@ -113,6 +132,8 @@ struct ProvisioningMemory {
   std::int32_t counted_retries = 0;   // the check's retryCount at that time
   Next next = Next::kNothing;         // what follows that failure
   std::int32_t warned_attempt = 0;    // the end of its capacity was told
+  WallTime told_late{};               // the turn to Ready whose late pods were told
+  WallTime lease_failed{};            // when leased nodes were given up
   std::int32_t asked_again = 0;       // requests that were overtaken and replaced
   WallTime due{};                     // kRetry: when the Workload may be queued again
   std::string message;                // of the check

@@ -77,7 +77,7 @@ CheckDecider::CheckDecider(const Situation& situation, const CheckInput& input,
 
 std::optional<api::ProvisioningMemory> CheckDecider::Run() {
   FollowConfig();
-  if (!counted_ && out_.lessons.empty()) Record();
+  if (!counted_ && out_.lessons.empty() && out_.charges.empty()) Record();
   return std::move(counted_);
 }
 
@@ -105,7 +105,9 @@ void CheckDecider::FollowConfig() {
   if (!asks) return;
   if (current_ != nullptr) {
     FollowRequests();
-  } else if (state_.state != CheckState::kReady) {
+  } else if (state_.state == CheckState::kReady) {
+    KeepLease();
+  } else if (!UseIdleNodes()) {
     Ask();
   }
 }
@@ -153,7 +155,8 @@ void CheckDecider::FollowVetoes() {
     return Say(CheckState::kRejected, message);
   }
   const auto end = plan_->FirstVetoEnd();
-  if (!end) return Say(CheckState::kPending, message);
+  if (end && plan_->waits_for_budget()) WakeIn(std::max<Duration>(*end - now_, Duration::zero()));
+  if (!end || plan_->waits_for_budget()) return Say(CheckState::kPending, message);
   Say(CheckState::kRetry, message);
   state_.requeue_after_seconds =
       static_cast<std::int32_t>(std::max<std::int64_t>(SecondsBetween(now_, *end), 0) + 1);
@@ -162,16 +165,15 @@ void CheckDecider::FollowVetoes() {
 // The request with the highest attempt is current, if it still matches the config, with those that
 // race with it. The others are obsolete.
 void CheckDecider::FindRequests() {
-  highest_attempt_ = input_.last_attempt;
+  const bool leased = RunsOnLease();  // then each request is of an earlier reservation
   std::vector<Runner> candidates;
   std::vector<const ProvisioningRequest*> ours;
   for (const ProvisioningRequest& request : situation_.requests) {
     const auto attempt = AttemptOf(request.meta.name, workload_.meta.name, input_.name);
     if (!attempt) continue;
-    highest_attempt_ = std::max(highest_attempt_, *attempt);
     ours.push_back(&request);
     const bool settled = state_.state != CheckState::kPending;  // a settled check keeps its request
-    if (request.meta.deletion_timestamp || *attempt <= 0 || groups_.empty() ||
+    if (request.meta.deletion_timestamp || *attempt <= 0 || groups_.empty() || leased ||
         !(settled || (InSync(request) && !IsOld(request, *attempt)))) {
       continue;
     }
@@ -224,7 +226,7 @@ bool CheckDecider::IsOld(const ProvisioningRequest& request, std::int32_t attemp
 }
 
 void CheckDecider::Ask() {
-  Branch branch{.attempt = NextAttempt()};
+  Branch branch{.attempt = NextAttempt(situation_, input_, memory_)};
   if (plan_) {
     branch.step = plan_->current();
     branch.zone = NextZone(*branch.step, AboutSteps(), AttemptsOf(*branch.step));
@@ -236,13 +238,9 @@ void CheckDecider::Ask() {
                    " open requests of class " + out_.waits->lane.provisioning_class +
                    " and flavor " + out_.waits->lane.flavors + " (maxInFlight of the policy)");
   }
+  if (ChargesFirst(branch)) return;
   AskIn(branch);
   if (state_.state != CheckState::kPending) Say(CheckState::kPending, "");
-}
-
-std::int32_t CheckDecider::NextAttempt() const {
-  return std::max({highest_attempt_, failures(), memory_.counted_attempt, memory_.warned_attempt}) +
-         1;
 }
 
 std::int32_t CheckDecider::AttemptsOf(const api::ProvisioningStep& step) const {
@@ -285,6 +283,7 @@ void CheckDecider::AskIn(const Branch& branch) {
   for (const PodSetGroup& group : groups_) {
     request.pod_sets.push_back({TemplateName(request.meta.name, group.names.front()), group.count});
   }
+  WarnOfBudget(branch);
   // Templates first: an autoscaler fails a request with missing templates for good.
   CreateTemplates(request.meta.name, zone, nullptr);
   const std::string name = request.meta.name;
@@ -316,7 +315,10 @@ void CheckDecider::FollowRequest(const ProvisioningRequest& request) {
   const api::Condition* why = DecidingCondition(request);
   if (LearnFrom(request, state)) return;
   const bool in_use = state == RequestState::kProvisioned || state == RequestState::kBookingExpired;
-  if (in_use && state_.state == CheckState::kReady) GuardExpiry(request);
+  if (in_use && state_.state == CheckState::kReady) {
+    GuardExpiry(request);
+    if (GivesUp(request, state)) return;
+  }
   switch (state) {
     case RequestState::kFailed: return Failure(request, "Retrying after failure: ");
     case RequestState::kCapacityRevoked: return Revoked(request);
@@ -325,7 +327,7 @@ void CheckDecider::FollowRequest(const ProvisioningRequest& request) {
       if (!admitted()) Failure(request, "Retrying after booking expired: ");
       return;
     case RequestState::kProvisioned:
-      if (state_.state == CheckState::kReady) return;
+      if (state_.state == CheckState::kReady || SettlesCharge(request)) return;
       Say(CheckState::kReady, why->message);
       state_.pod_set_updates = PodSetUpdates(workload_, groups_, request, config(), Updates());
       KeepToItsZone(request);
@@ -345,6 +347,7 @@ void CheckDecider::Failure(const ProvisioningRequest& request, const char* prefi
   const auto attempt = AttemptOf(request.meta.name, workload_.meta.name, input_.name);
   const std::int32_t counted = std::max(failures(), memory_.counted_attempt);
   if (templates_missing && !admitted() && *attempt <= counted + kMaxUncounted) {
+    if (SettlesCharge(request)) return;
     Add(DeleteRequest{request.meta.name});
     return Ask();
   }
@@ -388,16 +391,17 @@ void CheckDecider::Count(const ProvisioningRequest& request, const std::string& 
                          const std::string& message, WallTime at) {
   const api::Condition* provisioned = api::FindCondition(request.conditions, kProvisionedCondition);
   const bool came = provisioned != nullptr && provisioned->status == api::ConditionStatus::kTrue;
+  if (SettlesCharge(request)) return;
   const WallTime end = came ? provisioned->last_transition_time : at;
   const std::string zone = ZoneOf(request);
-  counted_ =
-      plan_->Count({.attempt = *AttemptOf(request.meta.name, workload_.meta.name, input_.name),
-                    .reason = reason,
-                    .message = zone.empty() ? message : "zone " + zone + ": " + message,
-                    .at = at,
-                    .waited_seconds = SecondsBetween(request.meta.creation_timestamp, end),
-                    .revoked = StateOf(request) == RequestState::kCapacityRevoked},
-                   failures());
+  counted_ = plan_->Count(
+      {.attempt = *AttemptOf(request.meta.name, workload_.meta.name, input_.name),
+       .reason = reason,
+       .message = zone.empty() ? message : "zone " + zone + ": " + message,
+       .at = at,
+       .waited_seconds = SecondsBetween(request.meta.creation_timestamp, end),
+       .revoked = StateOf(request) == RequestState::kCapacityRevoked || reason == kLostNodesReason},
+      failures());
 }
 
 void CheckDecider::WakeIn(Duration wait) {

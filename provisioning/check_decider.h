@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -27,6 +28,15 @@ std::string AskedStep(const Situation& situation, const std::string& check, std:
 
 // The zone in which the request asks, or empty.
 std::string ZoneOf(const api::ProvisioningRequest& request);
+// The attempt of the check's next request.
+std::int32_t NextAttempt(const Situation& situation, const CheckInput& input,
+                         const api::ProvisioningMemory& memory);
+
+// What follows for the charge of the request: it is taken back if no nodes came, else kept under an
+// id of its own. Empty: nothing is left to do.
+std::vector<Charge> SettledCharges(const SpendMemory& spend, const api::Workload& workload,
+                                   const std::string& check,
+                                   const api::ProvisioningRequest& request);
 
 // Decides once: make one for each decision. All arguments must outlive the object.
 class CheckDecider {
@@ -66,10 +76,7 @@ class CheckDecider {
   void FindRequests();
   bool InSync(const api::ProvisioningRequest& request) const;
   bool IsOld(const api::ProvisioningRequest& request, std::int32_t attempt) const;
-  VetoInput AboutSteps() const {
-    return {*input_.policy, *input_.config,         workload_, situation_.flavors, situation_.stock,
-            now_,           situation_.job_deadline};
-  }
+  VetoInput AboutSteps() const;
   struct Branch {                                 // one request to make
     const api::ProvisioningStep* step = nullptr;  // null: the config alone
     std::string zone;                             // empty: where the cloud chooses
@@ -77,7 +84,6 @@ class CheckDecider {
     std::int32_t race = 0;  // the attempt that began the race; 0: none
   };
   bool HasRoom(const Branch& branch);
-  std::int32_t NextAttempt() const;
   std::int32_t AttemptsOf(const api::ProvisioningStep& step) const;  // failed ones
   void Ask();
   void AskIn(const Branch& branch);
@@ -108,6 +114,25 @@ class CheckDecider {
   bool WaitedTooLong(const api::ProvisioningRequest& request);
   void Count(const api::ProvisioningRequest& request, const std::string& reason,
              const std::string& message, WallTime at);
+  struct Trouble {
+    std::string reason;
+    std::string message;
+  };
+  const std::string& holder();  // of this check's leases
+  bool RunsOnLease() const;
+  std::vector<const api::Node*> LeasedNodes();
+  std::optional<std::vector<const api::Node*>> IdleNodesFor();
+  bool Holds(const api::Node& node);
+  bool HoldsEnough();
+  bool UseIdleNodes();
+  void KeepLease();
+  std::optional<Trouble> TroubleWithPods(const Claim& claim,
+                                         const std::function<bool(Duration)>& booking_over);
+  bool BudgetForbids(const api::ProvisioningStep& step) const;
+  bool ChargesFirst(const Branch& branch);
+  bool SettlesCharge(const api::ProvisioningRequest& request);
+  void WarnOfBudget(const Branch& branch);
+  bool GivesUp(const api::ProvisioningRequest& request, RequestState state);
   void WakeIn(Duration wait);
   void Advise(const std::string& reason);
   void Wait(const api::ProvisioningRequest& request);
@@ -124,13 +149,13 @@ class CheckDecider {
   std::vector<PodSetGroup> groups_;
   std::vector<Runner> runners_;                        // the requests that may win, by attempt
   const api::ProvisioningRequest* current_ = nullptr;  // the first of them, or the winner
-  std::int32_t highest_attempt_ = 0;
   // With a policy.
   api::ProvisioningMemory memory_;
   const std::vector<std::string> flavors_;  // of the admission
   Vetoes vetoes_;
   std::optional<StepPlan> plan_;  // nullopt: no policy, or none of its steps is for these flavors
   std::optional<api::ProvisioningMemory> counted_;
+  std::string holder_;  // empty: not made yet
 };
 
 }  // namespace berth::provisioning

@@ -197,13 +197,19 @@ void CheckDecider::StartNext(std::int32_t open) {
       EndOf(newest) ? now_
                     : newest.request->meta.creation_timestamp + seconds(race.stagger_seconds);
   if (now_ < due) return WakeIn(due - now_);
-  const Branch branch{
-      .step = step, .zone = zone, .attempt = NextAttempt(), .race = RaceOf(*newest.request)};
-  if (HasRoom(branch)) AskIn(branch);
+  const Branch branch{.step = step,
+                      .zone = zone,
+                      .attempt = NextAttempt(situation_, input_, memory_),
+                      .race = RaceOf(*newest.request)};
+  if (BudgetForbids(*step) || !HasRoom(branch) || ChargesFirst(branch)) return;
+  AskIn(branch);
 }
 
 // The check becomes Ready with the winner, and the others go in the same pass.
 void CheckDecider::EndRace(const Runner& winner) {
+  bool settles = false;
+  for (const Runner& each : runners_) settles = SettlesCharge(*each.request) || settles;
+  if (settles) return;
   for (const Runner& each : runners_) {
     if (each.request == winner.request) continue;
     BookSurplus(*each.request);
@@ -222,6 +228,7 @@ void CheckDecider::LoseRace(std::vector<FailedRequest> ends) {
       learnt = Learn(*runners_[at].request, kTimeoutReason, now_) || learnt;
     }
   }
+  for (const Runner& each : runners_) learnt = SettlesCharge(*each.request) || learnt;
   if (learnt) return;
   api::ProvisioningMemory memory = memory_;
   for (std::size_t at = 0; at < ends.size(); ++at) {

@@ -114,6 +114,7 @@ bool CheckDecider::LostItsPlace(const ProvisioningRequest& request) {
                                    request.meta.creation_timestamp)) {
     return false;
   }
+  if (SettlesCharge(request)) return true;
   counted_ = plan_->AskAgain(
       {.attempt = *AttemptOf(request.meta.name, workload_.meta.name, input_.name),
        .reason = kOvertakenReason,

@@ -9,6 +9,7 @@
 #include "base/rfc3339.h"
 #include "base/strings.h"
 #include "provisioning/check_decider.h"
+#include "provisioning/lease.h"
 #include "provisioning/steps.h"
 
 namespace berth::provisioning {
@@ -26,6 +27,35 @@ Decision CleanUp(const Situation& situation) {
     decision.actions.emplace_back(DeleteTemplate{each.name});
   }
   return decision;
+}
+
+// Settles the charges of requests that are about to be deleted.
+void SettleCharges(const Situation& situation, Decision& decision) {
+  if (situation.spend == nullptr) return;
+  for (const CheckInput& input : situation.checks) {
+    for (const api::ProvisioningRequest& request : situation.requests) {
+      for (Charge& charge :
+           SettledCharges(*situation.spend, *situation.workload, input.name, request)) {
+        decision.charges.push_back(std::move(charge));
+      }
+    }
+  }
+}
+
+// Releases the leases of the Workload, and of an earlier Workload of its name, that no check uses.
+void ReleaseLeases(const Situation& situation, bool in_use, Decision& decision) {
+  if (!situation.nodes) return;
+  std::set<std::string> holders;
+  for (const CheckInput& input : situation.checks) {
+    if (in_use) holders.insert(LeaseHolder(situation.workload->meta.uid, input.name));
+  }
+  for (const NodeSeen& seen : situation.nodes->nodes) {
+    const auto lease = LeaseOf(*seen.node);
+    if (!lease || LeasedTo(*seen.node) != situation.workload->meta.key()) continue;
+    if (holders.contains(lease->holder)) continue;
+    decision.actions.emplace_back(
+        ReleaseLease{seen.node->meta.name, seen.node->meta.resource_version});
+  }
 }
 
 struct Avoided {
@@ -47,8 +77,10 @@ void AddAvoided(const Situation& situation, const CheckInput& input,
   const Vetoes none;
   AddAll(StepPlan(*input.policy, *input.config, memory, any, none).FlavorsToAvoid(),
          avoided.flavors);
-  const Vetoes vetoes = VetoesOf({*input.policy, *input.config, *situation.workload,
-                                  situation.flavors, situation.stock, now, situation.job_deadline});
+  const Vetoes vetoes =
+      VetoesOf({*input.policy, *input.config, *situation.workload, situation.flavors,
+                situation.stock, now, situation.job_deadline, situation.spend,
+                ChargeId(*situation.workload, input.name, NextAttempt(situation, input, memory))});
   const StepPlan plan(*input.policy, *input.config, memory, any, vetoes);
   const bool asked = NeedsCapacity(*situation.workload) &&
                      !AskedStep(situation, input.name, memory.counted_attempt).empty();
@@ -105,8 +137,11 @@ Lane LaneOf(const std::string& provisioning_class, const std::vector<std::string
 Decision Decide(const Situation& situation, const DecideOptions& options, WallTime now) {
   const api::Workload& workload = *situation.workload;
   api::MemoryByCheck memory = situation.memory;
-  Decision decision =
-      NeedsCapacity(workload) ? DecideChecks(situation, options, now, memory) : CleanUp(situation);
+  const bool needs = NeedsCapacity(workload);
+  Decision decision = needs ? DecideChecks(situation, options, now, memory) : CleanUp(situation);
+  ReleaseLeases(situation, needs, decision);
+  if (!needs) SettleCharges(situation, decision);
+  if (!decision.charges.empty()) return {.charges = std::move(decision.charges)};
   if (!decision.lessons.empty()) return {.lessons = std::move(decision.lessons)};
   const std::string* written =
       api::FindValue(workload.meta.annotations, api::kAvoidedFlavorsAnnotation);

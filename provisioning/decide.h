@@ -17,6 +17,13 @@
 // written first and alone; the next decision draws the consequence from the memory. A crash between
 // the two changes nothing.
 //
+// The cost of a request is charged to its LocalQueue's day (spend.h), and the charge is written,
+// before the request is made: a crash in between charges too much, never too little.
+//
+// A policy with `reuse` leases idle nodes (reuse.h, lease.h) instead of asking. The nodes are
+// leased first, one write each; when all are leased the check is Ready. Whoever stops in between
+// leaves leases that the next decision completes or releases.
+//
 // The outcome of a request is recorded in the stock memory (stock.h), in the same task, before the
 // consequence is decided: all Workloads decide with what each has met.
 //
@@ -35,7 +42,10 @@
 #include "api/workload.h"
 #include "base/clock.h"
 #include "provisioning/flow.h"
+#include "provisioning/late_pods.h"
 #include "provisioning/pod_sets.h"
+#include "provisioning/reuse.h"
+#include "provisioning/spend.h"
 #include "provisioning/stock.h"
 
 namespace berth::provisioning {
@@ -64,6 +74,9 @@ struct Situation {
   const StockMemory* stock = nullptr;        // null: nothing is remembered
   std::optional<std::int64_t> job_deadline;  // activeDeadlineSeconds of the Workload's Job
   const Flow* flow = nullptr;                // null: any number of requests may be open
+  const SpendMemory* spend = nullptr;        // null: no policy has a budget of the day
+  std::optional<NodesSeen> nodes;            // nullopt: nodes are neither reused nor released
+  std::optional<PodsSeen> pods;              // nullopt: pods are not looked at
 };
 
 struct DecideOptions {
@@ -91,13 +104,23 @@ struct DeleteRequest {
 struct DeleteTemplate {
   std::string name;
 };
+struct TakeLease {  // on the node's resourceVersion; also renews
+  std::string node;
+  std::string resource_version;
+  std::string holder;
+  WallTime until{};
+};
+struct ReleaseLease {
+  std::string node;
+  std::string resource_version;
+};
 struct CheckEvent {  // on the Workload; a warning also on its Job
   std::string reason;
   std::string message;
   bool warning = false;
 };
 using Action = std::variant<CreateTemplate, CreateRequest, OwnTemplate, DeleteRequest,
-                            DeleteTemplate, CheckEvent>;
+                            DeleteTemplate, TakeLease, ReleaseLease, CheckEvent>;
 
 // Annotations of the Workload.
 struct MemoryWrite {
@@ -109,6 +132,7 @@ struct MemoryWrite {
 
 struct Decision {
   std::vector<StockLesson> lessons;   // to record before deciding again; exclude the rest
+  std::vector<Charge> charges;        // to record and write before deciding again; exclude the rest
   std::optional<MemoryWrite> memory;  // to write before deciding again; excludes the rest
   std::vector<api::AdmissionCheckState> checks;  // the changed checks, each complete
   std::vector<Action> actions;                   // to perform in this order

@@ -92,6 +92,23 @@ void AddUnlessSet(const api::StringMap& user, const char* key, const char* value
   if (user.count(key) == 0) into[key] = value;
 }
 
+bool Covers(const std::vector<PodSetGroup>& groups, const api::PodSet& pods) {
+  return std::any_of(groups.begin(), groups.end(), [&pods](const auto& group) {
+    return std::find(group.names.begin(), group.names.end(), pods.name) != group.names.end();
+  });
+}
+
+void TolerateQueuedNodes(const api::PodSet& pods, api::PodSetUpdate& update) {
+  const api::Taint queued{.key = api::kGkeQueuedTaint, .value = "true", .effect = "NoSchedule"};
+  const auto& tolerations = pods.pod_template.spec.tolerations;
+  if (std::any_of(tolerations.begin(), tolerations.end(),
+                  [&queued](const auto& each) { return api::Tolerates(each, queued); })) {
+    return;
+  }
+  update.tolerations.push_back(
+      {.key = api::kGkeQueuedTaint, .op = "Exists", .effect = "NoSchedule"});
+}
+
 }  // namespace
 
 bool UsesManaged(const api::PodSpec& spec, const api::ProvisioningRequestConfig& config) {
@@ -143,13 +160,9 @@ std::vector<api::PodSetUpdate> PodSetUpdates(const api::Workload& workload,
                                              const api::ProvisioningRequest& request,
                                              const api::ProvisioningRequestConfig& config,
                                              const UpdateOptions& options) {
-  const api::Taint queued{.key = api::kGkeQueuedTaint, .value = "true", .effect = "NoSchedule"};
   std::vector<api::PodSetUpdate> updates;
   for (const api::PodSet& pods : workload.spec.pod_sets) {
-    const bool covered = std::any_of(groups.begin(), groups.end(), [&pods](const auto& group) {
-      return std::find(group.names.begin(), group.names.end(), pods.name) != group.names.end();
-    });
-    if (!covered) continue;
+    if (!Covers(groups, pods)) continue;
     api::PodSetUpdate update{.name = pods.name};
     update.annotations = {{api::kConsumeProvisioningRequestAnnotation, request.meta.name},
                           {api::kProvisioningClassAnnotation, request.provisioning_class_name}};
@@ -162,13 +175,25 @@ std::vector<api::PodSetUpdate> PodSetUpdates(const api::Workload& workload,
     const std::string* zone =
         api::FindValue(request.meta.annotations, api::kProvisioningZoneAnnotation);
     if (zone != nullptr) update.node_selector[api::kZoneLabel] = *zone;
-    const auto& tolerations = pods.pod_template.spec.tolerations;
-    if (request.provisioning_class_name == api::kQueuedProvisioningClass &&
-        std::none_of(tolerations.begin(), tolerations.end(),
-                     [&queued](const auto& each) { return api::Tolerates(each, queued); })) {
-      update.tolerations.push_back(
-          {.key = api::kGkeQueuedTaint, .op = "Exists", .effect = "NoSchedule"});
+    if (request.provisioning_class_name == api::kQueuedProvisioningClass) {
+      TolerateQueuedNodes(pods, update);
     }
+    updates.push_back(std::move(update));
+  }
+  return updates;
+}
+
+std::vector<api::PodSetUpdate> LeaseUpdates(const api::Workload& workload,
+                                            const std::vector<PodSetGroup>& groups,
+                                            const std::string& holder,
+                                            const UpdateOptions& options) {
+  std::vector<api::PodSetUpdate> updates;
+  for (const api::PodSet& pods : workload.spec.pod_sets) {
+    if (!Covers(groups, pods)) continue;
+    api::PodSetUpdate update{.name = pods.name};
+    update.node_selector = {{api::kLeaseLabel, holder}};
+    if (options.protect_pods) AddProtection(pods.pod_template.annotations, update.annotations);
+    TolerateQueuedNodes(pods, update);
     updates.push_back(std::move(update));
   }
   return updates;

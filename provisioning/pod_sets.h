@@ -51,4 +51,11 @@ std::vector<api::PodSetUpdate> PodSetUpdates(const api::Workload& workload,
                                              const api::ProvisioningRequestConfig& config,
                                              const UpdateOptions& options);
 
+// The updates of each original pod set that runs on leased nodes (lease.h): the selector for the
+// holder's nodes, the annotations that protect the pods, the toleration of queued nodes.
+std::vector<api::PodSetUpdate> LeaseUpdates(const api::Workload& workload,
+                                            const std::vector<PodSetGroup>& groups,
+                                            const std::string& holder,
+                                            const UpdateOptions& options);
+
 }  // namespace berth::provisioning

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/labels.h"
 #include "base/seconds.h"
 #include "base/strings.h"
 #include "provisioning/request_state.h"
@@ -22,6 +23,16 @@ std::optional<std::int64_t> ExpectedRun(const api::Workload& workload,
   }
   if (job_deadline.value_or(0) > 0) return job_deadline;
   return std::nullopt;
+}
+
+std::optional<std::int64_t> RunParameter(const api::Workload& workload,
+                                         const api::ProvisioningRequestConfig& config) {
+  const std::string* text = api::FindValue(
+      workload.meta.annotations, std::string(api::kProvisioningParameterPrefix) + kMaxRunParameter);
+  if (text == nullptr) text = api::FindValue(config.parameters, kMaxRunParameter);
+  const std::int64_t seconds = text == nullptr ? 0 : ParseInt64(*text).value_or(0);
+  if (seconds <= 0) return std::nullopt;
+  return seconds;
 }
 
 std::int64_t AskedRun(const api::ProvisioningPolicy::RunDuration& rule, std::int64_t expected) {

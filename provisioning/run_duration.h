@@ -13,6 +13,7 @@
 
 #include "api/provisioning_policy.h"
 #include "api/provisioning_request.h"
+#include "api/queues.h"
 #include "api/workload.h"
 #include "base/clock.h"
 
@@ -23,6 +24,10 @@ inline constexpr char kMaxRunParameter[] = "maxRunDurationSeconds";
 // nullopt: unknown. `job_deadline`: activeDeadlineSeconds of the Workload's Job.
 std::optional<std::int64_t> ExpectedRun(const api::Workload& workload,
                                         std::optional<std::int64_t> job_deadline);
+
+// The parameter of the Workload, else of the config; nullopt: neither says it.
+std::optional<std::int64_t> RunParameter(const api::Workload& workload,
+                                         const api::ProvisioningRequestConfig& config);
 
 std::int64_t AskedRun(const api::ProvisioningPolicy::RunDuration& rule, std::int64_t expected);
 

@@ -182,6 +182,14 @@ std::optional<WallTime> StepPlan::FirstVetoEnd() const {
   return first;
 }
 
+bool StepPlan::waits_for_budget() const {
+  return std::any_of(steps_.begin(), steps_.end(), [this](const auto& step) {
+    const auto veto = vetoes_.find(step.name);
+    return veto != vetoes_.end() && veto->second.reason == kBudgetReason && veto->second.until &&
+           !IsUsedUp(step);
+  });
+}
+
 bool StepPlan::some_not_used_up() const {
   return std::any_of(steps_.begin(), steps_.end(),
                      [this](const auto& step) { return !IsUsedUp(step); });

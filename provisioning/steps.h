@@ -74,6 +74,9 @@ class StepPlan {
   bool never_fits() const;
   // The first end of a veto of a step that is not used up; nullopt: none ends by itself.
   std::optional<WallTime> FirstVetoEnd() const;
+  // Whether a step that is not used up waits for the next day's budget: quota is kept meanwhile, so
+  // that a raised budget takes effect at once.
+  bool waits_for_budget() const;
   // Whether some step is not used up, vetoes aside.
   bool some_not_used_up() const;
 

@@ -17,17 +17,6 @@ std::string CountOf(std::int64_t count, const char* what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
-// The run that the job or the config asks for; nullopt: none.
-std::optional<std::int64_t> RunParameter(const api::Workload& workload,
-                                         const api::ProvisioningRequestConfig& config) {
-  const std::string* text = api::FindValue(
-      workload.meta.annotations, std::string(api::kProvisioningParameterPrefix) + kMaxRunParameter);
-  if (text == nullptr) text = api::FindValue(config.parameters, kMaxRunParameter);
-  const std::int64_t seconds = text == nullptr ? 0 : ParseInt64(*text).value_or(0);
-  if (seconds <= 0) return std::nullopt;
-  return seconds;
-}
-
 std::optional<Veto> ShapeVeto(const ProvisioningStep& step, const Gang& gang) {
   if (!step.pool) return std::nullopt;
   const NodesNeeded needed = LeastNodes(gang, step.pool->node);
@@ -61,23 +50,33 @@ std::optional<Veto> PriceVeto(const ProvisioningStep& step, const VetoInput& inp
                          " USD an hour, the limit is " + Dollars(limit->NanoValue())};
 }
 
-std::optional<Veto> BudgetVeto(const ProvisioningStep& step, const VetoInput& input) {
+std::string CostText(const Cost& cost) {
+  return "would cost " + Dollars(cost.nano_dollars) + " USD (" + CountOf(cost.nodes, "node") +
+         " at " + Dollars(cost.nano_dollars_per_hour) + " USD an hour for " +
+         std::to_string(cost.seconds) + " s)";
+}
+
+std::optional<Veto> WorkloadBudgetVeto(const Cost& cost, const VetoInput& input) {
   const auto& budget = input.policy.max_cost;
-  if (!budget) return std::nullopt;
-  const auto cost = CostOf(step, input);
-  if (!cost) {
-    return Veto{.reason = kBudgetReason,
-                .message = std::string("its cost is unknown: set pricePerHour of the step, and the "
-                                       "label ") +
-                           api::kMaxExecTimeLabel + " or " + kMaxRunParameter + " of the job"};
-  }
-  if (cost->nano_dollars <= budget->NanoValue()) return std::nullopt;
+  if (!budget || cost.nano_dollars <= budget->NanoValue()) return std::nullopt;
   return Veto{.reason = kBudgetReason,
-              .message = "would cost " + Dollars(cost->nano_dollars) + " USD (" +
-                         CountOf(cost->nodes, "node") + " at " +
-                         Dollars(cost->nano_dollars_per_hour) + " USD an hour for " +
-                         std::to_string(cost->seconds) + " s), the budget is " +
-                         Dollars(budget->NanoValue())};
+              .message = CostText(cost) + ", the budget is " + Dollars(budget->NanoValue())};
+}
+
+std::optional<Veto> DayBudgetVeto(const Cost& cost, const VetoInput& input) {
+  const auto& budget = input.policy.max_cost_per_day;
+  if (!budget || input.spend == nullptr) return std::nullopt;
+  const std::string queue = QueueOf(input.workload);
+  const std::int64_t day = DayOf(input.now);
+  const std::int64_t spent = input.spend->SpentBy(queue, day, input.charge);
+  if (api::AddAmounts(spent, cost.nano_dollars) <= budget->NanoValue()) return std::nullopt;
+  Veto veto{.reason = kBudgetReason,
+            .message = CostText(cost) + ", queue " + queue + " has " + Dollars(spent) + " of " +
+                       Dollars(budget->NanoValue()) + " USD of the day in use"};
+  if (cost.nano_dollars > budget->NanoValue()) return veto;  // no day is long enough
+  veto.until = BeginOf(day + 1);
+  veto.message += ", the next day begins at " + FormatTime(*veto.until);
+  return veto;
 }
 
 // The step asks in zones in which the pods cannot run.
@@ -127,6 +126,19 @@ std::int64_t NodesOf(const ProvisioningStep& step, const Gang& gang) {
   return needed.short_of.empty() ? needed.nodes : gang.pods();
 }
 
+std::optional<Veto> OverBudget(const ProvisioningStep& step, const VetoInput& input) {
+  if (!input.policy.max_cost && !input.policy.max_cost_per_day) return std::nullopt;
+  const auto cost = CostOf(step, input);
+  if (!cost) {
+    return Veto{.reason = kBudgetReason,
+                .message = std::string("its cost is unknown: set pricePerHour of the step, and the "
+                                       "label ") +
+                           api::kMaxExecTimeLabel + " or " + kMaxRunParameter + " of the job"};
+  }
+  auto veto = WorkloadBudgetVeto(*cost, input);
+  return veto ? veto : DayBudgetVeto(*cost, input);
+}
+
 std::optional<Cost> CostOf(const ProvisioningStep& step, const VetoInput& input) {
   const auto price = PriceOf(step, input.flavors);
   const api::ProvisioningRequestConfig config = WithStep(input.config, step);
@@ -151,7 +163,9 @@ Vetoes VetoesOf(const VetoInput& input) {
     auto veto = ShapeVeto(step, GangOf(input.workload, WithStep(input.config, step)));
     if (!veto) veto = ZoneVeto(step, input);
     if (!veto) veto = PriceVeto(step, input);
-    if (!veto) veto = BudgetVeto(step, input);
+    if (!veto && input.policy.budget_action == api::ProvisioningPolicy::BudgetAction::kBlock) {
+      veto = OverBudget(step, input);
+    }
     if (!veto) veto = RestVeto(step, input);
     if (veto) vetoes.emplace(step.name, *std::move(veto));
   }

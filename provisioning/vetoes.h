@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "provisioning/gang.h"
 #include "provisioning/pod_sets.h"
+#include "provisioning/spend.h"
 #include "provisioning/stock.h"
 
 namespace berth::provisioning {
@@ -44,9 +45,14 @@ struct VetoInput {
   const StockMemory* stock = nullptr;      // null: no step rests
   WallTime now{};
   std::optional<std::int64_t> job_deadline;  // activeDeadlineSeconds of the Workload's Job
+  const SpendMemory* spend = nullptr;        // null: no queue has a budget of the day
+  std::string charge;                        // of the next request, which may be recorded already
 };
 
 Vetoes VetoesOf(const VetoInput& input);
+
+// The budget that the step would exceed, whatever the policy does about that; nullopt: none.
+std::optional<Veto> OverBudget(const api::ProvisioningStep& step, const VetoInput& input);
 
 struct Cost {
   std::int64_t nodes = 0;  // the least of the step's pool; one for each pod of an unknown pool

@@ -22,6 +22,15 @@ using Over = ProvisioningRace::Over;
 constexpr Words<Over, 2> kOverWords{{{"Zones", Over::kZones}, {"Steps", Over::kSteps}}};
 using Stock = ProvisioningPolicy::Stock;
 constexpr Words<Stock, 2> kStockWords{{{"Shared", Stock::kShared}, {"Ignored", Stock::kIgnored}}};
+using ShapeRule = ProvisioningReuse::ShapeRule;
+constexpr Words<ShapeRule, 2> kShapeWords{
+    {{"WholeSet", ShapeRule::kWholeSet}, {"Any", ShapeRule::kAny}}};
+using BudgetAction = ProvisioningPolicy::BudgetAction;
+constexpr Words<BudgetAction, 2> kBudgetWords{
+    {{"Block", BudgetAction::kBlock}, {"Warn", BudgetAction::kWarn}}};
+using OnTrouble = ProvisioningPolicy::OnTrouble;
+constexpr Words<OnTrouble, 2> kTroubleWords{
+    {{"Wait", OnTrouble::kWait}, {"Requeue", OnTrouble::kRequeue}}};
 using Next = ProvisioningMemory::Next;
 constexpr Words<Next, 4> kNextWords{{{"Nothing", Next::kNothing},
                                      {"Ask", Next::kAsk},
@@ -48,6 +57,12 @@ void ReadRace(const Reader& in, ProvisioningRace& race) {
   in.Field("staggerSeconds").Get(race.stagger_seconds);
 }
 
+void ReadReuse(const Reader& in, ProvisioningReuse& reuse) {
+  in.Field("enabled").Get(reuse.enabled);
+  in.Field("shapeRule").Get(reuse.shape_rule, kShapeWords);
+  in.Field("minLifeSeconds").Get(reuse.min_life_seconds);
+}
+
 void ReadStep(const Reader& in, ProvisioningStep& step) {
   in.Field("name").Get(step.name);
   in.Field("flavor").Get(step.flavor);
@@ -72,6 +87,8 @@ void ReadMemory(const Reader& in, ProvisioningMemory& memory) {
   in.Field("countedRetries").Get(memory.counted_retries);
   in.Field("warnedAttempt").Get(memory.warned_attempt);
   in.Field("askedAgain").Get(memory.asked_again);
+  in.Field("toldLate").Get(memory.told_late);
+  in.Field("leaseFailed").Get(memory.lease_failed);
   in.Field("next").Get(memory.next, kNextWords);
   in.Field("due").Get(memory.due);
   in.Field("message").Get(memory.message);
@@ -113,6 +130,8 @@ Json EncodeOne(const ProvisioningMemory& memory) {
                         {"nanoUSD", memory.race_waste.nano_dollars},
                         {"attempts", memory.race_waste.attempts}};
   }
+  if (memory.told_late != WallTime{}) out["toldLate"] = FormatTime(memory.told_late);
+  if (memory.lease_failed != WallTime{}) out["leaseFailed"] = FormatTime(memory.lease_failed);
   if (memory.due != WallTime{}) out["due"] = FormatTime(memory.due);
   if (!memory.message.empty()) out["message"] = memory.message;
   return out;
@@ -142,8 +161,16 @@ Result<ProvisioningPolicy> Decode<ProvisioningPolicy>(const JsonSource& object) 
     if (const Reader race = spec.Field("race"); race.present()) {
       ReadRace(race, out.race.emplace());
     }
+    if (const Reader reuse = spec.Field("reuse"); reuse.present()) {
+      ReadReuse(reuse, out.reuse.emplace());
+    }
+    spec.Field("latePodSeconds").Get(out.late_pod_seconds);
+    spec.Field("onLate").Get(out.on_late, kTroubleWords);
+    spec.Field("onLost").Get(out.on_lost, kTroubleWords);
     const Reader budget = spec.Field("budget");
     budget.Field("perWorkloadUSD").Get(out.max_cost);
+    budget.Field("perLocalQueueUSDPerDay").Get(out.max_cost_per_day);
+    budget.Field("action").Get(out.budget_action, kBudgetWords);
     spec.Field("stock").Get(out.stock, kStockWords);
     spec.Field("stuckAfterSeconds").Get(out.stuck_after_seconds);
     spec.Field("protectPods").Get(out.protect_pods);

@@ -40,10 +40,81 @@ Situation RequestReconciler::Observe(const api::Workload& workload) {
   situation.job_deadline = JobDeadlineOf(jobs_, workload);
   ObserveRequests(workload, situation);
   ObserveTemplates(workload, situation);
+  for (const CheckInput& check : situation.checks) {
+    if (check.policy != nullptr && check.policy->max_cost_per_day) {
+      situation.spend = &spend_.memory();
+    }
+  }
+  ObserveNodes(workload, situation);
   for (CheckInput& check : situation.checks) {
     check.last_attempt = LastAttempt(workload, check.name, situation.requests);
   }
   return situation;
+}
+
+void RequestReconciler::OpenNodes(const api::ProvisioningPolicy& policy) {
+  if (NeedsNodes(policy)) nodes_.Open();
+}
+
+bool RequestReconciler::AwaitsNodes(const Situation& situation) const {
+  return nodes_.IsLoading() &&
+         std::any_of(situation.checks.begin(), situation.checks.end(), [](const auto& check) {
+           return check.policy != nullptr && NeedsNodes(*check.policy);
+         });
+}
+
+// Idle nodes are looked for only by a check that is about to ask for capacity; pods only while
+// capacity is in use.
+void RequestReconciler::ObserveNodes(const api::Workload& workload, Situation& situation) const {
+  if (!nodes_.IsOpen() || lease_steps_.AreRefused()) return;
+  const bool asked = std::any_of(situation.requests.begin(), situation.requests.end(),
+                                 [](const auto& each) { return !each.meta.deletion_timestamp; });
+  auto idle = NodeView::Idle::kLeaveOut;
+  bool in_use = false;
+  for (const CheckInput& check : situation.checks) {
+    if (check.policy == nullptr || !NeedsNodes(*check.policy)) continue;
+    for (const api::AdmissionCheckState& state : workload.status.admission_checks) {
+      if (state.name != check.name) continue;
+      const bool reuses = check.policy->reuse && check.policy->reuse->enabled;
+      if (state.state == api::CheckState::kReady) in_use = true;
+      if (state.state == api::CheckState::kPending && reuses && !asked) {
+        idle = NodeView::Idle::kInclude;
+      }
+    }
+  }
+  situation.nodes = nodes_.NodesFor(workload, idle);
+  if (in_use) situation.pods = nodes_.PodsFor(situation);
+}
+
+bool RequestReconciler::HasMemories(const api::ObjectKey& key, const Situation& situation,
+                                    const Done& done) {
+  const auto go_on = [this, key, done](const Status& status) {
+    if (!status) return done(status.error());
+    Reconcile(key, done);
+  };
+  const std::vector<std::string> classes = RememberedClasses(situation);
+  if (!stock_.IsLoaded(classes)) {
+    stock_.Load(classes, go_on);
+    return false;
+  }
+  const std::string queue = QueueOf(*situation.workload);
+  if (situation.spend == nullptr || spend_.IsSettled(queue)) return true;
+  spend_.Settle(queue, go_on);
+  return false;
+}
+
+// A Workload that is gone: its requests are deleted with it, its leases by this.
+void RequestReconciler::ReleaseLeasesOf(const api::ObjectKey& gone, Done done) {
+  std::vector<kube::Step> steps;
+  for (const auto& node : nodes_.LeasedTo(gone)) {
+    if (lease_steps_.AreRefused()) break;
+    steps.push_back(lease_steps_.Release(
+        {.node = node->meta.name, .resource_version = node->meta.resource_version}));
+  }
+  kube::RunSteps(std::move(steps), [done = std::move(done)](const Status& status) {
+    if (!status) return done(status.error());
+    done(kube::NextLook{});
+  });
 }
 
 std::int32_t RequestReconciler::LastAttempt(const api::Workload& workload, const std::string& check,

@@ -21,6 +21,7 @@ using kube::PatchType;
 // The time a created request is assumed to exist although the informer does not show it, before the
 // API is asked.
 constexpr Duration kInformerLag = std::chrono::seconds(30);
+constexpr Duration kNodesLag = std::chrono::seconds(1);  // until the first list of nodes is there
 
 template <typename T>
 std::vector<std::string> OwnerUid(const T& object) {
@@ -48,7 +49,13 @@ RequestReconciler::RequestReconciler(kube::Manager& manager, const Clock& clock,
       jobs_(JobsOf(manager)),
       template_steps_(manager),
       check_writer_(manager, events, api::kProvisioningCheckController),
-      stock_(manager.client(), std::move(stock)) {
+      spend_(manager.client(), stock.namespace_name),
+      stock_(manager.client(), std::move(stock)),
+      nodes_(manager, workloads_, requests_,
+             [this](const api::ObjectKey& workload) {
+               if (controller_ != nullptr) controller_->Add(workload);
+             }),
+      lease_steps_(manager, clock, events, nodes_) {
   requests_.AddIndex(kOwnerIndex, OwnerUid<api::ProvisioningRequest>);
   templates_.AddIndex(kOwnerIndex, OwnerUid<api::PodTemplateObject>);
   workloads_.AddIndex(kCheckIndex, [](const api::Workload& workload) {
@@ -69,13 +76,15 @@ void RequestReconciler::Watch(kube::Controller& controller) {
     if (!old->status.admission_checks.empty() || !now->status.admission_checks.empty()) add(now);
   };
   controller.AddSweep(CheckedWorkloads(workloads_));
-  workloads_.AddHandler(
-      {.on_add = add_checked, .on_update = add_changed, .on_delete = [this](const auto& workload) {
-         last_attempt_by_check_.erase(workload->meta.uid);
-         created_.erase(workload->meta.uid);
-         flow_.Drop(workload->meta.uid);
-         WakeFlow();
-       }});
+  workloads_.AddHandler({.on_add = add_checked,
+                         .on_update = add_changed,
+                         .on_delete = [this, add](const auto& workload) {
+                           last_attempt_by_check_.erase(workload->meta.uid);
+                           created_.erase(workload->meta.uid);
+                           flow_.Drop(workload->meta.uid);
+                           WakeFlow();
+                           if (!nodes_.LeasedTo(workload->meta.key()).empty()) add(workload);
+                         }});
   const auto add_owner = [this, &controller](const auto& request) {
     Forget(*request);
     if (const api::OwnerReference* owner = api::ControllerOf(request->meta)) {
@@ -134,34 +143,39 @@ void RequestReconciler::WatchSettings(kube::Controller& controller) {
       if (PolicyNameOf(*check, config.get()) == policy->meta.name) add_users(check->meta.name);
     }
   };
+  const auto policy_set = [this, policy_changed](const auto& policy) {
+    OpenNodes(*policy);
+    policy_changed(policy);
+  };
   policies_.AddHandler(
-      {.on_add = policy_changed,
-       .on_update = [policy_changed](const auto&, const auto& now) { policy_changed(now); },
+      {.on_add = policy_set,
+       .on_update = [policy_set](const auto&, const auto& now) { policy_set(now); },
        .on_delete = policy_changed});
 }
 
 void RequestReconciler::Reconcile(const api::ObjectKey& key, Done done) {
   const WorkloadPtr workload = workloads_.Get(key);
-  if (workload == nullptr) return done(kube::NextLook{});  // its requests are deleted with it
+  if (workload == nullptr) return ReleaseLeasesOf(key, std::move(done));
   if (const Created* unheard = LongUnheard(workload->meta.uid)) {
     return ReadBack(workload, unheard->request.meta.key(), std::move(done));
   }
   const Situation situation = Observe(*workload);
   CountOpen(situation);
-  if (situation.checks.empty() && situation.requests.empty() && situation.templates.empty()) {
+  const bool leases = situation.nodes && !situation.nodes->nodes.empty();
+  if (situation.checks.empty() && situation.requests.empty() && situation.templates.empty() &&
+      !leases) {
     return done(kube::NextLook{});
   }
-  const std::vector<std::string> classes = RememberedClasses(situation);
-  if (!stock_.IsLoaded(classes)) {
-    return stock_.Load(classes, [this, key, done = std::move(done)](const Status& loaded) {
-      if (!loaded) return done(loaded.error());
-      Reconcile(key, done);
-    });
-  }
+  if (AwaitsNodes(situation)) return done(kube::NextLook{kNodesLag});
+  if (!HasMemories(key, situation, done)) return;
   Decision decision = Decide(situation, options_, clock_.Now());
   if (!decision.lessons.empty()) {
     for (const StockLesson& lesson : decision.lessons) stock_.Record(lesson);
     decision = Decide(situation, options_, clock_.Now());
+  }
+  if (!decision.charges.empty()) {
+    for (const Charge& charge : decision.charges) spend_.Record(charge);
+    return Reconcile(key, std::move(done));
   }
   FollowFlow(*workload, situation, decision);
   kube::RunSteps(StepsFor(workload, decision), [this, workload, done = std::move(done),
@@ -268,6 +282,12 @@ kube::Step RequestReconciler::ActionStep(const WorkloadPtr& workload, const Acti
   }
   if (const auto* drop = std::get_if<DeleteTemplate>(&action)) {
     return template_steps_.Delete(api::KindOf<api::PodTemplateObject>(), {space, drop->name});
+  }
+  if (const auto* take = std::get_if<TakeLease>(&action)) {
+    return lease_steps_.Take(workload, *take);
+  }
+  if (const auto* release = std::get_if<ReleaseLease>(&action)) {
+    return lease_steps_.Release(*release);
   }
   return check_writer_.Record(workload, std::get<CheckEvent>(action));
 }

@@ -24,6 +24,9 @@
 #include "kube/runtime/reconciler.h"
 #include "kube/runtime/steps.h"
 #include "provisioning/controller/checked_workloads.h"
+#include "provisioning/controller/lease_steps.h"
+#include "provisioning/controller/node_view.h"
+#include "provisioning/controller/spend_keeper.h"
 #include "provisioning/controller/stock_keeper.h"
 #include "provisioning/controller/template_steps.h"
 #include "provisioning/decide.h"
@@ -49,6 +52,14 @@ class RequestReconciler final : public kube::Reconciler {
   static constexpr char kCheckIndex[] = "check";
 
   void WatchSettings(kube::Controller& controller);
+  void OpenNodes(const api::ProvisioningPolicy& policy);
+  // Whether the Workload waits for the first list of nodes and pods.
+  bool AwaitsNodes(const Situation& situation) const;
+  // Reads and writes the memories that decide about the Workload. Returns whether all are there;
+  // else the key is reconciled again when they are, or `done` gets the error.
+  bool HasMemories(const api::ObjectKey& key, const Situation& situation, const Done& done);
+  void ObserveNodes(const api::Workload& workload, Situation& situation) const;
+  void ReleaseLeasesOf(const api::ObjectKey& gone, Done done);
   Situation Observe(const api::Workload& workload);
   static std::vector<std::string> RememberedClasses(const Situation& situation);
   void ObserveRequests(const api::Workload& workload, Situation& situation);
@@ -89,10 +100,13 @@ class RequestReconciler final : public kube::Reconciler {
   kube::Informer<api::Job>* jobs_;
   TemplateSteps template_steps_;
   CheckWriter check_writer_;
+  SpendKeeper spend_;
   StockKeeper stock_;
   Flow flow_;
   bool flow_seeded_ = false;                // the requests that existed are counted
-  kube::Controller* controller_ = nullptr;  // set by Watch
+  kube::Controller* controller_ = nullptr;  // null: before Watch
+  NodeView nodes_;
+  LeaseSteps lease_steps_;
   FlavorsByName flavor_table_;
   bool flavors_stale_ = true;
   // By Workload uid.

@@ -8,6 +8,7 @@
 #include "api/codec/limits.h"
 #include "api/codec/provisioning_policy.h"
 #include "api/codec/slice_constraints.h"
+#include "api/codec/spend_memory.h"
 #include "api/codec/stock_memory.h"
 #include "api/yaml/yaml.h"
 #include "tests/fuzz/targets.h"
@@ -68,6 +69,11 @@ void Objects(std::string_view text) {
     const std::string written = api::EncodeStock(*stock);
     const auto again = api::DecodeStock(written);
     Require(again && api::EncodeStock(*again) == written, "a stock reads as it is written");
+  }
+  if (const auto spend = api::DecodeSpend(text)) {
+    const std::string written = api::EncodeSpend(*spend);
+    const auto again = api::DecodeSpend(written);
+    Require(again && api::EncodeSpend(*again) == written, "a spend memory reads as it is written");
   }
   const Result<Json> tree = api::ParseJson(text);
   if (!tree) return;

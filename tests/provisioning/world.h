@@ -3,7 +3,10 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,7 +14,10 @@
 
 #include "api/labels.h"
 #include "api/reasons.h"
+#include "base/rfc3339.h"
 #include "provisioning/decide.h"
+#include "provisioning/lease.h"
+#include "provisioning/reuse.h"
 
 namespace berth::provisioning::testing {
 
@@ -21,6 +27,61 @@ inline constexpr auto kTrue = api::ConditionStatus::kTrue;
 inline std::string Pr(int attempt) {
   return "job-sample-job-e80e2-dws-prov-" + std::to_string(attempt);
 }
+
+// Nodes that several Worlds share. A write that names an old resourceVersion is refused.
+struct Cluster {
+  struct Member {
+    api::Node node;
+    bool busy = false;
+    std::string used_by;  // the holder whose pods run on the node
+  };
+
+  api::Node& Add(const std::string& name, const std::string& set = "", std::int64_t gpus = 1) {
+    Member& member = members[name];
+    member.node.meta.name = name;
+    member.node.meta.resource_version = std::to_string(++version);
+    if (!set.empty()) member.node.meta.labels[api::kGkeRequestLabel] = set;
+    member.node.allocatable = {{"cpu", 8000}, {"nvidia.com/gpu", gpus}, {"pods", 32}};
+    member.node.taints = {{.key = api::kGkeQueuedTaint, .value = "true", .effect = "NoSchedule"}};
+    member.node.conditions = {{.type = "Ready", .status = kTrue}};
+    return member.node;
+  }
+
+  std::int64_t SizeOf(const std::string& set) const {
+    if (set.empty()) return 1;
+    return std::count_if(members.begin(), members.end(),
+                         [&set](const auto& each) { return SetOf(each.second.node) == set; });
+  }
+
+  NodesSeen See() const {
+    NodesSeen seen;
+    for (const auto& [name, member] : members) {
+      seen.nodes.push_back({.node = &member.node,
+                            .idle = !member.busy && member.used_by.empty(),
+                            .set_size = SizeOf(SetOf(member.node))});
+    }
+    seen.booked = booked;
+    seen.waiting = waiting;
+    return seen;
+  }
+
+  // Returns whether the write took effect.
+  bool Write(const std::string& name, const std::string& resource_version,
+             const std::function<void(api::ObjectMeta&)>& edit) {
+    const auto found = members.find(name);
+    if (found == members.end() || found->second.node.meta.resource_version != resource_version) {
+      return false;
+    }
+    edit(found->second.node.meta);
+    found->second.node.meta.resource_version = std::to_string(++version);
+    return true;
+  }
+
+  std::map<std::string, Member> members;
+  std::set<std::string> booked;
+  std::vector<const api::Workload*> waiting;
+  int version = 0;
+};
 
 class World {
  public:
@@ -95,16 +156,25 @@ class World {
     situation.requests = requests;
     situation.templates = templates;
     situation.flavors = &flavors;
+    if (cluster != nullptr) situation.nodes = cluster->See();
+    situation.pods = seen_pods;
+    situation.spend = spend;
     return situation;
   }
 
   // Decides once and performs the first `most` writes, in the driver's order; a driver that dies
   // performs less than all. Returns whether there was anything to do.
   bool Round(std::size_t most = SIZE_MAX) {
+    if (crash_after >= 0) most = std::min(most, static_cast<std::size_t>(crash_after));
     last = Decide(Observe(), options, now);
     if (!last.lessons.empty()) {
       EXPECT_TRUE(last.actions.empty() && last.checks.empty() && !last.memory);
       for (const StockLesson& lesson : last.lessons) stock->Record(lesson);
+      return true;
+    }
+    if (!last.charges.empty()) {
+      EXPECT_TRUE(last.actions.empty() && last.checks.empty() && !last.memory);
+      for (const Charge& charge : last.charges) spend->Record(charge);
       return true;
     }
     if (last.memory) {
@@ -115,6 +185,7 @@ class World {
     if (last.actions.empty() && last.checks.empty()) return false;
     if (!last.checks.empty() && most > 0) {
       --most;
+      if (crash_after > 0) --crash_after;
       for (const api::AdmissionCheckState& state : last.checks) {
         for (api::AdmissionCheckState& each : workload.status.admission_checks) {
           if (each.name == state.name) each = state;
@@ -124,6 +195,7 @@ class World {
     }
     for (std::size_t at = 0; at < std::min(most, last.actions.size()); ++at) {
       Perform(last.actions[at]);
+      if (crash_after > 0) --crash_after;
     }
     return true;
   }
@@ -132,6 +204,7 @@ class World {
   int Settle() {
     for (int round = 0; round < 10; ++round) {
       if (!Round()) return round;
+      if (crash_after == 0 && last.lessons.empty() && last.charges.empty()) return round;
     }
     ADD_FAILURE() << "does not come to rest";
     return -1;
@@ -193,8 +266,15 @@ class World {
   std::int32_t last_attempt = 0;
   int check_writes = 0;
   int memory_writes = 0;
+  Cluster* cluster = nullptr;  // null: nodes are not looked at
+  std::optional<PodsSeen> seen_pods;
+  SpendMemory* spend = nullptr;  // null: no budget of the day
+  int crash_after = -1;          // the process ends after that many writes; below 0: never
+  int conflicts = 0;             // leases that another decider got
 
  private:
+  std::map<std::string, int> lives_;  // requests made, by name
+
   template <typename List>
   static void Remove(List& list, const std::string& name) {
     list.erase(std::remove_if(list.begin(), list.end(),
@@ -226,7 +306,9 @@ class World {
     } else if (const auto* ask = std::get_if<CreateRequest>(&action)) {
       log.push_back("request " + ask->request.meta.name);
       requests.push_back(ask->request);
-      requests.back().meta.uid = "uid-of-" + ask->request.meta.name;
+      const int life = ++lives_[ask->request.meta.name];  // a name may come again
+      requests.back().meta.uid =
+          "uid-of-" + ask->request.meta.name + (life == 1 ? "" : "-" + std::to_string(life));
       requests.back().meta.creation_timestamp = now;
     } else if (const auto* own = std::get_if<OwnTemplate>(&action)) {
       log.push_back("own " + own->name);
@@ -235,7 +317,10 @@ class World {
       }
     } else if (const auto* drop = std::get_if<DeleteRequest>(&action)) {
       log.push_back("delete " + drop->name);
-      const std::string uid = "uid-of-" + drop->name;
+      std::string uid;
+      for (const auto& each : requests) {
+        if (each.meta.name == drop->name) uid = each.meta.uid;
+      }
       Remove(requests, drop->name);
       templates.erase(
           std::remove_if(templates.begin(), templates.end(),
@@ -243,6 +328,22 @@ class World {
           templates.end());
     } else if (const auto* erase = std::get_if<DeleteTemplate>(&action)) {
       Remove(templates, erase->name);
+    } else if (const auto* take = std::get_if<TakeLease>(&action)) {
+      log.push_back("lease " + take->node);
+      const bool written =
+          cluster->Write(take->node, take->resource_version, [&](api::ObjectMeta& meta) {
+            meta.labels[api::kLeaseLabel] = take->holder;
+            meta.annotations[api::kLeaseUntilAnnotation] = FormatTime(take->until);
+            meta.annotations[api::kLeaseOfAnnotation] = workload.meta.key().ToString();
+          });
+      conflicts += written ? 0 : 1;
+    } else if (const auto* release = std::get_if<ReleaseLease>(&action)) {
+      log.push_back("release " + release->node);
+      cluster->Write(release->node, release->resource_version, [](api::ObjectMeta& meta) {
+        meta.labels.erase(api::kLeaseLabel);
+        meta.annotations.erase(api::kLeaseUntilAnnotation);
+        meta.annotations.erase(api::kLeaseOfAnnotation);
+      });
     } else if (const auto* event = std::get_if<CheckEvent>(&action)) {
       events.push_back(event->reason + ": " + event->message);
     }

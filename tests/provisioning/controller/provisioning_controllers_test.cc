@@ -292,5 +292,89 @@ TEST_F(WithoutProvisioningRequests, NothingIsAskedForUntilTheCrdComes) {
   EXPECT_EQ(Get(check)["status"]["conditions"][0]["status"], "True");
 }
 
+constexpr char kNodes[] = "/api/v1/nodes";
+
+class LeaseTest : public ProvisioningControllersTest {
+ protected:
+  LeaseTest() {
+    api_.Put("/apis/provisioning.berth.dev/v1alpha1/provisioningpolicies",
+             {{"metadata", {{"name", "thrifty"}}}, {"spec", {{"reuse", {{"enabled", true}}}}}});
+    Json check = Get(kKueue + std::string("admissionchecks/dws-prov"));
+    check["metadata"]["annotations"]["berth.dev/provisioning-policy"] = "thrifty";
+    api_.Put(kKueue + std::string("admissionchecks"), check);
+    api_.Put(kNodes, Json::parse(R"({"metadata": {"name": "n1", "labels": {"pool": "t4"}},
+      "status": {"allocatable": {"nvidia.com/gpu": "1", "cpu": "8", "pods": "10"},
+                 "conditions": [{"type": "Ready", "status": "True"}]}})"));
+    Settle();
+  }
+  Json Label() { return Node()["metadata"]["labels"]["berth.dev/lease"]; }
+  Json Node() { return Get(kNodes + std::string("/n1")); }
+  void Finish() {
+    Json workload = Get(std::string(kWorkloads) + "/wl");
+    workload["status"]["conditions"].push_back({{"type", "Finished"},
+                                                {"status", "True"},
+                                                {"reason", "Succeeded"},
+                                                {"message", ""},
+                                                {"lastTransitionTime", "2026-01-01T00:00:10Z"}});
+    api_.Put(kWorkloads, workload);
+    Settle();
+  }
+};
+
+TEST_F(LeaseTest, AnIdleNodeIsLeasedAndReleasedAtTheEnd) {
+  GiveQuota();
+  EXPECT_EQ(Check()["state"], "Ready");
+  EXPECT_EQ(Check()["message"], "reusing 1 idle node");
+  EXPECT_EQ(Check()["podSetUpdates"][0]["nodeSelector"]["berth.dev/lease"], Label());
+  EXPECT_EQ(Node()["metadata"]["annotations"]["berth.dev/lease-of"], "default/wl");
+  EXPECT_TRUE(Request().is_null());
+  Finish();
+  EXPECT_TRUE(Label().is_null());
+  EXPECT_FALSE(Node()["metadata"]["annotations"].contains("berth.dev/lease-until"));
+}
+
+TEST_F(LeaseTest, ANodeWithPodsIsNotIdleUntilTheyHaveEnded) {
+  Json pod = Json::parse(R"({"metadata": {"name": "p", "namespace": "default"},
+    "spec": {"nodeName": "n1", "containers": [{"name": "c", "image": "i"}]}})");
+  api_.Put("/api/v1/namespaces/default/pods", pod);
+  Settle();
+  GiveQuota();
+  EXPECT_TRUE(Label().is_null());
+  ASSERT_FALSE(Request().is_null());
+  api_.Remove(std::string(kRequests) + "/wl-dws-prov-1");
+  api_.Remove("/api/v1/namespaces/default/pods/p");
+  Settle();
+  executor_.RunFor(1min);
+  EXPECT_EQ(Check()["message"], "reusing 1 idle node");
+}
+
+TEST_F(LeaseTest, WithoutTheRightCapacityIsAskedForAndAnEventSaysSo) {
+  api_.FailNext(std::string("PATCH ") + kNodes, 403);
+  GiveQuota();
+  executor_.RunFor(1min);
+  EXPECT_TRUE(Label().is_null());
+  EXPECT_FALSE(Request().is_null());
+  bool told = false;
+  for (const auto& request : api_.requests()) {
+    told = told || request.body.dump().find("LeaseRefused") != std::string::npos;
+  }
+  EXPECT_TRUE(told);
+}
+
+TEST_F(LeaseTest, TheLeaseOfADeletedWorkloadIsReleased) {
+  GiveQuota();
+  ASSERT_FALSE(Label().is_null());
+  api_.Remove(std::string(kWorkloads) + "/wl");
+  Settle();
+  EXPECT_TRUE(Label().is_null());
+}
+
+TEST_F(LeaseTest, AWriteThatMeetsAConflictIsDecidedAnew) {
+  api_.FailNext(std::string("PATCH ") + kNodes, 409);
+  GiveQuota();
+  EXPECT_EQ(Check()["state"], "Ready");
+  EXPECT_TRUE(Request().is_null());
+}
+
 }  // namespace
 }  // namespace berth::provisioning

@@ -1,0 +1,88 @@
+// What a check does about the day's budget of a LocalQueue (spend.h).
+#include <algorithm>
+
+#include "provisioning/check_decider.h"
+#include "provisioning/names.h"
+#include "provisioning/request_state.h"
+#include "provisioning/spend.h"
+
+namespace berth::provisioning {
+
+using api::ProvisioningRequest;
+
+std::int32_t NextAttempt(const Situation& situation, const CheckInput& input,
+                         const api::ProvisioningMemory& memory) {
+  std::int32_t last = std::max({input.last_attempt, memory.counted_attempt, memory.warned_attempt});
+  for (const api::AdmissionCheckState& state : situation.workload->status.admission_checks) {
+    if (state.name == input.name) last = std::max(last, state.retry_count.value_or(0));
+  }
+  for (const ProvisioningRequest& request : situation.requests) {
+    const auto attempt = AttemptOf(request.meta.name, situation.workload->meta.name, input.name);
+    last = std::max(last, attempt.value_or(0));
+  }
+  return last + 1;
+}
+
+std::vector<Charge> SettledCharges(const SpendMemory& spend, const api::Workload& workload,
+                                   const std::string& check, const ProvisioningRequest& request) {
+  const auto attempt = AttemptOf(request.meta.name, workload.meta.name, check);
+  if (!attempt) return {};
+  Charge open{QueueOf(workload), DayOf(request.meta.creation_timestamp),
+              ChargeId(workload, check, *attempt), 0};
+  const std::int64_t amount = spend.ChargeOf(open.queue, open.day, open.id);
+  if (amount == 0) return {};
+  if (!api::IsTrue(request.conditions, kProvisionedCondition)) return {open};
+  // A later request may get the number of this attempt again, and never its uid.
+  return {open, Charge{open.queue, open.day, KeptChargeId(request.meta.uid), amount}};
+}
+
+VetoInput CheckDecider::AboutSteps() const {
+  VetoInput about{*input_.policy,          *input_.config,   workload_,
+                  situation_.flavors,      situation_.stock, now_,
+                  situation_.job_deadline, situation_.spend, ""};
+  if (situation_.spend != nullptr) {
+    about.charge = ChargeId(workload_, input_.name, NextAttempt(situation_, input_, memory_));
+  }
+  return about;
+}
+
+bool CheckDecider::BudgetForbids(const api::ProvisioningStep& step) const {
+  return input_.policy->budget_action == api::ProvisioningPolicy::BudgetAction::kBlock &&
+         OverBudget(step, AboutSteps());
+}
+
+// Whether the cost of the request is still to be recorded: that is done, and written, before the
+// request is made.
+bool CheckDecider::ChargesFirst(const Branch& branch) {
+  if (branch.step == nullptr || situation_.spend == nullptr) return false;
+  if (!input_.policy->max_cost_per_day) return false;
+  const auto cost = CostOf(*branch.step, AboutSteps());
+  if (!cost || cost->nano_dollars == 0) return false;
+  Charge charge{QueueOf(workload_), DayOf(now_), ChargeId(workload_, input_.name, branch.attempt),
+                cost->nano_dollars};
+  if (situation_.spend->Knows(charge)) return false;
+  out_.charges.push_back(std::move(charge));
+  return true;
+}
+
+// Whether the charge of the request is still to be taken back, or to be kept for good.
+bool CheckDecider::SettlesCharge(const ProvisioningRequest& request) {
+  if (situation_.spend == nullptr) return false;
+  auto charges = SettledCharges(*situation_.spend, workload_, input_.name, request);
+  if (charges.empty()) return false;
+  for (Charge& each : charges) out_.charges.push_back(std::move(each));
+  return true;
+}
+
+// With the action Warn a request is made all the same, and this is told once a request.
+void CheckDecider::WarnOfBudget(const Branch& branch) {
+  if (branch.step == nullptr) return;
+  if (input_.policy->budget_action != api::ProvisioningPolicy::BudgetAction::kWarn) return;
+  if (const auto over = OverBudget(*branch.step, AboutSteps())) {
+    Add(CheckEvent{"BudgetExceeded",
+                   input_.name + ": step " + branch.step->name + " " + over->message,
+                   /*warning=*/true});
+  }
+}
+
+}  // namespace berth::provisioning

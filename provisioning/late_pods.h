@@ -1,0 +1,56 @@
+// provisioning/late_pods.h — what happens to pods after their capacity came: pods that find no
+// node, pods of others on their nodes, nodes that go while pods need them.
+//
+// Threads: pure functions. Errors: none. Units: seconds.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/pod.h"
+#include "base/clock.h"
+
+namespace berth::provisioning {
+
+inline constexpr char kLatePodsReason[] = "PodsLate";
+inline constexpr char kLostNodesReason[] = "LostNodes";
+
+// A node that is not ready for this long is lost.
+inline constexpr Duration kNotReadyFor = std::chrono::minutes(5);
+
+struct PodsSeen {
+  std::vector<const api::Pod*> pods;  // that use a request or a lease of the Workload, unfinished
+  std::vector<const api::Pod*> foreign;           // of others, on the nodes of these; no daemons
+  std::map<std::string, const api::Node*> nodes;  // that pods are bound to; null: gone
+};
+
+// What lets a pod use capacity: the name of the request, or the holder of the lease.
+struct Claim {
+  std::string request;
+  std::string holder;
+};
+bool Uses(const api::Pod& pod, const Claim& claim);
+
+struct Lateness {
+  std::int64_t late = 0;  // pods without a node
+  std::int64_t pods = 0;
+  std::string message;           // with the scheduler's reason, and pods of others
+  std::optional<WallTime> next;  // when a further pod is late
+};
+
+// Pods of the claim that have no node `limit` after they were made, `came` at the earliest.
+Lateness LatenessOf(const PodsSeen& seen, const Claim& claim, WallTime came, Duration limit,
+                    WallTime now);
+
+struct Loss {
+  std::string message;           // empty: no node is lost
+  std::optional<WallTime> next;  // when a node that is not ready counts as lost
+};
+
+// The nodes that unfinished pods of the claim are bound to, and that are gone or not ready.
+Loss LossOf(const PodsSeen& seen, const Claim& claim, WallTime now);
+
+}  // namespace berth::provisioning

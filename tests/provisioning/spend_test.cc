@@ -1,0 +1,227 @@
+// Goal: the workloads of a LocalQueue never ask on one day for more than its budget, whoever
+// crashes; the next day, a raised budget and requests in vain give room again.
+// Method: tables of charges; Worlds of one queue; 150 random stories with crashes, a failing seed
+// is named and replays exactly.
+#include "provisioning/spend.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+#include "provisioning/request_state.h"
+#include "tests/provisioning/world.h"
+
+namespace berth::provisioning {
+namespace {
+
+using api::CheckState;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::World;
+
+constexpr std::int64_t kDollar = 1'000'000'000;
+constexpr char kQueue[] = "default/team";
+
+TEST(SpendMemoryTest, ChargesAddUpByQueueAndDay) {
+  SpendMemory memory;
+  memory.Record({kQueue, 1, "a", 3});
+  memory.Record({kQueue, 1, "b", 4});
+  memory.Record({kQueue, 2, "a", 5});
+  memory.Record({"other/team", 1, "a", 6});
+  EXPECT_EQ(memory.SpentBy(kQueue, 1, ""), 7);
+  EXPECT_EQ(memory.SpentBy(kQueue, 1, "a"), 4);
+  EXPECT_EQ(memory.SpentBy(kQueue, 3, ""), 0);
+  EXPECT_TRUE(memory.Knows({kQueue, 1, "a", 3}));
+  EXPECT_FALSE(memory.Knows({kQueue, 1, "a", 4}));
+  memory.Record({kQueue, 1, "a", 0});
+  EXPECT_EQ(memory.SpentBy(kQueue, 1, ""), 4);
+  EXPECT_TRUE(memory.Knows({kQueue, 1, "a", 0}));
+}
+
+TEST(SpendMemoryTest, OldDaysGoAndTheDayInUseStays) {
+  SpendMemory memory;
+  for (const std::int64_t day : {10, 11, 12}) memory.Record({kQueue, day, "a", 1});
+  EXPECT_EQ(memory.SpentBy(kQueue, 10, ""), 0);
+  memory.Record({kQueue, 5, "a", 1});  // the clock was set back
+  EXPECT_TRUE(memory.Knows({kQueue, 5, "a", 1}));
+}
+
+TEST(SpendMemoryTest, WhatIsBeyondTheBoundIsAddedUp) {
+  SpendMemory memory;
+  for (int at = 0; at < 2100; ++at) memory.Record({kQueue, 1, "id" + std::to_string(at), 1});
+  EXPECT_EQ(memory.SpentBy(kQueue, 1, ""), 2100);
+  EXPECT_EQ(memory.Of(kQueue).at(1).charges.size(), 2000U);
+  memory.Record({kQueue, 1, "id", 1});
+  EXPECT_TRUE(memory.Knows({kQueue, 1, "id", 1}));
+}
+
+TEST(SpendMemoryTest, TwoMemoriesAreJoined) {
+  SpendMemory mine;
+  mine.Record({kQueue, 1, "a", 3});
+  SpendMemory theirs;
+  theirs.Record({kQueue, 1, "a", 5});
+  theirs.Record({kQueue, 1, "b", 1});
+  mine.Merge(kQueue, theirs.Of(kQueue));
+  EXPECT_EQ(mine.SpentBy(kQueue, 1, ""), 6);
+}
+
+// A World whose requests cost 4 USD each: a node for an hour.
+void MakeBudgetWorld(World& world, SpendMemory& spend, const std::string& name) {
+  world.workload.meta.name = name;
+  world.workload.meta.uid = name + "-uid";
+  world.workload.spec.queue_name = "team";
+  world.job_deadline = 3600;
+  world.spend = &spend;
+  world.policy.emplace();
+  world.policy->max_cost_per_day = *api::Quantity::Parse("10");
+  api::ProvisioningStep step{.name = "only"};
+  step.price_per_hour = *api::Quantity::Parse("4");
+  world.policy->steps = {step};
+}
+
+class DayBudgetTest : public ::testing::Test {
+ protected:
+  DayBudgetTest() {
+    for (std::size_t at = 0; at < worlds_.size(); ++at) {
+      MakeBudgetWorld(worlds_[at], spend_, "w" + std::to_string(at));
+    }
+  }
+  std::int64_t Spent() const { return spend_.SpentBy(kQueue, DayOf(worlds_[0].now), ""); }
+
+  SpendMemory spend_;
+  std::vector<World> worlds_{3};
+};
+
+TEST_F(DayBudgetTest, TheThirdRequestWaitsForTheNextDay) {
+  for (World& each : worlds_) each.Settle();
+  EXPECT_EQ(worlds_[1].requests.size(), 1U);
+  EXPECT_THAT(worlds_[2].requests, IsEmpty());
+  EXPECT_EQ(Spent(), 8 * kDollar);
+  EXPECT_EQ(worlds_[2].check().state, CheckState::kPending);
+  EXPECT_EQ(worlds_[2].check().message,
+            "No step may ask: step only: would cost 4 USD (1 node at 4 USD an hour for 3600 s), "
+            "queue default/team has 8 of 10 USD of the day in use, the next day begins at "
+            "2023-11-15T00:00:00Z");
+  const auto wake = worlds_[2].last.next_wake;
+  ASSERT_TRUE(wake.has_value());
+  EXPECT_EQ(worlds_[2].now + *wake, BeginOf(DayOf(worlds_[2].now) + 1));
+  worlds_[2].now += *wake;
+  worlds_[2].Settle();
+  EXPECT_EQ(worlds_[2].requests.size(), 1U);
+}
+
+TEST_F(DayBudgetTest, ARaisedBudgetTakesEffectAtOnce) {
+  for (World& each : worlds_) each.Settle();
+  worlds_[2].policy->max_cost_per_day = *api::Quantity::Parse("12");
+  worlds_[2].Settle();
+  EXPECT_EQ(worlds_[2].requests.size(), 1U);
+}
+
+TEST_F(DayBudgetTest, ARequestInVainGivesItsChargeBack) {
+  worlds_[0].Settle();
+  worlds_[1].Settle();
+  worlds_[0].Fail("ResourcePoolExhausted");
+  worlds_[0].Settle();
+  EXPECT_EQ(Spent(), 4 * kDollar);
+  worlds_[2].Settle();
+  EXPECT_EQ(worlds_[2].requests.size(), 1U);
+}
+
+TEST_F(DayBudgetTest, ARequestThatIsDeletedInVainGivesItsChargeBack) {
+  worlds_[0].Settle();
+  worlds_[0].SetCondition(api::kFinished, api::ConditionStatus::kTrue, "Deleted");
+  worlds_[0].Settle();
+  EXPECT_THAT(worlds_[0].requests, IsEmpty());
+  EXPECT_EQ(Spent(), 0);
+}
+
+TEST_F(DayBudgetTest, NodesThatCameStayCharged) {
+  worlds_[0].Settle();
+  worlds_[0].Provision();
+  worlds_[0].Settle();
+  worlds_[0].SetCondition(api::kFinished, api::ConditionStatus::kTrue, "Succeeded");
+  worlds_[0].Settle();
+  EXPECT_EQ(Spent(), 4 * kDollar);
+}
+
+TEST_F(DayBudgetTest, ARequestAboveTheBudgetOfADayWaitsForAPerson) {
+  worlds_[0].policy->max_cost_per_day = *api::Quantity::Parse("3");
+  worlds_[0].Settle();
+  EXPECT_THAT(worlds_[0].requests, IsEmpty());
+  EXPECT_EQ(worlds_[0].check().state, CheckState::kPending);
+  EXPECT_FALSE(worlds_[0].last.next_wake.has_value());
+}
+
+TEST_F(DayBudgetTest, WarnAsksAllTheSameAndSaysSo) {
+  for (World& each : worlds_) {
+    each.policy->budget_action = api::ProvisioningPolicy::BudgetAction::kWarn;
+    each.Settle();
+    EXPECT_EQ(each.requests.size(), 1U);
+  }
+  EXPECT_THAT(worlds_[1].events, ::testing::Not(Contains(HasSubstr("BudgetExceeded"))));
+  EXPECT_THAT(worlds_[2].events, Contains(HasSubstr("BudgetExceeded: dws-prov: step only would")));
+  EXPECT_EQ(Spent(), 12 * kDollar);
+}
+
+TEST_F(DayBudgetTest, ACrashBetweenChargeAndRequestChargesOnce) {
+  worlds_[0].crash_after = 0;
+  worlds_[0].Settle();
+  EXPECT_EQ(Spent(), 4 * kDollar);
+  worlds_[0].crash_after = -1;
+  worlds_[0].Settle();
+  EXPECT_EQ(worlds_[0].requests.size(), 1U);
+  EXPECT_EQ(Spent(), 4 * kDollar);
+}
+
+// Requests whose nodes came on one day cost no more than the day's budget.
+TEST(DayBudgetStoryTest, TheCostIsNeverAboveTheBudget) {
+  int blocked = 0;
+  int bought = 0;
+  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    SpendMemory spend;
+    std::vector<World> worlds(4);
+    for (std::size_t at = 0; at < worlds.size(); ++at) {
+      MakeBudgetWorld(worlds[at], spend, "w" + std::to_string(at));
+      worlds[at].policy->on_revoked = api::ProvisioningPolicy::OnRevoked::kRequeue;
+    }
+    std::map<std::int64_t, std::int64_t> cost_by_day;
+    for (int step = 0; step < 60; ++step) {
+      const int pause = static_cast<int>(random.Below(7200));
+      for (World& each : worlds) each.Pass(pause);
+      World& world = worlds[random.Below(worlds.size())];
+      const bool asks = !world.requests.empty();
+      switch (random.Below(6)) {
+        case 0:
+          if (asks && StateOf(world.requests[0]) == RequestState::kUnanswered) {
+            world.Provision();
+            cost_by_day[DayOf(world.requests[0].meta.creation_timestamp)] += 4 * kDollar;
+            ++bought;
+          }
+          break;
+        case 1:
+          if (asks) world.Fail("QuotaExceeded");
+          break;
+        case 2:
+          if (asks) world.Answer("CapacityRevoked", testing::kTrue, "CapacityRevoked", "gone");
+          break;
+        case 3: world.Evict(); break;
+        default: break;
+      }
+      if (random.Below(4) == 0) world.crash_after = static_cast<int>(random.Below(3));
+      world.Settle();
+      world.crash_after = -1;
+      if (world.check().state == CheckState::kRetry) world.Evict();
+      if (!world.workload.status.admission) world.GiveQuota();
+      blocked += world.check().message.find("of the day in use") == std::string::npos ? 0 : 1;
+    }
+    for (const auto& [day, cost] : cost_by_day) ASSERT_LE(cost, 10 * kDollar) << "day " << day;
+  }
+  EXPECT_GT(blocked, 100);
+  EXPECT_GT(bought, 300);
+}
+
+}  // namespace
+}  // namespace berth::provisioning
