@@ -96,7 +96,7 @@ class CheckDecider {
   void ChooseRunners(std::vector<Runner> candidates);
   bool IsKept(const api::ProvisioningRequest& request) const;
   void FollowRequests();
-  std::optional<FailedRequest> EndOf(const Runner& runner);
+  std::optional<FailedRequest> FailureOf(const Runner& runner);
   void StartNext(std::int32_t open);
   void EndRace(const Runner& winner);
   void LoseRace(std::vector<FailedRequest> ends);

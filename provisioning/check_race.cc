@@ -99,7 +99,7 @@ bool CheckDecider::IsKept(const ProvisioningRequest& request) const {
 void CheckDecider::FollowRequests() {
   if (state_.state == api::CheckState::kReady || !Races()) return FollowRequest(*current_);
   if (runners_.size() == 1) {
-    if (!EndOf(runners_.front()) && !GrantedAt(*current_)) StartNext(/*open=*/1);
+    if (!FailureOf(runners_.front()) && !GrantedAt(*current_)) StartNext(/*open=*/1);
     return FollowRequest(*current_);
   }
   bool learnt = false;
@@ -111,7 +111,7 @@ void CheckDecider::FollowRequests() {
   std::vector<FailedRequest> ends;
   std::vector<const Runner*> waiting;
   for (const Runner& each : runners_) {
-    auto end = EndOf(each);
+    auto end = FailureOf(each);
     if (!end) waiting.push_back(&each);
     if (end) ends.push_back(*std::move(end));
   }
@@ -127,7 +127,7 @@ void CheckDecider::FollowRequests() {
 }
 
 // Why the request can win no more; nullopt: it waits, or its nodes have come.
-std::optional<FailedRequest> CheckDecider::EndOf(const Runner& runner) {
+std::optional<FailedRequest> CheckDecider::FailureOf(const Runner& runner) {
   const ProvisioningRequest& request = *runner.request;
   FailedRequest end{.attempt = runner.attempt, .at = now_};
   const RequestState state = StateOf(request);
@@ -194,8 +194,8 @@ void CheckDecider::StartNext(std::int32_t open) {
   }
   const Runner& newest = runners_.back();
   const WallTime due =
-      EndOf(newest) ? now_
-                    : newest.request->meta.creation_timestamp + seconds(race.stagger_seconds);
+      FailureOf(newest) ? now_
+                        : newest.request->meta.creation_timestamp + seconds(race.stagger_seconds);
   if (now_ < due) return WakeIn(due - now_);
   const Branch branch{.step = step,
                       .zone = zone,
