@@ -280,6 +280,7 @@ TEST_F(CloudStoryTest, GangGetsAllOrNothingInTurn) {
 
 TEST_F(CloudStoryTest, AZoneWithoutMachinesHoldsNoOtherUp) {
   CreateT4Pool({{"maxNodes", 4},
+                {"stock", 4},
                 {"zones", {"us-central1-a", "us-central1-b"}},
                 {"stockByZone", {{"us-central1-a", 0}, {"us-central1-b", 1}}}});
   const auto zoned = [this](const std::string& name, const std::string& zone) {
@@ -297,7 +298,12 @@ TEST_F(CloudStoryTest, AZoneWithoutMachinesHoldsNoOtherUp) {
   EXPECT_TRUE(Has("anywhere", "Provisioned", "Provisioned"));
   EXPECT_TRUE(Has("in-b", "Provisioned", "ResourcePoolExhausted")) << "its zone has one machine";
   EXPECT_EQ(PoolStatus("dws-t4-nodepool")["stock"], 0);
-  EXPECT_EQ(Nodes().size(), 1U);
+  ASSERT_EQ(Nodes().size(), 1U);
+  ASSERT_TRUE(api_.Patch(kNodePools, "", "dws-t4-nodepool", PatchType::kMerge,
+                         {{"spec", {{"stockByZone", {{"us-central1-b", 2}}}}}}, {}));
+  executor_.RunFor(seconds(2));
+  EXPECT_TRUE(Has("in-b", "Provisioned", "Provisioned"));
+  EXPECT_FALSE(Has("in-a", "Provisioned", "Provisioned"));
 }
 
 TEST_F(CloudStoryTest, ASearchTakesTheFirstZoneWithMachines) {
