@@ -249,6 +249,9 @@ Objects MakePool(const Step& step) {
   Copy(step, "boot", spec, "bootSeconds");
   Copy(step, "stock", spec, "stock");
   Copy(step, "idle", spec, "idleSeconds");
+  Copy(step, "provider", spec, "provider");
+  if (const auto age = step.Find("evict-after")) spec["eviction"]["afterSeconds"] = ValueOf(*age);
+  if (const auto rate = step.Find("evictions")) spec["eviction"]["per100Hours"] = ValueOf(*rate);
   for (const std::string& word : step.plains()) {
     if (word == "queued") spec["queuedProvisioning"] = true;
     if (word == "spot") spec["spot"] = true;

@@ -6,25 +6,19 @@ manifests/samples/dask. Exits 0 only if every step came about, and every check h
 import base64
 import glob
 import os
-import shutil
-import subprocess
 import sys
-import time
 
 import numpy as np
 import requests
 import yaml
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from demo import ROOT, Demo, Failed, check, condition, is_true, play
+
 SAMPLES = os.path.join(ROOT, "manifests", "samples", "dask")
 DASK = os.path.join(ROOT, "build", "dask")
-sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
-from scratch import die_with_parent, scratch_folder  # noqa: E402 (the folder is known only now)
-
 DASK_GROUP = "/apis/kubernetes.dask.org/v1"
 QUEUE_GROUP = "/apis/kueue.x-k8s.io/v1beta2"
 IMAGE = "ghcr.io/dask/dask:2026.3.0"
-PATIENCE_SECONDS = 120  # for one step, on a busy machine
 JOBS = {"team-a": "trips-2015", "team-b": "trips-2016"}
 # The program that stands for Dask's image: it executes its arguments.
 ENTRY_POINT = f"#!/bin/sh\nPYTHONDONTWRITEBYTECODE=1 PATH={DASK}/bin:$PATH exec \"$@\"\n"
@@ -54,24 +48,6 @@ spec:
 """
 
 
-class Failed(Exception):
-    pass
-
-
-def check(holds, what):
-    if not holds:
-        raise Failed(what)
-
-
-def is_true(item, kind):
-    return any(each["type"] == kind and each["status"] == "True"
-               for each in item.get("status", {}).get("conditions", []))
-
-
-def condition(item, kind):
-    return next((each for each in item.get("status", {}).get("conditions", []) if each["type"] == kind), {})
-
-
 def direct_mean(seed, blocks, rows=100_000):
     """The mean of haversine.py by another formula, from chords of the sphere, without Dask."""
     total = 0.0
@@ -85,52 +61,13 @@ def direct_mean(seed, blocks, rows=100_000):
     return total / (rows * blocks)
 
 
-class Demo:
+class DaskDemo(Demo):
+    STATE_KINDS = "daskjobs,daskclusters,daskworkergroups,workloads,pods,nodes"
+
     def __init__(self, scratch):
-        self.scratch = scratch
-        self.started = time.monotonic()
-        self.berth = os.path.join(os.environ.get("BERTH_BUILD", os.path.join(ROOT, "build", "release")), "berth")
-        tests_kubectl = os.path.join(ROOT, "build", "bin", "kubectl")
-        self.client = tests_kubectl if os.path.exists(tests_kubectl) else shutil.which("kubectl")
-        check(self.client, "no kubectl: install one, or build that of the tests with tools/kubectl")
-        self.kubeconfig = os.path.join(scratch, "kubeconfig")
-        self.log = os.path.join(scratch, "berth.log")
-        self.validates = None  # kubectl compares with the API's schemas
-        self.process = None
+        super().__init__(scratch)
         self.session = None
-        self.said = {}  # last state of each thing that is told
         self.admitted_at = {}
-
-    # Telling and asking ---------------------------------------------------------------------------
-    def say(self, text):
-        print(f"{time.monotonic() - self.started:5.1f}s  {text}", flush=True)
-
-    def tell(self, thing, state):
-        if state and self.said.get(thing) != state:
-            self.said[thing] = state
-            self.say(f"{thing}: {state}")
-
-    def file(self, name, text):
-        path = os.path.join(self.scratch, name)
-        with open(path, "w", encoding="utf-8") as out:
-            out.write(text)
-        return path
-
-    def run(self, *command):
-        environment = {"PATH": os.environ["PATH"], "HOME": self.scratch, "KUBECONFIG": self.kubeconfig,
-                       "LANG": "C.UTF-8"}
-        done = subprocess.run(command, text=True, capture_output=True, timeout=60, env=environment, check=False)
-        check(done.returncode == 0, f"{' '.join(command)}: {done.stdout}{done.stderr}")
-        return done.stdout
-
-    def kubectl(self, *arguments):
-        return self.run(self.client, *arguments)
-
-    def apply(self, *arguments):
-        # Clients before 1.29 ask for OpenAPI v2 in protobuf, which is not served.
-        if self.validates is None:
-            self.validates = '1.20' not in self.kubectl("version", "--client")
-        return self.kubectl("apply", *([] if self.validates else ["--validate=false"]), *arguments)
 
     def get(self, path, **parameters):
         answer = self.session.get(self.url + path, params=parameters, timeout=10)
@@ -138,13 +75,6 @@ class Demo:
 
     def items(self, path, **parameters):
         return self.get(path, **parameters).get("items", [])
-
-    def wait(self, holds, what):
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while not holds():
-            check(self.process.poll() is None, "berth up ended early")
-            check(time.monotonic() < deadline, f"not in time: {what}")
-            time.sleep(0.2)
 
     # What is seen ---------------------------------------------------------------------------------
     def pods(self, team, component=None):
@@ -210,16 +140,9 @@ class Demo:
 
     # The story ------------------------------------------------------------------------------------
     def start(self):
-        self.say("berth up: a Kubernetes API, an emulated cloud and the queue controllers in one process")
         image = self.file("dask-image", ENTRY_POINT)
         os.chmod(image, 0o755)
-        with open(self.log, "w", encoding="utf-8") as log:
-            self.process = subprocess.Popen(
-                [self.berth, "up", "--data-dir", os.path.join(self.scratch, "data"), "--kubeconfig", self.kubeconfig,
-                 "--listen", "127.0.0.1:0", "--image", f"{IMAGE}={image}",
-                 "--config", self.file("configuration.yaml", CONFIGURATION)],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=die_with_parent)
-        self.wait(lambda: os.path.exists(self.kubeconfig), "berth is up")
+        self.berth_up("--image", f"{IMAGE}={image}", "--config", self.file("configuration.yaml", CONFIGURATION))
         self.connect()
         for path in sorted(glob.glob(os.path.join(
                 DASK, "lib", "python3*", "site-packages", "dask_kubernetes", "operator", "deployment", "helm",
@@ -308,37 +231,6 @@ class Demo:
             raise Failed(f"{failure}: {left()}") from None
         self.say("both jobs are done, nothing is left of them, the pool of GPUs is back at zero: done")
 
-    def tell_state(self):
-        kinds = "daskjobs,daskclusters,daskworkergroups,workloads,pods,nodes"
-        print(self.run(self.client, "get", kinds, "-A", "-o", "wide"), file=sys.stderr)
-        with open(self.log, encoding="utf-8", errors="replace") as log:
-            print(log.read()[-3000:], file=sys.stderr)
-
-    def stop(self):
-        if self.process is not None and self.process.poll() is None:
-            self.process.terminate()
-            self.process.wait(timeout=60)
-
-
-def main():
-    scratch = scratch_folder("berth-demo-")
-    demo = None
-    try:
-        demo = Demo(scratch)
-        for step in (demo.start, demo.team_a_computes, demo.team_b_waits, demo.both_end, demo.check_results,
-                     demo.clean_up):
-            step()
-        return 0
-    except Failed as failure:
-        print(f"the demo failed: {failure}", file=sys.stderr)
-        if demo is not None and demo.session is not None:
-            demo.tell_state()
-        return 1
-    finally:
-        if demo is not None:
-            demo.stop()
-        shutil.rmtree(scratch, ignore_errors=True)
-
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(play(DaskDemo, ["start", "team_a_computes", "team_b_waits", "both_end", "check_results", "clean_up"]))
