@@ -155,6 +155,7 @@ void CheckDecider::FollowVetoes() {
     return Say(CheckState::kRejected, message);
   }
   const auto end = plan_->FirstVetoEnd();
+  out_.waits_for_budget = out_.waits_for_budget || (end && plan_->waits_for_budget());
   if (end && plan_->waits_for_budget()) WakeIn(std::max<Duration>(*end - now_, Duration::zero()));
   if (!end || plan_->waits_for_budget()) return Say(CheckState::kPending, message);
   Say(CheckState::kRetry, message);

@@ -50,6 +50,8 @@ class CheckDecider {
   // Adds the changed check and its actions to the decision. Returns the memory that must be written
   // before these, or nullopt.
   std::optional<api::ProvisioningMemory> Run();
+  // The vetoes of the policy's steps, after Run.
+  Vetoes TakeVetoes() { return std::move(vetoes_); }
 
  private:
   bool admitted() const { return api::IsTrue(workload_.status.conditions, api::kAdmitted); }

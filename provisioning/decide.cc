@@ -1,6 +1,7 @@
 #include "provisioning/decide.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -67,20 +68,28 @@ void AddAll(std::vector<std::string> flavors, std::set<std::string>& into) {
   for (std::string& flavor : flavors) into.insert(std::move(flavor));
 }
 
+using VetoesByCheck = std::map<std::string, Vetoes>;
+
+Vetoes VetoesWith(const api::ProvisioningMemory& memory, const Situation& situation,
+                  const CheckInput& input, WallTime now) {
+  VetoInput about{*input.policy,   *input.config, *situation.workload,    situation.flavors,
+                  situation.stock, now,           situation.job_deadline, situation.spend};
+  if (situation.spend != nullptr) {
+    about.charge = ChargeId(*situation.workload, input.name, NextAttempt(situation, input, memory));
+  }
+  return VetoesOf(about);
+}
+
 // Adds the flavors that the policy of the check has used up, and those that it passes over. While a
 // request exists the Workload stays where it is: flavors that it comes to pass over meanwhile need
 // not be written.
 void AddAvoided(const Situation& situation, const CheckInput& input,
-                const api::ProvisioningMemory& memory, const std::set<std::string>& written,
-                WallTime now, Avoided& avoided) {
+                const api::ProvisioningMemory& memory, const Vetoes& vetoes,
+                const std::set<std::string>& written, Avoided& avoided) {
   const std::vector<std::string> any;
   const Vetoes none;
   AddAll(StepPlan(*input.policy, *input.config, memory, any, none).FlavorsToAvoid(),
          avoided.flavors);
-  const Vetoes vetoes =
-      VetoesOf({*input.policy, *input.config, *situation.workload, situation.flavors,
-                situation.stock, now, situation.job_deadline, situation.spend,
-                ChargeId(*situation.workload, input.name, NextAttempt(situation, input, memory))});
   const StepPlan plan(*input.policy, *input.config, memory, any, vetoes);
   const bool asked = NeedsCapacity(*situation.workload) &&
                      !AskedStep(situation, input.name, memory.counted_attempt).empty();
@@ -91,8 +100,9 @@ void AddAvoided(const Situation& situation, const CheckInput& input,
   if (end) avoided.until = std::min(avoided.until.value_or(*end), *end);
 }
 
+// `known`: the vetoes of checks whose memory has not changed in this decision.
 Avoided AvoidedFlavors(const Situation& situation, const api::MemoryByCheck& memory,
-                       const std::string& before, WallTime now) {
+                       const VetoesByCheck& known, const std::string& before, WallTime now) {
   std::set<std::string> written;
   for (const std::string_view flavor : Split(before, ',')) written.emplace(flavor);
   Avoided avoided;
@@ -100,14 +110,17 @@ Avoided AvoidedFlavors(const Situation& situation, const api::MemoryByCheck& mem
   for (const CheckInput& input : situation.checks) {
     if (input.policy == nullptr || input.config == nullptr) continue;
     const auto found = memory.find(input.name);
-    AddAvoided(situation, input, found == memory.end() ? nothing : found->second, written, now,
-               avoided);
+    const api::ProvisioningMemory& of_check = found == memory.end() ? nothing : found->second;
+    const auto vetoes = known.find(input.name);
+    AddAvoided(situation, input, of_check,
+               vetoes == known.end() ? VetoesWith(of_check, situation, input, now) : vetoes->second,
+               written, avoided);
   }
   return avoided;
 }
 
 Decision DecideChecks(const Situation& situation, const DecideOptions& options, WallTime now,
-                      api::MemoryByCheck& memory) {
+                      api::MemoryByCheck& memory, VetoesByCheck& vetoes) {
   Decision decision;
   for (const CheckInput& input : situation.checks) {
     const auto& states = situation.workload->status.admission_checks;
@@ -116,7 +129,11 @@ Decision DecideChecks(const Situation& situation, const DecideOptions& options, 
         [&input](const api::AdmissionCheckState& each) { return each.name == input.name; });
     if (before == states.end()) continue;
     CheckDecider decider(situation, input, *before, options, now, decision);
-    if (auto counted = decider.Run()) memory[input.name] = *std::move(counted);
+    if (auto counted = decider.Run()) {
+      memory[input.name] = *std::move(counted);
+    } else {
+      vetoes[input.name] = decider.TakeVetoes();
+    }
   }
   return decision;
 }
@@ -138,7 +155,9 @@ Decision Decide(const Situation& situation, const DecideOptions& options, WallTi
   const api::Workload& workload = *situation.workload;
   api::MemoryByCheck memory = situation.memory;
   const bool needs = NeedsCapacity(workload);
-  Decision decision = needs ? DecideChecks(situation, options, now, memory) : CleanUp(situation);
+  VetoesByCheck vetoes;
+  Decision decision =
+      needs ? DecideChecks(situation, options, now, memory, vetoes) : CleanUp(situation);
   ReleaseLeases(situation, needs, decision);
   if (!needs) SettleCharges(situation, decision);
   if (!decision.charges.empty()) return {.charges = std::move(decision.charges)};
@@ -147,7 +166,7 @@ Decision Decide(const Situation& situation, const DecideOptions& options, WallTi
       api::FindValue(workload.meta.annotations, api::kAvoidedFlavorsAnnotation);
   const std::string before = written == nullptr ? "" : *written;
   if (api::IsTrue(workload.status.conditions, api::kFinished)) return decision;
-  const Avoided avoided = AvoidedFlavors(situation, memory, before, now);
+  const Avoided avoided = AvoidedFlavors(situation, memory, vetoes, before, now);
   std::string text = Join({avoided.flavors.begin(), avoided.flavors.end()}, ",");
   std::string expires = decision.expires_at ? FormatTime(*decision.expires_at) : "";
   const std::string* told = api::FindValue(workload.meta.annotations, api::kExpiresAtAnnotation);

@@ -140,6 +140,7 @@ struct Decision {
   std::optional<WallTime> expires_at;            // the first end of capacity in use
   std::vector<CheckEvent> told;                  // with `memory`; see MemoryWrite
   std::optional<FlowWait> waits;                 // for room for one more request
+  bool waits_for_budget = false;                 // of the LocalQueue's day
 };
 
 // Whether the Workload holds quota that it is not about to lose.

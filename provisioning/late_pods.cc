@@ -4,11 +4,13 @@
 
 #include "api/condition.h"
 #include "api/labels.h"
+#include "api/pod_phase.h"
 #include "base/strings.h"
 
 namespace berth::provisioning {
 namespace {
 
+constexpr char kDisruptionTarget[] = "DisruptionTarget";
 constexpr std::size_t kMostNamed = 3;  // pods and nodes in one message
 
 void TakeFirst(std::optional<WallTime>& first, WallTime at) {
@@ -33,6 +35,16 @@ std::string ForeignOf(const PodsSeen& seen) {
 
 }  // namespace
 
+const api::Condition* LostItsNode(const api::Pod& pod) {
+  if (pod.spec.node_name.empty() || pod.phase == "Succeeded") return nullptr;
+  const api::Condition* disrupted = api::FindCondition(pod.conditions, kDisruptionTarget);
+  if (disrupted == nullptr || disrupted->status != api::ConditionStatus::kTrue ||
+      disrupted->reason == "PreemptionByScheduler") {
+    return nullptr;
+  }
+  return disrupted;
+}
+
 bool Uses(const api::Pod& pod, const Claim& claim) {
   if (!claim.request.empty()) {
     const std::string* request =
@@ -48,7 +60,7 @@ Lateness LatenessOf(const PodsSeen& seen, const Claim& claim, WallTime came, Dur
   Lateness answer;
   std::string why;
   for (const api::Pod* pod : seen.pods) {
-    if (!Uses(*pod, claim)) continue;
+    if (api::HasEnded(*pod) || !Uses(*pod, claim)) continue;
     ++answer.pods;
     if (!pod->spec.node_name.empty() || pod->meta.deletion_timestamp) continue;
     const WallTime due = std::max(pod->meta.creation_timestamp, came) + limit;

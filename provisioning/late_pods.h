@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "api/condition.h"
 #include "api/pod.h"
 #include "base/clock.h"
 
@@ -21,8 +22,13 @@ inline constexpr char kLostNodesReason[] = "LostNodes";
 // A node that is not ready for this long is lost.
 inline constexpr Duration kNotReadyFor = std::chrono::minutes(5);
 
+// The condition that says that the pod has lost its node; null: none. A pod that another pod
+// preempted has not lost its node.
+const api::Condition* LostItsNode(const api::Pod& pod);
+
 struct PodsSeen {
-  std::vector<const api::Pod*> pods;  // that use a request or a lease of the Workload, unfinished
+  // That use a request or a lease of the Workload: unfinished ones, and those that lost their node.
+  std::vector<const api::Pod*> pods;
   std::vector<const api::Pod*> foreign;           // of others, on the nodes of these; no daemons
   std::map<std::string, const api::Node*> nodes;  // that pods are bound to; null: gone
 };
@@ -50,7 +56,7 @@ struct Loss {
   std::optional<WallTime> next;  // when a node that is not ready counts as lost
 };
 
-// The nodes that unfinished pods of the claim are bound to, and that are gone or not ready.
+// The nodes that pods of the claim are bound to, and that are gone or not ready.
 Loss LossOf(const PodsSeen& seen, const Claim& claim, WallTime now);
 
 }  // namespace berth::provisioning

@@ -11,6 +11,7 @@
 #include "base/strings.h"
 #include "provisioning/check_events.h"
 #include "provisioning/gang.h"
+#include "provisioning/late_pods.h"
 #include "provisioning/run_duration.h"
 #include "provisioning/steps.h"
 
@@ -24,7 +25,6 @@ using std::chrono::seconds;
 
 constexpr char kWaitPrefix[] = "pods wait for nodes (";
 constexpr char kReadyMessage[] = "the pods may start: nodes come for pending pods";
-constexpr char kDisruptionTarget[] = "DisruptionTarget";
 
 const api::ProvisioningRequestConfig& ReactiveConfig() {
   static const api::ProvisioningRequestConfig config = [] {
@@ -52,17 +52,6 @@ std::optional<WallTime> WaitsSince(const api::Pod& pod) {
     return std::nullopt;
   }
   return scheduled->last_transition_time;
-}
-
-// The condition that says that the pod has lost its node; null: none.
-const api::Condition* LostItsNode(const api::Pod& pod) {
-  if (pod.spec.node_name.empty() || pod.phase == "Succeeded") return nullptr;
-  const api::Condition* disrupted = api::FindCondition(pod.conditions, kDisruptionTarget);
-  if (disrupted == nullptr || disrupted->status != api::ConditionStatus::kTrue ||
-      disrupted->reason == "PreemptionByScheduler") {
-    return nullptr;
-  }
-  return disrupted;
 }
 
 std::int64_t WholeSeconds(WallTime from, WallTime to) {
@@ -241,12 +230,16 @@ void ReactiveDecider::WarnOfExpiry() {
   }
 }
 
-// With onRevoked: Requeue, a pod that lost its node ends the attempt. Returns whether one did.
+// With onRevoked: Requeue, a pod that lost its node ends the attempt. Returns whether one did. Times
+// are whole seconds: a loss in the second of the last counted attempt belongs to that attempt, also
+// where the Workload got quota again in the same second.
 bool ReactiveDecider::FollowLostPods() {
   if (policy_.on_revoked != api::ProvisioningPolicy::OnRevoked::kRequeue) return false;
+  const WallTime counted = memory_.outcomes.empty() ? WallTime{} : memory_.outcomes.back().at;
   for (const api::Pod* pod : situation_.pods) {
     const api::Condition* lost = LostItsNode(*pod);
     if (lost == nullptr || lost->last_transition_time < ReservedAt()) continue;
+    if (lost->last_transition_time <= counted) continue;
     Count(kNodesTakenBackReason,
           "pod " + pod->meta.name + " lost node " + pod->spec.node_name + " (" + lost->reason + ")",
           0, /*revoked=*/true);

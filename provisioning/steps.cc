@@ -36,9 +36,9 @@ std::int64_t BackoffSeconds(const api::ProvisioningRequestConfig& config, std::i
   return std::min<std::int64_t>(delay, config.backoff_max_seconds);
 }
 
-std::vector<ProvisioningStep> StepsOf(const ProvisioningPolicy& policy) {
-  if (!policy.steps.empty()) return policy.steps;
-  return {{.name = "config"}};
+const std::vector<ProvisioningStep>& StepsOf(const ProvisioningPolicy& policy) {
+  static const std::vector<ProvisioningStep> kConfigAlone{{.name = "config"}};
+  return policy.steps.empty() ? kConfigAlone : policy.steps;
 }
 
 api::ProvisioningRequestConfig WithStep(api::ProvisioningRequestConfig config,

@@ -26,7 +26,7 @@
 namespace berth::provisioning {
 
 // The steps of `policy`, or the one step of a policy without steps.
-std::vector<api::ProvisioningStep> StepsOf(const api::ProvisioningPolicy& policy);
+const std::vector<api::ProvisioningStep>& StepsOf(const api::ProvisioningPolicy& policy);
 
 // The config with class and parameters of the step.
 api::ProvisioningRequestConfig WithStep(api::ProvisioningRequestConfig config,
@@ -118,7 +118,7 @@ class StepPlan {
   const api::ProvisioningMemory& memory_;
   const std::vector<std::string>& flavors_;
   const Vetoes& vetoes_;
-  std::vector<api::ProvisioningStep> steps_;
+  const std::vector<api::ProvisioningStep>& steps_;
   const api::ProvisioningStep* current_ = nullptr;
   api::ProvisioningRequestConfig step_config_;
 };

@@ -158,7 +158,7 @@ const StockEntry* StockMemory::RestOf(const std::string& provisioning_class, con
                                       WallTime now) const {
   const StockEntry* longest = nullptr;
   for (const StockEntry& each : Of(provisioning_class)) {
-    if (!SameMachines(each.key, key) || each.key.size > key.size || each.rest_until <= now) {
+    if (each.rest_until <= now || each.key.size > key.size || !SameMachines(each.key, key)) {
       continue;
     }
     if (longest == nullptr || each.rest_until > longest->rest_until) longest = &each;

@@ -159,8 +159,9 @@ std::optional<Cost> CostOf(const ProvisioningStep& step, const VetoInput& input)
 
 Vetoes VetoesOf(const VetoInput& input) {
   Vetoes vetoes;
+  const Gang gang = GangOf(input.workload, input.config);  // a step manages the same resources
   for (const ProvisioningStep& step : StepsOf(input.policy)) {
-    auto veto = ShapeVeto(step, GangOf(input.workload, WithStep(input.config, step)));
+    auto veto = ShapeVeto(step, gang);
     if (!veto) veto = ZoneVeto(step, input);
     if (!veto) veto = PriceVeto(step, input);
     if (!veto && input.policy.budget_action == api::ProvisioningPolicy::BudgetAction::kBlock) {

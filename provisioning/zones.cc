@@ -37,6 +37,7 @@ std::vector<std::string> BoundZones(const api::ProvisioningStep& step, const Vet
 }
 
 std::vector<std::string> PossibleZones(const api::ProvisioningStep& step, const VetoInput& input) {
+  if (step.zones.empty()) return {};
   std::vector<std::string> zones = step.zones;
   const std::vector<std::string> bound = BoundZones(step, input);
   std::erase_if(zones, [&bound](const std::string& zone) {
@@ -51,10 +52,14 @@ const api::StockEntry* RestIn(const std::string& zone, const api::ProvisioningSt
   if (input.stock == nullptr || input.policy.stock == api::ProvisioningPolicy::Stock::kIgnored) {
     return nullptr;
   }
-  const api::ProvisioningRequestConfig config = WithStep(input.config, step);
+  const std::string& provisioning_class = step.provisioning_class_name.empty()
+                                              ? input.config.provisioning_class_name
+                                              : step.provisioning_class_name;
+  if (input.stock->Of(provisioning_class).empty()) return nullptr;
   // The machines of a step of any flavor are known with an admission only.
-  const auto key = StockKeyOf(input.workload, config, step.flavor, FlavorsOf(input.workload), zone);
-  return key ? input.stock->RestOf(config.provisioning_class_name, *key, input.now) : nullptr;
+  const auto key =
+      StockKeyOf(input.workload, input.config, step.flavor, FlavorsOf(input.workload), zone);
+  return key ? input.stock->RestOf(provisioning_class, *key, input.now) : nullptr;
 }
 
 std::string NextZone(const api::ProvisioningStep& step, const VetoInput& input, std::int32_t failed,

@@ -130,8 +130,9 @@ void Reflector::OnWatchEnd(const Status& status) {
   if (status) {
     list_was_useful_ = true;
     // A watch that ends at once without an event would be repeated in a tight loop.
-    if (watch_was_useful_) return Watch();
-    return TryAgain(Step::kWatch, nullptr);
+    if (!watch_was_useful_ && !*watch_has_stood_) return TryAgain(Step::kWatch, nullptr);
+    backoff_ = options_.first_backoff;
+    return Watch();
   }
   const Error& error = status.error();
   if (error.code == ErrorCode::kExpired) {

@@ -5,7 +5,9 @@
 #include <memory>
 
 #include "api/labels.h"
+#include "api/pod_phase.h"
 #include "api/reasons.h"
+#include "provisioning/late_pods.h"
 #include "provisioning/lease.h"
 #include "provisioning/request_state.h"
 #include "provisioning/reuse.h"
@@ -29,8 +31,6 @@ constexpr char kResizeDetail[] = "ResizeRequestName";
 constexpr char kMirrorAnnotation[] = "kubernetes.io/config.mirror";
 constexpr std::size_t kMostWaiting = 1000;  // gangs that one decision looks at
 
-bool IsOver(const api::Pod& pod) { return pod.phase == "Succeeded" || pod.phase == "Failed"; }
-
 bool IsDaemon(const api::Pod& pod) {
   const api::OwnerReference* owner = api::ControllerOf(pod.meta);
   return (owner != nullptr && owner->kind == "DaemonSet") ||
@@ -43,7 +43,7 @@ std::string RequestClaim(const std::string& space, const std::string& request) {
 std::string LeaseClaim(const std::string& holder) { return "lease/" + holder; }
 
 std::vector<std::string> ClaimsOf(const api::Pod& pod) {
-  if (IsOver(pod)) return {};
+  if (api::HasEnded(pod) && LostItsNode(pod) == nullptr) return {};
   std::vector<std::string> claims;
   const std::string* request =
       api::FindValue(pod.meta.annotations, api::kConsumeProvisioningRequestAnnotation);
@@ -117,13 +117,13 @@ bool NodeView::IsLoading() const {
 
 void NodeView::AddIndexes() {
   pods_->AddIndex(kHolding, [](const api::Pod& pod) {
-    if (pod.spec.node_name.empty() || IsOver(pod) || IsDaemon(pod)) {
+    if (pod.spec.node_name.empty() || api::HasEnded(pod) || IsDaemon(pod)) {
       return std::vector<std::string>{};
     }
     return std::vector{pod.spec.node_name};
   });
   pods_->AddIndex(kDaemons, [](const api::Pod& pod) {
-    if (pod.spec.node_name.empty() || IsOver(pod) || !IsDaemon(pod)) {
+    if (pod.spec.node_name.empty() || api::HasEnded(pod) || !IsDaemon(pod)) {
       return std::vector<std::string>{};
     }
     return std::vector{pod.spec.node_name};
@@ -183,8 +183,11 @@ void NodeView::WatchPods() {
   pods_->AddHandler({.on_add = look,
                      .on_update =
                          [this](const auto& before, const auto& pod) {
+                           if (LostItsNode(*pod) != nullptr && LostItsNode(*before) == nullptr) {
+                             WakeUsersOf(*pod);
+                           }
                            if (before->spec.node_name == pod->spec.node_name &&
-                               IsOver(*before) == IsOver(*pod)) {
+                               api::HasEnded(*before) == api::HasEnded(*pod)) {
                              return;
                            }
                            if (!pod->spec.node_name.empty()) Refresh(pod->spec.node_name);

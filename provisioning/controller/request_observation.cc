@@ -224,6 +224,25 @@ void RequestReconciler::FollowFlow(const api::Workload& workload, const Situatio
   WakeFlow();
 }
 
+// A charge that is taken back may let a Workload ask that waits for the budget.
+void RequestReconciler::RecordCharge(const Charge& charge) {
+  spend_.Record(charge);
+  const auto waiting = waiting_for_budget_.find(charge.queue);
+  if (charge.nano_dollars != 0 || waiting == waiting_for_budget_.end()) return;
+  for (const auto& [place, key] : waiting->second) controller_->Add(key);
+}
+
+void RequestReconciler::FollowBudget(const api::Workload& workload, bool waits) {
+  if (waits) {
+    waiting_for_budget_[QueueOf(workload)].try_emplace(FlowPlaceOf(workload), workload.meta.key());
+    return;
+  }
+  const auto waiting = waiting_for_budget_.find(QueueOf(workload));
+  if (waiting == waiting_for_budget_.end()) return;
+  waiting->second.erase(FlowPlaceOf(workload));
+  if (waiting->second.empty()) waiting_for_budget_.erase(waiting);
+}
+
 void RequestReconciler::WakeFlow() {
   for (const api::ObjectKey& key : flow_.TakeReady()) controller_->Add(key);
 }

@@ -82,6 +82,7 @@ void RequestReconciler::Watch(kube::Controller& controller) {
                            last_attempt_by_check_.erase(workload->meta.uid);
                            created_.erase(workload->meta.uid);
                            flow_.Drop(workload->meta.uid);
+                           FollowBudget(*workload, /*waits=*/false);
                            WakeFlow();
                            if (!nodes_.LeasedTo(workload->meta.key()).empty()) add(workload);
                          }});
@@ -174,10 +175,11 @@ void RequestReconciler::Reconcile(const api::ObjectKey& key, Done done) {
     decision = Decide(situation, options_, clock_.Now());
   }
   if (!decision.charges.empty()) {
-    for (const Charge& charge : decision.charges) spend_.Record(charge);
+    for (const Charge& charge : decision.charges) RecordCharge(charge);
     return Reconcile(key, std::move(done));
   }
   FollowFlow(*workload, situation, decision);
+  FollowBudget(*workload, decision.waits_for_budget);
   kube::RunSteps(StepsFor(workload, decision), [this, workload, done = std::move(done),
                                                 wake = decision.next_wake](const Status& status) {
     if (!status) return done(status.error());

@@ -72,6 +72,8 @@ class RequestReconciler final : public kube::Reconciler {
   void CountOpen(const Situation& situation);
   void FollowFlow(const api::Workload& workload, const Situation& situation,
                   const Decision& decision);
+  void RecordCharge(const Charge& charge);
+  void FollowBudget(const api::Workload& workload, bool waits);
   void WakeFlow();
   void Forget(const api::ProvisioningRequest& request);
   const Created* LongUnheard(const std::string& workload_uid) const;
@@ -112,6 +114,8 @@ class RequestReconciler final : public kube::Reconciler {
   // By Workload uid.
   std::map<std::string, std::map<std::string, std::int32_t>> last_attempt_by_check_;
   std::map<std::string, std::vector<Created>> created_;
+  // The Workloads that wait for the budget of the day, by LocalQueue, in the order of the queue.
+  std::map<std::string, std::map<FlowPlace, api::ObjectKey>> waiting_for_budget_;
 };
 
 }  // namespace berth::provisioning

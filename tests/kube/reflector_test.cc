@@ -168,6 +168,20 @@ TEST_F(ReflectorTest, AListThatExpiresWhileItsWatchIsRefusedIsRepeatedAtOnce) {
   EXPECT_THAT(TakeHeard(), ElementsAre("f1001"));
 }
 
+// A server without bookmarks ends the watches of a quiet kind each few minutes.
+TEST_F(ReflectorTest, AQuietWatchThatEndsIsRenewedAtOnce) {
+  reflector_.Start();
+  executor_.RunFor(1s);
+  for (int lifetime = 0; lifetime < 8; ++lifetime) {
+    executor_.RunFor(6min);
+    api_.DropWatches(OkStatus());
+  }
+  api_.Put(kFlavors, Named("f1000"));
+  executor_.RunFor(1s);
+  EXPECT_THAT(TakeHeard(), ElementsAre("f1000"));
+  EXPECT_THAT(errors_, IsEmpty());
+}
+
 // A proxy in front of the API server answers 504 at once.
 TEST_F(ReflectorTest, AWatchThatTimesOutAtOnceBacksOff) {
   reflector_.Start();

@@ -11,7 +11,7 @@ from demo import ROOT, Demo, check, condition, is_true, play
 
 SAMPLES = os.path.join(ROOT, "manifests", "samples", "spot")
 POOL = "kubernetes.azure.com/agentpool"
-STEPS = {"gpu-low": "low priority", "gpu-demand": "on demand"}
+STEPS = {"gpu-low": "at low priority", "gpu-demand": "on demand"}
 
 
 def flavor_of(workload):
@@ -59,7 +59,7 @@ class SpotDemo(Demo):
         if is_true(workload, "Finished"):
             self.tell("train", condition(workload, "Finished")["reason"])
         elif running and flavor:
-            self.tell("train", f"runs at {STEPS[flavor]}, on {running[0]['spec']['nodeName']}")
+            self.tell("train", f"runs {STEPS[flavor]}, on {running[0]['spec']['nodeName']}")
         elif flavor:
             self.tell("train", f"has quota of {flavor}, its pod waits for a machine")
 
