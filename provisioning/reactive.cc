@@ -230,9 +230,9 @@ void ReactiveDecider::WarnOfExpiry() {
   }
 }
 
-// With onRevoked: Requeue, a pod that lost its node ends the attempt. Returns whether one did. Times
-// are whole seconds: a loss in the second of the last counted attempt belongs to that attempt, also
-// where the Workload got quota again in the same second.
+// With onRevoked: Requeue, a pod that lost its node ends the attempt. Returns whether one did.
+// Times are whole seconds: a loss in the second of the last counted attempt belongs to that
+// attempt, also where the Workload got quota again in the same second.
 bool ReactiveDecider::FollowLostPods() {
   if (policy_.on_revoked != api::ProvisioningPolicy::OnRevoked::kRequeue) return false;
   const WallTime counted = memory_.outcomes.empty() ? WallTime{} : memory_.outcomes.back().at;
