@@ -210,7 +210,8 @@ std::vector<api::PodSetUpdate> ReactiveDecider::Updates() const {
   return updates;
 }
 
-// Tells of nodes that are replaced while the job may still run.
+// Tells of nodes that are replaced while the job may still run, once: also where the NodePool was
+// seen after the pods were let start.
 void ReactiveDecider::WarnOfExpiry() {
   const auto run = ExpectedRun(*situation_.workload, situation_.job_deadline);
   if (!run || situation_.flavors == nullptr) return;
@@ -223,6 +224,7 @@ void ReactiveDecider::WarnOfExpiry() {
     const std::string message = "NodePool " + pool->meta.name + " replaces its nodes after " +
                                 std::to_string(life) + " s, the job may run for " +
                                 std::to_string(*run) + " s";
+    if (state_.message.find(message) != std::string::npos) return;
     const bool is_protected = input_.policy != nullptr && input_.policy->protect_pods;
     state_.message += "; " + message + (is_protected ? ", its pods ask not to be disrupted" : "");
     out_.actions.emplace_back(CheckEvent{"NodesExpireEarly", message, !is_protected});
@@ -260,6 +262,7 @@ void ReactiveDecider::FollowWaitingPods() {
     if (before_.state == CheckState::kReady && state_.message.starts_with(kWaitPrefix)) {
       state_.message = kReadyMessage;
     }
+    WarnOfExpiry();
     if (placed >= GangOf(*situation_.workload, ReactiveConfig()).pods()) Learn("", 0);
     return;
   }

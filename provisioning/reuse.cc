@@ -68,7 +68,7 @@ class Planner {
     std::erase_if(held, [this](const auto* seen) { return !HeldByUs(*seen); });
     if (auto plan = Fit(held)) return plan;
     for (const Set& set : WholeSets()) {
-      const auto plan = Fit(set);
+      auto plan = Fit(set);
       if (plan && plan->size() == set.size()) return plan;
     }
     std::vector<const NodeSeen*> open = candidates_;

@@ -98,6 +98,7 @@ std::optional<Veto> RestVeto(const ProvisioningStep& step, const VetoInput& inpu
     if (rest == nullptr) return std::nullopt;
     if (entry == nullptr || rest->rest_until < entry->rest_until) entry = rest;
   }
+  if (entry == nullptr) return std::nullopt;
   return Veto{.reason = kRestsReason,
               .message = (zones.size() > 1 ? "all zones rest, " + entry->key.zone + " until "
                                            : std::string("rests until ")) +

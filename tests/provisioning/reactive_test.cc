@@ -3,6 +3,8 @@
 // Method: a small world that performs decisions; the test plays queue, scheduler and cloud.
 #include "provisioning/reactive.h"
 
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,6 +20,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 class ReactiveWorld {
  public:
@@ -377,6 +380,30 @@ TEST(ReactiveTest, APolicyProtectsThePodsAndAnEarlyExpiryIsTold) {
       EXPECT_THAT(world.events, Contains("Warning NodesExpireEarly: " + told));
     }
   }
+}
+
+TEST(ReactiveTest, AnEarlyExpiryIsToldOnceWhereTheNodePoolIsSeenLater) {
+  ReactiveWorld world;
+  world.UseChain();
+  world.job_deadline = 3 * 3600;
+  world.Start("low");
+  world.Bind(0);
+  world.Bind(1);
+  world.PassAndSettle(5);
+  EXPECT_THAT(world.check().message, Not(HasSubstr("replaces its nodes")));
+  world.pools.emplace_back().meta.name = "g4";
+  world.pools[0].expire_after = std::chrono::hours(2);
+  world.PassAndSettle(5);
+  world.PassAndSettle(5);
+  EXPECT_THAT(world.check().message, HasSubstr("NodePool g4 replaces its nodes after 7200 s"));
+  world.pools.clear();  // as after a restart, until the NodePools are read
+  world.PassAndSettle(5);
+  world.pools.emplace_back().meta.name = "g4";
+  world.pools[0].expire_after = std::chrono::hours(2);
+  world.PassAndSettle(5);
+  EXPECT_EQ(std::count_if(world.events.begin(), world.events.end(),
+                          [](const auto& each) { return each.starts_with("NodesExpireEarly"); }),
+            1);
 }
 
 TEST(ReactiveTest, AFinishedWorkloadIsLeftAlone) {
