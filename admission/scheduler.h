@@ -123,6 +123,7 @@ class Scheduler {
   // The API's reason to refuse the pods; empty: none. A refused workload is queued and never
   // nominated: it blocks a StrictFIFO queue, a BestEffortFIFO queue parks it.
   std::string PodProblem(const api::Workload& object) const;
+  bool IsRefused(const api::ObjectKey& key) const;  // a pending workload with a PodProblem
   // Nodes, and the pods on them; admission/topology/node_inventory.h says which pods count.
   void ApplyNode(const api::Node& object);
   void ForgetNode(const std::string& name);

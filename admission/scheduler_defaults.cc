@@ -38,6 +38,11 @@ void Scheduler::Reconsider(const std::shared_ptr<const api::Workload>& object, W
   ApplyWorkload(object, now);
 }
 
+bool Scheduler::IsRefused(const api::ObjectKey& key) const {
+  const std::optional<WorkloadId> id = Find(key);
+  return id && refused_.count(*id) > 0;
+}
+
 std::string Scheduler::PodProblem(const api::Workload& object) const {
   const std::shared_ptr<const api::Workload> not_owned(std::shared_ptr<const void>(), &object);
   std::string problem = device_claims_.Problem(object);

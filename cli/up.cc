@@ -1,5 +1,6 @@
 // berth up: runs API server, cluster, cloud and controllers in one process, which communicate
 // through the API. This file starts them in order and stops them in reverse.
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <memory>
@@ -146,6 +147,18 @@ void DropProgramOptions(admission::Configuration& configuration) {
               {"because", "berth up makes the certificate of its webhooks itself"}});
 }
 
+// No replica waits for the lease of `berth up` to run out: without this process there is no API. A
+// machine that is too busy to renew the lease for ten seconds does not end the process.
+void LengthenLease(admission::LeaderOptions& leader) {
+  const admission::LeaderOptions usual;
+  if (leader.lease_duration != usual.lease_duration ||
+      leader.renew_deadline != usual.renew_deadline) {
+    return;
+  }
+  leader.lease_duration = std::chrono::seconds(60);
+  leader.renew_deadline = std::chrono::seconds(45);
+}
+
 void WarnOfAddresses(const admission::Configuration& configuration) {
   const std::pair<const char*, const std::string&> fields[] = {
       {"metrics.bindAddress", configuration.program.endpoints.metrics_address},
@@ -257,6 +270,7 @@ Status Up::StartControllers(const UpFlags& flags) {
   BERTH_TRY(options.configuration, ReadConfigurationFile(flags.config));
   WarnOfAddresses(options.configuration);
   DropProgramOptions(options.configuration);
+  LengthenLease(options.configuration.program.leader);
   BERTH_CHECK_OK(ApplyManifests(server_->api(), NamespaceManifest(options.configuration)));
   TakeDecisions(flags.decisions, options.configuration);
   BERTH_TRY(options.api, kube::ParseKubeConfig(server_->kubeconfig(), data_directory_, ""));

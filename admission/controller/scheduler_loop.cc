@@ -94,6 +94,11 @@ void SchedulerLoop::FeedWorkloads() {
                                apply(object);
                                ScheduleSecondPass();
                                SayIfGateCleared(*before, *object);
+                               // The workload reconciler writes the reason of a refused workload: a
+                               // note of an earlier attempt would be written against it for ever.
+                               if (parts_.scheduler.IsRefused(object->meta.key())) {
+                                 parts_.notes.Forget(object->meta.key());
+                               }
                                if (HasLostItsReason(*before, *object)) {
                                  parts_.notes.Renew(object->meta.key());
                                }

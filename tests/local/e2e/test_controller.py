@@ -214,6 +214,7 @@ class ControllerTest(ClusterTest):
         cluster = self.start_cluster()
         leader = self.holder(cluster)
         self.assertTrue(leader.startswith("berth-up_"), leader)
+        self.assertEqual(cluster.get(*LEASE)["spec"]["leaseDurationSeconds"], 60)
         beside = self.start_replica(cluster, "beside")
         beside.port("metrics")
         cluster.apply(QUEUES)
