@@ -158,6 +158,15 @@ class SlicePlanner {
     plan_.next = SlicePlan::Next::kWait;
     api::WorkloadSpec spec = slice.spec;
     spec.pod_sets = WithCountsOf(job_, slice);
+    // A slice that waits gets quota for its counts less what is reclaimable: the smaller slice has
+    // less to give, and cannot take that back once it has quota.
+    if (!api::IsTrue(slice.status.conditions, api::kQuotaReserved) &&
+        !slice.status.reclaimable_pods.empty()) {
+      auto pods = ReclaimableOf(job_, {.meta = {}, .spec = spec, .status = {}});
+      if (pods != slice.status.reclaimable_pods) {
+        Add(SetReclaimablePods{slice.meta.key(), std::move(pods)});
+      }
+    }
     Add(UpdateWorkloadSpec{slice.meta.key(), std::move(spec)});
     Add(EmitEvent{EmitEvent::Type::kNormal, "UpdatedWorkload",
                   "Updated workload slice: " + slice.meta.key().ToString(), ""});

@@ -148,6 +148,17 @@ TEST_F(SlicePlanTest, ARunningJobThatGrowsGetsAFurtherSliceAndRunsOn) {
   EXPECT_THAT(Plan(), ElementsAre("size 2"));
 }
 
+TEST_F(SlicePlanTest, AWaitingSliceThatGetsSmallerHasLessToGive) {
+  RunWithThree();
+  job_.completions = 8;
+  job_.succeeded = 5;  // three remain
+  Scale(5);
+  AddCreated().status.reclaimable_pods = {{"main", 2}};
+  Scale(1);
+  EXPECT_THAT(Plan(), ElementsAre("reclaimable", "size 1"));
+  EXPECT_THAT(std::get<SetReclaimablePods>(plan_.actions.at(0)).pods, IsEmpty());
+}
+
 TEST_F(SlicePlanTest, AScaleDownLowersTheCountInPlace) {
   RunWithThree();
   Scale(2);
