@@ -9,22 +9,15 @@
 #include "api/labels.h"
 #include "base/log/log.h"
 #include "base/sha1.h"
+#include "provisioning/controller/memory_map.h"
 
 namespace berth::provisioning {
 namespace {
 
 using kube::Json;
 
-constexpr api::ResourceKind kSpendMap{"", "v1", "ConfigMap", "configmaps", true};
 constexpr char kSpendKey[] = "spend";
 constexpr std::size_t kNameDigits = 16;
-
-std::string SpendTextOf(const Json& object) {
-  const auto data = object.find("data");
-  if (data == object.end() || !data->is_object()) return "";
-  const auto text = data->find(kSpendKey);
-  return text == data->end() || !text->is_string() ? "" : text->get<std::string>();
-}
 
 }  // namespace
 
@@ -65,7 +58,7 @@ Status SpendKeeper::Forbidden(Kept& kept, const std::string& queue, const Error&
 }
 
 void SpendKeeper::Load(const std::string& queue, Done done) {
-  client_.Get(kSpendMap, {namespace_name_, SpendConfigMapName(queue)},
+  client_.Get(kMemoryMap, {namespace_name_, SpendConfigMapName(queue)},
               [weak = std::weak_ptr(self_), queue,
                done = std::move(done)](const Result<kube::JsonPtr>& answer) {
                 const auto self = weak.lock();
@@ -87,7 +80,7 @@ void SpendKeeper::Take(const std::string& queue, const Json& object) {
   if (const auto meta = api::Decode<api::ObjectMeta>(object)) {
     kept_[queue].resource_version = meta->resource_version;
   }
-  const std::string text = SpendTextOf(object);
+  const std::string text = MemoryTextOf(object, kSpendKey);
   if (text.empty()) return;
   const auto spend = api::DecodeSpend(text);
   if (!spend) {  // written by hand, or cut: begin anew, and write over it
@@ -115,16 +108,7 @@ void SpendKeeper::Write(const std::string& queue, Done done) {
     const std::vector<Done> waiting = std::exchange((*self)->kept_[queue].waiting, {});
     for (const Done& each : waiting) each(status);
   };
-  const kube::WriteOptions as{.field_manager = api::kProvisioningCheckController};
-  if (kept.resource_version.empty()) {
-    object["apiVersion"] = "v1";
-    object["kind"] = "ConfigMap";
-    object["metadata"]["name"] = key.name;
-    object["metadata"]["namespace"] = key.namespace_name;
-    return client_.Create(kSpendMap, key.namespace_name, std::move(object), as, written);
-  }
-  object["metadata"]["resourceVersion"] = kept.resource_version;
-  client_.Patch(kSpendMap, key, kube::PatchType::kMerge, std::move(object), as, written);
+  WriteMemoryMap(client_, key, kept.resource_version, std::move(object), written);
 }
 
 Status SpendKeeper::Written(const std::string& queue, const Result<kube::JsonPtr>& answer) {

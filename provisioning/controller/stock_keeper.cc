@@ -10,22 +10,15 @@
 #include "api/labels.h"
 #include "base/log/log.h"
 #include "base/sha1.h"
+#include "provisioning/controller/memory_map.h"
 
 namespace berth::provisioning {
 namespace {
 
 using kube::Json;
 
-constexpr api::ResourceKind kConfigMap{"", "v1", "ConfigMap", "configmaps", true};
 constexpr char kDataKey[] = "stock";
 constexpr std::size_t kMaxName = 253;
-
-std::string TextOf(const Json& object) {
-  const auto data = object.find("data");
-  if (data == object.end() || !data->is_object()) return "";
-  const auto text = data->find(kDataKey);
-  return text == data->end() || !text->is_string() ? "" : text->get<std::string>();
-}
 
 }  // namespace
 
@@ -50,7 +43,7 @@ void StockKeeper::Load(const std::vector<std::string>& classes, std::function<vo
   const auto missing = std::find_if(classes.begin(), classes.end(),
                                     [this](const auto& each) { return !kept_[each].loaded; });
   if (missing == classes.end()) return done(OkStatus());
-  client_.Get(kConfigMap, {options_.namespace_name, StockConfigMapName(*missing)},
+  client_.Get(kMemoryMap, {options_.namespace_name, StockConfigMapName(*missing)},
               [weak = std::weak_ptr(self_), name = *missing, classes,
                done = std::move(done)](const Result<kube::JsonPtr>& answer) {
                 const auto self = weak.lock();
@@ -73,7 +66,7 @@ void StockKeeper::Load(const std::vector<std::string>& classes, std::function<vo
 void StockKeeper::Take(const std::string& provisioning_class, const Json& object) {
   const auto meta = api::Decode<api::ObjectMeta>(object);
   if (meta) kept_[provisioning_class].resource_version = meta->resource_version;
-  const std::string text = TextOf(object);
+  const std::string text = MemoryTextOf(object, kDataKey);
   if (text.empty()) return;
   const auto stock = api::DecodeStock(text);
   if (!stock) {  // written by hand, or cut: begin anew, and write over it
@@ -109,16 +102,7 @@ void StockKeeper::Write(const std::string& provisioning_class) {
                         provisioning_class](const Result<kube::JsonPtr>& answer) {
     if (const auto self = weak.lock()) (*self)->Written(provisioning_class, answer);
   };
-  const kube::WriteOptions as{.field_manager = api::kProvisioningCheckController};
-  if (kept.resource_version.empty()) {
-    object["apiVersion"] = "v1";
-    object["kind"] = "ConfigMap";
-    object["metadata"]["name"] = key.name;
-    object["metadata"]["namespace"] = key.namespace_name;
-    return client_.Create(kConfigMap, key.namespace_name, std::move(object), as, written);
-  }
-  object["metadata"]["resourceVersion"] = kept.resource_version;
-  client_.Patch(kConfigMap, key, kube::PatchType::kMerge, std::move(object), as, written);
+  WriteMemoryMap(client_, key, kept.resource_version, std::move(object), written);
 }
 
 void StockKeeper::Written(const std::string& provisioning_class,
@@ -145,7 +129,7 @@ void StockKeeper::Written(const std::string& provisioning_class,
 
 void StockKeeper::ReadAgain(const std::string& provisioning_class) {
   client_.Get(
-      kConfigMap, {options_.namespace_name, StockConfigMapName(provisioning_class)},
+      kMemoryMap, {options_.namespace_name, StockConfigMapName(provisioning_class)},
       [weak = std::weak_ptr(self_), provisioning_class](const Result<kube::JsonPtr>& answer) {
         const auto self = weak.lock();
         if (self == nullptr) return;
