@@ -65,6 +65,37 @@ struct ProvisioningReuse {
   std::int64_t min_life_seconds = 3600;  // of a node, for a job whose run is not known
 };
 
+// Several requests for one Workload.
+struct ProvisioningSplit {
+  enum class Mode : std::uint8_t {
+    kPerPodSet,  // pod sets of several flavors have a request each, and start together
+    kDivide,     // pods that need not start together are asked for in parts, one after the other
+  };
+  Mode mode = Mode::kPerPodSet;
+  std::int64_t hold_seconds = 480;  // how long nodes that came wait for those of the others
+  std::int32_t max_nodes = 0;       // kDivide: nodes of one request
+};
+
+// Nodes that stand before the first job of a window asks for them.
+struct ProvisioningPrewarm {
+  std::string namespace_name;  // of the Workload that holds the nodes
+  std::string local_queue;
+  std::string step;  // whose pool and flavor; empty: the first step
+  std::int32_t min_nodes = 1;
+  std::string schedule;   // when a window begins, in the form of CronJobs; empty: always open
+  std::string time_zone;  // IANA name; empty: UTC
+  std::int64_t duration_seconds = 3600;  // of a window
+  std::int64_t lead_seconds = 600;       // the nodes are asked for so long before it begins
+  friend bool operator==(const ProvisioningPrewarm&, const ProvisioningPrewarm&) = default;
+};
+
+// Pods of low priority that hold nodes of autoscalers which only react, until all nodes are there.
+struct ProvisioningPlaceholders {
+  std::string priority_class;          // of the pods
+  std::int64_t timeout_seconds = 900;  // then the step has failed
+  std::string image = "registry.k8s.io/pause:3.10";
+};
+
 struct ProvisioningPolicy {
   enum class WhenExhausted : std::uint8_t { kCycle, kReject };
   enum class OnRevoked : std::uint8_t { kReject, kRequeue };
@@ -83,7 +114,10 @@ struct ProvisioningPolicy {
   std::optional<RunDuration> run_duration;     // nullopt: the parameters alone say it
   std::optional<Race> race;                    // nullopt: one request at a time
   std::optional<ProvisioningReuse> reuse;      // nullopt: no node is reused
-  std::int64_t max_wait_seconds = 0;           // of steps without a limit
+  std::optional<ProvisioningPlaceholders> placeholders;  // nullopt: the job's pods bring the nodes
+  std::optional<ProvisioningPrewarm> prewarm;            // nullopt: no node stands unasked
+  std::optional<ProvisioningSplit> split;                // nullopt: one request for all pods
+  std::int64_t max_wait_seconds = 0;                     // of steps without a limit
   std::int64_t cycle_after_seconds = 1800;
   std::int64_t stuck_after_seconds = 0;     // 0: a request keeps its place, whoever overtakes it
   std::int64_t answer_timeout_seconds = 0;  // 0: a silent class is waited for
@@ -95,6 +129,7 @@ struct ProvisioningPolicy {
   OnTrouble on_late = OnTrouble::kRequeue;  // when late pods have no node at the booking's end
   OnTrouble on_lost = OnTrouble::kWait;     // when a node goes that pods still need
   Stock stock = Stock::kShared;             // kIgnored: steps are asked for also where they rest
+  bool metering = false;                    // what nodes cost is measured
   bool protect_pods = true;                 // the pods ask autoscalers to leave their nodes alone
 };
 

@@ -22,17 +22,17 @@ bool AddTo(std::chrono::nanoseconds& sum, std::chrono::nanoseconds unit, std::in
 
 std::optional<Duration> ParseGoDuration(std::string_view text) {
   using std::chrono::nanoseconds;
-  struct Unit {
+  struct TimeUnit {
     std::string_view name;
     nanoseconds span;
   };
-  constexpr std::array<Unit, 7> kUnits{{{"ns", nanoseconds(1)},
-                                        {"us", std::chrono::microseconds(1)},
-                                        {"\u00b5s", std::chrono::microseconds(1)},
-                                        {"ms", std::chrono::milliseconds(1)},
-                                        {"s", std::chrono::seconds(1)},
-                                        {"m", std::chrono::minutes(1)},
-                                        {"h", std::chrono::hours(1)}}};
+  constexpr std::array<TimeUnit, 7> kUnits{{{"ns", nanoseconds(1)},
+                                            {"us", std::chrono::microseconds(1)},
+                                            {"\u00b5s", std::chrono::microseconds(1)},
+                                            {"ms", std::chrono::milliseconds(1)},
+                                            {"s", std::chrono::seconds(1)},
+                                            {"m", std::chrono::minutes(1)},
+                                            {"h", std::chrono::hours(1)}}};
   constexpr std::size_t kMostDigits = 9;
   if (text == "0") return Duration::zero();
   if (text.empty()) return std::nullopt;
@@ -50,7 +50,7 @@ std::optional<Duration> ParseGoDuration(std::string_view text) {
       text.remove_prefix(1);
       fraction = digits().substr(0, kMostDigits);
     }
-    const auto unit = std::find_if(kUnits.begin(), kUnits.end(), [&](const Unit& candidate) {
+    const auto unit = std::find_if(kUnits.begin(), kUnits.end(), [&](const TimeUnit& candidate) {
       return text.starts_with(candidate.name);
     });
     if (whole.size() > kMostDigits || (whole.empty() && fraction.empty()) || unit == kUnits.end()) {

@@ -48,7 +48,7 @@ struct Environment {
   // A name may have a dot ("variables.limit"): the selection is then a variable of its own, and
   // other selections from the part before the dot are errors.
   std::vector<std::string> variables;
-  // Types that an expression may construct, as in JSONPatch{op: "add"}; the value is a map.
+  // Types that may be constructed, as in JSONPatch{op: "add"}: maps. "A.*" stands for all below A.
   std::vector<std::string> objects;
   Limits limits;
 };

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/api_version.h"
 #include "api/yaml/yaml.h"
 
 namespace berth::cli {
@@ -14,10 +15,7 @@ using local::Json;
 Result<local::WholeApi::KindInfo> FindKind(local::WholeApi& api, const Json& object) {
   const std::string api_version = object.value("apiVersion", "");
   const std::string kind = object.value("kind", "");
-  const std::size_t slash = api_version.find('/');
-  const std::string group = slash == std::string::npos ? "" : api_version.substr(0, slash);
-  const std::string version =
-      slash == std::string::npos ? api_version : api_version.substr(slash + 1);
+  const std::string_view group = api::GroupOf(api_version);
   const auto kinds = api.Kinds();
   const auto found = std::find_if(kinds.begin(), kinds.end(), [&](const auto& candidate) {
     return candidate.kind == kind && candidate.id.group == group;
@@ -26,7 +24,7 @@ Result<local::WholeApi::KindInfo> FindKind(local::WholeApi& api, const Json& obj
     return Error{ErrorCode::kInternal, "the API does not know kind " + api_version + " " + kind};
   }
   local::WholeApi::KindInfo info = *found;
-  info.id.version = version;
+  info.id.version = api::VersionOf(api_version);
   return info;
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "cli/completion.h"
+#include "cli/ledger_flags.h"
 #include "cli/screens/list.h"
 #include "cli/screens/status.h"
 
@@ -83,19 +84,22 @@ struct UpFlags {
   std::string data_dir;    // empty: $XDG_DATA_HOME/berth, ~/.local/share/berth
   std::string kubeconfig;  // empty: kubeconfig in the data directory
   std::string listen = "127.0.0.1:6443";
-  std::vector<std::string> images;         // NAME=PATH
-  bool reset = false;                      // starts with an empty cluster
-  std::string config;                      // Kueue's Configuration file
-  std::string decisions;                   // kueue, berth; empty: the file's value
-  bool allow_remote = false;               // allows a `listen` address other than loopback
-  std::string job_user;                    // user of the jobs' programs; empty: this process' user
-  std::string log_limit = "64Mi";          // limit of each container's log; "0": no limit
-  bool controllers = true;                 // false: `berth controller` runs in another process
-  bool api_only = false;                   // without cluster, cloud, controllers and their kinds
-  std::string audit_log;                   // file; empty: no audit log
-  std::string audit_policy;                // file; empty: metadata of every request
-  std::int64_t audit_log_megabytes = 100;  // of one file
-  std::int64_t audit_log_kept = 10;        // rotated files
+  std::vector<std::string> images;          // NAME=PATH, NAME=oci:FOLDER
+  bool reset = false;                       // starts with an empty cluster
+  std::string config;                       // Kueue's Configuration file
+  std::string decisions;                    // kueue, berth; empty: the file's value
+  bool allow_remote = false;                // allows a `listen` address other than loopback
+  std::string job_user;                     // user of the jobs' programs; empty: this process' user
+  std::string log_limit = "64Mi";           // limit of each container's log; "0": no limit
+  bool controllers = true;                  // false: `berth controller` runs in another process
+  bool api_only = false;                    // without cluster, cloud, controllers and their kinds
+  std::string audit_log;                    // file; empty: no audit log
+  std::string audit_policy;                 // file; empty: metadata of every request
+  std::int64_t audit_log_megabytes = 100;   // of one file
+  std::int64_t audit_log_kept = 10;         // rotated files
+  LedgerFlags ledger;                       // no file given: ledger.db in the data directory
+  std::optional<std::string> eta_interval;  // cli/eta_flags.h; nullopt: 1m
+  std::string read_api_listen;              // of /api/v1; empty: not served
 };
 int RunUp(const UpFlags& flags);
 
@@ -109,12 +113,15 @@ struct ControllerFlags {
   bool metrics_secure = true;                    // HTTPS, with token reviews; false: plain HTTP
   std::optional<std::string> webhook_listen;     // as metrics_listen
   std::optional<std::string> visibility_listen;  // as metrics_listen
+  std::string read_api_listen;                   // of /api/v1; empty or "0": not served
   std::string controllers = "*";                 // cli/controller_selection.h
   // Go's notation; nullopt: one second, or the value of the gate SchedulerLongRequeueInterval.
   std::optional<std::string> requeue_interval;
   bool leader_election = true;
   bool shadow = false;                       // decides and compares, writes nothing
   std::optional<std::string> shadow_window;  // Go's notation; nullopt: ten seconds
+  LedgerFlags ledger;                        // no file given: none is written
+  std::optional<std::string> eta_interval;   // cli/eta_flags.h; nullopt: never
 };
 int RunController(const ControllerFlags& flags);
 

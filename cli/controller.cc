@@ -14,6 +14,7 @@
 #include "cli/commands.h"
 #include "cli/configuration_file.h"
 #include "cli/controller_process.h"
+#include "cli/eta_flags.h"
 #include "cli/output.h"
 #include "cli/signals.h"
 #include "net/file_limit.h"
@@ -76,6 +77,9 @@ Status MakeShadow(const ControllerFlags& flags, ControllerProcessOptions& option
                    std::string(flag) + ": --shadow serves neither webhooks nor the visibility API"};
     }
   }
+  if (!flags.read_api_listen.empty() && flags.read_api_listen != "0") {
+    return Error{ErrorCode::kInvalid, "--read-api-listen: --shadow does not serve the read API"};
+  }
   options.shadow_window = kUsualShadowWindow;
   if (flags.shadow_window) {
     BERTH_TRY(options.shadow_window,
@@ -103,12 +107,15 @@ Result<ControllerProcessOptions> OptionsOf(const ControllerFlags& flags) {
   options.metrics_secure = flags.metrics_secure;
   BERTH_TRY(options.webhook, WebhookAddress(flags, program.webhook));
   BERTH_TRY(options.visibility, VisibilityAddress(flags, program.visibility));
+  BERTH_TRY(options.read_api, MaybeAddress("--read-api-listen", flags.read_api_listen));
   options.leader_election = flags.leader_election && program.leader.enabled.value_or(true);
   BERTH_TRY(options.controllers, ParseControllers(flags.controllers));
   if (flags.requeue_interval) {
     BERTH_TRY(options.configuration.admission.wake_up_batch,
               PositiveDuration("--requeue-interval", *flags.requeue_interval, "1s"));
   }
+  BERTH_TRY(options.ledger, LedgerOptionsOf(flags.ledger, ""));
+  BERTH_TRY(options.eta_interval, EtaIntervalOf(flags.eta_interval, std::nullopt));
   if (flags.shadow) BERTH_CHECK_OK(MakeShadow(flags, options));
   return options;
 }
@@ -192,11 +199,11 @@ int RunController(const ControllerFlags& flags) {
   const SystemClock clock;
   auto process = ControllerProcess::Start(clock, *std::move(options));
   if (!process) return Complain(process.error());
-  LogInfo("controller started",
-          {{"metrics_port", std::to_string((*process)->metrics_port())},
-           {"health_port", std::to_string((*process)->health_port())},
-           {"webhook_port", std::to_string((*process)->webhook_port())},
-           {"visibility_port", std::to_string((*process)->visibility_port())}});
+  LogInfo("controller started", {{"metrics_port", std::to_string((*process)->metrics_port())},
+                                 {"health_port", std::to_string((*process)->health_port())},
+                                 {"webhook_port", std::to_string((*process)->webhook_port())},
+                                 {"visibility_port", std::to_string((*process)->visibility_port())},
+                                 {"read_api_port", std::to_string((*process)->read_api_port())}});
   stop.OnStarted();
   const int code = stop.WaitForSignal();
   (*process)->Stop();

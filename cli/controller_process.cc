@@ -14,10 +14,13 @@
 #include "base/log/log.h"
 #include "base/strings.h"
 #include "cli/controller_set.h"
+#include "cli/eta_writer.h"
 #include "cli/job_kinds.h"
+#include "cli/read_feed.h"
 #include "cli/version.h"
 #include "integrations/controller/user_kinds.h"
 #include "kube/runtime/controller_program.h"
+#include "ledger/controller/ledger_feed.h"
 #include "net/client.h"
 #include "net/io_pool.h"
 #include "webhook/controller/certificate_files.h"
@@ -62,10 +65,14 @@ class Process final : public ControllerProcess {
     return webhook_server_ == nullptr ? std::uint16_t{0} : webhook_server_->port();
   }
   std::uint16_t visibility_port() const override { return program_->extension_port(); }
+  std::uint16_t read_api_port() const override {
+    return read_feed_ ? read_feed_->port() : std::uint16_t{0};
+  }
   net::Response AnswerVisibility(const net::Request& request) override;
   void Stop() override { StopAll(); }
 
  private:
+  Status OpenLedger();
   Status OpenProgram();
   kube::LeaderElectionOptions ElectionOptions(const std::string& predecessors) const;
   Status ServeOverTls();
@@ -80,6 +87,7 @@ class Process final : public ControllerProcess {
   Status AskWebhooks(const webhook::ServingCertificate& certificate);
   Status ServeWith(const net::TlsIdentity& identity);
   void MakeControllers();
+  void MakeEtaWriter();
   void MakeShadow();
   void TakeDeclaredKind(const std::string& name, const integrations::KindPtr& kind);
   void StopAll();
@@ -89,6 +97,7 @@ class Process final : public ControllerProcess {
   const admission::ProgramOptions program_options_;
   std::string identity_;
   const webhook::ServingCertificateOptions certificate_;
+  std::unique_ptr<ledger::Ledger> ledger_;  // null: no history is written
   std::unique_ptr<kube::ControllerProgram> program_;
   std::unique_ptr<net::IoPool> webhook_pool_;
   std::unique_ptr<net::HttpServer> webhook_server_;
@@ -97,18 +106,41 @@ class Process final : public ControllerProcess {
   std::unique_ptr<ControllerSet> controllers_;
   std::unique_ptr<admission::Shadow> shadow_;  // in place of controllers_
   std::unique_ptr<integrations::UserKinds> shadow_kinds_;
+  std::optional<ledger::LedgerFeed> ledger_feed_;
+  std::optional<EtaWriter> eta_writer_;
   std::map<std::string, integrations::KindPtr> declared_;  // of Ready JobKinds, by their names
   std::optional<kube::ExtensionApi> visibility_;
+  std::optional<ReadFeed> read_feed_;
 };
 
 Status Process::Open() {
+  BERTH_CHECK_OK(OpenLedger());
   BERTH_CHECK_OK(OpenProgram());
-  program_->RunOnStrand([this] { MakeControllers(); });
+  program_->RunOnStrand([this] {
+    MakeControllers();
+    if (ledger_ != nullptr) ledger_feed_.emplace(program_->manager(), clock_, *ledger_);
+    if (options_.read_api) read_feed_.emplace(clock_).Start(program_->manager());
+  });
   program_->StartInformers();  // they list while the ports open
   const bool secure_metrics = options_.metrics && options_.metrics_secure;
   if (options_.metrics && !secure_metrics) BERTH_CHECK_OK(OpenMetrics(nullptr));
-  if (secure_metrics || options_.webhook || options_.visibility) BERTH_CHECK_OK(ServeOverTls());
+  if (secure_metrics || options_.webhook || options_.visibility || options_.read_api) {
+    BERTH_CHECK_OK(ServeOverTls());
+  }
   program_->Start([this](const std::string& holder) { OnLeaseLost(holder); });
+  return OkStatus();
+}
+
+Status Process::OpenLedger() {
+  if (!options_.ledger) return OkStatus();
+  Result<std::unique_ptr<ledger::Ledger>> opened = ledger::Ledger::Open(clock_, *options_.ledger);
+  if (opened) {
+    ledger_ = *std::move(opened);
+  } else if (options_.needs_ledger) {
+    return opened.error();
+  } else {
+    LogWarning("no history is written", {{"error", opened.error().message}});
+  }
   return OkStatus();
 }
 
@@ -206,9 +238,27 @@ void Process::MakeControllers() {
   controllers_ =
       std::make_unique<ControllerSet>(program_->manager(), clock_, program_->events(), metrics,
                                       options_.configuration, options_.controllers);
+  if (options_.eta_interval && options_.controllers.scheduler) MakeEtaWriter();
   visibility_.emplace(admission::MakeVisibilityApi(
       program_->manager().executor(), controllers_->scheduler(),
       [manager = &program_->manager()] { return manager->has_synced(); }));
+}
+
+void Process::MakeEtaWriter() {
+  EtaWriterOptions options;
+  options.interval = *options_.eta_interval;
+  if (ledger_ != nullptr) options.ledger = options_.ledger->path;
+  options.scheduler = options_.configuration.admission.scheduler;
+  options.wake_up_batch = options_.configuration.admission.wake_up_batch;
+  eta_writer_.emplace(
+      program_->manager(), clock_,
+      EtaWrites{
+          .wait = [this] { return controllers_->TakeCommentary(); },
+          .annotate =
+              [this](const auto& workload, const auto& annotation, const auto& value, auto done) {
+                controllers_->Annotate(workload, annotation, value, std::move(done));
+              }},
+      std::move(options));
 }
 
 void Process::MakeShadow() {
@@ -272,6 +322,11 @@ Status Process::OpenTlsPorts(const net::TlsIdentity& identity) {
         {.address = options_.visibility->host, .port = options_.visibility->port, .tls = tls},
         *visibility_));
   }
+  if (options_.read_api) {
+    BERTH_CHECK_OK(read_feed_->Serve(*options_.read_api,
+                                     options_.read_api_tls ? options_.read_api_tls : tls,
+                                     program_->MakeGate()));
+  }
   return options_.webhook ? OpenWebhooks(identity) : OkStatus();
 }
 
@@ -328,6 +383,9 @@ void Process::KeepCertificate(const webhook::ServingCertificate& certificate) {
 Status Process::ServeWith(const net::TlsIdentity& identity) {
   const auto tls = std::make_shared<const net::TlsIdentity>(identity);
   BERTH_CHECK_OK(program_->ReplaceServingTls(tls));
+  if (read_feed_ && options_.read_api_tls == nullptr) {
+    BERTH_CHECK_OK(read_feed_->ReplaceTls(tls));
+  }
   return webhook_server_ == nullptr ? OkStatus() : webhook_server_->ReplaceTls(tls);
 }
 
@@ -357,13 +415,18 @@ void Process::StopAll() {
     certificate_files_.reset();
   });
   program_->Stop();
+  if (read_feed_) read_feed_->Stop();
   if (webhook_server_ != nullptr) webhook_server_->Stop();
   if (webhook_pool_ != nullptr) webhook_pool_->Stop();
   webhook_server_.reset();
+  read_feed_.reset();
+  ledger_feed_.reset();
+  eta_writer_.reset();
   controllers_.reset();
   shadow_kinds_.reset();
   shadow_.reset();
   program_.reset();
+  ledger_.reset();
 }
 
 }  // namespace

@@ -21,7 +21,9 @@
 #include "cli/controller_selection.h"
 #include "cli/listen_address.h"
 #include "kube/client/kubeconfig.h"
+#include "ledger/ledger.h"
 #include "net/http.h"
+#include "net/server.h"
 
 namespace berth::cli {
 
@@ -33,6 +35,9 @@ struct ControllerProcessOptions {
   bool metrics_secure = true;
   std::optional<ListenAddress> webhook;     // nullopt: no reviews, no conversion
   std::optional<ListenAddress> visibility;  // nullopt: the visibility API is not served
+  std::optional<ListenAddress> read_api;    // nullopt: /api/v1 is not served
+  // Of /api/v1; null: the certificate of the other ports.
+  std::shared_ptr<const net::TlsIdentity> read_api_tls;
   bool leader_election = true;
   // Prefix of the identity in the lease. Not empty: a lease holder with this prefix is an earlier
   // run of this program, which has ended.
@@ -40,8 +45,11 @@ struct ControllerProcessOptions {
   admission::Configuration configuration;
   ControllerSelection controllers;  // none: no leader election
   // Set: a shadow (admission/controller/shadow.h) in place of the controllers; nothing is written.
-  // Excludes webhook, visibility and leader_election.
+  // Excludes webhook, visibility, read_api and leader_election.
   std::optional<Duration> shadow_window;
+  std::optional<ledger::LedgerOptions> ledger;  // nullopt: no history is written
+  std::optional<Duration> eta_interval;         // of cli/eta_writer.h; nullopt: no forecasts
+  bool needs_ledger = true;  // false: a ledger that cannot be opened is a warning
   // Called with the port of the webhook server before the webhooks are registered.
   std::function<void(std::uint16_t port)> on_webhook_port;
   // Called on any thread when the lease is lost, with the lease and its holder: the program must
@@ -61,6 +69,7 @@ class ControllerProcess {
   virtual std::uint16_t metrics_port() const = 0;     // 0: not served
   virtual std::uint16_t webhook_port() const = 0;     // 0: not served
   virtual std::uint16_t visibility_port() const = 0;  // 0: not served
+  virtual std::uint16_t read_api_port() const = 0;    // 0: not served
   // Answers a request for the visibility API whose user has the right. Blocks for at most five
   // seconds; any thread but the strand's.
   virtual net::Response AnswerVisibility(const net::Request& request) = 0;

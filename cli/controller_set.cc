@@ -53,7 +53,7 @@ void CopyKeysOfMetricLabels(const std::vector<admission::CustomMetricLabel>& lab
   using Label = admission::CustomMetricLabel;
   for (const Label& label : labels) {
     if (label.source != Label::Source::kWorkload) continue;
-    const bool of_label = label.place == Label::Place::kLabel;
+    const bool of_label = label.metadata == Label::Metadata::kLabel;
     (of_label ? out.label_keys_to_copy : out.annotation_keys_to_copy).push_back(label.key);
   }
 }
@@ -79,8 +79,7 @@ integrations::JobControllersOptions JobOptions(const admission::Configuration& c
   options.user_kinds = selection.core;
   options.ungate_topology = selection.tas;
   options.ungate_slices = selection.elasticjobs;
-  TakeConcurrency(configuration, "Job.batch", options.concurrency);
-  TakeConcurrency(configuration, "Pod", options.ungater_concurrency);
+  options.concurrency = configuration.program.concurrency;
   options.job.namespace_selector = ManagedNamespaces(configuration);
   options.job.metrics = &metrics;
   options.job.workload_slices = configuration.admission.scheduler.gates.elastic_jobs;
@@ -137,6 +136,7 @@ struct ControllerSet::Parts {
     if (selection.provisioning) {
       provisioning::ProvisioningControllersOptions options;
       options.stock.namespace_name = configuration.namespace_name;
+      options.metrics = &metrics;
       provisioning.emplace(manager, clock, events, std::move(options));
     }
   }
@@ -181,6 +181,13 @@ webhook::JobReviews ControllerSet::Reviews() const {
 
 const admission::Scheduler& ControllerSet::scheduler() const {
   return parts_->admission.scheduler();
+}
+
+Duration ControllerSet::TakeCommentary() { return parts_->admission.TakeCommentary(); }
+
+void ControllerSet::Annotate(const api::Workload& workload, const std::string& annotation,
+                             const std::string& value, std::function<void(Status)> done) {
+  parts_->admission.Annotate(workload, annotation, value, std::move(done));
 }
 
 }  // namespace berth::cli

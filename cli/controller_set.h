@@ -7,7 +7,9 @@
 // Manager::Stop and while the Executor runs none of its tasks.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <string>
 
 #include "admission/controller/configuration.h"
 #include "admission/scheduler.h"
@@ -33,6 +35,10 @@ class ControllerSet {
   webhook::JobReviews Reviews() const;
   // The scheduler, for tests that compare its state with the API.
   const admission::Scheduler& scheduler() const;
+  // Commentary on Workloads, as in AdmissionControllers.
+  Duration TakeCommentary();
+  void Annotate(const api::Workload& workload, const std::string& annotation,
+                const std::string& value, std::function<void(Status)> done);
 
  private:
   struct Parts;

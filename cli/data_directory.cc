@@ -19,7 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array kStateFiles{"state.db", "state.db-wal", "state.db-shm"};
+constexpr std::array kStateFiles{"state.db",  "state.db-wal",  "state.db-shm",
+                                 "ledger.db", "ledger.db-wal", "ledger.db-shm"};
 
 Error Refuse(const std::string& path, const std::string& why) {
   return {ErrorCode::kInvalid, "data directory: " + path + " " + why};

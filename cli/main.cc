@@ -1,4 +1,4 @@
-// cli/main.cc — the command line of berth; this file and kueue_parser.cc use CLI11.
+// cli/main.cc — the command line of berth; this file and the parsers use CLI11.
 
 #include <algorithm>
 #include <cstdio>
@@ -12,7 +12,10 @@
 #include "cli/argument_order.h"
 #include "cli/commands.h"
 #include "cli/completion.h"
+#include "cli/forecast.h"
 #include "cli/kueue_parser.h"
+#include "cli/ledger_parser.h"
+#include "cli/listen_parser.h"
 #include "cli/version.h"
 
 namespace berth::cli {
@@ -192,7 +195,9 @@ void AddUp(CLI::App& app, UpFlags& flags, int& exit_code) {
       ->type_name(kFileValue);
   command->add_option("--listen", flags.listen, "where the API is served; port 0 takes a free one")
       ->type_name("ADDRESS:PORT");
-  command->add_option("--image", flags.images, "run the program at PATH for the image NAME")
+  command
+      ->add_option("--image", flags.images,
+                   "run the program at PATH, or the OCI image in FOLDER as oci:FOLDER, for NAME")
       ->type_name("NAME=PATH");
   command->add_flag("--allow-remote", flags.allow_remote,
                     "let --listen name an address that other machines reach");
@@ -214,6 +219,8 @@ void AddUp(CLI::App& app, UpFlags& flags, int& exit_code) {
                  "queues; for other programs' controllers and for tests of operators")
       ->excludes("--image", "--job-user", "--log-limit", "--config");
   AddAuditFlags(*command, flags);
+  AddRecords(*command, flags);
+  AddReadApiFlag(*command, flags.read_api_listen);
   command->footer(
       "Examples:\n"
       "  berth up\n"
@@ -259,29 +266,7 @@ void AddController(CLI::App& app, ControllerFlags& flags, int& exit_code) {
   AddServerFlags(*command, flags.client);
   command->add_option("--config", flags.config, "Kueue Configuration file")->type_name(kFileValue);
   AddDecisionsFlag(*command, flags.decisions);
-  command
-      ->add_option("--metrics-listen", flags.metrics_listen,
-                   "of /metrics; empty serves none (default: metrics.bindAddress of the "
-                   "Configuration file, else :8443)")
-      ->type_name("ADDRESS:PORT");
-  command->add_flag("--metrics-secure,!--no-metrics-secure", flags.metrics_secure,
-                    "/metrics over HTTPS, for tokens that may get /metrics; --no-metrics-secure "
-                    "or --metrics-secure=false: plain HTTP, for everybody");
-  command
-      ->add_option("--health-listen", flags.health_listen,
-                   "of /healthz and /readyz; empty serves none (default: "
-                   "health.healthProbeBindAddress of the Configuration file, else :8081)")
-      ->type_name("ADDRESS:PORT");
-  command
-      ->add_option("--webhook-listen", flags.webhook_listen,
-                   "of the webhooks; empty serves none (default: webhook.host and webhook.port of "
-                   "the Configuration file, else :9443)")
-      ->type_name("ADDRESS:PORT");
-  command
-      ->add_option("--visibility-listen", flags.visibility_listen,
-                   "of the visibility API; empty serves none (default: visibilityServer of the "
-                   "Configuration file, else :8082)")
-      ->type_name("ADDRESS:PORT");
+  AddListenFlags(*command, flags);
   CLI::Option* controllers =
       command
           ->add_option(
@@ -298,6 +283,7 @@ void AddController(CLI::App& app, ControllerFlags& flags, int& exit_code) {
       ->type_name("DURATION");
   command->add_flag("--leader-elect,!--no-leader-elect", flags.leader_election,
                     "take part in leader election");
+  AddRecords(*command, flags);
   CLI::Option* shadow = command->add_flag(
       "--shadow", flags.shadow,
       "decide beside Kueue, write nothing, and report the differences: /shadow on the port of the "
@@ -455,6 +441,10 @@ int Run(int argc, char** argv) {
   AddCapacity(app, client, exit_code);
   PlanFlags plan;
   AddPlan(app, client, plan, exit_code);
+  VirtualTimeFlags virtual_time;
+  AddVirtualTimeCommands(app, virtual_time, exit_code);
+  LedgerCommandFlags ledger;
+  AddLedgerCommands(app, ledger, exit_code);
   AddUp(app, up, exit_code);
   UserFlags user;
   AddUser(app, user, exit_code);

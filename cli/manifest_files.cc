@@ -1,8 +1,9 @@
 #include "cli/manifest_files.h"
 
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <sstream>
 
 #include <nlohmann/json.hpp>
 
@@ -11,24 +12,61 @@
 namespace berth::cli {
 namespace {
 
-Result<std::string> ReadText(const std::string& path) {
-  std::ostringstream text;
-  if (path == "-") {
-    text << std::cin.rdbuf();
-    return text.str();
-  }
-  std::ifstream file(path, std::ios::binary);
-  text << file.rdbuf();
-  if (!file) return Error{ErrorCode::kNotFound, "cannot read " + path};
-  return text.str();
+bool IsManifest(const std::filesystem::path& path) {
+  const std::string end = path.extension().string();
+  return end == ".yaml" || end == ".yml" || end == ".json";
 }
 
 }  // namespace
 
+Result<std::string> ReadTextFile(const std::string& path) {
+  std::ifstream file;
+  if (path != "-") {
+    file.open(path, std::ios::binary);
+    if (!file || std::filesystem::is_directory(path)) {
+      return Error{ErrorCode::kNotFound, "cannot read " + path};
+    }
+  }
+  std::istream& in = path == "-" ? std::cin : file;
+  std::string text;
+  std::vector<char> block(std::size_t{1} << 20U);
+  while (in.read(block.data(), static_cast<std::streamsize>(block.size())) || in.gcount() > 0) {
+    text.append(block.data(), static_cast<std::size_t>(in.gcount()));
+    if (text.size() <= kMaxTextFile) continue;
+    return Error{ErrorCode::kInvalid,
+                 path + " is larger than " + std::to_string(kMaxTextFile >> 20U) + " MiB"};
+  }
+  if (in.bad()) return Error{ErrorCode::kNotFound, "cannot read " + path};
+  return text;
+}
+
+Result<std::vector<std::string>> ManifestsBelow(const std::vector<std::string>& paths) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    std::error_code failed;
+    if (!std::filesystem::is_directory(path, failed)) {
+      files.push_back(path);
+      continue;
+    }
+    std::vector<std::string> inside;
+    for (std::filesystem::directory_iterator at(path, failed), end; !failed && at != end;
+         at.increment(failed)) {
+      if (IsManifest(at->path())) inside.push_back(at->path().string());
+    }
+    if (failed) return Error{ErrorCode::kNotFound, "cannot read " + path};
+    if (inside.empty()) {
+      return Error{ErrorCode::kNotFound, path + " has no file that ends in .yaml, .yml or .json"};
+    }
+    std::sort(inside.begin(), inside.end());
+    files.insert(files.end(), inside.begin(), inside.end());
+  }
+  return files;
+}
+
 Result<std::vector<nlohmann::json>> ReadManifests(const std::vector<std::string>& files) {
   std::vector<nlohmann::json> documents;
   for (const std::string& path : files) {
-    BERTH_TRY(const std::string text, ReadText(path));
+    BERTH_TRY(const std::string text, ReadTextFile(path));
     const auto read = api::ParseYamlStream(text);
     if (!read) return Annotate(read.error(), path);
     for (const api::YamlDocument& document : *read) {

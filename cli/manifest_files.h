@@ -1,6 +1,7 @@
 // cli/manifest_files.h — objects from files of users.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -13,5 +14,15 @@ namespace berth::cli {
 // The documents of the YAML or JSON files, in order; "-" is standard input. kNotFound: a file that
 // cannot be read; kInvalid: a document that cannot be parsed, or has a key twice.
 Result<std::vector<nlohmann::json>> ReadManifests(const std::vector<std::string>& files);
+
+// `paths`, with the files of each folder in its place: those that end in .yaml, .yml or .json, by
+// name; not those of folders in it. kNotFound: a path that does not exist, or a folder without such
+// a file.
+Result<std::vector<std::string>> ManifestsBelow(const std::vector<std::string>& paths);
+
+// The whole of a file; "-" is standard input. kNotFound: the file cannot be read; kInvalid: it is
+// larger than kMaxTextFile.
+inline constexpr std::size_t kMaxTextFile = std::size_t{1} << 30U;
+Result<std::string> ReadTextFile(const std::string& path);
 
 }  // namespace berth::cli

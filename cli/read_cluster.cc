@@ -16,15 +16,19 @@ Want PodsOfJobs(const std::string& namespace_name) {
           .query = std::string("labelSelector=") + api::kJobNameLabel};
 }
 
+// In the controller's namespace, which the caller need not name.
+Want Memories(ViewKind kind, const char* label) {
+  return {.kind = kind, .query = std::string("labelSelector=") + label};
+}
+
 std::vector<Want> WantsOfCapacity(const ReadScope& scope) {
   std::vector<Want> wants;
   for (const ViewKind kind : {ViewKind::kWorkloads, ViewKind::kProvisioningRequests,
                               ViewKind::kNodePools, ViewKind::kAdmissionChecks}) {
     wants.push_back({.kind = kind, .namespace_name = scope.namespace_name});
   }
-  // In the controller's namespace, which the caller need not name.
-  wants.push_back(
-      {.kind = ViewKind::kStock, .query = std::string("labelSelector=") + api::kStockLabel});
+  wants.push_back(Memories(ViewKind::kStock, api::kStockLabel));
+  wants.push_back(Memories(ViewKind::kMeters, api::kSpendLabel));
   return wants;
 }
 
@@ -37,14 +41,36 @@ std::vector<Want> WantsOfPlan() {
         ViewKind::kWorkloads, ViewKind::kProvisioningRequests}) {
     wants.push_back({.kind = kind});
   }
-  wants.push_back(
-      {.kind = ViewKind::kStock, .query = std::string("labelSelector=") + api::kStockLabel});
+  wants.push_back(Memories(ViewKind::kStock, api::kStockLabel));
+  return wants;
+}
+
+std::vector<Want> WantsOfQueues() {
+  std::vector<Want> wants;
+  for (const ViewKind kind :
+       {ViewKind::kClusterQueues, ViewKind::kCohorts, ViewKind::kLocalQueues, ViewKind::kFlavors,
+        ViewKind::kNamespaces, ViewKind::kPriorityClasses}) {
+    wants.push_back({.kind = kind});
+  }
+  return wants;
+}
+
+// Jobs declare how long they run.
+std::vector<Want> WantsOfForecast(const ReadScope& scope) {
+  std::vector<Want> wants = WantsOfPlan();
+  for (const ViewKind kind :
+       {ViewKind::kCohorts, ViewKind::kNamespaces, ViewKind::kPriorityClasses, ViewKind::kJobs}) {
+    wants.push_back({.kind = kind});
+  }
+  if (scope.pods) wants.push_back(PodsOfJobs(""));
   return wants;
 }
 
 std::vector<Want> WantsOf(const ReadScope& scope) {
   if (scope.screen == ReadScope::Screen::kCapacity) return WantsOfCapacity(scope);
   if (scope.screen == ReadScope::Screen::kPlan) return WantsOfPlan();
+  if (scope.screen == ReadScope::Screen::kQueues) return WantsOfQueues();
+  if (scope.screen == ReadScope::Screen::kForecast) return WantsOfForecast(scope);
   std::vector<ViewKind> kinds{ViewKind::kClusterQueues, ViewKind::kLocalQueues,
                               ViewKind::kWorkloads, ViewKind::kProvisioningRequests,
                               ViewKind::kNodePools};
@@ -60,6 +86,7 @@ std::vector<Want> WantsOf(const ReadScope& scope) {
   for (const ViewKind kind : kinds) {
     wants.push_back({.kind = kind, .namespace_name = scope.namespace_name});
   }
+  if (scope.cost) wants.push_back(Memories(ViewKind::kMeters, api::kSpendLabel));
   if (scope.screen == ReadScope::Screen::kList) wants.push_back(PodsOfJobs(scope.namespace_name));
   return wants;
 }

@@ -40,10 +40,11 @@ class Session {
 };
 
 struct ReadScope {
-  enum class Screen { kStatus, kList, kCapacity, kPlan };
+  enum class Screen { kStatus, kList, kCapacity, kPlan, kForecast, kQueues };
   Screen screen = Screen::kStatus;
   bool jobs = false;           // also read the Jobs, for their labels
   bool cost = false;           // also read what names prices
+  bool pods = false;           // also read the pods of Jobs, in Screen::kForecast
   std::string namespace_name;  // bounds namespaced kinds; empty: all namespaces
   std::string own_namespace;   // fallback where the caller may not list all
 };

@@ -23,6 +23,7 @@
 #include "cli/controller_process.h"
 #include "cli/data_directory.h"
 #include "cli/embedded_manifests.h"
+#include "cli/eta_flags.h"
 #include "cli/listen_address.h"
 #include "cli/output.h"
 #include "cli/signals.h"
@@ -32,6 +33,7 @@
 #include "local/cluster/cluster.h"
 #include "local/cluster/job_user.h"
 #include "local/cluster/network/loopback_network.h"
+#include "local/cluster/network/service_plan.h"
 #include "local/cluster/pod_logs.h"
 #include "local/cluster/usage/usage_api.h"
 
@@ -46,20 +48,32 @@ Error Refuse(std::string message) { return {ErrorCode::kInvalid, std::move(messa
 
 using Programs = std::vector<std::pair<std::string, std::string>>;
 
-Result<Programs> ParseImages(const std::vector<std::string>& images) {
-  Programs programs;
+constexpr std::string_view kFolderPrefix = "oci:";
+
+// Sets what the images of --image stand for.
+Status ParseImages(const std::vector<std::string>& images,
+                   local::cluster::ClusterOptions& options) {
   for (const std::string& image : images) {
     const std::size_t equals = image.find('=');
     if (equals == std::string::npos || equals == 0 || equals + 1 == image.size()) {
-      return Refuse("--image \"" + image + "\": write NAME=PATH, such as my/train:1=./train.sh");
+      return Refuse("--image \"" + image +
+                    "\": write NAME=PATH, such as my/train:1=./train.sh, "
+                    "or NAME=oci:FOLDER");
+    }
+    if (const std::string value = image.substr(equals + 1); value.starts_with(kFolderPrefix)) {
+      options.image_folders.emplace_back(
+          image.substr(0, equals), std::filesystem::absolute(value.substr(kFolderPrefix.size()))
+                                       .lexically_normal()
+                                       .string());
+      continue;
     }
     const std::string path = std::filesystem::absolute(image.substr(equals + 1)).string();
     if (access(path.c_str(), X_OK) != 0) {
       return Refuse("--image \"" + image + "\": " + path + " is not a program that can be run");
     }
-    programs.emplace_back(image.substr(0, equals), path);
+    options.programs.emplace_back(image.substr(0, equals), path);
   }
-  return programs;
+  return OkStatus();
 }
 
 // Maps the sample jobs' images to their programs, if those are beside this program.
@@ -177,11 +191,13 @@ class Up {
   void Stop();
   const std::string& kubeconfig_path() const { return kubeconfig_path_; }
   const local::ApiServer& server() const { return *server_; }
+  std::string ReadApiLine() const;  // for the screen; empty: not served
 
  private:
   Status StartServer(const UpFlags& flags);
   Status StartCluster(const UpFlags& flags);
   Status StartControllers(const UpFlags& flags);
+  Status TakeReadApi(const UpFlags& flags, ControllerProcessOptions& options);
 
   SystemClock clock_;
   std::string data_directory_;
@@ -240,7 +256,7 @@ Status Up::StartCluster(const UpFlags& flags) {
   if (!flags.job_user.empty()) {
     BERTH_TRY(options.job_user, local::cluster::FindJobUser(flags.job_user));
   }
-  BERTH_TRY(options.programs, ParseImages(flags.images));
+  BERTH_CHECK_OK(ParseImages(flags.images, options));
   AddBuiltInPrograms(options.programs);
   if (network_) options.network = network_->prefix();
   options.account_kubeconfig = [server = server_.get()](const std::string& token,
@@ -248,6 +264,7 @@ Status Up::StartCluster(const UpFlags& flags) {
     return local::MakeTokenKubeconfig({server->ca_pem(), server->url(), "pod", namespace_name},
                                       token);
   };
+  options.api_variables = local::cluster::ApiVariables(server_->url());
   executor_ = std::make_unique<ThreadExecutor>();
   BERTH_TRY(cluster_,
             local::cluster::Cluster::Start(server_->api(), clock_, *executor_, std::move(options)));
@@ -259,6 +276,22 @@ Status Up::StartCluster(const UpFlags& flags) {
   BERTH_CHECK_OK(ApplyManifests(server_->api(), kUsageService));
   cloud_ = std::make_unique<local::cloud::CloudDriver>(server_->api(), cluster_->cache(), clock_,
                                                        *executor_);
+  return OkStatus();
+}
+
+// The authority in the kubeconfig signs the certificate of the read API.
+Status Up::TakeReadApi(const UpFlags& flags, ControllerProcessOptions& options) {
+  constexpr char kFlag[] = "--read-api-listen";
+  if (flags.read_api_listen.empty()) return OkStatus();
+  BERTH_TRY(options.read_api, ParseListenAddress(kFlag, flags.read_api_listen, "127.0.0.1"));
+  if (!IsLoopback(options.read_api->host) && !flags.allow_remote) {
+    return Refuse(std::string(kFlag) + " " + flags.read_api_listen +
+                  " serves other machines: say --allow-remote as well, or listen on 127.0.0.1");
+  }
+  BERTH_TRY(const local::ApiServer::Identity identity,
+            server_->IssueServerCertificate("berth-read-api", {"localhost"}));
+  options.read_api_tls = std::make_shared<const net::TlsIdentity>(
+      net::TlsIdentity{identity.certificate_chain_pem, identity.private_key_pem});
   return OkStatus();
 }
 
@@ -275,7 +308,11 @@ Status Up::StartControllers(const UpFlags& flags) {
   TakeDecisions(flags.decisions, options.configuration);
   BERTH_TRY(options.api, kube::ParseKubeConfig(server_->kubeconfig(), data_directory_, ""));
   options.webhook = ListenAddress{.host = "127.0.0.1", .port = 0};
+  BERTH_CHECK_OK(TakeReadApi(flags, options));
   options.role = kRole;
+  BERTH_TRY(options.ledger, LedgerOptionsOf(flags.ledger, data_directory_ + "/" + kLedgerName));
+  options.needs_ledger = flags.ledger.file.has_value();
+  BERTH_TRY(options.eta_interval, EtaIntervalOf(flags.eta_interval, std::chrono::minutes(1)));
   options.on_lease_lost = [](const std::string& what) {
     LogError("stopping: " + what);
     kill(getpid(), SIGTERM);
@@ -300,6 +337,12 @@ Status Up::StartControllers(const UpFlags& flags) {
                         });
   // Written last: a process that waits for the file finds everything ready.
   return local::WriteKubeconfig(kubeconfig_path_, server_->kubeconfig());
+}
+
+std::string Up::ReadApiLine() const {
+  if (controllers_ == nullptr || controllers_->read_api_port() == 0) return "";
+  return "read API: https://localhost:" + std::to_string(controllers_->read_api_port()) +
+         "/api/v1\n\n";
 }
 
 void Up::Stop() {
@@ -330,7 +373,8 @@ int RunUp(const UpFlags& flags) {
   }
   Print("berth is up at " + up.server().url() + "\n\n  export KUBECONFIG=" + up.kubeconfig_path() +
         (flags.api_only ? "\n  kubectl api-resources\n\n"
-                        : "\n  kubectl get nodes\n  berth status\n\n"));
+                        : "\n  kubectl get nodes\n  berth status\n\n") +
+        up.ReadApiLine());
   WaitForStopSignal();
   Print("stopping\n");
   up.Stop();

@@ -6,9 +6,11 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/codec.h"
+#include "api/codec/node_meters.h"
 #include "api/codec/provisioning_policy.h"
 #include "api/codec/stock_memory.h"
 #include "api/labels.h"
+#include "base/strings.h"
 
 namespace berth::cli {
 namespace {
@@ -106,6 +108,17 @@ Status AddStock(const Json& object, ClusterView& view) {
   return OkStatus();
 }
 
+Status AddMeters(const Json& object, ClusterView& view) {
+  const Json::json_pointer path =
+      Json::json_pointer("/metadata/annotations") / api::kSpendOfAnnotation;
+  if (!object.contains(path) || !object.at(path).is_string()) return OkStatus();
+  const std::string text = TextAt(object, "/data/meters");
+  if (text.empty()) return OkStatus();  // nothing was measured
+  BERTH_TRY(api::QueueMeters meters, api::DecodeMeters(text));
+  view.meters.push_back({object.at(path).get<std::string>(), std::move(meters)});
+  return OkStatus();
+}
+
 struct KindPath {
   const char* plural;
   const char* group;  // path of the group
@@ -115,7 +128,7 @@ struct KindPath {
 constexpr char kKueue[] = "/apis/kueue.x-k8s.io/v1beta2/";
 
 const KindPath& PathOf(ViewKind kind) {
-  static constexpr std::array<KindPath, 14> kPaths{{
+  static constexpr std::array<KindPath, 17> kPaths{{
       {"clusterqueues", kKueue, false},
       {"cohorts", kKueue, false},
       {"resourceflavors", kKueue, false},
@@ -129,6 +142,9 @@ const KindPath& PathOf(ViewKind kind) {
       {"pods", "/api/v1/", true},
       {"provisioningrequestconfigs", kKueue, false},
       {"provisioningpolicies", "/apis/provisioning.berth.dev/v1alpha1/", false},
+      {"namespaces", "/api/v1/", false},
+      {"workloadpriorityclasses", kKueue, false},
+      {"configmaps", "/api/v1/", true},
       {"configmaps", "/api/v1/", true},
   }};
   return kPaths.at(static_cast<std::size_t>(kind));
@@ -166,7 +182,15 @@ Status AddItem(ViewKind kind, const Json& item, ClusterView& view) {
     case ViewKind::kNodes: view.nodes.push_back(ReadNode(item)); break;
     case ViewKind::kProvisioningConfigs: return Add(item, view.provisioning_configs);
     case ViewKind::kProvisioningPolicies: return Add(item, view.provisioning_policies);
+    case ViewKind::kNamespaces: return Add(item, view.namespaces);
+    case ViewKind::kPriorityClasses: {
+      BERTH_TRY(const api::WorkloadPriorityClass made,
+                api::Decode<api::WorkloadPriorityClass>(item));
+      view.priority_classes.push_back(made);
+      break;
+    }
     case ViewKind::kStock: return AddStock(item, view);
+    case ViewKind::kMeters: return AddMeters(item, view);
     case ViewKind::kPods: view.pods.push_back(ReadPod(item)); break;
   }
   return OkStatus();
@@ -241,6 +265,27 @@ Status ReadLists(Session& session, const std::vector<Want>& wants, const std::st
     const bool is_read = got_of_own[i] == Got::kRead;
     if (is_read) view.namespace_name = own_namespace;
     AddOnce(is_read ? view.narrowed : view.hidden, PluralOf(narrower[i].kind));
+  }
+  return OkStatus();
+}
+
+Status AddObject(const Json& object, ClusterView& view) {
+  const std::string kind = TextAt(object, "/kind");
+  const std::string version = TextAt(object, "/apiVersion");
+  // ConfigMaps are read by a label, and the plurals of the other kinds end in "s" or "es".
+  if (kind == "ConfigMap") {
+    return LabelOf(object, api::kStockLabel).empty() ? OkStatus() : AddStock(object, view);
+  }
+  for (int i = 0; i <= static_cast<int>(ViewKind::kPriorityClasses); ++i) {
+    const auto read = static_cast<ViewKind>(i);
+    const KindPath& path = PathOf(read);
+    const std::string group = std::string(version == "v1" ? "/api/" : "/apis/") + version + "/";
+    const std::string plural = ToLower(kind);
+    const bool named = plural + "s" == path.plural || plural + "es" == path.plural ||
+                       plural.substr(0, plural.size() - 1) + "ies" == path.plural;
+    if (kind.empty() || !named || group != path.group) continue;
+    const Status added = AddItem(read, object, view);
+    return added ? added : Annotate(added.error(), kind + " " + TextAt(object, "/metadata/name"));
   }
   return OkStatus();
 }

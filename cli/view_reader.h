@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "base/result.h"
 #include "cli/session.h"
 
@@ -25,7 +27,10 @@ enum class ViewKind {
   kPods,
   kProvisioningConfigs,
   kProvisioningPolicies,
-  kStock,  // ConfigMaps with the label berth.dev/stock: name the label in the query
+  kNamespaces,
+  kPriorityClasses,  // of Workloads
+  kStock,            // ConfigMaps with the label berth.dev/stock: name the label in the query
+  kMeters,           // the same with the label berth.dev/spend
 };
 
 // "workloads": the plural in the API and in messages.
@@ -51,6 +56,10 @@ Result<std::vector<Got>> ReadInto(Session& session, const std::vector<Want>& wan
 // as hidden; a kind that the cluster lacks as missing. kForbidden: nothing may be read.
 Status ReadLists(Session& session, const std::vector<Want>& wants, const std::string& own_namespace,
                  ClusterView& view);
+
+// Adds an object of a file, such as an item of `kubectl get -o json`, of the versions that the API
+// is asked for. Objects of other kinds and versions are left out.
+Status AddObject(const nlohmann::json& object, ClusterView& view);
 
 // Counts the nodes that have joined each pool.
 void CountNodes(ClusterView& view);

@@ -5,6 +5,7 @@
 
 #include "api/labels.h"
 #include "api/reasons.h"
+#include "api/reclaimable.h"
 
 namespace berth::integrations {
 namespace {
@@ -109,6 +110,7 @@ std::vector<api::ReclaimablePod> ReclaimableOf(const JobView& job, const api::Wo
         std::find_if(workload.spec.pod_sets.begin(), workload.spec.pod_sets.end(),
                      [&told](const api::PodSet& each) { return each.name == told.pod_set; });
     if (pod_set == workload.spec.pod_sets.end()) continue;
+    if (IsSlice(workload) && api::MayTakeBack(workload, told)) continue;
     const std::int32_t least = std::min(told.count, pod_set->count);
     if (now == pods.end()) {
       pods.push_back({told.pod_set, least});

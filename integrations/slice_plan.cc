@@ -5,6 +5,7 @@
 
 #include "api/labels.h"
 #include "api/reasons.h"
+#include "api/reclaimable.h"
 
 namespace berth::integrations {
 namespace {
@@ -140,6 +141,16 @@ class SlicePlanner {
     }
   }
 
+  // Whether the slice has reclaimable pods, and may take them back.
+  static bool MayTakeBackAll(const api::Workload& slice) {
+    const auto& told = slice.status.reclaimable_pods;
+    if (told.empty() || !api::IsTrue(slice.status.conditions, api::kQuotaReserved)) {
+      return !told.empty();
+    }
+    return std::all_of(told.begin(), told.end(),
+                       [&](const auto& each) { return api::MayTakeBack(slice, each); });
+  }
+
   void Follow(SliceChange change, std::size_t open) {
     const api::Workload& slice = *plan_.slice;
     switch (change) {
@@ -158,10 +169,9 @@ class SlicePlanner {
     plan_.next = SlicePlan::Next::kWait;
     api::WorkloadSpec spec = slice.spec;
     spec.pod_sets = WithCountsOf(job_, slice);
-    // A slice that waits gets quota for its counts less what is reclaimable: the smaller slice has
-    // less to give, and cannot take that back once it has quota.
-    if (!api::IsTrue(slice.status.conditions, api::kQuotaReserved) &&
-        !slice.status.reclaimable_pods.empty()) {
+    // The smaller slice has less to give. A slice that waits gets quota for its counts less what is
+    // reclaimable, and may not be able to take that back once it has quota.
+    if (MayTakeBackAll(slice)) {
       auto pods = ReclaimableOf(job_, {.meta = {}, .spec = spec, .status = {}});
       if (pods != slice.status.reclaimable_pods) {
         Add(SetReclaimablePods{slice.meta.key(), std::move(pods)});

@@ -11,6 +11,7 @@
 #include "api/pod_phase.h"
 #include "api/reasons.h"
 #include "base/strings.h"
+#include "integrations/slice_ungating.h"
 
 namespace berth::integrations {
 namespace {
@@ -97,6 +98,7 @@ class PodSetUngating {
     const std::string* pod_set = api::FindValue(pod->meta.labels, api::kPodSetLabel);
     if (pod_set == nullptr || *pod_set != assigned_.name || api::HasEnded(*pod)) return;
     const bool is_gated = IsTopologyGated(*pod);
+    if (is_gated && IsElasticGated(*pod)) return;  // its slice has no room for the pod yet
     if (!is_gated) {
       const std::optional<std::size_t> domain = DomainOf(*pod);
       if (domain) ++taken_[*domain];

@@ -10,7 +10,9 @@
 // index, two pods with one index, a replaced domain) each pod takes the first domain with room. A
 // domain never gets more pods than the assignment says: a pod that is being deleted counts until it
 // has ended; a pod that has ended does not count. No pod is sent to a node of
-// status.unhealthyNodes: the pod waits until the node is replaced.
+// status.unhealthyNodes: the pod waits until the node is replaced. A pod of an elastic job takes no
+// domain while it has the gate kueue.x-k8s.io/elastic-job: the slice may admit fewer pods than
+// exist.
 //
 // Threads: pure functions. Errors: none; a pod without a domain stays gated.
 // Source: Kueue pkg/controller/tas/topology_ungater.go.

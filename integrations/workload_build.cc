@@ -4,6 +4,7 @@
 
 #include "api/labels.h"
 #include "api/pod_groups.h"
+#include "api/provisioning_labels.h"
 #include "api/reasons.h"
 #include "base/strings.h"
 #include "integrations/workload_name.h"
@@ -15,7 +16,8 @@ api::StringMap CopiedAnnotations(const api::StringMap& annotations) {
   api::StringMap copied;
   const std::string_view prefix = api::kProvisioningParameterPrefix;
   for (const auto& [key, value] : annotations) {
-    if (key.compare(0, prefix.size(), prefix) == 0 || key == api::kAdmissionGatedByAnnotation) {
+    if (key.compare(0, prefix.size(), prefix) == 0 || key == api::kAdmissionGatedByAnnotation ||
+        key == api::kDivisibleAnnotation) {
       copied.emplace(key, value);
     }
   }

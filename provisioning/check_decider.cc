@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "api/labels.h"
+#include "api/provisioning_labels.h"
 #include "base/strings.h"
 #include "provisioning/check_events.h"
 #include "provisioning/names.h"
@@ -91,6 +92,8 @@ void CheckDecider::FollowConfig() {
   const FlavorsByName none;
   groups_ = RequiredPodSets(workload_, config(),
                             situation_.flavors != nullptr ? *situation_.flavors : none);
+  SplitGroups();
+  DivideGroups();
   const bool asks = state_.state != CheckState::kRetry && state_.state != CheckState::kRejected;
   if (plan_ && asks && !groups_.empty() && FollowMemory()) return;
   FindRequests();
@@ -204,11 +207,12 @@ bool CheckDecider::InSync(const ProvisioningRequest& request) const {
     const std::string* have = api::FindValue(request.parameters, key);
     if (have == nullptr || *have != value) return false;
   }
-  if (request.pod_sets.size() != groups_.size()) return false;
-  for (std::size_t i = 0; i < groups_.size(); ++i) {
-    if (request.pod_sets[i].count != groups_[i].count ||
+  const Part& groups = first_.empty() ? GroupsOf(request) : first_;
+  if (request.pod_sets.size() != groups.size()) return false;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    if (request.pod_sets[i].count != groups[i].count ||
         request.pod_sets[i].pod_template_name !=
-            TemplateName(request.meta.name, groups_[i].names.front())) {
+            TemplateName(request.meta.name, groups[i].names.front())) {
       return false;
     }
   }
@@ -232,7 +236,7 @@ void CheckDecider::Ask() {
     branch.step = plan_->current();
     branch.zone = NextZone(*branch.step, AboutSteps(), AttemptsOf(*branch.step));
   }
-  if (Races()) branch.race = branch.attempt;
+  if (Races() && !Splits() && first_.empty()) branch.race = branch.attempt;
   if (!HasRoom(branch)) {
     return Say(CheckState::kPending,
                "Waiting for one of " + std::to_string(input_.policy->max_in_flight) +
@@ -240,7 +244,12 @@ void CheckDecider::Ask() {
                    " and flavor " + out_.waits->lane.flavors + " (maxInFlight of the policy)");
   }
   if (ChargesFirst(branch)) return;
-  AskIn(branch);
+  if (Splits()) {
+    AskForParts(std::move(branch), MissingParts());
+  } else {
+    if (!first_.empty()) branch.part = &first_;
+    AskIn(branch);
+  }
   if (state_.state != CheckState::kPending) Say(CheckState::kPending, "");
 }
 
@@ -260,6 +269,7 @@ void CheckDecider::AskIn(const Branch& branch) {
   api::StringMap& annotations = request.meta.annotations;
   if (branch.step != nullptr) annotations[api::kProvisioningStepAnnotation] = branch.step->name;
   if (!zone.empty()) annotations[api::kProvisioningZoneAnnotation] = zone;
+  if (!first_.empty()) annotations[api::kDividedAnnotation] = std::to_string(groups_.front().count);
   if (branch.race != 0) annotations[api::kRaceAnnotation] = std::to_string(branch.race);
   request.meta.owner_references = {{.api_version = "kueue.x-k8s.io/v1beta2",
                                     .kind = "Workload",
@@ -281,12 +291,15 @@ void CheckDecider::AskIn(const Branch& branch) {
       request.parameters[key.substr(prefix.size())] = value;
     }
   }
-  for (const PodSetGroup& group : groups_) {
+  const Part& groups = branch.part == nullptr ? groups_ : *branch.part;
+  for (const PodSetGroup& group : groups) {
     request.pod_sets.push_back({TemplateName(request.meta.name, group.names.front()), group.count});
   }
-  WarnOfBudget(branch);
+  const bool is_first = branch.part == nullptr || branch.part == &first_ ||
+                        (Splits() && branch.part == &parts_.front());
+  if (is_first) WarnOfBudget(branch);
   // Templates first: an autoscaler fails a request with missing templates for good.
-  CreateTemplates(request.meta.name, zone, nullptr);
+  CreateTemplates(request.meta.name, zone, nullptr, groups);
   const std::string name = request.meta.name;
   Add(CreateRequest{std::move(request), input_.name, branch.attempt});
   Add(CheckEvent{"ProvisioningRequestCreated", "Created ProvisioningRequest: \"" + name + "\""});
@@ -294,8 +307,8 @@ void CheckDecider::AskIn(const Branch& branch) {
 
 // Creates missing templates, and moves those that the Workload owns to the request.
 void CheckDecider::CreateTemplates(const std::string& request_name, const std::string& zone,
-                                   const ProvisioningRequest* owner) {
-  for (const PodSetGroup& group : groups_) {
+                                   const ProvisioningRequest* owner, const Part& groups) {
+  for (const PodSetGroup& group : groups) {
     const std::string name = TemplateName(request_name, group.names.front());
     const auto seen = std::find_if(situation_.templates.begin(), situation_.templates.end(),
                                    [&name](const TemplateSeen& each) { return each.name == name; });
@@ -330,14 +343,15 @@ void CheckDecider::FollowRequest(const ProvisioningRequest& request) {
     case RequestState::kProvisioned:
       if (state_.state == CheckState::kReady || SettlesCharge(request)) return;
       Say(CheckState::kReady, why->message);
-      state_.pod_set_updates = PodSetUpdates(workload_, groups_, request, config(), Updates());
+      state_.pod_set_updates =
+          PodSetUpdates(workload_, groups_, request, UpdatesConfig(request), Updates());
       KeepToItsZone(request);
       return;
     default: break;
   }
   if (state_.state == CheckState::kReady || WaitedTooLong(request)) return;
   if (LostItsPlace(request)) return;
-  CreateTemplates(request.meta.name, ZoneOf(request), &request);
+  CreateTemplates(request.meta.name, ZoneOf(request), &request, groups_);
   Wait(request);
 }
 
@@ -395,8 +409,11 @@ void CheckDecider::Count(const ProvisioningRequest& request, const std::string& 
   if (SettlesCharge(request)) return;
   const WallTime end = came ? provisioned->last_transition_time : at;
   const std::string zone = ZoneOf(request);
+  // Where several requests are for parts of the Workload, the failure of one ends all.
+  std::int32_t attempt = *AttemptOf(request.meta.name, workload_.meta.name, input_.name);
+  for (const Runner& each : runners_) attempt = std::max(attempt, each.attempt);
   counted_ = plan_->Count(
-      {.attempt = *AttemptOf(request.meta.name, workload_.meta.name, input_.name),
+      {.attempt = attempt,
        .reason = reason,
        .message = zone.empty() ? message : "zone " + zone + ": " + message,
        .at = at,

@@ -32,6 +32,11 @@ std::string ZoneOf(const api::ProvisioningRequest& request);
 std::int32_t NextAttempt(const Situation& situation, const CheckInput& input,
                          const api::ProvisioningMemory& memory);
 
+// Whether the request is for some of the pods that its Workload asks for one after the other.
+bool IsDivided(const api::ProvisioningRequest& request);
+// The pods of the request.
+std::int64_t PodsOf(const api::ProvisioningRequest& request);
+
 // What follows for the charge of the request: it is taken back if no nodes came, else kept under an
 // id of its own. Empty: nothing is left to do.
 std::vector<Charge> SettledCharges(const SpendMemory& spend, const api::Workload& workload,
@@ -79,11 +84,14 @@ class CheckDecider {
   bool InSync(const api::ProvisioningRequest& request) const;
   bool IsOld(const api::ProvisioningRequest& request, std::int32_t attempt) const;
   VetoInput AboutSteps() const;
+  // The pod sets that one of several requests is for (check_split.cc).
+  using Part = std::vector<PodSetGroup>;
   struct Branch {                                 // one request to make
     const api::ProvisioningStep* step = nullptr;  // null: the config alone
     std::string zone;                             // empty: where the cloud chooses
     std::int32_t attempt = 0;
-    std::int32_t race = 0;  // the attempt that began the race; 0: none
+    std::int32_t race = 0;       // the attempt that began the race; 0: none
+    const Part* part = nullptr;  // null: the request is for all pods
   };
   bool HasRoom(const Branch& branch);
   std::int32_t AttemptsOf(const api::ProvisioningStep& step) const;  // failed ones
@@ -92,7 +100,24 @@ class CheckDecider {
   std::optional<std::int64_t> SecondsFor(const Branch& branch) const;
   void SearchZones(const Branch& branch, api::ProvisioningRequest& request) const;
   void CreateTemplates(const std::string& request_name, const std::string& zone,
-                       const api::ProvisioningRequest* owner);
+                       const api::ProvisioningRequest* owner, const Part& groups);
+  void SplitGroups();
+  bool Splits() const { return parts_.size() > 1; }
+  const Part& GroupsOf(const api::ProvisioningRequest& request) const;
+  bool ChooseParts(const std::vector<Runner>& candidates);
+  void AskForParts(Branch branch, const std::vector<const Part*>& parts);
+  std::vector<const Part*> MissingParts() const;
+  void FollowParts();
+  void FollowPartsInUse();
+  // Pods that are asked for in parts, one after the other (check_divide.cc).
+  void DivideGroups();
+  api::ProvisioningRequestConfig UpdatesConfig(const api::ProvisioningRequest& request) const;
+  bool ChooseDivided(const std::vector<Runner>& candidates);
+  void FollowDivided();
+  void AskForMore(std::int64_t pods, std::int64_t failures, const api::ProvisioningRequest* failed);
+  std::int64_t PodsThatRemain() const;
+  void JoinParts();
+  void HoldParts(WallTime first, std::size_t came, const api::ProvisioningRequest& waiting);
   const api::ProvisioningStep* StepOf(const api::ProvisioningRequest& request) const;
   bool Races() const;
   void ChooseRunners(std::vector<Runner> candidates);
@@ -149,6 +174,8 @@ class CheckDecider {
   const WallTime now_;
   Decision& out_;
   std::vector<PodSetGroup> groups_;
+  std::vector<Part> parts_;                            // of groups_; empty: one request for all
+  Part first_;                                         // where divided, the first part; else empty
   std::vector<Runner> runners_;                        // the requests that may win, by attempt
   const api::ProvisioningRequest* current_ = nullptr;  // the first of them, or the winner
   // With a policy.

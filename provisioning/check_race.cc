@@ -75,6 +75,7 @@ void CheckDecider::ChooseRunners(std::vector<Runner> candidates) {
   std::sort(candidates.begin(), candidates.end(),
             [](const Runner& a, const Runner& b) { return a.attempt < b.attempt; });
   if (candidates.empty()) return;
+  if (ChooseDivided(candidates) || ChooseParts(candidates)) return;
   const Runner newest = candidates.back();
   const std::int32_t race = RaceOf(*newest.request);
   if (race == 0) candidates = {newest};
@@ -97,6 +98,10 @@ bool CheckDecider::IsKept(const ProvisioningRequest& request) const {
 }
 
 void CheckDecider::FollowRequests() {
+  if (state_.state == api::CheckState::kReady && IsDivided(*current_)) return FollowDivided();
+  if (Splits() || (runners_.size() > 1 && state_.state == api::CheckState::kReady)) {
+    return FollowParts();
+  }
   if (state_.state == api::CheckState::kReady || !Races()) return FollowRequest(*current_);
   if (runners_.size() == 1) {
     if (!FailureOf(runners_.front()) && !GrantedAt(*current_)) StartNext(/*open=*/1);
@@ -121,7 +126,7 @@ void CheckDecider::FollowRequests() {
       std::count_if(runners_.begin(), runners_.end(),
                     [](const Runner& each) { return IsOpen(StateOf(*each.request)); })));
   for (const Runner* each : waiting) {
-    CreateTemplates(each->request->meta.name, ZoneOf(*each->request), each->request);
+    CreateTemplates(each->request->meta.name, ZoneOf(*each->request), each->request, groups_);
   }
   Wait(*waiting.front()->request);
 }
@@ -170,7 +175,8 @@ std::optional<FailedRequest> CheckDecider::FailureOf(const Runner& runner) {
 // Makes the next request of the race when it is due.
 void CheckDecider::StartNext(std::int32_t open) {
   const ProvisioningRace& race = *input_.policy->race;
-  if (open >= race.width) return;
+  // A request that was made before the policy had a race keeps its place, and waits alone.
+  if (open >= race.width || RaceOf(*runners_.back().request) == 0) return;
   std::vector<std::string> zones;
   std::vector<std::string> steps;
   for (const Runner& each : runners_) {

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "api/labels.h"
+#include "api/provisioning_labels.h"
 #include "base/strings.h"
 #include "provisioning/check_decider.h"
 #include "provisioning/lease.h"
@@ -57,6 +58,8 @@ std::vector<const api::Node*> CheckDecider::LeasedNodes() {
 std::optional<std::vector<const api::Node*>> CheckDecider::IdleNodesFor() {
   const auto& rule = input_.policy->reuse;
   if (!rule || !rule->enabled || !situation_.nodes) return std::nullopt;
+  // A Workload that holds nodes for others asks for new ones.
+  if (workload_.meta.labels.contains(api::kPrewarmLabel)) return std::nullopt;
   if (AsksForTopology(workload_) || now_ < memory_.lease_failed + kNoReuseAfterFailure) {
     return std::nullopt;
   }
@@ -162,6 +165,8 @@ std::optional<CheckDecider::Trouble> CheckDecider::TroubleWithPods(
   }
   Duration limit = seconds(input_.policy->late_pod_seconds);
   if (limit == Duration::zero() && leased) limit = kLateOnLease;
+  // Pods whose part has not come are not late.
+  if (current_ != nullptr && IsDivided(*current_)) limit = Duration::zero();
   if (limit == Duration::zero()) return std::nullopt;
   const WallTime came = CutToSeconds(state_.last_transition_time);
   Lateness lateness = LatenessOf(*situation_.pods, claim, came, limit, now_);

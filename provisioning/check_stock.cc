@@ -73,11 +73,12 @@ bool CheckDecider::Learn(const ProvisioningRequest& request, const std::string& 
   const auto key = StockKeyFor(request);
   if (!result || !key) return false;
   StockLesson lesson{.provisioning_class = request.provisioning_class_name, .key = *key};
-  lesson.outcome = {.id = StockId(request.meta.uid),
-                    .asked_at = CutToSeconds(request.meta.creation_timestamp),
-                    .wait_seconds = SecondsFrom(request.meta.creation_timestamp, at),
-                    .pods = GangOf(workload_, config()).pods(),
-                    .result = *result};
+  lesson.outcome = {
+      .id = StockId(request.meta.uid),
+      .asked_at = CutToSeconds(request.meta.creation_timestamp),
+      .wait_seconds = SecondsFrom(request.meta.creation_timestamp, at),
+      .pods = IsDivided(request) ? PodsOf(request) : GangOf(workload_, config()).pods(),
+      .result = *result};
   lesson.reason = reason;
   lesson.at = at;
   if (situation_.stock->Knows(lesson)) return false;

@@ -62,6 +62,7 @@ void ReleaseLeases(const Situation& situation, bool in_use, Decision& decision) 
 struct Avoided {
   std::set<std::string> flavors;
   std::optional<WallTime> until;  // the first end of a veto
+  bool for_budget = false;        // some step waits for the budget of the day
 };
 
 void AddAll(std::vector<std::string> flavors, std::set<std::string>& into) {
@@ -96,6 +97,7 @@ void AddAvoided(const Situation& situation, const CheckInput& input,
   for (std::string& flavor : plan.FlavorsToAvoid()) {
     if (!asked || written.contains(flavor)) avoided.flavors.insert(std::move(flavor));
   }
+  avoided.for_budget = avoided.for_budget || (!asked && plan.waits_for_budget());
   const auto end = asked ? std::nullopt : plan.FirstVetoEnd();
   if (end) avoided.until = std::min(avoided.until.value_or(*end), *end);
 }
@@ -175,6 +177,7 @@ Decision Decide(const Situation& situation, const DecideOptions& options, WallTi
     return {.memory = MemoryWrite{std::move(memory), std::move(text), std::move(expires),
                                   std::move(decision.told)}};
   }
+  if (workload.spec.active && avoided.for_budget) decision.waits_for_budget = true;
   if (avoided.until && workload.spec.active) {
     const Duration wait = std::max<Duration>(*avoided.until - now, Duration::zero());
     decision.next_wake = std::min(decision.next_wake.value_or(wait), wait);

@@ -114,13 +114,23 @@ struct ReleaseLease {
   std::string node;
   std::string resource_version;
 };
+struct CreatePlaceholder {  // a pod that holds a node (placeholders.h)
+  std::string name;
+  api::PodTemplate pod_template;  // of the pod that it stands for
+  std::string priority_class;
+  std::string image;
+};
+struct DeletePlaceholder {
+  std::string name;
+};
 struct CheckEvent {  // on the Workload; a warning also on its Job
   std::string reason;
   std::string message;
   bool warning = false;
 };
-using Action = std::variant<CreateTemplate, CreateRequest, OwnTemplate, DeleteRequest,
-                            DeleteTemplate, TakeLease, ReleaseLease, CheckEvent>;
+using Action =
+    std::variant<CreateTemplate, CreateRequest, OwnTemplate, DeleteRequest, DeleteTemplate,
+                 TakeLease, ReleaseLease, CreatePlaceholder, DeletePlaceholder, CheckEvent>;
 
 // Annotations of the Workload.
 struct MemoryWrite {

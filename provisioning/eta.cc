@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "base/strings.h"
 
@@ -17,7 +18,6 @@ using api::StockResult;
 constexpr std::int64_t kHalfLife = 7LL * 24 * 3600;
 constexpr double kEnough = 10;  // weight of outcomes that need no others beside them
 constexpr double kPriorWeight = 3;
-constexpr double kTiny = 1e-9;         // a share that rounding alone explains
 constexpr std::int64_t kNoticed = 60;  // a request that waits for longer tells of missing stock
 
 // Waiting times that 10, 30, 50, 70 and 90 of 100 requests do not exceed.
@@ -151,66 +151,21 @@ WaitForecast::WaitForecast(const EtaInput& input)
   if (outcomes_ > 0) basis_ = Eta::Basis::kObserved;
   Gather(input);
   AddPrior(input);
-  // Of equal times those that came go first: a wait that was given up then was longer.
-  std::stable_sort(samples_.begin(), samples_.end(), [](const Sample& a, const Sample& b) {
-    return a.seconds != b.seconds ? a.seconds < b.seconds : a.came && !b.came;
-  });
-  double came = 0;
-  double exposure = 1;
-  for (const Sample& sample : samples_) {
-    if (sample.came) came += sample.weight;
-    exposure += sample.weight * static_cast<double>(sample.seconds);
-  }
-  rate_ = came / exposure;
-}
-
-// The share of requests that wait for longer than `wait`, in seconds.
-double WaitForecast::Survival(std::int64_t wait) const {
-  double at_risk = 0;
-  for (const Sample& sample : samples_) at_risk += sample.weight;
-  double survival = 1;
-  for (const Sample& sample : samples_) {
-    if (sample.seconds > wait) return survival;
-    if (sample.came) survival *= std::max(0.0, 1 - sample.weight / at_risk);
-    at_risk -= sample.weight;
-  }
-  if (survival < kTiny) return 0;
-  // Beyond the last sample the waits that were given up end at the mean rate.
-  return survival * std::exp(-rate_ * static_cast<double>(wait - samples_.back().seconds));
-}
-
-// The share of requests that wait for `more` seconds more, of those that have waited as long.
-double WaitForecast::LeftAfter(std::int64_t more) const {
-  const double now = Survival(waited_);
-  if (now > 0) return std::min(1.0, Survival(waited_ + more) / now);
-  // A wait longer than every known one goes on for as long as it lasted.
-  return std::exp(-static_cast<double>(more) /
-                  static_cast<double>(std::max<std::int64_t>(waited_, 1)));
+  std::vector<Survival::Sample> known;
+  for (const Sample& sample : samples_)
+    known.push_back({sample.seconds, sample.weight, sample.came});
+  samples_.clear();
+  waits_ = Survival(std::move(known));
 }
 
 std::int64_t WaitForecast::ChanceWithin(std::int64_t span) const {
-  return std::lround(1000 * (1 - LeftAfter(span)));
-}
-
-// The least time from now within which `share` of the requests get nodes that waited as long.
-std::int64_t WaitForecast::Quantile(double share) const {
-  std::int64_t low = 0;
-  std::int64_t high = kMostEtaSeconds;
-  while (low < high) {
-    const std::int64_t middle = low + (high - low) / 2;
-    if (1 - LeftAfter(middle) >= share - kTiny) {
-      high = middle;
-    } else {
-      low = middle + 1;
-    }
-  }
-  return low;
+  return std::lround(1000 * (1 - waits_.LeftAfter(waited_, span)));
 }
 
 Eta WaitForecast::eta() const {
-  return {.p10_seconds = Quantile(0.1),
-          .p50_seconds = Quantile(0.5),
-          .p90_seconds = Quantile(0.9),
+  return {.p10_seconds = waits_.Quantile(waited_, 0.1, kMostEtaSeconds),
+          .p50_seconds = waits_.Quantile(waited_, 0.5, kMostEtaSeconds),
+          .p90_seconds = waits_.Quantile(waited_, 0.9, kMostEtaSeconds),
           .basis = basis_,
           .outcomes = outcomes_};
 }

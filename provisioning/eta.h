@@ -2,9 +2,9 @@
 //
 //     waits that ended, waits that were given up, requests that still wait ──EtaOf──▶ p10, p50, p90
 //
-// Kaplan and Meier's estimator: a wait that was given up, or has not ended, counts as "longer than
-// that"; without these the estimate is too short. Outcomes fade with a half-life of seven days.
-// The key's own outcomes count most; while these are few, those of the same machines in other
+// provisioning/survival.h estimates: a wait that was given up, or has not ended, counts as "longer
+// than that"; without these the estimate is too short. Outcomes fade with a half-life of seven
+// days. The key's own outcomes count most; while these are few, those of the same machines in other
 // sizes and then those of the flavor's other machines are added, at half and at a quarter of the
 // weight; and a prior of weight 3 always. Requests that found others waiting for the same machines
 // and requests that found none are kept apart as soon as both are known: the others tell that the
@@ -21,6 +21,7 @@
 #include "api/stock_memory.h"
 #include "base/clock.h"
 #include "provisioning/stock.h"
+#include "provisioning/survival.h"
 
 namespace berth::provisioning {
 
@@ -74,13 +75,10 @@ class WaitForecast {
   void Gather(const EtaInput& input);
   void AddPrior(const EtaInput& input);
   void KeepAlike(bool crowded);
-  double Survival(std::int64_t wait) const;
-  double LeftAfter(std::int64_t more) const;
-  std::int64_t Quantile(double share) const;
 
-  std::vector<Sample> samples_;  // sorted by seconds
+  std::vector<Sample> samples_;  // empty once `waits_` is made
+  Survival waits_;
   std::int64_t waited_ = 0;
-  double rate_ = 0;  // of arrivals by second, after the last one that is known
   Eta::Basis basis_ = Eta::Basis::kPrior;
   std::int32_t outcomes_ = 0;
 };

@@ -45,6 +45,11 @@ Gang GangOf(const api::Workload& workload, const api::ProvisioningRequestConfig&
   return gang;
 }
 
+std::int64_t PodsOnNode(const GangPart& part, const api::ResourceAmounts& node) {
+  std::string short_of;
+  return PodsPerNode(part, node, short_of);
+}
+
 NodesNeeded LeastNodes(const Gang& gang, const api::ResourceAmounts& node) {
   NodesNeeded needed;
   api::ResourceAmounts total;

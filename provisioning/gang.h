@@ -34,6 +34,10 @@ struct NodesNeeded {
   std::string short_of;  // not empty: one pod asks for more of the resource than one node has
 };
 
+// How many pods of the part one empty node takes; a resource that `node` does not name is
+// unlimited.
+std::int64_t PodsOnNode(const GangPart& part, const api::ResourceAmounts& node);
+
 // A lower bound: no placement needs fewer nodes. A resource that `node` does not name is unlimited.
 NodesNeeded LeastNodes(const Gang& gang, const api::ResourceAmounts& node);
 

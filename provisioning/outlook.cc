@@ -105,6 +105,7 @@ Eta EtaOfStep(const OutlookInput& input, const ProvisioningStep& step,
        .provisioning_class = config.provisioning_class_name,
        .key = key.value_or(api::StockKey{}),
        .now = input.now,
+       .waited_seconds = input.waited_seconds,
        .waiting = waiting == input.waiting.end() ? std::vector<StillWaiting>{} : waiting->second});
 }
 

@@ -39,6 +39,7 @@ struct OutlookInput {
   const StockMemory& stock;
   std::map<std::string, std::vector<StillWaiting>> waiting;  // by class
   std::optional<std::int64_t> job_deadline;                  // activeDeadlineSeconds of the Job
+  std::int64_t waited_seconds = 0;  // of the request that the Workload has; 0: it has none
   WallTime now{};
 };
 

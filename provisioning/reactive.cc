@@ -12,6 +12,7 @@
 #include "provisioning/check_events.h"
 #include "provisioning/gang.h"
 #include "provisioning/late_pods.h"
+#include "provisioning/placeholders.h"
 #include "provisioning/run_duration.h"
 #include "provisioning/steps.h"
 
@@ -88,9 +89,9 @@ class ReactiveDecider {
     const auto found = situation.memory.find(check);
     return found == situation.memory.end() ? ProvisioningMemory{} : found->second;
   }
-  // A veto never ends a start that was allowed.
+  // A veto never ends a start that was allowed, nor the wait of placeholders.
   std::string StepInUse() const {
-    if (before_.state != CheckState::kReady) return "";
+    if (before_.state != CheckState::kReady && situation_.placeholders.empty()) return "";
     const Vetoes none;
     const StepPlan plan(policy_, ReactiveConfig(), memory_, flavors_, none);
     return plan.current() == nullptr ? "" : plan.current()->name;
@@ -115,6 +116,7 @@ class ReactiveDecider {
   std::vector<api::PodSetUpdate> Updates() const;
   bool FollowLostPods();
   void FollowWaitingPods();
+  bool HoldsNodes();
   void Count(const std::string& reason, const std::string& message, std::int64_t waited,
              bool revoked);
   bool Learn(const std::string& reason, std::int64_t waited);
@@ -148,6 +150,7 @@ void ReactiveDecider::Follow() {
   if (FollowMemory()) return;
   if (state_.state != CheckState::kReady) {
     if (plan_.concerned() && plan_.current() == nullptr) return FollowVetoes();
+    if (HoldsNodes()) return;
     Allow();
   }
   if (!plan_.concerned() || FollowLostPods()) return;
@@ -286,6 +289,38 @@ void ReactiveDecider::FollowWaitingPods() {
   if (state_.message != before_.message) Advise(cause.reason);
 }
 
+// Makes the placeholders and waits until each has a node. Returns false where the job may start.
+bool ReactiveDecider::HoldsNodes() {
+  const FlavorsByName none;
+  const auto wanted =
+      PlaceholdersFor(*situation_.workload, policy_,
+                      RequiredPodSets(*situation_.workload, ReactiveConfig(),
+                                      situation_.flavors == nullptr ? none : *situation_.flavors));
+  if (wanted.empty()) return false;
+  const PlaceholderCount have = CountPlaceholders(wanted, situation_.placeholders);
+  if (have.placed == wanted.size()) return false;
+  const std::string held = std::to_string(have.placed) + " of " + std::to_string(wanted.size()) +
+                           " placeholders have nodes";
+  WallTime since = ReservedAt();
+  if (!memory_.outcomes.empty()) since = std::max(since, memory_.outcomes.back().at);
+  const std::int64_t limit = policy_.placeholders->timeout_seconds;
+  const WallTime end = since + seconds(limit);
+  if (now_ >= end) {
+    const std::int64_t waited = WholeSeconds(since, now_);
+    if (plan_.current() == nullptr) {
+      Say(CheckState::kPending, held);
+    } else if (!Learn(kNoNodesReason, waited)) {
+      Count(kGangPartialReason, held + " within " + std::to_string(limit) + " s", waited,
+            /*revoked=*/false);
+    }
+    return true;
+  }
+  WakeIn(end - now_);
+  for (const CreatePlaceholder* missing : have.missing) out_.actions.emplace_back(*missing);
+  Say(CheckState::kPending, held);
+  return true;
+}
+
 void ReactiveDecider::Count(const std::string& reason, const std::string& message,
                             std::int64_t waited, bool revoked) {
   counted_ = plan_.Count({.attempt = memory_.counted_attempt + 1,
@@ -363,6 +398,33 @@ struct ReactiveAvoided {
   std::optional<WallTime> until;  // the first end of a veto
 };
 
+// Placeholders go when the job's pods are there to take their nodes, and when nothing waits for
+// them.
+void RetirePlaceholders(const ReactiveSituation& situation, WallTime now, Decision& decision) {
+  if (situation.placeholders.empty()) return;
+  bool waits = false;
+  for (const ReactiveCheck& input : situation.checks) {
+    if (!NeedsCapacity(*situation.workload) || input.policy == nullptr) continue;
+    for (const AdmissionCheckState& state : situation.workload->status.admission_checks) {
+      if (state.name != input.name || !input.policy->placeholders) continue;
+      if (state.state == CheckState::kPending) waits = true;
+      if (state.state != CheckState::kReady) continue;
+      const auto pods = GangOf(*situation.workload, ReactiveConfig()).pods();
+      const WallTime end =
+          state.last_transition_time + seconds(input.policy->placeholders->timeout_seconds);
+      if (static_cast<std::int64_t>(situation.pods.size()) >= pods || now >= end) continue;
+      waits = true;
+      decision.next_wake = std::min(decision.next_wake.value_or(end - now), end - now);
+    }
+  }
+  if (waits) return;
+  for (const api::Pod* pod : situation.placeholders) {
+    if (!pod->meta.deletion_timestamp) {
+      decision.actions.emplace_back(DeletePlaceholder{pod->meta.name});
+    }
+  }
+}
+
 // The flavors that the policies have used up, and those that they pass over; the latter only while
 // the job does not run.
 ReactiveAvoided ReactiveFlavors(const ReactiveSituation& situation,
@@ -401,12 +463,16 @@ LongestWait LongestWaitOf(const std::vector<const api::Pod*>& pods) {
 
 Decision DecideReactive(const ReactiveSituation& situation, WallTime now) {
   const api::Workload& workload = *situation.workload;
+  Decision decision;
+  RetirePlaceholders(situation, now, decision);
+  if (!decision.actions.empty()) return decision;
   if (situation.checks.empty() || api::IsTrue(workload.status.conditions, api::kFinished)) {
     return {};
   }
   api::MemoryByCheck memory = situation.memory;
-  Decision decision;
+  const std::optional<Duration> retires = decision.next_wake;
   if (NeedsCapacity(workload)) decision = DecideReactiveChecks(situation, now, memory);
+  if (retires) decision.next_wake = std::min(decision.next_wake.value_or(*retires), *retires);
   if (!decision.lessons.empty()) return {.lessons = std::move(decision.lessons)};
   const std::string* written =
       api::FindValue(workload.meta.annotations, api::kReactiveAvoidedFlavorsAnnotation);

@@ -14,6 +14,9 @@
 // The waiting time of a step runs from the moment at which the scheduler found no room for a pod.
 // Pods that another pod preempted do not count as lost.
 //
+// With `placeholders` in the policy the check stays Pending while pods of low priority bring the
+// nodes (placeholders.h); the job starts when all nodes have come.
+//
 // Idempotent: deciding again after performing a decision gives no action.
 // Units: seconds. Threads: pure functions. Errors: none.
 #pragma once
@@ -53,7 +56,8 @@ struct ReactiveCheck {
 struct ReactiveSituation {
   const api::Workload* workload = nullptr;
   std::vector<ReactiveCheck> checks;
-  std::vector<const api::Pod*> pods;  // of the Workload, by name
+  std::vector<const api::Pod*> pods;          // of the Workload, by name
+  std::vector<const api::Pod*> placeholders;  // of the Workload, by name
   NodeSupply supply;
   const FlavorsByName* flavors = nullptr;    // null: no flavors
   api::MemoryByCheck memory;                 // of the Workload's annotation
@@ -68,8 +72,8 @@ struct LongestWait {
 };
 LongestWait LongestWaitOf(const std::vector<const api::Pod*>& pods);
 
-// The actions are CheckEvents; `memory` has no end of capacity, and its avoided flavors are those
-// of the annotation berth.dev/reactive-avoided-flavors.
+// The actions are CheckEvents, and those of placeholders; `memory` has no end of capacity, and its
+// avoided flavors are those of the annotation berth.dev/reactive-avoided-flavors.
 Decision DecideReactive(const ReactiveSituation& situation, WallTime now);
 
 }  // namespace berth::provisioning

@@ -117,6 +117,8 @@ constexpr std::array kReasons{
                "correct what the condition Launched of the NodeClaim names"},
     // Of a ProvisioningPolicy.
     ReasonInfo{"WaitLimitReached", kTimeout, kNobody, "nothing to do: the next step is tried"},
+    ReasonInfo{"GangPartial", kStockout, kCloud,
+               "wait: all is asked for again; a longer holdSeconds of split keeps nodes longer"},
     ReasonInfo{"NoControllerAnswered", kConfig, kAdmin,
                "correct provisioningClassName, or install the autoscaler that serves the class"},
     ReasonInfo{"NeverFits", kShape, kUser,

@@ -15,6 +15,12 @@ constexpr std::size_t kMostCharges = 2000;  // of a queue and day
 constexpr std::size_t kIdDigits = 16;
 using Days = std::chrono::duration<std::int64_t, std::ratio<86400>>;
 
+// What counts of a charge whose nodes are measured.
+std::int64_t Counted(std::int64_t charge, const Metered& nodes) {
+  if (nodes.unpriced != 0) return charge;
+  return nodes.open == 0 ? nodes.nano_dollars : std::max(charge, nodes.nano_dollars);
+}
+
 }  // namespace
 
 void SpendMemory::Record(const Charge& charge) {
@@ -48,9 +54,12 @@ std::int64_t SpendMemory::SpentBy(const std::string& queue, std::int64_t day,
   const api::QueueSpend& spend = Of(queue);
   const auto found = spend.find(day);
   if (found == spend.end()) return 0;
+  const std::map<std::string, Metered> measured = meters_.ByCharge(queue);
   std::int64_t sum = found->second.folded;
   for (const auto& [request, amount] : found->second.charges) {
-    if (request != id) sum = api::AddAmounts(sum, amount);
+    if (request == id) continue;
+    const auto nodes = measured.find(request);
+    sum = api::AddAmounts(sum, nodes == measured.end() ? amount : Counted(amount, nodes->second));
   }
   return sum;
 }

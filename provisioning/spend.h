@@ -4,7 +4,7 @@
 //
 // A request is charged before it is made, with the cost that is expected, to the day of the
 // request. The charge of a request that brings no nodes is taken back; each request that brings
-// nodes is charged in full.
+// nodes is charged in full, until what its nodes cost is measured (meter.h).
 //
 // Bounded: the last two days of a queue, 2000 charges a day; further ones are added up and are not
 // taken back.
@@ -19,6 +19,7 @@
 #include "api/spend_memory.h"
 #include "api/workload.h"
 #include "base/clock.h"
+#include "provisioning/meter.h"
 
 namespace berth::provisioning {
 
@@ -37,18 +38,23 @@ class SpendMemory {
   bool Knows(const Charge& charge) const;
   // 0: none.
   std::int64_t ChargeOf(const std::string& queue, std::int64_t day, const std::string& id) const;
-  // The queue's charges of that day without the one of `id`.
+  // The queue's charges of that day without the one of `id`. Where the nodes of a charge were
+  // measured and are gone, their cost counts; while nodes stand, no less than the charge.
   std::int64_t SpentBy(const std::string& queue, std::int64_t day, const std::string& id) const;
 
   const api::QueueSpend& Of(const std::string& queue) const;
   // Joins the charges that another process has written: the higher charge holds.
   void Merge(const std::string& queue, const api::QueueSpend& other);
 
+  MeterMemory& meters() { return meters_; }
+  const MeterMemory& meters() const { return meters_; }
+
  private:
   static void Bound(api::DaySpend& day, const std::string& keep);
   static void Bound(api::QueueSpend& spend, std::int64_t keep);
 
   std::map<std::string, api::QueueSpend> by_queue_;
+  MeterMemory meters_;
 };
 
 std::int64_t DayOf(WallTime time);

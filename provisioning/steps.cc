@@ -243,7 +243,9 @@ void StepPlan::Follow(const FailedRequest& failed, const StepPlan& after,
   const auto rests_until = after.FirstVetoEnd();
   if (any == nullptr && rests_until) {
     memory.next = Next::kRetry;
-    memory.due = std::max(memory.due, CutToSeconds(*rests_until));
+    // The budget may be raised before the next day: the Workload waits for it with its flavors
+    // passed over, not for a time.
+    if (!after.waits_for_budget()) memory.due = std::max(memory.due, CutToSeconds(*rests_until));
     memory.message = "No step may ask after " + why + "; passed over: " + after.PassedOver();
     return;
   }
@@ -259,7 +261,7 @@ void StepPlan::Follow(const FailedRequest& failed, const StepPlan& after,
     memory.due += std::chrono::seconds(policy_.cycle_after_seconds);
     const StepPlan anew(policy_, config_, memory, flavors_, vetoes_);
     const auto end = anew.first_left() == nullptr ? anew.FirstVetoEnd() : std::nullopt;
-    if (end) memory.due = std::max(memory.due, CutToSeconds(*end));
+    if (end && !anew.waits_for_budget()) memory.due = std::max(memory.due, CutToSeconds(*end));
     return;
   }
   if (same_flavor == nullptr) {

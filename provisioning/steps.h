@@ -44,6 +44,7 @@ struct FailedRequest {
 inline constexpr char kTimeoutReason[] = "WaitLimitReached";
 inline constexpr char kNoAnswerReason[] = "NoControllerAnswered";
 inline constexpr char kOvertakenReason[] = "Overtaken";
+inline constexpr char kGangPartialReason[] = "GangPartial";
 
 class StepPlan {
  public:

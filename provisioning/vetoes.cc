@@ -1,6 +1,7 @@
 #include "provisioning/vetoes.h"
 
 #include "api/labels.h"
+#include "api/provisioning_labels.h"
 #include "base/rfc3339.h"
 #include "base/strings.h"
 #include "provisioning/money.h"
@@ -158,9 +159,21 @@ std::optional<Cost> CostOf(const ProvisioningStep& step, const VetoInput& input)
   return cost;
 }
 
+bool MayDivide(const api::ProvisioningPolicy& policy, const api::Workload& workload) {
+  if (!policy.split || policy.split->mode != api::ProvisioningSplit::Mode::kDivide) return false;
+  const std::string* divisible =
+      api::FindValue(workload.meta.annotations, api::kDivisibleAnnotation);
+  return divisible != nullptr && *divisible == "true" && workload.spec.pod_sets.size() == 1 &&
+         !workload.spec.pod_sets.front().topology_request;
+}
+
 Vetoes VetoesOf(const VetoInput& input) {
   Vetoes vetoes;
-  const Gang gang = GangOf(input.workload, input.config);  // a step manages the same resources
+  Gang gang = GangOf(input.workload, input.config);  // a step manages the same resources
+  // One pod after the other may start.
+  if (MayDivide(input.policy, input.workload)) {
+    for (GangPart& part : gang.parts) part.count = 1;
+  }
   for (const ProvisioningStep& step : StepsOf(input.policy)) {
     auto veto = ShapeVeto(step, gang);
     if (!veto) veto = ZoneVeto(step, input);

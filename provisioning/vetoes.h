@@ -51,6 +51,10 @@ struct VetoInput {
 
 Vetoes VetoesOf(const VetoInput& input);
 
+// Whether the pods of the Workload may be asked for in parts: the policy and the job say so, and
+// all pods are of one pod set without a topology.
+bool MayDivide(const api::ProvisioningPolicy& policy, const api::Workload& workload);
+
 // The budget that the step would exceed, whatever the policy does about that; nullopt: none.
 std::optional<Veto> OverBudget(const api::ProvisioningStep& step, const VetoInput& input);
 

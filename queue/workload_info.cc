@@ -194,6 +194,17 @@ api::ResourceAmounts Transformed(const api::ResourceAmounts& requests,
 
 }  // namespace
 
+bool DecidingAnnotationsDiffer(const api::Workload& before, const api::Workload& after) {
+  const auto differs = [&](const char* key) {
+    const std::string* old_one = api::FindValue(before.meta.annotations, key);
+    const std::string* new_one = api::FindValue(after.meta.annotations, key);
+    if (old_one == nullptr || new_one == nullptr) return old_one != new_one;
+    return *old_one != *new_one;
+  };
+  return differs(api::kPriorityBoostAnnotation) ||
+         std::any_of(std::begin(kAvoidedAnnotations), std::end(kAvoidedAnnotations), differs);
+}
+
 bool WorkloadInfo::Avoids(std::string_view flavor) const {
   return std::any_of(std::begin(kAvoidedAnnotations), std::end(kAvoidedAnnotations),
                      [&](const char* key) {
@@ -269,8 +280,8 @@ WorkloadInfo BuildWorkloadInfo(std::shared_ptr<const api::Workload> object,
 }
 
 bool BelongsInQueue(const api::Workload& workload) {
-  return workload.spec.active && !api::IsGated(workload) && !api::IsOnHold(workload) &&
-         !api::IsTrue(workload.status.conditions, api::kFinished) &&
+  return !workload.meta.deletion_timestamp && workload.spec.active && !api::IsGated(workload) &&
+         !api::IsOnHold(workload) && !api::IsTrue(workload.status.conditions, api::kFinished) &&
          !api::IsTrue(workload.status.conditions, api::kQuotaReserved);
 }
 

@@ -93,7 +93,10 @@ std::vector<std::int32_t> CountsAfterReclaim(const api::Workload& workload,
 // The requests of one pod of `pod_set`, after exclusions and transformations.
 api::ResourceAmounts EffectiveRequests(const api::PodSet& pod_set, const InfoOptions& options);
 
-// Whether the workload is active, unfinished, not held back, without reservation.
+// Whether an annotation differs that decides the order or the flavors of a workload.
+bool DecidingAnnotationsDiffer(const api::Workload& before, const api::Workload& after);
+
+// Whether the workload is active, unfinished, not held back, not deleted, without reservation.
 bool BelongsInQueue(const api::Workload& workload);
 
 }  // namespace berth::queue

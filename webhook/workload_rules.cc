@@ -8,6 +8,7 @@
 #include "api/holds.h"
 #include "api/labels.h"
 #include "api/reasons.h"
+#include "api/reclaimable.h"
 #include "base/strings.h"
 #include "webhook/quota_rules.h"
 
@@ -205,16 +206,6 @@ class WorkloadRules {
     return std::find(before.begin(), before.end(), pods) != before.end();
   }
 
-  // Whether an elastic job was scaled down in this pod set since its admission.
-  bool WasScaledDown(const std::string& pod_set) const {
-    const api::PodSet* pods = PodSetNamed(new_, pod_set);
-    if (!is_slice_ || pods == nullptr || !new_.status.admission) return false;
-    const auto& assignments = new_.status.admission->pod_set_assignments;
-    return std::any_of(assignments.begin(), assignments.end(), [&](const auto& assigned) {
-      return assigned.name == pod_set && pods->count < assigned.count;
-    });
-  }
-
   void CheckUpdates() {
     const Path path("status.admissionChecks");
     for (std::size_t i = 0; i < new_.status.admission_checks.size(); ++i) {
@@ -333,7 +324,7 @@ class WorkloadRules {
         return each.pod_set == before.pod_set;
       });
       const Path at = Path("status.reclaimablePods").Key(before.pod_set);
-      if (WasScaledDown(before.pod_set)) continue;
+      if (is_slice_ && api::MayTakeBack(new_, before)) continue;
       if (now == list.end()) {
         Add(Required(at.Child("name"), "cannot be removed"));
       } else if (now->count < before.count) {

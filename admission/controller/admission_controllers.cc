@@ -1,6 +1,7 @@
 #include "admission/controller/admission_controllers.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -74,6 +75,7 @@ struct AdmissionControllers::Impl {
   void WatchCohorts();
   void OnTopologyFeed(TopologyFeed::Change change);
 
+  void NoteStanding(const api::ClusterQueue& queue, bool active);
   void AddWorkloadsOf(const api::ClusterQueue& queue);
   void AddAllClusterQueues();
   void AddCohortsOf(const std::string& cluster_queue);
@@ -93,6 +95,8 @@ struct AdmissionControllers::Impl {
   kube::Informer<api::Topology>& topologies;
 
   const bool fair_sharing;
+  // By name: whether the status that was computed last says that the ClusterQueue is active.
+  std::map<std::string, bool> active_queues;
   QueueMetrics queue_metrics;
   AdmissionMetrics metrics;
   WorkloadTally tally;
@@ -168,8 +172,10 @@ AdmissionControllers::Impl::Impl(kube::Manager& the_manager, const Clock& the_cl
                           }),
       cluster_queue_reconciler(MakeQueueParts()),
       local_queue_reconciler(MakeQueueParts()),
-      cohort_reconciler(manager.client(), cohorts, clock,
-                        [this](const std::string& name) { return metrics_feed.CohortShare(name); }),
+      cohort_reconciler(
+          manager.client(), cohorts, clock,
+          [this](const std::string& name) { return metrics_feed.CohortShare(name); },
+          [this] { return notes.TakeCommentary(); }),
       flavor_reconciler(
           manager.client(), flavors,
           [this](const std::string& name) { return FlavorInUse(cluster_queues, name); }),
@@ -230,10 +236,18 @@ QueueReconcilerParts AdmissionControllers::Impl::MakeQueueParts() {
           : Duration{},
       [this](const api::ClusterQueue& queue, const api::QueueStatus& status) {
         metrics_feed.ShowClusterQueue(queue, status);
+        NoteStanding(queue, api::IsTrue(status.conditions, api::kActive));
       },
       [this](const api::LocalQueue& queue, const api::QueueStatus& status) {
         metrics_feed.ShowLocalQueue(queue, status);
-      }};
+      },
+      [this] { return notes.TakeCommentary(); }};
+}
+
+// The status may come back to what is written before it is written.
+void AdmissionControllers::Impl::NoteStanding(const api::ClusterQueue& queue, bool active) {
+  const auto [known, added] = active_queues.try_emplace(queue.meta.name, active);
+  if (!added && std::exchange(known->second, active) != active) AddWorkloadsOf(queue);
 }
 
 QueueStanding AdmissionControllers::Impl::StandingOf(const std::string& name) {
@@ -354,6 +368,7 @@ void AdmissionControllers::Impl::WatchClusterQueues() {
        .on_delete =
            [this](const auto& queue) {
              cluster_queue_controller.Add(queue->meta.key());
+             active_queues.erase(queue->meta.name);
              AddWorkloadsOf(*queue);
              AddDeletedUsed();
              metrics_feed.ForgetClusterQueue(queue->meta.name);
@@ -438,5 +453,12 @@ bool AdmissionControllers::idle() const {
          impl_->local_queue_controller.idle();
 }
 std::int64_t AdmissionControllers::cycle_count() const { return impl_->loop.cycle_count(); }
+
+Duration AdmissionControllers::TakeCommentary() { return impl_->notes.TakeCommentary(); }
+
+void AdmissionControllers::Annotate(const api::Workload& workload, const std::string& annotation,
+                                    const std::string& value, std::function<void(Status)> done) {
+  impl_->writer.Annotate(workload, {{annotation, value}}, std::move(done));
+}
 
 }  // namespace berth::admission

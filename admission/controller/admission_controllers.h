@@ -12,7 +12,9 @@
 // destroy it after Manager::Stop and while the Executor runs none of its tasks.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <string>
 
 #include "admission/controller/metrics_options.h"
 #include "admission/lifecycle/workload_lifecycle.h"
@@ -63,6 +65,12 @@ class AdmissionControllers {
   // True where no head can move, no write is open and no wake-up is due. For tests and shutdown.
   bool idle() const;
   std::int64_t cycle_count() const;
+
+  // For commentary of others on Workloads: the time until a write may begin; zero: it begins, and
+  // is counted (kube/runtime/write_pace.h).
+  Duration TakeCommentary();
+  void Annotate(const api::Workload& workload, const std::string& annotation,
+                const std::string& value, std::function<void(Status)> done);
 
  private:
   struct Impl;

@@ -440,6 +440,14 @@ void ReadAll(const Reader& in, Version version, Configuration& out) {
 
 }  // namespace
 
+bool IsKindOfFramework(std::string_view kind_and_group) {
+  const std::size_t dot = kind_and_group.find('.');
+  if (dot == std::string_view::npos) return false;
+  const std::string framework =
+      std::string(kind_and_group.substr(dot + 1)) + "/" + ToLower(kind_and_group.substr(0, dot));
+  return Contains(kFrameworks, framework);
+}
+
 void SetDecisions(Configuration& configuration, Decisions decisions) {
   OwnRules& rules = configuration.admission.scheduler.own_rules;
   rules = decisions == Decisions::kBerth ? OwnRules() : OwnRules::None();

@@ -28,6 +28,10 @@ void CheckFields(const api::Reader& in, const std::string& path,
 
 bool IsLabelKey(std::string_view key);
 
+// Whether "Kind.group" is the kind of a framework that Kueue or Berth knows:
+// "JobSet.jobset.x-k8s.io".
+bool IsKindOfFramework(std::string_view kind_and_group);
+
 // resources.deviceClassMappings.
 void ReadDeviceClasses(const api::Reader& in, Configuration& out);
 

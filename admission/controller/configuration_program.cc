@@ -21,13 +21,14 @@ constexpr std::size_t kMostCustomLabels = 20;
 constexpr std::size_t kMostTrackedValues = 16;
 constexpr std::size_t kMostTrackedOfWorkloads = 12;
 
-// Kinds of Kueue whose controllers Berth has under the same name.
-constexpr std::array<std::string_view, 9> kConcurrentKinds{
+// Kinds of Kueue whose controllers Berth has under the same name, beside those of frameworks with a
+// group.
+constexpr std::array<std::string_view, 10> kConcurrentKinds{
     "AdmissionCheck.kueue.x-k8s.io", "ClusterQueue.kueue.x-k8s.io",
-    "Cohort.kueue.x-k8s.io",         "Job.batch",
+    "Cohort.kueue.x-k8s.io",         "Deployment.apps",
     "LocalQueue.kueue.x-k8s.io",     "Pod",
-    "ResourceFlavor.kueue.x-k8s.io", "Topology.kueue.x-k8s.io",
-    "Workload.kueue.x-k8s.io"};
+    "ResourceFlavor.kueue.x-k8s.io", "StatefulSet.apps",
+    "Topology.kueue.x-k8s.io",       "Workload.kueue.x-k8s.io"};
 
 using Source = CustomMetricLabel::Source;
 constexpr api::Words<Source, 4> kSourceWords{{{"ClusterQueue", Source::kClusterQueue},
@@ -77,7 +78,7 @@ void ReadCustomLabel(const Reader& in, CustomMetricLabel& out, Configuration& co
   if (!label.empty() && !annotation.empty()) {
     annotation_key.Fail("excludes sourceLabelKey: give one of them");
   }
-  if (!annotation.empty()) out.place = CustomMetricLabel::Place::kAnnotation;
+  if (!annotation.empty()) out.metadata = CustomMetricLabel::Metadata::kAnnotation;
   out.key = !label.empty() ? label : !annotation.empty() ? annotation : out.name;
   if (!IsLabelKey(out.key)) in.Fail("\"" + out.key + "\" is not a label's key");
   in.Field("sourceKind").Get(out.source, kSourceWords);
@@ -213,9 +214,11 @@ void ReadController(const Reader& in, Configuration& out) {
       return value.Fail("must be between 1 and " + std::to_string(kMostConcurrent));
     }
     if (std::find(kConcurrentKinds.begin(), kConcurrentKinds.end(), kind) ==
-        kConcurrentKinds.end()) {
+            kConcurrentKinds.end() &&
+        !IsKindOfFramework(kind)) {
       out.ignored.push_back(
-          {"controller.groupKindConcurrency." + kind, "Berth has no controller of that kind"});
+          {"controller.groupKindConcurrency." + kind,
+           "Berth has no controller of that kind, unless a JobKind declares the kind"});
     }
     out.program.concurrency[kind] = static_cast<std::size_t>(count);
   });

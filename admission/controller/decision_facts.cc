@@ -14,6 +14,7 @@ bool Matters(const api::Workload& before, const api::Workload& after) {
   if (before.status.reclaimable_pods != after.status.reclaimable_pods) return true;
   if (api::IsGated(before) != api::IsGated(after)) return true;
   if (api::IsOnHold(before) != api::IsOnHold(after)) return true;
+  if (queue::DecidingAnnotationsDiffer(before, after)) return true;
   const auto not_before = [](const api::Workload& workload) {
     const auto& state = workload.status.requeue_state;
     return state ? state->requeue_at : std::nullopt;

@@ -106,6 +106,12 @@ constexpr Need kNeeds[] = {
 
 }  // namespace
 
+std::vector<std::string_view> KueueGateNames() {
+  std::vector<std::string_view> names;
+  for (const Gate& gate : kKueueGates) names.push_back(gate.name);
+  return names;
+}
+
 std::string_view NeededGate(std::string_view name) {
   const auto* found = std::find_if(std::begin(kNeeds), std::end(kNeeds),
                                    [&](const Need& need) { return need.gate == name; });

@@ -55,7 +55,7 @@ LabelledMetrics::Values LabelledMetrics::ValuesOf(Source source,
   Values values;
   for (const CustomMetricLabel& label : labels_) {
     if (label.source != source) continue;
-    const bool is_label = label.place == CustomMetricLabel::Place::kLabel;
+    const bool is_label = label.metadata == CustomMetricLabel::Metadata::kLabel;
     const std::string* found = api::FindValue(is_label ? meta.labels : meta.annotations, label.key);
     const std::string value = found == nullptr ? "" : *found;
     const auto& tracked = label.tracked_values;

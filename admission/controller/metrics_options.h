@@ -17,10 +17,10 @@ namespace berth::admission {
 // annotation of the object that the series belongs to.
 struct CustomMetricLabel {
   enum class Source : std::uint8_t { kClusterQueue, kLocalQueue, kCohort, kWorkload };
-  enum class Place : std::uint8_t { kLabel, kAnnotation };
+  enum class Metadata : std::uint8_t { kLabel, kAnnotation };
   std::string name;
   Source source = Source::kClusterQueue;
-  Place place = Place::kLabel;
+  Metadata metadata = Metadata::kLabel;
   std::string key;                          // of the label or annotation
   std::vector<std::string> tracked_values;  // other values are shown as one; empty: all are shown
   friend bool operator==(const CustomMetricLabel&, const CustomMetricLabel&) = default;

@@ -64,6 +64,9 @@ class PendingNotes {
   // The workload has quota, or is gone.
   void Forget(const api::ObjectKey& key);
 
+  // For commentary that others write: the time until it may begin; zero: it begins, and is counted.
+  Duration TakeCommentary() { return pace_.Take(clock_.SteadyNow(), Rank::kCommentary); }
+
   std::size_t size() const { return notes_.size(); }
   bool idle() const { return facts_.empty() && commentary_.empty() && in_flight_ == 0; }
 

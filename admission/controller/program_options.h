@@ -64,7 +64,8 @@ struct ProgramOptions {
   EndpointOptions endpoints;
   LeaderOptions leader;
   std::optional<RequestLimitOptions> request_limit;  // nullopt: none
-  // Looks under way at once, by "Kind.group" (a core kind: "Pod"). Others keep Berth's numbers.
+  // Looks under way at once, by "Kind.group" (a core kind: "Pod"), which may be a declared kind.
+  // Others keep Berth's numbers.
   std::map<std::string, std::size_t> concurrency;
 };
 

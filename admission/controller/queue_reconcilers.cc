@@ -83,7 +83,8 @@ void ClusterQueueReconciler::Reconcile(const api::ObjectKey& key, Done done) {
   parts_.on_cluster_queue(*queue, status);
   if (status == queue->status) return done(NextLook{});
   if (status.conditions == queue->status.conditions) {
-    const auto wait = pace_.Wait(key, CountersOf(status), parts_.clock.SteadyNow());
+    const auto wait =
+        pace_.Wait(key, CountersOf(status), parts_.clock.SteadyNow(), parts_.commentary_wait);
     if (wait) return done(NextLook{wait});
   }
   pace_.OnWrite(key, parts_.clock.SteadyNow());
@@ -167,7 +168,8 @@ void LocalQueueReconciler::Reconcile(const api::ObjectKey& key, Done done) {
   const NextLook next = NextSample(status);
   if (status == queue->status) return done(next);
   if (status.conditions == queue->status.conditions) {
-    const auto wait = pace_.Wait(key, CountersOf(status), parts_.clock.SteadyNow());
+    const auto wait =
+        pace_.Wait(key, CountersOf(status), parts_.clock.SteadyNow(), parts_.commentary_wait);
     if (wait) return done(NextLook{wait});
   }
   pace_.OnWrite(key, parts_.clock.SteadyNow());
@@ -193,7 +195,7 @@ void CohortReconciler::Reconcile(const api::ObjectKey& key, Done done) {
   }
   const std::optional<std::int64_t> share = share_(key.name);
   if (!share || share == cohort->weighted_share) return done(NextLook{});
-  const auto wait = pace_.Wait(key, *share, clock_.SteadyNow());
+  const auto wait = pace_.Wait(key, *share, clock_.SteadyNow(), commentary_wait_);
   if (wait) return done(NextLook{wait});
   pace_.OnWrite(key, clock_.SteadyNow());
   WriteStatus(client_, cohorts_, *cohort, {{"fairSharing", {{"weightedShare", *share}}}}, done);

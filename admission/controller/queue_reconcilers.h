@@ -42,6 +42,7 @@ struct QueueReconcilerParts {
   // Called with each computed status, also where the status is not written; for metrics.
   std::function<void(const api::ClusterQueue&, const api::QueueStatus&)> on_cluster_queue;
   std::function<void(const api::LocalQueue&, const api::QueueStatus&)> on_local_queue;
+  std::function<Duration()> commentary_wait;  // of CounterPace
 };
 
 // The index of LocalQueues by the ClusterQueue that they name.
@@ -85,8 +86,13 @@ class CohortReconciler final : public kube::Reconciler {
  public:
   CohortReconciler(kube::ApiClient& client, kube::Informer<api::Cohort>& cohorts,
                    const Clock& clock,
-                   std::function<std::optional<std::int64_t>(const std::string&)> share)
-      : client_(client), cohorts_(cohorts), clock_(clock), share_(std::move(share)) {}
+                   std::function<std::optional<std::int64_t>(const std::string&)> share,
+                   std::function<Duration()> commentary_wait)
+      : client_(client),
+        cohorts_(cohorts),
+        clock_(clock),
+        share_(std::move(share)),
+        commentary_wait_(std::move(commentary_wait)) {}
   std::string_view name() const override { return "cohort"; }
   void Reconcile(const api::ObjectKey& key, Done done) override;
 
@@ -95,6 +101,7 @@ class CohortReconciler final : public kube::Reconciler {
   kube::Informer<api::Cohort>& cohorts_;
   const Clock& clock_;
   std::function<std::optional<std::int64_t>(const std::string&)> share_;
+  std::function<Duration()> commentary_wait_;
   CounterPace pace_;
 };
 

@@ -28,6 +28,9 @@ constexpr Words<ShapeRule, 2> kShapeWords{
 using BudgetAction = ProvisioningPolicy::BudgetAction;
 constexpr Words<BudgetAction, 2> kBudgetWords{
     {{"Block", BudgetAction::kBlock}, {"Warn", BudgetAction::kWarn}}};
+using SplitMode = ProvisioningSplit::Mode;
+constexpr Words<SplitMode, 2> kSplitWords{
+    {{"PerPodSet", SplitMode::kPerPodSet}, {"Divide", SplitMode::kDivide}}};
 using OnTrouble = ProvisioningPolicy::OnTrouble;
 constexpr Words<OnTrouble, 2> kTroubleWords{
     {{"Wait", OnTrouble::kWait}, {"Requeue", OnTrouble::kRequeue}}};
@@ -61,6 +64,29 @@ void ReadReuse(const Reader& in, ProvisioningReuse& reuse) {
   in.Field("enabled").Get(reuse.enabled);
   in.Field("shapeRule").Get(reuse.shape_rule, kShapeWords);
   in.Field("minLifeSeconds").Get(reuse.min_life_seconds);
+}
+
+void ReadPrewarm(const Reader& in, ProvisioningPrewarm& prewarm) {
+  in.Field("namespace").Get(prewarm.namespace_name);
+  in.Field("localQueue").Get(prewarm.local_queue);
+  in.Field("step").Get(prewarm.step);
+  in.Field("minNodes").Get(prewarm.min_nodes);
+  in.Field("schedule").Get(prewarm.schedule);
+  in.Field("timeZone").Get(prewarm.time_zone);
+  in.Field("durationSeconds").Get(prewarm.duration_seconds);
+  in.Field("leadSeconds").Get(prewarm.lead_seconds);
+}
+
+void ReadPlaceholders(const Reader& in, ProvisioningPlaceholders& placeholders) {
+  in.Field("priorityClassName").Get(placeholders.priority_class);
+  in.Field("timeoutSeconds").Get(placeholders.timeout_seconds);
+  in.Field("image").Get(placeholders.image);
+}
+
+void ReadSplit(const Reader& in, ProvisioningSplit& split) {
+  in.Field("mode").Get(split.mode, kSplitWords);
+  in.Field("holdSeconds").Get(split.hold_seconds);
+  in.Field("maxNodesPerRequest").Get(split.max_nodes);
 }
 
 void ReadStep(const Reader& in, ProvisioningStep& step) {
@@ -164,6 +190,15 @@ Result<ProvisioningPolicy> Decode<ProvisioningPolicy>(const JsonSource& object) 
     if (const Reader reuse = spec.Field("reuse"); reuse.present()) {
       ReadReuse(reuse, out.reuse.emplace());
     }
+    if (const Reader placeholders = spec.Field("placeholders"); placeholders.present()) {
+      ReadPlaceholders(placeholders, out.placeholders.emplace());
+    }
+    if (const Reader prewarm = spec.Field("prewarm"); prewarm.present()) {
+      ReadPrewarm(prewarm, out.prewarm.emplace());
+    }
+    if (const Reader split = spec.Field("split"); split.present()) {
+      ReadSplit(split, out.split.emplace());
+    }
     spec.Field("latePodSeconds").Get(out.late_pod_seconds);
     spec.Field("onLate").Get(out.on_late, kTroubleWords);
     spec.Field("onLost").Get(out.on_lost, kTroubleWords);
@@ -171,6 +206,8 @@ Result<ProvisioningPolicy> Decode<ProvisioningPolicy>(const JsonSource& object) 
     budget.Field("perWorkloadUSD").Get(out.max_cost);
     budget.Field("perLocalQueueUSDPerDay").Get(out.max_cost_per_day);
     budget.Field("action").Get(out.budget_action, kBudgetWords);
+    const Reader metering = spec.Field("metering");
+    metering.Field("enabled").Get(out.metering);
     spec.Field("stock").Get(out.stock, kStockWords);
     spec.Field("stuckAfterSeconds").Get(out.stuck_after_seconds);
     spec.Field("protectPods").Get(out.protect_pods);

@@ -261,6 +261,22 @@ Value QuoteText(const Call& call) {
   return call.machine.MakeString(text + "\"");
 }
 
+// jsonpatch.escapeKey("a/b~c") is "a~1b~0c": a part of a JSON pointer.
+Value EscapeKey(const Call& call) {
+  if (!Fits(call, {})) return call.NoOverload();
+  std::string text;
+  for (const char c : call[0].AsText()) {
+    if (c == '/') {
+      text += "~1";
+    } else if (c == '~') {
+      text += "~0";
+    } else {
+      text += c;
+    }
+  }
+  return call.machine.MakeString(text);
+}
+
 constexpr FunctionEntry kStrings[] = {
     {"charAt", Style::kMethod, 2, 2, CharAt},
     {"substring", Style::kMethod, 2, 3, Substring},
@@ -274,6 +290,7 @@ constexpr FunctionEntry kStrings[] = {
     {"join", Style::kMethod, 1, 2, JoinList},
     {"reverse", Style::kMethod, 1, 1, Reverse},
     {"strings.quote", Style::kGlobal, 1, 1, QuoteText},
+    {"jsonpatch.escapeKey", Style::kGlobal, 1, 1, EscapeKey},
 };
 
 }  // namespace

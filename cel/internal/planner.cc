@@ -379,9 +379,12 @@ class Planner {
   Step MakeStruct(const Syntax& syntax) {
     const std::string_view name = Stripped(syntax.name);
     const auto& objects = environment_.objects;
-    if (std::find(objects.begin(), objects.end(), name) == objects.end()) {
-      return RefuseName(syntax.at, name);
-    }
+    const auto is_named = [&name](std::string_view known) {
+      if (!known.ends_with(".*")) return known == name;
+      known.remove_suffix(1);
+      return name.starts_with(known);
+    };
+    if (std::none_of(objects.begin(), objects.end(), is_named)) return RefuseName(syntax.at, name);
     Step step;
     step.op = Op::kMap;
     for (std::size_t i = 0; i < syntax.fields.size(); ++i) {

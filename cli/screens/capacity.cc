@@ -8,7 +8,9 @@
 #include "api/labels.h"
 #include "base/rfc3339.h"
 #include "base/strings.h"
+#include "cli/screens/cost.h"
 #include "cli/screens/reason.h"
+#include "provisioning/money.h"
 
 namespace berth::cli {
 namespace {
@@ -72,15 +74,48 @@ std::string StepOf(const api::ProvisioningRequest& request) {
   return *step + (zone == nullptr ? "" : " in " + *zone);
 }
 
+// What the nodes of the Workload cost, where they are measured.
+std::optional<RunCost> MeasuredCost(const ClusterView& view, const api::Workload* workload) {
+  const auto cost = workload == nullptr ? std::nullopt : CostOfRun(view, *workload);
+  return cost && cost->is_measured ? cost : std::nullopt;
+}
+
+std::string HoursOf(std::int64_t seconds) {
+  constexpr std::int64_t kTenthOfAnHour = 360;
+  const std::int64_t tenths = seconds / kTenthOfAnHour;
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10);
+}
+
+std::string RenderMeasured(const ClusterView& view, const TextStyle& style) {
+  TextTable table({{"COST OF QUEUE"},
+                   {"NODES", Align::kRight},
+                   {"USD/HOUR", Align::kRight},
+                   {"NODE HOURS IN 7D", Align::kRight},
+                   {"USD IN 7D", Align::kRight}});
+  for (const MeasuredQueue& queue : MeasuredQueues(view)) {
+    table.AddRow({queue.queue, std::to_string(queue.nodes.open),
+                  ShortDollars(queue.nodes.hourly_nano), HoursOf(queue.nodes.seconds),
+                  ShortDollars(queue.nodes.nano_dollars) +
+                      (queue.nodes.unpriced == 0 ? "" : " and nodes without a price")});
+  }
+  return table.empty() ? "" : "\n" + table.Render(style);
+}
+
 std::string RenderAsked(const ClusterView& view, const TextStyle& style) {
-  TextTable table(
-      {{"CAPACITY REQUESTS"}, {"CLASS"}, {"STEP"}, {"STATE"}, {"AGE", Align::kRight}, {"FOR"}});
+  std::vector<Column> columns{
+      {"CAPACITY REQUESTS"}, {"CLASS"}, {"STEP"}, {"STATE"}, {"AGE", Align::kRight}};
+  if (!view.meters.empty()) columns.push_back({"USD SO FAR", Align::kRight});
+  columns.push_back({"FOR"});
+  TextTable table(std::move(columns));
   for (const api::ProvisioningRequest& request : view.provisioning_requests) {
     const api::Workload* workload = OwnerOf(view, request);
-    table.AddRow({request.meta.key().ToString(), request.provisioning_class_name, StepOf(request),
-                  RequestStateWord(request),
-                  HumanDuration(view.now - request.meta.creation_timestamp),
-                  workload == nullptr ? "-" : DisplayName(*workload)});
+    std::vector<std::string> cells{request.meta.key().ToString(), request.provisioning_class_name,
+                                   StepOf(request), RequestStateWord(request),
+                                   HumanDuration(view.now - request.meta.creation_timestamp)};
+    const auto cost = MeasuredCost(view, workload);
+    if (!view.meters.empty()) cells.push_back(cost ? ShortDollars(cost->so_far) : "-");
+    cells.push_back(workload == nullptr ? "-" : DisplayName(*workload));
+    table.AddRow(std::move(cells));
   }
   return table.empty() ? "no requests for capacity\n" : table.Render(style);
 }
@@ -173,8 +208,8 @@ std::string RenderPools(const ClusterView& view, const TextStyle& style) {
 }
 
 std::string RenderCapacity(const ClusterView& view, const TextStyle& style) {
-  std::string screen =
-      RenderAsked(view, style) + RenderPools(view, style) + RenderStock(view, style);
+  std::string screen = RenderAsked(view, style) + RenderPools(view, style) +
+                       RenderMeasured(view, style) + RenderStock(view, style);
   if (view.stock.empty() && IsKnown(view, "configmaps")) {
     screen += "\nnothing is remembered of the stock: it needs a ProvisioningPolicy\n";
   }
@@ -188,6 +223,7 @@ nlohmann::json CapacityScreenJson(const ClusterView& view) {
                         {"requests", nlohmann::json::array()},
                         {"nodePools", nlohmann::json::array()},
                         {"stock", nlohmann::json::array()},
+                        {"cost", nlohmann::json::array()},
                         {"hidden", view.hidden},
                         {"narrowed", view.narrowed}};
   for (const api::ProvisioningRequest& request : view.provisioning_requests) {
@@ -202,8 +238,17 @@ nlohmann::json CapacityScreenJson(const ClusterView& view) {
          {"ageSeconds",
           std::chrono::floor<std::chrono::seconds>(view.now - request.meta.creation_timestamp)
               .count()},
+         {"cost", RunCostJson(MeasuredCost(view, workload))},
          {"workload",
           workload == nullptr ? nlohmann::json() : nlohmann::json(workload->meta.name)}});
+  }
+  for (const MeasuredQueue& queue : MeasuredQueues(view)) {
+    out["cost"].push_back({{"localQueue", queue.queue},
+                           {"nodes", queue.nodes.open},
+                           {"usdPerHour", provisioning::Dollars(queue.nodes.hourly_nano)},
+                           {"nodeSeconds", queue.nodes.seconds},
+                           {"usd", provisioning::Dollars(queue.nodes.nano_dollars)},
+                           {"nodesWithoutPrice", queue.nodes.unpriced}});
   }
   for (const NodePoolView& pool : view.node_pools) {
     out["nodePools"].push_back(

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "api/job.h"
+#include "api/node_meters.h"
+#include "api/pod.h"
 #include "api/provisioning_policy.h"
 #include "api/provisioning_request.h"
 #include "api/queues.h"
@@ -37,6 +39,12 @@ struct StockView {
   api::ClassStock stock;
 };
 
+// What the nodes of one LocalQueue cost, measured, from its ConfigMap.
+struct MetersView {
+  std::string queue;  // namespace/name
+  api::QueueMeters meters;
+};
+
 struct NodeView {
   std::string name;
   std::string pool;  // label cloud.google.com/gke-nodepool, or empty
@@ -63,6 +71,8 @@ struct ClusterView {
   std::vector<api::Cohort> cohorts;
   std::vector<api::LocalQueue> local_queues;
   std::vector<api::ResourceFlavor> flavors;
+  std::vector<api::Namespace> namespaces;
+  std::vector<api::PriorityClass> priority_classes;  // WorkloadPriorityClasses
   std::vector<api::AdmissionCheck> admission_checks;
   std::vector<api::ProvisioningRequestConfig> provisioning_configs;
   std::vector<api::ProvisioningPolicy> provisioning_policies;
@@ -71,6 +81,7 @@ struct ClusterView {
   std::vector<api::ProvisioningRequest> provisioning_requests;
   std::vector<NodePoolView> node_pools;
   std::vector<StockView> stock;
+  std::vector<MetersView> meters;
   std::vector<NodeView> nodes;
   std::vector<PodView> pods;
   // The namespace of Workloads, LocalQueues, Jobs, Pods, ProvisioningRequests; empty: all.

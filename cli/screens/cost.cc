@@ -11,12 +11,15 @@
 #include "provisioning/gang.h"
 #include "provisioning/money.h"
 #include "provisioning/request_state.h"
+#include "provisioning/spend.h"
 #include "provisioning/vetoes.h"
 
 namespace berth::cli {
 namespace {
 
-constexpr std::int64_t kSecondsPerHour = 3600;
+using provisioning::Metered;
+
+constexpr Duration kMeterIsFresh = std::chrono::minutes(10);
 constexpr std::int64_t kNanoPerCent = 10'000'000;
 
 struct NodeCost {
@@ -84,9 +87,44 @@ WallTime BeginOf(const api::Workload& workload, const api::ProvisioningRequest* 
   return api::FindCondition(workload.status.conditions, api::kAdmitted)->last_transition_time;
 }
 
+// The controller writes a meter every five minutes: a newer one still counts.
+void AddMeter(const api::NodeMeter& meter, WallTime now, Metered& sum) {
+  api::NodeMeter seen = meter;
+  seen.open = meter.open && now - meter.until < kMeterIsFresh;
+  sum.Add(seen, seen.open ? std::max(now, meter.until) : meter.until);
+}
+
+Metered MeasuredFor(const ClusterView& view, const api::Workload& workload) {
+  Metered sum;
+  const std::string queue = provisioning::QueueOf(workload);
+  for (const MetersView& each : view.meters) {
+    if (each.queue != queue) continue;
+    for (const auto& [id, meter] : each.meters.meters) {
+      if (provisioning::IsOf(id, workload.meta.uid)) AddMeter(meter, view.now, sum);
+    }
+  }
+  return sum;
+}
+
 }  // namespace
 
+std::vector<MeasuredQueue> MeasuredQueues(const ClusterView& view) {
+  std::vector<MeasuredQueue> queues;
+  for (const MetersView& each : view.meters) {
+    MeasuredQueue queue{.queue = each.queue};
+    for (const auto& [id, meter] : each.meters.meters) AddMeter(meter, view.now, queue.nodes);
+    queues.push_back(std::move(queue));
+  }
+  std::sort(queues.begin(), queues.end(),
+            [](const auto& a, const auto& b) { return a.queue < b.queue; });
+  return queues;
+}
+
 std::optional<RunCost> CostOfRun(const ClusterView& view, const api::Workload& workload) {
+  const Metered measured = MeasuredFor(view, workload);
+  if (measured.seconds > 0 && measured.unpriced == 0) {
+    return RunCost{measured.hourly_nano, measured.nano_dollars, /*is_measured=*/true};
+  }
   if (!IsRunning(workload) || !workload.status.admission) return std::nullopt;
   const api::ProvisioningRequest* request = FindProvisioningRequest(view, workload);
   const std::vector<NodeCost> costs = CostsOf(view, workload, request);
@@ -97,10 +135,7 @@ std::optional<RunCost> CostOfRun(const ClusterView& view, const api::Workload& w
   }
   const auto seconds = std::max<std::int64_t>(
       std::chrono::floor<std::chrono::seconds>(view.now - BeginOf(workload, request)).count(), 0);
-  // Whole hours and the rest apart, so that months of dear nodes stay in range.
-  cost.so_far =
-      api::AddAmounts(api::MultiplyAmounts(cost.rate, seconds / kSecondsPerHour),
-                      api::MultiplyAmounts(cost.rate, seconds % kSecondsPerHour) / kSecondsPerHour);
+  cost.so_far = provisioning::CostFor(cost.rate, seconds);
   return cost;
 }
 
@@ -123,8 +158,10 @@ std::map<std::string, QueueCost> CostByQueue(const ClusterView& view) {
 
 nlohmann::json RunCostJson(const std::optional<RunCost>& cost) {
   if (!cost) return {};
-  return {{"usdPerHour", provisioning::Dollars(cost->rate)},
-          {"usd", provisioning::Dollars(cost->so_far)}};
+  nlohmann::json out{{"usdPerHour", provisioning::Dollars(cost->rate)},
+                     {"usd", provisioning::Dollars(cost->so_far)}};
+  if (cost->is_measured) out["measured"] = true;
+  return out;
 }
 
 std::string ShortDollars(std::int64_t nano_dollars) {

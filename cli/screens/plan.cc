@@ -66,10 +66,10 @@ std::vector<QuotaPlan> QuotaOf(const api::ClusterQueue& queue, const api::Worklo
   return plans;
 }
 
-// The requests that wait for capacity now, by class.
+// The requests that wait for capacity now, by class, but for those of one Workload.
 std::map<std::string, std::vector<provisioning::StillWaiting>> WaitingOf(
     const ClusterView& view, const api::ProvisioningRequestConfig& config,
-    const api::ProvisioningPolicy& policy) {
+    const api::ProvisioningPolicy& policy, const api::Workload& but_for) {
   using provisioning::RequestState;
   std::map<std::string, std::vector<provisioning::StillWaiting>> waiting;
   for (const api::ProvisioningRequest& request : view.provisioning_requests) {
@@ -83,6 +83,7 @@ std::map<std::string, std::vector<provisioning::StillWaiting>> WaitingOf(
                              [&each](const auto& one) { return one.uid == each.meta.uid; });
         });
     if (!waits || owner == view.workloads.end()) continue;
+    if (!but_for.meta.uid.empty() && owner->meta.uid == but_for.meta.uid) continue;
     const std::string* name =
         api::FindValue(request.meta.annotations, api::kProvisioningStepAnnotation);
     std::string flavor;
@@ -139,8 +140,9 @@ CheckPlan PlanCheck(const ClusterView& view, const api::ClusterQueue& queue,
                                         .policy = *policy,
                                         .flavors = flavors,
                                         .stock = stock,
-                                        .waiting = WaitingOf(view, *config, *policy),
+                                        .waiting = WaitingOf(view, *config, *policy, job.workload),
                                         .job_deadline = job.deadline,
+                                        .waited_seconds = job.waited_seconds,
                                         .now = view.now});
   if (plan.steps.empty()) plan.problem = "not needed: no pod asks for a managed resource";
   return plan;

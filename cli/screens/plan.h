@@ -18,12 +18,14 @@
 
 namespace berth::cli {
 
-// A job that is not created. The Workload is what its controller would make.
+// A job that is not created: the Workload is what its controller would make. Or a Workload that
+// waits.
 struct PlannedJob {
   std::string kind;  // "Job"
   std::string name;
   api::Workload workload;
   std::optional<std::int64_t> deadline;  // activeDeadlineSeconds
+  std::int64_t waited_seconds = 0;       // of the request for capacity that it has; 0: none
 };
 
 struct QuotaPlan {

@@ -120,9 +120,11 @@ std::string PoolState(const NodePoolView& pool) {
 }
 
 // Describes a ProvisioningRequest's conditions, latest state first.
-std::string RequestState(const api::ProvisioningRequest& request, const ClusterView& view) {
-  const std::string age = HumanDuration(view.now - request.meta.creation_timestamp);
-  std::string text = "asked " + age + " ago";
+std::string RequestState(const api::ProvisioningRequest& request, const ClusterView& view,
+                         const TextStyle& style) {
+  const WallTime asked = request.meta.creation_timestamp;
+  std::string text = style.absolute_times ? "asked at " + FormatTime(asked)
+                                          : "asked " + HumanDuration(view.now - asked) + " ago";
   for (const char* type :
        {"Failed", "CapacityRevoked", "BookingExpired", "Provisioned", "Accepted"}) {
     const api::Condition* condition = Find(request.conditions, type);
@@ -143,12 +145,12 @@ bool IsWaitingForNodes(const api::Workload& workload) {
   });
 }
 
-Reason CheckReason(const ClusterView& view, const api::Workload& workload) {
+Reason CheckReason(const ClusterView& view, const api::Workload& workload, const TextStyle& style) {
   const api::ProvisioningRequest* request = FindProvisioningRequest(view, workload);
   for (const api::AdmissionCheckState& check : workload.status.admission_checks) {
     if (check.state == api::CheckState::kReady) continue;
     if (request != nullptr && request->meta.name.find(check.name) != std::string::npos) {
-      Reason reason{.kind = "capacity", .summary = RequestState(*request, view)};
+      Reason reason{.kind = "capacity", .summary = RequestState(*request, view, style)};
       const NodePoolView* pool = WantedPool(view, workload);
       if (pool != nullptr) reason.summary += "; " + PoolState(*pool);
       return reason;
@@ -268,9 +270,11 @@ Reason WaitingReason(const ClusterView& view, const api::Workload& workload,
   if (api::IsTrue(conditions, api::kEvicted) && !api::IsTrue(conditions, api::kQuotaReserved)) {
     if (workload.status.requeue_state && workload.status.requeue_state->requeue_at &&
         *workload.status.requeue_state->requeue_at > view.now) {
+      const WallTime at = *workload.status.requeue_state->requeue_at;
       return {.kind = "backoff",
-              .summary = "tried again in " +
-                         HumanDuration(*workload.status.requeue_state->requeue_at - view.now) +
+              .summary = "tried again " +
+                         (style.absolute_times ? "at " + FormatTime(at)
+                                               : "in " + HumanDuration(at - view.now)) +
                          ", after: " + Lower(Find(conditions, api::kEvicted)->message)};
     }
   }
@@ -279,7 +283,7 @@ Reason WaitingReason(const ClusterView& view, const api::Workload& workload,
       const api::Condition* evicted = Find(conditions, api::kEvicted);
       return {.kind = "stopping", .summary = Lower(evicted->message)};
     }
-    return CheckReason(view, workload);
+    return CheckReason(view, workload, style);
   }
   const api::Condition* reserved = Find(conditions, api::kQuotaReserved);
   if (reserved == nullptr) return MissingQueueReason(view, workload);

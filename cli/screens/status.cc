@@ -11,6 +11,8 @@
 #include "base/strings.h"
 #include "cli/screens/capacity.h"
 #include "cli/screens/cost.h"
+#include "cli/screens/eta_cell.h"
+#include "cli/screens/items.h"
 #include "cli/screens/reason.h"
 #include "cli/screens/usage.h"
 
@@ -137,12 +139,8 @@ nlohmann::json LocalQueuesJson(const ClusterView& view, const StatusOptions& opt
                              {"used", each.total}});
       }
     }
-    out.push_back({{"namespace", local.meta.namespace_name},
-                   {"name", local.meta.name},
-                   {"clusterQueue", local.cluster_queue},
-                   {"waiting", local.status.pending_workloads},
-                   {"running", local.status.admitted_workloads},
-                   {"resources", std::move(resources)}});
+    out.push_back(LocalQueueItem(local));
+    out.back()["resources"] = std::move(resources);
   }
   return out;
 }
@@ -189,16 +187,20 @@ std::map<const api::Workload*, int> Positions(const ClusterView& view) {
 
 std::string RenderWaiting(const ClusterView& view, const StatusOptions& options,
                           const TextStyle& style) {
-  TextTable table({{"WAITING"},
-                   {"QUEUE"},
-                   {"PRIO", Align::kRight},
-                   {"NEXT", Align::kRight},
-                   {"AGE", Align::kRight},
-                   {"REASON"}});
+  std::vector<const api::Workload*> shown = InQueueOrder(view);
+  std::erase_if(shown, [&](const api::Workload* w) { return !IsShown(view, *w, options.only); });
+  const bool eta = HasForecast(view, shown);
+  std::vector<Column> columns{{"WAITING"},
+                              {"QUEUE"},
+                              {"PRIO", Align::kRight},
+                              {"NEXT", Align::kRight},
+                              {"AGE", Align::kRight}};
+  if (eta) columns.push_back({"ETA", Align::kRight});
+  columns.push_back({"REASON"});
+  TextTable table(std::move(columns));
   const auto positions = Positions(view);
   std::map<std::string, const api::Workload*> first_by_reason;
-  for (const api::Workload* workload : InQueueOrder(view)) {
-    if (!IsShown(view, *workload, options.only)) continue;
+  for (const api::Workload* workload : shown) {
     const auto position = positions.find(workload);
     std::string reason = WaitingReason(view, *workload, style).Line();
     // Of equal reasons in one queue, the first is shown; the others name the workload before them.
@@ -207,10 +209,13 @@ std::string RenderWaiting(const ClusterView& view, const StatusOptions& options,
           first_by_reason.try_emplace(ClusterQueueOf(view, *workload) + "\n" + reason, workload);
       if (!inserted) reason = "behind " + DisplayName(*first->second) + " (same request)";
     }
-    table.AddRow({DisplayName(*workload), workload->spec.queue_name,
-                  std::to_string(PriorityOf(*workload)),
-                  position == positions.end() ? "-" : std::to_string(position->second),
-                  HumanDuration(view.now - WaitingSince(*workload)), std::move(reason)});
+    std::vector<std::string> cells{
+        DisplayName(*workload), workload->spec.queue_name, std::to_string(PriorityOf(*workload)),
+        position == positions.end() ? "-" : std::to_string(position->second),
+        HumanDuration(view.now - WaitingSince(*workload))};
+    if (eta) cells.push_back(EtaCell(view, *workload));
+    cells.push_back(std::move(reason));
+    table.AddRow(std::move(cells));
   }
   return table.empty() ? "" : "\n" + table.Render(style);
 }
@@ -305,20 +310,7 @@ nlohmann::json StatusJson(const ClusterView& view, const StatusOptions& options)
   const auto costs = options.cost ? CostByQueue(view) : std::map<std::string, QueueCost>{};
   for (const auto& [name, use] : SumUse(view)) {
     if (!IsShown(view, *use.queue, options.only)) continue;
-    Json resources = Json::array();
-    for (const auto& [resource, amounts] : use.resources) {
-      resources.push_back({{"resource", resource},
-                           {"unit", UnitOf(resource)},
-                           {"used", amounts.used},
-                           {"nominal", amounts.nominal},
-                           {"borrowed", amounts.borrowed},
-                           {"lent", amounts.lent}});
-    }
-    out["clusterQueues"].push_back({{"name", name},
-                                    {"cohort", use.queue->spec.cohort_name},
-                                    {"waiting", use.waiting},
-                                    {"running", use.running},
-                                    {"resources", std::move(resources)}});
+    out["clusterQueues"].push_back(QueueItem(use));
     if (!options.cost) continue;
     const auto cost = costs.find(name);
     const QueueCost of_queue = cost == costs.end() ? QueueCost{} : cost->second;
@@ -328,7 +320,7 @@ nlohmann::json StatusJson(const ClusterView& view, const StatusOptions& options)
   const auto positions = Positions(view);
   for (const api::Workload* workload : InQueueOrder(view)) {
     if (!IsShown(view, *workload, options.only)) continue;
-    const Reason reason = WaitingReason(view, *workload, {});
+    const Reason reason = WaitingReason(view, *workload, kJsonStyle);
     const auto position = positions.find(workload);
     out["waiting"].push_back(
         {{"namespace", workload->meta.namespace_name},
@@ -341,13 +333,13 @@ nlohmann::json StatusJson(const ClusterView& view, const StatusOptions& options)
          {"waitingSince", FormatTime(WaitingSince(*workload))},
          {"waitSeconds", seconds(WaitingSince(*workload))},
          {"reason", ReasonJson(reason)}});
+    if (const auto eta = ForecastOf(view, *workload)) {
+      out["waiting"].back()["eta"] = ForecastJson(*eta);
+    }
   }
   for (const api::ProvisioningRequest& request : view.provisioning_requests) {
-    out["capacityRequests"].push_back({{"namespace", request.meta.namespace_name},
-                                       {"name", request.meta.name},
-                                       {"class", request.provisioning_class_name},
-                                       {"state", RequestStateWord(request)},
-                                       {"waitSeconds", seconds(request.meta.creation_timestamp)}});
+    out["capacityRequests"].push_back(CapacityRequestItem(request));
+    out["capacityRequests"].back()["waitSeconds"] = seconds(request.meta.creation_timestamp);
   }
   for (const NodePoolView& pool : view.node_pools) {
     out["nodePools"].push_back({{"name", pool.name},

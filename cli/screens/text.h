@@ -15,6 +15,8 @@ struct TextStyle {
   std::size_t width = 0;  // columns of the terminal; 0: unbounded (a pipe), no wrapping
   bool ascii = false;     // bars and marks in ASCII
   bool color = false;     // color repeats information that the text has
+  // Instants in place of spans until now, for texts that are read later.
+  bool absolute_times = false;
 };
 
 enum class Align { kLeft, kRight };
@@ -32,6 +34,8 @@ class TextTable {
 
   void AddRow(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
   bool empty() const { return rows_.empty(); }
+  const std::vector<Column>& columns() const { return columns_; }
+  const std::vector<std::vector<std::string>>& rows() const { return rows_; }
   std::string Render(const TextStyle& style) const;
 
  private:

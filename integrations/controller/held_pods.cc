@@ -72,6 +72,7 @@ class HeldJobState final : public JobState {
     (void)changes;
     return {};
   }
+  bool IsStartedByAWrite() const override { return false; }
   std::vector<JobWrite> Stop(const std::vector<PodSetChange>& originals) const override {
     (void)originals;
     return {};

@@ -11,6 +11,7 @@
 namespace berth::integrations {
 namespace {
 
+constexpr std::size_t kLooksAtOnce = 32;
 constexpr Duration kPatience = std::chrono::seconds(30);  // for the kinds of owners
 
 }  // namespace
@@ -54,7 +55,7 @@ JobControllers::JobControllers(kube::Manager& manager, const Clock& clock,
   if (options_.batch_jobs == JobControllersOptions::BatchJobs::kManaged) {
     owners_.Add(batch_jobs_);
     batch_job_reconciler_.Watch(
-        manager.AddController(batch_job_reconciler_, {.max_concurrent = options_.concurrency}));
+        manager.AddController(batch_job_reconciler_, ControllerOptionsOf(kBatchJob)));
   }
   for (const KindPtr& kind : options_.kinds) Add(kind);
   owners_.SetKnown([this] { return OwnersAreKnown(); });
@@ -63,19 +64,23 @@ JobControllers::JobControllers(kube::Manager& manager, const Clock& clock,
     const bool all = options_.pods == JobControllersOptions::Pods::kManaged;
     pod_jobs_.emplace(manager, all ? PodJobs::Which::kAll : PodJobs::Which::kOfParents);
     pod_reconciler_.emplace(shared_, *pod_jobs_, options_.job);
-    pod_reconciler_->Watch(
-        manager.AddController(*pod_reconciler_, {.max_concurrent = options_.concurrency}));
+    pod_reconciler_->Watch(manager.AddController(*pod_reconciler_, ControllerOptionsOf(kPod)));
   }
   if (options_.ungate_slices && options_.job.workload_slices) {
-    slice_ungater_.Watch(
-        manager.AddController(slice_ungater_, {.max_concurrent = options_.ungater_concurrency}));
+    slice_ungater_.Watch(manager.AddController(slice_ungater_, ControllerOptionsOf(kPod)));
   }
   if (!options_.ungate_topology) return;
-  topology_ungater_.Watch(
-      manager.AddController(topology_ungater_, {.max_concurrent = options_.ungater_concurrency}));
+  topology_ungater_.Watch(manager.AddController(topology_ungater_, ControllerOptionsOf(kPod)));
 }
 
 JobControllers::~JobControllers() = default;
+
+kube::ControllerOptions JobControllers::ControllerOptionsOf(const JobKind& kind) const {
+  std::string name(kind.kind);
+  if (!kind.group.empty()) name += "." + std::string(kind.group);
+  const auto given = options_.concurrency.find(name);
+  return {.max_concurrent = given == options_.concurrency.end() ? kLooksAtOnce : given->second};
+}
 
 JobControllers::Described& JobControllers::Add(const KindPtr& kind) {
   Described& each =
@@ -84,8 +89,8 @@ JobControllers::Described& JobControllers::Add(const KindPtr& kind) {
   for (const JobSource::Handler& handler : handlers_) each.jobs.AddHandler(handler);
   if (options_.not_reconciled.contains(std::string(kind->kind.framework))) return each;
   if (kind->pods && kind->pods->each_alone) return each;  // its pods are jobs
-  each.controller = &shared_.manager.AddController(
-      each.reconciler, {.max_concurrent = options_.concurrency}, {&each.jobs.informer()});
+  each.controller = &shared_.manager.AddController(each.reconciler, ControllerOptionsOf(kind->kind),
+                                                   {&each.jobs.informer()});
   each.reconciler.Watch(*each.controller);
   return each;
 }

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -37,8 +38,9 @@ struct JobControllersOptions {
   // Frameworks of `kinds` whose jobs are known as owners and reviewed, and not reconciled here.
   std::set<std::string> not_reconciled;
   JobReconcilerOptions job;
-  std::size_t concurrency = 32;          // writes under way at once, for jobs of one kind
-  std::size_t ungater_concurrency = 32;  // the same, for pods that wait for their topology
+  // Looks at jobs of one kind under way at once, by "Kind.group", or "Kind" of the core group: 32
+  // for others. That of "Pod" holds for pods that wait at gates too.
+  std::map<std::string, std::size_t> concurrency;
   bool ungate_topology = true;
   bool ungate_slices = true;  // pods of elastic jobs
   bool user_kinds = true;     // JobKind objects
@@ -69,6 +71,7 @@ class JobControllers {
  private:
   struct Described;
 
+  kube::ControllerOptions ControllerOptionsOf(const JobKind& kind) const;
   Described* Find(const JobKind& kind);
   Described& Add(const KindPtr& kind);
   bool IsServed(const KindPtr& kind);

@@ -49,6 +49,13 @@ Json BasedOn(const std::string& resource_version, const JobWrite& write) {
   return patch;
 }
 
+template <typename Action>
+bool Has(const JobPlan& plan) {
+  return std::any_of(plan.actions.begin(), plan.actions.end(), [](const JobAction& action) {
+    return std::holds_alternative<Action>(action);
+  });
+}
+
 Error Named(const Error& error, const std::string& what, const api::ObjectKey& key) {
   return Annotate(error, what + " of " + key.ToString());
 }
@@ -159,10 +166,13 @@ void JobReconciler::Reconcile(const api::ObjectKey& key, Done done) {
     if (const auto event = starts_.Take(*pass->job)) Emit(*pass->job, *event);
     plan = pass->job->Plan(Observe(*pass->job), clock_.Now());
     starts_.Expect(*pass->job, plan);
-    const bool creates = std::any_of(
-        plan.actions.begin(), plan.actions.end(),
-        [](const JobAction& action) { return std::holds_alternative<CreateWorkload>(action); });
-    if (creates && CreatedLately(pass->job->meta())) return done(kube::NextLook{kLookAgain});
+    if (Has<CreateWorkload>(plan) && CreatedLately(pass->job->meta())) {
+      return done(kube::NextLook{kLookAgain});
+    }
+    if (Has<StopJob>(plan)) {
+      const Duration wait = stops_.Take(key, clock_.SteadyNow());
+      if (wait > Duration::zero()) return done(kube::NextLook{wait});
+    }
   }
   std::vector<kube::Step> steps;
   for (const JobAction& action : plan.actions) {
@@ -259,6 +269,8 @@ std::vector<kube::Step> JobReconciler::StepsFor(const std::shared_ptr<Pass>& pas
   } else if (const auto* release = std::get_if<RemoveWorkloadFinalizer>(&action)) {
     steps.push_back(FinalizerStep(release->key));
   } else if (const auto* start = std::get_if<StartJob>(&action)) {
+    stopped_.erase(pass->job->meta().uid);
+    stops_.Forget(pass->job->meta().key());
     for (JobWrite& write : pass->job->Start(start->pod_sets)) {
       steps.push_back(JobStep(pass, std::move(write)));
     }
@@ -297,8 +309,7 @@ std::vector<kube::Step> JobReconciler::StepsFor(const std::shared_ptr<Pass>& pas
 // Whether the job may have been started by a write whose answer and event are both missing. An
 // empty patch, which names the version that was seen, fails then.
 bool JobReconciler::MayRunUnseen(const JobState& job, const api::ObjectKey& workload) const {
-  const bool stops_by_a_write = !job.Stop({}).empty();  // and not by its pods
-  return stops_by_a_write && !stopped_.contains(job.meta().uid) &&
+  return job.IsStartedByAWrite() && !stopped_.contains(job.meta().uid) &&
          api::IsTrue(Stored(workload).status.conditions, api::kAdmitted);
 }
 

@@ -17,6 +17,7 @@
 #include "integrations/controller/job_owners.h"
 #include "integrations/controller/job_source.h"
 #include "integrations/controller/job_tables.h"
+#include "integrations/controller/stop_pace.h"
 #include "integrations/controller/unseen_starts.h"
 #include "integrations/job_plan.h"
 #include "kube/runtime/events.h"
@@ -115,6 +116,7 @@ class JobReconciler final : public kube::Reconciler {
   std::map<std::string, std::string> last_state_message_;
   std::set<std::string> stopped_;  // uids of jobs stopped by a write that was answered
   UnseenStarts starts_;
+  StopPace stops_;
 };
 
 }  // namespace berth::integrations

@@ -56,6 +56,8 @@ class JobState {
     return PlanJob(situation, now);
   }
   virtual std::vector<JobWrite> Start(const std::vector<PodSetChange>& changes) const = 0;
+  // False: a start changes the job's pods alone.
+  virtual bool IsStartedByAWrite() const { return true; }
   // Empty `originals`: the templates do not change.
   virtual std::vector<JobWrite> Stop(const std::vector<PodSetChange>& originals) const = 0;
 

@@ -66,6 +66,7 @@ class PodJobState final : public JobState {
     (void)changes;
     return {};
   }
+  bool IsStartedByAWrite() const override { return false; }
   std::vector<JobWrite> Stop(const std::vector<PodSetChange>& originals) const override {
     (void)originals;
     return {};

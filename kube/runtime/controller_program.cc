@@ -78,6 +78,7 @@ struct ControllerProgram::Impl {
   // Apart, so that requests for the one do not use up the reviews of the other.
   std::unique_ptr<AccessReviews> metrics_reviews;
   std::unique_ptr<AccessReviews> extension_reviews;
+  std::unique_ptr<AccessReviews> owner_reviews;  // of MakeGate
   bool metrics_over_tls = false;
   std::unique_ptr<net::HttpServer> metrics_server;
   std::unique_ptr<ExtensionServer> extension;
@@ -213,6 +214,20 @@ Status ControllerProgram::ServeExtension(ExtensionServerOptions options, Extensi
         });
   });
   return OkStatus();
+}
+
+AccessGate ControllerProgram::MakeGate() {
+  // Many users have a page open: more answers are kept, and more reviews may run.
+  constexpr std::size_t kMostKept = 4096;
+  constexpr std::size_t kMostUnderWay = 32;
+  constexpr std::chrono::seconds kKeep{10};
+  impl_->owner_reviews =
+      std::make_unique<AccessReviews>(*impl_->review_client, impl_->clock,
+                                      AccessReviews::Options{.keep_allowed = kKeep,
+                                                             .keep_refused = kKeep,
+                                                             .max_kept = kMostKept,
+                                                             .max_under_way = kMostUnderWay});
+  return impl_->GateOf(*impl_->owner_reviews);
 }
 
 Status ControllerProgram::ReplaceServingTls(const std::shared_ptr<const net::TlsIdentity>& tls) {

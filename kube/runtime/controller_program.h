@@ -74,6 +74,9 @@ class ControllerProgram {
   Status ServeMetrics(MetricsServerOptions options);
   // Serves an API group to users whom kube-apiserver names, or whose token it knows. Call once.
   Status ServeExtension(ExtensionServerOptions options, ExtensionApi api);
+  // Asks for rights on behalf of a server of the owner's. Its answers are kept for a few seconds.
+  // Any thread may use it until Stop. Call once.
+  AccessGate MakeGate();
   // Replaces the certificate of /metrics and of the API group, where they are served over TLS.
   Status ReplaceServingTls(const std::shared_ptr<const net::TlsIdentity>& tls);
 

@@ -29,7 +29,8 @@ void Manager::StartInformer(InformerBase& informer) {
     if (const auto self = weak.lock()) (*self)->StartWhenSynced();
   };
   informer.OnSynced(start);
-  if (optional_.contains(&informer)) informer.OnMissing(start);
+  // An informer that is made after the start is known to be optional a moment later.
+  informer.OnMissing(start);
   informer.Start();
 }
 

@@ -4,7 +4,8 @@
 //
 //   decisions     admission, eviction, start, stop: begin at once, this class is not asked
 //   facts         somebody waits for the write: the first reason of a waiting workload, a plan
-//   commentary    changed reasons and texts, explanations, reasons of workloads parked in bulk
+//   commentary    changed reasons and texts, explanations, reasons of workloads parked in bulk,
+//                 counters of queues while they change all the time
 //
 // Of Events (kube/runtime/events.h) those about decisions count as facts, all others as commentary.
 //

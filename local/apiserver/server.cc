@@ -129,6 +129,7 @@ Status ApiServerImpl::Open() {
   }
   tokens_ = std::make_unique<AccountTokens>(*std::move(key), store_->cache());
   registry.tokens = tokens_.get();
+  registry.mounts_tokens = options_.serve_http;  // nothing else would take them
   registry.webhooks = webhooks_.get();
   registry_ = std::make_unique<Registry>(*store_, std::move(registry));
   api_ = MakeInProcessApi(*registry_, options_.watch_executor);
@@ -231,6 +232,7 @@ Result<ApiServer::Identity> ApiServerImpl::IssueServerCertificate(
   net::CertificateRequest request;
   request.common_name = common_name;
   request.dns_names = dns_names;
+  request.ip_addresses = {"127.0.0.1", "::1"};
   request.for_server = true;
   request.not_before = system_clock_.Now() - std::chrono::hours(1);
   request.not_after = system_clock_.Now() + kWebhookCertificateDays;

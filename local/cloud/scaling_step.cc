@@ -20,6 +20,7 @@ using cluster::NameOf;
 using cluster::StringAt;
 
 constexpr char kConsumeAnnotation[] = "autoscaling.x-k8s.io/consume-provisioning-request";
+constexpr char kScaleDownDisabled[] = "cluster-autoscaler.kubernetes.io/scale-down-disabled";
 constexpr char kLegacyConsumeAnnotation[] =
     "cluster-autoscaler.kubernetes.io/consume-provisioning-request";
 
@@ -88,7 +89,8 @@ class NodeStep {
 
   void AdvanceIdleness(const Json& node, PoolLedger& ledger) {
     const auto since = TimeFrom(node, kIdleSinceAnnotation);
-    if (busy_.count(NameOf(node)) != 0) {
+    const bool kept = AnnotationOf(node, kScaleDownDisabled) == "true";
+    if (busy_.count(NameOf(node)) != 0 || kept) {
       if (since) context_.Do(MarkIdle{NameOf(node), std::nullopt});
       return;
     }

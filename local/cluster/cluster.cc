@@ -14,6 +14,7 @@
 #include "local/cluster/node_reporter.h"
 #include "local/cluster/pod_binder.h"
 #include "local/cluster/pod_executor.h"
+#include "local/cluster/pod_garbage.h"
 #include "local/cluster/pod_index.h"
 #include "local/cluster/pod_stream_service.h"
 #include "local/cluster/policies/disruption_controller.h"
@@ -46,7 +47,8 @@ struct Cluster::Parts {
         event_thread(host != nullptr ? std::make_unique<ThreadExecutor>() : nullptr),
         cache(api, on),
         jobs(api, cache, on, event_writes(), clock),
-        replica_sets(api, cache, on, event_writes(), clock),
+        replica_sets(api, cache, on, event_writes(), clock, ReplicaKinds::kSets),
+        replication_controllers(api, cache, on, event_writes(), clock, ReplicaKinds::kControllers),
         deployments(api, cache, on, event_writes(), clock),
         stateful_sets(api, cache, on, event_writes(), clock),
         daemon_sets(api, cache, on, event_writes(), clock),
@@ -62,10 +64,11 @@ struct Cluster::Parts {
         nodes(api, cache, on, clock),
         binder(api, cache, on, event_writes(), clock),
         garbage(api, cache, on, clock),
+        pod_garbage(api, cache, on, clock),
         namespaces(api, cache, on, clock),
         pods({api, cache, on, event_writes(), clock, runner, folders, images, options.job_user,
               options.log_bytes, network.get(), host != nullptr ? &probe_calls : nullptr,
-              options.account_kubeconfig, streams.get()}),
+              options.account_kubeconfig, options.api_variables, streams.get()}),
         stream_service(std::make_shared<PodStreamService>(on, pods)),
         usage(api, on, clock, pods) {
     IndexUnfinishedPods(cache);
@@ -79,6 +82,7 @@ struct Cluster::Parts {
                                        &kJobs,
                                        &kDeployments,
                                        &kReplicaSets,
+                                       &kReplicationControllers,
                                        &kStatefulSets,
                                        &kDaemonSets,
                                        &kControllerRevisions,
@@ -106,6 +110,7 @@ struct Cluster::Parts {
     jobs.Start();
     services.Start();
     replica_sets.Start();
+    replication_controllers.Start();
     deployments.Start();
     stateful_sets.Start();
     daemon_sets.Start();
@@ -114,6 +119,7 @@ struct Cluster::Parts {
     quotas.Start();
     namespaces.Start();
     garbage.Start();
+    pod_garbage.Start();
     if (host != nullptr) usage.Start();
   }
 
@@ -134,6 +140,7 @@ struct Cluster::Parts {
   ObjectCache cache;
   JobController jobs;
   ReplicaSetController replica_sets;
+  ReplicaSetController replication_controllers;
   DeploymentController deployments;
   StatefulSetController stateful_sets;
   DaemonSetController daemon_sets;
@@ -147,6 +154,7 @@ struct Cluster::Parts {
   NodeReporter nodes;
   PodBinder binder;
   GarbageCollector garbage;
+  PodGarbageCollector pod_garbage;
   NamespaceController namespaces;
   NetProbeCaller probe_calls;
   PodExecutor pods;
@@ -155,10 +163,28 @@ struct Cluster::Parts {
   std::shared_ptr<bool> alive = std::make_shared<bool>(true);
 };
 
+namespace {
+
+Status AddImageFolders(const ClusterOptions& options, ImageMap& images) {
+  const std::string store = options.data_folder + "/images";
+  std::vector<std::string> digests;
+  for (const auto& [name, folder] : options.image_folders) {
+    auto root = images::OpenImage(folder, store);
+    if (!root) return Error{root.error().code, "image " + name + ": " + root.error().message};
+    digests.push_back(root->digest);
+    BERTH_CHECK_OK(images.AddImage(name, *std::move(root)));
+  }
+  images::KeepImages(store, digests);
+  return OkStatus();
+}
+
+}  // namespace
+
 Result<std::unique_ptr<Cluster>> Cluster::Start(WholeApi& api, const Clock& clock,
                                                 Executor& executor, ClusterOptions options) {
   ImageMap images;
   for (const auto& [image, path] : options.programs) BERTH_CHECK_OK(images.Add(image, path));
+  BERTH_CHECK_OK(AddImageFolders(options, images));
   const std::string root = options.data_folder + "/pods";
   PodFolders folders(root, options.work_folder.empty() ? root + "/work" : options.work_folder,
                      options.job_user);

@@ -20,6 +20,7 @@
 #include "base/result.h"
 #include "local/apiserver/api.h"
 #include "local/apiserver/pod_streams.h"
+#include "local/cluster/container_environment.h"
 #include "local/cluster/object_cache.h"
 #include "local/cluster/pod_account.h"
 #include "local/cluster/pod_folders.h"
@@ -33,6 +34,8 @@ inline constexpr std::int64_t kDefaultLogBytes = 64 * 1024 * 1024;
 struct ClusterOptions {
   std::string data_folder;  // absolute; pods have their files in data_folder/pods
   std::vector<std::pair<std::string, std::string>> programs;  // image → absolute path of a program
+  // Image → absolute path of an image folder; images are unpacked into data_folder/images.
+  std::vector<std::pair<std::string, std::string>> image_folders;
   // Folder of programs; empty: data_folder/pods/work. `berth up` sets one outside data_folder.
   std::string work_folder;
   std::optional<ProcessUser> job_user;        // nullopt: programs run as this process' user
@@ -44,6 +47,8 @@ struct ClusterOptions {
   std::string network;
   // Null: programs get no kubeconfig of their pod's ServiceAccount.
   MakeAccountKubeconfig account_kubeconfig;
+  // Variables of every program, by which clients in a cluster find the API (ApiVariables).
+  Environment api_variables;
 };
 
 class Cluster {

@@ -31,8 +31,8 @@ std::string FileName(const std::string& path) { return path.substr(path.rfind('/
 }  // namespace
 
 ImageMap::ImageMap() {
-  programs_["gcr.io/k8s-staging-perf-tests/sleep"] = {"/bin/sleep",
-                                                      LocalProgram::Arguments::kDurationInSeconds};
+  programs_["gcr.io/k8s-staging-perf-tests/sleep"] = {
+      "/bin/sleep", LocalProgram::Arguments::kDurationInSeconds, nullptr};
 }
 
 Status ImageMap::Add(const std::string& image, const std::string& path) {
@@ -42,7 +42,15 @@ Status ImageMap::Add(const std::string& image, const std::string& path) {
     return Error{ErrorCode::kInvalid,
                  fmt::format("image {}: \"{}\" is not an absolute path", image, path)};
   }
-  programs_[name] = LocalProgram{path, LocalProgram::Arguments::kAsGiven};
+  programs_[name] = LocalProgram{path, LocalProgram::Arguments::kAsGiven, nullptr};
+  return OkStatus();
+}
+
+Status ImageMap::AddImage(const std::string& image, images::ImageRoot root) {
+  const std::string name = Normalized(image);
+  if (name.empty()) return Error{ErrorCode::kInvalid, "image: the name is empty"};
+  programs_[name] = LocalProgram{"", LocalProgram::Arguments::kAsGiven,
+                                 std::make_shared<const images::ImageRoot>(std::move(root))};
   return OkStatus();
 }
 
@@ -59,6 +67,15 @@ std::vector<std::string> MakeCommandLine(const LocalProgram& program,
                                          const std::vector<std::string>& command,
                                          const std::vector<std::string>& args) {
   std::vector<std::string> line = command;
+  if (program.image != nullptr) {
+    const std::vector<std::string>* rest = &args;
+    if (command.empty()) {
+      line = program.image->entrypoint;
+      if (args.empty()) rest = &program.image->command;
+    }
+    line.insert(line.end(), rest->begin(), rest->end());
+    return line;
+  }
   if (line.empty()) {
     line.push_back(program.path);
   } else if (FileName(line[0]) == FileName(program.path)) {

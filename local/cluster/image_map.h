@@ -1,14 +1,17 @@
 // local/cluster/image_map.h — maps container images to local programs.
 //
-// Pure. The executor has no image store: `berth up --image NAME=PATH` names the program to run.
+// The executor pulls no images: `berth up --image NAME=PATH` names the program to run, and
+// NAME=oci:DIR a folder with an image, whose root the program gets.
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "local/images/image_folder.h"
 
 namespace berth::local::cluster {
 
@@ -19,6 +22,7 @@ struct LocalProgram {
   };
   std::string path;
   Arguments arguments = Arguments::kAsGiven;
+  std::shared_ptr<const images::ImageRoot> image;  // null: a program of this machine
 };
 
 class ImageMap {
@@ -29,6 +33,8 @@ class ImageMap {
   // `image` with a tag or digest maps that one, without one all tags; a later mapping of the same
   // name wins. kInvalid if a part is empty or `path` is not absolute.
   Status Add(const std::string& image, const std::string& path);
+  // The same with an image folder.
+  Status AddImage(const std::string& image, images::ImageRoot root);
 
   std::optional<LocalProgram> Find(const std::string& image) const;
 
@@ -37,7 +43,8 @@ class ImageMap {
 };
 
 // The program and its arguments for a container. `command` replaces the program, as in an image;
-// its first word becomes the mapped program if the file names agree ("sh" and /bin/sh).
+// its first word becomes the mapped program if the file names agree ("sh" and /bin/sh). Of an image
+// folder `command` replaces the entry point and its arguments, `args` the arguments.
 std::vector<std::string> MakeCommandLine(const LocalProgram& program,
                                          const std::vector<std::string>& command,
                                          const std::vector<std::string>& args);

@@ -18,20 +18,6 @@ constexpr std::size_t kMostSteps = 5000;
 
 Error Refuse(std::string message) { return {ErrorCode::kInvalid, std::move(message)}; }
 
-// The flags that a remount must keep.
-unsigned long FlagsOf(const std::string& path) {
-  struct statvfs info {};
-  if (statvfs(path.c_str(), &info) != 0) return 0;
-  unsigned long flags = 0;
-  const std::pair<unsigned long, unsigned long> known[] = {
-      {ST_NOSUID, MS_NOSUID},   {ST_NODEV, MS_NODEV},           {ST_NOEXEC, MS_NOEXEC},
-      {ST_NOATIME, MS_NOATIME}, {ST_NODIRATIME, MS_NODIRATIME}, {ST_RELATIME, MS_RELATIME}};
-  for (const auto& [has, keep] : known) {
-    if ((info.f_flag & has) != 0) flags |= keep;
-  }
-  return flags;
-}
-
 bool IsBelow(const fs::path& path, const fs::path& folder) {
   const auto [end, rest] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
   return end == folder.end() && rest != path.end();
@@ -44,25 +30,20 @@ class MountPlanner {
 
   Result<std::vector<MountStep>> Run() {
     for (const MountPoint& mount : mounts_) BERTH_CHECK_OK(Locate(mount));
-    const std::string prefix = shown_.empty() ? "" : root_;
-    if (!shown_.empty()) {
-      steps_.push_back({StepKind::kEmpty, "", root_});
-      for (const fs::path& folder : shown_) BERTH_CHECK_OK(Show(folder));
+    PlanTrees();
+    if (!shown_.empty()) steps_.push_back({StepKind::kEmpty, "", root_});
+    for (const MountTree& tree : trees_) {
+      if (tree.place == root_) continue;
+      steps_.push_back({StepKind::kFolder, "", tree.place});
+      steps_.push_back({StepKind::kEmpty, "", tree.place});
     }
-    for (const Place& place : places_) {
-      fs::path to = prefix + place.existing.string();
-      const bool is_folder = fs::is_directory(place.mount->source);
-      for (auto part = place.missing.begin(); part != place.missing.end(); ++part) {
-        to /= *part;
-        const bool is_last = std::next(part) == place.missing.end();
-        steps_.push_back({is_last && !is_folder ? StepKind::kFile : StepKind::kFolder, "", to});
-      }
-      steps_.push_back({StepKind::kBind, place.mount->source, to});
-      if (place.mount->read_only) {
-        steps_.push_back({StepKind::kReadOnly, "", to, FlagsOf(place.mount->source)});
-      }
+    for (const fs::path& folder : shown_) BERTH_CHECK_OK(Show(folder));
+    for (const MountTarget& target : targets_) AddTarget(target);
+    for (const MountTree& tree : trees_) {
+      steps_.push_back(tree.place == root_
+                           ? MountStep{StepKind::kRoot, "", root_}
+                           : MountStep{StepKind::kMove, tree.place, tree.folder.string()});
     }
-    if (!shown_.empty()) steps_.push_back({StepKind::kRoot, "", root_});
     if (steps_.size() > kMostSteps) {
       return Refuse(
           "mountPath: the folders that lead to the volumes have too many entries here; "
@@ -72,17 +53,70 @@ class MountPlanner {
   }
 
  private:
-  struct Place {
+  struct MountTarget {
     const MountPoint* mount;
     fs::path existing;  // the longest part of the target that the machine has, links resolved
     fs::path missing;   // the rest
   };
+  // An empty file system that takes the place of a folder of the machine.
+  struct MountTree {
+    fs::path folder;
+    std::string place;  // of the file system while it is filled
+  };
+
+  // The outermost folders with missing targets get a tree each; the machine's root is all there is.
+  void PlanTrees() {
+    std::set<fs::path> folders;
+    for (const MountTarget& target : targets_) {
+      if (!target.missing.empty()) folders.insert(target.existing);
+    }
+    for (const fs::path& folder : folders) {  // outer ones first
+      const bool is_in_tree = std::any_of(trees_.begin(), trees_.end(), [&](const MountTree& tree) {
+        return IsBelow(folder, tree.folder);
+      });
+      if (is_in_tree) continue;
+      const bool is_root = folder == folder.root_path();
+      trees_.push_back({folder, is_root ? root_ : root_ + "/" + std::to_string(trees_.size())});
+    }
+    for (fs::path folder : folders) {
+      for (;; folder = folder.parent_path()) {
+        shown_.insert(folder);
+        if (std::any_of(trees_.begin(), trees_.end(),
+                        [&](const MountTree& tree) { return tree.folder == folder; })) {
+          break;
+        }
+      }
+    }
+  }
+
+  // Where a path of the machine is while the trees are filled.
+  fs::path Place(const fs::path& path) const {
+    for (const MountTree& tree : trees_) {
+      if (path == tree.folder) return tree.place;
+      if (IsBelow(path, tree.folder)) return tree.place / path.lexically_relative(tree.folder);
+    }
+    return path;
+  }
+
+  void AddTarget(const MountTarget& target) {
+    fs::path to = Place(target.existing);
+    const bool is_folder = fs::is_directory(target.mount->source);
+    for (auto part = target.missing.begin(); part != target.missing.end(); ++part) {
+      to /= *part;
+      const bool is_last = std::next(part) == target.missing.end();
+      steps_.push_back({is_last && !is_folder ? StepKind::kFile : StepKind::kFolder, "", to});
+    }
+    steps_.push_back({StepKind::kBind, target.mount->source, to});
+    if (target.mount->read_only) {
+      steps_.push_back({StepKind::kReadOnly, "", to, MountFlags(target.mount->source)});
+    }
+  }
 
   Status Locate(const MountPoint& mount) {
     std::error_code error;
     if (!fs::exists(mount.source, error)) return Refuse(mount.source + " is not there");
     const fs::path target = mount.target;
-    for (auto outer = places_.rbegin(); outer != places_.rend(); ++outer) {
+    for (auto outer = targets_.rbegin(); outer != targets_.rend(); ++outer) {
       if (!IsBelow(target, outer->mount->target)) continue;
       return LocateIn(*outer, mount);
     }
@@ -97,16 +131,12 @@ class MountPlanner {
       return Refuse("mountPath " + mount.target + ": " + real.string() +
                     (is_folder ? " is a folder, the volume a file" : " is not a folder"));
     }
-    places_.push_back({&mount, real, missing});
-    if (missing.empty()) return OkStatus();
-    for (fs::path folder = real;; folder = folder.parent_path()) {
-      shown_.insert(folder);
-      if (folder == folder.root_path()) return OkStatus();
-    }
+    targets_.push_back({&mount, real, missing});
+    return OkStatus();
   }
 
   // A volume in a volume: the outer one gets the mount point.
-  Status LocateIn(const Place& outer, const MountPoint& mount) {
+  Status LocateIn(const MountTarget& outer, const MountPoint& mount) {
     const fs::path rest = fs::path(mount.target).lexically_relative(outer.mount->target);
     const fs::path inner = fs::path(outer.mount->source) / rest;
     std::error_code error;
@@ -115,20 +145,20 @@ class MountPlanner {
       if (!fs::is_directory(mount.source)) error = MakeFile(inner);
     }
     if (error) return Refuse("mountPath " + mount.target + ": " + error.message());
-    places_.push_back({&mount, outer.existing / outer.missing / rest, ""});
+    targets_.push_back({&mount, outer.existing / outer.missing / rest, ""});
     return OkStatus();
   }
 
   static std::error_code MakeFile(const fs::path& path);
 
-  // The entries of a folder of the machine in the new root.
+  // The entries of a folder of the machine in its tree.
   Status Show(const fs::path& folder) {
     std::error_code error;
     fs::directory_iterator entries(folder, error);
     if (error) return Refuse("mountPath below " + folder.string() + ": " + error.message());
     for (; entries != fs::directory_iterator(); entries.increment(error)) {
       const fs::path path = entries->path();
-      const std::string to = root_ + path.string();
+      const std::string to = Place(path).string();
       if (shown_.contains(path)) {
         steps_.push_back({StepKind::kFolder, "", to});
         continue;
@@ -141,7 +171,7 @@ class MountPlanner {
       }
       if (!fs::exists(status)) continue;  // gone meanwhile
       steps_.push_back({fs::is_directory(status) ? StepKind::kFolder : StepKind::kFile, "", to});
-      steps_.push_back({StepKind::kBind, path, to});
+      steps_.push_back({StepKind::kShow, path, to});
       if (steps_.size() > kMostSteps) return OkStatus();
     }
     return OkStatus();
@@ -149,8 +179,9 @@ class MountPlanner {
 
   const std::vector<MountPoint>& mounts_;
   const std::string& root_;
-  std::vector<Place> places_;
-  std::set<fs::path> shown_;  // folders of the new root, outer ones first
+  std::vector<MountTarget> targets_;
+  std::vector<MountTree> trees_;
+  std::set<fs::path> shown_;  // folders of the machine in the trees, outer ones first
   std::vector<MountStep> steps_;
 };
 
@@ -164,6 +195,20 @@ std::error_code MountPlanner::MakeFile(const fs::path& path) {
 }
 
 }  // namespace
+
+// The flags that a remount must keep.
+unsigned long MountFlags(const std::string& path) {
+  struct statvfs info {};
+  if (statvfs(path.c_str(), &info) != 0) return 0;
+  unsigned long flags = 0;
+  const std::pair<unsigned long, unsigned long> known[] = {
+      {ST_NOSUID, MS_NOSUID},   {ST_NODEV, MS_NODEV},           {ST_NOEXEC, MS_NOEXEC},
+      {ST_NOATIME, MS_NOATIME}, {ST_NODIRATIME, MS_NODIRATIME}, {ST_RELATIME, MS_RELATIME}};
+  for (const auto& [has, keep] : known) {
+    if ((info.f_flag & has) != 0) flags |= keep;
+  }
+  return flags;
+}
 
 Result<std::vector<MountStep>> PlanMounts(const std::vector<MountPoint>& mounts,
                                           const std::string& root) {

@@ -3,10 +3,11 @@
 //
 //     mounts ──PlanMounts──▶ steps ──(process_fork.cc)──▶ the program's own view of the machine
 //
-// A path that the machine has is covered by its volume. For a path that the machine lacks, the view
-// is put together in an empty file system: the folders that lead to the path are made there, and
-// show everything else that the machine has in them. What is written to such a folder itself,
-// beside the volumes, is seen by that program alone. Nothing of the machine changes.
+// A path that the machine has is covered by its volume. For a path that the machine lacks, an empty
+// file system takes the place of the last folder on the way that the machine has: it shows
+// everything else that the machine has in that folder. Where that folder is the machine's root, the
+// empty file system becomes the program's root. What is written to such a folder itself, beside the
+// volumes, is seen by that program alone. Nothing of the machine changes.
 //
 // Threads: reads the machine's folders; any thread.
 #pragma once
@@ -25,8 +26,13 @@ struct MountStep {
     kLink,      // makes the symbolic link `to` with the text `from`
     kEmpty,     // an empty file system at `to`
     kBind,      // shows `from` at `to`, with all that is mounted in it
+    kShow,      // as kBind; an entry of the machine that is gone meanwhile is left out
+    kMove,      // moves the mount at `from` to `to`
     kReadOnly,  // makes the mount at `to` one for reading
     kRoot,      // `to` becomes the root
+    kOverlay,   // an overlay file system at `to`; `from` has its options
+    kOpen,      // everybody may write in the folder `to`
+    kPivot,     // the mount at `to` becomes the root, and no other file system is left
   };
   Kind kind;
   std::string from;
@@ -41,8 +47,12 @@ struct MountPoint {
   bool read_only = false;
 };
 
+// The flags of the mount that shows `path`, for kReadOnly.
+unsigned long MountFlags(const std::string& path);
+
 // The steps for mounts whose outer ones come first. `root`: an existing folder, used where a target
 // does not exist; unused by others. Makes folders for targets in the sources of outer mounts.
+// Folders that the steps make are below `root` or in file systems of the program's own.
 // kInvalid: a source that is not there, a target below a file, a folder with too many entries.
 Result<std::vector<MountStep>> PlanMounts(const std::vector<MountPoint>& mounts,
                                           const std::string& root);

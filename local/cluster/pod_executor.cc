@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "local/cluster/image_view.h"
 #include "local/cluster/pod_resources.h"
 #include "local/cluster/resource_ids.h"
 
@@ -105,7 +106,7 @@ std::string PodExecutor::AddressFor(const Json& pod) {
 }
 
 void PodExecutor::GiveBackAddress(const std::string& uid) {
-  if (services_.network != nullptr) services_.network->addresses().GiveBack(uid);
+  if (services_.network != nullptr) services_.network->Release(uid);
 }
 
 Result<NextLook> PodExecutor::Look(const ObjectKey& key) {
@@ -259,6 +260,10 @@ void PodExecutor::StartContainer(const Json& pod, Live& live, std::size_t at) {
   const auto program = services_.images.Find(container.image);
   if (!program) return ReportMissingImage(pod, container);
   if (!PrepareVolumes(pod, live, container)) return;
+  if (program->image != nullptr) {
+    const auto scratch = MakeImageScratch(ImageFolder(pod, container.name));
+    if (!scratch) return Hold(container, "CreateContainerError", scratch.error().message);
+  }
   const Result<ProcessSpec> spec = MakeSpec(pod, live.run, container, *program);
   if (!spec) {
     const bool is_config = spec.error().code == ErrorCode::kInvalid;
@@ -316,23 +321,30 @@ Result<ProcessSpec> PodExecutor::MakeSpec(const Json& stored_pod, const PodRun& 
   process.most_output_bytes = services_.log_bytes;
   process.user = services_.job_user;
   if (services_.network != nullptr) process.network = services_.network->For(pod, run.address);
-  BERTH_CHECK_OK(AddVolumes(pod, *spec, own, process));
   process.argv = MakeCommandLine(program, Expanded(ArrayAt(*spec, {"command"}), own),
                                  Expanded(ArrayAt(*spec, {"args"}), own));
   std::map<std::string, std::string> environment(base_environment_.begin(),
                                                  base_environment_.end());
-  environment["HOME"] = process.working_folder;
-  environment["TMPDIR"] = process.working_folder;
+  if (program.image != nullptr) {
+    BERTH_CHECK_OK(AddImageView(pod, *spec, own, *program.image, process));
+    environment = program.image->environment;
+    environment.try_emplace("HOME", program.image->home);
+  } else {
+    BERTH_CHECK_OK(AddVolumes(pod, *spec, own, process));
+    environment["HOME"] = process.working_folder;
+    environment["TMPDIR"] = process.working_folder;
+  }
   process.keeps_input = BoolAt(*spec, {"stdin"});
   process.is_terminal = BoolAt(*spec, {"tty"});
   if (process.is_terminal) environment["TERM"] = kTerminal;
   if (process.user) environment["USER"] = environment["LOGNAME"] = process.user->name;
-  environment["HOSTNAME"] = StringAt(pod, {"spec", "hostname"}, NameOf(pod));
+  environment["HOSTNAME"] = HostNameOf(pod);
   if (services_.network != nullptr && BoolAt(pod, {"spec", "enableServiceLinks"})) {
     for (const auto& [name, value] : services_.network->LinksIn(NamespaceOf(pod))) {
       environment[name] = value;
     }
   }
+  for (const auto& [name, value] : services_.api_variables) environment[name] = value;
   for (const auto& [name, value] : own) environment[name] = value;
   for (const auto& [name, value] : environment) process.env.push_back(name + "=" + value);
   return process;

@@ -49,6 +49,7 @@ class PodExecutor {
     PodNetwork* network = nullptr;             // null: pods have the machine's
     ProbeCaller* probes = nullptr;             // null: every probe passes
     MakeAccountKubeconfig account_kubeconfig;  // null: programs get none
+    Environment api_variables;                 // of every program
     StreamPump* streams = nullptr;             // null: no program takes input
   };
 
@@ -92,11 +93,18 @@ class PodExecutor {
                                const ContainerRun& container, const LocalProgram& program);
   // pod_executor_volumes.cc
   Status HasClaims(const Json& pod) const;
+  Status HasMachinePaths(const Json& pod) const;
   bool PrepareVolumes(const Json& pod, Live& live, ContainerRun& container);
   Result<std::vector<PodVolume>> ReadVolumes(const Json& pod, Live& live);
   void RenewTokens(const Json& pod, Live& live);
+  Result<std::vector<MountPoint>> MountPointsOf(const Json& pod, const Json& container,
+                                                const Environment& own) const;
   Status AddVolumes(const Json& pod, const Json& container, const Environment& own,
                     ProcessSpec& process) const;
+  // pod_executor_images.cc
+  std::string ImageFolder(const Json& pod, const std::string& container) const;
+  Status AddImageView(const Json& pod, const Json& container, const Environment& own,
+                      const images::ImageRoot& image, ProcessSpec& process) const;
   void Hold(ContainerRun& container, const std::string& reason, const std::string& message);
   void ReportMissingImage(const Json& pod, ContainerRun& container);
   void SignalAll(const Live& live, int signal);
@@ -107,12 +115,13 @@ class PodExecutor {
                  const std::string& why);
   void KillForProbe(Live& live, std::size_t at, ProbeKind kind);
   // pod_executor_streams.cc
-  struct Place;  // a running container
-  ApiResult<Place> FindContainerOf(const ProgramRequest& request);
-  std::unique_ptr<RunningProgram> Attach(const ProgramRequest& request, const Place& place,
+  struct RunningContainer;
+  ApiResult<RunningContainer> FindContainerOf(const ProgramRequest& request);
+  std::unique_ptr<RunningProgram> Attach(const ProgramRequest& request,
+                                         const RunningContainer& target,
                                          const std::shared_ptr<ProgramObserver>& observer);
   ApiResult<std::unique_ptr<RunningProgram>> Execute(
-      const ProgramRequest& request, const Place& place,
+      const ProgramRequest& request, const RunningContainer& target,
       const std::shared_ptr<ProgramObserver>& observer);
   void PostAlive(std::function<void()> task);
   void EndStreams(const std::string& uid, std::size_t at);

@@ -5,6 +5,7 @@
 
 #include "base/seconds.h"
 #include "local/cluster/fields.h"
+#include "local/cluster/image_view.h"
 #include "local/cluster/pod_executor.h"
 
 namespace berth::local::cluster {
@@ -69,6 +70,14 @@ void PodExecutor::RunProbeCommand(const PodProbes::Container& place,
   Result<ProcessSpec> spec = MakeSpec(*live.pod, live.run, container, *program);
   if (!spec) return done({false, spec.error().message});
   spec->argv = command;
+  if (program->image != nullptr) {
+    const auto process = live.processes.find(place.second);
+    if (process == live.processes.end()) return done({false, "the container has ended"});
+    if (const Status named = UseProgramOfImage(*program->image, *spec); !named) {
+      return done({false, named.error().message});
+    }
+    spec->beside = process->second;
+  }
   spec->keeps_input = false;
   spec->is_terminal = false;
   spec->record_path += ".probe";

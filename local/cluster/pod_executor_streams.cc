@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "local/cluster/fields.h"
+#include "local/cluster/image_view.h"
 #include "local/cluster/pod_executor.h"
 #include "local/cluster/pod_processes.h"
 #include "local/cluster/standard_files.h"
@@ -42,7 +43,7 @@ const Json* DeclarationOf(const Json& pod, const ContainerRun& run) {
 
 }  // namespace
 
-struct PodExecutor::Place {
+struct PodExecutor::RunningContainer {
   Live* live = nullptr;
   std::string uid;
   std::size_t at = 0;
@@ -56,7 +57,8 @@ void PodExecutor::PostAlive(std::function<void()> task) {
   });
 }
 
-ApiResult<PodExecutor::Place> PodExecutor::FindContainerOf(const ProgramRequest& request) {
+ApiResult<PodExecutor::RunningContainer> PodExecutor::FindContainerOf(
+    const ProgramRequest& request) {
   const auto found = live_by_uid_.find(request.place.pod_uid);
   if (found != live_by_uid_.end()) {
     Live& live = found->second;
@@ -65,7 +67,7 @@ ApiResult<PodExecutor::Place> PodExecutor::FindContainerOf(const ProgramRequest&
       if (live.run.containers[at].name != request.container || process == live.processes.end()) {
         continue;
       }
-      return Place{&live, request.place.pod_uid, at, process->second};
+      return RunningContainer{&live, request.place.pod_uid, at, process->second};
     }
   }
   return StreamRefusal(
@@ -77,47 +79,53 @@ ApiResult<std::unique_ptr<RunningProgram>> PodExecutor::StartProgram(
   if (services_.streams == nullptr) {
     return StreamRefusal("programs of pods take no input and give no output here");
   }
-  auto place = FindContainerOf(request);
-  if (!place) return place.error();
-  if (request.command.empty()) return Attach(request, *place, observer);
-  return Execute(request, *place, observer);
+  auto target = FindContainerOf(request);
+  if (!target) return target.error();
+  if (request.command.empty()) return Attach(request, *target, observer);
+  return Execute(request, *target, observer);
 }
 
 std::unique_ptr<RunningProgram> PodExecutor::Attach(
-    const ProgramRequest& request, const Place& place,
+    const ProgramRequest& request, const RunningContainer& target,
     const std::shared_ptr<ProgramObserver>& observer) {
-  const Json* declared = DeclarationOf(*place.live->pod, place.live->run.containers[place.at]);
+  const Json* declared = DeclarationOf(*target.live->pod, target.live->run.containers[target.at]);
   StreamPump::Files files;
-  if (request.wants_input) files.input = services_.runner.Input(place.process);
+  if (request.wants_input) files.input = services_.runner.Input(target.process);
   files.is_terminal = declared != nullptr && BoolAt(*declared, {"tty"});
   const auto tap = std::make_shared<std::shared_ptr<void>>();
   StreamPump::Hooks hooks;
   hooks.client_gone = [tap] {};  // the hook's end is the tap's
   const bool once = declared != nullptr && BoolAt(*declared, {"stdinOnce"});
   if (files.input >= 0 && once && !files.is_terminal) {
-    hooks.input_closed = [this, process = place.process] {
+    hooks.input_closed = [this, process = target.process] {
       PostAlive([this, process] { services_.runner.CloseInput(process); });
     };
   }
   const std::int64_t session = services_.streams->Add(files, observer, std::move(hooks));
   if (request.wants_output || request.wants_error) {
-    *tap = services_.runner.Tap(place.process,
+    *tap = services_.runner.Tap(target.process,
                                 [streams = services_.streams, session](std::string_view text) {
                                   streams->Push(session, std::string(text));
                                 });
   }
-  streams_[{place.uid, place.at}][session] = 0;
+  streams_[{target.uid, target.at}][session] = 0;
   return services_.streams->Handle(session);
 }
 
 ApiResult<std::unique_ptr<RunningProgram>> PodExecutor::Execute(
-    const ProgramRequest& request, const Place& place,
+    const ProgramRequest& request, const RunningContainer& target,
     const std::shared_ptr<ProgramObserver>& observer) {
-  const ContainerRun& container = place.live->run.containers[place.at];
+  const ContainerRun& container = target.live->run.containers[target.at];
   const auto program = services_.images.Find(container.image);
   if (!program) return StreamRefusal("the image of the container is not mapped");
-  Result<ProcessSpec> spec = MakeSpec(*place.live->pod, place.live->run, container, *program);
+  Result<ProcessSpec> spec = MakeSpec(*target.live->pod, target.live->run, container, *program);
   if (!spec) return StreamRefusal(spec.error().message);
+  spec->argv = request.command;
+  if (program->image != nullptr) {
+    if (const Status found = UseProgramOfImage(*program->image, *spec); !found) {
+      return StreamRefusal(found.error().message);
+    }
+  }
   auto made = StandardFiles::MakeFor({.input = request.wants_input,
                                       .output = request.wants_output,
                                       .error = request.wants_error,
@@ -133,7 +141,7 @@ ApiResult<std::unique_ptr<RunningProgram>> PodExecutor::Execute(
     ours.output = std::exchange(files.our_output, -1);
     ours.error = std::exchange(files.our_error, -1);
   }
-  const std::pair<std::string, std::size_t> key{place.uid, place.at};
+  const std::pair<std::string, std::size_t> key{target.uid, target.at};
   StreamPump::Hooks hooks;
   const auto kept = std::make_shared<std::int64_t>(0);
   hooks.client_gone = [this, key, kept] {
@@ -148,8 +156,7 @@ ApiResult<std::unique_ptr<RunningProgram>> PodExecutor::Execute(
   StreamPump& streams = *services_.streams;
   const std::int64_t session = streams.Add(ours, observer, std::move(hooks));
   *kept = session;
-  spec->argv = request.command;
-  spec->beside = place.process;
+  spec->beside = target.process;
   spec->record_path += fmt::format(".exec{}", session);
   spec->files = ProcessFiles{files.input, files.output, files.error, request.is_terminal};
   if (request.is_terminal && !HasVariable(spec->env, "TERM")) spec->env.push_back("TERM=xterm");

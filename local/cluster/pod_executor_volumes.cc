@@ -1,5 +1,7 @@
 // The volumes of pods: files before a container starts, mounts for its program.
+#include <algorithm>
 #include <filesystem>
+#include <fstream>
 
 #include <fmt/format.h>
 
@@ -15,6 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr Duration kRenewalRetry = std::chrono::seconds(10);
+constexpr char kTokenPath[] = "/var/run/secrets/kubernetes.io/serviceaccount";
 constexpr char kRoot[] = ".root";        // no volume has a name with a dot in front
 constexpr char kWorking[] = ".working";  // stands for a working directory that is not there
 
@@ -23,6 +26,39 @@ bool IsIn(const std::string& path, const std::string& folder) {
 }
 
 Error Refuse(std::string message) { return {ErrorCode::kInvalid, std::move(message)}; }
+
+// The mount that every pod gets must not be the reason of a refusal (CheckForeignUser).
+void LeaveOutHiddenTokens(std::vector<PodMount>& mounts) {
+  const auto hides = [&mounts](const std::string& target) {
+    return std::any_of(mounts.begin(), mounts.end(), [&target](const PodMount& other) {
+      return other.is_for_programs && other.target != target && IsIn(target, other.target);
+    });
+  };
+  const bool is_hidden = hides(kTokenPath);
+  std::erase_if(mounts, [is_hidden](const PodMount& mount) {
+    return is_hidden && mount.target == kTokenPath;
+  });
+}
+
+// Makes what the type asks for, or says in kubelet's words what is wrong with the path.
+Status CheckMachinePath(const std::string& path, const std::string& type) {
+  std::error_code error;
+  if (type == "DirectoryOrCreate") fs::create_directories(path, error);
+  if (type == "FileOrCreate" && !fs::exists(path, error)) std::ofstream(path, std::ios::app);
+  const fs::file_type found = fs::status(path, error).type();
+  const auto wants = [&](fs::file_type wanted, const char* what) -> Status {
+    if (found == wanted) return OkStatus();
+    return Refuse("hostPath type check failed: " + path + " is not a " + what);
+  };
+  if (type.starts_with("Directory")) return wants(fs::file_type::directory, "directory");
+  if (type.starts_with("File")) return wants(fs::file_type::regular, "file");
+  if (type == "Socket") return wants(fs::file_type::socket, "socket file");
+  if (type == "CharDevice") return wants(fs::file_type::character, "character device");
+  if (type == "BlockDevice") return wants(fs::file_type::block, "block device");
+  if (fs::exists(path, error)) return OkStatus();
+  fs::create_directories(path, error);  // as container runtimes
+  return error ? Refuse("hostPath " + path + ": " + error.message()) : OkStatus();
+}
 
 // With a user of their own, programs could lead mounts in their folders to files of other users, by
 // symbolic links.
@@ -52,6 +88,20 @@ Status PodExecutor::HasClaims(const Json& pod) const {
     if (fs::is_directory(claim.path, error)) continue;
     return Refuse(fmt::format("MountVolume.SetUp failed for volume \"{}\" : the folder {} is gone",
                               volume, claim.path));
+  }
+  return OkStatus();
+}
+
+// With a user of their own, programs could have files mounted that lie in folders closed to them.
+Status PodExecutor::HasMachinePaths(const Json& pod) const {
+  BERTH_TRY(const std::vector<MachinePath> paths, MachinePathsOf(pod));
+  for (const MachinePath& path : paths) {
+    const Status is_there = services_.job_user
+                                ? Refuse("hostPath is not served with berth up --job-user")
+                                : CheckMachinePath(path.path, path.type);
+    if (is_there) continue;
+    return Refuse(fmt::format("MountVolume.SetUp failed for volume \"{}\" : {}", path.volume,
+                              is_there.error().message));
   }
   return OkStatus();
 }
@@ -94,18 +144,22 @@ bool PodExecutor::PrepareVolumes(const Json& pod, Live& live, ContainerRun& cont
   const auto volumes = ReadVolumes(pod, live);
   Status written = volumes ? services_.folders.WriteVolumes(pod, *volumes) : volumes.error();
   if (written) written = HasClaims(pod);
+  if (written) written = HasMachinePaths(pod);
   if (written) return true;
   events_.Record(pod, EventType::kWarning, "FailedMount", written.error().message);
   Hold(container, "ContainerCreating", written.error().message);
   return false;
 }
 
-Status PodExecutor::AddVolumes(const Json& pod, const Json& container, const Environment& own,
-                               ProcessSpec& process) const {
+Result<std::vector<MountPoint>> PodExecutor::MountPointsOf(const Json& pod, const Json& container,
+                                                           const Environment& own) const {
   const std::string folder = services_.folders.VolumesFolder(pod);
   BERTH_TRY(const ClaimFolders claims, ClaimFoldersOf(services_.cache, services_.folders, pod));
-  BERTH_TRY(const std::vector<PodMount> mounts, MountsOf(pod, container, folder, own, claims));
-  if (services_.job_user) BERTH_CHECK_OK(CheckForeignUser(mounts));
+  BERTH_TRY(std::vector<PodMount> mounts, MountsOf(pod, container, folder, own, claims));
+  if (services_.job_user) {
+    LeaveOutHiddenTokens(mounts);
+    BERTH_CHECK_OK(CheckForeignUser(mounts));
+  }
   std::vector<MountPoint> points;
   for (const PodMount& mount : mounts) {
     const std::string source =
@@ -117,6 +171,13 @@ Status PodExecutor::AddVolumes(const Json& pod, const Json& container, const Env
     }
     points.push_back({source, mount.target, mount.read_only});
   }
+  return points;
+}
+
+Status PodExecutor::AddVolumes(const Json& pod, const Json& container, const Environment& own,
+                               ProcessSpec& process) const {
+  const std::string folder = services_.folders.VolumesFolder(pod);
+  BERTH_TRY(std::vector<MountPoint> points, MountPointsOf(pod, container, own));
   const std::string working = StringAt(container, {"workingDir"});
   if (!working.empty()) {
     if (working.front() != '/') {

@@ -35,6 +35,7 @@ Status MakeOpenFolder(const std::string& path) {
 }
 
 constexpr std::size_t kUidLength = 36;
+constexpr std::uint32_t kOwnerAlone = 0700;
 
 std::string NameOfFolder(const Json& pod) {
   return NamespaceOf(pod) + "_" + NameOf(pod) + "_" + UidOf(pod);
@@ -121,7 +122,11 @@ Status PodFolders::WriteVolumes(const Json& pod, const std::vector<PodVolume>& v
     const std::string folder = VolumesFolder(pod) + "/" + volume.name;
     BERTH_CHECK_OK(MakeOpenFolder(VolumesFolder(pod)));
     BERTH_CHECK_OK(MakeOpenFolder(folder));
-    for (const VolumeFile& file : volume.files) BERTH_CHECK_OK(WriteFile(folder, file));
+    for (VolumeFile file : volume.files) {
+      // Other users of the machine may enter the folder of another user's programs.
+      if (user_ && volume.has_token) file.mode &= kOwnerAlone;
+      BERTH_CHECK_OK(WriteFile(folder, file));
+    }
   }
   return OkStatus();
 }

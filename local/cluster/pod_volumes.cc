@@ -142,6 +142,12 @@ bool IsEmptyDir(const Json& volume) {
   return Find(volume, {"emptyDir"}) != nullptr || volume.size() == 1;
 }
 
+std::string NormalPath(const std::string& path) {
+  std::string normal = std::filesystem::path(path).lexically_normal().string();
+  while (normal.size() > 1 && normal.back() == '/') normal.pop_back();
+  return normal;
+}
+
 // The mount without its target; nullopt: the volume is of a type that is left out.
 std::optional<PodMount> SourceOf(const Json& pod, const std::string& name,
                                  const std::string& folder, const ClaimFolders& claims) {
@@ -155,6 +161,10 @@ std::optional<PodMount> SourceOf(const Json& pod, const std::string& name,
   for (const Json& volume : ArrayAt(pod, {"spec", "volumes"})) {
     if (StringAt(volume, {"name"}) != name) continue;
     PodMount mount;
+    if (const Json* machine = Find(volume, {"hostPath"}); machine != nullptr) {
+      mount.source = NormalPath(StringAt(*machine, {"path"}));
+      return mount;
+    }
     mount.source = folder + "/" + name;
     mount.is_for_programs = IsEmptyDir(volume);
     mount.read_only = IsOfFiles(volume);
@@ -182,6 +192,20 @@ Result<std::vector<PodVolume>> PlanVolumes(const Json& pod, const DataLookup& lo
   return volumes;
 }
 
+Result<std::vector<MachinePath>> MachinePathsOf(const Json& pod) {
+  std::vector<MachinePath> paths;
+  for (const Json& volume : ArrayAt(pod, {"spec", "volumes"})) {
+    const Json* source = Find(volume, {"hostPath"});
+    if (source == nullptr) continue;
+    const std::string path = StringAt(*source, {"path"});
+    if (path.empty() || path.front() != '/') {
+      return Refuse("hostPath \"" + path + "\": write an absolute path");
+    }
+    paths.push_back({StringAt(volume, {"name"}), NormalPath(path), StringAt(*source, {"type"})});
+  }
+  return paths;
+}
+
 Result<std::vector<PodMount>> MountsOf(const Json& pod, const Json& container,
                                        const std::string& folder, const Environment& environment,
                                        const ClaimFolders& claims) {
@@ -190,8 +214,7 @@ Result<std::vector<PodMount>> MountsOf(const Json& pod, const Json& container,
     auto mount = SourceOf(pod, StringAt(declared, {"name"}), folder, claims);
     if (!mount) continue;
     const std::string path = StringAt(declared, {"mountPath"});
-    mount->target = std::filesystem::path(path).lexically_normal().string();
-    while (mount->target.size() > 1 && mount->target.back() == '/') mount->target.pop_back();
+    mount->target = NormalPath(path);
     if (path.empty() || path.front() != '/' || mount->target == "/") {
       return Refuse("mountPath \"" + path + "\": write an absolute path below /");
     }

@@ -5,8 +5,8 @@
 //     container)
 //
 // emptyDir: a folder. configMap, secret, downwardAPI, projected: files, for reading.
-// persistentVolumeClaim, ephemeral: the folder of the claim's volume. Volumes of other types are
-// left out, and so are their mounts.
+// persistentVolumeClaim, ephemeral: the folder of the claim's volume. hostPath: what this machine
+// has there. Volumes of other types are left out, and so are their mounts.
 //
 // Pure. Source: Kubernetes "Volumes", "Projected Volumes", "Downward API".
 #pragma once
@@ -63,6 +63,17 @@ struct PodMount {
   bool is_for_programs = false;  // programs write in it: emptyDir, claims
   friend bool operator==(const PodMount&, const PodMount&) = default;
 };
+
+// What a volume of the type hostPath shows. `type`: "" or Directory, DirectoryOrCreate, File, …
+struct MachinePath {
+  std::string volume;
+  std::string path;  // absolute, normal
+  std::string type;
+  friend bool operator==(const MachinePath&, const MachinePath&) = default;
+};
+
+// Those of the pod. kInvalid: a path that is not absolute.
+Result<std::vector<MachinePath>> MachinePathsOf(const Json& pod);
 
 // The mounts of a container, outer ones first. `folder` has a folder for each volume of
 // PlanVolumes. kInvalid: a path that leads out of its volume, or that is not absolute.

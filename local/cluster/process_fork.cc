@@ -99,8 +99,9 @@ struct MountCall {
 
 // The child's own view of the machine, made before the clone.
 struct ViewPlan {
-  int namespaces = 0;           // flags of clone
-  const char* hosts = nullptr;  // stands at /etc/hosts; null: the machine's
+  int namespaces = 0;               // flags of clone
+  const char* hosts = nullptr;      // stands at /etc/hosts; null: the machine's
+  const char* host_name = nullptr;  // with CLONE_NEWUTS; null: the machine's
   const MountCall* mounts = nullptr;
   std::size_t mount_count = 0;
   const char* user_map = nullptr;  // of the user namespace; null: there is none
@@ -213,6 +214,9 @@ bool EnterView(const ViewPlan& view) {
                                     WriteFile("/proc/self/gid_map", view.group_map))) {
     return false;
   }
+  if (view.host_name != nullptr && sethostname(view.host_name, std::strlen(view.host_name)) != 0) {
+    return false;
+  }
   return mount("none", "/", nullptr, MS_REC | MS_SLAVE, nullptr) == 0 &&
          (view.hosts == nullptr || mount(view.hosts, "/etc/hosts", nullptr, MS_BIND, nullptr) == 0);
 }
@@ -236,10 +240,19 @@ bool Perform(const MountCall& call) {
              mount(nullptr, call.to, nullptr, MS_UNBINDABLE, nullptr) == 0;
     case MountStep::Kind::kBind:
       return mount(call.from, call.to, nullptr, MS_BIND | MS_REC, nullptr) == 0;
+    case MountStep::Kind::kShow:
+      return mount(call.from, call.to, nullptr, MS_BIND | MS_REC, nullptr) == 0 || errno == ENOENT;
+    case MountStep::Kind::kMove: return mount(call.from, call.to, nullptr, MS_MOVE, nullptr) == 0;
     case MountStep::Kind::kReadOnly:
       return mount(nullptr, call.to, nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY | call.flags,
                    nullptr) == 0;
     case MountStep::Kind::kRoot: return chroot(call.to) == 0 && chdir("/") == 0;
+    case MountStep::Kind::kOverlay: return mount("overlay", call.to, "overlay", 0, call.from) == 0;
+    case MountStep::Kind::kOpen: return chmod(call.to, 01777) == 0;
+    case MountStep::Kind::kPivot:
+      // The earlier root lies upon the new one until it is taken away.
+      return chdir(call.to) == 0 && syscall(SYS_pivot_root, ".", ".") == 0 &&
+             umount2(".", MNT_DETACH) == 0 && chdir("/") == 0;
   }
   return false;
 }
@@ -338,10 +351,10 @@ struct Place {
 Result<pid_t> Execute(const ProcessSpec& spec, ProcessGuard& guard, const Place& place) {
   const ViewPlan* view = place.view;
   if (spec.argv.empty() || spec.argv[0].empty()) return Error{ErrorCode::kInvalid, "no command"};
-  // A path in the view of another process is found there.
+  // A path in another view is found there.
   const bool is_elsewhere = place.join != nullptr && spec.argv[0].find('/') != std::string::npos;
-  std::string program = spec.argv[0];
-  if (!is_elsewhere) {
+  std::string program = spec.program.empty() ? spec.argv[0] : spec.program;
+  if (!is_elsewhere && spec.program.empty()) {
     BERTH_TRY(program, FindProgram(spec.argv[0]));
   }
   BERTH_CHECK_OK(GiveFilesToUser(spec));
@@ -404,21 +417,25 @@ Result<pid_t> ExecuteInChild(const ProcessSpec& spec, ProcessGuard& guard, BindS
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
     return SystemError(ErrorCode::kUnavailable, "socketpair", errno);
   }
-  const auto map = [](unsigned id) {
-    return std::to_string(id) + " " + std::to_string(id) + " 1\n";
+  const auto map = [](unsigned inside, unsigned id) {
+    return std::to_string(inside) + " " + std::to_string(id) + " 1\n";
   };
-  const std::string user_map = map(geteuid());
-  const std::string group_map = map(getegid());
+  const auto [user, group] = spec.seen_as.value_or(std::pair(geteuid(), getegid()));
+  const std::string user_map = map(user, geteuid());
+  const std::string group_map = map(group, getegid());
   std::vector<MountCall> mounts;
   mounts.reserve(spec.mounts.size());
   for (const MountStep& step : spec.mounts) {
     mounts.push_back({step.kind, step.from.c_str(), step.to.c_str(), step.flags});
   }
   Result<pid_t> pid = Error{ErrorCode::kForbidden, "no namespaces"};
-  for (const int namespaces : NamespacesToTry(spec)) {
+  const bool has_name = spec.network && !spec.network->host_name.empty();
+  for (const int mounts_alone : NamespacesToTry(spec)) {
+    const int namespaces = mounts_alone | (has_name ? CLONE_NEWUTS : 0);
     const bool is_user = (namespaces & CLONE_NEWUSER) != 0;
     const ViewPlan view{.namespaces = namespaces,
                         .hosts = spec.network ? spec.network->hosts_path.c_str() : nullptr,
+                        .host_name = has_name ? spec.network->host_name.c_str() : nullptr,
                         .mounts = mounts.data(),
                         .mount_count = mounts.size(),
                         .user_map = is_user ? user_map.c_str() : nullptr,

@@ -240,6 +240,9 @@ class ProcessHost::Impl {
       LogWarning("programs run without addresses, names and mounted volumes of their own",
                  {{"because", no_view_}});
     }
+    if (given.has_own_root) {
+      return Error{ErrorCode::kUnavailable, "an image folder needs a root of its own: " + no_view_};
+    }
     ProcessSpec spec = given;
     if (given.network) spec.env.push_back("BERTH_NETWORK=that of the machine: " + no_view_);
     if (!given.mounts.empty()) spec.env.push_back("BERTH_VOLUMES=" + given.volumes_folder);

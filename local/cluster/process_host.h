@@ -19,6 +19,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <sys/types.h>
@@ -41,6 +42,7 @@ struct ProcessUser {
 struct ProcessNetwork {
   std::string hosts_path;  // stands at /etc/hosts
   std::string address;     // of IPv4: that of servers for all addresses (bind_supervisor.h)
+  std::string host_name;   // empty: the machine's
 };
 
 // Ends of pipes or of a terminal that become the standard files of a program; the caller closes
@@ -74,6 +76,11 @@ struct ProcessSpec {
   // A running process whose namespaces and root the program shares; `mounts` has no effect then.
   std::optional<ProcessId> beside;
   std::string start_folder;  // in the view of `mounts`, instead of working_folder; "": that one
+  // The mounts make the root of an image: an error where this machine does not allow it.
+  bool has_own_root = false;
+  std::string program;  // executed instead of argv[0], in the view of `mounts`; "": that one
+  // The user and group that the program sees of itself where it has a user namespace.
+  std::optional<std::pair<uid_t, gid_t>> seen_as;
 };
 
 struct ProcessExit {

@@ -34,6 +34,7 @@ Result<ProcessPlace> ProcessPlace::Of(pid_t process) {
   ProcessPlace place;
   BERTH_TRY(place.user_, OpenUnlessOwn(process, "ns/user", O_RDONLY));
   BERTH_TRY(place.mount_, OpenUnlessOwn(process, "ns/mnt", O_RDONLY));
+  BERTH_TRY(place.host_name_, OpenUnlessOwn(process, "ns/uts", O_RDONLY));
   if (place.mount_ >= 0) {
     BERTH_TRY(place.root_, OpenUnlessOwn(process, "root", O_PATH | O_DIRECTORY));
   }
@@ -42,6 +43,7 @@ Result<ProcessPlace> ProcessPlace::Of(pid_t process) {
 
 bool ProcessPlace::Enter() const {
   if (user_ >= 0 && setns(user_, CLONE_NEWUSER) != 0) return false;
+  if (host_name_ >= 0 && setns(host_name_, CLONE_NEWUTS) != 0) return false;
   if (mount_ >= 0 && setns(mount_, CLONE_NEWNS) != 0) return false;
   return root_ < 0 || (fchdir(root_) == 0 && chroot(".") == 0);
 }
@@ -51,12 +53,13 @@ ProcessPlace::ProcessPlace(ProcessPlace&& other) noexcept { *this = std::move(ot
 ProcessPlace& ProcessPlace::operator=(ProcessPlace&& other) noexcept {
   std::swap(user_, other.user_);
   std::swap(mount_, other.mount_);
+  std::swap(host_name_, other.host_name_);
   std::swap(root_, other.root_);
   return *this;
 }
 
 ProcessPlace::~ProcessPlace() {
-  for (const int file : {user_, mount_, root_}) {
+  for (const int file : {user_, mount_, host_name_, root_}) {
     if (file >= 0) close(file);
   }
 }

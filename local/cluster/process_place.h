@@ -28,6 +28,7 @@ class ProcessPlace {
   // −1: that of this process.
   int user_ = -1;
   int mount_ = -1;
+  int host_name_ = -1;
   int root_ = -1;
 };
 

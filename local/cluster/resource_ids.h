@@ -17,6 +17,7 @@ inline const ResourceId kServices{"", "v1", "services"};
 inline const ResourceId kEndpoints{"", "v1", "endpoints"};
 inline const ResourceId kEndpointSlices{"discovery.k8s.io", "v1", "endpointslices"};
 inline const ResourceId kDeployments{"apps", "v1", "deployments"};
+inline const ResourceId kReplicationControllers{"", "v1", "replicationcontrollers"};
 inline const ResourceId kReplicaSets{"apps", "v1", "replicasets"};
 inline const ResourceId kStatefulSets{"apps", "v1", "statefulsets"};
 inline const ResourceId kDaemonSets{"apps", "v1", "daemonsets"};

@@ -6,6 +6,7 @@
 
 #include "api/labels.h"
 #include "api/pod_phase.h"
+#include "api/provisioning_labels.h"
 #include "api/reasons.h"
 #include "provisioning/late_pods.h"
 #include "provisioning/lease.h"
@@ -229,9 +230,12 @@ std::vector<std::shared_ptr<const api::Node>> NodeView::LeasedTo(
 void NodeView::TakeBookings(const api::Workload& workload, NodesSeen& seen) const {
   const auto of_another = [this, &workload](const std::string& name) {
     const auto requests = requests_.ByIndex(kBookings, name);
-    return std::any_of(requests.begin(), requests.end(), [&workload](const auto& request) {
+    return std::any_of(requests.begin(), requests.end(), [this, &workload](const auto& request) {
       const api::OwnerReference* owner = api::ControllerOf(request->meta);
-      return owner == nullptr || owner->uid != workload.meta.uid;
+      if (owner == nullptr) return true;
+      const auto holder = workloads_.Get({request->meta.namespace_name, owner->name});
+      if (holder != nullptr && holder->meta.labels.contains(api::kPrewarmLabel)) return false;
+      return owner->uid != workload.meta.uid;
     });
   };
   bool sets = false;

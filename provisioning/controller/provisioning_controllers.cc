@@ -7,6 +7,9 @@ ProvisioningControllers::ProvisioningControllers(kube::Manager& manager, const C
                                                  ProvisioningControllersOptions options)
     : requests_(manager, clock, events, options.decide, options.stock),
       checks_(manager, clock),
+      meters_(manager, clock, requests_.spend(), options.metrics,
+              [this](const std::string& queue) { requests_.WakeForBudget(queue); }),
+      prewarm_(manager, clock, events),
       reactive_(manager, clock, events, options.stock),
       reactive_checks_(manager, clock) {
   // Without the CRD of ProvisioningRequests neither controller starts, and no check becomes active.
@@ -14,6 +17,9 @@ ProvisioningControllers::ProvisioningControllers(kube::Manager& manager, const C
       &manager.OptionalInformerFor<api::ProvisioningRequest>()};
   requests_.Watch(manager.AddController(requests_, {.max_concurrent = options.concurrency}, needs));
   checks_.Watch(manager.AddController(checks_, {}, needs));
+  meters_.Watch(manager.AddController(meters_, {}, needs));
+  prewarm_.Watch(manager.AddController(prewarm_, {}, needs));
+  if (options.metrics != nullptr) capacity_metrics_.emplace(manager, *options.metrics, clock);
   reactive_.Watch(manager.AddController(reactive_, {.max_concurrent = options.concurrency}));
   reactive_checks_.Watch(manager.AddController(reactive_checks_, {}));
 }

@@ -11,8 +11,12 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 
 #include "provisioning/controller/admission_check_reconciler.h"
+#include "provisioning/controller/capacity_metrics.h"
+#include "provisioning/controller/meter_reconciler.h"
+#include "provisioning/controller/prewarm_reconciler.h"
 #include "provisioning/controller/reactive_reconciler.h"
 #include "provisioning/controller/request_reconciler.h"
 
@@ -21,7 +25,8 @@ namespace berth::provisioning {
 struct ProvisioningControllersOptions {
   DecideOptions decide;
   StockKeeperOptions stock;
-  std::size_t concurrency = 16;  // Workloads with writes under way at once
+  std::size_t concurrency = 16;      // Workloads with writes under way at once
+  kube::Metrics* metrics = nullptr;  // null: none
 };
 
 class ProvisioningControllers {
@@ -32,8 +37,11 @@ class ProvisioningControllers {
  private:
   RequestReconciler requests_;
   AdmissionCheckReconciler checks_;
+  MeterReconciler meters_;
+  PrewarmReconciler prewarm_;
   ReactiveReconciler reactive_;
   ReactiveCheckReconciler reactive_checks_;
+  std::optional<CapacityMetrics> capacity_metrics_;
 };
 
 }  // namespace berth::provisioning

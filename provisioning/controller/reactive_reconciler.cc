@@ -9,6 +9,7 @@
 #include "api/codec/karpenter.h"
 #include "api/codec/provisioning_policy.h"
 #include "api/labels.h"
+#include "api/provisioning_labels.h"
 #include "provisioning/controller/active_condition.h"
 #include "provisioning/controller/admission_check_reconciler.h"
 
@@ -23,6 +24,13 @@ bool IsReactive(const api::AdmissionCheck& check) {
 
 std::optional<api::ObjectKey> WorkloadOf(const api::Pod& pod) {
   const std::string* name = api::FindValue(pod.meta.annotations, api::kWorkloadAnnotation);
+  if (name == nullptr) return std::nullopt;
+  return api::ObjectKey{pod.meta.namespace_name, *name};
+}
+
+// The Workload of a placeholder.
+std::optional<api::ObjectKey> HeldFor(const api::Pod& pod) {
+  const std::string* name = api::FindValue(pod.meta.annotations, api::kPlaceholderAnnotation);
   if (name == nullptr) return std::nullopt;
   return api::ObjectKey{pod.meta.namespace_name, *name};
 }
@@ -49,6 +57,7 @@ ReactiveReconciler::ReactiveReconciler(kube::Manager& manager, const Clock& cloc
       flavors_(manager.InformerFor<api::ResourceFlavor>()),
       jobs_(JobsOf(manager)),
       check_writer_(manager, events, api::kReactiveCheckController),
+      placeholders_(manager, events),
       stock_(manager.client(), std::move(stock)),
       told_(manager.client(), clock) {}
 
@@ -106,8 +115,13 @@ void ReactiveReconciler::Open(kube::Controller& controller) {
     const auto key = WorkloadOf(pod);
     return key ? std::vector{IndexValue(*key)} : std::vector<std::string>{};
   });
+  pods_->AddIndex(kPlaceholderIndex, [](const api::Pod& pod) {
+    const auto key = HeldFor(pod);
+    return key ? std::vector{IndexValue(*key)} : std::vector<std::string>{};
+  });
   const auto add = [this, &controller](const auto& pod) {
-    const auto key = WorkloadOf(*pod);
+    auto key = WorkloadOf(*pod);
+    if (!key) key = HeldFor(*pod);
     if (key && ours_.contains(*key)) controller.Add(*key);
   };
   pods_->AddHandler({.on_add = add,
@@ -164,6 +178,12 @@ ReactiveSituation ReactiveReconciler::Observe(const api::Workload& workload) {
   }
   for (const auto& pod : pods_->ByIndex(kWorkloadIndex, IndexValue(workload.meta.key()))) {
     situation.pods.push_back(pod.get());
+  }
+  for (const auto& pod : pods_->ByIndex(kPlaceholderIndex, IndexValue(workload.meta.key()))) {
+    const api::OwnerReference* owner = api::ControllerOf(pod->meta);
+    if (owner != nullptr && owner->uid == workload.meta.uid) {
+      situation.placeholders.push_back(pod.get());
+    }
   }
   for (const auto& pool : pools_->objects()) situation.supply.pools.push_back(pool.get());
   for (const auto& claim : claims_->objects()) situation.supply.claims.push_back(claim.get());
@@ -230,7 +250,13 @@ void ReactiveReconciler::Decided(const WorkloadPtr& workload, const Decision& de
       steps.push_back(check_writer_.Write(workload, std::move(checks)));
     }
     for (const Action& action : decision.actions) {
-      steps.push_back(check_writer_.Record(workload, std::get<CheckEvent>(action)));
+      if (const auto* hold = std::get_if<CreatePlaceholder>(&action)) {
+        steps.push_back(placeholders_.Create(workload, *hold));
+      } else if (const auto* drop = std::get_if<DeletePlaceholder>(&action)) {
+        steps.push_back(placeholders_.Delete(workload, *drop));
+      } else {
+        steps.push_back(check_writer_.Record(workload, std::get<CheckEvent>(action)));
+      }
     }
   }
   kube::RunSteps(std::move(steps),

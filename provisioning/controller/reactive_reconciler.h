@@ -20,6 +20,7 @@
 #include "kube/runtime/manager.h"
 #include "kube/runtime/reconciler.h"
 #include "provisioning/controller/checked_workloads.h"
+#include "provisioning/controller/placeholder_steps.h"
 #include "provisioning/controller/stock_keeper.h"
 #include "provisioning/controller/told_events.h"
 #include "provisioning/reactive.h"
@@ -37,6 +38,7 @@ class ReactiveReconciler final : public kube::Reconciler {
 
  private:
   static constexpr char kWorkloadIndex[] = "reactive/workload";
+  static constexpr char kPlaceholderIndex[] = "reactive/placeholder";
 
   void Open(kube::Controller& controller);
   void AddAll(kube::Controller& controller, const std::set<api::ObjectKey>& keys);
@@ -59,6 +61,7 @@ class ReactiveReconciler final : public kube::Reconciler {
   kube::Informer<api::KarpenterNodePool>* pools_ = nullptr;
   kube::Informer<api::KarpenterNodeClaim>* claims_ = nullptr;
   CheckWriter check_writer_;
+  PlaceholderSteps placeholders_;
   StockKeeper stock_;
   ToldEvents told_;
   FlavorsByName flavor_table_;

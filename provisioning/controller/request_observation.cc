@@ -227,8 +227,12 @@ void RequestReconciler::FollowFlow(const api::Workload& workload, const Situatio
 // A charge that is taken back may let a Workload ask that waits for the budget.
 void RequestReconciler::RecordCharge(const Charge& charge) {
   spend_.Record(charge);
-  const auto waiting = waiting_for_budget_.find(charge.queue);
-  if (charge.nano_dollars != 0 || waiting == waiting_for_budget_.end()) return;
+  if (charge.nano_dollars == 0) WakeForBudget(charge.queue);
+}
+
+void RequestReconciler::WakeForBudget(const std::string& queue) {
+  const auto waiting = waiting_for_budget_.find(queue);
+  if (waiting == waiting_for_budget_.end()) return;
   for (const auto& [place, key] : waiting->second) controller_->Add(key);
 }
 

@@ -304,24 +304,51 @@ kube::Step RequestReconciler::CreateRequestStep(const WorkloadPtr& workload,
           if (!done && kube::IsRefusal(done.error())) {
             return TellRefusal(workload, action, done.error(), next);
           }
-          if (!done && done.error().code != ErrorCode::kAlreadyExists) {
+          if (!done && done.error().code == ErrorCode::kAlreadyExists) {
+            return ReadExisting(workload, action, next);
+          }
+          if (!done) {
             return next(
                 Annotate(done.error(), "creating ProvisioningRequest " + action.request.meta.name));
           }
-          // Records nothing for a workload that is gone.
-          if (workloads_.Get(workload->meta.key()) == nullptr) return next(OkStatus());
-          std::int32_t& last = last_attempt_by_check_[workload->meta.uid][action.check];
-          last = std::max(last, action.attempt);
-          if (done) NoteCreated(*workload, **done);
+          NoteAttempt(*workload, action, done->get());
           next(OkStatus());
         });
   };
+}
+
+// The answer of an earlier creation was lost, or the request is that of an earlier Workload of the
+// name. The informer may show neither.
+void RequestReconciler::ReadExisting(const WorkloadPtr& workload, const CreateRequest& action,
+                                     std::function<void(Status)> next) {
+  const api::ObjectKey key{workload->meta.namespace_name, action.request.meta.name};
+  manager_.client().Get(
+      api::KindOf<api::ProvisioningRequest>(), key,
+      [this, workload, action, next = std::move(next)](const Result<kube::JsonPtr>& found) {
+        if (!found && found.error().code != ErrorCode::kNotFound) {
+          return next(
+              Annotate(found.error(), "reading ProvisioningRequest " + action.request.meta.name));
+        }
+        NoteAttempt(*workload, action, found ? found->get() : nullptr);
+        next(OkStatus());
+      });
+}
+
+// Records nothing for a Workload that is gone. `stored`: null if the request is gone.
+void RequestReconciler::NoteAttempt(const api::Workload& workload, const CreateRequest& action,
+                                    const Json* stored) {
+  if (workloads_.Get(workload.meta.key()) == nullptr) return;
+  std::int32_t& last = last_attempt_by_check_[workload.meta.uid][action.check];
+  last = std::max(last, action.attempt);
+  if (stored != nullptr) NoteCreated(workload, *stored);
 }
 
 // The informer may still show the request of an earlier Workload of that name.
 void RequestReconciler::NoteCreated(const api::Workload& workload, const Json& answer) {
   auto request = api::Decode<api::ProvisioningRequest>(answer);
   if (!request) return;
+  const api::OwnerReference* owner = api::ControllerOf(request->meta);
+  if (owner == nullptr || owner->uid != workload.meta.uid) return;
   const auto shown = requests_.Get(request->meta.key());
   if (shown != nullptr && shown->meta.uid == request->meta.uid) return;
   created_[workload.meta.uid].push_back({*std::move(request), clock_.SteadyNow()});

@@ -42,6 +42,10 @@ class RequestReconciler final : public kube::Reconciler {
   std::string_view name() const override { return "provisioning"; }
   void Reconcile(const api::ObjectKey& key, Done done) override;
 
+  SpendKeeper& spend() { return spend_; }
+  // Reconciles the Workloads of the LocalQueue that wait for the budget of the day.
+  void WakeForBudget(const std::string& queue);
+
  private:
   struct Created {  // a request that the informer does not show yet
     api::ProvisioningRequest request;
@@ -83,6 +87,10 @@ class RequestReconciler final : public kube::Reconciler {
   kube::Step ChecksStep(const WorkloadPtr& workload, std::vector<api::AdmissionCheckState> changed);
   kube::Step ActionStep(const WorkloadPtr& workload, const Action& action);
   kube::Step CreateRequestStep(const WorkloadPtr& workload, const CreateRequest& action);
+  void ReadExisting(const WorkloadPtr& workload, const CreateRequest& action,
+                    std::function<void(Status)> next);
+  void NoteAttempt(const api::Workload& workload, const CreateRequest& action,
+                   const kube::Json* stored);
   void NoteCreated(const api::Workload& workload, const kube::Json& answer);
   void TellRefusal(const WorkloadPtr& workload, const CreateRequest& action, const Error& error,
                    std::function<void(Status)> next);

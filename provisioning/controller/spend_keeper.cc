@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/codec.h"
+#include "api/codec/node_meters.h"
 #include "api/codec/spend_memory.h"
 #include "api/labels.h"
 #include "base/log/log.h"
@@ -17,6 +18,7 @@ namespace {
 using kube::Json;
 
 constexpr char kSpendKey[] = "spend";
+constexpr char kMetersKey[] = "meters";
 constexpr std::size_t kNameDigits = 16;
 
 }  // namespace
@@ -39,8 +41,18 @@ bool SpendKeeper::IsSettled(const std::string& queue) const {
 void SpendKeeper::Settle(const std::string& queue, Done done) {
   if (!kept_[queue].loaded) return Load(queue, std::move(done));
   if (kept_[queue].writing) return kept_[queue].waiting.push_back(std::move(done));
-  if (kept_[queue].dirty) return Write(queue, std::move(done));
+  if (kept_[queue].dirty || kept_[queue].metered) return Write(queue, std::move(done));
   done(OkStatus());
+}
+
+bool SpendKeeper::IsLoaded(const std::string& queue) const {
+  const auto found = kept_.find(queue);
+  return found != kept_.end() && found->second.loaded;
+}
+
+void SpendKeeper::NoteMeters(const std::string& queue) {
+  Kept& kept = kept_[queue];
+  kept.metered = !kept.forbidden;
 }
 
 void SpendKeeper::Record(const Charge& charge) {
@@ -53,6 +65,7 @@ void SpendKeeper::Record(const Charge& charge) {
 Status SpendKeeper::Forbidden(Kept& kept, const std::string& queue, const Error& error) {
   kept.forbidden = true;
   kept.dirty = false;
+  kept.metered = false;
   LogWarning("the spend memory is not kept", {{"queue", queue}, {"error", error.message}});
   return OkStatus();
 }
@@ -80,6 +93,7 @@ void SpendKeeper::Take(const std::string& queue, const Json& object) {
   if (const auto meta = api::Decode<api::ObjectMeta>(object)) {
     kept_[queue].resource_version = meta->resource_version;
   }
+  TakeMeters(queue, object);
   const std::string text = MemoryTextOf(object, kSpendKey);
   if (text.empty()) return;
   const auto spend = api::DecodeSpend(text);
@@ -91,13 +105,26 @@ void SpendKeeper::Take(const std::string& queue, const Json& object) {
   memory_.Merge(queue, *spend);
 }
 
+void SpendKeeper::TakeMeters(const std::string& queue, const Json& object) {
+  const std::string text = MemoryTextOf(object, kMetersKey);
+  if (text.empty()) return;
+  const auto meters = api::DecodeMeters(text);
+  if (meters) return memory_.meters().Merge(queue, *meters);
+  LogWarning("the meters of nodes cannot be read and begin anew",
+             {{"queue", queue}, {"error", meters.error().message}});
+}
+
 void SpendKeeper::Write(const std::string& queue, Done done) {
   Kept& kept = kept_[queue];
   kept.dirty = false;
+  kept.metered = false;
   kept.writing = true;
   kept.waiting = {std::move(done)};
   const api::ObjectKey key{namespace_name_, SpendConfigMapName(queue)};
-  Json object = {{"data", {{kSpendKey, api::EncodeSpend(memory_.Of(queue))}}},
+  Json data = {{kSpendKey, api::EncodeSpend(memory_.Of(queue))}};
+  const api::QueueMeters& meters = memory_.meters().Of(queue);
+  if (meters != api::QueueMeters{}) data[kMetersKey] = api::EncodeMeters(meters);
+  Json object = {{"data", std::move(data)},
                  {"metadata",
                   {{"labels", {{api::kSpendLabel, "true"}}},
                    {"annotations", {{api::kSpendOfAnnotation, queue}}}}}};

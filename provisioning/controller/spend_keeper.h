@@ -3,8 +3,9 @@
 //
 //     berth-spend-3f2a9c01d4e5b678 in the controller's namespace
 //
-// A charge is written before its request is made: no crash forgets it. A write names the
-// resourceVersion that was read; where another process has written meanwhile both memories are
+// A charge is written before its request is made: no crash forgets it. Meters of nodes (meter.h)
+// are written with the charges, or when a caller asks for it: nothing waits for them. A write names
+// the resourceVersion that was read; where another process has written meanwhile both memories are
 // joined. Without the right to read or write the ConfigMap the memory lives as long as the process;
 // the log says so.
 //
@@ -41,10 +42,16 @@ class SpendKeeper {
   // Precondition: the queue's memory is read. Settle writes the charge.
   void Record(const Charge& charge);
 
+  bool IsLoaded(const std::string& queue) const;
+  // Precondition of a change: the queue's memory is read. NoteMeters lets Settle write the change.
+  MeterMemory& meters() { return memory_.meters(); }
+  void NoteMeters(const std::string& queue);
+
  private:
   struct Kept {
     bool loaded = false;
     bool dirty = false;
+    bool metered = false;  // since the last write
     bool writing = false;
     std::vector<Done> waiting;     // for the write under way
     bool forbidden = false;        // kept in memory alone
@@ -54,6 +61,7 @@ class SpendKeeper {
   void Load(const std::string& queue, Done done);
   void Write(const std::string& queue, Done done);
   void Take(const std::string& queue, const kube::Json& object);
+  void TakeMeters(const std::string& queue, const kube::Json& object);
   Status Written(const std::string& queue, const Result<kube::JsonPtr>& answer);
   Status Forbidden(Kept& kept, const std::string& queue, const Error& error);
 

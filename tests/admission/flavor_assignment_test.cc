@@ -339,6 +339,22 @@ TEST(FlavorAssignmentTest, PodSetsCountTogether) {
   EXPECT_EQ(pod_sets[1].flavors.at("gpu"), "f1") << "3 + 4 > 4 on the first flavor";
 }
 
+TEST(FlavorAssignmentTest, PodSetsOfOneGroupMayAskForDifferentResources) {
+  TableWorld world({"f0", "f1"}, {MakeQueue("a", "",
+                                            {
+                                                {"f0", {{"gpu", 1}, {"memory", 8}}},
+                                                {"f1", {{"gpu", 4}, {"memory", 3}}},
+                                            })});
+  api::Workload job = MakeJob("w", "a", 1, {{"memory", 3}});
+  job.spec.pod_sets.push_back(support::MakePodSet("workers", 2, {{"gpu", 2}}));
+  for (api::PodSet& pods : job.spec.pod_sets) {
+    pods.topology_request.emplace().pod_set_group_name = "together";
+  }
+  world.Apply(job);
+  EXPECT_EQ(world.Cycle(), "w Admitted");
+  EXPECT_EQ(world.FlavorFor("w", "memory"), "f1") << "that of the GPUs";
+}
+
 TEST(FlavorAssignmentTest, PodsAreAResourceWhereTheQueueCountsThem) {
   TableWorld world({"f"}, {MakeQueue("a", "", {{"f", {{"gpu", 9}, {"pods", 3}}}})});
   world.Apply(MakeJob("four", "a", 4, {{"gpu", 1}}));

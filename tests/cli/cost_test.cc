@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/labels.h"
+#include "cli/screens/capacity.h"
 #include "cli/screens/list.h"
 #include "cli/screens/status.h"
 #include "tests/cli/view_builder.h"
@@ -82,6 +83,37 @@ TEST_F(CostTest, ThePriceOfTheStepForEachNode) {
   AskInStep();
   const auto cost = CostOfRun(view_, view_.workloads.front());
   EXPECT_EQ(cost, (RunCost{.rate = 6 * kDollar, .so_far = 3 * kDollar}));
+}
+
+TEST_F(CostTest, WhatIsMeasuredIsShownInstead) {
+  AskInStep();
+  const api::Workload& workload = view_.workloads.front();
+  api::QueueMeters meters;
+  const auto put = [&](const std::string& node, const std::string& of, std::int64_t begin,
+                       std::int64_t end, bool open) {
+    meters.meters[provisioning::MeterId(node, of)] = {.node = node,
+                                                      .from = SecondsAgo(begin),
+                                                      .until = SecondsAgo(end),
+                                                      .hourly_nano = 3 * kDollar,
+                                                      .open = open};
+  };
+  put("stands", workload.meta.uid, 3600, 60, true);
+  put("earlier", workload.meta.uid, 7200, 5400, false);
+  put("unwritten", workload.meta.uid, 4200, 3600, true);  // for an hour
+  put("other", "another", 9000, 60, true);
+  view_.meters = {{"default/" + workload.spec.queue_name, meters}};
+  // An hour, half an hour, ten minutes.
+  EXPECT_EQ(CostOfRun(view_, workload),
+            (RunCost{.rate = 3 * kDollar, .so_far = 5 * kDollar, .is_measured = true}));
+  EXPECT_EQ(ListJson(view_, {.cost = true})["items"][0]["cost"]["measured"], true);
+  const std::vector<MeasuredQueue> queues = MeasuredQueues(view_);
+  ASSERT_EQ(queues.size(), 1U);
+  EXPECT_EQ(queues[0].nodes.open, 2);
+  EXPECT_EQ(queues[0].nodes.seconds, 3600 + 1800 + 600 + 9000);
+  const std::string screen = RenderCapacity(view_, {});
+  EXPECT_THAT(screen, HasSubstr("USD SO FAR"));
+  EXPECT_THAT(screen, HasSubstr("NODE HOURS IN 7D"));
+  EXPECT_EQ(CapacityScreenJson(view_)["cost"][0]["nodes"], 2);
 }
 
 TEST_F(CostTest, NothingIsKnownWithoutAPrice) {

@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "api/codec/start_forecast.h"
 #include "api/reasons.h"
+#include "cli/screens/eta_cell.h"
 #include "cli/screens/list.h"
 #include "cli/screens/status.h"
 #include "tests/cli/view_builder.h"
@@ -150,6 +152,52 @@ TEST(Status, OneNamespaceShowsTheStatusOfClusterQueues) {
   EXPECT_EQ(out["clusterQueues"][1]["waiting"], 4);
   EXPECT_EQ(out["clusterQueues"][1]["resources"][0]["used"], 6000);
   EXPECT_EQ(out["namespace"], "team-a");
+}
+
+// TwoTeams, with what a controller has forecast for both waiting jobs.
+ClusterView WithForecasts() {
+  ClusterView view = TwoTeams();
+  const auto at = [&view](std::int64_t seconds) {
+    return view.now + std::chrono::seconds(seconds);
+  };
+  view.workloads[2].meta.annotations[api::kEtaAnnotation] =
+      api::EncodeStartForecast({.at = at(-60), .p10 = at(-30), .p50 = at(720), .p90 = at(7200)});
+  view.workloads[3].meta.annotations[api::kEtaAnnotation] =
+      api::EncodeStartForecast({.at = at(-60)});
+  return view;
+}
+
+TEST(Status, ShowsForecastsOfTheController) {
+  const std::string screen = RenderStatus(WithForecasts(), {}, kAscii);
+  EXPECT_NE(screen.find("WAITING          QUEUE    PRIO  NEXT  AGE    ETA  REASON\n"
+                        "team-a/sweep-17  a-queue    50     1  12m   ~12m  quota: "),
+            std::string::npos)
+      << screen;
+  EXPECT_NE(screen.find("a-queue    50     2  11m  never  behind"), std::string::npos) << screen;
+  const auto waiting = StatusJson(WithForecasts(), {})["waiting"];
+  EXPECT_EQ(waiting[0]["eta"]["p50"], "2026-11-20T08:24:00Z");
+  EXPECT_EQ(waiting[1]["eta"]["p50"], nullptr);
+  EXPECT_FALSE(StatusJson(TwoTeams(), {})["waiting"][0].contains("eta"));
+}
+
+TEST(Status, ForecastsThatNobodyKeepsUpAreNotShown) {
+  ClusterView view = WithForecasts();
+  view.workloads[2].meta.annotations[api::kEtaAnnotation] = "soon";
+  view.workloads[3].meta.annotations[api::kEtaAnnotation] = api::EncodeStartForecast(
+      {.at = view.now - kStaleForecast - std::chrono::seconds(1), .p10 = view.now});
+  EXPECT_EQ(RenderStatus(view, {}, kAscii), RenderStatus(TwoTeams(), {}, kAscii));
+}
+
+TEST(List, ShowsForecastsOfWhatWaits) {
+  ClusterView view = WithForecasts();
+  view.workloads[0].meta.annotations = view.workloads[2].meta.annotations;  // it runs
+  const auto screen = RenderList(view, {}, kAscii);
+  ASSERT_TRUE(screen);
+  EXPECT_NE(screen->find("AGE    ETA  WHERE/REASON"), std::string::npos) << *screen;
+  EXPECT_NE(screen->find("~12m  quota: "), std::string::npos) << *screen;
+  const auto items = ListJson(view, {})["items"];
+  EXPECT_EQ(items[0]["eta"]["p50"], "2026-11-20T08:24:00Z");
+  EXPECT_FALSE(items[2].contains("eta"));
 }
 
 TEST(List, ShowsStatesAndRefusesUnknownOrders) {

@@ -6,10 +6,12 @@ descriptions and samples that do not fit."""
 import json
 import os
 import subprocess
-import tempfile
+import sys
 import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
+from scratch import temporary_folder  # noqa: E402
 
 
 def documented_kind():
@@ -31,7 +33,7 @@ def sweep(paused, status, kind="Sweep", template=True):
 class KindsCheckTest(unittest.TestCase):
     def check(self, kind, sample, *flags):
         """The exit status and what the program says."""
-        with tempfile.TemporaryDirectory() as folder:
+        with temporary_folder() as folder:
             paths = []
             for name, text in (("kind.yaml", kind), ("sample.yaml", sample)):
                 paths.append(os.path.join(folder, name))

@@ -7,11 +7,11 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import unittest
 
 sys.path.insert(0, os.path.dirname(__file__))
 from fake_api import FakeApi
+from scratch import temporary_folder
 
 BERTH = os.environ["BERTH"]
 KUEUE = "/apis/kueue.x-k8s.io/v1beta2"
@@ -55,7 +55,7 @@ class PlanTest(unittest.TestCase):
                 {"name": "cheap", "flavor": "spot"}, {"name": "dear", "flavor": "demand"}]}})
 
     def plan(self, *documents, words=()):
-        with tempfile.TemporaryDirectory() as folder:
+        with temporary_folder() as folder:
             path = os.path.join(folder, "job.yaml")
             with open(path, "w", encoding="utf-8") as file:
                 file.write("\n---\n".join(json.dumps(each) for each in documents))

@@ -107,8 +107,9 @@ class Program:
 
 
 class ControlPlane:
-    def __init__(self, folder, parent_ends_all=False, certificates_from=None):
+    def __init__(self, folder, parent_ends_all=False, certificates_from=None, audited=None):
         self.folder = os.path.abspath(folder)
+        self.audited = audited  # the user whose requests kube-apiserver writes to audit.log
         self.certificates_from = certificates_from  # their first instant, as "-1d"; None: now
         self.parent_ends_all = parent_ends_all
         self.kubeconfig = os.path.join(self.folder, "kubeconfig")
@@ -245,7 +246,7 @@ class ControlPlane:
                 "--requestheader-group-headers=X-Remote-Group",
                 "--requestheader-username-headers=X-Remote-User",
                 "--proxy-client-cert-file=proxy.crt", "--proxy-client-key-file=proxy.key",
-                "--profiling=false"]),
+                "--profiling=false", *self.audit_flags()]),
             Program(self, "kube-controller-manager", port["kube-controller-manager"],
                     f"https://127.0.0.1:{port['kube-controller-manager']}/healthz", client + [
                         f"--secure-port={port['kube-controller-manager']}",
@@ -262,6 +263,14 @@ class ControlPlane:
         return {program.name: program for program in programs}
 
     # Talking to it --------------------------------------------------------------------------------
+    def audit_flags(self):
+        if self.audited is None:
+            return []
+        policy = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"],
+                  "rules": [{"level": "Metadata", "users": [self.audited]}, {"level": "None"}]}
+        return ["--audit-policy-file", self.write("audit.json", json.dumps(policy)), "--audit-log-path",
+                self.file("audit.log"), "--audit-log-mode=blocking"]
+
     def kubectl(self, *arguments, stdin=None, check=True, seconds=60, kubeconfig=None):
         environment = {"PATH": os.environ["PATH"], "HOME": self.folder,
                        "KUBECONFIG": kubeconfig or self.kubeconfig}

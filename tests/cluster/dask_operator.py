@@ -13,6 +13,7 @@ import threading
 import urllib.request
 
 from control_plane import HERE, ROOT, die_with_parent, free_ports
+from established import wait_established
 
 FOLDER = os.environ.get("DASK", os.path.join(ROOT, "build", "dask"))
 
@@ -39,9 +40,8 @@ class Operator:
     def install(self):
         for path in definitions():
             self.plane.kubectl("apply", "--server-side", "-f", path)
-        self.plane.kubectl("wait", "--for=condition=Established", "crd", "daskclusters.kubernetes.dask.org",
-                           "daskjobs.kubernetes.dask.org", "daskworkergroups.kubernetes.dask.org",
-                           "daskautoscalers.kubernetes.dask.org")
+        wait_established(self.plane.kubectl, "daskclusters.kubernetes.dask.org", "daskjobs.kubernetes.dask.org",
+                         "daskworkergroups.kubernetes.dask.org", "daskautoscalers.kubernetes.dask.org")
 
     def start(self):
         port = free_ports(1)[0]

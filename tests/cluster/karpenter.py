@@ -15,6 +15,7 @@ import signal
 import subprocess
 
 from control_plane import ROOT, die_with_parent, free_ports
+from established import wait_established
 
 PROGRAM = os.path.join(os.environ.get("STRANGERS", os.path.join(ROOT, "build", "strangers")), "karpenter")
 BUILD = "tools/strangers karpenter"
@@ -70,8 +71,8 @@ class Karpenter:
 
     def install(self):
         self.kubectl("apply", "--server-side", "-f", PROGRAM + ".crds")
-        self.kubectl("wait", "--for=condition=Established", "crd", "nodepools.karpenter.sh",
-                     "nodeclaims.karpenter.sh", "kwoknodeclasses.karpenter.kwok.sh", "--timeout=60s")
+        wait_established(self.kubectl, "nodepools.karpenter.sh", "nodeclaims.karpenter.sh",
+                         "kwoknodeclasses.karpenter.kwok.sh")
         self.kubectl("apply", "-f", "-", stdin=json.dumps(NODE_CLASS))
 
     def start(self, **settings):

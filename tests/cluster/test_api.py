@@ -14,6 +14,7 @@ import urllib.request
 
 import api_rows
 from control_plane import ADMIN_TOKEN, PROGRAMS, ROOT, ControlPlane
+from established import wait_established
 from scratch import scratch_folder
 
 
@@ -50,10 +51,7 @@ class ApiTest(unittest.TestCase):
         plane.start()
         plane.programs["kube-controller-manager"].end()  # it would work on the Jobs
         plane.kubectl("apply", "--server-side", "-k", os.path.join(ROOT, "manifests", "crds"))
-        # kubectl refuses to wait for an object that has no conditions yet.
-        plane.wait_until(lambda: plane.kubectl(
-            "wait", "--for=condition=Established", "crd", "workloads.kueue.x-k8s.io",
-            check=False).returncode == 0, "Workloads are served")
+        wait_established(plane.kubectl, "workloads.kueue.x-k8s.io")
         context = ssl.create_default_context(cafile=plane.file("ca.crt"))
         outcomes = api_rows.play(sender(plane.server, ADMIN_TOKEN, context))
         if WRITE:

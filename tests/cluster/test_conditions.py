@@ -64,6 +64,10 @@ def annotations(**more):
                                          for key, value in more.items()}}}
 
 
+def of_pods(**more):
+    return {"spec": {"template": annotations(**more)}}
+
+
 WORKLOAD = {"apiVersion": GROUP + "v1beta2", "kind": "Workload",
             "spec": {"queueName": "q", "podSets": [{"name": "main", "count": 4, "template": PODS}]}}
 GATED = merged(WORKLOAD, {"metadata": {"annotations": GATES}})
@@ -187,6 +191,10 @@ ROWS = [
     ("a job loses its gate", merged(JOB, {"metadata": {"annotations": GATES}}), [],
      annotations(admission_gated_by=None), {J: 1}, ""),
     ("a job starts", JOB, [], RUNS, {J: 0, JM: 0}, ""),
+    ("a job starts with what its pods get", COMPLETE, [], merged(RUNS, of_pods(workload="w")), {J: 0, JM: 0}, ""),
+    ("another topology", COMPLETE, [], of_pods(podset_required_topology="a.b/c"), {J: 1}, ""),
+    ("no topology", merged(COMPLETE, of_pods(podset_required_topology="a.b/c")), [],
+     of_pods(podset_required_topology=None), {J: 1}, ""),
     ("a label of a job", JOB, [], LABEL, {J: 0}, ""),
     ("a label of a job without a queue", PLAIN, [], LABEL, {J: 0}, ""),
     ("other parallelism of a job without a queue", PLAIN, [], {"spec": {"parallelism": 3}}, {J: 0}, ""),

@@ -6,12 +6,16 @@ Method: dask-kubernetes' own operator, unmodified (tools/dask). kwok plays the p
 interface of Dask's scheduler. The manifests of the component `dask`. Rights: the manifests' alone."""
 
 import json
+import os
+import signal
 import unittest
 
+from control_plane import ROOT
 from dask_operator import Operator, Scheduler, is_installed
-from installation import ClusterTest
+from installation import Cloud, ClusterTest
 from team_queues import team_queues
 
+SAMPLES = os.path.join(ROOT, "manifests", "samples", "dask")
 CONFIGURATION = """
 apiVersion: config.kueue.x-k8s.io/v1beta2
 kind: Configuration
@@ -28,6 +32,7 @@ def pod(name):
 
 class DaskTest(ClusterTest):
     SHOWN = ("workloads", "pods", "daskworkergroups", "daskjobs")
+    COUNTED = "dask"
 
     @classmethod
     def setUpClass(cls):
@@ -312,6 +317,28 @@ class DaskTest(ClusterTest):
         self.plane.kubectl("patch", "clusterqueue", "team", "--type=json", "-p", json.dumps([
             {"op": "replace", "path": "/spec/resourceGroups/0/flavors/0/resources/0/nominalQuota", "value": "6"}]))
         self.wait_until(lambda: self.is_running("a", 5), "so are those that waited")
+
+    def apply_sample(self, *names):
+        for name in names:
+            with open(os.path.join(SAMPLES, name + ".yaml"), encoding="utf-8") as file:
+                self.plane.kubectl("apply", "-f", "-", stdin=file.read().replace("bootSeconds: 60", "bootSeconds: 1"))
+
+    def test_i_samples(self):
+        """The samples of dask/: a cluster and a job in one queue; two teams' jobs, whose workers bring machines."""
+        cloud = Cloud(self.plane)
+        self.addCleanup(cloud.end, signal.SIGKILL)
+        self.apply_sample("cluster", "nodepools")
+        self.wait_until(lambda: self.is_running("explore", 2) and self.is_running("report", 1, runner=True), "both run")
+        self.plane.kubectl("apply", "-k", SAMPLES)
+        self.apply_sample("job-team-a", "job-team-b")
+
+        def gpus(team):
+            return [each["spec"]["nodeName"] for each in self.plane.items("pods", "-n", team)
+                    if each["metadata"]["labels"].get("dask.org/component") == "worker" and each["status"]["phase"] == "Running"]
+        self.wait_until(lambda: len(gpus("team-a")) == 2 and len(gpus("team-b")) == 1, "each team has its own GPUs")
+        self.assertEqual(len(set(gpus("team-a") + gpus("team-b"))), 3)
+        for team in ("team-a", "team-b"):
+            self.plane.kubectl("delete", "namespace", team)
 
 
 if __name__ == "__main__":

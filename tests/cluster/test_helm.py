@@ -7,13 +7,13 @@ Method: the helm that tools/helm builds. Rendered objects are compared with thos
 import json
 import os
 import subprocess
-import tempfile
 import unittest
 
 import yaml
 
 from control_plane import ROOT
 from installation import NAMESPACE, ClusterTest
+from scratch import temporary_folder
 from test_overlays import CONFIG, DEPLOYMENT, MANIFESTS, apply_foreign_crds, by_name
 
 HELM = os.path.join(ROOT, "build", "bin", "helm")
@@ -180,7 +180,7 @@ class ChartTest(unittest.TestCase):
                          {"IfNeeded"})
 
     def test_a_packaged_chart_is_the_same(self):
-        with tempfile.TemporaryDirectory(prefix="berth-chart-") as folder:
+        with temporary_folder("berth-chart-") as folder:
             helm("package", CHART, "--destination", folder)
             name, = os.listdir(folder)
             self.assertEqual(render("enablePrometheus: true", chart=os.path.join(folder, name)),

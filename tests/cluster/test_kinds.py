@@ -10,6 +10,7 @@ import os
 import unittest
 
 from control_plane import ROOT
+from established import wait_established
 from installation import ClusterTest
 from played_operator import JobSetOperator, SweepOperator, TrainingOperator, definition
 from team_queues import team_queues
@@ -77,8 +78,7 @@ class KindsTest(ClusterTest):
         for group, version, kind in (("jobset.x-k8s.io", "v1alpha2", "JobSet"),
                                      ("kubeflow.org", "v1", "PyTorchJob")):
             self.plane.kubectl("apply", "-f", "-", stdin=definition(group, version, kind))
-        self.plane.kubectl("wait", "--for=condition=Established", "crd",
-                           "jobsets.jobset.x-k8s.io", "pytorchjobs.kubeflow.org")
+        wait_established(self.plane.kubectl, "jobsets.jobset.x-k8s.io", "pytorchjobs.kubeflow.org")
         self.apply_when_accepted(QUEUES)
         self.operate(JobSetOperator(self.plane))
         self.operate(TrainingOperator(self.plane, "pytorchjobs.kubeflow.org", "pytorchReplicaSpecs"))

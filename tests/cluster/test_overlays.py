@@ -13,6 +13,7 @@ import unittest
 import yaml
 
 from control_plane import ROOT
+from established import wait_established
 from installation import BERTH, NAMESPACE, ClusterTest
 
 MANIFESTS = os.path.join(ROOT, "manifests")
@@ -47,9 +48,7 @@ def foreign_crds():
 
 def apply_foreign_crds(plane):
     plane.apply(json.dumps({"apiVersion": "v1", "kind": "List", "items": list(foreign_crds())}))
-    for group, kinds in FOREIGN.items():
-        for kind in kinds:
-            plane.kubectl("wait", "--for=condition=Established", "crd", f"{kind.lower()}s.{group}")
+    wait_established(plane.kubectl, *(f"{kind.lower()}s.{group}" for group, kinds in FOREIGN.items() for kind in kinds))
 
 
 def by_name(text):

@@ -31,6 +31,7 @@ def pod(name, group=None, total=2, **labels):
 
 class PodsTest(ClusterTest):
     SHOWN = ("workloads", "pods")
+    COUNTED = "pods"
 
     @classmethod
     def start_first(cls):

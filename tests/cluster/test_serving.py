@@ -38,6 +38,7 @@ def serving(kind, name, replicas, **labels):
 
 class ServingTest(ClusterTest):
     SHOWN = ("workloads", "pods", "statefulsets", "deployments")
+    COUNTED = "serving"
 
     @classmethod
     def start_first(cls):

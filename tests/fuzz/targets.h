@@ -50,5 +50,10 @@ void Reviews(std::string_view text);
 void Configurations(std::string_view text);
 void KubeConfigs(std::string_view text);
 void Plans(std::string_view text);
+void Workloads(std::string_view text);
+void EtaFiles(std::string_view text);
+void ReadQueries(std::string_view text);
+void ImageDocuments(std::string_view text);
+void ImageLayers(std::string_view text);
 
 }  // namespace berth::fuzz

@@ -6,6 +6,7 @@
 #include "api/codec/json_tree.h"
 #include "api/codec/karpenter.h"
 #include "api/codec/limits.h"
+#include "api/codec/node_meters.h"
 #include "api/codec/provisioning_policy.h"
 #include "api/codec/slice_constraints.h"
 #include "api/codec/spend_memory.h"
@@ -69,6 +70,11 @@ void Objects(std::string_view text) {
     const std::string written = api::EncodeStock(*stock);
     const auto again = api::DecodeStock(written);
     Require(again && api::EncodeStock(*again) == written, "a stock reads as it is written");
+  }
+  if (const auto meters = api::DecodeMeters(text)) {
+    const std::string written = api::EncodeMeters(*meters);
+    const auto again = api::DecodeMeters(written);
+    Require(again && api::EncodeMeters(*again) == written, "meters read as they are written");
   }
   if (const auto spend = api::DecodeSpend(text)) {
     const std::string written = api::EncodeSpend(*spend);

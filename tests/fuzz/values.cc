@@ -1,10 +1,10 @@
 // Targets of scalars: quantities, times, durations, schedules.
 #include "api/quantity.h"
+#include "base/cron_schedule.h"
 #include "base/rfc3339.h"
 #include "base/strings.h"
-#include "local/apiserver/schema/cron_schedule.h"
+#include "base/time_zone.h"
 #include "local/apiserver/schema/quantity_text.h"
-#include "local/apiserver/schema/time_zone.h"
 #include "tests/fuzz/targets.h"
 
 namespace berth::fuzz {
@@ -42,14 +42,14 @@ void Times(std::string_view text) {
 // A schedule, and a zone: a TZif file or a POSIX rule.
 void Schedules(std::string_view text) {
   const auto [schedule_text, zone_text] = SplitParts(text);
-  local::TimeZone zone;
-  if (auto read = local::TimeZone::FromTzif(zone_text)) zone = std::move(*read);
+  TimeZone zone;
+  if (auto read = TimeZone::FromTzif(zone_text)) zone = std::move(*read);
   constexpr std::int64_t kFar = 200LL * 365 * 24 * 3600;
-  if (const auto rule = local::ZoneRule::Parse(zone_text)) {
+  if (const auto rule = ZoneRule::Parse(zone_text)) {
     (void)rule->OffsetAt(0);
     (void)rule->OffsetAt(kFar);
   }
-  const auto schedule = local::CronSchedule::Parse(schedule_text);
+  const auto schedule = CronSchedule::Parse(schedule_text);
   if (!schedule) return;
   WallTime after(std::chrono::seconds(1'790'000'000));
   for (int times = 0; times < 3; ++times) {

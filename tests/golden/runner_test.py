@@ -8,7 +8,9 @@ import json
 import pathlib
 import subprocess
 import sys
-import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from scratch import temporary_folder  # noqa: E402
 
 
 def run(program, *arguments):
@@ -37,7 +39,7 @@ def main():
     program, stories = sys.argv[1], pathlib.Path(sys.argv[2])
     raw = stories.read_bytes()
     lines = gzip.decompress(raw).decode().splitlines()[:3]
-    with tempfile.TemporaryDirectory() as folder:
+    with temporary_folder() as folder:
         file = pathlib.Path(folder) / "stories.jsonl.gz"
 
         def play(text, *flags):

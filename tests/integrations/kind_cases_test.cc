@@ -2,6 +2,7 @@
 // state, start and stop. Method: kinds/*.yaml beside this file; each case changes a sample object
 // by a merge patch and names the expected parts of its view, the object that a start and a stop
 // leave, the errors of its review, or the object that the review of its creation makes.
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -24,15 +25,12 @@ namespace {
 using Json = nlohmann::json;
 
 struct KindCase {
-  std::string file;
   std::string name;
   KindPtr kind;
   Json object;
   ReadObjects reads;
   Json expected;
 };
-
-std::ostream& operator<<(std::ostream& out, const KindCase& each) { return out << each.name; }
 
 // A misspelled key would be a case that tests nothing.
 void RequireKnown(const Json& object, const std::set<std::string>& known, const std::string& at) {
@@ -41,36 +39,43 @@ void RequireKnown(const Json& object, const std::set<std::string>& known, const 
   }
 }
 
-std::vector<KindCase> AllCases() {
-  std::vector<KindCase> cases;
+// The files' names without their ending.
+std::vector<std::string> CaseFiles() {
+  std::vector<std::string> files;
   for (const auto& entry : std::filesystem::directory_iterator(BERTH_KIND_CASES)) {
-    std::ostringstream text;
-    text << std::ifstream(entry.path()).rdbuf();
-    const auto documents = api::ParseYamlStream(text.str());
-    if (!documents) throw std::runtime_error(entry.path().string() + documents.error().message);
-    for (const api::YamlDocument& document : *documents) {
-      const Json& sample = document.value;
-      const std::string file = entry.path().filename().string();
-      RequireKnown(sample, {"framework", "object", "reads", "cases"}, file);
-      for (const Json& one : sample.at("cases")) {
-        RequireKnown(
-            one,
-            {"name", "change", "reads", "view", "start", "stop", "created", "errors", "elastic"},
-            file + ": " + one.value("name", ""));
-        if (const auto start = one.find("start"); start != one.end()) {
-          RequireKnown(*start, {"changes", "object", "error", "states"}, file + ": start");
-        }
-        Json object = sample.at("object");
-        object.merge_patch(one.value("change", Json::object()));
-        ReadObjects reads;
-        for (const Json& read : one.value("reads", sample.value("reads", Json::array()))) {
-          reads.push_back(read.is_null() ? nullptr : std::make_shared<const Json>(read));
-        }
-        cases.push_back({entry.path().stem().string(), one.at("name").get<std::string>(),
-                         FindBuiltInKind(sample.at("framework").get<std::string>()), object, reads,
-                         one});
-      }
-    }
+    files.push_back(entry.path().stem().string());
+  }
+  return files;
+}
+
+KindCase CaseOf(const Json& sample, const Json& one, const std::string& file) {
+  RequireKnown(one,
+               {"name", "change", "reads", "view", "start", "stop", "created", "errors", "elastic"},
+               file + ": " + one.value("name", ""));
+  if (const auto start = one.find("start"); start != one.end()) {
+    RequireKnown(*start, {"changes", "object", "error", "states"}, file + ": start");
+  }
+  Json object = sample.at("object");
+  object.merge_patch(one.value("change", Json::object()));
+  ReadObjects reads;
+  for (const Json& read : one.value("reads", sample.value("reads", Json::array()))) {
+    reads.push_back(read.is_null() ? nullptr : std::make_shared<const Json>(read));
+  }
+  return {one.at("name").get<std::string>(),
+          FindBuiltInKind(sample.at("framework").get<std::string>()), object, reads, one};
+}
+
+std::vector<KindCase> CasesOf(const std::string& file) {
+  const std::string path = std::string(BERTH_KIND_CASES) + "/" + file + ".yaml";
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  const auto documents = api::ParseYamlStream(text.str());
+  if (!documents) throw std::runtime_error(path + documents.error().message);
+  std::vector<KindCase> cases;
+  for (const api::YamlDocument& document : *documents) {
+    const Json& sample = document.value;
+    RequireKnown(sample, {"framework", "object", "reads", "cases"}, file);
+    for (const Json& one : sample.at("cases")) cases.push_back(CaseOf(sample, one, file));
   }
   return cases;
 }
@@ -140,10 +145,7 @@ std::vector<PodSetChange> ChangesOf(const Json& changes) {
   return result;
 }
 
-class KindCaseTest : public ::testing::TestWithParam<KindCase> {};
-
-TEST_P(KindCaseTest, IsSeen) {
-  const KindCase& one = GetParam();
+void ExpectSeen(const KindCase& one) {
   ASSERT_NE(one.kind, nullptr) << "no such framework";
   const Result<JobView> view = ViewOf(one.kind, one.object, one.reads);
   ASSERT_TRUE(view) << view.error().message;
@@ -168,8 +170,7 @@ std::vector<PodSetChange> OriginalsOf(const JobView& view) {
   return originals;
 }
 
-TEST_P(KindCaseTest, StartsAndStops) {
-  const KindCase& one = GetParam();
+void ExpectStartAndStop(const KindCase& one) {
   const auto start = one.expected.find("start");
   if (start == one.expected.end()) return;
   const Result<JobView> view = ViewOf(one.kind, one.object, one.reads);
@@ -210,8 +211,7 @@ std::string TextOfError(const ReviewError& error) {
          ": " + error.message;
 }
 
-TEST_P(KindCaseTest, IsReviewed) {
-  const KindCase& one = GetParam();
+void ExpectReview(const KindCase& one) {
   if (const auto created = one.expected.find("created"); created != one.expected.end()) {
     Json object = one.object;
     AddDefaults(*one.kind, true, object);
@@ -229,15 +229,33 @@ TEST_P(KindCaseTest, IsReviewed) {
   EXPECT_EQ(seen, errors->get<std::vector<std::string>>());
 }
 
-std::string CaseName(const ::testing::TestParamInfo<KindCase>& info) {
-  std::string name = info.param.file + "_" + info.param.name;
-  for (char& c : name) {
-    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+// One test for each file: a process for each case would spend its time on reading the file.
+class KindCasesTest : public ::testing::TestWithParam<std::string> {
+ protected:
+  static void ForEachCase(void (*expect)(const KindCase&)) {
+    const std::vector<KindCase> cases = CasesOf(GetParam());
+    EXPECT_FALSE(cases.empty());
+    for (const KindCase& one : cases) {
+      SCOPED_TRACE(one.name);
+      expect(one);
+    }
   }
+};
+
+TEST_P(KindCasesTest, AreSeen) { ForEachCase(ExpectSeen); }
+
+TEST_P(KindCasesTest, StartAndStop) { ForEachCase(ExpectStartAndStop); }
+
+TEST_P(KindCasesTest, AreReviewed) { ForEachCase(ExpectReview); }
+
+std::string FileName(const ::testing::TestParamInfo<std::string>& info) {
+  std::string name = info.param;
+  std::replace_if(
+      name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
   return name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, KindCaseTest, ::testing::ValuesIn(AllCases()), CaseName);
+INSTANTIATE_TEST_SUITE_P(Kinds, KindCasesTest, ::testing::ValuesIn(CaseFiles()), FileName);
 
 // `printf 'JobSet\njobset.x-k8s.io\ntrain\n0001' | sha1sum`: Kueue's formula. A Workload that Kueue
 // has made is found by its name after a change-over.
@@ -273,7 +291,11 @@ TEST(BuiltInKindsTest, WorkloadsHaveTheNamesOfKueue) {
 
 TEST(BuiltInKindsTest, EachHasCases) {
   std::set<std::string> tested;
-  for (const KindCase& one : AllCases()) tested.insert(std::string(one.kind->kind.framework));
+  for (const std::string& file : CaseFiles()) {
+    for (const KindCase& one : CasesOf(file)) {
+      tested.insert(std::string(one.kind->kind.framework));
+    }
+  }
   for (const KindPtr& kind : BuiltInKinds()) {
     EXPECT_EQ(tested.count(std::string(kind->kind.framework)), 1U) << kind->kind.framework;
   }

@@ -159,6 +159,18 @@ TEST_F(SlicePlanTest, AWaitingSliceThatGetsSmallerHasLessToGive) {
   EXPECT_THAT(std::get<SetReclaimablePods>(plan_.actions.at(0)).pods, IsEmpty());
 }
 
+// Simulation, core-differs, seed 13001544.
+TEST_F(SlicePlanTest, ASmallerSliceThatUsesItsGrantHasLessToGive) {
+  api::Workload& slice = RunWithThree();
+  slice.status.reclaimable_pods = {{"main", 2}};
+  slice.status.admission->pod_set_assignments[0].count = 1;
+  job_.completions = 8;
+  job_.succeeded = 7;  // one remains
+  Scale(1);
+  EXPECT_THAT(Plan(), ElementsAre("reclaimable", "size 1"));
+  EXPECT_THAT(std::get<SetReclaimablePods>(plan_.actions.at(0)).pods, IsEmpty());
+}
+
 TEST_F(SlicePlanTest, AScaleDownLowersTheCountInPlace) {
   RunWithThree();
   Scale(2);

@@ -132,6 +132,13 @@ TEST(UngatingStandingTest, PodsOfOtherPodSetsAreLeftAlone) {
   EXPECT_TRUE(PlanUngating(Placed("r1:1", 1), {pod}).empty());
 }
 
+// The lower name would take the only domain, and the pod that the slice admits would wait for ever.
+TEST(UngatingStandingTest, APodThatItsSliceDoesNotAdmitTakesNoDomain) {
+  auto held = std::make_shared<api::Pod>(*PodOf("-", 0));
+  held->spec.scheduling_gates.emplace_back(api::kElasticJobGate);
+  EXPECT_EQ(Told(PlanUngating(Placed("r1:1", 1), {held, PodOf("-", 1)})), "p1>r1");
+}
+
 // The node is being replaced: the pod would be lost.
 TEST(UngatingStandingTest, NoPodGoesToAnUnhealthyNode) {
   api::Workload workload = Placed("n1:1 n2:1", 2);

@@ -219,6 +219,8 @@ TEST(SamplesTest, EveryObjectFitsItsKind) {
   for (const fs::path& path : YamlFiles(kRoot / "samples")) {
     for (const Json& object : Documents(path)) {
       if (object["kind"] == "Kustomization") continue;
+      // A workload of `berth simulate`, which tests/cli/test_day.py reads.
+      if (object["kind"] == "JobGenerator") continue;
       ++seen;
       const std::string context =
           path.filename().string() + " " + object["metadata"].value("name", "");

@@ -90,6 +90,22 @@ TEST(RaceTest, TheFirstGrantWinsThenTheCheaperThenTheLowerAttempt) {
   }
 }
 
+// Another request without the race's mark would take the place of the one that waits.
+TEST(RaceTest, ARequestFromBeforeTheRaceWaitsAlone) {
+  World world = ZoneRace();
+  world.policy->race.reset();
+  world.Settle();
+  ASSERT_THAT(world.RequestNames(), ElementsAre(Asked(1)));
+  world.policy->race.emplace().width = 2;
+  world.Pass(600);
+  world.Settle();
+  EXPECT_THAT(world.RequestNames(), ElementsAre(Asked(1)));
+  Lose(world, 0);
+  world.Settle();
+  ASSERT_THAT(world.RequestNames(), ElementsAre(Asked(2)));
+  EXPECT_EQ(Mark(world.requests[0], api::kRaceAnnotation), "2");
+}
+
 TEST(RaceTest, TheNextRequestIsMadeWhenTheFirstHasWaited) {
   World world = ZoneRace();
   world.Settle();

@@ -153,6 +153,30 @@ TEST_F(DayBudgetTest, ARequestAboveTheBudgetOfADayWaitsForAPerson) {
   EXPECT_FALSE(worlds_[0].last.next_wake.has_value());
 }
 
+// What is left after a failure is too dear for the day: a raised budget lets the Workload go on.
+TEST_F(DayBudgetTest, AFailureBeforeAStepAboveTheBudgetWaitsForNoTime) {
+  World& world = worlds_[0];
+  api::ProvisioningStep cheap{.name = "cheap", .flavor = "spot", .max_attempts = 1};
+  cheap.price_per_hour = *api::Quantity::Parse("1");
+  world.policy->steps = {cheap, world.policy->steps[0]};
+  world.policy->steps[1].flavor = "demand";
+  world.policy->max_cost_per_day = *api::Quantity::Parse("4.5");
+  spend_.Record({kQueue, DayOf(world.now), "another", kDollar});
+  world.GiveQuota("spot");
+  world.Settle();
+  world.Fail("ResourcePoolExhausted");
+  world.Settle();
+  ASSERT_EQ(world.check().state, CheckState::kRetry);
+  EXPECT_EQ(world.check().requeue_after_seconds, 0) << world.check().message;
+  world.Evict();
+  world.Settle();
+  EXPECT_EQ(world.avoided(), "demand,spot");
+  EXPECT_TRUE(world.last.waits_for_budget);
+  world.policy->max_cost_per_day = *api::Quantity::Parse("10");
+  world.Settle();
+  EXPECT_EQ(world.avoided(), "spot");
+}
+
 TEST_F(DayBudgetTest, WarnAsksAllTheSameAndSaysSo) {
   for (World& each : worlds_) {
     each.policy->budget_action = api::ProvisioningPolicy::BudgetAction::kWarn;

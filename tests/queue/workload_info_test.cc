@@ -300,6 +300,9 @@ TEST(WorkloadInfoTest, WhatBelongsIntoAQueue) {
     }
     EXPECT_EQ(BelongsInQueue(workload), row.belongs);
   }
+  api::Workload deleted = Plain();
+  deleted.meta.deletion_timestamp = WallTime{};
+  EXPECT_FALSE(BelongsInQueue(deleted)) << "a finalizer keeps the object";
   api::Workload claims = Plain();
   claims.spec.pod_sets[0].pod_template.spec.resource_claims = true;
   EXPECT_TRUE(BelongsInQueue(claims)) << "the scheduler says whether quota counts its devices";

@@ -7,12 +7,13 @@ import base64
 import json
 import os
 import re
-import tempfile
+import shutil
 import unittest
 
 import programs  # adds the folders of harness and control_plane
 from control_plane import PROGRAMS, ControlPlane
 from harness import Cluster
+from scratch import scratch_folder
 
 DEPLOYMENT = """
 apiVersion: apps/v1
@@ -140,9 +141,9 @@ class ApiOnlyPlane(ControlPlane):
 class ControlPlaneTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory(prefix="berth-api-only-")
-        cls.addClassCleanup(folder.cleanup)
-        cls.plane = ApiOnlyPlane(folder.name)
+        folder = scratch_folder("berth-api-only-")
+        cls.addClassCleanup(shutil.rmtree, folder, ignore_errors=True)
+        cls.plane = ApiOnlyPlane(folder)
         cls.addClassCleanup(cls.plane.stop)
         cls.plane.start()
         cls.plane.add_node("n1", cpu="8", memory="32Gi")

@@ -18,7 +18,7 @@ import unittest
 from programs import HERE, missing, program
 
 from harness import ClusterTest
-from scratch import scratch_folder
+from scratch import die_with_parent, scratch_folder
 
 PROGRAM, AGNHOST = program("e2e"), program("agnhost")
 MODULE = os.path.join(HERE, "kubernetes-e2e-module")
@@ -88,7 +88,8 @@ class KubernetesSpecsTest(ClusterTest):
                 [PROGRAM, "--specs", "specs", "--results", "results", "--kubeconfig", cluster.kubeconfig,
                  "--provider=local", "--dump-logs-on-failure=false", f"--ginkgo.timeout={SECONDS}s",
                  "--kubectl-path", cluster.kubectl_program, "--ginkgo.no-color"],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=folder, env=cluster.environment())
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=folder, env=cluster.environment(),
+                preexec_fn=die_with_parent)
         self.addCleanup(lambda: process.poll() is None and process.kill())
         return process, folder
 

@@ -1,17 +1,23 @@
 """A killed test leaves nothing on the machine: no program, and no file.
 
     folder = scratch_folder("berth-e2e-")
+    with temporary_folder() as folder: …
+    class FileTest(ScratchTest): self.write("queues.yaml", text)
     subprocess.Popen(…, preexec_fn=die_with_parent)
 
-A test removes its folders itself; the sweeper of this module, a process in a session of its own, removes
-what is left when the test has ended in whatever way.
+A test removes its scratch folders itself; the sweeper of this module, a process in a session of its own, removes
+the folders that are left when the test has ended in whatever way. `tools/check children` holds all tests to this module.
 """
 
 import atexit
+import contextlib
 import ctypes
+import os
+import shutil
 import signal
 import subprocess
 import tempfile
+import unittest
 
 PR_SET_PDEATHSIG = 1
 LIBC = ctypes.CDLL(None, use_errno=True)
@@ -46,3 +52,30 @@ def scratch_folder(prefix):
     folder = tempfile.mkdtemp(prefix=prefix)
     print(folder, file=_sweepers[0].stdin, flush=True)
     return folder
+
+
+@contextlib.contextmanager
+def temporary_folder(prefix="berth-test-"):
+    """A scratch folder that ends with the block."""
+    folder = scratch_folder(prefix)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+class ScratchTest(unittest.TestCase):
+    """Each test has a folder of its own."""
+
+    def setUp(self):
+        folder = temporary_folder()
+        self.folder = folder.__enter__()
+        self.addCleanup(folder.__exit__, None, None, None)
+
+    def write(self, name, text):
+        """The path of the new file, whose folders are made."""
+        path = os.path.join(self.folder, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path

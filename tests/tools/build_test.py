@@ -5,15 +5,17 @@ import os
 import pathlib
 import shutil
 import subprocess
-import tempfile
+import sys
 import unittest
 
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(PROJECT / "tests" / "support"))
+from scratch import temporary_folder  # noqa: E402
 
 
 class BuildTest(unittest.TestCase):
     def targets(self, *arguments):
-        with tempfile.TemporaryDirectory() as folder:
+        with temporary_folder() as folder:
             root = pathlib.Path(folder)
             (root / "tools").mkdir()
             shutil.copy(PROJECT / "tools/build", root / "tools")

@@ -5,26 +5,27 @@ import pathlib
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(PROJECT / "tools" / "checks"))
+sys.path[:0] = [str(PROJECT / "tools" / "checks"), str(PROJECT / "tests" / "support")]
 
 import banned  # noqa: E402
+import children  # noqa: E402
 import formatting  # noqa: E402
 import layering  # noqa: E402
 import listed  # noqa: E402
 import purity  # noqa: E402
 import sizes  # noqa: E402
 import tree  # noqa: E402
+from scratch import temporary_folder  # noqa: E402
 
 BODY_OF_80_LINES = "  ++x;\n" * 80
 
 
 class CheckTest(unittest.TestCase):
     def findings(self, check, files, build=None):
-        with tempfile.TemporaryDirectory() as folder:
+        with temporary_folder() as folder:
             root = pathlib.Path(folder)
             subprocess.run(["git", "init", "-q", folder], check=True)
             shutil.copy(PROJECT / ".clang-format", root)
@@ -142,6 +143,27 @@ class CheckTest(unittest.TestCase):
             "tests/a.cc": "sleep_for(d);  // allow sleep-in-test: the kernel's own timer\n",
         }), [])
 
+    def test_children_of_tests(self):
+        rows = [
+            ("subprocess.Popen(['a'])", "die_with_parent"),
+            ("from subprocess import Popen\nPopen(['a'])", "die_with_parent"),
+            ("with tempfile.TemporaryDirectory() as folder: pass", "scratch.py"),
+            ("tempfile.mkdtemp()", "scratch.py"),
+            ("tempfile.NamedTemporaryFile()", "scratch.py"),
+            ("def f(:", "Python"),
+        ]
+        for text, says in rows:
+            with self.subTest(text):
+                line = text.count("\n") + 1
+                self.expect(children.check, {"tests/cli/test_a.py": text + "\n"},
+                            f"tests/cli/test_a.py:{line}: ", says)
+        self.assertEqual(self.findings(children.check, {
+            "tests/cli/test_a.py": "subprocess.Popen(['a'], preexec_fn=die_with_parent)\n"
+                                   "with temporary_folder() as folder: pass\n",
+            "tests/support/scratch.py": "tempfile.mkdtemp()\nsubprocess.Popen(['sh'])\n",
+            "tools/lib/a.py": "tempfile.mkdtemp()\n",
+        }), [])
+
     def test_format(self):
         if not shutil.which("clang-format-14"):
             self.skipTest("no clang-format-14")
@@ -172,7 +194,7 @@ class PurityTest(unittest.TestCase):
             char* Environment() { return std::getenv("HOME"); }
             void Bug() { std::fprintf(stderr, "bug"); std::abort(); }
         """
-        with tempfile.TemporaryDirectory() as folder:
+        with temporary_folder() as folder:
             root = pathlib.Path(folder)
             (root / "a.cc").write_text(source)
             subprocess.run([compiler, "-std=c++20", "-c", "a.cc", "-o", "a.o"], cwd=root,
@@ -191,7 +213,7 @@ class PurityTest(unittest.TestCase):
                          [("a.o", "library", "sqlite3_open_v2"), ("a.o", "clock", "time")])
 
     def test_a_missing_archive_is_a_finding(self):
-        with tempfile.TemporaryDirectory() as folder:
+        with temporary_folder() as folder:
             root = pathlib.Path(folder)
             (root / "pure_archives.txt").write_text(f"berth_a {root}/liba.a\n")
             self.assertIn("build it", purity.check(tree.Tree(root, root))[0])

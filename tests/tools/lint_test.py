@@ -6,10 +6,11 @@ import pathlib
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(PROJECT / "tests" / "support"))
+from scratch import temporary_folder  # noqa: E402
 TIDY = shutil.which("clang-tidy-14")
 
 
@@ -34,7 +35,7 @@ class LintTest(unittest.TestCase):
                               capture_output=True)
 
     def test_a_bad_name_is_found_and_a_clean_run_is_remembered(self):
-        with tempfile.TemporaryDirectory() as folder:
+        with temporary_folder() as folder:
             root = pathlib.Path(folder)
             subprocess.run(["git", "init", "-q", folder], check=True)
             shutil.copy(PROJECT / ".clang-tidy", root)

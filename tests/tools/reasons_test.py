@@ -5,17 +5,17 @@ import pathlib
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(PROJECT / "tests" / "support"))
+from scratch import scratch_folder  # noqa: E402
 
 
 class ReasonsTest(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="berth-reasons-")
-        self.addCleanup(folder.cleanup)
-        self.root = pathlib.Path(folder.name)
+        self.root = pathlib.Path(scratch_folder("berth-reasons-"))
+        self.addCleanup(shutil.rmtree, self.root, ignore_errors=True)
         for name in ("admission", "provisioning", "integrations", "kube/runtime", "queue"):
             shutil.copytree(PROJECT / name, self.root / name)
         for name in ("api/reasons.h", "api/pods_ready.h", "tools/reasons", "tools/reasons.txt",

@@ -253,6 +253,17 @@ TEST(WorkloadRulesUpdateTest, ASliceThatShrankMayGiveReclaimablePodsUp) {
   EXPECT_THAT(ValidateWorkload(capped, &shrunk), IsEmpty());
 }
 
+TEST(WorkloadRulesUpdateTest, ASliceThatUsesItsGrantMayGiveReclaimablePodsUp) {
+  api::Workload old = Slice();
+  old.status.reclaimable_pods = {{"main", 3}};
+  old.status.admission->pod_set_assignments[0].count = 1;  // admitted with three of four to give
+  api::Workload now = old;
+  now.status.reclaimable_pods.clear();
+  EXPECT_THAT(ValidateWorkload(now, &old), IsEmpty());
+  old.status.reclaimable_pods = {{"main", 4}};
+  EXPECT_THAT(ValidateWorkload(now, &old), Contains(HasSubstr("cannot be removed")));
+}
+
 TEST(WorkloadRulesTest, ASliceHasNoMinCount) {
   api::Workload slice = Slice();
   slice.spec.pod_sets[0].min_count = 1;

@@ -1,7 +1,9 @@
 """A folder includes only earlier folders. The table below is the rule; the picture is
 
-    base > {api, cel} > {queue, admission, provisioning, integrations, webhook} > net > kube
-         > */controller > local > cli
+    base > {api, cel} > {queue, admission, provisioning, integrations, webhook}
+         > simulation > readapi > net > kube > */controller > local > cli
+
+ledger stands beside kube: what happened, in SQLite.
 """
 
 import re
@@ -12,6 +14,7 @@ SHELL = "base base/log api api/codec api/yaml net kube"
 MAY_INCLUDE = {
     "base": "",
     "base/log": "base",
+    "base/sqlite": "base",
     "api": "base",
     "api/codec": "base api",
     "api/yaml": "base api api/codec",
@@ -22,25 +25,37 @@ MAY_INCLUDE = {
     "provisioning": "base api",
     "integrations": "base api api/codec cel",
     "webhook": "base api api/codec cel",
+    # The core in virtual time: of integrations/ what becomes of a stopped job, of provisioning/ what
+    # is declared of runs, and the estimator of waits.
+    "simulation": "base api queue admission provisioning integrations",
+    # Rows of JSON text, their indices and changes: no kind of Kubernetes.
+    "readapi": "base",
     "net": "base base/log",
     "kube": SHELL,
+    "ledger": "base base/log base/sqlite api",
     "queue/controller": f"{SHELL} queue",
     "admission/controller": f"{SHELL} admission queue queue/controller",
     "provisioning/controller": f"{SHELL} provisioning",
     "integrations/controller": f"{SHELL} cel integrations",
     "webhook/controller": f"{SHELL} cel webhook",
-    "local": "base base/log api api/codec api/yaml cel net",
+    "readapi/controller": f"{SHELL} readapi",
+    # Reads what the conditions say: the texts of preemptions, the states of requests.
+    "ledger/controller": f"{SHELL} ledger admission provisioning",
+    "local": "base base/log base/sqlite api api/codec api/yaml cel net",
+    # Folders of images: documents, layers, roots.
+    "local/images": "base api api/codec",
     # Controllers like others, on the queue, the store and the events of kube/.
-    "local/cluster": f"{SHELL} local",
+    "local/cluster": f"{SHELL} local local/images",
     "local/cloud": f"{SHELL} local local/cluster",
     # cli joins all folders; the jobs are ordinary users and include only base/.
-    "cli": f"{SHELL} cel local local/cluster local/cloud queue admission provisioning integrations webhook queue/controller"
+    "cli": f"{SHELL} cel local local/images local/cluster local/cloud queue admission provisioning integrations webhook simulation"
+           " queue/controller"
            " admission/controller provisioning/controller integrations/controller"
-           " webhook/controller",
+           " webhook/controller ledger ledger/controller readapi readapi/controller",
     "jobs": "base",
     "tests": "*",
 }
-PURE = {"cel", "queue", "admission", "provisioning", "integrations", "webhook"}
+PURE = {"cel", "queue", "admission", "provisioning", "integrations", "webhook", "simulation", "readapi"}
 # The units of webhook/ with threads, which serve the pure rules, and the reader of the YAML of kinds.
 SHELL_FILES = {r"webhook/(server|certificates)\w*\.(h|cc)": "webhook/controller",
                r"integrations/kind_catalogue\.(h|cc)": "integrations/controller"}
@@ -48,13 +63,13 @@ SHELL_FILES = {r"webhook/(server|certificates)\w*\.(h|cc)": "webhook/controller"
 # Library (the start of an include's path) -> the units that may include it. fmt and the standard
 # library are free; any other library needs a line here, with a reason.
 LIBRARIES = {
-    "nlohmann/": "api api/codec api/yaml cel integrations webhook kube local cli tests"
+    "nlohmann/": "api api/codec api/yaml cel integrations webhook readapi kube local local/images cli tests"
                  " queue/controller admission/controller provisioning/controller"
-                 " integrations/controller webhook/controller",
+                 " integrations/controller webhook/controller readapi/controller",
     "simdjson.h": "api/codec",
     "boost/": "net tests",
     "openssl/": "net tests",
-    "sqlite3.h": "local tests",
+    "sqlite3.h": "base/sqlite local tests",
     "spdlog/": "base/log",
     "yaml-cpp/": "api/yaml kube cli tests",
     "CLI/": "cli",
@@ -64,6 +79,7 @@ LIBRARIES = {
     "pplx/": "jobs tests",
     "zlib.h": "net local cli tests",
     "zstd.h": "local cli tests",
+    "archive": "local/images",
     "cuda": "jobs",
     "gtest/": "tests",
     "gmock/": "tests",

@@ -6,6 +6,7 @@ import sys
 import time
 
 import banned
+import children
 import formatting
 import generated
 import layering
@@ -20,6 +21,7 @@ CHECKS = {
     "sizes": sizes.check,
     "listed": listed.check,
     "banned": banned.check,
+    "children": children.check,
     "generated": generated.check,
     "purity": purity.check,
 }

@@ -28,6 +28,16 @@ kind: Configuration
 integrations: {frameworks: [batch/job, kubernetes.dask.org/daskcluster, kubernetes.dask.org/daskjob]}
 """
 OPERATOR = """
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: dask-operator, namespace: default}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: dask-operator}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}
+subjects: [{kind: ServiceAccount, name: dask-operator, namespace: default}]
+---
 apiVersion: apps/v1
 kind: Deployment
 metadata: {name: dask-operator, namespace: default}
@@ -36,13 +46,13 @@ spec:
   template:
     metadata: {labels: {app: dask-operator}}
     spec:
+      serviceAccountName: dask-operator
       terminationGracePeriodSeconds: 1
       containers:
       - name: operator
         image: %s
         args: [kopf, run, -m, dask_kubernetes.operator.controller, --all-namespaces,
                --liveness, "http://0.0.0.0:8080/healthz"]
-        env: [{name: KUBECONFIG, value: "%s"}]
         ports: [{name: health, containerPort: 8080}]
         readinessProbe: {httpGet: {port: health, path: /healthz}, periodSeconds: 1}
 """
@@ -154,7 +164,7 @@ class DaskDemo(Demo):
         self.apply("-f", self.file("nodepools.yaml", text))
         self.apply("-k", SAMPLES)
         self.say("applied: Dask's kinds, two pools of machines, the queues: 2 GPUs for team-a, 1 for team-b, in a cohort")
-        self.apply("-f", self.file("operator.yaml", OPERATOR % (IMAGE, self.kubeconfig)))
+        self.apply("-f", self.file("operator.yaml", OPERATOR % IMAGE))
         self.wait(lambda: self.get("/apis/apps/v1/namespaces/default/deployments/dask-operator").get("status", {})
                   .get("readyReplicas") == 1, "the operator is ready")
         self.say("Dask's operator runs, in a Deployment")

@@ -76,7 +76,12 @@ class SharesDemo(Demo):
         print("\n" + explained)
         self.kubectl("delete", "job", "greedy")
 
+    def has_workload(self, job):
+        return any(owner["name"] == job for workload in self.list("workloads")
+                   for owner in workload["metadata"].get("ownerReferences", []))
+
     def until_why(self, job, words):
+        self.wait(lambda: self.has_workload(job), f"{job} has a Workload")
         texts = []
         self.wait(lambda: words in (texts.append(self.run(self.berth, "why", "job/" + job)) or texts[-1]),
                   f"why tells of {words}")

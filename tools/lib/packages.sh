@@ -4,13 +4,13 @@
 berth_build_packages=(
   g++ cmake ninja-build ccache mold git
   libboost-dev libssl-dev nlohmann-json3-dev libsimdjson-dev libsqlite3-dev libspdlog-dev
-  libfmt-dev libyaml-cpp-dev libcli11-dev prometheus-cpp-dev libre2-dev libzstd-dev zlib1g-dev
+  libfmt-dev libyaml-cpp-dev libcli11-dev prometheus-cpp-dev libre2-dev libarchive-dev libzstd-dev zlib1g-dev
   libcpprest-dev libgtest-dev libgmock-dev librapidcheck-dev
 )
 # To run the tests: the shells with completion; certificates of the control plane; manifests; packages;
 # wrong clocks; the Kubernetes client for Java; the image.
 berth_test_packages=(bash zsh fish openssl python3-yaml dpkg-dev binutils groff-base util-linux libfaketime
-  maven openjdk-17-jdk-headless skopeo)
+  maven openjdk-17-jdk-headless skopeo chromium-headless-shell)
 # For tools/check and tools/lint.
 berth_check_packages=(git python3 binutils clang-format-14)
 berth_lint_packages=(git python3 clang-tidy-14)

@@ -7,6 +7,7 @@
 //	                    go run . quantity  > ../../tests/local/apiserver/testdata/quantity.jsonl
 //	                    go run . yaml      > ../../tests/api/yaml/testdata/yaml.jsonl
 //	                    go run . cel       > ../../tests/cel/testdata/cel.jsonl
+//	                    go run . types     > ../../tests/local/apiserver/testdata/types.jsonl
 package main
 
 import (
@@ -26,6 +27,7 @@ func main() {
 		"quantity":  quantityVectors,
 		"yaml":      yamlVectors,
 		"cel":       celVectors,
+		"types":     typeVectors,
 	}
 	if len(os.Args) != 2 || commands[os.Args[1]] == nil {
 		log.Fatal("usage: vectors protobuf|strategic|apply|quantity|yaml|cel")

@@ -56,7 +56,8 @@ bool StartsWith(std::string_view text, std::string_view prefix) {
 
 // The timeout that a client gives to a request that does not stay open. Only its form is checked:
 // requests have limits of their own.
-std::optional<ApiError> CheckTimeout(const Target& target) {
+std::optional<ApiError> CheckTimeout(const Target& target, const std::optional<ApiPath>& api) {
+  if (api && api->subresource == "proxy") return std::nullopt;  // the parameter is the program's
   const std::string text = target.Get("timeout");
   if (text.empty() || target.IsTrue("watch") || ParseGoDuration(text)) return std::nullopt;
   return BadRequest("invalid timeout specified in the request URL - \"" + text +
@@ -158,7 +159,8 @@ void Front::Handle(net::Request request, std::shared_ptr<net::Responder> respond
   exchange->api = ParseApiPath(path);
   exchange->responder = metrics_->Measure(exchange->request, exchange->target, exchange->api,
                                           std::move(exchange->responder));
-  if (auto error = CheckTimeout(exchange->target)) return exchange->SendError(*error);
+  if (auto error = CheckTimeout(exchange->target, exchange->api))
+    return exchange->SendError(*error);
   if (!Admit(*exchange)) return;
   if (RouteHealth(*exchange)) return;
   if (!PoolOf(*exchange).Post([this, exchange] { Route(*exchange); })) {

@@ -113,6 +113,9 @@ void ResourceHandlers::HandleSubresource(Exchange& exchange, RequestContext& con
   if (StreamHandlers::Serves(context.subresource) && (method == "GET" || method == "POST")) {
     return streams_.Handle(exchange, context);
   }
+  if (ProxyHandlers::Serves(context.subresource)) {
+    return proxies_.Handle(exchange, context, streams_.streams(), streams_.pool());
+  }
   if (method == "GET" && allows('g')) return Get(exchange, context);
   if (method == "PUT" && allows('u')) return Update(exchange, context);
   if (method == "PATCH" && allows('p')) return Patch(exchange, context);

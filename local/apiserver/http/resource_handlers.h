@@ -6,6 +6,7 @@
 
 #include "local/apiserver/auth/authenticator.h"
 #include "local/apiserver/http/exchange.h"
+#include "local/apiserver/http/proxy_handlers.h"
 #include "local/apiserver/http/stream_handlers.h"
 #include "local/apiserver/http/watch_manager.h"
 #include "local/apiserver/log_source.h"
@@ -25,7 +26,8 @@ class ResourceHandlers {
         watches_(watches),
         authenticator_(authenticator),
         logs_(logs),
-        streams_(registry) {}
+        streams_(registry),
+        proxies_(registry) {}
 
   void Handle(Exchange& exchange, const ApiPath& path);
   StreamHandlers& streams() { return streams_; }
@@ -55,6 +57,7 @@ class ResourceHandlers {
   const Authenticator& authenticator_;  // for TokenReviews
   LogSource* logs_;
   StreamHandlers streams_;
+  ProxyHandlers proxies_;
 };
 
 }  // namespace berth::local

@@ -60,6 +60,28 @@ std::vector<std::string> AllOf(const Target& target, std::string_view name) {
   return values;
 }
 
+// What the request asks for, as admission control sees it.
+Json OptionsOf(const Target& target, const std::string& subresource) {
+  Json options{{"apiVersion", "v1"}, {"kind", "PodPortForwardOptions"}};
+  if (subresource == "portforward") {
+    for (const std::string& values : AllOf(target, "ports")) {
+      for (const std::string_view value : Split(values, ',')) {
+        if (const auto port = ParseInt64(value)) options["ports"].push_back(*port);
+      }
+    }
+    return options;
+  }
+  options["kind"] = subresource == "exec" ? "PodExecOptions" : "PodAttachOptions";
+  for (const char* flag : {"stdin", "stdout", "stderr", "tty"}) {
+    if (target.IsTrue(flag)) options[flag] = true;
+  }
+  if (const std::string container = target.Get("container"); !container.empty()) {
+    options["container"] = container;
+  }
+  if (subresource == "exec") options["command"] = AllOf(target, "command");
+  return options;
+}
+
 }  // namespace
 
 bool StreamHandlers::Serves(const std::string& subresource) {
@@ -90,6 +112,10 @@ void StreamHandlers::Handle(Exchange& exchange, RequestContext& context) {
   if (!stored) return exchange.SendError(stored.error());
   const Object pod = (*stored)->json();
   if (pod == nullptr) return exchange.SendError(InternalStatus("the pod cannot be read"));
+  Json options = OptionsOf(exchange.target, context.subresource);
+  if (auto error = registry_.AdmitConnect(context, std::move(options))) {
+    return exchange.SendError(*error, context.warnings);
+  }
   if (!net::AsksForWebSocket(exchange.request)) {
     // kubectl shows the answer to its second, older form of the request.
     const auto refusal = RefusalOf(*pod, exchange.target, context.subresource);

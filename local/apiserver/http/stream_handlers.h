@@ -30,8 +30,10 @@ class StreamHandlers {
   void SetIoPool(net::IoPool& pool) { pool_ = &pool; }
   void CutIdle(SteadyTime now) { sessions_.CutIdle(now); }
 
- private:
   std::shared_ptr<PodStreams> streams();
+  net::IoPool* pool() const { return pool_; }
+
+ private:
   void StartProgram(Exchange& exchange, const RequestContext& context, const Json& pod,
                     const std::shared_ptr<PodStreams>& streams);
   void ForwardPorts(Exchange& exchange, const RequestContext& context, const Json& pod,

@@ -191,6 +191,12 @@ Json ReplicaSetCells(const Json& set, WallTime now) {
        JoinField(containers, "image"), SelectorText(At(set, {"spec", "selector"}))});
 }
 
+Json ReplicationControllerCells(const Json& controller, WallTime now) {
+  Json cells = ReplicaSetCells(controller, now);
+  cells.back() = LabelsText(At(controller, {"spec", "selector"}));
+  return cells;
+}
+
 Json StatefulSetCells(const Json& set, WallTime now) {
   const Json& containers = ArrayAt(set, {"spec", "template", "spec", "containers"});
   return Json::array({NameOf(set),

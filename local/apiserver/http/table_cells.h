@@ -10,6 +10,7 @@ Json PodCells(const Json& pod, WallTime now);
 Json JobCells(const Json& job, WallTime now);
 Json DeploymentCells(const Json& deployment, WallTime now);
 Json ReplicaSetCells(const Json& set, WallTime now);
+Json ReplicationControllerCells(const Json& controller, WallTime now);
 Json StatefulSetCells(const Json& set, WallTime now);
 Json DaemonSetCells(const Json& set, WallTime now);
 Json CronJobCells(const Json& cron_job, WallTime now);

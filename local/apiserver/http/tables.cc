@@ -95,6 +95,7 @@ PrinterMap WorkloadPrinters() {
   return {
       {"deployments.apps", {DeploymentColumns(), DeploymentCells}},
       {"replicasets.apps", {ReplicaSetColumns(), ReplicaSetCells}},
+      {"replicationcontrollers", {ReplicaSetColumns(), ReplicationControllerCells}},
       {"statefulsets.apps",
        {{kName, {"Ready"}, kAge, {"Containers", "string", "", 1}, {"Images", "string", "", 1}},
         StatefulSetCells}},

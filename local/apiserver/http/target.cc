@@ -68,7 +68,8 @@ std::optional<ApiPath> ParseApiPath(std::string_view path) {
   if (at < parts.size()) parsed.resource = parts[at++];
   if (at < parts.size()) parsed.name = parts[at++];
   if (at < parts.size()) parsed.subresource = parts[at++];
-  if (at < parts.size()) return std::nullopt;
+  // A proxied request has a path of its own behind.
+  if (at < parts.size() && parsed.subresource != "proxy") return std::nullopt;
   return parsed;
 }
 

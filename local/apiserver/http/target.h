@@ -24,7 +24,8 @@ struct Target {
 // nullopt: an escape is malformed.
 std::optional<Target> ParseTarget(std::string_view target);
 
-// /api/v1/namespaces/NS/pods/NAME/log, /apis/GROUP/VERSION/RESOURCE …
+// /api/v1/namespaces/NS/pods/NAME/log, /apis/GROUP/VERSION/RESOURCE …; of …/NAME/proxy/PATH without
+// PATH.
 struct ApiPath {
   std::string group;
   std::string version;

@@ -38,6 +38,7 @@ Result<cel::Program> CompileForAdmission(const std::string& text,
     names.emplace_back(kAuthorizerName);
     names.emplace_back(kRequestResourceName);
   }
+  if (declared.patches) environment.objects = {"JSONPatch", "Object", "Object.*"};
   names.insert(names.end(), declared.composed.begin(), declared.composed.end());
   return cel::Compile(text, environment);
 }

@@ -41,6 +41,7 @@ struct DeclaredVariables {
   bool params = false;
   bool authorizer = false;
   std::vector<std::string> composed;  // "variables.NAME"
+  bool patches = false;               // constructs JSONPatch, Object and Object.spec, …
 };
 Result<cel::Program> CompileForAdmission(const std::string& text,
                                          const DeclaredVariables& declared);

@@ -4,46 +4,25 @@
 #include <utility>
 #include <vector>
 
+#include "local/apiserver/policies/policy_params.h"
 #include "local/apiserver/registry/admission.h"
 #include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
-#include "local/apiserver/schema/selector.h"
 #include "local/apiserver/webhooks/match_input.h"
 #include "local/apiserver/webhooks/review.h"
 
 namespace berth::local {
 namespace {
 
-constexpr std::size_t kMaxKeptPrograms = 1024;
 constexpr std::size_t kMaxAnnotationBytes = 10 * 1024;
 constexpr std::size_t kMaxFailuresShown = 50;
 constexpr const char* kFailureAnnotation = "validation.policy.admission.k8s.io/validation_failure";
-
-bool IsPolicy(const ResourceInfo& resource) {
-  return resource.id.group == "admissionregistration.k8s.io" &&
-         resource.id.resource.find("admissionpolic") != std::string::npos;
-}
 
 int CodeOf(const std::string& reason) {
   if (reason == "Forbidden") return 403;
   if (reason == "RequestEntityTooLarge") return 413;
   return 422;
 }
-
-// {group, version} of an apiVersion.
-std::pair<std::string, std::string> SplitVersion(const std::string& api_version) {
-  const std::size_t slash = api_version.find('/');
-  if (slash == std::string::npos) return {"", api_version};
-  return {api_version.substr(0, slash), api_version.substr(slash + 1)};
-}
-
-// The objects that a policy is evaluated with, one after the other.
-struct Params {
-  std::vector<Json> objects;
-  bool none = false;       // one evaluation, with `params` null
-  std::string error;       // not empty: the policy cannot be evaluated
-  bool of_policy = false;  // `error` is that of the policy, not of the binding
-};
 
 }  // namespace
 
@@ -74,9 +53,6 @@ class PolicyRound {
 
   void Deny(const Pair& pair, const std::string& message, const std::string& reason);
   void DenyWrongConfiguration(const Pair& pair, const std::string& why);
-  Params ParamsOf(const Json& policy, const Json& binding) const;
-  void SelectParams(const ResourceInfo& resource, const std::string& api_version,
-                    const Json& reference, Params& params) const;
   // null, with `why`: the objects cannot be converted.
   Versioned* InVersion(const std::string& version, std::string& why);
   void Evaluate(const PolicyProgram& program, const Pair& pair, const Json& binding,
@@ -113,79 +89,6 @@ void PolicyRound::DenyWrongConfiguration(const Pair& pair, const std::string& wh
        (pair.binding.empty() ? "failed to configure policy: " : "failed to configure binding: ") +
            why,
        "");
-}
-
-void PolicyRound::SelectParams(const ResourceInfo& resource, const std::string& api_version,
-                               const Json& reference, Params& params) const {
-  const std::string name = TextAt(reference, {"name"});
-  std::string namespace_name = TextAt(reference, {"namespace"});
-  if (!resource.namespaced && !namespace_name.empty()) {
-    params.error = "paramRef.namespace must not be provided for a cluster-scoped `paramKind`";
-    return;
-  }
-  if (resource.namespaced && namespace_name.empty()) {
-    namespace_name = request_.context->namespace_name;
-    if (namespace_name.empty()) {
-      params.error =
-          "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources";
-      return;
-    }
-  }
-  std::vector<StoredPtr> found;
-  const WatchCache& cache = dispatch_.store_.cache();
-  if (!name.empty()) {
-    const StoredPtr one = cache.Get({resource.storage, namespace_name, name});
-    if (one != nullptr) found.push_back(one);
-  } else {
-    const Json* selector = Member(reference, "selector");
-    const auto parsed = LabelSelectorFromJson(selector == nullptr ? Json() : *selector);
-    if (!parsed) {
-      params.error = parsed.error().message;
-      return;
-    }
-    for (const StoredPtr& stored : cache.List(resource.storage, namespace_name).objects) {
-      const Object json = stored->json();
-      if (json == nullptr) continue;
-      const Json* labels = At(*json, {"metadata", "labels"});
-      if (Matches(*parsed, labels == nullptr ? Json() : *labels)) found.push_back(stored);
-    }
-  }
-  for (const StoredPtr& stored : found) {
-    const Object json = stored->json();
-    if (json == nullptr) continue;
-    auto converted = dispatch_.converter_.ConvertOne(resource, *json, api_version);
-    if (!converted) {
-      params.error = converted.error().message;
-      return;
-    }
-    params.objects.push_back(std::move(*converted));
-  }
-}
-
-Params PolicyRound::ParamsOf(const Json& policy, const Json& binding) const {
-  Params params;
-  const Json* kind = At(policy, {"spec", "paramKind"});
-  const Json* reference = At(binding, {"spec", "paramRef"});
-  params.none = kind == nullptr || kind->is_null();
-  if (!params.none) {
-    const std::string api_version = TextAt(*kind, {"apiVersion"});
-    const auto [group, version] = SplitVersion(api_version);
-    const ResourcePtr resource =
-        request_.context->table->FindKind(group, version, TextAt(*kind, {"kind"}));
-    if (resource == nullptr) {
-      params.of_policy = true;
-      params.error = "failed to find resource referenced by paramKind: '" + group + "/" + version +
-                     ", Kind=" + TextAt(*kind, {"kind"}) + "'";
-      return params;
-    }
-    params.none = reference == nullptr || reference->is_null();
-    if (!params.none) SelectParams(*resource, api_version, *reference, params);
-  }
-  if (params.none || !params.error.empty() || !params.objects.empty()) return params;
-  if (TextAt(*reference, {"parameterNotFoundAction"}) == "Deny") {
-    params.error = "no params found for policy binding with `Deny` parameterNotFoundAction";
-  }
-  return params;
 }
 
 PolicyRound::Versioned* PolicyRound::InVersion(const std::string& version, std::string& why) {
@@ -283,7 +186,8 @@ void PolicyRound::Meet(const StoredObject& stored, const Json& policy,
     const Json* resources = At(*binding, {"spec", "matchResources"});
     if (resources != nullptr && !MatchResources(*resources, match_)) continue;
     pair.binding = NameOf(*binding);
-    const Params params = ParamsOf(policy, *binding);
+    const PolicyParams params = ParamsOfBinding(dispatch_.store_, dispatch_.converter_,
+                                                *request_.context, policy, *binding);
     if (!params.error.empty()) {
       if (params.of_policy) pair.binding.clear();
       DenyWrongConfiguration(pair, params.error);
@@ -296,7 +200,7 @@ void PolicyRound::Meet(const StoredObject& stored, const Json& policy,
       DenyWrongConfiguration(pair, why);
       continue;
     }
-    if (program == nullptr) program = dispatch_.ProgramOf(stored);
+    if (program == nullptr) program = dispatch_.programs_.Of(stored);
     if (params.none) Evaluate(*program, pair, *binding, *versioned, *version, nullptr);
     for (const Json& one : params.objects) {
       Evaluate(*program, pair, *binding, *versioned, *version, &one);
@@ -314,27 +218,10 @@ std::optional<ApiError> PolicyRound::Refusal() {
   return std::move(refusal_);
 }
 
-std::shared_ptr<const PolicyProgram> PolicyDispatch::ProgramOf(const StoredObject& policy) const {
-  const std::string& name = policy.key().name;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto known = programs_.find(name);
-    if (known != programs_.end() && known->second.revision == policy.revision()) {
-      return known->second.program;
-    }
-  }
-  const Object json = policy.json();
-  auto program = std::make_shared<const PolicyProgram>(json == nullptr ? Json() : *json);
-  const std::lock_guard lock(mutex_);
-  if (programs_.size() >= kMaxKeptPrograms) programs_.clear();
-  programs_[name] = {policy.revision(), program};
-  return program;
-}
-
 std::optional<ApiError> PolicyDispatch::Validate(const AdmissionRequest& request,
                                                  const Json* object) const {
   const std::vector<StoredPtr> policies = store_.cache().List(kValidatingPolicies, "").objects;
-  if (policies.empty() || IsPolicy(*request.context->resource)) return std::nullopt;
+  if (policies.empty() || IsAdmissionPolicy(*request.context->resource)) return std::nullopt;
   std::vector<Object> bindings;
   for (const StoredPtr& stored : store_.cache().List(kValidatingPolicyBindings, "").objects) {
     if (Object json = stored->json()) bindings.push_back(std::move(json));

@@ -11,15 +11,12 @@
 // Source: admissionregistration.k8s.io/v1; k8s.io/apiserver pkg/admission/plugin/policy, restated.
 #pragma once
 
-#include <cstdint>
-#include <map>
-#include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
 #include "local/apiserver/api.h"
 #include "local/apiserver/auth/role_index.h"
+#include "local/apiserver/policies/kept_programs.h"
 #include "local/apiserver/policies/policy_program.h"
 #include "local/apiserver/registry/conversion.h"
 #include "local/apiserver/store/store.h"
@@ -43,17 +40,11 @@ class PolicyDispatch {
 
  private:
   friend class PolicyRound;
-  std::shared_ptr<const PolicyProgram> ProgramOf(const StoredObject& policy) const;
 
   const Store& store_;
   const Converter& converter_;
   RoleIndex& roles_;
-  mutable std::mutex mutex_;
-  struct Kept {
-    std::int64_t revision = 0;
-    std::shared_ptr<const PolicyProgram> program;
-  };
-  mutable std::map<std::string, Kept> programs_;  // by the name of the policy
+  mutable KeptPrograms programs_;
 };
 
 }  // namespace berth::local

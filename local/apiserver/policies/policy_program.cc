@@ -50,7 +50,10 @@ PolicyProgram::PolicyProgram(const Json& policy) {
   spec_["failurePolicy"] = TextAt(*spec, {"failurePolicy"});
   spec_["matchConditions"] = ArrayAt(*spec, {"matchConditions"});
   ignores_failures_ = spec_["failurePolicy"] == "Ignore";
-  DeclaredVariables declared{.params = has_params_, .authorizer = true, .composed = {}};
+  DeclaredVariables declared{.params = has_params_,
+                             .authorizer = true,
+                             .composed = {},
+                             .patches = Member(*spec, "mutations") != nullptr};
   for (const Json& variable : ArrayAt(*spec, {"variables"})) {
     const std::string name = "variables." + TextAt(variable, {"name"});
     variables_.emplace_back(name, Read(TextAt(variable, {"expression"}), declared));
@@ -72,6 +75,16 @@ PolicyProgram::PolicyProgram(const Json& policy) {
   for (const Json& one : ArrayAt(*spec, {"auditAnnotations"})) {
     const std::string text(TrimSpace(TextAt(one, {"valueExpression"})));
     annotations_.emplace_back(TextAt(one, {"key"}), Read(text, declared));
+  }
+  ReadMutations(*spec, declared);
+}
+
+void PolicyProgram::ReadMutations(const Json& spec, const DeclaredVariables& declared) {
+  for (const Json& one : ArrayAt(spec, {"mutations"})) {
+    const bool is_patch = TextAt(one, {"patchType"}) == "JSONPatch";
+    const char* field = is_patch ? "jsonPatch" : "applyConfiguration";
+    const std::string text(TrimSpace(TextAt(one, {field, "expression"})));
+    mutations_.emplace_back(is_patch, Read(text, declared));
   }
 }
 
@@ -127,6 +140,27 @@ class PolicyRun {
   std::vector<bool> known_;
   std::uint64_t budget_ = kMaxPolicyCost;
 };
+
+Result<bool> PolicyProgram::Applies(const AdmissionVariables& variables) const {
+  Json conditions = spec_;
+  conditions["failurePolicy"] = "Fail";  // a failure is an error here
+  const ConditionVerdict verdict = EvaluateConditions(
+      conditions, variables, has_params_ ? ConditionParams::kGiven : ConditionParams::kNone);
+  if (verdict.kind == ConditionVerdict::Kind::kRefuse) {
+    return Error{ErrorCode::kInvalid, verdict.error};
+  }
+  return verdict.kind == ConditionVerdict::Kind::kCall;
+}
+
+Result<PolicyMutation> PolicyProgram::Mutation(std::size_t index,
+                                               const AdmissionVariables& variables) const {
+  const auto& [is_patch, expression] = mutations_.at(index);
+  PolicyRun run(*this, variables);
+  BERTH_TRY(const cel::Value value, run.Evaluate(expression));
+  if (run.is_spent()) return Error{ErrorCode::kInvalid, kOutOfBudget};
+  BERTH_TRY(Json json, value.ToJson());
+  return PolicyMutation{is_patch, std::move(json)};
+}
 
 PolicyAnswer PolicyProgram::Evaluate(const AdmissionVariables& variables) const {
   PolicyAnswer answer;

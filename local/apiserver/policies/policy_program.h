@@ -1,13 +1,15 @@
-// local/apiserver/policies/policy_program.h — a ValidatingAdmissionPolicy, compiled, and its answer
-// to one request.
+// local/apiserver/policies/policy_program.h — a ValidatingAdmissionPolicy or a
+// MutatingAdmissionPolicy, compiled, and its answer to one request.
 //
 //   matchConditions ─(no)─▶ no answer
 //        └(yes)─▶ validations, in order ─▶ a decision each ─▶ auditAnnotations
+//        └(yes)─▶ mutations, in order, each on the object that the one before has left
 //
 // A variable is evaluated once, when the first expression that reads it is; its failure is the
 // failure of what reads it. An expression that fails denies, or admits with failurePolicy Ignore.
 //
-// Limits: kMaxPolicyCost for the validations of one evaluation, the same for its annotations.
+// Limits: kMaxPolicyCost for the validations of one evaluation, the same for its annotations and
+// for each mutation.
 //
 // Threads: immutable; any. Errors: in the decisions, in Kubernetes' words.
 // Source: admissionregistration.k8s.io/v1; k8s.io/apiserver pkg/admission/plugin/policy/validating,
@@ -41,6 +43,12 @@ struct PolicyAnnotation {
   std::string error;  // not empty: the request is denied
 };
 
+// What a mutation asks for: the operations of a JSON patch, or an object to merge.
+struct PolicyMutation {
+  bool is_patch = false;
+  Json value;
+};
+
 struct PolicyAnswer {
   std::vector<PolicyDecision> decisions;  // one for each validation
   std::vector<PolicyAnnotation> annotations;
@@ -48,10 +56,16 @@ struct PolicyAnswer {
 
 class PolicyProgram {
  public:
-  // `policy`: a ValidatingAdmissionPolicy.
+  // `policy`: a ValidatingAdmissionPolicy or a MutatingAdmissionPolicy.
   explicit PolicyProgram(const Json& policy);
 
   PolicyAnswer Evaluate(const AdmissionVariables& variables) const;
+
+  std::size_t mutations() const { return mutations_.size(); }
+  // Whether the matchConditions hold. kInvalid: one fails.
+  Result<bool> Applies(const AdmissionVariables& variables) const;
+  // kInvalid: the expression fails, or its value is no JSON.
+  Result<PolicyMutation> Mutation(std::size_t index, const AdmissionVariables& variables) const;
 
  private:
   friend class PolicyRun;
@@ -68,6 +82,7 @@ class PolicyProgram {
     std::string reason;
   };
 
+  void ReadMutations(const Json& spec, const DeclaredVariables& declared);
   Expression Read(const std::string& text, const DeclaredVariables& declared) const;
 
   Json spec_;  // with matchConditions and failurePolicy
@@ -77,6 +92,7 @@ class PolicyProgram {
   std::map<std::string, std::size_t, std::less<>> indexes_;    // of variables, by that name
   std::vector<Validation> validations_;
   std::vector<std::pair<std::string, Expression>> annotations_;  // by key
+  std::vector<std::pair<bool, Expression>> mutations_;           // whether it makes a JSON patch
 };
 
 }  // namespace berth::local

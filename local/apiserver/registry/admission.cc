@@ -4,6 +4,7 @@
 
 #include "api/quantity.h"
 #include "base/strings.h"
+#include "local/apiserver/registry/account_volume.h"
 #include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
 #include "local/apiserver/registry/pod_limits.h"
@@ -144,19 +145,31 @@ std::optional<ApiError> AdmissionChain::CheckLimits(const AdmissionRequest& requ
                          why.size() == 1 ? why[0] : "[" + Join(why, ", ") + "]");
 }
 
-std::optional<ApiError> AdmissionChain::DefaultPod(const AdmissionRequest& request,
+std::optional<ApiError> AdmissionChain::UseAccount(const AdmissionRequest& request,
                                                    Json& pod) const {
   Json& spec = pod["spec"];
-  std::string account = TextAt(spec, {"serviceAccountName"});
-  if (account.empty()) account = "default";
+  std::string name = TextAt(spec, {"serviceAccountName"});
+  if (name.empty()) name = "default";
   const std::string& namespace_name = request.context->namespace_name;
-  if (store_.GetLatest({"serviceaccounts", namespace_name, account}) == nullptr) {
+  const StoredPtr stored = store_.GetLatest({"serviceaccounts", namespace_name, name});
+  const Object account = stored == nullptr ? nullptr : stored->json();
+  if (account == nullptr) {
     return ForbiddenStatus(request.context->resource->id, request.name,
-                           "error looking up service account " + namespace_name + "/" + account +
-                               ": serviceaccount \"" + account + "\" not found");
+                           "error looking up service account " + namespace_name + "/" + name +
+                               ": serviceaccount \"" + name + "\" not found");
   }
-  spec["serviceAccountName"] = account;
-  spec["serviceAccount"] = account;
+  spec["serviceAccountName"] = name;
+  spec["serviceAccount"] = name;
+  if (token_volumes_ != nullptr) MountAccountToken(*account, token_volumes_, pod);
+  AddPullSecrets(*account, pod);
+  return std::nullopt;
+}
+
+std::optional<ApiError> AdmissionChain::DefaultPod(const AdmissionRequest& request,
+                                                   Json& pod) const {
+  if (auto error = UseAccount(request, pod)) return error;
+  const std::string& namespace_name = request.context->namespace_name;
+  Json& spec = pod["spec"];
   if (auto error = SetPriority(request, pod)) return error;
   if (auto error = UseRuntimeClass(request, pod)) return error;
   if (const auto ranges = RangesOf(namespace_name); !ranges.empty()) {
@@ -228,7 +241,11 @@ std::optional<ApiError> AdmissionChain::Mutate(const AdmissionRequest& request, 
       AddFinalizer(object, "kubernetes.io/pv-protection");
     }
   }
-  return WebhookDispatch(store_, webhooks_, converter_, roles_).Mutate(request, object, accept);
+  const auto again = mutations_.Mutate(request, object, accept);
+  if (!again) return again.error();
+  const WebhookDispatch webhooks(store_, webhooks_, converter_, roles_);
+  if (auto error = webhooks.Mutate(request, object, accept)) return error;
+  return mutations_.Repeat(request, *again, object, accept);
 }
 
 std::optional<ApiError> AdmissionChain::Validate(const AdmissionRequest& request,

@@ -1,10 +1,12 @@
 // local/apiserver/registry/admission.h — admission control, between decoding and storage: the
 // built-in rules, then the configured webhooks.
 //
-//   Mutate: namespace life cycle → pod defaults (service account, priority, RuntimeClass,
-//                                  LimitRanges, tolerations), claims' default class, protection of
-//                                  claims and volumes in use
-//                                → mutating webhooks, in the order of their configurations' names
+//   Mutate: namespace life cycle → pod defaults (service account and its token, priority,
+//                                  RuntimeClass, LimitRanges, tolerations), claims' default class,
+//                                  protection of claims and volumes in use
+//                                → MutatingAdmissionPolicies, by name → mutating webhooks, in the
+//                                  order of their configurations' names → policies that are
+//                                  performed again where the object has changed since
 //   Validate: LimitRanges, classes of growing claims, ValidatingAdmissionPolicies, then validating
 //             webhooks, the first refusal wins
 //
@@ -14,9 +16,11 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "local/apiserver/api.h"
+#include "local/apiserver/policies/mutation_dispatch.h"
 #include "local/apiserver/policies/policy_dispatch.h"
 #include "local/apiserver/registry/conversion.h"
 #include "local/apiserver/registry/request.h"
@@ -32,6 +36,7 @@ struct AdmissionRequest {
   std::string name;                   // empty: a name will be generated
   const Json* old_object = nullptr;   // null on create
   Json options;                       // CreateOptions, UpdateOptions, … as JSON
+  std::string object_kind;            // of v1, on connect: PodExecOptions, …; else empty
 };
 
 class AdmissionChain {
@@ -39,13 +44,17 @@ class AdmissionChain {
   // Normalises an object that a webhook has changed: types, defaults, pruning.
   using Accept = std::function<std::optional<ApiError>(Json& object)>;
 
+  // `token_volumes`: makes the end of the name of a pod's volume with its token
+  // (account_volume.h); null: pods get none.
   AdmissionChain(const Store& store, WebhookCaller* webhooks, const Converter& converter,
-                 RoleIndex& roles)
+                 RoleIndex& roles, std::function<std::string()> token_volumes)
       : store_(store),
         webhooks_(webhooks),
         converter_(converter),
         roles_(roles),
-        policies_(store, converter, roles) {}
+        token_volumes_(std::move(token_volumes)),
+        policies_(store, converter, roles),
+        mutations_(store, converter, roles) {}
 
   std::optional<ApiError> Mutate(const AdmissionRequest& request, Json& object,
                                  const Accept& accept) const;
@@ -54,6 +63,7 @@ class AdmissionChain {
 
  private:
   std::optional<ApiError> CheckNamespace(const AdmissionRequest& request) const;
+  std::optional<ApiError> UseAccount(const AdmissionRequest& request, Json& pod) const;
   std::optional<ApiError> DefaultPod(const AdmissionRequest& request, Json& pod) const;
   std::optional<ApiError> UseRuntimeClass(const AdmissionRequest& request, Json& pod) const;
   std::optional<ApiError> CheckLimits(const AdmissionRequest& request, const Json& object) const;
@@ -66,7 +76,9 @@ class AdmissionChain {
   WebhookCaller* webhooks_;
   const Converter& converter_;
   RoleIndex& roles_;
+  const std::function<std::string()> token_volumes_;
   const PolicyDispatch policies_;
+  const MutationDispatch mutations_;
 };
 
 }  // namespace berth::local

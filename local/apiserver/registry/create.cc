@@ -1,9 +1,11 @@
 // POST, and apply of missing objects.
 #include "base/rfc3339.h"
 #include "base/strings.h"
+#include "local/apiserver/policies/policy_dispatch.h"
 #include "local/apiserver/registry/crd.h"
 #include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
+#include "local/apiserver/registry/policy_types.h"
 #include "local/apiserver/registry/quota_charges.h"
 #include "local/apiserver/registry/registry.h"
 
@@ -80,17 +82,44 @@ std::vector<Write> Registry::Companions(const RequestContext& context, const Jso
   };
   add("serviceaccounts",
       {{"apiVersion", "v1"}, {"kind", "ServiceAccount"}, {"metadata", {{"name", "default"}}}});
-  add("configmaps",
-      {{"apiVersion", "v1"},
-       {"kind", "ConfigMap"},
-       {"metadata",
-        {{"name", "kube-root-ca.crt"},
-         {"annotations",
-          {{"kubernetes.io/description",
-            "Contains a CA bundle that can be used to verify the kube-apiserver when using "
-            "internal endpoints such as the internal service IP or kubernetes.default.svc."}}}}},
-       {"data", {{"ca.crt", options_.root_ca_pem}}}});
+  add("configmaps", RootCa());
   return writes;
+}
+
+Json Registry::RootCa() const {
+  return {{"apiVersion", "v1"},
+          {"kind", "ConfigMap"},
+          {"metadata",
+           {{"name", kRootCa},
+            {"annotations",
+             {{"kubernetes.io/description",
+               "Contains a CA bundle that can be used to verify the kube-apiserver when using "
+               "internal endpoints such as the internal service IP or kubernetes.default.svc."}}}}},
+          {"data", {{"ca.crt", options_.root_ca_pem}}}};
+}
+
+// After a failed write the next change of the object tries again.
+void Registry::RestoreRootCa(const std::string& namespace_name) {
+  const StoredPtr home = store_.GetLatest({"namespaces", "", namespace_name});
+  const Object namespace_json = home == nullptr ? nullptr : home->json();
+  if (namespace_json == nullptr || IsBeingDeleted(*namespace_json)) return;
+  const ObjectKey key{"configmaps", namespace_name, kRootCa};
+  const StoredPtr stored = store_.GetLatest(key);
+  const Object known = stored == nullptr ? nullptr : stored->json();
+  Json object = RootCa();
+  if (known == nullptr) {
+    Json& metadata = object["metadata"];
+    metadata["namespace"] = namespace_name;
+    metadata["uid"] = NewUid();
+    metadata["creationTimestamp"] = FormatTime(Now());
+    if (!store_.Commit({{Write::Kind::kCreate, key, std::move(object), 0}})) return;
+  } else if (!SameAt(*known, object, {"data"})) {
+    Json restored = *known;
+    restored["data"] = object["data"];
+    if (!store_.Commit({{Write::Kind::kUpdate, key, std::move(restored), stored->revision()}})) {
+      return;
+    }
+  }
 }
 
 ApiResult<WriteResult> Registry::Create(RequestContext& context, Body body) {
@@ -130,6 +159,8 @@ ApiResult<WriteResult> Registry::CreateTracked(RequestContext& context, Json obj
       PrepareCrdStatus(prepared);
     } else if (resource.storage == "certificatesigningrequests.certificates.k8s.io") {
       FillRequester(context.user, prepared);
+    } else if (resource.storage == kValidatingPolicies) {
+      FillTypeChecking(*context.table, prepared);
     }
     std::vector<Cause> causes = strategy.Validate(resource, prepared);
     if (causes.empty() && resource.storage == "services") {

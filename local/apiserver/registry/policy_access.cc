@@ -1,6 +1,8 @@
 // Policies whose expressions read params: nobody writes one that reads what its writer may not.
 // Source: k8s.io/kubernetes pkg/registry/admissionregistration (authz.go), restated.
+#include "api/api_version.h"
 #include "local/apiserver/auth/authorizer.h"
+#include "local/apiserver/policies/mutation_dispatch.h"
 #include "local/apiserver/policies/policy_dispatch.h"
 #include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
@@ -25,9 +27,8 @@ AccessAttributes ReadAll(const ResourceTable& table, const Json* kind) {
   asked.group = asked.version = asked.resource = "*";
   if (kind == nullptr) return asked;
   const std::string api_version = TextAt(*kind, {"apiVersion"});
-  const std::size_t slash = api_version.find('/');
-  asked.group = slash == std::string::npos ? "" : api_version.substr(0, slash);
-  asked.version = slash == std::string::npos ? api_version : api_version.substr(slash + 1);
+  asked.group = api::GroupOf(api_version);
+  asked.version = api::VersionOf(api_version);
   const ResourcePtr resource = table.FindKind(asked.group, asked.version, TextAt(*kind, {"kind"}));
   if (resource != nullptr) asked.resource = resource->id.resource;
   return asked;
@@ -52,7 +53,7 @@ std::optional<ApiError> Registry::CheckParamsAccess(const RequestContext& contex
     return InvalidStatus(resource.id.group, resource.kind, context.name,
                          {ForbiddenError(field, "user " + ShownUser(context.user) + why)});
   };
-  if (resource.storage == kValidatingPolicies) {
+  if (resource.storage == kValidatingPolicies || resource.storage == kMutatingPolicies) {
     const Json* kind = ObjectAt(&object, "paramKind");
     if (kind == nullptr || SameField(object, old_object, "paramKind")) return std::nullopt;
     AccessAttributes asked = ReadAll(*context.table, kind);
@@ -68,8 +69,9 @@ std::optional<ApiError> Registry::CheckParamsAccess(const RequestContext& contex
       (SameField(object, old_object, "paramRef") && SameField(object, old_object, "policyName"))) {
     return std::nullopt;
   }
-  const StoredPtr stored =
-      store_.GetLatest({kValidatingPolicies, "", TextAt(object, {"spec", "policyName"})});
+  const char* policies =
+      resource.storage == kMutatingPolicyBindings ? kMutatingPolicies : kValidatingPolicies;
+  const StoredPtr stored = store_.GetLatest({policies, "", TextAt(object, {"spec", "policyName"})});
   const Object policy = stored == nullptr ? nullptr : stored->json();
   AccessAttributes asked = ReadAll(*context.table, ObjectAt(policy.get(), "paramKind"));
   asked.name = TextAt(*reference, {"name"});

@@ -26,7 +26,10 @@ Registry::Registry(Store& store, RegistryOptions options)
       random_(options_.seed),
       service_addresses_(options_.service_prefix),
       converter_(options_.webhooks),
-      admission_(store_, options_.webhooks, converter_, roles_) {
+      admission_(store_, options_.webhooks, converter_, roles_,
+                 options_.mounts_tokens
+                     ? std::function<std::string()>([this] { return NameSuffix(); })
+                     : nullptr) {
   if (options_.sibling != nullptr) catalog_.LearnFrom(options_.sibling->catalog_);
   RefreshCatalog();
 }
@@ -46,6 +49,7 @@ void Registry::AfterCommit(const ObjectKey& key, bool deleted) {
     CollectRoles();
     return;
   }
+  if (IsRootCa(key)) return RestoreRootCa(key.namespace_name);
   if (!deleted) return;
   const ResourcePtr resource = table()->FindStored(key.resource);
   if (resource != nullptr && resource->crd != nullptr && resource->crd->terminating) {
@@ -58,7 +62,7 @@ Status Registry::Settle(const RequestContext& context, const SubmittedWrite& wri
   const ObjectKey key = context.key();
   // The served kinds change with a CRD, the rights with a cluster role: a client that has the
   // answer may use them.
-  const bool has_effects = key.resource == kCrds || key.resource == kClusterRoles;
+  const bool has_effects = key.resource == kCrds || key.resource == kClusterRoles || IsRootCa(key);
   if (context.wait_for == WaitFor::kSubmitted && !has_effects) {
     result.pending = write.pending;
     return OkStatus();

@@ -58,6 +58,7 @@ struct RegistryOptions {
   std::string root_ca_pem;                // for kube-root-ca.crt
   std::string service_prefix = "127.96";  // service_addresses.h
   const AccountTokens* tokens = nullptr;  // null: no tokens are signed
+  bool mounts_tokens = false;             // new pods get a volume with their token
   WebhookCaller* webhooks = nullptr;      // null: webhooks and webhook conversion answer 500
   // A registry whose store had the same initial content: its parsed CRDs are shared. May be null;
   // needed during construction only.
@@ -92,6 +93,10 @@ class Registry {
 
   ApiResult<StoredPtr> Get(const RequestContext& context);
   ApiResult<ListResult> List(const RequestContext& context, const ReadQuery& query);
+
+  // Asks admission control about exec, attach, portforward: what is refused, or nullopt. `options`:
+  // PodExecOptions, … of v1; what mutating webhooks change in it has no effect.
+  std::optional<ApiError> AdmitConnect(RequestContext& context, Json options);
 
   ApiResult<WriteResult> Create(RequestContext& context, Body body);
   ApiResult<WriteResult> Update(RequestContext& context, Body body);
@@ -143,6 +148,13 @@ class Registry {
   ApiResult<SubmittedWrite> SubmitCharged(const RequestContext& context, std::vector<Write> writes,
                                           const Json* old_object);
   std::vector<Write> Companions(const RequestContext& context, const Json& object);
+  // The ConfigMap with this server's certificate authority, which every namespace has.
+  static constexpr const char* kRootCa = "kube-root-ca.crt";
+  static bool IsRootCa(const ObjectKey& key) {
+    return key.resource == "configmaps" && key.name == kRootCa;
+  }
+  Json RootCa() const;
+  void RestoreRootCa(const std::string& namespace_name);
   void PrepareCrdStatus(Json& crd);
 
   // update.cc

@@ -104,8 +104,11 @@ Json ScaleOf(const Json& object, const CrdScale& paths) {
   const Json* selector =
       paths.label_selector_path.empty() ? nullptr : ValueAt(object, paths.label_selector_path);
   if (selector == nullptr) return scale;
+  const bool is_map = selector->is_object() && TextAt(object, {"kind"}) == "ReplicationController";
   if (!selector->is_object()) {
     scale["status"]["selector"] = *selector;
+  } else if (const auto map = LabelSelectorFromJson({{"matchLabels", *selector}}); is_map && map) {
+    scale["status"]["selector"] = FormatLabelSelector(*map);
   } else if (const auto parsed = LabelSelectorFromJson(*selector); parsed) {
     scale["status"]["selector"] = FormatLabelSelector(*parsed);  // of a built-in kind
   }
@@ -232,6 +235,17 @@ ApiResult<Json> Registry::PatchScale(RequestContext& context, PatchRequest patch
     (*next)["metadata"].erase("resourceVersion");
   }
   return UpdateScale(context, {std::move(*next), {}});
+}
+
+std::optional<ApiError> Registry::AdmitConnect(RequestContext& context, Json options) {
+  AdmissionRequest request =
+      MakeAdmission(context, AdmissionRequest::Operation::kConnect, nullptr, nullptr);
+  request.object_kind = TextAt(options, {"kind"});
+  const auto accept = [](const Json& /*changed*/) -> std::optional<ApiError> {
+    return std::nullopt;
+  };
+  if (auto error = admission_.Mutate(request, options, accept)) return error;
+  return admission_.Validate(request, &options);
 }
 
 }  // namespace berth::local

@@ -1,7 +1,9 @@
 // PUT, and the retry loop of every change of an existing object.
+#include "local/apiserver/policies/policy_dispatch.h"
 #include "local/apiserver/registry/crd.h"
 #include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
+#include "local/apiserver/registry/policy_types.h"
 #include "local/apiserver/registry/quota_charges.h"
 #include "local/apiserver/registry/registry.h"
 
@@ -114,6 +116,9 @@ ApiResult<Json> Registry::PrepareUpdate(RequestContext& context, Json next, cons
   if (resource.storage == "customresourcedefinitions.apiextensions.k8s.io" &&
       !SameAt(next, current, {"spec"})) {
     PrepareCrdStatus(next);
+  } else if (resource.storage == kValidatingPolicies && context.subresource.empty() &&
+             !SameAt(next, current, {"metadata", "generation"})) {
+    FillTypeChecking(*context.table, next);
   }
   const std::vector<Cause> causes =
       strategy.ValidateUpdate(resource, next, current, context.subresource);

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "cel/check.h"
+#include "local/apiserver/schema/declared_type.h"
 
 namespace berth::local {
 namespace {
@@ -160,12 +162,28 @@ class RuleReader {
   std::optional<cel::Program> CompileAt(const char* name) {
     auto program =
         cel::Compile(TextAt(rule_, name), {.variables = {"self", "oldSelf"}, .objects = {}});
-    if (program) return std::move(*program);
+    const Status typed = program ? CheckTypesOf(name) : Status(program.error());
+    if (typed) return std::move(*program);
     causes_.push_back({.reason = "FieldValueInvalid",
                        .field = At(name),
                        .message = "Invalid value: " + RuleText(rule_) +
-                                  ": compilation failed: " + program.error().message});
+                                  ": compilation failed: " + typed.error().message});
     return std::nullopt;
+  }
+
+  Status CheckTypesOf(const char* name) const {
+    const cel::TypePtr self = DeclaredType(schema_);
+    const auto optional = rule_.find("optionalOldSelf");
+    const bool is_optional =
+        optional != rule_.end() && optional->is_boolean() && optional->get<bool>();
+    cel::TypedVariables typed;
+    typed.types["self"] = self;
+    typed.types["oldSelf"] = is_optional ? cel::TypeOf(cel::Type::Kind::kOptional, self) : self;
+    Status checked = cel::CheckTypes(TextAt(rule_, name), typed);
+    if (!checked || std::string_view(name) != "rule") return checked;
+    typed.must_be_bool = true;
+    if (cel::CheckTypes(TextAt(rule_, name), typed)) return OkStatus();
+    return Error{ErrorCode::kInvalid, "cel expression must evaluate to a bool"};
   }
 
   void CheckOldSelf(CrdRule& out) {

@@ -8,6 +8,8 @@
 
 namespace berth::local {
 
+constexpr int kMostIndex = 1'000'000;
+
 class JsonPathParser {
  public:
   explicit JsonPathParser(std::string_view text) : text_(text) {}
@@ -80,12 +82,30 @@ class JsonPathParser {
                inner.back() == inner[0]) {
       path.steps_.emplace_back(JsonPath::Field{std::string(inner.substr(1, inner.size() - 2))});
     } else if (const auto index = ParseInt64(inner);
-               index && *index > -1'000'000 && *index < 1'000'000) {
+               index && *index > -kMostIndex && *index < kMostIndex) {
       const int at = static_cast<int>(*index);
       path.steps_.emplace_back(JsonPath::Index{at, at + 1});
+    } else if (const auto slice = SliceOf(inner)) {
+      path.steps_.emplace_back(*slice);
     } else {
       why_ = "cannot read [" + std::string(inner) + "]";
     }
+  }
+
+  // "first:past", each of them optional; nullopt: something else.
+  static std::optional<JsonPath::Index> SliceOf(std::string_view inner) {
+    const std::size_t colon = inner.find(':');
+    if (colon == std::string_view::npos) return std::nullopt;
+    const auto bound = [](std::string_view text, int fallback) -> std::optional<int> {
+      if (text.empty()) return fallback;
+      const auto number = ParseInt64(text);
+      if (!number || *number <= -kMostIndex || *number >= kMostIndex) return std::nullopt;
+      return static_cast<int>(*number);
+    };
+    const auto first = bound(inner.substr(0, colon), 0);
+    const auto past = bound(inner.substr(colon + 1), kMostIndex);
+    if (!first || !past) return std::nullopt;
+    return JsonPath::Index{*first, *past};
   }
 
   // The bracket that closes the one at `at_`, outside of quotes.
@@ -178,8 +198,14 @@ std::vector<const Json*> JsonPath::Select(const Json& object) const {
       } else if (const auto* index = std::get_if<Index>(&step)) {
         if (!value->is_array()) continue;
         const auto size = static_cast<std::ptrdiff_t>(value->size());
-        const std::ptrdiff_t at = index->first < 0 ? size + index->first : index->first;
-        if (at >= 0 && at < size) next.push_back(&(*value)[static_cast<std::size_t>(at)]);
+        // From the end, where negative; the item behind −1 is the end.
+        const bool is_to_end = index->past < 0 || (index->past == 0 && index->first < 0);
+        const std::ptrdiff_t past = is_to_end ? size + index->past : index->past;
+        const std::ptrdiff_t first = index->first < 0 ? size + index->first : index->first;
+        for (std::ptrdiff_t at = std::max<std::ptrdiff_t>(first, 0); at < std::min(past, size);
+             ++at) {
+          next.push_back(&(*value)[static_cast<std::size_t>(at)]);
+        }
       } else if (std::holds_alternative<Wildcard>(step)) {
         if (!value->is_structured()) continue;
         for (const Json& element : *value) next.push_back(&element);

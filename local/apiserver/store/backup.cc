@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/sqlite/sqlite.h"
 #include "local/apiserver/store/database.h"
-#include "local/apiserver/store/sqlite.h"
 
 namespace berth::local {
 namespace {

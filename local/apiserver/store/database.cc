@@ -8,9 +8,9 @@
 #include <random>
 #include <unordered_set>
 
+#include "base/sqlite/sqlite.h"
 #include "base/strings.h"
 #include "local/apiserver/store/file_lock.h"
-#include "local/apiserver/store/sqlite.h"
 
 namespace berth::local {
 namespace {

@@ -287,6 +287,14 @@ void DefaultPolicy(Json& policy) {
   if (Json* constraints = Inner(*spec, "matchConstraints")) DefaultMatchResources(*constraints);
 }
 
+void DefaultMutatingPolicy(Json& policy) {
+  DefaultPolicy(policy);
+  Json* spec = Inner(policy, "spec");
+  if (spec != nullptr && IsEmptyText(*spec, "reinvocationPolicy")) {
+    (*spec)["reinvocationPolicy"] = "Never";
+  }
+}
+
 void DefaultPolicyBinding(Json& binding) {
   Json* spec = Inner(binding, "spec");
   Json* resources = spec == nullptr ? nullptr : Inner(*spec, "matchResources");
@@ -361,11 +369,30 @@ void DefaultRbac(std::string_view kind, Json& object) {
   });
 }
 
+// The selector and the labels are those of the template, where they are absent.
+void DefaultReplicationController(Json& object) {
+  Json* spec = Inner(object, "spec");
+  Json* pod_template = spec == nullptr ? nullptr : Inner(*spec, "template");
+  if (pod_template == nullptr) return;
+  DefaultPodTemplate(*pod_template);
+  const Json* metadata = Inner(*pod_template, "metadata");
+  const auto labels = metadata == nullptr ? Json::const_iterator() : metadata->find("labels");
+  if (metadata == nullptr || labels == metadata->end() || !labels->is_object()) return;
+  const auto is_empty = [](const Json& owner, const char* field) {
+    const auto found = owner.find(field);
+    return found == owner.end() || found->empty();
+  };
+  if (is_empty(*spec, "selector")) (*spec)["selector"] = *labels;
+  if (is_empty(object["metadata"], "labels")) object["metadata"]["labels"] = *labels;
+}
+
 void DefaultCore(std::string_view kind, Json& object) {
   if (kind == "Pod") {
     DefaultPod(object);
   } else if (kind == "PodTemplate") {
     if (Json* pod_template = Inner(object, "template")) DefaultPodTemplate(*pod_template);
+  } else if (kind == "ReplicationController") {
+    DefaultReplicationController(object);
   } else if (kind == "Secret") {
     if (IsEmptyText(object, "type")) object["type"] = "Opaque";
   } else if (kind == "Namespace") {
@@ -425,6 +452,8 @@ void ApplyStaticDefaults(std::string_view group, std::string_view /*version*/,
     if (kind == "MutatingWebhookConfiguration") DefaultWebhooks(object, true);
     if (kind == "ValidatingWebhookConfiguration") DefaultWebhooks(object, false);
     if (kind == "ValidatingAdmissionPolicy") DefaultPolicy(object);
+    if (kind == "MutatingAdmissionPolicy") DefaultMutatingPolicy(object);
+    if (kind == "MutatingAdmissionPolicyBinding") DefaultPolicyBinding(object);
     if (kind == "ValidatingAdmissionPolicyBinding") DefaultPolicyBinding(object);
   } else if (group == "apiextensions.k8s.io" && kind == "CustomResourceDefinition") {
     DefaultCrd(object);

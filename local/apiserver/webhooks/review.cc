@@ -13,6 +13,7 @@ constexpr std::int64_t kBadRequest = 400;
 constexpr std::int64_t kHighestCode = 599;
 
 Json OptionsOf(const AdmissionRequest& request) {
+  if (request.operation == AdmissionRequest::Operation::kConnect) return nullptr;
   const char* kind = "CreateOptions";
   if (request.operation == AdmissionRequest::Operation::kUpdate) kind = "UpdateOptions";
   if (request.operation == AdmissionRequest::Operation::kDelete) kind = "DeleteOptions";
@@ -61,7 +62,8 @@ WebhookQuestion MakeReview(const AdmissionRequest& request, const ReviewQuestion
   const RequestContext& context = *request.context;
   const ResourceInfo& resource = *context.resource;
   const auto kind = [&](const std::string& version) {
-    return Json{{"group", resource.id.group}, {"version", version}, {"kind", resource.kind}};
+    const std::string& name = request.object_kind.empty() ? resource.kind : request.object_kind;
+    return Json{{"group", resource.id.group}, {"version", version}, {"kind", name}};
   };
   const auto place = [&](const std::string& version) {
     return Json{

@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "base/cron_schedule.h"
 #include "base/rfc3339.h"
 #include "base/seconds.h"
-#include "local/apiserver/schema/cron_schedule.h"
 #include "local/cluster/fields.h"
 #include "local/cluster/job_view.h"
 #include "local/cluster/replicas/ownership.h"

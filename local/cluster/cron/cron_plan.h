@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/time_zone.h"
 #include "local/apiserver/api.h"
-#include "local/apiserver/schema/time_zone.h"
 #include "local/cluster/planned_event.h"
 
 namespace berth::local::cluster {

@@ -1,5 +1,6 @@
 #include "local/cluster/network/bind_supervisor.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdint>
@@ -7,6 +8,7 @@
 #include <fstream>
 #include <map>
 #include <mutex>
+#include <set>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -60,11 +62,13 @@ int FileOf(pid_t process, int number) {
   return file;
 }
 
-bool IsTcpOrUdp(int socket) {
+// IPPROTO_TCP, of multipath TCP too, or IPPROTO_UDP; 0: another one.
+int ProtocolOf(int socket) {
   int protocol = 0;
   socklen_t size = sizeof protocol;
-  if (getsockopt(socket, SOL_SOCKET, SO_PROTOCOL, &protocol, &size) != 0) return false;
-  return protocol == IPPROTO_TCP || protocol == kMultipathTcp || protocol == IPPROTO_UDP;
+  if (getsockopt(socket, SOL_SOCKET, SO_PROTOCOL, &protocol, &size) != 0) return 0;
+  if (protocol == IPPROTO_TCP || protocol == kMultipathTcp) return IPPROTO_TCP;
+  return protocol == IPPROTO_UDP ? protocol : 0;
 }
 
 union SocketAddress {
@@ -73,21 +77,49 @@ union SocketAddress {
   sockaddr_in6 v6;
 };
 
-// Changes "all addresses" to `own`; false: the address is another one.
-bool Redirect(SocketAddress& address, std::size_t size, in_addr own) {
-  if (size >= sizeof address.v4 && address.any.sa_family == AF_INET) {
-    if (address.v4.sin_addr.s_addr != htonl(INADDR_ANY) || address.v4.sin_port == 0) return false;
-    address.v4.sin_addr = own;
-    return true;
+enum class HostPart { kAll, kLocalhost, kOther };
+
+HostPart PartOf(const in_addr& address) {
+  if (address.s_addr == htonl(INADDR_ANY)) return HostPart::kAll;
+  return address.s_addr == htonl(INADDR_LOOPBACK) ? HostPart::kLocalhost : HostPart::kOther;
+}
+
+HostPart PartOf(const in6_addr& address) {
+  if (IN6_IS_ADDR_UNSPECIFIED(&address)) return HostPart::kAll;
+  if (IN6_IS_ADDR_LOOPBACK(&address)) return HostPart::kLocalhost;
+  if (!IN6_IS_ADDR_V4MAPPED(&address)) return HostPart::kOther;
+  in_addr mapped{};
+  std::memcpy(&mapped, &address.s6_addr[12], sizeof mapped);
+  return PartOf(mapped);
+}
+
+// Port 0 counts as another address: the kernel chooses a port that no pod has.
+HostPart PartOf(const SocketAddress& address, std::size_t size) {
+  if (size >= sizeof address.v4 && address.any.sa_family == AF_INET && address.v4.sin_port != 0) {
+    return PartOf(address.v4.sin_addr);
   }
-  if (size < sizeof address.v6 || address.any.sa_family != AF_INET6) return false;
-  if (!IN6_IS_ADDR_UNSPECIFIED(&address.v6.sin6_addr) || address.v6.sin6_port == 0) return false;
+  if (size >= sizeof address.v6 && address.any.sa_family == AF_INET6 && address.v6.sin6_port != 0) {
+    return PartOf(address.v6.sin6_addr);
+  }
+  return HostPart::kOther;
+}
+
+in_port_t PortOf(const SocketAddress& address) {
+  return address.any.sa_family == AF_INET ? address.v4.sin_port : address.v6.sin6_port;
+}
+
+void Redirect(SocketAddress& address, in_addr own) {
+  if (address.any.sa_family == AF_INET) {
+    address.v4.sin_addr = own;
+    return;
+  }
   std::array<std::uint8_t, 16> mapped{};
   mapped[10] = mapped[11] = 0xff;
   std::memcpy(&mapped[12], &own, sizeof own);
   std::memcpy(&address.v6.sin6_addr, mapped.data(), mapped.size());
-  return true;
 }
+
+constexpr std::size_t kMostPorts = 4096;  // of a pod that are known
 
 }  // namespace
 
@@ -136,10 +168,16 @@ class BindSupervisor::Impl {
     }
   }
 
+  // The ports of a pod are forgotten with its last program.
   void Forget(int listener) {
     const std::lock_guard lock(mutex_);
+    const in_addr address = listeners_[listener];
     listeners_.erase(listener);
     close(listener);
+    const bool is_used = std::any_of(listeners_.begin(), listeners_.end(), [&](const auto& other) {
+      return other.second.s_addr == address.s_addr;
+    });
+    if (!is_used) ports_.erase(address.s_addr);
   }
 
   in_addr AddressOf(int listener) {
@@ -152,7 +190,8 @@ class BindSupervisor::Impl {
     if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &asked) != 0) return;
     seccomp_notif_resp answer{};
     answer.id = asked.id;
-    if (!Bind(listener, asked, answer)) {
+    if (asked.data.nr == SYS_connect) Connect(listener, asked);
+    if (asked.data.nr != SYS_bind || !Bind(listener, asked, answer)) {
       answer.val = 0;
       answer.error = 0;
       answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
@@ -160,38 +199,87 @@ class BindSupervisor::Impl {
     ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
   }
 
-  // Binds in place of the program; false: the program's own call goes on. The program cannot
-  // change what is bound: the address is a copy.
-  bool Bind(int listener, const seccomp_notif& asked, seccomp_notif_resp& answer) {
-    SocketAddress address{};
+  // Reads the address in the second argument of a call and returns its size; 0: it is none of IP.
+  static std::size_t ReadAddress(const seccomp_notif& asked, SocketAddress& address) {
     const std::size_t size = asked.data.args[2];
-    if (size < sizeof(sockaddr_in) || size > sizeof(sockaddr_storage)) return false;
+    if (size < sizeof(sockaddr_in) || size > sizeof(sockaddr_storage)) return 0;
     const std::size_t count = size < sizeof address ? size : sizeof address;
     const iovec here{&address, count};
     const iovec there{reinterpret_cast<void*>(asked.data.args[1]), count};  // NOLINT
     const auto thread = static_cast<pid_t>(asked.pid);
-    if (process_vm_readv(thread, &here, 1, &there, 1, 0) != static_cast<ssize_t>(count)) {
-      return false;
-    }
-    if (!Redirect(address, count, AddressOf(listener))) return false;
+    const bool is_read =
+        process_vm_readv(thread, &here, 1, &there, 1, 0) == static_cast<ssize_t>(count);
+    return is_read ? count : 0;
+  }
+
+  // Binds in place of the program; false: the program's own call goes on. The program cannot
+  // change what is bound: the address is a copy.
+  bool Bind(int listener, const seccomp_notif& asked, seccomp_notif_resp& answer) {
+    SocketAddress address{};
+    const std::size_t count = ReadAddress(asked, address);
+    const HostPart part = PartOf(address, count);
+    if (part == HostPart::kOther) return false;
+    const in_addr own = AddressOf(listener);
+    Redirect(address, own);
     const int socket = FileOf(ProcessOf(asked.pid), static_cast<int>(asked.data.args[0]));
     if (socket < 0) return false;
     // The thread is still the one that asked, so the copies are its own.
     const bool is_valid = ioctl(listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &asked.id) == 0;
+    const int protocol = ProtocolOf(socket);
     bool is_done = false;
-    if (is_valid && IsTcpOrUdp(socket)) {
+    // Datagrams to localhost are often sent without a connection, which nobody would redirect.
+    const bool is_redirected =
+        protocol == IPPROTO_TCP || (protocol == IPPROTO_UDP && part == HostPart::kAll);
+    if (is_valid && is_redirected) {
       const bool bound = bind(socket, &address.any, static_cast<socklen_t>(count)) == 0;
       answer.error = bound ? 0 : -errno;
       // A socket of IPv6 alone has no address of IPv4.
       is_done = bound || errno == EADDRINUSE || errno == EACCES;
+      if (bound) Remember(own, protocol, PortOf(address));
     }
     close(socket);
     return is_done;
   }
 
+  void Remember(in_addr own, int protocol, in_port_t port) {
+    const std::lock_guard lock(mutex_);
+    auto& ports = ports_[own.s_addr];
+    if (ports.size() < kMostPorts) ports.emplace(protocol, port);
+  }
+
+  bool HasPort(in_addr own, int protocol, in_port_t port) {
+    const std::lock_guard lock(mutex_);
+    const auto ports = ports_.find(own.s_addr);
+    return ports != ports_.end() && ports->second.count({protocol, port}) != 0;
+  }
+
+  // Changes the address in the program's memory, from which the kernel reads it next. A program
+  // may connect to any address anyhow: a change that it makes in between gains it nothing.
+  void Connect(int listener, const seccomp_notif& asked) {
+    SocketAddress address{};
+    const std::size_t count = ReadAddress(asked, address);
+    if (PartOf(address, count) != HostPart::kLocalhost) return;
+    const in_addr own = AddressOf(listener);
+    const in_port_t port = PortOf(address);
+    if (!HasPort(own, IPPROTO_TCP, port) && !HasPort(own, IPPROTO_UDP, port)) return;
+    const int socket = FileOf(ProcessOf(asked.pid), static_cast<int>(asked.data.args[0]));
+    if (socket < 0) return;
+    const int protocol = ProtocolOf(socket);
+    close(socket);
+    if (protocol == 0 || !HasPort(own, protocol, port)) return;
+    Redirect(address, own);
+    const iovec here{&address, count};
+    const iovec there{reinterpret_cast<void*>(asked.data.args[1]), count};  // NOLINT
+    if (ioctl(listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &asked.id) != 0) return;
+    // Fails where the program's copy cannot be written: the call goes on as it was.
+    process_vm_writev(static_cast<pid_t>(asked.pid), &here, 1, &there, 1, 0);
+  }
+
   const WakeFile wake_;
   std::mutex mutex_;
   std::map<int, in_addr> listeners_;
+  // The ports of a pod's programs, as in socket addresses, by the pod's address; guarded by mutex_.
+  std::map<in_addr_t, std::set<std::pair<int, in_port_t>>> ports_;
   bool is_stopping_ = false;
   std::thread thread_;
 };
@@ -215,11 +303,12 @@ void BindSupervisor::Add(int listener, const std::string& address) {
 }
 
 int InstallBindFilter() {
-  std::array<sock_filter, 6> code{{
+  std::array<sock_filter, 7> code{{
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kMachine, 0, 3),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kMachine, 0, 4),
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_bind, 0, 1),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_bind, 1, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_connect, 0, 1),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
   }};

@@ -1,12 +1,16 @@
 // local/cluster/network/bind_supervisor.h — programs of a pod listen on the pod's address, where
-// they ask for all addresses of the machine.
+// they ask for all addresses of the machine or for localhost, and find each other at localhost.
 //
 //     program: bind(0.0.0.0:8786) ─▶ kernel (seccomp) ─▶ supervisor: bind(127.77.0.5:8786) ─▶
 //     answer
+//     program of the same pod: connect(127.0.0.1:8786) ─▶ kernel (seccomp) ─▶ supervisor: changes
+//     the program's copy of the address ─▶ kernel: connect(127.77.0.5:8786)
 //
 // Two pods may use one port, as on a cluster. Concerned are TCP and UDP sockets and ports other
-// than 0; every other call goes on as it was. The filter looks at the number of the system call
-// alone, so that the kernel answers all other calls from its cache.
+// than 0: binds to all addresses, and of TCP to 127.0.0.1 and ::1; connections to these two
+// addresses at ports that a program of the pod has bound this way. Every other call goes on as it
+// was, so that localhost leads to the machine's other programs, too. The filter looks at the number
+// of the system call alone, so that the kernel answers all other calls from its cache.
 //
 // Threads: Add may be called from any thread. Linux 5.11 and later.
 #pragma once
@@ -35,7 +39,8 @@ class BindSupervisor {
   std::unique_ptr<Impl> impl_;
 };
 
-// Makes the calling process, and what it executes, ask a listener before each bind. Returns the
+// Makes the calling process, and what it executes, ask a listener before each bind and connect.
+// Returns the
 // listener, or -1 and errno. System calls only.
 int InstallBindFilter();
 

@@ -26,16 +26,18 @@ HostsTable::HostsTable(std::string folder, std::string machine_hosts)
     : folder_(std::move(folder)), machine_hosts_(std::move(machine_hosts)) {}
 
 HostsTable::~HostsTable() {
-  for (const auto& [name, file] : file_by_namespace_) close(file.descriptor);
+  for (const auto& [pod, file] : file_by_pod_) close(file.descriptor);
 }
 
-Result<std::string> HostsTable::FileOf(const std::string& namespace_name) {
-  std::string path = folder_ + "/" + namespace_name;
-  if (file_by_namespace_.count(namespace_name) != 0) return path;
+Result<std::string> HostsTable::FileOf(const std::string& namespace_name, const std::string& pod,
+                                       const std::string& own_lines) {
+  std::string path = folder_ + "/" + pod;
+  if (file_by_pod_.count(pod) != 0) return path;
   std::error_code error;
   std::filesystem::create_directories(folder_, error);
   if (error) return Error{ErrorCode::kUnavailable, folder_ + ": " + error.message()};
   File file;
+  file.namespace_name = namespace_name;
   file.descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (file.descriptor < 0 || fchmod(file.descriptor, 0644) != 0) {
     const int reason = errno;
@@ -44,18 +46,27 @@ Result<std::string> HostsTable::FileOf(const std::string& namespace_name) {
   }
   std::string start = machine_hosts_;
   if (!start.empty() && start.back() != '\n') start += '\n';
-  start += "# names of Services\n";
+  start += own_lines + "# names of Services\n";
   if (!WriteAt(file.descriptor, start, 0)) {
     const int reason = errno;
     close(file.descriptor);
     return Error{ErrorCode::kUnavailable, path + ": " + std::strerror(reason)};
   }
   file.end = static_cast<std::int64_t>(start.size());
-  File& kept = file_by_namespace_[namespace_name] = std::move(file);
+  File& kept = file_by_pod_[pod] = std::move(file);
   for (const auto& [owner, owned] : lines_by_owner_) {
     Write(kept, owner, TextsFor(namespace_name, owned));
   }
   return path;
+}
+
+void HostsTable::RemoveFile(const std::string& pod) {
+  const auto known = file_by_pod_.find(pod);
+  if (known == file_by_pod_.end()) return;
+  close(known->second.descriptor);
+  file_by_pod_.erase(known);
+  std::error_code error;
+  std::filesystem::remove(folder_ + "/" + pod, error);
 }
 
 void HostsTable::Set(const std::string& namespace_name, const std::string& owner,
@@ -63,7 +74,9 @@ void HostsTable::Set(const std::string& namespace_name, const std::string& owner
   const auto known = lines_by_owner_.find(owner);
   if (known == lines_by_owner_.end() ? lines.empty() : known->second.lines == lines) return;
   const Owned owned{namespace_name, std::move(lines)};
-  for (auto& [name, file] : file_by_namespace_) Write(file, owner, TextsFor(name, owned));
+  for (auto& [pod, file] : file_by_pod_) {
+    Write(file, owner, TextsFor(file.namespace_name, owned));
+  }
   if (owned.lines.empty()) {
     lines_by_owner_.erase(owner);
   } else {

@@ -1,7 +1,7 @@
 // local/cluster/network/hosts_table.h — the names of Services and pods, as files in the form of
-// /etc/hosts, one for each namespace.
+// /etc/hosts, one for each pod.
 //
-// Programs see the file of their namespace at /etc/hosts while it changes: a line never moves, and
+// Programs see the file of their pod at /etc/hosts while it changes: a line never moves, and
 // a reader sees each line whole, as it was or as it is. A line that is no longer true becomes
 // blanks, which another one may use.
 //
@@ -27,8 +27,11 @@ class HostsTable {
   HostsTable(const HostsTable&) = delete;
   HostsTable& operator=(const HostsTable&) = delete;
 
-  // The path of the namespace's file, made with the present lines. kUnavailable: it cannot be.
-  Result<std::string> FileOf(const std::string& namespace_name);
+  // The path of the file of a pod, made at the first call with `own_lines` and the present lines.
+  // `pod`: a file name, such as the uid. kUnavailable: the file cannot be made.
+  Result<std::string> FileOf(const std::string& namespace_name, const std::string& pod,
+                             const std::string& own_lines);
+  void RemoveFile(const std::string& pod);
 
   // The lines of one owner ("namespace/service"); none removes them. Errors of single files are
   // logged: those programs keep the earlier names.
@@ -42,6 +45,7 @@ class HostsTable {
     std::string text;  // without padding and line end; empty: blank
   };
   struct File {
+    std::string namespace_name;
     int descriptor = -1;
     std::int64_t end = 0;
     std::map<std::string, std::vector<Slot>> slots_by_owner;
@@ -59,7 +63,7 @@ class HostsTable {
   const std::string folder_;
   const std::string machine_hosts_;
   std::map<std::string, Owned> lines_by_owner_;
-  std::map<std::string, File> file_by_namespace_;
+  std::map<std::string, File> file_by_pod_;
 };
 
 }  // namespace berth::local::cluster

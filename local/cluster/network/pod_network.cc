@@ -1,5 +1,6 @@
 #include "local/cluster/network/pod_network.h"
 
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <set>
@@ -15,14 +16,34 @@ std::string MachineHosts() {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+// The pod's own name and the names that its spec gives, as lines of a hosts file.
+std::string OwnLines(const Json& pod, const std::string& address) {
+  const std::string host = HostNameOf(pod);
+  std::string text = address;
+  if (const std::string domain = StringAt(pod, {"spec", "subdomain"}); !domain.empty()) {
+    text += " " + host + "." + domain + "." + NamespaceOf(pod) + ".svc.cluster.local";
+  }
+  text += " " + host + "\n";
+  for (const Json& alias : ArrayAt(pod, {"spec", "hostAliases"})) {
+    std::string names;
+    for (const Json& name : ArrayAt(alias, {"hostnames"})) names += " " + StringAt(name, {});
+    if (!names.empty()) text += StringAt(alias, {"ip"}) + names + "\n";
+  }
+  return text;
+}
+
 std::string OwnerKey(const std::string& namespace_name, const std::string& name) {
   return namespace_name + "/" + name;
 }
 
 }  // namespace
 
+// Files of an earlier life are nobody's.
 PodNetwork::PodNetwork(std::string prefix, std::string folder)
-    : addresses_(std::move(prefix)), hosts_(std::move(folder), MachineHosts()) {}
+    : addresses_(std::move(prefix)), hosts_(folder, MachineHosts()) {
+  std::error_code error;
+  std::filesystem::remove_all(folder, error);
+}
 
 // Relays end before their pool.
 PodNetwork::~PodNetwork() {
@@ -32,12 +53,18 @@ PodNetwork::~PodNetwork() {
 
 std::optional<ProcessNetwork> PodNetwork::For(const Json& pod, const std::string& address) {
   if (!UsesPodNetwork(pod, !relays_by_service_.empty())) return std::nullopt;
-  const Result<std::string> hosts = hosts_.FileOf(NamespaceOf(pod));
+  const Result<std::string> hosts =
+      hosts_.FileOf(NamespaceOf(pod), UidOf(pod), OwnLines(pod, address));
   if (!hosts) {
     LogWarning("a pod runs without names of Services", {{"error", hosts.error().message}});
     return std::nullopt;
   }
-  return ProcessNetwork{*hosts, address};
+  return ProcessNetwork{*hosts, address, HostNameOf(pod)};
+}
+
+void PodNetwork::Release(const std::string& uid) {
+  addresses_.GiveBack(uid);
+  hosts_.RemoveFile(uid);
 }
 
 std::vector<std::pair<std::string, std::string>> PodNetwork::LinksIn(
@@ -56,12 +83,12 @@ bool PodNetwork::SetService(const Object& service, const std::vector<ServiceRout
   services_by_namespace_[namespace_name][NameOf(*service)] = service;
   hosts_.Set(namespace_name, owner, std::move(lines));
   Relays& relays = relays_by_service_[owner];
-  std::set<Place> wanted;
+  std::set<Endpoint> wanted;
   bool all_serve = true;
   for (const ServiceRoute& route : routes) {
-    const Place place{route.address, route.port};
-    wanted.insert(place);
-    auto& relay = relays[place];
+    const Endpoint endpoint{route.address, route.port};
+    wanted.insert(endpoint);
+    auto& relay = relays[endpoint];
     if (relay == nullptr) {
       if (pool_ == nullptr) pool_ = std::make_unique<net::IoPool>(1);
       auto listening = net::TcpRelay::Listen(*pool_, route.address, route.port);

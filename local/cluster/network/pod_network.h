@@ -33,6 +33,8 @@ class PodNetwork {
 
   // What programs of the pod get; null: the machine's network.
   std::optional<ProcessNetwork> For(const Json& pod, const std::string& address);
+  // The pod has ended: gives back its address and its names.
+  void Release(const std::string& uid);
 
   // Replaces the routes and names of one Service; a refused address is logged and tried again with
   // the next call. Returns false then.
@@ -43,8 +45,8 @@ class PodNetwork {
   void RemoveService(const std::string& namespace_name, const std::string& name);
 
  private:
-  using Place = std::pair<std::string, std::uint16_t>;
-  using Relays = std::map<Place, std::unique_ptr<net::TcpRelay>>;
+  using Endpoint = std::pair<std::string, std::uint16_t>;
+  using Relays = std::map<Endpoint, std::unique_ptr<net::TcpRelay>>;
 
   PodAddresses addresses_;
   HostsTable hosts_;

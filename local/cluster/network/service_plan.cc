@@ -249,6 +249,30 @@ std::vector<std::pair<std::string, std::string>> LinksTo(const std::vector<Objec
   return links;
 }
 
+std::vector<std::pair<std::string, std::string>> ApiVariables(const std::string& url) {
+  const std::size_t host = url.find("://");
+  const std::size_t colon = url.rfind(':');
+  if (host == std::string::npos || colon <= host) return {};
+  const auto port = ParseInt64(url.substr(colon + 1));
+  if (!port) return {};
+  std::string address = url.substr(host + 3, colon - host - 3);
+  if (address.starts_with('[') && address.ends_with(']')) {
+    address = address.substr(1, address.size() - 2);
+  }
+  const Json service = {
+      {"metadata", {{"name", "kubernetes"}}},
+      {"spec",
+       {{"clusterIP", address}, {"ports", Json::array({{{"name", "https"}, {"port", *port}}})}}}};
+  return LinksTo({std::make_shared<const Json>(service)});
+}
+
+std::string HostNameOf(const Json& pod) {
+  constexpr std::size_t kLongest = 63;
+  std::string name = StringAt(pod, {"spec", "hostname"}, NameOf(pod)).substr(0, kLongest);
+  while (name.ends_with('-') || name.ends_with('.')) name.pop_back();
+  return name;
+}
+
 bool UsesPodNetwork(const Json& pod, bool has_services) {
   if (BoolAt(pod, {"spec", "hostNetwork"})) return false;
   const Json* owner = ControllerRef(pod);

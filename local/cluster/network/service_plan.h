@@ -51,6 +51,13 @@ std::vector<HostsLine> NamesOf(const Json& service, const Json& subsets);
 // of the pod's namespace. None for headless ones.
 std::vector<std::pair<std::string, std::string>> LinksTo(const std::vector<Object>& services);
 
+// The variables by which clients in a cluster find the API at `url` ("https://127.0.0.1:6443"), as
+// those of a Service "kubernetes"; none if the URL has no port.
+std::vector<std::pair<std::string, std::string>> ApiVariables(const std::string& url);
+
+// The host name of the pod's programs: spec.hostname or the pod's name, 63 characters at most.
+std::string HostNameOf(const Json& pod);
+
 // Whether the pod's programs see addresses and names of the cluster. Pods of Jobs do if they name a
 // port, or if Services exist; all others do unless they use the machine's network.
 bool UsesPodNetwork(const Json& pod, bool has_services);

@@ -18,7 +18,8 @@ DisruptionController::DisruptionController(Api& api, ObjectCache& cache, Executo
   cache_.Listen(kPods, [this](const ObjectChange& change) { OnPod(change); });
   cache_.Listen(kDisruptionBudgets,
                 [this](const ObjectChange& change) { budgets_.Add(KeyOf(change.any())); });
-  for (const ResourceId* sized : {&kDeployments, &kReplicaSets, &kStatefulSets}) {
+  for (const ResourceId* sized :
+       {&kDeployments, &kReplicaSets, &kReplicationControllers, &kStatefulSets}) {
     cache_.Listen(*sized, [this](const ObjectChange& change) {
       for (const Object& budget : cache_.All(kDisruptionBudgets)) {
         if (NamespaceOf(*budget) == NamespaceOf(change.any())) budgets_.Add(KeyOf(*budget));
@@ -77,6 +78,7 @@ std::optional<std::int64_t> DisruptionController::SizeFor(const Json& pod,
   Object found;
   if (kind == "StatefulSet") found = cache_.Get(kStatefulSets, key);
   if (kind == "ReplicaSet") found = cache_.Get(kReplicaSets, key);
+  if (kind == "ReplicationController") found = cache_.Get(kReplicationControllers, key);
   if (found == nullptr) return std::nullopt;
   // A rollout has several ReplicaSets, but one size: that of the ReplicaSet with most of it.
   const Json* deployment = ControllerRef(*found);

@@ -93,7 +93,7 @@ class DaemonSetPlanner {
   }
 
  private:
-  using Place = std::pair<std::optional<std::size_t>, std::optional<std::size_t>>;
+  using PodsOfNode = std::pair<std::optional<std::size_t>, std::optional<std::size_t>>;
 
   const Json& Pod(std::size_t at) const { return *view_.pods[at]; }
   bool IsUpdated(const Json& pod) const { return LabelOf(pod, kRevisionLabel) == hash_; }
@@ -191,14 +191,14 @@ class DaemonSetPlanner {
   }
 
   // The pods of the present template and of earlier ones on the node.
-  Place PodsOn(const std::string& node) const {
-    Place place;
+  PodsOfNode PodsOn(const std::string& node) const {
+    PodsOfNode found;
     const auto pods = pods_by_node_.find(node);
-    if (pods == pods_by_node_.end()) return place;
+    if (pods == pods_by_node_.end()) return found;
     for (const std::size_t at : pods->second) {
-      (IsUpdated(Pod(at)) ? place.first : place.second) = at;
+      (IsUpdated(Pod(at)) ? found.first : found.second) = at;
     }
-    return place;
+    return found;
   }
 
   void RollOut() {

@@ -11,27 +11,35 @@ namespace {
 constexpr Duration kFirstCreateBackoff = std::chrono::seconds(1);
 constexpr int kMostCreateDoublings = 8;
 
+const char* KindName(ReplicaKinds kinds) {
+  return kinds == ReplicaKinds::kSets ? "ReplicaSet" : "ReplicationController";
+}
+
 }  // namespace
 
 ReplicaSetController::ReplicaSetController(Api& api, ObjectCache& cache, Executor& executor,
-                                           Executor& event_writes, const Clock& clock)
-    : cache_(cache),
+                                           Executor& event_writes, const Clock& clock,
+                                           ReplicaKinds kinds)
+    : kinds_(kinds),
+      resource_(kinds == ReplicaKinds::kSets ? kReplicaSets : kReplicationControllers),
+      cache_(cache),
       clock_(clock),
       writer_(api, cache, "kube-controller-manager"),
-      events_(api, clock, executor, event_writes, "replicaset-controller"),
+      events_(api, clock, executor, event_writes,
+              kinds == ReplicaKinds::kSets ? "replicaset-controller" : "replication-controller"),
       sets_(
-          executor, "replicaset", [this](const ObjectKey& key) { return Look(key); },
-          LookOptions(clock)) {
-  AddOwnerIndexes(cache_, kPods);
+          executor, kinds == ReplicaKinds::kSets ? "replicaset" : "replicationcontroller",
+          [this](const ObjectKey& key) { return Look(key); }, LookOptions(clock)) {
+  if (kinds == ReplicaKinds::kSets) AddOwnerIndexes(cache_, kPods);
   cache_.Listen(kPods, [this](const ObjectChange& change) { OnPod(change); });
-  cache_.Listen(kReplicaSets, [this](const ObjectChange& change) {
+  cache_.Listen(resource_, [this](const ObjectChange& change) {
     sets_.Add(KeyOf(change.any()));
     if (change.current == nullptr) create_backoffs_.erase(KeyOf(*change.previous));
   });
 }
 
 void ReplicaSetController::Start() {
-  for (const Object& set : cache_.All(kReplicaSets)) sets_.Add(KeyOf(*set));
+  for (const Object& set : cache_.All(resource_)) sets_.Add(KeyOf(*set));
   sets_.Start();
 }
 
@@ -40,18 +48,27 @@ void ReplicaSetController::OnPod(const ObjectChange& change) {
   for (const Object& pod : {change.previous, change.current}) {
     if (pod == nullptr) continue;
     const Json* owner = ControllerRef(*pod);
-    if (owner == nullptr || StringAt(*owner, {"kind"}) != "ReplicaSet") continue;
+    if (owner == nullptr || StringAt(*owner, {"kind"}) != KindName(kinds_)) continue;
     sets_.Add({NamespaceOf(*pod), StringAt(*owner, {"name"})});
   }
   if (change.current == nullptr || ControllerRef(*change.current) != nullptr) return;
-  for (const Object& set : cache_.All(kReplicaSets)) {
+  for (const Object& set : cache_.All(resource_)) {
     if (NamespaceOf(*set) != NamespaceOf(*change.current)) continue;
-    if (Selects(Find(*set, {"spec", "selector"}), *change.current)) sets_.Add(KeyOf(*set));
+    const Object asked = AsReplicaSet(set);
+    if (Selects(Find(*asked, {"spec", "selector"}), *change.current)) sets_.Add(KeyOf(*set));
   }
 }
 
+Object ReplicaSetController::AsReplicaSet(const Object& object) const {
+  if (object == nullptr || kinds_ == ReplicaKinds::kSets) return object;
+  Json set = *object;
+  const Json* labels = Find(set, {"spec", "selector"});
+  if (labels != nullptr) set["spec"]["selector"] = Json{{"matchLabels", Json(*labels)}};
+  return std::make_shared<const Json>(std::move(set));
+}
+
 Result<NextLook> ReplicaSetController::Look(const ObjectKey& key) {
-  const Object set = cache_.Get(kReplicaSets, key);
+  const Object set = AsReplicaSet(cache_.Get(resource_, key));
   if (set == nullptr) return NextLook{};
   ReplicaSetView view;
   view.set = set;
@@ -69,7 +86,7 @@ Result<NextLook> ReplicaSetController::Look(const ObjectKey& key) {
                    "Deleted pod: " + NameOf(*view.pods[at]));
   }
   if (plan.status) {
-    const auto written = writer_.EditStatus(kReplicaSets, key, UidOf(*set), [&](Json& one) {
+    const auto written = writer_.EditStatus(resource_, key, UidOf(*set), [&](Json& one) {
       one["status"] = *plan.status;
       return true;
     });

@@ -1,5 +1,8 @@
-// local/cluster/replicas/replica_set_controller.h — watches ReplicaSets and their pods, calls
-// PlanReplicaSet, performs the plan.
+// local/cluster/replicas/replica_set_controller.h — watches ReplicaSets, or ReplicationControllers,
+// and their pods, calls PlanReplicaSet, performs the plan.
+//
+// A ReplicationController is a ReplicaSet whose selector is a map of labels, as in
+// kube-controller-manager.
 //
 // Threads: as ObjectCache.
 #pragma once
@@ -17,11 +20,13 @@
 
 namespace berth::local::cluster {
 
+enum class ReplicaKinds { kSets, kControllers };
+
 class ReplicaSetController {
  public:
   // Registers its indexes and listeners; call before the cache tracks pods and ReplicaSets.
   ReplicaSetController(Api& api, ObjectCache& cache, Executor& executor, Executor& event_writes,
-                       const Clock& clock);
+                       const Clock& clock, ReplicaKinds kinds);
   ReplicaSetController(const ReplicaSetController&) = delete;
   ReplicaSetController& operator=(const ReplicaSetController&) = delete;
 
@@ -40,6 +45,11 @@ class ReplicaSetController {
   Status Claim(const ReplicaSetView& view, const ReplicaSetPlan& plan);
   void CreatePods(const ObjectKey& key, const Json& set, std::size_t count);
 
+  // With spec.selector as a ReplicaSet has it.
+  Object AsReplicaSet(const Object& object) const;
+
+  const ReplicaKinds kinds_;
+  const ResourceId& resource_;
   ObjectCache& cache_;
   const Clock& clock_;
   Writer writer_;

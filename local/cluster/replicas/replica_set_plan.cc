@@ -127,7 +127,7 @@ class ReplicaSetPlanner {
     SetCount(status, "fullyLabeledReplicas", labeled);
     SetCount(status, "readyReplicas", ready);
     SetCount(status, "availableReplicas", available);
-    status["terminatingReplicas"] = terminating_;
+    if (StringAt(set_, {"kind"}) == "ReplicaSet") status["terminatingReplicas"] = terminating_;
     status["observedGeneration"] = IntAt(set_, {"metadata", "generation"});
     WriteFailure(status);
     if (status != old) plan_.status = std::move(status);

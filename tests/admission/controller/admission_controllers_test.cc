@@ -306,6 +306,25 @@ TEST_F(AdmissionControllersTest, ATwinIsToldAnewAfterARestartOnlyIfItIsAnother) 
   EXPECT_EQ(MessageOf("moves", api::kQuotaReserved), kBypassed);
 }
 
+TEST_F(AdmissionControllersTest, AFlavorThatIsNotAvoidedAnyMoreIsTriedAtOnce) {
+  PutQueues(1);
+  for (const char* key : {api::kAvoidedFlavorsAnnotation, api::kReactiveAvoidedFlavorsAnnotation}) {
+    const auto avoid = [key](const char* flavors) {
+      return [key, flavors](Json& object) { object["metadata"]["annotations"][key] = flavors; };
+    };
+    PutWorkload("a", 1, {{"active", false}});
+    Edit("a", avoid("default"));
+    Edit("a", [](Json& object) { object["spec"]["active"] = true; });
+    executor_.RunFor(1min);
+    ASSERT_EQ(ReasonOf("a", api::kQuotaReserved), "NoMatchingFlavor") << key;
+    Edit("a", avoid("another"));
+    executor_.RunFor(1s);
+    EXPECT_TRUE(Is("a", api::kQuotaReserved)) << key;
+    api_.Remove(PathOf("a"));
+    executor_.RunFor(1s);
+  }
+}
+
 TEST_F(AdmissionControllersTest, AReasonThatSomebodyRemovesIsWrittenAgain) {
   PutQueues(1);
   PutWorkload("a", 1);

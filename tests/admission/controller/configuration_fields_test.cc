@@ -149,6 +149,11 @@ constexpr FieldRow kRows[] = {
     {R"({"controller": {"groupKindConcurrency": {"Job.batch": 5}}})", Fate::kRead},
     {R"({"controller": {"groupKindConcurrency": {"Job.batch": 0}}})", Fate::kRefused,
      "controller.groupKindConcurrency.Job.batch"},
+    {R"({"controller": {"groupKindConcurrency": {"JobSet.jobset.x-k8s.io": 5}}})", Fate::kRead},
+    {R"({"controller": {"groupKindConcurrency": {"PyTorchJob.kubeflow.org": 5}}})", Fate::kRead},
+    {R"({"controller": {"groupKindConcurrency": {"StatefulSet.apps": 5}}})", Fate::kRead},
+    {R"({"controller": {"groupKindConcurrency": {"JobSet.batch": 5}}})", Fate::kWarned,
+     "controller.groupKindConcurrency.JobSet.batch"},
     {R"({"controller": {"groupKindConcurrency": {"Node": 1}}})", Fate::kWarned,
      "controller.groupKindConcurrency.Node"},
     {R"({"controller": {"cacheSyncTimeout": 1}})", Fate::kWarned, "controller.cacheSyncTimeout"},
@@ -273,7 +278,7 @@ TEST(ConfigurationFields, CustomLabelsAreReadWhereTheirGateIsOn) {
             (std::vector<Label>{{.name = "team", .key = "team", .tracked_values = {}},
                                 {.name = "cost",
                                  .source = Label::Source::kLocalQueue,
-                                 .place = Label::Place::kAnnotation,
+                                 .metadata = Label::Metadata::kAnnotation,
                                  .key = "example.com/cost",
                                  .tracked_values = {"a", "b"}}}));
   const Configuration off = ProgramOf((std::string("{") + labels + "}").c_str());

@@ -6,8 +6,6 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "admission/controller/kueue_gates.h"
-
 namespace berth::admission {
 namespace {
 
@@ -171,28 +169,6 @@ TEST(Configuration, GatesTakeBackWhatABlockSwitchesOn) {
   ASSERT_TRUE(config) << config.error().message;
   EXPECT_FALSE(config->admission.scheduler.admission_fair_sharing.has_value());
   EXPECT_FALSE(config->admission.metrics.local_queues);
-}
-
-TEST(Configuration, GatesThatBerthDoesNotHave) {
-  struct Row {
-    const char* gate;
-    bool value;
-    GateVerdict::Kind kind;
-  };
-  using Kind = GateVerdict::Kind;
-  const std::vector<Row> rows = {{"MultiKueue", true, Kind::kWarn},
-                                 {"MultiKueue", false, Kind::kFine},
-                                 {"AdmissionGatedBy", true, Kind::kFine},
-                                 {"AdmissionGatedBy", false, Kind::kRefuse},
-                                 {"ConcurrentAdmission", true, Kind::kRefuse},
-                                 {"VectorizedResourceRequests", false, Kind::kFine},
-                                 {"LendingLimit", true, Kind::kFine},
-                                 {"Lendinglimit", true, Kind::kUnknown}};
-  for (const Row& row : rows) {
-    const GateVerdict verdict = JudgeGate(row.gate, row.value);
-    EXPECT_EQ(verdict.kind, row.kind) << row.gate;
-    EXPECT_EQ(verdict.why.empty(), row.kind == Kind::kFine) << row.gate;
-  }
 }
 
 // Documents that are refused, and how.

@@ -10,7 +10,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 using Source = CustomMetricLabel::Source;
-using Place = CustomMetricLabel::Place;
+using Metadata = CustomMetricLabel::Metadata;
 
 api::ObjectMeta Labelled(const std::string& key, const std::string& value) {
   api::ObjectMeta meta;
@@ -34,9 +34,10 @@ std::size_t CountOf(const std::string& text, const std::string& part) {
 
 TEST(LabelledMetricsTest, AnObjectsLabelsAndAnnotations) {
   kube::Metrics metrics;
-  LabelledMetrics series(metrics, {{"team", Source::kClusterQueue, Place::kLabel, "team", {}},
-                                   {"bill", Source::kClusterQueue, Place::kAnnotation, "bill", {}},
-                                   {"zone", Source::kLocalQueue, Place::kLabel, "zone", {}}});
+  LabelledMetrics series(metrics,
+                         {{"team", Source::kClusterQueue, Metadata::kLabel, "team", {}},
+                          {"bill", Source::kClusterQueue, Metadata::kAnnotation, "bill", {}},
+                          {"zone", Source::kLocalQueue, Metadata::kLabel, "zone", {}}});
   metrics.DeclareGauge("g", "help");
   series.SetGauge("g", {{"cluster_queue", "unknown"}}, 1);
   api::ObjectMeta meta = Labelled("team", "a");
@@ -57,7 +58,7 @@ TEST(LabelledMetricsTest, AnObjectsLabelsAndAnnotations) {
 TEST(LabelledMetricsTest, OtherValuesThanTheTrackedOnesAreOne) {
   kube::Metrics metrics;
   const LabelledMetrics series(metrics,
-                               {{"team", Source::kWorkload, Place::kLabel, "team", {"a", "b"}}});
+                               {{"team", Source::kWorkload, Metadata::kLabel, "team", {"a", "b"}}});
   EXPECT_EQ(series.ValuesOf(Source::kWorkload, Labelled("team", "a")),
             LabelledMetrics::Values{"a"});
   for (const char* other : {"c", ""}) {
@@ -68,7 +69,7 @@ TEST(LabelledMetricsTest, OtherValuesThanTheTrackedOnesAreOne) {
 
 TEST(LabelledMetricsTest, ALongValueIsCutBetweenCharacters) {
   kube::Metrics metrics;
-  const LabelledMetrics series(metrics, {{"n", Source::kCohort, Place::kAnnotation, "n", {}}});
+  const LabelledMetrics series(metrics, {{"n", Source::kCohort, Metadata::kAnnotation, "n", {}}});
   api::ObjectMeta meta;
   meta.annotations["n"] = std::string(LabelledMetrics::kMostValueBytes - 1, 'x') + "\u00e9";
   EXPECT_EQ(series.ValuesOf(Source::kCohort, meta),
@@ -77,7 +78,7 @@ TEST(LabelledMetricsTest, ALongValueIsCutBetweenCharacters) {
 
 TEST(LabelledMetricsTest, AChangeMovesGaugesAndKeepsFewOldSeries) {
   kube::Metrics metrics;
-  LabelledMetrics series(metrics, {{"team", Source::kClusterQueue, Place::kLabel, "team", {}}});
+  LabelledMetrics series(metrics, {{"team", Source::kClusterQueue, Metadata::kLabel, "team", {}}});
   metrics.DeclareGauge("g", "help");
   metrics.DeclareCounter("c", "help");
   series.SetGauge("g", {{"cluster_queue", "cq"}}, 5);
@@ -121,7 +122,7 @@ class CustomLabelsTest : public AdmissionFixture {
 };
 
 TEST_F(CustomLabelsTest, SeriesOfAQueueFollowItsLabel) {
-  BootWith({{"team", Source::kClusterQueue, Place::kLabel, "team", {}}});
+  BootWith({{"team", Source::kClusterQueue, Metadata::kLabel, "team", {}}});
   PutQueues(1);
   SetLabel("clusterqueues", "cq", "red");
   PutWorkload("a", 1);
@@ -145,7 +146,7 @@ TEST_F(CustomLabelsTest, SeriesOfAQueueFollowItsLabel) {
 }
 
 TEST_F(CustomLabelsTest, WaitingWorkloadsByTheirOwnLabel) {
-  BootWith({{"team", Source::kWorkload, Place::kLabel, "team", {"red"}}});
+  BootWith({{"team", Source::kWorkload, Metadata::kLabel, "team", {"red"}}});
   PutQueues(1);
   PutWorkload("a", 1);
   executor_.RunFor(2s);

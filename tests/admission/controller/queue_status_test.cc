@@ -58,6 +58,22 @@ TEST_F(QueueStatusTest, LocalQueueFollowsItsClusterQueue) {
   EXPECT_EQ(Active("namespaces/team/localqueues/lq")["reason"], "Stopped");
 }
 
+// Simulation, restart-writes, seed 14000740.
+TEST_F(QueueStatusTest, LocalQueueFollowsAClusterQueueWhoseStatusIsNotWritten) {
+  PutQueues(1);
+  executor_.RunFor(2s);
+  for (int i = 0; i < 20; ++i) {
+    api_.FailNext("PATCH " + std::string(kKueueRoot) + "clusterqueues/cq/status", 500);
+  }
+  api_.Remove(std::string(kKueueRoot) + "resourceflavors/default");
+  executor_.RunFor(1s);
+  ASSERT_EQ(Active("namespaces/team/localqueues/lq")["reason"], "ClusterQueueIsInactive");
+  ASSERT_EQ(Active("clusterqueues/cq")["reason"], "Ready");
+  Put("resourceflavors", "default", Json::object());
+  executor_.RunFor(1min);
+  EXPECT_EQ(Active("namespaces/team/localqueues/lq")["reason"], "Ready");
+}
+
 TEST_F(QueueStatusTest, CountersAreWrittenOnceASecondAndRightInTheEnd) {
   PutQueues(100);
   executor_.RunFor(5s);

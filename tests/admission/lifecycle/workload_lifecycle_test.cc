@@ -482,5 +482,17 @@ TEST_F(LifecycleTest, UnadmittedTellsTextFromReason) {
   EXPECT_EQ(SetUnadmitted(status, "ExceedsMaxQuota", "1 more", 1, now_), Difference::kReason);
 }
 
+TEST(QueuedSinceTest, FromTheCreationOrTheReturnToTheQueue) {
+  const auto at = [](int seconds) { return WallTime(std::chrono::seconds(seconds)); };
+  api::Workload workload;
+  workload.meta.creation_timestamp = at(10);
+  EXPECT_EQ(QueuedSince(workload), at(10));
+  workload.status.conditions = {
+      {api::kRequeued, api::ConditionStatus::kFalse, "Preempted", "", at(20), 1}};
+  EXPECT_EQ(QueuedSince(workload), at(10)) << "not back yet";
+  workload.status.conditions[0].status = api::ConditionStatus::kTrue;
+  EXPECT_EQ(QueuedSince(workload), at(20));
+}
+
 }  // namespace
 }  // namespace berth::admission

@@ -208,6 +208,21 @@ TEST(TopologyCycle, ALeaderThatAsksForNothingGoesWithItsWorkers) {
   EXPECT_EQ(cluster.Cycle(), "group Admitted n2=1 n2=2");
 }
 
+TEST(TopologyCycle, AQueueIsClosedWhileItsTopologyIsMissing) {
+  Cluster cluster;
+  cluster.AddNode("r1/n1 cpu=8");
+  cluster.AddQueue("a", 8);
+  cluster.scheduler().ForgetTopology("dc");
+  cluster.Submit("job", "a", "main 1 cpu=1");
+  EXPECT_EQ(cluster.Cycle(), "");
+  api::Topology topology;
+  topology.meta.name = "dc";
+  topology.levels = {"rack", api::kHostnameLabel};
+  cluster.scheduler().ApplyTopology(topology);
+  cluster.scheduler().RunWakeUps(cluster.now());
+  EXPECT_EQ(cluster.Cycle(), "job Admitted n1=1");
+}
+
 TEST(TopologyCycle, FlavorsThatDoNotMatchSaySo) {
   Cluster cluster;
   cluster.AddNode("r1/n1 cpu=8");
@@ -238,6 +253,23 @@ TEST(SecondPass, PlacesWhatWaitedForCapacity) {
   EXPECT_EQ(cluster.Cycle(), "job Admitted again Ready n2=2");
   EXPECT_EQ(cluster.scheduler().NextSecondPass(), std::nullopt);
   EXPECT_TRUE(api::IsTrue(cluster.workload("job").status.conditions, api::kAdmitted));
+}
+
+TEST(SecondPass, TakesTheNodesOfALowerPriority) {
+  Cluster cluster;
+  cluster.AddNode("r1/n1 cpu=2");
+  cluster.AddCheck("dws");
+  cluster.AddQueue("a", 8, {"dws"});
+  const auto place = [&cluster](const std::string& name, std::int32_t priority) {
+    cluster.Submit(name, "a", "main 2 cpu=1 required=host", priority);
+    EXPECT_EQ(cluster.Cycle(), name + " QuotaReserved Pending");
+    cluster.workload(name).status.admission_checks.at(0).state = api::CheckState::kReady;
+    cluster.Apply(name);
+    cluster.Wait(std::chrono::seconds(1));
+    return cluster.Cycle();
+  };
+  EXPECT_EQ(place("low", 0), "low Admitted again Ready n1=2");
+  EXPECT_EQ(place("job", 1), "job Preempting again Ready n1=2 -low");
 }
 
 TEST(SecondPass, IsNotWaitedForWithoutTheGate) {

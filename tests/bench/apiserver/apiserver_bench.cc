@@ -1,6 +1,7 @@
 // How fast the embedded API server is on this machine: start, memory, durable creates, reads, watch
 // delivery. `berth_bench_apiserver [SECONDS [creates]]` prints one line per figure. The server is
 // a process of its own: "server" and "client" are the processor time that each took per request.
+// With long SECONDS the last line is the memory of many objects.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -103,6 +104,7 @@ class Bench {
                int writers);
   void Reads(int readers);
   void Watches(int watchers);
+  int created() const { return created_; }
 
  private:
   std::unique_ptr<net::HttpClient> NewClient();
@@ -112,6 +114,7 @@ class Bench {
   const Address address_;
   net::IoPool io_{1};
   int round_ = 0;
+  int created_ = 0;
 };
 
 std::unique_ptr<net::HttpClient> Bench::NewClient() {
@@ -135,6 +138,7 @@ void Bench::Creates(const char* what, const char* path, std::string (*body)(cons
         const std::string name = prefix + std::to_string(writer) + "-" + std::to_string(number);
         return bench::JsonRequest("POST", path, body(name));
       });
+  created_ += load.done;
   const double server = bench::CpuSeconds(server_) - server_before;
   const double client_cpu = bench::OwnCpuSeconds() - client_before;
   std::printf(
@@ -216,6 +220,7 @@ int Run(double seconds, bool creates_only) {
   const Address address = ReadAddress(report[0]);
   std::printf("start to ready: %.0f ms\n", address.start_seconds * 1000);
   std::printf("resident when idle: %.0f MB\n", bench::ResidentMegabytes(server.process()));
+  int created = 0;
   {
     Bench bench(seconds, server.process(), address);
     for (const int writers : {1, 8, 32}) {
@@ -230,8 +235,10 @@ int Run(double seconds, bool creates_only) {
       bench.Watches(1);
       bench.Watches(200);
     }
+    created = bench.created();
   }
-  std::printf("resident at the end: %.0f MB\n", bench::ResidentMegabytes(server.process()));
+  std::printf("resident at the end: %.0f MB with %d objects created\n",
+              bench::ResidentMegabytes(server.process()), created);
   return server.Stop();
 }
 

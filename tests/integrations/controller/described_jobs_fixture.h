@@ -2,6 +2,7 @@
 // API in memory, in virtual time; the test plays scheduler and JobSet's controller.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -57,7 +58,8 @@ class DescribedJobsTest : public ::testing::Test {
         manager_, clock_, events_,
         JobControllersOptions{
             .kinds = {FindBuiltInKind("jobset.x-k8s.io/jobset")},
-            .job = {.namespace_selector = DefaultManagedNamespaces("kueue-system")}});
+            .job = {.namespace_selector = DefaultManagedNamespaces("kueue-system")},
+            .concurrency = concurrency_});
     api_.Put(kFlavorsPath, {{"metadata", {{"name", "spot"}}},
                             {"spec",
                              {{"nodeLabels", {{"capacity", "spot"}}},
@@ -134,6 +136,7 @@ class DescribedJobsTest : public ::testing::Test {
     return job["spec"]["replicatedJobs"][index]["template"]["spec"]["template"];
   }
 
+  std::map<std::string, std::size_t> concurrency_;  // of the controllers; set before SetUp
   FakeClock clock_;
   SimExecutor executor_{clock_};
   kube::RegistryTransport api_{executor_, clock_};

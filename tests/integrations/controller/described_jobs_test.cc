@@ -267,5 +267,33 @@ TEST_F(DescribedJobsTest, AJobIsReadAgainWhenItOrWhatItReadsChanges) {
   EXPECT_EQ(jobs.Get({"default", "t"}), nullptr);
 }
 
+class JobSetConcurrencyTest : public DescribedJobsTest {
+ protected:
+  // Creations of Workloads under way at once, of four JobSets.
+  std::size_t Creations() {
+    api_.Put(kCrds, JobSetCrd());
+    Start();
+    api_.ClearRequests();
+    api_.set_latency(4s);
+    for (const char* name : {"a", "b", "c", "d"}) {
+      Json job = JobSet();
+      job["metadata"]["name"] = name;
+      api_.Put(kJobSets, job);
+    }
+    executor_.RunFor(10s);
+    return static_cast<std::size_t>(
+        std::count_if(api_.requests().begin(), api_.requests().end(), [](const auto& request) {
+          return request.method == "POST" && request.path == kWorkloadsPath;
+        }));
+  }
+};
+class OneJobSetAtATimeTest : public JobSetConcurrencyTest {
+ protected:
+  OneJobSetAtATimeTest() { concurrency_ = {{"JobSet.jobset.x-k8s.io", 1}, {"Job.batch", 9}}; }
+};
+
+TEST_F(JobSetConcurrencyTest, ManyHaveTheirTurnAtOnce) { EXPECT_EQ(Creations(), 4U); }
+TEST_F(OneJobSetAtATimeTest, TheyHaveTheirTurnsOneByOne) { EXPECT_EQ(Creations(), 1U); }
+
 }  // namespace
 }  // namespace berth::integrations::described_jobs_test

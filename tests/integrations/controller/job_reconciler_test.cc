@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "integrations/controller/job_controllers.h"
+#include "integrations/controller/stop_pace.h"
 #include "kube/runtime/manager.h"
 #include "tests/support/registry_transport.h"
 #include "tests/support/sim_executor.h"
@@ -199,6 +200,22 @@ TEST_F(JobReconcilerTest, ALostWorkloadIsMadeAgainAtOnceButNotInALoop) {
   EXPECT_GE(lost, 3);
 }
 
+// Simulation, hot-loop, seed 13002138.
+TEST_F(JobReconcilerTest, AJobThatAnotherControllerStartsAgainIsNotStoppedInALoop) {
+  Submit();
+  int started = 0;
+  for (int i = 0; i < 200; ++i) {
+    Json job = Job();
+    if (job["spec"]["suspend"] == true) {
+      job["spec"]["suspend"] = false;
+      api_.Put(kJobs, job);
+      ++started;
+    }
+    executor_.RunFor(100ms);
+  }
+  EXPECT_EQ(started, StopPace::kBurst + 5) << "after 1, 2, 4 and 8 s, and once more";
+}
+
 TEST_F(JobReconcilerTest, OtherJobsAreLeftAlone) {
   const Json pod = {
       {"spec", {{"restartPolicy", "Never"}, {"containers", {{{"name", "c"}, {"image", "i"}}}}}}};
@@ -353,6 +370,25 @@ TEST_F(JobReconcilerTest, AStartIsToldOnceWhateverItsAnswer) {
 }
 
 // A job that its user has suspended meanwhile has no start to tell.
+// Simulation, released-while-running, seed 13001039.
+TEST_F(JobReconcilerTest, AStartWithoutAnswerKeepsTheQuotaOfAnEvictedJob) {
+  Submit();
+  Json job = Job();
+  job["spec"]["suspend"] = false;  // a stop precedes the start
+  api_.Put(kJobs, job);
+  Settle();
+  ASSERT_EQ(Job()["spec"]["suspend"], true);
+  api_.MuteWatches("/apis/batch/v1/jobs");
+  api_.FailNext(std::string("PATCH ") + kJob, 0, kube::RegistryTransport::Effect::kDone);
+  Admit();
+  ASSERT_EQ(Job()["spec"]["suspend"], false);
+  Json workload = Workload();
+  Condition(workload, "Evicted", "True", "Preempted");
+  api_.Put(kWorkloads, workload);
+  executor_.RunFor(1s);
+  EXPECT_EQ(StatusOf("QuotaReserved"), "True QuotaReserved");
+}
+
 TEST_F(JobReconcilerTest, AStartThatDidNotHappenIsNotTold) {
   Submit();
   for (int i = 0; i < 20; ++i) api_.FailNext(std::string("PATCH ") + kJob, 500);

@@ -113,6 +113,10 @@ TEST_F(PodParentsTest, AGroupFromTheQueueToItsEviction) {
   const std::size_t writes = api_.CountWrites();
   executor_.RunFor(60s);
   EXPECT_EQ(api_.CountWrites(), writes);  // nothing spins
+  for (const auto& request : api_.requests()) {
+    EXPECT_FALSE(request.method == "PATCH" && request.path.starts_with(kLeaderWorkerSets))
+        << "Berth has no right to patch the parent";
+  }
 }
 
 TEST_F(PodParentsTest, GroupsComeAndGoWithTheReplicas) {

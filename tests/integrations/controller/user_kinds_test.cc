@@ -96,6 +96,23 @@ TEST_F(UserKindsTest, AreManagedWhileTheControllerRuns) {
   EXPECT_EQ((*api_.Find(workload))["spec"]["podSets"][0]["count"], 7);
 }
 
+TEST_F(UserKindsTest, WithoutTheCrdOtherKindsAreManagedAndJobKindsOnceItComes) {
+  api_.SetMissing(kKinds, true);
+  api_.Put(kCrds, crd_);
+  Start();
+  EXPECT_TRUE(manager_.controllers_running()) << "no controller waits for the CRD";
+  EXPECT_TRUE(manager_.NotSynced().empty());
+  api_.Put(kCrds, JobSetCrd());
+  Settle();
+  Submit();
+  EXPECT_EQ(Workload()["spec"]["podSets"][0]["name"], "driver");
+
+  api_.SetMissing(kKinds, false);
+  api_.Put(kKinds, Kind());
+  Settle();
+  EXPECT_THAT(Ready(), HasSubstr("True Managed"));
+}
+
 // Beside the controller that manages the kinds.
 TEST_F(UserKindsTest, AShadowIsToldOfReadyKindsAndWritesNothing) {
   kube::Manager manager(client_, executor_);

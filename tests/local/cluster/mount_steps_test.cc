@@ -61,24 +61,64 @@ TEST_F(MountStepsTest, PathsThatExistAreCovered) {
   EXPECT_EQ(reading->back().to, base_ + "/here");
 }
 
-// The new root shows all that the machine has beside the path.
-TEST_F(MountStepsTest, PathsThatAreMissingGetARootOfTheirOwn) {
-  const auto steps = Plan({{"volume", "here/new/deep"}});
+bool Has(const std::vector<MountStep>& steps, const MountStep& step) {
+  return std::find(steps.begin(), steps.end(), step) != steps.end();
+}
+
+// The file system that takes the folder's place shows all that the folder has beside the path.
+TEST_F(MountStepsTest, AMissingPathReplacesTheFolderThatIsThere) {
+  fs::create_directory(base_ + "/here/beside");
+  fs::create_directory_symlink("beside", base_ + "/here/name");
+  const auto steps = Plan({{"volume", "here/new/deep"}, {"other", "here/beside", true}});
   ASSERT_TRUE(steps) << steps.error().message;
+  const std::string tree = base_ + "/root/0";
+  EXPECT_EQ(steps->front(), (MountStep{Kind::kEmpty, "", base_ + "/root"}));
+  EXPECT_EQ(steps->back(), (MountStep{Kind::kMove, tree, base_ + "/here"}));
+  EXPECT_TRUE(Has(*steps, {Kind::kEmpty, "", tree}));
+  EXPECT_TRUE(Has(*steps, {Kind::kFile, "", tree + "/file"}));
+  EXPECT_TRUE(Has(*steps, {Kind::kShow, base_ + "/here/file", tree + "/file"}));
+  EXPECT_TRUE(Has(*steps, {Kind::kLink, "beside", tree + "/name"}));
+  EXPECT_TRUE(Has(*steps, {Kind::kFolder, "", tree + "/new"}));
+  EXPECT_TRUE(Has(*steps, {Kind::kBind, base_ + "/volume", tree + "/new/deep"}));
+  EXPECT_TRUE(Has(*steps, {Kind::kBind, base_ + "/other", tree + "/beside"}));
+  EXPECT_FALSE(fs::exists(base_ + "/here/new"));
+  for (const MountStep& step : *steps) EXPECT_NE(step.from, "/proc") << "the rest stays";
+}
+
+TEST_F(MountStepsTest, FoldersOfMissingPathsAreReplacedByTheOutermost) {
+  fs::create_directories(base_ + "/here/inner/most");
+  const auto steps = Plan({{"volume", "link/new"},
+                           {"volume", "here/inner/most/new"},
+                           {"other", "other/new"},
+                           {"other", "volume"}});
+  ASSERT_TRUE(steps) << steps.error().message;
+  const std::string here = base_ + "/root/0";
+  const std::string other = base_ + "/root/1";
+  EXPECT_TRUE(Has(*steps, {Kind::kBind, base_ + "/volume", here + "/new"}));
+  EXPECT_TRUE(Has(*steps, {Kind::kFolder, "", here + "/inner/most"}));
+  EXPECT_TRUE(Has(*steps, {Kind::kBind, base_ + "/volume", here + "/inner/most/new"}));
+  EXPECT_TRUE(Has(*steps, {Kind::kBind, base_ + "/other", other + "/new"}));
+  EXPECT_TRUE(Has(*steps, {Kind::kBind, base_ + "/other", base_ + "/volume"}));
+  EXPECT_EQ((*steps)[steps->size() - 2], (MountStep{Kind::kMove, here, base_ + "/here"}));
+  EXPECT_EQ(steps->back(), (MountStep{Kind::kMove, other, base_ + "/other"}));
+}
+
+// The new root shows all that the machine has beside the path.
+TEST_F(MountStepsTest, PathsBelowTheRootGetARootOfTheirOwn) {
   const std::string root = base_ + "/root";
-  const auto has = [&steps](const MountStep& step) {
-    return std::find(steps->begin(), steps->end(), step) != steps->end();
-  };
+  const auto steps = PlanMounts({{base_ + "/volume", "/berth-no-such-folder/deep"},
+                                 {base_ + "/other", base_ + "/here/new"},
+                                 {base_ + "/other", base_ + "/link"}},
+                                root);
+  ASSERT_TRUE(steps) << steps.error().message;
   EXPECT_EQ(steps->front(), (MountStep{Kind::kEmpty, "", root}));
   EXPECT_EQ(steps->back(), (MountStep{Kind::kRoot, "", root}));
-  EXPECT_TRUE(has({Kind::kFolder, "", root + base_ + "/here"}));
-  EXPECT_TRUE(has({Kind::kFile, "", root + base_ + "/here/file"}));
-  EXPECT_TRUE(has({Kind::kBind, base_ + "/here/file", root + base_ + "/here/file"}));
-  EXPECT_TRUE(has({Kind::kLink, base_ + "/here", root + base_ + "/link"}));
-  EXPECT_TRUE(has({Kind::kBind, "/proc", root + "/proc"}));
-  EXPECT_TRUE(has({Kind::kFolder, "", root + base_ + "/here/new"}));
-  EXPECT_TRUE(has({Kind::kBind, base_ + "/volume", root + base_ + "/here/new/deep"}));
-  EXPECT_FALSE(fs::exists(base_ + "/here/new"));
+  EXPECT_TRUE(Has(*steps, {Kind::kShow, "/proc", root + "/proc"}));
+  EXPECT_TRUE(Has(*steps, {Kind::kBind, base_ + "/volume", root + "/berth-no-such-folder/deep"}));
+  EXPECT_TRUE(Has(*steps, {Kind::kFolder, "", root + base_ + "/here"}));
+  EXPECT_TRUE(Has(*steps, {Kind::kShow, base_ + "/here/file", root + base_ + "/here/file"}));
+  EXPECT_TRUE(Has(*steps, {Kind::kBind, base_ + "/other", root + base_ + "/here/new"}));
+  EXPECT_TRUE(Has(*steps, {Kind::kBind, base_ + "/other", root + base_ + "/here"}));
 }
 
 TEST_F(MountStepsTest, AVolumeInAVolume) {

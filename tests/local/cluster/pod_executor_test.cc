@@ -7,6 +7,7 @@
 #include <thread>
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "base/system_clock.h"
 #include "base/thread_executor.h"
@@ -321,6 +322,57 @@ TEST_F(PodExecutorTest, VolumesAreFilesAndFolders) {
   EXPECT_TRUE(fs::exists(folder + "/shared/file"));
   ASSERT_TRUE(api_.Delete(kPods, "default", "p", {}));
   EXPECT_TRUE(Eventually([&] { return !fs::exists(folder); })) << "its volumes go with it";
+}
+
+// The rest of the machine is where it was.
+TEST_F(PodExecutorTest, AVolumeBesideFilesOfTheMachine) {
+  ASSERT_TRUE(api_.Create(kSecrets, "default",
+                          {{"metadata", {{"name", "s"}}}, {"data", {{"key", "a2V5Cg=="}}}}, {}));
+  const std::string place = base_ + "/place";
+  fs::create_directories(place + "/beside");
+  std::ofstream(place + "/file") << "file\n";
+  struct stat root {};
+  ASSERT_EQ(stat("/", &root), 0);
+  Json main = Json::parse(R"([{"name": "main", "image": "shell"}])");
+  main[0]["volumeMounts"] = {{{"name", "key"}, {"mountPath", place + "/new/deep"}}};
+  main[0]["args"] = {"-c", "cd " + place + "; [ -n \"$BERTH_VOLUMES\" ] || ls; cat file; " + kAt +
+                               "cat $(at key " + place +
+                               "/new/deep)/key; echo kept > beside/kept; stat -c %i /"};
+  CreatePod("p", "",
+            {{"spec",
+              {{"volumes", Json::parse(R"([{"name": "key", "secret": {"secretName": "s"}}])")},
+               {"containers", main}}}});
+  ASSERT_TRUE(ReachesPhase("p", "Succeeded")) << Pod("p") << Log("p");
+  const std::string rest = "file\nkey\n" + std::to_string(root.st_ino) + "\n";
+  EXPECT_TRUE(Log("p") == "beside\nfile\nnew\n" + rest || Log("p") == rest) << Log("p");
+  EXPECT_TRUE(fs::exists(place + "/beside/kept"));
+  EXPECT_FALSE(fs::exists(place + "/new"));
+}
+
+TEST_F(PodExecutorTest, PathsOfTheMachine) {
+  const std::string path = base_ + "/machine/folder";
+  const Json source = {{"path", path + "/"}, {"type", "DirectoryOrCreate"}};
+  Json main = Json::parse(R"([{"name": "main", "image": "shell"}])");
+  main[0]["volumeMounts"] = {{{"name", "host"}, {"mountPath", "/mnt"}}};
+  main[0]["args"] = {"-c", "[ -n \"$BERTH_VOLUMES\" ] && echo none || echo left > /mnt/file"};
+  const auto spec = [&](const Json& host) {
+    return Json{{"spec",
+                 {{"volumes", Json::array({{{"name", "host"}, {"hostPath", host}}})},
+                  {"containers", main}}}};
+  };
+  CreatePod("p", "", spec(source));
+  ASSERT_TRUE(ReachesPhase("p", "Succeeded")) << Pod("p");
+  EXPECT_TRUE(fs::exists(path));
+  EXPECT_EQ(fs::exists(path + "/file"), Log("p").empty()) << Log("p");
+  CreatePod("none", "", spec({{"path", base_ + "/none"}, {"type", "File"}}));
+  const auto waits = [&] {
+    const Json pod = Pod("none");
+    const Json& statuses = ArrayAt(pod, {"status", "containerStatuses"});
+    return statuses.empty() ? "" : StringAt(statuses[0], {"state", "waiting", "message"});
+  };
+  EXPECT_TRUE(Eventually([&] { return !waits().empty(); }));
+  EXPECT_EQ(waits(), "MountVolume.SetUp failed for volume \"host\" : hostPath type check failed: " +
+                         base_ + "/none is not a file");
 }
 
 // Only root can switch users. A symbolic link in a folder that programs write must not lead a mount

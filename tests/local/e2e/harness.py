@@ -1,7 +1,8 @@
 """A real `berth up` in its own folder, with kubectl configured for it.
 
 Environment: BERTH (the program), KUBECTL (one or more clients, separated by ':'; the first is used
-where a test needs just one). All ports are free ports of loopback; no files or processes remain, also when the test is killed.
+where a test needs just one), AUDIT_LOGS (a folder: each cluster writes an audit log there). All ports are free ports of
+loopback; no files or processes remain, also when the test is killed.
 """
 
 import json
@@ -57,6 +58,8 @@ class Cluster:
             command += ["--listen", "127.0.0.1:0"]
         for image in self.images:
             command += ["--image", image]
+        if os.environ.get("AUDIT_LOGS") and "--audit-log" not in self.flags:
+            command += ["--audit-log", os.path.join(os.environ["AUDIT_LOGS"], os.path.basename(self.folder))]
         with open(self.log_path, "a", encoding="utf-8") as log:
             self.process = subprocess.Popen(command + self.flags, stdout=log, stderr=log,
                                             stdin=subprocess.DEVNULL,

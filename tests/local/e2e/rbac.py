@@ -9,6 +9,7 @@ with blockOwnerDeletion, and `delete` of an object whose references are changed.
 import base64
 import collections
 import json
+import os
 import re
 import urllib.parse
 
@@ -91,6 +92,15 @@ def roles_of(account, path):
         if f"  name: {account}" in lines[subjects:]:
             names.update(line.split(": ")[1] for line in lines[role:end] if line.startswith("  name: "))
     return names
+
+
+def installed_rights(account, folder):
+    """The rights that the manifests of a folder give to the ServiceAccount."""
+    roles, bound = {}, set()
+    for name in sorted(set(os.listdir(folder)) - {"kustomization.yaml"}):
+        roles.update(read_roles(os.path.join(folder, name)))
+        bound |= roles_of(account, os.path.join(folder, name))
+    return [right for role in bound for right in roles[role]]
 
 
 def expand(role, namespace, rule):

@@ -7,6 +7,7 @@ import subprocess
 import unittest
 
 from harness import ClusterTest, wait_until
+from scratch import die_with_parent
 
 import exposition  # of tests/support, which harness adds
 
@@ -44,7 +45,8 @@ class ApiMetricsTest(ClusterTest):
     def start_watch(self):
         watch = subprocess.Popen(
             [self.cluster.kubectl_program, "get", "configmaps", "--watch", "-o", "name"],
-            env=self.cluster.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            env=self.cluster.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            preexec_fn=die_with_parent)
         self.addCleanup(watch.wait)
         self.addCleanup(watch.kill)
         wait_until(lambda: exposition.value(self.scrape(), "apiserver_longrunning_requests", verb="WATCH",

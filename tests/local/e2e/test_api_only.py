@@ -5,10 +5,10 @@ Method: what a controller of the cluster would have done is visible in another, 
 objects at the same time."""
 
 import os
-import tempfile
 import unittest
 
 from harness import ClusterTest, wait_until
+from scratch import temporary_folder
 
 JOB = """
 apiVersion: batch/v1
@@ -48,7 +48,7 @@ class ApiOnlyTest(ClusterTest):
         self.assertEqual(alone.stop(), 0)
 
     def test_flags_of_the_rest_are_refused(self):
-        with tempfile.TemporaryDirectory(prefix="berth-api-only-") as folder:
+        with temporary_folder("berth-api-only-") as folder:
             cluster = self.start_cluster(flags=["--api-only"])
             done = cluster.berth("up", "--api-only", "--image", "a=/bin/sh", "--data-dir",
                                  os.path.join(folder, "data"), check=False)

@@ -7,14 +7,15 @@ Method: real processes on free ports; a replica is killed with SIGKILL."""
 import json
 import os
 import re
+import shutil
 import ssl
-import tempfile
 import time
 import unittest
 import urllib.request
 
 from harness import PATIENCE_SECONDS, ClusterTest, wait_until
 from replica import Replica
+from scratch import scratch_folder
 
 import exposition  # of tests/support, which harness adds
 
@@ -196,11 +197,12 @@ class ControllerTest(ClusterTest):
             self.assertIn(field, replica.log())
 
     def test_another_namespace_holds_the_lease_and_the_certificate(self):
-        config = tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8")
-        self.addCleanup(config.close)
-        config.write(HEAD + "namespace: queues\nmetrics: {bindAddress: ':1'}\n")
-        config.flush()
-        cluster = self.start_cluster(flags=["--config", config.name])
+        folder = scratch_folder("berth-config-")
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        config = os.path.join(folder, "config.yaml")
+        with open(config, "w", encoding="utf-8") as file:
+            file.write(HEAD + "namespace: queues\nmetrics: {bindAddress: ':1'}\n")
+        cluster = self.start_cluster(flags=["--config", config])
         for kind, name in (("lease", LEASE[1]), ("secret", "kueue-webhook-server-cert")):
             self.assertIsNotNone(cluster.get(kind, name, "-n", "queues"), kind)
             self.assertIsNone(cluster.get(kind, name, "-n", "kueue-system"), kind)

@@ -17,15 +17,18 @@ FOLDER = os.environ.get("DASK", os.path.join(ROOT, "build", "dask"))
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "laptop"},
         "status": {"allocatable": {"cpu": "16", "memory": "64Gi", "pods": "110"},
                    "capacity": {"cpu": "16", "memory": "64Gi", "pods": "110"}}}
-# Sums squares on the workers, in partitions; no package beside those of Dask.
+# Sums squares on the workers, in partitions; no package beside those of Dask. Each partition names its worker: on a busy
+# machine the scheduler may give all of them to the workers that started first.
 COMPUTE = """
 import os
 from distributed import Client
 with Client(os.environ['DASK_SCHEDULER_ADDRESS'], timeout=60) as client:
     client.wait_for_workers(%d, timeout=60)
-    parts = client.map(lambda part: (sum(i * i for i in range(part * 1000, part * 1000 + 1000)),
-                                     os.environ['DASK_WORKER_NAME']), range(50), pure=False)
-    results = client.gather(parts)
+    workers = sorted(client.scheduler_info()['workers'])
+    results = client.gather([client.submit(lambda part: (sum(i * i for i in range(part * 1000, part * 1000 + 1000)),
+                                                         os.environ['DASK_WORKER_NAME']),
+                                           part, workers=workers[part %% len(workers)], pure=False)
+                             for part in range(50)])
     assert sum(value for value, _ in results) == sum(i * i for i in range(50000))
     print('workers', len({name for _, name in results}), 'sum', sum(value for value, _ in results), flush=True)
 """
@@ -46,8 +49,11 @@ with KubeCluster(custom_cluster_spec=spec, quiet=True, shutdown_on_close=True) a
     cluster.scale(2)
     with Client(cluster, timeout=60) as client:
         client.wait_for_workers(2, timeout=60)
-        values = client.gather(client.map(lambda part: (sum(i * i for i in range(part * 1000, part * 1000 + 1000)),
-                                                        os.environ['DASK_WORKER_NAME']), range(50), pure=False))
+        workers = sorted(client.scheduler_info()['workers'])
+        values = client.gather([client.submit(lambda part: (sum(i * i for i in range(part * 1000, part * 1000 + 1000)),
+                                                            os.environ['DASK_WORKER_NAME']),
+                                              part, workers=workers[part % len(workers)], pure=False)
+                                for part in range(50)])
         print('workers', len({name for _, name in values}), 'sum', sum(value for value, _ in values), flush=True)
 """
 # The entry point of Dask's image: it executes its arguments.
@@ -151,14 +157,16 @@ class DaskCase(ClusterTest):
         self.kubectl("create", "-f", "-", stdin=json.dumps(what))
 
     def start_operator(self):
-        """The operator as a Deployment; the kubeconfig stands for the token of a service account."""
-        environment = [{"name": "KUBECONFIG", "value": self.cluster.kubeconfig},
-                       {"name": "PYTHONDONTWRITEBYTECODE", "value": "1"}]
+        """The operator as a Deployment, with an account that may do everything."""
+        self.kubectl("create", "serviceaccount", "operator")
+        self.kubectl("create", "clusterrolebinding", "operator", "--clusterrole=cluster-admin",
+                     "--serviceaccount=default:operator")
+        environment = [{"name": "PYTHONDONTWRITEBYTECODE", "value": "1"}]
         self.create({
             "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "dask-operator"},
             "spec": {"selector": {"matchLabels": {"app": "dask-operator"}}, "template": {
                 "metadata": {"labels": {"app": "dask-operator"}},
-                "spec": {"terminationGracePeriodSeconds": 1, "containers": [{
+                "spec": {"serviceAccountName": "operator", "terminationGracePeriodSeconds": 1, "containers": [{
                     "name": "operator", "image": "operator", "env": environment,
                     "args": ["run", "-m", "dask_kubernetes.operator.controller", "--all-namespaces",
                              "--liveness", "http://0.0.0.0:8080/healthz"],
@@ -281,9 +289,8 @@ class DaskTest(DaskCase):
     def test_kube_cluster_from_python(self):
         """KubeCluster in a pod: makes a cluster, scales it, computes, and ends it."""
         self.create({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "notebook"}, "spec": {
-            "restartPolicy": "Never", "containers": [{
-                "name": "python", "image": "python", "args": ["-c", NOTEBOOK],
-                "env": [{"name": "KUBECONFIG", "value": self.cluster.kubeconfig}]}]}})
+            "serviceAccountName": "operator", "restartPolicy": "Never", "containers": [{
+                "name": "python", "image": "python", "args": ["-c", NOTEBOOK]}]}})
         self.wait(self.notebook_has_ended, "the program ends")
         output = self.kubectl("logs", "notebook").stdout
         self.assertEqual(self.phase("notebook"), "Succeeded", output)

@@ -93,11 +93,26 @@ class TextTest(unittest.TestCase):
     def test_every_label_is_described(self):
         labels = read("api", "labels.h").partition("// Labels of Kubernetes.")[0]
         names = set(re.findall(r'"([a-z0-9.]+/[a-z-]+)"', labels))
+        for header in glob.glob(os.path.join(ROOT, "api", "**", "*.h"), recursive=True):
+            names |= set(re.findall(r'"((?:[a-z]+\.)?berth\.dev/[a-z-]+)"', read(header)))
         known_elsewhere = {"cloud.google.com/gke-nodepool", "kueue.x-k8s.io/provisioning-request",
                            "berth.dev/reactive-capacity"}  # the latter two are names of controllers
         page = read("docs", "guide", "annotations.md")
         missing = {name for name in names - known_elsewhere if f"`{name}`" not in page}
         self.assertEqual(missing, set())
+
+    def test_every_kind_is_described(self):
+        page = read("docs", "guide", "annotations.md")
+        found = []
+        for path in glob.glob(os.path.join(ROOT, "manifests", "**", "*.yaml"), recursive=True):
+            text = read(path)
+            group = re.search(r"^  group: ([a-z]+\.berth\.dev)$", text, re.MULTILINE)
+            if group and "kind: CustomResourceDefinition" in text:
+                kind = re.search(r"^    kind: (\w+)$", text, re.MULTILINE)[1]
+                version = re.search(r"^  - name: (v\w+)$", text, re.MULTILINE)[1]
+                found.append(f"{kind} (`{group[1]}/{version}`)")
+        self.assertEqual(len(found), 3)
+        self.assertEqual([each for each in found if f"| {each} |" not in page], [])
 
     def test_every_page_can_be_found(self):
         """From the README, over links."""

@@ -10,7 +10,8 @@ import subprocess
 import sys
 import unittest
 
-from harness import PATIENCE_SECONDS, scratch_folder, wait_until
+from harness import PATIENCE_SECONDS, wait_until
+from scratch import die_with_parent, scratch_folder
 
 VICTIM = """
 import sys
@@ -61,7 +62,8 @@ class KilledTest(unittest.TestCase):
         here = os.path.dirname(os.path.abspath(__file__))
         victim = subprocess.Popen(
             [sys.executable, "-B", "-c", VICTIM.format(here=here, objects=OBJECTS)], stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": scratch})
+            stdout=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": scratch},
+            preexec_fn=die_with_parent)
         self.addCleanup(victim.communicate)
         self.addCleanup(victim.kill)
         self.assertEqual(victim.stdout.readline(), "everything runs\n")

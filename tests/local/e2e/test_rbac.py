@@ -14,7 +14,7 @@ from types import SimpleNamespace
 
 from api_proxy import ApiProxy
 from harness import ROOT, ClusterTest, read_sample, wait_until
-from rbac import Right, Rights, needs, read_roles, roles_of, text_of
+from rbac import Right, Rights, installed_rights, needs, read_roles, roles_of, text_of
 from replica import Replica
 
 RBAC = os.path.join(ROOT, "manifests", "rbac")
@@ -116,14 +116,6 @@ PLAIN_NODE = "apiVersion: v1\nkind: Node\nmetadata: {name: plain}\n"
 NODE_STATUS = """{"status": {"allocatable": {"cpu": "%d", "memory": "8Gi", "pods": "10"},
   "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "fine"}]}}"""
 WORKLOADS = r"/workloads/[^/]+/status"
-
-
-def controller_rights():
-    roles, ours = {}, set()
-    for name in sorted(set(os.listdir(RBAC)) - {"kustomization.yaml"}):
-        roles.update(read_roles(os.path.join(RBAC, name)))
-        ours |= roles_of(ACCOUNT, os.path.join(RBAC, name))
-    return Rights(right for role in ours for right in roles[role])
 
 
 class RbacTest(ClusterTest):
@@ -284,7 +276,7 @@ class RbacTest(ClusterTest):
 
     # The whole ------------------------------------------------------------------------------------
     def test_every_right_is_used_and_none_is_missing(self):
-        rights = controller_rights()
+        rights = Rights(installed_rights(ACCOUNT, RBAC))
         cluster, proxy = self.start_side(rights)
         other, other_proxy = self.start_side(rights, counted=proxy)
         try:

@@ -6,10 +6,11 @@ Method: kubectl's rollout, scale and create on real processes; a queue that hold
 import base64
 import json
 import os
-import tempfile
+import shutil
 import unittest
 
 from harness import ClusterTest, wait_until
+from scratch import scratch_folder
 
 ROOM = {"cpu": "16", "memory": "64Gi", "pods": "110"}
 # Prints the addresses of both peers once their names resolve, then stays.
@@ -172,6 +173,39 @@ class SetsTest(SetsCase):
         wait_until(lambda: nodes() == ["one"], "the tainted node is left")
         self.assertEqual(self.cluster.get("daemonset", "agent")["status"]["desiredNumberScheduled"], 1)
 
+    def test_replication_controller(self):
+        """Its selector is a map; labels and selector come from the template; it adopts, releases, is scaled and orphans."""
+        self.apply({"apiVersion": "v1", "kind": "ReplicationController", "metadata": {"name": "old"},
+                    "spec": {"replicas": 2, "template": pod_template("old", {"image": "sleep", "args": ["1000"]})}})
+        status = lambda: self.cluster.get("rc", "old")["status"]
+        wait_until(lambda: status().get("readyReplicas") == 2, "both pods")
+        made = self.cluster.get("rc", "old")
+        self.assertEqual(made["spec"]["selector"], {"app": "old"})
+        self.assertEqual(made["metadata"]["labels"], {"app": "old"})
+        self.assertNotIn("terminatingReplicas", made["status"])
+        self.assertRegex(self.kubectl("get", "rc", "-o", "wide").stdout, r"old +2 +2 +2 .* app=old")
+        owner = self.cluster.items("pods", "-l", "app=old")[0]["metadata"]["ownerReferences"][0]
+        self.assertEqual((owner["apiVersion"], owner["kind"], owner["controller"]), ("v1", "ReplicationController", True))
+        self.kubectl("scale", "rc/old", "--replicas=3")
+        wait_until(lambda: status().get("availableReplicas") == 3, "the third pod")
+        scale = json.loads(self.kubectl("get", "--raw", "/api/v1/namespaces/default/replicationcontrollers/old/scale").stdout)
+        self.assertEqual((scale["spec"]["replicas"], scale["status"]["selector"]), (3, "app=old"))
+        name = self.cluster.items("pods", "-l", "app=old")[0]["metadata"]["name"]
+        self.kubectl("label", "pod", name, "app=free", "--overwrite")
+        wait_until(lambda: len(self.cluster.items("pods", "-l", "app=old")) == 3, "another pod in its place")
+        self.assertFalse(self.cluster.get("pod", name)["metadata"].get("ownerReferences"))
+        self.kubectl("scale", "rc/old", "--replicas=4")
+        self.kubectl("label", "pod", name, "app=old", "--overwrite")
+        wait_until(lambda: len(self.cluster.items("pods", "-l", "app=old")) == 4, "the pod is adopted")
+        refused = self.kubectl("create", "-f", "-", check=False, stdin=json.dumps(
+            {"apiVersion": "v1", "kind": "ReplicationController", "metadata": {"name": "bad"}, "spec": {
+                "selector": {"app": "other"}, "template": pod_template("old", {"image": "sleep"})}}))
+        self.assertIn("`selector` does not match template `labels`", refused.stderr)
+        self.kubectl("delete", "rc/old", "--cascade=orphan")
+        wait_until(lambda: not any(pod["metadata"].get("ownerReferences")
+                                   for pod in self.cluster.items("pods", "-l", "app=old")), "orphans")
+        self.assertEqual(len(self.cluster.items("pods", "-l", "app=old")), 4)
+
     def test_cron_job(self):
         job = {"template": {"spec": {"restartPolicy": "Never", "containers": [
             {"name": "c", "image": "sleep", "args": ["0"]}]}}}
@@ -193,10 +227,12 @@ class QueuedSetsTest(SetsCase):
     """The sets that the Configuration names are queued, unmodified."""
 
     def setUp(self):
-        with tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8", delete=False) as file:
+        folder = scratch_folder("berth-sets-")
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        config = os.path.join(folder, "config.yaml")
+        with open(config, "w", encoding="utf-8") as file:
             file.write(CONFIGURATION)
-        self.addCleanup(os.remove, file.name)
-        self.flags = ("--config", file.name)
+        self.flags = ("--config", config)
         super().setUp()
 
     def test_a_queue_holds_a_stateful_set(self):

@@ -14,6 +14,7 @@ import threading
 import unittest
 
 from harness import KUBECTLS, ROOT, ClusterTest, wait_until
+from scratch import die_with_parent
 
 PYTHON = os.path.join(os.environ.get("DASK", os.path.join(ROOT, "build", "dask")), "bin", "python3")
 ROOM = {"cpu": "4", "memory": "4Gi", "pods": "50"}
@@ -63,6 +64,10 @@ class StreamsTest(ClusterTest):
     def exec(self, *words, **options):
         return self.cluster.kubectl("exec", *words, **options)
 
+    def start_kubectl(self, *words, **options):
+        return subprocess.Popen([self.cluster.kubectl_program, *words], env=self.cluster.environment(),
+                                preexec_fn=die_with_parent, **options)
+
     def test_exec(self):
         self.run_pod("p", "cd /; sleep 1000", workingDir="/data")
         done = self.exec("p", "--", "sh", "-c", "echo out; echo err >&2; exit 3", check=False)
@@ -84,23 +89,20 @@ class StreamsTest(ClusterTest):
 
     def test_exec_ends_with_the_client_and_with_the_pod(self):
         self.run_pod("p")
-        client = subprocess.Popen([self.cluster.kubectl_program, "exec", "p", "--", "sh", "-c", "echo $$; sleep 1000"],
-                                  env=self.cluster.environment(), stdout=subprocess.PIPE, text=True)
+        client = self.start_kubectl("exec", "p", "--", "sh", "-c", "echo $$; sleep 1000", stdout=subprocess.PIPE, text=True)
         self.addCleanup(client.stdout.close)
         pid = int(client.stdout.readline())
         client.kill()
         client.wait()
         wait_until(lambda: not os.path.exists(f"/proc/{pid}"), "the program has ended with its client")
-        second = subprocess.Popen([self.cluster.kubectl_program, "exec", "p", "--", "sleep", "1000"],
-                                  env=self.cluster.environment(), stderr=subprocess.DEVNULL)
+        second = self.start_kubectl("exec", "p", "--", "sleep", "1000", stderr=subprocess.DEVNULL)
         self.exec("p", "--", "true")
         self.cluster.kubectl("delete", "pod", "p", "--wait=false")
         self.assertNotEqual(second.wait(timeout=30), 0)
 
     def test_a_slow_client_stops_nobody(self):
         self.run_pod("p")
-        slow = subprocess.Popen([self.cluster.kubectl_program, "exec", "p", "--", "sh", "-c", "yes | head -c 200000000"],
-                                env=self.cluster.environment(), stdout=subprocess.PIPE)
+        slow = self.start_kubectl("exec", "p", "--", "sh", "-c", "yes | head -c 200000000", stdout=subprocess.PIPE)
         self.addCleanup(slow.stdout.close)
         slow.stdout.read(10)
         slow.send_signal(signal.SIGSTOP)
@@ -165,8 +167,8 @@ class StreamsTest(ClusterTest):
 
     def forward(self, name, port):
         """kubectl port-forward; its local port."""
-        client = subprocess.Popen([self.cluster.kubectl_program, "port-forward", name, f":{port}"],
-                                  env=self.cluster.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        client = self.start_kubectl("port-forward", name, f":{port}",
+                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
         def end():
             client.kill()
@@ -232,8 +234,7 @@ class StreamsTest(ClusterTest):
 
     def test_logs_of_restarts_and_of_all_containers(self):
         self.run_pod("p", "read id < /proc/sys/kernel/random/uuid; echo run $id; sleep 1; exit 1", policy="Always")
-        follow = subprocess.Popen([self.cluster.kubectl_program, "logs", "-f", "p"], env=self.cluster.environment(),
-                                  stdout=subprocess.PIPE, text=True)
+        follow = self.start_kubectl("logs", "-f", "p", stdout=subprocess.PIPE, text=True)
         self.addCleanup(follow.stdout.close)
         first, second = follow.stdout.readline(), follow.stdout.readline()
         self.assertNotEqual(first, second)

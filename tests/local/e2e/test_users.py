@@ -154,23 +154,15 @@ class UsersTest(ClusterTest):
 
     def test_a_projected_token_is_where_clients_in_clusters_look(self):
         self.cluster.apply(json.dumps(NODE))
-        with open(self.cluster.kubeconfig, encoding="utf-8") as file:
-            server = re.search(r"server: https://([0-9.]+):([0-9]+)", file.read())
-        volume = {"name": "kube-api-access", "projected": {"sources": [
-            {"serviceAccountToken": {"path": "token", "expirationSeconds": 3607}},
-            {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
-            {"downwardAPI": {"items": [{"path": "namespace", "fieldRef": {"fieldPath": "metadata.namespace"}}]}}]}}
-        said = self.says(
-            "inside", "auth", "whoami", "-o", "json", automountServiceAccountToken=False, volumes=[volume],
-            container={
-                "env": [{"name": "KUBERNETES_SERVICE_HOST", "value": server.group(1)},
-                        {"name": "KUBERNETES_SERVICE_PORT", "value": server.group(2)}],
-                "volumeMounts": [{"name": "kube-api-access",
-                                  "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount"}]})
+        no_kubeconfig = {"env": [{"name": "HOME", "value": "/"}]}
+        said = self.says("inside", "auth", "whoami", "-o", "json", container=no_kubeconfig)
         user = json.loads(said)["status"]["userInfo"]
         self.assertEqual(user["username"], "system:serviceaccount:default:default")
         pod = self.cluster.items("pods", "-l", "job-name=inside")[0]["metadata"]
         self.assertEqual(user["extra"]["authentication.kubernetes.io/pod-uid"], [pod["uid"]])
+        said = self.says("outside", "auth", "whoami", "-o", "json", automountServiceAccountToken=False,
+                         container=no_kubeconfig)
+        self.assertNotIn("serviceaccount:default", said)
 
     def says(self, name, *arguments, container=None, **spec):
         """What kubectl says that runs as a Job in the namespace default."""

@@ -24,15 +24,16 @@ constexpr char kWorkloads[] = "/apis/kueue.x-k8s.io/v1beta2/namespaces/default/w
 constexpr char kRequests[] =
     "/apis/autoscaling.x-k8s.io/v1/namespaces/default/provisioningrequests";
 constexpr char kAllRequests[] = "/apis/autoscaling.x-k8s.io/v1/provisioningrequests";
+constexpr char kAllPolicies[] = "/apis/provisioning.berth.dev/v1alpha1/provisioningpolicies";
 constexpr char kTemplates[] = "/api/v1/namespaces/default/podtemplates";
 
 class ProvisioningControllersTest : public ::testing::Test {
  protected:
-  ProvisioningControllersTest() : ProvisioningControllersTest(Crd::kThere) {}
+  ProvisioningControllersTest() : ProvisioningControllersTest(nullptr) {}
 
-  enum class Crd { kThere, kMissing };
-  explicit ProvisioningControllersTest(Crd crd) {
-    api_.SetMissing(kAllRequests, crd == Crd::kMissing);
+  // Without the kind of the collection; null: with all.
+  explicit ProvisioningControllersTest(const char* missing) {
+    if (missing != nullptr) api_.SetMissing(missing, true);
     api_.Put(kKueue + std::string("admissionchecks"), Json::parse(R"({
       "metadata": {"name": "dws-prov"},
       "spec": {"controllerName": "kueue.x-k8s.io/provisioning-request",
@@ -102,7 +103,8 @@ class ProvisioningControllersTest : public ::testing::Test {
   kube::EventRecorder events_{
       client_, clock_, {.controller = "kueue-provisioning", .first_api = kube::EventApi::kCore}};
   kube::Manager manager_{client_, executor_};
-  ProvisioningControllers controllers_{manager_, clock_, events_, {}};
+  kube::Metrics metrics_;
+  ProvisioningControllers controllers_{manager_, clock_, events_, {.metrics = &metrics_}};
 };
 
 TEST_F(ProvisioningControllersTest, TheCheckIsActiveWhileItsConfigExists) {
@@ -119,6 +121,47 @@ TEST_F(ProvisioningControllersTest, TheCheckIsActiveWhileItsConfigExists) {
   PutConfig();
   Settle();
   EXPECT_EQ(active()["status"], "True");
+}
+
+TEST_F(ProvisioningControllersTest, RequestsAreCountedByTheirAnswers) {
+  const auto value = [this](const std::string& series) {
+    const std::string text = "\n" + metrics_.Text();
+    const std::size_t at = text.find("\n" + series + " ");
+    return at == std::string::npos ? "none" : text.substr(at + series.size() + 2, 1);
+  };
+  const std::string of_class = "provisioning_class=\"queued-provisioning.gke.io\"";
+  const auto answered = [&](const std::string& outcome) {
+    return value("berth_capacity_requests_answered_total{outcome=\"" + outcome + "\"," + of_class +
+                 "}");
+  };
+  GiveQuota();
+  EXPECT_EQ(value("berth_capacity_requests_open{" + of_class + "}"), "1");
+  Answer("Failed", "True", "OutOfResources", "no GPUs");
+  EXPECT_EQ(value("berth_capacity_requests_open{" + of_class + "}"), "0");
+  EXPECT_EQ(answered("OutOfResources"), "1");
+  EXPECT_EQ(value("berth_capacity_request_wait_duration_seconds_count{outcome=\"OutOfResources\"," +
+                  of_class + "}"),
+            "1");
+  api_.Put(kRequests, {{"metadata", {{"name", "of-another-client"}}},
+                       {"spec",
+                        {{"provisioningClassName", "queued-provisioning.gke.io"},
+                         {"podSets", {{{"podTemplateRef", {{"name", "t"}}}, {"count", 1}}}}}}});
+  Settle();
+  api_.Remove(std::string(kRequests) + "/of-another-client");
+  Settle();
+  EXPECT_EQ(answered("withdrawn"), "1");
+  EXPECT_EQ(answered("provisioned"), "none");
+}
+
+TEST_F(ProvisioningControllersTest, CapacityThatIsTakenBackIsCounted) {
+  const std::string of_class = "{provisioning_class=\"queued-provisioning.gke.io\"} ";
+  GiveQuota();
+  Answer("Provisioned", "True", "Provisioned", "");
+  EXPECT_THAT(metrics_.Text(), HasSubstr("outcome=\"provisioned\",provisioning_class"));
+  EXPECT_THAT(metrics_.Text(), HasSubstr("berth_capacity_requests_open" + of_class + "0"));
+  Answer("BookingExpired", "True", "BookingExpired", "");
+  Answer("CapacityRevoked", "True", "CapacityRevoked", "");
+  EXPECT_THAT(metrics_.Text(), HasSubstr("berth_capacity_revoked_total" + of_class + "1"));
 }
 
 TEST_F(ProvisioningControllersTest, TemplateRequestAndOwnership) {
@@ -213,6 +256,15 @@ TEST_F(ProvisioningControllersTest, AWorkloadThatIsMadeAgainAsksOnceWhileItsOldR
   EXPECT_TRUE(Request(2).is_null());
 }
 
+// Simulation, request-twice, seed 16000995.
+TEST_F(ProvisioningControllersTest, ACreationWithoutAnswerAsksOnceWhileTheWatchIsDown) {
+  api_.MuteWatches(kAllRequests);
+  api_.FailNext(std::string("POST ") + kRequests, 0, Effect::kDone);
+  GiveQuota();
+  EXPECT_FALSE(Request(1).is_null());
+  EXPECT_TRUE(Request(2).is_null());
+}
+
 TEST_F(ProvisioningControllersTest, FaultsChangeNothingAboutTheEnd) {
   struct Fault {
     std::string what;
@@ -274,7 +326,7 @@ TEST_F(ProvisioningControllersTest, ARefusedStateIsSeenAndWrittenAgain) {
 
 class WithoutProvisioningRequests : public ProvisioningControllersTest {
  protected:
-  WithoutProvisioningRequests() : ProvisioningControllersTest(Crd::kMissing) {}
+  WithoutProvisioningRequests() : ProvisioningControllersTest(kAllRequests) {}
 };
 
 TEST_F(WithoutProvisioningRequests, NothingIsAskedForUntilTheCrdComes) {
@@ -292,12 +344,38 @@ TEST_F(WithoutProvisioningRequests, NothingIsAskedForUntilTheCrdComes) {
   EXPECT_EQ(Get(check)["status"]["conditions"][0]["status"], "True");
 }
 
+class WithoutProvisioningPolicies : public ProvisioningControllersTest {
+ protected:
+  WithoutProvisioningPolicies() : ProvisioningControllersTest(kAllPolicies) {}
+};
+
+TEST_F(WithoutProvisioningPolicies, ChecksWithoutOneAreServedAndOthersOnceTheCrdComes) {
+  EXPECT_TRUE(manager_.controllers_running()) << "no controller waits for the CRD";
+  EXPECT_TRUE(manager_.NotSynced().empty());
+  const std::string path = kKueue + std::string("admissionchecks/dws-prov");
+  const auto active = [&] { return Get(path)["status"]["conditions"][0]["status"]; };
+  EXPECT_EQ(active(), "True");
+  GiveQuota();
+  EXPECT_FALSE(Request().is_null()) << "a check without a policy needs no CRD";
+
+  Json check = Get(path);
+  check["metadata"]["annotations"]["berth.dev/provisioning-policy"] = "late";
+  api_.Put(kKueue + std::string("admissionchecks"), check);
+  Settle();
+  EXPECT_EQ(active(), "False") << "its policy does not exist";
+  api_.SetMissing(kAllPolicies, false);
+  api_.Put(kAllPolicies,
+           {{"metadata", {{"name", "late"}}}, {"spec", {{"reuse", {{"enabled", true}}}}}});
+  executor_.RunFor(31s);
+  EXPECT_EQ(active(), "True");
+}
+
 constexpr char kNodes[] = "/api/v1/nodes";
 
 class LeaseTest : public ProvisioningControllersTest {
  protected:
   LeaseTest() {
-    api_.Put("/apis/provisioning.berth.dev/v1alpha1/provisioningpolicies",
+    api_.Put(kAllPolicies,
              {{"metadata", {{"name", "thrifty"}}}, {"spec", {{"reuse", {{"enabled", true}}}}}});
     Json check = Get(kKueue + std::string("admissionchecks/dws-prov"));
     check["metadata"]["annotations"]["berth.dev/provisioning-policy"] = "thrifty";

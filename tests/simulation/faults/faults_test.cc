@@ -59,6 +59,16 @@ TEST_F(HistoryTest, WhatIsGivenMayRestOnQuotaThatHasJustGone) {
   EXPECT_EQ(Broken(), "quota-exceeded");
 }
 
+TEST_F(HistoryTest, NothingIsTakenFromAFlavorInDebt) {
+  PutWorkload("a", "j", "4", true);
+  Put("clusterqueues.kueue.x-k8s.io", "", "cq", {{"spec", QueueSpec("1")}});
+  now_ += std::chrono::seconds(9);
+  PutWorkload("b", "k", "0", true);
+  EXPECT_EQ(Broken(), "");
+  PutWorkload("c", "l", "1m", true);
+  EXPECT_EQ(Broken(), "quota-exceeded");
+}
+
 TEST_F(HistoryTest, AStoppedQueueGivesQuota) {
   Json spec = QueueSpec("4");
   spec["stopPolicy"] = "Hold";

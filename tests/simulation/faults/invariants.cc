@@ -328,7 +328,8 @@ bool Invariants::TakesNoMore(const WorkloadFacts& workload, const QuotaLaw::What
   return held != old->usage.end() && amount <= held->second;
 }
 
-// Lawful if some recent state of the queues has the quota.
+// Lawful if some recent state of the queues has the quota. A pod set without pods takes nothing and
+// may name a flavor in debt.
 void Invariants::CheckReservation(const WorkloadFacts& workload) {
   const auto its_queue = truth_.cluster_queues().find(workload.cluster_queue);
   if (its_queue != truth_.cluster_queues().end() &&
@@ -346,7 +347,8 @@ void Invariants::CheckReservation(const WorkloadFacts& workload) {
     open = open || (dated.law.HasQueue(workload.cluster_queue) &&
                     !dated.law.Stopped(workload.cluster_queue));
     fits = fits || std::all_of(workload.usage.begin(), workload.usage.end(), [&](const auto& one) {
-             return dated.law.Available(workload.cluster_queue, one.first, usage) >= 0 ||
+             return one.second == 0 ||
+                    dated.law.Available(workload.cluster_queue, one.first, usage) >= 0 ||
                     TakesNoMore(workload, one.first, one.second);
            });
   }
@@ -389,6 +391,7 @@ void Invariants::SeeRequest(const RequestFacts& request) {
         other.over || WithoutAttempt(key.second) != WithoutAttempt(request.key.second)) {
       continue;
     }
+    if (!request.race.empty() && request.race == other.race) continue;  // see policy_play.h
     Report("request-twice", "ProvisioningRequest " + Show(request.key) + " is made while " +
                                 Show(key) + " is there");
   }

@@ -137,6 +137,21 @@ TEST_F(PrebuiltTemplateTest, AJobWhoseWorkloadWaitsIsJudged) {
   EXPECT_EQ(BrokenWithWorkload(false), "template-changed");
 }
 
+// The labels of pods are no part of the comparison of a job with its prebuilt Workload, as in
+// Kueue.
+TEST_F(PrebuiltTemplateTest, LabelsThatThePrebuiltWorkloadLacksAreNotJudged) {
+  constexpr char kLabels[] = "/spec/template/metadata/labels";
+  PutJob("j", true);
+  Change("jobs.batch", "default", "j", "/metadata/labels/kueue.x-k8s.io~1prebuilt-workload-name",
+         "w");
+  standing_.OnJobMade(Job());
+  ChangeByPeople(kLabels, {{"team", "b"}});
+  PutWorkload("w", "j", "4", false);
+  Change("jobs.batch", "default", "j", kLabels, nullptr);
+  LookForLong();
+  EXPECT_NE(Broken(), "template-changed");
+}
+
 // No controller may have heard of a change that is a moment old when the Workload is admitted.
 class AdmittedAfterAChangeTest : public TemplateTest {
  protected:

@@ -8,7 +8,8 @@ namespace {
 
 bool IsWaiting(const WorkloadFacts& workload) {
   return workload.active && !workload.deleting && !workload.reserved && !workload.finished &&
-         !workload.held_back && !workload.misconfigured && workload.replaces.empty();
+         !workload.held_back && workload.pending_reason != "Misconfigured" &&
+         workload.replaces.empty();
 }
 
 bool HasQuota(const WorkloadFacts& workload) { return workload.reserved && !workload.finished; }

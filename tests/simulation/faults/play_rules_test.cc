@@ -343,15 +343,28 @@ class PolicyRulesTest : public PlayRulesTest {
     Put("provisioningpolicies.provisioning.berth.dev", "", "chain",
         {{"spec", {{"maxPricePerHour", limit}, {"steps", Json::array({step})}}}});
   }
+  void PutPolicyWith(const Json& more) {
+    Json spec{{"steps", Json::array({{{"name", "spot"}, {"pricePerHour", "3"}}})}};
+    spec.update(more);
+    Put("provisioningpolicies.provisioning.berth.dev", "", "chain", {{"spec", std::move(spec)}});
+    now_ += std::chrono::seconds(3);
+  }
+  void PutLeasedNode() {
+    Put("nodes", "", "n",
+        {{"metadata",
+          {{"labels", {{"berth.dev/lease", "0123456789abcdef"}}},
+           {"annotations", {{"berth.dev/lease-of", "default/w"}}}}}});
+  }
   void PutRequest(const std::string& attempt, bool granted, Duration age = {}) {
     Put("provisioningrequests.autoscaling.x-k8s.io", "default", "w-gate-" + attempt,
         {{"metadata",
           {{"creationTimestamp", FormatTime(world_->clock().Now() - age)},
-           {"annotations", {{"berth.dev/provisioning-step", "spot"}}},
+           {"annotations", {{"berth.dev/provisioning-step", "spot"}, {"berth.dev/race", "1"}}},
            {"ownerReferences", Json::array({{{"kind", "Workload"},
                                              {"name", "w"},
                                              {"uid", "uid-of-w"},
                                              {"controller", true}}})}}},
+         {"spec", {{"podSets", Json::array({{{"count", 2}}})}}},
          {"status", {{"conditions", Json::array({Condition("Provisioned", granted)})}}}});
   }
 };
@@ -387,6 +400,47 @@ TEST_F(PolicyRulesTest, ARequestOutlivesTheAnswerOfAnother) {
   EXPECT_EQ(Found(), "");
   PutWorkload("w", "j", "1", true, "Ready");
   EXPECT_EQ(Found(), "loser-left");
+}
+
+TEST_F(PolicyRulesTest, MoreRequestsWaitThanMayRace) {
+  PutPolicyWith({{"race", {{"width", 2}}}});
+  PutRequest("1", false);
+  PutRequest("2", false);
+  EXPECT_EQ(Broken(), "");
+  PutRequest("3", false);
+  EXPECT_EQ(Broken(), "race-too-wide");
+}
+
+// Two nodes at 3 USD for 3000 s cost 5 USD.
+TEST_F(PolicyRulesTest, ARequestIsAboveTheBudgetOfTheDay) {
+  PutPolicyWith({{"budget", {{"perLocalQueueUSDPerDay", "10"}}}});
+  PutRequest("1", true);
+  Delete("provisioningrequests.autoscaling.x-k8s.io", "default", "w-gate-1");
+  PutRequest("2", false);
+  Delete("provisioningrequests.autoscaling.x-k8s.io", "default", "w-gate-2");
+  PutRequest("3", false);
+  EXPECT_EQ(Broken(), "");  // the second brought no nodes
+  PutPolicyWith({{"budget", {{"perLocalQueueUSDPerDay", "14"}}}, {"race", {{"width", 2}}}});
+  PutRequest("4", false);
+  EXPECT_EQ(Broken(), "over-budget");
+}
+
+TEST_F(PolicyRulesTest, ARequestIsAboveTheBudgetOfAWorkload) {
+  const Json day{{"perLocalQueueUSDPerDay", "100"}, {"perWorkloadUSD", "5"}};
+  PutPolicyWith({{"budget", day}});
+  PutRequest("1", true);
+  EXPECT_EQ(Broken(), "");
+  PutPolicyWith({{"budget", {{"perLocalQueueUSDPerDay", "100"}, {"perWorkloadUSD", "4"}}}});
+  PutRequest("2", true);
+  EXPECT_EQ(Broken(), "over-budget");
+}
+
+TEST_F(PolicyRulesTest, ALeaseOutlivesItsWorkload) {
+  PutWorkload("w", "j", "1", true, "Ready");
+  PutLeasedNode();
+  EXPECT_EQ(Found(), "");
+  Delete("workloads.kueue.x-k8s.io", "default", "w");
+  EXPECT_EQ(Found(), "lease-left");
 }
 
 TEST_F(PolicyRulesTest, ARequestWaitsPastItsLimit) {

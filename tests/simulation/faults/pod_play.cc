@@ -47,6 +47,7 @@ PodPlay::Pod PodPlay::Read(const Key& key, const Json& object) {
   for (const Json& gate : ArrayAt(object, {"spec", "schedulingGates"})) {
     pod.gated = pod.gated || StringAt(gate, {"name"}) == kQueueGate;
   }
+  pod.placed = !StringAt(object, {"spec", "nodeName"}).empty();
   const std::string phase = StringAt(object, {"status", "phase"});
   pod.failed = phase == "Failed";
   pod.succeeded = phase == "Succeeded";
@@ -181,7 +182,7 @@ void PodPlay::GiveUpLater(const Key& key) {
 
 bool PodPlay::IsLostForGood(const Pod& pod) const {
   const WorkloadFacts* workload =
-      pod.unretriable && pod.deleting && pod.gated && !pod.over() ? WorkloadOf(pod) : nullptr;
+      pod.unretriable && pod.deleting && !pod.placed && !pod.over() ? WorkloadOf(pod) : nullptr;
   return workload != nullptr && workload->reserved && !workload->finished && !workload->deleting;
 }
 

@@ -64,6 +64,7 @@ class PodPlay final : public Player {
     std::int64_t total = 1;     // pods of the group
     std::int64_t set_size = 1;  // pods of its set
     bool gated = false;
+    bool placed = false;  // has a node
     bool failed = false;
     bool succeeded = false;
     bool running = false;

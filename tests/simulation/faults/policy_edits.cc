@@ -27,10 +27,13 @@ std::string PoolLine(const std::string& name, Random& random) {
          " grant=" + Number(random, 1, 20);
 }
 
+constexpr char kZones[] = "zones: [us-central1-a, us-central1-b]";
+
 // Limits that make each way through the chain likely within a short story.
-std::string Steps(Random& random) {
+std::string Steps(Random& random, const PolicyTraits& traits) {
   std::string spot = "{name: spot, flavor: spot, maxAttempts: " + Number(random, 1, 3);
   if (random.Below(2) == 0) spot += ", maxWaitSeconds: " + Number(random, 10, 60);
+  if (traits.races) spot += std::string(", ") + kZones;
   // One node is too few for two pods.
   spot += ", pool: {name: pspot, maxNodes: " + Number(random, 1, 4) +
           ", node: {nvidia.com/gpu: 1}}, pricePerHour: \"0.26\"}";
@@ -39,8 +42,39 @@ std::string Steps(Random& random) {
   return "steps: [" + spot + ", " + demand + "}]";
 }
 
-std::string Policy(Random& random) {
-  std::string spec = Steps(random) + ", cycleAfterSeconds: " + Number(random, 5, 40);
+std::string Race(Random& more) {
+  return "race: {width: " + Number(more, 1, 2) + ", staggerSeconds: " + Number(more, 0, 15) + "}";
+}
+
+// A job of one pod costs 0.22 USD on spot and 0.74 on demand, where its run is known.
+std::string Budget(Random& more) {
+  static constexpr std::array<const char*, 4> kAmounts{"0.3", "0.8", "1.6", "4"};
+  std::string budget = "budget: {perLocalQueueUSDPerDay: \"";
+  budget += std::string(kAmounts.at(more.Below(kAmounts.size()))) + "\"";
+  if (more.Below(3) == 0) budget += ", perWorkloadUSD: \"0.5\"";
+  if (more.Below(4) == 0) budget += ", action: Warn";
+  return budget + "}";
+}
+
+std::string Reuse(Random& more) {
+  const std::string enabled = more.Below(5) == 0 ? "false" : "true";
+  const std::string rule = more.Below(2) == 0 ? "Any" : "WholeSet";
+  return "reuse: {enabled: " + enabled + ", shapeRule: " + rule + ", minLifeSeconds: 60}";
+}
+
+std::string ByTraits(const PolicyTraits& traits, Random& more) {
+  std::string spec;
+  if (traits.races) spec += ", " + Race(more);
+  if (traits.budgets) spec += ", " + Budget(more);
+  if (!traits.reuses) return spec;
+  spec += ", " + Reuse(more);
+  if (more.Below(2) == 0) spec += ", latePodSeconds: " + Number(more, 20, 90);
+  if (more.Below(2) == 0) spec += ", onLost: Requeue";
+  return spec;
+}
+
+std::string Policy(Random& random, const PolicyTraits& traits, Random& more) {
+  std::string spec = Steps(random, traits) + ", cycleAfterSeconds: " + Number(random, 5, 40);
   if (random.Below(2) == 0) spec += ", onRevoked: Requeue";
   if (random.Below(2) == 0) spec += ", runDuration: {minSeconds: 1200}";
   if (random.Below(3) == 0) spec += ", stock: Ignored";
@@ -48,7 +82,11 @@ std::string Policy(Random& random) {
   if (random.Below(4) == 0) spec += ", answerTimeoutSeconds: 30";
   return "apply <<EOF\napiVersion: provisioning.berth.dev/v1alpha1\nkind: ProvisioningPolicy\n"
          "metadata: {name: chain}\nspec: {" +
-         spec + "}\nEOF";
+         spec + ByTraits(traits, more) + "}\nEOF";
+}
+
+std::string Patch(const std::string& spec) {
+  return "patch provisioningpolicy chain <<EOF\nspec: {" + spec + "}\nEOF";
 }
 
 void EditStock(Story& story, Random& random) {
@@ -58,39 +96,59 @@ void EditStock(Story& story, Random& random) {
   story.events.push_back({at + seconds(5 + random.Below(60)), "set nodepool " + pool + " stock=9"});
 }
 
-void EditPolicy(Story& story, Random& random) {
+void EditPolicy(Story& story, Random& random, const PolicyTraits& traits, Random& more) {
   const Duration at = MomentOf(story, random);
   switch (random.Below(4)) {
-    case 0: return story.events.push_back({at, Policy(random)});
+    case 0: return story.events.push_back({at, Policy(random, traits, more)});
     case 1:
       story.events.push_back({at, "delete provisioningpolicy chain"});
-      return story.events.push_back({at + seconds(1 + random.Below(20)), Policy(random)});
+      return story.events.push_back(
+          {at + seconds(1 + random.Below(20)), Policy(random, traits, more)});
     case 2:
-      story.events.push_back(
-          {at, "patch provisioningpolicy chain <<EOF\nspec: {maxPricePerHour: \"0.5\"}\nEOF"});
+      story.events.push_back({at, Patch("maxPricePerHour: \"0.5\"")});
       return story.events.push_back(
-          {at + seconds(5 + random.Below(30)),
-           "patch provisioningpolicy chain <<EOF\nspec: {maxPricePerHour: null}\nEOF"});
-    default:
-      return story.events.push_back(
-          {at, "patch provisioningpolicy chain <<EOF\nspec: {stock: Ignored}\nEOF"});
+          {at + seconds(5 + random.Below(30)), Patch("maxPricePerHour: null")});
+    default: return story.events.push_back({at, Patch("stock: Ignored")});
+  }
+}
+
+// Edits of one trait, and machines that go while a Workload may use them.
+void EditTraits(Story& story, const PolicyTraits& traits, Random& more) {
+  if (traits.races && more.Below(2) == 0) {
+    story.events.push_back({MomentOf(story, more), Patch(Race(more))});
+  }
+  if (traits.budgets && more.Below(2) == 0) {
+    story.events.push_back({MomentOf(story, more), Patch(Budget(more))});
+  }
+  if (traits.reuses && more.Below(2) == 0) {
+    story.events.push_back({MomentOf(story, more), Patch(Reuse(more))});
   }
 }
 
 }  // namespace
 
-void AddPolicy(Story& story, Random& random) {
+PolicyTraits DrawTraits(Random& random) {
+  PolicyTraits traits;
+  traits.races = random.Below(2) == 0;
+  traits.reuses = random.Below(2) == 0;
+  traits.budgets = random.Below(3) == 0;
+  return traits;
+}
+
+void AddPolicy(Story& story, Random& random, const PolicyTraits& traits, Random& more) {
   const std::string quota = Number(random, 2, 6);
   std::string queue = "cluster-queue cqpolicy checks=chain";
   for (const char* flavor : {"spot", "demand"}) {
     const std::string name = flavor;
-    story.setup.push_back(PoolLine("p" + name, random));
+    std::string pool = PoolLine("p" + name, random);
+    if (traits.races && name == "spot") pool += " zone=us-central1-a zone=us-central1-b";
+    story.setup.push_back(std::move(pool));
     story.setup.push_back("flavor " + name + " label=cloud.google.com/gke-nodepool=p" + name);
     queue += " " + name + "/cpu=40 " + name + "/nvidia.com/gpu=" + quota;
   }
   story.setup.emplace_back(
       "capacity-check chain managed=nvidia.com/gpu retries=2 backoff=5 max-backoff=40");
-  story.setup.push_back(Policy(random));
+  story.setup.push_back(Policy(random, traits, more));
   story.setup.emplace_back(
       "patch admissioncheck chain <<EOF\n"
       "metadata: {annotations: {berth.dev/provisioning-policy: chain}}\nEOF");
@@ -101,20 +159,37 @@ void AddPolicy(Story& story, Random& random) {
     std::string line = "job policy" + std::to_string(i) +
                        " queue=qpolicy cpu=1 gpu=1 parallelism=" + Number(random, 1, 2) +
                        " backoff-limit=1000 runs=" + Number(random, 2, 60) + "s";
-    if (random.Below(3) == 0) line += " deadline=3000";
+    const bool has_deadline = random.Below(3) == 0;
+    // Without a deadline a job has no known cost, and waits until the budget is gone.
+    if (has_deadline || (traits.budgets && more.Below(2) == 0)) line += " deadline=3000";
     story.events.push_back({MomentOf(story, random), std::move(line)});
   }
   for (std::uint64_t i = random.Below(4); i > 0; --i) EditStock(story, random);
-  for (std::uint64_t i = random.Below(3); i > 0; --i) EditPolicy(story, random);
+  for (std::uint64_t i = random.Below(3); i > 0; --i) EditPolicy(story, random, traits, more);
+  EditTraits(story, traits, more);
   // Whatever was edited, spans that overlap included: stock and policy let every job end.
   story.events.push_back({story.length, "set nodepool pdemand stock=9"});
   story.events.push_back({story.length, "set nodepool pspot stock=9"});
-  story.events.push_back(
-      {story.length, "patch provisioningpolicy chain <<EOF\nspec: {maxPricePerHour: null}\nEOF"});
+  story.events.push_back({story.length, Patch("maxPricePerHour: null")});
+  // A policy that is made again comes up to 20 s after the length.
+  if (traits.budgets) {
+    story.events.push_back({story.length + seconds(30), Patch("budget: null")});
+  }
 }
 
 bool HasPolicy(const Story& story) {
   return std::find(story.setup.begin(), story.setup.end(), kQueueLine) != story.setup.end();
+}
+
+PolicyTraits TraitsOf(const Story& story) {
+  PolicyTraits traits;
+  for (const std::string& line : story.setup) {
+    if (line.find("kind: ProvisioningPolicy") == std::string::npos) continue;
+    traits.races = line.find("race: {") != std::string::npos;
+    traits.reuses = line.find("reuse: {") != std::string::npos;
+    traits.budgets = line.find("budget: {") != std::string::npos;
+  }
+  return traits;
 }
 
 }  // namespace berth::sim

@@ -9,12 +9,22 @@
 
 namespace berth::sim {
 
-// Two queued pools with their flavors, a ClusterQueue with a check that follows a policy, jobs, and
-// what happens to stock and policy. The machines on demand are in stock at the end, so that every
-// job can come to its end.
-void AddPolicy(Story& story, Random& random);
+// What a story's policies may say beside their steps.
+struct PolicyTraits {
+  bool races = false;   // spot has two zones, and requests race over them
+  bool reuses = false;  // idle nodes are used again; late pods and lost nodes are looked for
+  bool budgets = false;
+};
+PolicyTraits DrawTraits(Random& random);
 
-// Whether AddPolicy has made a part of the story.
+// Two queued pools with their flavors, a ClusterQueue with a check that follows a policy, jobs, and
+// what happens to stock and policy. The machines on demand are in stock at the end, and no price
+// limit or budget is left, so that every job can come to its end. `more` draws what the traits add:
+// without traits a story depends on `random` alone.
+void AddPolicy(Story& story, Random& random, const PolicyTraits& traits, Random& more);
+
+// Whether AddPolicy has made a part of the story, and with which traits.
 bool HasPolicy(const Story& story);
+PolicyTraits TraitsOf(const Story& story);
 
 }  // namespace berth::sim

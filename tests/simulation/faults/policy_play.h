@@ -4,19 +4,28 @@
 // Rules:
 //   dearer-than-limit  a ProvisioningRequest is made in a step whose price is above the limit, in
 //                      every recent version of the policy
+//   race-too-wide      more requests of one Workload and check wait than any recent version lets
+//                      race
+//   over-budget        a request is made whose cost is above the budget of a Workload, or of what
+//                      the LocalQueue has left of the day, in every recent version. The day's
+//                      requests count that were made under a budget in every recent version and
+//                      have capacity or wait for capacity.
 // and of states that may exist for a moment:
 //   two-winners        two requests of one Workload and check have capacity
 //   loser-left         a check is Ready, and beside the request with capacity another one lives
 //   waits-past-limit   a request waits longer than its step may
+//   lease-left         a node is leased to a Workload that is gone, finished or without quota
 //
 // Threads: one.
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/simulation/faults/player.h"
@@ -48,26 +57,44 @@ class PolicyPlay final : public Player {
   struct Version {
     SteadyTime until = SteadyTime::max();
     Steps steps;
+    std::int64_t race_width = 1;
+    // Budgets that are kept, in nano-dollars; nullopt: none.
+    std::optional<std::int64_t> workload_budget;
+    std::optional<std::int64_t> day_budget;
   };
   struct Request {
     std::string owner_uid;
     std::string check;  // with the Workload's name: the name without the attempt
     std::string step;
+    std::string queue;  // namespace/name of the LocalQueue
     WallTime created{};
-    bool lives = false;    // neither over nor being deleted
-    bool granted = false;  // has capacity
+    std::int64_t pods = 0;
+    std::int64_t cost = 0;  // nano-dollars; 0: made without a budget
+    bool lives = false;     // neither over nor being deleted
+    bool granted = false;   // has capacity
   };
+  using QueueDay = std::pair<std::string, std::int64_t>;  // LocalQueue, days since 1970
 
-  static Steps ReadSteps(const local::Json& policy);
+  static Version ReadPolicy(const local::Json& policy);
   static Request ReadRequest(const std::string& name, const local::Json& object);
+  static QueueDay DayOf(const Request& request);
   void SeePolicy(const local::Json* object);
+  void SeeRequest(const Key& key, const local::Json* object);
+  void SeeNode(const std::string& name, const local::Json* object);
+  bool SomeRecent(const std::function<bool(const Version&)>& is_so) const;
   void CheckPrice(const Key& key, const Request& request);
+  void CheckWidth(const Key& key, const Request& request);
+  void CheckBudget(const Key& key, Request& request);
+  std::int64_t SpentBeside(const Key& key, const QueueDay& day) const;
   void FindLosers(Findings& findings) const;
+  void FindLeases(Findings& findings) const;
 
   SimWorld& world_;
   Invariants& invariants_;
   std::deque<Version> versions_{Version{}};  // the recent ones; the last one is that of now
   std::map<Key, Request> requests_;
+  std::map<QueueDay, std::int64_t> spent_;  // on requests that had capacity and are deleted
+  std::map<std::string, Key> leases_;       // node → Workload
 };
 
 }  // namespace berth::sim

@@ -336,6 +336,21 @@ TEST_F(RuleTest, AQueueCountsWrongly) {
   EXPECT_EQ(Broken(), "wrong-count");
 }
 
+TEST_F(RuleTest, AWorkloadWaitsWithoutExplanation) {
+  PutWaiting("w", "50", 0, 1);
+  standing_.LookAtRest(admission::Scheduler(admission::SchedulerConfig{}));
+  EXPECT_EQ(Broken(), "unexplained");
+}
+
+TEST_F(RuleTest, ARefusalHasNoExplanation) {
+  PutWaiting("w", "50", 0, 1);
+  Json reserved = Condition("QuotaReserved", false);
+  reserved["reason"] = "ExceedsMaxQuota";
+  Change(kWorkloads, "default", "w", "/status/conditions", Json::array({reserved}));
+  standing_.LookAtRest(admission::Scheduler(admission::SchedulerConfig{}));
+  EXPECT_EQ(Broken(), "unexplained");
+}
+
 TEST_F(RuleTest, TheCoreHoldsWhatTheObjectsDoNotSay) {
   admission::Scheduler core{admission::SchedulerConfig{}};
   api::ClusterQueue queue;

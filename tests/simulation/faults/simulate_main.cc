@@ -120,6 +120,10 @@ void CountKinds(const Story& story, const Outcome& outcome, Totals& totals) {
   count("JobSets", HasFramework(story, kJobSetFramework));
   count("Dask clusters", HasFramework(story, kDaskFramework));
   count("policies", HasPolicy(story));
+  const PolicyTraits traits = TraitsOf(story);
+  count("policies that race", traits.races);
+  count("policies that reuse nodes", traits.reuses);
+  count("policies with a budget", traits.budgets);
   const bool elastic = HasElastic(story);
   count("elastic Jobs", elastic);
   count("elastic Jobs with crashes", elastic && met({"crash, write lost", "crash, write done"}));

@@ -83,16 +83,17 @@ void Standing::OnJobEdited(const JobFacts& before, const JobFacts& now) {
     if (before.shape[field] == now.shape[field]) continue;
     const bool is_size =
         field == std::string_view("parallelism") || field == std::string_view("completions");
-    // A Workload does not store labels and annotations that were added later; a stop restores the
-    // stored ones.
-    const bool is_told = workload == nullptr || (field != std::string_view("labels") &&
-                                                 field != std::string_view("annotations"));
+    // A Workload does not store labels and annotations that were added later, and a prebuilt one
+    // has its own; a stop restores the stored ones.
+    const bool is_told =
+        (workload == nullptr && now.prebuilt.empty()) ||
+        (field != std::string_view("labels") && field != std::string_view("annotations"));
     // For a running job it is undefined whether an edit counts for the next start too; also for a
     // job whose template is not restored since its stop. The template of an admitted Workload's job
-    // is not compared, and the next stop restores what the Workload says, as in Kueue.
-    const bool counts =
-        before.suspended &&
-        (is_size || (!is_admitted && before.shape[field] == original->second[field]));
+    // is not compared, and the next stop restores what the Workload says, its size too, as in
+    // Kueue.
+    const bool counts = before.suspended && !is_admitted &&
+                        (is_size || before.shape[field] == original->second[field]);
     original->second[field] = counts && is_told ? now.shape[field] : Json();
     if (!is_size) edits_[now.uid][field] = invariants_.now();
   }
@@ -124,6 +125,7 @@ void Standing::LookAtEverything(const admission::Scheduler* core) {
 
 void Standing::LookAtRest(const admission::Scheduler& core) {
   LookAtEverything(&core);
+  LookAtReasons();
   for (const auto& [what, text] : seen_) {
     invariants_.Report(what.first, what.second + ": " + text + " (at rest)");
   }
@@ -318,6 +320,18 @@ void Standing::LookAtWaiting() {
       if (Fits(*workload, usage)) {
         Wrong("waits-for-nothing", Show(workload->key), "queue " + name + " has room for it");
       }
+    }
+  }
+}
+
+void Standing::LookAtReasons() {
+  static const std::set<std::string> kRefusals = {"ExceedsMaxQuota", "NoMatchingFlavor",
+                                                  "WaitingForQuota"};
+  for (const auto& [key, workload] : truth().workloads()) {
+    if (!IsWaiting(workload)) continue;
+    if (workload.pending_reason.empty()) Wrong("unexplained", Show(key), "it has no reason");
+    if (kRefusals.contains(workload.pending_reason) && !workload.explained) {
+      Wrong("unexplained", Show(key), "its refusal has no explanation");
     }
   }
 }

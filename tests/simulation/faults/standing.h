@@ -13,6 +13,9 @@
 //   waits-for-nothing a workload waits although its quota is free
 //   wrong-count       the status of a queue differs from its workloads
 //   core-differs      the core holds other reservations than the API's objects say
+// At rest, of the ranks of writes: facts and commentary have been written in the end:
+//   unexplained       a workload waits without a reason, or one that does not fit has no
+//   explanation
 //
 // Threads: one.
 #pragma once
@@ -62,6 +65,7 @@ class Standing {
   void LookAtLeaks();
   void LookAtWaiting();
   void LookAtCounts();
+  void LookAtReasons();
   void LookAtCore(const admission::Scheduler& core);
   void Blame(Duration healthy);
   bool FitsInto(const std::string& flavor, const QueueFacts& queue, const WorkloadFacts& workload,

@@ -80,7 +80,7 @@ class StoryMaker {
     Random eighth(story_.seed * 0xD6E8FEB86659FD93U + 197);
     // tools/soak has played these seeds without policies; those of soak_seeds.txt stay as found.
     const bool soaked = story_.seed >= 3'000'000 && story_.seed < 11'000'000;
-    if (eighth.Below(5) == 0 && !soaked) AddPolicy(story_, eighth);
+    if (eighth.Below(5) == 0 && !soaked) MakePolicy(eighth);
     std::stable_sort(story_.events.begin(), story_.events.end(),
                      [](const auto& a, const auto& b) { return a.at < b.at; });
     AddFaults(story_, random_);
@@ -107,6 +107,7 @@ class StoryMaker {
   }
   void At(Duration at, std::string line) { story_.events.push_back({at, std::move(line)}); }
 
+  void MakePolicy(Random& random);
   void MakeConfig();
   void MakeFlavors();
   void MakeRacks();
@@ -144,6 +145,13 @@ class StoryMaker {
   std::vector<MadeLocalQueue> local_queues_;
   std::vector<std::string> jobs_;  // "ns/name"
 };
+
+void StoryMaker::MakePolicy(Random& random) {
+  Random more(story_.seed * 0xB5297A4D94D049BBU + 29);
+  // tools/soak has played these seeds with steps alone.
+  const bool soaked = story_.seed >= 3'000'000 && story_.seed < 20'000'000;
+  AddPolicy(story_, random, soaked ? PolicyTraits{} : DrawTraits(more), more);
+}
 
 void StoryMaker::MakeConfig() {
   if (Chance(25)) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/codec/codec.h"
+#include "api/labels.h"
 #include "api/quantity.h"
 #include "base/strings.h"
 #include "local/cluster/fields.h"
@@ -113,8 +114,9 @@ void ReadPreemption(const Json& workload, WorkloadFacts& facts) {
   facts.priority = IntAt(workload, {"spec", "priority"});
   facts.created = StringAt(workload, {"metadata", "creationTimestamp"});
   for (const Json& condition : ArrayAt(workload, {"status", "conditions"})) {
-    if (StringAt(condition, {"type"}) == "QuotaReserved") {
-      facts.misconfigured = StringAt(condition, {"reason"}) == "Misconfigured";
+    if (StringAt(condition, {"type"}) == "QuotaReserved" &&
+        StringAt(condition, {"status"}) == "False") {
+      facts.pending_reason = StringAt(condition, {"reason"});
     }
     if (StringAt(condition, {"type"}) != "Preempted") continue;
     facts.preempted = StringAt(condition, {"status"}) == "True";
@@ -137,6 +139,7 @@ WorkloadFacts ReadWorkload(const Key& key, const Json& object) {
     facts.job_uid = StringAt(*owner, {"uid"});
     facts.job = StringAt(*owner, {"name"});
   }
+  facts.explained = !local::cluster::AnnotationOf(object, api::kExplanationAnnotation).empty();
   facts.growth = local::cluster::AnnotationOf(object, "integrations.berth.dev/growth");
   facts.is_slice = local::cluster::AnnotationOf(object, kElasticJob) == "true";
   facts.replaces = local::cluster::AnnotationOf(object, kReplaces);
@@ -285,6 +288,7 @@ RequestFacts ReadRequest(const Key& key, const Json& object) {
   return {.key = key,
           .uid = local::cluster::UidOf(object),
           .owner_uid = OwnerUid(object),
+          .race = local::cluster::AnnotationOf(object, "berth.dev/race"),
           .deleting = local::cluster::IsDeleting(object),
           .over = ConditionIs(object, "Failed", "True") ||
                   ConditionIs(object, "BookingExpired", "True") ||

@@ -62,7 +62,8 @@ struct WorkloadFacts {
   bool finished = false;
   bool pods_ready = false;
   bool held_back = false;      // Requeued=False, or to be requeued later
-  bool misconfigured = false;  // QuotaReserved=False for that reason
+  std::string pending_reason;  // of QuotaReserved=False; empty: no such condition
+  bool explained = false;      // has the annotation of the explanation
   std::vector<PodSetFacts> pod_sets;
   std::string cluster_queue;  // of the admission
   // Requests of the spec × counts of the admission, in the admission's flavors: `usage` without the
@@ -140,6 +141,7 @@ struct RequestFacts {
   Key key;
   std::string uid;
   std::string owner_uid;
+  std::string race;  // the attempt that began its race; empty: it races with none
   bool deleting = false;
   bool over = false;  // Failed, BookingExpired or CapacityRevoked
 };

@@ -1,5 +1,5 @@
-// ValidatingAdmissionPolicy and ValidatingAdmissionPolicyBinding. Source: k8s.io/kubernetes 1.36
-// pkg/apis/admissionregistration/validation, restated.
+// ValidatingAdmissionPolicy, MutatingAdmissionPolicy, and their bindings. Source:
+// k8s.io/kubernetes 1.36 pkg/apis/admissionregistration/validation, restated.
 #include <algorithm>
 #include <set>
 
@@ -111,6 +111,7 @@ class ExpressionChecks {
     const Json* kind = Member(spec, "paramKind");
     declared_.params = kind != nullptr && kind->is_object();
     declared_.authorizer = true;
+    declared_.patches = Member(spec, "mutations") != nullptr;
   }
 
   ConditionParams params() const {
@@ -141,6 +142,17 @@ class ExpressionChecks {
     const Json& validations = ArrayAt(spec_, {"validations"});
     for (std::size_t i = 0; i < validations.size(); ++i) {
       CheckValidation(validations[i], IndexPath("spec.validations", i));
+    }
+  }
+
+  void CheckMutations() {
+    const Json& mutations = ArrayAt(spec_, {"mutations"});
+    if (mutations.empty()) {
+      causes_.push_back(
+          RequiredError("spec.mutations", "mutations must contain at least one item"));
+    }
+    for (std::size_t i = 0; i < mutations.size(); ++i) {
+      CheckMutation(mutations[i], IndexPath("spec.mutations", i));
     }
   }
 
@@ -177,6 +189,33 @@ class ExpressionChecks {
     causes_.push_back(InvalidError(path, text, "compilation failed: " + program.error().message));
   }
 
+  void CheckMutation(const Json& mutation, const std::string& at) {
+    const std::string type = TextAt(mutation, {"patchType"});
+    if (type != "JSONPatch" && type != "ApplyConfiguration") {
+      CheckSupported(mutation, "patchType", at, {"ApplyConfiguration", "JSONPatch"}, causes_);
+      return;
+    }
+    const bool is_patch = type == "JSONPatch";
+    const std::string field = is_patch ? "jsonPatch" : "applyConfiguration";
+    const std::string other = is_patch ? "applyConfiguration" : "jsonPatch";
+    const std::string when = " when patchType is " + type;
+    if (Member(mutation, other) != nullptr) {
+      causes_.push_back(
+          InvalidError(at + "." + other, "{" + other + "}", "must not be specified" + when));
+    }
+    if (Member(mutation, field) == nullptr) {
+      causes_.push_back(RequiredError(at + "." + field, "must be specified" + when));
+      return;
+    }
+    const std::string text = TextAt(mutation, {field, "expression"});
+    const std::string expression_at = at + "." + field + ".expression";
+    if (IsBlank(text)) {
+      causes_.push_back(RequiredError(expression_at));
+    } else {
+      Compile(std::string(TrimSpace(text)), expression_at, declared_);
+    }
+  }
+
   void CheckValidation(const Json& validation, const std::string& at) {
     const std::string expression = TextAt(validation, {"expression"});
     if (IsBlank(expression)) {
@@ -211,10 +250,21 @@ class ExpressionChecks {
   DeclaredVariables declared_;
 };
 
-std::vector<Cause> CheckPolicy(const Json& policy) {
-  std::vector<Cause> causes;
-  const Json* given = Member(policy, "spec");
-  const Json spec = given == nullptr ? Json::object() : *given;
+// Requests that only read, and deletions, have no object to change.
+void CheckMutatingRules(const Json& resources, const std::string& path,
+                        std::vector<Cause>& causes) {
+  const std::vector<std::string> known{"*", "CONNECT", "CREATE", "UPDATE"};
+  for (const Json& rule : ArrayAt(resources, {"resourceRules"})) {
+    for (const Json& operation : ArrayAt(rule, {"operations"})) {
+      if (std::find(known.begin(), known.end(), operation) == known.end()) {
+        causes.push_back(NotSupportedError(path + ".resourceRules.operations", operation, known));
+      }
+    }
+  }
+}
+
+// What both kinds of policies have.
+void CheckScope(const Json& spec, std::vector<Cause>& causes) {
   CheckSupported(spec, "failurePolicy", "spec", {"Fail", "Ignore"}, causes);
   const Json* kind = Member(spec, "paramKind");
   if (kind != nullptr && kind->is_object()) CheckParamKind(*kind, "spec.paramKind", causes);
@@ -227,6 +277,30 @@ std::vector<Cause> CheckPolicy(const Json& policy) {
       causes.push_back(RequiredError("spec.matchConstraints.resourceRules"));
     }
   }
+}
+
+std::vector<Cause> CheckMutatingPolicy(const Json& policy) {
+  std::vector<Cause> causes;
+  const Json* given = Member(policy, "spec");
+  const Json spec = given == nullptr ? Json::object() : *given;
+  CheckScope(spec, causes);
+  if (const Json* constraints = Member(spec, "matchConstraints")) {
+    CheckMutatingRules(*constraints, "spec.matchConstraints", causes);
+  }
+  ExpressionChecks checks(spec, causes);
+  CheckMatchConditions(ArrayAt(spec, {"matchConditions"}), "spec.matchConditions", checks.params(),
+                       causes);
+  checks.CheckVariables();
+  checks.CheckMutations();
+  CheckSupported(spec, "reinvocationPolicy", "spec", {"IfNeeded", "Never"}, causes);
+  return causes;
+}
+
+std::vector<Cause> CheckPolicy(const Json& policy) {
+  std::vector<Cause> causes;
+  const Json* given = Member(policy, "spec");
+  const Json spec = given == nullptr ? Json::object() : *given;
+  CheckScope(spec, causes);
   ExpressionChecks checks(spec, causes);
   CheckMatchConditions(ArrayAt(spec, {"matchConditions"}), "spec.matchConditions", checks.params(),
                        causes);
@@ -285,7 +359,7 @@ void CheckActions(const Json& actions, const std::string& path, std::vector<Caus
   }
 }
 
-std::vector<Cause> CheckBinding(const Json& binding) {
+std::vector<Cause> CheckTarget(const Json& binding) {
   std::vector<Cause> causes;
   const Json* given = Member(binding, "spec");
   const Json spec = given == nullptr ? Json::object() : *given;
@@ -303,12 +377,25 @@ std::vector<Cause> CheckBinding(const Json& binding) {
   if (resources != nullptr && resources->is_object()) {
     CheckMatchResources(*resources, "spec.matchResources", causes);
   }
-  CheckActions(ArrayAt(spec, {"validationActions"}), "spec.validationActions", causes);
   return causes;
 }
 
-// The state that Kubernetes' controller of policies writes, without warnings: expressions have no
-// declared types here.
+std::vector<Cause> CheckBinding(const Json& binding) {
+  std::vector<Cause> causes = CheckTarget(binding);
+  CheckActions(ArrayAt(binding, {"spec", "validationActions"}), "spec.validationActions", causes);
+  return causes;
+}
+
+std::vector<Cause> CheckMutatingBinding(const Json& binding) {
+  std::vector<Cause> causes = CheckTarget(binding);
+  if (const Json* resources = At(binding, {"spec", "matchResources"})) {
+    CheckMutatingRules(*resources, "spec.matchResources", causes);
+  }
+  return causes;
+}
+
+// The state that Kubernetes' controller of policies writes; the registry adds warnings about types
+// (policy_types.h).
 void SetStatus(Json& policy) {
   policy["status"] = {{"observedGeneration", IntAt(policy, {"metadata", "generation"}, 1)},
                       {"typeChecking", Json::object()}};
@@ -341,20 +428,27 @@ class PolicyStrategy final : public Strategy {
   }
 };
 
-class PolicyBindingStrategy final : public Strategy {
+// A strategy whose objects have one check.
+class CheckedStrategy final : public Strategy {
  public:
+  using Check = std::vector<Cause> (*)(const Json& object);
+  explicit CheckedStrategy(Check check) : check_(check) {}
+
   std::vector<Cause> Validate(const ResourceInfo& resource, const Json& object) const override {
     std::vector<Cause> causes = Strategy::Validate(resource, object);
-    AppendCauses(causes, CheckBinding(object));
+    AppendCauses(causes, check_(object));
     return causes;
   }
   std::vector<Cause> ValidateUpdate(const ResourceInfo& resource, const Json& object,
                                     const Json& old_object,
                                     std::string_view subresource) const override {
     std::vector<Cause> causes = Strategy::ValidateUpdate(resource, object, old_object, subresource);
-    AppendCauses(causes, CheckBinding(object));
+    AppendCauses(causes, check_(object));
     return causes;
   }
+
+ private:
+  const Check check_;
 };
 
 }  // namespace
@@ -363,7 +457,13 @@ std::unique_ptr<const Strategy> MakeAdmissionPolicyStrategy() {
   return std::make_unique<PolicyStrategy>();
 }
 std::unique_ptr<const Strategy> MakeAdmissionPolicyBindingStrategy() {
-  return std::make_unique<PolicyBindingStrategy>();
+  return std::make_unique<CheckedStrategy>(CheckBinding);
+}
+std::unique_ptr<const Strategy> MakeMutatingPolicyStrategy() {
+  return std::make_unique<CheckedStrategy>(CheckMutatingPolicy);
+}
+std::unique_ptr<const Strategy> MakeMutatingPolicyBindingStrategy() {
+  return std::make_unique<CheckedStrategy>(CheckMutatingBinding);
 }
 
 }  // namespace berth::local

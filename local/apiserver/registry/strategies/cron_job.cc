@@ -1,11 +1,11 @@
 // batch/v1 CronJob. Source: Kubernetes 1.36 strategy and validation, restated.
+#include "base/cron_schedule.h"
 #include "base/strings.h"
+#include "base/time_zone.h"
 #include "local/apiserver/registry/json_access.h"
 #include "local/apiserver/registry/strategies/job_spec.h"
 #include "local/apiserver/registry/strategies/strategies.h"
 #include "local/apiserver/registry/strategies/workload_checks.h"
-#include "local/apiserver/schema/cron_schedule.h"
-#include "local/apiserver/schema/time_zone.h"
 
 namespace berth::local {
 namespace {

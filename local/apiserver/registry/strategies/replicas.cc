@@ -1,4 +1,7 @@
-// apps/v1 Deployment and ReplicaSet. Source: Kubernetes 1.36 strategies and validation, restated.
+// apps/v1 Deployment and ReplicaSet, v1 ReplicationController. Source: Kubernetes 1.36 strategies
+// and validation, restated.
+#include <algorithm>
+
 #include "local/apiserver/registry/json_access.h"
 #include "local/apiserver/registry/strategies/strategies.h"
 #include "local/apiserver/registry/strategies/workload_checks.h"
@@ -44,6 +47,39 @@ class ReplicaSetStrategy final : public WorkloadStrategy {
   }
 };
 
+// Its selector is a map of labels, which may change.
+class ReplicationControllerStrategy final : public SpecStrategy {
+  bool OrphansByDefault() const override { return true; }
+
+  std::vector<Cause> ValidateSpec(const Json& object) const override {
+    std::vector<Cause> causes;
+    CheckNotNegative(object, "minReadySeconds", causes);
+    const Json selector = OrNull(At(object, {"spec", "selector"}));
+    if (!selector.is_object() || selector.empty()) {
+      causes.push_back(RequiredError("spec.selector"));
+    }
+    CheckNotNegative(object, "replicas", causes);
+    if (At(object, {"spec", "template"}) == nullptr) {
+      causes.push_back(RequiredError("spec.template"));
+      return causes;
+    }
+    const Json labels = OrNull(At(object, {"spec", "template", "metadata", "labels"}));
+    if (selector.is_object()) {
+      const bool is_selected =
+          std::all_of(selector.items().begin(), selector.items().end(), [&](const auto& label) {
+            const Json* value = labels.is_object() ? Member(labels, label.key()) : nullptr;
+            return value != nullptr && *value == label.value();
+          });
+      if (!is_selected) {
+        causes.push_back(InvalidError("spec.template.metadata.labels", labels,
+                                      "`selector` does not match template `labels`"));
+      }
+    }
+    CheckTemplate(object, causes);
+    return causes;
+  }
+};
+
 class DeploymentStrategy final : public WorkloadStrategy {
   std::vector<Cause> ValidateSpec(const Json& object) const override {
     std::vector<Cause> causes;
@@ -68,6 +104,9 @@ class DeploymentStrategy final : public WorkloadStrategy {
 
 std::unique_ptr<const Strategy> MakeDeploymentStrategy() {
   return std::make_unique<DeploymentStrategy>();
+}
+std::unique_ptr<const Strategy> MakeReplicationControllerStrategy() {
+  return std::make_unique<ReplicationControllerStrategy>();
 }
 std::unique_ptr<const Strategy> MakeReplicaSetStrategy() {
   return std::make_unique<ReplicaSetStrategy>();

@@ -245,6 +245,7 @@ std::map<std::string, std::unique_ptr<const Strategy>> MakeStrategies() {
   strategies["jobs.batch"] = MakeJobStrategy();
   strategies["deployments.apps"] = MakeDeploymentStrategy();
   strategies["replicasets.apps"] = MakeReplicaSetStrategy();
+  strategies["replicationcontrollers"] = MakeReplicationControllerStrategy();
   strategies["statefulsets.apps"] = MakeStatefulSetStrategy();
   strategies["controllerrevisions.apps"] = MakeControllerRevisionStrategy();
   strategies["persistentvolumeclaims"] = MakeClaimStrategy();
@@ -268,6 +269,10 @@ std::map<std::string, std::unique_ptr<const Strategy>> MakeStrategies() {
       MakeAdmissionPolicyStrategy();
   strategies["validatingadmissionpolicybindings.admissionregistration.k8s.io"] =
       MakeAdmissionPolicyBindingStrategy();
+  strategies["mutatingadmissionpolicies.admissionregistration.k8s.io"] =
+      MakeMutatingPolicyStrategy();
+  strategies["mutatingadmissionpolicybindings.admissionregistration.k8s.io"] =
+      MakeMutatingPolicyBindingStrategy();
   strategies["apiservices.apiregistration.k8s.io"] = MakeApiServiceStrategy();
   strategies["certificatesigningrequests.certificates.k8s.io"] = MakeCertificateRequestStrategy();
   strategies["runtimeclasses.node.k8s.io"] = MakeRuntimeClassStrategy();

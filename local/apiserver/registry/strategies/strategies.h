@@ -9,20 +9,21 @@
 
 namespace berth::local {
 
-std::unique_ptr<const Strategy> MakeJobStrategy();                 // job.cc
-std::unique_ptr<const Strategy> MakeDeploymentStrategy();          // replicas.cc
-std::unique_ptr<const Strategy> MakeReplicaSetStrategy();          // replicas.cc
-std::unique_ptr<const Strategy> MakeStatefulSetStrategy();         // stateful_set.cc
-std::unique_ptr<const Strategy> MakeControllerRevisionStrategy();  // stateful_set.cc
-std::unique_ptr<const Strategy> MakeClaimStrategy();               // volumes.cc
-std::unique_ptr<const Strategy> MakeVolumeStrategy();              // volumes.cc
-std::unique_ptr<const Strategy> MakeDaemonSetStrategy();           // daemon_set.cc
-std::unique_ptr<const Strategy> MakeCronJobStrategy();             // cron_job.cc
-std::unique_ptr<const Strategy> MakeDisruptionBudgetStrategy();    // policies.cc
-std::unique_ptr<const Strategy> MakeResourceQuotaStrategy();       // policies.cc
-std::unique_ptr<const Strategy> MakeServiceStrategy();             // service.cc
-std::unique_ptr<const Strategy> MakePodStrategy();                 // pod.cc
-std::unique_ptr<const Strategy> MakeNamespaceStrategy();           // small_kinds.cc, like all below
+std::unique_ptr<const Strategy> MakeJobStrategy();                    // job.cc
+std::unique_ptr<const Strategy> MakeDeploymentStrategy();             // replicas.cc
+std::unique_ptr<const Strategy> MakeReplicaSetStrategy();             // replicas.cc
+std::unique_ptr<const Strategy> MakeReplicationControllerStrategy();  // replicas.cc
+std::unique_ptr<const Strategy> MakeStatefulSetStrategy();            // stateful_set.cc
+std::unique_ptr<const Strategy> MakeControllerRevisionStrategy();     // stateful_set.cc
+std::unique_ptr<const Strategy> MakeClaimStrategy();                  // volumes.cc
+std::unique_ptr<const Strategy> MakeVolumeStrategy();                 // volumes.cc
+std::unique_ptr<const Strategy> MakeDaemonSetStrategy();              // daemon_set.cc
+std::unique_ptr<const Strategy> MakeCronJobStrategy();                // cron_job.cc
+std::unique_ptr<const Strategy> MakeDisruptionBudgetStrategy();       // policies.cc
+std::unique_ptr<const Strategy> MakeResourceQuotaStrategy();          // policies.cc
+std::unique_ptr<const Strategy> MakeServiceStrategy();                // service.cc
+std::unique_ptr<const Strategy> MakePodStrategy();                    // pod.cc
+std::unique_ptr<const Strategy> MakeNamespaceStrategy();  // small_kinds.cc, like all below
 std::unique_ptr<const Strategy> MakeNodeStrategy();
 std::unique_ptr<const Strategy> MakeConfigMapStrategy();
 std::unique_ptr<const Strategy> MakeSecretStrategy();
@@ -32,6 +33,8 @@ std::unique_ptr<const Strategy> MakeRuntimeClassStrategy();
 std::unique_ptr<const Strategy> MakeWebhookStrategy();          // webhook_configuration.cc
 std::unique_ptr<const Strategy> MakeAdmissionPolicyStrategy();  // admission_policy.cc
 std::unique_ptr<const Strategy> MakeAdmissionPolicyBindingStrategy();
+std::unique_ptr<const Strategy> MakeMutatingPolicyStrategy();
+std::unique_ptr<const Strategy> MakeMutatingPolicyBindingStrategy();
 
 std::unique_ptr<const Strategy> MakeApiServiceStrategy();          // api_service.cc
 std::unique_ptr<const Strategy> MakeCertificateRequestStrategy();  // certificate_request.cc

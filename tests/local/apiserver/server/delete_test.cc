@@ -117,6 +117,18 @@ TEST_F(DeleteTest, CollectionsGoWithASelector) {
   EXPECT_EQ(Get(std::string(kMaps) + "/b").status, 200);
 }
 
+TEST_F(DeleteTest, TheCertificateAuthorityOfANamespaceIsRestored) {
+  const std::string path = std::string(kMaps) + "/kube-root-ca.crt";
+  const Json before = Get(path).json;
+  ASSERT_EQ(before["data"]["ca.crt"], server_->ca_pem());
+  EXPECT_EQ(Delete(path).status, 200);
+  const Json after = Get(path).json;
+  EXPECT_EQ(after["data"], before["data"]);
+  EXPECT_NE(after["metadata"]["uid"], before["metadata"]["uid"]);
+  EXPECT_EQ(Patch(path, "merge", {{"data", {{"ca.crt", "other"}, {"more", "x"}}}}).status, 200);
+  EXPECT_EQ(Get(path).json["data"], before["data"]);
+}
+
 TEST_F(DeleteTest, NamespacesTerminateUntilTheyAreFinalized) {
   const Answer created = Post("/api/v1/namespaces", {{"metadata", {{"name", "foo"}}}});
   ASSERT_EQ(created.status, 201) << created.text;

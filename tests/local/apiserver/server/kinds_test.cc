@@ -120,6 +120,9 @@ TEST_F(KindsTest, PodsAreCompletedOnCreation) {
   EXPECT_EQ(pod["status"]["phase"], "Pending");
   EXPECT_EQ(pod["status"]["qosClass"], "BestEffort");
   EXPECT_EQ(pod["spec"]["serviceAccountName"], "default");
+  const std::string volume = pod["spec"]["volumes"][0]["name"];
+  EXPECT_TRUE(volume.starts_with("kube-api-access-")) << volume;
+  EXPECT_EQ(pod["spec"]["containers"][0]["volumeMounts"][0]["name"], volume);
   EXPECT_EQ(pod["spec"]["priority"], 0);
   EXPECT_EQ(pod["spec"]["preemptionPolicy"], "PreemptLowerPriority");
   EXPECT_EQ(pod["spec"]["tolerations"].size(), 2U);

@@ -352,6 +352,35 @@ TEST_F(PolicyTest, AReaderOfParamsHasToHaveTheRightToReadThem) {
   EXPECT_EQ(as_jane(kPolicies, policy).status, 201);
 }
 
+TEST_F(PolicyTest, TheStatusTellsOfTypesThatNeverFit) {
+  const auto warnings = [this](const Json& policy) {
+    Delete(kPolicies + "/p");
+    const Answer stored = Post(kPolicies, policy);
+    EXPECT_EQ(stored.status, 201) << stored.text;
+    return stored.json["status"]["typeChecking"].value("expressionWarnings", Json::array());
+  };
+  Json policy = PolicyJson("object.data.a == 'x' && oldObject == null && params.b > variables.c");
+  policy["spec"]["variables"] = Json::array({{{"name", "c"}, {"expression", "1"}}});
+  policy["spec"]["paramKind"] = {{"apiVersion", "v1"}, {"kind", "ConfigMap"}};
+  EXPECT_EQ(warnings(policy), Json::array());
+  policy = PolicyJson("object.immutable > 1");
+  policy["spec"]["validations"][0]["messageExpression"] = "'a' + object.metadata.generation";
+  policy["spec"]["matchConstraints"]["resourceRules"].push_back(RuleFor("apps", "deployments"));
+  const Json told = warnings(policy);
+  ASSERT_EQ(told.size(), 2U) << told;
+  EXPECT_EQ(told[0]["fieldRef"], "spec.validations[0].expression");
+  const std::string text = told[0]["warning"];
+  EXPECT_THAT(text,
+              HasSubstr("/v1, Kind=ConfigMap: ERROR: <input>:1:18: found no matching overload "
+                        "for '_>_' applied to '(bool, int)'"));
+  EXPECT_THAT(text, HasSubstr("apps/v1, Kind=Deployment: ERROR: <input>:1:7: undefined field "
+                              "'immutable'"));
+  EXPECT_EQ(told[1]["fieldRef"], "spec.validations[0].messageExpression");
+  policy["spec"]["matchConstraints"]["resourceRules"][0]["apiGroups"] = {"*"};
+  policy["spec"]["matchConstraints"]["resourceRules"].erase(1);
+  EXPECT_EQ(warnings(policy), Json::array()) << "no kind is named";
+}
+
 TEST_F(PolicyTest, TheStatusIsThatOfAControllerThatHasSeenThePolicy) {
   Enforce(PolicyJson("true"), PolicyBindingJson());
   const Json policy = Get(kPolicies + "/p").json;

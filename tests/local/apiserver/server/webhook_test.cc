@@ -6,6 +6,7 @@
 
 #include "base/strings.h"
 #include "net/server.h"
+#include "tests/local/apiserver/server/no_streams.h"
 #include "tests/local/apiserver/server/server_fixture.h"
 
 namespace berth::local {
@@ -132,6 +133,37 @@ TEST_F(WebhookTest, AMutatingWebhookPatchesTheObject) {
             Json({{"username", "jane"},
                   {"groups", {"system:masters", "system:authenticated"}},
                   {"extra", {{"project", {"x"}}}}}));
+}
+
+TEST_F(WebhookTest, ExecAndAttachAreAskedFor) {
+  server_->SetPodStreams(std::make_shared<NoStreams>());
+  ASSERT_EQ(Post("/api/v1/namespaces/default/pods",
+                 {{"metadata", {{"name", "p"}}},
+                  {"spec", {{"containers", Json::array({{{"name", "c"}, {"image", "i"}}})}}}})
+                .status,
+            201);
+  Serve([](const Json& review) {
+    return Answered(review, {{"allowed", false}, {"status", {{"message", "no attaching here"}}}});
+  });
+  Json hook = Hook("pods/attach");
+  hook["rules"][0]["operations"] = {"CONNECT"};
+  Register(kValidating, hook);
+  const std::string pod = "/api/v1/namespaces/default/pods/p";
+  const Answer attached = Get(pod + "/attach?container=c&stdout=true");
+  EXPECT_EQ(attached.status, 400);
+  EXPECT_THAT(attached.message(), HasSubstr("denied the request: no attaching here"));
+  const Json& request = last_["request"];
+  EXPECT_EQ(request["operation"], "CONNECT");
+  EXPECT_EQ(request["kind"],
+            Json({{"group", ""}, {"version", "v1"}, {"kind", "PodAttachOptions"}}));
+  EXPECT_EQ(request["subResource"], "attach");
+  EXPECT_EQ(request["name"], "p");
+  EXPECT_EQ(request["object"], Json({{"apiVersion", "v1"},
+                                     {"kind", "PodAttachOptions"},
+                                     {"stdout", true},
+                                     {"container", "c"}}));
+  EXPECT_THAT(Get(pod + "/exec?command=ls&stdout=true").message(), HasSubstr("is not running"));
+  EXPECT_EQ(calls_, 1);
 }
 
 TEST_F(WebhookTest, ARefusalIsPassedOn) {

@@ -87,7 +87,11 @@ class PodNetworkTest : public ::testing::Test {
   // A server of all addresses that says `word` to everybody.
   std::string Serve(const std::string& word, int port, const std::string& family = "AF_INET",
                     int protocol = 0) {
-    const std::string any = family == "AF_INET" ? "0.0.0.0" : "::";
+    return ServeAt(family == "AF_INET" ? "0.0.0.0" : "::", word, port, family, protocol);
+  }
+
+  std::string ServeAt(const std::string& any, const std::string& word, int port,
+                      const std::string& family = "AF_INET", int protocol = 0) {
     const std::string script =
         "import socket\ns = socket.socket(socket." + family + ", socket.SOCK_STREAM, " +
         std::to_string(protocol) +
@@ -97,17 +101,32 @@ class PodNetworkTest : public ::testing::Test {
     return Run(word, {"python3", "-c", script});
   }
 
-  // Returns the address of the pod.
-  std::string Run(const std::string& pod, const std::vector<std::string>& argv) {
-    const Json object = {{"metadata", {{"name", pod}, {"namespace", "team"}, {"uid", pod}}},
-                         {"spec", {{"containers", Json::array()}}}};
+  // What a program of the pod hears at localhost.
+  std::string HearsAt(const std::string& pod, const std::string& host, int port) {
+    const std::string client = "client-" + std::to_string(++clients_);
+    Run(pod,
+        {"python3", "-c",
+         "import socket\ntry:\n print(socket.create_connection(('" + host + "', " +
+             std::to_string(port) + ")).recv(9).decode())\nexcept OSError:\n print('nobody')\n"},
+        client);
+    EXPECT_TRUE(Eventually([&] { return ReadText(LogOf(client)).ends_with('\n'); }));
+    return ReadText(LogOf(client));
+  }
+
+  // Returns the address of the pod. `program`: of the files; "": the pod's name.
+  std::string Run(const std::string& pod, const std::vector<std::string>& argv,
+                  std::string program = "", const Json& names = Json::object()) {
+    if (program.empty()) program = pod;
+    Json object = {{"metadata", {{"name", pod}, {"namespace", "team"}, {"uid", pod}}},
+                   {"spec", {{"containers", Json::array()}}}};
+    object["spec"].update(names);
     const std::string address = network_->addresses().Take(pod);
     ProcessSpec spec;
     spec.argv = argv;
     spec.env = {"PATH=/usr/local/bin:/usr/bin:/bin"};
     spec.working_folder = folder_;
-    spec.output_path = LogOf(pod);
-    spec.record_path = folder_ + "/" + pod + ".process";
+    spec.output_path = LogOf(program);
+    spec.record_path = folder_ + "/" + program + ".process";
     spec.network = network_->For(object, address);
     EXPECT_TRUE(spec.network);
     const auto started = host_->Spawn(spec, [](ProcessExit) {});
@@ -129,6 +148,7 @@ class PodNetworkTest : public ::testing::Test {
   std::optional<LoopbackNetwork> loopback_;
   std::unique_ptr<PodNetwork> network_;
   std::unique_ptr<ProcessHost> host_;
+  int clients_ = 0;
 };
 
 TEST_F(PodNetworkTest, PodsUseOnePortEachAtItsOwnAddress) {
@@ -140,6 +160,70 @@ TEST_F(PodNetworkTest, PodsUseOnePortEachAtItsOwnAddress) {
   EXPECT_TRUE(Eventually([&] { return Ask(two, port) == "two"; })) << ReadText(LogOf("two"));
   EXPECT_TRUE(Eventually([&] { return Ask(six, port) == "six"; })) << ReadText(LogOf("six"));
   EXPECT_EQ(Ask("127.0.0.1", port), "") << "the machine's own address is free";
+}
+
+TEST_F(PodNetworkTest, LocalhostLeadsToTheProgramsOfThePod) {
+  const int port = FreePort();
+  const std::string one = Serve("one", port);
+  const std::string two = Serve("two", port);
+  const std::string six = Serve("six", port, "AF_INET6");
+  EXPECT_TRUE(Eventually([&] {
+    return Ask(one, port) == "one" && Ask(two, port) == "two" && Ask(six, port) == "six";
+  }));
+  EXPECT_EQ(HearsAt("one", "127.0.0.1", port), "one\n");
+  EXPECT_EQ(HearsAt("two", "localhost", port), "two\n");
+  EXPECT_EQ(HearsAt("six", "127.0.0.1", port), "six\n");
+  EXPECT_EQ(HearsAt("one", "::1", port), "one\n");
+  EXPECT_EQ(HearsAt("six", "::ffff:127.0.0.1", port), "six\n");
+  EXPECT_EQ(HearsAt("four", "127.0.0.1", port), "nobody\n");
+}
+
+TEST_F(PodNetworkTest, ServersOfLocalhostAreThoseOfTheirPod) {
+  const int port = FreePort();
+  const std::string one = ServeAt("127.0.0.1", "one", port);
+  const std::string two = ServeAt("127.0.0.1", "two", port);
+  EXPECT_TRUE(Eventually([&] { return Ask(one, port) == "one"; })) << ReadText(LogOf("one"));
+  EXPECT_TRUE(Eventually([&] { return Ask(two, port) == "two"; })) << ReadText(LogOf("two"));
+  EXPECT_EQ(HearsAt("one", "localhost", port), "one\n");
+  EXPECT_EQ(HearsAt("two", "127.0.0.1", port), "two\n");
+  EXPECT_EQ(Ask("127.0.0.1", port), "") << "the machine's localhost is free";
+}
+
+TEST_F(PodNetworkTest, LocalhostLeadsToTheMachineAtPortsThatThePodDoesNotHave) {
+  const int file = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address = Address("127.0.0.1", 0);
+  socklen_t size = sizeof address;
+  ASSERT_EQ(bind(file, reinterpret_cast<sockaddr*>(&address), size), 0);
+  ASSERT_EQ(listen(file, 1), 0);
+  getsockname(file, reinterpret_cast<sockaddr*>(&address), &size);
+  std::thread server([file] {
+    const int client = accept(file, nullptr, nullptr);
+    EXPECT_EQ(send(client, "machine", 7, MSG_NOSIGNAL), 7);
+    close(client);
+  });
+  Serve("one", FreePort());
+  EXPECT_EQ(HearsAt("one", "127.0.0.1", ntohs(address.sin_port)), "machine\n");
+  server.join();
+  close(file);
+}
+
+TEST_F(PodNetworkTest, APodHasItsHostNameAndTheNamesOfItsSpec) {
+  const std::string script =
+      "import socket\nown = socket.gethostname()\nprint(own, socket.gethostbyname(own))\n"
+      "for name in ('h.sub.team.svc.cluster.local', 'extra', 'more'):\n"
+      " print(socket.gethostbyname(name))\n";
+  const Json alias = {{"ip", "127.9.9.9"}, {"hostnames", Json::array({"extra", "more"})}};
+  const std::string address =
+      Run("pod", {"python3", "-c", script}, "",
+          {{"hostname", "h"}, {"subdomain", "sub"}, {"hostAliases", Json::array({alias})}});
+  const std::string said = "h " + address + "\n" + address + "\n127.9.9.9\n127.9.9.9\n";
+  EXPECT_TRUE(Eventually([&] { return ReadText(LogOf("pod")) == said; })) << ReadText(LogOf("pod"));
+  Run("plain", {"/bin/uname", "-n"});
+  EXPECT_TRUE(Eventually([&] { return ReadText(LogOf("plain")) == "plain\n"; }))
+      << ReadText(LogOf("plain"));
+  EXPECT_TRUE(fs::exists(folder_ + "/hosts/plain"));
+  network_->Release("plain");
+  EXPECT_FALSE(fs::exists(folder_ + "/hosts/plain"));
 }
 
 TEST_F(PodNetworkTest, DatagramsReachThePodOfTheirAddress) {
@@ -246,8 +330,9 @@ TEST_F(PodNetworkTest, AnotherUsersProgramsHaveTheNetworkToo) {
   spec.output_path = LogOf("p");
   spec.record_path = folder_ + "/p.process";
   spec.user = *user;
-  spec.network = ProcessNetwork{*HostsTable(folder_ + "/own", "127.0.9.9 db\n").FileOf("team"),
-                                loopback_->prefix() + ".0.9"};
+  spec.network =
+      ProcessNetwork{*HostsTable(folder_ + "/own", "127.0.9.9 db\n").FileOf("team", "p", ""),
+                     loopback_->prefix() + ".0.9"};
   const auto started = host_->Spawn(spec, [](ProcessExit) {});
   ASSERT_TRUE(started) << started.error().message;
   const std::string expected =
@@ -276,17 +361,24 @@ TEST_F(PodNetworkTest, TwoProgramsHaveTwoNetworks) {
 
 TEST_F(PodNetworkTest, LinesOfAHostsFileStayInPlace) {
   HostsTable table(folder_ + "/h", "127.0.0.1 localhost");
-  const auto path = table.FileOf("team");
+  const auto path = table.FileOf("team", "pod-1", "127.9.1.1 pod-1\n");
   ASSERT_TRUE(path);
   table.Set("team", "team/a", {{"127.9.0.1", {"a.team"}, {"a"}}});
   table.Set("other", "other/b", {{"127.9.0.2", {"b.other"}, {"b"}}});
-  const std::string head = "127.0.0.1 localhost\n# names of Services\n";
+  const std::string machine = "127.0.0.1 localhost\n";
+  const std::string head = machine + "127.9.1.1 pod-1\n# names of Services\n";
   EXPECT_EQ(ReadText(*path), head + "127.9.0.1 a.team a\n127.9.0.2 b.other\n");
   table.Set("team", "team/a", {});
   EXPECT_EQ(ReadText(*path), head + "#                 \n127.9.0.2 b.other\n");
   table.Set("team", "team/c", {{"127.9.0.3", {"c.team"}, {}}});
   EXPECT_EQ(ReadText(*path), head + "127.9.0.3 c.team  \n127.9.0.2 b.other\n");
-  EXPECT_EQ(ReadText(*table.FileOf("other")), head + "127.9.0.2 b.other b\n127.9.0.3 c.team\n");
+  const std::string other = *table.FileOf("other", "pod-2", "");
+  EXPECT_EQ(ReadText(other),
+            machine + "# names of Services\n127.9.0.2 b.other b\n127.9.0.3 c.team\n");
+  table.RemoveFile("pod-2");
+  EXPECT_FALSE(fs::exists(other));
+  table.Set("other", "other/b", {});
+  EXPECT_EQ(ReadText(*path), head + "127.9.0.3 c.team  \n#                \n");
 }
 
 }  // namespace

@@ -75,7 +75,7 @@ class DeploymentControllerTest : public ::testing::Test {
   SimExecutor executor_{clock_};
   test::TestApi api_{clock_, &executor_};
   ObjectCache cache_{api_, executor_};
-  ReplicaSetController sets_{api_, cache_, executor_, executor_, clock_};
+  ReplicaSetController sets_{api_, cache_, executor_, executor_, clock_, ReplicaKinds::kSets};
   DeploymentController deployments_{api_, cache_, executor_, executor_, clock_};
   GarbageCollector garbage_{api_, cache_, executor_, clock_};
 };

@@ -1,0 +1,22 @@
+// api/codec/start_forecast.h — StartForecast as JSON, the value of the annotation berth.dev/eta,
+// and back.
+//
+//     {"at":"2026-11-23T12:00:00Z","p10":"…","p50":"…","p90":"…"}; null: never
+//
+// Threads: pure functions.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "api/start_forecast.h"
+#include "base/result.h"
+
+namespace berth::api {
+
+std::string EncodeStartForecast(const StartForecast& forecast);
+// Whoever writes the annotation: a later quantile is no earlier than one before it, and exists only
+// where that one does. kInvalid: `text` is no such JSON.
+Result<StartForecast> DecodeStartForecast(std::string_view text);
+
+}  // namespace berth::api

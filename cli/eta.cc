@@ -1,0 +1,161 @@
+// `berth eta`: when a job starts, by the scheduler in virtual time. Nothing is written.
+#include "cli/screens/eta.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/eta_scores.h"
+#include "cli/forecast.h"
+#include "cli/forecast_cluster.h"
+#include "cli/forecast_threads.h"
+#include "cli/output.h"
+#include "simulation/standing.h"
+
+namespace berth::cli {
+namespace {
+
+constexpr double kLow = 0.1;
+constexpr double kMedian = 0.5;
+constexpr double kHigh = 0.9;
+
+class EtaMaker {
+ public:
+  // `scores`: null: no forecast is kept.
+  EtaMaker(const EtaFlags& flags, const ForecastCluster& cluster, EtaScores* scores)
+      : flags_(flags), cluster_(cluster), jobs_(ForecastJobsOf(cluster)), scores_(scores) {}
+
+  Result<EtaView> Make() {
+    EtaView view;
+    BERTH_TRY(const std::vector<std::size_t> asked, Asked(view));
+    view.now = cluster_.view.now;
+    view.notes = cluster_.notes;
+    for (const std::string& each : NotSeen(cluster_.view)) view.notes.push_back(each);
+    if (scores_ != nullptr) {
+      view.hits = EtaHits{.starts = scores_->known(),
+                          .within_p50 = scores_->within_p50(),
+                          .within_p90 = scores_->within_p90(),
+                          .corrects = scores_->corrects()};
+    }
+    if (asked.empty()) return view;
+    simulation::ForecastOptions options;
+    options.world = cluster_.world;
+    options.draws = DrawsOf(flags_.forecast, jobs_.jobs.size());
+    options.seed = flags_.forecast.seed;
+    options.asked = asked;
+    const simulation::Forecast forecast =
+        MakeForecastInThreads(cluster_.cluster, jobs_.jobs, options);
+    view.draws = options.draws;
+    view.seed = options.seed;
+    view.stopped_early = forecast.stopped_early;
+    for (const simulation::ForecastJob& each : jobs_.jobs) ++view.basis[each.run->level];
+    for (const std::size_t job : asked) AddRow(job, forecast.jobs[job], view);
+    SortRows(view);
+    return view;
+  }
+
+ private:
+  // The waiting jobs that the flags name. Jobs that are in no queue become rows at once.
+  Result<std::vector<std::size_t>> Asked(EtaView& view) const {
+    std::vector<std::size_t> asked;
+    std::string running;
+    for (std::size_t i = 0; i < jobs_.jobs.size(); ++i) {
+      const api::Workload& workload = *jobs_.jobs[i].job.object;
+      if (!IsMeant(workload)) continue;
+      if (simulation::IsRunning(workload)) {
+        running = DisplayName(workload);
+      } else {
+        asked.push_back(i);
+      }
+    }
+    for (const simulation::NotQueued& each : jobs_.not_queued) {
+      if (!IsMeant(*each.workload)) continue;
+      view.rows.push_back({.workload = each.workload,
+                           .cluster_queue = ClusterQueueOf(cluster_.view, *each.workload),
+                           .why = each.why});
+    }
+    if (flags_.all || !asked.empty() || !view.rows.empty()) return asked;
+    if (!running.empty()) return Error{ErrorCode::kConflict, running + " runs already"};
+    return Error{ErrorCode::kNotFound, "no job \"" + flags_.reference + "\" waits in namespace " +
+                                           cluster_.default_namespace +
+                                           " (berth eta --all shows those that do)"};
+  }
+
+  bool IsMeant(const api::Workload& workload) const {
+    const ClientFlags& client = flags_.forecast.client;
+    const bool narrow = !flags_.all || !client.namespace_name.empty();
+    if (narrow && !client.all_namespaces &&
+        workload.meta.namespace_name != cluster_.default_namespace) {
+      return false;
+    }
+    return flags_.all || IsMeantBy(flags_.reference, workload);
+  }
+
+  void AddRow(std::size_t job, const simulation::JobForecast& forecast, EtaView& view) const {
+    const simulation::ForecastJob& asked = jobs_.jobs[job];
+    EtaRow row{.workload = asked.job.object,
+               .cluster_queue = ClusterQueueOf(cluster_.view, *asked.job.object),
+               .p10 = forecast.At(kLow),
+               .p50 = forecast.At(kMedian),
+               .p90 = forecast.At(kHigh),
+               .why = forecast.why,
+               .run = asked.run,
+               .capacity = asked.capacity};
+    row.chance =
+        static_cast<double>(forecast.Started()) / static_cast<double>(forecast.starts.size());
+    if (scores_ != nullptr && row.p90 && row.chance == 1) Score(row);
+    view.rows.push_back(std::move(row));
+  }
+
+  // Corrects the forecast of the row by what earlier ones missed, and keeps it.
+  void Score(EtaRow& row) const {
+    const simulation::StartQuantiles raw{*row.p10, *row.p50, *row.p90};
+    const simulation::StartQuantiles told = scores_->Corrected(raw);
+    row.p10 = told.p10;
+    row.p50 = told.p50;
+    row.p90 = told.p90;
+    scores_->Add({.uid = row.workload->meta.uid,
+                  .at = ledger::ToSeconds(cluster_.view.now),
+                  .raw = raw,
+                  .told_p50 = told.p50,
+                  .told_p90 = told.p90});
+  }
+
+  const EtaFlags& flags_;
+  const ForecastCluster& cluster_;
+  const ForecastJobs jobs_;
+  EtaScores* const scores_;
+};
+
+Result<EtaView> MakeEta(const EtaFlags& flags) {
+  BERTH_TRY(const ForecastCluster cluster, ReadForecastCluster(flags.forecast));
+  if (flags.scores.empty()) return EtaMaker(flags, cluster, nullptr).Make();
+  BERTH_TRY(EtaScores scores, EtaScores::Read(flags.scores));
+  scores.Resolve(cluster);
+  auto view = EtaMaker(flags, cluster, &scores).Make();
+  if (view) BERTH_CHECK_OK(scores.Write());
+  return view;
+}
+
+}  // namespace
+
+int RunEta(const EtaFlags& flags) {
+  if (flags.all != flags.reference.empty()) {
+    Complain({ErrorCode::kInvalid, "name a job, such as job/train, or --all"});
+    return kExitUsage;
+  }
+  const auto view = MakeEta(flags);
+  if (!view) return Complain(view.error());
+  const ClientFlags& client = flags.forecast.client;
+  if (client.output != OutputFormat::kText) {
+    PrintStructured(EtaJson(*view), client.output);
+  } else if (flags.all || view->rows.size() != 1) {
+    Print(RenderEta(*view, DetectStyle(client.ascii)));
+  } else {
+    Print(RenderEtaOf(*view, view->rows.front()));
+  }
+  return kExitAnswered;
+}
+
+}  // namespace berth::cli

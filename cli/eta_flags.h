@@ -1,0 +1,21 @@
+// cli/eta_flags.h — --eta-interval, of the commands that run the controllers.
+//
+// Threads: pure functions. Errors: kInvalid, with the flag.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "base/result.h"
+
+namespace berth::cli {
+
+inline constexpr Duration kLeastEtaInterval = std::chrono::seconds(1);
+
+// How often the starts of waiting jobs are forecast and kept on their Workloads (cli/eta_writer.h).
+// `text`: Go's notation, or "0"; nullopt: `usual`. nullopt: never.
+Result<std::optional<Duration>> EtaIntervalOf(const std::optional<std::string>& text,
+                                              std::optional<Duration> usual);
+
+}  // namespace berth::cli

@@ -1,0 +1,68 @@
+// cli/forecast.h — the options of `berth eta` and `berth what-if`, and their functions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/history.h"
+#include "cli/lint.h"
+#include "cli/simulate.h"
+
+namespace CLI {
+class App;
+}
+
+namespace berth::cli {
+
+inline constexpr int kMostDraws = 1000;
+
+// Where the state of the cluster comes from, and how it is played on.
+struct ForecastFlags {
+  ClientFlags client;
+  std::vector<std::string> from;  // files and folders of `kubectl get -o json`; empty: the API
+  std::string ledger;             // file; empty: that beside the kubeconfig, if there is one
+  std::string config;             // Kueue's Configuration file; empty: the defaults
+  std::string decisions;          // kueue, berth; empty: the file's value
+  bool pods = false;              // reads the pods of Jobs, too
+  int draws = 0;                  // 0: by the number of jobs
+  std::uint64_t seed = 1;
+};
+
+struct EtaFlags {
+  ForecastFlags forecast;
+  std::string reference;  // job/x, KIND/x, workload/x, x
+  bool all = false;       // every job that waits
+  std::string scores;     // file of past forecasts (cli/eta_scores.h); empty: none
+};
+int RunEta(const EtaFlags& flags);
+
+struct WhatIfFlags {
+  ForecastFlags forecast;
+  std::vector<std::string> files;     // objects of queues and jobs, as they would be
+  std::vector<std::string> quota;     // QUEUE/FLAVOR/RESOURCE=+AMOUNT
+  std::vector<std::string> submit;    // files of jobs
+  int times = 1;                      // of each job of `submit`
+  std::vector<std::string> priority;  // job/x=100
+  std::vector<std::string> stop;      // ClusterQueues or LocalQueues
+  std::vector<std::string> nodes;     // to be removed
+};
+inline constexpr int kMostTimes = 10'000;
+inline constexpr int kExitWorseOff = 3;  // of RunWhatIf: some job is worse off
+int RunWhatIf(const WhatIfFlags& flags);
+
+// The flags that the parser fills; they must outlive it.
+struct VirtualTimeFlags {
+  LintFlags lint;
+  SimulateFlags simulate;
+  EtaFlags eta;
+  WhatIfFlags what_if;
+};
+// Adds the flags of what the controllers record: the ledger, and --eta-interval (cli/eta_flags.h).
+void AddRecords(CLI::App& command, UpFlags& flags);
+void AddRecords(CLI::App& command, ControllerFlags& flags);
+// Adds lint, simulate, eta and what-if to `app` (cli/forecast_parser.cc).
+void AddVirtualTimeCommands(CLI::App& app, VirtualTimeFlags& flags, int& exit_code);
+
+}  // namespace berth::cli

@@ -1,0 +1,140 @@
+// `berth eta` and `berth what-if` on the command line, and the other commands in virtual time.
+#include <map>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/completion.h"
+#include "cli/forecast.h"
+#include "cli/ledger_parser.h"
+
+namespace berth::cli {
+namespace {
+
+void AddForecastFlags(CLI::App& command, ForecastFlags& flags) {
+  ClientFlags& client = flags.client;
+  command.add_option("--kubeconfig", client.kubeconfig, "path of the kubeconfig file")
+      ->type_name(kFileValue);
+  command.add_option("--context", client.context, "context of the kubeconfig file")
+      ->type_name("NAME");
+  command.add_option("-n,--namespace", client.namespace_name, "namespace of the jobs")
+      ->type_name(kNamespaceValue);
+  command
+      .add_option("--from", flags.from,
+                  "the cluster in files: lists of `kubectl get -o json`, or folders of such files")
+      ->type_name(kFileValue);
+  command
+      .add_option("--ledger", flags.ledger,
+                  "file of past runs (default: ledger.db beside the kubeconfig, if there is one)")
+      ->type_name(kFileValue);
+  command.add_option("--config", flags.config, "Kueue Configuration file")->type_name(kFileValue);
+  command.add_option("--decisions", flags.decisions, "decide as Kueue does, or with Berth's rules")
+      ->check(CLI::IsMember({"kueue", "berth"}).description(""))
+      ->type_name("kueue|berth");
+  command
+      .add_option("--draws", flags.draws,
+                  "futures that are played (default: 10 to 50, by the number of jobs)")
+      ->check(CLI::Range(1, kMostDraws).description(""))
+      ->type_name("NUMBER");
+  command.add_option("--seed", flags.seed, "of the draws; one seed gives one answer")
+      ->type_name("NUMBER")
+      ->capture_default_str();
+  command.add_flag("--ascii", client.ascii, "draw with ASCII characters only");
+  const std::map<std::string, OutputFormat> formats{
+      {"text", OutputFormat::kText}, {"json", OutputFormat::kJson}, {"yaml", OutputFormat::kYaml}};
+  command.add_option("-o,--output", client.output, "text, json or yaml")
+      ->transform(CLI::CheckedTransformer(formats).description(""))
+      ->type_name("text|json|yaml");
+}
+
+void AddEta(CLI::App& app, EtaFlags& flags, int& exit_code) {
+  CLI::App* command =
+      app.add_subcommand("eta", "When waiting jobs start: the scheduler in virtual time");
+  command
+      ->add_option("NAME", flags.reference,
+                   "job/NAME, KIND/NAME (jobset/x), workload/NAME, or a job's name")
+      ->type_name(kReferenceValue);
+  command->add_flag("--all", flags.all, "every job that waits");
+  AddForecastFlags(*command, flags.forecast);
+  command->add_flag("-A,--all-namespaces", flags.forecast.client.all_namespaces,
+                    "look for NAME in every namespace");
+  command
+      ->add_option(
+          "--scores", flags.scores,
+          "keep what is told in this file, count how often it was right, and correct by it")
+      ->type_name(kFileValue);
+  command->footer(
+      "Plays many futures of the cluster with the scheduler of berth controller, on run times "
+      "that\n"
+      "are drawn from past runs. Nothing is written. Method and limits: docs/eta.md.\n"
+      "Examples:\n"
+      "  berth eta job/train\n"
+      "  berth eta --all -o json | jq '.jobs[] | [.name, .startSeconds.p50]'\n"
+      "  berth eta --all --from cluster.json\n"
+      "  berth eta --all --scores scores.jsonl     # say every ten minutes, in a CronJob");
+  command->callback([&] { exit_code = RunEta(flags); });
+}
+
+void AddWhatIf(CLI::App& app, WhatIfFlags& flags, int& exit_code) {
+  CLI::App* command = app.add_subcommand(
+      "what-if", "What a change would do to the jobs of the cluster: a diff; nothing is written");
+  command
+      ->add_option("-f,--filename", flags.files,
+                   "ClusterQueues, Cohorts, LocalQueues, flavors as they would be, and new jobs")
+      ->type_name(kFileValue);
+  command->add_option("--add-quota", flags.quota, "more nominal quota, less (=-8), or as much (=8)")
+      ->type_name("QUEUE/FLAVOR/RESOURCE=+AMOUNT");
+  command->add_option("--submit", flags.submit, "jobs that would be created now")
+      ->type_name(kFileValue);
+  command->add_option("--times", flags.times, "how often each job of --submit is created")
+      ->check(CLI::Range(1, kMostTimes).description(""))
+      ->type_name("NUMBER");
+  command->add_option("--priority", flags.priority, "another priority of a job")
+      ->type_name("JOB=NUMBER");
+  command->add_option("--stop-queue", flags.stop, "a queue admits nothing more; what runs goes on")
+      ->type_name(kQueueValue);
+  command->add_option("--remove-node", flags.nodes, "the jobs with pods on the node start anew")
+      ->type_name("NODE");
+  AddForecastFlags(*command, flags.forecast);
+  command->footer(
+      "Both futures have the same run times. Exit code 3: some job is worse off, it starts later,\n"
+      "is preempted more often, or can start no more. Method and limits: docs/eta.md.\n"
+      "Examples:\n"
+      "  berth what-if --add-quota team-a/t4/nvidia.com/gpu=+8\n"
+      "  berth what-if --submit job.yaml --times 10\n"
+      "  berth what-if -f queues.yaml -o json | jq '.jobs[] | select(.worseOff)'");
+  command->callback([&] {
+    flags.forecast.pods = !flags.nodes.empty();
+    exit_code = RunWhatIf(flags);
+  });
+}
+
+void AddEtaInterval(CLI::App& command, std::optional<std::string>& text, const char* usual) {
+  command
+      .add_option("--eta-interval", text,
+                  std::string("how often the starts of waiting jobs are forecast, for berth status "
+                              "and berth list; 0: never (default ") +
+                      usual + ")")
+      ->type_name("DURATION");
+}
+
+}  // namespace
+
+void AddRecords(CLI::App& command, UpFlags& flags) {
+  AddLedgerFlags(command, flags.ledger, "ledger.db in the data directory");
+  AddEtaInterval(command, flags.eta_interval, "1m");
+}
+
+void AddRecords(CLI::App& command, ControllerFlags& flags) {
+  AddLedgerFlags(command, flags.ledger, "none");
+  AddEtaInterval(command, flags.eta_interval, "0");
+}
+
+void AddVirtualTimeCommands(CLI::App& app, VirtualTimeFlags& flags, int& exit_code) {
+  AddLint(app, flags.lint, exit_code);
+  AddSimulate(app, flags.simulate, exit_code);
+  AddEta(app, flags.eta, exit_code);
+  AddWhatIf(app, flags.what_if, exit_code);
+}
+
+}  // namespace berth::cli

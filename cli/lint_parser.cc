@@ -1,0 +1,35 @@
+// `berth lint` on the command line.
+#include <map>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/completion.h"
+#include "cli/lint.h"
+
+namespace berth::cli {
+
+void AddLint(CLI::App& app, LintFlags& flags, int& exit_code) {
+  CLI::App* command = app.add_subcommand(
+      "lint", "What is wrong with manifests of queues and jobs, before a cluster has them");
+  command
+      ->add_option("FILES", flags.files,
+                   "YAML or JSON of queues, flavors, checks and jobs, or folders of such files")
+      ->type_name(kFileValue)
+      ->required();
+  command->add_flag("--strict", flags.strict, "warnings fail, too");
+  command->add_option("--config", flags.config, "Kueue Configuration file")->type_name(kFileValue);
+  const std::map<std::string, OutputFormat> formats{
+      {"text", OutputFormat::kText}, {"json", OutputFormat::kJson}, {"yaml", OutputFormat::kYaml}};
+  command->add_option("-o,--output", flags.output, "text, json or yaml")
+      ->transform(CLI::CheckedTransformer(formats).description(""))
+      ->type_name("text|json|yaml");
+  command->footer(
+      "Needs no cluster. Exit code 1: an error was found, with --strict also: a warning.\n"
+      "The rules: docs/lint.md. Examples:\n"
+      "  berth lint queues/ jobs/\n"
+      "  berth lint --strict -o json manifests/ | jq -r '.findings[] | .file'");
+  command->callback([&] { exit_code = RunLint(flags); });
+}
+
+}  // namespace berth::cli

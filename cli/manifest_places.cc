@@ -1,0 +1,93 @@
+#include "cli/manifest_places.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include "base/strings.h"
+
+namespace berth::cli {
+namespace {
+
+std::string WordIn(const YAML::Node& node, const char* field) {
+  if (!node.IsMap()) return "";
+  const YAML::Node found = node[field];
+  return found && found.IsScalar() ? found.Scalar() : "";
+}
+
+// The node of the last part of `field` that exists.
+YAML::Node Deepest(const YAML::Node& object, const std::vector<std::string>& field) {
+  YAML::Node at(object);
+  for (const std::string& part : field) {
+    YAML::Node next;
+    if (at.IsSequence()) {
+      const auto place = ParseInt64(part);
+      if (!place || *place < 0 || static_cast<std::size_t>(*place) >= at.size()) break;
+      next.reset(at[static_cast<std::size_t>(*place)]);
+    } else if (at.IsMap()) {
+      const YAML::Node& map = at;
+      const YAML::Node found = map[part];
+      if (!found) break;
+      next.reset(found);
+    } else {
+      break;
+    }
+    at.reset(next);
+  }
+  return at;
+}
+
+}  // namespace
+
+struct ManifestPlaces::Nodes {
+  struct Known {
+    std::size_t file = 0;
+    YAML::Node node;
+  };
+
+  void Add(std::size_t file, const YAML::Node& node) {
+    if (!node.IsMap()) return;
+    const YAML::Node items = node["items"];
+    if (items && items.IsSequence()) {
+      for (const YAML::Node& item : items) Add(file, item);
+      return;
+    }
+    const YAML::Node metadata = node["metadata"];
+    if (!metadata) return;
+    const std::string kind = WordIn(node, "kind");
+    const std::string name = WordIn(metadata, "name");
+    const std::string space = WordIn(metadata, "namespace");
+    by_name.try_emplace({kind, name}, Known{file, node});
+    by_name.try_emplace({kind, (space.empty() ? "default" : space) + "/" + name},
+                        Known{file, node});
+  }
+
+  std::map<std::pair<std::string, std::string>, Known> by_name;
+};
+
+ManifestPlaces::ManifestPlaces() : nodes_(std::make_unique<Nodes>()) {}
+ManifestPlaces::~ManifestPlaces() = default;
+
+void ManifestPlaces::Add(const std::string& file, std::string_view text) {
+  files_.push_back(file);
+  try {
+    for (const YAML::Node& document : YAML::LoadAll(std::string(text))) {
+      nodes_->Add(files_.size() - 1, document);
+    }
+  } catch (const YAML::Exception&) {
+    return;  // its objects have no lines
+  }
+}
+
+ManifestPlace ManifestPlaces::Find(const std::string& kind, const std::string& name,
+                                   const std::vector<std::string>& field) const {
+  const auto known = nodes_->by_name.find({kind, name});
+  if (known == nodes_->by_name.end()) return {};
+  ManifestPlace place{.file = files_[known->second.file]};
+  try {
+    place.line = Deepest(known->second.node, field).Mark().line + 1;
+  } catch (const YAML::Exception&) {
+    place.line = 0;
+  }
+  return place;
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,50 @@
+// cli/read_feed.h — serves /api/v1 from the informers of the controllers.
+//
+//     informers ─ changes, coalesced by object ─▶ (50 ms) ─▶ strand of its own: ReadMirror ─▶ Model
+//                                                               └─▶ ReadServer: pages, events
+//
+// The strand that decides stores a pointer for a change and no more; all other work is on a thread
+// of this class. No request to the API is made but for reviews of rights.
+//
+// Threads: the owner's; Start before the informers start, on their strand; Stop before the manager
+// is destroyed, not on its strand.
+// Errors of Serve: as net::HttpServer::Start.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "cli/listen_address.h"
+#include "kube/runtime/manager.h"
+#include "kube/runtime/metrics_server.h"
+#include "net/server.h"
+
+namespace berth::cli {
+
+class ReadFeed {
+ public:
+  explicit ReadFeed(const Clock& clock);
+  ~ReadFeed();
+  ReadFeed(const ReadFeed&) = delete;
+  ReadFeed& operator=(const ReadFeed&) = delete;
+
+  // Listens to the informers. On the manager's strand.
+  void Start(kube::Manager& manager);
+  Status Serve(const ListenAddress& address, std::shared_ptr<const net::TlsIdentity> tls,
+               kube::AccessGate gate);
+  Status ReplaceTls(const std::shared_ptr<const net::TlsIdentity>& tls);
+  std::uint16_t port() const;  // 0: not served
+  void Stop();                 // idempotent
+
+ private:
+  struct Inbox;   // on the manager's strand
+  struct Reader;  // on the strand of its own
+
+  std::shared_ptr<Inbox> inbox_;
+  std::unique_ptr<Reader> reader_;
+};
+
+}  // namespace berth::cli

@@ -1,0 +1,352 @@
+#include "cli/read_mirror.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "api/codec/json_tree.h"
+#include "api/labels.h"
+#include "cli/screens/items.h"
+#include "cli/screens/usage.h"
+#include "cli/screens/why.h"
+
+namespace berth::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr char kByLocalQueue[] = "localQueue";
+constexpr char kByClusterQueue[] = "clusterQueue";
+constexpr char kByCohort[] = "cohort";
+constexpr char kByParent[] = "parent";
+constexpr char kByOwner[] = "owner";
+constexpr std::chrono::seconds kBetweenQueues{1};
+
+std::string TextOf(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+// The row of an item; a field that the item lacks is null.
+readapi::Row RowOf(std::size_t resource, std::string id, const Json& item,
+                   readapi::Audience audience) {
+  readapi::Row row{.id = std::move(id), .cells = {}, .audience = std::move(audience)};
+  for (const readapi::Field& field : readapi::Resources()[resource].fields) {
+    const auto found = item.find(field.name);
+    row.cells.push_back(found == item.end() ? "null" : TextOf(*found));
+  }
+  return row;
+}
+
+// Leaves candidates of preemption out that are of other namespaces: readers of all namespaces find
+// them in the field notPreempted of the row.
+void HideOthers(api::Workload& workload) {
+  const auto found = workload.meta.annotations.find(api::kExplanationAnnotation);
+  if (found == workload.meta.annotations.end()) return;
+  Json explanation = api::ParseJsonOrNull(found->second);
+  const auto victims = explanation.find("victims");
+  if (!explanation.is_object() || victims == explanation.end()) return;
+  const std::string own = workload.meta.namespace_name + "/";
+  Json kept = Json::array();
+  for (const Json& victim : *victims) {
+    const auto name = victim.is_object() ? victim.find("workload") : victim.end();
+    const bool is_own = name != victim.end() && name->is_string() &&
+                        name->get_ref<const std::string&>().starts_with(own);
+    if (is_own) kept.push_back(victim);
+  }
+  *victims = std::move(kept);
+  found->second = TextOf(explanation);
+}
+
+template <typename T>
+void Store(const Changed<T>& changed, kube::ObjectStore<T>& store) {
+  for (const auto& [key, object] : changed) {
+    if (object == nullptr) {
+      store.Remove(key);
+    } else {
+      store.Put(object);
+    }
+  }
+}
+
+template <typename Keys>
+typename Keys::value_type TakeFirst(Keys& keys) {
+  return std::move(keys.extract(keys.begin()).value());
+}
+
+}  // namespace
+
+ReadMirror::ReadMirror(const Clock& clock, readapi::Model& model) : clock_(clock), model_(model) {
+  workloads_.AddIndex(kByLocalQueue, [](const api::Workload& workload) {
+    return std::vector<std::string>{workload.meta.namespace_name + "/" + workload.spec.queue_name};
+  });
+  local_queues_.AddIndex(kByClusterQueue, [](const api::LocalQueue& local) {
+    return std::vector<std::string>{local.cluster_queue};
+  });
+  cluster_queues_.AddIndex(kByCohort, [](const api::ClusterQueue& queue) {
+    return std::vector<std::string>{queue.spec.cohort_name};
+  });
+  cohorts_.AddIndex(kByParent, [](const api::Cohort& cohort) {
+    return std::vector<std::string>{cohort.spec.parent_name};
+  });
+  requests_.AddIndex(kByOwner, [](const api::ProvisioningRequest& request) {
+    std::vector<std::string> uids;
+    for (const auto& owner : request.meta.owner_references) uids.push_back(owner.uid);
+    return uids;
+  });
+}
+
+void ReadMirror::Take(const ReadBatch& batch) {
+  TakeLocalQueues(batch.local_queues);
+  TakeClusterQueues(batch);
+  TakeRequests(batch.requests);
+  Store(batch.workloads, workloads_);
+  for (const auto& [key, workload] : batch.workloads) dirty_workloads_.insert(key);
+}
+
+void ReadMirror::MarkWorkloadsOf(const api::ObjectKey& local_queue) {
+  for (const auto& workload : workloads_.ByIndex(kByLocalQueue, local_queue.ToString())) {
+    dirty_workloads_.insert(workload->meta.key());
+  }
+}
+
+void ReadMirror::TakeLocalQueues(const Changed<api::LocalQueue>& changed) {
+  for (const auto& [key, local] : changed) {
+    dirty_local_queues_.insert(key);
+    const auto before = local_queues_.Get(key);
+    const std::string was = before == nullptr ? "" : before->cluster_queue;
+    const std::string now = local == nullptr ? "" : local->cluster_queue;
+    if (was == now && (before == nullptr) == (local == nullptr)) continue;
+    for (const std::string& queue : {was, now}) {
+      if (!queue.empty()) dirty_queues_.insert(queue);
+    }
+    MarkWorkloadsOf(key);
+  }
+  Store(changed, local_queues_);
+}
+
+void ReadMirror::TakeClusterQueues(const ReadBatch& batch) {
+  const auto mark_tree = [this](const std::string& cohort) {
+    for (const auto& queue : cluster_queues_.ByIndex(kByCohort, cohort)) {
+      dirty_queues_.insert(queue->meta.name);
+    }
+  };
+  for (const auto& [key, queue] : batch.cluster_queues) {
+    dirty_queues_.insert(key.name);
+    const auto before = cluster_queues_.Get(key);
+    // The queues of the tree that it leaves.
+    if (before != nullptr && !before->spec.cohort_name.empty() &&
+        (queue == nullptr || queue->spec.cohort_name != before->spec.cohort_name)) {
+      mark_tree(before->spec.cohort_name);
+    }
+    if ((before == nullptr) == (queue == nullptr)) continue;
+    // A reason may be that the ClusterQueue does not exist.
+    for (const auto& local : local_queues_.ByIndex(kByClusterQueue, key.name)) {
+      MarkWorkloadsOf(local->meta.key());
+    }
+  }
+  Store(batch.cluster_queues, cluster_queues_);
+  for (const auto& [key, cohort] : batch.cohorts) mark_tree(key.name);
+  Store(batch.cohorts, cohorts_);
+}
+
+void ReadMirror::MarkOwners(const api::ProvisioningRequest& request) {
+  for (const api::OwnerReference& owner : request.meta.owner_references) {
+    if (owner.kind == "Workload") {
+      dirty_workloads_.insert({request.meta.namespace_name, owner.name});
+    }
+  }
+}
+
+void ReadMirror::TakeRequests(const Changed<api::ProvisioningRequest>& changed) {
+  for (const auto& [key, request] : changed) {
+    dirty_requests_.insert(key);
+    if (const auto before = requests_.Get(key)) MarkOwners(*before);
+    if (request != nullptr) MarkOwners(*request);
+  }
+  Store(changed, requests_);
+}
+
+std::optional<Duration> ReadMirror::Work(std::size_t most) {
+  for (; most > 0 && !dirty_local_queues_.empty(); --most) {
+    ProjectLocalQueue(TakeFirst(dirty_local_queues_));
+  }
+  for (; most > 0 && !dirty_requests_.empty(); --most) ProjectRequest(TakeFirst(dirty_requests_));
+  for (; most > 0 && !dirty_workloads_.empty(); --most) {
+    ProjectWorkload(TakeFirst(dirty_workloads_));
+  }
+  if (!dirty_local_queues_.empty() || !dirty_requests_.empty() || !dirty_workloads_.empty()) {
+    return Duration::zero();
+  }
+  if (dirty_queues_.empty()) return std::nullopt;
+  const SteadyTime now = clock_.SteadyNow();
+  if (queues_done_at_ && now < *queues_done_at_ + kBetweenQueues) {
+    return *queues_done_at_ + kBetweenQueues - now;
+  }
+  while (!dirty_queues_.empty()) ProjectTree(TakeFirst(dirty_queues_));
+  queues_done_at_ = now;
+  return std::nullopt;
+}
+
+readapi::Audience ReadMirror::AudienceOf(const std::string& namespace_name) {
+  readapi::Audience& audience = audience_by_namespace_[namespace_name];
+  if (audience == nullptr) {
+    audience =
+        std::make_shared<const std::vector<std::string>>(std::vector<std::string>{namespace_name});
+  }
+  return audience;
+}
+
+readapi::Audience ReadMirror::ReadersOf(const std::string& cluster_queue) const {
+  std::set<std::string> namespaces;
+  for (const auto& local : local_queues_.ByIndex(kByClusterQueue, cluster_queue)) {
+    namespaces.insert(local->meta.namespace_name);
+  }
+  return std::make_shared<const std::vector<std::string>>(namespaces.begin(), namespaces.end());
+}
+
+// Names of queues stand for the queues: a row shows no more of them.
+ClusterView ReadMirror::ViewOf(const api::Workload& workload) const {
+  ClusterView view;
+  view.now = clock_.Now();
+  view.namespace_name = workload.meta.namespace_name;
+  const auto local = local_queues_.Get({workload.meta.namespace_name, workload.spec.queue_name});
+  if (local != nullptr) {
+    api::LocalQueue& queue = view.local_queues.emplace_back();
+    queue.meta.namespace_name = local->meta.namespace_name;
+    queue.meta.name = local->meta.name;
+    queue.cluster_queue = local->cluster_queue;
+    queue.stop_policy = local->stop_policy;
+    if (cluster_queues_.Get({"", local->cluster_queue}) != nullptr) {
+      view.cluster_queues.emplace_back().meta.name = local->cluster_queue;
+    }
+  }
+  for (const auto& request : requests_.ByIndex(kByOwner, workload.meta.uid)) {
+    view.provisioning_requests.push_back(*request);
+  }
+  return view;
+}
+
+void ReadMirror::ProjectWorkload(const api::ObjectKey& key) {
+  const auto workload = workloads_.Get(key);
+  if (workload == nullptr) {
+    model_.Remove(readapi::kWorkloads, key.ToString());
+    return;
+  }
+  Json item = WorkloadItem(ViewOf(*workload), *workload);
+  // Candidates of other namespaces are for readers of all namespaces.
+  Json& reason = item["reason"];
+  if (const auto victims = reason.find("notPreempted");
+      reason.is_object() && victims != reason.end()) {
+    item["notPreempted"] = std::move(*victims);
+    reason.erase("notPreempted");
+  }
+  model_.Put(readapi::kWorkloads,
+             RowOf(readapi::kWorkloads, key.ToString(), item, AudienceOf(key.namespace_name)));
+}
+
+void ReadMirror::ProjectLocalQueue(const api::ObjectKey& key) {
+  const auto local = local_queues_.Get(key);
+  if (local == nullptr) {
+    model_.Remove(readapi::kLocalQueues, key.ToString());
+    return;
+  }
+  model_.Put(readapi::kLocalQueues, RowOf(readapi::kLocalQueues, key.ToString(),
+                                          LocalQueueItem(*local), AudienceOf(key.namespace_name)));
+}
+
+void ReadMirror::ProjectRequest(const api::ObjectKey& key) {
+  const auto request = requests_.Get(key);
+  if (request == nullptr) {
+    model_.Remove(readapi::kCapacityRequests, key.ToString());
+    return;
+  }
+  model_.Put(readapi::kCapacityRequests,
+             RowOf(readapi::kCapacityRequests, key.ToString(), CapacityRequestItem(*request),
+                   AudienceOf(key.namespace_name)));
+}
+
+std::string ReadMirror::RootOf(const std::string& cohort) const {
+  std::string root = cohort;
+  std::set<std::string> seen{root};
+  while (true) {
+    const auto found = cohorts_.Get({"", root});
+    if (found == nullptr || found->spec.parent_name.empty() ||
+        !seen.insert(found->spec.parent_name).second) {
+      return root;
+    }
+    root = found->spec.parent_name;
+  }
+}
+
+ClusterView ReadMirror::TreeOf(const std::string& root) const {
+  ClusterView view;
+  view.missing = {"workloads"};  // the counts and the usage of the status are shown
+  std::set<std::string> seen{root};
+  std::vector<std::string> next{root};
+  while (!next.empty()) {
+    const std::string cohort = std::move(next.back());
+    next.pop_back();
+    if (const auto found = cohorts_.Get({"", cohort})) view.cohorts.push_back(*found);
+    for (const auto& queue : cluster_queues_.ByIndex(kByCohort, cohort)) {
+      view.cluster_queues.push_back(*queue);
+    }
+    for (const auto& child : cohorts_.ByIndex(kByParent, cohort)) {
+      if (seen.insert(child->meta.name).second) next.push_back(child->meta.name);
+    }
+  }
+  return view;
+}
+
+// Brings the row of the queue up to date, and those of its cohort tree: quota that is borrowed from
+// a queue is in the rows of both.
+void ReadMirror::ProjectTree(const std::string& queue) {
+  const auto found = cluster_queues_.Get({"", queue});
+  if (found == nullptr) {
+    model_.Remove(readapi::kQueues, queue);
+    return;
+  }
+  ClusterView view;
+  if (found->spec.cohort_name.empty()) {
+    view.missing = {"workloads"};
+    view.cluster_queues.push_back(*found);
+  } else {
+    view = TreeOf(RootOf(found->spec.cohort_name));
+  }
+  for (const auto& [name, use] : SumUse(view)) {
+    Json item = QueueItem(use);
+    item["parents"] = Json::array();
+    std::set<std::string> seen{use.queue->spec.cohort_name};
+    auto cohort = cohorts_.Get({"", use.queue->spec.cohort_name});
+    while (cohort != nullptr && !cohort->spec.parent_name.empty() &&
+           seen.insert(cohort->spec.parent_name).second) {
+      item["parents"].push_back(cohort->spec.parent_name);
+      cohort = cohorts_.Get({"", cohort->spec.parent_name});
+    }
+    model_.Put(readapi::kQueues, RowOf(readapi::kQueues, name, item, ReadersOf(name)));
+    dirty_queues_.erase(name);
+  }
+}
+
+std::optional<std::string> ReadMirror::Story(const std::string& namespace_name,
+                                             const std::string& name) const {
+  const auto workload = workloads_.Get({namespace_name, name});
+  if (workload == nullptr) return std::nullopt;
+  ClusterView view = ViewOf(*workload);
+  view.cluster_queues.clear();
+  if (!view.local_queues.empty()) {
+    const auto queue = cluster_queues_.Get({"", view.local_queues.front().cluster_queue});
+    if (queue != nullptr) view.cluster_queues.push_back(*queue);
+  }
+  // Nothing follows from the absence of objects that the mirror does not have.
+  view.missing = {"admissionchecks", "cohorts", "jobs", "namespaces",
+                  "nodepools",       "nodes",   "pods", "resourceflavors"};
+  view.workloads.push_back(*workload);
+  HideOthers(view.workloads.back());
+  const Result<cli::Story> story = TellStory(view, namespace_name, "workload/" + name, kJsonStyle);
+  if (!story) return std::nullopt;
+  return TextOf(StoryJson(*story));
+}
+
+}  // namespace berth::cli

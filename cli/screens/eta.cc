@@ -1,0 +1,203 @@
+#include "cli/screens/eta.h"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/rfc3339.h"
+#include "base/strings.h"
+#include "cli/screens/cluster_view.h"
+
+namespace berth::cli {
+namespace {
+
+using Json = nlohmann::json;
+using simulation::RunForecast;
+using simulation::RunLevel;
+
+std::int64_t SecondsOf(Duration span) {
+  return std::chrono::round<std::chrono::seconds>(span).count();
+}
+
+std::string SpanText(const std::optional<Duration>& span) {
+  if (!span) return "never";
+  return SecondsOf(*span) <= 0 ? "now" : HumanDuration(std::chrono::seconds(SecondsOf(*span)));
+}
+
+std::string RangeText(const EtaRow& row) {
+  if (!row.p10) return "-";
+  return SpanText(row.p10) + " to " + SpanText(row.p90);
+}
+
+std::int64_t Percent(double share) { return std::llround(100 * share); }
+
+std::string ReasonOf(const EtaRow& row) {
+  if (row.why.empty()) return "";
+  if (row.chance <= 0) return row.why;
+  return fmt::format("never in {} of 100 cases: {}", 100 - Percent(row.chance), row.why);
+}
+
+std::string BasisOf(const EtaView& view) {
+  std::int64_t jobs = 0;
+  for (const auto& [level, count] : view.basis) jobs += count;
+  if (jobs == 0) return "";
+  std::vector<std::string> parts;
+  for (const auto& [level, count] : view.basis) {
+    parts.push_back(std::to_string(count) + " by " + ToString(level));
+  }
+  return fmt::format("based on: {} draws; run times of {} {}: {}\n", view.draws, jobs,
+                     jobs == 1 ? "job" : "jobs", Join(parts, ", "));
+}
+
+std::string HitsOf(const EtaView& view) {
+  if (!view.hits) return "";
+  if (view.hits->starts == 0) return "of the forecasts that were told none has come true yet\n";
+  return fmt::format(
+      "of {} forecasts that came true {} of 100 were within p50, {} of 100 within p90{}\n",
+      view.hits->starts, Percent(view.hits->within_p50), Percent(view.hits->within_p90),
+      view.hits->corrects ? "; these correct the new ones" : "");
+}
+
+std::string NotesOf(const EtaView& view) {
+  std::string text = HitsOf(view);
+  for (const std::string& note : view.notes) text += "left out: " + note + "\n";
+  if (view.stopped_early > 0) {
+    text += fmt::format("in {} of {} draws jobs preempt one another without end\n",
+                        view.stopped_early, view.draws);
+  }
+  return text;
+}
+
+Json SecondsJson(const std::optional<Duration>& span) {
+  return span ? Json(std::max<std::int64_t>(SecondsOf(*span), 0)) : Json();
+}
+
+Json TimeJson(const EtaView& view, const std::optional<Duration>& span) {
+  if (!span) return {};
+  return FormatTime(CutToSeconds(view.now + std::max(*span, Duration(0))));
+}
+
+Json RunJson(const RunForecast& run) {
+  return {{"basis", ToString(run.level)},
+          {"runs", run.runs},
+          {"declaredSeconds", run.declared ? Json(*run.declared) : Json()},
+          {"p50Seconds", std::llround(run.At(0.5))},
+          {"p90Seconds", std::llround(run.At(0.9))}};
+}
+
+Json RowJson(const EtaView& view, const EtaRow& row) {
+  const api::Workload& workload = *row.workload;
+  const api::OwnerReference* owner = api::ControllerOf(workload.meta);
+  return {{"namespace", workload.meta.namespace_name},
+          {"kind", OwnerKind(workload)},
+          {"name", owner == nullptr ? workload.meta.name : owner->name},
+          {"workload", workload.meta.name},
+          {"localQueue", workload.spec.queue_name},
+          {"clusterQueue", row.cluster_queue},
+          {"priority", workload.spec.priority.value_or(0)},
+          {"startSeconds",
+           {{"p10", SecondsJson(row.p10)},
+            {"p50", SecondsJson(row.p50)},
+            {"p90", SecondsJson(row.p90)}}},
+          {"start",
+           {{"p10", TimeJson(view, row.p10)},
+            {"p50", TimeJson(view, row.p50)},
+            {"p90", TimeJson(view, row.p90)}}},
+          {"chance", row.chance},
+          {"reason", row.why.empty() ? Json() : Json(row.why)},
+          {"run", row.run == nullptr ? Json() : RunJson(*row.run)},
+          {"capacityWaitSeconds", row.capacity ? Json{{"p10", SecondsOf(row.capacity->p10)},
+                                                      {"p50", SecondsOf(row.capacity->p50)},
+                                                      {"p90", SecondsOf(row.capacity->p90)}}
+                                               : Json()}};
+}
+
+}  // namespace
+
+std::string BasisText(const RunForecast& run) {
+  const std::string runs = std::to_string(run.runs) + (run.runs == 1 ? " run" : " runs");
+  std::string text;
+  switch (run.level) {
+    case RunLevel::kName: text = runs + " of its name"; break;
+    case RunLevel::kStem: text = runs + " of like names"; break;
+    case RunLevel::kImage: text = runs + " of its image and requests"; break;
+    case RunLevel::kRequests: text = runs + " of its requests"; break;
+    case RunLevel::kDeclared: text = runs + " of its queue by share of the maximum"; break;
+    case RunLevel::kQueue: text = runs + " of its queue"; break;
+    case RunLevel::kPrior: text = "no known run"; break;
+  }
+  if (!run.declared) return text;
+  return text + ", at most " + HumanDuration(std::chrono::seconds(*run.declared));
+}
+
+void SortRows(EtaView& view) {
+  const auto key = [](const EtaRow& row) {
+    return std::make_tuple(!row.p50, row.p50.value_or(Duration(0)), row.workload->meta.key());
+  };
+  std::stable_sort(view.rows.begin(), view.rows.end(),
+                   [&key](const EtaRow& a, const EtaRow& b) { return key(a) < key(b); });
+}
+
+std::string RenderEta(const EtaView& view, const TextStyle& style) {
+  if (view.rows.empty()) return "no job waits\n" + NotesOf(view);
+  TextTable table({{"WAITING"},
+                   {"QUEUE"},
+                   {"PRIO", Align::kRight},
+                   {"STARTS IN", Align::kRight},
+                   {"P10 TO P90"},
+                   {"REASON"}});
+  for (const EtaRow& row : view.rows) {
+    table.AddRow({DisplayName(*row.workload), row.workload->spec.queue_name,
+                  std::to_string(row.workload->spec.priority.value_or(0)), SpanText(row.p50),
+                  RangeText(row), ReasonOf(row)});
+  }
+  return table.Render(style) + "\n" + BasisOf(view) + NotesOf(view);
+}
+
+std::string RenderEtaOf(const EtaView& view, const EtaRow& row) {
+  const std::string name = DisplayName(*row.workload);
+  std::string text;
+  if (row.p50) {
+    text = name + " starts in " + SpanText(row.p50) + ", at " +
+           FormatTime(CutToSeconds(view.now + std::max(*row.p50, Duration(0)))) + "; in 8 of 10 " +
+           "cases in " + RangeText(row) + ".\n";
+    if (SecondsOf(*row.p50) <= 0) text = name + " starts now.\n";
+    if (!row.why.empty()) text += ReasonOf(row) + "\n";
+  } else {
+    text = name + " never starts: " + row.why + "\n";
+  }
+  if (row.capacity) {
+    text += "of that, capacity: " + SpanText(row.capacity->p50) + " (" +
+            SpanText(row.capacity->p10) + " to " + SpanText(row.capacity->p90) + ")\n";
+  }
+  if (row.run != nullptr) {
+    text += "it runs for about " +
+            HumanDuration(std::chrono::seconds(std::llround(row.run->At(0.5)))) + ": " +
+            BasisText(*row.run) + "\n";
+  }
+  return text + BasisOf(view) + NotesOf(view);
+}
+
+Json EtaJson(const EtaView& view) {
+  Json basis = Json::object();
+  for (const auto& [level, count] : view.basis) basis[ToString(level)] = count;
+  Json jobs = Json::array();
+  for (const EtaRow& row : view.rows) jobs.push_back(RowJson(view, row));
+  return {{"at", FormatTime(CutToSeconds(view.now))},
+          {"draws", view.draws},
+          {"seed", view.seed},
+          {"stoppedEarly", view.stopped_early},
+          {"runTimes", std::move(basis)},
+          {"jobs", std::move(jobs)},
+          {"scores", view.hits ? Json{{"starts", view.hits->starts},
+                                      {"withinP50", view.hits->within_p50},
+                                      {"withinP90", view.hits->within_p90},
+                                      {"corrects", view.hits->corrects}}
+                               : Json()},
+          {"leftOut", view.notes}};
+}
+
+}  // namespace berth::cli

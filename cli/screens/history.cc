@@ -1,0 +1,275 @@
+#include "cli/screens/history.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/rfc3339.h"
+#include "base/strings.h"
+
+namespace berth::cli {
+namespace {
+
+using ledger::AttemptRecord;
+using ledger::CapacityRecord;
+using ledger::ReportLine;
+using ledger::Seconds;
+using nlohmann::json;
+
+constexpr double kSecondsOfHour = 3600;
+constexpr const char* kOutcomes[] = {ledger::kSucceeded, ledger::kFailed,  ledger::kPreempted,
+                                     ledger::kEvicted,   ledger::kDeleted, ledger::kFinished};
+
+std::string Span(Seconds seconds) { return HumanDuration(std::chrono::seconds(seconds)); }
+std::string Time(Seconds seconds) { return FormatTime(ledger::FromSeconds(seconds)); }
+double Hours(Seconds seconds) { return static_cast<double>(seconds) / kSecondsOfHour; }
+std::string Two(double number) { return fmt::format("{:.2f}", number); }
+
+std::string JobOf(const AttemptRecord& attempt) {
+  if (attempt.owner_kind.empty()) return "workload/" + attempt.name;
+  return ToLower(attempt.owner_kind) + "/" + attempt.owner_name;
+}
+
+std::string WaitsOf(const AttemptRecord& attempt, Seconds now) {
+  std::vector<std::string> parts;
+  for (const ledger::WaitPart& part : ledger::WaitParts(attempt, now)) {
+    parts.push_back(part.cause + " " + Span(part.to - part.from));
+  }
+  return parts.empty() ? "-" : Join(parts, ", ");
+}
+
+std::string RanOf(const AttemptRecord& attempt, Seconds now) {
+  if (!attempt.admitted) return "-";
+  return Span(attempt.ended.value_or(now) - *attempt.admitted);
+}
+
+std::string ResourcesOf(const AttemptRecord& attempt) {
+  std::vector<std::string> parts;
+  for (const ledger::ResourceUse& use : attempt.resources) {
+    parts.push_back(use.resource + "=" + ShowFinite(use.resource, use.amount) +
+                    (use.flavor.empty() ? "" : " (" + use.flavor + ")"));
+  }
+  return parts.empty() ? "-" : Join(parts, " ");
+}
+
+std::string PreemptorOf(const AttemptRecord& attempt, const HistoryView& view) {
+  const auto found = view.preemptors.find(attempt.preemptor);
+  return found == view.preemptors.end() ? attempt.preemptor : found->second;
+}
+
+std::string StateOf(const AttemptRecord& attempt) {
+  if (!attempt.outcome.empty()) return attempt.outcome;
+  if (attempt.admitted) return "running";
+  return attempt.reserved ? "reserved" : "waiting";
+}
+
+std::string OutcomeOf(const AttemptRecord& attempt, const HistoryView& view) {
+  std::string text = StateOf(attempt);
+  if (!attempt.reason.empty() && attempt.reason != attempt.outcome) {
+    text += " (" + attempt.reason + ")";
+  }
+  if (!attempt.preemptor.empty()) text += " for " + PreemptorOf(attempt, view);
+  return text;
+}
+
+std::string RequestOutcome(const CapacityRecord& request) {
+  if (!request.outcome.empty()) return request.outcome;
+  return request.provisioned ? "Provisioned" : "waiting";
+}
+
+json MaybeTime(const std::optional<Seconds>& time) {
+  return time ? json(Time(*time)) : json(nullptr);
+}
+
+json AttemptJson(const AttemptRecord& attempt, const HistoryView& view) {
+  const Seconds now = ledger::ToSeconds(view.now);
+  json waits = json::array();
+  for (const ledger::WaitPart& part : ledger::WaitParts(attempt, now)) {
+    waits.push_back(
+        {{"cause", part.cause}, {"from", Time(part.from)}, {"seconds", part.to - part.from}});
+  }
+  json resources = json::array();
+  for (const ledger::ResourceUse& use : attempt.resources) {
+    resources.push_back({{"resource", use.resource},
+                         {"flavor", use.flavor},
+                         {"amount", use.amount},
+                         {"unit", UnitOf(use.resource)}});
+  }
+  return {{"namespace", attempt.namespace_name},
+          {"workload", attempt.name},
+          {"uid", attempt.uid},
+          {"job", JobOf(attempt)},
+          {"attempt", attempt.attempt},
+          {"localQueue", attempt.local_queue},
+          {"clusterQueue", attempt.cluster_queue},
+          {"priority", attempt.priority},
+          {"labels", attempt.labels},
+          {"created", Time(attempt.created)},
+          {"queued", Time(attempt.queued)},
+          {"quotaReserved", MaybeTime(attempt.reserved)},
+          {"admitted", MaybeTime(attempt.admitted)},
+          {"podsReady", MaybeTime(attempt.started)},
+          {"ended", MaybeTime(attempt.ended)},
+          {"outcome", attempt.outcome},
+          {"reason", attempt.reason},
+          {"message", attempt.message},
+          {"preemptor", attempt.preemptor.empty() ? "" : PreemptorOf(attempt, view)},
+          {"waits", std::move(waits)},
+          {"resources", std::move(resources)}};
+}
+
+std::string HoursText(const std::map<std::string, double>& hours) {
+  std::vector<std::string> parts;
+  for (const auto& [resource, amount] : hours) parts.push_back(resource + "=" + Two(amount));
+  return parts.empty() ? "-" : Join(parts, " ");
+}
+
+std::string Quoted(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string out = "\"";
+  for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
+  return out + "\"";
+}
+
+std::int64_t CountOf(const ReportLine& line, const char* outcome) {
+  const auto found = line.outcomes.find(outcome);
+  return found == line.outcomes.end() ? 0 : found->second;
+}
+
+std::string RenderRequests(const HistoryView& view, const TextStyle& style) {
+  if (view.requests.empty()) return "";
+  const Seconds now = ledger::ToSeconds(view.now);
+  TextTable table({{"REQUESTED"}, {"NAMESPACE"}, {"REQUEST"}, {"CLASS"}, {"WAITED"}, {"OUTCOME"}});
+  for (const CapacityRecord& request : view.requests) {
+    const Seconds until = request.provisioned.value_or(request.ended.value_or(now));
+    table.AddRow({Time(request.created), request.namespace_name, request.name, request.class_name,
+                  Span(until - request.created), RequestOutcome(request)});
+  }
+  return "\n" + table.Render(style);
+}
+
+}  // namespace
+
+std::string RenderHistory(const HistoryView& view, const TextStyle& style) {
+  if (view.attempts.empty() && view.requests.empty()) return "the ledger has nothing of that\n";
+  const Seconds now = ledger::ToSeconds(view.now);
+  TextTable table({{"QUEUED"},
+                   {"NAMESPACE"},
+                   {"JOB"},
+                   {"ATTEMPT", Align::kRight},
+                   {"QUEUE"},
+                   {"RAN", Align::kRight},
+                   {"RESOURCES"},
+                   {"OUTCOME"},
+                   {"WAITED FOR"}});
+  for (const AttemptRecord& attempt : view.attempts) {
+    table.AddRow({Time(attempt.queued), attempt.namespace_name, JobOf(attempt),
+                  std::to_string(attempt.attempt), attempt.local_queue, RanOf(attempt, now),
+                  ResourcesOf(attempt), OutcomeOf(attempt, view), WaitsOf(attempt, now)});
+  }
+  return (table.empty() ? "" : table.Render(style)) + RenderRequests(view, style);
+}
+
+json HistoryJson(const HistoryView& view) {
+  json attempts = json::array();
+  for (const AttemptRecord& attempt : view.attempts) attempts.push_back(AttemptJson(attempt, view));
+  json requests = json::array();
+  for (const CapacityRecord& request : view.requests) {
+    requests.push_back({{"namespace", request.namespace_name},
+                        {"name", request.name},
+                        {"uid", request.uid},
+                        {"class", request.class_name},
+                        {"workload", request.workload},
+                        {"created", Time(request.created)},
+                        {"provisioned", MaybeTime(request.provisioned)},
+                        {"ended", MaybeTime(request.ended)},
+                        {"outcome", request.outcome},
+                        {"reason", request.reason},
+                        {"message", request.message}});
+  }
+  return {{"attempts", std::move(attempts)}, {"capacityRequests", std::move(requests)}};
+}
+
+std::string RenderReport(const std::vector<ReportLine>& lines, const std::string& heading,
+                         const TextStyle& style) {
+  if (lines.empty()) return "the ledger has nothing of that time\n";
+  TextTable table({{heading},
+                   {"WORKLOADS", Align::kRight},
+                   {"ATTEMPTS", Align::kRight},
+                   {"SUCCEEDED", Align::kRight},
+                   {"FAILED", Align::kRight},
+                   {"PREEMPTED", Align::kRight},
+                   {"EVICTED", Align::kRight},
+                   {"WAITED", Align::kRight},
+                   {"USED (HOURS)"},
+                   {"DESTROYED (HOURS)"}});
+  for (const ReportLine& line : lines) {
+    table.AddRow({line.key.empty() ? "-" : line.key, std::to_string(line.workloads),
+                  std::to_string(line.attempts), std::to_string(CountOf(line, ledger::kSucceeded)),
+                  std::to_string(CountOf(line, ledger::kFailed)),
+                  std::to_string(CountOf(line, ledger::kPreempted)),
+                  std::to_string(CountOf(line, ledger::kEvicted)), Span(line.waited),
+                  HoursText(line.used_hours), HoursText(line.destroyed_hours)});
+  }
+  return table.Render(style);
+}
+
+json ReportJson(const std::vector<ReportLine>& lines, const ledger::Period& period,
+                const std::string& by) {
+  json out = json::array();
+  for (const ReportLine& line : lines) {
+    out.push_back({{"key", line.key},
+                   {"workloads", line.workloads},
+                   {"attempts", line.attempts},
+                   {"outcomes", line.outcomes},
+                   {"waits", line.waits},
+                   {"waitedHours", Hours(line.waited)},
+                   {"usedHours", line.used_hours},
+                   {"destroyedHours", line.destroyed_hours}});
+  }
+  return {
+      {"by", by}, {"from", Time(period.from)}, {"to", Time(period.to)}, {"lines", std::move(out)}};
+}
+
+std::string ReportCsv(const std::vector<ReportLine>& lines, const std::string& by) {
+  std::set<std::string> resources;
+  for (const ReportLine& line : lines) {
+    for (const auto& [resource, hours] : line.used_hours) resources.insert(resource);
+  }
+  std::vector<std::string> heading{by, "workloads", "attempts"};
+  for (const char* outcome : kOutcomes) heading.push_back(ToLower(outcome));
+  heading.insert(heading.end(), {"waits", "waited hours"});
+  for (const std::string& resource : resources) {
+    heading.push_back(resource + " hours used");
+    heading.push_back(resource + " hours destroyed");
+  }
+  std::string text;
+  const auto add = [&text](const std::vector<std::string>& cells) {
+    for (std::size_t i = 0; i < cells.size(); ++i) text += (i == 0 ? "" : ",") + Quoted(cells[i]);
+    text += "\r\n";
+  };
+  add(heading);
+  const auto hours_of = [](const std::map<std::string, double>& hours,
+                           const std::string& resource) {
+    const auto found = hours.find(resource);
+    return fmt::format("{:.4f}", found == hours.end() ? 0.0 : found->second);
+  };
+  for (const ReportLine& line : lines) {
+    std::vector<std::string> cells{line.key, std::to_string(line.workloads),
+                                   std::to_string(line.attempts)};
+    for (const char* outcome : kOutcomes) cells.push_back(std::to_string(CountOf(line, outcome)));
+    cells.push_back(std::to_string(line.waits));
+    cells.push_back(fmt::format("{:.4f}", Hours(line.waited)));
+    for (const std::string& resource : resources) {
+      cells.push_back(hours_of(line.used_hours, resource));
+      cells.push_back(hours_of(line.destroyed_hours, resource));
+    }
+    add(cells);
+  }
+  return text;
+}
+
+}  // namespace berth::cli

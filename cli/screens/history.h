@@ -1,0 +1,37 @@
+// cli/screens/history.h — what the ledger knows, as tables, JSON and CSV. Pure.
+//
+// Source: ledger/report.h for the meaning of the figures.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "base/clock.h"
+#include "cli/screens/text.h"
+#include "ledger/records.h"
+#include "ledger/report.h"
+
+namespace berth::cli {
+
+struct HistoryView {
+  std::vector<ledger::AttemptRecord> attempts;
+  std::vector<ledger::CapacityRecord> requests;
+  std::map<std::string, std::string> preemptors;  // uid → namespace/name, where known
+  WallTime now{};
+};
+
+std::string RenderHistory(const HistoryView& view, const TextStyle& style);
+nlohmann::json HistoryJson(const HistoryView& view);
+
+// `heading`: of the first column, such as "QUEUE".
+std::string RenderReport(const std::vector<ledger::ReportLine>& lines, const std::string& heading,
+                         const TextStyle& style);
+nlohmann::json ReportJson(const std::vector<ledger::ReportLine>& lines,
+                          const ledger::Period& period, const std::string& by);
+// RFC 4180, with a heading; a column for each resource.
+std::string ReportCsv(const std::vector<ledger::ReportLine>& lines, const std::string& by);
+
+}  // namespace berth::cli

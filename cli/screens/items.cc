@@ -1,0 +1,155 @@
+#include "cli/screens/items.h"
+
+#include <nlohmann/json.hpp>
+
+#include "api/reasons.h"
+#include "base/rfc3339.h"
+#include "cli/screens/capacity.h"
+#include "cli/screens/reason.h"
+
+namespace berth::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+// The requests of all its pods: as admitted, or as in the spec.
+Json RequestsJson(const api::Workload& workload) {
+  api::ResourceAmounts sums;
+  const auto add = [&sums](const api::ResourceAmounts& amounts, std::int64_t times) {
+    for (const auto& [resource, amount] : amounts) {
+      sums[resource] = api::AddAmounts(sums[resource], api::MultiplyAmounts(amount, times));
+    }
+  };
+  if (workload.status.admission) {
+    for (const auto& assigned : workload.status.admission->pod_set_assignments) {
+      add(assigned.resource_usage, 1);
+    }
+  } else {
+    for (const api::PodSet& pods : workload.spec.pod_sets) {
+      add(api::PodRequests(pods.pod_template.spec), pods.count);
+    }
+  }
+  Json out = Json::array();
+  for (const auto& [resource, amount] : sums) {
+    out.push_back({{"resource", resource}, {"unit", UnitOf(resource)}, {"amount", amount}});
+  }
+  return out;
+}
+
+// The name of the Workload that owns the object; empty: none.
+std::string OwningWorkload(const api::ObjectMeta& meta) {
+  for (const api::OwnerReference& owner : meta.owner_references) {
+    if (owner.kind == "Workload") return owner.name;
+  }
+  return "";
+}
+
+const char* StopPolicyName(api::StopPolicy policy) {
+  switch (policy) {
+    case api::StopPolicy::kNone: return "None";
+    case api::StopPolicy::kHold: return "Hold";
+    case api::StopPolicy::kHoldAndDrain: return "HoldAndDrain";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string WorkloadStateOf(const api::Workload& workload) {
+  const auto& conditions = workload.status.conditions;
+  if (IsFinished(workload)) {
+    const api::Condition* finished = api::FindCondition(conditions, api::kFinished);
+    return finished->reason == api::kSucceeded ? "succeeded" : "failed";
+  }
+  if (!workload.spec.active) return "deactivated";
+  if (IsRunning(workload)) return "running";
+  if (api::IsTrue(conditions, api::kEvicted) && api::IsTrue(conditions, api::kQuotaReserved)) {
+    return "stopping";
+  }
+  return api::IsTrue(conditions, api::kQuotaReserved) ? "reserved" : "waiting";
+}
+
+std::string RemarkOf(const ClusterView& view, const api::Workload& workload,
+                     const TextStyle& style) {
+  if (IsFinished(workload)) return FinishedResult(view, workload);
+  if (IsRunning(workload)) return RunningPlace(view, workload);
+  if (workload.spec.active) return WaitingReason(view, workload, style).Line();
+  const api::Condition* evicted = api::FindCondition(workload.status.conditions, api::kEvicted);
+  return evicted == nullptr ? "deactivated: set spec.active: true on its Workload to queue it again"
+                            : evicted->message;
+}
+
+std::string NameWithoutNamespace(const api::Workload& workload) {
+  return DisplayName(workload).substr(workload.meta.namespace_name.size() + 1);
+}
+
+Json WorkloadItem(const ClusterView& view, const api::Workload& workload) {
+  Json item = {{"namespace", workload.meta.namespace_name},
+               {"workload", workload.meta.name},
+               {"name", NameWithoutNamespace(workload)},
+               {"kind", OwnerKind(workload)},
+               {"localQueue", workload.spec.queue_name},
+               {"clusterQueue", ClusterQueueOf(view, workload)},
+               {"priority", PriorityOf(workload)},
+               {"state", WorkloadStateOf(workload)},
+               {"cause", ""},
+               {"createdAt", FormatTime(workload.meta.creation_timestamp)},
+               {"waitingSince", nullptr},
+               {"requests", RequestsJson(workload)},
+               {"remark", RemarkOf(view, workload, kJsonStyle)},
+               {"reason", nullptr}};
+  if (IsWaiting(workload)) {
+    const Reason reason = WaitingReason(view, workload, kJsonStyle);
+    item["cause"] = reason.kind;
+    item["waitingSince"] = FormatTime(WaitingSince(workload));
+    item["reason"] = ReasonJson(reason);
+  }
+  return item;
+}
+
+Json QueueItem(const QueueUse& use) {
+  Json resources = Json::array();
+  for (const auto& [resource, amounts] : use.resources) {
+    resources.push_back({{"resource", resource},
+                         {"unit", UnitOf(resource)},
+                         {"used", amounts.used},
+                         {"nominal", amounts.nominal},
+                         {"borrowed", amounts.borrowed},
+                         {"lent", amounts.lent}});
+  }
+  const api::ClusterQueue& queue = *use.queue;
+  const bool strict = queue.spec.queueing_strategy == api::QueueingStrategy::kStrictFifo;
+  return {
+      {"name", queue.meta.name},
+      {"cohort", queue.spec.cohort_name},
+      {"waiting", use.waiting},
+      {"running", use.running},
+      {"strategy", strict ? "StrictFIFO" : "BestEffortFIFO"},
+      {"stopPolicy", StopPolicyName(queue.spec.stop_policy)},
+      {"fairWeightBillionths", queue.spec.fair_weight_nano},
+      {"weightedShare", queue.status.weighted_share ? Json(*queue.status.weighted_share) : Json()},
+      {"resources", std::move(resources)}};
+}
+
+Json LocalQueueItem(const api::LocalQueue& local) {
+  return {{"namespace", local.meta.namespace_name},
+          {"name", local.meta.name},
+          {"clusterQueue", local.cluster_queue},
+          {"waiting", local.status.pending_workloads},
+          {"running", local.status.admitted_workloads},
+          {"stopPolicy", StopPolicyName(local.stop_policy)}};
+}
+
+Json CapacityRequestItem(const api::ProvisioningRequest& request) {
+  const std::string state = RequestStateWord(request);
+  const api::Condition* condition = api::FindCondition(request.conditions, state);
+  return {{"namespace", request.meta.namespace_name},
+          {"name", request.meta.name},
+          {"class", request.provisioning_class_name},
+          {"state", state},
+          {"createdAt", FormatTime(request.meta.creation_timestamp)},
+          {"workload", OwningWorkload(request.meta)},
+          {"message", condition == nullptr ? "" : condition->message}};
+}
+
+}  // namespace berth::cli

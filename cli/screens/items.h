@@ -1,0 +1,36 @@
+// cli/screens/items.h — one thing as JSON: the forms that `-o json` and the read API (/api/v1)
+// share.
+//
+// Instants are RFC 3339. Callers add what depends on the moment of reading: ages, positions.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "cli/screens/cluster_view.h"
+#include "cli/screens/text.h"
+#include "cli/screens/usage.h"
+
+namespace berth::cli {
+
+// The style of texts in JSON: times as instants.
+inline constexpr TextStyle kJsonStyle{.absolute_times = true};
+
+// "waiting", "reserved", "running", "stopping", "deactivated", "succeeded" or "failed".
+std::string WorkloadStateOf(const api::Workload& workload);
+// The place of a running Workload, the result of a finished one, the reason of a waiting one.
+std::string RemarkOf(const ClusterView& view, const api::Workload& workload,
+                     const TextStyle& style);
+std::string NameWithoutNamespace(const api::Workload& workload);
+
+// Keys: namespace, workload, name, kind, localQueue, clusterQueue, priority, state, cause,
+// createdAt, waitingSince, requests, remark, reason (null: it does not wait).
+nlohmann::json WorkloadItem(const ClusterView& view, const api::Workload& workload);
+// Keys: name, cohort, waiting, running, strategy, stopPolicy, fairWeightBillionths, weightedShare,
+// resources.
+nlohmann::json QueueItem(const QueueUse& use);
+// Keys: namespace, name, clusterQueue, waiting, running, stopPolicy.
+nlohmann::json LocalQueueItem(const api::LocalQueue& local);
+// Keys: namespace, name, class, state, createdAt, workload, message.
+nlohmann::json CapacityRequestItem(const api::ProvisioningRequest& request);
+
+}  // namespace berth::cli

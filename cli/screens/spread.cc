@@ -1,0 +1,127 @@
+#include "cli/screens/spread.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/rfc3339.h"
+#include "cli/screens/simulation_tables.h"
+
+namespace berth::cli {
+namespace {
+
+using simulation::Measure;
+using simulation::Measures;
+using simulation::Spread;
+using simulation::SpreadReport;
+using simulation::SpreadRow;
+
+constexpr double kHundred = 100;
+
+bool IsWait(const Measure& measure) { return std::string_view(measure.name).starts_with("wait"); }
+
+std::string SpanOf(double seconds) {
+  const auto span = std::chrono::seconds(std::llround(std::abs(seconds)));
+  if (span.count() == 0) return "0s";
+  return (seconds < 0 ? "-" : "") + HumanDuration(span);
+}
+
+std::string NumberOf(double value) {
+  const double rounded = std::round(value * 10) / 10;
+  return fmt::format("{:.1f}", rounded == 0 ? 0.0 : rounded);
+}
+
+// "+12m ±3m"
+std::string SpreadCell(const Spread& spread, bool is_wait, SpreadKind kind,
+                       const TextStyle& style) {
+  const std::string sign = kind == SpreadKind::kDifferences && spread.mean > 0 ? "+" : "";
+  const char* between = style.ascii ? " +-" : " ±";
+  if (is_wait) return sign + SpanOf(spread.mean) + between + SpanOf(spread.deviation);
+  return sign + NumberOf(spread.mean) + between + NumberOf(spread.deviation);
+}
+
+std::vector<std::string> CellsOfSpread(const SpreadRow& row, SpreadKind kind,
+                                       const TextStyle& style) {
+  std::vector<std::string> cells = RowNames(row.local_queue, row.priority_class);
+  for (std::size_t i = 0; i < row.measures.size(); ++i) {
+    cells.push_back(SpreadCell(row.measures[i], IsWait(Measures()[i]), kind, style));
+  }
+  return cells;
+}
+
+nlohmann::json SpreadValueJson(const Spread& spread) {
+  return {{"mean", spread.mean},
+          {"deviation", spread.deviation},
+          {"least", spread.least},
+          {"most", spread.most}};
+}
+
+nlohmann::json SpreadRowJson(const SpreadRow& row) {
+  nlohmann::json json = nlohmann::json::object();
+  if (!row.local_queue.empty()) {
+    json = {{"localQueue", row.local_queue}, {"priorityClass", row.priority_class}};
+  }
+  for (std::size_t i = 0; i < row.measures.size(); ++i) {
+    json[Measures()[i].name] = SpreadValueJson(row.measures[i]);
+  }
+  return json;
+}
+
+void AddCsvLines(const SpreadRow& row, std::string& text) {
+  for (std::size_t i = 0; i < row.measures.size(); ++i) {
+    const Spread& spread = row.measures[i];
+    text += row.local_queue + "," + row.priority_class + "," + Measures()[i].name + "," +
+            Shortest(spread.mean) + "," + Shortest(spread.deviation) + "," +
+            Shortest(spread.least) + "," + Shortest(spread.most) + "\n";
+  }
+}
+
+}  // namespace
+
+std::string RenderSpread(const SpreadReport& report, SpreadKind kind, const TextStyle& style) {
+  TextTable table(MeasureColumns());
+  for (const SpreadRow& row : report.rows) table.AddRow(CellsOfSpread(row, kind, style));
+  table.AddRow(CellsOfSpread(report.total, kind, style));
+  std::string text = std::to_string(report.runs) + " runs, means and standard deviations" +
+                     (kind == SpreadKind::kDifferences ? " of after less before" : "") + "\n\n" +
+                     table.Render(style);
+  if (report.pools.empty()) return text;
+  TextTable pools({{"POOL"},
+                   {"PEAK NODES", Align::kRight},
+                   {"NODE-HOURS", Align::kRight},
+                   {"BUSY %", Align::kRight}});
+  for (const simulation::SpreadPool& pool : report.pools) {
+    const Spread busy{.mean = pool.busy.mean * kHundred,
+                      .deviation = pool.busy.deviation * kHundred};
+    pools.AddRow({pool.pool, SpreadCell(pool.peak, false, kind, style),
+                  SpreadCell(pool.node_hours, false, kind, style),
+                  SpreadCell(busy, false, kind, style)});
+  }
+  return text + "\n" + pools.Render(style);
+}
+
+nlohmann::json SpreadJson(const SpreadReport& report) {
+  nlohmann::json queues = nlohmann::json::array();
+  for (const SpreadRow& row : report.rows) queues.push_back(SpreadRowJson(row));
+  nlohmann::json pools = nlohmann::json::array();
+  for (const simulation::SpreadPool& pool : report.pools) {
+    pools.push_back({{"pool", pool.pool},
+                     {"peakNodes", SpreadValueJson(pool.peak)},
+                     {"nodeHours", SpreadValueJson(pool.node_hours)},
+                     {"busy", SpreadValueJson(pool.busy)}});
+  }
+  return {{"runs", report.runs},
+          {"queues", std::move(queues)},
+          {"total", SpreadRowJson(report.total)},
+          {"pools", std::move(pools)}};
+}
+
+std::string SpreadCsv(const SpreadReport& report) {
+  std::string text = "localQueue,priorityClass,figure,mean,deviation,least,most\n";
+  for (const SpreadRow& row : report.rows) AddCsvLines(row, text);
+  AddCsvLines(report.total, text);
+  return text;
+}
+
+}  // namespace berth::cli

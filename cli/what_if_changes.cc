@@ -1,0 +1,256 @@
+#include "cli/what_if_changes.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "api/reasons.h"
+#include "base/strings.h"
+#include "cli/forecast_cluster.h"
+#include "cli/planned_jobs.h"
+#include "cli/screens/why.h"
+
+namespace berth::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+Error Invalid(const std::string& message) { return {ErrorCode::kInvalid, message}; }
+
+template <typename T>
+void Merge(const std::vector<T>& changed, const char* kind, std::vector<T>& objects,
+           std::vector<std::string>& changes) {
+  for (const T& each : changed) {
+    const auto known = std::find_if(objects.begin(), objects.end(), [&each](const T& object) {
+      return object.meta.key() == each.meta.key();
+    });
+    const bool is_new = known == objects.end();
+    const std::string name =
+        each.meta.namespace_name.empty() ? each.meta.name : each.meta.key().ToString();
+    changes.push_back(std::string(is_new ? "new " : "") + kind + " " + name +
+                      (is_new ? "" : ": as in the file"));
+    if (is_new) {
+      objects.push_back(each);
+    } else {
+      *known = each;
+    }
+  }
+}
+
+class Changer {
+ public:
+  Changer(const ClusterView& view, const WhatIfInput& input) : input_(input), made_{view, {}} {}
+
+  Result<ChangedView> Change() {
+    BERTH_CHECK_OK(ReplaceObjects());
+    for (const std::string& text : input_.flags.quota) BERTH_CHECK_OK(AddQuota(text));
+    for (const std::string& name : input_.flags.stop) BERTH_CHECK_OK(StopQueue(name));
+    for (const std::string& text : input_.flags.priority) BERTH_CHECK_OK(SetPriority(text));
+    for (const std::string& name : input_.flags.nodes) BERTH_CHECK_OK(RemoveNode(name));
+    BERTH_CHECK_OK(Submit(input_.changed, 1));
+    const std::size_t before = made_.view.workloads.size();
+    BERTH_CHECK_OK(Submit(input_.submitted, input_.flags.times));
+    if (!input_.flags.submit.empty() && made_.view.workloads.size() == before) {
+      return Invalid("--submit: no job among the files, a batch/v1 Job or a kind of `berth kinds`");
+    }
+    return std::move(made_);
+  }
+
+ private:
+  Status ReplaceObjects() {
+    ClusterView changed;
+    BERTH_CHECK_OK(AddDocuments(input_.changed, changed));
+    if (!changed.workloads.empty()) {
+      return Invalid("Workload " + changed.workloads.front().meta.name +
+                     ": controllers write Workloads; change the job with --priority or --submit");
+    }
+    for (api::LocalQueue& queue : changed.local_queues) {
+      std::string& name = queue.meta.namespace_name;
+      if (name.empty()) name = input_.default_namespace;
+    }
+    ClusterView& view = made_.view;
+    std::vector<std::string>& changes = made_.changes;
+    Merge(changed.cluster_queues, "ClusterQueue", view.cluster_queues, changes);
+    Merge(changed.cohorts, "Cohort", view.cohorts, changes);
+    Merge(changed.local_queues, "LocalQueue", view.local_queues, changes);
+    Merge(changed.flavors, "ResourceFlavor", view.flavors, changes);
+    Merge(changed.namespaces, "Namespace", view.namespaces, changes);
+    Merge(changed.priority_classes, "WorkloadPriorityClass", view.priority_classes, changes);
+    Merge(changed.admission_checks, "AdmissionCheck", view.admission_checks, changes);
+    return OkStatus();
+  }
+
+  api::ClusterQueue* FindQueue(const std::string& name) {
+    for (api::ClusterQueue& queue : made_.view.cluster_queues) {
+      if (queue.meta.name == name) return &queue;
+    }
+    return nullptr;
+  }
+
+  // "team/gpu/nvidia.com/gpu=+8": more, less (-8) or as much as (8).
+  Status AddQuota(const std::string& text) {
+    const std::size_t first = text.find('/');
+    const std::size_t second = first == std::string::npos ? first : text.find('/', first + 1);
+    const std::size_t equals = second == std::string::npos ? second : text.find('=', second);
+    if (equals == std::string::npos || equals + 1 == text.size()) {
+      return Invalid("--add-quota \"" + text + "\": write QUEUE/FLAVOR/RESOURCE=+AMOUNT");
+    }
+    const std::string name = text.substr(0, first);
+    const std::string flavor = text.substr(first + 1, second - first - 1);
+    const std::string resource = text.substr(second + 1, equals - second - 1);
+    std::string amount = text.substr(equals + 1);
+    const char sign = amount.front() == '+' || amount.front() == '-' ? amount.front() : '=';
+    if (sign != '=') amount.erase(0, 1);
+    const Result<api::Amount> parsed = api::ParseAmount(resource, amount);
+    if (!parsed) return Annotate(parsed.error(), "--add-quota \"" + text + "\"");
+    api::ResourceQuota* quota = nullptr;
+    api::ClusterQueue* queue = FindQueue(name);
+    if (queue == nullptr) {
+      return Error{ErrorCode::kNotFound, "--add-quota: no ClusterQueue \"" + name + "\""};
+    }
+    for (api::ResourceGroup& group : queue->spec.resource_groups) {
+      for (api::FlavorQuotas& each : group.flavors) {
+        for (api::ResourceQuota& one : each.resources) {
+          if (each.flavor == flavor && one.resource == resource) quota = &one;
+        }
+      }
+    }
+    if (quota == nullptr) {
+      return Error{ErrorCode::kNotFound, "--add-quota: ClusterQueue " + name + " has no quota of " +
+                                             resource + " in flavor \"" + flavor + "\""};
+    }
+    const api::Amount before = quota->nominal_quota;
+    api::Amount after = *parsed;
+    if (sign == '+') after = api::AddAmounts(before, *parsed);
+    if (sign == '-') after = std::max<api::Amount>(api::SubtractAmounts(before, *parsed), 0);
+    quota->nominal_quota = after;
+    made_.changes.push_back("ClusterQueue " + name + ": " + resource + " in " + flavor + " " +
+                            api::FormatAmount(resource, before) + " → " +
+                            api::FormatAmount(resource, after));
+    return OkStatus();
+  }
+
+  Status StopQueue(const std::string& name) {
+    if (api::ClusterQueue* queue = FindQueue(name)) {
+      queue->spec.stop_policy = api::StopPolicy::kHold;
+      made_.changes.push_back("ClusterQueue " + name + ": stopped, what runs goes on");
+      return OkStatus();
+    }
+    const bool full = name.find('/') != std::string::npos;
+    const std::string key = full ? name : input_.default_namespace + "/" + name;
+    for (api::LocalQueue& queue : made_.view.local_queues) {
+      if (queue.meta.key().ToString() != key) continue;
+      queue.stop_policy = api::StopPolicy::kHold;
+      made_.changes.push_back("LocalQueue " + key + ": stopped, what runs goes on");
+      return OkStatus();
+    }
+    return Error{ErrorCode::kNotFound, "--stop-queue: no ClusterQueue \"" + name +
+                                           "\" and no LocalQueue \"" + key + "\""};
+  }
+
+  // "job/train=100"
+  Status SetPriority(const std::string& text) {
+    const std::size_t equals = text.rfind('=');
+    const std::optional<std::int64_t> number =
+        equals == std::string::npos ? std::nullopt : ParseInt64(text.substr(equals + 1));
+    if (!number || *number < INT32_MIN || *number > INT32_MAX) {
+      return Invalid("--priority \"" + text + "\": write job/NAME=NUMBER");
+    }
+    const std::string name = text.substr(0, equals);
+    bool found = false;
+    for (api::Workload& workload : made_.view.workloads) {
+      if (IsFinished(workload) || !IsNamed(workload, name)) continue;
+      found = true;
+      made_.changes.push_back(DisplayName(workload) + ": priority " +
+                              std::to_string(workload.spec.priority.value_or(0)) + " → " +
+                              std::to_string(*number));
+      workload.spec.priority = static_cast<std::int32_t>(*number);
+    }
+    if (found) return OkStatus();
+    return Error{ErrorCode::kNotFound, "--priority: no job \"" + name + "\" waits or runs in " +
+                                           "namespace " + input_.default_namespace};
+  }
+
+  bool IsNamed(const api::Workload& workload, const std::string& name) const {
+    return workload.meta.namespace_name == input_.default_namespace && IsMeantBy(name, workload);
+  }
+
+  // The jobs with pods on the node stop, and wait again. Quota stays: it is not made of nodes.
+  Status RemoveNode(const std::string& name) {
+    std::set<std::pair<std::string, std::string>> jobs;  // namespace and name
+    for (const PodView& pod : made_.view.pods) {
+      const bool ended = pod.phase == "Succeeded" || pod.phase == "Failed";
+      if (pod.node_name == name && !ended) jobs.insert({pod.namespace_name, pod.job_name});
+    }
+    std::int64_t stopped = 0;
+    for (api::Workload& workload : made_.view.workloads) {
+      const api::OwnerReference* owner = api::ControllerOf(workload.meta);
+      if (!IsRunning(workload) || owner == nullptr) continue;
+      if (!jobs.contains({workload.meta.namespace_name, owner->name})) continue;
+      api::SetCondition(workload.status.conditions,
+                        {.type = api::kEvicted,
+                         .status = api::ConditionStatus::kTrue,
+                         .reason = api::kNodeFailures,
+                         .message = "the node " + name + " is removed",
+                         .last_transition_time = CutToSeconds(made_.view.now),
+                         .observed_generation = workload.meta.generation});
+      ++stopped;
+    }
+    if (stopped == 0) {
+      return Error{ErrorCode::kNotFound,
+                   "--remove-node: no pod of a running job is on node \"" + name + "\""};
+    }
+    made_.changes.push_back("Node " + name + ": removed, " + std::to_string(stopped) +
+                            (stopped == 1 ? " job stops" : " jobs stop"));
+    return OkStatus();
+  }
+
+  Status Submit(const std::vector<Json>& documents, int times) {
+    const PlannedJobsInput input{.namespace_name = input_.default_namespace,
+                                 .priority_classes = &made_.view.priority_classes};
+    BERTH_TRY(const std::vector<PlannedJob> jobs, PlannedJobsOf(documents, input));
+    for (const PlannedJob& job : jobs) {
+      const std::string name = job.workload.meta.namespace_name + "/" + job.name;
+      if (job.workload.spec.queue_name.empty()) {
+        return Invalid(job.kind + " " + name + " names no queue: set its label " +
+                       "kueue.x-k8s.io/queue-name");
+      }
+      for (int i = 1; i <= times; ++i) AddJob(job, times == 1 ? "" : "-" + std::to_string(i));
+      made_.changes.push_back("new " + job.kind + " " + name +
+                              (times == 1 ? "" : ", " + std::to_string(times) + " times"));
+    }
+    return OkStatus();
+  }
+
+  void AddJob(const PlannedJob& job, const std::string& suffix) {
+    api::Workload workload = job.workload;
+    workload.meta.name += "-what-if" + suffix;
+    workload.meta.uid = "what-if/" + workload.meta.key().ToString();
+    workload.meta.generation = 1;
+    workload.meta.creation_timestamp = CutToSeconds(made_.view.now);
+    for (api::OwnerReference& owner : workload.meta.owner_references) owner.name += suffix;
+    api::Job declared;
+    declared.meta.namespace_name = workload.meta.namespace_name;
+    declared.meta.name = job.name + suffix;
+    declared.active_deadline_seconds = job.deadline;
+    std::erase_if(made_.view.jobs, [&declared](const api::Job& known) {
+      return known.meta.key() == declared.meta.key();
+    });
+    made_.view.jobs.push_back(std::move(declared));
+    made_.view.workloads.push_back(std::move(workload));
+  }
+
+  const WhatIfInput& input_;
+  ChangedView made_;
+};
+
+}  // namespace
+
+Result<ChangedView> ChangeView(const ClusterView& view, const WhatIfInput& input) {
+  return Changer(view, input).Change();
+}
+
+}  // namespace berth::cli

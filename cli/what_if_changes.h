@@ -1,0 +1,33 @@
+// cli/what_if_changes.h — the changes of `berth what-if`, on a copy of the cluster's objects.
+//
+// Threads: pure functions. Nothing is written to the cluster.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "base/result.h"
+#include "cli/forecast.h"
+#include "cli/screens/cluster_view.h"
+
+namespace berth::cli {
+
+struct WhatIfInput {
+  const WhatIfFlags& flags;
+  std::vector<nlohmann::json> changed;    // documents of -f: objects of queues, and jobs
+  std::vector<nlohmann::json> submitted;  // documents of --submit
+  std::string default_namespace;
+};
+
+struct ChangedView {
+  ClusterView view;
+  std::vector<std::string> changes;  // in words: "ClusterQueue team: nvidia.com/gpu in gpu 8 → 16"
+};
+
+// Errors: kInvalid with the flag or the object; kNotFound: a queue, flavor, job or node that does
+// not exist.
+Result<ChangedView> ChangeView(const ClusterView& view, const WhatIfInput& input);
+
+}  // namespace berth::cli

@@ -1,0 +1,60 @@
+// ledger/controller/ledger_feed.h — tells the ledger what the informers see.
+//
+//     informers (Workload, ProvisioningRequest) ── changes ─▶ records ─▶ Ledger::Append
+//                       └── sweep, when all are listed, and after overflows ─▶
+//
+// The feed makes no request to the API and starts no informer: it listens to those that controllers
+// have. At the start the feed sweeps over all Workloads in slices, as fast as the ledger writes:
+// what happened while no feed ran is told. The sweep is repeated when the queue of the ledger has
+// overflowed.
+//
+// Threads: the manager's Executor. The arguments must outlive the feed, and the feed the manager's
+// handlers: destroy it after Manager::Stop.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "api/provisioning_request.h"
+#include "api/workload.h"
+#include "base/clock.h"
+#include "kube/runtime/manager.h"
+#include "ledger/ledger.h"
+
+namespace berth::ledger {
+
+class LedgerFeed {
+ public:
+  // Call after the controllers are made, before the informers start.
+  LedgerFeed(kube::Manager& manager, const Clock& clock, Ledger& ledger);
+  LedgerFeed(const LedgerFeed&) = delete;
+  LedgerFeed& operator=(const LedgerFeed&) = delete;
+
+ private:
+  using WorkloadPtr = std::shared_ptr<const api::Workload>;
+  using RequestPtr = std::shared_ptr<const api::ProvisioningRequest>;
+
+  void Connect();
+  void TakeWorkload(const WorkloadPtr& before, const WorkloadPtr& after);
+  void TakeRequest(const RequestPtr& before, const RequestPtr& after);
+  void StartSweep();
+  void SweepSlice();
+  void LookForOverflows();
+  void PostAfter(Duration delay, void (LedgerFeed::*step)());
+
+  kube::Manager& manager_;
+  const Clock& clock_;
+  Ledger& ledger_;
+  kube::Informer<api::Workload>* workloads_ = nullptr;            // null: no controller has one
+  kube::Informer<api::ProvisioningRequest>* requests_ = nullptr;  // likewise
+  bool listed_ = false;                                           // changes are told one by one
+  bool sweeping_ = false;
+  api::ObjectKey cursor_;          // the last Workload of the sweep
+  std::set<std::string> present_;  // uids of the Workloads of the sweep
+  std::int64_t overflows_ = 0;     // of the ledger, when the sweep began
+  std::shared_ptr<LedgerFeed*> self_ = std::make_shared<LedgerFeed*>(this);
+};
+
+}  // namespace berth::ledger

@@ -1,0 +1,29 @@
+// ledger/controller/observation.h — objects → records of the ledger.
+//
+// The number of an attempt follows from status.schedulingStats.evictions: a Workload that was
+// evicted n times is in its attempt n + 1, or ends its attempt n while its Evicted condition is
+// True and its quota is not released. So a restart that sees an object again names the same rows.
+//
+// Threads: pure functions. Errors: none.
+#pragma once
+
+#include <vector>
+
+#include "api/provisioning_request.h"
+#include "api/workload.h"
+#include "base/clock.h"
+#include "ledger/records.h"
+
+namespace berth::ledger {
+
+// The attempts of which the object has news: the one that ended last, if its end shows, and the
+// present one. `now` is the time at which a new cause of a wait was seen.
+std::vector<AttemptRecord> AttemptsOf(const api::Workload& workload, WallTime now);
+
+// What `after` says beyond `before`, which may be null.
+std::vector<AttemptRecord> NewsOf(const api::Workload* before, const api::Workload& after,
+                                  WallTime now);
+
+CapacityRecord RequestOf(const api::ProvisioningRequest& request);
+
+}  // namespace berth::ledger

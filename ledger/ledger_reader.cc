@@ -1,0 +1,119 @@
+#include "ledger/ledger_reader.h"
+
+#include <filesystem>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include "base/strings.h"
+#include "ledger/ledger_file.h"
+#include "ledger/ledger_rows.h"
+
+namespace berth::ledger {
+namespace {
+
+// ?1 since (NULL: all), ?2 namespace, ?3 owner kind, ?4 name, ?5 queue; '' selects everything.
+constexpr char kSelected[] =
+    " WHERE (?1 IS NULL OR ended IS NULL OR ended>=?1) AND (?2='' OR namespace=?2)"
+    " AND (?3='' OR ?3='workload' OR lower(owner_kind)=?3)"
+    " AND (?4='' OR (?3<>'workload' AND owner_name=?4) OR (?3 IN ('', 'workload') AND name=?4))"
+    " AND (?5='' OR local_queue=?5 OR cluster_queue=?5)";
+
+void BindFilter(const HistoryFilter& filter, const std::string& kind, Statement& statement) {
+  statement.Bind(1, filter.since).Bind(2, std::string_view(filter.namespace_name));
+  statement.Bind(3, std::string_view(kind)).Bind(4, std::string_view(filter.name));
+  statement.Bind(5, std::string_view(filter.queue));
+}
+
+}  // namespace
+
+Result<LedgerReader> LedgerReader::Open(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) {
+    return Error{ErrorCode::kNotFound, "there is no ledger at " + path};
+  }
+  BERTH_TRY(Sqlite sqlite, Sqlite::OpenForReading(path));
+  BERTH_TRY(const std::int64_t application, sqlite.QueryInt("PRAGMA application_id"));
+  if (application != kApplicationId) {
+    return Error{ErrorCode::kForbidden, path + " is not a ledger of berth"};
+  }
+  BERTH_TRY(const std::int64_t version, sqlite.QueryInt("PRAGMA user_version"));
+  if (version > kSchemaVersion) {
+    return Error{ErrorCode::kForbidden, "the ledger " + path + " has schema version " +
+                                            std::to_string(version) +
+                                            ", this program knows versions up to " +
+                                            std::to_string(kSchemaVersion) + ": use a newer berth"};
+  }
+  return LedgerReader(std::move(sqlite));
+}
+
+Result<std::vector<AttemptRecord>> LedgerReader::Attempts(const HistoryFilter& filter) {
+  // One transaction: all tables show the same moment.
+  BERTH_CHECK_OK(sqlite_.Execute("BEGIN"));
+  std::vector<AttemptRecord> out;
+  std::map<std::pair<std::string, std::int64_t>, std::size_t> places;
+  const std::string kind = ToLower(filter.owner_kind);
+  const std::string selected = std::string("SELECT uid, attempt FROM attempt") + kSelected;
+  BERTH_TRY(Statement rows,
+            sqlite_.Prepare((std::string("SELECT ") + kAttemptColumns + " FROM attempt" +
+                             kSelected + " ORDER BY queued, namespace, name, attempt")
+                                .c_str()));
+  BindFilter(filter, kind, rows);
+  while (true) {
+    BERTH_TRY(const bool row, rows.Step());
+    if (!row) break;
+    out.push_back(ReadAttempt(rows));
+    places[{out.back().uid, out.back().attempt}] = out.size() - 1;
+  }
+  BERTH_TRY(Statement uses, sqlite_.Prepare(("SELECT uid, attempt, flavor, resource, amount FROM "
+                                             "resource WHERE (uid, attempt) IN (" +
+                                             selected + ") ORDER BY uid, attempt, flavor, resource")
+                                                .c_str()));
+  BindFilter(filter, kind, uses);
+  while (true) {
+    BERTH_TRY(const bool row, uses.Step());
+    if (!row) break;
+    out[places.at({std::string(uses.Text(0)), uses.Int(1)})].resources.push_back(
+        {std::string(uses.Text(2)), std::string(uses.Text(3)), uses.Int(4)});
+  }
+  BERTH_TRY(Statement waits,
+            sqlite_.Prepare(("SELECT uid, attempt, since, cause FROM wait WHERE (uid, attempt) IN "
+                             "(" +
+                             selected + ") ORDER BY uid, attempt, since")
+                                .c_str()));
+  BindFilter(filter, kind, waits);
+  while (true) {
+    BERTH_TRY(const bool row, waits.Step());
+    if (!row) break;
+    out[places.at({std::string(waits.Text(0)), waits.Int(1)})].waits.push_back(
+        {waits.Int(2), std::string(waits.Text(3))});
+  }
+  BERTH_CHECK_OK(sqlite_.Execute("COMMIT"));
+  return out;
+}
+
+Result<std::vector<CapacityRecord>> LedgerReader::Requests(const HistoryFilter& filter) {
+  std::vector<CapacityRecord> out;
+  BERTH_TRY(Statement rows,
+            sqlite_.Prepare((std::string("SELECT ") + kRequestColumns +
+                             " FROM capacity_request WHERE (?1 IS NULL OR ended IS NULL OR "
+                             "ended>=?1) AND (?2='' OR namespace=?2) ORDER BY created, name")
+                                .c_str()));
+  rows.Bind(1, filter.since).Bind(2, std::string_view(filter.namespace_name));
+  while (true) {
+    BERTH_TRY(const bool row, rows.Step());
+    if (!row) return out;
+    out.push_back(ReadRequest(rows));
+  }
+}
+
+Result<std::optional<std::string>> LedgerReader::NameOf(const std::string& uid) {
+  BERTH_TRY(Statement rows,
+            sqlite_.Prepare("SELECT namespace, name FROM attempt WHERE uid=?1 LIMIT 1"));
+  rows.Bind(1, std::string_view(uid));
+  BERTH_TRY(const bool row, rows.Step());
+  if (!row) return std::optional<std::string>();
+  return std::optional(std::string(rows.Text(0)) + "/" + std::string(rows.Text(1)));
+}
+
+}  // namespace berth::ledger

@@ -1,0 +1,43 @@
+// ledger/ledger_reader.h — reads a ledger's file, also while a controller writes the file.
+//
+// Threads: none. Errors: kNotFound (no such file), kForbidden (a newer schema, no ledger),
+// kInvalid (damaged), kUnavailable (the disk, permissions).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/sqlite/sqlite.h"
+#include "ledger/records.h"
+
+namespace berth::ledger {
+
+// Which attempts and requests are read. Empty fields select everything.
+struct HistoryFilter {
+  std::optional<Seconds> since;  // what had not ended at this time
+  std::string namespace_name;
+  std::string owner_kind;  // in any case; "workload": `name` is that of the Workload
+  std::string name;        // of the owner, or of the Workload where owner_kind is empty
+  std::string queue;       // a LocalQueue or a ClusterQueue
+};
+
+class LedgerReader {
+ public:
+  static Result<LedgerReader> Open(const std::string& path);
+
+  // In the order of queueing, with resources and waits.
+  Result<std::vector<AttemptRecord>> Attempts(const HistoryFilter& filter);
+  // In the order of creation. Of the filter count `since` and `namespace_name`.
+  Result<std::vector<CapacityRecord>> Requests(const HistoryFilter& filter);
+  // Namespace and name of a Workload; nullopt: the ledger has no such uid.
+  Result<std::optional<std::string>> NameOf(const std::string& uid);
+
+ private:
+  explicit LedgerReader(Sqlite sqlite) : sqlite_(std::move(sqlite)) {}
+
+  Sqlite sqlite_;
+};
+
+}  // namespace berth::ledger

@@ -1,0 +1,129 @@
+#include "ledger/ledger_rows.h"
+
+#include <string_view>
+
+#include "base/strings.h"
+
+namespace berth::ledger {
+namespace {
+
+void TakeText(std::string& known, const std::string& told) {
+  if (!told.empty()) known = told;
+}
+
+// A fact of an attempt happens once: pods that are ready again do not start again.
+void TakeTime(std::optional<Seconds>& known, const std::optional<Seconds>& told) {
+  if (!known) known = told;
+}
+
+// An outcome is stated once: the first stays.
+template <typename T>
+void TakeOutcome(T& row, const T& record) {
+  if (!row.outcome.empty() || record.outcome.empty()) return;
+  row.ended = record.ended;
+  row.outcome = record.outcome;
+  row.reason = record.reason;
+  row.message = record.message;
+}
+
+}  // namespace
+
+AttemptRecord ReadAttempt(const Statement& row) {
+  AttemptRecord out;
+  int column = 0;
+  out.uid = row.Text(column++);
+  out.attempt = row.Int(column++);
+  for (std::string* text : {&out.namespace_name, &out.name, &out.owner_kind, &out.owner_name,
+                            &out.local_queue, &out.cluster_queue}) {
+    *text = row.Text(column++);
+  }
+  out.priority = row.Int(column++);
+  out.labels = row.Text(column++);
+  out.created = row.Int(column++);
+  out.queued = row.Int(column++);
+  for (auto* time : {&out.reserved, &out.admitted, &out.started, &out.ended}) {
+    *time = row.MaybeInt(column++);
+  }
+  for (std::string* text : {&out.outcome, &out.reason, &out.message, &out.preemptor}) {
+    *text = row.Text(column++);
+  }
+  return out;
+}
+
+void BindAttempt(const AttemptRecord& record, Statement& statement) {
+  int position = 1;
+  const auto text = [&](const std::string& value) {
+    statement.Bind(position++, std::string_view(value));
+  };
+  text(record.uid);
+  statement.Bind(position++, record.attempt);
+  for (const std::string* value :
+       {&record.namespace_name, &record.name, &record.owner_kind, &record.owner_name,
+        &record.local_queue, &record.cluster_queue}) {
+    text(*value);
+  }
+  statement.Bind(position++, record.priority);
+  text(record.labels);
+  statement.Bind(position++, record.created);
+  statement.Bind(position++, record.queued);
+  for (const auto* time : {&record.reserved, &record.admitted, &record.started, &record.ended}) {
+    statement.Bind(position++, *time);
+  }
+  for (const std::string* value :
+       {&record.outcome, &record.reason, &record.message, &record.preemptor}) {
+    text(*value);
+  }
+}
+
+CapacityRecord ReadRequest(const Statement& row) {
+  CapacityRecord out;
+  int column = 0;
+  for (std::string* text :
+       {&out.uid, &out.namespace_name, &out.name, &out.class_name, &out.workload}) {
+    *text = row.Text(column++);
+  }
+  out.created = row.Int(column++);
+  out.provisioned = row.MaybeInt(column++);
+  out.ended = row.MaybeInt(column++);
+  for (std::string* text : {&out.outcome, &out.reason, &out.message}) *text = row.Text(column++);
+  return out;
+}
+
+void BindRequest(const CapacityRecord& record, Statement& statement) {
+  int position = 1;
+  for (const std::string* text :
+       {&record.uid, &record.namespace_name, &record.name, &record.class_name, &record.workload}) {
+    statement.Bind(position++, std::string_view(*text));
+  }
+  statement.Bind(position++, record.created);
+  statement.Bind(position++, record.provisioned);
+  statement.Bind(position++, record.ended);
+  for (const std::string* text : {&record.outcome, &record.reason, &record.message}) {
+    statement.Bind(position++, std::string_view(*text));
+  }
+}
+
+AttemptRecord Merged(AttemptRecord row, const AttemptRecord& record) {
+  TakeText(row.owner_kind, record.owner_kind);
+  TakeText(row.owner_name, record.owner_name);
+  TakeText(row.local_queue, record.local_queue);
+  TakeText(row.cluster_queue, record.cluster_queue);
+  TakeText(row.labels, record.labels);
+  TakeText(row.preemptor, record.preemptor);
+  row.priority = record.priority;
+  if (row.queued == 0) row.queued = record.queued;
+  TakeTime(row.reserved, record.reserved);
+  TakeTime(row.admitted, record.admitted);
+  TakeTime(row.started, record.started);
+  TakeOutcome(row, record);
+  return row;
+}
+
+CapacityRecord Merged(CapacityRecord row, const CapacityRecord& record) {
+  TakeText(row.workload, record.workload);
+  TakeTime(row.provisioned, record.provisioned);
+  TakeOutcome(row, record);
+  return row;
+}
+
+}  // namespace berth::ledger

@@ -1,0 +1,29 @@
+// ledger/ledger_rows.h — columns of the tables ⇄ records, and the merge of a record with its row.
+//
+// Threads: pure functions on their arguments. Errors: none.
+#pragma once
+
+#include "base/sqlite/sqlite.h"
+#include "ledger/records.h"
+
+namespace berth::ledger {
+
+// The columns of `attempt` in the order of ReadAttempt and BindAttempt.
+inline constexpr char kAttemptColumns[] =
+    "uid,attempt,namespace,name,owner_kind,owner_name,local_queue,cluster_queue,priority,labels,"
+    "created,queued,reserved,admitted,started,ended,outcome,reason,message,preemptor";
+inline constexpr char kRequestColumns[] =
+    "uid,namespace,name,class,workload,created,provisioned,ended,outcome,reason,message";
+
+// Without resources and waits.
+AttemptRecord ReadAttempt(const Statement& row);
+CapacityRecord ReadRequest(const Statement& row);
+// `record` must outlive the statement's run.
+void BindAttempt(const AttemptRecord& record, Statement& statement);
+void BindRequest(const CapacityRecord& record, Statement& statement);
+
+// `row` with what `record` knows beyond it. What has ended stays ended.
+AttemptRecord Merged(AttemptRecord row, const AttemptRecord& record);
+CapacityRecord Merged(CapacityRecord row, const CapacityRecord& record);
+
+}  // namespace berth::ledger

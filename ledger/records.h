@@ -1,0 +1,116 @@
+// ledger/records.h — the rows of the ledger.
+//
+// A record states everything that is known of its subject at one moment. A record that arrives a
+// second time, or late, changes nothing: the ledger merges it with the row of the same key.
+//
+// Units: times are whole seconds since 1970, as conditions have them; amounts are those of
+// api/quantity.h. Threads: data.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "api/quantity.h"
+#include "base/clock.h"
+
+namespace berth::ledger {
+
+using Seconds = std::int64_t;
+
+inline Seconds ToSeconds(WallTime time) {
+  return std::chrono::floor<std::chrono::seconds>(time).time_since_epoch().count();
+}
+inline WallTime FromSeconds(Seconds seconds) { return WallTime(std::chrono::seconds(seconds)); }
+
+// Values of AttemptRecord::outcome. An attempt that has not ended has none of them.
+inline constexpr char kSucceeded[] = "Succeeded";
+inline constexpr char kFailed[] = "Failed";
+inline constexpr char kEvicted[] = "Evicted";
+inline constexpr char kPreempted[] = "Preempted";
+inline constexpr char kDeleted[] = "Deleted";
+inline constexpr char kFinished[] = "Finished";  // for another reason, such as a replaced slice
+
+struct ResourceUse {
+  std::string flavor;  // empty: no quota reserved; the amount is the request
+  std::string resource;
+  api::Amount amount = 0;
+  friend auto operator<=>(const ResourceUse&, const ResourceUse&) = default;
+};
+
+// The reason of QuotaReserved=False from `since` to the next Wait of the attempt, or to its
+// reservation.
+struct Wait {
+  Seconds since = 0;
+  std::string cause;
+  friend bool operator==(const Wait&, const Wait&) = default;
+};
+
+// One turn of a Workload from the queue to its end or its next eviction. Key: `uid`, `attempt`.
+struct AttemptRecord {
+  std::string uid;           // of the Workload
+  std::int64_t attempt = 1;  // counts from 1
+  std::string namespace_name;
+  std::string name;
+  std::string owner_kind;  // of the controlling owner, such as Job; may be empty
+  std::string owner_name;
+  std::string local_queue;
+  std::string cluster_queue;  // of the reservation
+  std::int64_t priority = 0;
+  std::string labels;  // of the Workload: "key=value,key=value", in the order of keys
+  Seconds created = 0;
+  Seconds queued = 0;               // creation, or requeueing after an eviction
+  std::optional<Seconds> reserved;  // QuotaReserved=True
+  std::optional<Seconds> admitted;  // Admitted=True
+  std::optional<Seconds> started;   // PodsReady=True
+  std::optional<Seconds> ended;
+  std::string outcome;    // above; empty: not ended
+  std::string reason;     // of Finished, Evicted or Preempted
+  std::string message;    // at most kMaxMessageBytes
+  std::string preemptor;  // uid of the Workload for which this one was preempted
+  std::vector<ResourceUse> resources;
+  // In a record for the ledger: at most one, the present cause. In a row that was read: all.
+  std::vector<Wait> waits;
+  friend bool operator==(const AttemptRecord&, const AttemptRecord&) = default;
+};
+
+inline constexpr std::size_t kMaxMessageBytes = 512;
+inline constexpr std::size_t kMaxLabelBytes = 2048;
+inline constexpr std::int64_t kMaxWaits = 64;  // of one attempt
+
+// A Workload is gone: an open attempt ends as Deleted.
+struct DeletedRecord {
+  std::string uid;
+  Seconds at = 0;
+  friend bool operator==(const DeletedRecord&, const DeletedRecord&) = default;
+};
+
+// The Workloads that exist. Open attempts of others end as Deleted, at the last time at which the
+// ledger was written: nothing later is known of them.
+struct PresentWorkloads {
+  std::set<std::string> uids;
+  friend bool operator==(const PresentWorkloads&, const PresentWorkloads&) = default;
+};
+
+// A ProvisioningRequest. Key: `uid`.
+struct CapacityRecord {
+  std::string uid;
+  std::string namespace_name;
+  std::string name;
+  std::string class_name;
+  std::string workload;  // name of the Workload in the same namespace; may be empty
+  Seconds created = 0;
+  std::optional<Seconds> provisioned;  // Provisioned=True
+  std::optional<Seconds> ended;        // of the outcome
+  std::string outcome;                 // Failed, BookingExpired, CapacityRevoked, Deleted, or empty
+  std::string reason;
+  std::string message;
+  friend bool operator==(const CapacityRecord&, const CapacityRecord&) = default;
+};
+
+using Record = std::variant<AttemptRecord, DeletedRecord, PresentWorkloads, CapacityRecord>;
+
+}  // namespace berth::ledger

@@ -1,0 +1,63 @@
+// ledger/report.h — the accounts of a period: attempts → one line a queue, namespace, or cause.
+//
+// used:       amount × time from the admission to the end of the attempt (or of the period)
+// destroyed:  used of attempts that ended as Preempted or Evicted: what they computed is lost
+// unless
+//             the job keeps checkpoints
+// waited:     time from the queueing to the admission, of each attempt
+// Only what lies in the period counts. Amounts are in units of the resource's hours: CPU hours, GiB
+// hours of memory-like resources, GPU hours.
+//
+// Threads: pure functions. Errors: none.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ledger/records.h"
+
+namespace berth::ledger {
+
+struct Period {
+  Seconds from = 0;
+  Seconds to = 0;
+};
+
+struct ReportLine {
+  std::string key;             // such as the queue's name; empty: none
+  std::int64_t workloads = 0;  // with some attempt in the period
+  std::int64_t attempts = 0;
+  std::map<std::string, std::int64_t> outcomes;  // of the attempts that ended in the period
+  Seconds waited = 0;
+  std::int64_t waits = 0;                         // attempts that waited, or waits of the cause
+  std::map<std::string, double> used_hours;       // resource → hours
+  std::map<std::string, double> destroyed_hours;  // resource → hours
+  friend bool operator==(const ReportLine&, const ReportLine&) = default;
+};
+
+enum class ReportBy { kQueue, kClusterQueue, kNamespace, kPriority, kLabel, kCause, kPreemptor };
+
+// `label`: the key, for kLabel. In the order of keys. By cause, a line is either a cause of waits
+// ("wait: WaitingForQuota", with waited and waits alone) or of ends ("end: Preempted"). By
+// preemptor, the lines are of the attempts that were preempted in the period, by the uid of the
+// Workload for which they were.
+std::vector<ReportLine> MakeReport(const std::vector<AttemptRecord>& attempts, ReportBy by,
+                                   const std::string& label, const Period& period);
+
+// The parts of the attempt's wait, with the cause of each. Behind the reservation the causes are
+// "AdmissionChecks" (until Admitted) and "PodsReady" (until PodsReady). `now`: the end of a part
+// that lasts.
+struct WaitPart {
+  std::string cause;
+  Seconds from = 0;
+  Seconds to = 0;
+  friend bool operator==(const WaitPart&, const WaitPart&) = default;
+};
+std::vector<WaitPart> WaitParts(const AttemptRecord& attempt, Seconds now);
+
+// Hours of `amount` of the resource for this time, in the unit above.
+double ResourceHours(const std::string& resource, api::Amount amount, Seconds time);
+
+}  // namespace berth::ledger

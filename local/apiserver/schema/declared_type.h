@@ -1,0 +1,19 @@
+// local/apiserver/schema/declared_type.h — the types that a schema gives to expressions.
+//
+// Pure. Source: k8s.io/apiserver pkg/cel/common (SchemaDeclType), restated.
+#pragma once
+
+#include "cel/check.h"
+#include "local/apiserver/api.h"
+#include "local/apiserver/schema/type_node.h"
+
+namespace berth::local {
+
+// The type of values of an OpenAPI schema; dyn where it does not say. The type reads `schema` while
+// an expression is checked: the schema lives as long.
+cel::TypePtr DeclaredType(const Json& schema);
+
+// The same of a built-in or custom kind's type tree, which lives as long.
+cel::TypePtr DeclaredType(const TypeNode& type);
+
+}  // namespace berth::local

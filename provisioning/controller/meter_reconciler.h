@@ -1,0 +1,81 @@
+// provisioning/controller/meter_reconciler.h — measures what nodes cost (meter.h), for Workloads
+// whose ProvisioningPolicy has `metering`.
+//
+//     Node ─ its request, or its lease ─▶ Workload ─ its step's price ─▶ meter of the LocalQueue
+//
+//     berth_capacity_node_seconds_total    by class and ClusterQueue
+//     berth_capacity_cost_usd_total        the same, for nodes whose price is known
+//
+// Each node is looked at once a minute while it stands; the meters are written every five minutes,
+// and when a node has gone. While no policy has `metering`, no node is watched.
+//
+// Threads: one Executor, that of the manager. Errors: of the API, for the work queue to retry.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "api/pod.h"
+#include "api/provisioning_policy.h"
+#include "api/provisioning_request.h"
+#include "api/queues.h"
+#include "api/workload.h"
+#include "base/clock.h"
+#include "kube/runtime/manager.h"
+#include "kube/runtime/metrics.h"
+#include "kube/runtime/reconciler.h"
+#include "provisioning/controller/spend_keeper.h"
+
+namespace berth::provisioning {
+
+class MeterReconciler final : public kube::Reconciler {
+ public:
+  // `settled` is called when a queue may have more of its budget left than before. `metrics` may be
+  // null. All arguments must outlive the object.
+  MeterReconciler(kube::Manager& manager, const Clock& clock, SpendKeeper& spend,
+                  kube::Metrics* metrics, std::function<void(const std::string& queue)> settled);
+
+  void Watch(kube::Controller& controller);
+  std::string_view name() const override { return "node-meter"; }
+  void Reconcile(const api::ObjectKey& key, Done done) override;
+
+ private:
+  void Open();
+  void AddNodesOf(const api::ProvisioningRequest& request);
+  // What the node is used for; nullopt: nothing that is measured.
+  std::optional<NodeUse> UseOf(const api::Node& node) const;
+  std::optional<NodeUse> LeaseUse(const api::Node& node) const;
+  std::optional<NodeUse> RequestUse(const api::Node& node) const;
+  NodeUse UseBy(const api::Node& node, const api::Workload& workload) const;
+  const api::ProvisioningPolicy* MeteringPolicyOf(const api::Workload& workload) const;
+  std::optional<std::int64_t> PriceFor(const api::Workload& workload,
+                                       const std::string& step) const;
+  // Counts the open meter up to now.
+  void Extend(const MeterPlace& place);
+  void TakeUp(const std::string& queue);
+  std::set<std::string> Count(const std::string& name, const api::Node* node,
+                              const std::optional<NodeUse>& use);
+  void Write(std::vector<std::string> queues, kube::NextLook next, Done done);
+
+  kube::Manager& manager_;
+  const Clock& clock_;
+  SpendKeeper& spend_;
+  kube::Metrics* metrics_;
+  const std::function<void(const std::string&)> settled_;
+  kube::Informer<api::Workload>& workloads_;
+  kube::Informer<api::AdmissionCheck>& checks_;
+  kube::Informer<api::ProvisioningRequestConfig>& configs_;
+  kube::Informer<api::ProvisioningPolicy>& policies_;
+  kube::Informer<api::ProvisioningRequest>& requests_;
+  kube::Informer<api::ResourceFlavor>& flavors_;
+  kube::Informer<api::Node>* nodes_ = nullptr;  // null: no policy has `metering`
+  kube::Controller* controller_ = nullptr;      // null: before Watch
+  std::map<std::string, WallTime> written_;     // the last write of each queue
+  std::set<std::string> taken_up_;              // queues whose written meters were looked at
+};
+
+}  // namespace berth::provisioning

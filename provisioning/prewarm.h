@@ -1,0 +1,67 @@
+// provisioning/prewarm.h — nodes that stand before the first job of a window asks for them.
+//
+//     window opens, less the lead ─▶ Workload berth-prewarm-POLICY ─ admitted ─▶ its request's
+//     nodes
+//                                    are kept: autoscalers do not remove them, jobs lease them
+//     window closes ─▶ the Workload is deleted, its nodes are given back to the autoscaler
+//
+// The Workload has no job and no pods. It takes quota of its queue, has the lowest priority, and
+// passes the provisioning check of its queue like any other: steps, budgets, stock and metering
+// hold for it. Jobs take its nodes over by reuse (reuse.h).
+//
+// Nobody queues a Workload without a job again after an eviction: it is deleted five minutes later
+// and made anew while the window is open.
+//
+// The state is in the objects: the Workload carries the label berth.dev/prewarm, its nodes the
+// annotation of that name. A crash at any point leaves what the next decision completes or removes.
+//
+// Threads: pure functions. Errors: none; a schedule that cannot be read opens no window.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/pod.h"
+#include "api/provisioning_policy.h"
+#include "api/workload.h"
+#include "base/clock.h"
+#include "base/time_zone.h"
+#include "provisioning/pod_sets.h"
+
+namespace berth::provisioning {
+
+// The window that is open, or the next one.
+struct PrewarmWindow {
+  bool open = false;
+  std::optional<WallTime> change;  // when it closes, or opens; nullopt: never
+};
+PrewarmWindow WindowAt(const api::ProvisioningPrewarm& rule, const TimeZone& zone, WallTime now);
+
+// The key of the Workload that holds the nodes of the policy.
+api::ObjectKey PrewarmKey(const api::ProvisioningPolicy& policy);
+
+// The Workload; nullopt: no step of the policy names a flavor that exists and its pool.
+std::optional<api::Workload> PrewarmWorkload(const api::ProvisioningPolicy& policy,
+                                             const FlavorsByName& flavors);
+
+struct PrewarmSituation {
+  const api::ProvisioningPolicy* policy = nullptr;  // null: deleted
+  TimeZone zone;
+  const FlavorsByName* flavors = nullptr;
+  std::vector<const api::Workload*> workloads;  // with the policy's label
+  std::vector<const api::Node*> brought;        // by the requests of these Workloads
+  std::vector<const api::Node*> kept;           // with the policy's annotation
+};
+
+struct PrewarmDecision {
+  std::optional<api::Workload> create;
+  std::vector<api::ObjectKey> remove;
+  std::vector<std::string> keep;     // nodes
+  std::vector<std::string> release;  // nodes
+  std::optional<Duration> next_wake;
+};
+
+PrewarmDecision DecidePrewarm(const PrewarmSituation& situation, WallTime now);
+
+}  // namespace berth::provisioning

@@ -1,0 +1,261 @@
+#include "readapi/controller/read_server.h"
+
+#include <atomic>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "base/strings.h"
+#include "net/escapes.h"
+#include "net/io_pool.h"
+#include "readapi/controller/sight_reviews.h"
+#include "readapi/openapi.h"
+
+namespace berth::readapi {
+namespace {
+
+using Json = nlohmann::json;
+using ResponderPtr = std::shared_ptr<net::Responder>;
+
+constexpr char kJson[] = "application/json";
+constexpr std::size_t kMaxNameBytes = 253;
+
+// A checked request: what is asked for, and whose rights it needs.
+struct ReadRoute {
+  enum class Kind : std::uint8_t { kList, kWorkload, kEvents };
+  Kind kind = Kind::kList;
+  std::size_t resource = kWorkloads;  // of a list
+  Query query;                        // of a list
+  StreamQuery stream;                 // of events
+  std::string namespace_name;         // of a Workload
+  std::string name;
+};
+
+Error NotFound() {
+  return {ErrorCode::kNotFound, std::string("no such path: see ") + kDocumentPath};
+}
+
+int StatusOf(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kForbidden: return 403;
+    case ErrorCode::kNotFound: return 404;
+    case ErrorCode::kUnavailable: return 503;
+    default: return 400;
+  }
+}
+
+Result<Parameters> ParametersOf(std::string_view query) {
+  if (query.size() > kMaxQueryBytes) {
+    return Error{ErrorCode::kInvalid,
+                 "the query has more than " + std::to_string(kMaxQueryBytes) + " bytes"};
+  }
+  Parameters parameters;
+  if (query.empty()) return parameters;
+  for (const std::string_view part : Split(query, '&')) {
+    const std::size_t equals = part.find('=');
+    const auto name = net::Unescape(part.substr(0, equals), net::Plus::kBlank);
+    const auto value = net::Unescape(
+        equals == std::string_view::npos ? "" : part.substr(equals + 1), net::Plus::kBlank);
+    if (!name || !value || name->empty()) {
+      return Error{ErrorCode::kInvalid,
+                   "the query is malformed: write NAME=VALUE, with \"&\" between"};
+    }
+    parameters.emplace_back(*name, *value);
+  }
+  return parameters;
+}
+
+Result<std::string> NameOf(std::string_view segment) {
+  const auto name = net::Unescape(segment, net::Plus::kLiteral);
+  if (!name || name->empty() || name->size() > kMaxNameBytes || !IsValidUtf8(*name) ||
+      name->find('/') != std::string::npos) {
+    return NotFound();
+  }
+  return *name;
+}
+
+Result<ReadRoute> RouteOf(const net::Request& request) {
+  const std::string_view target = request.target;
+  const std::size_t mark = target.find('?');
+  const std::string_view path = target.substr(0, mark);
+  const std::string_view query = mark == std::string_view::npos ? "" : target.substr(mark + 1);
+  BERTH_TRY(const Parameters parameters, ParametersOf(query));
+  BERTH_CHECK_OK(CheckParameters(parameters));
+  ReadRoute route;
+  if (path == kEventsPath) {
+    route.kind = ReadRoute::Kind::kEvents;
+    BERTH_TRY(route.stream, ParseStreamQuery(parameters));
+    const std::string_view last = request.headers.Find("Last-Event-ID");
+    if (!last.empty()) {
+      BERTH_TRY(route.stream.after, DecodeFeedCursor(last));
+    }
+    return route;
+  }
+  const std::string root = std::string(kRoot) + "/";
+  if (!path.starts_with(root)) return NotFound();
+  const std::vector<std::string_view> segments = Split(path.substr(root.size()), '/');
+  const std::optional<std::size_t> resource = FindResource(segments[0]);
+  if (!resource) return NotFound();
+  route.resource = *resource;
+  if (segments.size() == 1) {
+    BERTH_TRY(route.query, ParseQuery(Resources()[*resource], parameters));
+    return route;
+  }
+  constexpr std::size_t kSegments = 3;
+  if (*resource != kWorkloads || segments.size() != kSegments) return NotFound();
+  if (!parameters.empty()) {
+    return Error{ErrorCode::kInvalid, "one Workload takes no query parameter"};
+  }
+  route.kind = ReadRoute::Kind::kWorkload;
+  BERTH_TRY(route.namespace_name, NameOf(segments[1]));
+  BERTH_TRY(route.name, NameOf(segments[2]));
+  return route;
+}
+
+SightRequest SightsFor(const ReadRoute& route, std::string token) {
+  switch (route.kind) {
+    case ReadRoute::Kind::kEvents:
+      return {std::move(token), route.stream.resources, route.stream.namespaces};
+    case ReadRoute::Kind::kWorkload:
+      return {std::move(token), {kWorkloads}, {route.namespace_name}};
+    case ReadRoute::Kind::kList: break;
+  }
+  return {std::move(token), {route.resource}, route.query.namespaces};
+}
+
+std::string IndexDocument(const std::string& version) {
+  Json resources = Json::array();
+  for (const Resource& resource : Resources()) {
+    resources.push_back({{"name", resource.name}, {"description", resource.description}});
+  }
+  return Json{{"version", version}, {"openapi", kDocumentPath}, {"resources", resources}}.dump() +
+         "\n";
+}
+
+}  // namespace
+
+struct ReadServer::Shared : std::enable_shared_from_this<Shared> {
+  Shared(const Clock& clock, const ReadServerOptions& the_options, ReadSource the_source,
+         kube::AccessGate the_gate)
+      : source(std::move(the_source)),
+        gate(std::move(the_gate)),
+        max_under_way(the_options.max_requests_under_way),
+        index(IndexDocument(the_options.version)),
+        document(OpenApiDocument(the_options.version)),
+        streams(*source.strand, clock, source.model->feed(), the_options.streams) {}
+
+  void Handle(const net::Request& request, const ResponderPtr& responder) {
+    if (request.method != "GET") {
+      net::Response response = Problem(405, "only GET is allowed here");
+      response.headers.Add("Allow", "GET");
+      return responder->Send(std::move(response));
+    }
+    const std::string_view site = request.headers.Find("Sec-Fetch-Site");
+    if (site == "cross-site") {
+      return responder->Send(Problem(403, "requests of other sites are refused"));
+    }
+    if (request.target == kRoot) return responder->Send(Answer(200, kJson, index));
+    if (request.target == kDocumentPath) return responder->Send(Answer(200, kJson, document));
+    const Result<ReadRoute> route = RouteOf(request);
+    if (!route) {
+      return responder->Send(Problem(StatusOf(route.error().code), route.error().message));
+    }
+    std::string token = kube::BearerTokenOf(request);
+    if (token.empty()) {
+      net::Response response = Problem(401, "send the header Authorization: Bearer TOKEN");
+      response.headers.Add("WWW-Authenticate", "Bearer");
+      return responder->Send(std::move(response));
+    }
+    if (under_way.fetch_add(1) >= max_under_way) {
+      under_way.fetch_sub(1);
+      return responder->Send(Problem(503, "too many requests are under way"));
+    }
+    ReviewSights(gate, SightsFor(*route, std::move(token)),
+                 [self = shared_from_this(), responder, route = *route,
+                  match = std::string(request.headers.Find("If-None-Match"))](SightAnswer answer) {
+                   self->Continue(route, match, std::move(answer), responder);
+                 });
+  }
+
+  void Continue(const ReadRoute& route, const std::string& match, SightAnswer answer,
+                const ResponderPtr& responder) {
+    if (answer.refusal) {
+      under_way.fetch_sub(1);
+      return responder->Send(*std::move(answer.refusal));
+    }
+    source.strand->Post([self = shared_from_this(), route, match, sights = std::move(answer.sights),
+                         responder]() mutable {
+      self->under_way.fetch_sub(1);
+      self->Read(route, match, std::move(sights), responder);
+    });
+  }
+
+  // On the strand.
+  void Read(const ReadRoute& route, const std::string& match, Sights sights,
+            const ResponderPtr& responder) {
+    if (!source.is_ready()) {
+      return responder->Send(Problem(503, "the caches have not synced"));
+    }
+    switch (route.kind) {
+      case ReadRoute::Kind::kList:
+        return ReadList(route, match, *sights[route.resource], responder);
+      case ReadRoute::Kind::kWorkload: return ReadWorkload(route, *sights[kWorkloads], responder);
+      case ReadRoute::Kind::kEvents: break;
+    }
+    if (streams.is_full()) return responder->Send(Problem(503, "too many event streams are open"));
+    const net::Response head = Answer(200, "text/event-stream", "");
+    streams.Add(responder->StartStream(head.status, head.headers), std::move(sights),
+                route.stream.after);
+  }
+
+  void ReadList(const ReadRoute& route, const std::string& match, const Sight& sight,
+                const ResponderPtr& responder) const {
+    Model::PageText page = source.model->ReadPage(route.resource, route.query, sight);
+    net::Response response =
+        match == page.etag ? Answer(304, kJson, "") : Answer(200, kJson, std::move(page.body));
+    response.headers.Add("ETag", page.etag);
+    responder->Send(std::move(response));
+  }
+
+  void ReadWorkload(const ReadRoute& route, const Sight& sight,
+                    const ResponderPtr& responder) const {
+    const auto row =
+        source.model->ReadRow(kWorkloads, route.namespace_name + "/" + route.name, sight);
+    const auto story = row ? source.story(route.namespace_name, route.name) : std::nullopt;
+    if (!story) return responder->Send(Problem(404, "no such Workload"));
+    responder->Send(Answer(200, kJson, "{\"workload\":" + *row + ",\"story\":" + *story + "}\n"));
+  }
+
+  const ReadSource source;
+  const kube::AccessGate gate;
+  const std::size_t max_under_way;
+  const std::string index;
+  const std::string document;
+  std::atomic<std::size_t> under_way{0};
+  EventStreams streams;  // on the strand
+};
+
+Result<std::unique_ptr<ReadServer>> ReadServer::Start(net::IoPool& pool, const Clock& clock,
+                                                      ReadServerOptions options, ReadSource source,
+                                                      kube::AccessGate gate) {
+  net::ServerOptions server;
+  server.address = options.address;
+  server.port = options.port;
+  server.tls = options.tls;
+  server.max_connections = options.max_connections;
+  server.max_body_bytes = 0;
+  server.max_header_bytes = 32 * 1024;
+  auto shared = std::make_shared<Shared>(clock, options, std::move(source), std::move(gate));
+  std::unique_ptr<ReadServer> made(new ReadServer(shared));
+  BERTH_TRY(made->server_, net::HttpServer::Start(pool, std::move(server),
+                                                  [shared](const net::Request& request,
+                                                           const ResponderPtr& responder) {
+                                                    shared->Handle(request, responder);
+                                                  }));
+  return made;
+}
+
+void ReadServer::Changed() { shared_->streams.Changed(); }
+
+}  // namespace berth::readapi

@@ -1,0 +1,81 @@
+// readapi/controller/read_server.h — the HTTPS server of /api/v1.
+//
+//     request ─ path, query? ─▶ bearer token ─▶ ReviewSights ─▶ strand: Model ─▶ answer, or stream
+//         └─ 400, 403, 404, 405   └─ 401          └─ 401, 403, 503
+//
+//     GET /api/v1                       the resources
+//     GET /api/v1/openapi.json          the document; both tell no secrets and need no token
+//     GET /api/v1/RESOURCE?…            a page (query.h); ETag, If-None-Match
+//     GET /api/v1/workloads/NS/NAME     one Workload with the causal chain of its state
+//     GET /api/v1/events?…              server-sent events (event_streams.h); Last-Event-ID
+//
+// A token in the URL is refused. Requests that a browser sends for another site are refused
+// (Sec-Fetch-Site); no CORS header is ever sent. No text of a request is in a header of an answer.
+//
+// Threads: `gate` as in metrics_server.h; what ReadSource has is used on its strand alone. Start
+// and Stop by the owner. Errors of Start: as net::HttpServer::Start.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "base/executor.h"
+#include "base/result.h"
+#include "kube/runtime/metrics_server.h"
+#include "net/server.h"
+#include "readapi/controller/event_streams.h"
+#include "readapi/model.h"
+
+namespace berth::readapi {
+
+// What is served. All of it belongs to `strand`, and outlives the server's tasks there.
+struct ReadSource {
+  Executor* strand = nullptr;
+  const Model* model = nullptr;
+  std::function<bool()> is_ready;  // every object has been read
+  // The story of a Workload that exists, as a JSON object.
+  std::function<std::optional<std::string>(const std::string& namespace_name,
+                                           const std::string& name)>
+      story;
+};
+
+struct ReadServerOptions {
+  std::string address = "127.0.0.1";
+  std::uint16_t port = 0;                       // 0: any free port
+  std::shared_ptr<const net::TlsIdentity> tls;  // not null
+  std::size_t max_connections = 1024;
+  std::size_t max_requests_under_way = 64;  // without streams
+  std::string version;                      // of the program
+  EventStreams::Options streams = {};
+};
+
+class ReadServer {
+ public:
+  static Result<std::unique_ptr<ReadServer>> Start(net::IoPool& pool, const Clock& clock,
+                                                   ReadServerOptions options, ReadSource source,
+                                                   kube::AccessGate gate);
+  ~ReadServer() { Stop(); }
+  ReadServer(const ReadServer&) = delete;
+  ReadServer& operator=(const ReadServer&) = delete;
+
+  std::uint16_t port() const { return server_->port(); }
+  Status ReplaceTls(std::shared_ptr<const net::TlsIdentity> tls) {
+    return server_->ReplaceTls(std::move(tls));
+  }
+  // The model has changed. On the strand.
+  void Changed();
+  void Stop() { server_->Stop(); }
+
+ private:
+  struct Shared;  // with the requests that are under way
+  explicit ReadServer(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {}
+
+  std::shared_ptr<Shared> shared_;
+  std::unique_ptr<net::HttpServer> server_;
+};
+
+}  // namespace berth::readapi

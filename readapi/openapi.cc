@@ -1,0 +1,204 @@
+#include "readapi/openapi.h"
+
+#include <nlohmann/json.hpp>
+
+#include "readapi/query.h"
+#include "readapi/schema.h"
+
+namespace berth::readapi {
+namespace {
+
+using Json = nlohmann::json;
+
+Json TypeOf(FieldType type) {
+  switch (type) {
+    case FieldType::kText: return {{"type", "string"}};
+    case FieldType::kNumber: return {{"type", {"integer", "null"}}, {"format", "int64"}};
+    case FieldType::kTime: return {{"type", {"string", "null"}}, {"format", "date-time"}};
+    case FieldType::kObject: return {{"type", {"object", "null"}}};
+    case FieldType::kList: return {{"type", "array"}, {"items", {{"type", {"object", "string"}}}}};
+  }
+  return Json::object();
+}
+
+// "Workloads" of "workloads", for names of schemas and operations.
+std::string TitleOf(const Resource& resource) {
+  std::string title = resource.name;
+  title[0] = static_cast<char>(title[0] - 'a' + 'A');
+  return title;
+}
+
+Json Schema(const Resource& resource) {
+  Json properties = {{"id", {{"type", "string"}, {"description", "namespace/name, or a name"}}}};
+  for (const Field& field : resource.fields) {
+    properties[field.name] = TypeOf(field.type);
+    properties[field.name]["description"] = field.description;
+  }
+  return {{"type", "object"},
+          {"description", resource.description},
+          {"required", {"id"}},
+          {"properties", std::move(properties)}};
+}
+
+Json PageSchema(const Resource& resource) {
+  return {
+      {"type", "object"},
+      {"required", {"items", "revision"}},
+      {"properties",
+       {{"items",
+         {{"type", "array"}, {"items", {{"$ref", "#/components/schemas/" + TitleOf(resource)}}}}},
+        {"next",
+         {{"type", "string"}, {"description", "`cursor` of the next page; absent: the last"}}},
+        {"revision",
+         {{"type", "string"}, {"description", "`cursor` of the events that follow this page"}}}}}};
+}
+
+Json Parameter(const std::string& name, const std::string& description, Json schema) {
+  return {{"name", name},
+          {"in", "query"},
+          {"required", false},
+          {"description", description},
+          {"schema", std::move(schema)}};
+}
+
+// A list of values with commas between them.
+Json ListParameter(const std::string& name, const std::string& description, Json item,
+                   std::size_t most) {
+  Json parameter = Parameter(name, description,
+                             {{"type", "array"}, {"items", std::move(item)}, {"maxItems", most}});
+  parameter["style"] = "form";
+  parameter["explode"] = false;
+  return parameter;
+}
+
+Json NamespaceParameter() {
+  return ListParameter("namespace",
+                       "rows of these namespaces; needed without the right in all namespaces",
+                       {{"type", "string"}}, kMaxNamespaces);
+}
+
+Json QueryParameters(const Resource& resource) {
+  Json list = Json::array({NamespaceParameter()});
+  Json fields = Json::array();
+  Json orders = Json::array();
+  for (const Field& field : resource.fields) {
+    const std::string name = field.name;
+    fields.push_back(name);
+    if (field.is_sort()) {
+      orders.push_back(name);
+      orders.push_back("-" + name);
+    }
+    if (!field.is_filter() || name == "namespace") continue;
+    const char* type = field.type == FieldType::kNumber ? "integer" : "string";
+    list.push_back(
+        ListParameter(name, "rows with one of these values", {{"type", type}}, kMaxFilterValues));
+  }
+  if (!orders.empty()) {
+    list.push_back(Parameter("sort", "order of the rows; \"-\": the reverse; absent: by id",
+                             {{"type", "string"}, {"enum", std::move(orders)}}));
+  }
+  list.push_back(Parameter(
+      "limit", "rows of a page",
+      {{"type", "integer"}, {"minimum", 1}, {"maximum", kMaxLimit}, {"default", kUsualLimit}}));
+  list.push_back(ListParameter("fields", "fields of the rows; absent: all",
+                               {{"type", "string"}, {"enum", std::move(fields)}},
+                               resource.fields.size()));
+  list.push_back(Parameter("cursor", "`next` of the page before",
+                           {{"type", "string"}, {"maxLength", kMaxCursorBytes}}));
+  return list;
+}
+
+Json Content(const char* type, Json schema) {
+  return {{"content", {{type, {{"schema", std::move(schema)}}}}}};
+}
+
+Json Responses(Json answer) {
+  answer["description"] = "the answer";
+  Json responses = {{"200", std::move(answer)}};
+  const std::pair<const char*, const char*> refusals[] = {
+      {"400", "the query is malformed; the message names the parameter"},
+      {"401", "no token, or a token of nobody"},
+      {"403", "the caller may not list this"},
+      {"404", "no such path, or no such row that the caller may see"},
+      {"503", "not ready, or too many requests; try again after Retry-After"}};
+  for (const auto& [code, description] : refusals) {
+    responses[code] = Content("application/json", {{"$ref", "#/components/schemas/Problem"}});
+    responses[code]["description"] = description;
+  }
+  return responses;
+}
+
+Json ListPath(const Resource& resource) {
+  Json responses = Responses(Content(
+      "application/json", {{"$ref", "#/components/schemas/" + TitleOf(resource) + "Page"}}));
+  responses["304"] = {{"description", "nothing differs from the page of If-None-Match"}};
+  return {{"get",
+           {{"operationId", "list" + TitleOf(resource)},
+            {"description", resource.description},
+            {"parameters", QueryParameters(resource)},
+            {"responses", std::move(responses)}}}};
+}
+
+Json PathParameter(const char* name) {
+  return {{"name", name}, {"in", "path"}, {"required", true}, {"schema", {{"type", "string"}}}};
+}
+
+Json WorkloadPath() {
+  Json schema = {{"type", "object"},
+                 {"required", {"workload", "story"}},
+                 {"properties",
+                  {{"workload", {{"$ref", "#/components/schemas/Workloads"}}},
+                   {"story", {{"type", "object"}, {"description", "as `berth why -o json`"}}}}}};
+  return {{"get",
+           {{"operationId", "readWorkload"},
+            {"description", "one Workload with the causal chain of its state"},
+            {"parameters", {PathParameter("namespace"), PathParameter("name")}},
+            {"responses", Responses(Content("application/json", std::move(schema)))}}}};
+}
+
+Json EventsPath() {
+  Json names = Json::array();
+  for (const Resource& resource : Resources()) names.push_back(resource.name);
+  return {
+      {"get",
+       {{"operationId", "streamEvents"},
+        {"description",
+         "server-sent events. `change`: {resource, row | set | removed}; `set` has the id and the "
+         "fields that differ. `resync`: changes were missed, list again. Resume with the header "
+         "Last-Event-ID, or with `cursor`"},
+        {"parameters",
+         {ListParameter("resources", "absent: all", {{"type", "string"}, {"enum", names}},
+                        names.size()),
+          NamespaceParameter(),
+          Parameter("cursor", "`revision` of a page; absent: from now on",
+                    {{"type", "string"}, {"maxLength", kMaxCursorBytes}})}},
+        {"responses", Responses(Content("text/event-stream", {{"type", "string"}}))}}}};
+}
+
+}  // namespace
+
+std::string OpenApiDocument(const std::string& version) {
+  Json schemas = {
+      {"Problem",
+       {{"type", "object"},
+        {"required", {"status", "message"}},
+        {"properties", {{"status", {{"type", "integer"}}}, {"message", {{"type", "string"}}}}}}}};
+  Json paths = {{std::string(kRoot) + "/workloads/{namespace}/{name}", WorkloadPath()},
+                {kEventsPath, EventsPath()}};
+  for (const Resource& resource : Resources()) {
+    schemas[TitleOf(resource)] = Schema(resource);
+    schemas[TitleOf(resource) + "Page"] = PageSchema(resource);
+    paths[std::string(kRoot) + "/" + resource.name] = ListPath(resource);
+  }
+  const Json document = {
+      {"openapi", "3.1.0"},
+      {"info", {{"title", "Berth read API"}, {"version", version}}},
+      {"security", Json::array({{{"bearer", Json::array()}}})},
+      {"paths", std::move(paths)},
+      {"components",
+       {{"schemas", std::move(schemas)},
+        {"securitySchemes", {{"bearer", {{"type", "http"}, {"scheme", "bearer"}}}}}}}};
+  return document.dump(1) + "\n";
+}
+
+}  // namespace berth::readapi

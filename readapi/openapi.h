@@ -1,0 +1,17 @@
+// readapi/openapi.h — the OpenAPI 3.1 document of /api/v1, made from the table of resources.
+//
+// Threads: any. Errors: none.
+#pragma once
+
+#include <string>
+
+namespace berth::readapi {
+
+inline constexpr char kRoot[] = "/api/v1";
+inline constexpr char kDocumentPath[] = "/api/v1/openapi.json";
+inline constexpr char kEventsPath[] = "/api/v1/events";
+
+// `version`: of the program.
+std::string OpenApiDocument(const std::string& version);
+
+}  // namespace berth::readapi

@@ -1,0 +1,176 @@
+#include "readapi/query.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/strings.h"
+#include "readapi/json_text.h"
+
+namespace berth::readapi {
+namespace {
+
+Error Invalid(const std::string& name, const std::string& what) {
+  return {ErrorCode::kInvalid, "query parameter " + name + ": " + what};
+}
+
+Result<std::vector<std::string>> Values(const std::string& name, const std::string& text,
+                                        std::size_t most) {
+  std::set<std::string> values;
+  for (const std::string_view value : berth::Split(text, ',')) {
+    if (value.size() > kMaxValueBytes) return Invalid(name, "a value has more than 256 bytes");
+    if (!IsValidUtf8(value)) return Invalid(name, "a value is not UTF-8");
+    values.emplace(value);
+    if (values.size() > most) {
+      return Invalid(name, "more than " + std::to_string(most) + " values");
+    }
+  }
+  return std::vector<std::string>(values.begin(), values.end());
+}
+
+std::string NamesWhere(const Resource& resource, bool (Field::*holds)() const) {
+  std::vector<std::string> names;
+  for (const Field& field : resource.fields) {
+    if ((field.*holds)()) names.emplace_back(field.name);
+  }
+  return Join(names, ", ");
+}
+
+Status TakeSort(const Resource& resource, const std::string& text, Query& query) {
+  query.order = text;
+  query.descending = !text.empty() && text.front() == '-';
+  const std::optional<std::size_t> field = resource.Find(text.substr(query.descending ? 1 : 0));
+  if (!field || !resource.fields[*field].is_sort()) {
+    return Invalid("sort", "use one of " + NamesWhere(resource, &Field::is_sort) +
+                               ", with a \"-\" before it for the reverse order");
+  }
+  query.sort = *field;
+  return OkStatus();
+}
+
+Status TakeLimit(const std::string& text, Query& query) {
+  const std::optional<std::int64_t> limit = ParseInt64(text);
+  if (!limit || *limit < 1 || *limit > static_cast<std::int64_t>(kMaxLimit)) {
+    return Invalid("limit", "write 1 to " + std::to_string(kMaxLimit));
+  }
+  query.limit = static_cast<std::size_t>(*limit);
+  return OkStatus();
+}
+
+Status TakeFields(const Resource& resource, const std::string& text, Query& query) {
+  BERTH_TRY(const std::vector<std::string> names, Values("fields", text, resource.fields.size()));
+  for (const std::string& name : names) {
+    const std::optional<std::size_t> field = resource.Find(name);
+    if (!field) {
+      std::vector<std::string> known;
+      for (const Field& each : resource.fields) known.emplace_back(each.name);
+      return Invalid("fields", "use " + Join(known, ", "));
+    }
+    query.fields.push_back(*field);
+  }
+  std::sort(query.fields.begin(), query.fields.end());
+  return OkStatus();
+}
+
+Status TakeFilter(const Resource& resource, const std::string& name, const std::string& text,
+                  Query& query) {
+  const std::optional<std::size_t> field = resource.Find(name);
+  if (!field || !resource.fields[*field].is_filter()) {
+    // The name is the client's: it is not repeated.
+    return Error{ErrorCode::kInvalid,
+                 "a query parameter of " + std::string(resource.name) +
+                     " is unknown; use sort, limit, fields, cursor, or the filters " +
+                     NamesWhere(resource, &Field::is_filter)};
+  }
+  const bool is_namespace = name == "namespace";
+  BERTH_TRY(const std::vector<std::string> values,
+            Values(name, text, is_namespace ? kMaxNamespaces : kMaxFilterValues));
+  if (is_namespace) query.namespaces = values;
+  Filter filter{.field = *field, .cells = {}};
+  for (const std::string& value : values) {
+    if (resource.fields[*field].type != FieldType::kNumber) {
+      filter.cells.push_back(QuoteJson(value));
+      continue;
+    }
+    const std::optional<std::int64_t> number = ParseInt64(value);
+    if (!number) return Invalid(name, "write whole numbers");
+    filter.cells.push_back(std::to_string(*number));
+  }
+  query.filters.push_back(std::move(filter));
+  return OkStatus();
+}
+
+Status TakeParameter(const Resource& resource, const std::string& name, const std::string& text,
+                     Query& query) {
+  if (name == "sort") return TakeSort(resource, text, query);
+  if (name == "limit") return TakeLimit(text, query);
+  if (name == "fields") return TakeFields(resource, text, query);
+  if (name == "namespace" && !resource.Find(name)) {
+    BERTH_TRY(query.namespaces, ParseNamespaces(text));
+    return OkStatus();
+  }
+  if (name != "cursor") return TakeFilter(resource, name, text, query);
+  BERTH_TRY(query.after, DecodePageCursor(text));
+  return OkStatus();
+}
+
+}  // namespace
+
+Status CheckParameters(const Parameters& parameters) {
+  std::set<std::string> seen;
+  for (const auto& [name, text] : parameters) {
+    const std::string lower = ToLower(name);
+    if (lower == "token" || lower == "access_token" || lower == "authorization") {
+      return Error{ErrorCode::kForbidden,
+                   "a token in a URL ends up in logs: send the header Authorization"};
+    }
+    if (!seen.insert(name).second) {
+      return Error{ErrorCode::kInvalid,
+                   "a query parameter is given twice; separate values by \",\""};
+    }
+  }
+  return OkStatus();
+}
+
+Result<std::vector<std::string>> ParseNamespaces(const std::string& text) {
+  return Values("namespace", text, kMaxNamespaces);
+}
+
+Result<Query> ParseQuery(const Resource& resource, const Parameters& parameters) {
+  BERTH_CHECK_OK(CheckParameters(parameters));
+  Query query;
+  for (const auto& [name, text] : parameters) {
+    BERTH_CHECK_OK(TakeParameter(resource, name, text, query));
+  }
+  if (query.after && query.after->order != query.order) {
+    return Invalid("cursor", "it belongs to another order: repeat `sort` of the first page");
+  }
+  return query;
+}
+
+Result<StreamQuery> ParseStreamQuery(const Parameters& parameters) {
+  BERTH_CHECK_OK(CheckParameters(parameters));
+  StreamQuery query;
+  for (const auto& [name, text] : parameters) {
+    if (name == "cursor") {
+      BERTH_TRY(query.after, DecodeFeedCursor(text));
+    } else if (name == "namespace") {
+      BERTH_TRY(query.namespaces, ParseNamespaces(text));
+    } else if (name == "resources") {
+      BERTH_TRY(const std::vector<std::string> names, Values(name, text, Resources().size()));
+      for (const std::string& each : names) {
+        const std::optional<std::size_t> index = FindResource(each);
+        if (!index) return Invalid(name, "use workloads, queues, localqueues, capacityrequests");
+        query.resources.push_back(*index);
+      }
+    } else {
+      return Error{ErrorCode::kInvalid,
+                   "a query parameter of events is unknown; use resources, namespace, cursor"};
+    }
+  }
+  if (query.resources.empty()) {
+    for (std::size_t i = 0; i < Resources().size(); ++i) query.resources.push_back(i);
+  }
+  return query;
+}
+
+}  // namespace berth::readapi

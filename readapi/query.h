@@ -1,0 +1,65 @@
+// readapi/query.h — the query of a list, checked against the table of resources.
+//
+//     ?namespace=a,b&state=waiting&sort=-createdAt&limit=100&fields=name,state&cursor=…
+//
+// A parameter that the table does not have is refused, as is one that is given twice: a misspelt
+// filter must not return everything. Filters compare whole values; several values are alternatives.
+//
+// Threads: pure functions. Errors: kInvalid names the parameter and what would be accepted;
+// kForbidden for a token in the URL.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "readapi/cursor.h"
+#include "readapi/schema.h"
+
+namespace berth::readapi {
+
+inline constexpr std::size_t kMaxQueryBytes = 8 * 1024;  // of the URL's part behind "?"
+inline constexpr std::size_t kMaxFilterValues = 32;
+inline constexpr std::size_t kMaxNamespaces = 16;  // each costs a review of rights
+inline constexpr std::size_t kMaxValueBytes = 256;
+inline constexpr std::size_t kUsualLimit = 100;
+inline constexpr std::size_t kMaxLimit = 1000;
+
+// Names and values in the order of the URL, without escapes.
+using Parameters = std::vector<std::pair<std::string, std::string>>;
+
+struct Filter {
+  std::size_t field = 0;           // index in Resource::fields
+  std::vector<std::string> cells;  // JSON texts; a row has one of them
+};
+
+struct Query {
+  std::vector<Filter> filters;
+  std::vector<std::string> namespaces;  // of the parameter `namespace`
+  std::optional<std::size_t> sort;      // index of a field; nullopt: by id
+  bool descending = false;
+  std::string order;  // the parameter `sort`
+  std::size_t limit = kUsualLimit;
+  std::vector<std::size_t> fields;  // in the order of the table; empty: all
+  std::optional<PageCursor> after;
+};
+
+Result<Query> ParseQuery(const Resource& resource, const Parameters& parameters);
+
+// The query of the event stream: `resources`, `namespace`, `cursor`.
+struct StreamQuery {
+  std::vector<std::size_t> resources;  // all that are named; all there are where none is
+  std::vector<std::string> namespaces;
+  std::optional<FeedCursor> after;
+};
+Result<StreamQuery> ParseStreamQuery(const Parameters& parameters);
+
+// The values of the parameter `namespace`.
+Result<std::vector<std::string>> ParseNamespaces(const std::string& text);
+
+// Refuses tokens in a URL, and parameters that are given twice.
+Status CheckParameters(const Parameters& parameters);
+
+}  // namespace berth::readapi

@@ -1,0 +1,87 @@
+// simulation/forecast.h — when the jobs of a cluster start: the real Scheduler in virtual time, on
+// run times and capacity waits that are drawn from what is known of them.
+//
+//     jobs, RunForecasts ──draw──▶ World ──▶ starts ──▶ p10, p50, p90
+//                          └── many times ──┘
+//
+// The draws of a job depend on the seed, on the uid of its Workload and on the number of the draw
+// alone: two forecasts of one cluster, before and after a change, share the run times of each job.
+// The draws of a job are spread evenly over its distribution.
+//
+// Jobs that arrive later are not foreseen. Units: microseconds from the moment of the cluster.
+// Threads: pure functions. Errors: none.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "simulation/cluster.h"
+#include "simulation/jobs.h"
+#include "simulation/run_forecast.h"
+#include "simulation/world.h"
+
+namespace berth::simulation {
+
+// A wait for capacity, by three quantiles; straight lines between these, from 0 to twice the last.
+struct CapacityWait {
+  Duration p10{};
+  Duration p50{};
+  Duration p90{};
+  Duration At(double share) const;
+};
+
+struct ForecastJob {
+  Job job;                                 // of simulation/standing.h
+  std::shared_ptr<const RunForecast> run;  // of a whole run
+  // Of what is left of the run that goes on; null: the job does not run.
+  std::shared_ptr<const RunForecast> left;
+  std::optional<CapacityWait> capacity;  // nullopt: a job that has quota starts at once
+};
+
+enum class ForecastUntil : std::uint8_t { kStarted, kFinished };
+
+struct ForecastOptions {
+  WorldOptions world;  // start: the moment of the cluster; no pools
+  int draws = 50;
+  // The draws that are made, of `draws` ones: from `first` on, until before `end`; -1: all. Parts
+  // of a forecast have the draws of the whole.
+  int first = 0;
+  int end = -1;
+  std::uint64_t seed = 1;
+  ForecastUntil until = ForecastUntil::kStarted;
+  // The jobs that are asked about, in ForecastUntil::kStarted; empty: all.
+  std::vector<std::size_t> asked;
+  // Asked before each draw; true: the forecast has the draws made so far. Null: never.
+  std::function<bool()> cancelled;
+};
+
+// What becomes of one job in all draws.
+struct JobForecast {
+  // By draw: the first start; nullopt: the job never starts. A start before the moment of the
+  // cluster is negative.
+  std::vector<std::optional<Duration>> starts;
+  std::vector<std::int32_t> preemptions;  // by draw, until the end of the run
+  std::string why;                        // of the first draw in which the job never starts
+
+  // The start that `share` of the draws do not exceed, by nearest rank; nullopt: never.
+  std::optional<Duration> At(double share) const;
+  std::int64_t Started() const;  // draws
+};
+
+struct Forecast {
+  std::vector<JobForecast> jobs;   // by index
+  std::int64_t stopped_early = 0;  // draws in which jobs preempt one another without end
+};
+
+// `parts`: the forecasts of consecutive draws.
+Forecast JoinForecasts(std::vector<Forecast> parts);
+
+Forecast MakeForecast(const Cluster& cluster, const std::vector<ForecastJob>& jobs,
+                      const ForecastOptions& options);
+
+}  // namespace berth::simulation

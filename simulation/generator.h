@@ -1,0 +1,67 @@
+// simulation/generator.h — workloads made by chance: arrivals, shapes, run times and graphs of
+// stages.
+//
+//     JobSource ──GenerateTrace(seed)──▶ jobs of a Trace
+//
+// A source makes `count` jobs that arrive one after the other, or a graph of stages: every job of a
+// stage waits for all jobs of the stage before. The width of a stage is chosen evenly between
+// max(min, last − variation) and min(max, last + variation), the first one between min and max.
+//
+// The same sources and seed give the same jobs. Each source has random numbers of its own: a source
+// that is added at the end changes no other one's jobs.
+//
+// Units: microseconds; amounts as in api/quantity.h. Bounds: kMaxTraceJobs jobs, kMaxTraceTime.
+// Threads: pure functions. Errors: kInvalid: more jobs than that.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "api/quantity.h"
+#include "base/clock.h"
+#include "base/result.h"
+#include "simulation/trace.h"
+
+namespace berth::simulation {
+
+// A span by chance.
+struct RandomSpan {
+  enum class Kind : std::uint8_t { kFixed, kUniform, kExponential, kLognormal, kValues };
+  Kind kind = Kind::kFixed;
+  Duration first{};              // the span, the least one, the mean, or the median
+  Duration last{};               // of kUniform: the greatest one
+  double sigma = 0;              // of kLognormal: of the logarithm
+  std::vector<Duration> values;  // of kValues: one of these
+};
+
+struct JobShapeChoice {
+  double weight = 1;
+  std::int32_t pods = 1;
+  api::ResourceAmounts requests;  // of one pod
+};
+
+struct StagePhase {
+  std::int32_t stages = 1;
+  std::int32_t min = 1;
+  std::int32_t max = 1;
+  std::int32_t variation = 0;
+};
+
+struct JobSource {
+  std::string queue;     // as in TraceJob
+  std::string priority;  // as in TraceJob
+  Duration start{};      // of the first arrival, or of the graph
+  std::int64_t count = 1;
+  RandomSpan between;  // two arrivals
+  std::vector<JobShapeChoice> shapes;
+  RandomSpan run;
+  RandomSpan linger;               // after the run: the job keeps its quota, and the next
+                                   // stage may begin
+  std::vector<StagePhase> phases;  // not empty: a graph; `count` and `between` do not count
+  RandomSpan think;                // from the end of a stage to the submission of the next one
+};
+
+Result<Trace> GenerateTrace(const std::vector<JobSource>& sources, std::uint64_t seed);
+
+}  // namespace berth::simulation

@@ -1,0 +1,103 @@
+// simulation/report.h — what a simulated run means for queues and classes of priority.
+//
+// Units: waits in seconds; use in unit-hours (CPUs, GPUs, items; GiB of memory and storage).
+// Percentiles are by nearest rank. Threads: pure functions. Errors: none.
+// Source of the bounded slowdown: Feitelson, Metrics for parallel job scheduling (2001): response
+// time over run time, a run time below ten seconds counting as ten, at least 1.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "simulation/cluster.h"
+#include "simulation/jobs.h"
+#include "simulation/world.h"
+
+namespace berth::simulation {
+
+double SecondsOf(Duration span);
+// CPUs, GPUs, items; GiB of memory and storage.
+double UnitsOf(const api::ResourceName& resource, api::Amount amount);
+
+using UnitHours = std::map<api::ResourceName, double>;
+
+// Figures of a set of jobs. A wait lasts from submission to the first start; means and percentiles
+// of waits are of the jobs that started, the slowdown is the mean of those that finished.
+struct Figures {
+  double jobs = 0;
+  double finished = 0;
+  double unfinished = 0;  // they wait at the end: nothing admits them
+  double wait_mean = 0;
+  double wait_p50 = 0;
+  double wait_p90 = 0;
+  double wait_p99 = 0;
+  double slowdown = 0;
+  double preemptions = 0;
+  UnitHours used;       // by runs that finished
+  UnitHours destroyed;  // by runs that a preemption ended
+};
+
+// The numbers of Figures but use, in the order in which they are shown.
+struct Measure {
+  const char* name;  // in JSON and CSV
+  double Figures::*value;
+};
+const std::vector<Measure>& Measures();
+
+struct ReportRow {
+  std::string local_queue;  // "NAMESPACE/NAME"; empty: of all
+  std::string cluster_queue;
+  std::string priority_class;  // empty: jobs without one
+  Figures figures;
+};
+
+struct QuotaRow {
+  std::string cluster_queue;
+  api::ResourceName resource;
+  double nominal = 0;      // units, of all flavors
+  double used = 0;         // unit-hours, with what preemptions destroyed
+  double utilisation = 0;  // used over nominal for the whole run; above 1 with borrowing; 0 of 0: 0
+};
+
+struct PoolRow {
+  std::string pool;
+  double peak = 0;        // nodes at one time
+  double node_hours = 0;  // of all nodes, boots and idle times included
+  double busy = 0;        // the share of node_hours in which a node had pods; 0 of 0: 0
+  double boot_hours = 0;  // of node_hours: before the nodes were ready
+};
+
+struct UnfinishedRow {
+  std::string local_queue;
+  std::int64_t jobs = 0;
+  std::int64_t first_line = 0;  // of the workload
+  std::string why;
+};
+
+struct Report {
+  std::vector<ReportRow> rows;  // by LocalQueue, then priority falling, then class
+  ReportRow total;
+  std::vector<QuotaRow> quota;            // by ClusterQueue and resource
+  std::vector<PoolRow> pools;             // in the order of the pools
+  std::vector<UnfinishedRow> unfinished;  // by LocalQueue and reason
+  double hours = 0;                       // from the first submission to the last event
+  std::int64_t cycles = 0;
+  std::int64_t decisions = 0;
+  bool stopped_early = false;
+};
+
+Report MakeReport(const Cluster& cluster, const std::vector<Job>& jobs, const WorldResult& result);
+
+// Each figure of `after` less that of `before`, for each queue and class that either has; figures
+// of a row that one report lacks count as 0. Of a report and itself all are 0.
+struct Comparison {
+  std::vector<ReportRow> rows;
+  ReportRow total;
+  std::vector<QuotaRow> quota;
+  std::vector<PoolRow> pools;
+};
+Comparison Compare(const Report& before, const Report& after);
+
+}  // namespace berth::simulation

@@ -1,0 +1,97 @@
+// simulation/trace.h — jobs of a recorded or written workload, read from text.
+//
+//     CSV      submit,queue,priority,pods,cpu,memory,gpu,run     a header names the columns
+//     SWF      18 numbers a line, comments begin with ;          Standard Workload Format
+//     Alibaba  pods of 2023 (openb_pod_list), tasks of 2020 (pai_task_table)
+//
+// A text is read whole or not at all: the first line that does not fit gives the error, with its
+// line and column. docs/simulate.md describes the columns for users.
+//
+// Units: times are microseconds from the trace's zero. Requests are Amounts of one pod.
+// Bounds: kMaxTraceJobs jobs, kMaxTraceLine bytes a line, kMaxPods pods and kMaxTraceTime a job.
+// Threads: pure functions. Errors: kInvalid, "line 3, column 14: …"; columns are bytes from 1.
+// Source: RFC 4180; the Parallel Workloads Archive's definition of SWF 2.2.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/quantity.h"
+#include "base/clock.h"
+#include "base/result.h"
+
+namespace berth::simulation {
+
+inline constexpr std::size_t kMaxTraceJobs = 10'000'000;
+inline constexpr std::size_t kMaxTraceLine = 64 * 1024;
+inline constexpr std::int64_t kMaxPods = 1'000'000;
+inline constexpr Duration kMaxTraceTime = std::chrono::hours(24 * 365 * 200);
+
+struct TraceJob {
+  std::int64_t line = 0;  // of the text, from 1
+  Duration submit{};
+  Duration run{};
+  std::string queue;     // "NAME" or "NAMESPACE/NAME"; empty: the row names none
+  std::string priority;  // a number, or the name of a WorkloadPriorityClass; empty: none
+  std::int32_t pods = 1;
+  api::ResourceAmounts requests;  // of one pod
+  // Jobs of the trace, by their places in it: the job is submitted `submit` after the last of these
+  // has finished.
+  std::vector<std::int32_t> after;
+  // From the start of the run: when jobs that wait for this one may come; nullopt: at its end.
+  std::optional<Duration> result;
+  std::string
+      origin;  // whose job it was in the trace: virtual cluster, class of service; may be empty
+  friend bool operator==(const TraceJob&, const TraceJob&) = default;
+};
+
+struct Trace {
+  std::vector<TraceJob> jobs;  // in the order of the text
+  std::int64_t skipped = 0;    // rows without a run, or without processors
+};
+
+enum class TraceFormat : std::uint8_t { kCsv, kSwf, kAlibabaPods, kAlibabaTasks };
+
+// The traces of Alibaba by their columns, else by the name's end (.swf, .csv), else by the first
+// line that is not empty: a comment of SWF begins with ';', and a row of SWF has no comma.
+TraceFormat FormatOf(std::string_view name, std::string_view text);
+
+Result<Trace> ReadTrace(TraceFormat format, std::string_view text);
+
+// Columns: submit and run (required), queue, priority, pods, user, cpu, memory, gpu
+// (nvidia.com/gpu), and the full name of any other resource. Lines that are empty or begin with '#'
+// are skipped. `user` is not kept.
+Result<Trace> ReadCsv(std::string_view text);
+
+// A job becomes one pod of one CPU for each processor that it requested, or got where the request
+// is unknown. Rows whose run time or processors are unknown (-1) or zero are skipped and counted.
+Result<Trace> ReadSwf(std::string_view text);
+
+// The pods of cluster-trace-gpu-v2023: each a job, from its placement to its deletion; `origin` is
+// the class of service. A part of a GPU counts as a whole one. Pods without both times are skipped
+// and counted.
+Result<Trace> ReadAlibabaPods(std::string_view text);
+// The tasks of cluster-trace-gpu-v2020, with or without the line of names: each a job with a pod
+// for each instance; `origin` is the type of GPU. A part of a GPU counts as a whole one. Tasks
+// without both times are skipped and counted.
+Result<Trace> ReadAlibabaTasks(std::string_view text);
+
+// The bytes before the next line end, which is removed from `rest`; a final '\r' is cut.
+std::string_view TakeLine(std::string_view& rest);
+// The same of line `number` of a trace, which has kMaxTraceLine bytes at most.
+Result<std::string_view> TakeTraceLine(std::string_view& rest, std::int64_t number);
+// Whether the trace may have one more job, of line `number`.
+Status CheckJobCount(const Trace& trace, std::int64_t number);
+
+// "line 3, column 14: …". `column` counts from 1.
+Error TraceError(std::int64_t line, std::size_t column, const std::string& problem);
+
+// "1.5" as 1.5 s; at most six digits after the point count. nullopt: no such number, negative, or
+// above kMaxTraceTime.
+std::optional<Duration> ParseSeconds(std::string_view text);
+
+}  // namespace berth::simulation

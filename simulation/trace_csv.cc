@@ -1,0 +1,202 @@
+// Workloads as comma-separated values.
+#include <algorithm>
+#include <array>
+
+#include "base/go_duration.h"
+#include "base/rfc3339.h"
+#include "base/strings.h"
+#include "simulation/csv_fields.h"
+#include "simulation/trace.h"
+
+namespace berth::simulation {
+namespace {
+
+enum class ColumnKind : std::uint8_t { kSubmit, kRun, kQueue, kPriority, kPods, kUser, kResource };
+
+struct Column {
+  ColumnKind kind = ColumnKind::kUser;
+  std::string name;
+  api::ResourceName resource;
+};
+
+struct KnownColumn {
+  std::string_view name;
+  ColumnKind kind;
+  std::string_view resource;
+};
+constexpr std::array<KnownColumn, 10> kKnown{{{"submit", ColumnKind::kSubmit, ""},
+                                              {"run", ColumnKind::kRun, ""},
+                                              {"queue", ColumnKind::kQueue, ""},
+                                              {"priority", ColumnKind::kPriority, ""},
+                                              {"class", ColumnKind::kPriority, ""},
+                                              {"pods", ColumnKind::kPods, ""},
+                                              {"user", ColumnKind::kUser, ""},
+                                              {"cpu", ColumnKind::kResource, "cpu"},
+                                              {"memory", ColumnKind::kResource, "memory"},
+                                              {"gpu", ColumnKind::kResource, "nvidia.com/gpu"}}};
+
+// The known name that is nearest to `name`.
+std::string Suggestion(const std::string& name) {
+  std::string_view nearest;
+  std::size_t distance = 3;
+  for (const KnownColumn& known : kKnown) {
+    const std::size_t edits = EditDistance(name, known.name);
+    if (edits >= distance) continue;
+    distance = edits;
+    nearest = known.name;
+  }
+  return nearest.empty() ? "" : "; did you mean " + std::string(nearest) + "?";
+}
+
+Result<Column> ColumnOf(const CsvField& field, std::int64_t line) {
+  const std::string name = ToLower(field.value);
+  for (const KnownColumn& known : kKnown) {
+    if (known.name == name) {
+      return Column{.kind = known.kind, .name = name, .resource = std::string(known.resource)};
+    }
+  }
+  if (name == "ephemeral-storage" || name.find('/') != std::string::npos) {
+    return Column{.kind = ColumnKind::kResource, .name = name, .resource = field.value};
+  }
+  return TraceError(line, field.column,
+                    ShownInMessage(field.value) +
+                        " is no column: expected submit, run, queue, priority, class, pods, user, "
+                        "cpu, memory, gpu or a resource such as example.com/device" +
+                        Suggestion(name));
+}
+
+class CsvReader {
+ public:
+  Result<Trace> Read(std::string_view text) {
+    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+    if (text.substr(0, kByteOrderMark.size()) == kByteOrderMark) {
+      text.remove_prefix(kByteOrderMark.size());
+    }
+    while (!text.empty()) {
+      ++line_;
+      BERTH_TRY(const std::string_view line, TakeTraceLine(text, line_));
+      const std::string_view trimmed = TrimSpace(line);
+      if (trimmed.empty() || trimmed.front() == '#') continue;
+      BERTH_CHECK_OK(SplitCsvFields(line, line_, fields_));
+      BERTH_CHECK_OK(columns_.empty() ? ReadHeader() : ReadRow());
+    }
+    if (columns_.empty()) {
+      return TraceError(1, 1, "no header: expected a line such as submit,queue,pods,cpu,run");
+    }
+    return std::move(trace_);
+  }
+
+ private:
+  Status ReadHeader() {
+    for (const CsvField& field : fields_) {
+      BERTH_TRY(Column column, ColumnOf(field, line_));
+      for (const Column& known : columns_) {
+        const bool same = known.kind == column.kind && known.resource == column.resource;
+        if (same) return TraceError(line_, field.column, column.name + " stands twice");
+      }
+      columns_.push_back(std::move(column));
+    }
+    for (const ColumnKind kind : {ColumnKind::kSubmit, ColumnKind::kRun}) {
+      const bool found = std::any_of(columns_.begin(), columns_.end(),
+                                     [kind](const Column& each) { return each.kind == kind; });
+      if (found) continue;
+      return TraceError(line_, 1,
+                        std::string("the header has no column ") +
+                            (kind == ColumnKind::kSubmit ? "submit" : "run"));
+    }
+    return OkStatus();
+  }
+
+  Status ReadRow() {
+    if (fields_.size() != columns_.size()) {
+      return TraceError(line_, fields_.back().column,
+                        "the row has " + std::to_string(fields_.size()) + " fields, the header " +
+                            std::to_string(columns_.size()));
+    }
+    BERTH_CHECK_OK(CheckJobCount(trace_, line_));
+    TraceJob job;
+    job.line = line_;
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      BERTH_CHECK_OK(ReadField(columns_[i], fields_[i], job));
+    }
+    trace_.jobs.push_back(std::move(job));
+    return OkStatus();
+  }
+
+  Error Wrong(const Column& column, const CsvField& field, const std::string& expected) const {
+    return TraceError(line_, field.column,
+                      column.name + ": " + ShownInMessage(field.value) + " is no " + expected);
+  }
+
+  Status ReadField(const Column& column, const CsvField& field, TraceJob& job) {
+    switch (column.kind) {
+      case ColumnKind::kSubmit: return ReadSubmit(column, field, job);
+      case ColumnKind::kRun: return ReadRun(column, field, job);
+      case ColumnKind::kQueue: job.queue = field.value; return OkStatus();
+      case ColumnKind::kPriority: job.priority = field.value; return OkStatus();
+      case ColumnKind::kPods: return ReadPods(column, field, job);
+      case ColumnKind::kUser: return OkStatus();
+      case ColumnKind::kResource: return ReadRequest(column, field, job);
+    }
+    return OkStatus();
+  }
+
+  Status ReadSubmit(const Column& column, const CsvField& field, TraceJob& job) {
+    const std::optional<WallTime> time = ParseTime(field.value);
+    const std::optional<Duration> seconds = ParseSeconds(field.value);
+    const bool in_range = !time || (time->time_since_epoch() >= Duration::zero() &&
+                                    time->time_since_epoch() <= kMaxTraceTime);
+    if ((!time && !seconds) || !in_range) {
+      return Wrong(column, field, "number of seconds and no time such as 2026-01-31T08:00:00Z");
+    }
+    const bool is_time = time.has_value();
+    if (times_.value_or(is_time) != is_time) {
+      return TraceError(line_, field.column, "submit: seconds and times in one file");
+    }
+    times_ = is_time;
+    job.submit = time ? time->time_since_epoch() : *seconds;
+    return OkStatus();
+  }
+
+  Status ReadRun(const Column& column, const CsvField& field, TraceJob& job) {
+    std::optional<Duration> run = ParseSeconds(field.value);
+    if (!run) run = ParseGoDuration(field.value);
+    if (!run || *run < Duration::zero() || *run > kMaxTraceTime) {
+      return Wrong(column, field, "number of seconds and no duration such as 1h30m");
+    }
+    job.run = *run;
+    return OkStatus();
+  }
+
+  Status ReadPods(const Column& column, const CsvField& field, TraceJob& job) {
+    if (field.value.empty()) return OkStatus();
+    const std::optional<std::int64_t> pods = ParseInt64(field.value);
+    if (!pods || *pods < 1 || *pods > kMaxPods) {
+      return Wrong(column, field, "number of pods from 1 to " + std::to_string(kMaxPods));
+    }
+    job.pods = static_cast<std::int32_t>(*pods);
+    return OkStatus();
+  }
+
+  Status ReadRequest(const Column& column, const CsvField& field, TraceJob& job) {
+    if (field.value.empty()) return OkStatus();
+    const Result<api::Amount> amount = api::ParseAmount(column.resource, field.value);
+    if (!amount || *amount < 0) {
+      return Wrong(column, field, "quantity of 0 or more, such as 4, 500m or 16Gi");
+    }
+    if (*amount > 0) job.requests[column.resource] = *amount;
+    return OkStatus();
+  }
+
+  std::int64_t line_ = 0;
+  std::vector<Column> columns_;   // empty: the header is still to come
+  std::vector<CsvField> fields_;  // of the line
+  std::optional<bool> times_;     // submit has times, not seconds
+  Trace trace_;
+};
+
+}  // namespace
+
+Result<Trace> ReadCsv(std::string_view text) { return CsvReader().Read(text); }
+
+}  // namespace berth::simulation

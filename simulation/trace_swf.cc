@@ -1,0 +1,123 @@
+// Workloads in the Standard Workload Format.
+#include <array>
+
+#include "base/strings.h"
+#include "simulation/trace.h"
+
+namespace berth::simulation {
+namespace {
+
+constexpr std::size_t kFields = 18;
+constexpr api::Amount kMilliPerCpu = 1000;
+
+// The fields that count, by their place in the line.
+enum SwfField : std::size_t { kSubmit = 1, kRunTime = 3, kAllocated = 4, kRequested = 7 };
+
+constexpr std::array<const char*, kFields> kNames{"job number",
+                                                  "submit time",
+                                                  "wait time",
+                                                  "run time",
+                                                  "allocated processors",
+                                                  "average CPU time",
+                                                  "used memory",
+                                                  "requested processors",
+                                                  "requested time",
+                                                  "requested memory",
+                                                  "status",
+                                                  "user",
+                                                  "group",
+                                                  "executable",
+                                                  "queue",
+                                                  "partition",
+                                                  "preceding job",
+                                                  "think time"};
+
+struct SwfNumber {
+  std::string_view text;
+  std::size_t column = 1;
+};
+
+bool IsBlank(char each) { return each == ' ' || each == '\t'; }
+
+// A number with an optional sign and fraction.
+bool IsNumber(std::string_view text) {
+  if (!text.empty() && text.front() == '-') text.remove_prefix(1);
+  return ParseSeconds(text).has_value();
+}
+
+Status SplitNumbers(std::string_view line, std::int64_t number,
+                    std::array<SwfNumber, kFields>& fields) {
+  std::size_t count = 0;
+  std::size_t at = 0;
+  while (true) {
+    while (at < line.size() && IsBlank(line[at])) ++at;
+    if (at == line.size()) break;
+    if (count == kFields) return TraceError(number, at + 1, "more than 18 fields");
+    const std::size_t begin = at;
+    while (at < line.size() && !IsBlank(line[at])) ++at;
+    fields[count] = {line.substr(begin, at - begin), begin + 1};
+    if (!IsNumber(fields[count].text)) {
+      return TraceError(number, begin + 1,
+                        std::string(kNames[count]) + " (field " + std::to_string(count + 1) +
+                            "): expected a number, or -1 where it is unknown");
+    }
+    ++count;
+  }
+  if (count == kFields) return OkStatus();
+  return TraceError(number, line.size() + 1,
+                    "the row has " + std::to_string(count) + " fields, expected 18");
+}
+
+bool IsKnown(const SwfNumber& field) { return field.text.front() != '-'; }
+
+// 0: the number is unknown.
+Result<std::int32_t> ProcessorsOf(const SwfNumber& field, std::int64_t line, const char* name) {
+  if (!IsKnown(field)) return 0;
+  const std::optional<std::int64_t> count = ParseInt64(field.text);
+  if (!count || *count > kMaxPods) {
+    return TraceError(
+        line, field.column,
+        std::string(name) + ": expected a whole number up to " + std::to_string(kMaxPods));
+  }
+  return static_cast<std::int32_t>(*count);
+}
+
+Status AddRow(const std::array<SwfNumber, kFields>& fields, std::int64_t line, Trace& trace) {
+  BERTH_TRY(const std::int32_t requested,
+            ProcessorsOf(fields[kRequested], line, kNames[kRequested]));
+  BERTH_TRY(const std::int32_t allocated,
+            ProcessorsOf(fields[kAllocated], line, kNames[kAllocated]));
+  const std::int32_t processors = requested > 0 ? requested : allocated;
+  const bool timed = IsKnown(fields[kSubmit]) && IsKnown(fields[kRunTime]);
+  const Duration run = timed ? *ParseSeconds(fields[kRunTime].text) : Duration::zero();
+  if (run == Duration::zero() || processors == 0) {
+    ++trace.skipped;
+    return OkStatus();
+  }
+  TraceJob job;
+  job.line = line;
+  job.submit = *ParseSeconds(fields[kSubmit].text);
+  job.run = run;
+  job.pods = processors;
+  job.requests["cpu"] = kMilliPerCpu;
+  trace.jobs.push_back(std::move(job));
+  return OkStatus();
+}
+
+}  // namespace
+
+Result<Trace> ReadSwf(std::string_view text) {
+  Trace trace;
+  std::array<SwfNumber, kFields> fields;
+  for (std::int64_t number = 1; !text.empty(); ++number) {
+    BERTH_TRY(const std::string_view line, TakeTraceLine(text, number));
+    const std::string_view trimmed = TrimSpace(line);
+    if (trimmed.empty() || trimmed.front() == ';') continue;
+    BERTH_CHECK_OK(CheckJobCount(trace, number));
+    BERTH_CHECK_OK(SplitNumbers(line, number, fields));
+    BERTH_CHECK_OK(AddRow(fields, number, trace));
+  }
+  return trace;
+}
+
+}  // namespace berth::simulation

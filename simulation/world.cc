@@ -1,0 +1,475 @@
+#include "simulation/world.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "admission/lifecycle/workload_lifecycle.h"
+#include "admission/messages.h"
+#include "api/condition.h"
+#include "api/reasons.h"
+#include "integrations/release.h"
+#include "simulation/standing.h"
+
+namespace berth::simulation {
+namespace {
+
+constexpr WallTime kStart{std::chrono::seconds(1'767'225'600)};  // 2026-01-01
+// Cycles in a row at one instant that only go on with scans over flavors.
+constexpr int kMaxScans = 64;
+// Preemptions at one instant, for each job that waits or runs, before time moves on.
+constexpr std::int64_t kMaxPreemptionsAtOnce = 4;
+// Preemptions in all, for each job, before the run is stopped.
+constexpr std::int64_t kMaxPreemptionsPerJob = 1000;
+
+admission::SchedulerConfig ListingNew(admission::SchedulerConfig config) {
+  config.listing = queue::Listing::kNew;
+  return config;
+}
+
+// Names sort in the order of submission: the last key of the scheduler's order is the UID.
+std::string NameOf(std::size_t job) {
+  constexpr std::size_t kDigits = 8;
+  std::string digits = std::to_string(job);
+  if (digits.size() < kDigits) digits.insert(0, kDigits - digits.size(), '0');
+  return "job-" + digits;
+}
+
+}  // namespace
+
+World::World(const Cluster& cluster, const std::vector<Job>& jobs, const WorldOptions& options)
+    : scheduler_(ListingNew(options.scheduler)),
+      cluster_(cluster),
+      jobs_(jobs),
+      options_(options),
+      start_(options.start.value_or(kStart)),
+      now_(start_),
+      standing_(jobs.size()),
+      awaited_(jobs.size(), 0) {
+  for (const auto& each : cluster.namespaces) scheduler_.ApplyNamespace(each);
+  for (const auto& each : cluster.flavors) scheduler_.ApplyResourceFlavor(each);
+  for (const auto& each : cluster.cohorts) scheduler_.ApplyCohort(each);
+  for (const auto& each : cluster.cluster_queues) scheduler_.ApplyClusterQueue(each);
+  for (const auto& each : cluster.local_queues) scheduler_.ApplyLocalQueue(each);
+  if (!options.pools.empty()) nodes_.emplace(options.pools, now_, options.placement);
+  result_.outcomes.resize(jobs.size());
+  for (const std::size_t job : options_.until_started) awaited_[job] = 1;
+  awaited_count_ = static_cast<std::size_t>(std::count(awaited_.begin(), awaited_.end(), 1));
+  NoteFollowers();
+}
+
+void World::NoteFollowers() {
+  const auto first =
+      std::find_if(jobs_.begin(), jobs_.end(), [](const Job& job) { return !job.after.empty(); });
+  arriving_ = static_cast<std::size_t>(first - jobs_.begin());
+  if (first == jobs_.end()) return;
+  awaits_.resize(jobs_.size());
+  followers_.resize(jobs_.size());
+  for (std::size_t job = 0; job < jobs_.size(); ++job) {
+    for (const std::int32_t before : jobs_[job].after) {
+      ++awaits_[job];
+      followers_[static_cast<std::size_t>(before)].push_back(job);
+    }
+  }
+}
+
+void World::FreeFollowers(std::size_t job) {
+  if (followers_.empty()) return;
+  for (const std::size_t follower : followers_[job]) {
+    if (--awaits_[follower] == 0) following_.insert({now_ + jobs_[follower].submit, follower});
+  }
+  followers_[job].clear();
+}
+
+void World::DropResult(std::size_t job) {
+  const Standing& stopped = standing_[job];
+  if (jobs_[job].result && stopped.since)
+    results_.erase({*stopped.since + *jobs_[job].result, job});
+}
+
+Duration World::SinceStart(WallTime time) const { return time - start_; }
+
+WallTime World::TimeOf(const Job& job) const {
+  return start_ + job.submit - (options_.start ? Duration(0) : jobs_.front().submit);
+}
+
+void World::Tell(WorldEvent::Kind kind, std::size_t job) {
+  result_.end = SinceStart(now_);
+  if (options_.on_event) options_.on_event({kind, result_.end, job});
+}
+
+std::optional<WallTime> World::NextEvent() const {
+  std::optional<WallTime> next = wake_up_;
+  const auto consider = [&next](WallTime time) { next = next ? std::min(*next, time) : time; };
+  if (!ends_.empty()) consider(ends_.begin()->first);
+  if (!starts_.empty()) consider(starts_.begin()->first);
+  if (submitted_ < arriving_) consider(TimeOf(jobs_[submitted_]));
+  if (!following_.empty()) consider(following_.begin()->first);
+  if (!results_.empty()) consider(results_.begin()->first);
+  return next;
+}
+
+void World::Apply(std::size_t job, std::shared_ptr<const api::Workload> object) {
+  standing_[job].object = object;
+  const api::ObjectKey key = object->meta.key();
+  scheduler_.ApplyWorkload(std::move(object), now_);
+  const auto number = static_cast<std::size_t>(scheduler_.Find(key).value());
+  if (number >= job_by_number_.size()) job_by_number_.resize(number + 1);
+  job_by_number_[number] = job;
+}
+
+std::shared_ptr<api::Workload> World::MakeObject(std::size_t job) const {
+  const Job& submitted = jobs_[job];
+  auto object = std::make_shared<api::Workload>();
+  object->meta.name = NameOf(job);
+  object->meta.uid = object->meta.name;
+  const api::ObjectMeta& queue = cluster_.local_queues[submitted.local_queue].meta;
+  object->meta.namespace_name = queue.namespace_name;
+  object->meta.generation = 1;
+  object->meta.creation_timestamp = CutToSeconds(now_);
+  object->spec.queue_name = queue.name;
+  object->spec.priority = submitted.priority;
+  object->spec.pod_sets = submitted.shape->pod_sets;
+  return object;
+}
+
+void World::Submit(std::size_t job) {
+  result_.outcomes[job].submitted = SinceStart(now_);
+  const std::shared_ptr<const api::Workload>& known = jobs_[job].object;
+  if (known != nullptr && HoldsQuota(*known)) return GoOn(job);
+  waiting_.insert(job);
+  Apply(job, known != nullptr ? known : MakeObject(job));
+  Tell(WorldEvent::Kind::kSubmitted, job);
+}
+
+// Takes over a Workload that holds quota when the run begins.
+void World::GoOn(std::size_t job) {
+  const std::shared_ptr<const api::Workload>& known = jobs_[job].object;
+  const auto& conditions = known->status.conditions;
+  Apply(job, known);
+  if (api::IsTrue(conditions, api::kEvicted)) {
+    auto object = std::make_shared<api::Workload>(*known);
+    object->status = integrations::StatusAfterRelease(*known, now_);
+    waiting_.insert(job);
+    Apply(job, std::move(object));
+    Tell(WorldEvent::Kind::kSubmitted, job);
+    return;
+  }
+  standing_[job].admitted = true;
+  if (api::IsTrue(conditions, api::kAdmitted)) {
+    const api::Condition* admitted = api::FindCondition(conditions, api::kAdmitted);
+    NoteStart(job, std::min(admitted->last_transition_time, now_), jobs_[job].left);
+  } else {
+    StartAt(job, now_ + jobs_[job].capacity_wait);
+  }
+}
+
+void World::Admit(std::size_t job, const admission::Decision& decision) {
+  Standing& admitted = standing_[job];
+  auto object = std::make_shared<api::Workload>(*admitted.object);
+  const std::string& queue = scheduler_.state().queue(decision.cluster_queue).name;
+  admission::ReserveQuota(object->status,
+                          admission::AdmissionOf(decision, scheduler_.vocabulary(), queue),
+                          decision.checks, object->meta.generation, CutToSeconds(now_));
+  admitted.admitted = true;
+  waiting_.erase(job);
+  result_.outcomes[job].why.clear();
+  ++admissions_;
+  Apply(job, std::move(object));
+  if (!nodes_) {
+    StartAt(job, now_ + jobs_[job].capacity_wait);
+  } else if (!PlacePods(job)) {
+    without_nodes_.insert({admissions_, job});
+  }
+}
+
+bool World::PlacePods(std::size_t job) {
+  Standing& placed = standing_[job];
+  const api::PodSet& pods = jobs_[job].shape->pod_sets[0];
+  PodNeeds needs{.requests = &pods.pod_template.spec.containers[0].requests};
+  for (const auto& [resource, name] :
+       placed.object->status.admission->pod_set_assignments[0].flavors) {
+    for (const api::ResourceFlavor& flavor : cluster_.flavors) {
+      if (flavor.meta.name != name) continue;
+      needs.node_labels.insert(flavor.node_labels.begin(), flavor.node_labels.end());
+      needs.tolerations.insert(needs.tolerations.end(), flavor.tolerations.begin(),
+                               flavor.tolerations.end());
+    }
+  }
+  placed.placement = nodes_->Place(needs, pods.count, now_);
+  if (!placed.placement) return false;
+  StartAt(job, placed.placement->ready);
+  return true;
+}
+
+void World::StartAt(std::size_t job, WallTime ready) {
+  if (ready <= now_) return Start(job);
+  standing_[job].ready = ready;
+  starts_.insert({ready, job});
+}
+
+void World::PlaceWaitingPods() {
+  if (!nodes_freed_) return;
+  nodes_freed_ = false;
+  std::set<const JobShape*> in_vain;  // jobs of one shape differ in flavors alone
+  for (auto at = without_nodes_.begin(); at != without_nodes_.end();) {
+    const std::size_t job = at->second;
+    const JobShape* shape = jobs_[job].shape.get();
+    const bool placed = in_vain.count(shape) == 0 && PlacePods(job);
+    if (!placed && cluster_.flavors.size() == 1) in_vain.insert(shape);
+    at = placed ? without_nodes_.erase(at) : std::next(at);
+  }
+}
+
+void World::Start(std::size_t job) { NoteStart(job, now_, jobs_[job].run); }
+
+// The run lasts for `run` from now on; it began at `since`.
+void World::NoteStart(std::size_t job, WallTime since, Duration run) {
+  Standing& started = standing_[job];
+  started.ready.reset();
+  started.since = since;
+  started.end = now_ + run;
+  ends_.insert({started.end, job});
+  if (jobs_[job].result && !followers_.empty() && !followers_[job].empty()) {
+    results_.insert({since + *jobs_[job].result, job});
+  }
+  std::optional<Duration>& first = result_.outcomes[job].started;
+  if (!first) first = SinceStart(since);
+  if (awaited_[job] != 0) {
+    awaited_[job] = 0;
+    --awaited_count_;
+  }
+  result_.end = SinceStart(now_);
+  if (!options_.on_event) return;
+  options_.on_event({WorldEvent::Kind::kStarted, result_.end, job,
+                     &*started.object->status.admission,
+                     started.placement ? &*started.placement : nullptr});
+}
+
+void World::LeaveNodes(std::size_t job) {
+  std::optional<Nodes::Placement>& placement = standing_[job].placement;
+  if (!placement) return;
+  const api::PodSet& pods = jobs_[job].shape->pod_sets[0];
+  nodes_->Free(*placement, pods.pod_template.spec.containers[0].requests, now_);
+  placement.reset();
+  nodes_freed_ = true;
+}
+
+void World::Stop(std::size_t job, const admission::Decision& decision,
+                 const admission::Victim& victim) {
+  Standing& stopped = standing_[job];
+  if (!stopped.admitted) return;
+  auto object = std::make_shared<api::Workload>(*stopped.object);
+  admission::Preempt(object->status, ToString(victim.reason),
+                     admission::PreemptedMessage(*decision.object, victim.reason,
+                                                 scheduler_.PathOf(decision.cluster_queue),
+                                                 scheduler_.PathOf(victim.cluster_queue)),
+                     object->meta.generation, CutToSeconds(now_));
+  object->status = integrations::StatusAfterRelease(*object, now_);
+  DropResult(job);
+  if (stopped.since) {
+    ends_.erase({stopped.end, job});
+    result_.outcomes[job].lost += now_ - *stopped.since;
+  } else if (stopped.ready) {
+    starts_.erase({*stopped.ready, job});
+  } else {
+    const auto found = std::find_if(without_nodes_.begin(), without_nodes_.end(),
+                                    [job](const auto& each) { return each.second == job; });
+    if (found != without_nodes_.end()) without_nodes_.erase(found);
+  }
+  LeaveNodes(job);
+  ++result_.outcomes[job].preemptions;
+  ++preemptions_;
+  stopped.since.reset();
+  stopped.ready.reset();
+  stopped.admitted = false;
+  waiting_.insert(job);
+  Apply(job, std::move(object));
+  Tell(WorldEvent::Kind::kPreempted, job);
+}
+
+void World::Finish(std::size_t job) {
+  auto object = std::make_shared<api::Workload>(*standing_[job].object);
+  const api::ObjectKey key = object->meta.key();
+  api::SetCondition(object->status.conditions, {.type = api::kFinished,
+                                                .status = api::ConditionStatus::kTrue,
+                                                .reason = api::kSucceeded,
+                                                .message = "",
+                                                .last_transition_time = CutToSeconds(now_),
+                                                .observed_generation = object->meta.generation});
+  Apply(job, std::move(object));
+  scheduler_.ForgetWorkload(key);
+  LeaveNodes(job);
+  DropResult(job);
+  standing_[job] = {};
+  result_.outcomes[job].finished = SinceStart(now_);
+  FreeFollowers(job);
+  Tell(WorldEvent::Kind::kFinished, job);
+}
+
+World::Progress World::Perform(const admission::Decision& decision) {
+  if (decision.outcome == admission::Outcome::kAdmitted ||
+      decision.outcome == admission::Outcome::kQuotaReserved) {
+    Admit(job_by_number_[static_cast<std::size_t>(decision.workload)], decision);
+    return Progress::kChanged;
+  }
+  bool changed = decision.to == queue::Destination::kInadmissible;
+  if (decision.outcome == admission::Outcome::kPreempting) {
+    for (const admission::Victim& victim : decision.victims) {
+      if (victim.ongoing) continue;
+      Stop(job_by_number_[static_cast<std::size_t>(victim.workload)], decision, victim);
+      changed = true;
+    }
+  }
+  if (changed) return Progress::kChanged;
+  return decision.assignment.scan.HasPendingFlavors() ? Progress::kScans : Progress::kNone;
+}
+
+void World::NoteReasons(const admission::CycleResult& result) {
+  const auto why = [this](admission::WorkloadId id) -> std::string& {
+    return result_.outcomes[job_by_number_[static_cast<std::size_t>(id)]].why;
+  };
+  for (const admission::Decision& decision : result.decisions) {
+    why(decision.workload) = admission::PendingMessage(
+        decision, scheduler_.vocabulary(), scheduler_.state().queue(decision.cluster_queue).name);
+  }
+  for (const auto& parked : result.bulk_parked) {
+    why(parked.workload) = why(result.decisions[parked.like].workload);
+  }
+}
+
+World::Progress World::RunCycle() {
+  const admission::CycleResult& result = scheduler_.RunCycle(now_);
+  ++result_.cycles;
+  result_.decisions += static_cast<std::int64_t>(result.decisions.size());
+  if (notes_reasons_) NoteReasons(result);
+  Progress progress = result.refused_parked > 0 ? Progress::kChanged : Progress::kNone;
+  for (const admission::Decision& decision : result.decisions) {
+    progress = std::min(progress, Perform(decision));
+  }
+  return progress;
+}
+
+void World::RunCycles() {
+  const auto jobs = static_cast<std::int64_t>(waiting_.size() + ends_.size() + starts_.size() +
+                                              without_nodes_.size());
+  const std::int64_t most = preemptions_ + kMaxPreemptionsAtOnce * jobs;
+  int scans = 0;
+  while (scheduler_.HasHeads() && scans < kMaxScans && preemptions_ <= most) {
+    const Progress progress = RunCycle();
+    if (progress == Progress::kNone) break;
+    scans = progress == Progress::kScans ? scans + 1 : 0;
+  }
+  if (!wake_up_ && (scheduler_.HasWakeUps() || preemptions_ > most)) {
+    wake_up_ = now_ + options_.wake_up_batch;
+  }
+}
+
+bool World::TryAgain() {
+  const std::int64_t before = admissions_;
+  for (const std::size_t job : waiting_) {
+    scheduler_.ForgetWorkload(standing_[job].object->meta.key());
+  }
+  // A queue that is made anew and woken keeps no verdict on jobs of equal requests.
+  for (const auto& each : cluster_.cluster_queues) {
+    scheduler_.ForgetClusterQueue(each.meta.name);
+    scheduler_.ApplyClusterQueue(each);
+  }
+  scheduler_.RunWakeUps(now_);
+  for (const std::size_t job : waiting_) Apply(job, standing_[job].object);
+  notes_reasons_ = true;
+  RunCycles();
+  notes_reasons_ = false;
+  return admissions_ > before;
+}
+
+void World::ExplainRest() {
+  for (const auto& [admission, job] : without_nodes_) {
+    result_.outcomes[job].why = "has quota, and no node pool has room for its pods, ever";
+  }
+  for (std::size_t job = arriving_; job < jobs_.size(); ++job) {
+    if (awaits_[job] > 0) result_.outcomes[job].why = "waits for a job that never finishes";
+  }
+  for (const std::size_t job : waiting_) {
+    std::string why = WhyWaiting(job);
+    if (!why.empty()) result_.outcomes[job].why = std::move(why);
+  }
+}
+
+// Why the queue of a waiting job admits nothing; empty: the scheduler has said why.
+std::string World::WhyWaiting(std::size_t job) const {
+  const api::ObjectMeta& meta = standing_[job].object->meta;
+  const std::string& name = standing_[job].object->spec.queue_name;
+  const auto local = std::find_if(
+      cluster_.local_queues.begin(), cluster_.local_queues.end(), [&](const api::LocalQueue& each) {
+        return each.meta.name == name && each.meta.namespace_name == meta.namespace_name;
+      });
+  if (local == cluster_.local_queues.end()) {
+    return "LocalQueue " + meta.namespace_name + "/" + name + " does not exist";
+  }
+  if (local->stop_policy != api::StopPolicy::kNone) {
+    return "LocalQueue " + local->meta.key().ToString() + " is stopped";
+  }
+  const auto queue = scheduler_.state().FindQueue(local->cluster_queue);
+  if (!queue) return "ClusterQueue " + local->cluster_queue + " does not exist";
+  if (!scheduler_.state().queue(*queue).active()) {
+    return "ClusterQueue " + local->cluster_queue +
+           " is inactive: " + scheduler_.state().queue(*queue).ActiveMessage();
+  }
+  if (!result_.outcomes[job].why.empty()) return "";
+  return "waits behind a job of ClusterQueue " + local->cluster_queue + " that cannot be admitted";
+}
+
+// What happens at this instant, but for the decisions.
+void World::TakeDue() {
+  while (!ends_.empty() && ends_.begin()->first == now_) {
+    const std::size_t job = ends_.begin()->second;
+    ends_.erase(ends_.begin());
+    Finish(job);
+  }
+  while (!results_.empty() && results_.begin()->first == now_) {
+    const std::size_t job = results_.begin()->second;
+    results_.erase(results_.begin());
+    FreeFollowers(job);
+  }
+  while (!starts_.empty() && starts_.begin()->first == now_) {
+    const std::size_t job = starts_.begin()->second;
+    starts_.erase(starts_.begin());
+    Start(job);
+  }
+  while (submitted_ < arriving_ && TimeOf(jobs_[submitted_]) == now_) Submit(submitted_++);
+  while (!following_.empty() && following_.begin()->first == now_) {
+    const std::size_t job = following_.begin()->second;
+    following_.erase(following_.begin());
+    Submit(job);
+  }
+  if (wake_up_ == now_) {
+    wake_up_.reset();
+    scheduler_.RunWakeUps(now_);
+  }
+}
+
+WorldResult World::Run() {
+  const std::int64_t most = kMaxPreemptionsPerJob * static_cast<std::int64_t>(jobs_.size() + 1);
+  while (!result_.stopped_early) {
+    const std::optional<WallTime> next = NextEvent();
+    if (!next) {
+      if (waiting_.empty() || !TryAgain()) break;
+      continue;
+    }
+    now_ = *next;
+    TakeDue();
+    PlaceWaitingPods();
+    RunCycles();
+    PlaceWaitingPods();
+    result_.stopped_early = preemptions_ > most;
+    if (!options_.until_started.empty() && awaited_count_ == 0) return std::move(result_);
+  }
+  ExplainRest();
+  if (nodes_) {
+    result_.pools = nodes_->UseUntil(start_ + result_.end);
+    result_.nodes = nodes_->lives();
+  }
+  return std::move(result_);
+}
+
+}  // namespace berth::simulation

@@ -1,0 +1,172 @@
+// simulation/world.h — jobs in virtual time on the Scheduler that production runs.
+//
+//     jobs ──submit──▶ Scheduler ──admitted──▶ run ──▶ finished
+//                          ▲                    │
+//                          └──────preempted─────┘   the run starts anew
+//
+// An admitted job runs at once, or with node pools once all its pods are on ready nodes, and ends
+// after its run time. An admitted job that finds no room on nodes keeps its quota and waits; the
+// next one may go before it. A preempted job stops at once, loses what it ran, and waits again.
+// Cycles take no time; they run while one of them changes anything, and again at the next event.
+// Parked workloads are woken `wake_up_batch` after a change, as by the controller (SchedulerLoop).
+// Admission knows quota alone: no admission checks, no topologies.
+//
+// A job that has a Workload of its own goes on from the state of that Workload: one that is
+// admitted runs for what is left of its run, one that has reserved quota starts after its wait for
+// capacity, one that is evicted waits again. Such jobs need no node pools.
+//
+// A job that waits for others is submitted when the last of these has finished, or has given its
+// result while it keeps its quota, and its own time has passed since.
+//
+// Equal input gives equal results on any machine. The cost grows with the events and with the heads
+// that the scheduler decides; a finished job is forgotten.
+//
+// Units: times of results are microseconds from the first submission, or from `start` where the
+// options have one; the start of a Workload that ran already is negative.
+// Threads: one. Errors: none; simulation/jobs.h checks the jobs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "admission/scheduler.h"
+#include "base/clock.h"
+#include "simulation/cluster.h"
+#include "simulation/jobs.h"
+#include "simulation/nodes.h"
+
+namespace berth::simulation {
+
+struct WorldEvent {
+  enum class Kind : std::uint8_t { kSubmitted, kStarted, kPreempted, kFinished };
+  Kind kind = Kind::kSubmitted;
+  Duration at{};
+  std::size_t job = 0;                        // index in the jobs
+  const api::Admission* admission = nullptr;  // of kStarted; null: of another kind
+  const Nodes::Placement* nodes = nullptr;    // of kStarted with node pools; else null
+};
+
+struct WorldOptions {
+  admission::SchedulerConfig scheduler;
+  Duration wake_up_batch = std::chrono::seconds(1);
+  std::vector<NodePool> pools;  // empty: admitted jobs need no nodes
+  PodPlacement placement = PodPlacement::kPack;
+  std::optional<WallTime> start;  // of the time 0 of the jobs; nullopt: the first is submitted on
+                                  // 2026-01-01
+  // The run ends when all of these jobs have started; empty: when all jobs have finished.
+  std::vector<std::size_t> until_started;
+  std::function<void(const WorldEvent&)> on_event;  // null: nobody listens
+};
+
+// The life of one job.
+struct JobOutcome {
+  std::optional<Duration> submitted;  // nullopt: a job that it waits for never finished
+  std::optional<Duration> started;    // first start
+  std::optional<Duration> finished;   // nullopt: it never finished
+  Duration lost{};                    // run time that preemptions destroyed
+  std::int32_t preemptions = 0;
+  std::string why;  // of a job that never finished: what the scheduler says at the end
+};
+
+struct WorldResult {
+  std::vector<JobOutcome> outcomes;  // by index of the job
+  Duration end{};                    // the last event
+  std::int64_t cycles = 0;
+  std::int64_t decisions = 0;
+  std::vector<PoolUse> pools;
+  std::vector<NodeLife> nodes;  // in the order of their ends
+  // Jobs preempted one another so often that the run was stopped; jobs may be unfinished.
+  bool stopped_early = false;
+};
+
+class World {
+ public:
+  // `cluster` has been prepared (simulation/cluster.h); both must outlive the World.
+  World(const Cluster& cluster, const std::vector<Job>& jobs, const WorldOptions& options);
+
+  // Runs until every job has finished, or none of the rest can be admitted. Call once.
+  WorldResult Run();
+
+ private:
+  struct Standing {
+    std::shared_ptr<const api::Workload> object;  // null: not submitted yet, or finished
+    bool admitted = false;
+    std::optional<Nodes::Placement> placement;  // nullopt: no nodes yet, or no pools
+    std::optional<WallTime> ready;              // of its nodes; nullopt: none yet, or it runs
+    std::optional<WallTime> since;              // nullopt: its pods do not run
+    WallTime end{};                             // of the run, where `since` is set
+  };
+
+  Duration SinceStart(WallTime time) const;
+  void Tell(WorldEvent::Kind kind, std::size_t job);
+  std::optional<WallTime> NextEvent() const;
+  WallTime TimeOf(const Job& job) const;  // of its submission
+  void NoteFollowers();
+  void FreeFollowers(std::size_t job);
+  void DropResult(std::size_t job);  // of a run that is stopped
+  void Submit(std::size_t job);
+  std::shared_ptr<api::Workload> MakeObject(std::size_t job) const;
+  void GoOn(std::size_t job);
+  void Finish(std::size_t job);
+  void Stop(std::size_t job, const admission::Decision& decision, const admission::Victim& victim);
+  void Admit(std::size_t job, const admission::Decision& decision);
+  // Places the pods of an admitted job; returns whether they have nodes.
+  bool PlacePods(std::size_t job);
+  void PlaceWaitingPods();
+  void StartAt(std::size_t job, WallTime ready);
+  void Start(std::size_t job);
+  void NoteStart(std::size_t job, WallTime since, Duration run);
+  void TakeDue();
+  void LeaveNodes(std::size_t job);
+  void Apply(std::size_t job, std::shared_ptr<const api::Workload> object);
+  void RunCycles();
+  // What a cycle did: it admitted, preempted or parked; it only went on with scans over flavors; or
+  // the next cycle would decide the same.
+  enum class Progress : std::uint8_t { kChanged, kScans, kNone };
+  Progress RunCycle();
+  Progress Perform(const admission::Decision& decision);
+  void NoteReasons(const admission::CycleResult& result);
+  // Tries every waiting job once more, each as if it were new, and notes the reasons. Returns
+  // whether some job started.
+  bool TryAgain();
+  void ExplainRest();
+  std::string WhyWaiting(std::size_t job) const;
+
+  admission::Scheduler scheduler_;
+  const Cluster& cluster_;
+  const std::vector<Job>& jobs_;
+  WorldOptions options_;
+  WallTime start_;
+  WallTime now_;
+  std::optional<WallTime> wake_up_;  // nullopt: none is requested
+  std::size_t submitted_ = 0;        // the first jobs, in their order
+  std::size_t arriving_ = 0;         // the first jobs, which wait for no others
+  // Jobs that wait for others: by job, how many it waits for, and who waits for it. Empty: none do.
+  std::vector<std::int32_t> awaits_;
+  std::vector<std::vector<std::size_t>> followers_;
+  std::set<std::pair<WallTime, std::size_t>> following_;  // submissions that are certain
+  std::set<std::pair<WallTime, std::size_t>> results_;    // of jobs that run
+  std::int64_t admissions_ = 0;
+  std::int64_t preemptions_ = 0;
+  std::set<std::size_t> waiting_;
+  std::set<std::pair<WallTime, std::size_t>> ends_;
+  std::set<std::pair<WallTime, std::size_t>> starts_;  // when the nodes of a job are ready
+  std::set<std::pair<std::int64_t, std::size_t>> without_nodes_;  // by number of the admission
+  std::vector<Standing> standing_;
+  std::vector<std::size_t> job_by_number_;  // by WorkloadId
+  std::vector<char> awaited_;               // by job: of options.until_started, and not started
+  std::size_t awaited_count_ = 0;
+  std::optional<Nodes> nodes_;  // nullopt: no pools
+  WorldResult result_;
+  bool nodes_freed_ = false;  // since the last PlaceWaitingPods
+  bool notes_reasons_ = false;
+};
+
+}  // namespace berth::simulation

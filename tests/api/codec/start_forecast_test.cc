@@ -1,0 +1,41 @@
+// Goal: the annotation berth.dev/eta is read as it is written, and whatever another client writes
+// there is either refused or a forecast whose quantiles are in order.
+#include "api/codec/start_forecast.h"
+
+#include <gtest/gtest.h>
+
+namespace berth::api {
+namespace {
+
+WallTime At(std::int64_t seconds) { return WallTime(std::chrono::seconds(seconds)); }
+
+TEST(StartForecastTest, IsReadAsItIsWritten) {
+  for (const StartForecast& forecast :
+       {StartForecast{.at = At(100), .p10 = At(100), .p50 = At(160), .p90 = At(4000)},
+        StartForecast{.at = At(100), .p10 = At(200)}, StartForecast{.at = At(100)}}) {
+    const auto read = DecodeStartForecast(EncodeStartForecast(forecast));
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_EQ(*read, forecast);
+  }
+  EXPECT_EQ(EncodeStartForecast({.at = At(0), .p10 = At(60)}),
+            R"({"at":"1970-01-01T00:00:00Z","p10":"1970-01-01T00:01:00Z","p50":null,"p90":null})");
+}
+
+TEST(StartForecastTest, QuantilesAreInOrder) {
+  const auto read = DecodeStartForecast(
+      R"({"at":"1970-01-01T00:00:00Z","p10":"1970-01-01T00:02:00Z","p50":"1970-01-01T00:01:00Z"})");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->p50, At(120));
+  const auto later = DecodeStartForecast(R"({"at":null,"p50":"1970-01-01T00:01:00Z"})");
+  ASSERT_TRUE(later) << later.error().message;
+  EXPECT_EQ(later->p50, std::nullopt);
+}
+
+TEST(StartForecastTest, OtherTextsAreRefused) {
+  for (const char* text : {"", "soon", "[]", R"({"at":7})", R"({"p50":"tomorrow"})"}) {
+    EXPECT_FALSE(DecodeStartForecast(text)) << text;
+  }
+}
+
+}  // namespace
+}  // namespace berth::api

@@ -1,0 +1,87 @@
+// Goal: the file of past forecasts is read as it was written or not at all, and starts that come
+// true correct the next forecasts. Method: entries and clusters by hand.
+#include "cli/eta_scores.h"
+
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "api/reasons.h"
+#include "tests/cli/view_builder.h"
+
+namespace berth::cli {
+namespace {
+
+using std::chrono::seconds;
+
+EtaEntry Entry(const std::string& uid, std::int64_t seconds_ago) {
+  return {.uid = uid,
+          .at = ledger::ToSeconds(SecondsAgo(seconds_ago)),
+          .raw = {seconds(10), seconds(20), seconds(30)},
+          .told_p50 = seconds(20),
+          .told_p90 = seconds(30)};
+}
+
+class EtaScoresTest : public ::testing::Test {
+ protected:
+  EtaScoresTest() { std::filesystem::remove(file_); }
+  ~EtaScoresTest() override { std::filesystem::remove(file_); }
+
+  const std::string file_ = ::testing::TempDir() + "/eta-scores-" +
+                            ::testing::UnitTest::GetInstance()->current_test_info()->name();
+};
+
+TEST_F(EtaScoresTest, EntriesAreReadAsTheyWereWritten) {
+  std::vector<EtaEntry> entries{Entry("a", 100), Entry("b", 50)};
+  entries[1].wait = 7;
+  const auto read = ParseEtaEntries(FormatEtaEntries(entries));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(*read, entries);
+}
+
+TEST_F(EtaScoresTest, ALineThatDoesNotFitRefusesTheFile) {
+  const std::string good = FormatEtaEntries({Entry("a", 100)});
+  for (const char* bad :
+       {"{", "[]", "{\"uid\":\"x\"}", "7",
+        R"({"uid":"x","at":-1,"p10":1,"p50":1,"p90":1,"told50":1,"told90":1})",
+        R"({"uid":"x","at":1,"p10":1,"p50":1,"p90":1,"told50":1,"told90":1,"wait":"y"})"}) {
+    const auto read = ParseEtaEntries(good + bad + "\n");
+    ASSERT_FALSE(read) << bad;
+    EXPECT_EQ(read.error().message, "line 2 is no forecast of `berth eta --scores`");
+  }
+}
+
+TEST_F(EtaScoresTest, StartsThatCameTrueCorrectAndAreCounted) {
+  auto scores = EtaScores::Read(file_);
+  ASSERT_TRUE(scores);
+  ClusterView view;
+  view.now = ViewTime();
+  for (int i = 0; i < 40; ++i) {
+    const std::string name = "w" + std::to_string(i);
+    api::Workload workload = MakeWorkload("default", name, "main", 500);
+    workload.meta.uid = name;
+    const int wait = i < 10 ? 15 : 60;  // ten within p50 and p90
+    workload.status.conditions.push_back(
+        TrueCondition(api::kAdmitted, api::kAdmitted, "", SecondsAgo(400 - wait)));
+    view.workloads.push_back(workload);
+    scores->Add(Entry(name, 400));
+  }
+  scores->Add(Entry("gone", 400));
+  scores->Add(Entry("w0", 1));  // the first forecast counts
+  scores->Resolve(MakeForecastCluster(view, {}));
+  EXPECT_EQ(scores->known(), 40);
+  EXPECT_EQ(scores->within_p50(), 0.25);
+  EXPECT_EQ(scores->within_p90(), 0.25);
+  EXPECT_NEAR(
+      std::chrono::duration<double>(scores->Corrected({seconds(10), seconds(20), seconds(30)}).p50)
+          .count(),
+      60, 1);
+  ASSERT_TRUE(scores->Write());
+  auto again = EtaScores::Read(file_);
+  ASSERT_TRUE(again);
+  again->Resolve(MakeForecastCluster({}, {}));
+  EXPECT_EQ(again->known(), 40);  // without the one whose start nothing tells
+}
+
+}  // namespace
+}  // namespace berth::cli

@@ -1,0 +1,129 @@
+// Goal: waiting Workloads get the annotation berth.dev/eta, which follows what is forecast; nothing
+// is written where nothing is new, and never faster than commentary may be.
+// Method: the admission controllers on the real API in virtual time; forecasts run in the test's
+// thread.
+#include "cli/eta_writer.h"
+
+#include "api/codec/start_forecast.h"
+#include "tests/admission/controller/admission_fixture.h"
+
+namespace berth::admission {
+namespace {
+
+using api::StartForecast;
+
+class EtaWriterTest : public AdmissionFixture {
+ protected:
+  EtaWriterTest() { PutQueues(2); }
+  ~EtaWriterTest() override {
+    manager_->Stop();
+    writer_.reset();
+  }
+
+  void Forecast(Duration wait = Duration::zero()) {
+    writer_.emplace(*manager_, clock_,
+                    cli::EtaWrites{.wait =
+                                       [this, wait] {
+                                         if (wait > Duration::zero() && writes_ > 0) return wait;
+                                         return admission_->TakeCommentary();
+                                       },
+                                   .annotate =
+                                       [this](const auto& workload, const auto& name,
+                                              const auto& value, auto done) {
+                                         ++writes_;
+                                         admission_->Annotate(workload, name, value, done);
+                                       }},
+                    cli::EtaWriterOptions{.interval = 60s}, [](const auto& task) { task(); });
+  }
+  std::optional<StartForecast> NoteOf(const std::string& name) const {
+    const api::Workload workload = Get(name);
+    const std::string* text = api::FindValue(workload.meta.annotations, api::kEtaAnnotation);
+    if (text == nullptr) return std::nullopt;
+    const auto read = api::DecodeStartForecast(*text);
+    EXPECT_TRUE(read) << *text;
+    return read ? std::optional(*read) : std::nullopt;
+  }
+
+  int writes_ = 0;
+  std::optional<cli::EtaWriter> writer_;
+};
+
+TEST_F(EtaWriterTest, ANoteForWhatWaitsAndNoneForWhatRuns) {
+  Forecast();
+  PutWorkload("first", 2);
+  executor_.RunFor(2s);
+  PutWorkload("second", 2, {{"maximumExecutionTimeSeconds", 600}});
+  PutWorkload("big", 4);
+  executor_.RunFor(50s);
+  EXPECT_EQ(writes_, 0);
+  executor_.RunFor(15s);
+  EXPECT_EQ(writer_->rounds(), 1);
+  const auto second = NoteOf("second");
+  ASSERT_TRUE(second && second->p50);
+  EXPECT_GT(*second->p50, second->at);
+  ASSERT_TRUE(NoteOf("big"));
+  EXPECT_EQ(NoteOf("big")->p10, std::nullopt);  // it is larger than the queue
+  EXPECT_EQ(NoteOf("first"), std::nullopt);
+}
+
+TEST_F(EtaWriterTest, OnlyNewsIsWritten) {
+  Forecast();
+  PutWorkload("first", 2);
+  PutWorkload("big", 4);
+  executor_.RunFor(90s);
+  ASSERT_TRUE(NoteOf("big"));
+  const int written = writes_;
+  executor_.RunFor(10min);
+  EXPECT_GE(writer_->rounds(), 10);
+  EXPECT_EQ(writes_, written);  // big never starts, as before
+  executor_.RunFor(cli::kEtaRefresh);
+  EXPECT_GT(writes_, written);
+}
+
+TEST_F(EtaWriterTest, WritesWaitForTheirTurn) {
+  Forecast(1h);
+  for (const char* name : {"a", "b", "c", "d"}) PutWorkload(name, 4);
+  executor_.RunFor(30min);
+  EXPECT_EQ(writes_, 1);
+}
+
+TEST_F(EtaWriterTest, AStartedJobIsLeftAlone) {
+  Forecast();
+  PutWorkload("first", 2);
+  executor_.RunFor(5s);
+  PutWorkload("second", 2);
+  executor_.RunFor(70s);
+  const auto note = NoteOf("second");
+  ASSERT_TRUE(note);
+  SetConditionOf("first", api::kFinished, true, api::kSucceeded);
+  executor_.RunFor(5s);
+  ASSERT_TRUE(Is("second", api::kAdmitted));
+  executor_.RunFor(20min);  // its pods may take half an hour to be ready
+  EXPECT_EQ(NoteOf("second"), note);
+}
+
+TEST(EtaNewsTest, AFifthOfTheWaitIsNews) {
+  const auto at = [](std::int64_t minutes) { return WallTime(std::chrono::minutes(minutes)); };
+  const StartForecast told{.at = at(0), .p10 = at(50), .p50 = at(100), .p90 = at(200)};
+  StartForecast other = told;
+  EXPECT_FALSE(cli::IsNews(told, other));
+  other.p50 = at(115);
+  EXPECT_FALSE(cli::IsNews(told, other));
+  other.p50 = at(130);
+  EXPECT_TRUE(cli::IsNews(told, other));
+  other = told;
+  other.p90.reset();
+  EXPECT_TRUE(cli::IsNews(told, other));
+  other = told;
+  other.at = at(30);
+  EXPECT_TRUE(cli::IsNews(told, other));
+  const StartForecast soon{.at = at(0), .p10 = at(0), .p50 = at(0), .p90 = at(1)};
+  other = soon;
+  other.p50 = at(1);
+  EXPECT_FALSE(cli::IsNews(soon, other));
+  other.p90 = at(3);
+  EXPECT_TRUE(cli::IsNews(soon, other));
+}
+
+}  // namespace
+}  // namespace berth::admission

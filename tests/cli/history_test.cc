@@ -1,0 +1,91 @@
+// Goal: the tables, the JSON and the CSV of history and report, as they are read.
+#include "cli/screens/history.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/ledger/records.h"
+
+namespace berth::cli {
+namespace {
+
+using ledger::test::Admitted;
+using ledger::test::Ended;
+using ledger::test::Pending;
+
+HistoryView View() {
+  HistoryView view;
+  ledger::AttemptRecord stopped =
+      Ended(Admitted("train", 1000, 1060), 4660, ledger::kPreempted, "InClusterQueue");
+  stopped.waits = {{1000, "WaitingForQuota"}};
+  stopped.reserved = 1050;
+  stopped.preemptor = "p";
+  view.attempts = {stopped, Pending("train", 4660, 2)};
+  view.requests = {{.uid = "r",
+                    .namespace_name = "team-a",
+                    .name = "job-train-dws-1",
+                    .class_name = "queued",
+                    .workload = "job-train",
+                    .created = 1050,
+                    .provisioned = 1060}};
+  view.preemptors = {{"p", "team-b/job-urgent"}};
+  view.now = ledger::FromSeconds(4720);
+  return view;
+}
+
+TEST(HistoryScreen, TwoAttemptsAndARequest) {
+  EXPECT_EQ(
+      RenderHistory(View(), {}),
+      "QUEUED                NAMESPACE  JOB        ATTEMPT  QUEUE  RAN  RESOURCES"
+      "                             OUTCOME                                           "
+      "WAITED FOR\n"
+      "1970-01-01T00:16:40Z  team-a     job/train        1  main   60m  "
+      "cpu=2 (h100) nvidia.com/gpu=1 (h100)  "
+      "Preempted (InClusterQueue) for team-b/job-urgent  WaitingForQuota 50s, AdmissionChecks 10s\n"
+      "1970-01-01T01:17:40Z  team-a     job/train        2  main     -  cpu=2 nvidia.com/gpu=1   "
+      "             waiting                                           WaitingForQuota 60s\n"
+      "\n"
+      "REQUESTED             NAMESPACE  REQUEST          CLASS   WAITED  OUTCOME\n"
+      "1970-01-01T00:17:30Z  team-a     job-train-dws-1  queued  10s     Provisioned\n");
+  EXPECT_EQ(RenderHistory({}, {}), "the ledger has nothing of that\n");
+}
+
+TEST(HistoryScreen, Json) {
+  const nlohmann::json json = HistoryJson(View());
+  ASSERT_EQ(json["attempts"].size(), 2U);
+  const nlohmann::json& first = json["attempts"][0];
+  EXPECT_EQ(first["admitted"], "1970-01-01T00:17:40Z");
+  EXPECT_EQ(first["preemptor"], "team-b/job-urgent");
+  EXPECT_EQ(first["waits"][1],
+            nlohmann::json(
+                {{"cause", "AdmissionChecks"}, {"from", "1970-01-01T00:17:30Z"}, {"seconds", 10}}));
+  EXPECT_TRUE(json["attempts"][1]["ended"].is_null());
+  EXPECT_EQ(json["capacityRequests"][0]["class"], "queued");
+}
+
+TEST(ReportScreen, TableJsonAndCsv) {
+  auto view = View();
+  view.attempts[1].local_queue = "a,\"b\"";
+  const ledger::Period period{0, 4720};
+  const auto lines = MakeReport(view.attempts, ledger::ReportBy::kQueue, "", period);
+  EXPECT_EQ(RenderReport(lines, "QUEUE", {}),
+            "QUEUE         WORKLOADS  ATTEMPTS  SUCCEEDED  FAILED  PREEMPTED  EVICTED  WAITED  "
+            "USED (HOURS)                  DESTROYED (HOURS)\n"
+            "team-a/a,\"b\"          1         1          0       0          0        0     60s  "
+            "-                             -\n"
+            "team-a/main           1         1          0       0          1        0     60s  "
+            "cpu=2.00 nvidia.com/gpu=1.00  cpu=2.00 nvidia.com/gpu=1.00\n");
+  EXPECT_EQ(ReportCsv(lines, "queue"),
+            "queue,workloads,attempts,succeeded,failed,preempted,evicted,deleted,finished,waits,"
+            "waited hours,cpu hours used,cpu hours destroyed,nvidia.com/gpu hours used,"
+            "nvidia.com/gpu hours destroyed\r\n"
+            "\"team-a/a,\"\"b\"\"\",1,1,0,0,0,0,0,0,1,0.0167,0.0000,0.0000,0.0000,0.0000\r\n"
+            "team-a/main,1,1,0,0,1,0,0,0,1,0.0167,2.0000,2.0000,1.0000,1.0000\r\n");
+  const nlohmann::json json = ReportJson(lines, period, "queue");
+  EXPECT_EQ(json["to"], "1970-01-01T01:18:40Z");
+  EXPECT_EQ(json["lines"][1]["outcomes"]["Preempted"], 1);
+  EXPECT_EQ(RenderReport({}, "QUEUE", {}), "the ledger has nothing of that time\n");
+}
+
+}  // namespace
+}  // namespace berth::cli

@@ -1,0 +1,211 @@
+// Goal: the rows of the read API follow the objects, have the forms of `berth … -o json`, and name
+// nothing of another namespace to readers of one.
+//
+// Method: objects into a mirror, rows out of its model, compared with ListJson and StatusJson.
+#include "cli/read_mirror.h"
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include "api/labels.h"
+#include "api/reasons.h"
+#include "cli/screens/list.h"
+#include "cli/screens/status.h"
+#include "tests/cli/view_builder.h"
+
+namespace berth::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using Json = nlohmann::json;
+
+class ViewClock final : public Clock {
+ public:
+  WallTime Now() const override { return ViewTime(); }
+  SteadyTime SteadyNow() const override { return steady; }
+  SteadyTime steady{};
+};
+
+template <typename T>
+void Add(const T& object, Changed<T>& changed) {
+  changed[object.meta.key()] = std::make_shared<const T>(object);
+}
+
+class ReadMirrorTest : public ::testing::Test {
+ protected:
+  void Take(const ReadBatch& batch) {
+    mirror_.Take(batch);
+    for (int i = 0; i < 100; ++i) {
+      const auto again = mirror_.Work(3);
+      if (!again) return;
+      clock_.steady += *again;
+    }
+    ADD_FAILURE() << "the mirror does not come to rest";
+  }
+  ReadBatch BatchOf(const ClusterView& view) {
+    ReadBatch batch;
+    for (const auto& each : view.workloads) Add(each, batch.workloads);
+    for (const auto& each : view.local_queues) Add(each, batch.local_queues);
+    for (const auto& each : view.cluster_queues) Add(each, batch.cluster_queues);
+    for (const auto& each : view.cohorts) Add(each, batch.cohorts);
+    for (const auto& each : view.provisioning_requests) Add(each, batch.requests);
+    return batch;
+  }
+  Json Rows(std::size_t resource,
+            const readapi::Sight& sight = {.everywhere = true, .namespaces = {}}) {
+    return Json::parse(model_.ReadPage(resource, {}, sight).body).at("items");
+  }
+
+  ViewClock clock_;
+  readapi::Model model_{"e"};
+  ReadMirror mirror_{clock_, model_};
+};
+
+// `wanted`, but for keys that a row does not have and those of `extra`.
+Json Common(const Json& row, const Json& wanted) {
+  Json common = Json::object();
+  for (const auto& [key, value] : row.items()) {
+    if (wanted.contains(key)) common[key] = wanted.at(key);
+  }
+  return common;
+}
+Json Shared(const Json& row, const Json& wanted) {
+  Json shared = Json::object();
+  for (const auto& [key, value] : row.items()) {
+    if (wanted.contains(key)) shared[key] = value;
+  }
+  return shared;
+}
+
+TEST_F(ReadMirrorTest, RowsHaveTheFormsOfTheCommands) {
+  ClusterView view = DwsView();
+  view.node_pools.clear();
+  Take(BatchOf(view));
+  const Json rows = Rows(readapi::kWorkloads);
+  const Json list = ListJson(view, {}).at("items");
+  ASSERT_EQ(rows.size(), list.size());
+  EXPECT_EQ(Shared(rows[0], list[0]), Common(rows[0], list[0]));
+  EXPECT_EQ(rows[0].at("cause"), "capacity");
+  EXPECT_THAT(rows[0].at("remark").get<std::string>(), HasSubstr("asked at 2026-11-17T"))
+      << "an instant: the row is read later";
+  view.namespace_name = "default";  // counts of the status
+  const Json status = StatusJson(view, {});
+  const Json queues = Rows(readapi::kQueues);
+  ASSERT_EQ(queues.size(), status.at("clusterQueues").size());
+  EXPECT_EQ(Shared(queues[0], status["clusterQueues"][0]),
+            Common(queues[0], status["clusterQueues"][0]));
+  const Json requests = Rows(readapi::kCapacityRequests);
+  ASSERT_EQ(requests.size(), 1U);
+  EXPECT_EQ(Shared(requests[0], status["capacityRequests"][0]),
+            Common(requests[0], status["capacityRequests"][0]));
+  EXPECT_EQ(requests[0].at("workload"), view.workloads[0].meta.name);
+}
+
+TEST_F(ReadMirrorTest, ARowFollowsTheObjectsThatItShows) {
+  ReadBatch first;
+  Add(MakeWorkload("team-a", "w", "q", 60), first.workloads);
+  Take(first);
+  const auto row = [this] { return Rows(readapi::kWorkloads).at(0); };
+  EXPECT_EQ(row().at("clusterQueue"), "");
+  EXPECT_EQ(row().at("cause"), "misconfigured");
+  ReadBatch local;
+  Add(MakeLocalQueue("team-a", "q", "cq"), local.local_queues);
+  Take(local);
+  EXPECT_EQ(row().at("clusterQueue"), "cq");
+  EXPECT_THAT(row().at("remark").get<std::string>(), HasSubstr("ClusterQueue cq, which does not"));
+  ReadBatch queue;
+  Add(MakeQueue("cq", "", {{"cpu", 1000}}, {}), queue.cluster_queues);
+  Take(queue);
+  EXPECT_EQ(row().at("cause"), "queued");
+  ReadBatch gone;
+  gone.workloads[{"team-a", MakeWorkload("team-a", "w", "q", 60).meta.name}] = nullptr;
+  gone.local_queues[{"team-a", "q"}] = nullptr;
+  gone.cluster_queues[{"", "cq"}] = nullptr;
+  Take(gone);
+  for (const std::size_t resource :
+       {readapi::kWorkloads, readapi::kQueues, readapi::kLocalQueues}) {
+    EXPECT_TRUE(Rows(resource).empty()) << resource;
+  }
+}
+
+TEST_F(ReadMirrorTest, QueuesOfATreeFollowOneAnother) {
+  ReadBatch batch;
+  Add(MakeQueue("a", "org", {{"cpu", 1000}}, {{"cpu", 3000}}), batch.cluster_queues);
+  Add(MakeQueue("b", "org", {{"cpu", 4000}}, {}), batch.cluster_queues);
+  api::Cohort org;
+  org.meta.name = "org";
+  org.spec.parent_name = "root";
+  Add(org, batch.cohorts);
+  Add(MakeLocalQueue("team-a", "q", "a"), batch.local_queues);
+  Take(batch);
+  const Json before = Rows(readapi::kQueues);
+  ASSERT_EQ(before.size(), 2U);
+  EXPECT_EQ(before[0].at("parents"), Json::array({"root"}));
+  // A tenant sees the queue that the own LocalQueue feeds.
+  const Json own = Rows(readapi::kQueues, {.everywhere = false, .namespaces = {"team-a"}});
+  ASSERT_EQ(own.size(), 1U);
+  EXPECT_EQ(own[0].at("name"), "a");
+  org.spec.parent_name = "";
+  ReadBatch cohort;
+  Add(org, cohort.cohorts);
+  Take(cohort);
+  EXPECT_EQ(Rows(readapi::kQueues)[1].at("parents"), Json::array());
+}
+
+// A cycle of cohorts is a mistake that the rows must survive.
+TEST_F(ReadMirrorTest, CohortsInACycle) {
+  ReadBatch batch;
+  for (const auto& [name, parent] : {std::pair("x", "y"), std::pair("y", "x")}) {
+    api::Cohort cohort;
+    cohort.meta.name = name;
+    cohort.spec.parent_name = parent;
+    Add(cohort, batch.cohorts);
+  }
+  Add(MakeQueue("a", "x", {{"cpu", 1000}}, {}), batch.cluster_queues);
+  Take(batch);
+  EXPECT_EQ(Rows(readapi::kQueues).size(), 1U);
+}
+
+TEST_F(ReadMirrorTest, CandidatesOfOtherNamespacesAreForReadersOfAll) {
+  api::Workload workload = MakeWorkload("team-a", "w", "q", 60);
+  workload.status.conditions.push_back(
+      FalseCondition(api::kQuotaReserved, api::kWaitingForQuota, "no quota", ViewTime()));
+  workload.meta.annotations[api::kExplanationAnnotation] =
+      R"({"tried":[{"podSet":"main","flavor":"t4","resource":"cpu","asked":4000,"available":0}],)"
+      R"("victims":[{"workload":"team-b/secret","whyNot":"higher priority"},)"
+      R"({"workload":"team-a/own","whyNot":"higher priority"}]})";
+  ReadBatch batch;
+  Add(workload, batch.workloads);
+  Add(MakeLocalQueue("team-a", "q", "cq"), batch.local_queues);
+  Add(MakeQueue("cq", "", {{"cpu", 1000}}, {}), batch.cluster_queues);
+  Take(batch);
+  const Json tenant = Rows(readapi::kWorkloads, {.everywhere = false, .namespaces = {"team-a"}});
+  EXPECT_THAT(tenant.dump(), Not(HasSubstr("secret")));
+  EXPECT_EQ(tenant[0]["reason"]["tried"][0]["asked"], 4000);
+  EXPECT_THAT(Rows(readapi::kWorkloads).dump(), HasSubstr("team-b/secret"));
+  const auto story = mirror_.Story("team-a", workload.meta.name);
+  ASSERT_TRUE(story.has_value());
+  EXPECT_THAT(*story, Not(HasSubstr("secret")));
+  EXPECT_THAT(*story, HasSubstr("team-a/own"));
+  EXPECT_THAT(*story, HasSubstr("tried"));
+  EXPECT_EQ(mirror_.Story("team-a", "none"), std::nullopt);
+}
+
+TEST_F(ReadMirrorTest, RowsOfQueuesChangeOnceASecond) {
+  ReadBatch batch;
+  Add(MakeQueue("a", "", {{"cpu", 1000}}, {}), batch.cluster_queues);
+  mirror_.Take(batch);
+  EXPECT_EQ(mirror_.Work(100), std::nullopt);
+  batch.cluster_queues.clear();
+  Add(MakeQueue("a", "", {{"cpu", 2000}}, {}), batch.cluster_queues);
+  mirror_.Take(batch);
+  EXPECT_EQ(mirror_.Work(100), Duration(std::chrono::seconds(1)));
+  EXPECT_EQ(Rows(readapi::kQueues)[0]["resources"][0]["nominal"], 1000);
+  clock_.steady += std::chrono::seconds(1);
+  EXPECT_EQ(mirror_.Work(100), std::nullopt);
+  EXPECT_EQ(Rows(readapi::kQueues)[0]["resources"][0]["nominal"], 2000);
+}
+
+}  // namespace
+}  // namespace berth::cli

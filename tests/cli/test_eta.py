@@ -1,0 +1,116 @@
+"""Goal: `berth eta` says when waiting jobs start, on what it bases that, and why some never do.
+
+Method: the program on a small cluster (snapshots.py), in files and on an API of the test; the numbers follow from runs of
+ten minutes each."""
+
+import json
+import os
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, os.path.dirname(__file__))
+import snapshots
+from fake_api import FakeApi
+from scratch import temporary_folder
+
+BERTH = os.environ["BERTH"]
+
+
+class EtaTest(unittest.TestCase):
+    def setUp(self):
+        folder = temporary_folder()
+        self.file = os.path.join(folder.__enter__(), "cluster.json")
+        self.addCleanup(folder.__exit__, None, None, None)
+        snapshots.write(self.file)
+
+    def eta(self, *words, source=None, code=0):
+        source = ["--from", self.file] if source is None else source
+        answer = subprocess.run([BERTH, "eta", *words, *source], capture_output=True, text=True, timeout=60, check=False,
+                                env={"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"})
+        self.assertEqual(answer.returncode, code, answer.stdout + answer.stderr)
+        return answer.stdout if code == 0 else answer.stderr
+
+    def test_starts_follow_from_past_runs(self):
+        view = json.loads(self.eta("--all", "-o", "json"))
+        self.assertEqual(view["at"], "2026-11-23T12:00:00Z")
+        jobs = {job["name"]: job for job in view["jobs"]}
+        self.assertEqual([job["name"] for job in view["jobs"]], ["train-101", "train-102", "small", "big"])
+        # train-100 has six of ten minutes left; a woken workload waits for a second.
+        self.assertEqual(jobs["train-101"]["startSeconds"]["p50"], 361)
+        self.assertEqual(jobs["train-102"]["startSeconds"]["p50"], 962)
+        self.assertEqual(jobs["train-101"]["start"]["p50"], "2026-11-23T12:06:01Z")
+        self.assertEqual(jobs["train-101"]["chance"], 1)
+        self.assertEqual((jobs["train-101"]["run"]["basis"], jobs["train-101"]["run"]["runs"]), ("stem", 20))
+        self.assertEqual(view["runTimes"], {"stem": 3, "queue": 2})
+
+    def test_a_job_without_room_never_starts(self):
+        view = json.loads(self.eta("job/big", "-o", "json"))
+        (job,) = view["jobs"]
+        self.assertEqual((job["startSeconds"]["p50"], job["chance"]), (None, 0))
+        self.assertIn("maximum capacity (8)", job["reason"])
+        self.assertIn("default/big never starts: couldn't assign flavors", self.eta("job/big"))
+
+    def test_the_screens(self):
+        self.assertIn("default/train-101 starts in 6m1s, at 2026-11-23T12:06:01Z; in 8 of 10 cases in ",
+                      self.eta("train-101"))
+        self.assertIn("it runs for about 10m: 20 runs of like names", self.eta("job/train-101"))
+        screen = self.eta("--all")
+        self.assertRegex(screen, r"(?m)^default/train-101 +main +0 +6m1s ")
+        self.assertIn("run times of 5 jobs: 3 by stem, 2 by queue", screen)
+
+    def test_a_seed_gives_one_answer(self):
+        # Without past runs the run times are drawn from a prior.
+        snapshots.write(self.file, [each for each in snapshots.objects() if not snapshots.is_finished(each)])
+        once = self.eta("--all", "-o", "json", "--seed", "7")
+        self.assertEqual(self.eta("--all", "-o", "json", "--seed", "7"), once)
+        self.assertNotEqual(json.loads(self.eta("--all", "-o", "json", "--seed", "8"))["jobs"],
+                            json.loads(once)["jobs"])
+
+    def test_the_api_is_read_and_nothing_is_written(self):
+        api = FakeApi()
+        self.addCleanup(api.close)
+        snapshots.serve(api)
+        view = json.loads(self.eta("--all", "-o", "json", source=["--kubeconfig", api.kubeconfig]))
+        self.assertEqual({job["name"] for job in view["jobs"]}, {"train-101", "train-102", "small", "big"})
+        self.assertTrue(any(path.startswith("/apis/kueue.x-k8s.io/v1beta2/workloads") for path in api.asked))
+
+    def test_what_was_told_is_kept_and_corrects(self):
+        scores = self.file + ".scores"
+        told = json.loads(self.eta("--all", "-o", "json", "--scores", scores))
+        self.assertEqual(told["scores"], {"starts": 0, "withinP50": 0.0, "withinP90": 0.0, "corrects": False})
+        with open(scores, encoding="utf-8") as file:
+            lines = [json.loads(line) for line in file]
+        self.assertEqual({line["uid"]: (line["p50"], line["told50"]) for line in lines}, {
+            "uid-train-101": (361, 361), "uid-train-102": (962, 962), "uid-small": (1563, 1563)})
+        # Forty forecasts of five minutes each came ten minutes late.
+        with open(scores, "a", encoding="utf-8") as file:
+            for number in range(40):
+                file.write(json.dumps({"uid": f"past-{number}", "at": 0, "p10": 300, "p50": 300, "p90": 300,
+                                       "told50": 300, "told90": 300, "wait": 900}) + "\n")
+        late = json.loads(self.eta("--all", "-o", "json", "--scores", scores))
+        self.assertEqual(late["scores"], {"starts": 40, "withinP50": 0.0, "withinP90": 0.0, "corrects": True})
+        self.assertGreater(late["jobs"][0]["startSeconds"]["p50"], 361 + 300)
+        self.assertIn("of 40 forecasts that came true 0 of 100 were within p50", self.eta("--all", "--scores", scores))
+        with open(scores, "a", encoding="utf-8") as file:
+            file.write("nonsense\n")
+        self.assertIn("line 44 is no forecast", self.eta("--all", "--scores", scores, code=1))
+
+    def test_what_cannot_be_answered(self):
+        self.assertIn("no job \"job/none\" waits", self.eta("job/none", code=1))
+        self.assertIn("default/train-100 runs already", self.eta("job/train-100", code=1))
+        self.assertIn("or --all", self.eta(code=2))
+        self.assertIn("or --all", self.eta("job/big", "--all", code=2))
+        with open(self.file, "w", encoding="utf-8") as file:
+            file.write("{}")
+        self.assertIn("no ClusterQueue", self.eta("--all", code=1))
+
+    def test_an_object_that_does_not_decode_is_named(self):
+        broken = snapshots.workload("odd", 1, 0)
+        broken["spec"]["podSets"] = 3
+        snapshots.write(self.file, [*snapshots.objects(), broken])
+        self.assertIn("Workload job-odd", self.eta("--all", code=1))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,272 @@
+"""Goal: `berth simulate` runs a workload of a file on manifests, tells what came of it in four formats, and names the
+line of what does not fit.
+
+Method: the program, without any cluster, with the sample of two teams and small workloads."""
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
+from scratch import ScratchTest  # noqa: E402
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import snapshots  # noqa: E402
+from fake_api import FakeApi  # noqa: E402
+
+TEAMS = os.path.join(ROOT, "manifests", "samples", "two-teams", "queues.yaml")
+
+# Team b's urgent job takes back what team a borrowed: 4 GPUs for 10 minutes are lost.
+DAY = """submit,queue,class,pods,gpu,run
+0,a-queue,,3,4,1h
+600,b-queue,urgent,1,8,30m
+601,b-queue,,1,1,60
+700,a-queue,,1,999,60
+"""
+
+V1BETA1 = """
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: ResourceFlavor
+metadata: {name: default}
+---
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: ClusterQueue
+metadata: {name: team}
+spec:
+  cohort: org
+  namespaceSelector: {}
+  resourceGroups:
+  - coveredResources: [cpu]
+    flavors: [{name: default, resources: [{name: cpu, nominalQuota: 8}]}]
+---
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: LocalQueue
+metadata: {name: main}
+spec: {clusterQueue: team}
+"""
+
+GENERATOR = """kind: JobGenerator
+sources:
+- queue: a-queue
+  count: 30
+  every: {exponential: {mean: 30s}}
+  run: {lognormal: {median: 10m, sigma: 1}}
+  gpu: 2
+- queue: b-queue
+  stages: [{stages: 5, min: 2, max: 2}]
+  run: 60
+  linger: 20
+  gpu: 1
+"""
+
+PODS = """name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time
+openb-pod-1,1000,1024,1,1000,,LS,Succeeded,100,200,100
+openb-pod-2,1000,1024,1,1000,,BE,Succeeded,100,200,100
+"""
+
+SWF = """; Computer: a test
+1 0 -1 100 8 -1 -1 8 200 -1 1 1 1 -1 1 -1 -1 -1
+2 10 -1 50 4 -1 -1 -1 -1 -1 1 1 1 -1 1 -1 -1 -1
+3 20 -1 -1 -1 -1 -1 4 100 -1 5 1 1 -1 1 -1 -1 -1
+"""
+
+
+class SimulateTest(ScratchTest):
+    def run_berth(self, *words, given=None):
+        return subprocess.run([os.environ["BERTH"], "simulate", *words], capture_output=True, text=True, timeout=120,
+                              check=False, input=given, env={"PATH": os.environ["PATH"], "HOME": self.folder,
+                                                             "KUBECONFIG": os.path.join(self.folder, "none")})
+
+    def answer(self, *words, given=None):
+        done = self.run_berth(*words, given=given)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout
+
+    def complaint(self, *words, given=None):
+        done = self.run_berth(*words, given=given)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        return done.stderr
+
+    def test_a_day_in_json(self):
+        day = self.write("day.csv", DAY)
+        report = json.loads(self.answer("-f", TEAMS, "--workload", day, "-o", "json"))
+        rows = {(row["localQueue"], row["priorityClass"]): row for row in report["queues"]}
+        team_a, urgent, team_b = (rows["team-a/a-queue", ""], rows["team-b/b-queue", "urgent"],
+                                  rows["team-b/b-queue", ""])
+        self.assertEqual([team_a[key] for key in ("jobs", "finished", "unfinished", "preemptions")], [2, 1, 1, 1])
+        self.assertEqual(team_a["destroyedHours"], {"nvidia.com/gpu": 2})
+        self.assertEqual((urgent["waitP99"], urgent["usedHours"]), (0, {"nvidia.com/gpu": 4}))
+        self.assertEqual(team_b["waitP50"], 0)  # the other team waits for 12 GPUs, and lends one of 8
+        # Team a starts anew a second after the urgent job has ended at 2400 s.
+        self.assertAlmostEqual(report["hours"] * 3600, 2401 + 3600)
+        self.assertEqual(report["total"]["jobs"], 4)
+        self.assertEqual([(row["localQueue"], row["jobs"], row["firstLine"]) for row in report["unfinished"]],
+                         [("team-a/a-queue", 1, 5)])
+        self.assertIn("maximum capacity", report["unfinished"][0]["why"])
+        self.assertEqual(self.answer("-f", TEAMS, "--workload", day, "-o", "json"),
+                         self.answer("-f", os.path.dirname(TEAMS), "--workload", day, "-o", "json"))
+
+    def test_the_same_in_a_table_and_in_csv(self):
+        day = self.write("day.csv", DAY)
+        text = self.answer("-f", TEAMS, "--workload", day)
+        self.assertRegex(text, r"^4 jobs in \d+m of virtual time: 3 finished, 1 did not\n")
+        self.assertRegex(text, r"(?m)^team-b/b-queue +urgent +1 +1 +0 +0s +0s +0s +0s +1\.0 +0 +4\.0 +0\.0$")
+        self.assertRegex(text, r"(?m)^never finished: 1 of team-a/a-queue, first in line 5: ")
+        rows = list(csv.DictReader(io.StringIO(self.answer("-f", TEAMS, "--workload", day, "-o", "csv"))))
+        self.assertEqual(len(rows), 4)
+        self.assertEqual((rows[-1]["localQueue"], rows[-1]["jobs"], rows[-1]["destroyedHours"]), ("", "4", "2"))
+
+    def test_a_generator_and_its_seeds(self):
+        day = self.write("day.yaml", GENERATOR)
+        once = self.answer("-f", TEAMS, "--workload", day, "-o", "json")
+        self.assertEqual(json.loads(once)["total"]["jobs"], 40)
+        self.assertEqual(self.answer("-f", TEAMS, "--workload", day, "-o", "json", "--seed", "1"), once)
+        self.assertNotEqual(self.answer("-f", TEAMS, "--workload", day, "-o", "json", "--seed", "2"), once)
+        spread = json.loads(self.answer("-f", TEAMS, "--workload", day, "--seeds", "5", "-o", "json"))
+        self.assertEqual((spread["runs"], spread["total"]["jobs"]["mean"], spread["total"]["jobs"]["deviation"]), (5, 40, 0))
+        self.assertGreater(spread["total"]["waitMean"]["deviation"], 0)
+        same = json.loads(self.answer("-f", TEAMS, "--compare", TEAMS, "--workload", day, "--seeds", "3", "-o", "json"))
+        for figure in same["total"].values():
+            self.assertEqual(figure, {"mean": 0, "deviation": 0, "least": 0, "most": 0})
+        table = self.answer("-f", TEAMS, "--workload", day, "--seeds", "5", "--ascii")
+        self.assertRegex(table, r"(?m)^all +40\.0 \+-0\.0 ")
+        self.assertRegex(self.answer("-f", TEAMS, "--workload", day, "--seeds", "2", "-o", "csv"), r"(?m)^,,jobs,40,0,40,40$")
+
+    def test_seeds_need_a_generator(self):
+        day = self.write("day.csv", DAY)
+        self.assertIn("is recorded", self.complaint("-f", TEAMS, "--workload", day, "--seeds", "3"))
+
+    def test_public_traces_go_where_they_are_mapped(self):
+        pods = self.write("openb.csv", PODS)
+        self.assertIn("choose one with --queue", self.complaint("-f", TEAMS, "--workload", pods))
+        report = json.loads(self.answer("-f", TEAMS, "--workload", pods, "--map", "LS=a-queue", "--queue", "b-queue", "-o",
+                                        "json"))
+        self.assertEqual({row["localQueue"]: row["jobs"] for row in report["queues"]},
+                         {"team-a/a-queue": 1, "team-b/b-queue": 1})
+        self.assertIn("write ORIGIN=QUEUE", self.complaint("-f", TEAMS, "--workload", pods, "--map", "LS"))
+
+    def test_compare_with_itself_is_zero(self):
+        day = self.write("day.csv", DAY)
+        same = json.loads(self.answer("-f", TEAMS, "--compare", TEAMS, "--workload", day, "-o", "json"))
+        self.assertEqual(same["before"], same["after"])
+        numbers = []
+
+        def collect(value):
+            if isinstance(value, dict):
+                for inner in value.values():
+                    collect(inner)
+            elif isinstance(value, list):
+                for inner in value:
+                    collect(inner)
+            elif not isinstance(value, str):
+                numbers.append(value)
+
+        collect(same["difference"])
+        self.assertGreater(len(numbers), 40)
+        self.assertEqual(set(numbers), {0})
+
+    def test_compare_with_more_quota(self):
+        day = self.write("day.csv", DAY)
+        with open(TEAMS, encoding="utf-8") as file:
+            larger = self.write("larger/queues.yaml", file.read().replace("nominalQuota: 8\n", "nominalQuota: 16\n"))
+        change = json.loads(self.answer("-f", TEAMS, "--compare", larger, "--workload", day, "-o", "json"))
+        self.assertEqual(change["difference"]["total"]["preemptions"], -1)
+        self.assertIn("after less before:", self.answer("-f", TEAMS, "--compare", larger, "--workload", day))
+
+    def test_swf_on_v1beta1(self):
+        queues = self.write("queues.yaml", V1BETA1)
+        report = json.loads(self.answer("-f", queues, "--workload", "-", "-o", "json", given=SWF))
+        self.assertEqual(report["skippedRows"], 1)
+        row = report["queues"][0]
+        self.assertEqual((row["localQueue"], row["finished"], row["waitP99"]), ("default/main", 2, 91))
+        self.assertEqual(report["quota"][0]["nominal"], 8)
+
+    def test_lists_of_kubectl(self):
+        with open(TEAMS, encoding="utf-8") as file:
+            count = file.read().count("\n---\n") + 1
+        self.assertEqual(count, 8)
+        queue = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "LocalQueue",
+                 "metadata": {"name": "q", "namespace": "team-a"}, "spec": {"clusterQueue": "team-a"}}
+        more = self.write("more.json", json.dumps({"apiVersion": "v1", "kind": "List", "items": [queue]}))
+        report = json.loads(self.answer("-f", TEAMS, "-f", more, "--queue", "q", "--workload", "-", "-o", "json",
+                                        given="submit,gpu,run\n0,1,1\n"))
+        self.assertEqual(report["queues"][0]["localQueue"], "team-a/q")
+
+    def test_the_queues_of_a_cluster(self):
+        api = FakeApi()
+        self.addCleanup(api.close)
+        snapshots.serve(api)
+        day = self.write("day.csv", "submit,gpu,run\n0,8,60\n1,8,60\n")
+        report = json.loads(self.answer("--from-cluster", "--kubeconfig", api.kubeconfig, "--workload", day, "-o", "json"))
+        self.assertEqual([(row["localQueue"], row["finished"], row["waitP99"]) for row in report["queues"]],
+                         [("default/main", 2, 60)])
+        self.assertFalse([path for path in api.asked if "/workloads" in path])
+        for words in ([], ["--from-cluster", "-f", TEAMS]):
+            done = self.run_berth("--workload", day, *words)
+            self.assertEqual((done.returncode, done.stderr),
+                             (2, "berth: name the queues: -f FILE, or --from-cluster\n"))
+        api.rights = lambda path: "clusterqueues" not in path
+        self.assertIn("no right to list clusterqueues",
+                      self.complaint("--from-cluster", "--kubeconfig", api.kubeconfig, "--workload", day))
+
+    def test_jobs_wait_for_nodes_of_pools(self):
+        pools = os.path.join(ROOT, "manifests", "samples", "dws", "nodepools.yaml")
+        queues = self.write("queues.yaml", V1BETA1.replace("[cpu]", "[nvidia.com/gpu]")
+                            .replace("name: cpu", "name: nvidia.com/gpu"))
+        words = ("-f", queues, "--pools", pools, "--workload", "-")
+        # Two pools of one machine with a GPU, which boots for 60 s.
+        day = "submit,gpu,run\n0,1,100\n0,1,200\n0,1,50\n"
+        report = json.loads(self.answer(*words, "-o", "json", given=day))
+        self.assertEqual([report["total"][key] for key in ("finished", "waitP50", "waitP99")], [3, 60, 160])
+        by_name = {row["pool"]: row for row in report["pools"]}
+        self.assertEqual(by_name["dws-t4-nodepool"]["peakNodes"], 1)
+        self.assertAlmostEqual(by_name["dws-t4-nodepool"]["nodeHours"], (210 + 600) / 3600)
+        self.assertRegex(self.answer(*words, given=day), r"(?m)^dws-a100-nodepool +1 +0\.2 +30\.2 %$")
+        report = json.loads(self.answer(*words, "-o", "json", given="submit,gpu,run\n0,2,100\n"))
+        self.assertEqual(report["unfinished"][0]["why"], "has quota, and no node pool has room for its pods, ever")
+        same = json.loads(self.answer("-f", queues, "--compare", queues, *words[2:], "-o", "json", given=day))
+        self.assertEqual({row["nodeHours"] for row in same["difference"]["pools"]}, {0})
+        with open(pools, encoding="utf-8") as file:
+            text = file.read()
+        for old, new, words in (("n1-standard-2", "n9", 'NodePool dws-t4-nodepool: spec.machineType: "n9" is none of'),
+                                ("maxNodes: 1", "maxNodes: one", "dws-t4-nodepool: spec.maxNodes: expected a whole"),
+                                ("minNodes: 0", "minNodes: 2", "dws-t4-nodepool: spec.minNodes, spec.maxNodes: "),
+                                ("kind: NodePool", "kind: Pool", "--pools: no NodePool among the files")):
+            with self.subTest(words=words):
+                wrong = self.write("pools.yaml", text.replace(old, new))
+                self.assertIn(words, self.complaint("-f", queues, "--pools", wrong, "--workload", "-", given=day))
+
+    def test_faults_are_named(self):
+        queues = self.write("queues.yaml", V1BETA1)
+        twice = self.write("twice/queues.yaml", V1BETA1 + "\n---\n" + V1BETA1)
+        bare = self.write("bare/queues.yaml", V1BETA1.partition("kind: LocalQueue")[0].rpartition("---")[0])
+        wrong = self.write("wrong/queues.yaml", V1BETA1.replace("nominalQuota: 8", "nominalQuota: many"))
+        for manifests, workload, words in (
+                (queues, "submit,cpu,run\n0,1,1\n0,two,1\n", '-: line 3, column 3: cpu: "two" is no quantity'),
+                (queues, "submit,queue,run\n0,other,1\n", '-: line 2: queue "other" is no LocalQueue of the manifests'),
+                (queues, "; x\n1 2\n", "-: line 2, column 4: the row has 2 fields, expected 18"),
+                (bare, "submit,run\n", "the manifests have no LocalQueue"),
+                (twice, "submit,run\n", "ResourceFlavor default: the object stands twice"),
+                (wrong, "submit,run\n", "ClusterQueue team: spec.resourceGroups[0].flavors[0].resources[0]"),
+                (self.folder + "/none.yaml", "submit,run\n", "cannot read " + self.folder + "/none.yaml")):
+            with self.subTest(words=words):
+                self.assertIn(words, self.complaint("-f", manifests, "--workload", "-", given=workload))
+        self.assertIn("cannot read", self.complaint("-f", queues, "--workload", self.folder + "/none.csv"))
+        self.assertIn("has no file that ends in .yaml",
+                      self.complaint("-f", os.path.join(ROOT, "simulation"), "--workload", "-", given="submit,run\n"))
+
+    def test_decisions_of_kueue(self):
+        queues = self.write("queues.yaml", V1BETA1)
+        config = self.write("config.yaml", "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n"
+                                           "fairSharing: {preemptionStrategies: [LessThanOrEqualToFinalShare]}\n")
+        for words in (("--decisions", "kueue"), ("--config", config)):
+            report = json.loads(self.answer("-f", queues, "--workload", "-", "-o", "json", *words, given=SWF))
+            self.assertEqual(report["total"]["finished"], 2)
+
+
+if __name__ == "__main__":
+    unittest.main()

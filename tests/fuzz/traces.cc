@@ -1,0 +1,89 @@
+// The targets of workloads for `berth simulate`, CSV and the Standard Workload Format, and of the
+// forecasts that `berth eta` keeps.
+#include <string>
+
+#include "api/codec/start_forecast.h"
+#include "cli/eta_entries.h"
+#include "cli/generator_file.h"
+#include "cli/philly_log.h"
+#include "simulation/trace.h"
+#include "tests/fuzz/targets.h"
+
+namespace berth::fuzz {
+namespace {
+
+void CheckTrace(const Result<simulation::Trace>& trace) {
+  if (!trace) {
+    Require(trace.error().code == ErrorCode::kInvalid, "a text that is refused is invalid");
+    Require(trace.error().message.rfind("line ", 0) == 0, "an error names its line");
+    return;
+  }
+  for (const simulation::TraceJob& job : trace->jobs) {
+    Require(job.pods >= 1 && job.pods <= simulation::kMaxPods, "pods are in range");
+    Require(job.submit >= Duration::zero() && job.submit <= simulation::kMaxTraceTime,
+            "submissions are in range");
+    Require(job.run >= Duration::zero() && job.run <= simulation::kMaxTraceTime,
+            "run times are in range");
+    for (const auto& [resource, amount] : job.requests) {
+      Require(!resource.empty() && amount > 0, "requests are above zero");
+    }
+  }
+}
+
+void CheckGenerator(std::string_view text) {
+  const auto sources = cli::ReadGenerator(text);
+  if (!sources) {
+    Require(sources.error().code == ErrorCode::kInvalid, "a generator that is refused is invalid");
+    return;
+  }
+  for (const simulation::JobSource& source : *sources) {
+    Require(!source.shapes.empty(), "a source has a shape");
+    Require(source.run.kind != simulation::RandomSpan::Kind::kValues || !source.run.values.empty(),
+            "there is a value to choose");
+  }
+}
+
+}  // namespace
+
+void Workloads(std::string_view text) {
+  (void)simulation::FormatOf("", text);
+  CheckTrace(simulation::ReadCsv(text));
+  CheckTrace(simulation::ReadSwf(text));
+  CheckTrace(simulation::ReadAlibabaPods(text));
+  CheckTrace(simulation::ReadAlibabaTasks(text));
+  CheckTrace(cli::ReadPhillyLog(text));
+  if (cli::IsGenerator(text)) CheckGenerator(text);
+  // The kind of the line ends has no meaning.
+  std::string lines;
+  for (const char each : text) {
+    if (each == '\r') continue;
+    if (each == '\n') lines += '\r';
+    lines += each;
+  }
+  std::string plain;
+  for (const char each : text) {
+    if (each != '\r') plain += each;
+  }
+  const auto a = simulation::ReadCsv(lines);
+  const auto b = simulation::ReadCsv(plain);
+  Require(a.has_value() == b.has_value(), "either kind of line ends is read");
+  if (a) Require(a->jobs == b->jobs, "either kind of line ends gives the same jobs");
+}
+
+void EtaFiles(std::string_view text) {
+  const auto noted = api::DecodeStartForecast(text);
+  if (noted) {
+    const auto again = api::DecodeStartForecast(api::EncodeStartForecast(*noted));
+    Require(again.has_value() && *again == *noted, "an annotation is read as it was written");
+    Require(!noted->p90 || (noted->p50 && *noted->p90 >= *noted->p50), "quantiles are in order");
+  }
+  const auto entries = cli::ParseEtaEntries(text);
+  if (!entries) {
+    Require(entries.error().message.rfind("line ", 0) == 0, "an error names its line");
+    return;
+  }
+  const auto again = cli::ParseEtaEntries(cli::FormatEtaEntries(*entries));
+  Require(again.has_value() && *again == *entries, "entries are read as they were written");
+}
+
+}  // namespace berth::fuzz

@@ -1,0 +1,150 @@
+// Goal: the ledger has what the controllers did, once, also where the feed was away meanwhile; and
+// the feed makes no request.
+// Method: the admission controllers on the real API in virtual time, and a ledger on a real file.
+#include "ledger/controller/ledger_feed.h"
+
+#include "ledger/ledger_reader.h"
+#include "tests/admission/controller/admission_fixture.h"
+#include "tests/local/apiserver/store/temp_folder.h"
+
+namespace berth::admission {
+namespace {
+
+using ledger::AttemptRecord;
+using ::testing::ElementsAre;
+
+class LedgerFeedTest : public AdmissionFixture {
+ protected:
+  LedgerFeedTest() { PutQueues(2); }
+  ~LedgerFeedTest() override {
+    manager_->Stop();
+    feed_.reset();
+  }
+
+  void Feed(std::size_t queue = 10'000) {
+    auto opened = ledger::Ledger::Open(
+        clock_, {.path = path_, .queue = queue, .batch_every = std::chrono::hours(1)});
+    ASSERT_TRUE(opened) << opened.error().message;
+    ledger_ = *std::move(opened);
+    feed_.emplace(*manager_, clock_, *ledger_);
+  }
+  // The process ends; the objects stay.
+  void Away() {
+    Crash();
+    feed_.reset();
+    ledger_.reset();
+  }
+  void Again(std::size_t queue = 10'000) {
+    Boot();
+    Feed(queue);
+  }
+  // "name attempt outcome", in the order of queueing and names.
+  std::vector<std::string> Rows() {
+    executor_.RunFor(1s);
+    ledger_->Flush();
+    std::vector<std::string> rows;
+    for (const AttemptRecord& row : Attempts()) {
+      const char* state = row.admitted ? "admitted" : "waits";
+      rows.push_back(row.name + " " + std::to_string(row.attempt) + " " +
+                     (row.outcome.empty() ? state : row.outcome));
+    }
+    return rows;
+  }
+  std::vector<AttemptRecord> Attempts() {
+    auto reader = ledger::LedgerReader::Open(path_);
+    EXPECT_TRUE(reader);
+    return *reader->Attempts({});
+  }
+  void Finish(const std::string& name) {
+    SetConditionOf(name, api::kFinished, true, api::kSucceeded);
+  }
+
+  local::TempFolder folder_;
+  std::string path_ = folder_.File("ledger.db");
+  std::unique_ptr<ledger::Ledger> ledger_;
+  std::optional<ledger::LedgerFeed> feed_;
+};
+
+TEST_F(LedgerFeedTest, AStoryWithAPreemption) {
+  Feed();
+  PutClusterQueue("cq", 2, {{"preemption", {{"withinClusterQueue", "LowerPriority"}}}});
+  PutWorkload("low", 2);
+  executor_.RunFor(10s);
+  PutWorkload("high", 2, {{"priority", 100}});
+  executor_.RunFor(5s);
+  ASSERT_EQ(ReasonOf("low", api::kEvicted), "Preempted");
+  Release("low");
+  executor_.RunFor(5s);
+  EXPECT_THAT(Rows(), ElementsAre("low 1 Preempted", "high 1 admitted", "low 2 waits"));
+  const auto rows = Attempts();
+  EXPECT_EQ(rows[0].preemptor, Get("high").meta.uid);
+  EXPECT_EQ(rows[0].cluster_queue, "cq");
+  EXPECT_THAT(rows[0].resources, ElementsAre(ledger::ResourceUse{"default", "cpu", 2000}));
+  EXPECT_EQ(rows[2].waits.size(), 1U);
+  Finish("high");
+  executor_.RunFor(5s);
+  EXPECT_THAT(Rows(), ElementsAre("low 1 Preempted", "high 1 Succeeded", "low 2 admitted"));
+  api_.Remove(PathOf("low"));
+  EXPECT_THAT(Rows(), ElementsAre("low 1 Preempted", "high 1 Succeeded", "low 2 Deleted"));
+}
+
+TEST_F(LedgerFeedTest, WhatHappenedMeanwhileIsTold) {
+  Feed();
+  PutWorkload("one", 1);
+  PutWorkload("two", 1);
+  EXPECT_THAT(Rows(), ElementsAre("one 1 admitted", "two 1 admitted"));
+  Away();
+  clock_.Advance(1h);
+  Finish("one");
+  api_.Remove(PathOf("two"));
+  Boot();
+  PutWorkload("three", 1);
+  executor_.RunFor(5s);
+  Away();
+  Again();
+  EXPECT_THAT(Rows(), ElementsAre("one 1 Succeeded", "two 1 Deleted", "three 1 admitted"));
+  EXPECT_EQ(*Attempts()[0].ended - *Attempts()[0].admitted, 3601);
+  EXPECT_LT(*Attempts()[1].ended - *Attempts()[1].admitted, 60);  // when the ledger ended
+}
+
+TEST_F(LedgerFeedTest, ARestartWritesNothingTwice) {
+  Feed();
+  for (const char* name : {"one", "two", "three"}) PutWorkload(name, 1);
+  const auto rows = Rows();
+  const auto attempts = Attempts();
+  Away();
+  Again();
+  EXPECT_EQ(Rows(), rows);
+  EXPECT_EQ(ledger_->stats().changed, 0);
+  EXPECT_GE(ledger_->stats().written, 3);
+  EXPECT_EQ(Attempts(), attempts);
+}
+
+TEST_F(LedgerFeedTest, NoRequestIsMade) {
+  PutWorkload("one", 1);
+  executor_.RunFor(5s);
+  Away();
+  Boot();
+  std::size_t before = api_.requests().size();
+  executor_.RunFor(5s);
+  const std::size_t without = api_.requests().size() - before;
+  Away();
+  Again();
+  before = api_.requests().size();
+  executor_.RunFor(5s);
+  EXPECT_EQ(api_.requests().size() - before, without);
+}
+
+TEST_F(LedgerFeedTest, AnOverflowIsMadeGood) {
+  Feed(8);
+  executor_.RunFor(1s);
+  for (int i = 0; i < 20; ++i) PutWorkload("w" + std::to_string(i), 1);
+  EXPECT_LT(Rows().size(), 20U);
+  ASSERT_GT(ledger_->stats().overflows, 0);
+  executor_.RunFor(30s);  // a sweep begins, and goes on as far as the queue has room
+  for (int i = 0; i < 10; ++i) (void)Rows();
+  EXPECT_EQ(Rows().size(), 20U);
+}
+
+}  // namespace
+}  // namespace berth::admission

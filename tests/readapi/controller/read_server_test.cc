@@ -1,0 +1,346 @@
+// Goal: /api/v1 answers those who may list what they ask for, and says nothing to others: no name
+// of another namespace in any page, field, cursor, tag, message or event.
+//
+// Method: real HTTPS; a gate that answers by a table of tokens; a model of two teams.
+#include "readapi/controller/read_server.h"
+
+#include <condition_variable>
+#include <future>
+#include <mutex>
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include "base/strings.h"
+#include "base/system_clock.h"
+#include "net/certificates.h"
+#include "net/client.h"
+#include "net/io_pool.h"
+#include "readapi/openapi.h"
+#include "tests/readapi/rows.h"
+
+namespace berth::readapi {
+namespace {
+
+using namespace std::chrono_literals;
+using kube::AccessAnswer;
+using kube::AccessQuestion;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using Json = nlohmann::json;
+using Outcome = AccessAnswer::Outcome;
+
+// Collects a stream; waits for a text in it.
+class Listener {
+ public:
+  net::StreamCallbacks Callbacks() {
+    return {.on_head =
+                [this](int status, const net::Headers& headers) {
+                  const std::lock_guard lock(mutex_);
+                  status_ = status;
+                  type_ = headers.Find("Content-Type");
+                },
+            .on_data =
+                [this](std::string_view bytes) {
+                  const std::lock_guard lock(mutex_);
+                  text_ += bytes;
+                  changed_.notify_all();
+                },
+            .on_end = [](const Status&) {}};
+  }
+  // The whole text, when it has `part`; fails after ten seconds.
+  std::string WaitFor(const std::string& part) {
+    std::unique_lock lock(mutex_);
+    EXPECT_TRUE(changed_.wait_for(lock, 10s, [&] { return text_.find(part) != std::string::npos; }))
+        << part << " is not in: " << text_;
+    return text_;
+  }
+  int status() {
+    const std::lock_guard lock(mutex_);
+    return status_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::string text_;
+  std::string type_;
+  int status_ = 0;
+};
+
+class ReadServerTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    net::CertificateRequest request;
+    request.not_before = WallTime(1'700'000'000s);
+    request.not_after = WallTime(4'000'000'000s);
+    authority_ = *net::MakeCertificateAuthority("ca", request.not_before, request.not_after);
+    request.common_name = "server";
+    request.dns_names = {"localhost"};
+    request.for_server = true;
+    for (const char* space : {"team-a", "team-b"}) {
+      for (const char* name : {"one", "two", "three"}) {
+        model_.Put(kWorkloads, MakeRow({.space = space, .name = std::string(space) + "-" + name}));
+      }
+    }
+    model_.Put(kQueues, MakeQueueRow("shared", 6, AudienceOf({"team-a", "team-b"})));
+    model_.Put(kQueues, MakeQueueRow("of-team-b", 0, AudienceOf({"team-b"})));
+    auto server = ReadServer::Start(
+        pool_, clock_,
+        {.tls =
+             std::make_shared<const net::TlsIdentity>(*net::IssueCertificate(authority_, request)),
+         .version = "9.9.9",
+         .streams = {.tick = 1ms}},
+        {.strand = strand_.get(),
+         .model = &model_,
+         .is_ready = [this] { return ready_; },
+         .story = [](const std::string&, const std::string& name) -> std::optional<std::string> {
+           return "{\"subject\":" + QuoteJson(name) + "}";
+         }},
+        [this](const AccessQuestion& question, const kube::AccessReviews::Done& done) {
+          Decide(question, done);
+        });
+    ASSERT_TRUE(server) << server.error().message;
+    server_ = *std::move(server);
+    net::ClientOptions options;
+    options.base_url = "https://localhost:" + std::to_string(server_->port());
+    options.ca_pem = authority_.certificate_chain_pem;
+    client_ = *net::HttpClient::Create(client_pool_, std::move(options));
+  }
+  void TearDown() override {
+    client_.reset();
+    server_->Stop();
+    pool_.Stop();
+    client_pool_.Stop();
+  }
+
+  void Decide(const AccessQuestion& question, const kube::AccessReviews::Done& done) {
+    ++asked_;
+    if (question.token == "busy") return done({.outcome = Outcome::kOverloaded});
+    if (question.token == "lost") return done({.error = "no answer"});
+    const bool own = question.token == "tenant" && question.verb == "list" &&
+                     question.resource->namespace_name == "team-a";
+    if (question.token == "admin" || own) {
+      return done({.outcome = Outcome::kAllowed, .user = question.token});
+    }
+    if (question.token == "tenant") return done({.outcome = Outcome::kDenied, .user = "tenant"});
+    done({.outcome = Outcome::kNoUser});
+  }
+
+  net::Request Get(const std::string& target, const std::string& token) {
+    net::Request request{.method = "GET", .target = target};
+    if (!token.empty()) request.headers.Add("Authorization", "Bearer " + token);
+    return request;
+  }
+  net::Response Send(net::Request request) {
+    const auto answer = client_->SendAndWait(std::move(request), 10s);
+    return answer ? *answer : net::Response{.status = 0, .body = answer.error().message};
+  }
+  net::Response Ask(const std::string& target, const std::string& token) {
+    return Send(Get(target, token));
+  }
+  void Change(Row row) {
+    std::promise<void> done;
+    strand_->Post([&] {
+      model_.Put(kWorkloads, std::move(row));
+      server_->Changed();
+      done.set_value();
+    });
+    done.get_future().wait();
+  }
+
+  SystemClock clock_;
+  net::IoPool pool_{2};
+  net::IoPool client_pool_{1};
+  std::unique_ptr<Executor> strand_ = pool_.MakeStrand();
+  Model model_{"e1"};
+  bool ready_ = true;
+  std::atomic<int> asked_{0};
+  net::TlsIdentity authority_;
+  std::unique_ptr<ReadServer> server_;
+  std::unique_ptr<net::HttpClient> client_;
+};
+
+TEST_F(ReadServerTest, AnswersByTheRights) {
+  struct AskedRow {
+    const char* target;
+    const char* token;
+    int status;
+    const char* body;
+  };
+  const AskedRow rows[] = {
+      {"/api/v1", "", 200, "\"openapi\":\"/api/v1/openapi.json\""},
+      {kDocumentPath, "", 200, "9.9.9"},
+      {"/api/v1/workloads", "", 401, "Bearer"},
+      {"/api/v1/workloads", "nobody", 401, "belongs to no user"},
+      {"/api/v1/workloads", "busy", 503, "too many reviews"},
+      {"/api/v1/workloads", "lost", 503, "could not be reviewed"},
+      {"/api/v1/workloads", "admin", 200, "team-b-one"},
+      {"/api/v1/workloads", "tenant", 403, "name namespaces"},
+      {"/api/v1/workloads?namespace=team-a", "tenant", 200, "team-a-one"},
+      {"/api/v1/workloads?namespace=team-b", "tenant", 403, "may not list workloads"},
+      {"/api/v1/workloads?namespace=team-a,team-b", "tenant", 403, "may not list workloads"},
+      {"/api/v1/workloads/team-a/team-a-one", "tenant", 200, "\"story\":{\"subject\""},
+      {"/api/v1/workloads/team-b/team-b-one", "tenant", 403, "may not list"},
+      {"/api/v1/workloads/team-a/team-b-one", "tenant", 404, "no such Workload"},
+      {"/api/v1/queues?namespace=team-a", "tenant", 200, "shared"},
+      {"/api/v1/events?namespace=team-b", "tenant", 403, "may not list"},
+      {"/api/v1/events", "tenant", 403, "name namespaces"}};
+  for (const AskedRow& row : rows) {
+    const net::Response answer = Ask(row.target, row.token);
+    EXPECT_EQ(answer.status, row.status) << row.target << " " << row.token << answer.body;
+    EXPECT_THAT(answer.body, HasSubstr(row.body)) << row.target << " " << row.token;
+  }
+}
+
+TEST_F(ReadServerTest, RefusesMalformedRequests) {
+  struct MalformedRow {
+    std::string target;
+    int status;
+    const char* body;
+  };
+  const MalformedRow rows[] = {
+      {"/api/v1/secrets", 404, "no such path"},
+      {"/api/v2/workloads", 404, "no such path"},
+      {"/", 404, "no such path"},
+      {"/api/v1/workloads/a", 404, "no such path"},
+      {"/api/v1/workloads/a/b/c", 404, "no such path"},
+      {"/api/v1/workloads//b", 404, "no such path"},
+      {"/api/v1/workloads/a%2Fb/c", 404, "no such path"},
+      {"/api/v1/workloads/%ff/c", 404, "no such path"},
+      {"/api/v1/workloads/" + std::string(300, 'a') + "/c", 404, "no such path"},
+      {"/api/v1/queues/a/b", 404, "no such path"},
+      {"/api/v1/workloads/a/b?fields=name", 400, "takes no query parameter"},
+      {"/api/v1/workloads?limit=%", 400, "malformed"},
+      {"/api/v1/workloads?=x", 400, "malformed"},
+      {"/api/v1/workloads?x", 400, "is unknown"},
+      {"/api/v1/workloads?limit=0", 400, "write 1 to 1000"},
+      {"/api/v1/workloads?kind=a&kind=b", 400, "given twice"},
+      {"/api/v1/workloads?kind=" + std::string(kMaxQueryBytes, 'a'), 400, "more than 8192 bytes"},
+      {"/api/v1/workloads?cursor=AAAA", 400, "not a cursor"},
+      {"/api/v1/workloads?token=admin", 403, "a token in a URL"},
+      {"/api/v1/workloads?access_token=admin", 403, "a token in a URL"},
+      {"/api/v1/workloads/a/b?token=admin", 403, "a token in a URL"},
+      {"/api/v1/events?cursor=1", 400, "not a position"}};
+  for (const MalformedRow& row : rows) {
+    const net::Response answer = Ask(row.target, "admin");
+    EXPECT_EQ(answer.status, row.status) << row.target;
+    EXPECT_THAT(answer.body, HasSubstr(row.body)) << row.target;
+  }
+  EXPECT_EQ(asked_, 0) << "no review for a request that is refused anyway";
+  for (const char* method : {"POST", "PUT", "DELETE", "OPTIONS"}) {
+    net::Request request = Get("/api/v1/workloads", "admin");
+    request.method = method;
+    EXPECT_EQ(Send(request).status, 405) << method;
+  }
+}
+
+TEST_F(ReadServerTest, OtherSitesAndHeadersOfTheClient) {
+  net::Request cross = Get("/api/v1/workloads", "admin");
+  cross.headers.Add("Sec-Fetch-Site", "cross-site");
+  cross.headers.Add("Origin", "https://evil.example");
+  EXPECT_EQ(Send(cross).status, 403);
+  // A line feed in a value is no line of the answer's head.
+  net::Request match = Get("/api/v1/workloads?kind=a%0d%0aSet-Cookie:%20x=y", "admin");
+  match.headers.Add("Origin", "https://evil.example");
+  match.headers.Add("If-None-Match", "\"x\"");
+  const net::Response answer = Send(match);
+  EXPECT_EQ(answer.status, 200);
+  for (const net::Header& header : answer.headers) {
+    EXPECT_THAT(header.name, Not(HasSubstr("Access-Control"))) << "no CORS";
+    EXPECT_NE(header.name, "Set-Cookie");
+    EXPECT_THAT(header.value, Not(HasSubstr("evil")));
+  }
+  EXPECT_EQ(answer.headers.Find("X-Content-Type-Options"), "nosniff");
+  EXPECT_THAT(std::string(answer.headers.Find("Content-Security-Policy")),
+              HasSubstr("default-src 'none'"));
+  net::Request event = Get("/api/v1/events", "admin");
+  event.headers.Add("Last-Event-ID", "e1.1 x");
+  EXPECT_EQ(Send(event).status, 400);
+}
+
+TEST_F(ReadServerTest, PagesAndTags) {
+  const net::Response first = Ask("/api/v1/workloads?limit=4&fields=state", "admin");
+  const Json page = Json::parse(first.body);
+  EXPECT_EQ(page["items"].size(), 4U);
+  EXPECT_EQ(page["revision"], "e1.8");
+  const net::Response last =
+      Ask("/api/v1/workloads?limit=4&cursor=" + page["next"].get<std::string>(), "admin");
+  EXPECT_EQ(Json::parse(last.body)["items"].size(), 2U);
+  net::Request again = Get("/api/v1/workloads?limit=4&fields=state", "admin");
+  again.headers.Add("If-None-Match", std::string(first.headers.Find("ETag")));
+  const net::Response unchanged = Send(again);
+  EXPECT_EQ(unchanged.status, 304);
+  EXPECT_EQ(unchanged.body, "");
+  Change(MakeRow({.name = "team-a-one", .state = "running"}));
+  EXPECT_EQ(Send(again).status, 200);
+}
+
+// Everything that a tenant can ask: no answer has a name of the other team.
+TEST_F(ReadServerTest, ATenantReadsNoNameOfAnotherNamespace) {
+  std::vector<std::string> targets = {"/api/v1", kDocumentPath,
+                                      "/api/v1/workloads/team-a/team-a-one",
+                                      "/api/v1/queues?namespace=team-a"};
+  for (const char* filter : {"", "&kind=Job", "&state=waiting", "&clusterQueue=cq",
+                             "&sort=priority", "&sort=-createdAt", "&fields=notPreempted,remark"}) {
+    targets.push_back(std::string("/api/v1/workloads?namespace=team-a&limit=2") + filter);
+  }
+  for (const std::string& target : targets) {
+    std::string next = target;
+    for (int pages = 0; !next.empty() && pages < 5; ++pages) {
+      const net::Response answer = Ask(next, "tenant");
+      EXPECT_EQ(answer.status, 200) << next;
+      EXPECT_THAT(answer.body, Not(HasSubstr("team-b"))) << next;
+      const Json body = Json::parse(answer.body);
+      next.clear();
+      if (!body.contains("next")) break;
+      const std::string cursor = body["next"];
+      EXPECT_THAT(*Base64UrlDecode(cursor), Not(HasSubstr("team-b"))) << target;
+      next = target + "&cursor=" + cursor;
+    }
+  }
+  // A cursor at a row of the other team shows nothing of it.
+  const std::string forged = EncodePageCursor({"", 0, "team-b/team-b-one"});
+  const net::Response answer = Ask("/api/v1/workloads?namespace=team-a&cursor=" + forged, "tenant");
+  EXPECT_THAT(answer.body, Not(HasSubstr("team-b")));
+}
+
+TEST_F(ReadServerTest, EventsReachThoseWhoMaySee) {
+  Listener tenant;
+  Listener admin;
+  const auto of_tenant = client_->Open(
+      Get("/api/v1/events?resources=workloads&namespace=team-a&cursor=e1.8", "tenant"), 60s,
+      tenant.Callbacks());
+  const auto of_admin = client_->Open(Get("/api/v1/events", "admin"), 60s, admin.Callbacks());
+  tenant.WaitFor("id: e1.8\n\n");
+  admin.WaitFor("id: e1.8\n\n");
+  Change(MakeRow({.space = "team-b", .name = "team-b-four"}));
+  Change(MakeRow({.space = "team-a", .name = "team-a-four"}));
+  admin.WaitFor("team-b-four");
+  const std::string text = tenant.WaitFor("team-a-four");
+  EXPECT_THAT(text, Not(HasSubstr("team-b")));
+  EXPECT_THAT(text, HasSubstr("id: e1.10\n"));
+  EXPECT_EQ(tenant.status(), 200);
+}
+
+TEST_F(ReadServerTest, AStreamResumesOrIsToldToListAgain) {
+  Listener resumed;
+  net::Request request = Get("/api/v1/events?resources=workloads", "admin");
+  request.headers.Add("Last-Event-ID", "e1.5");
+  const auto first = client_->Open(request, 60s, resumed.Callbacks());
+  EXPECT_THAT(resumed.WaitFor("team-b-three"), Not(HasSubstr("resync")));
+  Listener lost;
+  request.headers.Set("Last-Event-ID", "e0.5");  // of an earlier life of the process
+  const auto second = client_->Open(request, 60s, lost.Callbacks());
+  EXPECT_THAT(lost.WaitFor("event: resync\nid: e1.8\n"), Not(HasSubstr("team")));
+}
+
+TEST_F(ReadServerTest, SaysThatItIsNotReady) {
+  ready_ = false;
+  const net::Response answer = Ask("/api/v1/workloads", "admin");
+  EXPECT_EQ(answer.status, 503);
+  EXPECT_EQ(answer.headers.Find("Retry-After"), "1");
+}
+
+}  // namespace
+}  // namespace berth::readapi

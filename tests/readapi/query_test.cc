@@ -1,0 +1,117 @@
+// Goal: queries and cursors are refused unless the table of resources has them; an error names the
+// parameter and repeats no text of the client that could end up in a log or a page.
+//
+// Method: tables of accepted and refused queries.
+#include "readapi/query.h"
+
+#include <gmock/gmock.h>
+
+#include "base/strings.h"
+
+namespace berth::readapi {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(QueryTest, ReadsEveryParameter) {
+  const Resource& workloads = Resources()[kWorkloads];
+  const std::string cursor = EncodePageCursor({"-priority", 50, "team-a/w"});
+  const auto query = ParseQuery(workloads, {{"namespace", "b,a"},
+                                            {"state", "waiting,reserved"},
+                                            {"priority", "50,-1"},
+                                            {"sort", "-priority"},
+                                            {"limit", "7"},
+                                            {"fields", "state,name"},
+                                            {"cursor", cursor}});
+  ASSERT_TRUE(query.has_value()) << query.error().message;
+  EXPECT_EQ(query->namespaces, (std::vector<std::string>{"a", "b"}));
+  ASSERT_EQ(query->filters.size(), 3U);
+  EXPECT_EQ(query->filters[1].cells, (std::vector<std::string>{"\"reserved\"", "\"waiting\""}));
+  EXPECT_EQ(query->filters[2].cells, (std::vector<std::string>{"-1", "50"}));
+  EXPECT_EQ(query->sort, workloads.Find("priority"));
+  EXPECT_TRUE(query->descending);
+  EXPECT_EQ(query->limit, 7U);
+  EXPECT_EQ(query->fields,
+            (std::vector<std::size_t>{*workloads.Find("name"), *workloads.Find("state")}));
+  EXPECT_EQ(query->after, (PageCursor{"-priority", 50, "team-a/w"}));
+}
+
+TEST(QueryTest, RefusesTheRest) {
+  struct RefusedQuery {
+    Parameters parameters;
+    const char* message;
+  };
+  const std::string long_value(kMaxValueBytes + 1, 'x');
+  std::string many = "0";
+  for (std::size_t i = 1; i <= kMaxNamespaces; ++i) many += "," + std::to_string(i);
+  const std::string by_id = EncodePageCursor({"", 0, "a/b"});
+  const RefusedQuery rows[] = {
+      {{{"stat", "waiting"}}, "use sort, limit, fields, cursor, or the filters namespace, kind"},
+      {{{"remark", "x"}}, "is unknown"},
+      {{{"state", long_value}}, "state: a value has more than 256 bytes"},
+      {{{"state", "\xff"}}, "state: a value is not UTF-8"},
+      {{{"namespace", many}}, "namespace: more than 16 values"},
+      {{{"priority", "high"}}, "priority: write whole numbers"},
+      {{{"sort", "state"}}, "sort: use one of priority, createdAt, waitingSince"},
+      {{{"sort", ""}}, "sort: use one of"},
+      {{{"limit", "0"}}, "limit: write 1 to 1000"},
+      {{{"limit", "1001"}}, "limit: write 1 to 1000"},
+      {{{"limit", "1e2"}}, "limit: write 1 to 1000"},
+      {{{"fields", "secret"}}, "fields: use namespace, workload"},
+      {{{"state", "waiting"}, {"state", "running"}}, "given twice"},
+      {{{"cursor", ""}}, "cursor: not a cursor"},
+      {{{"cursor", "!!"}}, "cursor: not a cursor"},
+      {{{"cursor", std::string(kMaxCursorBytes + 1, 'a')}}, "cursor: not a cursor"},
+      {{{"cursor", Base64UrlEncode("1\n\n5")}}, "cursor: not a cursor"},
+      {{{"cursor", Base64UrlEncode("2\n\n0\na/b")}}, "cursor: not a cursor"},
+      {{{"cursor", Base64UrlEncode("1\n\n+0\na/b")}}, "cursor: not a cursor"},
+      {{{"cursor", by_id}, {"sort", "priority"}}, "cursor: it belongs to another order"},
+      {{{"token", "x"}}, "a token in a URL"},
+      {{{"access_token", "x"}}, "a token in a URL"},
+      {{{"Authorization", "x"}}, "a token in a URL"}};
+  for (const RefusedQuery& row : rows) {
+    const auto query = ParseQuery(Resources()[kWorkloads], row.parameters);
+    ASSERT_FALSE(query.has_value()) << row.message;
+    EXPECT_THAT(query.error().message, HasSubstr(row.message));
+  }
+}
+
+TEST(QueryTest, NoMessageRepeatsTheClient) {
+  const std::string evil = "<script>\r\nSet-Cookie: a=b";
+  for (const char* name : {"sort", "limit", "fields", "cursor", "priority"}) {
+    const auto query = ParseQuery(Resources()[kWorkloads], {{name, evil}});
+    ASSERT_FALSE(query.has_value()) << name;
+    EXPECT_EQ(query.error().message.find_first_of("<\r\n"), std::string::npos) << name;
+  }
+  const auto unknown = ParseQuery(Resources()[kWorkloads], {{evil, "1"}});
+  ASSERT_FALSE(unknown.has_value());
+  EXPECT_EQ(unknown.error().message.find('<'), std::string::npos);
+}
+
+TEST(QueryTest, ResourcesWithoutNamespacesTakeThemForSight) {
+  const auto query = ParseQuery(Resources()[kQueues], {{"namespace", "a"}});
+  ASSERT_TRUE(query.has_value());
+  EXPECT_EQ(query->namespaces, (std::vector<std::string>{"a"}));
+  EXPECT_TRUE(query->filters.empty());
+}
+
+TEST(QueryTest, StreamQueries) {
+  const auto all = ParseStreamQuery({});
+  ASSERT_TRUE(all.has_value());
+  EXPECT_EQ(all->resources.size(), Resources().size());
+  EXPECT_EQ(all->after, std::nullopt);
+  const auto some = ParseStreamQuery({{"resources", "queues"}, {"cursor", "e1.7"}});
+  ASSERT_TRUE(some.has_value());
+  EXPECT_EQ(some->resources, (std::vector<std::size_t>{kQueues}));
+  EXPECT_EQ(some->after, (FeedCursor{"e1", 7}));
+  for (const Parameters& parameters :
+       {Parameters{{"resources", "secrets"}}, Parameters{{"cursor", "7"}},
+        Parameters{{"cursor", "e1.-7"}}, Parameters{{"cursor", "e1.07"}},
+        Parameters{{"cursor", "e 1.7"}}, Parameters{{"cursor", "e1.99999999999999999999"}},
+        Parameters{{"limit", "1"}}, Parameters{{"token", "x"}}}) {
+    EXPECT_FALSE(ParseStreamQuery(parameters).has_value()) << parameters.front().second;
+  }
+}
+
+}  // namespace
+}  // namespace berth::readapi

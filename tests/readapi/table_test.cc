@@ -1,0 +1,193 @@
+// Goal: pages of Table are what a plain filter and sort of all rows give, in every order and for
+// every sight, page by page; and a page of a large table looks at few rows.
+//
+// Method: random rows and changes from fixed seeds, compared with an oracle of vectors.
+#include "readapi/table.h"
+
+#include <map>
+#include <random>
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/readapi/rows.h"
+
+namespace berth::readapi {
+namespace {
+
+using Json = nlohmann::json;
+
+const Resource& WorkloadsResource() { return Resources()[kWorkloads]; }
+
+Query QueryOf(const Parameters& parameters) {
+  Result<Query> query = ParseQuery(WorkloadsResource(), parameters);
+  EXPECT_TRUE(query.has_value()) << (query ? "" : query.error().message);
+  return query ? *query : Query{};
+}
+
+// All pages of the query, as ids.
+std::vector<std::string> AllIds(const Table& table, Query query, const Sight& sight) {
+  std::vector<std::string> ids;
+  for (int pages = 0; pages < 1000; ++pages) {
+    const Table::Page page = table.Read(query, sight);
+    EXPECT_LE(page.count, query.limit);
+    for (const Json& item : Json::parse(page.items)) ids.push_back(item.at("id"));
+    if (!page.next) return ids;
+    const auto again = DecodePageCursor(EncodePageCursor(*page.next));
+    EXPECT_TRUE(again.has_value());
+    query.after = *again;
+  }
+  ADD_FAILURE() << "the pages do not end";
+  return ids;
+}
+
+struct Oracle {
+  std::map<std::string, WorkloadRow> rows;
+
+  std::vector<std::string> Ids(const std::string& sort, const Sight& sight,
+                               const std::string& state, const std::string& space) const {
+    std::vector<std::pair<std::string, std::string>> found;
+    const std::string field = sort.substr(sort.starts_with("-") ? 1 : 0);
+    for (const auto& [id, row] : rows) {
+      const auto& seen = sight.namespaces;
+      if (!sight.everywhere && std::find(seen.begin(), seen.end(), row.space) == seen.end()) {
+        continue;
+      }
+      if (!state.empty() && row.state != state) continue;
+      if (!space.empty() && row.space != space) continue;
+      std::string key;
+      if (field == "createdAt") key = row.created;
+      if (field == "priority") key = std::string(1, static_cast<char>('a' + row.priority));
+      found.emplace_back(key, id);
+    }
+    std::sort(found.begin(), found.end());
+    if (sort.starts_with("-")) std::reverse(found.begin(), found.end());
+    std::vector<std::string> ids;
+    for (const auto& [key, id] : found) ids.push_back(id);
+    return ids;
+  }
+};
+
+TEST(TableTest, PagesAreAFilterAndSortOfAllRows) {
+  std::mt19937 random(7);
+  const auto pick = [&random](int below) {
+    return static_cast<int>(random() % static_cast<unsigned>(below));
+  };
+  Table table(WorkloadsResource());
+  Oracle oracle;
+  const std::vector<std::string> states = {"waiting", "running", "succeeded"};
+  for (int step = 0; step < 200; ++step) {
+    WorkloadRow row{.space = "team-" + std::to_string(pick(4)),
+                    .name = "w" + std::to_string(pick(60)),
+                    .priority = pick(5),
+                    .state = states[static_cast<std::size_t>(pick(3))],
+                    .created = "2026-11-2" + std::to_string(pick(9)) + "T07:00:00Z"};
+    const std::string id = row.space + "/" + row.name;
+    if (pick(4) == 0) {
+      EXPECT_EQ(table.Remove(id).has_value(), oracle.rows.erase(id) == 1);
+    } else {
+      table.Put(MakeRow(row));
+      oracle.rows[id] = row;
+    }
+    ASSERT_EQ(table.size(), oracle.rows.size());
+    if (step % 20 != 0) continue;
+    for (const std::string sort : {"", "createdAt", "-createdAt", "priority", "-priority"}) {
+      for (const Sight& sight : {kEverywhere, Sight{false, {"team-1", "team-3"}}, Sight{}}) {
+        for (const std::string state : {"", "running", "nowhere"}) {
+          for (const std::string space : {"", "team-1"}) {
+            Parameters parameters{{"limit", "7"}};
+            if (!sort.empty()) parameters.emplace_back("sort", sort);
+            if (!state.empty()) parameters.emplace_back("state", state);
+            if (!space.empty()) parameters.emplace_back("namespace", space);
+            EXPECT_EQ(AllIds(table, QueryOf(parameters), sight),
+                      oracle.Ids(sort, sight, state, space))
+                << sort << " " << state << " " << space;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(TableTest, PagesGoOnWhereRowsCameAndWent) {
+  Table table(WorkloadsResource());
+  for (const char* name : {"a", "b", "c", "d"}) table.Put(MakeRow({.name = name}));
+  Query query = QueryOf({{"limit", "2"}});
+  const Table::Page first = table.Read(query, kEverywhere);
+  ASSERT_TRUE(first.next.has_value());
+  EXPECT_EQ(first.next->id, "team-a/b");
+  table.Remove("team-a/b");  // the row of the cursor
+  table.Put(MakeRow({.name = "bb"}));
+  query.after = first.next;
+  EXPECT_EQ(AllIds(table, query, kEverywhere),
+            (std::vector<std::string>{"team-a/bb", "team-a/c", "team-a/d"}));
+}
+
+TEST(TableTest, FieldsAndReaders) {
+  Table table(WorkloadsResource());
+  table.Put(MakeRow({.not_preempted = R"([{"workload":"team-b/secret"}])"}));
+  const Sight tenant{false, {"team-a"}};
+  const Query some = QueryOf({{"fields", "state,name,notPreempted"}});
+  EXPECT_EQ(table.Read(some, kEverywhere).items,
+            R"([{"id":"team-a/w","name":"w","state":"waiting",)"
+            R"("notPreempted":[{"workload":"team-b/secret"}]}])");
+  EXPECT_EQ(table.Read(some, tenant).items, R"([{"id":"team-a/w","name":"w","state":"waiting"}])");
+  EXPECT_THAT(*table.ReadRow("team-a/w", kEverywhere), testing::HasSubstr("secret"));
+  EXPECT_THAT(*table.ReadRow("team-a/w", tenant), testing::Not(testing::HasSubstr("secret")));
+  EXPECT_EQ(table.ReadRow("team-a/w", {false, {"team-b"}}), std::nullopt);
+  EXPECT_EQ(table.ReadRow("team-a/none", kEverywhere), std::nullopt);
+}
+
+TEST(TableTest, ChangesNameTheFieldsThatDiffer) {
+  Table table(WorkloadsResource());
+  const auto first = table.Put(MakeRow({}));
+  ASSERT_TRUE(first.has_value());
+  EXPECT_TRUE(first->is_new);
+  EXPECT_EQ(table.Put(MakeRow({})), std::nullopt);
+  const auto change = table.Put(MakeRow({.priority = 3, .state = "running"}));
+  ASSERT_TRUE(change.has_value());
+  EXPECT_FALSE(change->is_new);
+  EXPECT_EQ(change->fields, (std::vector<std::size_t>{*WorkloadsResource().Find("priority"),
+                                                      *WorkloadsResource().Find("state")}));
+  const auto gone = table.Remove("team-a/w");
+  ASSERT_TRUE(gone.has_value());
+  EXPECT_TRUE(gone->is_gone);
+  EXPECT_EQ(*gone->before, (std::vector<std::string>{"team-a"}));
+  EXPECT_EQ(table.Remove("team-a/w"), std::nullopt);
+}
+
+TEST(TableTest, RowsOfAnAudienceOfSeveralNamespaces) {
+  Table table(Resources()[kQueues]);
+  table.Put(MakeQueueRow("shared", 1, AudienceOf({"team-a", "team-b"})));
+  table.Put(MakeQueueRow("other", 1, AudienceOf({"team-b"})));
+  table.Put(MakeQueueRow("unused", 1, nullptr));
+  EXPECT_EQ(AllIds(table, {}, {false, {"team-a"}}), (std::vector<std::string>{"shared"}));
+  EXPECT_EQ(AllIds(table, {}, kEverywhere),
+            (std::vector<std::string>{"other", "shared", "unused"}));
+}
+
+// A page costs what it shows: a bound on the rows that are looked at, in a table of 30,000.
+TEST(TableTest, APageLooksAtFewRows) {
+  Table table(WorkloadsResource());
+  constexpr int kRows = 30'000;
+  for (int i = 0; i < kRows; ++i) {
+    table.Put(MakeRow({.space = "team-" + std::to_string(i % 300),
+                       .name = "w" + std::to_string(i),
+                       .priority = i % 7,
+                       .state = i % 1000 == 0 ? "failed" : "waiting"}));
+  }
+  const auto looked = [&](const Parameters& parameters, const Sight& sight) {
+    const Table::Page page = table.Read(QueryOf(parameters), sight);
+    EXPECT_GT(page.count, 0U);
+    return table.looked_at();
+  };
+  EXPECT_EQ(looked({}, kEverywhere), kUsualLimit + 1);
+  EXPECT_EQ(looked({{"sort", "-priority"}}, kEverywhere), kUsualLimit + 1);
+  EXPECT_EQ(looked({{"state", "failed"}}, kEverywhere), 30U);
+  EXPECT_EQ(looked({{"state", "waiting"}, {"namespace", "team-1"}}, kEverywhere), 100U);
+  EXPECT_LE(looked({{"state", "waiting"}, {"sort", "createdAt"}}, kEverywhere), 120U);
+  EXPECT_EQ(looked({}, Sight{false, {"team-5"}}), 100U);
+}
+
+}  // namespace
+}  // namespace berth::readapi

@@ -1,0 +1,152 @@
+// Goal: a workload is read whole, or refused with the line and the column of the first fault.
+// Method: small texts; a table of faults with the whole message of each.
+#include "simulation/trace.h"
+
+#include <gtest/gtest.h>
+
+namespace berth::simulation {
+namespace {
+
+using std::chrono::seconds;
+
+struct FaultRow {
+  const char* text;
+  const char* message;
+};
+
+TEST(CsvTest, ReadsEveryColumn) {
+  const auto trace = ReadCsv(
+      "\xEF\xBB\xBFsubmit, queue,priority,pods,cpu,memory,gpu,run,user,example.com/device\r\n"
+      "# a remark\n"
+      "\n"
+      "0,a,high,2,500m,1Gi,1,60,ann,3\r\n"
+      "1.5,\"team/b\",-5,,2,,,1h30m,\"bob, \"\"the\"\" second\",\n");
+  ASSERT_TRUE(trace) << trace.error().message;
+  const std::vector<TraceJob> expected{{.line = 4,
+                                        .submit = seconds(0),
+                                        .run = seconds(60),
+                                        .queue = "a",
+                                        .priority = "high",
+                                        .pods = 2,
+                                        .requests = {{"cpu", 500},
+                                                     {"memory", 1 << 30},
+                                                     {"nvidia.com/gpu", 1},
+                                                     {"example.com/device", 3}}},
+                                       {.line = 5,
+                                        .submit = std::chrono::milliseconds(1500),
+                                        .run = seconds(5400),
+                                        .queue = "team/b",
+                                        .priority = "-5",
+                                        .pods = 1,
+                                        .requests = {{"cpu", 2000}}}};
+  EXPECT_EQ(trace->jobs, expected);
+  EXPECT_EQ(trace->skipped, 0);
+}
+
+TEST(CsvTest, ReadsTimes) {
+  const auto trace =
+      ReadCsv("submit,run\n2026-01-31T08:00:00Z,10\n2026-01-31T09:00:01+01:00,0.000001\n");
+  ASSERT_TRUE(trace) << trace.error().message;
+  ASSERT_EQ(trace->jobs.size(), 2U);
+  EXPECT_EQ(trace->jobs[1].submit - trace->jobs[0].submit, seconds(1));
+  EXPECT_EQ(trace->jobs[1].run, Duration(1));
+}
+
+TEST(CsvTest, NamesLineAndColumnOfAFault) {
+  const std::string wide = "submit,run\n0," + std::string(70'000, '1') + "\n";
+  const FaultRow rows[] = {
+      {"", "line 1, column 1: no header: expected a line such as submit,queue,pods,cpu,run"},
+      {"submit,cpu\n", "line 1, column 1: the header has no column run"},
+      {"run\n", "line 1, column 1: the header has no column submit"},
+      {"submit,run,RUN\n", "line 1, column 12: run stands twice"},
+      {"submit,run,gpu,nvidia.com/gpu\n", "line 1, column 16: nvidia.com/gpu stands twice"},
+      {"submit,run,qeue\n",
+       "line 1, column 12: \"qeue\" is no column: expected submit, run, queue, priority, class, "
+       "pods, user, cpu, memory, gpu or a resource such as example.com/device; did you mean "
+       "queue?"},
+      {"submit,run\n0,1\n0\n", "line 3, column 1: the row has 1 fields, the header 2"},
+      {"submit,run\n0,1,2\n", "line 2, column 5: the row has 3 fields, the header 2"},
+      {"submit,run\n-1,1\n",
+       "line 2, column 1: submit: \"-1\" is no number of seconds and no time such as "
+       "2026-01-31T08:00:00Z"},
+      {"submit,run\n1e3,1\n",
+       "line 2, column 1: submit: \"1e3\" is no number of seconds and no time such as "
+       "2026-01-31T08:00:00Z"},
+      {"submit,run\n0,1\n2026-01-31T08:00:00Z,1\n",
+       "line 3, column 1: submit: seconds and times in one file"},
+      {"submit,run\n0,soon\n",
+       "line 2, column 3: run: \"soon\" is no number of seconds and no duration such as 1h30m"},
+      {"submit,run\n0,99999999999999999999\n",
+       "line 2, column 3: run: \"99999999999999999999\" is no number of seconds and no duration "
+       "such as 1h30m"},
+      {"submit,run,pods\n0,1,0\n",
+       "line 2, column 5: pods: \"0\" is no number of pods from 1 to 1000000"},
+      {"submit,cpu,run\n0,-1,1\n",
+       "line 2, column 3: cpu: \"-1\" is no quantity of 0 or more, such as 4, 500m or 16Gi"},
+      {"submit,run,queue\n0,1,\"a\n", "line 2, column 5: the quote is not closed in its line"},
+      {"submit,run,queue\n0,1,\"a\"b\n",
+       "line 2, column 8: expected a comma after the closing quote"},
+      {wide.c_str(), "line 2, column 65537: the line is longer than 65536 bytes"},
+  };
+  for (const FaultRow& row : rows) {
+    const auto trace = ReadCsv(row.text);
+    ASSERT_FALSE(trace) << row.message;
+    EXPECT_EQ(trace.error().message, row.message);
+    EXPECT_EQ(trace.error().code, ErrorCode::kInvalid);
+  }
+}
+
+TEST(SwfTest, ReadsProcessorsAndRunTimes) {
+  const auto trace = ReadSwf(
+      "; UnixStartTime: 0\n"
+      "  1  0 5 100 4 -1 -1 8 200 -1 1 3 1 -1 2 -1 -1 -1\n"
+      "2 10 -1 60.5 16 50.25 -1 -1 -1 -1 1 3 1 -1 2 -1 -1 -1\r\n"
+      "3 20 -1 -1 -1 -1 -1 4 100 -1 5 3 1 -1 2 -1 -1 -1\n"
+      "4 30 -1 0 4 -1 -1 4 100 -1 5 3 1 -1 2 -1 -1 -1\n");
+  ASSERT_TRUE(trace) << trace.error().message;
+  const std::vector<TraceJob> expected{{.line = 2,
+                                        .submit = seconds(0),
+                                        .run = seconds(100),
+                                        .queue = "",
+                                        .priority = "",
+                                        .pods = 8,
+                                        .requests = {{"cpu", 1000}}},
+                                       {.line = 3,
+                                        .submit = seconds(10),
+                                        .run = std::chrono::milliseconds(60'500),
+                                        .queue = "",
+                                        .priority = "",
+                                        .pods = 16,
+                                        .requests = {{"cpu", 1000}}}};
+  EXPECT_EQ(trace->jobs, expected);
+  EXPECT_EQ(trace->skipped, 2);
+}
+
+TEST(SwfTest, NamesLineAndColumnOfAFault) {
+  const FaultRow rows[] = {
+      {"; x\n1 2 3\n", "line 2, column 6: the row has 3 fields, expected 18"},
+      {"1 0 5 100 4 -1 -1 8 200 -1 1 3 1 -1 2 -1 -1 -1 7\n",
+       "line 1, column 48: more than 18 fields"},
+      {"1 0 5 long 4 -1 -1 8 200 -1 1 3 1 -1 2 -1 -1 -1\n",
+       "line 1, column 7: run time (field 4): expected a number, or -1 where it is unknown"},
+      {"1 0 5 100 4 -1 -1 2000000 200 -1 1 3 1 -1 2 -1 -1 -1\n",
+       "line 1, column 19: requested processors: expected a whole number up to 1000000"},
+  };
+  for (const FaultRow& row : rows) {
+    const auto trace = ReadSwf(row.text);
+    ASSERT_FALSE(trace) << row.message;
+    EXPECT_EQ(trace.error().message, row.message);
+  }
+}
+
+TEST(TraceTest, KnowsTheFormatByNameOrContent) {
+  EXPECT_EQ(FormatOf("log.SWF", "submit,run"), TraceFormat::kSwf);
+  EXPECT_EQ(FormatOf("log.csv", "; x"), TraceFormat::kCsv);
+  EXPECT_EQ(FormatOf("log", "\n; x\n"), TraceFormat::kSwf);
+  EXPECT_EQ(FormatOf("-", "1 0 5 100"), TraceFormat::kSwf);
+  EXPECT_EQ(FormatOf("-", "submit,run\n"), TraceFormat::kCsv);
+  EXPECT_EQ(FormatOf("-", ""), TraceFormat::kCsv);
+}
+
+}  // namespace
+}  // namespace berth::simulation

@@ -1,0 +1,171 @@
+// Goal: in any day every job finishes or is told why not, quota is never exceeded, and the same
+// input gives the same day. Method: random queues of one cohort and random jobs; the events are
+// played into a plain count of usage.
+#include <map>
+#include <set>
+#include <sstream>
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include "tests/simulate/day.h"
+#include "tests/support/property.h"
+
+namespace berth::simulation {
+namespace {
+
+using support::Below;
+
+struct Story {
+  Cluster cluster = EmptyCluster();
+  std::string csv = "submit,queue,class,pods,cpu,run\n";
+  int cpus = 0;  // nominal, of the cohort
+};
+
+// Two to four queues; without limits on borrowing each queue may use the whole cohort.
+Story AnyStory(bool limits) {
+  constexpr const char* kClasses[] = {"", "low", "high", "7"};
+  Story story;
+  const int queues = 2 + *Below(3);
+  for (int i = 0; i < queues; ++i) {
+    const int cpus = *Below(5);
+    story.cpus += cpus;
+    api::ClusterQueue& queue = AddQueue(story.cluster, "q" + std::to_string(i), cpus, "org");
+    if (*Below(2) == 0) queue.spec.preemption = {};
+    if (!limits) continue;
+    if (*Below(4) == 0) queue.spec.queueing_strategy = api::QueueingStrategy::kStrictFifo;
+    if (*Below(2) == 0) {
+      queue.spec.resource_groups[0].flavors[0].resources[0].borrowing_limit = *Below(3) * 1000;
+    }
+  }
+  const int jobs = *Below(40);
+  for (int i = 0; i < jobs; ++i) {
+    std::ostringstream row;
+    row << *Below(60) << ",q" << *Below(queues) << "," << kClasses[*Below(4)] << ","
+        << 1 + *Below(3) << "," << 1 + *Below(3) << "," << *Below(50) << "\n";
+    story.csv += row.str();
+  }
+  return story;
+}
+
+// The CPUs of each ClusterQueue, kept up to date by the events.
+class Count {
+ public:
+  explicit Count(const Day& day) : day_(day) {}
+
+  void Play() {
+    for (const std::string& event : day_.events) {
+      std::istringstream words(event);
+      std::int64_t at = 0;
+      std::string what;
+      std::size_t job = 0;
+      words >> at >> what >> job;
+      Step(what, job);
+    }
+  }
+  bool is_running(std::size_t job) const { return running_.count(job) > 0; }
+
+ private:
+  void Step(const std::string& what, std::size_t job) {
+    const Job& told = day_.jobs[job];
+    const std::string& name = day_.cluster.local_queues[told.local_queue].cluster_queue;
+    api::Amount& used = used_[name];
+    const api::Amount cpus = told.shape->requests.at("cpu");
+    if (what == "submit") return RC_ASSERT(submitted_.insert(job).second);
+    if (what == "start") {
+      RC_ASSERT(submitted_.count(job) == 1U);
+      RC_ASSERT(running_.insert(job).second);
+      used += cpus;
+      return CheckQuota();
+    }
+    RC_ASSERT(running_.erase(job) == 1U);
+    used -= cpus;
+  }
+
+  void CheckQuota() const {
+    api::Amount used = 0;
+    api::Amount nominal = 0;
+    for (const api::ClusterQueue& queue : day_.cluster.cluster_queues) {
+      const api::ResourceQuota& quota = queue.spec.resource_groups[0].flavors[0].resources[0];
+      const auto found = used_.find(queue.meta.name);
+      const api::Amount own = found == used_.end() ? 0 : found->second;
+      used += own;
+      nominal += quota.nominal_quota;
+      if (quota.borrowing_limit) RC_ASSERT(own <= quota.nominal_quota + *quota.borrowing_limit);
+    }
+    RC_ASSERT(used <= nominal);
+  }
+
+  const Day& day_;
+  std::set<std::size_t> submitted_;
+  std::set<std::size_t> running_;
+  std::map<std::string, api::Amount> used_;
+};
+
+TEST(WorldProperty, NoJobIsLostAndNoQuotaExceeded) {
+  support::CheckProperty(300, [] {
+    const Story story = AnyStory(true);
+    const Day day = Play(story.cluster, story.csv, std::chrono::seconds(*Below(2)));
+    RC_ASSERT(!day.result.stopped_early);
+    Count count(day);
+    count.Play();
+    for (std::size_t i = 0; i < day.jobs.size(); ++i) {
+      const JobOutcome& outcome = day.result.outcomes[i];
+      RC_ASSERT(!count.is_running(i));
+      // A preempted job may end up behind a job that a StrictFIFO queue never admits.
+      RC_ASSERT(outcome.started.has_value() || !outcome.finished.has_value());
+      RC_ASSERT(outcome.finished.has_value() == outcome.why.empty());
+      RC_ASSERT(outcome.preemptions > 0 || outcome.lost == Duration::zero());
+      if (outcome.finished) RC_ASSERT(*outcome.finished >= *outcome.started + day.jobs[i].run);
+    }
+  });
+}
+
+TEST(WorldProperty, NodesAreNeverOverfullAndLoseNoJob) {
+  support::CheckProperty(200, [] {
+    const Story story = AnyStory(true);
+    std::vector<NodePool> pools(1 + static_cast<std::size_t>(*Below(2)));
+    for (NodePool& pool : pools) {
+      pool.name = "pool";
+      pool.node.allocatable = {{"cpu", (1 + *Below(4)) * 1000}};
+      pool.max_nodes = *Below(5);
+      pool.min_nodes = *Below(2) == 0 ? 0 : pool.max_nodes / 2;
+      pool.boot = std::chrono::seconds(*Below(30));
+      pool.idle = std::chrono::seconds(*Below(60));
+    }
+    const Day day = Play(story.cluster, story.csv, std::chrono::seconds(*Below(2)), pools);
+    RC_ASSERT(!day.result.stopped_early);
+    for (std::size_t i = 0; i < day.jobs.size(); ++i) {
+      const JobOutcome& outcome = day.result.outcomes[i];
+      RC_ASSERT(outcome.finished.has_value() == outcome.why.empty());
+    }
+    for (std::size_t i = 0; i < pools.size(); ++i) {
+      RC_ASSERT(day.result.pools[i].peak <= pools[i].max_nodes);
+      RC_ASSERT(day.result.pools[i].busy_time <= day.result.pools[i].node_time);
+    }
+  });
+}
+
+TEST(WorldProperty, WhatFitsTheCohortFinishes) {
+  support::CheckProperty(300, [] {
+    const Story story = AnyStory(false);
+    const Day day = Play(story.cluster, story.csv, std::chrono::seconds(*Below(2)));
+    for (std::size_t i = 0; i < day.jobs.size(); ++i) {
+      const bool fits = day.jobs[i].shape->requests.at("cpu") <= story.cpus * 1000;
+      RC_ASSERT(day.result.outcomes[i].finished.has_value() == fits);
+    }
+  });
+}
+
+TEST(WorldProperty, TheSameInputGivesTheSameDay) {
+  support::CheckProperty(100, [] {
+    const Story story = AnyStory(true);
+    const Day first = Play(story.cluster, story.csv);
+    const Day second = Play(story.cluster, story.csv);
+    RC_ASSERT(first.events == second.events);
+    RC_ASSERT(first.result.decisions == second.result.decisions);
+  });
+}
+
+}  // namespace
+}  // namespace berth::simulation
