@@ -15,13 +15,14 @@ import signal
 import subprocess
 import unittest
 
+import audited_rights
 import fake_time
 from control_plane import PROGRAMS, ROOT, ControlPlane, die_with_parent
 from scratch import scratch_folder
 
 BERTH = os.environ.get("BERTH", os.path.join(ROOT, "build", "release", "berth"))
 NAMESPACE = "kueue-system"
-ACCOUNT = "kueue-controller-manager"
+ACCOUNT = audited_rights.ACCOUNT
 LEASE = "c1f6bfd2.kueue.x-k8s.io"
 SERVICES = ("kueue-webhook-service", "kueue-controller-manager-metrics-service",
             "kueue-visibility-server")
@@ -97,10 +98,15 @@ class Installation:
         self.plane = plane
         self.controllers = {}
 
-    def apply_manifests(self):
+    def apply_manifests(self, without_crds=()):
+        """Applies the folder manifests, without the named CustomResourceDefinitions."""
+        documents = self.plane.kubectl("kustomize", os.path.join(ROOT, "manifests")).stdout.split("\n---\n")
+        kept = [each for each in documents
+                if not any(f"\n  name: {name}\n" in each for name in without_crds)]
+        assert len(documents) - len(kept) == len(without_crds), f"missing in manifests: {without_crds}"
         # Before the server serves the kind of a new CRD, kubectl says "no matches".
         for _ in range(2):
-            done = self.plane.kubectl("apply", "--server-side", "-k", os.path.join(ROOT, "manifests"),
+            done = self.plane.kubectl("apply", "--server-side", "-f", "-", stdin="\n---\n".join(kept),
                                       check=False)
             if done.returncode == 0:
                 break
@@ -196,6 +202,7 @@ class ClusterTest(unittest.TestCase):
     NODES = 2
     CERTIFICATES_FROM = None  # when the control plane's certificates begin, as "-1d"
     FLAGS = ()  # of the controller
+    COUNTED = None  # a component, each of whose rights these tests use
 
     @classmethod
     def setUpClass(cls):
@@ -204,7 +211,8 @@ class ClusterTest(unittest.TestCase):
         cls.folder = scratch_folder("berth-cluster-")
         cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
         cls.plane = ControlPlane(cls.folder, parent_ends_all=True,
-                                 certificates_from=cls.CERTIFICATES_FROM)
+                                 certificates_from=cls.CERTIFICATES_FROM,
+                                 audited=f"system:serviceaccount:{NAMESPACE}:{ACCOUNT}" if cls.COUNTED else None)
         cls.addClassCleanup(cls.plane.stop)
         cls.plane.start()
         for number in range(1, cls.NODES + 1):
@@ -213,6 +221,12 @@ class ClusterTest(unittest.TestCase):
         cls.addClassCleanup(cls.berth.stop)
         cls.apply_manifests()
         cls.controller = cls.start_first()
+
+    @classmethod
+    def tearDownClass(cls):
+        if cls.COUNTED is not None:
+            unused = audited_rights.unused(cls.plane.file("audit.log"), cls.COUNTED)
+            assert not unused, f"rights of manifests/components/{cls.COUNTED} that nothing used: {unused}"
 
     @classmethod
     def start_first(cls):

@@ -1,7 +1,8 @@
-"""Goal: without the ProvisioningRequest CRD the controller starts, becomes ready and admits jobs; it
-serves the admission check as soon as the CRD comes.
+"""Goal: without the CRDs of ProvisioningRequest, ProvisioningPolicy and JobKind the controller starts,
+becomes ready and admits jobs; it serves the admission check, its policy and declared kinds as soon as
+the CRDs come.
 
-Method: the CRD is deleted before the controller starts and applied again while it runs."""
+Method: the manifests are applied without the CRDs, and each CRD while the controller runs."""
 
 import os
 import unittest
@@ -10,7 +11,27 @@ import urllib.request
 from control_plane import ROOT
 from installation import ClusterTest
 
-CRD = "provisioningrequests.autoscaling.x-k8s.io"
+CRDS = ("provisioningrequests.autoscaling.x-k8s.io", "provisioningpolicies.provisioning.berth.dev",
+        "jobkinds.integrations.berth.dev")
+POLICY = """
+apiVersion: provisioning.berth.dev/v1alpha1
+kind: ProvisioningPolicy
+metadata: {name: late}
+spec: {reuse: {enabled: true}}
+"""
+KIND = """
+apiVersion: integrations.berth.dev/v1alpha1
+kind: JobKind
+metadata: {name: sweeps}
+spec:
+  group: science.example
+  version: v1
+  kind: Sweep
+  suspend: spec.paused
+  podSets: [{name: "'trial'", template: spec.pod, count: self.spec.trials}]
+  active: "self.?status.?running.orValue(0) > 0"
+  finished: [{when: "self.?status.?phase.orValue('') == 'Done'", succeeded: "true"}]
+"""
 QUEUES = """
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: ResourceFlavor
@@ -76,8 +97,7 @@ spec:
 class OptionalTest(ClusterTest):
     @classmethod
     def apply_manifests(cls):
-        super().apply_manifests()
-        cls.plane.kubectl("delete", "crd", CRD)
+        cls.berth.apply_manifests(without_crds=CRDS)
 
     def is_ready(self):
         try:
@@ -91,7 +111,13 @@ class OptionalTest(ClusterTest):
         found = self.plane.get(kind, name).get("status", {}).get("conditions", [])
         return next((each["status"] for each in found if each["type"] == wanted), "")
 
-    def test_starts_without_the_crd_and_serves_it_when_it_comes(self):
+    def install(self, name):
+        """Applies the CRD of that name."""
+        plural, _, group = name.partition(".")
+        self.plane.kubectl("apply", "--server-side", "-f",
+                           os.path.join(ROOT, "manifests", "crds", f"{group}_{plural}.yaml"))
+
+    def test_starts_without_the_crds_and_serves_them_when_they_come(self):
         self.plane.wait_until(self.is_ready, "the controller is ready")
         self.apply_when_accepted(QUEUES)
         self.plane.apply(JOB.replace("NAME", "plain"))
@@ -101,13 +127,26 @@ class OptionalTest(ClusterTest):
         self.assertNotEqual(self.condition("admissioncheck", "capacity", "Active"), "True")
         self.assertTrue(self.plane.get("job", "asked")["spec"]["suspend"])
 
-        self.plane.kubectl("apply", "--server-side", "-f", os.path.join(
-            ROOT, "manifests", "crds", "autoscaling.x-k8s.io_provisioningrequests.yaml"))
+        self.install(CRDS[0])
         self.plane.wait_until(
             lambda: self.condition("admissioncheck", "capacity", "Active") == "True",
             "the check is served once the CRD is there", seconds=120)
         self.plane.wait_until(lambda: self.plane.items("provisioningrequests"),
                               "capacity is asked for", seconds=60)
+
+        self.plane.kubectl("annotate", "admissioncheck", "capacity", "berth.dev/provisioning-policy=late")
+        self.plane.wait_until(
+            lambda: self.condition("admissioncheck", "capacity", "Active") == "False",
+            "the check misses its policy")
+        self.install(CRDS[1])
+        self.install(CRDS[2])
+        self.apply_when_accepted(POLICY)
+        self.apply_when_accepted(KIND)
+        self.plane.wait_until(
+            lambda: self.condition("admissioncheck", "capacity", "Active") == "True",
+            "the check has its policy", seconds=120)
+        self.plane.wait_until(lambda: self.condition("jobkind", "sweeps", "Ready") == "False",
+                              "the declared kind is judged: the API does not serve it", seconds=120)
         self.assertIsNone(self.controller.process.poll())
 
 
