@@ -16,7 +16,9 @@
 #include "cli/kueue_parser.h"
 #include "cli/ledger_parser.h"
 #include "cli/listen_parser.h"
+#include "cli/test_parser.h"
 #include "cli/version.h"
+#include "scenarios/command.h"
 
 namespace berth::cli {
 namespace {
@@ -443,6 +445,8 @@ int Run(int argc, char** argv) {
   AddPlan(app, client, plan, exit_code);
   VirtualTimeFlags virtual_time;
   AddVirtualTimeCommands(app, virtual_time, exit_code);
+  scenarios::TestFlags test;
+  AddTest(app, test, exit_code);
   LedgerCommandFlags ledger;
   AddLedgerCommands(app, ledger, exit_code);
   AddUp(app, up, exit_code);

@@ -29,6 +29,7 @@ constexpr std::array kTargets{
     Target{"quantity", Quantities},
     Target{"readquery", ReadQueries},
     Target{"review", Reviews},
+    Target{"scenario", Scenarios},
     Target{"selector", Selectors},
     Target{"time", Times},
     Target{"schedule", Schedules},

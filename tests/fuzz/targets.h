@@ -55,5 +55,6 @@ void EtaFiles(std::string_view text);
 void ReadQueries(std::string_view text);
 void ImageDocuments(std::string_view text);
 void ImageLayers(std::string_view text);
+void Scenarios(std::string_view text);
 
 }  // namespace berth::fuzz

@@ -1,11 +1,12 @@
-// The targets of workloads for `berth simulate`, CSV and the Standard Workload Format, and of the
-// forecasts that `berth eta` keeps.
+// The targets of workloads for `berth simulate`, CSV and the Standard Workload Format, of the
+// forecasts that `berth eta` keeps, and of scenarios.
 #include <string>
 
 #include "api/codec/start_forecast.h"
 #include "cli/eta_entries.h"
 #include "cli/generator_file.h"
 #include "cli/philly_log.h"
+#include "scenarios/script.h"
 #include "simulation/trace.h"
 #include "tests/fuzz/targets.h"
 
@@ -44,6 +45,25 @@ void CheckGenerator(std::string_view text) {
 }
 
 }  // namespace
+
+void Scenarios(std::string_view text) {
+  const auto script = scenarios::ParseScript(text);
+  if (!script) {
+    Require(script.error().code == ErrorCode::kInvalid, "a scenario that is refused is invalid");
+    Require(script.error().message.rfind("line ", 0) == 0, "an error names its line");
+    return;
+  }
+  Require(!script->name.empty(), "a scenario has a name");
+  for (const scenarios::Step& step : script->steps) {
+    Require(!step.words.empty(), "a step has a command");
+    for (const std::string& word : step.plains()) {
+      const auto span = scenarios::ParseSpan(word);
+      if (!span) continue;
+      Require(*span >= Duration::zero() && *span <= scenarios::kLongestSpan, "times are in range");
+      Require(scenarios::ParseSpan(scenarios::FormatSpan(*span)) == span, "a time reads as written");
+    }
+  }
+}
 
 void Workloads(std::string_view text) {
   (void)simulation::FormatOf("", text);

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "tests/support/sim_executor.h"
+#include "scenarios/world/sim_executor.h"
 
 namespace berth::kube {
 namespace {

@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/support/sim_executor.h"
+#include "scenarios/world/sim_executor.h"
 
 namespace berth::kube {
 namespace {

@@ -9,9 +9,9 @@
 #include <nlohmann/json.hpp>
 
 #include "kube/client/api_client.h"
+#include "scenarios/world/sim_executor.h"
 #include "tests/kube/scripted_transport.h"
 #include "tests/support/registry_transport.h"
-#include "tests/support/sim_executor.h"
 
 namespace berth::kube {
 

@@ -20,7 +20,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kube/client/transport.h"
-#include "tests/support/sim_executor.h"
+#include "scenarios/world/sim_executor.h"
 
 namespace berth::kube {
 

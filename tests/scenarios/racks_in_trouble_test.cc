@@ -17,9 +17,9 @@
 #include "base/log/log.h"
 #include "base/random.h"
 #include "base/strings.h"
-#include "tests/scenarios/lookup.h"
-#include "tests/scenarios/teller.h"
-#include "tests/scenarios/topology_words.h"
+#include "scenarios/lookup.h"
+#include "scenarios/teller.h"
+#include "scenarios/topology_words.h"
 
 namespace berth::scenarios {
 namespace {

@@ -8,12 +8,14 @@
 #include <gtest/gtest.h>
 
 #include "base/log/log.h"
-#include "tests/scenarios/teller.h"
+#include "scenarios/teller.h"
 
 namespace berth::scenarios {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::size_t kToldLines = 120;
 
 // By path without its ending: "quota/pods-are-counted".
 std::vector<std::string> FindStories() {
@@ -39,12 +41,12 @@ TEST_P(ScenarioTest, GoesAsWritten) {
   ASSERT_TRUE(script) << GetParam() << ".scenario: " << script.error().message;
   const auto world = sim::SimWorld::Start({});
   ASSERT_TRUE(world) << world.error().message;
-  Teller teller(**world);
+  Teller teller(**world, BERTH_MANIFEST_FOLDER);
   const auto failure = teller.Tell(*script);
   if (failure) {
     ADD_FAILURE() << GetParam() << ".scenario:" << failure->line << ": " << failure->source
                   << "\n  " << failure->found << "\nThe story so far:\n"
-                  << failure->story;
+                  << teller.chronicle().Text(kToldLines);
   }
   // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread
   if (std::getenv("BERTH_TELL") != nullptr) {
@@ -71,7 +73,7 @@ TEST(ScenarioDeterminism, SameStorySameTrace) {
   for (int round = 0; round < 2; ++round) {
     const auto world = sim::SimWorld::Start({});
     ASSERT_TRUE(world) << world.error().message;
-    Teller teller(**world);
+    Teller teller(**world, BERTH_MANIFEST_FOLDER);
     teller.Tell(*script);
     hashes.push_back((*world)->trace_hash());
     stories.push_back(teller.chronicle().lines());

@@ -18,8 +18,8 @@
 #include "cli/controller_set.h"
 #include "kube/runtime/events.h"
 #include "kube/runtime/metrics.h"
+#include "scenarios/world/sim_executor.h"
 #include "tests/support/registry_transport.h"
-#include "tests/support/sim_executor.h"
 
 namespace berth {
 namespace {

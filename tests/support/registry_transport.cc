@@ -8,9 +8,9 @@
 #include "base/assert.h"
 #include "base/strings.h"
 #include "local/apiserver/http/target.h"
-#include "tests/support/embedded_api.h"
-#include "tests/support/sim_request.h"
-#include "tests/support/sim_transport.h"
+#include "scenarios/world/embedded_api.h"
+#include "scenarios/world/sim_request.h"
+#include "scenarios/world/sim_transport.h"
 
 namespace berth::kube {
 namespace {

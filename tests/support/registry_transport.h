@@ -1,5 +1,5 @@
 // tests/support/registry_transport.h — the real API server in memory
-// (tests/support/embedded_api.h) behind kube::Transport in virtual time, with faults on a test's
+// (scenarios/world/embedded_api.h) behind kube::Transport in virtual time, with faults on a test's
 // command and a record of the requests.
 //
 // Objects must be valid: schemas, defaults, validation, managedFields are real. No webhook is
@@ -21,7 +21,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kube/client/transport.h"
-#include "tests/support/sim_executor.h"
+#include "scenarios/world/sim_executor.h"
 
 namespace berth {
 class EmbeddedApi;

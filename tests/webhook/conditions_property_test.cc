@@ -14,7 +14,7 @@
 #include "base/strings.h"
 #include "cli/job_kinds.h"
 #include "local/apiserver/webhooks/match_conditions.h"
-#include "tests/support/embedded_api.h"
+#include "tests/support/project_manifests.h"
 #include "tests/support/property.h"
 #include "webhook/review.h"
 
@@ -264,7 +264,7 @@ const std::map<std::string, Json>& Hooks() {
          {"manifests/webhook/webhooks.yaml", "manifests/components/pods/mutating.yaml",
           "manifests/components/pods/validating.yaml", "manifests/components/serving/mutating.yaml",
           "manifests/components/serving/validating.yaml"}) {
-      const auto documents = ReadManifests(path);
+      const auto documents = ReadProjectManifests(path);
       EXPECT_TRUE(documents) << path;
       if (!documents) continue;
       for (const Json& document : *documents) {

@@ -1,7 +1,7 @@
 """A folder includes only earlier folders. The table below is the rule; the picture is
 
     base > {api, cel} > {queue, admission, provisioning, integrations, webhook}
-         > simulation > readapi > net > kube > */controller > local > cli
+         > simulation > readapi > net > kube > */controller > local > cli > scenarios
 
 ledger stands beside kube: what happened, in SQLite.
 """
@@ -51,7 +51,11 @@ MAY_INCLUDE = {
     "cli": f"{SHELL} cel local local/images local/cluster local/cloud queue admission provisioning integrations webhook simulation"
            " queue/controller"
            " admission/controller provisioning/controller integrations/controller"
-           " webhook/controller ledger ledger/controller readapi readapi/controller",
+           " webhook/controller ledger ledger/controller readapi readapi/controller scenarios/command.h",
+    # All of it in virtual time, and the text of `berth why`. cli/ includes the header of `berth test` alone.
+    "scenarios": f"{SHELL} cli local local/cluster local/cloud admission scenarios/world admission/controller",
+    "scenarios/world": f"{SHELL} cli local local/cluster local/cloud admission admission/controller webhook integrations"
+                       " webhook/controller",
     "jobs": "base",
     "tests": "*",
 }
@@ -63,7 +67,8 @@ SHELL_FILES = {r"webhook/(server|certificates)\w*\.(h|cc)": "webhook/controller"
 # Library (the start of an include's path) -> the units that may include it. fmt and the standard
 # library are free; any other library needs a line here, with a reason.
 LIBRARIES = {
-    "nlohmann/": "api api/codec api/yaml cel integrations webhook readapi kube local local/images cli tests"
+    "nlohmann/": "api api/codec api/yaml cel integrations webhook readapi kube local local/images cli scenarios"
+                 " scenarios/world tests"
                  " queue/controller admission/controller provisioning/controller"
                  " integrations/controller webhook/controller readapi/controller",
     "simdjson.h": "api/codec",

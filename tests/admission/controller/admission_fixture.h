@@ -16,8 +16,8 @@
 #include "api/reasons.h"
 #include "kube/runtime/events.h"
 #include "kube/runtime/manager.h"
+#include "scenarios/world/sim_executor.h"
 #include "tests/support/registry_transport.h"
-#include "tests/support/sim_executor.h"
 
 namespace berth::admission {
 

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/sim_executor.h"
+#include "scenarios/world/sim_executor.h"
 
 namespace berth::admission {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "local/apiserver/webhooks/match_conditions.h"
 #include "tests/bench/support/process.h"
-#include "tests/support/embedded_api.h"
+#include "tests/support/project_manifests.h"
 
 namespace berth::bench {
 namespace {
@@ -83,7 +83,7 @@ double MicrosecondsOf(const Json& hook, const Write& write) {
 }
 
 int Run() {
-  const auto manifests = ReadManifests("manifests/webhook/webhooks.yaml");
+  const auto manifests = ReadProjectManifests("manifests/webhook/webhooks.yaml");
   if (!manifests) {
     std::printf("%s\n", manifests.error().message.c_str());
     return 1;

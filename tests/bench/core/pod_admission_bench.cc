@@ -18,10 +18,10 @@
 #include "integrations/pods/queued_pod.h"
 #include "kube/runtime/events.h"
 #include "kube/runtime/metrics.h"
+#include "scenarios/world/embedded_api.h"
+#include "scenarios/world/sim_executor.h"
+#include "scenarios/world/sim_transport.h"
 #include "tests/bench/support/process.h"
-#include "tests/support/embedded_api.h"
-#include "tests/support/sim_executor.h"
-#include "tests/support/sim_transport.h"
 
 namespace berth::bench {
 namespace {

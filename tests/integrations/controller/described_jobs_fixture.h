@@ -14,8 +14,8 @@
 #include "integrations/controller/job_controllers.h"
 #include "integrations/kind_catalogue.h"
 #include "kube/runtime/manager.h"
+#include "scenarios/world/sim_executor.h"
 #include "tests/support/registry_transport.h"
-#include "tests/support/sim_executor.h"
 
 namespace berth::integrations::described_jobs_test {
 

@@ -11,8 +11,8 @@
 #include "integrations/controller/job_controllers.h"
 #include "integrations/controller/stop_pace.h"
 #include "kube/runtime/manager.h"
+#include "scenarios/world/sim_executor.h"
 #include "tests/support/registry_transport.h"
-#include "tests/support/sim_executor.h"
 
 namespace berth::integrations {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "integrations/controller/job_controllers.h"
 #include "kube/runtime/manager.h"
+#include "scenarios/world/sim_executor.h"
 #include "tests/support/registry_transport.h"
-#include "tests/support/sim_executor.h"
 
 namespace berth::integrations::pod_jobs_test {
 namespace {

@@ -12,9 +12,9 @@
 #include "local/cloud/cloud_driver.h"
 #include "local/cluster/cluster.h"
 #include "local/cluster/resource_ids.h"
+#include "scenarios/world/sim_executor.h"
 #include "tests/local/support/fake_runner.h"
 #include "tests/local/support/test_api.h"
-#include "tests/support/sim_executor.h"
 
 namespace berth::local::cloud {
 namespace {

@@ -7,8 +7,8 @@
 #include "local/cluster/garbage_collector.h"
 #include "local/cluster/namespace_controller.h"
 #include "local/cluster/resource_ids.h"
+#include "scenarios/world/sim_executor.h"
 #include "tests/local/support/test_api.h"
-#include "tests/support/sim_executor.h"
 
 namespace berth::local::cluster {
 namespace {

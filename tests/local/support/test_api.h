@@ -1,4 +1,4 @@
-// tests/local/support/test_api.h — the real embedded API (tests/support/embedded_api.h) for tests
+// tests/local/support/test_api.h — the real embedded API (scenarios/world/embedded_api.h) for tests
 // of in-process components: writes can be refused, and objects need no kind.
 //
 // Threads: as EmbeddedApi; set_refusal before others write.
@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/executor.h"
 #include "local/apiserver/api.h"
-#include "tests/support/embedded_api.h"
+#include "scenarios/world/embedded_api.h"
 
 namespace berth::local::test {
 

@@ -10,8 +10,8 @@
 #include "base/rfc3339.h"
 #include "integrations/controller/job_controllers.h"
 #include "provisioning/controller/provisioning_controllers.h"
+#include "scenarios/world/sim_executor.h"
 #include "tests/support/registry_transport.h"
-#include "tests/support/sim_executor.h"
 
 namespace berth {
 namespace {

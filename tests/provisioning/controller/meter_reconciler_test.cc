@@ -11,8 +11,8 @@
 
 #include "api/codec/node_meters.h"
 #include "base/rfc3339.h"
+#include "scenarios/world/sim_executor.h"
 #include "tests/support/registry_transport.h"
-#include "tests/support/sim_executor.h"
 
 namespace berth::provisioning {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "base/rfc3339.h"
 #include "provisioning/controller/provisioning_controllers.h"
+#include "scenarios/world/sim_executor.h"
 #include "tests/support/registry_transport.h"
-#include "tests/support/sim_executor.h"
 
 namespace berth::provisioning {
 namespace {

@@ -6,8 +6,8 @@
 
 #include <gmock/gmock.h>
 
+#include "scenarios/world/sim_executor.h"
 #include "tests/readapi/rows.h"
-#include "tests/support/sim_executor.h"
 
 namespace berth::readapi {
 namespace {

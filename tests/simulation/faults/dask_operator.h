@@ -20,7 +20,7 @@
 #include <utility>
 
 #include "base/random.h"
-#include "tests/simulation/sim_world.h"
+#include "scenarios/world/sim_world.h"
 
 namespace berth::sim {
 

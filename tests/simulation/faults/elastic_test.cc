@@ -15,12 +15,12 @@
 #include "api/labels.h"
 #include "base/log/log.h"
 #include "base/random.h"
-#include "tests/scenarios/actions.h"
-#include "tests/scenarios/script.h"
-#include "tests/scenarios/short_forms.h"
+#include "scenarios/actions.h"
+#include "scenarios/script.h"
+#include "scenarios/short_forms.h"
+#include "scenarios/world/sim_world.h"
 #include "tests/simulation/faults/fault_maker.h"
 #include "tests/simulation/faults/saboteur.h"
-#include "tests/simulation/sim_world.h"
 
 namespace berth::sim {
 namespace {

@@ -6,16 +6,16 @@
 
 #include "api/yaml/yaml.h"
 #include "base/rfc3339.h"
-#include "tests/scenarios/actions.h"
-#include "tests/scenarios/chronicle.h"
-#include "tests/scenarios/short_forms.h"
+#include "scenarios/actions.h"
+#include "scenarios/chronicle.h"
+#include "scenarios/short_forms.h"
+#include "scenarios/world/sim_world.h"
 #include "tests/simulation/faults/gatekeeper.h"
 #include "tests/simulation/faults/player.h"
 #include "tests/simulation/faults/pod_play.h"
 #include "tests/simulation/faults/saboteur.h"
 #include "tests/simulation/faults/shared_edits.h"
 #include "tests/simulation/faults/standing.h"
-#include "tests/simulation/sim_world.h"
 
 namespace berth::sim {
 namespace {

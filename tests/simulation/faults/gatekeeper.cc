@@ -1,8 +1,8 @@
 #include "tests/simulation/faults/gatekeeper.h"
 
 #include "local/cluster/fields.h"
-#include "tests/scenarios/actions.h"
-#include "tests/scenarios/lookup.h"
+#include "scenarios/actions.h"
+#include "scenarios/lookup.h"
 
 namespace berth::sim {
 namespace {

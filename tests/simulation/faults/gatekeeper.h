@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "base/random.h"
+#include "scenarios/world/sim_world.h"
 #include "tests/simulation/faults/truth.h"
-#include "tests/simulation/sim_world.h"
 
 namespace berth::sim {
 

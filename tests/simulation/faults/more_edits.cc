@@ -7,8 +7,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tests/scenarios/job_form.h"
-#include "tests/scenarios/script.h"
+#include "scenarios/job_form.h"
+#include "scenarios/script.h"
 
 namespace berth::sim {
 namespace {

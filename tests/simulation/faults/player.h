@@ -16,9 +16,9 @@
 #include <utility>
 #include <vector>
 
+#include "scenarios/world/sim_world.h"
 #include "tests/simulation/faults/invariants.h"
 #include "tests/simulation/faults/story.h"
-#include "tests/simulation/sim_world.h"
 
 namespace berth::sim {
 

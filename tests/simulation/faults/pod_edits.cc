@@ -6,9 +6,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "scenarios/world/sim_runner.h"
 #include "tests/simulation/faults/jobs_maker.h"
 #include "tests/simulation/faults/pod_play.h"
-#include "tests/simulation/sim_runner.h"
 
 namespace berth::sim {
 namespace {

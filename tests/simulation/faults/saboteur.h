@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/random.h"
+#include "scenarios/world/sim_world.h"
 #include "tests/simulation/faults/story.h"
-#include "tests/simulation/sim_world.h"
 
 namespace berth::sim {
 

@@ -20,7 +20,7 @@
 
 #include "base/log/log.h"
 #include "base/strings.h"
-#include "tests/scenarios/script.h"
+#include "scenarios/script.h"
 #include "tests/simulation/faults/dask_play.h"
 #include "tests/simulation/faults/elastic_edits.h"
 #include "tests/simulation/faults/episode.h"

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "tests/scenarios/script.h"
+#include "scenarios/script.h"
 
 namespace berth::sim {
 namespace {

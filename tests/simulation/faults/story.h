@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "tests/support/sim_transport.h"
+#include "scenarios/world/sim_transport.h"
 
 namespace berth::sim {
 

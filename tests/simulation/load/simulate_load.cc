@@ -21,12 +21,12 @@
 #include "cli/controller_set.h"
 #include "kube/runtime/events.h"
 #include "kube/runtime/metrics.h"
+#include "scenarios/world/embedded_api.h"
+#include "scenarios/world/sim_executor.h"
+#include "scenarios/world/sim_transport.h"
 #include "tests/bench/cluster/kueue_load.h"
 #include "tests/simulation/load/busy_server.h"
 #include "tests/simulation/load/eviction_record.h"
-#include "tests/support/embedded_api.h"
-#include "tests/support/sim_executor.h"
-#include "tests/support/sim_transport.h"
 
 namespace berth::sim {
 namespace {

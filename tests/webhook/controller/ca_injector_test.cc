@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/strings.h"
+#include "scenarios/world/sim_executor.h"
 #include "tests/support/registry_transport.h"
-#include "tests/support/sim_executor.h"
 #include "tests/webhook/controller/configurations.h"
 
 namespace berth::webhook {

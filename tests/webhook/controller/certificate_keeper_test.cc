@@ -10,8 +10,8 @@
 
 #include "base/strings.h"
 #include "net/certificates.h"
+#include "scenarios/world/sim_executor.h"
 #include "tests/support/registry_transport.h"
-#include "tests/support/sim_executor.h"
 #include "tests/webhook/controller/configurations.h"
 
 namespace berth::webhook {

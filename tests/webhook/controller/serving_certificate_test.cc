@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "net/certificates.h"
+#include "scenarios/world/sim_executor.h"
 #include "tests/support/registry_transport.h"
-#include "tests/support/sim_executor.h"
 
 namespace berth::webhook {
 namespace {

@@ -6,8 +6,8 @@
 #include "base/rfc3339.h"
 #include "base/strings.h"
 #include "local/apiserver/auth/account_tokens.h"
+#include "scenarios/world/sim_executor.h"
 #include "tests/local/apiserver/server/server_fixture.h"
-#include "tests/support/sim_executor.h"
 
 namespace berth::local {
 namespace {

@@ -11,8 +11,8 @@
 #include "local/cluster/cluster.h"
 #include "local/cluster/fields.h"
 #include "local/cluster/resource_ids.h"
+#include "scenarios/world/sim_executor.h"
 #include "tests/local/support/fake_runner.h"
-#include "tests/support/sim_executor.h"
 
 namespace berth::local::cluster {
 namespace {

@@ -1,0 +1,179 @@
+#include "scenarios/script.h"
+
+#include <array>
+#include <cctype>
+
+#include "base/strings.h"
+
+namespace berth::scenarios {
+namespace {
+
+constexpr std::string_view kHereMark = "<<EOF";
+constexpr std::string_view kHereEnd = "EOF";
+
+Error AtLine(int line, const std::string& message) {
+  return {ErrorCode::kInvalid, "line " + std::to_string(line) + ": " + message};
+}
+
+// One word of `text` from `at`; quotes may begin inside a word: message="a b".
+Result<Word> ReadWord(std::string_view text, std::size_t& at, int line) {
+  Word word;
+  std::optional<std::size_t> equals;
+  word.is_quoted = text[at] == '"';
+  while (at < text.size() && text[at] != ' ' && text[at] != '\t') {
+    if (text[at] != '"') {
+      if (text[at] == '=' && !equals) equals = word.text.size();
+      word.text += text[at++];
+      continue;
+    }
+    const std::size_t end = text.find('"', at + 1);
+    if (end == std::string_view::npos) return AtLine(line, "a quote is not closed");
+    word.text += text.substr(at + 1, end - at - 1);
+    at = end + 1;
+  }
+  if (!word.is_quoted && equals && *equals > 0) {
+    word.option = {word.text.substr(0, *equals), word.text.substr(*equals + 1)};
+  }
+  return word;
+}
+
+Result<Step> ReadStep(std::string_view text, int line) {
+  Step step;
+  step.line = line;
+  step.source = std::string(text);
+  std::size_t at = 0;
+  while (at < text.size()) {
+    if (text[at] == ' ' || text[at] == '\t') {
+      ++at;
+      continue;
+    }
+    if (text[at] == '#' && !step.words.empty()) break;
+    BERTH_TRY(Word word, ReadWord(text, at, line));
+    step.words.push_back(std::move(word));
+  }
+  return step;
+}
+
+void ReadComment(std::string_view text, Script& script) {
+  const auto take = [&](std::string_view label, std::string& into) {
+    const std::string_view rest = TrimSpace(text.substr(1));
+    if (rest.substr(0, label.size()) == label) into = TrimSpace(rest.substr(label.size()));
+  };
+  take("name:", script.name);
+  take("description:", script.description);
+}
+
+}  // namespace
+
+std::string Step::plain(std::size_t at) const {
+  for (const Word& word : words) {
+    if (word.option || word.is_quoted) continue;
+    if (at-- == 0) return word.text;
+  }
+  return "";
+}
+
+std::vector<std::string> Step::plains() const {
+  std::vector<std::string> all;
+  for (const Word& word : words) {
+    if (!word.option && !word.is_quoted) all.push_back(word.text);
+  }
+  return all;
+}
+
+std::optional<std::string> Step::Find(std::string_view key) const {
+  for (const Word& word : words) {
+    if (word.option && word.option->first == key) return word.option->second;
+  }
+  return std::nullopt;
+}
+
+std::string Step::Get(std::string_view key, std::string_view fallback) const {
+  return Find(key).value_or(std::string(fallback));
+}
+
+std::vector<std::string> Step::GetAll(std::string_view key) const {
+  std::vector<std::string> all;
+  for (const Word& word : words) {
+    if (word.option && word.option->first == key) all.push_back(word.option->second);
+  }
+  return all;
+}
+
+Result<Script> ParseScript(std::string_view text) {
+  Script script;
+  const std::vector<std::string_view> lines = Split(text, '\n');
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const int number = static_cast<int>(i) + 1;
+    const std::string_view line = TrimSpace(lines[i]);
+    if (line.empty()) continue;
+    if (line[0] == '#') {
+      ReadComment(line, script);
+      continue;
+    }
+    BERTH_TRY(Step step, ReadStep(line, number));
+    if (step.words.back().text == kHereMark) {
+      step.words.pop_back();
+      std::size_t end = i + 1;
+      while (end < lines.size() && TrimSpace(lines[end]) != kHereEnd) {
+        step.body += std::string(lines[end]) + "\n";
+        ++end;
+      }
+      if (end == lines.size()) return AtLine(number, "there is no EOF that ends <<EOF");
+      i = end;
+    }
+    if (step.words.empty()) return AtLine(number, "a command is missing before <<EOF");
+    script.steps.push_back(std::move(step));
+  }
+  if (script.name.empty()) return AtLine(1, "the first lines need \"# name: …\"");
+  return script;
+}
+
+std::optional<Duration> ParseSpan(std::string_view text) {
+  static constexpr std::array<std::pair<std::string_view, std::int64_t>, 5> kUnits{
+      {{"ms", 1000},
+       {"s", 1'000'000},
+       {"m", 60'000'000},
+       {"h", 3'600'000'000},
+       {"d", 86'400'000'000}}};
+  if (text.empty()) return std::nullopt;
+  Duration total{};
+  while (!text.empty()) {
+    std::size_t digits = 0;
+    while (digits < text.size() && std::isdigit(static_cast<unsigned char>(text[digits])) != 0) {
+      ++digits;
+    }
+    const auto number = ParseInt64(text.substr(0, digits));
+    if (!number) return std::nullopt;
+    text.remove_prefix(digits);
+    bool known = false;
+    for (const auto& [unit, micros] : kUnits) {
+      if (text.substr(0, unit.size()) != unit) continue;
+      if (*number > kLongestSpan.count() / micros) return std::nullopt;
+      total += Duration(*number * micros);
+      if (total > kLongestSpan) return std::nullopt;
+      text.remove_prefix(unit.size());
+      known = true;
+      break;
+    }
+    if (!known) return std::nullopt;
+  }
+  return total;
+}
+
+std::string FormatSpan(Duration span) {
+  const std::int64_t millis = std::chrono::duration_cast<std::chrono::milliseconds>(span).count();
+  const std::int64_t seconds = millis / 1000;
+  std::string text;
+  const auto add = [&](std::int64_t count, const char* unit) {
+    if (count != 0) text += std::to_string(count) + unit;
+  };
+  add(seconds / 86400, "d");
+  add(seconds / 3600 % 24, "h");
+  add(seconds / 60 % 60, "m");
+  add(seconds % 60, "s");
+  add(millis % 1000, "ms");
+  return text.empty() ? "0s" : text;
+}
+
+}  // namespace berth::scenarios

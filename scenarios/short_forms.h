@@ -1,0 +1,33 @@
+// scenarios/short_forms.h — the short ways of a story to write objects; README.md has them
+// with examples.
+//
+// Pure. Errors: kInvalid with the error of the line.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "base/result.h"
+#include "scenarios/script.h"
+
+namespace berth::scenarios {
+
+using Json = nlohmann::json;
+
+// The objects that the step makes; nullopt where its verb is no short form.
+std::optional<Result<std::vector<Json>>> MakeObjects(const Step& step);
+
+// "team-a/x" in two; the namespace is default where there is none.
+struct ObjectName {
+  std::string namespace_name;
+  std::string name;
+};
+ObjectName ObjectNameOf(const std::string& text);
+
+// A value as written in a story: JSON where it is some (5, true, [..]), else a string.
+Json ValueOf(const std::string& text);
+
+}  // namespace berth::scenarios

@@ -1,0 +1,61 @@
+#include "scenarios/told_why.h"
+
+#include "cli/screens/why.h"
+#include "cli/session.h"
+#include "kube/client/status_error.h"
+#include "scenarios/short_forms.h"
+
+namespace berth::scenarios {
+namespace {
+
+class SimSession final : public cli::Session {
+ public:
+  explicit SimSession(sim::SimWorld& world) : world_(world) {}
+
+  const std::string& default_namespace() const override { return namespace_; }
+  const std::string& server_url() const override { return name_; }
+  const std::string& cluster_name() const override { return name_; }
+
+  std::vector<Result<Json>> GetAll(const std::vector<std::string>& paths) override {
+    std::vector<Result<Json>> answers;
+    for (const std::string& path : paths) {
+      const kube::ApiResponse response = world_.Get(path);
+      if (response.status >= 400) {
+        answers.emplace_back(kube::ErrorFromStatus(response.status, response.body.get()));
+      } else {
+        answers.emplace_back(*response.body);
+      }
+    }
+    return answers;
+  }
+  Result<Json> GetTable(const std::string& path) override {
+    return Error{ErrorCode::kInvalid, "a story shows no tables: " + path};
+  }
+  Result<Json> Write(const std::string& method, const std::string& path,
+                     const std::string& /*content_type*/, const Json& /*body*/) override {
+    return Error{ErrorCode::kInvalid, "a story writes nothing: " + method + " " + path};
+  }
+  Result<Json> Post(const std::string& path) override {
+    return Error{ErrorCode::kInvalid, "a story posts nothing, not even to " + path};
+  }
+
+ private:
+  sim::SimWorld& world_;
+  std::string namespace_ = "default";
+  std::string name_ = "story";
+};
+
+}  // namespace
+
+Result<std::string> TellWhy(sim::SimWorld& world, const std::string& job) {
+  const ObjectName named = ObjectNameOf(job);
+  SimSession session(world);
+  const cli::StoryScope scope{.namespace_name = named.namespace_name, .reference = named.name};
+  BERTH_TRY(const cli::StoryView read, cli::ReadStory(session, scope, world.clock().Now()));
+  const cli::TextStyle style;
+  BERTH_TRY(const cli::Story story,
+            cli::TellStory(read.view, read.namespace_name, named.name, style));
+  return cli::RenderStory(read.view, story, style);
+}
+
+}  // namespace berth::scenarios
