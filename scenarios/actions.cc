@@ -126,7 +126,7 @@ Status AnswerCheck(sim::SimWorld& world, const Step& step) {
   const Found found{*kind, local::cluster::NamespaceOf(*workload),
                     local::cluster::NameOf(*workload), workload};
   bool asked = false;
-  const Status written = EditStatus(world, found, [&](Json& status) {
+  Status written = EditStatus(world, found, [&](Json& status) {
     for (Json& known : status["admissionChecks"]) {
       if (known["name"] != check) continue;
       asked = true;

@@ -41,7 +41,7 @@ Result<std::vector<ScenarioFile>> FilesBelow(const std::string& path) {
        !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
     if (entry->path().extension() != kEnding) continue;
     const fs::path name = entry->path().lexically_relative(path).replace_extension();
-    files.push_back({name.generic_string(), entry->path().string()});
+    files.push_back({name.generic_string(), entry->path().lexically_normal().string()});
   }
   if (error) return Error{ErrorCode::kUnavailable, path + ": " + error.message()};
   if (files.empty()) {

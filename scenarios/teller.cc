@@ -193,7 +193,7 @@ Status Teller::Expect(const Step& step) {
            inner.words.front().text == word;
   };
   const auto take = [&] {
-    const std::string text = inner.words.front().text;
+    std::string text = inner.words.front().text;
     inner.words.erase(inner.words.begin());
     return text;
   };

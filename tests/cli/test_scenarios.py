@@ -47,7 +47,7 @@ TOO_MUCH = """\
 apply queue/team.yaml
 node big cpu=64
 job x queue=main cpu=5 runs=1h
-expect job x running
+expect job x admitted
 """
 
 
@@ -65,7 +65,7 @@ class ScenariosTest(ScratchTest):
         self.assertEqual(code, 1, text)
         self.assertIn("ok      runs  (", text)
         self.assertIn("FAILED  limits/too-much  (", text)
-        self.assertIn("limits/too-much.scenario:5: expect job x running\n  found: suspend=1\n", text)
+        self.assertIn("  limits/too-much.scenario:5: expect job x admitted\n  found: suspend=1\n", text)
         self.assertIn("> job x queue=main cpu=5 runs=1h", text)
         self.assertTrue(text.endswith("2 scenarios: 1 passed, 1 failed\n"), text)
         report = ElementTree.parse(os.path.join(self.folder, "report.xml")).getroot()
@@ -76,7 +76,7 @@ class ScenariosTest(ScratchTest):
         self.assertEqual(set(cases), {("scenarios", "runs"), ("limits", "too-much")})
         self.assertIsNone(cases[("scenarios", "runs")])
         self.assertEqual(cases[("limits", "too-much")].get("message"), "found: suspend=1")
-        self.assertIn("too-much.scenario:5: expect job x running", cases[("limits", "too-much")].text)
+        self.assertIn("too-much.scenario:5: expect job x admitted", cases[("limits", "too-much")].text)
 
     def test_plays_the_chosen_ones_and_tells_their_events(self):
         self.write("queue/team.yaml", QUEUE)

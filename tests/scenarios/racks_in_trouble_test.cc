@@ -24,6 +24,8 @@
 namespace berth::scenarios {
 namespace {
 
+constexpr std::size_t kToldLines = 120;
+
 constexpr int kNodes = 6;
 constexpr int kJobs = 7;
 constexpr int kNodeCpu = 4;
@@ -36,7 +38,7 @@ class RacksInTrouble {
     options.seed = seed;
     auto world = sim::SimWorld::Start(std::move(options));
     if (world) world_ = *std::move(world);
-    if (world_ != nullptr) teller_ = std::make_unique<Teller>(*world_);
+    if (world_ != nullptr) teller_ = std::make_unique<Teller>(*world_, "");  // applies no files
   }
 
   void Play() {
@@ -67,7 +69,7 @@ class RacksInTrouble {
     const auto failure = teller_->Tell(*script);
     if (failure) {
       ADD_FAILURE() << line << "\n  " << failure->found << "\nThe story so far:\n"
-                    << failure->story;
+                    << teller_->chronicle().Text(kToldLines);
     }
   }
   void TellNode(int i) {
