@@ -127,18 +127,13 @@ void ReadMirror::TakeLocalQueues(const Changed<api::LocalQueue>& changed) {
 }
 
 void ReadMirror::TakeClusterQueues(const ReadBatch& batch) {
-  const auto mark_tree = [this](const std::string& cohort) {
-    for (const auto& queue : cluster_queues_.ByIndex(kByCohort, cohort)) {
-      dirty_queues_.insert(queue->meta.name);
-    }
-  };
+  std::set<std::string> trees;  // a cohort of each tree that has changed
   for (const auto& [key, queue] : batch.cluster_queues) {
     dirty_queues_.insert(key.name);
     const auto before = cluster_queues_.Get(key);
-    // The queues of the tree that it leaves.
     if (before != nullptr && !before->spec.cohort_name.empty() &&
         (queue == nullptr || queue->spec.cohort_name != before->spec.cohort_name)) {
-      mark_tree(before->spec.cohort_name);
+      trees.insert(before->spec.cohort_name);
     }
     if ((before == nullptr) == (queue == nullptr)) continue;
     // A reason may be that the ClusterQueue does not exist.
@@ -147,8 +142,33 @@ void ReadMirror::TakeClusterQueues(const ReadBatch& batch) {
     }
   }
   Store(batch.cluster_queues, cluster_queues_);
-  for (const auto& [key, cohort] : batch.cohorts) mark_tree(key.name);
+  for (const auto& [key, cohort] : batch.cohorts) {
+    trees.insert(key.name);
+    const auto before = cohorts_.Get(key);
+    if (before != nullptr && !before->spec.parent_name.empty()) {
+      trees.insert(before->spec.parent_name);
+    }
+  }
   Store(batch.cohorts, cohorts_);
+  for (const std::string& cohort : trees) MarkTree(RootOf(cohort));
+}
+
+// Marks one queue: ProjectTree brings the rows of its whole tree up to date.
+void ReadMirror::MarkTree(const std::string& root) {
+  std::set<std::string> seen{root};
+  std::vector<std::string> next{root};
+  while (!next.empty()) {
+    const std::string cohort = std::move(next.back());
+    next.pop_back();
+    const auto queues = cluster_queues_.ByIndex(kByCohort, cohort);
+    if (!queues.empty()) {
+      dirty_queues_.insert(queues.front()->meta.name);
+      return;
+    }
+    for (const auto& child : cohorts_.ByIndex(kByParent, cohort)) {
+      if (seen.insert(child->meta.name).second) next.push_back(child->meta.name);
+    }
+  }
 }
 
 void ReadMirror::MarkOwners(const api::ProvisioningRequest& request) {

@@ -63,6 +63,7 @@ class ReadMirror {
   void TakeClusterQueues(const ReadBatch& batch);
   void TakeRequests(const Changed<api::ProvisioningRequest>& changed);
   void MarkWorkloadsOf(const api::ObjectKey& local_queue);
+  void MarkTree(const std::string& root);
   void MarkOwners(const api::ProvisioningRequest& request);
   void ProjectWorkload(const api::ObjectKey& key);
   void ProjectLocalQueue(const api::ObjectKey& key);

@@ -153,6 +153,31 @@ TEST_F(ReadMirrorTest, QueuesOfATreeFollowOneAnother) {
   EXPECT_EQ(Rows(readapi::kQueues)[1].at("parents"), Json::array());
 }
 
+// root -> middle -> leaf with queue a; root has queue b. A cohort without queues of its own moves.
+TEST_F(ReadMirrorTest, QueuesFollowACohortAboveTheirOwn) {
+  const auto cohort = [](const std::string& name, const std::string& parent) {
+    api::Cohort made;
+    made.meta.name = name;
+    made.spec.parent_name = parent;
+    return made;
+  };
+  ReadBatch batch;
+  Add(cohort("middle", "root"), batch.cohorts);
+  Add(cohort("leaf", "middle"), batch.cohorts);
+  Add(MakeQueue("a", "leaf", {{"cpu", 1000}}, {{"cpu", 3000}}), batch.cluster_queues);
+  Add(MakeQueue("b", "root", {{"cpu", 4000}}, {}), batch.cluster_queues);
+  Take(batch);
+  const Json together = Rows(readapi::kQueues);
+  ASSERT_EQ(together.size(), 2U);
+  EXPECT_EQ(together[0].at("parents"), Json::array({"middle", "root"}));
+  ReadBatch moved;
+  Add(cohort("middle", ""), moved.cohorts);
+  Take(moved);
+  const Json apart = Rows(readapi::kQueues);
+  EXPECT_EQ(apart[0].at("parents"), Json::array({"middle"}));
+  EXPECT_NE(apart[1], together[1]) << "b lends nothing to a";
+}
+
 // A cycle of cohorts is a mistake that the rows must survive.
 TEST_F(ReadMirrorTest, CohortsInACycle) {
   ReadBatch batch;
