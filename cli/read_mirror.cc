@@ -8,7 +8,10 @@
 
 #include "api/codec/json_tree.h"
 #include "api/labels.h"
+#include "api/reasons.h"
+#include "cli/screens/eta_cell.h"
 #include "cli/screens/items.h"
+#include "cli/screens/reason.h"
 #include "cli/screens/usage.h"
 #include "cli/screens/why.h"
 
@@ -37,6 +40,19 @@ readapi::Row RowOf(std::size_t resource, std::string id, const Json& item,
     row.cells.push_back(found == item.end() ? "null" : TextOf(*found));
   }
   return row;
+}
+
+// The order of InQueueOrder as one number: priority, then the second since which the Workload
+// waits.
+Json TurnOf(const api::Workload& workload) {
+  constexpr std::int64_t kSeconds = std::int64_t{1} << 32;
+  if (!IsWaiting(workload) || api::IsTrue(workload.status.conditions, api::kQuotaReserved)) {
+    return {};
+  }
+  const auto since =
+      std::chrono::floor<std::chrono::seconds>(WaitingSince(workload).time_since_epoch()).count();
+  return -static_cast<std::int64_t>(PriorityOf(workload)) * kSeconds +
+         std::clamp(since, std::int64_t{0}, kSeconds - 1);
 }
 
 // Leaves candidates of preemption out that are of other namespaces: readers of all namespaces find
@@ -254,7 +270,10 @@ void ReadMirror::ProjectWorkload(const api::ObjectKey& key) {
     model_.Remove(readapi::kWorkloads, key.ToString());
     return;
   }
-  Json item = WorkloadItem(ViewOf(*workload), *workload);
+  const ClusterView view = ViewOf(*workload);
+  Json item = WorkloadItem(view, *workload);
+  item["turn"] = TurnOf(*workload);
+  if (const auto eta = ForecastOf(view, *workload)) item["eta"] = ForecastJson(*eta);
   // Candidates of other namespaces are for readers of all namespaces.
   Json& reason = item["reason"];
   if (const auto victims = reason.find("notPreempted");

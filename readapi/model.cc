@@ -94,6 +94,12 @@ void Model::Tell(std::size_t resource, const RowChange& row) {
 
 Model::PageText Model::ReadPage(std::size_t resource, const Query& query,
                                 const Sight& sight) const {
+  if (query.count_by) {
+    const std::string counts = tables_[resource]->Count(query, sight);
+    return {.body = "{\"items\":[],\"counts\":" + counts + ",\"revision\":\"" +
+                    EncodeFeedCursor(feed_.cursor()) + "\"}\n",
+            .etag = EntityTag(counts)};
+  }
   Table::Page page = tables_[resource]->Read(query, sight);
   const std::string next =
       page.next ? ",\"next\":\"" + EncodePageCursor(*page.next) + "\"" : std::string();

@@ -5,7 +5,7 @@
 //
 // Answers are JSON texts. A page is {"items": […], "next": "…", "revision": "…"}: `next` is the
 // cursor of the next page, `revision` the position in the change feed from which a client that has
-// listed everything misses no change.
+// listed everything misses no change. With countBy it has `counts` in place of rows.
 //
 // Threads: one at a time. Errors: as query.h.
 #pragma once

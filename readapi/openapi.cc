@@ -47,6 +47,14 @@ Json PageSchema(const Resource& resource) {
       {"properties",
        {{"items",
          {{"type", "array"}, {"items", {{"$ref", "#/components/schemas/" + TitleOf(resource)}}}}},
+        {"counts",
+         {{"type", "array"},
+          {"description", "numbers of rows by the values of `countBy`; absent without it"},
+          {"items",
+           {{"type", "object"},
+            {"required", {"value", "count"}},
+            {"properties",
+             {{"value", {{"type", {"string", "integer"}}}}, {"count", {{"type", "integer"}}}}}}}}},
         {"next",
          {{"type", "string"}, {"description", "`cursor` of the next page; absent: the last"}}},
         {"revision",
@@ -100,6 +108,12 @@ Json QueryParameters(const Resource& resource) {
   list.push_back(Parameter(
       "limit", "rows of a page",
       {{"type", "integer"}, {"minimum", 1}, {"maximum", kMaxLimit}, {"default", kUsualLimit}}));
+  Json counted = Json::array();
+  for (const Field& field : resource.fields) {
+    if (field.is_filter()) counted.push_back(field.name);
+  }
+  list.push_back(Parameter("countBy", "`counts` by the values of this field in place of rows",
+                           {{"type", "string"}, {"enum", std::move(counted)}}));
   list.push_back(ListParameter("fields", "fields of the rows; absent: all",
                                {{"type", "string"}, {"enum", std::move(fields)}},
                                resource.fields.size()));

@@ -71,6 +71,12 @@ Status TakeFields(const Resource& resource, const std::string& text, Query& quer
   return OkStatus();
 }
 
+Status TakeCountBy(const Resource& resource, const std::string& text, Query& query) {
+  query.count_by = resource.Find(text);
+  if (query.count_by && resource.fields[*query.count_by].is_filter()) return OkStatus();
+  return Invalid("countBy", "use one of " + NamesWhere(resource, &Field::is_filter));
+}
+
 Status TakeFilter(const Resource& resource, const std::string& name, const std::string& text,
                   Query& query) {
   const std::optional<std::size_t> field = resource.Find(name);
@@ -78,7 +84,7 @@ Status TakeFilter(const Resource& resource, const std::string& name, const std::
     // The name is the client's: it is not repeated.
     return Error{ErrorCode::kInvalid,
                  "a query parameter of " + std::string(resource.name) +
-                     " is unknown; use sort, limit, fields, cursor, or the filters " +
+                     " is unknown; use sort, limit, fields, cursor, countBy, or the filters " +
                      NamesWhere(resource, &Field::is_filter)};
   }
   const bool is_namespace = name == "namespace";
@@ -104,6 +110,7 @@ Status TakeParameter(const Resource& resource, const std::string& name, const st
   if (name == "sort") return TakeSort(resource, text, query);
   if (name == "limit") return TakeLimit(text, query);
   if (name == "fields") return TakeFields(resource, text, query);
+  if (name == "countBy") return TakeCountBy(resource, text, query);
   if (name == "namespace" && !resource.Find(name)) {
     BERTH_TRY(query.namespaces, ParseNamespaces(text));
     return OkStatus();
@@ -143,6 +150,9 @@ Result<Query> ParseQuery(const Resource& resource, const Parameters& parameters)
   }
   if (query.after && query.after->order != query.order) {
     return Invalid("cursor", "it belongs to another order: repeat `sort` of the first page");
+  }
+  if (query.count_by && (query.sort || query.after || !query.fields.empty())) {
+    return Invalid("countBy", "it has no rows: leave sort, fields and cursor out");
   }
   return query;
 }

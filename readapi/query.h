@@ -1,6 +1,7 @@
 // readapi/query.h — the query of a list, checked against the table of resources.
 //
 //     ?namespace=a,b&state=waiting&sort=-createdAt&limit=100&fields=name,state&cursor=…
+//     ?countBy=cause
 //
 // A parameter that the table does not have is refused, as is one that is given twice: a misspelt
 // filter must not return everything. Filters compare whole values; several values are alternatives.
@@ -44,6 +45,7 @@ struct Query {
   std::size_t limit = kUsualLimit;
   std::vector<std::size_t> fields;  // in the order of the table; empty: all
   std::optional<PageCursor> after;
+  std::optional<std::size_t> count_by;  // index of a field: numbers of rows in place of rows
 };
 
 Result<Query> ParseQuery(const Resource& resource, const Parameters& parameters);

@@ -28,6 +28,11 @@ Resource Workloads() {
            "kind of the reason for the wait; empty: it does not wait"},
           {"createdAt", kTime, Use::kSort, "creation of the Workload"},
           {"waitingSince", kTime, Use::kSort, "start of the present wait; null: it does not wait"},
+          {"turn", kNumber, Use::kSort,
+           "place of a waiting Workload among those of its ClusterQueue: smaller goes first "
+           "(priority, then the start of the wait); null: it does not wait, or has its quota"},
+          {"eta", kObject, Use::kPlain,
+           "forecast of the start: {at, p10, p50, p90}, instants, null: never; null: no forecast"},
           {"requests", kList, Use::kShared,
            "list of {resource, unit, amount} of all pods: as admitted, else as asked"},
           {"remark", kText, Use::kPlain, "place, result, or reason, in words"},

@@ -282,6 +282,41 @@ Table::Page Table::Read(const Query& query, const Sight& sight) const {
   return page;
 }
 
+std::map<std::string_view, std::size_t> Table::CountByCell(const Plan& plan,
+                                                           std::size_t slot) const {
+  const Buckets& buckets = buckets_[slot];
+  std::map<std::string_view, std::size_t> counts;
+  const bool all_rows = plan.filters.empty() && plan.sight->everywhere;
+  if (all_rows) {
+    for (const auto& [cell, index] : buckets.index_by_cell) {
+      counts[cell] = buckets.all[index]->rows.size();
+    }
+    return counts;
+  }
+  const auto add = [&](const Stored& stored) {
+    if (Matches(plan, stored)) ++counts[buckets.all[stored.places[slot].bucket]->cell];
+  };
+  if (plan.smallest == nullptr) {
+    for (const auto& stored : rows_) add(*stored);
+    return counts;
+  }
+  for (const Bucket* bucket : *plan.smallest) {
+    for (const Stored* stored : bucket->rows) add(*stored);
+  }
+  return counts;
+}
+
+std::string Table::Count(const Query& query, const Sight& sight) const {
+  looked_at_ = 0;
+  std::string text = "[";
+  for (const auto& [cell, count] : CountByCell(PlanOf(query, sight), slot_of_[*query.count_by])) {
+    if (text.size() > 1) text += ",";
+    text.append(R"({"value":)").append(cell).append(R"(,"count":)");
+    text += std::to_string(count) + "}";
+  }
+  return text + "]";
+}
+
 std::optional<std::string> Table::ReadRow(std::string_view id, const Sight& sight) const {
   const auto found = rows_.find(id);
   if (found == rows_.end() || !sight.Sees((*found)->audience)) return std::nullopt;

@@ -76,6 +76,9 @@ class Table {
     std::optional<PageCursor> next;  // nullopt: the list ends here
   };
   Page Read(const Query& query, const Sight& sight) const;
+  // A JSON array of {"value", "count"}: the rows of the filters by the values of query.count_by, in
+  // the order of the values. Of all rows it costs the number of values.
+  std::string Count(const Query& query, const Sight& sight) const;
   // The row as a JSON object; nullopt: no such row that the caller may see.
   std::optional<std::string> ReadRow(std::string_view id, const Sight& sight) const;
   // {"id":…, and the fields}; empty `fields`: all. Fields of Readers::kCluster are left out unless
@@ -157,6 +160,7 @@ class Table {
   bool Matches(const Plan& plan, const Stored& stored) const;
   std::vector<const Stored*> Collect(const Plan& plan) const;
   std::vector<const Stored*> Walk(const Plan& plan) const;
+  std::map<std::string_view, std::size_t> CountByCell(const Plan& plan, std::size_t slot) const;
   template <typename Rows>
   std::vector<const Stored*> WalkIn(const Plan& plan, const Rows& rows) const;
   void Append(const Stored& stored, const std::vector<std::size_t>& fields, bool everywhere,

@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
+#include "api/codec/start_forecast.h"
 #include "api/labels.h"
 #include "api/reasons.h"
 #include "cli/screens/list.h"
@@ -176,6 +177,35 @@ TEST_F(ReadMirrorTest, QueuesFollowACohortAboveTheirOwn) {
   const Json apart = Rows(readapi::kQueues);
   EXPECT_EQ(apart[0].at("parents"), Json::array({"middle"}));
   EXPECT_NE(apart[1], together[1]) << "b lends nothing to a";
+}
+
+TEST_F(ReadMirrorTest, TurnsAreTheOrderOfTheQueue) {
+  ReadBatch batch;
+  const auto add = [&batch](const std::string& name, int priority, std::int64_t age_seconds) {
+    api::Workload workload = MakeWorkload("team-a", name, "q", age_seconds);
+    workload.spec.priority = priority;
+    if (name == "c") {
+      workload.meta.annotations[api::kEtaAnnotation] = api::EncodeStartForecast(
+          {.at = ViewTime(), .p10 = ViewTime(), .p50 = ViewTime(), .p90 = std::nullopt});
+    }
+    Add(workload, batch.workloads);
+  };
+  add("a", -5, 900);
+  add("b", 0, 60);
+  add("c", 0, 120);
+  add("d", 2'000'000'000, 1);
+  Add(MakeRunning("team-a", "e", "cq", {{"cpu", 1}}), batch.workloads);
+  Take(batch);
+  readapi::Query query{.sort = readapi::Resources()[readapi::kWorkloads].Find("turn")};
+  std::string order;
+  const Json rows = Json::parse(
+      model_.ReadPage(readapi::kWorkloads, query, {.everywhere = true, .namespaces = {}}).body);
+  for (const Json& row : rows.at("items")) {
+    order += row.at("name").get<std::string>() + (row.at("turn").is_null() ? "-" : "");
+    EXPECT_EQ(row.at("eta").is_null(), row.at("name") != "c");
+  }
+  EXPECT_EQ(order, "dcbae-");
+  EXPECT_EQ(rows["items"][1]["eta"]["p90"], Json());
 }
 
 // A cycle of cohorts is a mistake that the rows must survive.

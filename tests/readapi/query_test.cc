@@ -46,7 +46,8 @@ TEST(QueryTest, RefusesTheRest) {
   for (std::size_t i = 1; i <= kMaxNamespaces; ++i) many += "," + std::to_string(i);
   const std::string by_id = EncodePageCursor({"", 0, "a/b"});
   const RefusedQuery rows[] = {
-      {{{"stat", "waiting"}}, "use sort, limit, fields, cursor, or the filters namespace, kind"},
+      {{{"stat", "waiting"}},
+       "use sort, limit, fields, cursor, countBy, or the filters namespace, kind"},
       {{{"remark", "x"}}, "is unknown"},
       {{{"state", long_value}}, "state: a value has more than 256 bytes"},
       {{{"state", "\xff"}}, "state: a value is not UTF-8"},
@@ -66,6 +67,9 @@ TEST(QueryTest, RefusesTheRest) {
       {{{"cursor", Base64UrlEncode("2\n\n0\na/b")}}, "cursor: not a cursor"},
       {{{"cursor", Base64UrlEncode("1\n\n+0\na/b")}}, "cursor: not a cursor"},
       {{{"cursor", by_id}, {"sort", "priority"}}, "cursor: it belongs to another order"},
+      {{{"countBy", "remark"}}, "countBy: use one of namespace, kind"},
+      {{{"countBy", "state"}, {"sort", "priority"}}, "countBy: it has no rows"},
+      {{{"countBy", "state"}, {"fields", "state"}}, "countBy: it has no rows"},
       {{{"token", "x"}}, "a token in a URL"},
       {{{"access_token", "x"}}, "a token in a URL"},
       {{{"Authorization", "x"}}, "a token in a URL"}};

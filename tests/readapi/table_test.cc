@@ -123,6 +123,36 @@ TEST(TableTest, PagesGoOnWhereRowsCameAndWent) {
             (std::vector<std::string>{"team-a/bb", "team-a/c", "team-a/d"}));
 }
 
+TEST(TableTest, CountsAreThoseOfTheRows) {
+  std::mt19937 random(11);
+  Table table(WorkloadsResource());
+  std::map<std::pair<std::string, std::string>, int> oracle;  // by namespace and state
+  for (int i = 0; i < 300; ++i) {
+    const std::string space = random() % 3 == 0 ? "team-a" : "team-b";
+    const std::string state = random() % 2 == 0 ? "waiting" : "running";
+    table.Put(MakeRow({.space = space, .name = std::to_string(i), .state = state}));
+    ++oracle[{space, state}];
+  }
+  const auto count = [&](const Parameters& parameters, const Sight& sight) {
+    std::map<std::string, int> counts;
+    for (const Json& each : Json::parse(table.Count(QueryOf(parameters), sight))) {
+      counts[each.at("value")] = each.at("count");
+    }
+    return counts;
+  };
+  using Counts = std::map<std::string, int>;
+  const Sight team_a{.everywhere = false, .namespaces = {"team-a"}};
+  const int waiting = oracle[{"team-a", "waiting"}];
+  const int running = oracle[{"team-a", "running"}];
+  EXPECT_EQ(count({{"countBy", "state"}}, team_a),
+            (Counts{{"running", running}, {"waiting", waiting}}));
+  EXPECT_EQ(count({{"countBy", "namespace"}, {"state", "waiting"}}, kEverywhere),
+            (Counts{{"team-a", waiting}, {"team-b", oracle[{"team-b", "waiting"}]}}));
+  EXPECT_EQ(count({{"countBy", "namespace"}}, kEverywhere)["team-a"], waiting + running);
+  EXPECT_EQ(table.looked_at(), 0U) << "counts of all rows look at none";
+  EXPECT_EQ(count({{"countBy", "state"}, {"cause", "none"}}, kEverywhere), Counts{});
+}
+
 TEST(TableTest, FieldsAndReaders) {
   Table table(WorkloadsResource());
   table.Put(MakeRow({.not_preempted = R"([{"workload":"team-b/secret"}])"}));
