@@ -100,6 +100,7 @@ struct UpFlags {
   LedgerFlags ledger;                       // no file given: ledger.db in the data directory
   std::optional<std::string> eta_interval;  // cli/eta_flags.h; nullopt: 1m
   std::string read_api_listen;              // of /api/v1; empty: not served
+  bool dashboard = false;                   // serves /api/v1 on a free port where none is named
 };
 int RunUp(const UpFlags& flags);
 

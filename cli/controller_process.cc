@@ -68,6 +68,9 @@ class Process final : public ControllerProcess {
   std::uint16_t read_api_port() const override {
     return read_feed_ ? read_feed_->port() : std::uint16_t{0};
   }
+  std::string MakeSignInCode(const std::string& token) override {
+    return read_feed_ ? read_feed_->MakeSignInCode(token) : "";
+  }
   net::Response AnswerVisibility(const net::Request& request) override;
   void Stop() override { StopAll(); }
 

@@ -70,6 +70,8 @@ class ControllerProcess {
   virtual std::uint16_t webhook_port() const = 0;     // 0: not served
   virtual std::uint16_t visibility_port() const = 0;  // 0: not served
   virtual std::uint16_t read_api_port() const = 0;    // 0: not served
+  // A code that signs a browser in to the page once, with the rights of `token`; empty: not served.
+  virtual std::string MakeSignInCode(const std::string& token) = 0;
   // Answers a request for the visibility API whose user has the right. Blocks for at most five
   // seconds; any thread but the strand's.
   virtual net::Response AnswerVisibility(const net::Request& request) = 0;

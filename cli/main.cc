@@ -223,9 +223,15 @@ void AddUp(CLI::App& app, UpFlags& flags, int& exit_code) {
   AddAuditFlags(*command, flags);
   AddRecords(*command, flags);
   AddReadApiFlag(*command, flags.read_api_listen);
+  command
+      ->add_flag("--dashboard", flags.dashboard,
+                 "print an address that signs a browser in to the page, once, within five minutes; "
+                 "without --read-api-listen on a free port")
+      ->excludes("--api-only");
   command->footer(
       "Examples:\n"
       "  berth up\n"
+      "  berth up --dashboard\n"
       "  berth up --data-dir /tmp/try --listen 127.0.0.1:0 --image my/train:1=./train.sh\n"
       "Then: export KUBECONFIG=…/kubeconfig; kubectl get nodes; berth status\n"
       "Stored and validated, not acted on: HorizontalPodAutoscaler, Ingress, IngressClass,\n"

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "cli/embedded_page.h"
 #include "cli/read_mirror.h"
 #include "cli/version.h"
 #include "net/io_pool.h"
@@ -16,13 +17,18 @@ constexpr std::chrono::milliseconds kBetweenBatches{50};
 constexpr std::size_t kSlice = 200;  // rows of one task
 constexpr int kThreads = 1;
 
+// Of the kernel's source for secrets.
+std::string SecretBytes(std::size_t count) {
+  std::random_device device("/dev/urandom");
+  std::string random(count, '\0');
+  for (char& c : random) c = static_cast<char>(device());
+  return random;
+}
+
 // Distinguishes the lives of the process: positions in the feed of changes end with one.
 std::string MakeEpoch() {
-  std::random_device device;
   constexpr std::size_t kBytes = 8;
-  std::string random(kBytes, '\0');
-  for (char& c : random) c = static_cast<char>(device());
-  return HexEncode(random);
+  return HexEncode(SecretBytes(kBytes));
 }
 
 }  // namespace
@@ -121,12 +127,14 @@ void ReadFeed::Start(kube::Manager& manager) {
 }
 
 Status ReadFeed::Serve(const ListenAddress& address, std::shared_ptr<const net::TlsIdentity> tls,
-                       kube::AccessGate gate) {
+                       const kube::AccessGate& gate) {
   readapi::ReadServerOptions options;
   options.address = address.host;
   options.port = address.port;
   options.tls = std::move(tls);
   options.version = kVersion;
+  options.page = EmbeddedPage();
+  options.random = SecretBytes;
   Reader& reader = *reader_;
   readapi::ReadSource source{
       .strand = reader.strand.get(),
@@ -135,7 +143,7 @@ Status ReadFeed::Serve(const ListenAddress& address, std::shared_ptr<const net::
       .story = [&reader](const std::string& space,
                          const std::string& name) { return reader.mirror.Story(space, name); }};
   BERTH_TRY(reader.server, readapi::ReadServer::Start(reader.pool, reader.clock, std::move(options),
-                                                      std::move(source), std::move(gate)));
+                                                      std::move(source), gate));
   reader.strand->Post([&reader, server = reader.server.get()] { reader.listener = server; });
   return OkStatus();
 }
@@ -146,6 +154,10 @@ Status ReadFeed::ReplaceTls(const std::shared_ptr<const net::TlsIdentity>& tls) 
 
 std::uint16_t ReadFeed::port() const {
   return reader_->server == nullptr ? std::uint16_t{0} : reader_->server->port();
+}
+
+std::string ReadFeed::MakeSignInCode(const std::string& token) {
+  return reader_->server == nullptr ? "" : reader_->server->MakeSignInCode(token);
 }
 
 void ReadFeed::Stop() {

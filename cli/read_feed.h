@@ -1,4 +1,4 @@
-// cli/read_feed.h — serves /api/v1 from the informers of the controllers.
+// cli/read_feed.h — serves /api/v1 and the page from the informers of the controllers.
 //
 //     informers ─ changes, coalesced by object ─▶ (50 ms) ─▶ strand of its own: ReadMirror ─▶ Model
 //                                                               └─▶ ReadServer: pages, events
@@ -34,10 +34,12 @@ class ReadFeed {
   // Listens to the informers. On the manager's strand.
   void Start(kube::Manager& manager);
   Status Serve(const ListenAddress& address, std::shared_ptr<const net::TlsIdentity> tls,
-               kube::AccessGate gate);
+               const kube::AccessGate& gate);
   Status ReplaceTls(const std::shared_ptr<const net::TlsIdentity>& tls);
   std::uint16_t port() const;  // 0: not served
-  void Stop();                 // idempotent
+  // As readapi::ReadServer; empty: not served.
+  std::string MakeSignInCode(const std::string& token);
+  void Stop();  // idempotent
 
  private:
   struct Inbox;   // on the manager's strand

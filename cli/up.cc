@@ -191,7 +191,8 @@ class Up {
   void Stop();
   const std::string& kubeconfig_path() const { return kubeconfig_path_; }
   const local::ApiServer& server() const { return *server_; }
-  std::string ReadApiLine() const;  // for the screen; empty: not served
+  // For the screen; empty: not served. With a code that signs in once where `dashboard` is set.
+  std::string ReadApiLines(bool dashboard) const;
 
  private:
   Status StartServer(const UpFlags& flags);
@@ -212,6 +213,11 @@ class Up {
 };
 
 Status Up::Start(const UpFlags& flags) {
+  if (flags.dashboard && !flags.controllers) {
+    return Refuse(
+        "--dashboard: the controllers serve the page: leave --no-controllers out, or say "
+        "--read-api-listen to the `berth controller` beside this process");
+  }
   data_directory_ = DataDirectory(flags.data_dir);
   BERTH_CHECK_OK(PrepareDataDirectory(data_directory_, flags.reset));
   BERTH_CHECK_OK(StartServer(flags));
@@ -282,8 +288,9 @@ Status Up::StartCluster(const UpFlags& flags) {
 // The authority in the kubeconfig signs the certificate of the read API.
 Status Up::TakeReadApi(const UpFlags& flags, ControllerProcessOptions& options) {
   constexpr char kFlag[] = "--read-api-listen";
-  if (flags.read_api_listen.empty()) return OkStatus();
-  BERTH_TRY(options.read_api, ParseListenAddress(kFlag, flags.read_api_listen, "127.0.0.1"));
+  if (flags.read_api_listen.empty() && !flags.dashboard) return OkStatus();
+  const std::string listen = flags.read_api_listen.empty() ? "127.0.0.1:0" : flags.read_api_listen;
+  BERTH_TRY(options.read_api, ParseListenAddress(kFlag, listen, "127.0.0.1"));
   if (!IsLoopback(options.read_api->host) && !flags.allow_remote) {
     return Refuse(std::string(kFlag) + " " + flags.read_api_listen +
                   " serves other machines: say --allow-remote as well, or listen on 127.0.0.1");
@@ -339,10 +346,17 @@ Status Up::StartControllers(const UpFlags& flags) {
   return local::WriteKubeconfig(kubeconfig_path_, server_->kubeconfig());
 }
 
-std::string Up::ReadApiLine() const {
+// The code is in the fragment: browsers do not send it, and no log has it.
+std::string Up::ReadApiLines(bool dashboard) const {
   if (controllers_ == nullptr || controllers_->read_api_port() == 0) return "";
-  return "read API: https://localhost:" + std::to_string(controllers_->read_api_port()) +
-         "/api/v1\n\n";
+  const std::string url = "https://localhost:" + std::to_string(controllers_->read_api_port());
+  std::string lines = "read API: " + url + "/api/v1\n";
+  if (dashboard) {
+    lines += "dashboard: " + url +
+             "/sign-in#code=" + controllers_->MakeSignInCode(server_->token()) +
+             "\n  (signs in once, within five minutes)\n";
+  }
+  return lines + "\n";
 }
 
 void Up::Stop() {
@@ -374,7 +388,7 @@ int RunUp(const UpFlags& flags) {
   Print("berth is up at " + up.server().url() + "\n\n  export KUBECONFIG=" + up.kubeconfig_path() +
         (flags.api_only ? "\n  kubectl api-resources\n\n"
                         : "\n  kubectl get nodes\n  berth status\n\n") +
-        up.ReadApiLine());
+        up.ReadApiLines(flags.dashboard));
   WaitForStopSignal();
   Print("stopping\n");
   up.Stop();

@@ -10,6 +10,7 @@
 #include "net/escapes.h"
 #include "net/io_pool.h"
 #include "readapi/controller/sight_reviews.h"
+#include "readapi/controller/sign_in.h"
 #include "readapi/openapi.h"
 
 namespace berth::readapi {
@@ -19,6 +20,7 @@ using Json = nlohmann::json;
 using ResponderPtr = std::shared_ptr<net::Responder>;
 
 constexpr char kJson[] = "application/json";
+constexpr char kApiPrefix[] = "/api/";
 constexpr std::size_t kMaxNameBytes = 253;
 
 // A checked request: what is asked for, and whose rights it needs.
@@ -137,20 +139,24 @@ std::string IndexDocument(const std::string& version) {
 
 struct ReadServer::Shared : std::enable_shared_from_this<Shared> {
   Shared(const Clock& clock, const ReadServerOptions& the_options, ReadSource the_source,
-         kube::AccessGate the_gate)
+         const kube::AccessGate& the_gate)
       : source(std::move(the_source)),
-        gate(std::move(the_gate)),
+        gate(the_gate),
+        sign_in(std::make_shared<SignIn>(clock, the_options.random, the_gate)),
+        files(the_options.page),
         max_under_way(the_options.max_requests_under_way),
         index(IndexDocument(the_options.version)),
         document(OpenApiDocument(the_options.version)),
         streams(*source.strand, clock, source.model->feed(), the_options.streams) {}
 
   void Handle(const net::Request& request, const ResponderPtr& responder) {
+    if (request.target == kSessionPath) return sign_in->Handle(request, responder);
     if (request.method != "GET") {
       net::Response response = Problem(405, "only GET is allowed here");
       response.headers.Add("Allow", "GET");
       return responder->Send(std::move(response));
     }
+    if (!request.target.starts_with(kApiPrefix)) return responder->Send(ReadFile(request));
     const std::string_view site = request.headers.Find("Sec-Fetch-Site");
     if (site == "cross-site") {
       return responder->Send(Problem(403, "requests of other sites are refused"));
@@ -161,9 +167,10 @@ struct ReadServer::Shared : std::enable_shared_from_this<Shared> {
     if (!route) {
       return responder->Send(Problem(StatusOf(route.error().code), route.error().message));
     }
-    std::string token = kube::BearerTokenOf(request);
+    std::string token = TokenOf(request);
     if (token.empty()) {
-      net::Response response = Problem(401, "send the header Authorization: Bearer TOKEN");
+      net::Response response =
+          Problem(401, "send the header Authorization: Bearer TOKEN, or sign in to the page");
       response.headers.Add("WWW-Authenticate", "Bearer");
       return responder->Send(std::move(response));
     }
@@ -176,6 +183,26 @@ struct ReadServer::Shared : std::enable_shared_from_this<Shared> {
                   match = std::string(request.headers.Find("If-None-Match"))](SightAnswer answer) {
                    self->Continue(route, match, std::move(answer), responder);
                  });
+  }
+
+  // A file of the page: other sites may link to the page.
+  net::Response ReadFile(const net::Request& request) const {
+    const std::string_view target = request.target;
+    const std::size_t mark = target.find('?');
+    if (mark != std::string_view::npos) {
+      const Result<Parameters> parameters = ParametersOf(target.substr(mark + 1));
+      const Status checked = parameters ? CheckParameters(*parameters) : Status(parameters.error());
+      if (!checked) return Problem(StatusOf(checked.error().code), checked.error().message);
+    }
+    return files.Read(target.substr(0, mark), request);
+  }
+
+  // Of the header, or of the session that the cookie names.
+  std::string TokenOf(const net::Request& request) const {
+    std::string token = kube::BearerTokenOf(request);
+    if (!token.empty()) return token;
+    const std::optional<PageSession> session = sign_in->SessionOf(request);
+    return session ? session->token : "";
   }
 
   void Continue(const ReadRoute& route, const std::string& match, SightAnswer answer,
@@ -229,6 +256,8 @@ struct ReadServer::Shared : std::enable_shared_from_this<Shared> {
 
   const ReadSource source;
   const kube::AccessGate gate;
+  const std::shared_ptr<SignIn> sign_in;
+  const PageFiles files;
   const std::size_t max_under_way;
   const std::string index;
   const std::string document;
@@ -238,15 +267,15 @@ struct ReadServer::Shared : std::enable_shared_from_this<Shared> {
 
 Result<std::unique_ptr<ReadServer>> ReadServer::Start(net::IoPool& pool, const Clock& clock,
                                                       ReadServerOptions options, ReadSource source,
-                                                      kube::AccessGate gate) {
+                                                      const kube::AccessGate& gate) {
   net::ServerOptions server;
   server.address = options.address;
   server.port = options.port;
   server.tls = options.tls;
   server.max_connections = options.max_connections;
-  server.max_body_bytes = 0;
+  server.max_body_bytes = kMaxSignInBytes;
   server.max_header_bytes = 32 * 1024;
-  auto shared = std::make_shared<Shared>(clock, options, std::move(source), std::move(gate));
+  auto shared = std::make_shared<Shared>(clock, options, std::move(source), gate);
   std::unique_ptr<ReadServer> made(new ReadServer(shared));
   BERTH_TRY(made->server_, net::HttpServer::Start(pool, std::move(server),
                                                   [shared](const net::Request& request,
@@ -257,5 +286,9 @@ Result<std::unique_ptr<ReadServer>> ReadServer::Start(net::IoPool& pool, const C
 }
 
 void ReadServer::Changed() { shared_->streams.Changed(); }
+
+std::string ReadServer::MakeSignInCode(const std::string& token) {
+  return shared_->sign_in->sessions().MakeCode(token);
+}
 
 }  // namespace berth::readapi

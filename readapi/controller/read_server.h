@@ -1,6 +1,7 @@
 // readapi/controller/read_server.h — the HTTPS server of /api/v1.
 //
-//     request ─ path, query? ─▶ bearer token ─▶ ReviewSights ─▶ strand: Model ─▶ answer, or stream
+//     request ─ path, query? ─▶ token, or cookie ─▶ ReviewSights ─▶ strand: Model ─▶ answer, or
+//     stream
 //         └─ 400, 403, 404, 405   └─ 401          └─ 401, 403, 503
 //
 //     GET /api/v1                       the resources
@@ -8,6 +9,8 @@
 //     GET /api/v1/RESOURCE?…            a page (query.h); ETag, If-None-Match
 //     GET /api/v1/workloads/NS/NAME     one Workload with the causal chain of its state
 //     GET /api/v1/events?…              server-sent events (event_streams.h); Last-Event-ID
+//     …   /api/v1/session               sign-in of the page (sign_in.h)
+//     GET /…                            the files of the page (page_files.h), for everybody
 //
 // A token in the URL is refused. Requests that a browser sends for another site are refused
 // (Sec-Fetch-Site); no CORS header is ever sent. No text of a request is in a header of an answer.
@@ -28,6 +31,8 @@
 #include "kube/runtime/metrics_server.h"
 #include "net/server.h"
 #include "readapi/controller/event_streams.h"
+#include "readapi/controller/page_files.h"
+#include "readapi/controller/page_sessions.h"
 #include "readapi/model.h"
 
 namespace berth::readapi {
@@ -51,13 +56,16 @@ struct ReadServerOptions {
   std::size_t max_requests_under_way = 64;  // without streams
   std::string version;                      // of the program
   EventStreams::Options streams = {};
+  std::vector<PageFile> page = {};  // the texts outlive the server
+  // Gives as many bytes as it is asked for, of a source for secrets; not null. Any thread.
+  PageSessions::RandomBytes random;
 };
 
 class ReadServer {
  public:
   static Result<std::unique_ptr<ReadServer>> Start(net::IoPool& pool, const Clock& clock,
                                                    ReadServerOptions options, ReadSource source,
-                                                   kube::AccessGate gate);
+                                                   const kube::AccessGate& gate);
   ~ReadServer() { Stop(); }
   ReadServer(const ReadServer&) = delete;
   ReadServer& operator=(const ReadServer&) = delete;
@@ -68,6 +76,8 @@ class ReadServer {
   }
   // The model has changed. On the strand.
   void Changed();
+  // A code that signs a browser in once, with the rights of `token`. Any thread.
+  std::string MakeSignInCode(const std::string& token);
   void Stop() { server_->Stop(); }
 
  private:

@@ -102,7 +102,7 @@ net::Response Answer(int status, const std::string& content_type, std::string bo
   response.headers.Add("X-Content-Type-Options", "nosniff");
   response.headers.Add("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'");
   response.headers.Add("Cross-Origin-Resource-Policy", "same-origin");
-  response.headers.Add("Vary", "Authorization");
+  response.headers.Add("Vary", "Authorization, Cookie");
   response.body = std::move(body);
   return response;
 }

@@ -90,7 +90,9 @@ class ReadServerTest : public ::testing::Test {
         {.tls =
              std::make_shared<const net::TlsIdentity>(*net::IssueCertificate(authority_, request)),
          .version = "9.9.9",
-         .streams = {.tick = 1ms}},
+         .streams = {.tick = 1ms},
+         .page = {{"/", "text/html; charset=utf-8", "the page", ""}},
+         .random = [](std::size_t count) { return std::string(count, 'r'); }},
         {.strand = strand_.get(),
          .model = &model_,
          .is_ready = [this] { return ready_; },
@@ -118,7 +120,7 @@ class ReadServerTest : public ::testing::Test {
     ++asked_;
     if (question.token == "busy") return done({.outcome = Outcome::kOverloaded});
     if (question.token == "lost") return done({.error = "no answer"});
-    const bool own = question.token == "tenant" && question.verb == "list" &&
+    const bool own = question.token == "tenant" && question.verb == "list" && question.resource &&
                      question.resource->namespace_name == "team-a";
     if (question.token == "admin" || own) {
       return done({.outcome = Outcome::kAllowed, .user = question.token});
@@ -193,6 +195,41 @@ TEST_F(ReadServerTest, AnswersByTheRights) {
   }
 }
 
+TEST_F(ReadServerTest, ACookieStandsForTheTokenThatSignedIn) {
+  net::Request post{.method = "POST", .target = "/api/v1/session", .body = R"({"token":"tenant"})"};
+  post.headers.Add("Content-Type", "application/json");
+  const net::Response signed_in = Send(post);
+  ASSERT_EQ(signed_in.status, 200) << signed_in.body;
+  const std::string cookie(signed_in.headers.Find("Set-Cookie"));
+  const auto ask = [&](const std::string& target, const char* site) {
+    net::Request request = Get(target, "");
+    request.headers.Add("Cookie", cookie.substr(0, cookie.find(';')));
+    request.headers.Add("Sec-Fetch-Site", site);
+    return Send(request);
+  };
+  EXPECT_THAT(ask("/api/v1/workloads?namespace=team-a", "same-origin").body, HasSubstr("one"));
+  EXPECT_EQ(ask("/api/v1/workloads", "same-origin").status, 403);
+  EXPECT_EQ(ask("/api/v1/workloads?namespace=team-a", "same-site").status, 401);
+  EXPECT_EQ(ask("/api/v1/workloads?namespace=team-a", "cross-site").status, 403);
+  EXPECT_EQ(ask("/api/v1/events?namespace=team-a", "same-site").status, 401);
+  // Everybody may have the files, also by a link of another site; no token may be in the address.
+  EXPECT_EQ(ask("/workloads?state=waiting", "cross-site").body, "the page");
+  EXPECT_EQ(Ask("/workloads?token=x", "").status, 403);
+  EXPECT_EQ(Ask("/other", "").status, 404);
+  const std::string code = server_->MakeSignInCode("admin");
+  post.body = R"({"code":")" + code + "\"}";
+  EXPECT_THAT(Send(post).body, HasSubstr(R"("user":"admin")"));
+}
+
+TEST_F(ReadServerTest, CountsShowNoMoreThanRows) {
+  EXPECT_THAT(Ask("/api/v1/workloads?countBy=namespace", "admin").body,
+              HasSubstr(R"("counts":[{"value":"team-a","count":3},{"value":"team-b","count":3}])"));
+  const std::string body =
+      Ask("/api/v1/workloads?countBy=namespace&namespace=team-a", "tenant").body;
+  EXPECT_THAT(body, HasSubstr(R"("counts":[{"value":"team-a","count":3}])"));
+  EXPECT_EQ(Ask("/api/v1/workloads?countBy=namespace", "tenant").status, 403);
+}
+
 TEST_F(ReadServerTest, RefusesMalformedRequests) {
   struct MalformedRow {
     std::string target;
@@ -202,7 +239,7 @@ TEST_F(ReadServerTest, RefusesMalformedRequests) {
   const MalformedRow rows[] = {
       {"/api/v1/secrets", 404, "no such path"},
       {"/api/v2/workloads", 404, "no such path"},
-      {"/", 404, "no such path"},
+      {"/nothing", 404, "no such page"},
       {"/api/v1/workloads/a", 404, "no such path"},
       {"/api/v1/workloads/a/b/c", 404, "no such path"},
       {"/api/v1/workloads//b", 404, "no such path"},

@@ -1,0 +1,74 @@
+// Amounts and times in words.
+
+const BINARY = ["", "Ki", "Mi", "Gi", "Ti", "Pi"];
+const INFINITE_ITEMS = 1e9;
+const INFINITE_BYTES = INFINITE_ITEMS * 2 ** 30;
+
+function decimals(value: number): string {
+  return value.toLocaleString("en", { maximumFractionDigits: value < 10 ? 1 : 0, useGrouping: value >= 10_000 });
+}
+
+export function isInfinite(value: number, unit: string): boolean {
+  return amount(value, unit) === "∞";
+}
+
+// An amount in the unit of the read API, as Kubernetes writes it.
+export function amount(value: number, unit: string): string {
+  if (unit === "milliCPU") {
+    return value >= INFINITE_ITEMS * 1000 ? "∞" : value % 1000 === 0 || value > 10_000 ? decimals(value / 1000) : `${value}m`;
+  }
+  if (unit === "bytes") {
+    if (value >= INFINITE_BYTES) return "∞";
+    let scaled = value;
+    let power = 0;
+    while (Math.abs(scaled) >= 1024 && power < BINARY.length - 1) {
+      scaled /= 1024;
+      power += 1;
+    }
+    return decimals(scaled) + BINARY[power];
+  }
+  return value >= INFINITE_ITEMS ? "∞" : decimals(value);
+}
+
+// "12m", "3d2h": two units at most.
+export function duration(milliseconds: number): string {
+  const seconds = Math.max(0, Math.round(milliseconds / 1000));
+  if (seconds < 60) return `${seconds}s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return minutes < 10 && seconds % 60 ? `${minutes}m${seconds % 60}s` : `${minutes}m`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 24) return hours < 10 && minutes % 60 ? `${hours}h${minutes % 60}m` : `${hours}h`;
+  const days = Math.floor(hours / 24);
+  return days < 10 && hours % 24 ? `${days}d${hours % 24}h` : `${days}d`;
+}
+
+// "12m ago", "in 3h".
+export function distance(instant: string, now: number): string {
+  const away = Date.parse(instant) - now;
+  if (Number.isNaN(away)) return instant;
+  return away > 500 ? `in ${duration(away)}` : `${duration(-away)} ago`;
+}
+
+const EXACT = new Intl.DateTimeFormat(undefined, {
+  year: "numeric",
+  month: "short",
+  day: "numeric",
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+  timeZoneName: "short",
+});
+
+// In the zone of the reader.
+export function exact(instant: string): string {
+  const time = Date.parse(instant);
+  return Number.isNaN(time) ? instant : EXACT.format(time);
+}
+
+export function count(value: number): string {
+  return value.toLocaleString("en");
+}
+
+export function plural(value: number, one: string, many = `${one}s`): string {
+  return `${count(value)} ${value === 1 ? one : many}`;
+}

@@ -1,0 +1,336 @@
+// The stream of events of the server, one for the page, and lists that it keeps up to date.
+//
+//     EventSource ─ change, resync ─▶ listeners ─▶ useList, useCounts: patch, or ask again
+//
+// A stream that ends is resumed from its last event; a hidden page gives its stream back, since a
+// browser has six connections to a server.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { counts, list, Problem, session, type Count, type Parameters, type ResourceName, type Resources, type Row } from "./api";
+import { keptStore, Store, useStore } from "./store";
+
+export interface Change {
+  resource: ResourceName;
+  row?: Row & Record<string, unknown>;
+  set?: Row & Record<string, unknown>;
+  removed?: Row;
+}
+// What has come since the last call, in its order. `missed`: changes were lost, ask again.
+interface Batch {
+  missed: boolean;
+  changes: { change: Change; revision: string }[];
+}
+type Listener = (batch: Batch) => void;
+
+export const scope = keptStore("berth.namespaces", ""); // "a,b"; empty: all
+export const connection = new Store<"connecting" | "live" | "lost">("connecting");
+export const signedOut = new Store(false);
+
+const FLUSH_MS = 100;
+const LOST_AFTER_MS = 4_000;
+const HIDDEN_AFTER_MS = 60_000;
+const LONGEST_PAUSE_MS = 30_000;
+
+class Stream {
+  private source: EventSource | null = null;
+  private last = ""; // the position to resume from
+  private wasOpen = false;
+  private pause = 1_000;
+  private lostTimer = 0;
+  private retryTimer = 0;
+  private flushTimer = 0;
+  private batch: Batch = { missed: false, changes: [] };
+  private readonly listeners = new Set<Listener>();
+
+  listen(listener: Listener): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  start(): void {
+    this.stop();
+    const query = new URLSearchParams();
+    if (scope.get()) query.set("namespace", scope.get());
+    if (this.last) query.set("cursor", this.last);
+    const text = query.toString();
+    const source = new EventSource(`/api/v1/events${text ? `?${text}` : ""}`);
+    this.source = source;
+    source.onopen = () => {
+      this.pause = 1_000;
+      clearTimeout(this.lostTimer);
+      this.lostTimer = 0;
+      // What happened while there was no stream, and no position to resume from, is unknown.
+      if (this.wasOpen && !this.last) this.miss();
+      this.wasOpen = true;
+      connection.set("live");
+    };
+    source.addEventListener("change", (event) => this.take(event));
+    source.addEventListener("resync", (event) => {
+      this.last = event.lastEventId;
+      this.miss();
+    });
+    source.onerror = () => this.fail(source);
+  }
+
+  // `forget`: the position too, for another sight.
+  stop(forget = false): void {
+    clearTimeout(this.retryTimer);
+    this.source?.close();
+    this.source = null;
+    if (forget) this.last = "";
+  }
+
+  private take(event: MessageEvent<string>): void {
+    this.last = event.lastEventId;
+    this.batch.changes.push({ change: JSON.parse(event.data) as Change, revision: event.lastEventId });
+    this.flushSoon();
+  }
+
+  private miss(): void {
+    this.batch.missed = true;
+    this.flushSoon();
+  }
+
+  // Many changes are drawn at once.
+  private flushSoon(): void {
+    if (this.flushTimer) return;
+    this.flushTimer = setTimeout(() => {
+      this.flushTimer = 0;
+      const batch = this.batch;
+      this.batch = { missed: false, changes: [] };
+      for (const listener of [...this.listeners]) listener(batch);
+    }, FLUSH_MS);
+  }
+
+  private fail(source: EventSource): void {
+    if (this.lostTimer === 0) this.lostTimer = setTimeout(() => connection.set("lost"), LOST_AFTER_MS);
+    if (source.readyState !== EventSource.CLOSED || source !== this.source) return; // it resumes by itself
+    this.source = null;
+    this.retryTimer = setTimeout(() => void this.retry(), this.pause);
+    this.pause = Math.min(this.pause * 2, LONGEST_PAUSE_MS);
+  }
+
+  private async retry(): Promise<void> {
+    const known = await session().catch(() => null);
+    if (known && !known.signedIn) return signedOut.set(true);
+    this.start();
+  }
+}
+
+export const stream = new Stream();
+
+let hiddenTimer = 0;
+document.addEventListener("visibilitychange", () => {
+  clearTimeout(hiddenTimer);
+  if (signedOut.get()) return;
+  if (document.hidden) hiddenTimer = setTimeout(() => stream.stop(), HIDDEN_AFTER_MS);
+  else stream.start();
+});
+scope.listen(() => {
+  stream.stop(true);
+  stream.start();
+});
+
+// Whether the change at `revision` is in an answer of revision `known` already.
+function isOld(revision: string, known: string): boolean {
+  const [epoch, number] = revision.split(".");
+  const [knownEpoch, knownNumber] = known.split(".");
+  return epoch === knownEpoch && Number(number) <= Number(knownNumber);
+}
+
+function noticed(error: unknown): Problem {
+  const problem = error instanceof Problem ? error : new Problem(0, String(error));
+  if (problem.status === 401) signedOut.set(true);
+  return problem;
+}
+
+export interface List<T> {
+  rows: T[];
+  loading: boolean; // no answer has come
+  problem: Problem | null;
+  hasMore: boolean;
+  hasChanged: boolean; // the rows shown are those of before
+  more: () => void;
+  again: () => void;
+}
+
+const PAGE = 200;
+const MOST_RELOADED = 1_000;
+const RELOAD_AFTER_MS = 700;
+
+interface Held<T> {
+  rows: T[];
+  next: string | undefined;
+  revision: string;
+}
+
+function filterValues(parameters: Parameters, field: string): string[] | null {
+  const value = parameters[field];
+  return value === undefined || value === "" ? null : String(value).split(",");
+}
+
+const NOT_FILTERS = new Set(["sort", "limit", "fields", "cursor"]);
+
+function matches(row: Record<string, unknown>, parameters: Parameters): boolean {
+  return Object.keys(parameters).every((field) => {
+    if (NOT_FILTERS.has(field)) return true;
+    const values = filterValues(parameters, field);
+    return values === null || values.includes(String(row[field]));
+  });
+}
+
+// A list that follows the events. `parameters`: filters and the order; `limit`: of the first page.
+export function useList<N extends ResourceName>(resource: N, parameters: Parameters, limit = PAGE): List<Resources[N]> {
+  type T = Resources[N];
+  const namespaces = useStore(scope);
+  const key = JSON.stringify([resource, parameters, limit, namespaces]);
+  const [held, setHeld] = useState<{ key: string; value: Held<T> } | null>(null);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const [hasChanged, setHasChanged] = useState(false);
+  const state = useRef<{ key: string; value: Held<T> } | null>(null);
+  const busy = useRef("");
+  const actions = useRef({ more: () => {}, again: () => {} });
+
+  useEffect(() => {
+    let ended = false;
+    let timer = 0;
+    const asked: Parameters = { ...(namespaces ? { namespace: namespaces } : {}), ...parameters };
+    const sort = String(parameters["sort"] ?? "").replace(/^-/, "");
+    const put = (value: Held<T>) => {
+      state.current = { key, value };
+      setHeld(state.current);
+    };
+    const load = async () => {
+      const mine = {};
+      current = mine;
+      const shown = state.current?.key === key ? state.current.value.rows.length : 0;
+      try {
+        const page = await list(resource, { ...asked, limit: Math.max(limit, Math.min(shown, MOST_RELOADED)) });
+        if (ended || current !== mine) return;
+        put({ rows: page.items, next: page.next, revision: page.revision });
+        setProblem(null);
+        setHasChanged(false);
+      } catch (error) {
+        if (!ended && current === mine) setProblem(noticed(error));
+      }
+    };
+    let current: object = {};
+    const reloadSoon = () => {
+      if ((state.current?.value.rows.length ?? 0) > MOST_RELOADED) return setHasChanged(true);
+      if (timer) return;
+      timer = setTimeout(() => {
+        timer = 0;
+        void load();
+      }, RELOAD_AFTER_MS);
+    };
+    const more = async () => {
+      const before = state.current;
+      if (!before || before.key !== key || !before.value.next || busy.current === before.value.next) return;
+      busy.current = before.value.next;
+      try {
+        const page = await list(resource, { ...asked, limit: MOST_RELOADED, cursor: before.value.next });
+        if (!ended && state.current?.value.next === before.value.next) {
+          put({ ...state.current.value, rows: [...state.current.value.rows, ...page.items], next: page.next });
+        }
+      } catch (error) {
+        if (!ended) setProblem(noticed(error));
+      } finally {
+        busy.current = "";
+      }
+    };
+    const take: Listener = ({ missed, changes }) => {
+      if (missed) return void load();
+      const value = state.current?.key === key ? state.current.value : null;
+      if (!value) return;
+      const fields = new Map<string, object>(); // by the row's id
+      const removed = new Set<string>();
+      for (const { change, revision } of changes) {
+        if (change.resource !== resource || isOld(revision, value.revision)) continue;
+        if (change.removed) removed.add(change.removed.id);
+        if (change.row && matches(change.row, asked)) reloadSoon();
+        const set = change.set;
+        if (!set) continue;
+        if (Object.keys(set).some((field) => field === sort || (field !== "id" && field in asked))) reloadSoon();
+        fields.set(set.id, { ...fields.get(set.id), ...set });
+      }
+      if (!value.rows.some((row) => removed.has(row.id) || fields.has(row.id))) return;
+      const rows = value.rows.filter((row) => !removed.has(row.id)).map((row) => (fields.has(row.id) ? { ...row, ...fields.get(row.id) } : row));
+      put({ ...value, rows });
+    };
+    actions.current = { more: () => void more(), again: () => void load() };
+    setProblem(null);
+    setHasChanged(false);
+    void load();
+    const end = stream.listen(take);
+    return () => {
+      ended = true;
+      clearTimeout(timer);
+      end();
+    };
+  }, [key]);
+
+  const value = held?.key === key ? held.value : null;
+  return {
+    rows: value?.rows ?? [],
+    loading: value === null && problem === null,
+    problem,
+    hasMore: value?.next !== undefined,
+    hasChanged,
+    more: () => actions.current.more(),
+    again: () => actions.current.again(),
+  };
+}
+
+export interface Counts {
+  key: string;
+  values: Count[] | null; // null: no answer has come
+  problem: Problem | null;
+}
+
+// Numbers of rows by the values of a field, asked for again at most every two seconds.
+export function useCounts(resource: ResourceName, by: string, parameters: Parameters = {}): Counts {
+  const namespaces = useStore(scope);
+  const key = JSON.stringify([resource, by, parameters, namespaces]);
+  const none: Counts = { key, values: null, problem: null };
+  const [held, setHeld] = useState(none);
+  useFresh(resource, key, 2_000, async (isCurrent) => {
+    try {
+      const values = await counts(resource, by, { ...(namespaces ? { namespace: namespaces } : {}), ...parameters });
+      if (isCurrent()) setHeld({ key, values, problem: null });
+    } catch (error) {
+      if (isCurrent()) setHeld({ ...none, problem: noticed(error) });
+    }
+  });
+  return held.key === key ? held : none;
+}
+
+// Calls `load` now, and after events that concern `resource` (and `id`), at most once in `pause` ms.
+export function useFresh(
+  resource: ResourceName,
+  key: string,
+  pause: number,
+  load: (isCurrent: () => boolean) => Promise<void>,
+  id?: string,
+): void {
+  const latest = useRef(load);
+  latest.current = load;
+  useEffect(() => {
+    let ended = false;
+    let timer = 0;
+    const run = () => void latest.current(() => !ended).catch((error) => void noticed(error));
+    const end = stream.listen(({ missed, changes }) => {
+      const concerns = ({ change }: { change: Change }) =>
+        change.resource === resource && (id === undefined || (change.removed ?? change.set ?? change.row)?.id === id);
+      if (timer || !(missed || changes.some(concerns))) return;
+      timer = setTimeout(() => {
+        timer = 0;
+        run();
+      }, pause);
+    });
+    run();
+    return () => {
+      ended = true;
+      clearTimeout(timer);
+      end();
+    };
+  }, [key]);
+}

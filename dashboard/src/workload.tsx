@@ -1,0 +1,278 @@
+// One workload: why it waits, the steps behind and ahead, when it starts, and commands to copy.
+import { useState } from "preact/hooks";
+import { list, Problem, workload as read, type Reason, type Step, type Workload, type WorkloadStory } from "./api";
+import { amount } from "./format";
+import { scope, useFresh } from "./live";
+import { Age, clock, Command, Eta, interval, Notice, Panel, State, When } from "./parts";
+import { Link, paths } from "./router";
+import { shellWord } from "./shell";
+import { useStore } from "./store";
+
+const MOST_POSITIONS = 1_000;
+const MARKS = { done: "✓", now: "◷", ahead: "·", failed: "✗" } as const;
+
+export function WorkloadView({ namespace, name }: { namespace: string; name: string }) {
+  const id = `${namespace}/${name}`;
+  const [held, setHeld] = useState<{ id: string; story?: WorkloadStory; problem?: Problem } | null>(null);
+  useFresh(
+    "workloads",
+    id,
+    500,
+    async (isCurrent) => {
+      try {
+        const story = await read(namespace, name);
+        if (isCurrent()) setHeld({ id, story });
+      } catch (error) {
+        if (!(error instanceof Problem) || error.status === 401) throw error;
+        if (isCurrent()) setHeld({ id, problem: error });
+      }
+    },
+    id,
+  );
+  const current = held?.id === id ? held : null;
+  if (current?.problem) {
+    return (
+      <>
+        <h1>{id}</h1>
+        <Notice kind="problem">
+          <p>{current.problem.status === 404 ? "There is no such workload, or it has been deleted." : current.problem.message}</p>
+          <Link to={paths.workloads()}>All workloads</Link>
+        </Notice>
+      </>
+    );
+  }
+  if (!current?.story) {
+    return (
+      <>
+        <h1>{id}</h1>
+        <Notice kind="loading">Loading…</Notice>
+      </>
+    );
+  }
+  return <Told {...current.story} />;
+}
+
+function Told({ workload, story }: WorkloadStory) {
+  return (
+    <>
+      <h1>
+        {workload.namespace}/{workload.name}
+      </h1>
+      <p class="headline">
+        <State state={workload.state} />
+        {workload.waitingSince === null ? (
+          <>: {story.headline}</>
+        ) : (
+          <>
+            {" "}
+            for <Age since={workload.waitingSince} />: {workload.cause}
+          </>
+        )}
+      </p>
+      <div class="columns">
+        <Panel title="From the queue to the run">
+          <ol class="steps">
+            {story.steps.map((step) => (
+              <StepItem key={step.name} step={step} />
+            ))}
+          </ol>
+          {story.givesUp && <p>It gives up: {story.givesUp}</p>}
+          {story.notSeen.length > 0 && <p class="quiet">Not seen, for lack of rights: {story.notSeen.join(", ")}</p>}
+        </Panel>
+        <div>
+          {workload.waitingSince !== null && <Starts workload={workload} />}
+          {story.wouldStartIf.length > 0 && (
+            <Panel title="It would start if">
+              <ul class="bullets">
+                {story.wouldStartIf.map((each) => (
+                  <li key={each}>{each}</li>
+                ))}
+              </ul>
+            </Panel>
+          )}
+          <Facts workload={workload} />
+          <Commands workload={workload} />
+        </div>
+      </div>
+      {workload.reason && <Details reason={workload.reason} kept={workload.notPreempted ?? []} />}
+    </>
+  );
+}
+
+function StepItem({ step }: { step: Step }) {
+  return (
+    <li class={`step step-${step.state}`}>
+      <span class="step-mark" role="img" aria-label={step.state}>
+        {MARKS[step.state]}
+      </span>
+      <div>
+        <b>{step.name}</b> {step.since && <When at={step.since} />}
+        {step.lines.map((line) => (
+          <p key={line}>{line}</p>
+        ))}
+      </div>
+    </li>
+  );
+}
+
+function Starts({ workload }: { workload: Workload }) {
+  const now = useStore(clock);
+  const { eta } = workload;
+  return (
+    <Panel title="When it starts">
+      <p class="big">
+        <Eta eta={eta} />
+      </p>
+      {eta ? (
+        <p>
+          {interval(eta, now)}. Forecast made <When at={eta.at} />.
+        </p>
+      ) : (
+        <p>There is no forecast yet.</p>
+      )}
+      <Position workload={workload} />
+    </Panel>
+  );
+}
+
+// Those with rights in some namespaces see too few rows to count.
+function Position({ workload }: { workload: Workload }) {
+  const namespaces = useStore(scope);
+  const [position, setPosition] = useState<number | null>(null);
+  useFresh("workloads", `${workload.id} ${workload.turn} ${namespaces}`, 5_000, async (isCurrent) => {
+    if (workload.turn === null || namespaces || !workload.clusterQueue) return setPosition(null);
+    const page = await list("workloads", {
+      clusterQueue: workload.clusterQueue,
+      state: "waiting",
+      sort: "turn",
+      fields: "turn",
+      limit: MOST_POSITIONS,
+    });
+    const at = page.items.findIndex((row) => row.id === workload.id);
+    if (isCurrent()) setPosition(at < 0 ? null : at + 1);
+  });
+  if (position === null) return null;
+  return (
+    <p>
+      Number {position} in <Link to={paths.queue(workload.clusterQueue)}>{workload.clusterQueue}</Link>.
+    </p>
+  );
+}
+
+function Facts({ workload }: { workload: Workload }) {
+  return (
+    <Panel title="What it is">
+      <dl>
+        <dt>Kind</dt>
+        <dd>{workload.kind || "Workload"}</dd>
+        <dt>Workload</dt>
+        <dd>{workload.id}</dd>
+        <dt>LocalQueue</dt>
+        <dd>{workload.localQueue}</dd>
+        <dt>ClusterQueue</dt>
+        <dd>{workload.clusterQueue ? <Link to={paths.queue(workload.clusterQueue)}>{workload.clusterQueue}</Link> : "none"}</dd>
+        <dt>Priority</dt>
+        <dd>{workload.priority}</dd>
+        <dt>Created</dt>
+        <dd>
+          <When at={workload.createdAt} />
+        </dd>
+        {workload.waitingSince && (
+          <>
+            <dt>Waits for</dt>
+            <dd>
+              <Age since={workload.waitingSince} />
+            </dd>
+          </>
+        )}
+        {workload.requests.map((each) => (
+          <>
+            <dt>{each.resource}</dt>
+            <dd>{amount(each.amount, each.unit)}</dd>
+          </>
+        ))}
+      </dl>
+    </Panel>
+  );
+}
+
+function Commands({ workload }: { workload: Workload }) {
+  const space = `-n ${shellWord(workload.namespace)}`;
+  const name = shellWord(workload.workload);
+  return (
+    <Panel title="Commands">
+      <Command what="Why it waits" text={`berth why workload/${name} ${space}`} />
+      {workload.waitingSince && <Command what="When it starts" text={`berth eta workload/${name} ${space}`} />}
+      <Command what="The object" text={`kubectl get workload ${name} ${space} -o yaml`} />
+      <Command what="Its events" text={`kubectl events --for workload/${name} ${space}`} />
+      {workload.waitingSince && <Command what="Hold it" text={`kubectl patch workload ${name} ${space} --type merge -p '{"spec":{"active":false}}'`} />}
+    </Panel>
+  );
+}
+
+function Details({ reason, kept }: { reason: Reason; kept: { workload: string; because: string }[] }) {
+  const victims = [...(reason.notPreempted ?? []), ...kept];
+  return (
+    <>
+      {reason.tried && reason.tried.length > 0 && (
+        <Panel title="Flavors that were tried">
+          <div class="scroll" tabIndex={0} role="region" aria-label="Table of flavors">
+            <table>
+              <thead>
+                <tr>
+                  {["Flavor", "Resource", "Asked", "Free", "Quota", "Limit"].map((each) => (
+                    <th key={each} scope="col">
+                      {each}
+                    </th>
+                  ))}
+                </tr>
+              </thead>
+              <tbody>
+                {reason.tried.map((each, i) => (
+                  <tr key={i}>
+                    <th scope="row">{each.flavor}</th>
+                    <td>{each.resource ?? ""}</td>
+                    {[each.asked, each.available, each.nominal].map((value, j) => (
+                      <td key={j} class="number">
+                        {value === null || value === undefined ? "" : amount(value, each.unit ?? "items")}
+                      </td>
+                    ))}
+                    <td>{each.message ?? each.limit ?? ""}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        </Panel>
+      )}
+      {(victims.length > 0 || reason.mayPreempt) && (
+        <Panel title="Why nothing was preempted for it">
+          {reason.mayPreempt && <p>{reason.mayPreempt}</p>}
+          <ul class="bullets">
+            {victims.map((each) => (
+              <li key={each.workload}>
+                {each.workload}: {each.because}
+              </li>
+            ))}
+          </ul>
+        </Panel>
+      )}
+      {reason.history && reason.history.length > 0 && (
+        <Panel title="Earlier reasons">
+          <ul class="rows">
+            {reason.history.map((each, i) => (
+              <li key={i}>
+                <b>{each.reason}</b>
+                <span class="figure">
+                  {each.count > 1 ? `${each.count} times, last ` : ""}
+                  <When at={each.last ?? each.first} />
+                </span>
+                <p>{each.message}</p>
+              </li>
+            ))}
+          </ul>
+        </Panel>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,84 @@
+// The list of workloads: filters and the order are in the address, and the server applies them.
+import type { Workload } from "./api";
+import { count } from "./format";
+import { useCounts, useList } from "./live";
+import { Age, Empty, Eta, State } from "./parts";
+import { address, go, Link, paths } from "./router";
+import { Rows, type Column } from "./rows";
+import { useStore } from "./store";
+
+const STATES = ["waiting", "reserved", "running", "stopping", "deactivated", "succeeded", "failed"];
+const ORDERS: [string, string][] = [
+  ["", "name"],
+  ["waitingSince", "longest wait first"],
+  ["-createdAt", "newest first"],
+  ["createdAt", "oldest first"],
+  ["-priority", "highest priority first"],
+  ["turn", "turn in the queue"],
+];
+const FIELDS = "namespace,workload,name,kind,localQueue,clusterQueue,priority,state,cause,createdAt,waitingSince,turn,eta,remark";
+
+export const workloadColumns: Column<Workload>[] = [
+  { title: "Workload", kind: "main", cell: (row) => <Link to={paths.workload(row.id)}>{`${row.namespace}/${row.name}`}</Link> },
+  { title: "State", cell: (row) => <State state={row.state} /> },
+  { title: "Queue", cell: (row) => (row.clusterQueue ? <Link to={paths.queue(row.clusterQueue)}>{row.clusterQueue}</Link> : row.localQueue) },
+  { title: "Priority", kind: "number", cell: (row) => row.priority },
+  { title: "Age", kind: "number", cell: (row) => <Age since={row.waitingSince ?? row.createdAt} /> },
+  { title: "ETA", kind: "number", cell: (row) => <Eta eta={row.eta} /> },
+  { title: "Why, or where", kind: "wide", cell: (row) => <span title={row.remark}>{row.remark}</span> },
+];
+
+export function WorkloadsView() {
+  const { query } = useStore(address);
+  const chosen = {
+    state: query.get("state") ?? "",
+    cause: query.get("cause") ?? "",
+    clusterQueue: query.get("clusterQueue") ?? "",
+    sort: query.get("sort") ?? "",
+  };
+  const list = useList("workloads", { ...chosen, fields: FIELDS });
+  const causes = useCounts("workloads", "cause");
+  const set = (name: string, value: string) => go(paths.workloads({ ...chosen, [name]: value }), "replace");
+  const states = STATES.includes(chosen.state) || chosen.state === "" ? STATES : [...STATES, chosen.state];
+  const known = causes.values?.map((each) => each.value).filter(Boolean) ?? [];
+  const choices = known.includes(chosen.cause) || chosen.cause === "" ? known : [...known, chosen.cause];
+  return (
+    <>
+      <h1>Workloads</h1>
+      <form class="filters" onSubmit={(event) => event.preventDefault()}>
+        <Choice label="State" value={chosen.state} options={[["", "any"], ...states.map((each): [string, string] => [each, each.replaceAll(",", " or ")])]} onChange={(value) => set("state", value)} />
+        <Choice label="Cause of the wait" value={chosen.cause} options={[["", "any"], ...choices.map((each): [string, string] => [each, each])]} onChange={(value) => set("cause", value)} />
+        <label>
+          Queue
+          <input type="search" value={chosen.clusterQueue} placeholder="any" onChange={(event) => set("clusterQueue", event.currentTarget.value.trim())} />
+        </label>
+        <Choice label="Order" value={chosen.sort} options={ORDERS} onChange={(value) => set("sort", value)} />
+        <output>
+          {list.loading ? "…" : `${count(list.rows.length)}${list.hasMore ? " and more" : ""}`}
+        </output>
+        {list.hasChanged && (
+          <button type="button" onClick={list.again}>
+            The list has changed: show it
+          </button>
+        )}
+      </form>
+      <Empty list={list}>No workload is of this kind.</Empty>
+      {list.rows.length > 0 && <Rows list={list} columns={workloadColumns} label="Workloads" />}
+    </>
+  );
+}
+
+export function Choice({ label, value, options, onChange }: { label: string; value: string; options: [string, string][]; onChange: (value: string) => void }) {
+  return (
+    <label>
+      {label}
+      <select value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+        {options.map(([each, word]) => (
+          <option key={each} value={each} selected={each === value}>
+            {word}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}

@@ -1,0 +1,69 @@
+#include "readapi/controller/page_files.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "base/strings.h"
+#include "readapi/controller/sight_reviews.h"
+#include "readapi/model.h"
+
+namespace berth::readapi {
+namespace {
+
+constexpr char kPolicy[] =
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'";
+
+// The addresses of views: dashboard/src/router.ts has the same.
+bool IsView(std::string_view path) {
+  constexpr std::array<std::string_view, 4> kViews{"/sign-in", "/workloads", "/queues",
+                                                   "/capacity"};
+  return std::any_of(kViews.begin(), kViews.end(), [path](std::string_view view) {
+    return path == view || (path.starts_with(view) && path[view.size()] == '/');
+  });
+}
+
+bool TakesGzip(const net::Request& request) {
+  for (const std::string_view each : Split(request.headers.Find("Accept-Encoding"), ',')) {
+    const std::string coding = ToLower(TrimSpace(each));
+    if (coding == "gzip" || (coding.starts_with("gzip;") && !coding.ends_with("q=0"))) return true;
+  }
+  return false;
+}
+
+bool Names(std::string_view header, const std::string& tag) {
+  const std::vector<std::string_view> tags = Split(header, ',');
+  return std::any_of(tags.begin(), tags.end(),
+                     [&tag](std::string_view each) { return TrimSpace(each) == tag; });
+}
+
+}  // namespace
+
+const PageFile* PageFiles::Find(std::string_view path) const {
+  const std::string_view wanted = IsView(path) ? "/" : path;
+  const auto found = std::find_if(files_.begin(), files_.end(),
+                                  [wanted](const PageFile& file) { return file.path == wanted; });
+  return found == files_.end() ? nullptr : &*found;
+}
+
+net::Response PageFiles::Read(std::string_view path, const net::Request& request) const {
+  const PageFile* file = Find(path);
+  if (file == nullptr) return Problem(404, "no such page");
+  const bool compressed = !file->gzip.empty() && TakesGzip(request);
+  const std::string_view body = compressed ? file->gzip : file->body;
+  const std::string tag = EntityTag(body);
+  const bool is_known = Names(request.headers.Find("If-None-Match"), tag);
+  net::Response response = Answer(is_known ? 304 : 200, std::string(file->content_type),
+                                  is_known ? "" : std::string(body));
+  response.headers.Set("Content-Security-Policy", kPolicy);
+  response.headers.Set("Vary", "Accept-Encoding");
+  response.headers.Add("ETag", tag);
+  response.headers.Add("Referrer-Policy", "no-referrer");
+  response.headers.Add("Cross-Origin-Opener-Policy", "same-origin");
+  if (compressed) response.headers.Add("Content-Encoding", "gzip");
+  return response;
+}
+
+}  // namespace berth::readapi

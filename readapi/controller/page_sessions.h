@@ -1,0 +1,88 @@
+// readapi/controller/page_sessions.h — who is signed in to the page: tokens behind random names.
+//
+//     token ─ Begin ─▶ PageSession { name, csrf }       name: the cookie of a browser
+//     name ─ Find ─▶ token, user                        of every request of the page
+//     token ─ MakeCode ─▶ code ─ TakeCode ─▶ token      once, within code_life
+//
+// Tokens are in memory alone, found by the hash of the session's name: a restart of the process
+// ends every session. The number of sessions is bounded, for each user and in all.
+//
+// Threads: any. Errors: nullopt, where noted.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+
+namespace berth::readapi {
+
+struct PageSession {
+  std::string name;  // the value of the cookie; empty: of Find
+  std::string csrf;  // what a request that writes must name
+  std::string user;
+  std::string token;
+  SteadyTime until{};  // without further requests it ends earlier
+};
+
+class PageSessions {
+ public:
+  struct Options {
+    Duration longest_life = std::chrono::hours(12);
+    Duration longest_idle = std::chrono::hours(1);
+    Duration code_life = std::chrono::minutes(5);
+    std::size_t most_of_user = 16;  // above, the session of this user that began first ends
+    std::size_t most_sessions = 1024;
+    std::size_t most_codes = 16;  // above, the oldest ends
+  };
+  // `random` gives as many bytes as it is asked for, of a source for secrets.
+  using RandomBytes = std::function<std::string(std::size_t)>;
+
+  PageSessions(const Clock& clock, RandomBytes random, Options options);
+
+  // nullopt: most_sessions are in use.
+  std::optional<PageSession> Begin(const std::string& token, const std::string& user);
+  // nullopt: none has the name, or it has ended. Counts as a use.
+  std::optional<PageSession> Find(const std::string& name);
+  void End(const std::string& name);
+
+  std::string MakeCode(const std::string& token);
+  // The token of the code, which ends; nullopt: no such code.
+  std::optional<std::string> TakeCode(const std::string& code);
+
+  std::size_t size() const;
+  const Options& options() const { return options_; }
+
+ private:
+  struct Entry {
+    PageSession session;
+    std::uint64_t number = 0;  // of the order in which sessions began
+    SteadyTime idle_until{};
+  };
+  struct Code {
+    std::string hash;
+    std::string token;
+    SteadyTime until{};
+  };
+
+  std::string Secret();
+  void DropEnded(SteadyTime now);
+  void MakeRoomFor(const std::string& user);
+
+  const Clock& clock_;
+  const RandomBytes random_;
+  const Options options_;
+  mutable std::mutex mutex_;
+  std::map<std::string, Entry> by_hash_;
+  std::deque<Code> codes_;
+  std::uint64_t begun_ = 0;
+};
+
+// Whether both are equal, in a time that does not tell where they differ.
+bool EqualSecrets(const std::string& a, const std::string& b);
+
+}  // namespace berth::readapi

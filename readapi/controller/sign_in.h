@@ -1,0 +1,54 @@
+// readapi/controller/sign_in.h — sessions of the page over HTTP, at /api/v1/session.
+//
+//     POST   {"token": …} or {"code": …} ─▶ AccessGate: whose token? ─▶ cookie, user, csrf
+//     GET    ─▶ {"signedIn": …, "user": …, "csrf": …}
+//     GET    with a token that a proxy sends ─▶ AccessGate ─▶ {"signedIn": true, "csrf": ""}
+//     DELETE with X-Berth-CSRF ─▶ the session ends
+//
+// The cookie names the session; it is HttpOnly, Secure, SameSite=Strict, for this host alone. A
+// request with the cookie counts only if this site has sent it: browsers also send cookies of
+// localhost to other ports, which SameSite does not tell apart. The token never reaches the browser
+// again.
+//
+// Threads: as ReadServer. Errors: answers; 400, 401, 403, 405, 415, 503.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "kube/runtime/metrics_server.h"
+#include "net/server.h"
+#include "readapi/controller/page_sessions.h"
+
+namespace berth::readapi {
+
+inline constexpr char kSessionPath[] = "/api/v1/session";
+inline constexpr char kCsrfHeader[] = "X-Berth-CSRF";
+inline constexpr std::size_t kMaxSignInBytes = 32 * 1024;
+
+// Whether a page of this server, or a person, has sent the request; clients that are no browsers
+// tell nothing of the kind.
+bool IsOwnSite(const net::Request& request);
+
+class SignIn : public std::enable_shared_from_this<SignIn> {
+ public:
+  SignIn(const Clock& clock, PageSessions::RandomBytes random, kube::AccessGate gate)
+      : sessions_(clock, std::move(random), {}), gate_(std::move(gate)) {}
+
+  // A request for kSessionPath.
+  void Handle(const net::Request& request, const std::shared_ptr<net::Responder>& responder);
+  // The session of the cookie; nullopt: none that counts.
+  std::optional<PageSession> SessionOf(const net::Request& request);
+  PageSessions& sessions() { return sessions_; }
+
+ private:
+  void Tell(const net::Request& request, const std::shared_ptr<net::Responder>& responder);
+  void Begin(const net::Request& request, const std::shared_ptr<net::Responder>& responder);
+  net::Response End(const net::Request& request);
+
+  PageSessions sessions_;
+  const kube::AccessGate gate_;
+};
+
+}  // namespace berth::readapi

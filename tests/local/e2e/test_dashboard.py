@@ -1,0 +1,285 @@
+"""Goal: `berth up --dashboard` prints an address that signs a browser in, once; each view shows the cluster as it changes,
+with a keyboard, at 360 pixels, in both themes, without a finding of axe, without a request to elsewhere; words of manifests
+stand there as text; a tenant's page has no name of others; other sites and other pages get nothing.
+
+With PICTURES=FOLDER the pictures of docs/dashboard.md are written there.
+
+Method: Chromium on a real `berth up`; real HTTPS, tokens of ServiceAccounts, RBAC of the embedded API."""
+
+import base64
+import http.client
+import json
+import os
+import re
+import ssl
+import unittest
+import urllib.parse
+from shutil import which
+
+from harness import ROOT, ClusterTest, wait_until
+from browser import PROGRAM, Browser  # its folder is known from harness
+
+AXE = os.path.join(ROOT, "build", "dashboard", "packages", "node_modules", "axe-core", "axe.min.js")
+BUDGET_BYTES = 300_000  # of all files of the page, compressed
+EVIL = "<img src=x onerror=\"document.title='evil'\"><script>document.title='evil'</script>"
+TEAM = """
+apiVersion: v1
+kind: Namespace
+metadata: {name: NAME}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: NAME-queue}
+spec:
+  cohortName: company
+  namespaceSelector: {}
+  resourceGroups:
+  - coveredResources: [cpu]
+    flavors: [{name: any, resources: [{name: cpu, nominalQuota: "4"}]}]
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {name: q, namespace: NAME}
+spec: {clusterQueue: NAME-queue}
+---
+"""
+QUEUES = """
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ResourceFlavor
+metadata: {name: any}
+---
+""" + TEAM.replace("NAME", "team-a") + TEAM.replace("NAME", "team-b")
+JOB = """
+apiVersion: batch/v1
+kind: Job
+metadata: {name: %s, namespace: %s, labels: {kueue.x-k8s.io/queue-name: q}}
+spec:
+  suspend: true
+  template:
+    spec:
+      restartPolicy: Never
+      containers: [{name: c, image: "none:1", resources: {requests: {cpu: "%s"}}}]
+---
+"""
+REQUEST = """
+apiVersion: v1
+kind: PodTemplate
+metadata: {name: one, namespace: team-a}
+template: {spec: {containers: [{name: c, image: "none:1"}]}}
+---
+apiVersion: autoscaling.x-k8s.io/v1
+kind: ProvisioningRequest
+metadata: {name: asked, namespace: team-a}
+spec: {provisioningClassName: nobody.example.com, podSets: [{count: 1, podTemplateRef: {name: one}}]}
+"""
+SECONDS = 60
+SIDEWAYS = "document.documentElement.scrollWidth"
+
+
+@unittest.skipUnless(which(PROGRAM), f"{PROGRAM} is not installed")
+@unittest.skipUnless(os.path.exists(AXE), "the page has not been built: tools/build with node and npm")
+class DashboardTest(ClusterTest):
+    def setUp(self):
+        super().setUp()
+        self.cluster = self.start_cluster(flags=["--dashboard"])
+        self.cluster.apply(QUEUES)
+        config = json.loads(self.cluster.kubectl("config", "view", "--raw", "-o", "json").stdout)
+        authority = config["clusters"][0]["cluster"]["certificate-authority-data"]
+        self.tls = ssl.create_default_context(cadata=base64.b64decode(authority).decode())
+        self.admin = config["users"][0]["user"]["token"]
+        self.browser = Browser(self.cluster.folder)
+        self.addCleanup(self.browser.close)
+
+    # The server ----------------------------------------------------------------------------------
+    def printed(self):
+        """The address with a code, of the latest start."""
+        return re.findall(r"dashboard: (https://localhost:\d+/sign-in#code=\S+)", self.cluster.log())[-1]
+
+    def root(self):
+        return self.printed().split("/sign-in")[0]
+
+    def ask(self, method, path, body=None, **headers):
+        connection = http.client.HTTPSConnection(urllib.parse.urlsplit(self.root()).netloc, context=self.tls, timeout=SECONDS)
+        self.addCleanup(connection.close)
+        sent = {name.replace("_", "-"): value for name, value in headers.items()}
+        connection.request(method, path, body=None if body is None else json.dumps(body), headers=sent)
+        answer = connection.getresponse()
+        answer.text = answer.read()
+        return answer
+
+    def sign_in(self, **secret):
+        answer = self.ask("POST", "/api/v1/session", secret, Content_Type="application/json")
+        return answer, (answer.headers["Set-Cookie"] or "").split(";")[0]
+
+    # The page ------------------------------------------------------------------------------------
+    def open(self, address=None, **how):
+        return self.browser.open(address or self.printed(), **how)
+
+    def open_with(self, token, path, **how):
+        """A view for the holder of a token."""
+        page = self.open(self.root() + path, **how)
+        page.wait_for("document.querySelector('input[type=password]')")
+        page.run("document.querySelector('input[type=password]').focus()")
+        page.type(token)
+        page.press("Enter", text="\r")
+        page.wait_for_text("Sign out")
+        return page
+
+    def assert_quiet(self, page):
+        self.assertEqual(page.problems, [])
+        elsewhere = [url for url in page.requests if not url.startswith((self.root() + "/", "about:"))]
+        self.assertEqual(elsewhere, [])
+
+    def take_pictures(self, page, view):
+        if "PICTURES" not in os.environ:
+            return
+        page.wait_for("document.querySelector('.connection').innerText === 'live'")
+        for theme in ("dark", "light"):
+            page.theme(theme)
+            picture = page.call("Page.captureScreenshot", format="png")["data"]
+            with open(os.path.join(os.environ["PICTURES"], f"dashboard-{view}-{theme}.png"), "wb") as file:
+                file.write(base64.b64decode(picture))
+
+    def assert_accessible(self, page, what):
+        page.call("Page.setBypassCSP", enabled=True)
+        with open(AXE, encoding="utf-8") as script:
+            page.run(script.read() + "; 0")
+        found = page.run("axe.run({resultTypes: ['violations']}).then(r => r.violations.map(v => "
+                         "v.id + ': ' + v.nodes.slice(0, 3).map(n => n.target + ' ' + n.failureSummary).join('; ')))")
+        self.assertEqual(found, [], what)
+
+    def test_sign_in_once_and_watch(self):
+        page = self.open(width=1100, height=760)
+        page.wait_for_text("Nothing waits.")
+        self.assertEqual(page.run("location.href"), self.root() + "/")
+        self.assertEqual(page.run("document.cookie"), "")
+        again = self.open()
+        again.wait_for_text("has been used")
+        # What happens is seen without a reload.
+        self.cluster.apply(JOB % ("large", "team-a", 100) + JOB % ("small", "team-b", 1))
+        page.wait_for_text("team-a/large")
+        page.wait_for("[...document.querySelectorAll('.causes a')].some(a => a.innerText === 'quota')")
+        page.wait_for("document.querySelector('[aria-label=\"cpu: 1 of 4 used\"]')")
+        self.take_pictures(page, "now")
+        self.assertIn("company (cohort)", page.text())
+        # With the keyboard: from the list to the workload, and to its queue.
+        page.run("document.querySelector('nav a[href=\"/workloads\"]').focus()")
+        page.press("Enter", text="\r")
+        page.wait_for("document.querySelectorAll('.table-body [role=row]').length === 2")
+        for _ in range(30):
+            page.press("Tab", windowsVirtualKeyCode=9)
+            if page.run("document.activeElement.innerText") == "team-a/large":
+                break
+        page.press("Enter", text="\r")
+        page.wait_for_text("It would start if")
+        self.assertRegex(page.run("location.pathname"), r"^/workloads/team-a/job-large-\w+$")
+        self.assertIn("berth why workload/job-large", page.text())
+        page.wait_for_text("Number 1 in team-a-queue")
+        self.take_pictures(page, "workload")
+        page.run("[...document.querySelectorAll('main a')].find(a => a.innerText === 'team-a-queue').click()")
+        page.wait_for("document.querySelector('.table-body [role=row]')")
+        self.take_pictures(page, "queue")
+        page.run("history.back()")
+        page.wait_for_text("It would start if")
+        self.cluster.kubectl("delete", "job", "large", "-n", "team-a")
+        page.wait_for_text("it has been deleted")
+        page.run("history.back()")
+        page.wait_for("document.querySelectorAll('.table-body [role=row]').length === 1")
+        self.assertEqual([each for each in page.problems if "404" not in each], [])
+        # A new life of the server knows no session: no old row is shown as if it were new.
+        port = urllib.parse.urlsplit(self.root()).port
+        self.cluster.kill()
+        page.wait_for_text("The connection is lost")
+        self.cluster.flags += ["--read-api-listen", f"127.0.0.1:{port}"]
+        self.cluster.start()
+        page.wait_for_text("The session has ended")
+        self.assertNotIn("team-b/small", page.text())
+
+    def test_every_view_in_every_width_and_theme(self):
+        self.cluster.apply(JOB % ("large", "team-a", 100) + JOB % ("small", "team-b", 1) + JOB % ("train", "team-b", 5) + REQUEST)
+        self.cluster.kubectl("patch", "provisioningrequest", "asked", "-n", "team-a", "--subresource=status", "--type=merge", "-p", json.dumps(
+            {"status": {"conditions": [{"type": "Accepted", "status": "True", "reason": "Waits", "message": EVIL,
+                                        "lastTransitionTime": "2026-01-01T00:00:00Z"}]}}))
+        name = wait_until(lambda: [each["metadata"]["name"] for each in self.cluster.items("workloads", "-n", "team-a")], "a Workload")[0]
+        views = {"/": "Why workloads wait", "/workloads?state=waiting": "team-a/large", f"/workloads/team-a/{name}": "It would start if",
+                 "/queues/team-a-queue": "Waiting, next first", "/capacity?state=Accepted": "team-a/asked",
+                 "/queues/" + urllib.parse.quote(EVIL, safe=""): "no such queue",
+                 "/workloads?" + urllib.parse.urlencode({"state": EVIL, "cause": EVIL, "clusterQueue": EVIL}): "No workload"}
+        page = self.open()
+        page.wait_for_text(EVIL)  # the message, as text
+        for path, text in views.items():
+            page.go(self.root() + path)
+            page.wait_for_text(text)
+            for theme, width in (("light", 360), ("dark", 1280), ("dark", 3840)):
+                page.size(width, 900)
+                page.theme(theme)
+                page.wait_for(f"innerWidth === {width}")
+                self.assertLessEqual(page.run(SIDEWAYS), width, path)
+                if width < 2000:
+                    self.assert_accessible(page, f"{path} {theme} {width}")
+            self.assertNotIn("evil", page.run("document.title.replaceAll(/<.*>/g, '')"))
+            self.assertEqual(page.run("document.images.length"), 0)
+        self.assert_quiet(page)
+        wide, narrow = (self.open_with(self.admin, "/", width=width, dark=width > 1000) for width in (1280, 360))
+        colors = [each.run("getComputedStyle(document.documentElement).backgroundColor") for each in (wide, narrow)]
+        self.assertEqual(colors, ["rgb(18, 22, 29)", "rgb(255, 255, 255)"])
+
+    def test_a_tenant_sees_own_namespaces(self):
+        self.cluster.kubectl("create", "role", "reader", "-n", "team-a", "--verb=list",
+                             "--resource=workloads.kueue.x-k8s.io,localqueues.kueue.x-k8s.io,provisioningrequests.autoscaling.x-k8s.io")
+        self.cluster.kubectl("create", "serviceaccount", "robot", "-n", "team-a")
+        self.cluster.kubectl("create", "rolebinding", "robot", "-n", "team-a", "--role", "reader", "--serviceaccount", "team-a:robot")
+        tenant = self.cluster.kubectl("create", "token", "robot", "-n", "team-a").stdout.strip()
+        self.cluster.apply(JOB % ("mine", "team-a", 100) + JOB % ("unseen", "team-b", 100))
+        page = self.open_with(tenant, "/workloads")
+        page.wait_for_text("name namespaces")
+        page.run("document.querySelector('.bar input[type=text]').focus()")
+        page.type("team-a")
+        page.press("Enter", text="\r")
+        page.wait_for_text("team-a/mine")
+        for path in ("/", "/queues/team-b-queue", "/workloads?clusterQueue=team-b-queue"):
+            page.go(self.root() + path)
+            page.wait_for("document.querySelector('main h1')")
+            page.wait_for("!document.body.innerText.includes('Loading')")
+            self.assertNotIn("unseen", page.run("document.documentElement.outerHTML"))
+        _, cookie = self.sign_in(token=tenant)
+        for path in ("workloads", "workloads?countBy=namespace", "workloads?namespace=team-b", "events", "queues",
+                     "workloads?namespace=team-b&countBy=state", "workloads/team-b/job-unseen"):
+            answer = self.ask("GET", f"/api/v1/{path}", Cookie=cookie)
+            self.assertEqual(answer.status, 403, path)
+            self.assertNotIn(b"unseen", answer.text)
+
+    def test_other_sites_get_nothing(self):
+        answer, cookie = self.sign_in(token=self.admin)
+        self.assertEqual(answer.status, 200)
+        self.assertRegex(answer.headers["Set-Cookie"], r"^__Host-berth-\d+=\S+; Path=/; Secure; HttpOnly; SameSite=Strict; ")
+        self.assertNotIn(self.admin.encode(), answer.text)
+        csrf = json.loads(answer.text)["csrf"]
+        self.assertEqual(self.ask("GET", "/api/v1/workloads", Cookie=cookie).status, 200)
+        for foreign in ({"Sec_Fetch_Site": "cross-site"}, {"Sec_Fetch_Site": "same-site"}, {"Origin": "https://localhost:1"}):
+            for path in ("/api/v1/workloads", "/api/v1/events"):
+                self.assertIn(self.ask("GET", path, Cookie=cookie, **foreign).status, (401, 403))
+            self.assertEqual(self.ask("DELETE", "/api/v1/session", Cookie=cookie, X_Berth_CSRF=csrf, **foreign).status, 403)
+        self.assertEqual(self.ask("DELETE", "/api/v1/session", Cookie=cookie).status, 403)
+        self.assertEqual(self.ask("POST", "/api/v1/session", {"token": self.admin}, Content_Type="text/plain").status, 415)
+        self.assertEqual(self.ask("POST", "/api/v1/workloads", {}, Cookie=cookie).status, 405)
+        for path in (f"/?token={self.admin}", f"/workloads?access_token={self.admin}", f"/api/v1/workloads?token={self.admin}"):
+            self.assertEqual(self.ask("GET", path).status, 403)
+        self.assertEqual(self.ask("POST", "/api/v1/session", {"token": "x" * 40_000}, Content_Type="application/json").status, 413)
+        self.assertEqual(self.ask("DELETE", "/api/v1/session", Cookie=cookie, X_Berth_CSRF=csrf).status, 200)
+        self.assertEqual(self.ask("GET", "/api/v1/workloads", Cookie=cookie).status, 401)
+        # The files: small, typed, known again by their tags.
+        document = self.ask("GET", "/", Accept_Encoding="gzip")
+        self.assertNotIn("unsafe", document.headers["Content-Security-Policy"])
+        sizes = len(document.text)
+        for path, kind in (("/assets/page.js", "text/javascript"), ("/assets/page.css", "text/css"), ("/assets/icon.svg", "image/svg+xml")):
+            answer = self.ask("GET", path, Accept_Encoding="gzip")
+            self.assertEqual((answer.status, answer.headers["Content-Encoding"]), (200, "gzip"))
+            self.assertTrue(answer.headers["Content-Type"].startswith(kind))
+            self.assertEqual(self.ask("GET", path, Accept_Encoding="gzip", If_None_Match=answer.headers["ETag"]).status, 304)
+            sizes += len(answer.text)
+        self.assertLess(sizes, BUDGET_BYTES)
+
+
+if __name__ == "__main__":
+    unittest.main()
