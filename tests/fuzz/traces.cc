@@ -60,7 +60,8 @@ void Scenarios(std::string_view text) {
       const auto span = scenarios::ParseSpan(word);
       if (!span) continue;
       Require(*span >= Duration::zero() && *span <= scenarios::kLongestSpan, "times are in range");
-      Require(scenarios::ParseSpan(scenarios::FormatSpan(*span)) == span, "a time reads as written");
+      Require(scenarios::ParseSpan(scenarios::FormatSpan(*span)) == span,
+              "a time reads as written");
     }
   }
 }
