@@ -4,7 +4,10 @@ stand there as text; a tenant's page has no name of others; other sites and othe
 
 With PICTURES=FOLDER the pictures of docs/dashboard.md are written there.
 
-Method: Chromium on a real `berth up`; real HTTPS, tokens of ServiceAccounts, RBAC of the embedded API."""
+A list of 100,000 workloads has few rows in the document, scrolls to its end and follows changes.
+
+Method: Chromium on a real `berth up`; real HTTPS, tokens of ServiceAccounts, RBAC of the embedded API; for the large cluster
+the files of the program before a read API of the test."""
 
 import base64
 import http.client
@@ -17,7 +20,8 @@ import urllib.parse
 from shutil import which
 
 from harness import ROOT, ClusterTest, wait_until
-from browser import PROGRAM, Browser  # its folder is known from harness
+from browser import PROGRAM, Browser  # their folder is known from harness
+from fake_read_api import QUEUES as MANY_QUEUES, WORKLOADS as MANY, FakeReadApi, workload
 
 AXE = os.path.join(ROOT, "build", "dashboard", "packages", "node_modules", "axe-core", "axe.min.js")
 BUDGET_BYTES = 300_000  # of all files of the page, compressed
@@ -279,6 +283,39 @@ class DashboardTest(ClusterTest):
             self.assertEqual(self.ask("GET", path, Accept_Encoding="gzip", If_None_Match=answer.headers["ETag"]).status, 304)
             sizes += len(answer.text)
         self.assertLess(sizes, BUDGET_BYTES)
+
+    def test_a_hundred_thousand_workloads(self):
+        files = {}
+        for path in ("/", "/assets/page.js", "/assets/page.css", "/assets/icon.svg"):
+            answer = self.ask("GET", path)
+            files[path] = (answer.headers["Content-Type"], answer.text)
+        fake = FakeReadApi(files)
+        self.addCleanup(fake.close)
+        page = self.open(fake.root + "/workloads")
+        page.wait_for("document.querySelector('.table-body [role=row]')")
+        page.run("""(async () => {
+          const box = document.querySelector('.table');
+          const shown = () => document.querySelector('.filters output').innerText.trim();
+          while (shown() !== '100,000') {
+            box.scrollTop = box.scrollHeight;
+            await new Promise(requestAnimationFrame);
+          }
+          box.scrollTop = box.scrollHeight;
+        })()""")
+        last = workload(MANY - 1)["id"]
+        page.wait_for_text(last)
+        self.assertLess(page.run("document.querySelectorAll('.table-body [role=row]').length"), 60)
+        self.assertEqual(page.run("document.querySelector('.table').getAttribute('aria-rowcount')"), str(MANY + 1))
+        # 2,000 changes at once, of rows in sight and of others.
+        fake.tell([{"resource": "workloads", "set": {"id": workload(MANY - 1 - i)["id"], "remark": f"changed {i}"}} for i in range(2_000)])
+        page.wait_for_text("changed 0")
+        fake.tell([{"resource": "workloads", "removed": {"id": last}}])
+        page.wait_for(f"!document.body.innerText.includes({json.dumps(last)})")
+        page.go(fake.root + "/")
+        page.wait_for(f"document.querySelectorAll('.queue').length === {MANY_QUEUES}")
+        page.wait_for("document.querySelector('.causes').innerText.includes('100,000')")
+        self.assertEqual(page.problems, [])
+
 
 
 if __name__ == "__main__":
