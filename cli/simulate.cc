@@ -20,6 +20,7 @@
 #include "cli/session.h"
 #include "cli/simulated_cluster.h"
 #include "cli/simulated_pools.h"
+#include "cli/simulation_events.h"
 #include "cli/workload_source.h"
 #include "simulation/jobs.h"
 #include "simulation/world.h"
@@ -90,11 +91,18 @@ Result<SimulationPictures> Simulate(const Side& side, const simulation::Trace& t
   const auto jobs = simulation::BindJobs(trace, side.cluster, flags.queue);
   if (!jobs) return Annotate(jobs.error(), flags.workload);
   simulation::RunRecorder recorder;
-  if (!flags.html.empty()) {
-    options.on_event = [&recorder](const simulation::WorldEvent& event) { recorder.Note(event); };
+  SimulationEvents events;
+  if (!flags.html.empty() || !flags.events.empty()) {
+    options.on_event = [&](const simulation::WorldEvent& event) {
+      if (!flags.html.empty()) recorder.Note(event);
+      if (!flags.events.empty()) events.Note(event);
+    };
   }
   const simulation::WorldResult result = simulation::World(side.cluster, *jobs, options).Run();
   run.view.report = simulation::MakeReport(side.cluster, *jobs, result);
+  if (!flags.events.empty()) {
+    BERTH_CHECK_OK(events.Write(flags.events, side.cluster, *jobs, options.pools, result));
+  }
   if (flags.html.empty()) return run;
   const std::vector<simulation::JobRun> runs = recorder.Take(result.end);
   run.resource = MainResource(run.view.report.total.figures);
@@ -109,7 +117,7 @@ Status WritePage(const std::string& file, const std::string& page) {
   out << page;
   out.close();
   if (out) return OkStatus();
-  return Error{ErrorCode::kUnavailable, "--html: cannot write " + file};
+  return Error{ErrorCode::kInvalid, "--html: cannot write " + file};
 }
 
 void PrintView(const SimulationView& view, const SimulateFlags& flags) {
@@ -212,6 +220,10 @@ int RunSimulate(const SimulateFlags& flags) {
   }
   if (flags.seeds > 0 && !flags.html.empty()) {
     return Complain({ErrorCode::kInvalid, "--html: the page is of one workload, without --seeds"});
+  }
+  if (!flags.events.empty() && (flags.seeds > 0 || !flags.compare.empty())) {
+    return Complain({ErrorCode::kInvalid,
+                     "--events: the events are of one run, without --seeds and --compare"});
   }
   const auto options = OptionsOf(flags);
   if (!options) return Complain(options.error());

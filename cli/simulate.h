@@ -30,6 +30,7 @@ struct SimulateFlags {
   std::string config;                  // Kueue's Configuration file; empty: the defaults
   std::string decisions;               // kueue, berth; empty: the file's value
   std::string html;                    // file of the page with pictures; empty: none
+  std::string events;                  // file of the events as JSON lines; empty: none
   SimulateOutput output = SimulateOutput::kTable;
   bool ascii = false;
 };

@@ -75,6 +75,9 @@ void AddSimulate(CLI::App& app, SimulateFlags& flags, int& exit_code) {
       ->add_option("--html", flags.html,
                    "write a page with pictures of the run, or of both, to FILE")
       ->type_name(kFileValue);
+  command
+      ->add_option("--events", flags.events, "write the events of the run to FILE, a JSON a line")
+      ->type_name(kFileValue);
   command->add_flag("--ascii", flags.ascii, "draw with ASCII characters only");
   command->footer(
       "Needs no cluster without --from-cluster, and writes nothing. The scheduler is that of\n"

@@ -10,6 +10,8 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/codec.h"
+#include "api/labels.h"
+#include "api/quantity.h"
 #include "base/strings.h"
 #include "local/cloud/machine_catalogue.h"
 #include "local/cloud/node_pool.h"
@@ -37,14 +39,17 @@ Status CheckNumbers(const Json& spec) {
   return OkStatus();
 }
 
+std::string AnnotationOf(const Json& document, const char* name) {
+  const Json::json_pointer path = Json::json_pointer("/metadata/annotations") / name;
+  if (!document.contains(path)) return "";
+  const Json& value = document.at(path);
+  return value.is_string() ? value.get<std::string>() : "?";
+}
+
 // The list of the annotation: seconds, separated by blanks.
 Result<std::vector<Duration>> BootsOf(const Json& document) {
   std::vector<Duration> boots;
-  const Json::json_pointer path =
-      Json::json_pointer("/metadata/annotations") / kBootSecondsAnnotation;
-  if (!document.contains(path)) return boots;
-  const Json& value = document.at(path);
-  const std::string text = value.is_string() ? value.get<std::string>() : "?";
+  const std::string text = AnnotationOf(document, kBootSecondsAnnotation);
   for (const std::string_view word : Split(text, ' ')) {
     if (word.empty()) continue;
     const auto seconds = ParseInt64(word);
@@ -56,6 +61,18 @@ Result<std::vector<Duration>> BootsOf(const Json& document) {
     boots.emplace_back(std::chrono::seconds(*seconds));
   }
   return boots;
+}
+
+// USD: the price of the annotation, else the list price of the machine.
+Result<double> PriceOf(const Json& document, const local::cloud::NodePool& pool) {
+  constexpr double kNano = 1e-9;
+  const std::string text = AnnotationOf(document, api::kPricePerHourAnnotation);
+  if (text.empty()) return pool.is_spot ? pool.machine->price_spot : pool.machine->price_on_demand;
+  const auto price = api::Quantity::Parse(text);
+  if (price && !price->negative()) return static_cast<double>(price->NanoValue()) * kNano;
+  return Error{ErrorCode::kInvalid, std::string("metadata.annotations: ") +
+                                        api::kPricePerHourAnnotation +
+                                        ": expected USD, such as \"0.89\""};
 }
 
 Result<simulation::NodePool> PoolOf(const Json& document) {
@@ -80,6 +97,7 @@ Result<simulation::NodePool> PoolOf(const Json& document) {
   pool.boot = read.boot;
   BERTH_TRY(pool.boots, BootsOf(document));
   pool.idle = read.idle;
+  BERTH_TRY(pool.price_per_hour, PriceOf(document, read));
   if (pool.max_nodes > kMostNodes || pool.min_nodes > pool.max_nodes) {
     return Error{ErrorCode::kInvalid,
                  "spec.minNodes, spec.maxNodes: expected the least number up "

@@ -67,7 +67,7 @@ void AddNodes(const std::vector<NodePool>& pools, const WorldResult& result, Dra
   std::sort(lives.begin(), lives.end(),
             [](const NodeLife& a, const NodeLife& b) { return a.node < b.node; });
   for (const NodeLife& life : lives) {
-    drawing.AddRow(life.node, pools[life.pool].name + "-" + std::to_string(life.node), life);
+    drawing.AddRow(life.node, NodeName(pools, life), life);
   }
 }
 

@@ -38,6 +38,7 @@ Nodes::Nodes(const std::vector<NodePool>& pools, WallTime start, PodPlacement or
     : pools_(pools), order_(order), start_(start), use_(pools.size()), counts_(pools.size()) {
   for (std::size_t pool = 0; pool < pools_.size(); ++pool) {
     use_[pool].name = pools_[pool].name;
+    use_[pool].price_per_hour = pools_[pool].price_per_hour;
     for (std::int64_t i = 0; i < pools_[pool].min_nodes; ++i) Make(pool, start, start);
   }
 }
@@ -174,6 +175,10 @@ void Nodes::Free(const Placement& placement, const api::ResourceAmounts& request
     use_[node.pool].busy_time += now - node.since;
     node.since = std::max(now, node.ready);
   }
+}
+
+std::string NodeName(const std::vector<NodePool>& pools, const NodeLife& life) {
+  return pools[life.pool].name + "-" + std::to_string(life.node);
 }
 
 std::vector<PoolUse> Nodes::UseUntil(WallTime end) {

@@ -31,6 +31,7 @@ struct NodePool {
   Duration boot{};
   std::vector<Duration> boots;  // not empty: each new node takes one of these, by its number
   Duration idle{};
+  double price_per_hour = 0;  // USD for one node, while it is there
 };
 
 // The nodes that pods go to first: those that were made first, or those with the fewest pods, as
@@ -49,6 +50,7 @@ struct PoolUse {
   std::int64_t peak = 0;  // nodes at one time
   Duration node_time{};   // of all nodes, boots and idle times included
   Duration busy_time{};   // of nodes with at least one pod
+  double price_per_hour = 0;
 };
 
 using NodeId = std::int64_t;
@@ -61,6 +63,9 @@ struct NodeLife {
   Duration ready{};
   Duration gone{};
 };
+
+// "POOL-NUMBER".
+std::string NodeName(const std::vector<NodePool>& pools, const NodeLife& life);
 
 class Nodes {
  public:

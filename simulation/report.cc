@@ -92,7 +92,12 @@ std::vector<PoolRow> PoolRows(const std::vector<PoolUse>& pools,
   for (const PoolUse& use : pools) {
     const double hours = SecondsOf(use.node_time) / kSecondsPerHour;
     const double busy = SecondsOf(use.busy_time) / kSecondsPerHour;
-    rows.push_back({use.name, static_cast<double>(use.peak), hours, hours > 0 ? busy / hours : 0});
+    rows.push_back({.pool = use.name,
+                    .peak = static_cast<double>(use.peak),
+                    .node_hours = hours,
+                    .busy = hours > 0 ? busy / hours : 0,
+                    .boot_hours = 0,
+                    .cost = hours * use.price_per_hour});
   }
   for (const NodeLife& node : nodes) {
     const Duration boot = std::min(node.ready, node.gone) - node.made;
@@ -217,7 +222,8 @@ Comparison Compare(const Report& before, const Report& after) {
     const PoolRow& new_pool = after.pools[i];
     comparison.pools.push_back(
         {new_pool.pool, new_pool.peak - old_pool.peak, new_pool.node_hours - old_pool.node_hours,
-         new_pool.busy - old_pool.busy, new_pool.boot_hours - old_pool.boot_hours});
+         new_pool.busy - old_pool.busy, new_pool.boot_hours - old_pool.boot_hours,
+         new_pool.cost - old_pool.cost});
   }
   return comparison;
 }

@@ -67,6 +67,7 @@ struct PoolRow {
   double node_hours = 0;  // of all nodes, boots and idle times included
   double busy = 0;        // the share of node_hours in which a node had pods; 0 of 0: 0
   double boot_hours = 0;  // of node_hours: before the nodes were ready
+  double cost = 0;        // USD: node_hours at the price of the pool
 };
 
 struct UnfinishedRow {

@@ -51,8 +51,8 @@ class SpreadMaker {
         for (const PoolRow& row : rows) values.push_back(row.*field);
         return SpreadOfValues(values);
       };
-      report.pools.push_back(
-          {name, of(&PoolRow::peak), of(&PoolRow::node_hours), of(&PoolRow::busy)});
+      report.pools.push_back({name, of(&PoolRow::peak), of(&PoolRow::node_hours),
+                              of(&PoolRow::busy), of(&PoolRow::cost)});
     }
     return report;
   }

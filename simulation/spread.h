@@ -33,6 +33,7 @@ struct SpreadPool {
   Spread peak;
   Spread node_hours;
   Spread busy;
+  Spread cost;
 };
 
 struct SpreadReport {

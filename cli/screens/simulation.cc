@@ -63,7 +63,8 @@ Json TablesJson(const std::vector<ReportRow>& rows, const ReportRow& total,
                      {"peakNodes", NumberJson(row.peak)},
                      {"nodeHours", NumberJson(row.node_hours)},
                      {"bootHours", NumberJson(row.boot_hours)},
-                     {"busy", NumberJson(row.busy)}});
+                     {"busy", NumberJson(row.busy)},
+                     {"cost", NumberJson(row.cost)}});
   }
   return {{"queues", queues}, {"total", RowJson(total)}, {"quota", quotas}, {"pools", nodes}};
 }

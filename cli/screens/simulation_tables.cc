@@ -45,6 +45,11 @@ std::string DecimalText(double value, Kind kind) {
   return Signed(Fixed(rounded == 0 ? 0.0 : rounded, 1), rounded, kind);
 }
 
+std::string DollarText(double value, Kind kind) {
+  const double rounded = std::round(value * 100) / 100;
+  return Signed(Fixed(rounded == 0 ? 0.0 : rounded, 2), rounded, kind);
+}
+
 std::string SpanText(double seconds, Kind kind) {
   const auto span = std::chrono::seconds(std::llround(std::abs(seconds)));
   if (span.count() == 0) return "0s";
@@ -96,10 +101,11 @@ TextTable PoolTable(const std::vector<PoolRow>& rows, Kind kind) {
   TextTable table({{"POOL"},
                    {"PEAK NODES", Align::kRight},
                    {"NODE-HOURS", Align::kRight},
-                   {"BUSY", Align::kRight}});
+                   {"BUSY", Align::kRight},
+                   {"USD", Align::kRight}});
   for (const PoolRow& row : rows) {
     table.AddRow({row.pool, CountText(row.peak, kind), DecimalText(row.node_hours, kind),
-                  DecimalText(row.busy * kPercent, kind) + " %"});
+                  DecimalText(row.busy * kPercent, kind) + " %", DollarText(row.cost, kind)});
   }
   return table;
 }

@@ -90,13 +90,14 @@ std::string RenderSpread(const SpreadReport& report, SpreadKind kind, const Text
   TextTable pools({{"POOL"},
                    {"PEAK NODES", Align::kRight},
                    {"NODE-HOURS", Align::kRight},
-                   {"BUSY %", Align::kRight}});
+                   {"BUSY %", Align::kRight},
+                   {"USD", Align::kRight}});
   for (const simulation::SpreadPool& pool : report.pools) {
     const Spread busy{.mean = pool.busy.mean * kHundred,
                       .deviation = pool.busy.deviation * kHundred};
     pools.AddRow({pool.pool, SpreadCell(pool.peak, false, kind, style),
                   SpreadCell(pool.node_hours, false, kind, style),
-                  SpreadCell(busy, false, kind, style)});
+                  SpreadCell(busy, false, kind, style), SpreadCell(pool.cost, false, kind, style)});
   }
   return text + "\n" + pools.Render(style);
 }
@@ -109,7 +110,8 @@ nlohmann::json SpreadJson(const SpreadReport& report) {
     pools.push_back({{"pool", pool.pool},
                      {"peakNodes", SpreadValueJson(pool.peak)},
                      {"nodeHours", SpreadValueJson(pool.node_hours)},
-                     {"busy", SpreadValueJson(pool.busy)}});
+                     {"busy", SpreadValueJson(pool.busy)},
+                     {"cost", SpreadValueJson(pool.cost)}});
   }
   return {{"runs", report.runs},
           {"queues", std::move(queues)},

@@ -151,7 +151,7 @@ class PagesTest(ScratchTest):
 
     def test_a_file_that_cannot_be_written(self):
         done = self.simulate("-f", TEAMS, "--workload", self.write("day.csv", DAY), "--html", self.folder + "/none/page.html")
-        self.assertEqual((done.returncode, done.stdout), (4, ""))
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assertEqual(done.stderr, f"berth: --html: cannot write {self.folder}/none/page.html\n")
 
     def test_light_and_dark(self):

@@ -225,20 +225,47 @@ class SimulateTest(ScratchTest):
         by_name = {row["pool"]: row for row in report["pools"]}
         self.assertEqual(by_name["dws-t4-nodepool"]["peakNodes"], 1)
         self.assertAlmostEqual(by_name["dws-t4-nodepool"]["nodeHours"], (210 + 600) / 3600)
-        self.assertRegex(self.answer(*words, given=day), r"(?m)^dws-a100-nodepool +1 +0\.2 +30\.2 %$")
+        self.assertRegex(self.answer(*words, given=day), r"(?m)^dws-a100-nodepool +1 +0\.2 +30\.2 % +0\.88$")
         report = json.loads(self.answer(*words, "-o", "json", given="submit,gpu,run\n0,2,100\n"))
         self.assertEqual(report["unfinished"][0]["why"], "has quota, and no node pool has room for its pods, ever")
         same = json.loads(self.answer("-f", queues, "--compare", queues, *words[2:], "-o", "json", given=day))
-        self.assertEqual({row["nodeHours"] for row in same["difference"]["pools"]}, {0})
+        self.assertEqual({(row["nodeHours"], row["cost"]) for row in same["difference"]["pools"]}, {(0, 0)})
         with open(pools, encoding="utf-8") as file:
             text = file.read()
         for old, new, words in (("n1-standard-2", "n9", 'NodePool dws-t4-nodepool: spec.machineType: "n9" is none of'),
                                 ("maxNodes: 1", "maxNodes: one", "dws-t4-nodepool: spec.maxNodes: expected a whole"),
                                 ("minNodes: 0", "minNodes: 2", "dws-t4-nodepool: spec.minNodes, spec.maxNodes: "),
+                                ("metadata:\n", "metadata:\n  annotations: {berth.dev/price-per-hour: cheap}\n",
+                                 'berth.dev/price-per-hour: expected USD, such as "0.89"'),
                                 ("kind: NodePool", "kind: Pool", "--pools: no NodePool among the files")):
             with self.subTest(words=words):
                 wrong = self.write("pools.yaml", text.replace(old, new))
                 self.assertIn(words, self.complaint("-f", queues, "--pools", wrong, "--workload", "-", given=day))
+
+    def test_prices_and_events_of_nodes(self):
+        with open(os.path.join(ROOT, "manifests", "samples", "dws", "nodepools.yaml"), encoding="utf-8") as file:
+            text = file.read().split("\n---\n", maxsplit=1)[0]
+        pools = self.write("pools.yaml", text.replace(
+            "metadata:\n", 'metadata:\n  annotations: {berth.dev/price-per-hour: "2.50"}\n'))
+        queues = self.write("queues.yaml", V1BETA1.replace("[cpu]", "[nvidia.com/gpu]")
+                            .replace("name: cpu", "name: nvidia.com/gpu"))
+        events = os.path.join(self.folder, "events.jsonl")
+        words = ("-f", queues, "--pools", pools, "--workload", "-", "-o", "json", "--events", events)
+        [pool] = json.loads(self.answer(*words, given="submit,gpu,run\n0,1,100\n10,1,50\n"))["pools"]
+        self.assertAlmostEqual(pool["cost"], 2.5 * pool["nodeHours"])
+        with open(events, encoding="utf-8") as file:
+            told = [json.loads(line) for line in file]
+        node = pool["pool"] + "-0"
+        self.assertEqual([(each["seconds"], each["event"], each.get("line", each.get("node"))) for each in told], [
+            (0, "nodeMade", node), (0, "submitted", 2), (10, "submitted", 3), (60, "nodeReady", node),
+            (60, "started", 2), (160, "finished", 2), (160, "started", 3), (210, "finished", 3),
+            (210 + 600, "nodeGone", node)])
+        self.assertEqual(told[4]["nodes"], [node])
+        self.assertEqual(told[4]["clusterQueue"], "team")
+        self.assertEqual(len(told[4]["flavors"]), 1)
+        self.assertIn("--events: the events are of one run", self.complaint(*words, "--compare", queues, given="submit,run\n"))
+        self.assertIn("--events: cannot write", self.complaint(
+            *words[:-1], os.path.join(self.folder, "missing", "x"), given="submit,gpu,run\n0,1,1\n"))
 
     def test_faults_are_named(self):
         queues = self.write("queues.yaml", V1BETA1)
