@@ -284,6 +284,15 @@ class DashboardTest(ClusterTest):
             sizes += len(answer.text)
         self.assertLess(sizes, BUDGET_BYTES)
 
+    def test_the_forms_are_those_of_the_document(self):
+        with open(os.path.join(ROOT, "dashboard", "src", "api.ts"), encoding="utf-8") as file:
+            forms = dict(re.findall(r"^export interface (\w+) extends Row \{$(.*?)^\}$", file.read(), re.MULTILINE | re.DOTALL))
+        schemas = json.loads(self.ask("GET", "/api/v1/openapi.json").text)["components"]["schemas"]
+        for form, schema in (("Workload", "Workloads"), ("Queue", "Queues"), ("CapacityRequest", "Capacityrequests")):
+            fields = set(re.findall(r"^  (\w+)\??:", forms[form], re.MULTILINE))
+            self.assertEqual(fields - set(schemas[schema]["properties"]), set(), form)
+            self.assertGreater(len(fields), 5, form)
+
     def test_a_hundred_thousand_workloads(self):
         files = {}
         for path in ("/", "/assets/page.js", "/assets/page.css", "/assets/icon.svg"):
