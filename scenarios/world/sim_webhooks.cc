@@ -5,8 +5,8 @@
 namespace berth::sim {
 
 Result<local::Json> SimWebhooks::Call(const local::WebhookTarget& target,
-                                      const local::WebhookQuestion& question,
-                                      Duration /*timeout*/) {
+                                      const local::WebhookQuestion& question, Duration /*timeout*/,
+                                      int* /*http_code*/) {
   if (servers_.empty()) {
     return Error{ErrorCode::kUnavailable, "dial tcp: connect: connection refused"};
   }

@@ -22,7 +22,8 @@ class SimWebhooks final : public local::WebhookCaller {
   void Withdraw(int server) { servers_.erase(server); }
 
   Result<local::Json> Call(const local::WebhookTarget& target,
-                           const local::WebhookQuestion& question, Duration timeout) override;
+                           const local::WebhookQuestion& question, Duration timeout,
+                           int* http_code) override;
 
  private:
   std::map<int, webhook::JobReviews> servers_;

@@ -28,24 +28,12 @@
 #include <vector>
 
 #include "local/apiserver/api.h"
+#include "local/apiserver/bucket_counts.h"
 #include "local/apiserver/http/exposition_text.h"
 #include "local/apiserver/http/target.h"
 #include "net/server.h"
 
 namespace berth::local {
-
-// Counts values at most as large as each bound; the last count is that of larger values.
-template <std::size_t kBounds>
-struct BucketCounts {
-  std::array<std::uint64_t, kBounds + 1> counts{};
-  double sum = 0;
-  void Add(const std::array<double, kBounds>& bounds, double value) {
-    std::size_t at = 0;
-    while (at < kBounds && value > bounds[at]) ++at;
-    ++counts[at];
-    sum += value;
-  }
-};
 
 inline constexpr std::array<double, 23> kDurationBounds{0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8,
                                                         1,     1.25,  1.5,  2,   3,   4,   5,   6,

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <vector>
 
@@ -35,6 +36,46 @@ void WriteObjects(ExpositionText& text, const Registry& registry) {
                 {{"group", group}, {"resource", std::string_view(resource).substr(0, dot)}},
                 std::uint64_t{count});
   }
+}
+
+// Writes no metric without a series.
+void WriteCounts(ExpositionText& text, const char* name, const char* help,
+                 const std::vector<std::string_view>& labels,
+                 const std::map<WebhookMetrics::LabelValues, std::uint64_t>& counts) {
+  if (!counts.empty()) text.Family(name, "counter", help);
+  for (const auto& [values, count] : counts) {
+    ExpositionText::LabelList pairs;
+    for (std::size_t i = 0; i < labels.size(); ++i) pairs.emplace_back(labels[i], values[i]);
+    text.Sample(name, pairs, count);
+  }
+}
+
+void WriteWebhooks(ExpositionText& text, const WebhookMetrics::Counts& counts) {
+  constexpr const char* kSeconds = "apiserver_admission_webhook_admission_duration_seconds";
+  if (!counts.seconds.empty()) {
+    text.Family(kSeconds, "histogram",
+                "Time of calls of admission webhooks in seconds, by webhook, operation and type "
+                "(validating or admit).");
+  }
+  for (const auto& [values, seconds] : counts.seconds) {
+    text.Histogram(kSeconds,
+                   {{"name", values[0]},
+                    {"operation", values[1]},
+                    {"rejected", values[2]},
+                    {"type", values[3]}},
+                   WebhookMetrics::kBounds, seconds.counts, seconds.sum);
+  }
+  WriteCounts(text, "apiserver_admission_webhook_request_total",
+              "Calls of admission webhooks, by webhook, operation, type and code of the answer; "
+              "codes over 600 count as 600.",
+              {"code", "name", "operation", "rejected", "type"}, counts.requests);
+  WriteCounts(text, "apiserver_admission_webhook_rejection_count",
+              "Requests that admission webhooks rejected, by webhook, operation, type, error and "
+              "code; codes over 600 count as 600.",
+              {"error_type", "name", "operation", "rejection_code", "type"}, counts.rejections);
+  WriteCounts(text, "apiserver_admission_webhook_fail_open_count",
+              "Failed calls of admission webhooks that were passed over, by webhook and type.",
+              {"name", "type"}, counts.failed_open);
 }
 
 std::string FileText(const char* path) {
@@ -106,6 +147,7 @@ std::string ServerMetrics(const RequestMetrics& requests, const Registry& regist
   ExpositionText text;
   requests.WriteTo(text);
   WriteObjects(text, registry);
+  WriteWebhooks(text, registry.webhook_metrics().counts());
   text.Family(
       "kubernetes_build_info", "gauge",
       "A metric with a constant '1' value labeled by major, minor, git version, git commit, "

@@ -1,5 +1,5 @@
 // local/apiserver/http/server_metrics.h — /metrics of the API server: requests and watches
-// (request_metrics.h), stored objects, the process.
+// (request_metrics.h), stored objects, calls of webhooks, the process.
 //
 // Threads: any. Source: the names of kube-apiserver and of Prometheus' process collector.
 #pragma once

@@ -243,7 +243,7 @@ std::optional<ApiError> AdmissionChain::Mutate(const AdmissionRequest& request, 
   }
   const auto again = mutations_.Mutate(request, object, accept);
   if (!again) return again.error();
-  const WebhookDispatch webhooks(store_, webhooks_, converter_, roles_);
+  const WebhookDispatch webhooks(store_, webhooks_, converter_, roles_, webhook_metrics_);
   if (auto error = webhooks.Mutate(request, object, accept)) return error;
   return mutations_.Repeat(request, *again, object, accept);
 }
@@ -255,7 +255,8 @@ std::optional<ApiError> AdmissionChain::Validate(const AdmissionRequest& request
     if (auto error = CheckGrowth(request, *object)) return error;
   }
   if (auto error = policies_.Validate(request, object)) return error;
-  return WebhookDispatch(store_, webhooks_, converter_, roles_).Validate(request, object);
+  return WebhookDispatch(store_, webhooks_, converter_, roles_, webhook_metrics_)
+      .Validate(request, object);
 }
 
 }  // namespace berth::local

@@ -26,6 +26,7 @@
 #include "local/apiserver/registry/request.h"
 #include "local/apiserver/registry/webhook_caller.h"
 #include "local/apiserver/store/store.h"
+#include "local/apiserver/webhooks/webhook_metrics.h"
 
 namespace berth::local {
 
@@ -47,11 +48,13 @@ class AdmissionChain {
   // `token_volumes`: makes the end of the name of a pod's volume with its token
   // (account_volume.h); null: pods get none.
   AdmissionChain(const Store& store, WebhookCaller* webhooks, const Converter& converter,
-                 RoleIndex& roles, std::function<std::string()> token_volumes)
+                 RoleIndex& roles, WebhookMetrics& webhook_metrics,
+                 std::function<std::string()> token_volumes)
       : store_(store),
         webhooks_(webhooks),
         converter_(converter),
         roles_(roles),
+        webhook_metrics_(webhook_metrics),
         token_volumes_(std::move(token_volumes)),
         policies_(store, converter, roles),
         mutations_(store, converter, roles) {}
@@ -76,6 +79,7 @@ class AdmissionChain {
   WebhookCaller* webhooks_;
   const Converter& converter_;
   RoleIndex& roles_;
+  WebhookMetrics& webhook_metrics_;
   const std::function<std::string()> token_volumes_;
   const PolicyDispatch policies_;
   const MutationDispatch mutations_;

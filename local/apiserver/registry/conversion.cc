@@ -143,7 +143,7 @@ ApiResult<std::vector<Json>> Converter::CallWebhook(const ResourceInfo& resource
       {"apiVersion", "apiextensions.k8s.io/v1"},
       {"kind", "ConversionReview"},
       {"request", {{"uid", uid}, {"desiredAPIVersion", api_version}, {"objects", objects}}}};
-  auto answer = webhooks_->Call(target, question, kTimeout);
+  auto answer = webhooks_->Call(target, question, kTimeout, nullptr);
   if (!answer) return Failed(resource, from, answer.error().message);
   const Json* response = Member(*answer, "response");
   if (response == nullptr) return Failed(resource, from, "the answer has no response");

@@ -26,7 +26,7 @@ Registry::Registry(Store& store, RegistryOptions options)
       random_(options_.seed),
       service_addresses_(options_.service_prefix),
       converter_(options_.webhooks),
-      admission_(store_, options_.webhooks, converter_, roles_,
+      admission_(store_, options_.webhooks, converter_, roles_, webhook_metrics_,
                  options_.mounts_tokens
                      ? std::function<std::string()>([this] { return NameSuffix(); })
                      : nullptr) {

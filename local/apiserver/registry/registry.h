@@ -84,6 +84,7 @@ class Registry {
   // From now on, every group version that is served has an APIService.
   void BootstrapApiServices();
   RoleIndex& roles() { return roles_; }
+  const WebhookMetrics& webhook_metrics() const { return webhook_metrics_; }
 
   // The answer to a write that the store refused.
   static ApiError FromStore(const Error& error, const RequestContext& context);
@@ -244,6 +245,7 @@ class Registry {
   Random random_;
   ServiceAddresses service_addresses_;
   Converter converter_;
+  WebhookMetrics webhook_metrics_;
   AdmissionChain admission_;
 };
 

@@ -34,9 +34,9 @@ class WebhookCaller {
  public:
   virtual ~WebhookCaller() = default;
   // POSTs `question` and returns the parsed body of a 200. An error has the text that follows
-  // "failed to call webhook: ".
+  // "failed to call webhook: ". `http_code`: set where an answer has another code; may be null.
   virtual Result<Json> Call(const WebhookTarget& target, const WebhookQuestion& question,
-                            Duration timeout) = 0;
+                            Duration timeout, int* http_code) = 0;
 };
 
 // {url} or {service{namespace,name,path,port}} with caBundle.

@@ -23,6 +23,10 @@ namespace {
 constexpr const char* kMutating = "mutatingwebhookconfigurations.admissionregistration.k8s.io";
 constexpr const char* kValidating = "validatingwebhookconfigurations.admissionregistration.k8s.io";
 constexpr std::int64_t kDefaultTimeoutSeconds = 10;
+constexpr const char* kAdmit = "admit";
+constexpr const char* kValidate = "validating";
+// What counts as the code of a call without an HTTP answer, or with one that is no review.
+constexpr int kNoAnswerCode = 503;
 
 // Unique in this process; webhooks only echo it.
 std::string NewReviewUid() {
@@ -39,11 +43,15 @@ bool IsExempt(const ResourceInfo& resource) {
 
 }  // namespace
 
-WebhookDispatch::Outcome WebhookDispatch::Failure(const Hook& hook, const std::string& why) {
+WebhookDispatch::Outcome WebhookDispatch::Failure(const Hook& hook, const std::string& why,
+                                                  int code) {
   Outcome outcome;
+  outcome.code = code;
   if (TextAt(*hook.webhook, {"failurePolicy"}) == "Ignore") {
+    outcome.ending = WebhookCall::Ending::kFailedOpen;
     LogWarning("webhook failed and is ignored", {{"webhook", hook.name}, {"error", why}});
   } else {
+    outcome.ending = WebhookCall::Ending::kFailed;
     outcome.error = InternalStatus("failed calling webhook \"" + hook.name + "\": " + why);
   }
   return outcome;
@@ -72,7 +80,8 @@ std::vector<WebhookDispatch::Hook> WebhookDispatch::Concerned(const char* config
 void WebhookDispatch::Ask(const Hook& hook, const AdmissionRequest& request, const Json* object,
                           Question& question) const {
   if (caller_ == nullptr) {
-    question.outcome = Failure(hook, "failed to call webhook: webhooks are not called here");
+    question.outcome =
+        Failure(hook, "failed to call webhook: webhooks are not called here", kNoAnswerCode);
     return;
   }
   const ResourceInfo& resource = *request.context->resource;
@@ -82,7 +91,7 @@ void WebhookDispatch::Ask(const Hook& hook, const AdmissionRequest& request, con
     if (given[i] == nullptr || TextAt(*given[i], {"apiVersion"}) == api_version) continue;
     auto converted = converter_.ConvertOne(resource, *given[i], api_version);
     if (!converted) {
-      question.outcome = Failure(hook, converted.error().message);
+      question.outcome = Failure(hook, converted.error().message, kNoAnswerCode);
       return;
     }
     question.converted[i] = std::move(*converted);
@@ -112,16 +121,20 @@ WebhookDispatch::Outcome WebhookDispatch::Call(const Hook& hook, const Question&
   const Json* config = Member(*hook.webhook, "clientConfig");
   const auto timeout =
       BoundedSeconds(IntAt(*hook.webhook, {"timeoutSeconds"}, kDefaultTimeoutSeconds));
+  int code = kNoAnswerCode;
   const auto review = caller_->Call(ReadClientConfig(config == nullptr ? Json() : *config),
-                                    *question.asked, timeout);
-  if (!review) return Failure(hook, "failed to call webhook: " + review.error().message);
+                                    *question.asked, timeout, &code);
+  if (!review) return Failure(hook, "failed to call webhook: " + review.error().message, code);
   ReviewAnswer answer = ReadReview(*review, question.review.uid, hook.name);
   if (!answer.invalid.empty()) {
-    return Failure(hook, "received invalid webhook response: " + answer.invalid);
+    return Failure(hook, "received invalid webhook response: " + answer.invalid, kNoAnswerCode);
   }
   Outcome outcome;
   outcome.warnings = std::move(answer.warnings);
+  outcome.annotations = std::move(answer.annotations);
   if (!answer.allowed) {
+    outcome.ending = WebhookCall::Ending::kRejected;
+    outcome.code = answer.denial.code;
     outcome.error = std::move(answer.denial);
   } else {
     outcome.patch = std::move(answer.patch);
@@ -129,22 +142,63 @@ WebhookDispatch::Outcome WebhookDispatch::Call(const Hook& hook, const Question&
   return outcome;
 }
 
+void WebhookDispatch::Count(const Hook& hook, const char* type, const AdmissionRequest& request,
+                            const Outcome& outcome, Instant begin) const {
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  metrics_.Count({.ending = outcome.ending,
+                  .webhook = hook.name,
+                  .type = type,
+                  .operation = OperationName(request.operation),
+                  .code = outcome.code,
+                  .seconds = took.count()});
+}
+
+WebhookDispatch::Outcome WebhookDispatch::CallToValidate(const Hook& hook,
+                                                         const AdmissionRequest& request,
+                                                         const Question& question) const {
+  const Instant begin = std::chrono::steady_clock::now();
+  Outcome outcome = Call(hook, question);
+  if (question.call) Count(hook, kValidate, request, outcome, begin);
+  return outcome;
+}
+
+void WebhookDispatch::Note(const Hook& hook, const AdmissionRequest& request, Outcome& outcome) {
+  RequestContext& context = *request.context;
+  for (std::string& warning : outcome.warnings) context.warnings.push_back(std::move(warning));
+  if (context.audit == nullptr) return;
+  for (auto& [key, value] : outcome.annotations) {
+    context.audit->values.emplace(hook.name + "/" + key, std::move(value));
+  }
+}
+
 std::optional<ApiError> WebhookDispatch::MutateOnce(const Hook& hook,
                                                     const AdmissionRequest& request, Json& object,
                                                     const AdmissionChain::Accept& accept) const {
   Question question;
   Ask(hook, request, &object, question);
+  const Instant begin = std::chrono::steady_clock::now();
   Outcome outcome = Call(hook, question);
-  for (std::string& warning : outcome.warnings) {
-    request.context->warnings.push_back(std::move(warning));
+  Note(hook, request, outcome);
+  if (!outcome.error && !outcome.patch.is_null() && !outcome.patch.empty()) {
+    outcome.error = ApplyPatch(hook, request, outcome.patch, object, accept);
+    if (outcome.error) {
+      outcome.ending = WebhookCall::Ending::kServerFailed;
+      outcome.code = 0;
+    }
   }
-  if (outcome.error) return outcome.error;
-  if (outcome.patch.is_null() || outcome.patch.empty()) return std::nullopt;
+  if (question.call) Count(hook, kAdmit, request, outcome, begin);
+  return outcome.error;
+}
+
+std::optional<ApiError> WebhookDispatch::ApplyPatch(const Hook& hook,
+                                                    const AdmissionRequest& request,
+                                                    const Json& patch, Json& object,
+                                                    const AdmissionChain::Accept& accept) const {
   const ResourceInfo& resource = *request.context->resource;
   auto before =
       converter_.ConvertOne(resource, object, ApiVersion(resource.id.group, hook.version));
   if (!before) return before.error();
-  auto patched = ApplyJsonPatch(*before, outcome.patch);
+  auto patched = ApplyJsonPatch(*before, patch);
   if (!patched) {
     return InternalStatus("applying the patch of webhook \"" + hook.name +
                           "\": " + patched.error().message);
@@ -185,22 +239,21 @@ std::optional<ApiError> WebhookDispatch::Validate(const AdmissionRequest& reques
   std::vector<std::future<Outcome>> others(hooks.size());
   for (std::size_t i = 0; i < hooks.size(); ++i) {
     if (!questions[i].call || static_cast<std::ptrdiff_t>(i) == here) continue;
-    others[i] = std::async(std::launch::async, [&, i] { return Call(hooks[i], questions[i]); });
+    others[i] = std::async(std::launch::async,
+                           [&, i] { return CallToValidate(hooks[i], request, questions[i]); });
   }
   std::vector<Outcome> outcomes(hooks.size());
   for (std::size_t i = 0; i < hooks.size(); ++i) {
-    if (!others[i].valid()) outcomes[i] = Call(hooks[i], questions[i]);
+    if (!others[i].valid()) outcomes[i] = CallToValidate(hooks[i], request, questions[i]);
   }
   const BlockingScope blocking;
   for (std::size_t i = 0; i < hooks.size(); ++i) {
     if (others[i].valid()) outcomes[i] = others[i].get();
   }
   std::optional<ApiError> refusal;
-  for (Outcome& outcome : outcomes) {
-    for (std::string& warning : outcome.warnings) {
-      request.context->warnings.push_back(std::move(warning));
-    }
-    if (outcome.error && !refusal) refusal = std::move(outcome.error);
+  for (std::size_t i = 0; i < hooks.size(); ++i) {
+    Note(hooks[i], request, outcomes[i]);
+    if (outcomes[i].error && !refusal) refusal = std::move(outcomes[i].error);
   }
   return refusal;
 }

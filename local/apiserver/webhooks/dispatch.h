@@ -1,8 +1,11 @@
 // local/apiserver/webhooks/dispatch.h — calls the admission webhooks that match a write.
 //
-// mutating: one after the other, by the names of their configurations; a webhook with
-// reinvocationPolicy IfNeeded is called again if a later one changed the object validating: in
-// parallel; the first refusal in order wins, all warnings are kept
+//     mutating    one after the other, by the names of their configurations; a webhook with
+//                 reinvocationPolicy IfNeeded is called again if a later one changed the object
+//     validating  in parallel; the first refusal in order wins, all warnings are kept
+//
+// Calls are counted (webhook_metrics.h); audit annotations of answers go to the request's audit
+// event as WEBHOOK/KEY.
 //
 // A webhook whose matchConditions do not hold is not called (match_conditions.h).
 //
@@ -13,21 +16,24 @@
 // Kubernetes' words. Source: Kubernetes dynamic admission control.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "local/apiserver/registry/admission.h"
 #include "local/apiserver/webhooks/match.h"
 #include "local/apiserver/webhooks/review.h"
+#include "local/apiserver/webhooks/webhook_metrics.h"
 
 namespace berth::local {
 
 class WebhookDispatch {
  public:
   WebhookDispatch(const Store& store, WebhookCaller* caller, const Converter& converter,
-                  RoleIndex& roles)
-      : store_(store), caller_(caller), converter_(converter), roles_(roles) {}
+                  RoleIndex& roles, WebhookMetrics& metrics)
+      : store_(store), caller_(caller), converter_(converter), roles_(roles), metrics_(metrics) {}
 
   std::optional<ApiError> Mutate(const AdmissionRequest& request, Json& object,
                                  const AdmissionChain::Accept& accept) const;
@@ -44,6 +50,9 @@ class WebhookDispatch {
     std::optional<ApiError> error;  // a refusal, or a failure with failurePolicy Fail
     Json patch;
     std::vector<std::string> warnings;
+    std::vector<std::pair<std::string, std::string>> annotations;
+    WebhookCall::Ending ending = WebhookCall::Ending::kAllowed;
+    int code = 200;  // as in WebhookCall
   };
 
   std::vector<Hook> Concerned(const char* configurations, const AdmissionRequest& request,
@@ -57,17 +66,29 @@ class WebhookDispatch {
     Outcome outcome;  // of a webhook that is not called
   };
 
-  static Outcome Failure(const Hook& hook, const std::string& why);
+  using Instant = std::chrono::steady_clock::time_point;
+
+  static Outcome Failure(const Hook& hook, const std::string& why, int code);
   void Ask(const Hook& hook, const AdmissionRequest& request, const Json* object,
            Question& question) const;
   Outcome Call(const Hook& hook, const Question& question) const;
+  Outcome CallToValidate(const Hook& hook, const AdmissionRequest& request,
+                         const Question& question) const;
+  void Count(const Hook& hook, const char* type, const AdmissionRequest& request,
+             const Outcome& outcome, Instant begin) const;
+  // Passes warnings and annotations on.
+  static void Note(const Hook& hook, const AdmissionRequest& request, Outcome& outcome);
   std::optional<ApiError> MutateOnce(const Hook& hook, const AdmissionRequest& request,
                                      Json& object, const AdmissionChain::Accept& accept) const;
+  std::optional<ApiError> ApplyPatch(const Hook& hook, const AdmissionRequest& request,
+                                     const Json& patch, Json& object,
+                                     const AdmissionChain::Accept& accept) const;
 
   const Store& store_;
   WebhookCaller* caller_;
   const Converter& converter_;
   RoleIndex& roles_;
+  WebhookMetrics& metrics_;
 };
 
 }  // namespace berth::local

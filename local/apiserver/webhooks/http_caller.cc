@@ -88,7 +88,7 @@ Result<std::shared_ptr<net::HttpClient>> HttpWebhookCaller::ClientFor(const Addr
 }
 
 Result<Json> HttpWebhookCaller::Call(const WebhookTarget& target, const WebhookQuestion& question,
-                                     Duration timeout) {
+                                     Duration timeout, int* http_code) {
   BERTH_TRY(const Address address, Resolve(target, timeout));
   const std::string post = "Post \"" + address.shown_url + "\": ";
   BERTH_TRY(const std::shared_ptr<net::HttpClient> client, ClientFor(address, target.ca_pem));
@@ -107,6 +107,7 @@ Result<Json> HttpWebhookCaller::Call(const WebhookTarget& target, const WebhookQ
                  post + (late ? "context deadline exceeded" : answer.error().message)};
   }
   if (answer->status != 200) {
+    if (http_code != nullptr) *http_code = answer->status;
     return Error{ErrorCode::kUnavailable, "the server answered " + std::to_string(answer->status) +
                                               ": " + answer->body.substr(0, 200)};
   }

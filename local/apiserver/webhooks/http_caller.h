@@ -27,8 +27,8 @@ class HttpWebhookCaller final : public WebhookCaller {
   HttpWebhookCaller(net::IoPool& pool, const WatchCache& cache,
                     std::map<std::string, std::string> services);
 
-  Result<Json> Call(const WebhookTarget& target, const WebhookQuestion& question,
-                    Duration timeout) override;
+  Result<Json> Call(const WebhookTarget& target, const WebhookQuestion& question, Duration timeout,
+                    int* http_code) override;
 
   // Maps the service to `url` from now on.
   void SetService(const std::string& name, const std::string& url);

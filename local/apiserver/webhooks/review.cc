@@ -119,6 +119,12 @@ ReviewAnswer ReadReview(const Json& review, const std::string& uid, const std::s
   for (const Json& warning : ArrayAt(*response, {"warnings"})) {
     if (warning.is_string()) answer.warnings.push_back(warning.get<std::string>());
   }
+  const Json* annotations = Member(*response, "auditAnnotations");
+  if (annotations != nullptr && annotations->is_object()) {
+    for (const auto& [key, value] : annotations->items()) {
+      if (value.is_string()) answer.annotations.emplace_back(key, value.get<std::string>());
+    }
+  }
   answer.allowed = BoolAt(*response, {"allowed"}, false);
   if (!answer.allowed) {
     answer.denial = Denial(*response, webhook);

@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "local/apiserver/api.h"
@@ -30,6 +31,7 @@ struct ReviewAnswer {
   ApiError denial;  // set if not allowed
   Json patch;       // a JSON patch, or null
   std::vector<std::string> warnings;
+  std::vector<std::pair<std::string, std::string>> annotations;  // for the audit event
   std::string invalid;  // not empty: why the answer is no AdmissionReview
 };
 

@@ -31,6 +31,30 @@ LABELS = {
     "process_virtual_memory_bytes": (),
     "process_start_time_seconds": (),
 }
+CALL = ("name", "operation", "type")
+LABELS_OF_WEBHOOKS = {
+    "apiserver_admission_webhook_admission_duration_seconds_bucket": ("le", "rejected", *CALL),
+    "apiserver_admission_webhook_request_total": ("code", "rejected", *CALL),
+    "apiserver_admission_webhook_rejection_count": ("error_type", "rejection_code", *CALL),
+    "apiserver_admission_webhook_fail_open_count": ("name", "type"),
+}
+# Nothing listens there.
+DEAD_WEBHOOKS = """
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: dead}
+webhooks:
+- &hook
+  name: open.example.com
+  clientConfig: {url: "https://127.0.0.1:1/x"}
+  failurePolicy: Ignore
+  sideEffects: None
+  admissionReviewVersions: [v1]
+  rules: [{operations: [CREATE], apiGroups: [""], apiVersions: [v1], resources: [configmaps]}]
+- <<: *hook
+  name: closed.example.com
+  failurePolicy: Fail
+"""
 CONFIG_MAPS = {"group": "", "version": "v1", "resource": "configmaps", "subresource": ""}
 
 
@@ -105,6 +129,21 @@ class ApiMetricsTest(ClusterTest):
         watch.kill()
         wait_until(lambda: exposition.value(self.scrape(), "apiserver_longrunning_requests", verb="WATCH",
                                             **CONFIG_MAPS) == 0, "the watch is closed")
+
+    def test_calls_of_webhooks(self):
+        self.cluster.kubectl("apply", "-f", "-", stdin=DEAD_WEBHOOKS)
+        self.cluster.kubectl("create", "configmap", "a", check=False)
+        samples = self.scrape()
+        self.assertEqual({name: exposition.label_names(samples, name) for name in LABELS_OF_WEBHOOKS},
+                         {name: {tuple(sorted(labels))} for name, labels in LABELS_OF_WEBHOOKS.items()})
+        create = {"operation": "CREATE", "type": "validating"}
+        for name, rejected in (("open.example.com", "false"), ("closed.example.com", "true")):
+            self.assertEqual(exposition.value(samples, "apiserver_admission_webhook_request_total", name=name,
+                                              rejected=rejected, code="503", **create), 1)
+        self.assertEqual(exposition.value(samples, "apiserver_admission_webhook_fail_open_count",
+                                          name="open.example.com"), 1)
+        self.assertEqual(exposition.value(samples, "apiserver_admission_webhook_rejection_count",
+                                          name="closed.example.com", error_type="calling_webhook_error"), 1)
 
     def test_unknown_resources_make_no_series(self):
         for path in ("/api/v1/nonsense", "/apis/no.group/v1/things", "/nowhere/at/all"):
