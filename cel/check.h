@@ -3,14 +3,16 @@
 //     CheckTypes("self.replicas > '1'", {{"self", spec}}, …)
 //       ERROR: <input>:1:15: found no matching overload for '_>_' applied to '(int, string)'
 //
-// Complete for operators, selections, indexes, macros and tests with has(); functions of libraries
-// give `dyn` where their result is not known, and `dyn` fits everywhere. So an error is one of
-// Kubernetes too, and an expression without an error may still fail when it is evaluated.
+// Complete for operators, selections, indexes, macros, tests with has() and the functions of
+// libraries, but those of the authorizer, type(), math.greatest() and math.least(), which give
+// `dyn`; `dyn` fits everywhere. So an error is one of Kubernetes too, and an expression without an
+// error may still fail when it is evaluated.
 //
 // Pure; threads: any. Errors: kInvalid with the words of Kubernetes, up to 20 of them.
 // Source: CEL language definition; cel-go checker.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -41,10 +43,13 @@ struct Type {
     kMap,  // the keys are texts, unless a macro of the expression made it
     kObject,
     kOptional,
+    kOpaque,  // of a library: kubernetes.Quantity, net.IP, …
   };
   Kind kind = Kind::kDyn;
   TypePtr element;   // of kList, kMap (its values) and kOptional; null: dyn
-  std::string name;  // of kObject, for errors
+  std::string name;  // of kObject and kOpaque
+  // For estimates (cost.h): the most bytes, items or entries that a value can have.
+  std::uint64_t max_elements = 0;
   // The type of a property, by its name in the object (not escaped); null: there is no such one.
   std::function<TypePtr(std::string_view)> field;
 };

@@ -194,10 +194,7 @@ class Parser {
       if (symbol == "-" && IsNumber(1)) break;
       const std::size_t at = Peek().at;
       std::size_t count = 0;
-      while (IsSymbol(symbol) && !(symbol == "-" && count > 0 && IsNumber(1))) {
-        ++index_;
-        ++count;
-      }
+      for (; IsSymbol(symbol); ++index_) ++count;
       SyntaxPtr operand = Member();
       if (!operand || count % 2 == 0) return operand;
       return Call(at, symbol == "!" ? "!_" : "-_", std::move(operand));

@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 
+#include "cel/internal/macros.h"
 #include "cel/internal/plan.h"
 #include "cel/internal/source.h"
 #include "cel/names.h"
@@ -12,55 +13,6 @@ namespace berth::cel {
 namespace {
 
 constexpr std::size_t kMaxErrors = 20;
-
-struct Macro {
-  std::string_view name;
-  std::size_t arguments = 0;
-  Op op = Op::kAll;
-  std::size_t variables = 1;
-  // Indexes of the arguments that become children[1] and children[2]; 0: none.
-  std::size_t body = 1;
-  std::size_t filter = 0;
-};
-// Methods with variables of their own: list.map(x, body), list.map(x, filter, body), …
-constexpr std::array kMacros{
-    Macro{"all", 2, Op::kAll},
-    Macro{"exists", 2, Op::kExists},
-    Macro{"exists_one", 2, Op::kExistsOne},
-    Macro{"existsOne", 2, Op::kExistsOne},
-    Macro{"map", 2, Op::kMapList},
-    Macro{"map", 3, Op::kMapList, 1, 2, 1},
-    Macro{"filter", 2, Op::kFilter},
-    Macro{"sortBy", 2, Op::kSortBy},
-    Macro{"optMap", 2, Op::kOptionalMap},
-    Macro{"optFlatMap", 2, Op::kOptionalFlatMap},
-    Macro{"all", 3, Op::kAll, 2, 2},
-    Macro{"exists", 3, Op::kExists, 2, 2},
-    Macro{"exists_one", 3, Op::kExistsOne, 2, 2},
-    Macro{"existsOne", 3, Op::kExistsOne, 2, 2},
-    Macro{"transformList", 3, Op::kMapList, 2, 2},
-    Macro{"transformList", 4, Op::kMapList, 2, 3, 2},
-    Macro{"transformMap", 3, Op::kTransformMap, 2, 2},
-    Macro{"transformMap", 4, Op::kTransformMap, 2, 3, 2},
-    Macro{"transformMapEntry", 3, Op::kTransformEntry, 2, 2},
-    Macro{"transformMapEntry", 4, Op::kTransformEntry, 2, 3, 2},
-};
-
-const Macro* FindMacro(std::string_view name, std::size_t arguments) {
-  for (const Macro& macro : kMacros) {
-    if (macro.name == name && macro.arguments == arguments) return &macro;
-  }
-  return nullptr;
-}
-
-// "a.b.c" of a chain of selections that begins with a name.
-std::optional<std::string> QualifiedName(const Syntax& syntax) {
-  if (syntax.form == Form::kName) return syntax.name;
-  if (syntax.form != Form::kSelect || syntax.optional) return std::nullopt;
-  auto target = QualifiedName(*syntax.target);
-  if (!target) return std::nullopt;
-  return *target + "." + syntax.name;
-}
 
 const Syntax& HeadOf(const Syntax& syntax) {
   const Syntax* head = &syntax;
@@ -260,10 +212,8 @@ class Planner {
     if (const Macro* macro = FindMacro(syntax.name, syntax.arguments.size())) {
       return MakeMacro(syntax, *macro);
     }
+    if (IsBind(syntax)) return MakeBind(syntax);
     const auto qualified = QualifiedName(target);
-    if (qualified == "cel" && syntax.name == "bind" && syntax.arguments.size() == 3) {
-      return MakeBind(syntax);
-    }
     if (qualified && !IsDeclared(HeadOf(target).name)) {
       const std::string name = std::string(Stripped(*qualified)) + "." + syntax.name;
       bool known = false;

@@ -146,6 +146,14 @@ void Append(std::string& text, const Syntax& syntax) {
 
 }  // namespace
 
+std::optional<std::string> QualifiedName(const Syntax& syntax) {
+  if (syntax.form == Form::kName) return syntax.name;
+  if (syntax.form != Form::kSelect || syntax.optional) return std::nullopt;
+  auto target = QualifiedName(*syntax.target);
+  if (!target) return std::nullopt;
+  return *target + "." + syntax.name;
+}
+
 std::string Print(const Syntax& syntax) {
   std::string text;
   Append(text, syntax);

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,6 +47,9 @@ using SyntaxPtr = std::unique_ptr<Syntax>;
 
 // kInvalid with the place for what is no expression, and for trees higher than `nesting`.
 Result<SyntaxPtr> Parse(std::string_view text, int nesting);
+
+// "a.b.c" of a chain of selections that begins with a name.
+std::optional<std::string> QualifiedName(const Syntax& syntax);
 
 // `syntax` as text that parses to an equal tree; operators are in parentheses.
 std::string Print(const Syntax& syntax);

@@ -3,6 +3,7 @@
 
 #include "api/codec/json_tree.h"
 #include "api/yaml/yaml.h"
+#include "cel/cost.h"
 #include "cel/internal/syntax.h"
 #include "cel/names.h"
 #include "cel/program.h"
@@ -31,6 +32,11 @@ void Expressions(std::string_view text) {
     Require(program.error().message.starts_with("ERROR: <input>:"), "an error has its place");
     return;
   }
+  const cel::TypedVariables untyped;
+  (void)cel::CheckTypes(expression, untyped, environment.limits);
+  const auto cost = cel::EstimateCost(expression, untyped, cel::TypeOf(cel::Type::Kind::kDyn),
+                                      environment.limits);
+  Require(cost.has_value(), "what compiles has an estimated cost");
   const auto tree = cel::Parse(expression, environment.limits.nesting);
   Require(tree.has_value(), "what compiles parses");
   const std::string printed = cel::Print(**tree);

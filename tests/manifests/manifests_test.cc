@@ -16,6 +16,7 @@
 #include "admission/controller/configuration.h"
 #include "api/codec/codec.h"
 #include "api/yaml/yaml.h"
+#include "local/apiserver/schema/crd_rule_cost.h"
 #include "local/apiserver/schema/crd_schema.h"
 #include "webhook/conversion.h"
 
@@ -70,6 +71,10 @@ const std::map<std::string, Kind>& Kinds() {
           std::vector<local::Cause> causes;
           auto schema =
               local::CrdSchema::Parse(version["schema"]["openAPIV3Schema"], "spec", causes);
+          for (const local::Cause& cause :
+               local::RuleCostErrors(version["schema"]["openAPIV3Schema"], "spec")) {
+            causes.push_back(cause);
+          }
           for (const local::Cause& cause : causes) {
             ADD_FAILURE() << path << ": " << cause.field << ": " << cause.message;
           }

@@ -1,12 +1,14 @@
 #include "local/apiserver/registry/crd.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "base/rfc3339.h"
 #include "base/strings.h"
 #include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
+#include "local/apiserver/schema/crd_rule_cost.h"
 
 namespace berth::local {
 namespace {
@@ -93,7 +95,27 @@ ResourcePtr MakeResource(const Json& crd, const std::shared_ptr<const CrdKind>& 
   return info;
 }
 
-void CheckVersions(const Json& crd, std::vector<Cause>& causes) {
+// Whether the definition has a version of that name with that schema.
+bool HasSchema(const Json& crd, const std::string& version, const Json& schema) {
+  for (const Json& known : ArrayAt(crd, {"spec", "versions"})) {
+    if (TextAt(known, {"name"}) != version) continue;
+    const Json* its_schema = At(known, {"schema", "openAPIV3Schema"});
+    return its_schema != nullptr && *its_schema == schema;
+  }
+  return false;
+}
+
+// With `looks_at_costs`, also refuses rules that may cost too much.
+void CheckSchema(const Json& schema, const std::string& path, bool looks_at_costs,
+                 std::vector<Cause>& causes) {
+  if (CrdSchema::Parse(schema, path, causes) == nullptr || !looks_at_costs) return;
+  std::vector<Cause> costs = RuleCostErrors(schema, path);
+  std::move(costs.begin(), costs.end(), std::back_inserter(causes));
+}
+
+// `old_crd`: before an update; null: the definition is new. Costs of a schema that stays are not
+// looked at.
+void CheckVersions(const Json& crd, const Json* old_crd, std::vector<Cause>& causes) {
   const Json& versions = ArrayAt(crd, {"spec", "versions"});
   if (versions.empty()) {
     causes.push_back(RequiredError("spec.versions", "must have at least one version"));
@@ -111,7 +133,8 @@ void CheckVersions(const Json& crd, std::vector<Cause>& causes) {
     if (schema == nullptr) {
       causes.push_back(RequiredError(path + ".schema.openAPIV3Schema", "schemas are required"));
     } else {
-      CrdSchema::Parse(*schema, path + ".schema.openAPIV3Schema", causes);
+      CheckSchema(*schema, path + ".schema.openAPIV3Schema",
+                  old_crd == nullptr || !HasSchema(*old_crd, name, *schema), causes);
     }
     if (const Json* columns = Member(versions[i], "additionalPrinterColumns")) {
       ParsePrinterColumns(*columns, path + ".additionalPrinterColumns", causes);
@@ -231,7 +254,7 @@ void DefaultCrd(Json& crd) {
   }
 }
 
-std::vector<Cause> ValidateCrd(const Json& crd) {
+std::vector<Cause> ValidateCrd(const Json& crd, const Json* old_crd) {
   std::vector<Cause> causes;
   const std::string group = TextAt(crd, {"spec", "group"});
   const std::string plural = TextAt(crd, {"spec", "names", "plural"});
@@ -249,13 +272,13 @@ std::vector<Cause> ValidateCrd(const Json& crd) {
   if (scope != "Cluster" && scope != "Namespaced") {
     causes.push_back(NotSupportedError("spec.scope", scope, {"Cluster", "Namespaced"}));
   }
-  CheckVersions(crd, causes);
+  CheckVersions(crd, old_crd, causes);
   CheckConversion(crd, causes);
   return causes;
 }
 
 std::vector<Cause> ValidateCrdUpdate(const Json& crd, const Json& old_crd) {
-  std::vector<Cause> causes = ValidateCrd(crd);
+  std::vector<Cause> causes = ValidateCrd(crd, &old_crd);
   constexpr const char* kFixed[][2] = {
       {"", "group"}, {"", "scope"}, {"names", "plural"}, {"names", "kind"}};
   for (const auto& [parent, field] : kFixed) {

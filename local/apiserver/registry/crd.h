@@ -19,7 +19,8 @@ std::vector<ResourcePtr> CrdResources(const Json& crd);
 
 // Fills in names.singular, names.listKind, conversion.strategy.
 void DefaultCrd(Json& crd);
-std::vector<Cause> ValidateCrd(const Json& crd);
+// `old_crd`: before an update; rules of its schemas may cost what they cost. null: there is none.
+std::vector<Cause> ValidateCrd(const Json& crd, const Json* old_crd = nullptr);
 std::vector<Cause> ValidateCrdUpdate(const Json& crd, const Json& old_crd);
 
 // Sets the status of a CRD after its creation or a change of its spec: accepted names, stored

@@ -3,6 +3,8 @@
 // Pure. Source: k8s.io/apiserver pkg/cel/common (SchemaDeclType), restated.
 #pragma once
 
+#include <cstdint>
+
 #include "cel/check.h"
 #include "local/apiserver/api.h"
 #include "local/apiserver/schema/type_node.h"
@@ -12,6 +14,14 @@ namespace berth::local {
 // The type of values of an OpenAPI schema; dyn where it does not say. The type reads `schema` while
 // an expression is checked: the schema lives as long.
 cel::TypePtr DeclaredType(const Json& schema);
+
+// The same, for estimates of costs. `is_root`: of whole objects, whose metadata has a name and a
+// generateName alone, whatever the schema says; without, no object but an embedded one has
+// metadata of its own.
+cel::TypePtr DeclaredType(const Json& schema, bool is_root);
+
+// The size in bytes of the smallest value of the schema as JSON.
+std::int64_t LeastBytes(const Json& schema, bool is_root);
 
 // The same of a built-in or custom kind's type tree, which lives as long.
 cel::TypePtr DeclaredType(const TypeNode& type);
