@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <map>
 #include <string>
-#include <unordered_map>
+#include <unordered_map>  // lookup only
 
 #include "cel/check.h"
 #include "cel/internal/syntax.h"

@@ -99,7 +99,7 @@ def read(text):
     return samples
 
 
-def value(samples, name, **labels):
+def value(samples, name, /, **labels):
     found = [sample.value for sample in samples
              if sample.name == name and labels.items() <= sample.labels.items()]
     if len(found) > 1:

@@ -50,6 +50,7 @@ class WebhookTest : public ServerTest {
             net::Request request, const std::shared_ptr<net::Responder>& responder) {
           const Json asked = Json::parse(request.body);
           last_ = asked;
+          path_ = request.target;
           ++calls_;
           const Json answer = review(asked);
           responder->Send({status, {{"Content-Type", "application/json"}}, answer.dump()});
@@ -95,7 +96,8 @@ class WebhookTest : public ServerTest {
   }
 
   std::unique_ptr<net::HttpServer> hook_;
-  Json last_;
+  Json last_;         // request
+  std::string path_;  // of the last request
   std::atomic<int> calls_{0};
 };
 
