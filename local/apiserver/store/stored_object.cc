@@ -1,6 +1,7 @@
 #include "local/apiserver/store/stored_object.h"
 
 #include "api/codec/json_tree.h"
+#include "api/codec/json_write.h"
 
 namespace berth::local {
 namespace {
@@ -11,15 +12,11 @@ constexpr std::size_t kGuessedSize = 2048;
 // top.
 constexpr std::size_t kMaxStoredDepth = 1024;
 
-std::string Dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-void AppendMember(std::string& out, std::string_view key, const Json& value) {
-  if (out.back() != '{') out.push_back(',');
-  out += Dump(Json(std::string(key)));
+void AppendMember(std::string& out, const std::string& key, const Json& value) {
+  if (out.empty() || out.back() != '{') out.push_back(',');
+  api::AppendJsonText(out, key);
   out.push_back(':');
-  out += Dump(value);
+  api::AppendJson(out, value);
 }
 
 std::string StringMember(const Json& object, const char* key) {
@@ -38,21 +35,15 @@ void AppendHead(std::string& out, std::string_view kind, std::string_view api_ve
 // The text behind `{"metadata":{"resourceVersion":"…"`.
 std::string TextAfterRevision(const Json& object) {
   std::string text;
+  text.reserve(kGuessedSize);
   const Json& metadata = object.at("metadata");
   for (const auto& [key, value] : metadata.items()) {
-    if (key == "resourceVersion") continue;
-    text.push_back(',');
-    text += Dump(Json(key));
-    text.push_back(':');
-    text += Dump(value);
+    if (key != "resourceVersion") AppendMember(text, key, value);
   }
   text.push_back('}');
   for (const auto& [key, value] : object.items()) {
     if (key == "metadata" || key == "apiVersion" || key == "kind") continue;
-    text.push_back(',');
-    text += Dump(Json(key));
-    text.push_back(':');
-    text += Dump(value);
+    AppendMember(text, key, value);
   }
   text.push_back('}');
   return text;
@@ -136,8 +127,12 @@ std::string StoredObject::Typed() const {
 }
 
 std::string EncodeObject(const Json& object) {
-  if (!object.is_object()) return Dump(object);
-  std::string out = "{";
+  std::string out;
+  if (!object.is_object()) {
+    api::AppendJson(out, object);
+    return out;
+  }
+  out.push_back('{');
   constexpr const char* kFirst[] = {"kind", "apiVersion", "metadata"};
   for (const char* key : kFirst) {
     if (const auto it = object.find(key); it != object.end()) AppendMember(out, key, *it);

@@ -1,0 +1,80 @@
+#include "api/codec/json_write.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdint>
+
+#include <nlohmann/json.hpp>
+
+namespace berth::api {
+namespace {
+
+using Json = nlohmann::json;
+
+std::string DumpReplaced(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+// Whether the character stands for itself: no quote, escape or control character, and ASCII.
+bool IsPlain(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\';
+}
+
+template <typename Number>
+void AppendNumber(std::string& out, Number number) {
+  std::array<char, 24> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), number).ptr;
+  out.append(text.data(), end);
+}
+
+void AppendObject(std::string& out, const Json::object_t& object) {
+  char separator = '{';
+  for (const auto& [key, member] : object) {
+    out.push_back(separator);
+    separator = ',';
+    AppendJsonText(out, key);
+    out.push_back(':');
+    AppendJson(out, member);
+  }
+  out += object.empty() ? "{}" : "}";
+}
+
+void AppendArray(std::string& out, const Json::array_t& array) {
+  char separator = '[';
+  for (const Json& item : array) {
+    out.push_back(separator);
+    separator = ',';
+    AppendJson(out, item);
+  }
+  out += array.empty() ? "[]" : "]";
+}
+
+}  // namespace
+
+void AppendJsonText(std::string& out, const std::string& text) {
+  if (!std::all_of(text.begin(), text.end(), IsPlain)) {
+    out += DumpReplaced(text);
+    return;
+  }
+  out.push_back('"');
+  out += text;
+  out.push_back('"');
+}
+
+void AppendJson(std::string& out, const Json& value) {
+  using Kind = Json::value_t;
+  switch (value.type()) {
+    case Kind::object: AppendObject(out, value.get_ref<const Json::object_t&>()); break;
+    case Kind::array: AppendArray(out, value.get_ref<const Json::array_t&>()); break;
+    case Kind::string: AppendJsonText(out, value.get_ref<const std::string&>()); break;
+    case Kind::boolean: out += value.get<bool>() ? "true" : "false"; break;
+    case Kind::null: out += "null"; break;
+    case Kind::number_integer: AppendNumber(out, value.get<std::int64_t>()); break;
+    case Kind::number_unsigned: AppendNumber(out, value.get<std::uint64_t>()); break;
+    default: out += DumpReplaced(value); break;
+  }
+}
+
+}  // namespace berth::api

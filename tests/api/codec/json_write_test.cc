@@ -1,0 +1,75 @@
+// Goal: AppendJson writes what nlohmann's dump() writes.
+// Method: values with every byte and every kind of number; trees drawn from a fixed seed.
+#include "api/codec/json_write.h"
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace berth::api {
+namespace {
+
+using Json = nlohmann::json;
+
+void ExpectSame(const Json& value) {
+  std::string written = "before ";
+  AppendJson(written, value);
+  EXPECT_EQ(written, "before " + value.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+TEST(JsonWriteTest, ScalarsAndEmptyOnes) {
+  for (const Json& value :
+       {Json(), Json(true), Json(false), Json(0), Json(-1),
+        Json(std::numeric_limits<std::int64_t>::min()),
+        Json(std::numeric_limits<std::uint64_t>::max()), Json(1.5), Json(-0.0), Json(1e300),
+        Json(3.0), Json(std::nan("")), Json(INFINITY), Json(""), Json::object(), Json::array()}) {
+    ExpectSame(value);
+  }
+}
+
+TEST(JsonWriteTest, EveryByteInATextAndInAKey) {
+  for (int byte = 0; byte < 256; ++byte) {
+    const std::string text = "a" + std::string(1, static_cast<char>(byte)) + "b";
+    ExpectSame(text);
+    ExpectSame({{text, text}});
+  }
+  for (const char* text : {"é", "日本", "\xf0\x9f\x98\x80", "\xc3", "\xed\xa0\x80", "a\xffz\"\n"}) {
+    ExpectSame(text);
+  }
+}
+
+// A tree of at most `depth` levels.
+Json DrawTree(std::mt19937& random, int depth) {
+  switch (random() % (depth > 0 ? 8 : 6)) {
+    case 0: return nullptr;
+    case 1: return random() % 2 == 0;
+    case 2: return static_cast<std::int64_t>(random()) - (1LL << 31);
+    case 3: return static_cast<double>(random()) / 7;
+    case 4: return std::string(random() % 20, static_cast<char>(random() % 256));
+    case 5: return std::uint64_t{random()} << (random() % 33);
+    case 6: {
+      Json array = Json::array();
+      for (unsigned i = random() % 4; i > 0; --i) array.push_back(DrawTree(random, depth - 1));
+      return array;
+    }
+    default: {
+      Json object = Json::object();
+      for (unsigned i = random() % 4; i > 0; --i) {
+        object[std::string(i, static_cast<char>('a' + random() % 26))] =
+            DrawTree(random, depth - 1);
+      }
+      return object;
+    }
+  }
+}
+
+TEST(JsonWriteTest, DrawnTrees) {
+  std::mt19937 random(7);
+  for (int i = 0; i < 5000; ++i) ExpectSame(DrawTree(random, 5));
+}
+
+}  // namespace
+}  // namespace berth::api
