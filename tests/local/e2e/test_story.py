@@ -71,6 +71,9 @@ class DailyUseTest(ClusterTest):
         self.assertIn("Pending Workloads".upper(), k("get", "lq", "-A").stdout)
         self.assertIn("Suspended", k("get", "job", "sample-job-h100").stdout)
         self.assertIn("Name:", k("describe", "job", "sample-job-h100").stdout)
+        fields = k("explain", "job.spec", "--recursive").stdout
+        self.assertRegex(fields, r"(?m)^ +backoffLimit\s*<integer>")
+        self.assertRegex(fields, r"(?m)^ +imagePullPolicy\s*<string>")
         k("label", "job", "sample-job-h100", "team=vision")
         k("annotate", "job", "sample-job-h100", "note=x")
         self.assertIn("sample-job-h100", k("get", "jobs", "-l", "team=vision", "-o", "name").stdout)
