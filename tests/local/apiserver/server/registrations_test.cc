@@ -24,6 +24,8 @@ class RegistrationsTest : public ServerTest {
 };
 
 TEST_F(RegistrationsTest, EveryServedGroupVersionHasAnApiService) {
+  // Writes become visible in their order, and the server does not wait for those of its start.
+  ASSERT_EQ(Post(kMaps, ConfigMapJson("after")).status, 201);
   std::set<std::string> named;
   const Json services = Get(kApiServices).json["items"];
   for (const Json& service : services) named.insert(service["metadata"]["name"]);
