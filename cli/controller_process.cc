@@ -122,7 +122,10 @@ Status Process::Open() {
   program_->RunOnStrand([this] {
     MakeControllers();
     if (ledger_ != nullptr) ledger_feed_.emplace(program_->manager(), clock_, *ledger_);
-    if (options_.read_api) read_feed_.emplace(clock_).Start(program_->manager());
+    if (options_.read_api) {
+      read_feed_.emplace(clock_, ledger_ != nullptr ? options_.ledger->path : "")
+          .Start(program_->manager());
+    }
   });
   program_->StartInformers();  // they list while the ports open
   const bool secure_metrics = options_.metrics && options_.metrics_secure;

@@ -6,6 +6,7 @@
 #include "base/strings.h"
 #include "cli/embedded_page.h"
 #include "cli/read_mirror.h"
+#include "cli/report_source.h"
 #include "cli/version.h"
 #include "net/io_pool.h"
 #include "readapi/controller/read_server.h"
@@ -34,7 +35,9 @@ std::string MakeEpoch() {
 }  // namespace
 
 struct ReadFeed::Reader {
-  explicit Reader(const Clock& the_clock) : clock(the_clock) {}
+  Reader(const Clock& the_clock, const std::string& ledger) : clock(the_clock) {
+    if (!ledger.empty()) reports = std::make_unique<ReportSource>(clock, ledger);
+  }
 
   // Once each: TakeBatch, and Work until the next one or until nothing is left.
   void Take(const ReadBatch& batch) {
@@ -64,8 +67,9 @@ struct ReadFeed::Reader {
   std::unique_ptr<Executor> strand = pool.MakeStrand();
   readapi::Model model{MakeEpoch()};
   ReadMirror mirror{clock, model};
-  bool has_all = false;   // every object has come
-  bool is_ready = false;  // and is in the model
+  std::unique_ptr<ReportSource> reports;  // null: no ledger
+  bool has_all = false;                   // every object has come
+  bool is_ready = false;                  // and is in the model
   bool posted = false;
   readapi::ReadServer* listener = nullptr;      // null until Serve
   std::unique_ptr<readapi::ReadServer> server;  // of the owner's thread
@@ -111,7 +115,8 @@ struct ReadFeed::Inbox : std::enable_shared_from_this<Inbox> {
   bool posted = false;
 };
 
-ReadFeed::ReadFeed(const Clock& clock) : reader_(std::make_unique<Reader>(clock)) {}
+ReadFeed::ReadFeed(const Clock& clock, const std::string& ledger)
+    : reader_(std::make_unique<Reader>(clock, ledger)) {}
 ReadFeed::~ReadFeed() { Stop(); }
 
 void ReadFeed::Start(kube::Manager& manager) {
@@ -142,6 +147,12 @@ Status ReadFeed::Serve(const ListenAddress& address, std::shared_ptr<const net::
       .is_ready = [&reader] { return reader.is_ready; },
       .story = [&reader](const std::string& space,
                          const std::string& name) { return reader.mirror.Story(space, name); }};
+  if (reader.reports != nullptr) {
+    source.report = [reports = reader.reports.get()](const readapi::ReportQuery& query,
+                                                     ReportSource::Done done) {
+      reports->Ask(query, std::move(done));
+    };
+  }
   BERTH_TRY(reader.server, readapi::ReadServer::Start(reader.pool, reader.clock, std::move(options),
                                                       std::move(source), gate));
   reader.strand->Post([&reader, server = reader.server.get()] { reader.listener = server; });
@@ -162,6 +173,7 @@ std::string ReadFeed::MakeSignInCode(const std::string& token) {
 
 void ReadFeed::Stop() {
   if (reader_->server != nullptr) reader_->server->Stop();
+  if (reader_->reports != nullptr) reader_->reports->Stop();
   reader_->pool.Stop();
 }
 

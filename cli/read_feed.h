@@ -26,7 +26,8 @@ namespace berth::cli {
 
 class ReadFeed {
  public:
-  explicit ReadFeed(const Clock& clock);
+  // `ledger`: the file that reports are made of; empty: there are none.
+  ReadFeed(const Clock& clock, const std::string& ledger);
   ~ReadFeed();
   ReadFeed(const ReadFeed&) = delete;
   ReadFeed& operator=(const ReadFeed&) = delete;

@@ -92,6 +92,15 @@ Result<std::vector<AttemptRecord>> LedgerReader::Attempts(const HistoryFilter& f
   return out;
 }
 
+Result<std::int64_t> LedgerReader::CountAttempts(const HistoryFilter& filter) {
+  const std::string kind = ToLower(filter.owner_kind);
+  BERTH_TRY(Statement rows,
+            sqlite_.Prepare((std::string("SELECT COUNT(*) FROM attempt") + kSelected).c_str()));
+  BindFilter(filter, kind, rows);
+  BERTH_TRY(const bool row, rows.Step());
+  return row ? rows.Int(0) : 0;
+}
+
 Result<std::vector<CapacityRecord>> LedgerReader::Requests(const HistoryFilter& filter) {
   std::vector<CapacityRecord> out;
   BERTH_TRY(Statement rows,

@@ -29,6 +29,8 @@ class LedgerReader {
 
   // In the order of queueing, with resources and waits.
   Result<std::vector<AttemptRecord>> Attempts(const HistoryFilter& filter);
+  // The number of these attempts.
+  Result<std::int64_t> CountAttempts(const HistoryFilter& filter);
   // In the order of creation. Of the filter count `since` and `namespace_name`.
   Result<std::vector<CapacityRecord>> Requests(const HistoryFilter& filter);
   // Namespace and name of a Workload; nullopt: the ledger has no such uid.

@@ -189,6 +189,37 @@ Json EventsPath() {
         {"responses", Responses(Content("text/event-stream", {{"type", "string"}}))}}}};
 }
 
+Json ReportsPath() {
+  Json groups = Json::array();
+  for (const char* group : kReportGroups) groups.push_back(group);
+  Json responses = Responses(Content(
+      "application/json",
+      {{"type", "object"},
+       {"required", {"by", "from", "to", "lines"}},
+       {"properties",
+        {{"by", {{"type", "string"}}},
+         {"from", {{"type", "string"}, {"format", "date-time"}}},
+         {"to", {{"type", "string"}, {"format", "date-time"}}},
+         {"lines",
+          {{"type", "array"},
+           {"items", {{"type", "object"}, {"description", "as `berth report -o json`"}}}}}}}}));
+  return {
+      {"get",
+       {{"operationId", "readReport"},
+        {"description", "the accounts of a period, from the ledger, as `berth report`"},
+        {"parameters",
+         {Parameter("by", "a line for each of these",
+                    {{"type", "string"}, {"enum", groups}, {"default", "clusterqueue"}}),
+          Parameter(
+              "days", "until now",
+              {{"type", "integer"}, {"minimum", 1}, {"maximum", kMostReportDays}, {"default", 7}}),
+          Parameter("namespace", "attempts of this one; needed without the right in all namespaces",
+                    {{"type", "string"}}),
+          Parameter("format", "csv: a file, with a heading",
+                    {{"type", "string"}, {"enum", {"json", "csv"}}})}},
+        {"responses", std::move(responses)}}}};
+}
+
 }  // namespace
 
 std::string OpenApiDocument(const std::string& version) {
@@ -198,7 +229,8 @@ std::string OpenApiDocument(const std::string& version) {
         {"required", {"status", "message"}},
         {"properties", {{"status", {{"type", "integer"}}}, {"message", {{"type", "string"}}}}}}}};
   Json paths = {{std::string(kRoot) + "/workloads/{namespace}/{name}", WorkloadPath()},
-                {kEventsPath, EventsPath()}};
+                {kEventsPath, EventsPath()},
+                {kReportsPath, ReportsPath()}};
   for (const Resource& resource : Resources()) {
     schemas[TitleOf(resource)] = Schema(resource);
     schemas[TitleOf(resource) + "Page"] = PageSchema(resource);

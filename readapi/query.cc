@@ -183,4 +183,33 @@ Result<StreamQuery> ParseStreamQuery(const Parameters& parameters) {
   return query;
 }
 
+Result<ReportQuery> ParseReportQuery(const Parameters& parameters) {
+  BERTH_CHECK_OK(CheckParameters(parameters));
+  ReportQuery query;
+  for (const auto& [name, text] : parameters) {
+    if (name == "by") {
+      const auto known = std::find(std::begin(kReportGroups), std::end(kReportGroups), text);
+      if (known == std::end(kReportGroups)) {
+        return Invalid(name, "use queue, clusterqueue, namespace, priority or cause");
+      }
+      query.by = text;
+    } else if (name == "days") {
+      const std::optional<std::int64_t> days = ParseInt64(text);
+      if (!days || *days < 1 || *days > kMostReportDays) {
+        return Invalid(name, "write 1 to " + std::to_string(kMostReportDays));
+      }
+      query.days = *days;
+    } else if (name == "namespace") {
+      BERTH_TRY(query.namespaces, Values(name, text, 1));
+    } else if (name == "format") {
+      if (text != "json" && text != "csv") return Invalid(name, "use json or csv");
+      query.csv = text == "csv";
+    } else {
+      return Error{ErrorCode::kInvalid,
+                   "a query parameter of reports is unknown; use by, days, namespace, format"};
+    }
+  }
+  return query;
+}
+
 }  // namespace berth::readapi

@@ -58,6 +58,20 @@ struct StreamQuery {
 };
 Result<StreamQuery> ParseStreamQuery(const Parameters& parameters);
 
+// The query of a report: `by`, `days`, `namespace`, `format`.
+struct ReportQuery {
+  std::string by = "clusterqueue";      // one of kReportGroups
+  std::int64_t days = 7;                // until now; 1 to kMostReportDays
+  std::vector<std::string> namespaces;  // one at most; empty: all
+  bool csv = false;                     // else JSON
+  friend auto operator<=>(const ReportQuery&, const ReportQuery&) = default;
+};
+inline constexpr std::int64_t kMostReportDays = 366;
+// Groups whose keys name no other namespace than those of the attempts.
+inline constexpr const char* kReportGroups[] = {"queue", "clusterqueue", "namespace", "priority",
+                                                "cause"};
+Result<ReportQuery> ParseReportQuery(const Parameters& parameters);
+
 // The values of the parameter `namespace`.
 Result<std::vector<std::string>> ParseNamespaces(const std::string& text);
 

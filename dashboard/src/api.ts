@@ -140,6 +140,23 @@ export interface Resources {
 }
 export type ResourceName = keyof Resources;
 
+export interface ReportLine {
+  key: string;
+  workloads: number;
+  attempts: number;
+  waits: number;
+  waitedHours: number;
+  usedHours: Record<string, number>;
+  destroyedHours: Record<string, number>;
+}
+
+export interface Report {
+  by: string;
+  from: string;
+  to: string;
+  lines: ReportLine[];
+}
+
 export interface Session {
   signedIn: boolean;
   user?: string;
@@ -195,6 +212,9 @@ export async function counts(resource: ResourceName, by: string, parameters: Par
 export function workload(namespace: string, name: string): Promise<WorkloadStory> {
   return request(`/workloads/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`);
 }
+
+export const report = (parameters: Parameters): Promise<Report> => request(`/reports${queryOf(parameters)}`);
+export const reportFile = (parameters: Parameters): string => `${ROOT}/reports${queryOf({ ...parameters, format: "csv" })}`;
 
 export const session = (): Promise<Session> => request("/session");
 

@@ -8,6 +8,7 @@ import { connection, scope, signedOut, stream } from "./live";
 import { NowView } from "./now";
 import { exactTimes, Notice } from "./parts";
 import { QueueView } from "./queue";
+import { ReportsView } from "./reports";
 import { address, Link, paths } from "./router";
 import { SignInView, takeCode } from "./sign_in";
 import { useStore } from "./store";
@@ -82,6 +83,9 @@ function Bar({ user, onLeave }: { user: string; onLeave: (() => void) | null }) 
         <Link to={paths.capacity()} current={path === "/capacity"}>
           Capacity
         </Link>
+        <Link to={paths.reports()} current={path === "/reports"}>
+          Reports
+        </Link>
       </nav>
       <div class="bar-tools">
         <label>
@@ -133,6 +137,7 @@ function View() {
   if (first === "workloads" && parts.length === 1) return <WorkloadsView />;
   if (first === "workloads" && second && third && parts.length === 3) return <WorkloadView key={key} namespace={second} name={third} />;
   if (first === "capacity" && parts.length === 1) return <CapacityView />;
+  if (first === "reports" && parts.length === 1) return <ReportsView />;
   if (first === "queues" && second && parts.length === 2) return <QueueView key={key} name={second} />;
   return (
     <>

@@ -18,7 +18,7 @@ constexpr char kPolicy[] =
 
 // The addresses of views: dashboard/src/router.ts has the same.
 bool IsView(std::string_view path) {
-  constexpr std::array<std::string_view, 4> kViews{"/sign-in", "/workloads", "/queues",
+  constexpr std::array<std::string_view, 5> kViews{"/sign-in", "/workloads", "/queues", "/reports",
                                                    "/capacity"};
   return std::any_of(kViews.begin(), kViews.end(), [path](std::string_view view) {
     return path == view || (path.starts_with(view) && path[view.size()] == '/');

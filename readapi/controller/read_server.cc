@@ -25,12 +25,13 @@ constexpr std::size_t kMaxNameBytes = 253;
 
 // A checked request: what is asked for, and whose rights it needs.
 struct ReadRoute {
-  enum class Kind : std::uint8_t { kList, kWorkload, kEvents };
+  enum class Kind : std::uint8_t { kList, kWorkload, kEvents, kReport };
   Kind kind = Kind::kList;
   std::size_t resource = kWorkloads;  // of a list
   Query query;                        // of a list
   StreamQuery stream;                 // of events
-  std::string namespace_name;         // of a Workload
+  ReportQuery report;
+  std::string namespace_name;  // of a Workload
   std::string name;
 };
 
@@ -42,6 +43,7 @@ int StatusOf(ErrorCode code) {
   switch (code) {
     case ErrorCode::kForbidden: return 403;
     case ErrorCode::kNotFound: return 404;
+    case ErrorCode::kTooManyRequests:
     case ErrorCode::kUnavailable: return 503;
     default: return 400;
   }
@@ -94,6 +96,11 @@ Result<ReadRoute> RouteOf(const net::Request& request) {
     }
     return route;
   }
+  if (path == kReportsPath) {
+    route.kind = ReadRoute::Kind::kReport;
+    BERTH_TRY(route.report, ParseReportQuery(parameters));
+    return route;
+  }
   const std::string root = std::string(kRoot) + "/";
   if (!path.starts_with(root)) return NotFound();
   const std::vector<std::string_view> segments = Split(path.substr(root.size()), '/');
@@ -121,6 +128,7 @@ SightRequest SightsFor(const ReadRoute& route, std::string token) {
       return {std::move(token), route.stream.resources, route.stream.namespaces};
     case ReadRoute::Kind::kWorkload:
       return {std::move(token), {kWorkloads}, {route.namespace_name}};
+    case ReadRoute::Kind::kReport: return {std::move(token), {kWorkloads}, route.report.namespaces};
     case ReadRoute::Kind::kList: break;
   }
   return {std::move(token), {route.resource}, route.query.namespaces};
@@ -228,6 +236,7 @@ struct ReadServer::Shared : std::enable_shared_from_this<Shared> {
       case ReadRoute::Kind::kList:
         return ReadList(route, match, *sights[route.resource], responder);
       case ReadRoute::Kind::kWorkload: return ReadWorkload(route, *sights[kWorkloads], responder);
+      case ReadRoute::Kind::kReport: return Report(route.report, responder);
       case ReadRoute::Kind::kEvents: break;
     }
     if (streams.is_full()) return responder->Send(Problem(503, "too many event streams are open"));
@@ -252,6 +261,21 @@ struct ReadServer::Shared : std::enable_shared_from_this<Shared> {
     const auto story = row ? source.story(route.namespace_name, route.name) : std::nullopt;
     if (!story) return responder->Send(Problem(404, "no such Workload"));
     responder->Send(Answer(200, kJson, "{\"workload\":" + *row + ",\"story\":" + *story + "}\n"));
+  }
+
+  void Report(const ReportQuery& query, const ResponderPtr& responder) const {
+    if (source.report == nullptr) {
+      return responder->Send(
+          Problem(404, "this controller writes no ledger: start it with --ledger"));
+    }
+    source.report(query, [responder, is_csv = query.csv](Result<std::string> text) {
+      if (!text) {
+        return responder->Send(Problem(StatusOf(text.error().code), text.error().message));
+      }
+      net::Response response = Answer(200, is_csv ? "text/csv; charset=utf-8" : kJson, *text);
+      if (is_csv) response.headers.Add("Content-Disposition", "attachment; filename=report.csv");
+      responder->Send(std::move(response));
+    });
   }
 
   const ReadSource source;

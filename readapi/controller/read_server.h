@@ -9,6 +9,7 @@
 //     GET /api/v1/RESOURCE?…            a page (query.h); ETag, If-None-Match
 //     GET /api/v1/workloads/NS/NAME     one Workload with the causal chain of its state
 //     GET /api/v1/events?…              server-sent events (event_streams.h); Last-Event-ID
+//     GET /api/v1/reports?…             the accounts of a period, as `berth report`
 //     …   /api/v1/session               sign-in of the page (sign_in.h)
 //     GET /…                            the files of the page (page_files.h), for everybody
 //
@@ -34,6 +35,7 @@
 #include "readapi/controller/page_files.h"
 #include "readapi/controller/page_sessions.h"
 #include "readapi/model.h"
+#include "readapi/query.h"
 
 namespace berth::readapi {
 
@@ -46,6 +48,10 @@ struct ReadSource {
   std::function<std::optional<std::string>(const std::string& namespace_name,
                                            const std::string& name)>
       story;
+  // Gives `done` the text of a report, on any thread; null: there is no ledger. Errors of `done`:
+  // kTooManyRequests; kInvalid where the period has too much; as ledger::LedgerReader.
+  std::function<void(const ReportQuery& query, std::function<void(Result<std::string>)> done)>
+      report = nullptr;
 };
 
 struct ReadServerOptions {

@@ -99,6 +99,27 @@ TEST(QueryTest, ResourcesWithoutNamespacesTakeThemForSight) {
   EXPECT_TRUE(query->filters.empty());
 }
 
+TEST(QueryTest, ReportQueries) {
+  const auto query = ParseReportQuery(
+      {{"by", "cause"}, {"days", "30"}, {"namespace", "team-a"}, {"format", "csv"}});
+  ASSERT_TRUE(query.has_value());
+  EXPECT_EQ(*query, (ReportQuery{"cause", 30, {"team-a"}, true}));
+  const std::pair<Parameters, const char*> rows[] = {
+      {{{"by", "preemptor"}}, "by: use queue, clusterqueue"},  // names other namespaces
+      {{{"by", "label=x"}}, "by: use"},
+      {{{"days", "0"}}, "days: write 1 to 366"},
+      {{{"days", "367"}}, "days: write 1 to 366"},
+      {{{"namespace", "a,b"}}, "namespace: more than 1 values"},
+      {{{"format", "xml"}}, "format: use json or csv"},
+      {{{"since", "7d"}}, "unknown"},
+      {{{"token", "x"}}, "a token in a URL"}};
+  for (const auto& [parameters, message] : rows) {
+    const auto refused = ParseReportQuery(parameters);
+    ASSERT_FALSE(refused.has_value()) << message;
+    EXPECT_THAT(refused.error().message, HasSubstr(message));
+  }
+}
+
 TEST(QueryTest, StreamQueries) {
   const auto all = ParseStreamQuery({});
   ASSERT_TRUE(all.has_value());

@@ -207,6 +207,7 @@ class DashboardTest(ClusterTest):
         name = wait_until(lambda: [each["metadata"]["name"] for each in self.cluster.items("workloads", "-n", "team-a")], "a Workload")[0]
         views = {"/": "Why workloads wait", "/workloads?state=waiting": "team-a/large", f"/workloads/team-a/{name}": "It would start if",
                  "/queues/team-a-queue": "Waiting, next first", "/capacity?state=Accepted": "team-a/asked",
+                 "/reports?by=namespace&days=1": "team-b",
                  "/queues/" + urllib.parse.quote(EVIL, safe=""): "no such queue",
                  "/workloads?" + urllib.parse.urlencode({"state": EVIL, "cause": EVIL, "clusterQueue": EVIL}): "No workload"}
         page = self.open()
@@ -248,7 +249,8 @@ class DashboardTest(ClusterTest):
             self.assertNotIn("unseen", page.run("document.documentElement.outerHTML"))
         _, cookie = self.sign_in(token=tenant)
         for path in ("workloads", "workloads?countBy=namespace", "workloads?namespace=team-b", "events", "queues",
-                     "workloads?namespace=team-b&countBy=state", "workloads/team-b/job-unseen"):
+                     "workloads?namespace=team-b&countBy=state", "workloads/team-b/job-unseen", "reports", "reports?namespace=team-b",
+                     "reports?namespace="):
             answer = self.ask("GET", f"/api/v1/{path}", Cookie=cookie)
             self.assertEqual(answer.status, 403, path)
             self.assertNotIn(b"unseen", answer.text)

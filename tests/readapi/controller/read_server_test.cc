@@ -98,7 +98,12 @@ class ReadServerTest : public ::testing::Test {
          .is_ready = [this] { return ready_; },
          .story = [](const std::string&, const std::string& name) -> std::optional<std::string> {
            return "{\"subject\":" + QuoteJson(name) + "}";
-         }},
+         },
+         .report =
+             [](const ReportQuery& query, const std::function<void(Result<std::string>)>& done) {
+               if (query.days == 366) return done(Error{ErrorCode::kInvalid, "fewer days"});
+               done("report of " + (query.namespaces.empty() ? "all" : query.namespaces[0]));
+             }},
         [this](const AccessQuestion& question, const kube::AccessReviews::Done& done) {
           Decide(question, done);
         });
@@ -186,6 +191,12 @@ TEST_F(ReadServerTest, AnswersByTheRights) {
       {"/api/v1/workloads/team-b/team-b-one", "tenant", 403, "may not list"},
       {"/api/v1/workloads/team-a/team-b-one", "tenant", 404, "no such Workload"},
       {"/api/v1/queues?namespace=team-a", "tenant", 200, "shared"},
+      {"/api/v1/reports", "admin", 200, "report of all"},
+      {"/api/v1/reports?days=366", "admin", 400, "fewer days"},
+      {"/api/v1/reports?days=1&namespace=team-a", "tenant", 200, "report of team-a"},
+      {"/api/v1/reports", "tenant", 403, "name namespaces"},
+      {"/api/v1/reports?namespace=team-b", "tenant", 403, "may not list"},
+      {"/api/v1/reports?namespace=", "tenant", 403, "may not list"},
       {"/api/v1/events?namespace=team-b", "tenant", 403, "may not list"},
       {"/api/v1/events", "tenant", 403, "name namespaces"}};
   for (const AskedRow& row : rows) {

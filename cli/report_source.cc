@@ -1,0 +1,74 @@
+#include "cli/report_source.h"
+
+#include <optional>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/screens/history.h"
+#include "ledger/ledger_reader.h"
+
+namespace berth::cli {
+namespace {
+
+constexpr std::chrono::seconds kKeptFor{20};
+constexpr std::size_t kMostKept = 64;
+constexpr int kMostWaiting = 8;
+constexpr std::int64_t kMostAttempts = 50'000;  // about 50 MB while the report is made
+constexpr ledger::Seconds kDaySeconds = 86'400;
+
+ledger::ReportBy GroupOf(const std::string& by) {
+  if (by == "queue") return ledger::ReportBy::kQueue;
+  if (by == "namespace") return ledger::ReportBy::kNamespace;
+  if (by == "priority") return ledger::ReportBy::kPriority;
+  return by == "cause" ? ledger::ReportBy::kCause : ledger::ReportBy::kClusterQueue;
+}
+
+}  // namespace
+
+std::optional<std::string> ReportSource::KeptText(const readapi::ReportQuery& query) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(kept_,
+                [now = clock_.SteadyNow()](const auto& each) { return now >= each.second.until; });
+  const auto found = kept_.find(query);
+  return found == kept_.end() ? std::nullopt : std::optional(found->second.text);
+}
+
+void ReportSource::Ask(const readapi::ReportQuery& query, Done done) {
+  if (std::optional<std::string> kept = KeptText(query)) return done(*std::move(kept));
+  if (waiting_.fetch_add(1) >= kMostWaiting) {
+    waiting_.fetch_sub(1);
+    return done(Error{ErrorCode::kTooManyRequests, "too many reports are being made"});
+  }
+  strand_->Post([this, query, done = std::move(done)] {
+    waiting_.fetch_sub(1);
+    if (std::optional<std::string> kept = KeptText(query)) return done(*std::move(kept));
+    Result<std::string> text = Make(query);
+    if (text) {
+      const std::lock_guard lock(mutex_);
+      if (kept_.size() < kMostKept) kept_[query] = {clock_.SteadyNow() + kKeptFor, *text};
+    }
+    done(std::move(text));
+  });
+}
+
+Result<std::string> ReportSource::Make(const readapi::ReportQuery& query) const {
+  const ledger::Seconds now = ledger::ToSeconds(clock_.Now());
+  const ledger::Period period{now - query.days * kDaySeconds, now};
+  BERTH_TRY(ledger::LedgerReader reader, ledger::LedgerReader::Open(file_));
+  ledger::HistoryFilter filter;
+  filter.since = period.from;
+  if (!query.namespaces.empty()) filter.namespace_name = query.namespaces.front();
+  BERTH_TRY(const std::int64_t count, reader.CountAttempts(filter));
+  if (count > kMostAttempts) {
+    return Error{ErrorCode::kInvalid,
+                 "the period has " + std::to_string(count) + " attempts, more than " +
+                     std::to_string(kMostAttempts) +
+                     ": ask for fewer days, or use `berth report` beside the ledger"};
+  }
+  BERTH_TRY(const auto attempts, reader.Attempts(filter));
+  const auto lines = ledger::MakeReport(attempts, GroupOf(query.by), "", period);
+  return query.csv ? ReportCsv(lines, query.by) : ReportJson(lines, period, query.by).dump() + "\n";
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,55 @@
+// cli/report_source.h — reports of the ledger for the read API: one at a time, on a thread of its
+// own, which reads the file beside the thread that writes it.
+//
+//     Ask ─▶ the same report, less than kept_for ago? ─▶ done
+//                └─▶ thread: LedgerReader ─▶ MakeReport ─▶ text ─▶ done
+//
+// Threads: Ask from any; Stop by the owner. Errors: of `done`, as ReadSource::report.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "base/clock.h"
+#include "base/executor.h"
+#include "base/result.h"
+#include "net/io_pool.h"
+#include "readapi/query.h"
+
+namespace berth::cli {
+
+class ReportSource {
+ public:
+  using Done = std::function<void(Result<std::string>)>;
+
+  ReportSource(const Clock& clock, std::string file) : clock_(clock), file_(std::move(file)) {}
+  ~ReportSource() { Stop(); }
+  ReportSource(const ReportSource&) = delete;
+  ReportSource& operator=(const ReportSource&) = delete;
+
+  void Ask(const readapi::ReportQuery& query, Done done);
+  void Stop() { pool_.Stop(); }
+
+ private:
+  struct Kept {
+    SteadyTime until{};
+    std::string text;
+  };
+
+  Result<std::string> Make(const readapi::ReportQuery& query) const;
+  std::optional<std::string> KeptText(const readapi::ReportQuery& query);
+
+  const Clock& clock_;
+  const std::string file_;
+  std::mutex mutex_;
+  std::map<readapi::ReportQuery, Kept> kept_;
+  std::atomic<int> waiting_{0};
+  net::IoPool pool_{1};
+  std::unique_ptr<Executor> strand_ = pool_.MakeStrand();
+};
+
+}  // namespace berth::cli
