@@ -39,7 +39,10 @@ class LedgerFileTest : public ::testing::Test {
   std::vector<AttemptRecord> Read(const HistoryFilter& filter = {}) {
     Result<LedgerReader> reader = LedgerReader::Open(path_);
     EXPECT_TRUE(reader) << reader.error().message;
-    return *reader->Attempts(filter);
+    std::vector<AttemptRecord> attempts = *reader->Attempts(filter);
+    const Result<std::int64_t> count = reader->CountAttempts(filter);
+    EXPECT_TRUE(count && *count == static_cast<std::int64_t>(attempts.size()));
+    return attempts;
   }
   std::vector<std::string> Names(const HistoryFilter& filter) {
     std::vector<std::string> names;
