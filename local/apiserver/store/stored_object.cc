@@ -50,10 +50,13 @@ std::string TextAfterRevision(const Json& object) {
 }
 
 std::string BodyOf(std::int64_t revision, const std::string& text_after_revision) {
+  constexpr std::string_view kBegin = R"({"metadata":{"resourceVersion":")";
+  const std::string number = std::to_string(revision);
   std::string body;
-  body.reserve(text_after_revision.size() + 48);
-  body = R"({"metadata":{"resourceVersion":")";
-  body += std::to_string(revision);
+  // Exactly: a text that grows takes twice its size, for the life of the object.
+  body.reserve(kBegin.size() + number.size() + 1 + text_after_revision.size());
+  body += kBegin;
+  body += number;
   body.push_back('"');
   body += text_after_revision;
   return body;
