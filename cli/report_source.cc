@@ -14,7 +14,6 @@ namespace {
 constexpr std::chrono::seconds kKeptFor{20};
 constexpr std::size_t kMostKept = 64;
 constexpr int kMostWaiting = 8;
-constexpr std::int64_t kMostAttempts = 50'000;  // about 50 MB while the report is made
 constexpr ledger::Seconds kDaySeconds = 86'400;
 
 ledger::ReportBy GroupOf(const std::string& by) {
@@ -60,10 +59,10 @@ Result<std::string> ReportSource::Make(const readapi::ReportQuery& query) const 
   filter.since = period.from;
   if (!query.namespaces.empty()) filter.namespace_name = query.namespaces.front();
   BERTH_TRY(const std::int64_t count, reader.CountAttempts(filter));
-  if (count > kMostAttempts) {
+  if (count > most_attempts_) {
     return Error{ErrorCode::kInvalid,
                  "the period has " + std::to_string(count) + " attempts, more than " +
-                     std::to_string(kMostAttempts) +
+                     std::to_string(most_attempts_) +
                      ": ask for fewer days, or use `berth report` beside the ledger"};
   }
   BERTH_TRY(const auto attempts, reader.Attempts(filter));

@@ -8,10 +8,12 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "base/clock.h"
@@ -26,7 +28,11 @@ class ReportSource {
  public:
   using Done = std::function<void(Result<std::string>)>;
 
-  ReportSource(const Clock& clock, std::string file) : clock_(clock), file_(std::move(file)) {}
+  static constexpr std::int64_t kMostAttempts = 50'000;  // about 50 MB while the report is made
+
+  // A period with more than `most_attempts` is refused.
+  ReportSource(const Clock& clock, std::string file, std::int64_t most_attempts = kMostAttempts)
+      : clock_(clock), file_(std::move(file)), most_attempts_(most_attempts) {}
   ~ReportSource() { Stop(); }
   ReportSource(const ReportSource&) = delete;
   ReportSource& operator=(const ReportSource&) = delete;
@@ -45,6 +51,7 @@ class ReportSource {
 
   const Clock& clock_;
   const std::string file_;
+  const std::int64_t most_attempts_;
   std::mutex mutex_;
   std::map<readapi::ReportQuery, Kept> kept_;
   std::atomic<int> waiting_{0};
