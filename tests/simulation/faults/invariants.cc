@@ -392,6 +392,7 @@ void Invariants::SeeRequest(const RequestFacts& request) {
       continue;
     }
     if (!request.race.empty() && request.race == other.race) continue;  // see policy_play.h
+    if (request.part != other.part || (request.divided && other.divided)) continue;
     Report("request-twice", "ProvisioningRequest " + Show(request.key) + " is made while " +
                                 Show(key) + " is there");
   }

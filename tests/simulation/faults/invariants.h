@@ -16,8 +16,9 @@
 //   released-while-running quota is given back while pods of the job still run
 //   two-workloads          a job has two workloads
 //   finished-undone        a finished workload loses its condition Finished
-//   request-twice          a ProvisioningRequest with the name of an earlier one, or two
-//                          live ones for one check that are not of one race
+//   request-twice          a ProvisioningRequest with the name of an earlier one, or two live ones
+//                          for the same pods and check that are not of one race, nor of a job that
+//                          is asked for in parts
 //   too-many-pods          more pods run than the job requests, or than quota is reserved for
 //   started-too-wide       a job is started with more parallelism than quota is reserved for
 //   wrong-usage            an admission states other amounts than requests × counts

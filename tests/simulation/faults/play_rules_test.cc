@@ -1,55 +1,17 @@
 // Goal: the rules of played controllers can be broken, and a proper life breaks none. Method:
 // histories are written into a store by hand; the world only gives the time.
+#include "tests/simulation/faults/play_rules.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/log/log.h"
-#include "base/rfc3339.h"
 #include "tests/simulation/faults/dask_play.h"
-#include "tests/simulation/faults/history.h"
 #include "tests/simulation/faults/jobset_play.h"
 #include "tests/simulation/faults/pod_play.h"
-#include "tests/simulation/faults/policy_play.h"
 
 namespace berth::sim {
 namespace {
-
-class PlayRulesTest : public HistoryTest {
- protected:
-  PlayRulesTest() : world_(std::move(*SimWorld::Start({}))) {}
-
-  void Let(std::unique_ptr<Player> player) {
-    player_ = std::move(player);
-    store_->AddListener([this](const std::vector<local::EventPtr>& events) {
-      for (const auto& event : events) player_->See(*event, actor_ == Invariants::Actor::kStory);
-    });
-  }
-  // The rules of the present findings.
-  std::string Found() const {
-    Findings findings;
-    player_->Find(findings);
-    std::string rules;
-    for (const auto& [what, text] : findings) rules += (rules.empty() ? "" : " ") + what.first;
-    return rules;
-  }
-  // A Workload of the name and its owner's; without `cpu` it has no quota.
-  void PutFinished(const std::string& name, const std::string& job) {
-    PutWorkload(name, job, "1", true);
-    Json workload = *store_->GetLatest({kWorkloads, "default", name})->json();
-    workload["status"]["conditions"].push_back(Condition("Finished", true));
-    Put(kWorkloads, "default", name, workload);
-  }
-  static Json Pod(bool gated, const std::string& phase) {
-    Json pod{{"spec", {{"nodeSelector", {{"pool", "f"}}}}}, {"status", {{"phase", phase}}}};
-    if (gated) {
-      pod["spec"]["schedulingGates"] = Json::array({{{"name", "kueue.x-k8s.io/admission"}}});
-    }
-    return pod;
-  }
-
-  std::unique_ptr<SimWorld> world_;
-  std::unique_ptr<Player> player_;
-};
 
 class PodRulesTest : public PlayRulesTest {
  protected:
@@ -328,126 +290,6 @@ TEST_F(DaskRulesTest, APodWaitsBesideItsQuota) {
   PutWorkload("w", "c", "1", true);
   PutPod("p", true);
   EXPECT_EQ(Found(), "dask-pod-held");
-}
-
-class PolicyRulesTest : public PlayRulesTest {
- protected:
-  PolicyRulesTest() {
-    Let(std::make_unique<PolicyPlay>(*world_, invariants_));
-    PutPolicy("4");
-    PutWorkload("w", "j", "1", false, "Pending");
-  }
-  // A policy of one step, which costs 3 USD an hour and waits for a minute.
-  void PutPolicy(const std::string& limit) {
-    const Json step{{"name", "spot"}, {"pricePerHour", "3"}, {"maxWaitSeconds", 60}};
-    Put("provisioningpolicies.provisioning.berth.dev", "", "chain",
-        {{"spec", {{"maxPricePerHour", limit}, {"steps", Json::array({step})}}}});
-  }
-  void PutPolicyWith(const Json& more) {
-    Json spec{{"steps", Json::array({{{"name", "spot"}, {"pricePerHour", "3"}}})}};
-    spec.update(more);
-    Put("provisioningpolicies.provisioning.berth.dev", "", "chain", {{"spec", std::move(spec)}});
-    now_ += std::chrono::seconds(3);
-  }
-  void PutLeasedNode() {
-    Put("nodes", "", "n",
-        {{"metadata",
-          {{"labels", {{"berth.dev/lease", "0123456789abcdef"}}},
-           {"annotations", {{"berth.dev/lease-of", "default/w"}}}}}});
-  }
-  void PutRequest(const std::string& attempt, bool granted, Duration age = {}) {
-    Put("provisioningrequests.autoscaling.x-k8s.io", "default", "w-gate-" + attempt,
-        {{"metadata",
-          {{"creationTimestamp", FormatTime(world_->clock().Now() - age)},
-           {"annotations", {{"berth.dev/provisioning-step", "spot"}, {"berth.dev/race", "1"}}},
-           {"ownerReferences", Json::array({{{"kind", "Workload"},
-                                             {"name", "w"},
-                                             {"uid", "uid-of-w"},
-                                             {"controller", true}}})}}},
-         {"spec", {{"podSets", Json::array({{{"count", 2}}})}}},
-         {"status", {{"conditions", Json::array({Condition("Provisioned", granted)})}}}});
-  }
-};
-
-TEST_F(PolicyRulesTest, AProperLifeBreaksNothing) {
-  PutRequest("1", false, std::chrono::seconds(50));
-  PutRequest("1", true, std::chrono::seconds(70));
-  PutWorkload("w", "j", "1", true, "Ready");
-  EXPECT_EQ(Broken(), "");
-  EXPECT_EQ(Found(), "");
-}
-
-TEST_F(PolicyRulesTest, ARequestIsMadeAboveTheLimit) {
-  PutPolicy("2");
-  PutRequest("1", false);
-  EXPECT_EQ(Broken(), "");  // the new limit may not be known yet
-  Delete("provisioningrequests.autoscaling.x-k8s.io", "default", "w-gate-1");
-  now_ += std::chrono::seconds(3);
-  PutRequest("2", false);
-  EXPECT_EQ(Broken(), "dearer-than-limit");
-}
-
-TEST_F(PolicyRulesTest, TwoRequestsOfOneCheckHaveCapacity) {
-  PutRequest("1", true);
-  EXPECT_EQ(Found(), "");
-  PutRequest("2", true);
-  EXPECT_EQ(Found(), "two-winners");
-}
-
-TEST_F(PolicyRulesTest, ARequestOutlivesTheAnswerOfAnother) {
-  PutRequest("1", false);
-  PutRequest("2", true);
-  EXPECT_EQ(Found(), "");
-  PutWorkload("w", "j", "1", true, "Ready");
-  EXPECT_EQ(Found(), "loser-left");
-}
-
-TEST_F(PolicyRulesTest, MoreRequestsWaitThanMayRace) {
-  PutPolicyWith({{"race", {{"width", 2}}}});
-  PutRequest("1", false);
-  PutRequest("2", false);
-  EXPECT_EQ(Broken(), "");
-  PutRequest("3", false);
-  EXPECT_EQ(Broken(), "race-too-wide");
-}
-
-// Two nodes at 3 USD for 3000 s cost 5 USD.
-TEST_F(PolicyRulesTest, ARequestIsAboveTheBudgetOfTheDay) {
-  PutPolicyWith({{"budget", {{"perLocalQueueUSDPerDay", "10"}}}});
-  PutRequest("1", true);
-  Delete("provisioningrequests.autoscaling.x-k8s.io", "default", "w-gate-1");
-  PutRequest("2", false);
-  Delete("provisioningrequests.autoscaling.x-k8s.io", "default", "w-gate-2");
-  PutRequest("3", false);
-  EXPECT_EQ(Broken(), "");  // the second brought no nodes
-  PutPolicyWith({{"budget", {{"perLocalQueueUSDPerDay", "14"}}}, {"race", {{"width", 2}}}});
-  PutRequest("4", false);
-  EXPECT_EQ(Broken(), "over-budget");
-}
-
-TEST_F(PolicyRulesTest, ARequestIsAboveTheBudgetOfAWorkload) {
-  const Json day{{"perLocalQueueUSDPerDay", "100"}, {"perWorkloadUSD", "5"}};
-  PutPolicyWith({{"budget", day}});
-  PutRequest("1", true);
-  EXPECT_EQ(Broken(), "");
-  PutPolicyWith({{"budget", {{"perLocalQueueUSDPerDay", "100"}, {"perWorkloadUSD", "4"}}}});
-  PutRequest("2", true);
-  EXPECT_EQ(Broken(), "over-budget");
-}
-
-TEST_F(PolicyRulesTest, ALeaseOutlivesItsWorkload) {
-  PutWorkload("w", "j", "1", true, "Ready");
-  PutLeasedNode();
-  EXPECT_EQ(Found(), "");
-  Delete("workloads.kueue.x-k8s.io", "default", "w");
-  EXPECT_EQ(Found(), "lease-left");
-}
-
-TEST_F(PolicyRulesTest, ARequestWaitsPastItsLimit) {
-  PutRequest("1", false, std::chrono::seconds(59));
-  EXPECT_EQ(Found(), "");
-  PutRequest("1", false, std::chrono::seconds(62));
-  EXPECT_EQ(Found(), "waits-past-limit");
 }
 
 }  // namespace

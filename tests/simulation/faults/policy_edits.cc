@@ -4,6 +4,8 @@
 #include <array>
 #include <string>
 
+#include "tests/simulation/faults/gang_edits.h"
+
 namespace berth::sim {
 namespace {
 
@@ -56,18 +58,36 @@ std::string Budget(Random& more) {
   return budget + "}";
 }
 
-std::string Reuse(Random& more) {
-  const std::string enabled = more.Below(5) == 0 ? "false" : "true";
+std::string Reuse(const PolicyTraits& traits, Random& more) {
+  const bool is_off = more.Below(5) == 0 && !traits.prewarms;
+  const std::string enabled = is_off ? "false" : "true";
   const std::string rule = more.Below(2) == 0 ? "Any" : "WholeSet";
   return "reuse: {enabled: " + enabled + ", shapeRule: " + rule + ", minLifeSeconds: 60}";
+}
+
+std::string SplitRule(const PolicyTraits& traits, Random& more) {
+  if (traits.splits) return "split: {mode: PerPodSet, holdSeconds: " + Number(more, 60, 120) + "}";
+  return "split: {mode: Divide, maxNodesPerRequest: " + Number(more, 1, 2) + "}";
+}
+
+// Windows of a minute that begin every second or third minute, or one that is always open.
+std::string Prewarm(Random& more) {
+  std::string prewarm = "prewarm: {namespace: default, localQueue: qwarm";
+  if (more.Below(3) != 0) {
+    prewarm += ", schedule: \"*/" + Number(more, 2, 3) + " * * * *\", durationSeconds: 60";
+    prewarm += ", leadSeconds: " + Number(more, 0, 30);
+  }
+  return prewarm + "}";
 }
 
 std::string ByTraits(const PolicyTraits& traits, Random& more) {
   std::string spec;
   if (traits.races) spec += ", " + Race(more);
   if (traits.budgets) spec += ", " + Budget(more);
+  if (traits.splits || traits.divides) spec += ", " + SplitRule(traits, more);
   if (!traits.reuses) return spec;
-  spec += ", " + Reuse(more);
+  spec += ", " + Reuse(traits, more);
+  if (traits.prewarms) spec += ", " + Prewarm(more);
   if (more.Below(2) == 0) spec += ", latePodSeconds: " + Number(more, 20, 90);
   if (more.Below(2) == 0) spec += ", onLost: Requeue";
   return spec;
@@ -121,7 +141,15 @@ void EditTraits(Story& story, const PolicyTraits& traits, Random& more) {
     story.events.push_back({MomentOf(story, more), Patch(Budget(more))});
   }
   if (traits.reuses && more.Below(2) == 0) {
-    story.events.push_back({MomentOf(story, more), Patch(Reuse(more))});
+    story.events.push_back({MomentOf(story, more), Patch(Reuse(traits, more))});
+  }
+  if ((traits.splits || traits.divides) && more.Below(2) == 0) {
+    story.events.push_back({MomentOf(story, more), Patch("split: null")});
+    story.events.push_back({MomentOf(story, more), Patch(SplitRule(traits, more))});
+  }
+  if (traits.prewarms && more.Below(2) == 0) {
+    story.events.push_back({MomentOf(story, more), Patch("prewarm: null")});
+    story.events.push_back({MomentOf(story, more), Patch(Prewarm(more))});
   }
 }
 
@@ -133,6 +161,15 @@ PolicyTraits DrawTraits(Random& random) {
   traits.reuses = random.Below(2) == 0;
   traits.budgets = random.Below(3) == 0;
   return traits;
+}
+
+void DrawMoreTraits(Random& random, PolicyTraits& traits) {
+  // A policy either races or splits.
+  const std::uint64_t split = random.Below(3);
+  traits.splits = split == 1 && !traits.races;
+  traits.divides = split == 2 && !traits.races;
+  traits.prewarms = random.Below(2) == 0 && traits.reuses;
+  traits.gangs = random.Below(3) == 0;
 }
 
 void AddPolicy(Story& story, Random& random, const PolicyTraits& traits, Random& more) {
@@ -154,19 +191,27 @@ void AddPolicy(Story& story, Random& random, const PolicyTraits& traits, Random&
       "metadata: {annotations: {berth.dev/provisioning-policy: chain}}\nEOF");
   story.setup.push_back(queue);
   story.setup.emplace_back(kQueueLine);
+  if (traits.prewarms) {
+    story.setup.emplace_back("cluster-queue cqwarm checks=chain spot/cpu=9 spot/nvidia.com/gpu=1");
+    story.setup.emplace_back("local-queue qwarm -> cqwarm");
+  }
   const std::uint64_t jobs = 2 + random.Below(5);
   for (std::uint64_t i = 0; i < jobs; ++i) {
-    std::string line = "job policy" + std::to_string(i) +
-                       " queue=qpolicy cpu=1 gpu=1 parallelism=" + Number(random, 1, 2) +
-                       " backoff-limit=1000 runs=" + Number(random, 2, 60) + "s";
+    std::string line =
+        "job policy" + std::to_string(i) +
+        " queue=qpolicy cpu=1 gpu=1 parallelism=" + Number(random, 1, traits.divides ? 4 : 2) +
+        " backoff-limit=1000 runs=" + Number(random, 2, 60) + "s";
     const bool has_deadline = random.Below(3) == 0;
     // Without a deadline a job has no known cost, and waits until the budget is gone.
     if (has_deadline || (traits.budgets && more.Below(2) == 0)) line += " deadline=3000";
+    if (traits.divides && more.Below(3) != 0) line += " annotate=berth.dev/divisible=true";
     story.events.push_back({MomentOf(story, random), std::move(line)});
   }
   for (std::uint64_t i = random.Below(4); i > 0; --i) EditStock(story, random);
   for (std::uint64_t i = random.Below(3); i > 0; --i) EditPolicy(story, random, traits, more);
   EditTraits(story, traits, more);
+  if (traits.splits) AddSplitSets(story, more);
+  if (traits.gangs) AddGangs(story, more);
   // Whatever was edited, spans that overlap included: stock and policy let every job end.
   story.events.push_back({story.length, "set nodepool pdemand stock=9"});
   story.events.push_back({story.length, "set nodepool pspot stock=9"});
@@ -174,6 +219,13 @@ void AddPolicy(Story& story, Random& random, const PolicyTraits& traits, Random&
   // A policy that is made again comes up to 20 s after the length.
   if (traits.budgets) {
     story.events.push_back({story.length + seconds(30), Patch("budget: null")});
+  }
+  if (traits.prewarms) {
+    story.events.push_back({story.length + seconds(30), Patch("prewarm: null")});
+  }
+  // One request for pods of two pools is never served.
+  if (traits.splits) {
+    story.events.push_back({story.length + seconds(30), Patch(SplitRule(traits, more))});
   }
 }
 
@@ -188,7 +240,12 @@ PolicyTraits TraitsOf(const Story& story) {
     traits.races = line.find("race: {") != std::string::npos;
     traits.reuses = line.find("reuse: {") != std::string::npos;
     traits.budgets = line.find("budget: {") != std::string::npos;
+    traits.splits = line.find("mode: PerPodSet") != std::string::npos;
+    traits.divides = line.find("mode: Divide") != std::string::npos;
+    traits.prewarms = line.find("prewarm: {") != std::string::npos;
+    break;
   }
+  traits.gangs = HasGangs(story);
   return traits;
 }
 

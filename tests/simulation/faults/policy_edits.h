@@ -14,8 +14,14 @@ struct PolicyTraits {
   bool races = false;   // spot has two zones, and requests race over them
   bool reuses = false;  // idle nodes are used again; late pods and lost nodes are looked for
   bool budgets = false;
+  bool divides = false;   // jobs that may be divided are asked for in parts
+  bool splits = false;    // JobSets have pods of both pools, and a request for each
+  bool prewarms = false;  // nodes stand in windows of time; needs reuses
+  bool gangs = false;     // a queue beside: placeholders hold nodes of pools that only react
 };
 PolicyTraits DrawTraits(Random& random);
+// Adds those of the traits from `divides` on.
+void DrawMoreTraits(Random& random, PolicyTraits& traits);
 
 // Two queued pools with their flavors, a ClusterQueue with a check that follows a policy, jobs, and
 // what happens to stock and policy. The machines on demand are in stock at the end, and no price

@@ -5,6 +5,7 @@
 
 #include "api/quantity.h"
 #include "local/cluster/fields.h"
+#include "tests/simulation/faults/request_part.h"
 
 namespace berth::sim {
 namespace {
@@ -18,6 +19,8 @@ using local::cluster::StringAt;
 constexpr char kPolicies[] = "provisioningpolicies.provisioning.berth.dev";
 constexpr char kRequests[] = "provisioningrequests.autoscaling.x-k8s.io";
 constexpr char kNodes[] = "nodes";
+constexpr char kPods[] = "pods";
+constexpr char kChain[] = "chain";  // the policy whose limits are compared
 // activeDeadlineSeconds of the stories' jobs: a job without a deadline has no known cost.
 constexpr std::int64_t kRunSeconds = 3000;
 constexpr std::int64_t kSecondsPerHour = 3600;
@@ -44,6 +47,7 @@ PolicyPlay::Version PolicyPlay::ReadPolicy(const Json& policy) {
     if (!step.nano_price_limit) step.nano_price_limit = NanosAt(*spec, "maxPricePerHour");
   }
   version.race_width = IntAt(*spec, {"race", "width"}, 1);
+  version.prewarms = local::cluster::Find(*spec, {"prewarm"}) != nullptr;
   const Json* budget = local::cluster::Find(*spec, {"budget"});
   if (budget == nullptr || StringAt(*budget, {"action"}, "Block") != "Block") return version;
   version.workload_budget = NanosAt(*budget, "perWorkloadUSD");
@@ -62,9 +66,11 @@ PolicyPlay::Request PolicyPlay::ReadRequest(const std::string& name, const Json&
       .owner_uid = owner == nullptr ? "" : StringAt(*owner, {"uid"}),
       .check = name.substr(0, name.rfind('-')),
       .step = local::cluster::AnnotationOf(object, "berth.dev/provisioning-step"),
+      .part = PartOf(object),
       .created =
           local::cluster::TimeAt(object, {"metadata", "creationTimestamp"}).value_or(WallTime{}),
       .pods = pods,
+      .divided = IsDivided(object),
       .lives = !over && !local::cluster::IsDeleting(object),
       .granted = ConditionIs(object, "Provisioned", "True")};
 }
@@ -105,7 +111,7 @@ void PolicyPlay::CheckPrice(const Key& key, const Request& request) {
 void PolicyPlay::CheckWidth(const Key& key, const Request& request) {
   const auto waiting = std::count_if(requests_.begin(), requests_.end(), [&](const auto& each) {
     return each.second.lives && !each.second.granted && each.second.check == request.check &&
-           each.second.owner_uid == request.owner_uid;
+           each.second.owner_uid == request.owner_uid && each.second.part == request.part;
   });
   if (SomeRecent([waiting](const Version& version) { return version.race_width >= waiting; })) {
     return;
@@ -171,8 +177,20 @@ void PolicyPlay::SeeRequest(const Key& key, const Json* object) {
   CheckBudget(key, request);
 }
 
+void PolicyPlay::SeePod(const Key& key, const Json* object) {
+  placeholders_.erase(key);
+  const bool holds = object != nullptr &&
+                     !local::cluster::AnnotationOf(*object, "berth.dev/placeholder-of").empty();
+  const Json* owner = holds ? local::cluster::ControllerRef(*object) : nullptr;
+  if (owner != nullptr) placeholders_[key] = StringAt(*owner, {"uid"});
+}
+
 void PolicyPlay::SeeNode(const std::string& name, const Json* object) {
   leases_.erase(name);
+  standing_.erase(name);
+  if (object != nullptr && !local::cluster::AnnotationOf(*object, "berth.dev/prewarm").empty()) {
+    standing_.insert(name);
+  }
   if (object == nullptr || local::cluster::LabelOf(*object, "berth.dev/lease").empty()) return;
   const std::string of = local::cluster::AnnotationOf(*object, "berth.dev/lease-of");
   const std::size_t slash = of.find('/');
@@ -182,19 +200,23 @@ void PolicyPlay::SeeNode(const std::string& name, const Json* object) {
 void PolicyPlay::See(const local::StoreEvent& event, bool /*by_story*/) {
   const local::ObjectKey& where = event.object->key();
   const bool gone = event.type == local::WatchEvent::Type::kDeleted;
-  if (where.resource != kPolicies && where.resource != kRequests && where.resource != kNodes) {
+  const bool chain = where.resource == kPolicies && where.name == kChain;
+  if (!chain && where.resource != kRequests && where.resource != kNodes &&
+      where.resource != kPods) {
     return;
   }
   const local::Object object = event.object->json();
   const Json* now = gone ? nullptr : &*object;
   if (where.resource == kPolicies) return SeePolicy(now);
   if (where.resource == kNodes) return SeeNode(where.name, now);
+  if (where.resource == kPods) return SeePod({where.namespace_name, where.name}, now);
   SeeRequest({where.namespace_name, where.name}, now);
 }
 
 void PolicyPlay::Find(Findings& findings) const {
   FindLosers(findings);
   FindLeases(findings);
+  FindLeftovers(findings);
   const Steps& steps = versions_.back().steps;
   for (const auto& [key, request] : requests_) {
     const auto step = steps.find(request.step);
@@ -203,6 +225,8 @@ void PolicyPlay::Find(Findings& findings) const {
         !workload->reserved || workload->finished) {
       continue;
     }
+    // The pods of the first part run: later ones may wait.
+    if (request.divided && HasCapacity(request)) continue;
     const std::int64_t limit = step->second.max_wait_seconds;
     const Duration waited = world_.clock().Now() - request.created;
     if (limit == 0 || waited <= std::chrono::seconds(limit)) continue;
@@ -220,17 +244,40 @@ void PolicyPlay::FindLeases(Findings& findings) const {
   }
 }
 
+// Whether some request of the same Workload and check has capacity.
+bool PolicyPlay::HasCapacity(const Request& request) const {
+  return std::any_of(requests_.begin(), requests_.end(), [&request](const auto& each) {
+    return each.second.granted && each.second.lives && each.second.check == request.check &&
+           each.second.owner_uid == request.owner_uid;
+  });
+}
+
+void PolicyPlay::FindLeftovers(Findings& findings) const {
+  for (const auto& [key, uid] : placeholders_) {
+    const WorkloadFacts* workload = invariants_.truth().Workload(uid);
+    if (workload == nullptr || !workload->reserved || workload->finished) {
+      findings[{"placeholder-left", Show(key)}] = "its Workload holds no quota";
+    }
+  }
+  if (versions_.back().prewarms) return;
+  for (const std::string& node : standing_) {
+    findings[{"node-kept", node}] = "the policy lets no node stand";
+  }
+}
+
 void PolicyPlay::FindLosers(Findings& findings) const {
-  std::map<std::pair<std::string, std::string>, const Key*> winners;  // Workload's UID, check
+  // Workload's UID, check, pods
+  std::map<std::tuple<std::string, std::string, std::string>, const Key*> winners;
   for (const auto& [key, request] : requests_) {
-    if (!request.lives || !request.granted) continue;
-    const auto [first, is_first] = winners.try_emplace({request.owner_uid, request.check}, &key);
+    if (!request.lives || !request.granted || request.divided) continue;
+    const auto [first, is_first] =
+        winners.try_emplace({request.owner_uid, request.check, request.part}, &key);
     if (!is_first) {
       findings[{"two-winners", Show(key)}] = Show(*first->second) + " has capacity, too";
     }
   }
   for (const auto& [key, request] : requests_) {
-    const auto winner = winners.find({request.owner_uid, request.check});
+    const auto winner = winners.find({request.owner_uid, request.check, request.part});
     const WorkloadFacts* workload = invariants_.truth().Workload(request.owner_uid);
     if (!request.lives || request.granted || winner == winners.end() || workload == nullptr) {
       continue;

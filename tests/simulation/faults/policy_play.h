@@ -1,5 +1,5 @@
-// tests/simulation/faults/policy_play.h — the rules of ProvisioningPolicies in a story. A story has
-// at most one policy.
+// tests/simulation/faults/policy_play.h — the rules of ProvisioningPolicies in a story. Of the
+// policies of a story that of the name `chain` has limits, races, budgets and standing nodes.
 //
 // Rules:
 //   dearer-than-limit  a ProvisioningRequest is made in a step whose price is above the limit, in
@@ -11,10 +11,13 @@
 //                      requests count that were made under a budget in every recent version and
 //                      have capacity or wait for capacity.
 // and of states that may exist for a moment:
-//   two-winners        two requests of one Workload and check have capacity
+//   two-winners        two requests of one Workload and check have capacity for the same pods
 //   loser-left         a check is Ready, and beside the request with capacity another one lives
-//   waits-past-limit   a request waits longer than its step may
+//   waits-past-limit   a request waits longer than its step may; not that of a later part of a job
+//                      that is asked for in parts
 //   lease-left         a node is leased to a Workload that is gone, finished or without quota
+//   placeholder-left   a pod holds a node for such a Workload
+//   node-kept          a node stands, and the policy has no window
 //
 // Threads: one.
 #pragma once
@@ -24,7 +27,9 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -58,6 +63,7 @@ class PolicyPlay final : public Player {
     SteadyTime until = SteadyTime::max();
     Steps steps;
     std::int64_t race_width = 1;
+    bool prewarms = false;
     // Budgets that are kept, in nano-dollars; nullopt: none.
     std::optional<std::int64_t> workload_budget;
     std::optional<std::int64_t> day_budget;
@@ -66,12 +72,14 @@ class PolicyPlay final : public Player {
     std::string owner_uid;
     std::string check;  // with the Workload's name: the name without the attempt
     std::string step;
+    std::string part;   // request_part.h
     std::string queue;  // namespace/name of the LocalQueue
     WallTime created{};
     std::int64_t pods = 0;
     std::int64_t cost = 0;  // nano-dollars; 0: made without a budget
-    bool lives = false;     // neither over nor being deleted
-    bool granted = false;   // has capacity
+    bool divided = false;
+    bool lives = false;    // neither over nor being deleted
+    bool granted = false;  // has capacity
   };
   using QueueDay = std::pair<std::string, std::int64_t>;  // LocalQueue, days since 1970
 
@@ -81,6 +89,9 @@ class PolicyPlay final : public Player {
   void SeePolicy(const local::Json* object);
   void SeeRequest(const Key& key, const local::Json* object);
   void SeeNode(const std::string& name, const local::Json* object);
+  void SeePod(const Key& key, const local::Json* object);
+  bool HasCapacity(const Request& request) const;
+  void FindLeftovers(Findings& findings) const;
   bool SomeRecent(const std::function<bool(const Version&)>& is_so) const;
   void CheckPrice(const Key& key, const Request& request);
   void CheckWidth(const Key& key, const Request& request);
@@ -93,8 +104,10 @@ class PolicyPlay final : public Player {
   Invariants& invariants_;
   std::deque<Version> versions_{Version{}};  // the recent ones; the last one is that of now
   std::map<Key, Request> requests_;
-  std::map<QueueDay, std::int64_t> spent_;  // on requests that had capacity and are deleted
-  std::map<std::string, Key> leases_;       // node → Workload
+  std::map<QueueDay, std::int64_t> spent_;   // on requests that had capacity and are deleted
+  std::map<std::string, Key> leases_;        // node → Workload
+  std::map<Key, std::string> placeholders_;  // pod → UID of its Workload
+  std::set<std::string> standing_;           // nodes
 };
 
 }  // namespace berth::sim

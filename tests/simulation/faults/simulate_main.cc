@@ -123,6 +123,10 @@ void CountKinds(const Story& story, const Outcome& outcome, Totals& totals) {
   const PolicyTraits traits = TraitsOf(story);
   count("policies that race", traits.races);
   count("policies that reuse nodes", traits.reuses);
+  count("policies that divide jobs", traits.divides);
+  count("policies with requests for two pools", traits.splits);
+  count("policies with standing nodes", traits.prewarms);
+  count("policies with placeholders", traits.gangs);
   count("policies with a budget", traits.budgets);
   const bool elastic = HasElastic(story);
   count("elastic Jobs", elastic);

@@ -150,7 +150,11 @@ void StoryMaker::MakePolicy(Random& random) {
   Random more(story_.seed * 0xB5297A4D94D049BBU + 29);
   // tools/soak has played these seeds with steps alone.
   const bool soaked = story_.seed >= 3'000'000 && story_.seed < 20'000'000;
-  AddPolicy(story_, random, soaked ? PolicyTraits{} : DrawTraits(more), more);
+  PolicyTraits traits = soaked ? PolicyTraits{} : DrawTraits(more);
+  // … and these without divided jobs, sets of two pools, standing nodes and gangs.
+  const bool played = story_.seed < 31'000'000 || story_.seed >= 90'000'000;
+  if (!played) DrawMoreTraits(more, traits);
+  AddPolicy(story_, random, traits, more);
 }
 
 void StoryMaker::MakeConfig() {

@@ -7,6 +7,7 @@
 #include "api/quantity.h"
 #include "base/strings.h"
 #include "local/cluster/fields.h"
+#include "tests/simulation/faults/request_part.h"
 
 namespace berth::sim {
 namespace {
@@ -289,6 +290,8 @@ RequestFacts ReadRequest(const Key& key, const Json& object) {
           .uid = local::cluster::UidOf(object),
           .owner_uid = OwnerUid(object),
           .race = local::cluster::AnnotationOf(object, "berth.dev/race"),
+          .part = PartOf(object),
+          .divided = IsDivided(object),
           .deleting = local::cluster::IsDeleting(object),
           .over = ConditionIs(object, "Failed", "True") ||
                   ConditionIs(object, "BookingExpired", "True") ||

@@ -142,6 +142,8 @@ struct RequestFacts {
   std::string uid;
   std::string owner_uid;
   std::string race;  // the attempt that began its race; empty: it races with none
+  std::string part;  // request_part.h
+  bool divided = false;
   bool deleting = false;
   bool over = false;  // Failed, BookingExpired or CapacityRevoked
 };
