@@ -33,8 +33,7 @@ MAY_INCLUDE = {
     "net": "base base/log",
     "kube": SHELL,
     "ledger": "base base/log base/sqlite api",
-    "queue/controller": f"{SHELL} queue",
-    "admission/controller": f"{SHELL} admission queue queue/controller",
+    "admission/controller": f"{SHELL} admission queue",
     "provisioning/controller": f"{SHELL} provisioning",
     "integrations/controller": f"{SHELL} cel integrations",
     "webhook/controller": f"{SHELL} cel webhook",
@@ -49,7 +48,6 @@ MAY_INCLUDE = {
     "local/cloud": f"{SHELL} local local/cluster",
     # cli joins all folders; the jobs are ordinary users and include only base/.
     "cli": f"{SHELL} cel local local/images local/cluster local/cloud queue admission provisioning integrations webhook simulation"
-           " queue/controller"
            " admission/controller provisioning/controller integrations/controller"
            " webhook/controller ledger ledger/controller readapi readapi/controller scenarios/command.h",
     # All of it in virtual time, and the text of `berth why`. cli/ includes the header of `berth test` alone.
@@ -69,7 +67,7 @@ SHELL_FILES = {r"webhook/(server|certificates)\w*\.(h|cc)": "webhook/controller"
 LIBRARIES = {
     "nlohmann/": "api api/codec api/yaml cel integrations webhook readapi kube local local/images cli scenarios"
                  " scenarios/world tests"
-                 " queue/controller admission/controller provisioning/controller"
+                 " admission/controller provisioning/controller"
                  " integrations/controller webhook/controller readapi/controller",
     "simdjson.h": "api/codec",
     "boost/": "net tests",
