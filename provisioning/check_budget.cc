@@ -69,9 +69,28 @@ bool CheckDecider::ChargesFirst(const Branch& branch) {
 bool CheckDecider::SettlesCharge(const ProvisioningRequest& request) {
   if (situation_.spend == nullptr) return false;
   auto charges = SettledCharges(*situation_.spend, workload_, input_.name, request);
-  if (charges.empty()) return false;
   for (Charge& each : charges) out_.charges.push_back(std::move(each));
+  if (!charges.empty()) return true;
+  auto missing = MissingCharge(request);
+  if (!missing) return false;
+  out_.charges.push_back(*std::move(missing));
   return true;
+}
+
+// A request may be granted after its charge was taken back for its deletion: its nodes came all the
+// same, and are charged. nullopt: nothing is missing.
+std::optional<Charge> CheckDecider::MissingCharge(const ProvisioningRequest& request) const {
+  const std::int64_t day = DayOf(request.meta.creation_timestamp);
+  const api::ProvisioningStep* step = StepOf(request);
+  if (step == nullptr || !input_.policy->max_cost_per_day || day != DayOf(now_) ||
+      !api::IsTrue(request.conditions, kProvisionedCondition)) {
+    return std::nullopt;
+  }
+  const auto cost = CostOf(*step, AboutSteps());
+  if (!cost || cost->nano_dollars == 0) return std::nullopt;
+  Charge charge{QueueOf(workload_), day, KeptChargeId(request.meta.uid), cost->nano_dollars};
+  if (situation_.spend->ChargeOf(charge.queue, day, charge.id) > 0) return std::nullopt;
+  return charge;
 }
 
 // With the action Warn a request is made all the same, and this is told once a request.

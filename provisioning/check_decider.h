@@ -158,6 +158,7 @@ class CheckDecider {
   bool BudgetForbids(const api::ProvisioningStep& step) const;
   bool ChargesFirst(const Branch& branch);
   bool SettlesCharge(const api::ProvisioningRequest& request);
+  std::optional<Charge> MissingCharge(const api::ProvisioningRequest& request) const;
   void WarnOfBudget(const Branch& branch);
   bool GivesUp(const api::ProvisioningRequest& request, RequestState state);
   void WakeIn(Duration wait);

@@ -136,6 +136,21 @@ TEST_F(DayBudgetTest, ARequestThatIsDeletedInVainGivesItsChargeBack) {
   EXPECT_EQ(Spent(), 0);
 }
 
+// The charge is taken back first, since the request is about to be deleted for its wait; then the
+// grant is seen.
+TEST_F(DayBudgetTest, AGrantAtTheEndOfTheWaitIsCharged) {
+  worlds_[0].policy->steps[0].max_wait_seconds = 16;
+  worlds_[0].Settle();
+  ASSERT_EQ(Spent(), 4 * kDollar);
+  worlds_[0].now += std::chrono::seconds(16);
+  ASSERT_TRUE(worlds_[0].Round());
+  ASSERT_EQ(Spent(), 0);
+  worlds_[0].Provision();
+  worlds_[0].Settle();
+  EXPECT_EQ(worlds_[0].check().state, CheckState::kReady);
+  EXPECT_EQ(Spent(), 4 * kDollar);
+}
+
 TEST_F(DayBudgetTest, NodesThatCameStayCharged) {
   worlds_[0].Settle();
   worlds_[0].Provision();
