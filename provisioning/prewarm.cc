@@ -81,8 +81,11 @@ std::optional<api::Workload> PrewarmWorkload(const api::ProvisioningPolicy& poli
   nodes.name = "nodes";
   nodes.count = policy.prewarm->min_nodes;
   api::Container container;
+  // Nothing runs. Kubernetes refuses a PodTemplate without an image, and devices without a limit.
   container.name = "node";
+  container.image = "registry.k8s.io/pause:3.10";
   container.requests = step->pool->node;
+  container.limits = step->pool->node;
   nodes.pod_template.spec.containers = {std::move(container)};
   nodes.pod_template.spec.node_selector = flavor->second.node_labels;
   nodes.pod_template.spec.tolerations = {{.op = "Exists"}};

@@ -68,6 +68,16 @@ TEST(PrewarmTest, AScheduleThatCannotBeReadOpensNoWindow) {
   EXPECT_TRUE(WindowAt(rule, TimeZone(), At("2026-01-01T08:00:00Z")).open);
 }
 
+// As kube-apiserver asks of the PodTemplate of its request.
+TEST(PrewarmTest, ItsPodsHaveAnImageAndLimitsOfDevices) {
+  const FlavorsByName flavors{{"t4", {.meta = {.name = "t4"}}}};
+  const auto workload = PrewarmWorkload(Morning(), flavors);
+  ASSERT_TRUE(workload);
+  const api::PodSet& nodes = workload->spec.pod_sets.front();
+  EXPECT_FALSE(nodes.pod_template.spec.containers.front().image.empty());
+  EXPECT_EQ(nodes.pod_template.spec.containers.front().limits.at("nvidia.com/gpu"), 1);
+}
+
 // The objects of one policy; a crash performs less than the whole decision.
 struct PrewarmWorld {
   PrewarmDecision Round(WallTime now, std::size_t most = SIZE_MAX) {
