@@ -30,6 +30,7 @@ struct ControllerSelection {
   bool provisioning = true;
   bool elasticjobs = true;
   std::set<std::string> jobs = AllFrameworks();
+  bool cloud_pools = false;  // reviews read the NodePools of the emulated cloud
 
   bool any() const {
     return core || scheduler || tas || provisioning || elasticjobs || !jobs.empty();

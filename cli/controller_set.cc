@@ -11,6 +11,7 @@
 #include "provisioning/controller/provisioning_controllers.h"
 #include "webhook/controller/facts_mirror.h"
 #include "webhook/controller/kind_webhooks.h"
+#include "webhook/controller/zones_mirror.h"
 
 namespace berth::cli {
 namespace {
@@ -122,6 +123,8 @@ struct ControllerSet::Parts {
         kube::Metrics& metrics, const admission::Configuration& configuration,
         const ControllerSelection& selection)
       : facts(manager, FactsOptions(configuration)),
+        zones(manager, selection.cloud_pools ? webhook::ZonesMirror::NodePools::kWatched
+                                             : webhook::ZonesMirror::NodePools::kNone),
         reads(manager, DescribedKinds(configuration.frameworks)),
         kinds(
             ReviewedKinds(configuration.frameworks,
@@ -153,6 +156,7 @@ struct ControllerSet::Parts {
   }
 
   webhook::FactsMirror facts;
+  webhook::ZonesMirror zones;
   integrations::ReviewReads reads;
   std::vector<webhook::ReviewedKind> kinds;
   DeclaredKinds declared;
@@ -176,7 +180,8 @@ webhook::JobReviews ControllerSet::Reviews() const {
                        const api::ObjectMeta& job) { return facts->Of(kind, job); },
           .kinds = parts_->kinds,
           .declared = [declared = &parts_->declared](
-                          std::string_view path) { return declared->Find(path); }};
+                          std::string_view path) { return declared->Find(path); },
+          .zones = [zones = &parts_->zones] { return zones->Known(); }};
 }
 
 const admission::Scheduler& ControllerSet::scheduler() const {

@@ -317,6 +317,7 @@ Status Up::StartControllers(const UpFlags& flags) {
   options.webhook = ListenAddress{.host = "127.0.0.1", .port = 0};
   BERTH_CHECK_OK(TakeReadApi(flags, options));
   options.role = kRole;
+  options.controllers.cloud_pools = true;
   BERTH_TRY(options.ledger, LedgerOptionsOf(flags.ledger, data_directory_ + "/" + kLedgerName));
   options.needs_ledger = flags.ledger.file.has_value();
   BERTH_TRY(options.eta_interval, EtaIntervalOf(flags.eta_interval, std::chrono::minutes(1)));

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "api/gpu_shares.h"
+#include "api/labels.h"
 
 namespace berth::webhook {
 namespace {
@@ -319,6 +320,15 @@ FieldErrors ValidateResourceFlavor(const api::ResourceFlavor& flavor,
     if (const auto numbers = api::ParseShareNumbers(*text); !numbers) {
       errors.push_back(Invalid(Path("metadata").Child("annotations").Key(annotation), Quoted(*text),
                                numbers.error().message));
+    }
+  }
+  if (const std::string* price =
+          api::FindValue(flavor.meta.annotations, api::kPricePerHourAnnotation)) {
+    const auto amount = api::Quantity::Parse(*price);
+    if (!amount || amount->negative()) {
+      errors.push_back(Invalid(
+          Path("metadata").Child("annotations").Key(api::kPricePerHourAnnotation), Quoted(*price),
+          "must be USD for one node and hour, such as 0.445, and not negative"));
     }
   }
   if (old != nullptr && !old->topology_name.empty() && old->topology_name != flavor.topology_name) {

@@ -7,11 +7,13 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/codec.h"
+#include "api/codec/provisioning_policy.h"
 #include "api/labels.h"
 #include "base/strings.h"
 #include "webhook/batch_job_rules.h"
 #include "webhook/field_error.h"
 #include "webhook/identity_rules.h"
+#include "webhook/policy_rules.h"
 #include "webhook/quota_rules.h"
 #include "webhook/workload_rules.h"
 
@@ -163,6 +165,14 @@ Result<FieldErrors> CheckCohort(const Request& request) {
   return ValidateCohort(cohort);
 }
 
+Result<FieldErrors> CheckPolicy(const Request& request) {
+  const KnownZones known = request.jobs.zones ? request.jobs.zones() : KnownZones{};
+  return WithOld<api::ProvisioningPolicy>(
+      request, [&known](const api::ProvisioningPolicy& policy, const api::ProvisioningPolicy* old) {
+        return ValidateProvisioningPolicy(policy, old, known);
+      });
+}
+
 struct Route {
   std::string_view path;
   Mutation mutate = nullptr;
@@ -183,6 +193,7 @@ constexpr std::array kRoutes{
     Route{"/validate-kueue-x-k8s-io-v1beta2-resourceflavor", nullptr, CheckResourceFlavor},
     Route{"/validate-kueue-x-k8s-io-v1beta2-topology", nullptr, CheckTopology},
     Route{"/validate-kueue-x-k8s-io-v1beta2-workload", nullptr, CheckWorkload},
+    Route{"/validate-provisioning-berth-dev-v1alpha1-provisioningpolicy", nullptr, CheckPolicy},
 };
 
 // Kinds that Kueue reviews, and Dask's, at /mutate-KIND and /validate-KIND, and that may not be

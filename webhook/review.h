@@ -11,7 +11,8 @@
 //                                                      /validate-…-cohort
 // Kueue's other paths are of kinds that are not managed: every write of them is allowed.
 // Berth's own paths, for rules that the CRDs have in CEL: /validate-…-admissioncheck, -localqueue,
-// -topology.
+// -topology; and for a rule about other objects:
+//     /validate-provisioning-berth-dev-v1alpha1-provisioningpolicy
 //
 // Threads: pure function; calls `facts` inside. Errors: an object that cannot be decoded is denied
 // with the reason; a document that is no review is kInvalid.
@@ -26,19 +27,21 @@
 
 #include "base/result.h"
 #include "webhook/job_rules.h"
+#include "webhook/policy_rules.h"
 #include "webhook/workload_rules.h"
 
 namespace berth::webhook {
 
 using JobFactsOf = std::function<JobFacts(const ReviewedKind& kind, const api::ObjectMeta& job)>;
 
-// What reviews of jobs know beside the object. `facts` must be fast and thread-safe.
+// What reviews know beside the object. The functions must be fast and thread-safe.
 struct JobReviews {
   JobFactsOf facts;
   std::vector<ReviewedKind> kinds;  // beside batch/v1 Job
   // The kind that a user has declared, by ReviewedKind::path; null: there is none, or the function
-  // is null. Fast and thread-safe.
+  // is null.
   std::function<std::shared_ptr<const ReviewedKind>(std::string_view path)> declared;
+  std::function<KnownZones()> zones;  // of machines; null: nothing is known
 };
 
 bool IsReviewPath(std::string_view path, const JobReviews& jobs);

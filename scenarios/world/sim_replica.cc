@@ -18,7 +18,7 @@ struct SimReplica::Parts {
         client(transport, executor),
         manager(client, executor),
         events(client, clock, {.controller = "kueue-admission", .instance = "sim"}),
-        set(manager, clock, events, metrics, options.configuration),
+        set(manager, clock, events, metrics, options.configuration, {.cloud_pools = true}),
         webhooks(all_webhooks),
         served(webhooks.Serve(set.Reviews())) {
     manager.StartInformers();

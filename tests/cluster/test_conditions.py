@@ -90,6 +90,8 @@ def kueue(kind, **spec):
 
 
 QUEUE = kueue("ClusterQueue", namespaceSelector={}, **QUOTA)
+POLICY = {"apiVersion": "provisioning.berth.dev/v1alpha1", "kind": "ProvisioningPolicy",
+          "spec": {"steps": [{"name": "a"}]}}
 LABEL = {"metadata": {"labels": {"seen": "yes"}}}
 W, J, JM = "vworkload.kb.io", "vjob.kb.io", "mjob.kb.io"
 # (name, the object, earlier writes, the write or None: the create, calls or None: any, part of the
@@ -237,6 +239,12 @@ ROWS = [
      {"vresourceflavor.kb.io": 0}, ""),
     ("a flavor's labels", kueue("ResourceFlavor", nodeLabels={"a": "b"}), [],
      {"spec": {"nodeLabels": {"a": "b c"}}}, {"vresourceflavor.kb.io": 1}, "nodeLabels"),
+    ("a flavor's price", kueue("ResourceFlavor", nodeLabels={"a": "b"}), [],
+     {"metadata": {"annotations": {"berth.dev/price-per-hour": "-1"}}}, {"vresourceflavor.kb.io": 1},
+     "USD for one node and hour"),
+    ("a label of a policy", POLICY, [], LABEL, {"vprovisioningpolicy.kb.io": 0}, ""),
+    ("a policy's steps", POLICY, [], {"spec": {"steps": [{"name": "b", "zones": ["z"]}]}},
+     {"vprovisioningpolicy.kb.io": 1}, ""),
     ("a label of a check", kueue("AdmissionCheck", controllerName="a"), [], LABEL,
      {"vadmissioncheck.kb.io": 0}, ""),
     ("a check's controller", kueue("AdmissionCheck", controllerName="a"), [],
@@ -292,7 +300,7 @@ class ConditionsTest(ClusterTest):
         group, version = item["apiVersion"].split("/")
         flags = ["--subresource=status"] if "status" in patch else []
         return self.plane.kubectl("patch", f"{item['kind'].lower()}s.{version}.{group}".replace(
-            "topologys", "topologies"), name, "--type", "merge", "-p", json.dumps(patch), *flags,
+            "topologys", "topologies").replace("policys", "policies"), name, "--type", "merge", "-p", json.dumps(patch), *flags,
             check=False)
 
     def test_each_write_is_seen_by_the_rules_that_it_needs(self):

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "api/gpu_shares.h"
+#include "api/labels.h"
 
 namespace berth::webhook {
 namespace {
@@ -186,6 +187,22 @@ TEST(ResourceFlavorRulesTest, SharesOfGpus) {
       ElementsAre(HasSubstr("metadata.annotations[berth.dev/shares-per-gpu]: Invalid value: "
                             "\"nvidia.com/gpu=0\": \"nvidia.com/gpu=0\" must be "
                             "RESOURCE=NUMBER")));
+}
+
+TEST(ResourceFlavorRulesTest, ThePriceOfANode) {
+  api::ResourceFlavor flavor;
+  for (const char* good : {"0.445", "0", "3"}) {
+    flavor.meta.annotations = {{api::kPricePerHourAnnotation, good}};
+    EXPECT_THAT(ValidateResourceFlavor(flavor, nullptr), IsEmpty()) << good;
+  }
+  for (const char* bad : {"-0.1", "cheap", ""}) {
+    flavor.meta.annotations = {{api::kPricePerHourAnnotation, bad}};
+    EXPECT_THAT(ValidateResourceFlavor(flavor, nullptr),
+                ElementsAre(HasSubstr("metadata.annotations[berth.dev/price-per-hour]: Invalid "
+                                      "value: \"" +
+                                      std::string(bad) + "\": must be USD for one node")))
+        << bad;
+  }
 }
 
 TEST(ResourceFlavorRulesTest, ATopologyIsForLife) {

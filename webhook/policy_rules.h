@@ -1,0 +1,33 @@
+// webhook/policy_rules.h — validates the zones of ProvisioningPolicies against those of the
+// cluster's machines. The CRD has the rules that need the policy alone.
+//
+//     step's zones ─ flavor's zone label, else zones of the flavor's pool, else of all pools ─▶
+//     errors
+//
+// A zone is refused only where the zones are known: a flavor or a pool that is created later
+// refuses nothing, and a step that an update leaves as it was is not looked at again.
+//
+// Threads: pure functions.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "api/object_meta.h"
+#include "api/provisioning_policy.h"
+#include "webhook/field_error.h"
+
+namespace berth::webhook {
+
+// The zones of machines, as far as the cluster tells them.
+struct KnownZones {
+  std::map<std::string, api::StringMap> flavors;       // nodeLabels of ResourceFlavors, by name
+  std::map<std::string, std::set<std::string>> pools;  // of the cloud; empty: pools are unknown
+};
+
+// `old`: null on create.
+FieldErrors ValidateProvisioningPolicy(const api::ProvisioningPolicy& policy,
+                                       const api::ProvisioningPolicy* old, const KnownZones& known);
+
+}  // namespace berth::webhook
