@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "scenarios/world/sim_executor.h"
 #include "tests/support/registry_transport.h"
-#include "tests/support/sim_executor.h"
 
 namespace berth::webhook {
 namespace {
