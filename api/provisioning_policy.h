@@ -97,7 +97,7 @@ struct ProvisioningPlaceholders {
 };
 
 struct ProvisioningPolicy {
-  enum class WhenExhausted : std::uint8_t { kCycle, kReject };
+  enum class WhenExhausted : std::uint8_t { kCycle, kHold, kReject };
   enum class OnRevoked : std::uint8_t { kReject, kRequeue };
   enum class Stock : std::uint8_t { kShared, kIgnored };
   enum class BudgetAction : std::uint8_t { kBlock, kWarn };
@@ -124,7 +124,10 @@ struct ProvisioningPolicy {
   std::int32_t max_in_flight = 8;           // open requests of a class and flavor
   WhenExhausted when_exhausted = WhenExhausted::kCycle;
   OnRevoked on_revoked = OnRevoked::kReject;
-  std::int64_t late_pod_seconds = 0;  // 0: pods that find no node are not looked at
+  std::int64_t late_pod_seconds = 0;      // 0: pods that find no node are not looked at
+  std::int64_t boot_timeout_seconds = 0;  // 0: nodes that do not come are waited for
+  std::int64_t evict_before_seconds = 0;  // 0: the cloud ends the run with the capacity
+  bool reject_human_causes = false;       // after the last step, where a person has to act
   BudgetAction budget_action = BudgetAction::kBlock;
   OnTrouble on_late = OnTrouble::kRequeue;  // when late pods have no node at the booking's end
   OnTrouble on_lost = OnTrouble::kWait;     // when a node goes that pods still need

@@ -141,6 +141,9 @@ bool CheckDecider::FollowMemory() {
     state_.requeue_after_seconds = 0;
   } else if (plan_->some_not_used_up()) {
     FollowVetoes();
+  } else if (input_.policy->when_exhausted == api::ProvisioningPolicy::WhenExhausted::kHold) {
+    FindRequests();  // the last one has failed
+    Say(CheckState::kPending, memory_.message);
   } else {  // the policy has fewer steps than the memory
     counted_ = memory_;
     counted_->steps.clear();
@@ -330,8 +333,7 @@ void CheckDecider::FollowRequest(const ProvisioningRequest& request) {
   if (LearnFrom(request, state)) return;
   const bool in_use = state == RequestState::kProvisioned || state == RequestState::kBookingExpired;
   if (in_use && state_.state == CheckState::kReady) {
-    GuardExpiry(request);
-    if (GivesUp(request, state)) return;
+    if (GuardExpiry(request) || GivesUp(request, state)) return;
   }
   switch (state) {
     case RequestState::kFailed: return Failure(request, "Retrying after failure: ");
@@ -412,14 +414,14 @@ void CheckDecider::Count(const ProvisioningRequest& request, const std::string& 
   // Where several requests are for parts of the Workload, the failure of one ends all.
   std::int32_t attempt = *AttemptOf(request.meta.name, workload_.meta.name, input_.name);
   for (const Runner& each : runners_) attempt = std::max(attempt, each.attempt);
-  counted_ = plan_->Count(
-      {.attempt = attempt,
-       .reason = reason,
-       .message = zone.empty() ? message : "zone " + zone + ": " + message,
-       .at = at,
-       .waited_seconds = SecondsBetween(request.meta.creation_timestamp, end),
-       .revoked = StateOf(request) == RequestState::kCapacityRevoked || reason == kLostNodesReason},
-      failures());
+  counted_ = plan_->Count({.attempt = attempt,
+                           .reason = reason,
+                           .message = zone.empty() ? message : "zone " + zone + ": " + message,
+                           .at = at,
+                           .waited_seconds = SecondsBetween(request.meta.creation_timestamp, end),
+                           .revoked = StateOf(request) == RequestState::kCapacityRevoked ||
+                                      reason == kLostNodesReason || reason == kCapacityEndsReason},
+                          failures());
 }
 
 void CheckDecider::WakeIn(Duration wait) {

@@ -136,7 +136,7 @@ class CheckDecider {
   bool LearnFrom(const api::ProvisioningRequest& request, RequestState state);
   bool Learn(const api::ProvisioningRequest& request, const std::string& reason, WallTime at);
   void AskForTheRun(api::ProvisioningRequest& request) const;
-  void GuardExpiry(const api::ProvisioningRequest& request);
+  bool GuardExpiry(const api::ProvisioningRequest& request);
   bool LostItsPlace(const api::ProvisioningRequest& request);
   bool WaitedTooLong(const api::ProvisioningRequest& request);
   void Count(const api::ProvisioningRequest& request, const std::string& reason,

@@ -29,15 +29,28 @@ void CheckDecider::AskForTheRun(ProvisioningRequest& request) const {
 }
 
 // Tells once, a quarter of an hour before, that the cloud takes the capacity back. The memory of
-// the warning is written first.
-void CheckDecider::GuardExpiry(const ProvisioningRequest& request) {
+// the warning is written first. Returns whether the capacity is given up before its end.
+bool CheckDecider::GuardExpiry(const ProvisioningRequest& request) {
   const auto end = plan_ ? ExpiryOf(request) : std::nullopt;
-  if (!end) return;
+  if (!end) return false;
   out_.expires_at = std::min(out_.expires_at.value_or(*end), *end);
+  if (now_ >= *end) return false;
+  if (const std::int64_t before = input_.policy->evict_before_seconds; before > 0) {
+    const WallTime leave = *end - std::chrono::seconds(before);
+    if (now_ >= leave) {
+      Count(request, kCapacityEndsReason,
+            "the cloud takes the capacity back at " + FormatTime(*end), now_);
+      return true;
+    }
+    WakeIn(leave - now_);
+  }
   const std::int32_t attempt =
       AttemptOf(request.meta.name, workload_.meta.name, input_.name).value_or(0);
-  if (memory_.warned_attempt >= attempt || now_ >= *end) return;
-  if (now_ < *end - kWarnBefore) return WakeIn(*end - kWarnBefore - now_);
+  if (memory_.warned_attempt >= attempt) return false;
+  if (now_ < *end - kWarnBefore) {
+    WakeIn(*end - kWarnBefore - now_);
+    return false;
+  }
   if (!counted_) counted_ = memory_;
   counted_->warned_attempt = attempt;
   out_.told.push_back(CheckEvent{"CapacityExpiring",
@@ -45,6 +58,7 @@ void CheckDecider::GuardExpiry(const ProvisioningRequest& request) {
                                      FormatTime(*end) + "; save state, or ask for a longer run (" +
                                      kMaxRunParameter + ")",
                                  /*warning=*/true});
+  return false;
 }
 
 }  // namespace berth::provisioning

@@ -163,12 +163,18 @@ std::optional<CheckDecider::Trouble> CheckDecider::TroubleWithPods(
     if (!loss.message.empty()) return Trouble{kLostNodesReason, std::move(loss.message)};
     if (loss.next) WakeIn(*loss.next - now_);
   }
+  // Pods whose part has not come are not late.
+  if (current_ != nullptr && IsDivided(*current_)) return std::nullopt;
+  const WallTime came = CutToSeconds(state_.last_transition_time);
+  const Duration boot = seconds(leased ? std::int64_t{0} : input_.policy->boot_timeout_seconds);
+  if (boot > Duration::zero()) {
+    Lateness lateness = LatenessOf(*situation_.pods, claim, came, boot, now_);
+    if (lateness.late > 0) return Trouble{kBootTimeoutReason, std::move(lateness.message)};
+    if (lateness.next) WakeIn(*lateness.next - now_);
+  }
   Duration limit = seconds(input_.policy->late_pod_seconds);
   if (limit == Duration::zero() && leased) limit = kLateOnLease;
-  // Pods whose part has not come are not late.
-  if (current_ != nullptr && IsDivided(*current_)) limit = Duration::zero();
   if (limit == Duration::zero()) return std::nullopt;
-  const WallTime came = CutToSeconds(state_.last_transition_time);
   Lateness lateness = LatenessOf(*situation_.pods, claim, came, limit, now_);
   if (lateness.next) WakeIn(*lateness.next - now_);
   if (lateness.late == 0) return std::nullopt;

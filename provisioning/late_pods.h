@@ -18,6 +18,7 @@ namespace berth::provisioning {
 
 inline constexpr char kLatePodsReason[] = "PodsLate";
 inline constexpr char kLostNodesReason[] = "LostNodes";
+inline constexpr char kBootTimeoutReason[] = "BootTimeout";
 
 // A node that is not ready for this long is lost.
 inline constexpr Duration kNotReadyFor = std::chrono::minutes(5);

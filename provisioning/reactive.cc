@@ -39,6 +39,9 @@ const api::ProvisioningRequestConfig& ReactiveConfig() {
 api::ProvisioningPolicy WithLimit(const api::ProvisioningPolicy* policy) {
   api::ProvisioningPolicy limited = policy == nullptr ? api::ProvisioningPolicy{} : *policy;
   if (limited.max_wait_seconds == 0) limited.max_wait_seconds = kUsualReactiveWait;
+  // A job that kept its quota here would keep its pods.
+  using When = api::ProvisioningPolicy::WhenExhausted;
+  if (limited.when_exhausted == When::kHold) limited.when_exhausted = When::kCycle;
   return limited;
 }
 

@@ -23,6 +23,11 @@ bool IsForGood(const std::string& reason) {
   return reason_class == ReasonClass::kConfig || reason_class == ReasonClass::kShape;
 }
 
+// Failures that end when a person acts: at the cloud's quota, at a configuration, at the job.
+bool NeedsAPerson(const std::string& reason) {
+  return IsForGood(reason) || Explain(reason).reason_class == ReasonClass::kQuota;
+}
+
 // Whether each zone of the step has had its turn: what ends one zone for good ends no other.
 bool RoundIsOver(const ProvisioningStep& step, std::int32_t attempts) {
   return step.zones.size() <= 1 || static_cast<std::size_t>(attempts) % step.zones.size() == 0;
@@ -138,6 +143,8 @@ std::optional<std::int64_t> StepPlan::StepSecondsLeft() const {
 
 std::vector<std::string> StepPlan::FlavorsToAvoid() const {
   std::vector<std::string> flavors;
+  const bool holds = policy_.when_exhausted == ProvisioningPolicy::WhenExhausted::kHold;
+  if (holds && !some_not_used_up()) return flavors;
   for (const ProvisioningStep& step : steps_) {
     const bool some_left = std::any_of(steps_.begin(), steps_.end(), [&](const auto& other) {
       return (other.flavor.empty() || other.flavor == step.flavor) && IsLeft(other);
@@ -250,12 +257,16 @@ void StepPlan::Follow(const FailedRequest& failed, const StepPlan& after,
     return;
   }
   if (any == nullptr) {
-    const bool reject = policy_.when_exhausted == ProvisioningPolicy::WhenExhausted::kReject;
-    memory.next = reject ? Next::kReject : Next::kRetry;
+    using When = ProvisioningPolicy::WhenExhausted;
+    const bool reject = policy_.when_exhausted == When::kReject ||
+                        (policy_.reject_human_causes && NeedsAPerson(failed.reason));
+    const bool hold = !reject && policy_.when_exhausted == When::kHold;
+    memory.next = reject ? Next::kReject : hold ? Next::kNothing : Next::kRetry;
     memory.message = "No step is left after " + why;
     if (const std::string over = after.PassedOver(); !over.empty()) {
       memory.message += "; passed over: " + over;
     }
+    if (hold) return;      // an edit of the policy leaves a step again
     memory.steps.clear();  // a Workload that comes back begins with the first step
     if (reject) return;
     memory.due += std::chrono::seconds(policy_.cycle_after_seconds);

@@ -1,7 +1,7 @@
 // provisioning/steps.h — the steps of a ProvisioningPolicy for one Workload and check.
 //
-//     step 1 ─ its requests failed or waited too long ─▶ step 2 ─▶ … ─▶ exhausted ─▶ cycle, or
-//     reject
+//     step 1 ─ its requests failed or waited too long ─▶ step 2 ─▶ … ─▶ exhausted ─▶ cycle, hold,
+//     or reject
 //
 // A step is left until its attempts or its waiting time are used up, or a failure came that no
 // repetition mends. The step that applies is the first one left whose flavor the Workload was
@@ -45,6 +45,7 @@ inline constexpr char kTimeoutReason[] = "WaitLimitReached";
 inline constexpr char kNoAnswerReason[] = "NoControllerAnswered";
 inline constexpr char kOvertakenReason[] = "Overtaken";
 inline constexpr char kGangPartialReason[] = "GangPartial";
+inline constexpr char kCapacityEndsReason[] = "CapacityEnds";
 
 class StepPlan {
  public:
@@ -66,6 +67,7 @@ class StepPlan {
   // share the time of the step.
   std::optional<std::int64_t> SecondsLeft() const;
   // The flavors of steps that are all used up or under a veto: the Workload should get another one.
+  // Empty where the policy holds a Workload whose steps are all used up.
   std::vector<std::string> FlavorsToAvoid() const;
   // The vetoes of steps that are not used up: "step a: …; step b: …". Empty: no such step.
   std::string PassedOver() const;

@@ -13,8 +13,9 @@ constexpr ResourceKind kProvisioningPolicy{"provisioning.berth.dev", "v1alpha1",
                                            "ProvisioningPolicy", "provisioningpolicies", false};
 
 using WhenExhausted = ProvisioningPolicy::WhenExhausted;
-constexpr Words<WhenExhausted, 2> kExhaustedWords{
-    {{"Cycle", WhenExhausted::kCycle}, {"Reject", WhenExhausted::kReject}}};
+constexpr Words<WhenExhausted, 3> kExhaustedWords{{{"Cycle", WhenExhausted::kCycle},
+                                                   {"Hold", WhenExhausted::kHold},
+                                                   {"Reject", WhenExhausted::kReject}}};
 using OnRevoked = ProvisioningPolicy::OnRevoked;
 constexpr Words<OnRevoked, 2> kRevokedWords{
     {{"Reject", OnRevoked::kReject}, {"Requeue", OnRevoked::kRequeue}}};
@@ -200,6 +201,9 @@ Result<ProvisioningPolicy> Decode<ProvisioningPolicy>(const JsonSource& object) 
       ReadSplit(split, out.split.emplace());
     }
     spec.Field("latePodSeconds").Get(out.late_pod_seconds);
+    spec.Field("bootTimeoutSeconds").Get(out.boot_timeout_seconds);
+    spec.Field("evictBeforeSeconds").Get(out.evict_before_seconds);
+    spec.Field("rejectHumanCauses").Get(out.reject_human_causes);
     spec.Field("onLate").Get(out.on_late, kTroubleWords);
     spec.Field("onLost").Get(out.on_lost, kTroubleWords);
     const Reader budget = spec.Field("budget");

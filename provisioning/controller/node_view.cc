@@ -92,6 +92,7 @@ bool LeaseChanged(const api::Node& a, const api::Node& b) {
 
 bool NeedsNodes(const api::ProvisioningPolicy& policy) {
   return (policy.reuse && policy.reuse->enabled) || policy.late_pod_seconds > 0 ||
+         policy.boot_timeout_seconds > 0 ||
          policy.on_lost == api::ProvisioningPolicy::OnTrouble::kRequeue;
 }
 

@@ -123,6 +123,24 @@ TEST_F(LatePodsTest, AtTheEndOfTheBookingTheWorkloadIsQueuedAgain) {
   EXPECT_EQ(world_.memory.at("dws-prov").outcomes.back().reason, kLatePodsReason);
 }
 
+TEST_F(LatePodsTest, NodesThatDoNotBootEndTheRequestBeforeItsBookingDoes) {
+  world_.policy->boot_timeout_seconds = 300;
+  crowd_.AddNode("n1");
+  AddPod("a", "n1");
+  AddPod("b");
+  Settle();
+  EXPECT_EQ(world_.last.next_wake, seconds(300));
+  world_.Pass(299);
+  Settle();
+  EXPECT_EQ(world_.check().state, CheckState::kReady);
+  world_.Pass(1);
+  Settle();
+  EXPECT_EQ(world_.check().state, CheckState::kRetry);
+  EXPECT_THAT(world_.check().message, HasSubstr("1 of 2 pods have no node after 300 s"));
+  EXPECT_EQ(world_.memory.at("dws-prov").outcomes.back().reason, kBootTimeoutReason);
+  EXPECT_EQ(Told(), 0U) << "nobody is late any more";
+}
+
 TEST_F(LatePodsTest, WithWaitTheWorkloadStays) {
   world_.policy->on_late = api::ProvisioningPolicy::OnTrouble::kWait;
   AddPod("a");

@@ -191,6 +191,45 @@ TEST(PolicyTest, WhatNoRepetitionMendsEndsAStepAtOnce) {
   EXPECT_TRUE(world.memory.at("dws-prov").steps.at("spot").over);
 }
 
+TEST(PolicyTest, AfterTheLastStepTheWorkloadIsHeldUntilAnEditLeavesAStep) {
+  World world = ChainWorld();
+  world.policy->steps.resize(1);
+  world.policy->when_exhausted = api::ProvisioningPolicy::WhenExhausted::kHold;
+  world.Settle();
+  world.Fail("ResourcePoolExhausted", "None.");
+  world.Settle();
+  Requeue(world, "spot");
+  world.Fail("ResourcePoolExhausted", "None.");
+  world.Settle();
+  EXPECT_EQ(world.check().state, api::CheckState::kPending) << "the quota is kept";
+  EXPECT_EQ(world.check().message, "No step is left after step spot: None.");
+  EXPECT_THAT(world.requests, IsEmpty());
+  EXPECT_EQ(world.avoided(), "") << "a preempted workload may come back";
+  const int writes = world.memory_writes;
+  world.Pass(100'000);
+  world.Settle();
+  EXPECT_THAT(world.requests, IsEmpty());
+  EXPECT_EQ(world.memory_writes, writes);
+  world.policy->steps[0].max_attempts = 3;
+  world.Settle();
+  EXPECT_THAT(world.RequestNames(), ElementsAre(Pr(3)));
+}
+
+TEST(PolicyTest, AHumanCauseRejectsAfterTheLastStepIfThePolicySaysSo) {
+  for (const char* reason : {"QuotaExceeded", "ResourcePoolExhausted"}) {
+    World world = ChainWorld();
+    world.policy->steps.resize(1);
+    world.policy->steps[0].max_attempts = 1;
+    world.policy->reject_human_causes = true;
+    world.Settle();
+    world.Fail(reason, "No.");
+    world.Settle();
+    const bool human = std::string(reason) == "QuotaExceeded";
+    EXPECT_EQ(world.check().state, human ? api::CheckState::kRejected : api::CheckState::kRetry)
+        << reason;
+  }
+}
+
 TEST(PolicyTest, AfterTheLastStepTheWorkloadIsRejectedIfThePolicySaysSo) {
   World world;
   world.policy = api::ProvisioningPolicy{.meta = {.name = "p"}};

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "provisioning/steps.h"
 #include "tests/provisioning/world.h"
 
 namespace berth::provisioning {
@@ -119,6 +120,28 @@ TEST(ExpiryGuardTest, TheEndIsToldOnceAQuarterOfAnHourBefore) {
   world.Evict();
   world.Settle();
   EXPECT_EQ(world.workload.meta.annotations.count(api::kExpiresAtAnnotation), 0U);
+}
+
+TEST(ExpiryGuardTest, APolicyMayEndTheRunBeforeTheCloudDoes) {
+  World world = Timed();
+  world.config.parameters = {{"maxRunDurationSeconds", "1000"}};
+  world.policy->evict_before_seconds = 120;
+  world.policy->steps = {{.name = "only", .max_attempts = 3}};
+  world.Settle();
+  world.Provision();
+  world.Settle();
+  world.Admit();
+  world.Settle();
+  world.Pass(879);
+  world.Settle();
+  EXPECT_EQ(world.check().state, api::CheckState::kReady);
+  EXPECT_EQ(world.last.next_wake, std::chrono::seconds(1));
+  world.Pass(1);
+  world.Settle();
+  EXPECT_EQ(world.check().state, api::CheckState::kRetry);
+  EXPECT_THAT(world.check().message, HasSubstr("step only: the cloud takes the capacity back at"));
+  EXPECT_EQ(world.check().requeue_after_seconds, 0) << "the capacity was there: no backoff";
+  EXPECT_EQ(world.memory.at("dws-prov").outcomes.back().reason, kCapacityEndsReason);
 }
 
 TEST(ExpiryGuardTest, WithoutAPolicyNothingIsWritten) {

@@ -26,7 +26,8 @@ TEST(ProvisioningPolicyCodec, EveryFieldIsRead) {
       "steps":[{"name":"s","flavor":"f","provisioningClassName":"c","parameters":{"k":"v"},"zones":["a","b"],
                 "maxWaitSeconds":1,"maxAttempts":2}],
       "race":{"width":2,"over":"Steps","staggerSeconds":5},"maxInFlight":6,
-      "maxWaitSeconds":3,"whenExhausted":"Reject","cycleAfterSeconds":4,"onRevoked":"Requeue"}})"_json);
+      "maxWaitSeconds":3,"whenExhausted":"Reject","cycleAfterSeconds":4,"onRevoked":"Requeue",
+      "bootTimeoutSeconds":7,"evictBeforeSeconds":8,"rejectHumanCauses":true}})"_json);
   ASSERT_TRUE(policy) << policy.error().message;
   ASSERT_EQ(policy->steps.size(), 1U);
   const ProvisioningStep& step = policy->steps.front();
@@ -46,6 +47,9 @@ TEST(ProvisioningPolicyCodec, EveryFieldIsRead) {
   EXPECT_EQ(policy->when_exhausted, ProvisioningPolicy::WhenExhausted::kReject);
   EXPECT_EQ(policy->cycle_after_seconds, 4);
   EXPECT_EQ(policy->on_revoked, ProvisioningPolicy::OnRevoked::kRequeue);
+  EXPECT_EQ(policy->boot_timeout_seconds, 7);
+  EXPECT_EQ(policy->evict_before_seconds, 8);
+  EXPECT_TRUE(policy->reject_human_causes);
 }
 
 TEST(ProvisioningPolicyCodec, AWrongFieldIsNamed) {
