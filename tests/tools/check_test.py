@@ -48,14 +48,14 @@ class CheckTest(unittest.TestCase):
     def test_layering_table(self):
         rows = [
             ("admission/a.cc", "queue/heap.h", True),
-            ("admission/a.cc", "queue/controller/a.h", False),
+            ("admission/a.cc", "admission/controller/a.h", False),
             ("provisioning/a.cc", "admission/b.h", False),
             ("local/cluster/a.cc", "kube/b.h", True),
             ("local/cluster/a.cc", "queue/b.h", False),
             ("local/apiserver/a.cc", "kube/b.h", False),
             ("local/apiserver/a.cc", "net/server.h", True),
             ("queue/a.cc", "base/log/log.h", False),
-            ("queue/controller/a.cc", "base/log/log.h", True),
+            ("admission/controller/a.cc", "base/log/log.h", True),
             ("kube/a.cc", "queue/b.h", False),
             ("cli/a.cc", "local/b.h", True),
             ("webhook/rules.cc", "net/server.h", False),
@@ -80,7 +80,7 @@ class CheckTest(unittest.TestCase):
             ("queue/a.cc", "<unistd.h>", False),
             ("queue/a.cc", "<unordered_map>", False),
             ("queue/a.cc", "<unordered_map>  // lookup only", True),
-            ("queue/controller/a.cc", "<mutex>", True),
+            ("admission/controller/a.cc", "<mutex>", True),
             ("net/a.cc", "<sys/socket.h>", True),
             ("cli/a.cc", "<absl/strings/str_cat.h>", False),
         ]
