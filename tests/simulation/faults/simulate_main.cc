@@ -123,11 +123,13 @@ void CountKinds(const Story& story, const Outcome& outcome, Totals& totals) {
   const PolicyTraits traits = TraitsOf(story);
   count("policies that race", traits.races);
   count("policies that reuse nodes", traits.reuses);
-  count("policies that divide jobs", traits.divides);
-  count("policies with requests for two pools", traits.splits);
-  count("policies with standing nodes", traits.prewarms);
-  count("policies with placeholders", traits.gangs);
   count("policies with a budget", traits.budgets);
+  if (MayDrawMoreTraits(story.seed)) {
+    count("policies that divide jobs", traits.divides);
+    count("policies with requests for two pools", traits.splits);
+    count("policies with standing nodes", traits.prewarms);
+    count("policies with placeholders", traits.gangs);
+  }
   const bool elastic = HasElastic(story);
   count("elastic Jobs", elastic);
   count("elastic Jobs with crashes", elastic && met({"crash, write lost", "crash, write done"}));

@@ -68,6 +68,12 @@ struct Story {
 
 Story MakeStory(std::uint64_t seed);
 
+// Whether a policy of this seed's story may divide jobs, ask for the pods of two pools, keep nodes
+// standing and hold the nodes of gangs: tools/soak has played the other seeds without these.
+constexpr bool MayDrawMoreTraits(std::uint64_t seed) {
+  return seed >= 31'000'000 && seed < 90'000'000;
+}
+
 // Whether a person deletes the request for capacity of the job. When its nodes go as well, because
 // the job stood still, nothing asks for others, as in Kueue.
 bool LosesRequest(const Story& story, const std::pair<std::string, std::string>& job);

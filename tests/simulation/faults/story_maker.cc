@@ -151,9 +151,7 @@ void StoryMaker::MakePolicy(Random& random) {
   // tools/soak has played these seeds with steps alone.
   const bool soaked = story_.seed >= 3'000'000 && story_.seed < 20'000'000;
   PolicyTraits traits = soaked ? PolicyTraits{} : DrawTraits(more);
-  // … and these without divided jobs, sets of two pools, standing nodes and gangs.
-  const bool played = story_.seed < 31'000'000 || story_.seed >= 90'000'000;
-  if (!played) DrawMoreTraits(more, traits);
+  if (MayDrawMoreTraits(story_.seed)) DrawMoreTraits(more, traits);
   AddPolicy(story_, random, traits, more);
 }
 
