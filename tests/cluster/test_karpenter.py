@@ -27,6 +27,12 @@ def pod(name, pool, **requests):
                                      "resources": {"requests": amounts, "limits": amounts}}]}}
 
 
+def undisturbed(made):
+    """The pod, which no consolidation moves: Karpenter may empty either of two nodes into the other."""
+    made["metadata"]["annotations"] = {"karpenter.sh/do-not-disrupt": "true"}
+    return made
+
+
 @unittest.skipUnless(os.path.exists(os.path.join(PROGRAMS, "kwok")), "no control plane: build one with tools/kubernetes")
 @unittest.skipUnless(karpenter.is_built(), f"no Karpenter: build one with {karpenter.BUILD}")
 class KarpenterTest(unittest.TestCase):
@@ -83,7 +89,7 @@ class KarpenterTest(unittest.TestCase):
     def test_three_shares_are_one_gpu(self):
         self.create(node_pool("g4-nodepool", ["g4dn.xlarge"], labels={GPU: "true"}, taints=[TAINT],
                               expire_after="120m", limits={"cpu": "1000"}))
-        self.create(*(pod(f"share-{number}", "g4-nodepool", cpu="100m", gpu="1") for number in (1, 2, 3)))
+        self.create(*(undisturbed(pod(f"share-{number}", "g4-nodepool", cpu="100m", gpu="1")) for number in (1, 2, 3)))
         first = self.wait_for("the first share is bound", lambda: self.node_of("share-1"))
         for name in ("share-2", "share-3"):
             self.assertEqual(self.wait_for(f"{name} is bound", lambda name=name: self.node_of(name)), first)
