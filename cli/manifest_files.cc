@@ -80,4 +80,11 @@ Result<std::vector<nlohmann::json>> ReadManifests(const std::vector<std::string>
   return documents;
 }
 
+bool WriteTextFile(const std::string& path, const std::string& text) {
+  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  out << text;
+  out.close();
+  return static_cast<bool>(out);
+}
+
 }  // namespace berth::cli

@@ -25,4 +25,7 @@ Result<std::vector<std::string>> ManifestsBelow(const std::vector<std::string>& 
 inline constexpr std::size_t kMaxTextFile = std::size_t{1} << 30U;
 Result<std::string> ReadTextFile(const std::string& path);
 
+// Makes the file or writes over it. False: it cannot be written whole.
+bool WriteTextFile(const std::string& path, const std::string& text);
+
 }  // namespace berth::cli

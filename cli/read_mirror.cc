@@ -171,19 +171,11 @@ void ReadMirror::TakeClusterQueues(const ReadBatch& batch) {
 
 // Marks one queue: ProjectTree brings the rows of its whole tree up to date.
 void ReadMirror::MarkTree(const std::string& root) {
-  std::set<std::string> seen{root};
-  std::vector<std::string> next{root};
-  while (!next.empty()) {
-    const std::string cohort = std::move(next.back());
-    next.pop_back();
+  for (const std::string& cohort : CohortsBelow(root)) {
     const auto queues = cluster_queues_.ByIndex(kByCohort, cohort);
-    if (!queues.empty()) {
-      dirty_queues_.insert(queues.front()->meta.name);
-      return;
-    }
-    for (const auto& child : cohorts_.ByIndex(kByParent, cohort)) {
-      if (seen.insert(child->meta.name).second) next.push_back(child->meta.name);
-    }
+    if (queues.empty()) continue;
+    dirty_queues_.insert(queues.front()->meta.name);
+    return;
   }
 }
 
@@ -319,20 +311,27 @@ std::string ReadMirror::RootOf(const std::string& cohort) const {
   }
 }
 
-ClusterView ReadMirror::TreeOf(const std::string& root) const {
-  ClusterView view;
-  view.missing = {"workloads"};  // the counts and the usage of the status are shown
+std::vector<std::string> ReadMirror::CohortsBelow(const std::string& root) const {
+  std::vector<std::string> cohorts;
   std::set<std::string> seen{root};
   std::vector<std::string> next{root};
   while (!next.empty()) {
-    const std::string cohort = std::move(next.back());
+    cohorts.push_back(std::move(next.back()));
     next.pop_back();
+    for (const auto& child : cohorts_.ByIndex(kByParent, cohorts.back())) {
+      if (seen.insert(child->meta.name).second) next.push_back(child->meta.name);
+    }
+  }
+  return cohorts;
+}
+
+ClusterView ReadMirror::TreeOf(const std::string& root) const {
+  ClusterView view;
+  view.missing = {"workloads"};  // the counts and the usage of the status are shown
+  for (const std::string& cohort : CohortsBelow(root)) {
     if (const auto found = cohorts_.Get({"", cohort})) view.cohorts.push_back(*found);
     for (const auto& queue : cluster_queues_.ByIndex(kByCohort, cohort)) {
       view.cluster_queues.push_back(*queue);
-    }
-    for (const auto& child : cohorts_.ByIndex(kByParent, cohort)) {
-      if (seen.insert(child->meta.name).second) next.push_back(child->meta.name);
     }
   }
   return view;

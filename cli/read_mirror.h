@@ -15,6 +15,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "api/provisioning_request.h"
 #include "api/queues.h"
@@ -71,6 +72,8 @@ class ReadMirror {
   void ProjectTree(const std::string& queue);
   ClusterView ViewOf(const api::Workload& workload) const;
   std::string RootOf(const std::string& cohort) const;
+  // `root` and the cohorts of its tree, which need not exist as objects.
+  std::vector<std::string> CohortsBelow(const std::string& root) const;
   // The queues of the tree of `root`, with its cohorts.
   ClusterView TreeOf(const std::string& root) const;
   readapi::Audience AudienceOf(const std::string& namespace_name);

@@ -2,7 +2,6 @@
 // time. Nothing is written.
 #include "cli/simulate.h"
 
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -113,10 +112,7 @@ Result<SimulationPictures> Simulate(const Side& side, const simulation::Trace& t
 }
 
 Status WritePage(const std::string& file, const std::string& page) {
-  std::ofstream out(file, std::ios::binary | std::ios::trunc);
-  out << page;
-  out.close();
-  if (out) return OkStatus();
+  if (WriteTextFile(file, page)) return OkStatus();
   return Error{ErrorCode::kInvalid, "--html: cannot write " + file};
 }
 

@@ -4,6 +4,7 @@
 // Threads: one. The world must outlive it.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,6 +12,8 @@
 #include "scenarios/world/sim_world.h"
 
 namespace berth::scenarios {
+
+inline constexpr std::size_t kToldLines = 120;  // of the events of a failed story
 
 class Chronicle {
  public:

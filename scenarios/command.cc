@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
 #include <filesystem>
 #include <utility>
 
@@ -22,7 +21,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kEnding[] = ".scenario";
-constexpr std::size_t kToldLines = 120;  // of the events of a failed scenario
 
 struct ScenarioFile {
   std::string name;  // the path below the given folder, without its ending
@@ -104,13 +102,6 @@ std::string Told(const Outcome& outcome) {
                      outcome.step, outcome.failure, outcome.story);
 }
 
-bool WriteReport(const std::string& path, const std::string& text) {
-  std::FILE* file = std::fopen(path.c_str(), "we");
-  if (file == nullptr) return false;
-  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  return std::fclose(file) == 0 && written;
-}
-
 }  // namespace
 
 int RunTest(const TestFlags& flags) {
@@ -134,7 +125,7 @@ int RunTest(const TestFlags& flags) {
   cli::Print(fmt::format("{} {}: {} passed, {} failed\n", outcomes.size(),
                          outcomes.size() == 1 ? "scenario" : "scenarios", outcomes.size() - failed,
                          failed));
-  if (!flags.junit.empty() && !WriteReport(flags.junit, JunitReport(outcomes))) {
+  if (!flags.junit.empty() && !cli::WriteTextFile(flags.junit, JunitReport(outcomes))) {
     cli::Complain({ErrorCode::kUnavailable, flags.junit + ": cannot be written"});
     return cli::kExitUsage;
   }

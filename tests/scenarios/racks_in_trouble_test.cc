@@ -24,8 +24,6 @@
 namespace berth::scenarios {
 namespace {
 
-constexpr std::size_t kToldLines = 120;
-
 constexpr int kNodes = 6;
 constexpr int kJobs = 7;
 constexpr int kNodeCpu = 4;

@@ -15,8 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kToldLines = 120;
-
 // By path without its ending: "quota/pods-are-counted".
 std::vector<std::string> FindStories() {
   const fs::path folder = BERTH_SCENARIO_FOLDER;
