@@ -203,6 +203,8 @@ class ReadApiTest(ClusterTest):
         again.wait_for('"removed"')
         self.cluster.kill()
         self.cluster.start()
+        # Until the caches have synced, the answer is 503 with Retry-After.
+        wait_until(lambda: self.get("/api/v1/workloads", self.admin)[0] == 200, "the caches have synced")
         back = Events(self.connect("/api/v1/events?resources=workloads", self.admin, {"Last-Event-ID": again.last_id()}))
         back.wait_for("event: resync")
         self.assertEqual([row["name"] for row in self.items("workloads")], ["first"])
