@@ -167,6 +167,7 @@ void Invariants::SeeWorkload(const WorkloadFacts* before, const WorkloadFacts* n
   const bool same = before != nullptr && now != nullptr && before->uid == now->uid;
   if (before != nullptr) CheckRelease(*before, same ? now : nullptr);
   if (same && before->priority != now->priority) reprioritised_[now->uid] = now_;
+  if (same && now->is_slice) NoteTakenBack(*before, *now);
   if (now != nullptr && now->preempted && !(same && before->preempted)) CheckVictim(*now);
   if (before != nullptr && (now == nullptr || now->deleting)) {
     workload_gone_[{before->key.first, before->job}] = now_;
@@ -328,6 +329,33 @@ bool Invariants::TakesNoMore(const WorkloadFacts& workload, const QuotaLaw::What
   return held != old->usage.end() && amount <= held->second;
 }
 
+// A slice that shrinks while pods are reclaimable gets its count in one write, and takes the pods
+// back in the next: between the two it uses less than its pods, in Kueue as well.
+void Invariants::NoteTakenBack(const WorkloadFacts& before, const WorkloadFacts& now) {
+  if (!before.reserved || !now.reserved) return;
+  FlavorAmounts more;
+  for (const auto& [what, amount] : now.usage) {
+    const auto had = before.usage.find(what);
+    if (had != before.usage.end() && amount > had->second) more[what] = amount - had->second;
+  }
+  if (!more.empty()) taken_back_[now.key] = {now_, std::move(more)};
+}
+
+std::map<std::string, FlavorAmounts> Invariants::UsageBeforeTakingBack() const {
+  auto usage = truth_.Usage();
+  for (const auto& [key, taken] : taken_back_) {
+    const auto workload = truth_.workloads().find(key);
+    if (workload == truth_.workloads().end() || taken.at + options_.staleness < now_) continue;
+    const auto used = usage.find(workload->second.cluster_queue);
+    if (used == usage.end()) continue;
+    for (const auto& [what, amount] : taken.amounts) {
+      std::int64_t& present = used->second[what];
+      present = std::max<std::int64_t>(present - amount, 0);
+    }
+  }
+  return usage;
+}
+
 // Lawful if some recent state of the queues has the quota. A pod set without pods takes nothing and
 // may name a flavor in debt.
 void Invariants::CheckReservation(const WorkloadFacts& workload) {
@@ -339,7 +367,7 @@ void Invariants::CheckReservation(const WorkloadFacts& workload) {
       Report("wrong-namespace", Show(workload.key) + " gets quota in " + workload.cluster_queue);
     }
   }
-  const auto usage = truth_.Usage();
+  const auto usage = UsageBeforeTakingBack();
   bool fits = false;
   bool open = false;
   for (const Dated& dated : laws_) {

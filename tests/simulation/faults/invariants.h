@@ -7,7 +7,8 @@
 //   job-without-admission  a job is started although its workload is not admitted
 //   wrong-place            … or without the node labels of its assigned flavors
 //   quota-exceeded         quota is reserved that no recent state of the queues allows; a slice of
-//                          an elastic job may replace one of no less in a queue that lost its quota
+//                          an elastic job may replace one of no less in a queue that lost its
+//                          quota; pods that a slice takes back were free a moment ago
 //   wrong-namespace        quota is reserved in a queue that does not take the namespace
 //   node-promised-twice    a node is promised to more pods than it has room for
 //   reserved-in-stopped    quota is reserved in a queue that has been stopped for a while
@@ -124,6 +125,8 @@ class Invariants {
   void CheckReservation(const WorkloadFacts& workload);
   void CheckNodes(const WorkloadFacts& workload);
   void NoteSelections();
+  void NoteTakenBack(const WorkloadFacts& before, const WorkloadFacts& now);
+  std::map<std::string, FlavorAmounts> UsageBeforeTakingBack() const;
   void CheckRelease(const WorkloadFacts& before, const WorkloadFacts* now);
   void SeeRequest(const RequestFacts& request);
   void SeePod(const PodFacts& pod);
@@ -145,6 +148,11 @@ class Invariants {
   Actor actor_ = Actor::kPrograms;
   std::map<std::pair<std::string, std::string>, SteadyTime> selected_;  // queue, namespace → when
   std::map<std::string, std::int64_t> node_cpu_;                        // of nodes ever seen
+  struct TakenBack {
+    SteadyTime at{};
+    FlavorAmounts amounts;
+  };
+  std::map<Key, TakenBack> taken_back_;  // by Workloads of elastic jobs
   std::string lease_holder_;
   std::int64_t leader_changes_ = 0;
   std::int64_t write_requests_ = 0;

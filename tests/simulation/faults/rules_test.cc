@@ -140,6 +140,30 @@ TEST_F(RuleTest, UsageIsCountedFromRequestsWhateverTheAdmissionStates) {
   EXPECT_EQ(Broken(), "quota-exceeded");
 }
 
+// A slice of four pods, one of them reclaimable, shrinks to one pod and takes that one back.
+TEST_F(RuleTest, PodsThatASliceTakesBackWereFreeAMomentAgo) {
+  PutWaiting("slice", "1", 0, 1);
+  Change(kWorkloads, "default", "slice", "/metadata/annotations",
+         {{"kueue.x-k8s.io/elastic-job", "true"}});
+  Change(kWorkloads, "default", "slice", "/spec/podSets/0/count", 4);
+  Json admission = AdmissionOf("4");
+  admission["podSetAssignments"][0]["count"] = 4;
+  Change(kWorkloads, "default", "slice", "/status",
+         {{"conditions", {Condition("QuotaReserved", true)}}, {"admission", admission}});
+  Change(kWorkloads, "default", "slice", "/status/reclaimablePods",
+         {{{"name", "main"}, {"count", 1}}});
+  Change(kWorkloads, "default", "slice", "/spec/podSets/0/count", 1);
+  Change(kWorkloads, "default", "slice", "/status/reclaimablePods", Json::array());
+  PutWaiting("soon", "4", 0, 1);
+  GiveQuota("soon", "4");
+  EXPECT_EQ(Broken(), "");
+  Delete(kWorkloads, "default", "soon");
+  now_ += seconds(3);
+  PutWaiting("late", "4", 0, 1);
+  GiveQuota("late", "4");
+  EXPECT_EQ(Broken(), "quota-exceeded");
+}
+
 TEST_F(RuleTest, AnAdmissionStatesOtherAmountsThanItsPodsRequest) {
   PutWorkload("w", "j", "1", true);
   EXPECT_EQ(Broken(), "");

@@ -113,6 +113,13 @@ void Saboteur::CutOff(const Blow& blow) {
   });
 }
 
+// How long overtaken writes of a controller without election are still under way. Nothing but the
+// time of a restart keeps its successor's decisions apart from them (docs/limitations.md).
+Duration Saboteur::ArrivalOfLateWrites() const {
+  if (story_.replicas > 1) return Duration::zero();
+  return std::max(late_writes_until_ - world_.clock().SteadyNow(), Duration::zero());
+}
+
 // No later request of the dying replica reaches the API.
 void Saboteur::Crash(Duration away) {
   const int dying = std::max(0, world_.leader());
@@ -123,8 +130,9 @@ void Saboteur::Crash(Duration away) {
     if (on_blow) on_blow("replica " + std::to_string(dying) + " has crashed");
     if (on_crash) on_crash();
     world_.KillReplica(dying);
-    Trouble(away);
-    world_.executor().PostAfter(away, [this, dying, alive] {
+    const Duration back = std::max(away, ArrivalOfLateWrites());
+    Trouble(back);
+    world_.executor().PostAfter(back, [this, dying, alive] {
       if (alive.expired()) return;
       if (on_blow) on_blow("replica " + std::to_string(dying) + " is back");
       dying_ = kNobody;
@@ -143,6 +151,9 @@ Fault Saboteur::FaultFor(const kube::ApiRequest& request) {
     ++counts_["requests of the dead"];
   } else if (fault != Fault::kNone) {
     ++counts_[FaultName(fault)];
+  }
+  if (fault == Fault::kOvertaken) {
+    late_writes_until_ = world_.clock().SteadyNow() + SimTransportOptions{}.slow;
   }
   return fault;
 }

@@ -48,6 +48,7 @@ class Saboteur {
   void CutOff(const Blow& blow);
   void Strike(const Blow& blow);
   void Crash(Duration away);
+  Duration ArrivalOfLateWrites() const;
   void Trouble(Duration span);
 
   const Story& story_;
@@ -55,6 +56,7 @@ class Saboteur {
   std::function<Fault(const kube::ApiRequest& request)> more_;
   SteadyTime start_{};
   SteadyTime trouble_until_{};
+  SteadyTime late_writes_until_{};  // the arrival of the last overtaken request
   bool over_ = false;
   std::vector<Random> dice_;  // one for each span
   int dying_ = kNobody;       // the replica whose requests are all lost
