@@ -79,6 +79,7 @@ struct AdmissionControllers::Impl {
   void AddWorkloadsOf(const api::ClusterQueue& queue);
   void AddAllClusterQueues();
   void AddCohortsOf(const std::string& cluster_queue);
+  void AddShares();
   void AddDeletedUsed();
 
   LabelledMetrics series;
@@ -124,6 +125,9 @@ struct AdmissionControllers::Impl {
   kube::Controller& flavor_controller;
   kube::Controller& check_controller;
   kube::Controller& topology_controller;
+
+  bool shares_posted = false;
+  const std::shared_ptr<Impl*> self = std::make_shared<Impl*>(this);
 };
 
 AdmissionControllers::Impl::Impl(kube::Manager& the_manager, const Clock& the_clock,
@@ -354,11 +358,13 @@ void AdmissionControllers::Impl::WatchClusterQueues() {
            [this](const auto& queue) {
              metrics.ShowClusterQueue(queue->meta.name);
              cluster_queue_controller.Add(queue->meta.key());
+             AddShares();
              AddWorkloadsOf(*queue);
            },
        .on_update =
            [this](const auto& old, const auto& queue) {
              cluster_queue_controller.Add(queue->meta.key());
+             if (old->meta.generation != queue->meta.generation) AddShares();
              const bool was_active = api::IsTrue(old->status.conditions, api::kActive);
              const bool is_active = api::IsTrue(queue->status.conditions, api::kActive);
              if (old->meta.generation == queue->meta.generation && was_active == is_active) return;
@@ -368,6 +374,7 @@ void AdmissionControllers::Impl::WatchClusterQueues() {
        .on_delete =
            [this](const auto& queue) {
              cluster_queue_controller.Add(queue->meta.key());
+             AddShares();
              active_queues.erase(queue->meta.name);
              AddWorkloadsOf(*queue);
              AddDeletedUsed();
@@ -396,6 +403,7 @@ void AdmissionControllers::Impl::WatchCohorts() {
   const auto touch = [this](const auto& cohort) {
     cohort_controller.Add(cohort->meta.key());
     AddAllClusterQueues();
+    AddShares();
     AddDeletedUsed();
     metrics_feed.OnCohorts();
   };
@@ -422,6 +430,23 @@ void AdmissionControllers::Impl::AddCohortsOf(const std::string& cluster_queue) 
     const auto cohort = cohorts.Get({"", name});
     name = cohort == nullptr ? "" : cohort->spec.parent_name;
   }
+}
+
+// Quotas or the tree of cohorts have changed: so may the shares of other queues and cohorts. One
+// pass follows many changes.
+void AdmissionControllers::Impl::AddShares() {
+  constexpr Duration kBatch = std::chrono::seconds(1);
+  if (!fair_sharing || std::exchange(shares_posted, true)) return;
+  manager.executor().PostAfter(kBatch, [weak = std::weak_ptr(self)] {
+    const auto alive = weak.lock();
+    if (alive == nullptr) return;
+    Impl& impl = **alive;
+    impl.shares_posted = false;
+    impl.AddAllClusterQueues();
+    for (const auto& cohort : impl.cohorts.objects()) {
+      impl.cohort_controller.Add(cohort->meta.key());
+    }
+  });
 }
 
 void AdmissionControllers::Impl::AddDeletedUsed() {

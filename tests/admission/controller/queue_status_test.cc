@@ -183,6 +183,33 @@ TEST_F(QueueStatusTest, SharesAreShownWithFairSharingOnly) {
   EXPECT_EQ(Object("cohorts/lab")["status"]["fairSharing"]["weightedShare"], 0);
 }
 
+TEST_F(QueueStatusTest, SharesFollowTheQuotasOfOthersAndTheTree) {
+  options_.scheduler.fair_sharing.emplace();
+  Crash();
+  Boot();
+  const auto share = [this](const std::string& object) {
+    return Object(object)["status"]["fairSharing"]["weightedShare"].get<int>();
+  };
+  api_.Put("/api/v1/namespaces", {{"metadata", {{"name", "team"}}}});
+  Put("resourceflavors", "default", Json::object());
+  Put("cohorts", "lab", {{"parentName", "faculty"}});
+  Put("cohorts", "faculty", {{"parentName", "campus"}});
+  PutClusterQueue("cq", 2, {{"cohortName", "lab"}});
+  PutClusterQueue("other", 8, {{"cohortName", "campus"}});
+  PutLocalQueue("lq", "cq");
+  PutWorkload("a", 4);
+  executor_.RunFor(10s);
+  EXPECT_EQ(share("clusterqueues/cq"), 200);
+  EXPECT_EQ(share("cohorts/faculty"), 200);
+  PutClusterQueue("other", 3, {{"cohortName", "campus"}});
+  executor_.RunFor(10s);
+  EXPECT_EQ(share("clusterqueues/cq"), 400);
+  EXPECT_EQ(share("cohorts/faculty"), 400);
+  Put("cohorts", "lab", Json::object());
+  executor_.RunFor(10s);
+  EXPECT_EQ(share("cohorts/faculty"), 0);
+}
+
 TEST_F(QueueStatusTest, MetricsSayTheSame) {
   PutQueues(1);
   PutWorkload("a", 1);
