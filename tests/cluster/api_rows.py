@@ -33,7 +33,7 @@ POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
 POLICY_BINDINGS = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings"
 OWN_OBJECTS = (WORKLOADS + "/w", WORKLOADS + "/x", MAPS + "/m", JOBS + "/j", LEASES + "/l", ROLES + "/r",
                ROLES + "/s", ROLE_BINDINGS + "/b", ROLE_BINDINGS + "/c", POLICIES + "/p", POLICY_BINDINGS + "/b")
-UNTIL = 20  # seconds
+UNTIL = 120  # seconds
 THEN = "2026-01-01T00:00:00Z"
 POD = {"spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "none"}]}}
 
@@ -261,7 +261,7 @@ ROWS = {
         by("jane", ("GET", "/metrics", None, PLAIN)),
         created(ROLES, role("r", ("get", "", "configmaps"))),
         created(ROLE_BINDINGS, role_binding("b", "r", "jane")),
-        by("jane", ("GET", MAPS + "/m", None, PLAIN)),
+        by("jane", ("UNTIL 200 GET", MAPS + "/m", None, PLAIN)),
         by("jane", ("GET", MAPS, None, PLAIN)),
         by("jane", merged(MAPS + "/m", {"data": {"a": "2"}})),
         by("jane", ("DELETE", MAPS + "/m", None, PLAIN)),
@@ -272,7 +272,7 @@ ROWS = {
         created(ROLES, role("r", ("get list", "", "configmaps"),
                             ("create update", "rbac.authorization.k8s.io", "roles rolebindings"))),
         created(ROLE_BINDINGS, role_binding("b", "r", "jane")),
-        by("jane", created(ROLES, role("s", ("get", "", "configmaps")))),
+        by("jane", ("UNTIL 201 POST", ROLES, role("s", ("get", "", "configmaps")), PLAIN)),
         by("jane", ("PUT", ROLES + "/s", role("s", ("get list watch", "", "configmaps secrets")), PLAIN)),
         by("jane", created(ROLE_BINDINGS, role_binding("c", "s", "joe"))),
         created(ROLES, role("w", ("delete", "batch", "jobs"))),

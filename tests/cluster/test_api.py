@@ -49,6 +49,7 @@ class ApiTest(unittest.TestCase):
         plane = ControlPlane(folder, parent_ends_all=True)
         self.addCleanup(plane.stop)
         plane.start()
+        plane.wait_until(lambda: plane.get("configmap", "kube-root-ca.crt"), "the ConfigMap that the rows count")
         plane.programs["kube-controller-manager"].end()  # it would work on the Jobs
         plane.kubectl("apply", "--server-side", "-k", os.path.join(ROOT, "manifests", "crds"))
         wait_established(plane.kubectl, "workloads.kueue.x-k8s.io")

@@ -16,7 +16,7 @@ from installation import Cloud, ClusterTest
 POOL = "kubernetes.azure.com/agentpool"
 RECIPES = ("dws-only", "reservation-then-dws", "spot-flex-demand")
 SHORTER = {"bootSeconds: 5": "bootSeconds: 1", "idleSeconds: 30": "idleSeconds: 2", "bootSeconds: 2": "bootSeconds: 1",
-           "idleSeconds: 5": "idleSeconds: 2", "afterSeconds: 10, noticeSeconds: 2": "afterSeconds: 4, noticeSeconds: 1"}
+           "idleSeconds: 5": "idleSeconds: 2", "afterSeconds: 10, noticeSeconds: 2": "afterSeconds: 12, noticeSeconds: 6"}
 
 
 def sample(folder, name):
@@ -78,7 +78,7 @@ class CapacitySamplesTest(ClusterTest):
     def test_a_job_that_loses_machines_of_low_priority_ends_on_demand(self):
         for name in ("nodepools", "queues"):
             self.apply_when_accepted(sample("spot", name))
-        self.apply(runs_for(sample("spot", "job"), "7s"))
+        self.apply(runs_for(sample("spot", "job"), "20s"))
         pools = []
 
         def ends():

@@ -88,6 +88,13 @@ class ChecksTest(ClusterTest):
         self.patch("workload", name, {"spec": {"active": False}})
         self.wait_until(lambda: not self.workload()["status"].get("admission"), "quota is given back")
         self.plane.kubectl("apply", "-f", "-", stdin=QUEUES.replace("QUOTA", "0"))
+
+
+        def known():
+            queue = self.plane.get("clusterqueue", "team")
+            return any(each["type"] == "Active" and each.get("observedGeneration") == queue["metadata"]["generation"]
+                       for each in queue["status"]["conditions"])
+        self.wait_until(known, "the quota is known")
         self.patch("workload", name, {"spec": {"active": True}})
         self.wait_until(lambda: self.plane.get("job", "job")["spec"]["suspend"] is False,
                         "the job starts on the other flavor")

@@ -115,7 +115,7 @@ class ClaimsTest(ClusterTest):
             told = self.told(job)
             return told is not None and told[0] == status and text in " ".join(told[1:])
         try:
-            self.plane.wait_until(reached, f"{job} {status} {text}", seconds=30)
+            self.plane.wait_until(reached, f"{job} {status} {text}", seconds=180)
         except AssertionError as late:
             raise AssertionError(f"{late}: {self.told(job)}\n{self.controller.log()[-2000:]}") from None
 

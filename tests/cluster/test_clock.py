@@ -20,7 +20,7 @@ CONFIG = """
 apiVersion: config.kueue.x-k8s.io/v1beta2
 kind: Configuration
 waitForPodsReady:
-  timeout: 8s
+  timeout: 20s
   recoveryTimeout: 60s
   requeuingStrategy: {backoffBaseSeconds: 2, backoffLimitCount: 5, timestamp: Eviction}
 """
@@ -158,11 +158,12 @@ class Skewed(ClusterTest):
         self.submit("ready")
         self.submit("never", selector='{"no/node": "has-this"}')
         self.wait(lambda: self.is_true("ready", "PodsReady"), "the pods are ready")
-        self.wait(lambda: self.is_true("never", "Evicted"), "pods that do not get ready are stopped")
-        self.assertEqual(self.condition("never", "Evicted")["reason"], "PodsReadyTimeout")
+        evicted = self.wait(lambda: (found := self.condition("never", "Evicted")).get("status") == "True" and found,
+                            "pods that do not get ready are stopped", seconds=120)
+        self.assertEqual(evicted["reason"], "PodsReadyTimeout")
         self.assertFalse(self.is_true("ready", "Evicted"))
         self.wait(lambda: self.is_true("never", "Admitted") and
-                  self.workload_of("never")["status"]["requeueState"]["count"] >= 1, "the backoff ends")
+                  self.workload_of("never")["status"].get("requeueState", {}).get("count", 0) >= 1, "the backoff ends")
         self.plane.kubectl("delete", "job", "never")
         self.wait(lambda: self.is_true("ready", "Finished"), "the ready job ends by itself")
 
@@ -171,14 +172,14 @@ class Skewed(ClusterTest):
         self.submit("checked", queue="checked")
         self.wait(lambda: self.is_true("checked", "QuotaReserved"), "quota is reserved")
         name = self.workload_of("checked")["metadata"]["name"]
+        asked = time.monotonic()
         self.plane.kubectl("patch", "workload", name, "--subresource=status", "--type=merge", "-p",
                            json.dumps({"status": {"admissionChecks": [
                                {"name": "budget", "state": "Retry", "message": "later",
                                 "requeueAfterSeconds": 3, "lastTransitionTime": instant()}]}}))
-        asked = time.monotonic()
         self.wait(lambda: self.is_true("checked", "Evicted"), "the quota is given back")
         self.wait(lambda: self.is_true("checked", "QuotaReserved") and not self.is_true("checked", "Evicted"),
-                  "the retry comes", seconds=40)
+                  "the retry comes", seconds=150)
         self.assertGreater(time.monotonic() - asked, 2)
         self.plane.kubectl("delete", "job", "checked")
 
@@ -186,8 +187,8 @@ class Skewed(ClusterTest):
         """The lease counts from the follower's own sight of the last renewal."""
         self.controller.end(signal.SIGKILL)
         killed = time.monotonic()
-        self.wait(lambda: " leading lease=" in second.log(), "the follower leads", seconds=40)
-        self.assertLess(time.monotonic() - killed, LEASE_SECONDS + 10)
+        self.wait(lambda: " leading lease=" in second.log(), "the follower leads", seconds=150)
+        self.assertLess(time.monotonic() - killed, SKEW_SECONDS / 10)  # by the wrong clock: more than SKEW_SECONDS
         self.assertNotEqual(self.lease()["holderIdentity"], leader)
         self.submit("after")
         self.wait(lambda: self.is_true("after", "Admitted"), "the next leader admits")

@@ -66,7 +66,8 @@ class DaskTest(ClusterTest):
         return cls.berth.start(flags=["--config", path])
 
     def tearDown(self):
-        self.plane.kubectl("delete", "daskautoscalers,daskjobs,daskclusters,jobs", "--all", "-n", "default")
+        self.plane.kubectl("delete", "daskautoscalers,daskjobs,daskclusters,jobs", "--all", "-n", "default",
+                           seconds=240)
         self.wait_until(lambda: not self.plane.items("pods") and not self.plane.items("workloads") and
                         not self.plane.items("deployments"), "everything is gone")
 
@@ -338,7 +339,7 @@ class DaskTest(ClusterTest):
         self.wait_until(lambda: len(gpus("team-a")) == 2 and len(gpus("team-b")) == 1, "each team has its own GPUs")
         self.assertEqual(len(set(gpus("team-a") + gpus("team-b"))), 3)
         for team in ("team-a", "team-b"):
-            self.plane.kubectl("delete", "namespace", team)
+            self.plane.kubectl("delete", "namespace", team, seconds=240)
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ class DwsTest(ClusterTest):
 
     def wait_until(self, condition, what):
         try:
-            return self.plane.wait_until(condition, what, seconds=90)
+            return self.plane.wait_until(condition, what, seconds=180)
         except AssertionError as late:
             raise AssertionError(f"{late}\n{self.story()}") from None
 

@@ -64,7 +64,7 @@ class ElasticTest(ClusterTest):
             now = self.pods()
             return (len(now[0]), len(now[1]), self.used()) == (running, gated, used)
         try:
-            self.plane.wait_until(reached, f"{running} run, {gated} wait, {used} used", seconds=60)
+            self.plane.wait_until(reached, f"{running} run, {gated} wait, {used} used", seconds=180)
         except AssertionError as late:
             state = self.plane.kubectl("get", "jobs,workloads,pods", check=False).stdout
             raise AssertionError(
@@ -97,6 +97,7 @@ class ElasticTest(ClusterTest):
 
         self.scale(6)
         self.wait_for(4, 2, "4")
+        self.plane.wait_until(lambda: len(self.plane.items("workloads")) == 3, "three slices")
         slices = self.plane.items("workloads")
         reasons = sorted(condition["reason"] for each in slices
                          for condition in each.get("status", {}).get("conditions", [])

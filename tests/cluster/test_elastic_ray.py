@@ -103,7 +103,7 @@ class ElasticRayTest(ClusterTest):
         self.scale(cluster, 3)
         self.wait_for(cluster, 4, 0, "4")
         self.assertLessEqual(first, self.pods(cluster)[0])  # the pods that ran run on
-        self.assertEqual(self.reasons_of_ends(workload), ["WorkloadSliceReplaced"])
+        self.wait_until(lambda: self.reasons_of_ends(workload) == ["WorkloadSliceReplaced"], "the first slice is replaced")
         self.scale(cluster, 5)
         self.wait_for(cluster, 4, 2, "4")
         self.scale(cluster, 1)

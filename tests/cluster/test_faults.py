@@ -23,6 +23,12 @@ sys.path.insert(0, os.path.join(ROOT, "tests", "local", "e2e"))
 from api_proxy import ApiProxy  # noqa: E402 (the folder is known only now)
 
 QUOTA = 2
+# A stall of the tests is shorter than this lease, or ends it.
+LEASES = """
+apiVersion: config.kueue.x-k8s.io/v1beta2
+kind: Configuration
+leaderElection: {leaderElect: true, leaseDuration: 30s, renewDeadline: 20s, retryPeriod: 2s}
+"""
 
 
 class FaultsTest(ClusterTest):
@@ -39,7 +45,8 @@ class FaultsTest(ClusterTest):
 
     @classmethod
     def start_controller(cls, kubeconfig=None):
-        cls.controller = cls.berth.start(kubeconfig=kubeconfig or cls.through_proxy)
+        cls.controller = cls.berth.start(kubeconfig=kubeconfig or cls.through_proxy,
+                                         flags=["--config", cls.plane.write("leases.yaml", LEASES)])
 
     @classmethod
     def restart_controller(cls, kubeconfig=None):
@@ -79,7 +86,7 @@ class FaultsTest(ClusterTest):
                               if c["status"] == "True"})
                  and "QuotaReserved" in true and "Finished" not in true]
         self.assertLessEqual(len(using), QUOTA, using)
-        owners = [owner["name"] for workload in workloads
+        owners = [owner["uid"] for workload in workloads
                   for owner in workload["metadata"].get("ownerReferences", [])]
         self.assertEqual(len(owners), len(set(owners)), "a job has two workloads")
         return sum(1 for job in self.plane.items("jobs") if job["metadata"]["name"] in self.sent
@@ -169,7 +176,7 @@ class FaultsTest(ClusterTest):
         """The leader ends, since it cannot renew its lease; its successor continues the work."""
         self.send(4)
         self.proxy.stall()
-        code = self.controller.process.wait(timeout=40)
+        code = self.controller.process.wait(timeout=150)
         print(f"the leader ended with {code}", file=sys.stderr)
         self.assertGreaterEqual(code, 0, self.controller.log()[-2000:])
         self.assertIn("lost the lease", self.controller.log())

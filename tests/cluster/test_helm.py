@@ -218,7 +218,7 @@ class ReleaseTest(ClusterTest):
 
     def run_job(self, name):
         self.apply_when_accepted(JOB % name)
-        self.plane.kubectl("wait", "--for=condition=Complete", f"job/{name}", "--timeout=60s")
+        self.plane.kubectl("wait", "--for=condition=Complete", f"job/{name}", "--timeout=180s", seconds=200)
 
     def authorities(self):
         """The CA in every webhook."""

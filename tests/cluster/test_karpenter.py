@@ -79,8 +79,10 @@ class KarpenterTest(unittest.TestCase):
     def test_a_pending_pod_gets_a_node_that_goes_with_it(self):
         self.create(node_pool("plain", ["m5.xlarge"]), pod("waits", "plain", cpu="2"))
         node = self.wait_for("the pod is bound", lambda: self.node_of("waits"))
-        claim, = self.claims("plain")
+        claim, = self.wait_for("the claim names its node", lambda: [
+            each for each in self.claims("plain") if each.get("status", {}).get("nodeName")])
         self.assertEqual(claim["status"]["nodeName"], node)
+        self.assertEqual(len(self.claims("plain")), 1)
         self.assertEqual(self.nodes("plain"), [node])
         self.wait_for("the pod runs", lambda: self.plane.get("pod", "waits")["status"]["phase"] == "Running")
         self.delete_pods("waits")

@@ -110,8 +110,8 @@ class KindsTest(ClusterTest):
         self.wait_until(lambda: self.is_true("pytorchjob-high-", "Admitted"), "high is admitted")
         stopped = self.plane.get("jobset", "set")
         self.assertEqual(stopped["spec"], {**job_set("set")["spec"], "suspend": True})
-        high = self.plane.get("pytorchjob", "high")["spec"]
-        self.assertEqual(high["runPolicy"]["suspend"], False)
+        high = self.wait_until(lambda: not (spec := self.plane.get("pytorchjob", "high")["spec"])["runPolicy"]["suspend"]
+                               and spec, "high is started")
         for role in ("Master", "Worker"):
             self.assertEqual(high["pytorchReplicaSpecs"][role]["template"]["spec"]["nodeSelector"],
                              {"kubernetes.io/hostname": "node-1"})

@@ -109,7 +109,7 @@ class KubeflowTest(ClusterTest):
                 self.create(training_job(kind, high, **{"kueue.x-k8s.io/priority-class": "high"}))
                 self.wait_until(lambda: self.is_true(urgent, "Admitted"), "high preempts low")
                 self.wait_until(lambda: self.job_is(kind, low, "Suspended"), "the operator stops low")
-                self.assertEqual(self.pods(low), [])
+                self.wait_until(lambda low=low: self.pods(low) == [], "its pods go")
                 stopped = self.plane.get(kind.lower(), low)["spec"]
                 for role in roles:
                     self.assertNotIn("nodeSelector", stopped[field][role]["template"]["spec"])

@@ -91,7 +91,7 @@ class LifeTest(ClusterTest):
         found = self.workload(job)["status"].get("conditions", [])
         return next((each for each in found if each["type"] == kind), {"status": "", "reason": ""})
 
-    def expect(self, condition, what, seconds=30):
+    def expect(self, condition, what, seconds=180):
         try:
             self.plane.wait_until(condition, what, seconds=seconds)
         except AssertionError as late:
@@ -180,8 +180,8 @@ spec:
         self.expect(lambda: not self.workload("ends")["metadata"].get("finalizers"),
                     "nothing holds the Workload")
         self.assertIn("batch.kubernetes.io/job-name", json.dumps(self.workload("ends")["spec"]))
-        self.plane.kubectl("delete", "resourceflavor", "of-a-cohort", seconds=20)
-        self.plane.kubectl("delete", "clusterqueue", "over", seconds=20)
+        self.plane.kubectl("delete", "resourceflavor", "of-a-cohort", seconds=120)
+        self.plane.kubectl("delete", "clusterqueue", "over", seconds=120)
         self.expect(lambda: self.plane.get("localqueue", "q", "-n", self.name)["status"]["conditions"][0]
                     ["reason"] == "ClusterQueueDoesNotExist", "the LocalQueue follows")
         status = self.plane.get("localqueue", "q", "-n", self.name)["status"]

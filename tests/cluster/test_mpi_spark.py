@@ -148,7 +148,7 @@ class MpiSparkTest(ClusterTest):
         self.check_pods("sparkoperator.k8s.io/app-name=high", 3)
         stopped = self.plane.get("sparkapplication", "low")
         self.assertEqual(stopped["spec"], made["spec"])
-        self.assertEqual(self.plane.items("pods", "-l", "sparkoperator.k8s.io/app-name=low"), [])
+        self.wait_until(lambda: self.plane.items("pods", "-l", "sparkoperator.k8s.io/app-name=low") == [], "its pods go")
         self.wait_until(lambda: self.is_true("sparkapplication-high-", "PodsReady"), "high runs")
         self.end_driver("high")
         self.finish("sparkapplication-high-")

@@ -132,7 +132,7 @@ class OptionalTest(ClusterTest):
             lambda: self.condition("admissioncheck", "capacity", "Active") == "True",
             "the check is served once the CRD is there", seconds=120)
         self.plane.wait_until(lambda: self.plane.items("provisioningrequests"),
-                              "capacity is asked for", seconds=60)
+                              "capacity is asked for", seconds=180)
 
         self.plane.kubectl("annotate", "admissioncheck", "capacity", "berth.dev/provisioning-policy=late")
         self.plane.wait_until(

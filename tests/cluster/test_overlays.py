@@ -8,6 +8,7 @@ import json
 import os
 import re
 import subprocess
+import time
 import unittest
 
 import yaml
@@ -185,12 +186,18 @@ class OverlaysTest(ClusterTest):
         # Without the old version's watch caches nobody asks for a conversion.
         self.plane.wait_until(lambda: self.plane.kubectl("get", "clusterqueues.v1beta1.kueue.x-k8s.io",
                                                          check=False).returncode != 0, "v1beta1 goes")
-        before = self.conversions()
         self.plane.apply(QUEUE_OF_OVERLAYS)
+        self.plane.wait_until(self.no_conversions, "the old version's caches are gone")
+        before = self.conversions()
         self.plane.kubectl("label", "--overwrite", "clusterqueue/of-overlays", "seen=yes")
         self.plane.kubectl("label", "--overwrite", "clusterqueue/of-overlays", "seen=again")
         self.assertEqual(self.conversions(), before)
         self.plane.kubectl("delete", "clusterqueue/of-overlays")
+
+    def no_conversions(self):
+        known = self.conversions()
+        self.plane.kubectl("annotate", "--overwrite", "clusterqueue/of-overlays", f"seen={time.monotonic()}")
+        return self.conversions() == known
 
     def conversions(self):
         text = self.plane.kubectl("get", "--raw", "/metrics").stdout

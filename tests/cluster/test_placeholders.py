@@ -20,7 +20,7 @@ spec:
   accelerator: {type: nvidia-tesla-t4, count: 1}
   zones: [us-central1-c]
   maxNodes: 3
-  bootSeconds: 1
+  bootSeconds: 10
   idleSeconds: 600
 ---
 apiVersion: kueue.x-k8s.io/v1beta2
@@ -96,8 +96,8 @@ class PlaceholdersTest(ClusterTest):
         self.addCleanup(cloud.end, signal.SIGKILL)
         self.apply_when_accepted(QUEUES)
         self.plane.kubectl("apply", "-f", "-", stdin=JOB)
-        self.wait_until(lambda: len(self.holders()) == 2, "a pod stands for each pod of the job")
-        self.assertEqual({pod["spec"]["priority"] for pod in self.holders()}, {-1000000})
+        held = self.wait_until(lambda: len(found := self.holders()) == 2 and found, "a pod stands for each pod of the job")
+        self.assertEqual({pod["spec"]["priority"] for pod in held}, {-1000000})
         self.wait_until(lambda: (self.plane.get("job", "gang") or {}).get("status", {}).get("succeeded") == 2,
                         "the job completes")
         self.wait_until(lambda: not self.holders(), "the pods that held nodes go")

@@ -104,7 +104,7 @@ class ProductionTest(ClusterTest):
         self.plane.kubectl("create", "-f", "-", stdin=JOB)
         self.plane.kubectl("label", "node", "--all", "cloud.google.com/gke-accelerator=nvidia-tesla-t4")
         self.plane.kubectl("wait", "--for=condition=Complete", "job/small", "-n", "team-a",
-                           "--timeout=60s")
+                           "--timeout=180s", seconds=200)
         # The controller has written neither a Secret nor a CA.
         self.assertIsNone(self.plane.get("secret", "kueue-webhook-server-cert", "-n", NAMESPACE))
         managers = {entry["manager"] for kind in ("mutatingwebhookconfiguration", "crd")

@@ -95,7 +95,7 @@ class ReactiveTest(ClusterTest):
             self.plane.kubectl("create", "-f", "-", stdin=json.dumps(one))
 
     def delete(self, *jobs):
-        self.plane.kubectl("delete", "jobs", *jobs, "--cascade=foreground")
+        self.plane.kubectl("delete", "jobs", *jobs, "--cascade=foreground", seconds=180)
         self.wait_until(lambda: not self.plane.items("nodeclaims"), "the nodes go")
 
     def pool(self, name, **limits):
@@ -118,7 +118,7 @@ class ReactiveTest(ClusterTest):
 
     def why(self, name):
         return subprocess.run([BERTH, "why", "--kubeconfig", self.plane.kubeconfig, "job/" + name], text=True,
-                              capture_output=True, timeout=30, check=False).stdout
+                              capture_output=True, timeout=90, check=False).stdout
 
     def set_queues(self, wait):
         self.apply_when_accepted(QUEUES.replace("WAIT", str(wait)))

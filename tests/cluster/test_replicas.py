@@ -90,14 +90,14 @@ class ReplicasTest(ClusterTest):
         self.send("after-kill")
         self.wait_for_another(replicas, leader)
         self.plane.wait_until(lambda: self.admitted("after-kill"), "another replica decides")
-        self.assertEqual(len(self.plane.items("workloads")), 2)
+        self.plane.wait_until(lambda: len(self.plane.items("workloads")) == 2, "each job has one Workload")
 
     def test_a_leader_that_is_ended_hands_the_lease_over(self):
         replicas = self.start(2)
         leader = self.holder()
         begun = time.monotonic()
         self.assertEqual(replicas[0].end(), 0)
-        self.assertLess(time.monotonic() - begun, 5)
+        self.assertLess(time.monotonic() - begun, 10)
         self.assertNotEqual(self.holder(), leader)  # the lease has not run out yet
         self.wait_for_another(replicas, leader)
         self.send("after-end")
@@ -119,11 +119,11 @@ class ReplicasTest(ClusterTest):
         self.plane.wait_until(lambda: self.admitted("during-freeze-0"), "another replica decides")
         del witness.writes[:]
         replicas[0].process.send_signal(signal.SIGCONT)
-        replicas[0].process.wait(timeout=30)
+        replicas[0].process.wait(timeout=90)
         self.assertEqual(witness.writes, [])
         self.assertIn("lost the lease", replicas[0].log())
         self.plane.wait_until(lambda: self.admitted("during-freeze-2"), "all jobs have their turn")
-        self.assertEqual(len(self.plane.items("workloads")), 4)
+        self.plane.wait_until(lambda: len(self.plane.items("workloads")) == 4, "each job has one Workload")
 
     def test_a_robbed_leader_stops_and_wins_the_lease_back(self):
         """The robber's clock is an hour ahead, and the robber never renews the lease."""
@@ -132,7 +132,7 @@ class ReplicasTest(ClusterTest):
         self.plane.kubectl("patch", "lease", LEASE, "-n", NAMESPACE, "--type=merge", "-p", json.dumps(
             {"spec": {"holderIdentity": "robber",
                       "renewTime": renewed.strftime("%Y-%m-%dT%H:%M:%S.000000Z")}}))
-        self.assertEqual(replicas[0].process.wait(timeout=30), 1)
+        self.assertEqual(replicas[0].process.wait(timeout=90), 1)
         self.assertIn("holder=robber", replicas[0].log())
         again = self.berth.start(f"replica-{next(self.numbers)}")
         self.controller = again

@@ -32,7 +32,7 @@ class SamplesTest(ClusterTest):
 
     def wait_until(self, condition, what):
         try:
-            self.plane.wait_until(condition, what, seconds=60)
+            self.plane.wait_until(condition, what, seconds=180)
         except AssertionError as late:
             state = self.plane.kubectl("get", "jobs,workloads,pods", "-A", "-o", "wide", check=False)
             raise AssertionError(f"{late}\n{state.stdout}{self.controller.log()[-3000:]}") from None

@@ -77,7 +77,7 @@ class ShadowTest(ClusterTest):
         context = ssl.create_default_context()
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE  # the certificate lives as long as the process
-        with urllib.request.urlopen(request, timeout=10, context=context) as answer:
+        with urllib.request.urlopen(request, timeout=60, context=context) as answer:
             return answer.read().decode()
 
     def is_active(self, kind):
@@ -107,7 +107,7 @@ class ShadowTest(ClusterTest):
         # ends before the shadow decides is not compared.
         self.stop_queue("Hold")
         for number in range(4):
-            job = JOB.replace("NAME", f"job-{number}").replace("run-for: 300ms", "run-for: 3s")
+            job = JOB.replace("NAME", f"job-{number}").replace("run-for: 300ms", "run-for: 10s")
             self.apply_when_accepted(job, "--server-side")
         self.plane.wait_until(lambda: len(self.plane.items("workloads", "-A")) == 4, "the jobs wait")
         self.stop_queue("None")
@@ -115,7 +115,7 @@ class ShadowTest(ClusterTest):
         try:
             self.plane.wait_until(
                 lambda: self.report(same)["counts"]["admission"]["same"] >= 4,
-                "four admissions are compared", seconds=30)
+                "four admissions are compared", seconds=180)
         except AssertionError as late:
             raise AssertionError(f"{late}\n{json.dumps(self.report(same), indent=1)}\n{same.log()}") from None
         report = self.report(same)

@@ -37,8 +37,8 @@ class VisibilityTest(ClusterTest):
 
     def setUp(self):
         for version in ("v1beta1", "v1beta2"):
-            self.plane.kubectl("wait", "--for=condition=Available", "--timeout=60s",
-                               f"apiservice/{version}.visibility.kueue.x-k8s.io")
+            self.plane.kubectl("wait", "--for=condition=Available", "--timeout=180s",
+                               f"apiservice/{version}.visibility.kueue.x-k8s.io", seconds=200)
         self.apply_when_accepted(QUEUES)
         self.apply_when_accepted(JOB)
 
@@ -102,9 +102,11 @@ class VisibilityTest(ClusterTest):
 
     def test_discovery(self):
         self.assertEqual(self.plane.get("clusterqueue", "team")["apiVersion"], "kueue.x-k8s.io/v1beta2")
-        versions = self.plane.kubectl("api-versions").stdout
-        self.assertIn("visibility.kueue.x-k8s.io/v1beta2", versions)
-        self.assertEqual(self.plane.kubectl("api-resources").stderr, "")
+        # Discovery follows the APIService.
+        self.wait_until(lambda: "visibility.kueue.x-k8s.io/v1beta2" in self.plane.kubectl("api-versions").stdout,
+                        "the group is known")
+        self.wait_until(lambda: (done := self.plane.kubectl("api-resources", check=False)).returncode == 0
+                        and not done.stderr, "every group tells its resources")
 
         def merged():
             return "visibility.kueue.x-k8s.io" in self.raw("/openapi/v2").stdout

@@ -120,7 +120,7 @@ class WebhooksTest(ClusterTest):
         self.plane.apply(JOB.replace("NAME", "queued"))
         self.plane.wait_until(
             lambda: self.plane.get("job", "queued").get("status", {}).get("succeeded") == 1,
-            "the job of the queue is complete", seconds=60)
+            "the job of the queue is complete", seconds=180)
         self.plane.kubectl("label", "clusterqueue/team", "seen=yes")
         broken = QUEUES.replace("nominalQuota: 2", "nominalQuota: -2")
         refused = self.plane.kubectl("apply", "-f", "-", stdin=broken, check=False)

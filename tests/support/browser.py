@@ -20,7 +20,7 @@ import time
 from scratch import die_with_parent
 
 PROGRAM = "chromium-headless-shell"
-SECONDS = 60
+SECONDS = 180
 
 
 class Browser:

@@ -21,7 +21,7 @@ from scratch import die_with_parent, scratch_folder  # noqa: E402 (the folder is
 SAMPLES = os.path.join(ROOT, "manifests", "samples")
 BERTH = os.environ.get("BERTH", os.path.join(ROOT, "build", "release", "berth"))
 KUBECTLS = [path for path in os.environ.get("KUBECTL", "").split(":") if path and os.path.exists(path)]
-PATIENCE_SECONDS = 60  # longest wait for a state on a busy machine
+PATIENCE_SECONDS = 150  # longest wait for a state on a busy machine
 
 
 def wait_until(condition, what, seconds=PATIENCE_SECONDS):
@@ -60,12 +60,14 @@ class Cluster:
             command += ["--image", image]
         if os.environ.get("AUDIT_LOGS") and "--audit-log" not in self.flags:
             command += ["--audit-log", os.path.join(os.environ["AUDIT_LOGS"], os.path.basename(self.folder))]
+        starts = self.starts()
         with open(self.log_path, "a", encoding="utf-8") as log:
             self.process = subprocess.Popen(command + self.flags, stdout=log, stderr=log,
                                             stdin=subprocess.DEVNULL,
                                             preexec_fn=die_with_parent)
-        wait_until(lambda: os.path.exists(self.kubeconfig) or self.process.poll() is not None,
-                   "kubeconfig written")
+        # The ports stand in the log a moment after the kubeconfig is written.
+        wait_until(lambda: (os.path.exists(self.kubeconfig) and self.starts() > starts)
+                   or self.process.poll() is not None, "berth up says that it is up")
         if self.process.poll() is not None:
             raise AssertionError("berth up ended early:\n" + self.log())
         return self
@@ -88,6 +90,9 @@ class Cluster:
         wait_until(lambda: not self.left_over(), "no process of a pod is left")
         shutil.rmtree(self.folder, ignore_errors=True)
 
+    def starts(self):
+        return self.log().count("berth is up at ") if os.path.exists(self.log_path) else 0
+
     def log(self):
         with open(self.log_path, encoding="utf-8", errors="replace") as log:
             return log.read()
@@ -109,7 +114,7 @@ class Cluster:
         return {"PATH": os.environ["PATH"], "HOME": self.folder, "KUBECONFIG": self.kubeconfig,
                 "LANG": "C.UTF-8", "TZ": "UTC"}
 
-    def run(self, program, *arguments, stdin=None, check=True, seconds=30):
+    def run(self, program, *arguments, stdin=None, check=True, seconds=150):
         done = subprocess.run([program, *arguments], input=stdin, text=True, capture_output=True,
                               timeout=seconds, env=self.environment(), check=False)
         if check and done.returncode != 0:

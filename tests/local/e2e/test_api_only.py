@@ -36,7 +36,7 @@ class ApiOnlyTest(ClusterTest):
             cluster.apply(JOB)
         wait_until(lambda: whole.items("pods", "-n", "brief"), "the Job has a pod in the complete cluster")
         wait_until(lambda: whole.get("configmap", "owned") is None, "the garbage goes there")
-        whole.kubectl("delete", "namespace", "brief", "--timeout=30s", seconds=40)
+        whole.kubectl("delete", "namespace", "brief", "--timeout=150s", seconds=160)
         alone.kubectl("delete", "namespace", "brief", "--wait=false")
 
         self.assertEqual(alone.items("pods", "-A"), [])

@@ -130,7 +130,7 @@ class WireTest(ClusterTest):
             if token:
                 request.add_header("Authorization", "Bearer " + token)
             try:
-                with urllib.request.urlopen(request, context=context, timeout=10) as answer:
+                with urllib.request.urlopen(request, context=context, timeout=60) as answer:
                     return answer.status
             except urllib.error.HTTPError as error:
                 return error.code

@@ -51,7 +51,7 @@ class Capacity(ClusterTest):
     def test_a_plan_knows_what_was_met(self):
         self.cluster.apply(sample("spot-flex-demand"))
         self.assertEqual(self.plan("spot-flex-demand")[0]["basis"], "prior")
-        self.run_job("long", "spot-flex-demand", seconds="60s")
+        self.run_job("long", "spot-flex-demand", seconds="600s")
         wait_until(lambda: self.cluster.is_true("workload", self.workload_of("long"), "Admitted"), "an admitted job")
         # The leader writes what it has learned within seconds.
         wait_until(lambda: self.plan("spot-flex-demand")[0]["basis"] == "observed", "the outcome is remembered")

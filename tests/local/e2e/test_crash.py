@@ -71,7 +71,7 @@ class CrashTest(ClusterTest):
                     os.rmdir(lock)
             cluster.start()
         for name in jobs:
-            cluster.wait_complete(name, 120)
+            cluster.wait_complete(name, 600)
         writer.stopping.set()
         writer.join()
         there = {item["metadata"]["name"] for item in cluster.items("configmaps")}

@@ -45,7 +45,7 @@ class DeploymentsTest(ClusterTest):
         return self.kubectl("apply", "-f", "-", stdin=json.dumps(what))
 
     def rolled_out(self):
-        return self.kubectl("rollout", "status", "deployment/web", "--timeout=60s", seconds=70).stdout
+        return self.kubectl("rollout", "status", "deployment/web", "--timeout=180s", seconds=190).stdout
 
     def ask(self, port=80):
         """What the Service answers on the machine; "" if it refuses."""
@@ -56,7 +56,7 @@ class DeploymentsTest(ClusterTest):
                 text = b""
                 while piece := server.recv(4096):
                     text += piece
-        except ConnectionError:
+        except (ConnectionError, TimeoutError):
             return ""
         return text.decode().rsplit("\r\n", 1)[-1]
 

@@ -43,7 +43,7 @@ class GuideTest(ClusterTest):
                     done = cluster.kubectl("apply", "-f", "-", stdin=manifest, check=False)
                     return done.returncode == 0
                 try:
-                    wait_until(accepted, "accepted", 10)
+                    wait_until(accepted, "accepted", 60)
                 except AssertionError:
                     self.fail(f"{page}: {done.stderr}")
         self.assertTrue(cluster.get("clusterqueue", "research"))
@@ -51,7 +51,7 @@ class GuideTest(ClusterTest):
         wait_until(lambda: cluster.is_true("clusterqueue", "research", "Active"), "the queue is active")
         wait_until(lambda: any(condition["type"] == "Admitted" and condition["status"] == "True"
                                for item in cluster.items("workloads")
-                               for condition in item["status"].get("conditions", [])),
+                               for condition in item.get("status", {}).get("conditions", [])),
                    "the job is admitted")
 
 

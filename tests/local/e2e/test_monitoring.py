@@ -197,7 +197,7 @@ class SeriesTest(ClusterTest):
             return any(condition["type"] == "Admitted" and condition["status"] == "True"
                        for item in cluster.items("workloads")
                        if item["metadata"]["ownerReferences"][0]["name"] == job
-                       for condition in item["status"].get("conditions", []))
+                       for condition in item.get("status", {}).get("conditions", []))
         cluster.apply(JOB % ("low", "", "600s", "200m"))
         wait_until(lambda: admitted("low"), "the first job is admitted")
         self.scrape_until({"kueue_cohort_subtree_resource_reservations"})

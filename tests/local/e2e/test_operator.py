@@ -105,11 +105,11 @@ internalCertManagement: {enable: false}
 
     def test_the_lease_of_the_file(self):
         config = PROBES + """
-leaderElection: {resourceName: mine, leaseDuration: 4s, renewDeadline: 2500ms, retryPeriod: 500ms}
+leaderElection: {resourceName: mine, leaseDuration: 30s, renewDeadline: 20s, retryPeriod: 500ms}
 """
         first = self.start_replica("first", config=config)
         wait_until(lambda: self.holder("mine"), "a replica leads")
-        self.assertEqual(self.lease("mine")["leaseDurationSeconds"], 4)
+        self.assertEqual(self.lease("mine")["leaseDurationSeconds"], 30)
         self.assertIsNone(self.lease())
         second = self.start_replica("second", config=config)
         second.port("metrics")
@@ -154,7 +154,7 @@ leaderElection: {resourceName: mine, leaseDuration: 4s, renewDeadline: 2500ms, r
         self.assertNotEqual(webhooks.port("webhook"), 0)
         jobs = self.start_replica("jobs", "--controllers", "jobs/batch/job,core")
         wait_until(lambda: self.cluster.items("workloads"), "the job has a Workload")
-        wait_until(lambda: self.cluster.get("clusterqueue", "team")["status"].get("conditions"),
+        wait_until(lambda: (self.cluster.get("clusterqueue", "team").get("status") or {}).get("conditions"),
                    "the queue has a condition")
         workload = self.cluster.items("workloads")[0]
         self.assertNotIn("admission", workload.get("status", {}))

@@ -18,7 +18,7 @@ TOOL = os.path.join(ROOT, "tools", "package")
 
 
 def run(*arguments, **options):
-    done = subprocess.run(arguments, text=True, capture_output=True, timeout=120, check=False, **options)
+    done = subprocess.run(arguments, text=True, capture_output=True, timeout=600, check=False, **options)
     if done.returncode != 0:
         raise AssertionError(f"{arguments}: {done.stdout}{done.stderr}")
     return done.stdout

@@ -75,7 +75,7 @@ class SetsCase(ClusterTest):
         return self.kubectl("apply", "-f", "-", stdin=json.dumps(what))
 
     def rolled_out(self, what):
-        return self.kubectl("rollout", "status", what, "--timeout=60s", seconds=70).stdout
+        return self.kubectl("rollout", "status", what, "--timeout=180s", seconds=190).stdout
 
     def names(self, *arguments):
         return sorted(item["metadata"]["name"] for item in self.cluster.items(*arguments))
@@ -171,7 +171,8 @@ class SetsTest(SetsCase):
         self.rolled_out("daemonset/agent")
         self.kubectl("taint", "node", "two", "broken=yes:NoExecute")
         wait_until(lambda: nodes() == ["one"], "the tainted node is left")
-        self.assertEqual(self.cluster.get("daemonset", "agent")["status"]["desiredNumberScheduled"], 1)
+        wait_until(lambda: self.cluster.get("daemonset", "agent")["status"]["desiredNumberScheduled"] == 1,
+                   "one node is wanted")
 
     def test_replication_controller(self):
         """Its selector is a map; labels and selector come from the template; it adopts, releases, is scaled and orphans."""
@@ -216,7 +217,7 @@ class SetsTest(SetsCase):
         self.kubectl("create", "job", "now", "--from=cronjob/tick")
         self.cluster.wait_complete("now")
         self.kubectl("patch", "cronjob", "tick", "--type=merge", "-p", '{"spec": {"schedule": "@every 1s"}}')
-        wait_until(lambda: len(self.cluster.items("jobs")) == 2, "the schedule starts a Job")
+        wait_until(lambda: len(self.cluster.items("jobs")) >= 2, "the schedule starts a Job")
         refused = self.kubectl("patch", "cronjob", "tick", "--type=merge", "-p",
                                '{"spec": {"schedule": "61 * * * *"}}', check=False)
         self.assertIn("spec.schedule", refused.stderr)

@@ -75,7 +75,7 @@ spec:
     template:
       spec: {containers: [{name: main, resources: {requests: {cpu: "1000"}}}], restartPolicy: Never}
 """)
-        shadow = self.start_shadow(cluster, "--shadow-window", "500ms")
+        shadow = self.start_shadow(cluster, "--shadow-window", "5s")
         queue = cluster.items("clusterqueues")[0]
         flavor = queue["spec"]["resourceGroups"][0]["flavors"][0]["name"]
         now = "2026-01-01T00:00:00Z"

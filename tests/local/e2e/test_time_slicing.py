@@ -30,9 +30,9 @@ class TimeSlicing(ClusterTest):
         self.assertEqual(len(set(self.nodes_of_running())), 2)
 
         def usage():
-            status = self.cluster.get("clusterqueue", "inference")["status"]
-            return {one["name"]: one["total"] for one in status["flavorsUsage"][0]["resources"]}
-        wait_until(lambda: usage()["nvidia.com/gpu"] == "4", "usage in shares")
+            used = self.cluster.get("clusterqueue", "inference").get("status", {}).get("flavorsUsage", [])
+            return {one["name"]: one["total"] for flavor in used for one in flavor["resources"]}
+        wait_until(lambda: usage().get("nvidia.com/gpu") == "4", "usage in shares")
         self.assertEqual(usage()["berth.dev/gpus"], "1333332u")
         self.assertIn("1.33", self.cluster.berth("status").stdout)
 

@@ -57,7 +57,10 @@ class VisibilityTest(ClusterTest):
         return json.loads(self.raw(f"{ROOT}/{version}/{path}/pendingworkloads").stdout)
 
     def names(self, path):
-        return [item["metadata"]["ownerReferences"][0]["name"] for item in self.pending(path)["items"]]
+        done = self.raw(f"{ROOT}/v1beta2/{path}/pendingworkloads", check=False)
+        if done.returncode != 0:  # the queue is not known yet
+            return []
+        return [item["metadata"]["ownerReferences"][0]["name"] for item in json.loads(done.stdout)["items"]]
 
     def test_pending_workloads(self):
         self.cluster = self.start_cluster()

@@ -10,8 +10,7 @@
 
 #include "base/log/log.h"
 #include "tests/simulation/faults/episode.h"
-#include "tests/simulation/faults/history.h"
-#include "tests/simulation/faults/standing.h"
+#include "tests/simulation/faults/rule_test.h"
 
 namespace berth::sim {
 namespace {
@@ -20,52 +19,7 @@ using std::chrono::seconds;
 using ::testing::HasSubstr;
 
 constexpr char kJobs[] = "jobs.batch";
-constexpr char kQueues[] = "clusterqueues.kueue.x-k8s.io";
 constexpr char kAssigned[] = "/status/admission/podSetAssignments/0";
-
-class RuleTest : public HistoryTest {
- protected:
-  RuleTest() : standing_(invariants_, {.patience = seconds(10)}) {
-    Put("localqueues.kueue.x-k8s.io", "default", "q", {{"spec", {{"clusterQueue", "cq"}}}});
-    Change(kQueues, "", "cq", "/status", {{"conditions", {Condition("Active", true)}}});
-  }
-
-  void PutPod(const std::string& name, const std::string& job) {
-    Put("pods", "default", name,
-        {{"metadata",
-          {{"ownerReferences", Json::array({{{"kind", "Job"},
-                                             {"name", job},
-                                             {"uid", "uid-of-" + job},
-                                             {"controller", true}}})}}},
-         {"status", {{"phase", "Running"}}}});
-  }
-  // A workload that requests `cpu`, of the priority, created at the minute.
-  void PutWaiting(const std::string& name, const std::string& cpu, int priority, int minute) {
-    PutWorkload(name, "job-" + name, "", false);
-    Change(kWorkloads, "default", name, "/spec/podSets", PodSets(cpu));
-    Change(kWorkloads, "default", name, "/spec/priority", priority);
-    Change(kWorkloads, "default", name, "/metadata/creationTimestamp",
-           "2026-01-01T00:0" + std::to_string(minute) + ":00Z");
-  }
-  void GiveQuota(const std::string& name, const std::string& cpu) {
-    Change(kWorkloads, "default", name, "/status",
-           {{"conditions", {Condition("QuotaReserved", true)}}, {"admission", AdmissionOf(cpu)}});
-  }
-  // Order is judged when the writes of other decisions have had their time.
-  void GiveQuotaAndSettle(const std::string& name, const std::string& cpu) {
-    GiveQuota(name, cpu);
-    now_ += std::chrono::milliseconds(200);
-    PutWorkload("later", "job-later", "", false);
-  }
-  // Lets a violation last longer than the patience of the rules.
-  void LookForLong(const admission::Scheduler* core = nullptr) {
-    standing_.Look(seconds(1), core);
-    EXPECT_EQ(Broken(), "");
-    standing_.Look(seconds(11), core);
-  }
-
-  Standing standing_;
-};
 
 // ---- With every write.
 
@@ -154,13 +108,13 @@ TEST_F(RuleTest, PodsThatASliceTakesBackWereFreeAMomentAgo) {
          {{{"name", "main"}, {"count", 1}}});
   Change(kWorkloads, "default", "slice", "/spec/podSets/0/count", 1);
   Change(kWorkloads, "default", "slice", "/status/reclaimablePods", Json::array());
-  PutWaiting("soon", "4", 0, 1);
-  GiveQuota("soon", "4");
+  PutWaiting("other", "4", 0, 1);
+  GiveQuota("other", "4");
   EXPECT_EQ(Broken(), "");
-  Delete(kWorkloads, "default", "soon");
+  Delete(kWorkloads, "default", "other");
   now_ += seconds(3);
-  PutWaiting("late", "4", 0, 1);
-  GiveQuota("late", "4");
+  PutWaiting("other", "4", 0, 1);
+  GiveQuota("other", "4");
   EXPECT_EQ(Broken(), "quota-exceeded");
 }
 
