@@ -1,6 +1,5 @@
 // Goal: a preemptor gets the quota that it frees, as planned, and no workload takes it back;
-// Kueue's rules can loop (docs/differences.md). Method: worlds of two or three queues, cycle by
-// cycle, with the rule and without it.
+// Kueue's rules can loop (docs/differences.md). Method: small worlds, with the rule and without.
 #include <gtest/gtest.h>
 
 #include "api/labels.h"
@@ -255,6 +254,22 @@ TEST(PreemptionEnd, NobodyIsTakenWhoseOwnerNothingHereWouldStop) {
     EXPECT_EQ(world.VictimsOf("p"),
               own ? "batch(InCohortReclamation)" : "ray(InCohortReclamation)");
   }
+}
+
+TEST(PreemptionEnd, AnOwnerIsTakenOnceItsKindIsManaged) {
+  SchedulerConfig own = Config(true);
+  own.managed_owners.emplace();
+  TableWorld world({"f"}, {MakeOrgQueue("a", 2, PreemptionPolicy::kAny), MakeOrgQueue("b", 0)},
+                   own);
+  api::Workload borrower = MakeJob("ray", "b", 2, {{"gpu", 1}});
+  borrower.meta.owner_references = {{"ray.io/v1", "RayJob", "ray", "u1", true, false}};
+  world.Apply(borrower);
+  world.AdmitAll();
+  world.Apply(MakeJob("p", "a", 2, {{"gpu", 1}}));
+  EXPECT_EQ(world.Cycle(), "p NoCandidates");
+  world.scheduler().ManageOwner({"ray.io", "RayJob"}, true);
+  world.RunWakeUps();
+  EXPECT_EQ(world.Cycle(), "p Preempting");
 }
 
 // Two heads of one cycle, which search among the same candidates.

@@ -99,6 +99,23 @@ TEST(Inventory, NothingNewIsNoChange) {
   EXPECT_TRUE(given.placer().RemoveNode("n1").empty());
 }
 
+TEST(Inventory, ANodeThatGoesTakesItsRoomOutOfTheRack) {
+  PlacementCase given("rack");
+  given.AddNode("r1/n1 cpu=2 label=disk:ssd");
+  given.AddNode("r1/n2 cpu=2 label=disk:ssd");
+  given.placer().RemoveNode("n2");
+  EXPECT_EQ(given.Place({"main 4 cpu=1 required=rack select=disk:ssd"}),
+            "main fails: topology \"dc\" allows to fit only 2 out of 4 pod(s)");
+}
+
+TEST(Inventory, WhatIsBookedInARackCountsWhenItsNodesCome) {
+  PlacementCase given("rack");
+  given.AddUsed("r1 1 cpu=1");
+  given.AddNode("r1/n1 cpu=2");
+  EXPECT_EQ(given.Place({"main 2 cpu=1 required=rack"}),
+            "main fails: topology \"dc\" allows to fit only 1 out of 2 pod(s)");
+}
+
 TEST(Inventory, FlavorsThatShareANodeShareItsRoom) {
   PlacementCase given(kInventoryLevels);
   given.AddNode("r1/n1 cpu=2");
