@@ -84,6 +84,14 @@ TEST(MeterTest, ANewProcessGoesOnWithWhatTheOldOneWrote) {
   EXPECT_EQ(CostOf(next, "w").open, 0) << "what is older changes nothing";
 }
 
+TEST(MeterTest, TheLargerSumOfForgottenMetersStays) {
+  MeterMemory memory;
+  memory.Merge(kMeterQueue, {.meters = {}, .folded_seconds = 60, .folded_nano = 7});
+  memory.Merge(kMeterQueue, {.meters = {}, .folded_seconds = 30, .folded_nano = 5});
+  EXPECT_EQ(memory.Of(kMeterQueue).folded_seconds, 60);
+  EXPECT_EQ(memory.Of(kMeterQueue).folded_nano, 7);
+}
+
 TEST(MeterTest, NodesWithoutAPriceAreCountedApart) {
   MeterMemory memory;
   NodeUse use = Use();

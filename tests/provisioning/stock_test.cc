@@ -332,5 +332,22 @@ TEST(SharedStockTest, ARequestThatIsOvertakenIsAskedForAgainAndKeepsItsQuota) {
   EXPECT_EQ(world.memory.at("dws-prov").steps.at("spot").attempts, 0) << "no failure";
 }
 
+TEST(SharedStockTest, AnOvertakenRequestKeepsItsPlaceWithoutALimit) {
+  World world = Chained();
+  world.policy->steps[0].max_wait_seconds = 7200;
+  world.Settle();
+  world.Answer("Accepted", testing::kTrue, "SuccessfullyQueued", "queued");
+  world.Pass(3600);
+  World other = Chained(&world);
+  other.workload.meta.uid = "other";
+  other.workload.meta.name = "job-other-e80e2";
+  other.Settle();
+  other.Provision();
+  other.Settle();
+  world.stock = other.stock;
+  world.Settle();
+  EXPECT_THAT(world.RequestNames(), ElementsAre("job-sample-job-e80e2-dws-prov-1"));
+}
+
 }  // namespace
 }  // namespace berth::provisioning
