@@ -13,6 +13,7 @@
 #include "cli/configuration_file.h"
 #include "cli/manifest_files.h"
 #include "cli/output.h"
+#include "cli/progress_bar.h"
 #include "cli/screens/simulation_page.h"
 #include "cli/screens/simulation_tables.h"
 #include "cli/screens/spread.h"
@@ -21,42 +22,61 @@
 #include "cli/simulated_pools.h"
 #include "cli/simulation_events.h"
 #include "cli/workload_source.h"
+#include "scenarios/played_jobs.h"
 #include "simulation/jobs.h"
 #include "simulation/world.h"
 
 namespace berth::cli {
 namespace {
 
-Result<simulation::WorldOptions> OptionsOf(const SimulateFlags& flags) {
+// How jobs are run: on the scheduler alone, or with every part of Berth (--full).
+struct Setup {
+  simulation::WorldOptions world;
+  admission::Configuration configuration;
+  std::vector<nlohmann::json> pools;  // documents
+};
+
+Result<Setup> SetupOf(const SimulateFlags& flags) {
   BERTH_TRY(admission::Configuration configuration, ReadConfigurationFile(flags.config));
   if (!flags.decisions.empty()) {
     admission::SetDecisions(configuration, flags.decisions == "kueue"
                                                ? admission::Decisions::kKueue
                                                : admission::Decisions::kBerth);
   }
-  simulation::WorldOptions options;
+  Setup setup;
+  simulation::WorldOptions& options = setup.world;
   options.scheduler = configuration.admission.scheduler;
   options.scheduler.block_admission = false;  // the pods of a simulated job are ready at once
   options.wake_up_batch = configuration.admission.wake_up_batch;
   if (!flags.pools.empty()) {
     BERTH_TRY(const std::vector<std::string> files, ManifestsBelow(flags.pools));
-    BERTH_TRY(const std::vector<nlohmann::json> documents, ReadManifests(files));
-    auto pools = ReadSimulatedPools(documents);
+    BERTH_TRY(setup.pools, ReadManifests(files));
+    auto pools = ReadSimulatedPools(setup.pools);
     if (!pools) return Annotate(pools.error(), "--pools");
     options.pools = *std::move(pools);
     if (flags.spread) options.placement = simulation::PodPlacement::kSpread;
   }
-  return options;
+  setup.configuration = std::move(configuration);
+  return setup;
 }
 
-Result<simulation::Cluster> ReadQueues(const std::vector<std::string>& manifests) {
+// One set of manifests, ready to run.
+struct Side {
+  simulation::Cluster cluster;
+  std::vector<std::string> notes;
+  std::vector<nlohmann::json> documents;  // none: of a cluster
+};
+
+Result<Side> ReadQueues(const std::vector<std::string>& manifests) {
   BERTH_TRY(const std::vector<std::string> files, ManifestsBelow(manifests));
-  BERTH_TRY(const std::vector<nlohmann::json> documents, ReadManifests(files));
-  return ReadSimulatedCluster(documents);
+  Side side;
+  BERTH_TRY(side.documents, ReadManifests(files));
+  BERTH_TRY(side.cluster, ReadSimulatedCluster(side.documents));
+  return side;
 }
 
 // The queues alone: Workloads of the cluster take no part.
-Result<simulation::Cluster> ReadQueuesOfCluster(const ClientFlags& client) {
+Result<Side> ReadQueuesOfCluster(const ClientFlags& client) {
   BERTH_TRY(const std::unique_ptr<Session> session, Session::Open(client));
   const ReadScope scope{.screen = ReadScope::Screen::kQueues,
                         .own_namespace = session->default_namespace()};
@@ -66,48 +86,62 @@ Result<simulation::Cluster> ReadQueuesOfCluster(const ClientFlags& client) {
     return Error{ErrorCode::kForbidden, std::string("no right to list ") + kind + " at " +
                                             session->server_url() + ": simulate from manifests"};
   }
-  return SimulatedClusterOf(view);
-}
-
-// One set of manifests, ready to run.
-struct Side {
-  simulation::Cluster cluster;
-  std::vector<std::string> notes;
-};
-
-Result<Side> ReadSide(Result<simulation::Cluster> queues) {
-  BERTH_TRY(simulation::Cluster cluster, std::move(queues));
-  Side side{.cluster = std::move(cluster), .notes = {}};
-  side.notes = simulation::Prepare(side.cluster);
+  Side side;
+  side.cluster = SimulatedClusterOf(view);
   return side;
 }
 
+// `is_full`: nothing of the manifests is left out.
+Result<Side> ReadSide(Result<Side> queues, bool is_full) {
+  BERTH_TRY(Side side, std::move(queues));
+  side.notes = simulation::Prepare(side.cluster);
+  if (is_full) side.notes.clear();
+  return side;
+}
+
+Result<simulation::WorldResult> RunJobs(const Side& side, const std::vector<simulation::Job>& jobs,
+                                        const Setup& setup, bool is_full) {
+  if (!is_full) return simulation::World(side.cluster, jobs, setup.world).Run();
+  scenarios::PlayOptions play{.objects = side.documents,
+                              .configuration = setup.configuration,
+                              .pools = setup.world.pools,
+                              .on_event = setup.world.on_event};
+  play.objects.insert(play.objects.end(), setup.pools.begin(), setup.pools.end());
+  return scenarios::PlayJobs(side.cluster, jobs, play);
+}
+
 Result<SimulationPictures> Simulate(const Side& side, const simulation::Trace& trace,
-                                    const SimulateFlags& flags, simulation::WorldOptions options) {
+                                    const SimulateFlags& flags, Setup setup,
+                                    ProgressBar& progress) {
   SimulationPictures run;
   run.view.notes = side.notes;
+  for (const simulation::NodePool& pool : setup.world.pools) {
+    if (!flags.full || pool.boots.empty()) continue;
+    run.view.notes.push_back("NodePool " + pool.name +
+                             ": its nodes boot for spec.bootSeconds, not as its annotation says");
+  }
   run.view.skipped = trace.skipped;
   const auto jobs = simulation::BindJobs(trace, side.cluster, flags.queue);
   if (!jobs) return Annotate(jobs.error(), flags.workload);
   simulation::RunRecorder recorder;
   SimulationEvents events;
-  if (!flags.html.empty() || !flags.events.empty()) {
-    options.on_event = [&](const simulation::WorldEvent& event) {
-      if (!flags.html.empty()) recorder.Note(event);
-      if (!flags.events.empty()) events.Note(event);
-    };
-  }
-  const simulation::WorldResult result = simulation::World(side.cluster, *jobs, options).Run();
+  setup.world.on_event = [&](const simulation::WorldEvent& event) {
+    if (event.kind == simulation::WorldEvent::Kind::kFinished) progress.Step();
+    if (!flags.html.empty()) recorder.Note(event);
+    if (!flags.events.empty()) events.Note(event);
+  };
+  BERTH_TRY(const simulation::WorldResult result, RunJobs(side, *jobs, setup, flags.full));
+  const std::vector<simulation::NodePool>& pools = setup.world.pools;
   run.view.report = simulation::MakeReport(side.cluster, *jobs, result);
   if (!flags.events.empty()) {
-    BERTH_CHECK_OK(events.Write(flags.events, side.cluster, *jobs, options.pools, result));
+    BERTH_CHECK_OK(events.Write(flags.events, side.cluster, *jobs, pools, result));
   }
   if (flags.html.empty()) return run;
   const std::vector<simulation::JobRun> runs = recorder.Take(result.end);
   run.resource = MainResource(run.view.report.total.figures);
-  run.timeline = simulation::MakeTimeline(side.cluster, *jobs, options.pools, result, runs,
+  run.timeline = simulation::MakeTimeline(side.cluster, *jobs, pools, result, runs,
                                           {.resource = run.resource});
-  run.gantt = simulation::MakeGantt(side.cluster, *jobs, options.pools, result, runs);
+  run.gantt = simulation::MakeGantt(side.cluster, *jobs, pools, result, runs);
   return run;
 }
 
@@ -155,20 +189,26 @@ void PrintSpread(const simulation::SpreadReport& report, SpreadKind kind,
 
 // Both sides on every workload; `after` may be null.
 int RunSeeds(const Side& before, const Side* after, const WorkloadSource& source,
-             const SimulateFlags& flags, const simulation::WorldOptions& options) {
+             const SimulateFlags& flags, const Setup& setup) {
   std::vector<simulation::Report> first;
   std::vector<simulation::Report> second;
+  std::optional<ProgressBar> progress;
   for (std::int64_t i = 0; i < flags.seeds; ++i) {
     const auto trace = source.Make(flags.seed + static_cast<std::uint64_t>(i));
     if (!trace) return Complain(Annotate(trace.error(), flags.workload));
-    const auto run = Simulate(before, **trace, flags, options);
+    if (!progress) {
+      const auto jobs = static_cast<std::int64_t>((*trace)->jobs.size());
+      progress.emplace(jobs * flags.seeds * (after == nullptr ? 1 : 2), "jobs");
+    }
+    const auto run = Simulate(before, **trace, flags, setup, *progress);
     if (!run) return Complain(run.error());
     first.push_back(run->view.report);
     if (after == nullptr) continue;
-    const auto other = Simulate(*after, **trace, flags, options);
+    const auto other = Simulate(*after, **trace, flags, setup, *progress);
     if (!other) return Complain(Annotate(other.error(), "--compare"));
     second.push_back(other->view.report);
   }
+  progress.reset();
   if (after == nullptr) {
     PrintSpread(simulation::SpreadOf(first), SpreadKind::kRuns, flags);
   } else {
@@ -178,10 +218,14 @@ int RunSeeds(const Side& before, const Side* after, const WorkloadSource& source
 }
 
 int RunOnce(const Side& before, const Side* after, const WorkloadSource& source,
-            const SimulateFlags& flags, const simulation::WorldOptions& options) {
+            const SimulateFlags& flags, const Setup& setup) {
   const auto trace = source.Make(flags.seed);
   if (!trace) return Complain(Annotate(trace.error(), flags.workload));
-  const auto run = Simulate(before, **trace, flags, options);
+  std::optional<ProgressBar> progress;
+  const auto jobs = static_cast<std::int64_t>((*trace)->jobs.size());
+  progress.emplace(jobs * (after == nullptr ? 1 : 2), "jobs");
+  const auto run = Simulate(before, **trace, flags, setup, *progress);
+  if (!run || after == nullptr) progress.reset();
   if (!run) return Complain(run.error());
   if (after == nullptr) {
     if (!flags.html.empty()) {
@@ -191,7 +235,8 @@ int RunOnce(const Side& before, const Side* after, const WorkloadSource& source,
     PrintView(run->view, flags);
     return kExitAnswered;
   }
-  const auto other = Simulate(*after, **trace, flags, options);
+  const auto other = Simulate(*after, **trace, flags, setup, *progress);
+  progress.reset();
   if (!other) return Complain(Annotate(other.error(), "--compare"));
   if (!flags.html.empty()) {
     const Status written = WritePage(flags.html, ComparisonPage(*run, *other, flags.workload));
@@ -221,20 +266,29 @@ int RunSimulate(const SimulateFlags& flags) {
     return Complain({ErrorCode::kInvalid,
                      "--events: the events are of one run, without --seeds and --compare"});
   }
-  const auto options = OptionsOf(flags);
-  if (!options) return Complain(options.error());
-  const auto before = ReadSide(flags.from_cluster ? ReadQueuesOfCluster(flags.client)
-                                                  : ReadQueues(flags.manifests));
+  if (flags.full && flags.from_cluster) {
+    return Complain(
+        {ErrorCode::kInvalid, "--full runs the objects of manifests: name them with -f"});
+  }
+  if (flags.full && flags.spread) {
+    return Complain(
+        {ErrorCode::kInvalid, "--spread: with --full the cluster's binder places pods"});
+  }
+  const auto setup = SetupOf(flags);
+  if (!setup) return Complain(setup.error());
+  const auto before =
+      ReadSide(flags.from_cluster ? ReadQueuesOfCluster(flags.client) : ReadQueues(flags.manifests),
+               flags.full);
   if (!before) return Complain(before.error());
   std::optional<Side> after;
   if (!flags.compare.empty()) {
-    auto read = ReadSide(ReadQueues(flags.compare));
+    auto read = ReadSide(ReadQueues(flags.compare), flags.full);
     if (!read) return Complain(Annotate(read.error(), "--compare"));
     after = *std::move(read);
   }
   const Side* other = after ? &*after : nullptr;
-  return flags.seeds > 0 ? RunSeeds(*before, other, *source, flags, *options)
-                         : RunOnce(*before, other, *source, flags, *options);
+  return flags.seeds > 0 ? RunSeeds(*before, other, *source, flags, *setup)
+                         : RunOnce(*before, other, *source, flags, *setup);
 }
 
 }  // namespace berth::cli

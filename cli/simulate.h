@@ -25,6 +25,7 @@ struct SimulateFlags {
   std::int64_t seeds = 0;              // runs with so many seeds, from `seed` on; 0: one run
   std::vector<std::string> compare;    // other manifests; empty: one run
   std::vector<std::string> pools;      // files and folders of NodePools; empty: no nodes
+  bool full = false;                   // with every part of Berth, not with the scheduler alone
   bool spread = false;                 // pods go to the emptiest nodes
   std::string queue;                   // LocalQueue of rows that name none; empty: the only one
   std::string config;                  // Kueue's Configuration file; empty: the defaults

@@ -58,6 +58,9 @@ void AddSimulate(CLI::App& app, SimulateFlags& flags, int& exit_code) {
       ->add_option("--pools", flags.pools,
                    "NodePools (cloud.berth.dev): jobs need nodes, which boot and go when idle")
       ->type_name(kFileValue);
+  command->add_flag("--full", flags.full,
+                    "with every part of Berth, not with the scheduler alone: admission checks, "
+                    "queued provisioning, evictions, topologies; slower");
   command->add_flag("--spread", flags.spread,
                     "pods go to the nodes with the fewest pods, not to the oldest with room");
   command->add_option("--config", flags.config, "Kueue Configuration file")->type_name(kFileValue);
@@ -81,14 +84,15 @@ void AddSimulate(CLI::App& app, SimulateFlags& flags, int& exit_code) {
   command->add_flag("--ascii", flags.ascii, "draw with ASCII characters only");
   command->footer(
       "Needs no cluster without --from-cluster, and writes nothing. The scheduler is that of\n"
-      "berth controller; quota alone "
-      "decides: no nodes, no admission checks. Columns of the workload: docs/simulate.md.\n"
+      "berth controller. Quota decides, and room on the nodes of --pools; with --full admission\n"
+      "checks and the emulated cloud, too. Columns of the workload: docs/simulate.md.\n"
       "Examples:\n"
       "  berth simulate -f queues.yaml --workload jobs.csv\n"
       "  berth simulate -f queues/ --workload log.swf --queue team-a/main -o json\n"
       "  berth simulate -f queues.yaml --compare changed.yaml --workload day.yaml --seeds 20\n"
       "  berth simulate -f queues.yaml --workload ledger.db\n"
       "  berth simulate -f queues.yaml --pools nodepools.yaml --workload jobs.csv\n"
+      "  berth simulate -f dws/ --pools nodepools.yaml --full --workload jobs.csv\n"
       "  berth simulate --from-cluster --compare changed.yaml --workload jobs.csv\n"
       "  berth simulate -f queues.yaml --compare changed.yaml --workload jobs.csv\n"
       "  berth simulate -f queues.yaml --workload jobs.csv --html day.html");

@@ -24,6 +24,7 @@ std::string_view NameOf(WorldEvent::Kind kind) {
     case WorldEvent::Kind::kSubmitted: return "submitted";
     case WorldEvent::Kind::kStarted: return "started";
     case WorldEvent::Kind::kPreempted: return "preempted";
+    case WorldEvent::Kind::kLost: return "lost";
     case WorldEvent::Kind::kFinished: break;
   }
   return "finished";

@@ -45,7 +45,9 @@
 namespace berth::simulation {
 
 struct WorldEvent {
-  enum class Kind : std::uint8_t { kSubmitted, kStarted, kPreempted, kFinished };
+  // kLost: the run ended early, and no preemption ended it. World has no such events
+  // (scenarios/played_jobs.h has).
+  enum class Kind : std::uint8_t { kSubmitted, kStarted, kPreempted, kFinished, kLost };
   Kind kind = Kind::kSubmitted;
   Duration at{};
   std::size_t job = 0;                        // index in the jobs

@@ -3,18 +3,22 @@
 Method: tools/demo day, which judges both by itself."""
 
 import os
+import re
 import subprocess
 import sys
 import unittest
+import xml.etree.ElementTree
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
+from scratch import ScratchTest  # noqa: E402
 BERTH = os.environ["BERTH"]
 
 
-class DayTest(unittest.TestCase):
-    def demo(self, **given):
+class DayTest(ScratchTest):
+    def demo(self, *words, **given):
         environment = {**os.environ, "BERTH_BUILD": os.path.dirname(BERTH), **given}
-        return subprocess.run([sys.executable, "-B", os.path.join(ROOT, "tools", "lib", "demo_day.py")], env=environment,
+        return subprocess.run([sys.executable, "-B", os.path.join(ROOT, "tools", "lib", "demo_day.py"), *words], env=environment,
                               capture_output=True, text=True, timeout=120, check=False)
 
     def test_the_fit_and_the_goal(self):
@@ -27,6 +31,22 @@ class DayTest(unittest.TestCase):
         last = next(line for line in done.stdout.splitlines() if line.startswith("with Berth"))
         used, charged = last.split()[-3], last.split()[-2]
         self.assertIn(f"| {used} | {charged} | 83 |", text)
+
+    def test_the_page(self):
+        path = os.path.join(self.folder, "day.html")
+        self.demo("--html", path, DAY_SEEDS="1")  # one day alone may miss the goal
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        tree = xml.etree.ElementTree.fromstring(text.removeprefix("<!doctype html>"))
+        self.assertEqual([each.get("aria-label") for each in tree.iter("svg")],
+                         ["waits, measured", "waits, without a queue", "waits, with Berth",
+                          "GPUs, measured", "GPUs, without a queue", "GPUs, with Berth"])
+        self.assertEqual(len(list(tree.iter("tr"))), 7)
+        shares = [each.text for each in next(tree.iter("svg")).iter("title")]
+        self.assertEqual(shares[0], "0–2 s: 59.7 %")
+        captions = " ".join(each.text for each in tree.iter("figcaption"))
+        self.assertRegex(captions, r"with Berth: \d+\.\d of \d+\.\d GPU-hours used, 8\d %")
+        self.assertIsNone(re.search(r"https?://|\bsrc=|url\(|<script|<link|\bhref=", text))
 
 
 if __name__ == "__main__":

@@ -7,13 +7,14 @@ import csv
 import io
 import json
 import os
+import pty
 import subprocess
 import sys
 import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
-from scratch import ScratchTest  # noqa: E402
+from scratch import ScratchTest, die_with_parent  # noqa: E402
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import snapshots  # noqa: E402
 from fake_api import FakeApi  # noqa: E402
@@ -139,6 +140,35 @@ class SimulateTest(ScratchTest):
     def test_seeds_need_a_generator(self):
         day = self.write("day.csv", DAY)
         self.assertIn("is recorded", self.complaint("-f", TEAMS, "--workload", day, "--seeds", "3"))
+
+    def test_progress_on_a_terminal(self):
+        day = self.write("day.csv", DAY)
+        words = [os.environ["BERTH"], "simulate", "-f", TEAMS, "--compare", TEAMS, "--workload", day, "-o", "csv"]
+
+        def drawn(terminal_kind):
+            terminal, end = pty.openpty()
+            with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=end, preexec_fn=die_with_parent,
+                                  env={"HOME": self.folder, "TERM": terminal_kind}) as run:
+                os.close(end)
+                text = b""
+                try:
+                    while part := os.read(terminal, 4096):
+                        text += part
+                except OSError:  # the program has ended
+                    pass
+                answer = run.stdout.read().decode()
+                self.assertEqual(run.wait(timeout=60), 0)
+            os.close(terminal)
+            return text.decode(), answer
+
+        shown, answer = drawn("xterm")
+        erase = "\r\x1b[K"
+        # Three of the four jobs finish, on both sides.
+        self.assertTrue(shown.startswith(erase + "[" + 20 * "-" + "] 0 %  0 of 8 jobs" + erase), repr(shown))
+        self.assertIn(erase + "[###############-----] 75 %  6 of 8 jobs", shown)
+        self.assertTrue(shown.endswith(erase))
+        self.assertEqual(drawn("dumb"), ("", answer))
+        self.assertEqual(self.answer(*words[2:]), answer)
 
     def test_public_traces_go_where_they_are_mapped(self):
         pods = self.write("openb.csv", PODS)

@@ -12,6 +12,7 @@ const char* WordOf(WorldEvent::Kind kind) {
     case WorldEvent::Kind::kSubmitted: return "submit";
     case WorldEvent::Kind::kStarted: return "start";
     case WorldEvent::Kind::kPreempted: return "preempt";
+    case WorldEvent::Kind::kLost: return "lose";
     case WorldEvent::Kind::kFinished: return "finish";
   }
   return "";

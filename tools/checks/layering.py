@@ -49,9 +49,10 @@ MAY_INCLUDE = {
     # cli joins all folders; the jobs are ordinary users and include only base/.
     "cli": f"{SHELL} cel local local/images local/cluster local/cloud queue admission provisioning integrations webhook simulation"
            " admission/controller provisioning/controller integrations/controller"
-           " webhook/controller ledger ledger/controller readapi readapi/controller scenarios/command.h",
-    # All of it in virtual time, and the text of `berth why`. cli/ includes the header of `berth test` alone.
-    "scenarios": f"{SHELL} cli local local/cluster local/cloud admission scenarios/world admission/controller",
+           " webhook/controller ledger ledger/controller readapi readapi/controller scenarios/command.h"
+           " scenarios/played_jobs.h",
+    # All of it in virtual time, and the text of `berth why`. cli/ includes the headers of `berth test` and of `berth simulate --full` alone.
+    "scenarios": f"{SHELL} cli local local/cluster local/cloud admission simulation scenarios/world admission/controller",
     "scenarios/world": f"{SHELL} cli local local/cluster local/cloud admission admission/controller webhook integrations"
                        " webhook/controller",
     "jobs": "base",

@@ -2,13 +2,16 @@
 what was measured on a real pool, then with Berth, each lever by itself and all together.
 
 Exits 0 only if the fit is near the measured figures and all levers together reach the goal. docs/simulate.md describes
-the fit. DAY_SEEDS=N: so many days (default 20)."""
+the fit. DAY_SEEDS=N: so many days (default 20). --html FILE: a page with the pictures of the real pool and ours."""
 
 import json
 import os
 import subprocess
 import sys
 import tempfile
+
+import day_page
+from day_events import Day
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BERTH = os.path.join(os.environ.get("BERTH_BUILD", os.path.join(ROOT, "build", "release")), "berth")
@@ -46,6 +49,19 @@ def run(queues, pools, *flags):
             "unfinished": mean(lambda day: day["total"]["unfinished"])}
 
 
+def pictured(folder, queues, pools, *flags):
+    """The events of the day of seed 1."""
+    path = os.path.join(folder, "events.jsonl")
+    subprocess.run([BERTH, "simulate", "-f", queues, "--pools", pools, "--workload", sample("day.yaml"), "-o", "json",
+                    "--events", path, *flags], check=True, capture_output=True)
+    return Day.read(path)
+
+
+def gpus_of(day):
+    """By line: the notebook, which runs all day, has one GPU, a cluster two."""
+    return {line: 1 if end - start > 3600 else 2 for line, start, end in day.runs}
+
+
 def changed(folder, name, **fields):
     """The node pool of the sample with other fields."""
     with open(sample("nodepools.yaml"), encoding="utf-8") as file:
@@ -66,24 +82,38 @@ def show(name, figures):
 
 
 def main():
+    if sys.argv[1:] and (len(sys.argv) != 3 or sys.argv[1] != "--html"):
+        sys.exit("usage: tools/demo day [--html FILE | --live [SECONDS]]")
+    page = sys.argv[2] if sys.argv[1:] else None
     title = f"{SEEDS} days, means"
     print(f"{title:<44} {'median':>7} {'mean':>7} {'p99 s':>7} {'used':>9} {'used h':>8} {'charged':>8} {'minutes':>7}")
     print(f"{'measured on a real pool, one day':<44} {MEASURED['median']:7.1f} {MEASURED['mean']:7.1f} {MEASURED['p99']:7.1f}"
           f" {100 * MEASURED['used']:7.1f} % {15.21:8.2f} {23.94:8.2f} {78:7.0f}")
     with tempfile.TemporaryDirectory() as folder:
+        rows = []
+
+        def tell(name, figures):
+            rows.append((name, figures))
+            return show(name, figures)
+
         base = run(sample("without-queue.yaml"), sample("nodepools.yaml"), "--spread")
-        used = show("without a queue, fitted", base)
+        used = tell("without a queue, fitted", base)
         fits = [abs(used - MEASURED["used"]) < 0.05, base["median"] <= 5, abs(base["mean"] - MEASURED["mean"]) < 6,
                 abs(base["p99"] - MEASURED["p99"]) < 35, base["unfinished"] == 0]
-        show("packing alone", run(sample("without-queue.yaml"), sample("nodepools.yaml")))
-        show("the queue's quota alone", run(sample("queues.yaml"), sample("nodepools.yaml"), "--spread"))
+        tell("packing alone", run(sample("without-queue.yaml"), sample("nodepools.yaml")))
+        tell("the queue's quota alone", run(sample("queues.yaml"), sample("nodepools.yaml"), "--spread"))
         reuse = changed(folder, "reuse", idleSeconds=LEVERS["idleSeconds"])
-        show("reuse of nodes alone (idle time)", run(sample("without-queue.yaml"), reuse, "--spread"))
+        tell("reuse of nodes alone (idle time)", run(sample("without-queue.yaml"), reuse, "--spread"))
         warm = changed(folder, "warm", minNodes=LEVERS["minNodes"])
-        show("prewarmed nodes alone", run(sample("without-queue.yaml"), warm, "--spread"))
+        tell("prewarmed nodes alone", run(sample("without-queue.yaml"), warm, "--spread"))
         all_levers = changed(folder, "all", **LEVERS)
         best = run(sample("queues.yaml"), all_levers)
-        goal = show("with Berth: all of these", best)
+        goal = tell("with Berth: all of these", best)
+        if page:
+            days = [("without a queue", pictured(folder, sample("without-queue.yaml"), sample("nodepools.yaml"), "--spread")),
+                    ("with Berth", pictured(folder, sample("queues.yaml"), all_levers))]
+            with open(page, "w", encoding="utf-8") as file:
+                file.write(day_page.page(rows, days, gpus_of(days[0][1]), SEEDS))
     reached = goal >= 0.8 and best["p99"] <= MEASURED["p99"] and best["unfinished"] == 0
     print(f"fit: {'near' if all(fits) else 'NOT near'} the measured day; goal (80 % used, p99 of 326 s at most): "
           f"{'reached' if reached else 'NOT reached'}")

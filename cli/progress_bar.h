@@ -1,0 +1,36 @@
+// cli/progress_bar.h — how far a long command has come: a line on the terminal of stderr that is
+// drawn over itself, and erased at the end.
+//
+//     [######--------------] 31 %  31004 of 100000 jobs
+//
+// Threads: one. Errors: none; what cannot be written is not shown.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace berth::cli {
+
+class ProgressBar {
+ public:
+  // Of `total` things, which `noun` names in the plural. Shows nothing where stderr is no terminal,
+  // or one that cannot draw over a line (TERM=dumb), and where nothing is to be done.
+  ProgressBar(std::int64_t total, std::string noun);
+  ~ProgressBar();  // erases the line
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+
+  // One thing more is done. Draws at each percent.
+  void Step();
+
+ private:
+  void Draw() const;
+
+  const std::int64_t total_;
+  const std::string noun_;
+  const bool is_shown_;
+  std::int64_t done_ = 0;
+  std::int64_t percent_ = 0;
+};
+
+}  // namespace berth::cli
