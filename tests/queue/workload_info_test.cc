@@ -89,6 +89,7 @@ TEST(WorkloadInfoTest, ShapesTellEveryFieldOfWhereItMayRun) {
   api::PodSet& full = plain.spec.pod_sets[0];
   full.pod_template.spec.tolerations.push_back(
       {.key = "k", .op = "Equal", .value = "v", .effect = "NoSchedule", .toleration_seconds = 5});
+  full.pod_template.spec.node_selector = {{"pool", "a"}};
   full.pod_template.spec.required_node_affinity = {{.match_expressions = {{"zone", "In", {"a"}}}}};
   full.pod_template.spec.preferred_node_affinity = {
       {1, {.match_expressions = {{"zone", "In", {"a"}}}}}};
@@ -107,6 +108,11 @@ TEST(WorkloadInfoTest, ShapesTellEveryFieldOfWhereItMayRun) {
       {"toleration's value", [&](api::PodSet& p) { toleration(p).value = "w"; }},
       {"toleration's effect", [&](api::PodSet& p) { toleration(p).effect = "NoExecute"; }},
       {"toleration's seconds", [&](api::PodSet& p) { toleration(p).toleration_seconds = 6; }},
+      {"selector's key",
+       [](api::PodSet& p) {
+         p.pod_template.spec.node_selector = {{"rack", "a"}};
+       }},
+      {"selector's value", [](api::PodSet& p) { p.pod_template.spec.node_selector["pool"] = "b"; }},
       {"affinity's key", [&](api::PodSet& p) { expression(p).key = "rack"; }},
       {"affinity's operator", [&](api::PodSet& p) { expression(p).op = "NotIn"; }},
       {"affinity's values", [&](api::PodSet& p) { expression(p).values = {"b"}; }},
