@@ -177,5 +177,30 @@ TEST_F(AdmittedAfterAChangeTest, AChangeThatWasHeardIsWhatTheJobIs) {
   EXPECT_EQ(BrokenIfAdmittedAfter(seconds(3)), "template-changed");
 }
 
+// The labels of the Workload are those of the job that its controller saw.
+class MadeAfterAChangeTest : public TemplateTest {
+ protected:
+  std::string BrokenIfMadeAfter(Duration span) {
+    constexpr char kLabels[] = "/spec/template/metadata/labels";
+    PutJob("j", true);
+    standing_.OnJobMade(Job());
+    ChangeByPeople(kLabels, {{"team", "b"}});
+    now_ += span;
+    PutWorkload("w", "j", "4", false);
+    standing_.OnWorkload(invariants_.truth().workloads().at({"default", "w"}));
+    Change("jobs.batch", "default", "j", kLabels, nullptr);
+    LookForLong();
+    return Broken();
+  }
+};
+
+TEST_F(MadeAfterAChangeTest, LabelsThatMayBeUnheardAreNotJudged) {
+  EXPECT_NE(BrokenIfMadeAfter(seconds(1)), "template-changed");
+}
+
+TEST_F(MadeAfterAChangeTest, LabelsThatWereHeardAreThoseOfTheJob) {
+  EXPECT_EQ(BrokenIfMadeAfter(seconds(3)), "template-changed");
+}
+
 }  // namespace
 }  // namespace berth::sim

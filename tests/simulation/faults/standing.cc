@@ -99,15 +99,17 @@ void Standing::OnJobEdited(const JobFacts& before, const JobFacts& now) {
   }
 }
 
+// A Workload may be made, and admitted, by a controller that has not heard of a young edit. Labels
+// and annotations of a waiting Workload's template are not compared with the job's.
 void Standing::OnWorkload(const WorkloadFacts& workload) {
   const auto edits = edits_.find(workload.job_uid);
-  if (!workload.admitted || edits == edits_.end()) return;
+  if (edits == edits_.end()) return;
   for (const auto& [field, at] : edits->second) {
-    if (at + invariants_.staleness() >= invariants_.now()) {
-      originals_[workload.job_uid][field] = Json();
-    }
+    if (at + invariants_.staleness() < invariants_.now()) continue;
+    const bool is_compared = field != "labels" && field != "annotations";
+    if (workload.admitted || !is_compared) originals_[workload.job_uid][field] = Json();
   }
-  edits_.erase(edits);
+  if (workload.admitted) edits_.erase(edits);
 }
 
 void Standing::Wrong(const std::string& rule, const std::string& about, const std::string& text) {
