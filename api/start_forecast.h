@@ -4,6 +4,7 @@
 // Units: instants. Threads: data. Errors: none.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "base/clock.h"
@@ -12,14 +13,31 @@ namespace berth::api {
 
 inline constexpr char kEtaAnnotation[] = "berth.dev/eta";
 
-struct StartForecast {
+// The instants until which 10, 50 and 90 of 100 futures start the Workload; nullopt: in fewer
+// futures the Workload starts at all.
+struct FirstForecast {
   WallTime at{};  // of the forecast
-  // The instants until which 10, 50 and 90 of 100 futures start the Workload; nullopt: in fewer
-  // futures the Workload starts at all.
   std::optional<WallTime> p10;
   std::optional<WallTime> p50;
   std::optional<WallTime> p90;
+  friend bool operator==(const FirstForecast&, const FirstForecast&) = default;
+};
+
+struct StartForecast {
+  WallTime at{};
+  std::optional<WallTime> p10;
+  std::optional<WallTime> p50;
+  std::optional<WallTime> p90;
+  // The first forecast of this wait, by which a start is judged; nullopt: this is the first.
+  std::optional<FirstForecast> first;
   friend bool operator==(const StartForecast&, const StartForecast&) = default;
 };
+
+// What came of a forecast: the start was no later than the quantile, and later than the one before.
+enum class ForecastHit : std::uint8_t { kP10, kP50, kP90, kLater };
+
+// The first forecast of the wait, whether or not it is this one.
+FirstForecast FirstOf(const StartForecast& forecast);
+ForecastHit HitOf(const FirstForecast& forecast, WallTime started);
 
 }  // namespace berth::api

@@ -34,6 +34,17 @@ namespace {
 constexpr std::chrono::seconds kCertificateTimeout{30};
 constexpr std::chrono::seconds kAskTimeout{10};
 constexpr std::chrono::seconds kVisibilityTimeout{5};
+constexpr char kEtaStarts[] = "berth_eta_starts_total";
+
+std::string QuantileName(api::ForecastHit hit) {
+  switch (hit) {
+    case api::ForecastHit::kP10: return "p10";
+    case api::ForecastHit::kP50: return "p50";
+    case api::ForecastHit::kP90: return "p90";
+    case api::ForecastHit::kLater: break;
+  }
+  return "later";
+}
 
 // Host name and a random suffix: two replicas on one machine differ.
 std::string MakeIdentity(const std::string& prefix) {
@@ -251,6 +262,8 @@ void Process::MakeControllers() {
 }
 
 void Process::MakeEtaWriter() {
+  program_->metrics().DeclareCounter(
+      kEtaStarts, "Starts of workloads, by the quantile of their first forecast that held");
   EtaWriterOptions options;
   options.interval = *options_.eta_interval;
   if (ledger_ != nullptr) options.ledger = options_.ledger->path;
@@ -263,6 +276,10 @@ void Process::MakeEtaWriter() {
           .annotate =
               [this](const auto& workload, const auto& annotation, const auto& value, auto done) {
                 controllers_->Annotate(workload, annotation, value, std::move(done));
+              },
+          .on_start =
+              [&metrics = program_->metrics()](api::ForecastHit hit) {
+                metrics.Increment(kEtaStarts, {{"by", QuantileName(hit)}});
               }},
       std::move(options));
 }

@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/codec/start_forecast.h"
+#include "api/reasons.h"
 #include "cli/eta_scores.h"
 #include "cli/forecast.h"
 #include "cli/forecast_cluster.h"
@@ -19,6 +21,30 @@ namespace {
 constexpr double kLow = 0.1;
 constexpr double kMedian = 0.5;
 constexpr double kHigh = 0.9;
+
+// What came of the annotations of Workloads that have started, in this cluster now.
+EtaHits ControllerHits(const ClusterView& view) {
+  EtaHits hits;
+  double within_p50 = 0;
+  double within_p90 = 0;
+  for (const api::Workload& workload : view.workloads) {
+    const api::Condition* admitted = api::FindCondition(workload.status.conditions, api::kAdmitted);
+    const std::string* text = api::FindValue(workload.meta.annotations, api::kEtaAnnotation);
+    if (text == nullptr || admitted == nullptr) continue;
+    const auto note = api::DecodeStartForecast(*text);
+    if (!note || admitted->status != api::ConditionStatus::kTrue) continue;
+    const api::FirstForecast first = api::FirstOf(*note);
+    if (admitted->last_transition_time < first.at) continue;
+    const api::ForecastHit hit = api::HitOf(first, admitted->last_transition_time);
+    ++hits.starts;
+    if (hit <= api::ForecastHit::kP50) ++within_p50;
+    if (hit <= api::ForecastHit::kP90) ++within_p90;
+  }
+  if (hits.starts == 0) return hits;
+  hits.within_p50 = within_p50 / static_cast<double>(hits.starts);
+  hits.within_p90 = within_p90 / static_cast<double>(hits.starts);
+  return hits;
+}
 
 class EtaMaker {
  public:
@@ -38,6 +64,7 @@ class EtaMaker {
                           .within_p90 = scores_->within_p90(),
                           .corrects = scores_->corrects()};
     }
+    view.controller = ControllerHits(cluster_.view);
     if (asked.empty()) return view;
     simulation::ForecastOptions options;
     options.world = cluster_.world;

@@ -57,6 +57,26 @@ int DrawsOfRound(std::size_t jobs) {
   return static_cast<int>(std::clamp<std::int64_t>(fitting, kFewestRoundDraws, kMostRoundDraws));
 }
 
+bool IsAdmitted(const api::Workload& workload) {
+  return api::IsTrue(workload.status.conditions, api::kAdmitted);
+}
+
+std::optional<api::StartForecast> NoteOn(const api::Workload& workload) {
+  const std::string* text = api::FindValue(workload.meta.annotations, api::kEtaAnnotation);
+  if (text == nullptr) return std::nullopt;
+  const auto note = api::DecodeStartForecast(*text);
+  return note ? std::optional(*note) : std::nullopt;
+}
+
+// The first forecast of the wait that goes on; `note` may be of a wait before the last start.
+std::optional<api::FirstForecast> FirstOfThisWait(const api::Workload& workload,
+                                                  const api::StartForecast& note) {
+  const api::Condition* admitted = api::FindCondition(workload.status.conditions, api::kAdmitted);
+  const api::FirstForecast first = api::FirstOf(note);
+  if (admitted != nullptr && admitted->last_transition_time >= first.at) return std::nullopt;
+  return first;
+}
+
 }  // namespace
 
 bool IsNews(const api::StartForecast& before, const api::StartForecast& after) {
@@ -170,8 +190,26 @@ EtaWriter::EtaWriter(kube::Manager& manager, const Clock& clock, EtaWrites write
       thread_ = std::thread(std::move(task));
     };
   }
-  manager_.OnLeaderStart([this] { PostAfter(options_.interval, &EtaWriter::Begin); });
+  manager_.OnLeaderStart([this] {
+    leads_ = true;
+    PostAfter(options_.interval, &EtaWriter::Begin);
+  });
   manager_.OnLeaderStop([this] { stopped_ = true; });
+  if (!writes_.on_start) return;
+  manager_.InformerFor<api::Workload>().AddHandler(
+      {.on_update = [weak = std::weak_ptr(self_)](const auto& before, const auto& after) {
+        if (const auto self = weak.lock()) (*self)->Judge(*before, *after);
+      }});
+}
+
+void EtaWriter::Judge(const api::Workload& before, const api::Workload& after) {
+  if (!leads_ || stopped_ || IsAdmitted(before) || !IsAdmitted(after)) return;
+  const auto note = NoteOn(after);
+  if (!note) return;
+  const auto first = FirstOfThisWait(before, *note);
+  if (!first) return;
+  const api::Condition* admitted = api::FindCondition(after.status.conditions, api::kAdmitted);
+  writes_.on_start(api::HitOf(*first, admitted->last_transition_time));
 }
 
 EtaWriter::~EtaWriter() {
@@ -208,10 +246,11 @@ void EtaWriter::End(const Forecasts& forecasts, Duration took) {
   for (const auto& [key, forecast] : forecasts) {
     const auto workload = workloads.Get(key);
     if (workload == nullptr || !IsWaiting(*workload)) continue;
-    const std::string* text = api::FindValue(workload->meta.annotations, api::kEtaAnnotation);
-    const auto known = text == nullptr ? Result<api::StartForecast>(Error{ErrorCode::kNotFound, ""})
-                                       : api::DecodeStartForecast(*text);
-    if (!known || IsNews(*known, forecast)) due_[key] = forecast;
+    const auto known = NoteOn(*workload);
+    const auto first = known ? FirstOfThisWait(*workload, *known) : std::nullopt;
+    if (known && first && !IsNews(*known, forecast)) continue;
+    due_[key] = forecast;
+    due_[key].first = first;
   }
   if (!pumping_) Pump();
   PostAfter(std::max(options_.interval, took * (kShare - 1)), &EtaWriter::Begin);

@@ -9,7 +9,11 @@
 // A forecast is written where its quantiles differ by more than a fifth of the wait, at least by a
 // minute, from those of the annotation, and where the annotation is kRefresh old. Writes are
 // commentary (kube/runtime/write_pace.h), kMostOpen at once; what is not written when the next
-// round ends is replaced. The annotation of a Workload that has started stays as it is.
+// round ends is replaced. The annotation of a Workload that has started stays as it is. A later
+// forecast of a wait carries the first one, which says when the start was expected from afar.
+//
+// While this process leads, each start of a Workload with an annotation is judged by the first
+// forecast of its wait, and told.
 //
 // Threads: the manager's Executor, but for the draws. The arguments must outlive the writer;
 // destroy it after Manager::Stop, while the Executor runs none of its tasks. The destructor waits
@@ -46,6 +50,7 @@ struct EtaWrites {
   std::function<void(const api::Workload& workload, const std::string& annotation,
                      const std::string& value, std::function<void(Status)> done)>
       annotate;
+  std::function<void(api::ForecastHit)> on_start;  // null: nobody counts
 };
 
 // Whether `after` says something that `before` does not, or `before` is kRefresh old.
@@ -76,6 +81,7 @@ class EtaWriter {
   void End(const Forecasts& forecasts, Duration took);
   void Pump();
   void PostAfter(Duration delay, void (EtaWriter::*step)());
+  void Judge(const api::Workload& before, const api::Workload& after);
 
   kube::Manager& manager_;
   const Clock& clock_;
@@ -84,6 +90,7 @@ class EtaWriter {
   Background background_;
   std::thread thread_;
   std::atomic<bool> cancelled_ = false;
+  bool leads_ = false;
   bool stopped_ = false;
   bool pumping_ = false;
   std::size_t open_ = 0;

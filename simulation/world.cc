@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <iterator>
 
-#include "admission/lifecycle/workload_lifecycle.h"
 #include "admission/messages.h"
 #include "api/condition.h"
 #include "api/reasons.h"
 #include "integrations/release.h"
+#include "simulation/carry_out.h"
 #include "simulation/standing.h"
 
 namespace berth::simulation {
@@ -166,10 +166,7 @@ void World::GoOn(std::size_t job) {
 void World::Admit(std::size_t job, const admission::Decision& decision) {
   Standing& admitted = standing_[job];
   auto object = std::make_shared<api::Workload>(*admitted.object);
-  const std::string& queue = scheduler_.state().queue(decision.cluster_queue).name;
-  admission::ReserveQuota(object->status,
-                          admission::AdmissionOf(decision, scheduler_.vocabulary(), queue),
-                          decision.checks, object->meta.generation, CutToSeconds(now_));
+  Reserve(scheduler_, decision, *object, CutToSeconds(now_));
   admitted.admitted = true;
   waiting_.erase(job);
   result_.outcomes[job].why.clear();
@@ -259,11 +256,7 @@ void World::Stop(std::size_t job, const admission::Decision& decision,
   Standing& stopped = standing_[job];
   if (!stopped.admitted) return;
   auto object = std::make_shared<api::Workload>(*stopped.object);
-  admission::Preempt(object->status, ToString(victim.reason),
-                     admission::PreemptedMessage(*decision.object, victim.reason,
-                                                 scheduler_.PathOf(decision.cluster_queue),
-                                                 scheduler_.PathOf(victim.cluster_queue)),
-                     object->meta.generation, CutToSeconds(now_));
+  Preempt(scheduler_, decision, victim, *object, CutToSeconds(now_));
   object->status = integrations::StatusAfterRelease(*object, now_);
   DropResult(job);
   if (stopped.since) {

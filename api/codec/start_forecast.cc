@@ -11,7 +11,7 @@
 namespace berth::api {
 namespace {
 
-constexpr JsonLimits kForecastLimits{.max_depth = 2, .max_values = 100};
+constexpr JsonLimits kForecastLimits{.max_depth = 3, .max_values = 100};
 
 Json InstantJson(const std::optional<WallTime>& instant) {
   return instant ? Json(FormatTime(*instant)) : Json();
@@ -22,25 +22,39 @@ void Order(const std::optional<WallTime>& before, std::optional<WallTime>& after
   if (after) after = std::max(*after, *before);
 }
 
+// Both kinds of forecast have these fields.
+template <typename T>
+Json QuantilesJson(const T& forecast) {
+  return {{"at", FormatTime(forecast.at)},
+          {"p10", InstantJson(forecast.p10)},
+          {"p50", InstantJson(forecast.p50)},
+          {"p90", InstantJson(forecast.p90)}};
+}
+
+template <typename T>
+void ReadQuantiles(const Reader& in, T& out) {
+  in.Field("at").Get(out.at);
+  in.Field("p10").Get(out.p10);
+  in.Field("p50").Get(out.p50);
+  in.Field("p90").Get(out.p90);
+  Order(out.p10, out.p50);
+  Order(out.p50, out.p90);
+}
+
 }  // namespace
 
 std::string EncodeStartForecast(const StartForecast& forecast) {
-  const Json out = {{"at", FormatTime(forecast.at)},
-                    {"p10", InstantJson(forecast.p10)},
-                    {"p50", InstantJson(forecast.p50)},
-                    {"p90", InstantJson(forecast.p90)}};
+  Json out = QuantilesJson(forecast);
+  if (forecast.first) out["first"] = QuantilesJson(*forecast.first);
   return out.dump();
 }
 
 Result<StartForecast> DecodeStartForecast(std::string_view text) {
   BERTH_TRY(const Json tree, ParseJson(text, kForecastLimits));
   return ReadAs<StartForecast>(tree, [](const Reader& in, StartForecast& out) {
-    in.Field("at").Get(out.at);
-    in.Field("p10").Get(out.p10);
-    in.Field("p50").Get(out.p50);
-    in.Field("p90").Get(out.p90);
-    Order(out.p10, out.p50);
-    Order(out.p50, out.p90);
+    ReadQuantiles(in, out);
+    const Reader first = in.Field("first");
+    if (first.present()) ReadQuantiles(first, out.first.emplace());
   });
 }
 

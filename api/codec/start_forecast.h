@@ -2,6 +2,7 @@
 // and back.
 //
 //     {"at":"2026-11-23T12:00:00Z","p10":"…","p50":"…","p90":"…"}; null: never
+//     and, of a later forecast of the same wait, "first": {"at":…,"p10":…,"p50":…,"p90":…}
 //
 // Threads: pure functions.
 #pragma once

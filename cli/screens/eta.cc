@@ -61,8 +61,17 @@ std::string HitsOf(const EtaView& view) {
       view.hits->corrects ? "; these correct the new ones" : "");
 }
 
+std::string ControllerHitsOf(const EtaView& view) {
+  if (view.controller.starts == 0) return "";
+  return fmt::format(
+      "of the controller's first forecasts for {} started {} {} of 100 were within p50, {} of 100 "
+      "within p90\n",
+      view.controller.starts, view.controller.starts == 1 ? "job" : "jobs",
+      Percent(view.controller.within_p50), Percent(view.controller.within_p90));
+}
+
 std::string NotesOf(const EtaView& view) {
-  std::string text = HitsOf(view);
+  std::string text = HitsOf(view) + ControllerHitsOf(view);
   for (const std::string& note : view.notes) text += "left out: " + note + "\n";
   if (view.stopped_early > 0) {
     text += fmt::format("in {} of {} draws jobs preempt one another without end\n",
@@ -197,6 +206,11 @@ Json EtaJson(const EtaView& view) {
                                       {"withinP90", view.hits->within_p90},
                                       {"corrects", view.hits->corrects}}
                                : Json()},
+          {"controllerScores", view.controller.starts > 0
+                                   ? Json{{"starts", view.controller.starts},
+                                          {"withinP50", view.controller.within_p50},
+                                          {"withinP90", view.controller.within_p90}}
+                                   : Json()},
           {"leftOut", view.notes}};
 }
 

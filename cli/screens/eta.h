@@ -50,6 +50,7 @@ struct EtaView {
   std::vector<std::string> notes;                      // what the forecast leaves out
   std::int64_t stopped_early = 0;                      // draws
   std::optional<EtaHits> hits;                         // nullopt: none are kept
+  EtaHits controller;  // of the annotations of Workloads that have started
 };
 
 // In the order of the medians; those that never start last.

@@ -32,7 +32,8 @@ class EtaWriterTest : public AdmissionFixture {
                                               const auto& value, auto done) {
                                          ++writes_;
                                          admission_->Annotate(workload, name, value, done);
-                                       }},
+                                       },
+                                   .on_start = [this](auto hit) { hits_.push_back(hit); }},
                     cli::EtaWriterOptions{.interval = 60s}, [](const auto& task) { task(); });
   }
   std::optional<StartForecast> NoteOf(const std::string& name) const {
@@ -45,6 +46,7 @@ class EtaWriterTest : public AdmissionFixture {
   }
 
   int writes_ = 0;
+  std::vector<api::ForecastHit> hits_;
   std::optional<cli::EtaWriter> writer_;
 };
 
@@ -98,8 +100,45 @@ TEST_F(EtaWriterTest, AStartedJobIsLeftAlone) {
   SetConditionOf("first", api::kFinished, true, api::kSucceeded);
   executor_.RunFor(5s);
   ASSERT_TRUE(Is("second", api::kAdmitted));
+  // "first" had no note. "second" started earlier than nine of ten futures.
+  EXPECT_EQ(hits_, std::vector{api::ForecastHit::kP10});
   executor_.RunFor(20min);  // its pods may take half an hour to be ready
   EXPECT_EQ(NoteOf("second"), note);
+}
+
+TEST_F(EtaWriterTest, ALaterForecastCarriesTheFirstOfItsWait) {
+  Forecast();
+  PutWorkload("first", 2);
+  executor_.RunFor(5s);
+  PutWorkload("second", 2);
+  executor_.RunFor(70s);
+  const auto first = NoteOf("second");
+  ASSERT_TRUE(first && first->p90);
+  EXPECT_EQ(first->first, std::nullopt);
+  executor_.RunFor(cli::kEtaRefresh + 5min);
+  const auto later = NoteOf("second");
+  ASSERT_TRUE(later);
+  EXPECT_GT(later->at, first->at);
+  EXPECT_EQ(later->first, api::FirstOf(*first));
+  // Long after what was forecast.
+  executor_.RunFor(24h);
+  SetConditionOf("first", api::kFinished, true, api::kSucceeded);
+  executor_.RunFor(5s);
+  ASSERT_TRUE(Is("second", api::kAdmitted));
+  EXPECT_EQ(hits_, std::vector{api::ForecastHit::kLater});
+}
+
+TEST(ForecastHitTest, TheFirstQuantileThatHeld) {
+  const auto at = [](std::int64_t minutes) { return WallTime(std::chrono::minutes(minutes)); };
+  const api::FirstForecast told{.at = at(0), .p10 = at(10), .p50 = at(50), .p90 = std::nullopt};
+  EXPECT_EQ(api::HitOf(told, at(10)), api::ForecastHit::kP10);
+  EXPECT_EQ(api::HitOf(told, at(11)), api::ForecastHit::kP50);
+  EXPECT_EQ(api::HitOf(told, at(51)), api::ForecastHit::kLater);
+  const StartForecast later{.at = at(5), .p10 = at(20), .first = told};
+  EXPECT_EQ(api::FirstOf(later), told);
+  const auto read = api::DecodeStartForecast(api::EncodeStartForecast(later));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(*read, later);
 }
 
 TEST(EtaNewsTest, AFifthOfTheWaitIsNews) {

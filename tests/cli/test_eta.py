@@ -96,6 +96,30 @@ class EtaTest(unittest.TestCase):
             file.write("nonsense\n")
         self.assertIn("line 44 is no forecast", self.eta("--all", "--scores", scores, code=1))
 
+    def test_forecasts_of_the_controller_are_judged(self):
+        self.assertIsNone(json.loads(self.eta("--all", "-o", "json"))["controllerScores"])
+        objects = list(snapshots.objects())
+        running = next(each for each in objects if each["kind"] == "Workload" and not snapshots.is_finished(each) and
+                       any(mark["type"] == "Admitted" for mark in each["status"].get("conditions", [])))
+        started = next(mark for mark in running["status"]["conditions"] if mark["type"] == "Admitted")["lastTransitionTime"]
+
+        def judged(note):
+            running["metadata"].setdefault("annotations", {})["berth.dev/eta"] = json.dumps(note)
+            snapshots.write(self.file, objects)
+            return json.loads(self.eta("--all", "-o", "json"))["controllerScores"]
+
+        early, late = "2026-11-23T00:00:00Z", "2026-11-23T23:00:00Z"
+        self.assertLess(early, started)
+        last = {"at": early, "p10": early, "p50": early, "p90": late}
+        self.assertEqual(judged(last), {"starts": 1, "withinP50": 0, "withinP90": 1})
+        # The first forecast of the wait counts.
+        self.assertEqual(judged({**last, "first": {"at": early, "p10": early, "p50": late, "p90": late}}),
+                         {"starts": 1, "withinP50": 1, "withinP90": 1})
+        self.assertIn("of the controller's first forecasts for 1 started job 100 of 100 were within p50, 100 of 100 within p90",
+                      self.eta("--all"))
+        # A forecast of the next wait is not of this start.
+        self.assertIsNone(judged({**last, "at": late, "p10": late, "p50": late}))
+
     def test_what_cannot_be_answered(self):
         self.assertIn("no job \"job/none\" waits", self.eta("job/none", code=1))
         self.assertIn("default/train-100 runs already", self.eta("job/train-100", code=1))

@@ -8,6 +8,7 @@
 #include "api/condition.h"
 #include "api/reasons.h"
 #include "integrations/release.h"
+#include "simulation/carry_out.h"
 
 namespace berth::support {
 namespace {
@@ -243,12 +244,9 @@ std::string CoreWorld::Release(const api::ObjectKey& key) {
 
 void CoreWorld::PerformOne(const admission::Decision& decision) {
   api::Workload& workload = workloads_.at(decision.object->meta.key());
-  const std::string& queue = scheduler_.state().queue(decision.cluster_queue).name;
-  const admission::Vocabulary& names = scheduler_.vocabulary();
   if (decision.outcome == admission::Outcome::kAdmitted ||
       decision.outcome == admission::Outcome::kQuotaReserved) {
-    admission::ReserveQuota(workload.status, admission::AdmissionOf(decision, names, queue),
-                            decision.checks, workload.meta.generation, Stamp());
+    simulation::Reserve(scheduler_, decision, workload, Stamp());
     Store(workload);
     return;
   }
@@ -256,18 +254,16 @@ void CoreWorld::PerformOne(const admission::Decision& decision) {
     for (const admission::Victim& victim : decision.victims) {
       if (victim.ongoing) continue;
       api::Workload& stopped = workloads_.at(victim.object->meta.key());
-      admission::Preempt(stopped.status, ToString(victim.reason),
-                         admission::PreemptedMessage(workload, victim.reason,
-                                                     scheduler_.PathOf(decision.cluster_queue),
-                                                     scheduler_.PathOf(victim.cluster_queue)),
-                         stopped.meta.generation, Stamp());
+      simulation::Preempt(scheduler_, decision, victim, stopped, Stamp());
       Store(stopped);
     }
   }
   const std::vector<api::Condition> before = workload.status.conditions;
-  admission::SetUnadmitted(workload.status, admission::PendingReason(decision),
-                           admission::PendingMessage(decision, names, queue),
-                           workload.meta.generation, Stamp());
+  admission::SetUnadmitted(
+      workload.status, admission::PendingReason(decision),
+      admission::PendingMessage(decision, scheduler_.vocabulary(),
+                                scheduler_.state().queue(decision.cluster_queue).name),
+      workload.meta.generation, Stamp());
   if (!(before == workload.status.conditions)) Store(workload);
 }
 

@@ -30,11 +30,11 @@
 
 #include "admission/controller/decision_note.h"
 #include "admission/lifecycle/workload_lifecycle.h"
-#include "admission/messages.h"
 #include "admission/scheduler.h"
 #include "api/condition.h"
 #include "api/reasons.h"
 #include "integrations/release.h"
+#include "simulation/carry_out.h"
 #include "tests/bench/core/bench_input.h"
 #include "tests/bench/support/process.h"
 
@@ -182,14 +182,11 @@ class Bench {
 
   void Write(const admission::Decision& decision, const admission::DecisionNote* note) {
     const std::size_t index = IndexOf(decision.workload);
-    const std::string& queue = scheduler_.state().queue(decision.cluster_queue).name;
     const api::Workload& known = *workloads_[index].object;
     std::shared_ptr<api::Workload> next;
     if (decision.outcome == admission::Outcome::kAdmitted) {
       next = std::make_shared<api::Workload>(known);
-      admission::ReserveQuota(next->status,
-                              admission::AdmissionOf(decision, scheduler_.vocabulary(), queue),
-                              decision.checks, 1, now_);
+      simulation::Reserve(scheduler_, decision, *next, now_);
       ++totals_.admitted;
       // The cycle that admits it counts as the first.
       running_[index] = {true, time_ + workloads_[index].runs_for_cycles - 1};
@@ -218,11 +215,7 @@ class Bench {
     running_[index].runs = false;
     ++totals_.preempted;
     auto next = std::make_shared<api::Workload>(*workloads_[index].object);
-    admission::Preempt(next->status, ToString(victim.reason),
-                       admission::PreemptedMessage(*decision.object, victim.reason,
-                                                   scheduler_.PathOf(decision.cluster_queue),
-                                                   scheduler_.PathOf(victim.cluster_queue)),
-                       1, now_);
+    simulation::Preempt(scheduler_, decision, victim, *next, now_);
     workloads_[index].object = next;
     changed_.push_back(std::move(next));
   }

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "admission/lifecycle/workload_lifecycle.h"
-#include "admission/messages.h"
 #include "admission/scheduler.h"
+#include "simulation/carry_out.h"
 #include "tests/bench/support/process.h"
 
 namespace berth::bench {
@@ -65,11 +65,7 @@ class PreemptorBench {
       }
       if (decision.outcome != admission::Outcome::kAdmitted) continue;
       auto next = std::make_shared<api::Workload>(*decision.object);
-      admission::ReserveQuota(
-          next->status,
-          admission::AdmissionOf(decision, scheduler_.vocabulary(),
-                                 scheduler_.state().queue(decision.cluster_queue).name),
-          decision.checks, 1, now_);
+      simulation::Reserve(scheduler_, decision, *next, now_);
       changed.push_back(std::move(next));
     }
     for (auto& object : changed) scheduler_.ApplyWorkload(std::move(object), now_);

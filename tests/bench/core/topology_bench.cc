@@ -16,11 +16,11 @@
 #include <vector>
 
 #include "admission/lifecycle/workload_lifecycle.h"
-#include "admission/messages.h"
 #include "admission/scheduler.h"
 #include "api/condition.h"
 #include "api/labels.h"
 #include "api/reasons.h"
+#include "simulation/carry_out.h"
 #include "tests/bench/support/process.h"
 
 namespace berth::bench {
@@ -190,10 +190,7 @@ class Bench {
       ++admitted_;
       const auto index =
           static_cast<std::size_t>(std::atoi(decision.object->meta.name.c_str() + 1));
-      const std::string& queue = scheduler_.state().queue(decision.cluster_queue).name;
-      admission::ReserveQuota(workloads_[index].status,
-                              admission::AdmissionOf(decision, scheduler_.vocabulary(), queue), {},
-                              1, now_);
+      simulation::Reserve(scheduler_, decision, workloads_[index], now_);
       Apply(workloads_[index]);
       running_.push_back(index);
     }

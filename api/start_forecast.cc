@@ -1,0 +1,17 @@
+#include "api/start_forecast.h"
+
+namespace berth::api {
+
+FirstForecast FirstOf(const StartForecast& forecast) {
+  if (forecast.first) return *forecast.first;
+  return {.at = forecast.at, .p10 = forecast.p10, .p50 = forecast.p50, .p90 = forecast.p90};
+}
+
+ForecastHit HitOf(const FirstForecast& forecast, WallTime started) {
+  if (forecast.p10 && started <= *forecast.p10) return ForecastHit::kP10;
+  if (forecast.p50 && started <= *forecast.p50) return ForecastHit::kP50;
+  if (forecast.p90 && started <= *forecast.p90) return ForecastHit::kP90;
+  return ForecastHit::kLater;
+}
+
+}  // namespace berth::api
