@@ -89,8 +89,8 @@ void NodeFailures::Open() {
 void NodeFailures::WatchNodes() {
   const auto add = [this](const auto& node) { controller_->Add(node->meta.key()); };
   nodes_->AddHandler({.on_add =
-                          [add](const auto& node) {
-                            if (!IsWell(*node)) add(node);
+                          [this, add](const auto& node) {
+                            if (!IsWell(*node) || IsCalledUnhealthy(node->meta.name)) add(node);
                           },
                       .on_update =
                           [add](const auto& before, const auto& node) {
@@ -138,6 +138,15 @@ void NodeFailures::OnWorkload(const api::Workload& workload) {
     const bool is_named = std::find(unhealthy.begin(), unhealthy.end(), name) != unhealthy.end();
     if (node == nullptr || IsWell(*node) == is_named) controller_->Add({"", name});
   }
+}
+
+// A node may come back under its name.
+bool NodeFailures::IsCalledUnhealthy(const std::string& node) const {
+  const auto workloads = workloads_.ByIndex(kByNode, node);
+  return std::any_of(workloads.begin(), workloads.end(), [&node](const auto& workload) {
+    const auto& unhealthy = workload->status.unhealthy_nodes;
+    return std::find(unhealthy.begin(), unhealthy.end(), node) != unhealthy.end();
+  });
 }
 
 // The workloads that have assignments on the node, or ungated pods for the node.

@@ -118,6 +118,18 @@ TEST_F(NamedNodesTest, ANodeThatIsGoneIsNamedAtOnce) {
   EXPECT_THAT(Unhealthy("w"), ::testing::ElementsAre("n1"));
 }
 
+TEST_F(NamedNodesTest, ANodeThatComesBackIsHealthy) {
+  PutQueues(10, {{"stopPolicy", "Hold"}});  // the second pass replaces no node
+  executor_.RunFor(1s);
+  EndPod("p1");
+  api_.Remove("/api/v1/nodes/n1");
+  executor_.RunFor(30s);
+  EXPECT_THAT(Unhealthy("w"), ::testing::ElementsAre("n1"));
+  PutNode("n1", "True");
+  executor_.RunFor(1s);
+  EXPECT_TRUE(Unhealthy("w").empty());
+}
+
 TEST_F(NamedNodesTest, WhatFailsWhileNobodyLooksIsSeenAfterwards) {
   Crash();
   api_.Remove("/api/v1/nodes/n2");
