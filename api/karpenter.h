@@ -18,6 +18,15 @@ namespace berth::api {
 
 inline constexpr char kKarpenterNodePoolLabel[] = "karpenter.sh/nodepool";
 
+// A budget of spec.disruption: how many nodes may go at a time by the pool's own will.
+struct KarpenterBudget {
+  std::string nodes;                 // "5", "10%"
+  std::vector<std::string> causes;   // Empty, Underutilized, Drifted; none: all
+  std::string schedule;              // of cron, UTC; empty: the budget is always in force
+  std::optional<Duration> duration;  // from each time of the schedule on
+  friend bool operator==(const KarpenterBudget&, const KarpenterBudget&) = default;
+};
+
 struct KarpenterNodePool {
   ObjectMeta meta;
   StringMap labels;  // of its nodes
@@ -26,6 +35,8 @@ struct KarpenterNodePool {
   ResourceAmounts limits;  // of all its nodes together; a missing resource is unlimited
   ResourceAmounts used;    // by its nodes, status.resources
   std::optional<Duration> expire_after;  // the life of a node; nullopt: Never
+  bool consolidates = true;              // nodes that are little used are emptied
+  std::vector<KarpenterBudget> budgets;  // none: as many nodes as there are
   std::vector<Condition> conditions;
 };
 

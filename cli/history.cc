@@ -13,6 +13,7 @@
 #include "cli/data_directory.h"
 #include "cli/output.h"
 #include "cli/screens/history.h"
+#include "cli/screens/report_page.h"
 #include "ledger/ledger_reader.h"
 
 namespace berth::cli {
@@ -127,9 +128,10 @@ Result<Grouping> GroupingOf(const std::string& by) {
   for (const auto& [name, kind] : kKinds) {
     if (by == name) return Grouping{kind, "", by};
   }
+  if (by == "team") return Grouping{ReportBy::kLabel, by, by};
   const std::string ways =
-      "queue, clusterqueue, namespace, priority, cause, preemptor or label=KEY";
-  if (by == "user" || by == "team") {
+      "queue, clusterqueue, namespace, priority, cause, preemptor, team or label=KEY";
+  if (by == "user") {
     return Error{ErrorCode::kInvalid, "--by " + by + ": objects do not name their " + by +
                                           "; a label may: --by label=KEY (a label of jobs counts "
                                           "where labelKeysToCopy of the Configuration has it)"};
@@ -157,6 +159,7 @@ Result<std::string> ReportText(const ReportFlags& flags) {
   for (char& c : grouping.heading) {
     if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
   }
+  if (flags.output == "html") return ReportPage(lines, grouping.heading, period);
   return RenderReport(lines, grouping.heading, DetectStyle(false));
 }
 

@@ -31,10 +31,10 @@ int RunHistory(const HistoryFlags& flags);
 struct ReportFlags {
   LedgerPlace place;
   std::string by =
-      "queue";  // queue, clusterqueue, namespace, priority, cause, preemptor, label=KEY
+      "queue";  // queue, clusterqueue, namespace, priority, cause, preemptor, team, label=KEY
   std::string since = "30d";
   std::string namespace_name;
-  std::string output = "table";  // table, json, csv
+  std::string output = "table";  // table, json, csv, html
 };
 int RunReport(const ReportFlags& flags);
 

@@ -53,23 +53,26 @@ void AddReport(CLI::App& app, ReportFlags& flags, int& exit_code) {
   CLI::App* command = app.add_subcommand(
       "report", "Accounts of a period: used, waited for and destroyed, by queue or another group");
   command
-      ->add_option("--by", flags.by,
-                   "queue, clusterqueue, namespace, priority, cause, preemptor, or label=KEY")
+      ->add_option(
+          "--by", flags.by,
+          "queue, clusterqueue, namespace, priority, cause, preemptor, team (the label of that "
+          "name), or label=KEY")
       ->type_name("GROUP")
       ->capture_default_str();
   command->add_option("--since", flags.since, "the period up to now, such as 7d or 12h")
       ->type_name("SPAN")
       ->capture_default_str();
   AddPlace(*command, flags.place, flags.namespace_name);
-  command->add_option("-o,--output", flags.output, "table, json or csv")
-      ->check(CLI::IsMember({"table", "json", "csv"}).description(""))
-      ->type_name("table|json|csv");
+  command->add_option("-o,--output", flags.output, "table, json, csv, or html: a page with bars")
+      ->check(CLI::IsMember({"table", "json", "csv", "html"}).description(""))
+      ->type_name("table|json|csv|html");
   command->footer(
       "Used: amount and time from the admission to the end. Destroyed: used by attempts that were\n"
       "preempted or evicted. Only what lies in the period counts.\n"
       "Examples:\n"
       "  berth report\n"
       "  berth report --by label=team --since 90d -o csv > quarter.csv\n"
+      "  berth report --by team --since 30d -o html > month.html\n"
       "  berth report --by cause --since 7d");
   command->callback([&] { exit_code = RunReport(flags); });
 }

@@ -30,6 +30,7 @@ Trace TraceOfAttempts(const std::vector<ledger::AttemptRecord>& attempts) {
     known.job.run = std::chrono::seconds(*attempt.ended - *attempt.admitted);
     api::ResourceAmounts sums;
     for (const ledger::ResourceUse& use : attempt.resources) {
+      if (use.resource == api::kGpusResource) continue;  // counted beside what pods ask for
       sums[use.resource] = api::AddAmounts(sums[use.resource], use.amount);
     }
     const auto pods = sums.find("pods");

@@ -139,12 +139,15 @@ bool CheckDecider::FollowMemory() {
   if (plan_->first_left() != nullptr) {
     Say(CheckState::kRetry, plan_->GoingOn());
     state_.requeue_after_seconds = 0;
-  } else if (plan_->some_not_used_up()) {
+  } else if (plan_->some_not_used_up() && !plan_->was_held()) {
     FollowVetoes();
   } else if (input_.policy->when_exhausted == api::ProvisioningPolicy::WhenExhausted::kHold) {
     FindRequests();  // the last one has failed
     Say(CheckState::kPending, memory_.message);
-  } else {  // the policy has fewer steps than the memory
+    if (const auto end = plan_->FirstVetoEnd()) {
+      WakeIn(std::max<Duration>(*end - now_, Duration::zero()));
+    }
+  } else {  // the policy has fewer steps than the memory, or holds nobody any more
     counted_ = memory_;
     counted_->steps.clear();
   }

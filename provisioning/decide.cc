@@ -89,9 +89,12 @@ void AddAvoided(const Situation& situation, const CheckInput& input,
                 const std::set<std::string>& written, Avoided& avoided) {
   const std::vector<std::string> any;
   const Vetoes none;
-  AddAll(StepPlan(*input.policy, *input.config, memory, any, none).FlavorsToAvoid(),
-         avoided.flavors);
   const StepPlan plan(*input.policy, *input.config, memory, any, vetoes);
+  // A Workload that was held may come back with whatever flavor.
+  if (!plan.was_held()) {
+    AddAll(StepPlan(*input.policy, *input.config, memory, any, none).FlavorsToAvoid(),
+           avoided.flavors);
+  }
   const bool asked = NeedsCapacity(*situation.workload) &&
                      !AskedStep(situation, input.name, memory.counted_attempt).empty();
   for (std::string& flavor : plan.FlavorsToAvoid()) {

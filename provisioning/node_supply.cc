@@ -4,6 +4,8 @@
 #include <chrono>
 #include <utility>
 
+#include "provisioning/disruption.h"
+
 namespace berth::provisioning {
 namespace {
 
@@ -71,15 +73,22 @@ std::string ReachedLimit(const KarpenterNodePool& pool, const api::ResourceAmoun
   return "";
 }
 
-std::optional<WaitCause> LimitOf(const Pools& pools, const api::PodSpec& spec) {
+// Where a pool has no room, and no budget of it lets an empty node go, the room never comes.
+WaitCause LimitReached(const KarpenterNodePool& pool, const std::string& limit, WallTime now) {
+  const std::string message = "NodePool " + pool.meta.name + " has reached its limit: " + limit;
+  if (BudgetLetsGo(pool, kEmptyNodes, now)) return {kPoolLimitReason, message};
+  return {kNodesKeptReason, message + "; its disruption budget (" +
+                                BudgetText(pool, kEmptyNodes, now) + ") lets no empty node go"};
+}
+
+std::optional<WaitCause> LimitOf(const Pools& pools, const api::PodSpec& spec, WallTime now) {
   const api::ResourceAmounts requests = api::PodRequests(spec);
   std::optional<WaitCause> cause;
   for (const KarpenterNodePool* pool : pools) {
     const std::string limit = ReachedLimit(*pool, requests);
     if (limit.empty()) return std::nullopt;
     if (cause) continue;
-    cause = WaitCause{kPoolLimitReason,
-                      "NodePool " + pool->meta.name + " has reached its limit: " + limit};
+    cause = LimitReached(*pool, limit, now);
   }
   return cause;
 }
@@ -199,9 +208,9 @@ bool MayHost(const KarpenterNodePool& pool, const api::PodSpec& spec) {
                                [&pool](const auto& term) { return MayMeet(pool, term); });
 }
 
-WaitCause CauseOfWait(const api::Pod& pod, const NodeSupply& supply) {
+WaitCause CauseOfWait(const api::Pod& pod, const NodeSupply& supply, WallTime now) {
   const Pools pools = PoolsFor(pod.spec, supply);
-  auto cause = LimitOf(pools, pod.spec);
+  auto cause = LimitOf(pools, pod.spec, now);
   if (!cause) cause = CauseOfClaims(pools, supply);
   if (!cause) cause = NotReady(pools);
   if (!cause) cause = MissingPool(pod.spec, supply);
@@ -217,6 +226,14 @@ const KarpenterNodePool* ExpiresBefore(const api::PodSpec& spec, std::int64_t se
     if (soonest == nullptr || *pool->expire_after < *soonest->expire_after) soonest = pool;
   }
   return soonest;
+}
+
+const KarpenterNodePool* MovesPods(const api::PodSpec& spec, const NodeSupply& supply,
+                                   WallTime now) {
+  const Pools pools = PoolsFor(spec, supply);
+  const auto found = std::find_if(pools.begin(), pools.end(),
+                                  [now](const auto* pool) { return MayEmptyNodes(*pool, now); });
+  return found == pools.end() ? nullptr : *found;
 }
 
 }  // namespace berth::provisioning

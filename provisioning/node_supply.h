@@ -38,6 +38,7 @@ struct WaitCause {
   std::string message;  // the same while the cause is the same
 };
 inline constexpr char kPoolLimitReason[] = "NodePoolLimitReached";
+inline constexpr char kNodesKeptReason[] = "DisruptionBudgetKeepsNodes";
 inline constexpr char kNoPoolReason[] = "NodePoolNotFound";
 inline constexpr char kPoolNotReadyReason[] = "NodePoolNotReady";
 inline constexpr char kNoCapacityReason[] = "InsufficientCapacityError";
@@ -47,11 +48,16 @@ inline constexpr char kFailedScaleUpReason[] = "FailedScaleUp";
 inline constexpr char kNodesBootReason[] = "NodesBooting";
 inline constexpr char kNoNodesReason[] = "NodesDidNotCome";
 
-WaitCause CauseOfWait(const api::Pod& pod, const NodeSupply& supply);
+WaitCause CauseOfWait(const api::Pod& pod, const NodeSupply& supply, WallTime now);
 
 // The pool that may host pods of that spec and replaces its nodes soonest, where that is sooner
 // than a run of `seconds` takes; null: none.
 const api::KarpenterNodePool* ExpiresBefore(const api::PodSpec& spec, std::int64_t seconds,
                                             const NodeSupply& supply);
+
+// The pool that may host pods of that spec and moves them while they run (disruption.h); null:
+// none.
+const api::KarpenterNodePool* MovesPods(const api::PodSpec& spec, const NodeSupply& supply,
+                                        WallTime now);
 
 }  // namespace berth::provisioning

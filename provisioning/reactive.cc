@@ -13,6 +13,7 @@
 #include "provisioning/gang.h"
 #include "provisioning/late_pods.h"
 #include "provisioning/placeholders.h"
+#include "provisioning/pool_warnings.h"
 #include "provisioning/run_duration.h"
 #include "provisioning/steps.h"
 
@@ -115,7 +116,7 @@ class ReactiveDecider {
   bool FollowMemory();
   void FollowVetoes();
   void Allow();
-  void WarnOfExpiry();
+  void WarnOfPools();
   std::vector<api::PodSetUpdate> Updates() const;
   bool FollowLostPods();
   void FollowWaitingPods();
@@ -202,7 +203,7 @@ void ReactiveDecider::FollowVetoes() {
 void ReactiveDecider::Allow() {
   Say(CheckState::kReady, kReadyMessage);
   state_.pod_set_updates = Updates();
-  WarnOfExpiry();
+  WarnOfPools();
 }
 
 std::vector<api::PodSetUpdate> ReactiveDecider::Updates() const {
@@ -216,25 +217,15 @@ std::vector<api::PodSetUpdate> ReactiveDecider::Updates() const {
   return updates;
 }
 
-// Tells of nodes that are replaced while the job may still run, once: also where the NodePool was
+// Tells of what Karpenter may do to the nodes while the job runs, once: also where the NodePool was
 // seen after the pods were let start.
-void ReactiveDecider::WarnOfExpiry() {
-  const auto run = ExpectedRun(*situation_.workload, situation_.job_deadline);
-  if (!run || situation_.flavors == nullptr) return;
-  for (const PodSetGroup& group :
-       RequiredPodSets(*situation_.workload, ReactiveConfig(), *situation_.flavors)) {
-    const api::KarpenterNodePool* pool =
-        ExpiresBefore(group.pod_template.spec, *run, situation_.supply);
-    if (pool == nullptr) continue;
-    const auto life = std::chrono::duration_cast<seconds>(*pool->expire_after).count();
-    const std::string message = "NodePool " + pool->meta.name + " replaces its nodes after " +
-                                std::to_string(life) + " s, the job may run for " +
-                                std::to_string(*run) + " s";
-    if (state_.message.find(message) != std::string::npos) return;
-    const bool is_protected = input_.policy != nullptr && input_.policy->protect_pods;
-    state_.message += "; " + message + (is_protected ? ", its pods ask not to be disrupted" : "");
-    out_.actions.emplace_back(CheckEvent{"NodesExpireEarly", message, !is_protected});
-    return;
+void ReactiveDecider::WarnOfPools() {
+  const bool is_protected = input_.policy != nullptr && input_.policy->protect_pods;
+  for (const PoolWarning& told : PoolWarningsFor(situation_, is_protected, now_)) {
+    if (state_.message.find(told.key) != std::string::npos) continue;
+    state_.message +=
+        "; " + told.message + (is_protected ? ", its pods ask not to be disrupted" : "");
+    out_.actions.emplace_back(CheckEvent{told.reason, told.message, !is_protected});
   }
 }
 
@@ -268,7 +259,7 @@ void ReactiveDecider::FollowWaitingPods() {
     if (before_.state == CheckState::kReady && state_.message.starts_with(kWaitPrefix)) {
       state_.message = kReadyMessage;
     }
-    WarnOfExpiry();
+    WarnOfPools();
     if (placed >= GangOf(*situation_.workload, ReactiveConfig()).pods()) Learn("", 0);
     return;
   }
@@ -276,7 +267,7 @@ void ReactiveDecider::FollowWaitingPods() {
   if (!memory_.outcomes.empty()) since = std::max(since, memory_.outcomes.back().at);
   const std::int64_t waited = WholeSeconds(since, now_);
   const std::int64_t limit = plan_.SecondsLeft().value_or(kUsualReactiveWait);
-  const WaitCause cause = CauseOfWait(*first, situation_.supply);
+  const WaitCause cause = CauseOfWait(*first, situation_.supply, now_);
   if (waited >= limit) {
     if (Learn(cause.reason, waited)) return;
     const std::string& why = cause.reason == kNoNodesReason

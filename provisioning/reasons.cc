@@ -105,6 +105,8 @@ constexpr std::array kReasons{
                "nothing to do: the job is queued again in its old place"},
     ReasonInfo{"NodePoolLimitReached", kLimit, kAdmin,
                "wait for nodes of the NodePool to go, or raise its spec.limits"},
+    ReasonInfo{"DisruptionBudgetKeepsNodes", kLimit, kAdmin,
+               "raise spec.limits of the NodePool, or nodes in its spec.disruption.budgets"},
     ReasonInfo{"NodePoolNotFound", kConfig, kAdmin,
                "create the NodePool, or correct the node label of the flavor or of the job"},
     ReasonInfo{"NodePoolNotReady", kConfig, kAdmin,

@@ -144,7 +144,7 @@ std::optional<std::int64_t> StepPlan::StepSecondsLeft() const {
 std::vector<std::string> StepPlan::FlavorsToAvoid() const {
   std::vector<std::string> flavors;
   const bool holds = policy_.when_exhausted == ProvisioningPolicy::WhenExhausted::kHold;
-  if (holds && !some_not_used_up()) return flavors;
+  if ((holds && !some_not_used_up()) || was_held()) return flavors;
   for (const ProvisioningStep& step : steps_) {
     const bool some_left = std::any_of(steps_.begin(), steps_.end(), [&](const auto& other) {
       return (other.flavor.empty() || other.flavor == step.flavor) && IsLeft(other);
@@ -195,6 +195,10 @@ bool StepPlan::waits_for_budget() const {
     return veto != vetoes_.end() && veto->second.reason == kBudgetReason && veto->second.until &&
            !IsUsedUp(step);
   });
+}
+
+bool StepPlan::was_held() const {
+  return memory_.next == Next::kNothing && !memory_.steps.empty() && first_left() == nullptr;
 }
 
 bool StepPlan::some_not_used_up() const {

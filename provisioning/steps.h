@@ -67,7 +67,7 @@ class StepPlan {
   // share the time of the step.
   std::optional<std::int64_t> SecondsLeft() const;
   // The flavors of steps that are all used up or under a veto: the Workload should get another one.
-  // Empty where the policy holds a Workload whose steps are all used up.
+  // Empty where the policy holds a Workload whose steps are all used up, or has held it.
   std::vector<std::string> FlavorsToAvoid() const;
   // The vetoes of steps that are not used up: "step a: …; step b: …". Empty: no such step.
   std::string PassedOver() const;
@@ -80,6 +80,8 @@ class StepPlan {
   // Whether a step that is not used up waits for the next day's budget: quota is kept meanwhile, so
   // that a raised budget takes effect at once.
   bool waits_for_budget() const;
+  // Whether a policy that holds has ended the last step, and no step is left since then.
+  bool was_held() const;
   // Whether some step is not used up, vetoes aside.
   bool some_not_used_up() const;
 

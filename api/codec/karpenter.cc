@@ -26,6 +26,23 @@ void ReadLife(const Reader& in, std::optional<Duration>& out) {
   if (!out) in.Fail("\"" + text + "\" is neither a duration, such as 720h, nor Never");
 }
 
+void ReadBudget(const Reader& in, KarpenterBudget& out) {
+  in.Field("nodes").Get(out.nodes);
+  in.Field("reasons").Get(out.causes);
+  in.Field("schedule").Get(out.schedule);
+  ReadLife(in.Field("duration"), out.duration);
+}
+
+// Karpenter's definition writes the defaults into each NodePool.
+void ReadDisruption(const Reader& in, KarpenterNodePool& out) {
+  std::string policy;
+  std::string after;
+  in.Field("consolidationPolicy").Get(policy);
+  in.Field("consolidateAfter").Get(after);
+  out.consolidates = policy != "WhenEmpty" && after != "Never";
+  in.Field("budgets").List(out.budgets, ReadBudget);
+}
+
 }  // namespace
 
 template <>
@@ -56,6 +73,7 @@ Result<KarpenterNodePool> Decode<KarpenterNodePool>(const JsonSource& object) {
     nodes.Field("taints").List(out.taints,
                                [](const Reader& item, Taint& taint) { Read(item, taint); });
     ReadLife(nodes.Field("expireAfter"), out.expire_after);
+    ReadDisruption(spec.Field("disruption"), out);
     const Reader status = in.Field("status");
     status.Field("resources").Get(out.used);
     ReadConditions(status.Field("conditions"), out.conditions);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "api/gpu_shares.h"
 #include "base/rfc3339.h"
 #include "base/strings.h"
 
@@ -122,8 +123,12 @@ json AttemptJson(const AttemptRecord& attempt, const HistoryView& view) {
 }
 
 std::string HoursText(const std::map<std::string, double>& hours) {
+  const bool has_gpus = hours.count(api::kGpusResource) > 0;
   std::vector<std::string> parts;
-  for (const auto& [resource, amount] : hours) parts.push_back(resource + "=" + Two(amount));
+  for (const auto& [resource, amount] : hours) {
+    if (has_gpus && api::IsGpuResource(resource)) continue;  // GPUs, not shares of them
+    parts.push_back(resource + "=" + Two(amount));
+  }
   return parts.empty() ? "-" : Join(parts, " ");
 }
 
@@ -193,9 +198,7 @@ json HistoryJson(const HistoryView& view) {
   return {{"attempts", std::move(attempts)}, {"capacityRequests", std::move(requests)}};
 }
 
-std::string RenderReport(const std::vector<ReportLine>& lines, const std::string& heading,
-                         const TextStyle& style) {
-  if (lines.empty()) return "the ledger has nothing of that time\n";
+TextTable ReportTable(const std::vector<ReportLine>& lines, const std::string& heading) {
   TextTable table({{heading},
                    {"WORKLOADS", Align::kRight},
                    {"ATTEMPTS", Align::kRight},
@@ -214,7 +217,13 @@ std::string RenderReport(const std::vector<ReportLine>& lines, const std::string
                   std::to_string(CountOf(line, ledger::kEvicted)), Span(line.waited),
                   HoursText(line.used_hours), HoursText(line.destroyed_hours)});
   }
-  return table.Render(style);
+  return table;
+}
+
+std::string RenderReport(const std::vector<ReportLine>& lines, const std::string& heading,
+                         const TextStyle& style) {
+  if (lines.empty()) return "the ledger has nothing of that time\n";
+  return ReportTable(lines, heading).Render(style);
 }
 
 json ReportJson(const std::vector<ReportLine>& lines, const ledger::Period& period,

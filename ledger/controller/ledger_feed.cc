@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "api/codec/kinds.h"
+#include "api/gpu_shares.h"
 #include "api/reasons.h"
 #include "base/log/log.h"
-#include "ledger/controller/observation.h"
 
 namespace berth::ledger {
 namespace {
@@ -25,6 +25,9 @@ LedgerFeed::LedgerFeed(kube::Manager& manager, const Clock& clock, Ledger& ledge
   if (manager_.HasInformer(api::KindOf<api::ProvisioningRequest>())) {
     requests_ = &manager_.InformerFor<api::ProvisioningRequest>();
   }
+  if (manager_.HasInformer(api::KindOf<api::ResourceFlavor>())) {
+    flavors_ = &manager_.InformerFor<api::ResourceFlavor>();
+  }
   Connect();
 }
 
@@ -35,18 +38,48 @@ void LedgerFeed::Connect() {
          .on_update = [this](const auto& before, const auto& now) { TakeRequest(before, now); },
          .on_delete = [this](const auto& object) { TakeRequest(object, nullptr); }});
   }
+  if (flavors_ != nullptr) {
+    const auto take = [this](const auto& flavor) { TakeFlavor(*flavor); };
+    flavors_->AddHandler(
+        {.on_add = take, .on_update = [take](const auto&, const auto& now) { take(now); }});
+  }
   if (workloads_ == nullptr) return;
   workloads_->AddHandler(
       {.on_add = [this](const auto& object) { TakeWorkload(nullptr, object); },
        .on_update = [this](const auto& before, const auto& now) { TakeWorkload(before, now); },
        .on_delete = [this](const auto& object) { TakeWorkload(object, nullptr); }});
   workloads_->OnSynced([weak = std::weak_ptr(self_)] {
-    const auto self = weak.lock();
-    if (self == nullptr) return;
-    (*self)->listed_ = true;
-    (*self)->StartSweep();
-    (*self)->PostAfter(kLookForOverflows, &LedgerFeed::LookForOverflows);
+    if (const auto self = weak.lock()) (*self)->Begin();
   });
+}
+
+// What a share of a GPU is has to be known first.
+void LedgerFeed::Begin() {
+  if (flavors_ != nullptr && !flavors_->has_synced()) {
+    return PostAfter(kWhileFull, &LedgerFeed::Begin);
+  }
+  listed_ = true;
+  StartSweep();
+  PostAfter(kLookForOverflows, &LedgerFeed::LookForOverflows);
+}
+
+// A flavor that is deleted leaves its shares: attempts that hold its quota may still end.
+void LedgerFeed::TakeFlavor(const api::ResourceFlavor& flavor) {
+  const std::string* text = api::FindValue(flavor.meta.annotations, api::kSharesPerGpuAnnotation);
+  std::map<std::string, api::Amount> shares;
+  if (text != nullptr) {
+    if (auto read = api::ParseShareNumbers(*text)) shares = *std::move(read);
+  }
+  if (shares.empty()) {
+    shares_.erase(flavor.meta.name);
+  } else {
+    shares_[flavor.meta.name] = std::move(shares);
+  }
+}
+
+void LedgerFeed::Tell(AttemptRecord record) {
+  AddGpus(shares_, record);
+  ledger_.Append(std::move(record));
 }
 
 void LedgerFeed::PostAfter(Duration delay, void (LedgerFeed::*step)()) {
@@ -64,7 +97,7 @@ void LedgerFeed::TakeWorkload(const WorkloadPtr& before, const WorkloadPtr& afte
     return ledger_.Append(DeletedRecord{before->meta.uid, ToSeconds(now)});
   }
   if (sweeping_) present_.insert(after->meta.uid);
-  for (AttemptRecord& record : NewsOf(before.get(), *after, now)) ledger_.Append(std::move(record));
+  for (AttemptRecord& record : NewsOf(before.get(), *after, now)) Tell(std::move(record));
 }
 
 void LedgerFeed::TakeRequest(const RequestPtr& before, const RequestPtr& after) {
@@ -102,7 +135,7 @@ void LedgerFeed::SweepSlice() {
     }
     cursor_ = workload->meta.key();
     present_.insert(workload->meta.uid);
-    for (AttemptRecord& record : AttemptsOf(*workload, now)) ledger_.Append(std::move(record));
+    for (AttemptRecord& record : AttemptsOf(*workload, now)) Tell(std::move(record));
   }
   PostAfter(kBetweenSlices, &LedgerFeed::SweepSlice);
 }

@@ -18,9 +18,11 @@
 #include <string>
 
 #include "api/provisioning_request.h"
+#include "api/queues.h"
 #include "api/workload.h"
 #include "base/clock.h"
 #include "kube/runtime/manager.h"
+#include "ledger/controller/observation.h"
 #include "ledger/ledger.h"
 
 namespace berth::ledger {
@@ -37,6 +39,9 @@ class LedgerFeed {
   using RequestPtr = std::shared_ptr<const api::ProvisioningRequest>;
 
   void Connect();
+  void Begin();
+  void Tell(AttemptRecord record);
+  void TakeFlavor(const api::ResourceFlavor& flavor);
   void TakeWorkload(const WorkloadPtr& before, const WorkloadPtr& after);
   void TakeRequest(const RequestPtr& before, const RequestPtr& after);
   void StartSweep();
@@ -49,7 +54,9 @@ class LedgerFeed {
   Ledger& ledger_;
   kube::Informer<api::Workload>* workloads_ = nullptr;            // null: no controller has one
   kube::Informer<api::ProvisioningRequest>* requests_ = nullptr;  // likewise
-  bool listed_ = false;                                           // changes are told one by one
+  kube::Informer<api::ResourceFlavor>* flavors_ = nullptr;        // likewise
+  SharesByFlavor shares_;
+  bool listed_ = false;  // changes are told one by one
   bool sweeping_ = false;
   api::ObjectKey cursor_;          // the last Workload of the sweep
   std::set<std::string> present_;  // uids of the Workloads of the sweep

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
 #include "admission/messages.h"
+#include "api/gpu_shares.h"
 #include "api/reasons.h"
 #include "base/strings.h"
 #include "provisioning/request_state.h"
@@ -193,6 +195,29 @@ std::vector<AttemptRecord> NewsOf(const api::Workload* before, const api::Worklo
     return std::find(known.begin(), known.end(), record) != known.end();
   });
   return news;
+}
+
+void AddGpus(const SharesByFlavor& shares, AttemptRecord& attempt) {
+  std::map<std::string, api::Amount> gpus;
+  std::set<std::string> counted;
+  for (const ResourceUse& use : attempt.resources) {
+    if (use.resource == api::kGpusResource) counted.insert(use.flavor);
+    if (use.flavor.empty()) continue;
+    api::Amount per_gpu = 0;
+    if (const auto flavor = shares.find(use.flavor); flavor != shares.end()) {
+      const auto found = flavor->second.find(use.resource);
+      if (found != flavor->second.end()) per_gpu = found->second;
+    }
+    if (per_gpu == 0 && !api::IsGpuResource(use.resource)) continue;
+    api::Amount& sum = gpus[use.flavor];
+    sum = api::AddAmounts(sum, api::GpusOf(use.amount, std::max<api::Amount>(per_gpu, 1)));
+  }
+  for (const auto& [flavor, amount] : gpus) {
+    if (!counted.contains(flavor)) {
+      attempt.resources.push_back({flavor, api::kGpusResource, amount});
+    }
+  }
+  std::sort(attempt.resources.begin(), attempt.resources.end());
 }
 
 CapacityRecord RequestOf(const api::ProvisioningRequest& request) {

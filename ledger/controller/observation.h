@@ -7,6 +7,8 @@
 // Threads: pure functions. Errors: none.
 #pragma once
 
+#include <map>
+#include <string>
 #include <vector>
 
 #include "api/provisioning_request.h"
@@ -23,6 +25,13 @@ std::vector<AttemptRecord> AttemptsOf(const api::Workload& workload, WallTime no
 // What `after` says beyond `before`, which may be null.
 std::vector<AttemptRecord> NewsOf(const api::Workload* before, const api::Workload& after,
                                   WallTime now);
+
+// Resources of which several are one GPU, by flavor; a missing one gives whole GPUs.
+using SharesByFlavor = std::map<std::string, std::map<std::string, api::Amount>>;
+
+// Adds the GPUs of flavors for which the attempt holds GPUs or shares of GPUs, unless the quota of
+// its queue has counted them (api/gpu_shares.h).
+void AddGpus(const SharesByFlavor& shares, AttemptRecord& attempt);
 
 CapacityRecord RequestOf(const api::ProvisioningRequest& request);
 

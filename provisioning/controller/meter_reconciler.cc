@@ -7,8 +7,12 @@
 
 #include "api/codec/provisioning_policy.h"
 #include "api/labels.h"
+#include "api/pod_phase.h"
+#include "api/provisioning_labels.h"
+#include "api/reasons.h"
 #include "provisioning/check_settings.h"
 #include "provisioning/lease.h"
+#include "provisioning/reactive.h"
 #include "provisioning/reuse.h"
 #include "provisioning/steps.h"
 
@@ -17,12 +21,26 @@ namespace {
 
 constexpr char kNodeSeconds[] = "berth_capacity_node_seconds_total";
 constexpr char kCost[] = "berth_capacity_cost_usd_total";
-constexpr char kSetIndex[] = "meter/set";      // nodes: the request that brought them
-constexpr char kNamesIndex[] = "meter/names";  // requests: the name that their nodes carry
+constexpr char kSetIndex[] = "meter/set";         // nodes: the request that brought them
+constexpr char kNamesIndex[] = "meter/names";     // requests: the name that their nodes carry
+constexpr char kOnNodeIndex[] = "meter/on-node";  // pods of Workloads, placeholders: their node
 constexpr char kNameDetail[] = "ResizeRequestName";
 constexpr Duration kLookEvery = std::chrono::minutes(1);
 constexpr Duration kWriteEvery = std::chrono::minutes(5);
 constexpr double kNanoPerDollar = 1e9;
+
+// The Workload that the pod works for, or whose place it holds; nullopt: neither.
+std::optional<api::ObjectKey> ServedBy(const api::Pod& pod) {
+  for (const char* annotation : {api::kWorkloadAnnotation, api::kPlaceholderAnnotation}) {
+    const std::string* name = api::FindValue(pod.meta.annotations, annotation);
+    if (name != nullptr) return api::ObjectKey{pod.meta.namespace_name, *name};
+  }
+  return std::nullopt;
+}
+
+bool IsAtWork(const api::Pod& pod) {
+  return !pod.spec.node_name.empty() && !api::HasEnded(pod) && ServedBy(pod).has_value();
+}
 
 std::vector<std::string> NamesOf(const api::ProvisioningRequest& request) {
   const std::string* name = api::FindValue(request.provisioning_class_details, kNameDetail);
@@ -60,6 +78,10 @@ void MeterReconciler::Watch(kube::Controller& controller) {
   };
   policies_.AddHandler(
       {.on_add = open, .on_update = [open](const auto&, const auto& now) { open(now); }});
+  const auto check_came = [this](const auto& /*check*/) { OpenPods(); };
+  checks_.AddHandler(
+      {.on_add = check_came,
+       .on_update = [check_came](const auto&, const auto& now) { check_came(now); }});
   const auto add = [this](const auto& request) { AddNodesOf(*request); };
   requests_.AddHandler(
       {.on_add = add, .on_update = [add](const auto&, const auto& now) { add(now); }});
@@ -93,6 +115,30 @@ void MeterReconciler::Open() {
                             }
                           },
                       .on_delete = add});
+  OpenPods();
+}
+
+void MeterReconciler::OpenPods() {
+  if (nodes_ == nullptr || pods_ != nullptr) return;
+  const auto& checks = checks_.objects();
+  const bool some_reactive = std::any_of(checks.begin(), checks.end(), [](const auto& check) {
+    return check->controller_name == api::kReactiveCheckController;
+  });
+  if (!some_reactive) return;
+  pods_ = &manager_.InformerFor<api::Pod>();
+  pods_->AddIndex(kOnNodeIndex, [](const api::Pod& pod) {
+    return IsAtWork(pod) ? std::vector{pod.spec.node_name} : std::vector<std::string>{};
+  });
+  const auto add = [this](const auto& pod) {
+    const std::string& node = pod->spec.node_name;
+    if (!node.empty() && ServedBy(*pod)) controller_->Add({"", node});
+  };
+  pods_->AddHandler({.on_add = add,
+                     .on_update =
+                         [add](const auto& before, const auto& now) {
+                           if (IsAtWork(*before) != IsAtWork(*now)) add(now);
+                         },
+                     .on_delete = add});
 }
 
 const api::ProvisioningPolicy* MeterReconciler::MeteringPolicyOf(
@@ -180,9 +226,52 @@ std::optional<NodeUse> MeterReconciler::RequestUse(const api::Node& node) const 
   return std::nullopt;
 }
 
+bool MeterReconciler::IsReactive(const api::Workload& workload) const {
+  const auto& states = workload.status.admission_checks;
+  return std::any_of(states.begin(), states.end(), [this](const auto& state) {
+    const auto check = checks_.Get({"", state.name});
+    return check != nullptr && check->controller_name == api::kReactiveCheckController;
+  });
+}
+
+// The first step for a flavor of the Workload; empty: there is none.
+std::string MeterReconciler::StepByFlavor(const api::Workload& workload) const {
+  const api::ProvisioningPolicy* policy = MeteringPolicyOf(workload);
+  if (policy == nullptr) return "";
+  const std::vector<std::string> flavors = FlavorsOf(workload);
+  for (const api::ProvisioningStep& step : StepsOf(*policy)) {
+    if (std::find(flavors.begin(), flavors.end(), step.flavor) != flavors.end()) return step.name;
+  }
+  return "";
+}
+
+std::optional<NodeUse> MeterReconciler::PodUse(const api::Node& node) const {
+  if (pods_ == nullptr) return std::nullopt;
+  const auto open = spend_.meters().OpenOf(node.meta.uid);
+  std::optional<NodeUse> first;
+  for (const auto& pod : pods_->ByIndex(kOnNodeIndex, node.meta.name)) {
+    const auto workload = workloads_.Get(*ServedBy(*pod));
+    if (workload == nullptr || !IsReactive(*workload)) continue;
+    if (MeteringPolicyOf(*workload) == nullptr) continue;
+    const api::Condition* reserved =
+        api::FindCondition(workload->status.conditions, api::kQuotaReserved);
+    const bool is_brought = reserved != nullptr &&
+                            reserved->status == api::ConditionStatus::kTrue &&
+                            node.meta.creation_timestamp >= reserved->last_transition_time;
+    if (!is_brought && !open) continue;
+    NodeUse use = UseBy(node, *workload);
+    use.meter.provisioning_class = kReactiveClass;
+    use.meter.hourly_nano = PriceFor(*workload, StepByFlavor(*workload));
+    if (open && *open == MeterMemory::PlaceOf(use)) return use;
+    if (!first) first = std::move(use);
+  }
+  return first;
+}
+
 std::optional<NodeUse> MeterReconciler::UseOf(const api::Node& node) const {
   auto use = LeaseUse(node);
   if (use) return use;
+  if (SetOf(node).empty()) return PodUse(node);
   use = RequestUse(node);
   // A node whose lease has ended stays with the Workload that had the lease.
   const auto open = spend_.meters().OpenOf(node.meta.uid);
@@ -252,7 +341,8 @@ std::set<std::string> MeterReconciler::Count(const std::string& name, const api:
 
 void MeterReconciler::Reconcile(const api::ObjectKey& key, Done done) {
   if (nodes_ == nullptr) return done(kube::NextLook{});
-  if (!nodes_->has_synced()) return done(kube::NextLook{kLookEvery});
+  if (!nodes_->has_synced() || (pods_ != nullptr && !pods_->has_synced()))
+    return done(kube::NextLook{kLookEvery});
   const auto node = nodes_->Get(key);
   const std::optional<NodeUse> use = node == nullptr ? std::nullopt : UseOf(*node);
   if (use && !spend_.IsLoaded(use->queue)) {

@@ -1,13 +1,20 @@
 // provisioning/controller/meter_reconciler.h — measures what nodes cost (meter.h), for Workloads
 // whose ProvisioningPolicy has `metering`.
 //
-//     Node ─ its request, or its lease ─▶ Workload ─ its step's price ─▶ meter of the LocalQueue
+//     Node ─ its request, its lease, or its pods ─▶ Workload ─ its step's price ─▶ meter of the
+//     LocalQueue
+//
+// Pods tell the Workload of a node that pending pods have brought: a node that was made after the
+// Workload got its quota, and that holds pods of the Workload or its placeholders. Older nodes,
+// such as those of a fixed pool, are not measured; a measured node that takes pods of another
+// Workload after those of the first one have gone counts for the other one.
 //
 //     berth_capacity_node_seconds_total    by class and ClusterQueue
 //     berth_capacity_cost_usd_total        the same, for nodes whose price is known
 //
 // Each node is looked at once a minute while it stands; the meters are written every five minutes,
-// and when a node has gone. While no policy has `metering`, no node is watched.
+// and when a node has gone. While no policy has `metering`, no node is watched; while no check of
+// berth.dev/reactive-capacity exists, no pod is.
 //
 // Threads: one Executor, that of the manager. Errors: of the API, for the work queue to retry.
 #pragma once
@@ -45,11 +52,15 @@ class MeterReconciler final : public kube::Reconciler {
 
  private:
   void Open();
+  void OpenPods();
   void AddNodesOf(const api::ProvisioningRequest& request);
   // What the node is used for; nullopt: nothing that is measured.
   std::optional<NodeUse> UseOf(const api::Node& node) const;
   std::optional<NodeUse> LeaseUse(const api::Node& node) const;
   std::optional<NodeUse> RequestUse(const api::Node& node) const;
+  std::optional<NodeUse> PodUse(const api::Node& node) const;
+  bool IsReactive(const api::Workload& workload) const;
+  std::string StepByFlavor(const api::Workload& workload) const;
   NodeUse UseBy(const api::Node& node, const api::Workload& workload) const;
   const api::ProvisioningPolicy* MeteringPolicyOf(const api::Workload& workload) const;
   std::optional<std::int64_t> PriceFor(const api::Workload& workload,
@@ -73,6 +84,7 @@ class MeterReconciler final : public kube::Reconciler {
   kube::Informer<api::ProvisioningRequest>& requests_;
   kube::Informer<api::ResourceFlavor>& flavors_;
   kube::Informer<api::Node>* nodes_ = nullptr;  // null: no policy has `metering`
+  kube::Informer<api::Pod>* pods_ = nullptr;    // null: no check lets pods bring nodes
   kube::Controller* controller_ = nullptr;      // null: before Watch
   std::map<std::string, WallTime> written_;     // the last write of each queue
   std::set<std::string> taken_up_;              // queues whose written meters were looked at

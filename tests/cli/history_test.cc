@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "cli/screens/report_page.h"
 #include "tests/ledger/records.h"
 
 namespace berth::cli {
@@ -85,6 +86,39 @@ TEST(ReportScreen, TableJsonAndCsv) {
   EXPECT_EQ(json["to"], "1970-01-01T01:18:40Z");
   EXPECT_EQ(json["lines"][1]["outcomes"]["Preempted"], 1);
   EXPECT_EQ(RenderReport({}, "QUEUE", {}), "the ledger has nothing of that time\n");
+}
+
+TEST(ReportTest, GpusStandInPlaceOfShares) {
+  ledger::ReportLine line;
+  line.key = "team/q";
+  line.used_hours = {{"berth.dev/gpus", 2}, {"cpu", 8}, {"nvidia.com/gpu", 6}};
+  const std::string text = RenderReport({line}, "QUEUE", {});
+  EXPECT_NE(text.find("berth.dev/gpus=2.00 cpu=8.00"), std::string::npos) << text;
+  EXPECT_EQ(text.find("nvidia.com/gpu"), std::string::npos);
+}
+
+TEST(ReportTest, ThePageHasBarsOfUsedAndDestroyedHours) {
+  ledger::ReportLine line;
+  line.key = "<vision> & co";
+  line.attempts = 3;
+  line.used_hours = {{"berth.dev/gpus", 4}, {"cpu", 8}};
+  line.destroyed_hours = {{"berth.dev/gpus", 1}};
+  ledger::ReportLine other = line;
+  other.key = "";
+  other.used_hours = {{"berth.dev/gpus", 2}};
+  other.destroyed_hours.clear();
+  const std::string page = ReportPage({line, other}, "TEAM", {0, 86400});
+  EXPECT_NE(page.find("GPU hours"), std::string::npos);
+  EXPECT_NE(page.find("&lt;vision&gt; &amp; co"), std::string::npos);
+  EXPECT_EQ(page.find("<vision>"), std::string::npos);
+  EXPECT_NE(page.find("class=\"used\" style=\"width:75.00%\"></div>"
+                      "<div class=\"lost\" style=\"width:25.00%\"></div>"),
+            std::string::npos);
+  EXPECT_NE(page.find("class=\"used\" style=\"width:50.00%\"></div>"
+                      "<div class=\"lost\" style=\"width:0.00%\"></div>"),
+            std::string::npos);
+  EXPECT_NE(page.find("1970-01-01T00:00:00Z to 1970-01-02T00:00:00Z"), std::string::npos);
+  EXPECT_NE(ReportPage({}, "TEAM", {0, 1}).find("has nothing of that time"), std::string::npos);
 }
 
 }  // namespace

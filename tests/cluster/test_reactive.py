@@ -120,6 +120,9 @@ class ReactiveTest(ClusterTest):
         return subprocess.run([BERTH, "why", "--kubeconfig", self.plane.kubeconfig, "job/" + name], text=True,
                               capture_output=True, timeout=90, check=False).stdout
 
+    def patch_pool(self, spec):
+        self.plane.kubectl("patch", "nodepool", POOL, "--type=merge", "-p", json.dumps({"spec": spec}))
+
     def set_queues(self, wait):
         self.apply_when_accepted(QUEUES.replace("WAIT", str(wait)))
 
@@ -142,7 +145,11 @@ class ReactiveTest(ClusterTest):
         self.wait_until(lambda: told in self.check("more").get("message", ""), "the limit is told")
         self.assertEqual(self.check("more")["state"], "Ready")
         self.assertIn(told, self.why("more"))
-        self.plane.kubectl("patch", "nodepool", POOL, "--type=merge", "-p", '{"spec": {"limits": {"nodes": "9"}}}')
+        self.patch_pool({"disruption": {"budgets": [{"nodes": "0"}]}})
+        kept = "DisruptionBudgetKeepsNodes): NodePool g4-nodepool has reached its limit: nodes 2 of 2"
+        self.wait_until(lambda: kept in self.check("more").get("message", ""), "the budget is told")
+        self.assertIn(kept, self.why("more"))
+        self.patch_pool({"limits": {"nodes": "9"}, "disruption": {"budgets": [{"nodes": "100%"}]}})
         self.wait_until(lambda: len(self.nodes_of("more")) == 3, "a third node comes")
         self.wait_until(lambda: "limit" not in self.check("more")["message"], "the reason is forgotten")
         self.delete("three", "fourth", "more")

@@ -173,7 +173,7 @@ TEST(NodeSupplyTest, TheCauseOfAWaitIsTold) {
   for (const CauseRow& row : rows) {
     SupplyWorld world;
     row.edit(world);
-    const WaitCause cause = CauseOfWait(world.pod, world.Supply());
+    const WaitCause cause = CauseOfWait(world.pod, world.Supply(), WallTime{});
     EXPECT_EQ(cause.reason, row.reason);
     EXPECT_EQ(cause.message, row.message);
   }
@@ -213,14 +213,14 @@ TEST(NodeSupplyTest, EventsOfAutoscalersAreHeard) {
     SupplyWorld world;
     NodeSupply supply = world.Supply();
     supply.told = {row.event};
-    const WaitCause cause = CauseOfWait(world.pod, supply);
+    const WaitCause cause = CauseOfWait(world.pod, supply, now);
     EXPECT_EQ(cause.reason, row.reason);
     EXPECT_EQ(cause.message, row.message);
     supply.told.push_back(rows[0].event);
     supply.told.back().at += std::chrono::seconds(1);
-    EXPECT_EQ(CauseOfWait(world.pod, supply).reason, kNoPoolFitsReason) << "the newest";
+    EXPECT_EQ(CauseOfWait(world.pod, supply, now).reason, kNoPoolFitsReason) << "the newest";
     supply.told.back().at -= std::chrono::seconds(2);
-    EXPECT_EQ(CauseOfWait(world.pod, supply).reason,
+    EXPECT_EQ(CauseOfWait(world.pod, supply, now).reason,
               std::string(row.reason) == kNoNodesReason ? kNoPoolFitsReason : row.reason);
   }
 }
@@ -237,6 +237,28 @@ TEST(NodeSupplyTest, TheSoonestExpiryBeforeTheEndOfTheRunIsFound) {
   EXPECT_EQ(ExpiresBefore(world.pod.spec, 7201, world.Supply())->meta.name, "sooner");
   world.pod.spec.tolerations.clear();
   EXPECT_EQ(ExpiresBefore(world.pod.spec, 7201, world.Supply()), nullptr);
+}
+
+TEST(NodeSupplyTest, ABudgetThatLetsNoEmptyNodeGoKeepsALimitReached) {
+  SupplyWorld world;
+  world.pools[0].limits = {{"cpu", 4000}};
+  world.pools[0].used = {{"cpu", 4000}};
+  world.pools[0].budgets = {{.nodes = "0"}};
+  const WaitCause cause = CauseOfWait(world.pod, world.Supply(), WallTime{});
+  EXPECT_EQ(cause.reason, kNodesKeptReason);
+  EXPECT_EQ(
+      cause.message,
+      "NodePool g4 has reached its limit: cpu 4 of 4; its disruption budget (0 nodes) lets no "
+      "empty node go");
+  world.pools[0].budgets = {{.nodes = "0", .causes = {"Underutilized"}}};
+  EXPECT_EQ(CauseOfWait(world.pod, world.Supply(), WallTime{}).reason, kPoolLimitReason);
+}
+
+TEST(NodeSupplyTest, APoolThatMovesPodsIsOneThatMayHostThem) {
+  SupplyWorld world;
+  ASSERT_NE(MovesPods(world.pod.spec, world.Supply(), WallTime{}), nullptr);
+  world.pod.spec.tolerations.clear();
+  EXPECT_EQ(MovesPods(world.pod.spec, world.Supply(), WallTime{}), nullptr);
 }
 
 }  // namespace

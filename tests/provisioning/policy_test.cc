@@ -215,6 +215,42 @@ TEST(PolicyTest, AfterTheLastStepTheWorkloadIsHeldUntilAnEditLeavesAStep) {
   EXPECT_THAT(world.RequestNames(), ElementsAre(Pr(3)));
 }
 
+// Of two steps one can never hold the pods: it is not used up, and is never asked for.
+World HeldBesideAVeto() {
+  World world = ChainWorld();
+  world.policy->steps.resize(2);
+  world.policy->steps[0].pool = {
+      .name = "spot-pool", .max_nodes = 1, .node = {{"nvidia.com/gpu", 1}}};
+  world.policy->when_exhausted = api::ProvisioningPolicy::WhenExhausted::kHold;
+  world.workload.spec.pod_sets.front().count = 2;
+  world.GiveQuota("flex");
+  world.Settle();
+  world.Pass(600);
+  world.Settle();
+  return world;
+}
+
+TEST(PolicyTest, AHeldWorkloadBeginsAnewWhenThePolicyHoldsNobodyAnyMore) {
+  using When = api::ProvisioningPolicy::WhenExhausted;
+  for (const bool preempted : {false, true}) {
+    World world = HeldBesideAVeto();
+    EXPECT_EQ(world.check().state, api::CheckState::kPending);
+    EXPECT_THAT(world.check().message,
+                HasSubstr("No step is left after step flex: no capacity within 600 s"));
+    EXPECT_THAT(world.requests, IsEmpty()) << "nothing is paid while the workload is held";
+    EXPECT_EQ(world.avoided(), "") << "a preempted workload may come back";
+    if (preempted) world.Evict();
+    world.policy->when_exhausted = When::kCycle;
+    world.Settle();
+    if (preempted) {
+      EXPECT_EQ(world.avoided(), "");
+      world.GiveQuota("flex");
+      world.Settle();
+    }
+    EXPECT_THAT(world.RequestNames(), ElementsAre(Pr(2))) << preempted;
+  }
+}
+
 TEST(PolicyTest, AHumanCauseRejectsAfterTheLastStepIfThePolicySaysSo) {
   for (const char* reason : {"QuotaExceeded", "ResourcePoolExhausted"}) {
     World world = ChainWorld();

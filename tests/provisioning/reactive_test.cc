@@ -406,6 +406,34 @@ TEST(ReactiveTest, AnEarlyExpiryIsToldOnceWhereTheNodePoolIsSeenLater) {
             1);
 }
 
+TEST(ReactiveTest, APoolThatMovesPodsIsToldWhereNothingProtectsThem) {
+  enum class Protection { kNone, kPolicy, kPods, kBudget };
+  for (const Protection by :
+       {Protection::kNone, Protection::kPolicy, Protection::kPods, Protection::kBudget}) {
+    ReactiveWorld world;
+    world.UseChain();
+    world.policy->protect_pods = by == Protection::kPolicy;
+    if (by == Protection::kPods) {
+      for (api::PodSet& pods : world.workload.spec.pod_sets) {
+        pods.pod_template.annotations[api::kDoNotDisruptAnnotation] = "true";
+      }
+    }
+    world.pools.emplace_back().meta.name = "g4";
+    world.pools[0].budgets = {{.nodes = by == Protection::kBudget ? "0" : "10%"}};
+    world.Start("low");
+    world.Bind(0);
+    world.Bind(1);
+    world.PassAndSettle(5);
+    const std::string told =
+        "NodePool g4 may end pods to empty nodes that are little used (disruption budget: 10 %)";
+    const bool is_told = by == Protection::kNone;
+    EXPECT_EQ(world.check().message.find(told) != std::string::npos, is_told);
+    EXPECT_EQ(std::count(world.events.begin(), world.events.end(),
+                         "Warning NodesMayBeDisrupted: " + told),
+              is_told ? 1 : 0);
+  }
+}
+
 TEST(ReactiveTest, AFinishedWorkloadIsLeftAlone) {
   ReactiveWorld world;
   world.UseChain();

@@ -13,7 +13,11 @@ namespace {
 
 TEST(KarpenterCodec, ANodePoolIsRead) {
   const auto pool = Decode<KarpenterNodePool>(R"({"metadata": {"name": "g4-nodepool"},
-    "spec": {"limits": {"cpu": "1000"}, "template": {
+    "spec": {"limits": {"cpu": "1000"},
+      "disruption": {"consolidationPolicy": "WhenEmpty", "consolidateAfter": "30s", "budgets": [
+        {"nodes": "10%"},
+        {"nodes": "0", "reasons": ["Empty"], "schedule": "0 9 * * mon-fri", "duration": "8h"}]},
+      "template": {
       "metadata": {"labels": {"nvidia.com/gpu": "true"}},
       "spec": {"expireAfter": "120m",
         "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "g4"},
@@ -32,6 +36,12 @@ TEST(KarpenterCodec, ANodePoolIsRead) {
   EXPECT_EQ(pool->limits, (ResourceAmounts{{"cpu", 1'000'000}}));
   EXPECT_EQ(pool->used, (ResourceAmounts{{"cpu", 4000}, {"nodes", 1}}));
   EXPECT_EQ(pool->expire_after, std::chrono::hours(2));
+  EXPECT_FALSE(pool->consolidates);
+  EXPECT_EQ(pool->budgets, (std::vector<KarpenterBudget>{{.nodes = "10%"},
+                                                         {.nodes = "0",
+                                                          .causes = {"Empty"},
+                                                          .schedule = "0 9 * * mon-fri",
+                                                          .duration = std::chrono::hours(8)}}));
   EXPECT_TRUE(IsFalse(pool->conditions, "Ready"));
 }
 

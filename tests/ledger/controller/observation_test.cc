@@ -3,6 +3,8 @@
 // records of every step are compared.
 #include "ledger/controller/observation.h"
 
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -161,6 +163,29 @@ TEST_F(ObservationTest, EndsOfOtherKinds) {
   EXPECT_EQ(finish(api::kFailed), kFailed);
   EXPECT_EQ(finish(api::kFailedToStart), kFailed);
   EXPECT_EQ(finish(api::kWorkloadSliceReplaced), kFinished);
+}
+
+TEST(GpusOfAttemptsTest, SharesCountAsPartsOfAGpu) {
+  const auto use = [](const char* flavor, const char* resource, api::Amount amount) {
+    return ResourceUse{flavor, resource, amount};
+  };
+  const SharesByFlavor shares{{"shared", {{"nvidia.com/gpu", 3}}},
+                              {"sliced", {{"vendor.example/part", 2}}}};
+  AttemptRecord attempt;
+  attempt.resources = {use("", "nvidia.com/gpu", 9),        use("counted", "berth.dev/gpus", 5),
+                       use("counted", "nvidia.com/gpu", 1), use("cpus", "cpu", 1000),
+                       use("shared", "nvidia.com/gpu", 4),  use("sliced", "vendor.example/part", 3),
+                       use("whole", "nvidia.com/gpu", 2)};
+  std::vector<ResourceUse> expected = attempt.resources;
+  AddGpus(shares, attempt);
+  expected.push_back(use("shared", "berth.dev/gpus", 1'333'333));
+  expected.push_back(use("sliced", "berth.dev/gpus", 1'500'000));
+  expected.push_back(use("whole", "berth.dev/gpus", 2'000'000));
+  EXPECT_THAT(attempt.resources, ::testing::UnorderedElementsAreArray(expected));
+  EXPECT_TRUE(std::is_sorted(attempt.resources.begin(), attempt.resources.end()));
+  const std::vector<ResourceUse> once = attempt.resources;
+  AddGpus(shares, attempt);
+  EXPECT_EQ(attempt.resources, once);
 }
 
 TEST_F(ObservationTest, Requests) {

@@ -3,6 +3,7 @@
 // in virtual time; the test plays the cloud.
 #include "provisioning/controller/meter_reconciler.h"
 
+#include <map>
 #include <memory>
 
 #include <gmock/gmock.h>
@@ -178,6 +179,96 @@ TEST_F(MeterReconcilerTest, ARestartLosesNoNodeThatStands) {
     // One look of a minute may be missing in the last write, and six minutes after the last write.
     EXPECT_NEAR(stood, meter.node == "stays" ? 31 * 60 : 4 * 60, 70) << meter.node;
   }
+}
+
+// Nodes that pods of Workloads have brought, without a request.
+class PodMeterTest : public MeterReconcilerTest {
+ protected:
+  PodMeterTest() {
+    api_.Remove(kKueueGroup + std::string("admissionchecks/dws"));
+    api_.Put(kKueueGroup + std::string("admissionchecks"), Json::parse(R"({
+      "metadata": {"name": "dws", "annotations": {"berth.dev/provisioning-policy": "p"}},
+      "spec": {"controllerName": "berth.dev/reactive-capacity"}})"));
+    PutWorkload("wl");
+    Json policy{{"metadata", {{"name", "p"}}}, {"spec", {{"metering", {{"enabled", true}}}}}};
+    policy["spec"]["steps"] =
+        Json::array({{{"name", "spot"}, {"flavor", "spot"}, {"pricePerHour", "1"}},
+                     {{"name", "demand"}, {"flavor", "gpu"}, {"pricePerHour", "3.6"}}});
+    api_.Put(kPolicyList, policy);
+  }
+  void PutWorkload(const std::string& name) {
+    Json workload = *api_.Find(kKueueGroup + std::string("namespaces/default/workloads/wl"));
+    if (name != "wl") workload["metadata"] = {{"namespace", "default"}};
+    workload["metadata"]["name"] = name;
+    workload["status"]["conditions"] =
+        Json::array({{{"type", "QuotaReserved"},
+                      {"status", "True"},
+                      {"reason", "QuotaReserved"},
+                      {"message", ""},
+                      {"lastTransitionTime", FormatTime(clock_.Now())}}});
+    api_.Put(kKueueGroup + std::string("namespaces/default/workloads"), workload);
+  }
+  void PutPlainNode(const std::string& name) {
+    api_.Put(kNodeList, {{"metadata", {{"name", name}}}});
+  }
+  void PutPod(const std::string& name, const std::string& workload, const std::string& phase) {
+    api_.Put("/api/v1/namespaces/default/pods",
+             {{"metadata",
+               {{"name", name},
+                {"namespace", "default"},
+                {"annotations", {{"kueue.x-k8s.io/workload", workload}}}}},
+              {"spec",
+               {{"nodeName", "n"}, {"containers", Json::array({{{"name", "c"}, {"image", "i"}}})}}},
+              {"status", {{"phase", phase}}}});
+  }
+};
+
+TEST_F(PodMeterTest, ANodeThatPodsHaveBroughtIsMeasuredForTheirWorkload) {
+  const auto process = Start();
+  PutPlainNode("n");
+  executor_.RunFor(1min);
+  EXPECT_THAT(Written().meters, IsEmpty()) << "nobody uses the node";
+  PutPod("p", "wl", "Running");
+  executor_.RunFor(9min);
+  ASSERT_EQ(Written().meters.size(), 1U);
+  const api::NodeMeter running = Written().meters.begin()->second;
+  EXPECT_EQ(running.workload, "wl");
+  EXPECT_EQ(running.provisioning_class, "reactive-capacity");
+  EXPECT_EQ(running.hourly_nano, 3'600'000'000) << "the step of the Workload's flavor";
+  api_.Remove(std::string(kNodeList) + "/n");
+  executor_.RunFor(1min);
+  EXPECT_THAT(process->metrics.Text(),
+              HasSubstr("berth_capacity_cost_usd_total{cluster_queue=\"cq\","
+                        "provisioning_class=\"reactive-capacity\"} 0.6"));
+  EXPECT_FALSE(Written().meters.begin()->second.open);
+}
+
+TEST_F(PodMeterTest, ANodeThatStoodBeforeTheWorkloadIsNotMeasured) {
+  PutPlainNode("n");
+  executor_.RunFor(1min);
+  PutWorkload("wl");
+  const auto process = Start();
+  PutPod("p", "wl", "Running");
+  executor_.RunFor(10min);
+  EXPECT_THAT(Written().meters, IsEmpty());
+}
+
+TEST_F(PodMeterTest, ANodeGoesOnForTheNextWorkload) {
+  const auto process = Start();
+  PutPlainNode("n");
+  PutPod("p", "wl", "Running");
+  executor_.RunFor(2min);
+  PutWorkload("next");
+  PutPod("q", "next", "Running");
+  executor_.RunFor(2min);
+  api_.Remove("/api/v1/namespaces/default/pods/p");
+  executor_.RunFor(10min);
+  std::map<std::string, double> minutes;
+  for (const auto& [id, meter] : Written().meters) {
+    minutes[meter.workload] = std::chrono::duration<double>(meter.until - meter.from).count() / 60;
+  }
+  EXPECT_NEAR(minutes["wl"], 4, 0.5);
+  EXPECT_GT(minutes["next"], 4);
 }
 
 TEST_F(MeterReconcilerTest, AnIdleNodeCountsForItsLastWorkload) {

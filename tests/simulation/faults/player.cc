@@ -7,6 +7,7 @@
 #include "tests/simulation/faults/jobset_play.h"
 #include "tests/simulation/faults/pod_play.h"
 #include "tests/simulation/faults/policy_edits.h"
+#include "tests/simulation/faults/policy_ends.h"
 #include "tests/simulation/faults/policy_play.h"
 
 namespace berth::sim {
@@ -50,7 +51,11 @@ Players::Players(const Story& story, SimWorld& world, Invariants& invariants, Du
   if (HasFramework(story, kDaskFramework)) {
     players_.push_back(std::make_unique<DaskPlay>(story, world, invariants));
   }
-  if (HasPolicy(story)) players_.push_back(std::make_unique<PolicyPlay>(world, invariants));
+  if (!HasPolicy(story)) return;
+  players_.push_back(std::make_unique<PolicyPlay>(world, invariants));
+  if (MayDrawEndTraits(story.seed)) {
+    players_.push_back(std::make_unique<PolicyEnds>(world, invariants));
+  }
 }
 
 void Players::Begin() {

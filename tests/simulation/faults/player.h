@@ -2,7 +2,8 @@
 // in a story, as the kind's own controller does, and knows the rules of these objects.
 //
 //     Episode ──▶ Players ──▶ PodPlay, JobSetPlay, DaskPlay: one for each framework of the story
-//                             PolicyPlay: plays nothing, and has the rules of policies
+//                             PolicyPlay, PolicyEnds: play nothing, and have the rules
+//                             of policies
 //
 // A rule about a state that may exist for a moment is a finding; it breaks the story when it lasts.
 //

@@ -38,9 +38,13 @@ std::string Steps(Random& random, const PolicyTraits& traits) {
   if (traits.races) spot += std::string(", ") + kZones;
   // One node is too few for two pods.
   spot += ", pool: {name: pspot, maxNodes: " + Number(random, 1, 4) +
-          ", node: {nvidia.com/gpu: 1}}, pricePerHour: \"0.26\"}";
+          ", node: {nvidia.com/gpu: 1}}, pricePerHour: \"0.26\"";
+  if (traits.leaves) spot += ", parameters: {maxRunDurationSeconds: \"180\"}";
+  spot += "}";
   std::string demand = "{name: demand, flavor: demand, pricePerHour: \"0.89\"";
   if (random.Below(3) == 0) demand += ", maxAttempts: " + Number(random, 1, 2);
+  // Longer than a grant takes, so that a job can come to its end, and than stuckAfterSeconds.
+  if (traits.holds) demand += ", maxWaitSeconds: 70";
   return "steps: [" + spot + ", " + demand + "}]";
 }
 
@@ -80,8 +84,27 @@ std::string Prewarm(Random& more) {
   return prewarm + "}";
 }
 
+constexpr char kNoEnds[] =
+    "whenExhausted: Cycle, rejectHumanCauses: false, bootTimeoutSeconds: null, "
+    "evictBeforeSeconds: null";
+
+std::string Ends(const PolicyTraits& traits, Random& more) {
+  std::string spec;
+  const auto add = [&spec](const std::string& field) {
+    spec += (spec.empty() ? "" : ", ") + field;
+  };
+  if (traits.holds) add("whenExhausted: Hold");
+  if (traits.rejects && !traits.holds && more.Below(4) == 0) add("whenExhausted: Reject");
+  if (traits.rejects) add("rejectHumanCauses: true");
+  if (traits.boots) add("bootTimeoutSeconds: " + Number(more, 60, 75));
+  // Of 180 s of capacity.
+  if (traits.leaves) add("evictBeforeSeconds: " + Number(more, 130, 165));
+  return spec;
+}
+
 std::string ByTraits(const PolicyTraits& traits, Random& more) {
   std::string spec;
+  if (const std::string ends = Ends(traits, more); !ends.empty()) spec += ", " + ends;
   if (traits.races) spec += ", " + Race(more);
   if (traits.budgets) spec += ", " + Budget(more);
   if (traits.splits || traits.divides) spec += ", " + SplitRule(traits, more);
@@ -153,6 +176,42 @@ void EditTraits(Story& story, const PolicyTraits& traits, Random& more) {
   }
 }
 
+bool HasEnds(const PolicyTraits& traits) {
+  return traits.holds || traits.rejects || traits.boots || traits.leaves;
+}
+
+// Edits of how the policy ends attempts. In the end it ends none, and jobs that were rejected or
+// lost their capacity begin anew.
+void EditEnds(Story& story, const PolicyTraits& traits, Random& more, std::uint64_t jobs) {
+  if (!HasEnds(traits)) return;
+  Duration last = story.length + seconds(30);
+  if (more.Below(3) == 0) story.events.push_back({MomentOf(story, more), Patch(kNoEnds)});
+  if (more.Below(3) == 0) {
+    story.events.push_back({MomentOf(story, more), Patch(Ends(traits, more))});
+  }
+  if (traits.holds) {  // both pools are out of stock, so that the last step ends
+    const Duration at = MomentOf(story, more);
+    story.events.push_back({at, "set nodepool pspot stock=0"});
+    story.events.push_back({at, "set nodepool pdemand stock=0"});
+  }
+  if (traits.rejects) {
+    // A request without a pool fails after two minutes.
+    const Duration at = MomentOf(story, more);
+    const Duration back = at + seconds(130 + more.Below(60));
+    for (const char* pool : {"pspot", "pdemand"}) {
+      const std::string set = std::string("set nodepool ") + pool + " queuedProvisioning=";
+      story.events.push_back({at, set + "false"});
+      story.events.push_back({back, set + "true"});
+    }
+    last = std::max(last, back + seconds(10));
+  }
+  story.events.push_back({last, Patch(kNoEnds)});
+  for (std::uint64_t i = 0; i < jobs; ++i) {
+    story.events.push_back(
+        {last + seconds(10), "set workload of policy" + std::to_string(i) + " active=true"});
+  }
+}
+
 }  // namespace
 
 PolicyTraits DrawTraits(Random& random) {
@@ -172,6 +231,13 @@ void DrawMoreTraits(Random& random, PolicyTraits& traits) {
   traits.gangs = random.Below(3) == 0;
 }
 
+void DrawEndTraits(Random& random, PolicyTraits& traits) {
+  traits.holds = random.Below(3) == 0;
+  traits.rejects = random.Below(3) == 0;
+  traits.boots = random.Below(2) == 0;
+  traits.leaves = random.Below(2) == 0 && !traits.budgets;
+}
+
 void AddPolicy(Story& story, Random& random, const PolicyTraits& traits, Random& more) {
   const std::string quota = Number(random, 2, 6);
   std::string queue = "cluster-queue cqpolicy checks=chain";
@@ -179,6 +245,11 @@ void AddPolicy(Story& story, Random& random, const PolicyTraits& traits, Random&
     const std::string name = flavor;
     std::string pool = PoolLine("p" + name, random);
     if (traits.races && name == "spot") pool += " zone=us-central1-a zone=us-central1-b";
+    // Some machines boot longer than the policy lets them.
+    if (traits.boots && name == "spot") {
+      pool.replace(pool.find("boot="), pool.find(" idle=") - pool.find("boot="),
+                   "boot=" + Number(more, 50, 90));
+    }
     story.setup.push_back(std::move(pool));
     story.setup.push_back("flavor " + name + " label=cloud.google.com/gke-nodepool=p" + name);
     queue += " " + name + "/cpu=40 " + name + "/nvidia.com/gpu=" + quota;
@@ -210,6 +281,7 @@ void AddPolicy(Story& story, Random& random, const PolicyTraits& traits, Random&
   for (std::uint64_t i = random.Below(4); i > 0; --i) EditStock(story, random);
   for (std::uint64_t i = random.Below(3); i > 0; --i) EditPolicy(story, random, traits, more);
   EditTraits(story, traits, more);
+  EditEnds(story, traits, more, jobs);
   if (traits.splits) AddSplitSets(story, more);
   if (traits.gangs) AddGangs(story, more);
   // Whatever was edited, spans that overlap included: stock and policy let every job end.
@@ -243,6 +315,10 @@ PolicyTraits TraitsOf(const Story& story) {
     traits.splits = line.find("mode: PerPodSet") != std::string::npos;
     traits.divides = line.find("mode: Divide") != std::string::npos;
     traits.prewarms = line.find("prewarm: {") != std::string::npos;
+    traits.holds = line.find("whenExhausted: Hold") != std::string::npos;
+    traits.rejects = line.find("rejectHumanCauses: true") != std::string::npos;
+    traits.boots = line.find("bootTimeoutSeconds: ") != std::string::npos;
+    traits.leaves = line.find("evictBeforeSeconds: ") != std::string::npos;
     break;
   }
   traits.gangs = HasGangs(story);

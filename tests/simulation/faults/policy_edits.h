@@ -18,10 +18,16 @@ struct PolicyTraits {
   bool splits = false;    // JobSets have pods of both pools, and a request for each
   bool prewarms = false;  // nodes stand in windows of time; needs reuses
   bool gangs = false;     // a queue beside: placeholders hold nodes of pools that only react
+  bool holds = false;     // Workloads are held after the last step
+  bool rejects = false;  // … or rejected, where a person has to act; a pool serves none for a while
+  bool boots = false;    // nodes that boot for long are given up
+  bool leaves = false;  // capacity has an end, and Workloads leave before; not with budgets
 };
 PolicyTraits DrawTraits(Random& random);
 // Adds those of the traits from `divides` on.
 void DrawMoreTraits(Random& random, PolicyTraits& traits);
+// Adds those from `holds` on.
+void DrawEndTraits(Random& random, PolicyTraits& traits);
 
 // Two queued pools with their flavors, a ClusterQueue with a check that follows a policy, jobs, and
 // what happens to stock and policy. The machines on demand are in stock at the end, and no price

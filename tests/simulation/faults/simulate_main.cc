@@ -130,6 +130,12 @@ void CountKinds(const Story& story, const Outcome& outcome, Totals& totals) {
     count("policies with standing nodes", traits.prewarms);
     count("policies with placeholders", traits.gangs);
   }
+  if (MayDrawEndTraits(story.seed)) {
+    count("policies that hold jobs", traits.holds);
+    count("policies that reject for human causes", traits.rejects);
+    count("policies with a boot timeout", traits.boots);
+    count("policies that leave before the end", traits.leaves);
+  }
   const bool elastic = HasElastic(story);
   count("elastic Jobs", elastic);
   count("elastic Jobs with crashes", elastic && met({"crash, write lost", "crash, write done"}));

@@ -74,6 +74,13 @@ constexpr bool MayDrawMoreTraits(std::uint64_t seed) {
   return seed >= 31'000'000 && seed < 90'000'000;
 }
 
+// Whether the policy may also hold or reject jobs after its last step, give up nodes that boot for
+// long, and have jobs leave before their capacity ends.
+constexpr bool MayDrawEndTraits(std::uint64_t seed) {
+  // tools/soak has played those from 33,000,000 on without these.
+  return MayDrawMoreTraits(seed) && (seed < 33'000'000 || seed >= 34'000'000);
+}
+
 // Whether a person deletes the request for capacity of the job. When its nodes go as well, because
 // the job stood still, nothing asks for others, as in Kueue.
 bool LosesRequest(const Story& story, const std::pair<std::string, std::string>& job);

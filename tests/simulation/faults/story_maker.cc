@@ -152,6 +152,7 @@ void StoryMaker::MakePolicy(Random& random) {
   const bool soaked = story_.seed >= 3'000'000 && story_.seed < 20'000'000;
   PolicyTraits traits = soaked ? PolicyTraits{} : DrawTraits(more);
   if (MayDrawMoreTraits(story_.seed)) DrawMoreTraits(more, traits);
+  if (MayDrawEndTraits(story_.seed)) DrawEndTraits(more, traits);
   AddPolicy(story_, random, traits, more);
 }
 
