@@ -39,7 +39,7 @@ void ReadDisruption(const Reader& in, KarpenterNodePool& out) {
   std::string after;
   in.Field("consolidationPolicy").Get(policy);
   in.Field("consolidateAfter").Get(after);
-  out.consolidates = policy != "WhenEmpty" && after != "Never";
+  out.consolidates = policy == "WhenEmptyOrUnderutilized" && after != "Never";
   in.Field("budgets").List(out.budgets, ReadBudget);
 }
 
