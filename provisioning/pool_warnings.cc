@@ -16,14 +16,14 @@ namespace {
 using api::KarpenterNodePool;
 
 std::optional<PoolWarning> ExpiryOfPool(const api::PodSpec& spec, std::int64_t run,
-                                        const NodeSupply& supply) {
+                                        const NodeSupply& supply, bool is_protected) {
   const KarpenterNodePool* pool = ExpiresBefore(spec, run, supply);
   if (pool == nullptr) return std::nullopt;
   const auto life = std::chrono::duration_cast<std::chrono::seconds>(*pool->expire_after).count();
   const std::string message = "NodePool " + pool->meta.name + " replaces its nodes after " +
                               std::to_string(life) + " s, the job may run for " +
                               std::to_string(run) + " s";
-  return PoolWarning{"NodesExpireEarly", message, message};
+  return PoolWarning{CheckEvent{"NodesExpireEarly", message, !is_protected}, message};
 }
 
 // The budgets in force change with the time.
@@ -36,8 +36,9 @@ std::optional<PoolWarning> MoveOfPods(const api::PodTemplate& pods, const NodeSu
   const std::string budget = BudgetText(*pool, kUnderusedNodes, now);
   const std::string key =
       "NodePool " + pool->meta.name + " may end pods to empty nodes that are little used";
-  return PoolWarning{"NodesMayBeDisrupted",
-                     key + " (disruption budget: " + (budget.empty() ? "none" : budget) + ")", key};
+  const std::string message =
+      key + " (disruption budget: " + (budget.empty() ? "none" : budget) + ")";
+  return PoolWarning{CheckEvent{"NodesMayBeDisrupted", message, /*warning=*/true}, key};
 }
 
 }  // namespace
@@ -52,7 +53,7 @@ std::vector<PoolWarning> PoolWarningsFor(const ReactiveSituation& situation, boo
   for (const PodSetGroup& group :
        RequiredPodSets(*situation.workload, api::ProvisioningRequestConfig{}, *situation.flavors)) {
     const api::PodTemplate& pods = group.pod_template;
-    if (run && !expiry) expiry = ExpiryOfPool(pods.spec, *run, situation.supply);
+    if (run && !expiry) expiry = ExpiryOfPool(pods.spec, *run, situation.supply, is_protected);
     if (!is_protected && !move) move = MoveOfPods(pods, situation.supply, now);
   }
   if (expiry) warnings.push_back(*std::move(expiry));

@@ -12,9 +12,8 @@
 namespace berth::provisioning {
 
 struct PoolWarning {
-  std::string reason;  // of the event
-  std::string message;
-  std::string key;  // the part of the message that stays the same
+  CheckEvent event;
+  std::string key;  // the part of its message that stays the same
 };
 
 // At most one of each kind. Where `is_protected` the pods ask not to be disrupted, and Karpenter

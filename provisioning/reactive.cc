@@ -223,9 +223,9 @@ void ReactiveDecider::WarnOfPools() {
   const bool is_protected = input_.policy != nullptr && input_.policy->protect_pods;
   for (const PoolWarning& told : PoolWarningsFor(situation_, is_protected, now_)) {
     if (state_.message.find(told.key) != std::string::npos) continue;
-    state_.message +=
-        "; " + told.message + (is_protected ? ", its pods ask not to be disrupted" : "");
-    out_.actions.emplace_back(CheckEvent{told.reason, told.message, !is_protected});
+    state_.message += "; " + told.event.message;
+    if (is_protected) state_.message += ", its pods ask not to be disrupted";
+    out_.actions.emplace_back(told.event);
   }
 }
 
