@@ -100,6 +100,7 @@ struct UpFlags {
   LedgerFlags ledger;                       // no file given: ledger.db in the data directory
   std::optional<std::string> eta_interval;  // cli/eta_flags.h; nullopt: 1m
   std::string read_api_listen;              // of /api/v1; empty: not served
+  bool read_api_actions = false;            // writes with the rights of the caller
   bool dashboard = false;                   // serves /api/v1 on a free port where none is named
 };
 int RunUp(const UpFlags& flags);
@@ -115,6 +116,7 @@ struct ControllerFlags {
   std::optional<std::string> webhook_listen;     // as metrics_listen
   std::optional<std::string> visibility_listen;  // as metrics_listen
   std::string read_api_listen;                   // of /api/v1; empty or "0": not served
+  bool read_api_actions = false;                 // writes with the rights of the caller
   std::string controllers = "*";                 // cli/controller_selection.h
   // Go's notation; nullopt: one second, or the value of the gate SchedulerLongRequeueInterval.
   std::optional<std::string> requeue_interval;

@@ -108,6 +108,7 @@ Result<ControllerProcessOptions> OptionsOf(const ControllerFlags& flags) {
   BERTH_TRY(options.webhook, WebhookAddress(flags, program.webhook));
   BERTH_TRY(options.visibility, VisibilityAddress(flags, program.visibility));
   BERTH_TRY(options.read_api, MaybeAddress("--read-api-listen", flags.read_api_listen));
+  options.read_api_actions = flags.read_api_actions;
   options.leader_election = flags.leader_election && program.leader.enabled.value_or(true);
   BERTH_TRY(options.controllers, ParseControllers(flags.controllers));
   if (flags.requeue_interval) {

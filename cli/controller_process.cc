@@ -86,6 +86,7 @@ class Process final : public ControllerProcess {
   void Stop() override { StopAll(); }
 
  private:
+  ReadFeedOptions ReadOptions() const;
   Status OpenLedger();
   Status OpenProgram();
   kube::LeaderElectionOptions ElectionOptions(const std::string& predecessors) const;
@@ -134,8 +135,7 @@ Status Process::Open() {
     MakeControllers();
     if (ledger_ != nullptr) ledger_feed_.emplace(program_->manager(), clock_, *ledger_);
     if (options_.read_api) {
-      read_feed_.emplace(clock_, ledger_ != nullptr ? options_.ledger->path : "")
-          .Start(program_->manager());
+      read_feed_.emplace(clock_, ReadOptions()).Start(program_->manager());
     }
   });
   program_->StartInformers();  // they list while the ports open
@@ -146,6 +146,16 @@ Status Process::Open() {
   }
   program_->Start([this](const std::string& holder) { OnLeaseLost(holder); });
   return OkStatus();
+}
+
+ReadFeedOptions Process::ReadOptions() const {
+  ReadFeedOptions options;
+  options.callers.api = options_.api;
+  if (ledger_ != nullptr) options.callers.ledger = options_.ledger->path;
+  options.callers.scheduler = options_.configuration.admission.scheduler;
+  options.callers.wake_up_batch = options_.configuration.admission.wake_up_batch;
+  options.actions = options_.read_api_actions;
+  return options;
 }
 
 Status Process::OpenLedger() {

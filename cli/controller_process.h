@@ -38,6 +38,8 @@ struct ControllerProcessOptions {
   std::optional<ListenAddress> read_api;    // nullopt: /api/v1 is not served
   // Of /api/v1; null: the certificate of the other ports.
   std::shared_ptr<const net::TlsIdentity> read_api_tls;
+  // Writes over /api/v1, with the rights of the caller's token.
+  bool read_api_actions = false;
   bool leader_election = true;
   // Prefix of the identity in the lease. Not empty: a lease holder with this prefix is an earlier
   // run of this program, which has ended.

@@ -18,47 +18,15 @@
 #include "cli/simulated_cluster.h"
 #include "cli/view_reader.h"
 #include "ledger/ledger_reader.h"
-#include "webhook/conversion.h"
 
 namespace berth::cli {
 namespace {
 
 using Json = nlohmann::json;
 
-constexpr char kKueueGroup[] = "kueue.x-k8s.io/";
-constexpr char kServedVersion[] = "kueue.x-k8s.io/v1beta2";
 constexpr std::int64_t kDrawnJobs = 100'000;  // of all draws together, by default
 constexpr int kUsualDraws = 50;
 constexpr int kFewestDraws = 10;
-
-Status AddDocument(const Json& document, ClusterView& view) {
-  if (!document.is_object()) return OkStatus();
-  const auto items = document.find("items");
-  if (items != document.end() && items->is_array()) {
-    for (const Json& item : *items) {
-      if (item.is_object()) BERTH_CHECK_OK(AddDocument(item, view));
-    }
-    return OkStatus();
-  }
-  const auto version = document.find("apiVersion");
-  if (version != document.end() && version->is_string() && *version != kServedVersion &&
-      version->get<std::string>().rfind(kKueueGroup, 0) == 0) {
-    auto converted = webhook::Convert(document, kServedVersion);
-    return converted ? AddObject(*converted, view) : Status(converted.error());
-  }
-  return AddObject(document, view);
-}
-
-WallTime LastTimeOf(const ClusterView& view) {
-  WallTime last{};
-  for (const api::Workload& workload : view.workloads) {
-    last = std::max(last, workload.meta.creation_timestamp);
-    for (const api::Condition& each : workload.status.conditions) {
-      last = std::max(last, each.last_transition_time);
-    }
-  }
-  return last;
-}
 
 Result<std::vector<ledger::AttemptRecord>> ReadAttempts(const ForecastFlags& flags) {
   std::string file = flags.ledger;
@@ -86,24 +54,6 @@ Result<ClusterView> ReadView(const ForecastFlags& flags, std::string& default_na
 }
 
 }  // namespace
-
-Status AddDocuments(const std::vector<Json>& documents, ClusterView& view) {
-  for (const Json& document : documents) BERTH_CHECK_OK(AddDocument(document, view));
-  return OkStatus();
-}
-
-Result<ClusterView> ReadDump(const std::vector<Json>& documents) {
-  ClusterView view;
-  BERTH_CHECK_OK(AddDocuments(documents, view));
-  if (view.cluster_queues.empty()) {
-    return Error{ErrorCode::kInvalid,
-                 "the files have no ClusterQueue: kubectl get "
-                 "clusterqueues,cohorts,localqueues,resourceflavors,workloads -A -o json > FILE"};
-  }
-  view.now = LastTimeOf(view);
-  view.cluster_name = "files";
-  return view;
-}
 
 Result<ForecastCluster> ReadForecastCluster(const ForecastFlags& flags) {
   std::string default_namespace;

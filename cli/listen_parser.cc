@@ -4,12 +4,15 @@
 
 namespace berth::cli {
 
-void AddReadApiFlag(CLI::App& command, std::string& listen) {
+void AddReadApiFlags(CLI::App& command, std::string& listen, bool& actions) {
   command
       .add_option("--read-api-listen", listen,
                   "of the read API (/api/v1) over HTTPS, for tokens that may list what they ask "
                   "for (default: not served)")
       ->type_name("ADDRESS:PORT");
+  command.add_flag("--read-api-actions", actions,
+                   "over the read API and the page, users may stop and resume queues, set "
+                   "priorities and deactivate workloads, with the rights of their own tokens");
 }
 
 void AddListenFlags(CLI::App& command, ControllerFlags& flags) {
@@ -36,7 +39,7 @@ void AddListenFlags(CLI::App& command, ControllerFlags& flags) {
                   "of the visibility API; empty serves none (default: visibilityServer of the "
                   "Configuration file, else :8082)")
       ->type_name("ADDRESS:PORT");
-  AddReadApiFlag(command, flags.read_api_listen);
+  AddReadApiFlags(command, flags.read_api_listen, flags.read_api_actions);
 }
 
 }  // namespace berth::cli

@@ -15,6 +15,6 @@ namespace berth::cli {
 void AddListenFlags(CLI::App& command, ControllerFlags& flags);
 
 // --read-api-listen.
-void AddReadApiFlag(CLI::App& command, std::string& listen);
+void AddReadApiFlags(CLI::App& command, std::string& listen, bool& actions);
 
 }  // namespace berth::cli

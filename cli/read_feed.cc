@@ -1,5 +1,6 @@
 #include "cli/read_feed.h"
 
+#include <optional>
 #include <random>
 #include <utility>
 
@@ -35,8 +36,11 @@ std::string MakeEpoch() {
 }  // namespace
 
 struct ReadFeed::Reader {
-  Reader(const Clock& the_clock, const std::string& ledger) : clock(the_clock) {
+  Reader(const Clock& the_clock, ReadFeedOptions options)
+      : clock(the_clock), has_actions(options.actions) {
+    const std::string& ledger = options.callers.ledger;
     if (!ledger.empty()) reports = std::make_unique<ReportSource>(clock, ledger);
+    callers.emplace(clock, std::move(options.callers));
   }
 
   // Once each: TakeBatch, and Work until the next one or until nothing is left.
@@ -63,11 +67,13 @@ struct ReadFeed::Reader {
   }
 
   const Clock& clock;
+  const bool has_actions;
   net::IoPool pool{kThreads};
   std::unique_ptr<Executor> strand = pool.MakeStrand();
   readapi::Model model{MakeEpoch()};
   ReadMirror mirror{clock, model};
   std::unique_ptr<ReportSource> reports;  // null: no ledger
+  std::optional<CallerScreens> callers;   // of the constructor on
   bool has_all = false;                   // every object has come
   bool is_ready = false;                  // and is in the model
   bool posted = false;
@@ -115,8 +121,8 @@ struct ReadFeed::Inbox : std::enable_shared_from_this<Inbox> {
   bool posted = false;
 };
 
-ReadFeed::ReadFeed(const Clock& clock, const std::string& ledger)
-    : reader_(std::make_unique<Reader>(clock, ledger)) {}
+ReadFeed::ReadFeed(const Clock& clock, ReadFeedOptions options)
+    : reader_(std::make_unique<Reader>(clock, std::move(options))) {}
 ReadFeed::~ReadFeed() { Stop(); }
 
 void ReadFeed::Start(kube::Manager& manager) {
@@ -141,12 +147,18 @@ Status ReadFeed::Serve(const ListenAddress& address, std::shared_ptr<const net::
   options.page = EmbeddedPage();
   options.random = SecretBytes;
   Reader& reader = *reader_;
+  options.actions = reader.has_actions;
   readapi::ReadSource source{
       .strand = reader.strand.get(),
       .model = &reader.model,
       .is_ready = [&reader] { return reader.is_ready; },
       .story = [&reader](const std::string& space,
                          const std::string& name) { return reader.mirror.Story(space, name); }};
+  source.caller = [&reader](const readapi::CallerRequest& request, CallerScreens::Done done) {
+    const bool needs = request.kind != readapi::CallerRequest::Kind::kAction;
+    reader.callers->Ask(request, needs ? reader.mirror.Objects() : MirrorObjects(),
+                        std::move(done));
+  };
   if (reader.reports != nullptr) {
     source.report = [reports = reader.reports.get()](const readapi::ReportQuery& query,
                                                      ReportSource::Done done) {
@@ -174,6 +186,7 @@ std::string ReadFeed::MakeSignInCode(const std::string& token) {
 void ReadFeed::Stop() {
   if (reader_->server != nullptr) reader_->server->Stop();
   if (reader_->reports != nullptr) reader_->reports->Stop();
+  reader_->callers->Stop();
   reader_->pool.Stop();
 }
 

@@ -4,7 +4,8 @@
 //                                                               └─▶ ReadServer: pages, events
 //
 // The strand that decides stores a pointer for a change and no more; all other work is on a thread
-// of this class. No request to the API is made but for reviews of rights.
+// of this class. No request to the API is made but for reviews of rights, and with the caller's own
+// token (cli/caller_screens.h).
 //
 // Threads: the owner's; Start before the informers start, on their strand; Stop before the manager
 // is destroyed, not on its strand.
@@ -17,6 +18,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "cli/caller_screens.h"
 #include "cli/listen_address.h"
 #include "kube/runtime/manager.h"
 #include "kube/runtime/metrics_server.h"
@@ -24,10 +26,14 @@
 
 namespace berth::cli {
 
+struct ReadFeedOptions {
+  CallerScreensOptions callers;  // with the ledger's file, of which reports are made
+  bool actions = false;          // writes with the rights of the caller are served
+};
+
 class ReadFeed {
  public:
-  // `ledger`: the file that reports are made of; empty: there are none.
-  ReadFeed(const Clock& clock, const std::string& ledger);
+  ReadFeed(const Clock& clock, ReadFeedOptions options);
   ~ReadFeed();
   ReadFeed(const ReadFeed&) = delete;
   ReadFeed& operator=(const ReadFeed&) = delete;

@@ -55,6 +55,21 @@ Json TurnOf(const api::Workload& workload) {
          std::clamp(since, std::int64_t{0}, kSeconds - 1);
 }
 
+Json FlavorsOf(const api::ClusterQueue& queue) {
+  Json list = Json::array();
+  for (const api::ResourceGroup& group : queue.spec.resource_groups) {
+    for (const api::FlavorQuotas& flavor : group.flavors) {
+      for (const api::ResourceQuota& quota : flavor.resources) {
+        list.push_back({{"flavor", flavor.flavor},
+                        {"resource", quota.resource},
+                        {"unit", UnitOf(quota.resource)},
+                        {"nominal", quota.nominal_quota}});
+      }
+    }
+  }
+  return list;
+}
+
 // Leaves candidates of preemption out that are of other namespaces: readers of all namespaces find
 // them in the field notPreempted of the row.
 void HideOthers(api::Workload& workload) {
@@ -354,6 +369,7 @@ void ReadMirror::ProjectTree(const std::string& queue) {
   }
   for (const auto& [name, use] : SumUse(view)) {
     Json item = QueueItem(use);
+    item["flavors"] = FlavorsOf(*use.queue);
     item["parents"] = Json::array();
     std::set<std::string> seen{use.queue->spec.cohort_name};
     auto cohort = cohorts_.Get({"", use.queue->spec.cohort_name});
@@ -365,6 +381,19 @@ void ReadMirror::ProjectTree(const std::string& queue) {
     model_.Put(readapi::kQueues, RowOf(readapi::kQueues, name, item, ReadersOf(name)));
     dirty_queues_.erase(name);
   }
+}
+
+MirrorObjects ReadMirror::Objects() const {
+  const auto copy = [](const auto& store, auto& out) {
+    out.assign(store.objects().begin(), store.objects().end());
+  };
+  MirrorObjects objects;
+  copy(workloads_, objects.workloads);
+  copy(local_queues_, objects.local_queues);
+  copy(cluster_queues_, objects.cluster_queues);
+  copy(cohorts_, objects.cohorts);
+  copy(requests_, objects.requests);
+  return objects;
 }
 
 std::optional<std::string> ReadMirror::Story(const std::string& namespace_name,

@@ -44,6 +44,15 @@ struct ReadBatch {
   }
 };
 
+// Objects as they are now.
+struct MirrorObjects {
+  std::vector<std::shared_ptr<const api::Workload>> workloads;
+  std::vector<std::shared_ptr<const api::LocalQueue>> local_queues;
+  std::vector<std::shared_ptr<const api::ClusterQueue>> cluster_queues;
+  std::vector<std::shared_ptr<const api::Cohort>> cohorts;
+  std::vector<std::shared_ptr<const api::ProvisioningRequest>> requests;
+};
+
 class ReadMirror {
  public:
   // `model` must outlive the mirror.
@@ -58,6 +67,9 @@ class ReadMirror {
   // such Workload.
   std::optional<std::string> Story(const std::string& namespace_name,
                                    const std::string& name) const;
+
+  // All objects, of all namespaces: callers show no more than their readers may see.
+  MirrorObjects Objects() const;
 
  private:
   void TakeLocalQueues(const Changed<api::LocalQueue>& changed);

@@ -170,7 +170,12 @@ Result<std::unique_ptr<Session>> Session::Open(const ClientFlags& flags) {
                                               "point KUBECONFIG at it)"};
   }
   if (!config) return config.error();
-  auto session = std::make_unique<HttpSession>(*std::move(config), flags);
+  return Connect(*std::move(config), flags);
+}
+
+Result<std::unique_ptr<Session>> Session::Connect(kube::KubeConfig config,
+                                                  const ClientFlags& flags) {
+  auto session = std::make_unique<HttpSession>(std::move(config), flags);
   BERTH_CHECK_OK(session->Connect());
   return std::unique_ptr<Session>(std::move(session));
 }

@@ -15,12 +15,19 @@
 #include "cli/commands.h"
 #include "cli/screens/cluster_view.h"
 
+namespace berth::kube {
+struct KubeConfig;
+}
+
 namespace berth::cli {
 
 class Session {
  public:
   // Reads the kubeconfig; the first call connects.
   static Result<std::unique_ptr<Session>> Open(const ClientFlags& flags);
+  // With the cluster and the credentials of `config`; of the flags count timeout and page_size.
+  static Result<std::unique_ptr<Session>> Connect(kube::KubeConfig config,
+                                                  const ClientFlags& flags);
   virtual ~Session() = default;
 
   virtual const std::string& default_namespace() const = 0;

@@ -316,6 +316,7 @@ Status Up::StartControllers(const UpFlags& flags) {
   BERTH_TRY(options.api, kube::ParseKubeConfig(server_->kubeconfig(), data_directory_, ""));
   options.webhook = ListenAddress{.host = "127.0.0.1", .port = 0};
   BERTH_CHECK_OK(TakeReadApi(flags, options));
+  options.read_api_actions = flags.read_api_actions;
   options.role = kRole;
   options.controllers.cloud_pools = true;
   BERTH_TRY(options.ledger, LedgerOptionsOf(flags.ledger, data_directory_ + "/" + kLedgerName));

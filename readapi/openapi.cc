@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "readapi/caller.h"
+#include "readapi/forms.h"
 #include "readapi/query.h"
 #include "readapi/schema.h"
 
@@ -31,7 +33,7 @@ std::string TitleOf(const Resource& resource) {
 Json Schema(const Resource& resource) {
   Json properties = {{"id", {{"type", "string"}, {"description", "namespace/name, or a name"}}}};
   for (const Field& field : resource.fields) {
-    properties[field.name] = TypeOf(field.type);
+    properties[field.name] = field.form == nullptr ? TypeOf(field.type) : SchemaOfType(field.form);
     properties[field.name]["description"] = field.description;
   }
   return {{"type", "object"},
@@ -50,11 +52,7 @@ Json PageSchema(const Resource& resource) {
         {"counts",
          {{"type", "array"},
           {"description", "numbers of rows by the values of `countBy`; absent without it"},
-          {"items",
-           {{"type", "object"},
-            {"required", {"value", "count"}},
-            {"properties",
-             {{"value", {{"type", {"string", "integer"}}}}, {"count", {{"type", "integer"}}}}}}}}},
+          {"items", SchemaOfType("Count")}}},
         {"next",
          {{"type", "string"}, {"description", "`cursor` of the next page; absent: the last"}}},
         {"revision",
@@ -158,16 +156,11 @@ Json PathParameter(const char* name) {
 }
 
 Json WorkloadPath() {
-  Json schema = {{"type", "object"},
-                 {"required", {"workload", "story"}},
-                 {"properties",
-                  {{"workload", {{"$ref", "#/components/schemas/Workloads"}}},
-                   {"story", {{"type", "object"}, {"description", "as `berth why -o json`"}}}}}};
   return {{"get",
            {{"operationId", "readWorkload"},
             {"description", "one Workload with the causal chain of its state"},
             {"parameters", {PathParameter("namespace"), PathParameter("name")}},
-            {"responses", Responses(Content("application/json", std::move(schema)))}}}};
+            {"responses", Responses(Content("application/json", SchemaOfType("WorkloadStory")))}}}};
 }
 
 Json EventsPath() {
@@ -192,17 +185,7 @@ Json EventsPath() {
 Json ReportsPath() {
   Json groups = Json::array();
   for (const char* group : kReportGroups) groups.push_back(group);
-  Json responses = Responses(Content(
-      "application/json",
-      {{"type", "object"},
-       {"required", {"by", "from", "to", "lines"}},
-       {"properties",
-        {{"by", {{"type", "string"}}},
-         {"from", {{"type", "string"}, {"format", "date-time"}}},
-         {"to", {{"type", "string"}, {"format", "date-time"}}},
-         {"lines",
-          {{"type", "array"},
-           {"items", {{"type", "object"}, {"description", "as `berth report -o json`"}}}}}}}}));
+  Json responses = Responses(Content("application/json", SchemaOfType("Report")));
   return {
       {"get",
        {{"operationId", "readReport"},
@@ -218,6 +201,55 @@ Json ReportsPath() {
           Parameter("format", "csv: a file, with a heading",
                     {{"type", "string"}, {"enum", {"json", "csv"}}})}},
         {"responses", std::move(responses)}}}};
+}
+
+// Answered with the rights of the caller's token (caller.h).
+Json CallerPath(const char* operation, const char* description, Json parameters,
+                const char* answer) {
+  return {{"get",
+           {{"operationId", operation},
+            {"description", description},
+            {"parameters", std::move(parameters)},
+            {"responses", Responses(Content("application/json", SchemaOfType(answer)))}}}};
+}
+
+Json PostPath(const char* operation, const char* description, const char* body,
+              const char* answer) {
+  Json content = Content("application/json", SchemaOfType(body));
+  content["required"] = true;
+  Json responses = Responses(Content("application/json", SchemaOfType(answer)));
+  responses["415"] = {{"description", "the body is not application/json"}};
+  return {{"post",
+           {{"operationId", operation},
+            {"description", description},
+            {"requestBody", std::move(content)},
+            {"responses", std::move(responses)}}}};
+}
+
+void AddCallerPaths(Json& paths) {
+  const Json namespaces = Json::array({NamespaceParameter()});
+  paths[kCapacityPath] =
+      CallerPath("readCapacity",
+                 "pools, prices, stock, measured cost, as `berth capacity`; `hidden`: the "
+                 "kinds that the token may not list",
+                 namespaces, "Capacity");
+  paths[kTopologyPath] = CallerPath(
+      "readTopology", "nodes by their levels, who is on them, what is free, where gangs would fit",
+      namespaces, "Topology");
+  paths[std::string(kRoot) + "/workloads/{namespace}/{name}/cost"] =
+      CallerPath("readCost", "what the nodes of a Workload cost; null: no price is known",
+                 Json::array({PathParameter("namespace"), PathParameter("name")}), "CostAnswer");
+  paths[kWhatIfPath] =
+      PostPath("askWhatIf",
+               "what a change would do to the jobs, as `berth what-if`; nothing is written. "
+               "quota: QUEUE/FLAVOR/RESOURCE=AMOUNT; priority: job/NAME=NUMBER; stop: QUEUE",
+               "WhatIfChanges", "WhatIf");
+  paths[kActionsPath] =
+      PostPath("act",
+               "a write with the rights of the token, off by default. stop (drain), resume: of "
+               "clusterQueue or localQueue (NAMESPACE/NAME); priority, deactivate, activate: of "
+               "workload (NAMESPACE/NAME)",
+               "Action", "Done");
 }
 
 }  // namespace
@@ -236,6 +268,8 @@ std::string OpenApiDocument(const std::string& version) {
     schemas[TitleOf(resource) + "Page"] = PageSchema(resource);
     paths[std::string(kRoot) + "/" + resource.name] = ListPath(resource);
   }
+  schemas.update(FormSchemas());
+  AddCallerPaths(paths);
   const Json document = {
       {"openapi", "3.1.0"},
       {"info", {{"title", "Berth read API"}, {"version", version}}},

@@ -21,49 +21,55 @@ Resource Workloads() {
           {"kind", kText, Use::kFilter, "kind of the job"},
           {"localQueue", kText, Use::kFilter, "LocalQueue in the namespace"},
           {"clusterQueue", kText, Use::kFilter, "ClusterQueue; empty: the LocalQueue is missing"},
-          {"priority", kNumber, Use::kBoth, "priority; greater goes first"},
+          {"priority", kNumber, Use::kBoth, "priority; greater goes first", Readers::kAll, "whole"},
           {"state", kText, Use::kFilter,
            "waiting, reserved, running, stopping, deactivated, succeeded, failed"},
           {"cause", kText, Use::kFilter,
            "kind of the reason for the wait; empty: it does not wait"},
-          {"createdAt", kTime, Use::kSort, "creation of the Workload"},
+          {"createdAt", kTime, Use::kSort, "creation of the Workload", Readers::kAll, "time"},
           {"waitingSince", kTime, Use::kSort, "start of the present wait; null: it does not wait"},
           {"turn", kNumber, Use::kSort,
            "place of a waiting Workload among those of its ClusterQueue: smaller goes first "
            "(priority, then the start of the wait); null: it does not wait, or has its quota"},
           {"eta", kObject, Use::kPlain,
-           "forecast of the start: {at, p10, p50, p90}, instants, null: never; null: no forecast"},
+           "forecast of the start: {at, p10, p50, p90}, instants, null: never; null: no forecast",
+           Readers::kAll, "Forecast|null"},
           {"requests", kList, Use::kShared,
-           "list of {resource, unit, amount} of all pods: as admitted, else as asked"},
+           "list of {resource, unit, amount} of all pods: as admitted, else as asked",
+           Readers::kAll, "Amount[]"},
           {"remark", kText, Use::kPlain, "place, result, or reason, in words"},
           {"reason", kObject, Use::kPlain,
            "reason for the wait: {kind, message, tried, mayPreempt, history}; null: it does not "
-           "wait"},
+           "wait",
+           Readers::kAll, "Reason|null"},
           {"notPreempted", kList, Use::kPlain,
            "list of {workload, because}: candidates that preemption left, of any namespace",
-           Readers::kCluster}}};
+           Readers::kCluster, "Spared[]|null"}}};
 }
 
 Resource Queues() {
   using enum FieldType;
-  return {
-      .name = "queues",
-      .description =
-          "the ClusterQueues: quota, usage, counts; a caller with rights in namespaces sees "
-          "those that the LocalQueues there feed",
-      .everywhere = {kKueueGroup, "clusterqueues"},
-      .in_namespace = {kKueueGroup, "localqueues"},
-      .fields = {{"name", kText, Use::kPlain, "name of the ClusterQueue"},
-                 {"cohort", kText, Use::kFilter, "its Cohort; empty: none"},
-                 {"parents", kList, Use::kShared, "the Cohorts above its Cohort, nearest first"},
-                 {"waiting", kNumber, Use::kSort, "waiting Workloads"},
-                 {"running", kNumber, Use::kSort, "admitted Workloads"},
-                 {"strategy", kText, Use::kShared, "StrictFIFO or BestEffortFIFO"},
-                 {"stopPolicy", kText, Use::kFilter, "None, Hold or HoldAndDrain"},
-                 {"fairWeightBillionths", kNumber, Use::kPlain, "weight of fair sharing"},
-                 {"weightedShare", kNumber, Use::kSort,
-                  "its share above the nominal quota; null: without fair sharing"},
-                 {"resources", kList, Use::kPlain, kResourcesForm}}};
+  return {.name = "queues",
+          .description =
+              "the ClusterQueues: quota, usage, counts; a caller with rights in namespaces sees "
+              "those that the LocalQueues there feed",
+          .everywhere = {kKueueGroup, "clusterqueues"},
+          .in_namespace = {kKueueGroup, "localqueues"},
+          .fields = {{"name", kText, Use::kPlain, "name of the ClusterQueue"},
+                     {"cohort", kText, Use::kFilter, "its Cohort; empty: none"},
+                     {"parents", kList, Use::kShared, "the Cohorts above its Cohort, nearest first",
+                      Readers::kAll, "text[]"},
+                     {"waiting", kNumber, Use::kSort, "waiting Workloads", Readers::kAll, "whole"},
+                     {"running", kNumber, Use::kSort, "admitted Workloads", Readers::kAll, "whole"},
+                     {"strategy", kText, Use::kShared, "StrictFIFO or BestEffortFIFO"},
+                     {"stopPolicy", kText, Use::kFilter, "None, Hold or HoldAndDrain"},
+                     {"fairWeightBillionths", kNumber, Use::kPlain, "weight of fair sharing"},
+                     {"weightedShare", kNumber, Use::kSort,
+                      "its share above the nominal quota; null: without fair sharing"},
+                     {"resources", kList, Use::kPlain, kResourcesForm, Readers::kAll, "Use[]"},
+                     {"flavors", kList, Use::kPlain,
+                      "list of {flavor, resource, unit, nominal}: its own quota", Readers::kAll,
+                      "Quota[]"}}};
 }
 
 Resource LocalQueues() {
@@ -75,8 +81,8 @@ Resource LocalQueues() {
           .fields = {{"namespace", kText, Use::kFilter, "namespace of the LocalQueue"},
                      {"name", kText, Use::kPlain, "name of the LocalQueue"},
                      {"clusterQueue", kText, Use::kFilter, "the ClusterQueue that it feeds"},
-                     {"waiting", kNumber, Use::kSort, "waiting Workloads"},
-                     {"running", kNumber, Use::kSort, "admitted Workloads"},
+                     {"waiting", kNumber, Use::kSort, "waiting Workloads", Readers::kAll, "whole"},
+                     {"running", kNumber, Use::kSort, "admitted Workloads", Readers::kAll, "whole"},
                      {"stopPolicy", kText, Use::kFilter, "None, Hold or HoldAndDrain"}}};
 }
 
@@ -91,7 +97,7 @@ Resource CapacityRequests() {
                  {"name", kText, Use::kPlain, "name of the ProvisioningRequest"},
                  {"class", kText, Use::kFilter, "provisioning class"},
                  {"state", kText, Use::kFilter, "Pending, or the latest condition that is true"},
-                 {"createdAt", kTime, Use::kSort, "when it was asked"},
+                 {"createdAt", kTime, Use::kSort, "when it was asked", Readers::kAll, "time"},
                  {"workload", kText, Use::kPlain, "name of the Workload; empty: none"},
                  {"message", kText, Use::kPlain, "message of that condition"}}};
 }

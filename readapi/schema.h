@@ -45,6 +45,7 @@ struct Field {
   Use use;
   const char* description;
   Readers readers = Readers::kAll;
+  const char* form = nullptr;  // its type in forms.h; null: that of `type`, or null
 
   bool is_filter() const { return use == Use::kFilter || use == Use::kBoth; }
   bool is_sort() const { return use == Use::kSort || use == Use::kBoth; }

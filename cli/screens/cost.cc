@@ -156,6 +156,29 @@ std::map<std::string, QueueCost> CostByQueue(const ClusterView& view) {
   return queues;
 }
 
+nlohmann::json PricesJson(const ClusterView& view) {
+  nlohmann::json prices = nlohmann::json::array();
+  provisioning::FlavorsByName flavors;
+  for (const api::ResourceFlavor& flavor : view.flavors) flavors[flavor.meta.name] = flavor;
+  for (const auto& [name, flavor] : flavors) {
+    const auto price = provisioning::PriceOf({.flavor = name}, &flavors);
+    if (!price) continue;
+    prices.push_back({{"flavor", name}, {"usdPerHour", provisioning::Dollars(price->NanoValue())}});
+  }
+  for (const api::ProvisioningPolicy& policy : view.provisioning_policies) {
+    for (const api::ProvisioningStep& step : policy.steps) {
+      const auto price = provisioning::PriceOf(step, &flavors);
+      if (!price) continue;
+      prices.push_back({{"flavor", step.flavor},
+                        {"policy", policy.meta.name},
+                        {"step", step.name},
+                        {"class", step.provisioning_class_name},
+                        {"usdPerHour", provisioning::Dollars(price->NanoValue())}});
+    }
+  }
+  return prices;
+}
+
 nlohmann::json RunCostJson(const std::optional<RunCost>& cost) {
   if (!cost) return {};
   nlohmann::json out{{"usdPerHour", provisioning::Dollars(cost->rate)},

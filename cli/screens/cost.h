@@ -52,6 +52,10 @@ std::vector<MeasuredQueue> MeasuredQueues(const ClusterView& view);
 // {"usdPerHour", "usd"}, decimal numbers as text; null: unknown. "measured": true where it is so.
 nlohmann::json RunCostJson(const std::optional<RunCost>& cost);
 
+// What one node costs, where it is known: {"flavor", "usdPerHour"} of each flavor, and with
+// "policy" and "step" of each step of a policy.
+nlohmann::json PricesJson(const ClusterView& view);
+
 // "1.04", with two decimals at most: 12.3456 → "12.35", 0.004 → "0.004".
 std::string ShortDollars(std::int64_t nano_dollars);
 

@@ -1,129 +1,21 @@
 // The read API as functions: lists, one workload, counts, and the session. Every request is for this
 // server alone; the session is in a cookie that scripts cannot read.
 
-export interface Amount {
-  resource: string;
-  unit: string;
-  amount: number;
-}
+import type { Action, Capacityrequests, Count, Queues, Report, Story, WhatIfChanges, Workloads } from "./berth_read_api";
+import { ReadApi } from "./berth_read_api";
 
-export interface Use {
-  resource: string;
-  unit: string;
-  used: number;
-  nominal: number;
-  borrowed: number;
-  lent: number;
-}
-
-export interface Tried {
-  podSet?: string;
-  flavor?: string;
-  resource?: string;
-  unit?: string;
-  asked?: number | null;
-  available?: number | null;
-  nominal?: number | null;
-  limit?: string;
-  message?: string;
-}
-
-export interface PastReason {
-  reason: string;
-  message: string;
-  first: string | null;
-  last: string | null;
-  count: number;
-}
-
-export interface Reason {
-  kind: string;
-  message: string;
-  tried?: Tried[];
-  mayPreempt?: string;
-  notPreempted?: { workload: string; because: string }[];
-  history?: PastReason[];
-}
-
-export interface Forecast {
-  at: string;
-  p10: string | null;
-  p50: string | null;
-  p90: string | null;
-}
+export type { Action, Capacity, Count, Forecast, Free, Gang, Quota, Reason, Report, ReportLine, Step, Topology, TopologyNode, Use, WhatIf, WhatIfSide } from "./berth_read_api";
 
 export interface Row {
   id: string;
 }
-
-export interface Workload extends Row {
-  namespace: string;
-  workload: string;
-  name: string;
-  kind: string;
-  localQueue: string;
-  clusterQueue: string;
-  priority: number;
-  state: string;
-  cause: string;
-  createdAt: string;
-  waitingSince: string | null;
-  turn: number | null;
-  eta: Forecast | null;
-  requests: Amount[];
-  remark: string;
-  reason: Reason | null;
-  notPreempted?: { workload: string; because: string }[];
-}
-
-export interface Queue extends Row {
-  name: string;
-  cohort: string;
-  parents: string[];
-  waiting: number;
-  running: number;
-  strategy: string;
-  stopPolicy: string;
-  weightedShare: number | null;
-  resources: Use[];
-}
-
-export interface CapacityRequest extends Row {
-  namespace: string;
-  name: string;
-  class: string;
-  state: string;
-  createdAt: string;
-  workload: string;
-  message: string;
-}
-
-export interface Step {
-  name: string;
-  state: "done" | "now" | "ahead" | "failed";
-  since: string | null;
-  lines: string[];
-  reason?: Reason;
-  assigned?: { podSet: string; flavor: string; resource: string; unit: string; amount: number }[];
-}
-
-export interface Story {
-  subject: string;
-  headline: string;
-  steps: Step[];
-  wouldStartIf: string[];
-  notSeen: string[];
-  givesUp: string;
-}
-
+// Rows of lists that ask for all fields; what others may not read is absent.
+export type Workload = Required<Omit<Workloads, "notPreempted">> & Pick<Workloads, "notPreempted">;
+export type Queue = Required<Queues>;
+export type CapacityRequest = Required<Capacityrequests>;
 export interface WorkloadStory {
   workload: Workload;
   story: Story;
-}
-
-export interface Count {
-  value: string;
-  count: number;
 }
 
 export interface Page<T> {
@@ -140,27 +32,11 @@ export interface Resources {
 }
 export type ResourceName = keyof Resources;
 
-export interface ReportLine {
-  key: string;
-  workloads: number;
-  attempts: number;
-  waits: number;
-  waitedHours: number;
-  usedHours: Record<string, number>;
-  destroyedHours: Record<string, number>;
-}
-
-export interface Report {
-  by: string;
-  from: string;
-  to: string;
-  lines: ReportLine[];
-}
-
 export interface Session {
   signedIn: boolean;
   user?: string;
   csrf?: string;
+  actions?: boolean; // whether writes are served
 }
 
 // An answer other than 2xx, or none: status 0.
@@ -176,10 +52,10 @@ export class Problem extends Error {
 const ROOT = "/api/v1";
 const PATIENCE_MS = 20_000;
 
-async function request<T>(path: string, options: RequestInit = {}): Promise<T> {
+async function request<T>(path: string, options: RequestInit = {}, patience = PATIENCE_MS): Promise<T> {
   let answer: Response;
   try {
-    answer = await fetch(ROOT + path, { ...options, signal: AbortSignal.timeout(PATIENCE_MS) });
+    answer = await fetch(ROOT + path, { ...options, signal: AbortSignal.timeout(patience) });
   } catch {
     throw new Problem(0, "The server does not answer.");
   }
@@ -200,6 +76,20 @@ export function queryOf(parameters: Parameters): string {
   return text ? `?${text}` : "";
 }
 
+const FORECAST_PATIENCE_MS = 60_000;
+const PREFIX = ROOT.length; // the paths of the client begin with it
+
+// The client of the document. `csrf`: what a request that writes names.
+function client(csrf = ""): ReadApi {
+  return new ReadApi((method, path, query, body) => {
+    const target = path.slice(PREFIX) + queryOf(query as Parameters);
+    if (body === undefined) return request(target, { method });
+    const headers = { "Content-Type": "application/json", "X-Berth-CSRF": csrf };
+    return request(target, { method, headers, body: JSON.stringify(body) }, FORECAST_PATIENCE_MS);
+  });
+}
+const api = client();
+
 export function list<N extends ResourceName>(resource: N, parameters: Parameters): Promise<Page<Resources[N]>> {
   return request(`/${resource}${queryOf(parameters)}`);
 }
@@ -209,12 +99,16 @@ export async function counts(resource: ResourceName, by: string, parameters: Par
   return page.counts ?? [];
 }
 
-export function workload(namespace: string, name: string): Promise<WorkloadStory> {
-  return request(`/workloads/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`);
-}
+const named = (namespace: string) => (namespace ? { namespace: namespace.split(",") } : {});
 
+export const workload = (namespace: string, name: string) => api.readWorkload(namespace, name) as Promise<WorkloadStory>;
+export const cost = (namespace: string, name: string) => api.readCost(namespace, name);
+export const capacity = (namespace: string) => api.readCapacity(named(namespace));
+export const topology = (namespace: string) => api.readTopology(named(namespace));
 export const report = (parameters: Parameters): Promise<Report> => request(`/reports${queryOf(parameters)}`);
 export const reportFile = (parameters: Parameters): string => `${ROOT}/reports${queryOf({ ...parameters, format: "csv" })}`;
+export const whatIf = (csrf: string, changes: WhatIfChanges) => client(csrf).askWhatIf(changes);
+export const act = (csrf: string, action: Action) => client(csrf).act(action);
 
 export const session = (): Promise<Session> => request("/session");
 

@@ -1,8 +1,8 @@
 // Requests for capacity: how many are in which state, and each with its age and the cloud's answer.
-import type { CapacityRequest } from "./api";
-import { count } from "./format";
-import { useCounts, useList } from "./live";
-import { Age, Empty } from "./parts";
+import { capacity, type Capacity, type CapacityRequest } from "./api";
+import { count, duration } from "./format";
+import { scope, useAnswer, useCounts, useList } from "./live";
+import { Age, Empty, Notice, Panel, Table, When } from "./parts";
 import { address, go, Link, paths } from "./router";
 import { Rows, type Column } from "./rows";
 import { useStore } from "./store";
@@ -40,7 +40,90 @@ export function CapacityView() {
         <output>{list.loading ? "…" : `${count(list.rows.length)}${list.hasMore ? " and more" : ""}`}</output>
       </form>
       <Empty list={list}>No request for capacity is of this kind.</Empty>
-      {list.rows.length > 0 && <Rows list={list} columns={columns} label="Requests for capacity" />}
+      {list.rows.length > 0 && <Rows list={list} columns={columns} label="Requests for capacity" most={12} />}
+      <Supply />
     </>
+  );
+}
+
+// Pools, prices, stock and cost, with the rights of the reader.
+function Supply() {
+  const namespace = useStore(scope);
+  const { answer, problem } = useAnswer("capacityrequests", `capacity ${namespace}`, () => capacity(namespace));
+  if (problem) return <Notice kind="problem">{problem.message}</Notice>;
+  if (!answer) return <Notice kind="loading">Loading…</Notice>;
+  return (
+    <>
+      <Pools capacity={answer} />
+      <Panel title="What classes gave, and which rest">
+        {answer.stock.length === 0 && <Notice kind="empty">Nothing is remembered of the stock: it needs a ProvisioningPolicy.</Notice>}
+        {answer.stock.length > 0 && (
+          <Table
+            heads={["Class", "Flavor", "Zone", "Shape", "Pods from", "Granted in a day", "Median wait", "Rests"]}
+            numbers={[4, 5, 6]}
+            rows={answer.stock.map((each) => [
+              each.class,
+              each.flavor,
+              each.zone || "any",
+              each.shape,
+              count(each.leastPods),
+              `${count(each.grantedInADay)} of ${count(each.askedInADay)}`,
+              each.medianWaitSeconds === null ? "–" : duration(each.medianWaitSeconds * 1000),
+              each.restsUntil === null ? (
+                "–"
+              ) : (
+                <span class="warn">
+                  until <When at={each.restsUntil} />: {each.reason}
+                </span>
+              ),
+            ])}
+          />
+        )}
+      </Panel>
+      {answer.cost.length > 0 && (
+        <Panel title="What nodes cost, measured, of the last 7 days">
+          <Table
+            heads={["LocalQueue", "Nodes now", "USD an hour", "Node hours", "USD"]}
+            numbers={[1, 2, 3, 4]}
+            rows={answer.cost.map((each) => [
+              each.localQueue,
+              count(each.nodes),
+              each.usdPerHour,
+              count(Math.round(each.nodeSeconds / 3600)),
+              each.usd + (each.nodesWithoutPrice > 0 ? " and nodes without a price" : ""),
+            ])}
+          />
+        </Panel>
+      )}
+      {answer.prices.length > 0 && (
+        <Panel title="Prices of a node">
+          <Table
+            heads={["Flavor", "Policy", "Step", "USD an hour"]}
+            numbers={[3]}
+            rows={answer.prices.map((each) => [each.flavor || "any", each.policy ?? "–", each.step ?? "–", each.usdPerHour])}
+          />
+        </Panel>
+      )}
+      {answer.hidden.length > 0 && <p class="quiet">Not seen, for lack of rights: {answer.hidden.join(", ")}</p>}
+    </>
+  );
+}
+
+function Pools({ capacity: { nodePools } }: { capacity: Capacity }) {
+  if (nodePools.length === 0) return null;
+  return (
+    <Panel title="Pools" aside={<Link to={paths.topology()}>the nodes</Link>}>
+      <Table
+        heads={["Pool", "Machine", "Nodes", "At most", "Left in stock"]}
+        numbers={[2, 3, 4]}
+        rows={nodePools.map((pool) => [
+          pool.name,
+          pool.machineType,
+          count(pool.nodes),
+          pool.maxNodes === null ? "∞" : count(pool.maxNodes),
+          pool.stock === null ? "∞" : pool.stock === 0 ? <b class="warn">0: out of stock</b> : count(pool.stock),
+        ])}
+      />
+    </Panel>
   );
 }

@@ -24,6 +24,9 @@ type Listener = (batch: Batch) => void;
 export const scope = keptStore("berth.namespaces", ""); // "a,b"; empty: all
 export const connection = new Store<"connecting" | "live" | "lost">("connecting");
 export const signedOut = new Store(false);
+// What a request that writes names, and whether writes are served.
+export const secret = new Store("");
+export const hasActions = new Store(false);
 
 const FLUSH_MS = 100;
 const LOST_AFTER_MS = 4_000;
@@ -153,6 +156,7 @@ export interface List<T> {
   again: () => void;
 }
 
+const BEAT_MS = 30_000;
 const PAGE = 200;
 const MOST_RELOADED = 1_000;
 const RELOAD_AFTER_MS = 700;
@@ -333,4 +337,26 @@ export function useFresh(
       end();
     };
   }, [key]);
+}
+
+// An answer of the server with the reader's rights, asked for again after events of `resource` and
+// every half minute while the page is seen.
+export function useAnswer<T>(resource: ResourceName, key: string, ask: () => Promise<T>): { answer: T | null; problem: Problem | null } {
+  const [held, setHeld] = useState<{ key: string; answer: T | null; problem: Problem | null } | null>(null);
+  const [beat, setBeat] = useState(0);
+  useEffect(() => {
+    const timer = setInterval(() => {
+      if (!document.hidden) setBeat((n) => n + 1);
+    }, BEAT_MS);
+    return () => clearInterval(timer);
+  }, []);
+  useFresh(resource, `${key} ${beat}`, 3_000, async (isCurrent) => {
+    try {
+      const answer = await ask();
+      if (isCurrent()) setHeld({ key, answer, problem: null });
+    } catch (error) {
+      if (isCurrent()) setHeld({ key, answer: null, problem: noticed(error) });
+    }
+  });
+  return held?.key === key ? held : { answer: null, problem: null };
 }

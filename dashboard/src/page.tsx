@@ -4,7 +4,7 @@ import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { session as readSession, signOut, type Problem, type Session } from "./api";
 import { CapacityView } from "./capacity";
-import { connection, scope, signedOut, stream } from "./live";
+import { connection, hasActions, scope, secret, signedOut, stream } from "./live";
 import { NowView } from "./now";
 import { exactTimes, Notice } from "./parts";
 import { QueueView } from "./queue";
@@ -12,6 +12,7 @@ import { ReportsView } from "./reports";
 import { address, Link, paths } from "./router";
 import { SignInView, takeCode } from "./sign_in";
 import { useStore } from "./store";
+import { TopologyView } from "./topology";
 import { WorkloadView } from "./workload";
 import { WorkloadsView } from "./workloads";
 
@@ -23,6 +24,8 @@ function App() {
   const ended = useStore(signedOut);
   const enter = (known: Session) => {
     signedOut.set(false);
+    secret.set(known.csrf ?? "");
+    hasActions.set(known.actions === true);
     if (known.signedIn) stream.start();
     setSession(known);
   };
@@ -83,6 +86,9 @@ function Bar({ user, onLeave }: { user: string; onLeave: (() => void) | null }) 
         <Link to={paths.capacity()} current={path === "/capacity"}>
           Capacity
         </Link>
+        <Link to={paths.topology()} current={path === "/topology"}>
+          Topology
+        </Link>
         <Link to={paths.reports()} current={path === "/reports"}>
           Reports
         </Link>
@@ -137,6 +143,7 @@ function View() {
   if (first === "workloads" && parts.length === 1) return <WorkloadsView />;
   if (first === "workloads" && second && third && parts.length === 3) return <WorkloadView key={key} namespace={second} name={third} />;
   if (first === "capacity" && parts.length === 1) return <CapacityView />;
+  if (first === "topology" && parts.length === 1) return <TopologyView />;
   if (first === "reports" && parts.length === 1) return <ReportsView />;
   if (first === "queues" && second && parts.length === 2) return <QueueView key={key} name={second} />;
   return (

@@ -139,6 +139,37 @@ export function Panel({ title, children, aside }: { title: string; children: Com
   );
 }
 
+// A small table; `numbers`: the columns on the right.
+export function Table({ heads, rows, numbers = [] }: { heads: string[]; rows: ComponentChildren[][]; numbers?: number[] }) {
+  const kind = (column: number) => (numbers.includes(column) ? "number" : undefined);
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label={`Table: ${heads.join(", ")}`}>
+      <table>
+        <thead>
+          <tr>
+            {heads.map((head, column) => (
+              <th key={head} scope="col" class={kind(column)}>
+                {head}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row, index) => (
+            <tr key={index}>
+              {row.map((cell, column) => (
+                <td key={column} class={kind(column)}>
+                  {cell}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
 const COPIED_MS = 2_000;
 
 export function Command({ text, what }: { text: string; what: string }) {

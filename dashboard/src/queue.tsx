@@ -1,7 +1,9 @@
 // One ClusterQueue: its quota, who waits in which order, who runs.
 import type { Workload } from "./api";
 import { count, plural } from "./format";
+import { ActionButton } from "./actions";
 import { useList } from "./live";
+import { QuotaChanges } from "./what_if";
 import { Age, Empty, Eta, Notice, Panel, UseBar } from "./parts";
 import { Link, paths } from "./router";
 import { Rows, type Column } from "./rows";
@@ -43,12 +45,27 @@ export function QueueView({ name }: { name: string }) {
             {queue.weightedShare !== null && <> · share {queue.weightedShare}</>}
             {queue.stopPolicy !== "None" && <b class="warn"> · stopped: {queue.stopPolicy}</b>}
           </p>
+          <div class="actions">
+            {queue.stopPolicy === "None" ? (
+              <>
+                <ActionButton action={{ action: "stop", clusterQueue: name }} ask="Nothing new starts in this queue. What runs goes on.">
+                  Stop
+                </ActionButton>
+                <ActionButton action={{ action: "stop", clusterQueue: name, drain: true }} ask="Nothing new starts in this queue, and what runs is stopped.">
+                  Stop and drain
+                </ActionButton>
+              </>
+            ) : (
+              <ActionButton action={{ action: "resume", clusterQueue: name }}>Resume</ActionButton>
+            )}
+          </div>
           <Panel title="Quota">
             {queue.resources.length === 0 && <Notice kind="empty">The queue has no quota.</Notice>}
             {queue.resources.map((use) => (
               <UseBar key={use.resource} use={use} wide />
             ))}
           </Panel>
+          <QuotaChanges queue={queue} />
         </>
       )}
       <Panel title="Waiting, next first" aside={<Link to={paths.workloads({ clusterQueue: name, state: "waiting", sort: "turn" })}>as a list</Link>}>

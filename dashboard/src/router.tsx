@@ -40,6 +40,7 @@ export const paths = {
   now: "/",
   workloads: (query: Parameters = {}) => `/workloads${queryOf(query)}`,
   capacity: (query: Parameters = {}) => `/capacity${queryOf(query)}`,
+  topology: (query: Parameters = {}) => `/topology${queryOf(query)}`,
   reports: (query: Parameters = {}) => `/reports${queryOf(query)}`,
   workload: (id: string) => `/workloads/${id.split("/").map(encodeURIComponent).join("/")}`,
   queue: (name: string) => `/queues/${encodeURIComponent(name)}`,

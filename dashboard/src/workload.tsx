@@ -1,8 +1,9 @@
 // One workload: why it waits, the steps behind and ahead, when it starts, and commands to copy.
 import { useState } from "preact/hooks";
-import { list, Problem, workload as read, type Reason, type Step, type Workload, type WorkloadStory } from "./api";
+import { cost as readCost, list, Problem, workload as read, type Reason, type Step, type Workload, type WorkloadStory } from "./api";
 import { amount } from "./format";
-import { scope, useFresh } from "./live";
+import { ActionButton, PriorityAction } from "./actions";
+import { scope, useAnswer, useFresh } from "./live";
 import { Age, clock, Command, Eta, interval, Notice, Panel, State, When } from "./parts";
 import { Link, paths } from "./router";
 import { shellWord } from "./shell";
@@ -69,6 +70,7 @@ function Told({ workload, story }: WorkloadStory) {
           </>
         )}
       </p>
+      <Actions workload={workload} />
       <div class="columns">
         <Panel title="From the queue to the run">
           <ol class="steps">
@@ -185,6 +187,7 @@ function Facts({ workload }: { workload: Workload }) {
             </dd>
           </>
         )}
+        <Cost workload={workload} />
         {workload.requests.map((each) => (
           <>
             <dt>{each.resource}</dt>
@@ -193,6 +196,37 @@ function Facts({ workload }: { workload: Workload }) {
         ))}
       </dl>
     </Panel>
+  );
+}
+
+function Cost({ workload }: { workload: Workload }) {
+  const { answer } = useAnswer("workloads", `cost ${workload.id} ${workload.state}`, () => readCost(workload.namespace, workload.workload));
+  if (!answer?.cost) return null;
+  return (
+    <>
+      <dt>Cost so far</dt>
+      <dd>
+        {answer.cost.usd} USD, {answer.cost.usdPerHour} USD an hour{answer.cost.measured ? "" : " (by list prices)"}
+      </dd>
+    </>
+  );
+}
+
+function Actions({ workload }: { workload: Workload }) {
+  const isOver = workload.state === "succeeded" || workload.state === "failed";
+  if (isOver) return null;
+  const isOff = workload.state === "deactivated";
+  return (
+    <div class="actions">
+      {isOff ? (
+        <ActionButton action={{ action: "activate", workload: workload.id }}>Queue it again</ActionButton>
+      ) : (
+        <ActionButton action={{ action: "deactivate", workload: workload.id }} ask="Its pods are stopped, and it leaves the queue.">
+          Deactivate
+        </ActionButton>
+      )}
+      {workload.waitingSince !== null && <PriorityAction workload={workload.id} now={workload.priority} />}
+    </div>
   );
 }
 
@@ -211,7 +245,7 @@ function Commands({ workload }: { workload: Workload }) {
 }
 
 function Details({ reason, kept }: { reason: Reason; kept: { workload: string; because: string }[] }) {
-  const victims = [...(reason.notPreempted ?? []), ...kept];
+  const victims = kept;
   return (
     <>
       {reason.tried && reason.tried.length > 0 && (

@@ -2,13 +2,11 @@
 
 #include <atomic>
 #include <utility>
-#include <vector>
 
 #include <nlohmann/json.hpp>
 
-#include "base/strings.h"
-#include "net/escapes.h"
 #include "net/io_pool.h"
+#include "readapi/controller/read_route.h"
 #include "readapi/controller/sight_reviews.h"
 #include "readapi/controller/sign_in.h"
 #include "readapi/openapi.h"
@@ -21,119 +19,6 @@ using ResponderPtr = std::shared_ptr<net::Responder>;
 
 constexpr char kJson[] = "application/json";
 constexpr char kApiPrefix[] = "/api/";
-constexpr std::size_t kMaxNameBytes = 253;
-
-// A checked request: what is asked for, and whose rights it needs.
-struct ReadRoute {
-  enum class Kind : std::uint8_t { kList, kWorkload, kEvents, kReport };
-  Kind kind = Kind::kList;
-  std::size_t resource = kWorkloads;  // of a list
-  Query query;                        // of a list
-  StreamQuery stream;                 // of events
-  ReportQuery report;
-  std::string namespace_name;  // of a Workload
-  std::string name;
-};
-
-Error NotFound() {
-  return {ErrorCode::kNotFound, std::string("no such path: see ") + kDocumentPath};
-}
-
-int StatusOf(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::kForbidden: return 403;
-    case ErrorCode::kNotFound: return 404;
-    case ErrorCode::kTooManyRequests:
-    case ErrorCode::kUnavailable: return 503;
-    default: return 400;
-  }
-}
-
-Result<Parameters> ParametersOf(std::string_view query) {
-  if (query.size() > kMaxQueryBytes) {
-    return Error{ErrorCode::kInvalid,
-                 "the query has more than " + std::to_string(kMaxQueryBytes) + " bytes"};
-  }
-  Parameters parameters;
-  if (query.empty()) return parameters;
-  for (const std::string_view part : Split(query, '&')) {
-    const std::size_t equals = part.find('=');
-    const auto name = net::Unescape(part.substr(0, equals), net::Plus::kBlank);
-    const auto value = net::Unescape(
-        equals == std::string_view::npos ? "" : part.substr(equals + 1), net::Plus::kBlank);
-    if (!name || !value || name->empty()) {
-      return Error{ErrorCode::kInvalid,
-                   "the query is malformed: write NAME=VALUE, with \"&\" between"};
-    }
-    parameters.emplace_back(*name, *value);
-  }
-  return parameters;
-}
-
-Result<std::string> NameOf(std::string_view segment) {
-  const auto name = net::Unescape(segment, net::Plus::kLiteral);
-  if (!name || name->empty() || name->size() > kMaxNameBytes || !IsValidUtf8(*name) ||
-      name->find('/') != std::string::npos) {
-    return NotFound();
-  }
-  return *name;
-}
-
-Result<ReadRoute> RouteOf(const net::Request& request) {
-  const std::string_view target = request.target;
-  const std::size_t mark = target.find('?');
-  const std::string_view path = target.substr(0, mark);
-  const std::string_view query = mark == std::string_view::npos ? "" : target.substr(mark + 1);
-  BERTH_TRY(const Parameters parameters, ParametersOf(query));
-  BERTH_CHECK_OK(CheckParameters(parameters));
-  ReadRoute route;
-  if (path == kEventsPath) {
-    route.kind = ReadRoute::Kind::kEvents;
-    BERTH_TRY(route.stream, ParseStreamQuery(parameters));
-    const std::string_view last = request.headers.Find("Last-Event-ID");
-    if (!last.empty()) {
-      BERTH_TRY(route.stream.after, DecodeFeedCursor(last));
-    }
-    return route;
-  }
-  if (path == kReportsPath) {
-    route.kind = ReadRoute::Kind::kReport;
-    BERTH_TRY(route.report, ParseReportQuery(parameters));
-    return route;
-  }
-  const std::string root = std::string(kRoot) + "/";
-  if (!path.starts_with(root)) return NotFound();
-  const std::vector<std::string_view> segments = Split(path.substr(root.size()), '/');
-  const std::optional<std::size_t> resource = FindResource(segments[0]);
-  if (!resource) return NotFound();
-  route.resource = *resource;
-  if (segments.size() == 1) {
-    BERTH_TRY(route.query, ParseQuery(Resources()[*resource], parameters));
-    return route;
-  }
-  constexpr std::size_t kSegments = 3;
-  if (*resource != kWorkloads || segments.size() != kSegments) return NotFound();
-  if (!parameters.empty()) {
-    return Error{ErrorCode::kInvalid, "one Workload takes no query parameter"};
-  }
-  route.kind = ReadRoute::Kind::kWorkload;
-  BERTH_TRY(route.namespace_name, NameOf(segments[1]));
-  BERTH_TRY(route.name, NameOf(segments[2]));
-  return route;
-}
-
-SightRequest SightsFor(const ReadRoute& route, std::string token) {
-  switch (route.kind) {
-    case ReadRoute::Kind::kEvents:
-      return {std::move(token), route.stream.resources, route.stream.namespaces};
-    case ReadRoute::Kind::kWorkload:
-      return {std::move(token), {kWorkloads}, {route.namespace_name}};
-    case ReadRoute::Kind::kReport: return {std::move(token), {kWorkloads}, route.report.namespaces};
-    case ReadRoute::Kind::kList: break;
-  }
-  return {std::move(token), {route.resource}, route.query.namespaces};
-}
-
 std::string IndexDocument(const std::string& version) {
   Json resources = Json::array();
   for (const Resource& resource : Resources()) {
@@ -150,15 +35,21 @@ struct ReadServer::Shared : std::enable_shared_from_this<Shared> {
          const kube::AccessGate& the_gate)
       : source(std::move(the_source)),
         gate(the_gate),
-        sign_in(std::make_shared<SignIn>(clock, the_options.random, the_gate)),
+        sign_in(std::make_shared<SignIn>(clock, the_options.random, the_gate, the_options.actions)),
         files(the_options.page),
         max_under_way(the_options.max_requests_under_way),
+        has_actions(the_options.actions),
         index(IndexDocument(the_options.version)),
         document(OpenApiDocument(the_options.version)),
         streams(*source.strand, clock, source.model->feed(), the_options.streams) {}
 
   void Handle(const net::Request& request, const ResponderPtr& responder) {
     if (request.target == kSessionPath) return sign_in->Handle(request, responder);
+    if (request.method == "POST") {
+      if (Result<ReadRoute> route = PostRouteOf(request)) {
+        return HandlePost(request, *std::move(route), responder);
+      }
+    }
     if (request.method != "GET") {
       net::Response response = Problem(405, "only GET is allowed here");
       response.headers.Add("Allow", "GET");
@@ -175,7 +66,33 @@ struct ReadServer::Shared : std::enable_shared_from_this<Shared> {
     if (!route) {
       return responder->Send(Problem(StatusOf(route.error().code), route.error().message));
     }
-    std::string token = TokenOf(request);
+    Review(*route, TokenOf(request), std::string(request.headers.Find("If-None-Match")), responder);
+  }
+
+  // What a browser sends for another site never has this type: it would be asked about first, and
+  // refused. With a cookie the page names its secret, too.
+  void HandlePost(const net::Request& request, ReadRoute route, const ResponderPtr& responder) {
+    if (!IsOwnSite(request)) {
+      return responder->Send(Problem(403, "requests of other sites are refused"));
+    }
+    if (!HasJson(request)) return responder->Send(Problem(415, "send application/json"));
+    std::string token = kube::BearerTokenOf(request);
+    if (token.empty()) {
+      const std::optional<PageSession> session = sign_in->SessionOf(request);
+      if (session && !HasSecretOf(*session, request)) {
+        return responder->Send(Problem(403, std::string("send the header ") + kCsrfHeader));
+      }
+      if (session) token = session->token;
+    }
+    if (route.caller.kind == CallerRequest::Kind::kAction && !has_actions) {
+      return responder->Send(Problem(403, "actions are off: start with --read-api-actions"));
+    }
+    Review(route, std::move(token), "", responder);
+  }
+
+  // `match`: the tag that the client knows.
+  void Review(const ReadRoute& route, std::string token, const std::string& match,
+              const ResponderPtr& responder) {
     if (token.empty()) {
       net::Response response =
           Problem(401, "send the header Authorization: Bearer TOKEN, or sign in to the page");
@@ -186,11 +103,16 @@ struct ReadServer::Shared : std::enable_shared_from_this<Shared> {
       under_way.fetch_sub(1);
       return responder->Send(Problem(503, "too many requests are under way"));
     }
-    ReviewSights(gate, SightsFor(*route, std::move(token)),
-                 [self = shared_from_this(), responder, route = *route,
-                  match = std::string(request.headers.Find("If-None-Match"))](SightAnswer answer) {
-                   self->Continue(route, match, std::move(answer), responder);
-                 });
+    auto go_on = [self = shared_from_this(), responder, route = route, match,
+                  token](SightAnswer answer) mutable {
+      route.caller.token = std::move(token);
+      self->Continue(route, match, std::move(answer), responder);
+    };
+    SightRequest sights = SightsFor(route, token);
+    if (!sights.resources.empty()) return ReviewSights(gate, std::move(sights), std::move(go_on));
+    ReviewUser(gate, std::move(token), [go_on](std::optional<net::Response> refusal) mutable {
+      go_on({.sights = Sights(Resources().size()), .refusal = std::move(refusal)});
+    });
   }
 
   // A file of the page: other sites may link to the page.
@@ -237,6 +159,7 @@ struct ReadServer::Shared : std::enable_shared_from_this<Shared> {
         return ReadList(route, match, *sights[route.resource], responder);
       case ReadRoute::Kind::kWorkload: return ReadWorkload(route, *sights[kWorkloads], responder);
       case ReadRoute::Kind::kReport: return Report(route.report, responder);
+      case ReadRoute::Kind::kCaller: return AskForCaller(route, sights, responder);
       case ReadRoute::Kind::kEvents: break;
     }
     if (streams.is_full()) return responder->Send(Problem(503, "too many event streams are open"));
@@ -278,11 +201,27 @@ struct ReadServer::Shared : std::enable_shared_from_this<Shared> {
     });
   }
 
+  // Those with the right in all namespaces see all that they have not left out themselves.
+  void AskForCaller(const ReadRoute& route, const Sights& sights,
+                    const ResponderPtr& responder) const {
+    if (source.caller == nullptr) return responder->Send(Problem(404, "this is not served here"));
+    if (route.caller.kind == CallerRequest::Kind::kCost &&
+        !source.model->ReadRow(kWorkloads, route.namespace_name + "/" + route.name,
+                               *sights[kWorkloads])) {
+      return responder->Send(Problem(404, "no such Workload"));
+    }
+    source.caller(route.caller, [responder](Result<std::string> text) {
+      responder->Send(text ? Answer(200, kJson, *std::move(text))
+                           : Problem(StatusOf(text.error().code), text.error().message));
+    });
+  }
+
   const ReadSource source;
   const kube::AccessGate gate;
   const std::shared_ptr<SignIn> sign_in;
   const PageFiles files;
   const std::size_t max_under_way;
+  const bool has_actions;
   const std::string index;
   const std::string document;
   std::atomic<std::size_t> under_way{0};

@@ -10,6 +10,10 @@
 //     GET /api/v1/workloads/NS/NAME     one Workload with the causal chain of its state
 //     GET /api/v1/events?…              server-sent events (event_streams.h); Last-Event-ID
 //     GET /api/v1/reports?…             the accounts of a period, as `berth report`
+//     GET /api/v1/capacity, …/topology, …/workloads/NS/NAME/cost
+//                                       with the rights of the token (caller.h)
+//     POST /api/v1/whatif               two forecasts; nothing is written
+//     POST /api/v1/actions              one write with the rights of the token; off by default
 //     …   /api/v1/session               sign-in of the page (sign_in.h)
 //     GET /…                            the files of the page (page_files.h), for everybody
 //
@@ -31,6 +35,7 @@
 #include "base/result.h"
 #include "kube/runtime/metrics_server.h"
 #include "net/server.h"
+#include "readapi/caller.h"
 #include "readapi/controller/event_streams.h"
 #include "readapi/controller/page_files.h"
 #include "readapi/controller/page_sessions.h"
@@ -52,6 +57,10 @@ struct ReadSource {
   // kTooManyRequests; kInvalid where the period has too much; as ledger::LedgerReader.
   std::function<void(const ReportQuery& query, std::function<void(Result<std::string>)> done)>
       report = nullptr;
+  // Gives `done` a JSON text, on any thread; called on the strand; null: not served. Errors of
+  // `done`: as those of the API server for this token; kTooManyRequests.
+  std::function<void(const CallerRequest& request, std::function<void(Result<std::string>)> done)>
+      caller = nullptr;
 };
 
 struct ReadServerOptions {
@@ -61,6 +70,7 @@ struct ReadServerOptions {
   std::size_t max_connections = 1024;
   std::size_t max_requests_under_way = 64;  // without streams
   std::string version;                      // of the program
+  bool actions = false;                     // POST /api/v1/actions writes
   EventStreams::Options streams = {};
   std::vector<PageFile> page = {};  // the texts outlive the server
   // Gives as many bytes as it is asked for, of a source for secrets; not null. Any thread.

@@ -116,6 +116,28 @@ net::Response Problem(int status, const std::string& message) {
   return response;
 }
 
+kube::AccessQuestion WhoseQuestion(std::string token) {
+  return {.token = std::move(token), .verb = "get", .path = "/api/v1"};
+}
+
+std::optional<net::Response> RefusalOf(const kube::AccessAnswer& access) {
+  switch (access.outcome) {
+    case Outcome::kAllowed:
+    case Outcome::kDenied: return std::nullopt;  // what may be read is reviewed at each request
+    case Outcome::kNoUser: return Problem(401, "the token belongs to no user, or has expired");
+    case Outcome::kOverloaded: return Problem(503, "too many reviews of rights are under way");
+    case Outcome::kFailed: break;
+  }
+  LogWarning("a token could not be reviewed", {{"error", access.error}});
+  return Problem(503, "the token could not be reviewed");
+}
+
+void ReviewUser(const kube::AccessGate& gate, std::string token,
+                std::function<void(std::optional<net::Response>)> done) {
+  gate(WhoseQuestion(std::move(token)),
+       [done = std::move(done)](const kube::AccessAnswer& access) { done(RefusalOf(access)); });
+}
+
 void ReviewSights(const kube::AccessGate& gate, SightRequest request,
                   std::function<void(SightAnswer)> done) {
   std::make_shared<SightReview>(gate, std::move(request), std::move(done))->Next();

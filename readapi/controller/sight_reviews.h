@@ -11,6 +11,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,13 @@ struct SightAnswer {
 
 void ReviewSights(const kube::AccessGate& gate, SightRequest request,
                   std::function<void(SightAnswer)> done);
+
+// Whether the token belongs to a user: nullopt, or the answer to the client.
+void ReviewUser(const kube::AccessGate& gate, std::string token,
+                std::function<void(std::optional<net::Response>)> done);
+std::optional<net::Response> RefusalOf(const kube::AccessAnswer& access);
+// The right that is asked for does not matter.
+kube::AccessQuestion WhoseQuestion(std::string token);
 
 // {"status": …, "message": …} with the headers of every answer. 503 has Retry-After.
 net::Response Problem(int status, const std::string& message);

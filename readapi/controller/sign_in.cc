@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json_tree.h"
-#include "base/log/log.h"
 #include "base/strings.h"
 #include "readapi/controller/sight_reviews.h"
 
@@ -14,7 +13,6 @@ namespace berth::readapi {
 namespace {
 
 using Json = nlohmann::json;
-using Outcome = kube::AccessAnswer::Outcome;
 
 constexpr char kJsonType[] = "application/json";
 constexpr std::size_t kMaxTokenBytes = 16 * 1024;
@@ -47,8 +45,9 @@ std::string TextOf(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-Json SessionJson(const PageSession& session) {
-  return {{"signedIn", true}, {"user", session.user}, {"csrf", session.csrf}};
+// `actions`: whether the page may offer writes.
+Json SessionJson(const PageSession& session, bool actions) {
+  return {{"signedIn", true}, {"user", session.user}, {"csrf", session.csrf}, {"actions", actions}};
 }
 
 net::Response OfOtherSite() { return Problem(403, "requests of other sites are refused"); }
@@ -67,24 +66,6 @@ Result<std::pair<std::string, std::string>> SecretOf(const net::Request& request
   return Error{ErrorCode::kInvalid, R"(send {"token": "…"} or {"code": "…"})"};
 }
 
-// Whose token it is: the right that is asked for does not matter.
-kube::AccessQuestion QuestionOf(std::string token) {
-  return {.token = std::move(token), .verb = "get", .path = "/api/v1"};
-}
-
-// nullopt: the token belongs to a user.
-std::optional<net::Response> RefusalOf(const kube::AccessAnswer& access) {
-  switch (access.outcome) {
-    case Outcome::kAllowed:
-    case Outcome::kDenied: return std::nullopt;  // what may be read is reviewed at each request
-    case Outcome::kNoUser: return Problem(401, "the token belongs to no user, or has expired");
-    case Outcome::kOverloaded: return Problem(503, "too many reviews of rights are under way");
-    case Outcome::kFailed: break;
-  }
-  LogWarning("a sign-in could not be reviewed", {{"error", access.error}});
-  return Problem(503, "the token could not be reviewed");
-}
-
 }  // namespace
 
 bool IsOwnSite(const net::Request& request) {
@@ -93,6 +74,14 @@ bool IsOwnSite(const net::Request& request) {
   const std::string_view origin = request.headers.Find("Origin");
   return origin.empty() ||
          EqualsIgnoreCase(origin, "https://" + std::string(request.headers.Find("Host")));
+}
+
+bool HasJson(const net::Request& request) {
+  return ToLower(request.headers.Find("Content-Type")).starts_with(kJsonType);
+}
+
+bool HasSecretOf(const PageSession& session, const net::Request& request) {
+  return EqualSecrets(std::string(request.headers.Find(kCsrfHeader)), session.csrf);
 }
 
 std::optional<PageSession> SignIn::SessionOf(const net::Request& request) {
@@ -115,20 +104,21 @@ void SignIn::Tell(const net::Request& request, const std::shared_ptr<net::Respon
   std::string token = kube::BearerTokenOf(request);
   if (token.empty()) {
     const std::optional<PageSession> session = SessionOf(request);
-    const Json body = session ? SessionJson(*session) : Json{{"signedIn", false}};
+    const Json body = session ? SessionJson(*session, has_actions_) : Json{{"signedIn", false}};
     return responder->Send(Answer(200, kJsonType, TextOf(body)));
   }
-  gate_(QuestionOf(std::move(token)), [responder](const kube::AccessAnswer& access) {
+  gate_(WhoseQuestion(std::move(token)), [responder, actions = has_actions_](
+                                             const kube::AccessAnswer& access) {
     if (std::optional<net::Response> refusal = RefusalOf(access)) {
       return responder->Send(*std::move(refusal));
     }
-    responder->Send(Answer(200, kJsonType, TextOf(SessionJson({.user = access.user}))));
+    responder->Send(Answer(200, kJsonType, TextOf(SessionJson({.user = access.user}, actions))));
   });
 }
 
 void SignIn::Begin(const net::Request& request, const std::shared_ptr<net::Responder>& responder) {
   // A form of another site cannot have this type.
-  if (!ToLower(request.headers.Find("Content-Type")).starts_with(kJsonType)) {
+  if (!HasJson(request)) {
     return responder->Send(Problem(415, "send application/json"));
   }
   Result<std::pair<std::string, std::string>> secret = SecretOf(request);
@@ -139,15 +129,16 @@ void SignIn::Begin(const net::Request& request, const std::shared_ptr<net::Respo
     return responder->Send(
         Problem(401, "the code has been used, or is too old: sign in with a token"));
   }
-  gate_(QuestionOf(*token), [self = shared_from_this(), token = *token, request,
-                             responder](const kube::AccessAnswer& access) {
+  gate_(WhoseQuestion(*token), [self = shared_from_this(), token = *token, request,
+                                responder](const kube::AccessAnswer& access) {
     if (std::optional<net::Response> refusal = RefusalOf(access)) {
       return responder->Send(*std::move(refusal));
     }
     self->sessions_.End(CookieOf(request));
     const std::optional<PageSession> session = self->sessions_.Begin(token, access.user);
     if (!session) return responder->Send(Problem(503, "too many sessions are open"));
-    net::Response response = Answer(200, kJsonType, TextOf(SessionJson(*session)));
+    net::Response response =
+        Answer(200, kJsonType, TextOf(SessionJson(*session, self->has_actions_)));
     response.headers.Add("Set-Cookie",
                          SetCookie(request, session->name, self->sessions_.options().longest_life));
     responder->Send(std::move(response));
@@ -157,7 +148,7 @@ void SignIn::Begin(const net::Request& request, const std::shared_ptr<net::Respo
 net::Response SignIn::End(const net::Request& request) {
   const std::optional<PageSession> session = SessionOf(request);
   if (!session) return Problem(401, "nobody is signed in");
-  if (!EqualSecrets(std::string(request.headers.Find(kCsrfHeader)), session->csrf)) {
+  if (!HasSecretOf(*session, request)) {
     return Problem(403, std::string("send the header ") + kCsrfHeader);
   }
   sessions_.End(CookieOf(request));

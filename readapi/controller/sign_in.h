@@ -31,10 +31,17 @@ inline constexpr std::size_t kMaxSignInBytes = 32 * 1024;
 // tell nothing of the kind.
 bool IsOwnSite(const net::Request& request);
 
+// Whether the body is JSON: a form of another site cannot say so.
+bool HasJson(const net::Request& request);
+// Whether the request names the session's secret in kCsrfHeader.
+bool HasSecretOf(const PageSession& session, const net::Request& request);
+
 class SignIn : public std::enable_shared_from_this<SignIn> {
  public:
-  SignIn(const Clock& clock, PageSessions::RandomBytes random, kube::AccessGate gate)
-      : sessions_(clock, std::move(random), {}), gate_(std::move(gate)) {}
+  // `actions`: whether writes are served.
+  SignIn(const Clock& clock, PageSessions::RandomBytes random, kube::AccessGate gate,
+         bool actions = false)
+      : sessions_(clock, std::move(random), {}), gate_(std::move(gate)), has_actions_(actions) {}
 
   // A request for kSessionPath.
   void Handle(const net::Request& request, const std::shared_ptr<net::Responder>& responder);
@@ -49,6 +56,7 @@ class SignIn : public std::enable_shared_from_this<SignIn> {
 
   PageSessions sessions_;
   const kube::AccessGate gate_;
+  const bool has_actions_;
 };
 
 }  // namespace berth::readapi

@@ -1,17 +1,24 @@
 """Goal: `berth up --read-api-listen` serves /api/v1: the forms of `berth list|status|why -o json`, pages, events with
-resume; a tenant reads own namespaces and no name of others; a restarted server tells clients to list again.
+resume; a tenant reads own namespaces and no name of others; a restarted server tells clients to list again; capacity,
+topology, cost, forecasts of a change and writes have the rights of the caller.
 
 Method: real HTTPS with the authority of the kubeconfig, tokens of ServiceAccounts, RBAC of the embedded API."""
 
 import base64
 import http.client
 import json
+import os
 import re
 import ssl
+import subprocess
+import sys
 import threading
 import unittest
 
-from harness import ClusterTest, wait_until
+from harness import ROOT, ClusterTest, wait_until
+
+sys.path.append(os.path.join(ROOT, "readapi", "clients"))
+from berth_read_api import Problem, ReadApi
 
 QUEUES = """
 apiVersion: v1
@@ -61,6 +68,36 @@ spec:
       restartPolicy: Never
       containers: [{name: c, image: "none:1", resources: {requests: {cpu: "%s"}}}]
 """
+GANG = """---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: gang, namespace: team-b, labels: {kueue.x-k8s.io/queue-name: q}}
+spec:
+  suspend: true
+  parallelism: 4
+  completions: 4
+  template:
+    metadata: {annotations: {kueue.x-k8s.io/podset-required-topology: example.com/rack}}
+    spec:
+      restartPolicy: Never
+      containers: [{name: c, image: "none:1", resources: {requests: {cpu: "2"}}}]
+"""
+SUPPLY = """
+apiVersion: v1
+kind: Node
+metadata: {name: n1, labels: {kubernetes.io/hostname: n1, example.com/rack: r1}}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: Topology
+metadata: {name: racks}
+spec: {levels: [{nodeLabel: example.com/rack}, {nodeLabel: kubernetes.io/hostname}]}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ResourceFlavor
+metadata: {name: priced, annotations: {berth.dev/price-per-hour: "2.5"}}
+"""
+NODE_STATUS = """{"status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "10"},
+  "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "fine"}]}}"""
 SECONDS = 60
 
 
@@ -91,7 +128,7 @@ class Events:
 class ReadApiTest(ClusterTest):
     def setUp(self):
         super().setUp()
-        self.cluster = self.start_cluster(flags=["--read-api-listen", "127.0.0.1:0"])
+        self.cluster = self.start_cluster(flags=["--read-api-listen", "127.0.0.1:0", "--read-api-actions"])
         self.cluster.apply(QUEUES)
         config = json.loads(self.cluster.kubectl("config", "view", "--raw", "-o", "json").stdout)
         authority = config["clusters"][0]["cluster"]["certificate-authority-data"]
@@ -101,13 +138,24 @@ class ReadApiTest(ClusterTest):
         self.cluster.kubectl("create", "serviceaccount", "admin")
         self.admin = self.cluster.kubectl("create", "token", "admin").stdout.strip()
 
-    def connect(self, path, token=None, headers=None):
-        port = int(re.findall(r"read API: https://localhost:(\d+)/api/v1", self.cluster.log())[-1])
+    def port(self):
+        return int(re.findall(r"read API: https://localhost:(\d+)/api/v1", self.cluster.log())[-1])
+
+    def client(self, token):
+        return ReadApi(f"https://localhost:{self.port()}", token, self.tls, SECONDS)
+
+    def connect(self, path, token=None, headers=None, method="GET", body=None):
+        port = self.port()
         connection = http.client.HTTPSConnection("localhost", port, context=self.tls, timeout=SECONDS)
         self.addCleanup(connection.close)
         sent = {"Authorization": f"Bearer {token}"} if token else {}
-        connection.request("GET", path, headers={**sent, **(headers or {})})
+        connection.request(method, path, body=body, headers={**sent, **(headers or {})})
         return connection
+
+    def post(self, path, token, body, headers=None):
+        sent = {"Content-Type": "application/json", **(headers or {})}
+        answer = self.connect(f"/api/v1/{path}", token, sent, "POST", json.dumps(body)).getresponse()
+        return answer.status, json.loads(answer.read())
 
     def get(self, path, token=None, headers=None):
         answer = self.connect(path, token, headers).getresponse()
@@ -157,14 +205,18 @@ class ReadApiTest(ClusterTest):
         self.assertEqual(status, 200)
         self.assertEqual(set(rows[0]), set(document["components"]["schemas"]["Workloads"]["properties"]))
 
-    def test_a_tenant_reads_own_namespaces(self):
+    def make_tenant(self):
+        """The token of an account that may list what is queued in team-a."""
         self.cluster.kubectl("create", "role", "reader", "-n", "team-a", "--verb=list",
                              "--resource=workloads.kueue.x-k8s.io,localqueues.kueue.x-k8s.io,"
                              "provisioningrequests.autoscaling.x-k8s.io")
         self.cluster.kubectl("create", "serviceaccount", "robot", "-n", "team-a")
         self.cluster.kubectl("create", "rolebinding", "robot", "-n", "team-a", "--role", "reader",
                              "--serviceaccount", "team-a:robot")
-        tenant = self.cluster.kubectl("create", "token", "robot", "-n", "team-a").stdout.strip()
+        return self.cluster.kubectl("create", "token", "robot", "-n", "team-a").stdout.strip()
+
+    def test_a_tenant_reads_own_namespaces(self):
+        tenant = self.make_tenant()
         for name, space in (("mine", "team-a"), ("hidden", "team-b")):
             self.cluster.apply(JOB % (name, space, 2))
         self.wait_for_jobs("mine", "hidden")
@@ -208,6 +260,97 @@ class ReadApiTest(ClusterTest):
         back = Events(self.connect("/api/v1/events?resources=workloads", self.admin, {"Last-Event-ID": again.last_id()}))
         back.wait_for("event: resync")
         self.assertEqual([row["name"] for row in self.items("workloads")], ["first"])
+
+    def test_the_clients_are_those_of_the_document(self):
+        self.cluster.apply("---".join(JOB % (f"job-{i}", "team-a", 2) for i in range(3)))
+        self.wait_for_jobs("job-0", "job-1", "job-2")
+        file = os.path.join(self.cluster.folder, "openapi.json")
+        with open(file, "w", encoding="utf-8") as out:
+            json.dump(self.get("/api/v1/openapi.json")[1], out)
+        done = subprocess.run([sys.executable, "-B", os.path.join(ROOT, "tools", "read-api-clients"), "--check", file], capture_output=True,
+                              text=True, timeout=SECONDS, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        api = self.client(self.admin)
+        rows = list(api.rows(api.list_workloads, limit=1, state=["waiting", "running"], fields=["name", "turn"]))
+        self.assertEqual([row["name"] for row in rows], ["job-0", "job-1", "job-2"])
+        story = api.read_workload("team-a", rows[0]["id"].split("/")[1])
+        self.assertEqual(set(story["story"]["steps"][0]) - {"name", "state", "since", "lines", "reason", "assigned"}, set())
+        page = api.list_workloads()
+        self.cluster.kubectl("delete", "job", "job-0", "-n", "team-a")
+        event, cursor, change = next(one for one in api.stream_events(resources=["workloads"], cursor=page["revision"]) if "removed" in one[2])
+        self.assertEqual((event, change["removed"]["id"]), ("change", rows[0]["id"]))
+        self.assertTrue(cursor)
+        with self.assertRaises(Problem) as refused:
+            api.list_workloads(sort="remark")
+        self.assertEqual(refused.exception.status, 400)
+
+    def test_capacity_topology_and_cost_have_the_rights_of_the_caller(self):
+        self.cluster.apply(SUPPLY)
+        self.cluster.kubectl("patch", "node", "n1", "--subresource=status", "--type=merge", "-p", NODE_STATUS)
+        self.cluster.apply(JOB % ("mine", "team-a", 2) + GANG)
+        self.wait_for_jobs("mine", "gang")
+        tenant = self.make_tenant()
+        api = self.client(self.admin)
+        capacity = api.read_capacity()
+        listed = json.loads(self.cluster.berth("capacity", "-o", "json").stdout)
+        self.assertEqual(set(capacity) - {"prices"}, set(listed))
+        self.assertEqual(capacity["nodePools"], listed["nodePools"])
+        self.assertEqual(capacity["prices"], [{"flavor": "priced", "usdPerHour": "2.5"}])
+        topology = api.read_topology()
+        self.assertEqual([(node["name"], node["domain"]) for node in topology["nodes"]], [("n1", ["r1", "n1"])])
+        self.assertEqual([(gang["name"], gang["fits"], gang["domains"][0]["pods"]) for gang in topology["gangs"]], [("team-b/gang", False, 2)])
+        mine = [row["workload"] for row in self.items("workloads?namespace=team-a")][0]
+        self.assertIsNone(api.read_cost("team-a", mine)["cost"])  # it does not run
+        # The tenant's token may not list nodes, and shows no more of the rest than own namespaces.
+        self.assertEqual(self.get("/api/v1/topology?namespace=team-a", tenant)[0], 403)
+        for path, expected in (("capacity", 403), ("topology", 403), ("capacity?namespace=team-b", 403), ("workloads/team-b/job-gang/cost", 403)):
+            status, body, _ = self.get(f"/api/v1/{path}", tenant)
+            self.assertEqual(status, expected, path)
+            self.assertNotIn("gang", json.dumps(body))
+        status, body, _ = self.get("/api/v1/capacity?namespace=team-a", tenant)
+        self.assertEqual((status, body["nodePools"], body["prices"]), (200, [], []))
+        self.assertIn("resourceflavors", body["hidden"])
+        self.cluster.kubectl("create", "clusterrole", "floor", "--verb=list", "--resource=nodes,topologies.kueue.x-k8s.io")
+        self.cluster.kubectl("create", "clusterrolebinding", "floor", "--clusterrole", "floor", "--serviceaccount", "team-a:robot")
+        status, body, _ = wait_until(lambda: (answer := self.get("/api/v1/topology?namespace=team-a", tenant))[0] == 200 and answer, "the new right")
+        self.assertEqual([node["name"] for node in body["nodes"]], ["n1"])
+        self.assertNotIn("team-b", json.dumps(body))
+
+    def test_writes_and_forecasts_have_the_rights_of_the_caller(self):
+        self.cluster.apply(JOB % ("mine", "team-a", 2) + "---" + JOB % ("other", "team-b", 1))
+        self.wait_for_jobs("mine")
+        tenant = self.make_tenant()
+        before = self.cluster.kubectl("get", "clusterqueue", "shared", "-o", "jsonpath={.spec}").stdout
+        answer = self.client(self.admin).ask_what_if({"quota": ["shared/any/cpu=+2"]})
+        self.assertIn(("mine", "possible", False), [(job["name"], job["effect"], job["worseOff"]) for job in answer["jobs"]])
+        self.assertIn('nominalQuota: "3"', answer["apply"])
+        self.assertEqual(self.cluster.kubectl("get", "clusterqueue", "shared", "-o", "jsonpath={.spec}").stdout, before)
+        for body, code in (({"quota": ["none/any/cpu=1"]}, 404), ({"quota": ["shared"]}, 400), ({"files": ["/etc/passwd"]}, 400), ({}, 400)):
+            self.assertEqual(self.post("whatif", self.admin, body)[0], code, body)
+        status, answer = self.post("whatif", tenant, {"quota": ["shared/any/cpu=+2"]})
+        self.assertEqual(status, 403)
+        self.assertNotIn("other", json.dumps(answer))
+
+        mine = next(row for row in self.items("workloads?namespace=team-a"))["id"]
+        actions = ({"action": "stop", "clusterQueue": "shared"}, {"action": "deactivate", "workload": mine},
+                   {"action": "priority", "workload": mine, "priority": 7})
+        for action in actions:
+            status, answer = self.post("actions", tenant, action)
+            self.assertEqual(status, 403, answer)
+            self.assertEqual(self.post("actions", self.admin, action, {"Origin": "https://elsewhere"})[0], 403)
+        self.assertEqual(self.post("actions", "forged", actions[0])[0], 401)
+        self.assertEqual(self.post("actions", self.admin, {"action": "stop", "clusterQueue": "none"})[0], 404)
+        self.assertEqual(self.cluster.kubectl("get", "clusterqueue", "shared", "-o", "jsonpath={.spec}").stdout, before)
+        self.cluster.kubectl("create", "role", "editor", "-n", "team-a", "--verb=patch", "--resource=workloads.kueue.x-k8s.io")
+        self.cluster.kubectl("create", "rolebinding", "editor", "-n", "team-a", "--role", "editor", "--serviceaccount", "team-a:robot")
+        self.assertEqual(self.post("actions", tenant, actions[2]), (200, {"done": f"Workload {mine}: priority 7"}))
+        wait_until(lambda: self.items("workloads?namespace=team-a")[0]["priority"] == 7, "the priority is shown")
+        self.assertEqual(self.post("actions", tenant, actions[1])[0], 200)
+        wait_until(lambda: self.items("workloads?namespace=team-a")[0]["state"] == "deactivated", "the workload has left the queue")
+        self.assertEqual(self.post("actions", self.admin, {"action": "stop", "clusterQueue": "shared", "drain": True})[0], 200)
+        wait_until(lambda: self.items("queues?stopPolicy=HoldAndDrain"), "the queue is stopped")
+        self.assertEqual(self.post("actions", self.admin, {"action": "resume", "clusterQueue": "shared"})[0], 200)
+        wait_until(lambda: not self.items("queues?stopPolicy=HoldAndDrain"), "the queue goes on")
 
 
 if __name__ == "__main__":

@@ -90,6 +90,7 @@ class ReadServerTest : public ::testing::Test {
         {.tls =
              std::make_shared<const net::TlsIdentity>(*net::IssueCertificate(authority_, request)),
          .version = "9.9.9",
+         .actions = actions_,
          .streams = {.tick = 1ms},
          .page = {{"/", "text/html; charset=utf-8", "the page", ""}},
          .random = [](std::size_t count) { return std::string(count, 'r'); }},
@@ -103,6 +104,15 @@ class ReadServerTest : public ::testing::Test {
              [](const ReportQuery& query, const std::function<void(Result<std::string>)>& done) {
                if (query.days == 366) return done(Error{ErrorCode::kInvalid, "fewer days"});
                done("report of " + (query.namespaces.empty() ? "all" : query.namespaces[0]));
+             },
+         .caller =
+             [](const CallerRequest& request,
+                const std::function<void(Result<std::string>)>& done) {
+               if (request.body == "forbidden")
+                 return done(Error{ErrorCode::kForbidden, "not you"});
+               done(request.token + " " + std::to_string(static_cast<int>(request.kind)) + " " +
+                    (request.namespaces.empty() ? "all" : request.namespaces[0]) + " " +
+                    request.body);
              }},
         [this](const AccessQuestion& question, const kube::AccessReviews::Done& done) {
           Decide(question, done);
@@ -162,6 +172,7 @@ class ReadServerTest : public ::testing::Test {
   std::unique_ptr<Executor> strand_ = pool_.MakeStrand();
   Model model_{"e1"};
   bool ready_ = true;
+  bool actions_ = false;
   std::atomic<int> asked_{0};
   net::TlsIdentity authority_;
   std::unique_ptr<ReadServer> server_;
@@ -381,6 +392,98 @@ TEST_F(ReadServerTest, AStreamResumesOrIsToldToListAgain) {
   request.headers.Set("Last-Event-ID", "e0.5");  // of an earlier life of the process
   const auto second = client_->Open(request, 60s, lost.Callbacks());
   EXPECT_THAT(lost.WaitFor("event: resync\nid: e1.8\n"), Not(HasSubstr("team")));
+}
+
+TEST_F(ReadServerTest, CallersAreAskedForWithTheirTokens) {
+  EXPECT_EQ(Ask("/api/v1/capacity", "admin").body, "admin 0 all ");
+  EXPECT_EQ(Ask("/api/v1/topology?namespace=team-a", "tenant").body, "tenant 1 team-a ");
+  EXPECT_EQ(Ask("/api/v1/workloads/team-a/team-a-one/cost", "tenant").body, "tenant 2 team-a ");
+  struct CallerRow {
+    const char* path;
+    const char* token;
+    int status;
+  };
+  const CallerRow rows[] = {{"/api/v1/capacity", "tenant", 403},
+                            {"/api/v1/topology", "tenant", 403},
+                            {"/api/v1/topology?namespace=team-a,team-b", "tenant", 403},
+                            {"/api/v1/workloads/team-b/team-b-one/cost", "tenant", 403},
+                            {"/api/v1/workloads/team-a/nothing/cost", "tenant", 404},
+                            {"/api/v1/workloads/team-a/team-a-one/price", "admin", 404},
+                            {"/api/v1/capacity?limit=5", "admin", 400},
+                            {"/api/v1/capacity?token=x", "admin", 403},
+                            {"/api/v1/capacity", "", 401},
+                            {"/api/v1/whatif", "admin", 404},
+                            {"/api/v1/topology", "nobody", 401}};
+  for (const CallerRow& row : rows) {
+    EXPECT_EQ(Ask(row.path, row.token).status, row.status) << row.path << " of " << row.token;
+  }
+}
+
+class ReadServerPostTest : public ReadServerTest {
+ protected:
+  ReadServerPostTest() { actions_ = true; }
+  net::Request Post(const std::string& target, const std::string& token, const std::string& body) {
+    net::Request request = Get(target, token);
+    request.method = "POST";
+    request.headers.Add("Content-Type", "application/json");
+    request.body = body;
+    return request;
+  }
+};
+
+TEST_F(ReadServerPostTest, ActionsAreOffUnlessAskedFor) {
+  EXPECT_EQ(Send(Post("/api/v1/actions", "tenant", "{}")).body, "tenant 4 all {}");
+  EXPECT_EQ(Send(Post("/api/v1/actions", "nobody", "{}")).status, 401);
+  EXPECT_EQ(Send(Post("/api/v1/actions", "", "{}")).status, 401);
+  EXPECT_EQ(Send(Post("/api/v1/actions", "tenant", "forbidden")).status, 403);
+  EXPECT_EQ(Send(Post("/api/v1/actions", "tenant", std::string(64 * 1024, 'x'))).status, 413);
+  server_->Stop();
+  actions_ = false;
+  SetUp();
+  const net::Response refused = Send(Post("/api/v1/actions", "admin", "{}"));
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_THAT(refused.body, HasSubstr("--read-api-actions"));
+}
+
+TEST_F(ReadServerPostTest, ForecastsNeedTheRightToAllNamespaces) {
+  EXPECT_EQ(Send(Post("/api/v1/whatif", "admin", "{}")).body, "admin 3 all {}");
+  const net::Response refused = Send(Post("/api/v1/whatif", "tenant", "{}"));
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_THAT(refused.body, Not(HasSubstr("team-b")));
+}
+
+TEST_F(ReadServerPostTest, OtherSitesWriteNothing) {
+  net::Request sign_in = Post("/api/v1/session", "", R"({"token": "admin"})");
+  const net::Response signed_in = Send(sign_in);
+  ASSERT_EQ(signed_in.status, 200) << signed_in.body;
+  const std::string csrf = Json::parse(signed_in.body).at("csrf");
+  EXPECT_EQ(Json::parse(signed_in.body).at("actions"), true);
+  const std::string set(signed_in.headers.Find("Set-Cookie"));
+  const std::string cookie = set.substr(0, set.find(';'));
+  for (const char* path : {"/api/v1/actions", "/api/v1/whatif"}) {
+    net::Request request = Post(path, "", "{}");
+    request.headers.Add("Cookie", cookie);
+    EXPECT_EQ(Send(request).status, 403) << path << " without the secret";
+    net::Request wrong = request;
+    wrong.headers.Add("X-Berth-CSRF", "guess");
+    EXPECT_EQ(Send(wrong).status, 403) << path;
+    request.headers.Add("X-Berth-CSRF", csrf);
+    EXPECT_EQ(Send(request).status, 200) << path;
+    for (const auto& [name, value] : {std::pair("Sec-Fetch-Site", "cross-site"),
+                                      {"Sec-Fetch-Site", "same-site"},
+                                      {"Origin", "https://localhost:1"}}) {
+      net::Request foreign = request;
+      foreign.headers.Add(name, value);
+      EXPECT_EQ(Send(foreign).status, 403) << path << " " << name;
+    }
+    net::Request form = request;
+    form.headers.Set("Content-Type", "text/plain");
+    EXPECT_EQ(Send(form).status, 415) << path;
+    // The token of a proxy comes by itself, too.
+    net::Request proxied = Post(path, "admin", "{}");
+    proxied.headers.Add("Origin", "https://elsewhere");
+    EXPECT_EQ(Send(proxied).status, 403) << path;
+  }
 }
 
 TEST_F(ReadServerTest, SaysThatItIsNotReady) {

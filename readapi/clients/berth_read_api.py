@@ -1,0 +1,245 @@
+"""A client of the read API of Berth, /api/v1. Made by tools/read-api-clients: do not edit.
+
+    api = ReadApi("https://localhost:8090", token, ssl.create_default_context(cafile="ca.crt"))
+    for row in api.rows(api.list_workloads, state=["waiting"], sort="waitingSince"): ...
+
+Python 3.11 or later, the standard library alone. A ReadApi may be used by several threads. Errors: Problem, OSError."""
+
+import http.client
+import json
+import ssl
+import urllib.parse
+from collections.abc import Callable, Iterator
+from typing import Any, NotRequired, TypedDict
+
+
+class Problem(Exception):
+    """An answer other than 2xx."""
+
+    def __init__(self, status: int, message: str):
+        super().__init__(f"{status}: {message}")
+        self.status = status
+        self.message = message
+
+
+Action = TypedDict("Action", { "action": "str", "clusterQueue": "NotRequired[str]", "drain": "NotRequired[bool]",
+    "localQueue": "NotRequired[str]", "priority": "NotRequired[int]", "workload": "NotRequired[str]", })
+Amount = TypedDict("Amount", { "amount": "int", "resource": "str", "unit": "str", })
+Assigned = TypedDict("Assigned", { "amount": "int", "flavor": "str", "podSet": "str", "resource": "str",
+    "unit": "str", })
+Capacity = TypedDict("Capacity", { "cost": "list[QueueCost]", "hidden": "list[str]", "narrowed": "list[str]",
+    "nodePools": "list[CapacityPool]", "prices": "list[Price]", "requests": "list[OpenRequest]",
+    "stock": "list[Stock]", "time": "str", })
+CapacityPool = TypedDict("CapacityPool", { "machineType": "str", "maxNodes": "int | None", "name": "str",
+    "nodes": "int", "stock": "int | None", })
+Capacityrequests = TypedDict("Capacityrequests", { "class": "NotRequired[str]", "createdAt": "NotRequired[str]",
+    "id": "str", "message": "NotRequired[str]", "name": "NotRequired[str]", "namespace": "NotRequired[str]",
+    "state": "NotRequired[str]", "workload": "NotRequired[str]", })
+CapacityrequestsPage = TypedDict("CapacityrequestsPage", { "counts": "NotRequired[list[Count]]",
+    "items": "list[Capacityrequests]", "next": "NotRequired[str]", "revision": "str", })
+CostAnswer = TypedDict("CostAnswer", { "cost": "Money | None", "hidden": "list[str]", })
+Count = TypedDict("Count", { "count": "int", "value": "str", })
+Done = TypedDict("Done", { "done": "str", })
+Forecast = TypedDict("Forecast", { "at": "str", "p10": "str | None", "p50": "str | None", "p90": "str | None", })
+Free = TypedDict("Free", { "free": "int", "largest": "list[LevelRoom]", "onWholeNodes": "int", "resource": "str",
+    "unit": "str", })
+Gang = TypedDict("Gang", { "domains": "list[Room]", "fits": "bool", "id": "str", "level": "str", "mode": "str",
+    "name": "str", "podSet": "str", "pods": "int", })
+LevelRoom = TypedDict("LevelRoom", { "amount": "int", "level": "str", })
+Levels = TypedDict("Levels", { "free": "list[Free]", "levels": "list[str]", "name": "str | None", })
+Localqueues = TypedDict("Localqueues", { "clusterQueue": "NotRequired[str]", "id": "str", "name": "NotRequired[str]",
+    "namespace": "NotRequired[str]", "running": "NotRequired[int]", "stopPolicy": "NotRequired[str]",
+    "waiting": "NotRequired[int]", })
+LocalqueuesPage = TypedDict("LocalqueuesPage", { "counts": "NotRequired[list[Count]]", "items": "list[Localqueues]",
+    "next": "NotRequired[str]", "revision": "str", })
+Money = TypedDict("Money", { "measured": "NotRequired[bool]", "usd": "str", "usdPerHour": "str", })
+NodeResource = TypedDict("NodeResource", { "allocatable": "int", "resource": "str", "unit": "str", "used": "int", })
+Occupant = TypedDict("Occupant", { "id": "str | None", "name": "str", "pods": "int", })
+OpenRequest = TypedDict("OpenRequest", { "ageSeconds": "int", "class": "str", "cost": "Money | None", "name": "str",
+    "namespace": "str", "policyStep": "str | None", "state": "str", "workload": "str | None", })
+PastReason = TypedDict("PastReason", { "count": "int", "first": "str | None", "last": "str | None", "message": "str",
+    "reason": "str", })
+Price = TypedDict("Price", { "class": "NotRequired[str]", "flavor": "str", "policy": "NotRequired[str]",
+    "step": "NotRequired[str]", "usdPerHour": "str", })
+Problem = TypedDict("Problem", { "message": "str", "status": "int", })
+QueueCost = TypedDict("QueueCost", { "localQueue": "str", "nodeSeconds": "int", "nodes": "int",
+    "nodesWithoutPrice": "int", "usd": "str", "usdPerHour": "str", })
+Queues = TypedDict("Queues", { "cohort": "NotRequired[str]", "fairWeightBillionths": "NotRequired[int | None]",
+    "flavors": "NotRequired[list[Quota]]", "id": "str", "name": "NotRequired[str]",
+    "parents": "NotRequired[list[str]]", "resources": "NotRequired[list[Use]]", "running": "NotRequired[int]",
+    "stopPolicy": "NotRequired[str]", "strategy": "NotRequired[str]", "waiting": "NotRequired[int]",
+    "weightedShare": "NotRequired[int | None]", })
+QueuesPage = TypedDict("QueuesPage", { "counts": "NotRequired[list[Count]]", "items": "list[Queues]",
+    "next": "NotRequired[str]", "revision": "str", })
+Quota = TypedDict("Quota", { "flavor": "str", "nominal": "int", "resource": "str", "unit": "str", })
+Reason = TypedDict("Reason", { "history": "NotRequired[list[PastReason]]", "kind": "str",
+    "mayPreempt": "NotRequired[str]", "message": "str", "tried": "NotRequired[list[Tried]]", })
+Report = TypedDict("Report", { "by": "str", "from": "str", "lines": "list[ReportLine]", "to": "str", })
+ReportLine = TypedDict("ReportLine", { "attempts": "int", "destroyedHours": "dict[str, float]", "key": "str",
+    "usedHours": "dict[str, float]", "waitedHours": "float", "waits": "int", "workloads": "int", })
+Room = TypedDict("Room", { "domain": "list[str]", "pods": "int", "topology": "str | None", })
+Spared = TypedDict("Spared", { "because": "str", "workload": "str", })
+Step = TypedDict("Step", { "assigned": "NotRequired[list[Assigned]]", "lines": "list[str]", "name": "str",
+    "reason": "NotRequired[Reason]", "since": "str | None", "state": "str", })
+Stock = TypedDict("Stock", { "askedInADay": "int", "class": "str", "failuresInARow": "int", "flavor": "str",
+    "grantedInADay": "int", "leastPods": "int", "medianWaitSeconds": "int | None", "reason": "str | None",
+    "restsUntil": "str | None", "shape": "str", "zone": "str", })
+Story = TypedDict("Story", { "givesUp": "str", "headline": "str", "notSeen": "list[str]", "steps": "list[Step]",
+    "subject": "str", "wouldStartIf": "list[str]", })
+Topology = TypedDict("Topology", { "gangs": "list[Gang]", "hidden": "list[str]", "nodes": "list[TopologyNode]",
+    "nodesLeftOut": "int", "time": "str", "topologies": "list[Levels]", })
+TopologyNode = TypedDict("TopologyNode", { "domain": "list[str]", "name": "str", "others": "int", "pool": "str",
+    "ready": "bool", "resources": "list[NodeResource]", "schedulable": "bool", "topology": "str | None",
+    "workloads": "list[Occupant]", })
+Tried = TypedDict("Tried", { "asked": "NotRequired[int | None]", "available": "NotRequired[int | None]",
+    "flavor": "NotRequired[str]", "limit": "NotRequired[str]", "message": "NotRequired[str]",
+    "nominal": "NotRequired[int | None]", "podSet": "NotRequired[str]", "resource": "NotRequired[str]",
+    "unit": "NotRequired[str]", })
+Use = TypedDict("Use", { "borrowed": "int", "lent": "int", "nominal": "int", "resource": "str", "unit": "str",
+    "used": "int", })
+WhatIf = TypedDict("WhatIf", { "apply": "str", "at": "str", "changes": "list[str]", "draws": "int",
+    "jobs": "list[WhatIfJob]", "leftOut": "list[str]", "seed": "int", "worseOff": "int", })
+WhatIfChanges = TypedDict("WhatIfChanges", { "priority": "NotRequired[list[str]]", "quota": "NotRequired[list[str]]",
+    "stop": "NotRequired[list[str]]", })
+WhatIfJob = TypedDict("WhatIfJob", { "after": "WhatIfSide", "before": "WhatIfSide | None", "effect": "str",
+    "kind": "str", "localQueue": "str", "name": "str", "namespace": "str", "runs": "bool", "shiftSeconds": "int",
+    "worseOff": "bool", })
+WhatIfSide = TypedDict("WhatIfSide", { "chance": "float", "preemptions": "float", "reason": "str | None",
+    "startSeconds": "int | None", })
+WorkloadStory = TypedDict("WorkloadStory", { "story": "Story", "workload": "Workloads", })
+Workloads = TypedDict("Workloads", { "cause": "NotRequired[str]", "clusterQueue": "NotRequired[str]",
+    "createdAt": "NotRequired[str]", "eta": "NotRequired[Forecast | None]", "id": "str", "kind": "NotRequired[str]",
+    "localQueue": "NotRequired[str]", "name": "NotRequired[str]", "namespace": "NotRequired[str]",
+    "notPreempted": "NotRequired[list[Spared] | None]", "priority": "NotRequired[int]",
+    "reason": "NotRequired[Reason | None]", "remark": "NotRequired[str]", "requests": "NotRequired[list[Amount]]",
+    "state": "NotRequired[str]", "turn": "NotRequired[int | None]", "waitingSince": "NotRequired[str | None]",
+    "workload": "NotRequired[str]", })
+WorkloadsPage = TypedDict("WorkloadsPage", { "counts": "NotRequired[list[Count]]", "items": "list[Workloads]",
+    "next": "NotRequired[str]", "revision": "str", })
+
+
+class ReadApi:
+    def __init__(self, url: str, token: str, context: ssl.SSLContext | None = None, timeout: float = 30):
+        """`timeout`: seconds without a byte of an answer."""
+        self._address = urllib.parse.urlsplit(url)
+        self._token = token
+        self._context = context
+        self._timeout = timeout
+
+    def _open(self, method: str, path: str, query: dict[str, Any], body: Any = None) -> http.client.HTTPResponse:
+        if self._address.scheme == "https":
+            connection = http.client.HTTPSConnection(self._address.netloc, timeout=self._timeout, context=self._context)
+        else:
+            connection = http.client.HTTPConnection(self._address.netloc, timeout=self._timeout)
+        given = {name: ",".join(map(str, value)) if isinstance(value, list) else str(value)
+                 for name, value in query.items() if value is not None}
+        headers = {"Authorization": f"Bearer {self._token}", "Connection": "close"}
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+        connection.request(method, path + ("?" + urllib.parse.urlencode(given) if given else ""),
+                           body=None if body is None else json.dumps(body), headers=headers)
+        answer = connection.getresponse()
+        if answer.status // 100 == 2:
+            return answer
+        text = answer.read()
+        connection.close()
+        try:
+            message = json.loads(text)["message"]
+        except (ValueError, KeyError, TypeError):
+            message = text.decode(errors="replace")
+        raise Problem(answer.status, message)
+
+    def _ask(self, method: str, path: str, query: dict[str, Any], body: Any = None) -> Any:
+        with self._open(method, path, query, body) as answer:
+            return json.loads(answer.read())
+
+    def rows(self, operation: Callable[..., Any], **query: Any) -> Iterator[Any]:
+        """The rows of all pages of a list."""
+        while True:
+            page = operation(**query)
+            yield from page["items"]
+            if "next" not in page:
+                return
+            query["cursor"] = page["next"]
+
+    def _events(self, path: str, query: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
+        with self._open("GET", path, query) as answer:
+            event, cursor, data = "", "", None
+            while line := answer.readline():
+                name, _, value = line.decode().rstrip("\n").partition(": ")
+                if name == "event":
+                    event = value
+                elif name == "id":
+                    cursor = value
+                elif name == "data":
+                    data = json.loads(value)
+                elif name == "" and event:
+                    yield event, cursor, data
+                    event, data = "", None
+
+    def act( self, body: Action, ) -> Done:
+        """a write with the rights of the token, off by default. stop (drain), resume: of clusterQueue or localQueue
+        (NAMESPACE/NAME); priority, deactivate, activate: of workload (NAMESPACE/NAME)."""
+        return self._ask("POST", "/api/v1/actions", {}, body)
+
+    def read_capacity( self, *, namespace: list[str] | None = None, ) -> Capacity:
+        """pools, prices, stock, measured cost, as `berth capacity`; `hidden`: the kinds that the token may not
+        list."""
+        return self._ask("GET", "/api/v1/capacity", {"namespace": namespace})
+
+    def list_capacityrequests( self, *, namespace: list[str] | None = None, class_: list[str] | None = None,
+            state: list[str] | None = None, sort: str | None = None, limit: int | None = None,
+            count_by: str | None = None, fields: list[str] | None = None, cursor: str | None = None,
+            ) -> CapacityrequestsPage:
+        """the ProvisioningRequests: what was asked of the cloud."""
+        return self._ask("GET", "/api/v1/capacityrequests", {"namespace": namespace, "class": class_, "state": state, "sort": sort, "limit": limit, "countBy": count_by, "fields": fields, "cursor": cursor})
+
+    def stream_events( self, *, resources: list[str] | None = None, namespace: list[str] | None = None,
+            cursor: str | None = None, ) -> Iterator[tuple[str, str, Any]]:
+        """server-sent events. `change`: {resource, row | set | removed}; `set` has the id and the fields that
+        differ. `resync`: changes were missed, list again. Resume with the header Last-Event-ID, or with `cursor`."""
+        return self._events("/api/v1/events", {"resources": resources, "namespace": namespace, "cursor": cursor})
+
+    def list_localqueues( self, *, namespace: list[str] | None = None, cluster_queue: list[str] | None = None,
+            stop_policy: list[str] | None = None, sort: str | None = None, limit: int | None = None,
+            count_by: str | None = None, fields: list[str] | None = None, cursor: str | None = None,
+            ) -> LocalqueuesPage:
+        """the LocalQueues."""
+        return self._ask("GET", "/api/v1/localqueues", {"namespace": namespace, "clusterQueue": cluster_queue, "stopPolicy": stop_policy, "sort": sort, "limit": limit, "countBy": count_by, "fields": fields, "cursor": cursor})
+
+    def list_queues( self, *, namespace: list[str] | None = None, cohort: list[str] | None = None,
+            stop_policy: list[str] | None = None, sort: str | None = None, limit: int | None = None,
+            count_by: str | None = None, fields: list[str] | None = None, cursor: str | None = None, ) -> QueuesPage:
+        """the ClusterQueues: quota, usage, counts; a caller with rights in namespaces sees those that the
+        LocalQueues there feed."""
+        return self._ask("GET", "/api/v1/queues", {"namespace": namespace, "cohort": cohort, "stopPolicy": stop_policy, "sort": sort, "limit": limit, "countBy": count_by, "fields": fields, "cursor": cursor})
+
+    def read_report( self, *, by: str | None = None, days: int | None = None, namespace: str | None = None,
+            format: str | None = None, ) -> Report:
+        """the accounts of a period, from the ledger, as `berth report`."""
+        return self._ask("GET", "/api/v1/reports", {"by": by, "days": days, "namespace": namespace, "format": format})
+
+    def read_topology( self, *, namespace: list[str] | None = None, ) -> Topology:
+        """nodes by their levels, who is on them, what is free, where gangs would fit."""
+        return self._ask("GET", "/api/v1/topology", {"namespace": namespace})
+
+    def ask_what_if( self, body: WhatIfChanges, ) -> WhatIf:
+        """what a change would do to the jobs, as `berth what-if`; nothing is written. quota:
+        QUEUE/FLAVOR/RESOURCE=AMOUNT; priority: job/NAME=NUMBER; stop: QUEUE."""
+        return self._ask("POST", "/api/v1/whatif", {}, body)
+
+    def list_workloads( self, *, namespace: list[str] | None = None, kind: list[str] | None = None,
+            local_queue: list[str] | None = None, cluster_queue: list[str] | None = None,
+            priority: list[int] | None = None, state: list[str] | None = None, cause: list[str] | None = None,
+            sort: str | None = None, limit: int | None = None, count_by: str | None = None,
+            fields: list[str] | None = None, cursor: str | None = None, ) -> WorkloadsPage:
+        """the Workloads: state, place, reasons; `berth list -o json` has the same form."""
+        return self._ask("GET", "/api/v1/workloads", {"namespace": namespace, "kind": kind, "localQueue": local_queue, "clusterQueue": cluster_queue, "priority": priority, "state": state, "cause": cause, "sort": sort, "limit": limit, "countBy": count_by, "fields": fields, "cursor": cursor})
+
+    def read_workload( self, namespace: str, name: str, ) -> WorkloadStory:
+        """one Workload with the causal chain of its state."""
+        return self._ask("GET", f"/api/v1/workloads/{urllib.parse.quote(namespace, safe='')}/{urllib.parse.quote(name, safe='')}", {})
+
+    def read_cost( self, namespace: str, name: str, ) -> CostAnswer:
+        """what the nodes of a Workload cost; null: no price is known."""
+        return self._ask("GET", f"/api/v1/workloads/{urllib.parse.quote(namespace, safe='')}/{urllib.parse.quote(name, safe='')}/cost", {})

@@ -1,0 +1,171 @@
+#include "readapi/controller/read_route.h"
+
+#include <utility>
+#include <vector>
+
+#include "base/strings.h"
+#include "net/escapes.h"
+#include "readapi/openapi.h"
+
+namespace berth::readapi {
+namespace {
+
+constexpr std::size_t kMaxNameBytes = 253;
+
+Error NoSuchPath() {
+  return {ErrorCode::kNotFound, std::string("no such path: see ") + kDocumentPath};
+}
+
+Result<std::string> NameOf(std::string_view segment) {
+  const auto name = net::Unescape(segment, net::Plus::kLiteral);
+  if (!name || name->empty() || name->size() > kMaxNameBytes || !IsValidUtf8(*name) ||
+      name->find('/') != std::string::npos) {
+    return NoSuchPath();
+  }
+  return *name;
+}
+
+// Of capacity and topology: namespaces alone.
+Result<ReadRoute> CallerRouteOf(CallerRequest::Kind kind, const Parameters& parameters) {
+  ReadRoute route;
+  route.kind = ReadRoute::Kind::kCaller;
+  route.caller.kind = kind;
+  for (const auto& [name, value] : parameters) {
+    if (name != "namespace") {
+      return Error{ErrorCode::kInvalid, "unknown parameter \"" + name + "\": write namespace"};
+    }
+    BERTH_TRY(route.caller.namespaces, ParseNamespaces(value));
+  }
+  return route;
+}
+
+// /api/v1/workloads/NAMESPACE/NAME, or with /cost behind it.
+Result<ReadRoute> WorkloadRouteOf(const std::vector<std::string_view>& segments,
+                                  const Parameters& parameters) {
+  constexpr std::size_t kSegments = 3;
+  const bool is_cost = segments.size() == kSegments + 1 && segments[kSegments] == "cost";
+  if (segments.size() != kSegments && !is_cost) return NoSuchPath();
+  if (!parameters.empty()) {
+    return Error{ErrorCode::kInvalid, "one Workload takes no query parameter"};
+  }
+  ReadRoute route;
+  route.kind = is_cost ? ReadRoute::Kind::kCaller : ReadRoute::Kind::kWorkload;
+  BERTH_TRY(route.namespace_name, NameOf(segments[1]));
+  BERTH_TRY(route.name, NameOf(segments[2]));
+  route.caller.kind = CallerRequest::Kind::kCost;
+  route.caller.namespaces = {route.namespace_name};
+  route.caller.namespace_name = route.namespace_name;
+  route.caller.name = route.name;
+  return route;
+}
+
+}  // namespace
+
+int StatusOf(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kForbidden: return 403;
+    case ErrorCode::kNotFound: return 404;
+    case ErrorCode::kAlreadyExists:
+    case ErrorCode::kConflict: return 409;
+    case ErrorCode::kInternal: return 500;
+    case ErrorCode::kTooManyRequests:
+    case ErrorCode::kDeadlineExceeded:
+    case ErrorCode::kUnavailable: return 503;
+    default: return 400;
+  }
+}
+
+Result<Parameters> ParametersOf(std::string_view query) {
+  if (query.size() > kMaxQueryBytes) {
+    return Error{ErrorCode::kInvalid,
+                 "the query has more than " + std::to_string(kMaxQueryBytes) + " bytes"};
+  }
+  Parameters parameters;
+  if (query.empty()) return parameters;
+  for (const std::string_view part : Split(query, '&')) {
+    const std::size_t equals = part.find('=');
+    const auto name = net::Unescape(part.substr(0, equals), net::Plus::kBlank);
+    const auto value = net::Unescape(
+        equals == std::string_view::npos ? "" : part.substr(equals + 1), net::Plus::kBlank);
+    if (!name || !value || name->empty()) {
+      return Error{ErrorCode::kInvalid,
+                   "the query is malformed: write NAME=VALUE, with \"&\" between"};
+    }
+    parameters.emplace_back(*name, *value);
+  }
+  return parameters;
+}
+
+Result<ReadRoute> RouteOf(const net::Request& request) {
+  const std::string_view target = request.target;
+  const std::size_t mark = target.find('?');
+  const std::string_view path = target.substr(0, mark);
+  const std::string_view query = mark == std::string_view::npos ? "" : target.substr(mark + 1);
+  BERTH_TRY(const Parameters parameters, ParametersOf(query));
+  BERTH_CHECK_OK(CheckParameters(parameters));
+  ReadRoute route;
+  if (path == kEventsPath) {
+    route.kind = ReadRoute::Kind::kEvents;
+    BERTH_TRY(route.stream, ParseStreamQuery(parameters));
+    const std::string_view last = request.headers.Find("Last-Event-ID");
+    if (!last.empty()) {
+      BERTH_TRY(route.stream.after, DecodeFeedCursor(last));
+    }
+    return route;
+  }
+  if (path == kReportsPath) {
+    route.kind = ReadRoute::Kind::kReport;
+    BERTH_TRY(route.report, ParseReportQuery(parameters));
+    return route;
+  }
+  if (path == kCapacityPath) return CallerRouteOf(CallerRequest::Kind::kCapacity, parameters);
+  if (path == kTopologyPath) return CallerRouteOf(CallerRequest::Kind::kTopology, parameters);
+  const std::string root = std::string(kRoot) + "/";
+  if (!path.starts_with(root)) return NoSuchPath();
+  const std::vector<std::string_view> segments = Split(path.substr(root.size()), '/');
+  const std::optional<std::size_t> resource = FindResource(segments[0]);
+  if (!resource) return NoSuchPath();
+  route.resource = *resource;
+  if (segments.size() == 1) {
+    BERTH_TRY(route.query, ParseQuery(Resources()[*resource], parameters));
+    return route;
+  }
+  return *resource == kWorkloads ? WorkloadRouteOf(segments, parameters) : NoSuchPath();
+}
+
+Result<ReadRoute> PostRouteOf(const net::Request& request) {
+  const bool is_what_if = request.target == kWhatIfPath;
+  if (!is_what_if && request.target != kActionsPath) return NoSuchPath();
+  ReadRoute route;
+  route.kind = ReadRoute::Kind::kCaller;
+  route.caller.kind = is_what_if ? CallerRequest::Kind::kWhatIf : CallerRequest::Kind::kAction;
+  route.caller.body = request.body;
+  return route;
+}
+
+SightRequest SightsFor(const ReadRoute& route, std::string token) {
+  switch (route.kind) {
+    case ReadRoute::Kind::kEvents:
+      return {std::move(token), route.stream.resources, route.stream.namespaces};
+    case ReadRoute::Kind::kWorkload:
+      return {std::move(token), {kWorkloads}, {route.namespace_name}};
+    case ReadRoute::Kind::kReport: return {std::move(token), {kWorkloads}, route.report.namespaces};
+    case ReadRoute::Kind::kList:
+      return {std::move(token), {route.resource}, route.query.namespaces};
+    case ReadRoute::Kind::kCaller: break;
+  }
+  switch (route.caller.kind) {
+    case CallerRequest::Kind::kCapacity:
+      return {std::move(token), {kWorkloads, kCapacityRequests}, route.caller.namespaces};
+    case CallerRequest::Kind::kTopology:
+      return {std::move(token), {kWorkloads}, route.caller.namespaces};
+    case CallerRequest::Kind::kCost:
+      return {std::move(token), {kWorkloads}, {route.namespace_name}};
+    // A forecast tells of the jobs of all namespaces and of all queues.
+    case CallerRequest::Kind::kWhatIf: return {std::move(token), {kWorkloads, kQueues}, {}};
+    case CallerRequest::Kind::kAction: break;
+  }
+  return {std::move(token), {}, {}};
+}
+
+}  // namespace berth::readapi

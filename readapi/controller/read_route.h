@@ -1,0 +1,43 @@
+// readapi/controller/read_route.h — a request for /api/v1, checked: what is asked for, and whose
+// rights it needs.
+//
+// Pure: the request in, the route out. Errors: kInvalid, kForbidden, kNotFound, for the client.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "net/http.h"
+#include "readapi/caller.h"
+#include "readapi/controller/sight_reviews.h"
+#include "readapi/query.h"
+#include "readapi/schema.h"
+
+namespace berth::readapi {
+
+struct ReadRoute {
+  enum class Kind : std::uint8_t { kList, kWorkload, kEvents, kReport, kCaller };
+  Kind kind = Kind::kList;
+  std::size_t resource = kWorkloads;  // of a list
+  Query query;                        // of a list
+  StreamQuery stream;                 // of events
+  ReportQuery report;
+  CallerRequest caller;        // without the token
+  std::string namespace_name;  // of a Workload
+  std::string name;
+};
+
+// Of a GET.
+Result<ReadRoute> RouteOf(const net::Request& request);
+// Of a POST; kNotFound: the path takes none.
+Result<ReadRoute> PostRouteOf(const net::Request& request);
+
+// The reviews that the route needs. None for an action: the API server reviews the write itself.
+SightRequest SightsFor(const ReadRoute& route, std::string token);
+
+Result<Parameters> ParametersOf(std::string_view query);
+int StatusOf(ErrorCode code);
+
+}  // namespace berth::readapi
