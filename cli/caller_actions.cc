@@ -74,7 +74,7 @@ Result<Target> WorkloadOf(const Json& body) {
 Status CheckKeys(const Json& body, std::initializer_list<std::string_view> known) {
   for (const auto& [key, value] : body.items()) {
     if (std::find(known.begin(), known.end(), key) == known.end()) {
-      return BadAction("unknown key \"" + key + "\"");
+      return BadAction("a key is unknown, or is none of this action");
     }
   }
   return OkStatus();

@@ -121,7 +121,7 @@ Result<CallerWhatIf> ParseWhatIf(const std::string& body) {
   }
   for (const auto& [key, value] : object.items()) {
     if (key != "quota" && key != "priority" && key != "stop") {
-      return Error{ErrorCode::kInvalid, "unknown key \"" + key + "\""};
+      return Error{ErrorCode::kInvalid, "a key is unknown; use quota, priority, stop"};
     }
   }
   CallerWhatIf asked;

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/screens/history.h"
-#include "ledger/ledger_reader.h"
+#include "ledger/queue_history.h"
 
 namespace berth::cli {
 namespace {
@@ -21,6 +21,15 @@ ledger::ReportBy GroupOf(const std::string& by) {
   if (by == "namespace") return ledger::ReportBy::kNamespace;
   if (by == "priority") return ledger::ReportBy::kPriority;
   return by == "cause" ? ledger::ReportBy::kCause : ledger::ReportBy::kClusterQueue;
+}
+
+// Hours, quarters of a day, days, weeks.
+std::int64_t PartsOf(std::int64_t days) {
+  constexpr std::int64_t kWeek = 7;
+  constexpr std::int64_t kQuarter = 92;
+  if (days == 1) return 24;
+  if (days <= kWeek) return days * 4;
+  return days <= kQuarter ? days : (days + kWeek - 1) / kWeek;
 }
 
 }  // namespace
@@ -51,13 +60,8 @@ void ReportSource::Ask(const readapi::ReportQuery& query, Done done) {
   });
 }
 
-Result<std::string> ReportSource::Make(const readapi::ReportQuery& query) const {
-  const ledger::Seconds now = ledger::ToSeconds(clock_.Now());
-  const ledger::Period period{now - query.days * kDaySeconds, now};
-  BERTH_TRY(ledger::LedgerReader reader, ledger::LedgerReader::Open(file_));
-  ledger::HistoryFilter filter;
-  filter.since = period.from;
-  if (!query.namespaces.empty()) filter.namespace_name = query.namespaces.front();
+Result<std::vector<ledger::AttemptRecord>> ReportSource::Attempts(
+    ledger::LedgerReader& reader, const ledger::HistoryFilter& filter) const {
   BERTH_TRY(const std::int64_t count, reader.CountAttempts(filter));
   if (count > most_attempts_) {
     return Error{ErrorCode::kInvalid,
@@ -65,7 +69,49 @@ Result<std::string> ReportSource::Make(const readapi::ReportQuery& query) const 
                      std::to_string(most_attempts_) +
                      ": ask for fewer days, or use `berth report` beside the ledger"};
   }
-  BERTH_TRY(const auto attempts, reader.Attempts(filter));
+  return reader.Attempts(filter);
+}
+
+// Names of other namespaces are for those who may know them.
+Result<std::string> ReportSource::MakeTurns(const readapi::ReportQuery& query,
+                                            ledger::LedgerReader& reader) const {
+  ledger::HistoryFilter filter;
+  filter.namespace_name = query.namespaces.front();
+  filter.owner_kind = "workload";
+  filter.name = query.name;
+  HistoryView view;
+  view.now = clock_.Now();
+  BERTH_TRY(view.attempts, Attempts(reader, filter));
+  const std::string own = filter.namespace_name + "/";
+  for (ledger::AttemptRecord& attempt : view.attempts) {
+    if (!query.names_all) attempt.message.clear();
+    if (attempt.preemptor.empty()) continue;
+    BERTH_TRY(const std::optional<std::string> name, reader.NameOf(attempt.preemptor));
+    const bool is_shown = name && (query.names_all || name->starts_with(own));
+    view.preemptors[attempt.preemptor] =
+        is_shown ? *name
+                 : (query.names_all ? attempt.preemptor : "a workload of another namespace");
+  }
+  return HistoryJson(view).dump() + "\n";
+}
+
+Result<std::string> ReportSource::Make(const readapi::ReportQuery& query) const {
+  const ledger::Seconds now = ledger::ToSeconds(clock_.Now());
+  const ledger::Period period{now - query.days * kDaySeconds, now};
+  BERTH_TRY(ledger::LedgerReader reader, ledger::LedgerReader::Open(file_));
+  if (query.of == readapi::ReportQuery::Of::kWorkload) return MakeTurns(query, reader);
+  ledger::HistoryFilter filter;
+  filter.since = period.from;
+  if (!query.namespaces.empty()) filter.namespace_name = query.namespaces.front();
+  if (query.of == readapi::ReportQuery::Of::kQueue) {
+    BERTH_TRY(std::vector<ledger::AttemptRecord> attempts, Attempts(reader, filter));
+    std::erase_if(attempts, [&](const auto& each) { return each.cluster_queue != query.name; });
+    return QueueHistoryJson(query.name,
+                            ledger::MakeQueueHistory(attempts, period, PartsOf(query.days)))
+               .dump() +
+           "\n";
+  }
+  BERTH_TRY(const auto attempts, Attempts(reader, filter));
   const auto lines = ledger::MakeReport(attempts, GroupOf(query.by), "", period);
   return query.csv ? ReportCsv(lines, query.by) : ReportJson(lines, period, query.by).dump() + "\n";
 }

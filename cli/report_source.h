@@ -15,10 +15,12 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/executor.h"
 #include "base/result.h"
+#include "ledger/ledger_reader.h"
 #include "net/io_pool.h"
 #include "readapi/query.h"
 
@@ -47,6 +49,11 @@ class ReportSource {
   };
 
   Result<std::string> Make(const readapi::ReportQuery& query) const;
+  // Refuses periods with too much.
+  Result<std::vector<ledger::AttemptRecord>> Attempts(ledger::LedgerReader& reader,
+                                                      const ledger::HistoryFilter& filter) const;
+  Result<std::string> MakeTurns(const readapi::ReportQuery& query,
+                                ledger::LedgerReader& reader) const;
   std::optional<std::string> KeptText(const readapi::ReportQuery& query);
 
   const Clock& clock_;

@@ -60,6 +60,14 @@ constexpr char kForms[] = R"({
 "Done": {"done": "text"},
 "ReportLine": {"key": "text", "workloads": "whole", "attempts": "whole", "waits": "whole", "waitedHours": "number",
                "usedHours": "numbers", "destroyedHours": "numbers"},
+"HistoryPart": {"from": "time", "to": "time", "admitted": "whole", "preempted": "whole", "p50WaitSeconds": "whole|null",
+                "p90WaitSeconds": "whole|null", "used": "Amount[]"},
+"QueueHistory": {"clusterQueue": "text", "parts": "HistoryPart[]"},
+"WaitPart": {"cause": "text", "from": "time", "seconds": "whole"},
+"Turn": {"namespace": "text", "workload": "text", "attempt": "whole", "localQueue": "text", "clusterQueue": "text", "priority": "whole",
+         "queued": "time", "quotaReserved": "time|null", "admitted": "time|null", "podsReady": "time|null", "ended": "time|null",
+         "outcome": "text", "reason": "text", "preemptor": "text", "waits": "WaitPart[]"},
+"WorkloadHistory": {"attempts": "Turn[]"},
 "Report": {"by": "text", "from": "time", "to": "time", "lines": "ReportLine[]"},
 "Count": {"value": "text", "count": "whole"}
 })";

@@ -239,6 +239,22 @@ void AddCallerPaths(Json& paths) {
   paths[std::string(kRoot) + "/workloads/{namespace}/{name}/cost"] =
       CallerPath("readCost", "what the nodes of a Workload cost; null: no price is known",
                  Json::array({PathParameter("namespace"), PathParameter("name")}), "CostAnswer");
+  paths[std::string(kRoot) + "/workloads/{namespace}/{name}/history"] = CallerPath(
+      "readWorkloadHistory",
+      "the turns of a Workload, from the ledger, as `berth history`: times, "
+      "causes of waits, and the Workload for which it was preempted",
+      Json::array({PathParameter("namespace"), PathParameter("name")}), "WorkloadHistory");
+  paths[kHistoryPath] = CallerPath(
+      "readHistory", "usage and waits of a ClusterQueue over time, from the ledger",
+      Json::array(
+          {Parameter("clusterQueue", "needed", {{"type", "string"}}),
+           Parameter(
+               "days", "until now",
+               {{"type", "integer"}, {"minimum", 1}, {"maximum", kMostReportDays}, {"default", 7}}),
+           Parameter("namespace",
+                     "attempts of this one; needed without the right in all namespaces",
+                     {{"type", "string"}})}),
+      "QueueHistory");
   paths[kWhatIfPath] =
       PostPath("askWhatIf",
                "what a change would do to the jobs, as `berth what-if`; nothing is written. "

@@ -120,6 +120,14 @@ Status TakeParameter(const Resource& resource, const std::string& name, const st
   return OkStatus();
 }
 
+Result<std::int64_t> DaysOf(const std::string& text) {
+  const std::optional<std::int64_t> days = ParseInt64(text);
+  if (!days || *days < 1 || *days > kMostReportDays) {
+    return Invalid("days", "write 1 to " + std::to_string(kMostReportDays));
+  }
+  return *days;
+}
+
 }  // namespace
 
 Status CheckParameters(const Parameters& parameters) {
@@ -183,6 +191,27 @@ Result<StreamQuery> ParseStreamQuery(const Parameters& parameters) {
   return query;
 }
 
+Result<ReportQuery> ParseHistoryQuery(const Parameters& parameters) {
+  BERTH_CHECK_OK(CheckParameters(parameters));
+  ReportQuery query;
+  query.of = ReportQuery::Of::kQueue;
+  for (const auto& [name, text] : parameters) {
+    if (name == "clusterQueue") {
+      query.name = text;
+    } else if (name == "days") {
+      BERTH_TRY(query.days, DaysOf(text));
+    } else if (name == "namespace") {
+      BERTH_TRY(query.namespaces, Values(name, text, 1));
+    } else {
+      return Error{
+          ErrorCode::kInvalid,
+          "a query parameter of the history is unknown; use clusterQueue, days, namespace"};
+    }
+  }
+  if (query.name.empty()) return Invalid("clusterQueue", "name a ClusterQueue");
+  return query;
+}
+
 Result<ReportQuery> ParseReportQuery(const Parameters& parameters) {
   BERTH_CHECK_OK(CheckParameters(parameters));
   ReportQuery query;
@@ -194,11 +223,7 @@ Result<ReportQuery> ParseReportQuery(const Parameters& parameters) {
       }
       query.by = text;
     } else if (name == "days") {
-      const std::optional<std::int64_t> days = ParseInt64(text);
-      if (!days || *days < 1 || *days > kMostReportDays) {
-        return Invalid(name, "write 1 to " + std::to_string(kMostReportDays));
-      }
-      query.days = *days;
+      BERTH_TRY(query.days, DaysOf(text));
     } else if (name == "namespace") {
       BERTH_TRY(query.namespaces, Values(name, text, 1));
     } else if (name == "format") {

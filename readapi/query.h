@@ -60,17 +60,28 @@ Result<StreamQuery> ParseStreamQuery(const Parameters& parameters);
 
 // The query of a report: `by`, `days`, `namespace`, `format`.
 struct ReportQuery {
+  enum class Of : std::uint8_t {
+    kAccounts,
+    kQueue,     // usage and waits of the ClusterQueue `name` over time
+    kWorkload,  // the turns of the Workload `name` in the only one of `namespaces`
+  };
   std::string by = "clusterqueue";      // one of kReportGroups
   std::int64_t days = 7;                // until now; 1 to kMostReportDays
   std::vector<std::string> namespaces;  // one at most; empty: all
   bool csv = false;                     // else JSON
+  Of of = Of::kAccounts;
+  std::string name;
+  bool names_all = false;  // the caller may know the names of all namespaces
   friend auto operator<=>(const ReportQuery&, const ReportQuery&) = default;
 };
+inline constexpr char kHistoryPath[] = "/api/v1/history";
 inline constexpr std::int64_t kMostReportDays = 366;
 // Groups whose keys name no other namespace than those of the attempts.
 inline constexpr const char* kReportGroups[] = {"queue", "clusterqueue", "namespace", "priority",
                                                 "cause"};
 Result<ReportQuery> ParseReportQuery(const Parameters& parameters);
+// The query of a queue's history: `clusterQueue`, `days`, `namespace`.
+Result<ReportQuery> ParseHistoryQuery(const Parameters& parameters);
 
 // The values of the parameter `namespace`.
 Result<std::vector<std::string>> ParseNamespaces(const std::string& text);

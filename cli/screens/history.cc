@@ -243,6 +243,24 @@ json ReportJson(const std::vector<ReportLine>& lines, const ledger::Period& peri
       {"by", by}, {"from", Time(period.from)}, {"to", Time(period.to)}, {"lines", std::move(out)}};
 }
 
+json QueueHistoryJson(const std::string& queue, const std::vector<ledger::HistoryPart>& parts) {
+  json list = json::array();
+  for (const ledger::HistoryPart& part : parts) {
+    json used = json::array();
+    for (const auto& [resource, amount] : part.used) {
+      used.push_back({{"resource", resource}, {"unit", UnitOf(resource)}, {"amount", amount}});
+    }
+    list.push_back({{"from", Time(part.from)},
+                    {"to", Time(part.to)},
+                    {"admitted", part.admitted},
+                    {"preempted", part.preempted},
+                    {"p50WaitSeconds", part.p50 ? json(*part.p50) : json(nullptr)},
+                    {"p90WaitSeconds", part.p90 ? json(*part.p90) : json(nullptr)},
+                    {"used", std::move(used)}});
+  }
+  return {{"clusterQueue", queue}, {"parts", std::move(list)}};
+}
+
 std::string ReportCsv(const std::vector<ReportLine>& lines, const std::string& by) {
   std::set<std::string> resources;
   for (const ReportLine& line : lines) {

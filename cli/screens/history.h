@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "cli/screens/text.h"
+#include "ledger/queue_history.h"
 #include "ledger/records.h"
 #include "ledger/report.h"
 
@@ -33,6 +34,8 @@ std::string RenderReport(const std::vector<ledger::ReportLine>& lines, const std
                          const TextStyle& style);
 nlohmann::json ReportJson(const std::vector<ledger::ReportLine>& lines,
                           const ledger::Period& period, const std::string& by);
+nlohmann::json QueueHistoryJson(const std::string& queue,
+                                const std::vector<ledger::HistoryPart>& parts);
 // RFC 4180, with a heading; a column for each resource.
 std::string ReportCsv(const std::vector<ledger::ReportLine>& lines, const std::string& by);
 

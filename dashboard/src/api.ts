@@ -4,7 +4,7 @@
 import type { Action, Capacityrequests, Count, Queues, Report, Story, WhatIfChanges, Workloads } from "./berth_read_api";
 import { ReadApi } from "./berth_read_api";
 
-export type { Action, Capacity, Count, Forecast, Free, Gang, Quota, Reason, Report, ReportLine, Step, Topology, TopologyNode, Use, WhatIf, WhatIfSide } from "./berth_read_api";
+export type { Action, Capacity, Count, Forecast, Free, Gang, HistoryPart, Quota, Reason, Report, ReportLine, Step, Topology, TopologyNode, Use, WhatIf, WhatIfSide } from "./berth_read_api";
 
 export interface Row {
   id: string;
@@ -105,6 +105,9 @@ export const workload = (namespace: string, name: string) => api.readWorkload(na
 export const cost = (namespace: string, name: string) => api.readCost(namespace, name);
 export const capacity = (namespace: string) => api.readCapacity(named(namespace));
 export const topology = (namespace: string) => api.readTopology(named(namespace));
+export const queueHistory = (clusterQueue: string, days: number, namespace: string) =>
+  api.readHistory({ clusterQueue, days, ...(namespace ? { namespace } : {}) });
+export const workloadHistory = (namespace: string, name: string) => api.readWorkloadHistory(namespace, name);
 export const report = (parameters: Parameters): Promise<Report> => request(`/reports${queryOf(parameters)}`);
 export const reportFile = (parameters: Parameters): string => `${ROOT}/reports${queryOf({ ...parameters, format: "csv" })}`;
 export const whatIf = (csrf: string, changes: WhatIfChanges) => client(csrf).askWhatIf(changes);

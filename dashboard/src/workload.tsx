@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import { cost as readCost, list, Problem, workload as read, type Reason, type Step, type Workload, type WorkloadStory } from "./api";
 import { amount } from "./format";
 import { ActionButton, PriorityAction } from "./actions";
+import { WorkloadHistory } from "./history";
 import { scope, useAnswer, useFresh } from "./live";
 import { Age, clock, Command, Eta, interval, Notice, Panel, State, When } from "./parts";
 import { Link, paths } from "./router";
@@ -96,6 +97,7 @@ function Told({ workload, story }: WorkloadStory) {
           <Commands workload={workload} />
         </div>
       </div>
+      <WorkloadHistory namespace={workload.namespace} name={workload.workload} state={workload.state} />
       {workload.reason && <Details reason={workload.reason} kept={workload.notPreempted ?? []} />}
     </>
   );

@@ -45,6 +45,8 @@ Free = TypedDict("Free", { "free": "int", "largest": "list[LevelRoom]", "onWhole
     "unit": "str", })
 Gang = TypedDict("Gang", { "domains": "list[Room]", "fits": "bool", "id": "str", "level": "str", "mode": "str",
     "name": "str", "podSet": "str", "pods": "int", })
+HistoryPart = TypedDict("HistoryPart", { "admitted": "int", "from": "str", "p50WaitSeconds": "int | None",
+    "p90WaitSeconds": "int | None", "preempted": "int", "to": "str", "used": "list[Amount]", })
 LevelRoom = TypedDict("LevelRoom", { "amount": "int", "level": "str", })
 Levels = TypedDict("Levels", { "free": "list[Free]", "levels": "list[str]", "name": "str | None", })
 Localqueues = TypedDict("Localqueues", { "clusterQueue": "NotRequired[str]", "id": "str", "name": "NotRequired[str]",
@@ -61,9 +63,9 @@ PastReason = TypedDict("PastReason", { "count": "int", "first": "str | None", "l
     "reason": "str", })
 Price = TypedDict("Price", { "class": "NotRequired[str]", "flavor": "str", "policy": "NotRequired[str]",
     "step": "NotRequired[str]", "usdPerHour": "str", })
-Problem = TypedDict("Problem", { "message": "str", "status": "int", })
 QueueCost = TypedDict("QueueCost", { "localQueue": "str", "nodeSeconds": "int", "nodes": "int",
     "nodesWithoutPrice": "int", "usd": "str", "usdPerHour": "str", })
+QueueHistory = TypedDict("QueueHistory", { "clusterQueue": "str", "parts": "list[HistoryPart]", })
 Queues = TypedDict("Queues", { "cohort": "NotRequired[str]", "fairWeightBillionths": "NotRequired[int | None]",
     "flavors": "NotRequired[list[Quota]]", "id": "str", "name": "NotRequired[str]",
     "parents": "NotRequired[list[str]]", "resources": "NotRequired[list[Use]]", "running": "NotRequired[int]",
@@ -95,8 +97,13 @@ Tried = TypedDict("Tried", { "asked": "NotRequired[int | None]", "available": "N
     "flavor": "NotRequired[str]", "limit": "NotRequired[str]", "message": "NotRequired[str]",
     "nominal": "NotRequired[int | None]", "podSet": "NotRequired[str]", "resource": "NotRequired[str]",
     "unit": "NotRequired[str]", })
+Turn = TypedDict("Turn", { "admitted": "str | None", "attempt": "int", "clusterQueue": "str", "ended": "str | None",
+    "localQueue": "str", "namespace": "str", "outcome": "str", "podsReady": "str | None", "preemptor": "str",
+    "priority": "int", "queued": "str", "quotaReserved": "str | None", "reason": "str", "waits": "list[WaitPart]",
+    "workload": "str", })
 Use = TypedDict("Use", { "borrowed": "int", "lent": "int", "nominal": "int", "resource": "str", "unit": "str",
     "used": "int", })
+WaitPart = TypedDict("WaitPart", { "cause": "str", "from": "str", "seconds": "int", })
 WhatIf = TypedDict("WhatIf", { "apply": "str", "at": "str", "changes": "list[str]", "draws": "int",
     "jobs": "list[WhatIfJob]", "leftOut": "list[str]", "seed": "int", "worseOff": "int", })
 WhatIfChanges = TypedDict("WhatIfChanges", { "priority": "NotRequired[list[str]]", "quota": "NotRequired[list[str]]",
@@ -106,6 +113,7 @@ WhatIfJob = TypedDict("WhatIfJob", { "after": "WhatIfSide", "before": "WhatIfSid
     "worseOff": "bool", })
 WhatIfSide = TypedDict("WhatIfSide", { "chance": "float", "preemptions": "float", "reason": "str | None",
     "startSeconds": "int | None", })
+WorkloadHistory = TypedDict("WorkloadHistory", { "attempts": "list[Turn]", })
 WorkloadStory = TypedDict("WorkloadStory", { "story": "Story", "workload": "Workloads", })
 Workloads = TypedDict("Workloads", { "cause": "NotRequired[str]", "clusterQueue": "NotRequired[str]",
     "createdAt": "NotRequired[str]", "eta": "NotRequired[Forecast | None]", "id": "str", "kind": "NotRequired[str]",
@@ -200,6 +208,11 @@ class ReadApi:
         differ. `resync`: changes were missed, list again. Resume with the header Last-Event-ID, or with `cursor`."""
         return self._events("/api/v1/events", {"resources": resources, "namespace": namespace, "cursor": cursor})
 
+    def read_history( self, *, cluster_queue: str | None = None, days: int | None = None,
+            namespace: str | None = None, ) -> QueueHistory:
+        """usage and waits of a ClusterQueue over time, from the ledger."""
+        return self._ask("GET", "/api/v1/history", {"clusterQueue": cluster_queue, "days": days, "namespace": namespace})
+
     def list_localqueues( self, *, namespace: list[str] | None = None, cluster_queue: list[str] | None = None,
             stop_policy: list[str] | None = None, sort: str | None = None, limit: int | None = None,
             count_by: str | None = None, fields: list[str] | None = None, cursor: str | None = None,
@@ -243,3 +256,8 @@ class ReadApi:
     def read_cost( self, namespace: str, name: str, ) -> CostAnswer:
         """what the nodes of a Workload cost; null: no price is known."""
         return self._ask("GET", f"/api/v1/workloads/{urllib.parse.quote(namespace, safe='')}/{urllib.parse.quote(name, safe='')}/cost", {})
+
+    def read_workload_history( self, namespace: str, name: str, ) -> WorkloadHistory:
+        """the turns of a Workload, from the ledger, as `berth history`: times, causes of waits, and the Workload for
+        which it was preempted."""
+        return self._ask("GET", f"/api/v1/workloads/{urllib.parse.quote(namespace, safe='')}/{urllib.parse.quote(name, safe='')}/history", {})

@@ -103,6 +103,15 @@ export interface Gang {
   podSet: string;
   pods: number;
 }
+export interface HistoryPart {
+  admitted: number;
+  from: string;
+  p50WaitSeconds: number | null;
+  p90WaitSeconds: number | null;
+  preempted: number;
+  to: string;
+  used: Amount[];
+}
 export interface LevelRoom {
   amount: number;
   level: string;
@@ -188,6 +197,10 @@ export interface QueueCost {
   nodesWithoutPrice: number;
   usd: string;
   usdPerHour: string;
+}
+export interface QueueHistory {
+  clusterQueue: string;
+  parts: HistoryPart[];
 }
 export interface Queues {
   // its Cohort; empty: none
@@ -320,6 +333,23 @@ export interface Tried {
   resource?: string;
   unit?: string;
 }
+export interface Turn {
+  admitted: string | null;
+  attempt: number;
+  clusterQueue: string;
+  ended: string | null;
+  localQueue: string;
+  namespace: string;
+  outcome: string;
+  podsReady: string | null;
+  preemptor: string;
+  priority: number;
+  queued: string;
+  quotaReserved: string | null;
+  reason: string;
+  waits: WaitPart[];
+  workload: string;
+}
 export interface Use {
   borrowed: number;
   lent: number;
@@ -327,6 +357,11 @@ export interface Use {
   resource: string;
   unit: string;
   used: number;
+}
+export interface WaitPart {
+  cause: string;
+  from: string;
+  seconds: number;
 }
 export interface WhatIf {
   apply: string;
@@ -360,6 +395,9 @@ export interface WhatIfSide {
   preemptions: number;
   reason: string | null;
   startSeconds: number | null;
+}
+export interface WorkloadHistory {
+  attempts: Turn[];
 }
 export interface WorkloadStory {
   story: Story;
@@ -432,6 +470,11 @@ export class ReadApi {
     return this.send("GET", `/api/v1/capacityrequests`, query);
   }
 
+  // usage and waits of a ClusterQueue over time, from the ledger
+  readHistory(query: { clusterQueue?: string | undefined; days?: number | undefined; namespace?: string | undefined } = {}): Promise<QueueHistory> {
+    return this.send("GET", `/api/v1/history`, query);
+  }
+
   // the LocalQueues
   listLocalqueues(query: { namespace?: string[] | undefined; clusterQueue?: string[] | undefined; stopPolicy?: string[] | undefined; sort?: "waiting" | "-waiting" | "running" | "-running" | undefined; limit?: number | undefined; countBy?: "namespace" | "clusterQueue" | "stopPolicy" | undefined; fields?: ("namespace" | "name" | "clusterQueue" | "waiting" | "running" | "stopPolicy")[] | undefined; cursor?: string | undefined } = {}): Promise<LocalqueuesPage> {
     return this.send("GET", `/api/v1/localqueues`, query);
@@ -472,5 +515,11 @@ export class ReadApi {
   // what the nodes of a Workload cost; null: no price is known
   readCost(namespace: string, name: string): Promise<CostAnswer> {
     return this.send("GET", `/api/v1/workloads/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}/cost`, {});
+  }
+
+  // the turns of a Workload, from the ledger, as `berth history`: times, causes of waits, and the Workload for which
+  // it was preempted
+  readWorkloadHistory(namespace: string, name: string): Promise<WorkloadHistory> {
+    return this.send("GET", `/api/v1/workloads/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}/history`, {});
   }
 }

@@ -18,8 +18,8 @@ constexpr char kPolicy[] =
 
 // The addresses of views: dashboard/src/router.ts has the same.
 bool IsView(std::string_view path) {
-  constexpr std::array<std::string_view, 5> kViews{"/sign-in", "/workloads", "/queues", "/reports",
-                                                   "/capacity"};
+  constexpr std::array<std::string_view, 6> kViews{"/sign-in", "/workloads", "/queues",
+                                                   "/reports", "/capacity",  "/topology"};
   return std::any_of(kViews.begin(), kViews.end(), [path](std::string_view view) {
     return path == view || (path.starts_with(view) && path[view.size()] == '/');
   });

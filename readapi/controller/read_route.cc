@@ -32,19 +32,21 @@ Result<ReadRoute> CallerRouteOf(CallerRequest::Kind kind, const Parameters& para
   route.caller.kind = kind;
   for (const auto& [name, value] : parameters) {
     if (name != "namespace") {
-      return Error{ErrorCode::kInvalid, "unknown parameter \"" + name + "\": write namespace"};
+      return Error{ErrorCode::kInvalid, "a query parameter is unknown; use namespace"};
     }
     BERTH_TRY(route.caller.namespaces, ParseNamespaces(value));
   }
   return route;
 }
 
-// /api/v1/workloads/NAMESPACE/NAME, or with /cost behind it.
+// /api/v1/workloads/NAMESPACE/NAME, or with /cost or /history behind it.
 Result<ReadRoute> WorkloadRouteOf(const std::vector<std::string_view>& segments,
                                   const Parameters& parameters) {
   constexpr std::size_t kSegments = 3;
-  const bool is_cost = segments.size() == kSegments + 1 && segments[kSegments] == "cost";
-  if (segments.size() != kSegments && !is_cost) return NoSuchPath();
+  const std::string_view part = segments.size() == kSegments + 1 ? segments[kSegments] : "";
+  const bool is_cost = part == "cost";
+  const bool is_history = part == "history";
+  if (segments.size() != kSegments && !is_cost && !is_history) return NoSuchPath();
   if (!parameters.empty()) {
     return Error{ErrorCode::kInvalid, "one Workload takes no query parameter"};
   }
@@ -52,6 +54,12 @@ Result<ReadRoute> WorkloadRouteOf(const std::vector<std::string_view>& segments,
   route.kind = is_cost ? ReadRoute::Kind::kCaller : ReadRoute::Kind::kWorkload;
   BERTH_TRY(route.namespace_name, NameOf(segments[1]));
   BERTH_TRY(route.name, NameOf(segments[2]));
+  if (is_history) {
+    route.kind = ReadRoute::Kind::kReport;
+    route.report.of = ReportQuery::Of::kWorkload;
+    route.report.namespaces = {route.namespace_name};
+    route.report.name = route.name;
+  }
   route.caller.kind = CallerRequest::Kind::kCost;
   route.caller.namespaces = {route.namespace_name};
   route.caller.namespace_name = route.namespace_name;
@@ -116,6 +124,11 @@ Result<ReadRoute> RouteOf(const net::Request& request) {
   if (path == kReportsPath) {
     route.kind = ReadRoute::Kind::kReport;
     BERTH_TRY(route.report, ParseReportQuery(parameters));
+    return route;
+  }
+  if (path == kHistoryPath) {
+    route.kind = ReadRoute::Kind::kReport;
+    BERTH_TRY(route.report, ParseHistoryQuery(parameters));
     return route;
   }
   if (path == kCapacityPath) return CallerRouteOf(CallerRequest::Kind::kCapacity, parameters);

@@ -158,7 +158,11 @@ struct ReadServer::Shared : std::enable_shared_from_this<Shared> {
       case ReadRoute::Kind::kList:
         return ReadList(route, match, *sights[route.resource], responder);
       case ReadRoute::Kind::kWorkload: return ReadWorkload(route, *sights[kWorkloads], responder);
-      case ReadRoute::Kind::kReport: return Report(route.report, responder);
+      case ReadRoute::Kind::kReport: {
+        ReportQuery report = route.report;
+        report.names_all = sights[kWorkloads]->everywhere;
+        return Report(report, responder);
+      }
       case ReadRoute::Kind::kCaller: return AskForCaller(route, sights, responder);
       case ReadRoute::Kind::kEvents: break;
     }

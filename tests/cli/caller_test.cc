@@ -64,7 +64,7 @@ TEST(CallerActionTest, Refuses) {
       {R"({"action":"resume","clusterQueue":"a","drain":true})", "drain"},
       {R"({"action":"stop","localQueue":"q"})", "NAMESPACE/NAME"},
       {R"({"action":"deactivate","workload":"a/b/c"})", "NAMESPACE/NAME"},
-      {R"({"action":"deactivate","workload":"a/b","force":true})", "unknown key \"force\""},
+      {R"({"action":"deactivate","workload":"a/b","force":true})", "a key is unknown"},
       {R"({"action":"priority","workload":"a/b"})", "32 bits"},
       {R"({"action":"priority","workload":"a/b","priority":2147483648})", "32 bits"},
       {R"({"action":"priority","workload":"a/b","priority":-2147483649})", "32 bits"},

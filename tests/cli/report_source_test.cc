@@ -68,6 +68,53 @@ TEST_F(ReportSourceTest, HasTheAttemptsOfTheNamespace) {
   EXPECT_THAT(*csv, HasSubstr("\nteam-b,1,1,"));
 }
 
+TEST_F(ReportSourceTest, TellsTheHistoryOfAQueue) {
+  Write("a", "team-a");
+  Write("b", "team-b");
+  ReportSource source(clock_, path_);
+  readapi::ReportQuery query{.days = 1, .of = readapi::ReportQuery::Of::kQueue, .name = "gpus"};
+  const auto admitted = [&] {
+    const auto text = Ask(source, query);
+    const Json history = text ? Json::parse(*text) : Json(text.error().message);
+    EXPECT_EQ(history.at("parts").size(), 24U);
+    return history.at("parts").back().at("admitted");
+  };
+  EXPECT_EQ(admitted(), 2);
+  query.namespaces = {"team-a"};
+  EXPECT_EQ(admitted(), 1);
+  query.name = "other";
+  EXPECT_EQ(admitted(), 0);
+}
+
+// Method: a preemptor of another namespace.
+TEST_F(ReportSourceTest, TurnsNameNoOtherNamespaceToReadersOfOne) {
+  Write("b", "team-b");
+  {
+    auto file = ledger::LedgerFile::Open(path_, {});
+    ASSERT_TRUE(file);
+    auto record = ledger::test::Ended(ledger::test::Admitted("a", 99'000, 99'100), 99'150,
+                                      ledger::kPreempted);
+    record.preemptor = "b";
+    record.message = "for team-b";
+    ASSERT_TRUE(file->Write({record}, 99'200));
+  }
+  ReportSource source(clock_, path_);
+  readapi::ReportQuery query{.namespaces = {"team-a"},
+                             .of = readapi::ReportQuery::Of::kWorkload,
+                             .name = "job-a",
+                             .names_all = true};
+  const auto all = Ask(source, query);
+  ASSERT_TRUE(all.has_value()) << all.error().message;
+  EXPECT_EQ(Json::parse(*all).at("attempts").at(0).at("preemptor"), "team-b/job-b");
+  query.names_all = false;
+  const auto one = Ask(source, query);
+  ASSERT_TRUE(one.has_value());
+  EXPECT_EQ(Json::parse(*one).at("attempts").size(), 1U);
+  EXPECT_EQ(one->find("team-b"), std::string::npos) << *one;
+  query.namespaces = {"team-b"};
+  EXPECT_EQ(Json::parse(*Ask(source, query)).at("attempts").size(), 0U);
+}
+
 TEST_F(ReportSourceTest, IsKeptForSeconds) {
   Write("a", "team-a");
   ReportSource source(clock_, path_);

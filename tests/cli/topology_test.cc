@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using Json = nlohmann::json;
 
-constexpr char kGpu[] = "nvidia.com/gpu";
+constexpr char kGpuItems[] = "nvidia.com/gpu";
 constexpr char kRack[] = "example.com/rack";
 
 class TopologyTest : public ::testing::Test {
@@ -37,7 +37,7 @@ class TopologyTest : public ::testing::Test {
     api::Node node;
     node.meta.name = name;
     node.meta.labels = std::move(labels);
-    node.allocatable = {{kGpu, 8}, {"memory", 1 << 30}};
+    node.allocatable = {{kGpuItems, 8}, {"memory", 1 << 30}};
     node.conditions.push_back({.type = "Ready", .status = api::ConditionStatus::kTrue});
     input_.nodes.push_back(node);
     return input_.nodes.back();
@@ -49,7 +49,7 @@ class TopologyTest : public ::testing::Test {
     pod.meta.name = job + "-" + std::to_string(input_.pods.size());
     pod.meta.owner_references.push_back({.kind = kind, .name = job, .controller = true});
     pod.spec.node_name = node;
-    pod.spec.containers.push_back({.name = "c", .requests = {{kGpu, gpus}}});
+    pod.spec.containers.push_back({.name = "c", .requests = {{kGpuItems, gpus}}});
     pod.phase = "Running";
     input_.pods.push_back(pod);
   }
@@ -62,7 +62,7 @@ class TopologyTest : public ::testing::Test {
     api::PodSet pods;
     pods.count = count;
     if (level != nullptr) pods.topology_request = api::TopologyRequest{.required = level};
-    pods.pod_template.spec.containers.push_back({.name = "c", .requests = {{kGpu, 8}}});
+    pods.pod_template.spec.containers.push_back({.name = "c", .requests = {{kGpuItems, 8}}});
     workload->spec.pod_sets = {pods};
     input_.workloads.push_back(workload);
     return workload;
@@ -140,7 +140,7 @@ TEST_F(TopologyTest, WithoutThePodsTheAssignmentsCount) {
         {.type = api::kAdmitted, .status = api::ConditionStatus::kTrue});
     api::PodSetAssignment assigned;
     assigned.count = 2;
-    assigned.resource_usage = {{kGpu, 8}};
+    assigned.resource_usage = {{kGpuItems, 8}};
     assigned.topology_assignment =
         api::TopologyAssignment{.levels = {api::kHostnameLabel}, .domains = {{{"n2"}, 1}}};
     workload->status.admission = api::Admission{.cluster_queue = "q"};

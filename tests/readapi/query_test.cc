@@ -120,6 +120,26 @@ TEST(QueryTest, ReportQueries) {
   }
 }
 
+TEST(QueryTest, HistoryQueries) {
+  const auto query =
+      ParseHistoryQuery({{"clusterQueue", "team"}, {"days", "30"}, {"namespace", "team-a"}});
+  ASSERT_TRUE(query.has_value());
+  EXPECT_EQ(query->of, ReportQuery::Of::kQueue);
+  EXPECT_EQ(query->name, "team");
+  EXPECT_EQ(query->days, 30);
+  EXPECT_EQ(query->namespaces, (std::vector<std::string>{"team-a"}));
+  const std::pair<Parameters, const char*> rows[] = {
+      {{}, "clusterQueue: name a ClusterQueue"},
+      {{{"clusterQueue", "q"}, {"days", "367"}}, "days: write 1 to 366"},
+      {{{"clusterQueue", "q"}, {"namespace", "a,b"}}, "namespace: more than 1 values"},
+      {{{"clusterQueue", "q"}, {"by", "queue"}}, "unknown"}};
+  for (const auto& [parameters, message] : rows) {
+    const auto refused = ParseHistoryQuery(parameters);
+    ASSERT_FALSE(refused.has_value()) << message;
+    EXPECT_THAT(refused.error().message, HasSubstr(message));
+  }
+}
+
 TEST(QueryTest, StreamQueries) {
   const auto all = ParseStreamQuery({});
   ASSERT_TRUE(all.has_value());

@@ -251,7 +251,7 @@ class DashboardTest(ClusterTest):
         self.assertEqual(colors, ["rgb(18, 22, 29)", "rgb(255, 255, 255)"])
 
     def test_quota_is_tried_and_a_queue_is_stopped(self):
-        self.cluster.apply(JOB % ("large", "team-a", 5))
+        self.cluster.apply(JOB % ("large", "team-a", 9))
         page = self.open(height=1400)
         page.wait_for_text("team-a/large")
         page.go(self.root() + "/queues/team-a-queue")

@@ -98,7 +98,8 @@ TEST_F(SignInTest, TheTokenOfAProxyNeedsNoSession) {
   net::Request request = Request("GET");
   request.headers.Add("Authorization", "Bearer tenant");
   const net::Response answer = Send(request);
-  EXPECT_EQ(Json::parse(answer.body), Json({{"signedIn", true}, {"user", "tenant"}, {"csrf", ""}}));
+  EXPECT_EQ(Json::parse(answer.body),
+            Json({{"signedIn", true}, {"user", "tenant"}, {"csrf", ""}, {"actions", false}}));
   EXPECT_FALSE(answer.headers.Has("Set-Cookie"));
   request.headers.Set("Authorization", "Bearer forged");
   EXPECT_EQ(Send(request).status, 401);

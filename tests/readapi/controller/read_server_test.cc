@@ -106,13 +106,10 @@ class ReadServerTest : public ::testing::Test {
                done("report of " + (query.namespaces.empty() ? "all" : query.namespaces[0]));
              },
          .caller =
-             [](const CallerRequest& request,
-                const std::function<void(Result<std::string>)>& done) {
-               if (request.body == "forbidden")
-                 return done(Error{ErrorCode::kForbidden, "not you"});
-               done(request.token + " " + std::to_string(static_cast<int>(request.kind)) + " " +
-                    (request.namespaces.empty() ? "all" : request.namespaces[0]) + " " +
-                    request.body);
+             [](const CallerRequest& asked, const std::function<void(Result<std::string>)>& done) {
+               if (asked.body == "forbidden") return done(Error{ErrorCode::kForbidden, "not you"});
+               done(asked.token + " " + std::to_string(static_cast<int>(asked.kind)) + " " +
+                    (asked.namespaces.empty() ? "all" : asked.namespaces[0]) + " " + asked.body);
              }},
         [this](const AccessQuestion& question, const kube::AccessReviews::Done& done) {
           Decide(question, done);
@@ -412,6 +409,12 @@ TEST_F(ReadServerTest, CallersAreAskedForWithTheirTokens) {
                             {"/api/v1/capacity?limit=5", "admin", 400},
                             {"/api/v1/capacity?token=x", "admin", 403},
                             {"/api/v1/capacity", "", 401},
+                            {"/api/v1/history?clusterQueue=q", "tenant", 403},
+                            {"/api/v1/history?clusterQueue=q&namespace=team-b", "tenant", 403},
+                            {"/api/v1/history?clusterQueue=q&namespace=team-a", "tenant", 200},
+                            {"/api/v1/history", "admin", 400},
+                            {"/api/v1/workloads/team-b/team-b-one/history", "tenant", 403},
+                            {"/api/v1/workloads/team-a/team-a-one/history", "tenant", 200},
                             {"/api/v1/whatif", "admin", 404},
                             {"/api/v1/topology", "nobody", 401}};
   for (const CallerRow& row : rows) {

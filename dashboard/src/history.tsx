@@ -1,0 +1,99 @@
+// What the ledger tells: usage and waits of a queue over time, and the runs of a workload.
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { queueHistory, workloadHistory, type HistoryPart } from "./api";
+import { amount, count, duration, exact } from "./format";
+import { scope, useAnswer } from "./live";
+import { Notice, Panel, Table, When } from "./parts";
+import { Link, paths } from "./router";
+import { useStore } from "./store";
+import { Choice } from "./workloads";
+
+const SPANS: [string, string][] = [
+  ["1", "a day"],
+  ["7", "a week"],
+  ["30", "30 days"],
+];
+const HEIGHT = 40;
+
+// Bars from the left to the right, a part of the period each.
+function Bars({ label, parts, values, text }: { label: string; parts: HistoryPart[]; values: (number | null)[]; text: (value: number) => string }) {
+  const most = Math.max(...values.map((value) => value ?? 0), 1);
+  const peak = values.some((value) => value !== null) ? text(most) : "nothing";
+  return (
+    <div class="bars">
+      <span>{label}</span>
+      <svg viewBox={`0 0 ${parts.length} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={`${label}: at most ${peak}`}>
+        <rect class="bar-free" width={parts.length} height={HEIGHT} />
+        {values.map((value, index) => {
+          const height = (HEIGHT * (value ?? 0)) / most;
+          const part = parts[index];
+          return (
+            <rect key={index} class="bar-used" x={index + 0.08} width={0.84} y={HEIGHT - height} height={height}>
+              <title>{part ? `${exact(part.from)}: ${value === null ? "nothing" : text(value)}` : ""}</title>
+            </rect>
+          );
+        })}
+      </svg>
+      <span class="figure">at most {peak}</span>
+    </div>
+  );
+}
+
+export function QueueHistory({ name }: { name: string }) {
+  const namespace = useStore(scope);
+  const [days, setDays] = useState("1");
+  const { answer, problem } = useAnswer("queues", `history ${name} ${days} ${namespace}`, () => queueHistory(name, Number(days), namespace));
+  let body: ComponentChildren = <Notice kind="loading">Loading…</Notice>;
+  if (problem) body = <Notice kind="empty">{problem.message}</Notice>;
+  if (answer) {
+    const parts = answer.parts;
+    const resources = [...new Map(parts.flatMap((part) => part.used.map((use) => [use.resource, use.unit] as const)))];
+    const waits = (value: number) => duration(value * 1000);
+    body = (
+      <>
+        <Bars label="Wait, median" parts={parts} values={parts.map((part) => part.p50WaitSeconds)} text={waits} />
+        <Bars label="Wait, 9 of 10" parts={parts} values={parts.map((part) => part.p90WaitSeconds)} text={waits} />
+        <Bars label="Admitted" parts={parts} values={parts.map((part) => part.admitted)} text={count} />
+        <Bars label="Preempted" parts={parts} values={parts.map((part) => part.preempted)} text={count} />
+        {resources.map(([resource, unit]) => (
+          <Bars
+            key={resource}
+            label={`${resource} used`}
+            parts={parts}
+            values={parts.map((part) => part.used.find((use) => use.resource === resource)?.amount ?? 0)}
+            text={(value) => amount(value, unit)}
+          />
+        ))}
+      </>
+    );
+  }
+  return (
+    <Panel title="History" aside={<Choice label="Of the last" value={days} options={SPANS} onChange={setDays} />}>
+      {body}
+    </Panel>
+  );
+}
+
+export function WorkloadHistory({ namespace, name, state }: { namespace: string; name: string; state: string }) {
+  const { answer } = useAnswer("workloads", `history ${namespace}/${name} ${state}`, () => workloadHistory(namespace, name));
+  if (!answer || answer.attempts.length === 0) return null;
+  return (
+    <Panel title="Its turns">
+      <Table
+        heads={["Turn", "Queued", "Quota", "Admitted", "Pods ready", "Ended", "How", "For"]}
+        numbers={[0]}
+        rows={answer.attempts.map((each) => [
+          count(each.attempt),
+          <When at={each.queued} />,
+          <When at={each.quotaReserved} />,
+          <When at={each.admitted} />,
+          <When at={each.podsReady} />,
+          <When at={each.ended} />,
+          each.outcome || "–",
+          each.preemptor.includes("/") ? <Link to={paths.workload(each.preemptor)}>{each.preemptor}</Link> : each.preemptor || "–",
+        ])}
+      />
+    </Panel>
+  );
+}
