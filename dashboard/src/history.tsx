@@ -18,12 +18,13 @@ const HEIGHT = 40;
 
 // Bars from the left to the right, a part of the period each.
 function Bars({ label, parts, values, text }: { label: string; parts: HistoryPart[]; values: (number | null)[]; text: (value: number) => string }) {
-  const most = Math.max(...values.map((value) => value ?? 0), 1);
-  const peak = values.some((value) => value !== null) ? text(most) : "nothing";
+  const peak = Math.max(...values.map((value) => value ?? 0));
+  const most = Math.max(peak, 1); // of the scale
+  const words = peak > 0 ? `at most ${text(peak)}` : "none";
   return (
     <div class="bars">
       <span>{label}</span>
-      <svg viewBox={`0 0 ${parts.length} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={`${label}: at most ${peak}`}>
+      <svg viewBox={`0 0 ${parts.length} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={`${label}: ${words}`}>
         <rect class="bar-free" width={parts.length} height={HEIGHT} />
         {values.map((value, index) => {
           const height = (HEIGHT * (value ?? 0)) / most;
@@ -35,7 +36,7 @@ function Bars({ label, parts, values, text }: { label: string; parts: HistoryPar
           );
         })}
       </svg>
-      <span class="figure">at most {peak}</span>
+      <span class="figure">{words}</span>
     </div>
   );
 }

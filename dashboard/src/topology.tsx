@@ -94,7 +94,7 @@ function NodeBlock({ node, isChosen, onChoose }: { node: TopologyNode; isChosen:
   const share = main ? Math.min(1, main.used / main.allocatable) : 0;
   const words = [
     node.name,
-    main ? `${amount(main.used, main.unit)} of ${amount(main.allocatable, main.unit)} ${main.resource} used` : "no resources",
+    main ? `${amount(main.used, main.unit)}/${amount(main.allocatable, main.unit)} ${main.resource} used` : "no resources",
     stateOf(node),
     ...node.workloads.map((each) => each.name),
     node.others > 0 ? `${count(node.others)} of others` : "",

@@ -252,7 +252,7 @@ class DashboardTest(ClusterTest):
 
     def test_quota_is_tried_and_a_queue_is_stopped(self):
         self.cluster.apply(JOB % ("large", "team-a", 9))
-        page = self.open(height=1400)
+        page = self.open(width=1100, height=760)
         page.wait_for_text("team-a/large")
         page.go(self.root() + "/queues/team-a-queue")
         page.wait_for("document.querySelector('input[type=range]')")
