@@ -21,8 +21,14 @@ export class Store<T> {
 
 export function useStore<T>(store: Store<T>): T {
   const [, draw] = useState(0);
-  useEffect(() => store.listen(() => draw((n) => n + 1)), [store]);
-  return store.get();
+  const drawn = store.get();
+  useEffect(() => {
+    const redraw = () => draw((n) => n + 1);
+    // Effects run after the view is on the screen: the value may have changed meanwhile.
+    if (!Object.is(store.get(), drawn)) redraw();
+    return store.listen(redraw);
+  }, [store]);
+  return drawn;
 }
 
 // What a browser keeps for this server; without storage (private windows) for this page alone.

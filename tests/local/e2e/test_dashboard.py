@@ -148,9 +148,9 @@ class DashboardTest(ClusterTest):
         self.assertEqual(elsewhere, [])
 
     def take_pictures(self, page, view):
+        page.wait_for("document.querySelector('.connection').innerText === 'live'")
         if "PICTURES" not in os.environ:
             return
-        page.wait_for("document.querySelector('.connection').innerText === 'live'")
         for theme in ("dark", "light"):
             page.theme(theme)
             picture = page.call("Page.captureScreenshot", format="png")["data"]
