@@ -151,6 +151,16 @@ class SlicePlanner {
                        [&](const auto& each) { return api::MayTakeBack(slice, each); });
   }
 
+  // Whether no pod set of the slice has fewer pods than are reclaimable: the review refuses more.
+  static bool HasAsMany(const api::Workload& slice, const std::vector<api::ReclaimablePod>& pods) {
+    return std::all_of(pods.begin(), pods.end(), [&slice](const api::ReclaimablePod& each) {
+      return std::any_of(slice.spec.pod_sets.begin(), slice.spec.pod_sets.end(),
+                         [&each](const api::PodSet& set) {
+                           return set.name == each.pod_set && set.count >= each.count;
+                         });
+    });
+  }
+
   void Follow(SliceChange change, std::size_t open) {
     const api::Workload& slice = *plan_.slice;
     switch (change) {
@@ -170,10 +180,11 @@ class SlicePlanner {
     api::WorkloadSpec spec = slice.spec;
     spec.pod_sets = WithCountsOf(job_, slice);
     // The smaller slice has less to give. A slice that waits gets quota for its counts less what is
-    // reclaimable, and may not be able to take that back once it has quota.
+    // reclaimable, and may not be able to take that back once it has quota. What only the larger
+    // slice has to give is told when its counts are written.
     if (MayTakeBackAll(slice)) {
       auto pods = ReclaimableOf(job_, {.meta = {}, .spec = spec, .status = {}});
-      if (pods != slice.status.reclaimable_pods) {
+      if (pods != slice.status.reclaimable_pods && HasAsMany(slice, pods)) {
         Add(SetReclaimablePods{slice.meta.key(), std::move(pods)});
       }
     }

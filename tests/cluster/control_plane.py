@@ -303,12 +303,17 @@ class ControlPlane:
 
     @staticmethod
     def wait_until(condition, what, seconds=START_SECONDS):
-        """Polls until `condition` is true; returns its value."""
+        """Polls until `condition` is true; returns its value. An object or a field that `condition` reads and that is
+        not there yet counts as false."""
         deadline = time.monotonic() + seconds
         while True:
-            value = condition()
+            value, missing = None, None
+            try:
+                value = condition()
+            except (IndexError, KeyError, TypeError) as error:
+                missing = error
             if value:
                 return value
             if time.monotonic() > deadline:
-                raise AssertionError(f"not within {seconds} s: {what}")
+                raise AssertionError(f"not within {seconds} s: {what}") from missing
             time.sleep(0.1)

@@ -159,6 +159,17 @@ TEST_F(SlicePlanTest, AWaitingSliceThatGetsSmallerHasLessToGive) {
   EXPECT_THAT(std::get<SetReclaimablePods>(plan_.actions.at(0)).pods, IsEmpty());
 }
 
+// The review refuses more reclaimable pods than the slice has.
+TEST_F(SlicePlanTest, AWaitingSliceThatGetsLargerIsWrittenBeforeWhatItHasToGive) {
+  RunWithThree();
+  job_.completions = 20;
+  job_.succeeded = 19;  // one remains
+  Scale(5);
+  AddCreated().status.reclaimable_pods = {{"main", 4}};
+  Scale(7);
+  EXPECT_THAT(Plan(), ElementsAre("size 7"));
+}
+
 // Simulation, core-differs, seed 13001544.
 TEST_F(SlicePlanTest, ASmallerSliceThatUsesItsGrantHasLessToGive) {
   api::Workload& slice = RunWithThree();

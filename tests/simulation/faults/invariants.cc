@@ -138,6 +138,12 @@ void Invariants::SeeJob(const JobFacts* before, const JobFacts& now) {
   // The slice that the newest one replaces starts the job; the pods of the difference stay gated.
   const WorkloadFacts* old_slice = now.is_elastic ? truth_.ReplacedBy(*workload) : nullptr;
   if (old_slice != nullptr && old_slice->admitted && !workload->admitted) workload = old_slice;
+  // The old slice was replaced while the start was under way.
+  const auto replaced = replaced_.find(now.uid);
+  if (now.is_elastic && workload->reserved && replaced != replaced_.end() &&
+      replaced->second + options_.staleness >= now_) {
+    return;
+  }
   if (!workload->admitted || workload->finished) {
     return Report("job-without-admission", "job " + Show(now.key) + " is started, workload " +
                                                Show(workload->key) + " is " +
@@ -168,6 +174,9 @@ void Invariants::SeeWorkload(const WorkloadFacts* before, const WorkloadFacts* n
   if (before != nullptr) CheckRelease(*before, same ? now : nullptr);
   if (same && before->priority != now->priority) reprioritised_[now->uid] = now_;
   if (same && now->is_slice) NoteTakenBack(*before, *now);
+  if (same && before->admitted && !before->finished && now->finished) {
+    replaced_[now->job_uid] = now_;
+  }
   if (now != nullptr && now->preempted && !(same && before->preempted)) CheckVictim(*now);
   if (before != nullptr && (now == nullptr || now->deleting)) {
     workload_gone_[{before->key.first, before->job}] = now_;

@@ -152,7 +152,8 @@ class Invariants {
     SteadyTime at{};
     FlavorAmounts amounts;
   };
-  std::map<Key, TakenBack> taken_back_;  // by Workloads of elastic jobs
+  std::map<Key, TakenBack> taken_back_;         // by Workloads of elastic jobs
+  std::map<std::string, SteadyTime> replaced_;  // job's UID → the end of its admitted slice
   std::string lease_holder_;
   std::int64_t leader_changes_ = 0;
   std::int64_t write_requests_ = 0;
