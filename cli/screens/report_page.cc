@@ -44,25 +44,6 @@ th { color: var(--soft); font-weight: 600; white-space: nowrap; } .right { text-
 <body>
 )";
 
-std::string Table(const TextTable& table) {
-  const auto attribute = [&table](std::size_t column) {
-    return table.columns()[column].align == Align::kRight ? " class=\"right\"" : "";
-  };
-  std::string text = "<div class=\"wide\"><table>\n<thead><tr>";
-  for (std::size_t i = 0; i < table.columns().size(); ++i) {
-    text += fmt::format("<th{}>{}</th>", attribute(i), HtmlText(table.columns()[i].title));
-  }
-  text += "</tr></thead>\n<tbody>\n";
-  for (const std::vector<std::string>& row : table.rows()) {
-    text += "<tr>";
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      text += fmt::format("<td{}>{}</td>", attribute(i), HtmlText(row[i]));
-    }
-    text += "</tr>\n";
-  }
-  return text + "</tbody></table></div>\n";
-}
-
 double HoursOf(const std::map<std::string, double>& hours, const std::string& resource) {
   const auto found = hours.find(resource);
   return found == hours.end() ? 0 : found->second;
@@ -117,7 +98,7 @@ std::string ReportPage(const std::vector<ReportLine>& lines, const std::string& 
     return text + "<p>The ledger has nothing of that time.</p>\n</body>\n</html>\n";
   const std::string resource = MainResourceOf(lines);
   if (!resource.empty()) text += Bars(lines, resource);
-  text += "<h2>All figures</h2>\n" + Table(ReportTable(lines, heading));
+  text += "<h2>All figures</h2>\n" + TableHtml(ReportTable(lines, heading));
   return text + "</body>\n</html>\n";
 }
 

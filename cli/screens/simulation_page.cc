@@ -85,25 +85,6 @@ std::string Tile(const std::string& value, const std::string& name) {
   return "<div class=\"tile\"><b>" + HtmlText(value) + "</b>" + HtmlText(name) + "</div>\n";
 }
 
-std::string TableHtml(const TextTable& table) {
-  const auto attribute = [&table](std::size_t column) {
-    return table.columns()[column].align == Align::kRight ? " class=\"right\"" : "";
-  };
-  std::string text = "<div class=\"wide\"><table>\n<thead><tr>";
-  for (std::size_t i = 0; i < table.columns().size(); ++i) {
-    text += fmt::format("<th{}>{}</th>", attribute(i), HtmlText(table.columns()[i].title));
-  }
-  text += "</tr></thead>\n<tbody>\n";
-  for (const std::vector<std::string>& row : table.rows()) {
-    text += "<tr>";
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      text += fmt::format("<td{}>{}</td>", attribute(i), HtmlText(row[i]));
-    }
-    text += "</tr>\n";
-  }
-  return text + "</tbody></table></div>\n";
-}
-
 std::string TablesHtml(const std::vector<NamedTable>& tables) {
   std::string text;
   for (const NamedTable& each : tables) {

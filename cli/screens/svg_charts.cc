@@ -204,6 +204,25 @@ std::string HtmlText(std::string_view text) {
   return result;
 }
 
+std::string TableHtml(const TextTable& table) {
+  const auto attribute = [&table](std::size_t column) {
+    return table.columns()[column].align == Align::kRight ? " class=\"right\"" : "";
+  };
+  std::string text = "<div class=\"wide\"><table>\n<thead><tr>";
+  for (std::size_t i = 0; i < table.columns().size(); ++i) {
+    text += fmt::format("<th{}>{}</th>", attribute(i), HtmlText(table.columns()[i].title));
+  }
+  text += "</tr></thead>\n<tbody>\n";
+  for (const std::vector<std::string>& row : table.rows()) {
+    text += "<tr>";
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      text += fmt::format("<td{}>{}</td>", attribute(i), HtmlText(row[i]));
+    }
+    text += "</tr>\n";
+  }
+  return text + "</tbody></table></div>\n";
+}
+
 std::string LineChart(const TimeChart& chart, const std::vector<ChartSeries>& series) {
   double most = chart.most;
   for (const ChartSeries& each : series) most = std::max(most, Greatest(each.values));

@@ -1,4 +1,5 @@
-// cli/screens/svg_charts.h — charts of series over time as SVG elements of an HTML page.
+// cli/screens/svg_charts.h — charts of series over time as SVG elements of an HTML page,
+// and its texts and tables.
 //
 // Pure: data in, text out. The charts have no script; a mark's <title> is its tooltip. Colors come
 // from the classes c0 … c7 and others of the page's style sheet (cli/screens/simulation_page.cc).
@@ -12,12 +13,15 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "cli/screens/text.h"
 
 namespace berth::cli {
 
 // The text with the characters that HTML and XML reserve as entities; control characters, which
 // XML does not have, as U+FFFD.
 std::string HtmlText(std::string_view text);
+// The table in a box of class "wide"; cells of class "right" are numbers.
+std::string TableHtml(const TextTable& table);
 
 // 0 of none.
 double Greatest(const std::vector<double>& values);
