@@ -42,6 +42,12 @@ const std::map<api::ResourceName, std::string>* FlavorsOf(const api::Workload& w
   return nullptr;
 }
 
+bool Runs(const HeldPart& part) { return part.runs; }
+
+bool IsEvictedWithQuota(const HeldPart& part) {
+  return part.is_reserved() && HasTrue(*part.workload, api::kEvicted);
+}
+
 }  // namespace
 
 std::int32_t CountIn(const PodCounts& counts, const std::string& pod_set) {
@@ -75,8 +81,10 @@ std::int32_t HeldPart::Used(const std::string& pod_set) const {
                                    std::count_if(starts.begin(), starts.end(), of_set));
 }
 
-std::int32_t HeldPart::Room(const std::string& pod_set) const {
-  return runs ? CountIn(counts, pod_set) - Used(pod_set) : 0;
+std::int32_t HeldPart::Room(const std::string& pod_set) const { return runs ? Free(pod_set) : 0; }
+
+std::int32_t HeldPart::Free(const std::string& pod_set) const {
+  return CountIn(counts, pod_set) - Used(pod_set);
 }
 
 HeldParts::HeldParts(const HeldJob& job, const api::Workload& main,
@@ -120,9 +128,20 @@ void HeldParts::PlaceLive() {
   std::stable_partition(leaving.begin(), leaving.end(), [](const auto& each) {
     return each.second == nullptr || !each.second->is_reserved();
   });
+  std::vector<std::pair<QueuedPodPtr, HeldPart*>> without_quota;
   for (const auto& [pod, own] : leaving) {
-    if (HeldPart* taker = TakerOf(*pod, own)) {
+    if (HeldPart* taker = TakerOf(*pod, own, Runs)) {
       taker->live.push_back(pod);
+    } else if (own != nullptr && own->is_reserved()) {
+      own->live.push_back(pod);
+    } else {
+      without_quota.emplace_back(pod, own);
+    }
+  }
+  // An evicted Workload keeps its quota until the pods that another one left to it have ended.
+  for (const auto& [pod, own] : without_quota) {
+    if (HeldPart* keeper = TakerOf(*pod, own, IsEvictedWithQuota)) {
+      keeper->live.push_back(pod);
     } else if (own != nullptr && !own->runs) {
       own->live.push_back(pod);
     } else {
@@ -131,10 +150,11 @@ void HeldParts::PlaceLive() {
   }
 }
 
-HeldPart* HeldParts::TakerOf(const QueuedPod& pod, const HeldPart* own) {
+HeldPart* HeldParts::TakerOf(const QueuedPod& pod, const HeldPart* own,
+                             bool (*may)(const HeldPart&)) {
   const auto* flavors = own == nullptr ? nullptr : FlavorsOf(*own->workload, pod.role);
   for (HeldPart& part : parts_) {
-    if (part.Room(pod.role) <= 0) continue;
+    if (!may(part) || part.Free(pod.role) <= 0) continue;
     const auto* others = FlavorsOf(*part.workload, pod.role);
     if (flavors == nullptr || others == nullptr || *flavors == *others) return &part;
   }

@@ -35,7 +35,8 @@ struct HeldPart {
   bool is_reserved() const;
   bool is_empty() const;  // it counts no pod
   std::int32_t Used(const std::string& pod_set) const;
-  std::int32_t Room(const std::string& pod_set) const;
+  std::int32_t Room(const std::string& pod_set) const;  // 0 unless it runs
+  std::int32_t Free(const std::string& pod_set) const;  // counted, and used by no pod
 };
 
 class HeldParts {
@@ -56,7 +57,7 @@ class HeldParts {
 
  private:
   void PlaceLive();
-  HeldPart* TakerOf(const QueuedPod& pod, const HeldPart* own);
+  HeldPart* TakerOf(const QueuedPod& pod, const HeldPart* own, bool (*may)(const HeldPart&));
   void PlaceGated();
   static void Reclaim(HeldPart& part, const std::string& pod_set);
   void Shrink(const std::string& pod_set, std::int32_t excess);

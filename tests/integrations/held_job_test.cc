@@ -332,6 +332,17 @@ TEST_F(HeldJobTest, APodWhoseGrowthHasNoQuotaIsTakenOverBeforeThoseOfAPreemptedO
   EXPECT_THAT(Words(), ElementsAre("resize 1 2@1"));
 }
 
+TEST_F(HeldJobTest, APreemptedGrowthKeepsItsQuotaForAPodThatAnotherOneLeftToIt) {
+  Admit(Has("main", {{"scheduler", 1}, {"worker", 1}}));
+  Evict(Has("more", {{"worker", 1}}, 1));
+  Admit(Has("most", {{"worker", 1}}, 2));
+  Evict(workloads_.back());
+  Pods("scheduler", 1, "running", "main");
+  for (const char* workload : {"main", "more"}) Pods("worker", 1, "running", workload);
+  Want({{"scheduler", 1}, {"worker", 3}});
+  EXPECT_THAT(Words(), ElementsAre("stop worker:1"));
+}
+
 // Dask's operator counts Deployments, and retires workers that run.
 TEST_F(HeldJobTest, PodsThatWaitGoBeforeWorkersAreRetired) {
   Admit(Has("main", {{"scheduler", 1}, {"worker", 2}}));
