@@ -54,38 +54,10 @@ std::vector<ledger::AttemptRecord> AttemptsOf(const std::string& file, WallTime 
   return attempts ? *std::move(attempts) : std::vector<ledger::AttemptRecord>();
 }
 
-struct QuotaChange {
-  std::string queue;
-  std::string flavor;
-  std::string resource;
-  std::string amount;  // with a sign: more or less
-};
-
-// QUEUE/FLAVOR/RESOURCE=AMOUNT; ChangeView has checked the form.
-QuotaChange QuotaChangeOf(const std::string& text) {
-  const std::size_t first = std::min(text.find('/'), text.size());
-  const std::size_t second = std::min(text.find('/', first + 1), text.size());
-  const std::size_t equals = std::min(text.find('=', second), text.size());
-  const auto part = [&text](std::size_t from, std::size_t to) {
-    return from < to ? text.substr(from, to - from) : "";
-  };
-  return {part(0, first), part(first + 1, second), part(second + 1, equals),
-          part(equals + 1, text.size())};
-}
-
-Result<std::string> AmountAfter(const QuotaChange& change, const Json& before) {
-  const bool is_relative = change.amount.starts_with('+') || change.amount.starts_with('-');
-  BERTH_TRY(
-      const api::Amount given,
-      api::ParseAmount(change.resource, is_relative ? change.amount.substr(1) : change.amount));
+Result<std::string> TextAfter(const QuotaChange& change, const Json& before) {
   const std::string text = before.is_string() ? before.get<std::string>() : before.dump();
   BERTH_TRY(const api::Amount now, api::ParseAmount(change.resource, text));
-  api::Amount after = given;
-  if (change.amount.starts_with('+')) after = api::AddAmounts(now, given);
-  if (change.amount.starts_with('-')) {
-    after = std::max<api::Amount>(api::SubtractAmounts(now, given), 0);
-  }
-  return api::FormatAmount(change.resource, after);
+  return api::FormatAmount(change.resource, change.After(now));
 }
 
 // The entries of a list in an object; empty where it has none.
@@ -102,7 +74,7 @@ Status SetQuota(Json& spec, const QuotaChange& change) {
       if (flavor.value("name", "") != change.flavor) continue;
       for (Json& resource : ListIn(flavor, "resources")) {
         if (resource.value("name", "") != change.resource) continue;
-        BERTH_TRY(resource["nominalQuota"], AmountAfter(change, resource["nominalQuota"]));
+        BERTH_TRY(resource["nominalQuota"], TextAfter(change, resource["nominalQuota"]));
         return OkStatus();
       }
     }
@@ -177,7 +149,9 @@ Result<Json> AnswerWhatIf(const CallerWhatIf& asked, const ClusterView& view,
 
 std::vector<std::string> QueuesOf(const CallerWhatIf& asked) {
   std::set<std::string> names;
-  for (const std::string& each : asked.quota) names.insert(QuotaChangeOf(each).queue);
+  for (const std::string& each : asked.quota) {
+    if (const auto change = ParseQuotaChange(each)) names.insert(change->queue);
+  }
   return {names.begin(), names.end()};
 }
 
@@ -187,7 +161,7 @@ Result<std::string> ChangedQueueYaml(const Json& queue, const CallerWhatIf& aske
                  {"metadata", {{"name", queue.at("metadata").value("name", "")}}},
                  {"spec", queue.value("spec", Json::object())}};
   for (const std::string& text : asked.quota) {
-    const QuotaChange change = QuotaChangeOf(text);
+    BERTH_TRY(const QuotaChange change, ParseQuotaChange(text));
     if (change.queue != object["metadata"]["name"]) continue;
     BERTH_CHECK_OK(SetQuota(object["spec"], change));
   }

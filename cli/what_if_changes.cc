@@ -90,22 +90,11 @@ class Changer {
     return nullptr;
   }
 
-  // "team/gpu/nvidia.com/gpu=+8": more, less (-8) or as much as (8).
   Status AddQuota(const std::string& text) {
-    const std::size_t first = text.find('/');
-    const std::size_t second = first == std::string::npos ? first : text.find('/', first + 1);
-    const std::size_t equals = second == std::string::npos ? second : text.find('=', second);
-    if (equals == std::string::npos || equals + 1 == text.size()) {
-      return Invalid("--add-quota \"" + text + "\": write QUEUE/FLAVOR/RESOURCE=+AMOUNT");
-    }
-    const std::string name = text.substr(0, first);
-    const std::string flavor = text.substr(first + 1, second - first - 1);
-    const std::string resource = text.substr(second + 1, equals - second - 1);
-    std::string amount = text.substr(equals + 1);
-    const char sign = amount.front() == '+' || amount.front() == '-' ? amount.front() : '=';
-    if (sign != '=') amount.erase(0, 1);
-    const Result<api::Amount> parsed = api::ParseAmount(resource, amount);
-    if (!parsed) return Annotate(parsed.error(), "--add-quota \"" + text + "\"");
+    BERTH_TRY(const QuotaChange change, ParseQuotaChange(text));
+    const std::string& name = change.queue;
+    const std::string& flavor = change.flavor;
+    const std::string& resource = change.resource;
     api::ResourceQuota* quota = nullptr;
     api::ClusterQueue* queue = FindQueue(name);
     if (queue == nullptr) {
@@ -123,9 +112,7 @@ class Changer {
                                              resource + " in flavor \"" + flavor + "\""};
     }
     const api::Amount before = quota->nominal_quota;
-    api::Amount after = *parsed;
-    if (sign == '+') after = api::AddAmounts(before, *parsed);
-    if (sign == '-') after = std::max<api::Amount>(api::SubtractAmounts(before, *parsed), 0);
+    const api::Amount after = change.After(before);
     quota->nominal_quota = after;
     made_.changes.push_back("ClusterQueue " + name + ": " + resource + " in " + flavor + " " +
                             api::FormatAmount(resource, before) + " → " +
@@ -248,6 +235,33 @@ class Changer {
 };
 
 }  // namespace
+
+Result<QuotaChange> ParseQuotaChange(const std::string& text) {
+  const std::size_t first = text.find('/');
+  const std::size_t second = first == std::string::npos ? first : text.find('/', first + 1);
+  const std::size_t equals = second == std::string::npos ? second : text.find('=', second);
+  if (equals == std::string::npos || equals + 1 == text.size()) {
+    return Invalid("--add-quota \"" + text + "\": write QUEUE/FLAVOR/RESOURCE=+AMOUNT");
+  }
+  QuotaChange change{.queue = text.substr(0, first),
+                     .flavor = text.substr(first + 1, second - first - 1),
+                     .resource = text.substr(second + 1, equals - second - 1)};
+  std::string amount = text.substr(equals + 1);
+  if (amount.front() == '+' || amount.front() == '-') {
+    change.sign = amount.front();
+    amount.erase(0, 1);
+  }
+  const Result<api::Amount> parsed = api::ParseAmount(change.resource, amount);
+  if (!parsed) return Annotate(parsed.error(), "--add-quota \"" + text + "\"");
+  change.amount = *parsed;
+  return change;
+}
+
+api::Amount QuotaChange::After(api::Amount before) const {
+  if (sign == '+') return api::AddAmounts(before, amount);
+  if (sign == '-') return std::max<api::Amount>(api::SubtractAmounts(before, amount), 0);
+  return amount;
+}
 
 Result<ChangedView> ChangeView(const ClusterView& view, const WhatIfInput& input) {
   return Changer(view, input).Change();

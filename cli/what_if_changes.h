@@ -8,6 +8,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "api/quantity.h"
 #include "base/result.h"
 #include "cli/forecast.h"
 #include "cli/screens/cluster_view.h"
@@ -25,6 +26,20 @@ struct ChangedView {
   ClusterView view;
   std::vector<std::string> changes;  // in words: "ClusterQueue team: nvidia.com/gpu in gpu 8 → 16"
 };
+
+// One value of --add-quota: "QUEUE/FLAVOR/RESOURCE=+8" (more), "-8" (less) or "8" (as much as).
+struct QuotaChange {
+  std::string queue;
+  std::string flavor;
+  std::string resource;
+  char sign = '=';  // '+', '-' or '='
+  api::Amount amount = 0;
+
+  api::Amount After(api::Amount before) const;  // never below 0 by '-'
+};
+
+// Errors: kInvalid with the flag.
+Result<QuotaChange> ParseQuotaChange(const std::string& text);
 
 // Errors: kInvalid with the flag or the object; kNotFound: a queue, flavor, job or node that does
 // not exist.
