@@ -9,6 +9,7 @@
 
 #include "api/codec/codec.h"
 #include "api/codec/kinds.h"
+#include "api/reasons.h"
 #include "local/cluster/fields.h"
 #include "scenarios/played_nodes.h"
 #include "scenarios/played_objects.h"
@@ -26,7 +27,6 @@ using simulation::JobOutcome;
 using simulation::WorldEvent;
 
 constexpr Duration kLook = std::chrono::minutes(10);
-constexpr char kPreemptedReason[] = "Preempted";
 
 class Play {
  public:
@@ -261,7 +261,7 @@ class Play {
     run.workload = workload;
     const Json* evicted = FindCondition(workload, "Evicted");
     if (was_evicted || evicted == nullptr || !ConditionIs(workload, "Evicted", "True")) return;
-    if (StringAt(*evicted, {"reason"}) != kPreemptedReason) return;
+    if (StringAt(*evicted, {"reason"}) != api::kPreempted) return;
     ++result_.outcomes[*job].preemptions;
     run.is_stopping = IsWhole(*job);
     Lose(*job, WorldEvent::Kind::kPreempted);

@@ -90,7 +90,7 @@ void NodeFailures::WatchNodes() {
   const auto add = [this](const auto& node) { controller_->Add(node->meta.key()); };
   nodes_->AddHandler({.on_add =
                           [this, add](const auto& node) {
-                            if (!IsWell(*node) || IsCalledUnhealthy(node->meta.name)) add(node);
+                            if (!IsWell(*node) || HasFailed(node->meta.name)) add(node);
                           },
                       .on_update =
                           [add](const auto& before, const auto& node) {
@@ -134,19 +134,17 @@ void NodeFailures::OnWorkload(const api::Workload& workload) {
   if (nodes_ == nullptr || !nodes_->has_synced()) return;
   for (const std::string& name : NodesOf(workload)) {
     const auto node = nodes_->Get({"", name});
-    const auto& unhealthy = workload.status.unhealthy_nodes;
-    const bool is_named = std::find(unhealthy.begin(), unhealthy.end(), name) != unhealthy.end();
-    if (node == nullptr || IsWell(*node) == is_named) controller_->Add({"", name});
+    if (node == nullptr || IsWell(*node) == IsCalledUnhealthy(workload, name)) {
+      controller_->Add({"", name});
+    }
   }
 }
 
 // A node may come back under its name.
-bool NodeFailures::IsCalledUnhealthy(const std::string& node) const {
+bool NodeFailures::HasFailed(const std::string& node) const {
   const auto workloads = workloads_.ByIndex(kByNode, node);
-  return std::any_of(workloads.begin(), workloads.end(), [&node](const auto& workload) {
-    const auto& unhealthy = workload->status.unhealthy_nodes;
-    return std::find(unhealthy.begin(), unhealthy.end(), node) != unhealthy.end();
-  });
+  return std::any_of(workloads.begin(), workloads.end(),
+                     [&node](const auto& workload) { return IsCalledUnhealthy(*workload, node); });
 }
 
 // The workloads that have assignments on the node, or ungated pods for the node.

@@ -46,7 +46,7 @@ class NodeFailures final : public kube::Reconciler {
   void WatchNodes();
   void WatchPods();
   void OnWorkload(const api::Workload& workload);
-  bool IsCalledUnhealthy(const std::string& node) const;
+  bool HasFailed(const std::string& node) const;  // of some workload
   WorkloadOnNode Observe(const api::Workload& workload, const std::string& node) const;
   std::vector<std::shared_ptr<const api::Workload>> WorkloadsOf(const std::string& node) const;
   kube::Step StatusStep(const std::shared_ptr<const api::Workload>& workload, WorkloadPlan plan);

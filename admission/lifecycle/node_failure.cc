@@ -112,6 +112,11 @@ NodeVerdict JudgeAssigned(const std::string& name, const api::Node* node,
 
 }  // namespace
 
+bool IsCalledUnhealthy(const api::Workload& workload, const std::string& node) {
+  const auto& unhealthy = workload.status.unhealthy_nodes;
+  return std::find(unhealthy.begin(), unhealthy.end(), node) != unhealthy.end();
+}
+
 std::vector<std::string> NodesOf(const api::Workload& workload) {
   if (!HoldsNodes(workload)) return {};
   std::set<std::string> names;
@@ -146,8 +151,7 @@ WorkloadPlan PlanNodeHealth(const api::Workload& workload, const std::string& na
                             WallTime now) {
   WorkloadPlan plan;
   const std::vector<std::string>& unhealthy = workload.status.unhealthy_nodes;
-  const bool is_named = std::find(unhealthy.begin(), unhealthy.end(), name) != unhealthy.end();
-  if (is_named == (health == Health::kUnhealthy)) return plan;
+  if (IsCalledUnhealthy(workload, name) == (health == Health::kUnhealthy)) return plan;
   api::WorkloadStatus status = workload.status;
   if (health == Health::kHealthy) {
     std::erase(status.unhealthy_nodes, name);

@@ -46,6 +46,9 @@ struct WorkloadOnNode {
 };
 using FlavorLookup = std::function<const api::ResourceFlavor*(const std::string& name)>;
 
+// Whether the node is among the workload's unhealthyNodes.
+bool IsCalledUnhealthy(const api::Workload& workload, const std::string& node);
+
 // The nodes that the workload's topology assignments name, sorted; empty unless the workload is
 // admitted and neither finished nor evicted. Levels above the node do not count.
 std::vector<std::string> NodesOf(const api::Workload& workload);

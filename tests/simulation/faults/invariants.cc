@@ -140,7 +140,7 @@ void Invariants::SeeJob(const JobFacts* before, const JobFacts& now) {
   if (old_slice != nullptr && old_slice->admitted && !workload->admitted) workload = old_slice;
   // The old slice was replaced while the start was under way.
   const auto replaced = replaced_.find(now.uid);
-  if (now.is_elastic && workload->reserved && replaced != replaced_.end() &&
+  if (now.is_elastic && workload->reserved && !workload->admitted && replaced != replaced_.end() &&
       replaced->second + options_.staleness >= now_) {
     return;
   }
@@ -173,9 +173,9 @@ void Invariants::SeeWorkload(const WorkloadFacts* before, const WorkloadFacts* n
   const bool same = before != nullptr && now != nullptr && before->uid == now->uid;
   if (before != nullptr) CheckRelease(*before, same ? now : nullptr);
   if (same && before->priority != now->priority) reprioritised_[now->uid] = now_;
-  if (same && now->is_slice) NoteTakenBack(*before, *now);
-  if (same && before->admitted && !before->finished && now->finished) {
-    replaced_[now->job_uid] = now_;
+  if (same && now->is_slice) {
+    NoteTakenBack(*before, *now);
+    if (before->admitted && !before->finished && now->finished) replaced_[now->job_uid] = now_;
   }
   if (now != nullptr && now->preempted && !(same && before->preempted)) CheckVictim(*now);
   if (before != nullptr && (now == nullptr || now->deleting)) {
