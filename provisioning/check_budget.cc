@@ -36,13 +36,25 @@ std::vector<Charge> SettledCharges(const SpendMemory& spend, const api::Workload
   return {open, Charge{open.queue, open.day, KeptChargeId(request.meta.uid), amount}};
 }
 
+std::set<std::string> ReplacedCharges(const Situation& situation, const CheckInput& input,
+                                      const api::ProvisioningMemory& memory) {
+  if (situation.spend == nullptr) return {};
+  const api::Workload& workload = *situation.workload;
+  std::set<std::string> ids{ChargeId(workload, input.name, NextAttempt(situation, input, memory))};
+  for (const ProvisioningRequest& request : situation.requests) {
+    const auto attempt = AttemptOf(request.meta.name, workload.meta.name, input.name);
+    if (attempt && *attempt <= memory.counted_attempt) {
+      ids.insert(ChargeId(workload, input.name, *attempt));
+    }
+  }
+  return ids;
+}
+
 VetoInput CheckDecider::AboutSteps() const {
   VetoInput about{*input_.policy,          *input_.config,   workload_,
                   situation_.flavors,      situation_.stock, now_,
-                  situation_.job_deadline, situation_.spend, ""};
-  if (situation_.spend != nullptr) {
-    about.charge = ChargeId(workload_, input_.name, NextAttempt(situation_, input_, memory_));
-  }
+                  situation_.job_deadline, situation_.spend, {}};
+  about.own_charges = ReplacedCharges(situation_, input_, memory_);
   return about;
 }
 
@@ -65,9 +77,10 @@ bool CheckDecider::ChargesFirst(const Branch& branch) {
   return true;
 }
 
-// Whether the charge of the request is still to be taken back, or to be kept for good.
+// Whether the charge of the request is still to be taken back, or to be kept for good. That of a
+// request that may still be granted is settled by the deletion of the request.
 bool CheckDecider::SettlesCharge(const ProvisioningRequest& request) {
-  if (situation_.spend == nullptr) return false;
+  if (situation_.spend == nullptr || IsOpen(StateOf(request))) return false;
   auto charges = SettledCharges(*situation_.spend, workload_, input_.name, request);
   for (Charge& each : charges) out_.charges.push_back(std::move(each));
   if (!charges.empty()) return true;
@@ -77,8 +90,8 @@ bool CheckDecider::SettlesCharge(const ProvisioningRequest& request) {
   return true;
 }
 
-// A request may be granted after its charge was taken back for its deletion: its nodes came all the
-// same, and are charged. nullopt: nothing is missing.
+// A request that was made when no budget was set is charged for its nodes. nullopt: nothing is
+// missing.
 std::optional<Charge> CheckDecider::MissingCharge(const ProvisioningRequest& request) const {
   const std::int64_t day = DayOf(request.meta.creation_timestamp);
   const api::ProvisioningStep* step = StepOf(request);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,8 +38,13 @@ bool IsDivided(const api::ProvisioningRequest& request);
 // The pods of the request.
 std::int64_t PodsOf(const api::ProvisioningRequest& request);
 
-// What follows for the charge of the request: it is taken back if no nodes came, else kept under an
-// id of its own. Empty: nothing is left to do.
+// The charges of the Workload that leave room for its next request: that of the next attempt, and
+// those of requests that are given up and deleted before it.
+std::set<std::string> ReplacedCharges(const Situation& situation, const CheckInput& input,
+                                      const api::ProvisioningMemory& memory);
+
+// What follows for the charge of the request when it is gone or cannot be granted: it is taken back
+// if no nodes came, else kept under an id of its own. Empty: nothing is left to do.
 std::vector<Charge> SettledCharges(const SpendMemory& spend, const api::Workload& workload,
                                    const std::string& check,
                                    const api::ProvisioningRequest& request);

@@ -11,10 +11,14 @@
 #include "base/strings.h"
 #include "provisioning/check_decider.h"
 #include "provisioning/lease.h"
+#include "provisioning/names.h"
+#include "provisioning/request_state.h"
 #include "provisioning/steps.h"
 
 namespace berth::provisioning {
 namespace {
+
+constexpr std::int32_t kAttemptsLookedAt = 8;  // for charges that a crash has left
 
 // Deletes everything that asks for capacity.
 Decision CleanUp(const Situation& situation) {
@@ -30,15 +34,60 @@ Decision CleanUp(const Situation& situation) {
   return decision;
 }
 
-// Settles the charges of requests that are about to be deleted.
-void SettleCharges(const Situation& situation, Decision& decision) {
-  if (situation.spend == nullptr) return;
+// What follows for the charge of the request in any check.
+std::vector<Charge> SettledInAll(const Situation& situation,
+                                 const api::ProvisioningRequest& request) {
+  std::vector<Charge> settled;
+  if (situation.spend == nullptr) return settled;
   for (const CheckInput& input : situation.checks) {
+    for (Charge& charge :
+         SettledCharges(*situation.spend, *situation.workload, input.name, request)) {
+      settled.push_back(std::move(charge));
+    }
+  }
+  return settled;
+}
+
+// Settles the charges of requests that are about to be deleted and can no longer be granted.
+void SettleCharges(const Situation& situation, Decision& decision) {
+  for (const api::ProvisioningRequest& request : situation.requests) {
+    if (IsOpen(StateOf(request))) continue;
+    for (Charge& charge : SettledInAll(situation, request)) {
+      decision.charges.push_back(std::move(charge));
+    }
+  }
+}
+
+// Gives each deletion the charges that it settles.
+void AddCharges(const Situation& situation, std::vector<Action>& actions) {
+  for (Action& action : actions) {
+    auto* drop = std::get_if<DeleteRequest>(&action);
+    if (drop == nullptr) continue;
     for (const api::ProvisioningRequest& request : situation.requests) {
-      for (Charge& charge :
-           SettledCharges(*situation.spend, *situation.workload, input.name, request)) {
-        decision.charges.push_back(std::move(charge));
-      }
+      if (request.meta.name != drop->name) continue;
+      drop->charges = SettledInAll(situation, request);
+      if (!drop->charges.empty()) drop->resource_version = request.meta.resource_version;
+    }
+  }
+}
+
+// Takes back the charges of requests that are gone: the process ended after their deletion.
+void TakeBackLeftCharges(const Situation& situation, WallTime now, Decision& decision) {
+  if (situation.spend == nullptr) return;
+  const api::Workload& workload = *situation.workload;
+  const std::string queue = QueueOf(workload);
+  for (const CheckInput& input : situation.checks) {
+    const auto memory = situation.memory.find(input.name);
+    if (memory == situation.memory.end()) continue;
+    std::set<std::int32_t> there;
+    for (const api::ProvisioningRequest& request : situation.requests) {
+      there.insert(AttemptOf(request.meta.name, workload.meta.name, input.name).value_or(0));
+    }
+    const std::int32_t counted = memory->second.counted_attempt;
+    for (std::int32_t each = counted; each > std::max(counted - kAttemptsLookedAt, 0); --each) {
+      if (there.contains(each)) continue;
+      const Charge left{queue, DayOf(now), ChargeId(workload, input.name, each), 0};
+      if (!situation.spend->Knows(left)) decision.charges.push_back(left);
     }
   }
 }
@@ -75,9 +124,7 @@ Vetoes VetoesWith(const api::ProvisioningMemory& memory, const Situation& situat
                   const CheckInput& input, WallTime now) {
   VetoInput about{*input.policy,   *input.config, *situation.workload,    situation.flavors,
                   situation.stock, now,           situation.job_deadline, situation.spend};
-  if (situation.spend != nullptr) {
-    about.charge = ChargeId(*situation.workload, input.name, NextAttempt(situation, input, memory));
-  }
+  about.own_charges = ReplacedCharges(situation, input, memory);
   return VetoesOf(about);
 }
 
@@ -165,6 +212,8 @@ Decision Decide(const Situation& situation, const DecideOptions& options, WallTi
       needs ? DecideChecks(situation, options, now, memory, vetoes) : CleanUp(situation);
   ReleaseLeases(situation, needs, decision);
   if (!needs) SettleCharges(situation, decision);
+  TakeBackLeftCharges(situation, now, decision);
+  AddCharges(situation, decision.actions);
   if (!decision.charges.empty()) return {.charges = std::move(decision.charges)};
   if (!decision.lessons.empty()) return {.lessons = std::move(decision.lessons)};
   const std::string* written =

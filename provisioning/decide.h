@@ -18,7 +18,8 @@
 // the two changes nothing.
 //
 // The cost of a request is charged to its LocalQueue's day (spend.h), and the charge is written,
-// before the request is made: a crash in between charges too much, never too little.
+// before the request is made. A request that may still be granted keeps its charge until the
+// request is gone. A crash in between charges too much, never too little.
 //
 // A policy with `reuse` leases idle nodes (reuse.h, lease.h) instead of asking. The nodes are
 // leased first, one write each; when all are leased the check is Ready. Whoever stops in between
@@ -100,6 +101,10 @@ struct OwnTemplate {  // the request becomes the template's controller
 };
 struct DeleteRequest {
   std::string name;
+  // To record when the request is gone. With charges the deletion names the resourceVersion: a
+  // request that was granted meanwhile is judged again.
+  std::vector<Charge> charges;
+  std::string resource_version;
 };
 struct DeleteTemplate {
   std::string name;

@@ -50,14 +50,14 @@ std::int64_t SpendMemory::ChargeOf(const std::string& queue, std::int64_t day,
 }
 
 std::int64_t SpendMemory::SpentBy(const std::string& queue, std::int64_t day,
-                                  const std::string& id) const {
+                                  const std::set<std::string>& ids) const {
   const api::QueueSpend& spend = Of(queue);
   const auto found = spend.find(day);
   if (found == spend.end()) return 0;
   const std::map<std::string, Metered> measured = meters_.ByCharge(queue);
   std::int64_t sum = found->second.folded;
   for (const auto& [request, amount] : found->second.charges) {
-    if (request == id) continue;
+    if (ids.contains(request)) continue;
     const auto nodes = measured.find(request);
     sum = api::AddAmounts(sum, nodes == measured.end() ? amount : Counted(amount, nodes->second));
   }

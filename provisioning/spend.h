@@ -3,7 +3,8 @@
 //     cost of a request --Record--> charge --SpentBy--> what is left of the day's budget
 //
 // A request is charged before it is made, with the cost that is expected, to the day of the
-// request. The charge of a request that brings no nodes is taken back; each request that brings
+// request. The charge of a request that brings no nodes is taken back when the request cannot be
+// granted: the request has failed, or is gone. Each request that brings
 // nodes is charged in full, until what its nodes cost is measured (meter.h).
 //
 // Bounded: the last two days of a queue, 2000 charges a day; further ones are added up and are not
@@ -14,6 +15,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 
 #include "api/spend_memory.h"
@@ -38,9 +40,10 @@ class SpendMemory {
   bool Knows(const Charge& charge) const;
   // 0: none.
   std::int64_t ChargeOf(const std::string& queue, std::int64_t day, const std::string& id) const;
-  // The queue's charges of that day without the one of `id`. Where the nodes of a charge were
+  // The queue's charges of that day without those of `ids`. Where the nodes of a charge were
   // measured and are gone, their cost counts; while nodes stand, no less than the charge.
-  std::int64_t SpentBy(const std::string& queue, std::int64_t day, const std::string& id) const;
+  std::int64_t SpentBy(const std::string& queue, std::int64_t day,
+                       const std::set<std::string>& ids) const;
 
   const api::QueueSpend& Of(const std::string& queue) const;
   // Joins the charges that another process has written: the higher charge holds.

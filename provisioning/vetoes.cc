@@ -69,7 +69,7 @@ std::optional<Veto> DayBudgetVeto(const Cost& cost, const VetoInput& input) {
   if (!budget || input.spend == nullptr) return std::nullopt;
   const std::string queue = QueueOf(input.workload);
   const std::int64_t day = DayOf(input.now);
-  const std::int64_t spent = input.spend->SpentBy(queue, day, input.charge);
+  const std::int64_t spent = input.spend->SpentBy(queue, day, input.own_charges);
   if (api::AddAmounts(spent, cost.nano_dollars) <= budget->NanoValue()) return std::nullopt;
   Veto veto{.reason = kBudgetReason,
             .message = CostText(cost) + ", queue " + queue + " has " + Dollars(spent) + " of " +

@@ -46,7 +46,7 @@ struct VetoInput {
   WallTime now{};
   std::optional<std::int64_t> job_deadline;  // activeDeadlineSeconds of the Workload's Job
   const SpendMemory* spend = nullptr;        // null: no queue has a budget of the day
-  std::string charge;                        // of the next request, which may be recorded already
+  std::set<std::string> own_charges;         // that the next request replaces (check_decider.h)
 };
 
 Vetoes VetoesOf(const VetoInput& input);

@@ -280,7 +280,7 @@ kube::Step RequestReconciler::ActionStep(const WorkloadPtr& workload, const Acti
   if (const auto* own = std::get_if<OwnTemplate>(&action))
     return template_steps_.Own(*workload, *own);
   if (const auto* drop = std::get_if<DeleteRequest>(&action)) {
-    return template_steps_.Delete(api::KindOf<api::ProvisioningRequest>(), {space, drop->name});
+    return DeleteRequestStep(space, *drop);
   }
   if (const auto* drop = std::get_if<DeleteTemplate>(&action)) {
     return template_steps_.Delete(api::KindOf<api::PodTemplateObject>(), {space, drop->name});
@@ -292,6 +292,22 @@ kube::Step RequestReconciler::ActionStep(const WorkloadPtr& workload, const Acti
     return lease_steps_.Release(*release);
   }
   return check_writer_.Record(workload, std::get<CheckEvent>(action));
+}
+
+// The memory of the charges' queue is written when the request is gone.
+kube::Step RequestReconciler::DeleteRequestStep(const std::string& space,
+                                                const DeleteRequest& action) {
+  kube::Step drop = template_steps_.Delete(api::KindOf<api::ProvisioningRequest>(),
+                                           {space, action.name}, action.resource_version);
+  if (action.charges.empty()) return drop;
+  return
+      [this, drop = std::move(drop), charges = action.charges](std::function<void(Status)> next) {
+        drop([this, charges, next = std::move(next)](const Status& done) {
+          if (!done) return next(done);
+          for (const Charge& charge : charges) RecordCharge(charge);
+          spend_.Settle(charges.front().queue, next);
+        });
+      };
 }
 
 kube::Step RequestReconciler::CreateRequestStep(const WorkloadPtr& workload,

@@ -86,6 +86,7 @@ class RequestReconciler final : public kube::Reconciler {
   std::vector<kube::Step> StepsFor(const WorkloadPtr& workload, const Decision& decision);
   kube::Step ChecksStep(const WorkloadPtr& workload, std::vector<api::AdmissionCheckState> changed);
   kube::Step ActionStep(const WorkloadPtr& workload, const Action& action);
+  kube::Step DeleteRequestStep(const std::string& space, const DeleteRequest& action);
   kube::Step CreateRequestStep(const WorkloadPtr& workload, const CreateRequest& action);
   void ReadExisting(const WorkloadPtr& workload, const CreateRequest& action,
                     std::function<void(Status)> next);

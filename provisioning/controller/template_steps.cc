@@ -92,11 +92,14 @@ kube::Step TemplateSteps::Own(const api::Workload& workload, const OwnTemplate& 
   };
 }
 
-kube::Step TemplateSteps::Delete(const api::ResourceKind& kind, api::ObjectKey key) {
-  return [this, &kind, key = std::move(key)](std::function<void(Status)> next) {
+kube::Step TemplateSteps::Delete(const api::ResourceKind& kind, api::ObjectKey key,
+                                 std::string resource_version) {
+  kube::DeleteOptions options{.propagation_policy = "Background"};
+  options.precondition_resource_version = std::move(resource_version);
+  return [this, &kind, key = std::move(key),
+          options = std::move(options)](std::function<void(Status)> next) {
     manager_.client().Delete(
-        kind, key, {.propagation_policy = "Background"},
-        [next = std::move(next)](Status done) { next(Gone(std::move(done))); });
+        kind, key, options, [next = std::move(next)](Status done) { next(Gone(std::move(done))); });
   };
 }
 

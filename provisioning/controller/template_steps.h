@@ -20,7 +20,9 @@ class TemplateSteps {
 
   kube::Step Create(const api::Workload& workload, const CreateTemplate& action);
   kube::Step Own(const api::Workload& workload, const OwnTemplate& action);
-  kube::Step Delete(const api::ResourceKind& kind, api::ObjectKey key);
+  // `resource_version`: of the object that may be deleted; empty: of any.
+  kube::Step Delete(const api::ResourceKind& kind, api::ObjectKey key,
+                    std::string resource_version = "");
 
  private:
   kube::Step IfThere(const std::string& space, const api::OwnerReference& request, kube::Step step);

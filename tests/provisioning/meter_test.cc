@@ -133,13 +133,13 @@ TEST(MeterTest, TheMeasuredCostTakesThePlaceOfTheCharge) {
   MeterMemory& meters = spend.meters();
   meters.Begin(Use(), Second(100));
   meters.Extend(MeterMemory::PlaceOf(Use()), Second(200));
-  EXPECT_EQ(spend.SpentBy(kMeterQueue, 0, ""), kMeterDollar + 5) << "the node stands";
+  EXPECT_EQ(spend.SpentBy(kMeterQueue, 0, {}), kMeterDollar + 5) << "the node stands";
   meters.End(MeterMemory::PlaceOf(Use()));
-  EXPECT_EQ(spend.SpentBy(kMeterQueue, 0, ""), kMeterDollar / 10 + 5);
-  EXPECT_EQ(spend.SpentBy(kMeterQueue, 0, "charge-of-w"), 5);
+  EXPECT_EQ(spend.SpentBy(kMeterQueue, 0, {}), kMeterDollar / 10 + 5);
+  EXPECT_EQ(spend.SpentBy(kMeterQueue, 0, {"charge-of-w"}), 5);
   meters.Begin(Use("w", "n2"), Second(200));
   meters.Extend(MeterMemory::PlaceOf(Use("w", "n2")), Second(2200));
-  EXPECT_EQ(spend.SpentBy(kMeterQueue, 0, ""), 22 * kMeterDollar / 10 + 5)
+  EXPECT_EQ(spend.SpentBy(kMeterQueue, 0, {}), 22 * kMeterDollar / 10 + 5)
       << "longer than expected";
 }
 

@@ -29,20 +29,20 @@ TEST(SpendMemoryTest, ChargesAddUpByQueueAndDay) {
   memory.Record({kQueue, 1, "b", 4});
   memory.Record({kQueue, 2, "a", 5});
   memory.Record({"other/team", 1, "a", 6});
-  EXPECT_EQ(memory.SpentBy(kQueue, 1, ""), 7);
-  EXPECT_EQ(memory.SpentBy(kQueue, 1, "a"), 4);
-  EXPECT_EQ(memory.SpentBy(kQueue, 3, ""), 0);
+  EXPECT_EQ(memory.SpentBy(kQueue, 1, {}), 7);
+  EXPECT_EQ(memory.SpentBy(kQueue, 1, {"a"}), 4);
+  EXPECT_EQ(memory.SpentBy(kQueue, 3, {}), 0);
   EXPECT_TRUE(memory.Knows({kQueue, 1, "a", 3}));
   EXPECT_FALSE(memory.Knows({kQueue, 1, "a", 4}));
   memory.Record({kQueue, 1, "a", 0});
-  EXPECT_EQ(memory.SpentBy(kQueue, 1, ""), 4);
+  EXPECT_EQ(memory.SpentBy(kQueue, 1, {}), 4);
   EXPECT_TRUE(memory.Knows({kQueue, 1, "a", 0}));
 }
 
 TEST(SpendMemoryTest, OldDaysGoAndTheDayInUseStays) {
   SpendMemory memory;
   for (const std::int64_t day : {10, 11, 12}) memory.Record({kQueue, day, "a", 1});
-  EXPECT_EQ(memory.SpentBy(kQueue, 10, ""), 0);
+  EXPECT_EQ(memory.SpentBy(kQueue, 10, {}), 0);
   memory.Record({kQueue, 5, "a", 1});  // the clock was set back
   EXPECT_TRUE(memory.Knows({kQueue, 5, "a", 1}));
 }
@@ -50,7 +50,7 @@ TEST(SpendMemoryTest, OldDaysGoAndTheDayInUseStays) {
 TEST(SpendMemoryTest, WhatIsBeyondTheBoundIsAddedUp) {
   SpendMemory memory;
   for (int at = 0; at < 2100; ++at) memory.Record({kQueue, 1, "id" + std::to_string(at), 1});
-  EXPECT_EQ(memory.SpentBy(kQueue, 1, ""), 2100);
+  EXPECT_EQ(memory.SpentBy(kQueue, 1, {}), 2100);
   EXPECT_EQ(memory.Of(kQueue).at(1).charges.size(), 2000U);
   memory.Record({kQueue, 1, "id", 1});
   EXPECT_TRUE(memory.Knows({kQueue, 1, "id", 1}));
@@ -63,7 +63,7 @@ TEST(SpendMemoryTest, TwoMemoriesAreJoined) {
   theirs.Record({kQueue, 1, "a", 5});
   theirs.Record({kQueue, 1, "b", 1});
   mine.Merge(kQueue, theirs.Of(kQueue));
-  EXPECT_EQ(mine.SpentBy(kQueue, 1, ""), 6);
+  EXPECT_EQ(mine.SpentBy(kQueue, 1, {}), 6);
 }
 
 // A World whose requests cost 4 USD each: a node for an hour.
@@ -87,7 +87,7 @@ class DayBudgetTest : public ::testing::Test {
       MakeBudgetWorld(worlds_[at], spend_, "w" + std::to_string(at));
     }
   }
-  std::int64_t Spent() const { return spend_.SpentBy(kQueue, DayOf(worlds_[0].now), ""); }
+  std::int64_t Spent() const { return spend_.SpentBy(kQueue, DayOf(worlds_[0].now), {}); }
 
   SpendMemory spend_;
   std::vector<World> worlds_{3};
@@ -136,19 +136,71 @@ TEST_F(DayBudgetTest, ARequestThatIsDeletedInVainGivesItsChargeBack) {
   EXPECT_EQ(Spent(), 0);
 }
 
-// The charge is taken back first, since the request is about to be deleted for its wait; then the
-// grant is seen.
+// A request that has waited too long may be granted until its deletion: the charge stays so long.
+TEST_F(DayBudgetTest, ARequestThatIsGivenUpIsChargedUntilItsDeletion) {
+  World& world = worlds_[0];
+  world.policy->steps[0].max_wait_seconds = 16;
+  world.policy->steps[0].max_attempts = 2;
+  world.policy->max_cost_per_day = *api::Quantity::Parse("4");
+  world.Settle();
+  worlds_[1].policy->max_cost_per_day = world.policy->max_cost_per_day;
+  world.Pass(16);
+  while (world.RequestNames().size() == 1 && world.Round()) {
+    ASSERT_EQ(Spent(), world.requests.empty() ? 0 : 4 * kDollar);
+    worlds_[1].Settle();
+    ASSERT_TRUE(world.requests.empty() || worlds_[1].requests.empty());
+    if (world.check().state == CheckState::kRetry) world.Evict();
+  }
+  EXPECT_EQ(worlds_[1].requests.size(), 1U);
+}
+
 TEST_F(DayBudgetTest, AGrantAtTheEndOfTheWaitIsCharged) {
-  worlds_[0].policy->steps[0].max_wait_seconds = 16;
-  worlds_[0].Settle();
-  ASSERT_EQ(Spent(), 4 * kDollar);
-  worlds_[0].now += std::chrono::seconds(16);
-  ASSERT_TRUE(worlds_[0].Round());
-  ASSERT_EQ(Spent(), 0);
-  worlds_[0].Provision();
-  worlds_[0].Settle();
-  EXPECT_EQ(worlds_[0].check().state, CheckState::kReady);
+  World& world = worlds_[0];
+  world.policy->steps[0].max_wait_seconds = 16;
+  world.Settle();
+  world.Pass(16);
+  ASSERT_TRUE(world.Round());  // the failure is counted
+  world.Provision();
+  world.Settle();
+  if (world.check().state == CheckState::kRetry) world.Evict();
+  world.Settle();
+  EXPECT_THAT(world.requests, IsEmpty());
   EXPECT_EQ(Spent(), 4 * kDollar);
+}
+
+// The next request of a Workload needs no room beside the one that is deleted before it.
+TEST_F(DayBudgetTest, TheNextRequestTakesThePlaceOfTheOneThatIsGivenUp) {
+  World& world = worlds_[0];
+  world.policy->steps[0].max_wait_seconds = 16;
+  world.policy->steps[0].max_attempts = 2;
+  world.policy->max_cost_per_day = *api::Quantity::Parse("4");
+  world.Settle();
+  world.Pass(16);
+  world.Settle();
+  if (world.check().state == CheckState::kRetry) {
+    world.Evict();
+    world.Settle();
+    world.Pass(7200);
+    world.GiveQuota();
+    world.Settle();
+  }
+  EXPECT_THAT(world.RequestNames(), ::testing::ElementsAre(::testing::EndsWith("-2")));
+  EXPECT_EQ(Spent(), 4 * kDollar);
+}
+
+TEST_F(DayBudgetTest, ACrashAfterTheDeletionIsMadeGood) {
+  World& world = worlds_[0];
+  world.policy->steps[0].max_wait_seconds = 16;
+  world.Settle();
+  world.Pass(16);
+  world.Settle();
+  ASSERT_EQ(world.check().state, CheckState::kRetry);
+  world.Evict();
+  world.requests.clear();  // deleted by a process that has ended
+  ASSERT_EQ(Spent(), 4 * kDollar);
+  world.Settle();
+  EXPECT_THAT(world.requests, IsEmpty());
+  EXPECT_EQ(Spent(), 0);
 }
 
 TEST_F(DayBudgetTest, NodesThatCameStayCharged) {

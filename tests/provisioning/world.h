@@ -317,6 +317,7 @@ class World {
       }
     } else if (const auto* drop = std::get_if<DeleteRequest>(&action)) {
       log.push_back("delete " + drop->name);
+      for (const Charge& charge : drop->charges) spend->Record(charge);
       std::string uid;
       for (const auto& each : requests) {
         if (each.meta.name == drop->name) uid = each.meta.uid;

@@ -51,7 +51,7 @@ TEST_F(SpendKeeperTest, ANewProcessReadsWhatTheOldOneWrote) {
   ASSERT_TRUE(Settle(first));
   SpendKeeper second(client_, "kueue-system");
   ASSERT_TRUE(Settle(second));
-  EXPECT_EQ(second.memory().SpentBy(kQueue, 1, ""), 8);
+  EXPECT_EQ(second.memory().SpentBy(kQueue, 1, {}), 8);
 }
 
 TEST_F(SpendKeeperTest, WhatAnotherProcessWroteIsJoined) {
@@ -67,7 +67,7 @@ TEST_F(SpendKeeperTest, WhatAnotherProcessWroteIsJoined) {
   EXPECT_TRUE(Settle(old)) << "writes";
   SpendKeeper last(client_, "kueue-system");
   ASSERT_TRUE(Settle(last));
-  EXPECT_EQ(last.memory().SpentBy(kQueue, 1, ""), 8);
+  EXPECT_EQ(last.memory().SpentBy(kQueue, 1, {}), 8);
 }
 
 TEST_F(SpendKeeperTest, TwoThatWaitForOneWriteGoOnAfterIt) {
