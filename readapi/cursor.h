@@ -7,6 +7,7 @@
 // Threads: pure functions. Errors: kInvalid for a text that no server wrote, or of another order.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -21,7 +22,7 @@ struct PageCursor {
   std::string order;     // the parameter `sort` of the page
   std::int64_t key = 0;  // of the last row in that order
   std::string id;        // of the last row
-  friend bool operator==(const PageCursor&, const PageCursor&) = default;
+  friend auto operator<=>(const PageCursor&, const PageCursor&) = default;
 };
 
 std::string EncodePageCursor(const PageCursor& cursor);

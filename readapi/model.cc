@@ -21,6 +21,9 @@ bool LosesReader(const Audience& before, const Audience& after) {
                                                                   before->begin(), before->end()));
 }
 
+constexpr std::size_t kMostKeptPages = 64;
+constexpr std::size_t kMostKeptBytes = 8 * 1024 * 1024;
+
 std::string EventText(const std::string& cursor, const std::string& data) {
   return "event: change\nid: " + cursor + "\ndata: " + data + "\n\n";
 }
@@ -93,6 +96,25 @@ void Model::Tell(std::size_t resource, const RowChange& row) {
 }
 
 Model::PageText Model::ReadPage(std::size_t resource, const Query& query,
+                                const Sight& sight) const {
+  if (kept_at_ != feed_.revision()) {
+    kept_.clear();
+    kept_bytes_ = 0;
+    kept_at_ = feed_.revision();
+  }
+  const auto [found, is_new] = kept_.try_emplace(PageKey{resource, query, sight});
+  if (!is_new) return found->second;
+  PageText page = MakePage(resource, query, sight);
+  if (kept_.size() > kMostKeptPages || kept_bytes_ + page.body.size() > kMostKeptBytes) {
+    kept_.erase(found);
+    return page;
+  }
+  kept_bytes_ += page.body.size();
+  found->second = page;
+  return page;
+}
+
+Model::PageText Model::MakePage(std::size_t resource, const Query& query,
                                 const Sight& sight) const {
   if (query.count_by) {
     const std::string counts = tables_[resource]->Count(query, sight);

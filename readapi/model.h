@@ -10,6 +10,9 @@
 // Threads: one at a time. Errors: as query.h.
 #pragma once
 
+#include <compare>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,6 +37,7 @@ class Model {
     std::string body;
     std::string etag;  // of the items, with its quotes
   };
+  // Made once for all callers with the same query and sight, until the next change.
   PageText ReadPage(std::size_t resource, const Query& query, const Sight& sight) const;
   std::optional<std::string> ReadRow(std::size_t resource, std::string_view id,
                                      const Sight& sight) const {
@@ -44,10 +48,23 @@ class Model {
   const Table& table(std::size_t resource) const { return *tables_[resource]; }
 
  private:
+  // What a page is made of.
+  struct PageKey {
+    std::size_t resource = 0;
+    Query query;
+    Sight sight;
+    friend auto operator<=>(const PageKey&, const PageKey&) = default;
+  };
+
   void Tell(std::size_t resource, const RowChange& row);
+  PageText MakePage(std::size_t resource, const Query& query, const Sight& sight) const;
 
   std::vector<std::unique_ptr<Table>> tables_;
   Feed feed_;
+  // Pages of the revision `kept_at_`, kMostKeptBytes of bodies at most.
+  mutable std::map<PageKey, PageText> kept_;
+  mutable std::uint64_t kept_at_ = 0;
+  mutable std::size_t kept_bytes_ = 0;
 };
 
 // The tag of an answer: equal bodies have equal tags.

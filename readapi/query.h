@@ -34,6 +34,7 @@ using Parameters = std::vector<std::pair<std::string, std::string>>;
 struct Filter {
   std::size_t field = 0;           // index in Resource::fields
   std::vector<std::string> cells;  // JSON texts; a row has one of them
+  friend auto operator<=>(const Filter&, const Filter&) = default;
 };
 
 struct Query {
@@ -46,6 +47,7 @@ struct Query {
   std::vector<std::size_t> fields;  // in the order of the table; empty: all
   std::optional<PageCursor> after;
   std::optional<std::size_t> count_by;  // index of a field: numbers of rows in place of rows
+  friend auto operator<=>(const Query&, const Query&) = default;
 };
 
 Result<Query> ParseQuery(const Resource& resource, const Parameters& parameters);

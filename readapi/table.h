@@ -40,7 +40,7 @@ struct Sight {
   std::vector<std::string> namespaces;  // sorted
 
   bool Sees(const Audience& audience) const;
-  friend bool operator==(const Sight&, const Sight&) = default;
+  friend auto operator<=>(const Sight&, const Sight&) = default;
 };
 
 struct Row {

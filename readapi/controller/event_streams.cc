@@ -19,10 +19,20 @@ std::string EventStreams::Resync() const {
   return "event: resync\nid: " + EncodeFeedCursor(feed_.cursor()) + "\ndata: {}\n\n";
 }
 
+EventStreams::SharedSights EventStreams::Share(Sights sights) const {
+  const auto same = [](const auto& a, const auto& b) {
+    return a == b || (a != nullptr && b != nullptr && *a == *b);
+  };
+  for (const Client& client : clients_) {
+    if (std::ranges::equal(*client.sights, sights, same)) return client.sights;
+  }
+  return std::make_shared<const Sights>(std::move(sights));
+}
+
 void EventStreams::Add(std::shared_ptr<net::Stream> stream, Sights sights,
                        const std::optional<FeedCursor>& after) {
   Client client{.stream = std::move(stream),
-                .sights = std::move(sights),
+                .sights = Share(std::move(sights)),
                 .position = feed_.revision(),
                 .end = clock_.SteadyNow() + options_.longest_life};
   std::string text = "retry: 2000\n";
@@ -45,18 +55,23 @@ void EventStreams::Changed() {
   PostAfter(options_.tick, &EventStreams::Tick);
 }
 
-// Whether the client stays.
-bool EventStreams::Serve(Client& client) {
+// Whether the client stays. The text of a batch is made once for all that are at its place.
+bool EventStreams::Serve(Client& client, Batches& batches) const {
   if (client.stream->Backlog() > options_.max_backlog_bytes) return true;
-  Feed::Batch batch = feed_.Read(client.position, client.sights, options_.max_batch_bytes);
+  const auto [found, is_new] = batches.try_emplace({client.sights.get(), client.position});
+  Feed::Batch& batch = found->second;
+  if (is_new) {
+    batch = feed_.Read(client.position, *client.sights, options_.max_batch_bytes);
+    if (batch.outcome == Feed::Outcome::kResync) batch.text = Resync();
+  }
   client.position = batch.position;
-  if (batch.outcome == Feed::Outcome::kResync) batch.text = Resync();
-  return batch.text.empty() || client.stream->Write(std::move(batch.text));
+  return batch.text.empty() || client.stream->Write(batch.text);
 }
 
 void EventStreams::Tick() {
   tick_posted_ = false;
-  std::erase_if(clients_, [this](Client& client) { return !Serve(client); });
+  Batches batches;
+  std::erase_if(clients_, [&](Client& client) { return !Serve(client, batches); });
   const bool is_behind =
       std::any_of(clients_.begin(), clients_.end(),
                   [this](const Client& client) { return client.position < feed_.revision(); });

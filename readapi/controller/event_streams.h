@@ -3,16 +3,19 @@
 //
 //     Changed ─▶ tick (100 ms later) ─▶ per client: Feed::Read from its position ─▶ Stream::Write
 //
-// A client that does not read is passed over while max_backlog_bytes wait for it, and its
-// connection is cut by the server where nothing moves for ServerOptions::write_timeout. A client
-// that has fallen out of the ring gets the event "resync". A stream ends after longest_life: the
-// client comes again with its position, and its rights are reviewed again.
+// Clients with the same sights and position share one reading of the feed. A client that does not
+// read is passed over while max_backlog_bytes wait for it, and its connection is cut by the server
+// where nothing moves for ServerOptions::write_timeout. A client that has fallen out of the ring
+// gets the event "resync". A stream ends after longest_life: the client comes again with its
+// position, and its rights are reviewed again.
 //
 // Threads: the executor's. Errors: Add refuses above most_clients.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -46,16 +49,22 @@ class EventStreams {
   std::size_t client_count() const { return clients_.size(); }
 
  private:
+  // The sights of clients; those that see the same have the same one.
+  using SharedSights = std::shared_ptr<const Sights>;
   struct Client {
     std::shared_ptr<net::Stream> stream;
-    Sights sights;
+    SharedSights sights;
     std::uint64_t position = 0;
     SteadyTime end;
   };
 
+  // Of one tick.
+  using Batches = std::map<std::pair<const Sights*, std::uint64_t>, Feed::Batch>;
+
   void Tick();
   void Beat();
-  bool Serve(Client& client);
+  bool Serve(Client& client, Batches& batches) const;
+  SharedSights Share(Sights sights) const;
   void PostAfter(Duration delay, void (EventStreams::*step)());
   std::string Resync() const;
 

@@ -12,6 +12,7 @@
 namespace berth::readapi {
 namespace {
 
+using ::testing::ElementsAre;
 using Json = nlohmann::json;
 
 TEST(ModelTest, APageNamesTheNextAndTheRevision) {
@@ -42,6 +43,28 @@ TEST(ModelTest, TheTagChangesWithWhatTheCallerSees) {
   EXPECT_NE(tag(kEverywhere), of_all);
   model.Put(kWorkloads, MakeRow({.state = "running"}));
   EXPECT_NE(tag(tenant), of_tenant);
+}
+
+TEST(ModelTest, AKeptPageEndsWithAChangeAndIsOfItsQueryAndSight) {
+  Model model("e");
+  model.Put(kWorkloads, MakeRow({.space = "a", .name = "one"}));
+  model.Put(kWorkloads, MakeRow({.space = "b", .name = "two"}));
+  const Sight all{.everywhere = true, .namespaces = {}};
+  const Sight of_a{.everywhere = false, .namespaces = {"a"}};
+  const auto ids = [&model](const Query& query, const Sight& sight) {
+    std::vector<std::string> found;
+    const Json page = Json::parse(model.ReadPage(kWorkloads, query, sight).body);
+    for (const Json& row : page.at("items")) found.push_back(row.at("id"));
+    return found;
+  };
+  for (int again = 0; again < 2; ++again) {
+    EXPECT_THAT(ids({}, all), ElementsAre("a/one", "b/two"));
+    EXPECT_THAT(ids({}, of_a), ElementsAre("a/one"));
+    EXPECT_THAT(ids({.limit = 1}, all), ElementsAre("a/one"));
+  }
+  model.Remove(kWorkloads, "a/one");
+  EXPECT_THAT(ids({}, all), ElementsAre("b/two"));
+  EXPECT_THAT(ids({}, of_a), ElementsAre());
 }
 
 TEST(ModelTest, TextsOfObjectsStayText) {

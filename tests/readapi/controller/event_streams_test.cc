@@ -38,10 +38,10 @@ class RecordedStream final : public net::Stream {
 
 class EventStreamsTest : public ::testing::Test {
  protected:
-  std::shared_ptr<RecordedStream> Open(const std::optional<FeedCursor>& after = std::nullopt) {
+  std::shared_ptr<RecordedStream> Open(const std::optional<FeedCursor>& after = std::nullopt,
+                                       const Sight& sight = kEverywhere) {
     auto stream = std::make_shared<RecordedStream>();
-    streams_.Add(stream, Sights(Resources().size(), std::make_shared<const Sight>(kEverywhere)),
-                 after);
+    streams_.Add(stream, Sights(Resources().size(), std::make_shared<const Sight>(sight)), after);
     return stream;
   }
   void Change(int priority) {
@@ -64,6 +64,16 @@ TEST_F(EventStreamsTest, ChangesOfOneTickAreOneWrite) {
   executor_.RunFor(100ms);
   EXPECT_EQ(stream->writes, 2);
   EXPECT_THAT(stream->text, HasSubstr("id: e.2\n"));
+}
+
+// Readers at one place of the feed share its text only if they see the same.
+TEST_F(EventStreamsTest, EachClientGetsWhatItsOwnSightShows) {
+  const auto all = Open();
+  const auto other = Open(std::nullopt, {.everywhere = false, .namespaces = {"of-nobody"}});
+  Change(1);
+  executor_.RunFor(100ms);
+  EXPECT_THAT(all->text, HasSubstr("event: change"));
+  EXPECT_THAT(other->text, Not(HasSubstr("event: change")));
 }
 
 TEST_F(EventStreamsTest, AClientThatDoesNotReadIsPassedOverAndResyncs) {
