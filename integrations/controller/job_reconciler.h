@@ -91,6 +91,9 @@ class JobReconciler final : public kube::Reconciler {
   kube::Step PodStep(PodWrite write);
   void EndPodWrite(const PodWrite& write, const Error& error, std::function<void(Status)> next);
   kube::Step OwnersStep(const AddOwners& action);
+  void ReadOwners(const std::shared_ptr<AddOwners>& owners, std::size_t at,
+                  std::function<void(Status)> next);
+  void WriteOwners(const AddOwners& action, std::function<void(Status)> next);
   void Emit(const JobState& state, const EmitEvent& event);
 
   kube::Manager& manager_;

@@ -217,6 +217,23 @@ void ApiClient::ListPages(const api::ResourceKind& kind, const std::string& name
   StartListing(kind, namespace_name, options, listing);
 }
 
+void ApiClient::NewestVersion(const api::ResourceKind& kind, const std::string& namespace_name,
+                              const ListOptions& options,
+                              std::function<void(Result<std::string>)> done) {
+  std::string path = CollectionPath(kind, namespace_name);
+  AddQuery(path, "labelSelector", options.label_selector);
+  AddQuery(path, "fieldSelector", options.field_selector);
+  AddQuery(path, "limit", "1");
+  GetRaw(path, [path, done = std::move(done)](const Result<ApiResponse>& answer) {
+    if (!answer) return done(answer.error());
+    const std::optional<PageHead> head = HeadOf(*answer);
+    if (!head || head->resource_version.empty()) {
+      return done(Error{ErrorCode::kUnavailable, "the answer to GET " + path + " is no list"});
+    }
+    done(head->resource_version);
+  });
+}
+
 void ApiClient::StartListing(const api::ResourceKind& kind, const std::string& namespace_name,
                              const ListOptions& options, const std::shared_ptr<Listing>& listing) {
   listing->path = CollectionPath(kind, namespace_name);

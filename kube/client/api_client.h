@@ -98,6 +98,9 @@ class ApiClient {
   void ListPages(const api::ResourceKind& kind, const std::string& namespace_name,
                  const ListOptions& options, std::shared_ptr<const ObjectReader> reader,
                  PageCallbacks callbacks);
+  // The resourceVersion of the collection at this moment; `options.page_size` does not count.
+  void NewestVersion(const api::ResourceKind& kind, const std::string& namespace_name,
+                     const ListOptions& options, std::function<void(Result<std::string>)> done);
   // `object` must carry apiVersion, kind and metadata.name or generateName.
   void Create(const api::ResourceKind& kind, const std::string& namespace_name, Json object,
               const WriteOptions& options, Done done);

@@ -47,6 +47,9 @@ class InformerBase {
   virtual bool is_missing() const = 0;
   // Calls `missing` once, when is_missing turns true.
   virtual void OnMissing(std::function<void()> missing) = 0;
+  // Calls `done` when the store shows all that was written until now (Reflector::CatchUp).
+  // Precondition: has_synced.
+  virtual void CatchUp(std::function<void()> done) = 0;
 };
 
 template <typename T>
@@ -88,6 +91,7 @@ class Informer final : public InformerBase {
   }
   bool is_missing() const override { return missing_; }
   void OnMissing(std::function<void()> missing) override { on_missing_ = std::move(missing); }
+  void CatchUp(std::function<void()> done) override { reflector_.CatchUp(std::move(done)); }
 
   // A handler that is added late gets on_add for each present object, inside this call.
   void AddHandler(Handler handler) {

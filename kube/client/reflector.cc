@@ -1,11 +1,13 @@
 #include "kube/client/reflector.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
 #include "api/codec/codec.h"
+#include "base/strings.h"
 
 namespace berth::kube {
 namespace {
@@ -14,6 +16,8 @@ namespace {
 constexpr std::chrono::seconds kShortestWatch{300};
 // A watch that timed out earlier was not silent: a server or proxy answered 504.
 constexpr std::chrono::seconds kShortestSilence{10};
+// The time in which a watch delivers what was written.
+constexpr std::chrono::seconds kDelivery{1};
 
 std::string ResourceVersionOf(const Json& object) {
   const auto metadata = object.find("metadata");
@@ -41,9 +45,9 @@ Reflector::~Reflector() = default;
 void Reflector::Start() { After(Duration::zero(), Step::kList); }
 
 void Reflector::After(Duration delay, Step step) {
-  client_.executor().PostAfter(delay, [weak = std::weak_ptr(self_), step] {
+  client_.executor().PostAfter(delay, [weak = std::weak_ptr(self_), step, round = round_] {
     const auto self = weak.lock();
-    if (self == nullptr) return;
+    if (self == nullptr || (*self)->round_ != round) return;
     if (step == Step::kList) {
       (*self)->List();
     } else {
@@ -60,7 +64,63 @@ void Reflector::TryAgain(Step step, const Error* error) {
   backoff_ = std::min(backoff_ * 2, options_.longest_backoff);
 }
 
+void Reflector::CatchUp(std::function<void()> done) {
+  caught_up_.push_back(std::move(done));
+  if (caught_up_.size() == 1) AskNewest();
+}
+
+void Reflector::AskNewest() {
+  client_.NewestVersion(kind_, options_.namespace_name,
+                        {options_.label_selector, options_.field_selector},
+                        [weak = std::weak_ptr(self_)](const Result<std::string>& newest) {
+                          if (const auto self = weak.lock()) (*self)->OnNewest(newest);
+                        });
+}
+
+void Reflector::OnNewest(const Result<std::string>& newest) {
+  if (caught_up_.empty()) return;
+  const std::weak_ptr<Reflector*> weak = self_;
+  if (!newest) {
+    const ErrorCode code = newest.error().code;
+    const bool refused = code == ErrorCode::kNotFound || code == ErrorCode::kForbidden ||
+                         code == ErrorCode::kInvalid;
+    if (refused) return EndCatchUp();
+    return client_.executor().PostAfter(options_.first_backoff, [weak] {
+      if (const auto self = weak.lock()) (*self)->AskNewest();
+    });
+  }
+  newest_ = *newest;
+  if (HasCaughtUp()) return EndCatchUp();
+  client_.executor().PostAfter(kDelivery, [weak] {
+    const auto self = weak.lock();
+    if (self == nullptr || (*self)->caught_up_.empty()) return;
+    if ((*self)->HasCaughtUp()) return (*self)->EndCatchUp();
+    (*self)->ListAnew();
+  });
+}
+
+// Versions are ordered numbers (Kubernetes KEP-5504).
+bool Reflector::HasCaughtUp() const {
+  const std::optional<std::int64_t> have = ParseInt64(resource_version_);
+  const std::optional<std::int64_t> newest = ParseInt64(newest_);
+  return have && newest ? *have >= *newest : resource_version_ == newest_;
+}
+
+void Reflector::EndCatchUp() {
+  newest_.clear();
+  for (const auto& done : std::exchange(caught_up_, {})) done();
+}
+
+// A list under way may be older than the newest version: then OnListEnd lists once more.
+void Reflector::ListAnew() {
+  if (is_listing_) return;
+  ++round_;
+  watch_.reset();
+  List();
+}
+
 void Reflector::List() {
+  is_listing_ = true;
   ListOptions options{options_.label_selector, options_.field_selector};
   last_list_ = std::exchange(next_list_, Paging::kPages);
   if (last_list_ == Paging::kWhole) options.page_size = 0;
@@ -81,6 +141,7 @@ void Reflector::List() {
 }
 
 void Reflector::OnListEnd(const Result<std::string>& resource_version) {
+  is_listing_ = false;
   if (!resource_version) return TryAgain(Step::kList, &resource_version.error());
   resource_version_ = *resource_version;
   // If every list expires at once, another list is no success.
@@ -89,6 +150,9 @@ void Reflector::OnListEnd(const Result<std::string>& resource_version) {
   watch_was_refused_ = false;
   callbacks_.on_list_end();
   Watch();
+  if (newest_.empty()) return;
+  if (HasCaughtUp()) return EndCatchUp();
+  ListAnew();
 }
 
 void Reflector::Watch() {
@@ -105,9 +169,10 @@ void Reflector::Watch() {
   WatchCallbacks callbacks;
   callbacks.on_event = [this](const WatchEvent& event) { OnWatchEvent(event); };
   // The handle must not be destroyed inside its own callback.
-  callbacks.on_end = [this, weak = std::weak_ptr(self_)](const Status& status) {
-    client_.executor().Post([weak, status] {
-      if (const auto self = weak.lock()) (*self)->OnWatchEnd(status);
+  callbacks.on_end = [this, weak = std::weak_ptr(self_), round = round_](const Status& status) {
+    client_.executor().Post([weak, status, round] {
+      const auto self = weak.lock();
+      if (self != nullptr && (*self)->round_ == round) (*self)->OnWatchEnd(status);
     });
   };
   watch_ = client_.Watch(kind_, options_.namespace_name, options, std::move(callbacks), reader_);

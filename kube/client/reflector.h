@@ -8,6 +8,11 @@
 // that has expired for a watch when it ends (short history, or pages that went on with newer
 // ones) is repeated after a backoff, alternately in one request and in pages.
 //
+// CatchUp is for the reader that must know what others have written: a watch may be silent, or wait
+// for its next attempt. The collection's newest version is asked for. Where the watch does not
+// reach that version within a second, since the collection is quiet or the watch is not heard, the
+// collection is listed again.
+//
 // Threads: one Executor; all callbacks run on it. Destruction ends all requests.
 #pragma once
 
@@ -51,6 +56,9 @@ class Reflector {
 
   void Start();
   const std::string& resource_version() const { return resource_version_; }
+  // Calls `done` when all that was written to the collection until now has been told, or when the
+  // API refuses to list the collection; never inside this call. Precondition: a list has ended.
+  void CatchUp(std::function<void()> done);
 
  private:
   enum class Step { kList, kWatch };
@@ -59,6 +67,11 @@ class Reflector {
   void List();
   void Watch();
   void OnListEnd(const Result<std::string>& resource_version);
+  void AskNewest();
+  void OnNewest(const Result<std::string>& newest);
+  bool HasCaughtUp() const;
+  void EndCatchUp();
+  void ListAnew();
   void OnWatchEvent(const WatchEvent& event);
   void OnWatchEnd(const Status& status);
   void TryAgain(Step step, const Error* error);
@@ -79,6 +92,10 @@ class Reflector {
   Paging last_list_ = Paging::kPages;
   Paging next_list_ = Paging::kPages;
   Duration backoff_;
+  bool is_listing_ = false;
+  int round_ = 0;       // of lists and watches; a step of another one ends
+  std::string newest_;  // to be reached; empty: not known
+  std::vector<std::function<void()>> caught_up_;  // to be called then
   std::shared_ptr<Reflector*> self_;
 };
 

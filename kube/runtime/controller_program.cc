@@ -121,7 +121,7 @@ void ControllerProgram::Impl::Start(std::function<void(const std::string& holder
   if (!options.leader_election) return manager->StartControllers();
   options.leader_election->identity = options.identity;
   elector = std::make_unique<LeaderElector>(
-      *lease_client, clock, *options.leader_election, [this] { manager->StartControllers(); },
+      *lease_client, clock, *options.leader_election, [this] { manager->TakeOver(); },
       [this, lost = std::move(on_lost)] {
         manager->Stop();
         lost(elector->holder());

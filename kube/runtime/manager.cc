@@ -39,6 +39,21 @@ void Manager::StartControllers() {
   StartWhenSynced();
 }
 
+// An informer that has not synced lists now. The first place of `missing` is for the loop itself.
+void Manager::TakeOver() {
+  const auto missing = std::make_shared<std::size_t>(1);
+  const auto caught_up = [weak = std::weak_ptr(self_), missing] {
+    const auto self = weak.lock();
+    if (--*missing == 0 && self != nullptr && !(*self)->stopped_) (*self)->StartControllers();
+  };
+  for (const auto& [name, informer] : informers_) {
+    if (!informer->has_synced()) continue;
+    ++*missing;
+    informer->CatchUp(caught_up);
+  }
+  caught_up();
+}
+
 void Manager::StartWhenSynced() {
   // A kind that is added later must not hold up the others.
   if (!running_ && !has_synced()) return;
@@ -67,6 +82,7 @@ void Manager::StartReady() {
 
 void Manager::Stop() {
   wanted_ = false;
+  stopped_ = true;
   if (!std::exchange(running_, false)) return;
   for (auto it = controllers_.rbegin(); it != controllers_.rend(); ++it) it->controller->Stop();
   for (auto it = stoppers_.rbegin(); it != stoppers_.rend(); ++it) (*it)();

@@ -5,7 +5,8 @@
 //     auto& jobs = manager.InformerFor<api::Job>();
 //     manager.AddController(reconciler, {.max_concurrent = 5});
 //     manager.StartInformers();          // every replica
-//     manager.StartControllers();        // the leader; waits for has_synced by itself
+//     manager.StartControllers();        // without election; waits for has_synced by itself
+//     manager.TakeOver();                // a new leader: also waits for its predecessor's writes
 //
 // Threads: one Executor; destroy it there.
 #pragma once
@@ -86,6 +87,8 @@ class Manager {
 
   void StartInformers();
   void StartControllers();
+  // StartControllers when the informers show what the leader until now has written.
+  void TakeOver();
   // Stops the controllers, then calls OnLeaderStop callbacks in reverse order. A stopped manager
   // cannot start again: a program that has lost its lease exits.
   void Stop();
@@ -134,6 +137,7 @@ class Manager {
   bool informers_started_ = false;
   bool wanted_ = false;
   bool running_ = false;
+  bool stopped_ = false;
   std::shared_ptr<Manager*> self_;
 };
 

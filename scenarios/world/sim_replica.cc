@@ -30,7 +30,7 @@ struct SimReplica::Parts {
     election.identity = options.identity;
     election.seed = SeedFrom(options.identity);
     elector = std::make_unique<kube::LeaderElector>(
-        client, clock, std::move(election), [this] { manager.StartControllers(); },
+        client, clock, std::move(election), [this] { manager.TakeOver(); },
         [this, lost = std::move(options.on_lease_lost)] {
           manager.Stop();
           lost();

@@ -203,5 +203,67 @@ TEST_F(ReflectorTest, AWatchThatTimesOutAtOnceBacksOff) {
   }
 }
 
+class CatchUpTest : public ReflectorTest {
+ protected:
+  void SetUp() override {
+    api_.Put(kFlavors, Named("f1"));
+    reflector_.Start();
+    executor_.RunFor(1s);
+    TakeQueries();
+  }
+  // Writes another object: the version of the whole server rises, the collection stays quiet.
+  void WriteElsewhere() { api_.Put("/api/v1/namespaces/a/pods", Named("p")); }
+  // Returns the time until the reflector has caught up.
+  Duration CatchUp() {
+    bool done = false;
+    const SteadyTime begin = clock_.SteadyNow();
+    reflector_.CatchUp([&] { done = true; });
+    EXPECT_FALSE(done);
+    executor_.RunUntil([&] { return done; });
+    return clock_.SteadyNow() - begin;
+  }
+};
+
+TEST_F(CatchUpTest, WhatTheWatchHasToldIsNotListedAgain) {
+  api_.Put(kFlavors, Named("f2"));
+  executor_.RunFor(1s);
+  EXPECT_LT(CatchUp(), 1s);
+  EXPECT_THAT(TakeQueries(), ElementsAre("limit=1"));
+}
+
+TEST_F(CatchUpTest, AQuietCollectionIsListedAgain) {
+  WriteElsewhere();
+  EXPECT_LT(CatchUp(), 2s);
+  EXPECT_THAT(TakeQueries(), ElementsAre("limit=1", "limit=500"));
+  api_.Put(kFlavors, Named("f2"));
+  executor_.RunFor(1s);
+  EXPECT_THAT(TakeHeard(), ElementsAre("f2")) << "one watch is open";
+}
+
+// The next attempt of the watch would be half a minute away.
+TEST_F(CatchUpTest, ABrokenWatchIsNotWaitedFor) {
+  api_.RefuseWatches(Error{ErrorCode::kUnavailable, "no"});
+  api_.DropWatches(Error{ErrorCode::kUnavailable, "no"});
+  executor_.RunFor(3min);
+  api_.RefuseWatches(std::nullopt);
+  api_.Put(kFlavors, Named("f2"));
+  lists_.clear();
+  EXPECT_LT(CatchUp(), 2s);
+  EXPECT_EQ(lists_.size(), 1U);
+  api_.Put(kFlavors, Named("f3"));
+  executor_.RunFor(10min);
+  EXPECT_THAT(TakeHeard(), ElementsAre("f3")) << "one watch is open";
+}
+
+TEST_F(CatchUpTest, AnErrorIsTriedAgain) {
+  api_.FailNext("GET " + std::string(kFlavors), 503);
+  EXPECT_LT(CatchUp(), 3s);
+}
+
+TEST_F(CatchUpTest, ACollectionThatTheServerNoLongerListsIsNotWaitedFor) {
+  api_.FailNext("GET " + std::string(kFlavors), 403);
+  EXPECT_LT(CatchUp(), 1s);
+}
+
 }  // namespace
 }  // namespace berth::kube

@@ -306,5 +306,26 @@ TEST_F(PodJobsTest, AWorkloadOfAnotherOriginKeepsItsFinalizer) {
   }
 }
 
+// The garbage collector takes the reference to a deleted pod away; the cache still shows the pod.
+TEST_F(PodJobsTest, AReferenceToAPodThatIsGoneIsNotAddedAgain) {
+  Submit({QueuedPodJson("p0", "g"), QueuedPodJson("p1", "g")});
+  Json workload = Object(kGroupWorkload);
+  Json& owners = workload["metadata"]["ownerReferences"];
+  ASSERT_EQ(owners.size(), 2U);
+  api_.MuteWatches("/api/v1/pods");
+  api_.Remove(std::string(kPods) + "/p0");
+  std::erase_if(owners.get_ref<Json::array_t&>(),
+                [](const Json& owner) { return owner["name"] == "p0"; });
+  api_.Put(kAllWorkloads, workload);
+  Settle();
+  EXPECT_EQ(Object(kGroupWorkload)["metadata"]["ownerReferences"], owners);
+  EXPECT_EQ(Events("OwnerReferencesAdded"), 0);
+  owners.clear();  // p1 is there
+  api_.Put(kAllWorkloads, workload);
+  Settle();
+  EXPECT_EQ(Object(kGroupWorkload)["metadata"]["ownerReferences"][0]["name"], "p1");
+  EXPECT_EQ(Events("OwnerReferencesAdded"), 1);
+}
+
 }  // namespace
 }  // namespace berth::integrations::pod_jobs_test
