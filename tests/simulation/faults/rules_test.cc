@@ -307,6 +307,18 @@ TEST_F(RuleTest, AWorkloadWaitsBesideFreeQuota) {
   EXPECT_EQ(Broken(), "waits-for-nothing");
 }
 
+TEST_F(RuleTest, AWorkloadMayWaitWhileItsPoliciesPassOverItsFlavors) {
+  PutWaiting("w", "4", 0, 1);
+  PutWaiting("v", "4", 0, 2);
+  Change(kQueues, "", "cq", "/status/pendingWorkloads", 2);
+  Change("localqueues.kueue.x-k8s.io", "default", "q", "/status", {{"pendingWorkloads", 2}});
+  constexpr char kAnnotations[] = "/metadata/annotations";
+  Change(kWorkloads, "default", "w", kAnnotations, {{"berth.dev/avoided-flavors", "f"}});
+  Change(kWorkloads, "default", "v", kAnnotations, {{"berth.dev/reactive-avoided-flavors", "f"}});
+  LookForLong();
+  EXPECT_EQ(Broken(), "");
+}
+
 TEST_F(RuleTest, AQueueCountsWrongly) {
   PutWaiting("w", "5", 0, 1);
   Change(kQueues, "", "cq", "/status/pendingWorkloads", 7);

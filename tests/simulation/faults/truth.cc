@@ -173,8 +173,8 @@ WorkloadFacts ReadWorkload(const Key& key, const Json& object) {
   ReadPreemption(object, facts);
   ReadAdmission(object, facts);
   ReadPlaces(object, facts);
-  const std::string avoided = local::cluster::AnnotationOf(object, "berth.dev/avoided-flavors");
-  if (!avoided.empty()) {
+  for (const char* name : {"berth.dev/avoided-flavors", "berth.dev/reactive-avoided-flavors"}) {
+    const std::string avoided = local::cluster::AnnotationOf(object, name);
     for (const std::string_view flavor : Split(avoided, ',')) facts.avoided.emplace(flavor);
   }
   for (const Json& check : ArrayAt(object, {"status", "admissionChecks"})) {
