@@ -31,7 +31,7 @@ class FakeReadApi:
     def __init__(self, files):
         """`files`: (content type, bytes) by path."""
         self.files = files
-        self.rows = {"workloads": [workload(i) for i in range(WORKLOADS)], "queues": [cluster_queue(i) for i in range(QUEUES)]}
+        self.rows = self.make_rows()
         self.streams = []
         fake = self
 
@@ -48,8 +48,11 @@ class FakeReadApi:
                     return fake.stream(self)
                 if not address.path.startswith("/api/v1/"):
                     return fake.send(self, *(fake.files.get(address.path) or fake.files["/"]))
-                body = fake.answer(address.path.removeprefix("/api/v1/"), query)
-                return fake.send(self, "application/json", json.dumps(body).encode())
+                return fake.send_json(self, fake.answer(address.path.removeprefix("/api/v1/"), query))
+
+            def do_POST(self):
+                self.rfile.read(int(self.headers["Content-Length"]))
+                return fake.send_json(self, fake.answer(urllib.parse.urlsplit(self.path).path.removeprefix("/api/v1/"), {}))
 
         class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
             daemon_threads = True
@@ -57,6 +60,10 @@ class FakeReadApi:
         self.server = Server(("127.0.0.1", 0), Handler)
         self.root = f"http://127.0.0.1:{self.server.server_port}"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    @staticmethod
+    def make_rows():
+        return {"workloads": [workload(i) for i in range(WORKLOADS)], "queues": [cluster_queue(i) for i in range(QUEUES)]}
 
     def close(self):
         for stream in self.streams:
@@ -103,10 +110,36 @@ class FakeReadApi:
             pass  # the page has gone
         handler.close_connection = True
 
+    def send_json(self, handler, body):
+        """None: there is no answer to this request."""
+        status = 200 if body is not None else 404
+        self.send(handler, "application/json", json.dumps(body or {"status": status, "message": "not recorded"}).encode(), status)
+
     @staticmethod
-    def send(handler, content_type, body):
-        handler.send_response(200)
+    def send(handler, content_type, body, status=200):
+        handler.send_response(status)
         handler.send_header("Content-Type", content_type)
         handler.send_header("Content-Length", str(len(body)))
         handler.end_headers()
         handler.wfile.write(body)
+
+
+class RecordedReadApi(FakeReadApi):
+    """Answers as they were recorded, by path and query; nothing changes."""
+
+    def __init__(self, files, answers):
+        self.answers = answers
+        super().__init__(files)
+
+    @staticmethod
+    def make_rows():
+        return {}
+
+    def answer(self, path, query):
+        if path == "session":
+            return {"signedIn": True, "user": "kubernetes-admin", "csrf": "secret", "actions": True}
+        return self.answers.get(key_of(path, query))
+
+
+def key_of(path, query):
+    return path + "?" + urllib.parse.urlencode(sorted(query.items()))

@@ -2,28 +2,19 @@
 with a keyboard, at 360 pixels, in both themes, without a finding of axe, without a request to elsewhere; words of manifests
 stand there as text; a tenant's page has no name of others; other sites and other pages get nothing.
 
-With PICTURES=FOLDER the pictures of docs/dashboard.md are written there.
-
 A list of 100,000 workloads has few rows in the document, scrolls to its end and follows changes.
 
 Method: Chromium on a real `berth up`; real HTTPS, tokens of ServiceAccounts, RBAC of the embedded API; for the large cluster
 the files of the program before a read API of the test."""
 
-import base64
-import http.client
 import json
-import os
-import re
-import ssl
 import unittest
 import urllib.parse
-from shutil import which
 
-from harness import ROOT, ClusterTest, wait_until
-from browser import PROGRAM, Browser  # their folder is known from harness
-from fake_read_api import QUEUES as MANY_QUEUES, WORKLOADS as MANY, FakeReadApi, workload
+from harness import wait_until
+from page_test import PageTest
+from fake_read_api import QUEUES as MANY_QUEUES, WORKLOADS as MANY, FakeReadApi, workload  # its folder is known from harness
 
-AXE = os.path.join(ROOT, "build", "dashboard", "packages", "node_modules", "axe-core", "axe.min.js")
 BUDGET_BYTES = 300_000  # of all files of the page, compressed
 EVIL = "<img src=x onerror=\"document.title='evil'\"><script>document.title='evil'</script>"
 TEAM = """
@@ -89,81 +80,13 @@ status:
   allocatable: {{nvidia.com/gpu: "8", cpu: "64"}}
   conditions: [{{type: Ready, status: "True", reason: KubeletReady, message: fine}}]
 """ for i in range(8))
-SECONDS = 60
 SIDEWAYS = "document.documentElement.scrollWidth"
 
 
-@unittest.skipUnless(which(PROGRAM), f"{PROGRAM} is not installed")
-@unittest.skipUnless(os.path.exists(AXE), "the page has not been built: tools/build with node and npm")
-class DashboardTest(ClusterTest):
+class DashboardTest(PageTest):
     def setUp(self):
         super().setUp()
-        self.cluster = self.start_cluster(flags=["--dashboard", "--read-api-actions"])
         self.cluster.apply(QUEUES)
-        config = json.loads(self.cluster.kubectl("config", "view", "--raw", "-o", "json").stdout)
-        authority = config["clusters"][0]["cluster"]["certificate-authority-data"]
-        self.tls = ssl.create_default_context(cadata=base64.b64decode(authority).decode())
-        self.admin = config["users"][0]["user"]["token"]
-        self.browser = Browser(self.cluster.folder)
-        self.addCleanup(self.browser.close)
-
-    # The server ----------------------------------------------------------------------------------
-    def printed(self):
-        """The address with a code, of the latest start."""
-        return re.findall(r"dashboard: (https://localhost:\d+/sign-in#code=\S+)", self.cluster.log())[-1]
-
-    def root(self):
-        return self.printed().split("/sign-in")[0]
-
-    def ask(self, method, path, body=None, **headers):
-        connection = http.client.HTTPSConnection(urllib.parse.urlsplit(self.root()).netloc, context=self.tls, timeout=SECONDS)
-        self.addCleanup(connection.close)
-        sent = {name.replace("_", "-"): value for name, value in headers.items()}
-        connection.request(method, path, body=None if body is None else json.dumps(body), headers=sent)
-        answer = connection.getresponse()
-        answer.text = answer.read()
-        return answer
-
-    def sign_in(self, **secret):
-        answer = self.ask("POST", "/api/v1/session", secret, Content_Type="application/json")
-        return answer, (answer.headers["Set-Cookie"] or "").split(";")[0]
-
-    # The page ------------------------------------------------------------------------------------
-    def open(self, address=None, **how):
-        return self.browser.open(address or self.printed(), **how)
-
-    def open_with(self, token, path, **how):
-        """A view for the holder of a token."""
-        page = self.open(self.root() + path, **how)
-        page.wait_for("document.querySelector('input[type=password]')")
-        page.run("document.querySelector('input[type=password]').focus()")
-        page.type(token)
-        page.press("Enter", text="\r")
-        page.wait_for_text("Sign out")
-        return page
-
-    def assert_quiet(self, page):
-        self.assertEqual(page.problems, [])
-        elsewhere = [url for url in page.requests if not url.startswith((self.root() + "/", "about:"))]
-        self.assertEqual(elsewhere, [])
-
-    def take_pictures(self, page, view):
-        page.wait_for("document.querySelector('.connection').innerText === 'live'")
-        if "PICTURES" not in os.environ:
-            return
-        for theme in ("dark", "light"):
-            page.theme(theme)
-            picture = page.call("Page.captureScreenshot", format="png")["data"]
-            with open(os.path.join(os.environ["PICTURES"], f"dashboard-{view}-{theme}.png"), "wb") as file:
-                file.write(base64.b64decode(picture))
-
-    def assert_accessible(self, page, what):
-        page.call("Page.setBypassCSP", enabled=True)
-        with open(AXE, encoding="utf-8") as script:
-            page.run(script.read() + "; 0")
-        found = page.run("axe.run({resultTypes: ['violations']}).then(r => r.violations.map(v => "
-                         "v.id + ': ' + v.nodes.slice(0, 3).map(n => n.target + ' ' + n.failureSummary).join('; ')))")
-        self.assertEqual(found, [], what)
 
     def test_sign_in_once_and_watch(self):
         page = self.open(width=1100, height=760)
@@ -177,7 +100,6 @@ class DashboardTest(ClusterTest):
         page.wait_for_text("team-a/large")
         page.wait_for("[...document.querySelectorAll('.causes a')].some(a => a.innerText === 'quota')")
         page.wait_for("document.querySelector('[aria-label=\"cpu: 1 of 4 used\"]')")
-        self.take_pictures(page, "now")
         self.assertIn("company (cohort)", page.text())
         # With the keyboard: from the list to the workload, and to its queue.
         page.run("document.querySelector('nav a[href=\"/workloads\"]').focus()")
@@ -192,10 +114,8 @@ class DashboardTest(ClusterTest):
         self.assertRegex(page.run("location.pathname"), r"^/workloads/team-a/job-large-\w+$")
         self.assertIn("berth why workload/job-large", page.text())
         page.wait_for_text("Number 1 in team-a-queue")
-        self.take_pictures(page, "workload")
         page.run("[...document.querySelectorAll('main a')].find(a => a.innerText === 'team-a-queue').click()")
         page.wait_for("document.querySelector('.table-body [role=row]')")
-        self.take_pictures(page, "queue")
         page.run("history.back()")
         page.wait_for_text("It would start if")
         self.cluster.kubectl("delete", "job", "large", "-n", "team-a")
@@ -245,7 +165,6 @@ class DashboardTest(ClusterTest):
         page.wait_for_text("Node node-0")
         page.wait_for("document.querySelector('main .bullets').innerText.match(/^team-b\\/(small|train): 1 pod$/m)")
         page.size(1100, 760)
-        self.take_pictures(page, "topology")
         self.assert_quiet(page)
         wide, narrow = (self.open_with(self.admin, "/", width=width, dark=width > 1000) for width in (1280, 360))
         colors = [each.run("getComputedStyle(document.documentElement).backgroundColor") for each in (wide, narrow)]
@@ -264,7 +183,6 @@ class DashboardTest(ClusterTest):
         page.run("[...document.querySelectorAll('button')].find(b => b.innerText.startsWith('Who would gain')).click()")
         page.wait_for_text("1 job would gain, 0 would lose")
         self.assertIn('nominalQuota: "8"', page.text())
-        self.take_pictures(page, "what-if")
         press = "[...document.querySelectorAll('button')].find(b => b.innerText.trim() === '%s').click()"
         page.run(press % "Stop")
         page.wait_for_text("What runs goes on.")
@@ -333,11 +251,7 @@ class DashboardTest(ClusterTest):
         self.assertLess(sizes, BUDGET_BYTES)
 
     def test_a_hundred_thousand_workloads(self):
-        files = {}
-        for path in ("/", "/assets/page.js", "/assets/page.css", "/assets/icon.svg"):
-            answer = self.ask("GET", path)
-            files[path] = (answer.headers["Content-Type"], answer.text)
-        fake = FakeReadApi(files)
+        fake = FakeReadApi(self.page_files())
         self.addCleanup(fake.close)
         page = self.open(fake.root + "/workloads")
         page.wait_for("document.querySelector('.table-body [role=row]')")

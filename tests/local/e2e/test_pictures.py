@@ -1,0 +1,197 @@
+"""Goal: each view looks as its kept picture (docs/pictures/dashboard-VIEW-THEME.png), in both themes; a page without its
+style, without its data or in the other theme does not pass as one.
+
+Method: the files of the program before recorded answers (tests/local/e2e/recorded_cluster.json), a fixed clock, zone and size of
+the window. Chromium compares: both pictures at half their size, where a pixel differs if a channel differs by more than
+FAR; few pixels may differ, as fonts are drawn a little otherwise by other versions.
+
+`tools/pictures` draws the pictures again; `tools/pictures --record` records a new cluster first, on a real `berth up` with the DWS
+story, queues of a cohort and racks. New pictures are to be looked at before they are kept."""
+
+import base64
+import datetime
+import json
+import os
+import unittest
+import urllib.parse
+
+from harness import ROOT, read_sample, wait_until
+from page_test import PageTest
+from fake_read_api import RecordedReadApi, key_of
+from test_dashboard import JOB, QUEUES, RACKS
+
+RENEW = os.environ.get("RENEW", "")  # "", "pictures" or "record"
+FOLDER = os.path.join(ROOT, "docs", "pictures")
+RECORDED = os.path.join(ROOT, "tests", "local", "e2e", "recorded_cluster.json")
+SIZE = {"width": 1100, "height": 760}
+THEMES = ("light", "dark")
+FAR = 40  # of 255
+MOST = 0.02  # of the pixels
+GANG = (JOB % ("gang", "team-b", "2")).replace("suspend: true", "suspend: true\n  parallelism: 3\n  completions: 3").replace(
+    "    spec:\n      restartPolicy", "    metadata: {annotations: {kueue.x-k8s.io/podset-required-topology: example.com/rack}}\n    spec:\n      restartPolicy")
+COMPARE = """(async (pictures, far) => {
+  const pixels = await Promise.all(pictures.map(async (text) => {
+    const image = new Image();
+    image.src = "data:image/png;base64," + text;
+    await image.decode();
+    const canvas = document.createElement("canvas");
+    [canvas.width, canvas.height] = [image.width >> 1, image.height >> 1];
+    const context = canvas.getContext("2d");
+    context.imageSmoothingQuality = "high";
+    context.drawImage(image, 0, 0, canvas.width, canvas.height);
+    return context.getImageData(0, 0, canvas.width, canvas.height).data;
+  }));
+  const [a, b] = pixels;
+  if (a.length !== b.length) return 1;
+  let differ = 0;
+  for (let i = 0; i < a.length; i += 4) {
+    if ([0, 1, 2].some((channel) => Math.abs(a[i + channel] - b[i + channel]) > far)) ++differ;
+  }
+  return differ / (a.length / 4);
+})(%s, %d)"""
+CLOCK = """(() => {
+  const Real = Date;
+  globalThis.Date = class extends Real {
+    constructor(...words) { super(...(words.length === 0 ? [%d] : words)); }
+    static now() { return %d; }
+  };
+})()"""
+
+
+def views_of(addresses):
+    """By name: the address, a condition of the whole view, a script that brings it about."""
+    return {
+        "now": ("/", "document.querySelectorAll('.queue').length > 2 && document.querySelector('.causes a')", ""),
+        "workloads": ("/workloads?sort=waitingSince", "document.querySelectorAll('.table-body [role=row]').length > 3", ""),
+        "workload": (addresses["workload"], "document.body.innerText.includes('Its turns')", ""),
+        "queue": ("/queues/team-a-queue", "document.querySelector('.table-body [role=row]') && document.querySelector('input[type=range]')", ""),
+        "what-if": ("/queues/team-a-queue", "document.body.innerText.includes('would gain')",
+                    "const range = document.querySelector('input[type=range]'); range.value = range.max;"
+                    "range.dispatchEvent(new Event('input', {bubbles: true})); await new Promise(done => setTimeout(done, 200));"
+                    "[...document.querySelectorAll('button')].find(b => b.innerText.startsWith('Who would gain')).click()"),
+        "capacity": ("/capacity", "document.body.innerText.includes('Left in stock')", ""),
+        "topology": ("/topology", "document.querySelectorAll('.node').length > 7", ""),
+        "reports": ("/reports?by=namespace&days=1", "document.querySelector('main td')", ""),
+    }
+
+
+class PicturesTest(PageTest):
+    def setUp(self):
+        super().setUp()
+        if RENEW == "record":
+            self.record()
+        with open(RECORDED, encoding="utf-8") as file:
+            self.recorded = json.load(file)
+        self.api = RecordedReadApi(self.page_files(), self.recorded["answers"])
+        self.addCleanup(self.api.close)
+
+    # Recording -----------------------------------------------------------------------------------
+    def record(self):
+        cluster = self.cluster
+        cluster.apply(QUEUES + "---" + RACKS)
+        cluster.apply_dws(boot_seconds=1, idle_seconds=600)
+        for name in ("t4", "a100", "h100"):
+            cluster.apply(read_sample("dws", f"job-{name}.yaml").replace("120s", "600s"))
+        cluster.apply(JOB % ("large", "team-a", 9) + JOB % ("next", "team-a", 3) + JOB % ("small", "team-b", 1) + GANG)
+        wait_until(lambda: cluster.is_true("provisioningrequest", next(
+            each["metadata"]["name"] for each in cluster.items("provisioningrequests") if "h100" in each["metadata"]["name"]), "Accepted"),
+            "the cloud has seen the request")
+        for name in ("sample-job", "sample-job-a100"):
+            wait_until(lambda job=name: (cluster.get("job", job)["status"].get("ready") or 0) > 0, f"{name} runs")
+        page = self.open(**SIZE)
+        page.wait_for_text("team-a/large")
+        rows = json.loads(self.ask("GET", "/api/v1/workloads", Authorization=f"Bearer {self.admin}").text)["items"]
+        workload = next(row["id"] for row in rows if row["name"] == "sample-job-h100")
+        addresses = {"workload": f"/workloads/{workload}"}
+        posted = {}
+        for name, (address, whole, script) in views_of(addresses).items():
+            page.go(self.root() + address)
+            if script:
+                page.wait_for("document.querySelector('input[type=range]')")
+                posted = self.answer_of_post(page, script)
+            page.wait_for(whole, 60)
+        asked = {url.split("/api/v1/", 1)[1] for url in page.requests if "/api/v1/" in url}
+        answers = {"whatif?": posted}
+        for each in sorted(asked):
+            path, _, query = each.partition("?")
+            if path in ("events", "session", "whatif"):
+                continue
+            answer = self.ask("GET", f"/api/v1/{each}", Authorization=f"Bearer {self.admin}")
+            self.assertEqual(answer.status, 200, f"{each}: {answer.text}")
+            answers[key_of(path, dict(urllib.parse.parse_qsl(query)))] = json.loads(answer.text)
+        now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
+        with open(RECORDED, "w", encoding="utf-8") as file:
+            json.dump({"now": now, "addresses": addresses, "answers": answers}, file, indent=1, sort_keys=True)
+            file.write("\n")
+
+    def answer_of_post(self, page, script):
+        page.run("window.answered = new Promise(done => { const fetches = window.fetch; window.fetch = async (...words) => {"
+                 "const answer = await fetches(...words);"
+                 "if (words[1]?.method === 'POST') done(await answer.clone().json()); return answer; } }); 0")
+        page.run(f"(async () => {{ {script} }})()")
+        return page.run("window.answered")
+
+    # Pictures ------------------------------------------------------------------------------------
+    def show(self, name, theme):
+        address, whole, script = views_of(self.recorded["addresses"])[name]
+        page = self.open("about:blank", dark=theme == "dark", **SIZE)
+        now = datetime.datetime.fromisoformat(self.recorded["now"]).timestamp() * 1000
+        page.call("Page.addScriptToEvaluateOnNewDocument", source=CLOCK % (now, now))
+        page.go(self.api.root + address)
+        if script:
+            page.wait_for("document.querySelector('input[type=range]')")
+            page.run(f"(async () => {{ {script} }})()")
+        page.wait_for(whole, 60)
+        page.wait_for("document.querySelector('.connection').innerText === 'live'")
+        page.wait_for("!document.body.innerText.includes('Loading')")
+        self.assertEqual(page.problems, [], name)
+        return page
+
+    @staticmethod
+    def picture_of(page):
+        page.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        return page.call("Page.captureScreenshot", format="png")["data"]
+
+    def difference(self, *pictures):
+        return self.open("about:blank").run(COMPARE % (json.dumps(pictures), FAR))
+
+    @staticmethod
+    def path_of(name, theme):
+        return os.path.join(FOLDER, f"dashboard-{name}-{theme}.png")
+
+    def kept(self, name, theme):
+        with open(self.path_of(name, theme), "rb") as file:
+            return base64.b64encode(file.read()).decode()
+
+    def test_each_view_is_as_its_picture(self):
+        far_off = []
+        for name in views_of(self.recorded["addresses"]):
+            for theme in THEMES:
+                picture = self.picture_of(self.show(name, theme))
+                if RENEW:
+                    with open(self.path_of(name, theme), "wb") as file:
+                        file.write(base64.b64decode(picture))
+                difference = self.difference(picture, self.kept(name, theme))
+                if difference > MOST:
+                    path = os.path.join(os.environ.get("PICTURES", self.cluster.folder), f"dashboard-{name}-{theme}.png")
+                    with open(path, "wb") as file:
+                        file.write(base64.b64decode(picture))
+                    far_off.append(f"{name} {theme}: {100 * difference:.1f} % of the pixels differ, {path}")
+        self.assertEqual(far_off, [], "is the change meant? tools/pictures keeps new pictures")
+
+    def test_a_broken_page_is_none_of_the_pictures(self):
+        for name in ("now", "capacity"):
+            kept = self.kept(name, "light")
+            page = self.show(name, "light")
+            self.assertLess(self.difference(self.picture_of(page), kept), MOST)
+            page.theme("dark")
+            self.assertGreater(self.difference(self.picture_of(page), kept), MOST, "the other theme")
+            page.theme("light")
+            page.run("document.querySelector('main').style.opacity = 0; 0")
+            self.assertGreater(self.difference(self.picture_of(page), kept), MOST, "without its content")
+            page.run("document.querySelector('main').style.opacity = 1; document.styleSheets[0].disabled = true; 0")
+            self.assertGreater(self.difference(self.picture_of(page), kept), MOST, "without its style")
+
+
+if __name__ == "__main__":
+    unittest.main()
