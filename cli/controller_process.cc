@@ -125,6 +125,7 @@ class Process final : public ControllerProcess {
   std::optional<EtaWriter> eta_writer_;
   std::map<std::string, integrations::KindPtr> declared_;  // of Ready JobKinds, by their names
   std::optional<kube::ExtensionApi> visibility_;
+  std::shared_ptr<ForecastHits> forecast_hits_ = std::make_shared<ForecastHits>();
   std::optional<ReadFeed> read_feed_;
 };
 
@@ -149,12 +150,14 @@ Status Process::Open() {
 }
 
 ReadFeedOptions Process::ReadOptions() const {
+  forecast_hits_->since = clock_.Now();
   ReadFeedOptions options;
   options.callers.api = options_.api;
   if (ledger_ != nullptr) options.callers.ledger = options_.ledger->path;
   options.callers.scheduler = options_.configuration.admission.scheduler;
   options.callers.wake_up_batch = options_.configuration.admission.wake_up_batch;
   options.actions = options_.read_api_actions;
+  if (options_.eta_interval) options.hits = forecast_hits_;
   return options;
 }
 
@@ -288,8 +291,9 @@ void Process::MakeEtaWriter() {
                 controllers_->Annotate(workload, annotation, value, std::move(done));
               },
           .on_start =
-              [&metrics = program_->metrics()](api::ForecastHit hit) {
+              [&metrics = program_->metrics(), hits = forecast_hits_](api::ForecastHit hit) {
                 metrics.Increment(kEtaStarts, {{"by", QuantileName(hit)}});
+                hits->Count(hit);
               }},
       std::move(options));
 }

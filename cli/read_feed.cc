@@ -4,6 +4,7 @@
 #include <random>
 #include <utility>
 
+#include "base/rfc3339.h"
 #include "base/strings.h"
 #include "cli/embedded_page.h"
 #include "cli/read_mirror.h"
@@ -35,9 +36,18 @@ std::string MakeEpoch() {
 
 }  // namespace
 
+std::string ForecastHits::Json() const {
+  const auto of = [this](api::ForecastHit hit) {
+    return std::to_string(starts.at(static_cast<std::size_t>(hit)).load());
+  };
+  return "{\"since\":\"" + FormatTime(since) + "\",\"byP10\":" + of(api::ForecastHit::kP10) +
+         ",\"byP50\":" + of(api::ForecastHit::kP50) + ",\"byP90\":" + of(api::ForecastHit::kP90) +
+         ",\"later\":" + of(api::ForecastHit::kLater) + "}";
+}
+
 struct ReadFeed::Reader {
   Reader(const Clock& the_clock, ReadFeedOptions options)
-      : clock(the_clock), has_actions(options.actions) {
+      : clock(the_clock), has_actions(options.actions), hits(std::move(options.hits)) {
     const std::string& ledger = options.callers.ledger;
     if (!ledger.empty()) reports = std::make_unique<ReportSource>(clock, ledger);
     callers.emplace(clock, std::move(options.callers));
@@ -68,6 +78,7 @@ struct ReadFeed::Reader {
 
   const Clock& clock;
   const bool has_actions;
+  const std::shared_ptr<const ForecastHits> hits;
   net::IoPool pool{kThreads};
   std::unique_ptr<Executor> strand = pool.MakeStrand();
   readapi::Model model{MakeEpoch()};
@@ -154,6 +165,9 @@ Status ReadFeed::Serve(const ListenAddress& address, std::shared_ptr<const net::
       .is_ready = [&reader] { return reader.is_ready; },
       .story = [&reader](const std::string& space,
                          const std::string& name) { return reader.mirror.Story(space, name); }};
+  if (reader.hits != nullptr) {
+    source.forecast_hits = [hits = reader.hits] { return hits->Json(); };
+  }
   source.caller = [&reader](const readapi::CallerRequest& request, CallerScreens::Done done) {
     const bool needs = request.kind != readapi::CallerRequest::Kind::kAction;
     reader.callers->Ask(request, needs ? reader.mirror.Objects() : MirrorObjects(),

@@ -12,10 +12,13 @@
 // Errors of Serve: as net::HttpServer::Start.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
 
+#include "api/start_forecast.h"
 #include "base/clock.h"
 #include "base/result.h"
 #include "cli/caller_screens.h"
@@ -26,9 +29,20 @@
 
 namespace berth::cli {
 
+// Starts since `since`, by the quantile of the first forecast of their wait that held.
+// Threads: any.
+struct ForecastHits {
+  WallTime since{};
+  std::array<std::atomic<std::int64_t>, 4> starts{};  // by api::ForecastHit
+
+  void Count(api::ForecastHit hit) { ++starts.at(static_cast<std::size_t>(hit)); }
+  std::string Json() const;  // as readapi's form ForecastHits
+};
+
 struct ReadFeedOptions {
-  CallerScreensOptions callers;  // with the ledger's file, of which reports are made
-  bool actions = false;          // writes with the rights of the caller are served
+  CallerScreensOptions callers;              // with the ledger's file, of which reports are made
+  bool actions = false;                      // writes with the rights of the caller are served
+  std::shared_ptr<const ForecastHits> hits;  // null: nobody judges forecasts
 };
 
 class ReadFeed {

@@ -9,7 +9,6 @@
 #include "api/codec/json_tree.h"
 #include "api/labels.h"
 #include "api/reasons.h"
-#include "cli/screens/eta_cell.h"
 #include "cli/screens/items.h"
 #include "cli/screens/reason.h"
 #include "cli/screens/usage.h"
@@ -40,34 +39,6 @@ readapi::Row RowOf(std::size_t resource, std::string id, const Json& item,
     row.cells.push_back(found == item.end() ? "null" : TextOf(*found));
   }
   return row;
-}
-
-// The order of InQueueOrder as one number: priority, then the second since which the Workload
-// waits.
-Json TurnOf(const api::Workload& workload) {
-  constexpr std::int64_t kSeconds = std::int64_t{1} << 32;
-  if (!IsWaiting(workload) || api::IsTrue(workload.status.conditions, api::kQuotaReserved)) {
-    return {};
-  }
-  const auto since =
-      std::chrono::floor<std::chrono::seconds>(WaitingSince(workload).time_since_epoch()).count();
-  return -static_cast<std::int64_t>(PriorityOf(workload)) * kSeconds +
-         std::clamp(since, std::int64_t{0}, kSeconds - 1);
-}
-
-Json FlavorsOf(const api::ClusterQueue& queue) {
-  Json list = Json::array();
-  for (const api::ResourceGroup& group : queue.spec.resource_groups) {
-    for (const api::FlavorQuotas& flavor : group.flavors) {
-      for (const api::ResourceQuota& quota : flavor.resources) {
-        list.push_back({{"flavor", flavor.flavor},
-                        {"resource", quota.resource},
-                        {"unit", UnitOf(quota.resource)},
-                        {"nominal", quota.nominal_quota}});
-      }
-    }
-  }
-  return list;
 }
 
 // Leaves candidates of preemption out that are of other namespaces: readers of all namespaces find
@@ -279,8 +250,6 @@ void ReadMirror::ProjectWorkload(const api::ObjectKey& key) {
   }
   const ClusterView view = ViewOf(*workload);
   Json item = WorkloadItem(view, *workload);
-  item["turn"] = TurnOf(*workload);
-  if (const auto eta = ForecastOf(view, *workload)) item["eta"] = ForecastJson(*eta);
   // Candidates of other namespaces are for readers of all namespaces.
   Json& reason = item["reason"];
   if (const auto victims = reason.find("notPreempted");
@@ -367,17 +336,12 @@ void ReadMirror::ProjectTree(const std::string& queue) {
   } else {
     view = TreeOf(RootOf(found->spec.cohort_name));
   }
+  const auto parent_of = [this](const std::string& cohort) {
+    const auto found_cohort = cohorts_.Get({"", cohort});
+    return found_cohort == nullptr ? "" : found_cohort->spec.parent_name;
+  };
   for (const auto& [name, use] : SumUse(view)) {
-    Json item = QueueItem(use);
-    item["flavors"] = FlavorsOf(*use.queue);
-    item["parents"] = Json::array();
-    std::set<std::string> seen{use.queue->spec.cohort_name};
-    auto cohort = cohorts_.Get({"", use.queue->spec.cohort_name});
-    while (cohort != nullptr && !cohort->spec.parent_name.empty() &&
-           seen.insert(cohort->spec.parent_name).second) {
-      item["parents"].push_back(cohort->spec.parent_name);
-      cohort = cohorts_.Get({"", cohort->spec.parent_name});
-    }
+    const Json item = QueueItem(use, ParentsOf(use.queue->spec.cohort_name, parent_of));
     model_.Put(readapi::kQueues, RowOf(readapi::kQueues, name, item, ReadersOf(name)));
     dirty_queues_.erase(name);
   }

@@ -34,7 +34,8 @@ constexpr Form kForms[] = {
     {"Story",
      "subject text, headline text, steps Step[], wouldStartIf text[], notSeen text[], givesUp "
      "text"},
-    {"WorkloadStory", "workload Workloads, story Story"},
+    {"ForecastHits", "since time, byP10 whole, byP50 whole, byP90 whole, later whole"},
+    {"WorkloadStory", "workload Workloads, story Story, forecasts ForecastHits|null"},
     {"Money", "usdPerHour text, usd text, measured? yes"},
     {"CostAnswer", "cost Money|null, hidden text[]"},
     {"CapacityPool",

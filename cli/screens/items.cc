@@ -1,10 +1,14 @@
 #include "cli/screens/items.h"
 
+#include <algorithm>
+#include <set>
+
 #include <nlohmann/json.hpp>
 
 #include "api/reasons.h"
 #include "base/rfc3339.h"
 #include "cli/screens/capacity.h"
+#include "cli/screens/eta_cell.h"
 #include "cli/screens/reason.h"
 
 namespace berth::cli {
@@ -53,6 +57,34 @@ const char* StopPolicyName(api::StopPolicy policy) {
   return "";
 }
 
+// The order of InQueueOrder as one number: priority, then the second since which the Workload
+// waits.
+Json TurnOf(const api::Workload& workload) {
+  constexpr std::int64_t kSeconds = std::int64_t{1} << 32;
+  if (!IsWaiting(workload) || api::IsTrue(workload.status.conditions, api::kQuotaReserved)) {
+    return {};
+  }
+  const auto since =
+      std::chrono::floor<std::chrono::seconds>(WaitingSince(workload).time_since_epoch()).count();
+  return -static_cast<std::int64_t>(PriorityOf(workload)) * kSeconds +
+         std::clamp(since, std::int64_t{0}, kSeconds - 1);
+}
+
+Json FlavorsOf(const api::ClusterQueue& queue) {
+  Json list = Json::array();
+  for (const api::ResourceGroup& group : queue.spec.resource_groups) {
+    for (const api::FlavorQuotas& flavor : group.flavors) {
+      for (const api::ResourceQuota& quota : flavor.resources) {
+        list.push_back({{"flavor", flavor.flavor},
+                        {"resource", quota.resource},
+                        {"unit", UnitOf(quota.resource)},
+                        {"nominal", quota.nominal_quota}});
+      }
+    }
+  }
+  return list;
+}
+
 }  // namespace
 
 std::string WorkloadStateOf(const api::Workload& workload) {
@@ -95,6 +127,8 @@ Json WorkloadItem(const ClusterView& view, const api::Workload& workload) {
                {"cause", ""},
                {"createdAt", FormatTime(workload.meta.creation_timestamp)},
                {"waitingSince", nullptr},
+               {"turn", TurnOf(workload)},
+               {"eta", nullptr},
                {"requests", RequestsJson(workload)},
                {"remark", RemarkOf(view, workload, kJsonStyle)},
                {"reason", nullptr}};
@@ -104,10 +138,23 @@ Json WorkloadItem(const ClusterView& view, const api::Workload& workload) {
     item["waitingSince"] = FormatTime(WaitingSince(workload));
     item["reason"] = ReasonJson(reason);
   }
+  if (const auto eta = ForecastOf(view, workload)) item["eta"] = ForecastJson(*eta);
   return item;
 }
 
-Json QueueItem(const QueueUse& use) {
+std::vector<std::string> ParentsOf(
+    const std::string& cohort, const std::function<std::string(const std::string&)>& parent_of) {
+  std::vector<std::string> parents;
+  std::set<std::string> seen{cohort};
+  std::string parent = cohort.empty() ? "" : parent_of(cohort);
+  while (!parent.empty() && seen.insert(parent).second) {
+    parents.push_back(parent);
+    parent = parent_of(parent);
+  }
+  return parents;
+}
+
+Json QueueItem(const QueueUse& use, const std::vector<std::string>& parents) {
   Json resources = Json::array();
   for (const auto& [resource, amounts] : use.resources) {
     resources.push_back({{"resource", resource},
@@ -122,13 +169,15 @@ Json QueueItem(const QueueUse& use) {
   return {
       {"name", queue.meta.name},
       {"cohort", queue.spec.cohort_name},
+      {"parents", parents},
       {"waiting", use.waiting},
       {"running", use.running},
       {"strategy", strict ? "StrictFIFO" : "BestEffortFIFO"},
       {"stopPolicy", StopPolicyName(queue.spec.stop_policy)},
       {"fairWeightBillionths", queue.spec.fair_weight_nano},
       {"weightedShare", queue.status.weighted_share ? Json(*queue.status.weighted_share) : Json()},
-      {"resources", std::move(resources)}};
+      {"resources", std::move(resources)},
+      {"flavors", FlavorsOf(queue)}};
 }
 
 Json LocalQueueItem(const api::LocalQueue& local) {

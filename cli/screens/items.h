@@ -4,6 +4,10 @@
 // Instants are RFC 3339. Callers add what depends on the moment of reading: ages, positions.
 #pragma once
 
+#include <functional>
+#include <string>
+#include <vector>
+
 #include <nlohmann/json_fwd.hpp>
 
 #include "cli/screens/cluster_view.h"
@@ -23,11 +27,15 @@ std::string RemarkOf(const ClusterView& view, const api::Workload& workload,
 std::string NameWithoutNamespace(const api::Workload& workload);
 
 // Keys: namespace, workload, name, kind, localQueue, clusterQueue, priority, state, cause,
-// createdAt, waitingSince, requests, remark, reason (null: it does not wait).
+// createdAt, waitingSince, turn, eta, requests, remark, reason (null: it does not wait).
 nlohmann::json WorkloadItem(const ClusterView& view, const api::Workload& workload);
-// Keys: name, cohort, waiting, running, strategy, stopPolicy, fairWeightBillionths, weightedShare,
-// resources.
-nlohmann::json QueueItem(const QueueUse& use);
+// The Cohorts above `cohort`, nearest first; `parent_of` gives "" where there is none. A cycle
+// ends.
+std::vector<std::string> ParentsOf(const std::string& cohort,
+                                   const std::function<std::string(const std::string&)>& parent_of);
+// Keys: name, cohort, parents, waiting, running, strategy, stopPolicy, fairWeightBillionths,
+// weightedShare, resources, flavors.
+nlohmann::json QueueItem(const QueueUse& use, const std::vector<std::string>& parents);
 // Keys: namespace, name, clusterQueue, waiting, running, stopPolicy.
 nlohmann::json LocalQueueItem(const api::LocalQueue& local);
 // Keys: namespace, name, class, state, createdAt, workload, message.

@@ -112,7 +112,6 @@ nlohmann::json ListJson(const ClusterView& view, const ListOptions& options) {
         std::chrono::floor<std::chrono::seconds>(view.now - workload->meta.creation_timestamp)
             .count();
     if (options.cost) items.back()["cost"] = RunCostJson(CostOfRun(view, *workload));
-    if (const auto eta = ForecastOf(view, *workload)) items.back()["eta"] = ForecastJson(*eta);
   }
   return {{"items", std::move(items)}, {"hidden", view.hidden}, {"narrowed", view.narrowed}};
 }

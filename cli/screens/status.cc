@@ -308,9 +308,16 @@ nlohmann::json StatusJson(const ClusterView& view, const StatusOptions& options)
   if (!view.namespace_name.empty()) out["namespace"] = view.namespace_name;
   if (!IsKnown(view, "clusterqueues")) out["localQueues"] = LocalQueuesJson(view, options);
   const auto costs = options.cost ? CostByQueue(view) : std::map<std::string, QueueCost>{};
+  const auto parent_of = [&view](const std::string& cohort) {
+    for (const api::Cohort& each : view.cohorts) {
+      if (each.meta.name == cohort) return each.spec.parent_name;
+    }
+    return std::string();
+  };
   for (const auto& [name, use] : SumUse(view)) {
     if (!IsShown(view, *use.queue, options.only)) continue;
-    out["clusterQueues"].push_back(QueueItem(use));
+    out["clusterQueues"].push_back(
+        QueueItem(use, ParentsOf(use.queue->spec.cohort_name, parent_of)));
     if (!options.cost) continue;
     const auto cost = costs.find(name);
     const QueueCost of_queue = cost == costs.end() ? QueueCost{} : cost->second;

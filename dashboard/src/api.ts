@@ -1,10 +1,10 @@
 // The read API as functions: lists, one workload, counts, and the session. Every request is for this
 // server alone; the session is in a cookie that scripts cannot read.
 
-import type { Action, Capacityrequests, Count, Queues, Report, Story, WhatIfChanges, Workloads } from "./berth_read_api";
+import type { Action, Capacityrequests, Count, ForecastHits, Queues, Report, Story, WhatIfChanges, Workloads } from "./berth_read_api";
 import { ReadApi } from "./berth_read_api";
 
-export type { Action, Capacity, Count, Forecast, Free, Gang, HistoryPart, Quota, Reason, Report, ReportLine, Step, Topology, TopologyNode, Use, WhatIf, WhatIfSide } from "./berth_read_api";
+export type { Action, Capacity, Count, Forecast, ForecastHits, Free, Gang, HistoryPart, Quota, Reason, Report, ReportLine, Step, Topology, TopologyNode, Use, WhatIf, WhatIfSide } from "./berth_read_api";
 
 export interface Row {
   id: string;
@@ -16,6 +16,7 @@ export type CapacityRequest = Required<Capacityrequests>;
 export interface WorkloadStory {
   workload: Workload;
   story: Story;
+  forecasts: ForecastHits | null; // null: nobody judges forecasts
 }
 
 export interface Page<T> {

@@ -1,11 +1,12 @@
 // What the ledger tells: usage and waits of a queue over time, and the runs of a workload.
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { queueHistory, workloadHistory, type HistoryPart } from "./api";
+import { queueHistory, workloadHistory, type HistoryPart, type Queue } from "./api";
 import { amount, count, duration, exact } from "./format";
 import { scope, useAnswer } from "./live";
 import { Notice, Panel, Table, When } from "./parts";
 import { Link, paths } from "./router";
+import { fairShare, sharesOf } from "./shares";
 import { useStore } from "./store";
 import { Choice } from "./workloads";
 
@@ -17,9 +18,17 @@ const SPANS: [string, string][] = [
 const HEIGHT = 40;
 
 // Bars from the left to the right, a part of the period each.
-function Bars({ label, parts, values, text }: { label: string; parts: HistoryPart[]; values: (number | null)[]; text: (value: number) => string }) {
+// `full`: the value of a bar that fills the height; absent: the greatest value.
+interface BarsOf {
+  label: string;
+  parts: HistoryPart[];
+  values: (number | null)[];
+  text: (value: number) => string;
+  full?: number;
+}
+function Bars({ label, parts, values, text, full }: BarsOf) {
   const peak = Math.max(...values.map((value) => value ?? 0));
-  const most = Math.max(peak, 1); // of the scale
+  const most = full ?? Math.max(peak, 1); // of the scale
   const words = peak > 0 ? `at most ${text(peak)}` : "none";
   return (
     <div class="bars">
@@ -72,6 +81,35 @@ export function QueueHistory({ name }: { name: string }) {
   return (
     <Panel title="History" aside={<Choice label="Of the last" value={days} options={SPANS} onChange={setDays} />}>
       {body}
+    </Panel>
+  );
+}
+
+const MOST_PEERS = 16; // whose histories are read
+const weightOf = (queue: Queue) => queue.fairWeightBillionths ?? 1_000_000_000; // 1 where none is set
+const percent = (share: number) => `${Math.round(100 * share)} %`;
+
+// How the use of a cohort was shared, beside the share that the weights give to the queue. For
+// readers of all namespaces: others do not see all that was used.
+export function ShareHistory({ queue, peers }: { queue: Queue; peers: Queue[] }) {
+  const namespace = useStore(scope);
+  const [days, setDays] = useState("1");
+  const names = [queue, ...peers].map((each) => each.name);
+  const isShown = namespace === "" && peers.length > 0 && peers.length <= MOST_PEERS;
+  const { answer, problem } = useAnswer("queues", `shares ${isShown} ${names.join(" ")} ${days}`, () =>
+    isShown ? Promise.all(names.map((name) => queueHistory(name, Number(days), ""))) : Promise.resolve([]),
+  );
+  if (!isShown || problem || !answer) return null;
+  const [own, ...others] = answer.map((each) => each.parts);
+  const fair = fairShare(weightOf(queue), peers.map(weightOf));
+  const shares = sharesOf(own ?? [], others);
+  return (
+    <Panel title={`Share of cohort ${queue.cohort}`} aside={<Choice label="Shares of the last" value={days} options={SPANS} onChange={setDays} />}>
+      {fair !== null && <p>By the weights {percent(fair)} of what the queues of the cohort use, where all of them want more.</p>}
+      {shares.length === 0 && <Notice kind="empty">The cohort has used nothing.</Notice>}
+      {shares.map(({ resource, parts }) => (
+        <Bars key={resource} label={resource} parts={own ?? []} values={parts} text={percent} full={1} />
+      ))}
     </Panel>
   );
 }

@@ -355,7 +355,9 @@ export function useAnswer<T>(resource: ResourceName, key: string, ask: () => Pro
       const answer = await ask();
       if (isCurrent()) setHeld({ key, answer, problem: null });
     } catch (error) {
-      if (isCurrent()) setHeld({ key, answer: null, problem: noticed(error) });
+      const problem = noticed(error);
+      // A busy server is asked again: what it told before is still shown.
+      if (isCurrent()) setHeld((before) => (problem.status === 503 && before?.answer && before.key === key ? before : { key, answer: null, problem }));
     }
   });
   return held?.key === key ? held : { answer: null, problem: null };

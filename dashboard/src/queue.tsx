@@ -2,7 +2,7 @@
 import type { Workload } from "./api";
 import { count, plural } from "./format";
 import { ActionButton } from "./actions";
-import { QueueHistory } from "./history";
+import { QueueHistory, ShareHistory } from "./history";
 import { useList } from "./live";
 import { QuotaChanges } from "./what_if";
 import { Age, Empty, Eta, Notice, Panel, UseBar } from "./parts";
@@ -68,6 +68,7 @@ export function QueueView({ name }: { name: string }) {
           </Panel>
           <QuotaChanges queue={queue} />
           <QueueHistory name={name} />
+          <ShareHistory queue={queue} peers={peers} />
         </>
       )}
       <Panel title="Waiting, next first" aside={<Link to={paths.workloads({ clusterQueue: name, state: "waiting", sort: "turn" })}>as a list</Link>}>

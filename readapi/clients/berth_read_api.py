@@ -41,6 +41,8 @@ CostAnswer = TypedDict("CostAnswer", { "cost": "Money | None", "hidden": "list[s
 Count = TypedDict("Count", { "count": "int", "value": "str", })
 Done = TypedDict("Done", { "done": "str", })
 Forecast = TypedDict("Forecast", { "at": "str", "p10": "str | None", "p50": "str | None", "p90": "str | None", })
+ForecastHits = TypedDict("ForecastHits", { "byP10": "int", "byP50": "int", "byP90": "int", "later": "int",
+    "since": "str", })
 Free = TypedDict("Free", { "free": "int", "largest": "list[LevelRoom]", "onWholeNodes": "int", "resource": "str",
     "unit": "str", })
 Gang = TypedDict("Gang", { "domains": "list[Room]", "fits": "bool", "id": "str", "level": "str", "mode": "str",
@@ -114,7 +116,8 @@ WhatIfJob = TypedDict("WhatIfJob", { "after": "WhatIfSide", "before": "WhatIfSid
 WhatIfSide = TypedDict("WhatIfSide", { "chance": "float", "preemptions": "float", "reason": "str | None",
     "startSeconds": "int | None", })
 WorkloadHistory = TypedDict("WorkloadHistory", { "attempts": "list[Turn]", })
-WorkloadStory = TypedDict("WorkloadStory", { "story": "Story", "workload": "Workloads", })
+WorkloadStory = TypedDict("WorkloadStory", { "forecasts": "ForecastHits | None", "story": "Story",
+    "workload": "Workloads", })
 Workloads = TypedDict("Workloads", { "cause": "NotRequired[str]", "clusterQueue": "NotRequired[str]",
     "createdAt": "NotRequired[str]", "eta": "NotRequired[Forecast | None]", "id": "str", "kind": "NotRequired[str]",
     "localQueue": "NotRequired[str]", "name": "NotRequired[str]", "namespace": "NotRequired[str]",

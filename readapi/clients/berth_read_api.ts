@@ -86,6 +86,13 @@ export interface Forecast {
   p50: string | null;
   p90: string | null;
 }
+export interface ForecastHits {
+  byP10: number;
+  byP50: number;
+  byP90: number;
+  later: number;
+  since: string;
+}
 export interface Free {
   free: number;
   largest: LevelRoom[];
@@ -400,6 +407,7 @@ export interface WorkloadHistory {
   attempts: Turn[];
 }
 export interface WorkloadStory {
+  forecasts: ForecastHits | null;
   story: Story;
   workload: Workloads;
 }

@@ -187,7 +187,13 @@ struct ReadServer::Shared : std::enable_shared_from_this<Shared> {
         source.model->ReadRow(kWorkloads, route.namespace_name + "/" + route.name, sight);
     const auto story = row ? source.story(route.namespace_name, route.name) : std::nullopt;
     if (!story) return responder->Send(Problem(404, "no such Workload"));
-    responder->Send(Answer(200, kJson, "{\"workload\":" + *row + ",\"story\":" + *story + "}\n"));
+    responder->Send(Answer(
+        200, kJson,
+        "{\"workload\":" + *row + ",\"story\":" + *story + ",\"forecasts\":" + HitsText() + "}\n"));
+  }
+
+  std::string HitsText() const {
+    return source.forecast_hits == nullptr ? "null" : source.forecast_hits();
   }
 
   void Report(const ReportQuery& query, const ResponderPtr& responder) const {

@@ -53,6 +53,8 @@ struct ReadSource {
   std::function<std::optional<std::string>(const std::string& namespace_name,
                                            const std::string& name)>
       story;
+  // What came of forecasts of starts, as the JSON object ForecastHits; null: nobody judges them.
+  std::function<std::string()> forecast_hits = nullptr;
   // Gives `done` the text of a report, on any thread; null: there is no ledger. Errors of `done`:
   // kTooManyRequests; kInvalid where the period has too much; as ledger::LedgerReader.
   std::function<void(const ReportQuery& query, std::function<void(Result<std::string>)> done)>

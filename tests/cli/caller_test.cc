@@ -3,13 +3,17 @@
 // process are never those of a caller.
 //
 // Method: tables of bodies; a ClusterQueue as the API has it.
+#include <future>
+
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
 #include "api/yaml/yaml.h"
+#include "base/system_clock.h"
 #include "cli/caller_actions.h"
 #include "cli/caller_screens.h"
 #include "cli/caller_what_if.h"
+#include "tests/cli/view_builder.h"
 
 namespace berth::cli {
 namespace {
@@ -118,6 +122,42 @@ TEST(CallerWhatIfTest, WhatIsAppliedKeepsEveryFieldOfTheSpec) {
   EXPECT_EQ(QueuesOf({.quota = {"q/f/cpu=1", "p/f/cpu=1", "q/f/x=2"}, .priority = {}, .stop = {}}),
             (std::vector<std::string>{"p", "q"}));
   EXPECT_FALSE(ChangedQueueYaml(queue, {.quota = {"q/g/cpu=1"}, .priority = {}, .stop = {}}));
+}
+
+// A forecast that nobody waits for any longer ends with a way out.
+TEST(CallerWhatIfTest, ARunThatTakesTooLongEnds) {
+  const ClusterView view = DwsView();
+  int asked = 0;
+  CallerWhatIfOptions options;
+  options.is_late = [&asked] { return ++asked > 3; };
+  const auto late =
+      AnswerWhatIf({.quota = {}, .priority = {}, .stop = {"dws-cluster-queue"}}, view, options);
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code, ErrorCode::kTooManyRequests);
+  EXPECT_THAT(late.error().message, HasSubstr("berth what-if"));
+  EXPECT_LT(asked, 20) << "the draws go on";
+  options.is_late = [] { return false; };
+  EXPECT_TRUE(
+      AnswerWhatIf({.quota = {}, .priority = {}, .stop = {"dws-cluster-queue"}}, view, options));
+}
+
+// Through the whole of a caller's request: nothing is asked of the API server, which does not
+// exist.
+TEST(CallerWhatIfTest, AClusterWithTooManyJobsIsRefused) {
+  const SystemClock clock;
+  CallerScreensOptions options;
+  options.api.server = "https://127.0.0.1:1";
+  CallerScreens screens(clock, std::move(options));
+  const auto workload = std::make_shared<const api::Workload>(MakeWorkload("a", "w", "q", 60));
+  MirrorObjects objects;
+  objects.workloads.assign(kMostWhatIfJobs + 1, workload);
+  std::promise<Result<std::string>> answer;
+  screens.Ask({.kind = readapi::CallerRequest::Kind::kWhatIf, .body = R"({"stop":["q"]})"}, objects,
+              [&answer](Result<std::string> text) { answer.set_value(std::move(text)); });
+  const Result<std::string> refused = answer.get_future().get();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kInvalid);
+  EXPECT_THAT(refused.error().message, HasSubstr("more than 20000 Workloads"));
 }
 
 TEST(WithTokenTest, CallsHaveTheTokenAndNoOtherCredential) {

@@ -132,15 +132,41 @@ class DashboardTest(PageTest):
         page.wait_for_text("The session has ended")
         self.assertNotIn("team-b/small", page.text())
 
+    def test_behind_a_proxy_a_page_follows_a_new_life_of_the_server(self):
+        """The token comes with every request: the page connects again by itself, and shows no row of before."""
+        self.cluster.apply(JOB % ("gone", "team-a", 100) + JOB % ("kept", "team-b", 100))
+        port = urllib.parse.urlsplit(self.root()).port
+        page = self.browser.open("about:blank")
+        page.call("Network.setExtraHTTPHeaders", headers={"Authorization": f"Bearer {self.admin}"})
+        page.go(self.root() + "/workloads")
+        page.wait_for_text("team-a/gone")
+        self.cluster.kill()
+        page.wait_for_text("The connection is lost")
+        # Other ports than that of the page stay closed to it until the job is gone.
+        self.cluster.start()
+        self.cluster.kubectl("delete", "job", "gone", "-n", "team-a")
+        self.cluster.stop()
+        self.cluster.flags += ["--read-api-listen", f"127.0.0.1:{port}"]
+        self.cluster.start()
+        page.wait_for("document.querySelector('.connection').innerText === 'live'")
+        page.wait_for("!document.body.innerText.includes('team-a/gone')")
+        self.assertIn("team-b/kept", page.text())
+
     def test_every_view_in_every_width_and_theme(self):
-        self.cluster.apply(JOB % ("large", "team-a", 100) + JOB % ("small", "team-b", 1) + JOB % ("train", "team-b", 5) + REQUEST)
+        self.cluster.apply(JOB % ("large", "team-a", 100) + JOB % ("small", "team-b", 1) + JOB % ("train", "team-b", 5)
+                           + JOB % ("noted", "team-b", 100) + REQUEST)
         self.cluster.kubectl("patch", "provisioningrequest", "asked", "-n", "team-a", "--subresource=status", "--type=merge", "-p", json.dumps(
             {"status": {"conditions": [{"type": "Accepted", "status": "True", "reason": "Waits", "message": EVIL,
                                         "lastTransitionTime": "2026-01-01T00:00:00Z"}]}}))
         self.cluster.apply(RACKS)
         name = wait_until(lambda: [each["metadata"]["name"] for each in self.cluster.items("workloads", "-n", "team-a")], "a Workload")[0]
+        noted = wait_until(lambda: [each["metadata"]["name"] for each in self.cluster.items("workloads", "-n", "team-b")
+                                    if each["metadata"]["name"].startswith("job-noted-")], "another Workload")[0]
+        # Whoever may write a Workload writes what Berth notes there, too.
+        for note in ({"berth.dev/explanation": json.dumps({"message": EVIL, "victims": [{"workload": EVIL, "because": EVIL}]})}, {"berth.dev/eta": EVIL}):
+            self.cluster.kubectl("annotate", "workload", noted, "-n", "team-b", "--overwrite", *(f"{key}={value}" for key, value in note.items()))
         views = {"/": "Why workloads wait", "/workloads?state=waiting": "team-a/large", f"/workloads/team-a/{name}": "It would start if",
-                 "/queues/team-a-queue": "Waiting, next first", "/capacity?state=Accepted": "team-a/asked",
+                 f"/workloads/team-b/{noted}": "Why nothing was preempted for it", "/queues/team-a-queue": "Waiting, next first", "/capacity?state=Accepted": "team-a/asked",
                  "/capacity": "Nothing is remembered of the stock", "/topology": "Topology racks",
                  "/reports?by=namespace&days=1": "team-b",
                  "/queues/" + urllib.parse.quote(EVIL, safe=""): "no such queue",
