@@ -116,6 +116,7 @@ Result<ControllerProcessOptions> OptionsOf(const ControllerFlags& flags) {
               PositiveDuration("--requeue-interval", *flags.requeue_interval, "1s"));
   }
   BERTH_TRY(options.ledger, LedgerOptionsOf(flags.ledger, ""));
+  options.record_users = flags.ledger.users;
   BERTH_TRY(options.eta_interval, EtaIntervalOf(flags.eta_interval, std::nullopt));
   if (flags.shadow) BERTH_CHECK_OK(MakeShadow(flags, options));
   return options;

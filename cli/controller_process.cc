@@ -102,7 +102,9 @@ class Process final : public ControllerProcess {
   Status AskWebhooks(const webhook::ServingCertificate& certificate);
   Status ServeWith(const net::TlsIdentity& identity);
   void MakeControllers();
+  ledger::LedgerFeedOptions LedgerFeeds() const;
   void MakeEtaWriter();
+  std::function<void(const provisioning::MeterNote&)> NodeTimes();
   void MakeShadow();
   void TakeDeclaredKind(const std::string& name, const integrations::KindPtr& kind);
   void StopAll();
@@ -134,7 +136,8 @@ Status Process::Open() {
   BERTH_CHECK_OK(OpenProgram());
   program_->RunOnStrand([this] {
     MakeControllers();
-    if (ledger_ != nullptr) ledger_feed_.emplace(program_->manager(), clock_, *ledger_);
+    if (ledger_ != nullptr)
+      ledger_feed_.emplace(program_->manager(), clock_, *ledger_, LedgerFeeds());
     if (options_.read_api) {
       read_feed_.emplace(clock_, ReadOptions()).Start(program_->manager());
     }
@@ -267,11 +270,22 @@ void Process::MakeControllers() {
   if (options_.shadow_window) return MakeShadow();
   controllers_ =
       std::make_unique<ControllerSet>(program_->manager(), clock_, program_->events(), metrics,
-                                      options_.configuration, options_.controllers);
+                                      options_.configuration, options_.controllers, NodeTimes());
   if (options_.eta_interval && options_.controllers.scheduler) MakeEtaWriter();
   visibility_.emplace(admission::MakeVisibilityApi(
       program_->manager().executor(), controllers_->scheduler(),
       [manager = &program_->manager()] { return manager->has_synced(); }));
+}
+
+ledger::LedgerFeedOptions Process::LedgerFeeds() const {
+  return {.metrics = &program_->metrics(), .users = options_.record_users};
+}
+
+std::function<void(const provisioning::MeterNote&)> Process::NodeTimes() {
+  if (ledger_ == nullptr) return nullptr;
+  return [ledger = ledger_.get()](const provisioning::MeterNote& note) {
+    ledger->Append(ledger::NodeTimeOf(note));
+  };
 }
 
 void Process::MakeEtaWriter() {
@@ -387,6 +401,7 @@ Status Process::OpenWebhooks(const net::TlsIdentity& identity) {
   const admission::FeatureGates& gates = options_.configuration.admission.scheduler.gates;
   server.gates.priority_boost = gates.priority_boost;
   server.gates.partial_admission = gates.partial_admission;
+  server.gates.record_users = options_.record_users;
   server.gates.elastic_jobs = gates.elastic_jobs;
   server.gates.elastic_jobs_with_tas = gates.elastic_jobs_with_tas;
   server.tls = std::make_shared<const net::TlsIdentity>(identity);

@@ -50,6 +50,7 @@ struct ControllerProcessOptions {
   // Excludes webhook, visibility, read_api and leader_election.
   std::optional<Duration> shadow_window;
   std::optional<ledger::LedgerOptions> ledger;  // nullopt: no history is written
+  bool record_users = false;                    // api/job_user.h
   std::optional<Duration> eta_interval;         // of cli/eta_writer.h; nullopt: no forecasts
   bool needs_ledger = true;  // false: a ledger that cannot be opened is a warning
   // Called with the port of the webhook server before the webhooks are registered.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "admission/controller/admission_controllers.h"
 #include "cli/declared_kinds.h"
@@ -15,6 +16,8 @@
 
 namespace berth::cli {
 namespace {
+
+using NodeTimeSink = std::function<void(const provisioning::MeterNote&)>;
 
 api::LabelSelector ManagedNamespaces(const admission::Configuration& configuration) {
   return configuration.managed_jobs_namespace_selector.value_or(
@@ -121,7 +124,7 @@ admission::AdmissionControllersOptions AdmissionOptions(
 struct ControllerSet::Parts {
   Parts(kube::Manager& manager, const Clock& clock, kube::EventRecorder& events,
         kube::Metrics& metrics, const admission::Configuration& configuration,
-        const ControllerSelection& selection)
+        const ControllerSelection& selection, NodeTimeSink on_node_time)
       : facts(manager, FactsOptions(configuration)),
         zones(manager, selection.cloud_pools ? webhook::ZonesMirror::NodePools::kWatched
                                              : webhook::ZonesMirror::NodePools::kNone),
@@ -140,6 +143,7 @@ struct ControllerSet::Parts {
       provisioning::ProvisioningControllersOptions options;
       options.stock.namespace_name = configuration.namespace_name;
       options.metrics = &metrics;
+      options.on_node_time = std::move(on_node_time);
       provisioning.emplace(manager, clock, events, std::move(options));
     }
   }
@@ -169,8 +173,9 @@ struct ControllerSet::Parts {
 ControllerSet::ControllerSet(kube::Manager& manager, const Clock& clock,
                              kube::EventRecorder& events, kube::Metrics& metrics,
                              const admission::Configuration& configuration,
-                             const ControllerSelection& selection)
-    : parts_(std::make_unique<Parts>(manager, clock, events, metrics, configuration, selection)) {}
+                             const ControllerSelection& selection, NodeTimeSink on_node_time)
+    : parts_(std::make_unique<Parts>(manager, clock, events, metrics, configuration, selection,
+                                     std::move(on_node_time))) {}
 
 ControllerSet::~ControllerSet() = default;
 

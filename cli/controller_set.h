@@ -18,15 +18,18 @@
 #include "kube/runtime/events.h"
 #include "kube/runtime/manager.h"
 #include "kube/runtime/metrics.h"
+#include "provisioning/meter.h"
 #include "webhook/review.h"
 
 namespace berth::cli {
 
 class ControllerSet {
  public:
+  // `on_node_time` is called for nodes that are measured; it may be null.
   ControllerSet(kube::Manager& manager, const Clock& clock, kube::EventRecorder& events,
                 kube::Metrics& metrics, const admission::Configuration& configuration,
-                const ControllerSelection& selection = {});
+                const ControllerSelection& selection = {},
+                std::function<void(const provisioning::MeterNote&)> on_node_time = nullptr);
   ~ControllerSet();
   ControllerSet(const ControllerSet&) = delete;
   ControllerSet& operator=(const ControllerSet&) = delete;

@@ -93,6 +93,7 @@ Result<HistoryView> ReadHistory(const HistoryFlags& flags) {
   BERTH_TRY(ledger::LedgerReader reader, OpenLedger(flags.place));
   BERTH_TRY(view.attempts, reader.Attempts(filter));
   BERTH_TRY(view.requests, reader.Requests(filter));
+  BERTH_TRY(view.nodes, reader.NodeTimes(filter));
   if (!flags.reference.empty()) {
     std::set<std::pair<std::string, std::string>> workloads;
     for (const auto& attempt : view.attempts) {
@@ -100,6 +101,9 @@ Result<HistoryView> ReadHistory(const HistoryFlags& flags) {
     }
     std::erase_if(view.requests, [&](const ledger::CapacityRecord& request) {
       return !workloads.contains({request.namespace_name, request.workload});
+    });
+    std::erase_if(view.nodes, [&](const ledger::NodeTimeRecord& node) {
+      return !workloads.contains({node.namespace_name, node.workload});
     });
   }
   for (const auto& attempt : view.attempts) {
@@ -124,18 +128,14 @@ Result<Grouping> GroupingOf(const std::string& by) {
   static constexpr std::pair<const char*, ReportBy> kKinds[] = {
       {"queue", ReportBy::kQueue},         {"clusterqueue", ReportBy::kClusterQueue},
       {"namespace", ReportBy::kNamespace}, {"priority", ReportBy::kPriority},
+      {"user", ReportBy::kUser},           {"pool", ReportBy::kPool},
       {"cause", ReportBy::kCause},         {"preemptor", ReportBy::kPreemptor}};
   for (const auto& [name, kind] : kKinds) {
     if (by == name) return Grouping{kind, "", by};
   }
   if (by == "team") return Grouping{ReportBy::kLabel, by, by};
   const std::string ways =
-      "queue, clusterqueue, namespace, priority, cause, preemptor, team or label=KEY";
-  if (by == "user") {
-    return Error{ErrorCode::kInvalid, "--by " + by + ": objects do not name their " + by +
-                                          "; a label may: --by label=KEY (a label of jobs counts "
-                                          "where labelKeysToCopy of the Configuration has it)"};
-  }
+      "queue, clusterqueue, namespace, priority, user, pool, cause, preemptor, team or label=KEY";
   return Error{ErrorCode::kInvalid, "--by \"" + by + "\": write " + ways};
 }
 
@@ -147,7 +147,9 @@ Result<std::string> ReportText(const ReportFlags& flags) {
   BERTH_TRY(ledger::LedgerReader reader, OpenLedger(flags.place));
   BERTH_TRY(const auto attempts,
             reader.Attempts({.since = period.from, .namespace_name = flags.namespace_name}));
-  auto lines = ledger::MakeReport(attempts, grouping.by, grouping.label, period);
+  BERTH_TRY(const auto nodes,
+            reader.NodeTimes({.since = period.from, .namespace_name = flags.namespace_name}));
+  auto lines = ledger::MakeReport(attempts, nodes, grouping.by, grouping.label, period);
   if (grouping.by == ReportBy::kPreemptor) {
     for (ledger::ReportLine& line : lines) {
       BERTH_TRY(std::optional<std::string> name, reader.NameOf(line.key));

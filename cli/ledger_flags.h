@@ -18,6 +18,7 @@ struct LedgerFlags {
   std::optional<std::string> file;  // nullopt: the command's default; empty: none is written
   std::int64_t days = 90;
   std::int64_t megabytes = 256;
+  bool users = false;  // who made a job is noted on the job and in the ledger
 };
 
 // nullopt: no ledger. `usual`: the file where none is given; empty: none.

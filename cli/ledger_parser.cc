@@ -51,12 +51,13 @@ void AddHistory(CLI::App& app, HistoryFlags& flags, int& exit_code) {
 
 void AddReport(CLI::App& app, ReportFlags& flags, int& exit_code) {
   CLI::App* command = app.add_subcommand(
-      "report", "Accounts of a period: used, waited for and destroyed, by queue or another group");
+      "report",
+      "Accounts of a period: used, waited for, destroyed, and its cost, by queue or another group");
   command
-      ->add_option(
-          "--by", flags.by,
-          "queue, clusterqueue, namespace, priority, cause, preemptor, team (the label of that "
-          "name), or label=KEY")
+      ->add_option("--by", flags.by,
+                   "queue, clusterqueue, namespace, priority, user, pool, cause, preemptor, team "
+                   "(the label of "
+                   "that name), or label=KEY")
       ->type_name("GROUP")
       ->capture_default_str();
   command->add_option("--since", flags.since, "the period up to now, such as 7d or 12h")
@@ -68,11 +69,14 @@ void AddReport(CLI::App& app, ReportFlags& flags, int& exit_code) {
       ->type_name("table|json|csv|html");
   command->footer(
       "Used: amount and time from the admission to the end. Destroyed: used by attempts that were\n"
-      "preempted or evicted. Only what lies in the period counts.\n"
+      "preempted or evicted. Charged and cost: of nodes that are measured; else the cost is that "
+      "of a\n"
+      "node for each pod at the price of its flavor. Only what lies in the period counts.\n"
       "Examples:\n"
       "  berth report\n"
       "  berth report --by label=team --since 90d -o csv > quarter.csv\n"
       "  berth report --by team --since 30d -o html > month.html\n"
+      "  berth report --by pool\n"
       "  berth report --by cause --since 7d");
   command->callback([&] { exit_code = RunReport(flags); });
 }
@@ -85,6 +89,8 @@ void AddLedgerCommands(CLI::App& app, LedgerCommandFlags& flags, int& exit_code)
 }
 
 void AddLedgerFlags(CLI::App& command, LedgerFlags& flags, const char* usual) {
+  command.add_flag("--ledger-users", flags.users,
+                   "note who made a job, in its annotation berth.dev/user and in the ledger");
   command
       .add_option("--ledger", flags.file,
                   std::string("history for berth history and berth report; empty writes none "

@@ -112,7 +112,8 @@ Result<std::string> ReportSource::Make(const readapi::ReportQuery& query) const 
            "\n";
   }
   BERTH_TRY(const auto attempts, Attempts(reader, filter));
-  const auto lines = ledger::MakeReport(attempts, GroupOf(query.by), "", period);
+  BERTH_TRY(const auto nodes, reader.NodeTimes(filter));
+  const auto lines = ledger::MakeReport(attempts, nodes, GroupOf(query.by), "", period);
   return query.csv ? ReportCsv(lines, query.by) : ReportJson(lines, period, query.by).dump() + "\n";
 }
 

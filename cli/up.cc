@@ -320,6 +320,7 @@ Status Up::StartControllers(const UpFlags& flags) {
   options.role = kRole;
   options.controllers.cloud_pools = true;
   BERTH_TRY(options.ledger, LedgerOptionsOf(flags.ledger, data_directory_ + "/" + kLedgerName));
+  options.record_users = flags.ledger.users;
   options.needs_ledger = flags.ledger.file.has_value();
   BERTH_TRY(options.eta_interval, EtaIntervalOf(flags.eta_interval, std::chrono::minutes(1)));
   options.on_lease_lost = [](const std::string& what) {

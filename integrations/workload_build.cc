@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "api/job_user.h"
 #include "api/labels.h"
 #include "api/pod_groups.h"
 #include "api/provisioning_labels.h"
@@ -17,7 +18,7 @@ api::StringMap CopiedAnnotations(const api::StringMap& annotations) {
   const std::string_view prefix = api::kProvisioningParameterPrefix;
   for (const auto& [key, value] : annotations) {
     if (key.compare(0, prefix.size(), prefix) == 0 || key == api::kAdmissionGatedByAnnotation ||
-        key == api::kDivisibleAnnotation) {
+        key == api::kDivisibleAnnotation || key == api::kUserAnnotation) {
       copied.emplace(key, value);
     }
   }

@@ -32,6 +32,9 @@ class BehindLedger final : public Ledger {
     const std::lock_guard lock(mutex_);
     LedgerStats stats = stats_;
     stats.queued = queue_.size();
+    if (const auto oldest = oldest_written_ ? oldest_written_ : oldest_queued_) {
+      stats.lag = clock_.SteadyNow() - *oldest;
+    }
     return stats;
   }
   std::size_t queue_size() const override { return options_.queue; }
@@ -48,9 +51,11 @@ class BehindLedger final : public Ledger {
   const Clock& clock_;
   const LedgerOptions options_;
   mutable std::mutex mutex_;
-  std::condition_variable wake_;  // of the thread
-  std::condition_variable done_;  // a batch is written
-  std::vector<Record> queue_;     // guarded by mutex_, as are the next six
+  std::condition_variable wake_;              // of the thread
+  std::condition_variable done_;              // a batch is written
+  std::vector<Record> queue_;                 // guarded by mutex_, as are the next eight
+  std::optional<SteadyTime> oldest_queued_;   // when the queue's first record came
+  std::optional<SteadyTime> oldest_written_;  // when the first record of the present batch came
   LedgerStats stats_;
   std::int64_t appended_ = 0;  // records that came into the queue
   std::int64_t settled_ = 0;   // of these: written or lost
@@ -72,6 +77,7 @@ void BehindLedger::Append(Record record) {
   }
   queue_.push_back(std::move(record));
   ++appended_;
+  if (queue_.size() == 1) oldest_queued_ = clock_.SteadyNow();
   if (queue_.size() == 1 || queue_.size() == kBatch) wake_.notify_one();
 }
 
@@ -108,10 +114,12 @@ void BehindLedger::Run() {
   std::unique_lock lock(mutex_);
   while (WaitForBatch(lock)) {
     const std::vector<Record> batch = std::exchange(queue_, {});
+    oldest_written_ = std::exchange(oldest_queued_, {});
     lock.unlock();
     WriteBatch(batch);
     TrimIfDue();
     lock.lock();
+    oldest_written_.reset();
     settled_ += static_cast<std::int64_t>(batch.size());
     done_.notify_all();
   }
@@ -137,10 +145,12 @@ void BehindLedger::WriteBatch(const std::vector<Record>& batch) {
     return;
   }
   if (std::exchange(failing_, false)) LogInfo("the ledger is written again");
+  const Result<std::int64_t> bytes = file_->BytesInUse();
   const std::lock_guard lock(mutex_);
   stats_.written += count->changed + count->unchanged;
   stats_.changed += count->changed;
   stats_.dropped += count->refused;
+  if (bytes) stats_.bytes = *bytes;
 }
 
 void BehindLedger::Lost(const Error& error, std::size_t records) {

@@ -33,6 +33,8 @@ struct LedgerStats {
   std::int64_t written = 0;    // records that the file has
   std::int64_t changed = 0;    // records among them that changed the file
   std::size_t queued = 0;      // records that wait
+  Duration lag{};              // age of the oldest of these, and of the batch that is being written
+  std::int64_t bytes = 0;      // pages of the file in use, at the last write
   std::int64_t dropped = 0;    // the queue was full, the disk failed, or the file is too large
   std::int64_t overflows = 0;  // of these: the queue was full
 };

@@ -11,14 +11,13 @@
 #include <unistd.h>
 
 #include "ledger/ledger_rows.h"
+#include "ledger/ledger_schema.h"
 
 namespace berth::ledger {
 namespace {
 
-static_assert(kApplicationId == 1112295250);
 constexpr std::int64_t kQuickCheckBytes = 32LL * 1024 * 1024;
 constexpr int kCheckpointPages = 1000;
-constexpr std::int64_t kTables = 5;  // of every version
 constexpr int kTrimRounds = 10'000;  // of 500 rows each
 
 constexpr const char* kPragmas =
@@ -26,37 +25,6 @@ constexpr const char* kPragmas =
     "PRAGMA synchronous=NORMAL;"  // a crash of the machine may lose the last batches
     "PRAGMA temp_store=MEMORY;"
     "PRAGMA journal_size_limit=16777216;";
-
-constexpr const char* kSchema =
-    "BEGIN IMMEDIATE;"
-    "CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;"
-    "CREATE TABLE attempt("
-    "  uid TEXT NOT NULL, attempt INTEGER NOT NULL, namespace TEXT NOT NULL, name TEXT NOT NULL,"
-    "  owner_kind TEXT NOT NULL, owner_name TEXT NOT NULL, local_queue TEXT NOT NULL,"
-    "  cluster_queue TEXT NOT NULL, priority INTEGER NOT NULL, labels TEXT NOT NULL,"
-    "  created INTEGER NOT NULL, queued INTEGER NOT NULL, reserved INTEGER, admitted INTEGER,"
-    "  started INTEGER, ended INTEGER, outcome TEXT NOT NULL, reason TEXT NOT NULL,"
-    "  message TEXT NOT NULL, preemptor TEXT NOT NULL, PRIMARY KEY(uid, attempt)) WITHOUT ROWID;"
-    "CREATE INDEX attempt_ended ON attempt(ended) WHERE ended IS NOT NULL;"
-    "CREATE INDEX attempt_open ON attempt(uid) WHERE outcome='';"
-    "CREATE TABLE resource("
-    "  uid TEXT NOT NULL, attempt INTEGER NOT NULL, flavor TEXT NOT NULL, resource TEXT NOT NULL,"
-    "  amount INTEGER NOT NULL, PRIMARY KEY(uid, attempt, flavor, resource)) WITHOUT ROWID;"
-    "CREATE TABLE wait("
-    "  uid TEXT NOT NULL, attempt INTEGER NOT NULL, since INTEGER NOT NULL, cause TEXT NOT NULL,"
-    "  PRIMARY KEY(uid, attempt, since)) WITHOUT ROWID;"
-    "CREATE TABLE capacity_request("
-    "  uid TEXT PRIMARY KEY, namespace TEXT NOT NULL, name TEXT NOT NULL, class TEXT NOT NULL,"
-    "  workload TEXT NOT NULL, created INTEGER NOT NULL, provisioned INTEGER, ended INTEGER,"
-    "  outcome TEXT NOT NULL, reason TEXT NOT NULL, message TEXT NOT NULL) WITHOUT ROWID;"
-    "INSERT INTO meta VALUES('last_write', 0);"
-    "PRAGMA application_id=1112295250;"
-    "PRAGMA user_version=1;"
-    "COMMIT;";
-
-// kMigrations[n] leads from version n to n + 1.
-constexpr const char* kMigrations[] = {kSchema};
-static_assert(std::size(kMigrations) == kSchemaVersion);
 
 constexpr const char* kOldestAttempts =
     "(SELECT uid, attempt FROM attempt WHERE ended IS NOT NULL ORDER BY ended LIMIT 500)";
@@ -123,12 +91,7 @@ Status LedgerFile::Migrate() {
                      ", this program knows versions up to " + std::to_string(kSchemaVersion) +
                      ": use a newer berth, or name another file (--ledger)"};
   }
-  if (tables > 0) {
-    BERTH_TRY(const std::int64_t known,
-              sqlite_.QueryInt("SELECT count(*) FROM sqlite_master WHERE type='table' AND name IN "
-                               "('meta', 'attempt', 'resource', 'wait', 'capacity_request')"));
-    if (known != kTables) return Error{ErrorCode::kInvalid, "a table is missing"};
-  }
+  if (tables > 0) BERTH_CHECK_OK(CheckTables(sqlite_, version));
   std::error_code ignored;
   if (tables > 0 &&
       static_cast<std::int64_t>(std::filesystem::file_size(path_, ignored)) <= kQuickCheckBytes) {
@@ -139,7 +102,7 @@ Status LedgerFile::Migrate() {
   if (tables == 0) BERTH_CHECK_OK(sqlite_.Execute("PRAGMA auto_vacuum=INCREMENTAL"));
   BERTH_CHECK_OK(sqlite_.Execute(kPragmas));
   for (; version < kSchemaVersion; ++version) {
-    BERTH_CHECK_OK(sqlite_.Execute(kMigrations[version]));
+    BERTH_CHECK_OK(sqlite_.Execute(MigrationFrom(version)));
   }
   return OkStatus();
 }
@@ -152,7 +115,7 @@ Status LedgerFile::PrepareStatements() {
        "SELECT 1 FROM attempt WHERE uid=?1 AND attempt<?2 AND reserved=?3 AND ended>?3"},
       {put_attempt_, "INSERT OR REPLACE INTO attempt(" + columns +
                          ") VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,"
-                         "?19,?20)"},
+                         "?19,?20,?21,?22)"},
       {get_resources_,
        "SELECT flavor,resource,amount FROM resource WHERE uid=?1 AND attempt=?2 "
        "ORDER BY flavor,resource"},
@@ -169,6 +132,12 @@ Status LedgerFile::PrepareStatements() {
        std::string("SELECT ") + kRequestColumns + " FROM capacity_request WHERE uid=?1"},
       {put_request_, std::string("INSERT OR REPLACE INTO capacity_request(") + kRequestColumns +
                          ") VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)"},
+      {get_node_, std::string("SELECT ") + kNodeTimeColumns + " FROM node_time WHERE id=?1"},
+      {put_node_, std::string("INSERT OR REPLACE INTO node_time(") + kNodeTimeColumns +
+                      ") VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14)"},
+      {last_price_,
+       "SELECT hourly_nano FROM price WHERE flavor=?1 AND since<=?2 ORDER BY since DESC LIMIT 1"},
+      {put_price_, "INSERT OR REPLACE INTO price VALUES(?1,?2,?3)"},
       {put_last_write_, "UPDATE meta SET value=?1 WHERE key='last_write'"}};
   for (const auto& [statement, sql] : statements) {
     BERTH_TRY(statement, sqlite_.Prepare(sql.c_str()));
@@ -331,6 +300,34 @@ Status LedgerFile::Take(const CapacityRecord& record, WriteCount& count) {
   return OkStatus();
 }
 
+Status LedgerFile::Take(const NodeTimeRecord& record, WriteCount& count) {
+  get_node_.Bind(1, std::string_view(record.id));
+  BERTH_TRY(const bool row, get_node_.Step());
+  std::optional<NodeTimeRecord> known;
+  if (row) known = ReadNodeTime(get_node_);
+  get_node_.Reset();
+  if (!known && record.until < oldest_) return ++count.unchanged, OkStatus();
+  if (!known && full_) return ++count.refused, OkStatus();
+  const NodeTimeRecord merged = known ? Merged(*known, record) : record;
+  if (known && merged == *known) return ++count.unchanged, OkStatus();
+  BindNodeTime(merged, put_node_);
+  BERTH_CHECK_OK(put_node_.Run());
+  ++count.changed;
+  return OkStatus();
+}
+
+Status LedgerFile::Take(const PriceRecord& record, WriteCount& count) {
+  last_price_.Bind(1, std::string_view(record.flavor)).Bind(2, record.since);
+  BERTH_TRY(const bool row, last_price_.Step());
+  const std::optional<std::int64_t> known = row ? last_price_.MaybeInt(0) : std::nullopt;
+  last_price_.Reset();
+  if (known == record.hourly_nano) return ++count.unchanged, OkStatus();
+  put_price_.Bind(1, std::string_view(record.flavor)).Bind(2, record.since);
+  BERTH_CHECK_OK(put_price_.Bind(3, record.hourly_nano).Run());
+  ++count.changed;
+  return OkStatus();
+}
+
 Status LedgerFile::Trim(Seconds now) {
   const Seconds oldest = OldestAt(now);
   const std::string sql =
@@ -347,7 +344,11 @@ Status LedgerFile::Trim(Seconds now) {
       std::to_string(oldest) +
       ";"
       "DELETE FROM capacity_request WHERE coalesce(ended, created)<" +
-      std::to_string(oldest) + ";COMMIT;";
+      std::to_string(oldest) + ";DELETE FROM node_time WHERE until<" + std::to_string(oldest) +
+      ";DELETE FROM price WHERE EXISTS (SELECT 1 FROM price AS later WHERE "
+      "later.flavor=price.flavor"
+      " AND later.since>price.since AND later.since<" +
+      std::to_string(oldest) + ");COMMIT;";
   BERTH_CHECK_OK(sqlite_.Execute(sql.c_str()));
   full_ = false;
   for (int round = 0; round < kTrimRounds; ++round) {
@@ -363,11 +364,16 @@ Status LedgerFile::Trim(Seconds now) {
   return sqlite_.Checkpoint(Sqlite::CheckpointMode::kPassive);
 }
 
-Result<bool> LedgerFile::IsTooLarge() {
+Result<std::int64_t> LedgerFile::BytesInUse() {
   BERTH_TRY(const std::int64_t page, sqlite_.QueryInt("PRAGMA page_size"));
   BERTH_TRY(const std::int64_t pages, sqlite_.QueryInt("PRAGMA page_count"));
   BERTH_TRY(const std::int64_t unused, sqlite_.QueryInt("PRAGMA freelist_count"));
-  return (pages - unused) * page > limits_.bytes;
+  return (pages - unused) * page;
+}
+
+Result<bool> LedgerFile::IsTooLarge() {
+  BERTH_TRY(const std::int64_t bytes, BytesInUse());
+  return bytes > limits_.bytes;
 }
 
 // Returns false where nothing is left that has ended.
@@ -379,15 +385,27 @@ Result<bool> LedgerFile::RemoveOldest() {
   if (ended == 0) {
     BERTH_TRY(const std::int64_t requests,
               sqlite_.QueryInt("SELECT count(*) FROM capacity_request"));
-    if (requests == 0) return false;
+    if (requests == 0) return RemoveOldestNodes();
     BERTH_CHECK_OK(
         sqlite_.Execute("DELETE FROM capacity_request WHERE uid IN "
                         "(SELECT uid FROM capacity_request ORDER BY created LIMIT 500)"));
     return true;
   }
   const std::string sql = "BEGIN IMMEDIATE;DELETE FROM resource" + among + "DELETE FROM wait" +
-                          among + "DELETE FROM attempt" + among + "COMMIT;";
+                          among + "DELETE FROM attempt" + among +
+                          "DELETE FROM node_time WHERE until<(SELECT min(ended) FROM attempt WHERE "
+                          "ended IS NOT NULL);COMMIT;";
   BERTH_CHECK_OK(sqlite_.Execute(sql.c_str()));
+  return true;
+}
+
+Result<bool> LedgerFile::RemoveOldestNodes() {
+  BERTH_TRY(const std::int64_t gone,
+            sqlite_.QueryInt("SELECT count(*) FROM node_time WHERE stands=0"));
+  if (gone == 0) return false;
+  BERTH_CHECK_OK(
+      sqlite_.Execute("DELETE FROM node_time WHERE id IN "
+                      "(SELECT id FROM node_time WHERE stands=0 ORDER BY until LIMIT 500)"));
   return true;
 }
 

@@ -1,7 +1,7 @@
 // ledger/ledger_file.h — the file of the ledger: schema, migrations, merging writes, retention.
 //
 //     attempt(uid, attempt, …)   resource(uid, attempt, flavor, …)   wait(uid, attempt, since, …)
-//     capacity_request(uid, …)   meta(key, value)
+//     capacity_request(uid, …)   node_time(id, …)   price(flavor, since, …)   meta(key, value)
 //
 // docs/guide/history.md describes the tables. Times are seconds since 1970.
 //
@@ -24,7 +24,7 @@
 
 namespace berth::ledger {
 
-inline constexpr std::int64_t kSchemaVersion = 1;
+inline constexpr std::int64_t kSchemaVersion = 2;
 inline constexpr std::int64_t kApplicationId = 0x424C4752;  // "BLGR", for file(1)
 
 struct Limits {
@@ -51,6 +51,8 @@ class LedgerFile {
   Result<WriteCount> Write(const std::vector<Record>& records, Seconds now);
   // Removes what exceeds the limits. Ended attempts go first, the oldest first.
   Status Trim(Seconds now);
+  // The pages that hold rows; the file may be larger until the next Trim.
+  Result<std::int64_t> BytesInUse();
   // Folds the write-ahead log into the file.
   Status Close();
 
@@ -66,6 +68,8 @@ class LedgerFile {
   Status Take(const DeletedRecord& record, WriteCount& count);
   Status Take(const PresentWorkloads& record, WriteCount& count);
   Status Take(const CapacityRecord& record, WriteCount& count);
+  Status Take(const NodeTimeRecord& record, WriteCount& count);
+  Status Take(const PriceRecord& record, WriteCount& count);
   Result<std::optional<AttemptRecord>> Known(const AttemptRecord& record);
   Result<bool> IsOfEarlierRow(const AttemptRecord& record);
   Status PutAttempt(const AttemptRecord& record);
@@ -74,6 +78,7 @@ class LedgerFile {
   Seconds OldestAt(Seconds now) const { return now - std::chrono::seconds(limits_.age).count(); }
   Result<bool> IsTooLarge();
   Result<bool> RemoveOldest();
+  Result<bool> RemoveOldestNodes();
 
   std::string path_;
   Limits limits_;
@@ -94,6 +99,10 @@ class LedgerFile {
   Statement get_request_;
   Statement put_request_;
   Statement end_request_;
+  Statement get_node_;
+  Statement put_node_;
+  Statement last_price_;
+  Statement put_price_;
   Statement put_last_write_;
 };
 

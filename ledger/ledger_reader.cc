@@ -19,6 +19,14 @@ constexpr char kSelected[] =
     " AND (?4='' OR (?3<>'workload' AND owner_name=?4) OR (?3 IN ('', 'workload') AND name=?4))"
     " AND (?5='' OR local_queue=?5 OR cluster_queue=?5)";
 
+// The columns of ReadAttempt.
+std::string ColumnsOf(std::int64_t version) {
+  if (version > 1) return kAttemptColumns;
+  constexpr std::string_view kNewer = ",user,hourly_nano";
+  const std::string_view columns = kAttemptColumns;
+  return std::string(columns.substr(0, columns.size() - kNewer.size())) + ",'',NULL";
+}
+
 void BindFilter(const HistoryFilter& filter, const std::string& kind, Statement& statement) {
   statement.Bind(1, filter.since).Bind(2, std::string_view(filter.namespace_name));
   statement.Bind(3, std::string_view(kind)).Bind(4, std::string_view(filter.name));
@@ -44,7 +52,7 @@ Result<LedgerReader> LedgerReader::Open(const std::string& path) {
                                             ", this program knows versions up to " +
                                             std::to_string(kSchemaVersion) + ": use a newer berth"};
   }
-  return LedgerReader(std::move(sqlite));
+  return LedgerReader(std::move(sqlite), version);
 }
 
 Result<std::vector<AttemptRecord>> LedgerReader::Attempts(const HistoryFilter& filter) {
@@ -55,8 +63,8 @@ Result<std::vector<AttemptRecord>> LedgerReader::Attempts(const HistoryFilter& f
   const std::string kind = ToLower(filter.owner_kind);
   const std::string selected = std::string("SELECT uid, attempt FROM attempt") + kSelected;
   BERTH_TRY(Statement rows,
-            sqlite_.Prepare((std::string("SELECT ") + kAttemptColumns + " FROM attempt" +
-                             kSelected + " ORDER BY queued, namespace, name, attempt")
+            sqlite_.Prepare(("SELECT " + ColumnsOf(version_) + " FROM attempt" + kSelected +
+                             " ORDER BY queued, namespace, name, attempt")
                                 .c_str()));
   BindFilter(filter, kind, rows);
   while (true) {
@@ -113,6 +121,33 @@ Result<std::vector<CapacityRecord>> LedgerReader::Requests(const HistoryFilter& 
     BERTH_TRY(const bool row, rows.Step());
     if (!row) return out;
     out.push_back(ReadRequest(rows));
+  }
+}
+
+Result<std::vector<NodeTimeRecord>> LedgerReader::NodeTimes(const HistoryFilter& filter) {
+  std::vector<NodeTimeRecord> out;
+  if (version_ == 1) return out;
+  BERTH_TRY(Statement rows, sqlite_.Prepare((std::string("SELECT ") + kNodeTimeColumns +
+                                             " FROM node_time WHERE (?1 IS NULL OR until>=?1) AND "
+                                             "(?2='' OR namespace=?2) ORDER BY since, id")
+                                                .c_str()));
+  rows.Bind(1, filter.since).Bind(2, std::string_view(filter.namespace_name));
+  while (true) {
+    BERTH_TRY(const bool row, rows.Step());
+    if (!row) return out;
+    out.push_back(ReadNodeTime(rows));
+  }
+}
+
+Result<std::vector<PriceRecord>> LedgerReader::Prices() {
+  std::vector<PriceRecord> out;
+  if (version_ == 1) return out;
+  BERTH_TRY(Statement rows, sqlite_.Prepare("SELECT flavor, since, hourly_nano FROM price ORDER BY "
+                                            "flavor, since"));
+  while (true) {
+    BERTH_TRY(const bool row, rows.Step());
+    if (!row) return out;
+    out.push_back({std::string(rows.Text(0)), rows.Int(1), rows.MaybeInt(2)});
   }
 }
 

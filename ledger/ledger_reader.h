@@ -33,13 +33,20 @@ class LedgerReader {
   Result<std::int64_t> CountAttempts(const HistoryFilter& filter);
   // In the order of creation. Of the filter count `since` and `namespace_name`.
   Result<std::vector<CapacityRecord>> Requests(const HistoryFilter& filter);
+  // In the order of their beginnings. Of the filter count `since` and `namespace_name`. A file that
+  // no berth has migrated yet has none.
+  Result<std::vector<NodeTimeRecord>> NodeTimes(const HistoryFilter& filter);
+  // In the order of flavors and times; likewise.
+  Result<std::vector<PriceRecord>> Prices();
   // Namespace and name of a Workload; nullopt: the ledger has no such uid.
   Result<std::optional<std::string>> NameOf(const std::string& uid);
 
  private:
-  explicit LedgerReader(Sqlite sqlite) : sqlite_(std::move(sqlite)) {}
+  LedgerReader(Sqlite sqlite, std::int64_t version)
+      : sqlite_(std::move(sqlite)), version_(version) {}
 
   Sqlite sqlite_;
+  std::int64_t version_;  // of the file's schema
 };
 
 }  // namespace berth::ledger

@@ -1,6 +1,8 @@
 #include "ledger/ledger_rows.h"
 
+#include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "base/strings.h"
 
@@ -44,9 +46,10 @@ AttemptRecord ReadAttempt(const Statement& row) {
   for (auto* time : {&out.reserved, &out.admitted, &out.started, &out.ended}) {
     *time = row.MaybeInt(column++);
   }
-  for (std::string* text : {&out.outcome, &out.reason, &out.message, &out.preemptor}) {
+  for (std::string* text : {&out.outcome, &out.reason, &out.message, &out.preemptor, &out.user}) {
     *text = row.Text(column++);
   }
+  out.hourly_nano = row.MaybeInt(column++);
   return out;
 }
 
@@ -70,9 +73,10 @@ void BindAttempt(const AttemptRecord& record, Statement& statement) {
     statement.Bind(position++, *time);
   }
   for (const std::string* value :
-       {&record.outcome, &record.reason, &record.message, &record.preemptor}) {
+       {&record.outcome, &record.reason, &record.message, &record.preemptor, &record.user}) {
     text(*value);
   }
+  statement.Bind(position++, record.hourly_nano);
 }
 
 CapacityRecord ReadRequest(const Statement& row) {
@@ -103,6 +107,36 @@ void BindRequest(const CapacityRecord& record, Statement& statement) {
   }
 }
 
+NodeTimeRecord ReadNodeTime(const Statement& row) {
+  NodeTimeRecord out;
+  int column = 0;
+  for (std::string* text :
+       {&out.id, &out.node, &out.pool, &out.class_name, &out.namespace_name, &out.local_queue,
+        &out.cluster_queue, &out.workload, &out.workload_uid}) {
+    *text = row.Text(column++);
+  }
+  out.from = row.Int(column++);
+  out.until = row.Int(column++);
+  out.gpus = row.Int(column++);
+  out.hourly_nano = row.MaybeInt(column++);
+  out.stands = row.Int(column++) != 0;
+  return out;
+}
+
+void BindNodeTime(const NodeTimeRecord& record, Statement& statement) {
+  int position = 1;
+  for (const std::string* text :
+       {&record.id, &record.node, &record.pool, &record.class_name, &record.namespace_name,
+        &record.local_queue, &record.cluster_queue, &record.workload, &record.workload_uid}) {
+    statement.Bind(position++, std::string_view(*text));
+  }
+  statement.Bind(position++, record.from);
+  statement.Bind(position++, record.until);
+  statement.Bind(position++, record.gpus);
+  statement.Bind(position++, record.hourly_nano);
+  statement.Bind(position++, static_cast<std::int64_t>(record.stands ? 1 : 0));
+}
+
 AttemptRecord Merged(AttemptRecord row, const AttemptRecord& record) {
   TakeText(row.owner_kind, record.owner_kind);
   TakeText(row.owner_name, record.owner_name);
@@ -110,12 +144,30 @@ AttemptRecord Merged(AttemptRecord row, const AttemptRecord& record) {
   TakeText(row.cluster_queue, record.cluster_queue);
   TakeText(row.labels, record.labels);
   TakeText(row.preemptor, record.preemptor);
+  TakeText(row.user, record.user);
+  if (!row.hourly_nano) row.hourly_nano = record.hourly_nano;
   row.priority = record.priority;
   if (row.queued == 0) row.queued = record.queued;
   TakeTime(row.reserved, record.reserved);
   TakeTime(row.admitted, record.admitted);
   TakeTime(row.started, record.started);
   TakeOutcome(row, record);
+  return row;
+}
+
+NodeTimeRecord Merged(NodeTimeRecord row, const NodeTimeRecord& record) {
+  for (const auto& [known, told] :
+       {std::pair{&row.pool, &record.pool}, std::pair{&row.class_name, &record.class_name},
+        std::pair{&row.cluster_queue, &record.cluster_queue},
+        std::pair{&row.workload_uid, &record.workload_uid}}) {
+    TakeText(*known, *told);
+  }
+  row.gpus = std::max(row.gpus, record.gpus);
+  if (!row.hourly_nano) row.hourly_nano = record.hourly_nano;
+  if (record.until < row.until) return row;
+  row.from = record.from;
+  row.until = record.until;
+  row.stands = record.stands;
   return row;
 }
 

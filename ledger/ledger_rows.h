@@ -11,19 +11,26 @@ namespace berth::ledger {
 // The columns of `attempt` in the order of ReadAttempt and BindAttempt.
 inline constexpr char kAttemptColumns[] =
     "uid,attempt,namespace,name,owner_kind,owner_name,local_queue,cluster_queue,priority,labels,"
-    "created,queued,reserved,admitted,started,ended,outcome,reason,message,preemptor";
+    "created,queued,reserved,admitted,started,ended,outcome,reason,message,preemptor,user,"
+    "hourly_nano";
 inline constexpr char kRequestColumns[] =
     "uid,namespace,name,class,workload,created,provisioned,ended,outcome,reason,message";
+inline constexpr char kNodeTimeColumns[] =
+    "id,node,pool,class,namespace,local_queue,cluster_queue,workload,uid,since,until,gpus,"
+    "hourly_nano,stands";
 
 // Without resources and waits.
 AttemptRecord ReadAttempt(const Statement& row);
 CapacityRecord ReadRequest(const Statement& row);
+NodeTimeRecord ReadNodeTime(const Statement& row);
 // `record` must outlive the statement's run.
 void BindAttempt(const AttemptRecord& record, Statement& statement);
 void BindRequest(const CapacityRecord& record, Statement& statement);
+void BindNodeTime(const NodeTimeRecord& record, Statement& statement);
 
 // `row` with what `record` knows beyond it. What has ended stays ended.
 AttemptRecord Merged(AttemptRecord row, const AttemptRecord& record);
 CapacityRecord Merged(CapacityRecord row, const CapacityRecord& record);
+NodeTimeRecord Merged(NodeTimeRecord row, const NodeTimeRecord& record);
 
 }  // namespace berth::ledger

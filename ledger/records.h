@@ -71,6 +71,10 @@ struct AttemptRecord {
   std::string reason;     // of Finished, Evicted or Preempted
   std::string message;    // at most kMaxMessageBytes
   std::string preemptor;  // uid of the Workload for which this one was preempted
+  std::string user;       // that made the job, as the webhook noted it; may be empty
+  // What one hour of the reservation costs, in billionths of USD: a node for each pod, at the price
+  // of the dearest flavor of the pod; nullopt: some flavor has no price.
+  std::optional<std::int64_t> hourly_nano;
   std::vector<ResourceUse> resources;
   // In a record for the ledger: at most one, the present cause. In a row that was read: all.
   std::vector<Wait> waits;
@@ -79,6 +83,7 @@ struct AttemptRecord {
 
 inline constexpr std::size_t kMaxMessageBytes = 512;
 inline constexpr std::size_t kMaxLabelBytes = 2048;
+inline constexpr std::size_t kMaxUserBytes = 256;
 inline constexpr std::int64_t kMaxWaits = 64;  // of one attempt
 
 // A Workload is gone: an open attempt ends as Deleted.
@@ -111,6 +116,35 @@ struct CapacityRecord {
   friend bool operator==(const CapacityRecord&, const CapacityRecord&) = default;
 };
 
-using Record = std::variant<AttemptRecord, DeletedRecord, PresentWorkloads, CapacityRecord>;
+// The time for which a node stood for one Workload (provisioning/meter.h). Key: `id`. The record
+// with the latest `until` holds.
+struct NodeTimeRecord {
+  std::string id;    // of the meter
+  std::string node;  // its name
+  std::string pool;  // of the node, by the labels of clouds; may be empty
+  std::string class_name;
+  std::string namespace_name;
+  std::string local_queue;
+  std::string cluster_queue;
+  std::string workload;      // its name
+  std::string workload_uid;  // empty: the Workload is gone
+  Seconds from = 0;
+  Seconds until = 0;                        // counted up to this time
+  std::int64_t gpus = 0;                    // of the node, whole
+  std::optional<std::int64_t> hourly_nano;  // billionths of USD; nullopt: no price was known
+  bool stands = false;
+  friend bool operator==(const NodeTimeRecord&, const NodeTimeRecord&) = default;
+};
+
+// The price of a node of the flavor from `since` on. Key: `flavor`, `since`.
+struct PriceRecord {
+  std::string flavor;
+  Seconds since = 0;
+  std::optional<std::int64_t> hourly_nano;  // billionths of USD; nullopt: no price
+  friend bool operator==(const PriceRecord&, const PriceRecord&) = default;
+};
+
+using Record = std::variant<AttemptRecord, DeletedRecord, PresentWorkloads, CapacityRecord,
+                            NodeTimeRecord, PriceRecord>;
 
 }  // namespace berth::ledger

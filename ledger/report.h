@@ -4,6 +4,10 @@
 // destroyed:  used of attempts that ended as Preempted or Evicted: what they computed is lost
 // unless
 //             the job keeps checkpoints
+// charged:    time of nodes for Workloads of the line, and that time × their GPUs: boots and idle
+//             times too (provisioning/meter.h)
+// cost:       of these nodes at their prices; of a Workload for which no node was measured, the
+//             price of its reservation × the time of `used`
 // waited:     time from the queueing to the admission, of each attempt
 // Only what lies in the period counts. Amounts are in units of the resource's hours: CPU hours, GiB
 // hours of memory-like resources, GPU hours.
@@ -34,16 +38,35 @@ struct ReportLine {
   std::int64_t waits = 0;                         // attempts that waited, or waits of the cause
   std::map<std::string, double> used_hours;       // resource → hours
   std::map<std::string, double> destroyed_hours;  // resource → hours
+  std::map<std::string, double> charged_hours;    // kNodes, api::kGpusResource → hours
+  std::int64_t cost_nano = 0;                     // billionths of USD, saturating
+  std::int64_t measured_nano = 0;                 // of it: of measured nodes
+  std::int64_t unpriced = 0;  // nodes, and attempts without measured nodes, with no price
   friend bool operator==(const ReportLine&, const ReportLine&) = default;
 };
 
-enum class ReportBy { kQueue, kClusterQueue, kNamespace, kPriority, kLabel, kCause, kPreemptor };
+inline constexpr char kNodes[] = "nodes";  // of ReportLine::charged_hours
+
+enum class ReportBy {
+  kQueue,
+  kClusterQueue,
+  kNamespace,
+  kPriority,
+  kLabel,
+  kUser,
+  kPool,
+  kCause,
+  kPreemptor
+};
 
 // `label`: the key, for kLabel. In the order of keys. By cause, a line is either a cause of waits
 // ("wait: WaitingForQuota", with waited and waits alone) or of ends ("end: Preempted"). By
 // preemptor, the lines are of the attempts that were preempted in the period, by the uid of the
-// Workload for which they were.
-std::vector<ReportLine> MakeReport(const std::vector<AttemptRecord>& attempts, ReportBy by,
+// Workload for which they were. By pool, the lines are of the nodes alone; by cause and by
+// preemptor nodes and costs do not count. A node whose Workload has no attempt in `attempts` goes
+// to the line of its queue or namespace, else to the line without a key.
+std::vector<ReportLine> MakeReport(const std::vector<AttemptRecord>& attempts,
+                                   const std::vector<NodeTimeRecord>& nodes, ReportBy by,
                                    const std::string& label, const Period& period);
 
 // The parts of the attempt's wait, with the cause of each. Behind the reservation the causes are

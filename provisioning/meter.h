@@ -41,6 +41,16 @@ struct MeterPlace {
   friend bool operator==(const MeterPlace&, const MeterPlace&) = default;
 };
 
+// A meter that has counted further, for whoever keeps accounts.
+struct MeterNote {
+  MeterPlace place;
+  api::NodeMeter meter;
+  std::string workload_uid;   // empty: the Workload is gone
+  std::string cluster_queue;  // empty: the Workload has no quota
+  std::string pool;           // of the node, by the labels of clouds; empty: unknown
+  std::int64_t gpus = 0;      // that the node has; 0 also where the node has gone
+};
+
 // What a meter, or several of them, have counted.
 struct Metered {
   std::int64_t seconds = 0;

@@ -83,7 +83,8 @@ constexpr Form kForms[] = {
     {"Done", "done text"},
     {"ReportLine",
      "key text, workloads whole, attempts whole, waits whole, waitedHours number, usedHours "
-     "numbers, destroyedHours numbers"},
+     "numbers, destroyedHours numbers, chargedHours numbers, costUsd number, measuredUsd number, "
+     "unpriced whole"},
     {"HistoryPart",
      "from time, to time, admitted whole, preempted whole, p50WaitSeconds whole|null, "
      "p90WaitSeconds whole|null, used Amount[]"},

@@ -8,6 +8,7 @@
 
 #include "api/codec/codec.h"
 #include "api/codec/provisioning_policy.h"
+#include "api/job_user.h"
 #include "api/labels.h"
 #include "base/strings.h"
 #include "webhook/batch_job_rules.h"
@@ -28,11 +29,14 @@ struct Request {
   const JobReviews& jobs;
   const ReviewGates& gates;
   const ReviewedKind* kind;  // of a job's review
+  std::string user;          // that writes the object
 };
 
 // The changed object, or the reason for the denial.
 using Mutation = Result<Json> (*)(const Request&);
 using Validation = Result<FieldErrors> (*)(const Request&);
+
+Result<api::ObjectMeta> MetaOf(const Json& object) { return api::Decode<api::ObjectMeta>(object); }
 
 ReviewedKind::FactsOf FactsFor(const Request& request) {
   return [&request](const api::ObjectMeta& job) {
@@ -55,7 +59,7 @@ Result<Json> HoldAgain(const Request& request) {
   return changed;
 }
 
-Result<Json> MutateJob(const Request& request) {
+Result<Json> MutateJobOfKind(const Request& request) {
   const ReviewedKind& kind = *request.kind;
   if (kind.mutate) return kind.mutate(request.object, FactsFor(request));
   if (kind.hold_again && !request.old.is_null()) return HoldAgain(request);
@@ -74,6 +78,30 @@ Result<Json> MutateJob(const Request& request) {
   }
   if (job.gated && kind.elastic && kind.gate) kind.gate(changed);
   return changed;
+}
+
+Result<Json> MutateJob(const Request& request) {
+  BERTH_TRY(Json changed, MutateJobOfKind(request));
+  if (!request.gates.record_users || !request.old.is_null() || request.user.empty()) return changed;
+  BERTH_TRY(const api::ObjectMeta meta, MetaOf(changed));
+  const JobFacts facts = FactsFor(request)(meta);
+  if (facts.kind_managed && IsQueuedJob(meta, facts)) {
+    changed["metadata"]["annotations"][api::kUserAnnotation] = request.user;
+  }
+  return changed;
+}
+
+// The user of a job is noted once. A write that replaces the object may leave the note out.
+FieldErrors CheckUser(const Request& request) {
+  if (!request.gates.record_users || request.old.is_null()) return {};
+  const Result<api::ObjectMeta> now = MetaOf(request.object);
+  const Result<api::ObjectMeta> before = MetaOf(request.old);
+  if (!now || !before) return {};
+  const std::string* user = api::FindValue(now->annotations, api::kUserAnnotation);
+  const std::string* noted = api::FindValue(before->annotations, api::kUserAnnotation);
+  if (user == nullptr || (noted != nullptr && *noted == *user)) return {};
+  return {Invalid(Path("metadata").Child("annotations").Key(api::kUserAnnotation), Quoted(*user),
+                  "the webhook sets it when the job is created")};
 }
 
 // The finalizer keeps the object until no workload holds its quota.
@@ -117,7 +145,7 @@ Result<Json> MutateWorkload(const Request& request) {
   return changed;
 }
 
-Result<FieldErrors> CheckJob(const Request& request) {
+Result<FieldErrors> CheckJobOfKind(const Request& request) {
   const ReviewedKind& kind = *request.kind;
   if (kind.validate) return kind.validate(request.object, request.old, FactsFor(request));
   BERTH_TRY(const ReviewedJob job, kind.read(request.object));
@@ -131,6 +159,13 @@ Result<FieldErrors> CheckJob(const Request& request) {
   BERTH_TRY(const ReviewedJob old, kind.read(request.old));
   if (!IsQueuedJob(job.meta, facts) && !IsManagedJob(old.meta)) return FieldErrors{};
   return ValidateJob(job, &old, kind, facts, own);
+}
+
+Result<FieldErrors> CheckJob(const Request& request) {
+  BERTH_TRY(FieldErrors errors, CheckJobOfKind(request));
+  const FieldErrors of_user = CheckUser(request);
+  errors.insert(errors.end(), of_user.begin(), of_user.end());
+  return errors;
 }
 
 std::vector<std::string> WarnOfJob(const Request& request) {
@@ -310,9 +345,11 @@ Result<Json> Review(std::string_view path, const Json& review, const JobReviews&
   const Json& uid = member(request, "uid");
   if (!uid.is_string()) return Error{ErrorCode::kInvalid, "not an AdmissionReview: no request.uid"};
   const Json& object = member(request, "object");
+  const Json& user = member(member(request, "userInfo"), "username");
   Json response = {{"allowed", true}};  // DELETE, CONNECT: always allowed
   if (object.is_object()) {
-    response = Answer(*route, {object, member(request, "oldObject"), jobs, gates, kind});
+    response = Answer(*route, {object, member(request, "oldObject"), jobs, gates, kind,
+                               user.is_string() ? user.get<std::string>() : ""});
   }
   response["uid"] = uid;
   return Json{{"apiVersion", "admission.k8s.io/v1"},

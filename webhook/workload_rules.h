@@ -18,6 +18,7 @@ struct ReviewGates {
   bool partial_admission = true;
   bool elastic_jobs = true;
   bool elastic_jobs_with_tas = false;
+  bool record_users = false;  // api/job_user.h
 };
 
 // `old`: null on create.

@@ -21,6 +21,7 @@ using ledger::Seconds;
 using nlohmann::json;
 
 constexpr double kSecondsOfHour = 3600;
+constexpr double kNanoPerUsd = 1e9;
 constexpr const char* kOutcomes[] = {ledger::kSucceeded, ledger::kFailed,  ledger::kPreempted,
                                      ledger::kEvicted,   ledger::kDeleted, ledger::kFinished};
 
@@ -85,6 +86,11 @@ json MaybeTime(const std::optional<Seconds>& time) {
   return time ? json(Time(*time)) : json(nullptr);
 }
 
+double Usd(std::int64_t nano) { return static_cast<double>(nano) / kNanoPerUsd; }
+json MaybeUsd(const std::optional<std::int64_t>& nano) {
+  return nano ? json(Usd(*nano)) : json(nullptr);
+}
+
 json AttemptJson(const AttemptRecord& attempt, const HistoryView& view) {
   const Seconds now = ledger::ToSeconds(view.now);
   json waits = json::array();
@@ -108,6 +114,8 @@ json AttemptJson(const AttemptRecord& attempt, const HistoryView& view) {
           {"clusterQueue", attempt.cluster_queue},
           {"priority", attempt.priority},
           {"labels", attempt.labels},
+          {"user", attempt.user},
+          {"usdPerHour", MaybeUsd(attempt.hourly_nano)},
           {"created", Time(attempt.created)},
           {"queued", Time(attempt.queued)},
           {"quotaReserved", MaybeTime(attempt.reserved)},
@@ -195,27 +203,70 @@ json HistoryJson(const HistoryView& view) {
                         {"reason", request.reason},
                         {"message", request.message}});
   }
-  return {{"attempts", std::move(attempts)}, {"capacityRequests", std::move(requests)}};
+  json nodes = json::array();
+  for (const ledger::NodeTimeRecord& node : view.nodes) {
+    nodes.push_back({{"node", node.node},
+                     {"pool", node.pool},
+                     {"class", node.class_name},
+                     {"namespace", node.namespace_name},
+                     {"workload", node.workload},
+                     {"from", Time(node.from)},
+                     {"until", Time(node.until)},
+                     {"seconds", node.until - node.from},
+                     {"gpus", node.gpus},
+                     {"usdPerHour", MaybeUsd(node.hourly_nano)},
+                     {"stands", node.stands}});
+  }
+  return {{"attempts", std::move(attempts)},
+          {"capacityRequests", std::move(requests)},
+          {"nodes", std::move(nodes)}};
 }
 
+namespace {
+
+bool HasNodes(const ReportLine& line) { return !line.charged_hours.empty(); }
+bool HasCost(const ReportLine& line) { return line.cost_nano > 0; }
+
+// "12.35", "12.35 +2?" where two nodes or attempts have no price.
+std::string CostText(const ReportLine& line) {
+  if (!HasCost(line)) return "-";
+  const std::string more = line.unpriced == 0 ? "" : " +" + std::to_string(line.unpriced) + "?";
+  return Two(Usd(line.cost_nano)) + more;
+}
+
+}  // namespace
+
+// Charges and costs have columns where some line has them.
 TextTable ReportTable(const std::vector<ReportLine>& lines, const std::string& heading) {
-  TextTable table({{heading},
-                   {"WORKLOADS", Align::kRight},
-                   {"ATTEMPTS", Align::kRight},
-                   {"SUCCEEDED", Align::kRight},
-                   {"FAILED", Align::kRight},
-                   {"PREEMPTED", Align::kRight},
-                   {"EVICTED", Align::kRight},
-                   {"WAITED", Align::kRight},
-                   {"USED (HOURS)"},
-                   {"DESTROYED (HOURS)"}});
+  const bool charged = std::any_of(lines.begin(), lines.end(), HasNodes);
+  const bool priced = std::any_of(lines.begin(), lines.end(), HasCost);
+  std::vector<Column> columns{{heading},
+                              {"WORKLOADS", Align::kRight},
+                              {"ATTEMPTS", Align::kRight},
+                              {"SUCCEEDED", Align::kRight},
+                              {"FAILED", Align::kRight},
+                              {"PREEMPTED", Align::kRight},
+                              {"EVICTED", Align::kRight},
+                              {"WAITED", Align::kRight},
+                              {"USED (HOURS)"},
+                              {"DESTROYED (HOURS)"}};
+  if (charged) columns.push_back({"CHARGED (HOURS)"});
+  if (priced) columns.push_back({"COST (USD)", Align::kRight});
+  TextTable table(columns);
   for (const ReportLine& line : lines) {
-    table.AddRow({line.key.empty() ? "-" : line.key, std::to_string(line.workloads),
-                  std::to_string(line.attempts), std::to_string(CountOf(line, ledger::kSucceeded)),
-                  std::to_string(CountOf(line, ledger::kFailed)),
-                  std::to_string(CountOf(line, ledger::kPreempted)),
-                  std::to_string(CountOf(line, ledger::kEvicted)), Span(line.waited),
-                  HoursText(line.used_hours), HoursText(line.destroyed_hours)});
+    std::vector<std::string> cells{line.key.empty() ? "-" : line.key,
+                                   std::to_string(line.workloads),
+                                   std::to_string(line.attempts),
+                                   std::to_string(CountOf(line, ledger::kSucceeded)),
+                                   std::to_string(CountOf(line, ledger::kFailed)),
+                                   std::to_string(CountOf(line, ledger::kPreempted)),
+                                   std::to_string(CountOf(line, ledger::kEvicted)),
+                                   Span(line.waited),
+                                   HoursText(line.used_hours),
+                                   HoursText(line.destroyed_hours)};
+    if (charged) cells.push_back(HoursText(line.charged_hours));
+    if (priced) cells.push_back(CostText(line));
+    table.AddRow(cells);
   }
   return table;
 }
@@ -237,7 +288,11 @@ json ReportJson(const std::vector<ReportLine>& lines, const ledger::Period& peri
                    {"waits", line.waits},
                    {"waitedHours", Hours(line.waited)},
                    {"usedHours", line.used_hours},
-                   {"destroyedHours", line.destroyed_hours}});
+                   {"destroyedHours", line.destroyed_hours},
+                   {"chargedHours", line.charged_hours},
+                   {"costUsd", Usd(line.cost_nano)},
+                   {"measuredUsd", Usd(line.measured_nano)},
+                   {"unpriced", line.unpriced}});
   }
   return {
       {"by", by}, {"from", Time(period.from)}, {"to", Time(period.to)}, {"lines", std::move(out)}};
@@ -273,6 +328,8 @@ std::string ReportCsv(const std::vector<ReportLine>& lines, const std::string& b
     heading.push_back(resource + " hours used");
     heading.push_back(resource + " hours destroyed");
   }
+  heading.insert(heading.end(), {"node hours charged", "gpu hours charged", "cost usd",
+                                 "cost usd measured", "unpriced"});
   std::string text;
   const auto add = [&text](const std::vector<std::string>& cells) {
     for (std::size_t i = 0; i < cells.size(); ++i) text += (i == 0 ? "" : ",") + Quoted(cells[i]);
@@ -294,6 +351,12 @@ std::string ReportCsv(const std::vector<ReportLine>& lines, const std::string& b
       cells.push_back(hours_of(line.used_hours, resource));
       cells.push_back(hours_of(line.destroyed_hours, resource));
     }
+    cells.push_back(hours_of(line.charged_hours, ledger::kNodes));
+    cells.push_back(hours_of(line.charged_hours, api::kGpusResource));
+    for (const std::int64_t nano : {line.cost_nano, line.measured_nano}) {
+      cells.push_back(fmt::format("{:.4f}", Usd(nano)));
+    }
+    cells.push_back(std::to_string(line.unpriced));
     add(cells);
   }
   return text;

@@ -20,6 +20,7 @@ namespace berth::cli {
 struct HistoryView {
   std::vector<ledger::AttemptRecord> attempts;
   std::vector<ledger::CapacityRecord> requests;
+  std::vector<ledger::NodeTimeRecord> nodes;
   std::map<std::string, std::string> preemptors;  // uid → namespace/name, where known
   WallTime now{};
 };
@@ -36,7 +37,7 @@ nlohmann::json ReportJson(const std::vector<ledger::ReportLine>& lines,
                           const ledger::Period& period, const std::string& by);
 nlohmann::json QueueHistoryJson(const std::string& queue,
                                 const std::vector<ledger::HistoryPart>& parts);
-// RFC 4180, with a heading; a column for each resource.
+// RFC 4180, with a heading; two columns for each resource, then those of nodes and costs.
 std::string ReportCsv(const std::vector<ledger::ReportLine>& lines, const std::string& by);
 
 }  // namespace berth::cli

@@ -14,11 +14,21 @@ constexpr int kSlice = 250;  // Workloads of one task
 constexpr std::chrono::milliseconds kBetweenSlices{10};
 constexpr std::chrono::milliseconds kWhileFull{250};
 constexpr std::chrono::seconds kLookForOverflows{30};
+constexpr std::chrono::seconds kMeasureEvery{5};
+constexpr char kRecords[] = "berth_ledger_records_total";
+constexpr char kQueued[] = "berth_ledger_queued_records";
+constexpr char kLag[] = "berth_ledger_lag_seconds";
+constexpr char kBytes[] = "berth_ledger_bytes";
 
 }  // namespace
 
-LedgerFeed::LedgerFeed(kube::Manager& manager, const Clock& clock, Ledger& ledger)
-    : manager_(manager), clock_(clock), ledger_(ledger) {
+LedgerFeed::LedgerFeed(kube::Manager& manager, const Clock& clock, Ledger& ledger,
+                       const LedgerFeedOptions& options)
+    : manager_(manager),
+      clock_(clock),
+      ledger_(ledger),
+      metrics_(options.metrics),
+      users_(options.users) {
   if (manager_.HasInformer(api::KindOf<api::Workload>())) {
     workloads_ = &manager_.InformerFor<api::Workload>();
   }
@@ -29,6 +39,12 @@ LedgerFeed::LedgerFeed(kube::Manager& manager, const Clock& clock, Ledger& ledge
     flavors_ = &manager_.InformerFor<api::ResourceFlavor>();
   }
   Connect();
+  if (metrics_ == nullptr) return;
+  metrics_->DeclareCounter(kRecords, "Records of the ledger, by what came of them");
+  metrics_->DeclareGauge(kQueued, "Records that wait for the ledger's file");
+  metrics_->DeclareGauge(kLag, "Age of the oldest of these, in seconds");
+  metrics_->DeclareGauge(kBytes, "Pages of the ledger's file in use");
+  Measure();
 }
 
 void LedgerFeed::Connect() {
@@ -65,6 +81,7 @@ void LedgerFeed::Begin() {
 
 // A flavor that is deleted leaves its shares: attempts that hold its quota may still end.
 void LedgerFeed::TakeFlavor(const api::ResourceFlavor& flavor) {
+  TakePrice(flavor);
   const std::string* text = api::FindValue(flavor.meta.annotations, api::kSharesPerGpuAnnotation);
   std::map<std::string, api::Amount> shares;
   if (text != nullptr) {
@@ -77,8 +94,23 @@ void LedgerFeed::TakeFlavor(const api::ResourceFlavor& flavor) {
   }
 }
 
-void LedgerFeed::Tell(AttemptRecord record) {
+void LedgerFeed::TakePrice(const api::ResourceFlavor& flavor) {
+  const auto known = prices_.find(flavor.meta.name);
+  const std::optional<std::int64_t> price = PriceOf(flavor);
+  if (price == (known == prices_.end() ? std::nullopt : std::optional(known->second))) return;
+  if (price) {
+    prices_[flavor.meta.name] = *price;
+  } else {
+    prices_.erase(known);
+  }
+  ledger_.Append(PriceRecord{flavor.meta.name, ToSeconds(clock_.Now()), price});
+}
+
+void LedgerFeed::Tell(AttemptRecord record, const api::Workload& workload) {
   AddGpus(shares_, record);
+  if (!users_) record.user.clear();
+  const auto& admission = workload.status.admission;
+  if (record.reserved && admission) record.hourly_nano = RateOf(*admission, prices_);
   ledger_.Append(std::move(record));
 }
 
@@ -97,7 +129,9 @@ void LedgerFeed::TakeWorkload(const WorkloadPtr& before, const WorkloadPtr& afte
     return ledger_.Append(DeletedRecord{before->meta.uid, ToSeconds(now)});
   }
   if (sweeping_) present_.insert(after->meta.uid);
-  for (AttemptRecord& record : NewsOf(before.get(), *after, now)) Tell(std::move(record));
+  for (AttemptRecord& record : NewsOf(before.get(), *after, now)) {
+    Tell(std::move(record), *after);
+  }
 }
 
 void LedgerFeed::TakeRequest(const RequestPtr& before, const RequestPtr& after) {
@@ -135,7 +169,9 @@ void LedgerFeed::SweepSlice() {
     }
     cursor_ = workload->meta.key();
     present_.insert(workload->meta.uid);
-    for (AttemptRecord& record : AttemptsOf(*workload, now)) Tell(std::move(record));
+    for (AttemptRecord& record : AttemptsOf(*workload, now)) {
+      Tell(std::move(record), *workload);
+    }
   }
   PostAfter(kBetweenSlices, &LedgerFeed::SweepSlice);
 }
@@ -148,6 +184,21 @@ void LedgerFeed::LookForOverflows() {
     StartSweep();
   }
   PostAfter(kLookForOverflows, &LedgerFeed::LookForOverflows);
+}
+
+void LedgerFeed::Measure() {
+  const LedgerStats stats = ledger_.stats();
+  const auto count = [this](const char* result, std::int64_t now, std::int64_t before) {
+    metrics_->Increment(kRecords, {{"result", result}}, static_cast<double>(now - before));
+  };
+  count("written", stats.changed, measured_.changed);
+  count("unchanged", stats.written - stats.changed, measured_.written - measured_.changed);
+  count("dropped", stats.dropped, measured_.dropped);
+  metrics_->SetGauge(kQueued, {}, static_cast<double>(stats.queued));
+  metrics_->SetGauge(kLag, {}, std::chrono::duration<double>(stats.lag).count());
+  metrics_->SetGauge(kBytes, {}, static_cast<double>(stats.bytes));
+  measured_ = stats;
+  PostAfter(kMeasureEvery, &LedgerFeed::Measure);
 }
 
 }  // namespace berth::ledger

@@ -8,6 +8,9 @@
 // what happened while no feed ran is told. The sweep is repeated when the queue of the ledger has
 // overflowed.
 //
+//     berth_ledger_records_total           by result: written, unchanged, dropped
+//     berth_ledger_queued_records, berth_ledger_lag_seconds, berth_ledger_bytes
+//
 // Threads: the manager's Executor. The arguments must outlive the feed, and the feed the manager's
 // handlers: destroy it after Manager::Stop.
 #pragma once
@@ -22,15 +25,22 @@
 #include "api/workload.h"
 #include "base/clock.h"
 #include "kube/runtime/manager.h"
+#include "kube/runtime/metrics.h"
 #include "ledger/controller/observation.h"
 #include "ledger/ledger.h"
 
 namespace berth::ledger {
 
+struct LedgerFeedOptions {
+  kube::Metrics* metrics = nullptr;  // null: none
+  bool users = false;                // the annotation berth.dev/user of Workloads counts
+};
+
 class LedgerFeed {
  public:
   // Call after the controllers are made, before the informers start.
-  LedgerFeed(kube::Manager& manager, const Clock& clock, Ledger& ledger);
+  LedgerFeed(kube::Manager& manager, const Clock& clock, Ledger& ledger,
+             const LedgerFeedOptions& options = {});
   LedgerFeed(const LedgerFeed&) = delete;
   LedgerFeed& operator=(const LedgerFeed&) = delete;
 
@@ -40,23 +50,29 @@ class LedgerFeed {
 
   void Connect();
   void Begin();
-  void Tell(AttemptRecord record);
+  void Tell(AttemptRecord record, const api::Workload& workload);
   void TakeFlavor(const api::ResourceFlavor& flavor);
+  void TakePrice(const api::ResourceFlavor& flavor);
   void TakeWorkload(const WorkloadPtr& before, const WorkloadPtr& after);
   void TakeRequest(const RequestPtr& before, const RequestPtr& after);
   void StartSweep();
   void SweepSlice();
   void LookForOverflows();
+  void Measure();
   void PostAfter(Duration delay, void (LedgerFeed::*step)());
 
   kube::Manager& manager_;
   const Clock& clock_;
   Ledger& ledger_;
+  kube::Metrics* metrics_;
+  const bool users_;
   kube::Informer<api::Workload>* workloads_ = nullptr;            // null: no controller has one
   kube::Informer<api::ProvisioningRequest>* requests_ = nullptr;  // likewise
   kube::Informer<api::ResourceFlavor>* flavors_ = nullptr;        // likewise
   SharesByFlavor shares_;
-  bool listed_ = false;  // changes are told one by one
+  PriceByFlavor prices_;
+  LedgerStats measured_;  // that metrics have counted
+  bool listed_ = false;   // changes are told one by one
   bool sweeping_ = false;
   api::ObjectKey cursor_;          // the last Workload of the sweep
   std::set<std::string> present_;  // uids of the Workloads of the sweep

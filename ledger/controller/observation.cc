@@ -9,9 +9,11 @@
 
 #include "admission/messages.h"
 #include "api/gpu_shares.h"
+#include "api/job_user.h"
 #include "api/reasons.h"
 #include "base/strings.h"
 #include "provisioning/request_state.h"
+#include "provisioning/vetoes.h"
 
 namespace berth::ledger {
 namespace {
@@ -88,6 +90,9 @@ AttemptRecord Identity(const api::Workload& workload, std::int64_t number) {
   out.local_queue = workload.spec.queue_name;
   out.priority = workload.spec.priority.value_or(0);
   out.labels = LabelsOf(workload.meta.labels);
+  if (const std::string* user = api::FindValue(workload.meta.annotations, api::kUserAnnotation)) {
+    out.user = TruncateUtf8(*user, kMaxUserBytes);
+  }
   out.created = ToSeconds(workload.meta.creation_timestamp);
   return out;
 }
@@ -218,6 +223,46 @@ void AddGpus(const SharesByFlavor& shares, AttemptRecord& attempt) {
     }
   }
   std::sort(attempt.resources.begin(), attempt.resources.end());
+}
+
+std::optional<std::int64_t> PriceOf(const api::ResourceFlavor& flavor) {
+  const provisioning::FlavorsByName flavors{{flavor.meta.name, flavor}};
+  const auto price = provisioning::PriceOf({.flavor = flavor.meta.name}, &flavors);
+  return price ? std::optional(price->NanoValue()) : std::nullopt;
+}
+
+std::optional<std::int64_t> RateOf(const api::Admission& admission, const PriceByFlavor& prices) {
+  std::int64_t rate = 0;
+  for (const api::PodSetAssignment& pods : admission.pod_set_assignments) {
+    std::optional<std::int64_t> dearest;
+    for (const auto& [resource, flavor] : pods.flavors) {
+      const auto price = prices.find(flavor);
+      if (price != prices.end()) dearest = std::max(dearest.value_or(0), price->second);
+    }
+    if (!dearest) return std::nullopt;
+    rate = api::AddAmounts(rate, api::MultiplyAmounts(*dearest, pods.count));
+  }
+  return rate;
+}
+
+NodeTimeRecord NodeTimeOf(const provisioning::MeterNote& note) {
+  NodeTimeRecord out;
+  const std::size_t slash = note.place.queue.find('/');
+  out.id = note.place.id;
+  out.node = note.meter.node;
+  out.pool = note.pool;
+  out.class_name = note.meter.provisioning_class;
+  out.namespace_name = note.place.queue.substr(0, slash);
+  if (slash != std::string::npos) out.local_queue = note.place.queue.substr(slash + 1);
+  out.cluster_queue = note.cluster_queue;
+  out.workload = note.meter.workload;
+  out.workload_uid = note.workload_uid;
+  out.from = ToSeconds(note.meter.from);
+  out.until = ToSeconds(note.meter.until);
+  out.gpus = note.gpus;
+  out.hourly_nano = note.meter.hourly_nano;
+  out.stands = note.meter.open;
+  return out;
 }
 
 CapacityRecord RequestOf(const api::ProvisioningRequest& request) {

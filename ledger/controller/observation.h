@@ -7,14 +7,18 @@
 // Threads: pure functions. Errors: none.
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "api/provisioning_request.h"
+#include "api/queues.h"
 #include "api/workload.h"
 #include "base/clock.h"
 #include "ledger/records.h"
+#include "provisioning/meter.h"
 
 namespace berth::ledger {
 
@@ -32,6 +36,17 @@ using SharesByFlavor = std::map<std::string, std::map<std::string, api::Amount>>
 // Adds the GPUs of flavors for which the attempt holds GPUs or shares of GPUs, unless the quota of
 // its queue has counted them (api/gpu_shares.h).
 void AddGpus(const SharesByFlavor& shares, AttemptRecord& attempt);
+
+// The price of a node of each flavor, an hour in billionths of USD; a missing one is not known.
+using PriceByFlavor = std::map<std::string, std::int64_t>;
+
+// The price of a node of the flavor, by its annotation berth.dev/price-per-hour.
+std::optional<std::int64_t> PriceOf(const api::ResourceFlavor& flavor);
+
+// AttemptRecord::hourly_nano of the admission.
+std::optional<std::int64_t> RateOf(const api::Admission& admission, const PriceByFlavor& prices);
+
+NodeTimeRecord NodeTimeOf(const provisioning::MeterNote& note);
 
 CapacityRecord RequestOf(const api::ProvisioningRequest& request);
 

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "api/codec/provisioning_policy.h"
+#include "api/gpu_shares.h"
+#include "api/karpenter.h"
 #include "api/labels.h"
 #include "api/pod_phase.h"
 #include "api/provisioning_labels.h"
@@ -42,6 +44,24 @@ bool IsAtWork(const api::Pod& pod) {
   return !pod.spec.node_name.empty() && !api::HasEnded(pod) && ServedBy(pod).has_value();
 }
 
+// The pool of the node, by the label that its cloud or its autoscaler gives to it.
+std::string PoolOf(const api::Node& node) {
+  for (const char* label : {api::kGkeNodePoolLabel, api::kKarpenterNodePoolLabel,
+                            "eks.amazonaws.com/nodegroup", "kubernetes.azure.com/agentpool"}) {
+    if (const std::string* pool = api::FindValue(node.meta.labels, label)) return *pool;
+  }
+  return "";
+}
+
+// Whole GPUs. Of machines whose GPUs are shared the shares count.
+std::int64_t GpusOf(const api::Node& node) {
+  std::int64_t gpus = 0;
+  for (const auto& [resource, amount] : node.allocatable) {
+    if (api::IsGpuResource(resource)) gpus = api::AddAmounts(gpus, amount);
+  }
+  return gpus;
+}
+
 std::vector<std::string> NamesOf(const api::ProvisioningRequest& request) {
   const std::string* name = api::FindValue(request.provisioning_class_details, kNameDetail);
   if (name == nullptr || name->empty()) return {};
@@ -52,12 +72,14 @@ std::vector<std::string> NamesOf(const api::ProvisioningRequest& request) {
 
 MeterReconciler::MeterReconciler(kube::Manager& manager, const Clock& clock, SpendKeeper& spend,
                                  kube::Metrics* metrics,
-                                 std::function<void(const std::string&)> settled)
+                                 std::function<void(const std::string&)> settled,
+                                 std::function<void(const MeterNote&)> noted)
     : manager_(manager),
       clock_(clock),
       spend_(spend),
       metrics_(metrics),
       settled_(std::move(settled)),
+      noted_(std::move(noted)),
       workloads_(manager.InformerFor<api::Workload>()),
       checks_(manager.InformerFor<api::AdmissionCheck>()),
       configs_(manager.InformerFor<api::ProvisioningRequestConfig>()),
@@ -282,6 +304,7 @@ std::optional<NodeUse> MeterReconciler::UseOf(const api::Node& node) const {
 void MeterReconciler::Extend(const MeterPlace& place) {
   const Metered added = spend_.meters().Extend(place, clock_.Now());
   spend_.NoteMeters(place.queue);
+  Note(place);
   if (metrics_ == nullptr || added.seconds == 0) return;
   const api::NodeMeter& meter = spend_.meters().Of(place.queue).meters.at(place.id);
   const std::size_t slash = place.queue.find('/');
@@ -293,6 +316,27 @@ void MeterReconciler::Extend(const MeterPlace& place) {
   metrics_->Increment(kNodeSeconds, labels, static_cast<double>(added.seconds));
   if (!meter.hourly_nano) return;
   metrics_->Increment(kCost, labels, static_cast<double>(added.nano_dollars) / kNanoPerDollar);
+}
+
+void MeterReconciler::Note(const MeterPlace& place) const {
+  if (!noted_) return;
+  const auto& meters = spend_.meters().Of(place.queue).meters;
+  const auto found = meters.find(place.id);
+  if (found == meters.end()) return;
+  MeterNote note{.place = place, .meter = found->second};
+  const std::string space = place.queue.substr(0, place.queue.find('/'));
+  const auto workload = workloads_.Get({space, note.meter.workload});
+  if (workload != nullptr && IsOf(place.id, workload->meta.uid)) {
+    note.workload_uid = workload->meta.uid;
+    const auto& admission = workload->status.admission;
+    if (admission) note.cluster_queue = admission->cluster_queue;
+  }
+  const auto node = nodes_->Get({"", note.meter.node});
+  if (node != nullptr && IsOnNode(place.id, node->meta.uid)) {
+    note.pool = PoolOf(*node);
+    note.gpus = GpusOf(*node);
+  }
+  noted_(note);
 }
 
 // Ends the open meters of nodes that went while no controller ran; the others go on.
@@ -308,7 +352,10 @@ void MeterReconciler::TakeUp(const std::string& queue) {
       gone.push_back(id);
     }
   }
-  for (const std::string& id : gone) spend_.meters().End({queue, id});
+  for (const std::string& id : gone) {
+    spend_.meters().End({queue, id});
+    Note({queue, id});
+  }
   if (!gone.empty()) spend_.NoteMeters(queue);
 }
 
@@ -319,6 +366,7 @@ std::set<std::string> MeterReconciler::Count(const std::string& name, const api:
   std::set<std::string> ended;
   const auto end = [&](const MeterPlace& place) {
     meters.End(place);
+    Note(place);
     spend_.NoteMeters(place.queue);
     ended.insert(place.queue);
   };

@@ -41,10 +41,12 @@ namespace berth::provisioning {
 
 class MeterReconciler final : public kube::Reconciler {
  public:
-  // `settled` is called when a queue may have more of its budget left than before. `metrics` may be
-  // null. All arguments must outlive the object.
+  // `settled` is called when a queue may have more of its budget left than before; `noted`, which
+  // may be null, when a meter has counted further or has ended. `metrics` may be null. All
+  // arguments must outlive the object.
   MeterReconciler(kube::Manager& manager, const Clock& clock, SpendKeeper& spend,
-                  kube::Metrics* metrics, std::function<void(const std::string& queue)> settled);
+                  kube::Metrics* metrics, std::function<void(const std::string& queue)> settled,
+                  std::function<void(const MeterNote&)> noted = nullptr);
 
   void Watch(kube::Controller& controller);
   std::string_view name() const override { return "node-meter"; }
@@ -67,6 +69,7 @@ class MeterReconciler final : public kube::Reconciler {
                                        const std::string& step) const;
   // Counts the open meter up to now.
   void Extend(const MeterPlace& place);
+  void Note(const MeterPlace& place) const;
   void TakeUp(const std::string& queue);
   std::set<std::string> Count(const std::string& name, const api::Node* node,
                               const std::optional<NodeUse>& use);
@@ -77,6 +80,7 @@ class MeterReconciler final : public kube::Reconciler {
   SpendKeeper& spend_;
   kube::Metrics* metrics_;
   const std::function<void(const std::string&)> settled_;
+  const std::function<void(const MeterNote&)> noted_;  // may be null
   kube::Informer<api::Workload>& workloads_;
   kube::Informer<api::AdmissionCheck>& checks_;
   kube::Informer<api::ProvisioningRequestConfig>& configs_;

@@ -1,5 +1,7 @@
 #include "provisioning/controller/provisioning_controllers.h"
 
+#include <utility>
+
 namespace berth::provisioning {
 
 ProvisioningControllers::ProvisioningControllers(kube::Manager& manager, const Clock& clock,
@@ -7,8 +9,10 @@ ProvisioningControllers::ProvisioningControllers(kube::Manager& manager, const C
                                                  ProvisioningControllersOptions options)
     : requests_(manager, clock, events, options.decide, options.stock),
       checks_(manager, clock),
-      meters_(manager, clock, requests_.spend(), options.metrics,
-              [this](const std::string& queue) { requests_.WakeForBudget(queue); }),
+      meters_(
+          manager, clock, requests_.spend(), options.metrics,
+          [this](const std::string& queue) { requests_.WakeForBudget(queue); },
+          std::move(options.on_node_time)),
       prewarm_(manager, clock, events),
       reactive_(manager, clock, events, options.stock),
       reactive_checks_(manager, clock) {

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 
 #include "provisioning/controller/admission_check_reconciler.h"
@@ -25,8 +26,9 @@ namespace berth::provisioning {
 struct ProvisioningControllersOptions {
   DecideOptions decide;
   StockKeeperOptions stock;
-  std::size_t concurrency = 16;      // Workloads with writes under way at once
-  kube::Metrics* metrics = nullptr;  // null: none
+  std::size_t concurrency = 16;                        // Workloads with writes under way at once
+  kube::Metrics* metrics = nullptr;                    // null: none
+  std::function<void(const MeterNote&)> on_node_time;  // of measured nodes; null: none
 };
 
 class ProvisioningControllers {

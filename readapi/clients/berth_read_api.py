@@ -79,7 +79,8 @@ Quota = TypedDict("Quota", { "flavor": "str", "nominal": "int", "resource": "str
 Reason = TypedDict("Reason", { "history": "NotRequired[list[PastReason]]", "kind": "str",
     "mayPreempt": "NotRequired[str]", "message": "str", "tried": "NotRequired[list[Tried]]", })
 Report = TypedDict("Report", { "by": "str", "from": "str", "lines": "list[ReportLine]", "to": "str", })
-ReportLine = TypedDict("ReportLine", { "attempts": "int", "destroyedHours": "dict[str, float]", "key": "str",
+ReportLine = TypedDict("ReportLine", { "attempts": "int", "chargedHours": "dict[str, float]", "costUsd": "float",
+    "destroyedHours": "dict[str, float]", "key": "str", "measuredUsd": "float", "unpriced": "int",
     "usedHours": "dict[str, float]", "waitedHours": "float", "waits": "int", "workloads": "int", })
 Room = TypedDict("Room", { "domain": "list[str]", "pods": "int", "topology": "str | None", })
 Spared = TypedDict("Spared", { "because": "str", "workload": "str", })

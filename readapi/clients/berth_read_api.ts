@@ -265,8 +265,12 @@ export interface Report {
 }
 export interface ReportLine {
   attempts: number;
+  chargedHours: Record<string, number>;
+  costUsd: number;
   destroyedHours: Record<string, number>;
   key: string;
+  measuredUsd: number;
+  unpriced: number;
   usedHours: Record<string, number>;
   waitedHours: number;
   waits: number;

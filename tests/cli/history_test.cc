@@ -68,7 +68,7 @@ TEST(ReportScreen, TableJsonAndCsv) {
   auto view = View();
   view.attempts[1].local_queue = "a,\"b\"";
   const ledger::Period period{0, 4720};
-  const auto lines = MakeReport(view.attempts, ledger::ReportBy::kQueue, "", period);
+  const auto lines = MakeReport(view.attempts, {}, ledger::ReportBy::kQueue, "", period);
   EXPECT_EQ(RenderReport(lines, "QUEUE", {}),
             "QUEUE         WORKLOADS  ATTEMPTS  SUCCEEDED  FAILED  PREEMPTED  EVICTED  WAITED  "
             "USED (HOURS)                  DESTROYED (HOURS)\n"
@@ -79,13 +79,38 @@ TEST(ReportScreen, TableJsonAndCsv) {
   EXPECT_EQ(ReportCsv(lines, "queue"),
             "queue,workloads,attempts,succeeded,failed,preempted,evicted,deleted,finished,waits,"
             "waited hours,cpu hours used,cpu hours destroyed,nvidia.com/gpu hours used,"
-            "nvidia.com/gpu hours destroyed\r\n"
-            "\"team-a/a,\"\"b\"\"\",1,1,0,0,0,0,0,0,1,0.0167,0.0000,0.0000,0.0000,0.0000\r\n"
-            "team-a/main,1,1,0,0,1,0,0,0,1,0.0167,2.0000,2.0000,1.0000,1.0000\r\n");
+            "nvidia.com/gpu hours destroyed,node hours charged,gpu hours charged,cost usd,"
+            "cost usd measured,unpriced\r\n"
+            "\"team-a/a,\"\"b\"\"\",1,1,0,0,0,0,0,0,1,0.0167,0.0000,0.0000,0.0000,0.0000,"
+            "0.0000,0.0000,0.0000,0.0000,0\r\n"
+            "team-a/main,1,1,0,0,1,0,0,0,1,0.0167,2.0000,2.0000,1.0000,1.0000,"
+            "0.0000,0.0000,0.0000,0.0000,1\r\n");
   const nlohmann::json json = ReportJson(lines, period, "queue");
   EXPECT_EQ(json["to"], "1970-01-01T01:18:40Z");
   EXPECT_EQ(json["lines"][1]["outcomes"]["Preempted"], 1);
   EXPECT_EQ(RenderReport({}, "QUEUE", {}), "the ledger has nothing of that time\n");
+}
+
+TEST(ReportScreen, ChargesAndCosts) {
+  ledger::ReportLine line;
+  line.key = "vision";
+  line.charged_hours = {{"berth.dev/gpus", 44}, {"nodes", 5.5}};
+  line.cost_nano = 165'500'000'000;
+  line.measured_nano = 165'000'000'000;
+  line.unpriced = 2;
+  ledger::ReportLine other;
+  other.key = "text";
+  const std::string table = RenderReport({line, other}, "TEAM", {});
+  EXPECT_NE(table.find("CHARGED (HOURS)                  COST (USD)"), std::string::npos) << table;
+  EXPECT_NE(table.find("berth.dev/gpus=44.00 nodes=5.50  165.50 +2?"), std::string::npos) << table;
+  EXPECT_NE(ReportCsv({line}, "team").find(",5.5000,44.0000,165.5000,165.0000,2\r\n"),
+            std::string::npos);
+  const nlohmann::json json = ReportJson({line}, {}, "team")["lines"][0];
+  EXPECT_EQ(json["costUsd"], 165.5);
+  EXPECT_EQ(json["measuredUsd"], 165.0);
+  EXPECT_EQ(json["chargedHours"]["nodes"], 5.5);
+  const std::string page = ReportPage({line, other}, "TEAM", {0, 86400});
+  EXPECT_NE(page.find("165.50 +2?"), std::string::npos);
 }
 
 TEST(ReportTest, GpusStandInPlaceOfShares) {

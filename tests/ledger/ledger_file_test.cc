@@ -252,16 +252,16 @@ TEST_F(LedgerFileTest, OnlyTheOwnerMayRead) {
 
 TEST_F(LedgerFileTest, ANewerSchemaIsRefusedAndKept) {
   { (void)Open(); }
-  Execute("PRAGMA user_version=2");
+  Execute("PRAGMA user_version=3");
   const auto file = LedgerFile::Open(path_, {});
   ASSERT_FALSE(file);
   EXPECT_EQ(file.error().code, ErrorCode::kForbidden);
-  EXPECT_THAT(file.error().message, HasSubstr("schema version 2"));
+  EXPECT_THAT(file.error().message, HasSubstr("schema version 3"));
   EXPECT_THAT(file.error().message, HasSubstr("use a newer berth"));
   const auto reader = LedgerReader::Open(path_);
   ASSERT_FALSE(reader);
-  EXPECT_THAT(reader.error().message, HasSubstr("schema version 2"));
-  Execute("PRAGMA user_version=1");
+  EXPECT_THAT(reader.error().message, HasSubstr("schema version 3"));
+  Execute("PRAGMA user_version=2");
   EXPECT_TRUE(LedgerFile::Open(path_, {}));
 }
 

@@ -85,6 +85,19 @@ TEST_F(LedgerTest, AFullBatchIsWrittenAtOnce) {
   EXPECT_EQ(Uids().size(), 10'000U);
 }
 
+TEST_F(LedgerTest, ARecordThatWaitsIsTheLag) {
+  const auto ledger = Open();
+  EXPECT_EQ(ledger->stats().lag, Duration{});
+  ledger->Append(Pending("a"));
+  const SteadyTime begin = clock_.SteadyNow();
+  while (clock_.SteadyNow() == begin) {
+  }
+  EXPECT_GT(ledger->stats().lag, Duration{});
+  ledger->Flush();
+  EXPECT_EQ(ledger->stats().lag, Duration{});
+  EXPECT_GT(ledger->stats().bytes, 0);
+}
+
 TEST_F(LedgerTest, DamageWhileWritingBeginsAnew) {
   const auto ledger = Open();
   ledger->Append(Pending("a"));

@@ -33,7 +33,7 @@ std::vector<AttemptRecord> History() {
 
 TEST(ReportTest, ByQueue) {
   const Period period{0, 20 * kHour};
-  EXPECT_THAT(MakeReport(History(), ReportBy::kQueue, "", period),
+  EXPECT_THAT(MakeReport(History(), {}, ReportBy::kQueue, "", period),
               ElementsAre(ReportLine{.key = "team-a/main",
                                      .workloads = 1,
                                      .attempts = 2,
@@ -41,7 +41,8 @@ TEST(ReportTest, ByQueue) {
                                      .waited = 2 * kHour,
                                      .waits = 2,
                                      .used_hours = {{"cpu", 6}, {"nvidia.com/gpu", 3}},
-                                     .destroyed_hours = {{"cpu", 4}, {"nvidia.com/gpu", 2}}},
+                                     .destroyed_hours = {{"cpu", 4}, {"nvidia.com/gpu", 2}},
+                                     .unpriced = 2},
                           ReportLine{.key = "team-b/other",
                                      .workloads = 1,
                                      .attempts = 1,
@@ -52,7 +53,7 @@ TEST(ReportTest, ByQueue) {
 TEST(ReportTest, OnlyThePeriodCounts) {
   const Period period{12 * kHour, 14 * kHour + 1800};
   EXPECT_THAT(
-      MakeReport(History(), ReportBy::kLabel, "team", period),
+      MakeReport(History(), {}, ReportBy::kLabel, "team", period),
       ElementsAre(
           ReportLine{
               .key = "text", .workloads = 1, .attempts = 1, .waited = 2 * kHour + 1800, .waits = 1},
@@ -63,10 +64,11 @@ TEST(ReportTest, OnlyThePeriodCounts) {
                      .waited = kHour,
                      .waits = 1,
                      .used_hours = {{"cpu", 3}, {"nvidia.com/gpu", 1.5}},
-                     .destroyed_hours = {{"cpu", 2}, {"nvidia.com/gpu", 1}}}));
-  EXPECT_TRUE(MakeReport(History(), ReportBy::kQueue, "", {0, kHour}).empty());
+                     .destroyed_hours = {{"cpu", 2}, {"nvidia.com/gpu", 1}},
+                     .unpriced = 2}));
+  EXPECT_TRUE(MakeReport(History(), {}, ReportBy::kQueue, "", {0, kHour}).empty());
   // Preempted after the period: not yet lost.
-  const auto earlier = MakeReport(History(), ReportBy::kQueue, "", {0, 12 * kHour});
+  const auto earlier = MakeReport(History(), {}, ReportBy::kQueue, "", {0, 12 * kHour});
   ASSERT_EQ(earlier.size(), 2U);
   EXPECT_TRUE(earlier[0].outcomes.empty());
   EXPECT_TRUE(earlier[0].destroyed_hours.empty());
@@ -77,7 +79,7 @@ TEST(ReportTest, ByCause) {
   auto history = History();
   history[0].reserved = 10 * kHour + 1800;
   history[0].waits = {{10 * kHour, "WaitingForQuota"}};
-  const auto lines = MakeReport(history, ReportBy::kCause, "", {0, 20 * kHour});
+  const auto lines = MakeReport(history, {}, ReportBy::kCause, "", {0, 20 * kHour});
   std::map<std::string, Seconds> waited;
   for (const ReportLine& line : lines) waited[line.key] = line.waited;
   EXPECT_EQ(waited, (std::map<std::string, Seconds>{{"end: Preempted InClusterQueue", 0},
@@ -87,10 +89,73 @@ TEST(ReportTest, ByCause) {
                                                     {"wait: WaitingForQuota", 1800 + 9 * kHour}}));
 }
 
+// Of Workload "a": 30 USD an hour, 8 GPUs.
+NodeTimeRecord NodeOfA(Seconds from, Seconds until) {
+  NodeTimeRecord node{.id = "m", .node = "n", .pool = "h100", .namespace_name = "team-a"};
+  node.local_queue = "main";
+  node.workload = "job-a";
+  node.workload_uid = "a";
+  node.from = from;
+  node.until = until;
+  node.gpus = 8;
+  node.hourly_nano = 30'000'000'000;
+  return node;
+}
+
+TEST(ReportTest, MeasuredNodesAreChargedInPlaceOfExpectedCosts) {
+  auto history = History();
+  for (AttemptRecord& attempt : history) attempt.hourly_nano = 2'000'000'000;
+  const Period period{0, 20 * kHour};
+  const auto expected = MakeReport(history, {}, ReportBy::kQueue, "", period);
+  EXPECT_EQ(expected[0].cost_nano, 6'000'000'000);  // 3 hours of runs
+  EXPECT_EQ(expected[0].measured_nano, 0);
+  EXPECT_EQ(expected[0].unpriced, 0);
+
+  const std::vector<NodeTimeRecord> nodes{NodeOfA(9 * kHour, 14 * kHour + 1800)};
+  const auto by_team = MakeReport(history, nodes, ReportBy::kLabel, "team", period);
+  ASSERT_EQ(by_team.size(), 2U);
+  EXPECT_EQ(by_team[0].cost_nano, 0) << "a job that waits costs nothing";
+  EXPECT_EQ(by_team[1].key, "vision");
+  EXPECT_EQ(by_team[1].cost_nano, 165'000'000'000);
+  EXPECT_EQ(by_team[1].measured_nano, 165'000'000'000);
+  EXPECT_EQ(by_team[1].charged_hours,
+            (std::map<std::string, double>{{"berth.dev/gpus", 44}, {"nodes", 5.5}}));
+  const auto half = MakeReport(history, nodes, ReportBy::kQueue, "", {14 * kHour, 20 * kHour});
+  EXPECT_EQ(half[0].cost_nano, 15'000'000'000) << "only the period counts";
+}
+
+TEST(ReportTest, ByPoolAndByUser) {
+  auto history = History();
+  history[0].user = history[1].user = "ann";
+  NodeTimeRecord unpriced = NodeOfA(10 * kHour, 11 * kHour);
+  unpriced.hourly_nano.reset();
+  unpriced.gpus = 0;
+  unpriced.pool = "";
+  unpriced.workload_uid = "";  // the Workload went before the node was seen
+  const std::vector<NodeTimeRecord> nodes{NodeOfA(9 * kHour, 10 * kHour), unpriced};
+  const Period period{0, 20 * kHour};
+  EXPECT_THAT(
+      MakeReport(history, nodes, ReportBy::kPool, "", period),
+      ElementsAre(
+          ReportLine{.key = "", .workloads = 1, .charged_hours = {{"nodes", 1}}, .unpriced = 1},
+          ReportLine{.key = "h100",
+                     .workloads = 1,
+                     .charged_hours = {{"nodes", 1}, {"berth.dev/gpus", 8}},
+                     .cost_nano = 30'000'000'000,
+                     .measured_nano = 30'000'000'000}));
+  const auto users = MakeReport(history, nodes, ReportBy::kUser, "", period);
+  ASSERT_EQ(users.size(), 2U);
+  EXPECT_EQ(users[0].key, "");
+  EXPECT_EQ(users[1].key, "ann");
+  EXPECT_EQ(users[1].cost_nano, 30'000'000'000);
+  EXPECT_EQ(MakeReport(history, nodes, ReportBy::kQueue, "", period)[0].charged_hours.at("nodes"),
+            2);
+}
+
 TEST(ReportTest, ByPreemptor) {
   auto history = History();
   history[0].preemptor = "p";
-  const auto lines = MakeReport(history, ReportBy::kPreemptor, "", {0, 20 * kHour});
+  const auto lines = MakeReport(history, {}, ReportBy::kPreemptor, "", {0, 20 * kHour});
   ASSERT_EQ(lines.size(), 1U);
   EXPECT_EQ(lines[0].key, "p");
   EXPECT_EQ(lines[0].attempts, 1);

@@ -166,6 +166,43 @@ TEST(ReviewTest, WhatIsNoReviewIsAnError) {
   EXPECT_FALSE(Review("/nowhere", ReviewOf(kJob), kNoFacts));
 }
 
+TEST(ReviewTest, TheUserOfAQueuedJobIsNotedOnce) {
+  const ReviewGates gates{.record_users = true};
+  const auto answer_to = [&gates](const char* path, const Json& object, const Json& old = nullptr) {
+    Json review = ReviewOf(object, old);
+    review["request"]["userInfo"] = {{"username", "ann"}};
+    return (*Review(path, review, kNoFacts, gates))["response"];
+  };
+  const auto user_of = [&answer_to](const Json& job) {
+    const Json response = answer_to("/mutate-batch-v1-job", job);
+    if (!response.contains("patch")) return std::string();
+    const Json patch = Json::parse(*Base64Decode(response["patch"].get<std::string>()));
+    return job.patch(patch)["metadata"]
+        .value("annotations", Json::object())
+        .value("berth.dev/user", "");
+  };
+  EXPECT_EQ(user_of(kJob), "ann");
+  Json forged = kJob;
+  forged["metadata"]["annotations"]["berth.dev/user"] = "bob";
+  EXPECT_EQ(user_of(forged), "ann");
+  Json plain = kJob;
+  plain["metadata"].erase("labels");
+  EXPECT_EQ(user_of(plain), "") << "no queue has the job";
+
+  Json noted = kJob;
+  noted["metadata"]["annotations"]["berth.dev/user"] = "ann";
+  EXPECT_EQ(answer_to("/validate-batch-v1-job", noted, noted)["allowed"], true);
+  EXPECT_EQ(answer_to("/validate-batch-v1-job", kJob, noted)["allowed"], true);
+  for (const Json& old : {noted, kJob}) {
+    const Json refused = answer_to("/validate-batch-v1-job", forged, old);
+    EXPECT_EQ(refused["allowed"], false);
+    EXPECT_THAT(refused["status"]["message"].get<std::string>(), HasSubstr("berth.dev/user"));
+  }
+  EXPECT_FALSE(ResponseTo("/mutate-batch-v1-job", ReviewOf(forged)).dump().find("ann") !=
+               std::string::npos)
+      << "without the gate nothing is noted";
+}
+
 TEST(ReviewTest, EveryRegisteredPathIsServed) {
   std::ifstream file(WEBHOOK_MANIFEST);
   ASSERT_TRUE(file.good());

@@ -134,8 +134,8 @@ int Run(int workloads) {
   const double start = OwnCpuSeconds();
   auto reader = ledger::LedgerReader::Open(path);
   const auto attempts = reader->Attempts({});
-  const auto lines =
-      ledger::MakeReport(*attempts, ledger::ReportBy::kQueue, "", {0, ledger::ToSeconds(At(1000))});
+  const auto lines = ledger::MakeReport(*attempts, {}, ledger::ReportBy::kQueue, "",
+                                        {0, ledger::ToSeconds(At(1000))});
   std::printf("report    %8zu attempts, %zu lines, %.2f s of processor time\n", attempts->size(),
               lines.size(), OwnCpuSeconds() - start);
   return 0;

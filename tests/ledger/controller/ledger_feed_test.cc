@@ -26,7 +26,8 @@ class LedgerFeedTest : public AdmissionFixture {
         clock_, {.path = path_, .queue = queue, .batch_every = std::chrono::hours(1)});
     ASSERT_TRUE(opened) << opened.error().message;
     ledger_ = *std::move(opened);
-    feed_.emplace(*manager_, clock_, *ledger_);
+    feed_.emplace(*manager_, clock_, *ledger_,
+                  ledger::LedgerFeedOptions{.metrics = &ledger_metrics_, .users = true});
   }
   // The process ends; the objects stay.
   void Away() {
@@ -55,6 +56,12 @@ class LedgerFeedTest : public AdmissionFixture {
     EXPECT_TRUE(reader);
     return *reader->Attempts({});
   }
+  void PutPrice(const std::string& price) {
+    api_.Put(std::string(kKueueRoot) + "resourceflavors",
+             {{"metadata",
+               {{"name", "default"}, {"annotations", {{"berth.dev/price-per-hour", price}}}}},
+              {"spec", Json::object()}});
+  }
   void Finish(const std::string& name) {
     SetConditionOf(name, api::kFinished, true, api::kSucceeded);
   }
@@ -62,8 +69,45 @@ class LedgerFeedTest : public AdmissionFixture {
   local::TempFolder folder_;
   std::string path_ = folder_.File("ledger.db");
   std::unique_ptr<ledger::Ledger> ledger_;
+  kube::Metrics ledger_metrics_;
   std::optional<ledger::LedgerFeed> feed_;
 };
+
+TEST_F(LedgerFeedTest, PricesAndUsersStandBesideTheAttempts) {
+  PutPrice("2.5");
+  Feed();
+  PutWorkload("one", 1);
+  executor_.RunFor(2s);
+  PutPrice("3");
+  Json workload = *api_.Find(PathOf("one"));
+  workload["metadata"]["annotations"]["berth.dev/user"] = "ann";
+  api_.Put(std::string(kKueueRoot) + "namespaces/team/workloads", workload);
+  (void)Rows();
+  const auto attempts = Attempts();
+  ASSERT_EQ(attempts.size(), 1U);
+  EXPECT_EQ(attempts[0].hourly_nano, 2'500'000'000) << "the price at the admission";
+  EXPECT_EQ(attempts[0].user, "ann");
+  auto reader = ledger::LedgerReader::Open(path_);
+  const auto prices = *reader->Prices();
+  ASSERT_EQ(prices.size(), 2U);
+  EXPECT_EQ(prices[0].hourly_nano, 2'500'000'000);
+  EXPECT_EQ(prices[1].hourly_nano, 3'000'000'000);
+}
+
+TEST_F(LedgerFeedTest, TheLedgerHasMetrics) {
+  Feed();
+  PutWorkload("one", 1);
+  (void)Rows();
+  executor_.RunFor(5s);
+  const std::string text = ledger_metrics_.Text();
+  for (const char* line :
+       {"berth_ledger_records_total{result=\"written\"}",
+        "berth_ledger_records_total{result=\"dropped\"} 0", "berth_ledger_queued_records 0",
+        "berth_ledger_lag_seconds 0", "berth_ledger_bytes"}) {
+    EXPECT_NE(text.find(line), std::string::npos) << line << " in\n" << text;
+  }
+  EXPECT_EQ(text.find("berth_ledger_bytes 0"), std::string::npos);
+}
 
 TEST_F(LedgerFeedTest, AStoryWithAPreemption) {
   Feed();

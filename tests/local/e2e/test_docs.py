@@ -79,7 +79,7 @@ class TextTest(unittest.TestCase):
 
     def test_every_metric_is_described(self):
         served = set()
-        for folder in ("admission", "cli", "integrations", "kube", "provisioning", "webhook"):
+        for folder in ("admission", "cli", "integrations", "kube", "ledger", "provisioning", "webhook"):
             for path in glob.glob(os.path.join(ROOT, folder, "**", "*.cc"), recursive=True):
                 served |= set(re.findall(r'"((?:kueue|berth)_[a-z_]+)"', read(path)))
         described = set(re.findall(r"`((?:kueue|berth)_[a-z_]+)`", read("docs", "guide", "metrics.md")))

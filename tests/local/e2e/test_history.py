@@ -41,12 +41,13 @@ class HistoryTest(ClusterTest):
         return [each["outcome"] for each in self.attempts(job)] == ["Succeeded"]
 
     def test_a_story(self):
-        self.cluster = self.start_cluster(images=["shell:1=/bin/sh"])
+        self.cluster = self.start_cluster(images=["shell:1=/bin/sh"], flags=["--ledger-users"])
         data = os.path.join(self.cluster.folder, "data")
         self.place = ("--data-dir", data)
         berth = self.cluster.berth
         self.cluster.apply(POOL)
         berth("create", "rf", "default")
+        self.cluster.kubectl("annotate", "resourceflavor", "default", "berth.dev/price-per-hour=36")
         berth("create", "cq", "team", "--nominal-quota", "default:cpu=100m")
         berth("create", "lq", "q", "--clusterqueue", "team")
         self.cluster.apply(JOB.replace("NAME", "train").replace("CPU", "100m"))
@@ -60,6 +61,11 @@ class HistoryTest(ClusterTest):
                          ("q", "team", "job/train", 1))
         self.assertEqual(train["resources"],
                          [{"resource": "cpu", "flavor": "default", "amount": 100, "unit": "milliCPU"}])
+        user = self.cluster.kubectl("auth", "whoami", "-o", "jsonpath={.status.userInfo.username}").stdout
+        self.assertTrue(user)
+        self.assertEqual((train["user"], train["usdPerHour"]), (user, 36))
+        by_user, = csv.DictReader(berth("report", "--by", "user", "-o", "csv", *self.place).stdout.splitlines())
+        self.assertEqual((by_user["user"], by_user["workloads"], by_user["unpriced"]), (user, "2", "0"))
         self.assertEqual(sorted(each["job"] for each in self.attempts("queue/q")), ["job/big", "job/train"])
         self.assertEqual([each["job"] for each in self.attempts("queue/team")], ["job/train"])
         self.assertIn("waiting", berth("history", "job/big", *self.place).stdout)

@@ -3,6 +3,7 @@
 // in virtual time; the test plays the cloud.
 #include "provisioning/controller/meter_reconciler.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 
@@ -38,8 +39,10 @@ struct Process {
       : client(api, executor),
         manager(client, executor),
         spend(client, "kueue-system"),
-        meters(manager, clock, spend, &metrics,
-               [this](const std::string& queue) { settled.push_back(queue); }) {
+        meters(
+            manager, clock, spend, &metrics,
+            [this](const std::string& queue) { settled.push_back(queue); },
+            [this](const MeterNote& note) { notes.push_back(note); }) {
     meters.Watch(manager.AddController(meters, {}));
     manager.StartInformers();
     manager.StartControllers();
@@ -50,6 +53,7 @@ struct Process {
   kube::Metrics metrics;
   SpendKeeper spend;
   std::vector<std::string> settled;
+  std::vector<MeterNote> notes;
   MeterReconciler meters;
 };
 
@@ -149,6 +153,35 @@ TEST_F(MeterReconcilerTest, ANodeIsMeasuredUntilItGoes) {
   const std::size_t writes = api_.CountWrites();
   executor_.RunFor(30min);
   EXPECT_EQ(api_.CountWrites(), writes) << "at rest nothing is written";
+}
+
+TEST_F(MeterReconcilerTest, EveryCountIsNoted) {
+  PutPolicy(true);
+  auto process = Start();
+  api_.Put(kNodeList, Json::parse(R"({
+    "metadata": {"name": "n", "labels": {"autoscaling.gke.io/provisioning-request": "set",
+                                          "cloud.google.com/gke-nodepool": "h100"}},
+    "status": {"allocatable": {"cpu": "8", "nvidia.com/gpu": "8"}}})"));
+  executor_.RunFor(10min);
+  ASSERT_GE(process->notes.size(), 9U);
+  const MeterNote stands = process->notes.back();
+  EXPECT_EQ(stands.place.queue, kTeam);
+  EXPECT_EQ(stands.meter.node, "n");
+  EXPECT_TRUE(stands.meter.open);
+  EXPECT_EQ(stands.cluster_queue, "cq");
+  EXPECT_EQ(stands.pool, "h100");
+  EXPECT_EQ(stands.gpus, 8);
+  EXPECT_TRUE(IsOf(stands.place.id, stands.workload_uid));
+  process.reset();
+  api_.Remove(std::string(kNodeList) + "/n");
+  process = Start();
+  PutNode("other");  // the queue's meters are read
+  executor_.RunFor(1min);
+  const auto ended = std::find_if(process->notes.begin(), process->notes.end(),
+                                  [](const MeterNote& note) { return note.meter.node == "n"; });
+  ASSERT_NE(ended, process->notes.end()) << "the end of a node that went meanwhile";
+  EXPECT_FALSE(ended->meter.open);
+  EXPECT_EQ(ended->gpus, 0);
 }
 
 TEST_F(MeterReconcilerTest, MeteringBeginsWithAnEditOfThePolicy) {
