@@ -1,13 +1,13 @@
 // `berth eta`: when a job starts, by the scheduler in virtual time. Nothing is written.
 #include "cli/screens/eta.h"
 
-#include <algorithm>
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
-#include "api/codec/start_forecast.h"
-#include "api/reasons.h"
+#include "cli/eta_notes.h"
 #include "cli/eta_scores.h"
 #include "cli/forecast.h"
 #include "cli/forecast_cluster.h"
@@ -21,30 +21,6 @@ namespace {
 constexpr double kLow = 0.1;
 constexpr double kMedian = 0.5;
 constexpr double kHigh = 0.9;
-
-// What came of the annotations of Workloads that have started, in this cluster now.
-EtaHits ControllerHits(const ClusterView& view) {
-  EtaHits hits;
-  double within_p50 = 0;
-  double within_p90 = 0;
-  for (const api::Workload& workload : view.workloads) {
-    const api::Condition* admitted = api::FindCondition(workload.status.conditions, api::kAdmitted);
-    const std::string* text = api::FindValue(workload.meta.annotations, api::kEtaAnnotation);
-    if (text == nullptr || admitted == nullptr) continue;
-    const auto note = api::DecodeStartForecast(*text);
-    if (!note || admitted->status != api::ConditionStatus::kTrue) continue;
-    const api::FirstForecast first = api::FirstOf(*note);
-    if (admitted->last_transition_time < first.at) continue;
-    const api::ForecastHit hit = api::HitOf(first, admitted->last_transition_time);
-    ++hits.starts;
-    if (hit <= api::ForecastHit::kP50) ++within_p50;
-    if (hit <= api::ForecastHit::kP90) ++within_p90;
-  }
-  if (hits.starts == 0) return hits;
-  hits.within_p50 = within_p50 / static_cast<double>(hits.starts);
-  hits.within_p90 = within_p90 / static_cast<double>(hits.starts);
-  return hits;
-}
 
 class EtaMaker {
  public:
@@ -110,13 +86,7 @@ class EtaMaker {
   }
 
   bool IsMeant(const api::Workload& workload) const {
-    const ClientFlags& client = flags_.forecast.client;
-    const bool narrow = !flags_.all || !client.namespace_name.empty();
-    if (narrow && !client.all_namespaces &&
-        workload.meta.namespace_name != cluster_.default_namespace) {
-      return false;
-    }
-    return flags_.all || IsMeantBy(flags_.reference, workload);
+    return cli::IsMeant(workload, flags_, cluster_.default_namespace);
   }
 
   void AddRow(std::size_t job, const simulation::JobForecast& forecast, EtaView& view) const {
@@ -155,14 +125,41 @@ class EtaMaker {
   EtaScores* const scores_;
 };
 
-Result<EtaView> MakeEta(const EtaFlags& flags) {
-  BERTH_TRY(const ForecastCluster cluster, ReadForecastCluster(flags.forecast));
+Result<EtaView> DrawEta(const EtaFlags& flags, const ForecastCluster& cluster) {
   if (flags.scores.empty()) return EtaMaker(flags, cluster, nullptr).Make();
   BERTH_TRY(EtaScores scores, EtaScores::Read(flags.scores));
   scores.Resolve(cluster);
   auto view = EtaMaker(flags, cluster, &scores).Make();
   if (view) BERTH_CHECK_OK(scores.Write());
   return view;
+}
+
+// From the forecasts on the Workloads of the API; nullopt: they do not answer, or cannot be read.
+std::optional<EtaView> EtaOfController(const EtaFlags& flags) {
+  const ClientFlags& client = flags.forecast.client;
+  const bool all = client.all_namespaces || (flags.all && client.namespace_name.empty());
+  std::string default_namespace;
+  auto view = ReadNotedView(flags.forecast, all, default_namespace);
+  if (!view) return std::nullopt;
+  auto answer =
+      EtaFromNotes(std::make_shared<const ClusterView>(*std::move(view)), flags, default_namespace);
+  return answer;
+}
+
+Result<EtaView> MakeEta(const EtaFlags& flags) {
+  if (!flags.draw && flags.forecast.from.empty()) {
+    if (auto known = EtaOfController(flags)) return *std::move(known);
+  }
+  std::string default_namespace;
+  BERTH_TRY(ClusterView view, ReadForecastView(flags.forecast, default_namespace));
+  if (!flags.draw && !flags.forecast.from.empty()) {
+    const auto shared = std::make_shared<const ClusterView>(std::move(view));
+    if (auto known = EtaFromNotes(shared, flags, default_namespace)) return *std::move(known);
+    view = *shared;
+  }
+  BERTH_TRY(const ForecastCluster cluster,
+            MakeForecastClusterOf(flags.forecast, std::move(view), default_namespace));
+  return DrawEta(flags, cluster);
 }
 
 }  // namespace

@@ -35,6 +35,7 @@ struct EtaFlags {
   std::string reference;  // job/x, KIND/x, workload/x, x
   bool all = false;       // every job that waits
   std::string scores;     // file of past forecasts (cli/eta_scores.h); empty: none
+  bool draw = false;      // not from the forecasts that the controller keeps
 };
 int RunEta(const EtaFlags& flags);
 

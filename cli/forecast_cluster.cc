@@ -36,7 +36,9 @@ Result<std::vector<ledger::AttemptRecord>> ReadAttempts(const ForecastFlags& fla
   return reader.Attempts({});
 }
 
-Result<ClusterView> ReadView(const ForecastFlags& flags, std::string& default_namespace) {
+}  // namespace
+
+Result<ClusterView> ReadForecastView(const ForecastFlags& flags, std::string& default_namespace) {
   if (!flags.from.empty()) {
     default_namespace =
         flags.client.namespace_name.empty() ? "default" : flags.client.namespace_name;
@@ -53,11 +55,25 @@ Result<ClusterView> ReadView(const ForecastFlags& flags, std::string& default_na
   return ReadCluster(*session, scope, SystemClock().Now());
 }
 
-}  // namespace
+Result<ClusterView> ReadNotedView(const ForecastFlags& flags, bool all,
+                                  std::string& default_namespace) {
+  BERTH_TRY(const std::unique_ptr<Session> session, Session::Open(flags.client));
+  default_namespace = flags.client.namespace_name.empty() ? session->default_namespace()
+                                                          : flags.client.namespace_name;
+  const ReadScope scope{.screen = ReadScope::Screen::kNotes,
+                        .namespace_name = all ? "" : default_namespace,
+                        .own_namespace = default_namespace};
+  return ReadCluster(*session, scope, SystemClock().Now());
+}
 
 Result<ForecastCluster> ReadForecastCluster(const ForecastFlags& flags) {
   std::string default_namespace;
-  BERTH_TRY(ClusterView view, ReadView(flags, default_namespace));
+  BERTH_TRY(ClusterView view, ReadForecastView(flags, default_namespace));
+  return MakeForecastClusterOf(flags, std::move(view), default_namespace);
+}
+
+Result<ForecastCluster> MakeForecastClusterOf(const ForecastFlags& flags, ClusterView view,
+                                              const std::string& default_namespace) {
   BERTH_TRY(std::vector<ledger::AttemptRecord> attempts, ReadAttempts(flags));
   BERTH_TRY(admission::Configuration configuration, ReadConfigurationFile(flags.config));
   if (!flags.decisions.empty()) {
@@ -69,7 +85,7 @@ Result<ForecastCluster> ReadForecastCluster(const ForecastFlags& flags) {
   made.world.scheduler = configuration.admission.scheduler;
   made.world.scheduler.block_admission = false;  // the pods are ready at once
   made.world.wake_up_batch = configuration.admission.wake_up_batch;
-  made.default_namespace = std::move(default_namespace);
+  made.default_namespace = default_namespace;
   return made;
 }
 

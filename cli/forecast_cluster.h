@@ -59,7 +59,16 @@ ForecastJobs ForecastJobsOf(const ForecastCluster& cluster);
 // Whether job/x, KIND/x, workload/x or x names the Workload, in any namespace.
 bool IsMeantBy(const std::string& reference, const api::Workload& workload);
 
-// Errors as Session's, ReadDump's and LedgerReader's; kInvalid with the flag.
+// What a forecast starts from. `default_namespace` becomes that of jobs without one. Errors as
+// Session's and ReadDump's; kInvalid with the flag.
+Result<ClusterView> ReadForecastView(const ForecastFlags& flags, std::string& default_namespace);
+// The Workloads and LocalQueues of the API alone, of `namespace_name` where `all` is false.
+Result<ClusterView> ReadNotedView(const ForecastFlags& flags, bool all,
+                                  std::string& default_namespace);
+// Errors as LedgerReader's; kInvalid with the flag.
+Result<ForecastCluster> MakeForecastClusterOf(const ForecastFlags& flags, ClusterView view,
+                                              const std::string& default_namespace);
+// Both.
 Result<ForecastCluster> ReadForecastCluster(const ForecastFlags& flags);
 // The draws of the flags; by default fewer in large clusters, kMostDraws at most.
 int DrawsOf(const ForecastFlags& flags, std::size_t jobs);

@@ -56,6 +56,10 @@ void AddEta(CLI::App& app, EtaFlags& flags, int& exit_code) {
       ->type_name(kReferenceValue);
   command->add_flag("--all", flags.all, "every job that waits");
   AddForecastFlags(*command, flags.forecast);
+  command->add_flag(
+      "--draw", flags.draw,
+      "make a new forecast, also where the controller keeps fresh ones on Workloads; "
+      "follows from --draws, --seed, --scores, --config, --decisions, --ledger, --pods");
   command->add_flag("-A,--all-namespaces", flags.forecast.client.all_namespaces,
                     "look for NAME in every namespace");
   command
@@ -64,15 +68,24 @@ void AddEta(CLI::App& app, EtaFlags& flags, int& exit_code) {
           "keep what is told in this file, count how often it was right, and correct by it")
       ->type_name(kFileValue);
   command->footer(
-      "Plays many futures of the cluster with the scheduler of berth controller, on run times "
-      "that\n"
-      "are drawn from past runs. Nothing is written. Method and limits: docs/eta.md.\n"
+      "Reads the forecasts that the controller keeps on Workloads, where some are fresh; else, "
+      "and\n"
+      "with --draw, plays many futures of the cluster with the scheduler of berth controller, on "
+      "run\n"
+      "times that are drawn from past runs. Nothing is written. Method and limits: docs/eta.md.\n"
       "Examples:\n"
       "  berth eta job/train\n"
       "  berth eta --all -o json | jq '.jobs[] | [.name, .startSeconds.p50]'\n"
       "  berth eta --all --from cluster.json\n"
       "  berth eta --all --scores scores.jsonl     # say every ten minutes, in a CronJob");
-  command->callback([&] { exit_code = RunEta(flags); });
+  command->callback([&flags, &exit_code, command] {
+    for (const char* name :
+         {"--draws", "--seed", "--scores", "--config", "--decisions", "--ledger", "--pods"}) {
+      const CLI::Option* option = command->get_option_no_throw(name);
+      if (option != nullptr && option->count() > 0) flags.draw = true;
+    }
+    exit_code = RunEta(flags);
+  });
 }
 
 void AddWhatIf(CLI::App& app, WhatIfFlags& flags, int& exit_code) {

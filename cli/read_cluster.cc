@@ -66,11 +66,21 @@ std::vector<Want> WantsOfForecast(const ReadScope& scope) {
   return wants;
 }
 
+// Workloads carry the forecasts of the controller.
+std::vector<Want> WantsOfNotes(const ReadScope& scope) {
+  std::vector<Want> wants;
+  for (const ViewKind kind : {ViewKind::kWorkloads, ViewKind::kLocalQueues}) {
+    wants.push_back({.kind = kind, .namespace_name = scope.namespace_name});
+  }
+  return wants;
+}
+
 std::vector<Want> WantsOf(const ReadScope& scope) {
   if (scope.screen == ReadScope::Screen::kCapacity) return WantsOfCapacity(scope);
   if (scope.screen == ReadScope::Screen::kPlan) return WantsOfPlan();
   if (scope.screen == ReadScope::Screen::kQueues) return WantsOfQueues();
   if (scope.screen == ReadScope::Screen::kForecast) return WantsOfForecast(scope);
+  if (scope.screen == ReadScope::Screen::kNotes) return WantsOfNotes(scope);
   std::vector<ViewKind> kinds{ViewKind::kClusterQueues, ViewKind::kLocalQueues,
                               ViewKind::kWorkloads, ViewKind::kProvisioningRequests,
                               ViewKind::kNodePools};

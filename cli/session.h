@@ -47,7 +47,7 @@ class Session {
 };
 
 struct ReadScope {
-  enum class Screen { kStatus, kList, kCapacity, kPlan, kForecast, kQueues };
+  enum class Screen { kStatus, kList, kCapacity, kPlan, kForecast, kNotes, kQueues };
   Screen screen = Screen::kStatus;
   bool jobs = false;           // also read the Jobs, for their labels
   bool cost = false;           // also read what names prices

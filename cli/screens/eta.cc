@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -36,11 +37,17 @@ std::int64_t Percent(double share) { return std::llround(100 * share); }
 
 std::string ReasonOf(const EtaRow& row) {
   if (row.why.empty()) return "";
+  if (row.noted && row.p50) return "late, or never in some cases: " + row.why;
   if (row.chance <= 0) return row.why;
   return fmt::format("never in {} of 100 cases: {}", 100 - Percent(row.chance), row.why);
 }
 
 std::string BasisOf(const EtaView& view) {
+  if (view.noted > 0) {
+    return fmt::format("based on: {} of the controller, up to {} old (--draw makes new ones)\n",
+                       view.noted == 1 ? "a forecast" : std::to_string(view.noted) + " forecasts",
+                       HumanDuration(std::max(view.now - *view.oldest_note, Duration(0))));
+  }
   std::int64_t jobs = 0;
   for (const auto& [level, count] : view.basis) jobs += count;
   if (jobs == 0) return "";
@@ -115,7 +122,8 @@ Json RowJson(const EtaView& view, const EtaRow& row) {
            {{"p10", TimeJson(view, row.p10)},
             {"p50", TimeJson(view, row.p50)},
             {"p90", TimeJson(view, row.p90)}}},
-          {"chance", row.chance},
+          {"chance", row.noted || (view.noted > 0 && !row.p10) ? Json() : Json(row.chance)},
+          {"forecastAt", row.noted ? Json(FormatTime(*row.noted)) : Json()},
           {"reason", row.why.empty() ? Json() : Json(row.why)},
           {"run", row.run == nullptr ? Json() : RunJson(*row.run)},
           {"capacityWaitSeconds", row.capacity ? Json{{"p10", SecondsOf(row.capacity->p10)},
@@ -144,7 +152,9 @@ std::string BasisText(const RunForecast& run) {
 
 void SortRows(EtaView& view) {
   const auto key = [](const EtaRow& row) {
-    return std::make_tuple(!row.p50, row.p50.value_or(Duration(0)), row.workload->meta.key());
+    const api::ObjectMeta& meta = row.workload->meta;
+    return std::make_tuple(!row.p50, row.p50.value_or(Duration(0)), std::cref(meta.namespace_name),
+                           std::cref(meta.name));
   };
   std::stable_sort(view.rows.begin(), view.rows.end(),
                    [&key](const EtaRow& a, const EtaRow& b) { return key(a) < key(b); });
@@ -160,8 +170,9 @@ std::string RenderEta(const EtaView& view, const TextStyle& style) {
                    {"REASON"}});
   for (const EtaRow& row : view.rows) {
     table.AddRow({DisplayName(*row.workload), row.workload->spec.queue_name,
-                  std::to_string(row.workload->spec.priority.value_or(0)), SpanText(row.p50),
-                  RangeText(row), ReasonOf(row)});
+                  std::to_string(row.workload->spec.priority.value_or(0)),
+                  view.noted > 0 && !row.noted ? "-" : SpanText(row.p50), RangeText(row),
+                  ReasonOf(row)});
   }
   return table.Render(style) + "\n" + BasisOf(view) + NotesOf(view);
 }
@@ -175,6 +186,8 @@ std::string RenderEtaOf(const EtaView& view, const EtaRow& row) {
            "cases in " + RangeText(row) + ".\n";
     if (SecondsOf(*row.p50) <= 0) text = name + " starts now.\n";
     if (!row.why.empty()) text += ReasonOf(row) + "\n";
+  } else if (view.noted > 0) {
+    text = name + " starts in fewer than half of the cases: " + row.why + "\n";
   } else {
     text = name + " never starts: " + row.why + "\n";
   }

@@ -27,6 +27,8 @@ struct EtaRow {
   std::optional<Duration> p10;
   std::optional<Duration> p50;
   std::optional<Duration> p90;
+  // When the controller made the forecast of its annotation; nullopt: `berth eta` has drawn.
+  std::optional<WallTime> noted;
   double chance = 0;  // of a start at all: a share of the draws
   std::string why;    // the job does not start in all draws, and why
   std::shared_ptr<const simulation::RunForecast> run;  // null: it is in no queue
@@ -50,6 +52,8 @@ struct EtaView {
   std::vector<std::string> notes;                      // what the forecast leaves out
   std::int64_t stopped_early = 0;                      // draws
   std::optional<EtaHits> hits;                         // nullopt: none are kept
+  std::int64_t noted = 0;                              // rows with a forecast of the controller
+  std::optional<WallTime> oldest_note;                 // of these
   EtaHits controller;  // of the annotations of Workloads that have started
 };
 

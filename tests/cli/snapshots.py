@@ -74,6 +74,6 @@ def write(path, items=None):
         json.dump({"apiVersion": "v1", "kind": "List", "items": list(items or objects())}, file)
 
 
-def serve(api):
-    for each in objects():
+def serve(api, among=None):
+    for each in among or objects():
         api.add(f"{KUEUE}/{PLURALS[each['kind']]}", each)

@@ -59,6 +59,59 @@ class EtaTest(unittest.TestCase):
         self.assertRegex(screen, r"(?m)^default/train-101 +main +0 +6m1s ")
         self.assertIn("run times of 5 jobs: 3 by stem, 2 by queue", screen)
 
+    def noted(self, minutes_ago, *names, p90="2026-11-23T14:00:00Z"):
+        """The cluster with a forecast of the controller on these jobs."""
+        objects = list(snapshots.objects())
+        for each in objects:
+            if each["kind"] == "Workload" and each["metadata"]["uid"] in [f"uid-{name}" for name in names]:
+                at = f"2026-11-23T{11 - minutes_ago // 60:02}:{60 - minutes_ago % 60:02}:00Z"
+                each["metadata"].setdefault("annotations", {})["berth.dev/eta"] = json.dumps(
+                    {"at": at, "p10": "2026-11-23T12:05:00Z", "p50": "2026-11-23T12:10:00Z", "p90": p90})
+        snapshots.write(self.file, objects)
+        return objects
+
+    def test_fresh_forecasts_of_the_controller_are_told(self):
+        self.noted(3, "train-101", "small")
+        view = json.loads(self.eta("--all", "-o", "json"))
+        jobs = {job["name"]: job for job in view["jobs"]}
+        self.assertEqual([job["name"] for job in view["jobs"]], ["small", "train-101", "big", "train-102"])
+        self.assertEqual(jobs["train-101"]["startSeconds"], {"p10": 300, "p50": 600, "p90": 7200})
+        self.assertEqual((jobs["train-101"]["forecastAt"], jobs["train-101"]["chance"]), ("2026-11-23T11:57:00Z", None))
+        self.assertEqual((view["draws"], jobs["train-102"]["startSeconds"]["p50"], jobs["train-102"]["forecastAt"]),
+                         (0, None, None))
+        self.assertIn("no forecast yet", jobs["train-102"]["reason"])
+        screen = self.eta("--all")
+        self.assertIn("based on: 2 forecasts of the controller, up to 3m old (--draw makes new ones)", screen)
+        self.assertRegex(screen, r"(?m)^default/train-101 +main +0 +10m ")
+        self.assertRegex(screen, r"(?m)^default/train-102 +main +0 +- +- +no forecast yet")
+        self.assertIn("default/train-101 starts in 10m, at 2026-11-23T12:10:00Z", self.eta("job/train-101"))
+        # A job without one is drawn, and so are all where the flags say so.
+        self.assertIn("it runs for about 10m", self.eta("job/train-102"))
+        for words in (["--draw"], ["--draws", "20"], ["--seed", "1"]):
+            drawn = {job["name"]: job for job in json.loads(self.eta("--all", "-o", "json", *words))["jobs"]}
+            self.assertEqual(drawn["train-101"]["startSeconds"]["p50"], 361, words)
+            self.assertIsNone(drawn["train-101"]["forecastAt"])
+
+    def test_old_forecasts_are_not_told(self):
+        self.noted(50, "train-101", "train-102", "small", "big")
+        view = json.loads(self.eta("--all", "-o", "json"))
+        self.assertGreater(view["draws"], 0)
+        self.assertEqual(view["jobs"][0]["startSeconds"]["p50"], 361)
+
+    def test_a_forecast_without_p90_has_the_reason(self):
+        self.noted(3, "train-101", p90=None)
+        (job,) = json.loads(self.eta("job/train-101", "-o", "json"))["jobs"]
+        self.assertEqual((job["startSeconds"]["p50"], job["startSeconds"]["p90"]), (600, None))
+        self.assertIn("in 8 of 10 cases in 5m to never", self.eta("job/train-101"))
+
+    def test_the_api_is_asked_for_the_forecasts_first(self):
+        api = FakeApi()
+        self.addCleanup(api.close)
+        objects = self.noted(3, "train-101", "train-102", "small", "big")
+        snapshots.serve(api, objects)
+        view = json.loads(self.eta("--all", "-o", "json", source=["--kubeconfig", api.kubeconfig]))
+        self.assertGreater(view["draws"], 0)  # by the real time they are old
+
     def test_a_seed_gives_one_answer(self):
         # Without past runs the run times are drawn from a prior.
         snapshots.write(self.file, [each for each in snapshots.objects() if not snapshots.is_finished(each)])

@@ -20,6 +20,7 @@
 #include "simulation/forecast.h"
 #include "simulation/standing.h"
 #include "tests/bench/eta/hidden_trace.h"
+#include "tests/bench/eta/notes_pass.h"
 
 namespace berth::bench {
 namespace {
@@ -267,12 +268,17 @@ int Main(int argc, char** argv) {
                  "[--pending N]\n");
     return 2;
   }
+  if (options.starts == 0) {
+    PrintNotesPass(options.pending);
+    return 0;
+  }
   // Of all jobs some start at once, and get no forecast.
   TraceOptions made{.jobs = static_cast<int>(3 * (options.starts + kWarmUp)), .load = options.load};
   made.seed = options.seed;
   const HiddenTrace trace = MakeTrace(made);
   Print(trace, Study(trace, options).Run());
   PrintPass(options);
+  PrintNotesPass(options.pending);
   return 0;
 }
 
