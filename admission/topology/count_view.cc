@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "admission/topology/node_filter.h"
+#include "api/gpu_shares.h"
 #include "base/strings.h"
 
 namespace berth::admission {
@@ -54,6 +55,7 @@ bool CountView::Before(DomainId a, DomainId b) const {
   if (left.pods_with_leader != right.pods_with_leader) {
     return left.pods_with_leader < right.pods_with_leader;
   }
+  if (free_gpus(a) != free_gpus(b)) return free_gpus(a) < free_gpus(b);
   return tree_.domain(a).rank < tree_.domain(b).rank;
 }
 
@@ -61,7 +63,7 @@ void CountView::Grow() {
   const auto domains = static_cast<std::size_t>(tree_.domain_count());
   const auto leaves = static_cast<std::size_t>(tree_.leaf_count());
   counts_.resize(domains);
-  if (!shape_.filter.preferred.empty()) preferences_.resize(domains, 0);
+  if (!shape_.filter.preferred.empty() || !shape_.shares_per_gpu.empty()) merits_.resize(domains);
   present_.resize(domains, 0);
   seen_.resize(domains, 0);
   matches_.resize(leaves);
@@ -88,7 +90,7 @@ void CountView::Refresh() {
     if (std::exchange(seen, round_) == round_) continue;
     const LeafState state = CountLeaf(leaf);
     SetReason(leaf, state.reason);
-    if (Store(id, state.counts, state.preference, tree_.domain(id).live > 0)) changed.push_back(id);
+    if (Store(id, state.counts, state.merits, tree_.domain(id).live > 0)) changed.push_back(id);
   }
   Lift(changed);
   position_ = tree_.position();
@@ -108,7 +110,7 @@ void CountView::Lift(std::vector<DomainId>& changed) {
     changed.clear();
     for (const DomainId id : parents) {
       const TopologyTree::Domain& domain = tree_.domain(id);
-      if (Store(id, CountParent(domain), PreferenceOfParent(domain), domain.live > 0)) {
+      if (Store(id, CountParent(domain), MeritsOfParent(domain), domain.live > 0)) {
         changed.push_back(id);
       }
     }
@@ -123,7 +125,7 @@ void CountView::RebuildAll() {
     const DomainId id = tree_.domain_of_leaf(leaf);
     const LeafState state = CountLeaf(leaf);
     counts_[static_cast<std::size_t>(id)] = state.counts;
-    SetPreference(id, state.preference);
+    SetMerits(id, state.merits);
     present_[static_cast<std::size_t>(id)] = tree_.domain(id).live > 0 ? 1 : 0;
     SetReason(leaf, state.reason);
   }
@@ -135,7 +137,7 @@ void CountView::RebuildAll() {
   });
   for (const DomainId id : above) {
     counts_[static_cast<std::size_t>(id)] = CountParent(tree_.domain(id));
-    SetPreference(id, PreferenceOfParent(tree_.domain(id)));
+    SetMerits(id, MeritsOfParent(tree_.domain(id)));
     present_[static_cast<std::size_t>(id)] = tree_.domain(id).live > 0 ? 1 : 0;
   }
   position_ = tree_.position();
@@ -182,7 +184,7 @@ CountView::LeafState CountView::CountLeaf(std::int32_t leaf) {
   if (domain.live == 0) return state;
   const Match& match = MatchNode(leaf);
   state.reason = match.reason;
-  state.preference = match.preference;
+  state.merits.preference = match.preference;
   if (state.reason >= 0) return state;
   if (shape_.only_below != kNoDomain && !tree_.Below(id, shape_.only_below)) {
     state.reason = ReasonNumber("topologyDomain");
@@ -194,6 +196,11 @@ CountView::LeafState CountView::CountLeaf(std::int32_t leaf) {
     const std::int64_t used = as_used ? tree_.Used(leaf, resource) : 0;
     return api::SubtractAmounts(tree_.Free(leaf, resource), used);
   };
+  for (const ResourceRequest& shares : shape_.shares_per_gpu) {
+    const std::int64_t free = std::max<std::int64_t>(left(shares.resource), 0);
+    state.merits.free_gpus =
+        api::AddAmounts(state.merits.free_gpus, api::GpusOf(free, shares.amount));
+  }
   ResourceId short_of = -1;
   counts.pods = TimesIn(shape_.pod, left, short_of);
   if (counts.pods == 0 && short_of >= 0) {
@@ -219,11 +226,13 @@ CountView::LeafState CountView::CountLeaf(std::int32_t leaf) {
   return state;
 }
 
-std::int64_t CountView::PreferenceOfParent(const TopologyTree::Domain& domain) const {
-  std::int64_t sum = 0;
-  if (preferences_.empty()) return sum;
+CountView::Merits CountView::MeritsOfParent(const TopologyTree::Domain& domain) const {
+  Merits sum;
+  if (merits_.empty()) return sum;
   for (const DomainId id : domain.children) {
-    if (present(id)) sum += preference(id);
+    if (!present(id)) continue;
+    sum.preference += preference(id);
+    sum.free_gpus = api::AddAmounts(sum.free_gpus, free_gpus(id));
   }
   return sum;
 }
@@ -271,20 +280,19 @@ std::vector<DomainId>::iterator CountView::PlaceOf(LevelOrder& order, DomainId i
                           [this](DomainId a, DomainId b) { return Before(a, b); });
 }
 
-bool CountView::Store(DomainId id, const DomainCounts& counts, std::int64_t now_preferred,
+bool CountView::Store(DomainId id, const DomainCounts& counts, const Merits& merits,
                       bool now_present) {
   const auto slot = static_cast<std::size_t>(id);
   const bool was_present = present(id);
-  if (was_present == now_present && counts_[slot] == counts && preference(id) == now_preferred) {
-    return false;
-  }
+  const bool same_merits = merits_.empty() || merits_[slot] == merits;
+  if (was_present == now_present && counts_[slot] == counts && same_merits) return false;
   LevelOrder& order = orders_[static_cast<std::size_t>(tree_.domain(id).level)];
   if (order.kept && was_present) {
     order.ordering.domains.erase(PlaceOf(order, id));
     order.ordering.slices -= counts_[slot].slices;
   }
   counts_[slot] = counts;
-  SetPreference(id, now_preferred);
+  SetMerits(id, merits);
   present_[slot] = now_present ? 1 : 0;
   if (order.kept && now_present) {
     order.ordering.domains.insert(PlaceOf(order, id), id);

@@ -7,10 +7,13 @@
 // * room "with a leader" is the room less the leader's cost in the child where that cost is
 // least.
 // The preference for a domain is the sum of its nodes' preferences, also of nodes without room.
+// Where the pods ask for shares of GPUs, the free GPUs of a domain are the sum of its nodes' that
+// may take the pods: of domains with equal room the one with the fewest precedes, so that GPUs in
+// use are filled first.
 // Refresh recomputes the leaves that changed since the last Refresh and the domains above them.
 // ByCapacity returns the domains of a level in the order in which the search tries them.
 //
-// Threads: one. Errors: none. Units: pods and slices.
+// Threads: one. Errors: none. Units: pods and slices, millionths of a GPU.
 // Source: Kueue KEP-2724, pkg/cache/scheduler/tas_flavor_snapshot.go (phase 1).
 #pragma once
 
@@ -41,6 +44,8 @@ struct CountKey {
   std::vector<ResourceRequest> pod;  // requests of one pod, `pods: 1` included; no zeros
   std::optional<std::vector<ResourceRequest>> leader;
   NodeFilter filter;
+  // The resources of `pod` that are shares of GPUs, and how many of each are one GPU.
+  std::vector<ResourceRequest> shares_per_gpu;
   std::int32_t slice_size = 1;
   std::int32_t slice_level = 0;
   std::vector<std::int32_t> inner_sizes;  // by level; 0: none
@@ -74,11 +79,16 @@ class CountView {
   const DomainCounts& at(DomainId id) const { return counts_[static_cast<std::size_t>(id)]; }
   // Equal for all domains where the pods prefer no nodes.
   std::int64_t preference(DomainId id) const {
-    return preferences_.empty() ? 0 : preferences_[static_cast<std::size_t>(id)];
+    return merits_.empty() ? 0 : merits_[static_cast<std::size_t>(id)].preference;
+  }
+  // Equal for all domains where the pods ask for no shares of GPUs.
+  std::int64_t free_gpus(DomainId id) const {
+    return merits_.empty() ? 0 : merits_[static_cast<std::size_t>(id)].free_gpus;
   }
 
   // The live domains of a level, ordered: with room for a leader first, then the most preferred,
-  // then by slices with a leader (most or least first), then fewest pods, then by values.
+  // then by slices with a leader (most or least first), then fewest pods, then fewest free GPUs,
+  // then by values.
   struct Ordering {
     std::vector<DomainId> domains;
     std::int64_t slices = 0;  // slices of all domains
@@ -99,24 +109,30 @@ class CountView {
     std::int32_t reason = -1;        // why the node is excluded; -1: it is not
     std::int64_t preference = 0;
   };
+  // What orders domains beside their counts.
+  struct Merits {
+    std::int64_t preference = 0;
+    std::int64_t free_gpus = 0;
+    friend bool operator==(const Merits&, const Merits&) = default;
+  };
   struct LeafState {
     DomainCounts counts;
     std::int32_t reason = -1;  // for having no room; -1: none
-    std::int64_t preference = 0;
+    Merits merits;
   };
 
   void Grow();
   void RebuildAll();
   LeafState CountLeaf(std::int32_t leaf);
   DomainCounts CountParent(const TopologyTree::Domain& domain) const;
-  std::int64_t PreferenceOfParent(const TopologyTree::Domain& domain) const;
+  Merits MeritsOfParent(const TopologyTree::Domain& domain) const;
   void SetReason(std::int32_t leaf, std::int32_t reason);
   const Match& MatchNode(std::int32_t leaf);
   std::int32_t ReasonNumber(const std::string& text);
   // Stores the state of a domain, and updates the level's order; returns whether any changed.
-  bool Store(DomainId id, const DomainCounts& counts, std::int64_t preference, bool present);
-  void SetPreference(DomainId id, std::int64_t preference) {
-    if (!preferences_.empty()) preferences_[static_cast<std::size_t>(id)] = preference;
+  bool Store(DomainId id, const DomainCounts& counts, const Merits& merits, bool present);
+  void SetMerits(DomainId id, const Merits& merits) {
+    if (!merits_.empty()) merits_[static_cast<std::size_t>(id)] = merits;
   }
   std::vector<DomainId>::iterator PlaceOf(LevelOrder& order, DomainId id);
   void Lift(std::vector<DomainId>& changed);
@@ -126,8 +142,8 @@ class CountView {
   CountKey shape_;
   bool built_ = false;
   std::uint64_t position_ = 0;
-  std::vector<DomainCounts> counts_;       // by domain
-  std::vector<std::int64_t> preferences_;  // by domain; none where the pods prefer no nodes
+  std::vector<DomainCounts> counts_;  // by domain
+  std::vector<Merits> merits_;        // by domain; none where all would be equal
   std::vector<std::uint8_t> present_;
   std::vector<LevelOrder> orders_;  // by level
   std::vector<Match> matches_;      // by leaf

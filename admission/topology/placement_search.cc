@@ -403,6 +403,11 @@ FoundDomains PlacementSearch::Run(Balance balance) {
   return places;
 }
 
+// The order of domains with equal counts: fewest free GPUs first, then by values.
+std::pair<std::int64_t, std::int64_t> LastRank(const CountView& view, DomainId id) {
+  return {view.free_gpus(id), view.tree().domain(id).rank};
+}
+
 }  // namespace
 
 void SortByCapacity(const CountView& view, PickedDomains& domains) {
@@ -414,7 +419,7 @@ void SortByCapacity(const CountView& view, PickedDomains& domains) {
       return (a.counts.slices > b.counts.slices) == most_first;
     }
     if (a.counts.pods != b.counts.pods) return a.counts.pods < b.counts.pods;
-    return view.tree().domain(a.domain).rank < view.tree().domain(b.domain).rank;
+    return LastRank(view, a.domain) < LastRank(view, b.domain);
   });
 }
 
@@ -430,7 +435,7 @@ void SortByLeaderCapacity(const CountView& view, PickedDomains& domains) {
     if (a.counts.pods_with_leader != b.counts.pods_with_leader) {
       return a.counts.pods_with_leader < b.counts.pods_with_leader;
     }
-    return view.tree().domain(a.domain).rank < view.tree().domain(b.domain).rank;
+    return LastRank(view, a.domain) < LastRank(view, b.domain);
   });
 }
 

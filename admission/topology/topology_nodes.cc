@@ -1,6 +1,7 @@
 // Nodes of the TopologyPlacer: the trees of each node, and its free amounts.
 #include <algorithm>
 
+#include "admission/gpu_sharing.h"
 #include "admission/topology/node_filter.h"
 #include "admission/topology/topology_placer.h"
 #include "base/assert.h"
@@ -69,6 +70,7 @@ void TopologyPlacer::SetFlavor(FlavorId id, const api::ResourceFlavor& object) {
     state.tolerations = object.tolerations;
     state.views.clear();
   }
+  state.shares_per_gpu = GpuSharing(object, vocabulary_.resources).shares_per_gpu();
   if (same_nodes) return;
   DropTree(id);
   state.topology = object.topology_name;

@@ -202,6 +202,12 @@ void TopologyPlacer::Assume(const PlacedPods& placed, std::int64_t sign) {
 }
 
 CountView& TopologyPlacer::ViewOf(FlavorState& state, CountKey shape) {
+  for (const ResourceRequest& shares : state.shares_per_gpu) {
+    const auto asks = [&shares](const auto& item) { return item.resource == shares.resource; };
+    if (std::any_of(shape.pod.begin(), shape.pod.end(), asks)) {
+      shape.shares_per_gpu.push_back(shares);
+    }
+  }
   auto& views = state.views;
   const auto found = std::find_if(views.begin(), views.end(),
                                   [&shape](const auto& view) { return view->shape() == shape; });

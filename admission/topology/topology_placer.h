@@ -120,6 +120,7 @@ class TopologyPlacer {
     std::string topology;  // empty: none
     api::StringMap node_labels;
     std::vector<api::Toleration> tolerations;
+    std::vector<ResourceRequest> shares_per_gpu;
     std::unique_ptr<TopologyTree> tree;
     std::vector<std::unique_ptr<CountView>> views;  // most recently used first
     // Looked up by key of the leaf, never walked.
@@ -174,6 +175,7 @@ class TopologyPlacer {
   void Assume(const PlacedPods& placed, std::int64_t sign);
   bool FitsAlone(const PlacedPods& placed) const;
   // Placement.
+  // Precondition: `shape` has its pod.
   CountView& ViewOf(FlavorState& state, CountKey shape);
   void PlaceGroup(Group& group);
   std::string PlaceNew(Group& group);

@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "admission/topology/topology_request.h"
+#include "api/gpu_shares.h"
 #include "api/labels.h"
 #include "base/strings.h"
 
@@ -117,11 +118,17 @@ PlacementCase::PlacementCase(const std::string& levels, TopologyPlacer::Profile 
   topology.meta.name = "dc";
   for (const std::string& level : Words(levels)) topology.levels.push_back(LabelOf(level));
   placer_.SetTopology(topology);
+  flavor_ = vocabulary_.flavors.Intern("tas");
+  SetFlavor("");
+}
+
+void PlacementCase::SetFlavor(const std::string& shares_per_gpu) {
   api::ResourceFlavor flavor;
   flavor.meta.name = "tas";
   flavor.node_labels = {{"pool", "tas"}};
   flavor.topology_name = "dc";
-  flavor_ = vocabulary_.flavors.Intern("tas");
+  if (!shares_per_gpu.empty())
+    flavor.meta.annotations[api::kSharesPerGpuAnnotation] = shares_per_gpu;
   placer_.SetFlavor(flavor_, flavor);
 }
 

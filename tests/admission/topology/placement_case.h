@@ -31,6 +31,8 @@ class PlacementCase {
 
   void AddNode(const std::string& text);
   void AddUsed(const std::string& text);
+  // Writes the flavor with the annotation berth.dev/shares-per-gpu, or without any.
+  void SetFlavor(const std::string& shares_per_gpu);
   // Pod sets without a request of their own are placed as implied ones.
   std::string Place(const std::vector<std::string>& pod_sets,
                     CountKey::Usage usage = CountKey::Usage::kAsUsed);
