@@ -80,7 +80,7 @@ bool CheckDecider::ChargesFirst(const Branch& branch) {
 // Whether the charge of the request is still to be taken back, or to be kept for good. That of a
 // request that may still be granted is settled by the deletion of the request.
 bool CheckDecider::SettlesCharge(const ProvisioningRequest& request) {
-  if (situation_.spend == nullptr || IsOpen(StateOf(request))) return false;
+  if (situation_.spend == nullptr || MayBeGranted(request)) return false;
   auto charges = SettledCharges(*situation_.spend, workload_, input_.name, request);
   for (Charge& each : charges) out_.charges.push_back(std::move(each));
   if (!charges.empty()) return true;

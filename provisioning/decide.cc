@@ -51,7 +51,7 @@ std::vector<Charge> SettledInAll(const Situation& situation,
 // Settles the charges of requests that are about to be deleted and can no longer be granted.
 void SettleCharges(const Situation& situation, Decision& decision) {
   for (const api::ProvisioningRequest& request : situation.requests) {
-    if (IsOpen(StateOf(request))) continue;
+    if (MayBeGranted(request)) continue;
     for (Charge& charge : SettledInAll(situation, request)) {
       decision.charges.push_back(std::move(charge));
     }
@@ -219,7 +219,9 @@ Decision Decide(const Situation& situation, const DecideOptions& options, WallTi
   const std::string* written =
       api::FindValue(workload.meta.annotations, api::kAvoidedFlavorsAnnotation);
   const std::string before = written == nullptr ? "" : *written;
-  if (api::IsTrue(workload.status.conditions, api::kFinished)) return decision;
+  // Nobody will read what is remembered of a Workload that has ended or goes.
+  const bool goes = workload.meta.deletion_timestamp.has_value();
+  if (goes || api::IsTrue(workload.status.conditions, api::kFinished)) return decision;
   const Avoided avoided = AvoidedFlavors(situation, memory, vetoes, before, now);
   std::string text = Join({avoided.flavors.begin(), avoided.flavors.end()}, ",");
   std::string expires = decision.expires_at ? FormatTime(*decision.expires_at) : "";

@@ -12,6 +12,10 @@ RequestState StateOf(const api::ProvisioningRequest& request) {
   return request.conditions.empty() ? RequestState::kUnanswered : RequestState::kPending;
 }
 
+bool MayBeGranted(const api::ProvisioningRequest& request) {
+  return IsOpen(StateOf(request)) && !request.meta.deletion_timestamp;
+}
+
 bool IsOpen(RequestState state) {
   return state == RequestState::kUnanswered || state == RequestState::kPending ||
          state == RequestState::kAccepted;

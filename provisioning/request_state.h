@@ -33,8 +33,10 @@ enum class RequestState : std::uint8_t {
 };
 
 RequestState StateOf(const api::ProvisioningRequest& request);
-// Whether the request waits for capacity: the cloud may still grant it.
+// Whether the request waits for capacity.
 bool IsOpen(RequestState state);
+// Whether the cloud may still grant the request: it waits, and nobody has deleted it.
+bool MayBeGranted(const api::ProvisioningRequest& request);
 std::string_view RequestStateName(RequestState state);
 
 // The condition that gives the state's reason (see reasons.h), or null; for a waiting request the

@@ -172,7 +172,7 @@ OpenRequests OpenOf(const api::Workload& workload,
   OpenRequests open;
   const std::vector<std::string> flavors = FlavorsOf(workload);
   for (const api::ProvisioningRequest& request : requests) {
-    if (IsOpen(StateOf(request)) && !request.meta.deletion_timestamp) {
+    if (MayBeGranted(request)) {
       ++open[LaneOf(request.provisioning_class_name, flavors)];
     }
   }

@@ -188,6 +188,31 @@ TEST_F(DayBudgetTest, TheNextRequestTakesThePlaceOfTheOneThatIsGivenUp) {
   EXPECT_EQ(Spent(), 4 * kDollar);
 }
 
+TEST_F(DayBudgetTest, ARequestThatSomebodyDeletesGivesItsChargeBack) {
+  World& world = worlds_[0];
+  world.Settle();
+  world.workload.meta.deletion_timestamp = world.now;
+  world.requests[0].meta.deletion_timestamp = world.now;
+  world.Settle();
+  EXPECT_EQ(Spent(), 0);
+}
+
+// Nothing is written on a Workload that goes: it may be gone before that.
+TEST_F(DayBudgetTest, AWorkloadThatIsDeletedGivesTheChargeBackWithItsRequest) {
+  World& world = worlds_[0];
+  world.policy->steps[0].flavor = "gpu";
+  world.policy->max_cost_per_day = *api::Quantity::Parse("5");
+  world.Settle();
+  ASSERT_EQ(Spent(), 4 * kDollar);
+  spend_.Record({kQueue, DayOf(world.now), "another", 3 * kDollar});  // nothing is left of the day
+  world.workload.meta.deletion_timestamp = world.now;
+  const int written = world.memory_writes;
+  world.Settle();
+  EXPECT_EQ(world.memory_writes, written);
+  EXPECT_THAT(world.requests, IsEmpty());
+  EXPECT_EQ(Spent(), 3 * kDollar);
+}
+
 TEST_F(DayBudgetTest, ACrashAfterTheDeletionIsMadeGood) {
   World& world = worlds_[0];
   world.policy->steps[0].max_wait_seconds = 16;
