@@ -417,6 +417,8 @@ void CheckDecider::Count(const ProvisioningRequest& request, const std::string& 
   // Where several requests are for parts of the Workload, the failure of one ends all.
   std::int32_t attempt = *AttemptOf(request.meta.name, workload_.meta.name, input_.name);
   for (const Runner& each : runners_) attempt = std::max(attempt, each.attempt);
+  // A policy that holds the Workload has no consequence for a check that is Ready.
+  if (attempt <= memory_.counted_attempt) return;
   counted_ = plan_->Count({.attempt = attempt,
                            .reason = reason,
                            .message = zone.empty() ? message : "zone " + zone + ": " + message,

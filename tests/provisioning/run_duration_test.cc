@@ -144,6 +144,22 @@ TEST(ExpiryGuardTest, APolicyMayEndTheRunBeforeTheCloudDoes) {
   EXPECT_EQ(world.memory.at("dws-prov").outcomes.back().reason, kCapacityEndsReason);
 }
 
+// World::Settle fails where the memory is written again and again.
+TEST(ExpiryGuardTest, APolicyThatHoldsCountsTheEndOnce) {
+  World world = Timed();
+  world.policy->evict_before_seconds = 120;
+  world.policy->when_exhausted = api::ProvisioningPolicy::WhenExhausted::kHold;
+  world.policy->steps = {{.name = "only", .max_attempts = 1}};
+  world.Settle();
+  world.Provision();
+  world.Settle();
+  world.Admit();
+  world.Settle();
+  world.Pass(880);
+  world.Settle();
+  EXPECT_EQ(world.memory.at("dws-prov").outcomes.size(), 1U);
+}
+
 TEST(ExpiryGuardTest, WithoutAPolicyNothingIsWritten) {
   World world = Timed();
   world.policy.reset();
