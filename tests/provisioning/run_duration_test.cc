@@ -147,6 +147,7 @@ TEST(ExpiryGuardTest, APolicyMayEndTheRunBeforeTheCloudDoes) {
 // World::Settle fails where the memory is written again and again.
 TEST(ExpiryGuardTest, APolicyThatHoldsCountsTheEndOnce) {
   World world = Timed();
+  world.config.parameters = {{"maxRunDurationSeconds", "1000"}};
   world.policy->evict_before_seconds = 120;
   world.policy->when_exhausted = api::ProvisioningPolicy::WhenExhausted::kHold;
   world.policy->steps = {{.name = "only", .max_attempts = 1}};
