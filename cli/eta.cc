@@ -151,14 +151,13 @@ Result<EtaView> MakeEta(const EtaFlags& flags) {
     if (auto known = EtaOfController(flags)) return *std::move(known);
   }
   std::string default_namespace;
-  BERTH_TRY(ClusterView view, ReadForecastView(flags.forecast, default_namespace));
+  BERTH_TRY(ClusterView read, ReadForecastView(flags.forecast, default_namespace));
+  const auto view = std::make_shared<ClusterView>(std::move(read));
   if (!flags.draw && !flags.forecast.from.empty()) {
-    const auto shared = std::make_shared<const ClusterView>(std::move(view));
-    if (auto known = EtaFromNotes(shared, flags, default_namespace)) return *std::move(known);
-    view = *shared;
+    if (auto known = EtaFromNotes(view, flags, default_namespace)) return *std::move(known);
   }
   BERTH_TRY(const ForecastCluster cluster,
-            MakeForecastClusterOf(flags.forecast, std::move(view), default_namespace));
+            MakeForecastClusterOf(flags.forecast, std::move(*view), default_namespace));
   return DrawEta(flags, cluster);
 }
 
