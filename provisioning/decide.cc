@@ -213,9 +213,9 @@ Decision Decide(const Situation& situation, const DecideOptions& options, WallTi
   ReleaseLeases(situation, needs, decision);
   if (!needs) SettleCharges(situation, decision);
   TakeBackLeftCharges(situation, now, decision);
-  AddCharges(situation, decision.actions);
   if (!decision.charges.empty()) return {.charges = std::move(decision.charges)};
   if (!decision.lessons.empty()) return {.lessons = std::move(decision.lessons)};
+  AddCharges(situation, decision.actions);
   const std::string* written =
       api::FindValue(workload.meta.annotations, api::kAvoidedFlavorsAnnotation);
   const std::string before = written == nullptr ? "" : *written;

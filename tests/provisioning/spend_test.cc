@@ -89,6 +89,14 @@ class DayBudgetTest : public ::testing::Test {
   }
   std::int64_t Spent() const { return spend_.SpentBy(kQueue, DayOf(worlds_[0].now), {}); }
 
+  // A World that may ask twice, each time for 16 seconds, on days with the budget of one request.
+  World& OneRequestADayGivenUpSoon() {
+    worlds_[0].policy->steps[0].max_wait_seconds = 16;
+    worlds_[0].policy->steps[0].max_attempts = 2;
+    worlds_[0].policy->max_cost_per_day = *api::Quantity::Parse("4");
+    return worlds_[0];
+  }
+
   SpendMemory spend_;
   std::vector<World> worlds_{3};
 };
@@ -138,10 +146,7 @@ TEST_F(DayBudgetTest, ARequestThatIsDeletedInVainGivesItsChargeBack) {
 
 // A request that has waited too long may be granted until its deletion: the charge stays so long.
 TEST_F(DayBudgetTest, ARequestThatIsGivenUpIsChargedUntilItsDeletion) {
-  World& world = worlds_[0];
-  world.policy->steps[0].max_wait_seconds = 16;
-  world.policy->steps[0].max_attempts = 2;
-  world.policy->max_cost_per_day = *api::Quantity::Parse("4");
+  World& world = OneRequestADayGivenUpSoon();
   world.Settle();
   worlds_[1].policy->max_cost_per_day = world.policy->max_cost_per_day;
   world.Pass(16);
@@ -170,10 +175,7 @@ TEST_F(DayBudgetTest, AGrantAtTheEndOfTheWaitIsCharged) {
 
 // The next request of a Workload needs no room beside the one that is deleted before it.
 TEST_F(DayBudgetTest, TheNextRequestTakesThePlaceOfTheOneThatIsGivenUp) {
-  World& world = worlds_[0];
-  world.policy->steps[0].max_wait_seconds = 16;
-  world.policy->steps[0].max_attempts = 2;
-  world.policy->max_cost_per_day = *api::Quantity::Parse("4");
+  World& world = OneRequestADayGivenUpSoon();
   world.Settle();
   world.Pass(16);
   world.Settle();
