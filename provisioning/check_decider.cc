@@ -118,22 +118,25 @@ void CheckDecider::FollowConfig() {
 // Draws the consequence of the failure that the memory counted last. Returns false where the next
 // request is due, or waited for.
 bool CheckDecider::FollowMemory() {
-  const bool seen =
-      std::any_of(situation_.requests.begin(), situation_.requests.end(), [this](const auto& each) {
+  const auto counted = std::find_if(
+      situation_.requests.begin(), situation_.requests.end(), [this](const auto& each) {
         return AttemptOf(each.meta.name, workload_.meta.name, input_.name) ==
                memory_.counted_attempt;
       });
   using Next = api::ProvisioningMemory::Next;
   // A higher retryCount tells that the consequence was drawn.
-  if (seen && memory_.counted_retries == failures() &&
-      (memory_.next == Next::kRetry || memory_.next == Next::kReject)) {
-    if (!memory_.outcomes.empty()) Advise(memory_.outcomes.back().reason);
-    const auto wait = std::max<std::int64_t>(SecondsBetween(now_, memory_.due), 0);
-    Say(memory_.next == Next::kRetry ? CheckState::kRetry : CheckState::kRejected, memory_.message);
-    if (memory_.next == Next::kRetry) {
-      state_.requeue_after_seconds = static_cast<std::int32_t>(wait);
+  if (counted != situation_.requests.end() && memory_.counted_retries == failures()) {
+    // A Workload that will be held gives up capacity in use first.
+    const bool in_use = state_.state == CheckState::kReady && !counted->meta.deletion_timestamp &&
+                        NextAttempt(situation_, input_, memory_) == memory_.counted_attempt + 1;
+    const bool retries = memory_.next == Next::kRetry || (memory_.next == Next::kNothing && in_use);
+    if (retries || memory_.next == Next::kReject) {
+      if (!memory_.outcomes.empty()) Advise(memory_.outcomes.back().reason);
+      const auto wait = std::max<std::int64_t>(SecondsBetween(now_, memory_.due), 0);
+      Say(retries ? CheckState::kRetry : CheckState::kRejected, memory_.message);
+      if (retries) state_.requeue_after_seconds = static_cast<std::int32_t>(wait);
+      return true;
     }
-    return true;
   }
   if (plan_->current() != nullptr || state_.state == CheckState::kReady) return false;
   if (plan_->first_left() != nullptr) {
@@ -417,7 +420,6 @@ void CheckDecider::Count(const ProvisioningRequest& request, const std::string& 
   // Where several requests are for parts of the Workload, the failure of one ends all.
   std::int32_t attempt = *AttemptOf(request.meta.name, workload_.meta.name, input_.name);
   for (const Runner& each : runners_) attempt = std::max(attempt, each.attempt);
-  // A policy that holds the Workload has no consequence for a check that is Ready.
   if (attempt <= memory_.counted_attempt) return;
   counted_ = plan_->Count({.attempt = attempt,
                            .reason = reason,

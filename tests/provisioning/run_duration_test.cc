@@ -12,6 +12,7 @@ namespace berth::provisioning {
 namespace {
 
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -145,7 +146,7 @@ TEST(ExpiryGuardTest, APolicyMayEndTheRunBeforeTheCloudDoes) {
 }
 
 // World::Settle fails where the memory is written again and again.
-TEST(ExpiryGuardTest, APolicyThatHoldsCountsTheEndOnce) {
+TEST(ExpiryGuardTest, APolicyThatHoldsEndsTheRunFirst) {
   World world = Timed();
   world.config.parameters = {{"maxRunDurationSeconds", "1000"}};
   world.policy->evict_before_seconds = 120;
@@ -159,6 +160,17 @@ TEST(ExpiryGuardTest, APolicyThatHoldsCountsTheEndOnce) {
   world.Pass(880);
   world.Settle();
   EXPECT_EQ(world.memory.at("dws-prov").outcomes.size(), 1U);
+  EXPECT_EQ(world.check().state, api::CheckState::kRetry);
+  EXPECT_THAT(world.check().message, HasSubstr("No step is left after step only: the cloud takes"));
+  EXPECT_EQ(world.avoided(), "") << "the flavor is not to blame";
+  world.Evict();
+  world.GiveQuota();
+  world.Settle();
+  EXPECT_EQ(world.check().state, api::CheckState::kPending) << "held, with its quota";
+  EXPECT_THAT(world.requests, IsEmpty()) << "the capacity is given back";
+  world.policy->steps[0].max_attempts = 2;
+  world.Settle();
+  EXPECT_THAT(world.RequestNames(), ElementsAre(testing::Pr(2)));
 }
 
 TEST(ExpiryGuardTest, WithoutAPolicyNothingIsWritten) {
