@@ -4,7 +4,17 @@ namespace berth::api {
 
 FirstForecast FirstOf(const StartForecast& forecast) {
   if (forecast.first) return *forecast.first;
-  return {.at = forecast.at, .p10 = forecast.p10, .p50 = forecast.p50, .p90 = forecast.p90};
+  return {.at = forecast.at,
+          .p10 = forecast.p10,
+          .p50 = forecast.p50,
+          .p90 = forecast.p90,
+          .drawn = forecast.drawn};
+}
+
+std::optional<DrawnForecast> DrawnOf(const FirstForecast& forecast) {
+  if (forecast.drawn) return forecast.drawn;
+  if (!forecast.p10 || !forecast.p50 || !forecast.p90) return std::nullopt;
+  return DrawnForecast{*forecast.p10, *forecast.p50, *forecast.p90};
 }
 
 ForecastHit HitOf(const FirstForecast& forecast, WallTime started) {

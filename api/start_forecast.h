@@ -13,6 +13,14 @@ namespace berth::api {
 
 inline constexpr char kEtaAnnotation[] = "berth.dev/eta";
 
+// A forecast as it was drawn, before earlier starts corrected it.
+struct DrawnForecast {
+  WallTime p10{};
+  WallTime p50{};
+  WallTime p90{};
+  friend bool operator==(const DrawnForecast&, const DrawnForecast&) = default;
+};
+
 // The instants until which 10, 50 and 90 of 100 futures start the Workload; nullopt: in fewer
 // futures the Workload starts at all.
 struct FirstForecast {
@@ -20,6 +28,7 @@ struct FirstForecast {
   std::optional<WallTime> p10;
   std::optional<WallTime> p50;
   std::optional<WallTime> p90;
+  std::optional<DrawnForecast> drawn;  // nullopt: nothing corrected the quantiles
   friend bool operator==(const FirstForecast&, const FirstForecast&) = default;
 };
 
@@ -28,6 +37,7 @@ struct StartForecast {
   std::optional<WallTime> p10;
   std::optional<WallTime> p50;
   std::optional<WallTime> p90;
+  std::optional<DrawnForecast> drawn;  // as above
   // The first forecast of this wait, by which a start is judged; nullopt: this is the first.
   std::optional<FirstForecast> first;
   friend bool operator==(const StartForecast&, const StartForecast&) = default;
@@ -38,6 +48,8 @@ enum class ForecastHit : std::uint8_t { kP10, kP50, kP90, kLater };
 
 // The first forecast of the wait, whether or not it is this one.
 FirstForecast FirstOf(const StartForecast& forecast);
+// The first forecast as it was drawn; nullopt: in fewer than 9 of 10 futures the Workload starts.
+std::optional<DrawnForecast> DrawnOf(const FirstForecast& forecast);
 ForecastHit HitOf(const FirstForecast& forecast, WallTime started);
 
 }  // namespace berth::api

@@ -12,17 +12,36 @@ using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
+void AppendDigits(std::string& text, unsigned value, unsigned unit) {
+  for (; unit > 0; unit /= 10) text.push_back(static_cast<char>('0' + value / unit % 10));
+}
+
 std::string FormatSeconds(WallTime time) {
+  constexpr unsigned kThousands = 1000;
+  constexpr unsigned kTens = 10;
   const auto day = floor<days>(time);
   const std::chrono::year_month_day date{day};
-  const auto of_day = floor<seconds>(time - day).count();
-  std::array<char, 40> text{};
-  const int length =
-      std::snprintf(text.data(), text.size(), "%04d-%02u-%02uT%02d:%02d:%02d",
-                    static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
-                    static_cast<unsigned>(date.day()), static_cast<int>(of_day / 3600),
-                    static_cast<int>(of_day / 60 % 60), static_cast<int>(of_day % 60));
-  return {text.data(), static_cast<std::size_t>(length)};
+  const auto of_day = static_cast<unsigned>(floor<seconds>(time - day).count());
+  const auto year = static_cast<int>(date.year());
+  std::string text;
+  text.reserve(20);
+  if (year >= 0 && year < 10'000) {
+    AppendDigits(text, static_cast<unsigned>(year), kThousands);
+  } else {
+    std::array<char, 16> digits{};
+    std::snprintf(digits.data(), digits.size(), "%04d", year);
+    text += digits.data();
+  }
+  const auto append = [&text](char before, unsigned value) {
+    text.push_back(before);
+    AppendDigits(text, value, kTens);
+  };
+  append('-', static_cast<unsigned>(date.month()));
+  append('-', static_cast<unsigned>(date.day()));
+  append('T', of_day / 3600);
+  append(':', of_day / 60 % 60);
+  append(':', of_day % 60);
+  return text;
 }
 
 // Reads exactly `width` digits at the front of `text` and removes them.
@@ -72,7 +91,11 @@ std::optional<Duration> TakeOffset(std::string_view& text) {
 
 }  // namespace
 
-std::string FormatTime(WallTime time) { return FormatSeconds(time) + "Z"; }
+std::string FormatTime(WallTime time) {
+  std::string text = FormatSeconds(time);
+  text.push_back('Z');
+  return text;
+}
 
 std::string FormatMicroTime(WallTime time) {
   const auto micros = (time - floor<seconds>(time)).count();

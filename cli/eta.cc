@@ -134,31 +134,35 @@ Result<EtaView> DrawEta(const EtaFlags& flags, const ForecastCluster& cluster) {
   return view;
 }
 
-// From the forecasts on the Workloads of the API; nullopt: they do not answer, or cannot be read.
-std::optional<EtaView> EtaOfController(const EtaFlags& flags) {
+Result<EtaView> DrawEtaOf(const EtaFlags& flags, ClusterView view,
+                          const std::string& default_namespace) {
+  BERTH_TRY(const ForecastCluster cluster,
+            MakeForecastClusterOf(flags.forecast, std::move(view), default_namespace));
+  return DrawEta(flags, cluster);
+}
+
+// From the forecasts on the Workloads of the API; where none is fresh, the rest is read, too.
+Result<EtaView> EtaOfController(const EtaFlags& flags) {
   const ClientFlags& client = flags.forecast.client;
   const bool all = client.all_namespaces || (flags.all && client.namespace_name.empty());
   std::string default_namespace;
-  auto view = ReadNotedView(flags.forecast, all, default_namespace);
-  if (!view) return std::nullopt;
-  auto answer =
-      EtaFromNotes(std::make_shared<const ClusterView>(*std::move(view)), flags, default_namespace);
-  return answer;
+  BERTH_TRY(ClusterView noted, ReadNotedView(flags.forecast, all, default_namespace));
+  const auto view = std::make_shared<ClusterView>(std::move(noted));
+  if (auto known = EtaFromNotes(view, flags, default_namespace)) return *std::move(known);
+  BERTH_TRY(ClusterView whole,
+            ReadBesideNotes(flags.forecast, all, default_namespace, std::move(*view)));
+  return DrawEtaOf(flags, std::move(whole), default_namespace);
 }
 
 Result<EtaView> MakeEta(const EtaFlags& flags) {
-  if (!flags.draw && flags.forecast.from.empty()) {
-    if (auto known = EtaOfController(flags)) return *std::move(known);
-  }
+  if (!flags.draw && flags.forecast.from.empty()) return EtaOfController(flags);
   std::string default_namespace;
   BERTH_TRY(ClusterView read, ReadForecastView(flags.forecast, default_namespace));
   const auto view = std::make_shared<ClusterView>(std::move(read));
-  if (!flags.draw && !flags.forecast.from.empty()) {
+  if (!flags.draw) {
     if (auto known = EtaFromNotes(view, flags, default_namespace)) return *std::move(known);
   }
-  BERTH_TRY(const ForecastCluster cluster,
-            MakeForecastClusterOf(flags.forecast, std::move(*view), default_namespace));
-  return DrawEta(flags, cluster);
+  return DrawEtaOf(flags, std::move(*view), default_namespace);
 }
 
 }  // namespace
@@ -171,7 +175,9 @@ int RunEta(const EtaFlags& flags) {
   const auto view = MakeEta(flags);
   if (!view) return Complain(view.error());
   const ClientFlags& client = flags.forecast.client;
-  if (client.output != OutputFormat::kText) {
+  if (client.output == OutputFormat::kJson) {
+    Print(EtaJsonText(*view) + "\n");
+  } else if (client.output == OutputFormat::kYaml) {
     PrintStructured(EtaJson(*view), client.output);
   } else if (flags.all || view->rows.size() != 1) {
     Print(RenderEta(*view, DetectStyle(client.ascii)));

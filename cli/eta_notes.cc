@@ -99,6 +99,7 @@ std::optional<EtaView> EtaFromNotes(const std::shared_ptr<const ClusterView>& vi
     auto note = ForecastOf(*view, workload);
     if (note && view->now - note->at > kFreshForecast) note.reset();
     if (note) ++answer.noted;
+    if (note && note->drawn) ++answer.corrected;
     answer.rows.push_back(RowOf(view, workload, note, queues));
     if (note) answer.oldest_note = std::min(answer.oldest_note.value_or(note->at), note->at);
   }

@@ -70,6 +70,7 @@ void EtaScores::Resolve(const ForecastCluster& cluster) {
   std::erase_if(entries_, [&present](const EtaEntry& entry) {
     return !entry.wait && !present.contains(entry.uid);
   });
+  simulation::Calibration calibration;
   std::vector<simulation::Calibration::Past> waiting;
   std::int64_t in_p50 = 0;
   std::int64_t in_p90 = 0;
@@ -78,12 +79,13 @@ void EtaScores::Resolve(const ForecastCluster& cluster) {
       waiting.push_back({entry.raw, ToSpan(std::max<std::int64_t>(now - entry.at, 0)), false});
       continue;
     }
-    calibration_.Add({entry.raw, ToSpan(*entry.wait), true});
+    calibration.Add({entry.raw, ToSpan(*entry.wait), true});
     ++known_;
     if (ToSpan(*entry.wait) <= entry.told_p50) ++in_p50;
     if (ToSpan(*entry.wait) <= entry.told_p90) ++in_p90;
   }
-  calibration_.SetWaiting(waiting);
+  calibration.SetWaiting(waiting);
+  correction_ = calibration.Now();
   if (known_ == 0) return;
   within_p50_ = static_cast<double>(in_p50) / static_cast<double>(known_);
   within_p90_ = static_cast<double>(in_p90) / static_cast<double>(known_);

@@ -1,6 +1,6 @@
 // cli/eta_scores.h — the forecasts that `berth eta --scores FILE` has told, and what came of them.
 //
-//     FILE ──Read──▶ entries ──Resolve(cluster)──▶ Calibration, hit rate ──▶ corrected forecasts
+//     FILE ──Read──▶ entries ──Resolve(cluster)──▶ Correction, hit  rate ──▶ corrected forecasts
 //      ▲                                                                        │
 //      └────────────────────────── Write ◀───────────── Add ◀──────────────────┘
 //
@@ -33,12 +33,12 @@ class EtaScores {
   // Workloads that are gone, and whose start is not known, are dropped.
   void Resolve(const ForecastCluster& cluster);
   simulation::StartQuantiles Corrected(const simulation::StartQuantiles& raw) const {
-    return calibration_.Of(raw);
+    return correction_.Of(raw);
   }
   void Add(const EtaEntry& entry);  // no effect where the Workload has an entry
 
   // Whether Corrected changes anything.
-  bool corrects() const { return calibration_.known() >= simulation::Calibration::kFewestScores; }
+  bool corrects() const { return correction_.corrects(); }
   std::int64_t known() const { return known_; }  // forecasts whose job has started
   // The shares of these starts that were no later than what was told.
   double within_p50() const { return within_p50_; }
@@ -49,7 +49,7 @@ class EtaScores {
 
   std::string file_;
   std::vector<EtaEntry> entries_;
-  simulation::Calibration calibration_;
+  simulation::Correction correction_;
   std::int64_t known_ = 0;
   double within_p50_ = 0;
   double within_p90_ = 0;

@@ -77,6 +77,53 @@ std::optional<api::FirstForecast> FirstOfThisWait(const api::Workload& workload,
   return first;
 }
 
+using Past = simulation::Calibration::Past;
+
+// What `until` says of the forecast; nullopt: it has no quantiles that a start can be measured by.
+std::optional<Past> PastOf(const api::FirstForecast& forecast, WallTime until, bool started) {
+  const auto drawn = api::DrawnOf(forecast);
+  if (!drawn) return std::nullopt;
+  const auto span = [&forecast](WallTime instant) {
+    return std::max(instant - forecast.at, Duration::zero());
+  };
+  return Past{.forecast = {span(drawn->p10), span(drawn->p50), span(drawn->p90)},
+              .wait = span(until),
+              .started = started};
+}
+
+// Of the Workloads that still wait.
+std::vector<Past> WaitingPasts(const Shared<api::Workload>& workloads, WallTime now) {
+  std::vector<Past> waiting;
+  for (const auto& workload : workloads) {
+    if (!IsWaiting(*workload)) continue;
+    const auto note = NoteOn(*workload);
+    const auto first = note ? FirstOfThisWait(*workload, *note) : std::nullopt;
+    const auto past = first ? PastOf(*first, now, false) : std::nullopt;
+    if (past) waiting.push_back(*past);
+  }
+  return waiting;
+}
+
+api::StartForecast Told(const simulation::JobForecast& forecast, WallTime at,
+                        const simulation::Correction& correction) {
+  const auto instant = [at](const std::optional<Duration>& wait) -> std::optional<WallTime> {
+    if (!wait) return std::nullopt;
+    return CutToSeconds(at + std::max(*wait, Duration::zero()));
+  };
+  const auto p10 = forecast.At(kLow);
+  const auto p50 = forecast.At(kMedian);
+  const auto p90 = forecast.At(kHigh);
+  api::StartForecast told{
+      .at = CutToSeconds(at), .p10 = instant(p10), .p50 = instant(p50), .p90 = instant(p90)};
+  if (!p90 || !correction.corrects()) return told;
+  told.drawn = api::DrawnForecast{*told.p10, *told.p50, *told.p90};
+  const simulation::StartQuantiles corrected = correction.Of({*p10, *p50, *p90});
+  told.p10 = instant(corrected.p10);
+  told.p50 = instant(corrected.p50);
+  told.p90 = instant(corrected.p90);
+  return told;
+}
+
 }  // namespace
 
 bool IsNews(const api::StartForecast& before, const api::StartForecast& after) {
@@ -132,7 +179,11 @@ struct EtaWriter::Round {
     return attempts ? *std::move(attempts) : std::vector<ledger::AttemptRecord>();
   }
 
-  Forecasts Draw(const EtaWriterOptions& writer, std::function<bool()> cancelled) const {
+  // `calibration`: of starts.
+  Forecasts Draw(const EtaWriterOptions& writer, simulation::Calibration calibration,
+                 std::function<bool()> cancelled) const {
+    calibration.SetWaiting(WaitingPasts(workloads, at));
+    const simulation::Correction correction = calibration.Now();
     ForecastCluster cluster = MakeForecastCluster(View(), Attempts(writer.ledger));
     const ForecastJobs known = ForecastJobsOf(cluster);
     simulation::ForecastOptions options;
@@ -150,15 +201,7 @@ struct EtaWriter::Round {
     for (std::size_t i = 0; i < known.jobs.size(); ++i) {
       const api::Workload& workload = *known.jobs[i].job.object;
       if (simulation::IsRunning(workload) || forecast.jobs[i].starts.empty()) continue;
-      const auto instant = [&](double share) -> std::optional<WallTime> {
-        const auto wait = forecast.jobs[i].At(share);
-        if (!wait) return std::nullopt;
-        return CutToSeconds(at + std::max(*wait, Duration::zero()));
-      };
-      made[workload.meta.key()] = {.at = CutToSeconds(at),
-                                   .p10 = instant(kLow),
-                                   .p50 = instant(kMedian),
-                                   .p90 = instant(kHigh)};
+      made[workload.meta.key()] = Told(forecast.jobs[i], at, correction);
     }
     return made;
   }
@@ -195,11 +238,30 @@ EtaWriter::EtaWriter(kube::Manager& manager, const Clock& clock, EtaWrites write
     PostAfter(options_.interval, &EtaWriter::Begin);
   });
   manager_.OnLeaderStop([this] { stopped_ = true; });
-  if (!writes_.on_start) return;
   manager_.InformerFor<api::Workload>().AddHandler(
       {.on_update = [weak = std::weak_ptr(self_)](const auto& before, const auto& after) {
         if (const auto self = weak.lock()) (*self)->Judge(*before, *after);
       }});
+}
+
+// In the order of the starts: the last ones count.
+void EtaWriter::LearnFromCluster() {
+  learned_ = true;
+  std::vector<std::pair<WallTime, Past>> starts;
+  for (const auto& workload : manager_.InformerFor<api::Workload>().objects()) {
+    if (!IsAdmitted(*workload)) continue;
+    const auto note = NoteOn(*workload);
+    if (!note) continue;
+    const api::FirstForecast first = api::FirstOf(*note);
+    const api::Condition* admitted =
+        api::FindCondition(workload->status.conditions, api::kAdmitted);
+    if (admitted->last_transition_time < first.at) continue;
+    const auto past = PastOf(first, admitted->last_transition_time, true);
+    if (past) starts.emplace_back(admitted->last_transition_time, *past);
+  }
+  std::stable_sort(starts.begin(), starts.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (const auto& [at, past] : starts) calibration_.Add(past);
 }
 
 void EtaWriter::Judge(const api::Workload& before, const api::Workload& after) {
@@ -209,7 +271,10 @@ void EtaWriter::Judge(const api::Workload& before, const api::Workload& after) {
   const auto first = FirstOfThisWait(before, *note);
   if (!first) return;
   const api::Condition* admitted = api::FindCondition(after.status.conditions, api::kAdmitted);
-  writes_.on_start(api::HitOf(*first, admitted->last_transition_time));
+  const WallTime started = admitted->last_transition_time;
+  const auto past = PastOf(*first, started, true);
+  if (learned_ && past) calibration_.Add(*past);
+  if (writes_.on_start) writes_.on_start(api::HitOf(*first, started));
 }
 
 EtaWriter::~EtaWriter() {
@@ -227,10 +292,11 @@ void EtaWriter::Begin() {
   if (stopped_) return;
   auto round = std::make_shared<const Round>(manager_, clock_.Now());
   if (!round->AnyWaits()) return End({}, Duration::zero());
-  background_([this, round, weak = std::weak_ptr(self_)] {
+  if (!learned_) LearnFromCluster();
+  background_([this, round, calibration = calibration_, weak = std::weak_ptr(self_)] {
     const SteadyTime begun = clock_.SteadyNow();
     auto forecasts = std::make_shared<const Forecasts>(
-        round->Draw(options_, [this] { return cancelled_.load(); }));
+        round->Draw(options_, calibration, [this] { return cancelled_.load(); }));
     const Duration took = clock_.SteadyNow() - begun;
     manager_.executor().Post([weak, forecasts, took] {
       if (const auto self = weak.lock()) (*self)->End(*forecasts, took);

@@ -13,7 +13,9 @@
 // forecast of a wait carries the first one, which says when the start was expected from afar.
 //
 // While this process leads, each start of a Workload with an annotation is judged by the first
-// forecast of its wait, and told.
+// forecast of its wait, and told. What these forecasts missed corrects the next ones
+// (simulation/calibration.h): the annotation has the forecast as it was drawn, too. Nothing else is
+// kept: a new leader begins with the starts of the Workloads that are in the cluster.
 //
 // Threads: the manager's Executor, but for the draws. The arguments must outlive the writer;
 // destroy it after Manager::Stop, while the Executor runs none of its tasks. The destructor waits
@@ -34,6 +36,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "kube/runtime/manager.h"
+#include "simulation/calibration.h"
 
 namespace berth::cli {
 
@@ -82,6 +85,7 @@ class EtaWriter {
   void Pump();
   void PostAfter(Duration delay, void (EtaWriter::*step)());
   void Judge(const api::Workload& before, const api::Workload& after);
+  void LearnFromCluster();
 
   kube::Manager& manager_;
   const Clock& clock_;
@@ -95,6 +99,8 @@ class EtaWriter {
   bool pumping_ = false;
   std::size_t open_ = 0;
   std::int64_t rounds_ = 0;
+  simulation::Calibration calibration_;  // of starts
+  bool learned_ = false;                 // those that were before this process led
   Forecasts due_;
   std::shared_ptr<EtaWriter*> self_ = std::make_shared<EtaWriter*>(this);
 };

@@ -66,6 +66,17 @@ Result<ClusterView> ReadNotedView(const ForecastFlags& flags, bool all,
   return ReadCluster(*session, scope, SystemClock().Now());
 }
 
+Result<ClusterView> ReadBesideNotes(const ForecastFlags& flags, bool all,
+                                    const std::string& default_namespace, ClusterView noted) {
+  BERTH_TRY(const std::unique_ptr<Session> session, Session::Open(flags.client));
+  const ReadScope scope{.screen = ReadScope::Screen::kForecast,
+                        .pods = flags.pods,
+                        .namespace_name = all ? "" : default_namespace,
+                        .own_namespace = default_namespace};
+  BERTH_CHECK_OK(ReadForecastRest(*session, scope, noted));
+  return noted;
+}
+
 Result<ForecastCluster> ReadForecastCluster(const ForecastFlags& flags) {
   std::string default_namespace;
   BERTH_TRY(ClusterView view, ReadForecastView(flags, default_namespace));

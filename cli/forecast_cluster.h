@@ -65,6 +65,9 @@ Result<ClusterView> ReadForecastView(const ForecastFlags& flags, std::string& de
 // The Workloads and LocalQueues of the API alone, of `namespace_name` where `all` is false.
 Result<ClusterView> ReadNotedView(const ForecastFlags& flags, bool all,
                                   std::string& default_namespace);
+// The view of ReadForecastView, from the one of ReadNotedView with the same arguments.
+Result<ClusterView> ReadBesideNotes(const ForecastFlags& flags, bool all,
+                                    const std::string& default_namespace, ClusterView noted);
 // Errors as LedgerReader's; kInvalid with the flag.
 Result<ForecastCluster> MakeForecastClusterOf(const ForecastFlags& flags, ClusterView view,
                                               const std::string& default_namespace);

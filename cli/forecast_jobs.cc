@@ -50,7 +50,8 @@ std::optional<PastRun> RunOf(const ledger::AttemptRecord& attempt) {
              .kind = attempt.owner_kind,
              .name = attempt.owner_name.empty() ? attempt.name : attempt.owner_name};
   for (const ledger::ResourceUse& use : attempt.resources) {
-    if (use.resource == "pods") continue;
+    // The ledger counts these beside the requests.
+    if (use.resource == "pods" || use.resource == api::kGpusResource) continue;
     run.key.requests[use.resource] = api::AddAmounts(run.key.requests[use.resource], use.amount);
   }
   run.seconds = std::max<std::int64_t>(*attempt.ended - *attempt.admitted, 0);

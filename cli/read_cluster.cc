@@ -75,6 +75,23 @@ std::vector<Want> WantsOfNotes(const ReadScope& scope) {
   return wants;
 }
 
+// Those of other namespaces, where the notes are of one.
+std::vector<Want> WantsBesideNotes(const ReadScope& scope) {
+  std::vector<Want> wants = WantsOfForecast(scope);
+  const auto is_noted = [](const Want& want) {
+    return want.kind == ViewKind::kWorkloads || want.kind == ViewKind::kLocalQueues;
+  };
+  if (scope.namespace_name.empty()) {
+    std::erase_if(wants, is_noted);
+    return wants;
+  }
+  for (Want& want : wants) {
+    if (is_noted(want))
+      want.query = "fieldSelector=metadata.namespace%21%3D" + scope.namespace_name;
+  }
+  return wants;
+}
+
 std::vector<Want> WantsOf(const ReadScope& scope) {
   if (scope.screen == ReadScope::Screen::kCapacity) return WantsOfCapacity(scope);
   if (scope.screen == ReadScope::Screen::kPlan) return WantsOfPlan();
@@ -150,6 +167,11 @@ Result<ClusterView> ReadCluster(Session& session, const ReadScope& scope, WallTi
   BERTH_CHECK_OK(ReadPools(session, scope, view));
   if (scope.screen == ReadScope::Screen::kStatus) view.cluster_since = ReadAge(session);
   return view;
+}
+
+Status ReadForecastRest(Session& session, const ReadScope& scope, ClusterView& view) {
+  if (!scope.namespace_name.empty()) view.namespace_name.clear();
+  return ReadLists(session, WantsBesideNotes(scope), scope.own_namespace, view);
 }
 
 }  // namespace berth::cli

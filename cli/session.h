@@ -61,6 +61,10 @@ struct ReadScope {
 // any other failure is the result.
 Result<ClusterView> ReadCluster(Session& session, const ReadScope& scope, WallTime now);
 
+// Adds what Screen::kForecast has beside `view`, which was read for Screen::kNotes with this scope:
+// no Workload is read twice.
+Status ReadForecastRest(Session& session, const ReadScope& scope, ClusterView& view);
+
 struct StoryScope {
   std::string namespace_name;
   bool all_namespaces = false;  // searches the object in all namespaces

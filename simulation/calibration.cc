@@ -42,24 +42,27 @@ void Calibration::SetWaiting(const std::vector<Past>& waiting) {
   for (const Past& past : waiting) waiting_.push_back(ScoreOf(past));
 }
 
-double Calibration::ScoreAt(double share) const {
+Correction Calibration::Now() const {
+  if (scores_.size() < kFewestScores) return {};
   std::vector<provisioning::Survival::Sample> samples;
   samples.reserve(scores_.size() + waiting_.size());
   for (const double score : scores_) samples.push_back({Whole(score), 1, true});
   for (const double score : waiting_) samples.push_back({Whole(score), 1, false});
   const provisioning::Survival survival(std::move(samples));
-  const std::int64_t most = Whole(kHighest);
-  return static_cast<double>(survival.Quantile(0, share, most)) / kThousandths + kLowest;
+  const auto score_at = [&survival](double share) {
+    const std::int64_t most = Whole(kHighest);
+    return static_cast<double>(survival.Quantile(0, share, most)) / kThousandths + kLowest;
+  };
+  return {score_at(0.1), score_at(0.5), score_at(0.9)};
 }
 
-StartQuantiles Calibration::Of(const StartQuantiles& raw) const {
-  if (scores_.size() < kFewestScores) return raw;
+StartQuantiles Correction::Of(const StartQuantiles& raw) const {
+  if (!corrects_) return raw;
   const auto scale = static_cast<double>(ScaleOf(raw).count());
-  const auto corrected = [&](double share) {
-    const Duration moved = raw.p50 + Duration(std::llround(scale * ScoreAt(share)));
-    return std::max(moved, Duration(0));
+  const auto corrected = [&](double score) {
+    return std::max(raw.p50 + Duration(std::llround(scale * score)), Duration(0));
   };
-  StartQuantiles made{corrected(0.1), corrected(0.5), corrected(0.9)};
+  StartQuantiles made{corrected(low_), corrected(median_), corrected(high_)};
   made.p50 = std::max(made.p50, made.p10);
   made.p90 = std::max(made.p90, made.p50);
   return made;

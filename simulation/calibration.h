@@ -32,6 +32,24 @@ struct StartQuantiles {
   friend bool operator==(const StartQuantiles&, const StartQuantiles&) = default;
 };
 
+// What the scores of one moment do to forecasts.
+class Correction {
+ public:
+  Correction() = default;  // corrects nothing
+  Correction(double low, double median, double high)
+      : corrects_(true), low_(low), median_(median), high_(high) {}
+
+  bool corrects() const { return corrects_; }
+  // `raw` corrected: in order, and not before the moment of the forecast.
+  StartQuantiles Of(const StartQuantiles& raw) const;
+
+ private:
+  bool corrects_ = false;
+  double low_ = 0;
+  double median_ = 0;
+  double high_ = 0;
+};
+
 class Calibration {
  public:
   static constexpr std::size_t kMostScores = 1000;  // the last ones count
@@ -48,13 +66,12 @@ class Calibration {
   // Takes the scores of jobs that still wait in place of those of the last call.
   void SetWaiting(const std::vector<Past>& waiting);
 
-  // `raw` corrected: in order, and not before the moment of the forecast.
-  StartQuantiles Of(const StartQuantiles& raw) const;
+  // Of all forecasts of one moment; its cost grows with the scores.
+  Correction Now() const;
+  StartQuantiles Of(const StartQuantiles& raw) const { return Now().Of(raw); }
   std::size_t known() const { return scores_.size(); }  // scores of jobs that started
 
  private:
-  double ScoreAt(double share) const;
-
   std::deque<double> scores_;
   std::vector<double> waiting_;
 };

@@ -77,4 +77,72 @@ void AppendJson(std::string& out, const Json& value) {
   }
 }
 
+void JsonPrinter::NewLine() {
+  constexpr std::size_t kBlanks = 2;
+  out_.push_back('\n');
+  out_.append(depth_ * kBlanks, ' ');
+}
+
+void JsonPrinter::Begin() {
+  if (after_key_) {
+    after_key_ = false;
+    return;
+  }
+  if (depth_ == 0) return;
+  if (!first_) out_.push_back(',');
+  first_ = false;
+  NewLine();
+}
+
+void JsonPrinter::Open(char bracket) {
+  Begin();
+  out_.push_back(bracket);
+  ++depth_;
+  first_ = true;
+}
+
+void JsonPrinter::Close(char bracket) {
+  --depth_;
+  if (!first_) NewLine();
+  out_.push_back(bracket);
+  first_ = false;
+}
+
+void JsonPrinter::Key(const char* name) {
+  Begin();
+  AppendJsonText(out_, name);
+  out_ += ": ";
+  after_key_ = true;
+}
+
+void JsonPrinter::Text(const std::string& value) {
+  Begin();
+  AppendJsonText(out_, value);
+}
+
+void JsonPrinter::Number(std::int64_t value) {
+  Begin();
+  AppendNumber(out_, value);
+}
+
+void JsonPrinter::Number(std::uint64_t value) {
+  Begin();
+  AppendNumber(out_, value);
+}
+
+void JsonPrinter::Real(double value) {
+  Begin();
+  AppendJson(out_, value);
+}
+
+void JsonPrinter::Flag(bool value) {
+  Begin();
+  out_ += value ? "true" : "false";
+}
+
+void JsonPrinter::Null() {
+  Begin();
+  out_ += "null";
+}
+
 }  // namespace berth::api

@@ -1,9 +1,13 @@
-// api/codec/json_write.h — JSON trees as text, quickly.
+// api/codec/json_write.h — JSON as text, quickly: of trees, and of values one by one.
 //
-// Threads: pure functions. Units: bytes. Calls itself once for each level (json_tree.h).
+// Threads: pure functions; a JsonPrinter has one user. Units: bytes. Calls itself once for each
+// level (json_tree.h).
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
+#include <utility>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -14,5 +18,31 @@ namespace berth::api {
 void AppendJson(std::string& out, const nlohmann::json& value);
 // The same of a text.
 void AppendJsonText(std::string& out, const std::string& text);
+
+// JSON with two blanks of indentation, without a tree: the text of nlohmann's dump(2) where the
+// caller writes members in the order of their keys. Every value of an object follows its Key.
+class JsonPrinter {
+ public:
+  void Open(char bracket);  // '{' or '['
+  void Close(char bracket);
+  void Key(const char* name);
+  void Text(const std::string& value);
+  void Number(std::int64_t value);
+  void Number(std::uint64_t value);
+  void Real(double value);
+  void Flag(bool value);
+  void Null();
+
+  std::string Take() { return std::move(out_); }
+
+ private:
+  void Begin();  // of a value, or of a member
+  void NewLine();
+
+  std::string out_;
+  std::size_t depth_ = 0;
+  bool first_ = true;       // nothing stands in the present object or list
+  bool after_key_ = false;  // the value of a member comes
+};
 
 }  // namespace berth::api

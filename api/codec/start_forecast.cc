@@ -4,14 +4,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include "api/codec/json_tree.h"
+#include "api/codec/json_text.h"
 #include "api/codec/parts.h"
 #include "base/rfc3339.h"
 
 namespace berth::api {
 namespace {
-
-constexpr JsonLimits kForecastLimits{.max_depth = 3, .max_values = 100};
 
 Json InstantJson(const std::optional<WallTime>& instant) {
   return instant ? Json(FormatTime(*instant)) : Json();
@@ -25,10 +23,28 @@ void Order(const std::optional<WallTime>& before, std::optional<WallTime>& after
 // Both kinds of forecast have these fields.
 template <typename T>
 Json QuantilesJson(const T& forecast) {
-  return {{"at", FormatTime(forecast.at)},
-          {"p10", InstantJson(forecast.p10)},
-          {"p50", InstantJson(forecast.p50)},
-          {"p90", InstantJson(forecast.p90)}};
+  Json out = {{"at", FormatTime(forecast.at)},
+              {"p10", InstantJson(forecast.p10)},
+              {"p50", InstantJson(forecast.p50)},
+              {"p90", InstantJson(forecast.p90)}};
+  if (forecast.drawn) {
+    out["drawn"] = {{"p10", FormatTime(forecast.drawn->p10)},
+                    {"p50", FormatTime(forecast.drawn->p50)},
+                    {"p90", FormatTime(forecast.drawn->p90)}};
+  }
+  return out;
+}
+
+// Left out unless it is whole and in order.
+void ReadDrawn(const Reader& in, std::optional<DrawnForecast>& out) {
+  std::optional<WallTime> p10;
+  std::optional<WallTime> p50;
+  std::optional<WallTime> p90;
+  in.Field("p10").Get(p10);
+  in.Field("p50").Get(p50);
+  in.Field("p90").Get(p90);
+  if (!p10 || !p50 || !p90 || *p50 < *p10 || *p90 < *p50) return;
+  out = DrawnForecast{*p10, *p50, *p90};
 }
 
 template <typename T>
@@ -39,6 +55,8 @@ void ReadQuantiles(const Reader& in, T& out) {
   in.Field("p90").Get(out.p90);
   Order(out.p10, out.p50);
   Order(out.p50, out.p90);
+  const Reader drawn = in.Field("drawn");
+  if (drawn.present()) ReadDrawn(drawn, out.drawn);
 }
 
 }  // namespace
@@ -50,8 +68,9 @@ std::string EncodeStartForecast(const StartForecast& forecast) {
 }
 
 Result<StartForecast> DecodeStartForecast(std::string_view text) {
-  BERTH_TRY(const Json tree, ParseJson(text, kForecastLimits));
-  return ReadAs<StartForecast>(tree, [](const Reader& in, StartForecast& out) {
+  thread_local JsonText parser;  // its memory is used again: a list has thousands of these
+  BERTH_TRY(const JsonNode* root, parser.Parse(text));
+  return ReadAs<StartForecast>(*root, [](const Reader& in, StartForecast& out) {
     ReadQuantiles(in, out);
     const Reader first = in.Field("first");
     if (first.present()) ReadQuantiles(first, out.first.emplace());

@@ -2,7 +2,8 @@
 // and back.
 //
 //     {"at":"2026-11-23T12:00:00Z","p10":"…","p50":"…","p90":"…"}; null: never
-//     and, of a later forecast of the same wait, "first": {"at":…,"p10":…,"p50":…,"p90":…}
+//     where earlier starts corrected it, "drawn": {"p10":…,"p50":…,"p90":…}, as it was drawn;
+//     and, of a later forecast of the same wait, "first" with the same fields
 //
 // Threads: pure functions.
 #pragma once

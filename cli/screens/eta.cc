@@ -6,7 +6,6 @@
 #include <tuple>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "base/rfc3339.h"
 #include "base/strings.h"
@@ -15,7 +14,6 @@
 namespace berth::cli {
 namespace {
 
-using Json = nlohmann::json;
 using simulation::RunForecast;
 using simulation::RunLevel;
 
@@ -44,9 +42,10 @@ std::string ReasonOf(const EtaRow& row) {
 
 std::string BasisOf(const EtaView& view) {
   if (view.noted > 0) {
-    return fmt::format("based on: {} of the controller, up to {} old (--draw makes new ones)\n",
+    return fmt::format("based on: {} of the controller, up to {} old{} (--draw makes new ones)\n",
                        view.noted == 1 ? "a forecast" : std::to_string(view.noted) + " forecasts",
-                       HumanDuration(std::max(view.now - *view.oldest_note, Duration(0))));
+                       HumanDuration(std::max(view.now - *view.oldest_note, Duration(0))),
+                       view.corrected > 0 ? ", corrected by earlier starts" : "");
   }
   std::int64_t jobs = 0;
   for (const auto& [level, count] : view.basis) jobs += count;
@@ -85,51 +84,6 @@ std::string NotesOf(const EtaView& view) {
                         view.stopped_early, view.draws);
   }
   return text;
-}
-
-Json SecondsJson(const std::optional<Duration>& span) {
-  return span ? Json(std::max<std::int64_t>(SecondsOf(*span), 0)) : Json();
-}
-
-Json TimeJson(const EtaView& view, const std::optional<Duration>& span) {
-  if (!span) return {};
-  return FormatTime(CutToSeconds(view.now + std::max(*span, Duration(0))));
-}
-
-Json RunJson(const RunForecast& run) {
-  return {{"basis", ToString(run.level)},
-          {"runs", run.runs},
-          {"declaredSeconds", run.declared ? Json(*run.declared) : Json()},
-          {"p50Seconds", std::llround(run.At(0.5))},
-          {"p90Seconds", std::llround(run.At(0.9))}};
-}
-
-Json RowJson(const EtaView& view, const EtaRow& row) {
-  const api::Workload& workload = *row.workload;
-  const api::OwnerReference* owner = api::ControllerOf(workload.meta);
-  return {{"namespace", workload.meta.namespace_name},
-          {"kind", OwnerKind(workload)},
-          {"name", owner == nullptr ? workload.meta.name : owner->name},
-          {"workload", workload.meta.name},
-          {"localQueue", workload.spec.queue_name},
-          {"clusterQueue", row.cluster_queue},
-          {"priority", workload.spec.priority.value_or(0)},
-          {"startSeconds",
-           {{"p10", SecondsJson(row.p10)},
-            {"p50", SecondsJson(row.p50)},
-            {"p90", SecondsJson(row.p90)}}},
-          {"start",
-           {{"p10", TimeJson(view, row.p10)},
-            {"p50", TimeJson(view, row.p50)},
-            {"p90", TimeJson(view, row.p90)}}},
-          {"chance", row.noted || (view.noted > 0 && !row.p10) ? Json() : Json(row.chance)},
-          {"forecastAt", row.noted ? Json(FormatTime(*row.noted)) : Json()},
-          {"reason", row.why.empty() ? Json() : Json(row.why)},
-          {"run", row.run == nullptr ? Json() : RunJson(*row.run)},
-          {"capacityWaitSeconds", row.capacity ? Json{{"p10", SecondsOf(row.capacity->p10)},
-                                                      {"p50", SecondsOf(row.capacity->p50)},
-                                                      {"p90", SecondsOf(row.capacity->p90)}}
-                                               : Json()}};
 }
 
 }  // namespace
@@ -201,30 +155,6 @@ std::string RenderEtaOf(const EtaView& view, const EtaRow& row) {
             BasisText(*row.run) + "\n";
   }
   return text + BasisOf(view) + NotesOf(view);
-}
-
-Json EtaJson(const EtaView& view) {
-  Json basis = Json::object();
-  for (const auto& [level, count] : view.basis) basis[ToString(level)] = count;
-  Json jobs = Json::array();
-  for (const EtaRow& row : view.rows) jobs.push_back(RowJson(view, row));
-  return {{"at", FormatTime(CutToSeconds(view.now))},
-          {"draws", view.draws},
-          {"seed", view.seed},
-          {"stoppedEarly", view.stopped_early},
-          {"runTimes", std::move(basis)},
-          {"jobs", std::move(jobs)},
-          {"scores", view.hits ? Json{{"starts", view.hits->starts},
-                                      {"withinP50", view.hits->within_p50},
-                                      {"withinP90", view.hits->within_p90},
-                                      {"corrects", view.hits->corrects}}
-                               : Json()},
-          {"controllerScores", view.controller.starts > 0
-                                   ? Json{{"starts", view.controller.starts},
-                                          {"withinP50", view.controller.within_p50},
-                                          {"withinP90", view.controller.within_p90}}
-                                   : Json()},
-          {"leftOut", view.notes}};
 }
 
 }  // namespace berth::cli

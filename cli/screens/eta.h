@@ -54,7 +54,8 @@ struct EtaView {
   std::optional<EtaHits> hits;                         // nullopt: none are kept
   std::int64_t noted = 0;                              // rows with a forecast of the controller
   std::optional<WallTime> oldest_note;                 // of these
-  EtaHits controller;  // of the annotations of Workloads that have started
+  std::int64_t corrected = 0;  // of these: forecasts that earlier starts corrected
+  EtaHits controller;          // of the annotations of Workloads that have started
 };
 
 // In the order of the medians; those that never start last.
@@ -62,6 +63,9 @@ void SortRows(EtaView& view);
 std::string RenderEta(const EtaView& view, const TextStyle& style);
 // A text of one job.
 std::string RenderEtaOf(const EtaView& view, const EtaRow& row);
+// Indented by two blanks, keys sorted, without an end of the line.
+std::string EtaJsonText(const EtaView& view);
+// The same as a tree.
 nlohmann::json EtaJson(const EtaView& view);
 
 // "12 runs of its name", "what jobs of its queue ran", …

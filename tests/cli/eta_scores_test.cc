@@ -83,5 +83,33 @@ TEST_F(EtaScoresTest, StartsThatCameTrueCorrectAndAreCounted) {
   EXPECT_EQ(again->known(), 40);  // without the one whose start nothing tells
 }
 
+TEST(ForecastJobsTest, RunsOfTheLedgerAreAlikeByTheirRequests) {
+  ClusterView view;
+  view.now = ViewTime();
+  api::Workload waiting = MakeWorkload("default", "new", "main", 10);
+  api::PodSet pods;
+  pods.pod_template.spec.containers = {{.name = "c", .requests = {{"nvidia.com/gpu", 1}}}};
+  waiting.spec.pod_sets = std::vector{pods};
+  const simulation::RunKey key = simulation::RunKeyOf(waiting, std::nullopt);
+  ASSERT_FALSE(key.requests.empty());
+  ledger::AttemptRecord ended{.uid = "old",
+                              .namespace_name = "default",
+                              .name = "other",
+                              .local_queue = "main",
+                              .admitted = 1000,
+                              .ended = 1600,
+                              .outcome = ledger::kSucceeded};
+  for (const auto& [resource, amount] : key.requests) {
+    ended.resources.push_back({"gpu", resource, amount});
+  }
+  // The ledger counts GPUs beside the requests.
+  ended.resources.push_back({"gpu", api::kGpusResource, api::kUnitsPerGpu});
+  view.workloads = {std::move(waiting)};
+  const ForecastJobs jobs = ForecastJobsOf(MakeForecastCluster(view, {ended}));
+  ASSERT_EQ(jobs.jobs.size(), 1U);
+  EXPECT_EQ(jobs.jobs[0].run->level, simulation::RunLevel::kRequests);
+  EXPECT_EQ(jobs.jobs[0].run->runs, 1);
+}
+
 }  // namespace
 }  // namespace berth::cli

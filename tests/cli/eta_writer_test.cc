@@ -5,6 +5,7 @@
 #include "cli/eta_writer.h"
 
 #include "api/codec/start_forecast.h"
+#include "base/rfc3339.h"
 #include "tests/admission/controller/admission_fixture.h"
 
 namespace berth::admission {
@@ -35,6 +36,26 @@ class EtaWriterTest : public AdmissionFixture {
                                        },
                                    .on_start = [this](auto hit) { hits_.push_back(hit); }},
                     cli::EtaWriterOptions{.interval = 60s}, [](const auto& task) { task(); });
+  }
+  // A job that has ended. The first forecast of its wait was for ten minutes later, and it started
+  // `minutes` later.
+  void PutStarted(const std::string& name, int minutes) {
+    PutWorkload(name, 1);
+    const WallTime at = clock_.Now() - 24h;
+    const api::StartForecast told{.at = at, .p10 = at + 9min, .p50 = at + 10min, .p90 = at + 11min};
+    Edit(name, [&](Json& object) {
+      object["metadata"]["annotations"][api::kEtaAnnotation] = api::EncodeStartForecast(told);
+      const auto condition = [](const char* type, WallTime since) {
+        return Json{{"type", type},
+                    {"status", "True"},
+                    {"reason", "Succeeded"},
+                    {"message", ""},
+                    {"lastTransitionTime", FormatTime(since)}};
+      };
+      object["status"]["conditions"] = {
+          condition(api::kAdmitted, at + std::chrono::minutes(minutes)),
+          condition(api::kFinished, at + std::chrono::minutes(minutes + 1))};
+    });
   }
   std::optional<StartForecast> NoteOf(const std::string& name) const {
     const api::Workload workload = Get(name);
@@ -126,6 +147,37 @@ TEST_F(EtaWriterTest, ALaterForecastCarriesTheFirstOfItsWait) {
   executor_.RunFor(5s);
   ASSERT_TRUE(Is("second", api::kAdmitted));
   EXPECT_EQ(hits_, std::vector{api::ForecastHit::kLater});
+}
+
+TEST_F(EtaWriterTest, EarlierStartsCorrectTheForecasts) {
+  for (int i = 0; i < 40; ++i) PutStarted("old-" + std::to_string(i), 30);
+  Forecast();  // as after a restart
+  PutWorkload("first", 2, {{"maximumExecutionTimeSeconds", 3600}});
+  executor_.RunFor(5s);
+  PutWorkload("second", 2);
+  executor_.RunFor(70s);
+  const auto note = NoteOf("second");
+  ASSERT_TRUE(note && note->p90 && note->drawn);
+  // All of them came 20 minutes late: eight times a quarter of their p50, which is their scale.
+  const Duration range = note->drawn->p90 - note->drawn->p10;
+  EXPECT_GE(*note->p50 - note->drawn->p50, 8 * range);
+  EXPECT_GE(*note->p50, note->drawn->p50 + 20min);
+  executor_.RunFor(cli::kEtaRefresh + 5min);
+  const auto later = NoteOf("second");
+  ASSERT_TRUE(later && later->first);
+  EXPECT_EQ(later->first->drawn, note->drawn);
+}
+
+TEST_F(EtaWriterTest, AFewEarlierStartsCorrectNothing) {
+  for (int i = 0; i < 29; ++i) PutStarted("old-" + std::to_string(i), 30);
+  Forecast();
+  PutWorkload("first", 2);
+  executor_.RunFor(5s);
+  PutWorkload("second", 2);
+  executor_.RunFor(70s);
+  const auto note = NoteOf("second");
+  ASSERT_TRUE(note && note->p50);
+  EXPECT_EQ(note->drawn, std::nullopt);
 }
 
 TEST(ForecastHitTest, TheFirstQuantileThatHeld) {

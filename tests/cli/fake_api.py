@@ -77,7 +77,7 @@ contexts: [{{name: fake, context: {{cluster: fake, user: fake, namespace: {names
             return self.send(request, 404, {"kind": "Status", "status": "Failure", "code": 404,
                                             "reason": "NotFound", "message": url.path + " not found"})
         for selector in query.get("fieldSelector", []):
-            items = [one for one in items if "metadata.name=" + one["metadata"]["name"] == selector]
+            items = [one for one in items if selects(one, selector)]
         for selector in query.get("labelSelector", []):
             items = [one for one in items if matches(one, selector)]
         metadata = {}
@@ -111,6 +111,13 @@ contexts: [{{name: fake, context: {{cluster: fake, user: fake, namespace: {names
         request.send_header("Content-Length", str(len(data)))
         request.end_headers()
         request.wfile.write(data)
+
+
+def selects(one, selector):
+    other = selector.removeprefix("metadata.namespace!=")
+    if other != selector:
+        return one["metadata"].get("namespace", "") != other
+    return selector == "metadata.name=" + one["metadata"]["name"]
 
 
 def matches(one, selector):

@@ -76,4 +76,6 @@ def write(path, items=None):
 
 def serve(api, among=None):
     for each in among or objects():
-        api.add(f"{KUEUE}/{PLURALS[each['kind']]}", each)
+        namespace = each["metadata"].get("namespace")
+        folder = f"{KUEUE}/namespaces/{namespace}" if namespace else KUEUE
+        api.add(f"{folder}/{PLURALS[each['kind']]}", each)

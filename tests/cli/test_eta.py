@@ -3,11 +3,15 @@
 Method: the program on a small cluster (snapshots.py), in files and on an API of the test; the numbers follow from runs of
 ten minutes each."""
 
+import datetime
 import json
 import os
 import subprocess
 import sys
 import unittest
+import urllib.parse
+
+import yaml
 
 sys.path.insert(0, os.path.dirname(__file__))
 import snapshots
@@ -43,6 +47,12 @@ class EtaTest(unittest.TestCase):
         self.assertEqual(jobs["train-101"]["chance"], 1)
         self.assertEqual((jobs["train-101"]["run"]["basis"], jobs["train-101"]["run"]["runs"]), ("stem", 20))
         self.assertEqual(view["runTimes"], {"stem": 3, "queue": 2})
+
+    def test_the_keys_are_sorted_and_yaml_says_the_same(self):
+        text = self.eta("--all", "-o", "json")
+        view = json.loads(text)
+        self.assertEqual(text, json.dumps(view, indent=2, sort_keys=True) + "\n")
+        self.assertEqual(yaml.safe_load(self.eta("--all", "-o", "yaml")), view)
 
     def test_a_job_without_room_never_starts(self):
         view = json.loads(self.eta("job/big", "-o", "json"))
@@ -111,6 +121,39 @@ class EtaTest(unittest.TestCase):
         snapshots.serve(api, objects)
         view = json.loads(self.eta("--all", "-o", "json", source=["--kubeconfig", api.kubeconfig]))
         self.assertGreater(view["draws"], 0)  # by the real time they are old
+        self.assertEqual(len(self.lists_of_workloads(api)), 1)
+        api.asked.clear()
+        self.eta("job/train-101", source=["--kubeconfig", api.kubeconfig])
+        own, others = self.lists_of_workloads(api)
+        self.assertIn("/namespaces/default/workloads", own)
+        self.assertIn("fieldSelector=metadata.namespace%21%3Ddefault", others)
+
+    def test_fresh_forecasts_on_the_api_are_told(self):
+        """Of one list of Workloads, and nothing beside it but the queues."""
+        api = FakeApi()
+        self.addCleanup(api.close)
+        now = datetime.datetime.now(datetime.timezone.utc)
+
+        def at(minutes):
+            return (now + datetime.timedelta(minutes=minutes)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+        objects = list(snapshots.objects())
+        for each in objects:
+            if each["kind"] == "Workload" and each["metadata"]["uid"] in ("uid-train-101", "uid-small"):
+                each["metadata"].setdefault("annotations", {})["berth.dev/eta"] = json.dumps(
+                    {"at": at(-3), "p10": at(5), "p50": at(10), "p90": at(60)})
+        snapshots.serve(api, objects)
+        view = json.loads(self.eta("--all", "-o", "json", source=["--kubeconfig", api.kubeconfig]))
+        jobs = {job["name"]: job for job in view["jobs"]}
+        self.assertEqual((view["draws"], jobs["train-101"]["forecastAt"]), (0, at(-3)))
+        self.assertEqual((jobs["train-101"]["start"]["p50"], jobs["train-101"]["clusterQueue"]), (at(10), "team"))
+        self.assertIsNone(jobs["train-102"]["forecastAt"])
+        self.assertEqual(sorted(urllib.parse.urlsplit(path).path for path in api.asked),
+                         [f"{snapshots.KUEUE}/localqueues", f"{snapshots.KUEUE}/workloads"])
+
+    @staticmethod
+    def lists_of_workloads(api):
+        return [path for path in api.asked if urllib.parse.urlsplit(path).path.endswith("/workloads")]
 
     def test_a_seed_gives_one_answer(self):
         # Without past runs the run times are drawn from a prior.

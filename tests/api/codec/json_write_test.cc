@@ -71,5 +71,52 @@ TEST(JsonWriteTest, DrawnTrees) {
   for (int i = 0; i < 5000; ++i) ExpectSame(DrawTree(random, 5));
 }
 
+TEST(JsonPrinterTest, TheTextIsThatOfATree) {
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+  const Json tree = {{"a", Json::array()},
+                     {"b", Json::object()},
+                     {"c", {{{"x", nullptr}, {"y", true}}, 1.5, {"quote \" and \n and ü", false}}},
+                     {"d", kLeast},
+                     {"e", kMost},
+                     {"f", 1.0}};
+  JsonPrinter out;
+  out.Open('{');
+  out.Key("a");
+  out.Open('[');
+  out.Close(']');
+  out.Key("b");
+  out.Open('{');
+  out.Close('}');
+  out.Key("c");
+  out.Open('[');
+  out.Open('{');
+  out.Key("x");
+  out.Null();
+  out.Key("y");
+  out.Flag(true);
+  out.Close('}');
+  out.Real(1.5);
+  out.Open('[');
+  out.Text("quote \" and \n and ü");
+  out.Flag(false);
+  out.Close(']');
+  out.Close(']');
+  out.Key("d");
+  out.Number(kLeast);
+  out.Key("e");
+  out.Number(kMost);
+  out.Key("f");
+  out.Real(1);
+  out.Close('}');
+  EXPECT_EQ(out.Take(), tree.dump(2));
+}
+
+TEST(JsonPrinterTest, ALoneValue) {
+  JsonPrinter out;
+  out.Text("alone");
+  EXPECT_EQ(out.Take(), "\"alone\"");
+}
+
 }  // namespace
 }  // namespace berth::api

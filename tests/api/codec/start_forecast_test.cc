@@ -12,6 +12,12 @@ WallTime At(std::int64_t seconds) { return WallTime(std::chrono::seconds(seconds
 TEST(StartForecastTest, IsReadAsItIsWritten) {
   for (const StartForecast& forecast :
        {StartForecast{.at = At(100), .p10 = At(100), .p50 = At(160), .p90 = At(4000)},
+        StartForecast{.at = At(100),
+        .p10 = At(100),
+        .p50 = At(160),
+        .p90 = At(4000),
+        .drawn = DrawnForecast{At(100), At(110), At(120)},
+        .first = FirstForecast{.at = At(50), .p10 = At(90)}},
         StartForecast{.at = At(100), .p10 = At(200)}, StartForecast{.at = At(100)}}) {
     const auto read = DecodeStartForecast(EncodeStartForecast(forecast));
     ASSERT_TRUE(read) << read.error().message;
@@ -29,6 +35,17 @@ TEST(StartForecastTest, QuantilesAreInOrder) {
   const auto later = DecodeStartForecast(R"({"at":null,"p50":"1970-01-01T00:01:00Z"})");
   ASSERT_TRUE(later) << later.error().message;
   EXPECT_EQ(later->p50, std::nullopt);
+}
+
+TEST(StartForecastTest, WhatWasDrawnIsWholeOrLeftOut) {
+  for (const char* drawn : {"{}", R"({"p10":"1970-01-01T00:01:00Z"})",
+                            R"({"p10":"1970-01-01T00:01:00Z","p50":"1970-01-01T00:00:00Z",)"
+                            R"("p90":"1970-01-01T00:01:00Z"})"}) {
+    const auto read =
+        DecodeStartForecast(R"({"at":"1970-01-01T00:00:00Z","drawn":)" + std::string(drawn) + "}");
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_EQ(read->drawn, std::nullopt) << drawn;
+  }
 }
 
 TEST(StartForecastTest, OtherTextsAreRefused) {

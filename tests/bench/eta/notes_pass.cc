@@ -6,8 +6,6 @@
 #include <cstdio>
 #include <memory>
 
-#include <nlohmann/json.hpp>
-
 #include "api/codec/start_forecast.h"
 #include "api/reasons.h"
 #include "cli/eta_notes.h"
@@ -61,7 +59,7 @@ void PrintNotesPass(int pending) {
     const auto answered = std::chrono::steady_clock::now();
     const std::string text = RenderEta(*answer, {});
     const auto drawn = std::chrono::steady_clock::now();
-    const std::string json = EtaJson(*answer).dump(2);
+    const std::string json = EtaJsonText(*answer);
     const auto written = std::chrono::steady_clock::now();
     const double taken[3] = {std::chrono::duration<double, std::milli>(answered - begin).count(),
                              std::chrono::duration<double, std::milli>(drawn - answered).count(),
