@@ -4,8 +4,16 @@
 
 #include "admission/lifecycle/workload_lifecycle.h"
 #include "admission/messages.h"
+#include "api/condition.h"
+#include "api/reasons.h"
+#include "integrations/release.h"
 
 namespace berth::simulation {
+
+bool GivesQuota(const admission::Decision& decision) {
+  return decision.outcome == admission::Outcome::kAdmitted ||
+         decision.outcome == admission::Outcome::kQuotaReserved;
+}
 
 void Reserve(const admission::Scheduler& scheduler, const admission::Decision& decision,
              api::Workload& workload, WallTime now) {
@@ -22,6 +30,21 @@ void Preempt(const admission::Scheduler& scheduler, const admission::Decision& d
                                                  scheduler.PathOf(decision.cluster_queue),
                                                  scheduler.PathOf(victim.cluster_queue)),
                      workload.meta.generation, now);
+}
+
+void Release(api::Workload& workload, WallTime now) {
+  workload.status = integrations::StatusAfterRelease(workload, now);
+}
+
+bool Finish(api::Workload& workload, WallTime now) {
+  if (api::IsTrue(workload.status.conditions, api::kFinished)) return false;
+  api::SetCondition(workload.status.conditions, {.type = api::kFinished,
+                                                 .status = api::ConditionStatus::kTrue,
+                                                 .reason = api::kSucceeded,
+                                                 .message = "",
+                                                 .last_transition_time = CutToSeconds(now),
+                                                 .observed_generation = workload.meta.generation});
+  return true;
 }
 
 }  // namespace berth::simulation

@@ -6,7 +6,6 @@
 #include "admission/messages.h"
 #include "api/condition.h"
 #include "api/reasons.h"
-#include "integrations/release.h"
 #include "simulation/carry_out.h"
 #include "simulation/standing.h"
 
@@ -38,6 +37,7 @@ std::string NameOf(std::size_t job) {
 
 World::World(const Cluster& cluster, const std::vector<Job>& jobs, const WorldOptions& options)
     : scheduler_(ListingNew(options.scheduler)),
+      workloads_(scheduler_, jobs.size()),
       cluster_(cluster),
       jobs_(jobs),
       options_(options),
@@ -75,15 +75,14 @@ void World::NoteFollowers() {
 void World::FreeFollowers(std::size_t job) {
   if (followers_.empty()) return;
   for (const std::size_t follower : followers_[job]) {
-    if (--awaits_[follower] == 0) following_.insert({now_ + jobs_[follower].submit, follower});
+    if (--awaits_[follower] == 0) following_.Add(now_ + jobs_[follower].submit, follower);
   }
   followers_[job].clear();
 }
 
 void World::DropResult(std::size_t job) {
   const Standing& stopped = standing_[job];
-  if (jobs_[job].result && stopped.since)
-    results_.erase({*stopped.since + *jobs_[job].result, job});
+  if (jobs_[job].result && stopped.since) results_.Remove(*stopped.since + *jobs_[job].result, job);
 }
 
 Duration World::SinceStart(WallTime time) const { return time - start_; }
@@ -99,22 +98,12 @@ void World::Tell(WorldEvent::Kind kind, std::size_t job) {
 
 std::optional<WallTime> World::NextEvent() const {
   std::optional<WallTime> next = wake_up_;
-  const auto consider = [&next](WallTime time) { next = next ? std::min(*next, time) : time; };
-  if (!ends_.empty()) consider(ends_.begin()->first);
-  if (!starts_.empty()) consider(starts_.begin()->first);
+  const auto consider = [&next](std::optional<WallTime> time) {
+    if (time && (!next || *time < *next)) next = time;
+  };
+  for (const auto* agenda : {&ends_, &starts_, &following_, &results_}) consider(agenda->Next());
   if (submitted_ < arriving_) consider(TimeOf(jobs_[submitted_]));
-  if (!following_.empty()) consider(following_.begin()->first);
-  if (!results_.empty()) consider(results_.begin()->first);
   return next;
-}
-
-void World::Apply(std::size_t job, std::shared_ptr<const api::Workload> object) {
-  standing_[job].object = object;
-  const api::ObjectKey key = object->meta.key();
-  scheduler_.ApplyWorkload(std::move(object), now_);
-  const auto number = static_cast<std::size_t>(scheduler_.Find(key).value());
-  if (number >= job_by_number_.size()) job_by_number_.resize(number + 1);
-  job_by_number_[number] = job;
 }
 
 std::shared_ptr<api::Workload> World::MakeObject(std::size_t job) const {
@@ -137,7 +126,7 @@ void World::Submit(std::size_t job) {
   const std::shared_ptr<const api::Workload>& known = jobs_[job].object;
   if (known != nullptr && HoldsQuota(*known)) return GoOn(job);
   waiting_.insert(job);
-  Apply(job, known != nullptr ? known : MakeObject(job));
+  workloads_.Set(job, known != nullptr ? known : MakeObject(job), now_);
   Tell(WorldEvent::Kind::kSubmitted, job);
 }
 
@@ -145,12 +134,11 @@ void World::Submit(std::size_t job) {
 void World::GoOn(std::size_t job) {
   const std::shared_ptr<const api::Workload>& known = jobs_[job].object;
   const auto& conditions = known->status.conditions;
-  Apply(job, known);
+  workloads_.Set(job, known, now_);
   if (api::IsTrue(conditions, api::kEvicted)) {
-    auto object = std::make_shared<api::Workload>(*known);
-    object->status = integrations::StatusAfterRelease(*known, now_);
+    workloads_.Release(job, now_);
+    workloads_.Deliver(now_);
     waiting_.insert(job);
-    Apply(job, std::move(object));
     Tell(WorldEvent::Kind::kSubmitted, job);
     return;
   }
@@ -165,13 +153,12 @@ void World::GoOn(std::size_t job) {
 
 void World::Admit(std::size_t job, const admission::Decision& decision) {
   Standing& admitted = standing_[job];
-  auto object = std::make_shared<api::Workload>(*admitted.object);
-  Reserve(scheduler_, decision, *object, CutToSeconds(now_));
+  workloads_.Reserve(job, decision, CutToSeconds(now_));
+  workloads_.Deliver(now_);
   admitted.admitted = true;
   waiting_.erase(job);
   result_.outcomes[job].why.clear();
   ++admissions_;
-  Apply(job, std::move(object));
   if (!nodes_) {
     StartAt(job, now_ + jobs_[job].capacity_wait);
   } else if (!PlacePods(job)) {
@@ -184,7 +171,7 @@ bool World::PlacePods(std::size_t job) {
   const api::PodSet& pods = jobs_[job].shape->pod_sets[0];
   PodNeeds needs{.requests = &pods.pod_template.spec.containers[0].requests};
   for (const auto& [resource, name] :
-       placed.object->status.admission->pod_set_assignments[0].flavors) {
+       workloads_.object(job)->status.admission->pod_set_assignments[0].flavors) {
     for (const api::ResourceFlavor& flavor : cluster_.flavors) {
       if (flavor.meta.name != name) continue;
       needs.node_labels.insert(flavor.node_labels.begin(), flavor.node_labels.end());
@@ -201,7 +188,7 @@ bool World::PlacePods(std::size_t job) {
 void World::StartAt(std::size_t job, WallTime ready) {
   if (ready <= now_) return Start(job);
   standing_[job].ready = ready;
-  starts_.insert({ready, job});
+  starts_.Add(ready, job);
 }
 
 void World::PlaceWaitingPods() {
@@ -225,9 +212,9 @@ void World::NoteStart(std::size_t job, WallTime since, Duration run) {
   started.ready.reset();
   started.since = since;
   started.end = now_ + run;
-  ends_.insert({started.end, job});
+  ends_.Add(started.end, job);
   if (jobs_[job].result && !followers_.empty() && !followers_[job].empty()) {
-    results_.insert({since + *jobs_[job].result, job});
+    results_.Add(since + *jobs_[job].result, job);
   }
   std::optional<Duration>& first = result_.outcomes[job].started;
   if (!first) first = SinceStart(since);
@@ -238,7 +225,7 @@ void World::NoteStart(std::size_t job, WallTime since, Duration run) {
   result_.end = SinceStart(now_);
   if (!options_.on_event) return;
   options_.on_event({WorldEvent::Kind::kStarted, result_.end, job,
-                     &*started.object->status.admission,
+                     &*workloads_.object(job)->status.admission,
                      started.placement ? &*started.placement : nullptr});
 }
 
@@ -255,15 +242,14 @@ void World::Stop(std::size_t job, const admission::Decision& decision,
                  const admission::Victim& victim) {
   Standing& stopped = standing_[job];
   if (!stopped.admitted) return;
-  auto object = std::make_shared<api::Workload>(*stopped.object);
-  Preempt(scheduler_, decision, victim, *object, CutToSeconds(now_));
-  object->status = integrations::StatusAfterRelease(*object, now_);
+  workloads_.Preempt(job, decision, victim, CutToSeconds(now_));
+  workloads_.Release(job, now_);
   DropResult(job);
   if (stopped.since) {
-    ends_.erase({stopped.end, job});
+    ends_.Remove(stopped.end, job);
     result_.outcomes[job].lost += now_ - *stopped.since;
   } else if (stopped.ready) {
-    starts_.erase({*stopped.ready, job});
+    starts_.Remove(*stopped.ready, job);
   } else {
     const auto found = std::find_if(without_nodes_.begin(), without_nodes_.end(),
                                     [job](const auto& each) { return each.second == job; });
@@ -276,21 +262,14 @@ void World::Stop(std::size_t job, const admission::Decision& decision,
   stopped.ready.reset();
   stopped.admitted = false;
   waiting_.insert(job);
-  Apply(job, std::move(object));
+  workloads_.Deliver(now_);
   Tell(WorldEvent::Kind::kPreempted, job);
 }
 
 void World::Finish(std::size_t job) {
-  auto object = std::make_shared<api::Workload>(*standing_[job].object);
-  const api::ObjectKey key = object->meta.key();
-  api::SetCondition(object->status.conditions, {.type = api::kFinished,
-                                                .status = api::ConditionStatus::kTrue,
-                                                .reason = api::kSucceeded,
-                                                .message = "",
-                                                .last_transition_time = CutToSeconds(now_),
-                                                .observed_generation = object->meta.generation});
-  Apply(job, std::move(object));
-  scheduler_.ForgetWorkload(key);
+  workloads_.Finish(job, now_);
+  workloads_.Deliver(now_);
+  workloads_.Forget(job);
   LeaveNodes(job);
   DropResult(job);
   standing_[job] = {};
@@ -300,16 +279,15 @@ void World::Finish(std::size_t job) {
 }
 
 World::Progress World::Perform(const admission::Decision& decision) {
-  if (decision.outcome == admission::Outcome::kAdmitted ||
-      decision.outcome == admission::Outcome::kQuotaReserved) {
-    Admit(job_by_number_[static_cast<std::size_t>(decision.workload)], decision);
+  if (GivesQuota(decision)) {
+    Admit(workloads_.NumberOf(decision.workload), decision);
     return Progress::kChanged;
   }
   bool changed = decision.to == queue::Destination::kInadmissible;
   if (decision.outcome == admission::Outcome::kPreempting) {
     for (const admission::Victim& victim : decision.victims) {
       if (victim.ongoing) continue;
-      Stop(job_by_number_[static_cast<std::size_t>(victim.workload)], decision, victim);
+      Stop(workloads_.NumberOf(victim.workload), decision, victim);
       changed = true;
     }
   }
@@ -319,7 +297,7 @@ World::Progress World::Perform(const admission::Decision& decision) {
 
 void World::NoteReasons(const admission::CycleResult& result) {
   const auto why = [this](admission::WorkloadId id) -> std::string& {
-    return result_.outcomes[job_by_number_[static_cast<std::size_t>(id)]].why;
+    return result_.outcomes[workloads_.NumberOf(id)].why;
   };
   for (const admission::Decision& decision : result.decisions) {
     why(decision.workload) = admission::PendingMessage(
@@ -360,7 +338,7 @@ void World::RunCycles() {
 bool World::TryAgain() {
   const std::int64_t before = admissions_;
   for (const std::size_t job : waiting_) {
-    scheduler_.ForgetWorkload(standing_[job].object->meta.key());
+    scheduler_.ForgetWorkload(workloads_.object(job)->meta.key());
   }
   // A queue that is made anew and woken keeps no verdict on jobs of equal requests.
   for (const auto& each : cluster_.cluster_queues) {
@@ -368,7 +346,7 @@ bool World::TryAgain() {
     scheduler_.ApplyClusterQueue(each);
   }
   scheduler_.RunWakeUps(now_);
-  for (const std::size_t job : waiting_) Apply(job, standing_[job].object);
+  for (const std::size_t job : waiting_) workloads_.Set(job, workloads_.object(job), now_);
   notes_reasons_ = true;
   RunCycles();
   notes_reasons_ = false;
@@ -390,8 +368,8 @@ void World::ExplainRest() {
 
 // Why the queue of a waiting job admits nothing; empty: the scheduler has said why.
 std::string World::WhyWaiting(std::size_t job) const {
-  const api::ObjectMeta& meta = standing_[job].object->meta;
-  const std::string& name = standing_[job].object->spec.queue_name;
+  const api::ObjectMeta& meta = workloads_.object(job)->meta;
+  const std::string& name = workloads_.object(job)->spec.queue_name;
   const auto local = std::find_if(
       cluster_.local_queues.begin(), cluster_.local_queues.end(), [&](const api::LocalQueue& each) {
         return each.meta.name == name && each.meta.namespace_name == meta.namespace_name;
@@ -414,27 +392,11 @@ std::string World::WhyWaiting(std::size_t job) const {
 
 // What happens at this instant, but for the decisions.
 void World::TakeDue() {
-  while (!ends_.empty() && ends_.begin()->first == now_) {
-    const std::size_t job = ends_.begin()->second;
-    ends_.erase(ends_.begin());
-    Finish(job);
-  }
-  while (!results_.empty() && results_.begin()->first == now_) {
-    const std::size_t job = results_.begin()->second;
-    results_.erase(results_.begin());
-    FreeFollowers(job);
-  }
-  while (!starts_.empty() && starts_.begin()->first == now_) {
-    const std::size_t job = starts_.begin()->second;
-    starts_.erase(starts_.begin());
-    Start(job);
-  }
+  while (const auto job = ends_.TakeDue(now_)) Finish(*job);
+  while (const auto job = results_.TakeDue(now_)) FreeFollowers(*job);
+  while (const auto job = starts_.TakeDue(now_)) Start(*job);
   while (submitted_ < arriving_ && TimeOf(jobs_[submitted_]) == now_) Submit(submitted_++);
-  while (!following_.empty() && following_.begin()->first == now_) {
-    const std::size_t job = following_.begin()->second;
-    following_.erase(following_.begin());
-    Submit(job);
-  }
+  while (const auto job = following_.TakeDue(now_)) Submit(*job);
   if (wake_up_ == now_) {
     wake_up_.reset();
     scheduler_.RunWakeUps(now_);

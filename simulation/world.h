@@ -38,9 +38,11 @@
 
 #include "admission/scheduler.h"
 #include "base/clock.h"
+#include "simulation/agenda.h"
 #include "simulation/cluster.h"
 #include "simulation/jobs.h"
 #include "simulation/nodes.h"
+#include "simulation/workloads.h"
 
 namespace berth::simulation {
 
@@ -98,7 +100,6 @@ class World {
 
  private:
   struct Standing {
-    std::shared_ptr<const api::Workload> object;  // null: not submitted yet, or finished
     bool admitted = false;
     std::optional<Nodes::Placement> placement;  // nullopt: no nodes yet, or no pools
     std::optional<WallTime> ready;              // of its nodes; nullopt: none yet, or it runs
@@ -127,7 +128,6 @@ class World {
   void NoteStart(std::size_t job, WallTime since, Duration run);
   void TakeDue();
   void LeaveNodes(std::size_t job);
-  void Apply(std::size_t job, std::shared_ptr<const api::Workload> object);
   void RunCycles();
   // What a cycle did: it admitted, preempted or parked; it only went on with scans over flavors; or
   // the next cycle would decide the same.
@@ -142,6 +142,7 @@ class World {
   std::string WhyWaiting(std::size_t job) const;
 
   admission::Scheduler scheduler_;
+  Workloads workloads_;  // by job; null: not submitted yet, or finished
   const Cluster& cluster_;
   const std::vector<Job>& jobs_;
   WorldOptions options_;
@@ -153,17 +154,16 @@ class World {
   // Jobs that wait for others: by job, how many it waits for, and who waits for it. Empty: none do.
   std::vector<std::int32_t> awaits_;
   std::vector<std::vector<std::size_t>> followers_;
-  std::set<std::pair<WallTime, std::size_t>> following_;  // submissions that are certain
-  std::set<std::pair<WallTime, std::size_t>> results_;    // of jobs that run
+  Agenda<WallTime> following_;  // submissions that are certain
+  Agenda<WallTime> results_;    // of jobs that run
   std::int64_t admissions_ = 0;
   std::int64_t preemptions_ = 0;
   std::set<std::size_t> waiting_;
-  std::set<std::pair<WallTime, std::size_t>> ends_;
-  std::set<std::pair<WallTime, std::size_t>> starts_;  // when the nodes of a job are ready
+  Agenda<WallTime> ends_;
+  Agenda<WallTime> starts_;  // when the nodes of a job are ready
   std::set<std::pair<std::int64_t, std::size_t>> without_nodes_;  // by number of the admission
   std::vector<Standing> standing_;
-  std::vector<std::size_t> job_by_number_;  // by WorkloadId
-  std::vector<char> awaited_;               // by job: of options.until_started, and not started
+  std::vector<char> awaited_;  // by job: of options.until_started, and not started
   std::size_t awaited_count_ = 0;
   std::optional<Nodes> nodes_;  // nullopt: no pools
   WorldResult result_;

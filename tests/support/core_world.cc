@@ -7,7 +7,6 @@
 #include "admission/messages.h"
 #include "api/condition.h"
 #include "api/reasons.h"
-#include "integrations/release.h"
 #include "simulation/carry_out.h"
 
 namespace berth::support {
@@ -101,14 +100,8 @@ void CoreWorld::DeleteCohort(const std::string& name) {
 void CoreWorld::Finish(const api::ObjectKey& key) {
   const auto found = workloads_.find(key);
   if (found == workloads_.end()) return;
-  api::Workload& workload = found->second;
-  if (api::IsTrue(workload.status.conditions, api::kFinished)) return;
-  api::SetCondition(workload.status.conditions, {.type = api::kFinished,
-                                                 .status = api::ConditionStatus::kTrue,
-                                                 .reason = api::kSucceeded,
-                                                 .last_transition_time = Stamp(),
-                                                 .observed_generation = workload.meta.generation});
-  Store(workload);
+  if (!simulation::Finish(found->second, Stamp())) return;
+  Store(found->second);
   React();
 }
 
@@ -236,7 +229,7 @@ std::string CoreWorld::Release(const api::ObjectKey& key) {
       api::FindCondition(found->second.status.conditions, api::kEvicted);
   if (evicted == nullptr || evicted->status != api::ConditionStatus::kTrue) return "";
   std::string reason = evicted->reason;
-  found->second.status = integrations::StatusAfterRelease(found->second, Stamp());
+  simulation::Release(found->second, Stamp());
   Store(found->second);
   React();
   return reason;
@@ -244,8 +237,7 @@ std::string CoreWorld::Release(const api::ObjectKey& key) {
 
 void CoreWorld::PerformOne(const admission::Decision& decision) {
   api::Workload& workload = workloads_.at(decision.object->meta.key());
-  if (decision.outcome == admission::Outcome::kAdmitted ||
-      decision.outcome == admission::Outcome::kQuotaReserved) {
+  if (simulation::GivesQuota(decision)) {
     simulation::Reserve(scheduler_, decision, workload, Stamp());
     Store(workload);
     return;

@@ -20,7 +20,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,8 +32,9 @@
 #include "admission/scheduler.h"
 #include "api/condition.h"
 #include "api/reasons.h"
-#include "integrations/release.h"
+#include "simulation/agenda.h"
 #include "simulation/carry_out.h"
+#include "simulation/workloads.h"
 #include "tests/bench/core/bench_input.h"
 #include "tests/bench/support/process.h"
 
@@ -43,7 +43,6 @@ namespace {
 
 constexpr int kCyclesPerWakeUp = 20;
 constexpr std::size_t kMostExplained = 1000;
-constexpr std::size_t kNotOurs = SIZE_MAX;
 
 constexpr char kUsage[] =
     "usage: core_bench PENDING QUEUES COHORTS classical|fair [CPU_SECONDS [CYCLES [PARKED "
@@ -70,24 +69,18 @@ class Bench {
  public:
   Bench(const InputSize& size, const admission::SchedulerConfig& config)
       : pending_(size.pending),
-        workloads_(MakeWorkloads(size)),
+        made_(MakeWorkloads(size)),
         scheduler_(config),
+        workloads_(scheduler_, made_.size()),
         clock_takes_(OwnClockTakes()) {
     ApplyUnchangedQueues(size, scheduler_, now_);
     const double before = ResidentBytes();
     ApplyQueues(size, scheduler_);
-    running_.resize(workloads_.size());
-    for (const BenchWorkload& workload : workloads_)
-      scheduler_.ApplyWorkload(workload.object, now_);
+    running_.resize(made_.size());
+    for (std::size_t i = 0; i < made_.size(); ++i) workloads_.Set(i, made_[i].object, now_);
     bytes_per_workload_ =
         (ResidentBytes() - before) / static_cast<double>(size.pending + size.parked);
-    histories_.resize(workloads_.size());
-    for (std::size_t i = 0; i < workloads_.size(); ++i) {
-      const auto number = scheduler_.Find(workloads_[i].object->meta.key());
-      const auto slot = static_cast<std::size_t>(number.value());
-      if (slot >= index_by_number_.size()) index_by_number_.resize(slot + 1, kNotOurs);
-      index_by_number_[slot] = i;
-    }
+    histories_.resize(made_.size());
   }
 
   void Run(double cpu_limit, int cycle_limit) {
@@ -123,13 +116,6 @@ class Bench {
     int ends_at = 0;
   };
 
-  // The cycle must decide no workload of the unchanged queues.
-  std::size_t IndexOf(admission::WorkloadId number) const {
-    const std::size_t index = index_by_number_.at(static_cast<std::size_t>(number));
-    if (index == kNotOurs) std::abort();
-    return index;
-  }
-
   // Advances the time to the next wake-up.
   void LetTimePass() {
     do {
@@ -149,18 +135,15 @@ class Bench {
     for (const admission::Decision& decision : result.decisions) Note(decision);
     for (const auto& parked : result.bulk_parked) {
       if (notes_[parked.like] == nullptr) continue;
-      histories_[IndexOf(parked.workload)].Note(notes_[parked.like], now_);
+      histories_[workloads_.NumberOf(parked.workload)].Note(notes_[parked.like], now_);
     }
     const double noted = OwnCpuSeconds();
-    changed_.clear();
     for (std::size_t i = 0; i < result.decisions.size(); ++i) {
       Write(result.decisions[i], notes_[i].get());
     }
     const double written = OwnCpuSeconds();
-    for (auto& object : changed_) {
-      Release(*object);
-      scheduler_.ApplyWorkload(std::move(object), now_);
-    }
+    workloads_.ReleaseEvicted(now_);  // pods stop at once
+    workloads_.Deliver(now_);
     FinishThoseDue();
     ++totals_.cycles;
     if (time_ % kCyclesPerWakeUp == 0) scheduler_.RunWakeUps(now_);
@@ -177,80 +160,59 @@ class Bench {
   void Note(const admission::Decision& decision) {
     notes_.push_back(admission::DecisionNote::Of(decision, scheduler_));
     if (notes_.back() == nullptr) return;
-    histories_[IndexOf(decision.workload)].Note(notes_.back(), now_);
+    histories_[workloads_.NumberOf(decision.workload)].Note(notes_.back(), now_);
   }
 
   void Write(const admission::Decision& decision, const admission::DecisionNote* note) {
-    const std::size_t index = IndexOf(decision.workload);
-    const api::Workload& known = *workloads_[index].object;
-    std::shared_ptr<api::Workload> next;
-    if (decision.outcome == admission::Outcome::kAdmitted) {
-      next = std::make_shared<api::Workload>(known);
-      simulation::Reserve(scheduler_, decision, *next, now_);
+    const std::size_t index = workloads_.NumberOf(decision.workload);
+    if (simulation::GivesQuota(decision)) {
+      workloads_.Reserve(index, decision, now_);
       ++totals_.admitted;
       // The cycle that admits it counts as the first.
-      running_[index] = {true, time_ + workloads_[index].runs_for_cycles - 1};
-      ends_[running_[index].ends_at].push_back(index);
-    } else {
-      for (const admission::Victim& victim : decision.victims) Stop(decision, victim);
-      if (note == nullptr) return;
-      const std::string_view reason = note->reason();
-      const std::string message = note->message();
-      // An unchanged condition is not written.
-      const api::Condition* told = api::FindCondition(known.status.conditions, api::kQuotaReserved);
-      if (told != nullptr && told->status == api::ConditionStatus::kFalse &&
-          told->reason == reason && told->message == message) {
-        return;
-      }
-      next = std::make_shared<api::Workload>(known);
-      admission::SetUnadmitted(next->status, reason, message, 1, now_);
+      running_[index] = {true, time_ + made_[index].runs_for_cycles - 1};
+      ends_.Add(running_[index].ends_at, index);
+      return;
     }
-    workloads_[index].object = next;
-    changed_.push_back(std::move(next));
+    for (const admission::Victim& victim : decision.victims) Stop(decision, victim);
+    if (note == nullptr) return;
+    const std::string_view reason = note->reason();
+    const std::string message = note->message();
+    // An unchanged condition is not written.
+    const api::Condition* told =
+        api::FindCondition(workloads_.object(index)->status.conditions, api::kQuotaReserved);
+    if (told != nullptr && told->status == api::ConditionStatus::kFalse && told->reason == reason &&
+        told->message == message) {
+      return;
+    }
+    admission::SetUnadmitted(workloads_.Edit(index).status, reason, message, 1, now_);
   }
 
   void Stop(const admission::Decision& decision, const admission::Victim& victim) {
-    const std::size_t index = IndexOf(victim.workload);
+    const std::size_t index = workloads_.NumberOf(victim.workload);
     if (!running_[index].runs) return;
     running_[index].runs = false;
     ++totals_.preempted;
-    auto next = std::make_shared<api::Workload>(*workloads_[index].object);
-    simulation::Preempt(scheduler_, decision, victim, *next, now_);
-    workloads_[index].object = next;
-    changed_.push_back(std::move(next));
-  }
-
-  // Plays the job's controller, whose pods stop at once.
-  void Release(api::Workload& written) const {
-    if (written.status.admission && api::IsTrue(written.status.conditions, api::kEvicted)) {
-      written.status = integrations::StatusAfterRelease(written, now_);
-    }
+    workloads_.Preempt(index, decision, victim, now_);
   }
 
   void FinishThoseDue() {
-    const auto due = ends_.find(time_);
-    if (due == ends_.end()) return;
-    for (const std::size_t index : due->second) {
-      if (!running_[index].runs || running_[index].ends_at != time_) continue;  // preempted
-      running_[index].runs = false;
+    while (const auto index = ends_.TakeDue(time_)) {
+      if (!running_[*index].runs || running_[*index].ends_at != time_) continue;  // preempted
+      running_[*index].runs = false;
       ++totals_.finished;
-      auto next = std::make_shared<api::Workload>(*workloads_[index].object);
-      api::SetCondition(next->status.conditions, {api::kFinished, api::ConditionStatus::kTrue,
-                                                  api::kSucceeded, "", now_, 1});
-      scheduler_.ApplyWorkload(std::move(next), now_);
+      workloads_.Finish(*index, now_);
+      workloads_.Deliver(now_);
     }
-    ends_.erase(due);
   }
 
   long pending_;
-  std::vector<BenchWorkload> workloads_;
+  std::vector<BenchWorkload> made_;
   std::vector<admission::ReasonHistory> histories_;
   std::vector<std::shared_ptr<const admission::DecisionNote>> notes_;  // of the cycle's decisions
-  std::vector<std::shared_ptr<api::Workload>> changed_;                // in the cycle
   std::vector<Running> running_;
-  std::vector<std::size_t> index_by_number_;      // by WorkloadId
-  std::map<int, std::vector<std::size_t>> ends_;  // by time
+  simulation::Agenda<int> ends_;  // by time
   admission::Scheduler scheduler_;
+  simulation::Workloads workloads_;  // by index
   WallTime now_ = WallTime(std::chrono::seconds(1767700000));
   int time_ = 0;  // in cycles, with those without any head
   double clock_takes_ = 0;

@@ -63,7 +63,7 @@ class PreemptorBench {
         admission::Preempt(next->status, ToString(victim.reason), "", 1, now_);
         changed.push_back(std::move(next));
       }
-      if (decision.outcome != admission::Outcome::kAdmitted) continue;
+      if (!simulation::GivesQuota(decision)) continue;
       auto next = std::make_shared<api::Workload>(*decision.object);
       simulation::Reserve(scheduler_, decision, *next, now_);
       changed.push_back(std::move(next));

@@ -15,12 +15,10 @@
 #include <string>
 #include <vector>
 
-#include "admission/lifecycle/workload_lifecycle.h"
 #include "admission/scheduler.h"
-#include "api/condition.h"
 #include "api/labels.h"
-#include "api/reasons.h"
 #include "simulation/carry_out.h"
+#include "simulation/workloads.h"
 #include "tests/bench/support/process.h"
 
 namespace berth::bench {
@@ -137,15 +135,15 @@ api::Workload WorkloadOf(int number) {
 
 class Bench {
  public:
-  Bench(const Size& size, int workloads) : size_(size), scheduler_(admission::SchedulerConfig{}) {
+  Bench(const Size& size, std::size_t workloads)
+      : size_(size), scheduler_(admission::SchedulerConfig{}), workloads_(scheduler_, workloads) {
     ApplyQueues(size, scheduler_);
     const std::vector<api::Node> nodes = MakeNodes(size);
     const double begin = OwnCpuSeconds();
     for (const api::Node& node : nodes) scheduler_.ApplyNode(node);
     node_seconds_ = OwnCpuSeconds() - begin;
-    for (int i = 0; i < workloads; ++i) {
-      workloads_.push_back(WorkloadOf(i));
-      Apply(workloads_.back());
+    for (std::size_t i = 0; i < workloads; ++i) {
+      workloads_.Set(i, std::make_shared<api::Workload>(WorkloadOf(static_cast<int>(i))), now_);
     }
   }
 
@@ -168,10 +166,6 @@ class Bench {
   }
 
  private:
-  void Apply(const api::Workload& workload) {
-    scheduler_.ApplyWorkload(std::make_shared<const api::Workload>(workload), now_);
-  }
-
   void Cycle() {
     now_ += std::chrono::seconds(1);
     const double begin = OwnCpuSeconds();
@@ -183,15 +177,14 @@ class Bench {
     heads_ += static_cast<long>(result.decisions.size());
     std::size_t refused = 0;
     for (const admission::Decision& decision : result.decisions) {
-      if (decision.outcome != admission::Outcome::kAdmitted) {
+      if (!simulation::GivesQuota(decision)) {
         ++refused;
         continue;
       }
       ++admitted_;
-      const auto index =
-          static_cast<std::size_t>(std::atoi(decision.object->meta.name.c_str() + 1));
-      simulation::Reserve(scheduler_, decision, workloads_[index], now_);
-      Apply(workloads_[index]);
+      const std::size_t index = workloads_.NumberOf(decision.workload);
+      workloads_.Reserve(index, decision, now_);
+      workloads_.Deliver(now_);
       running_.push_back(index);
     }
     for (; refused > 0 && !running_.empty(); --refused) EndOldest();
@@ -199,17 +192,15 @@ class Bench {
   }
 
   void EndOldest() {
-    api::Workload& ended = workloads_[running_.front()];
+    workloads_.Finish(running_.front(), now_);
+    workloads_.Deliver(now_);
     running_.pop_front();
-    api::SetCondition(ended.status.conditions,
-                      {api::kFinished, api::ConditionStatus::kTrue, api::kSucceeded, "", now_, 1});
-    Apply(ended);
   }
 
   Size size_;
   admission::Scheduler scheduler_;
   WallTime now_ = WallTime(std::chrono::seconds(1767800000));
-  std::vector<api::Workload> workloads_;
+  simulation::Workloads workloads_;  // by number
   std::deque<std::size_t> running_;
   double node_seconds_ = 0;
   double deciding_ = 0;

@@ -26,12 +26,13 @@
 #include "base/random.h"
 #include "base/system_clock.h"
 #include "cli/read_mirror.h"
-#include "integrations/release.h"
 #include "net/certificates.h"
 #include "net/file_limit.h"
 #include "net/io_pool.h"
 #include "readapi/controller/read_server.h"
+#include "simulation/agenda.h"
 #include "simulation/carry_out.h"
+#include "simulation/workloads.h"
 #include "tests/bench/core/bench_input.h"
 #include "tests/bench/readapi/page_clients.h"
 #include "tests/bench/support/load.h"
@@ -59,9 +60,8 @@ class Decider {
   Decider() {
     ApplyQueues(kSize, scheduler_);
     for (const BenchWorkload& each : MakeWorkloads(kSize)) {
-      const api::ObjectKey key = each.object->meta.key();
-      originals_[key] = objects_[key] = each.object;
-      scheduler_.ApplyWorkload(each.object, now_);
+      workloads_.Set(originals_.size(), each.object, now_);
+      originals_.push_back(each.object);
     }
   }
 
@@ -72,10 +72,10 @@ class Decider {
     long heads = 0;
     if (scheduler_.HasHeads()) {
       const admission::CycleResult& result = scheduler_.RunCycle(now_);
-      std::vector<std::shared_ptr<const api::Workload>> changed;
-      for (const admission::Decision& decision : result.decisions) Carry(decision, changed);
+      for (const admission::Decision& decision : result.decisions) Carry(decision);
       heads = static_cast<long>(result.decisions.size());
-      for (auto& object : changed) scheduler_.ApplyWorkload(std::move(object), now_);
+      workloads_.ReleaseEvicted(now_);
+      workloads_.Deliver(now_);
     }
     Finish();
     if (cycle_ % kCyclesPerWakeUp == 0) scheduler_.RunWakeUps(now_);
@@ -87,41 +87,31 @@ class Decider {
   static constexpr int kRunsForCycles = 10;
   static constexpr InputSize kSize{.pending = 20'000, .queues = 200, .cohorts = 20};
 
-  void Carry(const admission::Decision& decision,
-             std::vector<std::shared_ptr<const api::Workload>>& changed) {
-    if (decision.outcome == admission::Outcome::kAdmitted) {
-      auto next = std::make_shared<api::Workload>(*objects_.at(decision.object->meta.key()));
-      simulation::Reserve(scheduler_, decision, *next, now_);
-      ends_.emplace(cycle_ + kRunsForCycles, next->meta.key());
-      objects_[next->meta.key()] = next;
-      changed.push_back(std::move(next));
+  void Carry(const admission::Decision& decision) {
+    if (simulation::GivesQuota(decision)) {
+      const std::size_t number = workloads_.NumberOf(decision.workload);
+      workloads_.Reserve(number, decision, now_);
+      ends_.Add(cycle_ + kRunsForCycles, number);
     } else if (decision.outcome == admission::Outcome::kPreempting) {
       for (const admission::Victim& victim : decision.victims) {
-        const api::ObjectKey key = victim.object->meta.key();
-        auto next = std::make_shared<api::Workload>(*objects_.at(key));
-        simulation::Preempt(scheduler_, decision, victim, *next, now_);
-        next->status = integrations::StatusAfterRelease(*next, now_);
-        objects_[key] = next;
-        changed.push_back(std::move(next));
+        workloads_.Preempt(workloads_.NumberOf(victim.workload), decision, victim, now_);
       }
     }
   }
 
+  // A job that ends comes again at once.
   void Finish() {
-    for (auto due = ends_.begin(); due != ends_.end() && due->first <= cycle_;
-         due = ends_.erase(due)) {
-      const api::ObjectKey& key = due->second;
-      if (!objects_.at(key)->status.admission) continue;  // it was preempted
-      scheduler_.ForgetWorkload(key);
-      objects_[key] = originals_.at(key);
-      scheduler_.ApplyWorkload(originals_.at(key), now_);
+    while (const auto number = ends_.TakeDue(cycle_)) {
+      if (!workloads_.object(*number)->status.admission) continue;  // it was preempted
+      workloads_.Forget(*number);
+      workloads_.Set(*number, originals_[*number], now_);
     }
   }
 
-  std::map<api::ObjectKey, std::shared_ptr<const api::Workload>> originals_;
-  std::map<api::ObjectKey, std::shared_ptr<const api::Workload>> objects_;
-  std::multimap<int, api::ObjectKey> ends_;
   admission::Scheduler scheduler_{admission::SchedulerConfig{}};
+  simulation::Workloads workloads_{scheduler_};  // by number
+  std::vector<std::shared_ptr<const api::Workload>> originals_;
+  simulation::Agenda<int> ends_;
   WallTime now_ = WallTime(1'767'700'000s);
   int cycle_ = 0;
 };

@@ -1,0 +1,65 @@
+// simulation/workloads.h — the Workloads around one Scheduler, in virtual time.
+//
+//     decision ──Reserve, Preempt──▶ changed copy ──Deliver──▶ Scheduler
+//     job      ──Release, Finish───▶      ▲
+//                                    Edit for any other write
+//
+// A write makes a changed copy of the Workload, as a write to the API does; Deliver gives the
+// scheduler the copies in the order of the writes, as watch events do. World (simulation/world.h)
+// and the loops of the benchmarks store their Workloads here, numbered by the caller.
+//
+// Units: none. Threads: one. Errors: none; a WorkloadId of a Workload that is not stored aborts.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "admission/scheduler.h"
+#include "api/workload.h"
+#include "base/clock.h"
+
+namespace berth::simulation {
+
+class Workloads {
+ public:
+  // The scheduler must outlive the store. `count`: how many are expected; more may come.
+  explicit Workloads(admission::Scheduler& scheduler, std::size_t count = 0);
+
+  // Stores the object under `number` and gives it to the scheduler at once.
+  void Set(std::size_t number, std::shared_ptr<const api::Workload> object, WallTime now);
+  // The Workload is deleted, with its changes that are not delivered.
+  void Forget(std::size_t number);
+
+  // With the changes that are not delivered; null: no Workload has the number.
+  const std::shared_ptr<const api::Workload>& object(std::size_t number) const {
+    return objects_[number];
+  }
+  // The number of a stored Workload that has been given to the scheduler.
+  std::size_t NumberOf(admission::WorkloadId id) const;
+
+  // The copy that the next Deliver gives to the scheduler. The reference is valid until the next
+  // call of this store.
+  api::Workload& Edit(std::size_t number);
+  // simulation/carry_out.h
+  void Reserve(std::size_t number, const admission::Decision& decision, WallTime now);
+  void Preempt(std::size_t number, const admission::Decision& decision,
+               const admission::Victim& victim, WallTime now);
+  void Release(std::size_t number, WallTime now);
+  void Finish(std::size_t number, WallTime now);
+  // Releases the changed Workloads that are evicted and hold quota: jobs that stop at once.
+  void ReleaseEvicted(WallTime now);
+
+  void Deliver(WallTime now);
+
+ private:
+  void Note(std::size_t number);  // the number that the scheduler has given to the Workload
+
+  admission::Scheduler& scheduler_;
+  std::vector<std::shared_ptr<const api::Workload>> objects_;
+  std::vector<std::size_t> number_by_id_;  // by WorkloadId
+  std::vector<std::pair<std::size_t, std::shared_ptr<api::Workload>>> changed_;
+};
+
+}  // namespace berth::simulation
