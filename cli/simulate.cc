@@ -123,21 +123,22 @@ Result<SimulationPictures> Simulate(const Side& side, const simulation::Trace& t
   run.view.skipped = trace.skipped;
   const auto jobs = simulation::BindJobs(trace, side.cluster, flags.queue);
   if (!jobs) return Annotate(jobs.error(), flags.workload);
-  simulation::RunRecorder recorder;
+  const std::vector<simulation::NodePool>& pools = setup.world.pools;
+  simulation::RunRecorder recorder;  // for pictures, and for who is charged for nodes
   SimulationEvents events;
   setup.world.on_event = [&](const simulation::WorldEvent& event) {
     if (event.kind == simulation::WorldEvent::Kind::kFinished) progress.Step();
-    if (!flags.html.empty()) recorder.Note(event);
+    if (!flags.html.empty() || !pools.empty()) recorder.Note(event);
     if (!flags.events.empty()) events.Note(event);
   };
   BERTH_TRY(const simulation::WorldResult result, RunJobs(side, *jobs, setup, flags.full));
-  const std::vector<simulation::NodePool>& pools = setup.world.pools;
-  run.view.report = simulation::MakeReport(side.cluster, *jobs, result);
+  const std::vector<simulation::JobRun> runs = recorder.Take(result.end);
+  run.view.report = simulation::MakeReport(side.cluster, *jobs, result, pools,
+                                           simulation::ChargesOf(*jobs, pools, result, runs));
   if (!flags.events.empty()) {
     BERTH_CHECK_OK(events.Write(flags.events, side.cluster, *jobs, pools, result));
   }
   if (flags.html.empty()) return run;
-  const std::vector<simulation::JobRun> runs = recorder.Take(result.end);
   run.resource = MainResource(run.view.report.total.figures);
   run.timeline = simulation::MakeTimeline(side.cluster, *jobs, pools, result, runs,
                                           {.resource = run.resource});

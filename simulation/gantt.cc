@@ -91,7 +91,7 @@ Gantt MakeGantt(const Cluster& cluster, const std::vector<Job>& jobs,
     if (pools.empty()) {
       drawing.AddBar(static_cast<std::int64_t>(job.local_queue), BarOf(cluster, job, run));
     }
-    for (const NodeId node : run.nodes) drawing.AddBar(node, BarOf(cluster, job, run));
+    for (const auto& [node, pods] : run.nodes) drawing.AddBar(node, BarOf(cluster, job, run));
   }
   return drawing.Take();
 }

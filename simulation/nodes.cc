@@ -163,6 +163,7 @@ std::optional<Nodes::Placement> Nodes::Place(const PodNeeds& needs, std::int64_t
     Take(node.free, *needs.requests, count);
     placement.ready = std::max(placement.ready, node.ready);
   }
+  placement.boot = placement.ready - now;
   return placement;
 }
 

@@ -72,6 +72,7 @@ class Nodes {
   struct Placement {
     std::vector<std::pair<NodeId, std::int64_t>> pods;  // of each node
     WallTime ready{};                                   // of the last node
+    Duration boot{};                                    // from the placement to `ready`
   };
 
   // The least nodes of each pool are ready at `start`. Times never go back.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -106,6 +107,71 @@ std::vector<PoolRow> PoolRows(const std::vector<PoolUse>& pools,
   return rows;
 }
 
+// What an hour of a node has of the resources that jobs request, and costs.
+struct NodeHour {
+  UnitHours units;
+  double price = 0;  // USD
+};
+
+std::vector<NodeHour> NodeHoursOf(const std::vector<Job>& jobs,
+                                  const std::vector<NodePool>& pools) {
+  if (pools.empty()) return {};
+  std::set<api::ResourceName> requested;
+  const JobShape* last = nullptr;  // jobs of one shape often stand together
+  for (const Job& job : jobs) {
+    if (job.shape.get() == last) continue;
+    last = job.shape.get();
+    for (const auto& [resource, amount] : last->requests) requested.insert(resource);
+  }
+  std::vector<NodeHour> hours;
+  for (const NodePool& pool : pools) {
+    NodeHour& hour = hours.emplace_back(NodeHour{.units = {}, .price = pool.price_per_hour});
+    for (const auto& [resource, amount] : pool.node.allocatable) {
+      if (requested.count(resource) > 0) hour.units[resource] = UnitsOf(resource, amount);
+    }
+  }
+  return hours;
+}
+
+void Charge(const NodeHour& hour, double hours, Figures& figures) {
+  for (const auto& [resource, units] : hour.units) figures.charged[resource] += units * hours;
+  figures.cost += hour.price * hours;
+}
+
+void ChargeAll(const std::vector<NodeHour>& node_hours, const std::vector<NodeTime>& times,
+               Figures& figures) {
+  for (const NodeTime& time : times) {
+    Charge(node_hours[time.pool], time.seconds / kSecondsPerHour, figures);
+  }
+}
+
+UnitHours SumOf(const UnitHours& one, const UnitHours& other) {
+  UnitHours sum = one;
+  for (const auto& [resource, hours] : other) sum[resource] += hours;
+  return sum;
+}
+
+// The share of the quota in `quota`, of the ClusterQueue or of all (an empty name), that the row
+// used.
+std::map<api::ResourceName, double> UtilisationOf(const Figures& figures,
+                                                  const std::vector<QuotaRow>& quota,
+                                                  const std::string& cluster_queue, double hours) {
+  std::map<api::ResourceName, double> nominal;
+  for (const QuotaRow& row : quota) {
+    if (cluster_queue.empty() || row.cluster_queue == cluster_queue) {
+      nominal[row.resource] += row.nominal;
+    }
+  }
+  const UnitHours used = SumOf(figures.used, figures.destroyed);
+  std::map<api::ResourceName, double> shares;
+  for (const auto& [resource, units] : nominal) {
+    if (units <= 0 || hours <= 0) continue;
+    const auto found = used.find(resource);
+    shares[resource] = found == used.end() ? 0 : found->second / (units * hours);
+  }
+  return shares;
+}
+
 UnitHours Less(const UnitHours& after, const UnitHours& before) {
   UnitHours difference = after;
   for (const auto& [resource, hours] : before) difference[resource] -= hours;
@@ -119,7 +185,24 @@ Figures Less(const Figures& after, const Figures& before) {
   }
   difference.used = Less(after.used, before.used);
   difference.destroyed = Less(after.destroyed, before.destroyed);
+  difference.charged = Less(after.charged, before.charged);
+  difference.utilisation = Less(after.utilisation, before.utilisation);
   return difference;
+}
+
+// What the rows say of quota, and the total of all nodes.
+void FinishFigures(const std::vector<NodeHour>& node_hours, const WorldResult& result,
+                   Report& report) {
+  const auto finish = [&](Figures& figures, const std::string& cluster_queue) {
+    if (node_hours.empty()) figures.charged = SumOf(figures.used, figures.destroyed);
+    figures.utilisation = UtilisationOf(figures, report.quota, cluster_queue, report.hours);
+  };
+  for (ReportRow& row : report.rows) finish(row.figures, row.cluster_queue);
+  finish(report.total.figures, "");
+  for (std::size_t i = 0; i < std::min(node_hours.size(), result.pools.size()); ++i) {
+    Charge(node_hours[i], SecondsOf(result.pools[i].node_time) / kSecondsPerHour,
+           report.total.figures);
+  }
 }
 
 }  // namespace
@@ -143,22 +226,27 @@ const std::vector<Measure>& Measures() {
                                               {"waitP90", &Figures::wait_p90},
                                               {"waitP99", &Figures::wait_p99},
                                               {"slowdown", &Figures::slowdown},
-                                              {"preemptions", &Figures::preemptions}};
+                                              {"preemptions", &Figures::preemptions},
+                                              {"cost", &Figures::cost}};
   return kMeasures;
 }
 
-Report MakeReport(const Cluster& cluster, const std::vector<Job>& jobs, const WorldResult& result) {
+Report MakeReport(const Cluster& cluster, const std::vector<Job>& jobs, const WorldResult& result,
+                  const std::vector<NodePool>& pools, const Charges& charges) {
   using Key = std::tuple<std::size_t, std::int64_t, std::string>;  // queue, priority falling, class
   std::map<Key, Tally> tallies;
   Tally all;
   std::map<std::string, UnitHours> used;
   std::map<std::pair<std::size_t, std::string>, UnfinishedRow> unfinished;
+  const std::vector<NodeHour> node_hours = NodeHoursOf(jobs, pools);
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const Job& job = jobs[i];
     const JobOutcome& outcome = result.outcomes[i];
     const Duration submitted = outcome.submitted.value_or(Duration::zero());
     const std::int64_t falling = -static_cast<std::int64_t>(job.priority);
-    tallies[{job.local_queue, falling, job.priority_class}].Add(job, outcome, submitted);
+    Tally& tally = tallies[{job.local_queue, falling, job.priority_class}];
+    tally.Add(job, outcome, submitted);
+    if (!charges.empty()) ChargeAll(node_hours, charges[i], tally.figures);
     all.Add(job, outcome, submitted);
     UnitHours& of_queue = used[cluster.local_queues[job.local_queue].cluster_queue];
     AddHours(job.shape->requests, outcome.lost, of_queue);
@@ -181,6 +269,7 @@ Report MakeReport(const Cluster& cluster, const std::vector<Job>& jobs, const Wo
   }
   report.hours = SecondsOf(result.end) / kSecondsPerHour;
   report.quota = QuotaRows(cluster, used, report.hours);
+  FinishFigures(node_hours, result, report);
   report.pools = PoolRows(result.pools, result.nodes);
   report.cycles = result.cycles;
   report.decisions = result.decisions;

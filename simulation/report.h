@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "simulation/charges.h"
 #include "simulation/cluster.h"
 #include "simulation/jobs.h"
 #include "simulation/world.h"
@@ -35,11 +36,19 @@ struct Figures {
   double wait_p99 = 0;
   double slowdown = 0;
   double preemptions = 0;
+  // USD for the time of nodes that is charged; of all jobs: for all nodes. 0 without pools.
+  double cost = 0;
   UnitHours used;       // by runs that finished
   UnitHours destroyed;  // by runs that a preemption ended
+  // Of nodes (simulation/charges.h), by the resources that jobs request; of all jobs: of all nodes.
+  // Without pools: used and destroyed.
+  UnitHours charged;
+  // Used and destroyed over the nominal quota of the ClusterQueue for the whole run; of all jobs:
+  // of all ClusterQueues. Resources without nominal quota are left out.
+  std::map<api::ResourceName, double> utilisation;
 };
 
-// The numbers of Figures but use, in the order in which they are shown.
+// The numbers of Figures without those by resource, in the order in which they are shown.
 struct Measure {
   const char* name;  // in JSON and CSV
   double Figures::*value;
@@ -89,7 +98,9 @@ struct Report {
   bool stopped_early = false;
 };
 
-Report MakeReport(const Cluster& cluster, const std::vector<Job>& jobs, const WorldResult& result);
+// `charges`: those of the run with `pools`.
+Report MakeReport(const Cluster& cluster, const std::vector<Job>& jobs, const WorldResult& result,
+                  const std::vector<NodePool>& pools = {}, const Charges& charges = {});
 
 // Each figure of `after` less that of `before`, for each queue and class that either has; figures
 // of a row that one report lacks count as 0. Of a report and itself all are 0.

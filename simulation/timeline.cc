@@ -103,9 +103,10 @@ void RunRecorder::Note(const WorldEvent& event) {
   if (event.kind == WorldEvent::Kind::kSubmitted) return;
   if (event.kind == WorldEvent::Kind::kStarted) {
     open_[event.job] = runs_.size();
-    JobRun run{.job = event.job, .start = event.at, .nodes = {}};
+    JobRun run{.job = event.job, .start = event.at, .placed = event.at, .nodes = {}};
     if (event.nodes != nullptr) {
-      for (const auto& [node, pods] : event.nodes->pods) run.nodes.push_back(node);
+      run.placed -= event.nodes->boot;
+      run.nodes = event.nodes->pods;
     }
     runs_.push_back(std::move(run));
     return;

@@ -9,8 +9,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "simulation/cluster.h"
@@ -25,8 +27,10 @@ struct JobRun {
   std::size_t job = 0;
   Duration start{};
   Duration end{};
-  bool finished = false;      // false: preempted, or it goes on at the end of the world
-  std::vector<NodeId> nodes;  // with node pools; each once
+  bool finished = false;  // false: preempted, or it goes on at the end of the world
+  Duration placed{};      // when its pods got their nodes; `start` where they were ready
+  // With node pools: each node once, and how many pods of the run it has.
+  std::vector<std::pair<NodeId, std::int64_t>> nodes;
 };
 
 class RunRecorder {

@@ -42,6 +42,8 @@ Json RowJson(const ReportRow& row) {
   }
   fields["usedHours"] = HoursJson(row.figures.used);
   fields["destroyedHours"] = HoursJson(row.figures.destroyed);
+  fields["chargedHours"] = HoursJson(row.figures.charged);
+  fields["utilisation"] = HoursJson(row.figures.utilisation);
   return fields;
 }
 
@@ -75,14 +77,16 @@ std::string CsvLine(const ReportRow& row, const std::string& resource) {
     line += "," + Shortest(row.figures.*measure.value);
   }
   return line + "," + resource + "," + Shortest(HoursOf(row.figures.used, resource)) + "," +
-         Shortest(HoursOf(row.figures.destroyed, resource)) + "\n";
+         Shortest(HoursOf(row.figures.destroyed, resource)) + "," +
+         Shortest(HoursOf(row.figures.charged, resource)) + "," +
+         Shortest(HoursOf(row.figures.utilisation, resource)) + "\n";
 }
 
 std::string Csv(const std::vector<ReportRow>& rows, const ReportRow& total,
                 const std::string& resource) {
   std::string text = "localQueue,clusterQueue,priorityClass";
   for (const Measure& measure : simulation::Measures()) text += std::string(",") + measure.name;
-  text += ",resource,usedHours,destroyedHours\n";
+  text += ",resource,usedHours,destroyedHours,chargedHours,utilisation\n";
   for (const ReportRow& row : rows) text += CsvLine(row, resource);
   return text + CsvLine(total, resource);
 }

@@ -56,7 +56,9 @@ std::string SpanText(double seconds, Kind kind) {
   return (seconds < 0 ? "-" : Signed("", seconds, kind)) + HumanDuration(span);
 }
 
-std::vector<std::string> CellsOf(const ReportRow& row, const std::string& resource, Kind kind) {
+// `has_pools`: jobs are charged for nodes.
+std::vector<std::string> CellsOf(const ReportRow& row, const std::string& resource, bool has_pools,
+                                 Kind kind) {
   const Figures& figures = row.figures;
   std::vector<std::string> cells = RowNames(row.local_queue, row.priority_class);
   for (std::string cell :
@@ -65,21 +67,30 @@ std::vector<std::string> CellsOf(const ReportRow& row, const std::string& resour
         SpanText(figures.wait_p50, kind), SpanText(figures.wait_p90, kind),
         SpanText(figures.wait_p99, kind), DecimalText(figures.slowdown, kind),
         CountText(figures.preemptions, kind), DecimalText(HoursOf(figures.used, resource), kind),
-        DecimalText(HoursOf(figures.destroyed, resource), kind)}) {
+        DecimalText(HoursOf(figures.destroyed, resource), kind),
+        DecimalText(HoursOf(figures.utilisation, resource) * kPercent, kind) + " %"}) {
     cells.push_back(std::move(cell));
   }
+  if (!has_pools) return cells;
+  cells.push_back(DecimalText(HoursOf(figures.charged, resource), kind));
+  cells.push_back(DollarText(figures.cost, kind));
   return cells;
 }
 
 TextTable QueueTable(const std::vector<ReportRow>& rows, const ReportRow& total,
-                     const std::string& resource, Kind kind) {
+                     const std::string& resource, bool has_pools, Kind kind) {
   const std::string hours = ShortName(resource);
   std::vector<Column> columns = MeasureColumns();
   columns.push_back({hours + " USED", Align::kRight});
   columns.push_back({hours + " LOST", Align::kRight});
+  columns.push_back({"OF QUOTA", Align::kRight});
+  if (has_pools) {
+    columns.push_back({hours + " CHARGED", Align::kRight});
+    columns.push_back({"USD", Align::kRight});
+  }
   TextTable table(std::move(columns));
-  for (const ReportRow& row : rows) table.AddRow(CellsOf(row, resource, kind));
-  table.AddRow(CellsOf(total, resource, kind));
+  for (const ReportRow& row : rows) table.AddRow(CellsOf(row, resource, has_pools, kind));
+  table.AddRow(CellsOf(total, resource, has_pools, kind));
   return table;
 }
 
@@ -115,8 +126,8 @@ std::vector<NamedTable> Tables(const std::vector<ReportRow>& rows, const ReportR
                                const std::vector<QuotaRow>& quota,
                                const std::vector<PoolRow>& pools, Kind kind) {
   std::vector<NamedTable> tables;
-  tables.push_back(
-      {"Queues and classes", QueueTable(rows, total, MainResource(total.figures), kind)});
+  tables.push_back({"Queues and classes",
+                    QueueTable(rows, total, MainResource(total.figures), !pools.empty(), kind)});
   tables.push_back({"Quota", QuotaTable(quota, kind)});
   if (!pools.empty()) tables.push_back({"Node pools", PoolTable(pools, kind)});
   return tables;

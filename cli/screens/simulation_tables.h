@@ -28,8 +28,8 @@ std::string SimulationRemarks(const SimulationView& view);
 
 // The resource whose use the tables show: a GPU where jobs use one, else CPUs.
 std::string MainResource(const simulation::Figures& total);
-// The columns of queue, class and Measures(), and the cells of the first two; a queue without name
-// is that of all.
+// The columns of queue, class and Measures() but cost, and the cells of the first two; a queue
+// without name is that of all.
 std::vector<Column> MeasureColumns();
 std::vector<std::string> RowNames(const std::string& local_queue,
                                   const std::string& priority_class);

@@ -80,7 +80,9 @@ void AddCsvLines(const SpreadRow& row, std::string& text) {
 }  // namespace
 
 std::string RenderSpread(const SpreadReport& report, SpreadKind kind, const TextStyle& style) {
-  TextTable table(MeasureColumns());
+  std::vector<Column> columns = MeasureColumns();
+  columns.push_back({"USD", Align::kRight});
+  TextTable table(std::move(columns));
   for (const SpreadRow& row : report.rows) table.AddRow(CellsOfSpread(row, kind, style));
   table.AddRow(CellsOfSpread(report.total, kind, style));
   std::string text = std::to_string(report.runs) + " runs, means and standard deviations" +

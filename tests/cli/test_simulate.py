@@ -19,6 +19,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import snapshots  # noqa: E402
 from fake_api import FakeApi  # noqa: E402
 
+GPU = "nvidia.com/gpu"
 TEAMS = os.path.join(ROOT, "manifests", "samples", "two-teams", "queues.yaml")
 
 # Team b's urgent job takes back what team a borrowed: 4 GPUs for 10 minutes are lost.
@@ -115,11 +116,15 @@ class SimulateTest(ScratchTest):
         day = self.write("day.csv", DAY)
         text = self.answer("-f", TEAMS, "--workload", day)
         self.assertRegex(text, r"^4 jobs in \d+m of virtual time: 3 finished, 1 did not\n")
-        self.assertRegex(text, r"(?m)^team-b/b-queue +urgent +1 +1 +0 +0s +0s +0s +0s +1\.0 +0 +4\.0 +0\.0$")
+        self.assertRegex(text, r"(?m)^team-b/b-queue +urgent +1 +1 +0 +0s +0s +0s +0s +1\.0 +0 +4\.0 +0\.0 +[\d.]+ %$")
         self.assertRegex(text, r"(?m)^never finished: 1 of team-a/a-queue, first in line 5: ")
         rows = list(csv.DictReader(io.StringIO(self.answer("-f", TEAMS, "--workload", day, "-o", "csv"))))
         self.assertEqual(len(rows), 4)
         self.assertEqual((rows[-1]["localQueue"], rows[-1]["jobs"], rows[-1]["destroyedHours"]), ("", "4", "2"))
+        # Without nodes every queue is charged for what ran.
+        self.assertEqual([float(row["chargedHours"]) for row in rows],
+                         [float(row["usedHours"]) + float(row["destroyedHours"]) for row in rows])
+        self.assertEqual({row["cost"] for row in rows}, {"0"})
 
     def test_a_generator_and_its_seeds(self):
         day = self.write("day.yaml", GENERATOR)
@@ -283,6 +288,12 @@ class SimulateTest(ScratchTest):
         words = ("-f", queues, "--pools", pools, "--workload", "-", "-o", "json", "--events", events)
         [pool] = json.loads(self.answer(*words, given="submit,gpu,run\n0,1,100\n10,1,50\n"))["pools"]
         self.assertAlmostEqual(pool["cost"], 2.5 * pool["nodeHours"])
+        report = json.loads(self.answer(*words, given="submit,gpu,run\n0,1,100\n10,1,50\n"))
+        for row in (report["queues"][0], report["total"]):  # the node is charged to those who ran there
+            self.assertAlmostEqual(row["cost"], pool["cost"])
+            self.assertAlmostEqual(row["chargedHours"][GPU], pool["nodeHours"])
+        self.assertAlmostEqual(report["total"]["utilisation"][GPU], 150 / 3600 / 8 / report["hours"])
+        self.assertRegex(self.answer(*words[:6], given="submit,gpu,run\n0,1,100\n"), r"GPU-H USED +GPU-H LOST +OF QUOTA +GPU-H CHARGED +USD\n")
         with open(events, encoding="utf-8") as file:
             told = [json.loads(line) for line in file]
         node = pool["pool"] + "-0"

@@ -55,6 +55,8 @@ TEST(ReportTest, CountsWaitsUseAndLoss) {
   EXPECT_DOUBLE_EQ(low.figures.slowdown, (160.0 / 100 + 146.0 / 36) / 2);
   EXPECT_DOUBLE_EQ(low.figures.used.at("cpu"), 4 * 136 / 3600.0);
   EXPECT_DOUBLE_EQ(low.figures.destroyed.at("cpu"), 4 * 40 / 3600.0);
+  EXPECT_DOUBLE_EQ(low.figures.charged.at("cpu"), 4 * 176 / 3600.0);
+  EXPECT_DOUBLE_EQ(low.figures.utilisation.at("cpu"), 176 / 196.0);
 
   EXPECT_EQ(report.total.figures.jobs, 4);
   EXPECT_EQ(report.total.figures.wait_p90, 110);
@@ -77,6 +79,8 @@ TEST(ReportTest, AReportAndItselfDifferInNothing) {
     for (const Measure& measure : Measures()) EXPECT_EQ(row.figures.*measure.value, 0);
     for (const auto& [resource, hours] : row.figures.used) EXPECT_EQ(hours, 0) << resource;
     for (const auto& [resource, hours] : row.figures.destroyed) EXPECT_EQ(hours, 0) << resource;
+    for (const auto& [resource, hours] : row.figures.charged) EXPECT_EQ(hours, 0) << resource;
+    for (const auto& [resource, share] : row.figures.utilisation) EXPECT_EQ(share, 0) << resource;
   }
   EXPECT_EQ(same.total.figures.slowdown, 0);
   EXPECT_EQ(same.quota[0].utilisation, 0);

@@ -1,6 +1,7 @@
 // Goal: in any day every job finishes or is told why not, quota is never exceeded, and the same
 // input gives the same day. Method: random queues of one cohort and random jobs; the events are
 // played into a plain count of usage.
+#include <cmath>
 #include <map>
 #include <set>
 #include <sstream>
@@ -8,6 +9,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include "simulation/charges.h"
+#include "simulation/report.h"
 #include "tests/simulate/day.h"
 #include "tests/support/property.h"
 
@@ -102,6 +105,22 @@ class Count {
   std::map<std::string, api::Amount> used_;
 };
 
+// The time of each pool is charged to jobs once, but for nodes on which nothing ran.
+void CheckCharges(const Day& day, const std::vector<NodePool>& pools) {
+  std::vector<double> charged(pools.size());
+  for (const auto& times : ChargesOf(day.jobs, pools, day.result, day.runs)) {
+    for (const NodeTime& time : times) charged[time.pool] += time.seconds;
+  }
+  std::set<NodeId> used;
+  for (const JobRun& run : day.runs) {
+    for (const auto& [node, pods] : run.nodes) used.insert(node);
+  }
+  for (const NodeLife& life : day.result.nodes) {
+    if (used.count(life.node) > 0) charged[life.pool] -= SecondsOf(life.gone - life.made);
+  }
+  for (const double rest : charged) RC_ASSERT(std::abs(rest) < 1e-6);
+}
+
 TEST(WorldProperty, NoJobIsLostAndNoQuotaExceeded) {
   support::CheckProperty(300, [] {
     const Story story = AnyStory(true);
@@ -139,6 +158,7 @@ TEST(WorldProperty, NodesAreNeverOverfullAndLoseNoJob) {
       const JobOutcome& outcome = day.result.outcomes[i];
       RC_ASSERT(outcome.finished.has_value() == outcome.why.empty());
     }
+    CheckCharges(day, pools);
     for (std::size_t i = 0; i < pools.size(); ++i) {
       RC_ASSERT(day.result.pools[i].peak <= pools[i].max_nodes);
       RC_ASSERT(day.result.pools[i].busy_time <= day.result.pools[i].node_time);
