@@ -223,7 +223,9 @@ Decision Decide(const Situation& situation, const DecideOptions& options, WallTi
   const bool goes = workload.meta.deletion_timestamp.has_value();
   if (goes || api::IsTrue(workload.status.conditions, api::kFinished)) return decision;
   const Avoided avoided = AvoidedFlavors(situation, memory, vetoes, before, now);
-  std::string text = Join({avoided.flavors.begin(), avoided.flavors.end()}, ",");
+  // The end of a veto wakes no Workload that is not active: what was written for it stands.
+  std::string text =
+      workload.spec.active ? Join({avoided.flavors.begin(), avoided.flavors.end()}, ",") : before;
   std::string expires = decision.expires_at ? FormatTime(*decision.expires_at) : "";
   const std::string* told = api::FindValue(workload.meta.annotations, api::kExpiresAtAnnotation);
   const bool moved = expires != (told == nullptr ? "" : *told);

@@ -256,6 +256,27 @@ TEST(SharedStockTest, AnotherWorkloadPassesOverWhatIsOutOfStock) {
   EXPECT_EQ(all[1].outcomes.front().wait_seconds, 600);
 }
 
+// A restart finds nothing to write: the end of the rest wakes no Workload that is not active.
+TEST(SharedStockTest, AnInactiveWorkloadKeepsWhatWasWritten) {
+  World first = Chained();
+  WaitInVain(first);
+  World second = Chained(&first);
+  second.Settle();
+  second.Evict();
+  second.Settle();
+  ASSERT_EQ(second.avoided(), "spot");
+  second.workload.spec.active = false;
+  second.Settle();
+  EXPECT_EQ(second.last.next_wake, std::nullopt);
+  const int writes = second.memory_writes;
+  second.Pass(15 * kMinute);
+  second.Settle();
+  EXPECT_EQ(second.memory_writes, writes);
+  second.workload.spec.active = true;
+  second.Settle();
+  EXPECT_EQ(second.avoided(), "");
+}
+
 TEST(SharedStockTest, AfterTheRestTheStepIsAskedForAgain) {
   World first = Chained();
   WaitInVain(first);

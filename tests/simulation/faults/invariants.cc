@@ -218,7 +218,7 @@ void Invariants::SeeWorkload(const WorkloadFacts* before, const WorkloadFacts* n
 }
 
 void Invariants::CheckUsage(const WorkloadFacts& workload) {
-  if (workload.stated == workload.granted) return;
+  if (truth_.WithoutDefaults(workload, workload.stated) == workload.granted) return;
   Report("wrong-usage", Show(workload.key) + " states " + Show(workload.stated) +
                             ", its requests × counts are " + Show(workload.granted));
 }

@@ -125,6 +125,17 @@ TEST_F(RuleTest, AnAdmissionStatesOtherAmountsThanItsPodsRequest) {
   EXPECT_EQ(Broken(), "wrong-usage");
 }
 
+TEST_F(RuleTest, AnAdmissionStatesWhatALimitRangeAdds) {
+  Put("limitranges", "default", "defaults",
+      {{"spec", {{"limits", {{{"max", {{"memory", "2"}}}}}}}}});
+  PutWorkload("w", "j", "1", true);
+  Change(kWorkloads, "default", "w", std::string(kAssigned) + "/flavors/memory", "f");
+  Change(kWorkloads, "default", "w", std::string(kAssigned) + "/resourceUsage/memory", "2");
+  EXPECT_EQ(Broken(), "");
+  Change(kWorkloads, "default", "w", std::string(kAssigned) + "/resourceUsage/cpu", "500m");
+  EXPECT_EQ(Broken(), "wrong-usage");
+}
+
 // ---- Order.
 
 TEST_F(RuleTest, AStrictQueueLetsOneBehindItsHeadPass) {

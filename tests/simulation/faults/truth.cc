@@ -311,17 +311,6 @@ PodFacts ReadPod(const Key& key, const Json& object) {
       .running = phase == "Running"};
 }
 
-// The resources of a LimitRange's default requests for containers.
-std::set<std::string> ReadDefaultRequests(const Json& object) {
-  std::set<std::string> resources;
-  for (const Json& limit : ArrayAt(object, {"spec", "limits"})) {
-    for (const auto& [resource, amount] : StringsAt(limit, {"defaultRequest"})) {
-      resources.insert(resource);
-    }
-  }
-  return resources;
-}
-
 template <typename K, typename T, typename F>
 void Replace(std::map<K, T>& all, const K& key, const Json* object, F read) {
   if (object == nullptr) {
@@ -338,15 +327,20 @@ std::string Show(const Key& key) {
 }
 
 bool Truth::IsAskedForMore(const WorkloadFacts& workload) const {
-  for (const auto& [key, resources] : limit_ranges_) {
-    if (key.first != workload.key.first) continue;
+  for (const std::string& resource : limit_ranges_.Resources(workload.key.first)) {
     for (const PodSetFacts& set : workload.pod_sets) {
-      for (const std::string& resource : resources) {
-        if (!set.requests.contains(resource)) return true;
-      }
+      if (!set.requests.contains(resource)) return true;
     }
   }
   return false;
+}
+
+FlavorAmounts Truth::WithoutDefaults(const WorkloadFacts& workload, FlavorAmounts amounts) const {
+  std::erase_if(amounts, [&](const auto& each) {
+    return limit_ranges_.EverNamed(workload.key.first, each.first.second) &&
+           !workload.granted.contains(each.first);
+  });
+  return amounts;
 }
 
 void Truth::See(const local::StoreEvent& event) {
@@ -377,7 +371,7 @@ void Truth::See(const local::StoreEvent& event) {
     });
   } else if (resource == "limitranges") {
     const local::Object object = parse();
-    Replace(limit_ranges_, key, object.get(), ReadDefaultRequests);
+    limit_ranges_.See(key, object.get());
   } else if (resource == "pods") {
     const local::Object object = parse();
     Replace(pods_, key, object.get(), [&](const Json& json) { return ReadPod(key, json); });

@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "local/apiserver/api.h"
 #include "local/apiserver/store/watch_cache.h"
+#include "tests/simulation/faults/limit_ranges.h"
 #include "tests/support/quota_formulae.h"
 
 namespace berth::sim {
@@ -186,6 +187,8 @@ class Truth {
   }
   // Whether a LimitRange adds requests to containers of `workload`.
   bool IsAskedForMore(const WorkloadFacts& workload) const;
+  // `amounts` without what only a LimitRange of the namespace has added, now or at an earlier time.
+  FlavorAmounts WithoutDefaults(const WorkloadFacts& workload, FlavorAmounts amounts) const;
   // Whether the queue's selector matches the namespace.
   bool Selects(const QueueFacts& queue, const std::string& namespace_name) const;
 
@@ -218,7 +221,7 @@ class Truth {
   std::map<Key, PodFacts> pods_;
   std::map<std::string, std::map<std::string, std::string>> flavors_;
   std::set<std::string> topology_flavors_;
-  std::map<Key, std::set<std::string>> limit_ranges_;  // → resources that containers request
+  LimitRanges limit_ranges_;
   std::map<std::string, NodeFacts> nodes_;
   std::map<std::string, std::map<std::string, std::string>> namespaces_;
 };
