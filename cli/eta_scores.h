@@ -1,6 +1,6 @@
 // cli/eta_scores.h — the forecasts that `berth eta --scores FILE` has told, and what came of them.
 //
-//     FILE ──Read──▶ entries ──Resolve(cluster)──▶ Correction, hit  rate ──▶ corrected forecasts
+//     FILE ──Read──▶ entries ──Resolve(cluster)──▶ Correction, hit rate  ──▶ corrected forecasts
 //      ▲                                                                        │
 //      └────────────────────────── Write ◀───────────── Add ◀──────────────────┘
 //

@@ -17,13 +17,10 @@ namespace {
 using simulation::RunForecast;
 using simulation::RunLevel;
 
-std::int64_t SecondsOf(Duration span) {
-  return std::chrono::round<std::chrono::seconds>(span).count();
-}
-
 std::string SpanText(const std::optional<Duration>& span) {
   if (!span) return "never";
-  return SecondsOf(*span) <= 0 ? "now" : HumanDuration(std::chrono::seconds(SecondsOf(*span)));
+  return WholeSeconds(*span) <= 0 ? "now"
+                                  : HumanDuration(std::chrono::seconds(WholeSeconds(*span)));
 }
 
 std::string RangeText(const EtaRow& row) {
@@ -88,6 +85,10 @@ std::string NotesOf(const EtaView& view) {
 
 }  // namespace
 
+std::int64_t WholeSeconds(Duration span) {
+  return std::chrono::round<std::chrono::seconds>(span).count();
+}
+
 std::string BasisText(const RunForecast& run) {
   const std::string runs = std::to_string(run.runs) + (run.runs == 1 ? " run" : " runs");
   std::string text;
@@ -138,7 +139,7 @@ std::string RenderEtaOf(const EtaView& view, const EtaRow& row) {
     text = name + " starts in " + SpanText(row.p50) + ", at " +
            FormatTime(CutToSeconds(view.now + std::max(*row.p50, Duration(0)))) + "; in 8 of 10 " +
            "cases in " + RangeText(row) + ".\n";
-    if (SecondsOf(*row.p50) <= 0) text = name + " starts now.\n";
+    if (WholeSeconds(*row.p50) <= 0) text = name + " starts now.\n";
     if (!row.why.empty()) text += ReasonOf(row) + "\n";
   } else if (view.noted > 0) {
     text = name + " starts in fewer than half of the cases: " + row.why + "\n";

@@ -68,6 +68,9 @@ std::string EtaJsonText(const EtaView& view);
 // The same as a tree.
 nlohmann::json EtaJson(const EtaView& view);
 
+// The span of a forecast in seconds, rounded.
+std::int64_t WholeSeconds(Duration span);
+
 // "12 runs of its name", "what jobs of its queue ran", …
 std::string BasisText(const simulation::RunForecast& run);
 

@@ -19,10 +19,6 @@ namespace {
 using api::JsonPrinter;
 using simulation::RunForecast;
 
-std::int64_t WholeSeconds(Duration span) {
-  return std::chrono::round<std::chrono::seconds>(span).count();
-}
-
 void PutTextOrNull(JsonPrinter& out, const std::string& text) {
   text.empty() ? out.Null() : out.Text(text);
 }

@@ -10,6 +10,7 @@
 #include "base/rfc3339.h"
 #include "base/strings.h"
 #include "cli/screens/cluster_view.h"
+#include "cli/screens/eta.h"
 
 namespace berth::cli {
 namespace {
@@ -18,10 +19,6 @@ using Json = nlohmann::json;
 using simulation::JobChange;
 using simulation::JobEffect;
 using simulation::JobSide;
-
-std::int64_t WholeSeconds(Duration span) {
-  return std::chrono::round<std::chrono::seconds>(span).count();
-}
 
 std::string StartText(const JobSide& side) {
   if (!side.p50) return "never";

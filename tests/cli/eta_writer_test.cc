@@ -57,6 +57,13 @@ class EtaWriterTest : public AdmissionFixture {
           condition(api::kFinished, at + std::chrono::minutes(minutes + 1))};
     });
   }
+  // "first" has the whole quota, "second" waits for it, and a round of forecasts is over.
+  void PutOneBehindAnother(const Json& spec_of_first = Json::object()) {
+    PutWorkload("first", 2, spec_of_first);
+    executor_.RunFor(5s);
+    PutWorkload("second", 2);
+    executor_.RunFor(70s);
+  }
   std::optional<StartForecast> NoteOf(const std::string& name) const {
     const api::Workload workload = Get(name);
     const std::string* text = api::FindValue(workload.meta.annotations, api::kEtaAnnotation);
@@ -112,10 +119,7 @@ TEST_F(EtaWriterTest, WritesWaitForTheirTurn) {
 
 TEST_F(EtaWriterTest, AStartedJobIsLeftAlone) {
   Forecast();
-  PutWorkload("first", 2);
-  executor_.RunFor(5s);
-  PutWorkload("second", 2);
-  executor_.RunFor(70s);
+  PutOneBehindAnother();
   const auto note = NoteOf("second");
   ASSERT_TRUE(note);
   SetConditionOf("first", api::kFinished, true, api::kSucceeded);
@@ -129,10 +133,7 @@ TEST_F(EtaWriterTest, AStartedJobIsLeftAlone) {
 
 TEST_F(EtaWriterTest, ALaterForecastCarriesTheFirstOfItsWait) {
   Forecast();
-  PutWorkload("first", 2);
-  executor_.RunFor(5s);
-  PutWorkload("second", 2);
-  executor_.RunFor(70s);
+  PutOneBehindAnother();
   const auto first = NoteOf("second");
   ASSERT_TRUE(first && first->p90);
   EXPECT_EQ(first->first, std::nullopt);
@@ -152,10 +153,7 @@ TEST_F(EtaWriterTest, ALaterForecastCarriesTheFirstOfItsWait) {
 TEST_F(EtaWriterTest, EarlierStartsCorrectTheForecasts) {
   for (int i = 0; i < 40; ++i) PutStarted("old-" + std::to_string(i), 30);
   Forecast();  // as after a restart
-  PutWorkload("first", 2, {{"maximumExecutionTimeSeconds", 3600}});
-  executor_.RunFor(5s);
-  PutWorkload("second", 2);
-  executor_.RunFor(70s);
+  PutOneBehindAnother({{"maximumExecutionTimeSeconds", 3600}});
   const auto note = NoteOf("second");
   ASSERT_TRUE(note && note->p90 && note->drawn);
   // All of them came 20 minutes late: eight times a quarter of their p50, which is their scale.
@@ -171,10 +169,7 @@ TEST_F(EtaWriterTest, EarlierStartsCorrectTheForecasts) {
 TEST_F(EtaWriterTest, AFewEarlierStartsCorrectNothing) {
   for (int i = 0; i < 29; ++i) PutStarted("old-" + std::to_string(i), 30);
   Forecast();
-  PutWorkload("first", 2);
-  executor_.RunFor(5s);
-  PutWorkload("second", 2);
-  executor_.RunFor(70s);
+  PutOneBehindAnother();
   const auto note = NoteOf("second");
   ASSERT_TRUE(note && note->p50);
   EXPECT_EQ(note->drawn, std::nullopt);
