@@ -13,6 +13,7 @@
 #include "cli/forecast_cluster.h"
 #include "cli/forecast_threads.h"
 #include "cli/output.h"
+#include "cli/session.h"
 #include "simulation/standing.h"
 
 namespace berth::cli {
@@ -145,12 +146,13 @@ Result<EtaView> DrawEtaOf(const EtaFlags& flags, ClusterView view,
 Result<EtaView> EtaOfController(const EtaFlags& flags) {
   const ClientFlags& client = flags.forecast.client;
   const bool all = client.all_namespaces || (flags.all && client.namespace_name.empty());
+  BERTH_TRY(const std::unique_ptr<Session> session, Session::Open(client));
   std::string default_namespace;
-  BERTH_TRY(ClusterView noted, ReadNotedView(flags.forecast, all, default_namespace));
+  BERTH_TRY(ClusterView noted, ReadNotedView(*session, flags.forecast, all, default_namespace));
   const auto view = std::make_shared<ClusterView>(std::move(noted));
   if (auto known = EtaFromNotes(view, flags, default_namespace)) return *std::move(known);
   BERTH_TRY(ClusterView whole,
-            ReadBesideNotes(flags.forecast, all, default_namespace, std::move(*view)));
+            ReadBesideNotes(*session, flags.forecast, all, default_namespace, std::move(*view)));
   return DrawEtaOf(flags, std::move(whole), default_namespace);
 }
 

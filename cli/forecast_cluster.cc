@@ -55,25 +55,23 @@ Result<ClusterView> ReadForecastView(const ForecastFlags& flags, std::string& de
   return ReadCluster(*session, scope, SystemClock().Now());
 }
 
-Result<ClusterView> ReadNotedView(const ForecastFlags& flags, bool all,
+Result<ClusterView> ReadNotedView(Session& session, const ForecastFlags& flags, bool all,
                                   std::string& default_namespace) {
-  BERTH_TRY(const std::unique_ptr<Session> session, Session::Open(flags.client));
-  default_namespace = flags.client.namespace_name.empty() ? session->default_namespace()
+  default_namespace = flags.client.namespace_name.empty() ? session.default_namespace()
                                                           : flags.client.namespace_name;
   const ReadScope scope{.screen = ReadScope::Screen::kNotes,
                         .namespace_name = all ? "" : default_namespace,
                         .own_namespace = default_namespace};
-  return ReadCluster(*session, scope, SystemClock().Now());
+  return ReadCluster(session, scope, SystemClock().Now());
 }
 
-Result<ClusterView> ReadBesideNotes(const ForecastFlags& flags, bool all,
+Result<ClusterView> ReadBesideNotes(Session& session, const ForecastFlags& flags, bool all,
                                     const std::string& default_namespace, ClusterView noted) {
-  BERTH_TRY(const std::unique_ptr<Session> session, Session::Open(flags.client));
   const ReadScope scope{.screen = ReadScope::Screen::kForecast,
                         .pods = flags.pods,
                         .namespace_name = all ? "" : default_namespace,
                         .own_namespace = default_namespace};
-  BERTH_CHECK_OK(ReadForecastRest(*session, scope, noted));
+  BERTH_CHECK_OK(ReadForecastRest(session, scope, noted));
   return noted;
 }
 

@@ -25,6 +25,8 @@
 
 namespace berth::cli {
 
+class Session;
+
 struct ForecastCluster {
   ClusterView view;
   simulation::Cluster cluster;  // prepared
@@ -63,10 +65,10 @@ bool IsMeantBy(const std::string& reference, const api::Workload& workload);
 // Session's and ReadDump's; kInvalid with the flag.
 Result<ClusterView> ReadForecastView(const ForecastFlags& flags, std::string& default_namespace);
 // The Workloads and LocalQueues of the API alone, of `namespace_name` where `all` is false.
-Result<ClusterView> ReadNotedView(const ForecastFlags& flags, bool all,
+Result<ClusterView> ReadNotedView(Session& session, const ForecastFlags& flags, bool all,
                                   std::string& default_namespace);
 // The view of ReadForecastView, from the one of ReadNotedView with the same arguments.
-Result<ClusterView> ReadBesideNotes(const ForecastFlags& flags, bool all,
+Result<ClusterView> ReadBesideNotes(Session& session, const ForecastFlags& flags, bool all,
                                     const std::string& default_namespace, ClusterView noted);
 // Errors as LedgerReader's; kInvalid with the flag.
 Result<ForecastCluster> MakeForecastClusterOf(const ForecastFlags& flags, ClusterView view,
