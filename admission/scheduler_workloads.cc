@@ -6,6 +6,7 @@
 #include "admission/scheduler.h"
 #include "admission/workload_slices.h"
 #include "api/condition.h"
+#include "api/provisioning_labels.h"
 #include "api/reasons.h"
 
 namespace berth::admission {
@@ -207,7 +208,8 @@ std::unique_ptr<Reservation> Scheduler::NewReservation(WorkloadId id,
   if (!replaced) made->placed = BookingsOf(state_, object);
   made->evicted = api::IsTrue(object.status.conditions, api::kEvicted);
   made->admitted = api::IsTrue(object.status.conditions, api::kAdmitted);
-  made->pods_ready = api::IsTrue(object.status.conditions, api::kPodsReady);
+  made->pods_ready = api::IsTrue(object.status.conditions, api::kPodsReady) ||
+                     object.meta.labels.contains(api::kPrewarmLabel);  // it has no pods
   made->preempted_before = config_.own_rules.spare_the_preempted &&
                            api::FindCondition(object.status.conditions, api::kPreempted) != nullptr;
   made->foreign_owner = HasForeignOwner(object);

@@ -37,13 +37,20 @@ struct ProvisioningStep {
   std::optional<ProvisioningPool> pool;    // nullopt: unknown
   std::optional<Quantity> price_per_hour;  // USD for one node; nullopt: that of the flavor
   std::optional<Quantity> max_price_per_hour;  // nullopt: that of the policy
+  // The step is passed over where the next one is expected to wait for so much less; 0: never.
+  std::int64_t min_eta_gain_seconds = 0;
 };
 
 // How long the capacity is asked for, from how long the job may run.
 struct ProvisioningRunDuration {
+  enum class Source : std::uint8_t {
+    kJob,      // what the job says
+    kHistory,  // … else its earlier runs
+  };
   std::int32_t margin_percent = 20;
   std::int64_t min_seconds = 600;
   std::int64_t max_seconds = 604800;
+  Source source = Source::kJob;
 };
 
 // Several requests at once for one Workload; the first that gets its nodes stays.
@@ -51,7 +58,8 @@ struct ProvisioningRace {
   enum class Over : std::uint8_t { kZones, kSteps };
   std::int32_t width = 1;  // requests at once; 1: no race
   Over over = Over::kZones;
-  std::int64_t stagger_seconds = 120;  // from one request to the next
+  std::int64_t stagger_seconds = 120;     // from one request to the next
+  std::int64_t keep_surplus_seconds = 0;  // nodes of a lost request are offered to others
 };
 
 // Idle nodes are used before capacity is asked for.
@@ -86,6 +94,7 @@ struct ProvisioningPrewarm {
   std::string time_zone;  // IANA name; empty: UTC
   std::int64_t duration_seconds = 3600;  // of a window
   std::int64_t lead_seconds = 600;       // the nodes are asked for so long before it begins
+  std::int64_t max_idle_seconds = 0;     // then unused nodes go until the next window; 0: never
   friend bool operator==(const ProvisioningPrewarm&, const ProvisioningPrewarm&) = default;
 };
 
@@ -172,6 +181,7 @@ struct ProvisioningMemory {
   std::int32_t warned_attempt = 0;    // the end of its capacity was told
   WallTime told_late{};               // the turn to Ready whose late pods were told
   WallTime lease_failed{};            // when leased nodes were given up
+  WallTime passed_over{};             // since when a step is passed over for a quicker one
   std::int32_t asked_again = 0;       // requests that were overtaken and replaced
   WallTime due{};                     // kRetry: when the Workload may be queued again
   std::string message;                // of the check

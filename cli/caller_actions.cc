@@ -15,7 +15,9 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr char kRoot[] = "/apis/kueue.x-k8s.io/v1beta2/";
+constexpr char kNodePools[] = "/apis/cloud.berth.dev/v1alpha1/nodepools/";
 constexpr std::size_t kMaxNameBytes = 253;
+constexpr std::uint64_t kMaxStock = 1'000'000;
 
 Error BadAction(const std::string& message) { return {ErrorCode::kInvalid, message}; }
 
@@ -119,6 +121,32 @@ Result<CallerAction> Activate(const Json& body, bool active) {
                       target.words + (active ? ": queued again" : ": deactivated")};
 }
 
+// Of the emulated cloud: other clouds do not serve the kind, and the API server says so.
+Result<CallerAction> SetStock(const Json& body) {
+  BERTH_CHECK_OK(CheckKeys(body, {"action", "nodePool", "zone", "stock"}));
+  BERTH_TRY(const std::string name, StringAt(body, "nodePool"));
+  if (!IsName(name)) return BadAction("nodePool: write the name of a NodePool");
+  const auto stock = body.find("stock");
+  const bool is_unlimited = stock != body.end() && stock->is_null();
+  const bool is_number = stock != body.end() && stock->is_number_unsigned() &&
+                         stock->get<std::uint64_t>() <= kMaxStock;
+  if (!is_unlimited && !is_number) {
+    return BadAction("stock: a whole number from 0 to " + std::to_string(kMaxStock) +
+                     " is needed, or null: unlimited");
+  }
+  const std::string words = is_unlimited ? "unlimited" : stock->dump();
+  if (!body.contains("zone")) {
+    return CallerAction{kNodePools + name,
+                        {{"spec", {{"stock", *stock}}}},
+                        "NodePool " + name + ": stock " + words};
+  }
+  BERTH_TRY(const std::string zone, StringAt(body, "zone"));
+  if (!IsName(zone)) return BadAction("zone: write the name of a zone");
+  return CallerAction{kNodePools + name,
+                      {{"spec", {{"stockByZone", {{zone, *stock}}}}}},
+                      "NodePool " + name + ", zone " + zone + ": stock " + words};
+}
+
 }  // namespace
 
 Result<CallerAction> ParseAction(const std::string& body) {
@@ -131,7 +159,8 @@ Result<CallerAction> ParseAction(const std::string& body) {
   if (action == "priority") return SetPriority(object);
   if (action == "deactivate") return Activate(object, false);
   if (action == "activate") return Activate(object, true);
-  return BadAction("action: write stop, resume, priority, deactivate or activate");
+  if (action == "stock") return SetStock(object);
+  return BadAction("action: write stop, resume, priority, deactivate, activate or stock");
 }
 
 }  // namespace berth::cli

@@ -21,7 +21,8 @@ struct CallerAction {
 
 // Actions: stop (with drain: what runs is stopped, too) and resume, of clusterQueue (NAME) or
 // localQueue (NAMESPACE/NAME); priority (with priority), deactivate and activate, of workload
-// (NAMESPACE/NAME).
+// (NAMESPACE/NAME); stock (machines, those in use included; null: unlimited) of nodePool (NAME), or
+// of its zone, in the emulated cloud.
 Result<CallerAction> ParseAction(const std::string& body);
 
 }  // namespace berth::cli

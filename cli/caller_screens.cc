@@ -10,8 +10,10 @@
 #include "api/codec/codec.h"
 #include "api/labels.h"
 #include "cli/caller_actions.h"
+#include "cli/caller_story.h"
 #include "cli/screens/capacity.h"
 #include "cli/screens/cost.h"
+#include "cli/screens/pending_capacity.h"
 #include "cli/screens/topology.h"
 #include "cli/view_reader.h"
 #include "kube/client/api_client.h"
@@ -23,16 +25,12 @@ using Json = nlohmann::json;
 using Kind = readapi::CallerRequest::Kind;
 
 constexpr std::size_t kMostKeptAnswers = 64;
+constexpr std::size_t kMostJoined = 1024;          // of one answer
 constexpr std::size_t kMostNodesWithPods = 1'000;  // the pods of more nodes are not read
 constexpr char kKueue[] = "/apis/kueue.x-k8s.io/v1beta2/";
 
 std::string LineOf(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-bool MaySee(const readapi::CallerRequest& request, const std::string& namespace_name) {
-  const auto& own = request.namespaces;
-  return own.empty() || std::find(own.begin(), own.end(), namespace_name) != own.end();
 }
 
 Want Memories(ViewKind kind, const char* label) {
@@ -66,6 +64,22 @@ void CopyAll(const std::vector<std::shared_ptr<const T>>& from, std::vector<T>& 
   for (const auto& each : from) to.push_back(*each);
 }
 
+// Without the right to impersonate, each request is refused alike, and a screen would call
+// everything hidden. Where /version is closed to the user, its refusal names another verb.
+Status CheckImpersonation(Session& session, const std::string& user) {
+  const std::vector<Result<Json>> version = session.GetAll({"/version"});
+  if (version.front() || version.front().error().code != ErrorCode::kForbidden ||
+      version.front().error().message.find("impersonate") == std::string::npos) {
+    return OkStatus();
+  }
+  return Error{ErrorCode::kForbidden,
+               "the controller may not ask on behalf of " + user +
+                   ": give its account the right to impersonate users and groups "
+                   "(docs/dashboard.md, \"Who sees what\")"};
+}
+
+Error Busy() { return {ErrorCode::kTooManyRequests, "too many requests of this kind wait"}; }
+
 }  // namespace
 
 kube::KubeConfig WithToken(const kube::KubeConfig& api, const std::string& token) {
@@ -81,6 +95,11 @@ kube::KubeConfig WithToken(const kube::KubeConfig& api, const std::string& token
   return config;
 }
 
+kube::KubeConfig AsUser(kube::KubeConfig api, const readapi::CallerUser& user) {
+  api.as = {.user = user.name, .groups = user.groups};
+  return api;
+}
+
 CallerScreens::CallerScreens(const Clock& clock, CallerScreensOptions options)
     : clock_(clock), options_(std::move(options)) {
   for (auto& line : lines_) line = pool_.MakeStrand();
@@ -91,36 +110,69 @@ void CallerScreens::Stop() {
   pool_.Stop();
 }
 
-std::optional<std::string> CallerScreens::KeptText(const readapi::CallerRequest& request) {
-  const std::lock_guard lock(mutex_);
+// Whether `done` is answered, or will be with an answer that is being made.
+bool CallerScreens::Joins(const readapi::CallerRequest& request, Done& done) {
+  std::unique_lock lock(mutex_);
   std::erase_if(kept_,
                 [now = clock_.SteadyNow()](const auto& each) { return now >= each.second.until; });
-  const auto found = kept_.find(request);
-  return found == kept_.end() ? std::nullopt : std::optional(found->second.text);
+  if (const auto kept = kept_.find(request); kept != kept_.end()) {
+    const std::string text = kept->second.text;
+    lock.unlock();
+    done(text);
+    return true;
+  }
+  const auto [made, is_first] = being_made_.try_emplace(request);
+  if (is_first) return false;
+  if (made->second.size() < kMostJoined) {
+    made->second.push_back(std::move(done));
+    return true;
+  }
+  lock.unlock();
+  done(Busy());
+  return true;
 }
 
-void CallerScreens::Ask(const readapi::CallerRequest& request, MirrorObjects objects, Done done) {
-  const bool is_read = request.kind != Kind::kWhatIf && request.kind != Kind::kAction;
-  const Line line = is_read ? kReads : request.kind == Kind::kWhatIf ? kForecasts : kWrites;
-  if (is_read) {
-    if (std::optional<std::string> kept = KeptText(request)) return done(*std::move(kept));
+// The others that wait for the answer; a text is kept for those who come.
+std::vector<CallerScreens::Done> CallerScreens::TakeJoined(const readapi::CallerRequest& request,
+                                                           const Result<std::string>& answer) {
+  const std::lock_guard lock(mutex_);
+  if (answer && kept_.size() < kMostKeptAnswers) {
+    kept_[request] = {clock_.SteadyNow() + options_.kept_for, *answer};
   }
+  const auto made = being_made_.extract(request);
+  return made.empty() ? std::vector<Done>() : std::move(made.mapped());
+}
+
+// Stories, which people wait for, do not queue behind the lists of all nodes and pods.
+CallerScreens::Line CallerScreens::LineFor(Kind kind) {
+  switch (kind) {
+    case Kind::kStory: return kStories;
+    case Kind::kWhatIf: return kForecasts;
+    case Kind::kAction: return kWrites;
+    default: return kReads;
+  }
+}
+
+void CallerScreens::Ask(const readapi::CallerRequest& request,
+                        const std::function<MirrorObjects()>& objects, Done done) {
+  const bool is_read = request.kind != Kind::kWhatIf && request.kind != Kind::kAction;
+  const Line line = LineFor(request.kind);
+  if (is_read && Joins(request, done)) return;
+  const auto answer = [this, is_read, request,
+                       done = std::move(done)](const Result<std::string>& text) {
+    for (const Done& other : is_read ? TakeJoined(request, text) : std::vector<Done>()) other(text);
+    done(text);
+  };
   if (waiting_.at(line).fetch_add(1) >= options_.most_waiting) {
     waiting_.at(line).fetch_sub(1);
-    return done(Error{ErrorCode::kTooManyRequests, "too many requests of this kind wait"});
+    return answer(Busy());
   }
-  lines_.at(line)->Post(
-      [this, line, is_read, request, objects = std::move(objects), done = std::move(done)] {
-        std::optional<std::string> kept = is_read ? KeptText(request) : std::nullopt;
-        Result<std::string> text = kept ? Result<std::string>(*kept) : Make(request, objects);
-        waiting_.at(line).fetch_sub(1);
-        if (text && is_read && !kept) {
-          const std::lock_guard lock(mutex_);
-          if (kept_.size() < kMostKeptAnswers)
-            kept_[request] = {clock_.SteadyNow() + options_.kept_for, *text};
-        }
-        done(text ? std::move(text) : Result<std::string>(ToldOf(text.error())));
-      });
+  MirrorObjects taken = line == kWrites ? MirrorObjects() : objects();
+  lines_.at(line)->Post([this, line, request, taken = std::move(taken), answer] {
+    const Result<std::string> text = Make(request, taken);
+    waiting_.at(line).fetch_sub(1);
+    answer(text ? text : Result<std::string>(ToldOf(text.error())));
+  });
 }
 
 Result<std::string> CallerScreens::Make(const readapi::CallerRequest& request,
@@ -128,11 +180,18 @@ Result<std::string> CallerScreens::Make(const readapi::CallerRequest& request,
   ClientFlags flags;
   flags.timeout = options_.call_timeout;
   BERTH_TRY(const std::unique_ptr<Session> session,
-            Session::Connect(WithToken(options_.api, request.token), flags));
+            Session::Connect(request.user ? AsUser(options_.api, *request.user)
+                                          : WithToken(options_.api, request.token),
+                             flags));
+  if (request.user) BERTH_CHECK_OK(CheckImpersonation(*session, request.user->name));
   switch (request.kind) {
     case Kind::kCapacity: return Capacity(*session, request, objects);
     case Kind::kTopology: return Topology(*session, request, objects);
     case Kind::kCost: return Cost(*session, request, objects);
+    case Kind::kStory: {
+      BERTH_TRY(const Json story, CallerStory(*session, request, objects, clock_.Now()));
+      return LineOf(story);
+    }
     case Kind::kWhatIf: return WhatIf(*session, request, objects);
     case Kind::kAction: break;
   }
@@ -151,6 +210,7 @@ Result<std::string> CallerScreens::Capacity(Session& session, const readapi::Cal
                               ViewKind::kProvisioningPolicies}) {
     wants.push_back({.kind = kind});
   }
+  wants.push_back({.kind = ViewKind::kKarpenterPools});
   wants.push_back(Memories(ViewKind::kStock, api::kStockLabel));
   wants.push_back(Memories(ViewKind::kMeters, api::kSpendLabel));
   BERTH_CHECK_OK(ReadLists(session, wants, "", view));
@@ -170,6 +230,10 @@ Result<std::string> CallerScreens::Capacity(Session& session, const readapi::Cal
       const auto found = by_uid.find(owner.uid);
       if (found != by_uid.end()) view.workloads.push_back(*found->second);
     }
+  }
+  for (const auto& workload : objects.workloads) {
+    const bool is_own = MaySee(request, workload->meta.namespace_name);
+    if (is_own && WaitsForNodes(view, *workload)) view.workloads.push_back(*workload);
   }
   Json screen = CapacityScreenJson(view);
   screen["prices"] = PricesJson(view);
@@ -204,6 +268,11 @@ Result<std::string> CallerScreens::Topology(Session& session, const readapi::Cal
                                             const MirrorObjects& objects) const {
   TopologyInput input{.now = clock_.Now()};
   input.workloads = objects.workloads;
+  input.queues.now = input.now;
+  CopyAll(objects.local_queues, input.queues.local_queues);
+  for (const auto& queue : objects.cluster_queues) {
+    input.queues.cluster_queues.emplace_back().meta.name = queue->meta.name;
+  }
   input.may_name = [&request](const std::string& space) { return MaySee(request, space); };
   const std::vector<Result<Json>> answers =
       session.GetAll({"/api/v1/nodes", std::string(kKueue) + "topologies"});

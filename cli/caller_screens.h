@@ -1,11 +1,13 @@
 // cli/caller_screens.h — answers of the read API with the rights of the caller: what the mirror has
-// is joined with what the API server gives to the caller's own token, and writes are the caller's.
+// is joined with what the API server gives to the caller, and writes are the caller's.
 //
-//     CallerRequest, MirrorObjects ─▶ kept less than kept_for ago? ─▶ done
-//                └─▶ a thread for its kind: Session with the token ─▶ screens/ ─▶ JSON ─▶ done
+//     CallerRequest, MirrorObjects ─▶ kept less than kept_for ago, or being made? ─▶ done
+//                └─▶ a thread for its kind: Session of the caller ─▶ screens/ ─▶ JSON ─▶ done
 //
-// Bounds: one request of a kind at a time, most_waiting in line, a timeout of each call, a limit of
-// a forecast's time. The credentials of this process are never used.
+// Readers that ask for the same share one answer: 200 open pages of a user are one request.
+// Bounds: one request of a kind at a time, most_waiting in line, 1,024 that share an answer, a
+// timeout of each call, a limit of a forecast's time. The credentials of this process are used for
+// nothing but to impersonate users whom a trusted proxy names, which needs the right `impersonate`.
 //
 // Threads: Ask from any; Stop by the owner. Errors of `done`: those of the API server for the
 // token, kTooManyRequests, kInvalid.
@@ -19,6 +21,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/executor.h"
@@ -46,6 +49,8 @@ struct CallerScreensOptions {
 
 // `api` with the token in place of every credential of this process.
 kube::KubeConfig WithToken(const kube::KubeConfig& api, const std::string& token);
+// `api` on behalf of the user.
+kube::KubeConfig AsUser(kube::KubeConfig api, const readapi::CallerUser& user);
 
 class CallerScreens {
  public:
@@ -56,7 +61,9 @@ class CallerScreens {
   CallerScreens(const CallerScreens&) = delete;
   CallerScreens& operator=(const CallerScreens&) = delete;
 
-  void Ask(const readapi::CallerRequest& request, MirrorObjects objects, Done done);
+  // `objects` is called within Ask, for an answer that has to be made from them.
+  void Ask(const readapi::CallerRequest& request, const std::function<MirrorObjects()>& objects,
+           Done done);
   void Stop();
 
  private:
@@ -64,7 +71,7 @@ class CallerScreens {
     SteadyTime until{};
     std::string text;
   };
-  enum Line : std::uint8_t { kReads, kForecasts, kWrites, kLines };
+  enum Line : std::uint8_t { kReads, kStories, kForecasts, kWrites, kLines };
 
   Result<std::string> Make(const readapi::CallerRequest& request,
                            const MirrorObjects& objects) const;
@@ -76,12 +83,16 @@ class CallerScreens {
                                const MirrorObjects& objects) const;
   Result<std::string> WhatIf(Session& session, const readapi::CallerRequest& request,
                              const MirrorObjects& objects) const;
-  std::optional<std::string> KeptText(const readapi::CallerRequest& request);
+  static Line LineFor(readapi::CallerRequest::Kind kind);
+  bool Joins(const readapi::CallerRequest& request, Done& done);
+  std::vector<Done> TakeJoined(const readapi::CallerRequest& request,
+                               const Result<std::string>& answer);
 
   const Clock& clock_;
   const CallerScreensOptions options_;
   std::mutex mutex_;
   std::map<readapi::CallerRequest, Kept> kept_;
+  std::map<readapi::CallerRequest, std::vector<Done>> being_made_;  // with those who joined
   std::atomic<bool> stopped_{false};
   std::array<std::atomic<int>, kLines> waiting_{};
   net::IoPool pool_{kLines};  // a thread for each line

@@ -80,6 +80,14 @@ struct UserFlags {
 };
 int RunUserAdd(const UserFlags& flags);
 
+// Of cli/proxy_flags.h.
+struct PageProxyFlags {
+  std::string client_ca;  // a PEM file; empty: no proxy is trusted
+  std::vector<std::string> names;
+  std::string user_header = "X-Forwarded-User";
+  std::string groups_header = "X-Forwarded-Groups";
+};
+
 struct UpFlags {
   std::string data_dir;    // empty: $XDG_DATA_HOME/berth, ~/.local/share/berth
   std::string kubeconfig;  // empty: kubeconfig in the data directory
@@ -100,8 +108,9 @@ struct UpFlags {
   LedgerFlags ledger;                       // no file given: ledger.db in the data directory
   std::optional<std::string> eta_interval;  // cli/eta_flags.h; nullopt: 1m
   std::string read_api_listen;              // of /api/v1; empty: not served
-  bool read_api_actions = false;            // writes with the rights of the caller
-  bool dashboard = false;                   // serves /api/v1 on a free port where none is named
+  PageProxyFlags read_api_proxy;
+  bool read_api_actions = false;  // writes with the rights of the caller
+  bool dashboard = false;         // serves /api/v1 on a free port where none is named
 };
 int RunUp(const UpFlags& flags);
 
@@ -117,7 +126,9 @@ struct ControllerFlags {
   std::optional<std::string> visibility_listen;  // as metrics_listen
   std::string read_api_listen;                   // of /api/v1; empty or "0": not served
   bool read_api_actions = false;                 // writes with the rights of the caller
-  std::string controllers = "*";                 // cli/controller_selection.h
+  std::string read_api_sessions;                 // folder of the page's sessions; empty: memory
+  PageProxyFlags read_api_proxy;
+  std::string controllers = "*";  // cli/controller_selection.h
   // Go's notation; nullopt: one second, or the value of the gate SchedulerLongRequeueInterval.
   std::optional<std::string> requeue_interval;
   bool leader_election = true;

@@ -16,6 +16,7 @@
 #include "cli/controller_process.h"
 #include "cli/eta_flags.h"
 #include "cli/output.h"
+#include "cli/proxy_flags.h"
 #include "cli/signals.h"
 #include "net/file_limit.h"
 
@@ -109,6 +110,8 @@ Result<ControllerProcessOptions> OptionsOf(const ControllerFlags& flags) {
   BERTH_TRY(options.visibility, VisibilityAddress(flags, program.visibility));
   BERTH_TRY(options.read_api, MaybeAddress("--read-api-listen", flags.read_api_listen));
   options.read_api_actions = flags.read_api_actions;
+  options.read_api_sessions = flags.read_api_sessions;
+  BERTH_TRY(options.read_api_proxy, ProxyTrustOf(flags.read_api_proxy));
   options.leader_election = flags.leader_election && program.leader.enabled.value_or(true);
   BERTH_TRY(options.controllers, ParseControllers(flags.controllers));
   if (flags.requeue_interval) {

@@ -160,6 +160,8 @@ ReadFeedOptions Process::ReadOptions() const {
   options.callers.scheduler = options_.configuration.admission.scheduler;
   options.callers.wake_up_batch = options_.configuration.admission.wake_up_batch;
   options.actions = options_.read_api_actions;
+  options.session_folder = options_.read_api_sessions;
+  options.proxy = options_.read_api_proxy;
   if (options_.eta_interval) options.hits = forecast_hits_;
   return options;
 }

@@ -21,6 +21,7 @@
 #include "cli/controller_selection.h"
 #include "cli/listen_address.h"
 #include "kube/client/kubeconfig.h"
+#include "kube/runtime/front_proxy.h"
 #include "ledger/ledger.h"
 #include "net/http.h"
 #include "net/server.h"
@@ -38,6 +39,8 @@ struct ControllerProcessOptions {
   std::optional<ListenAddress> read_api;    // nullopt: /api/v1 is not served
   // Of /api/v1; null: the certificate of the other ports.
   std::shared_ptr<const net::TlsIdentity> read_api_tls;
+  kube::FrontProxyTrust read_api_proxy;  // whose headers name readers of /api/v1
+  std::string read_api_sessions;         // the folder of the page's sessions; empty: memory alone
   // Writes over /api/v1, with the rights of the caller's token.
   bool read_api_actions = false;
   bool leader_election = true;

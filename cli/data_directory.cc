@@ -78,7 +78,8 @@ Status CheckMayBeOurs(const std::string& path) {
 Status Reset(const std::string& path) {
   BERTH_TRY(const auto lock, local::FileLock::Acquire(path + "/state.db.lock"));
   std::error_code error;
-  std::vector<std::string> gone{path + "/pods", JobsDirectory(path) + "/claims"};
+  std::vector<std::string> gone{path + "/pods", path + "/" + kPageSessions,
+                                JobsDirectory(path) + "/claims"};
   for (const char* name : kStateFiles) gone.push_back(path + "/" + name);
   for (const std::string& each : gone) {
     fs::remove_all(each, error);

@@ -11,6 +11,8 @@
 
 namespace berth::cli {
 
+inline constexpr char kPageSessions[] = "page-sessions";  // a folder in it
+
 // The absolute path of --data-dir, without a trailing slash, which would follow a symbolic link;
 // empty: $XDG_DATA_HOME/berth, ~/.local/share/berth. Call before any thread starts.
 std::string DataDirectory(const std::string& flag);

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/eta_notes.h"
+#include "cli/eta_pasts.h"
 #include "cli/eta_scores.h"
 #include "cli/forecast.h"
 #include "cli/forecast_cluster.h"
@@ -27,7 +28,11 @@ class EtaMaker {
  public:
   // `scores`: null: no forecast is kept.
   EtaMaker(const EtaFlags& flags, const ForecastCluster& cluster, EtaScores* scores)
-      : flags_(flags), cluster_(cluster), jobs_(ForecastJobsOf(cluster)), scores_(scores) {}
+      : flags_(flags),
+        cluster_(cluster),
+        jobs_(ForecastJobsOf(cluster)),
+        scores_(scores),
+        correction_(CalibrationOf(cluster.view.workloads, cluster.view.now).Now()) {}
 
   Result<EtaView> Make() {
     EtaView view;
@@ -102,17 +107,22 @@ class EtaMaker {
                .capacity = asked.capacity};
     row.chance =
         static_cast<double>(forecast.Started()) / static_cast<double>(forecast.starts.size());
-    if (scores_ != nullptr && row.p90 && row.chance == 1) Score(row);
+    if (row.p90 && row.chance == 1) Correct(row, view);
     view.rows.push_back(std::move(row));
   }
 
-  // Corrects the forecast of the row by what earlier ones missed, and keeps it.
-  void Score(EtaRow& row) const {
+  // Corrects the forecast of the row by what earlier ones missed: those of --scores, else those of
+  // the controller. Those of --scores are kept.
+  void Correct(EtaRow& row, EtaView& view) const {
     const simulation::StartQuantiles raw{*row.p10, *row.p50, *row.p90};
-    const simulation::StartQuantiles told = scores_->Corrected(raw);
+    const bool by_scores = scores_ != nullptr && scores_->corrects();
+    const simulation::StartQuantiles told =
+        by_scores ? scores_->Corrected(raw) : correction_.Of(raw);
+    if (by_scores || correction_.corrects()) ++view.corrected;
     row.p10 = told.p10;
     row.p50 = told.p50;
     row.p90 = told.p90;
+    if (scores_ == nullptr) return;
     scores_->Add({.uid = row.workload->meta.uid,
                   .at = ledger::ToSeconds(cluster_.view.now),
                   .raw = raw,
@@ -124,6 +134,7 @@ class EtaMaker {
   const ForecastCluster& cluster_;
   const ForecastJobs jobs_;
   EtaScores* const scores_;
+  const simulation::Correction correction_;  // by the starts that the controller foretold
 };
 
 Result<EtaView> DrawEta(const EtaFlags& flags, const ForecastCluster& cluster) {

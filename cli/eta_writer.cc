@@ -8,6 +8,7 @@
 #include "api/codec/start_forecast.h"
 #include "api/reasons.h"
 #include "base/log/log.h"
+#include "cli/eta_pasts.h"
 #include "cli/forecast_cluster.h"
 #include "ledger/ledger_reader.h"
 #include "simulation/standing.h"
@@ -61,45 +62,12 @@ bool IsAdmitted(const api::Workload& workload) {
   return api::IsTrue(workload.status.conditions, api::kAdmitted);
 }
 
-std::optional<api::StartForecast> NoteOn(const api::Workload& workload) {
-  const std::string* text = api::FindValue(workload.meta.annotations, api::kEtaAnnotation);
-  if (text == nullptr) return std::nullopt;
-  const auto note = api::DecodeStartForecast(*text);
-  return note ? std::optional(*note) : std::nullopt;
-}
-
-// The first forecast of the wait that goes on; `note` may be of a wait before the last start.
-std::optional<api::FirstForecast> FirstOfThisWait(const api::Workload& workload,
-                                                  const api::StartForecast& note) {
-  const api::Condition* admitted = api::FindCondition(workload.status.conditions, api::kAdmitted);
-  const api::FirstForecast first = api::FirstOf(note);
-  if (admitted != nullptr && admitted->last_transition_time >= first.at) return std::nullopt;
-  return first;
-}
-
 using Past = simulation::Calibration::Past;
 
-// What `until` says of the forecast; nullopt: it has no quantiles that a start can be measured by.
-std::optional<Past> PastOf(const api::FirstForecast& forecast, WallTime until, bool started) {
-  const auto drawn = api::DrawnOf(forecast);
-  if (!drawn) return std::nullopt;
-  const auto span = [&forecast](WallTime instant) {
-    return std::max(instant - forecast.at, Duration::zero());
-  };
-  return Past{.forecast = {span(drawn->p10), span(drawn->p50), span(drawn->p90)},
-              .wait = span(until),
-              .started = started};
-}
-
-// Of the Workloads that still wait.
 std::vector<Past> WaitingPasts(const Shared<api::Workload>& workloads, WallTime now) {
   std::vector<Past> waiting;
   for (const auto& workload : workloads) {
-    if (!IsWaiting(*workload)) continue;
-    const auto note = NoteOn(*workload);
-    const auto first = note ? FirstOfThisWait(*workload, *note) : std::nullopt;
-    const auto past = first ? PastOf(*first, now, false) : std::nullopt;
-    if (past) waiting.push_back(*past);
+    if (const auto past = WaitingPastOf(*workload, now)) waiting.push_back(*past);
   }
   return waiting;
 }
@@ -145,7 +113,16 @@ struct EtaWriter::Round {
         policies(SharedObjects<api::ProvisioningPolicy>(manager)),
         workloads(SharedObjects<api::Workload>(manager)),
         jobs(SharedObjects<api::Job>(manager)),
-        requests(SharedObjects<api::ProvisioningRequest>(manager)) {}
+        requests(SharedObjects<api::ProvisioningRequest>(manager)) {
+    const bool named = std::any_of(flavors.begin(), flavors.end(), [](const auto& flavor) {
+      return !flavor->topology_name.empty();
+    });
+    if (!named) return;
+    topologies = SharedObjects<api::Topology>(manager);
+    nodes = SharedObjects<api::Node>(manager);
+    pods = SharedObjects<api::Pod>(manager);
+    std::erase_if(pods, [](const auto& pod) { return !UsesNodeForEver(*pod); });
+  }
 
   bool AnyWaits() const {
     return std::any_of(workloads.begin(), workloads.end(),
@@ -166,6 +143,9 @@ struct EtaWriter::Round {
     CopyInto(workloads, view.workloads);
     CopyInto(jobs, view.jobs);
     CopyInto(requests, view.provisioning_requests);
+    CopyInto(topologies, view.topologies);
+    CopyInto(nodes, view.topology_nodes);
+    CopyInto(pods, view.topology_pods);
     return view;
   }
 
@@ -218,6 +198,9 @@ struct EtaWriter::Round {
   Shared<api::Workload> workloads;
   Shared<api::Job> jobs;
   Shared<api::ProvisioningRequest> requests;
+  Shared<api::Topology> topologies;  // these three: where some flavor names a topology
+  Shared<api::Node> nodes;
+  Shared<api::Pod> pods;
 };
 
 EtaWriter::EtaWriter(kube::Manager& manager, const Clock& clock, EtaWrites writes,
@@ -247,21 +230,11 @@ EtaWriter::EtaWriter(kube::Manager& manager, const Clock& clock, EtaWrites write
 // In the order of the starts: the last ones count.
 void EtaWriter::LearnFromCluster() {
   learned_ = true;
-  std::vector<std::pair<WallTime, Past>> starts;
+  std::vector<StartPast> starts;
   for (const auto& workload : manager_.InformerFor<api::Workload>().objects()) {
-    if (!IsAdmitted(*workload)) continue;
-    const auto note = NoteOn(*workload);
-    if (!note) continue;
-    const api::FirstForecast first = api::FirstOf(*note);
-    const api::Condition* admitted =
-        api::FindCondition(workload->status.conditions, api::kAdmitted);
-    if (admitted->last_transition_time < first.at) continue;
-    const auto past = PastOf(first, admitted->last_transition_time, true);
-    if (past) starts.emplace_back(admitted->last_transition_time, *past);
+    if (const auto start = StartPastOf(*workload)) starts.push_back(*start);
   }
-  std::stable_sort(starts.begin(), starts.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  for (const auto& [at, past] : starts) calibration_.Add(past);
+  calibration_ = CalibrationOf(std::move(starts));
 }
 
 void EtaWriter::Judge(const api::Workload& before, const api::Workload& after) {

@@ -25,7 +25,7 @@ struct ForecastFlags {
   std::string ledger;             // file; empty: that beside the kubeconfig, if there is one
   std::string config;             // Kueue's Configuration file; empty: the defaults
   std::string decisions;          // kueue, berth; empty: the file's value
-  bool pods = false;              // reads the pods of Jobs, too
+  bool pods = false;              // reads the pods on nodes, too
   int draws = 0;                  // 0: by the number of jobs
   std::uint64_t seed = 1;
 };

@@ -12,6 +12,7 @@
 #include "base/system_clock.h"
 #include "cli/configuration_file.h"
 #include "cli/manifest_files.h"
+#include "cli/manifest_places.h"
 #include "cli/screens/plan.h"
 #include "cli/screens/why.h"
 #include "cli/session.h"
@@ -44,7 +45,9 @@ Result<ClusterView> ReadForecastView(const ForecastFlags& flags, std::string& de
         flags.client.namespace_name.empty() ? "default" : flags.client.namespace_name;
     BERTH_TRY(const std::vector<std::string> files, ManifestsBelow(flags.from));
     BERTH_TRY(const std::vector<Json> documents, ReadManifests(files));
-    return ReadDump(documents);
+    auto dump = ReadDump(documents);
+    if (!dump) return AtPlace(dump.error(), files);
+    return dump;
   }
   BERTH_TRY(const std::unique_ptr<Session> session, Session::Open(flags.client));
   default_namespace = flags.client.namespace_name.empty() ? session->default_namespace()

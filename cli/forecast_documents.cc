@@ -28,7 +28,14 @@ Status AddDocument(const Json& document, ClusterView& view) {
   if (version != document.end() && version->is_string() && *version != kServedVersion &&
       version->get<std::string>().rfind(kKueuePrefix, 0) == 0) {
     auto converted = webhook::Convert(document, kServedVersion);
-    return converted ? AddObject(*converted, view) : Status(converted.error());
+    if (converted) return AddObject(*converted, view);
+    const Json::json_pointer kind("/kind");
+    const Json::json_pointer name("/metadata/name");
+    const auto word = [&document](const Json::json_pointer& path) {
+      const bool found = document.contains(path) && document.at(path).is_string();
+      return found ? document.at(path).get<std::string>() : std::string();
+    };
+    return Annotate(converted.error(), word(kind) + " " + word(name));
   }
   return AddObject(document, view);
 }

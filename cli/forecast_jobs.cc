@@ -48,7 +48,10 @@ std::optional<PastRun> RunOf(const ledger::AttemptRecord& attempt) {
   PastRun run;
   run.key = {.queue = attempt.namespace_name + "/" + attempt.local_queue,
              .kind = attempt.owner_kind,
-             .name = attempt.owner_name.empty() ? attempt.name : attempt.owner_name};
+             .name = attempt.owner_name.empty() ? attempt.name : attempt.owner_name,
+             .image = attempt.image,
+             .requests = {},
+             .declared = attempt.declared};
   for (const ledger::ResourceUse& use : attempt.resources) {
     // The ledger counts these beside the requests.
     if (use.resource == "pods" || use.resource == api::kGpusResource) continue;
@@ -81,6 +84,15 @@ void AddRuns(const ClusterView& view, const std::vector<ledger::AttemptRecord>& 
   }
 }
 
+// Where no topology is known quota alone decides, also about pods that ask for one.
+void LeaveTopologyOut(api::Workload& workload) {
+  const auto asks = [](const api::PodSet& pods) { return pods.topology_request.has_value(); };
+  if (std::none_of(workload.spec.pod_sets.begin(), workload.spec.pod_sets.end(), asks)) return;
+  std::vector<api::PodSet> pod_sets = workload.spec.pod_sets;
+  for (api::PodSet& pods : pod_sets) pods.topology_request.reset();
+  workload.spec.pod_sets = std::move(pod_sets);
+}
+
 // The waits for capacity of the Workloads, which are equal for equal queues, requests and waits.
 class CapacityWaits {
  public:
@@ -110,6 +122,7 @@ class CapacityWaits {
     const Result<JobPlan> plan = MakePlan(view_, job);
     if (!plan) return wait;
     for (const CheckPlan& check : plan->checks) {
+      if (check.is_reactive) continue;  // the job is admitted before its nodes come
       const auto step = std::find_if(check.steps.begin(), check.steps.end(),
                                      [](const auto& each) { return !each.veto; });
       if (step == check.steps.end()) continue;
@@ -136,6 +149,11 @@ simulation::Cluster SimulatedClusterOf(const ClusterView& view) {
   cluster.local_queues = view.local_queues;
   cluster.namespaces = view.namespaces;
   cluster.priority_classes = view.priority_classes;
+  // Without its nodes a topology has no room: quota alone decides then.
+  if (!IsKnown(view, "nodes") || view.topology_nodes.empty()) return cluster;
+  cluster.topologies = view.topologies;
+  cluster.nodes = view.topology_nodes;
+  cluster.pods = view.topology_pods;
   return cluster;
 }
 
@@ -143,8 +161,11 @@ ForecastCluster MakeForecastCluster(ClusterView view, std::vector<ledger::Attemp
   ForecastCluster made;
   made.cluster = SimulatedClusterOf(view);
   made.notes = simulation::Prepare(made.cluster);
+  const bool has_topologies = !made.cluster.topologies.empty();
   for (const api::Workload& workload : view.workloads) {
-    made.workloads.push_back(std::make_shared<const api::Workload>(workload));
+    auto object = std::make_shared<api::Workload>(workload);
+    if (!has_topologies) LeaveTopologyOut(*object);
+    made.workloads.push_back(std::move(object));
   }
   AddRuns(view, attempts, made.history);
   made.world.start = view.now;

@@ -93,7 +93,7 @@ void AddWhatIf(CLI::App& app, WhatIfFlags& flags, int& exit_code) {
       "what-if", "What a change would do to the jobs of the cluster: a diff; nothing is written");
   command
       ->add_option("-f,--filename", flags.files,
-                   "ClusterQueues, Cohorts, LocalQueues, flavors as they would be, and new jobs")
+                   "queues, cohorts, flavors, checks and policies as they would be, and new jobs")
       ->type_name(kFileValue);
   command->add_option("--add-quota", flags.quota, "more nominal quota, less (=-8), or as much (=8)")
       ->type_name("QUEUE/FLAVOR/RESOURCE=+AMOUNT");

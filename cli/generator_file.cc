@@ -286,6 +286,9 @@ Result<JobSource> ReadSource(const YAML::Node& node) {
   const auto run = fields.Take("run");
   if (!run) return At(node, "run: the field is missing");
   BERTH_TRY(source.run, ReadSpan(*run, "run"));
+  if (const auto failing = fields.Take("failing")) {
+    BERTH_TRY(source.failing, DecimalOf(*failing, "failing", 1));
+  }
   if (const auto linger = fields.Take("linger")) {
     BERTH_TRY(source.linger, ReadSpan(*linger, "linger"));
   }

@@ -81,11 +81,16 @@ Result<ledger::HistoryFilter> FilterOf(const std::string& reference) {
   return filter;
 }
 
+// Empty: all.
+std::vector<std::string> NamespacesOf(const std::string& name) {
+  return name.empty() ? std::vector<std::string>() : std::vector<std::string>{name};
+}
+
 Result<HistoryView> ReadHistory(const HistoryFlags& flags) {
   HistoryView view;
   view.now = SystemClock().Now();
   BERTH_TRY(ledger::HistoryFilter filter, FilterOf(flags.reference));
-  filter.namespace_name = flags.namespace_name;
+  filter.namespaces = NamespacesOf(flags.namespace_name);
   if (!flags.since.empty()) {
     BERTH_TRY(const Seconds span, ParseSpan(flags.since));
     filter.since = ledger::ToSeconds(view.now) - span;
@@ -145,10 +150,11 @@ Result<std::string> ReportText(const ReportFlags& flags) {
   const Seconds now = ledger::ToSeconds(SystemClock().Now());
   const ledger::Period period{now - span, now};
   BERTH_TRY(ledger::LedgerReader reader, OpenLedger(flags.place));
-  BERTH_TRY(const auto attempts,
-            reader.Attempts({.since = period.from, .namespace_name = flags.namespace_name}));
-  BERTH_TRY(const auto nodes,
-            reader.NodeTimes({.since = period.from, .namespace_name = flags.namespace_name}));
+  BERTH_TRY(
+      const auto attempts,
+      reader.Attempts({.since = period.from, .namespaces = NamespacesOf(flags.namespace_name)}));
+  BERTH_TRY(const auto nodes, reader.NodeTimes({.since = period.from,
+                                                .namespaces = NamespacesOf(flags.namespace_name)}));
   auto lines = ledger::MakeReport(attempts, nodes, grouping.by, grouping.label, period);
   if (grouping.by == ReportBy::kPreemptor) {
     for (ledger::ReportLine& line : lines) {

@@ -27,6 +27,7 @@ Trace TraceOfAttempts(const std::vector<ledger::AttemptRecord>& attempts) {
     if (attempt.outcome != ledger::kSucceeded && attempt.outcome != ledger::kFailed) continue;
     if (!attempt.admitted || !attempt.ended || *attempt.ended <= *attempt.admitted) continue;
     known.ended = true;
+    known.job.failed = attempt.outcome == ledger::kFailed;
     known.job.run = std::chrono::seconds(*attempt.ended - *attempt.admitted);
     api::ResourceAmounts sums;
     for (const ledger::ResourceUse& use : attempt.resources) {
@@ -46,6 +47,7 @@ Trace TraceOfAttempts(const std::vector<ledger::AttemptRecord>& attempts) {
     }
   }
   Trace trace;
+  trace.unit = simulation::TraceUnit::kJob;
   for (auto& [key, known] : by_uid) {
     if (!known.ended) {
       ++trace.skipped;

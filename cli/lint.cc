@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -15,7 +16,10 @@
 #include "cli/manifest_places.h"
 #include "cli/output.h"
 #include "cli/planned_jobs.h"
+#include "cli/screens/find_named.h"
 #include "cli/simulated_cluster.h"
+#include "cli/simulated_pools.h"
+#include "provisioning/check_settings.h"
 #include "simulation/lint.h"
 
 namespace berth::cli {
@@ -67,15 +71,108 @@ Status ReadManifestsInto(const std::vector<std::string>& paths, Manifests& manif
   return OkStatus();
 }
 
+// "team-a/main", or "t4".
+std::string FullNameOf(const Json& object) {
+  const Json::json_pointer path("/metadata/namespace");
+  const bool has_space = object.contains(path) && object.at(path).is_string();
+  return (has_space ? object.at(path).get<std::string>() + "/" : "") + NameAt(object);
+}
+
+// Kinds that a ClusterView has and simulation::Cluster has not.
+bool IsReadAsView(const std::string& kind) {
+  return kind == "AdmissionCheck" || kind == "ProvisioningPolicy" ||
+         kind == "ProvisioningRequestConfig";
+}
+
+std::string GroupOf(const Json& object) {
+  const std::string version = WordAt(object, "apiVersion");
+  return version.substr(0, version.find('/') + 1);  // empty: the core group
+}
+
+// The objects that can be read, and findings on the others.
+class ObjectReader {
+ public:
+  explicit ObjectReader(const std::vector<Json>& documents) {
+    for (const Json& document : documents) Read(document);
+  }
+
+  const std::vector<Json>& readable() const { return readable_; }
+  const std::set<std::string>& unreadable() const { return unreadable_; }
+  std::vector<LintFinding> TakeFindings() { return std::move(findings_); }
+
+ private:
+  void Read(const Json& object) {
+    const std::string kind = WordAt(object, "kind");
+    const std::string name = FullNameOf(object);
+    if (const Status read = Decode(object); !read) {
+      const std::string start = kind + " " + NameAt(object) + ": ";
+      std::string message = read.error().message;
+      if (message.starts_with(start)) message.erase(0, start.size());
+      unreadable_.insert(kind + "/" + NameAt(object));
+      findings_.push_back({LintSeverity::kError, "not-readable", kind, name,
+                           FieldInMessage(start + message), std::move(message)});
+      return;
+    }
+    if (NameAt(object).empty() || seen_.insert({GroupOf(object) + kind, name}).second) {
+      readable_.push_back(object);
+      return;
+    }
+    findings_.push_back({LintSeverity::kError,
+                         "object-twice",
+                         kind,
+                         name,
+                         {"metadata", "name"},
+                         "the object stands twice: the first one counts here"});
+  }
+
+  // Whether each reader of the object takes it.
+  static Status Decode(const Json& object) {
+    const std::string kind = WordAt(object, "kind");
+    if (const auto read = ReadSimulatedCluster({object}); !read) return read.error();
+    if (IsReadAsView(kind)) {
+      ClusterView view;
+      if (Status read = AddDocuments({object}, view); !read) return read;
+    }
+    if (IsMachine(object)) {
+      const auto pools = ReadSimulatedPools({object}, PoolKinds::kNodePoolsAndNodes);
+      if (!pools) return pools.error();
+    }
+    const auto jobs = PlannedJobsOf({object}, {.namespace_name = "default"});
+    return jobs ? OkStatus() : Status(jobs.error());
+  }
+
+  std::vector<Json> readable_;
+  std::set<std::string> unreadable_;
+  std::set<std::pair<std::string, std::string>> seen_;  // kinds and names
+  std::vector<LintFinding> findings_;
+};
+
 Result<simulation::LintInput> InputOf(const std::vector<Json>& documents) {
   simulation::LintInput input;
   BERTH_TRY(input.cluster, ReadSimulatedCluster(documents));
   ClusterView view;
+  bool has_nodes = false;
+  bool has_others = false;  // NodePools of other clouds, whose nodes are not known
   for (const Json& document : documents) {
     const std::string kind = WordAt(document, "kind");
-    if (kind == "AdmissionCheck") BERTH_CHECK_OK(AddDocuments({document}, view));
+    if (IsReadAsView(kind)) {
+      BERTH_CHECK_OK(AddDocuments({document}, view));
+    }
     if (kind == "Topology") input.topologies.insert(NameAt(document));
+    has_nodes = has_nodes || IsMachine(document);
+    has_others = has_others || (kind == "NodePool" && !IsMachine(document));
     input.parameters.insert(kind + "/" + NameAt(document));
+  }
+  if (has_nodes && !has_others) {
+    BERTH_TRY(const auto pools, ReadSimulatedPools(documents, PoolKinds::kNodePoolsAndNodes));
+    for (const auto& pool : pools) input.node_labels.push_back(pool.node.meta.labels);
+  }
+  for (const api::AdmissionCheck& check : view.admission_checks) {
+    const Result<std::string> config = provisioning::ConfigNameOf(check);
+    const std::string name = provisioning::PolicyNameOf(
+        check, config ? FindNamed(view.provisioning_configs, *config) : nullptr);
+    const api::ProvisioningPolicy* policy = FindNamed(view.provisioning_policies, name);
+    if (policy != nullptr) input.policies[check.meta.name] = *policy;
   }
   input.checks = std::move(view.admission_checks);
   input.controllers = {api::kProvisioningCheckController, api::kReactiveCheckController};
@@ -84,11 +181,15 @@ Result<simulation::LintInput> InputOf(const std::vector<Json>& documents) {
 
 Result<std::vector<LintFinding>> FindingsOf(const std::vector<Json>& documents,
                                             const admission::SchedulerConfig& scheduler) {
-  BERTH_TRY(const simulation::LintInput input, InputOf(documents));
-  std::vector<LintFinding> findings = simulation::LintQueues(input);
-  BERTH_TRY(const std::vector<PlannedJob> planned,
-            PlannedJobsOf(documents, {.namespace_name = "default",
-                                      .priority_classes = &input.cluster.priority_classes}));
+  ObjectReader reader(documents);
+  BERTH_TRY(simulation::LintInput input, InputOf(reader.readable()));
+  input.unreadable = reader.unreadable();
+  std::vector<LintFinding> findings = reader.TakeFindings();
+  for (LintFinding& each : simulation::LintQueues(input)) findings.push_back(std::move(each));
+  BERTH_TRY(
+      const std::vector<PlannedJob> planned,
+      PlannedJobsOf(reader.readable(), {.namespace_name = "default",
+                                        .priority_classes = &input.cluster.priority_classes}));
   simulation::Cluster cluster = input.cluster;
   simulation::Prepare(cluster);
   std::vector<simulation::LintJob> jobs;

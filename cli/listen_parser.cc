@@ -4,7 +4,36 @@
 
 namespace berth::cli {
 
-void AddReadApiFlags(CLI::App& command, std::string& listen, bool& actions) {
+namespace {
+
+void AddProxyFlags(CLI::App& command, PageProxyFlags& proxy) {
+  CLI::Option* authority =
+      command
+          .add_option("--read-api-proxy-ca", proxy.client_ca,
+                      "authority of the client certificate of a proxy that signs people in: its "
+                      "headers name the readers of the read API and the page (default: headers "
+                      "name nobody)")
+          ->type_name("FILE");
+  command
+      .add_option("--read-api-proxy-name", proxy.names,
+                  "common name of the proxy's certificate; needed with --read-api-proxy-ca")
+      ->type_name("NAME")
+      ->needs(authority);
+  command.add_option("--read-api-proxy-user-header", proxy.user_header, "names the reader")
+      ->type_name("HEADER")
+      ->capture_default_str()
+      ->needs(authority);
+  command
+      .add_option("--read-api-proxy-groups-header", proxy.groups_header,
+                  "names the reader's groups, separated by commas or one a header")
+      ->type_name("HEADER")
+      ->capture_default_str()
+      ->needs(authority);
+}
+
+}  // namespace
+
+void AddReadApiFlags(CLI::App& command, std::string& listen, bool& actions, PageProxyFlags& proxy) {
   command
       .add_option("--read-api-listen", listen,
                   "of the read API (/api/v1) over HTTPS, for tokens that may list what they ask "
@@ -12,7 +41,9 @@ void AddReadApiFlags(CLI::App& command, std::string& listen, bool& actions) {
       ->type_name("ADDRESS:PORT");
   command.add_flag("--read-api-actions", actions,
                    "over the read API and the page, users may stop and resume queues, set "
-                   "priorities and deactivate workloads, with the rights of their own tokens");
+                   "priorities, deactivate workloads and set the stock of emulated pools, with the "
+                   "rights of their own tokens");
+  AddProxyFlags(command, proxy);
 }
 
 void AddListenFlags(CLI::App& command, ControllerFlags& flags) {
@@ -39,7 +70,12 @@ void AddListenFlags(CLI::App& command, ControllerFlags& flags) {
                   "of the visibility API; empty serves none (default: visibilityServer of the "
                   "Configuration file, else :8082)")
       ->type_name("ADDRESS:PORT");
-  AddReadApiFlags(command, flags.read_api_listen, flags.read_api_actions);
+  AddReadApiFlags(command, flags.read_api_listen, flags.read_api_actions, flags.read_api_proxy);
+  command
+      .add_option("--read-api-sessions", flags.read_api_sessions,
+                  "a folder of its own, where sessions of the page outlive a restart, sealed with "
+                  "a key that only the browser's cookie gives (default: they end with the program)")
+      ->type_name("FOLDER");
 }
 
 }  // namespace berth::cli

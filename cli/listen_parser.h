@@ -14,7 +14,7 @@ namespace berth::cli {
 // Of `berth controller`: metrics, health, webhooks, visibility API, read API.
 void AddListenFlags(CLI::App& command, ControllerFlags& flags);
 
-// --read-api-listen.
-void AddReadApiFlags(CLI::App& command, std::string& listen, bool& actions);
+// --read-api-listen, --read-api-actions, --read-api-proxy-….
+void AddReadApiFlags(CLI::App& command, std::string& listen, bool& actions, PageProxyFlags& proxy);
 
 }  // namespace berth::cli

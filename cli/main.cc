@@ -222,7 +222,7 @@ void AddUp(CLI::App& app, UpFlags& flags, int& exit_code) {
       ->excludes("--image", "--job-user", "--log-limit", "--config");
   AddAuditFlags(*command, flags);
   AddRecords(*command, flags);
-  AddReadApiFlags(*command, flags.read_api_listen, flags.read_api_actions);
+  AddReadApiFlags(*command, flags.read_api_listen, flags.read_api_actions, flags.read_api_proxy);
   command
       ->add_flag("--dashboard", flags.dashboard,
                  "print an address that signs a browser in to the page, once, within five minutes; "

@@ -3,6 +3,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include "base/strings.h"
+#include "cli/manifest_files.h"
 
 namespace berth::cli {
 namespace {
@@ -88,6 +89,48 @@ ManifestPlace ManifestPlaces::Find(const std::string& kind, const std::string& n
     place.line = 0;
   }
   return place;
+}
+
+ManifestPlace ManifestPlaces::FindIn(const std::string& message) const {
+  const std::size_t space = message.find(' ');
+  const std::size_t colon = message.find(": ");
+  if (space == std::string::npos || colon == std::string::npos || colon < space) return {};
+  return Find(message.substr(0, space), message.substr(space + 1, colon - space - 1),
+              FieldInMessage(message));
+}
+
+std::vector<std::string> FieldInMessage(const std::string& message) {
+  const std::size_t begin = message.find(": ");
+  if (begin == std::string::npos) return {};
+  const std::size_t end = message.find(": ", begin + 2);
+  if (end == std::string::npos) return {};
+  const std::string path = message.substr(begin + 2, end - begin - 2);
+  if (path.find(' ') != std::string::npos) return {};
+  std::vector<std::string> field;
+  for (const std::string_view part : Split(path, '.')) {
+    const std::size_t bracket = part.find('[');
+    field.emplace_back(part.substr(0, bracket));
+    std::string_view rest = bracket == std::string_view::npos ? "" : part.substr(bracket);
+    while (!rest.empty() && rest.front() == '[') {
+      const std::size_t close = rest.find(']');
+      if (close == std::string_view::npos) return field;
+      field.emplace_back(rest.substr(1, close - 1));
+      rest.remove_prefix(close + 1);
+    }
+  }
+  return field;
+}
+
+Error AtPlace(const Error& error, const std::vector<std::string>& files) {
+  ManifestPlaces places;
+  for (const std::string& file : files) {
+    if (file == "-") continue;
+    const Result<std::string> text = ReadTextFile(file);
+    if (text) places.Add(file, *text);
+  }
+  const ManifestPlace place = places.FindIn(error.message);
+  if (place.file.empty()) return error;
+  return Annotate(error, place.file + ":" + std::to_string(place.line));
 }
 
 }  // namespace berth::cli

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/result.h"
+
 namespace berth::cli {
 
 struct ManifestPlace {
@@ -31,6 +33,9 @@ class ManifestPlaces {
   // last part that exists counts. An object that is unknown has no file.
   ManifestPlace Find(const std::string& kind, const std::string& name,
                      const std::vector<std::string>& field) const;
+  // The place that a message of a reader is about: "KIND NAME: FIELD: …", or without a field. No
+  // file: the message names no object that is known.
+  ManifestPlace FindIn(const std::string& message) const;
 
  private:
   struct Nodes;
@@ -38,5 +43,14 @@ class ManifestPlaces {
   std::vector<std::string> files_;
   std::unique_ptr<Nodes> nodes_;
 };
+
+// The path to the field in "KIND NAME: spec.resourceGroups[0].name: …", places in lists as numbers;
+// empty: the message names none.
+std::vector<std::string> FieldInMessage(const std::string& message);
+
+// The error of a reader of the files with the place of the object in front: "FILE:LINE: …", or
+// unchanged where the message names no object of the files. Reads the files again; "-" has no
+// lines.
+Error AtPlace(const Error& error, const std::vector<std::string>& files);
 
 }  // namespace berth::cli

@@ -42,6 +42,7 @@ class PhillyReader {
     if (!tree) return AtByte(text_, ByteOf(tree.error().message), tree.error().message);
     if (!tree->is_array()) return AtByte(text_, 0, "expected a list of jobs");
     for (const Json& job : *tree) BERTH_CHECK_OK(AddJob(job));
+    trace_.unit = simulation::TraceUnit::kJob;
     return std::move(trace_);
   }
 
@@ -100,6 +101,7 @@ class PhillyReader {
     job.line = number_;
     job.submit = *submitted;
     job.origin = Text(object, "vc").value_or("");
+    job.failed = Text(object, "status") == "Failed";
     std::vector<std::size_t> gpus;  // of each server, of the largest attempt
     for (const Json& attempt : *attempts) BERTH_CHECK_OK(AddAttempt(attempt, job, gpus));
     if (job.run == Duration::zero() || gpus.empty()) {

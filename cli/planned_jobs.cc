@@ -33,6 +33,13 @@ std::string TextOf(const Json& document, const char* field) {
   return found != document.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
+// "Job train", for messages.
+std::string SubjectOf(const Json& document) {
+  const auto metadata = document.find("metadata");
+  const bool named = metadata != document.end() && metadata->is_object();
+  return TextOf(document, "kind") + " " + (named ? TextOf(*metadata, "name") : "");
+}
+
 // Priority classes of pods are not read: jobs without a WorkloadPriorityClass have priority 0.
 Result<integrations::JobPriority> PriorityIn(const integrations::JobView& view,
                                              const std::vector<api::PriorityClass>& classes) {
@@ -51,11 +58,14 @@ Result<std::optional<PlannedJob>> JobOfDocument(const Json& document,
   PlannedJob job{.kind = TextOf(document, "kind")};
   integrations::JobView view;
   if (api_version == "batch/v1" && job.kind == "Job") {
-    BERTH_TRY(const api::Job batch_job, api::Decode<api::Job>(document));
-    view = integrations::ViewOf(batch_job);
-    job.deadline = batch_job.active_deadline_seconds;
+    const auto batch_job = api::Decode<api::Job>(document);
+    if (!batch_job) return Annotate(batch_job.error(), SubjectOf(document));
+    view = integrations::ViewOf(*batch_job);
+    job.deadline = batch_job->active_deadline_seconds;
   } else if (const KindPtr kind = KindOfDocument(api_version, job.kind)) {
-    BERTH_TRY(view, integrations::ViewOf(kind, document));
+    auto made = integrations::ViewOf(kind, document);
+    if (!made) return Annotate(made.error(), SubjectOf(document));
+    view = *std::move(made);
   } else {
     return std::optional<PlannedJob>();
   }

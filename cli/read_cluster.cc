@@ -10,6 +10,9 @@
 namespace berth::cli {
 namespace {
 
+// spec.nodeName!=
+constexpr char kPodsOnNodes[] = "fieldSelector=spec.nodeName%21%3D";
+
 Want PodsOfJobs(const std::string& namespace_name) {
   return {.kind = ViewKind::kPods,
           .namespace_name = namespace_name,
@@ -23,8 +26,9 @@ Want Memories(ViewKind kind, const char* label) {
 
 std::vector<Want> WantsOfCapacity(const ReadScope& scope) {
   std::vector<Want> wants;
-  for (const ViewKind kind : {ViewKind::kWorkloads, ViewKind::kProvisioningRequests,
-                              ViewKind::kNodePools, ViewKind::kAdmissionChecks}) {
+  for (const ViewKind kind :
+       {ViewKind::kWorkloads, ViewKind::kProvisioningRequests, ViewKind::kNodePools,
+        ViewKind::kAdmissionChecks, ViewKind::kKarpenterPools}) {
     wants.push_back({.kind = kind, .namespace_name = scope.namespace_name});
   }
   wants.push_back(Memories(ViewKind::kStock, api::kStockLabel));
@@ -42,6 +46,7 @@ std::vector<Want> WantsOfPlan() {
     wants.push_back({.kind = kind});
   }
   wants.push_back(Memories(ViewKind::kStock, api::kStockLabel));
+  wants.push_back(Memories(ViewKind::kMeters, api::kSpendLabel));
   return wants;
 }
 
@@ -62,7 +67,7 @@ std::vector<Want> WantsOfForecast(const ReadScope& scope) {
        {ViewKind::kCohorts, ViewKind::kNamespaces, ViewKind::kPriorityClasses, ViewKind::kJobs}) {
     wants.push_back({.kind = kind});
   }
-  if (scope.pods) wants.push_back(PodsOfJobs(""));
+  if (scope.pods) wants.push_back({.kind = ViewKind::kPods, .query = kPodsOnNodes});
   return wants;
 }
 
@@ -128,6 +133,18 @@ Status ReadPools(Session& session, const ReadScope& scope, ClusterView& view) {
   return OkStatus();
 }
 
+// Topologies, and what is on nodes, where forecasts need them: large lists beside Workloads.
+Status ReadTopologies(Session& session, const ReadScope& scope, ClusterView& view) {
+  const bool named =
+      std::any_of(view.flavors.begin(), view.flavors.end(),
+                  [](const api::ResourceFlavor& each) { return !each.topology_name.empty(); });
+  if (scope.screen != ReadScope::Screen::kForecast || !named) return OkStatus();
+  const std::vector<Want> wants{{.kind = ViewKind::kTopologies},
+                                {.kind = ViewKind::kTopologyNodes},
+                                {.kind = ViewKind::kTopologyPods, .query = kPodsOnNodes}};
+  return ReadLists(session, wants, scope.own_namespace, view);
+}
+
 // The age of the cluster ("age 3d"): that of the namespace default; nullopt if the caller may not
 // read it.
 std::optional<WallTime> ReadAge(Session& session) {
@@ -165,13 +182,15 @@ Result<ClusterView> ReadCluster(Session& session, const ReadScope& scope, WallTi
   BERTH_CHECK_OK(ReadLists(session, WantsOf(scope), scope.own_namespace, view));
   BERTH_CHECK_OK(CheckIsQueueing(session, view));
   BERTH_CHECK_OK(ReadPools(session, scope, view));
+  BERTH_CHECK_OK(ReadTopologies(session, scope, view));
   if (scope.screen == ReadScope::Screen::kStatus) view.cluster_since = ReadAge(session);
   return view;
 }
 
 Status ReadForecastRest(Session& session, const ReadScope& scope, ClusterView& view) {
   if (!scope.namespace_name.empty()) view.namespace_name.clear();
-  return ReadLists(session, WantsBesideNotes(scope), scope.own_namespace, view);
+  BERTH_CHECK_OK(ReadLists(session, WantsBesideNotes(scope), scope.own_namespace, view));
+  return ReadTopologies(session, scope, view);
 }
 
 }  // namespace berth::cli

@@ -47,7 +47,11 @@ std::string ForecastHits::Json() const {
 
 struct ReadFeed::Reader {
   Reader(const Clock& the_clock, ReadFeedOptions options)
-      : clock(the_clock), has_actions(options.actions), hits(std::move(options.hits)) {
+      : clock(the_clock),
+        has_actions(options.actions),
+        session_folder(std::move(options.session_folder)),
+        proxy(std::move(options.proxy)),
+        hits(std::move(options.hits)) {
     const std::string& ledger = options.callers.ledger;
     if (!ledger.empty()) reports = std::make_unique<ReportSource>(clock, ledger);
     callers.emplace(clock, std::move(options.callers));
@@ -78,6 +82,8 @@ struct ReadFeed::Reader {
 
   const Clock& clock;
   const bool has_actions;
+  const std::string session_folder;
+  const kube::FrontProxyTrust proxy;
   const std::shared_ptr<const ForecastHits> hits;
   net::IoPool pool{kThreads};
   std::unique_ptr<Executor> strand = pool.MakeStrand();
@@ -159,6 +165,8 @@ Status ReadFeed::Serve(const ListenAddress& address, std::shared_ptr<const net::
   options.random = SecretBytes;
   Reader& reader = *reader_;
   options.actions = reader.has_actions;
+  options.session_folder = reader.session_folder;
+  options.proxy = reader.proxy;
   readapi::ReadSource source{
       .strand = reader.strand.get(),
       .model = &reader.model,
@@ -169,9 +177,11 @@ Status ReadFeed::Serve(const ListenAddress& address, std::shared_ptr<const net::
     source.forecast_hits = [hits = reader.hits] { return hits->Json(); };
   }
   source.caller = [&reader](const readapi::CallerRequest& request, CallerScreens::Done done) {
-    const bool needs = request.kind != readapi::CallerRequest::Kind::kAction;
-    reader.callers->Ask(request, needs ? reader.mirror.Objects() : MirrorObjects(),
-                        std::move(done));
+    reader.callers->Ask(
+        request, [&reader] { return reader.mirror.Objects(); }, std::move(done));
+  };
+  source.queues_below = [&reader](const std::string& cohort) {
+    return reader.mirror.QueuesBelow(cohort);
   };
   if (reader.reports != nullptr) {
     source.report = [reports = reader.reports.get()](const readapi::ReportQuery& query,

@@ -23,6 +23,7 @@
 #include "base/result.h"
 #include "cli/caller_screens.h"
 #include "cli/listen_address.h"
+#include "kube/runtime/front_proxy.h"
 #include "kube/runtime/manager.h"
 #include "kube/runtime/metrics_server.h"
 #include "net/server.h"
@@ -41,6 +42,8 @@ struct ForecastHits {
 
 struct ReadFeedOptions {
   CallerScreensOptions callers;              // with the ledger's file, of which reports are made
+  kube::FrontProxyTrust proxy;               // whose headers name readers
+  std::string session_folder;                // of the page's sessions; empty: memory alone
   bool actions = false;                      // writes with the rights of the caller are served
   std::shared_ptr<const ForecastHits> hits;  // null: nobody judges forecasts
 };

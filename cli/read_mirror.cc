@@ -9,6 +9,8 @@
 #include "api/codec/json_tree.h"
 #include "api/labels.h"
 #include "api/reasons.h"
+#include "base/strings.h"
+#include "cli/caller_story.h"
 #include "cli/screens/items.h"
 #include "cli/screens/reason.h"
 #include "cli/screens/usage.h"
@@ -39,26 +41,6 @@ readapi::Row RowOf(std::size_t resource, std::string id, const Json& item,
     row.cells.push_back(found == item.end() ? "null" : TextOf(*found));
   }
   return row;
-}
-
-// Leaves candidates of preemption out that are of other namespaces: readers of all namespaces find
-// them in the field notPreempted of the row.
-void HideOthers(api::Workload& workload) {
-  const auto found = workload.meta.annotations.find(api::kExplanationAnnotation);
-  if (found == workload.meta.annotations.end()) return;
-  Json explanation = api::ParseJsonOrNull(found->second);
-  const auto victims = explanation.find("victims");
-  if (!explanation.is_object() || victims == explanation.end()) return;
-  const std::string own = workload.meta.namespace_name + "/";
-  Json kept = Json::array();
-  for (const Json& victim : *victims) {
-    const auto name = victim.is_object() ? victim.find("workload") : victim.end();
-    const bool is_own = name != victim.end() && name->is_string() &&
-                        name->get_ref<const std::string&>().starts_with(own);
-    if (is_own) kept.push_back(victim);
-  }
-  *victims = std::move(kept);
-  found->second = TextOf(explanation);
 }
 
 template <typename T>
@@ -121,7 +103,10 @@ void ReadMirror::TakeLocalQueues(const Changed<api::LocalQueue>& changed) {
     const std::string now = local == nullptr ? "" : local->cluster_queue;
     if (was == now && (before == nullptr) == (local == nullptr)) continue;
     for (const std::string& queue : {was, now}) {
-      if (!queue.empty()) dirty_queues_.insert(queue);
+      if (queue.empty()) continue;
+      dirty_queues_.insert(queue);
+      const auto found = cluster_queues_.Get({"", queue});
+      if (found != nullptr) MarkCohort(found->spec.cohort_name);
     }
     MarkWorkloadsOf(key);
   }
@@ -133,6 +118,8 @@ void ReadMirror::TakeClusterQueues(const ReadBatch& batch) {
   for (const auto& [key, queue] : batch.cluster_queues) {
     dirty_queues_.insert(key.name);
     const auto before = cluster_queues_.Get(key);
+    if (before != nullptr) MarkCohort(before->spec.cohort_name);
+    if (queue != nullptr) MarkCohort(queue->spec.cohort_name);
     if (before != nullptr && !before->spec.cohort_name.empty() &&
         (queue == nullptr || queue->spec.cohort_name != before->spec.cohort_name)) {
       trees.insert(before->spec.cohort_name);
@@ -152,7 +139,14 @@ void ReadMirror::TakeClusterQueues(const ReadBatch& batch) {
     }
   }
   Store(batch.cohorts, cohorts_);
-  for (const std::string& cohort : trees) MarkTree(RootOf(cohort));
+  for (const std::string& cohort : trees) {
+    MarkCohort(cohort);
+    MarkTree(RootOf(cohort));
+  }
+}
+
+void ReadMirror::MarkCohort(const std::string& cohort) {
+  if (!cohort.empty()) dirty_cohorts_.insert(cohort);
 }
 
 // Marks one queue: ProjectTree brings the rows of its whole tree up to date.
@@ -193,12 +187,13 @@ std::optional<Duration> ReadMirror::Work(std::size_t most) {
   if (!dirty_local_queues_.empty() || !dirty_requests_.empty() || !dirty_workloads_.empty()) {
     return Duration::zero();
   }
-  if (dirty_queues_.empty()) return std::nullopt;
+  if (dirty_queues_.empty() && dirty_cohorts_.empty()) return std::nullopt;
   const SteadyTime now = clock_.SteadyNow();
   if (queues_done_at_ && now < *queues_done_at_ + kBetweenQueues) {
     return *queues_done_at_ + kBetweenQueues - now;
   }
   while (!dirty_queues_.empty()) ProjectTree(TakeFirst(dirty_queues_));
+  ProjectCohorts();
   queues_done_at_ = now;
   return std::nullopt;
 }
@@ -347,6 +342,57 @@ void ReadMirror::ProjectTree(const std::string& queue) {
   }
 }
 
+// Whether an object, a queue or another Cohort says so.
+bool ReadMirror::IsCohort(const std::string& name) const {
+  return cohorts_.Get({"", name}) != nullptr || cluster_queues_.HasIn(kByCohort, name) ||
+         cohorts_.HasIn(kByParent, name);
+}
+
+readapi::Audience ReadMirror::ReadersOfTree(const std::string& cohort) const {
+  std::set<std::string> namespaces;
+  for (const std::string& queue : QueuesBelow(cohort)) {
+    const readapi::Audience readers = ReadersOf(queue);
+    namespaces.insert(readers->begin(), readers->end());
+  }
+  return std::make_shared<const std::vector<std::string>>(namespaces.begin(), namespaces.end());
+}
+
+// Brings the rows of the trees of dirty_cohorts_ up to date.
+void ReadMirror::ProjectCohorts() {
+  std::set<std::string> roots;
+  for (const std::string& cohort : dirty_cohorts_) {
+    if (IsCohort(cohort)) {
+      roots.insert(RootOf(cohort));
+    } else {
+      model_.Remove(readapi::kCohorts, cohort);
+    }
+  }
+  dirty_cohorts_.clear();
+  const auto parent_of = [this](const std::string& cohort) {
+    const auto found = cohorts_.Get({"", cohort});
+    return found == nullptr ? "" : found->spec.parent_name;
+  };
+  for (const std::string& root : roots) {
+    const ClusterView view = TreeOf(root);
+    for (const auto& [name, uses] : SumCohorts(view, SumUse(view))) {
+      const auto cohort = cohorts_.Get({"", name});
+      const Json item = CohortItem(name, cohort.get(), ParentsOf(name, parent_of), uses);
+      model_.Put(readapi::kCohorts, RowOf(readapi::kCohorts, name, item, ReadersOfTree(name)));
+    }
+  }
+}
+
+std::vector<std::string> ReadMirror::QueuesBelow(const std::string& cohort) const {
+  std::vector<std::string> names;
+  for (const std::string& below : CohortsBelow(cohort)) {
+    for (const auto& queue : cluster_queues_.ByIndex(kByCohort, below)) {
+      names.push_back(queue->meta.name);
+    }
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 MirrorObjects ReadMirror::Objects() const {
   const auto copy = [](const auto& store, auto& out) {
     out.assign(store.objects().begin(), store.objects().end());
@@ -377,7 +423,10 @@ std::optional<std::string> ReadMirror::Story(const std::string& namespace_name,
   HideOthers(view.workloads.back());
   const Result<cli::Story> story = TellStory(view, namespace_name, "workload/" + name, kJsonStyle);
   if (!story) return std::nullopt;
-  return TextOf(StoryJson(*story));
+  cli::Story told = *story;
+  told.not_seen.push_back("not read, for want of an answer of the API server: " +
+                          Join(view.missing, ", "));
+  return TextOf(StoryJson(told));
 }
 
 }  // namespace berth::cli

@@ -63,10 +63,13 @@ class ReadMirror {
   // while, or not before the next Take (nullopt).
   std::optional<Duration> Work(std::size_t most);
 
-  // The story of `berth why workload/NAME -o json`, from the objects of this Workload; nullopt: no
-  // such Workload.
+  // The story of `berth why workload/NAME -o json`, from the objects of this Workload alone, where
+  // the API server has no answer for the caller (caller_story.h); nullopt: no such Workload.
   std::optional<std::string> Story(const std::string& namespace_name,
                                    const std::string& name) const;
+
+  // The names of the ClusterQueues of the Cohort, and of those below, in their order.
+  std::vector<std::string> QueuesBelow(const std::string& cohort) const;
 
   // All objects, of all namespaces: callers show no more than their readers may see.
   MirrorObjects Objects() const;
@@ -77,11 +80,15 @@ class ReadMirror {
   void TakeRequests(const Changed<api::ProvisioningRequest>& changed);
   void MarkWorkloadsOf(const api::ObjectKey& local_queue);
   void MarkTree(const std::string& root);
+  void MarkCohort(const std::string& cohort);
   void MarkOwners(const api::ProvisioningRequest& request);
   void ProjectWorkload(const api::ObjectKey& key);
   void ProjectLocalQueue(const api::ObjectKey& key);
   void ProjectRequest(const api::ObjectKey& key);
   void ProjectTree(const std::string& queue);
+  void ProjectCohorts();
+  bool IsCohort(const std::string& name) const;
+  readapi::Audience ReadersOfTree(const std::string& cohort) const;
   ClusterView ViewOf(const api::Workload& workload) const;
   std::string RootOf(const std::string& cohort) const;
   // `root` and the cohorts of its tree, which need not exist as objects.
@@ -102,6 +109,7 @@ class ReadMirror {
   std::set<api::ObjectKey> dirty_local_queues_;
   std::set<api::ObjectKey> dirty_requests_;
   std::set<std::string> dirty_queues_;
+  std::set<std::string> dirty_cohorts_;  // the rows of their trees
   std::optional<SteadyTime> queues_done_at_;
   std::map<std::string, readapi::Audience> audience_by_namespace_;
 };

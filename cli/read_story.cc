@@ -33,6 +33,32 @@ std::vector<ViewKind> KindsOf(const std::string& kind) {
   return {};
 }
 
+std::string WantedPoolName(const api::Workload& workload) {
+  for (const api::PodSet& pod_set : workload.spec.pod_sets) {
+    const std::string* pool =
+        api::FindValue(pod_set.pod_template.spec.node_selector, api::kGkeNodePoolLabel);
+    if (pool != nullptr) return *pool;
+  }
+  return "";
+}
+
+std::vector<Want> WaitedFor(const api::Workload& workload) {
+  std::vector<Want> wants;
+  if (IsRunning(workload)) return wants;
+  const bool has_quota = api::IsTrue(workload.status.conditions, api::kQuotaReserved);
+  const bool has_checks = !workload.status.admission_checks.empty();
+  if (has_checks || !has_quota) wants.push_back({.kind = ViewKind::kNodePools});
+  if (!has_quota) {
+    wants.push_back({.kind = ViewKind::kFlavors});
+    wants.push_back({.kind = ViewKind::kAdmissionChecks});
+  }
+  const std::string pool = WantedPoolName(workload);
+  if (IsName(pool)) {
+    wants.push_back({.kind = ViewKind::kNodes, .query = Labelled(api::kGkeNodePoolLabel, pool)});
+  }
+  return wants;
+}
+
 class StoryReader {
  public:
   StoryReader(Session& session, StoryScope scope, ClusterView& view)
@@ -169,20 +195,12 @@ class StoryReader {
 
   Status ReadSurroundings(const api::Workload& workload) {
     const bool has_quota = api::IsTrue(workload.status.conditions, api::kQuotaReserved);
-    const bool has_checks = !workload.status.admission_checks.empty();
-    std::vector<Want> wants;
-    if (has_checks) wants.push_back(Here(ViewKind::kProvisioningRequests));
+    std::vector<Want> wants = WaitedFor(workload);
+    if (!workload.status.admission_checks.empty()) {
+      wants.push_back(Here(ViewKind::kProvisioningRequests));
+    }
     const std::string queue = ClusterQueueOf(view_, workload);
     const bool may_wait = !IsRunning(workload);
-    if (may_wait && (has_checks || !has_quota)) wants.push_back({.kind = ViewKind::kNodePools});
-    if (may_wait && !has_quota) {
-      wants.push_back({.kind = ViewKind::kFlavors});
-      wants.push_back({.kind = ViewKind::kAdmissionChecks});
-    }
-    const std::string pool = WantedPoolName(workload);
-    if (may_wait && IsName(pool)) {
-      wants.push_back({.kind = ViewKind::kNodes, .query = Labelled(api::kGkeNodePoolLabel, pool)});
-    }
     BERTH_CHECK_OK(ReadLists(session_, wants, "", view_));
     if (may_wait && IsName(queue)) BERTH_CHECK_OK(ReadClusterQueue(queue));
     CountNodes(view_);
@@ -192,15 +210,6 @@ class StoryReader {
     BERTH_CHECK_OK(ReadNeighbours());
     ReadPosition(key, local_queue);
     return OkStatus();
-  }
-
-  static std::string WantedPoolName(const api::Workload& workload) {
-    for (const api::PodSet& pod_set : workload.spec.pod_sets) {
-      const std::string* pool =
-          api::FindValue(pod_set.pod_template.spec.node_selector, api::kGkeNodePoolLabel);
-      if (pool != nullptr) return *pool;
-    }
-    return "";
   }
 
   Status ReadClusterQueue(const std::string& name) {
@@ -249,6 +258,12 @@ class StoryReader {
 };
 
 }  // namespace
+
+Status ReadWaitedFor(Session& session, const api::Workload& workload, ClusterView& view) {
+  BERTH_CHECK_OK(ReadLists(session, WaitedFor(workload), "", view));
+  CountNodes(view);
+  return OkStatus();
+}
 
 Result<StoryView> ReadStory(Session& session, const StoryScope& scope, WallTime now) {
   StoryView story;

@@ -1,12 +1,17 @@
 #include "cli/report_source.h"
 
+#include <algorithm>
 #include <optional>
+#include <set>
+#include <tuple>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
 #include "cli/screens/history.h"
+#include "ledger/capacity_history.h"
 #include "ledger/queue_history.h"
+#include "provisioning/reasons.h"
 
 namespace berth::cli {
 namespace {
@@ -14,13 +19,26 @@ namespace {
 constexpr std::chrono::seconds kKeptFor{20};
 constexpr std::size_t kMostKept = 64;
 constexpr int kMostWaiting = 8;
+constexpr std::size_t kMostCohortQueues = 256;  // about 2 MB of text
 constexpr ledger::Seconds kDaySeconds = 86'400;
 
 ledger::ReportBy GroupOf(const std::string& by) {
   if (by == "queue") return ledger::ReportBy::kQueue;
   if (by == "namespace") return ledger::ReportBy::kNamespace;
+  if (by == "user") return ledger::ReportBy::kUser;
+  if (by == "pool") return ledger::ReportBy::kPool;
+  if (by == "team") return ledger::ReportBy::kLabel;
   if (by == "priority") return ledger::ReportBy::kPriority;
   return by == "cause" ? ledger::ReportBy::kCause : ledger::ReportBy::kClusterQueue;
+}
+
+bool IsStockout(const std::string& reason) {
+  return provisioning::Explain(reason).reason_class == provisioning::ReasonClass::kStockout;
+}
+
+ledger::Period PeriodOf(const readapi::ReportQuery& query, WallTime at) {
+  const ledger::Seconds now = ledger::ToSeconds(at);
+  return {now - query.days * kDaySeconds, now};
 }
 
 // Hours, quarters of a day, days, weeks.
@@ -60,8 +78,9 @@ void ReportSource::Ask(const readapi::ReportQuery& query, Done done) {
   });
 }
 
-Result<std::vector<ledger::AttemptRecord>> ReportSource::Attempts(
-    ledger::LedgerReader& reader, const ledger::HistoryFilter& filter) const {
+Status ReportSource::EachAttempt(
+    ledger::LedgerReader& reader, const ledger::HistoryFilter& filter,
+    const std::function<void(const ledger::AttemptRecord&)>& visit) const {
   BERTH_TRY(const std::int64_t count, reader.CountAttempts(filter));
   if (count > most_attempts_) {
     return Error{ErrorCode::kInvalid,
@@ -69,20 +88,25 @@ Result<std::vector<ledger::AttemptRecord>> ReportSource::Attempts(
                      std::to_string(most_attempts_) +
                      ": ask for fewer days, or use `berth report` beside the ledger"};
   }
-  return reader.Attempts(filter);
+  return reader.EachAttempt(filter, visit);
 }
 
 // Names of other namespaces are for those who may know them.
 Result<std::string> ReportSource::MakeTurns(const readapi::ReportQuery& query,
                                             ledger::LedgerReader& reader) const {
   ledger::HistoryFilter filter;
-  filter.namespace_name = query.namespaces.front();
+  filter.namespaces = query.namespaces;
   filter.owner_kind = "workload";
   filter.name = query.name;
   HistoryView view;
   view.now = clock_.Now();
-  BERTH_TRY(view.attempts, Attempts(reader, filter));
-  const std::string own = filter.namespace_name + "/";
+  BERTH_CHECK_OK(EachAttempt(reader, filter, [&view](const ledger::AttemptRecord& attempt) {
+    view.attempts.push_back(attempt);
+  }));
+  std::sort(view.attempts.begin(), view.attempts.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.queued, a.attempt) < std::tie(b.queued, b.attempt);
+  });
+  const std::string own = query.namespaces.front() + "/";
   for (ledger::AttemptRecord& attempt : view.attempts) {
     if (!query.names_all) attempt.message.clear();
     if (attempt.preemptor.empty()) continue;
@@ -92,28 +116,84 @@ Result<std::string> ReportSource::MakeTurns(const readapi::ReportQuery& query,
         is_shown ? *name
                  : (query.names_all ? attempt.preemptor : "a workload of another namespace");
   }
+  filter.workload = query.name;
+  BERTH_TRY(view.requests, reader.Requests(filter));
+  BERTH_TRY(view.nodes, reader.NodeTimes(filter));
   return HistoryJson(view).dump() + "\n";
 }
 
+Result<std::string> ReportSource::MakeQueue(const readapi::ReportQuery& query,
+                                            ledger::LedgerReader& reader,
+                                            ledger::HistoryFilter filter) const {
+  filter.queue = query.name;  // a LocalQueue may have the name, too
+  ledger::StreamedHistory history(PeriodOf(query, clock_.Now()), PartsOf(query.days));
+  BERTH_CHECK_OK(EachAttempt(reader, filter, [&](const ledger::AttemptRecord& attempt) {
+    if (attempt.cluster_queue == query.name) history.Add(attempt);
+  }));
+  return QueueHistoryJson(query.name, history.Parts()).dump() + "\n";
+}
+
+Result<std::string> ReportSource::MakeCohort(const readapi::ReportQuery& query,
+                                             ledger::LedgerReader& reader,
+                                             const ledger::HistoryFilter& filter) const {
+  const ledger::Period period = PeriodOf(query, clock_.Now());
+  std::map<std::string, ledger::StreamedHistory> histories;
+  BERTH_CHECK_OK(EachAttempt(reader, filter, [&](const ledger::AttemptRecord& attempt) {
+    const std::string& queue = attempt.cluster_queue;
+    if (!std::binary_search(query.queues.begin(), query.queues.end(), queue)) return;
+    if (histories.size() > kMostCohortQueues) return;
+    histories.try_emplace(queue, period, PartsOf(query.days)).first->second.Add(attempt);
+  }));
+  // Only what the reader may see counts: the number of queues of others is not told.
+  if (histories.size() > kMostCohortQueues) {
+    return Error{ErrorCode::kInvalid, "the Cohort has more than " +
+                                          std::to_string(kMostCohortQueues) +
+                                          " ClusterQueues: ask for one of the Cohorts below"};
+  }
+  std::map<std::string, std::vector<ledger::HistoryPart>> parts;
+  for (const auto& [queue, history] : histories) parts[queue] = history.Parts();
+  const auto times = ledger::StreamedHistory(period, PartsOf(query.days)).Parts();
+  return CohortHistoryJson(query.name, times, parts).dump() + "\n";
+}
+
+Result<std::string> ReportSource::MakeCapacity(const readapi::ReportQuery& query,
+                                               ledger::LedgerReader& reader,
+                                               const ledger::HistoryFilter& filter) const {
+  BERTH_TRY(const auto requests, reader.Requests(filter));
+  BERTH_TRY(const auto nodes, reader.NodeTimes(filter));
+  std::vector<ledger::PriceRecord> prices;
+  if (query.names_all) {
+    BERTH_TRY(prices, reader.Prices());
+  }
+  // The shape of a request is that of a turn of its Workload: of other Workloads nothing is kept.
+  std::set<std::pair<std::string, std::string>> asking;
+  for (const auto& request : requests) asking.insert({request.namespace_name, request.workload});
+  std::vector<ledger::AttemptRecord> attempts;
+  BERTH_CHECK_OK(EachAttempt(reader, filter, [&](const ledger::AttemptRecord& attempt) {
+    if (asking.contains({attempt.namespace_name, attempt.name})) attempts.push_back(attempt);
+  }));
+  const ledger::Period period = PeriodOf(query, clock_.Now());
+  const auto history = ledger::MakeCapacityHistory(requests, attempts, nodes, period,
+                                                   PartsOf(query.days), IsStockout);
+  return CapacityHistoryJson(history, prices, period).dump() + "\n";
+}
+
 Result<std::string> ReportSource::Make(const readapi::ReportQuery& query) const {
-  const ledger::Seconds now = ledger::ToSeconds(clock_.Now());
-  const ledger::Period period{now - query.days * kDaySeconds, now};
+  using Of = readapi::ReportQuery::Of;
   BERTH_TRY(ledger::LedgerReader reader, ledger::LedgerReader::Open(file_));
-  if (query.of == readapi::ReportQuery::Of::kWorkload) return MakeTurns(query, reader);
+  if (query.of == Of::kWorkload) return MakeTurns(query, reader);
+  const ledger::Period period = PeriodOf(query, clock_.Now());
   ledger::HistoryFilter filter;
   filter.since = period.from;
-  if (!query.namespaces.empty()) filter.namespace_name = query.namespaces.front();
-  if (query.of == readapi::ReportQuery::Of::kQueue) {
-    BERTH_TRY(std::vector<ledger::AttemptRecord> attempts, Attempts(reader, filter));
-    std::erase_if(attempts, [&](const auto& each) { return each.cluster_queue != query.name; });
-    return QueueHistoryJson(query.name,
-                            ledger::MakeQueueHistory(attempts, period, PartsOf(query.days)))
-               .dump() +
-           "\n";
-  }
-  BERTH_TRY(const auto attempts, Attempts(reader, filter));
+  filter.namespaces = query.namespaces;
+  if (query.of == Of::kQueue) return MakeQueue(query, reader, std::move(filter));
+  if (query.of == Of::kCohort) return MakeCohort(query, reader, filter);
+  if (query.of == Of::kCapacity) return MakeCapacity(query, reader, filter);
   BERTH_TRY(const auto nodes, reader.NodeTimes(filter));
-  const auto lines = ledger::MakeReport(attempts, nodes, GroupOf(query.by), "", period);
+  ledger::StreamedReport report(nodes, GroupOf(query.by), query.by, period);
+  BERTH_CHECK_OK(EachAttempt(
+      reader, filter, [&report](const ledger::AttemptRecord& attempt) { report.Add(attempt); }));
+  const std::vector<ledger::ReportLine> lines = report.Lines();
   return query.csv ? ReportCsv(lines, query.by) : ReportJson(lines, period, query.by).dump() + "\n";
 }
 

@@ -2,7 +2,7 @@
 // own, which reads the file beside the thread that writes it.
 //
 //     Ask ─▶ the same report, less than kept_for ago? ─▶ done
-//                └─▶ thread: LedgerReader ─▶ MakeReport ─▶ text ─▶ done
+//                └─▶ thread: LedgerReader ─ one attempt after the other ─▶ lines ─▶ text ─▶ done
 //
 // Threads: Ask from any; Stop by the owner. Errors: of `done`, as ReadSource::report.
 #pragma once
@@ -30,7 +30,8 @@ class ReportSource {
  public:
   using Done = std::function<void(Result<std::string>)>;
 
-  static constexpr std::int64_t kMostAttempts = 50'000;  // about 50 MB while the report is made
+  // Read one by one: a report of so many takes seconds, and some 50 MB for the uids of Workloads.
+  static constexpr std::int64_t kMostAttempts = 500'000;
 
   // A period with more than `most_attempts` is refused.
   ReportSource(const Clock& clock, std::string file, std::int64_t most_attempts = kMostAttempts)
@@ -50,8 +51,14 @@ class ReportSource {
 
   Result<std::string> Make(const readapi::ReportQuery& query) const;
   // Refuses periods with too much.
-  Result<std::vector<ledger::AttemptRecord>> Attempts(ledger::LedgerReader& reader,
-                                                      const ledger::HistoryFilter& filter) const;
+  Status EachAttempt(ledger::LedgerReader& reader, const ledger::HistoryFilter& filter,
+                     const std::function<void(const ledger::AttemptRecord&)>& visit) const;
+  Result<std::string> MakeQueue(const readapi::ReportQuery& query, ledger::LedgerReader& reader,
+                                ledger::HistoryFilter filter) const;
+  Result<std::string> MakeCohort(const readapi::ReportQuery& query, ledger::LedgerReader& reader,
+                                 const ledger::HistoryFilter& filter) const;
+  Result<std::string> MakeCapacity(const readapi::ReportQuery& query, ledger::LedgerReader& reader,
+                                   const ledger::HistoryFilter& filter) const;
   Result<std::string> MakeTurns(const readapi::ReportQuery& query,
                                 ledger::LedgerReader& reader) const;
   std::optional<std::string> KeptText(const readapi::ReportQuery& query);

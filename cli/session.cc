@@ -93,6 +93,11 @@ class HttpSession final : public Session {
     return answer;
   }
 
+  // A path with a limit of its own asks for one page alone.
+  static bool IsBounded(const kube::ApiRequest& request) {
+    return request.path.find("limit=") != std::string::npos;
+  }
+
   // Reads one page of `whole`, appends it to `so_far`, and continues while the server has more.
   void Fetch(const kube::ApiRequest& whole, const std::string& token, Json so_far,
              Result<Json>& answer) {
@@ -100,7 +105,7 @@ class HttpSession final : public Session {
     const auto ask = [&page](const std::string& parameter) {
       page.path += (page.path.find('?') == std::string::npos ? "?" : "&") + parameter;
     };
-    if (page_size_ > 0) ask("limit=" + std::to_string(page_size_));
+    if (page_size_ > 0 && !IsBounded(whole)) ask("limit=" + std::to_string(page_size_));
     if (!token.empty()) ask("continue=" + token);
     transport_->Send(std::move(page), timeout_,
                      [this, whole, so_far = std::move(so_far),
@@ -130,7 +135,7 @@ class HttpSession final : public Session {
     } else {
       so_far = std::move(page);
     }
-    if (token.empty()) return Finish(answer, std::move(so_far));
+    if (token.empty() || IsBounded(whole)) return Finish(answer, std::move(so_far));
     Fetch(whole, token, std::move(so_far), answer);
   }
 

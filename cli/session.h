@@ -51,7 +51,7 @@ struct ReadScope {
   Screen screen = Screen::kStatus;
   bool jobs = false;           // also read the Jobs, for their labels
   bool cost = false;           // also read what names prices
-  bool pods = false;           // also read the pods of Jobs, in Screen::kForecast
+  bool pods = false;           // also read the pods on nodes, in Screen::kForecast
   std::string namespace_name;  // bounds namespaced kinds; empty: all namespaces
   std::string own_namespace;   // fallback where the caller may not list all
 };

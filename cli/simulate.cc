@@ -12,7 +12,9 @@
 #include "base/system_clock.h"
 #include "cli/configuration_file.h"
 #include "cli/manifest_files.h"
+#include "cli/manifest_places.h"
 #include "cli/output.h"
+#include "cli/played_cluster.h"
 #include "cli/progress_bar.h"
 #include "cli/screens/simulation_page.h"
 #include "cli/screens/simulation_tables.h"
@@ -23,6 +25,7 @@
 #include "cli/simulation_events.h"
 #include "cli/workload_source.h"
 #include "scenarios/played_jobs.h"
+#include "simulation/flavor_costs.h"
 #include "simulation/jobs.h"
 #include "simulation/world.h"
 
@@ -33,7 +36,9 @@ namespace {
 struct Setup {
   simulation::WorldOptions world;
   admission::Configuration configuration;
-  std::vector<nlohmann::json> pools;  // documents
+  std::vector<nlohmann::json> machines;  // documents, of both sides: --pools, or of the cluster
+  // Documents of the cluster's NodePools, of sides that have none of their own.
+  std::vector<nlohmann::json> node_pools;
 };
 
 Result<Setup> SetupOf(const SimulateFlags& flags) {
@@ -50,9 +55,10 @@ Result<Setup> SetupOf(const SimulateFlags& flags) {
   options.wake_up_batch = configuration.admission.wake_up_batch;
   if (!flags.pools.empty()) {
     BERTH_TRY(const std::vector<std::string> files, ManifestsBelow(flags.pools));
-    BERTH_TRY(setup.pools, ReadManifests(files));
-    auto pools = ReadSimulatedPools(setup.pools);
-    if (!pools) return Annotate(pools.error(), "--pools");
+    BERTH_TRY(setup.machines, ReadManifests(files));
+    auto pools = ReadSimulatedPools(
+        setup.machines, flags.full ? PoolKinds::kNodePools : PoolKinds::kNodePoolsAndNodes);
+    if (!pools) return Annotate(AtPlace(pools.error(), files), "--pools");
     options.pools = *std::move(pools);
     if (flags.spread) options.placement = simulation::PodPlacement::kSpread;
   }
@@ -64,14 +70,37 @@ Result<Setup> SetupOf(const SimulateFlags& flags) {
 struct Side {
   simulation::Cluster cluster;
   std::vector<std::string> notes;
-  std::vector<nlohmann::json> documents;  // none: of a cluster
+  std::vector<nlohmann::json> documents;    // none: the queues of a cluster, without --full
+  std::vector<simulation::NodePool> pools;  // of the documents, with --full and without --pools
 };
 
-Result<Side> ReadQueues(const std::vector<std::string>& manifests) {
-  BERTH_TRY(const std::vector<std::string> files, ManifestsBelow(manifests));
+// What --full plays of the documents; --pools takes the place of their NodePools.
+Result<Side> PlayedSide(const std::vector<nlohmann::json>& documents, bool has_pools) {
+  PlayedCluster played = SplitPlayed(documents);
   Side side;
-  BERTH_TRY(side.documents, ReadManifests(files));
-  BERTH_TRY(side.cluster, ReadSimulatedCluster(side.documents));
+  side.documents = std::move(played.machines);
+  side.documents.insert(side.documents.end(), played.queues.begin(), played.queues.end());
+  if (has_pools || played.node_pools.empty()) return side;
+  BERTH_TRY(side.pools, ReadSimulatedPools(played.node_pools, PoolKinds::kNodePools));
+  side.documents.insert(side.documents.end(), played.node_pools.begin(), played.node_pools.end());
+  return side;
+}
+
+Result<Side> ReadQueues(const std::vector<std::string>& manifests, const SimulateFlags& flags) {
+  BERTH_TRY(const std::vector<std::string> files, ManifestsBelow(manifests));
+  BERTH_TRY(std::vector<nlohmann::json> documents, ReadManifests(files));
+  Side side;
+  if (flags.full) {
+    auto played = PlayedSide(documents, !flags.pools.empty());
+    if (!played) return AtPlace(played.error(), files);
+    side = *std::move(played);
+  } else {
+    side.documents = std::move(documents);
+    side.notes = NotSimulatedIn(side.documents, !flags.pools.empty());
+  }
+  auto cluster = ReadSimulatedCluster(side.documents);
+  if (!cluster) return AtPlace(cluster.error(), files);
+  side.cluster = *std::move(cluster);
   return side;
 }
 
@@ -91,22 +120,47 @@ Result<Side> ReadQueuesOfCluster(const ClientFlags& client) {
   return side;
 }
 
+// Likewise, with everything that --full plays. The Nodes are those of both sides; --pools, and the
+// NodePools of a side's own manifests, take the place of the cluster's NodePools.
+Result<Side> ReadWholeCluster(const SimulateFlags& flags, Setup& setup) {
+  BERTH_TRY(const std::unique_ptr<Session> session, Session::Open(flags.client));
+  BERTH_TRY(PlayedCluster played, ReadPlayedCluster(*session));
+  std::vector<nlohmann::json>& machines = setup.machines;
+  machines.insert(machines.end(), played.machines.begin(), played.machines.end());
+  if (flags.pools.empty() && !played.node_pools.empty()) {
+    BERTH_TRY(setup.world.pools, ReadSimulatedPools(played.node_pools, PoolKinds::kNodePools));
+    setup.node_pools = std::move(played.node_pools);
+  }
+  Side side;
+  side.documents = std::move(played.queues);
+  BERTH_TRY(side.cluster, ReadSimulatedCluster(side.documents));
+  return side;
+}
+
+Result<Side> ReadBefore(const SimulateFlags& flags, Setup& setup) {
+  if (!flags.from_cluster) return ReadQueues(flags.manifests, flags);
+  return flags.full ? ReadWholeCluster(flags, setup) : ReadQueuesOfCluster(flags.client);
+}
+
 // `is_full`: nothing of the manifests is left out.
 Result<Side> ReadSide(Result<Side> queues, bool is_full) {
   BERTH_TRY(Side side, std::move(queues));
-  side.notes = simulation::Prepare(side.cluster);
-  if (is_full) side.notes.clear();
+  std::vector<std::string> taken_out = simulation::Prepare(side.cluster);
+  if (!is_full) side.notes.insert(side.notes.end(), taken_out.begin(), taken_out.end());
   return side;
 }
 
 Result<simulation::WorldResult> RunJobs(const Side& side, const std::vector<simulation::Job>& jobs,
                                         const Setup& setup, bool is_full) {
   if (!is_full) return simulation::World(side.cluster, jobs, setup.world).Run();
-  scenarios::PlayOptions play{.objects = side.documents,
+  scenarios::PlayOptions play{.objects = setup.machines,
                               .configuration = setup.configuration,
                               .pools = setup.world.pools,
                               .on_event = setup.world.on_event};
-  play.objects.insert(play.objects.end(), setup.pools.begin(), setup.pools.end());
+  play.objects.insert(play.objects.end(), side.documents.begin(), side.documents.end());
+  if (side.pools.empty()) {
+    play.objects.insert(play.objects.end(), setup.node_pools.begin(), setup.node_pools.end());
+  }
   return scenarios::PlayJobs(side.cluster, jobs, play);
 }
 
@@ -115,26 +169,31 @@ Result<SimulationPictures> Simulate(const Side& side, const simulation::Trace& t
                                     ProgressBar& progress) {
   SimulationPictures run;
   run.view.notes = side.notes;
+  if (!side.pools.empty()) setup.world.pools = side.pools;
   for (const simulation::NodePool& pool : setup.world.pools) {
     if (!flags.full || pool.boots.empty()) continue;
     run.view.notes.push_back("NodePool " + pool.name +
                              ": its nodes boot for spec.bootSeconds, not as its annotation says");
   }
   run.view.skipped = trace.skipped;
+  run.view.unit = trace.unit;
   const auto jobs = simulation::BindJobs(trace, side.cluster, flags.queue);
   if (!jobs) return Annotate(jobs.error(), flags.workload);
   const std::vector<simulation::NodePool>& pools = setup.world.pools;
   simulation::RunRecorder recorder;  // for pictures, and for who is charged for nodes
+  simulation::FlavorCosts costs(side.cluster, pools.empty() ? jobs->size() : 0);
   SimulationEvents events;
   setup.world.on_event = [&](const simulation::WorldEvent& event) {
     if (event.kind == simulation::WorldEvent::Kind::kFinished) progress.Step();
     if (!flags.html.empty() || !pools.empty()) recorder.Note(event);
+    if (pools.empty()) costs.Note(event);
     if (!flags.events.empty()) events.Note(event);
   };
   BERTH_TRY(const simulation::WorldResult result, RunJobs(side, *jobs, setup, flags.full));
   const std::vector<simulation::JobRun> runs = recorder.Take(result.end);
   run.view.report = simulation::MakeReport(side.cluster, *jobs, result, pools,
-                                           simulation::ChargesOf(*jobs, pools, result, runs));
+                                           simulation::ChargesOf(*jobs, pools, result, runs),
+                                           costs.Take(result.end));
   if (!flags.events.empty()) {
     BERTH_CHECK_OK(events.Write(flags.events, side.cluster, *jobs, pools, result));
   }
@@ -267,23 +326,17 @@ int RunSimulate(const SimulateFlags& flags) {
     return Complain({ErrorCode::kInvalid,
                      "--events: the events are of one run, without --seeds and --compare"});
   }
-  if (flags.full && flags.from_cluster) {
-    return Complain(
-        {ErrorCode::kInvalid, "--full runs the objects of manifests: name them with -f"});
-  }
   if (flags.full && flags.spread) {
     return Complain(
         {ErrorCode::kInvalid, "--spread: with --full the cluster's binder places pods"});
   }
-  const auto setup = SetupOf(flags);
+  auto setup = SetupOf(flags);
   if (!setup) return Complain(setup.error());
-  const auto before =
-      ReadSide(flags.from_cluster ? ReadQueuesOfCluster(flags.client) : ReadQueues(flags.manifests),
-               flags.full);
+  const auto before = ReadSide(ReadBefore(flags, *setup), flags.full);
   if (!before) return Complain(before.error());
   std::optional<Side> after;
   if (!flags.compare.empty()) {
-    auto read = ReadSide(ReadQueues(flags.compare), flags.full);
+    auto read = ReadSide(ReadQueues(flags.compare, flags), flags.full);
     if (!read) return Complain(Annotate(read.error(), "--compare"));
     after = *std::move(read);
   }

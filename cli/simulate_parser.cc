@@ -21,8 +21,10 @@ void AddWorkloadFlags(CLI::App& command, SimulateFlags& flags) {
   command.add_option("--queue", flags.queue, "LocalQueue of the rows that name none")
       ->type_name("[NAMESPACE/]NAME");
   command
-      .add_option("--map", flags.mapped,
-                  "LocalQueue of a trace's virtual cluster, class of service or type of GPU")
+      .add_option(
+          "--map", flags.mapped,
+          "LocalQueue of a trace's virtual cluster, class of service, type of GPU, queue or "
+          "user (queue:3, user:12 of SWF)")
       ->type_name("ORIGIN=QUEUE");
   command.add_option("--seed", flags.seed, "of a JobGenerator; one seed makes one workload")
       ->type_name("NUMBER")
@@ -40,7 +42,7 @@ void AddSimulate(CLI::App& app, SimulateFlags& flags, int& exit_code) {
   CLI::App* command = app.add_subcommand(
       "simulate", "A workload of a file on the queues of manifests, in virtual time");
   command
-      ->add_option("-f,--filename", flags.manifests,
+      ->add_option("-f,--filename,FILES", flags.manifests,
                    "YAML or JSON of the queues, or a folder of such files; may be repeated")
       ->type_name(kFileValue);
   command->add_flag("--from-cluster", flags.from_cluster,
@@ -55,8 +57,10 @@ void AddSimulate(CLI::App& app, SimulateFlags& flags, int& exit_code) {
                    "other manifests: run both, and show what these change")
       ->type_name(kFileValue);
   command
-      ->add_option("--pools", flags.pools,
-                   "NodePools (cloud.berth.dev): jobs need nodes, which boot and go when idle")
+      ->add_option(
+          "--pools", flags.pools,
+          "NodePools (cloud.berth.dev): jobs need nodes, which boot and go when idle; Nodes "
+          "stay")
       ->type_name(kFileValue);
   command->add_flag("--full", flags.full,
                     "with every part of Berth, not with the scheduler alone: admission checks, "
@@ -94,7 +98,7 @@ void AddSimulate(CLI::App& app, SimulateFlags& flags, int& exit_code) {
       "  berth simulate -f queues.yaml --pools nodepools.yaml --workload jobs.csv\n"
       "  berth simulate -f dws/ --pools nodepools.yaml --full --workload jobs.csv\n"
       "  berth simulate --from-cluster --compare changed.yaml --workload jobs.csv\n"
-      "  berth simulate -f queues.yaml --compare changed.yaml --workload jobs.csv\n"
+      "  berth simulate queues.yaml --compare changed.yaml --workload jobs.csv\n"
       "  berth simulate -f queues.yaml --workload jobs.csv --html day.html");
   command->callback([&] { exit_code = RunSimulate(flags); });
 }

@@ -1,7 +1,9 @@
 #include "cli/simulated_cluster.h"
 
+#include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -93,7 +95,49 @@ class ClusterReader {
   std::set<std::pair<std::string, api::ObjectKey>> seen_;
 };
 
+void CountKinds(const Json& document, std::map<std::string, std::int64_t>& counts) {
+  if (!document.is_object()) return;
+  const auto items = document.find("items");
+  if (items == document.end() || !items->is_array()) {
+    ++counts[WordAt(document, "kind")];
+    return;
+  }
+  for (const Json& item : *items) {
+    if (item.is_object()) ++counts[WordAt(item, "kind")];
+  }
+}
+
 }  // namespace
+
+std::vector<std::string> NotSimulatedIn(const std::vector<Json>& documents, bool has_pools) {
+  struct OtherReader {
+    const char* kind;
+    const char* one;   // where the object counts
+    const char* many;  // the same of several
+  };
+  // AdmissionChecks and topologies are named by simulation::Prepare where queues refer to them.
+  constexpr OtherReader kReaders[] = {
+      {"Job", "--workload has the jobs", "--workload has the jobs"},
+      {"Node", "give it to --pools, or play --full", "give them to --pools, or play --full"},
+      {"NodePool", "give it to --pools, or play --full", "give them to --pools, or play --full"},
+      {"ProvisioningPolicy", "only --full plays it", "only --full plays them"},
+      {"ProvisioningRequestConfig", "only --full plays it", "only --full plays them"},
+      {"Workload", "--workload has the jobs", "--workload has the jobs"}};
+  std::map<std::string, std::int64_t> counts;
+  for (const Json& document : documents) CountKinds(document, counts);
+  std::vector<std::string> notes;
+  for (const OtherReader& each : kReaders) {
+    const auto found = counts.find(each.kind);
+    const std::string_view kind = each.kind;
+    if (found == counts.end() || (has_pools && kind.starts_with("Node"))) continue;
+    const bool is_one = found->second == 1;
+    const std::string plural =
+        kind == "ProvisioningPolicy" ? "ProvisioningPolicies" : std::string(kind) + "s";
+    notes.push_back(std::to_string(found->second) + " " + (is_one ? std::string(kind) : plural) +
+                    " of the manifests: " + (is_one ? each.one : each.many));
+  }
+  return notes;
+}
 
 Result<simulation::Cluster> ReadSimulatedCluster(const std::vector<Json>& documents) {
   ClusterReader reader;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -63,16 +65,24 @@ Result<std::vector<Duration>> BootsOf(const Json& document) {
   return boots;
 }
 
-// USD: the price of the annotation, else the list price of the machine.
-Result<double> PriceOf(const Json& document, const local::cloud::NodePool& pool) {
+// USD of the annotation; nullopt: there is none.
+Result<std::optional<double>> AnnotatedPrice(const Json& document) {
   constexpr double kNano = 1e-9;
   const std::string text = AnnotationOf(document, api::kPricePerHourAnnotation);
-  if (text.empty()) return pool.is_spot ? pool.machine->price_spot : pool.machine->price_on_demand;
+  if (text.empty()) return std::optional<double>();
   const auto price = api::Quantity::Parse(text);
-  if (price && !price->negative()) return static_cast<double>(price->NanoValue()) * kNano;
+  if (price && !price->negative()) {
+    return std::optional(static_cast<double>(price->NanoValue()) * kNano);
+  }
   return Error{ErrorCode::kInvalid, std::string("metadata.annotations: ") +
                                         api::kPricePerHourAnnotation +
                                         ": expected USD, such as \"0.89\""};
+}
+
+// USD: the price of the annotation, else the list price of the machine.
+Result<double> PriceOf(const Json& document, const local::cloud::NodePool& pool) {
+  BERTH_TRY(const std::optional<double> price, AnnotatedPrice(document));
+  return price.value_or(pool.is_spot ? pool.machine->price_spot : pool.machine->price_on_demand);
 }
 
 Result<simulation::NodePool> PoolOf(const Json& document) {
@@ -97,6 +107,11 @@ Result<simulation::NodePool> PoolOf(const Json& document) {
   pool.boot = read.boot;
   BERTH_TRY(pool.boots, BootsOf(document));
   pool.idle = read.idle;
+  if (read.eviction) {
+    constexpr double kHundredHours = 100;
+    pool.evictions_per_hour = static_cast<double>(read.eviction->per_100_hours) / kHundredHours;
+    pool.evicted_after = read.eviction->after;
+  }
   BERTH_TRY(pool.price_per_hour, PriceOf(document, read));
   if (pool.max_nodes > kMostNodes || pool.min_nodes > pool.max_nodes) {
     return Error{ErrorCode::kInvalid,
@@ -107,26 +122,83 @@ Result<simulation::NodePool> PoolOf(const Json& document) {
   return pool;
 }
 
+// The pool of one node.
+Result<simulation::NodePool> FixedNodeOf(const Json& document) {
+  simulation::NodePool pool;
+  pool.is_node = true;
+  BERTH_TRY(pool.node, api::Decode<api::Node>(document));
+  pool.name = pool.node.meta.name;
+  if (pool.name.empty()) {
+    return Error{ErrorCode::kInvalid, "metadata.name: the object has no name"};
+  }
+  pool.max_nodes = pool.node.unschedulable ? 0 : 1;
+  pool.min_nodes = pool.max_nodes;
+  BERTH_TRY(const std::optional<double> price, AnnotatedPrice(document));
+  pool.price_per_hour = price.value_or(0);
+  return pool;
+}
+
+std::string TextOfPools(const Json& document, const char* pointer) {
+  const Json::json_pointer path(pointer);
+  const bool found = document.contains(path) && document.at(path).is_string();
+  return found ? document.at(path).get<std::string>() : "";
+}
+
+// The NodePools of the emulated cloud and the Nodes, those of lists too.
+std::vector<const Json*> MachinesIn(const std::vector<Json>& documents) {
+  std::vector<const Json*> machines;
+  const auto add = [&machines](const Json& object) {
+    if (IsMachine(object)) machines.push_back(&object);
+  };
+  for (const Json& document : documents) {
+    if (!document.is_object()) continue;
+    const auto items = document.find("items");
+    if (items == document.end() || !items->is_array()) {
+      add(document);
+      continue;
+    }
+    for (const Json& item : *items) {
+      if (item.is_object()) add(item);
+    }
+  }
+  return machines;
+}
+
 }  // namespace
 
-Result<std::vector<simulation::NodePool>> ReadSimulatedPools(const std::vector<Json>& documents) {
+bool IsMachine(const Json& object) {
+  const std::string kind = TextOfPools(object, "/kind");
+  const bool is_of_cloud = TextOfPools(object, "/apiVersion").starts_with("cloud.berth.dev/");
+  return kind == "Node" || (kind == "NodePool" && is_of_cloud);
+}
+
+Result<std::vector<simulation::NodePool>> ReadSimulatedPools(const std::vector<Json>& documents,
+                                                             PoolKinds kinds) {
+  const std::vector<const Json*> machines = MachinesIn(documents);
+  if (machines.empty()) {
+    return Error{ErrorCode::kInvalid, "no NodePool and no Node among the files"};
+  }
+  std::set<std::string> of_cloud;  // names of NodePools
+  for (const Json* each : machines) {
+    if (TextOfPools(*each, "/kind") == "NodePool") {
+      of_cloud.insert(TextOfPools(*each, "/metadata/name"));
+    }
+  }
   std::vector<simulation::NodePool> pools;
-  for (const Json& document : documents) {
-    if (!document.is_object() || document.value("kind", Json()) != "NodePool") continue;
-    Result<simulation::NodePool> pool = PoolOf(document);
-    const auto metadata = document.find("metadata");
-    const std::string name = metadata != document.end() && metadata->is_object() &&
-                                     metadata->value("name", Json()).is_string()
-                                 ? metadata->at("name").get<std::string>()
-                                 : "";
-    if (!pool) return Annotate(pool.error(), "NodePool " + name);
-    for (const simulation::NodePool& known : pools) {
-      if (known.name != pool->name) continue;
-      return Error{ErrorCode::kInvalid, "NodePool " + name + ": the object stands twice"};
+  std::set<std::string> known;
+  for (const Json* each : machines) {
+    const std::string kind = TextOfPools(*each, "/kind");
+    const bool is_node = kind == "Node";
+    if (is_node && kinds == PoolKinds::kNodePools) continue;
+    if (is_node && of_cloud.contains(local::cloud::PoolOf(*each))) continue;
+    const std::string name = kind + " " + TextOfPools(*each, "/metadata/name");
+    Result<simulation::NodePool> pool = is_node ? FixedNodeOf(*each) : PoolOf(*each);
+    if (!pool) return Annotate(pool.error(), name);
+    if (!known.insert(pool->name).second) {
+      return Error{ErrorCode::kInvalid, name + ": the object stands twice"};
     }
     pools.push_back(*std::move(pool));
   }
-  if (pools.empty()) return Error{ErrorCode::kInvalid, "no NodePool among the files"};
   return pools;
 }
 

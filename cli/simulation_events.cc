@@ -101,6 +101,7 @@ Status SimulationEvents::Write(const std::string& file, const simulation::Cluste
     line["line"] = job.line;
     line["localQueue"] = queue.meta.namespace_name + "/" + queue.meta.name;
     line["clusterQueue"] = queue.cluster_queue;
+    if (event.kind == WorldEvent::Kind::kFinished && job.failed) line["failed"] = true;
     if (event.kind == WorldEvent::Kind::kStarted) {
       const Start& start = starts_[event.start];
       line["flavors"] = start.flavors;

@@ -26,6 +26,7 @@
 #include "cli/eta_flags.h"
 #include "cli/listen_address.h"
 #include "cli/output.h"
+#include "cli/proxy_flags.h"
 #include "cli/signals.h"
 #include "local/apiserver/auth/credentials.h"
 #include "local/apiserver/server.h"
@@ -317,6 +318,8 @@ Status Up::StartControllers(const UpFlags& flags) {
   options.webhook = ListenAddress{.host = "127.0.0.1", .port = 0};
   BERTH_CHECK_OK(TakeReadApi(flags, options));
   options.read_api_actions = flags.read_api_actions;
+  BERTH_TRY(options.read_api_proxy, ProxyTrustOf(flags.read_api_proxy));
+  if (options.read_api) options.read_api_sessions = data_directory_ + "/" + kPageSessions;
   options.role = kRole;
   options.controllers.cloud_pools = true;
   BERTH_TRY(options.ledger, LedgerOptionsOf(flags.ledger, data_directory_ + "/" + kLedgerName));

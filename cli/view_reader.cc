@@ -6,8 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/codec.h"
+#include "api/codec/karpenter.h"
 #include "api/codec/node_meters.h"
 #include "api/codec/provisioning_policy.h"
+#include "api/codec/spend_memory.h"
 #include "api/codec/stock_memory.h"
 #include "api/labels.h"
 #include "base/strings.h"
@@ -34,13 +36,18 @@ bool FlagAt(const Json& object, const char* pointer) {
   return object.contains(path) && object.at(path).is_boolean() && object.at(path).get<bool>();
 }
 
-std::string LabelOf(const Json& object, const char* label) {
+// `map`: labels or annotations.
+std::string MetaWordOf(const Json& object, const char* map, const char* key) {
   const auto metadata = object.find("metadata");
   if (metadata == object.end() || !metadata->is_object()) return "";
-  const auto labels = metadata->find("labels");
-  if (labels == metadata->end() || !labels->is_object()) return "";
-  const auto found = labels->find(label);
-  return found != labels->end() && found->is_string() ? found->get<std::string>() : "";
+  const auto words = metadata->find(map);
+  if (words == metadata->end() || !words->is_object()) return "";
+  const auto found = words->find(key);
+  return found != words->end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+std::string LabelOf(const Json& object, const char* label) {
+  return MetaWordOf(object, "labels", label);
 }
 
 NodePoolView ReadNodePool(const Json& object) {
@@ -54,7 +61,14 @@ NodePoolView ReadNodePool(const Json& object) {
   pool.max_nodes = NumberAt(object, "/spec/maxNodes");
   // The machines left in stock; until the cloud has written status, the whole stock.
   pool.stock = NumberAt(object, "/status/stock");
-  if (!pool.stock) pool.stock = NumberAt(object, "/spec/stock");
+  pool.total_stock = NumberAt(object, "/spec/stock");
+  if (!pool.stock) pool.stock = pool.total_stock;
+  const Json::json_pointer zones("/spec/stockByZone");
+  if (object.contains(zones) && object.at(zones).is_object()) {
+    for (const auto& [zone, stock] : object.at(zones).items()) {
+      if (stock.is_number_integer()) pool.stock_by_zone[zone] = stock.get<int>();
+    }
+  }
   return pool;
 }
 
@@ -71,11 +85,26 @@ NodeView ReadNode(const Json& object) {
   return node;
 }
 
+// Whom the pod works for.
+void ReadParent(const Json& object, PodView& pod) {
+  pod.job_name = LabelOf(object, api::kJobNameLabel);
+  pod.workload = MetaWordOf(object, "annotations", api::kWorkloadAnnotation);
+  pod.group = MetaWordOf(object, "annotations", api::kPodGroupNameLabel);
+  if (pod.group.empty()) pod.group = LabelOf(object, api::kPodGroupNameLabel);
+  const Json::json_pointer owners("/metadata/ownerReferences");
+  if (!object.contains(owners) || !object.at(owners).is_array()) return;
+  for (const Json& owner : object.at(owners)) {
+    if (!FlagAt(owner, "/controller")) continue;
+    pod.owner_kind = TextAt(owner, "/kind");
+    pod.owner_name = TextAt(owner, "/name");
+  }
+}
+
 PodView ReadPod(const Json& object) {
   PodView pod;
   pod.namespace_name = TextAt(object, "/metadata/namespace");
   pod.name = TextAt(object, "/metadata/name");
-  pod.job_name = LabelOf(object, api::kJobNameLabel);
+  ReadParent(object, pod);
   pod.node_name = TextAt(object, "/spec/nodeName");
   pod.phase = TextAt(object, "/status/phase");
   const Json::json_pointer conditions("/status/conditions");
@@ -112,6 +141,11 @@ Status AddMeters(const Json& object, ClusterView& view) {
   const Json::json_pointer path =
       Json::json_pointer("/metadata/annotations") / api::kSpendOfAnnotation;
   if (!object.contains(path) || !object.at(path).is_string()) return OkStatus();
+  const std::string charges = TextAt(object, "/data/spend");
+  if (!charges.empty()) {
+    BERTH_TRY(api::QueueSpend spend, api::DecodeSpend(charges));
+    view.spend.push_back({object.at(path).get<std::string>(), std::move(spend)});
+  }
   const std::string text = TextAt(object, "/data/meters");
   if (text.empty()) return OkStatus();  // nothing was measured
   BERTH_TRY(api::QueueMeters meters, api::DecodeMeters(text));
@@ -128,7 +162,7 @@ struct KindPath {
 constexpr char kKueue[] = "/apis/kueue.x-k8s.io/v1beta2/";
 
 const KindPath& PathOf(ViewKind kind) {
-  static constexpr std::array<KindPath, 17> kPaths{{
+  static constexpr std::array<KindPath, 21> kPaths{{
       {"clusterqueues", kKueue, false},
       {"cohorts", kKueue, false},
       {"resourceflavors", kKueue, false},
@@ -146,6 +180,10 @@ const KindPath& PathOf(ViewKind kind) {
       {"workloadpriorityclasses", kKueue, false},
       {"configmaps", "/api/v1/", true},
       {"configmaps", "/api/v1/", true},
+      {"nodepools", "/apis/karpenter.sh/v1/", false},
+      {"topologies", kKueue, false},
+      {"nodes", "/api/v1/", false},
+      {"pods", "/api/v1/", true},
   }};
   return kPaths.at(static_cast<std::size_t>(kind));
 }
@@ -165,6 +203,12 @@ template <typename T>
 Status Add(const Json& item, std::vector<T>& list) {
   BERTH_TRY(T object, api::Decode<T>(item));
   list.push_back(std::move(object));
+  return OkStatus();
+}
+
+Status AddTopologyPod(const Json& item, ClusterView& view) {
+  BERTH_TRY(api::Pod pod, api::Decode<api::Pod>(item));
+  if (UsesNodeForEver(pod)) view.topology_pods.push_back(std::move(pod));
   return OkStatus();
 }
 
@@ -191,7 +235,11 @@ Status AddItem(ViewKind kind, const Json& item, ClusterView& view) {
     }
     case ViewKind::kStock: return AddStock(item, view);
     case ViewKind::kMeters: return AddMeters(item, view);
+    case ViewKind::kKarpenterPools: return Add(item, view.karpenter_pools);
     case ViewKind::kPods: view.pods.push_back(ReadPod(item)); break;
+    case ViewKind::kTopologies: return Add(item, view.topologies);
+    case ViewKind::kTopologyNodes: return Add(item, view.topology_nodes);
+    case ViewKind::kTopologyPods: return AddTopologyPod(item, view);
   }
   return OkStatus();
 }
@@ -212,6 +260,13 @@ Status AddAnswer(const Want& want, const Json& answer, ClusterView& view) {
     }
   }
   return OkStatus();
+}
+
+bool HasReactiveCheck(const ClusterView& view) {
+  return std::any_of(view.admission_checks.begin(), view.admission_checks.end(),
+                     [](const api::AdmissionCheck& check) {
+                       return check.controller_name == api::kReactiveCheckController;
+                     });
 }
 
 void AddOnce(std::vector<std::string>& names, const std::string& name) {
@@ -250,6 +305,12 @@ Status ReadLists(Session& session, const std::vector<Want>& wants, const std::st
   std::vector<Want> narrower;
   for (std::size_t i = 0; i < wants.size(); ++i) {
     const Want& want = wants[i];
+    if (want.kind == ViewKind::kKarpenterPools) {
+      if (got[i] == Got::kForbidden && HasReactiveCheck(view)) {
+        AddOnce(view.hidden, "nodepools.karpenter.sh");
+      }
+      continue;
+    }
     if (got[i] == Got::kNotFound) AddOnce(view.missing, PluralOf(want.kind));
     if (got[i] != Got::kForbidden) continue;
     if (IsNamespaced(want.kind) && want.namespace_name.empty() && !own_namespace.empty()) {
@@ -276,14 +337,17 @@ Status AddObject(const Json& object, ClusterView& view) {
   if (kind == "ConfigMap") {
     return LabelOf(object, api::kStockLabel).empty() ? OkStatus() : AddStock(object, view);
   }
-  for (int i = 0; i <= static_cast<int>(ViewKind::kPriorityClasses); ++i) {
+  for (int i = 0; i <= static_cast<int>(ViewKind::kTopologies); ++i) {
     const auto read = static_cast<ViewKind>(i);
+    if (read == ViewKind::kStock || read == ViewKind::kMeters) continue;
     const KindPath& path = PathOf(read);
     const std::string group = std::string(version == "v1" ? "/api/" : "/apis/") + version + "/";
     const std::string plural = ToLower(kind);
     const bool named = plural + "s" == path.plural || plural + "es" == path.plural ||
                        plural.substr(0, plural.size() - 1) + "ies" == path.plural;
     if (kind.empty() || !named || group != path.group) continue;
+    if (read == ViewKind::kNodes) BERTH_CHECK_OK(AddItem(ViewKind::kTopologyNodes, object, view));
+    if (read == ViewKind::kPods) BERTH_CHECK_OK(AddItem(ViewKind::kTopologyPods, object, view));
     const Status added = AddItem(read, object, view);
     return added ? added : Annotate(added.error(), kind + " " + TextAt(object, "/metadata/name"));
   }

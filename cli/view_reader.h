@@ -31,6 +31,10 @@ enum class ViewKind {
   kPriorityClasses,  // of Workloads
   kStock,            // ConfigMaps with the label berth.dev/stock: name the label in the query
   kMeters,           // the same with the label berth.dev/spend
+  kKarpenterPools,   // noted, as hidden, only where a check answers for pending pods
+  kTopologies,
+  kTopologyNodes,  // nodes as the scheduler knows them
+  kTopologyPods,   // the pods on nodes that no queue admits
 };
 
 // "workloads": the plural in the API and in messages.
@@ -56,6 +60,9 @@ Result<std::vector<Got>> ReadInto(Session& session, const std::vector<Want>& wan
 // as hidden; a kind that the cluster lacks as missing. kForbidden: nothing may be read.
 Status ReadLists(Session& session, const std::vector<Want>& wants, const std::string& own_namespace,
                  ClusterView& view);
+
+// Adds what a Workload that waits may wait for: NodePools and their nodes, flavors, checks.
+Status ReadWaitedFor(Session& session, const api::Workload& workload, ClusterView& view);
 
 // Adds an object of a file, such as an item of `kubectl get -o json`, of the versions that the API
 // is asked for. Objects of other kinds and versions are left out.

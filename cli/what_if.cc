@@ -9,6 +9,7 @@
 #include "cli/forecast_cluster.h"
 #include "cli/forecast_threads.h"
 #include "cli/manifest_files.h"
+#include "cli/manifest_places.h"
 #include "cli/output.h"
 #include "cli/what_if_changes.h"
 
@@ -31,7 +32,13 @@ Result<WhatIfInput> ReadInput(const WhatIfFlags& flags, const ForecastCluster& c
 Result<WhatIfView> MakeView(const WhatIfFlags& flags) {
   BERTH_TRY(const ForecastCluster before, ReadForecastCluster(flags.forecast));
   BERTH_TRY(const WhatIfInput input, ReadInput(flags, before));
-  BERTH_TRY(ChangedView changed, ChangeView(before.view, input));
+  Result<ChangedView> made = ChangeView(before.view, input);
+  if (!made) {
+    BERTH_TRY(std::vector<std::string> files, ManifestsBelow(flags.files));
+    files.insert(files.end(), flags.submit.begin(), flags.submit.end());
+    return AtPlace(made.error(), files);
+  }
+  ChangedView& changed = *made;
   const ForecastCluster after = WithView(before, std::move(changed.view));
   const ForecastJobs jobs_before = ForecastJobsOf(before);
   const ForecastJobs jobs_after = ForecastJobsOf(after);
@@ -46,7 +53,8 @@ Result<WhatIfView> MakeView(const WhatIfFlags& flags) {
                   .draws = options.draws,
                   .seed = options.seed,
                   .changes = std::move(changed.changes),
-                  .notes = after.notes};
+                  .notes = std::move(changed.notes)};
+  view.notes.insert(view.notes.end(), after.notes.begin(), after.notes.end());
   view.jobs = simulation::CompareForecasts({jobs_before.jobs, forecast_before},
                                            {jobs_after.jobs, forecast_after});
   for (const std::string& each : NotSeen(before.view)) view.notes.push_back(each);

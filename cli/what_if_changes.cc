@@ -1,8 +1,11 @@
 #include "cli/what_if_changes.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <set>
+#include <string_view>
+#include <tuple>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -17,6 +20,8 @@ namespace berth::cli {
 namespace {
 
 using Json = nlohmann::json;
+
+constexpr char kUsualGpu[] = "nvidia.com/gpu";  // "gpu" of --add-quota, as in CSV
 
 Error Invalid(const std::string& message) { return {ErrorCode::kInvalid, message}; }
 
@@ -40,9 +45,95 @@ void Merge(const std::vector<T>& changed, const char* kind, std::vector<T>& obje
   }
 }
 
+// The objects of the documents, those of lists one by one.
+std::vector<Json> FlatObjectsOf(const std::vector<Json>& documents) {
+  std::vector<Json> objects;
+  for (const Json& document : documents) {
+    if (!document.is_object()) continue;
+    const auto items = document.find("items");
+    if (items == document.end() || !items->is_array()) {
+      objects.push_back(document);
+      continue;
+    }
+    for (const Json& item : *items) {
+      if (item.is_object()) objects.push_back(item);
+    }
+  }
+  return objects;
+}
+
+std::string WordOfObject(const Json& object, const char* pointer) {
+  const Json::json_pointer path(pointer);
+  const bool found = object.contains(path) && object.at(path).is_string();
+  return found ? object.at(path).get<std::string>() : "";
+}
+
+// Whether ReplaceObjects takes the kind. `has_nodes`: the forecast places pods on nodes.
+bool IsMerged(const Json& object, bool has_nodes) {
+  constexpr std::array<std::string_view, 7> kOfKueue{"ClusterQueue",
+                                                     "Cohort",
+                                                     "LocalQueue",
+                                                     "ResourceFlavor",
+                                                     "AdmissionCheck",
+                                                     "WorkloadPriorityClass",
+                                                     "ProvisioningRequestConfig"};
+  const std::string kind = WordOfObject(object, "/kind");
+  const std::string version = WordOfObject(object, "/apiVersion");
+  if (kind == "Namespace") return version == "v1";
+  if (kind == "Node") return has_nodes && version == "v1";
+  if (kind == "Topology") return has_nodes && version.starts_with("kueue.x-k8s.io/");
+  if (kind == "ProvisioningPolicy") return version == "provisioning.berth.dev/v1alpha1";
+  return version.starts_with("kueue.x-k8s.io/") &&
+         std::find(kOfKueue.begin(), kOfKueue.end(), kind) != kOfKueue.end();
+}
+
+// Which Workload the pods of a node work for, by what the pods and their owners say.
+class PodParents {
+ public:
+  PodParents(const ClusterView& view, const std::string& node) : view_(view) {
+    for (const PodView& pod : view.pods) {
+      const bool ended = pod.phase == "Succeeded" || pod.phase == "Failed";
+      if (pod.node_name == node && !ended) Note(pod);
+    }
+  }
+
+  bool WorksFor(const api::Workload& workload) const {
+    const std::string& space = workload.meta.namespace_name;
+    if (workloads_.contains({space, workload.meta.name})) return true;
+    const api::OwnerReference* owner = api::ControllerOf(workload.meta);
+    return owner != nullptr && owners_.contains({space, owner->kind, owner->name});
+  }
+
+ private:
+  void Note(const PodView& pod) {
+    const std::string& space = pod.namespace_name;
+    owners_.insert({space, "Pod", pod.name});
+    for (const std::string* name : {&pod.workload, &pod.group}) {
+      if (!name->empty()) workloads_.insert({space, *name});
+    }
+    if (!pod.owner_name.empty()) owners_.insert({space, pod.owner_kind, pod.owner_name});
+    const bool of_job = pod.owner_kind == "Job" || pod.owner_kind.empty();
+    const std::string& name = pod.job_name.empty() && of_job ? pod.owner_name : pod.job_name;
+    if (name.empty()) return;
+    owners_.insert({space, "Job", name});
+    // The Job of a JobSet has the JobSet as its owner.
+    const api::Job* job = FindJob(view_, {space, name});
+    const api::OwnerReference* above = job == nullptr ? nullptr : api::ControllerOf(job->meta);
+    if (above != nullptr) owners_.insert({space, above->kind, above->name});
+  }
+
+  const ClusterView& view_;
+  std::set<std::pair<std::string, std::string>> workloads_;             // namespace, name
+  std::set<std::tuple<std::string, std::string, std::string>> owners_;  // namespace, kind, name
+};
+
 class Changer {
  public:
-  Changer(const ClusterView& view, const WhatIfInput& input) : input_(input), made_{view, {}} {}
+  Changer(const ClusterView& view, const WhatIfInput& input)
+      : input_(input),
+        files_(FlatObjectsOf(input.changed)),
+        submitted_(FlatObjectsOf(input.submitted)),
+        made_{view, {}, {}} {}
 
   Result<ChangedView> Change() {
     BERTH_CHECK_OK(ReplaceObjects());
@@ -50,9 +141,10 @@ class Changer {
     for (const std::string& name : input_.flags.stop) BERTH_CHECK_OK(StopQueue(name));
     for (const std::string& text : input_.flags.priority) BERTH_CHECK_OK(SetPriority(text));
     for (const std::string& name : input_.flags.nodes) BERTH_CHECK_OK(RemoveNode(name));
-    BERTH_CHECK_OK(Submit(input_.changed, 1));
+    BERTH_CHECK_OK(Submit(files_, 1));
+    BERTH_CHECK_OK(NoteOtherKinds());
     const std::size_t before = made_.view.workloads.size();
-    BERTH_CHECK_OK(Submit(input_.submitted, input_.flags.times));
+    BERTH_CHECK_OK(Submit(submitted_, input_.flags.times));
     if (!input_.flags.submit.empty() && made_.view.workloads.size() == before) {
       return Invalid("--submit: no job among the files, a batch/v1 Job or a kind of `berth kinds`");
     }
@@ -60,9 +152,25 @@ class Changer {
   }
 
  private:
+  // Of objects that are neither merged nor submitted.
+  Status NoteOtherKinds() {
+    for (const Json& object : files_) {
+      if (IsMerged(object, !made_.view.topology_nodes.empty())) continue;
+      BERTH_TRY(const std::vector<PlannedJob> jobs,
+                PlannedJobsOf({object}, {.namespace_name = input_.default_namespace}));
+      if (!jobs.empty()) continue;
+      made_.notes.push_back(WordOfObject(object, "/kind") + " " +
+                            WordOfObject(object, "/metadata/name") +
+                            " of -f: no part of the forecast");
+    }
+    if (!made_.changes.empty() || input_.flags.files.empty()) return OkStatus();
+    return Invalid("-f: the files change no part of the forecast" +
+                   (made_.notes.empty() ? "" : "; left out: " + made_.notes.front()));
+  }
+
   Status ReplaceObjects() {
     ClusterView changed;
-    BERTH_CHECK_OK(AddDocuments(input_.changed, changed));
+    BERTH_CHECK_OK(AddDocuments(files_, changed));
     if (!changed.workloads.empty()) {
       return Invalid("Workload " + changed.workloads.front().meta.name +
                      ": controllers write Workloads; change the job with --priority or --submit");
@@ -80,6 +188,16 @@ class Changer {
     Merge(changed.namespaces, "Namespace", view.namespaces, changes);
     Merge(changed.priority_classes, "WorkloadPriorityClass", view.priority_classes, changes);
     Merge(changed.admission_checks, "AdmissionCheck", view.admission_checks, changes);
+    Merge(changed.provisioning_configs, "ProvisioningRequestConfig", view.provisioning_configs,
+          changes);
+    Merge(changed.provisioning_policies, "ProvisioningPolicy", view.provisioning_policies, changes);
+    if (view.topology_nodes.empty()) return OkStatus();
+    for (api::Node& node : changed.topology_nodes) {
+      if (!node.conditions.empty()) continue;
+      node.conditions.push_back({.type = "Ready", .status = api::ConditionStatus::kTrue});
+    }
+    Merge(changed.topologies, "Topology", view.topologies, changes);
+    Merge(changed.topology_nodes, "Node", view.topology_nodes, changes);
     return OkStatus();
   }
 
@@ -166,17 +284,12 @@ class Changer {
   }
 
   // The jobs with pods on the node stop, and wait again. Quota stays: it is not made of nodes.
+  // Topologies lose the node.
   Status RemoveNode(const std::string& name) {
-    std::set<std::pair<std::string, std::string>> jobs;  // namespace and name
-    for (const PodView& pod : made_.view.pods) {
-      const bool ended = pod.phase == "Succeeded" || pod.phase == "Failed";
-      if (pod.node_name == name && !ended) jobs.insert({pod.namespace_name, pod.job_name});
-    }
+    const PodParents parents(made_.view, name);
     std::int64_t stopped = 0;
     for (api::Workload& workload : made_.view.workloads) {
-      const api::OwnerReference* owner = api::ControllerOf(workload.meta);
-      if (!IsRunning(workload) || owner == nullptr) continue;
-      if (!jobs.contains({workload.meta.namespace_name, owner->name})) continue;
+      if (!IsRunning(workload) || !parents.WorksFor(workload)) continue;
       api::SetCondition(workload.status.conditions,
                         {.type = api::kEvicted,
                          .status = api::ConditionStatus::kTrue,
@@ -186,7 +299,13 @@ class Changer {
                          .observed_generation = workload.meta.generation});
       ++stopped;
     }
-    if (stopped == 0) {
+    bool known = false;
+    for (api::Node& node : made_.view.topology_nodes) {
+      if (node.meta.name != name) continue;
+      known = true;
+      node.unschedulable = true;
+    }
+    if (stopped == 0 && !known) {
       return Error{ErrorCode::kNotFound,
                    "--remove-node: no pod of a running job is on node \"" + name + "\""};
     }
@@ -231,6 +350,8 @@ class Changer {
   }
 
   const WhatIfInput& input_;
+  std::vector<Json> files_;      // of -f
+  std::vector<Json> submitted_;  // of --submit
   ChangedView made_;
 };
 
@@ -246,6 +367,7 @@ Result<QuotaChange> ParseQuotaChange(const std::string& text) {
   QuotaChange change{.queue = text.substr(0, first),
                      .flavor = text.substr(first + 1, second - first - 1),
                      .resource = text.substr(second + 1, equals - second - 1)};
+  if (change.resource == "gpu") change.resource = kUsualGpu;
   std::string amount = text.substr(equals + 1);
   if (amount.front() == '+' || amount.front() == '-') {
     change.sign = amount.front();

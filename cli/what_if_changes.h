@@ -17,7 +17,7 @@ namespace berth::cli {
 
 struct WhatIfInput {
   const WhatIfFlags& flags;
-  std::vector<nlohmann::json> changed;    // documents of -f: objects of queues, and jobs
+  std::vector<nlohmann::json> changed;    // documents of -f: objects of queues, policies, jobs
   std::vector<nlohmann::json> submitted;  // documents of --submit
   std::string default_namespace;
 };
@@ -25,9 +25,11 @@ struct WhatIfInput {
 struct ChangedView {
   ClusterView view;
   std::vector<std::string> changes;  // in words: "ClusterQueue team: nvidia.com/gpu in gpu 8 → 16"
+  std::vector<std::string> notes;    // objects of -f that are no part of the forecast
 };
 
-// One value of --add-quota: "QUEUE/FLAVOR/RESOURCE=+8" (more), "-8" (less) or "8" (as much as).
+// One value of --add-quota: "QUEUE/FLAVOR/RESOURCE=+8" (more), "-8" (less) or "8" (as much as). The
+// resource "gpu" is nvidia.com/gpu.
 struct QuotaChange {
   std::string queue;
   std::string flavor;
@@ -41,8 +43,11 @@ struct QuotaChange {
 // Errors: kInvalid with the flag.
 Result<QuotaChange> ParseQuotaChange(const std::string& text);
 
-// Errors: kInvalid with the flag or the object; kNotFound: a queue, flavor, job or node that does
-// not exist.
+// Where the view has nodes of topologies, Topologies and Nodes of -f count, too; a Node without
+// conditions is ready.
+//
+// Errors: kInvalid with the flag or the object, or where no object of -f is a part of the forecast;
+// kNotFound: a queue, flavor, job or node that does not exist.
 Result<ChangedView> ChangeView(const ClusterView& view, const WhatIfInput& input);
 
 }  // namespace berth::cli

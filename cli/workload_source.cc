@@ -29,8 +29,10 @@ Status MapQueues(const std::vector<std::string>& mapped, Trace& trace) {
     queues[entry.substr(0, sign)] = entry.substr(sign + 1);
   }
   for (simulation::TraceJob& job : trace.jobs) {
-    const auto found = queues.find(job.origin);
-    if (job.queue.empty() && found != queues.end()) job.queue = found->second;
+    if (!job.queue.empty()) continue;
+    auto found = queues.find(job.origin);
+    if (found == queues.end()) found = queues.find(job.user);
+    if (found != queues.end()) job.queue = found->second;
   }
   return OkStatus();
 }

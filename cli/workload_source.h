@@ -17,7 +17,7 @@ namespace berth::cli {
 class WorkloadSource {
  public:
   // "-" is standard input. `mapped`: ORIGIN=QUEUE, the LocalQueue of jobs that name none, by their
-  // TraceJob::origin; kInvalid: an entry without "=".
+  // TraceJob::origin, else by their TraceJob::user; kInvalid: an entry without "=".
   static Result<WorkloadSource> Read(const std::string& path,
                                      const std::vector<std::string>& mapped);
 

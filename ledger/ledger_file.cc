@@ -115,7 +115,7 @@ Status LedgerFile::PrepareStatements() {
        "SELECT 1 FROM attempt WHERE uid=?1 AND attempt<?2 AND reserved=?3 AND ended>?3"},
       {put_attempt_, "INSERT OR REPLACE INTO attempt(" + columns +
                          ") VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,"
-                         "?19,?20,?21,?22)"},
+                         "?19,?20,?21,?22,?23,?24)"},
       {get_resources_,
        "SELECT flavor,resource,amount FROM resource WHERE uid=?1 AND attempt=?2 "
        "ORDER BY flavor,resource"},
@@ -297,6 +297,25 @@ Status LedgerFile::Take(const CapacityRecord& record, WriteCount& count) {
   BindRequest(merged, put_request_);
   BERTH_CHECK_OK(put_request_.Run());
   ++count.changed;
+  return OkStatus();
+}
+
+Status LedgerFile::Take(const PresentRequests& record, WriteCount& count) {
+  const std::string query =
+      std::string("SELECT ") + kRequestColumns + " FROM capacity_request WHERE outcome=''";
+  BERTH_TRY(Statement open, sqlite_.Prepare(query.c_str()));
+  std::vector<CapacityRecord> gone;
+  while (true) {
+    BERTH_TRY(const bool row, open.Step());
+    if (!row) break;
+    CapacityRecord known = ReadRequest(open);
+    if (!record.uids.contains(known.uid)) gone.push_back(std::move(known));
+  }
+  for (CapacityRecord& each : gone) {
+    each.ended = std::max(last_write_, each.created);
+    each.outcome = kDeleted;
+    BERTH_CHECK_OK(Take(each, count));
+  }
   return OkStatus();
 }
 

@@ -24,7 +24,7 @@
 
 namespace berth::ledger {
 
-inline constexpr std::int64_t kSchemaVersion = 2;
+inline constexpr std::int64_t kSchemaVersion = 3;
 inline constexpr std::int64_t kApplicationId = 0x424C4752;  // "BLGR", for file(1)
 
 struct Limits {
@@ -68,6 +68,7 @@ class LedgerFile {
   Status Take(const DeletedRecord& record, WriteCount& count);
   Status Take(const PresentWorkloads& record, WriteCount& count);
   Status Take(const CapacityRecord& record, WriteCount& count);
+  Status Take(const PresentRequests& record, WriteCount& count);
   Status Take(const NodeTimeRecord& record, WriteCount& count);
   Status Take(const PriceRecord& record, WriteCount& count);
   Result<std::optional<AttemptRecord>> Known(const AttemptRecord& record);

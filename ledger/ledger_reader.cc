@@ -12,24 +12,45 @@
 namespace berth::ledger {
 namespace {
 
-// ?1 since (NULL: all), ?2 namespace, ?3 owner kind, ?4 name, ?5 queue; '' selects everything.
+// ?1 since (NULL: all), ?2 namespaces as a JSON array, ?3 owner kind, ?4 name, ?5 queue; '' selects
+// everything.
 constexpr char kSelected[] =
-    " WHERE (?1 IS NULL OR ended IS NULL OR ended>=?1) AND (?2='' OR namespace=?2)"
+    " WHERE (?1 IS NULL OR ended IS NULL OR ended>=?1) AND (?2='' OR namespace IN "
+    "(SELECT value FROM json_each(?2)))"
     " AND (?3='' OR ?3='workload' OR lower(owner_kind)=?3)"
     " AND (?4='' OR (?3<>'workload' AND owner_name=?4) OR (?3 IN ('', 'workload') AND name=?4))"
     " AND (?5='' OR local_queue=?5 OR cluster_queue=?5)";
 
 // The columns of ReadAttempt.
 std::string ColumnsOf(std::int64_t version) {
-  if (version > 1) return kAttemptColumns;
-  constexpr std::string_view kNewer = ",user,hourly_nano";
-  const std::string_view columns = kAttemptColumns;
-  return std::string(columns.substr(0, columns.size() - kNewer.size())) + ",'',NULL";
+  if (version > 2) return kAttemptColumns;
+  constexpr std::string_view kOfVersion2 = ",user,hourly_nano";
+  constexpr std::string_view kOfVersion3 = ",image,declared";
+  std::string columns(kAttemptColumns);
+  columns.resize(columns.size() - kOfVersion3.size());
+  if (version == 2) return columns + ",'',NULL";
+  columns.resize(columns.size() - kOfVersion2.size());
+  return columns + ",'',NULL,'',NULL";
 }
 
-void BindFilter(const HistoryFilter& filter, const std::string& kind, Statement& statement) {
-  statement.Bind(1, filter.since).Bind(2, std::string_view(filter.namespace_name));
-  statement.Bind(3, std::string_view(kind)).Bind(4, std::string_view(filter.name));
+// The texts of a filter's statements, which outlive these.
+struct FilterTexts {
+  explicit FilterTexts(const HistoryFilter& filter) : kind(ToLower(filter.owner_kind)) {
+    if (filter.namespaces.empty()) return;
+    // Names of namespaces need no escapes; other texts name none.
+    for (const std::string& each : filter.namespaces) {
+      if (each.find_first_of("\"\\") != std::string::npos) continue;
+      namespaces += (namespaces.empty() ? "[\"" : ",\"") + each + "\"";
+    }
+    namespaces += namespaces.empty() ? "[]" : "]";
+  }
+  std::string kind;
+  std::string namespaces;  // a JSON array; empty: all
+};
+
+void BindFilter(const HistoryFilter& filter, const FilterTexts& texts, Statement& statement) {
+  statement.Bind(1, filter.since).Bind(2, std::string_view(texts.namespaces));
+  statement.Bind(3, std::string_view(texts.kind)).Bind(4, std::string_view(filter.name));
   statement.Bind(5, std::string_view(filter.queue));
 }
 
@@ -41,6 +62,8 @@ Result<LedgerReader> LedgerReader::Open(const std::string& path) {
     return Error{ErrorCode::kNotFound, "there is no ledger at " + path};
   }
   BERTH_TRY(Sqlite sqlite, Sqlite::OpenForReading(path));
+  // A container may have no folder for the temporary files of large sorts.
+  BERTH_CHECK_OK(sqlite.Execute("PRAGMA temp_store=MEMORY"));
   BERTH_TRY(const std::int64_t application, sqlite.QueryInt("PRAGMA application_id"));
   if (application != kApplicationId) {
     return Error{ErrorCode::kForbidden, path + " is not a ledger of berth"};
@@ -60,13 +83,13 @@ Result<std::vector<AttemptRecord>> LedgerReader::Attempts(const HistoryFilter& f
   BERTH_CHECK_OK(sqlite_.Execute("BEGIN"));
   std::vector<AttemptRecord> out;
   std::map<std::pair<std::string, std::int64_t>, std::size_t> places;
-  const std::string kind = ToLower(filter.owner_kind);
+  const FilterTexts texts(filter);
   const std::string selected = std::string("SELECT uid, attempt FROM attempt") + kSelected;
   BERTH_TRY(Statement rows,
             sqlite_.Prepare(("SELECT " + ColumnsOf(version_) + " FROM attempt" + kSelected +
                              " ORDER BY queued, namespace, name, attempt")
                                 .c_str()));
-  BindFilter(filter, kind, rows);
+  BindFilter(filter, texts, rows);
   while (true) {
     BERTH_TRY(const bool row, rows.Step());
     if (!row) break;
@@ -77,7 +100,7 @@ Result<std::vector<AttemptRecord>> LedgerReader::Attempts(const HistoryFilter& f
                                              "resource WHERE (uid, attempt) IN (" +
                                              selected + ") ORDER BY uid, attempt, flavor, resource")
                                                 .c_str()));
-  BindFilter(filter, kind, uses);
+  BindFilter(filter, texts, uses);
   while (true) {
     BERTH_TRY(const bool row, uses.Step());
     if (!row) break;
@@ -89,7 +112,7 @@ Result<std::vector<AttemptRecord>> LedgerReader::Attempts(const HistoryFilter& f
                              "(" +
                              selected + ") ORDER BY uid, attempt, since")
                                 .c_str()));
-  BindFilter(filter, kind, waits);
+  BindFilter(filter, texts, waits);
   while (true) {
     BERTH_TRY(const bool row, waits.Step());
     if (!row) break;
@@ -100,23 +123,61 @@ Result<std::vector<AttemptRecord>> LedgerReader::Attempts(const HistoryFilter& f
   return out;
 }
 
+Status LedgerReader::EachAttempt(const HistoryFilter& filter,
+                                 const std::function<void(const AttemptRecord&)>& visit) {
+  BERTH_CHECK_OK(sqlite_.Execute("BEGIN"));
+  const FilterTexts texts(filter);
+  BERTH_TRY(Statement rows, sqlite_.Prepare(("SELECT " + ColumnsOf(version_) + " FROM attempt" +
+                                             kSelected + " ORDER BY uid, attempt")
+                                                .c_str()));
+  BindFilter(filter, texts, rows);
+  BERTH_TRY(Statement uses,
+            sqlite_.Prepare("SELECT flavor, resource, amount FROM resource WHERE uid=?1 AND "
+                            "attempt=?2 ORDER BY flavor, resource"));
+  BERTH_TRY(Statement waits, sqlite_.Prepare("SELECT since, cause FROM wait WHERE uid=?1 AND "
+                                             "attempt=?2 ORDER BY since"));
+  while (true) {
+    BERTH_TRY(const bool row, rows.Step());
+    if (!row) break;
+    AttemptRecord attempt = ReadAttempt(rows);
+    uses.Bind(1, std::string_view(attempt.uid)).Bind(2, attempt.attempt);
+    while (true) {
+      BERTH_TRY(const bool use, uses.Step());
+      if (!use) break;
+      attempt.resources.push_back(
+          {std::string(uses.Text(0)), std::string(uses.Text(1)), uses.Int(2)});
+    }
+    waits.Bind(1, std::string_view(attempt.uid)).Bind(2, attempt.attempt);
+    while (true) {
+      BERTH_TRY(const bool wait, waits.Step());
+      if (!wait) break;
+      attempt.waits.push_back({waits.Int(0), std::string(waits.Text(1))});
+    }
+    visit(attempt);
+  }
+  return sqlite_.Execute("COMMIT");
+}
+
 Result<std::int64_t> LedgerReader::CountAttempts(const HistoryFilter& filter) {
-  const std::string kind = ToLower(filter.owner_kind);
+  const FilterTexts texts(filter);
   BERTH_TRY(Statement rows,
             sqlite_.Prepare((std::string("SELECT COUNT(*) FROM attempt") + kSelected).c_str()));
-  BindFilter(filter, kind, rows);
+  BindFilter(filter, texts, rows);
   BERTH_TRY(const bool row, rows.Step());
   return row ? rows.Int(0) : 0;
 }
 
 Result<std::vector<CapacityRecord>> LedgerReader::Requests(const HistoryFilter& filter) {
   std::vector<CapacityRecord> out;
+  const FilterTexts texts(filter);
   BERTH_TRY(Statement rows,
             sqlite_.Prepare((std::string("SELECT ") + kRequestColumns +
                              " FROM capacity_request WHERE (?1 IS NULL OR ended IS NULL OR "
-                             "ended>=?1) AND (?2='' OR namespace=?2) ORDER BY created, name")
+                             "ended>=?1) AND (?2='' OR namespace IN (SELECT value FROM "
+                             "json_each(?2))) AND (?3='' OR workload=?3) ORDER BY created, name")
                                 .c_str()));
-  rows.Bind(1, filter.since).Bind(2, std::string_view(filter.namespace_name));
+  rows.Bind(1, filter.since).Bind(2, std::string_view(texts.namespaces));
+  rows.Bind(3, std::string_view(filter.workload));
   while (true) {
     BERTH_TRY(const bool row, rows.Step());
     if (!row) return out;
@@ -126,12 +187,16 @@ Result<std::vector<CapacityRecord>> LedgerReader::Requests(const HistoryFilter& 
 
 Result<std::vector<NodeTimeRecord>> LedgerReader::NodeTimes(const HistoryFilter& filter) {
   std::vector<NodeTimeRecord> out;
+  const FilterTexts texts(filter);
   if (version_ == 1) return out;
   BERTH_TRY(Statement rows, sqlite_.Prepare((std::string("SELECT ") + kNodeTimeColumns +
                                              " FROM node_time WHERE (?1 IS NULL OR until>=?1) AND "
-                                             "(?2='' OR namespace=?2) ORDER BY since, id")
+                                             "(?2='' OR namespace IN (SELECT value FROM "
+                                             "json_each(?2))) AND (?3='' OR workload=?3) ORDER BY "
+                                             "since, id")
                                                 .c_str()));
-  rows.Bind(1, filter.since).Bind(2, std::string_view(filter.namespace_name));
+  rows.Bind(1, filter.since).Bind(2, std::string_view(texts.namespaces));
+  rows.Bind(3, std::string_view(filter.workload));
   while (true) {
     BERTH_TRY(const bool row, rows.Step());
     if (!row) return out;

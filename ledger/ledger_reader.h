@@ -4,6 +4,7 @@
 // kInvalid (damaged), kUnavailable (the disk, permissions).
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,10 +18,11 @@ namespace berth::ledger {
 // Which attempts and requests are read. Empty fields select everything.
 struct HistoryFilter {
   std::optional<Seconds> since;  // what had not ended at this time
-  std::string namespace_name;
+  std::vector<std::string> namespaces;
   std::string owner_kind;  // in any case; "workload": `name` is that of the Workload
   std::string name;        // of the owner, or of the Workload where owner_kind is empty
   std::string queue;       // a LocalQueue or a ClusterQueue
+  std::string workload;    // of requests and of the time of nodes: its name; empty: all
 };
 
 class LedgerReader {
@@ -29,11 +31,15 @@ class LedgerReader {
 
   // In the order of queueing, with resources and waits.
   Result<std::vector<AttemptRecord>> Attempts(const HistoryFilter& filter);
+  // Gives them to `visit` one by one, in the order of uids and numbers: what has to be kept at once
+  // is one attempt.
+  Status EachAttempt(const HistoryFilter& filter,
+                     const std::function<void(const AttemptRecord&)>& visit);
   // The number of these attempts.
   Result<std::int64_t> CountAttempts(const HistoryFilter& filter);
-  // In the order of creation. Of the filter count `since` and `namespace_name`.
+  // In the order of creation. Of the filter count `since` and `namespaces`.
   Result<std::vector<CapacityRecord>> Requests(const HistoryFilter& filter);
-  // In the order of their beginnings. Of the filter count `since` and `namespace_name`. A file that
+  // In the order of their beginnings. Of the filter count `since` and `namespaces`. A file that
   // no berth has migrated yet has none.
   Result<std::vector<NodeTimeRecord>> NodeTimes(const HistoryFilter& filter);
   // In the order of flavors and times; likewise.

@@ -50,6 +50,8 @@ AttemptRecord ReadAttempt(const Statement& row) {
     *text = row.Text(column++);
   }
   out.hourly_nano = row.MaybeInt(column++);
+  out.image = row.Text(column++);
+  out.declared = row.MaybeInt(column++);
   return out;
 }
 
@@ -77,6 +79,8 @@ void BindAttempt(const AttemptRecord& record, Statement& statement) {
     text(*value);
   }
   statement.Bind(position++, record.hourly_nano);
+  text(record.image);
+  statement.Bind(position++, record.declared);
 }
 
 CapacityRecord ReadRequest(const Statement& row) {
@@ -145,6 +149,8 @@ AttemptRecord Merged(AttemptRecord row, const AttemptRecord& record) {
   TakeText(row.labels, record.labels);
   TakeText(row.preemptor, record.preemptor);
   TakeText(row.user, record.user);
+  TakeText(row.image, record.image);
+  if (record.declared) row.declared = record.declared;
   if (!row.hourly_nano) row.hourly_nano = record.hourly_nano;
   row.priority = record.priority;
   if (row.queued == 0) row.queued = record.queued;

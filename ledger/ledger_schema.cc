@@ -53,7 +53,15 @@ constexpr const char* kVersion2 =
     "PRAGMA user_version=2;"
     "COMMIT;";
 
-constexpr std::array<const char*, kSchemaVersion> kMigrations{kVersion1, kVersion2};
+// What makes runs alike: their images, and how long they may run.
+constexpr const char* kVersion3 =
+    "BEGIN IMMEDIATE;"
+    "ALTER TABLE attempt ADD COLUMN image TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE attempt ADD COLUMN declared INTEGER;"
+    "PRAGMA user_version=3;"
+    "COMMIT;";
+
+constexpr std::array<const char*, kSchemaVersion> kMigrations{kVersion1, kVersion2, kVersion3};
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 // ledger/ledger_schema.h — the tables of the ledger's file, version by version.
 //
-// Version 1 has attempts, waits and requests for capacity; version 2 nodes, prices and users, too.
+// Version 1 has attempts, waits and requests for capacity; version 2 nodes, prices and users, too;
+// version 3 images and declared maxima of runs.
 // A version that files may have is never changed: tests/ledger/schemas has one of each for tests.
 //
 // Threads: those of the connection. Errors: as the functions of base/sqlite.

@@ -4,7 +4,7 @@
 // used:  the mean of the amounts that admitted attempts held in the part
 // waits: from the queueing to the admission, of the attempts that were admitted in the part
 //
-// Threads: pure functions. Errors: none.
+// Threads: pure functions; a StreamedHistory belongs to one. Errors: none.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,24 @@ struct HistoryPart {
   friend bool operator==(const HistoryPart&, const HistoryPart&) = default;
 };
 
-// `parts` above zero: of equal length, but for the rounding to seconds. A part
-// of no length is left out.
+// The value at this share of the sorted values; nullopt: there is none.
+std::optional<Seconds> NearestRank(std::vector<Seconds> values, double share);
+
+// The history of attempts that come one by one, in any order. `parts` above zero: of equal length,
+// but for the rounding to seconds. A part of no length is left out.
+class StreamedHistory {
+ public:
+  StreamedHistory(const Period& period, std::int64_t parts);
+  void Add(const AttemptRecord& attempt);
+  std::vector<HistoryPart> Parts() const;
+
+ private:
+  std::vector<HistoryPart> parts_;                   // with the numbers so far
+  std::vector<std::vector<Seconds>> waits_;          // of each part
+  std::vector<std::map<std::string, double>> held_;  // resource → amount × seconds, likewise
+};
+
+// The same of all these attempts.
 std::vector<HistoryPart> MakeQueueHistory(const std::vector<AttemptRecord>& attempts,
                                           const Period& period, std::int64_t parts);
 

@@ -75,6 +75,8 @@ struct AttemptRecord {
   // What one hour of the reservation costs, in billionths of USD: a node for each pod, at the price
   // of the dearest flavor of the pod; nullopt: some flavor has no price.
   std::optional<std::int64_t> hourly_nano;
+  std::string image;  // of the first container of each pod set, with commas; empty: unknown
+  std::optional<Seconds> declared;  // the most that it may run; nullopt: it declares nothing
   std::vector<ResourceUse> resources;
   // In a record for the ledger: at most one, the present cause. In a row that was read: all.
   std::vector<Wait> waits;
@@ -84,6 +86,7 @@ struct AttemptRecord {
 inline constexpr std::size_t kMaxMessageBytes = 512;
 inline constexpr std::size_t kMaxLabelBytes = 2048;
 inline constexpr std::size_t kMaxUserBytes = 256;
+inline constexpr std::size_t kMaxImageBytes = 512;
 inline constexpr std::int64_t kMaxWaits = 64;  // of one attempt
 
 // A Workload is gone: an open attempt ends as Deleted.
@@ -116,6 +119,13 @@ struct CapacityRecord {
   friend bool operator==(const CapacityRecord&, const CapacityRecord&) = default;
 };
 
+// The ProvisioningRequests that exist. Records of others without an outcome end as Deleted, at the
+// last time at which the ledger was written.
+struct PresentRequests {
+  std::set<std::string> uids;
+  friend bool operator==(const PresentRequests&, const PresentRequests&) = default;
+};
+
 // The time for which a node stood for one Workload (provisioning/meter.h). Key: `id`. The record
 // with the latest `until` holds.
 struct NodeTimeRecord {
@@ -145,6 +155,6 @@ struct PriceRecord {
 };
 
 using Record = std::variant<AttemptRecord, DeletedRecord, PresentWorkloads, CapacityRecord,
-                            NodeTimeRecord, PriceRecord>;
+                            PresentRequests, NodeTimeRecord, PriceRecord>;
 
 }  // namespace berth::ledger

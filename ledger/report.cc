@@ -66,25 +66,50 @@ Seconds EndOf(const AttemptRecord& attempt, const Period& period) {
   return attempt.ended.value_or(period.to);
 }
 
-class Report {
- public:
-  Report(ReportBy by, const std::string& label, const Period& period)
-      : by_(by), label_(label), period_(period) {}
+}  // namespace
 
-  // Before the attempts of its Workload. `attempt`: one of them; null: none is known.
-  void Add(const NodeTimeRecord& node, const AttemptRecord* attempt) {
+class StreamedReport::Report {
+ public:
+  Report(const std::vector<NodeTimeRecord>& nodes, ReportBy by, const std::string& label,
+         const Period& period)
+      : by_(by), label_(label), period_(period) {
     if (by_ == ReportBy::kCause || by_ == ReportBy::kPreemptor) return;
+    for (const NodeTimeRecord& node : nodes) {
+      if (Inside(period_, node.from, node.until) == 0) continue;
+      nodes_.push_back(node);
+      if (!node.workload_uid.empty()) measured_.try_emplace(node.workload_uid);
+    }
+  }
+
+  void Add(const AttemptRecord& attempt) {
+    const auto measured = measured_.find(attempt.uid);
+    if (measured != measured_.end()) measured->second = KeyOf(attempt, by_, label_);
+    AddAttempt(attempt);
+  }
+
+  std::vector<ReportLine> Lines() {
+    for (const NodeTimeRecord& node : nodes_) AddNode(node);
+    std::vector<ReportLine> out;
+    for (auto& [key, line] : lines_) {
+      line.workloads = static_cast<std::int64_t>(workloads_[key].size());
+      out.push_back(std::move(line));
+    }
+    return out;
+  }
+
+ private:
+  void AddNode(const NodeTimeRecord& node) {
     const Seconds stood = Inside(period_, node.from, node.until);
-    if (stood == 0) return;
-    std::string key = attempt == nullptr ? KeyOf(node, by_) : KeyOf(*attempt, by_, label_);
-    if (by_ == ReportBy::kPool) key = node.pool;
     const std::string& uid = node.workload_uid;
+    const auto of_attempt = measured_.find(uid);
+    std::string key = of_attempt == measured_.end() || !of_attempt->second ? KeyOf(node, by_)
+                                                                           : *of_attempt->second;
+    if (by_ == ReportBy::kPool) key = node.pool;
     ReportLine& line = Line(key, uid.empty() ? node.namespace_name + "/" + node.workload : uid);
     line.charged_hours[kNodes] += ResourceHours(kNodes, 1, stood);
     if (node.gpus > 0) {
       line.charged_hours[api::kGpusResource] += ResourceHours(kNodes, node.gpus, stood);
     }
-    if (!uid.empty()) measured_.insert(uid);
     if (!node.hourly_nano) {
       ++line.unpriced;
       return;
@@ -94,7 +119,7 @@ class Report {
     line.measured_nano = api::AddAmounts(line.measured_nano, cost);
   }
 
-  void Add(const AttemptRecord& attempt) {
+  void AddAttempt(const AttemptRecord& attempt) {
     if (by_ == ReportBy::kPool) return;
     if (attempt.queued > period_.to || EndOf(attempt, period_) < period_.from) return;
     if (by_ == ReportBy::kCause) AddWaits(attempt);
@@ -109,7 +134,12 @@ class Report {
       const Seconds waited =
           Inside(period_, attempt.queued, attempt.admitted.value_or(EndOf(attempt, period_)));
       line.waited += waited;
-      if (waited > 0) ++line.waits;
+      if (waited > 0) {
+        ++line.waits;
+        for (const ResourceUse& use : attempt.resources) {
+          line.waited_hours[use.resource] += ResourceHours(use.resource, use.amount, waited);
+        }
+      }
     }
     if (!attempt.admitted) return;
     const Seconds ran = Inside(period_, *attempt.admitted, EndOf(attempt, period_));
@@ -121,16 +151,6 @@ class Report {
     if (ran > 0) AddCost(attempt, ran, line);
   }
 
-  std::vector<ReportLine> Lines() {
-    std::vector<ReportLine> out;
-    for (auto& [key, line] : lines_) {
-      line.workloads = static_cast<std::int64_t>(workloads_[key].size());
-      out.push_back(std::move(line));
-    }
-    return out;
-  }
-
- private:
   ReportLine& Line(const std::string& key, const std::string& uid) {
     ReportLine& line = lines_[key];
     line.key = key;
@@ -163,21 +183,22 @@ class Report {
   const Period period_;
   std::map<std::string, ReportLine> lines_;
   std::map<std::string, std::set<std::string>> workloads_;  // uids
-  std::set<std::string> measured_;                          // uids of Workloads with nodes
+  std::vector<NodeTimeRecord> nodes_;                       // that stood in the period
+  // The uids of their Workloads, with the key of the latest attempt; nullopt: none is known.
+  std::map<std::string, std::optional<std::string>> measured_;
 };
 
-}  // namespace
+StreamedReport::StreamedReport(const std::vector<NodeTimeRecord>& nodes, ReportBy by,
+                               const std::string& label, const Period& period)
+    : report_(std::make_unique<Report>(nodes, by, label, period)) {}
+StreamedReport::~StreamedReport() = default;
+void StreamedReport::Add(const AttemptRecord& attempt) { report_->Add(attempt); }
+std::vector<ReportLine> StreamedReport::Lines() { return report_->Lines(); }
 
 std::vector<ReportLine> MakeReport(const std::vector<AttemptRecord>& attempts,
                                    const std::vector<NodeTimeRecord>& nodes, ReportBy by,
                                    const std::string& label, const Period& period) {
-  Report report(by, label, period);
-  std::map<std::string_view, const AttemptRecord*> by_uid;
-  for (const AttemptRecord& attempt : attempts) by_uid[attempt.uid] = &attempt;
-  for (const NodeTimeRecord& node : nodes) {
-    const auto found = by_uid.find(node.workload_uid);
-    report.Add(node, found == by_uid.end() ? nullptr : found->second);
-  }
+  StreamedReport report(nodes, by, label, period);
   for (const AttemptRecord& attempt : attempts) report.Add(attempt);
   return report.Lines();
 }
@@ -212,6 +233,16 @@ double ResourceHours(const std::string& resource, api::Amount amount, Seconds ti
   if (resource == "memory" || resource == "ephemeral-storage") unit = kGi;
   if (resource == api::kGpusResource) unit = static_cast<double>(api::kUnitsPerGpu);
   return static_cast<double>(amount) / unit * static_cast<double>(time) / kHour;
+}
+
+std::map<std::string, double> DestroyedHours(const AttemptRecord& attempt, Seconds now) {
+  std::map<std::string, double> hours;
+  if (!attempt.admitted || !IsLost(attempt)) return hours;
+  const Seconds ran = std::max<Seconds>(attempt.ended.value_or(now) - *attempt.admitted, 0);
+  for (const ResourceUse& use : attempt.resources) {
+    hours[use.resource] += ResourceHours(use.resource, use.amount, ran);
+  }
+  return hours;
 }
 
 }  // namespace berth::ledger

@@ -8,15 +8,17 @@
 //             times too (provisioning/meter.h)
 // cost:       of these nodes at their prices; of a Workload for which no node was measured, the
 //             price of its reservation × the time of `used`
-// waited:     time from the queueing to the admission, of each attempt
+// waited:     time from the queueing to the admission, of each attempt, and that time × what the
+//             attempt asks for
 // Only what lies in the period counts. Amounts are in units of the resource's hours: CPU hours, GiB
 // hours of memory-like resources, GPU hours.
 //
-// Threads: pure functions. Errors: none.
+// Threads: pure functions; a StreamedReport belongs to one. Errors: none.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -36,6 +38,7 @@ struct ReportLine {
   std::map<std::string, std::int64_t> outcomes;  // of the attempts that ended in the period
   Seconds waited = 0;
   std::int64_t waits = 0;                         // attempts that waited, or waits of the cause
+  std::map<std::string, double> waited_hours;     // resource → hours of the time `waited`
   std::map<std::string, double> used_hours;       // resource → hours
   std::map<std::string, double> destroyed_hours;  // resource → hours
   std::map<std::string, double> charged_hours;    // kNodes, api::kGpusResource → hours
@@ -69,6 +72,23 @@ std::vector<ReportLine> MakeReport(const std::vector<AttemptRecord>& attempts,
                                    const std::vector<NodeTimeRecord>& nodes, ReportBy by,
                                    const std::string& label, const Period& period);
 
+// The same from attempts that come one by one, those of a Workload in the order of their numbers.
+class StreamedReport {
+ public:
+  StreamedReport(const std::vector<NodeTimeRecord>& nodes, ReportBy by, const std::string& label,
+                 const Period& period);
+  ~StreamedReport();
+  StreamedReport(const StreamedReport&) = delete;
+  StreamedReport& operator=(const StreamedReport&) = delete;
+
+  void Add(const AttemptRecord& attempt);
+  std::vector<ReportLine> Lines();  // once, after all attempts
+
+ private:
+  class Report;
+  std::unique_ptr<Report> report_;
+};
+
 // The parts of the attempt's wait, with the cause of each. Behind the reservation the causes are
 // "AdmissionChecks" (until Admitted) and "PodsReady" (until PodsReady). `now`: the end of a part
 // that lasts.
@@ -79,6 +99,10 @@ struct WaitPart {
   friend bool operator==(const WaitPart&, const WaitPart&) = default;
 };
 std::vector<WaitPart> WaitParts(const AttemptRecord& attempt, Seconds now);
+
+// Hours by resource that the attempt ran in vain: used by an attempt that was preempted or evicted,
+// until `now`; else empty.
+std::map<std::string, double> DestroyedHours(const AttemptRecord& attempt, Seconds now);
 
 // Hours of `amount` of the resource for this time, in the unit above.
 double ResourceHours(const std::string& resource, api::Amount amount, Seconds time);

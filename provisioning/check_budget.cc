@@ -4,6 +4,7 @@
 #include "provisioning/check_decider.h"
 #include "provisioning/names.h"
 #include "provisioning/request_state.h"
+#include "provisioning/slow_steps.h"
 #include "provisioning/spend.h"
 
 namespace berth::provisioning {
@@ -51,12 +52,16 @@ std::set<std::string> ReplacedCharges(const Situation& situation, const CheckInp
 }
 
 VetoInput CheckDecider::AboutSteps() const {
-  VetoInput about{*input_.policy,          *input_.config,   workload_,
-                  situation_.flavors,      situation_.stock, now_,
-                  situation_.job_deadline, situation_.spend, {}};
+  VetoInput about{*input_.policy,     *input_.config,   workload_,
+                  situation_.flavors, situation_.stock, now_,
+                  RunOfJob(),         situation_.spend, {}};
   about.own_charges = ReplacedCharges(situation_, input_, memory_);
+  about.memory = &memory_;
   return about;
 }
+
+// Adds the vetoes that were left out while a request waited: it has failed.
+void CheckDecider::WeighSteps() { PassOverSlowSteps(AboutSteps(), vetoes_); }
 
 bool CheckDecider::BudgetForbids(const api::ProvisioningStep& step) const {
   return input_.policy->budget_action == api::ProvisioningPolicy::BudgetAction::kBlock &&

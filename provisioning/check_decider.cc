@@ -70,7 +70,9 @@ CheckDecider::CheckDecider(const Situation& situation, const CheckInput& input,
   if (input.policy == nullptr || input.config == nullptr) return;
   const auto memory = situation.memory.find(input.name);
   if (memory != situation.memory.end()) memory_ = memory->second;
-  vetoes_ = VetoesOf(AboutSteps());
+  VetoInput about = AboutSteps();
+  about.asked = HasLiveRequest(situation, input.name, memory_.counted_attempt);
+  vetoes_ = VetoesOf(about);
   plan_.emplace(*input.policy, *input.config, memory_, flavors_, vetoes_,
                 AskedStep(situation, input.name, memory_.counted_attempt));
   if (!plan_->concerned()) plan_.reset();
@@ -118,14 +120,10 @@ void CheckDecider::FollowConfig() {
 // Draws the consequence of the failure that the memory counted last. Returns false where the next
 // request is due, or waited for.
 bool CheckDecider::FollowMemory() {
-  const auto counted = std::find_if(
-      situation_.requests.begin(), situation_.requests.end(), [this](const auto& each) {
-        return AttemptOf(each.meta.name, workload_.meta.name, input_.name) ==
-               memory_.counted_attempt;
-      });
+  const ProvisioningRequest* counted = CountedRequest();
   using Next = api::ProvisioningMemory::Next;
   // A higher retryCount tells that the consequence was drawn.
-  if (counted != situation_.requests.end() && memory_.counted_retries == failures()) {
+  if (counted != nullptr && memory_.counted_retries == failures()) {
     // A Workload that will be held gives up capacity in use first.
     const bool in_use = state_.state == CheckState::kReady && !counted->meta.deletion_timestamp &&
                         NextAttempt(situation_, input_, memory_) == memory_.counted_attempt + 1;
@@ -160,12 +158,14 @@ bool CheckDecider::FollowMemory() {
 // Every step that is not used up has a veto: the Workload is rejected where no step can ever serve
 // its pods, gives its quota back where a veto ends by itself, and else waits for an administrator.
 void CheckDecider::FollowVetoes() {
-  const std::string message =
-      std::string(TruncateUtf8("No step may ask: " + plan_->PassedOver(), kMaxEventBytes));
-  if (plan_->never_fits()) {
-    Advise(kNeverFitsReason);
-    return Say(CheckState::kRejected, message);
+  const std::vector<std::string> reasons = plan_->VetoReasons();
+  const std::string message = VetoMessage("No step may ask: ", plan_->PassedOver(), reasons);
+  if (message != before_.message) {
+    for (CheckEvent& event : AdviceOnVetoes(input_.name, reasons, before_.message)) {
+      Add(std::move(event));
+    }
   }
+  if (plan_->never_fits()) return Say(CheckState::kRejected, message);
   const auto end = plan_->FirstVetoEnd();
   out_.waits_for_budget = out_.waits_for_budget || (end && plan_->waits_for_budget());
   if (end && plan_->waits_for_budget()) WakeIn(std::max<Duration>(*end - now_, Duration::zero()));
@@ -198,8 +198,11 @@ void CheckDecider::FindRequests() {
   ChooseRunners(std::move(candidates));
   for (const ProvisioningRequest* request : ours) {
     if (IsKept(*request) || request->meta.deletion_timestamp) continue;
-    if (state_.state == CheckState::kReady) BookSurplus(*request);
-    Add(DeleteRequest{request->meta.name});
+    if (state_.state == CheckState::kReady) {
+      DropLoser(*request);
+    } else {
+      Add(DeleteRequest{request->meta.name});
+    }
   }
 }
 
@@ -420,7 +423,15 @@ void CheckDecider::Count(const ProvisioningRequest& request, const std::string& 
   // Where several requests are for parts of the Workload, the failure of one ends all.
   std::int32_t attempt = *AttemptOf(request.meta.name, workload_.meta.name, input_.name);
   for (const Runner& each : runners_) attempt = std::max(attempt, each.attempt);
+  // A request of the race whose nodes are kept for others does not serve this Workload again.
+  for (const ProvisioningRequest& each : situation_.requests) {
+    const auto other = AttemptOf(each.meta.name, workload_.meta.name, input_.name);
+    // One that goes is not there for the consequence (FollowMemory).
+    const bool stays = other && HasLost(each, workload_) && !each.meta.deletion_timestamp;
+    if (stays) attempt = std::max(attempt, *other);
+  }
   if (attempt <= memory_.counted_attempt) return;
+  WeighSteps();
   counted_ = plan_->Count({.attempt = attempt,
                            .reason = reason,
                            .message = zone.empty() ? message : "zone " + zone + ": " + message,
@@ -437,7 +448,8 @@ void CheckDecider::WakeIn(Duration wait) {
 
 // Adds the role that can act and the remedy: the cloud's message names the problem only.
 void CheckDecider::Advise(const std::string& reason) {
-  if (auto advice = AdviceOn(input_.name, reason)) Add(*std::move(advice));
+  if (auto advice = AdviceOn(input_.name, reason, input_.policy != nullptr))
+    Add(*std::move(advice));
 }
 
 void CheckDecider::Wait(const ProvisioningRequest& request) {

@@ -20,12 +20,16 @@
 #include "provisioning/pod_sets.h"
 #include "provisioning/race.h"
 #include "provisioning/request_state.h"
+#include "provisioning/run_duration.h"
 #include "provisioning/steps.h"
 
 namespace berth::provisioning {
 
 // The step of the newest request after attempt `counted` that is not being deleted, or empty.
 std::string AskedStep(const Situation& situation, const std::string& check, std::int32_t counted);
+
+// Whether a request after attempt `counted` waits for its nodes, or has them.
+bool HasLiveRequest(const Situation& situation, const std::string& check, std::int32_t counted);
 
 // The zone in which the request asks, or empty.
 std::string ZoneOf(const api::ProvisioningRequest& request);
@@ -84,12 +88,17 @@ class CheckDecider {
   }
 
   void FollowConfig();
+  const api::ProvisioningRequest* CountedRequest() const;
   bool FollowMemory();
   void FollowVetoes();
   void FindRequests();
   bool InSync(const api::ProvisioningRequest& request) const;
   bool IsOld(const api::ProvisioningRequest& request, std::int32_t attempt) const;
   VetoInput AboutSteps() const;
+  // What bounds or foretells the run beside the Workload itself; nullopt: nothing.
+  std::optional<std::int64_t> RunOfJob() const {
+    return RunLimit(input_.policy, workload_, situation_.job_deadline, situation_.past_run);
+  }
   // The pod sets that one of several requests is for (check_split.cc).
   using Part = std::vector<PodSetGroup>;
   struct Branch {                                 // one request to make
@@ -103,6 +112,7 @@ class CheckDecider {
   std::int32_t AttemptsOf(const api::ProvisioningStep& step) const;  // failed ones
   void Ask();
   void AskIn(const Branch& branch);
+  void WeighSteps();
   std::optional<std::int64_t> SecondsFor(const Branch& branch) const;
   void SearchZones(const Branch& branch, api::ProvisioningRequest& request) const;
   void CreateTemplates(const std::string& request_name, const std::string& zone,
@@ -133,6 +143,8 @@ class CheckDecider {
   void StartNext(std::int32_t open);
   void EndRace(const Runner& winner);
   void LoseRace(std::vector<FailedRequest> ends);
+  std::optional<WallTime> SurplusEnd(const api::ProvisioningRequest& request) const;
+  void DropLoser(const api::ProvisioningRequest& request);
   void BookSurplus(const api::ProvisioningRequest& request);
   void KeepToItsZone(const api::ProvisioningRequest& request);
   void FollowRequest(const api::ProvisioningRequest& request);

@@ -1,10 +1,26 @@
 #include "provisioning/check_events.h"
 
+#include <utility>
+
 #include "api/check_state.h"
 #include "base/strings.h"
 #include "provisioning/reasons.h"
 
 namespace berth::provisioning {
+namespace {
+
+std::string_view ActorName(WhoActs who) {
+  switch (who) {
+    case WhoActs::kNobody: return "nobody";
+    case WhoActs::kUser: return "the user";
+    case WhoActs::kAdmin: return "an administrator";
+    case WhoActs::kCloud: return "the cloud";
+  }
+  return "";
+}
+
+}  // namespace
+
 CheckEvent StateEvent(const api::AdmissionCheckState& before,
                       const api::AdmissionCheckState& after) {
   std::string message = "Admission check " + after.name + " updated state from " +
@@ -13,12 +29,43 @@ CheckEvent StateEvent(const api::AdmissionCheckState& before,
   return CheckEvent{"AdmissionCheckUpdated", std::string(TruncateUtf8(message, kMaxEventBytes))};
 }
 
-std::optional<CheckEvent> AdviceOn(const std::string& check, const std::string& reason) {
+std::optional<CheckEvent> AdviceOn(const std::string& check, const std::string& reason,
+                                   bool has_policy) {
   const ReasonInfo& info = Explain(reason);
   if (info.reason_class == ReasonClass::kProgress) return std::nullopt;
-  return CheckEvent{"CapacityAdvice", check + ": " + reason + " (" +
-                                          std::string(ReasonClassName(info.reason_class)) +
-                                          "): " + std::string(info.remedy)};
+  std::string message = check + ": " + reason + " (" +
+                        std::string(ReasonClassName(info.reason_class)) +
+                        "): " + std::string(info.remedy);
+  if (has_policy) {
+    message += "; " + std::string(ActorName(info.who)) +
+               (info.who == WhoActs::kNobody ? " needs to act" : " can act");
+  }
+  return CheckEvent{"CapacityAdvice", std::move(message)};
+}
+
+std::string VetoMessage(const std::string& begin, const std::string& passed_over,
+                        const std::vector<std::string>& reasons) {
+  std::string message = begin + passed_over;
+  for (const std::string& reason : reasons) {
+    const ReasonInfo& info = Explain(reason);
+    if (info.who == WhoActs::kNobody) continue;
+    message += ". What helps (" + std::string(ActorName(info.who)) + "): ";
+    message += info.remedy;
+  }
+  return std::string(TruncateUtf8(message, kMaxEventBytes));
+}
+
+std::vector<CheckEvent> AdviceOnVetoes(const std::string& check,
+                                       const std::vector<std::string>& reasons,
+                                       const std::string& told) {
+  std::vector<CheckEvent> events;
+  for (const std::string& reason : reasons) {
+    if (told.find("(" + reason + "): ") != std::string::npos) continue;
+    if (auto advice = AdviceOn(check, reason, /*has_policy=*/true)) {
+      events.push_back(*std::move(advice));
+    }
+  }
+  return events;
 }
 
 }  // namespace berth::provisioning

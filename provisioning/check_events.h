@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "api/workload.h"
 #include "provisioning/decide.h"
@@ -20,6 +21,18 @@ CheckEvent StateEvent(const api::AdmissionCheckState& before,
 
 // The role that can act and the remedy: messages of clouds name the problem only. nullopt: the
 // reason is no obstacle.
-std::optional<CheckEvent> AdviceOn(const std::string& check, const std::string& reason);
+// With a policy the event ends with who can act: without one it stays as it is known.
+std::optional<CheckEvent> AdviceOn(const std::string& check, const std::string& reason,
+                                   bool has_policy);
+
+// "No step may ask: step a (PriceLimitExceeded): …. What helps (an administrator): …", at most
+// kMaxEventBytes. `reasons`: those of the vetoes; a remedy that needs nobody is left out.
+std::string VetoMessage(const std::string& begin, const std::string& passed_over,
+                        const std::vector<std::string>& reasons);
+
+// The advice on those vetoes that the message before did not tell.
+std::vector<CheckEvent> AdviceOnVetoes(const std::string& check,
+                                       const std::vector<std::string>& reasons,
+                                       const std::string& told);
 
 }  // namespace berth::provisioning

@@ -22,7 +22,7 @@ constexpr Duration kWarnBefore = std::chrono::minutes(15);
 void CheckDecider::AskForTheRun(ProvisioningRequest& request) const {
   if (!plan_ || !input_.policy->run_duration) return;
   if (request.provisioning_class_name != api::kQueuedProvisioningClass) return;
-  const auto expected = ExpectedRun(workload_, situation_.job_deadline);
+  const auto expected = ExpectedRun(workload_, RunOfJob());
   if (!expected) return;
   request.parameters.emplace(kMaxRunParameter,
                              std::to_string(AskedRun(*input_.policy->run_duration, *expected)));

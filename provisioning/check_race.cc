@@ -7,6 +7,7 @@
 #include "provisioning/money.h"
 #include "provisioning/names.h"
 #include "provisioning/race.h"
+#include "provisioning/request_state.h"
 #include "provisioning/zones.h"
 
 namespace berth::provisioning {
@@ -217,9 +218,7 @@ void CheckDecider::EndRace(const Runner& winner) {
   for (const Runner& each : runners_) settles = SettlesCharge(*each.request) || settles;
   if (settles) return;
   for (const Runner& each : runners_) {
-    if (each.request == winner.request) continue;
-    BookSurplus(*each.request);
-    Add(DeleteRequest{each.request->meta.name});
+    if (each.request != winner.request) DropLoser(*each.request);
   }
   current_ = winner.request;
   FollowRequest(*current_);
@@ -236,6 +235,7 @@ void CheckDecider::LoseRace(std::vector<FailedRequest> ends) {
   }
   for (const Runner& each : runners_) learnt = SettlesCharge(*each.request) || learnt;
   if (learnt) return;
+  WeighSteps();
   api::ProvisioningMemory memory = memory_;
   for (std::size_t at = 0; at < ends.size(); ++at) {
     const ProvisioningRequest& request = *runners_[at].request;
@@ -254,9 +254,39 @@ void CheckDecider::LoseRace(std::vector<FailedRequest> ends) {
     if (!zone.empty()) ends[at].message = "zone " + zone + ": " + ends[at].message;
     const api::ProvisioningMemory before = memory;
     const StepPlan plan(*input_.policy, *input_.config, before, flavors_, vetoes_, step->name);
+    // A request whose time is over is left until the race ends; that does not count.
+    if (const auto left = plan.StepSecondsLeft()) {
+      ends[at].waited_seconds = std::min(ends[at].waited_seconds, std::max<std::int64_t>(*left, 0));
+    }
     memory = plan.Count(ends[at], failures());
   }
   counted_ = std::move(memory);
+}
+
+// Until when the request stays that has lost after its nodes had come; nullopt: it goes at once.
+std::optional<WallTime> CheckDecider::SurplusEnd(const ProvisioningRequest& request) const {
+  const auto granted = GrantedAt(request);
+  const std::int64_t keep = plan_ && input_.policy->race && RaceOf(request) != 0
+                                ? input_.policy->race->keep_surplus_seconds
+                                : 0;
+  if (!granted || keep == 0) return std::nullopt;
+  const bool decided = before_.state == api::CheckState::kReady;
+  return std::max(*granted, decided ? before_.last_transition_time : CutToSeconds(now_)) +
+         seconds(keep);
+}
+
+// Deletes a request that has lost the race, or keeps it while its nodes are offered to others.
+void CheckDecider::DropLoser(const ProvisioningRequest& request) {
+  BookSurplus(request);
+  const auto end = SurplusEnd(request);
+  if (end && now_ < *end) return WakeIn(*end - now_);
+  DeleteRequest drop{.name = request.meta.name};
+  // A grant that comes before the deletion has to be seen.
+  const bool keeps = plan_ && Races() && input_.policy->race->keep_surplus_seconds > 0;
+  if (keeps && RaceOf(request) != 0 && MayBeGranted(request)) {
+    drop.resource_version = request.meta.resource_version;
+  }
+  Add(std::move(drop));
 }
 
 // Counts the nodes that came for a request that has lost.
@@ -267,8 +297,8 @@ void CheckDecider::BookSurplus(const ProvisioningRequest& request) {
   if (step == nullptr) return;
   const auto price = PriceOf(*step, situation_.flavors);
   const std::int64_t nodes = NodesOf(*step, GangOf(workload_, WithStep(*input_.config, *step)));
-  const Waste waste =
-      WasteOf(*granted, now_, nodes, price ? std::optional(price->NanoValue()) : std::nullopt);
+  const Waste waste = WasteOf(*granted, SurplusEnd(request).value_or(now_), nodes,
+                              price ? std::optional(price->NanoValue()) : std::nullopt);
   api::ProvisioningMemory memory = counted_.value_or(memory_);
   const auto attempt = AttemptOf(request.meta.name, workload_.meta.name, input_.name);
   if (!attempt || !BookWaste(*attempt, waste, memory)) return;
@@ -295,6 +325,21 @@ void CheckDecider::KeepToItsZone(const ProvisioningRequest& request) {
                      (chosen == nullptr ? "one zone" : *chosen) +
                      ", and the cloud removes the others when they have been idle",
                  /*warning=*/true});
+}
+
+// The request whose failure the memory counted last; null: it is gone. That may have been one that
+// lost a race and was kept for others: while capacity is in use the newest one before it counts.
+const ProvisioningRequest* CheckDecider::CountedRequest() const {
+  const ProvisioningRequest* counted = nullptr;
+  std::int32_t newest = 0;
+  for (const ProvisioningRequest& each : situation_.requests) {
+    const auto attempt = AttemptOf(each.meta.name, workload_.meta.name, input_.name);
+    if (!attempt || *attempt > memory_.counted_attempt || *attempt <= newest) continue;
+    if (*attempt != memory_.counted_attempt && state_.state != CheckState::kReady) continue;
+    counted = &each;
+    newest = *attempt;
+  }
+  return counted;
 }
 
 }  // namespace berth::provisioning

@@ -63,7 +63,7 @@ std::optional<std::vector<const api::Node*>> CheckDecider::IdleNodesFor() {
   if (AsksForTopology(workload_) || now_ < memory_.lease_failed + kNoReuseAfterFailure) {
     return std::nullopt;
   }
-  auto run = ExpectedRun(workload_, situation_.job_deadline);
+  auto run = ExpectedRun(workload_, RunOfJob());
   if (!run) run = RunParameter(workload_, config());
   return PlanReuse({.seen = *situation_.nodes,
                     .groups = groups_,

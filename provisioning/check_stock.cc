@@ -37,7 +37,8 @@ std::string AskedStep(const Situation& situation, const std::string& check, std:
     const auto attempt = AttemptOf(request.meta.name, situation.workload->meta.name, check);
     const std::string* asked =
         api::FindValue(request.meta.annotations, api::kProvisioningStepAnnotation);
-    if (!attempt || *attempt <= counted || asked == nullptr || request.meta.deletion_timestamp) {
+    if (!attempt || *attempt <= counted || asked == nullptr || request.meta.deletion_timestamp ||
+        HasLost(request, *situation.workload)) {
       continue;
     }
     const std::int32_t order = std::max(RaceOf(request), RaceOf(request) == 0 ? *attempt : 0);
@@ -47,6 +48,24 @@ std::string AskedStep(const Situation& situation, const std::string& check, std:
     step = *asked;
   }
   return step;
+}
+
+bool HasLiveRequest(const Situation& situation, const std::string& check, std::int32_t counted) {
+  const auto& states = situation.workload->status.admission_checks;
+  // Nodes outlive the booking of a request in use.
+  const bool in_use = std::any_of(states.begin(), states.end(), [&check](const auto& each) {
+    return each.name == check && each.state == api::CheckState::kReady;
+  });
+  return std::any_of(situation.requests.begin(), situation.requests.end(),
+                     [&](const ProvisioningRequest& request) {
+                       const auto attempt =
+                           AttemptOf(request.meta.name, situation.workload->meta.name, check);
+                       const RequestState state = StateOf(request);
+                       return attempt && *attempt > counted && !request.meta.deletion_timestamp &&
+                              (IsOpen(state) || state == RequestState::kProvisioned ||
+                               (in_use && state == RequestState::kBookingExpired)) &&
+                              !HasLost(request, *situation.workload);
+                     });
 }
 
 // Whether the request has an outcome that is not recorded yet.

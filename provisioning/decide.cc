@@ -13,6 +13,7 @@
 #include "provisioning/lease.h"
 #include "provisioning/names.h"
 #include "provisioning/request_state.h"
+#include "provisioning/run_duration.h"
 #include "provisioning/steps.h"
 
 namespace berth::provisioning {
@@ -110,8 +111,9 @@ void ReleaseLeases(const Situation& situation, bool in_use, Decision& decision) 
 
 struct Avoided {
   std::set<std::string> flavors;
-  std::optional<WallTime> until;  // the first end of a veto
-  bool for_budget = false;        // some step waits for the budget of the day
+  std::optional<WallTime> until;   // the first end of a veto
+  bool for_budget = false;         // some step waits for the budget of the day
+  std::set<std::string> for_time;  // checks that begin to pass a step over for a quicker one
 };
 
 void AddAll(std::vector<std::string> flavors, std::set<std::string>& into) {
@@ -122,9 +124,18 @@ using VetoesByCheck = std::map<std::string, Vetoes>;
 
 Vetoes VetoesWith(const api::ProvisioningMemory& memory, const Situation& situation,
                   const CheckInput& input, WallTime now) {
-  VetoInput about{*input.policy,   *input.config, *situation.workload,    situation.flavors,
-                  situation.stock, now,           situation.job_deadline, situation.spend};
+  VetoInput about{
+      *input.policy,
+      *input.config,
+      *situation.workload,
+      situation.flavors,
+      situation.stock,
+      now,
+      RunLimit(input.policy, *situation.workload, situation.job_deadline, situation.past_run),
+      situation.spend};
   about.own_charges = ReplacedCharges(situation, input, memory);
+  about.memory = &memory;
+  about.asked = HasLiveRequest(situation, input.name, memory.counted_attempt);
   return VetoesOf(about);
 }
 
@@ -144,10 +155,18 @@ void AddAvoided(const Situation& situation, const CheckInput& input,
   }
   const bool asked = NeedsCapacity(*situation.workload) &&
                      !AskedStep(situation, input.name, memory.counted_attempt).empty();
+  // Expected waits are not looked at while a request exists.
+  for (const api::ProvisioningStep& step : input.policy->steps) {
+    const bool slow = asked && step.min_eta_gain_seconds > 0;
+    if (slow && written.contains(step.flavor)) avoided.flavors.insert(step.flavor);
+  }
   for (std::string& flavor : plan.FlavorsToAvoid()) {
     if (!asked || written.contains(flavor)) avoided.flavors.insert(std::move(flavor));
   }
   avoided.for_budget = avoided.for_budget || (!asked && plan.waits_for_budget());
+  if (!asked && plan.passes_over_slow_steps() && memory.passed_over == WallTime{}) {
+    avoided.for_time.insert(input.name);
+  }
   const auto end = asked ? std::nullopt : plan.FirstVetoEnd();
   if (end) avoided.until = std::min(avoided.until.value_or(*end), *end);
 }
@@ -223,6 +242,11 @@ Decision Decide(const Situation& situation, const DecideOptions& options, WallTi
   const bool goes = workload.meta.deletion_timestamp.has_value();
   if (goes || api::IsTrue(workload.status.conditions, api::kFinished)) return decision;
   const Avoided avoided = AvoidedFlavors(situation, memory, vetoes, before, now);
+  if (workload.spec.active) {
+    for (const std::string& check : avoided.for_time) {
+      memory[check].passed_over = CutToSeconds(now);
+    }
+  }
   // The end of a veto wakes no Workload that is not active: what was written for it stands.
   std::string text =
       workload.spec.active ? Join({avoided.flavors.begin(), avoided.flavors.end()}, ",") : before;

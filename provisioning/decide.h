@@ -74,6 +74,7 @@ struct Situation {
   api::MemoryByCheck memory;                 // of the Workload's annotation
   const StockMemory* stock = nullptr;        // null: nothing is remembered
   std::optional<std::int64_t> job_deadline;  // activeDeadlineSeconds of the Workload's Job
+  std::optional<std::int64_t> past_run;      // seconds, of earlier jobs (run_history.h)
   const Flow* flow = nullptr;                // null: any number of requests may be open
   const SpendMemory* spend = nullptr;        // null: no policy has a budget of the day
   std::optional<NodesSeen> nodes;            // nullopt: nodes are neither reused nor released

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <chrono>
 
+#include "api/gpu_shares.h"
 #include "api/quantity.h"
 #include "base/sha1.h"
+#include "base/strings.h"
 
 namespace berth::provisioning {
 namespace {
@@ -21,6 +23,26 @@ std::int64_t SecondsOf(Duration span) {
 }
 
 }  // namespace
+
+std::int64_t WholeGpusOf(const api::Node& node,
+                         const std::map<std::string, api::Amount>& shares_per_gpu) {
+  constexpr api::Amount kWhole = 1'000'000;
+  const std::string* label = api::FindValue(node.meta.labels, "nvidia.com/gpu.replicas");
+  const std::int64_t replicas = label == nullptr ? 1 : ParseInt64(*label).value_or(1);
+  api::Amount millionths = 0;
+  for (const auto& [resource, amount] : node.allocatable) {
+    const auto named = shares_per_gpu.find(resource);
+    if (named == shares_per_gpu.end() && !api::IsGpuResource(resource)) continue;
+    const bool has_replicas = resource == "nvidia.com/gpu" || resource == "nvidia.com/gpu.shared";
+    const api::Amount shares = named != shares_per_gpu.end() ? named->second
+                               : has_replicas
+                                   ? std::clamp<std::int64_t>(replicas, 1, api::kMostSharesPerGpu)
+                                   : 1;
+    millionths = api::AddAmounts(millionths, api::GpusOf(amount, shares));
+  }
+  // A share that is not healthy, and a third that is rounded, still belong to a whole GPU.
+  return api::AddAmounts(millionths, kWhole - 1) / kWhole;
+}
 
 std::int64_t CostFor(std::int64_t hourly_nano, std::int64_t seconds) {
   constexpr std::int64_t kSecondsPerHour = 3600;

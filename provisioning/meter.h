@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "api/node_meters.h"
+#include "api/pod.h"
 #include "base/clock.h"
 
 namespace berth::provisioning {
@@ -48,7 +49,7 @@ struct MeterNote {
   std::string workload_uid;   // empty: the Workload is gone
   std::string cluster_queue;  // empty: the Workload has no quota
   std::string pool;           // of the node, by the labels of clouds; empty: unknown
-  std::int64_t gpus = 0;      // that the node has; 0 also where the node has gone
+  std::int64_t gpus = 0;      // whole ones of the node; 0 also where the node has gone
 };
 
 // What a meter, or several of them, have counted.
@@ -66,6 +67,11 @@ std::string MeterId(const std::string& node_uid, const std::string& workload_uid
 // Whether the meter of that id is the Workload's, or the node's.
 bool IsOf(const std::string& meter_id, const std::string& workload_uid);
 bool IsOnNode(const std::string& meter_id, const std::string& node_uid);
+
+// The whole GPUs of the node: shares are counted together by `shares_per_gpu` (by resource, of the
+// flavor: gpu_shares.h), else by the label nvidia.com/gpu.replicas of the device plugin.
+std::int64_t WholeGpusOf(const api::Node& node,
+                         const std::map<std::string, api::Amount>& shares_per_gpu);
 
 // price × time, saturating.
 std::int64_t CostFor(std::int64_t hourly_nano, std::int64_t seconds);

@@ -218,6 +218,40 @@ WaitCause CauseOfWait(const api::Pod& pod, const NodeSupply& supply, WallTime no
   return cause.value_or(WaitCause{kNoNodesReason, "no node has come"});
 }
 
+// Whether the pod asks for a label that these pools give their nodes: nodes that Karpenter did not
+// make do not serve it.
+bool IsBoundTo(const Pools& pools, const api::PodSpec& spec) {
+  const auto is_of_pools = [&pools](const std::string& key) {
+    return key == api::kKarpenterNodePoolLabel ||
+           std::any_of(pools.begin(), pools.end(),
+                       [&key](const auto* pool) { return pool->labels.contains(key); });
+  };
+  for (const auto& [key, value] : spec.node_selector) {
+    if (is_of_pools(key)) return true;
+  }
+  const auto& terms = spec.required_node_affinity;
+  return terms && !terms->empty() &&
+         std::all_of(terms->begin(), terms->end(), [&](const auto& term) {
+           return std::any_of(term.match_expressions.begin(), term.match_expressions.end(),
+                              [&](const auto& each) { return is_of_pools(each.key); });
+         });
+}
+
+std::optional<WaitCause> KnownObstacle(const api::PodSpec& spec, const NodeSupply& supply,
+                                       WallTime now) {
+  if (!supply.has_karpenter) return std::nullopt;
+  if (auto missing = MissingPool(spec, supply)) return missing;
+  const Pools pools = PoolsFor(spec, supply);
+  if (!IsBoundTo(pools, spec)) return std::nullopt;
+  const bool stands =
+      std::any_of(supply.claims.begin(), supply.claims.end(), [&pools](const auto* claim) {
+        return !claim->meta.deletion_timestamp && IsOf(*claim, pools);
+      });
+  if (stands) return std::nullopt;
+  auto cause = LimitOf(pools, spec, now);
+  return cause ? cause : NotReady(pools);
+}
+
 const KarpenterNodePool* ExpiresBefore(const api::PodSpec& spec, std::int64_t seconds,
                                        const NodeSupply& supply) {
   const KarpenterNodePool* soonest = nullptr;

@@ -114,8 +114,8 @@ Eta EtaOfStep(const OutlookInput& input, const ProvisioningStep& step,
 std::vector<StepOutlook> OutlookOf(const OutlookInput& input) {
   const Gang gang = GangOf(input.workload, input.config);
   if (gang.parts.empty()) return {};
-  const VetoInput of_policy{input.policy, input.config, input.workload,    &input.flavors,
-                            &input.stock, input.now,    input.job_deadline};
+  const VetoInput of_policy{input.policy, input.config, input.workload,     &input.flavors,
+                            &input.stock, input.now,    input.job_deadline, input.spend};
   const Vetoes vetoes = VetoesWithQuota(input, of_policy);
   const api::ProvisioningMemory nothing;
   const std::vector<std::string> none;
@@ -131,11 +131,16 @@ std::vector<StepOutlook> OutlookOf(const OutlookInput& input) {
     out.max_attempts = plan.MaxAttempts(step);
     out.nodes = NodesOf(step, gang);
     out.cost = CostOf(step, of_policy);
+    std::optional<std::int64_t> node_price;
     if (const auto price = PriceOf(step, &input.flavors)) {
-      out.nano_dollars_rate = api::MultiplyAmounts(price->NanoValue(), out.nodes);
+      node_price = price->NanoValue();
+      out.nano_dollars_rate = api::MultiplyAmounts(*node_price, out.nodes);
+    }
+    if (MayRace(input.policy, step, out.provisioning_class)) {
+      out.race_waste = WasteBound(*input.policy.race, out.nodes, node_price);
     }
     out.eta = EtaOfStep(input, step, flavors);
-    if (const auto veto = vetoes.find(step.name); veto != vetoes.end()) out.veto = veto->second;
+    if (const Veto* veto = plan.VetoOf(step)) out.veto = *veto;
     out.asks_first = plan.first_left() != nullptr && plan.first_left()->name == step.name;
   }
   return steps;

@@ -22,6 +22,8 @@
 #include "base/clock.h"
 #include "provisioning/eta.h"
 #include "provisioning/pod_sets.h"
+#include "provisioning/race.h"
+#include "provisioning/spend.h"
 #include "provisioning/stock.h"
 #include "provisioning/vetoes.h"
 
@@ -41,6 +43,7 @@ struct OutlookInput {
   std::optional<std::int64_t> job_deadline;                  // activeDeadlineSeconds of the Job
   std::int64_t waited_seconds = 0;  // of the request that the Workload has; 0: it has none
   WallTime now{};
+  const SpendMemory* spend = nullptr;  // null: the budget of the day is not looked at
 };
 
 struct StepOutlook {
@@ -55,6 +58,7 @@ struct StepOutlook {
   Eta eta;                                        // from its request to nodes
   std::optional<Veto> veto;                       // why the step would be passed over
   bool asks_first = false;
+  std::optional<Waste> race_waste;  // of a race at most; nullopt: the step does not race
 };
 
 // Empty: no pod needs a request.

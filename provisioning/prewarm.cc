@@ -7,6 +7,8 @@
 #include "api/provisioning_labels.h"
 #include "api/reasons.h"
 #include "base/cron_schedule.h"
+#include "base/rfc3339.h"
+#include "provisioning/lease.h"
 #include "provisioning/steps.h"
 
 namespace berth::provisioning {
@@ -45,6 +47,49 @@ std::optional<WallTime> RenewalOf(const api::Workload& workload) {
   return evicted->last_transition_time + kRestAfterEviction;
 }
 
+std::optional<WallTime> IdleSince(const api::Workload& workload) {
+  const std::string* text = api::FindValue(workload.meta.annotations, api::kIdleSinceAnnotation);
+  return text == nullptr ? std::nullopt : ParseTime(*text);
+}
+
+// Whether the Workload's nodes were idle for too long in this window, and are not asked for again.
+bool IsGivenUp(const api::Workload& workload, const api::ProvisioningPrewarm& rule,
+               const PrewarmWindow& window, WallTime now) {
+  const auto since = IdleSince(workload);
+  if (workload.spec.active || !since || rule.max_idle_seconds == 0 || !window.begin) return false;
+  const WallTime end = *since + seconds(rule.max_idle_seconds);
+  return *window.begin <= end && end <= now;
+}
+
+void WakeIn(Duration wait, PrewarmDecision& decision) {
+  decision.next_wake = std::min(decision.next_wake.value_or(wait), wait);
+}
+
+// Follows since when the nodes of an active Workload have been idle.
+void FollowIdle(const PrewarmSituation& situation, const api::Workload& workload, WallTime now,
+                PrewarmDecision& decision) {
+  const seconds limit(situation.policy->prewarm->max_idle_seconds);
+  const auto since = IdleSince(workload);
+  bool idle = limit > seconds(0) && !situation.brought.empty();
+  for (const api::Node* node : situation.brought) {
+    const auto lease = LeaseOf(*node);
+    if (!idle || !lease || !Lives(*lease, now)) continue;
+    WakeIn(lease->until - now, decision);  // a holder that died renews no lease
+    idle = false;
+  }
+  PrewarmIdle mark{.workload = workload.meta.key(),
+                   .resource_version = workload.meta.resource_version};
+  if (!idle) {
+    if (since) decision.idle = mark;
+    return;
+  }
+  mark.since = since.value_or(CutToSeconds(now));
+  const WallTime end = *mark.since + limit;
+  mark.ends = end <= now;
+  if (!mark.ends) WakeIn(end - now, decision);
+  if (!since || mark.ends) decision.idle = mark;
+}
+
 }  // namespace
 
 PrewarmWindow WindowAt(const api::ProvisioningPrewarm& rule, const TimeZone& zone, WallTime now) {
@@ -54,8 +99,13 @@ PrewarmWindow WindowAt(const api::ProvisioningPrewarm& rule, const TimeZone& zon
   const seconds lead(rule.lead_seconds);
   const seconds length(rule.duration_seconds);
   const auto begin = schedule->Latest(now - length, now + lead, zone);
-  if (begin && now < *begin + length) return {.open = true, .change = *begin + length};
   const auto next = schedule->Next(now + lead, zone);
+  if (begin && now < *begin + length) {
+    // The time before a window may begin within the window before it.
+    const WallTime end = *begin + length;
+    return {
+        .open = true, .change = next ? std::min(end, *next - lead) : end, .begin = *begin - lead};
+  }
   if (!next) return {};
   return {.open = false, .change = *next - lead};
 }
@@ -104,20 +154,26 @@ PrewarmDecision DecidePrewarm(const PrewarmSituation& situation, WallTime now) {
   if (window.open) workload = PrewarmWorkload(*policy, *situation.flavors);
   bool exists = false;
   bool leaves = false;
+  bool given_up = false;
   for (const api::Workload* each : situation.workloads) {
     bool same =
         workload && each->meta.key() == workload->meta.key() && AsksForTheSame(*each, *workload);
-    if (const auto renewal = same ? RenewalOf(*each) : std::nullopt) {
+    const bool idled = same && IsGivenUp(*each, *policy->prewarm, window, now);
+    if (same && !idled && !each->spec.active && IdleSince(*each)) same = false;
+    const auto renewal = same && !idled ? RenewalOf(*each) : std::nullopt;
+    if (renewal) {
       same = now < *renewal;
-      if (same)
-        decision.next_wake = std::min(decision.next_wake.value_or(*renewal - now), *renewal - now);
+      if (same) WakeIn(*renewal - now, decision);
     }
+    if (same && !idled && each->spec.active) FollowIdle(situation, *each, now, decision);
+    given_up = given_up || idled;
     exists = exists || each->meta.key() == (workload ? workload->meta.key() : api::ObjectKey{});
     leaves = leaves || !same;
     if (!same && !each->meta.deletion_timestamp) decision.remove.push_back(each->meta.key());
   }
   if (workload && !exists) decision.create = std::move(workload);
-  if (window.open && !leaves) {
+  const bool keeps = window.open && !leaves && !given_up;
+  if (keeps) {
     for (const api::Node* node : situation.brought) {
       const bool others = node->meta.annotations.contains(api::kScaleDownDisabledAnnotation);
       if (!others) decision.keep.push_back(node->meta.name);
@@ -126,7 +182,7 @@ PrewarmDecision DecidePrewarm(const PrewarmSituation& situation, WallTime now) {
   for (const api::Node* node : situation.kept) {
     const bool ours = std::find(situation.brought.begin(), situation.brought.end(), node) !=
                       situation.brought.end();
-    if (!window.open || leaves || !ours) decision.release.push_back(node->meta.name);
+    if (!keeps || !ours) decision.release.push_back(node->meta.name);
   }
   return decision;
 }

@@ -9,11 +9,16 @@
 // passes the provisioning check of its queue like any other: steps, budgets, stock and metering
 // hold for it. Jobs take its nodes over by reuse (reuse.h).
 //
+// With maxIdleSeconds nodes go that nobody uses. A node is used while a Workload has a lease on it;
+// while one node is used none goes. The Workload is deactivated then, gives back quota and request,
+// and stays as the mark that its nodes are not asked for again in this window.
+//
 // Nobody queues a Workload without a job again after an eviction: it is deleted five minutes later
 // and made anew while the window is open.
 //
-// The state is in the objects: the Workload carries the label berth.dev/prewarm, its nodes the
-// annotation of that name. A crash at any point leaves what the next decision completes or removes.
+// The state is in the objects: the Workload carries the label berth.dev/prewarm and the annotation
+// berth.dev/idle-since, its nodes the annotation berth.dev/prewarm. A crash at any point leaves
+// what the next decision completes or removes.
 //
 // Threads: pure functions. Errors: none; a schedule that cannot be read opens no window.
 #pragma once
@@ -35,6 +40,7 @@ namespace berth::provisioning {
 struct PrewarmWindow {
   bool open = false;
   std::optional<WallTime> change;  // when it closes, or opens; nullopt: never
+  std::optional<WallTime> begin;   // when it opened, with the lead; nullopt: not open, or always
 };
 PrewarmWindow WindowAt(const api::ProvisioningPrewarm& rule, const TimeZone& zone, WallTime now);
 
@@ -54,8 +60,17 @@ struct PrewarmSituation {
   std::vector<const api::Node*> kept;           // with the policy's annotation
 };
 
+// What is written to the Workload about its idle nodes.
+struct PrewarmIdle {
+  api::ObjectKey workload;
+  std::string resource_version;   // the write fails where it is another one
+  std::optional<WallTime> since;  // nullopt: a node is used, or none is there
+  bool ends = false;              // the nodes go: the Workload is deactivated
+};
+
 struct PrewarmDecision {
   std::optional<api::Workload> create;
+  std::optional<PrewarmIdle> idle;
   std::vector<api::ObjectKey> remove;
   std::vector<std::string> keep;     // nodes
   std::vector<std::string> release;  // nodes

@@ -7,6 +7,7 @@
 #include "api/labels.h"
 #include "base/strings.h"
 #include "provisioning/gang.h"
+#include "provisioning/names.h"
 #include "provisioning/request_state.h"
 #include "provisioning/steps.h"
 
@@ -16,6 +17,7 @@ namespace {
 using api::ProvisioningRequest;
 
 constexpr std::int64_t kIdleSeconds = 600;
+constexpr std::int64_t kUsualBoot = 300;
 constexpr std::size_t kMostAttempts = 16;
 
 }  // namespace
@@ -42,6 +44,19 @@ const Runner* WinnerOf(const std::vector<Runner>& runners) {
   return best == runners.end() || !GrantedAt(*best->request) ? nullptr : &*best;
 }
 
+bool HasLost(const ProvisioningRequest& request, const api::Workload& workload) {
+  if (RaceOf(request) == 0) return false;
+  return std::any_of(workload.status.admission_checks.begin(),
+                     workload.status.admission_checks.end(),
+                     [&](const api::AdmissionCheckState& check) {
+                       if (check.state != api::CheckState::kReady) return false;
+                       if (!AttemptOf(request.meta.name, workload.meta.name, check.name))
+                         return false;
+                       const std::string winner = NamedWinner(check.pod_set_updates);
+                       return !winner.empty() && winner != request.meta.name;
+                     });
+}
+
 std::string NamedWinner(const std::vector<api::PodSetUpdate>& updates) {
   for (const api::PodSetUpdate& update : updates) {
     const std::string* name =
@@ -64,18 +79,34 @@ bool RacesInTheCloud(const api::ProvisioningStep& step, const std::string& provi
   return api::MultiplyAmounts(needed.nodes, race->width) <= step.pool->max_nodes;
 }
 
-Waste WasteOf(WallTime granted, WallTime now, std::int64_t nodes,
+Waste WasteOf(WallTime granted, WallTime deleted, std::int64_t nodes,
               std::optional<std::int64_t> price) {
   constexpr std::int64_t kSecondsPerHour = 3600;
   constexpr std::int64_t kNanoPerPart = 100;  // keeps a year of a thousand dear nodes in range
   const std::int64_t since =
-      std::chrono::duration_cast<std::chrono::seconds>(now - granted).count();
+      std::chrono::duration_cast<std::chrono::seconds>(deleted - granted).count();
   Waste waste;
   waste.node_seconds = api::MultiplyAmounts(std::max<std::int64_t>(since, 0) + kIdleSeconds, nodes);
   const std::int64_t parts =
       api::MultiplyAmounts(price.value_or(0) / kNanoPerPart, waste.node_seconds);
   waste.nano_dollars = api::MultiplyAmounts(parts / kSecondsPerHour, kNanoPerPart);
   return waste;
+}
+
+Waste WasteBound(const api::ProvisioningRace& race, std::int64_t nodes,
+                 std::optional<std::int64_t> price) {
+  const std::int64_t in_vain = std::max<std::int64_t>(race.width - 1, 0);
+  const WallTime granted{};
+  return WasteOf(granted, granted + std::chrono::seconds(kUsualBoot + race.keep_surplus_seconds),
+                 api::MultiplyAmounts(in_vain, nodes), price);
+}
+
+bool MayRace(const api::ProvisioningPolicy& policy, const api::ProvisioningStep& step,
+             const std::string& provisioning_class) {
+  if (!policy.race || policy.race->width < 2) return false;
+  if (policy.race->over == api::ProvisioningRace::Over::kSteps) return true;
+  return step.zones.size() > 1 ||
+         (step.zones.empty() && provisioning_class == api::kQueuedProvisioningClass);
 }
 
 bool BookWaste(std::int32_t attempt, const Waste& waste, api::ProvisioningMemory& memory) {

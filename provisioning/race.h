@@ -10,7 +10,11 @@
 // attempt of its step, and the time of the race once.
 //
 // Nodes that come for a request that has lost are paid in vain. Bound of that waste:
-//     (width − 1) × nodes × (boot + time until an idle node is removed) × price
+//     (width − 1) × nodes × (boot + keepSurplusSeconds + time until an idle node is removed) ×
+//     price
+// With keepSurplusSeconds the request of such nodes stays for that long, so that the cloud keeps
+// the nodes while other Workloads may lease them. No memory says so: the grant and the check's turn
+// to Ready are in the objects.
 //
 // Units: seconds, nano-dollars. Threads: pure functions. Errors: none. Source: this repository's
 // specification of capacity; GKE's OBTAINABILITY strategy.
@@ -50,6 +54,10 @@ std::optional<WallTime> GrantedAt(const api::ProvisioningRequest& request);
 // null: no nodes have come.
 const Runner* WinnerOf(const std::vector<Runner>& runners);
 
+// Whether another request of the race is the one that the Workload's check is Ready with. Nodes
+// that came for the request are surplus: nobody has them until they are leased (reuse.h).
+bool HasLost(const api::ProvisioningRequest& request, const api::Workload& workload);
+
 // The request whose capacity the updates let the pods use; empty: none.
 std::string NamedWinner(const std::vector<api::PodSetUpdate>& updates);
 
@@ -58,13 +66,19 @@ std::string NamedWinner(const std::vector<api::PodSetUpdate>& updates);
 bool RacesInTheCloud(const api::ProvisioningStep& step, const std::string& provisioning_class,
                      bool selects, const VetoInput& input);
 
-// What `nodes` nodes cost that came at `granted` and are not used: until `now`, and ten minutes
-// more, after which autoscalers remove idle nodes.
+// What `nodes` nodes cost that came at `granted` and are not used: until their request is deleted
+// at `deleted`, and ten minutes more, after which autoscalers remove idle nodes.
 struct Waste {
   std::int64_t node_seconds = 0;
   std::int64_t nano_dollars = 0;  // 0: the price is unknown
 };
-Waste WasteOf(WallTime granted, WallTime now, std::int64_t nodes,
+// The most that a race of the step wastes, where each of its other requests gets `nodes` nodes.
+Waste WasteBound(const api::ProvisioningRace& race, std::int64_t nodes,
+                 std::optional<std::int64_t> price);
+// Whether requests of the step race, by the policy and the step alone.
+bool MayRace(const api::ProvisioningPolicy& policy, const api::ProvisioningStep& step,
+             const std::string& provisioning_class);
+Waste WasteOf(WallTime granted, WallTime deleted, std::int64_t nodes,
               std::optional<std::int64_t> price);
 
 // Adds to the memory, once for each attempt. Returns whether the memory changed.

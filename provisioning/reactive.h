@@ -11,6 +11,11 @@
 // The memory of what failed, the vetoes (vetoes.h) and the stock memory (stock.h) are those of
 // provisioning checks; the memory is written first and alone, as in decide.h.
 //
+// A job whose nodes cannot come is not let start: see KnownObstacle (node_supply.h). The cost of an
+// attempt is charged to its LocalQueue's day (spend.h), and the charge is written, before the job
+// or its placeholders may start. The charge is taken back when the attempt ends and no pod got a
+// node.
+//
 // The waiting time of a step runs from the moment at which the scheduler found no room for a pod.
 // Pods that another pod preempted do not count as lost.
 //
@@ -46,6 +51,15 @@ inline constexpr Duration kLookAgain = std::chrono::minutes(1);
 
 inline constexpr char kNodesTakenBackReason[] = "NodesTakenBack";
 
+// How the check begins its message while pods have no nodes.
+inline constexpr char kPodsWaitPrefix[] = "pods wait for nodes (";
+
+// The config of a check without requests: its class is kReactiveClass.
+const api::ProvisioningRequestConfig& ReactiveConfig();
+// The policy with a limit of time for each step, without Hold, and without classes and races, which
+// are for requests. null: one step.
+api::ProvisioningPolicy WithReactiveLimit(const api::ProvisioningPolicy* policy);
+
 // A check of this controller that the Workload has to pass.
 struct ReactiveCheck {
   std::string name;
@@ -63,6 +77,8 @@ struct ReactiveSituation {
   api::MemoryByCheck memory;                 // of the Workload's annotation
   const StockMemory* stock = nullptr;        // null: nothing is remembered
   std::optional<std::int64_t> job_deadline;  // activeDeadlineSeconds of the Workload's Job
+  std::optional<std::int64_t> past_run;      // seconds, of earlier jobs (run_history.h)
+  const SpendMemory* spend = nullptr;        // null: no policy has a budget of the day
 };
 
 // The pod that waits longest for a node, and since when; null: none does.

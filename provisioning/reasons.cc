@@ -129,6 +129,8 @@ constexpr std::array kReasons{
                "correct zones of the policy's step, or the zone of the flavor or of the pods"},
     ReasonInfo{"OutOfStockRecently", kStockout, kNobody,
                "nothing to do: the step is asked for again when its rest ends"},
+    ReasonInfo{"SlowerThanNext", kStockout, kNobody,
+               "nothing to do: a later step is expected to have nodes sooner (minEtaGainSeconds)"},
     ReasonInfo{"LostNodes", kTransient, kNobody, "nothing to do: the workload is queued again"},
     ReasonInfo{"PodsLate", kTransient, kUser,
                "read the scheduler's message: selectors, taints, or pods of others on the nodes"},
@@ -137,8 +139,9 @@ constexpr std::array kReasons{
     ReasonInfo{"CapacityEnds", kLimit, kUser,
                "nothing to do: the job begins again; a longer run (maxRunDurationSeconds) helps"},
     ReasonInfo{"Overtaken", kTransient, kNobody, kAgain},
-    ReasonInfo{"BudgetExceeded", kLimit, kAdmin,
-               "raise perWorkloadUSD of the policy's budget, or make the job smaller or shorter"},
+    ReasonInfo{
+        "BudgetExceeded", kLimit, kAdmin,
+        "raise perWorkloadUSD or perLocalQueueUSDPerDay of the budget, or make the job smaller"},
     ReasonInfo{"PriceLimitExceeded", kLimit, kAdmin,
                "raise maxPricePerHour of the policy or of its step, or correct the price"},
 };

@@ -25,6 +25,29 @@ std::optional<std::int64_t> ExpectedRun(const api::Workload& workload,
   return std::nullopt;
 }
 
+std::optional<std::int64_t> RunLimit(const api::ProvisioningPolicy* policy,
+                                     const api::Workload& workload,
+                                     std::optional<std::int64_t> job_deadline,
+                                     std::optional<std::int64_t> past_run) {
+  if (job_deadline.value_or(0) > 0) return job_deadline;
+  using Source = api::ProvisioningRunDuration::Source;
+  const bool asks = policy != nullptr && policy->run_duration &&
+                    policy->run_duration->source == Source::kHistory &&
+                    !RunParameter(workload, api::ProvisioningRequestConfig());
+  return asks ? past_run : std::nullopt;
+}
+
+std::string ImagesOf(const api::Workload& workload) {
+  std::string images;
+  for (const api::PodSet& pods : workload.spec.pod_sets) {
+    const auto& containers = pods.pod_template.spec.containers;
+    if (!containers.empty() && !containers.front().image.empty()) {
+      images += containers.front().image + ",";
+    }
+  }
+  return images;
+}
+
 std::optional<std::int64_t> RunParameter(const api::Workload& workload,
                                          const api::ProvisioningRequestConfig& config) {
   const std::string* text = api::FindValue(

@@ -1,7 +1,8 @@
 // provisioning/run_duration.h — how long a Workload may run, and how long its capacity is asked
 // for.
 //
-//     expected = maximum execution time of the Workload, else activeDeadlineSeconds of its Job
+//     expected = maximum execution time of the Workload, else activeDeadlineSeconds of its Job,
+//                else, with runDuration.source: History, earlier runs (run_history.h)
 //     asked    = expected + margin + 600 s for the boot, within the policy's bounds, rounded up to
 //                5 minutes
 //
@@ -10,6 +11,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "api/provisioning_policy.h"
 #include "api/provisioning_request.h"
@@ -24,6 +26,17 @@ inline constexpr char kMaxRunParameter[] = "maxRunDurationSeconds";
 // nullopt: unknown. `job_deadline`: activeDeadlineSeconds of the Workload's Job.
 std::optional<std::int64_t> ExpectedRun(const api::Workload& workload,
                                         std::optional<std::int64_t> job_deadline);
+
+// The deadline of the job, else the run of earlier ones where the policy asks for it; nullopt:
+// neither is known. `policy`: may be null.
+std::optional<std::int64_t> RunLimit(const api::ProvisioningPolicy* policy,
+                                     const api::Workload& workload,
+                                     std::optional<std::int64_t> job_deadline,
+                                     std::optional<std::int64_t> past_run);
+
+// The images of the first container of each pod set, each with a comma behind it: what makes runs
+// alike. Empty: no container names one.
+std::string ImagesOf(const api::Workload& workload);
 
 // The parameter of the Workload, else of the config; nullopt: neither says it.
 std::optional<std::int64_t> RunParameter(const api::Workload& workload,

@@ -14,6 +14,11 @@ using api::ProvisioningStep;
 using Next = ProvisioningMemory::Next;
 
 constexpr std::size_t kMaxOutcomes = 8;
+// Of names, reasons and messages in the memory of one check. What else a step and an outcome take
+// in the annotation is kStepBytes and kOutcomeBytes: all together stay below 4 KiB (dws.md 6.0).
+constexpr std::size_t kMaxMemoryBytes = 3400;
+constexpr std::size_t kStepBytes = 70;
+constexpr std::size_t kOutcomeBytes = 64;
 constexpr std::int32_t kMostRetries = 1'000'000;
 constexpr std::size_t kMaxMessageBytes = 512;  // the annotation holds one for each check
 
@@ -31,6 +36,35 @@ bool NeedsAPerson(const std::string& reason) {
 // Whether each zone of the step has had its turn: what ends one zone for good ends no other.
 bool RoundIsOver(const ProvisioningStep& step, std::int32_t attempts) {
   return step.zones.size() <= 1 || static_cast<std::size_t>(attempts) % step.zones.size() == 0;
+}
+
+// The bytes of a text in JSON, at most.
+std::size_t JsonBytes(const std::string& text) {
+  const auto longer = std::count_if(text.begin(), text.end(), [](char each) {
+    return each == '"' || each == '\\' || static_cast<unsigned char>(each) < 0x20;
+  });
+  constexpr std::size_t kEscape = 5;  // \u001f instead of one byte
+  return text.size() + static_cast<std::size_t>(longer) * kEscape;
+}
+
+std::size_t BytesOf(const ProvisioningMemory& memory) {
+  std::size_t bytes = JsonBytes(memory.message);
+  for (const auto& [name, used] : memory.steps) bytes += JsonBytes(name) + kStepBytes;
+  for (const auto& outcome : memory.outcomes) {
+    bytes += JsonBytes(outcome.step) + JsonBytes(outcome.reason) + kOutcomeBytes;
+  }
+  return bytes;
+}
+
+// The newest outcome stays: the consequence of a failure refers to it.
+void BoundMemory(ProvisioningMemory& memory) {
+  memory.message = TruncateUtf8(memory.message, kMaxMessageBytes);
+  while (memory.outcomes.size() > 1 && BytesOf(memory) > kMaxMemoryBytes) {
+    memory.outcomes.erase(memory.outcomes.begin());
+  }
+  while (!memory.message.empty() && BytesOf(memory) > kMaxMemoryBytes) {
+    memory.message = TruncateUtf8(memory.message, memory.message.size() / 2);
+  }
 }
 
 }  // namespace
@@ -93,6 +127,19 @@ bool StepPlan::IsUsedUp(const ProvisioningStep& step) const {
   const std::int64_t max_wait = MaxWait(step);
   return used.over || used.attempts >= MaxAttempts(step) ||
          (max_wait != 0 && used.waited_seconds >= max_wait);
+}
+
+// A veto in favor of a later step holds while that step is left. Steps that others are passed over
+// for are under no such veto themselves.
+const Veto* StepPlan::VetoOf(const ProvisioningStep& step) const {
+  const auto veto = vetoes_.find(step.name);
+  if (veto == vetoes_.end()) return nullptr;
+  const std::string& better = veto->second.in_favor_of;
+  if (better.empty()) return &veto->second;
+  const bool left = std::any_of(steps_.begin(), steps_.end(), [&](const auto& each) {
+    return each.name == better && !IsUsedUp(each) && !vetoes_.contains(each.name);
+  });
+  return left ? &veto->second : nullptr;
 }
 
 const ProvisioningStep* StepPlan::Find(const std::string& name) const {
@@ -159,11 +206,23 @@ std::vector<std::string> StepPlan::FlavorsToAvoid() const {
 std::string StepPlan::PassedOver() const {
   std::vector<std::string> parts;
   for (const ProvisioningStep& step : steps_) {
-    const auto veto = vetoes_.find(step.name);
-    if (veto == vetoes_.end() || IsUsedUp(step)) continue;
-    parts.push_back("step " + step.name + ": " + veto->second.message);
+    const Veto* veto = VetoOf(step);
+    if (veto == nullptr || IsUsedUp(step)) continue;
+    parts.push_back("step " + step.name + " (" + veto->reason + "): " + veto->message);
   }
   return Join(parts, "; ");
+}
+
+std::vector<std::string> StepPlan::VetoReasons() const {
+  std::vector<std::string> reasons;
+  for (const ProvisioningStep& step : steps_) {
+    const Veto* veto = VetoOf(step);
+    if (veto == nullptr || IsUsedUp(step)) continue;
+    if (std::find(reasons.begin(), reasons.end(), veto->reason) == reasons.end()) {
+      reasons.push_back(veto->reason);
+    }
+  }
+  return reasons;
 }
 
 std::string StepPlan::GoingOn() const {
@@ -182,11 +241,18 @@ bool StepPlan::never_fits() const {
 std::optional<WallTime> StepPlan::FirstVetoEnd() const {
   std::optional<WallTime> first;
   for (const ProvisioningStep& step : steps_) {
-    const auto veto = vetoes_.find(step.name);
-    if (veto == vetoes_.end() || !veto->second.until || IsUsedUp(step)) continue;
-    first = std::min(first.value_or(*veto->second.until), *veto->second.until);
+    const Veto* veto = VetoOf(step);
+    if (veto == nullptr || !veto->until || IsUsedUp(step)) continue;
+    first = std::min(first.value_or(*veto->until), *veto->until);
   }
   return first;
+}
+
+bool StepPlan::passes_over_slow_steps() const {
+  return std::any_of(steps_.begin(), steps_.end(), [this](const auto& step) {
+    const Veto* veto = VetoOf(step);
+    return veto != nullptr && !veto->in_favor_of.empty() && !IsUsedUp(step);
+  });
 }
 
 bool StepPlan::waits_for_budget() const {
@@ -208,9 +274,15 @@ bool StepPlan::some_not_used_up() const {
 
 ProvisioningMemory StepPlan::Note(const FailedRequest& failed, std::int32_t retries) const {
   ProvisioningMemory memory = memory_;
+  // A step that an edit of the policy took away counts for nothing.
+  std::erase_if(memory.steps, [this](const auto& used) {
+    return std::none_of(steps_.begin(), steps_.end(),
+                        [&used](const auto& step) { return step.name == used.first; });
+  });
   const std::string& step = StepThatAsked().name;
   memory.steps[step].waited_seconds += std::max<std::int64_t>(failed.waited_seconds, 0);
   memory.counted_attempt = failed.attempt;
+  memory.passed_over = {};
   memory.counted_retries = retries;
   memory.outcomes.push_back({step, failed.reason, CutToSeconds(failed.at)});
   if (memory.outcomes.size() > kMaxOutcomes) memory.outcomes.erase(memory.outcomes.begin());
@@ -225,7 +297,7 @@ ProvisioningMemory StepPlan::Count(const FailedRequest& failed, std::int32_t ret
       used.over || (IsForGood(failed.reason) && RoundIsOver(StepThatAsked(), used.attempts));
   memory.asked_again = 0;
   Follow(failed, StepPlan(policy_, config_, memory, flavors_, vetoes_), memory);
-  memory.message = TruncateUtf8(memory.message, kMaxMessageBytes);
+  BoundMemory(memory);
   return memory;
 }
 
@@ -235,6 +307,7 @@ ProvisioningMemory StepPlan::AskAgain(const FailedRequest& lost, std::int32_t re
   memory.next = Next::kAsk;
   memory.due = CutToSeconds(lost.at);
   memory.message = "Asking again in step " + StepThatAsked().name + ": " + lost.message;
+  BoundMemory(memory);
   return memory;
 }
 

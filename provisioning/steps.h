@@ -69,14 +69,19 @@ class StepPlan {
   // The flavors of steps that are all used up or under a veto: the Workload should get another one.
   // Empty where the policy holds a Workload whose steps are all used up, or has held it.
   std::vector<std::string> FlavorsToAvoid() const;
-  // The vetoes of steps that are not used up: "step a: …; step b: …". Empty: no such step.
+  // The vetoes of steps that are not used up: "step a (NeverFits): …; step b (ZoneExcluded): …".
+  // Empty: no such step.
   std::string PassedOver() const;
+  // The reasons of these, each once, in the order of the steps.
+  std::vector<std::string> VetoReasons() const;
   // Tells that first_left is next, and what is passed over. Precondition: first_left is not null.
   std::string GoingOn() const;
   // Whether each step of the policy has a veto of the reason NeverFits.
   bool never_fits() const;
   // The first end of a veto of a step that is not used up; nullopt: none ends by itself.
   std::optional<WallTime> FirstVetoEnd() const;
+  // Whether a step is passed over in favor of another one that is left (slow_steps.h).
+  bool passes_over_slow_steps() const;
   // Whether a step that is not used up waits for the next day's budget: quota is kept meanwhile, so
   // that a raised budget takes effect at once.
   bool waits_for_budget() const;
@@ -100,6 +105,12 @@ class StepPlan {
   std::int32_t AttemptsLeft(const api::ProvisioningStep& step) const;
   // The first step left, whatever its flavor; null: the policy is exhausted.
   const api::ProvisioningStep* first_left() const { return FirstLeft(/*that_fits=*/false); }
+  // The veto against the step that holds now; null: none.
+  const Veto* VetoOf(const api::ProvisioningStep& step) const;
+  // Whether the step is neither used up nor under a veto, whatever its flavor.
+  bool IsLeft(const api::ProvisioningStep& step) const {
+    return !IsUsedUp(step) && VetoOf(step) == nullptr;
+  }
   // How long the requests of the step may wait, all together; 0: without limit.
   std::int64_t MaxWait(const api::ProvisioningStep& step) const;
   // How many requests of the step may fail.
@@ -107,9 +118,6 @@ class StepPlan {
 
  private:
   bool IsUsedUp(const api::ProvisioningStep& step) const;
-  bool IsLeft(const api::ProvisioningStep& step) const {
-    return !IsUsedUp(step) && !vetoes_.contains(step.name);
-  }
   bool Fits(const api::ProvisioningStep& step) const;
   const api::ProvisioningStep* FirstLeft(bool that_fits) const;
   const api::ProvisioningStep* Current(const std::string& asked) const;

@@ -6,6 +6,7 @@
 #include "base/strings.h"
 #include "provisioning/money.h"
 #include "provisioning/run_duration.h"
+#include "provisioning/slow_steps.h"
 #include "provisioning/steps.h"
 #include "provisioning/zones.h"
 
@@ -146,6 +147,11 @@ std::optional<Cost> CostOf(const ProvisioningStep& step, const VetoInput& input)
   const api::ProvisioningRequestConfig config = WithStep(input.config, step);
   auto run = ExpectedRun(input.workload, input.job_deadline);
   if (!run) run = RunParameter(input.workload, config);
+  // Too few runs are known: the longest that would be asked for. Without a cost a budget would keep
+  // the first runs from ever being made.
+  using Source = api::ProvisioningRunDuration::Source;
+  const auto& rule = input.policy.run_duration;
+  if (!run && rule && rule->source == Source::kHistory) run = rule->max_seconds;
   if (!price || !run) return std::nullopt;
   const Gang gang = GangOf(input.workload, config);
   Cost cost{
@@ -184,6 +190,7 @@ Vetoes VetoesOf(const VetoInput& input) {
     if (!veto) veto = RestVeto(step, input);
     if (veto) vetoes.emplace(step.name, *std::move(veto));
   }
+  PassOverSlowSteps(input, vetoes);
   return vetoes;
 }
 

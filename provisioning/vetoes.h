@@ -28,12 +28,14 @@ struct Veto {
   std::string reason;             // one of the reasons below
   std::string message;            // without the step's name
   std::optional<WallTime> until;  // the veto ends by itself; nullopt: somebody has to act
+  std::string in_favor_of;        // holds while this step is left; empty: holds in any case
 };
 inline constexpr char kNeverFitsReason[] = "NeverFits";
 inline constexpr char kZoneReason[] = "ZoneExcluded";
 inline constexpr char kPriceLimitReason[] = "PriceLimitExceeded";
 inline constexpr char kBudgetReason[] = "BudgetExceeded";
 inline constexpr char kRestsReason[] = "OutOfStockRecently";
+inline constexpr char kSlowerReason[] = "SlowerThanNext";
 
 using Vetoes = std::map<std::string, Veto>;  // by the step's name
 
@@ -47,6 +49,8 @@ struct VetoInput {
   std::optional<std::int64_t> job_deadline;  // activeDeadlineSeconds of the Workload's Job
   const SpendMemory* spend = nullptr;        // null: no queue has a budget of the day
   std::set<std::string> own_charges;         // that the next request replaces (check_decider.h)
+  const api::ProvisioningMemory* memory = nullptr;  // null: no step is used up
+  bool asked = false;  // a request waits or has its nodes: expected waits change nothing
 };
 
 Vetoes VetoesOf(const VetoInput& input);

@@ -1,11 +1,13 @@
-// readapi/caller.h — requests that are answered with the rights of the caller's own token: the API
-// server decides what is read and written for them.
+// readapi/caller.h — requests that are answered with the rights of the caller: of the own token, or
+// of the user whom a trusted proxy names. The API server decides what is read and written for them.
 //
 // Threads: data. Errors: none.
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +19,13 @@ inline constexpr char kTopologyPath[] = "/api/v1/topology";
 inline constexpr char kWhatIfPath[] = "/api/v1/whatif";
 inline constexpr char kActionsPath[] = "/api/v1/actions";
 
+// Whom a trusted proxy names.
+struct CallerUser {
+  std::string name;
+  std::vector<std::string> groups;
+  friend auto operator<=>(const CallerUser&, const CallerUser&) = default;
+};
+
 struct CallerRequest {
   enum class Kind : std::uint8_t {
     kCapacity,  // pools, prices, stock, open requests: as `berth capacity -o json`
@@ -24,14 +33,19 @@ struct CallerRequest {
     kCost,      // of one Workload
     kWhatIf,    // two forecasts; nothing is written
     kAction,    // one write
+    kStory,     // of one Workload, as `berth why -o json`, with its pods
   };
   Kind kind = Kind::kCapacity;
-  std::string token;
+  std::string token;               // empty: `user` is set
+  std::optional<CallerUser> user;  // without a token
   // The caller may name the Workloads of these; empty: of all.
   std::vector<std::string> namespaces;
-  std::string namespace_name;  // kCost: of the Workload
+  std::string namespace_name;  // kCost, kStory: of the Workload
   std::string name;
-  std::string body;  // kWhatIf, kAction: JSON
+  // kWhatIf, kAction: JSON. kStory: the row of the Workload, so that a kept answer is of this row.
+  std::string body;
+  // kStory: Workloads before it in its ClusterQueue, of all namespaces; nullopt: it has no turn.
+  std::optional<std::size_t> before;
   friend auto operator<=>(const CallerRequest&, const CallerRequest&) = default;
 };
 

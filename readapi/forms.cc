@@ -19,7 +19,9 @@ struct Form {
 constexpr Form kForms[] = {
     {"Amount", "resource text, unit text, amount whole"},
     {"Use", "resource text, unit text, used whole, nominal whole, borrowed whole, lent whole"},
-    {"Quota", "flavor text, resource text, unit text, nominal whole"},
+    {"Quota",
+     "flavor text, resource text, unit text, nominal whole, used? whole, borrowingLimit "
+     "whole|null, lendingLimit whole|null"},
     {"Forecast", "at time, p10 time|null, p50 time|null, p90 time|null"},
     {"Tried",
      "podSet? text, flavor? text, resource? text, unit? text, asked? whole|null, available? "
@@ -28,18 +30,30 @@ constexpr Form kForms[] = {
     {"Spared", "workload text, because text"},
     {"Reason", "kind text, message text, tried? Tried[], mayPreempt? text, history? PastReason[]"},
     {"Assigned", "podSet text, flavor text, resource text, unit text, amount whole"},
+    {"Advice", "reason text, class text, who text, remedy text"},
+    {"AskedPool", "name text, nodes whole, maxNodes whole|null, stock whole|null"},
+    {"CapacityAsked",
+     "provisioningRequest text, class text, policyStep? text, advice? Advice, nodePool? AskedPool"},
+    {"CapacityTried", "step text, at time, advice Advice"},
     {"Step",
      "name text, state one of done now ahead failed, since time|null, lines text[], reason? "
-     "Reason, assigned? Assigned[]"},
+     "Reason, assigned? Assigned[], capacity? CapacityAsked, tried? CapacityTried[]"},
     {"Story",
      "subject text, headline text, steps Step[], wouldStartIf text[], notSeen text[], givesUp "
      "text"},
     {"ForecastHits", "since time, byP10 whole, byP50 whole, byP90 whole, later whole"},
-    {"WorkloadStory", "workload Workloads, story Story, forecasts ForecastHits|null"},
+    {"StoryPod", "name text, phase text, node text|null"},
+    {"WorkloadStory",
+     "workload Workloads, before whole|null, story Story, pods StoryPod[], podsLeftOut whole, "
+     "forecasts ForecastHits|null"},
+    {"Session", "signedIn yes, user? text, csrf? text, actions? yes"},
+    {"SignIn", "token? text, code? text"},
     {"Money", "usdPerHour text, usd text, measured? yes"},
     {"CostAnswer", "cost Money|null, hidden text[]"},
     {"CapacityPool",
-     "name text, machineType text, nodes whole, maxNodes whole|null, stock whole|null"},
+     "name text, machineType text, nodes whole, maxNodes whole|null, stock whole|null, totalStock "
+     "whole|null, stockByZone ZoneStock[]"},
+    {"ZoneStock", "zone text, totalStock whole"},
     {"Stock",
      "class text, flavor text, zone text, shape text, leastPods whole, askedInADay whole, "
      "grantedInADay whole, medianWaitSeconds whole|null, restsUntil time|null, failuresInARow "
@@ -53,7 +67,13 @@ constexpr Form kForms[] = {
      "cost Money|null, workload text|null"},
     {"Capacity",
      "time time, requests OpenRequest[], nodePools CapacityPool[], stock Stock[], cost "
-     "QueueCost[], prices Price[], hidden text[], narrowed text[]"},
+     "QueueCost[], prices Price[], pendingPods? PendingPods[], karpenterNodePools? "
+     "KarpenterPool[], "
+     "hidden text[], narrowed text[]"},
+    {"PendingPods",
+     "namespace text, workload text, check text, flavors text[], state one of Pending PodsWait, "
+     "ageSeconds whole, message text"},
+    {"KarpenterPool", "name text, limits texts, used texts, ready yes|null"},
     {"LevelRoom", "level text, amount whole"},
     {"Free", "resource text, unit text, free whole, onWholeNodes whole, largest LevelRoom[]"},
     {"Levels", "name text|null, levels text[], free Free[]"},
@@ -65,10 +85,10 @@ constexpr Form kForms[] = {
     {"Room", "topology text|null, domain text[], pods whole"},
     {"Gang",
      "id text, name text, podSet text, pods whole, level text, mode one of required preferred "
-     "anywhere, fits yes, domains Room[]"},
+     "anywhere, fits yes, domains Room[], cause text, remark text"},
     {"Topology",
-     "time time, hidden text[], nodesLeftOut whole, topologies Levels[], nodes TopologyNode[], "
-     "gangs Gang[]"},
+     "time time, hidden text[], nodesLeftOut whole, gangsLeftOut whole, topologies Levels[], nodes "
+     "TopologyNode[], gangs Gang[]"},
     {"WhatIfChanges", "quota? text[], priority? text[], stop? text[]"},
     {"WhatIfSide", "startSeconds whole|null, chance number, preemptions number, reason text|null"},
     {"WhatIfJob",
@@ -78,23 +98,46 @@ constexpr Form kForms[] = {
      "at time, draws whole, seed whole, changes text[], worseOff whole, jobs WhatIfJob[], leftOut "
      "text[], apply text"},
     {"Action",
-     "action one of stop resume priority deactivate activate, clusterQueue? text, localQueue? "
-     "text, drain? yes, workload? text, priority? whole"},
+     "action one of stop resume priority deactivate activate stock, clusterQueue? text, "
+     "localQueue? text, drain? yes, workload? text, priority? whole, nodePool? text, zone? text, "
+     "stock? whole|null"},
     {"Done", "done text"},
     {"ReportLine",
-     "key text, workloads whole, attempts whole, waits whole, waitedHours number, usedHours "
-     "numbers, destroyedHours numbers, chargedHours numbers, costUsd number, measuredUsd number, "
-     "unpriced whole"},
+     "key text, workloads whole, attempts whole, outcomes numbers, waits whole, waitedHours "
+     "number, waitedHoursByResource numbers, usedHours numbers, destroyedHours numbers, "
+     "chargedHours numbers, costUsd number, measuredUsd number, unpriced whole"},
     {"HistoryPart",
      "from time, to time, admitted whole, preempted whole, p50WaitSeconds whole|null, "
      "p90WaitSeconds whole|null, used Amount[]"},
     {"QueueHistory", "clusterQueue text, parts HistoryPart[]"},
+    {"CohortPart", "used Amount[]"},
+    {"CohortQueue", "clusterQueue text, parts CohortPart[]"},
+    {"CohortHistory", "cohort text, times HistoryTime[], queues CohortQueue[]"},
+    {"HistoryTime", "from time, to time"},
+    {"CapacityCounts",
+     "asked whole, provisioned whole, failed whole, stockouts whole, open whole, p50WaitSeconds "
+     "whole|null, p90WaitSeconds whole|null"},
+    {"CapacityLine", "key text, parts CapacityCounts[]"},
+    {"PoolLine", "pool text, nodes number[]"},
+    {"PriceSince", "flavor text, since time, usdPerHour number|null"},
+    {"CapacityHistory",
+     "times HistoryTime[], classes CapacityLine[], shapes CapacityLine[], pools PoolLine[], prices "
+     "PriceSince[], linesLeftOut whole"},
     {"WaitPart", "cause text, from time, seconds whole"},
     {"Turn",
-     "namespace text, workload text, attempt whole, localQueue text, clusterQueue text, priority "
-     "whole, queued time, quotaReserved time|null, admitted time|null, podsReady time|null, ended "
-     "time|null, outcome text, reason text, preemptor text, waits WaitPart[]"},
-    {"WorkloadHistory", "attempts Turn[]"},
+     "namespace text, workload text, uid text, job text, attempt whole, localQueue text, "
+     "clusterQueue text, priority whole, labels text, user text, usdPerHour number|null, created "
+     "time, queued time, quotaReserved time|null, admitted time|null, podsReady time|null, ended "
+     "time|null, outcome text, reason text, message text, preemptor text, waits WaitPart[], "
+     "resources HeldAmount[], destroyedHours numbers"},
+    {"HeldAmount", "resource text, flavor text, amount whole, unit text"},
+    {"PastRequest",
+     "namespace text, name text, uid text, class text, workload text, created time, provisioned "
+     "time|null, ended time|null, outcome text, reason text, message text"},
+    {"PastNode",
+     "node text, pool text, class text, namespace text, workload text, from time, until time, "
+     "seconds whole, gpus whole, usdPerHour number|null, stands yes"},
+    {"WorkloadHistory", "attempts Turn[], capacityRequests PastRequest[], nodes PastNode[]"},
     {"Report", "by text, from time, to time, lines ReportLine[]"},
     {"Count", "value text, count whole"}};
 
@@ -119,8 +162,9 @@ Json SchemaOfType(std::string_view type) {
     schema = {{"type", "string"}, {"format", "date-time"}};
   } else if (type == "whole") {
     schema = {{"type", "integer"}, {"format", "int64"}};
-  } else if (type == "numbers") {
-    schema = {{"type", "object"}, {"additionalProperties", {{"type", "number"}}}};
+  } else if (type == "numbers" || type == "texts") {
+    schema = {{"type", "object"},
+              {"additionalProperties", {{"type", type == "texts" ? "string" : "number"}}}};
   } else if (type.starts_with(kOneOf)) {
     schema = {{"type", "string"}, {"enum", Split(type.substr(kOneOf.size()), ' ')}};
   } else if (type == "number" || type == "yes") {

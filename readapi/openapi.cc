@@ -94,6 +94,10 @@ Json QueryParameters(const Resource& resource) {
       orders.push_back(name);
       orders.push_back("-" + name);
     }
+    if (field.is_prefix()) {
+      list.push_back(ListParameter(name, "rows that begin with one of these values",
+                                   {{"type", "string"}}, kMaxFilterValues));
+    }
     if (!field.is_filter() || name == "namespace") continue;
     const char* type = field.type == FieldType::kNumber ? "integer" : "string";
     list.push_back(
@@ -110,8 +114,10 @@ Json QueryParameters(const Resource& resource) {
   for (const Field& field : resource.fields) {
     if (field.is_filter()) counted.push_back(field.name);
   }
-  list.push_back(Parameter("countBy", "`counts` by the values of this field in place of rows",
-                           {{"type", "string"}, {"enum", std::move(counted)}}));
+  if (!counted.empty()) {
+    list.push_back(Parameter("countBy", "`counts` by the values of this field in place of rows",
+                             {{"type", "string"}, {"enum", std::move(counted)}}));
+  }
   list.push_back(ListParameter("fields", "fields of the rows; absent: all",
                                {{"type", "string"}, {"enum", std::move(fields)}},
                                resource.fields.size()));
@@ -158,7 +164,9 @@ Json PathParameter(const char* name) {
 Json WorkloadPath() {
   return {{"get",
            {{"operationId", "readWorkload"},
-            {"description", "one Workload with the causal chain of its state"},
+            {"description",
+             "one Workload with the causal chain of its state, as `berth why`, and its pods; "
+             "before: waiting Workloads of all namespaces before it in its ClusterQueue"},
             {"parameters", {PathParameter("namespace"), PathParameter("name")}},
             {"responses", Responses(Content("application/json", SchemaOfType("WorkloadStory")))}}}};
 }
@@ -182,25 +190,31 @@ Json EventsPath() {
         {"responses", Responses(Content("text/event-stream", {{"type", "string"}}))}}}};
 }
 
+Json DaysParameter() {
+  return Parameter(
+      "days", "until now",
+      {{"type", "integer"}, {"minimum", 1}, {"maximum", kMostReportDays}, {"default", 7}});
+}
+
+Json ReportedNamespace() {
+  return ListParameter("namespace", "attempts of these; needed without the right in all namespaces",
+                       {{"type", "string"}}, kMaxNamespaces);
+}
+
 Json ReportsPath() {
   Json groups = Json::array();
   for (const char* group : kReportGroups) groups.push_back(group);
   Json responses = Responses(Content("application/json", SchemaOfType("Report")));
-  return {
-      {"get",
-       {{"operationId", "readReport"},
-        {"description", "the accounts of a period, from the ledger, as `berth report`"},
-        {"parameters",
-         {Parameter("by", "a line for each of these",
-                    {{"type", "string"}, {"enum", groups}, {"default", "clusterqueue"}}),
-          Parameter(
-              "days", "until now",
-              {{"type", "integer"}, {"minimum", 1}, {"maximum", kMostReportDays}, {"default", 7}}),
-          Parameter("namespace", "attempts of this one; needed without the right in all namespaces",
-                    {{"type", "string"}}),
-          Parameter("format", "csv: a file, with a heading",
-                    {{"type", "string"}, {"enum", {"json", "csv"}}})}},
-        {"responses", std::move(responses)}}}};
+  return {{"get",
+           {{"operationId", "readReport"},
+            {"description", "the accounts of a period, from the ledger, as `berth report`"},
+            {"parameters",
+             {Parameter("by", "a line for each of these",
+                        {{"type", "string"}, {"enum", groups}, {"default", "clusterqueue"}}),
+              DaysParameter(), ReportedNamespace(),
+              Parameter("format", "csv: a file, with a heading",
+                        {{"type", "string"}, {"enum", {"json", "csv"}}})}},
+            {"responses", std::move(responses)}}}};
 }
 
 // Answered with the rights of the caller's token (caller.h).
@@ -244,17 +258,23 @@ void AddCallerPaths(Json& paths) {
       "the turns of a Workload, from the ledger, as `berth history`: times, "
       "causes of waits, and the Workload for which it was preempted",
       Json::array({PathParameter("namespace"), PathParameter("name")}), "WorkloadHistory");
-  paths[kHistoryPath] = CallerPath(
-      "readHistory", "usage and waits of a ClusterQueue over time, from the ledger",
-      Json::array(
-          {Parameter("clusterQueue", "needed", {{"type", "string"}}),
-           Parameter(
-               "days", "until now",
-               {{"type", "integer"}, {"minimum", 1}, {"maximum", kMostReportDays}, {"default", 7}}),
-           Parameter("namespace",
-                     "attempts of this one; needed without the right in all namespaces",
-                     {{"type", "string"}})}),
-      "QueueHistory");
+  paths[kHistoryPath] =
+      CallerPath("readHistory", "usage and waits of a ClusterQueue over time, from the ledger",
+                 Json::array({Parameter("clusterQueue", "needed", {{"type", "string"}}),
+                              DaysParameter(), ReportedNamespace()}),
+                 "QueueHistory");
+  paths[kCohortHistoryPath] = CallerPath(
+      "readCohortHistory",
+      "what each ClusterQueue below a Cohort used over time, from the ledger; of 256 ClusterQueues "
+      "at most",
+      Json::array({Parameter("cohort", "needed", {{"type", "string"}}), DaysParameter(),
+                   ReportedNamespace()}),
+      "CohortHistory");
+  paths[kCapacityHistoryPath] = CallerPath(
+      "readCapacityHistory",
+      "what was asked of clouds over time, by class and by shape, the nodes of pools, and prices, "
+      "from the ledger; prices are for readers of all namespaces",
+      Json::array({DaysParameter(), ReportedNamespace()}), "CapacityHistory");
   paths[kWhatIfPath] =
       PostPath("askWhatIf",
                "what a change would do to the jobs, as `berth what-if`; nothing is written. "
@@ -264,8 +284,30 @@ void AddCallerPaths(Json& paths) {
       PostPath("act",
                "a write with the rights of the token, off by default. stop (drain), resume: of "
                "clusterQueue or localQueue (NAMESPACE/NAME); priority, deactivate, activate: of "
-               "workload (NAMESPACE/NAME)",
+               "workload (NAMESPACE/NAME); stock: the machines of a nodePool of the emulated "
+               "cloud, or of its zone",
                "Action", "Done");
+}
+
+// The session of the page (sign_in.h).
+Json SessionPath() {
+  const auto operation = [](const char* name, const char* description) -> Json {
+    Json answer = Responses(Content("application/json", SchemaOfType("Session")));
+    return {{"operationId", name},
+            {"tags", Json::array({"page"})},
+            {"description", description},
+            {"responses", answer}};
+  };
+  Json path = {{"get", operation("readSession", "whose session the cookie stands for")},
+               {"post", operation("signIn",
+                                  "exchanges a token, or a code that was printed, for a "
+                                  "cookie; for browsers alone")},
+               {"delete", operation("signOut", "ends the session; needs the header X-Berth-CSRF")}};
+  path["get"]["security"] = path["post"]["security"] = Json::array();
+  path["post"]["requestBody"] = Content("application/json", SchemaOfType("SignIn"));
+  path["post"]["requestBody"]["required"] = true;
+  path["delete"]["security"] = Json::array({{{"session", Json::array()}}});
+  return path;
 }
 
 }  // namespace
@@ -278,7 +320,8 @@ std::string OpenApiDocument(const std::string& version) {
         {"properties", {{"status", {{"type", "integer"}}}, {"message", {{"type", "string"}}}}}}}};
   Json paths = {{std::string(kRoot) + "/workloads/{namespace}/{name}", WorkloadPath()},
                 {kEventsPath, EventsPath()},
-                {kReportsPath, ReportsPath()}};
+                {kReportsPath, ReportsPath()},
+                {kSessionPath, SessionPath()}};
   for (const Resource& resource : Resources()) {
     schemas[TitleOf(resource)] = Schema(resource);
     schemas[TitleOf(resource) + "Page"] = PageSchema(resource);
@@ -289,11 +332,17 @@ std::string OpenApiDocument(const std::string& version) {
   const Json document = {
       {"openapi", "3.1.0"},
       {"info", {{"title", "Berth read API"}, {"version", version}}},
-      {"security", Json::array({{{"bearer", Json::array()}}})},
+      {"security", Json::array({{{"bearer", Json::array()}}, {{"session", Json::array()}}})},
       {"paths", std::move(paths)},
       {"components",
        {{"schemas", std::move(schemas)},
-        {"securitySchemes", {{"bearer", {{"type", "http"}, {"scheme", "bearer"}}}}}}}};
+        {"securitySchemes",
+         {{"bearer", {{"type", "http"}, {"scheme", "bearer"}}},
+          {"session",
+           {{"type", "apiKey"},
+            {"in", "cookie"},
+            {"name", "__Host-berth-PORT"},
+            {"description", "of the page; what writes needs the header X-Berth-CSRF, too"}}}}}}}};
   return document.dump(1) + "\n";
 }
 

@@ -1,6 +1,7 @@
 #include "readapi/query.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 #include "base/strings.h"
@@ -27,10 +28,11 @@ Result<std::vector<std::string>> Values(const std::string& name, const std::stri
   return std::vector<std::string>(values.begin(), values.end());
 }
 
-std::string NamesWhere(const Resource& resource, bool (Field::*holds)() const) {
+template <typename Holds>
+std::string NamesWhere(const Resource& resource, Holds holds) {
   std::vector<std::string> names;
   for (const Field& field : resource.fields) {
-    if ((field.*holds)()) names.emplace_back(field.name);
+    if (std::invoke(holds, field)) names.emplace_back(field.name);
   }
   return Join(names, ", ");
 }
@@ -80,12 +82,24 @@ Status TakeCountBy(const Resource& resource, const std::string& text, Query& que
 Status TakeFilter(const Resource& resource, const std::string& name, const std::string& text,
                   Query& query) {
   const std::optional<std::size_t> field = resource.Find(name);
+  if (field && resource.fields[*field].is_prefix()) {
+    BERTH_TRY(const std::vector<std::string> values, Values(name, text, kMaxFilterValues));
+    Filter filter{.field = *field, .cells = {}};
+    for (const std::string& value : values) {
+      filter.cells.push_back(QuoteJson(value));
+      filter.cells.back().pop_back();
+    }
+    query.prefixes.push_back(std::move(filter));
+    return OkStatus();
+  }
   if (!field || !resource.fields[*field].is_filter()) {
     // The name is the client's: it is not repeated.
     return Error{ErrorCode::kInvalid,
                  "a query parameter of " + std::string(resource.name) +
                      " is unknown; use sort, limit, fields, cursor, countBy, or the filters " +
-                     NamesWhere(resource, &Field::is_filter)};
+                     NamesWhere(resource, [](const Field& each) {
+                       return each.is_filter() || each.is_prefix();
+                     })};
   }
   const bool is_namespace = name == "namespace";
   BERTH_TRY(const std::vector<std::string> values,
@@ -177,7 +191,8 @@ Result<StreamQuery> ParseStreamQuery(const Parameters& parameters) {
       BERTH_TRY(const std::vector<std::string> names, Values(name, text, Resources().size()));
       for (const std::string& each : names) {
         const std::optional<std::size_t> index = FindResource(each);
-        if (!index) return Invalid(name, "use workloads, queues, localqueues, capacityrequests");
+        if (!index)
+          return Invalid(name, "use workloads, queues, localqueues, capacityrequests, cohorts");
         query.resources.push_back(*index);
       }
     } else {
@@ -191,24 +206,54 @@ Result<StreamQuery> ParseStreamQuery(const Parameters& parameters) {
   return query;
 }
 
-Result<ReportQuery> ParseHistoryQuery(const Parameters& parameters) {
+namespace {
+
+// Of the object whose name the parameter `subject` has.
+Result<ReportQuery> ParseHistoryOf(const Parameters& parameters, ReportQuery::Of of,
+                                   const std::string& subject, const std::string& kind) {
   BERTH_CHECK_OK(CheckParameters(parameters));
   ReportQuery query;
-  query.of = ReportQuery::Of::kQueue;
+  query.of = of;
   for (const auto& [name, text] : parameters) {
-    if (name == "clusterQueue") {
+    if (name == subject) {
       query.name = text;
     } else if (name == "days") {
       BERTH_TRY(query.days, DaysOf(text));
     } else if (name == "namespace") {
-      BERTH_TRY(query.namespaces, Values(name, text, 1));
+      BERTH_TRY(query.namespaces, ParseNamespaces(text));
     } else {
-      return Error{
-          ErrorCode::kInvalid,
-          "a query parameter of the history is unknown; use clusterQueue, days, namespace"};
+      return Error{ErrorCode::kInvalid, "a query parameter of the history is unknown; use " +
+                                            subject + ", days, namespace"};
     }
   }
-  if (query.name.empty()) return Invalid("clusterQueue", "name a ClusterQueue");
+  if (query.name.empty()) return Invalid(subject, "name a " + kind);
+  return query;
+}
+
+}  // namespace
+
+Result<ReportQuery> ParseHistoryQuery(const Parameters& parameters) {
+  return ParseHistoryOf(parameters, ReportQuery::Of::kQueue, "clusterQueue", "ClusterQueue");
+}
+
+Result<ReportQuery> ParseCohortHistoryQuery(const Parameters& parameters) {
+  return ParseHistoryOf(parameters, ReportQuery::Of::kCohort, "cohort", "Cohort");
+}
+
+Result<ReportQuery> ParseCapacityHistoryQuery(const Parameters& parameters) {
+  BERTH_CHECK_OK(CheckParameters(parameters));
+  ReportQuery query;
+  query.of = ReportQuery::Of::kCapacity;
+  for (const auto& [name, text] : parameters) {
+    if (name == "days") {
+      BERTH_TRY(query.days, DaysOf(text));
+    } else if (name == "namespace") {
+      BERTH_TRY(query.namespaces, ParseNamespaces(text));
+    } else {
+      return Error{ErrorCode::kInvalid,
+                   "a query parameter of the history of capacity is unknown; use days, namespace"};
+    }
+  }
   return query;
 }
 
@@ -219,13 +264,14 @@ Result<ReportQuery> ParseReportQuery(const Parameters& parameters) {
     if (name == "by") {
       const auto known = std::find(std::begin(kReportGroups), std::end(kReportGroups), text);
       if (known == std::end(kReportGroups)) {
-        return Invalid(name, "use queue, clusterqueue, namespace, priority or cause");
+        return Invalid(name,
+                       "use queue, clusterqueue, namespace, priority, cause, user, pool or team");
       }
       query.by = text;
     } else if (name == "days") {
       BERTH_TRY(query.days, DaysOf(text));
     } else if (name == "namespace") {
-      BERTH_TRY(query.namespaces, Values(name, text, 1));
+      BERTH_TRY(query.namespaces, ParseNamespaces(text));
     } else if (name == "format") {
       if (text != "json" && text != "csv") return Invalid(name, "use json or csv");
       query.csv = text == "csv";

@@ -4,7 +4,8 @@
 //     ?countBy=cause
 //
 // A parameter that the table does not have is refused, as is one that is given twice: a misspelt
-// filter must not return everything. Filters compare whole values; several values are alternatives.
+// filter must not return everything. Filters compare whole values, of Use::kPrefix their beginning;
+// several values are alternatives.
 //
 // Threads: pure functions. Errors: kInvalid names the parameter and what would be accepted;
 // kForbidden for a token in the URL.
@@ -39,6 +40,7 @@ struct Filter {
 
 struct Query {
   std::vector<Filter> filters;
+  std::vector<Filter> prefixes;         // cells without their last quote: a row begins with one
   std::vector<std::string> namespaces;  // of the parameter `namespace`
   std::optional<std::size_t> sort;      // index of a field; nullopt: by id
   bool descending = false;
@@ -66,24 +68,33 @@ struct ReportQuery {
     kAccounts,
     kQueue,     // usage and waits of the ClusterQueue `name` over time
     kWorkload,  // the turns of the Workload `name` in the only one of `namespaces`
+    kCohort,    // what the ClusterQueues below the Cohort `name` used over time
+    kCapacity,  // what was asked of clouds, and the nodes of pools, over time
   };
   std::string by = "clusterqueue";      // one of kReportGroups
   std::int64_t days = 7;                // until now; 1 to kMostReportDays
-  std::vector<std::string> namespaces;  // one at most; empty: all
+  std::vector<std::string> namespaces;  // kMaxNamespaces at most; empty: all
   bool csv = false;                     // else JSON
   Of of = Of::kAccounts;
   std::string name;
-  bool names_all = false;  // the caller may know the names of all namespaces
+  std::vector<std::string> queues;  // kCohort: the ClusterQueues; not of the client
+  bool names_all = false;           // the caller may know the names of all namespaces
   friend auto operator<=>(const ReportQuery&, const ReportQuery&) = default;
 };
 inline constexpr char kHistoryPath[] = "/api/v1/history";
+inline constexpr char kCohortHistoryPath[] = "/api/v1/history/cohort";
+inline constexpr char kCapacityHistoryPath[] = "/api/v1/capacity/history";
 inline constexpr std::int64_t kMostReportDays = 366;
 // Groups whose keys name no other namespace than those of the attempts.
 inline constexpr const char* kReportGroups[] = {"queue", "clusterqueue", "namespace", "priority",
-                                                "cause"};
+                                                "cause", "user",         "pool",      "team"};
 Result<ReportQuery> ParseReportQuery(const Parameters& parameters);
 // The query of a queue's history: `clusterQueue`, `days`, `namespace`.
 Result<ReportQuery> ParseHistoryQuery(const Parameters& parameters);
+// The query of the history of a Cohort: `cohort`, `days`, `namespace`.
+Result<ReportQuery> ParseCohortHistoryQuery(const Parameters& parameters);
+// The query of the history of capacity: `days`, `namespace`.
+Result<ReportQuery> ParseCapacityHistoryQuery(const Parameters& parameters);
 
 // The values of the parameter `namespace`.
 Result<std::vector<std::string>> ParseNamespaces(const std::string& text);

@@ -4,6 +4,9 @@ namespace berth::readapi {
 namespace {
 
 constexpr char kKueueGroup[] = "kueue.x-k8s.io";
+constexpr char kFlavorsForm[] =
+    "list of {flavor, resource, unit, nominal, used, borrowingLimit, lendingLimit}: its own quota; "
+    "null: no limit; used is that of a ClusterQueue";
 constexpr char kResourcesForm[] =
     "list of {resource, unit, used, nominal, borrowed, lent}, summed over flavors";
 
@@ -17,7 +20,7 @@ Resource Workloads() {
       .fields = {
           {"namespace", kText, Use::kFilter, "namespace of the Workload"},
           {"workload", kText, Use::kPlain, "name of the Workload"},
-          {"name", kText, Use::kPlain, "name of the job; of the Workload if it has no owner"},
+          {"name", kText, Use::kPrefix, "name of the job; of the Workload if it has no owner"},
           {"kind", kText, Use::kFilter, "kind of the job"},
           {"localQueue", kText, Use::kFilter, "LocalQueue in the namespace"},
           {"clusterQueue", kText, Use::kFilter, "ClusterQueue; empty: the LocalQueue is missing"},
@@ -63,13 +66,35 @@ Resource Queues() {
                      {"running", kNumber, Use::kSort, "admitted Workloads", Readers::kAll, "whole"},
                      {"strategy", kText, Use::kShared, "StrictFIFO or BestEffortFIFO"},
                      {"stopPolicy", kText, Use::kFilter, "None, Hold or HoldAndDrain"},
+                     {"inactive", kText, Use::kPlain,
+                      "why it admits nothing, by its condition Active; empty: it is active"},
                      {"fairWeightBillionths", kNumber, Use::kPlain, "weight of fair sharing"},
                      {"weightedShare", kNumber, Use::kSort,
                       "its share above the nominal quota; null: without fair sharing"},
                      {"resources", kList, Use::kPlain, kResourcesForm, Readers::kAll, "Use[]"},
-                     {"flavors", kList, Use::kPlain,
-                      "list of {flavor, resource, unit, nominal}: its own quota", Readers::kAll,
-                      "Quota[]"}}};
+                     {"flavors", kList, Use::kPlain, kFlavorsForm, Readers::kAll, "Quota[]"}}};
+}
+
+Resource Cohorts() {
+  using enum FieldType;
+  return {.name = "cohorts",
+          .description =
+              "the Cohorts: own quota, and the quota and use of all queues below; who sees a queue "
+              "sees the Cohorts above it",
+          .everywhere = {kKueueGroup, "clusterqueues"},
+          .in_namespace = {kKueueGroup, "localqueues"},
+          .fields = {{"name", kText, Use::kPlain, "name of the Cohort, which need not exist"},
+                     {"parents", kList, Use::kShared, "the Cohorts above it, nearest first",
+                      Readers::kAll, "text[]"},
+                     {"fairWeightBillionths", kNumber, Use::kPlain, "weight of fair sharing"},
+                     {"weightedShare", kNumber, Use::kSort,
+                      "its share above the nominal quota; null: without fair sharing"},
+                     {"resources", kList, Use::kPlain,
+                      "list of {resource, unit, used, nominal, borrowed, lent}: nominal is its own "
+                      "quota and that of all queues and Cohorts below; borrowed is what these use "
+                      "beyond that; lent is 0",
+                      Readers::kAll, "Use[]"},
+                     {"flavors", kList, Use::kPlain, kFlavorsForm, Readers::kAll, "Quota[]"}}};
 }
 
 Resource LocalQueues() {
@@ -114,7 +139,9 @@ const char* TypeName(FieldType type) {
 }
 
 std::string Abilities(const Field& field) {
-  std::string text = field.is_filter() ? "filter" : "";
+  std::string text = field.is_filter()   ? "filter"
+                     : field.is_prefix() ? "filter: its beginning"
+                                         : "";
   if (field.is_sort()) text += text.empty() ? "sort" : ", sort";
   return text;
 }
@@ -130,7 +157,7 @@ std::optional<std::size_t> Resource::Find(std::string_view field) const {
 
 const std::vector<Resource>& Resources() {
   static const std::vector<Resource> kResources = {Workloads(), Queues(), LocalQueues(),
-                                                   CapacityRequests()};
+                                                   CapacityRequests(), Cohorts()};
   return kResources;
 }
 

@@ -31,6 +31,7 @@ enum class Use : std::uint8_t {
   kSort,    // kNumber and kTime: lists may have the order of the field
   kBoth,    // kFilter and kSort
   kShared,  // few distinct values: equal ones are stored once
+  kPrefix,  // kText: rows are found by the beginning of the value
 };
 
 // Who may read a field of a row that they may see.
@@ -48,6 +49,7 @@ struct Field {
   const char* form = nullptr;  // its type in forms.h; null: that of `type`, or null
 
   bool is_filter() const { return use == Use::kFilter || use == Use::kBoth; }
+  bool is_prefix() const { return use == Use::kPrefix; }
   bool is_sort() const { return use == Use::kSort || use == Use::kBoth; }
   bool is_shared() const { return is_filter() || use == Use::kShared; }
 };
@@ -69,7 +71,13 @@ struct Resource {
   std::optional<std::size_t> Find(std::string_view field) const;
 };
 
-enum ResourceIndex : std::uint8_t { kWorkloads, kQueues, kLocalQueues, kCapacityRequests };
+enum ResourceIndex : std::uint8_t {
+  kWorkloads,
+  kQueues,
+  kLocalQueues,
+  kCapacityRequests,
+  kCohorts
+};
 const std::vector<Resource>& Resources();
 std::optional<std::size_t> FindResource(std::string_view name);
 

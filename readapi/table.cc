@@ -26,6 +26,8 @@ struct Table::Plan {
   std::vector<std::vector<const Bucket*>> filters;
   const std::vector<const Bucket*>* smallest = nullptr;  // of `filters`; null: no filter
   std::size_t smallest_size = 0;
+  // The rows that a filter of Use::kPrefix names, where they are fewer; nullopt: none, or too many.
+  std::optional<std::vector<const Stored*>> named;
   std::optional<std::size_t> order;  // index in orders_; nullopt: by id
   std::optional<Probe> after;
 };
@@ -44,6 +46,7 @@ Table::Table(const Resource& resource) : resource_(resource) {
     slot_of_.push_back(field.is_shared() ? shared_fields_.size() : others++);
     if (field.is_shared()) shared_fields_.push_back(i);
     if (field.is_sort()) sort_fields_.push_back(i);
+    if (field.is_prefix()) names_.emplace_back(ByCell{this, i});
   }
   buckets_.resize(shared_fields_.size());
   for (std::size_t i = 0; i < sort_fields_.size(); ++i) orders_.emplace_back(ByKey{i});
@@ -130,6 +133,7 @@ std::optional<RowChange> Table::Put(Row row) {
     made->keys = std::make_unique<std::int64_t[]>(sort_fields_.size());
     Fill(*made, std::move(row));
     for (Order& order : orders_) order.insert(made.get());
+    for (Names& names : names_) names.insert(made.get());
     rows_.insert(std::move(made));
     return change;
   }
@@ -144,11 +148,13 @@ std::optional<RowChange> Table::Put(Row row) {
   Unlink(stored);
   Fill(stored, std::move(row));
   for (Order& order : orders_) order.insert(&stored);
+  for (Names& names : names_) names.insert(&stored);
   return change;
 }
 
 void Table::Unlink(Stored& stored) {
   for (Order& order : orders_) order.erase(&stored);
+  for (Names& names : names_) names.erase(&stored);
   for (std::size_t slot = 0; slot < shared_fields_.size(); ++slot) Leave(stored, slot);
 }
 
@@ -192,7 +198,42 @@ Table::Plan Table::PlanOf(const Query& query, const Sight& sight) const {
     plan.order = static_cast<std::size_t>(found - sort_fields_.begin());
   }
   if (query.after) plan.after = Probe{query.after->key, query.after->id};
+  FindNamed(plan);
   return plan;
+}
+
+// Sets plan.named.
+void Table::FindNamed(Plan& plan) const {
+  for (const Filter& filter : plan.query->prefixes) {
+    const auto names = std::find_if(names_.begin(), names_.end(), [&filter](const Names& each) {
+      return each.key_comp().field == filter.field;
+    });
+    std::set<const Stored*> found;  // of prefixes of each other
+    const std::size_t most =
+        std::min(kMostCollected, plan.smallest == nullptr ? kMostCollected : plan.smallest_size);
+    for (const std::string& begin : filter.cells) {
+      for (auto at = names->lower_bound(std::string_view(begin)); at != names->end(); ++at) {
+        if (found.size() > most || !CellOf(**at, filter.field).starts_with(begin)) break;
+        found.insert(*at);
+      }
+    }
+    if (found.size() > most || (plan.named && plan.named->size() <= found.size())) continue;
+    plan.named = std::vector<const Stored*>(found.begin(), found.end());
+  }
+}
+
+// The fewest rows of which those of the plan are some.
+template <typename Visit>
+void Table::EachCandidate(const Plan& plan, Visit visit) const {
+  if (plan.named) {
+    for (const Stored* stored : *plan.named) visit(*stored);
+  } else if (plan.smallest != nullptr) {
+    for (const Bucket* bucket : *plan.smallest) {
+      for (const Stored* stored : bucket->rows) visit(*stored);
+    }
+  } else {
+    for (const auto& stored : rows_) visit(*stored);
+  }
 }
 
 bool Table::Matches(const Plan& plan, const Stored& stored) const {
@@ -204,26 +245,32 @@ bool Table::Matches(const Plan& plan, const Stored& stored) const {
       return false;
     }
   }
+  for (const Filter& prefix : plan.query->prefixes) {
+    const std::string_view cell = CellOf(stored, prefix.field);
+    if (std::none_of(prefix.cells.begin(), prefix.cells.end(),
+                     [cell](const std::string& begin) { return cell.starts_with(begin); })) {
+      return false;
+    }
+  }
   return plan.sight->Sees(stored.audience);
 }
 
-// The rows of the smallest filter that match, behind the cursor, in order; one more than the limit.
+// The rows of the filter with the fewest that match, behind the cursor, in order; one more than the
+// limit.
 std::vector<const Table::Stored*> Table::Collect(const Plan& plan) const {
   const auto probe = [&plan](const Stored* stored) {
     return Probe{plan.order ? stored->keys[*plan.order] : 0, stored->id};
   };
   const bool descending = plan.query->descending;
   std::vector<const Stored*> rows;
-  for (const Bucket* bucket : *plan.smallest) {
-    for (const Stored* stored : bucket->rows) {
-      if (!Matches(plan, *stored)) continue;
-      if (plan.after) {
-        const Probe place = probe(stored);
-        if (descending ? place >= *plan.after : place <= *plan.after) continue;
-      }
-      rows.push_back(stored);
+  EachCandidate(plan, [&](const Stored& stored) {
+    if (!Matches(plan, stored)) return;
+    if (plan.after) {
+      const Probe place = probe(&stored);
+      if (descending ? place >= *plan.after : place <= *plan.after) return;
     }
-  }
+    rows.push_back(&stored);
+  });
   const std::size_t kept = std::min(rows.size(), plan.query->limit + 1);
   std::partial_sort(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(kept), rows.end(),
                     [&](const Stored* a, const Stored* b) {
@@ -264,7 +311,8 @@ std::vector<const Table::Stored*> Table::Walk(const Plan& plan) const {
 Table::Page Table::Read(const Query& query, const Sight& sight) const {
   looked_at_ = 0;
   const Plan plan = PlanOf(query, sight);
-  const bool collects = plan.smallest != nullptr && plan.smallest_size <= kMostCollected;
+  const bool collects =
+      plan.named || (plan.smallest != nullptr && plan.smallest_size <= kMostCollected);
   std::vector<const Stored*> rows = collects ? Collect(plan) : Walk(plan);
   Page page;
   if (rows.size() > query.limit) {
@@ -286,23 +334,17 @@ std::map<std::string_view, std::size_t> Table::CountByCell(const Plan& plan,
                                                            std::size_t slot) const {
   const Buckets& buckets = buckets_[slot];
   std::map<std::string_view, std::size_t> counts;
-  const bool all_rows = plan.filters.empty() && plan.sight->everywhere;
+  const bool all_rows =
+      plan.filters.empty() && plan.query->prefixes.empty() && plan.sight->everywhere;
   if (all_rows) {
     for (const auto& [cell, index] : buckets.index_by_cell) {
       counts[cell] = buckets.all[index]->rows.size();
     }
     return counts;
   }
-  const auto add = [&](const Stored& stored) {
+  EachCandidate(plan, [&](const Stored& stored) {
     if (Matches(plan, stored)) ++counts[buckets.all[stored.places[slot].bucket]->cell];
-  };
-  if (plan.smallest == nullptr) {
-    for (const auto& stored : rows_) add(*stored);
-    return counts;
-  }
-  for (const Bucket* bucket : *plan.smallest) {
-    for (const Stored* stored : bucket->rows) add(*stored);
-  }
+  });
   return counts;
 }
 
@@ -315,6 +357,25 @@ std::string Table::Count(const Query& query, const Sight& sight) const {
     text += std::to_string(count) + "}";
   }
   return text + "]";
+}
+
+std::optional<std::string> Table::CellOf(std::string_view id, std::string_view field) const {
+  const auto found = rows_.find(id);
+  if (found == rows_.end()) return std::nullopt;
+  return std::string(CellOf(**found, *resource_.Find(field)));
+}
+
+std::optional<std::size_t> Table::CountBefore(const Query& query, std::string_view id) const {
+  const Sight all{.everywhere = true, .namespaces = {}};
+  const auto own = rows_.find(id);
+  if (own == rows_.end() || CellOf(**own, *query.sort) == "null") return std::nullopt;
+  const Plan plan = PlanOf(query, all);
+  const Probe place{(*own)->keys[*plan.order], (*own)->id};
+  std::size_t before = 0;
+  EachCandidate(plan, [&](const Stored& stored) {
+    if (Probe{stored.keys[*plan.order], stored.id} < place && Matches(plan, stored)) ++before;
+  });
+  return before;
 }
 
 std::optional<std::string> Table::ReadRow(std::string_view id, const Sight& sight) const {

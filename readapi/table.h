@@ -4,9 +4,10 @@
 //     Put(row) ─▶ Stored { id, text of its cells, places in buckets, keys of orders }
 //                    ├─ buckets   per filter and value: the rows with the value
 //                    ├─ orders    per sortable field: the rows by key, then id
+//                    ├─ names     per field of Use::kPrefix: the rows by the cell, then id
 //                    └─ rows      by id
 //
-// A page with filters takes the smallest set of buckets that one filter names: a small set is
+// A page with filters takes the smallest set of rows that one filter names: a small set is
 // collected and ordered, a large one is walked in the order of the list, where every few rows
 // match. In the worst case (a large filter whose rows are all at the far end) a page looks at every
 // row once.
@@ -81,6 +82,11 @@ class Table {
   std::string Count(const Query& query, const Sight& sight) const;
   // The row as a JSON object; nullopt: no such row that the caller may see.
   std::optional<std::string> ReadRow(std::string_view id, const Sight& sight) const;
+  // The cell of the row as JSON text; nullopt: no such row. The field exists.
+  std::optional<std::string> CellOf(std::string_view id, std::string_view field) const;
+  // The number of rows of the filters that stand before the row in the order of query.sort;
+  // nullopt: there is no such row, or its own cell is null. Costs the rows of the smallest filter.
+  std::optional<std::size_t> CountBefore(const Query& query, std::string_view id) const;
   // {"id":…, and the fields}; empty `fields`: all. Fields of Readers::kCluster are left out unless
   // `everywhere`. The row exists.
   std::string RowText(std::string_view id, const std::vector<std::size_t>& fields,
@@ -147,7 +153,21 @@ class Table {
     bool operator()(const Stored* a, const Probe& b) const { return Of(a) < b; }
     bool operator()(const Probe& a, const Stored* b) const { return a < Of(b); }
   };
+  // By the text of one cell, then by the id.
+  struct ByCell {
+    using is_transparent = void;
+    const Table* table = nullptr;
+    std::size_t field = 0;
+    std::string_view Of(const Stored* stored) const { return table->CellOf(*stored, field); }
+    bool operator()(const Stored* a, const Stored* b) const {
+      const int order = Of(a).compare(Of(b));
+      return order != 0 ? order < 0 : a->id < b->id;
+    }
+    bool operator()(const Stored* a, std::string_view b) const { return Of(a) < b; }
+    bool operator()(std::string_view a, const Stored* b) const { return a < Of(b); }
+  };
   struct Plan;
+  using Names = std::set<const Stored*, ByCell>;
   using Order = std::set<const Stored*, ByKey>;
 
   Bucket& BucketOf(std::size_t slot, const std::string& cell);
@@ -157,7 +177,10 @@ class Table {
   void Fill(Stored& stored, Row&& row);
   void Unlink(Stored& stored);
   Plan PlanOf(const Query& query, const Sight& sight) const;
+  void FindNamed(Plan& plan) const;
   bool Matches(const Plan& plan, const Stored& stored) const;
+  template <typename Visit>
+  void EachCandidate(const Plan& plan, Visit visit) const;
   std::vector<const Stored*> Collect(const Plan& plan) const;
   std::vector<const Stored*> Walk(const Plan& plan) const;
   std::map<std::string_view, std::size_t> CountByCell(const Plan& plan, std::size_t slot) const;
@@ -173,6 +196,7 @@ class Table {
   std::set<std::unique_ptr<Stored>, ById> rows_;
   std::vector<Order> orders_;     // per sort field
   std::vector<Buckets> buckets_;  // per shared field
+  std::vector<Names> names_;      // per field of Use::kPrefix
   mutable std::size_t looked_at_ = 0;
 };
 

@@ -199,7 +199,10 @@ class Play {
     const bool is_whole = IsWhole(job);
     if (!is_whole) run.is_stopping = false;
     if (is_whole && !run.since && !run.is_stopping) return Start(job);
-    if (!is_whole && run.since) Lose(job, WorldEvent::Kind::kLost);
+    if (!is_whole && run.since) {
+      ++result_.outcomes[job].evictions;
+      Lose(job, WorldEvent::Kind::kLost);
+    }
   }
 
   void Start(std::size_t job) {

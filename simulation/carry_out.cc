@@ -36,11 +36,11 @@ void Release(api::Workload& workload, WallTime now) {
   workload.status = integrations::StatusAfterRelease(workload, now);
 }
 
-bool Finish(api::Workload& workload, WallTime now) {
+bool Finish(api::Workload& workload, WallTime now, bool failed) {
   if (api::IsTrue(workload.status.conditions, api::kFinished)) return false;
   api::SetCondition(workload.status.conditions, {.type = api::kFinished,
                                                  .status = api::ConditionStatus::kTrue,
-                                                 .reason = api::kSucceeded,
+                                                 .reason = failed ? api::kFailed : api::kSucceeded,
                                                  .message = "",
                                                  .last_transition_time = CutToSeconds(now),
                                                  .observed_generation = workload.meta.generation});

@@ -30,7 +30,8 @@ void Preempt(const admission::Scheduler& scheduler, const admission::Decision& d
 // (integrations/release.h).
 void Release(api::Workload& workload, WallTime now);
 
-// The job has succeeded. False: the Workload has finished already; nothing changes.
-bool Finish(api::Workload& workload, WallTime now);
+// The job has ended: it has succeeded, or failed. False: the Workload has finished already; nothing
+// changes.
+bool Finish(api::Workload& workload, WallTime now, bool failed = false);
 
 }  // namespace berth::simulation

@@ -26,6 +26,11 @@ void CompleteNamespaces(Cluster& cluster) {
   for (api::Namespace& each : known) each.meta.labels[kNamespaceNameLabel] = each.meta.name;
 }
 
+bool HasTopology(const Cluster& cluster, const std::string& name) {
+  return std::any_of(cluster.topologies.begin(), cluster.topologies.end(),
+                     [&name](const api::Topology& each) { return each.meta.name == name; });
+}
+
 }  // namespace
 
 std::vector<std::string> Prepare(Cluster& cluster) {
@@ -43,7 +48,7 @@ std::vector<std::string> Prepare(Cluster& cluster) {
                     ": its admission checks count as Ready at once");
   }
   for (api::ResourceFlavor& flavor : cluster.flavors) {
-    if (flavor.topology_name.empty()) continue;
+    if (flavor.topology_name.empty() || HasTopology(cluster, flavor.topology_name)) continue;
     flavor.topology_name.clear();
     notes.push_back("ResourceFlavor " + flavor.meta.name +
                     ": its topology is left out, quota alone decides");

@@ -46,6 +46,8 @@ class Chance {
     return shapes.back();
   }
 
+  bool Happens(double share) { return random_.Unit() < share; }
+
   std::int32_t Between(std::int32_t least, std::int32_t most) {
     return least +
            static_cast<std::int32_t>(random_.Below(static_cast<std::uint64_t>(most - least) + 1));
@@ -72,7 +74,10 @@ class TraceMaker {
     return source.phases.empty() ? AddArrivals(source, chance) : AddStages(source, chance);
   }
 
-  Trace Take() { return std::move(trace_); }
+  Trace Take() {
+    trace_.unit = TraceUnit::kJob;
+    return std::move(trace_);
+  }
 
  private:
   // nullptr: there are too many.
@@ -86,6 +91,7 @@ class TraceMaker {
     job.pods = shape.pods;
     job.requests = shape.requests;
     job.run = chance.Span(source.run);
+    if (source.failing > 0) job.failed = chance.Happens(source.failing);
     const Duration linger = chance.Span(source.linger);
     if (linger > Duration::zero()) {
       job.result = job.run;

@@ -56,6 +56,7 @@ struct JobSource {
   RandomSpan between;  // two arrivals
   std::vector<JobShapeChoice> shapes;
   RandomSpan run;
+  double failing = 0;              // the share of the jobs that fail at the end of their run
   RandomSpan linger;               // after the run: the job keeps its quota, and the next
                                    // stage may begin
   std::vector<StagePhase> phases;  // not empty: a graph; `count` and `between` do not count

@@ -13,14 +13,10 @@ namespace {
 
 constexpr std::size_t kMaxListed = 8;  // queues in a message
 
-Error AtLine(std::int64_t line, const std::string& problem) {
-  return {ErrorCode::kInvalid, "line " + std::to_string(line) + ": " + problem};
-}
-
 class Binder {
  public:
-  Binder(const Cluster& cluster, const std::string& default_queue)
-      : cluster_(cluster), default_queue_(default_queue) {
+  Binder(const Cluster& cluster, const std::string& default_queue, TraceUnit unit)
+      : cluster_(cluster), default_queue_(default_queue), unit_(unit) {
     for (std::size_t i = 0; i < cluster.local_queues.size(); ++i) {
       const api::ObjectMeta& meta = cluster.local_queues[i].meta;
       by_name_[meta.name].push_back(i);
@@ -34,6 +30,7 @@ class Binder {
     job.submit = row.submit;
     job.run = row.run;
     job.result = row.result;
+    job.failed = row.failed;
     BERTH_TRY(job.local_queue, QueueOf(row));
     BERTH_CHECK_OK(SetPriority(row, job));
     BERTH_TRY(job.shape, ShapeOf(row));
@@ -41,6 +38,12 @@ class Binder {
   }
 
  private:
+  // "line 3: …", or "job 3: …".
+  Error At(const TraceJob& row, const std::string& problem) const {
+    return {ErrorCode::kInvalid,
+            std::string(ToString(unit_)) + " " + std::to_string(row.line) + ": " + problem};
+  }
+
   std::string Listed() const {
     std::vector<std::string> names;
     for (const api::LocalQueue& queue : cluster_.local_queues) {
@@ -57,19 +60,18 @@ class Binder {
     const std::string& name = row.queue.empty() ? default_queue_ : row.queue;
     if (name.empty()) {
       if (cluster_.local_queues.size() == 1) return std::size_t{0};
-      return AtLine(row.line,
-                    "the row names no queue, and there are several LocalQueues: choose one with "
-                    "--queue (" +
-                        Listed() + ")");
+      return At(row, "the " + std::string(unit_ == TraceUnit::kJob ? "job" : "row") +
+                         " names no queue, and there are several LocalQueues: choose one with "
+                         "--queue (" +
+                         Listed() + ")");
     }
     const auto found = by_name_.find(name);
     if (found == by_name_.end()) {
-      return AtLine(row.line,
-                    "queue \"" + name + "\" is no LocalQueue of the manifests: " + Listed());
+      return At(row, "queue \"" + name + "\" is no LocalQueue of the manifests: " + Listed());
     }
     if (found->second.size() > 1) {
-      return AtLine(row.line,
-                    "queue \"" + name + "\" exists in several namespaces: write NAMESPACE/" + name);
+      return At(row,
+                "queue \"" + name + "\" exists in several namespaces: write NAMESPACE/" + name);
     }
     return found->second.front();
   }
@@ -87,8 +89,8 @@ class Binder {
     }
     const std::optional<std::int64_t> number = ParseInt64(row.priority);
     if (!number || *number < INT32_MIN || *number > INT32_MAX) {
-      return AtLine(row.line, "priority \"" + row.priority +
-                                  "\" is no number and no WorkloadPriorityClass of the manifests");
+      return At(row, "priority \"" + row.priority +
+                         "\" is no number and no WorkloadPriorityClass of the manifests");
     }
     job.priority = static_cast<std::int32_t>(*number);
     return OkStatus();
@@ -100,8 +102,8 @@ class Binder {
     auto shape = std::make_shared<JobShape>();
     for (const auto& [resource, amount] : row.requests) {
       if (amount > INT64_MAX / row.pods) {
-        return AtLine(row.line, resource + ": " + std::to_string(row.pods) + " pods of " +
-                                    api::FormatAmount(resource, amount) + " are out of range");
+        return At(row, resource + ": " + std::to_string(row.pods) + " pods of " +
+                           api::FormatAmount(resource, amount) + " are out of range");
       }
       shape->requests[resource] = amount * row.pods;
     }
@@ -117,6 +119,7 @@ class Binder {
 
   const Cluster& cluster_;
   const std::string& default_queue_;
+  TraceUnit unit_;
   std::map<std::string, std::vector<std::size_t>> by_name_;  // indices of LocalQueues
   std::map<std::pair<std::int32_t, api::ResourceAmounts>, std::shared_ptr<const JobShape>> shapes_;
 };
@@ -153,7 +156,7 @@ Result<std::vector<Job>> BindJobs(const Trace& trace, const Cluster& cluster,
   if (cluster.local_queues.empty()) {
     return Error{ErrorCode::kInvalid, "the manifests have no LocalQueue: no job can be queued"};
   }
-  Binder binder(cluster, default_queue);
+  Binder binder(cluster, default_queue, trace.unit);
   std::vector<Job> jobs;
   jobs.reserve(trace.jobs.size());
   for (const TraceJob& row : trace.jobs) {

@@ -25,7 +25,7 @@ struct JobShape {
 };
 
 struct Job {
-  std::int64_t line = 0;  // of the trace; 0: the job is none of a trace
+  std::int64_t line = 0;  // as TraceJob::line; 0: the job is none of a trace
   Duration submit{};      // with `after`: from the end of the last of these jobs
   Duration run{};
   // From the reservation of quota to the start of the run.
@@ -37,6 +37,7 @@ struct Job {
   std::size_t local_queue = 0;  // index in Cluster::local_queues
   std::string priority_class;   // the word of the trace; empty: none
   std::int32_t priority = 0;
+  bool failed = false;  // at the end of the run; the job does not run again
   std::shared_ptr<const JobShape> shape;
   std::vector<std::int32_t> after;  // jobs, by their places among the bound ones
   // From the start of the run, at most `run`: when jobs that wait for this one may come; nullopt:
@@ -49,9 +50,9 @@ struct Job {
 // `default_queue` ("NAME" or "NAMESPACE/NAME"; empty: the only LocalQueue) takes jobs whose row
 // names no queue.
 //
-// Errors: kInvalid with the line: a queue that no LocalQueue or more than one has, no queue where
-// several LocalQueues exist, an unknown priority class, pods whose requests leave the range of
-// Amount. A cluster without LocalQueue is kInvalid, too.
+// Errors: kInvalid with the line or job: a queue that no LocalQueue or more than one has, no queue
+// where several LocalQueues exist, an unknown priority class, pods whose requests leave the range
+// of Amount. A cluster without LocalQueue is kInvalid, too.
 Result<std::vector<Job>> BindJobs(const Trace& trace, const Cluster& cluster,
                                   const std::string& default_queue);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "api/labels.h"
@@ -21,13 +22,20 @@ std::set<std::string> NamesOf(const std::vector<T>& objects) {
   return names;
 }
 
+// With those that cannot be read.
+std::set<std::string> FlavorsOf(const LintInput& input) {
+  constexpr std::string_view kPrefix = "ResourceFlavor/";
+  std::set<std::string> names = NamesOf(input.cluster.flavors);
+  for (const std::string& each : input.unreadable) {
+    if (each.starts_with(kPrefix)) names.insert(each.substr(kPrefix.size()));
+  }
+  return names;
+}
+
 class QueueLint {
  public:
   explicit QueueLint(const LintInput& input)
-      : input_(input),
-        cluster_(input.cluster),
-        flavors_(NamesOf(input.cluster.flavors)),
-        quota_(input.cluster) {}
+      : input_(input), cluster_(input.cluster), flavors_(FlavorsOf(input)), quota_(input.cluster) {}
 
   std::vector<LintFinding> Run() {
     for (const api::Cohort& each : cluster_.cohorts) LintCohort(each);
@@ -58,15 +66,28 @@ class QueueLint {
     Report(LintSeverity::kWarning, rule, kind, name, std::move(field), std::move(message));
   }
 
+  template <typename T>
+  void ReportProblems(const char* kind, const T& object, std::vector<QuotaProblem> problems) {
+    for (QuotaProblem& each : problems) {
+      Report(each.is_error ? LintSeverity::kError : LintSeverity::kWarning, each.rule, kind,
+             object.meta.name, std::move(each.field), std::move(each.message));
+    }
+  }
+
+  bool IsUnreadable(const char* kind, const std::string& name) const {
+    return input_.unreadable.count(std::string(kind) + "/" + name) > 0;
+  }
+
   void LintCohort(const api::Cohort& cohort) {
     const std::string cycle = quota_.CycleAbove(cohort.meta.name);
-    if (cycle.empty()) return;
+    if (cycle.empty()) return ReportProblems("Cohort", cohort, quota_.ProblemsOf(cohort, flavors_));
     ReportError("cohort-cycle", "Cohort", cohort.meta.name, {"spec", "parentName"},
                 "the parents form a cycle, and no queue below it admits anything: " + cycle);
   }
 
   void LintFlavor(const api::ResourceFlavor& flavor) {
     const std::string& name = flavor.meta.name;
+    LintNodes(flavor);
     if (!flavor.topology_name.empty() && input_.topologies.count(flavor.topology_name) == 0) {
       ReportError("unknown-topology", "ResourceFlavor", name, {"spec", "topologyName"},
                   "Topology " + flavor.topology_name +
@@ -77,9 +98,26 @@ class QueueLint {
          "no ClusterQueue and no Cohort has quota of the flavor: nobody can get it");
   }
 
+  // Of the Nodes and NodePools among the files.
+  void LintNodes(const api::ResourceFlavor& flavor) {
+    if (flavor.node_labels.empty() || input_.node_labels.empty()) return;
+    const auto has_labels = [&flavor](const api::StringMap& node) {
+      return std::all_of(flavor.node_labels.begin(), flavor.node_labels.end(),
+                         [&node](const auto& label) {
+                           const std::string* value = api::FindValue(node, label.first);
+                           return value != nullptr && *value == label.second;
+                         });
+    };
+    if (std::any_of(input_.node_labels.begin(), input_.node_labels.end(), has_labels)) return;
+    Warn("flavor-without-nodes", "ResourceFlavor", flavor.meta.name, {"spec", "nodeLabels"},
+         "no Node and no NodePool of the files has these labels: pods of the flavor find no node");
+  }
+
   void LintClusterQueue(const api::ClusterQueue& queue) {
     const std::string& name = queue.meta.name;
     const bool has_local =
+        std::any_of(input_.unreadable.begin(), input_.unreadable.end(),
+                    [](const std::string& each) { return each.starts_with("LocalQueue/"); }) ||
         std::any_of(cluster_.local_queues.begin(), cluster_.local_queues.end(),
                     [&name](const api::LocalQueue& each) { return each.cluster_queue == name; });
     if (!has_local) {
@@ -97,11 +135,9 @@ class QueueLint {
     }
     for (std::size_t i = 0; i < queue.spec.admission_checks.size(); ++i) {
       LintCheckOf(queue, i);
+      LintSteps(queue, queue.spec.admission_checks[i].check);
     }
-    for (QuotaProblem& each : quota_.ProblemsOf(queue, flavors_)) {
-      Report(each.is_error ? LintSeverity::kError : LintSeverity::kWarning, each.rule,
-             kClusterQueueKind, name, std::move(each.field), std::move(each.message));
-    }
+    ReportProblems(kClusterQueueKind, queue, quota_.ProblemsOf(queue, flavors_));
     LintPriorities(queue);
   }
 
@@ -110,11 +146,43 @@ class QueueLint {
     const bool known =
         std::any_of(input_.checks.begin(), input_.checks.end(),
                     [&check](const api::AdmissionCheck& each) { return each.meta.name == check; });
-    if (known) return;
+    if (known || IsUnreadable("AdmissionCheck", check)) return;
     ReportError(
         "unknown-check", kClusterQueueKind, queue.meta.name,
         {"spec", "admissionChecksStrategy", "admissionChecks", std::to_string(place)},
         "AdmissionCheck " + check + " is not among the files: the queue is inactive without it");
+  }
+
+  // A job is admitted with the first flavor of the queue that has room: the steps follow the
+  // flavor.
+  void LintSteps(const api::ClusterQueue& queue, const std::string& check) {
+    const auto policy = input_.policies.find(check);
+    if (policy == input_.policies.end()) return;
+    const auto& groups = queue.spec.resource_groups;
+    for (std::size_t at = 0; at < groups.size(); ++at) {
+      const auto& flavors = groups[at].flavors;
+      const api::ProvisioningStep* last = nullptr;  // of the flavor that comes last in the queue
+      std::ptrdiff_t last_place = -1;
+      for (const api::ProvisioningStep& step : policy->second.steps) {
+        const auto found = std::find_if(flavors.begin(), flavors.end(), [&step](const auto& each) {
+          return each.flavor == step.flavor;
+        });
+        if (found == flavors.end()) continue;
+        const std::ptrdiff_t place = found - flavors.begin();
+        if (last != nullptr && place < last_place) {
+          Warn("steps-against-flavors", kClusterQueueKind, queue.meta.name,
+               {"spec", "resourceGroups", std::to_string(at), "flavors"},
+               "flavor " + step.flavor + " stands before flavor " + last->flavor +
+                   ", but ProvisioningPolicy " + policy->second.meta.name + " of check " + check +
+                   " has step " + last->name + " (" + last->flavor + ") before step " + step.name +
+                   " (" + step.flavor + "): jobs get " + step.flavor +
+                   " first; write flavors and steps in one order");
+          break;
+        }
+        last = &step;
+        last_place = place;
+      }
+    }
   }
 
   void LintCheck(const api::AdmissionCheck& check) {
@@ -132,7 +200,7 @@ class QueueLint {
       return;
     }
     const std::string wanted = check.parameters->kind + "/" + check.parameters->name;
-    if (input_.parameters.count(wanted) > 0) return;
+    if (input_.parameters.count(wanted) > 0 || input_.unreadable.count(wanted) > 0) return;
     ReportError("check-without-parameters", "AdmissionCheck", name, {"spec", "parameters", "name"},
                 check.parameters->kind + " " + check.parameters->name +
                     " is not among the files: the check is inactive without it");
@@ -144,6 +212,7 @@ class QueueLint {
         cluster_.cluster_queues.begin(), cluster_.cluster_queues.end(),
         [&local](const api::ClusterQueue& each) { return each.meta.name == local.cluster_queue; });
     if (queue == cluster_.cluster_queues.end()) {
+      if (IsUnreadable(kClusterQueueKind, local.cluster_queue)) return;
       ReportError("unknown-queue", "LocalQueue", name, {"spec", "clusterQueue"},
                   "ClusterQueue " + local.cluster_queue +
                       " is not among the files: jobs of the LocalQueue are inadmissible");

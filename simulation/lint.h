@@ -11,12 +11,14 @@
 // Threads: pure functions. Errors: none.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "admission/scheduler.h"
+#include "api/provisioning_policy.h"
 #include "api/queues.h"
 #include "api/workload.h"
 #include "simulation/cluster.h"
@@ -43,6 +45,12 @@ struct LintInput {
   std::set<std::string> parameters;   // of checks: "KIND/NAME" of the objects that exist
   std::set<std::string> topologies;   // names
   std::set<std::string> controllers;  // of checks: the names that a controller answers to
+  // The labels of Nodes, and of the nodes that NodePools make; empty: there are none among the
+  // files.
+  std::vector<api::StringMap> node_labels;
+  // "KIND/NAME" of objects that are there and cannot be read: nothing else is said of these.
+  std::set<std::string> unreadable;
+  std::map<std::string, api::ProvisioningPolicy> policies;  // by the check that has it
 };
 
 // In the order of kinds and names.

@@ -184,6 +184,63 @@ std::vector<QuotaProblem> LintQuota::ProblemsOf(const api::ClusterQueue& queue,
   return problems;
 }
 
+std::vector<const api::ClusterQueue*> LintQuota::QueuesBelow(const std::string& cohort) const {
+  std::vector<const api::ClusterQueue*> below;
+  for (const api::ClusterQueue& queue : cluster_.cluster_queues) {
+    std::string at = queue.spec.cohort_name;
+    for (std::size_t steps = 0; !at.empty() && steps <= parents_.size(); ++steps) {
+      if (at == cohort) {
+        below.push_back(&queue);
+        break;
+      }
+      const auto parent = parents_.find(at);
+      at = parent == parents_.end() ? "" : parent->second;
+    }
+  }
+  return below;
+}
+
+std::vector<QuotaProblem> LintQuota::ProblemsOf(const api::Cohort& cohort,
+                                                const std::set<std::string>& flavors) const {
+  std::vector<QuotaProblem> problems;
+  const std::vector<const api::ClusterQueue*> queues = QueuesBelow(cohort.meta.name);
+  if (queues.empty()) {
+    problems.push_back({false,
+                        "cohort-without-queue",
+                        {"metadata", "name"},
+                        "no ClusterQueue is in the Cohort or below it: nobody can use its quota"});
+  }
+  const auto is_listed = [&queues](const std::string& flavor, const api::ResourceName& resource) {
+    return std::any_of(queues.begin(), queues.end(), [&](const api::ClusterQueue* each) {
+      return FindQuota(each->spec.resource_groups, flavor, resource) != nullptr;
+    });
+  };
+  const auto& groups = cohort.spec.resource_groups;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    for (std::size_t j = 0; j < groups[i].flavors.size(); ++j) {
+      const api::FlavorQuotas& quotas = groups[i].flavors[j];
+      if (flavors.count(quotas.flavor) == 0) {
+        std::vector<std::string> field = FieldOf(i, j);
+        field.emplace_back("name");
+        problems.push_back({true, "unknown-flavor", std::move(field),
+                            "ResourceFlavor " + quotas.flavor +
+                                " is not among the files: nobody can use the quota"});
+        continue;
+      }
+      for (std::size_t k = 0; k < quotas.resources.size() && !queues.empty(); ++k) {
+        const api::ResourceQuota& quota = quotas.resources[k];
+        if (quota.nominal_quota == 0 || is_listed(quotas.flavor, quota.resource)) continue;
+        std::vector<std::string> field = FieldOf(i, j);
+        field.insert(field.end(), {"resources", std::to_string(k), "nominalQuota"});
+        problems.push_back({false, "cohort-quota-unusable", std::move(field),
+                            "no ClusterQueue below the Cohort lists " + quota.resource +
+                                " of flavor " + quotas.flavor + ": nobody can use the quota"});
+      }
+    }
+  }
+  return problems;
+}
+
 std::string LintQuota::ReclaimerOf(const api::ClusterQueue& queue) const {
   if (queue.spec.cohort_name.empty() || queue.spec.resource_groups.empty() || HasNominal(queue)) {
     return "";

@@ -36,6 +36,10 @@ class LintQuota {
   // `flavors`: the ResourceFlavors that exist.
   std::vector<QuotaProblem> ProblemsOf(const api::ClusterQueue& queue,
                                        const std::set<std::string>& flavors) const;
+  // Of a Cohort: flavors that do not exist, and quota that no ClusterQueue below can use. Of a
+  // Cohort with no ClusterQueue below: that alone.
+  std::vector<QuotaProblem> ProblemsOf(const api::Cohort& cohort,
+                                       const std::set<std::string>& flavors) const;
   // A queue that takes back everything that `queue` uses; empty: none, or it has quota of its own.
   std::string ReclaimerOf(const api::ClusterQueue& queue) const;
 
@@ -43,6 +47,8 @@ class LintQuota {
   using Cell = std::pair<std::string, api::ResourceName>;  // flavor, resource
 
   std::string RootOf(std::string cohort) const;
+  // The ClusterQueues of the Cohort and of the Cohorts below it.
+  std::vector<const api::ClusterQueue*> QueuesBelow(const std::string& cohort) const;
   api::Amount LentBy(const api::ClusterQueue& queue, const Cell& cell) const;
   api::Amount LentTo(const api::ClusterQueue& queue, const Cell& cell) const;
   void LintFlavor(const api::ClusterQueue& queue, std::size_t group, std::size_t flavor,

@@ -1,6 +1,7 @@
 #include "simulation/nodes.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/assert.h"
 #include "base/random.h"
@@ -48,7 +49,9 @@ NodeId Nodes::Make(std::size_t pool, WallTime now, WallTime ready) {
                    .free = pools_[pool].node.allocatable,
                    .made = now,
                    .ready = ready,
+                   .evicted = std::nullopt,
                    .since = ready};
+  if (const auto life = LifeOf(pools_[pool])) nodes_[next_].evicted = ready + *life;
   ++counts_[pool];
   use_[pool].peak = std::max(use_[pool].peak, counts_[pool]);
   return next_++;
@@ -59,6 +62,19 @@ Duration Nodes::BootOf(const NodePool& pool) const {
   if (pool.boots.empty()) return pool.boot;
   constexpr std::uint64_t kStride = 7919;
   return pool.boots[Random(static_cast<std::uint64_t>(next_) * kStride).Below(pool.boots.size())];
+}
+
+// In whole seconds; by chance, and the same in every run.
+std::optional<Duration> Nodes::LifeOf(const NodePool& pool) const {
+  std::optional<Duration> life = pool.evicted_after;
+  if (pool.evictions_per_hour <= 0) return life;
+  constexpr std::uint64_t kStride = 104729;  // another than that of boots
+  constexpr double kSecondsPerHour = 3600;
+  constexpr double kLongest = 1e9;  // seconds
+  const double unit = Random(static_cast<std::uint64_t>(next_) * kStride).Unit();
+  const double drawn = -std::log(1 - unit) * kSecondsPerHour / pool.evictions_per_hour;
+  const auto seconds = static_cast<std::int64_t>(std::clamp(std::ceil(drawn), 1.0, kLongest));
+  return std::min(life.value_or(Duration::max()), Duration(std::chrono::seconds(seconds)));
 }
 
 bool Nodes::Suits(const NodePool& pool, const PodNeeds& needs) const {
@@ -83,19 +99,41 @@ void Nodes::Count(NodeId id, const OneNode& node, WallTime end) {
       {id, node.pool, node.made - start_, node.ready - start_, std::max(end, node.made) - start_});
 }
 
-void Nodes::RemoveIdle(WallTime now) {
+void Nodes::RemoveDue(WallTime now) {
+  // Evict removes a node and may add one behind the last.
   for (auto at = nodes_.begin(); at != nodes_.end();) {
-    const OneNode& node = at->second;
-    const NodePool& pool = pools_[node.pool];
-    const bool idle = node.pods == 0 && node.since + pool.idle <= now;
-    if (!idle || counts_[node.pool] <= pool.min_nodes) {
-      ++at;
-      continue;
-    }
-    Count(at->first, node, node.since + pool.idle);
-    --counts_[node.pool];
-    at = nodes_.erase(at);
+    const NodeId id = at->first;
+    RemoveIfDue(id, at->second, now);
+    at = nodes_.upper_bound(id);
   }
+}
+
+void Nodes::RemoveIfDue(NodeId id, const OneNode& node, WallTime now) {
+  if (node.pods > 0) return;
+  const NodePool& pool = pools_[node.pool];
+  const WallTime idle_end = node.since + pool.idle;
+  const bool may_shrink = counts_[node.pool] > pool.min_nodes;
+  if (node.evicted && *node.evicted <= now && (!may_shrink || *node.evicted <= idle_end)) {
+    Evict(id, *node.evicted);
+  } else if (may_shrink && idle_end <= now) {
+    Count(id, node, idle_end);
+    --counts_[node.pool];
+    nodes_.erase(id);
+  }
+}
+
+std::optional<WallTime> Nodes::EvictionOf(NodeId node) const {
+  const auto found = nodes_.find(node);
+  return found == nodes_.end() ? std::nullopt : found->second.evicted;
+}
+
+void Nodes::Evict(NodeId node, WallTime at) {
+  const auto found = nodes_.find(node);
+  const std::size_t pool = found->second.pool;
+  Count(node, found->second, at);
+  --counts_[pool];
+  nodes_.erase(found);
+  if (counts_[pool] < pools_[pool].min_nodes) Make(pool, at, at + BootOf(pools_[pool]));
 }
 
 std::int64_t Nodes::PlaceOnNodes(const PodNeeds& needs, std::int64_t pods,
@@ -134,7 +172,7 @@ std::int64_t Nodes::SpreadOnNodes(const PodNeeds& needs, std::int64_t pods,
 
 std::optional<Nodes::Placement> Nodes::Place(const PodNeeds& needs, std::int64_t pods,
                                              WallTime now) {
-  RemoveIdle(now);
+  RemoveDue(now);
   std::vector<bool> suits;
   suits.reserve(pools_.size());
   for (const NodePool& pool : pools_) suits.push_back(Suits(pool, needs));
@@ -179,11 +217,12 @@ void Nodes::Free(const Placement& placement, const api::ResourceAmounts& request
 }
 
 std::string NodeName(const std::vector<NodePool>& pools, const NodeLife& life) {
-  return pools[life.pool].name + "-" + std::to_string(life.node);
+  const NodePool& pool = pools[life.pool];
+  return pool.is_node ? pool.name : pool.name + "-" + std::to_string(life.node);
 }
 
 std::vector<PoolUse> Nodes::UseUntil(WallTime end) {
-  RemoveIdle(end);
+  RemoveDue(end);
   std::vector<std::int64_t> rest = counts_;
   for (auto at = nodes_.rbegin(); at != nodes_.rend(); ++at) {
     const OneNode& node = at->second;

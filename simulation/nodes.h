@@ -31,7 +31,11 @@ struct NodePool {
   Duration boot{};
   std::vector<Duration> boots;  // not empty: each new node takes one of these, by its number
   Duration idle{};
-  double price_per_hour = 0;  // USD for one node, while it is there
+  // Machines of low priority: the cloud takes each back, by its time since it was ready.
+  double evictions_per_hour = 0;          // expected, of one node, at a constant rate; 0: none
+  std::optional<Duration> evicted_after;  // at this age at the latest
+  double price_per_hour = 0;              // USD for one node, while it is there
+  bool is_node = false;  // one node, named as the pool, that was there before the run
 };
 
 // The nodes that pods go to first: those that were made first, or those with the fewest pods, as
@@ -64,7 +68,7 @@ struct NodeLife {
   Duration gone{};
 };
 
-// "POOL-NUMBER".
+// "POOL-NUMBER"; of a pool that is one node, the pool's name.
 std::string NodeName(const std::vector<NodePool>& pools, const NodeLife& life);
 
 class Nodes {
@@ -83,6 +87,13 @@ class Nodes {
   std::optional<Placement> Place(const PodNeeds& needs, std::int64_t pods, WallTime now);
   void Free(const Placement& placement, const api::ResourceAmounts& requests, WallTime now);
 
+  // When the cloud takes the node back; nullopt: never, or the node is gone.
+  std::optional<WallTime> EvictionOf(NodeId node) const;
+  // Nodes without pods go when their idle time is over, if their pool has more than its least
+  // nodes, and when the cloud takes them back; then a new node boots where the pool needs one for
+  // its least. Place and UseUntil do this, too.
+  void RemoveDue(WallTime now);
+
   // Counts until `end`; nodes that are idle then count until their idle time is over.
   std::vector<PoolUse> UseUntil(WallTime end);
   // Of nodes that are gone, in the order of their ends; after UseUntil, of all nodes.
@@ -94,13 +105,16 @@ class Nodes {
     api::ResourceAmounts free;
     WallTime made{};
     WallTime ready{};
+    std::optional<WallTime> evicted;  // nullopt: never
     std::int64_t pods = 0;
     WallTime since{};  // of the first pod, or of being empty
   };
 
   NodeId Make(std::size_t pool, WallTime now, WallTime ready);
-  Duration BootOf(const NodePool& pool) const;  // of the next node
-  void RemoveIdle(WallTime now);
+  Duration BootOf(const NodePool& pool) const;                 // of the next node
+  std::optional<Duration> LifeOf(const NodePool& pool) const;  // of the next node, once ready
+  void RemoveIfDue(NodeId id, const OneNode& node, WallTime now);
+  void Evict(NodeId node, WallTime at);
   // Adds nodes that exist to `placement`; returns the pods that find no place there.
   std::int64_t PlaceOnNodes(const PodNeeds& needs, std::int64_t pods,
                             const std::vector<bool>& suits, Placement& placement) const;

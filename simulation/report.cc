@@ -29,6 +29,7 @@ struct Tally {
   void Add(const Job& job, const JobOutcome& outcome, Duration submitted) {
     ++figures.jobs;
     figures.preemptions += outcome.preemptions;
+    figures.evictions += outcome.evictions;
     if (outcome.started) {
       waits.push_back(SecondsOf(*outcome.started - submitted));
     }
@@ -38,6 +39,7 @@ struct Tally {
       return;
     }
     ++figures.finished;
+    if (job.failed) ++figures.failed;
     AddHours(job.shape->requests, job.run, figures.used);
     const double response = SecondsOf(*outcome.finished - submitted);
     slowdowns += std::max(1.0, response / std::max(SecondsOf(job.run), kMinRunSeconds));
@@ -227,12 +229,15 @@ const std::vector<Measure>& Measures() {
                                               {"waitP99", &Figures::wait_p99},
                                               {"slowdown", &Figures::slowdown},
                                               {"preemptions", &Figures::preemptions},
+                                              {"evictions", &Figures::evictions},
+                                              {"failed", &Figures::failed},
                                               {"cost", &Figures::cost}};
   return kMeasures;
 }
 
 Report MakeReport(const Cluster& cluster, const std::vector<Job>& jobs, const WorldResult& result,
-                  const std::vector<NodePool>& pools, const Charges& charges) {
+                  const std::vector<NodePool>& pools, const Charges& charges,
+                  const std::vector<double>& costs) {
   using Key = std::tuple<std::size_t, std::int64_t, std::string>;  // queue, priority falling, class
   std::map<Key, Tally> tallies;
   Tally all;
@@ -248,6 +253,10 @@ Report MakeReport(const Cluster& cluster, const std::vector<Job>& jobs, const Wo
     tally.Add(job, outcome, submitted);
     if (!charges.empty()) ChargeAll(node_hours, charges[i], tally.figures);
     all.Add(job, outcome, submitted);
+    if (!costs.empty()) {
+      tally.figures.cost += costs[i];
+      all.figures.cost += costs[i];
+    }
     UnitHours& of_queue = used[cluster.local_queues[job.local_queue].cluster_queue];
     AddHours(job.shape->requests, outcome.lost, of_queue);
     if (outcome.finished) AddHours(job.shape->requests, job.run, of_queue);

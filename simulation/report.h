@@ -36,10 +36,13 @@ struct Figures {
   double wait_p99 = 0;
   double slowdown = 0;
   double preemptions = 0;
-  // USD for the time of nodes that is charged; of all jobs: for all nodes. 0 without pools.
+  double evictions = 0;  // the cloud took a node of a job back
+  double failed = 0;     // of `finished`: their runs ended in failure
+  // USD for the time of nodes that is charged; of all jobs: for all nodes. Without pools: for runs,
+  // by the prices of their flavors.
   double cost = 0;
   UnitHours used;       // by runs that finished
-  UnitHours destroyed;  // by runs that a preemption ended
+  UnitHours destroyed;  // by runs that a preemption or an eviction ended
   // Of nodes (simulation/charges.h), by the resources that jobs request; of all jobs: of all nodes.
   // Without pools: used and destroyed.
   UnitHours charged;
@@ -98,9 +101,11 @@ struct Report {
   bool stopped_early = false;
 };
 
-// `charges`: those of the run with `pools`.
+// `charges`: those of the run with `pools`. `costs`: USD by job, of a run without pools
+// (simulation/flavor_costs.h); empty: unknown.
 Report MakeReport(const Cluster& cluster, const std::vector<Job>& jobs, const WorldResult& result,
-                  const std::vector<NodePool>& pools = {}, const Charges& charges = {});
+                  const std::vector<NodePool>& pools = {}, const Charges& charges = {},
+                  const std::vector<double>& costs = {});
 
 // Each figure of `after` less that of `before`, for each queue and class that either has; figures
 // of a row that one report lacks count as 0. Of a report and itself all are 0.

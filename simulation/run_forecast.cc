@@ -101,15 +101,12 @@ RunKey RunKeyOf(const api::Workload& workload, std::optional<std::int64_t> job_d
     key.name = owner->name;
   }
   for (const api::PodSet& pods : workload.spec.pod_sets) {
-    const auto& containers = pods.pod_template.spec.containers;
-    if (!containers.empty() && !containers.front().image.empty()) {
-      key.image += containers.front().image + ",";
-    }
     for (const auto& [resource, amount] : api::PodRequests(pods.pod_template.spec)) {
       key.requests[resource] =
           api::AddAmounts(key.requests[resource], api::MultiplyAmounts(amount, pods.count));
     }
   }
+  key.image = provisioning::ImagesOf(workload);
   key.declared = provisioning::ExpectedRun(workload, job_deadline);
   if (!key.declared) key.declared = provisioning::RunParameter(workload, {});
   return key;

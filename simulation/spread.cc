@@ -42,9 +42,9 @@ class SpreadMaker {
     report.runs = static_cast<std::int64_t>(runs_);
     for (auto& [key, figures] : rows_) {
       figures.resize(runs_);
-      report.rows.push_back({key.first, key.second, MeasuresOf(figures)});
+      report.rows.push_back(RowOf(key.first, key.second, figures));
     }
-    report.total.measures = MeasuresOf(totals_);
+    report.total = RowOf("", "", totals_);
     for (const auto& [name, rows] : pools_) {
       const auto of = [&rows = rows](double PoolRow::*field) {
         std::vector<double> values;
@@ -58,6 +58,34 @@ class SpreadMaker {
   }
 
  private:
+  static SpreadRow RowOf(const std::string& local_queue, const std::string& priority_class,
+                         const std::vector<Figures>& figures) {
+    return {.local_queue = local_queue,
+            .priority_class = priority_class,
+            .measures = MeasuresOf(figures),
+            .used = ByResource(figures, &Figures::used),
+            .destroyed = ByResource(figures, &Figures::destroyed),
+            .charged = ByResource(figures, &Figures::charged),
+            .utilisation = ByResource(figures, &Figures::utilisation)};
+  }
+
+  static SpreadByResource ByResource(const std::vector<Figures>& figures,
+                                     UnitHours Figures::*field) {
+    std::map<api::ResourceName, std::vector<double>> values;
+    for (const Figures& each : figures) {
+      for (const auto& [resource, value] : each.*field) values[resource];
+    }
+    SpreadByResource spreads;
+    for (auto& [resource, list] : values) {
+      for (const Figures& each : figures) {
+        const auto found = (each.*field).find(resource);
+        list.push_back(found == (each.*field).end() ? 0 : found->second);
+      }
+      spreads[resource] = SpreadOfValues(list);
+    }
+    return spreads;
+  }
+
   static std::vector<Spread> MeasuresOf(const std::vector<Figures>& figures) {
     std::vector<Spread> spreads;
     for (const Measure& measure : Measures()) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -22,10 +23,17 @@ struct Spread {
   double most = 0;
 };
 
+using SpreadByResource = std::map<api::ResourceName, Spread>;
+
 struct SpreadRow {
   std::string local_queue;  // "NAMESPACE/NAME"; empty: of all
   std::string priority_class;
   std::vector<Spread> measures;  // in the order of Measures()
+  // As the fields of Figures; a resource that a run lacks counts as 0 there.
+  SpreadByResource used;
+  SpreadByResource destroyed;
+  SpreadByResource charged;
+  SpreadByResource utilisation;
 };
 
 struct SpreadPool {

@@ -21,6 +21,8 @@ bool EndsWith(std::string_view name, std::string_view end) {
 
 }  // namespace
 
+const char* ToString(TraceUnit unit) { return unit == TraceUnit::kJob ? "job" : "line"; }
+
 Error TraceError(std::int64_t line, std::size_t column, const std::string& problem) {
   return {ErrorCode::kInvalid,
           "line " + std::to_string(line) + ", column " + std::to_string(column) + ": " + problem};

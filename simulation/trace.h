@@ -31,8 +31,13 @@ inline constexpr std::size_t kMaxTraceLine = 64 * 1024;
 inline constexpr std::int64_t kMaxPods = 1'000'000;
 inline constexpr Duration kMaxTraceTime = std::chrono::hours(24 * 365 * 200);
 
+// What TraceJob::line counts: lines of the text, or the jobs of a trace that has no lines (the log
+// of Philly, ledgers, generators).
+enum class TraceUnit : std::uint8_t { kLine, kJob };
+const char* ToString(TraceUnit unit);  // "line", "job"
+
 struct TraceJob {
-  std::int64_t line = 0;  // of the text, from 1
+  std::int64_t line = 0;  // of the text, or number of the job (TraceUnit), from 1
   Duration submit{};
   Duration run{};
   std::string queue;     // "NAME" or "NAMESPACE/NAME"; empty: the row names none
@@ -42,16 +47,20 @@ struct TraceJob {
   // Jobs of the trace, by their places in it: the job is submitted `submit` after the last of these
   // has finished.
   std::vector<std::int32_t> after;
+  bool failed = false;  // at the end of the run; jobs that wait for this one come all the same
   // From the start of the run: when jobs that wait for this one may come; nullopt: at its end.
   std::optional<Duration> result;
-  std::string
-      origin;  // whose job it was in the trace: virtual cluster, class of service; may be empty
+  // Whose job it was in the trace; may be empty: virtual cluster, class of service, "queue:3" of
+  // SWF.
+  std::string origin;
+  std::string user;  // "user:12" of SWF; may be empty
   friend bool operator==(const TraceJob&, const TraceJob&) = default;
 };
 
 struct Trace {
   std::vector<TraceJob> jobs;  // in the order of the text
   std::int64_t skipped = 0;    // rows without a run, or without processors
+  TraceUnit unit = TraceUnit::kLine;
 };
 
 enum class TraceFormat : std::uint8_t { kCsv, kSwf, kAlibabaPods, kAlibabaTasks };
@@ -62,13 +71,14 @@ TraceFormat FormatOf(std::string_view name, std::string_view text);
 
 Result<Trace> ReadTrace(TraceFormat format, std::string_view text);
 
-// Columns: submit and run (required), queue, priority, pods, user, cpu, memory, gpu
+// Columns: submit and run (required), queue, priority, pods, user, status, cpu, memory, gpu
 // (nvidia.com/gpu), and the full name of any other resource. Lines that are empty or begin with '#'
-// are skipped. `user` is not kept.
+// are skipped.
 Result<Trace> ReadCsv(std::string_view text);
 
 // A job becomes one pod of one CPU for each processor that it requested, or got where the request
 // is unknown. Rows whose run time or processors are unknown (-1) or zero are skipped and counted.
+// Status 0 is a job that failed.
 Result<Trace> ReadSwf(std::string_view text);
 
 // The pods of cluster-trace-gpu-v2023: each a job, from its placement to its deletion; `origin` is

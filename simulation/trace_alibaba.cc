@@ -148,6 +148,7 @@ class PodListReader final : public AlibabaReader {
     if (is_placed) job.run = placed.run;
     if (Field("scheduled_time") != nullptr && !is_placed) has_run = false;
     job.origin = Word("qos");
+    job.failed = Word("pod_phase") == "Failed";
     BERTH_CHECK_OK(Request("cpu", "cpu_milli", 1, 1, job));
     BERTH_CHECK_OK(Request("memory", "memory_mib", static_cast<double>(kMib), 1, job));
     BERTH_CHECK_OK(Request(kGpu, "num_gpu", 1, 1, job));
@@ -178,6 +179,7 @@ class TaskTableReader final : public AlibabaReader {
     }
     job.pods = static_cast<std::int32_t>(pods.value_or(1));
     job.origin = Word("gpu_type");
+    job.failed = Word("status") == "Failed";
     BERTH_CHECK_OK(Request("cpu", "plan_cpu", kMilliPerCpuPercent, 1, job));
     BERTH_CHECK_OK(Request("memory", "plan_mem", static_cast<double>(kGib), 1, job));
     BERTH_CHECK_OK(Request(kGpu, "plan_gpu", 1 / kPercentPerUnit, 1, job));

@@ -11,7 +11,16 @@
 namespace berth::simulation {
 namespace {
 
-enum class ColumnKind : std::uint8_t { kSubmit, kRun, kQueue, kPriority, kPods, kUser, kResource };
+enum class ColumnKind : std::uint8_t {
+  kSubmit,
+  kRun,
+  kQueue,
+  kPriority,
+  kPods,
+  kUser,
+  kStatus,
+  kResource
+};
 
 struct Column {
   ColumnKind kind = ColumnKind::kUser;
@@ -24,13 +33,14 @@ struct KnownColumn {
   ColumnKind kind;
   std::string_view resource;
 };
-constexpr std::array<KnownColumn, 10> kKnown{{{"submit", ColumnKind::kSubmit, ""},
+constexpr std::array<KnownColumn, 11> kKnown{{{"submit", ColumnKind::kSubmit, ""},
                                               {"run", ColumnKind::kRun, ""},
                                               {"queue", ColumnKind::kQueue, ""},
                                               {"priority", ColumnKind::kPriority, ""},
                                               {"class", ColumnKind::kPriority, ""},
                                               {"pods", ColumnKind::kPods, ""},
                                               {"user", ColumnKind::kUser, ""},
+                                              {"status", ColumnKind::kStatus, ""},
                                               {"cpu", ColumnKind::kResource, "cpu"},
                                               {"memory", ColumnKind::kResource, "memory"},
                                               {"gpu", ColumnKind::kResource, "nvidia.com/gpu"}}};
@@ -61,7 +71,7 @@ Result<Column> ColumnOf(const CsvField& field, std::int64_t line) {
   return TraceError(line, field.column,
                     ShownInMessage(field.value) +
                         " is no column: expected submit, run, queue, priority, class, pods, user, "
-                        "cpu, memory, gpu or a resource such as example.com/device" +
+                        "status, cpu, memory, gpu or a resource such as example.com/device" +
                         Suggestion(name));
 }
 
@@ -135,7 +145,8 @@ class CsvReader {
       case ColumnKind::kQueue: job.queue = field.value; return OkStatus();
       case ColumnKind::kPriority: job.priority = field.value; return OkStatus();
       case ColumnKind::kPods: return ReadPods(column, field, job);
-      case ColumnKind::kUser: return OkStatus();
+      case ColumnKind::kUser: job.user = field.value; return OkStatus();
+      case ColumnKind::kStatus: return ReadStatus(column, field, job);
       case ColumnKind::kResource: return ReadRequest(column, field, job);
     }
     return OkStatus();
@@ -176,6 +187,13 @@ class CsvReader {
     }
     job.pods = static_cast<std::int32_t>(*pods);
     return OkStatus();
+  }
+
+  Status ReadStatus(const Column& column, const CsvField& field, TraceJob& job) const {
+    const std::string status = ToLower(field.value);
+    job.failed = status == "failed";
+    if (job.failed || status.empty() || status == "succeeded") return OkStatus();
+    return Wrong(column, field, "status: expected succeeded or failed");
   }
 
   Status ReadRequest(const Column& column, const CsvField& field, TraceJob& job) {

@@ -11,7 +11,15 @@ constexpr std::size_t kFields = 18;
 constexpr api::Amount kMilliPerCpu = 1000;
 
 // The fields that count, by their place in the line.
-enum SwfField : std::size_t { kSubmit = 1, kRunTime = 3, kAllocated = 4, kRequested = 7 };
+enum SwfField : std::size_t {
+  kSubmit = 1,
+  kRunTime = 3,
+  kAllocated = 4,
+  kRequested = 7,
+  kStatus = 10,
+  kUser = 11,
+  kQueue = 14
+};
 
 constexpr std::array<const char*, kFields> kNames{"job number",
                                                   "submit time",
@@ -70,6 +78,11 @@ Status SplitNumbers(std::string_view line, std::int64_t number,
 
 bool IsKnown(const SwfNumber& field) { return field.text.front() != '-'; }
 
+// "queue:3"; empty: the number is unknown.
+std::string NamedNumber(const char* name, const SwfNumber& field) {
+  return IsKnown(field) ? name + (":" + std::string(field.text)) : "";
+}
+
 // 0: the number is unknown.
 Result<std::int32_t> ProcessorsOf(const SwfNumber& field, std::int64_t line, const char* name) {
   if (!IsKnown(field)) return 0;
@@ -100,6 +113,9 @@ Status AddRow(const std::array<SwfNumber, kFields>& fields, std::int64_t line, T
   job.run = run;
   job.pods = processors;
   job.requests["cpu"] = kMilliPerCpu;
+  job.failed = fields[kStatus].text == "0";
+  job.origin = NamedNumber("queue", fields[kQueue]);
+  job.user = NamedNumber("user", fields[kUser]);
   trace.jobs.push_back(std::move(job));
   return OkStatus();
 }

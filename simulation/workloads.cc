@@ -64,7 +64,9 @@ void Workloads::Release(std::size_t number, WallTime now) {
   simulation::Release(Edit(number), now);
 }
 
-void Workloads::Finish(std::size_t number, WallTime now) { simulation::Finish(Edit(number), now); }
+void Workloads::Finish(std::size_t number, WallTime now, bool failed) {
+  simulation::Finish(Edit(number), now, failed);
+}
 
 void Workloads::ReleaseEvicted(WallTime now) {
   for (const auto& [number, object] : changed_) {

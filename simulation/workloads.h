@@ -47,7 +47,7 @@ class Workloads {
   void Preempt(std::size_t number, const admission::Decision& decision,
                const admission::Victim& victim, WallTime now);
   void Release(std::size_t number, WallTime now);
-  void Finish(std::size_t number, WallTime now);
+  void Finish(std::size_t number, WallTime now, bool failed = false);
   // Releases the changed Workloads that are evicted and hold quota: jobs that stop at once.
   void ReleaseEvicted(WallTime now);
 

@@ -36,8 +36,9 @@ std::string NameOf(std::size_t job) {
 }  // namespace
 
 World::World(const Cluster& cluster, const std::vector<Job>& jobs, const WorldOptions& options)
-    : scheduler_(ListingNew(options.scheduler)),
-      workloads_(scheduler_, jobs.size()),
+    : plane_(ListingNew(options.scheduler), jobs.size()),
+      scheduler_(plane_.scheduler()),
+      workloads_(plane_.store()),
       cluster_(cluster),
       jobs_(jobs),
       options_(options),
@@ -45,11 +46,14 @@ World::World(const Cluster& cluster, const std::vector<Job>& jobs, const WorldOp
       now_(start_),
       standing_(jobs.size()),
       awaited_(jobs.size(), 0) {
-  for (const auto& each : cluster.namespaces) scheduler_.ApplyNamespace(each);
-  for (const auto& each : cluster.flavors) scheduler_.ApplyResourceFlavor(each);
-  for (const auto& each : cluster.cohorts) scheduler_.ApplyCohort(each);
-  for (const auto& each : cluster.cluster_queues) scheduler_.ApplyClusterQueue(each);
-  for (const auto& each : cluster.local_queues) scheduler_.ApplyLocalQueue(each);
+  for (const auto& each : cluster.namespaces) plane_.Apply(each);
+  for (const auto& each : cluster.flavors) plane_.Apply(each);
+  for (const auto& each : cluster.topologies) plane_.Apply(each);
+  for (const auto& each : cluster.nodes) plane_.Apply(each);
+  for (const auto& each : cluster.pods) scheduler_.ApplyPod(each);
+  for (const auto& each : cluster.cohorts) plane_.Apply(each);
+  for (const auto& each : cluster.cluster_queues) plane_.Apply(each);
+  for (const auto& each : cluster.local_queues) plane_.Apply(each);
   if (!options.pools.empty()) nodes_.emplace(options.pools, now_, options.placement);
   result_.outcomes.resize(jobs.size());
   for (const std::size_t job : options_.until_started) awaited_[job] = 1;
@@ -102,6 +106,7 @@ std::optional<WallTime> World::NextEvent() const {
     if (time && (!next || *time < *next)) next = time;
   };
   for (const auto* agenda : {&ends_, &starts_, &following_, &results_}) consider(agenda->Next());
+  consider(evictable_.Next());
   if (submitted_ < arriving_) consider(TimeOf(jobs_[submitted_]));
   return next;
 }
@@ -158,11 +163,11 @@ void World::Admit(std::size_t job, const admission::Decision& decision) {
   admitted.admitted = true;
   waiting_.erase(job);
   result_.outcomes[job].why.clear();
-  ++admissions_;
+  admitted.admission = ++admissions_;
   if (!nodes_) {
     StartAt(job, now_ + jobs_[job].capacity_wait);
   } else if (!PlacePods(job)) {
-    without_nodes_.insert({admissions_, job});
+    without_nodes_.insert({admitted.admission, job});
   }
 }
 
@@ -181,6 +186,7 @@ bool World::PlacePods(std::size_t job) {
   }
   placed.placement = nodes_->Place(needs, pods.count, now_);
   if (!placed.placement) return false;
+  evictable_.Add(*nodes_, *placed.placement, job);
   StartAt(job, placed.placement->ready);
   return true;
 }
@@ -234,8 +240,49 @@ void World::LeaveNodes(std::size_t job) {
   if (!placement) return;
   const api::PodSet& pods = jobs_[job].shape->pod_sets[0];
   nodes_->Free(*placement, pods.pod_template.spec.containers[0].requests, now_);
+  evictable_.Remove(*placement, job);
   placement.reset();
   nodes_freed_ = true;
+}
+
+// The pods of a job that has quota are gone, in whatever state they were.
+void World::EndRun(std::size_t job) {
+  Standing& stopped = standing_[job];
+  DropResult(job);
+  if (stopped.since) {
+    ends_.Remove(stopped.end, job);
+    result_.outcomes[job].lost += now_ - *stopped.since;
+  } else if (stopped.ready) {
+    starts_.Remove(*stopped.ready, job);
+  } else {
+    without_nodes_.erase({stopped.admission, job});
+  }
+  LeaveNodes(job);
+  stopped.since.reset();
+  stopped.ready.reset();
+}
+
+void World::LoseNode(NodeId node) {
+  for (const std::size_t job : evictable_.JobsOn(node)) LoseRun(job);
+  nodes_->RemoveDue(now_);
+  nodes_freed_ = true;
+}
+
+void World::LoseRun(std::size_t job) {
+  JobOutcome& outcome = result_.outcomes[job];
+  EndRun(job);
+  ++outcome.evictions;
+  Tell(WorldEvent::Kind::kLost, job);
+  if (outcome.evictions < kMostLostRuns) {
+    without_nodes_.insert({standing_[job].admission, job});
+    return;
+  }
+  outcome.why = "the cloud took nodes back in each of its " + std::to_string(kMostLostRuns) +
+                " runs: the nodes live for less time than the job needs";
+  workloads_.Finish(job, now_, /*failed=*/true);
+  workloads_.Deliver(now_);
+  workloads_.Forget(job);
+  standing_[job] = {};
 }
 
 void World::Stop(std::size_t job, const admission::Decision& decision,
@@ -244,22 +291,9 @@ void World::Stop(std::size_t job, const admission::Decision& decision,
   if (!stopped.admitted) return;
   workloads_.Preempt(job, decision, victim, CutToSeconds(now_));
   workloads_.Release(job, now_);
-  DropResult(job);
-  if (stopped.since) {
-    ends_.Remove(stopped.end, job);
-    result_.outcomes[job].lost += now_ - *stopped.since;
-  } else if (stopped.ready) {
-    starts_.Remove(*stopped.ready, job);
-  } else {
-    const auto found = std::find_if(without_nodes_.begin(), without_nodes_.end(),
-                                    [job](const auto& each) { return each.second == job; });
-    if (found != without_nodes_.end()) without_nodes_.erase(found);
-  }
-  LeaveNodes(job);
+  EndRun(job);
   ++result_.outcomes[job].preemptions;
   ++preemptions_;
-  stopped.since.reset();
-  stopped.ready.reset();
   stopped.admitted = false;
   waiting_.insert(job);
   workloads_.Deliver(now_);
@@ -267,7 +301,7 @@ void World::Stop(std::size_t job, const admission::Decision& decision,
 }
 
 void World::Finish(std::size_t job) {
-  workloads_.Finish(job, now_);
+  workloads_.Finish(job, now_, jobs_[job].failed);
   workloads_.Deliver(now_);
   workloads_.Forget(job);
   LeaveNodes(job);
@@ -279,6 +313,8 @@ void World::Finish(std::size_t job) {
 }
 
 World::Progress World::Perform(const admission::Decision& decision) {
+  // Of a Workload that runs or waits for its capacity: it keeps what it has.
+  if (decision.second_pass) return Progress::kNone;
   if (GivesQuota(decision)) {
     Admit(workloads_.NumberOf(decision.workload), decision);
     return Progress::kChanged;
@@ -394,6 +430,7 @@ std::string World::WhyWaiting(std::size_t job) const {
 void World::TakeDue() {
   while (const auto job = ends_.TakeDue(now_)) Finish(*job);
   while (const auto job = results_.TakeDue(now_)) FreeFollowers(*job);
+  while (const auto node = evictable_.TakeDue(now_)) LoseNode(*node);
   while (const auto job = starts_.TakeDue(now_)) Start(*job);
   while (submitted_ < arriving_ && TimeOf(jobs_[submitted_]) == now_) Submit(submitted_++);
   while (const auto job = following_.TakeDue(now_)) Submit(*job);

@@ -6,10 +6,13 @@
 //
 // An admitted job runs at once, or with node pools once all its pods are on ready nodes, and ends
 // after its run time. An admitted job that finds no room on nodes keeps its quota and waits; the
-// next one may go before it. A preempted job stops at once, loses what it ran, and waits again.
-// Cycles take no time; they run while one of them changes anything, and again at the next event.
-// Parked workloads are woken `wake_up_batch` after a change, as by the controller (SchedulerLoop).
-// Admission knows quota alone: no admission checks, no topologies.
+// next one may go before it. A job with pods on a node that the cloud takes back keeps its quota,
+// loses what it ran, and begins anew on other nodes; kMostLostRuns losses end the job. A preempted
+// job stops at once, loses what it ran, and waits again. Cycles take no time; they run while one of
+// them changes anything, and again at the next event. Parked workloads are woken `wake_up_batch`
+// after a change, as by the controller (SchedulerLoop). Admission knows quota, and the topologies
+// and nodes of the cluster, if it has any; no admission checks. Nodes of topologies stay as they
+// are.
 //
 // A job that has a Workload of its own goes on from the state of that Workload: one that is
 // admitted runs for what is left of its run, one that has reserved quota starts after its wait for
@@ -17,6 +20,8 @@
 //
 // A job that waits for others is submitted when the last of these has finished, or has given its
 // result while it keeps its quota, and its own time has passed since.
+//
+// A job that fails ends as others do: it gives its quota back, and does not run again.
 //
 // Equal input gives equal results on any machine. The cost grows with the events and with the heads
 // that the scheduler decides; a finished job is forgotten.
@@ -40,15 +45,16 @@
 #include "base/clock.h"
 #include "simulation/agenda.h"
 #include "simulation/cluster.h"
+#include "simulation/control_plane.h"
+#include "simulation/evictable_jobs.h"
 #include "simulation/jobs.h"
 #include "simulation/nodes.h"
-#include "simulation/workloads.h"
 
 namespace berth::simulation {
 
 struct WorldEvent {
-  // kLost: the run ended early, and no preemption ended it. World has no such events
-  // (scenarios/played_jobs.h has).
+  // kLost: the run ended early, with a node that the cloud took back, or as scenarios/played_jobs.h
+  // sees it.
   enum class Kind : std::uint8_t { kSubmitted, kStarted, kPreempted, kFinished, kLost };
   Kind kind = Kind::kSubmitted;
   Duration at{};
@@ -69,14 +75,18 @@ struct WorldOptions {
   std::function<void(const WorldEvent&)> on_event;  // null: nobody listens
 };
 
+// A job that loses so many runs with its nodes ends, and has failed.
+inline constexpr std::int32_t kMostLostRuns = 100;
+
 // The life of one job.
 struct JobOutcome {
   std::optional<Duration> submitted;  // nullopt: a job that it waits for never finished
   std::optional<Duration> started;    // first start
   std::optional<Duration> finished;   // nullopt: it never finished
-  Duration lost{};                    // run time that preemptions destroyed
+  Duration lost{};                    // run time that preemptions and evictions destroyed
   std::int32_t preemptions = 0;
-  std::string why;  // of a job that never finished: what the scheduler says at the end
+  std::int32_t evictions = 0;  // the cloud took a node of the job back (WorldEvent::Kind::kLost)
+  std::string why;             // of a job that never finished: what the scheduler says at the end
 };
 
 struct WorldResult {
@@ -101,6 +111,7 @@ class World {
  private:
   struct Standing {
     bool admitted = false;
+    std::int64_t admission = 0;                 // its number
     std::optional<Nodes::Placement> placement;  // nullopt: no nodes yet, or no pools
     std::optional<WallTime> ready;              // of its nodes; nullopt: none yet, or it runs
     std::optional<WallTime> since;              // nullopt: its pods do not run
@@ -128,6 +139,9 @@ class World {
   void NoteStart(std::size_t job, WallTime since, Duration run);
   void TakeDue();
   void LeaveNodes(std::size_t job);
+  void EndRun(std::size_t job);
+  void LoseNode(NodeId node);
+  void LoseRun(std::size_t job);
   void RunCycles();
   // What a cycle did: it admitted, preempted or parked; it only went on with scans over flavors; or
   // the next cycle would decide the same.
@@ -141,8 +155,9 @@ class World {
   void ExplainRest();
   std::string WhyWaiting(std::size_t job) const;
 
-  admission::Scheduler scheduler_;
-  Workloads workloads_;  // by job; null: not submitted yet, or finished
+  ControlPlane plane_;
+  admission::Scheduler& scheduler_;  // of plane_
+  Workloads& workloads_;             // of plane_, by job; null: not submitted yet, or finished
   const Cluster& cluster_;
   const std::vector<Job>& jobs_;
   WorldOptions options_;
@@ -166,6 +181,7 @@ class World {
   std::vector<char> awaited_;  // by job: of options.until_started, and not started
   std::size_t awaited_count_ = 0;
   std::optional<Nodes> nodes_;  // nullopt: no pools
+  EvictableJobs evictable_;
   WorldResult result_;
   bool nodes_freed_ = false;  // since the last PlaceWaitingPods
   bool notes_reasons_ = false;

@@ -6,6 +6,7 @@
 #include "admission/lifecycle/status_edit.h"
 #include "api/holds.h"
 #include "api/labels.h"
+#include "api/provisioning_labels.h"
 #include "api/reasons.h"
 #include "base/strings.h"
 
@@ -296,12 +297,15 @@ bool Planner::LimitExecutionTime() {
   return true;
 }
 
-// Pods have `timeout` from admission to become ready, `recovery_timeout` after the loss of one.
+// Pods have `timeout` from admission to become ready, `recovery_timeout` after the loss of one. A
+// Workload of standing nodes has no pods.
 bool Planner::LimitPodsReady() {
   const PodsReadyOptions& options = in_.pods_ready;
   const Condition* admitted = FindCondition(status_.conditions, api::kAdmitted);
   const Condition* ready = FindCondition(status_.conditions, api::kPodsReady);
-  if (!options.enabled || admitted == nullptr || admitted->status != api::ConditionStatus::kTrue ||
+  const bool has_pods = !workload_.meta.labels.contains(api::kPrewarmLabel);
+  if (!options.enabled || !has_pods || admitted == nullptr ||
+      admitted->status != api::ConditionStatus::kTrue ||
       (ready != nullptr && ready->status == api::ConditionStatus::kTrue)) {
     return false;
   }

@@ -20,6 +20,9 @@ using OnRevoked = ProvisioningPolicy::OnRevoked;
 constexpr Words<OnRevoked, 2> kRevokedWords{
     {{"Reject", OnRevoked::kReject}, {"Requeue", OnRevoked::kRequeue}}};
 using Over = ProvisioningRace::Over;
+using RunSource = ProvisioningRunDuration::Source;
+constexpr Words<RunSource, 2> kSourceWords{
+    {{"Job", RunSource::kJob}, {"History", RunSource::kHistory}}};
 constexpr Words<Over, 2> kOverWords{{{"Zones", Over::kZones}, {"Steps", Over::kSteps}}};
 using Stock = ProvisioningPolicy::Stock;
 constexpr Words<Stock, 2> kStockWords{{{"Shared", Stock::kShared}, {"Ignored", Stock::kIgnored}}};
@@ -53,12 +56,14 @@ void ReadRun(const Reader& in, ProvisioningPolicy::RunDuration& run) {
   in.Field("marginPercent").Get(run.margin_percent);
   in.Field("minSeconds").Get(run.min_seconds);
   in.Field("maxSeconds").Get(run.max_seconds);
+  in.Field("source").Get(run.source, kSourceWords);
 }
 
 void ReadRace(const Reader& in, ProvisioningRace& race) {
   in.Field("width").Get(race.width);
   in.Field("over").Get(race.over, kOverWords);
   in.Field("staggerSeconds").Get(race.stagger_seconds);
+  in.Field("keepSurplusSeconds").Get(race.keep_surplus_seconds);
 }
 
 void ReadReuse(const Reader& in, ProvisioningReuse& reuse) {
@@ -76,6 +81,7 @@ void ReadPrewarm(const Reader& in, ProvisioningPrewarm& prewarm) {
   in.Field("timeZone").Get(prewarm.time_zone);
   in.Field("durationSeconds").Get(prewarm.duration_seconds);
   in.Field("leadSeconds").Get(prewarm.lead_seconds);
+  in.Field("maxIdleSeconds").Get(prewarm.max_idle_seconds);
 }
 
 void ReadPlaceholders(const Reader& in, ProvisioningPlaceholders& placeholders) {
@@ -101,6 +107,7 @@ void ReadStep(const Reader& in, ProvisioningStep& step) {
   if (const Reader pool = in.Field("pool"); pool.present()) ReadPool(pool, step.pool.emplace());
   in.Field("pricePerHour").Get(step.price_per_hour);
   in.Field("maxPricePerHour").Get(step.max_price_per_hour);
+  in.Field("minEtaGainSeconds").Get(step.min_eta_gain_seconds);
 }
 
 void ReadMemory(const Reader& in, ProvisioningMemory& memory) {
@@ -116,6 +123,7 @@ void ReadMemory(const Reader& in, ProvisioningMemory& memory) {
   in.Field("askedAgain").Get(memory.asked_again);
   in.Field("toldLate").Get(memory.told_late);
   in.Field("leaseFailed").Get(memory.lease_failed);
+  in.Field("passedOver").Get(memory.passed_over);
   in.Field("next").Get(memory.next, kNextWords);
   in.Field("due").Get(memory.due);
   in.Field("message").Get(memory.message);
@@ -159,6 +167,7 @@ Json EncodeOne(const ProvisioningMemory& memory) {
   }
   if (memory.told_late != WallTime{}) out["toldLate"] = FormatTime(memory.told_late);
   if (memory.lease_failed != WallTime{}) out["leaseFailed"] = FormatTime(memory.lease_failed);
+  if (memory.passed_over != WallTime{}) out["passedOver"] = FormatTime(memory.passed_over);
   if (memory.due != WallTime{}) out["due"] = FormatTime(memory.due);
   if (!memory.message.empty()) out["message"] = memory.message;
   return out;

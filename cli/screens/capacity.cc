@@ -9,6 +9,7 @@
 #include "base/rfc3339.h"
 #include "base/strings.h"
 #include "cli/screens/cost.h"
+#include "cli/screens/pending_capacity.h"
 #include "cli/screens/reason.h"
 #include "provisioning/money.h"
 
@@ -169,6 +170,24 @@ nlohmann::json StockJson(const StockView& each, const api::StockEntry& entry, Wa
       {"reason", rests ? nlohmann::json(entry.reason) : nlohmann::json()}};
 }
 
+nlohmann::json MaybeNumber(const std::optional<int>& number) {
+  return number ? nlohmann::json(*number) : nlohmann::json();
+}
+
+nlohmann::json PoolJson(const NodePoolView& pool) {
+  nlohmann::json zones = nlohmann::json::array();
+  for (const auto& [zone, stock] : pool.stock_by_zone) {
+    zones.push_back({{"zone", zone}, {"totalStock", stock}});
+  }
+  return {{"name", pool.name},
+          {"machineType", pool.machine_type},
+          {"nodes", pool.node_count},
+          {"maxNodes", MaybeNumber(pool.max_nodes)},
+          {"stock", MaybeNumber(pool.stock)},
+          {"totalStock", MaybeNumber(pool.total_stock)},
+          {"stockByZone", std::move(zones)}};
+}
+
 }  // namespace
 
 std::string RequestStateWord(const api::ProvisioningRequest& request) {
@@ -208,7 +227,8 @@ std::string RenderPools(const ClusterView& view, const TextStyle& style) {
 }
 
 std::string RenderCapacity(const ClusterView& view, const TextStyle& style) {
-  std::string screen = RenderAsked(view, style) + RenderPools(view, style) +
+  std::string screen = RenderAsked(view, style) + RenderPendingCapacity(view, style) +
+                       RenderPools(view, style) + RenderKarpenterPools(view, style) +
                        RenderMeasured(view, style) + RenderStock(view, style);
   if (view.stock.empty() && IsKnown(view, "configmaps")) {
     screen += "\nnothing is remembered of the stock: it needs a ProvisioningPolicy\n";
@@ -224,6 +244,8 @@ nlohmann::json CapacityScreenJson(const ClusterView& view) {
                         {"nodePools", nlohmann::json::array()},
                         {"stock", nlohmann::json::array()},
                         {"cost", nlohmann::json::array()},
+                        {"pendingPods", PendingCapacityJson(view)},
+                        {"karpenterNodePools", KarpenterPoolsJson(view)},
                         {"hidden", view.hidden},
                         {"narrowed", view.narrowed}};
   for (const api::ProvisioningRequest& request : view.provisioning_requests) {
@@ -250,14 +272,7 @@ nlohmann::json CapacityScreenJson(const ClusterView& view) {
                            {"usd", provisioning::Dollars(queue.nodes.nano_dollars)},
                            {"nodesWithoutPrice", queue.nodes.unpriced}});
   }
-  for (const NodePoolView& pool : view.node_pools) {
-    out["nodePools"].push_back(
-        {{"name", pool.name},
-         {"machineType", pool.machine_type},
-         {"nodes", pool.node_count},
-         {"maxNodes", pool.max_nodes ? nlohmann::json(*pool.max_nodes) : nlohmann::json()},
-         {"stock", pool.stock ? nlohmann::json(*pool.stock) : nlohmann::json()}});
-  }
+  for (const NodePoolView& pool : view.node_pools) out["nodePools"].push_back(PoolJson(pool));
   for (const StockView& each : view.stock) {
     for (const api::StockEntry& entry : each.stock) {
       out["stock"].push_back(StockJson(each, entry, view.now));

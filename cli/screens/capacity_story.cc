@@ -12,6 +12,7 @@
 #include "provisioning/money.h"
 #include "provisioning/reasons.h"
 #include "provisioning/request_state.h"
+#include "provisioning/vetoes.h"
 
 namespace berth::cli {
 namespace {
@@ -42,6 +43,16 @@ nlohmann::json AdviceJson(const CapacityAdvice& advice) {
           {"class", advice.reason_class},
           {"who", advice.who},
           {"remedy", advice.remedy}};
+}
+
+// Says of each step that the check's message passes over who can act.
+void AddVetoes(const api::AdmissionCheckState& check, Step& step) {
+  for (const char* reason :
+       {provisioning::kNeverFitsReason, provisioning::kZoneReason, provisioning::kPriceLimitReason,
+        provisioning::kBudgetReason, provisioning::kRestsReason, provisioning::kSlowerReason}) {
+    if (check.message.find(std::string("(") + reason + "): ") == std::string::npos) continue;
+    if (const auto advice = AdviceOn(reason)) step.lines.push_back(AdviceLine(*advice));
+  }
 }
 
 std::string UsedLine(const std::string& name, const api::ProvisioningMemory::Step& used) {
@@ -118,6 +129,7 @@ void AddPolicy(const api::Workload& workload, const api::AdmissionCheckState& ch
   if (step.capacity && step.capacity->advice) {
     step.lines.push_back(AdviceLine(*step.capacity->advice));
   }
+  AddVetoes(check, step);
   const std::string* text =
       api::FindValue(workload.meta.annotations, api::kProvisioningMemoryAnnotation);
   const auto memory =

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "admission/topology/node_inventory.h"
 #include "api/labels.h"
 #include "api/reasons.h"
 #include "base/strings.h"
@@ -135,6 +136,16 @@ bool IsRunning(const api::Workload& workload) {
 
 bool IsWaiting(const api::Workload& workload) {
   return !IsFinished(workload) && !IsRunning(workload) && workload.spec.active;
+}
+
+bool UsesNodeForEver(const api::Pod& pod) {
+  const api::StringMap& labels = pod.meta.labels;
+  const api::StringMap& annotations = pod.meta.annotations;
+  return admission::UsesNodeUnplanned(pod) && !pod.meta.deletion_timestamp &&
+         labels.count(api::kQueueLabel) == 0 && labels.count(api::kJobNameLabel) == 0 &&
+         labels.count(api::kPodGroupNameLabel) == 0 &&
+         annotations.count(api::kPodGroupNameLabel) == 0 &&
+         annotations.count(api::kWorkloadAnnotation) == 0;
 }
 
 }  // namespace berth::cli

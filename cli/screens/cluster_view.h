@@ -4,16 +4,19 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "api/job.h"
+#include "api/karpenter.h"
 #include "api/node_meters.h"
 #include "api/pod.h"
 #include "api/provisioning_policy.h"
 #include "api/provisioning_request.h"
 #include "api/queues.h"
+#include "api/spend_memory.h"
 #include "api/stock_memory.h"
 #include "api/workload.h"
 #include "base/clock.h"
@@ -31,6 +34,9 @@ struct NodePoolView {
   std::optional<int> max_nodes;
   std::optional<int> stock;
   int node_count = 0;  // nodes that have joined
+  // Machines of the cloud, those in use included, as the object names them.
+  std::optional<int> total_stock;            // nullopt: unlimited
+  std::map<std::string, int> stock_by_zone;  // of the zones that have a stock of their own
 };
 
 // The stock memory of one provisioning class, from its ConfigMap.
@@ -45,6 +51,12 @@ struct MetersView {
   api::QueueMeters meters;
 };
 
+// What the requests of one LocalQueue are charged by day, from the same ConfigMap.
+struct SpendView {
+  std::string queue;  // namespace/name
+  api::QueueSpend spend;
+};
+
 struct NodeView {
   std::string name;
   std::string pool;  // label cloud.google.com/gke-nodepool, or empty
@@ -54,7 +66,11 @@ struct NodeView {
 struct PodView {
   std::string namespace_name;
   std::string name;
-  std::string job_name;  // label batch.kubernetes.io/job-name
+  std::string job_name;    // label batch.kubernetes.io/job-name
+  std::string workload;    // annotation kueue.x-k8s.io/workload
+  std::string group;       // label or annotation kueue.x-k8s.io/pod-group-name
+  std::string owner_kind;  // of the controller; empty: none
+  std::string owner_name;
   std::string node_name;
   std::string phase;
   std::string waiting_reason;  // "ErrImagePull", … of a container that cannot start
@@ -80,10 +96,17 @@ struct ClusterView {
   std::vector<api::Job> jobs;
   std::vector<api::ProvisioningRequest> provisioning_requests;
   std::vector<NodePoolView> node_pools;
+  std::vector<api::KarpenterNodePool> karpenter_pools;
   std::vector<StockView> stock;
   std::vector<MetersView> meters;
+  std::vector<SpendView> spend;
   std::vector<NodeView> nodes;
   std::vector<PodView> pods;
+  // Of forecasts, where some flavor names a topology: the Topologies, all nodes, and the pods that
+  // use them outside of queues.
+  std::vector<api::Topology> topologies;
+  std::vector<api::Node> topology_nodes;
+  std::vector<api::Pod> topology_pods;
   // The namespace of Workloads, LocalQueues, Jobs, Pods, ProvisioningRequests; empty: all.
   std::string namespace_name;
   std::vector<std::string> hidden;    // kinds that the caller may not list
@@ -119,6 +142,10 @@ std::string ClusterQueueOf(const ClusterView& view, const api::Workload& workloa
 // "default/h100-train": the job's name if there is a job, else the Workload's.
 std::string DisplayName(const api::Workload& workload);
 std::string OwnerKind(const api::Workload& workload);  // "Job"; "Workload" without an owner
+
+// Whether the pod takes room on its node outside of every queue: forecasts count it until their
+// end.
+bool UsesNodeForEver(const api::Pod& pod);
 
 bool IsFinished(const api::Workload& workload);
 bool IsRunning(const api::Workload& workload);  // admitted, not finished, not being evicted

@@ -51,7 +51,8 @@ std::string BasisOf(const EtaView& view) {
   for (const auto& [level, count] : view.basis) {
     parts.push_back(std::to_string(count) + " by " + ToString(level));
   }
-  return fmt::format("based on: {} draws; run times of {} {}: {}\n", view.draws, jobs,
+  return fmt::format("based on: {} draws{}; run times of {} {}: {}\n", view.draws,
+                     view.corrected > 0 ? ", corrected by earlier starts" : "", jobs,
                      jobs == 1 ? "job" : "jobs", Join(parts, ", "));
 }
 

@@ -54,7 +54,7 @@ struct EtaView {
   std::optional<EtaHits> hits;                         // nullopt: none are kept
   std::int64_t noted = 0;                              // rows with a forecast of the controller
   std::optional<WallTime> oldest_note;                 // of these
-  std::int64_t corrected = 0;  // of these: forecasts that earlier starts corrected
+  std::int64_t corrected = 0;  // rows with a forecast that earlier starts corrected
   EtaHits controller;          // of the annotations of Workloads that have started
 };
 

@@ -30,6 +30,16 @@ std::string Time(Seconds seconds) { return FormatTime(ledger::FromSeconds(second
 double Hours(Seconds seconds) { return static_cast<double>(seconds) / kSecondsOfHour; }
 std::string Two(double number) { return fmt::format("{:.2f}", number); }
 
+std::string HoursText(const std::map<std::string, double>& hours) {
+  const bool has_gpus = hours.count(api::kGpusResource) > 0;
+  std::vector<std::string> parts;
+  for (const auto& [resource, amount] : hours) {
+    if (has_gpus && api::IsGpuResource(resource)) continue;  // GPUs, not shares of them
+    parts.push_back(resource + "=" + Two(amount));
+  }
+  return parts.empty() ? "-" : Join(parts, " ");
+}
+
 std::string JobOf(const AttemptRecord& attempt) {
   if (attempt.owner_kind.empty()) return "workload/" + attempt.name;
   return ToLower(attempt.owner_kind) + "/" + attempt.owner_name;
@@ -127,17 +137,16 @@ json AttemptJson(const AttemptRecord& attempt, const HistoryView& view) {
           {"message", attempt.message},
           {"preemptor", attempt.preemptor.empty() ? "" : PreemptorOf(attempt, view)},
           {"waits", std::move(waits)},
-          {"resources", std::move(resources)}};
+          {"resources", std::move(resources)},
+          {"destroyedHours", ledger::DestroyedHours(attempt, now)}};
 }
 
-std::string HoursText(const std::map<std::string, double>& hours) {
-  const bool has_gpus = hours.count(api::kGpusResource) > 0;
-  std::vector<std::string> parts;
-  for (const auto& [resource, amount] : hours) {
-    if (has_gpus && api::IsGpuResource(resource)) continue;  // GPUs, not shares of them
-    parts.push_back(resource + "=" + Two(amount));
-  }
-  return parts.empty() ? "-" : Join(parts, " ");
+// The name of a user is chosen by whoever made the account.
+std::string NoFormula(const std::string& text) {
+  constexpr std::string_view kBegins = "=+-@\t\r";
+  if (ParseInt64(text)) return text;  // a priority
+  const bool is_formula = !text.empty() && kBegins.find(text.front()) != std::string_view::npos;
+  return is_formula ? "'" + text : text;
 }
 
 std::string Quoted(const std::string& text) {
@@ -169,19 +178,24 @@ std::string RenderRequests(const HistoryView& view, const TextStyle& style) {
 std::string RenderHistory(const HistoryView& view, const TextStyle& style) {
   if (view.attempts.empty() && view.requests.empty()) return "the ledger has nothing of that\n";
   const Seconds now = ledger::ToSeconds(view.now);
-  TextTable table({{"QUEUED"},
-                   {"NAMESPACE"},
-                   {"JOB"},
-                   {"ATTEMPT", Align::kRight},
-                   {"QUEUE"},
-                   {"RAN", Align::kRight},
-                   {"RESOURCES"},
-                   {"OUTCOME"},
-                   {"WAITED FOR"}});
+  // What was lost has a column where some attempt lost something.
+  const bool lost =
+      std::any_of(view.attempts.begin(), view.attempts.end(),
+                  [now](const auto& each) { return !ledger::DestroyedHours(each, now).empty(); });
+  std::vector<Column> columns{
+      {"QUEUED"}, {"NAMESPACE"},          {"JOB"},       {"ATTEMPT", Align::kRight},
+      {"QUEUE"},  {"RAN", Align::kRight}, {"RESOURCES"}, {"OUTCOME"}};
+  if (lost) columns.push_back({"LOST (HOURS)"});
+  columns.push_back({"WAITED FOR"});
+  TextTable table(std::move(columns));
   for (const AttemptRecord& attempt : view.attempts) {
-    table.AddRow({Time(attempt.queued), attempt.namespace_name, JobOf(attempt),
-                  std::to_string(attempt.attempt), attempt.local_queue, RanOf(attempt, now),
-                  ResourcesOf(attempt), OutcomeOf(attempt, view), WaitsOf(attempt, now)});
+    std::vector<std::string> cells{Time(attempt.queued), attempt.namespace_name,
+                                   JobOf(attempt),       std::to_string(attempt.attempt),
+                                   attempt.local_queue,  RanOf(attempt, now),
+                                   ResourcesOf(attempt), OutcomeOf(attempt, view)};
+    if (lost) cells.push_back(HoursText(ledger::DestroyedHours(attempt, now)));
+    cells.push_back(WaitsOf(attempt, now));
+    table.AddRow(std::move(cells));
   }
   return (table.empty() ? "" : table.Render(style)) + RenderRequests(view, style);
 }
@@ -234,6 +248,26 @@ std::string CostText(const ReportLine& line) {
   return Two(Usd(line.cost_nano)) + more;
 }
 
+json MaybeSeconds(const std::optional<Seconds>& time) { return time ? json(*time) : json(nullptr); }
+
+json CapacityLinesJson(const std::vector<ledger::CapacityLine>& lines) {
+  json list = json::array();
+  for (const ledger::CapacityLine& line : lines) {
+    json parts = json::array();
+    for (const ledger::CapacityCounts& each : line.parts) {
+      parts.push_back({{"asked", each.asked},
+                       {"provisioned", each.provisioned},
+                       {"failed", each.failed},
+                       {"stockouts", each.stockouts},
+                       {"open", each.open},
+                       {"p50WaitSeconds", MaybeSeconds(each.p50)},
+                       {"p90WaitSeconds", MaybeSeconds(each.p90)}});
+    }
+    list.push_back({{"key", line.key}, {"parts", std::move(parts)}});
+  }
+  return list;
+}
+
 }  // namespace
 
 // Charges and costs have columns where some line has them.
@@ -248,6 +282,7 @@ TextTable ReportTable(const std::vector<ReportLine>& lines, const std::string& h
                               {"PREEMPTED", Align::kRight},
                               {"EVICTED", Align::kRight},
                               {"WAITED", Align::kRight},
+                              {"WAITED (HOURS)"},
                               {"USED (HOURS)"},
                               {"DESTROYED (HOURS)"}};
   if (charged) columns.push_back({"CHARGED (HOURS)"});
@@ -262,6 +297,7 @@ TextTable ReportTable(const std::vector<ReportLine>& lines, const std::string& h
                                    std::to_string(CountOf(line, ledger::kPreempted)),
                                    std::to_string(CountOf(line, ledger::kEvicted)),
                                    Span(line.waited),
+                                   HoursText(line.waited_hours),
                                    HoursText(line.used_hours),
                                    HoursText(line.destroyed_hours)};
     if (charged) cells.push_back(HoursText(line.charged_hours));
@@ -287,6 +323,7 @@ json ReportJson(const std::vector<ReportLine>& lines, const ledger::Period& peri
                    {"outcomes", line.outcomes},
                    {"waits", line.waits},
                    {"waitedHours", Hours(line.waited)},
+                   {"waitedHoursByResource", line.waited_hours},
                    {"usedHours", line.used_hours},
                    {"destroyedHours", line.destroyed_hours},
                    {"chargedHours", line.charged_hours},
@@ -298,33 +335,89 @@ json ReportJson(const std::vector<ReportLine>& lines, const ledger::Period& peri
       {"by", by}, {"from", Time(period.from)}, {"to", Time(period.to)}, {"lines", std::move(out)}};
 }
 
+namespace {
+
+json UsedJson(const ledger::HistoryPart& part) {
+  json used = json::array();
+  for (const auto& [resource, amount] : part.used) {
+    used.push_back({{"resource", resource}, {"unit", UnitOf(resource)}, {"amount", amount}});
+  }
+  return used;
+}
+
+}  // namespace
+
+json CohortHistoryJson(
+    const std::string& cohort, const std::vector<ledger::HistoryPart>& times,
+    const std::map<std::string, std::vector<ledger::HistoryPart>>& parts_by_queue) {
+  json list = json::array();
+  for (const ledger::HistoryPart& each : times) {
+    list.push_back({{"from", Time(each.from)}, {"to", Time(each.to)}});
+  }
+  json queues = json::array();
+  for (const auto& [queue, parts] : parts_by_queue) {
+    const bool used = std::any_of(parts.begin(), parts.end(),
+                                  [](const auto& part) { return !part.used.empty(); });
+    if (!used) continue;
+    json shares = json::array();
+    for (const ledger::HistoryPart& part : parts) shares.push_back({{"used", UsedJson(part)}});
+    queues.push_back({{"clusterQueue", queue}, {"parts", std::move(shares)}});
+  }
+  return {{"cohort", cohort}, {"times", std::move(list)}, {"queues", std::move(queues)}};
+}
+
 json QueueHistoryJson(const std::string& queue, const std::vector<ledger::HistoryPart>& parts) {
   json list = json::array();
   for (const ledger::HistoryPart& part : parts) {
-    json used = json::array();
-    for (const auto& [resource, amount] : part.used) {
-      used.push_back({{"resource", resource}, {"unit", UnitOf(resource)}, {"amount", amount}});
-    }
     list.push_back({{"from", Time(part.from)},
                     {"to", Time(part.to)},
                     {"admitted", part.admitted},
                     {"preempted", part.preempted},
-                    {"p50WaitSeconds", part.p50 ? json(*part.p50) : json(nullptr)},
-                    {"p90WaitSeconds", part.p90 ? json(*part.p90) : json(nullptr)},
-                    {"used", std::move(used)}});
+                    {"p50WaitSeconds", MaybeSeconds(part.p50)},
+                    {"p90WaitSeconds", MaybeSeconds(part.p90)},
+                    {"used", UsedJson(part)}});
   }
   return {{"clusterQueue", queue}, {"parts", std::move(list)}};
+}
+
+json CapacityHistoryJson(const ledger::CapacityHistory& history,
+                         const std::vector<ledger::PriceRecord>& prices,
+                         const ledger::Period& period) {
+  json times = json::array();
+  for (const ledger::Period& each : history.times) {
+    times.push_back({{"from", Time(each.from)}, {"to", Time(each.to)}});
+  }
+  json pools = json::array();
+  for (const ledger::PoolLine& line : history.pools) {
+    pools.push_back({{"pool", line.pool}, {"nodes", line.nodes}});
+  }
+  json known = json::array();
+  for (std::size_t i = 0; i < prices.size(); ++i) {
+    const bool has_next = i + 1 < prices.size() && prices[i + 1].flavor == prices[i].flavor;
+    if (prices[i].since > period.to || (has_next && prices[i + 1].since <= period.from)) continue;
+    known.push_back({{"flavor", prices[i].flavor},
+                     {"since", Time(prices[i].since)},
+                     {"usdPerHour", MaybeUsd(prices[i].hourly_nano)}});
+  }
+  return {{"times", std::move(times)},
+          {"classes", CapacityLinesJson(history.classes)},
+          {"shapes", CapacityLinesJson(history.shapes)},
+          {"pools", std::move(pools)},
+          {"prices", std::move(known)},
+          {"linesLeftOut", history.left_out}};
 }
 
 std::string ReportCsv(const std::vector<ReportLine>& lines, const std::string& by) {
   std::set<std::string> resources;
   for (const ReportLine& line : lines) {
     for (const auto& [resource, hours] : line.used_hours) resources.insert(resource);
+    for (const auto& [resource, hours] : line.waited_hours) resources.insert(resource);
   }
   std::vector<std::string> heading{by, "workloads", "attempts"};
   for (const char* outcome : kOutcomes) heading.push_back(ToLower(outcome));
   heading.insert(heading.end(), {"waits", "waited hours"});
   for (const std::string& resource : resources) {
+    heading.push_back(resource + " hours waited");
     heading.push_back(resource + " hours used");
     heading.push_back(resource + " hours destroyed");
   }
@@ -342,12 +435,13 @@ std::string ReportCsv(const std::vector<ReportLine>& lines, const std::string& b
     return fmt::format("{:.4f}", found == hours.end() ? 0.0 : found->second);
   };
   for (const ReportLine& line : lines) {
-    std::vector<std::string> cells{line.key, std::to_string(line.workloads),
+    std::vector<std::string> cells{NoFormula(line.key), std::to_string(line.workloads),
                                    std::to_string(line.attempts)};
     for (const char* outcome : kOutcomes) cells.push_back(std::to_string(CountOf(line, outcome)));
     cells.push_back(std::to_string(line.waits));
     cells.push_back(fmt::format("{:.4f}", Hours(line.waited)));
     for (const std::string& resource : resources) {
+      cells.push_back(hours_of(line.waited_hours, resource));
       cells.push_back(hours_of(line.used_hours, resource));
       cells.push_back(hours_of(line.destroyed_hours, resource));
     }

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "cli/screens/text.h"
+#include "ledger/capacity_history.h"
 #include "ledger/queue_history.h"
 #include "ledger/records.h"
 #include "ledger/report.h"
@@ -37,7 +38,17 @@ nlohmann::json ReportJson(const std::vector<ledger::ReportLine>& lines,
                           const ledger::Period& period, const std::string& by);
 nlohmann::json QueueHistoryJson(const std::string& queue,
                                 const std::vector<ledger::HistoryPart>& parts);
-// RFC 4180, with a heading; two columns for each resource, then those of nodes and costs.
+// `times`: parts without numbers, which are those of all histories. Queues that used nothing are
+// left out.
+nlohmann::json CohortHistoryJson(
+    const std::string& cohort, const std::vector<ledger::HistoryPart>& times,
+    const std::map<std::string, std::vector<ledger::HistoryPart>>& parts_by_queue);
+// `prices`: in the order of flavors and times; those that held in the period are told.
+nlohmann::json CapacityHistoryJson(const ledger::CapacityHistory& history,
+                                   const std::vector<ledger::PriceRecord>& prices,
+                                   const ledger::Period& period);
+// RFC 4180, with a heading; a key that a spreadsheet would take for a formula begins with "'". Two
+// columns for each resource, then those of nodes and costs.
 std::string ReportCsv(const std::vector<ledger::ReportLine>& lines, const std::string& by);
 
 }  // namespace berth::cli

@@ -70,19 +70,59 @@ Json TurnOf(const api::Workload& workload) {
          std::clamp(since, std::int64_t{0}, kSeconds - 1);
 }
 
-Json FlavorsOf(const api::ClusterQueue& queue) {
+Json MaybeAmount(const std::optional<api::Amount>& amount) {
+  return amount ? Json(*amount) : Json();
+}
+
+Json FlavorsOf(const std::vector<api::ResourceGroup>& groups) {
   Json list = Json::array();
-  for (const api::ResourceGroup& group : queue.spec.resource_groups) {
+  for (const api::ResourceGroup& group : groups) {
     for (const api::FlavorQuotas& flavor : group.flavors) {
       for (const api::ResourceQuota& quota : flavor.resources) {
         list.push_back({{"flavor", flavor.flavor},
                         {"resource", quota.resource},
                         {"unit", UnitOf(quota.resource)},
-                        {"nominal", quota.nominal_quota}});
+                        {"nominal", quota.nominal_quota},
+                        {"borrowingLimit", MaybeAmount(quota.borrowing_limit)},
+                        {"lendingLimit", MaybeAmount(quota.lending_limit)}});
       }
     }
   }
   return list;
+}
+
+// The quota of the queue with what its status says is in use.
+Json FlavorsOf(const api::ClusterQueue& queue) {
+  Json list = FlavorsOf(queue.spec.resource_groups);
+  for (Json& quota : list) {
+    quota["used"] = 0;
+    for (const api::FlavorUsage& flavor : queue.status.flavors_reservation) {
+      if (quota["flavor"] != flavor.flavor) continue;
+      for (const auto& each : flavor.resources) {
+        if (quota["resource"] == each.resource) quota["used"] = each.total;
+      }
+    }
+  }
+  return list;
+}
+
+Json UsesJson(const std::map<std::string, ResourceUse>& uses) {
+  Json list = Json::array();
+  for (const auto& [resource, amounts] : uses) {
+    list.push_back({{"resource", resource},
+                    {"unit", UnitOf(resource)},
+                    {"used", amounts.used},
+                    {"nominal", amounts.nominal},
+                    {"borrowed", amounts.borrowed},
+                    {"lent", amounts.lent}});
+  }
+  return list;
+}
+
+std::string WhyInactive(const api::ClusterQueue& queue) {
+  const api::Condition* active = api::FindCondition(queue.status.conditions, api::kActive);
+  if (active == nullptr || active->status != api::ConditionStatus::kFalse) return "";
+  return active->message.empty() ? active->reason : active->message;
 }
 
 }  // namespace
@@ -155,15 +195,6 @@ std::vector<std::string> ParentsOf(
 }
 
 Json QueueItem(const QueueUse& use, const std::vector<std::string>& parents) {
-  Json resources = Json::array();
-  for (const auto& [resource, amounts] : use.resources) {
-    resources.push_back({{"resource", resource},
-                         {"unit", UnitOf(resource)},
-                         {"used", amounts.used},
-                         {"nominal", amounts.nominal},
-                         {"borrowed", amounts.borrowed},
-                         {"lent", amounts.lent}});
-  }
   const api::ClusterQueue& queue = *use.queue;
   const bool strict = queue.spec.queueing_strategy == api::QueueingStrategy::kStrictFifo;
   return {
@@ -174,10 +205,24 @@ Json QueueItem(const QueueUse& use, const std::vector<std::string>& parents) {
       {"running", use.running},
       {"strategy", strict ? "StrictFIFO" : "BestEffortFIFO"},
       {"stopPolicy", StopPolicyName(queue.spec.stop_policy)},
+      {"inactive", WhyInactive(queue)},
       {"fairWeightBillionths", queue.spec.fair_weight_nano},
       {"weightedShare", queue.status.weighted_share ? Json(*queue.status.weighted_share) : Json()},
-      {"resources", std::move(resources)},
+      {"resources", UsesJson(use.resources)},
       {"flavors", FlavorsOf(queue)}};
+}
+
+Json CohortItem(const std::string& name, const api::Cohort* cohort,
+                const std::vector<std::string>& parents,
+                const std::map<std::string, ResourceUse>& uses) {
+  const api::CohortSpec spec = cohort == nullptr ? api::CohortSpec() : cohort->spec;
+  const bool has_share = cohort != nullptr && cohort->weighted_share;
+  return {{"name", name},
+          {"parents", parents},
+          {"fairWeightBillionths", spec.fair_weight_nano},
+          {"weightedShare", has_share ? Json(*cohort->weighted_share) : Json()},
+          {"resources", UsesJson(uses)},
+          {"flavors", FlavorsOf(spec.resource_groups)}};
 }
 
 Json LocalQueueItem(const api::LocalQueue& local) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -33,9 +34,14 @@ nlohmann::json WorkloadItem(const ClusterView& view, const api::Workload& worklo
 // ends.
 std::vector<std::string> ParentsOf(const std::string& cohort,
                                    const std::function<std::string(const std::string&)>& parent_of);
-// Keys: name, cohort, parents, waiting, running, strategy, stopPolicy, fairWeightBillionths,
-// weightedShare, resources, flavors.
+// Keys: name, cohort, parents, waiting, running, strategy, stopPolicy, inactive,
+// fairWeightBillionths, weightedShare, resources, flavors.
 nlohmann::json QueueItem(const QueueUse& use, const std::vector<std::string>& parents);
+// Keys: name, parents, fairWeightBillionths, weightedShare, resources, flavors. `cohort`: null
+// where queues name a Cohort that does not exist. `uses`: of SumCohorts.
+nlohmann::json CohortItem(const std::string& name, const api::Cohort* cohort,
+                          const std::vector<std::string>& parents,
+                          const std::map<std::string, ResourceUse>& uses);
 // Keys: namespace, name, clusterQueue, waiting, running, stopPolicy.
 nlohmann::json LocalQueueItem(const api::LocalQueue& local);
 // Keys: namespace, name, class, state, createdAt, workload, message.

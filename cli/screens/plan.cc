@@ -12,6 +12,7 @@
 #include "cli/screens/find_named.h"
 #include "provisioning/check_settings.h"
 #include "provisioning/money.h"
+#include "provisioning/reactive.h"
 #include "provisioning/request_state.h"
 
 namespace berth::cli {
@@ -100,6 +101,13 @@ std::map<std::string, std::vector<provisioning::StillWaiting>> WaitingOf(
   return waiting;
 }
 
+provisioning::SpendMemory SpendOf(const ClusterView& view) {
+  provisioning::SpendMemory spend;
+  for (const SpendView& each : view.spend) spend.Merge(each.queue, each.spend);
+  for (const MetersView& each : view.meters) spend.meters().Merge(each.queue, each.meters);
+  return spend;
+}
+
 CheckPlan PlanCheck(const ClusterView& view, const api::ClusterQueue& queue,
                     const api::AdmissionCheckRule& rule, const PlannedJob& job) {
   CheckPlan plan{.check = rule.check};
@@ -108,20 +116,23 @@ CheckPlan PlanCheck(const ClusterView& view, const api::ClusterQueue& queue,
     plan.problem = "AdmissionCheck " + rule.check + " does not exist: its queue is inactive";
     return plan;
   }
-  if (check->controller_name != api::kProvisioningCheckController) {
+  plan.is_reactive = check->controller_name == api::kReactiveCheckController;
+  if (!plan.is_reactive && check->controller_name != api::kProvisioningCheckController) {
     plan.problem = "answered by " + check->controller_name + ", nothing is known in advance";
     return plan;
   }
-  const Result<std::string> name = provisioning::ConfigNameOf(*check);
-  const api::ProvisioningRequestConfig* config =
-      name ? FindNamed(view.provisioning_configs, *name) : nullptr;
-  if (config == nullptr) {
-    plan.problem =
-        "the check is inactive: " +
-        (name ? "ProvisioningRequestConfig " + *name + " does not exist" : name.error().message);
-    return plan;
+  const api::ProvisioningRequestConfig* config = &provisioning::ReactiveConfig();
+  if (!plan.is_reactive) {
+    const Result<std::string> name = provisioning::ConfigNameOf(*check);
+    config = name ? FindNamed(view.provisioning_configs, *name) : nullptr;
+    if (config == nullptr) {
+      plan.problem =
+          "the check is inactive: " +
+          (name ? "ProvisioningRequestConfig " + *name + " does not exist" : name.error().message);
+      return plan;
+    }
   }
-  plan.policy = provisioning::PolicyNameOf(*check, config);
+  plan.policy = provisioning::PolicyNameOf(*check, plan.is_reactive ? nullptr : config);
   const api::ProvisioningPolicy kueues_rules;
   const api::ProvisioningPolicy* policy =
       plan.policy.empty() ? &kueues_rules : FindNamed(view.provisioning_policies, plan.policy);
@@ -129,10 +140,13 @@ CheckPlan PlanCheck(const ClusterView& view, const api::ClusterQueue& queue,
     plan.problem = "the check is inactive: ProvisioningPolicy " + plan.policy + " does not exist";
     return plan;
   }
+  const api::ProvisioningPolicy limited = provisioning::WithReactiveLimit(policy);
+  if (plan.is_reactive) policy = &limited;
   provisioning::FlavorsByName flavors;
   for (const api::ResourceFlavor& flavor : view.flavors) flavors[flavor.meta.name] = flavor;
   provisioning::StockMemory stock;
   for (const StockView& each : view.stock) stock.Merge(each.provisioning_class, each.stock);
+  const provisioning::SpendMemory spend = SpendOf(view);
   plan.steps = provisioning::OutlookOf({.workload = job.workload,
                                         .cluster_queue = queue,
                                         .rule = rule,
@@ -143,7 +157,8 @@ CheckPlan PlanCheck(const ClusterView& view, const api::ClusterQueue& queue,
                                         .waiting = WaitingOf(view, *config, *policy, job.workload),
                                         .job_deadline = job.deadline,
                                         .waited_seconds = job.waited_seconds,
-                                        .now = view.now});
+                                        .now = view.now,
+                                        .spend = job.workload.meta.uid.empty() ? &spend : nullptr});
   if (plan.steps.empty()) plan.problem = "not needed: no pod asks for a managed resource";
   return plan;
 }
@@ -198,6 +213,18 @@ std::string RenderSteps(const std::vector<StepOutlook>& steps, const TextStyle& 
   return table.Render(style);
 }
 
+// What requests of a race cost at most whose nodes come in vain; empty: no race.
+std::string RaceLine(const StepOutlook& step) {
+  if (!step.race_waste || step.veto) return "";
+  std::string line = "a race of step " + step.step + " wastes at most " +
+                     HumanDuration(std::chrono::seconds(step.race_waste->node_seconds)) +
+                     " of a node";
+  if (step.nano_dollars_rate) {
+    line += ", " + provisioning::Dollars(step.race_waste->nano_dollars) + " USD";
+  }
+  return line + "\n";
+}
+
 std::string RenderPlan(const JobPlan& plan, const TextStyle& style) {
   std::string text = plan.kind + " " + plan.key.ToString() + ", " + std::to_string(plan.pods) +
                      (plan.pods == 1 ? " pod" : " pods") + ": LocalQueue " + plan.local_queue +
@@ -219,6 +246,7 @@ std::string RenderPlan(const JobPlan& plan, const TextStyle& style) {
     if (!check.policy.empty()) text += ", policy " + check.policy;
     text += check.problem.empty() ? ":\n" : ": " + check.problem + "\n";
     if (!check.steps.empty()) text += RenderSteps(check.steps, style);
+    for (const StepOutlook& step : check.steps) text += RaceLine(step);
   }
   return text;
 }
@@ -246,6 +274,11 @@ Json StepOutlookJson(const StepOutlook& step) {
               {"outcomes", step.eta.outcomes},
               {"asksFirst", step.asks_first},
               {"passedOver", Json()}};
+  if (step.race_waste) {
+    out["raceWaste"] = {
+        {"nodeSeconds", step.race_waste->node_seconds},
+        {"usd", step.nano_dollars_rate ? MoneyJson(step.race_waste->nano_dollars) : Json()}};
+  }
   if (step.veto) {
     out["passedOver"] = {
         {"reason", step.veto->reason},

@@ -38,8 +38,9 @@ struct QuotaPlan {
 
 struct CheckPlan {
   std::string check;
-  std::string policy;   // empty: none
-  std::string problem;  // why the check asks for nothing; empty: it can
+  std::string policy;        // empty: none
+  std::string problem;       // why the check asks for nothing; empty: it can
+  bool is_reactive = false;  // nodes come for the pods, after the start
   std::vector<provisioning::StepOutlook> steps;
 };
 

@@ -86,6 +86,24 @@ std::string Bars(const std::vector<ReportLine>& lines, const std::string& resour
   return text + "</tbody></table>\n";
 }
 
+// A bar for each line: what it cost; empty: nothing has a price.
+std::string CostBars(const std::vector<ReportLine>& lines) {
+  constexpr double kNano = 1e-9;
+  std::int64_t most = 0;
+  for (const ReportLine& line : lines) most = std::max(most, line.cost_nano);
+  if (most == 0) return "";
+  std::string text = "<h2>Cost</h2>\n<p class=\"soft\">USD</p>\n<table class=\"bars\"><tbody>\n";
+  for (const ReportLine& line : lines) {
+    text += fmt::format(
+        "<tr><td>{}</td><td><div class=\"bar\"><div class=\"used\" style=\"width:{:.2f}%\">"
+        "</div></div></td><td class=\"right\">{:.2f}</td></tr>\n",
+        HtmlText(line.key.empty() ? "-" : line.key),
+        static_cast<double>(line.cost_nano) / static_cast<double>(most) * 100,
+        static_cast<double>(line.cost_nano) * kNano);
+  }
+  return text + "</tbody></table>\n";
+}
+
 }  // namespace
 
 std::string ReportPage(const std::vector<ReportLine>& lines, const std::string& heading,
@@ -98,6 +116,7 @@ std::string ReportPage(const std::vector<ReportLine>& lines, const std::string& 
     return text + "<p>The ledger has nothing of that time.</p>\n</body>\n</html>\n";
   const std::string resource = MainResourceOf(lines);
   if (!resource.empty()) text += Bars(lines, resource);
+  text += CostBars(lines);
   text += "<h2>All figures</h2>\n" + TableHtml(ReportTable(lines, heading));
   return text + "</body>\n</html>\n";
 }

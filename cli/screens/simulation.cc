@@ -118,6 +118,7 @@ Json SimulationJson(const SimulationView& view) {
   fields["decisions"] = report.decisions;
   fields["stoppedEarly"] = report.stopped_early;
   fields["skippedRows"] = view.skipped;
+  fields["workloadUnit"] = ToString(view.unit);
   fields["leftOut"] = view.notes;
   return fields;
 }

@@ -210,7 +210,8 @@ std::string QueueSection(const SimulationPictures& run, const Scales& scales) {
                 series));
 }
 
-BarRow RowOf(const simulation::GanttRow& row, const std::map<std::string, std::string>& colors) {
+BarRow RowOf(const simulation::GanttRow& row, simulation::TraceUnit unit,
+             const std::map<std::string, std::string>& colors) {
   BarRow drawn{.name = row.name, .lanes = row.lanes, .bars = {}};
   if (row.node) {
     drawn.there_from = row.node->made;
@@ -219,13 +220,14 @@ BarRow RowOf(const simulation::GanttRow& row, const std::map<std::string, std::s
   }
   for (const simulation::GanttBar& bar : row.bars) {
     const std::string span = SpanText(simulation::SecondsOf(bar.end - bar.start));
-    drawn.bars.push_back({.start = bar.start,
-                          .end = bar.end,
-                          .lane = bar.lane,
-                          .color = ColorOf(colors, bar.cluster_queue),
-                          .cut = !bar.finished,
-                          .tooltip = fmt::format("line {} of {}, {}{}", bar.line, bar.local_queue,
-                                                 span, bar.finished ? "" : ", preempted")});
+    drawn.bars.push_back(
+        {.start = bar.start,
+         .end = bar.end,
+         .lane = bar.lane,
+         .color = ColorOf(colors, bar.cluster_queue),
+         .cut = !bar.finished,
+         .tooltip = fmt::format("{} {} of {}, {}{}", ToString(unit), bar.line, bar.local_queue,
+                                span, bar.finished ? "" : ", ended early")});
   }
   return drawn;
 }
@@ -233,7 +235,8 @@ BarRow RowOf(const simulation::GanttRow& row, const std::map<std::string, std::s
 std::string GanttSection(const SimulationPictures& run, const Scales& scales,
                          const std::map<std::string, std::string>& colors) {
   std::vector<BarRow> rows;
-  for (const simulation::GanttRow& row : run.gantt.rows) rows.push_back(RowOf(row, colors));
+  for (const simulation::GanttRow& row : run.gantt.rows)
+    rows.push_back(RowOf(row, run.view.unit, colors));
   std::string text = BarsChart("What ran where", scales.end, rows);
   std::vector<std::string> left_out;
   if (run.gantt.more_rows > 0) left_out.push_back(std::to_string(run.gantt.more_rows) + " rows");

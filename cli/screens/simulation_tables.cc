@@ -32,8 +32,6 @@ bool IsGpu(const std::string& resource) {
   return resource == api::kGpusResource || api::IsGpuResource(resource);
 }
 
-std::string ShortName(const std::string& resource) { return IsGpu(resource) ? "GPU-H" : "CPU-H"; }
-
 std::string Signed(const std::string& text, double value, Kind kind) {
   return kind == Kind::kDifferences && value > 0 ? "+" + text : text;
 }
@@ -56,9 +54,14 @@ std::string SpanText(double seconds, Kind kind) {
   return (seconds < 0 ? "-" : Signed("", seconds, kind)) + HumanDuration(span);
 }
 
-// `has_pools`: jobs are charged for nodes.
-std::vector<std::string> CellsOf(const ReportRow& row, const std::string& resource, bool has_pools,
-                                 Kind kind) {
+// Which columns a table has at its end.
+struct EndColumns {
+  bool charged = false;  // jobs are charged for nodes
+  bool cost = false;     // something has a price
+};
+
+std::vector<std::string> CellsOf(const ReportRow& row, const std::string& resource,
+                                 EndColumns columns, Kind kind) {
   const Figures& figures = row.figures;
   std::vector<std::string> cells = RowNames(row.local_queue, row.priority_class);
   for (std::string cell :
@@ -66,31 +69,30 @@ std::vector<std::string> CellsOf(const ReportRow& row, const std::string& resour
         CountText(figures.unfinished, kind), SpanText(figures.wait_mean, kind),
         SpanText(figures.wait_p50, kind), SpanText(figures.wait_p90, kind),
         SpanText(figures.wait_p99, kind), DecimalText(figures.slowdown, kind),
-        CountText(figures.preemptions, kind), DecimalText(HoursOf(figures.used, resource), kind),
+        CountText(figures.preemptions, kind), CountText(figures.evictions, kind),
+        CountText(figures.failed, kind), DecimalText(HoursOf(figures.used, resource), kind),
         DecimalText(HoursOf(figures.destroyed, resource), kind),
         DecimalText(HoursOf(figures.utilisation, resource) * kPercent, kind) + " %"}) {
     cells.push_back(std::move(cell));
   }
-  if (!has_pools) return cells;
-  cells.push_back(DecimalText(HoursOf(figures.charged, resource), kind));
-  cells.push_back(DollarText(figures.cost, kind));
+  if (columns.charged) cells.push_back(DecimalText(HoursOf(figures.charged, resource), kind));
+  if (columns.cost) cells.push_back(DollarText(figures.cost, kind));
   return cells;
 }
 
 TextTable QueueTable(const std::vector<ReportRow>& rows, const ReportRow& total,
                      const std::string& resource, bool has_pools, Kind kind) {
-  const std::string hours = ShortName(resource);
+  const EndColumns last{.charged = has_pools, .cost = has_pools || total.figures.cost != 0};
+  const std::string hours = HoursName(resource);
   std::vector<Column> columns = MeasureColumns();
   columns.push_back({hours + " USED", Align::kRight});
   columns.push_back({hours + " LOST", Align::kRight});
   columns.push_back({"OF QUOTA", Align::kRight});
-  if (has_pools) {
-    columns.push_back({hours + " CHARGED", Align::kRight});
-    columns.push_back({"USD", Align::kRight});
-  }
+  if (last.charged) columns.push_back({hours + " CHARGED", Align::kRight});
+  if (last.cost) columns.push_back({"USD", Align::kRight});
   TextTable table(std::move(columns));
-  for (const ReportRow& row : rows) table.AddRow(CellsOf(row, resource, has_pools, kind));
-  table.AddRow(CellsOf(total, resource, has_pools, kind));
+  for (const ReportRow& row : rows) table.AddRow(CellsOf(row, resource, last, kind));
+  table.AddRow(CellsOf(total, resource, last, kind));
   return table;
 }
 
@@ -146,7 +148,9 @@ std::vector<Column> MeasureColumns() {
           {"P90", Align::kRight},
           {"P99", Align::kRight},
           {"SLOWDOWN", Align::kRight},
-          {"PREEMPTED", Align::kRight}};
+          {"PREEMPTED", Align::kRight},
+          {"EVICTED", Align::kRight},
+          {"FAILED", Align::kRight}};
 }
 
 std::vector<std::string> RowNames(const std::string& local_queue,
@@ -154,6 +158,8 @@ std::vector<std::string> RowNames(const std::string& local_queue,
   if (local_queue.empty()) return {"all", ""};
   return {local_queue, priority_class.empty() ? "-" : priority_class};
 }
+
+std::string HoursName(const std::string& resource) { return IsGpu(resource) ? "GPU-H" : "CPU-H"; }
 
 std::string Shortest(double value) {
   std::array<char, 64> text{};
@@ -194,8 +200,9 @@ std::string SimulationRemarks(const SimulationView& view) {
     text += "stopped early: jobs preempt one another without end\n";
   }
   for (const simulation::UnfinishedRow& row : view.report.unfinished) {
-    text += "never finished: " + std::to_string(row.jobs) + " of " + row.local_queue +
-            ", first in line " + std::to_string(row.first_line) + ": " + row.why + "\n";
+    text += "never finished: " + std::to_string(row.jobs) + " of " + row.local_queue + ", first " +
+            (view.unit == simulation::TraceUnit::kJob ? "is job " : "in line ") +
+            std::to_string(row.first_line) + ": " + row.why + "\n";
   }
   return text;
 }

@@ -28,6 +28,7 @@ std::string SimulationRemarks(const SimulationView& view);
 
 // The resource whose use the tables show: a GPU where jobs use one, else CPUs.
 std::string MainResource(const simulation::Figures& total);
+std::string HoursName(const std::string& resource);  // "GPU-H", "CPU-H"
 // The columns of queue, class and Measures() but cost, and the cells of the first two; a queue
 // without name is that of all.
 std::vector<Column> MeasureColumns();

@@ -1,5 +1,6 @@
 #include "cli/screens/spread.h"
 
+#include <array>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -41,11 +42,36 @@ std::string SpreadCell(const Spread& spread, bool is_wait, SpreadKind kind,
   return sign + NumberOf(spread.mean) + between + NumberOf(spread.deviation);
 }
 
-std::vector<std::string> CellsOfSpread(const SpreadRow& row, SpreadKind kind,
-                                       const TextStyle& style) {
+Spread ScaledBy(const Spread& spread, double factor) {
+  return {.mean = spread.mean * factor,
+          .deviation = spread.deviation * factor,
+          .least = spread.least * factor,
+          .most = spread.most * factor};
+}
+
+Spread SpreadFor(const simulation::SpreadByResource& spreads, const std::string& resource) {
+  const auto found = spreads.find(resource);
+  return found == spreads.end() ? Spread{} : found->second;
+}
+
+// GPUs where some job uses one, else CPUs.
+std::string MainResourceOf(const SpreadRow& total) {
+  simulation::Figures names;
+  for (const auto& [resource, spread] : total.used) names.used[resource] = 1;
+  for (const auto& [resource, spread] : total.destroyed) names.destroyed[resource] = 1;
+  return MainResource(names);
+}
+
+std::vector<std::string> CellsOfSpread(const SpreadRow& row, const std::string& resource,
+                                       SpreadKind kind, const TextStyle& style) {
   std::vector<std::string> cells = RowNames(row.local_queue, row.priority_class);
   for (std::size_t i = 0; i < row.measures.size(); ++i) {
     cells.push_back(SpreadCell(row.measures[i], IsWait(Measures()[i]), kind, style));
+  }
+  for (const Spread& spread : {SpreadFor(row.used, resource), SpreadFor(row.destroyed, resource),
+                               SpreadFor(row.charged, resource),
+                               ScaledBy(SpreadFor(row.utilisation, resource), kHundred)}) {
+    cells.push_back(SpreadCell(spread, false, kind, style));
   }
   return cells;
 }
@@ -57,6 +83,18 @@ nlohmann::json SpreadValueJson(const Spread& spread) {
           {"most", spread.most}};
 }
 
+// The figures by resource, with their names in JSON and CSV.
+struct NamedSpreads {
+  const char* name;
+  const simulation::SpreadByResource* spreads;
+};
+std::array<NamedSpreads, 4> SpreadsByResource(const SpreadRow& row) {
+  return {{{"usedHours", &row.used},
+           {"destroyedHours", &row.destroyed},
+           {"chargedHours", &row.charged},
+           {"utilisation", &row.utilisation}}};
+}
+
 nlohmann::json SpreadRowJson(const SpreadRow& row) {
   nlohmann::json json = nlohmann::json::object();
   if (!row.local_queue.empty()) {
@@ -65,15 +103,28 @@ nlohmann::json SpreadRowJson(const SpreadRow& row) {
   for (std::size_t i = 0; i < row.measures.size(); ++i) {
     json[Measures()[i].name] = SpreadValueJson(row.measures[i]);
   }
+  for (const auto& [name, spreads] : SpreadsByResource(row)) {
+    nlohmann::json& fields = json[name] = nlohmann::json::object();
+    for (const auto& [resource, spread] : *spreads) fields[resource] = SpreadValueJson(spread);
+  }
   return json;
+}
+
+// `figure`: "jobs", or "usedHours:nvidia.com/gpu".
+std::string SpreadCsvLine(const SpreadRow& row, const std::string& figure, const Spread& spread) {
+  return row.local_queue + "," + row.priority_class + "," + figure + "," + Shortest(spread.mean) +
+         "," + Shortest(spread.deviation) + "," + Shortest(spread.least) + "," +
+         Shortest(spread.most) + "\n";
 }
 
 void AddCsvLines(const SpreadRow& row, std::string& text) {
   for (std::size_t i = 0; i < row.measures.size(); ++i) {
-    const Spread& spread = row.measures[i];
-    text += row.local_queue + "," + row.priority_class + "," + Measures()[i].name + "," +
-            Shortest(spread.mean) + "," + Shortest(spread.deviation) + "," +
-            Shortest(spread.least) + "," + Shortest(spread.most) + "\n";
+    text += SpreadCsvLine(row, Measures()[i].name, row.measures[i]);
+  }
+  for (const auto& [name, spreads] : SpreadsByResource(row)) {
+    for (const auto& [resource, spread] : *spreads) {
+      text += SpreadCsvLine(row, std::string(name) + ":" + resource, spread);
+    }
   }
 }
 
@@ -81,10 +132,18 @@ void AddCsvLines(const SpreadRow& row, std::string& text) {
 
 std::string RenderSpread(const SpreadReport& report, SpreadKind kind, const TextStyle& style) {
   std::vector<Column> columns = MeasureColumns();
+  const std::string resource = MainResourceOf(report.total);
+  const std::string hours = HoursName(resource);
   columns.push_back({"USD", Align::kRight});
+  for (const char* each : {" USED", " LOST", " CHARGED"}) {
+    columns.push_back({hours + each, Align::kRight});
+  }
+  columns.push_back({"OF QUOTA %", Align::kRight});
   TextTable table(std::move(columns));
-  for (const SpreadRow& row : report.rows) table.AddRow(CellsOfSpread(row, kind, style));
-  table.AddRow(CellsOfSpread(report.total, kind, style));
+  for (const SpreadRow& row : report.rows) {
+    table.AddRow(CellsOfSpread(row, resource, kind, style));
+  }
+  table.AddRow(CellsOfSpread(report.total, resource, kind, style));
   std::string text = std::to_string(report.runs) + " runs, means and standard deviations" +
                      (kind == SpreadKind::kDifferences ? " of after less before" : "") + "\n\n" +
                      table.Render(style);
@@ -95,8 +154,7 @@ std::string RenderSpread(const SpreadReport& report, SpreadKind kind, const Text
                    {"BUSY %", Align::kRight},
                    {"USD", Align::kRight}});
   for (const simulation::SpreadPool& pool : report.pools) {
-    const Spread busy{.mean = pool.busy.mean * kHundred,
-                      .deviation = pool.busy.deviation * kHundred};
+    const Spread busy = ScaledBy(pool.busy, kHundred);
     pools.AddRow({pool.pool, SpreadCell(pool.peak, false, kind, style),
                   SpreadCell(pool.node_hours, false, kind, style),
                   SpreadCell(busy, false, kind, style), SpreadCell(pool.cost, false, kind, style)});

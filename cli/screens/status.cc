@@ -327,22 +327,11 @@ nlohmann::json StatusJson(const ClusterView& view, const StatusOptions& options)
   const auto positions = Positions(view);
   for (const api::Workload* workload : InQueueOrder(view)) {
     if (!IsShown(view, *workload, options.only)) continue;
-    const Reason reason = WaitingReason(view, *workload, kJsonStyle);
     const auto position = positions.find(workload);
-    out["waiting"].push_back(
-        {{"namespace", workload->meta.namespace_name},
-         {"workload", workload->meta.name},
-         {"name", DisplayName(*workload)},
-         {"localQueue", workload->spec.queue_name},
-         {"clusterQueue", ClusterQueueOf(view, *workload)},
-         {"priority", PriorityOf(*workload)},
-         {"position", position == positions.end() ? Json() : Json(position->second)},
-         {"waitingSince", FormatTime(WaitingSince(*workload))},
-         {"waitSeconds", seconds(WaitingSince(*workload))},
-         {"reason", ReasonJson(reason)}});
-    if (const auto eta = ForecastOf(view, *workload)) {
-      out["waiting"].back()["eta"] = ForecastJson(*eta);
-    }
+    Json item = WorkloadItem(view, *workload);
+    item["position"] = position == positions.end() ? Json() : Json(position->second);
+    item["waitSeconds"] = seconds(WaitingSince(*workload));
+    out["waiting"].push_back(std::move(item));
   }
   for (const api::ProvisioningRequest& request : view.provisioning_requests) {
     out["capacityRequests"].push_back(CapacityRequestItem(request));

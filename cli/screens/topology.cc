@@ -120,7 +120,8 @@ class Floor {
     return list;
   }
 
-  Json Gangs() const {
+  // `left_out`: gangs above kMostGangs.
+  Json Gangs(std::size_t& left_out) const {
     std::vector<const api::Workload*> waiting;
     for (const auto& workload : input_.workloads) {
       if (IsWaiting(*workload) && !workload->status.admission &&
@@ -135,8 +136,12 @@ class Floor {
     Json gangs = Json::array();
     for (const api::Workload* workload : waiting) {
       for (const api::PodSet& pods : workload->spec.pod_sets) {
-        if (gangs.size() == kMostGangs) return gangs;
-        if (pods.count > 1 || pods.topology_request) gangs.push_back(GangOf(*workload, pods));
+        if (pods.count <= 1 && !pods.topology_request) continue;
+        if (gangs.size() < kMostGangs) {
+          gangs.push_back(GangOf(*workload, pods));
+        } else {
+          ++left_out;
+        }
       }
     }
     return gangs;
@@ -314,6 +319,7 @@ class Floor {
            {"domain", domain.second},
            {"pods", std::min<std::int64_t>(-fitting, pods.count)}});
     }
+    const Reason reason = WaitingReason(input_.queues, workload, {.absolute_times = true});
     return {{"id", workload.meta.key().ToString()},
             {"name", DisplayName(workload)},
             {"podSet", pods.name},
@@ -321,7 +327,9 @@ class Floor {
             {"level", level},
             {"mode", mode},
             {"fits", !best.empty() && -best.front().first >= pods.count},
-            {"domains", std::move(domains)}};
+            {"domains", std::move(domains)},
+            {"cause", reason.kind},
+            {"remark", reason.Line()}};
   }
 
   const TopologyInput& input_;
@@ -335,8 +343,11 @@ Json TopologyJson(const TopologyInput& input) {
   const Floor floor(input);
   const std::size_t left_out =
       input.nodes.size() > kMostTopologyNodes ? input.nodes.size() - kMostTopologyNodes : 0;
+  std::size_t gangs_left_out = 0;
+  Json gangs = floor.Gangs(gangs_left_out);
   return {{"time", FormatTime(input.now)},    {"hidden", input.hidden}, {"nodesLeftOut", left_out},
-          {"topologies", floor.Topologies()}, {"nodes", floor.Nodes()}, {"gangs", floor.Gangs()}};
+          {"topologies", floor.Topologies()}, {"nodes", floor.Nodes()}, {"gangs", std::move(gangs)},
+          {"gangsLeftOut", gangs_left_out}};
 }
 
 }  // namespace berth::cli

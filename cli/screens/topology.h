@@ -23,6 +23,7 @@
 #include "api/queues.h"
 #include "api/workload.h"
 #include "base/clock.h"
+#include "cli/screens/cluster_view.h"
 
 namespace berth::cli {
 
@@ -39,13 +40,15 @@ struct TopologyInput {
   // Whether the reader may know the names of a namespace; others are numbers.
   std::function<bool(const std::string& namespace_name)> may_name;
   std::vector<std::string> hidden;  // kinds that the reader may not list
+  ClusterView queues;               // LocalQueues and ClusterQueues, for reasons
 };
 
 // Keys: time, hidden, nodesLeftOut, topologies [{name, levels, free [{resource, unit, free,
 // onWholeNodes, largest [{level, amount}]}]}], nodes [{name, ready, schedulable, pool, topology,
 // domain, resources
 // [{resource, unit, allocatable, used}], workloads [{id, name, pods}], others}], gangs [{id,
-// podSet, pods, level, mode, fits, domains [{topology, domain, pods}]}].
+// podSet, pods, level, mode, fits, domains [{topology, domain, pods}], cause, remark}],
+// gangsLeftOut.
 nlohmann::json TopologyJson(const TopologyInput& input);
 
 }  // namespace berth::cli

@@ -206,6 +206,47 @@ std::map<std::string, QueueUse> SumUse(const ClusterView& view) {
   return use_by_queue;
 }
 
+std::map<std::string, std::map<std::string, ResourceUse>> SumCohorts(
+    const ClusterView& view, const std::map<std::string, QueueUse>& uses) {
+  std::map<std::string, std::string> parents;
+  for (const api::Cohort& cohort : view.cohorts) {
+    parents[cohort.meta.name] = cohort.spec.parent_name;
+  }
+  std::map<std::string, std::map<std::string, ResourceUse>> sums;
+  // A cycle of Cohorts ends.
+  const auto add = [&](std::string cohort, const std::string& resource, api::Amount nominal,
+                       api::Amount used) {
+    for (std::set<std::string> seen; !cohort.empty() && seen.insert(cohort).second;
+         cohort = parents[cohort]) {
+      ResourceUse& sum = sums[cohort][resource];
+      sum.nominal = api::AddAmounts(sum.nominal, nominal);
+      sum.used = api::AddAmounts(sum.used, used);
+    }
+  };
+  for (const api::Cohort& cohort : view.cohorts) {
+    sums[cohort.meta.name];
+    for (const api::ResourceGroup& group : cohort.spec.resource_groups) {
+      for (const api::FlavorQuotas& flavor : group.flavors) {
+        for (const api::ResourceQuota& quota : flavor.resources) {
+          add(cohort.meta.name, quota.resource, quota.nominal_quota, 0);
+        }
+      }
+    }
+  }
+  for (const auto& [name, use] : uses) {
+    if (!use.queue->spec.cohort_name.empty()) sums[use.queue->spec.cohort_name];
+    for (const auto& [resource, amounts] : use.resources) {
+      add(use.queue->spec.cohort_name, resource, amounts.nominal, amounts.used);
+    }
+  }
+  for (auto& [name, by_resource] : sums) {
+    for (auto& [resource, sum] : by_resource) {
+      sum.borrowed = std::max<api::Amount>(api::SubtractAmounts(sum.used, sum.nominal), 0);
+    }
+  }
+  return sums;
+}
+
 std::vector<QueueTreeLine> DrawQueueTree(const ClusterView& view, bool ascii) {
   return TreeDrawer(view, ascii).Draw();
 }

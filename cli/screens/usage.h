@@ -32,6 +32,11 @@ struct QueueUse {
 // One entry per ClusterQueue, by name.
 std::map<std::string, QueueUse> SumUse(const ClusterView& view);
 
+// For each Cohort of the view its own quota, with the quota and use of all that is below; borrowed:
+// what these use beyond that quota.
+std::map<std::string, std::map<std::string, ResourceUse>> SumCohorts(
+    const ClusterView& view, const std::map<std::string, QueueUse>& uses);
+
 // The cohort tree in display order: depth first, by name; queues before child cohorts.
 struct QueueTreeLine {
   std::string prefix;  // "├─ ", or empty

@@ -1,6 +1,6 @@
 // Writes with the rights of the reader: shown where the server serves them.
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { act, type Action, type Problem } from "./api";
 import { hasActions, secret } from "./live";
 import { useStore } from "./store";
@@ -77,6 +77,37 @@ export function PriorityAction({ workload, now }: { workload: string; now: numbe
         Priority <input type="number" step="1" required value={wanted} onInput={(event) => setWanted(event.currentTarget.value)} />
       </label>
       <button type="submit" disabled={isBusy || Number(wanted) === now}>
+        Set
+      </button>
+      <Told outcome={outcome} />
+    </form>
+  );
+}
+
+// `now`: the machines of the pool, or of its zone, those in use included; null: unlimited.
+export function StockAction({ nodePool, zone, now }: { nodePool: string; zone?: string; now: number | null }) {
+  const current = now === null ? "" : String(now);
+  const [wanted, setWanted] = useState(current);
+  const { outcome, isBusy, run } = useAct();
+  useEffect(() => setWanted(current), [current]);
+  const send = (event: Event) => {
+    event.preventDefault();
+    run({ action: "stock", nodePool, ...(zone ? { zone } : {}), stock: wanted === "" ? null : Number(wanted) });
+  };
+  const of = zone ? `${nodePool} in ${zone}` : nodePool;
+  return (
+    <form class="action" onSubmit={send}>
+      {zone}
+      <input
+        type="number"
+        min="0"
+        step="1"
+        placeholder="∞"
+        aria-label={`Machines of ${of}, those in use included`}
+        value={wanted}
+        onInput={(event) => setWanted(event.currentTarget.value)}
+      />
+      <button type="submit" disabled={isBusy} aria-label={`Set the stock of ${of}`}>
         Set
       </button>
       <Told outcome={outcome} />

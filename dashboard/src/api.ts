@@ -1,10 +1,10 @@
 // The read API as functions: lists, one workload, counts, and the session. Every request is for this
 // server alone; the session is in a cookie that scripts cannot read.
 
-import type { Action, Capacityrequests, Count, ForecastHits, Queues, Report, Story, WhatIfChanges, Workloads } from "./berth_read_api";
+import type { Action, Capacityrequests, Cohorts, Count, ForecastHits, Queues, Report, Story, StoryPod, WhatIfChanges, Workloads } from "./berth_read_api";
 import { ReadApi } from "./berth_read_api";
 
-export type { Action, Capacity, Count, Forecast, ForecastHits, Free, Gang, HistoryPart, Quota, Reason, Report, ReportLine, Step, Topology, TopologyNode, Use, WhatIf, WhatIfSide } from "./berth_read_api";
+export type { Action, Capacity, CapacityCounts, CapacityHistory, CapacityLine, CapacityPool, CohortHistory, Count, Forecast, ForecastHits, Free, Gang, HistoryPart, Quota, Reason, Report, ReportLine, Step, StoryPod, Topology, TopologyNode, Use, WhatIf, WhatIfSide, WorkloadHistory } from "./berth_read_api";
 
 export interface Row {
   id: string;
@@ -13,9 +13,13 @@ export interface Row {
 export type Workload = Required<Omit<Workloads, "notPreempted">> & Pick<Workloads, "notPreempted">;
 export type Queue = Required<Queues>;
 export type CapacityRequest = Required<Capacityrequests>;
+export type Cohort = Required<Cohorts>;
 export interface WorkloadStory {
   workload: Workload;
+  before: number | null; // waiting before it in its ClusterQueue, of all namespaces
   story: Story;
+  pods: StoryPod[];
+  podsLeftOut: number;
   forecasts: ForecastHits | null; // null: nobody judges forecasts
 }
 
@@ -30,6 +34,7 @@ export interface Resources {
   workloads: Workload;
   queues: Queue;
   capacityrequests: CapacityRequest;
+  cohorts: Cohort;
 }
 export type ResourceName = keyof Resources;
 
@@ -107,7 +112,9 @@ export const cost = (namespace: string, name: string) => api.readCost(namespace,
 export const capacity = (namespace: string) => api.readCapacity(named(namespace));
 export const topology = (namespace: string) => api.readTopology(named(namespace));
 export const queueHistory = (clusterQueue: string, days: number, namespace: string) =>
-  api.readHistory({ clusterQueue, days, ...(namespace ? { namespace } : {}) });
+  api.readHistory({ clusterQueue, days, ...named(namespace) });
+export const cohortHistory = (cohort: string, days: number) => api.readCohortHistory({ cohort, days });
+export const capacityHistory = (days: number, namespace: string) => api.readCapacityHistory({ days, ...named(namespace) });
 export const workloadHistory = (namespace: string, name: string) => api.readWorkloadHistory(namespace, name);
 export const report = (parameters: Parameters): Promise<Report> => request(`/reports${queryOf(parameters)}`);
 export const reportFile = (parameters: Parameters): string => `${ROOT}/reports${queryOf({ ...parameters, format: "csv" })}`;

@@ -12,6 +12,7 @@ export function mainResource(node: TopologyNode): TopologyNode["resources"][numb
 
 export interface Block {
   name: string;
+  domain: string[]; // the values of the levels down to the block; empty: of no topology
   nodes: TopologyNode[]; // of the block itself
   blocks: Block[];
 }
@@ -21,20 +22,55 @@ export function blocksOf(nodes: TopologyNode[], depth: number, levels: number): 
   const by = new Map<string, TopologyNode[]>();
   for (const node of nodes) {
     const value = node.topology === null ? node.pool || "no pool" : (node.domain[depth] ?? "");
-    by.set(value, [...(by.get(value) ?? []), node]);
+    const known = by.get(value);
+    if (known) known.push(node);
+    else by.set(value, [node]);
   }
   return [...by].map(([name, inside]) => {
     const isLast = depth + 2 >= levels;
-    return { name, nodes: isLast ? inside : [], blocks: isLast ? [] : blocksOf(inside, depth + 1, levels) };
+    const first = inside[0];
+    const domain = first === undefined || first.topology === null ? [] : first.domain.slice(0, depth + 1);
+    return { name, domain, nodes: isLast ? inside : [], blocks: isLast ? [] : blocksOf(inside, depth + 1, levels) };
   });
 }
 
-// What stands in the way of a gang: the best domain, and how many pods it has room for.
+export const keyOf = (gang: Gang) => `${gang.id}/${gang.podSet}`;
+
+// The pods of the gang that a domain of the topology has room for; null: the domain is none of those
+// that the gang was told.
+export function roomIn(gang: Gang | undefined, topology: string | null, domain: string[]): number | null {
+  const room = gang?.domains.find((each) => each.topology === topology && each.domain.length > 0 && each.domain.join("/") === domain.join("/"));
+  return room?.pods ?? null;
+}
+
+// Who is in the best domain of a gang, the most pods first; `others`: jobs that the reader may not name.
+export function occupantsOf(gang: Gang, nodes: TopologyNode[]): { occupants: { id: string | null; name: string; pods: number }[]; others: number } {
+  const best = gang.domains[0];
+  const by = new Map<string, { id: string | null; name: string; pods: number }>();
+  let others = 0;
+  for (const node of nodes) {
+    if (!best || best.domain.length === 0 || node.topology !== best.topology || best.domain.some((value, i) => node.domain[i] !== value)) continue;
+    others += node.others;
+    for (const each of node.workloads) {
+      const known = by.get(each.name);
+      if (known) known.pods += each.pods;
+      else by.set(each.name, { ...each });
+    }
+  }
+  return { occupants: [...by.values()].sort((a, b) => b.pods - a.pods || a.name.localeCompare(b.name)), others };
+}
+
+// Causes that room in the nodes would end.
+const ROOM_HELPS = new Set(["quota", "queued"]);
+
+// What stands in the way of a gang: the best domain, how many pods it has room for, and the reason of
+// the wait where room alone does not end it.
 export function wayOf(gang: Gang): string {
   const best = gang.domains[0];
   const level = gang.level.split("/").pop() ?? "";
-  if (!best) return gang.level ? `No node has the level ${level}.` : "There is no node.";
+  const waits = gang.remark && (gang.fits || !ROOM_HELPS.has(gang.cause)) ? ` It waits: ${gang.remark}` : "";
+  if (!best) return (gang.level ? `No node has the level ${level}.` : "There is no node.") + waits;
   const where = best.domain.length > 0 ? best.domain.join(" › ") : "the whole cluster";
-  if (gang.fits) return `Room in ${where}: quota, checks or the order of the queue keep it waiting.`;
-  return `The most room is in ${where}: ${count(best.pods)} of ${count(gang.pods)} pods.${gang.mode === "required" ? ` All must be in one ${level}.` : ""}`;
+  if (gang.fits) return `Room in ${where}.${waits}`;
+  return `The most room is in ${where}: ${count(best.pods)} of ${count(gang.pods)} pods.${gang.mode === "required" ? ` All must be in one ${level}.` : ""}${waits}`;
 }

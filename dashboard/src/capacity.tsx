@@ -1,9 +1,12 @@
-// Requests for capacity: how many are in which state, and each with its age and the cloud's answer.
-import { capacity, type Capacity, type CapacityRequest } from "./api";
+// Requests for capacity: how many are in which state, each with its age and the cloud's answer, and
+// what pools and classes gave.
+import { capacity, type Capacity, type CapacityPool, type CapacityRequest } from "./api";
+import { StockAction } from "./actions";
+import { CapacityOverTime } from "./capacity_history";
 import { count, duration } from "./format";
-import { scope, useAnswer, useCounts, useList } from "./live";
-import { Age, Empty, Notice, Panel, Table, When } from "./parts";
-import { address, go, Link, paths } from "./router";
+import { hasActions, scope, useAnswer, useCounts, useList } from "./live";
+import { Age, Empty, Notice, Panel, Table, When, Words } from "./parts";
+import { address, change, Link, paths } from "./router";
 import { Rows, type Column } from "./rows";
 import { useStore } from "./store";
 import { Choice } from "./workloads";
@@ -16,8 +19,16 @@ const columns: Column<CapacityRequest>[] = [
   },
   { title: "State", cell: (row) => row.state },
   { title: "Class", cell: (row) => <span title={row.class}>{row.class}</span> },
-  { title: "Age", kind: "number", cell: (row) => <Age since={row.createdAt} /> },
-  { title: "The answer", kind: "wide", cell: (row) => <span title={row.message}>{row.message}</span> },
+  { title: "Age", kind: "number", narrow: "second", cell: (row) => <Age since={row.createdAt} /> },
+  {
+    title: "The answer",
+    kind: "wide",
+    cell: (row) => (
+      <span title={row.message}>
+        <Words text={row.message} />
+      </span>
+    ),
+  },
 ];
 
 export function CapacityView() {
@@ -26,7 +37,7 @@ export function CapacityView() {
   const list = useList("capacityrequests", { ...chosen, sort: "-createdAt" });
   const states = useCounts("capacityrequests", "state");
   const classes = useCounts("capacityrequests", "class");
-  const set = (name: string, value: string) => go(paths.capacity({ ...chosen, [name]: value }), "replace");
+  const set = (name: string, value: string) => change({ [name]: value });
   const choices = (values: { value: string; count: number }[] | null, now: string): [string, string][] => {
     const known = (values ?? []).map((each): [string, string] => [each.value, `${each.value} (${count(each.count)})`]);
     return [["", "any"], ...known, ...(now === "" || known.some(([value]) => value === now) ? [] : [[now, now] as [string, string]])];
@@ -42,6 +53,7 @@ export function CapacityView() {
       <Empty list={list}>No request for capacity is of this kind.</Empty>
       {list.rows.length > 0 && <Rows list={list} columns={columns} label="Requests for capacity" most={12} />}
       <Supply />
+      <CapacityOverTime />
     </>
   );
 }
@@ -55,6 +67,7 @@ function Supply() {
   return (
     <>
       <Pools capacity={answer} />
+      <PendingPods capacity={answer} />
       <Panel title="What classes gave, and which rest">
         {answer.stock.length === 0 && <Notice kind="empty">Nothing is remembered of the stock: it needs a ProvisioningPolicy.</Notice>}
         {answer.stock.length > 0 && (
@@ -109,12 +122,14 @@ function Supply() {
   );
 }
 
+// Pools are those of the emulated cloud: with actions, whoever may write them sets their stock.
 function Pools({ capacity: { nodePools } }: { capacity: Capacity }) {
+  const isServed = useStore(hasActions);
   if (nodePools.length === 0) return null;
   return (
     <Panel title="Pools" aside={<Link to={paths.topology()}>the nodes</Link>}>
       <Table
-        heads={["Pool", "Machine", "Nodes", "At most", "Left in stock"]}
+        heads={["Pool", "Machine", "Nodes", "At most", "Left in stock", ...(isServed ? ["Stock, with those in use"] : [])]}
         numbers={[2, 3, 4]}
         rows={nodePools.map((pool) => [
           pool.name,
@@ -122,8 +137,66 @@ function Pools({ capacity: { nodePools } }: { capacity: Capacity }) {
           count(pool.nodes),
           pool.maxNodes === null ? "∞" : count(pool.maxNodes),
           pool.stock === null ? "∞" : pool.stock === 0 ? <b class="warn">0: out of stock</b> : count(pool.stock),
+          ...(isServed ? [<Stocks key={pool.name} pool={pool} />] : []),
         ])}
       />
     </Panel>
+  );
+}
+
+// Jobs whose pods wait for the nodes of an autoscaler that takes no requests, and what Karpenter's
+// NodePools have used of their limits.
+function PendingPods({ capacity: { pendingPods = [], karpenterNodePools = [] } }: { capacity: Capacity }) {
+  const amounts = (of: Record<string, string>) =>
+    Object.entries(of)
+      .map(([resource, amount]) => `${amount} ${resource}`)
+      .join(", ") || "–";
+  return (
+    <>
+      {pendingPods.length > 0 && (
+        <Panel title="Jobs that wait for nodes, without a request">
+          <Table
+            heads={["Workload", "Check", "Flavors", "State", "Age", "Message"]}
+            numbers={[4]}
+            rows={pendingPods.map((row) => [
+              <Link key={row.workload} to={paths.workload(`${row.namespace}/${row.workload}`)}>
+                {row.namespace}/{row.workload}
+              </Link>,
+              row.check,
+              row.flavors.join(", "),
+              row.state === "PodsWait" ? "its pods wait" : "not started",
+              duration(row.ageSeconds * 1000),
+              <Words key="message" text={row.message} />,
+            ])}
+          />
+        </Panel>
+      )}
+      {karpenterNodePools.length > 0 && (
+        <Panel title="NodePools of Karpenter">
+          <Table
+            heads={["NodePool", "Used", "Limits", "Ready"]}
+            numbers={[]}
+            rows={karpenterNodePools.map((pool) => [
+              pool.name,
+              amounts(pool.used),
+              amounts(pool.limits),
+              pool.ready === null ? "–" : pool.ready ? "yes" : <b class="warn">no</b>,
+            ])}
+          />
+        </Panel>
+      )}
+    </>
+  );
+}
+
+// Of the pool, and of each zone that has a stock of its own.
+function Stocks({ pool }: { pool: CapacityPool }) {
+  return (
+    <>
+      <StockAction nodePool={pool.name} now={pool.totalStock} />
+      {pool.stockByZone.map(({ zone, totalStock }) => (
+        <StockAction key={zone} nodePool={pool.name} zone={zone} now={totalStock} />
+      ))}
+    </>
   );
 }

@@ -72,3 +72,18 @@ export function count(value: number): string {
 export function plural(value: number, one: string, many = `${one}s`): string {
   return `${count(value)} ${value === 1 ? one : many}`;
 }
+
+const INSTANT = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;
+
+// A text of the server, with its instants apart.
+export function instantsOf(text: string): (string | { at: string })[] {
+  const parts: (string | { at: string })[] = [];
+  let end = 0;
+  for (const match of text.matchAll(INSTANT)) {
+    if (match.index > end) parts.push(text.slice(end, match.index));
+    parts.push({ at: match[0] });
+    end = match.index + match[0].length;
+  }
+  if (end < text.length) parts.push(text.slice(end));
+  return parts;
+}

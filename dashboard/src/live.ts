@@ -6,6 +6,7 @@
 // browser has six connections to a server.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { counts, list, Problem, session, type Count, type Parameters, type ResourceName, type Resources, type Row } from "./api";
+import { Retrier, isPassing } from "./retry";
 import { keptStore, Store, useStore } from "./store";
 
 export interface Change {
@@ -173,12 +174,14 @@ function filterValues(parameters: Parameters, field: string): string[] | null {
 }
 
 const NOT_FILTERS = new Set(["sort", "limit", "fields", "cursor"]);
+const PREFIXES = new Set(["name"]); // filters that compare the beginning
 
 function matches(row: Record<string, unknown>, parameters: Parameters): boolean {
   return Object.keys(parameters).every((field) => {
     if (NOT_FILTERS.has(field)) return true;
     const values = filterValues(parameters, field);
-    return values === null || values.includes(String(row[field]));
+    const own = String(row[field]);
+    return values === null || (PREFIXES.has(field) ? values.some((value) => own.startsWith(value)) : values.includes(own));
   });
 }
 
@@ -206,6 +209,7 @@ export function useList<N extends ResourceName>(resource: N, parameters: Paramet
     const load = async () => {
       const mine = {};
       current = mine;
+      retrier.stop();
       const shown = state.current?.key === key ? state.current.value.rows.length : 0;
       try {
         const page = await list(resource, { ...asked, limit: Math.max(limit, Math.min(shown, MOST_RELOADED)) });
@@ -213,11 +217,16 @@ export function useList<N extends ResourceName>(resource: N, parameters: Paramet
         put({ rows: page.items, next: page.next, revision: page.revision });
         setProblem(null);
         setHasChanged(false);
+        retrier.settle(null);
       } catch (error) {
-        if (!ended && current === mine) setProblem(noticed(error));
+        if (ended || current !== mine) return;
+        const found = noticed(error);
+        setProblem(found);
+        retrier.settle(found);
       }
     };
     let current: object = {};
+    const retrier = new Retrier(() => void load());
     const reloadSoon = () => {
       if ((state.current?.value.rows.length ?? 0) > MOST_RELOADED) return setHasChanged(true);
       if (timer) return;
@@ -268,6 +277,7 @@ export function useList<N extends ResourceName>(resource: N, parameters: Paramet
     return () => {
       ended = true;
       clearTimeout(timer);
+      retrier.stop();
       end();
     };
   }, [key]);
@@ -300,19 +310,23 @@ export function useCounts(resource: ResourceName, by: string, parameters: Parame
     try {
       const values = await counts(resource, by, { ...(namespaces ? { namespace: namespaces } : {}), ...parameters });
       if (isCurrent()) setHeld({ key, values, problem: null });
+      return null;
     } catch (error) {
-      if (isCurrent()) setHeld({ ...none, problem: noticed(error) });
+      const problem = noticed(error);
+      if (isCurrent()) setHeld({ ...none, problem });
+      return problem;
     }
   });
   return held.key === key ? held : none;
 }
 
-// Calls `load` now, and after events that concern `resource` (and `id`), at most once in `pause` ms.
+// Calls `load` now, after events that concern `resource` (and `id`) at most once in `pause` ms, and
+// soon after a problem that may pass. `resource` null: no events concern it.
 export function useFresh(
-  resource: ResourceName,
+  resource: ResourceName | null,
   key: string,
   pause: number,
-  load: (isCurrent: () => boolean) => Promise<void>,
+  load: (isCurrent: () => boolean) => Promise<Problem | null>,
   id?: string,
 ): void {
   const latest = useRef(load);
@@ -320,7 +334,14 @@ export function useFresh(
   useEffect(() => {
     let ended = false;
     let timer = 0;
-    const run = () => void latest.current(() => !ended).catch((error) => void noticed(error));
+    const run = () => {
+      retrier.stop();
+      latest.current(() => !ended).then(
+        (problem) => !ended && retrier.settle(problem),
+        (error) => !ended && retrier.settle(noticed(error)),
+      );
+    };
+    const retrier = new Retrier(run);
     const end = stream.listen(({ missed, changes }) => {
       const concerns = ({ change }: { change: Change }) =>
         change.resource === resource && (id === undefined || (change.removed ?? change.set ?? change.row)?.id === id);
@@ -334,14 +355,26 @@ export function useFresh(
     return () => {
       ended = true;
       clearTimeout(timer);
+      retrier.stop();
       end();
     };
   }, [key]);
 }
 
-// An answer of the server with the reader's rights, asked for again after events of `resource` and
-// every half minute while the page is seen.
-export function useAnswer<T>(resource: ResourceName, key: string, ask: () => Promise<T>): { answer: T | null; problem: Problem | null } {
+interface Freshness {
+  id?: string; // of the one row whose events count
+  pause?: number; // milliseconds between two answers at least
+}
+const USUAL_PAUSE_MS = 3_000;
+
+// An answer of the server with the reader's rights, asked for again after events of `resource` (null:
+// of none) and every half minute while the page is seen.
+export function useAnswer<T>(
+  resource: ResourceName | null,
+  key: string,
+  ask: () => Promise<T>,
+  { id, pause = USUAL_PAUSE_MS }: Freshness = {},
+): { answer: T | null; problem: Problem | null } {
   const [held, setHeld] = useState<{ key: string; answer: T | null; problem: Problem | null } | null>(null);
   const [beat, setBeat] = useState(0);
   useEffect(() => {
@@ -350,15 +383,23 @@ export function useAnswer<T>(resource: ResourceName, key: string, ask: () => Pro
     }, BEAT_MS);
     return () => clearInterval(timer);
   }, []);
-  useFresh(resource, `${key} ${beat}`, 3_000, async (isCurrent) => {
-    try {
-      const answer = await ask();
-      if (isCurrent()) setHeld({ key, answer, problem: null });
-    } catch (error) {
-      const problem = noticed(error);
-      // A busy server is asked again: what it told before is still shown.
-      if (isCurrent()) setHeld((before) => (problem.status === 503 && before?.answer && before.key === key ? before : { key, answer: null, problem }));
-    }
-  });
+  useFresh(
+    resource,
+    `${key} ${beat}`,
+    pause,
+    async (isCurrent) => {
+      try {
+        const answer = await ask();
+        if (isCurrent()) setHeld({ key, answer, problem: null });
+        return null;
+      } catch (error) {
+        const problem = noticed(error);
+        // A busy server is asked again: what it told before is still shown.
+        if (isCurrent()) setHeld((before) => (isPassing(problem.status) && before?.answer && before.key === key ? before : { key, answer: null, problem }));
+        return problem;
+      }
+    },
+    id,
+  );
   return held?.key === key ? held : { answer: null, problem: null };
 }

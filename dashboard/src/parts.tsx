@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useState } from "preact/hooks";
 import type { Forecast, Problem, Use } from "./api";
-import { amount, distance, duration, exact, isInfinite } from "./format";
+import { amount, distance, duration, exact, instantsOf, isInfinite } from "./format";
 import { keptStore, Store, useStore } from "./store";
 
 export const clock = new Store(Date.now());
@@ -22,6 +22,14 @@ export function When({ at, none = "–" }: { at: string | null; none?: string })
       {shown}
     </time>
   );
+}
+
+// A text of the server: its instants are in the reader's zone. "asked at INSTANT" becomes "asked 8s ago".
+export function Words({ text }: { text: string }) {
+  const isExact = useStore(exactTimes) !== "";
+  const parts = instantsOf(text);
+  const words = (part: string, i: number) => (isExact || i + 1 === parts.length ? part : part.replace(/\bat $/, ""));
+  return <>{parts.map((part, i) => (typeof part === "string" ? words(part, i) : <When key={i} at={part.at} />))}</>;
 }
 
 // How long ago: "12m".
@@ -139,8 +147,17 @@ export function Panel({ title, children, aside }: { title: string; children: Com
   );
 }
 
-// A small table; `numbers`: the columns on the right.
-export function Table({ heads, rows, numbers = [] }: { heads: string[]; rows: ComponentChildren[][]; numbers?: number[] }) {
+interface TableOf {
+  heads: string[];
+  rows: ComponentChildren[][];
+  numbers?: number[]; // the columns on the right
+  most?: number; // rows that are shown before the reader asks for all
+}
+
+// A small table.
+export function Table({ heads, rows, numbers = [], most = Infinity }: TableOf) {
+  const [isWhole, setWhole] = useState(false);
+  const shown = isWhole || rows.length <= most ? rows : rows.slice(0, most);
   const kind = (column: number) => (numbers.includes(column) ? "number" : undefined);
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label={`Table: ${heads.join(", ")}`}>
@@ -155,7 +172,7 @@ export function Table({ heads, rows, numbers = [] }: { heads: string[]; rows: Co
           </tr>
         </thead>
         <tbody>
-          {rows.map((row, index) => (
+          {shown.map((row, index) => (
             <tr key={index}>
               {row.map((cell, column) => (
                 <td key={column} class={kind(column)}>
@@ -166,6 +183,11 @@ export function Table({ heads, rows, numbers = [] }: { heads: string[]; rows: Co
           ))}
         </tbody>
       </table>
+      {shown.length < rows.length && (
+        <button type="button" onClick={() => setWhole(true)}>
+          Show all {rows.length}
+        </button>
+      )}
     </div>
   );
 }

@@ -1,38 +1,54 @@
 // One ClusterQueue: its quota, who waits in which order, who runs.
-import type { Workload } from "./api";
-import { count, plural } from "./format";
+import type { Queue, Workload } from "./api";
+import { amount, count, plural } from "./format";
 import { ActionButton } from "./actions";
 import { QueueHistory, ShareHistory } from "./history";
-import { useList } from "./live";
+import { scope, useList } from "./live";
 import { QuotaChanges } from "./what_if";
-import { Age, Empty, Eta, Notice, Panel, UseBar } from "./parts";
+import { Age, Empty, Eta, Notice, Panel, Table, UseBar, Words } from "./parts";
 import { Link, paths } from "./router";
 import { Rows, type Column } from "./rows";
+import { useStore } from "./store";
+import { borrowingOf, rootOf } from "./tree";
 
+const MOST_PEERS = 30; // that are shown
 const FIELDS = "namespace,name,localQueue,priority,state,cause,createdAt,waitingSince,turn,eta,remark,clusterQueue";
 
+// Of readers who see all rows of the queue: the place of others is in the view of their workload.
+const nextColumn: Column<Workload> = { title: "Next", kind: "number", narrow: "second", cell: (_, index) => index + 1 };
 const waitingColumns: Column<Workload>[] = [
-  { title: "Next", kind: "number", cell: (_, index) => index + 1 },
   { title: "Workload", kind: "main", cell: (row) => <Link to={paths.workload(row.id)}>{`${row.namespace}/${row.name}`}</Link> },
   { title: "Priority", kind: "number", cell: (row) => row.priority },
-  { title: "Waits", kind: "number", cell: (row) => <Age since={row.waitingSince} /> },
-  { title: "ETA", kind: "number", cell: (row) => <Eta eta={row.eta} /> },
-  { title: "Why", kind: "wide", cell: (row) => <span title={row.remark}>{row.remark}</span> },
+  { title: "Waits", kind: "number", narrow: "second", cell: (row) => <Age since={row.waitingSince} /> },
+  { title: "ETA", kind: "number", narrow: "second", cell: (row) => <Eta eta={row.eta} /> },
+  { title: "Why", kind: "wide", cell: (row) => <Remark row={row} /> },
 ];
 const runningColumns: Column<Workload>[] = [
   { title: "Workload", kind: "main", cell: (row) => <Link to={paths.workload(row.id)}>{`${row.namespace}/${row.name}`}</Link> },
   { title: "LocalQueue", cell: (row) => row.localQueue },
   { title: "Priority", kind: "number", cell: (row) => row.priority },
-  { title: "Age", kind: "number", cell: (row) => <Age since={row.createdAt} /> },
-  { title: "Where", kind: "wide", cell: (row) => <span title={row.remark}>{row.remark}</span> },
+  { title: "Age", kind: "number", narrow: "second", cell: (row) => <Age since={row.createdAt} /> },
+  { title: "Where", kind: "wide", cell: (row) => <Remark row={row} /> },
 ];
+
+function Remark({ row }: { row: Workload }) {
+  return (
+    <span title={row.remark}>
+      <Words text={row.remark} />
+    </span>
+  );
+}
 
 export function QueueView({ name }: { name: string }) {
   const queues = useList("queues", {}, 1_000);
   const waiting = useList("workloads", { clusterQueue: name, state: "waiting", sort: "turn", fields: FIELDS });
   const running = useList("workloads", { clusterQueue: name, state: "reserved,running,stopping", sort: "-createdAt", fields: FIELDS });
   const queue = queues.rows.find((each) => each.name === name);
-  const peers = queue?.cohort ? queues.rows.filter((each) => each.cohort === queue.cohort && each.name !== name) : [];
+  const isWhole = useStore(scope) === "";
+  // Those of the same cohort first.
+  const tree = queue?.cohort ? queues.rows.filter((each) => rootOf(each) === rootOf(queue) && each.name !== name) : [];
+  const own = tree.filter((each) => each.cohort === queue?.cohort);
+  const peers = [...own, ...tree.filter((each) => each.cohort !== queue?.cohort)];
   return (
     <>
       <h1>Queue {name}</h1>
@@ -45,6 +61,7 @@ export function QueueView({ name }: { name: string }) {
             {queue.cohort && <> · cohort {[queue.cohort, ...queue.parents].join(" in ")}</>}
             {queue.weightedShare !== null && <> · share {queue.weightedShare}</>}
             {queue.stopPolicy !== "None" && <b class="warn"> · stopped: {queue.stopPolicy}</b>}
+            {queue.inactive && <b class="warn"> · inactive: {queue.inactive}</b>}
           </p>
           <div class="actions">
             {queue.stopPolicy === "None" ? (
@@ -65,10 +82,11 @@ export function QueueView({ name }: { name: string }) {
             {queue.resources.map((use) => (
               <UseBar key={use.resource} use={use} wide />
             ))}
+            <FlavorQuotas queue={queue} />
           </Panel>
           <QuotaChanges queue={queue} />
           <QueueHistory name={name} />
-          <ShareHistory queue={queue} peers={peers} />
+          <ShareHistory queue={queue} peers={own} />
         </>
       )}
       <Panel title="Waiting, next first" aside={<Link to={paths.workloads({ clusterQueue: name, state: "waiting", sort: "turn" })}>as a list</Link>}>
@@ -78,16 +96,19 @@ export function QueueView({ name }: { name: string }) {
             The order has changed: show it
           </button>
         )}
-        {waiting.rows.length > 0 && <Rows list={waiting} columns={waitingColumns} label="Waiting workloads in their order" most={10} />}
+        {waiting.rows.length > 0 && <Rows list={waiting} columns={isWhole ? [nextColumn, ...waitingColumns] : waitingColumns} label="Waiting workloads in their order" most={10} />}
       </Panel>
       <Panel title="With quota">
         <Empty list={running}>Nothing runs here.</Empty>
         {running.rows.length > 0 && <Rows list={running} columns={runningColumns} label="Workloads with quota" most={10} />}
       </Panel>
-      {peers.length > 0 && (
-        <Panel title="Queues of the same cohort">
+      {queue && peers.length > 0 && (
+        <Panel title={`Queues of the tree of cohort ${rootOf(queue)}`}>
+          {borrowingOf([queue, ...peers]).map((sentence) => (
+            <p key={sentence}>{sentence}</p>
+          ))}
           <ul class="tree">
-            {peers.map((each) => (
+            {peers.slice(0, MOST_PEERS).map((each) => (
               <li key={each.name}>
                 <div class="queue">
                   <span class="queue-name">
@@ -105,8 +126,33 @@ export function QueueView({ name }: { name: string }) {
               </li>
             ))}
           </ul>
+          {peers.length > MOST_PEERS && (
+            <p class="quiet">
+              {plural(peers.length - MOST_PEERS, "further queue")} of the tree: <Link to={paths.now}>all</Link>
+            </p>
+          )}
         </Panel>
       )}
     </>
+  );
+}
+
+// Of each flavor: what is used, and what may be borrowed and lent.
+function FlavorQuotas({ queue }: { queue: Queue }) {
+  if (queue.flavors.length === 0) return null;
+  const limit = (value: number | null, unit: string, none: string) => (value === null ? none : amount(value, unit));
+  return (
+    <Table
+      heads={["Flavor", "Resource", "Used", "Quota", "May borrow", "May lend"]}
+      numbers={[2, 3, 4, 5]}
+      rows={queue.flavors.map((each) => [
+        each.flavor,
+        each.resource,
+        amount(each.used ?? 0, each.unit),
+        amount(each.nominal, each.unit),
+        queue.cohort ? limit(each.borrowingLimit, each.unit, "no limit") : "–",
+        queue.cohort ? limit(each.lendingLimit, each.unit, "all") : "–",
+      ])}
+    />
   );
 }

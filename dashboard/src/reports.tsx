@@ -1,10 +1,11 @@
 // Accounts of a period, from the ledger: who used, waited and lost how much.
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { Problem, report, reportFile, type Report, type ReportLine } from "./api";
+import { columnsOf, costText, GPUS, money } from "./accounts";
 import { count } from "./format";
-import { scope, signedOut } from "./live";
+import { scope, useFresh } from "./live";
 import { Notice, Panel, When } from "./parts";
-import { address, go, paths } from "./router";
+import { address, change } from "./router";
 import { useStore } from "./store";
 import { Choice } from "./workloads";
 
@@ -12,6 +13,9 @@ const GROUPS: [string, string][] = [
   ["clusterqueue", "ClusterQueue"],
   ["queue", "LocalQueue"],
   ["namespace", "namespace"],
+  ["team", "team"],
+  ["user", "user"],
+  ["pool", "pool of nodes"],
   ["priority", "priority"],
   ["cause", "cause of waits and ends"],
 ];
@@ -29,21 +33,19 @@ export function ReportsView() {
   const days = query.get("days") ?? "7";
   const key = JSON.stringify([by, days, namespace]);
   const [held, setHeld] = useState<{ key: string; report?: Report; problem?: Problem } | null>(null);
-  useEffect(() => {
-    let ended = false;
-    report({ by, days, namespace }).then(
-      (made) => !ended && setHeld({ key, report: made }),
-      (error: Problem) => {
-        if (error.status === 401) signedOut.set(true);
-        else if (!ended) setHeld({ key, problem: error });
-      },
-    );
-    return () => {
-      ended = true;
-    };
-  }, [key]);
+  useFresh(null, key, 0, async (isCurrent) => {
+    try {
+      const made = await report({ by, days, namespace });
+      if (isCurrent()) setHeld({ key, report: made });
+      return null;
+    } catch (error) {
+      if (!(error instanceof Problem) || error.status === 401) throw error;
+      if (isCurrent()) setHeld({ key, problem: error });
+      return error;
+    }
+  });
   const current = held?.key === key ? held : null;
-  const set = (name: string, value: string) => go(paths.reports({ by, days, [name]: value }), "replace");
+  const set = (name: string, value: string) => change({ [name]: value });
   return (
     <>
       <h1>Reports</h1>
@@ -53,6 +55,9 @@ export function ReportsView() {
         <a href={reportFile({ by, days, namespace })} download="report.csv">
           as CSV
         </a>
+        <button type="button" onClick={() => print()}>
+          Print
+        </button>
       </form>
       {!current && <Notice kind="loading">Loading…</Notice>}
       {current?.problem && <Notice kind="problem">{current.problem.message}</Notice>}
@@ -66,20 +71,25 @@ function hours(value: number): string {
 }
 
 function Lines({ report: { lines, from, to } }: { report: Report }) {
-  const resources = [...new Set(lines.flatMap((line) => Object.keys(line.usedHours)))].sort();
+  const { resources, isCharged, isPriced } = columnsOf(lines);
   const heading = ["", "Workloads", "Attempts", "Waited, hours"];
   for (const resource of resources) heading.push(`${resource} hours used`, "destroyed");
+  if (isCharged) heading.push("Node hours charged", "GPU hours charged");
+  if (isPriced) heading.push("USD", "of it measured");
   if (lines.length === 0) return <Notice kind="empty">Nothing has happened in this time.</Notice>;
   const cells = (line: ReportLine) => [
     count(line.workloads),
     count(line.attempts),
     hours(line.waitedHours),
     ...resources.flatMap((resource) => [hours(line.usedHours[resource] ?? 0), hours(line.destroyedHours[resource] ?? 0)]),
+    ...(isCharged ? [hours(line.chargedHours["nodes"] ?? 0), hours(line.chargedHours[GPUS] ?? 0)] : []),
+    ...(isPriced ? [costText(line), money(line.measuredUsd)] : []),
   ];
   return (
     <Panel title="Accounts">
       <p class="quiet">
         From <When at={from} /> to <When at={to} />. Destroyed: what attempts used that were preempted or evicted.
+        {isCharged && " Charged: the time of nodes, with boots and idle times."}
       </p>
       <div class="scroll" tabIndex={0} role="region" aria-label="Table of accounts">
         <table>

@@ -1,8 +1,11 @@
 // The address of each view: a path, and filters in the query. readapi/controller/page_files.cc serves
 // the document for the same paths.
+//
+// The namespaces of the page (live.ts) are in the query of each address, so that a shared address shows the same.
 import type { ComponentChildren } from "preact";
-import { Store } from "./store";
 import { queryOf, type Parameters } from "./api";
+import { scope } from "./live";
+import { Store, useStore } from "./store";
 
 export interface Address {
   path: string;
@@ -21,12 +24,38 @@ function read(): Address {
   return { path: location.pathname, parts, query: new URLSearchParams(location.search) };
 }
 
+const SCOPE = "namespace";
+
+// The address with the namespaces of the page.
+function scoped(to: string): string {
+  const url = new URL(to, location.origin);
+  if (scope.get()) url.searchParams.set(SCOPE, scope.get());
+  else url.searchParams.delete(SCOPE);
+  // Commas stay readable.
+  return url.pathname + url.search.replaceAll("%2C", ",") + url.hash;
+}
+
+// Takes the namespaces of an address that has some; puts those of the page into one that has none.
+function takeScope(): void {
+  const given = new URLSearchParams(location.search).get(SCOPE);
+  if (given !== null) scope.set(given.replaceAll(/\s+/g, ""));
+  history.replaceState(null, "", scoped(location.pathname + location.search + location.hash));
+}
+
+takeScope();
 export const address = new Store<Address>(read());
-addEventListener("popstate", () => address.set(read()));
+addEventListener("popstate", () => {
+  takeScope();
+  address.set(read());
+});
+scope.listen(() => {
+  history.replaceState(null, "", scoped(location.pathname + location.search + location.hash));
+  address.set(read());
+});
 
 export function go(to: string, how: "push" | "replace" = "push"): void {
-  if (how === "push") history.pushState(null, "", to);
-  else history.replaceState(null, "", to);
+  if (how === "push") history.pushState(null, "", scoped(to));
+  else history.replaceState(null, "", scoped(to));
   const before = address.get().path;
   address.set(read());
   if (how === "push" && before !== location.pathname) {
@@ -36,11 +65,28 @@ export function go(to: string, how: "push" | "replace" = "push"): void {
   }
 }
 
+// Changes values of the query; an empty one is left out.
+export function change(values: Record<string, string>): void {
+  const query = new URLSearchParams(location.search);
+  for (const [name, value] of Object.entries(values)) {
+    if (value === "") query.delete(name);
+    else query.set(name, value);
+  }
+  const text = query.toString();
+  go(location.pathname + (text ? `?${text}` : ""), "replace");
+}
+
+// A choice of a view that its address has.
+export function useAddressed(name: string, usual: string): [string, (value: string) => void] {
+  const { query } = useStore(address);
+  return [query.get(name) ?? usual, (value) => change({ [name]: value === usual ? "" : value })];
+}
+
 export const paths = {
   now: "/",
   workloads: (query: Parameters = {}) => `/workloads${queryOf(query)}`,
   capacity: (query: Parameters = {}) => `/capacity${queryOf(query)}`,
-  topology: (query: Parameters = {}) => `/topology${queryOf(query)}`,
+  topology: (query: Parameters = {}) => `/topology${queryOf(query)}`, // node, gang
   reports: (query: Parameters = {}) => `/reports${queryOf(query)}`,
   workload: (id: string) => `/workloads/${id.split("/").map(encodeURIComponent).join("/")}`,
   queue: (name: string) => `/queues/${encodeURIComponent(name)}`,
@@ -54,13 +100,14 @@ interface LinkProps {
 }
 
 export function Link({ to, current, children, ...rest }: LinkProps) {
+  useStore(scope);
   const follow = (event: MouseEvent) => {
     if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
     go(to);
   };
   return (
-    <a href={to} onClick={follow} aria-current={current ? "page" : undefined} {...rest}>
+    <a href={scoped(to)} onClick={follow} aria-current={current ? "page" : undefined} {...rest}>
       {children}
     </a>
   );

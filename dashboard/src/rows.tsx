@@ -8,7 +8,10 @@ export interface Column<T> {
   title: string;
   cell: (row: T, index: number) => ComponentChildren;
   kind?: "number" | "wide" | "main";
+  narrow?: "second"; // in the second line of a narrow row; numbers are else left out there
 }
+
+const classOf = ({ kind, narrow }: { kind?: string; narrow?: string }) => `cell cell-${kind ?? "text"}${narrow ? ` cell-${narrow}` : ""}`;
 
 const ROW_PX = 44;
 const NARROW_ROW_PX = 88;
@@ -56,7 +59,7 @@ export function Rows<T extends Row>({ list, columns, label, most }: { list: List
       <div role="rowgroup" class="table-head">
         <div role="row" class="table-row" aria-rowindex={1}>
           {columns.map((column) => (
-            <div role="columnheader" class={`cell cell-${column.kind ?? "text"}`} key={column.title}>
+            <div role="columnheader" class={classOf(column)} key={column.title}>
               {column.title}
             </div>
           ))}
@@ -66,7 +69,7 @@ export function Rows<T extends Row>({ list, columns, label, most }: { list: List
         {shown.map((row, i) => (
           <div role="row" class="table-row" key={row.id} aria-rowindex={first + i + 2} style={{ top: `${(first + i) * px}px`, height: `${px}px` }}>
             {columns.map((column) => (
-              <div role="cell" class={`cell cell-${column.kind ?? "text"}`} key={column.title} data-title={column.title}>
+              <div role="cell" class={classOf(column)} key={column.title} data-title={column.title}>
                 {column.cell(row, first + i)}
               </div>
             ))}

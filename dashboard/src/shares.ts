@@ -1,22 +1,25 @@
-// The share of one queue in what the queues of its cohort used, part by part of a period.
-import type { HistoryPart } from "./api";
+// The share of one queue in what the queues of its tree of cohorts used, part by part of a period.
+import type { CohortHistory } from "./berth_read_api";
 
 export interface Shares {
   resource: string;
-  parts: (number | null)[]; // of 1; null: the cohort used nothing
+  parts: (number | null)[]; // of 1; null: the cohorts used nothing
 }
 
-const usedOf = (part: HistoryPart | undefined, resource: string) => part?.used.find((use) => use.resource === resource)?.amount ?? 0;
+type Part = CohortHistory["queues"][number]["parts"][number];
 
-// `own` and `others`: histories of the same period.
-export function sharesOf(own: HistoryPart[], others: HistoryPart[][]): Shares[] {
-  const resources = [...new Set([own, ...others].flat().flatMap((part) => part.used.map((use) => use.resource)))].sort();
+const usedOf = (part: Part | undefined, resource: string) => part?.used.find((use) => use.resource === resource)?.amount ?? 0;
+
+// Of resources that some queue used. A queue that used nothing is not in the history.
+export function sharesOf(history: CohortHistory, queue: string): Shares[] {
+  const all = history.queues.map((each) => each.parts);
+  const own = history.queues.find((each) => each.clusterQueue === queue)?.parts ?? [];
+  const resources = [...new Set(all.flat().flatMap((part) => part.used.map((use) => use.resource)))].sort();
   return resources.map((resource) => ({
     resource,
-    parts: own.map((part, index) => {
-      const mine = usedOf(part, resource);
-      const all = others.reduce((sum, parts) => sum + usedOf(parts[index], resource), mine);
-      return all === 0 ? null : mine / all;
+    parts: history.times.map((_, index) => {
+      const sum = all.reduce((total, parts) => total + usedOf(parts[index], resource), 0);
+      return sum === 0 ? null : usedOf(own[index], resource) / sum;
     }),
   }));
 }

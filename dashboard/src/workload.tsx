@@ -1,49 +1,33 @@
 // One workload: why it waits, the steps behind and ahead, when it starts, and commands to copy.
-import { useState } from "preact/hooks";
-import { cost as readCost, list, Problem, workload as read, type ForecastHits, type Reason, type Step, type Workload, type WorkloadStory } from "./api";
-import { amount, plural } from "./format";
+import { cost as readCost, workload as read, type ForecastHits, type Reason, type Step, type StoryPod, type Workload, type WorkloadStory } from "./api";
+import { amount, count, plural } from "./format";
 import { ActionButton, PriorityAction } from "./actions";
 import { WorkloadHistory } from "./history";
-import { scope, useAnswer, useFresh } from "./live";
-import { Age, clock, Command, Eta, interval, Notice, Panel, State, When } from "./parts";
+import { useAnswer } from "./live";
+import { Age, clock, Command, Eta, interval, Notice, Panel, State, Table, When, Words } from "./parts";
 import { Link, paths } from "./router";
 import { shellWord } from "./shell";
 import { useStore } from "./store";
 
-const MOST_POSITIONS = 1_000;
+const STORY_PAUSE_MS = 500;
+const MOST_PODS = 50; // at first
 const MARKS = { done: "✓", now: "◷", ahead: "·", failed: "✗" } as const;
 
 export function WorkloadView({ namespace, name }: { namespace: string; name: string }) {
   const id = `${namespace}/${name}`;
-  const [held, setHeld] = useState<{ id: string; story?: WorkloadStory; problem?: Problem } | null>(null);
-  useFresh(
-    "workloads",
-    id,
-    500,
-    async (isCurrent) => {
-      try {
-        const story = await read(namespace, name);
-        if (isCurrent()) setHeld({ id, story });
-      } catch (error) {
-        if (!(error instanceof Problem) || error.status === 401) throw error;
-        if (isCurrent()) setHeld({ id, problem: error });
-      }
-    },
-    id,
-  );
-  const current = held?.id === id ? held : null;
-  if (current?.problem) {
+  const { answer, problem } = useAnswer("workloads", id, () => read(namespace, name), { id, pause: STORY_PAUSE_MS });
+  if (problem) {
     return (
       <>
         <h1>{id}</h1>
         <Notice kind="problem">
-          <p>{current.problem.status === 404 ? "There is no such workload, or it has been deleted." : current.problem.message}</p>
+          <p>{problem.status === 404 ? "There is no such workload, or it has been deleted." : problem.message}</p>
           <Link to={paths.workloads()}>All workloads</Link>
         </Notice>
       </>
     );
   }
-  if (!current?.story) {
+  if (!answer) {
     return (
       <>
         <h1>{id}</h1>
@@ -51,10 +35,10 @@ export function WorkloadView({ namespace, name }: { namespace: string; name: str
       </>
     );
   }
-  return <Told {...current.story} />;
+  return <Told {...answer} />;
 }
 
-function Told({ workload, story, forecasts }: WorkloadStory) {
+function Told({ workload, before, story, pods, podsLeftOut, forecasts }: WorkloadStory) {
   return (
     <>
       <h1>
@@ -63,7 +47,9 @@ function Told({ workload, story, forecasts }: WorkloadStory) {
       <p class="headline">
         <State state={workload.state} />
         {workload.waitingSince === null ? (
-          <>: {story.headline}</>
+          <>
+            : <Words text={story.headline} />
+          </>
         ) : (
           <>
             {" "}
@@ -79,16 +65,22 @@ function Told({ workload, story, forecasts }: WorkloadStory) {
               <StepItem key={step.name} step={step} />
             ))}
           </ol>
-          {story.givesUp && <p>It gives up: {story.givesUp}</p>}
-          {story.notSeen.length > 0 && <p class="quiet">Not seen, for lack of rights: {story.notSeen.join(", ")}</p>}
+          {story.givesUp && (
+            <p>
+              It gives up: <Words text={story.givesUp} />
+            </p>
+          )}
+          {story.notSeen.length > 0 && <p class="quiet">Not seen: {story.notSeen.join("; ")}</p>}
         </Panel>
         <div>
-          {workload.waitingSince !== null && <Starts workload={workload} hits={forecasts} />}
+          {workload.waitingSince !== null && <Starts workload={workload} before={before} hits={forecasts} />}
           {story.wouldStartIf.length > 0 && (
             <Panel title="It would start if">
               <ul class="bullets">
                 {story.wouldStartIf.map((each) => (
-                  <li key={each}>{each}</li>
+                  <li key={each}>
+                    <Words text={each} />
+                  </li>
                 ))}
               </ul>
             </Panel>
@@ -97,9 +89,24 @@ function Told({ workload, story, forecasts }: WorkloadStory) {
           <Commands workload={workload} />
         </div>
       </div>
-      <WorkloadHistory namespace={workload.namespace} name={workload.workload} state={workload.state} />
+      <Pods pods={pods} leftOut={podsLeftOut} />
+      <WorkloadHistory id={workload.id} namespace={workload.namespace} name={workload.workload} state={workload.state} />
       {workload.reason && <Details reason={workload.reason} kept={workload.notPreempted ?? []} />}
     </>
+  );
+}
+
+function Pods({ pods, leftOut }: { pods: StoryPod[]; leftOut: number }) {
+  if (pods.length === 0) return null;
+  return (
+    <Panel title="Its pods">
+      <Table
+        heads={["Pod", "Phase", "Node"]}
+        most={MOST_PODS}
+        rows={pods.map((each) => [each.name, each.phase, each.node === null ? "none yet" : <Link to={paths.topology({ node: each.node })}>{each.node}</Link>])}
+      />
+      {leftOut > 0 && <p class="quiet">{plural(leftOut, "further pod")} are left out.</p>}
+    </Panel>
   );
 }
 
@@ -112,7 +119,9 @@ function StepItem({ step }: { step: Step }) {
       <div>
         <b>{step.name}</b> {step.since && <When at={step.since} />}
         {step.lines.map((line) => (
-          <p key={line}>{line}</p>
+          <p key={line}>
+            <Words text={line} />
+          </p>
         ))}
       </div>
     </li>
@@ -139,7 +148,7 @@ function HitRate({ hits }: { hits: ForecastHits }) {
   );
 }
 
-function Starts({ workload, hits }: { workload: Workload; hits: ForecastHits | null }) {
+function Starts({ workload, before, hits }: { workload: Workload; before: number | null; hits: ForecastHits | null }) {
   const now = useStore(clock);
   const { eta } = workload;
   return (
@@ -155,32 +164,12 @@ function Starts({ workload, hits }: { workload: Workload; hits: ForecastHits | n
         <p>There is no forecast yet.</p>
       )}
       {hits && <HitRate hits={hits} />}
-      <Position workload={workload} />
+      {before !== null && (
+        <p>
+          Number {count(before + 1)} in <Link to={paths.queue(workload.clusterQueue)}>{workload.clusterQueue}</Link>.
+        </p>
+      )}
     </Panel>
-  );
-}
-
-// Those with rights in some namespaces see too few rows to count.
-function Position({ workload }: { workload: Workload }) {
-  const namespaces = useStore(scope);
-  const [position, setPosition] = useState<number | null>(null);
-  useFresh("workloads", `${workload.id} ${workload.turn} ${namespaces}`, 5_000, async (isCurrent) => {
-    if (workload.turn === null || namespaces || !workload.clusterQueue) return setPosition(null);
-    const page = await list("workloads", {
-      clusterQueue: workload.clusterQueue,
-      state: "waiting",
-      sort: "turn",
-      fields: "turn",
-      limit: MOST_POSITIONS,
-    });
-    const at = page.items.findIndex((row) => row.id === workload.id);
-    if (isCurrent()) setPosition(at < 0 ? null : at + 1);
-  });
-  if (position === null) return null;
-  return (
-    <p>
-      Number {position} in <Link to={paths.queue(workload.clusterQueue)}>{workload.clusterQueue}</Link>.
-    </p>
   );
 }
 
@@ -223,7 +212,7 @@ function Facts({ workload }: { workload: Workload }) {
 }
 
 function Cost({ workload }: { workload: Workload }) {
-  const { answer } = useAnswer("workloads", `cost ${workload.id} ${workload.state}`, () => readCost(workload.namespace, workload.workload));
+  const { answer } = useAnswer(null, `cost ${workload.id} ${workload.state}`, () => readCost(workload.namespace, workload.workload));
   if (!answer?.cost) return null;
   return (
     <>
@@ -294,7 +283,9 @@ function Details({ reason, kept }: { reason: Reason; kept: { workload: string; b
                         {value === null || value === undefined ? "" : amount(value, each.unit ?? "items")}
                       </td>
                     ))}
-                    <td>{each.message ?? each.limit ?? ""}</td>
+                    <td>
+                      <Words text={each.message ?? each.limit ?? ""} />
+                    </td>
                   </tr>
                 ))}
               </tbody>
@@ -324,7 +315,9 @@ function Details({ reason, kept }: { reason: Reason; kept: { workload: string; b
                   {each.count > 1 ? `${each.count} times, last ` : ""}
                   <When at={each.last ?? each.first} />
                 </span>
-                <p>{each.message}</p>
+                <p>
+                  <Words text={each.message} />
+                </p>
               </li>
             ))}
           </ul>

@@ -2,8 +2,8 @@
 import type { Workload } from "./api";
 import { count } from "./format";
 import { useCounts, useList } from "./live";
-import { Age, Empty, Eta, State } from "./parts";
-import { address, go, Link, paths } from "./router";
+import { Age, Empty, Eta, State, Words } from "./parts";
+import { address, change, Link, paths } from "./router";
 import { Rows, type Column } from "./rows";
 import { useStore } from "./store";
 
@@ -21,11 +21,19 @@ const FIELDS = "namespace,workload,name,kind,localQueue,clusterQueue,priority,st
 export const workloadColumns: Column<Workload>[] = [
   { title: "Workload", kind: "main", cell: (row) => <Link to={paths.workload(row.id)}>{`${row.namespace}/${row.name}`}</Link> },
   { title: "State", cell: (row) => <State state={row.state} /> },
-  { title: "Queue", cell: (row) => (row.clusterQueue ? <Link to={paths.queue(row.clusterQueue)}>{row.clusterQueue}</Link> : row.localQueue) },
+  { title: "Queue", narrow: "second", cell: (row) => (row.clusterQueue ? <Link to={paths.queue(row.clusterQueue)}>{row.clusterQueue}</Link> : row.localQueue) },
   { title: "Priority", kind: "number", cell: (row) => row.priority },
-  { title: "Age", kind: "number", cell: (row) => <Age since={row.waitingSince ?? row.createdAt} /> },
-  { title: "ETA", kind: "number", cell: (row) => <Eta eta={row.eta} /> },
-  { title: "Why, or where", kind: "wide", cell: (row) => <span title={row.remark}>{row.remark}</span> },
+  { title: "Age", kind: "number", narrow: "second", cell: (row) => <Age since={row.waitingSince ?? row.createdAt} /> },
+  { title: "ETA", kind: "number", narrow: "second", cell: (row) => <Eta eta={row.eta} /> },
+  {
+    title: "Why, or where",
+    kind: "wide",
+    cell: (row) => (
+      <span title={row.remark}>
+        <Words text={row.remark} />
+      </span>
+    ),
+  },
 ];
 
 export function WorkloadsView() {
@@ -34,11 +42,12 @@ export function WorkloadsView() {
     state: query.get("state") ?? "",
     cause: query.get("cause") ?? "",
     clusterQueue: query.get("clusterQueue") ?? "",
+    name: query.get("name") ?? "",
     sort: query.get("sort") ?? "",
   };
   const list = useList("workloads", { ...chosen, fields: FIELDS });
   const causes = useCounts("workloads", "cause");
-  const set = (name: string, value: string) => go(paths.workloads({ ...chosen, [name]: value }), "replace");
+  const set = (name: string, value: string) => change({ [name]: value });
   const states = STATES.includes(chosen.state) || chosen.state === "" ? STATES : [...STATES, chosen.state];
   const known = causes.values?.map((each) => each.value).filter(Boolean) ?? [];
   const choices = known.includes(chosen.cause) || chosen.cause === "" ? known : [...known, chosen.cause];
@@ -51,6 +60,10 @@ export function WorkloadsView() {
         <label>
           Queue
           <input type="search" value={chosen.clusterQueue} placeholder="any" onChange={(event) => set("clusterQueue", event.currentTarget.value.trim())} />
+        </label>
+        <label>
+          Job
+          <input type="search" value={chosen.name} placeholder="its name begins with" onChange={(event) => set("name", event.currentTarget.value.trim())} />
         </label>
         <Choice label="Order" value={chosen.sort} options={ORDERS} onChange={(value) => set("sort", value)} />
         <output>

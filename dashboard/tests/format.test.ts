@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Queue } from "../src/api";
-import { amount, count, distance, duration, plural } from "../src/format";
+import { amount, count, distance, duration, instantsOf, plural } from "../src/format";
 import { shellWord } from "../src/shell";
 import { treeOf, type Cohort } from "../src/tree";
 
@@ -54,4 +54,12 @@ test("a name is one word of a shell", () => {
   assert.equal(shellWord("job-x.1"), "job-x.1");
   assert.equal(shellWord("x; rm -rf ~"), "'x; rm -rf ~'");
   assert.equal(shellWord("it's"), "'it'\\''s'");
+});
+
+test("instants in texts stand apart", () => {
+  const at = "2026-11-24T10:52:03Z";
+  assert.deepEqual(instantsOf(`Accepted ${at}: waits until ${at}`), ["Accepted ", { at }, ": waits until ", { at }]);
+  assert.deepEqual(instantsOf(`${at}.`), [{ at }, "."]);
+  assert.deepEqual(instantsOf("2026-11-24 and more"), ["2026-11-24 and more"]);
+  assert.deepEqual(instantsOf(""), []);
 });

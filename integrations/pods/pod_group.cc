@@ -300,18 +300,20 @@ JobView ViewOfGroup(const PodsOfJob& job, const Pods& members, WallTime now) {
   view.meta.uid.clear();
   view.meta.deletion_timestamp.reset();
   BarePods bare;
+  const bool serving = IsTrueAnnotation(job.first(), api::kPodGroupServingAnnotation);
   bool all_ready = true;
   for (const QueuedPodPtr& pod : members) {
     Note(*pod, bare);
     view.suspended = view.suspended || IsGated(*pod) || HasEnded(*pod);
     view.active = view.active || IsRunning(*pod, now);
-    all_ready = all_ready && pod->ready;
+    // A pod that has succeeded is not ready to its kubelet; the other pods of its group run on.
+    const bool is_done = !serving && pod->phase == QueuedPod::Phase::kSucceeded;
+    all_ready = all_ready && (pod->ready || is_done);
   }
   const Result<std::int32_t> total = TotalCountOf(job.first());
   view.pods_ready =
       all_ready && total && members.size() >= static_cast<std::size_t>(std::max(*total, 0));
   view.finished = OutcomeOfGroup(job, members);
-  const bool serving = IsTrueAnnotation(job.first(), api::kPodGroupServingAnnotation);
   view.queue_is_fixed = serving;
   if (!serving) view.reclaimable_pods = ReclaimablePodsOf(members);
   view.bare_pods = std::move(bare);

@@ -125,11 +125,7 @@ void Controller::Finish(const api::ObjectKey& key, SteadyTime begin,
          {"key", key.ToString()},
          {"code", std::string(ErrorCodeName(error.code))},
          {"error", error.message}});
-    if (refused) {
-      queue_.AddRateLimited(key, options_.longest_refusal_backoff);
-    } else {
-      queue_.AddRateLimited(key);
-    }
+    queue_.AddRateLimited(key);
   }
   const Duration rest = std::min<Duration>(RestTime() - begin, kLongestRest);
   if (rest < kShortestRest) {

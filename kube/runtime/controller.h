@@ -16,9 +16,6 @@ namespace berth::kube {
 struct ControllerOptions {
   bool enabled = true;  // false: it never starts, and takes no key
   std::size_t max_concurrent = 1;
-  // The longest backoff after a refusal (kInvalid, kForbidden): its cause, such as a missing right,
-  // an expired token or another program's webhook, may go without an event.
-  Duration longest_refusal_backoff = std::chrono::minutes(1);
   // The longest timer for a later reconcile: timers cannot be cancelled, and the reconciler's clock
   // may jump.
   Duration longest_sleep = std::chrono::minutes(10);

@@ -29,8 +29,8 @@ class Reconciler {
   // one key at once.
   //
   // Preconditions: the informers this reconciler reads have synced.
-  // Errors: the queue retries the key with exponential backoff, from 5 ms to 1000 s, after kInvalid
-  // and kForbidden to a minute. A reconcile may come earlier than NextLook says.
+  // Errors: the queue retries the key with exponential backoff, from 5 ms to a minute. A
+  // reconcile may come earlier than NextLook says.
   virtual void Reconcile(const api::ObjectKey& key, Done done) = 0;
 };
 

@@ -38,7 +38,8 @@ void WorkQueue::Fire(const Key& key, std::uint64_t ticket) {
   if (found != due_.end() && found->second.ticket == ticket) Add(key);
 }
 
-void WorkQueue::AddRateLimited(const Key& key, Duration longest) {
+void WorkQueue::AddRateLimited(const Key& key) {
+  const Duration longest = options_.longest_backoff;
   int& failures = failures_[key];
   Duration delay = options_.first_backoff;
   for (int i = 0; i < failures && delay < longest; ++i) delay *= 2;

@@ -2,7 +2,7 @@
 //
 //     Add(k) ─▶ waiting ─▶ Take() ─▶ processing ─▶ Done(k)
 //                  ▲                      │ Add(k) meanwhile: dirty, waits again after Done
-//                  └── AddAfter, AddRateLimited (delay 5 ms · 2ⁿ, at most 1000 s)
+//                  └── AddAfter, AddRateLimited (delay 5 ms · 2ⁿ, at most a minute)
 //
 // Threads: one Executor.
 // Source: client-go util/workqueue.
@@ -23,7 +23,10 @@ namespace berth::kube {
 
 struct WorkQueueOptions {
   Duration first_backoff = std::chrono::milliseconds(5);
-  Duration longest_backoff = std::chrono::seconds(1000);
+  // The cause of a failure, such as a missing right, an expired token, another program's webhook or
+  // an API server that is down, may go without an event: a key must not wait much longer than it.
+  // client-go: 1000 s.
+  Duration longest_backoff = std::chrono::minutes(1);
 };
 
 class WorkQueue {
@@ -36,9 +39,8 @@ class WorkQueue {
   void Add(const Key& key);
   // Of several delays for one key the earliest counts.
   void AddAfter(const Key& key, Duration delay);
-  // AddAfter with a delay that doubles each time until Forget, up to `longest`.
-  void AddRateLimited(const Key& key, Duration longest);
-  void AddRateLimited(const Key& key) { AddRateLimited(key, options_.longest_backoff); }
+  // AddAfter with a delay that doubles each time until Forget.
+  void AddRateLimited(const Key& key);
   void Forget(const Key& key) { failures_.erase(key); }
 
   std::optional<Key> Take();

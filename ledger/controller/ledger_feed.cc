@@ -4,6 +4,7 @@
 
 #include "api/codec/kinds.h"
 #include "api/gpu_shares.h"
+#include "api/job.h"
 #include "api/reasons.h"
 #include "base/log/log.h"
 
@@ -111,7 +112,18 @@ void LedgerFeed::Tell(AttemptRecord record, const api::Workload& workload) {
   if (!users_) record.user.clear();
   const auto& admission = workload.status.admission;
   if (record.reserved && admission) record.hourly_nano = RateOf(*admission, prices_);
+  if (!record.declared) record.declared = DeadlineOfJob(workload);
   ledger_.Append(std::move(record));
+}
+
+// activeDeadlineSeconds of the Workload's Job, where Jobs are watched.
+std::optional<Seconds> LedgerFeed::DeadlineOfJob(const api::Workload& workload) const {
+  const api::OwnerReference* owner = api::ControllerOf(workload.meta);
+  const bool of_job = owner != nullptr && owner->kind == "Job" && owner->api_version == "batch/v1";
+  if (!of_job || !manager_.HasInformer(api::KindOf<api::Job>())) return std::nullopt;
+  const auto job =
+      manager_.InformerFor<api::Job>().Get({workload.meta.namespace_name, owner->name});
+  return job == nullptr ? std::nullopt : job->active_deadline_seconds;
 }
 
 void LedgerFeed::PostAfter(Duration delay, void (LedgerFeed::*step)()) {
@@ -147,6 +159,19 @@ void LedgerFeed::TakeRequest(const RequestPtr& before, const RequestPtr& after) 
   ledger_.Append(std::move(record));
 }
 
+// All that exist: what changed while nobody told the ledger, or while its queue was full.
+void LedgerFeed::TellRequests() {
+  if (requests_ == nullptr) return;
+  if (!requests_->has_synced()) return PostAfter(kWhileFull, &LedgerFeed::TellRequests);
+  PresentRequests present;
+  for (RequestPtr each = requests_->After({}); each != nullptr;
+       each = requests_->After(each->meta.key())) {
+    present.uids.insert(each->meta.uid);
+    ledger_.Append(RequestOf(*each));
+  }
+  ledger_.Append(std::move(present));
+}
+
 void LedgerFeed::StartSweep() {
   sweeping_ = true;
   cursor_ = {};
@@ -165,7 +190,8 @@ void LedgerFeed::SweepSlice() {
     const WorkloadPtr workload = workloads_->After(cursor_);
     if (workload == nullptr) {
       sweeping_ = false;
-      return ledger_.Append(PresentWorkloads{std::exchange(present_, {})});
+      ledger_.Append(PresentWorkloads{std::exchange(present_, {})});
+      return TellRequests();
     }
     cursor_ = workload->meta.key();
     present_.insert(workload->meta.uid);

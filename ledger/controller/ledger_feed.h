@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -51,10 +52,12 @@ class LedgerFeed {
   void Connect();
   void Begin();
   void Tell(AttemptRecord record, const api::Workload& workload);
+  std::optional<Seconds> DeadlineOfJob(const api::Workload& workload) const;
   void TakeFlavor(const api::ResourceFlavor& flavor);
   void TakePrice(const api::ResourceFlavor& flavor);
   void TakeWorkload(const WorkloadPtr& before, const WorkloadPtr& after);
   void TakeRequest(const RequestPtr& before, const RequestPtr& after);
+  void TellRequests();
   void StartSweep();
   void SweepSlice();
   void LookForOverflows();

@@ -13,6 +13,7 @@
 #include "api/reasons.h"
 #include "base/strings.h"
 #include "provisioning/request_state.h"
+#include "provisioning/run_duration.h"
 #include "provisioning/vetoes.h"
 
 namespace berth::ledger {
@@ -94,6 +95,9 @@ AttemptRecord Identity(const api::Workload& workload, std::int64_t number) {
     out.user = TruncateUtf8(*user, kMaxUserBytes);
   }
   out.created = ToSeconds(workload.meta.creation_timestamp);
+  out.image = TruncateUtf8(provisioning::ImagesOf(workload), kMaxImageBytes);
+  out.declared = provisioning::ExpectedRun(workload, std::nullopt);
+  if (!out.declared) out.declared = provisioning::RunParameter(workload, {});
   return out;
 }
 

@@ -11,8 +11,7 @@ using kube::LookAt;
 using kube::NextLook;
 
 inline kube::ControllerOptions LookOptions(const Clock& clock) {
-  return {.longest_refusal_backoff = std::chrono::seconds(30),
-          .longest_sleep = std::chrono::minutes(5),
+  return {.longest_sleep = std::chrono::minutes(5),
           .looks_in_a_row = 1,
           .rest_clock = &clock,
           .queue = {.first_backoff = std::chrono::milliseconds(10),

@@ -120,9 +120,10 @@ Result<NextLook> PodExecutor::Look(const ObjectKey& key) {
     return NextLook{Duration::zero()};
   }
   if (HasEnded(*pod)) return LookAtEnded(*pod);
+  const auto node = FindNode(StringAt(*pod, {"spec", "nodeName"}));
+  if (!node) return ToError(node.error());
   if (live_by_uid_.count(uid) == 0) {
-    const Object node = services_.cache.Get(kNodes, {"", StringAt(*pod, {"spec", "nodeName"})});
-    const auto refusal = node == nullptr ? std::nullopt : DeviceRefusal((*pod)["spec"], *node);
+    const auto refusal = *node == nullptr ? std::nullopt : DeviceRefusal((*pod)["spec"], **node);
     if (refusal) {
       BERTH_CHECK_OK(Reject(*pod, "UnexpectedAdmissionError", *refusal));
       return NextLook{Duration::zero()};
@@ -136,8 +137,7 @@ Result<NextLook> PodExecutor::Look(const ObjectKey& key) {
     live.run.address = AddressFor(*pod);
     uids_by_key_[key].insert(uid);
   }
-  live.run.node_is_gone =
-      services_.cache.Get(kNodes, {"", StringAt(*pod, {"spec", "nodeName"})}) == nullptr;
+  live.run.node_is_gone = *node == nullptr;
   PodStep step = Advance(*pod, live);
   RenewTokens(*pod, live);
   if (live.renew_tokens_at && (!step.look_again || *live.renew_tokens_at < *step.look_again)) {
@@ -156,6 +156,15 @@ Result<NextLook> PodExecutor::Look(const ObjectKey& key) {
   if (!written && written.error().reason != "NotFound") return ToError(written.error());
   if (step.is_over) return NextLook{Duration::zero()};
   return LookAt(step.look_again, services_.clock.Now());
+}
+
+ApiResult<Object> PodExecutor::FindNode(const std::string& name) {
+  if (const Object cached = services_.cache.Get(kNodes, {"", name}); cached != nullptr) {
+    return cached;
+  }
+  auto found = services_.api.Get(kNodes, "", name);
+  if (!found && found.error().reason == "NotFound") return Object();
+  return found;
 }
 
 // Ends processes of pods that were force-deleted, or replaced by a pod of the same name.

@@ -81,6 +81,9 @@ class PodExecutor {
   std::string AddressFor(const Json& pod);
   void GiveBackAddress(const std::string& uid);
   Result<NextLook> Look(const ObjectKey& key);
+  // Null if there is no such node. A node that the cache does not have is asked for: a pod is not
+  // lost for a cache that is behind.
+  ApiResult<Object> FindNode(const std::string& name);
   void EndOthers(const ObjectKey& key, const std::string& uid);
   Result<NextLook> LookAtEnded(const Json& pod);
   // The node refuses the pod before anything of it runs.

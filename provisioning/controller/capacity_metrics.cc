@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "provisioning/request_state.h"
+#include "provisioning/vetoes.h"
 
 namespace berth::provisioning {
 namespace {
@@ -13,12 +14,31 @@ constexpr char kAnswered[] = "berth_capacity_requests_answered_total";
 constexpr char kWait[] = "berth_capacity_request_wait_duration_seconds";
 constexpr char kRevoked[] = "berth_capacity_revoked_total";
 
+constexpr char kOldest[] = "berth_capacity_oldest_request_timestamp_seconds";
+constexpr char kRestUntil[] = "berth_capacity_rest_until_timestamp_seconds";
+constexpr char kPassedOver[] = "berth_capacity_steps_passed_over_total";
+constexpr char kLeased[] = "berth_capacity_leased_nodes";
+
 constexpr char kClassLabel[] = "provisioning_class";
 constexpr char kOutcomeLabel[] = "outcome";
 
 // Seconds: clouds answer after a second, and after days.
 std::vector<double> Buckets() {
   return {1, 5, 15, 60, 300, 900, 1800, 3600, 7200, 14400, 43200, 86400, 259200, 604800};
+}
+
+double SecondsOf(WallTime at) {
+  return std::chrono::duration<double>(at.time_since_epoch()).count();
+}
+
+// How often the check's message names the reason of a step that is passed over.
+int TimesNamed(const std::string& message, const std::string& reason) {
+  const std::string words = " (" + reason + "): ";
+  int times = 0;
+  for (auto at = message.find(words); at != std::string::npos; at = message.find(words, at + 1)) {
+    ++times;
+  }
+  return times;
 }
 
 bool Waits(const api::ProvisioningRequest& request) { return IsOpen(StateOf(request)); }
@@ -31,6 +51,14 @@ CapacityMetrics::CapacityMetrics(kube::Manager& manager, kube::Metrics& metrics,
   metrics_.DeclareCounter(kAnswered, "Requests for capacity that were answered");
   metrics_.DeclareHistogram(kWait, "Time from a request's creation to its answer", Buckets());
   metrics_.DeclareCounter(kRevoked, "Requests whose capacity was taken back");
+  metrics_.DeclareGauge(kOldest, "When the oldest request was made that waits for capacity");
+  metrics_.DeclareGauge(kRestUntil, "Until when steps for a flavor and zone rest");
+  metrics_.DeclareCounter(kPassedOver, "Steps of policies that checks passed over");
+  metrics_.DeclareGauge(kLeased, "Idle nodes that are leased");
+  manager.InformerFor<api::Workload>().AddHandler(
+      {.on_update = [this](const auto& before, const auto& after) {
+        CountVetoes(*before, *after);
+      }});
   manager.OptionalInformerFor<Request>().AddHandler(
       {.on_add = [this](const auto& request) { CountOpen(nullptr, request.get()); },
        .on_update =
@@ -50,9 +78,63 @@ void CapacityMetrics::CountOpen(const Request* before, const Request* after) {
   const bool waits = after != nullptr && Waits(*after);
   if (waited == waits) return;
   const std::string& name = (waits ? after : before)->provisioning_class_name;
-  std::int64_t& count = open_[name];
-  count += waits ? 1 : -1;
-  metrics_.SetGauge(kOpen, {{kClassLabel, name}}, static_cast<double>(count));
+  std::multiset<WallTime>& open = open_[name];
+  if (waits) {
+    open.insert(after->meta.creation_timestamp);
+  } else if (const auto one = open.find(before->meta.creation_timestamp); one != open.end()) {
+    open.erase(one);
+  }
+  metrics_.SetGauge(kOpen, {{kClassLabel, name}}, static_cast<double>(open.size()));
+  ShowOldest(name);
+}
+
+void CapacityMetrics::ShowOldest(const std::string& provisioning_class) {
+  const kube::MetricLabels labels{{kClassLabel, provisioning_class}};
+  const std::multiset<WallTime>& open = open_[provisioning_class];
+  if (open.empty()) return metrics_.RemoveGauge(kOldest, labels);
+  metrics_.SetGauge(kOldest, labels, SecondsOf(*open.begin()));
+}
+
+void CapacityMetrics::OnStock(const std::string& provisioning_class, const api::ClassStock& stock) {
+  std::map<std::pair<std::string, std::string>, WallTime> rests;
+  for (const api::StockEntry& entry : stock) {
+    if (entry.rest_until == WallTime{}) continue;
+    WallTime& until = rests[{entry.key.flavor, entry.key.zone}];
+    until = std::max(until, entry.rest_until);
+  }
+  const auto labels = [&provisioning_class](const std::pair<std::string, std::string>& key) {
+    return kube::MetricLabels{
+        {kClassLabel, provisioning_class}, {"flavor", key.first}, {"zone", key.second}};
+  };
+  auto& known = resting_[provisioning_class];
+  for (const auto& key : known) {
+    if (!rests.contains(key)) metrics_.RemoveGauge(kRestUntil, labels(key));
+  }
+  known.clear();
+  for (const auto& [key, until] : rests) {
+    known.insert(key);
+    metrics_.SetGauge(kRestUntil, labels(key), SecondsOf(until));
+  }
+}
+
+void CapacityMetrics::OnLeases(std::size_t nodes) {
+  metrics_.SetGauge(kLeased, {}, static_cast<double>(nodes));
+}
+
+// A message that stands counts once.
+void CapacityMetrics::CountVetoes(const api::Workload& before, const api::Workload& after) {
+  for (const api::AdmissionCheckState& now : after.status.admission_checks) {
+    std::string told;
+    for (const api::AdmissionCheckState& was : before.status.admission_checks) {
+      if (was.name == now.name) told = was.message;
+    }
+    if (told == now.message) continue;
+    for (const char* reason : {kNeverFitsReason, kZoneReason, kPriceLimitReason, kBudgetReason,
+                               kRestsReason, kSlowerReason}) {
+      const int more = TimesNamed(now.message, reason) - TimesNamed(told, reason);
+      if (more > 0) metrics_.Increment(kPassedOver, {{"reason", reason}}, more);
+    }
+  }
 }
 
 void CapacityMetrics::OnAnswer(const Request& before, const Request& after) {

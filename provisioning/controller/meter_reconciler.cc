@@ -53,15 +53,6 @@ std::string PoolOf(const api::Node& node) {
   return "";
 }
 
-// Whole GPUs. Of machines whose GPUs are shared the shares count.
-std::int64_t GpusOf(const api::Node& node) {
-  std::int64_t gpus = 0;
-  for (const auto& [resource, amount] : node.allocatable) {
-    if (api::IsGpuResource(resource)) gpus = api::AddAmounts(gpus, amount);
-  }
-  return gpus;
-}
-
 std::vector<std::string> NamesOf(const api::ProvisioningRequest& request) {
   const std::string* name = api::FindValue(request.provisioning_class_details, kNameDetail);
   if (name == nullptr || name->empty()) return {};
@@ -318,6 +309,31 @@ void MeterReconciler::Extend(const MeterPlace& place) {
   metrics_->Increment(kCost, labels, static_cast<double>(added.nano_dollars) / kNanoPerDollar);
 }
 
+// How many of a resource are one GPU of the node, as a flavor of the Workload says, else another
+// flavor whose labels the node has.
+std::map<std::string, api::Amount> MeterReconciler::SharesOf(const api::Node& node,
+                                                             const api::Workload* workload) const {
+  const std::vector<std::string> own =
+      workload == nullptr ? std::vector<std::string>{} : FlavorsOf(*workload);
+  std::map<std::string, api::Amount> shares;
+  for (const auto& flavor : flavors_.objects()) {
+    const std::string* text =
+        api::FindValue(flavor->meta.annotations, api::kSharesPerGpuAnnotation);
+    const auto& labels = flavor->node_labels;
+    const bool is_own = std::find(own.begin(), own.end(), flavor->meta.name) != own.end();
+    const bool has_labels = std::all_of(labels.begin(), labels.end(), [&node](const auto& label) {
+      const std::string* value = api::FindValue(node.meta.labels, label.first);
+      return value != nullptr && *value == label.second;
+    });
+    if (text == nullptr || !has_labels || (labels.empty() && !is_own)) continue;
+    auto parsed = api::ParseShareNumbers(*text);
+    if (!parsed) continue;  // the flavor's webhook refuses such a text
+    if (is_own) return *std::move(parsed);
+    if (shares.empty()) shares = *std::move(parsed);
+  }
+  return shares;
+}
+
 void MeterReconciler::Note(const MeterPlace& place) const {
   if (!noted_) return;
   const auto& meters = spend_.meters().Of(place.queue).meters;
@@ -334,7 +350,7 @@ void MeterReconciler::Note(const MeterPlace& place) const {
   const auto node = nodes_->Get({"", note.meter.node});
   if (node != nullptr && IsOnNode(place.id, node->meta.uid)) {
     note.pool = PoolOf(*node);
-    note.gpus = GpusOf(*node);
+    note.gpus = WholeGpusOf(*node, SharesOf(*node, workload.get()));
   }
   noted_(note);
 }

@@ -70,6 +70,8 @@ class MeterReconciler final : public kube::Reconciler {
   // Counts the open meter up to now.
   void Extend(const MeterPlace& place);
   void Note(const MeterPlace& place) const;
+  std::map<std::string, api::Amount> SharesOf(const api::Node& node,
+                                              const api::Workload* workload) const;
   void TakeUp(const std::string& queue);
   std::set<std::string> Count(const std::string& name, const api::Node* node,
                               const std::optional<NodeUse>& use);

@@ -10,6 +10,7 @@
 #include "api/reasons.h"
 #include "provisioning/late_pods.h"
 #include "provisioning/lease.h"
+#include "provisioning/race.h"
 #include "provisioning/request_state.h"
 #include "provisioning/reuse.h"
 
@@ -159,10 +160,12 @@ void NodeView::WatchNodes() {
   nodes_->AddHandler({.on_add =
                           [this](const auto& node) {
                             Refresh(node->meta.name);
+                            CountLease(node->meta.name, LeaseOf(*node).has_value());
                             if (const auto key = provisioning::LeasedTo(*node)) wake_(*key);
                           },
                       .on_update =
                           [this](const auto& before, const auto& node) {
+                            CountLease(node->meta.name, LeaseOf(*node).has_value());
                             if (LeaseChanged(*before, *node)) {
                               WakeUsersOfNode(*before);
                               WakeUsersOfNode(*node);
@@ -173,8 +176,14 @@ void NodeView::WatchNodes() {
                       .on_delete =
                           [this](const auto& node) {
                             Refresh(node->meta.name);
+                            CountLease(node->meta.name, false);
                             WakeUsersOfNode(*node);
                           }});
+}
+
+void NodeView::CountLease(const std::string& node, bool leased) {
+  const bool changed = leased ? leased_.insert(node).second : leased_.erase(node) > 0;
+  if (changed && tell_leases_) tell_leases_(leased_.size());
 }
 
 void NodeView::WatchPods() {
@@ -236,6 +245,9 @@ void NodeView::TakeBookings(const api::Workload& workload, NodesSeen& seen) cons
       if (owner == nullptr) return true;
       const auto holder = workloads_.Get({request->meta.namespace_name, owner->name});
       if (holder != nullptr && holder->meta.labels.contains(api::kPrewarmLabel)) return false;
+      if (holder != nullptr && holder->meta.uid == owner->uid && HasLost(*request, *holder)) {
+        return false;
+      }
       return owner->uid != workload.meta.uid;
     });
   };

@@ -10,6 +10,7 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "api/pod.h"
@@ -20,6 +21,9 @@
 #include "provisioning/decide.h"
 
 namespace berth::provisioning {
+
+// How long to wait for the first list of nodes before another look.
+inline constexpr Duration kNodesLag = std::chrono::seconds(1);
 
 // Whether the policy's rules need nodes and pods.
 bool NeedsNodes(const api::ProvisioningPolicy& policy);
@@ -44,10 +48,13 @@ class NodeView {
   PodsSeen PodsFor(const Situation& situation) const;
   // The nodes whose lease names the Workload.
   std::vector<std::shared_ptr<const api::Node>> LeasedTo(const api::ObjectKey& workload) const;
+  // Called with the number of leased nodes when it changes.
+  void OnLeases(std::function<void(std::size_t)> tell) { tell_leases_ = std::move(tell); }
   void Ingest(const kube::Json& node) { nodes_->Ingest(node); }
 
  private:
   void WatchNodes();
+  void CountLease(const std::string& node, bool leased);
   void WatchPods();
   void AddIndexes();
   void Refresh(const std::string& node);
@@ -61,7 +68,9 @@ class NodeView {
   const Wake wake_;
   kube::Informer<api::Node>* nodes_ = nullptr;  // null: not open
   kube::Informer<api::Pod>* pods_ = nullptr;
-  std::set<std::string> idle_;  // nodes that hold no pods but those of daemons
+  std::function<void(std::size_t)> tell_leases_;  // null: nobody
+  std::set<std::string> leased_;                  // nodes
+  std::set<std::string> idle_;                    // nodes that hold no pods but those of daemons
 };
 
 }  // namespace berth::provisioning

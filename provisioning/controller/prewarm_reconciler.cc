@@ -13,6 +13,8 @@
 #include "api/labels.h"
 #include "api/provisioning_labels.h"
 #include "base/cron_schedule.h"
+#include "base/rfc3339.h"
+#include "provisioning/controller/node_view.h"
 #include "provisioning/reuse.h"
 
 namespace berth::provisioning {
@@ -20,9 +22,9 @@ namespace {
 
 using kube::Json;
 
-constexpr Duration kNodesLag = std::chrono::seconds(1);  // until the first list of nodes is there
 constexpr char kSetDetail[] = "ResizeRequestName";
 constexpr char kPrewarmImpossibleReason[] = "PrewarmImpossible";
+constexpr char kPrewarmIdleReason[] = "PrewarmIdle";
 constexpr char kFieldManager[] = "kueue-prewarm";
 
 std::vector<std::string> PolicyOfWorkload(const api::Workload& workload) {
@@ -162,6 +164,7 @@ void PrewarmReconciler::Reconcile(const api::ObjectKey& key, Done done) {
   const PrewarmDecision decision = DecidePrewarm(situation, clock_.Now());
   std::vector<kube::Step> steps;
   if (decision.create) steps.push_back(CreateStep(*decision.create));
+  if (decision.idle) steps.push_back(IdleStep(*decision.idle, key.name));
   for (const std::string& node : decision.keep) {
     steps.push_back(NodeStep(node, key.name, /*keep=*/true));
   }
@@ -198,6 +201,33 @@ kube::Step PrewarmReconciler::DeleteStep(const api::ObjectKey& workload) {
                                  return next(OkStatus());
                                next(Annotate(gone.error(), "deleting Workload " + workload.name));
                              });
+  };
+}
+
+kube::Step PrewarmReconciler::IdleStep(const PrewarmIdle& idle, const std::string& policy) {
+  return [this, idle, policy](std::function<void(Status)> next) {
+    Json patch;
+    patch["metadata"]["resourceVersion"] = idle.resource_version;
+    patch["metadata"]["annotations"][api::kIdleSinceAnnotation] =
+        idle.since ? Json(FormatTime(*idle.since)) : Json(nullptr);
+    if (idle.ends) patch["spec"]["active"] = false;
+    manager_.client().Patch(
+        api::KindOf<api::Workload>(), idle.workload, kube::PatchType::kMerge, patch,
+        {.field_manager = kFieldManager},
+        [this, idle, policy, next = std::move(next)](const Result<kube::JsonPtr>& written) {
+          if (!written) {
+            if (written.error().code == ErrorCode::kNotFound) return next(OkStatus());
+            return next(Annotate(written.error(), "marking Workload " + idle.workload.name));
+          }
+          const auto object = policies_.Get({"", policy});
+          if (idle.ends && object != nullptr) {
+            events_.Record(kube::ReferenceTo(*object), kube::EventType::kNormal, kPrewarmIdleReason,
+                           "",
+                           "no workload has had a lease on its standing nodes since " +
+                               FormatTime(*idle.since) + ": they go until the next window");
+          }
+          next(OkStatus());
+        });
   };
 }
 

@@ -44,6 +44,7 @@ class PrewarmReconciler final : public kube::Reconciler {
   PrewarmSituation Observe(const std::string& policy, FlavorsByName& flavors);
   kube::Step CreateStep(const api::Workload& workload);
   kube::Step DeleteStep(const api::ObjectKey& workload);
+  kube::Step IdleStep(const PrewarmIdle& idle, const std::string& policy);
   kube::Step NodeStep(const std::string& node, const std::string& policy, bool keep);
   void Tell(const std::string& policy, const std::string& message);
 

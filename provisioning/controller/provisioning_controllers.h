@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <string>
 
 #include "provisioning/controller/admission_check_reconciler.h"
 #include "provisioning/controller/capacity_metrics.h"
@@ -20,6 +21,7 @@
 #include "provisioning/controller/prewarm_reconciler.h"
 #include "provisioning/controller/reactive_reconciler.h"
 #include "provisioning/controller/request_reconciler.h"
+#include "provisioning/run_history.h"
 
 namespace berth::provisioning {
 
@@ -37,6 +39,8 @@ class ProvisioningControllers {
                           ProvisioningControllersOptions options);
 
  private:
+  const std::function<void(const std::string&, const api::ClassStock&)> tell_stock_;
+  RunHistory runs_;  // of Workloads that have finished while this process ran, or stand finished
   RequestReconciler requests_;
   AdmissionCheckReconciler checks_;
   MeterReconciler meters_;

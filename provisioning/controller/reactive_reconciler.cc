@@ -12,6 +12,7 @@
 #include "api/provisioning_labels.h"
 #include "provisioning/controller/active_condition.h"
 #include "provisioning/controller/admission_check_reconciler.h"
+#include "provisioning/reactive_decider.h"
 
 namespace berth::provisioning {
 namespace {
@@ -48,7 +49,9 @@ bool SameForUs(const api::Pod& a, const api::Pod& b) {
 }  // namespace
 
 ReactiveReconciler::ReactiveReconciler(kube::Manager& manager, const Clock& clock,
-                                       kube::EventRecorder& events, StockKeeperOptions stock)
+                                       kube::EventRecorder& events, StockKeeperOptions stock,
+                                       SpendKeeper& spend,
+                                       std::function<void(const std::string&)> taken_back)
     : manager_(manager),
       clock_(clock),
       workloads_(manager.InformerFor<api::Workload>()),
@@ -59,9 +62,12 @@ ReactiveReconciler::ReactiveReconciler(kube::Manager& manager, const Clock& cloc
       check_writer_(manager, events, api::kReactiveCheckController),
       placeholders_(manager, events),
       stock_(manager.client(), std::move(stock)),
+      spend_(spend),
+      taken_back_(std::move(taken_back)),
       told_(manager.client(), clock) {}
 
 void ReactiveReconciler::Watch(kube::Controller& controller) {
+  controller_ = &controller;
   controller.AddSweep(CheckedWorkloads(workloads_));
   const auto add_checked = [&controller](const auto& workload) {
     if (!workload->status.admission_checks.empty()) controller.Add(workload->meta.key());
@@ -69,11 +75,7 @@ void ReactiveReconciler::Watch(kube::Controller& controller) {
   workloads_.AddHandler(
       {.on_add = add_checked,
        .on_update = [add_checked](const auto&, const auto& now) { add_checked(now); },
-       .on_delete =
-           [this](const auto& workload) {
-             ours_.erase(workload->meta.key());
-             waiting_.erase(workload->meta.key());
-           }});
+       .on_delete = [this, &controller](const auto& workload) { Forget(workload, controller); }});
   const auto all = [this, &controller](const auto&) { AddAll(controller, ours_); };
   const auto check_came = [this, &controller](const auto& check) {
     if (!IsReactive(*check)) return;
@@ -99,6 +101,52 @@ void ReactiveReconciler::Watch(kube::Controller& controller) {
   flavors_.AddHandler({.on_add = stale,
                        .on_update = [this](const auto&, const auto&) { flavors_stale_ = true; },
                        .on_delete = stale});
+}
+
+// What was charged for an attempt that brought no node is taken back.
+void ReactiveReconciler::Forget(const WorkloadPtr& workload, kube::Controller& controller) {
+  const api::ObjectKey key = workload->meta.key();
+  if (ours_.erase(key) == 0) return;
+  waiting_.erase(key);
+  waiting_for_budget_.Follow(*workload, /*waits=*/false);
+  if (pods_ == nullptr || !spend_.IsLoaded(QueueOf(*workload))) return;
+  ReactiveSituation situation{.workload = workload.get(), .spend = &spend_.memory()};
+  ObservePods(*workload, situation);
+  const api::MemoryByCheck memory = MemoryOf(*workload);
+  std::vector<Charge> charges;
+  for (const api::AdmissionCheckState& state : OurChecks(*workload)) {
+    const auto found = memory.find(state.name);
+    for (Charge& charge : SettledReactiveCharges(
+             situation, state.name,
+             found == memory.end() ? api::ProvisioningMemory{} : found->second)) {
+      charges.push_back(std::move(charge));
+    }
+  }
+  if (charges.empty()) return;
+  gone_[key] = std::move(charges);
+  controller.Add(key);
+}
+
+void ReactiveReconciler::TakeBackOf(const api::ObjectKey& gone, Done done) {
+  const auto left = gone_.find(gone);
+  Record(left->second);
+  const std::string queue = left->second.front().queue;
+  spend_.Settle(queue, [this, gone, done = std::move(done)](const Status& settled) {
+    if (!settled) return done(settled.error());
+    gone_.erase(gone);
+    Reconcile(gone, done);
+  });
+}
+
+void ReactiveReconciler::Record(const std::vector<Charge>& charges) {
+  for (const Charge& charge : charges) {
+    spend_.Record(charge);
+    if (charge.nano_dollars == 0) taken_back_(charge.queue);
+  }
+}
+
+void ReactiveReconciler::WakeForBudget(const std::string& queue) {
+  for (const api::ObjectKey& key : waiting_for_budget_.Of(queue)) controller_->Add(key);
 }
 
 void ReactiveReconciler::AddAll(kube::Controller& controller,
@@ -174,8 +222,29 @@ ReactiveSituation ReactiveReconciler::Observe(const api::Workload& workload) {
       input.policy = policies_.Get({"", policy}).get();
       input.active = input.policy != nullptr;
     }
+    if (input.policy != nullptr && input.policy->max_cost_per_day) {
+      situation.spend = &spend_.memory();
+    }
     situation.checks.push_back(std::move(input));
   }
+  ObservePods(workload, situation);
+  situation.supply.has_karpenter = !pools_->is_missing() && !claims_->is_missing();
+  for (const auto& pool : pools_->objects()) situation.supply.pools.push_back(pool.get());
+  for (const auto& claim : claims_->objects()) situation.supply.claims.push_back(claim.get());
+  if (const LongestWait wait = LongestWaitOf(situation.pods); wait.pod != nullptr) {
+    situation.supply.told = told_.Of(*wait.pod, wait.since);
+  }
+  situation.memory = MemoryOf(workload);
+  if (!policies_.objects().empty()) situation.stock = &stock_.memory();
+  situation.job_deadline = JobDeadlineOf(jobs_, workload);
+  if (runs_ != nullptr && !policies_.objects().empty()) {
+    situation.past_run = runs_->Expected(workload);
+  }
+  return situation;
+}
+
+// The pointers are valid while the informer's store does not change.
+void ReactiveReconciler::ObservePods(const api::Workload& workload, ReactiveSituation& situation) {
   for (const auto& pod : pods_->ByIndex(kWorkloadIndex, IndexValue(workload.meta.key()))) {
     situation.pods.push_back(pod.get());
   }
@@ -185,18 +254,26 @@ ReactiveSituation ReactiveReconciler::Observe(const api::Workload& workload) {
       situation.placeholders.push_back(pod.get());
     }
   }
-  for (const auto& pool : pools_->objects()) situation.supply.pools.push_back(pool.get());
-  for (const auto& claim : claims_->objects()) situation.supply.claims.push_back(claim.get());
-  if (const LongestWait wait = LongestWaitOf(situation.pods); wait.pod != nullptr) {
-    situation.supply.told = told_.Of(*wait.pod, wait.since);
+}
+
+bool ReactiveReconciler::HasMemories(const api::ObjectKey& key, const ReactiveSituation& situation,
+                                     const Done& done) {
+  const auto go_on = [this, key, done](const Status& status) {
+    if (!status) return done(status.error());
+    Reconcile(key, done);
+  };
+  if (situation.stock != nullptr && !stock_.IsLoaded({kReactiveClass})) {
+    stock_.Load({kReactiveClass}, go_on);
+    return false;
   }
-  situation.memory = MemoryOf(workload);
-  if (!policies_.objects().empty()) situation.stock = &stock_.memory();
-  situation.job_deadline = JobDeadlineOf(jobs_, workload);
-  return situation;
+  const std::string queue = QueueOf(*situation.workload);
+  if (situation.spend == nullptr || spend_.IsSettled(queue)) return true;
+  spend_.Settle(queue, go_on);
+  return false;
 }
 
 void ReactiveReconciler::Reconcile(const api::ObjectKey& key, Done done) {
+  if (gone_.contains(key)) return TakeBackOf(key, std::move(done));
   const WorkloadPtr workload = workloads_.Get(key);
   if (workload == nullptr || OurChecks(*workload).empty()) {
     ours_.erase(key);
@@ -206,12 +283,7 @@ void ReactiveReconciler::Reconcile(const api::ObjectKey& key, Done done) {
   ours_.insert(key);
   if (!IsSynced()) return done(kube::NextLook{kSyncWait});
   ReactiveSituation situation = Observe(*workload);
-  if (situation.stock != nullptr && !stock_.IsLoaded({kReactiveClass})) {
-    return stock_.Load({kReactiveClass}, [this, key, done = std::move(done)](const Status& loaded) {
-      if (!loaded) return done(loaded.error());
-      Reconcile(key, done);
-    });
-  }
+  if (!HasMemories(key, situation, done)) return;
   if (const api::Pod* pod = UntoldPod(situation)) {
     return told_.Read(*pod, claims_->has_synced(),
                       [this, key, done = std::move(done)] { Reconcile(key, done); });
@@ -221,9 +293,23 @@ void ReactiveReconciler::Reconcile(const api::ObjectKey& key, Done done) {
     for (const StockLesson& lesson : decision.lessons) stock_.Record(lesson);
     decision = DecideReactive(situation, clock_.Now());
   }
-  const bool waits = std::any_of(situation.pods.begin(), situation.pods.end(),
-                                 [](const auto* pod) { return pod->spec.node_name.empty(); });
-  if (waits) {
+  if (!decision.charges.empty()) {
+    Record(decision.charges);
+    return Reconcile(key, std::move(done));
+  }
+  waiting_for_budget_.Follow(*workload, decision.waits_for_budget);
+  const auto& states = workload->status.admission_checks;
+  // An evicted Workload has no quota, and its checks are Pending: the supply of nodes is not waited
+  // for.
+  const bool looks =
+      std::any_of(situation.pods.begin(), situation.pods.end(),
+                  [](const auto* pod) { return pod->spec.node_name.empty(); }) ||
+      std::any_of(situation.checks.begin(), situation.checks.end(), [&states](const auto& check) {
+        return std::any_of(states.begin(), states.end(), [&check](const auto& state) {
+          return state.name == check.name && state.state == api::CheckState::kPending;
+        });
+      });
+  if (looks && NeedsCapacity(*workload)) {
     waiting_.insert(key);
   } else {
     waiting_.erase(key);

@@ -8,6 +8,8 @@
 // Errors: of the API, prefixed with the action; the work queue retries the key.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -19,22 +21,32 @@
 #include "kube/runtime/events.h"
 #include "kube/runtime/manager.h"
 #include "kube/runtime/reconciler.h"
+#include "provisioning/controller/budget_waiters.h"
 #include "provisioning/controller/checked_workloads.h"
 #include "provisioning/controller/placeholder_steps.h"
+#include "provisioning/controller/spend_keeper.h"
 #include "provisioning/controller/stock_keeper.h"
 #include "provisioning/controller/told_events.h"
+#include "provisioning/flow.h"
 #include "provisioning/reactive.h"
+#include "provisioning/run_history.h"
 
 namespace berth::provisioning {
 
 class ReactiveReconciler final : public kube::Reconciler {
  public:
+  // `taken_back` is called with the LocalQueue whose charge was taken back.
   ReactiveReconciler(kube::Manager& manager, const Clock& clock, kube::EventRecorder& events,
-                     StockKeeperOptions stock);
+                     StockKeeperOptions stock, SpendKeeper& spend,
+                     std::function<void(const std::string&)> taken_back);
 
   void Watch(kube::Controller& controller);
   std::string_view name() const override { return "reactive-capacity"; }
   void Reconcile(const api::ObjectKey& key, Done done) override;
+  // Reconciles the Workloads of the LocalQueue that wait for the budget of the day.
+  void WakeForBudget(const std::string& queue);
+  // For policies that ask for the runs of earlier jobs.
+  void UseHistory(const RunHistory* runs) { runs_ = runs; }
 
  private:
   static constexpr char kWorkloadIndex[] = "reactive/workload";
@@ -46,6 +58,13 @@ class ReactiveReconciler final : public kube::Reconciler {
   // The pod whose Events should be read before the decision; null: none.
   const api::Pod* UntoldPod(const ReactiveSituation& situation) const;
   ReactiveSituation Observe(const api::Workload& workload);
+  void ObservePods(const api::Workload& workload, ReactiveSituation& situation);
+  // Reads and writes the memories that decide about the Workload. Returns whether all are there;
+  // else the key is reconciled again when they are, or `done` gets the error.
+  bool HasMemories(const api::ObjectKey& key, const ReactiveSituation& situation, const Done& done);
+  void Record(const std::vector<Charge>& charges);
+  void Forget(const WorkloadPtr& workload, kube::Controller& controller);
+  void TakeBackOf(const api::ObjectKey& gone, Done done);
   std::vector<api::AdmissionCheckState> OurChecks(const api::Workload& workload) const;
   void Decided(const WorkloadPtr& workload, const Decision& decision, Done done);
 
@@ -63,11 +82,17 @@ class ReactiveReconciler final : public kube::Reconciler {
   CheckWriter check_writer_;
   PlaceholderSteps placeholders_;
   StockKeeper stock_;
+  SpendKeeper& spend_;
+  const RunHistory* runs_ = nullptr;  // null: no earlier run is known
+  const std::function<void(const std::string&)> taken_back_;
+  kube::Controller* controller_ = nullptr;  // null: before Watch
   ToldEvents told_;
   FlavorsByName flavor_table_;
   bool flavors_stale_ = true;
   std::set<api::ObjectKey> ours_;     // the Workloads with a check of this controller
-  std::set<api::ObjectKey> waiting_;  // those of them whose pods wait for nodes
+  std::set<api::ObjectKey> waiting_;  // those of them that wait for nodes
+  BudgetWaiters waiting_for_budget_;
+  std::map<api::ObjectKey, std::vector<Charge>> gone_;  // to settle: their Workloads are gone
 };
 
 // Writes the condition Active of the AdmissionChecks of this controller: False where the policy

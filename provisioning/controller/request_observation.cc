@@ -38,6 +38,9 @@ Situation RequestReconciler::Observe(const api::Workload& workload) {
     situation.flow = &flow_;
   }
   situation.job_deadline = JobDeadlineOf(jobs_, workload);
+  if (runs_ != nullptr && !policies_.objects().empty()) {
+    situation.past_run = runs_->Expected(workload);
+  }
   ObserveRequests(workload, situation);
   ObserveTemplates(workload, situation);
   for (const CheckInput& check : situation.checks) {
@@ -231,20 +234,8 @@ void RequestReconciler::RecordCharge(const Charge& charge) {
 }
 
 void RequestReconciler::WakeForBudget(const std::string& queue) {
-  const auto waiting = waiting_for_budget_.find(queue);
-  if (waiting == waiting_for_budget_.end()) return;
-  for (const auto& [place, key] : waiting->second) controller_->Add(key);
-}
-
-void RequestReconciler::FollowBudget(const api::Workload& workload, bool waits) {
-  if (waits) {
-    waiting_for_budget_[QueueOf(workload)].try_emplace(FlowPlaceOf(workload), workload.meta.key());
-    return;
-  }
-  const auto waiting = waiting_for_budget_.find(QueueOf(workload));
-  if (waiting == waiting_for_budget_.end()) return;
-  waiting->second.erase(FlowPlaceOf(workload));
-  if (waiting->second.empty()) waiting_for_budget_.erase(waiting);
+  if (wake_others_) wake_others_(queue);
+  for (const api::ObjectKey& key : waiting_for_budget_.Of(queue)) controller_->Add(key);
 }
 
 void RequestReconciler::WakeFlow() {

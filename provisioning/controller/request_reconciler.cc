@@ -21,7 +21,6 @@ using kube::PatchType;
 // The time a created request is assumed to exist although the informer does not show it, before the
 // API is asked.
 constexpr Duration kInformerLag = std::chrono::seconds(30);
-constexpr Duration kNodesLag = std::chrono::seconds(1);  // until the first list of nodes is there
 
 template <typename T>
 std::vector<std::string> OwnerUid(const T& object) {
@@ -82,7 +81,7 @@ void RequestReconciler::Watch(kube::Controller& controller) {
                            last_attempt_by_check_.erase(workload->meta.uid);
                            created_.erase(workload->meta.uid);
                            flow_.Drop(workload->meta.uid);
-                           FollowBudget(*workload, /*waits=*/false);
+                           waiting_for_budget_.Follow(*workload, /*waits=*/false);
                            WakeFlow();
                            if (!nodes_.LeasedTo(workload->meta.key()).empty()) add(workload);
                          }});
@@ -179,7 +178,7 @@ void RequestReconciler::Reconcile(const api::ObjectKey& key, Done done) {
     return Reconcile(key, std::move(done));
   }
   FollowFlow(*workload, situation, decision);
-  FollowBudget(*workload, decision.waits_for_budget);
+  waiting_for_budget_.Follow(*workload, decision.waits_for_budget);
   kube::RunSteps(StepsFor(workload, decision), [this, workload, done = std::move(done),
                                                 wake = decision.next_wake](const Status& status) {
     if (!status) return done(status.error());

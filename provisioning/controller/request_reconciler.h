@@ -9,9 +9,11 @@
 // API refuses is reported in the check's message and in an event.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "api/job.h"
@@ -23,6 +25,7 @@
 #include "kube/runtime/manager.h"
 #include "kube/runtime/reconciler.h"
 #include "kube/runtime/steps.h"
+#include "provisioning/controller/budget_waiters.h"
 #include "provisioning/controller/checked_workloads.h"
 #include "provisioning/controller/lease_steps.h"
 #include "provisioning/controller/node_view.h"
@@ -30,6 +33,7 @@
 #include "provisioning/controller/stock_keeper.h"
 #include "provisioning/controller/template_steps.h"
 #include "provisioning/decide.h"
+#include "provisioning/run_history.h"
 
 namespace berth::provisioning {
 
@@ -45,6 +49,11 @@ class RequestReconciler final : public kube::Reconciler {
   SpendKeeper& spend() { return spend_; }
   // Reconciles the Workloads of the LocalQueue that wait for the budget of the day.
   void WakeForBudget(const std::string& queue);
+  // For policies that ask for the runs of earlier jobs.
+  void UseHistory(const RunHistory* runs) { runs_ = runs; }
+  void OnLeases(std::function<void(std::size_t)> tell) { nodes_.OnLeases(std::move(tell)); }
+  // Called with each LocalQueue of WakeForBudget: the budget is shared with another reconciler.
+  void ShareBudget(std::function<void(const std::string&)> wake) { wake_others_ = std::move(wake); }
 
  private:
   struct Created {  // a request that the informer does not show yet
@@ -77,7 +86,6 @@ class RequestReconciler final : public kube::Reconciler {
   void FollowFlow(const api::Workload& workload, const Situation& situation,
                   const Decision& decision);
   void RecordCharge(const Charge& charge);
-  void FollowBudget(const api::Workload& workload, bool waits);
   void WakeFlow();
   void Forget(const api::ProvisioningRequest& request);
   const Created* LongUnheard(const std::string& workload_uid) const;
@@ -123,8 +131,9 @@ class RequestReconciler final : public kube::Reconciler {
   // By Workload uid.
   std::map<std::string, std::map<std::string, std::int32_t>> last_attempt_by_check_;
   std::map<std::string, std::vector<Created>> created_;
-  // The Workloads that wait for the budget of the day, by LocalQueue, in the order of the queue.
-  std::map<std::string, std::map<FlowPlace, api::ObjectKey>> waiting_for_budget_;
+  BudgetWaiters waiting_for_budget_;
+  const RunHistory* runs_ = nullptr;                     // null: no earlier run is known
+  std::function<void(const std::string&)> wake_others_;  // null: nobody shares the budget
 };
 
 }  // namespace berth::provisioning

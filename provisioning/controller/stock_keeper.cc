@@ -75,10 +75,14 @@ void StockKeeper::Take(const std::string& provisioning_class, const Json& object
     return;
   }
   memory_.Merge(provisioning_class, *stock);
+  if (options_.changed) options_.changed(provisioning_class, memory_.Of(provisioning_class));
 }
 
 void StockKeeper::Record(const StockLesson& lesson) {
   memory_.Record(lesson);
+  if (options_.changed) {
+    options_.changed(lesson.provisioning_class, memory_.Of(lesson.provisioning_class));
+  }
   kept_[lesson.provisioning_class].dirty = true;
   WriteAfter(lesson.provisioning_class, options_.write_delay);
 }

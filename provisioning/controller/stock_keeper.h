@@ -28,6 +28,8 @@ struct StockKeeperOptions {
   std::string namespace_name = "kueue-system";
   Duration write_delay = std::chrono::seconds(5);  // outcomes of that time are written together
   Duration retry_delay = std::chrono::minutes(1);  // after a failed write
+  // Called with a class whose memory was read or has changed; null: nobody.
+  std::function<void(const std::string& provisioning_class, const api::ClassStock&)> changed;
 };
 
 // The name of the class's ConfigMap, at most 253 bytes.

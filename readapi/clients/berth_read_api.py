@@ -23,20 +23,44 @@ class Problem(Exception):
 
 
 Action = TypedDict("Action", { "action": "str", "clusterQueue": "NotRequired[str]", "drain": "NotRequired[bool]",
-    "localQueue": "NotRequired[str]", "priority": "NotRequired[int]", "workload": "NotRequired[str]", })
+    "localQueue": "NotRequired[str]", "nodePool": "NotRequired[str]", "priority": "NotRequired[int]",
+    "stock": "NotRequired[int | None]", "workload": "NotRequired[str]", "zone": "NotRequired[str]", })
+Advice = TypedDict("Advice", { "class": "str", "reason": "str", "remedy": "str", "who": "str", })
 Amount = TypedDict("Amount", { "amount": "int", "resource": "str", "unit": "str", })
+AskedPool = TypedDict("AskedPool", { "maxNodes": "int | None", "name": "str", "nodes": "int", "stock": "int | None",
+    })
 Assigned = TypedDict("Assigned", { "amount": "int", "flavor": "str", "podSet": "str", "resource": "str",
     "unit": "str", })
-Capacity = TypedDict("Capacity", { "cost": "list[QueueCost]", "hidden": "list[str]", "narrowed": "list[str]",
-    "nodePools": "list[CapacityPool]", "prices": "list[Price]", "requests": "list[OpenRequest]",
-    "stock": "list[Stock]", "time": "str", })
+Capacity = TypedDict("Capacity", { "cost": "list[QueueCost]", "hidden": "list[str]",
+    "karpenterNodePools": "NotRequired[list[KarpenterPool]]", "narrowed": "list[str]",
+    "nodePools": "list[CapacityPool]", "pendingPods": "NotRequired[list[PendingPods]]", "prices": "list[Price]",
+    "requests": "list[OpenRequest]", "stock": "list[Stock]", "time": "str", })
+CapacityAsked = TypedDict("CapacityAsked", { "advice": "NotRequired[Advice]", "class": "str",
+    "nodePool": "NotRequired[AskedPool]", "policyStep": "NotRequired[str]", "provisioningRequest": "str", })
+CapacityCounts = TypedDict("CapacityCounts", { "asked": "int", "failed": "int", "open": "int",
+    "p50WaitSeconds": "int | None", "p90WaitSeconds": "int | None", "provisioned": "int", "stockouts": "int", })
+CapacityHistory = TypedDict("CapacityHistory", { "classes": "list[CapacityLine]", "linesLeftOut": "int",
+    "pools": "list[PoolLine]", "prices": "list[PriceSince]", "shapes": "list[CapacityLine]",
+    "times": "list[HistoryTime]", })
+CapacityLine = TypedDict("CapacityLine", { "key": "str", "parts": "list[CapacityCounts]", })
 CapacityPool = TypedDict("CapacityPool", { "machineType": "str", "maxNodes": "int | None", "name": "str",
-    "nodes": "int", "stock": "int | None", })
+    "nodes": "int", "stock": "int | None", "stockByZone": "list[ZoneStock]", "totalStock": "int | None", })
+CapacityTried = TypedDict("CapacityTried", { "advice": "Advice", "at": "str", "step": "str", })
 Capacityrequests = TypedDict("Capacityrequests", { "class": "NotRequired[str]", "createdAt": "NotRequired[str]",
     "id": "str", "message": "NotRequired[str]", "name": "NotRequired[str]", "namespace": "NotRequired[str]",
     "state": "NotRequired[str]", "workload": "NotRequired[str]", })
 CapacityrequestsPage = TypedDict("CapacityrequestsPage", { "counts": "NotRequired[list[Count]]",
     "items": "list[Capacityrequests]", "next": "NotRequired[str]", "revision": "str", })
+CohortHistory = TypedDict("CohortHistory", { "cohort": "str", "queues": "list[CohortQueue]",
+    "times": "list[HistoryTime]", })
+CohortPart = TypedDict("CohortPart", { "used": "list[Amount]", })
+CohortQueue = TypedDict("CohortQueue", { "clusterQueue": "str", "parts": "list[CohortPart]", })
+Cohorts = TypedDict("Cohorts", { "fairWeightBillionths": "NotRequired[int | None]",
+    "flavors": "NotRequired[list[Quota]]", "id": "str", "name": "NotRequired[str]",
+    "parents": "NotRequired[list[str]]", "resources": "NotRequired[list[Use]]",
+    "weightedShare": "NotRequired[int | None]", })
+CohortsPage = TypedDict("CohortsPage", { "counts": "NotRequired[list[Count]]", "items": "list[Cohorts]",
+    "next": "NotRequired[str]", "revision": "str", })
 CostAnswer = TypedDict("CostAnswer", { "cost": "Money | None", "hidden": "list[str]", })
 Count = TypedDict("Count", { "count": "int", "value": "str", })
 Done = TypedDict("Done", { "done": "str", })
@@ -45,10 +69,14 @@ ForecastHits = TypedDict("ForecastHits", { "byP10": "int", "byP50": "int", "byP9
     "since": "str", })
 Free = TypedDict("Free", { "free": "int", "largest": "list[LevelRoom]", "onWholeNodes": "int", "resource": "str",
     "unit": "str", })
-Gang = TypedDict("Gang", { "domains": "list[Room]", "fits": "bool", "id": "str", "level": "str", "mode": "str",
-    "name": "str", "podSet": "str", "pods": "int", })
+Gang = TypedDict("Gang", { "cause": "str", "domains": "list[Room]", "fits": "bool", "id": "str", "level": "str",
+    "mode": "str", "name": "str", "podSet": "str", "pods": "int", "remark": "str", })
+HeldAmount = TypedDict("HeldAmount", { "amount": "int", "flavor": "str", "resource": "str", "unit": "str", })
 HistoryPart = TypedDict("HistoryPart", { "admitted": "int", "from": "str", "p50WaitSeconds": "int | None",
     "p90WaitSeconds": "int | None", "preempted": "int", "to": "str", "used": "list[Amount]", })
+HistoryTime = TypedDict("HistoryTime", { "from": "str", "to": "str", })
+KarpenterPool = TypedDict("KarpenterPool", { "limits": "dict[str, str]", "name": "str", "ready": "bool | None",
+    "used": "dict[str, str]", })
 LevelRoom = TypedDict("LevelRoom", { "amount": "int", "level": "str", })
 Levels = TypedDict("Levels", { "free": "list[Free]", "levels": "list[str]", "name": "str | None", })
 Localqueues = TypedDict("Localqueues", { "clusterQueue": "NotRequired[str]", "id": "str", "name": "NotRequired[str]",
@@ -61,38 +89,55 @@ NodeResource = TypedDict("NodeResource", { "allocatable": "int", "resource": "st
 Occupant = TypedDict("Occupant", { "id": "str | None", "name": "str", "pods": "int", })
 OpenRequest = TypedDict("OpenRequest", { "ageSeconds": "int", "class": "str", "cost": "Money | None", "name": "str",
     "namespace": "str", "policyStep": "str | None", "state": "str", "workload": "str | None", })
+PastNode = TypedDict("PastNode", { "class": "str", "from": "str", "gpus": "int", "namespace": "str", "node": "str",
+    "pool": "str", "seconds": "int", "stands": "bool", "until": "str", "usdPerHour": "float | None",
+    "workload": "str", })
 PastReason = TypedDict("PastReason", { "count": "int", "first": "str | None", "last": "str | None", "message": "str",
     "reason": "str", })
+PastRequest = TypedDict("PastRequest", { "class": "str", "created": "str", "ended": "str | None", "message": "str",
+    "name": "str", "namespace": "str", "outcome": "str", "provisioned": "str | None", "reason": "str", "uid": "str",
+    "workload": "str", })
+PendingPods = TypedDict("PendingPods", { "ageSeconds": "int", "check": "str", "flavors": "list[str]",
+    "message": "str", "namespace": "str", "state": "str", "workload": "str", })
+PoolLine = TypedDict("PoolLine", { "nodes": "list[float]", "pool": "str", })
 Price = TypedDict("Price", { "class": "NotRequired[str]", "flavor": "str", "policy": "NotRequired[str]",
     "step": "NotRequired[str]", "usdPerHour": "str", })
+PriceSince = TypedDict("PriceSince", { "flavor": "str", "since": "str", "usdPerHour": "float | None", })
 QueueCost = TypedDict("QueueCost", { "localQueue": "str", "nodeSeconds": "int", "nodes": "int",
     "nodesWithoutPrice": "int", "usd": "str", "usdPerHour": "str", })
 QueueHistory = TypedDict("QueueHistory", { "clusterQueue": "str", "parts": "list[HistoryPart]", })
 Queues = TypedDict("Queues", { "cohort": "NotRequired[str]", "fairWeightBillionths": "NotRequired[int | None]",
-    "flavors": "NotRequired[list[Quota]]", "id": "str", "name": "NotRequired[str]",
+    "flavors": "NotRequired[list[Quota]]", "id": "str", "inactive": "NotRequired[str]", "name": "NotRequired[str]",
     "parents": "NotRequired[list[str]]", "resources": "NotRequired[list[Use]]", "running": "NotRequired[int]",
     "stopPolicy": "NotRequired[str]", "strategy": "NotRequired[str]", "waiting": "NotRequired[int]",
     "weightedShare": "NotRequired[int | None]", })
 QueuesPage = TypedDict("QueuesPage", { "counts": "NotRequired[list[Count]]", "items": "list[Queues]",
     "next": "NotRequired[str]", "revision": "str", })
-Quota = TypedDict("Quota", { "flavor": "str", "nominal": "int", "resource": "str", "unit": "str", })
+Quota = TypedDict("Quota", { "borrowingLimit": "int | None", "flavor": "str", "lendingLimit": "int | None",
+    "nominal": "int", "resource": "str", "unit": "str", "used": "NotRequired[int]", })
 Reason = TypedDict("Reason", { "history": "NotRequired[list[PastReason]]", "kind": "str",
     "mayPreempt": "NotRequired[str]", "message": "str", "tried": "NotRequired[list[Tried]]", })
 Report = TypedDict("Report", { "by": "str", "from": "str", "lines": "list[ReportLine]", "to": "str", })
 ReportLine = TypedDict("ReportLine", { "attempts": "int", "chargedHours": "dict[str, float]", "costUsd": "float",
-    "destroyedHours": "dict[str, float]", "key": "str", "measuredUsd": "float", "unpriced": "int",
-    "usedHours": "dict[str, float]", "waitedHours": "float", "waits": "int", "workloads": "int", })
+    "destroyedHours": "dict[str, float]", "key": "str", "measuredUsd": "float", "outcomes": "dict[str, float]",
+    "unpriced": "int", "usedHours": "dict[str, float]", "waitedHours": "float",
+    "waitedHoursByResource": "dict[str, float]", "waits": "int", "workloads": "int", })
 Room = TypedDict("Room", { "domain": "list[str]", "pods": "int", "topology": "str | None", })
+Session = TypedDict("Session", { "actions": "NotRequired[bool]", "csrf": "NotRequired[str]", "signedIn": "bool",
+    "user": "NotRequired[str]", })
+SignIn = TypedDict("SignIn", { "code": "NotRequired[str]", "token": "NotRequired[str]", })
 Spared = TypedDict("Spared", { "because": "str", "workload": "str", })
-Step = TypedDict("Step", { "assigned": "NotRequired[list[Assigned]]", "lines": "list[str]", "name": "str",
-    "reason": "NotRequired[Reason]", "since": "str | None", "state": "str", })
+Step = TypedDict("Step", { "assigned": "NotRequired[list[Assigned]]", "capacity": "NotRequired[CapacityAsked]",
+    "lines": "list[str]", "name": "str", "reason": "NotRequired[Reason]", "since": "str | None", "state": "str",
+    "tried": "NotRequired[list[CapacityTried]]", })
 Stock = TypedDict("Stock", { "askedInADay": "int", "class": "str", "failuresInARow": "int", "flavor": "str",
     "grantedInADay": "int", "leastPods": "int", "medianWaitSeconds": "int | None", "reason": "str | None",
     "restsUntil": "str | None", "shape": "str", "zone": "str", })
 Story = TypedDict("Story", { "givesUp": "str", "headline": "str", "notSeen": "list[str]", "steps": "list[Step]",
     "subject": "str", "wouldStartIf": "list[str]", })
-Topology = TypedDict("Topology", { "gangs": "list[Gang]", "hidden": "list[str]", "nodes": "list[TopologyNode]",
-    "nodesLeftOut": "int", "time": "str", "topologies": "list[Levels]", })
+StoryPod = TypedDict("StoryPod", { "name": "str", "node": "str | None", "phase": "str", })
+Topology = TypedDict("Topology", { "gangs": "list[Gang]", "gangsLeftOut": "int", "hidden": "list[str]",
+    "nodes": "list[TopologyNode]", "nodesLeftOut": "int", "time": "str", "topologies": "list[Levels]", })
 TopologyNode = TypedDict("TopologyNode", { "domain": "list[str]", "name": "str", "others": "int", "pool": "str",
     "ready": "bool", "resources": "list[NodeResource]", "schedulable": "bool", "topology": "str | None",
     "workloads": "list[Occupant]", })
@@ -100,10 +145,12 @@ Tried = TypedDict("Tried", { "asked": "NotRequired[int | None]", "available": "N
     "flavor": "NotRequired[str]", "limit": "NotRequired[str]", "message": "NotRequired[str]",
     "nominal": "NotRequired[int | None]", "podSet": "NotRequired[str]", "resource": "NotRequired[str]",
     "unit": "NotRequired[str]", })
-Turn = TypedDict("Turn", { "admitted": "str | None", "attempt": "int", "clusterQueue": "str", "ended": "str | None",
-    "localQueue": "str", "namespace": "str", "outcome": "str", "podsReady": "str | None", "preemptor": "str",
-    "priority": "int", "queued": "str", "quotaReserved": "str | None", "reason": "str", "waits": "list[WaitPart]",
-    "workload": "str", })
+Turn = TypedDict("Turn", { "admitted": "str | None", "attempt": "int", "clusterQueue": "str", "created": "str",
+    "destroyedHours": "dict[str, float]", "ended": "str | None", "job": "str", "labels": "str", "localQueue": "str",
+    "message": "str", "namespace": "str", "outcome": "str", "podsReady": "str | None", "preemptor": "str",
+    "priority": "int", "queued": "str", "quotaReserved": "str | None", "reason": "str",
+    "resources": "list[HeldAmount]", "uid": "str", "usdPerHour": "float | None", "user": "str",
+    "waits": "list[WaitPart]", "workload": "str", })
 Use = TypedDict("Use", { "borrowed": "int", "lent": "int", "nominal": "int", "resource": "str", "unit": "str",
     "used": "int", })
 WaitPart = TypedDict("WaitPart", { "cause": "str", "from": "str", "seconds": "int", })
@@ -116,9 +163,10 @@ WhatIfJob = TypedDict("WhatIfJob", { "after": "WhatIfSide", "before": "WhatIfSid
     "worseOff": "bool", })
 WhatIfSide = TypedDict("WhatIfSide", { "chance": "float", "preemptions": "float", "reason": "str | None",
     "startSeconds": "int | None", })
-WorkloadHistory = TypedDict("WorkloadHistory", { "attempts": "list[Turn]", })
-WorkloadStory = TypedDict("WorkloadStory", { "forecasts": "ForecastHits | None", "story": "Story",
-    "workload": "Workloads", })
+WorkloadHistory = TypedDict("WorkloadHistory", { "attempts": "list[Turn]", "capacityRequests": "list[PastRequest]",
+    "nodes": "list[PastNode]", })
+WorkloadStory = TypedDict("WorkloadStory", { "before": "int | None", "forecasts": "ForecastHits | None",
+    "pods": "list[StoryPod]", "podsLeftOut": "int", "story": "Story", "workload": "Workloads", })
 Workloads = TypedDict("Workloads", { "cause": "NotRequired[str]", "clusterQueue": "NotRequired[str]",
     "createdAt": "NotRequired[str]", "eta": "NotRequired[Forecast | None]", "id": "str", "kind": "NotRequired[str]",
     "localQueue": "NotRequired[str]", "name": "NotRequired[str]", "namespace": "NotRequired[str]",
@@ -128,6 +176,7 @@ Workloads = TypedDict("Workloads", { "cause": "NotRequired[str]", "clusterQueue"
     "workload": "NotRequired[str]", })
 WorkloadsPage = TypedDict("WorkloadsPage", { "counts": "NotRequired[list[Count]]", "items": "list[Workloads]",
     "next": "NotRequired[str]", "revision": "str", })
+ZoneStock = TypedDict("ZoneStock", { "totalStock": "int", "zone": "str", })
 
 
 class ReadApi:
@@ -191,13 +240,20 @@ class ReadApi:
 
     def act( self, body: Action, ) -> Done:
         """a write with the rights of the token, off by default. stop (drain), resume: of clusterQueue or localQueue
-        (NAMESPACE/NAME); priority, deactivate, activate: of workload (NAMESPACE/NAME)."""
+        (NAMESPACE/NAME); priority, deactivate, activate: of workload (NAMESPACE/NAME); stock: the machines of a
+        nodePool of the emulated cloud, or of its zone."""
         return self._ask("POST", "/api/v1/actions", {}, body)
 
     def read_capacity( self, *, namespace: list[str] | None = None, ) -> Capacity:
         """pools, prices, stock, measured cost, as `berth capacity`; `hidden`: the kinds that the token may not
         list."""
         return self._ask("GET", "/api/v1/capacity", {"namespace": namespace})
+
+    def read_capacity_history( self, *, days: int | None = None, namespace: list[str] | None = None,
+            ) -> CapacityHistory:
+        """what was asked of clouds over time, by class and by shape, the nodes of pools, and prices, from the
+        ledger; prices are for readers of all namespaces."""
+        return self._ask("GET", "/api/v1/capacity/history", {"days": days, "namespace": namespace})
 
     def list_capacityrequests( self, *, namespace: list[str] | None = None, class_: list[str] | None = None,
             state: list[str] | None = None, sort: str | None = None, limit: int | None = None,
@@ -206,6 +262,12 @@ class ReadApi:
         """the ProvisioningRequests: what was asked of the cloud."""
         return self._ask("GET", "/api/v1/capacityrequests", {"namespace": namespace, "class": class_, "state": state, "sort": sort, "limit": limit, "countBy": count_by, "fields": fields, "cursor": cursor})
 
+    def list_cohorts( self, *, namespace: list[str] | None = None, sort: str | None = None, limit: int | None = None,
+            fields: list[str] | None = None, cursor: str | None = None, ) -> CohortsPage:
+        """the Cohorts: own quota, and the quota and use of all queues below; who sees a queue sees the Cohorts above
+        it."""
+        return self._ask("GET", "/api/v1/cohorts", {"namespace": namespace, "sort": sort, "limit": limit, "fields": fields, "cursor": cursor})
+
     def stream_events( self, *, resources: list[str] | None = None, namespace: list[str] | None = None,
             cursor: str | None = None, ) -> Iterator[tuple[str, str, Any]]:
         """server-sent events. `change`: {resource, row | set | removed}; `set` has the id and the fields that
@@ -213,9 +275,14 @@ class ReadApi:
         return self._events("/api/v1/events", {"resources": resources, "namespace": namespace, "cursor": cursor})
 
     def read_history( self, *, cluster_queue: str | None = None, days: int | None = None,
-            namespace: str | None = None, ) -> QueueHistory:
+            namespace: list[str] | None = None, ) -> QueueHistory:
         """usage and waits of a ClusterQueue over time, from the ledger."""
         return self._ask("GET", "/api/v1/history", {"clusterQueue": cluster_queue, "days": days, "namespace": namespace})
+
+    def read_cohort_history( self, *, cohort: str | None = None, days: int | None = None,
+            namespace: list[str] | None = None, ) -> CohortHistory:
+        """what each ClusterQueue below a Cohort used over time, from the ledger; of 256 ClusterQueues at most."""
+        return self._ask("GET", "/api/v1/history/cohort", {"cohort": cohort, "days": days, "namespace": namespace})
 
     def list_localqueues( self, *, namespace: list[str] | None = None, cluster_queue: list[str] | None = None,
             stop_policy: list[str] | None = None, sort: str | None = None, limit: int | None = None,
@@ -231,7 +298,7 @@ class ReadApi:
         LocalQueues there feed."""
         return self._ask("GET", "/api/v1/queues", {"namespace": namespace, "cohort": cohort, "stopPolicy": stop_policy, "sort": sort, "limit": limit, "countBy": count_by, "fields": fields, "cursor": cursor})
 
-    def read_report( self, *, by: str | None = None, days: int | None = None, namespace: str | None = None,
+    def read_report( self, *, by: str | None = None, days: int | None = None, namespace: list[str] | None = None,
             format: str | None = None, ) -> Report:
         """the accounts of a period, from the ledger, as `berth report`."""
         return self._ask("GET", "/api/v1/reports", {"by": by, "days": days, "namespace": namespace, "format": format})
@@ -245,16 +312,18 @@ class ReadApi:
         QUEUE/FLAVOR/RESOURCE=AMOUNT; priority: job/NAME=NUMBER; stop: QUEUE."""
         return self._ask("POST", "/api/v1/whatif", {}, body)
 
-    def list_workloads( self, *, namespace: list[str] | None = None, kind: list[str] | None = None,
-            local_queue: list[str] | None = None, cluster_queue: list[str] | None = None,
-            priority: list[int] | None = None, state: list[str] | None = None, cause: list[str] | None = None,
-            sort: str | None = None, limit: int | None = None, count_by: str | None = None,
-            fields: list[str] | None = None, cursor: str | None = None, ) -> WorkloadsPage:
+    def list_workloads( self, *, namespace: list[str] | None = None, name: list[str] | None = None,
+            kind: list[str] | None = None, local_queue: list[str] | None = None,
+            cluster_queue: list[str] | None = None, priority: list[int] | None = None,
+            state: list[str] | None = None, cause: list[str] | None = None, sort: str | None = None,
+            limit: int | None = None, count_by: str | None = None, fields: list[str] | None = None,
+            cursor: str | None = None, ) -> WorkloadsPage:
         """the Workloads: state, place, reasons; `berth list -o json` has the same form."""
-        return self._ask("GET", "/api/v1/workloads", {"namespace": namespace, "kind": kind, "localQueue": local_queue, "clusterQueue": cluster_queue, "priority": priority, "state": state, "cause": cause, "sort": sort, "limit": limit, "countBy": count_by, "fields": fields, "cursor": cursor})
+        return self._ask("GET", "/api/v1/workloads", {"namespace": namespace, "name": name, "kind": kind, "localQueue": local_queue, "clusterQueue": cluster_queue, "priority": priority, "state": state, "cause": cause, "sort": sort, "limit": limit, "countBy": count_by, "fields": fields, "cursor": cursor})
 
     def read_workload( self, namespace: str, name: str, ) -> WorkloadStory:
-        """one Workload with the causal chain of its state."""
+        """one Workload with the causal chain of its state, as `berth why`, and its pods; before: waiting Workloads
+        of all namespaces before it in its ClusterQueue."""
         return self._ask("GET", f"/api/v1/workloads/{urllib.parse.quote(namespace, safe='')}/{urllib.parse.quote(name, safe='')}", {})
 
     def read_cost( self, namespace: str, name: str, ) -> CostAnswer:

@@ -6,17 +6,32 @@ export type Values = Record<string, string | number | boolean | readonly (string
 export type Send = <T>(method: "GET" | "POST", path: string, query: Values, body?: unknown) => Promise<T>;
 
 export interface Action {
-  action: "stop" | "resume" | "priority" | "deactivate" | "activate";
+  action: "stop" | "resume" | "priority" | "deactivate" | "activate" | "stock";
   clusterQueue?: string;
   drain?: boolean;
   localQueue?: string;
+  nodePool?: string;
   priority?: number;
+  stock?: number | null;
   workload?: string;
+  zone?: string;
+}
+export interface Advice {
+  class: string;
+  reason: string;
+  remedy: string;
+  who: string;
 }
 export interface Amount {
   amount: number;
   resource: string;
   unit: string;
+}
+export interface AskedPool {
+  maxNodes: number | null;
+  name: string;
+  nodes: number;
+  stock: number | null;
 }
 export interface Assigned {
   amount: number;
@@ -28,12 +43,42 @@ export interface Assigned {
 export interface Capacity {
   cost: QueueCost[];
   hidden: string[];
+  karpenterNodePools?: KarpenterPool[];
   narrowed: string[];
   nodePools: CapacityPool[];
+  pendingPods?: PendingPods[];
   prices: Price[];
   requests: OpenRequest[];
   stock: Stock[];
   time: string;
+}
+export interface CapacityAsked {
+  advice?: Advice;
+  class: string;
+  nodePool?: AskedPool;
+  policyStep?: string;
+  provisioningRequest: string;
+}
+export interface CapacityCounts {
+  asked: number;
+  failed: number;
+  open: number;
+  p50WaitSeconds: number | null;
+  p90WaitSeconds: number | null;
+  provisioned: number;
+  stockouts: number;
+}
+export interface CapacityHistory {
+  classes: CapacityLine[];
+  linesLeftOut: number;
+  pools: PoolLine[];
+  prices: PriceSince[];
+  shapes: CapacityLine[];
+  times: HistoryTime[];
+}
+export interface CapacityLine {
+  key: string;
+  parts: CapacityCounts[];
 }
 export interface CapacityPool {
   machineType: string;
@@ -41,6 +86,13 @@ export interface CapacityPool {
   name: string;
   nodes: number;
   stock: number | null;
+  stockByZone: ZoneStock[];
+  totalStock: number | null;
+}
+export interface CapacityTried {
+  advice: Advice;
+  at: string;
+  step: string;
 }
 export interface Capacityrequests {
   // provisioning class
@@ -64,6 +116,45 @@ export interface CapacityrequestsPage {
   // numbers of rows by the values of `countBy`; absent without it
   counts?: Count[];
   items: Capacityrequests[];
+  // `cursor` of the next page; absent: the last
+  next?: string;
+  // `cursor` of the events that follow this page
+  revision: string;
+}
+export interface CohortHistory {
+  cohort: string;
+  queues: CohortQueue[];
+  times: HistoryTime[];
+}
+export interface CohortPart {
+  used: Amount[];
+}
+export interface CohortQueue {
+  clusterQueue: string;
+  parts: CohortPart[];
+}
+export interface Cohorts {
+  // weight of fair sharing
+  fairWeightBillionths?: number | null;
+  // list of {flavor, resource, unit, nominal, used, borrowingLimit, lendingLimit}: its own quota; null: no limit;
+  // used is that of a ClusterQueue
+  flavors?: Quota[];
+  // namespace/name, or a name
+  id: string;
+  // name of the Cohort, which need not exist
+  name?: string;
+  // the Cohorts above it, nearest first
+  parents?: string[];
+  // list of {resource, unit, used, nominal, borrowed, lent}: nominal is its own quota and that of all queues and
+  // Cohorts below; borrowed is what these use beyond that; lent is 0
+  resources?: Use[];
+  // its share above the nominal quota; null: without fair sharing
+  weightedShare?: number | null;
+}
+export interface CohortsPage {
+  // numbers of rows by the values of `countBy`; absent without it
+  counts?: Count[];
+  items: Cohorts[];
   // `cursor` of the next page; absent: the last
   next?: string;
   // `cursor` of the events that follow this page
@@ -101,6 +192,7 @@ export interface Free {
   unit: string;
 }
 export interface Gang {
+  cause: string;
   domains: Room[];
   fits: boolean;
   id: string;
@@ -109,6 +201,13 @@ export interface Gang {
   name: string;
   podSet: string;
   pods: number;
+  remark: string;
+}
+export interface HeldAmount {
+  amount: number;
+  flavor: string;
+  resource: string;
+  unit: string;
 }
 export interface HistoryPart {
   admitted: number;
@@ -118,6 +217,16 @@ export interface HistoryPart {
   preempted: number;
   to: string;
   used: Amount[];
+}
+export interface HistoryTime {
+  from: string;
+  to: string;
+}
+export interface KarpenterPool {
+  limits: Record<string, string>;
+  name: string;
+  ready: boolean | null;
+  used: Record<string, string>;
 }
 export interface LevelRoom {
   amount: number;
@@ -179,6 +288,19 @@ export interface OpenRequest {
   state: string;
   workload: string | null;
 }
+export interface PastNode {
+  class: string;
+  from: string;
+  gpus: number;
+  namespace: string;
+  node: string;
+  pool: string;
+  seconds: number;
+  stands: boolean;
+  until: string;
+  usdPerHour: number | null;
+  workload: string;
+}
 export interface PastReason {
   count: number;
   first: string | null;
@@ -186,12 +308,43 @@ export interface PastReason {
   message: string;
   reason: string;
 }
+export interface PastRequest {
+  class: string;
+  created: string;
+  ended: string | null;
+  message: string;
+  name: string;
+  namespace: string;
+  outcome: string;
+  provisioned: string | null;
+  reason: string;
+  uid: string;
+  workload: string;
+}
+export interface PendingPods {
+  ageSeconds: number;
+  check: string;
+  flavors: string[];
+  message: string;
+  namespace: string;
+  state: "Pending" | "PodsWait";
+  workload: string;
+}
+export interface PoolLine {
+  nodes: number[];
+  pool: string;
+}
 export interface Price {
   class?: string;
   flavor: string;
   policy?: string;
   step?: string;
   usdPerHour: string;
+}
+export interface PriceSince {
+  flavor: string;
+  since: string;
+  usdPerHour: number | null;
 }
 export interface Problem {
   message: string;
@@ -214,10 +367,13 @@ export interface Queues {
   cohort?: string;
   // weight of fair sharing
   fairWeightBillionths?: number | null;
-  // list of {flavor, resource, unit, nominal}: its own quota
+  // list of {flavor, resource, unit, nominal, used, borrowingLimit, lendingLimit}: its own quota; null: no limit;
+  // used is that of a ClusterQueue
   flavors?: Quota[];
   // namespace/name, or a name
   id: string;
+  // why it admits nothing, by its condition Active; empty: it is active
+  inactive?: string;
   // name of the ClusterQueue
   name?: string;
   // the Cohorts above its Cohort, nearest first
@@ -245,10 +401,13 @@ export interface QueuesPage {
   revision: string;
 }
 export interface Quota {
+  borrowingLimit: number | null;
   flavor: string;
+  lendingLimit: number | null;
   nominal: number;
   resource: string;
   unit: string;
+  used?: number;
 }
 export interface Reason {
   history?: PastReason[];
@@ -270,9 +429,11 @@ export interface ReportLine {
   destroyedHours: Record<string, number>;
   key: string;
   measuredUsd: number;
+  outcomes: Record<string, number>;
   unpriced: number;
   usedHours: Record<string, number>;
   waitedHours: number;
+  waitedHoursByResource: Record<string, number>;
   waits: number;
   workloads: number;
 }
@@ -281,17 +442,29 @@ export interface Room {
   pods: number;
   topology: string | null;
 }
+export interface Session {
+  actions?: boolean;
+  csrf?: string;
+  signedIn: boolean;
+  user?: string;
+}
+export interface SignIn {
+  code?: string;
+  token?: string;
+}
 export interface Spared {
   because: string;
   workload: string;
 }
 export interface Step {
   assigned?: Assigned[];
+  capacity?: CapacityAsked;
   lines: string[];
   name: string;
   reason?: Reason;
   since: string | null;
   state: "done" | "now" | "ahead" | "failed";
+  tried?: CapacityTried[];
 }
 export interface Stock {
   askedInADay: number;
@@ -314,8 +487,14 @@ export interface Story {
   subject: string;
   wouldStartIf: string[];
 }
+export interface StoryPod {
+  name: string;
+  node: string | null;
+  phase: string;
+}
 export interface Topology {
   gangs: Gang[];
+  gangsLeftOut: number;
   hidden: string[];
   nodes: TopologyNode[];
   nodesLeftOut: number;
@@ -348,8 +527,13 @@ export interface Turn {
   admitted: string | null;
   attempt: number;
   clusterQueue: string;
+  created: string;
+  destroyedHours: Record<string, number>;
   ended: string | null;
+  job: string;
+  labels: string;
   localQueue: string;
+  message: string;
   namespace: string;
   outcome: string;
   podsReady: string | null;
@@ -358,6 +542,10 @@ export interface Turn {
   queued: string;
   quotaReserved: string | null;
   reason: string;
+  resources: HeldAmount[];
+  uid: string;
+  usdPerHour: number | null;
+  user: string;
   waits: WaitPart[];
   workload: string;
 }
@@ -409,9 +597,14 @@ export interface WhatIfSide {
 }
 export interface WorkloadHistory {
   attempts: Turn[];
+  capacityRequests: PastRequest[];
+  nodes: PastNode[];
 }
 export interface WorkloadStory {
+  before: number | null;
   forecasts: ForecastHits | null;
+  pods: StoryPod[];
+  podsLeftOut: number;
   story: Story;
   workload: Workloads;
 }
@@ -463,11 +656,16 @@ export interface WorkloadsPage {
   // `cursor` of the events that follow this page
   revision: string;
 }
+export interface ZoneStock {
+  totalStock: number;
+  zone: string;
+}
 export class ReadApi {
   constructor(private readonly send: Send) {}
 
   // a write with the rights of the token, off by default. stop (drain), resume: of clusterQueue or localQueue
-  // (NAMESPACE/NAME); priority, deactivate, activate: of workload (NAMESPACE/NAME)
+  // (NAMESPACE/NAME); priority, deactivate, activate: of workload (NAMESPACE/NAME); stock: the machines of a
+  // nodePool of the emulated cloud, or of its zone
   act(body: Action): Promise<Done> {
     return this.send("POST", `/api/v1/actions`, {}, body);
   }
@@ -477,14 +675,30 @@ export class ReadApi {
     return this.send("GET", `/api/v1/capacity`, query);
   }
 
+  // what was asked of clouds over time, by class and by shape, the nodes of pools, and prices, from the ledger;
+  // prices are for readers of all namespaces
+  readCapacityHistory(query: { days?: number | undefined; namespace?: string[] | undefined } = {}): Promise<CapacityHistory> {
+    return this.send("GET", `/api/v1/capacity/history`, query);
+  }
+
   // the ProvisioningRequests: what was asked of the cloud
   listCapacityrequests(query: { namespace?: string[] | undefined; class?: string[] | undefined; state?: string[] | undefined; sort?: "createdAt" | "-createdAt" | undefined; limit?: number | undefined; countBy?: "namespace" | "class" | "state" | undefined; fields?: ("namespace" | "name" | "class" | "state" | "createdAt" | "workload" | "message")[] | undefined; cursor?: string | undefined } = {}): Promise<CapacityrequestsPage> {
     return this.send("GET", `/api/v1/capacityrequests`, query);
   }
 
+  // the Cohorts: own quota, and the quota and use of all queues below; who sees a queue sees the Cohorts above it
+  listCohorts(query: { namespace?: string[] | undefined; sort?: "weightedShare" | "-weightedShare" | undefined; limit?: number | undefined; fields?: ("name" | "parents" | "fairWeightBillionths" | "weightedShare" | "resources" | "flavors")[] | undefined; cursor?: string | undefined } = {}): Promise<CohortsPage> {
+    return this.send("GET", `/api/v1/cohorts`, query);
+  }
+
   // usage and waits of a ClusterQueue over time, from the ledger
-  readHistory(query: { clusterQueue?: string | undefined; days?: number | undefined; namespace?: string | undefined } = {}): Promise<QueueHistory> {
+  readHistory(query: { clusterQueue?: string | undefined; days?: number | undefined; namespace?: string[] | undefined } = {}): Promise<QueueHistory> {
     return this.send("GET", `/api/v1/history`, query);
+  }
+
+  // what each ClusterQueue below a Cohort used over time, from the ledger; of 256 ClusterQueues at most
+  readCohortHistory(query: { cohort?: string | undefined; days?: number | undefined; namespace?: string[] | undefined } = {}): Promise<CohortHistory> {
+    return this.send("GET", `/api/v1/history/cohort`, query);
   }
 
   // the LocalQueues
@@ -494,12 +708,12 @@ export class ReadApi {
 
   // the ClusterQueues: quota, usage, counts; a caller with rights in namespaces sees those that the LocalQueues
   // there feed
-  listQueues(query: { namespace?: string[] | undefined; cohort?: string[] | undefined; stopPolicy?: string[] | undefined; sort?: "waiting" | "-waiting" | "running" | "-running" | "weightedShare" | "-weightedShare" | undefined; limit?: number | undefined; countBy?: "cohort" | "stopPolicy" | undefined; fields?: ("name" | "cohort" | "parents" | "waiting" | "running" | "strategy" | "stopPolicy" | "fairWeightBillionths" | "weightedShare" | "resources" | "flavors")[] | undefined; cursor?: string | undefined } = {}): Promise<QueuesPage> {
+  listQueues(query: { namespace?: string[] | undefined; cohort?: string[] | undefined; stopPolicy?: string[] | undefined; sort?: "waiting" | "-waiting" | "running" | "-running" | "weightedShare" | "-weightedShare" | undefined; limit?: number | undefined; countBy?: "cohort" | "stopPolicy" | undefined; fields?: ("name" | "cohort" | "parents" | "waiting" | "running" | "strategy" | "stopPolicy" | "inactive" | "fairWeightBillionths" | "weightedShare" | "resources" | "flavors")[] | undefined; cursor?: string | undefined } = {}): Promise<QueuesPage> {
     return this.send("GET", `/api/v1/queues`, query);
   }
 
   // the accounts of a period, from the ledger, as `berth report`
-  readReport(query: { by?: "queue" | "clusterqueue" | "namespace" | "priority" | "cause" | undefined; days?: number | undefined; namespace?: string | undefined; format?: "json" | "csv" | undefined } = {}): Promise<Report> {
+  readReport(query: { by?: "queue" | "clusterqueue" | "namespace" | "priority" | "cause" | "user" | "pool" | "team" | undefined; days?: number | undefined; namespace?: string[] | undefined; format?: "json" | "csv" | undefined } = {}): Promise<Report> {
     return this.send("GET", `/api/v1/reports`, query);
   }
 
@@ -515,11 +729,12 @@ export class ReadApi {
   }
 
   // the Workloads: state, place, reasons; `berth list -o json` has the same form
-  listWorkloads(query: { namespace?: string[] | undefined; kind?: string[] | undefined; localQueue?: string[] | undefined; clusterQueue?: string[] | undefined; priority?: number[] | undefined; state?: string[] | undefined; cause?: string[] | undefined; sort?: "priority" | "-priority" | "createdAt" | "-createdAt" | "waitingSince" | "-waitingSince" | "turn" | "-turn" | undefined; limit?: number | undefined; countBy?: "namespace" | "kind" | "localQueue" | "clusterQueue" | "priority" | "state" | "cause" | undefined; fields?: ("namespace" | "workload" | "name" | "kind" | "localQueue" | "clusterQueue" | "priority" | "state" | "cause" | "createdAt" | "waitingSince" | "turn" | "eta" | "requests" | "remark" | "reason" | "notPreempted")[] | undefined; cursor?: string | undefined } = {}): Promise<WorkloadsPage> {
+  listWorkloads(query: { namespace?: string[] | undefined; name?: string[] | undefined; kind?: string[] | undefined; localQueue?: string[] | undefined; clusterQueue?: string[] | undefined; priority?: number[] | undefined; state?: string[] | undefined; cause?: string[] | undefined; sort?: "priority" | "-priority" | "createdAt" | "-createdAt" | "waitingSince" | "-waitingSince" | "turn" | "-turn" | undefined; limit?: number | undefined; countBy?: "namespace" | "kind" | "localQueue" | "clusterQueue" | "priority" | "state" | "cause" | undefined; fields?: ("namespace" | "workload" | "name" | "kind" | "localQueue" | "clusterQueue" | "priority" | "state" | "cause" | "createdAt" | "waitingSince" | "turn" | "eta" | "requests" | "remark" | "reason" | "notPreempted")[] | undefined; cursor?: string | undefined } = {}): Promise<WorkloadsPage> {
     return this.send("GET", `/api/v1/workloads`, query);
   }
 
-  // one Workload with the causal chain of its state
+  // one Workload with the causal chain of its state, as `berth why`, and its pods; before: waiting Workloads of all
+  // namespaces before it in its ClusterQueue
   readWorkload(namespace: string, name: string): Promise<WorkloadStory> {
     return this.send("GET", `/api/v1/workloads/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`, {});
   }

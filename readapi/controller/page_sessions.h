@@ -4,10 +4,13 @@
 //     name ─ Find ─▶ token, user                        of every request of the page
 //     token ─ MakeCode ─▶ code ─ TakeCode ─▶ token      once, within code_life
 //
-// Tokens are in memory alone, found by the hash of the session's name: a restart of the process
-// ends every session. The number of sessions is bounded, for each user and in all.
+// The token of a session is sealed with a key that its name gives (net/sealed_text.h), and found by
+// the hash of the name: neither memory nor the files of a SessionFolder give a token to somebody
+// without the cookie. Without a folder a restart of the process ends every session. The number of
+// sessions is bounded, for each user and in all.
 //
-// Threads: any. Errors: nullopt, where noted.
+// Threads: any. Errors: nullopt, where noted. A session that cannot be written to the folder ends
+// with the process, with a warning in the log.
 #pragma once
 
 #include <deque>
@@ -18,6 +21,7 @@
 #include <string>
 
 #include "base/clock.h"
+#include "readapi/controller/session_folder.h"
 
 namespace berth::readapi {
 
@@ -26,7 +30,6 @@ struct PageSession {
   std::string csrf;  // what a request that writes must name
   std::string user;
   std::string token;
-  SteadyTime until{};  // without further requests it ends earlier
 };
 
 class PageSessions {
@@ -42,9 +45,11 @@ class PageSessions {
   // `random` gives as many bytes as it is asked for, of a source for secrets.
   using RandomBytes = std::function<std::string(std::size_t)>;
 
-  PageSessions(const Clock& clock, RandomBytes random, Options options);
+  // `folder`: has the sessions of earlier runs; nullopt: memory alone.
+  PageSessions(const Clock& clock, RandomBytes random, Options options,
+               std::optional<SessionFolder> folder = std::nullopt);
 
-  // nullopt: most_sessions are in use.
+  // nullopt: most_sessions are in use, or OpenSSL fails.
   std::optional<PageSession> Begin(const std::string& token, const std::string& user);
   // nullopt: none has the name, or it has ended. Counts as a use.
   std::optional<PageSession> Find(const std::string& name);
@@ -59,10 +64,13 @@ class PageSessions {
 
  private:
   struct Entry {
-    PageSession session;
+    StoredSession stored;
     std::uint64_t number = 0;  // of the order in which sessions began
+    SteadyTime until{};
     SteadyTime idle_until{};
+    SteadyTime next_touch{};  // until then the folder does not learn of uses
   };
+  using Entries = std::map<std::string, Entry>;  // by the hash of the name
   struct Code {
     std::string hash;
     std::string token;
@@ -70,14 +78,17 @@ class PageSessions {
   };
 
   std::string Secret();
+  void ReadFolder();
+  void Erase(Entries::iterator entry);
   void DropEnded(SteadyTime now);
-  void MakeRoomFor(const std::string& user);
+  void MakeRoomFor(const std::string& user_hash);
 
   const Clock& clock_;
   const RandomBytes random_;
   const Options options_;
   mutable std::mutex mutex_;
-  std::map<std::string, Entry> by_hash_;
+  const std::optional<SessionFolder> folder_;
+  Entries by_hash_;
   std::deque<Code> codes_;
   std::uint64_t begun_ = 0;
 };

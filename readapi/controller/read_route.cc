@@ -131,6 +131,16 @@ Result<ReadRoute> RouteOf(const net::Request& request) {
     BERTH_TRY(route.report, ParseHistoryQuery(parameters));
     return route;
   }
+  if (path == kCohortHistoryPath) {
+    route.kind = ReadRoute::Kind::kReport;
+    BERTH_TRY(route.report, ParseCohortHistoryQuery(parameters));
+    return route;
+  }
+  if (path == kCapacityHistoryPath) {
+    route.kind = ReadRoute::Kind::kReport;
+    BERTH_TRY(route.report, ParseCapacityHistoryQuery(parameters));
+    return route;
+  }
   if (path == kCapacityPath) return CallerRouteOf(CallerRequest::Kind::kCapacity, parameters);
   if (path == kTopologyPath) return CallerRouteOf(CallerRequest::Kind::kTopology, parameters);
   const std::string root = std::string(kRoot) + "/";
@@ -156,29 +166,34 @@ Result<ReadRoute> PostRouteOf(const net::Request& request) {
   return route;
 }
 
-SightRequest SightsFor(const ReadRoute& route, std::string token) {
+SightRequest SightsFor(const ReadRoute& route, Caller caller) {
   switch (route.kind) {
     case ReadRoute::Kind::kEvents:
-      return {std::move(token), route.stream.resources, route.stream.namespaces};
+      return {std::move(caller), route.stream.resources, route.stream.namespaces};
     case ReadRoute::Kind::kWorkload:
-      return {std::move(token), {kWorkloads}, {route.namespace_name}};
-    case ReadRoute::Kind::kReport: return {std::move(token), {kWorkloads}, route.report.namespaces};
+      return {std::move(caller), {kWorkloads}, {route.namespace_name}};
+    case ReadRoute::Kind::kReport: {
+      std::vector<std::size_t> resources{kWorkloads};
+      if (route.report.of == ReportQuery::Of::kCapacity) resources.push_back(kCapacityRequests);
+      return {std::move(caller), std::move(resources), route.report.namespaces};
+    }
     case ReadRoute::Kind::kList:
-      return {std::move(token), {route.resource}, route.query.namespaces};
+      return {std::move(caller), {route.resource}, route.query.namespaces};
     case ReadRoute::Kind::kCaller: break;
   }
   switch (route.caller.kind) {
     case CallerRequest::Kind::kCapacity:
-      return {std::move(token), {kWorkloads, kCapacityRequests}, route.caller.namespaces};
+      return {std::move(caller), {kWorkloads, kCapacityRequests}, route.caller.namespaces};
     case CallerRequest::Kind::kTopology:
-      return {std::move(token), {kWorkloads}, route.caller.namespaces};
+      return {std::move(caller), {kWorkloads}, route.caller.namespaces};
     case CallerRequest::Kind::kCost:
-      return {std::move(token), {kWorkloads}, {route.namespace_name}};
+    case CallerRequest::Kind::kStory:
+      return {std::move(caller), {kWorkloads}, {route.namespace_name}};
     // A forecast tells of the jobs of all namespaces and of all queues.
-    case CallerRequest::Kind::kWhatIf: return {std::move(token), {kWorkloads, kQueues}, {}};
+    case CallerRequest::Kind::kWhatIf: return {std::move(caller), {kWorkloads, kQueues}, {}};
     case CallerRequest::Kind::kAction: break;
   }
-  return {std::move(token), {}, {}};
+  return {std::move(caller), {}, {}};
 }
 
 }  // namespace berth::readapi

@@ -24,7 +24,7 @@ struct ReadRoute {
   Query query;                        // of a list
   StreamQuery stream;                 // of events
   ReportQuery report;
-  CallerRequest caller;        // without the token
+  CallerRequest caller;        // without token and user
   std::string namespace_name;  // of a Workload
   std::string name;
 };
@@ -35,7 +35,7 @@ Result<ReadRoute> RouteOf(const net::Request& request);
 Result<ReadRoute> PostRouteOf(const net::Request& request);
 
 // The reviews that the route needs. None for an action: the API server reviews the write itself.
-SightRequest SightsFor(const ReadRoute& route, std::string token);
+SightRequest SightsFor(const ReadRoute& route, Caller caller);
 
 Result<Parameters> ParametersOf(std::string_view query);
 int StatusOf(ErrorCode code);

@@ -19,6 +19,7 @@ using ResponderPtr = std::shared_ptr<net::Responder>;
 
 constexpr char kJson[] = "application/json";
 constexpr char kApiPrefix[] = "/api/";
+constexpr int kBusy = 503;
 std::string IndexDocument(const std::string& version) {
   Json resources = Json::array();
   for (const Resource& resource : Resources()) {
@@ -28,14 +29,24 @@ std::string IndexDocument(const std::string& version) {
          "\n";
 }
 
+// The API server gives the group of all users by itself.
+CallerUser ImpersonatedUser(const kube::AccessUser& user) {
+  CallerUser caller{.name = user.name, .groups = user.groups};
+  std::erase(caller.groups, kAllUsers);
+  return caller;
+}
+
 }  // namespace
 
 struct ReadServer::Shared : std::enable_shared_from_this<Shared> {
   Shared(const Clock& clock, const ReadServerOptions& the_options, ReadSource the_source,
-         const kube::AccessGate& the_gate)
+         const kube::AccessGate& the_gate, std::optional<SessionFolder> folder)
       : source(std::move(the_source)),
         gate(the_gate),
-        sign_in(std::make_shared<SignIn>(clock, the_options.random, the_gate, the_options.actions)),
+        sign_in(std::make_shared<SignIn>(clock, the_options.random, the_gate,
+                                         SignIn::Options{.actions = the_options.actions,
+                                                         .folder = std::move(folder),
+                                                         .proxy = the_options.proxy})),
         files(the_options.page),
         max_under_way(the_options.max_requests_under_way),
         has_actions(the_options.actions),
@@ -66,7 +77,8 @@ struct ReadServer::Shared : std::enable_shared_from_this<Shared> {
     if (!route) {
       return responder->Send(Problem(StatusOf(route.error().code), route.error().message));
     }
-    Review(*route, TokenOf(request), std::string(request.headers.Find("If-None-Match")), responder);
+    Review(*route, sign_in->CallerOf(request), std::string(request.headers.Find("If-None-Match")),
+           responder);
   }
 
   // What a browser sends for another site never has this type: it would be asked about first, and
@@ -76,24 +88,24 @@ struct ReadServer::Shared : std::enable_shared_from_this<Shared> {
       return responder->Send(Problem(403, "requests of other sites are refused"));
     }
     if (!HasJson(request)) return responder->Send(Problem(415, "send application/json"));
-    std::string token = kube::BearerTokenOf(request);
-    if (token.empty()) {
+    Caller caller = sign_in->HeadersOf(request);
+    if (!caller.is_known()) {
       const std::optional<PageSession> session = sign_in->SessionOf(request);
       if (session && !HasSecretOf(*session, request)) {
         return responder->Send(Problem(403, std::string("send the header ") + kCsrfHeader));
       }
-      if (session) token = session->token;
+      if (session) caller.token = session->token;
     }
     if (route.caller.kind == CallerRequest::Kind::kAction && !has_actions) {
       return responder->Send(Problem(403, "actions are off: start with --read-api-actions"));
     }
-    Review(route, std::move(token), "", responder);
+    Review(route, std::move(caller), "", responder);
   }
 
   // `match`: the tag that the client knows.
-  void Review(const ReadRoute& route, std::string token, const std::string& match,
+  void Review(const ReadRoute& route, Caller caller, const std::string& match,
               const ResponderPtr& responder) {
-    if (token.empty()) {
+    if (!caller.is_known()) {
       net::Response response =
           Problem(401, "send the header Authorization: Bearer TOKEN, or sign in to the page");
       response.headers.Add("WWW-Authenticate", "Bearer");
@@ -104,13 +116,14 @@ struct ReadServer::Shared : std::enable_shared_from_this<Shared> {
       return responder->Send(Problem(503, "too many requests are under way"));
     }
     auto go_on = [self = shared_from_this(), responder, route = route, match,
-                  token](SightAnswer answer) mutable {
-      route.caller.token = std::move(token);
+                  caller](SightAnswer answer) mutable {
+      route.caller.token = std::move(caller.token);
+      if (caller.user) route.caller.user = ImpersonatedUser(*caller.user);
       self->Continue(route, match, std::move(answer), responder);
     };
-    SightRequest sights = SightsFor(route, token);
+    SightRequest sights = SightsFor(route, caller);
     if (!sights.resources.empty()) return ReviewSights(gate, std::move(sights), std::move(go_on));
-    ReviewUser(gate, std::move(token), [go_on](std::optional<net::Response> refusal) mutable {
+    ReviewUser(gate, std::move(caller), [go_on](std::optional<net::Response> refusal) mutable {
       go_on({.sights = Sights(Resources().size()), .refusal = std::move(refusal)});
     });
   }
@@ -125,14 +138,6 @@ struct ReadServer::Shared : std::enable_shared_from_this<Shared> {
       if (!checked) return Problem(StatusOf(checked.error().code), checked.error().message);
     }
     return files.Read(target.substr(0, mark), request);
-  }
-
-  // Of the header, or of the session that the cookie names.
-  std::string TokenOf(const net::Request& request) const {
-    std::string token = kube::BearerTokenOf(request);
-    if (!token.empty()) return token;
-    const std::optional<PageSession> session = sign_in->SessionOf(request);
-    return session ? session->token : "";
   }
 
   void Continue(const ReadRoute& route, const std::string& match, SightAnswer answer,
@@ -161,6 +166,9 @@ struct ReadServer::Shared : std::enable_shared_from_this<Shared> {
       case ReadRoute::Kind::kReport: {
         ReportQuery report = route.report;
         report.names_all = sights[kWorkloads]->everywhere;
+        if (report.of == ReportQuery::Of::kCohort && source.queues_below != nullptr) {
+          report.queues = source.queues_below(report.name);
+        }
         return Report(report, responder);
       }
       case ReadRoute::Kind::kCaller: return AskForCaller(route, sights, responder);
@@ -181,15 +189,57 @@ struct ReadServer::Shared : std::enable_shared_from_this<Shared> {
     responder->Send(std::move(response));
   }
 
-  void ReadWorkload(const ReadRoute& route, const Sight& sight,
-                    const ResponderPtr& responder) const {
-    const auto row =
-        source.model->ReadRow(kWorkloads, route.namespace_name + "/" + route.name, sight);
-    const auto story = row ? source.story(route.namespace_name, route.name) : std::nullopt;
+  // The story has what the API server gives to the caller; where the API server has no answer, or
+  // too many wait, what the mirror has.
+  void ReadWorkload(const ReadRoute& route, const Sight& sight, const ResponderPtr& responder) {
+    const std::string id = route.namespace_name + "/" + route.name;
+    const auto row = source.model->ReadRow(kWorkloads, id, sight);
+    if (!row) return responder->Send(Problem(404, "no such Workload"));
+    if (source.caller == nullptr) return SendStory(route, *row, responder);
+    CallerRequest request = route.caller;
+    request.kind = CallerRequest::Kind::kStory;
+    if (sight.everywhere) request.namespaces.clear();
+    request.body = *row;
+    request.before = BeforeOf(id);
+    source.caller(request, [self = shared_from_this(), route, row = *row,
+                            head = WorkloadHead(*row, request.before),
+                            responder](const Result<std::string>& text) {
+      if (text) return responder->Send(Answer(200, kJson, head + text->substr(1)));
+      if (text.error().code == ErrorCode::kNotFound) {
+        return responder->Send(Problem(404, text.error().message));
+      }
+      // Whatever the API server refuses: the caller may see the row, and what the mirror tells.
+      self->source.strand->Post(
+          [self, route, row, responder] { self->SendStory(route, row, responder); });
+    });
+  }
+
+  void SendStory(const ReadRoute& route, const std::string& row,
+                 const ResponderPtr& responder) const {
+    const auto story = source.story(route.namespace_name, route.name);
     if (!story) return responder->Send(Problem(404, "no such Workload"));
-    responder->Send(Answer(
-        200, kJson,
-        "{\"workload\":" + *row + ",\"story\":" + *story + ",\"forecasts\":" + HitsText() + "}\n"));
+    responder->Send(Answer(200, kJson,
+                           WorkloadHead(row, BeforeOf(route.namespace_name + "/" + route.name)) +
+                               R"("story":)" + *story + R"(,"pods":[],"podsLeftOut":0})" + "\n"));
+  }
+
+  // The answer up to what is told with the rights of the caller.
+  std::string WorkloadHead(const std::string& row, std::optional<std::size_t> before) const {
+    return R"({"workload":)" + row + R"(,"before":)" + (before ? std::to_string(*before) : "null") +
+           R"(,"forecasts":)" + HitsText() + ",";
+  }
+
+  // Waiting Workloads before this one in its ClusterQueue. The caller sees no more of them.
+  std::optional<std::size_t> BeforeOf(const std::string& id) const {
+    const Table& table = source.model->table(kWorkloads);
+    const std::optional<std::string> queue = table.CellOf(id, "clusterQueue");
+    if (!queue || *queue == R"("")") return std::nullopt;  // no LocalQueue: no place in a queue
+    const Resource& resource = Resources()[kWorkloads];
+    Query query;
+    query.filters = {{.field = *resource.Find("clusterQueue"), .cells = {*queue}},
+                     {.field = *resource.Find("state"), .cells = {"\"waiting\""}}};
+    query.sort = resource.Find("turn");
+    return table.CountBefore(query, id);
   }
 
   std::string HitsText() const {
@@ -245,10 +295,16 @@ Result<std::unique_ptr<ReadServer>> ReadServer::Start(net::IoPool& pool, const C
   server.address = options.address;
   server.port = options.port;
   server.tls = options.tls;
+  server.client_ca_pem = options.proxy.client_ca_pem;
   server.max_connections = options.max_connections;
   server.max_body_bytes = kMaxSignInBytes;
   server.max_header_bytes = 32 * 1024;
-  auto shared = std::make_shared<Shared>(clock, options, std::move(source), gate);
+  std::optional<SessionFolder> folder;
+  if (!options.session_folder.empty()) {
+    BERTH_TRY(folder, SessionFolder::Open(options.session_folder));
+  }
+  auto shared =
+      std::make_shared<Shared>(clock, options, std::move(source), gate, std::move(folder));
   std::unique_ptr<ReadServer> made(new ReadServer(shared));
   BERTH_TRY(made->server_, net::HttpServer::Start(pool, std::move(server),
                                                   [shared](const net::Request& request,

@@ -1,15 +1,18 @@
 // readapi/controller/read_server.h — the HTTPS server of /api/v1.
 //
-//     request ─ path, query? ─▶ token, or cookie ─▶ ReviewSights ─▶ strand: Model ─▶ answer, or
+//     request ─ path, query? ─▶ token, proxy, cookie ─▶ ReviewSights ─▶ strand: Model ─▶ answer, or
 //     stream
 //         └─ 400, 403, 404, 405   └─ 401          └─ 401, 403, 503
 //
 //     GET /api/v1                       the resources
 //     GET /api/v1/openapi.json          the document; both tell no secrets and need no token
 //     GET /api/v1/RESOURCE?…            a page (query.h); ETag, If-None-Match
-//     GET /api/v1/workloads/NS/NAME     one Workload with the causal chain of its state
+//     GET /api/v1/workloads/NS/NAME     one Workload with the causal chain of its state, told with
+//                                       the rights of the token
 //     GET /api/v1/events?…              server-sent events (event_streams.h); Last-Event-ID
 //     GET /api/v1/reports?…             the accounts of a period, as `berth report`
+//     GET /api/v1/history…, …/capacity/history, …/workloads/NS/NAME/history
+//                                       what the ledger has of queues, Cohorts, capacity, turns
 //     GET /api/v1/capacity, …/topology, …/workloads/NS/NAME/cost
 //                                       with the rights of the token (caller.h)
 //     POST /api/v1/whatif               two forecasts; nothing is written
@@ -21,7 +24,8 @@
 // (Sec-Fetch-Site); no CORS header is ever sent. No text of a request is in a header of an answer.
 //
 // Threads: `gate` as in metrics_server.h; what ReadSource has is used on its strand alone. Start
-// and Stop by the owner. Errors of Start: as net::HttpServer::Start.
+// and Stop by the owner. Errors of Start: as net::HttpServer::Start and
+// SessionFolder::Open.
 #pragma once
 
 #include <cstdint>
@@ -29,10 +33,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/executor.h"
 #include "base/result.h"
+#include "kube/runtime/front_proxy.h"
 #include "kube/runtime/metrics_server.h"
 #include "net/server.h"
 #include "readapi/caller.h"
@@ -59,6 +65,8 @@ struct ReadSource {
   // kTooManyRequests; kInvalid where the period has too much; as ledger::LedgerReader.
   std::function<void(const ReportQuery& query, std::function<void(Result<std::string>)> done)>
       report = nullptr;
+  // The names of the ClusterQueues below a Cohort; null: none is known.
+  std::function<std::vector<std::string>(const std::string& cohort)> queues_below = nullptr;
   // Gives `done` a JSON text, on any thread; called on the strand; null: not served. Errors of
   // `done`: as those of the API server for this token; kTooManyRequests.
   std::function<void(const CallerRequest& request, std::function<void(Result<std::string>)> done)>
@@ -77,6 +85,8 @@ struct ReadServerOptions {
   std::vector<PageFile> page = {};  // the texts outlive the server
   // Gives as many bytes as it is asked for, of a source for secrets; not null. Any thread.
   PageSessions::RandomBytes random;
+  std::string session_folder = {};   // of the page (session_folder.h); empty: memory alone
+  kube::FrontProxyTrust proxy = {};  // whose headers name users (sign_in.h)
 };
 
 class ReadServer {

@@ -24,7 +24,8 @@ class SightReview : public std::enable_shared_from_this<SightReview> {
     if (at_ == request_.resources.size()) return done_(std::move(answer_));
     const Resource& resource = Resources()[request_.resources[at_]];
     const bool everywhere = space_ == 0;
-    kube::AccessQuestion question{.token = request_.token, .verb = "list"};
+    kube::AccessQuestion question{
+        .token = request_.caller.token, .verb = "list", .user = request_.caller.user};
     const Right& right = everywhere ? resource.everywhere : resource.in_namespace;
     question.resource =
         kube::AccessResource{.group = right.group, .version = "*", .resource = right.resource};
@@ -116,8 +117,11 @@ net::Response Problem(int status, const std::string& message) {
   return response;
 }
 
-kube::AccessQuestion WhoseQuestion(std::string token) {
-  return {.token = std::move(token), .verb = "get", .path = "/api/v1"};
+kube::AccessQuestion WhoseQuestion(Caller caller) {
+  return {.token = std::move(caller.token),
+          .verb = "get",
+          .path = "/api/v1",
+          .user = std::move(caller.user)};
 }
 
 std::optional<net::Response> RefusalOf(const kube::AccessAnswer& access) {
@@ -132,9 +136,9 @@ std::optional<net::Response> RefusalOf(const kube::AccessAnswer& access) {
   return Problem(503, "the token could not be reviewed");
 }
 
-void ReviewUser(const kube::AccessGate& gate, std::string token,
+void ReviewUser(const kube::AccessGate& gate, Caller caller,
                 std::function<void(std::optional<net::Response>)> done) {
-  gate(WhoseQuestion(std::move(token)),
+  gate(WhoseQuestion(std::move(caller)),
        [done = std::move(done)](const kube::AccessAnswer& access) { done(RefusalOf(access)); });
 }
 

@@ -1,7 +1,7 @@
-// readapi/controller/sight_reviews.h — what the holder of a token may see, by reviews of the API
-// server: "list" of a resource in all namespaces, else in each namespace that the request names.
+// readapi/controller/sight_reviews.h — what a caller may see, by reviews of the API server: "list"
+// of a resource in all namespaces, else in each namespace that the request names.
 //
-//     token, resources, namespaces ─▶ AccessGate, one question after the other ─▶ Sights, or why
+//     caller, resources, namespaces ─▶ AccessGate, one question after the other ─▶ Sights, or why
 //     not
 //
 // A caller without the right in all namespaces must name namespaces: the reviews of a request are
@@ -21,8 +21,15 @@
 
 namespace berth::readapi {
 
+// Who asks: the holder of a token, or the user whom a trusted proxy names.
+struct Caller {
+  std::string token;                     // empty: `user` may be set
+  std::optional<kube::AccessUser> user;  // without a token
+  bool is_known() const { return !token.empty() || user.has_value(); }
+};
+
 struct SightRequest {
-  std::string token;
+  Caller caller;
   std::vector<std::size_t> resources;   // indices in Resources()
   std::vector<std::string> namespaces;  // sorted; at most kMaxNamespaces
 };
@@ -36,12 +43,12 @@ struct SightAnswer {
 void ReviewSights(const kube::AccessGate& gate, SightRequest request,
                   std::function<void(SightAnswer)> done);
 
-// Whether the token belongs to a user: nullopt, or the answer to the client.
-void ReviewUser(const kube::AccessGate& gate, std::string token,
+// Whether the caller is a user: nullopt, or the answer to the client.
+void ReviewUser(const kube::AccessGate& gate, Caller caller,
                 std::function<void(std::optional<net::Response>)> done);
 std::optional<net::Response> RefusalOf(const kube::AccessAnswer& access);
 // The right that is asked for does not matter.
-kube::AccessQuestion WhoseQuestion(std::string token);
+kube::AccessQuestion WhoseQuestion(Caller caller);
 
 // {"status": …, "message": …} with the headers of every answer. 503 has Retry-After.
 net::Response Problem(int status, const std::string& message);

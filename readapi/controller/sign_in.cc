@@ -7,7 +7,6 @@
 
 #include "api/codec/json_tree.h"
 #include "base/strings.h"
-#include "readapi/controller/sight_reviews.h"
 
 namespace berth::readapi {
 namespace {
@@ -66,6 +65,23 @@ Result<std::pair<std::string, std::string>> SecretOf(const net::Request& request
   return Error{ErrorCode::kInvalid, R"(send {"token": "…"} or {"code": "…"})"};
 }
 
+constexpr std::string_view kOfKubernetes = "system:";
+
+// A provider of identities gives no rights that Kubernetes keeps for itself. Some proxies write all
+// groups into one header, with commas.
+std::optional<kube::AccessUser> ReaderOf(kube::AccessUser named) {
+  if (named.name.starts_with(kOfKubernetes)) return std::nullopt;
+  kube::AccessUser reader{.name = std::move(named.name)};
+  for (const std::string& header : named.groups) {
+    for (const std::string_view each : Split(header, ',')) {
+      const std::string_view group = TrimSpace(each);
+      if (!group.empty() && !group.starts_with(kOfKubernetes)) reader.groups.emplace_back(group);
+    }
+  }
+  reader.groups.emplace_back(kAllUsers);
+  return reader;
+}
+
 }  // namespace
 
 bool IsOwnSite(const net::Request& request) {
@@ -90,6 +106,24 @@ std::optional<PageSession> SignIn::SessionOf(const net::Request& request) {
   return sessions_.Find(cookie);
 }
 
+Caller SignIn::HeadersOf(const net::Request& request) const {
+  Caller caller{.token = kube::BearerTokenOf(request)};
+  if (!caller.token.empty() || !IsOwnSite(request)) return caller;
+  if (std::optional<kube::AccessUser> named = kube::UserOf(request, proxy_)) {
+    caller.user = ReaderOf(*std::move(named));
+  }
+  return caller;
+}
+
+Caller SignIn::CallerOf(const net::Request& request) {
+  Caller caller = HeadersOf(request);
+  if (caller.is_known()) return caller;
+  if (std::optional<PageSession> session = SessionOf(request)) {
+    caller.token = std::move(session->token);
+  }
+  return caller;
+}
+
 void SignIn::Handle(const net::Request& request, const std::shared_ptr<net::Responder>& responder) {
   if (!IsOwnSite(request)) return responder->Send(OfOtherSite());
   if (request.method == "POST") return Begin(request, responder);
@@ -101,14 +135,14 @@ void SignIn::Handle(const net::Request& request, const std::shared_ptr<net::Resp
 }
 
 void SignIn::Tell(const net::Request& request, const std::shared_ptr<net::Responder>& responder) {
-  std::string token = kube::BearerTokenOf(request);
-  if (token.empty()) {
+  Caller caller = HeadersOf(request);
+  if (!caller.is_known()) {
     const std::optional<PageSession> session = SessionOf(request);
     const Json body = session ? SessionJson(*session, has_actions_) : Json{{"signedIn", false}};
     return responder->Send(Answer(200, kJsonType, TextOf(body)));
   }
-  gate_(WhoseQuestion(std::move(token)), [responder, actions = has_actions_](
-                                             const kube::AccessAnswer& access) {
+  gate_(WhoseQuestion(std::move(caller)), [responder, actions = has_actions_](
+                                              const kube::AccessAnswer& access) {
     if (std::optional<net::Response> refusal = RefusalOf(access)) {
       return responder->Send(*std::move(refusal));
     }
@@ -129,8 +163,8 @@ void SignIn::Begin(const net::Request& request, const std::shared_ptr<net::Respo
     return responder->Send(
         Problem(401, "the code has been used, or is too old: sign in with a token"));
   }
-  gate_(WhoseQuestion(*token), [self = shared_from_this(), token = *token, request,
-                                responder](const kube::AccessAnswer& access) {
+  gate_(WhoseQuestion({.token = *token}), [self = shared_from_this(), token = *token, request,
+                                           responder](const kube::AccessAnswer& access) {
     if (std::optional<net::Response> refusal = RefusalOf(access)) {
       return responder->Send(*std::move(refusal));
     }

@@ -2,13 +2,17 @@
 //
 //     POST   {"token": …} or {"code": …} ─▶ AccessGate: whose token? ─▶ cookie, user, csrf
 //     GET    ─▶ {"signedIn": …, "user": …, "csrf": …}
-//     GET    with a token that a proxy sends ─▶ AccessGate ─▶ {"signedIn": true, "csrf": ""}
+//     GET    with a token that a proxy sends, or the user whom a trusted proxy names
+//                                         ─▶ AccessGate ─▶ {"signedIn": true, "csrf": ""}
 //     DELETE with X-Berth-CSRF ─▶ the session ends
 //
 // The cookie names the session; it is HttpOnly, Secure, SameSite=Strict, for this host alone. A
 // request with the cookie counts only if this site has sent it: browsers also send cookies of
 // localhost to other ports, which SameSite does not tell apart. The token never reaches the browser
 // again.
+//
+// A trusted proxy shows a client certificate (kube/runtime/front_proxy.h). Its headers count only
+// in requests of this site, and never for users and groups of Kubernetes ("system:…").
 //
 // Threads: as ReadServer. Errors: answers; 400, 401, 403, 405, 415, 503.
 #pragma once
@@ -17,13 +21,16 @@
 #include <optional>
 #include <string>
 
+#include "kube/runtime/front_proxy.h"
 #include "kube/runtime/metrics_server.h"
 #include "net/server.h"
 #include "readapi/controller/page_sessions.h"
+#include "readapi/controller/sight_reviews.h"
+#include "readapi/openapi.h"
 
 namespace berth::readapi {
 
-inline constexpr char kSessionPath[] = "/api/v1/session";
+inline constexpr char kAllUsers[] = "system:authenticated";
 inline constexpr char kCsrfHeader[] = "X-Berth-CSRF";
 inline constexpr std::size_t kMaxSignInBytes = 32 * 1024;
 
@@ -38,15 +45,26 @@ bool HasSecretOf(const PageSession& session, const net::Request& request);
 
 class SignIn : public std::enable_shared_from_this<SignIn> {
  public:
-  // `actions`: whether writes are served.
+  struct Options {
+    bool actions = false;                 // writes are served
+    std::optional<SessionFolder> folder;  // as of PageSessions
+    kube::FrontProxyTrust proxy;          // without an authority: headers name nobody
+  };
   SignIn(const Clock& clock, PageSessions::RandomBytes random, kube::AccessGate gate,
-         bool actions = false)
-      : sessions_(clock, std::move(random), {}), gate_(std::move(gate)), has_actions_(actions) {}
+         Options options)
+      : sessions_(clock, std::move(random), {}, std::move(options.folder)),
+        gate_(std::move(gate)),
+        has_actions_(options.actions),
+        proxy_(std::move(options.proxy)) {}
 
   // A request for kSessionPath.
   void Handle(const net::Request& request, const std::shared_ptr<net::Responder>& responder);
   // The session of the cookie; nullopt: none that counts.
   std::optional<PageSession> SessionOf(const net::Request& request);
+  // By the header Authorization, else by a trusted proxy.
+  Caller HeadersOf(const net::Request& request) const;
+  // Likewise, else by the session of the cookie.
+  Caller CallerOf(const net::Request& request);
   PageSessions& sessions() { return sessions_; }
 
  private:
@@ -57,6 +75,7 @@ class SignIn : public std::enable_shared_from_this<SignIn> {
   PageSessions sessions_;
   const kube::AccessGate gate_;
   const bool has_actions_;
+  const kube::FrontProxyTrust proxy_;
 };
 
 }  // namespace berth::readapi

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "api/provisioning_labels.h"
 #include "api/reasons.h"
 #include "tests/support/core_fixture.h"
 
@@ -51,6 +52,18 @@ TEST(BlockAdmission, WhoLeavesBlocksNobody) {
   EXPECT_EQ(world.Cycle(), "x Admitted");
   EXPECT_EQ(world.Cycle(), "y Skipped");
   world.Finish(support::KeyOf("x"));
+  EXPECT_EQ(world.Cycle(), "y Admitted");
+}
+
+TEST(BlockAdmission, StandingNodesBlockNobody) {
+  SchedulerConfig config;
+  config.block_admission = true;
+  TableWorld world({"f"}, {MakeQueue("a", "", {{"f", {{"gpu", 4}}}})}, config);
+  api::Workload standing = MakeJob("x", "a", 1, {{"gpu", 1}});
+  standing.meta.labels[api::kPrewarmLabel] = "office-hours";
+  world.Apply(standing);
+  EXPECT_EQ(world.Cycle(), "x Admitted");
+  world.Apply(MakeJob("y", "a", 1, {{"gpu", 1}}));
   EXPECT_EQ(world.Cycle(), "y Admitted");
 }
 

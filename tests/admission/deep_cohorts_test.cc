@@ -70,7 +70,7 @@ class DeepWorld : public testing::TestWithParam<bool> {
   DeepWorld() : world_({"f"}, {}, Config(GetParam())) {
     const int depth = GetParam() ? kFairDepth : kDepth;
     for (int i = 0; i + 1 < depth; ++i) {
-      world_.CoreWorld::Apply(MakeCohort(Name(i), Name(i + 1)));
+      world_.ControlPlane::Apply(MakeCohort(Name(i), Name(i + 1)));
     }
     Add("deep", Name(0), 2);
     Add("high", Name(depth - 1), 2);
@@ -84,8 +84,8 @@ class DeepWorld : public testing::TestWithParam<bool> {
   void Add(const std::string& name, const std::string& cohort, api::Amount quota) {
     api::ClusterQueue queue = MakeQueue(name, cohort, {{"f", {{"gpu", quota}}}});
     queue.spec.preemption.reclaim_within_cohort = api::PreemptionPolicy::kAny;
-    world_.CoreWorld::Apply(queue);
-    world_.CoreWorld::Apply(support::MakeLocalQueue(name, name));
+    world_.ControlPlane::Apply(queue);
+    world_.ControlPlane::Apply(support::MakeLocalQueue(name, name));
   }
   TableWorld world_;
 };

@@ -4,6 +4,7 @@
 
 #include "admission/lifecycle/workload_lifecycle.h"
 #include "api/condition.h"
+#include "api/provisioning_labels.h"
 #include "api/reasons.h"
 #include "integrations/release.h"
 #include "tests/support/core_fixture.h"
@@ -71,6 +72,15 @@ TEST(EvictionTest, BackoffOfPodsThatWereNotReady) {
     EXPECT_EQ(plan.status->requeue_state->count, row.before + 1);
     EXPECT_EQ(plan.status->requeue_state->requeue_at, kNow + 300s + row.delay);
   }
+}
+
+TEST(EvictionTest, StandingNodesHaveNoPodsToWaitFor) {
+  api::Workload workload = Reserved({});
+  workload.meta.labels[api::kPrewarmLabel] = "office-hours";
+  WorkloadSituation situation = SituationOf(workload, {});
+  situation.pods_ready = {.timeout = 300s};
+  const WorkloadPlan plan = PlanWorkload(situation, kNow + 300s);
+  EXPECT_EQ(plan.status ? ReasonOf(*plan.status, api::kEvicted) : "", "");
 }
 
 TEST(EvictionTest, TheLimitOfRetries) {

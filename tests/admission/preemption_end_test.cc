@@ -143,12 +143,12 @@ TEST(PreemptionEnd, ANodeThatIsRepairedLiftsWhatMayNotBeDoneInReturn) {
   api::Topology topology;
   topology.meta.name = "dc";
   topology.levels = {api::kHostnameLabel};
-  world.CoreWorld::Apply(topology);
+  world.ControlPlane::Apply(topology);
   api::ResourceFlavor flavor = support::MakeFlavor("f");
   flavor.topology_name = "dc";
-  world.CoreWorld::Apply(flavor);
-  world.CoreWorld::Apply(NodeWithRoom("n1", true));
-  world.CoreWorld::Apply(NodeWithRoom("n2", false));
+  world.ControlPlane::Apply(flavor);
+  world.ControlPlane::Apply(NodeWithRoom("n1", true));
+  world.ControlPlane::Apply(NodeWithRoom("n2", false));
   const auto play = [&world] {
     int preemptions = 0;
     for (int cycle = 0; cycle < 60; ++cycle) {
@@ -166,9 +166,9 @@ TEST(PreemptionEnd, ANodeThatIsRepairedLiftsWhatMayNotBeDoneInReturn) {
   world.Apply(MakeJob("owner", "a", 1, {{"gpu", 2}}));
   play();
   EXPECT_EQ(play(), 0) << "it has come to rest";
-  world.CoreWorld::Apply(NodeWithRoom("n2", false));
+  world.ControlPlane::Apply(NodeWithRoom("n2", false));
   EXPECT_EQ(play(), 0) << "nothing has changed";
-  world.CoreWorld::Apply(NodeWithRoom("n2", true));
+  world.ControlPlane::Apply(NodeWithRoom("n2", true));
   EXPECT_GT(play(), 0) << "who was preempted may try again";
   EXPECT_EQ(play(), 0) << "and that comes to rest too";
 }
@@ -186,8 +186,8 @@ TEST(PreemptionEnd, ThePreemptorStandsBeforeWhoUsedLess) {
     much.status.usage_history.emplace();
     much.status.usage_history->consumed["gpu"] = api::ToQuantity("gpu", 1000);
     much.status.usage_history->last_update = world.now();
-    world.CoreWorld::Apply(much);
-    world.CoreWorld::Apply(support::MakeLocalQueue("little", "team"));
+    world.ControlPlane::Apply(much);
+    world.ControlPlane::Apply(support::MakeLocalQueue("little", "team"));
     world.Apply(MakeJob("v", "little", 1, {{"gpu", 2}}));
     EXPECT_EQ(world.Cycle(), "v Admitted");
     world.Apply(MakeJob("p", "much", 1, {{"gpu", 2}}, 5));

@@ -10,12 +10,12 @@
 namespace berth::admission {
 namespace {
 
+using simulation::ControlPlane;
 using support::Amounts;
-using support::CoreWorld;
 using support::QuotaModel;
 
 // Removes usage of flavor-resources that the decision does not request.
-bool FitsWithout(const QuotaModel& start, const CoreWorld& world, const Decision& decision,
+bool FitsWithout(const QuotaModel& start, const ControlPlane& world, const Decision& decision,
                  const Victim* kept, bool borrowing) {
   QuotaModel model = start;
   for (const Victim& victim : decision.victims) {
@@ -30,7 +30,7 @@ bool FitsWithout(const QuotaModel& start, const CoreWorld& world, const Decision
 
 // Whether the victims of `decision` make room, and no smaller set of them does. `start`: the quota
 // at the time of the search.
-bool Minimal(const QuotaModel& start, const CoreWorld& world, const Decision& decision) {
+bool Minimal(const QuotaModel& start, const ControlPlane& world, const Decision& decision) {
   if (!FitsWithout(start, world, decision, nullptr, true)) return false;
   // Some victims may go only for a preemptor that keeps within its own quota; then "fits" means
   // that, and with one victim less it would have to borrow.
@@ -45,7 +45,7 @@ TEST(PreemptionProperty, NoNeedlessVictim) {
   std::int64_t judged = 0;
   support::CheckProperty(2000, [&judged] {
     const auto story = *support::AnyStory({.edits = false});
-    const auto check = [&judged](const CoreWorld& world, const CycleResult& result) {
+    const auto check = [&judged](const ControlPlane& world, const CycleResult& result) {
       QuotaModel at_start(world, QuotaModel::Evicted::kCount);
       QuotaModel so_far = at_start;  // for entries that are assigned again
       for (const Decision& decision : result.decisions) {
@@ -91,7 +91,7 @@ TEST(PreemptionProperty, NoTwoWorkloadsPreemptEachOtherForEver) {
 TEST(PreemptionProperty, VictimsAreWhoThePoliciesAllow) {
   support::CheckProperty(1500, [] {
     const auto story = *support::AnyStory({});
-    const auto check = [](const CoreWorld& world, const CycleResult& result) {
+    const auto check = [](const ControlPlane& world, const CycleResult& result) {
       const ClusterState& state = world.scheduler().state();
       for (const Decision& decision : result.decisions) {
         if (decision.outcome != Outcome::kPreempting) continue;

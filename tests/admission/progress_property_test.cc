@@ -13,12 +13,12 @@
 namespace berth::admission {
 namespace {
 
+using simulation::ControlPlane;
 using support::Amounts;
-using support::CoreWorld;
 using support::QuotaModel;
 
 // Whether the object may be admitted.
-bool Waits(const CoreWorld& world, const api::Workload& workload) {
+bool Waits(const ControlPlane& world, const api::Workload& workload) {
   const auto& conditions = workload.status.conditions;
   const auto local =
       world.local_queues().find({workload.meta.namespace_name, workload.spec.queue_name});
@@ -42,7 +42,7 @@ TEST(ProgressProperty, AStrictHeadIsNeverOvertaken) {
   std::int64_t heads = 0;
   support::CheckProperty(1500, [&heads] {
     const auto story = *support::AnyStory({});
-    const auto check = [&heads](const CoreWorld& world, const CycleResult& result) {
+    const auto check = [&heads](const ControlPlane& world, const CycleResult& result) {
       for (const Decision& decision : result.decisions) {
         const QueueState& queue = world.scheduler().state().queue(decision.cluster_queue);
         if (queue.spec.queueing_strategy != api::QueueingStrategy::kStrictFifo) continue;
@@ -73,13 +73,13 @@ TEST(ProgressProperty, TheEventsOfOneInstantMayComeInAnyOrder) {
     const auto listen = [](std::vector<std::string>& log) {
       return support::StoryHooks{
           .decided =
-              [&log](const CoreWorld& world, const CycleResult& result) {
+              [&log](const ControlPlane& world, const CycleResult& result) {
                 for (std::string& line : support::Describe(world, result)) {
                   log.push_back(std::to_string(result.cycle) + ": " + std::move(line));
                 }
               },
           .at_rest =
-              [&log](const CoreWorld& world) {
+              [&log](const ControlPlane& world) {
                 log.push_back(
                     support::DigestOfQueues(world.scheduler(), support::Waiting::kPlaces));
               }};
@@ -112,7 +112,7 @@ std::int32_t CountOf(const api::Workload& workload) {
 // are not tested: a scan that has moved to the next flavor does not return for them until a change,
 // as in Kueue.)
 template <typename HasRoom>
-bool SomeFlavorHas(const CoreWorld& world, const api::Workload& workload, HasRoom has_room) {
+bool SomeFlavorHas(const ControlPlane& world, const api::Workload& workload, HasRoom has_room) {
   const auto& queue = world.cluster_queues().at(world.ClusterQueueOf(workload));
   for (const api::FlavorQuotas& flavor : queue.spec.resource_groups[0].flavors) {
     if (has_room(queue.meta.name, RequestOf(workload, flavor.flavor, CountOf(workload)))) {
@@ -122,7 +122,7 @@ bool SomeFlavorHas(const CoreWorld& world, const api::Workload& workload, HasRoo
   return false;
 }
 
-bool IsActive(const CoreWorld& world, const api::Workload& workload) {
+bool IsActive(const ControlPlane& world, const api::Workload& workload) {
   const ClusterState& state = world.scheduler().state();
   const auto id = state.FindQueue(world.ClusterQueueOf(workload));
   return id && state.queue(*id).active();
@@ -132,7 +132,7 @@ TEST(ProgressProperty, NothingThatFitsIsLeftParked) {
   std::int64_t parked = 0;
   support::CheckProperty(1500, [&parked] {
     const auto story = *support::AnyStory({});
-    const auto check = [&parked](const CoreWorld& world) {
+    const auto check = [&parked](const ControlPlane& world) {
       const QuotaModel model(world, QuotaModel::Evicted::kCount);
       for (const auto& [key, workload] : world.workloads()) {
         const auto id = world.scheduler().Find(key);
@@ -160,7 +160,7 @@ TEST(ProgressProperty, WhatCanBeAdmittedIsAdmittedInTheEnd) {
     support::StoryRun run(story, {});
     RC_ASSERT(run.Play());
     RC_ASSERT(run.FinishAll());
-    const CoreWorld& world = run.world();
+    const ControlPlane& world = run.world();
     const QuotaModel model(world, QuotaModel::Evicted::kCount);
     for (const auto& each : world.workloads()) {
       const api::Workload& workload = each.second;
@@ -175,12 +175,12 @@ TEST(ProgressProperty, WhatCanBeAdmittedIsAdmittedInTheEnd) {
       };
       if (!could(workload)) continue;
       // In a StrictFIFO queue it may wait behind a workload that never fits.
-      const bool behind =
-          std::any_of(world.workloads().begin(), world.workloads().end(), [&](const auto& other) {
-            return Waits(world, other.second) &&
-                   world.ClusterQueueOf(other.second) == world.ClusterQueueOf(workload) &&
-                   StandsBefore(other.second, workload) && !could(other.second);
-          });
+      const auto others = world.workloads();
+      const bool behind = std::any_of(others.begin(), others.end(), [&](const auto& other) {
+        return Waits(world, other.second) &&
+               world.ClusterQueueOf(other.second) == world.ClusterQueueOf(workload) &&
+               StandsBefore(other.second, workload) && !could(other.second);
+      });
       const auto& queue = world.cluster_queues().at(world.ClusterQueueOf(workload));
       const bool strict = queue.spec.queueing_strategy == api::QueueingStrategy::kStrictFifo;
       if (!strict || !behind)

@@ -15,8 +15,8 @@
 namespace berth::admission {
 namespace {
 
+using simulation::ControlPlane;
 using support::Amounts;
-using support::CoreWorld;
 using support::QuotaModel;
 
 bool TookQuota(const Decision& decision) {
@@ -25,7 +25,7 @@ bool TookQuota(const Decision& decision) {
 
 // Each admission in turn fits the free quota of the tree, counting all workloads that hold quota,
 // evicted ones too.
-void CheckAdmissions(const CoreWorld& world, const CycleResult& result) {
+void CheckAdmissions(const ControlPlane& world, const CycleResult& result) {
   QuotaModel model(world, QuotaModel::Evicted::kCount);
   for (const Decision& decision : result.decisions) {
     if (!TookQuota(decision)) continue;
@@ -50,7 +50,7 @@ TEST(QuotaProperty, NobodyGetsMoreThanTheTreeHasLeft) {
   });
 }
 
-void CheckTree(const CoreWorld& world) {
+void CheckTree(const ControlPlane& world) {
   const QuotaModel model(world, QuotaModel::Evicted::kCount);
   const ClusterState& state = world.scheduler().state();
   const Vocabulary& names = world.scheduler().vocabulary();
@@ -83,7 +83,7 @@ TEST(QuotaProperty, TheTreeAgreesWithTheFormulae) {
 TEST(QuotaProperty, StateRebuiltFromTheObjectsIsTheStateKept) {
   support::CheckProperty(1500, [] {
     const auto story = *support::AnyStory({});
-    const auto compare = [&story](const CoreWorld& world) {
+    const auto compare = [&story](const ControlPlane& world) {
       Scheduler rebuilt(support::ConfigOf(story));
       world.Replay(rebuilt);
       RC_ASSERT(support::DigestOfState(rebuilt) == support::DigestOfState(world.scheduler()));
@@ -101,11 +101,11 @@ TEST(QuotaProperty, ACycleThatAdmitsNobodyLeavesTheStateBitByBit) {
     std::string before;
     std::uint64_t version = 0;
     support::StoryHooks hooks;
-    hooks.before_cycle = [&](const CoreWorld& world) {
+    hooks.before_cycle = [&](const ControlPlane& world) {
       before = support::DigestOfState(world.scheduler());
       version = world.scheduler().state().tree().version();
     };
-    hooks.decided = [&](const CoreWorld& world, const CycleResult& result) {
+    hooks.decided = [&](const ControlPlane& world, const CycleResult& result) {
       RC_ASSERT(!world.scheduler().state().tree().simulating());
       if (std::any_of(result.decisions.begin(), result.decisions.end(), TookQuota)) return;
       RC_ASSERT(support::DigestOfState(world.scheduler()) == before);

@@ -252,11 +252,11 @@ TEST(WakeUpsTest, LabelsOfANamespace) {
   api::Namespace everybody;
   everybody.meta.name = "default";
   everybody.meta.labels["team"] = "web";
-  world.CoreWorld::Apply(everybody);
+  world.ControlPlane::Apply(everybody);
   world.WakeUp();
   EXPECT_EQ(Woken(world), "");
   everybody.meta.labels["team"] = "ml";
-  world.CoreWorld::Apply(everybody);
+  world.ControlPlane::Apply(everybody);
   world.WakeUp();
   EXPECT_EQ(Woken(world), "pa");
   EXPECT_EQ(world.Cycle(), "pa Admitted");

@@ -1,9 +1,10 @@
 // Goal: a request to write becomes one patch of one object, or a clear refusal; what-if requests
 // are bounded, and what they give to apply keeps every field of the queue; the credentials of the
-// process are never those of a caller.
+// process are never those of a caller; many readers of the same cost one request.
 //
-// Method: tables of bodies; a ClusterQueue as the API has it.
+// Method: tables of bodies; a ClusterQueue as the API has it; an API server that waits.
 #include <future>
+#include <mutex>
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
@@ -13,6 +14,8 @@
 #include "cli/caller_actions.h"
 #include "cli/caller_screens.h"
 #include "cli/caller_what_if.h"
+#include "net/io_pool.h"
+#include "net/server.h"
 #include "tests/cli/view_builder.h"
 
 namespace berth::cli {
@@ -22,6 +25,7 @@ using ::testing::HasSubstr;
 using Json = nlohmann::json;
 
 constexpr char kRoot[] = "/apis/kueue.x-k8s.io/v1beta2/";
+constexpr char kCloudRoot[] = "/apis/cloud.berth.dev/v1alpha1/";
 
 TEST(CallerActionTest, IsOnePatchOfOneObject) {
   struct ActionRow {
@@ -44,11 +48,20 @@ TEST(CallerActionTest, IsOnePatchOfOneObject) {
       {R"({"action":"deactivate","workload":"a/job-x"})", "namespaces/a/workloads/job-x",
        R"({"spec":{"active":false}})", "Workload a/job-x: deactivated"},
       {R"({"action":"activate","workload":"a/job-x"})", "namespaces/a/workloads/job-x",
-       R"({"spec":{"active":true}})", "Workload a/job-x: queued again"}};
+       R"({"spec":{"active":true}})", "Workload a/job-x: queued again"},
+      {R"({"action":"stock","nodePool":"t4","stock":0})", "nodepools/t4", R"({"spec":{"stock":0}})",
+       "NodePool t4: stock 0"},
+      {R"({"action":"stock","nodePool":"t4","stock":null})", "nodepools/t4",
+       R"({"spec":{"stock":null}})", "NodePool t4: stock unlimited"},
+      {R"({"action":"stock","nodePool":"t4","zone":"us-a","stock":3})", "nodepools/t4",
+       R"({"spec":{"stockByZone":{"us-a":3}}})", "NodePool t4, zone us-a: stock 3"},
+      {R"({"action":"stock","nodePool":"t4","zone":"us-a","stock":null})", "nodepools/t4",
+       R"({"spec":{"stockByZone":{"us-a":null}}})", "NodePool t4, zone us-a: stock unlimited"}};
   for (const ActionRow& row : rows) {
     const auto action = ParseAction(row.body);
     ASSERT_TRUE(action) << row.body << ": " << action.error().message;
-    EXPECT_EQ(action->path, std::string(kRoot) + row.path);
+    const bool is_pool = std::string_view(row.path).starts_with("nodepools/");
+    EXPECT_EQ(action->path, std::string(is_pool ? kCloudRoot : kRoot) + row.path);
     EXPECT_EQ(action->patch, Json::parse(row.patch));
     EXPECT_EQ(action->words, row.words);
   }
@@ -72,7 +85,14 @@ TEST(CallerActionTest, Refuses) {
       {R"({"action":"priority","workload":"a/b"})", "32 bits"},
       {R"({"action":"priority","workload":"a/b","priority":2147483648})", "32 bits"},
       {R"({"action":"priority","workload":"a/b","priority":-2147483649})", "32 bits"},
-      {R"({"action":"priority","workload":"a/b","priority":1.5})", "32 bits"}};
+      {R"({"action":"priority","workload":"a/b","priority":1.5})", "32 bits"},
+      {R"({"action":"stock","nodePool":"../../nodes/n","stock":1})", "the name of a NodePool"},
+      {R"({"action":"stock","nodePool":"t4"})", "stock: a whole number from 0 to 1000000"},
+      {R"({"action":"stock","nodePool":"t4","stock":-1})", "stock: a whole number"},
+      {R"({"action":"stock","nodePool":"t4","stock":1000001})", "stock: a whole number"},
+      {R"({"action":"stock","nodePool":"t4","stock":1,"zone":""})", "the name of a zone"},
+      {R"({"action":"stock","nodePool":"t4","stock":1,"zone":["a"]})", "zone: a text"},
+      {R"({"action":"stock","nodePool":"t4","stock":1,"flavor":"a"})", "a key is unknown"}};
   for (const auto& [body, part] : rows) {
     const auto action = ParseAction(body);
     ASSERT_FALSE(action) << body;
@@ -152,8 +172,10 @@ TEST(CallerWhatIfTest, AClusterWithTooManyJobsIsRefused) {
   MirrorObjects objects;
   objects.workloads.assign(kMostWhatIfJobs + 1, workload);
   std::promise<Result<std::string>> answer;
-  screens.Ask({.kind = readapi::CallerRequest::Kind::kWhatIf, .body = R"({"stop":["q"]})"}, objects,
-              [&answer](Result<std::string> text) { answer.set_value(std::move(text)); });
+  screens.Ask(
+      {.kind = readapi::CallerRequest::Kind::kWhatIf, .body = R"({"stop":["q"]})"},
+      [&objects] { return objects; },
+      [&answer](Result<std::string> text) { answer.set_value(std::move(text)); });
   const Result<std::string> refused = answer.get_future().get();
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kInvalid);
@@ -178,6 +200,94 @@ TEST(WithTokenTest, CallsHaveTheTokenAndNoOtherCredential) {
   EXPECT_TRUE(config.client_certificate_pem.empty() && config.client_key_pem.empty());
   EXPECT_TRUE(config.token_file.empty() && config.client_certificate_file.empty());
   EXPECT_TRUE(config.client_key_file.empty() && !config.exec && config.as.user.empty());
+}
+
+// An API server that answers when it is told to.
+class SlowApi {
+ public:
+  SlowApi() {
+    auto server = net::HttpServer::Start(
+        pool_, {},
+        [this](const net::Request& request, const std::shared_ptr<net::Responder>& responder) {
+          const std::lock_guard lock(mutex_);
+          if (request.target.starts_with("/api/v1/nodes")) ++asked_;
+          if (!is_open_) return held_.push_back(responder);
+          Answer(*responder);
+        });
+    EXPECT_TRUE(server) << server.error().message;
+    server_ = *std::move(server);
+  }
+  ~SlowApi() {
+    server_->Stop();
+    pool_.Stop();
+  }
+  std::string url() const { return "http://127.0.0.1:" + std::to_string(server_->port()); }
+  int asked_for_nodes() {
+    const std::lock_guard lock(mutex_);
+    return asked_;
+  }
+  void Open() {
+    const std::lock_guard lock(mutex_);
+    is_open_ = true;
+    for (const auto& each : held_) Answer(*each);
+    held_.clear();
+  }
+
+ private:
+  static void Answer(net::Responder& responder) {
+    net::Response response{.status = 200, .body = R"({"items":[]})"};
+    response.headers.Add("Content-Type", "application/json");
+    responder.Send(std::move(response));
+  }
+
+  net::IoPool pool_{1};
+  std::mutex mutex_;
+  bool is_open_ = false;
+  int asked_ = 0;
+  std::vector<std::shared_ptr<net::Responder>> held_;
+  std::unique_ptr<net::HttpServer> server_;
+};
+
+TEST(CallerScreensTest, ReadersOfTheSameShareOneAnswer) {
+  SlowApi api;
+  const SystemClock clock;
+  CallerScreensOptions options;
+  options.api.server = api.url();
+  CallerScreens screens(clock, options);
+  using Answer = Result<std::string>;
+  int copies = 0;  // of the mirror's objects
+  const auto ask = [&](const std::string& token) {
+    auto made = std::make_shared<std::promise<Answer>>();
+    screens.Ask(
+        {.kind = readapi::CallerRequest::Kind::kTopology, .token = token},
+        [&copies] { return ++copies, MirrorObjects(); },
+        [made](Answer answer) { made->set_value(std::move(answer)); });
+    return made->get_future();
+  };
+  std::vector<std::future<Answer>> answers;
+  for (int i = 0; i < 200; ++i) answers.push_back(ask("jane"));
+  answers.push_back(ask("john"));
+  api.Open();
+  for (auto& each : answers) {
+    const Answer answer = each.get();
+    ASSERT_TRUE(answer) << answer.error().message;
+    EXPECT_THAT(*answer, HasSubstr("\"nodes\":[]"));
+  }
+  EXPECT_EQ(api.asked_for_nodes(), 2) << "one of each token";
+  EXPECT_EQ(copies, 2) << "those who join cost no copy";
+}
+
+TEST(AsUserTest, CallsAreOnBehalfOfTheUser) {
+  kube::KubeConfig own;
+  own.server = "https://api";
+  own.token_file = "/var/run/token";
+  own.as = {.user = "somebody", .uid = "1", .groups = {"of-somebody"}, .extra = {{"a", {"b"}}}};
+  const kube::KubeConfig config = AsUser(own, {.name = "jane", .groups = {"dev"}});
+  EXPECT_EQ(config.server, "https://api");
+  EXPECT_EQ(config.token_file, "/var/run/token");
+  EXPECT_EQ(config.as.user, "jane");
+  EXPECT_EQ(config.as.groups, std::vector<std::string>{"dev"});
+  EXPECT_TRUE(config.as.uid.empty() && config.as.extra.empty());
 }
 
 }  // namespace

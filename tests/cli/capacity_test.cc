@@ -8,6 +8,7 @@
 
 #include "api/codec/provisioning_policy.h"
 #include "api/labels.h"
+#include "cli/screens/pending_capacity.h"
 #include "cli/screens/why.h"
 #include "tests/cli/view_builder.h"
 
@@ -65,7 +66,21 @@ TEST(CapacityScreen, SaysThatNothingIsRemembered) {
 }
 
 TEST(CapacityScreen, TheSameAsData) {
-  const nlohmann::json out = CapacityScreenJson(WithStock());
+  ClusterView view = WithStock();
+  view.node_pools = {{.name = "t4", .machine_type = "n1-standard-2"},
+                     {.name = "h100",
+                      .machine_type = "a3-highgpu-8g",
+                      .max_nodes = 9,
+                      .stock = 0,
+                      .node_count = 1,
+                      .total_stock = 4,
+                      .stock_by_zone = {{"us-a", 0}, {"us-b", 1}}}};
+  const nlohmann::json out = CapacityScreenJson(view);
+  EXPECT_TRUE(out["nodePools"][0]["totalStock"].is_null());
+  EXPECT_EQ(out["nodePools"][1],
+            nlohmann::json::parse(R"({"name": "h100", "machineType": "a3-highgpu-8g", "nodes": 1,
+              "maxNodes": 9, "stock": 0, "totalStock": 4, "stockByZone": [
+              {"zone": "us-a", "totalStock": 0}, {"zone": "us-b", "totalStock": 1}]})"));
   EXPECT_EQ(out["requests"][0]["policyStep"], "flex");
   EXPECT_EQ(out["requests"][0]["ageSeconds"], 3 * kDay + 7200);
   EXPECT_EQ(out["stock"][0],
@@ -74,6 +89,36 @@ TEST(CapacityScreen, TheSameAsData) {
               "grantedInADay": 1, "medianWaitSeconds": 3000, "failuresInARow": 2,
               "restsUntil": "2026-11-20T08:42:00Z", "reason": "ResourcePoolExhausted"})"));
   EXPECT_TRUE(out["stock"][1]["restsUntil"].is_null());
+}
+
+TEST(CapacityScreen, ShowsWhoWaitsForNodesAndThePoolsOfKarpenter) {
+  ClusterView view = DwsView();
+  view.provisioning_requests.clear();
+  view.node_pools.clear();
+  api::AdmissionCheck check;
+  check.meta.name = "dws-prov";
+  check.controller_name = api::kReactiveCheckController;
+  view.admission_checks = {check};
+  api::AdmissionCheckState& state = view.workloads.front().status.admission_checks.front();
+  state.state = api::CheckState::kReady;
+  state.message = "pods wait for nodes (NodePoolLimitReached): NodePool g4 has reached its limit";
+  api::KarpenterNodePool pool{.meta = {.name = "g4"}};
+  pool.limits = {{"cpu", 8000}, {"nodes", 4}};
+  pool.used = {{"cpu", 4000}, {"nodes", 2}};
+  pool.conditions = {FalseCondition("Ready", "NodeClassNotReady", "", ViewTime())};
+  view.karpenter_pools = {pool};
+  EXPECT_THAT(RenderCapacity(view, {}), HasSubstr(R"(
+WAITS FOR NODES     CHECK     FLAVOR          STATE      AGE  MESSAGE
+default/h100-train  dws-prov  default-flavor  PodsWait  3d2h  pods wait for nodes (NodePoolLimitReached): NodePool g4 has reached its limit
+
+NODEPOOL OF KARPENTER  NODES  USED OF LIMITS            READY
+g4                         2  cpu 4 of 8, nodes 2 of 4  no (NodeClassNotReady)
+)"));
+  EXPECT_EQ(PendingCapacityJson(view)[0]["state"], "PodsWait");
+  EXPECT_EQ(KarpenterPoolsJson(view)[0], nlohmann::json::parse(R"({"name": "g4", "ready": false,
+      "limits": {"cpu": "8", "nodes": "4"}, "used": {"cpu": "4", "nodes": "2"}})"));
+  state.message = "the pods may start: nodes come for pending pods";
+  EXPECT_TRUE(RenderPendingCapacity(view, {}).empty());
 }
 
 const Step* CapacityStep(const Story& story) {
@@ -124,11 +169,14 @@ TEST(WhyWithAPolicy, TellsOfStepsThatMayNotAsk) {
   ClusterView view = DwsView();
   view.provisioning_requests.clear();
   view.workloads.front().status.admission_checks.front().message =
-      "No step may ask: step spot: rests until 2026-11-20T08:42:00Z after 1 failure, the last "
-      "ResourcePoolExhausted";
+      "No step may ask: step spot (OutOfStockRecently): rests until 2026-11-20T08:42:00Z after 1 "
+      "failure, the last ResourcePoolExhausted";
   const auto story = TellStory(view, "default", "job/h100-train", {});
   ASSERT_TRUE(story.has_value());
   EXPECT_THAT(CapacityStep(*story)->lines, Contains(StartsWith("No step may ask: step spot")));
+  EXPECT_THAT(CapacityStep(*story)->lines,
+              Contains("OutOfStockRecently (stockout), nobody needs to act: nothing to do: the "
+                       "step is asked for again when its rest ends"));
 }
 
 }  // namespace

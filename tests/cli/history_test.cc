@@ -39,12 +39,15 @@ TEST(HistoryScreen, TwoAttemptsAndARequest) {
       RenderHistory(View(), {}),
       "QUEUED                NAMESPACE  JOB        ATTEMPT  QUEUE  RAN  RESOURCES"
       "                             OUTCOME                                           "
-      "WAITED FOR\n"
+      "LOST (HOURS)                  WAITED FOR\n"
       "1970-01-01T00:16:40Z  team-a     job/train        1  main   60m  "
       "cpu=2 (h100) nvidia.com/gpu=1 (h100)  "
-      "Preempted (InClusterQueue) for team-b/job-urgent  WaitingForQuota 50s, AdmissionChecks 10s\n"
+      "Preempted (InClusterQueue) for team-b/job-urgent  cpu=2.00 nvidia.com/gpu=1.00  "
+      "WaitingForQuota 50s, AdmissionChecks 10s\n"
       "1970-01-01T01:17:40Z  team-a     job/train        2  main     -  cpu=2 nvidia.com/gpu=1   "
-      "             waiting                                           WaitingForQuota 60s\n"
+      "             waiting                                           -                            "
+      " "
+      "WaitingForQuota 60s\n"
       "\n"
       "REQUESTED             NAMESPACE  REQUEST          CLASS   WAITED  OUTCOME\n"
       "1970-01-01T00:17:30Z  team-a     job-train-dws-1  queued  10s     Provisioned\n");
@@ -61,6 +64,8 @@ TEST(HistoryScreen, Json) {
             nlohmann::json(
                 {{"cause", "AdmissionChecks"}, {"from", "1970-01-01T00:17:30Z"}, {"seconds", 10}}));
   EXPECT_TRUE(json["attempts"][1]["ended"].is_null());
+  EXPECT_EQ(first["destroyedHours"], nlohmann::json({{"cpu", 2.0}, {"nvidia.com/gpu", 1.0}}));
+  EXPECT_EQ(json["attempts"][1]["destroyedHours"], nlohmann::json::object());
   EXPECT_EQ(json["capacityRequests"][0]["class"], "queued");
 }
 
@@ -71,24 +76,43 @@ TEST(ReportScreen, TableJsonAndCsv) {
   const auto lines = MakeReport(view.attempts, {}, ledger::ReportBy::kQueue, "", period);
   EXPECT_EQ(RenderReport(lines, "QUEUE", {}),
             "QUEUE         WORKLOADS  ATTEMPTS  SUCCEEDED  FAILED  PREEMPTED  EVICTED  WAITED  "
-            "USED (HOURS)                  DESTROYED (HOURS)\n"
+            "WAITED (HOURS)                USED (HOURS)                  DESTROYED (HOURS)\n"
             "team-a/a,\"b\"          1         1          0       0          0        0     60s  "
-            "-                             -\n"
+            "cpu=0.03 nvidia.com/gpu=0.02  -                             -\n"
             "team-a/main           1         1          0       0          1        0     60s  "
-            "cpu=2.00 nvidia.com/gpu=1.00  cpu=2.00 nvidia.com/gpu=1.00\n");
-  EXPECT_EQ(ReportCsv(lines, "queue"),
-            "queue,workloads,attempts,succeeded,failed,preempted,evicted,deleted,finished,waits,"
-            "waited hours,cpu hours used,cpu hours destroyed,nvidia.com/gpu hours used,"
-            "nvidia.com/gpu hours destroyed,node hours charged,gpu hours charged,cost usd,"
-            "cost usd measured,unpriced\r\n"
-            "\"team-a/a,\"\"b\"\"\",1,1,0,0,0,0,0,0,1,0.0167,0.0000,0.0000,0.0000,0.0000,"
-            "0.0000,0.0000,0.0000,0.0000,0\r\n"
-            "team-a/main,1,1,0,0,1,0,0,0,1,0.0167,2.0000,2.0000,1.0000,1.0000,"
-            "0.0000,0.0000,0.0000,0.0000,1\r\n");
+            "cpu=0.03 nvidia.com/gpu=0.02  cpu=2.00 nvidia.com/gpu=1.00  "
+            "cpu=2.00 nvidia.com/gpu=1.00\n");
+  EXPECT_EQ(
+      ReportCsv(lines, "queue"),
+      "queue,workloads,attempts,succeeded,failed,preempted,evicted,deleted,finished,waits,"
+      "waited hours,cpu hours waited,cpu hours used,cpu hours destroyed,"
+      "nvidia.com/gpu hours waited,nvidia.com/gpu hours used,"
+      "nvidia.com/gpu hours destroyed,node hours charged,gpu hours charged,cost usd,"
+      "cost usd measured,unpriced\r\n"
+      "\"team-a/a,\"\"b\"\"\",1,1,0,0,0,0,0,0,1,0.0167,0.0333,0.0000,0.0000,0.0167,0.0000,0.0000,"
+      "0.0000,0.0000,0.0000,0.0000,0\r\n"
+      "team-a/main,1,1,0,0,1,0,0,0,1,0.0167,0.0333,2.0000,2.0000,0.0167,1.0000,1.0000,"
+      "0.0000,0.0000,0.0000,0.0000,1\r\n");
   const nlohmann::json json = ReportJson(lines, period, "queue");
   EXPECT_EQ(json["to"], "1970-01-01T01:18:40Z");
   EXPECT_EQ(json["lines"][1]["outcomes"]["Preempted"], 1);
   EXPECT_EQ(RenderReport({}, "QUEUE", {}), "the ledger has nothing of that time\n");
+}
+
+// A spreadsheet computes what begins like this.
+TEST(ReportScreen, KeysInCsvAreNoFormulas) {
+  for (const char* key : {"=cmd|' /C calc'!A0", "+1+1", "-1+2", "@SUM(A1)", "\t=1"}) {
+    ledger::ReportLine line;
+    line.key = key;
+    const std::string text = ReportCsv({line}, "user");
+    EXPECT_NE(text.find("\r\n'" + line.key + ","), std::string::npos) << text;
+  }
+}
+
+TEST(ReportScreen, PrioritiesInCsvAreNumbers) {
+  ledger::ReportLine line;
+  line.key = "-10";
+  EXPECT_NE(ReportCsv({line}, "priority").find("\r\n-10,"), std::string::npos);
 }
 
 TEST(ReportScreen, ChargesAndCosts) {
@@ -111,6 +135,10 @@ TEST(ReportScreen, ChargesAndCosts) {
   EXPECT_EQ(json["chargedHours"]["nodes"], 5.5);
   const std::string page = ReportPage({line, other}, "TEAM", {0, 86400});
   EXPECT_NE(page.find("165.50 +2?"), std::string::npos);
+  EXPECT_NE(page.find("<h2>Cost</h2>"), std::string::npos);
+  EXPECT_NE(page.find("style=\"width:100.00%\"></div></div></td><td class=\"right\">165.50</td>"),
+            std::string::npos);
+  EXPECT_EQ(ReportPage({other}, "TEAM", {0, 86400}).find("<h2>Cost</h2>"), std::string::npos);
 }
 
 TEST(ReportTest, GpusStandInPlaceOfShares) {

@@ -149,5 +149,41 @@ TEST_F(PlanTest, RequestsOfOthersThatWaitCount) {
   }
 }
 
+TEST_F(PlanTest, TheBudgetOfTheDayCountsWhatOthersAreCharged) {
+  view_.provisioning_policies[0].max_cost_per_day = *api::Quantity::Parse("3");
+  EXPECT_THAT(Screen(), HasSubstr("1 request   first"));
+  const auto today = std::chrono::floor<std::chrono::hours>(ViewTime().time_since_epoch()) / 24;
+  view_.spend = {{"default/user-queue", {{today.count(), {.charges = {{"a", 1'000'000'000}}}}}}};
+  EXPECT_THAT(Screen(), HasSubstr("passed over: would cost 2.08 USD (4 nodes at 0.26 USD an hour "
+                                  "for 7200 s), queue default/user-queue has 1 of 3 USD of the "
+                                  "day in use, the next day begins at"));
+}
+
+TEST_F(PlanTest, ARaceTellsWhatItWastesAtMost) {
+  auto& race = view_.provisioning_policies[0].race.emplace();
+  race.width = 3;
+  view_.provisioning_policies[0].steps[0].zones = {"a", "b", "c"};
+  view_.provisioning_policies[0].steps[2].zones = {"a"};
+  // Two requests in vain, four nodes each, for a quarter of an hour.
+  EXPECT_THAT(Screen(),
+              HasSubstr("a race of step first wastes at most 120m of a node, 0.52 USD\n"));
+  EXPECT_THAT(Screen(), testing::Not(HasSubstr("race of step third")));
+  const nlohmann::json out = PlansJson(view_, {*MakePlan(view_, job_)});
+  EXPECT_EQ(out["jobs"][0]["checks"][0]["steps"][0]["raceWaste"],
+            nlohmann::json::parse(R"({"nodeSeconds": 7200, "usd": "0.52"})"));
+}
+
+TEST_F(PlanTest, StepsOfACheckForPendingPods) {
+  view_.admission_checks[0].controller_name = api::kReactiveCheckController;
+  view_.admission_checks[0].parameters.reset();
+  view_.provisioning_configs.clear();
+  const std::string screen = Screen();
+  EXPECT_THAT(screen, HasSubstr("check capacity, policy chain:\nSTEP"));
+  EXPECT_THAT(screen, HasSubstr("first   spot    reactive-capacity"));
+  EXPECT_THAT(screen, HasSubstr("passed over: a node costs 0.89 USD an hour, the limit is 0.5"));
+  view_.admission_checks[0].meta.annotations.clear();
+  EXPECT_THAT(Screen(), HasSubstr("config  any     reactive-capacity"));
+}
+
 }  // namespace
 }  // namespace berth::cli

@@ -222,6 +222,65 @@ TEST_F(ReadMirrorTest, CohortsInACycle) {
   EXPECT_EQ(Rows(readapi::kQueues).size(), 1U);
 }
 
+// Own quota, and that of what is below; a Cohort that nothing names any more has no row.
+TEST_F(ReadMirrorTest, CohortsHaveTheSumsOfTheirTrees) {
+  ReadBatch batch;
+  api::Cohort company;
+  company.meta.name = "company";
+  company.spec.fair_weight_nano = 2'000'000'000;
+  company.spec.resource_groups = {
+      {{"cpu"}, {{"t4", {{.resource = "cpu", .nominal_quota = 500, .lending_limit = 100}}}}}};
+  api::Cohort unit;
+  unit.meta.name = "unit";
+  unit.spec.parent_name = "company";
+  Add(company, batch.cohorts);
+  Add(unit, batch.cohorts);
+  Add(MakeQueue("a", "unit", {{"cpu", 1000}}, {{"cpu", 1700}}), batch.cluster_queues);
+  Add(MakeQueue("b", "company", {{"cpu", 1000}}, {{"cpu", 100}}), batch.cluster_queues);
+  Add(MakeQueue("c", "implied", {{"cpu", 1000}}, {}), batch.cluster_queues);
+  Add(MakeLocalQueue("team-a", "q", "a"), batch.local_queues);
+  Take(batch);
+  const Json rows = Rows(readapi::kCohorts);
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[0]["name"], "company");
+  EXPECT_EQ(rows[0]["fairWeightBillionths"], 2'000'000'000);
+  EXPECT_EQ(rows[0]["flavors"][0]["nominal"], 500);
+  EXPECT_EQ(rows[0]["flavors"][0]["lendingLimit"], 100);
+  EXPECT_EQ(rows[0]["flavors"][0]["borrowingLimit"], Json());
+  EXPECT_EQ(rows[0]["resources"][0]["nominal"], 2500);
+  EXPECT_EQ(rows[0]["resources"][0]["used"], 1800);
+  EXPECT_EQ(rows[0]["resources"][0]["borrowed"], 0);
+  EXPECT_EQ(rows[1]["name"], "implied");
+  EXPECT_EQ(rows[2]["parents"], Json::parse(R"(["company"])"));
+  EXPECT_EQ(rows[2]["resources"][0]["borrowed"], 700);
+  const Json tenant = Rows(readapi::kCohorts, {.everywhere = false, .namespaces = {"team-a"}});
+  ASSERT_EQ(tenant.size(), 2U);
+  EXPECT_EQ(tenant[1]["name"], "unit");
+  EXPECT_EQ(mirror_.QueuesBelow("company"), (std::vector<std::string>{"a", "b"}));
+
+  ReadBatch later;
+  Add(MakeQueue("c", "company", {{"cpu", 1000}}, {}), later.cluster_queues);
+  clock_.steady += std::chrono::seconds(1);
+  Take(later);
+  const Json after = Rows(readapi::kCohorts);
+  ASSERT_EQ(after.size(), 2U);
+  EXPECT_EQ(after[0]["resources"][0]["nominal"], 3500);
+}
+
+TEST_F(ReadMirrorTest, QueuesTellWhyTheyAreInactive) {
+  ReadBatch batch;
+  api::ClusterQueue queue = MakeQueue("a", "", {{"cpu", 1000}}, {{"cpu", 300}});
+  queue.status.conditions.push_back(
+      FalseCondition(api::kActive, "FlavorNotFound", "flavor t4 is missing", ViewTime()));
+  Add(queue, batch.cluster_queues);
+  Add(MakeQueue("b", "", {{"cpu", 1000}}, {}), batch.cluster_queues);
+  Take(batch);
+  const Json rows = Rows(readapi::kQueues);
+  EXPECT_EQ(rows[0]["inactive"], "flavor t4 is missing");
+  EXPECT_EQ(rows[0]["flavors"][0]["used"], 300);
+  EXPECT_EQ(rows[1]["inactive"], "");
+}
+
 TEST_F(ReadMirrorTest, CandidatesOfOtherNamespacesAreForReadersOfAll) {
   api::Workload workload = MakeWorkload("team-a", "w", "q", 60);
   workload.status.conditions.push_back(

@@ -62,6 +62,9 @@ TEST_F(ReportSourceTest, HasTheAttemptsOfTheNamespace) {
   ReportSource source(clock_, path_);
   EXPECT_EQ(Keys(Ask(source, {.by = "namespace"})), "team-a team-b ");
   EXPECT_EQ(Keys(Ask(source, {.by = "namespace", .namespaces = {"team-a"}})), "team-a ");
+  Write("c", "team-c");
+  EXPECT_EQ(Keys(Ask(source, {.by = "namespace", .namespaces = {"team-a", "team-c"}})),
+            "team-a team-c ");
   const auto csv = Ask(source, {.by = "namespace", .namespaces = {"team-b"}, .csv = true});
   ASSERT_TRUE(csv.has_value());
   EXPECT_TRUE(csv->starts_with("namespace,workloads,attempts")) << *csv;
@@ -84,6 +87,111 @@ TEST_F(ReportSourceTest, TellsTheHistoryOfAQueue) {
   EXPECT_EQ(admitted(), 1);
   query.name = "other";
   EXPECT_EQ(admitted(), 0);
+}
+
+// Attempts of other queues do not count: neither in the history nor for the bound.
+TEST_F(ReportSourceTest, TheHistoryOfAQueueReadsThatQueueAlone) {
+  Write("a", "team-a");
+  {
+    auto file = ledger::LedgerFile::Open(path_, {});
+    ASSERT_TRUE(file);
+    ledger::AttemptRecord other = ledger::test::Admitted("b", 99'000, 99'100);
+    other.cluster_queue = "cpus";
+    ASSERT_TRUE(file->Write({other}, 99'200));
+  }
+  ReportSource source(clock_, path_, 1);
+  const auto text =
+      Ask(source, {.days = 1, .of = readapi::ReportQuery::Of::kQueue, .name = "gpus"});
+  ASSERT_TRUE(text.has_value()) << text.error().message;
+  EXPECT_EQ(Json::parse(*text).at("parts").back().at("admitted"), 1);
+}
+
+// One reading for all queues of a tree; a queue that used nothing is not named.
+TEST_F(ReportSourceTest, TellsWhatTheQueuesOfACohortUsed) {
+  Write("a", "team-a");
+  {
+    auto file = ledger::LedgerFile::Open(path_, {});
+    ASSERT_TRUE(file);
+    ledger::AttemptRecord other = ledger::test::Admitted("b", 99'000, 99'100);
+    other.cluster_queue = "cpus";
+    ledger::AttemptRecord elsewhere = ledger::test::Admitted("c", 99'000, 99'100);
+    elsewhere.cluster_queue = "of-another-cohort";
+    ASSERT_TRUE(file->Write({other, elsewhere}, 99'200));
+  }
+  ReportSource source(clock_, path_);
+  const auto text = Ask(source, {.days = 1,
+                                 .of = readapi::ReportQuery::Of::kCohort,
+                                 .name = "company",
+                                 .queues = {"cpus", "gpus", "idle"}});
+  ASSERT_TRUE(text.has_value()) << text.error().message;
+  const Json history = Json::parse(*text);
+  EXPECT_EQ(history.at("cohort"), "company");
+  EXPECT_EQ(history.at("times").size(), 24U);
+  ASSERT_EQ(history.at("queues").size(), 2U);
+  EXPECT_EQ(history.at("queues").at(0).at("clusterQueue"), "cpus");
+  EXPECT_EQ(history.at("queues").at(1).at("clusterQueue"), "gpus");
+  EXPECT_FALSE(history.at("queues").at(1).at("parts").back().at("used").empty());
+  // Queues of which the reader may see nothing do not count.
+  std::vector<std::string> names;
+  std::vector<ledger::Record> attempts;
+  for (int queue = 100; queue < 357; ++queue) {
+    names.push_back("q" + std::to_string(queue));
+    ledger::AttemptRecord used = ledger::test::Admitted(names.back(), 99'000, 99'100);
+    used.cluster_queue = names.back();
+    attempts.emplace_back(std::move(used));
+  }
+  const readapi::ReportQuery many{.days = 1,
+                                  .of = readapi::ReportQuery::Of::kCohort,
+                                  .name = "company",
+                                  .queues = std::move(names)};
+  EXPECT_TRUE(Ask(source, many).has_value());
+  {
+    auto file = ledger::LedgerFile::Open(path_, {});
+    ASSERT_TRUE(file);
+    ASSERT_TRUE(file->Write(attempts, 99'200));
+  }
+  ReportSource later(clock_, path_);  // the first one keeps its answer
+  const auto refused = Ask(later, many);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_THAT(refused.error().message, HasSubstr("more than 256 ClusterQueues"));
+}
+
+// What was asked of clouds for the turns, and the nodes of the Workload.
+TEST_F(ReportSourceTest, TurnsHaveRequestsAndNodes) {
+  Write("a", "team-a");
+  {
+    auto file = ledger::LedgerFile::Open(path_, {});
+    ASSERT_TRUE(file);
+    const auto request = [](const char* workload, const char* space) {
+      return ledger::CapacityRecord{.uid = std::string("r-") + workload + space,
+                                    .namespace_name = space,
+                                    .name = "request",
+                                    .class_name = "dws",
+                                    .workload = workload,
+                                    .created = 99'000,
+                                    .provisioned = 99'050};
+    };
+    ledger::NodeTimeRecord node{.id = "n",
+                                .node = "node-1",
+                                .namespace_name = "team-a",
+                                .workload = "job-a",
+                                .workload_uid = "a",
+                                .from = 99'100,
+                                .until = 99'150};
+    ASSERT_TRUE(file->Write(
+        {request("job-a", "team-a"), request("job-x", "team-a"), request("job-a", "team-b"), node},
+        99'200));
+  }
+  ReportSource source(clock_, path_);
+  const auto text =
+      Ask(source,
+          {.namespaces = {"team-a"}, .of = readapi::ReportQuery::Of::kWorkload, .name = "job-a"});
+  ASSERT_TRUE(text.has_value()) << text.error().message;
+  const Json history = Json::parse(*text);
+  ASSERT_EQ(history.at("capacityRequests").size(), 1U);
+  EXPECT_EQ(history.at("capacityRequests").at(0).at("class"), "dws");
+  ASSERT_EQ(history.at("nodes").size(), 1U);
+  EXPECT_EQ(history.at("nodes").at(0).at("node"), "node-1");
 }
 
 // Method: a preemptor of another namespace.
@@ -123,6 +231,69 @@ TEST_F(ReportSourceTest, IsKeptForSeconds) {
   EXPECT_EQ(Keys(Ask(source, {.by = "namespace"})), "team-a ");
   clock_.steady += 20s;
   EXPECT_EQ(Keys(Ask(source, {.by = "namespace"})), "team-a team-b ");
+}
+
+// Prices are facts of the cluster: for readers of all namespaces.
+TEST_F(ReportSourceTest, TellsTheHistoryOfCapacity) {
+  Write("a", "team-a");
+  {
+    auto file = ledger::LedgerFile::Open(path_, {});
+    ASSERT_TRUE(file);
+    ledger::CapacityRecord request{.uid = "r",
+                                   .namespace_name = "team-a",
+                                   .name = "request",
+                                   .class_name = "dws",
+                                   .workload = "job-a",
+                                   .created = 99'000,
+                                   .ended = 99'050,
+                                   .outcome = "Failed",
+                                   .reason = "ResourcePoolExhausted"};
+    ASSERT_TRUE(file->Write({request, ledger::PriceRecord{"t4", 50'000, 2'500'000'000},
+                             ledger::PriceRecord{"t4", 100'500, 3'000'000'000}},
+                            99'200));
+  }
+  ReportSource source(clock_, path_);
+  readapi::ReportQuery query{
+      .days = 1, .of = readapi::ReportQuery::Of::kCapacity, .names_all = true};
+  const auto text = Ask(source, query);
+  ASSERT_TRUE(text.has_value()) << text.error().message;
+  const Json history = Json::parse(*text);
+  EXPECT_EQ(history.at("times").size(), 24U);
+  const Json& line = history.at("classes").at(0);
+  EXPECT_EQ(line.at("key"), "dws");
+  EXPECT_EQ(line.at("parts").back().at("stockouts"), 1);
+  EXPECT_EQ(history.at("shapes").at(0).at("key"), "1 nvidia.com/gpu of h100");
+  EXPECT_EQ(history.at("prices").size(), 1U);
+  EXPECT_EQ(history.at("prices").at(0).at("usdPerHour"), 2.5);
+  query.names_all = false;
+  query.namespaces = {"team-b"};
+  const Json other = Json::parse(*Ask(source, query));
+  EXPECT_TRUE(other.at("classes").empty());
+  EXPECT_TRUE(other.at("prices").empty());
+}
+
+TEST_F(ReportSourceTest, HasLinesOfTeamsUsersAndPools) {
+  {
+    auto file = ledger::LedgerFile::Open(path_, {});
+    ASSERT_TRUE(file);
+    ledger::AttemptRecord record = ledger::test::Admitted("a", 99'000, 99'100);
+    record.user = "ann@example.com";
+    ledger::NodeTimeRecord node{.id = "n",
+                                .pool = "t4-pool",
+                                .namespace_name = "team-a",
+                                .workload = "job-a",
+                                .workload_uid = "a",
+                                .from = 99'100,
+                                .until = 99'150,
+                                .hourly_nano = 1'000'000'000};
+    ASSERT_TRUE(file->Write({record, node}, 99'200));
+  }
+  ReportSource source(clock_, path_);
+  EXPECT_EQ(Keys(Ask(source, {.by = "user"})), "ann@example.com ");
+  EXPECT_EQ(Keys(Ask(source, {.by = "team"})), "vision ");
+  const auto pools = Ask(source, {.by = "pool"});
+  EXPECT_EQ(Keys(pools), "t4-pool ");
+  EXPECT_GT(Json::parse(*pools).at("lines").at(0).at("costUsd").get<double>(), 0);
 }
 
 TEST_F(ReportSourceTest, RefusesWhatItCannotMake) {

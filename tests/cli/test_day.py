@@ -30,7 +30,7 @@ class DayTest(ScratchTest):
             text = file.read()
         last = next(line for line in done.stdout.splitlines() if line.startswith("with Berth"))
         used, charged = last.split()[-3], last.split()[-2]
-        self.assertIn(f"| {used} | {charged} | 83 |", text)
+        self.assertIn(f"| {used} | {charged} | 78 |", text)
 
     def test_the_page(self):
         path = os.path.join(self.folder, "day.html")
@@ -40,12 +40,19 @@ class DayTest(ScratchTest):
         tree = xml.etree.ElementTree.fromstring(text.removeprefix("<!doctype html>"))
         self.assertEqual([each.get("aria-label") for each in tree.iter("svg")],
                          ["waits, measured", "waits, without a queue", "waits, with Berth",
+                          "waits by 30 s, without a queue", "waits by 2 s, without a queue",
+                          "waits by 30 s, with Berth", "waits by 2 s, with Berth",
                           "GPUs, measured", "GPUs, without a queue", "GPUs, with Berth"])
-        self.assertEqual(len(list(tree.iter("tr"))), 7)
+        self.assertEqual(len(list(tree.iter("tr"))), 9)
+        # Ranges of 30 s until six minutes and of 2 s until a minute, each with a bar for the rest.
+        bars = {each.get("aria-label"): [bar.text for bar in each.iter("title")] for each in tree.iter("svg")}
+        self.assertEqual((len(bars["waits by 30 s, with Berth"]), len(bars["waits by 2 s, with Berth"])), (13, 31))
+        self.assertRegex(bars["waits by 2 s, without a queue"][0], r"^0–2 s: \d")
+        self.assertAlmostEqual(sum(float(bar.split(": ")[1][:-2]) for bar in bars["waits by 30 s, with Berth"]), 100, delta=1)
         shares = [each.text for each in next(tree.iter("svg")).iter("title")]
         self.assertEqual(shares[0], "0–2 s: 59.7 %")
         captions = " ".join(each.text for each in tree.iter("figcaption"))
-        self.assertRegex(captions, r"with Berth: \d+\.\d of \d+\.\d GPU-hours used, 8\d %")
+        self.assertRegex(captions, r"with Berth: \d+\.\d of \d+\.\d GPU-hours used, [78]\d %")
         self.assertIsNone(re.search(r"https?://|\bsrc=|url\(|<script|<link|\bhref=", text))
 
 

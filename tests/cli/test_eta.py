@@ -216,6 +216,71 @@ class EtaTest(unittest.TestCase):
         # A forecast of the next wait is not of this start.
         self.assertIsNone(judged({**last, "at": late, "p10": late, "p50": late}))
 
+    def test_starts_that_the_controller_foretold_correct_what_is_drawn(self):
+        objects = list(snapshots.objects())
+        before = json.loads(self.eta("--all", "-o", "json"))
+        self.assertEqual(before["corrected"], 0)
+        # Forty jobs started ten minutes after the median of their forecasts.
+        for number in range(40):
+            start = 1000 + 600 * number
+            past = snapshots.admitted(f"past-{number}", 8, start, start + 600)
+            said = snapshots.time(start - 600)
+            past["metadata"]["annotations"] = {"berth.dev/eta": json.dumps(
+                {"at": snapshots.time(start - 900), "p10": said, "p50": said, "p90": said})}
+            objects.append(past)
+        snapshots.write(self.file, objects)
+        after = json.loads(self.eta("--all", "-o", "json"))
+        self.assertEqual(after["corrected"], 3)
+        medians = [{job["name"]: job["startSeconds"]["p50"] for job in view["jobs"] if job["startSeconds"]} for view in (before, after)]
+        self.assertGreater(medians[1]["train-101"], medians[0]["train-101"] + 300)
+        self.assertIn("draws, corrected by earlier starts; run times", self.eta("--all"))
+
+    @staticmethod
+    def with_racks(gpus):
+        """The cluster on two nodes of one rack with so many GPUs each; train-101 asks for a rack."""
+        made = []
+        for each in snapshots.objects():
+            if each["kind"] == "ResourceFlavor":
+                each["spec"] = {"topologyName": "racks"}
+            if each["metadata"]["name"] == "job-train-101":
+                each["spec"]["podSets"][0]["topologyRequest"] = {"required": "rack"}
+            made.append(each)
+        made.append({"apiVersion": snapshots.VERSION, "kind": "Topology", "metadata": {"name": "racks"},
+                     "spec": {"levels": [{"nodeLabel": "rack"}, {"nodeLabel": "kubernetes.io/hostname"}]}})
+        for name in ("n1", "n2"):
+            made.append({"apiVersion": "v1", "kind": "Node", "spec": {},
+                         "metadata": {"name": name, "labels": {"rack": "r1", "kubernetes.io/hostname": name}},
+                         "status": {"allocatable": {snapshots.GPU: str(gpus), "pods": "110"},
+                                    "conditions": [{"type": "Ready", "status": "True"}]}})
+        return made
+
+    def test_topologies_decide(self):
+        for gpus, median in ((8, 361), (4, None)):
+            snapshots.write(self.file, self.with_racks(gpus))
+            view = json.loads(self.eta("--all", "-o", "json"))
+            job = next(job for job in view["jobs"] if job["name"] == "train-101")
+            self.assertEqual(job["startSeconds"]["p50"], median, gpus)
+            self.assertEqual(view["leftOut"], [])
+        self.assertIn("topology", job["reason"])
+        # Without nodes quota decides, and the output says so.
+        snapshots.write(self.file, [each for each in self.with_racks(4) if each["kind"] != "Node"])
+        view = json.loads(self.eta("--all", "-o", "json"))
+        self.assertEqual(view["leftOut"], ["ResourceFlavor gpu: its topology is left out, quota alone decides"])
+        self.assertEqual(next(job for job in view["jobs"] if job["name"] == "train-101")["startSeconds"]["p50"], 361)
+
+    def test_nodes_are_read_where_a_flavor_names_a_topology(self):
+        api = FakeApi()
+        self.addCleanup(api.close)
+        snapshots.serve(api)
+        self.eta("--all", source=["--kubeconfig", api.kubeconfig])
+        self.assertFalse([path for path in api.asked if "/nodes" in path or "/pods" in path or "/topologies" in path])
+        api = FakeApi()
+        self.addCleanup(api.close)
+        snapshots.serve(api, [each for each in self.with_racks(8) if each["kind"] in snapshots.PLURALS])
+        self.eta("--all", source=["--kubeconfig", api.kubeconfig])
+        asked = {path.replace("?limit=1000", "").replace("&limit=1000", "") for path in api.asked if "/nodes" in path or "/pods" in path or "/topologies" in path}
+        self.assertEqual(asked, {f"{snapshots.KUEUE}/topologies", "/api/v1/nodes", "/api/v1/pods?fieldSelector=spec.nodeName%21%3D"})
+
     def test_what_cannot_be_answered(self):
         self.assertIn("no job \"job/none\" waits", self.eta("job/none", code=1))
         self.assertIn("default/train-100 runs already", self.eta("job/train-100", code=1))

@@ -92,6 +92,30 @@ class LintTest(ScratchTest):
         self.assertIn(f"{job}:{marked(JOB, 'never-admitted')}: error: Job default/large: can never be admitted: ", text)
         self.assertIn("2 errors, 1 warning\n", text)
 
+    def test_what_cannot_be_decoded_is_a_finding(self):
+        wrong = QUEUES.replace("nominalQuota: 8", "nominalQuota: many   # not-readable")
+        queues = self.write("queues.yaml", wrong)
+        job = self.write("job.yaml", JOB.replace("parallelism: 3", "parallelism: few   # not-readable"))
+        text = self.lint(queues, job, code=1)
+        self.assertIn(f"{queues}:{marked(wrong, 'not-readable')}: error: ClusterQueue team: "
+                      "spec.resourceGroups[0].flavors[0].resources[0]", text)
+        self.assertIn(f"{job}:7: error: Job large: spec.parallelism", text)
+        # The rest is checked, and the queue counts as there.
+        self.assertIn("LocalQueue default/lost: ClusterQueue nobody is not among the files", text)
+        self.assertNotIn("ClusterQueue team is not among", text)
+        twice = self.write("twice/a.yaml", QUEUES.replace("nobody", "team"))
+        again = self.write("twice/b.yaml", QUEUES.partition("---")[0])
+        self.assertIn("error: ResourceFlavor t4: the object stands twice", self.lint(twice, again, code=1))
+
+    def test_flavors_and_nodes(self):
+        queues = self.write("queues.yaml", QUEUES.replace("nobody", "team").replace(
+            "metadata: {name: t4}", "metadata: {name: t4}\nspec: {nodeLabels: {gpu: t4}}").replace("borrowingLimit: 3", ""))
+        node = "apiVersion: v1\nkind: Node\nmetadata: {name: n1, labels: {gpu: %s}}\n"
+        self.lint("--strict", queues)
+        self.lint("--strict", queues, self.write("node.yaml", node % "t4"))
+        self.assertIn("queues.yaml:4: warning: ResourceFlavor t4: no Node and no NodePool of the files has these labels",
+                      self.lint("--strict", queues, self.write("node.yaml", node % "a100"), code=1))
+
     def test_json_and_strict(self):
         queues = self.write("queues.yaml", QUEUES.replace("nobody", "team"))
         self.lint(queues)
@@ -107,6 +131,22 @@ class LintTest(ScratchTest):
         broken = self.write("broken.yaml", "a: [\n")
         self.assertIn("broken.yaml: yaml: line", self.lint(broken, code=1))
         self.assertIn("cannot read", self.lint(os.path.join(self.folder, "none.yaml"), code=1))
+
+    def test_node_pools_of_other_clouds(self):
+        pool = ("apiVersion: cloud.berth.dev/v1alpha1\nkind: NodePool\nmetadata: {name: a}\nspec: {machineType: n1-standard-4}\n"
+                "---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\nspec: {template: {}}\n"
+                "---\napiVersion: kueue.x-k8s.io/v1beta2\nkind: ResourceFlavor\nmetadata: {name: f}\nspec: {nodeLabels: {of: karpenter}}\n")
+        text = self.lint(self.write("pools.yaml", pool))
+        for rule in ("object-twice", "not-readable", "flavor-without-nodes"):
+            self.assertNotIn(rule, text)
+
+    def test_an_unreadable_policy_ends_no_lint(self):
+        text = ("apiVersion: provisioning.berth.dev/v1alpha1\nkind: ProvisioningPolicy\nmetadata: {name: p}\nspec: {maxWaitSeconds: ten}\n"
+                "---\napiVersion: kueue.x-k8s.io/v1beta2\nkind: ResourceFlavor\nmetadata: {name: lonely}\n")
+        found = self.lint(self.write("policy.yaml", text), code=1)
+        self.assertRegex(found, r"policy\.yaml:\d+: error: ProvisioningPolicy p: ")
+        self.assertIn("[not-readable]", found)
+        self.assertIn("ResourceFlavor lonely", found)
 
     def test_the_samples_have_no_errors(self):
         for name in sorted(os.listdir(SAMPLES)):

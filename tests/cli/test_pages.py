@@ -114,7 +114,7 @@ class PagesTest(ScratchTest):
         tables = {row[0].text: [cell.text for cell in row] for row in tree.iter("tr")}
         self.assertEqual(tables["team-a/a-queue"][2:5], ["2", "1", "1"])
         tips = [each.text for each in tree.iter("title")]
-        self.assertIn("line 2 of team-a/a-queue, 10m, preempted", tips)
+        self.assertIn("line 2 of team-a/a-queue, 10m, ended early", tips)
         self.assertIn("line 3 of team-b/b-queue, 30m", tips)
         self.assertIn("never finished: 1 of team-a/a-queue", text)
 

@@ -4,6 +4,7 @@ line of what does not fit.
 Method: the program, without any cluster, with the sample of two teams and small workloads."""
 
 import csv
+import hashlib
 import io
 import json
 import os
@@ -65,6 +66,9 @@ sources:
   gpu: 1
 """
 
+# Of test_the_same_bytes_on_every_machine.
+DIGEST = "913a729eb819a2d1f127260ba7c094bbd50d7065ef4020194409ef57206abc07"
+
 PODS = """name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time
 openb-pod-1,1000,1024,1,1000,,LS,Succeeded,100,200,100
 openb-pod-2,1000,1024,1,1000,,BE,Succeeded,100,200,100
@@ -109,14 +113,16 @@ class SimulateTest(ScratchTest):
         self.assertEqual([(row["localQueue"], row["jobs"], row["firstLine"]) for row in report["unfinished"]],
                          [("team-a/a-queue", 1, 5)])
         self.assertIn("maximum capacity", report["unfinished"][0]["why"])
-        self.assertEqual(self.answer("-f", TEAMS, "--workload", day, "-o", "json"),
-                         self.answer("-f", os.path.dirname(TEAMS), "--workload", day, "-o", "json"))
+        whole = json.loads(self.answer("-f", os.path.dirname(TEAMS), "--workload", day, "-o", "json"))
+        self.assertEqual(whole.pop("leftOut"), ["1 Job of the manifests: --workload has the jobs"])
+        del report["leftOut"]
+        self.assertEqual(whole, report)
 
     def test_the_same_in_a_table_and_in_csv(self):
         day = self.write("day.csv", DAY)
         text = self.answer("-f", TEAMS, "--workload", day)
         self.assertRegex(text, r"^4 jobs in \d+m of virtual time: 3 finished, 1 did not\n")
-        self.assertRegex(text, r"(?m)^team-b/b-queue +urgent +1 +1 +0 +0s +0s +0s +0s +1\.0 +0 +4\.0 +0\.0 +[\d.]+ %$")
+        self.assertRegex(text, r"(?m)^team-b/b-queue +urgent +1 +1 +0 +0s +0s +0s +0s +1\.0 +0 +0 +0 +4\.0 +0\.0 +[\d.]+ %$")
         self.assertRegex(text, r"(?m)^never finished: 1 of team-a/a-queue, first in line 5: ")
         rows = list(csv.DictReader(io.StringIO(self.answer("-f", TEAMS, "--workload", day, "-o", "csv"))))
         self.assertEqual(len(rows), 4)
@@ -125,6 +131,14 @@ class SimulateTest(ScratchTest):
         self.assertEqual([float(row["chargedHours"]) for row in rows],
                          [float(row["usedHours"]) + float(row["destroyedHours"]) for row in rows])
         self.assertEqual({row["cost"] for row in rows}, {"0"})
+
+    def test_flavors_have_prices(self):
+        priced = self.write("queues.yaml", V1BETA1.replace(
+            "metadata: {name: default}", 'metadata: {name: default, annotations: {berth.dev/price-per-hour: "3"}}'))
+        text = self.answer("-f", priced, "--workload", "-", given="submit,cpu,run\n0,1,1h\n")
+        self.assertRegex(text, r"(?m) USD$")
+        self.assertRegex(text, r"(?m)^all .* 3\.00$")
+        self.assertNotIn("CHARGED", text)
 
     def test_a_generator_and_its_seeds(self):
         day = self.write("day.yaml", GENERATOR)
@@ -136,11 +150,45 @@ class SimulateTest(ScratchTest):
         self.assertEqual((spread["runs"], spread["total"]["jobs"]["mean"], spread["total"]["jobs"]["deviation"]), (5, 40, 0))
         self.assertGreater(spread["total"]["waitMean"]["deviation"], 0)
         same = json.loads(self.answer("-f", TEAMS, "--compare", TEAMS, "--workload", day, "--seeds", "3", "-o", "json"))
-        for figure in same["total"].values():
-            self.assertEqual(figure, {"mean": 0, "deviation": 0, "least": 0, "most": 0})
+        zero = {"mean": 0, "deviation": 0, "least": 0, "most": 0}
+        for name, figure in same["total"].items():
+            figures = figure.values() if name.endswith("Hours") or name == "utilisation" else [figure]
+            self.assertEqual([each for each in figures if each != zero], [], name)
+        used, charged = spread["total"]["usedHours"][GPU], spread["total"]["chargedHours"][GPU]
+        self.assertGreater(used["deviation"], 0)
+        self.assertEqual(used, charged)  # without nodes and preemptions
+        self.assertGreater(spread["total"]["utilisation"][GPU]["mean"], 0.1)
         table = self.answer("-f", TEAMS, "--workload", day, "--seeds", "5", "--ascii")
         self.assertRegex(table, r"(?m)^all +40\.0 \+-0\.0 ")
+        self.assertRegex(table, r"(?m) USD +GPU-H USED +GPU-H LOST +GPU-H CHARGED +OF QUOTA %$")
         self.assertRegex(self.answer("-f", TEAMS, "--workload", day, "--seeds", "2", "-o", "csv"), r"(?m)^,,jobs,40,0,40,40$")
+        self.assertRegex(self.answer("-f", TEAMS, "--workload", day, "--seeds", "2", "-o", "csv"), r"(?m)^,,usedHours:nvidia.com/gpu,\d")
+
+    def test_the_same_bytes_on_every_machine(self):
+        # Another compiler, library of mathematics or order of work would give another digest. It changes with the output.
+        day = self.write("day.yaml", GENERATOR)
+        text = self.answer("-f", TEAMS, "--workload", day, "--seed", "7", "-o", "json")
+        self.assertEqual(hashlib.sha256(text.encode()).hexdigest(), DIGEST, text)
+
+    def test_yaml_has_the_figures_of_json(self):
+        day = self.write("day.csv", DAY)
+        text = self.answer("-f", TEAMS, "--workload", day, "-o", "yaml")
+        total = json.loads(self.answer("-f", TEAMS, "--workload", day, "-o", "json"))["total"]
+        shown = text.partition("\ntotal:\n")[2].split("\nunfinished:")[0].splitlines()
+        for name in ("jobs", "finished", "unfinished", "failed", "waitP99", "preemptions"):
+            self.assertIn(f"  {name}: {total[name]}", shown)
+        self.assertIn(f"    {GPU}: {total['usedHours'][GPU]}", shown)
+
+    def test_a_generator_has_jobs_and_no_lines(self):
+        day = self.write("day.yaml", GENERATOR.replace("- queue: a-queue\n  count", "- count"))
+        self.assertIn("job 1: the job names no queue", self.complaint("-f", TEAMS, "--workload", day))
+        day = self.write("day.yaml", GENERATOR.replace("gpu: 1\n", "gpu: 999\n"))
+        page = os.path.join(self.folder, "day.html")
+        text = self.answer("-f", TEAMS, "--workload", day, "--html", page)
+        self.assertRegex(text, r"(?m)^never finished: \d+ of team-b/b-queue, first is job 31: ")
+        with open(page, encoding="utf-8") as file:
+            self.assertIn("job 1 of team-a/a-queue", file.read())
+        self.assertIn("workloadUnit: job\n", self.answer("-f", TEAMS, "--workload", day, "-o", "yaml"))
 
     def test_seeds_need_a_generator(self):
         day = self.write("day.csv", DAY)
@@ -182,6 +230,17 @@ class SimulateTest(ScratchTest):
                                         "json"))
         self.assertEqual({row["localQueue"]: row["jobs"] for row in report["queues"]},
                          {"team-a/a-queue": 1, "team-b/b-queue": 1})
+        # The queue of a log counts before its user; CSV has users.
+        log = SWF.replace(" 1 1 -1 1 -1 -1 -1", " 7 1 -1 3 -1 -1 -1", 1)
+        cpus = self.write("cpus.yaml", V1BETA1 + V1BETA1.split("---")[-1].replace("main", "other").join(["---", ""]))
+        words = ("-f", cpus, "--queue", "main", "--workload")
+        for mapped, jobs in (("queue:3", {"default/main": 1, "default/other": 1}), ("user:7", {"default/main": 1, "default/other": 1}),
+                             ("user:1", {"default/main": 1, "default/other": 1}), ("user:9", {"default/main": 2})):
+            report = json.loads(self.answer(*words, self.write("log.swf", log), "--map", mapped + "=other", "-o", "json"))
+            self.assertEqual({row["localQueue"]: row["jobs"] for row in report["queues"]}, jobs)
+        users = self.write("users.csv", "submit,cpu,run,user\n0,1,60,ann\n0,1,60,bob\n")
+        report = json.loads(self.answer(*words, users, "--map", "bob=other", "-o", "json"))
+        self.assertEqual({row["localQueue"]: row["jobs"] for row in report["queues"]}, {"default/main": 1, "default/other": 1})
         self.assertIn("write ORIGIN=QUEUE", self.complaint("-f", TEAMS, "--workload", pods, "--map", "LS"))
 
     def test_compare_with_itself_is_zero(self):
@@ -211,6 +270,8 @@ class SimulateTest(ScratchTest):
         change = json.loads(self.answer("-f", TEAMS, "--compare", larger, "--workload", day, "-o", "json"))
         self.assertEqual(change["difference"]["total"]["preemptions"], -1)
         self.assertIn("after less before:", self.answer("-f", TEAMS, "--compare", larger, "--workload", day))
+        # Manifests may be named without -f.
+        self.assertEqual(json.loads(self.answer(TEAMS, "--compare", larger, "--workload", day, "-o", "json")), change)
 
     def test_swf_on_v1beta1(self):
         queues = self.write("queues.yaml", V1BETA1)
@@ -267,15 +328,51 @@ class SimulateTest(ScratchTest):
         self.assertEqual({(row["nodeHours"], row["cost"]) for row in same["difference"]["pools"]}, {(0, 0)})
         with open(pools, encoding="utf-8") as file:
             text = file.read()
+        taken = self.write("pools.yaml", text.replace("  maxNodes: 1", "  maxNodes: 1\n  eviction: {afterSeconds: 50}"))
+        total = json.loads(self.answer("-f", queues, "--pools", taken, "--workload", "-", "-o", "json", given=day))["total"]
+        self.assertEqual([total[key] for key in ("finished", "evictions")], [1, 200])  # the job of 50 s
         for old, new, words in (("n1-standard-2", "n9", 'NodePool dws-t4-nodepool: spec.machineType: "n9" is none of'),
                                 ("maxNodes: 1", "maxNodes: one", "dws-t4-nodepool: spec.maxNodes: expected a whole"),
                                 ("minNodes: 0", "minNodes: 2", "dws-t4-nodepool: spec.minNodes, spec.maxNodes: "),
                                 ("metadata:\n", "metadata:\n  annotations: {berth.dev/price-per-hour: cheap}\n",
                                  'berth.dev/price-per-hour: expected USD, such as "0.89"'),
-                                ("kind: NodePool", "kind: Pool", "--pools: no NodePool among the files")):
+                                ("kind: NodePool", "kind: Pool", "--pools: no NodePool and no Node among the files")):
             with self.subTest(words=words):
                 wrong = self.write("pools.yaml", text.replace(old, new))
                 self.assertIn(words, self.complaint("-f", queues, "--pools", wrong, "--workload", "-", given=day))
+
+    def test_fixed_nodes_are_pools(self):
+        queues = self.write("queues.yaml", V1BETA1)
+        node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1", "annotations": {
+            "berth.dev/price-per-hour": "3"}}, "status": {"allocatable": {"cpu": "4", "pods": "110"}}}
+        other = {**node, "metadata": {"name": "n2"}}
+        off = {**node, "metadata": {"name": "n3"}, "spec": {"unschedulable": True}}
+        pools = self.write("nodes.json", json.dumps({"apiVersion": "v1", "kind": "List", "items": [node, other, off]}))
+        events = os.path.join(self.folder, "events.jsonl")
+        words = ("-f", queues, "--pools", pools, "--workload", "-", "-o", "json")
+        # The quota is 8 CPUs, and two nodes have four each: the third job waits for a node.
+        report = json.loads(self.answer(*words, "--events", events, given="submit,cpu,run\n0,3,60\n0,3,3600\n0,2,60\n"))
+        self.assertEqual([report["total"][key] for key in ("finished", "waitP50", "waitP99")], [3, 0, 60])
+        self.assertEqual([(row["pool"], row["peakNodes"]) for row in report["pools"]], [("n1", 1), ("n2", 1), ("n3", 0)])
+        self.assertAlmostEqual(report["total"]["cost"], 3 * report["pools"][0]["nodeHours"])
+        with open(events, encoding="utf-8") as file:
+            started = [each["nodes"] for each in map(json.loads, file) if each["event"] == "started"]
+        self.assertEqual(started, [["n1"], ["n2"], ["n1"]])
+        twice = self.write("twice.json", json.dumps({"kind": "List", "items": [node, node]}))
+        self.assertIn(f"--pools: {twice}:1: Node n1: the object stands twice",
+                      self.complaint("-f", queues, "--pools", twice, "--workload", "-", given="submit,run\n"))
+
+    def test_what_manifests_have_besides_is_named(self):
+        folder = os.path.join(ROOT, "manifests", "samples", "dws")
+        pools = os.path.join(folder, "nodepools.yaml")
+        files = ("-f", os.path.join(folder, "queues.yaml"), "-f", pools)
+        notes = json.loads(self.answer(*files, "--workload", "-", "-o", "json", given="submit,cpu,run\n0,1,1\n"))["leftOut"]
+        for note in ("3 NodePools of the manifests: give them to --pools, or play --full",
+                     "1 ProvisioningRequestConfig of the manifests: only --full plays it"):
+            self.assertIn(note, notes)
+        notes = json.loads(self.answer(*files, "--pools", pools, "--workload", "-", "-o", "json",
+                                       given="submit,cpu,run\n0,1,1\n"))["leftOut"]
+        self.assertFalse([note for note in notes if "NodePool" in note])
 
     def test_prices_and_events_of_nodes(self):
         with open(os.path.join(ROOT, "manifests", "samples", "dws", "nodepools.yaml"), encoding="utf-8") as file:
@@ -313,13 +410,15 @@ class SimulateTest(ScratchTest):
         twice = self.write("twice/queues.yaml", V1BETA1 + "\n---\n" + V1BETA1)
         bare = self.write("bare/queues.yaml", V1BETA1.partition("kind: LocalQueue")[0].rpartition("---")[0])
         wrong = self.write("wrong/queues.yaml", V1BETA1.replace("nominalQuota: 8", "nominalQuota: many"))
+        with open(wrong, encoding="utf-8") as file:
+            line = next(number for number, text in enumerate(file, 1) if "many" in text)
         for manifests, workload, words in (
                 (queues, "submit,cpu,run\n0,1,1\n0,two,1\n", '-: line 3, column 3: cpu: "two" is no quantity'),
                 (queues, "submit,queue,run\n0,other,1\n", '-: line 2: queue "other" is no LocalQueue of the manifests'),
                 (queues, "; x\n1 2\n", "-: line 2, column 4: the row has 2 fields, expected 18"),
                 (bare, "submit,run\n", "the manifests have no LocalQueue"),
-                (twice, "submit,run\n", "ResourceFlavor default: the object stands twice"),
-                (wrong, "submit,run\n", "ClusterQueue team: spec.resourceGroups[0].flavors[0].resources[0]"),
+                (twice, "submit,run\n", f"{twice}:2: ResourceFlavor default: the object stands twice"),
+                (wrong, "submit,run\n", f"{wrong}:{line}: ClusterQueue team: spec.resourceGroups[0].flavors[0].resources[0]"),
                 (self.folder + "/none.yaml", "submit,run\n", "cannot read " + self.folder + "/none.yaml")):
             with self.subTest(words=words):
                 self.assertIn(words, self.complaint("-f", manifests, "--workload", "-", given=workload))

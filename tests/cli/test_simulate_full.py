@@ -10,8 +10,11 @@ import subprocess
 import sys
 import unittest
 
+import yaml
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
+from fake_api import FakeApi  # noqa: E402
 from scratch import ScratchTest  # noqa: E402
 
 DWS = os.path.join(ROOT, "manifests", "samples", "dws")
@@ -97,11 +100,13 @@ class FullTest(ScratchTest):
         safe = self.simulate("-f", queues, "--pools", pools, "--full", given="submit,gpu,run\n0,1,400\n0,1,500\n1000,1,60\n")
         self.assertEqual(safe["total"]["destroyedHours"].get(GPU, 0), 0)
         # A run that begins on a used machine is lost when the machine is 600 s old, and runs anew.
-        report = self.simulate("-f", queues, "--pools", self.write("short.yaml", POOL.replace("maxNodes: 4", "maxNodes: 1") +
-                                                                   "  spot: true\n  eviction: {afterSeconds: 600, noticeSeconds: 30}\n"),
-                               "--full", given="submit,gpu,run\n0,1,300\n1,1,400\n")
-        self.assertEqual(report["total"]["finished"], 2)
-        self.assertGreater(report["total"]["destroyedHours"][GPU], 0.05)
+        short = self.write("short.yaml", POOL.replace("maxNodes: 4", "maxNodes: 1") +
+                           "  spot: true\n  eviction: {afterSeconds: 600, noticeSeconds: 30}\n")
+        for mode in ((), ("--full",)):
+            total = self.simulate("-f", queues, "--pools", short, *mode, given="submit,gpu,run\n0,1,300\n1,1,400\n")["total"]
+            with self.subTest(mode=mode):
+                self.assertEqual((total["finished"], total["evictions"]), (2, 1))
+                self.assertGreater(total["destroyedHours"][GPU], 0.05)
 
     def test_preemption_and_the_scheduler_alone(self):
         queues = self.write("queues.yaml", QUEUE)
@@ -127,11 +132,60 @@ class FullTest(ScratchTest):
         self.assertEqual(full["total"]["finished"], 3)
         self.assertTrue(220 <= full["hours"] * 3600 <= 235, full["hours"] * 3600)
 
+    def test_the_objects_of_a_cluster(self):
+        """As of manifests: lists without kinds, nodes that a pool has made, and objects that are being deleted."""
+        jobs = "submit,gpu,run\n0,1,300\n1,1,400\n2,1,60\n"
+        check = ("apiVersion: kueue.x-k8s.io/v1beta2\nkind: AdmissionCheck\nmetadata: {name: nobody}\n"
+                 "spec: {controllerName: example.com/nobody}\n")
+        node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "standing", "labels": {"own": "yes"}},
+                "status": {"allocatable": {"cpu": "8", "memory": "8Gi", "pods": "10", GPU: "1"},
+                           "capacity": {"cpu": "8", "memory": "8Gi", "pods": "10", GPU: "1"},
+                           "conditions": [{"type": "Ready", "status": "True"}]}}
+        objects = [*yaml.safe_load_all(QUEUE), *yaml.safe_load_all(check), node]
+        pool, = yaml.safe_load_all(POOL)
+        manifests = self.write("manifests.json", json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+        pools = self.write("pools.yaml", POOL)
+        expected = self.simulate("-f", manifests, "--pools", pools, "--full", given=jobs)
+        self.assertEqual(expected["total"]["finished"], 3)
+
+        api = FakeApi()
+        self.addCleanup(api.close)
+        paths = {"Namespace": "/api/v1/namespaces", "Node": "/api/v1/nodes", "NodePool": "/apis/cloud.berth.dev/v1alpha1/nodepools",
+                 "LocalQueue": "/apis/kueue.x-k8s.io/v1beta2/localqueues"}
+        made = {**node, "metadata": {"name": "made", "labels": {"cloud.google.com/gke-nodepool": "pool"}}}
+        leaving = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ClusterQueue", "metadata": {"name": "leaving", "deletionTimestamp": "2026-01-01T00:00:00Z"}, "spec": {"cohortName": 7}}
+        for each in (*objects, pool, made, leaving):
+            path = paths.get(each["kind"], "/apis/kueue.x-k8s.io/v1beta2/" + each["kind"].lower() + "s")
+            metadata = {"uid": "u-" + each["metadata"]["name"], "resourceVersion": "7", "generation": 2, **each["metadata"]}
+            api.add(path, {**{key: value for key, value in each.items() if key not in ("kind", "apiVersion")}, "metadata": metadata})
+        words = ("--from-cluster", "--kubeconfig", api.kubeconfig, "--full")
+        self.assertEqual(self.simulate(*words, given=jobs), expected)
+        # Other pools take the place of the cluster's; the nodes stay.
+        fewer = self.write("fewer.yaml", POOL.replace("maxNodes: 4", "maxNodes: 1"))
+        self.assertEqual(self.simulate(*words, "--pools", fewer, given=jobs), self.simulate("-f", manifests, "--pools", fewer, "--full", given=jobs))
+        # The NodePools of the other side take their place on that side.
+        single = {**pool, "metadata": {**pool["metadata"], "name": "single"}, "spec": {**pool["spec"], "maxNodes": 1}}
+        other = self.write("other.json", json.dumps({"apiVersion": "v1", "kind": "List", "items": [*objects[:-1], single]}))
+        whole = self.write("whole.json", json.dumps({"apiVersion": "v1", "kind": "List", "items": [*objects, single]}))
+        compared = self.simulate(*words, "--compare", other, given=jobs)
+        self.assertEqual(compared["before"], expected)
+        self.assertEqual(compared["after"], self.simulate("-f", whole, "--full", given=jobs))
+        # As `kubectl get -o json` tells them, with what an API server owns.
+        owned = {"uid": "u", "resourceVersion": "7", "generation": 2, "creationTimestamp": "2026-01-01T00:00:00Z"}
+        dump = [{**each, "metadata": {**owned, **each["metadata"]}} for each in (*objects, pool, made, leaving)]
+        listed = self.write("dump.json", json.dumps({"apiVersion": "v1", "kind": "List", "items": dump}))
+        self.assertEqual(self.simulate("-f", listed, "--full", given=jobs), expected)
+        self.assertFalse([path for path in api.asked if "workloads" in path or "jobs" in path or "pods" in path])
+        api.rights = lambda path: "nodes" not in path
+        done = subprocess.run([os.environ["BERTH"], "simulate", *words, "--workload", "-"], input=jobs, capture_output=True,
+                              text=True, timeout=60, check=False)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("no right to list nodes at ", done.stderr)
+
     def test_refusals(self):
         jobs = self.write("jobs.csv", "submit,gpu,run\n0,1,1\n")
         wrong = self.write("wrong.yaml", QUEUE.replace("nominalQuota: 2", "nominalQuota: -2"))
-        for words, what in ((("--from-cluster",), "--full runs the objects of manifests"),
-                            (("-f", wrong, "--spread"), "--spread: with --full"),
+        for words, what in ((("-f", wrong, "--spread"), "--spread: with --full"),
                             (("-f", wrong), "ClusterQueue team: ")):
             done = subprocess.run([os.environ["BERTH"], "simulate", "--full", "--workload", jobs, *words], capture_output=True,
                                   text=True, timeout=60, check=False)

@@ -58,8 +58,24 @@ class WhatIfTest(unittest.TestCase):
             self.assertEqual((effects, view["worseOff"]), ({}, 0), words)
             self.assertIn("no difference: every job starts as before", self.what_if(*words))
 
+    def test_what_cannot_be_read_has_file_and_line(self):
+        path = os.path.join(self.folder, "queue.yaml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: team}\n"
+                       "spec:\n  stopPolicy: 3\n")
+        self.assertIn(f"{path}:5: ClusterQueue team: spec.stopPolicy: ", self.what_if("-f", path, code=1))
+
+    def test_kinds_that_no_forecast_knows_are_named(self):
+        topology = {"apiVersion": snapshots.VERSION, "kind": "Topology", "metadata": {"name": "racks"},
+                    "spec": {"levels": [{"nodeLabel": "rack"}]}}
+        self.assertIn("the files change no part of the forecast; left out: Topology racks", self.what_if(
+            "-f", self.write("topology.json", topology), code=1))
+        queue = next(each for each in snapshots.objects() if each["kind"] == "ClusterQueue")
+        self.assertIn("left out: Topology racks of -f", self.what_if("-f", self.write("both.json", queue, topology)))
+
     def test_more_quota(self):
         effects, view = self.effects("--add-quota", f"{QUOTA}=+8")
+        self.assertEqual(self.effects("--add-quota", "team/gpu/gpu=+8")[1], view)
         self.assertEqual(effects, {"big": "possible", "train-101": "earlier", "train-102": "earlier",
                                    "small": "earlier"})
         self.assertEqual(view["changes"], [f"ClusterQueue team: {snapshots.GPU} in gpu 8 → 16"])

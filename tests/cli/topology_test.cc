@@ -77,6 +77,30 @@ class TopologyTest : public ::testing::Test {
   TopologyInput input_;
 };
 
+// Room alone does not start a gang: the reason of its wait says what else there is.
+TEST_F(TopologyTest, GangsHaveTheReasonsOfTheirWaits) {
+  const auto gang = AddGang("team-a", "gang", 2, kRack);
+  gang->status.conditions.push_back(
+      {.type = api::kQuotaReserved,
+       .status = api::ConditionStatus::kFalse,
+       .reason = api::kMisconfigured,
+       .message = "Flavor \"any\" does not support TopologyAwareScheduling"});
+  const Json told = TopologyJson(input_).at("gangs").at(0);
+  EXPECT_EQ(told.at("fits"), true);
+  EXPECT_EQ(told.at("cause"), "misconfigured");
+  EXPECT_THAT(told.at("remark").get<std::string>(),
+              HasSubstr("does not support TopologyAwareScheduling"));
+}
+
+TEST_F(TopologyTest, TellsHowManyGangsAreLeftOut) {
+  for (std::size_t i = 0; i < kMostGangs + 3; ++i) {
+    AddGang("team-a", "gang-" + std::to_string(i), 2, kRack);
+  }
+  const Json screen = TopologyJson(input_);
+  EXPECT_EQ(screen.at("gangs").size(), kMostGangs);
+  EXPECT_EQ(screen.at("gangsLeftOut"), 3);
+}
+
 TEST_F(TopologyTest, TellsWhoIsWhereAndWhatIsFree) {
   AddPod("team-a", "mine", "n1", 6);
   AddPod("team-b", "secret", "n1", 1);

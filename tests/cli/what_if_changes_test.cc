@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/codec.h"
+#include "api/condition.h"
+#include "api/reasons.h"
 #include "cli/forecast_cluster.h"
 #include "tests/cli/view_builder.h"
 
@@ -71,6 +73,132 @@ TEST(WhatIfChangesTest, TheClusterIsLeftAlone) {
   EXPECT_NE(In(changed->view).stopped, before.stopped);
   EXPECT_NE(In(changed->view).workloads, before.workloads);
   EXPECT_EQ(In(view), before);
+}
+
+Json ObjectOf(const char* version, const char* kind, const char* name) {
+  return {{"apiVersion", version}, {"kind", kind}, {"metadata", {{"name", name}}}};
+}
+
+constexpr char kKueueVersion[] = "kueue.x-k8s.io/v1beta2";
+
+TEST(WhatIfChangesTest, PoliciesOfFilesAreTaken) {
+  Json policy = ObjectOf("provisioning.berth.dev/v1alpha1", "ProvisioningPolicy", "spot-first");
+  policy["spec"] = {{"steps", Json::array({{{"name", "spot"}, {"flavor", "spot"}}})}};
+  Json config = ObjectOf(kKueueVersion, "ProvisioningRequestConfig", "dws");
+  config["spec"] = {{"provisioningClassName", "queued-provisioning.gke.io"}};
+  WhatIfFlags flags;
+  flags.files = {"changed.yaml"};
+  // Objects of lists count one by one.
+  const Json list = {{"kind", "List"}, {"items", Json::array({config})}};
+  const WhatIfInput input{
+      .flags = flags, .changed = {policy, list}, .default_namespace = "default"};
+  const auto changed = ChangeView(SmallView(), input);
+  ASSERT_TRUE(changed) << changed.error().message;
+  EXPECT_EQ(changed->changes, (std::vector<std::string>{"new ProvisioningRequestConfig dws",
+                                                        "new ProvisioningPolicy spot-first"}));
+  ASSERT_EQ(changed->view.provisioning_policies.size(), 1U);
+  EXPECT_EQ(changed->view.provisioning_policies[0].meta.name, "spot-first");
+  EXPECT_EQ(changed->view.provisioning_configs.size(), 1U);
+  EXPECT_TRUE(changed->notes.empty());
+}
+
+TEST(WhatIfChangesTest, OtherKindsAreNamed) {
+  WhatIfFlags flags;
+  flags.files = {"changed.yaml"};
+  const Json topology = ObjectOf(kKueueVersion, "Topology", "racks");
+  const Json pool = ObjectOf("cloud.berth.dev/v1alpha1", "NodePool", "t4");
+  const WhatIfInput alone{.flags = flags, .changed = {topology, pool}, .default_namespace = ""};
+  const auto refused = ChangeView(SmallView(), alone);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(
+      refused.error().message,
+      "-f: the files change no part of the forecast; left out: Topology racks of -f: no part of "
+      "the forecast");
+  const Json space = ObjectOf("v1", "Namespace", "other");
+  const WhatIfInput beside{.flags = flags, .changed = {topology, space, pool}};
+  const auto changed = ChangeView(SmallView(), beside);
+  ASSERT_TRUE(changed) << changed.error().message;
+  EXPECT_EQ(changed->changes, (std::vector<std::string>{"new Namespace other"}));
+  EXPECT_EQ(changed->notes,
+            (std::vector<std::string>{"Topology racks of -f: no part of the forecast",
+                                      "NodePool t4 of -f: no part of the forecast"}));
+  // Where pods are placed on nodes, these count.
+  ClusterView view = SmallView();
+  view.topology_nodes.emplace_back().meta.name = "n1";
+  const WhatIfInput nodes{.flags = flags, .changed = {topology, ObjectOf("v1", "Node", "n2")}};
+  const auto larger = ChangeView(view, nodes);
+  ASSERT_TRUE(larger) << larger.error().message;
+  EXPECT_EQ(larger->changes, (std::vector<std::string>{"new Topology racks", "new Node n2"}));
+  EXPECT_TRUE(larger->notes.empty());
+  ASSERT_EQ(larger->view.topology_nodes.size(), 2U);
+  EXPECT_TRUE(api::IsTrue(larger->view.topology_nodes[1].conditions, "Ready"));
+}
+
+TEST(WhatIfChangesTest, GpuIsTheUsualGpu) {
+  const auto change = ParseQuotaChange("team/t4/gpu=+8");
+  ASSERT_TRUE(change);
+  EXPECT_EQ(change->resource, "nvidia.com/gpu");
+  EXPECT_EQ(change->After(2), 10);
+  EXPECT_EQ(ParseQuotaChange("team/t4/example.com/gpu=+8")->resource, "example.com/gpu");
+}
+
+api::Workload RunningFor(const char* name, const char* kind, const char* owner) {
+  api::Workload workload = MakeRunning("default", name, "team", {{"cpu", 1000}});
+  workload.meta.name = name;
+  workload.meta.owner_references[0].kind = kind;
+  workload.meta.owner_references[0].name = owner;
+  return workload;
+}
+
+// Each pod of a node names its Workload in another way; all of them stop with the node.
+TEST(WhatIfChangesTest, PodsOfEveryKindLeaveWithTheirNode) {
+  ClusterView view = SmallView();
+  view.workloads = {
+      RunningFor("job-a", "Job", "a"),           RunningFor("jobset-b", "JobSet", "b"),
+      RunningFor("group-c", "Pod", "some-pod"),  RunningFor("pod-d", "Pod", "d"),
+      RunningFor("rayjob-e", "RayJob", "e"),     RunningFor("raycluster-f", "RayCluster", "f"),
+      RunningFor("job-other", "Job", "jobset-g")};
+  api::Job inner;
+  inner.meta.namespace_name = "default";
+  inner.meta.name = "b-workers-0";
+  inner.meta.owner_references = {{"jobset.x-k8s.io/v1alpha2", "JobSet", "b", "uid", true, true}};
+  view.jobs = {inner};
+  const auto pod = [](const char* name) {
+    return PodView{.namespace_name = "default", .name = name, .node_name = "n1"};
+  };
+  view.pods = {pod("p-a"), pod("p-b"), pod("p-c"), pod("d"), pod("p-e"), pod("p-f")};
+  view.pods[0].job_name = "a";
+  view.pods[1].owner_kind = "Job";
+  view.pods[1].owner_name = "b-workers-0";
+  view.pods[2].group = "group-c";
+  view.pods[4].workload = "rayjob-e";
+  view.pods[5].owner_kind = "RayCluster";
+  view.pods[5].owner_name = "f";
+  view.topology_nodes.emplace_back().meta.name = "n1";
+  view.topology_nodes.emplace_back().meta.name = "n2";
+  WhatIfFlags flags;
+  flags.nodes = {"n1"};
+  const auto changed = ChangeView(view, {.flags = flags, .default_namespace = "default"});
+  ASSERT_TRUE(changed) << changed.error().message;
+  EXPECT_EQ(changed->changes, (std::vector<std::string>{"Node n1: removed, 6 jobs stop"}));
+  std::vector<std::string> running;
+  for (const api::Workload& workload : changed->view.workloads) {
+    if (!api::IsTrue(workload.status.conditions, api::kEvicted)) {
+      running.push_back(workload.meta.name);
+    }
+  }
+  EXPECT_EQ(running, (std::vector<std::string>{"job-other"}));
+  // Topologies have no room on the node any more; the cluster is left alone.
+  EXPECT_TRUE(changed->view.topology_nodes[0].unschedulable);
+  EXPECT_FALSE(changed->view.topology_nodes[1].unschedulable);
+  EXPECT_FALSE(view.topology_nodes[0].unschedulable);
+  // A node without jobs may go, too, where a topology has it.
+  flags.nodes = {"n2"};
+  const auto empty = ChangeView(view, {.flags = flags, .default_namespace = "default"});
+  ASSERT_TRUE(empty) << empty.error().message;
+  EXPECT_EQ(empty->changes, (std::vector<std::string>{"Node n2: removed, 0 jobs stop"}));
+  flags.nodes = {"n3"};
+  EXPECT_FALSE(ChangeView(view, {.flags = flags, .default_namespace = "default"}));
 }
 
 TEST(WhatIfChangesTest, AForecastLeavesTheClusterAlone) {

@@ -24,6 +24,7 @@ sources:
   start: 1m
   every: {exponential: {mean: 30s}}
   run: {lognormal: {median: 10m, sigma: 1.5}}
+  failing: 0.05
   pods: 2
   gpu: 1
 - run: 20
@@ -46,6 +47,7 @@ TEST(GeneratorFileTest, Sources) {
   EXPECT_EQ(first.between.first, Duration(30s));
   EXPECT_EQ(first.run.first, Duration(600s));
   EXPECT_EQ(first.run.sigma, 1.5);
+  EXPECT_EQ(first.failing, 0.05);
   ASSERT_EQ(first.shapes.size(), 1U);
   EXPECT_EQ(first.shapes[0].pods, 2);
   EXPECT_EQ(first.shapes[0].requests, (api::ResourceAmounts{{"nvidia.com/gpu", 1}}));
@@ -74,6 +76,8 @@ TEST(GeneratorFileTest, WhatDoesNotFitHasLineAndColumn) {
             "\"to\" is below \"from\""},
            {"kind: JobGenerator\nsources:\n- run: 1\n  conut: 3\n",
             "line 4, column 3: sources: \"conut\" is no field"},
+           {"kind: JobGenerator\nsources:\n- run: 1\n  failing: 2\n",
+            "line 4, column 12: failing: expected a number from 0 to 1"},
            {"kind: JobGenerator\nsources:\n- run: 1\n  count: 0\n",
             "line 4, column 10: count: expected a whole number from 1"},
            {"kind: JobGenerator\nsources:\n- run: 1\n  gpu: -1\n", "line 4, column 8: gpu"},
@@ -93,7 +97,7 @@ TEST(GeneratorFileTest, WhatDoesNotFitHasLineAndColumn) {
 
 // The entry of the description of the trace, and a job that was never placed.
 constexpr char kLog[] = R"([
-{"status": "Pass", "vc": "ee9e8c", "jobid": "application_14199",
+{"status": "Failed", "vc": "ee9e8c", "jobid": "application_14199",
  "attempts": [
   {"start_time": "2017-10-07 01:12:09", "end_time": "2017-10-07 01:13:23",
    "detail": [{"ip": "m47", "gpus": ["gpu0", "gpu1"]}]},
@@ -120,6 +124,9 @@ TEST(PhillyTest, Jobs) {
   EXPECT_EQ(job.run, Duration(74s + 3600s));
   EXPECT_EQ(job.pods, 2);
   EXPECT_EQ(job.requests, (api::ResourceAmounts{{"nvidia.com/gpu", 2}}));
+  EXPECT_TRUE(job.failed);
+  EXPECT_FALSE(trace->jobs[1].failed);
+  EXPECT_EQ(trace->unit, simulation::TraceUnit::kJob);
   EXPECT_EQ(trace->jobs[1].submit - job.submit, Duration(2s));
   EXPECT_EQ(trace->jobs[1].pods, 3);  // servers with one and with two GPUs
   EXPECT_EQ(trace->jobs[1].run, Duration(10s));
@@ -162,6 +169,8 @@ TEST(LedgerWorkloadTest, AWorkloadIsAJob) {
   EXPECT_EQ(job.run, Duration(120s));
   EXPECT_EQ(job.pods, 4);
   EXPECT_EQ(job.requests, (api::ResourceAmounts{{"nvidia.com/gpu", 2}}));
+  EXPECT_FALSE(job.failed);
+  EXPECT_TRUE(TraceOfAttempts({Attempt("c", 1, ledger::kFailed)}).jobs.at(0).failed);
 }
 
 }  // namespace

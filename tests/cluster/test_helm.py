@@ -149,6 +149,7 @@ class ChartTest(unittest.TestCase):
         self.assert_same(render("enableCertManager: true"), self.kustomized("overlays", "cert-manager"))
         self.assert_same(render("networkPolicy: {enabled: true}"),
                          self.kustomized("overlays", "network-policy"))
+        self.assert_same(render("page: {enabled: true}"), self.kustomized("overlays", "page"))
         self.assert_same(render("provisioningRequests: {installCRD: false}"),
                          self.kustomized("overlays", "cluster-autoscaler"))
         self.assert_same(render("enablePrometheus: true"),
@@ -179,6 +180,25 @@ class ChartTest(unittest.TestCase):
         self.assertEqual({webhook["reinvocationPolicy"] for webhook in webhooks["webhooks"]},
                          {"IfNeeded"})
 
+    def test_the_page(self):
+        viz = render("enableKueueViz: true\nkueueViz: {backend: {ingress: {enabled: true}}}")
+        self.assertEqual(viz, render("page: {enabled: true}"))
+        objects = render("page: {enabled: true, actions: true}\nnetworkPolicy: {enabled: true}")
+        container = objects[DEPLOYMENT]["spec"]["template"]["spec"]["containers"][0]
+        self.assertIn("--read-api-actions", container["args"])
+        self.assertIn("--ledger=/var/lib/berth/ledger.db", container["args"])
+        policy = objects[("NetworkPolicy", "kueue-controller-manager")]
+        self.assertEqual({port["port"] for port in policy["spec"]["ingress"][0]["ports"]},
+                         {port["containerPort"] for port in container["ports"]})
+
+    def test_a_claim_keeps_the_ledger(self):
+        kept = render("page: {enabled: true, ledger: {claim: history}}")[DEPLOYMENT]["spec"]
+        self.assertEqual(kept["strategy"], {"type": "Recreate"})
+        pod = kept["template"]["spec"]
+        self.assertEqual(pod["securityContext"]["fsGroup"], 65534)
+        ledger = next(volume for volume in pod["volumes"] if volume["name"] == "ledger")
+        self.assertEqual(ledger, {"name": "ledger", "persistentVolumeClaim": {"claimName": "history"}})
+
     def test_a_packaged_chart_is_the_same(self):
         with temporary_folder("berth-chart-") as folder:
             helm("package", CHART, "--destination", folder)
@@ -193,7 +213,11 @@ class ChartTest(unittest.TestCase):
         self.assertEqual(config["namespace"], "queues")
 
     def test_what_the_chart_cannot_do_is_refused(self):
-        for values, words in (("enableKueueViz: true", "enableKueueViz: Berth does not have KueueViz"),
+        for values, words in (("enableVisibilityAPF: true", "enableVisibilityAPF: the chart has no FlowSchema"),
+                              ("page: {actions: true}", "page.actions: the page is off"),
+                              ("page: {ledger: {claim: history}}", "page.ledger.claim: the page is off"),
+                              ("page: {enabled: true, ledger: {claim: history}}\ncontrollerManager: {replicas: 2}",
+                               "page.ledger.claim: several replicas"),
                               ("fullnameOverride: mine", "fullnameOverride"),
                               ("controllerManager: {replica: 2}", "replica"),
                               ("managerConfig: {controllerManagerConfigYaml: '{'}\n"

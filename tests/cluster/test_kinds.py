@@ -20,7 +20,13 @@ apiVersion: config.kueue.x-k8s.io/v1beta2
 kind: Configuration
 integrations: {frameworks: [batch/job, jobset.x-k8s.io/jobset, kubeflow.org/pytorchjob]}
 """
-QUEUES = team_queues(4)
+QUEUES = team_queues(4) + """
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: WorkloadPriorityClass
+metadata: {name: less}
+value: -1
+"""
 POD = {"restartPolicy": "Never",
        "containers": [{"name": "main", "image": "none", "resources": {"requests": {"cpu": "1"}}}]}
 
@@ -102,8 +108,9 @@ class KindsTest(ClusterTest):
         self.assertEqual([(p["name"], p["count"]) for p in workloads[0]["spec"]["podSets"]],
                          [("leader", 1), ("workers", 2)])
 
-        # Three of four CPUs are used: a job of two waits, one of high priority preempts.
-        self.create(training_job("low", 1))
+        # Three of four CPUs are used: a job of two waits, one of high priority preempts. Jobs of one second and one
+        # priority are ordered by UID: the JobSet is before the job of two by its priority.
+        self.create(training_job("low", 1, **{"kueue.x-k8s.io/priority-class": "less"}))
         self.wait_until(lambda: self.condition("pytorchjob-low-", "QuotaReserved"), "it is seen")
         self.assertFalse(self.is_true("pytorchjob-low-", "QuotaReserved"))
         self.create(training_job("high", 3, **{"kueue.x-k8s.io/priority-class": "high"}))

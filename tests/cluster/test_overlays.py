@@ -167,6 +167,30 @@ class OverlaysTest(ClusterTest):
         listening = {port["containerPort"] for port in self.pod_of(objects)["containers"][0]["ports"]}
         self.assertEqual(opened, listening)
 
+    def test_page(self):
+        objects = self.install_twice("overlays", "page")
+        service = ("Service", "berth-page")
+        self.assertEqual(self.changed(objects), ({DEPLOYMENT}, {service}))
+        container = self.pod_of(objects)["containers"][0]
+        port = objects[service]["spec"]["ports"][0]["targetPort"]
+        self.assertIn(f"--read-api-listen=:{port}", container["args"])
+        self.assertIn(port, [each["containerPort"] for each in container["ports"]])
+        known = subprocess.run([BERTH, "controller", "--help"], text=True, capture_output=True, timeout=60, check=True).stdout
+        for argument in container["args"][1:]:
+            self.assertIn(argument.split("=")[0] + " ", known)
+        # The sessions, and the ledger without which there are no histories and reports, are written.
+        files = [each.split("=")[1] for each in container["args"] if each.startswith(("--read-api-sessions=", "--ledger="))]
+        mounts = [mount for mount in container["volumeMounts"] if not mount.get("readOnly")]
+        self.assertEqual([mount["mountPath"] for mount in mounts], [os.path.dirname(file) for file in files])
+        self.assertEqual(len(files), 2)
+        volumes = {volume["name"]: volume for volume in self.pod_of(objects)["volumes"]}
+        for mount in mounts:
+            self.assertIn("emptyDir", volumes[mount["name"]])
+        # The strictest of Kubernetes' profiles admits the pod.
+        done = self.plane.kubectl("label", "--dry-run=server", "namespace", NAMESPACE,
+                                  "pod-security.kubernetes.io/enforce=restricted")
+        self.assertNotIn("Warning", done.stderr)
+
     def test_cluster_autoscaler(self):
         objects = self.install_twice("overlays", "cluster-autoscaler")
         crd = ("CustomResourceDefinition", "provisioningrequests.autoscaling.x-k8s.io")

@@ -7,70 +7,23 @@ Method: Karpenter's core with its KWOK provider (karpenter.py), kube-scheduler, 
 Berth installed."""
 
 import json
+import os
 import subprocess
 import unittest
 
 import karpenter
+from control_plane import ROOT
 from installation import BERTH, ClusterTest
 from karpenter import GPU, NODE_POOL, Karpenter, node_pool
 
 POOL, SPARE = "g4-nodepool", "spare-nodepool"
-QUEUES = """
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: ResourceFlavor
-metadata:
-  name: t4-shared
-  annotations: {berth.dev/shares-per-gpu: nvidia.com/gpu=3}
-spec:
-  nodeLabels: {karpenter.sh/nodepool: g4-nodepool}
-  tolerations: [{key: nvidia.com/gpu, operator: Exists}]
----
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: ResourceFlavor
-metadata: {name: spare}
-spec:
-  nodeLabels: {karpenter.sh/nodepool: spare-nodepool}
-  tolerations: [{key: nvidia.com/gpu, operator: Exists}]
----
-apiVersion: provisioning.berth.dev/v1alpha1
-kind: ProvisioningPolicy
-metadata: {name: shares}
-spec:
-  onRevoked: Requeue
-  steps:
-  - {name: shared, flavor: t4-shared, maxWaitSeconds: WAIT}
-  - {name: spare, flavor: spare}
----
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: AdmissionCheck
-metadata: {name: nodes, annotations: {berth.dev/provisioning-policy: shares}}
-spec: {controllerName: berth.dev/reactive-capacity}
----
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: ClusterQueue
-metadata: {name: inference}
-spec:
-  namespaceSelector: {}
-  admissionChecksStrategy: {admissionChecks: [{name: nodes}]}
-  resourceGroups:
-  - coveredResources: [cpu, nvidia.com/gpu, berth.dev/gpus]
-    flavors:
-    - name: t4-shared
-      resources: [{name: cpu, nominalQuota: 100}, {name: nvidia.com/gpu, nominalQuota: 30}, {name: berth.dev/gpus, nominalQuota: 10}]
-    - name: spare
-      resources: [{name: cpu, nominalQuota: 100}, {name: nvidia.com/gpu, nominalQuota: 30}, {name: berth.dev/gpus, nominalQuota: 10}]
----
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: LocalQueue
-metadata: {name: q, namespace: default}
-spec: {clusterQueue: inference}
-"""
+SAMPLE = os.path.join(ROOT, "manifests/samples/karpenter-shares/queues.yaml")
 
 
 def job(name, pods):
     shares = {"cpu": "100m", GPU: "1"}
     return {"apiVersion": "batch/v1", "kind": "Job",
-            "metadata": {"name": name, "namespace": "default", "labels": {"kueue.x-k8s.io/queue-name": "q"}},
+            "metadata": {"name": name, "namespace": "default", "labels": {"kueue.x-k8s.io/queue-name": "inference"}},
             "spec": {"parallelism": pods, "completions": pods, "suspend": True, "activeDeadlineSeconds": 10800,
                      "template": {"metadata": {"annotations": {"test.berth.dev/run-for": "1h"}},
                                   "spec": {"restartPolicy": "Never", "containers": [{
@@ -124,7 +77,10 @@ class ReactiveTest(ClusterTest):
         self.plane.kubectl("patch", "nodepool", POOL, "--type=merge", "-p", json.dumps({"spec": spec}))
 
     def set_queues(self, wait):
-        self.apply_when_accepted(QUEUES.replace("WAIT", str(wait)))
+        with open(SAMPLE, encoding="utf-8") as queues:
+            text = queues.read()
+        self.assertIn("maxWaitSeconds: 600", text)
+        self.apply_when_accepted(text.replace("maxWaitSeconds: 600", f"maxWaitSeconds: {wait}"))
 
     def test_shares_bring_nodes_and_a_limit_is_told(self):
         self.set_queues(600)

@@ -1,4 +1,4 @@
-// tests/golden/world.h — a CoreWorld (tests/support/core_world.h) for stories in their recorded
+// tests/golden/world.h — a ControlPlane (simulation/control_plane.h) for stories in their recorded
 // form: objects and events are read from JSON, cycles and states are written as JSON.
 //
 // Threads: one. Errors: kInvalid for an object or event it cannot read.
@@ -14,7 +14,7 @@
 #include "api/workload.h"
 #include "base/clock.h"
 #include "base/result.h"
-#include "tests/support/core_world.h"
+#include "simulation/control_plane.h"
 
 namespace berth::golden {
 
@@ -46,7 +46,7 @@ class World {
   // The recorded form of the state at the end of a step.
   Json State() const;
 
-  const support::CoreWorld& core() const { return core_; }
+  const simulation::ControlPlane& core() const { return core_; }
 
  private:
   Json Describe(const admission::Decision& decision) const;
@@ -55,7 +55,7 @@ class World {
   Status ApplyWorkloadEvent(const std::string& op, const Json& event);
   Status Delete(const Json& event);
 
-  support::CoreWorld core_;
+  simulation::ControlPlane core_;
   std::map<std::string, Json> raw_;  // last spec by kind and name: an equal update has no effect
 };
 

@@ -333,7 +333,7 @@ std::vector<GroupState> GroupStates() {
        {Pod("a", "succeeded"), Pod("b", "succeeded")},
        true,
        false,
-       false,
+       true,
        "Pods succeeded: 2/2.",
        2},
       {"one succeeded", {Pod("a", "succeeded"), Pod("b", "running")}, true, true, false, "", 1},
@@ -373,6 +373,14 @@ std::vector<GroupState> GroupStates() {
        "",
        0},
   };
+}
+
+TEST(ViewOfGroupTest, APodThatHasSucceededIsReadyUnlessTheGroupServes) {
+  const std::vector<QueuedPodPtr> batch{Pod("a", "succeeded"), Pod("b", "running ready")};
+  EXPECT_TRUE(ViewOfGroup(Group(batch), batch, At(50)).pods_ready);
+  const std::vector<QueuedPodPtr> serving{Pod("a", "succeeded serving"),
+                                          Pod("b", "running ready serving")};
+  EXPECT_FALSE(ViewOfGroup(Group(serving), serving, At(50)).pods_ready);
 }
 
 TEST(ViewOfGroupTest, States) {

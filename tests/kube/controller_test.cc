@@ -85,8 +85,10 @@ TEST_F(ControllerTest, ErrorsBackOffUntilASuccess) {
   EXPECT_THAT(Started(), ElementsAre("a"));
 }
 
-TEST_F(ControllerTest, RefusalsBackOffFromMillisecondsToAMinute) {
-  for (const ErrorCode code : {ErrorCode::kInvalid, ErrorCode::kForbidden}) {
+// The cause of a failure may end without an event.
+TEST_F(ControllerTest, FailuresBackOffFromMillisecondsToAMinute) {
+  for (const ErrorCode code : {ErrorCode::kInvalid, ErrorCode::kForbidden, ErrorCode::kConflict,
+                               ErrorCode::kUnavailable}) {
     ManualReconciler reconciler;
     Controller controller(executor_, reconciler, {});
     controller.Start();

@@ -42,6 +42,13 @@ class LedgerFileTest : public ::testing::Test {
     std::vector<AttemptRecord> attempts = *reader->Attempts(filter);
     const Result<std::int64_t> count = reader->CountAttempts(filter);
     EXPECT_TRUE(count && *count == static_cast<std::int64_t>(attempts.size()));
+    std::vector<AttemptRecord> streamed;
+    EXPECT_TRUE(reader->EachAttempt(filter, [&streamed](const AttemptRecord& attempt) {
+      EXPECT_TRUE(streamed.empty() || std::pair(streamed.back().uid, streamed.back().attempt) <
+                                          std::pair(attempt.uid, attempt.attempt));
+      streamed.push_back(attempt);
+    }));
+    EXPECT_THAT(streamed, testing::UnorderedElementsAreArray(attempts));
     return attempts;
   }
   std::vector<std::string> Names(const HistoryFilter& filter) {
@@ -156,6 +163,24 @@ TEST_F(LedgerFileTest, GoneWorkloadsEndAsDeleted) {
   EXPECT_EQ(rows[2].outcome, "");
 }
 
+TEST_F(LedgerFileTest, GoneRequestsEndAsDeleted) {
+  LedgerFile file = Open();
+  CapacityRecord waiting{.uid = "r", .namespace_name = "team-a", .name = "r", .created = 1000};
+  CapacityRecord gone = waiting;
+  gone.uid = "s";
+  CapacityRecord ended = waiting;
+  ended.uid = "t";
+  ended.ended = 1500;
+  ended.outcome = kFailed;
+  Write(file, {waiting, gone, ended}, 2000);
+  Write(file, {PresentRequests{{"r", "unknown"}}}, 9000);
+  gone.ended = 2000;  // when the ledger was last written
+  gone.outcome = kDeleted;
+  Result<LedgerReader> reader = LedgerReader::Open(path_);
+  ASSERT_TRUE(reader);
+  EXPECT_THAT(*reader->Requests({}), ::testing::UnorderedElementsAre(waiting, gone, ended));
+}
+
 TEST_F(LedgerFileTest, RequestsForCapacity) {
   LedgerFile file = Open();
   CapacityRecord request{.uid = "r",
@@ -184,7 +209,9 @@ TEST_F(LedgerFileTest, FiltersSelect) {
   Write(file, {Ended(Admitted("a", 1000, 1100), 1500, kSucceeded), Pending("b", 1001), other});
   EXPECT_THAT(Names({}), ElementsAre("a", "b", "c"));
   EXPECT_THAT(Names({.since = 1501}), ElementsAre("b", "c"));
-  EXPECT_THAT(Names({.namespace_name = "team-b"}), ElementsAre("c"));
+  EXPECT_THAT(Names({.namespaces = {"team-b"}}), ElementsAre("c"));
+  EXPECT_THAT(Names({.namespaces = {"team-a", "team-b", "\"]"}}), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(Names({.namespaces = {"none", "\"] or"}}), ElementsAre());
   EXPECT_THAT(Names({.owner_kind = "job"}), ElementsAre("a", "b"));
   EXPECT_THAT(Names({.owner_kind = "JobSet", .name = "c"}), ElementsAre("c"));
   EXPECT_THAT(Names({.owner_kind = "workload", .name = "job-b"}), ElementsAre("b"));
@@ -252,16 +279,16 @@ TEST_F(LedgerFileTest, OnlyTheOwnerMayRead) {
 
 TEST_F(LedgerFileTest, ANewerSchemaIsRefusedAndKept) {
   { (void)Open(); }
-  Execute("PRAGMA user_version=3");
+  Execute("PRAGMA user_version=4");
   const auto file = LedgerFile::Open(path_, {});
   ASSERT_FALSE(file);
   EXPECT_EQ(file.error().code, ErrorCode::kForbidden);
-  EXPECT_THAT(file.error().message, HasSubstr("schema version 3"));
+  EXPECT_THAT(file.error().message, HasSubstr("schema version 4"));
   EXPECT_THAT(file.error().message, HasSubstr("use a newer berth"));
   const auto reader = LedgerReader::Open(path_);
   ASSERT_FALSE(reader);
-  EXPECT_THAT(reader.error().message, HasSubstr("schema version 3"));
-  Execute("PRAGMA user_version=2");
+  EXPECT_THAT(reader.error().message, HasSubstr("schema version 4"));
+  Execute("PRAGMA user_version=3");
   EXPECT_TRUE(LedgerFile::Open(path_, {}));
 }
 

@@ -40,6 +40,7 @@ TEST(ReportTest, ByQueue) {
                                      .outcomes = {{"Preempted", 1}, {"Succeeded", 1}},
                                      .waited = 2 * kHour,
                                      .waits = 2,
+                                     .waited_hours = {{"cpu", 4}, {"nvidia.com/gpu", 2}},
                                      .used_hours = {{"cpu", 6}, {"nvidia.com/gpu", 3}},
                                      .destroyed_hours = {{"cpu", 4}, {"nvidia.com/gpu", 2}},
                                      .unpriced = 2},
@@ -47,25 +48,29 @@ TEST(ReportTest, ByQueue) {
                                      .workloads = 1,
                                      .attempts = 1,
                                      .waited = 9 * kHour,
-                                     .waits = 1}));
+                                     .waits = 1,
+                                     .waited_hours = {{"cpu", 18}, {"nvidia.com/gpu", 9}}}));
 }
 
 TEST(ReportTest, OnlyThePeriodCounts) {
   const Period period{12 * kHour, 14 * kHour + 1800};
-  EXPECT_THAT(
-      MakeReport(History(), {}, ReportBy::kLabel, "team", period),
-      ElementsAre(
-          ReportLine{
-              .key = "text", .workloads = 1, .attempts = 1, .waited = 2 * kHour + 1800, .waits = 1},
-          ReportLine{.key = "vision",
-                     .workloads = 1,
-                     .attempts = 2,
-                     .outcomes = {{"Preempted", 1}},
-                     .waited = kHour,
-                     .waits = 1,
-                     .used_hours = {{"cpu", 3}, {"nvidia.com/gpu", 1.5}},
-                     .destroyed_hours = {{"cpu", 2}, {"nvidia.com/gpu", 1}},
-                     .unpriced = 2}));
+  EXPECT_THAT(MakeReport(History(), {}, ReportBy::kLabel, "team", period),
+              ElementsAre(ReportLine{.key = "text",
+                                     .workloads = 1,
+                                     .attempts = 1,
+                                     .waited = 2 * kHour + 1800,
+                                     .waits = 1,
+                                     .waited_hours = {{"cpu", 5}, {"nvidia.com/gpu", 2.5}}},
+                          ReportLine{.key = "vision",
+                                     .workloads = 1,
+                                     .attempts = 2,
+                                     .outcomes = {{"Preempted", 1}},
+                                     .waited = kHour,
+                                     .waits = 1,
+                                     .waited_hours = {{"cpu", 2}, {"nvidia.com/gpu", 1}},
+                                     .used_hours = {{"cpu", 3}, {"nvidia.com/gpu", 1.5}},
+                                     .destroyed_hours = {{"cpu", 2}, {"nvidia.com/gpu", 1}},
+                                     .unpriced = 2}));
   EXPECT_TRUE(MakeReport(History(), {}, ReportBy::kQueue, "", {0, kHour}).empty());
   // Preempted after the period: not yet lost.
   const auto earlier = MakeReport(History(), {}, ReportBy::kQueue, "", {0, 12 * kHour});

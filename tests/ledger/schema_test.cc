@@ -90,6 +90,8 @@ TEST_F(SchemaTest, EveryEarlierVersionIsReadMigratedAndWritten) {
     AttemptRecord admitted = test::Admitted("c", 1010, 5000);
     admitted.hourly_nano = 7;
     admitted.user = "ann";
+    admitted.image = "train:3,";
+    admitted.declared = 3600;
     const NodeTimeRecord node = NodeOf("c", 5000, 5060, true);
     const auto count = file.Write({Ended(test::Admitted("a", 4660, 4670, 2), 4690, kSucceeded),
                                    admitted, node, PriceRecord{"h100", 5000, 36'000'000'000}},
@@ -100,6 +102,8 @@ TEST_F(SchemaTest, EveryEarlierVersionIsReadMigratedAndWritten) {
     EXPECT_EQ(rows[1].admitted, 5000);
     EXPECT_EQ(rows[1].hourly_nano, 7);
     EXPECT_EQ(rows[1].user, "ann");
+    EXPECT_EQ(rows[1].image, "train:3,");
+    EXPECT_EQ(rows[1].declared, 3600);
     EXPECT_THAT(*after.NodeTimes({}), ElementsAre(node));
   }
 }
@@ -131,7 +135,7 @@ TEST_F(SchemaTest, ATimeOfANodeGrows) {
   LedgerReader reader = Reader();
   EXPECT_THAT(*reader.NodeTimes({}), ElementsAre(NodeOf("a", 1000, 1600, false)));
   EXPECT_THAT(*reader.NodeTimes({.since = 1601}), IsEmpty());
-  EXPECT_THAT(*reader.NodeTimes({.namespace_name = "team-b"}), IsEmpty());
+  EXPECT_THAT(*reader.NodeTimes({.namespaces = {"team-b"}}), IsEmpty());
 }
 
 TEST_F(SchemaTest, APriceIsWrittenWhenItChanges) {

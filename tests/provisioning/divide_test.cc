@@ -154,6 +154,39 @@ TEST(DivideTest, AnEditOfThePolicyChangesNothingInUse) {
   EXPECT_EQ(world.check().state, CheckState::kReady);
 }
 
+TEST(DivideTest, APartIsAskedForInItsStepAlsoWhereAnotherStepIsQuicker) {
+  World world = FivePods();
+  world.policy->steps = {{.name = "own"}, {.name = "quick", .flavor = "quick"}};
+  world.policy->steps.front().min_eta_gain_seconds = 60;
+  world.stock.emplace();
+  world.Settle();
+  world.Provision();
+  world.Settle();
+  world.Admit();
+  world.Provision();
+  for (api::ProvisioningRequest& each : world.requests) {  // as ten minutes after the grant
+    world.AnswerTo(each, "BookingExpired", testing::kTrue, "BookingExpired", "m");
+  }
+  const auto learn = [&world](const std::vector<std::string>& flavors, const std::string& flavor,
+                              std::int64_t wait) {
+    StockLesson lesson{.provisioning_class = world.config.provisioning_class_name,
+                       .key = *StockKeyOf(world.workload, world.config, flavor, flavors)};
+    lesson.at = world.now;
+    for (int at = 0; at < 20; ++at) {
+      lesson.outcome = {.id = std::to_string(wait) + "-" + std::to_string(at),
+                        .asked_at = world.now - std::chrono::seconds(wait),
+                        .wait_seconds = wait,
+                        .pods = 2,
+                        .result = api::StockResult::kGranted};
+      world.stock->Record(lesson);
+    }
+  };
+  learn(FlavorsOf(world.workload), "", 7200);
+  learn({"quick"}, "quick", 60);
+  world.Settle();
+  EXPECT_THAT(Sizes(world), ElementsAre(2, 2, 1));
+}
+
 // The requests together are never for more pods than the job has, and in the end for all of them.
 TEST(DivideStoryTest, EachPodIsAskedForOnceWhateverCrashes) {
   int whole = 0;

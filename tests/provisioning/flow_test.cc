@@ -139,6 +139,10 @@ int Serve(std::int32_t limit, std::uint64_t seed) {
     if (!flow.MayAsk(wait, place)) return flow.SetWait(place, Key(place.uid), wait);
     flow.SetWait(place, Key(place.uid), std::nullopt);
     flow.SetOpen(place.uid, {{kLane, 1}});
+    for (const auto& [other, uid] : left) {
+      const bool waits = std::find(open.begin(), open.end(), other) == open.end();
+      EXPECT_FALSE(waits && other < place) << uid << " is before " << place.uid;
+    }
     open.push_back(place);
   };
   for (; served < kJobs; ++loops) {
@@ -168,7 +172,7 @@ int Serve(std::int32_t limit, std::uint64_t seed) {
   return loops;
 }
 
-TEST(FlowTest, FiveHundredWorkloadsAreServedAsFastAsWithoutALimit) {
+TEST(FlowTest, FiveHundredWorkloadsAreServedInOrderAndAsFastAsWithoutALimit) {
   const int without = Serve(0, 7);
   EXPECT_LE(Serve(8, 7), without * 10 / 9);
 }

@@ -143,5 +143,35 @@ TEST(MeterTest, TheMeasuredCostTakesThePlaceOfTheCharge) {
       << "longer than expected";
 }
 
+TEST(MeterTest, SharesOfANodeAreWholeGpus) {
+  using Shares = std::map<std::string, api::Amount>;
+  const struct {
+    const char* what;
+    api::ResourceAmounts allocatable;
+    const char* replicas;  // label of the device plugin; empty: none
+    Shares shares;
+    std::int64_t gpus;
+  } rows[] = {
+      {"whole GPUs", {{"cpu", 8000}, {"nvidia.com/gpu", 8}}, "", {}, 8},
+      {"the flavor's shares", {{"nvidia.com/gpu", 3}}, "", {{"nvidia.com/gpu", 3}}, 1},
+      {"the flavor before the label", {{"nvidia.com/gpu", 4}}, "4", {{"nvidia.com/gpu", 2}}, 2},
+      {"the label", {{"nvidia.com/gpu", 6}}, "3", {}, 2},
+      {"renamed shares", {{"nvidia.com/gpu.shared", 8}}, "4", {}, 2},
+      {"a share that is not healthy", {{"nvidia.com/gpu", 5}}, "3", {}, 2},
+      {"a label that is no number", {{"nvidia.com/gpu", 2}}, "many", {}, 2},
+      {"MIG devices of two GPUs",
+       {{"nvidia.com/mig-1g.5gb", 1}, {"nvidia.com/mig-3g.20gb", 2}},
+       "1",
+       {{"nvidia.com/mig-1g.5gb", 7}, {"nvidia.com/mig-3g.20gb", 2}},
+       2},
+      {"no GPU", {{"cpu", 8000}}, "3", {}, 0},
+  };
+  for (const auto& row : rows) {
+    api::Node node{.allocatable = row.allocatable};
+    if (*row.replicas != '\0') node.meta.labels["nvidia.com/gpu.replicas"] = row.replicas;
+    EXPECT_EQ(WholeGpusOf(node, row.shares), row.gpus) << row.what;
+  }
+}
+
 }  // namespace
 }  // namespace berth::provisioning

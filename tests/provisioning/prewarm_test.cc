@@ -60,6 +60,17 @@ INSTANTIATE_TEST_SUITE_P(Table, PrewarmWindowTest,
                          }),
                          [](const auto& row) { return row.param.name; });
 
+TEST(PrewarmTest, TheLeadOfTheNextWindowChangesAnOpenOne) {
+  api::ProvisioningPrewarm rule = *Morning().prewarm;
+  rule.duration_seconds = 86400;
+  const PrewarmWindow noon = WindowAt(rule, TimeZone(), At("2026-01-01T12:00:00Z"));
+  EXPECT_TRUE(noon.open);
+  EXPECT_EQ(noon.change, At("2026-01-02T07:50:00Z"));
+  const PrewarmWindow lead = WindowAt(rule, TimeZone(), At("2026-01-02T07:50:00Z"));
+  EXPECT_EQ(lead.begin, At("2026-01-02T07:50:00Z"));
+  EXPECT_EQ(lead.change, At("2026-01-03T07:50:00Z"));
+}
+
 TEST(PrewarmTest, AScheduleThatCannotBeReadOpensNoWindow) {
   api::ProvisioningPrewarm rule = *Morning().prewarm;
   rule.schedule = "0 25 * * *";
@@ -89,6 +100,14 @@ struct PrewarmWorld {
     }
     PrewarmDecision decision = DecidePrewarm(situation, now);
     const auto may = [&most] { return most > 0 && most-- > 0; };
+    if (decision.idle && may()) {
+      api::Workload& marked = workloads.front();
+      marked.meta.annotations.erase(api::kIdleSinceAnnotation);
+      if (decision.idle->since) {
+        marked.meta.annotations[api::kIdleSinceAnnotation] = FormatTime(*decision.idle->since);
+      }
+      if (decision.idle->ends) marked.spec.active = false;
+    }
     if (decision.create && may()) workloads.push_back(*decision.create);
     for (const std::string& name : decision.keep) {
       if (may()) Mark(name, true);
@@ -192,12 +211,81 @@ TEST(PrewarmTest, AnEvictedWorkloadIsMadeAnewAfterARest) {
   EXPECT_THAT(world.workloads, ::testing::SizeIs(1));
 }
 
+// Eight o'clock, with a node since 8:01 and a limit of half an hour.
+PrewarmWorld IdleWorld() {
+  PrewarmWorld world;
+  world.policy->prewarm->max_idle_seconds = 1800;
+  world.Round(At("2026-01-01T08:00:00Z"));
+  world.nodes.emplace_back().meta.name = "n1";
+  EXPECT_EQ(world.Round(At("2026-01-01T08:01:00Z")).next_wake, Duration(std::chrono::minutes(30)));
+  return world;
+}
+
+void PutLease(api::Node& node, const char* until) {
+  node.meta.labels[api::kLeaseLabel] = "0123456789abcdef";
+  node.meta.annotations[api::kLeaseUntilAnnotation] = until;
+}
+
+TEST(PrewarmTest, NodesThatNobodyUsesGoUntilTheNextWindow) {
+  PrewarmWorld world = IdleWorld();
+  EXPECT_EQ(world.Round(At("2026-01-01T08:30:59Z")).idle, std::nullopt) << "at rest";
+  EXPECT_EQ(world.Kept(), 1U);
+  const PrewarmDecision end = world.Round(At("2026-01-01T08:31:00Z"));
+  ASSERT_TRUE(end.idle);
+  EXPECT_TRUE(end.idle->ends);
+  world.Round(At("2026-01-01T08:31:01Z"));
+  EXPECT_EQ(world.Kept(), 0U);
+  ASSERT_EQ(world.workloads.size(), 1U) << "the mark that they are not asked for again";
+  // It was evicted when it was deactivated; the rest after that brings nothing back.
+  api::SetCondition(world.workloads[0].status.conditions,
+                    {.type = api::kEvicted,
+                     .status = api::ConditionStatus::kTrue,
+                     .last_transition_time = At("2026-01-01T08:31:01Z")});
+  world.Round(At("2026-01-01T17:59:59Z"));
+  EXPECT_FALSE(world.workloads.at(0).spec.active);
+  world.Round(At("2026-01-01T18:00:00Z"));
+  EXPECT_THAT(world.workloads, IsEmpty());
+  world.Round(At("2026-01-02T07:50:00Z"));
+  EXPECT_TRUE(world.workloads.at(0).spec.active);
+}
+
+TEST(PrewarmTest, ALeaseOnOneNodeKeepsAll) {
+  PrewarmWorld world = IdleWorld();
+  world.nodes.emplace_back().meta.name = "n2";
+  world.Round(At("2026-01-01T08:20:00Z"));
+  PutLease(world.nodes[1], "2026-01-01T08:50:00Z");
+  const PrewarmDecision used = world.Round(At("2026-01-01T08:30:00Z"));
+  ASSERT_TRUE(used.idle);
+  EXPECT_EQ(used.idle->since, std::nullopt);
+  EXPECT_EQ(world.Round(At("2026-01-01T08:40:00Z")).next_wake, Duration(std::chrono::minutes(10)));
+  world.Round(At("2026-01-01T08:50:00Z"));  // the lease was not renewed
+  EXPECT_FALSE(world.Round(At("2026-01-01T09:19:59Z")).idle);
+  EXPECT_TRUE(world.Round(At("2026-01-01T09:20:00Z")).idle->ends);
+}
+
+TEST(PrewarmTest, AMarkOfAnEarlierWindowOrWithoutTheLimitEnds) {
+  PrewarmWorld world = IdleWorld();
+  world.Round(At("2026-01-01T08:31:00Z"));
+  ASSERT_FALSE(world.workloads.at(0).spec.active);
+  PrewarmWorld edited = world;
+  // Nobody looked in the night.
+  world.Round(At("2026-01-02T07:50:00Z"));
+  EXPECT_THAT(world.workloads, IsEmpty());
+  world.Round(At("2026-01-02T07:50:01Z"));
+  EXPECT_TRUE(world.workloads.at(0).spec.active);
+  edited.policy->prewarm->max_idle_seconds = 0;
+  edited.Round(At("2026-01-01T09:00:00Z"));
+  edited.Round(At("2026-01-01T09:00:01Z"));
+  EXPECT_TRUE(edited.workloads.at(0).spec.active);
+}
+
 // After any crash the marks go with the window or with the policy.
 TEST(PrewarmTest, NoMarkOutlivesTheWindowWhateverCrashes) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     PrewarmWorld world;
+    if (seed % 2 == 0) world.policy->prewarm->max_idle_seconds = 5400;
     WallTime now = At("2026-01-01T00:00:00Z");
     for (int step = 0; step < 40; ++step) {
       now += std::chrono::minutes(random.Below(180));

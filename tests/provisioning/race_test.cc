@@ -6,54 +6,22 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/provisioning/world.h"
+#include "tests/provisioning/race_world.h"
 
 namespace berth::provisioning {
 namespace {
 
+using testing::Asked;
 using ::testing::ElementsAre;
+using testing::Grant;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::Lose;
+using testing::Mark;
 using ::testing::SizeIs;
+using testing::StepRace;
 using testing::World;
-
-const char kRaceStem[] = "job-sample-job-e80e2-dws-prov-";
-std::string Asked(int attempt) { return kRaceStem + std::to_string(attempt); }
-
-// A world with one step in three zones, of which `width` are asked at once.
-World ZoneRace(std::int32_t width = 2) {
-  World world;
-  api::ProvisioningStep step{.name = "gpu", .flavor = "gpu"};
-  step.zones = {"a", "b", "c"};
-  step.price_per_hour = *api::Quantity::Parse("3.6");
-  world.policy = api::ProvisioningPolicy{.meta = {.name = "p"}, .steps = {step}};
-  world.policy->race.emplace().width = width;
-  return world;
-}
-
-// A world whose steps race: first is dear, second is cheap.
-World StepRace() {
-  World world;
-  api::ProvisioningStep dear{.name = "dear", .provisioning_class_name = "dear.example.com"};
-  dear.price_per_hour = *api::Quantity::Parse("9");
-  api::ProvisioningStep cheap{.name = "cheap", .provisioning_class_name = "cheap.example.com"};
-  cheap.price_per_hour = *api::Quantity::Parse("1");
-  world.policy = api::ProvisioningPolicy{.meta = {.name = "p"}, .steps = {dear, cheap}};
-  world.policy->race.emplace().width = 2;
-  world.policy->race->over = api::ProvisioningRace::Over::kSteps;
-  return world;
-}
-
-void Grant(World& world, std::size_t at) {
-  world.AnswerTo(world.requests.at(at), "Provisioned", testing::kTrue, "Provisioned", "There.");
-}
-void Lose(World& world, std::size_t at) {
-  world.AnswerTo(world.requests.at(at), "Failed", testing::kTrue, "ResourcePoolExhausted", "None.");
-}
-std::string Mark(const api::ProvisioningRequest& request, const char* annotation) {
-  const std::string* value = api::FindValue(request.meta.annotations, annotation);
-  return value == nullptr ? "none" : *value;
-}
+using testing::ZoneRace;
 
 struct WinnerRow {
   const char* name;
@@ -305,6 +273,22 @@ TEST(RaceTest, EachStepOfALostRaceCounts) {
   EXPECT_EQ(memory.steps.at("dear").waited_seconds, 150);
   EXPECT_EQ(memory.steps.at("cheap").attempts, 1);
   EXPECT_EQ(memory.steps.at("cheap").waited_seconds, 30);
+}
+
+TEST(RaceTest, AStepCountsNoMoreTimeThanItHas) {
+  World world = StepRace();
+  world.policy->steps.front().max_wait_seconds = 300;
+  world.Settle();
+  world.Pass(120);
+  world.Settle();
+  world.Pass(480);
+  world.Settle();
+  EXPECT_THAT(world.RequestNames(), SizeIs(2)) << "until the race ends the request may win";
+  Lose(world, 1);
+  world.Settle();
+  const api::ProvisioningMemory& memory = world.memory.at("dws-prov");
+  EXPECT_EQ(memory.steps.at("dear").waited_seconds, 300);
+  EXPECT_EQ(memory.steps.at("cheap").waited_seconds, 480);
 }
 
 TEST(RaceTest, APolicyThatDropsTheRaceKeepsOneRequest) {

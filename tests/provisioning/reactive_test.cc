@@ -10,6 +10,7 @@
 
 #include "api/labels.h"
 #include "api/reasons.h"
+#include "tests/provisioning/reactive_world.h"
 
 namespace berth::provisioning {
 namespace {
@@ -21,155 +22,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
-
-class ReactiveWorld {
- public:
-  ReactiveWorld() {
-    workload.meta = {.namespace_name = "default", .name = "job-train", .uid = "wl-uid"};
-    api::PodSet main{.name = "main", .count = 2};
-    api::Container container;
-    container.requests = {{"cpu", 1000}, {"nvidia.com/gpu", 1}};
-    main.pod_template.spec.containers = {container};
-    workload.spec.pod_sets = {main};
-    workload.status.admission_checks = {{.name = "nodes", .last_transition_time = now}};
-  }
-
-  // low (300 s, 2 attempts) → demand.
-  void UseChain() {
-    api::ProvisioningStep low{.name = "low", .flavor = "low"};
-    low.max_wait_seconds = 300;
-    low.max_attempts = 2;
-    policy = api::ProvisioningPolicy{.meta = {.name = "p"},
-                                     .steps = {low, {.name = "demand", .flavor = "demand"}}};
-    policy->on_revoked = api::ProvisioningPolicy::OnRevoked::kRequeue;
-  }
-
-  void SetCondition(const char* type, ConditionStatus status) {
-    api::SetCondition(workload.status.conditions,
-                      {.type = type, .status = status, .last_transition_time = now});
-  }
-
-  void GiveQuota(const std::string& flavor) {
-    workload.status.admission = api::Admission{.cluster_queue = "cq"};
-    workload.status.admission->pod_set_assignments = {
-        {.name = "main", .flavors = {{"nvidia.com/gpu", flavor}}, .count = 2}};
-    SetCondition(api::kQuotaReserved, ConditionStatus::kTrue);
-    SetCondition(api::kEvicted, ConditionStatus::kFalse);
-  }
-  // Plays the queue and the Job: the pods start.
-  void Start(const std::string& flavor = "low") {
-    GiveQuota(flavor);
-    Settle();
-    ASSERT_EQ(check().state, CheckState::kReady) << check().message;
-    SetCondition(api::kAdmitted, ConditionStatus::kTrue);
-    ++starts;
-    for (int i = 0; i < 2; ++i) {
-      api::Pod pod;
-      pod.meta = {.namespace_name = "default",
-                  .name = "p" + std::to_string(starts) + "-" + std::to_string(i)};
-      pod.meta.creation_timestamp = now;
-      pod.phase = "Pending";
-      pods.push_back(pod);
-    }
-  }
-  // Plays the queue on Retry: after the wait the Workload is evicted, and its pods are deleted.
-  void Requeue() {
-    ASSERT_EQ(check().state, CheckState::kRetry) << check().message;
-    Pass(check().requeue_after_seconds.value_or(0));
-    SetCondition(api::kEvicted, ConditionStatus::kTrue);
-    SetCondition(api::kAdmitted, ConditionStatus::kFalse);
-    const std::int32_t retries = check().retry_count.value_or(0) + 1;
-    check() = {.name = "nodes", .last_transition_time = now, .retry_count = retries};
-    workload.status.admission.reset();
-    SetCondition(api::kQuotaReserved, ConditionStatus::kFalse);
-    std::erase_if(pods, [](const api::Pod& pod) { return pod.phase == "Pending"; });
-    Settle();
-  }
-
-  api::Pod& PodAt(std::size_t at) { return pods[pods.size() - 2 + at]; }
-  void NoRoom(std::size_t at) {
-    api::SetCondition(PodAt(at).conditions, {.type = "PodScheduled",
-                                             .status = ConditionStatus::kFalse,
-                                             .reason = "Unschedulable",
-                                             .message = "0/1 nodes are available",
-                                             .last_transition_time = now});
-  }
-  void Bind(std::size_t at) {
-    PodAt(at).spec.node_name = "node-" + std::to_string(at);
-    PodAt(at).phase = "Running";
-  }
-  void TakeNodeBack(std::size_t at, const char* reason = "DeletionByTaintManager") {
-    PodAt(at).phase = "Failed";
-    PodAt(at).conditions = {{"DisruptionTarget", ConditionStatus::kTrue, reason, "", now}};
-  }
-
-  ReactiveSituation Observe() const {
-    ReactiveSituation situation{.workload = &workload};
-    situation.checks = {{"nodes", policy ? &*policy : nullptr, active}};
-    for (const api::Pod& each : pods) situation.pods.push_back(&each);
-    for (const auto& pool : pools) situation.supply.pools.push_back(&pool);
-    situation.flavors = &flavors;
-    situation.memory = memory;
-    situation.stock = stock ? &*stock : nullptr;
-    situation.job_deadline = job_deadline;
-    return situation;
-  }
-
-  void Settle() {
-    for (int round = 0; round < 10; ++round) {
-      last = DecideReactive(Observe(), now);
-      if (!last.lessons.empty()) {
-        EXPECT_TRUE(last.actions.empty() && last.checks.empty() && !last.memory);
-        for (const StockLesson& lesson : last.lessons) stock->Record(lesson);
-        continue;
-      }
-      if (last.memory) {
-        EXPECT_TRUE(last.actions.empty() && last.checks.empty()) << "the memory is written alone";
-        memory = last.memory->memory;
-        auto& annotations = workload.meta.annotations;
-        annotations.erase(api::kReactiveAvoidedFlavorsAnnotation);
-        if (!last.memory->avoided_flavors.empty()) {
-          annotations[api::kReactiveAvoidedFlavorsAnnotation] = last.memory->avoided_flavors;
-        }
-        continue;
-      }
-      if (last.actions.empty() && last.checks.empty()) return;
-      for (const Action& action : last.actions) {
-        const auto& event = std::get<CheckEvent>(action);
-        events.push_back((event.warning ? "Warning " : "") + event.reason + ": " + event.message);
-      }
-      for (const auto& state : last.checks) check() = state, ++writes;
-    }
-    ADD_FAILURE() << "does not come to rest";
-  }
-  void Pass(int seconds) { now += std::chrono::seconds(seconds); }
-  void PassAndSettle(int seconds) {
-    Pass(seconds);
-    Settle();
-  }
-
-  api::AdmissionCheckState& check() { return workload.status.admission_checks.front(); }
-  std::string avoided() const {
-    const std::string* list =
-        api::FindValue(workload.meta.annotations, api::kReactiveAvoidedFlavorsAnnotation);
-    return list == nullptr ? "" : *list;
-  }
-
-  api::Workload workload;
-  std::vector<api::Pod> pods;
-  std::vector<api::KarpenterNodePool> pools;
-  std::optional<api::ProvisioningPolicy> policy;
-  bool active = true;
-  api::MemoryByCheck memory;
-  std::optional<StockMemory> stock;
-  std::optional<std::int64_t> job_deadline;
-  FlavorsByName flavors;
-  WallTime now{std::chrono::seconds(1'700'000'000)};
-  Decision last;
-  std::vector<std::string> events;
-  int writes = 0;
-  int starts = 0;
-};
 
 TEST(ReactiveTest, PodsMayStartAtOnce) {
   ReactiveWorld world;
@@ -329,7 +181,8 @@ TEST(ReactiveTest, WhatOneWorkloadLearnsTheNextOneKnows) {
   second.GiveQuota("low");
   second.Settle();
   EXPECT_EQ(second.check().state, CheckState::kRetry);
-  EXPECT_THAT(second.check().message, HasSubstr("passed over: step low: rests until"));
+  EXPECT_THAT(second.check().message,
+              HasSubstr("passed over: step low (OutOfStockRecently): rests until"));
   second.Requeue();
   second.PassAndSettle(15 * 60);
   EXPECT_EQ(second.avoided(), "") << "the rest is over";
@@ -444,6 +297,110 @@ TEST(ReactiveTest, AFinishedWorkloadIsLeftAlone) {
   world.PassAndSettle(10000);
   EXPECT_EQ(world.writes, writes);
   EXPECT_THAT(world.memory, IsEmpty());
+}
+
+// low is expected to take two hours, and is passed over for ten minutes' gain.
+ReactiveWorld SlowWorld() {
+  ReactiveWorld world;
+  world.UseChain();
+  world.policy->steps.front().min_eta_gain_seconds = 600;
+  world.stock.emplace();
+  api::ProvisioningRequestConfig config;
+  config.provisioning_class_name = kReactiveClass;
+  const auto key = StockKeyOf(world.workload, config, "low", {"low"});
+  for (int at = 0; at < 10; ++at) {
+    StockLesson lesson{.provisioning_class = kReactiveClass, .key = *key};
+    lesson.outcome = {.id = std::to_string(at),
+                      .asked_at = world.now - std::chrono::hours(2),
+                      .wait_seconds = 7200,
+                      .pods = 2,
+                      .result = api::StockResult::kGranted};
+    lesson.at = world.now;
+    world.stock->Record(lesson);
+  }
+  return world;
+}
+
+TEST(ReactiveTest, AStepThatIsExpectedToWaitLongIsPassedOver) {
+  ReactiveWorld world = SlowWorld();
+  world.GiveQuota("low");
+  world.Settle();
+  EXPECT_EQ(world.avoided(), "low");
+  EXPECT_THAT(world.check().message,
+              HasSubstr("passed over: step low (SlowerThanNext): is expected to wait"));
+  world.Requeue();
+  world.Start("demand");
+  EXPECT_EQ(world.check().state, CheckState::kReady);
+}
+
+TEST(ReactiveTest, AStepIsPassedOverForNoLongerThanTheGain) {
+  ReactiveWorld world = SlowWorld();
+  world.GiveQuota("low");
+  world.Settle();
+  ASSERT_EQ(world.avoided(), "low");
+  world.Requeue();
+  world.PassAndSettle(2 * 3600);  // no quota of the quick step is free
+  EXPECT_EQ(world.avoided(), "");
+  world.Start("low");
+  EXPECT_EQ(world.check().state, CheckState::kReady);
+}
+
+TEST(ReactiveTest, ASlowStepIsBetterThanNone) {
+  ReactiveWorld world = SlowWorld();
+  world.memory["nodes"].steps["demand"].over = true;
+  world.Start("low");
+  EXPECT_EQ(world.avoided(), "demand");
+}
+
+TEST(ReactiveTest, AJobIsNotLetStartWhereItsNodePoolDoesNotExist) {
+  ReactiveWorld world;
+  world.UseChain();
+  world.has_karpenter = true;
+  world.flavors["low"].node_labels = {{api::kKarpenterNodePoolLabel, "gone"}};
+  world.GiveQuota("low");
+  world.Settle();
+  EXPECT_EQ(world.check().state, CheckState::kPending);
+  EXPECT_EQ(world.check().message,
+            "nodes cannot come (NodePoolNotFound): there is no NodePool gone");
+  EXPECT_THAT(world.events, ElementsAre(HasSubstr("CapacityAdvice: nodes: NodePoolNotFound")));
+  world.PassAndSettle(299);
+  EXPECT_EQ(world.check().state, CheckState::kPending);
+  world.PassAndSettle(1);
+  EXPECT_EQ(world.check().state, CheckState::kRetry);
+  EXPECT_THAT(world.check().message, HasSubstr("there is no NodePool gone"));
+  world.Requeue();
+  world.Start("demand");
+}
+
+// Nodes that Karpenter did not make may serve such pods.
+TEST(ReactiveTest, ALimitHoldsNoJobThatTheNodePoolDoesNotBind) {
+  ReactiveWorld world;
+  world.has_karpenter = true;
+  api::KarpenterNodePool pool{.meta = {.name = "g4"}};
+  pool.limits = {{"nvidia.com/gpu", 0}};
+  world.pools = {pool};
+  world.GiveQuota("low");
+  world.Settle();
+  EXPECT_EQ(world.check().state, CheckState::kReady);
+}
+
+// On a node that stands there may be room: the job starts, and is told if there is none.
+TEST(ReactiveTest, ALimitHoldsAJobOnlyWhileNoNodeStands) {
+  ReactiveWorld world;
+  world.has_karpenter = true;
+  api::KarpenterNodePool pool{.meta = {.name = "g4"}};
+  pool.limits = {{"nvidia.com/gpu", 0}};
+  world.pools = {pool};
+  world.flavors["low"].node_labels = {{api::kKarpenterNodePoolLabel, "g4"}};
+  world.GiveQuota("low");
+  world.Settle();
+  EXPECT_EQ(world.check().state, CheckState::kPending);
+  EXPECT_THAT(world.check().message, HasSubstr("nodes cannot come (NodePoolLimitReached)"));
+  api::KarpenterNodeClaim claim{.meta = {.name = "g4-1"}};
+  claim.meta.labels = {{api::kKarpenterNodePoolLabel, "g4"}};
+  world.claims = {claim};
+  world.Settle();
+  EXPECT_EQ(world.check().state, CheckState::kReady);
 }
 
 }  // namespace

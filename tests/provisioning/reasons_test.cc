@@ -5,6 +5,12 @@
 
 #include <gtest/gtest.h>
 
+#include "provisioning/late_pods.h"
+#include "provisioning/node_supply.h"
+#include "provisioning/reactive.h"
+#include "provisioning/steps.h"
+#include "provisioning/vetoes.h"
+
 namespace berth::provisioning {
 namespace {
 
@@ -16,7 +22,93 @@ TEST(ReasonsTest, EveryEntryIsComplete) {
     EXPECT_FALSE(ReasonClassName(info.reason_class).empty());
     EXPECT_FALSE(WhoActsName(info.who).empty());
   }
-  EXPECT_GT(seen.size(), 40U);
+}
+
+// The reasons of cluster-autoscaler, of queued provisioning and of its cloud, of autoscalers that
+// act on pending pods, and of policies.
+constexpr const char* kReasonTables[] = {"Accepted",
+                                         "CapacityIsFound",
+                                         "CapacityIsProvisioned",
+                                         "CapacityIsNotFound",
+                                         "FailedToCheckCapacity",
+                                         "FailedToCreatePods",
+                                         "FailedToBookCapacity",
+                                         "Expired",
+                                         "CapacityReservationTimeExpired",
+                                         "CapacityBookingConsumed",
+                                         "NotAccepted",
+                                         "MissingPodTemplates",
+                                         "SuccessfullyQueued",
+                                         "NotProvisioned",
+                                         "Provisioned",
+                                         "BookingExpired",
+                                         "CapacityRevoked",
+                                         "NoQueuedNodepoolAvailable",
+                                         "ProvisioningRequestSingleZoneInfeasible",
+                                         "ProvisioningRequestNotSchedulableInNodepool",
+                                         "NodepoolSizeReached",
+                                         "ClusterNodeLimitExceeded",
+                                         "OutOfResources",
+                                         "NodepoolInBackoff",
+                                         "NodepoolNotReady",
+                                         "CannotExecuteObtainabilityStrategy",
+                                         "ResourcePoolExhausted",
+                                         "QueuingInfeasibleNoCapacity",
+                                         "ZoneNotSupported",
+                                         "QuotaExceeded",
+                                         "WaitTimeExceeded",
+                                         "LimitExceeded",
+                                         "IPSpaceExhausted",
+                                         "PermissionsError",
+                                         "PermissionDenied",
+                                         "ConditionNotMet",
+                                         "VMExternalIPAccessPolicyConstraint",
+                                         "InvalidArgument",
+                                         "UnsupportedOperation",
+                                         "InvalidMachineType",
+                                         "InvalidGpuType",
+                                         "InvalidReservation",
+                                         "ReservationNotFound",
+                                         "ReservationNotReady",
+                                         "ReservationCapacityExceeded",
+                                         "ReservationIncompatible",
+                                         "InternalErrorFailedToQueue",
+                                         "InternalError",
+                                         "MissingResizeRequest",
+                                         "DuplicateResizeRequestName",
+                                         "InternalErrorResizeRequestWasBeingDeleted",
+                                         "InternalErrorResizeRequestGotCancelled",
+                                         "InternalErrorResizeRequestWasCreating",
+                                         "AcceptedRequestTimedOut",
+                                         "RequestWasCancelled",
+                                         kPoolLimitReason,
+                                         kNodesKeptReason,
+                                         kNoPoolReason,
+                                         kPoolNotReadyReason,
+                                         kNoCapacityReason,
+                                         kNotLaunchedReason,
+                                         kNoPoolFitsReason,
+                                         kFailedScaleUpReason,
+                                         kNodesBootReason,
+                                         kNoNodesReason,
+                                         kNodesTakenBackReason,
+                                         kTimeoutReason,
+                                         kNoAnswerReason,
+                                         kOvertakenReason,
+                                         kGangPartialReason,
+                                         kCapacityEndsReason,
+                                         kLostNodesReason,
+                                         kBootTimeoutReason,
+                                         kNeverFitsReason,
+                                         kZoneReason,
+                                         kPriceLimitReason,
+                                         kBudgetReason,
+                                         kRestsReason,
+                                         kSlowerReason,
+                                         "PodsLate"};
+
+TEST(ReasonsTest, EveryReasonOfTheTablesHasAnEntry) {
+  for (const char* reason : kReasonTables) EXPECT_EQ(Explain(reason).reason, reason);
 }
 
 TEST(ReasonsTest, Classes) {

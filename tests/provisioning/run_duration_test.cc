@@ -205,8 +205,9 @@ TEST(BudgetTest, AJobAboveTheBudgetWaitsUntilTheBudgetIsRaised) {
   EXPECT_THAT(world.requests, IsEmpty());
   EXPECT_EQ(world.check().state, api::CheckState::kPending);
   EXPECT_EQ(world.check().message,
-            "No step may ask: step dws: would cost 14 USD (4 nodes at 3.5 USD an hour for 3600 s), "
-            "the budget is 10");
+            "No step may ask: step dws (BudgetExceeded): would cost 14 USD (4 nodes at 3.5 USD an "
+            "hour for 3600 s), the budget is 10. What helps (an administrator): raise "
+            "perWorkloadUSD or perLocalQueueUSDPerDay of the budget, or make the job smaller");
   world.policy->max_cost = *api::Quantity::Parse("14");
   world.Settle();
   EXPECT_THAT(world.requests, SizeIs(1));
@@ -235,7 +236,8 @@ TEST(BudgetTest, AnUnknownCostIsAboveTheBudget) {
   for (World* world : {&no_run, &no_price}) {
     world->Settle();
     EXPECT_THAT(world->requests, IsEmpty());
-    EXPECT_THAT(world->check().message, HasSubstr("step dws: its cost is unknown"));
+    EXPECT_THAT(world->check().message,
+                HasSubstr("step dws (BudgetExceeded): its cost is unknown"));
   }
 }
 

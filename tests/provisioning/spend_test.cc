@@ -107,10 +107,18 @@ TEST_F(DayBudgetTest, TheThirdRequestWaitsForTheNextDay) {
   EXPECT_THAT(worlds_[2].requests, IsEmpty());
   EXPECT_EQ(Spent(), 8 * kDollar);
   EXPECT_EQ(worlds_[2].check().state, CheckState::kPending);
-  EXPECT_EQ(worlds_[2].check().message,
-            "No step may ask: step only: would cost 4 USD (1 node at 4 USD an hour for 3600 s), "
-            "queue default/team has 8 of 10 USD of the day in use, the next day begins at "
-            "2023-11-15T00:00:00Z");
+  EXPECT_EQ(
+      worlds_[2].check().message,
+      "No step may ask: step only (BudgetExceeded): would cost 4 USD (1 node at 4 USD an hour "
+      "for 3600 s), queue default/team has 8 of 10 USD of the day in use, the next day begins "
+      "at 2023-11-15T00:00:00Z. What helps (an administrator): raise perWorkloadUSD or "
+      "perLocalQueueUSDPerDay of the budget, or make the job smaller");
+  EXPECT_THAT(worlds_[2].events, Contains(::testing::AllOf(
+                                     HasSubstr("CapacityAdvice: dws-prov: BudgetExceeded (limit)"),
+                                     HasSubstr("; an administrator can act"))));
+  const std::size_t told = worlds_[2].events.size();
+  worlds_[2].Settle();
+  EXPECT_EQ(worlds_[2].events.size(), told) << "told once";
   const auto wake = worlds_[2].last.next_wake;
   ASSERT_TRUE(wake.has_value());
   EXPECT_EQ(worlds_[2].now + *wake, BeginOf(DayOf(worlds_[2].now) + 1));

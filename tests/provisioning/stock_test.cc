@@ -236,7 +236,8 @@ TEST(SharedStockTest, AnotherWorkloadPassesOverWhatIsOutOfStock) {
   EXPECT_THAT(second.requests, IsEmpty());
   EXPECT_EQ(second.check().state, api::CheckState::kRetry);
   EXPECT_EQ(second.check().message,
-            "Going on with step demand; passed over: step spot: rests until 2023-11-14T22:38:20Z "
+            "Going on with step demand; passed over: step spot (OutOfStockRecently): rests until "
+            "2023-11-14T22:38:20Z "
             "after 1 failure, the last WaitLimitReached");
   EXPECT_EQ(second.avoided(), "spot");
   second.Evict();
@@ -310,7 +311,8 @@ TEST(SharedStockTest, WhereEverythingRestsTheQuotaIsGivenBack) {
   second.Settle();
   EXPECT_EQ(second.check().state, api::CheckState::kRetry);
   EXPECT_EQ(second.check().requeue_after_seconds, 15 * kMinute + 1);
-  EXPECT_THAT(second.check().message, HasSubstr("No step may ask: step spot: rests until"));
+  EXPECT_THAT(second.check().message,
+              HasSubstr("No step may ask: step spot (OutOfStockRecently): rests until"));
 }
 
 TEST(SharedStockTest, APolicyMayIgnoreTheStock) {

@@ -76,8 +76,10 @@ TEST(VetoTest, WhatNoPoolCanHoldIsRejectedAtOnce) {
   world.Settle();
   EXPECT_EQ(world.check().state, api::CheckState::kRejected);
   EXPECT_EQ(world.check().message,
-            "No step may ask: step spot: needs 5 nodes, pool spot-pool has at most 4; step demand: "
-            "needs 5 nodes, pool demand-pool has at most 3");
+            "No step may ask: step spot (NeverFits): needs 5 nodes, pool spot-pool has at most 4; "
+            "step demand (NeverFits): needs 5 nodes, pool demand-pool has at most 3. What helps "
+            "(the user): ask for fewer or smaller pods; an admin may enlarge the pool, also in the "
+            "policy");
   EXPECT_THAT(world.requests, IsEmpty());
   EXPECT_THAT(world.events, ::testing::Contains(HasSubstr("dws-prov: NeverFits (shape): ask for")));
 }
@@ -87,8 +89,8 @@ TEST(VetoTest, AStepWhosePoolIsTooSmallIsPassedOver) {
   world.Settle();
   EXPECT_EQ(world.check().state, api::CheckState::kRetry);
   EXPECT_EQ(world.check().message,
-            "Going on with step demand; passed over: step spot: needs 5 nodes, pool spot-pool has "
-            "at most 4");
+            "Going on with step demand; passed over: step spot (NeverFits): needs 5 nodes, pool "
+            "spot-pool has at most 4");
   EXPECT_EQ(world.avoided(), "spot");
   EXPECT_THAT(world.memory, IsEmpty()) << "a veto is stored nowhere";
   world.Evict();
@@ -123,9 +125,10 @@ TEST(VetoTest, APriceAboveTheLimitIsNeverAskedFor) {
   ASSERT_EQ(world.requests.size(), 1U);
   world.Fail("ResourcePoolExhausted", "None.");
   world.Settle();
-  EXPECT_EQ(world.check().message,
-            "No step is left after step spot: None.; passed over: step demand: a node costs 40 USD "
-            "an hour, the limit is 10");
+  EXPECT_EQ(
+      world.check().message,
+      "No step is left after step spot: None.; passed over: step demand (PriceLimitExceeded): "
+      "a node costs 40 USD an hour, the limit is 10");
   EXPECT_EQ(world.check().requeue_after_seconds, 1800) << "the chain begins anew";
 }
 
@@ -137,8 +140,11 @@ TEST(VetoTest, WhereOnlyPricesForbidAWorkloadWaitsForAnAdministrator) {
   world.Settle();
   EXPECT_EQ(world.check().state, api::CheckState::kPending);
   EXPECT_EQ(world.check().message,
-            "No step may ask: step spot: a node costs 3.5 USD an hour, the limit is 1; step "
-            "demand: a node costs 1.5 USD an hour, the limit is 1");
+            "No step may ask: step spot (PriceLimitExceeded): a node costs 3.5 USD an hour, the "
+            "limit is 1; step demand (PriceLimitExceeded): a node costs 1.5 USD an hour, the limit "
+            "is 1. What helps (an administrator): raise maxPricePerHour of the policy or of its "
+            "step, or correct the price");
+  EXPECT_THAT(world.events, ::testing::Contains(HasSubstr("PriceLimitExceeded (limit): raise")));
   EXPECT_THAT(world.requests, IsEmpty());
   world.policy->max_price_per_hour = Price("4");
   world.Settle();
@@ -151,7 +157,8 @@ TEST(VetoTest, APriceThatNobodyKnowsIsAboveEveryLimit) {
   world.flavors["spot"].meta.annotations = {{api::kPricePerHourAnnotation, "cheap"}};
   world.Settle();
   EXPECT_THAT(world.check().message,
-              HasSubstr("step spot: its price is unknown: set pricePerHour of the step, or the "
+              HasSubstr("step spot (PriceLimitExceeded): its price is unknown: set pricePerHour of "
+                        "the step, or the "
                         "annotation berth.dev/price-per-hour of its flavor"));
 }
 

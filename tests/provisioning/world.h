@@ -152,6 +152,7 @@ class World {
     situation.memory = memory;
     situation.stock = stock ? &*stock : nullptr;
     situation.job_deadline = job_deadline;
+    situation.past_run = past_run;
     situation.flow = flow;
     situation.requests = requests;
     situation.templates = templates;
@@ -252,6 +253,7 @@ class World {
   api::MemoryByCheck memory;
   std::optional<StockMemory> stock;
   std::optional<std::int64_t> job_deadline;
+  std::optional<std::int64_t> past_run;
   const Flow* flow = nullptr;
   api::ProvisioningRequestConfig config;
   bool has_config = true;

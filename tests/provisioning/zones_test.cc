@@ -145,7 +145,8 @@ TEST(ZonesTest, AZoneThatRestsIsPassedOverByAll) {
   third.stock = second.stock;
   third.Settle();
   EXPECT_THAT(third.requests, IsEmpty());
-  EXPECT_THAT(third.check().message, HasSubstr("step gpu: all zones rest, a until "));
+  EXPECT_THAT(third.check().message,
+              HasSubstr("step gpu (OutOfStockRecently): all zones rest, a until "));
 }
 
 TEST(ZonesTest, PodsAndFlavorsBindToTheirZone) {
@@ -159,8 +160,9 @@ TEST(ZonesTest, PodsAndFlavorsBindToTheirZone) {
   other.Settle();
   EXPECT_THAT(other.requests, IsEmpty());
   EXPECT_EQ(other.check().message,
-            "No step may ask: step gpu: asks in a, b, c, but the pods or their flavor are bound to "
-            "zone z");
+            "No step may ask: step gpu (ZoneExcluded): asks in a, b, c, but the pods or their "
+            "flavor are bound to zone z. What helps (an administrator): correct zones of the "
+            "policy's step, or the zone of the flavor or of the pods");
   EXPECT_EQ(other.check().state, api::CheckState::kPending) << "an edit of the policy mends it";
   other.policy->steps.front().zones.emplace_back("z");
   other.Settle();

@@ -47,7 +47,8 @@ TEST(QueryTest, RefusesTheRest) {
   const std::string by_id = EncodePageCursor({"", 0, "a/b"});
   const RefusedQuery rows[] = {
       {{{"stat", "waiting"}},
-       "use sort, limit, fields, cursor, countBy, or the filters namespace, kind"},
+       "use sort, limit, fields, cursor, countBy, or the filters namespace, name, "
+       "kind"},
       {{{"remark", "x"}}, "is unknown"},
       {{{"state", long_value}}, "state: a value has more than 256 bytes"},
       {{{"state", "\xff"}}, "state: a value is not UTF-8"},
@@ -109,7 +110,7 @@ TEST(QueryTest, ReportQueries) {
       {{{"by", "label=x"}}, "by: use"},
       {{{"days", "0"}}, "days: write 1 to 366"},
       {{{"days", "367"}}, "days: write 1 to 366"},
-      {{{"namespace", "a,b"}}, "namespace: more than 1 values"},
+      {{{"namespace", "a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q"}}, "namespace: more than 16 values"},
       {{{"format", "xml"}}, "format: use json or csv"},
       {{{"since", "7d"}}, "unknown"},
       {{{"token", "x"}}, "a token in a URL"}};
@@ -120,21 +121,55 @@ TEST(QueryTest, ReportQueries) {
   }
 }
 
+TEST(QueryTest, CapacityHistoryQueries) {
+  const auto query = ParseCapacityHistoryQuery({{"days", "30"}, {"namespace", "team-a"}});
+  ASSERT_TRUE(query.has_value());
+  EXPECT_EQ(query->of, ReportQuery::Of::kCapacity);
+  EXPECT_EQ(query->days, 30);
+  const std::pair<Parameters, const char*> rows[] = {
+      {{{"days", "-1"}}, "days: write 1 to 366"},
+      {{{"namespace", "a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q"}}, "namespace: more than 16 values"},
+      {{{"class", "dws"}}, "unknown"}};
+  for (const auto& [parameters, message] : rows) {
+    const auto refused = ParseCapacityHistoryQuery(parameters);
+    ASSERT_FALSE(refused.has_value()) << message;
+    EXPECT_THAT(refused.error().message, HasSubstr(message));
+  }
+}
+
 TEST(QueryTest, HistoryQueries) {
   const auto query =
-      ParseHistoryQuery({{"clusterQueue", "team"}, {"days", "30"}, {"namespace", "team-a"}});
+      ParseHistoryQuery({{"clusterQueue", "team"}, {"days", "30"}, {"namespace", "team-b,team-a"}});
   ASSERT_TRUE(query.has_value());
   EXPECT_EQ(query->of, ReportQuery::Of::kQueue);
   EXPECT_EQ(query->name, "team");
   EXPECT_EQ(query->days, 30);
-  EXPECT_EQ(query->namespaces, (std::vector<std::string>{"team-a"}));
+  EXPECT_EQ(query->namespaces, (std::vector<std::string>{"team-a", "team-b"}));
   const std::pair<Parameters, const char*> rows[] = {
       {{}, "clusterQueue: name a ClusterQueue"},
       {{{"clusterQueue", "q"}, {"days", "367"}}, "days: write 1 to 366"},
-      {{{"clusterQueue", "q"}, {"namespace", "a,b"}}, "namespace: more than 1 values"},
+      {{{"clusterQueue", "q"}, {"namespace", "a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q"}},
+       "namespace: more than 16 values"},
       {{{"clusterQueue", "q"}, {"by", "queue"}}, "unknown"}};
   for (const auto& [parameters, message] : rows) {
     const auto refused = ParseHistoryQuery(parameters);
+    ASSERT_FALSE(refused.has_value()) << message;
+    EXPECT_THAT(refused.error().message, HasSubstr(message));
+  }
+}
+
+TEST(QueryTest, CohortHistoryQueries) {
+  const auto query = ParseCohortHistoryQuery({{"cohort", "company"}, {"days", "30"}});
+  ASSERT_TRUE(query.has_value());
+  EXPECT_EQ(query->of, ReportQuery::Of::kCohort);
+  EXPECT_EQ(query->name, "company");
+  EXPECT_EQ(query->days, 30);
+  const std::pair<Parameters, const char*> rows[] = {
+      {{}, "cohort: name a Cohort"},
+      {{{"cohort", "c"}, {"days", "0"}}, "days: write 1 to 366"},
+      {{{"cohort", "c"}, {"clusterQueue", "q"}}, "unknown"}};
+  for (const auto& [parameters, message] : rows) {
+    const auto refused = ParseCohortHistoryQuery(parameters);
     ASSERT_FALSE(refused.has_value()) << message;
     EXPECT_THAT(refused.error().message, HasSubstr(message));
   }

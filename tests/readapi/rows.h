@@ -20,6 +20,7 @@ struct WorkloadRow {
   std::string created = "2026-11-20T07:00:00Z";
   std::string remark = "quota";
   std::string not_preempted = "[]";
+  std::string turn = "null";
 };
 
 inline Audience AudienceOf(std::vector<std::string> namespaces) {
@@ -48,6 +49,7 @@ inline Row MakeRow(const WorkloadRow& row) {
   set("requests", "[]");
   set("remark", QuoteJson(row.remark));
   set("notPreempted", row.not_preempted);
+  set("turn", row.turn);
   return made;
 }
 

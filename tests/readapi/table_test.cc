@@ -153,6 +153,61 @@ TEST(TableTest, CountsAreThoseOfTheRows) {
   EXPECT_EQ(count({{"countBy", "state"}, {"cause", "none"}}, kEverywhere), Counts{});
 }
 
+TEST(TableTest, CountsTheRowsBeforeOne) {
+  std::mt19937 random(5);
+  Table table(WorkloadsResource());
+  std::vector<WorkloadRow> rows;
+  for (int i = 0; i < 200; ++i) {
+    rows.push_back({.space = random() % 2 == 0 ? "team-a" : "team-b",
+                    .name = std::to_string(i),
+                    .queue = random() % 3 == 0 ? "other" : "cq",
+                    .state = random() % 4 == 0 ? "running" : "waiting",
+                    .turn = std::to_string(random() % 50)});
+    if (rows.back().state == "running") rows.back().turn = "null";
+    table.Put(MakeRow(rows.back()));
+  }
+  const Query query = QueryOf({{"clusterQueue", "cq"}, {"state", "waiting"}, {"sort", "turn"}});
+  const std::vector<std::string> order = AllIds(table, query, kEverywhere);
+  for (const WorkloadRow& row : rows) {
+    const std::string id = row.space + "/" + row.name;
+    const auto before = table.CountBefore(query, id);
+    ASSERT_EQ(before.has_value(), row.turn != "null") << id;
+    const auto place = std::find(order.begin(), order.end(), id);
+    if (place == order.end()) continue;
+    EXPECT_EQ(*before, static_cast<std::size_t>(place - order.begin())) << id;
+  }
+  EXPECT_EQ(table.CountBefore(query, "team-a/none"), std::nullopt);
+}
+
+TEST(TableTest, NamesAreFoundByTheirBeginning) {
+  Table table(WorkloadsResource());
+  for (const char* name : {"train-1", "train-2", "trace", "eval"}) {
+    table.Put(MakeRow({.space = std::string("team-") + name[0], .name = name}));
+  }
+  const auto ids = [&](const std::string& begin, const Sight& sight = kEverywhere) {
+    return AllIds(table, QueryOf({{"name", begin}, {"limit", "1"}}), sight);
+  };
+  EXPECT_EQ(ids("train-"), (std::vector<std::string>{"team-t/train-1", "team-t/train-2"}));
+  EXPECT_EQ(ids("tra").size(), 3U);
+  EXPECT_EQ(ids("eval,trace").size(), 2U);
+  EXPECT_EQ(ids("rain").size(), 0U);
+  EXPECT_EQ(ids("\"").size(), 0U);
+  EXPECT_EQ(ids("tra", {.everywhere = false, .namespaces = {"team-e"}}).size(), 0U);
+  // A row that is put again is found once; one that is gone is not; few rows are looked at.
+  table.Put(MakeRow({.space = "team-t", .name = "train-1", .state = "running"}));
+  for (int i = 0; i < 500; ++i) table.Put(MakeRow({.name = "other-" + std::to_string(i)}));
+  EXPECT_EQ(ids("train-1,train-,t").size(), 3U);
+  table.Read(QueryOf({{"name", "train-"}, {"state", "waiting"}}), kEverywhere);
+  EXPECT_EQ(table.looked_at(), 2U);
+  EXPECT_EQ(AllIds(table, QueryOf({{"name", "t"}, {"state", "running"}}), kEverywhere).size(), 1U);
+  table.Remove("team-t/train-2");
+  EXPECT_EQ(ids("train-").size(), 1U);
+  table.Put(MakeRow({.space = "team-t", .name = "train-2"}));
+  table.Put(MakeRow({.space = "team-t", .name = "train-1"}));
+  const Query counts = QueryOf({{"name", "tra"}, {"countBy", "state"}});
+  EXPECT_EQ(table.Count(counts, kEverywhere), R"([{"value":"waiting","count":3}])");
+}
+
 TEST(TableTest, FieldsAndReaders) {
   Table table(WorkloadsResource());
   table.Put(MakeRow({.not_preempted = R"([{"workload":"team-b/secret"}])"}));

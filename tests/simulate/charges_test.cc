@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "api/labels.h"
+#include "simulation/flavor_costs.h"
 #include "simulation/report.h"
 #include "tests/simulate/day.h"
 
@@ -72,6 +74,34 @@ TEST(ChargesTest, WithoutPoolsNobodyIsCharged) {
   const Report report = MakeReport(day.cluster, day.jobs, day.result);
   EXPECT_EQ(report.rows[0].figures.charged, report.rows[0].figures.used);
   EXPECT_EQ(report.rows[0].figures.cost, 0);
+}
+
+// Runs of the cluster by the prices of its flavors, in USD by job.
+std::vector<double> CostsOf(Cluster cluster, const std::string& csv) {
+  Prepare(cluster);
+  const auto trace = ReadCsv(csv);
+  const auto jobs = BindJobs(*trace, cluster, "");
+  FlavorCosts costs(cluster, jobs->size());
+  WorldOptions options;
+  options.wake_up_batch = Duration::zero();
+  options.on_event = [&costs](const WorldEvent& event) { costs.Note(event); };
+  const WorldResult result = World(cluster, *jobs, options).Run();
+  const std::vector<double> made = costs.Take(result.end);
+  const Report report = MakeReport(cluster, *jobs, result, {}, {}, made);
+  double sum = 0;
+  for (const double cost : made) sum += cost;
+  EXPECT_DOUBLE_EQ(report.total.figures.cost, sum);
+  return made;
+}
+
+TEST(FlavorCostsTest, ARunCostsThePriceOfItsFlavorForEachPod) {
+  Cluster cluster = EmptyCluster();
+  AddQueue(cluster, "a", 4);
+  const std::string csv = "submit,class,pods,cpu,run\n0,low,2,2,3600\n1800,high,1,4,900\n";
+  EXPECT_TRUE(CostsOf(cluster, csv).empty());  // no price is known
+  cluster.flavors[0].meta.annotations[api::kPricePerHourAnnotation] = "1.5";
+  // The first job loses half an hour of two pods, and then runs for an hour.
+  EXPECT_EQ(CostsOf(cluster, csv), (std::vector<double>{2 * 1.5 * 1.5, 1.5 / 4}));
 }
 
 TEST(ChargesTest, AReportHasWhatQueuesAreChargedAndWhatAllNodesCost) {

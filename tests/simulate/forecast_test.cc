@@ -16,6 +16,8 @@ namespace {
 using std::chrono::seconds;
 using Starts = std::vector<std::optional<Duration>>;
 
+constexpr char kHostname[] = "kubernetes.io/hostname";
+
 std::shared_ptr<const RunForecast> RunOf(double least, double most) {
   auto run = std::make_shared<RunForecast>();
   for (std::size_t i = 0; i < RunForecast::kPoints; ++i) {
@@ -70,6 +72,53 @@ class ForecastTest : public ::testing::Test {
   StandingJobs standing_;
   std::vector<ForecastJob> jobs_;
 };
+
+// Two racks of two nodes of four CPUs each.
+void AddRacks(Cluster& cluster) {
+  cluster.flavors[0].topology_name = "racks";
+  cluster.topologies.push_back({.meta = {.name = "racks"}, .levels = {"rack", kHostname}});
+  for (const char* name : {"a1", "a2", "b1", "b2"}) {
+    api::Node& node = cluster.nodes.emplace_back();
+    node.meta.name = name;
+    node.meta.labels = {{"rack", std::string(1, name[0])}, {kHostname, name}};
+    node.allocatable = {{"cpu", 4000}, {"pods", 110}};
+    node.conditions = {{.type = "Ready", .status = api::ConditionStatus::kTrue}};
+  }
+}
+
+// One pod of four CPUs on the node.
+api::Workload RunningOn(const std::string& name, const std::string& node) {
+  api::Workload workload = RunningWorkload(name, "a", 4, 500);
+  api::TopologyAssignment assigned{.levels = {kHostname}, .domains = {{{node}, 1}}};
+  workload.status.admission->pod_set_assignments[0].topology_assignment = assigned;
+  return workload;
+}
+
+// Two pods of four CPUs in one rack.
+api::Workload GangOfARack(const std::string& name) {
+  api::Workload workload = WaitingWorkload(name, "a", 4, 10);
+  std::vector<api::PodSet> pod_sets = workload.spec.pod_sets;
+  pod_sets[0].count = 2;
+  pod_sets[0].topology_request.emplace().required = "rack";
+  workload.spec.pod_sets = pod_sets;
+  return workload;
+}
+
+TEST_F(ForecastTest, AGangWaitsForARackThatIsFree) {
+  AddQueue(cluster_, "a", 16);
+  Add(RunningOn("first", "a1"), 100, 100);
+  Add(RunningOn("second", "b2"), 300, 300);
+  Add(GangOfARack("gang"), 30, 30);
+  AddRacks(cluster_);  // the quota has room for the gang at once
+  EXPECT_EQ(Of(Make(), "gang").starts, Starts(10, seconds(100)));
+  // A pod of a DaemonSet stays on a node of the first rack.
+  api::Pod& daemon = cluster_.pods.emplace_back();
+  daemon.meta.name = "daemon";
+  daemon.phase = "Running";
+  daemon.spec.node_name = "a2";
+  daemon.spec.containers.emplace_back().requests = {{"cpu", 1000}};
+  EXPECT_EQ(Of(Make(), "gang").starts, Starts(10, seconds(300)));
+}
 
 TEST_F(ForecastTest, AWaitingJobStartsWhenTheRunningOneEnds) {
   AddQueue(cluster_, "a", 4);

@@ -114,6 +114,20 @@ TEST(GeneratorTest, StagesHaveTheWidthsOfTheirPhases) {
   }
 }
 
+TEST(GeneratorTest, AShareOfTheJobsFails) {
+  JobSource source = ManyJobs({.first = 20s});
+  const auto failed = [&source] {
+    const auto trace = GenerateTrace({source}, 1);
+    return std::count_if(trace->jobs.begin(), trace->jobs.end(),
+                         [](const TraceJob& job) { return job.failed; });
+  };
+  EXPECT_EQ(failed(), 0);
+  source.failing = 0.25;
+  EXPECT_NEAR(static_cast<double>(failed()), kMany / 4.0, kMany * 0.01);
+  source.failing = 1;
+  EXPECT_EQ(failed(), kMany);
+}
+
 TEST(GeneratorTest, AJobWaitsForThoseBefore) {
   Cluster cluster = EmptyCluster();
   AddQueue(cluster, "a", 1);

@@ -63,6 +63,12 @@ TEST(BindJobsTest, NamesTheLineOfARowThatDoesNotFit) {
   EXPECT_EQ(ProblemOf(cluster, "submit,run\n0,1\n"),
             "line 2: the row names no queue, and there are several LocalQueues: choose one with "
             "--queue (team/a, team/b)");
+  // A trace without lines counts its jobs.
+  const auto made = BindJobs({.jobs = {{.line = 3}}, .unit = TraceUnit::kJob}, cluster, "");
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().message,
+            "job 3: the job names no queue, and there are several LocalQueues: choose one with "
+            "--queue (team/a, team/b)");
   AddQueue(cluster, "a", 4);
   cluster.local_queues.back().meta.namespace_name = "other";
   EXPECT_EQ(ProblemOf(cluster, "submit,run,queue\n0,1,a\n"),

@@ -64,6 +64,68 @@ TEST(LintTest, Cohorts) {
                           "error cohort-cycle Cohort y spec.parentName"));
 }
 
+// A Cohort "org" with 4 of `resource` of `flavor`, above the Cohort of the clean queues.
+void AddCohort(LintInput& input, const char* flavor, const char* resource) {
+  api::Cohort& cohort = input.cluster.cohorts.emplace_back();
+  cohort.meta.name = "org";
+  api::ResourceQuota quota;
+  quota.resource = resource;
+  quota.nominal_quota = 4000;
+  cohort.spec.resource_groups.push_back({{resource}, {{flavor, {quota}}}});
+}
+
+TEST(LintTest, QuotasOfCohorts) {
+  EXPECT_THAT(Changed([](LintInput& input) { AddCohort(input, "default", "cpu"); }), IsEmpty());
+  EXPECT_THAT(Changed([](LintInput& input) { AddCohort(input, "default", "memory"); }),
+              ElementsAre("warning cohort-quota-unusable Cohort org "
+                          "spec.resourceGroups.0.flavors.0.resources.0.nominalQuota"));
+  EXPECT_THAT(Changed([](LintInput& input) { AddCohort(input, "other", "cpu"); }),
+              ElementsAre("error unknown-flavor Cohort org spec.resourceGroups.0.flavors.0.name"));
+  EXPECT_THAT(Changed([](LintInput& input) {
+                AddCohort(input, "default", "memory");
+                input.cluster.cohorts[0].meta.name = "empty";
+              }),
+              ElementsAre("warning cohort-without-queue Cohort empty metadata.name"));
+  // Queues below a Cohort below.
+  EXPECT_THAT(Changed([](LintInput& input) {
+                AddCohort(input, "default", "cpu");
+                input.cluster.cohorts[0].meta.name = "root";
+                api::Cohort& inner = input.cluster.cohorts.emplace_back();
+                inner.meta.name = "org";
+                inner.spec.parent_name = "root";
+              }),
+              IsEmpty());
+}
+
+TEST(LintTest, NodesOfFlavors) {
+  const auto labelled = [](LintInput& input) {
+    input.cluster.flavors[0].node_labels = {{"gpu", "t4"}};
+  };
+  EXPECT_THAT(Changed(labelled), IsEmpty());  // no nodes are known
+  EXPECT_THAT(Changed([&](LintInput& input) {
+                labelled(input);
+                input.node_labels = {{{"gpu", "a100"}}, {{"zone", "t4"}}};
+              }),
+              ElementsAre("warning flavor-without-nodes ResourceFlavor default spec.nodeLabels"));
+  EXPECT_THAT(Changed([&](LintInput& input) {
+                labelled(input);
+                input.node_labels = {{}, {{"gpu", "t4"}, {"zone", "b"}}};
+              }),
+              IsEmpty());
+}
+
+// What cannot be read is there all the same.
+TEST(LintTest, NothingIsSaidOfWhatCannotBeRead) {
+  EXPECT_THAT(Changed([](LintInput& input) {
+                FirstQueue(input).spec.admission_checks = {{.check = "dws"}};
+                FirstQueue(input).spec.resource_groups[0].flavors[0].flavor = "other";
+                input.cluster.local_queues[1].cluster_queue = "c";
+                input.unreadable = {"AdmissionCheck/dws", "ResourceFlavor/other", "ClusterQueue/c",
+                                    "LocalQueue/b"};
+              }),
+              IsEmpty());
+}
+
 TEST(LintTest, Flavors) {
   EXPECT_THAT(
       Changed([](LintInput& input) { input.cluster.flavors.emplace_back().meta.name = "spare"; }),
@@ -185,6 +247,33 @@ TEST(LintTest, Priorities) {
                     api::PreemptionPolicy::kAny;
               }),
               ElementsAre("warning priority-starves ClusterQueue a spec.resourceGroups"));
+}
+
+TEST(LintTest, StepsInAnotherOrderThanTheFlavors) {
+  const auto with_steps = [](std::vector<std::string> flavors) {
+    return Changed([&flavors](LintInput& input) {
+      auto& group = FirstQueue(input).spec.resource_groups[0];
+      for (const char* name : {"spot", "demand"}) {
+        input.cluster.flavors.emplace_back().meta.name = name;
+        group.flavors.push_back(group.flavors[0]);
+        group.flavors.back().flavor = name;
+      }
+      api::AdmissionCheck& check = input.checks.emplace_back();
+      check.meta.name = "capacity";
+      check.controller_name = api::kReactiveCheckController;
+      input.controllers.insert(api::kReactiveCheckController);
+      FirstQueue(input).spec.admission_checks = {{.check = "capacity"}};
+      for (std::string& flavor : flavors) {
+        const std::string step = "step-" + flavor;
+        input.policies["capacity"].steps.push_back({.name = step, .flavor = std::move(flavor)});
+      }
+    });
+  };
+  EXPECT_THAT(with_steps({"default", "spot", "demand"}), IsEmpty());
+  EXPECT_THAT(with_steps({"spot", "", "elsewhere", "spot", "demand"}), IsEmpty());
+  EXPECT_THAT(with_steps({"demand", "spot"}),
+              ElementsAre("warning steps-against-flavors ClusterQueue a "
+                          "spec.resourceGroups.0.flavors"));
 }
 
 std::vector<LintFinding> LintJobOf(const std::string& queue, int cpus, LintInput input) {

@@ -135,5 +135,79 @@ TEST(NodesTest, APreemptedJobLeavesItsNodesAtEachStage) {
   EXPECT_EQ(play("90", 0), (Events{"0 submit 0", "90 submit 1", "90 preempt 0"}));
 }
 
+NodePool LowPriorityPool(int most, Duration life) {
+  NodePool pool = PoolOf("low", 4, most);
+  pool.evicted_after = life;
+  return pool;
+}
+
+TEST(NodesTest, AJobWhoseNodeIsTakenBackBeginsAnewAndKeepsItsQuota) {
+  const Day day = PlayOnPools({LowPriorityPool(1, seconds(200))}, 8,
+                              "submit,cpu,run\n"
+                              "0,4,150\n"
+                              "100,4,100\n");
+  EXPECT_EQ(day.events, (Events{"0 submit 0", "60 start 0", "100 submit 1", "210 finish 0",
+                                "210 start 1", "260 lose 1", "320 start 1", "420 finish 1"}));
+  EXPECT_EQ(day.result.outcomes[1].lost, seconds(50));
+  EXPECT_EQ(day.result.outcomes[1].evictions, 1);
+  // The second node would be idle until 520, and is taken back at the same time.
+  EXPECT_EQ(day.result.pools[0].node_time, seconds(260 + 260));
+  EXPECT_EQ(day.result.pools[0].busy_time, seconds(260 + 160));
+}
+
+TEST(NodesTest, AllPodsOfAJobLeaveWithOneNode) {
+  NodePool sure = PoolOf("sure", 4, 1);
+  const Day day = PlayOnPools({LowPriorityPool(1, seconds(100)), sure}, 100,
+                              "submit,pods,cpu,run\n"
+                              "0,1,4,50\n"
+                              "70,2,4,80\n");
+  // At 110 the node of the first job, which goes at 160, and a new one of "sure", ready at 170.
+  EXPECT_EQ(day.events, (Events{"0 submit 0", "60 start 0", "70 submit 1", "110 finish 0",
+                                "160 lose 1", "220 start 1", "300 finish 1"}));
+  EXPECT_EQ(day.result.outcomes[1].lost, Duration::zero());
+  EXPECT_EQ(day.result.pools[1].peak, 1);
+}
+
+TEST(NodesTest, AJobThatOutlivesItsNodesEndsAtLast) {
+  const Day day = PlayOnPools({LowPriorityPool(1, seconds(200))}, 4,
+                              "submit,cpu,run\n"
+                              "0,4,300\n"
+                              "1,4,10\n");
+  EXPECT_EQ(day.result.outcomes[0].evictions, kMostLostRuns);
+  EXPECT_FALSE(day.result.outcomes[0].finished);
+  EXPECT_EQ(day.result.outcomes[0].why,
+            "the cloud took nodes back in each of its 100 runs: the nodes live for less time than "
+            "the job needs");
+  EXPECT_TRUE(day.result.outcomes[1].finished);  // with the quota that the first gave back
+}
+
+TEST(NodesTest, NodesWithoutPodsGoAtTheirTimeToo) {
+  NodePool pool = LowPriorityPool(1, seconds(200));
+  pool.min_nodes = 1;
+  Nodes nodes({pool}, kBegin);
+  const auto late = nodes.Place({.requests = &kTwoCpus}, 1, kBegin + seconds(500));
+  ASSERT_TRUE(late);
+  // The second was ready at 260, the third is at 520.
+  EXPECT_EQ(late->ready, kBegin + seconds(520));
+  std::vector<Duration> gone;
+  for (const NodeLife& life : nodes.lives()) gone.push_back(life.gone);
+  EXPECT_EQ(gone, (std::vector<Duration>{seconds(200), seconds(460)}));
+}
+
+TEST(NodesTest, EvictionsComeAtTheRateOfThePool) {
+  constexpr int kNodes = 400;
+  NodePool pool = PoolOf("low", 2, kNodes);
+  pool.evictions_per_hour = 60;
+  Nodes nodes({pool}, kBegin);
+  const auto placed = nodes.Place({.requests = &kTwoCpus}, kNodes, kBegin);
+  ASSERT_TRUE(placed);
+  double sum = 0;
+  for (const auto& [node, pods] : placed->pods) {
+    sum += std::chrono::duration<double>(*nodes.EvictionOf(node) - placed->ready).count();
+  }
+  // The mean of 400 exponential times with a mean of 60 s: a deviation of 3 s.
+  EXPECT_NEAR(sum / kNodes, 60, 9);
+}
+
 }  // namespace
 }  // namespace berth::simulation

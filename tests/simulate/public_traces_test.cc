@@ -20,7 +20,7 @@ constexpr char kPods[] =
     "creation_time,"
     "deletion_time,scheduled_time\n"
     "openb-pod-0017,88000,327680,8,1000,,Burstable,Succeeded,100,1100,200\n"
-    "openb-pod-0022,4000,15258,1,220,nan,BE,Running,150.0,400,150\n"
+    "openb-pod-0022,4000,15258,1,220,nan,BE,Failed,150.0,400,150\n"
     "openb-pod-0023,4000,15258,0,0,,LS,Pending,150,,\n";
 
 constexpr char kTasks[] =
@@ -42,6 +42,8 @@ TEST(AlibabaTest, Pods) {
                 {"cpu", 88'000}, {"memory", 327'680LL * 1024 * 1024}, {"nvidia.com/gpu", 8}}));
   EXPECT_EQ(job.origin, "Burstable");
   EXPECT_EQ(trace->jobs[1].requests.at("nvidia.com/gpu"), 1);
+  EXPECT_FALSE(job.failed);
+  EXPECT_TRUE(trace->jobs[1].failed);
 }
 
 TEST(AlibabaTest, Tasks) {
@@ -57,6 +59,8 @@ TEST(AlibabaTest, Tasks) {
   EXPECT_EQ(job.requests.at("nvidia.com/gpu"), 1);
   EXPECT_EQ(job.requests.at("memory"), 31'457'280'000);
   EXPECT_EQ(job.origin, "MISC");
+  EXPECT_FALSE(job.failed);
+  EXPECT_TRUE(ReadAlibabaTasks("a,b,1,Failed,1,2,1,1,1,T4\n")->jobs.at(0).failed);
   const std::string with_names =
       "job_name,task_name,inst_num,status,start_"
       "time,end_time,plan_cpu,plan_mem,plan_gpu,"
@@ -91,8 +95,18 @@ Report ReportWith(double wait, const std::string& queue) {
 }
 
 TEST(SpreadTest, MeansAndDeviations) {
-  const SpreadReport spread = SpreadOf({ReportWith(1, "a"), ReportWith(5, "b")});
+  std::vector<Report> reports{ReportWith(1, "a"), ReportWith(5, "b")};
+  reports[0].total.figures.used["cpu"] = 6;
+  reports[1].total.figures.used["nvidia.com/gpu"] = 3;
+  reports[1].total.figures.utilisation["cpu"] = 0.5;
+  const SpreadReport spread = SpreadOf(reports);
   EXPECT_EQ(spread.runs, 2);
+  // A resource that a run lacks counts as 0.
+  EXPECT_DOUBLE_EQ(spread.total.used.at("cpu").mean, 3);
+  EXPECT_DOUBLE_EQ(spread.total.used.at("cpu").least, 0);
+  EXPECT_DOUBLE_EQ(spread.total.used.at("nvidia.com/gpu").most, 3);
+  EXPECT_DOUBLE_EQ(spread.total.utilisation.at("cpu").mean, 0.25);
+  EXPECT_TRUE(spread.total.destroyed.empty());
   const std::size_t mean = 3;  // waitMean among Measures()
   ASSERT_STREQ(Measures()[mean].name, "waitMean");
   EXPECT_DOUBLE_EQ(spread.total.measures[mean].mean, 3);

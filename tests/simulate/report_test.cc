@@ -70,6 +70,18 @@ TEST(ReportTest, CountsWaitsUseAndLoss) {
   EXPECT_NE(report.unfinished[0].why.find("maximum capacity (4)"), std::string::npos);
 }
 
+// A job that fails ends as others do; the next one starts with its end.
+TEST(ReportTest, JobsThatFailAreCounted) {
+  Cluster cluster = EmptyCluster();
+  AddQueue(cluster, "a", 4);
+  const Day day = Play(cluster, "submit,cpu,run,status\n0,4,60,failed\n1,4,60,\n");
+  const Report report = MakeReport(day.cluster, day.jobs, day.result);
+  EXPECT_EQ(report.total.figures.finished, 2);
+  EXPECT_EQ(report.total.figures.failed, 1);
+  EXPECT_EQ(report.total.figures.wait_p99, 59);
+  EXPECT_DOUBLE_EQ(report.total.figures.used.at("cpu"), 4 * 120 / 3600.0);
+}
+
 TEST(ReportTest, AReportAndItselfDifferInNothing) {
   const Day day = FourJobs(4);
   const Report report = MakeReport(day.cluster, day.jobs, day.result);

@@ -16,11 +16,12 @@ struct FaultRow {
 
 TEST(CsvTest, ReadsEveryColumn) {
   const auto trace = ReadCsv(
-      "\xEF\xBB\xBFsubmit, queue,priority,pods,cpu,memory,gpu,run,user,example.com/device\r\n"
+      "\xEF\xBB\xBFsubmit, "
+      "queue,priority,pods,cpu,memory,gpu,run,user,status,example.com/device\r\n"
       "# a remark\n"
       "\n"
-      "0,a,high,2,500m,1Gi,1,60,ann,3\r\n"
-      "1.5,\"team/b\",-5,,2,,,1h30m,\"bob, \"\"the\"\" second\",\n");
+      "0,a,high,2,500m,1Gi,1,60,ann,Failed,3\r\n"
+      "1.5,\"team/b\",-5,,2,,,1h30m,\"bob, \"\"the\"\" second\",succeeded,\n");
   ASSERT_TRUE(trace) << trace.error().message;
   const std::vector<TraceJob> expected{{.line = 4,
                                         .submit = seconds(0),
@@ -31,14 +32,17 @@ TEST(CsvTest, ReadsEveryColumn) {
                                         .requests = {{"cpu", 500},
                                                      {"memory", 1 << 30},
                                                      {"nvidia.com/gpu", 1},
-                                                     {"example.com/device", 3}}},
+                                                     {"example.com/device", 3}},
+                                        .failed = true,
+                                        .user = "ann"},
                                        {.line = 5,
                                         .submit = std::chrono::milliseconds(1500),
                                         .run = seconds(5400),
                                         .queue = "team/b",
                                         .priority = "-5",
                                         .pods = 1,
-                                        .requests = {{"cpu", 2000}}}};
+                                        .requests = {{"cpu", 2000}},
+                                        .user = "bob, \"the\" second"}};
   EXPECT_EQ(trace->jobs, expected);
   EXPECT_EQ(trace->skipped, 0);
 }
@@ -62,7 +66,8 @@ TEST(CsvTest, NamesLineAndColumnOfAFault) {
       {"submit,run,gpu,nvidia.com/gpu\n", "line 1, column 16: nvidia.com/gpu stands twice"},
       {"submit,run,qeue\n",
        "line 1, column 12: \"qeue\" is no column: expected submit, run, queue, priority, class, "
-       "pods, user, cpu, memory, gpu or a resource such as example.com/device; did you mean "
+       "pods, user, status, cpu, memory, gpu or a resource such as example.com/device; did you "
+       "mean "
        "queue?"},
       {"submit,run\n0,1\n0\n", "line 3, column 1: the row has 1 fields, the header 2"},
       {"submit,run\n0,1,2\n", "line 2, column 5: the row has 3 fields, the header 2"},
@@ -83,6 +88,8 @@ TEST(CsvTest, NamesLineAndColumnOfAFault) {
        "line 2, column 5: pods: \"0\" is no number of pods from 1 to 1000000"},
       {"submit,cpu,run\n0,-1,1\n",
        "line 2, column 3: cpu: \"-1\" is no quantity of 0 or more, such as 4, 500m or 16Gi"},
+      {"submit,run,status\n0,1,Lost\n",
+       "line 2, column 5: status: \"Lost\" is no status: expected succeeded or failed"},
       {"submit,run,queue\n0,1,\"a\n", "line 2, column 5: the quote is not closed in its line"},
       {"submit,run,queue\n0,1,\"a\"b\n",
        "line 2, column 8: expected a comma after the closing quote"},
@@ -100,7 +107,7 @@ TEST(SwfTest, ReadsProcessorsAndRunTimes) {
   const auto trace = ReadSwf(
       "; UnixStartTime: 0\n"
       "  1  0 5 100 4 -1 -1 8 200 -1 1 3 1 -1 2 -1 -1 -1\n"
-      "2 10 -1 60.5 16 50.25 -1 -1 -1 -1 1 3 1 -1 2 -1 -1 -1\r\n"
+      "2 10 -1 60.5 16 50.25 -1 -1 -1 -1 0 4 1 -1 -1 -1 -1 -1\r\n"
       "3 20 -1 -1 -1 -1 -1 4 100 -1 5 3 1 -1 2 -1 -1 -1\n"
       "4 30 -1 0 4 -1 -1 4 100 -1 5 3 1 -1 2 -1 -1 -1\n");
   ASSERT_TRUE(trace) << trace.error().message;
@@ -110,14 +117,19 @@ TEST(SwfTest, ReadsProcessorsAndRunTimes) {
                                         .queue = "",
                                         .priority = "",
                                         .pods = 8,
-                                        .requests = {{"cpu", 1000}}},
+                                        .requests = {{"cpu", 1000}},
+                                        .origin = "queue:2",
+                                        .user = "user:3"},
                                        {.line = 3,
                                         .submit = seconds(10),
                                         .run = std::chrono::milliseconds(60'500),
                                         .queue = "",
                                         .priority = "",
                                         .pods = 16,
-                                        .requests = {{"cpu", 1000}}}};
+                                        .requests = {{"cpu", 1000}},
+                                        .failed = true,
+                                        .origin = "",
+                                        .user = "user:4"}};
   EXPECT_EQ(trace->jobs, expected);
   EXPECT_EQ(trace->skipped, 2);
 }

@@ -102,6 +102,9 @@ TEST(CarryOutTest, AWorkloadFinishesOnce) {
   const api::Workload finished = workload;
   EXPECT_FALSE(Finish(workload, kNow + std::chrono::hours(1)));
   EXPECT_EQ(workload.status.conditions, finished.status.conditions);
+  api::Workload failed;
+  EXPECT_TRUE(Finish(failed, kNow, true));
+  EXPECT_EQ(failed.status.conditions.at(0).reason, api::kFailed);
 }
 
 TEST(AgendaTest, EntriesAreDueByTimeThenNumber) {

@@ -1,6 +1,7 @@
 // Goal: in any day every job finishes or is told why not, quota is never exceeded, and the same
-// input gives the same day. Method: random queues of one cohort and random jobs; the events are
-// played into a plain count of usage.
+// input gives the same day; CPU-seconds are counted once. Method: random queues of one cohort and
+// random jobs; the events are played into a plain count of usage.
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
@@ -121,6 +122,35 @@ void CheckCharges(const Day& day, const std::vector<NodePool>& pools) {
   for (const double rest : charged) RC_ASSERT(std::abs(rest) < 1e-6);
 }
 
+// CPU-seconds of the runs, of the report's used and destroyed hours, and of the area of the
+// timeline are one number.
+void CheckConservation(const Day& day, const std::vector<NodePool>& pools) {
+  constexpr double kHour = 3600;
+  double of_runs = 0;
+  for (const JobRun& run : day.runs) {
+    const double cpus = UnitsOf("cpu", day.jobs[run.job].shape->requests.at("cpu"));
+    of_runs += cpus * SecondsOf(run.end - run.start);
+  }
+  const Figures figures = MakeReport(day.cluster, day.jobs, day.result, pools).total.figures;
+  double of_report = 0;
+  for (const UnitHours* hours : {&figures.used, &figures.destroyed}) {
+    const auto found = hours->find("cpu");
+    if (found != hours->end()) of_report += found->second * kHour;
+  }
+  const Timeline timeline = MakeTimeline(day.cluster, day.jobs, pools, day.result, day.runs,
+                                         {.resource = "cpu", .steps = 7, .queues = 2});
+  const double step = SecondsOf(timeline.end) / 7;
+  double of_use = 0;
+  double of_queues = 0;
+  for (const double value : timeline.in_use) of_use += value * step;
+  for (const Series& series : timeline.shares) {
+    for (const double value : series.values) of_queues += value * step;
+  }
+  for (const double other : {of_report, of_use, of_queues}) {
+    RC_ASSERT(std::abs(of_runs - other) < 1e-6 * std::max(1.0, of_runs));
+  }
+}
+
 TEST(WorldProperty, NoJobIsLostAndNoQuotaExceeded) {
   support::CheckProperty(300, [] {
     const Story story = AnyStory(true);
@@ -137,6 +167,7 @@ TEST(WorldProperty, NoJobIsLostAndNoQuotaExceeded) {
       RC_ASSERT(outcome.preemptions > 0 || outcome.lost == Duration::zero());
       if (outcome.finished) RC_ASSERT(*outcome.finished >= *outcome.started + day.jobs[i].run);
     }
+    CheckConservation(day, {});
   });
 }
 
@@ -151,14 +182,20 @@ TEST(WorldProperty, NodesAreNeverOverfullAndLoseNoJob) {
       pool.min_nodes = *Below(2) == 0 ? 0 : pool.max_nodes / 2;
       pool.boot = std::chrono::seconds(*Below(30));
       pool.idle = std::chrono::seconds(*Below(60));
+      if (*Below(3) == 0) pool.evicted_after = std::chrono::seconds(1 + *Below(100));
+      if (*Below(3) == 0) pool.evictions_per_hour = *Below(200);
     }
     const Day day = Play(story.cluster, story.csv, std::chrono::seconds(*Below(2)), pools);
     RC_ASSERT(!day.result.stopped_early);
     for (std::size_t i = 0; i < day.jobs.size(); ++i) {
       const JobOutcome& outcome = day.result.outcomes[i];
       RC_ASSERT(outcome.finished.has_value() == outcome.why.empty());
+      RC_ASSERT(outcome.evictions <= kMostLostRuns);
+      const bool lost_some = outcome.preemptions + outcome.evictions > 0;
+      RC_ASSERT(lost_some || outcome.lost == Duration::zero());
     }
     CheckCharges(day, pools);
+    CheckConservation(day, pools);
     for (std::size_t i = 0; i < pools.size(); ++i) {
       RC_ASSERT(day.result.pools[i].peak <= pools[i].max_nodes);
       RC_ASSERT(day.result.pools[i].busy_time <= day.result.pools[i].node_time);

@@ -15,9 +15,11 @@
 #include <vector>
 
 #include "admission/messages.h"
-#include "tests/support/core_world.h"
+#include "simulation/control_plane.h"
 
 namespace berth::support {
+
+using simulation::ControlPlane;
 
 struct QuotaOf {
   std::string resource;
@@ -119,19 +121,19 @@ inline api::ObjectKey KeyOf(const std::string& workload) { return {"default", wo
 
 // A world with namespace default, these flavors without labels, and these queues, each with a
 // LocalQueue of its own name.
-class TableWorld : public CoreWorld {
+class TableWorld : public ControlPlane {
  public:
   explicit TableWorld(const std::vector<std::string>& flavors,
                       const std::vector<api::ClusterQueue>& queues,
                       const admission::SchedulerConfig& config = {})
-      : CoreWorld(config) {
+      : ControlPlane(config) {
     api::Namespace everybody;
     everybody.meta.name = "default";
-    CoreWorld::Apply(everybody);
-    for (const std::string& flavor : flavors) CoreWorld::Apply(MakeFlavor(flavor));
+    ControlPlane::Apply(everybody);
+    for (const std::string& flavor : flavors) ControlPlane::Apply(MakeFlavor(flavor));
     for (const api::ClusterQueue& queue : queues) {
-      CoreWorld::Apply(queue);
-      CoreWorld::Apply(MakeLocalQueue(queue.meta.name, queue.meta.name));
+      ControlPlane::Apply(queue);
+      ControlPlane::Apply(MakeLocalQueue(queue.meta.name, queue.meta.name));
     }
   }
 

@@ -1,6 +1,7 @@
 """A large cluster behind the page, without the cluster: files of the page as given, /api/v1 with 1,000 ClusterQueues and
-100,000 waiting Workloads, an event stream that says what `tell` is given. Plain HTTP on a free port of loopback."""
+100,000 waiting Workloads (large_cluster), an event stream that says what `tell` is given. Plain HTTP on a free port of loopback."""
 
+import collections
 import http.server
 import json
 import queue
@@ -8,23 +9,9 @@ import socketserver
 import threading
 import urllib.parse
 
-WORKLOADS = 100_000
-QUEUES = 1_000
-CREATED = "2026-11-20T07:00:00Z"
+import large_cluster
 
-
-def workload(number):
-    space = f"team-{number % 50}"
-    return {"id": f"{space}/job-{number}", "namespace": space, "workload": f"job-{number}", "name": f"job-{number}", "kind": "Job",
-            "localQueue": "q", "clusterQueue": f"queue-{number % QUEUES}", "priority": 0, "state": "waiting", "cause": "quota",
-            "createdAt": CREATED, "waitingSince": CREATED, "turn": number, "eta": None, "requests": [],
-            "remark": "quota: nvidia.com/gpu in flavor t4: needs 4, 0 free of 8", "reason": None}
-
-
-def cluster_queue(number):
-    use = {"resource": "nvidia.com/gpu", "unit": "items", "used": 8, "nominal": 8, "borrowed": 0, "lent": 0}
-    return {"id": f"queue-{number}", "name": f"queue-{number}", "cohort": f"cohort-{number % 40}", "parents": ["company"], "waiting": 100,
-            "running": 2, "strategy": "BestEffortFIFO", "stopPolicy": "None", "weightedShare": None, "resources": [use]}
+NO_FILTERS = {"limit", "cursor", "sort", "fields", "countBy", "namespace"}
 
 
 class FakeReadApi:
@@ -33,6 +20,8 @@ class FakeReadApi:
         self.files = files
         self.rows = self.make_rows()
         self.streams = []
+        self.busy = {}  # by path: how many requests get 503 before an answer
+        self.asked = collections.Counter()  # requests by path
         fake = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -48,7 +37,13 @@ class FakeReadApi:
                     return fake.stream(self)
                 if not address.path.startswith("/api/v1/"):
                     return fake.send(self, *(fake.files.get(address.path) or fake.files["/"]))
-                return fake.send_json(self, fake.answer(address.path.removeprefix("/api/v1/"), query))
+                path = address.path.removeprefix("/api/v1/")
+                fake.asked[path] += 1
+                if fake.busy.get(path, 0) > 0:
+                    fake.busy[path] -= 1
+                    body = json.dumps({"status": 503, "message": "too many requests are under way"}).encode()
+                    return fake.send(self, "application/json", body, 503)
+                return fake.send_json(self, fake.answer(path, query))
 
             def do_POST(self):
                 self.rfile.read(int(self.headers["Content-Length"]))
@@ -63,7 +58,10 @@ class FakeReadApi:
 
     @staticmethod
     def make_rows():
-        return {"workloads": [workload(i) for i in range(WORKLOADS)], "queues": [cluster_queue(i) for i in range(QUEUES)]}
+        return {"workloads": [large_cluster.workload(i) for i in range(large_cluster.WORKLOADS)],
+                "queues": [large_cluster.cluster_queue(i) for i in range(large_cluster.QUEUES)],
+                "capacityrequests": [large_cluster.capacity_request(i) for i in range(large_cluster.REQUESTS)],
+                "cohorts": [large_cluster.cohort(i) for i in range(large_cluster.COHORTS + 1)]}
 
     def close(self):
         for stream in self.streams:
@@ -79,10 +77,17 @@ class FakeReadApi:
     def answer(self, path, query):
         if path == "session":
             return {"signedIn": True, "user": "reader", "csrf": ""}
-        rows = self.rows.get(path, [])
+        rows = self.rows.get(path)
+        if rows is None:
+            return large_cluster.answer(path, query)
+        for field, values in query.items():
+            if field == "name":
+                rows = [row for row in rows if row[field].startswith(values)]
+            elif field not in NO_FILTERS:
+                rows = [row for row in rows if str(row[field]) in values.split(",")]
         if "countBy" in query:
-            value = "quota" if query["countBy"] == "cause" else "waiting"
-            return {"items": [], "counts": [{"value": value, "count": len(rows)}] if rows else [], "revision": "e.0"}
+            counted = collections.Counter(row[query["countBy"]] for row in rows)
+            return {"items": [], "counts": [{"value": value, "count": count} for value, count in sorted(counted.items())], "revision": "e.0"}
         at = int(query.get("cursor", "0"))
         end = at + int(query.get("limit", "100"))
         page = {"items": rows[at:end], "revision": "e.0"}
@@ -121,7 +126,10 @@ class FakeReadApi:
         handler.send_header("Content-Type", content_type)
         handler.send_header("Content-Length", str(len(body)))
         handler.end_headers()
-        handler.wfile.write(body)
+        try:
+            handler.wfile.write(body)
+        except ConnectionError:  # the page has gone
+            handler.close_connection = True
 
 
 class RecordedReadApi(FakeReadApi):
@@ -129,6 +137,7 @@ class RecordedReadApi(FakeReadApi):
 
     def __init__(self, files, answers):
         self.answers = answers
+        self.is_signed_in = True
         super().__init__(files)
 
     @staticmethod
@@ -137,8 +146,29 @@ class RecordedReadApi(FakeReadApi):
 
     def answer(self, path, query):
         if path == "session":
-            return {"signedIn": True, "user": "kubernetes-admin", "csrf": "secret", "actions": True}
+            return {"signedIn": True, "user": "kubernetes-admin", "csrf": "secret", "actions": True} if self.is_signed_in else {"signedIn": False}
         return self.answers.get(key_of(path, query))
+
+
+class HostileReadApi(RecordedReadApi):
+    """The recorded answers with `evil` in every text but units, and in every key that is a name: of resources."""
+
+    def __init__(self, files, answers, evil):
+        self.evil = evil
+        super().__init__(files, {key: self.spoilt(answer) for key, answer in answers.items()})
+
+    def spoilt(self, value, key=""):
+        if isinstance(value, dict):
+            return {name + self.evil if key.endswith("Hours") else name: self.spoilt(each, name) for name, each in value.items()}
+        if isinstance(value, list):
+            return [self.spoilt(each, key) for each in value]
+        return value + self.evil if isinstance(value, str) and key != "unit" else value
+
+    def answer(self, path, query):
+        if path == "session":
+            return {**super().answer(path, query), "user": self.evil}
+        plain = urllib.parse.unquote(path).replace(self.evil, "")
+        return super().answer(plain, {name: value.replace(self.evil, "") for name, value in query.items()})
 
 
 def key_of(path, query):

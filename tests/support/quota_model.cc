@@ -59,7 +59,7 @@ Amounts AskedBy(const admission::Decision& decision, const admission::Vocabulary
   return asked;
 }
 
-QuotaModel::QuotaModel(const CoreWorld& world, Evicted evicted) {
+QuotaModel::QuotaModel(const ControlPlane& world, Evicted evicted) {
   for (const auto& [name, cohort] : world.cohorts()) {
     formulae_.AddCohort(name, cohort.spec.parent_name, QuotasOf(cohort.spec.resource_groups));
   }

@@ -1,5 +1,5 @@
-// tests/support/quota_model.h — quota and usage of a CoreWorld, recomputed from its objects by the
-// formulae of quota_formulae.h, to compare with QuotaTree.
+// tests/support/quota_model.h — quota and usage of a ControlPlane, recomputed from its objects by
+// the formulae of quota_formulae.h, to compare with QuotaTree.
 //
 // Units: amounts of the resource's smallest unit; small ones, nothing saturates here.
 // Threads: one. Errors: none. No cycles of cohorts.
@@ -9,16 +9,18 @@
 #include <vector>
 
 #include "api/queues.h"
-#include "tests/support/core_world.h"
+#include "simulation/control_plane.h"
 #include "tests/support/quota_formulae.h"
 
 namespace berth::support {
+
+using simulation::ControlPlane;
 
 class QuotaModel {
  public:
   enum class Evicted { kCount, kLeaveOut };  // evicted workloads that have not stopped
 
-  QuotaModel(const CoreWorld& world, Evicted evicted);
+  QuotaModel(const ControlPlane& world, Evicted evicted);
 
   void AddUsage(const std::string& queue, const Amounts& usage);
   void RemoveUsage(const std::string& queue, const Amounts& usage);

@@ -247,7 +247,7 @@ bool StoryRun::Settle() {
   return false;
 }
 
-std::vector<std::string> Describe(const CoreWorld& world, const admission::CycleResult& result) {
+std::vector<std::string> Describe(const ControlPlane& world, const admission::CycleResult& result) {
   std::vector<std::string> lines;
   const admission::Vocabulary& names = world.scheduler().vocabulary();
   for (const admission::Decision& decision : result.decisions) {

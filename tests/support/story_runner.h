@@ -1,4 +1,4 @@
-// tests/support/story_runner.h — plays a story (tests/support/story.h) in a CoreWorld: after the
+// tests/support/story_runner.h — plays a story (tests/support/story.h) in a ControlPlane: after the
 // events of each instant it runs cycles, stops victims and wakes parked workloads until a fixed
 // point, and calls the property's hooks in between.
 //
@@ -16,16 +16,18 @@
 #include <string>
 #include <vector>
 
-#include "tests/support/core_world.h"
+#include "simulation/control_plane.h"
 #include "tests/support/story.h"
 
 namespace berth::support {
 
+using simulation::ControlPlane;
+
 struct StoryHooks {
-  std::function<void(const CoreWorld&)> before_cycle;
+  std::function<void(const ControlPlane&)> before_cycle;
   // Called before the decisions are performed: the objects are the input of the cycle.
-  std::function<void(const CoreWorld&, const admission::CycleResult&)> decided;
-  std::function<void(const CoreWorld&)> at_rest;  // after each instant
+  std::function<void(const ControlPlane&, const admission::CycleResult&)> decided;
+  std::function<void(const ControlPlane&)> at_rest;  // after each instant
 };
 
 class StoryRun {
@@ -40,8 +42,8 @@ class StoryRun {
   // Finishes running workloads, settles, and repeats until none runs. False as above.
   bool FinishAll();
 
-  CoreWorld& world() { return world_; }
-  const CoreWorld& world() const { return world_; }
+  ControlPlane& world() { return world_; }
+  const ControlPlane& world() const { return world_; }
 
   struct Tally {
     std::int64_t cycles = 0;
@@ -72,13 +74,13 @@ class StoryRun {
   Story story_;  // with the edits applied so far
   StoryHooks hooks_;
   std::optional<std::uint64_t> shuffle_;
-  CoreWorld world_;
+  ControlPlane world_;
   std::map<api::ObjectKey, int> due_;  // evicted: cycles until they stop
   Tally tally_;
 };
 
 // The decisions, without numbers that depend on the order of arrival: one line per head, in
 // processing order.
-std::vector<std::string> Describe(const CoreWorld& world, const admission::CycleResult& result);
+std::vector<std::string> Describe(const ControlPlane& world, const admission::CycleResult& result);
 
 }  // namespace berth::support

@@ -56,6 +56,39 @@ class LintTest(unittest.TestCase):
             self.assertIn("1 source(s), 1 run, 0 with findings", run.stdout)
             self.assertIn("1 source(s), 0 run, 0 with findings", self.lint(root).stdout)
 
+    def test_sources_of_a_unit_are_read_at_once_and_findings_name_the_source(self):
+        with temporary_folder() as folder:
+            root = pathlib.Path(folder)
+            subprocess.run(["git", "init", "-q", folder], check=True)
+            shutil.copy(PROJECT / ".clang-tidy", root)
+            (root / ".gitignore").write_text("/build/\n")
+            (root / "base").mkdir()
+            (root / "base/a.cc").write_text("int One() { return 1; }\n\n")
+            (root / "base/b.cc").write_text(
+                "int Two() { return 2; }\n"
+                "int Read(int n) {\n  int* at = nullptr;\n  if (n > 3) at = &n;\n"
+                "  return *at;\n}\n")
+            unit = root / "build/base/units/base_0.cc"
+            unit.parent.mkdir(parents=True)
+            unit.write_text('#include "base/a.cc"\n#include "base/b.cc"\n')
+            (root / "compile_commands.json").write_text(json.dumps([{
+                "directory": folder, "file": str(unit),
+                "command": f"/usr/bin/c++ -std=c++20 -I{folder} -Wno-subobject-linkage -c {unit}"}]))
+            run = self.lint(root)
+            self.assertEqual(run.returncode, 1, run.stdout + run.stderr)
+            self.assertRegex(run.stdout, r"base/b\.cc:5:10: error: Dereference of null pointer")
+            self.assertIn("2 source(s), 2 run, 1 with findings", run.stdout)
+
+            # The nearest rules hold, as for single sources.
+            (root / "base/.clang-tidy").write_text(
+                "InheritParentConfig: true\nChecks: '-*,readability-identifier-naming'\n")
+            self.assertIn("2 run, 0 with findings", self.lint(root).stdout)
+            (root / "base/.clang-tidy").unlink()
+
+            (root / "base/b.cc").write_text("int Two() { return 2; }\n")
+            self.assertIn("2 source(s), 2 run, 0 with findings", self.lint(root).stdout)
+            self.assertIn("2 source(s), 0 run, 0 with findings", self.lint(root).stdout)
+
 
 if __name__ == "__main__":
     if not TIDY:

@@ -1,10 +1,17 @@
-"""Runs clang-tidy 14 on the sources of a build, a few at a time, and remembers the clean ones."""
+"""Runs clang-tidy 14 on the sources of a build, a few at a time, and remembers the clean ones.
+
+In a build with units (BERTH_UNIT_SOURCES) a run reads the sources of a unit joined in one file: the
+headers are read once for all of them. clang-tidy's path analysis skips functions of included files,
+so the unit itself, a list of #include lines, is not enough."""
 
 import argparse
+import bisect
+import dataclasses
 import hashlib
 import json
 import os
 import pathlib
+import re
 import shlex
 import subprocess
 import sys
@@ -15,9 +22,38 @@ import tree
 
 TIDY = "clang-tidy-14"
 NEWEST_STAMPS = 4000  # older ones are deleted
-# A shorter path analysis: a third of the time, most of the findings.
-SHALLOW = [f"--extra-arg={word}" for word in ("-Xclang", "-analyzer-config", "-Xclang",
-                                              "mode=shallow")]
+# A shorter path analysis, of at most 20,000 states a function: a third of the time, most of the
+# findings.
+SHALLOW = [f"--extra-arg={word}" for option in ("mode=shallow", "max-nodes=20000")
+           for word in ("-Xclang", "-analyzer-config", "-Xclang", option)]
+
+
+# A warning option of the unit files that clang does not know.
+UNKNOWN_OPTIONS = "--extra-arg=-Wno-unknown-warning-option"
+
+
+@dataclasses.dataclass
+class Target:
+    """What one run of clang-tidy reads."""
+    sources: list  # paths from the root
+    command: dict  # an entry of compile_commands.json
+    first_lines: list = dataclasses.field(default_factory=list)  # of each source in a joined file
+
+    @property
+    def name(self):
+        rest = len(self.sources) - 1
+        return self.sources[0] + (f" and {rest} more" if rest else "")
+
+    def in_sources(self, findings, root):
+        """`findings` with the places of the sources in place of those of the joined file."""
+        def place(match):
+            line = int(match.group(1))
+            index = bisect.bisect_right(self.first_lines, line) - 1
+            return f"{root / self.sources[index]}:{line - self.first_lines[index] + 1}:"
+
+        if not self.first_lines:
+            return findings
+        return re.sub(re.escape(self.command["file"]) + r":(\d+):", place, findings)
 
 
 class Lint:
@@ -26,17 +62,17 @@ class Lint:
         self.root = self.tree.root
         self.state = state
         self.depth = depth
-        self.commands = self.read_commands(build / "compile_commands.json")
+        self.targets = self.read_commands(build / "compile_commands.json")
         version = subprocess.run([TIDY, "--version"], capture_output=True, text=True, check=True)
         self.rules = " ".join(depth) + version.stdout + "".join(
             f"{path}\n{self.tree.text(path)}" for path in self.tree.files
             if path.endswith(".clang-tidy"))
 
     def read_commands(self, path):
-        """Command of each source from the root; without the compiler launcher, which clang-tidy
-        takes for the compiler."""
-        commands = {}
-        sources = set(self.tree.files)
+        """The targets of a build, by name; without the compiler launcher, which clang-tidy takes for
+        the compiler."""
+        targets = {}
+        known = set(self.tree.files)
         for entry in json.loads(path.read_text()):
             words = shlex.split(entry["command"])
             compiler = next((i for i, word in enumerate(words)
@@ -46,13 +82,46 @@ class Lint:
             if compiler is None or not file.is_relative_to(self.root):
                 continue  # CUDA, or outside the tree
             name = str(file.relative_to(self.root))
-            if name not in sources:
+            command = dict(entry, command=shlex.join(words[compiler:]))
+            if name in known:
+                target = Target([name], command)
+            elif file.parent.name == "units":
+                target = self.join(file, command)
+            else:
                 continue  # generated
             # One source compiled twice (two variants) is linted once.
-            commands.setdefault(name, dict(entry, command=shlex.join(words[compiler:])))
-        self.state.mkdir(parents=True, exist_ok=True)
-        (self.state / "compile_commands.json").write_text(json.dumps(list(commands.values())))
-        return commands
+            targets.setdefault(tuple(target.sources), target)
+        (self.state / "compile_commands.json").write_text(
+            json.dumps([target.command for target in targets.values()]))
+        return {target.name: target for target in targets.values()}
+
+    def join(self, unit, command):
+        """Writes the sources of `unit` into one file."""
+        sources = [included for _, _, included, _ in self.tree.includes(
+            str(unit.relative_to(self.root)))]
+        text, first_lines = "", []
+        for source in sources:
+            first_lines.append(text.count("\n") + 1)
+            text += self.tree.text(source).rstrip("\n") + "\n"
+        joined = self.folder_of(sources[0]) / unit.name
+        joined.write_text(text)
+        words = [str(joined) if word == command["file"] else word
+                 for word in shlex.split(command["command"])]
+        return Target(sources, dict(command, file=str(joined), command=shlex.join(words)),
+                      first_lines)
+
+    def folder_of(self, source):
+        """The folder of the joined file: its .clang-tidy is the one that is nearest to the source."""
+        folder = self.state / "joined"
+        nearest = max((config for config in self.tree.files if config.endswith("/.clang-tidy")
+                       and source.startswith(config.removesuffix(".clang-tidy"))),
+                      key=len, default=None)
+        if nearest:
+            folder /= os.path.dirname(nearest)
+        folder.mkdir(parents=True, exist_ok=True)
+        if nearest:
+            (folder / ".clang-tidy").write_text(self.tree.text(nearest))
+        return folder
 
     def closure(self, path, seen=None):
         """`path` and every file of the project that it includes, directly or not."""
@@ -63,24 +132,27 @@ class Lint:
                 self.closure(included, seen)
         return seen
 
-    def stamp(self, path):
+    def files(self, target):
+        return set().union(*(self.closure(source) for source in target.sources))
+
+    def stamp(self, target):
         digest = hashlib.sha256(self.rules.encode())
-        command = self.commands[path]
+        command = target.command
         digest.update(command["command"].replace(command["directory"], "").encode())
-        for file in sorted(self.closure(path)):
+        for file in sorted(self.files(target)):
             digest.update(f"{file}\n{self.tree.text(file)}\0".encode())
         return self.state / "clean" / digest.hexdigest()
 
-    def run(self, path):
-        """(path, seconds, findings); without findings it stores a stamp."""
+    def run(self, target):
+        """(target, seconds, findings); without findings it stores a stamp."""
         started = time.monotonic()
-        run = subprocess.run([TIDY, "--quiet", "-p", str(self.state), *self.depth,
-                              str(self.root / path)], capture_output=True, text=True,
-                             cwd=self.root)
+        run = subprocess.run([TIDY, "--quiet", "-p", str(self.state), *self.depth, UNKNOWN_OPTIONS,
+                              str(self.root / target.command["file"])], capture_output=True,
+                             text=True, cwd=self.root)
         findings = "" if run.returncode == 0 else (run.stdout or run.stderr)
         if not findings:
-            self.stamp(path).touch()
-        return path, time.monotonic() - started, findings
+            self.stamp(target).touch()
+        return target, time.monotonic() - started, target.in_sources(findings, self.root)
 
 
 def changed_files(root):
@@ -108,7 +180,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path.cwd())
     parser.add_argument("--build", type=pathlib.Path, required=True,
-                        help="folder of compile_commands.json, one command a source")
+                        help="folder of compile_commands.json")
     arguments = parser.parse_args()
 
     root = arguments.root.resolve()
@@ -121,32 +193,34 @@ def main():
     shallow = arguments.shallow or (arguments.all and not arguments.deep)
     lint = Lint(root, build, state, SHALLOW if shallow else [])
 
-    sources = sorted(lint.commands)
+    targets = [lint.targets[name] for name in sorted(lint.targets)]
     if not arguments.all:
         wanted = set(arguments.files) or changed_files(root)
-        sources = [path for path in sources if wanted & lint.closure(path)]
+        targets = [target for target in targets if wanted & lint.files(target)]
     todo = []
-    for path in sources:
-        stamp = lint.stamp(path)
+    for target in targets:
+        stamp = lint.stamp(target)
         if stamp.exists():
             stamp.touch()  # in use: not to be deleted
         else:
-            todo.append(path)
+            todo.append(target)
 
     started = time.monotonic()
     failed = {}
     with ThreadPoolExecutor(arguments.jobs) as pool:
-        for done, (path, seconds, findings) in enumerate(pool.map(lint.run, todo), start=1):
+        for done, (target, seconds, findings) in enumerate(pool.map(lint.run, todo), start=1):
             if findings:
-                failed[path] = findings
+                failed[target.name] = findings
                 print(findings, end="")
             verdict = "FINDINGS" if findings else "ok"
-            print(f"[{done}/{len(todo)}] {path}: {verdict} ({seconds:.1f} s)", flush=True)
+            print(f"[{done}/{len(todo)}] {target.name}: {verdict} ({seconds:.1f} s)", flush=True)
     forget_old(state / "clean")
-    for path, findings in failed.items():  # repeated for readers of the log's end
-        print(f"in {path}:\n" + "\n".join(
+    for name, findings in failed.items():  # repeated for readers of the log's end
+        print(f"in {name}:\n" + "\n".join(
             line for line in findings.split("\n") if ": warning:" in line or ": error:" in line))
-    print(f"lint: {len(sources)} source(s), {len(todo)} run, {len(failed)} with findings, "
+    count = sum(len(target.sources) for target in targets)
+    ran = sum(len(target.sources) for target in todo)
+    print(f"lint: {count} source(s), {ran} run, {len(failed)} with findings, "
           f"{time.monotonic() - started:.0f} s")
     return 1 if failed else 0
 

@@ -66,6 +66,27 @@ def wait_bars(shares, label):
     return frame(inner, label)
 
 
+def histogram(waits, width, end, label):
+    """Shares of waits in equal ranges of `width` seconds until `end`; the last bar has the rest."""
+    count = end // width
+    counts = [0] * (count + 1)
+    for wait in waits:
+        counts[min(int(wait // width), count)] += 1
+    step = (WIDTH - LEFT) / (count + 1)
+    inner = ""
+    for at, number in enumerate(counts):
+        share = number / max(1, len(waits))
+        name = f"{at * width}–{(at + 1) * width} s" if at < count else f"{end} s and more"
+        inner += (f'<rect x="{LEFT + at * step + 0.5:.1f}" y="{y_of(share):.1f}" width="{step - 1:.1f}" '
+                  f'height="{HEIGHT - BOTTOM - y_of(share):.1f}" fill="var(--one)"><title>{name}: {100 * share:.1f} %</title></rect>')
+    for at in (0, count // 2, count):
+        anchor = "start" if at == 0 else "middle"
+        inner += f'<text x="{LEFT + at * step:.1f}" y="{HEIGHT - 10}" text-anchor="{anchor}">{at * width} s</text>'
+    for share in (0, 0.5, 1):
+        inner += f'<text x="{LEFT - 5}" y="{y_of(share) + 4:.1f}" text-anchor="end">{100 * share:.0f} %</text>'
+    return frame(inner, label)
+
+
 def gpu_lines(nodes, used, end, most, label):
     """Two series of equal steps until `end` seconds."""
     def path(values, colour):
@@ -102,6 +123,14 @@ def day_figures(name, day, gpus, most):
                    f"{name}: {hours:.1f} of {charged:.1f} GPU-hours used, {100 * hours / max(charged, 1e-9):.0f} %"))
 
 
+def histograms(name, day):
+    """The picture of the source, in its two widths: 30 s for all waits, 2 s for the first minute."""
+    waits = day.waits()
+    return (figure(histogram(waits, 30, 360, f"waits by 30 s, {name}"), f"{name}: ranges of 30 s"),
+            figure(histogram([wait for wait in waits if wait < 60], 2, 60, f"waits by 2 s, {name}"),
+                   f"{name}: ranges of 2 s, of the {sum(wait < 60 for wait in waits)} waits below a minute"))
+
+
 def measured_figures(most):
     end = MEASURED["minutes"] * 60
     mean = {key: [MEASURED[key] / (end / 3600)] * 120 for key in ("used", "charged")}
@@ -126,7 +155,10 @@ def page(rows, days, gpus, seeds):
     columns = [measured_figures(most)] + [day_figures(name, day, gpus, most) for name, day in days]
     waits = "".join(column[0] for column in columns)
     lines = "".join(column[1] for column in columns)
+    ranges = "".join(picture for name, day in days for picture in histograms(name, day))
     return (HEAD + f"<style>{STYLE}</style></head><body>" + INTRODUCTION +
             f'<h2>Waits</h2><div class="row">{waits}</div>'
+            f'<h2>Waits in the ranges of the source</h2><p class="pale">Its picture has ranges of 30 s and of 2 s; of these '
+            f'only the shares above were published.</p><div class="row">{ranges}</div>'
             f'<h2>GPUs of ready nodes (brown) and GPUs in use (blue)</h2><div class="row">{lines}</div>'
             f'<h2>Each lever by itself</h2><p class="pale">Means of {seeds} days.</p>{table(rows)}</body></html>\n')

@@ -2,10 +2,12 @@
 what was measured on a real pool, then with Berth, each lever by itself and all together.
 
 Exits 0 only if the fit is near the measured figures and all levers together reach the goal. docs/simulate.md describes
-the fit. DAY_SEEDS=N: so many days (default 20). --html FILE: a page with the pictures of the real pool and ours."""
+the fit. DAY_SEEDS=N: so many days (default 20). --html FILE: a page with the pictures of the real pool and ours. --frontier:
+in place of all this, quotas, least nodes and idle times against one another."""
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -82,8 +84,10 @@ def show(name, figures):
 
 
 def main():
+    if sys.argv[1:] == ["--frontier"]:
+        return frontier()
     if sys.argv[1:] and (len(sys.argv) != 3 or sys.argv[1] != "--html"):
-        sys.exit("usage: tools/demo day [--html FILE | --live [SECONDS]]")
+        sys.exit("usage: tools/demo day [--html FILE | --frontier | --live [SECONDS]]")
     page = sys.argv[2] if sys.argv[1:] else None
     title = f"{SEEDS} days, means"
     print(f"{title:<44} {'median':>7} {'mean':>7} {'p99 s':>7} {'used':>9} {'used h':>8} {'charged':>8} {'minutes':>7}")
@@ -106,9 +110,12 @@ def main():
         tell("reuse of nodes alone (idle time)", run(sample("without-queue.yaml"), reuse, "--spread"))
         warm = changed(folder, "warm", minNodes=LEVERS["minNodes"])
         tell("prewarmed nodes alone", run(sample("without-queue.yaml"), warm, "--spread"))
+        tell("the image on the nodes' disks alone", run(sample("without-queue.yaml"), without_pulls(folder), "--spread"))
         all_levers = changed(folder, "all", **LEVERS)
         best = run(sample("queues.yaml"), all_levers)
-        goal = tell("with Berth: all of these", best)
+        goal = tell("with Berth: quota, packing, reuse, prewarm", best)
+        pools = without_pulls(folder, minNodes=WITH_IMAGE["minNodes"], idleSeconds=WITH_IMAGE["idleSeconds"])
+        tell("with Berth, and the image on the disks", run(with_quota(folder, WITH_IMAGE["gpus"]), pools))
         if page:
             days = [("without a queue", pictured(folder, sample("without-queue.yaml"), sample("nodepools.yaml"), "--spread")),
                     ("with Berth", pictured(folder, sample("queues.yaml"), all_levers))]
@@ -120,7 +127,54 @@ def main():
     return 0 if all(fits) and reached else 1
 
 
-LEVERS = {"minNodes": 3, "idleSeconds": 300}
+def without_pulls(folder, **fields):
+    """The pool whose nodes boot with the image: no boot of the list takes longer than a minute."""
+    path = changed(folder, "image", **fields)
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(re.sub(r'(boot-seconds: ")([^"]*)', lambda found: found[1] + " ".join(
+            str(min(int(boot), 60)) for boot in found[2].split()), text))
+    return path
+
+
+def with_quota(folder, gpus):
+    """The queues of the sample with another quota of GPUs."""
+    with open(sample("queues.yaml"), encoding="utf-8") as file:
+        text = file.read()
+    path = os.path.join(folder, f"queues-{gpus}.yaml")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text.replace("nominalQuota: 16\n", f"nominalQuota: {gpus}\n"))
+    return path
+
+
+def frontier():
+    """What can be had: of all settings those that no other one beats in used, mean and p99 at once."""
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        for image in (False, True):
+            for least in (1, 3, 5, 7):
+                for idle in (30, 60, 120, 300):
+                    pools = (without_pulls if image else lambda where, **fields: changed(where, "tried", **fields))(
+                        folder, minNodes=least, idleSeconds=idle)
+                    for gpus in (10, 12, 14, 16, 18, 20, 24, 40):
+                        figures = run(with_quota(folder, gpus), pools)
+                        found.append((figures["gpu_hours"] / figures["charged"], figures["mean"], figures["p99"], figures["median"],
+                                      gpus, least, idle, image))
+    print(f"{'used':>7} {'mean':>7} {'p99 s':>7} {'median':>7} {'quota':>6} {'least':>6} {'idle s':>7}  image on disk")
+    for image in (False, True):
+        kept = [each for each in found if each[7] == image]
+        best = [each for each in kept if not any(
+            other[0] >= each[0] and other[1] <= each[1] and other[2] <= each[2] and other[:3] != each[:3] for other in kept)]
+        for used, mean, p99, median, gpus, least, idle, _ in sorted(best, reverse=True):
+            print(f"{100 * used:6.1f} % {mean:7.1f} {p99:7.1f} {median:7.1f} {gpus:6} {least:6} {idle:7}  {'yes' if image else 'no'}")
+    return 0
+
+
+LEVERS = {"minNodes": 3, "idleSeconds": 240}
+# Where nodes boot with the image, more jobs may wait for nodes: of the frontier, the setting of the shortest mean wait with
+# 80 % used.
+WITH_IMAGE = {"gpus": 24, "minNodes": 1, "idleSeconds": 40}
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -5,12 +5,25 @@
 {{- fail (printf "nameOverride and fullnameOverride: %q is not possible: the controller finds its webhooks and its Secret by names that begin with kueue" $name) -}}
 {{- end -}}
 {{- end -}}
-{{- if .Values.enableKueueViz -}}
-{{- fail "enableKueueViz: Berth does not have KueueViz; set it to false" -}}
+{{- if and .Values.page.actions (not (include "berth.hasPage" .)) -}}
+{{- fail "page.actions: the page is off; set page.enabled to true" -}}
+{{- end -}}
+{{- if ((.Values.page).ledger).claim -}}
+{{- if not (include "berth.hasPage" .) -}}
+{{- fail "page.ledger.claim: the page is off; set page.enabled to true" -}}
+{{- end -}}
+{{- if gt (int .Values.controllerManager.replicas) 1 -}}
+{{- fail "page.ledger.claim: several replicas cannot write one ledger; set controllerManager.replicas to 1, or leave the claim out" -}}
+{{- end -}}
 {{- end -}}
 {{- if .Values.enableVisibilityAPF -}}
 {{- fail "enableVisibilityAPF: the chart has no FlowSchema for the visibility API; set it to false" -}}
 {{- end -}}
+{{- end -}}
+
+{{/* "true" where the page is served: by its own value, or where Kueue's chart would install KueueViz. */}}
+{{- define "berth.hasPage" -}}
+{{- if or .Values.page.enabled .Values.enableKueueViz -}}true{{- end -}}
 {{- end -}}
 
 {{/* The Configuration: the text of the value, or with other fields where other values require it. */}}

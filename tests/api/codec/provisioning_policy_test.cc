@@ -24,10 +24,11 @@ TEST(ProvisioningPolicyCodec, EmptySpecHasTheDefaultsOfTheCrd) {
 TEST(ProvisioningPolicyCodec, EveryFieldIsRead) {
   const auto policy = Decode<ProvisioningPolicy>(R"({"metadata":{"name":"p"},"spec":{
       "steps":[{"name":"s","flavor":"f","provisioningClassName":"c","parameters":{"k":"v"},"zones":["a","b"],
-                "maxWaitSeconds":1,"maxAttempts":2}],
-      "race":{"width":2,"over":"Steps","staggerSeconds":5},"maxInFlight":6,
+                "maxWaitSeconds":1,"maxAttempts":2,"minEtaGainSeconds":9}],
+      "race":{"width":2,"over":"Steps","staggerSeconds":5,"keepSurplusSeconds":10},"maxInFlight":6,
       "maxWaitSeconds":3,"whenExhausted":"Reject","cycleAfterSeconds":4,"onRevoked":"Requeue",
-      "bootTimeoutSeconds":7,"evictBeforeSeconds":8,"rejectHumanCauses":true}})"_json);
+      "bootTimeoutSeconds":7,"evictBeforeSeconds":8,"rejectHumanCauses":true,
+      "runDuration":{"source":"History","maxSeconds":11}}})"_json);
   ASSERT_TRUE(policy) << policy.error().message;
   ASSERT_EQ(policy->steps.size(), 1U);
   const ProvisioningStep& step = policy->steps.front();
@@ -38,10 +39,15 @@ TEST(ProvisioningPolicyCodec, EveryFieldIsRead) {
   EXPECT_EQ(step.zones, (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(step.max_wait_seconds, 1);
   EXPECT_EQ(step.max_attempts, 2);
+  EXPECT_EQ(step.min_eta_gain_seconds, 9);
   ASSERT_TRUE(policy->race);
   EXPECT_EQ(policy->race->width, 2);
   EXPECT_EQ(policy->race->over, ProvisioningRace::Over::kSteps);
   EXPECT_EQ(policy->race->stagger_seconds, 5);
+  EXPECT_EQ(policy->race->keep_surplus_seconds, 10);
+  ASSERT_TRUE(policy->run_duration);
+  EXPECT_EQ(policy->run_duration->source, ProvisioningRunDuration::Source::kHistory);
+  EXPECT_EQ(policy->run_duration->max_seconds, 11);
   EXPECT_EQ(policy->max_in_flight, 6);
   EXPECT_EQ(policy->max_wait_seconds, 3);
   EXPECT_EQ(policy->when_exhausted, ProvisioningPolicy::WhenExhausted::kReject);

@@ -108,7 +108,8 @@ void BenchPages(const Load& load, Model& model) {
       {"running, oldest first", {{"state", "running"}, {"sort", "createdAt"}}, all},
       {"waiting, oldest wait first", {{"state", "waiting"}, {"sort", "waitingSince"}}, all},
       {"a tenant's, by priority", {{"sort", "-priority"}}, tenant},
-      {"none matches", {{"state", "failed"}, {"sort", "priority"}}, all}};
+      {"none matches", {{"state", "failed"}, {"sort", "priority"}}, all},
+      {"no name begins so", {{"name", "no-such-job"}}, all}};
   constexpr int kTimes = 200;
   for (const PageRow& row : rows) {
     const Result<Query> query = ParseQuery(Resources()[kWorkloads], row.parameters);

@@ -3,6 +3,9 @@
 // Method: the admission controllers on the real API in virtual time, and a ledger on a real file.
 #include "ledger/controller/ledger_feed.h"
 
+#include <map>
+#include <optional>
+
 #include "ledger/ledger_reader.h"
 #include "tests/admission/controller/admission_fixture.h"
 #include "tests/local/apiserver/store/temp_folder.h"
@@ -92,6 +95,33 @@ TEST_F(LedgerFeedTest, PricesAndUsersStandBesideTheAttempts) {
   ASSERT_EQ(prices.size(), 2U);
   EXPECT_EQ(prices[0].hourly_nano, 2'500'000'000);
   EXPECT_EQ(prices[1].hourly_nano, 3'000'000'000);
+}
+
+// What a Job declares, where Jobs are watched; the maximum of the Workload comes first.
+TEST_F(LedgerFeedTest, TheDeadlineOfAJobIsDeclared) {
+  manager_->InformerFor<api::Job>();
+  Feed();
+  const Json container = {{"name", "c"}, {"image", "i"}};
+  const Json pods = {{"restartPolicy", "Never"}, {"containers", {container}}};
+  api_.Put("/apis/batch/v1/namespaces/team/jobs",
+           {{"metadata", {{"name", "train"}}},
+            {"spec", {{"activeDeadlineSeconds", 600}, {"template", {{"spec", pods}}}}}});
+  executor_.RunFor(1s);
+  PutWorkload("one", 1);
+  Edit("one", [](Json& object) {
+    object["metadata"]["ownerReferences"] = {{{"apiVersion", "batch/v1"},
+                                              {"kind", "Job"},
+                                              {"name", "train"},
+                                              {"uid", "u"},
+                                              {"controller", true}}};
+  });
+  PutWorkload("two", 1, {{"maximumExecutionTimeSeconds", 60}});
+  executor_.RunFor(2s);
+  (void)Rows();
+  std::map<std::string, std::optional<std::int64_t>> declared;
+  for (const AttemptRecord& row : Attempts()) declared[row.name] = row.declared;
+  EXPECT_EQ(declared,
+            (std::map<std::string, std::optional<std::int64_t>>{{"one", 600}, {"two", 60}}));
 }
 
 TEST_F(LedgerFeedTest, TheLedgerHasMetrics) {

@@ -136,6 +136,22 @@ TEST_F(ObservationTest, ALifeWithAPreemption) {
   EXPECT_THAT(Told(91), ::testing::ElementsAre(second));
 }
 
+// What makes runs alike, for forecasts.
+TEST_F(ObservationTest, ImagesAndDeclaredMaximaAreTold) {
+  const auto told = [this] { return Told(0).at(0); };
+  EXPECT_EQ(told().image, "");
+  EXPECT_EQ(told().declared, std::nullopt);
+  api::PodSet pods;
+  pods.pod_template.spec.containers.emplace_back().image = "train:3";
+  pods.pod_template.spec.containers.emplace_back().image = "sidecar:1";
+  workload_.spec.pod_sets = std::vector<api::PodSet>{pods, pods};
+  workload_.meta.annotations["provreq.kueue.x-k8s.io/maxRunDurationSeconds"] = "600";
+  EXPECT_EQ(told().image, "train:3,train:3,");
+  EXPECT_EQ(told().declared, 600);
+  workload_.spec.maximum_execution_time_seconds = 300;
+  EXPECT_EQ(told().declared, 300);
+}
+
 TEST_F(ObservationTest, ADeactivatedWorkloadWaitsNoMore) {
   Reserve(10);
   admission::Evict(workload_.status, {"Deactivated", "The workload is deactivated", ""}, 1, At(20));

@@ -258,6 +258,14 @@ TEST_F(PodExecutorTest, ForcedDeletionStillEndsTheProcess) {
   EXPECT_EQ(SweepProcesses(folder_), 0);
 }
 
+TEST_F(PodExecutorTest, APodRunsOnANodeThatTheWatchHasNotTold) {
+  api_.Silence(kNodes);
+  CreateNode("late");
+  CreatePod("p", "echo up", {{"spec", {{"nodeName", "late"}}}});
+  ASSERT_TRUE(Eventually([&] { return HasEnded(Pod("p")); }));
+  EXPECT_EQ(Pod("p")["status"]["phase"], "Succeeded") << Pod("p")["status"];
+}
+
 TEST_F(PodExecutorTest, VanishedNodeFailsItsPods) {
   CreatePod("p", "echo up; exec sleep 100");
   ASSERT_TRUE(ReachesPhase("p", "Running"));

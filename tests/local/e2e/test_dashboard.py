@@ -8,12 +8,16 @@ Method: Chromium on a real `berth up`; real HTTPS, tokens of ServiceAccounts, RB
 the files of the program before a read API of the test."""
 
 import json
+import os
+import stat
 import unittest
 import urllib.parse
 
 from harness import wait_until
 from page_test import PageTest
-from fake_read_api import QUEUES as MANY_QUEUES, WORKLOADS as MANY, FakeReadApi, workload  # its folder is known from harness
+from fake_read_api import FakeReadApi  # its folder is known from harness
+from large_cluster import NODES as MANY_NODES, QUEUES as MANY_QUEUES, WORKLOADS as MANY, workload
+from openapi_forms import Forms
 
 BUDGET_BYTES = 300_000  # of all files of the page, compressed
 EVIL = "<img src=x onerror=\"document.title='evil'\"><script>document.title='evil'</script>"
@@ -123,14 +127,32 @@ class DashboardTest(PageTest):
         page.run("history.back()")
         page.wait_for("document.querySelectorAll('.table-body [role=row]').length === 1")
         self.assertEqual([each for each in page.problems if "404" not in each], [])
-        # A new life of the server knows no session: no old row is shown as if it were new.
+        # A new life of the server knows the session, by files that give nothing without the cookie.
         port = urllib.parse.urlsplit(self.root()).port
         self.cluster.kill()
         page.wait_for_text("The connection is lost")
+        folder = os.path.join(self.cluster.folder, "data", "page-sessions")
+        (file,) = os.listdir(folder)
+        self.assertEqual([stat.S_IMODE(os.stat(each).st_mode) for each in (folder, os.path.join(folder, file))], [0o700, 0o600])
+        with open(os.path.join(folder, file), encoding="ascii") as text:
+            self.assertNotIn(self.admin, text.read())
         self.cluster.flags += ["--read-api-listen", f"127.0.0.1:{port}"]
+        self.cluster.start()
+        page.wait_for("document.querySelector('.connection')?.innerText === 'live'")
+        page.wait_for_text("team-b/small")
+        # Without its file there is no session: no old row is shown as if it were new.
+        self.cluster.kill()
+        page.wait_for_text("The connection is lost")
+        os.remove(os.path.join(folder, file))
         self.cluster.start()
         page.wait_for_text("The session has ended")
         self.assertNotIn("team-b/small", page.text())
+        # Signing out ends the session for good.
+        _, cookie = self.sign_in(token=self.admin)
+        self.assertEqual(len(os.listdir(folder)), 1)
+        secret = json.loads(self.ask("GET", "/api/v1/session", Cookie=cookie).text)["csrf"]
+        self.assertEqual(self.ask("DELETE", "/api/v1/session", Cookie=cookie, X_Berth_CSRF=secret).status, 200)
+        self.assertEqual(os.listdir(folder), [])
 
     def test_behind_a_proxy_a_page_follows_a_new_life_of_the_server(self):
         """The token comes with every request: the page connects again by itself, and shows no row of before."""
@@ -276,9 +298,98 @@ class DashboardTest(PageTest):
             sizes += len(answer.text)
         self.assertLess(sizes, BUDGET_BYTES)
 
-    def test_a_hundred_thousand_workloads(self):
+    def fake(self):
+        """The large cluster, whose answers have the forms of the real server's document."""
         fake = FakeReadApi(self.page_files())
         self.addCleanup(fake.close)
+        forms = Forms(json.loads(self.ask("GET", "/api/v1/openapi.json").text))
+        for path in ("workloads", "queues", "capacityrequests", "cohorts", "capacity", "capacity/history", "topology", "workloads/team-0/job-0",
+                     "workloads/team-0/job-0/cost", "workloads/team-0/job-0/history", "history", "history/cohort", "reports"):
+            forms.check(path, fake.answer(path, {"limit": "3", "clusterQueue": "queue-0", "cohort": "company"} if "/" in path or path == "history" else {}))
+        return fake
+
+    def test_a_busy_server_is_asked_again(self):
+        fake = self.fake()
+        for row in fake.rows["capacityrequests"][:36:12]:
+            row["state"] = "Pending"
+        fake.rows["queues"][3]["inactive"] = "ResourceFlavor t4 is missing"
+        fake.busy = {"workloads": 3, "queues": 1, "cohorts": 1, "capacity": 1, "topology": 2}
+        page = self.open(fake.root + "/")
+        page.wait_for(f"document.querySelectorAll('.queue:not(.cohort)').length === {MANY_QUEUES}")
+        page.wait_for("document.querySelector('.causes')?.innerText.includes('100,000')")
+        page.wait_for_text("3 jobs wait for a class that nobody serves: class-0, since")
+        page.wait_for_text("queue-3 admits nothing: ResourceFlavor t4 is missing")
+        page.go(fake.root + "/topology")
+        page.wait_for("document.querySelector('.node')")
+        self.assertEqual(fake.busy, {"workloads": 0, "queues": 0, "cohorts": 0, "capacity": 0, "topology": 0})
+        # Changes of workloads do not ask for all nodes, nor for the cost of one, again.
+        asked = fake.asked["topology"]
+        page.go(fake.root + "/workloads/team-0/job-0")
+        page.wait_for_text("Its turns")
+        before = {path: fake.asked[path] for path in ("workloads/team-0/job-0", "workloads/team-0/job-0/history", "workloads/team-0/job-0/cost")}
+        fake.tell([{"resource": "workloads", "set": {"id": "team-0/job-50", "remark": "of another"}}])
+        fake.tell([{"resource": "workloads", "set": {"id": "team-0/job-0", "remark": "of this one"}}])
+        wait_until(lambda: fake.asked["workloads/team-0/job-0"] > before["workloads/team-0/job-0"], "the story is asked for again")
+        self.assertEqual(fake.asked["workloads/team-0/job-0"], before["workloads/team-0/job-0"] + 1)
+        self.assertEqual(fake.asked["workloads/team-0/job-0/cost"], before["workloads/team-0/job-0/cost"])
+        self.assertEqual(fake.asked["topology"], asked)
+
+    def test_addresses_lines_and_keys(self):
+        """What a narrow page shows, what an address carries, and what the keyboard reaches."""
+        fake = self.fake()
+        page = self.open(fake.root + "/workloads?name=job-12", width=360, height=900)
+        page.wait_for_text("team-12/job-12")
+        shown = page.run("""[...document.querySelectorAll('.table-body [role=row]:first-child [role=cell]')]
+          .filter(cell => getComputedStyle(cell).display !== 'none')
+          .map(cell => [cell.dataset.title, cell.getBoundingClientRect().bottom <= cell.parentElement.getBoundingClientRect().bottom + 1])""")
+        self.assertLessEqual({"Workload", "State", "Queue", "Age", "ETA", "Why, or where"}, {title for title, _ in shown})
+        self.assertNotIn(False, [fits for _, fits in shown])
+        self.assertFalse(page.run("document.body.innerText.includes('team-11/job-11')"))
+        # The namespaces of the page are in each address and link, and come with an address.
+        page.size(1100, 760)
+        page.go(fake.root + "/workloads?namespace=team-1,team-2")
+        page.wait_for("document.querySelector('.bar input[type=text]').value === 'team-1,team-2'")
+        self.assertIn("namespace=team-1,team-2", page.run("document.querySelector('nav a[href^=\"/topology\"]').href"))
+        page.go(fake.root + "/queues/queue-7?days=7")
+        page.wait_for_text("Waiting, next first")
+        self.assertIn("namespace=team-1,team-2", page.run("location.search"))
+        page.wait_for("document.querySelector('label select').value === '7'")
+        # A place that counts rows of some namespaces alone would be a wrong one.
+        page.wait_for("document.querySelector('.table-body [role=row]')")
+        self.assertFalse(page.run("[...document.querySelectorAll('[role=columnheader]')].some(head => head.innerText === 'Next')"))
+        page.go(fake.root + "/queues/queue-7?namespace=")
+        page.wait_for("[...document.querySelectorAll('[role=columnheader]')].some(head => head.innerText === 'Next')")
+        self.assertNotIn("namespace", page.run("location.search"))
+        page.wait_for("document.querySelector('details')")
+        page.run("document.querySelector('details summary').click()")
+        page.wait_for("document.querySelectorAll('details table tbody tr').length === 24")
+        # 2,000 nodes are one stop of the tabulator; the arrow keys go on from there.
+        page.go(fake.root + "/topology?node=node-3")
+        page.wait_for_text("Node node-3")
+        self.assertEqual(page.run("document.querySelectorAll('.node[tabindex=\"0\"]').length"), 1)
+        page.run("document.querySelector('.node[tabindex=\"0\"]').focus()")
+        page.press("ArrowRight", windowsVirtualKeyCode=39)
+        page.wait_for("document.activeElement.getAttribute('aria-label').startsWith('node-4,')")
+        page.press("Enter", text="\r")
+        page.wait_for_text("Node node-4")
+        self.assertIn("node=node-4", page.run("location.search"))
+        page.run("document.querySelector('[aria-label=\"Show the rooms for team-0/gang-0\"]').click()")
+        page.wait_for_text("Who is in block-0 › rack-1")
+        page.wait_for("document.querySelector('.block-room')?.innerText.includes('room for 20 of 64')")
+        self.assertIn("150 further gangs", page.text())
+        self.assert_accessible(page, "a chosen gang")
+        # A report as it is printed: the accounts without the bar and the filters.
+        page.go(fake.root + "/reports?by=clusterqueue")
+        page.wait_for_text("queue-999")
+        page.call("Emulation.setEmulatedMedia", media="print")
+        self.assertEqual(page.run("['.bar', '.filters'].map(each => getComputedStyle(document.querySelector(each)).display)"), ["none", "none"])
+        self.assertEqual(page.run("getComputedStyle(document.querySelector('.panel .scroll')).overflow"), "visible")
+        self.assertTrue(page.call("Page.printToPDF", landscape=True)["data"].startswith("JVBERi0"))
+        page.call("Emulation.setEmulatedMedia", media="")
+        self.assertEqual(page.problems, [])
+
+    def test_a_hundred_thousand_workloads(self):
+        fake = self.fake()
         page = self.open(fake.root + "/workloads")
         page.wait_for("document.querySelector('.table-body [role=row]')")
         page.run("""(async () => {
@@ -300,9 +411,24 @@ class DashboardTest(PageTest):
         fake.tell([{"resource": "workloads", "removed": {"id": last}}])
         page.wait_for(f"!document.body.innerText.includes({json.dumps(last)})")
         page.go(fake.root + "/")
-        page.wait_for(f"document.querySelectorAll('.queue').length === {MANY_QUEUES}")
+        page.wait_for(f"document.querySelectorAll('.queue:not(.cohort)').length === {MANY_QUEUES}")
         page.wait_for("document.querySelector('.causes').innerText.includes('100,000')")
-        self.assertEqual(page.problems, [])
+        painted = page.run("performance.getEntriesByType('paint').map(entry => entry.name)")
+        self.assertIn("first-contentful-paint", painted)  # tools/bench-readapi paint tells when
+        # Each view of the same cluster: whole, few elements for what is scrolled, nothing on the console, no finding of axe.
+        views = {"/workloads/team-0/job-0": ("Its turns", 4_000), "/queues/queue-7": ("Waiting, next first", 4_000), "/capacity": ("8 nvidia.com/gpu of flavor-11", 14_000),
+                 "/topology": ("team-0/gang-49", 17_000), "/reports?by=clusterqueue": ("queue-999", 14_000)}
+        for path, (text, most) in views.items():
+            page.go(fake.root + path)
+            page.wait_for_text(text)
+            page.wait_for("!document.body.innerText.includes('Loading')")
+            self.assertLess(page.run("document.querySelectorAll('*').length"), most, path)
+            self.assertLessEqual(page.run(SIDEWAYS), page.run("innerWidth"), path)
+            self.assert_accessible(page, path)
+            self.assertEqual(page.problems, [], path)
+            if path == "/topology":
+                self.assertEqual(page.run("document.querySelectorAll('.node').length"), MANY_NODES)
+        self.assertEqual([url for url in page.requests if not url.startswith((fake.root + "/", "about:"))], [])
 
 
 

@@ -33,7 +33,13 @@ class DashboardStoryTest(PageTest):
             pages[name].wait_for_text(text)
             self.assert_accessible(pages[name], f"{name}, while the H100 is out of stock")
         pages["workload"].wait_for_text("stockout")
-        cluster.kubectl("patch", "nodepool", "dws-h100-nodepool", "--type", "merge", "-p", '{"spec":{"stock":1}}')
+        capacity = pages["capacity"]
+        capacity.run("document.querySelector('[aria-label^=\\'Machines of dws-h100-nodepool\\']').focus()")
+        capacity.run("document.activeElement.select()")
+        capacity.type("1")
+        capacity.press("Enter", text="\r")
+        capacity.wait_for_text("NodePool dws-h100-nodepool: stock 1")
+        self.assertEqual(cluster.get("nodepool", "dws-h100-nodepool")["spec"]["stock"], 1)
         pages["workload"].wait_for("document.querySelector('main').innerText.includes('succeeded')")
         pages["workloads"].wait_for("[...document.querySelectorAll('.table-body [role=row]')]"
                                     ".some(row => row.innerText.includes('sample-job-h100') && row.innerText.includes('succeeded'))")

@@ -17,8 +17,8 @@ import urllib.parse
 
 from harness import ROOT, read_sample, wait_until
 from page_test import PageTest
-from fake_read_api import RecordedReadApi, key_of
-from test_dashboard import JOB, QUEUES, RACKS
+from fake_read_api import HostileReadApi, RecordedReadApi, key_of
+from test_dashboard import EVIL, JOB, QUEUES, RACKS
 
 RENEW = os.environ.get("RENEW", "")  # "", "pictures" or "record"
 FOLDER = os.path.join(ROOT, "docs", "pictures")
@@ -59,18 +59,22 @@ CLOCK = """(() => {
 
 
 def views_of(addresses):
-    """By name: the address, a condition of the whole view, a script that brings it about."""
+    """By name: the address, a condition of the whole view, a script that brings it about when the view has its data."""
     return {
         "now": ("/", "document.querySelectorAll('.queue').length > 2 && document.querySelector('.causes a')", ""),
         "workloads": ("/workloads?sort=waitingSince", "document.querySelectorAll('.table-body [role=row]').length > 3", ""),
         "workload": (addresses["workload"], "document.body.innerText.includes('Its turns')", ""),
         "queue": ("/queues/team-a-queue", "document.querySelector('.table-body [role=row]') && document.querySelector('input[type=range]')", ""),
         "what-if": ("/queues/team-a-queue", "document.body.innerText.includes('would gain')",
+                    "while (!document.querySelector('input[type=range]')) await new Promise(done => setTimeout(done, 50));"
                     "const range = document.querySelector('input[type=range]'); range.value = range.max;"
                     "range.dispatchEvent(new Event('input', {bubbles: true})); await new Promise(done => setTimeout(done, 200));"
                     "[...document.querySelectorAll('button')].find(b => b.innerText.startsWith('Who would gain')).click()"),
         "capacity": ("/capacity", "document.body.innerText.includes('Left in stock')", ""),
-        "topology": ("/topology", "document.querySelectorAll('.node').length > 7", ""),
+        "over-time": ("/capacity", "document.body.innerText.includes('By class')",
+                      "while (!(document.querySelector('.table-body [role=row]') && ['Left in stock', 'By class'].every(text => document.body.innerText.includes(text))))"
+                      "await new Promise(done => setTimeout(done, 50)); scrollTo(0, document.body.scrollHeight)"),
+        "topology": (addresses["topology"], "document.querySelectorAll('.node').length > 7 && document.querySelector('.block-fits, .block-room')", ""),
         "reports": ("/reports?by=namespace&days=1", "document.querySelector('main td')", ""),
     }
 
@@ -102,12 +106,12 @@ class PicturesTest(PageTest):
         page.wait_for_text("team-a/large")
         rows = json.loads(self.ask("GET", "/api/v1/workloads", Authorization=f"Bearer {self.admin}").text)["items"]
         workload = next(row["id"] for row in rows if row["name"] == "sample-job-h100")
-        addresses = {"workload": f"/workloads/{workload}"}
+        gang = next(row["id"] for row in rows if row["name"] == "gang")
+        addresses = {"workload": f"/workloads/{workload}", "topology": "/topology?" + urllib.parse.urlencode({"gang": f"{gang}/main"})}
         posted = {}
         for name, (address, whole, script) in views_of(addresses).items():
             page.go(self.root() + address)
-            if script:
-                page.wait_for("document.querySelector('input[type=range]')")
+            if name == "what-if":
                 posted = self.answer_of_post(page, script)
             page.wait_for(whole, 60)
         asked = {url.split("/api/v1/", 1)[1] for url in page.requests if "/api/v1/" in url}
@@ -131,18 +135,22 @@ class PicturesTest(PageTest):
         page.run(f"(async () => {{ {script} }})()")
         return page.run("window.answered")
 
+    def views(self):
+        return {**views_of(self.recorded["addresses"]), "sign-in": ("/", "document.querySelector('input[type=password]')", "")}
+
     # Pictures ------------------------------------------------------------------------------------
     def show(self, name, theme):
-        address, whole, script = views_of(self.recorded["addresses"])[name]
+        address, whole, script = self.views()[name]
+        self.api.is_signed_in = name != "sign-in"
         page = self.open("about:blank", dark=theme == "dark", **SIZE)
         now = datetime.datetime.fromisoformat(self.recorded["now"]).timestamp() * 1000
         page.call("Page.addScriptToEvaluateOnNewDocument", source=CLOCK % (now, now))
         page.go(self.api.root + address)
         if script:
-            page.wait_for("document.querySelector('input[type=range]')")
             page.run(f"(async () => {{ {script} }})()")
         page.wait_for(whole, 60)
-        page.wait_for("document.querySelector('.connection').innerText === 'live'")
+        if self.api.is_signed_in:
+            page.wait_for("document.querySelector('.connection').innerText === 'live'")
         page.wait_for("!document.body.innerText.includes('Loading')")
         self.assertEqual(page.problems, [], name)
         return page
@@ -165,7 +173,7 @@ class PicturesTest(PageTest):
 
     def test_each_view_is_as_its_picture(self):
         far_off = []
-        for name in views_of(self.recorded["addresses"]):
+        for name in self.views():
             for theme in THEMES:
                 picture = self.picture_of(self.show(name, theme))
                 if RENEW:
@@ -178,6 +186,27 @@ class PicturesTest(PageTest):
                         file.write(base64.b64decode(picture))
                     far_off.append(f"{name} {theme}: {100 * difference:.1f} % of the pixels differ, {path}")
         self.assertEqual(far_off, [], "is the change meant? tools/pictures keeps new pictures")
+
+    def test_texts_of_others_are_no_markup(self):
+        """Goal: no text of an answer is markup or a script, nor is an address made of it: names of jobs, queues, nodes, pods, users and resources, messages,
+        reasons, times, keys of reports. Method: the recorded answers, with a picture and a script in every text."""
+        hostile = HostileReadApi(self.page_files(), self.recorded["answers"], EVIL)
+        self.addCleanup(hostile.close)
+        page = self.open("about:blank", **SIZE)
+        for name, (address, _, script) in views_of(self.recorded["addresses"]).items():
+            page.go(hostile.root + address + (urllib.parse.quote(EVIL, safe="") if address.startswith("/queues/") else ""))
+            if name == "what-if":
+                page.wait_for("document.querySelector('input[type=range]')", 30)
+                page.run(f"(async () => {{ {script} }})()")
+                page.wait_for_text("would gain")
+            page.wait_for("document.querySelector('main h1') && !document.body.innerText.includes('Loading')")
+            page.wait_for("document.querySelector('main').innerText.includes('<img src=x')", 30)
+            self.assertNotIn("evil", page.run("document.title.replaceAll(/<.*>/g, '')"), name)
+            self.assertEqual(page.run("document.images.length + document.scripts.length"), 1, name)  # the page's own script
+            self.assertEqual(page.run("[...document.querySelectorAll('*')].filter(each => [...each.attributes].some(at => at.name.startsWith('on'))).length"), 0, name)
+            for link in page.run("[...document.links].map(each => each.href)"):
+                self.assertTrue(link.startswith(hostile.root + "/"), f"{name}: {link}")
+            self.assertEqual(page.problems, [], name)
 
     def test_a_broken_page_is_none_of_the_pictures(self):
         for name in ("now", "capacity"):

@@ -15,7 +15,8 @@ import sys
 import threading
 import unittest
 
-from harness import ROOT, ClusterTest, wait_until
+from harness import ROOT, ClusterTest, read_sample, wait_until
+from openapi_forms import Forms  # its folder is known from harness
 
 sys.path.append(os.path.join(ROOT, "readapi", "clients"))
 from berth_read_api import Problem, ReadApi
@@ -56,6 +57,26 @@ apiVersion: kueue.x-k8s.io/v1beta2
 kind: LocalQueue
 metadata: {name: q, namespace: team-b}
 spec: {clusterQueue: shared}
+"""
+TAINTED = """
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ResourceFlavor
+metadata: {name: tainted}
+spec: {nodeTaints: [{key: gpu, value: "yes", effect: NoSchedule}]}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: tainted}
+spec:
+  namespaceSelector: {}
+  resourceGroups:
+  - coveredResources: [cpu]
+    flavors: [{name: tainted, resources: [{name: cpu, nominalQuota: "1"}]}]
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {name: tainted, namespace: team-b}
+spec: {clusterQueue: tainted}
 """
 JOB = """
 apiVersion: batch/v1
@@ -99,6 +120,7 @@ metadata: {name: priced, annotations: {berth.dev/price-per-hour: "2.5"}}
 NODE_STATUS = """{"status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "10"},
   "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "fine"}]}}"""
 SECONDS = 60
+DOCUMENT = "/api/v1/openapi.json"
 
 
 class Events:
@@ -127,6 +149,7 @@ class Events:
 
 class ReadApiCluster(ClusterTest):
     """A cluster with two teams, and clients of its read API."""
+    known_forms = None
 
     def setUp(self):
         super().setUp()
@@ -157,12 +180,25 @@ class ReadApiCluster(ClusterTest):
     def post(self, path, token, body, headers=None):
         sent = {"Content-Type": "application/json", **(headers or {})}
         answer = self.connect(f"/api/v1/{path}", token, sent, "POST", json.dumps(body)).getresponse()
-        return answer.status, json.loads(answer.read())
+        text = json.loads(answer.read())
+        if answer.status == 200:
+            self.forms().check(path, text, "post")
+        return answer.status, text
+
+    def forms(self):
+        """Of the document that the server gives."""
+        if self.known_forms is None:
+            self.known_forms = Forms(json.loads(self.connect(DOCUMENT).getresponse().read()))
+        return self.known_forms
 
     def get(self, path, token=None, headers=None):
         answer = self.connect(path, token, headers).getresponse()
         body = answer.read().decode()
-        return answer.status, json.loads(body) if body else None, answer
+        parsed = json.loads(body) if body else None
+        # Every answer has the form that the document gives, and no key more.
+        if answer.status == 200 and path.startswith("/api/v1/") and path != DOCUMENT:
+            self.forms().check(path.removeprefix("/api/v1/").split("?")[0], parsed)
+        return answer.status, parsed, answer
 
     def items(self, path, token=None):
         status, body, _ = self.get(f"/api/v1/{path}", token or self.admin)
@@ -214,11 +250,68 @@ class ReadApiTest(ReadApiCluster):
         self.assertEqual(set(body["story"]), set(why))
         self.assertEqual(set(body["forecasts"]), {"since", "byP10", "byP50", "byP90", "later"})
         self.assertEqual([step["name"] for step in body["story"]["steps"]], [step["name"] for step in why["steps"]])
+        self.assertEqual((body["pods"], body["before"]), ([], 0))
         self.assertEqual(body["workload"], rows[0])
         # The document describes every field of a row.
         status, document, _ = self.get("/api/v1/openapi.json")
         self.assertEqual(status, 200)
         self.assertEqual(set(rows[0]), set(document["components"]["schemas"]["Workloads"]["properties"]))
+
+    def story_of(self, space, name, token=None):
+        status, body, _ = self.get(f"/api/v1/workloads/{space}/{name}", token or self.admin)
+        self.assertEqual(status, 200, body)
+        return body
+
+    def test_the_story_is_that_of_why(self):
+        """Of jobs that wait for quota, for a flavor, for a stock, behind others, and of one that runs."""
+        self.cluster.apply(read_sample("dws", "nodepools.yaml"))
+        self.cluster.apply(TAINTED)
+        self.cluster.apply("---".join([JOB % ("first", "team-a", 2), JOB % ("second", "team-b", 3), JOB % ("small", "team-a", "100m")])
+                           + "---" + (JOB % ("refused", "team-b", 1)).replace("queue-name: q", "queue-name: tainted"))
+        first = wait_until(lambda: self.items("workloads?name=first"), "the first job")[0]["id"]
+        self.assertEqual(self.post("actions", self.admin, {"action": "priority", "workload": first, "priority": 5})[0], 200)
+        wait_until(lambda: self.items("workloads?name=first&priority=5"), "the first job stands before the second")
+
+        def same():
+            told = {}
+            for row in self.items("workloads"):
+                body = self.story_of(row["namespace"], row["workload"])
+                why = json.loads(self.cluster.berth("why", f"workload/{row['workload']}", "-n", row["namespace"], "-o", "json").stdout)
+                told[row["name"]] = body
+                if any(body["story"][key] != why[key] for key in ("steps", "wouldStartIf", "notSeen", "givesUp")):
+                    return None  # the cluster changed between the two
+            is_whole = sorted(told) == ["first", "refused", "second", "small"] and told["small"]["pods"]
+            return is_whole and all(told[name]["story"]["wouldStartIf"] for name in ("first", "refused", "second")) and told
+        told = wait_until(same, "the stories are those of berth why")
+        self.assertIn("it tolerated the taint gpu=yes:NoSchedule of flavor tainted", told["refused"]["story"]["wouldStartIf"])
+        self.assertEqual([told[name]["before"] for name in ("first", "second", "small")], [0, 1, None])
+        self.assertIn("stands before it: team-a/first", [line for step in told["second"]["story"]["steps"] for line in step["lines"]])
+        self.assertEqual([(pod["name"].startswith("small-"), set(pod)) for pod in told["small"]["pods"]], [(True, {"name", "phase", "node"})])
+        # A tenant gets the number of those before, no name, and is told what is not seen.
+        tenant = self.make_tenant()
+        self.cluster.apply("---" + JOB % ("third", "team-a", 4))
+        mine = wait_until(lambda: self.items("workloads?namespace=team-a&name=third", tenant), "the third job")[0]
+        body = wait_until(lambda: (story := self.story_of("team-a", mine["workload"], tenant))["before"] == 2 and story, "two stand before it")
+        self.assertNotIn("second", json.dumps(body))
+        self.assertIn("pods", json.dumps(body["story"]["notSeen"]))
+        self.assertIn("workloads before it in ClusterQueue shared: 2", json.dumps(body["story"]["steps"]))
+
+    def test_a_job_is_found_by_its_name(self):
+        self.cluster.apply("---".join(JOB % (name, "team-a", 2) for name in ("train-one", "train-two", "other")))
+        self.wait_for_jobs("train-one", "train-two", "other")
+        self.assertEqual([row["name"] for row in self.items("workloads?name=train")], ["train-one", "train-two"])
+        self.assertEqual({row["name"] for row in self.items("workloads?name=oth,train-t&state=waiting&sort=-createdAt")}, {"other", "train-two"})
+        self.assertEqual(self.items("workloads?name=rain"), [])
+
+    def test_several_namespaces_have_histories_and_reports(self):
+        self.cluster.apply(JOB % ("one", "team-a", "100m") + "---" + JOB % ("two", "team-b", "100m"))
+        lines = wait_until(lambda: len(made := self.get("/api/v1/reports?by=namespace&days=1&namespace=team-a,team-b", self.admin)[1]["lines"]) == 2 and made,
+                           "both attempts are in the ledger", seconds=SECONDS)
+        self.assertEqual([line["key"] for line in lines], ["team-a", "team-b"])
+        for path in ("history?clusterQueue=shared", "capacity/history?days=1", "history/cohort?cohort=none"):
+            mark = "&" if "?" in path else "?"
+            status, body, _ = self.get(f"/api/v1/{path}{mark}namespace=team-a,team-b", self.admin)
+            self.assertEqual(status, 200, body)
 
     def test_a_tenant_reads_own_namespaces(self):
         tenant = self.make_tenant()
@@ -309,6 +402,13 @@ class ReadApiTest(ReadApiCluster):
         self.assertEqual([(gang["name"], gang["fits"], gang["domains"][0]["pods"]) for gang in topology["gangs"]], [("team-b/gang", False, 2)])
         mine = [row["workload"] for row in self.items("workloads?namespace=team-a")][0]
         self.assertIsNone(api.read_cost("team-a", mine)["cost"])  # it does not run
+        over_time = api.read_capacity_history(days=1)
+        self.assertEqual((len(over_time["times"]), over_time["classes"]), (24, []))
+        self.assertEqual(self.get("/api/v1/capacity/history?namespace=team-a", tenant)[1]["prices"], [])
+        for path in ("capacity/history", "capacity/history?namespace=team-b"):
+            self.assertEqual(self.get(f"/api/v1/{path}", tenant)[0], 403, path)
+        for by in ("user", "pool", "team"):
+            self.assertEqual(api.read_report(by=by, days=1)["by"], by)
         # The tenant's token may not list nodes, and shows no more of the rest than own namespaces.
         self.assertEqual(self.get("/api/v1/topology?namespace=team-a", tenant)[0], 403)
         for path, expected in (("capacity", 403), ("topology", 403), ("capacity?namespace=team-b", 403), ("workloads/team-b/job-gang/cost", 403)):
@@ -349,6 +449,13 @@ class ReadApiTest(ReadApiCluster):
         self.assertEqual(self.post("actions", "forged", actions[0])[0], 401)
         self.assertEqual(self.post("actions", self.admin, {"action": "stop", "clusterQueue": "none"})[0], 404)
         self.assertEqual(self.cluster.kubectl("get", "clusterqueue", "shared", "-o", "jsonpath={.spec}").stdout, before)
+        pool = {"action": "stock", "nodePool": "dws-t4-nodepool", "stock": 5}
+        self.cluster.apply(read_sample("dws", "nodepools.yaml"))
+        self.assertEqual(self.post("actions", tenant, pool)[0], 403)
+        self.assertEqual(self.post("actions", self.admin, pool), (200, {"done": "NodePool dws-t4-nodepool: stock 5"}))
+        self.assertEqual(self.cluster.get("nodepool", "dws-t4-nodepool")["spec"]["stock"], 5)
+        self.assertEqual(self.post("actions", self.admin, {**pool, "stock": None})[0], 200)
+        self.assertNotIn("stock", self.cluster.get("nodepool", "dws-t4-nodepool")["spec"])
         self.cluster.kubectl("create", "role", "editor", "-n", "team-a", "--verb=patch", "--resource=workloads.kueue.x-k8s.io")
         self.cluster.kubectl("create", "rolebinding", "editor", "-n", "team-a", "--role", "editor", "--serviceaccount", "team-a:robot")
         self.assertEqual(self.post("actions", tenant, actions[2]), (200, {"done": f"Workload {mine}: priority 7"}))

@@ -1,5 +1,5 @@
 """Goal: no request that a tenant can make names what is in another namespace: every path, filter, order, field, cursor,
-stream, history and what-if; nor do malformed and oversized requests, or headers.
+stream, history and what-if, also where jobs there run, wait, were preempted and preempt; nor do malformed and oversized requests, or headers.
 
 Method: the OpenAPI document of a real `berth up` says what can be asked; each parameter gets values of the own and of the other
 namespace. Everything in the other namespace has the name "unseen" in it."""
@@ -18,6 +18,7 @@ kind: ClusterQueue
 metadata: {name: unseen-queue}
 spec:
   namespaceSelector: {}
+  preemption: {withinClusterQueue: LowerPriority}
   resourceGroups:
   - coveredResources: [cpu]
     flavors: [{name: any, resources: [{name: cpu, nominalQuota: "1"}]}]
@@ -37,6 +38,17 @@ kind: ProvisioningRequest
 metadata: {name: unseen-request, namespace: team-b}
 spec: {provisioningClassName: unseen.example.com, podSets: [{count: 1, podTemplateRef: {name: unseen-template}}]}
 """
+URGENT = """---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: WorkloadPriorityClass
+metadata: {name: urgent}
+value: 100
+"""
+FLOOR = """---
+apiVersion: v1
+kind: Node
+metadata: {name: n1, labels: {kubernetes.io/hostname: n1}}
+"""
 VALUES = ("team-a", "team-b", "shared", "unseen-queue", "unseen-local", "unseen.example.com", "job-unseen", "waiting", "quota", "0", "1", "7",
           "-priority", "name", "reason,notPreempted,remark", "namespace", "clusterQueue", "state", "csv", "x" * 257, "\r\nSet-Cookie: a=b", "\0", "%", "*", "../x")
 
@@ -49,20 +61,58 @@ class ReadApiSecretsTest(ReadApiCluster):
         self.cluster.apply((JOB % ("unseen", "team-b", 2)).replace("queue-name: q", "queue-name: unseen-local"))
         self.wait_for_jobs("mine", "unseen")
         self.tenant = self.make_tenant()
-        self.unseen = next(row["workload"] for row in self.items("workloads?namespace=team-b"))
-        self.mine = next(row["workload"] for row in self.items("workloads?namespace=team-a"))
+        self.unseen = self.named("unseen", "team-b")
+        self.mine = self.named("mine", "team-a")
         wait_until(lambda: self.items("capacityrequests?namespace=team-b"), "the unseen request")
+        self.preempt()
+        # A tenant who may list nodes.
+        self.cluster.apply(FLOOR)
+        self.cluster.kubectl("create", "clusterrole", "floor", "--verb=list", "--resource=nodes,topologies.kueue.x-k8s.io")
+        self.cluster.kubectl("create", "clusterrolebinding", "floor", "--clusterrole", "floor", "--serviceaccount", "team-a:robot")
+        wait_until(lambda: self.raw("/api/v1/topology?namespace=team-a")[0].status == 200, "the right to list nodes")
+
+    def named(self, job, space):
+        return next(row["workload"] for row in self.items(f"workloads?namespace={space}") if row["name"] == job)
+
+    def preempt(self):
+        """Jobs of team-b run, were preempted, and have preempted a job of the tenant; the ledger knows."""
+        def urgent(name, local):
+            job = JOB % (name, "team-b", 1)
+            return job.replace("queue-name: q", f"queue-name: {local}, kueue.x-k8s.io/priority-class: urgent")
+
+        def state(job, space):
+            return next((row["state"] for row in self.items(f"workloads?namespace={space}") if row["name"] == job), None)
+        self.cluster.kubectl("patch", "clusterqueue", "shared", "--type=merge", "-p", json.dumps({"spec": {"preemption": {"withinClusterQueue": "LowerPriority"}}}))
+        self.cluster.apply(URGENT)
+        self.cluster.apply(JOB % ("victim", "team-a", 1))
+        self.cluster.apply((JOB % ("unseen-low", "team-b", 1)).replace("queue-name: q", "queue-name: unseen-local"))
+        wait_until(lambda: (state("victim", "team-a"), state("unseen-low", "team-b")) == ("running", "running"), "both run")
+        self.cluster.apply(urgent("unseen-winner", "q"))
+        self.cluster.apply(urgent("unseen-high", "unseen-local"))
+        wait_until(lambda: [state(job, space) for job, space in (("victim", "team-a"), ("unseen-low", "team-b"), ("unseen-winner", "team-b"), ("unseen-high", "team-b"))]
+                   == ["waiting", "waiting", "running", "running"], "both are preempted")
+        self.victim = self.named("victim", "team-a")
+
+        def told():
+            turns = self.get(f"/api/v1/workloads/team-a/{self.victim}/history", self.admin)[1]["attempts"]
+            return any("unseen-winner" in turn["preemptor"] for turn in turns)
+        wait_until(told, "the ledger names the preemptor")
 
     def raw(self, path, headers=None, token=None):
-        answer = self.connect(path, token or self.tenant, headers).getresponse()
-        text = answer.read().decode()
-        return answer, text
+        connection = self.connect(path, token or self.tenant, headers)
+        try:
+            answer = connection.getresponse()
+            return answer, answer.read().decode()
+        finally:
+            connection.close()  # the server keeps 1,024 connections at most
 
     def assert_blind(self, path):
         answer, text = self.raw(path)
         self.assertIn(answer.status, (200, 304, 400, 403, 404, 503), path)
-        asked = dict(part.partition("=")[::2] for part in path.partition("?")[2].split("&")).get("clusterQueue")
-        shown = str(answer.headers) + text.replace(f'{{"clusterQueue":"{asked}"', "")  # the name that was asked for, of a queue or of none
+        asked = dict(part.partition("=")[::2] for part in path.partition("?")[2].split("&"))
+        shown = str(answer.headers) + text
+        for name in ("clusterQueue", "cohort"):
+            shown = shown.replace(f'{{"{name}":"{asked.get(name)}"', "")  # the name that was asked for, of a queue or of none
         self.assertNotIn("unseen", shown, path)
         self.assertNotIn(self.unseen, shown, path)
         self.assertNotIn("Set-Cookie", str(answer.headers), path)
@@ -78,7 +128,7 @@ class ReadApiSecretsTest(ReadApiCluster):
         quoted = ["".join(c if c.isalnum() or c in "-_.," else f"%{ord(c):02x}" for c in value) for value in VALUES]
         asked = good = 0
         for template, parameters in self.gets():
-            for space, name in (("team-a", self.mine), ("team-b", self.unseen), ("team-a", self.unseen)):
+            for space, name in (("team-a", self.mine), ("team-a", self.victim), ("team-b", self.unseen), ("team-a", self.unseen)):
                 path = template.replace("{namespace}", space).replace("{name}", name)
                 if path == template and space == "team-b":
                     continue

@@ -69,7 +69,19 @@ ApiResult<Object> TestApi::Delete(const ResourceId& resource, const std::string&
 
 std::unique_ptr<WatchHandle> TestApi::Watch(const ResourceId& resource,
                                             std::function<void(const WatchEvent&)> on_event) {
-  return api().Watch(resource, std::move(on_event));
+  return api().Watch(resource,
+                     [this, resource, deliver = std::move(on_event)](const WatchEvent& event) {
+                       {
+                         const std::lock_guard lock(silent_mutex_);
+                         if (silent_.contains(resource)) return;
+                       }
+                       deliver(event);
+                     });
+}
+
+void TestApi::Silence(const ResourceId& resource) {
+  const std::lock_guard lock(silent_mutex_);
+  silent_.insert(resource);
 }
 
 std::vector<WholeApi::KindInfo> TestApi::Kinds() { return api().Kinds(); }

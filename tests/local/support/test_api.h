@@ -1,11 +1,13 @@
 // tests/local/support/test_api.h — the real embedded API (scenarios/world/embedded_api.h) for tests
 // of in-process components: writes can be refused, and objects need no kind.
 //
-// Threads: as EmbeddedApi; set_refusal before others write.
+// Threads: as EmbeddedApi; set_refusal before others write; Silence at any time.
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -50,12 +52,17 @@ class TestApi final : public WholeApi {
   using Refusal = std::function<const ApiError*(const std::string& verb, const ResourceId&)>;
   void set_refusal(Refusal refusal) { refusal_ = std::move(refusal); }
 
+  // Watches of `resource` have no further events.
+  void Silence(const ResourceId& resource);
+
  private:
   const ApiError* Refused(const std::string& verb, const ResourceId& resource);
   WholeApi& api() { return embedded_->api(); }
 
-  std::unique_ptr<EmbeddedApi> embedded_;
   Refusal refusal_;
+  std::mutex silent_mutex_;
+  std::set<ResourceId> silent_;
+  std::unique_ptr<EmbeddedApi> embedded_;  // its thread reads what is above
 };
 
 }  // namespace berth::local::test

@@ -184,6 +184,21 @@ TEST_F(MeterReconcilerTest, EveryCountIsNoted) {
   EXPECT_EQ(ended->gpus, 0);
 }
 
+TEST_F(MeterReconcilerTest, SharesOfAGpuCountAsTheGpu) {
+  PutPolicy(true);
+  api_.Put(kKueueGroup + std::string("resourceflavors"), Json::parse(R"({
+    "metadata": {"name": "gpu", "annotations": {"berth.dev/shares-per-gpu": "nvidia.com/gpu=3"}},
+    "spec": {"nodeLabels": {"accelerator": "t4"}}})"));
+  const auto process = Start();
+  api_.Put(kNodeList, Json::parse(R"({
+    "metadata": {"name": "n", "labels": {"autoscaling.gke.io/provisioning-request": "set",
+                                          "accelerator": "t4"}},
+    "status": {"allocatable": {"nvidia.com/gpu": "6"}}})"));
+  executor_.RunFor(2min);
+  ASSERT_FALSE(process->notes.empty());
+  EXPECT_EQ(process->notes.back().gpus, 2);
+}
+
 TEST_F(MeterReconcilerTest, MeteringBeginsWithAnEditOfThePolicy) {
   PutPolicy(false);
   const auto process = Start();

@@ -153,6 +153,45 @@ TEST_F(ProvisioningControllersTest, RequestsAreCountedByTheirAnswers) {
   EXPECT_EQ(answered("provisioned"), "none");
 }
 
+TEST_F(ProvisioningControllersTest, TheAgeOfRequestsAndStepsThatArePassedOverAreCounted) {
+  const std::string oldest = "berth_capacity_oldest_request_timestamp_seconds{";
+  GiveQuota();
+  EXPECT_THAT(metrics_.Text(), HasSubstr(oldest));
+  Answer("Failed", "True", "OutOfResources", "no GPUs");
+  EXPECT_THAT(metrics_.Text(), testing::Not(HasSubstr(oldest)));
+  const std::string path = kWorkloads + std::string("/wl");
+  Json workload = Get(path);
+  workload["status"]["admissionChecks"][0]["message"] =
+      "No step may ask: step a (NeverFits): x; step b (NeverFits): y; step c (BudgetExceeded): z";
+  api_.Put(kWorkloads, workload);
+  Settle();
+  EXPECT_THAT(metrics_.Text(),
+              HasSubstr("berth_capacity_steps_passed_over_total{reason=\"NeverFits\"} 2"));
+  EXPECT_THAT(metrics_.Text(),
+              HasSubstr("berth_capacity_steps_passed_over_total{reason=\"BudgetExceeded\"} 1"));
+}
+
+TEST_F(ProvisioningControllersTest, RestsAndLeasesAreShown) {
+  kube::Metrics shown;
+  CapacityMetrics metrics(manager_, shown, clock_);
+  const WallTime until(std::chrono::seconds(1'800'000'000));
+  api::ClassStock stock{{.key = {.flavor = "spot", .zone = "a", .size = 1}, .rest_until = until},
+                        {.key = {.flavor = "spot", .zone = "a", .size = 2},
+                         .rest_until = until - std::chrono::hours(1)},
+                        {.key = {.flavor = "spot", .zone = "b", .size = 1}}};
+  metrics.OnStock("q", stock);
+  const std::string rests = "berth_capacity_rest_until_timestamp_seconds{";
+  EXPECT_THAT(shown.Text(),
+              HasSubstr(rests + "flavor=\"spot\",provisioning_class=\"q\",zone=\"a\"} "
+                                "1800000000"));
+  EXPECT_THAT(shown.Text(), testing::Not(HasSubstr("zone=\"b\"")));
+  stock[0].rest_until = stock[1].rest_until = WallTime{};
+  metrics.OnStock("q", stock);
+  EXPECT_THAT(shown.Text(), testing::Not(HasSubstr(rests)));
+  metrics.OnLeases(3);
+  EXPECT_THAT(shown.Text(), HasSubstr("berth_capacity_leased_nodes 3"));
+}
+
 TEST_F(ProvisioningControllersTest, CapacityThatIsTakenBackIsCounted) {
   const std::string of_class = "{provisioning_class=\"queued-provisioning.gke.io\"} ";
   GiveQuota();

@@ -45,7 +45,7 @@ class ReactiveControllersTest : public ::testing::Test {
     api_.Put(kChecks, check);
     Settle();
   }
-  void GiveQuota() {
+  void GiveQuota(std::optional<int> run_seconds = std::nullopt) {
     Json workload = Json::parse(R"({"apiVersion": "kueue.x-k8s.io/v1beta2",
       "kind": "Workload", "metadata": {"name": "wl", "namespace": "default"},
       "spec": {"queueName": "lq", "podSets": [{"name": "main", "count": 1, "template": {"spec": {
@@ -57,6 +57,7 @@ class ReactiveControllersTest : public ::testing::Test {
           {"name": "main", "count": 1, "flavors": {"cpu": "low"}}]},
         "admissionChecks": [{"name": "nodes", "state": "Pending", "message": ""}]}})");
     const std::string now = FormatTime(clock_.Now());
+    if (run_seconds) workload["spec"]["maximumExecutionTimeSeconds"] = *run_seconds;
     workload["status"]["conditions"][0]["lastTransitionTime"] = now;
     workload["status"]["admissionChecks"][0]["lastTransitionTime"] = now;
     api_.Put(kJobs, workload);
@@ -184,6 +185,46 @@ TEST_F(ReactiveControllersTest, TheMemoryIsWrittenBeforeTheCheckGivesUp) {
   ASSERT_GE(patched.size(), 2U);
   EXPECT_EQ(patched[patched.size() - 2], "memory");
   EXPECT_EQ(patched.back(), "check");
+}
+
+TEST_F(ReactiveControllersTest, AStartIsChargedBeforeItIsAllowedAndTakenBackWithTheWorkload) {
+  api_.Put(kPolicies, Json::parse(R"({"metadata": {"name": "chain"}, "spec": {
+             "budget": {"perLocalQueueUSDPerDay": "10"},
+             "steps": [{"name": "low", "flavor": "low", "pricePerHour": "4"}]}})"));
+  PutCheck("chain");
+  GiveQuota(3600);
+  ASSERT_EQ(Check()["state"], "Ready") << CheckMessage();
+  const std::string map =
+      std::string("/api/v1/namespaces/kueue-system/configmaps/") + SpendConfigMapName("default/lq");
+  EXPECT_THAT(Get(map)["data"]["spend"].get<std::string>(), HasSubstr(":"));
+  std::vector<std::string> writes;
+  for (const auto& request : api_.requests()) {
+    if (request.method == "GET") continue;
+    if (request.path.find("/configmaps") != std::string::npos) writes.emplace_back("charge");
+    if (request.path.find("/workloads/wl/status") != std::string::npos)
+      writes.emplace_back("check");
+  }
+  EXPECT_EQ(writes, (std::vector<std::string>{"charge", "check"}));
+  const std::string charged = Get(map)["data"]["spend"].get<std::string>();
+  api_.Remove(std::string(kJobs) + "/wl");
+  Settle();
+  EXPECT_NE(Get(map)["data"]["spend"].get<std::string>(), charged) << "no node had come";
+}
+
+TEST_F(ReactiveControllersTest, AJobWaitsForANodePoolThatDoesNotExist) {
+  InstallKarpenter();
+  api_.Put("/apis/kueue.x-k8s.io/v1beta2/resourceflavors",
+           Json::parse(R"({"metadata": {"name": "low"},
+             "spec": {"nodeLabels": {"karpenter.sh/nodepool": "small"}}})"));
+  PutCheck();
+  executor_.RunFor(120s);
+  GiveQuota();
+  EXPECT_EQ(Check()["state"], "Pending");
+  EXPECT_EQ(CheckMessage(), "nodes cannot come (NodePoolNotFound): there is no NodePool small");
+  api_.Put(kNodePools, Json::parse(R"({"metadata": {"name": "small"},
+                                       "spec": {"template": {"spec": {}}}})"));
+  Settle();
+  EXPECT_EQ(Check()["state"], "Ready");
 }
 
 }  // namespace

@@ -74,7 +74,8 @@ class SignInTest : public ::testing::Test {
         if (question.token == "lost") return done({.error = "no answer"});
         const bool is_known = question.token == "admin" || question.token == "tenant";
         done({.outcome = is_known ? Outcome::kDenied : Outcome::kNoUser, .user = question.token});
-      });
+      },
+      readapi::SignIn::Options{});
 };
 
 TEST_F(SignInTest, ATokenBecomesASession) {

@@ -2,8 +2,6 @@
 // of another namespace in any page, field, cursor, tag, message or event.
 //
 // Method: real HTTPS; a gate that answers by a table of tokens; a model of two teams.
-#include "readapi/controller/read_server.h"
-
 #include <condition_variable>
 #include <future>
 #include <mutex>
@@ -12,11 +10,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/strings.h"
-#include "base/system_clock.h"
-#include "net/certificates.h"
 #include "net/client.h"
 #include "net/io_pool.h"
 #include "readapi/openapi.h"
+#include "tests/readapi/controller/read_server_fixture.h"
 #include "tests/readapi/rows.h"
 
 namespace berth::readapi {
@@ -66,114 +63,6 @@ class Listener {
   std::string text_;
   std::string type_;
   int status_ = 0;
-};
-
-class ReadServerTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    net::CertificateRequest request;
-    request.not_before = WallTime(1'700'000'000s);
-    request.not_after = WallTime(4'000'000'000s);
-    authority_ = *net::MakeCertificateAuthority("ca", request.not_before, request.not_after);
-    request.common_name = "server";
-    request.dns_names = {"localhost"};
-    request.for_server = true;
-    for (const char* space : {"team-a", "team-b"}) {
-      for (const char* name : {"one", "two", "three"}) {
-        model_.Put(kWorkloads, MakeRow({.space = space, .name = std::string(space) + "-" + name}));
-      }
-    }
-    model_.Put(kQueues, MakeQueueRow("shared", 6, AudienceOf({"team-a", "team-b"})));
-    model_.Put(kQueues, MakeQueueRow("of-team-b", 0, AudienceOf({"team-b"})));
-    auto server = ReadServer::Start(
-        pool_, clock_,
-        {.tls =
-             std::make_shared<const net::TlsIdentity>(*net::IssueCertificate(authority_, request)),
-         .version = "9.9.9",
-         .actions = actions_,
-         .streams = {.tick = 1ms},
-         .page = {{"/", "text/html; charset=utf-8", "the page", ""}},
-         .random = [](std::size_t count) { return std::string(count, 'r'); }},
-        {.strand = strand_.get(),
-         .model = &model_,
-         .is_ready = [this] { return ready_; },
-         .story = [](const std::string&, const std::string& name) -> std::optional<std::string> {
-           return "{\"subject\":" + QuoteJson(name) + "}";
-         },
-         .report =
-             [](const ReportQuery& query, const std::function<void(Result<std::string>)>& done) {
-               if (query.days == 366) return done(Error{ErrorCode::kInvalid, "fewer days"});
-               done("report of " + (query.namespaces.empty() ? "all" : query.namespaces[0]));
-             },
-         .caller =
-             [](const CallerRequest& asked, const std::function<void(Result<std::string>)>& done) {
-               if (asked.body == "forbidden") return done(Error{ErrorCode::kForbidden, "not you"});
-               done(asked.token + " " + std::to_string(static_cast<int>(asked.kind)) + " " +
-                    (asked.namespaces.empty() ? "all" : asked.namespaces[0]) + " " + asked.body);
-             }},
-        [this](const AccessQuestion& question, const kube::AccessReviews::Done& done) {
-          Decide(question, done);
-        });
-    ASSERT_TRUE(server) << server.error().message;
-    server_ = *std::move(server);
-    net::ClientOptions options;
-    options.base_url = "https://localhost:" + std::to_string(server_->port());
-    options.ca_pem = authority_.certificate_chain_pem;
-    client_ = *net::HttpClient::Create(client_pool_, std::move(options));
-  }
-  void TearDown() override {
-    client_.reset();
-    server_->Stop();
-    pool_.Stop();
-    client_pool_.Stop();
-  }
-
-  void Decide(const AccessQuestion& question, const kube::AccessReviews::Done& done) {
-    ++asked_;
-    if (question.token == "busy") return done({.outcome = Outcome::kOverloaded});
-    if (question.token == "lost") return done({.error = "no answer"});
-    const bool own = question.token == "tenant" && question.verb == "list" && question.resource &&
-                     question.resource->namespace_name == "team-a";
-    if (question.token == "admin" || own) {
-      return done({.outcome = Outcome::kAllowed, .user = question.token});
-    }
-    if (question.token == "tenant") return done({.outcome = Outcome::kDenied, .user = "tenant"});
-    done({.outcome = Outcome::kNoUser});
-  }
-
-  net::Request Get(const std::string& target, const std::string& token) {
-    net::Request request{.method = "GET", .target = target};
-    if (!token.empty()) request.headers.Add("Authorization", "Bearer " + token);
-    return request;
-  }
-  net::Response Send(net::Request request) {
-    const auto answer = client_->SendAndWait(std::move(request), 10s);
-    return answer ? *answer : net::Response{.status = 0, .body = answer.error().message};
-  }
-  net::Response Ask(const std::string& target, const std::string& token) {
-    return Send(Get(target, token));
-  }
-  void Change(Row row) {
-    std::promise<void> done;
-    strand_->Post([&] {
-      model_.Put(kWorkloads, std::move(row));
-      server_->Changed();
-      done.set_value();
-    });
-    done.get_future().wait();
-  }
-
-  SystemClock clock_;
-  net::IoPool pool_{2};
-  net::IoPool client_pool_{1};
-  std::unique_ptr<Executor> strand_ = pool_.MakeStrand();
-  Model model_{"e1"};
-  bool ready_ = true;
-  bool actions_ = false;
-  std::atomic<int> asked_{0};
-  net::TlsIdentity authority_;
-  std::unique_ptr<ReadServer> server_;
-  std::unique_ptr<net::HttpClient> client_;
 };
 
 TEST_F(ReadServerTest, AnswersByTheRights) {
@@ -421,74 +310,6 @@ TEST_F(ReadServerTest, CallersAreAskedForWithTheirTokens) {
     EXPECT_EQ(Ask(row.path, row.token).status, row.status) << row.path << " of " << row.token;
   }
 }
-
-class ReadServerPostTest : public ReadServerTest {
- protected:
-  ReadServerPostTest() { actions_ = true; }
-  net::Request Post(const std::string& target, const std::string& token, const std::string& body) {
-    net::Request request = Get(target, token);
-    request.method = "POST";
-    request.headers.Add("Content-Type", "application/json");
-    request.body = body;
-    return request;
-  }
-};
-
-TEST_F(ReadServerPostTest, ActionsAreOffUnlessAskedFor) {
-  EXPECT_EQ(Send(Post("/api/v1/actions", "tenant", "{}")).body, "tenant 4 all {}");
-  EXPECT_EQ(Send(Post("/api/v1/actions", "nobody", "{}")).status, 401);
-  EXPECT_EQ(Send(Post("/api/v1/actions", "", "{}")).status, 401);
-  EXPECT_EQ(Send(Post("/api/v1/actions", "tenant", "forbidden")).status, 403);
-  EXPECT_EQ(Send(Post("/api/v1/actions", "tenant", std::string(64 * 1024, 'x'))).status, 413);
-  server_->Stop();
-  actions_ = false;
-  SetUp();
-  const net::Response refused = Send(Post("/api/v1/actions", "admin", "{}"));
-  EXPECT_EQ(refused.status, 403);
-  EXPECT_THAT(refused.body, HasSubstr("--read-api-actions"));
-}
-
-TEST_F(ReadServerPostTest, ForecastsNeedTheRightToAllNamespaces) {
-  EXPECT_EQ(Send(Post("/api/v1/whatif", "admin", "{}")).body, "admin 3 all {}");
-  const net::Response refused = Send(Post("/api/v1/whatif", "tenant", "{}"));
-  EXPECT_EQ(refused.status, 403);
-  EXPECT_THAT(refused.body, Not(HasSubstr("team-b")));
-}
-
-TEST_F(ReadServerPostTest, OtherSitesWriteNothing) {
-  net::Request sign_in = Post("/api/v1/session", "", R"({"token": "admin"})");
-  const net::Response signed_in = Send(sign_in);
-  ASSERT_EQ(signed_in.status, 200) << signed_in.body;
-  const std::string csrf = Json::parse(signed_in.body).at("csrf");
-  EXPECT_EQ(Json::parse(signed_in.body).at("actions"), true);
-  const std::string set(signed_in.headers.Find("Set-Cookie"));
-  const std::string cookie = set.substr(0, set.find(';'));
-  for (const char* path : {"/api/v1/actions", "/api/v1/whatif"}) {
-    net::Request request = Post(path, "", "{}");
-    request.headers.Add("Cookie", cookie);
-    EXPECT_EQ(Send(request).status, 403) << path << " without the secret";
-    net::Request wrong = request;
-    wrong.headers.Add("X-Berth-CSRF", "guess");
-    EXPECT_EQ(Send(wrong).status, 403) << path;
-    request.headers.Add("X-Berth-CSRF", csrf);
-    EXPECT_EQ(Send(request).status, 200) << path;
-    for (const auto& [name, value] : {std::pair("Sec-Fetch-Site", "cross-site"),
-                                      {"Sec-Fetch-Site", "same-site"},
-                                      {"Origin", "https://localhost:1"}}) {
-      net::Request foreign = request;
-      foreign.headers.Add(name, value);
-      EXPECT_EQ(Send(foreign).status, 403) << path << " " << name;
-    }
-    net::Request form = request;
-    form.headers.Set("Content-Type", "text/plain");
-    EXPECT_EQ(Send(form).status, 415) << path;
-    // The token of a proxy comes by itself, too.
-    net::Request proxied = Post(path, "admin", "{}");
-    proxied.headers.Add("Origin", "https://elsewhere");
-    EXPECT_EQ(Send(proxied).status, 403) << path;
-  }
-}
-
 TEST_F(ReadServerTest, SaysThatItIsNotReady) {
   ready_ = false;
   const net::Response answer = Ask("/api/v1/workloads", "admin");

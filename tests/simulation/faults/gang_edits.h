@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/random.h"
+#include "tests/simulation/faults/policy_edits.h"
 #include "tests/simulation/faults/story.h"
 
 namespace berth::sim {
@@ -13,9 +14,9 @@ namespace berth::sim {
 void AddSplitSets(Story& story, Random& random);
 
 // Two pools that bring nodes for pending pods, their flavors, and a queue with the check of pending
-// pods, whose policy holds nodes by placeholders; jobs of two or three pods. The machines on demand
-// are in stock at the end.
-void AddGangs(Story& story, Random& random);
+// pods, whose policy holds nodes by placeholders, or as `traits` say; jobs of two or three pods. At
+// the end the machines on demand are in stock, no machine is taken back, and no budget is left.
+void AddGangs(Story& story, Random& random, const PolicyTraits& traits);
 bool HasGangs(const Story& story);
 
 }  // namespace berth::sim

@@ -154,7 +154,7 @@ void PodPlay::Repair(const Key& key) {
   const WorkloadFacts* workload = nullptr;
   for (const auto& [name, pod] : pods_) {
     if (Key{name.first, pod.set} != key) continue;
-    if (!pod.failed && !pod.deleting) ++living;
+    if (pod.succeeded || (!pod.failed && !pod.deleting)) ++living;
     if (workload == nullptr && !pod.group.empty()) workload = WorkloadOf(pod);
   }
   if (workload != nullptr && workload->finished) return;

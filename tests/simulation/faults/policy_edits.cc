@@ -39,6 +39,7 @@ std::string Steps(Random& random, const PolicyTraits& traits) {
   // One node is too few for two pods.
   spot += ", pool: {name: pspot, maxNodes: " + Number(random, 1, 4) +
           ", node: {nvidia.com/gpu: 1}}, pricePerHour: \"0.26\"";
+  if (traits.weighs) spot += ", minEtaGainSeconds: 5";
   if (traits.leaves) spot += ", parameters: {maxRunDurationSeconds: \"180\"}";
   spot += "}";
   std::string demand = "{name: demand, flavor: demand, pricePerHour: \"0.89\"";
@@ -48,8 +49,11 @@ std::string Steps(Random& random, const PolicyTraits& traits) {
   return "steps: [" + spot + ", " + demand + "}]";
 }
 
-std::string Race(Random& more) {
-  return "race: {width: " + Number(more, 1, 2) + ", staggerSeconds: " + Number(more, 0, 15) + "}";
+std::string Race(const PolicyTraits& traits, Random& more) {
+  std::string race = "race: {width: " + Number(more, 1, 2);
+  race += ", staggerSeconds: " + Number(more, 0, 15);
+  if (traits.keeps) race += ", keepSurplusSeconds: 60";
+  return race + "}";
 }
 
 // A job of one pod costs 0.22 USD on spot and 0.74 on demand, where its run is known.
@@ -63,7 +67,7 @@ std::string Budget(Random& more) {
 }
 
 std::string Reuse(const PolicyTraits& traits, Random& more) {
-  const bool is_off = more.Below(5) == 0 && !traits.prewarms;
+  const bool is_off = more.Below(5) == 0 && !traits.prewarms && !traits.keeps;
   const std::string enabled = is_off ? "false" : "true";
   const std::string rule = more.Below(2) == 0 ? "Any" : "WholeSet";
   return "reuse: {enabled: " + enabled + ", shapeRule: " + rule + ", minLifeSeconds: 60}";
@@ -75,11 +79,12 @@ std::string SplitRule(const PolicyTraits& traits, Random& more) {
 }
 
 // Windows of a minute that begin every second or third minute, or one that is always open.
-std::string Prewarm(Random& more) {
+std::string Prewarm(const PolicyTraits& traits, Random& more) {
   std::string prewarm = "prewarm: {namespace: default, localQueue: qwarm";
   if (more.Below(3) != 0) {
     prewarm += ", schedule: \"*/" + Number(more, 2, 3) + " * * * *\", durationSeconds: 60";
     prewarm += ", leadSeconds: " + Number(more, 0, 30);
+    if (traits.naps) prewarm += ", maxIdleSeconds: 15";
   }
   return prewarm + "}";
 }
@@ -105,12 +110,12 @@ std::string Ends(const PolicyTraits& traits, Random& more) {
 std::string ByTraits(const PolicyTraits& traits, Random& more) {
   std::string spec;
   if (const std::string ends = Ends(traits, more); !ends.empty()) spec += ", " + ends;
-  if (traits.races) spec += ", " + Race(more);
+  if (traits.races) spec += ", " + Race(traits, more);
   if (traits.budgets) spec += ", " + Budget(more);
   if (traits.splits || traits.divides) spec += ", " + SplitRule(traits, more);
   if (!traits.reuses) return spec;
   spec += ", " + Reuse(traits, more);
-  if (traits.prewarms) spec += ", " + Prewarm(more);
+  if (traits.prewarms) spec += ", " + Prewarm(traits, more);
   if (more.Below(2) == 0) spec += ", latePodSeconds: " + Number(more, 20, 90);
   if (more.Below(2) == 0) spec += ", onLost: Requeue";
   return spec;
@@ -158,7 +163,7 @@ void EditPolicy(Story& story, Random& random, const PolicyTraits& traits, Random
 // Edits of one trait, and machines that go while a Workload may use them.
 void EditTraits(Story& story, const PolicyTraits& traits, Random& more) {
   if (traits.races && more.Below(2) == 0) {
-    story.events.push_back({MomentOf(story, more), Patch(Race(more))});
+    story.events.push_back({MomentOf(story, more), Patch(Race(traits, more))});
   }
   if (traits.budgets && more.Below(2) == 0) {
     story.events.push_back({MomentOf(story, more), Patch(Budget(more))});
@@ -172,7 +177,7 @@ void EditTraits(Story& story, const PolicyTraits& traits, Random& more) {
   }
   if (traits.prewarms && more.Below(2) == 0) {
     story.events.push_back({MomentOf(story, more), Patch("prewarm: null")});
-    story.events.push_back({MomentOf(story, more), Patch(Prewarm(more))});
+    story.events.push_back({MomentOf(story, more), Patch(Prewarm(traits, more))});
   }
 }
 
@@ -238,6 +243,19 @@ void DrawEndTraits(Random& random, PolicyTraits& traits) {
   traits.leaves = random.Below(2) == 0 && !traits.budgets;
 }
 
+void DrawWaitTraits(Random& random, PolicyTraits& traits) {
+  traits.keeps = random.Below(2) == 0 && traits.races && traits.reuses;
+  traits.weighs = random.Below(3) == 0;
+  traits.naps = random.Below(2) == 0 && traits.prewarms;
+}
+
+void DrawEvictTraits(Random& random, PolicyTraits& traits) {
+  traits.gangs = true;
+  traits.reacts = random.Below(3) != 0;
+  traits.pays = random.Below(3) == 0 && traits.reacts;
+  if (random.Below(4) != 0) traits.evict_after = 35 + random.Below(60);
+}
+
 void AddPolicy(Story& story, Random& random, const PolicyTraits& traits, Random& more) {
   const std::string quota = Number(random, 2, 6);
   std::string queue = "cluster-queue cqpolicy checks=chain";
@@ -283,7 +301,7 @@ void AddPolicy(Story& story, Random& random, const PolicyTraits& traits, Random&
   EditTraits(story, traits, more);
   EditEnds(story, traits, more, jobs);
   if (traits.splits) AddSplitSets(story, more);
-  if (traits.gangs) AddGangs(story, more);
+  if (traits.gangs) AddGangs(story, more, traits);
   // Whatever was edited, spans that overlap included: stock and policy let every job end.
   story.events.push_back({story.length, "set nodepool pdemand stock=9"});
   story.events.push_back({story.length, "set nodepool pspot stock=9"});
@@ -319,9 +337,21 @@ PolicyTraits TraitsOf(const Story& story) {
     traits.rejects = line.find("rejectHumanCauses: true") != std::string::npos;
     traits.boots = line.find("bootTimeoutSeconds: ") != std::string::npos;
     traits.leaves = line.find("evictBeforeSeconds: ") != std::string::npos;
+    traits.keeps = line.find("keepSurplusSeconds: ") != std::string::npos;
+    traits.naps = line.find("maxIdleSeconds: ") != std::string::npos;
+    traits.weighs = line.find("minEtaGainSeconds: ") != std::string::npos;
     break;
   }
   traits.gangs = HasGangs(story);
+  for (const std::string& line : story.setup) {
+    const std::size_t age = line.find(" evict-after=");
+    if (age != std::string::npos) {
+      traits.evict_after = std::stoull(line.substr(age + std::string(" evict-after=").size()));
+    }
+    if (line.find("metadata: {name: gangs}") == std::string::npos) continue;
+    traits.reacts = line.find("placeholders: {") == std::string::npos;
+    traits.pays = line.find("budget: {") != std::string::npos;
+  }
   return traits;
 }
 

@@ -22,12 +22,23 @@ struct PolicyTraits {
   bool rejects = false;  // … or rejected, where a person has to act; a pool serves none for a while
   bool boots = false;    // nodes that boot for long are given up
   bool leaves = false;  // capacity has an end, and Workloads leave before; not with budgets
+  bool keeps = false;   // nodes of a lost race serve others; needs races and reuses
+  bool naps = false;    // nodes that stand in windows go when they are idle; needs prewarms
+  bool weighs = false;  // spot is passed over while machines on demand are expected sooner
+  bool reacts = false;  // the queue of gangs has no placeholders: its pods bring the nodes
+  bool pays = false;    // … and has a budget; needs reacts
+  std::uint64_t evict_after = 0;  // seconds until machines of that queue's first pool go; 0: never
 };
 PolicyTraits DrawTraits(Random& random);
 // Adds those of the traits from `divides` on.
 void DrawMoreTraits(Random& random, PolicyTraits& traits);
 // Adds those from `holds` on.
 void DrawEndTraits(Random& random, PolicyTraits& traits);
+// Adds those from `keeps` on. `random` draws nothing else, so that the rest of a story stays.
+void DrawWaitTraits(Random& random, PolicyTraits& traits);
+
+// Adds those from `reacts` on, and gangs.
+void DrawEvictTraits(Random& random, PolicyTraits& traits);
 
 // Two queued pools with their flavors, a ClusterQueue with a check that follows a policy, jobs, and
 // what happens to stock and policy. The machines on demand are in stock at the end, and no price

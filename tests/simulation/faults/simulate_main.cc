@@ -136,6 +136,16 @@ void CountKinds(const Story& story, const Outcome& outcome, Totals& totals) {
     count("policies with a boot timeout", traits.boots);
     count("policies that leave before the end", traits.leaves);
   }
+  if (MayDrawWaitTraits(story.seed)) {
+    count("policies that keep surplus nodes", traits.keeps);
+    count("policies whose standing nodes go when idle", traits.naps);
+    count("policies that pass slow steps over", traits.weighs);
+  }
+  if (MayDrawEvictTraits(story.seed)) {
+    count("policies for pending pods alone", traits.reacts);
+    count("policies for pending pods with a budget", traits.pays);
+    count("pools whose machines are taken back", traits.evict_after > 0);
+  }
   const bool elastic = HasElastic(story);
   count("elastic Jobs", elastic);
   count("elastic Jobs with crashes", elastic && met({"crash, write lost", "crash, write done"}));

@@ -68,10 +68,17 @@ struct Story {
 
 Story MakeStory(std::uint64_t seed);
 
+// Whether the story has a policy in any case, with pools that only react to pending pods: their
+// cloud may take machines back, and their policy may let pods wait instead of placeholders, also
+// with a budget. The other traits are drawn as well.
+constexpr bool MayDrawEvictTraits(std::uint64_t seed) {
+  return seed >= 160'000'000 && seed < 170'000'000;
+}
+
 // Whether a policy of this seed's story may divide jobs, ask for the pods of two pools, keep nodes
 // standing and hold the nodes of gangs: tools/soak has played the other seeds without these.
 constexpr bool MayDrawMoreTraits(std::uint64_t seed) {
-  return seed >= 31'000'000 && seed < 90'000'000;
+  return (seed >= 31'000'000 && seed < 90'000'000) || MayDrawEvictTraits(seed);
 }
 
 // Whether the policy may also hold or reject jobs after its last step, give up nodes that boot for
@@ -79,6 +86,11 @@ constexpr bool MayDrawMoreTraits(std::uint64_t seed) {
 constexpr bool MayDrawEndTraits(std::uint64_t seed) {
   // tools/soak has played those from 33,000,000 on without these.
   return MayDrawMoreTraits(seed) && (seed < 33'000'000 || seed >= 34'000'000);
+}
+
+// Whether the policy may also pass slow steps over and keep the nodes of a lost race for others.
+constexpr bool MayDrawWaitTraits(std::uint64_t seed) {
+  return MayDrawMoreTraits(seed) && (seed < 33'000'000 || MayDrawEvictTraits(seed));
 }
 
 // Whether a person deletes the request for capacity of the job. When its nodes go as well, because

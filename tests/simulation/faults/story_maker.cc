@@ -80,7 +80,8 @@ class StoryMaker {
     Random eighth(story_.seed * 0xD6E8FEB86659FD93U + 197);
     // tools/soak has played these seeds without policies; those of soak_seeds.txt stay as found.
     const bool soaked = story_.seed >= 3'000'000 && story_.seed < 11'000'000;
-    if (eighth.Below(5) == 0 && !soaked) MakePolicy(eighth);
+    const bool drawn = eighth.Below(5) == 0;
+    if ((drawn || MayDrawEvictTraits(story_.seed)) && !soaked) MakePolicy(eighth);
     std::stable_sort(story_.events.begin(), story_.events.end(),
                      [](const auto& a, const auto& b) { return a.at < b.at; });
     AddFaults(story_, random_);
@@ -153,6 +154,10 @@ void StoryMaker::MakePolicy(Random& random) {
   PolicyTraits traits = soaked ? PolicyTraits{} : DrawTraits(more);
   if (MayDrawMoreTraits(story_.seed)) DrawMoreTraits(more, traits);
   if (MayDrawEndTraits(story_.seed)) DrawEndTraits(more, traits);
+  Random waits(story_.seed * 0x9E3779B97F4A7C15U + 31);
+  if (MayDrawWaitTraits(story_.seed)) DrawWaitTraits(waits, traits);
+  Random evicts(story_.seed * 0xC2B2AE3D27D4EB4FU + 37);
+  if (MayDrawEvictTraits(story_.seed)) DrawEvictTraits(evicts, traits);
   AddPolicy(story_, random, traits, more);
 }
 

@@ -1,27 +1,43 @@
-// tests/support/core_world.h — a small cluster around one Scheduler, in virtual time:
-// objects in memory, every write delivered at once, times cut to whole seconds, the workload
-// reconciler (admission/lifecycle) after each change, and a job controller that stops
-// evicted workloads on command. The golden stories run in the same world
-// (tests/golden/world.h).
+// simulation/control_plane.h — the objects of queueing around one Scheduler, in virtual time.
 //
-// Threads: one. Errors: none; events on unknown workloads have no effect.
+//     Apply, Delete ──▶ objects ──▶ Scheduler ──decisions──▶ Perform ──▶ changed Workloads
+//                          ▲                                                 │
+//                          └── reconciler of Workloads (admission/lifecycle) ◀┘
+//
+// A write reaches the scheduler at once, and every Workload is reconciled after each write, until
+// nothing changes: as on an API server whose watches take no time. Times in objects are cut to
+// seconds. Recorded stories and the tests of the core run on this class. World
+// (simulation/world.h) adds jobs, pods and nodes, and writes Workloads through `store`: none of
+// its Workloads has admission checks or limits of time, and the reconciler would change none.
+//
+// Threads: one. Errors: none; a call for an unknown Workload has no effect.
 #pragma once
 
+#include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "admission/lifecycle/workload_lifecycle.h"
 #include "admission/scheduler.h"
 #include "api/queues.h"
 #include "api/workload.h"
 #include "base/clock.h"
+#include "simulation/workloads.h"
 
-namespace berth::support {
+namespace berth::simulation {
 
-class CoreWorld {
+class ControlPlane {
  public:
-  explicit CoreWorld(const admission::SchedulerConfig& config);
+  // `workloads`: how many are expected; more may come.
+  explicit ControlPlane(const admission::SchedulerConfig& config, std::size_t workloads = 0);
 
+  ControlPlane(const ControlPlane&) = delete;
+  ControlPlane& operator=(const ControlPlane&) = delete;
+
+  // 2026-01-01 at first.
   WallTime now() const { return now_; }
   void Advance(Duration by) { now_ += by; }
   void SetTime(WallTime now) { now_ = now; }
@@ -44,7 +60,7 @@ class CoreWorld {
   void SetPriority(const api::ObjectKey& key, std::int32_t priority);
   void SetActive(const api::ObjectKey& key, bool active);
   void Reclaim(const api::ObjectKey& key, const std::string& pod_set, std::int32_t count);
-  // No effect if the workload lacks the check.
+  // No effect if the Workload lacks the check.
   void SetCheck(const api::ObjectKey& key, const std::string& check, api::CheckState state);
 
   bool HasHeads() const { return scheduler_.HasHeads(); }
@@ -53,20 +69,26 @@ class CoreWorld {
   void Perform(const admission::CycleResult& result);
   admission::Scheduler::WokenWorkloads RunWakeUps() { return scheduler_.RunWakeUps(now_); }
 
-  // Evicted workloads that hold quota; by key.
+  // Evicted Workloads that hold quota; by key.
   std::vector<api::ObjectKey> Evicted() const;
-  // Stops the job. Returns the eviction's reason; empty: not evicted.
+  // The job has stopped. Returns the eviction's reason; empty: not evicted.
   std::string Release(const api::ObjectKey& key);
 
   const admission::Scheduler& scheduler() const { return scheduler_; }
   admission::Scheduler& scheduler() { return scheduler_; }
+  // Null: there is no such Workload. Valid until the next write.
   const api::Workload* Find(const api::ObjectKey& key) const;
-  const std::map<api::ObjectKey, api::Workload>& workloads() const { return workloads_; }
+  // Keys and Workloads that were applied here, by key; valid until the next write.
+  std::vector<std::pair<const api::ObjectKey&, const api::Workload&>> workloads() const;
   const std::map<std::string, api::ClusterQueue>& cluster_queues() const { return cluster_queues_; }
   const std::map<std::string, api::Cohort>& cohorts() const { return cohorts_; }
   const std::map<api::ObjectKey, api::LocalQueue>& local_queues() const { return local_queues_; }
   // The ClusterQueue in which `workload` waits or holds quota; empty: none.
   std::string ClusterQueueOf(const api::Workload& workload) const;
+
+  // Of Workloads that the caller numbers. A control plane has either these or Workloads that were
+  // applied here.
+  Workloads& store() { return store_; }
 
   // Applies all objects except topologies and nodes to a new scheduler, in the order of their
   // names.
@@ -74,14 +96,19 @@ class CoreWorld {
 
  private:
   WallTime Stamp() const { return CutToSeconds(now_); }
-  void Store(const api::Workload& workload);  // tells the scheduler
-  void React();                               // reconciles until nothing changes
-  bool ReactTo(api::Workload& workload);
+  // nullopt: there is no such Workload.
+  std::optional<std::size_t> NumberOf(const api::ObjectKey& key) const;
+  admission::WorkloadSituation SituationOf(const api::Workload& workload) const;
+  void Settle();     // the scheduler gets the writes, and Workloads are reconciled
+  void Reconcile();  // until nothing changes
+  bool ReconcileOne(std::size_t number);
   void PerformOne(const admission::Decision& decision);
 
   admission::Scheduler scheduler_;
+  Workloads store_;
   WallTime now_;
-  std::map<api::ObjectKey, api::Workload> workloads_;
+  std::map<api::ObjectKey, std::size_t> numbers_;
+  std::size_t next_number_ = 0;
   std::map<std::string, api::ClusterQueue> cluster_queues_;
   std::map<std::string, api::Cohort> cohorts_;
   std::map<api::ObjectKey, api::LocalQueue> local_queues_;
@@ -90,4 +117,4 @@ class CoreWorld {
   std::map<std::string, api::AdmissionCheck> checks_;
 };
 
-}  // namespace berth::support
+}  // namespace berth::simulation

@@ -1,0 +1,107 @@
+#include "cli/played_cluster.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "local/cloud/node_pool.h"
+
+namespace berth::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+struct PlayedKind {
+  const char* version;
+  const char* kind;
+  const char* plural;
+};
+
+constexpr char kKueue[] = "kueue.x-k8s.io/v1beta2";
+constexpr std::array<PlayedKind, 12> kPlayedKinds{{
+    {"v1", "Namespace", "namespaces"},
+    {kKueue, "ResourceFlavor", "resourceflavors"},
+    {kKueue, "Cohort", "cohorts"},
+    {kKueue, "ClusterQueue", "clusterqueues"},
+    {kKueue, "LocalQueue", "localqueues"},
+    {kKueue, "WorkloadPriorityClass", "workloadpriorityclasses"},
+    {kKueue, "AdmissionCheck", "admissionchecks"},
+    {kKueue, "ProvisioningRequestConfig", "provisioningrequestconfigs"},
+    {"provisioning.berth.dev/v1alpha1", "ProvisioningPolicy", "provisioningpolicies"},
+    {kKueue, "Topology", "topologies"},
+    {"v1", "Node", "nodes"},
+    {"cloud.berth.dev/v1alpha1", "NodePool", "nodepools"},
+}};
+
+std::string PathOf(const PlayedKind& kind) {
+  const std::string version = kind.version;
+  return (version == "v1" ? "/api/" : "/apis/") + version + "/" + kind.plural;
+}
+
+std::string TextAt(const Json& object, const char* pointer) {
+  const Json::json_pointer at(pointer);
+  return object.contains(at) && object.at(at).is_string() ? object.at(at).get<std::string>() : "";
+}
+
+void AddObject(const Json& object, PlayedCluster& cluster) {
+  if (!object.is_object()) return;
+  const auto items = object.find("items");
+  if (items != object.end() && items->is_array()) {
+    for (const Json& item : *items) {
+      // A list of lists is none of Kubernetes'.
+      if (item.is_object() && !item.contains("items")) AddObject(item, cluster);
+    }
+    return;
+  }
+  if (object.contains(Json::json_pointer("/metadata/deletionTimestamp"))) return;
+  const std::string kind = TextAt(object, "/kind");
+  const bool is_machine = kind == "Node" || kind == "Topology";
+  (kind == "NodePool" ? cluster.node_pools
+   : is_machine       ? cluster.machines
+                      : cluster.queues)
+      .push_back(object);
+}
+
+void DropNodesOfPools(PlayedCluster& cluster) {
+  std::set<std::string> pools;
+  for (const Json& pool : cluster.node_pools) pools.insert(TextAt(pool, "/metadata/name"));
+  std::erase_if(cluster.machines, [&pools](const Json& object) {
+    return TextAt(object, "/kind") == "Node" && pools.contains(local::cloud::PoolOf(object));
+  });
+}
+
+}  // namespace
+
+PlayedCluster SplitPlayed(const std::vector<Json>& documents) {
+  PlayedCluster cluster;
+  for (const Json& document : documents) AddObject(document, cluster);
+  DropNodesOfPools(cluster);
+  return cluster;
+}
+
+Result<PlayedCluster> ReadPlayedCluster(Session& session) {
+  std::vector<std::string> paths;
+  for (const PlayedKind& kind : kPlayedKinds) paths.push_back(PathOf(kind));
+  std::vector<Result<Json>> answers = session.GetAll(paths);
+  std::vector<Json> lists;
+  for (std::size_t i = 0; i < kPlayedKinds.size(); ++i) {
+    const PlayedKind& kind = kPlayedKinds.at(i);
+    if (!answers[i] && answers[i].error().code == ErrorCode::kNotFound) continue;
+    if (!answers[i] && answers[i].error().code == ErrorCode::kForbidden) {
+      return Error{ErrorCode::kForbidden, std::string("no right to list ") + kind.plural + " at " +
+                                              session.server_url() + ": simulate from manifests"};
+    }
+    BERTH_TRY(Json list, std::move(answers[i]));
+    // The items of a list have neither kind nor version.
+    for (Json& item : list["items"]) {
+      item["apiVersion"] = kind.version;
+      item["kind"] = kind.kind;
+    }
+    lists.push_back(std::move(list));
+  }
+  return SplitPlayed(lists);
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,97 @@
+// What was asked of clouds over time, by class and by shape, the nodes of pools, and prices: from
+// the ledger.
+import { capacityHistory, type CapacityCounts, type CapacityHistory, type CapacityLine } from "./api";
+import { count, duration } from "./format";
+import { Axis, Bars, SPANS } from "./history";
+import { scope, useAnswer } from "./live";
+import { Notice, Panel, Table, When } from "./parts";
+import { useAddressed } from "./router";
+import { useStore } from "./store";
+import { Choice } from "./workloads";
+
+interface Measure {
+  name: string;
+  of: (counts: CapacityCounts) => number | null;
+  text: (value: number) => string;
+}
+const seconds = (value: number) => duration(value * 1000);
+const MEASURES: Record<string, Measure> = {
+  asked: { name: "requests made", of: (counts) => counts.asked, text: count },
+  provisioned: { name: "requests granted", of: (counts) => counts.provisioned, text: count },
+  open: { name: "requests that wait", of: (counts) => counts.open, text: count },
+  failed: { name: "requests that failed", of: (counts) => counts.failed, text: count },
+  stockouts: { name: "stock-outs", of: (counts) => counts.stockouts, text: count },
+  p50: { name: "wait, median", of: (counts) => counts.p50WaitSeconds, text: seconds },
+  p90: { name: "wait, 9 of 10", of: (counts) => counts.p90WaitSeconds, text: seconds },
+};
+const CHOICES = Object.entries(MEASURES).map(([key, each]): [string, string] => [key, each.name]);
+const ASKED = MEASURES["asked"] as Measure;
+
+const means = (value: number) => value.toLocaleString("en", { maximumFractionDigits: 1 });
+
+export function CapacityOverTime() {
+  const namespace = useStore(scope);
+  const [days, setDays] = useAddressed("days", "7");
+  const [chosen, setChosen] = useAddressed("show", "provisioned");
+  const { answer, problem } = useAnswer("capacityrequests", `capacity history ${days} ${namespace}`, () => capacityHistory(Number(days), namespace));
+  return (
+    <Panel
+      title="Over time"
+      aside={
+        <span class="filters">
+          <Choice label="Show" value={chosen} options={CHOICES} onChange={setChosen} />
+          <Choice label="Of the last" value={days} options={SPANS} onChange={setDays} />
+        </span>
+      }
+    >
+      {problem && <Notice kind="empty">{problem.message}</Notice>}
+      {!problem && !answer && <Notice kind="loading">Loading…</Notice>}
+      {answer && <Shown history={answer} measure={MEASURES[chosen] ?? ASKED} />}
+    </Panel>
+  );
+}
+
+function Shown({ history, measure }: { history: CapacityHistory; measure: Measure }) {
+  const lines = (title: string, of: CapacityLine[], none: string) =>
+    of.length > 0 && (
+      <>
+        <h3>
+          {title}: {measure.name}
+        </h3>
+        {of.map((line) => (
+          <Bars key={line.key} label={line.key || none} parts={history.times} values={line.parts.map(measure.of)} text={measure.text} />
+        ))}
+      </>
+    );
+  const values = [
+    ...[...history.classes, ...history.shapes].map((line) => ({ label: line.key || "none", values: line.parts.map(measure.of), text: measure.text })),
+    ...history.pools.map((line) => ({ label: `${line.pool || "no pool"}, nodes`, values: line.nodes, text: means })),
+  ];
+  return (
+    <>
+      {history.classes.length === 0 && <Notice kind="empty">Nothing was asked for in this time.</Notice>}
+      {lines("By class", history.classes, "no class")}
+      {lines("By shape", history.shapes, "of no known job")}
+      {history.pools.length > 0 && (
+        <>
+          <h3>Nodes of pools, mean</h3>
+          {history.pools.map((line) => (
+            <Bars key={line.pool} label={line.pool || "no pool"} parts={history.times} values={line.nodes} text={means} />
+          ))}
+        </>
+      )}
+      <Axis parts={history.times} lines={values} />
+      {history.linesLeftOut > 0 && <p class="quiet">{count(history.linesLeftOut)} further classes, shapes and pools are left out.</p>}
+      {history.prices.length > 0 && (
+        <>
+          <h3>Prices of a node</h3>
+          <Table
+            heads={["Flavor", "Since", "USD an hour"]}
+            numbers={[2]}
+            rows={history.prices.map((each) => [each.flavor, <When at={each.since} />, each.usdPerHour === null ? "none" : String(each.usdPerHour)])}
+          />
+        </>
+      )}
+    </>
+  );
+}

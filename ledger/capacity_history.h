@@ -1,0 +1,66 @@
+// ledger/capacity_history.h — what was asked of clouds over time: requests → for each class and
+// shape the numbers and waits of each part of a period, and the nodes of pools.
+//
+// asked:       requests created in the part
+// provisioned: requests that became Provisioned in the part; waits: from their creation
+// failed:      requests that ended as Failed in the part; stockouts: of these, for lack of machines
+// open:        requests that were neither provisioned nor over at the end of the part
+// nodes:       the mean number of nodes that stood for Workloads (NodeTimeRecord)
+// A shape is what the turn of the Workload held, or asked for: "8 nvidia.com/gpu of h100".
+//
+// Threads: pure functions. Errors: none.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ledger/records.h"
+#include "ledger/report.h"
+
+namespace berth::ledger {
+
+struct CapacityCounts {
+  std::int64_t asked = 0;
+  std::int64_t provisioned = 0;
+  std::int64_t failed = 0;
+  std::int64_t stockouts = 0;
+  std::int64_t open = 0;
+  std::optional<Seconds> p50;  // of the waits, by nearest rank; nullopt: nothing was provisioned
+  std::optional<Seconds> p90;
+  friend bool operator==(const CapacityCounts&, const CapacityCounts&) = default;
+};
+
+// `parts`: one for each of CapacityHistory::times.
+struct CapacityLine {
+  std::string key;  // of a class or a shape
+  std::vector<CapacityCounts> parts;
+  friend bool operator==(const CapacityLine&, const CapacityLine&) = default;
+};
+struct PoolLine {
+  std::string pool;  // empty: of no pool
+  std::vector<double> nodes;
+  friend bool operator==(const PoolLine&, const PoolLine&) = default;
+};
+
+struct CapacityHistory {
+  std::vector<Period> times;
+  std::vector<CapacityLine> classes;  // the most asked for first; at most kMostCapacityLines
+  std::vector<CapacityLine> shapes;   // likewise
+  std::vector<PoolLine> pools;        // the most nodes first; likewise
+  std::int64_t left_out = 0;          // classes, shapes and pools above kMostCapacityLines
+};
+
+inline constexpr std::size_t kMostCapacityLines = 12;
+
+// `parts` above zero, of equal length but for the rounding to seconds. `is_stockout`: whether the
+// reason of a failed request is a lack of machines.
+CapacityHistory MakeCapacityHistory(const std::vector<CapacityRecord>& requests,
+                                    const std::vector<AttemptRecord>& attempts,
+                                    const std::vector<NodeTimeRecord>& nodes, const Period& period,
+                                    std::int64_t parts,
+                                    const std::function<bool(const std::string&)>& is_stockout);
+
+}  // namespace berth::ledger

@@ -1,0 +1,79 @@
+#include "provisioning/run_history.h"
+
+#include <algorithm>
+#include <chrono>
+#include <string_view>
+#include <vector>
+
+#include "api/reasons.h"
+
+namespace berth::provisioning {
+namespace {
+
+// Kubernetes draws names from these letters: there are no vowels, so that few words are of them.
+constexpr std::string_view kDrawnLetters = "bcdfghjklmnpqrstvwxz2456789";
+constexpr std::size_t kDrawn = 5;
+
+bool IsCounter(const std::string& part) {
+  const bool digits = !part.empty() && std::all_of(part.begin(), part.end(), [](char each) {
+    return each >= '0' && each <= '9';
+  });
+  return digits ||
+         (part.size() == kDrawn && part.find_first_not_of(kDrawnLetters) == std::string::npos);
+}
+
+}  // namespace
+
+std::string RunStemOf(const std::string& name) {
+  std::string stem = name;
+  for (std::size_t dash = stem.rfind('-'); dash != std::string::npos && dash > 0;
+       dash = stem.rfind('-')) {
+    if (!IsCounter(stem.substr(dash + 1))) break;
+    stem.resize(dash);
+  }
+  return stem;
+}
+
+std::string RunHistory::PlaceOf(const api::Workload& workload) {
+  const api::OwnerReference* owner = api::ControllerOf(workload.meta);
+  const std::string& name = owner == nullptr ? workload.meta.name : owner->name;
+  return workload.meta.namespace_name + "/" + workload.spec.queue_name + "/" +
+         (owner == nullptr ? "" : owner->kind) + "/" + RunStemOf(name);
+}
+
+void RunHistory::Add(const api::Workload& workload) {
+  const auto& conditions = workload.status.conditions;
+  const api::Condition* finished = api::FindCondition(conditions, api::kFinished);
+  const api::Condition* admitted = api::FindCondition(conditions, api::kAdmitted);
+  if (finished == nullptr || finished->status != api::ConditionStatus::kTrue ||
+      finished->reason != api::kSucceeded || admitted == nullptr ||
+      admitted->status != api::ConditionStatus::kTrue) {
+    return;
+  }
+  const auto run = std::chrono::duration_cast<std::chrono::seconds>(finished->last_transition_time -
+                                                                    admitted->last_transition_time);
+  if (run.count() < 0) return;  // of two clocks
+  const std::string name = PlaceOf(workload);
+  Place& place = places_[name];
+  place.runs.push_back(run.count());
+  if (place.runs.size() > kMostRuns) place.runs.pop_front();
+  by_turn_.erase(place.added);
+  place.added = ++turn_;
+  by_turn_[place.added] = name;
+  if (places_.size() <= kMostPlaces) return;
+  const auto oldest = by_turn_.begin();
+  places_.erase(oldest->second);
+  by_turn_.erase(oldest);
+}
+
+std::optional<std::int64_t> RunHistory::Expected(const api::Workload& workload) const {
+  const auto found = places_.find(PlaceOf(workload));
+  if (found == places_.end() || found->second.runs.size() < kLeastRuns) return std::nullopt;
+  std::vector<std::int64_t> runs(found->second.runs.begin(), found->second.runs.end());
+  std::sort(runs.begin(), runs.end());
+  constexpr std::size_t kPercent = 99;
+  const std::size_t rank = (runs.size() * kPercent + 99) / 100;  // from 1
+  return std::max<std::int64_t>(runs[rank - 1], 1);
+}
+
+}  // namespace berth::provisioning

@@ -1,0 +1,295 @@
+#include "simulation/control_plane.h"
+
+#include <memory>
+#include <utility>
+
+#include "admission/messages.h"
+#include "api/condition.h"
+#include "api/reasons.h"
+#include "simulation/carry_out.h"
+
+namespace berth::simulation {
+namespace {
+
+constexpr WallTime kStart{std::chrono::seconds(1'767'225'600)};  // 2026-01-01
+constexpr int kMaxRounds = 10;                                   // of reconciling after one change
+
+}  // namespace
+
+ControlPlane::ControlPlane(const admission::SchedulerConfig& config, std::size_t workloads)
+    : scheduler_(config), store_(scheduler_, workloads), now_(kStart) {}
+
+void ControlPlane::Apply(const api::Namespace& object) {
+  namespaces_[object.meta.name] = object;
+  scheduler_.ApplyNamespace(object);
+  Reconcile();
+}
+
+void ControlPlane::Apply(const api::ResourceFlavor& object) {
+  flavors_[object.meta.name] = object;
+  scheduler_.ApplyResourceFlavor(object);
+  Reconcile();
+}
+
+void ControlPlane::Apply(const api::AdmissionCheck& object) {
+  checks_[object.meta.name] = object;
+  scheduler_.ApplyAdmissionCheck(object);
+  Reconcile();
+}
+
+void ControlPlane::Apply(const api::Topology& object) {
+  scheduler_.ApplyTopology(object);
+  Reconcile();
+}
+
+void ControlPlane::Apply(const api::Node& object) {
+  scheduler_.ApplyNode(object);
+  Reconcile();
+}
+
+void ControlPlane::Apply(const api::Cohort& object) {
+  cohorts_[object.meta.name] = object;
+  scheduler_.ApplyCohort(object);
+  Reconcile();
+}
+
+void ControlPlane::Apply(const api::ClusterQueue& object) {
+  cluster_queues_[object.meta.name] = object;
+  scheduler_.ApplyClusterQueue(object);
+  Reconcile();
+}
+
+void ControlPlane::Apply(const api::LocalQueue& object) {
+  local_queues_[object.meta.key()] = object;
+  scheduler_.ApplyLocalQueue(object);
+  Reconcile();
+}
+
+void ControlPlane::Apply(api::Workload object) {
+  if (object.meta.generation == 0) object.meta.generation = 1;
+  if (object.meta.creation_timestamp == WallTime{}) object.meta.creation_timestamp = Stamp();
+  if (object.meta.uid.empty()) object.meta.uid = object.meta.name;
+  const auto [entry, is_new] = numbers_.try_emplace(object.meta.key(), next_number_);
+  if (is_new) ++next_number_;
+  store_.Set(entry->second, std::make_shared<const api::Workload>(std::move(object)), now_);
+  Reconcile();
+}
+
+void ControlPlane::DeleteWorkload(const api::ObjectKey& key) {
+  const auto found = numbers_.find(key);
+  if (found == numbers_.end()) return;
+  store_.Forget(found->second);
+  numbers_.erase(found);
+  Reconcile();
+}
+
+void ControlPlane::DeleteLocalQueue(const api::ObjectKey& key) {
+  local_queues_.erase(key);
+  scheduler_.ForgetLocalQueue(key);
+  Reconcile();
+}
+
+void ControlPlane::DeleteCohort(const std::string& name) {
+  cohorts_.erase(name);
+  scheduler_.ForgetCohort(name);
+  Reconcile();
+}
+
+std::optional<std::size_t> ControlPlane::NumberOf(const api::ObjectKey& key) const {
+  const auto found = numbers_.find(key);
+  if (found == numbers_.end()) return std::nullopt;
+  return found->second;
+}
+
+const api::Workload* ControlPlane::Find(const api::ObjectKey& key) const {
+  const auto number = NumberOf(key);
+  return number ? store_.object(*number).get() : nullptr;
+}
+
+std::vector<std::pair<const api::ObjectKey&, const api::Workload&>> ControlPlane::workloads()
+    const {
+  std::vector<std::pair<const api::ObjectKey&, const api::Workload&>> all;
+  all.reserve(numbers_.size());
+  for (const auto& [key, number] : numbers_) all.emplace_back(key, *store_.object(number));
+  return all;
+}
+
+void ControlPlane::Settle() {
+  store_.Deliver(now_);
+  Reconcile();
+}
+
+void ControlPlane::Finish(const api::ObjectKey& key) {
+  const auto number = NumberOf(key);
+  if (!number || api::IsTrue(store_.object(*number)->status.conditions, api::kFinished)) return;
+  store_.Finish(*number, Stamp());
+  Settle();
+}
+
+void ControlPlane::SetPriority(const api::ObjectKey& key, std::int32_t priority) {
+  const auto number = NumberOf(key);
+  if (!number || store_.object(*number)->spec.priority == priority) return;
+  api::Workload& workload = store_.Edit(*number);
+  workload.spec.priority = priority;
+  ++workload.meta.generation;
+  Settle();
+}
+
+void ControlPlane::SetActive(const api::ObjectKey& key, bool active) {
+  const auto number = NumberOf(key);
+  if (!number || store_.object(*number)->spec.active == active) return;
+  api::Workload& workload = store_.Edit(*number);
+  workload.spec.active = active;
+  ++workload.meta.generation;
+  Settle();
+}
+
+void ControlPlane::Reclaim(const api::ObjectKey& key, const std::string& pod_set,
+                           std::int32_t count) {
+  const auto number = NumberOf(key);
+  std::vector<api::ReclaimablePod> reclaimable = {{pod_set, count}};
+  if (!number || store_.object(*number)->status.reclaimable_pods == reclaimable) return;
+  store_.Edit(*number).status.reclaimable_pods = std::move(reclaimable);
+  Settle();
+}
+
+void ControlPlane::SetCheck(const api::ObjectKey& key, const std::string& check,
+                            api::CheckState state) {
+  const auto number = NumberOf(key);
+  if (!number) return;
+  std::vector<api::AdmissionCheckState> checks = store_.object(*number)->status.admission_checks;
+  bool changed = false;
+  for (api::AdmissionCheckState& known : checks) {
+    if (known.name != check || known.state == state) continue;
+    changed = true;
+    known.state = state;
+    known.last_transition_time = Stamp();
+  }
+  if (!changed) return;  // no write, no event
+  store_.Edit(*number).status.admission_checks = std::move(checks);
+  Settle();
+}
+
+std::string ControlPlane::ClusterQueueOf(const api::Workload& workload) const {
+  if (workload.status.admission) return workload.status.admission->cluster_queue;
+  const auto local = local_queues_.find({workload.meta.namespace_name, workload.spec.queue_name});
+  return local == local_queues_.end() ? "" : local->second.cluster_queue;
+}
+
+admission::WorkloadSituation ControlPlane::SituationOf(const api::Workload& workload) const {
+  admission::WorkloadSituation situation;
+  situation.workload = &workload;
+  situation.pods_ready.enabled = false;
+  situation.hear_late_answers = scheduler_.config().own_rules.hear_late_answers;
+  const auto local = local_queues_.find({workload.meta.namespace_name, workload.spec.queue_name});
+  situation.local_queue.name = workload.spec.queue_name;
+  if (local != local_queues_.end()) {
+    situation.local_queue.exists = true;
+    situation.local_queue.stop_policy = local->second.stop_policy;
+  }
+  const std::string queue_name = ClusterQueueOf(workload);
+  situation.cluster_queue.name = queue_name;
+  const admission::ClusterState& state = scheduler_.state();
+  const auto id = state.FindQueue(queue_name);
+  if (!id) return situation;
+  situation.cluster_queue.exists = true;
+  situation.cluster_queue.active = state.queue(*id).active();
+  situation.cluster_queue.stop_policy = state.queue(*id).spec.stop_policy;
+  if (!workload.status.admission) {
+    situation.required_checks = state.ChecksBeforeReservation(*id);
+    return situation;
+  }
+  std::vector<std::string> flavors;
+  for (const auto& assigned : workload.status.admission->pod_set_assignments) {
+    for (const auto& [resource, flavor] : assigned.flavors) flavors.push_back(flavor);
+  }
+  situation.required_checks = state.RequiredChecks(*id, flavors);
+  return situation;
+}
+
+bool ControlPlane::ReconcileOne(std::size_t number) {
+  admission::WorkloadPlan plan =
+      admission::PlanWorkload(SituationOf(*store_.object(number)), Stamp());
+  if (!plan.status && !plan.deactivate) return false;
+  api::Workload& workload = store_.Edit(number);
+  if (plan.status) workload.status = *std::move(plan.status);
+  if (plan.deactivate && workload.spec.active) {
+    workload.spec.active = false;
+    ++workload.meta.generation;
+  }
+  store_.Deliver(now_);
+  return true;
+}
+
+void ControlPlane::Reconcile() {
+  for (int round = 0; round < kMaxRounds; ++round) {
+    bool changed = false;
+    for (const auto& [key, number] : numbers_) changed = ReconcileOne(number) || changed;
+    if (!changed) return;
+  }
+}
+
+std::vector<api::ObjectKey> ControlPlane::Evicted() const {
+  std::vector<api::ObjectKey> keys;
+  for (const auto& [key, workload] : workloads()) {
+    const auto is = [&conditions = workload.status.conditions](const char* type) {
+      return api::IsTrue(conditions, type);
+    };
+    if (is(api::kEvicted) && is(api::kQuotaReserved) && !is(api::kFinished)) keys.push_back(key);
+  }
+  return keys;
+}
+
+std::string ControlPlane::Release(const api::ObjectKey& key) {
+  const auto number = NumberOf(key);
+  if (!number) return "";
+  const api::Condition* evicted =
+      api::FindCondition(store_.object(*number)->status.conditions, api::kEvicted);
+  if (evicted == nullptr || evicted->status != api::ConditionStatus::kTrue) return "";
+  std::string reason = evicted->reason;
+  store_.Release(*number, Stamp());
+  Settle();
+  return reason;
+}
+
+void ControlPlane::PerformOne(const admission::Decision& decision) {
+  const std::size_t number = store_.NumberOf(decision.workload);
+  if (GivesQuota(decision)) {
+    store_.Reserve(number, decision, Stamp());
+    store_.Deliver(now_);
+    return;
+  }
+  if (decision.outcome == admission::Outcome::kPreempting) {
+    for (const admission::Victim& victim : decision.victims) {
+      if (victim.ongoing) continue;
+      store_.Preempt(store_.NumberOf(victim.workload), decision, victim, Stamp());
+      store_.Deliver(now_);
+    }
+  }
+  api::WorkloadStatus status = store_.object(number)->status;
+  admission::SetUnadmitted(
+      status, admission::PendingReason(decision),
+      admission::PendingMessage(decision, scheduler_.vocabulary(),
+                                scheduler_.state().queue(decision.cluster_queue).name),
+      store_.object(number)->meta.generation, Stamp());
+  if (status.conditions == store_.object(number)->status.conditions) return;
+  store_.Edit(number).status = std::move(status);
+  store_.Deliver(now_);
+}
+
+void ControlPlane::Perform(const admission::CycleResult& result) {
+  for (const admission::Decision& decision : result.decisions) PerformOne(decision);
+  Reconcile();
+}
+
+void ControlPlane::Replay(admission::Scheduler& scheduler) const {
+  for (const auto& [name, object] : namespaces_) scheduler.ApplyNamespace(object);
+  for (const auto& [name, object] : flavors_) scheduler.ApplyResourceFlavor(object);
+  for (const auto& [name, object] : checks_) scheduler.ApplyAdmissionCheck(object);
+  for (const auto& [name, object] : cohorts_) scheduler.ApplyCohort(object);
+  for (const auto& [name, object] : cluster_queues_) scheduler.ApplyClusterQueue(object);
+  for (const auto& [key, object] : local_queues_) scheduler.ApplyLocalQueue(object);
+  for (const auto& [key, number] : numbers_) scheduler.ApplyWorkload(store_.object(number), now_);
+}
+
+}  // namespace berth::simulation

@@ -1,0 +1,111 @@
+// Goal: requests, waits, stock-outs and nodes lie in the parts of the period in which they were; a
+// shape is that of the turn that asked; the lines are bounded.
+//
+// Method: requests with times; parts of 100 seconds.
+#include "ledger/capacity_history.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/ledger/records.h"
+
+namespace berth::ledger {
+namespace {
+
+using test::Admitted;
+using ::testing::DoubleNear;
+using ::testing::ElementsAre;
+
+CapacityRecord Asked(const std::string& uid, Seconds created) {
+  return {.uid = uid,
+          .namespace_name = "team-a",
+          .name = "request-" + uid,
+          .class_name = "dws",
+          .workload = "job-" + uid,
+          .created = created};
+}
+
+CapacityRecord Granted(CapacityRecord request, Seconds at) {
+  request.provisioned = at;
+  return request;
+}
+
+CapacityRecord Refused(CapacityRecord request, Seconds at, const std::string& reason) {
+  request.ended = at;
+  request.outcome = kFailed;
+  request.reason = reason;
+  return request;
+}
+
+CapacityHistory Made(const std::vector<CapacityRecord>& requests,
+                     const std::vector<AttemptRecord>& attempts = {},
+                     const std::vector<NodeTimeRecord>& nodes = {}) {
+  return MakeCapacityHistory(requests, attempts, nodes, {1000, 1200}, 2,
+                             [](const std::string& reason) { return reason == "NoMachine"; });
+}
+
+TEST(CapacityHistoryTest, TellsOutcomesAndWaitsOfEachPart) {
+  const CapacityHistory history =
+      Made({Granted(Asked("a", 1000), 1010), Granted(Asked("b", 1000), 1090),
+            Granted(Asked("c", 900), 1150), Refused(Asked("d", 1110), 1120, "NoMachine"),
+            Refused(Asked("e", 1110), 1130, "Wrong"), Asked("f", 1199)});
+  ASSERT_EQ(history.times.size(), 2U);
+  EXPECT_EQ(history.times[0].from, 1000);
+  EXPECT_EQ(history.times[1].to, 1200);
+  ASSERT_EQ(history.classes.size(), 1U);
+  EXPECT_EQ(history.classes[0].key, "dws");
+  EXPECT_THAT(
+      history.classes[0].parts,
+      ElementsAre(CapacityCounts{.asked = 2, .provisioned = 2, .open = 1, .p50 = 10, .p90 = 90},
+                  CapacityCounts{.asked = 3,
+                                 .provisioned = 1,
+                                 .failed = 2,
+                                 .stockouts = 1,
+                                 .open = 1,
+                                 .p50 = 250,
+                                 .p90 = 250}));
+  EXPECT_EQ(history.left_out, 0);
+}
+
+TEST(CapacityHistoryTest, AShapeIsThatOfTheTurnThatAsked) {
+  std::vector<AttemptRecord> turns{Admitted("a", 900, 910, 1), Admitted("a", 1000, 1010, 2)};
+  turns[1].resources = {{"t4", "berth.dev/gpus", 1'333'333}, {"t4", "nvidia.com/gpu", 4}};
+  AttemptRecord plain = Admitted("b", 900, 910);
+  plain.resources = {{"spot", "cpu", 1500}, {"spot", "memory", 1}};
+  turns.push_back(plain);
+  const CapacityHistory history =
+      Made({Asked("a", 1000), Asked("a", 1100), Asked("b", 1000), Asked("unknown", 1000)}, turns);
+  std::vector<std::string> shapes;
+  for (const CapacityLine& line : history.shapes) shapes.push_back(line.key);
+  EXPECT_THAT(shapes, ElementsAre("4 nvidia.com/gpu of t4", "", "1.5 cpu of spot"));
+}
+
+TEST(CapacityHistoryTest, NodesAreTheMeanOfWhatStood) {
+  const auto node = [](const char* id, const char* pool, Seconds from, Seconds until) {
+    return NodeTimeRecord{.id = id, .pool = pool, .from = from, .until = until};
+  };
+  const CapacityHistory history = Made({}, {},
+                                       {node("1", "a100", 900, 1150), node("2", "a100", 1000, 1100),
+                                        node("3", "t4", 1190, 1300), node("4", "gone", 500, 1000)});
+  ASSERT_EQ(history.pools.size(), 2U);
+  EXPECT_EQ(history.pools[0].pool, "a100");
+  EXPECT_THAT(history.pools[0].nodes, ElementsAre(DoubleNear(2, 1e-9), DoubleNear(0.5, 1e-9)));
+  EXPECT_THAT(history.pools[1].nodes, ElementsAre(DoubleNear(0, 1e-9), DoubleNear(0.1, 1e-9)));
+}
+
+TEST(CapacityHistoryTest, TheMostAskedForAreTold) {
+  std::vector<CapacityRecord> requests;
+  for (int i = 0; i < 20; ++i) {
+    for (int j = 0; j <= i; ++j) {
+      requests.push_back(Asked(std::to_string(i) + "." + std::to_string(j), 1000));
+      requests.back().class_name = "class-" + std::to_string(i);
+    }
+  }
+  const CapacityHistory history = Made(requests);
+  ASSERT_EQ(history.classes.size(), kMostCapacityLines);
+  EXPECT_EQ(history.classes.front().key, "class-19");
+  EXPECT_EQ(history.classes.back().key, "class-8");
+  EXPECT_EQ(history.left_out, 8);
+}
+
+}  // namespace
+}  // namespace berth::ledger
