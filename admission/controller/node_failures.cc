@@ -19,10 +19,8 @@ namespace {
 using kube::Json;
 
 constexpr Duration kBatch = std::chrono::milliseconds(100);
-constexpr char kByNode[] = "nodeFailures/node";        // workloads: nodes of their assignments
-constexpr char kByBoundNode[] = "nodeFailures/bound";  // pods of placed workloads: spec.nodeName
-constexpr char kBySelector[] =
-    "nodeFailures/selector";  // ungated pods: the hostname in their selector
+constexpr char kByHostname[] = "nodeFailures/hostname";  // workloads and nodes
+constexpr char kBySelector[] = "nodeFailures/selector";  // pods: the hostname in their selector
 constexpr char kFieldManager[] = "kueue";
 
 constexpr char kTerminated[] = "Pod terminated by Kueue NodeController due to node taint";
@@ -33,13 +31,22 @@ std::optional<api::ObjectKey> WorkloadKeyOf(const api::Pod& pod) {
   return api::ObjectKey{pod.meta.namespace_name, *name};
 }
 
-// The node for which a pod was ungated, while it is not bound; empty: none.
-std::string AwaitedNode(const api::Pod& pod) {
-  if (!pod.spec.node_name.empty() || api::HasEnded(pod)) return "";
-  const auto& gates = pod.spec.scheduling_gates;
-  if (std::find(gates.begin(), gates.end(), api::kTopologyGate) != gates.end()) return "";
+// The hostname that a pod of a workload asks for; empty: none.
+std::string HostnameOf(const api::Pod& pod) {
   const std::string* host = api::FindValue(pod.spec.node_selector, api::kHostnameLabel);
+  return host == nullptr || !WorkloadKeyOf(pod) ? "" : *host;
+}
+
+std::string HostnameOf(const api::Node& node) {
+  const std::string* host = api::FindValue(node.meta.labels, api::kHostnameLabel);
   return host == nullptr ? "" : *host;
+}
+
+// Whether the pod was ungated for its hostname, and is not bound.
+bool IsWaiting(const api::Pod& pod) {
+  if (!pod.spec.node_name.empty() || api::HasEnded(pod)) return false;
+  const auto& gates = pod.spec.scheduling_gates;
+  return std::find(gates.begin(), gates.end(), api::kTopologyGate) == gates.end();
 }
 
 bool IsWell(const api::Node& node) {
@@ -63,7 +70,7 @@ NodeFailures::NodeFailures(kube::Manager& manager, WorkloadWriter& writer,
 
 void NodeFailures::Watch(kube::Controller& controller) {
   controller_ = &controller;
-  workloads_.AddIndex(kByNode, NodesOf);
+  workloads_.AddIndex(kByHostname, HostnamesOf);
   topologies_.AddHandler({.on_add = [this](const auto&) { Open(); }});
   workloads_.AddHandler({.on_add = [this](const auto& workload) { OnWorkload(*workload); },
                          .on_update =
@@ -87,14 +94,23 @@ void NodeFailures::Open() {
 }
 
 void NodeFailures::WatchNodes() {
-  const auto add = [this](const auto& node) { controller_->Add(node->meta.key()); };
+  nodes_->AddIndex(kByHostname, [](const api::Node& node) {
+    const std::string host = HostnameOf(node);
+    return host.empty() ? std::vector<std::string>{} : std::vector{host};
+  });
+  const auto add = [this](const auto& node) {
+    if (const std::string host = HostnameOf(*node); !host.empty()) controller_->Add({"", host});
+  };
   nodes_->AddHandler({.on_add =
                           [this, add](const auto& node) {
-                            if (!IsWell(*node) || HasFailed(node->meta.name)) add(node);
+                            if (!IsWell(*node) || HasFailed(HostnameOf(*node))) add(node);
                           },
                       .on_update =
                           [add](const auto& before, const auto& node) {
-                            if (api::IsTrue(before->conditions, "Ready") !=
+                            const bool has_moved = HostnameOf(*before) != HostnameOf(*node);
+                            if (has_moved) add(before);
+                            if (has_moved ||
+                                api::IsTrue(before->conditions, "Ready") !=
                                     api::IsTrue(node->conditions, "Ready") ||
                                 before->taints != node->taints) {
                               add(node);
@@ -108,21 +124,17 @@ void NodeFailures::WatchNodes() {
 }
 
 void NodeFailures::WatchPods() {
-  pods_->AddIndex(kByBoundNode, [](const api::Pod& pod) {
-    if (pod.spec.node_name.empty() || !WorkloadKeyOf(pod)) return std::vector<std::string>{};
-    return std::vector{pod.spec.node_name};
-  });
   pods_->AddIndex(kBySelector, [](const api::Pod& pod) {
-    const std::string node = WorkloadKeyOf(pod) ? AwaitedNode(pod) : "";
-    return node.empty() ? std::vector<std::string>{} : std::vector{node};
+    const std::string host = HostnameOf(pod);
+    return host.empty() ? std::vector<std::string>{} : std::vector{host};
   });
   const auto look = [this](const api::Pod& pod, bool is_gone) {
-    if (!WorkloadKeyOf(pod)) return;
+    const std::string host = HostnameOf(pod);
+    if (host.empty()) return;
     const bool ends = is_gone || pod.meta.deletion_timestamp || api::HasEnded(pod);
     // At once: the pod's replacement must not be sent to a node that has failed.
-    if (ends && !pod.spec.node_name.empty()) return controller_->Add({"", pod.spec.node_name});
-    const std::string node = AwaitedNode(pod);
-    if (!ends && !node.empty()) controller_->AddAfter({"", node}, kBatch);
+    if (ends && !pod.spec.node_name.empty()) return controller_->Add({"", host});
+    if (!ends && IsWaiting(pod)) controller_->AddAfter({"", host}, kBatch);
   };
   pods_->AddHandler({.on_add = [look](const auto& pod) { look(*pod, false); },
                      .on_update = [look](const auto&, const auto& pod) { look(*pod, false); },
@@ -132,47 +144,49 @@ void NodeFailures::WatchPods() {
 // The workload is on an unhealthy node, or its unhealthyNodes names a healthy one.
 void NodeFailures::OnWorkload(const api::Workload& workload) {
   if (nodes_ == nullptr || !nodes_->has_synced()) return;
-  for (const std::string& name : NodesOf(workload)) {
-    const auto node = nodes_->Get({"", name});
-    if (node == nullptr || IsWell(*node) == IsCalledUnhealthy(workload, name)) {
-      controller_->Add({"", name});
-    }
+  for (const std::string& host : HostnamesOf(workload)) {
+    const auto nodes = nodes_->ByIndex(kByHostname, host);
+    const bool is_well =
+        std::any_of(nodes.begin(), nodes.end(), [](const auto& node) { return IsWell(*node); });
+    if (is_well == IsCalledUnhealthy(workload, host)) controller_->Add({"", host});
   }
 }
 
-// A node may come back under its name.
-bool NodeFailures::HasFailed(const std::string& node) const {
-  const auto workloads = workloads_.ByIndex(kByNode, node);
-  return std::any_of(workloads.begin(), workloads.end(),
-                     [&node](const auto& workload) { return IsCalledUnhealthy(*workload, node); });
+// A node may come back under its hostname.
+bool NodeFailures::HasFailed(const std::string& hostname) const {
+  const auto workloads = workloads_.ByIndex(kByHostname, hostname);
+  return std::any_of(workloads.begin(), workloads.end(), [&hostname](const auto& workload) {
+    return IsCalledUnhealthy(*workload, hostname);
+  });
 }
 
-// The workloads that have assignments on the node, or ungated pods for the node.
+// The workloads that have assignments on the nodes, or pods that wait for them.
 std::vector<std::shared_ptr<const api::Workload>> NodeFailures::WorkloadsOf(
-    const std::string& node) const {
+    const std::string& hostname) const {
   std::set<api::ObjectKey> keys;
-  for (const auto& workload : workloads_.ByIndex(kByNode, node)) {
+  for (const auto& workload : workloads_.ByIndex(kByHostname, hostname)) {
     keys.insert(workload->meta.key());
   }
-  for (const auto& pod : pods_->ByIndex(kBySelector, node)) keys.insert(*WorkloadKeyOf(*pod));
+  for (const auto& pod : pods_->ByIndex(kBySelector, hostname)) {
+    if (IsWaiting(*pod)) keys.insert(*WorkloadKeyOf(*pod));
+  }
   std::vector<std::shared_ptr<const api::Workload>> found;
   for (const api::ObjectKey& key : keys) {
     const auto workload = workloads_.Get(key);
-    if (workload != nullptr && !NodesOf(*workload).empty()) found.push_back(workload);
+    if (workload != nullptr && !HostnamesOf(*workload).empty()) found.push_back(workload);
   }
   return found;
 }
 
-WorkloadOnNode NodeFailures::Observe(const api::Workload& workload, const std::string& node) const {
+WorkloadOnNode NodeFailures::Observe(const api::Workload& workload,
+                                     const std::string& hostname) const {
   WorkloadOnNode on_node;
   on_node.workload = &workload;
-  const auto take = [&workload](const auto& pods, std::vector<api::Pod>& into) {
-    for (const auto& pod : pods) {
-      if (WorkloadKeyOf(*pod) == workload.meta.key()) into.push_back(*pod);
-    }
-  };
-  take(pods_->ByIndex(kByBoundNode, node), on_node.bound);
-  take(pods_->ByIndex(kBySelector, node), on_node.waiting);
+  for (const auto& pod : pods_->ByIndex(kBySelector, hostname)) {
+    if (WorkloadKeyOf(*pod) != workload.meta.key()) continue;
+    if (!pod->spec.node_name.empty()) on_node.bound.push_back(*pod);
+    if (IsWaiting(*pod)) on_node.waiting.push_back(*pod);
+  }
   return on_node;
 }
 
@@ -180,7 +194,9 @@ void NodeFailures::Reconcile(const api::ObjectKey& key, Done done) {
   if (nodes_ == nullptr || !nodes_->has_synced() || !pods_->has_synced()) {
     return done(kube::NextLook{nodes_ == nullptr ? std::nullopt : std::optional(kBatch)});
   }
-  const auto node = nodes_->Get({"", key.name});
+  const auto found = nodes_->ByIndex(kByHostname, key.name);
+  std::vector<const api::Node*> nodes;
+  for (const auto& node : found) nodes.push_back(node.get());
   const FlavorLookup flavors = [this](const std::string& name) {
     return flavors_.Get({"", name}).get();
   };
@@ -189,7 +205,7 @@ void NodeFailures::Reconcile(const api::ObjectKey& key, Done done) {
   for (const auto& workload : WorkloadsOf(key.name)) {
     const WorkloadOnNode on_node = Observe(*workload, key.name);
     const NodeVerdict verdict =
-        JudgeNode(key.name, node.get(), on_node, flavors, options_, clock_.Now());
+        JudgeHostname(key.name, nodes, on_node, flavors, options_, clock_.Now());
     if (verdict.look_again && (!next.after || *verdict.look_again < *next.after)) {
       next.after = verdict.look_again;
     }

@@ -1,9 +1,10 @@
 // admission/controller/node_failures.h — watches the nodes that workloads are placed on, and marks
 // the workloads of failed nodes. admission/lifecycle/node_failure.h decides which nodes failed.
 //
-// Reconciles one node at a time: when the node fails, recovers, is tainted or goes; when a pod of a
-// placed workload ends there, or is assigned there and not bound; when a workload is placed on an
-// unhealthy node. Node and Pod informers start with the first Topology.
+// Reconciles the nodes of one hostname at a time: when a node fails, recovers, is tainted or goes;
+// when a pod of a placed workload ends there, or is assigned there and not bound; when a workload
+// is placed on an unhealthy node. Pods are those whose node selector asks for the hostname. Node
+// and Pod informers start with the first Topology.
 //
 // Threads: the manager's Executor. Errors: those of the API; the work queue retries the node.
 #pragma once
@@ -35,7 +36,7 @@ class NodeFailures final : public kube::Reconciler {
   NodeFailures(const NodeFailures&) = delete;
   NodeFailures& operator=(const NodeFailures&) = delete;
 
-  // Adds nodes to reconcile to `controller`. Call before the informers start.
+  // Adds hostnames to reconcile to `controller`. Call before the informers start.
   void Watch(kube::Controller& controller);
 
   std::string_view name() const override { return "tas_node"; }
@@ -46,9 +47,9 @@ class NodeFailures final : public kube::Reconciler {
   void WatchNodes();
   void WatchPods();
   void OnWorkload(const api::Workload& workload);
-  bool HasFailed(const std::string& node) const;  // of some workload
-  WorkloadOnNode Observe(const api::Workload& workload, const std::string& node) const;
-  std::vector<std::shared_ptr<const api::Workload>> WorkloadsOf(const std::string& node) const;
+  bool HasFailed(const std::string& hostname) const;  // of some workload
+  WorkloadOnNode Observe(const api::Workload& workload, const std::string& hostname) const;
+  std::vector<std::shared_ptr<const api::Workload>> WorkloadsOf(const std::string& hostname) const;
   kube::Step StatusStep(const std::shared_ptr<const api::Workload>& workload, WorkloadPlan plan);
   kube::Step FailPodStep(const api::Pod& pod);
 

@@ -23,13 +23,13 @@ bool HoldsNodes(const api::Workload& workload) {
          !api::IsTrue(conditions, api::kEvicted);
 }
 
-bool NamesNode(const api::PodSetAssignment& assigned, const std::string& name) {
+bool NamesHost(const api::PodSetAssignment& assigned, const std::string& hostname) {
   const auto& topology = assigned.topology_assignment;
   if (!topology || topology->levels.empty() || topology->levels.back() != api::kHostnameLabel) {
     return false;
   }
   return std::any_of(topology->domains.begin(), topology->domains.end(), [&](const auto& domain) {
-    return domain.count > 0 && !domain.values.empty() && domain.values.back() == name;
+    return domain.count > 0 && !domain.values.empty() && domain.values.back() == hostname;
   });
 }
 
@@ -59,10 +59,10 @@ std::vector<api::Toleration> TolerationsOf(const api::Workload& workload,
 }
 
 // Whether a taint of the node evicts pods of the workload, at once or after a delay.
-bool IsTaintedFor(const std::string& name, const api::Node& node, const api::Workload& workload,
+bool IsTaintedFor(const std::string& hostname, const api::Node& node, const api::Workload& workload,
                   const FlavorLookup& flavors) {
   for (const api::PodSetAssignment& assigned : workload.status.admission->pod_set_assignments) {
-    if (!NamesNode(assigned, name)) continue;
+    if (!NamesHost(assigned, hostname)) continue;
     const std::vector<api::Toleration> tolerations = TolerationsOf(workload, assigned, flavors);
     for (const api::Taint& taint : node.taints) {
       if (taint.effect != "NoSchedule" && taint.effect != "NoExecute") continue;
@@ -77,47 +77,63 @@ bool IsTaintedFor(const std::string& name, const api::Node& node, const api::Wor
 }
 
 // A node that accepts no pods: unhealthy unless pods of the workload run there.
-NodeVerdict UnlessPodsRun(const WorkloadOnNode& on_node) {
-  const bool runs = std::any_of(on_node.bound.begin(), on_node.bound.end(), [](const auto& pod) {
-    return !pod.meta.deletion_timestamp && !api::HasEnded(pod);
-  });
+NodeVerdict UnlessPodsRun(const api::Node& node, const WorkloadOnNode& on_node) {
+  const bool runs =
+      std::any_of(on_node.bound.begin(), on_node.bound.end(), [&node](const auto& pod) {
+        return pod.spec.node_name == node.meta.name && !pod.meta.deletion_timestamp &&
+               !api::HasEnded(pod);
+      });
   return {runs ? Health::kHealthy : Health::kUnhealthy, !runs, std::nullopt};
 }
 
-NodeVerdict JudgeNotReady(const api::Condition& ready, const WorkloadOnNode& on_node,
-                          const NodeFailureOptions& options, WallTime now) {
+NodeVerdict JudgeNotReady(const api::Condition& ready, const api::Node& node,
+                          const WorkloadOnNode& on_node, const NodeFailureOptions& options,
+                          WallTime now) {
   const Duration left = options.delay - (now - ready.last_transition_time);
   if (!options.replace_on_pod_termination || options.replace_after_delay) {
     if (left <= Duration::zero()) return {Health::kUnhealthy, true, std::nullopt};
   }
   if (!options.replace_on_pod_termination) return {Health::kHealthy, false, left};
-  NodeVerdict verdict = UnlessPodsRun(on_node);
+  NodeVerdict verdict = UnlessPodsRun(node, on_node);
   if (options.replace_after_delay && verdict.health == Health::kHealthy) verdict.look_again = left;
   return verdict;
 }
 
-NodeVerdict JudgeAssigned(const std::string& name, const api::Node* node,
-                          const WorkloadOnNode& on_node, const FlavorLookup& flavors,
-                          const NodeFailureOptions& options, WallTime now) {
-  const api::Condition* ready =
-      node == nullptr ? nullptr : api::FindCondition(node->conditions, kReady);
+NodeVerdict JudgeNode(const std::string& hostname, const api::Node& node,
+                      const WorkloadOnNode& on_node, const FlavorLookup& flavors,
+                      const NodeFailureOptions& options, WallTime now) {
+  const api::Condition* ready = api::FindCondition(node.conditions, kReady);
   if (ready == nullptr) return {Health::kUnhealthy, true, std::nullopt};
   if (ready->status != api::ConditionStatus::kTrue) {
-    return JudgeNotReady(*ready, on_node, options, now);
+    return JudgeNotReady(*ready, node, on_node, options, now);
   }
   const bool taints = options.replace_on_taints;
-  if (!taints || !IsTaintedFor(name, *node, *on_node.workload, flavors)) return {};
-  return UnlessPodsRun(on_node);
+  if (!taints || !IsTaintedFor(hostname, node, *on_node.workload, flavors)) return {};
+  return UnlessPodsRun(node, on_node);
+}
+
+// The hostname fails with the last of its nodes.
+NodeVerdict JudgeAssigned(const std::string& hostname, const std::vector<const api::Node*>& nodes,
+                          const WorkloadOnNode& on_node, const FlavorLookup& flavors,
+                          const NodeFailureOptions& options, WallTime now) {
+  NodeVerdict all{Health::kUnhealthy, true, std::nullopt};
+  for (const api::Node* node : nodes) {
+    const NodeVerdict one = JudgeNode(hostname, *node, on_node, flavors, options, now);
+    if (one.health == Health::kUnhealthy) continue;
+    if (!one.look_again) return one;
+    if (!all.look_again || *all.look_again < *one.look_again) all = one;
+  }
+  return all;
 }
 
 }  // namespace
 
-bool IsCalledUnhealthy(const api::Workload& workload, const std::string& node) {
+bool IsCalledUnhealthy(const api::Workload& workload, const std::string& hostname) {
   const auto& unhealthy = workload.status.unhealthy_nodes;
-  return std::find(unhealthy.begin(), unhealthy.end(), node) != unhealthy.end();
+  return std::find(unhealthy.begin(), unhealthy.end(), hostname) != unhealthy.end();
 }
 
-std::vector<std::string> NodesOf(const api::Workload& workload) {
+std::vector<std::string> HostnamesOf(const api::Workload& workload) {
   if (!HoldsNodes(workload)) return {};
   std::set<std::string> names;
   for (const api::PodSetAssignment& assigned : workload.status.admission->pod_set_assignments) {
@@ -132,34 +148,34 @@ std::vector<std::string> NodesOf(const api::Workload& workload) {
   return {names.begin(), names.end()};
 }
 
-NodeVerdict JudgeNode(const std::string& name, const api::Node* node, const WorkloadOnNode& on_node,
-                      const FlavorLookup& flavors, const NodeFailureOptions& options,
-                      WallTime now) {
+NodeVerdict JudgeHostname(const std::string& hostname, const std::vector<const api::Node*>& nodes,
+                          const WorkloadOnNode& on_node, const FlavorLookup& flavors,
+                          const NodeFailureOptions& options, WallTime now) {
   const api::Workload& workload = *on_node.workload;
   const auto& assignments = workload.status.admission->pod_set_assignments;
   const bool is_assigned =
       std::any_of(assignments.begin(), assignments.end(),
-                  [&name](const auto& assigned) { return NamesNode(assigned, name); });
-  // The workload's pods have moved: pods that wait for this node can never run.
+                  [&hostname](const auto& assigned) { return NamesHost(assigned, hostname); });
+  // The workload's pods have moved: pods that wait for this hostname can never run.
   if (!is_assigned) return {Health::kHealthy, true, std::nullopt};
-  NodeVerdict verdict = JudgeAssigned(name, node, on_node, flavors, options, now);
+  NodeVerdict verdict = JudgeAssigned(hostname, nodes, on_node, flavors, options, now);
   if (api::IsOfOnePod(workload.meta)) verdict.health = Health::kHealthy;
   return verdict;
 }
 
-WorkloadPlan PlanNodeHealth(const api::Workload& workload, const std::string& name, Health health,
-                            WallTime now) {
+WorkloadPlan PlanNodeHealth(const api::Workload& workload, const std::string& hostname,
+                            Health health, WallTime now) {
   WorkloadPlan plan;
   const std::vector<std::string>& unhealthy = workload.status.unhealthy_nodes;
-  if (IsCalledUnhealthy(workload, name) == (health == Health::kUnhealthy)) return plan;
+  if (IsCalledUnhealthy(workload, hostname) == (health == Health::kUnhealthy)) return plan;
   api::WorkloadStatus status = workload.status;
   if (health == Health::kHealthy) {
-    std::erase(status.unhealthy_nodes, name);
+    std::erase(status.unhealthy_nodes, hostname);
   } else if (unhealthy.empty()) {
-    status.unhealthy_nodes.push_back(name);
+    status.unhealthy_nodes.push_back(hostname);
   } else {
     std::vector<std::string> all = unhealthy;
-    all.push_back(name);
+    all.push_back(hostname);
     const Eviction eviction{api::kNodeFailures,
                             "Workload eviction triggered due to multiple TAS assigned node "
                             "failures, including: " +

@@ -11,7 +11,9 @@
 // evicted. Pods assigned to such a node that cannot be bound there are failed, so that their job
 // makes new pods.
 //
-// A node is identified by its label kubernetes.io/hostname, which equals its name.
+// Assignments and unhealthyNodes name a node by its label kubernetes.io/hostname, the hostname
+// here. The hostname need not be the name of the node, and several nodes may bear one hostname: it
+// is unhealthy when none of its nodes is healthy.
 //
 // Threads: pure functions. Errors: none.
 // Source: Kueue pkg/controller/tas/node_controller.go; KEP-2724, Node failures.
@@ -38,20 +40,20 @@ struct NodeFailureOptions {
   std::chrono::seconds delay{30};          // how long a node may be not Ready
 };
 
-// One workload on one node.
+// One workload on the nodes of one hostname, which the pods' node selectors ask for.
 struct WorkloadOnNode {
   const api::Workload* workload = nullptr;
-  std::vector<api::Pod> bound;    // its pods on the node
-  std::vector<api::Pod> waiting;  // ungated for the node, not bound yet
+  std::vector<api::Pod> bound;    // to whichever node
+  std::vector<api::Pod> waiting;  // ungated for the hostname, not bound yet
 };
 using FlavorLookup = std::function<const api::ResourceFlavor*(const std::string& name)>;
 
-// Whether the node is among the workload's unhealthyNodes.
-bool IsCalledUnhealthy(const api::Workload& workload, const std::string& node);
+// Whether the hostname is among the workload's unhealthyNodes.
+bool IsCalledUnhealthy(const api::Workload& workload, const std::string& hostname);
 
-// The nodes that the workload's topology assignments name, sorted; empty unless the workload is
+// The hostnames that the workload's topology assignments name, sorted; empty unless the workload is
 // admitted and neither finished nor evicted. Levels above the node do not count.
-std::vector<std::string> NodesOf(const api::Workload& workload);
+std::vector<std::string> HostnamesOf(const api::Workload& workload);
 
 struct NodeVerdict {
   enum class Health : std::uint8_t { kHealthy, kUnhealthy };
@@ -60,15 +62,16 @@ struct NodeVerdict {
   std::optional<Duration> look_again;  // the node becomes unhealthy then, without an event
 };
 
-// `node`: null where the Node does not exist. No node is unhealthy for the Workload of one pod: the
-// pod cannot move, and its Workload ends with it (Kueue's gate
+// `nodes`: the Nodes with the hostname; empty where none exists. No node is unhealthy for the
+// Workload of one pod: the pod cannot move, and its Workload ends with it (Kueue's gate
 // SkipReassignmentForPodOwnedWorkloads).
-NodeVerdict JudgeNode(const std::string& name, const api::Node* node, const WorkloadOnNode& on_node,
-                      const FlavorLookup& flavors, const NodeFailureOptions& options, WallTime now);
+NodeVerdict JudgeHostname(const std::string& hostname, const std::vector<const api::Node*>& nodes,
+                          const WorkloadOnNode& on_node, const FlavorLookup& flavors,
+                          const NodeFailureOptions& options, WallTime now);
 
 // Plans the verdict: a change of unhealthyNodes, or an eviction with its event where another node
 // failed earlier. A plan without status changes nothing.
-WorkloadPlan PlanNodeHealth(const api::Workload& workload, const std::string& name,
+WorkloadPlan PlanNodeHealth(const api::Workload& workload, const std::string& hostname,
                             NodeVerdict::Health health, WallTime now);
 
 // The eviction where no node replaces the unhealthy ones (gate TASFailedNodeReplacementFailFast).

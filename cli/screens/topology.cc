@@ -54,13 +54,8 @@ std::optional<Domain> DomainOf(const api::Node& node, const api::Topology& topol
   Domain domain;
   for (const std::string& level : topology.levels) {
     const std::string* value = api::FindValue(node.meta.labels, level);
-    if (value != nullptr) {
-      domain.push_back(*value);
-    } else if (level == api::kHostnameLabel) {
-      domain.push_back(node.meta.name);
-    } else {
-      return std::nullopt;
-    }
+    if (value == nullptr) return std::nullopt;
+    domain.push_back(*value);
   }
   return domain;
 }
@@ -83,7 +78,9 @@ class Floor {
           break;
         }
       }
-      places_[node.meta.name] = std::move(place);
+      Place& kept = places_[node.meta.name] = std::move(place);
+      const std::string* hostname = api::FindValue(node.meta.labels, api::kHostnameLabel);
+      if (hostname != nullptr) by_hostname_[*hostname].push_back(&kept);
     }
     for (const auto& workload : input.workloads) {
       if (const api::OwnerReference* owner = api::ControllerOf(workload->meta)) {
@@ -176,20 +173,34 @@ class Floor {
     if (is_named && !input_.pods.empty()) return;
     for (const auto& assigned : workload.status.admission->pod_set_assignments) {
       if (!assigned.topology_assignment || assigned.count <= 0) continue;
+      const auto& levels = assigned.topology_assignment->levels;
+      if (levels.empty() || levels.back() != api::kHostnameLabel) continue;
       for (const auto& domain : assigned.topology_assignment->domains) {
-        const auto found = places_.find(domain.values.empty() ? "" : domain.values.back());
-        if (found == places_.end()) continue;
-        Place& place = found->second;
-        for (const auto& [resource, amount] : assigned.resource_usage) {
-          const api::Amount part = amount / assigned.count * domain.count;
-          place.used[resource] = api::AddAmounts(place.used[resource], part);
-        }
-        if (is_named) {
-          place.occupants[{workload.meta.key().ToString(), DisplayName(workload)}] += domain.count;
-        } else {
-          place.others.insert(workload.meta.key().ToString());
+        const auto hosts = by_hostname_.find(domain.values.empty() ? "" : domain.values.back());
+        if (hosts == by_hostname_.end()) continue;
+        // The assignment does not say which of the nodes has the pods: they share them evenly.
+        auto left = static_cast<std::int32_t>(hosts->second.size());
+        std::int32_t pods = domain.count;
+        for (Place* place : hosts->second) {
+          const std::int32_t here = (pods + left - 1) / left;
+          if (here > 0) AddAssigned(workload, is_named, assigned, here, *place);
+          pods -= here;
+          --left;
         }
       }
+    }
+  }
+
+  static void AddAssigned(const api::Workload& workload, bool is_named,
+                          const api::PodSetAssignment& assigned, std::int32_t pods, Place& place) {
+    for (const auto& [resource, amount] : assigned.resource_usage) {
+      const api::Amount part = amount / assigned.count * pods;
+      place.used[resource] = api::AddAmounts(place.used[resource], part);
+    }
+    if (is_named) {
+      place.occupants[{workload.meta.key().ToString(), DisplayName(workload)}] += pods;
+    } else {
+      place.others.insert(workload.meta.key().ToString());
     }
   }
 
@@ -334,6 +345,7 @@ class Floor {
 
   const TopologyInput& input_;
   std::map<std::string, Place> places_;  // by the name of the node
+  std::map<std::string, std::vector<Place*>> by_hostname_;
   std::map<std::pair<std::string, std::string>, const api::Workload*> by_owner_;
 };
 

@@ -37,6 +37,7 @@ class TopologyTest : public ::testing::Test {
     api::Node node;
     node.meta.name = name;
     node.meta.labels = std::move(labels);
+    node.meta.labels.emplace(api::kHostnameLabel, name);
     node.allocatable = {{kGpuItems, 8}, {"memory", 1 << 30}};
     node.conditions.push_back({.type = "Ready", .status = api::ConditionStatus::kTrue});
     input_.nodes.push_back(node);
@@ -178,6 +179,37 @@ TEST_F(TopologyTest, WithoutThePodsTheAssignmentsCount) {
   EXPECT_THAT(screen.dump(), Not(HasSubstr("team-b")));
   EXPECT_EQ(Node(screen, "lonely").at("topology"), nullptr);
   EXPECT_EQ(screen.at("topologies").size(), 2U);
+}
+
+// The name of n4 is the hostname of two other nodes.
+TEST_F(TopologyTest, AssignmentsAreAtTheNodesOfTheirHostname) {
+  input_.has_all_pods = false;
+  AddNode("n4", {{kRack, "r3"}, {api::kHostnameLabel, "another"}});
+  AddNode("machine-a", {{kRack, "r3"}, {api::kHostnameLabel, "n4"}});
+  AddNode("machine-b", {{kRack, "r3"}, {api::kHostnameLabel, "n4"}});
+  const auto workload = AddGang("team-a", "run", 3, kRack);
+  workload->status.conditions.push_back(
+      {.type = api::kAdmitted, .status = api::ConditionStatus::kTrue});
+  api::PodSetAssignment assigned;
+  assigned.count = 3;
+  assigned.resource_usage = {{kGpuItems, 6}};
+  assigned.topology_assignment =
+      api::TopologyAssignment{.levels = {api::kHostnameLabel}, .domains = {{{"n4"}, 3}}};
+  workload->status.admission = api::Admission{.cluster_queue = "q"};
+  workload->status.admission->pod_set_assignments.push_back(assigned);
+  const Json screen = TopologyJson(input_);
+  const auto used = [&](const char* node) {
+    return Node(screen, node).at("resources").at(1).at("used").get<int>();
+  };
+  EXPECT_EQ(used("n4"), 0);
+  EXPECT_EQ(used("machine-a"), 4);
+  EXPECT_EQ(used("machine-b"), 2);
+  EXPECT_EQ(Node(screen, "machine-a").at("domain"), Json({"r3", "n4"}));
+}
+
+TEST_F(TopologyTest, ANodeWithoutTheLabelOfALevelIsInNoTopology) {
+  AddNode("bare", {{kRack, "r3"}}).meta.labels.erase(api::kHostnameLabel);
+  EXPECT_EQ(Node(TopologyJson(input_), "bare").at("topology"), nullptr);
 }
 
 }  // namespace

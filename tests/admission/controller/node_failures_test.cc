@@ -18,16 +18,18 @@ class NodeFailuresTest : public AdmissionFixture {
     Put("topologies", "dc", {{"levels", {{{"nodeLabel", "kubernetes.io/hostname"}}}}});
     Put("resourceflavors", "nodes", {{"topologyName", "dc"}, {"nodeLabels", {{"tier", "gpu"}}}});
   }
-  void PutNode(const std::string& name, const char* ready) {
-    api_.Put(kNodes,
-             {{"metadata",
-               {{"name", name}, {"labels", {{"kubernetes.io/hostname", name}, {"tier", "gpu"}}}}},
-              {"status",
-               {{"allocatable", {{"cpu", "4"}, {"pods", "10"}}},
-                {"conditions",
-                 {{{"type", "Ready"},
-                   {"status", ready},
-                   {"lastTransitionTime", "2026-01-01T00:00:00Z"}}}}}}});
+  void PutNode(const std::string& name, const char* ready) { PutNode(name, name, ready); }
+  void PutNode(const std::string& name, const std::string& hostname, const char* ready) {
+    api_.Put(
+        kNodes,
+        {{"metadata",
+          {{"name", name}, {"labels", {{"kubernetes.io/hostname", hostname}, {"tier", "gpu"}}}}},
+         {"status",
+          {{"allocatable", {{"cpu", "4"}, {"pods", "10"}}},
+           {"conditions",
+            {{{"type", "Ready"},
+              {"status", ready},
+              {"lastTransitionTime", "2026-01-01T00:00:00Z"}}}}}}});
   }
   // Admitted, one pod on n1 and one on n2.
   void PutPlaced(const std::string& name) {
@@ -53,15 +55,15 @@ class NodeFailuresTest : public AdmissionFixture {
     pod["status"]["phase"] = "Failed";
     api_.Put(kPods, pod);
   }
-  void PutPod(const std::string& name, const std::string& node, const char* phase,
-              const char* workload) {
+  void PutPod(const std::string& name, const std::string& hostname, const char* phase,
+              const char* workload, const std::string& node = "") {
     Json pod = {
         {"metadata", {{"name", name}, {"annotations", {{"kueue.x-k8s.io/workload", workload}}}}},
         {"spec",
-         {{"nodeSelector", {{"kubernetes.io/hostname", node}}},
+         {{"nodeSelector", {{"kubernetes.io/hostname", hostname}}},
           {"containers", {{{"name", "c"}, {"image", "i"}}}}}},
         {"status", {{"phase", phase}}}};
-    if (std::string(phase) != "Pending") pod["spec"]["nodeName"] = node;
+    if (std::string(phase) != "Pending") pod["spec"]["nodeName"] = node.empty() ? hostname : node;
     api_.Put(kPods, pod);
   }
   std::vector<std::string> Unhealthy(const std::string& name) {
@@ -155,6 +157,58 @@ TEST_F(NamedNodesTest, AStrayPodIsFailed) {
   EXPECT_EQ(stray["status"]["phase"], "Failed");
   EXPECT_EQ(stray["status"]["conditions"][0]["type"], "TerminatedByKueue");
   EXPECT_EQ(stray["status"]["conditions"][0]["reason"], "UnschedulableOnAssignedNode");
+}
+
+// The nodes of n1 are machine-a and machine-b, that of n2 is machine-c.
+class HostnamesTest : public NodeFailuresTest {
+ protected:
+  HostnamesTest() {
+    Crash();
+    PutTopology();
+    PutNode("machine-a", "n1", "True");
+    PutNode("machine-b", "n1", "True");
+    PutNode("machine-c", "n2", "True");
+    PutPlaced("w");
+    PutPod("p1", "n1", "Running", "w", "machine-a");
+    PutPod("p2", "n2", "Running", "w", "machine-c");
+    Boot();
+    executor_.RunFor(5s);
+  }
+};
+
+TEST_F(HostnamesTest, ANodeWithAnotherNameIsHealthy) {
+  EXPECT_THAT(Unhealthy("w"), ::testing::IsEmpty());
+  EXPECT_FALSE(Is("w", api::kEvicted));
+}
+
+TEST_F(HostnamesTest, ANodeWithAnotherNameFails) {
+  api_.Remove("/api/v1/nodes/machine-c");
+  executor_.RunFor(300ms);
+  EXPECT_THAT(Unhealthy("w"), ::testing::ElementsAre("n2"));
+}
+
+TEST_F(HostnamesTest, ThePodThatEndsIsKnownByItsSelector) {
+  PutNode("machine-c", "n2", "False");
+  executor_.RunFor(1s);
+  EXPECT_THAT(Unhealthy("w"), ::testing::IsEmpty());
+  EndPod("p2");
+  executor_.RunFor(300ms);
+  EXPECT_THAT(Unhealthy("w"), ::testing::ElementsAre("n2"));
+}
+
+TEST_F(HostnamesTest, OfTwoNodesBothMustFail) {
+  api_.Remove("/api/v1/nodes/machine-a");
+  executor_.RunFor(1s);
+  EXPECT_THAT(Unhealthy("w"), ::testing::IsEmpty());
+  api_.Remove("/api/v1/nodes/machine-b");
+  executor_.RunFor(300ms);
+  EXPECT_THAT(Unhealthy("w"), ::testing::ElementsAre("n1"));
+}
+
+TEST_F(HostnamesTest, ANodeMayGetAnotherHostname) {
+  PutNode("machine-c", "n9", "True");
+  executor_.RunFor(300ms);
+  EXPECT_THAT(Unhealthy("w"), ::testing::ElementsAre("n2"));
 }
 
 }  // namespace

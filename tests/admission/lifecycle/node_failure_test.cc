@@ -33,6 +33,7 @@ api::Workload Placed() {
 api::Pod PodOf(const std::string& state) {
   api::Pod pod;
   pod.phase = state == "over" ? "Failed" : state == "wait" ? "Pending" : "Running";
+  if (state != "wait") pod.spec.node_name = "node-of-n1";
   if (state == "end") pod.meta.deletion_timestamp = kSeenAt;
   return pod;
 }
@@ -40,7 +41,7 @@ api::Pod PodOf(const std::string& state) {
 api::Node NodeOf(const std::string& ready, std::chrono::seconds since,
                  const std::vector<api::Taint>& taints) {
   api::Node node;
-  node.meta.name = "n1";
+  node.meta.name = "node-of-n1";
   node.taints = taints;
   if (ready.empty()) return node;
   node.conditions = {{.type = "Ready",
@@ -76,10 +77,10 @@ TEST_P(NodeFailureTest, Judges) {
   const auto flavors = [&spot](const std::string& name) {
     return name == "spot" ? &spot : nullptr;
   };
-  std::optional<api::Node> node;
-  if (row.ready != nullptr) node = NodeOf(row.ready, row.since, row.taints);
-  const NodeVerdict verdict =
-      JudgeNode("n1", node ? &*node : nullptr, on_node, flavors, row.options, kSeenAt);
+  const api::Node node = NodeOf(row.ready == nullptr ? "" : row.ready, row.since, row.taints);
+  std::vector<const api::Node*> nodes;
+  if (row.ready != nullptr) nodes.push_back(&node);
+  const NodeVerdict verdict = JudgeHostname("n1", nodes, on_node, flavors, row.options, kSeenAt);
   EXPECT_EQ(verdict.health, row.health);
   EXPECT_EQ(verdict.fail_waiting, row.fail_waiting);
   EXPECT_EQ(verdict.look_again, row.look_again);
@@ -157,19 +158,48 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(NodeFailureStandingTest, AStrayWaitsForNothing) {
   const api::Workload workload = Placed();
-  const NodeVerdict verdict = JudgeNode(
-      "n3", nullptr, {&workload, {}, {PodOf("wait")}}, [](const std::string&) { return nullptr; },
-      {}, kSeenAt);
+  const NodeVerdict verdict = JudgeHostname(
+      "n3", {}, {&workload, {}, {PodOf("wait")}}, [](const std::string&) { return nullptr; }, {},
+      kSeenAt);
   EXPECT_EQ(verdict.health, kHealthy);
   EXPECT_TRUE(verdict.fail_waiting);
+}
+
+// Two nodes bear the hostname; a pod runs on the first one.
+TEST(NodeFailureStandingTest, AHostnameFailsWithTheLastOfItsNodes) {
+  const api::Workload workload = Placed();
+  const auto judge = [&workload](const std::vector<api::Node>& nodes,
+                                 const NodeFailureOptions& options = {}) {
+    std::vector<const api::Node*> seen;
+    for (const api::Node& node : nodes) seen.push_back(&node);
+    return JudgeHostname(
+        "n1", seen, {&workload, {PodOf("run")}, {PodOf("wait")}},
+        [](const std::string&) { return nullptr; }, options, kSeenAt);
+  };
+  const auto second = [](const std::string& ready, std::chrono::seconds since,
+                         const std::vector<api::Taint>& taints = {}) {
+    api::Node node = NodeOf(ready, since, taints);
+    node.meta.name = "second";
+    return node;
+  };
+  EXPECT_EQ(judge({NodeOf("", 0s, {}), second("True", 0s)}).health, kHealthy);
+  EXPECT_FALSE(judge({NodeOf("", 0s, {}), second("True", 0s)}).fail_waiting);
+  EXPECT_EQ(judge({NodeOf("", 0s, {}), second("", 0s)}).health, kUnhealthy);
+  EXPECT_EQ(judge({NodeOf("", 0s, {}), second("False", 0s)}).health, kUnhealthy)
+      << "the pod runs on another node";
+  EXPECT_EQ(judge({NodeOf("False", 0s, {}), second("", 0s)}).health, kHealthy);
+  EXPECT_EQ(judge({NodeOf("", 0s, {}), second("True", 0s, {{"bad", "", "NoSchedule"}})}).health,
+            kUnhealthy);
+  EXPECT_EQ(judge({NodeOf("False", 10s, {}), second("False", 5s)}, kByTime).look_again, 25s)
+      << "the last one";
 }
 
 TEST(NodeFailureStandingTest, TheWorkloadOfOnePodIsNotMoved) {
   api::Workload workload = Placed();
   const auto judge = [&workload] {
-    return JudgeNode(
-        "n1", nullptr, {&workload, {}, {PodOf("wait")}}, [](const std::string&) { return nullptr; },
-        {}, kSeenAt);
+    return JudgeHostname(
+        "n1", {}, {&workload, {}, {PodOf("wait")}}, [](const std::string&) { return nullptr; }, {},
+        kSeenAt);
   };
   EXPECT_EQ(judge().health, kUnhealthy);
   workload.meta.owner_references = {
@@ -182,12 +212,12 @@ TEST(NodeFailureStandingTest, TheWorkloadOfOnePodIsNotMoved) {
 
 TEST(NodeFailureStandingTest, NodesAreThoseOfAdmittedWorkloads) {
   api::Workload workload = Placed();
-  EXPECT_THAT(NodesOf(workload), ElementsAre("n1", "n2"));
+  EXPECT_THAT(HostnamesOf(workload), ElementsAre("n1", "n2"));
   workload.status.admission->pod_set_assignments[0].topology_assignment->levels = {"rack"};
-  EXPECT_THAT(NodesOf(workload), IsEmpty());
+  EXPECT_THAT(HostnamesOf(workload), IsEmpty());
   workload = Placed();
   Evict(workload.status, {"Preempted", "", ""}, 1, kSeenAt);
-  EXPECT_THAT(NodesOf(workload), IsEmpty());
+  EXPECT_THAT(HostnamesOf(workload), IsEmpty());
 }
 
 TEST(NodeHealthPlanTest, OneNodeIsNamedAndForgivenAgain) {
