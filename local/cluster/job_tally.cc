@@ -42,7 +42,7 @@ void CountFailure(const JobView& view, const JobSpec& spec, const PodView& pod, 
   if (!spec.is_indexed || !IsIndexValid(pod, spec)) return;
   std::int64_t& failures = tally.failures_by_index[*pod.index];
   failures = std::max(failures, pod.index_failures + 1);
-  if (!spec.backoff_limit_per_index) return;
+  if (!spec.backoff_limit_per_index || !pod.is_tracked) return;
   if (failures > *spec.backoff_limit_per_index || verdict.action == FailureAction::kFailIndex) {
     tally.failed_indexes.insert(*pod.index);
   }
@@ -109,12 +109,12 @@ JobTally CountPods(const JobView& view, const JobSpec& spec) {
     if (pod.is_active() && pod.is_ready) ++tally.ready;
     if (pod.is_terminating()) ++tally.terminating;
     if (pod.succeeded()) {
+      if (!pod.is_tracked) continue;  // the status has the indexes of counted pods
       if (spec.is_indexed && IsIndexValid(pod, spec)) tally.succeeded_indexes.insert(*pod.index);
-      if (pod.is_tracked && known_succeeded.count(pod.uid) == 0) ++tally.succeeded;
-    } else if (IsFailed(pod, spec)) {
+      if (known_succeeded.count(pod.uid) == 0) ++tally.succeeded;
+    } else if (IsFailed(pod, spec) && !pod.is_discarded()) {
       const bool is_new = pod.is_tracked && known_failed.count(pod.uid) == 0;
-      // A discarded pod (scaled down, suspended) lost its finalizer and is not counted.
-      if (pod.is_tracked || pod.phase == "Failed") CountFailure(view, spec, pod, is_new, tally);
+      CountFailure(view, spec, pod, is_new, tally);
     }
   }
   if (spec.is_indexed) {
@@ -163,14 +163,14 @@ bool IsCountingDone(const JobView& view, const Json& status) {
 std::optional<WallTime> BackoffUntil(const JobView& view, std::optional<std::int64_t> index) {
   std::optional<WallTime> last_success;
   for (const PodView& pod : view.pods) {
-    if (!pod.succeeded() || (index && pod.index != index)) continue;
+    if (!pod.succeeded() || pod.is_discarded() || (index && pod.index != index)) continue;
     if (!last_success || *last_success < pod.finished_at) last_success = pod.finished_at;
   }
   int failures = 0;
   std::optional<WallTime> last_failure;
   for (const PodView& pod : view.pods) {
     if (pod.phase != "Failed" || (index && pod.index != index)) continue;
-    if (pod.is_disrupted) continue;  // disrupted pods are replaced at once
+    if (pod.is_disrupted || pod.is_discarded()) continue;  // such pods are replaced at once
     if (last_success && pod.finished_at <= *last_success) continue;
     ++failures;
     if (!last_failure || *last_failure < pod.finished_at) last_failure = pod.finished_at;

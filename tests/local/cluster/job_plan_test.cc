@@ -7,6 +7,7 @@
 
 #include "base/rfc3339.h"
 #include "local/cluster/fields.h"
+#include "local/cluster/job_tally.h"
 
 namespace berth::local::cluster {
 namespace {
@@ -266,6 +267,77 @@ TEST(JobPlanTest, IndexThatFailedTooOftenEndsTheJobWhenTheOthersAreDone) {
                                kNow);
   EXPECT_EQ(StatusOf(plan, "FailureTarget"), "True/FailedIndexes");
   EXPECT_EQ((*plan.status)["failedIndexes"], "0");
+}
+
+// One pod of index 0 of an Indexed Job with backoffLimitPerIndex 0; the exit code 42 has the rule
+// FailIndex, 43 the rule FailJob. The expected tally follows Kubernetes' controller: calculations
+// of indexes and counts take a pod in "only if it has a finalizer (meaning it is not counted yet)".
+struct TallyRow {
+  const char* name;
+  PodOptions pod;
+  std::int64_t backoff_limit_per_index;
+  std::string tally;  // active terminating succeeded failed / succeeded / failed indexes / message?
+};
+
+class JobTallyTest : public ::testing::TestWithParam<TallyRow> {};
+
+TEST_P(JobTallyTest, AnUntrackedPodNeverCounts) {
+  Json job = MakeJob({{"completionMode", "Indexed"}, {"completions", 2}});
+  job["spec"]["backoffLimitPerIndex"] = GetParam().backoff_limit_per_index;
+  job["spec"]["podFailurePolicy"]["rules"] = Json::parse(
+      R"([{"action": "FailIndex", "onExitCodes": {"operator": "In", "values": [42]}},
+          {"action": "FailJob", "onExitCodes": {"operator": "In", "values": [43]}}])");
+  PodOptions pod = GetParam().pod;
+  pod.index = 0;
+  const JobView view = MakeView(job, {MakePod("a", pod)});
+  const JobTally tally = CountPods(view, ReadJobSpec(*view.job));
+  std::string told;
+  for (const std::int64_t count :
+       {tally.active, tally.terminating, tally.succeeded, tally.failed}) {
+    told += std::to_string(count) + " ";
+  }
+  told += "/" + FormatIndexes(tally.succeeded_indexes) + "/" + FormatIndexes(tally.failed_indexes) +
+          "/" + (tally.failing_pod ? "FailJob" : "");
+  EXPECT_EQ(told, GetParam().tally);
+  EXPECT_EQ(tally.failures_by_index.contains(0), pod.phase == "Failed" && pod.tracked);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, JobTallyTest,
+    ::testing::ValuesIn(std::vector<TallyRow>{
+        {"Runs", {}, 0, "1 0 0 0 ///"},
+        {"Succeeded", {.phase = "Succeeded"}, 0, "0 0 1 0 /0//"},
+        {"Failed", {.phase = "Failed"}, 0, "0 0 0 1 //0/"},
+        {"FailedWithinTheLimit", {.phase = "Failed"}, 1, "0 0 0 1 ///"},
+        {"FailIndex", {.phase = "Failed", .exit_code = 42}, 9, "0 0 0 1 //0/"},
+        {"FailJob", {.phase = "Failed", .exit_code = 43}, 9, "0 0 0 1 ///FailJob"},
+        {"DeletedByAUser", {.phase = "Failed", .deleting = true}, 0, "0 0 0 1 //0/"},
+        {"Discarded", {.tracked = false, .deleting = true}, 0, "0 1 0 0 ///"},
+        {"DiscardedAndFailed",
+         {.phase = "Failed", .tracked = false, .deleting = true},
+         0,
+         "0 0 0 0 ///"},
+        {"DiscardedAndFailIndex",
+         {.phase = "Failed", .tracked = false, .deleting = true, .exit_code = 42},
+         9,
+         "0 0 0 0 ///"},
+        {"DiscardedAndFailJob",
+         {.phase = "Failed", .tracked = false, .deleting = true, .exit_code = 43},
+         9,
+         "0 0 0 0 ///"},
+        {"DiscardedAndSucceeded",
+         {.phase = "Succeeded", .tracked = false, .deleting = true},
+         0,
+         "0 0 0 0 ///"},
+    }),
+    [](const auto& row) { return std::string(row.param.name); });
+
+TEST(JobPlanTest, DiscardedPodsDelayNoPod) {
+  Json job = MakeJob({});
+  job["status"]["startTime"] = "2026-11-20T07:00:00Z";
+  const Object pod = MakePod("a", {.phase = "Failed", .tracked = false, .deleting = true});
+  const JobPlan plan = PlanJob(MakeView(job, {pod}), kNow);
+  EXPECT_THAT(plan.create, SizeIs(1));
 }
 
 TEST(JobPlanTest, FailurePolicyCanEndTheJobOrIgnore) {
