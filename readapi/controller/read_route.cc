@@ -99,6 +99,10 @@ Result<Parameters> ParametersOf(std::string_view query) {
       return Error{ErrorCode::kInvalid,
                    "the query is malformed: write NAME=VALUE, with \"&\" between"};
     }
+    if (!IsValidUtf8(*name) || !IsValidUtf8(*value)) {
+      return Error{ErrorCode::kInvalid,
+                   "the query is not UTF-8: write each other byte as a percent escape of UTF-8"};
+    }
     parameters.emplace_back(*name, *value);
   }
   return parameters;

@@ -150,7 +150,9 @@ void Front::Handle(net::Request request, std::shared_ptr<net::Responder> respond
   exchange->audit_id = NewAuditId();
   auto target = ParseTarget(exchange->request.target);
   if (!target) {
-    exchange->SendError({400, "BadRequest", "the request target cannot be decoded", Json()});
+    exchange->SendError({400, "BadRequest",
+                         "the request target cannot be decoded: write UTF-8 with percent escapes",
+                         Json()});
     return;
   }
   exchange->target = std::move(*target);

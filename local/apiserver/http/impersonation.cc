@@ -40,6 +40,9 @@ ApiResult<Wanted> ReadHeaders(const net::Headers& headers) {
   for (const net::Header& header : headers) {
     if (!StartsWithIgnoringCase(header.name, kPrefix)) continue;
     wanted.any = true;
+    if (!IsValidUtf8(header.value)) {
+      return BadRequest("the header " + header.name + " is not UTF-8");
+    }
     const std::string_view what = std::string_view(header.name).substr(kPrefix.size());
     if (EqualsIgnoreCase(what, "User")) {
       wanted.user.name = header.value;
@@ -49,7 +52,9 @@ ApiResult<Wanted> ReadHeaders(const net::Headers& headers) {
       wanted.user.uid = header.value;
     } else if (StartsWithIgnoringCase(what, kExtra)) {
       const auto key = net::Unescape(Lower(what.substr(kExtra.size())), net::Plus::kLiteral);
-      if (!key) return BadRequest("the header " + header.name + " has a bad escape");
+      if (!key || !IsValidUtf8(*key)) {
+        return BadRequest("the header " + header.name + " has a bad escape");
+      }
       wanted.user.extra[*key].push_back(header.value);
     } else {
       return BadRequest("the header " + header.name +

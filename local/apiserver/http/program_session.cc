@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "local/apiserver/http/channel_messages.h"
+#include "local/apiserver/store/stored_object.h"
 
 namespace berth::local {
 
@@ -60,7 +61,7 @@ void ProgramSession::OnEnd(const ProgramEnd& end) {
     if (socket == nullptr) early_end_ = end;
   }
   if (socket == nullptr) return;
-  socket->Write(MakeChannelMessage(Channel::kStatus, StatusOfEnd(end).dump()));
+  socket->Write(MakeChannelMessage(Channel::kStatus, EncodeObject(StatusOfEnd(end))));
   socket->Close();
 }
 

@@ -7,7 +7,13 @@ namespace berth::local {
 namespace {
 
 using net::Plus;
-using net::Unescape;
+
+// Names and parameters reach JSON, logs and the store, which hold UTF-8 alone.
+std::optional<std::string> DecodeText(std::string_view text, Plus plus) {
+  std::optional<std::string> decoded = net::Unescape(text, plus);
+  if (decoded && !IsValidUtf8(*decoded)) return std::nullopt;
+  return decoded;
+}
 
 }  // namespace
 
@@ -25,17 +31,17 @@ bool Target::IsTrue(std::string_view name) const {
 std::optional<Target> ParseTarget(std::string_view target) {
   Target parsed;
   const std::size_t mark = target.find('?');
-  auto path = Unescape(target.substr(0, mark), Plus::kLiteral);
+  auto path = DecodeText(target.substr(0, mark), Plus::kLiteral);
   if (!path) return std::nullopt;
   parsed.path = std::move(*path);
   if (mark == std::string_view::npos) return parsed;
   for (const std::string_view pair : Split(target.substr(mark + 1), '&')) {
     if (pair.empty()) continue;
     const std::size_t equals = pair.find('=');
-    auto name = Unescape(pair.substr(0, equals), Plus::kBlank);
+    auto name = DecodeText(pair.substr(0, equals), Plus::kBlank);
     auto value =
-        Unescape(equals == std::string_view::npos ? std::string_view() : pair.substr(equals + 1),
-                 Plus::kBlank);
+        DecodeText(equals == std::string_view::npos ? std::string_view() : pair.substr(equals + 1),
+                   Plus::kBlank);
     if (!name || !value) return std::nullopt;
     parsed.query.emplace(std::move(*name), std::move(*value));
   }

@@ -21,7 +21,7 @@ struct Target {
   bool IsTrue(std::string_view name) const;
 };
 
-// nullopt: an escape is malformed.
+// nullopt: an escape is malformed, or the path, a name or a value of the query is not UTF-8.
 std::optional<Target> ParseTarget(std::string_view target);
 
 // /api/v1/namespaces/NS/pods/NAME/log, /apis/GROUP/VERSION/RESOURCE …; of …/NAME/proxy/PATH without

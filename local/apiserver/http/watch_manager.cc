@@ -7,6 +7,7 @@
 
 #include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
+#include "local/apiserver/store/stored_object.h"
 
 namespace berth::local {
 namespace {
@@ -248,11 +249,11 @@ void WatchManager::Session::SendBookmark(bool end_of_state) {
        {{"kind", partial ? "PartialObjectMetadata" : resource.kind},
         {"apiVersion", partial ? request_.render.form.api_version : resource.api_version()},
         {"metadata", std::move(metadata)}}}};
-  Write(bookmark.dump() + "\n");
+  Write(EncodeObject(bookmark) + "\n");
 }
 
 void WatchManager::Session::SendError(const ApiError& error) {
-  Write(Json{{"type", "ERROR"}, {"object", StatusOf(error)}}.dump() + "\n");
+  Write(EncodeObject({{"type", "ERROR"}, {"object", StatusOf(error)}}) + "\n");
 }
 
 void WatchManager::Session::HandleTick() {

@@ -158,6 +158,8 @@ TEST_F(ReadServerTest, RefusesMalformedRequests) {
       {"/api/v1/workloads/a/b?fields=name", 400, "takes no query parameter"},
       {"/api/v1/workloads?limit=%", 400, "malformed"},
       {"/api/v1/workloads?=x", 400, "malformed"},
+      {"/api/v1/history?clusterQueue=%ff", 400, "the query is not UTF-8"},
+      {"/api/v1/history?%ff=a", 400, "the query is not UTF-8"},
       {"/api/v1/workloads?x", 400, "is unknown"},
       {"/api/v1/workloads?limit=0", 400, "write 1 to 1000"},
       {"/api/v1/workloads?kind=a&kind=b", 400, "given twice"},

@@ -119,6 +119,28 @@ TEST_F(BadInputTest, PatchesOfEveryWrongShape) {
   EXPECT_EQ(Get("/apis/batch/v1/namespaces/default/jobs/j").status, 200);
 }
 
+// A name with such a byte would break every list that holds it.
+TEST_F(BadInputTest, TargetsThatAreNotUtf8) {
+  const std::string roles = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles";
+  const std::string role =
+      R"({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "rules": []})";
+  const net::Headers apply{{"Content-Type", "application/apply-patch+yaml"}};
+  const Answer answers[] = {
+      Send("PATCH", roles + "/%ff?fieldManager=m", role, apply),
+      Send("PUT", roles + "/%ff", role),
+      Send("POST", roles + "?fieldManager=%ff", role),
+      Get("/api/v1/namespaces/default/pods/p/exec?command=%ff"),
+      Get("/api/v1/namespaces/default/pods?%c3%28=x"),
+      Get("/readyz/%ff"),
+  };
+  for (const Answer& answer : answers) {
+    EXPECT_EQ(answer.status, 400) << answer.text;
+    EXPECT_EQ(answer.reason(), "BadRequest");
+    EXPECT_THAT(answer.message(), ::testing::HasSubstr("UTF-8"));
+  }
+  EXPECT_EQ(Get(roles).status, 200);
+}
+
 TEST_F(BadInputTest, TargetsOfEveryWrongShape) {
   for (const char* target :
        {"/%zz", "/api/v1/namespaces/default/pods?limit=x", "/api/v1/pods?watch=1&resourceVersion=x",

@@ -140,6 +140,8 @@ TEST_F(ReviewsTest, ActingAsAnotherHasTheRightsOfTheOther) {
   EXPECT_EQ(As({{"Impersonate-Group", "team-a"}}, kPods).status, 400) << "no user";
   EXPECT_EQ(As({{"Impersonate-User", "jane"}, {"Impersonate-Pet", "cat"}}, kPods).status, 400);
   EXPECT_EQ(As({{"Impersonate-User", "jane"}, {"Impersonate-Extra-%zz", "x"}}, kPods).status, 400);
+  EXPECT_EQ(As({{"Impersonate-User", "jane"}, {"Impersonate-Extra-%ff", "x"}}, kPods).status, 400);
+  EXPECT_EQ(As({{"Impersonate-User", "jane\xff"}}, kPods).status, 400) << "not UTF-8";
 }
 
 // A rule for one user names that user alone; groups, uids and extra values need rights of their
