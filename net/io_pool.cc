@@ -1,6 +1,7 @@
 #include "net/io_pool.h"
 
 #include <algorithm>
+#include <exception>
 #include <string>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include <pthread.h>
 
 #include "base/assert.h"
+#include "base/log/log.h"
 #include "net/internal/asio.h"
 #include "net/internal/strand.h"
 
@@ -40,11 +42,23 @@ class StrandExecutor final : public Executor {
   asio::strand<asio::io_context::executor_type> executor_;
 };
 
+// A task that throws ends itself, not the process: the thread takes the next one.
+void RunUntilStopped(asio::io_context& context) {
+  while (true) {
+    try {
+      context.run();
+      return;
+    } catch (const std::exception& error) {
+      LogError("a task of an I/O thread failed", {{"error", error.what()}});
+    }
+  }
+}
+
 }  // namespace
 
 IoPool::IoPool(int thread_count) : impl_(std::make_unique<Impl>(std::max(thread_count, 1))) {
   for (int index = 0; index < std::max(thread_count, 1); ++index) {
-    impl_->threads.emplace_back([context = &impl_->context] { context->run(); });
+    impl_->threads.emplace_back([context = &impl_->context] { RunUntilStopped(*context); });
     const std::string name = "berth-io-" + std::to_string(index);
     pthread_setname_np(impl_->threads.back().native_handle(), name.substr(0, 15).c_str());
   }

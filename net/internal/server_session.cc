@@ -1,8 +1,10 @@
 #include "net/internal/server_session.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
+#include "base/log/log.h"
 #include "base/strings.h"
 #include "net/internal/message_writer.h"
 
@@ -137,8 +139,11 @@ void ServerSession::RunHandler() {
       core_->options.max_web_socket_message_bytes});
   try {
     core_->handler(std::move(request), responder);
-  } catch (...) {
+  } catch (const std::exception& error) {
     // An exception must not end the process; the dropped responder answers 500.
+    LogError("the handler of a request failed", {{"error", error.what()}});
+  } catch (...) {
+    LogError("the handler of a request failed", {{"error", "not a std::exception"}});
   }
   responder.reset();
   if (phase_ == Phase::kAnswering || phase_ == Phase::kStreaming) ReadMore();

@@ -2,6 +2,7 @@
 // Method: raw bytes on a real socket; the server must answer other requests afterwards.
 #include <chrono>
 #include <future>
+#include <stdexcept>
 
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -22,6 +23,7 @@ constexpr std::string_view kChunkedHead =
     "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
 constexpr std::string_view kStream = "GET /stream HTTP/1.1\r\nHost: x\r\n\r\n";
 constexpr auto kShort = std::chrono::milliseconds(100);
+constexpr auto kPatience = std::chrono::seconds(20);
 
 class ServerFault : public ServerFixture {
  protected:
@@ -430,6 +432,20 @@ TEST_F(ServerFault, StopWaitsForTheHandler) {
   go_on.set_value();
   stopped.get();
   EXPECT_TRUE(is_over);
+}
+
+TEST(IoPoolTest, ATaskThatThrowsEndsNoThread) {
+  IoPool pool(1);
+  const auto strand = pool.MakeStrand();
+  std::promise<void> later;
+  std::promise<void> delayed;
+  strand->PostAfter(Duration::zero(), [] { throw std::runtime_error("planted"); });
+  strand->PostAfter(Duration::zero(), [&] { later.set_value(); });
+  strand->PostAfter(std::chrono::milliseconds(1), [] { throw std::runtime_error("planted"); });
+  strand->PostAfter(std::chrono::milliseconds(1), [&] { delayed.set_value(); });
+  EXPECT_EQ(later.get_future().wait_for(kPatience), std::future_status::ready);
+  EXPECT_EQ(delayed.get_future().wait_for(kPatience), std::future_status::ready);
+  pool.Stop();
 }
 
 TEST_F(ServerFault, OutlivesItsPoolsEnd) {

@@ -1,8 +1,23 @@
 #include "local/apiserver/http/worker_pool.h"
 
+#include <exception>
 #include <utility>
 
+#include "base/log/log.h"
+
 namespace berth::local {
+namespace {
+
+// A request whose handler throws is answered 500 when its responder goes; the thread goes on.
+void RunLogged(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const std::exception& error) {
+    LogError("a request of the API server failed", {{"error", error.what()}});
+  }
+}
+
+}  // namespace
 
 bool WorkerPool::Post(std::function<void()> work) {
   const std::lock_guard lock(mutex_);
@@ -40,7 +55,7 @@ void WorkerPool::Run() {
       std::function<void()> work = std::move(queue_.front());
       queue_.pop_front();
       lock.unlock();
-      work();
+      RunLogged(work);
       work = nullptr;  // releases the captures outside the lock
       lock.lock();
       if (running_ > limits_.running) break;  // another thread has left its BlockingScope

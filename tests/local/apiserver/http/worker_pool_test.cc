@@ -7,6 +7,7 @@
 #include <chrono>
 #include <future>
 #include <memory>
+#include <stdexcept>
 
 #include <gtest/gtest.h>
 
@@ -53,6 +54,14 @@ class Gate {
   int come_ = 0;
   bool open_ = false;
 };
+
+TEST(WorkerPoolTest, AWorkThatThrowsEndsNoThread) {
+  WorkerPool pool({.threads = 1, .running = 1, .waiting = 100});
+  std::promise<void> done;
+  ASSERT_TRUE(pool.Post([] { throw std::runtime_error("planted"); }));
+  ASSERT_TRUE(pool.Post([&] { done.set_value(); }));
+  EXPECT_EQ(done.get_future().wait_for(kPatience), std::future_status::ready);
+}
 
 TEST(WorkerPoolTest, RunsNoMoreAtATimeThanItMay) {
   Gate gate;
