@@ -170,7 +170,9 @@ AdmissionControllers::Impl::Impl(kube::Manager& the_manager, const Clock& the_cl
                     }),
       priority_classes(manager, writer),
       workload_reconciler({workloads, local_queues, cluster_queues, writer, events, clock},
-                          LookupIn(scheduler), {options.pods_ready, options.keep_finished},
+                          LookupIn(scheduler),
+                          {options.pods_ready, options.keep_finished,
+                           options.scheduler.own_rules.hear_late_answers},
                           [this](const api::Workload& before, const WorkloadPlan& plan) {
                             metrics.OnPlan(before, plan, clock.Now());
                           }),

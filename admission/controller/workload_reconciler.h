@@ -45,6 +45,7 @@ struct WorkloadReconcilerParts {
 struct LifecycleOptions {
   PodsReadyOptions pods_ready;
   std::optional<Duration> keep_finished;
+  bool hear_late_answers = true;  // OwnRules (admission/own_rules.h)
 };
 
 class WorkloadReconciler final : public kube::Reconciler {

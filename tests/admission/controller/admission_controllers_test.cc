@@ -107,6 +107,32 @@ TEST_F(AdmissionControllersTest, RetryGivesQuotaBackAndTriesAgainLater) {
   EXPECT_EQ(Get("a").status.admission_checks[0].retry_count, 1);
 }
 
+// The rule hear-late-answers: a check is rejected while its workload is being evicted.
+TEST_F(AdmissionControllersTest, ALateRejectionCountsByTheRule) {
+  for (const bool hears : {true, false}) {
+    Crash();
+    ASSERT_TRUE(options_.scheduler.own_rules.Set("hear-late-answers", hears));
+    Boot();
+    const std::string name = hears ? "heard" : "ignored";
+    const std::string rival = "rival-of-" + name;
+    Put("admissionchecks", "dws", {{"controllerName", "example.com/c"}});
+    ActivateCheck("dws");
+    PutQueues(4, {{"admissionChecksStrategy", {{"admissionChecks", {{{"name", "dws"}}}}}},
+                  {"preemption", {{"withinClusterQueue", "LowerPriority"}}}});
+    PutWorkload(name, 4, {{"priority", 1}});
+    executor_.RunFor(3s);
+    PutWorkload(rival, 4, {{"priority", 5}});
+    executor_.RunFor(3s);
+    ASSERT_TRUE(Is(name, api::kEvicted));
+    Edit(name, [](Json& object) { object["status"]["admissionChecks"][0]["state"] = "Rejected"; });
+    executor_.RunFor(3s);
+    EXPECT_EQ(Get(name).spec.active, !hears);
+    api_.Remove(PathOf(name));
+    api_.Remove(PathOf(rival));
+    executor_.RunFor(3s);
+  }
+}
+
 TEST_F(AdmissionControllersTest, PreemptsLowerPriorityAndAdmitsWhenItHasStopped) {
   PutQueues(4, {{"preemption", {{"withinClusterQueue", "LowerPriority"}}}});
   PutWorkload("low", 4, {{"priority", 1}});
