@@ -76,6 +76,10 @@ bool IsTaskRow(std::string_view line) {
   return false;
 }
 
+std::string_view WithoutByteOrderMark(std::string_view text) {
+  return text.substr(0, 3) == "\xEF\xBB\xBF" ? text.substr(3) : text;
+}
+
 // nullopt: the line is none of Alibaba's traces.
 std::optional<TraceFormat> AlibabaFormatOf(std::string_view text) {
   std::string_view line;
@@ -92,6 +96,7 @@ std::optional<TraceFormat> AlibabaFormatOf(std::string_view text) {
 }  // namespace
 
 TraceFormat FormatOf(std::string_view name, std::string_view text) {
+  text = WithoutByteOrderMark(text);
   if (const auto format = AlibabaFormatOf(text)) return *format;
   if (EndsWith(name, ".swf")) return TraceFormat::kSwf;
   if (EndsWith(name, ".csv")) return TraceFormat::kCsv;
@@ -106,6 +111,7 @@ TraceFormat FormatOf(std::string_view name, std::string_view text) {
 }
 
 Result<Trace> ReadTrace(TraceFormat format, std::string_view text) {
+  text = WithoutByteOrderMark(text);
   switch (format) {
     case TraceFormat::kCsv: return ReadCsv(text);
     case TraceFormat::kSwf: return ReadSwf(text);

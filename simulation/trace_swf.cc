@@ -1,5 +1,7 @@
 // Workloads in the Standard Workload Format.
 #include <array>
+#include <charconv>
+#include <cmath>
 
 #include "base/strings.h"
 #include "simulation/trace.h"
@@ -7,7 +9,9 @@
 namespace berth::simulation {
 namespace {
 
-constexpr std::size_t kFields = 18;
+constexpr std::size_t kFields = 18;  // of the format; archives have rows with fewer and with more
+constexpr std::size_t kFewest = 11;  // up to the status
+constexpr std::size_t kMost = 30;
 constexpr api::Amount kMilliPerCpu = 1000;
 
 // The fields that count, by their place in the line.
@@ -47,31 +51,54 @@ struct SwfNumber {
 
 bool IsBlank(char each) { return each == ' ' || each == '\t'; }
 
-// A number with an optional sign and fraction.
-bool IsNumber(std::string_view text) {
-  if (!text.empty() && text.front() == '-') text.remove_prefix(1);
-  return ParseSeconds(text).has_value();
+// A number with an optional sign, fraction and exponent, such as -1, 60.5 and 3.6e3. nullopt: it is
+// none, or is larger than any time of a trace.
+std::optional<double> NumberOf(std::string_view text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  const double most = std::chrono::duration<double>(kMaxTraceTime).count();
+  if (!std::isfinite(number) || number > most) return std::nullopt;
+  return number;
 }
 
+// Exact where the text has no exponent.
+Duration SecondsOf(std::string_view text) {
+  if (const auto exact = ParseSeconds(text)) return *exact;
+  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(*NumberOf(text)));
+}
+
+bool IsRead(std::size_t field) {
+  return field == kSubmit || field == kRunTime || field == kAllocated || field == kRequested ||
+         field == kStatus;
+}
+
+// Fields that are not read may hold anything. Fields that the row lacks are unknown.
 Status SplitNumbers(std::string_view line, std::int64_t number,
                     std::array<SwfNumber, kFields>& fields) {
+  fields.fill({"-1", line.size() + 1});
   std::size_t count = 0;
   std::size_t at = 0;
   while (true) {
     while (at < line.size() && IsBlank(line[at])) ++at;
     if (at == line.size()) break;
-    if (count == kFields) return TraceError(number, at + 1, "more than 18 fields");
+    if (line[at] == ';') break;  // a comment
+    if (count == kMost) return TraceError(number, at + 1, "more than 30 fields");
     const std::size_t begin = at;
-    while (at < line.size() && !IsBlank(line[at])) ++at;
+    while (at < line.size() && !IsBlank(line[at]) && line[at] != ';') ++at;
+    if (count >= kFields) {
+      ++count;
+      continue;
+    }
     fields[count] = {line.substr(begin, at - begin), begin + 1};
-    if (!IsNumber(fields[count].text)) {
+    if (IsRead(count) && !NumberOf(fields[count].text)) {
       return TraceError(number, begin + 1,
                         std::string(kNames[count]) + " (field " + std::to_string(count + 1) +
                             "): expected a number, or -1 where it is unknown");
     }
     ++count;
   }
-  if (count == kFields) return OkStatus();
+  if (count >= kFewest) return OkStatus();
   return TraceError(number, line.size() + 1,
                     "the row has " + std::to_string(count) + " fields, expected 18");
 }
@@ -86,13 +113,13 @@ std::string NamedNumber(const char* name, const SwfNumber& field) {
 // 0: the number is unknown.
 Result<std::int32_t> ProcessorsOf(const SwfNumber& field, std::int64_t line, const char* name) {
   if (!IsKnown(field)) return 0;
-  const std::optional<std::int64_t> count = ParseInt64(field.text);
-  if (!count || *count > kMaxPods) {
+  const double count = *NumberOf(field.text);
+  if (count != std::floor(count) || count > static_cast<double>(kMaxPods)) {
     return TraceError(
         line, field.column,
         std::string(name) + ": expected a whole number up to " + std::to_string(kMaxPods));
   }
-  return static_cast<std::int32_t>(*count);
+  return static_cast<std::int32_t>(count);
 }
 
 Status AddRow(const std::array<SwfNumber, kFields>& fields, std::int64_t line, Trace& trace) {
@@ -102,18 +129,18 @@ Status AddRow(const std::array<SwfNumber, kFields>& fields, std::int64_t line, T
             ProcessorsOf(fields[kAllocated], line, kNames[kAllocated]));
   const std::int32_t processors = requested > 0 ? requested : allocated;
   const bool timed = IsKnown(fields[kSubmit]) && IsKnown(fields[kRunTime]);
-  const Duration run = timed ? *ParseSeconds(fields[kRunTime].text) : Duration::zero();
+  const Duration run = timed ? SecondsOf(fields[kRunTime].text) : Duration::zero();
   if (run == Duration::zero() || processors == 0) {
     ++trace.skipped;
     return OkStatus();
   }
   TraceJob job;
   job.line = line;
-  job.submit = *ParseSeconds(fields[kSubmit].text);
+  job.submit = SecondsOf(fields[kSubmit].text);
   job.run = run;
   job.pods = processors;
   job.requests["cpu"] = kMilliPerCpu;
-  job.failed = fields[kStatus].text == "0";
+  job.failed = NumberOf(fields[kStatus].text) == 0.0;
   job.origin = NamedNumber("queue", fields[kQueue]);
   job.user = NamedNumber("user", fields[kUser]);
   trace.jobs.push_back(std::move(job));

@@ -53,6 +53,12 @@ class Utf8Names {
   const locale_t before_;
 };
 
+// What libarchive last complained of; it names no reason for some files that end early.
+std::string WordsOf(archive* reader) {
+  const char* words = archive_error_string(reader);
+  return words == nullptr ? "not a tar archive" : words;
+}
+
 Result<Archive> OpenArchive(const std::string& path, LayerCompression compression) {
   Archive reader(archive_read_new());
   if (reader == nullptr) return Error{ErrorCode::kUnavailable, "no memory for an archive"};
@@ -60,7 +66,7 @@ Result<Archive> OpenArchive(const std::string& path, LayerCompression compressio
   if (compression == LayerCompression::kGzip) archive_read_support_filter_gzip(reader.get());
   if (compression == LayerCompression::kZstd) archive_read_support_filter_zstd(reader.get());
   if (archive_read_open_filename(reader.get(), path.c_str(), kBlockBytes) != ARCHIVE_OK) {
-    return RefuseImage(path + ": " + archive_error_string(reader.get()));
+    return RefuseImage(path + ": " + WordsOf(reader.get()));
   }
   return reader;
 }
@@ -84,10 +90,7 @@ class LayerWriter {
   }
 
  private:
-  std::string Words() const {
-    const char* words = archive_error_string(reader_);
-    return words == nullptr ? "not a tar archive" : words;
-  }
+  std::string Words() const { return WordsOf(reader_); }
 
   static std::string NameOf(archive_entry* entry) {
     const char* name = archive_entry_pathname(entry);

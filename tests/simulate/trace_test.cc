@@ -134,13 +134,40 @@ TEST(SwfTest, ReadsProcessorsAndRunTimes) {
   EXPECT_EQ(trace->skipped, 2);
 }
 
+// Rows as archives have them: only the fields that are read must be numbers.
+TEST(SwfTest, ReadsWhatArchivesHave) {
+  const auto trace = ReadTrace(TraceFormat::kSwf,
+                               "\xEF\xBB\xBF"
+                               "; header\n"
+                               "1 0 ? 100 4 n/a 99999999999999999999 8.0 ? ? 1 3 1 x 2 y z w\n"
+                               "2 10 -1 1e2 4.0 -1 -1 -1 -1 -1 0.0\n"
+                               "3 1.5e1 -1 100 4 -1 -1 -1 -1 -1 1 3 1 -1 2 -1 -1 -1 7 8 ; more\n"
+                               "4 20 -1 100 4 -1 -1 -1 -1 -1 1;the end\n");
+  ASSERT_TRUE(trace) << trace.error().message;
+  ASSERT_EQ(trace->jobs.size(), 4U);
+  for (const TraceJob& job : trace->jobs) EXPECT_EQ(job.run, seconds(100)) << job.line;
+  EXPECT_EQ(trace->jobs[0].pods, 8);
+  EXPECT_EQ(trace->jobs[0].origin, "queue:2");
+  EXPECT_EQ(trace->jobs[1].pods, 4);
+  EXPECT_TRUE(trace->jobs[1].failed);
+  EXPECT_EQ(trace->jobs[1].user, "");
+  EXPECT_EQ(trace->jobs[2].submit, seconds(15));
+  EXPECT_EQ(trace->jobs[3].pods, 4);
+}
+
 TEST(SwfTest, NamesLineAndColumnOfAFault) {
   const FaultRow rows[] = {
       {"; x\n1 2 3\n", "line 2, column 6: the row has 3 fields, expected 18"},
-      {"1 0 5 100 4 -1 -1 8 200 -1 1 3 1 -1 2 -1 -1 -1 7\n",
-       "line 1, column 48: more than 18 fields"},
+      {"1 0 5 100 4 -1 -1 8 200 -1 1 3 1 -1 2 -1 -1 -1 9 9 9 9 9 9 9 9 9 9 9 9 7\n",
+       "line 1, column 72: more than 30 fields"},
       {"1 0 5 long 4 -1 -1 8 200 -1 1 3 1 -1 2 -1 -1 -1\n",
        "line 1, column 7: run time (field 4): expected a number, or -1 where it is unknown"},
+      {"1 0 5 1e99 4 -1 -1 8 200 -1 1 3 1 -1 2 -1 -1 -1\n",
+       "line 1, column 7: run time (field 4): expected a number, or -1 where it is unknown"},
+      {"1 0 5 nan 4 -1 -1 8 200 -1 1 3 1 -1 2 -1 -1 -1\n",
+       "line 1, column 7: run time (field 4): expected a number, or -1 where it is unknown"},
+      {"1 0 5 100 4 -1 -1 1.5 200 -1 1 3 1 -1 2 -1 -1 -1\n",
+       "line 1, column 19: requested processors: expected a whole number up to 1000000"},
       {"1 0 5 100 4 -1 -1 2000000 200 -1 1 3 1 -1 2 -1 -1 -1\n",
        "line 1, column 19: requested processors: expected a whole number up to 1000000"},
   };
@@ -149,6 +176,13 @@ TEST(SwfTest, NamesLineAndColumnOfAFault) {
     ASSERT_FALSE(trace) << row.message;
     EXPECT_EQ(trace.error().message, row.message);
   }
+}
+
+TEST(TraceTest, AByteOrderMarkIsNoPartOfATrace) {
+  EXPECT_EQ(FormatOf("-", "\xEF\xBB\xBF; x\n"), TraceFormat::kSwf);
+  const auto trace = ReadTrace(TraceFormat::kCsv, "\xEF\xBB\xBFsubmit,cpu,run\n0,1,60\n");
+  ASSERT_TRUE(trace) << trace.error().message;
+  EXPECT_EQ(trace->jobs.size(), 1U);
 }
 
 TEST(TraceTest, KnowsTheFormatByNameOrContent) {

@@ -179,8 +179,10 @@ class ReadApiCluster(ClusterTest):
 
     def post(self, path, token, body, headers=None):
         sent = {"Content-Type": "application/json", **(headers or {})}
-        answer = self.connect(f"/api/v1/{path}", token, sent, "POST", json.dumps(body)).getresponse()
+        connection = self.connect(f"/api/v1/{path}", token, sent, "POST", json.dumps(body))
+        answer = connection.getresponse()
         text = json.loads(answer.read())
+        connection.close()
         if answer.status == 200:
             self.forms().check(path, text, "post")
         return answer.status, text
@@ -192,8 +194,10 @@ class ReadApiCluster(ClusterTest):
         return self.known_forms
 
     def get(self, path, token=None, headers=None):
-        answer = self.connect(path, token, headers).getresponse()
+        connection = self.connect(path, token, headers)
+        answer = connection.getresponse()
         body = answer.read().decode()
+        connection.close()
         parsed = json.loads(body) if body else None
         # Every answer has the form that the document gives, and no key more.
         if answer.status == 200 and path.startswith("/api/v1/") and path != DOCUMENT:
@@ -268,9 +272,11 @@ class ReadApiTest(ReadApiCluster):
         self.cluster.apply(TAINTED)
         self.cluster.apply("---".join([JOB % ("first", "team-a", 2), JOB % ("second", "team-b", 3), JOB % ("small", "team-a", "100m")])
                            + "---" + (JOB % ("refused", "team-b", 1)).replace("queue-name: q", "queue-name: tainted"))
-        first = wait_until(lambda: self.items("workloads?name=first"), "the first job")[0]["id"]
-        self.assertEqual(self.post("actions", self.admin, {"action": "priority", "workload": first, "priority": 5})[0], 200)
-        wait_until(lambda: self.items("workloads?name=first&priority=5"), "the first job stands before the second")
+        # Their order: jobs of equal priority may have been made in the same second.
+        for name, priority in (("first", 5), ("second", 3)):
+            row = wait_until(lambda name=name: self.items(f"workloads?name={name}"), f"the {name} job")[0]["id"]
+            self.assertEqual(self.post("actions", self.admin, {"action": "priority", "workload": row, "priority": priority})[0], 200)
+            wait_until(lambda name=name, priority=priority: self.items(f"workloads?name={name}&priority={priority}"), f"the {name} job has its place")
 
         def same():
             told = {}
