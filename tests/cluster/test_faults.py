@@ -31,7 +31,9 @@ leaderElection: {leaderElect: true, leaseDuration: 30s, renewDeadline: 20s, retr
 """
 
 
-class FaultsTest(ClusterTest):
+class FaultsCase(ClusterTest):
+    """A controller behind a proxy that disturbs, and quota for a few jobs."""
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -120,7 +122,8 @@ class FaultsTest(ClusterTest):
         revision = call("kv/range", {"key": "AA=="})["header"]["revision"]
         call("kv/compaction", {"revision": revision, "physical": True})
 
-    # The tests ------------------------------------------------------------------------------------
+
+class KilledTest(FaultsCase):
     def test_api_server_killed(self):
         self.send(4)
         self.wait_for_jobs(1)
@@ -151,6 +154,8 @@ class FaultsTest(ClusterTest):
         self.proxy.heal()
         self.wait_for_jobs()
 
+
+class ConnectionTest(FaultsCase):
     def test_slow_api(self):
         self.proxy.latency = 0.25
         self.send(4)
@@ -197,6 +202,8 @@ class FaultsTest(ClusterTest):
         self.plane.wait_until(proxy.failed, "every fault has happened")
         self.restart_controller()
 
+
+class RotationTest(FaultsCase):
     def test_token_rotates(self):
         """The API server revokes the old token; the token file has the new token."""
         file = self.plane.file("token")

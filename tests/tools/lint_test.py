@@ -2,6 +2,7 @@
 Method: --list-checks on the project's own file, and a scratch tree with a planted bad name."""
 
 import json
+import os
 import pathlib
 import shutil
 import subprocess
@@ -32,7 +33,7 @@ class LintTest(unittest.TestCase):
     def lint(self, root):
         return subprocess.run([sys.executable, "-B", str(PROJECT / "tools/checks/lint.py"), "--all",
                                "--root", str(root), "--build", str(root)], text=True,
-                              capture_output=True)
+                              capture_output=True, env={**os.environ, "BERTH_CACHE": str(root / "cache")})
 
     def test_a_bad_name_is_found_and_a_clean_run_is_remembered(self):
         with temporary_folder() as folder:

@@ -1,4 +1,4 @@
-"""Runs clang-tidy 14 on the sources of a build, a few at a time, and remembers the clean ones.
+"""Runs clang-tidy 14 on the sources of a build, a few at a time, and remembers the clean ones in the cache folder.
 
 In a build with units (BERTH_UNIT_SOURCES) a run reads the sources of a unit joined in one file: the
 headers are read once for all of them. clang-tidy's path analysis skips functions of included files,
@@ -19,6 +19,9 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import tree
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
+import cache  # noqa: E402 (the folder is known only now)
 
 TIDY = "clang-tidy-14"
 NEWEST_STAMPS = 4000  # older ones are deleted
@@ -57,10 +60,11 @@ class Target:
 
 
 class Lint:
-    def __init__(self, root, build, state, depth):
+    def __init__(self, root, build, state, clean, depth):
         self.tree = tree.Tree(root)
         self.root = self.tree.root
         self.state = state
+        self.clean = clean  # a stamp for each run without findings
         self.depth = depth
         self.targets = self.read_commands(build / "compile_commands.json")
         version = subprocess.run([TIDY, "--version"], capture_output=True, text=True, check=True)
@@ -138,10 +142,10 @@ class Lint:
     def stamp(self, target):
         digest = hashlib.sha256(self.rules.encode())
         command = target.command
-        digest.update(command["command"].replace(command["directory"], "").encode())
+        digest.update(command["command"].replace(command["directory"], "").replace(str(self.root), "").encode())
         for file in sorted(self.files(target)):
             digest.update(f"{file}\n{self.tree.text(file)}\0".encode())
-        return self.state / "clean" / digest.hexdigest()
+        return self.clean / digest.hexdigest()
 
     def run(self, target):
         """(target, seconds, findings); without findings it stores a stamp."""
@@ -155,12 +159,13 @@ class Lint:
         return target, time.monotonic() - started, target.in_sources(findings, self.root)
 
 
-def changed_files(root):
+def changed_files(root, base=None):
+    """Since `base`, by default since the branch left main."""
     def git(*arguments):
         run = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True)
         return run.stdout.split("\n") if run.returncode == 0 else []
 
-    base = next(filter(None, git("merge-base", "HEAD", "main")), "HEAD")
+    base = base or next(filter(None, git("merge-base", "HEAD", "main")), "HEAD")
     return {path for path in git("diff", "--name-only", base)
             + git("ls-files", "--others", "--exclude-standard") if path}
 
@@ -178,6 +183,7 @@ def main():
     parser.add_argument("--deep", action="store_true")
     parser.add_argument("--shallow", action="store_true")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--minutes", type=float, help="starts no run later; what has changed last comes first")
     parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path.cwd())
     parser.add_argument("--build", type=pathlib.Path, required=True,
                         help="folder of compile_commands.json")
@@ -189,9 +195,10 @@ def main():
         print(f"tools/lint: {build} is not configured: run cmake there first", file=sys.stderr)
         return 2
     state = root / "build" / "lint"
-    (state / "clean").mkdir(parents=True, exist_ok=True)
+    state.mkdir(parents=True, exist_ok=True)
+    clean = cache.folder("lint")
     shallow = arguments.shallow or (arguments.all and not arguments.deep)
-    lint = Lint(root, build, state, SHALLOW if shallow else [])
+    lint = Lint(root, build, state, clean, SHALLOW if shallow else [])
 
     targets = [lint.targets[name] for name in sorted(lint.targets)]
     if not arguments.all:
@@ -200,28 +207,38 @@ def main():
     todo = []
     for target in targets:
         stamp = lint.stamp(target)
-        if stamp.exists():
+        if stamp.exists() and os.environ.get("BERTH_FORGET") != "1":
             stamp.touch()  # in use: not to be deleted
         else:
             todo.append(target)
 
+    latest = changed_files(root, "HEAD^")
+    todo.sort(key=lambda target: latest.isdisjoint(target.sources))
     started = time.monotonic()
+    late = []
+
+    def run_in_time(target):
+        if arguments.minutes is not None and time.monotonic() > started + arguments.minutes * 60:
+            late.append(target)
+            return None
+        return lint.run(target)
+
     failed = {}
     with ThreadPoolExecutor(arguments.jobs) as pool:
-        for done, (target, seconds, findings) in enumerate(pool.map(lint.run, todo), start=1):
+        for done, (target, seconds, findings) in enumerate(filter(None, pool.map(run_in_time, todo)), start=1):
             if findings:
                 failed[target.name] = findings
                 print(findings, end="")
             verdict = "FINDINGS" if findings else "ok"
             print(f"[{done}/{len(todo)}] {target.name}: {verdict} ({seconds:.1f} s)", flush=True)
-    forget_old(state / "clean")
+    forget_old(clean)
     for name, findings in failed.items():  # repeated for readers of the log's end
         print(f"in {name}:\n" + "\n".join(
             line for line in findings.split("\n") if ": warning:" in line or ": error:" in line))
     count = sum(len(target.sources) for target in targets)
-    ran = sum(len(target.sources) for target in todo)
+    ran = sum(len(target.sources) for target in todo if target not in late)
     print(f"lint: {count} source(s), {ran} run, {len(failed)} with findings, "
-          f"{time.monotonic() - started:.0f} s")
+          f"{time.monotonic() - started:.0f} s" + (f", {len(late)} run(s) left for later" if late else ""))
     return 1 if failed else 0
 
 

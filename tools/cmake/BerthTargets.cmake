@@ -124,6 +124,12 @@ function(berth_write_pure_archives)
   file(GENERATE OUTPUT "${CMAKE_BINARY_DIR}/pure_archives.txt" CONTENT "${lines}")
 endfunction()
 
+# Writes <build>/test_programs.txt for tools/test: one line per berth_test, NAME|LABEL|SOURCE…, paths from the project's root.
+function(berth_write_test_programs)
+  get_property(lines GLOBAL PROPERTY BERTH_TEST_PROGRAMS)
+  file(GENERATE OUTPUT "${CMAKE_BINARY_DIR}/test_programs.txt" CONTENT "${lines}")
+endfunction()
+
 # berth_test(<name> SOURCES … [DEPS …] [LABEL unit] [TIMEOUT 60] [ENVIRONMENT A=B …] [NO_MAIN] [WHOLE]
 #            [NO_CASES]) -> program test_<name>.
 # ctest sees every case as NAME.SUITE.CASE, in a process of its own. WHOLE: one case for the program,
@@ -155,10 +161,17 @@ function(berth_test name)
   if(arg_NO_CASES)
     return()
   endif()
-  set(properties LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT})
+  list(TRANSFORM arg_SOURCES PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/" OUTPUT_VARIABLE sources)
+  string(REPLACE "${PROJECT_SOURCE_DIR}/" "" sources "${name};${arg_LABEL};${sources}")
+  string(REPLACE ";" "|" line "${sources}")
+  set_property(GLOBAL APPEND_STRING PROPERTY BERTH_TEST_PROGRAMS "${line}\n")
+  set(properties LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT} PROCESSORS ${berth_slots_compute})
   if(arg_ENVIRONMENT)
     string(REPLACE ";" "\\;" environment "${arg_ENVIRONMENT}")
     list(APPEND properties ENVIRONMENT "${environment}")
+  endif()
+  if(arg_LABEL STREQUAL property)
+    set_target_properties(test_${name} PROPERTIES CROSSCOMPILING_EMULATOR "${BERTH_REMEMBER}")
   endif()
   if(arg_WHOLE)
     add_test(NAME ${name} COMMAND test_${name})

@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
-"""test_outcomes.py REPORT: prints how each failed test of ctest's JUnit report ended; fails if a test did not run, and names it.
+"""test_outcomes.py REPORT: tells from ctest's JUnit report which tests took longest, how each failed one ended, and which did
+not run; fails if one did not run.
 
-A skipped, disabled or not built test shows nothing, so that CI must not count it as passed. The
-last lines of a failed test come once more, because ctest prints them among those of all others.
+A skipped, disabled or not built test shows nothing, so that CI must not count it as passed. The last lines of a failed
+test come at the end, because ctest prints them among those of all others.
 """
 
+import re
 import sys
 import xml.etree.ElementTree
 
 LAST_LINES = 60
+LONGEST = 10
 
 
 def not_run(cases):
@@ -29,19 +32,37 @@ def failed(cases):
             for case in cases if case.get("status") == "fail"]
 
 
-def main():
-    if len(sys.argv) != 2:
-        print(__doc__.splitlines()[0], file=sys.stderr)
-        return 2
-    cases = list(xml.etree.ElementTree.parse(sys.argv[1]).getroot().iter("testcase"))
-    for name, lines in failed(cases):
-        print(f"failed: {name}; its last lines:", *("  " + line for line in lines), sep="\n")
+def remembered(cases):
+    """Names of the tests that passed in a run with the same programs and data (tools/lib/remember.py)."""
+    return [case.get("name") for case in cases
+            if re.match(r"remembered: ", case.findtext("system-out") or "") and case.get("status") == "run"]
+
+
+def tell(report):
+    """False: a test did not run."""
+    cases = list(xml.etree.ElementTree.parse(report).getroot().iter("testcase"))
+    longest = sorted(cases, key=lambda case: float(case.get("time") or 0), reverse=True)[:LONGEST]
+    if len(cases) > LONGEST:
+        print("the longest tests:", *(f"{float(case.get('time')):7.1f} s  {case.get('name')}" for case in longest), sep="\n")
+    passed = remembered(cases)
+    if passed:
+        print(f"{len(passed)} test(s) passed earlier with the same bytes: {' '.join(passed)}")
     found = not_run(cases)
     for test in found:
         print(f"did not run: {test}")
     if found:
         print(f"{len(found)} test(s) did not run; in CI that is a failure")
-    return 1 if found else 0
+    for name, lines in failed(cases):
+        print(f"failed: {name}; its last lines:", *("  " + line for line in lines), sep="\n")
+    sys.stdout.flush()
+    return not found
+
+
+def main():
+    if len(sys.argv) != 2:
+        print(__doc__.splitlines()[0], file=sys.stderr)
+        return 2
+    return 0 if tell(sys.argv[1]) else 1
 
 
 if __name__ == "__main__":

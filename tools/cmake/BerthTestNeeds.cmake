@@ -1,0 +1,33 @@
+# What tests need of the machine. ctest runs as many of them at once as their slots fit into those that tools/test
+# offers: BERTH_SLOTS_PER_CORE for each core. The longest of those that fit starts first.
+set(BERTH_SLOTS_PER_CORE 4)  # tools/test has the same number
+set(berth_slots_compute 4)   # a program that computes: a core
+set(berth_slots_up 2)        # `berth up` and its clients: half a core, the rest is waiting
+set(berth_slots_plane 3)     # a control plane of Kubernetes and a controller
+set(berth_slots_alone 6)     # strangers' programs that take nodes back when the machine is busy
+
+# Before the command of a pure test: a pass is taken from an earlier run of the same bytes (tools/lib/remember.py).
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+set(BERTH_REMEMBER ${Python3_EXECUTABLE} -B "${PROJECT_SOURCE_DIR}/tools/lib/remember.py" --)
+
+# berth_test_needs(<test> NEEDS compute|up|plane|alone SECONDS s [MEMORY GiB] [PROGRAMS name…])
+#   SECONDS   how long the test runs on two cores; a busy machine may take five times as long, and four minutes more
+#   MEMORY    tools/test says how much the machine has
+#   PROGRAMS  of other projects, that tools/test builds or installs for the test: tools/lib/test_programs.py; those that Go builds give the test
+#             the label go
+function(berth_test_needs test)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "NEEDS;SECONDS;MEMORY" "PROGRAMS")
+  math(EXPR limit "240 + 5 * ${arg_SECONDS}")
+  set_tests_properties(${test} PROPERTIES PROCESSORS ${berth_slots_${arg_NEEDS}} COST ${arg_SECONDS} TIMEOUT ${limit})
+  if(arg_MEMORY)
+    set_tests_properties(${test} PROPERTIES RESOURCE_GROUPS "memory:${arg_MEMORY}")
+  endif()
+  if(arg_PROGRAMS)
+    list(JOIN arg_PROGRAMS "," programs)
+    set_property(TEST ${test} APPEND PROPERTY ENVIRONMENT "BERTH_NEEDS=${programs}")
+    list(REMOVE_ITEM arg_PROGRAMS dask java)
+    if(arg_PROGRAMS)
+      set_property(TEST ${test} APPEND PROPERTY LABELS go)
+    endif()
+  endif()
+endfunction()

@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""remember.py -- PROGRAM [ARGUMENT…]: runs a pure test, unless it passed with the same bytes.
+remember.py --unknown KIND FILE…: prints the files that are not known as KIND. remember.py --keep KIND FILE…: makes them known.
+
+A pure test depends on the program, on its arguments, on the files among these and on RC_PARAMS and GTEST_FILTER alone. A pass is kept in the
+cache folder (cache.py) by the hash of them. With BERTH_FORGET=1 the test always runs."""
+
+import hashlib
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+import cache
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+VARIABLES = ("RC_PARAMS", "GTEST_FILTER", "BERTH_SEED")
+
+
+def digest_of(paths, words=()):
+    """Of the bytes of files, without the path of the project, and of words."""
+    digest = hashlib.sha256()
+    for path in paths:
+        digest.update(pathlib.Path(path).read_bytes().replace(str(ROOT).encode(), b"") + b"\0")
+    for word in words:
+        digest.update(word.replace(str(ROOT), "").encode() + b"\0")
+    return digest.hexdigest()
+
+
+def mark(kind, path):
+    """The stamp of a program, and of the data of all tests."""
+    data = sorted(path for folder in ("tests", "manifests") for path in (ROOT / folder).rglob("*")
+                  if path.is_file() and path.suffix not in (".cc", ".h", ".py", ".md", ".pyc"))
+    return cache.folder(kind) / digest_of([path, *data], [str(path.relative_to(ROOT)) for path in data])
+
+
+def mark_files(action, kind, paths):
+    """Of tools/sanitize and tools/fuzz."""
+    for path in paths:
+        stamp = mark(kind, path)
+        if action == "--keep":
+            stamp.touch()
+        elif not stamp.exists() or os.environ.get("BERTH_FORGET") == "1":
+            print(path)
+        else:
+            stamp.touch()
+    cache.prune(cache.folder(kind))
+    return 0
+
+
+def main():
+    if len(sys.argv) > 3 and sys.argv[1] in ("--unknown", "--keep"):
+        return mark_files(sys.argv[1], sys.argv[2], sys.argv[3:])
+    command = sys.argv[sys.argv.index("--") + 1:] if "--" in sys.argv else []
+    if not command:
+        print(__doc__.splitlines()[0], file=sys.stderr)
+        return 2
+    if any(word.startswith("--gtest_list") for word in command):
+        os.execv(command[0], command)
+    passes = cache.folder("passes")
+    environment = [f"{name}={os.environ.get(name, '')}" for name in VARIABLES]
+    stamp = passes / digest_of([word for word in command if os.path.isfile(word)], command + environment)
+    if stamp.exists() and os.environ.get("BERTH_FORGET") != "1":
+        print(f"remembered: passed with the same bytes in {stamp.read_text().strip()}")
+        stamp.touch()
+        return 0
+    started = time.monotonic()
+    status = subprocess.run(command, check=False).returncode
+    if status == 0:
+        stamp.write_text(f"{time.monotonic() - started:.1f} s on {time.strftime('%Y-%m-%d', time.gmtime())}\n")
+        cache.prune(passes)
+    return status if status >= 0 else 128 - status
+
+
+if __name__ == "__main__":
+    sys.exit(main())
