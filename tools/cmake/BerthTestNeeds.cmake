@@ -4,7 +4,7 @@ set(BERTH_SLOTS_PER_CORE 4)  # tools/test has the same number
 set(berth_slots_compute 4)   # a program that computes: a core
 set(berth_slots_up 2)        # `berth up` and its clients: half a core, the rest is waiting
 set(berth_slots_plane 3)     # a control plane of Kubernetes and a controller
-set(berth_slots_alone 6)     # strangers' programs that take nodes back when the machine is busy
+set(berth_slots_alone 4)     # strangers' programs that take nodes back when the machine is busy
 
 # Before the command of a pure test: a pass is taken from an earlier run of the same bytes (tools/lib/remember.py).
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
@@ -30,4 +30,22 @@ function(berth_test_needs test)
       set_property(TEST ${test} APPEND PROPERTY LABELS go)
     endif()
   endif()
+endfunction()
+
+# berth_python_test(<folder name> <name> NEEDS … SECONDS s [CLASSES class…] [ENVIRONMENT A=B…] …): the test <folder name>.<name> is
+# test_<name>.py in this folder, with a label of the folder; with CLASSES each class of the file is a test of ctest, which has its own
+# cluster and runs beside the others. SECONDS are those of the longest. Further arguments are those of berth_test_needs.
+function(berth_python_test folder name)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "CLASSES;ENVIRONMENT;NEEDS;SECONDS;MEMORY;PROGRAMS")
+  set(tests ${folder}.${name})
+  if(arg_CLASSES)
+    list(TRANSFORM arg_CLASSES PREPEND ${folder}.${name}. OUTPUT_VARIABLE tests)
+  endif()
+  foreach(test IN LISTS tests)
+    string(REGEX MATCH "[A-Z][A-Za-z]*$" class ${test})
+    add_test(NAME ${test} COMMAND ${Python3_EXECUTABLE} -B "${CMAKE_CURRENT_SOURCE_DIR}/test_${name}.py" -v ${class})
+    set_tests_properties(${test} PROPERTIES LABELS ${folder}
+      SKIP_REGULAR_EXPRESSION "${BERTH_UNITTEST_SKIPPED}" ENVIRONMENT "${arg_ENVIRONMENT}")
+    berth_test_needs(${test} NEEDS ${arg_NEEDS} SECONDS ${arg_SECONDS} MEMORY ${arg_MEMORY} PROGRAMS ${arg_PROGRAMS})
+  endforeach()
 endfunction()

@@ -5,14 +5,17 @@ where a test needs just one), AUDIT_LOGS (a folder: each cluster writes an audit
 loopback; no files or processes remain, also when the test is killed.
 """
 
+import base64
 import json
 import os
 import shutil
 import signal
+import ssl
 import subprocess
 import sys
 import time
 import unittest
+import urllib.request
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
 sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
@@ -132,6 +135,33 @@ class Cluster:
 
     def berth(self, *arguments, **options):
         return self.run(BERTH, *arguments, **options)
+
+    def call(self, method, path, body=None, token=None):
+        """The answer to a request of the kubeconfig's user, or of the token's, for what Debian's kubectl cannot do. A PATCH is a merge patch."""
+        config = json.loads(self.kubectl("config", "view", "--raw", "-o", "json").stdout)
+        context = ssl.create_default_context(
+            cadata=base64.b64decode(config["clusters"][0]["cluster"]["certificate-authority-data"]).decode())
+        request = urllib.request.Request(
+            config["clusters"][0]["cluster"]["server"] + path, None if body is None else json.dumps(body).encode(), method=method,
+            headers={"Authorization": f"Bearer {token or config['users'][0]['user']['token']}",
+                     "Content-Type": "application/merge-patch+json" if method == "PATCH" else "application/json"})
+        with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS, context=context) as answer:
+            return json.load(answer)
+
+    def patch_status(self, path, status):
+        """Of the object at the path."""
+        return self.call("PATCH", f"{path}/status", {"status": status})
+
+    def token(self, account, namespace="default", seconds=3600):
+        """A new token of the ServiceAccount."""
+        return self.call("POST", f"/api/v1/namespaces/{namespace}/serviceaccounts/{account}/token",
+                         {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
+                          "spec": {"expirationSeconds": seconds}})["status"]["token"]
+
+    def user(self, token=None):
+        """The name of the kubeconfig's user, or of the token's."""
+        review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
+        return self.call("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", review, token)["status"]["userInfo"]["username"]
 
     def get(self, *arguments):
         """The object, or None."""

@@ -177,9 +177,8 @@ class DashboardTest(PageTest):
     def test_every_view_in_every_width_and_theme(self):
         self.cluster.apply(JOB % ("large", "team-a", 100) + JOB % ("small", "team-b", 1) + JOB % ("train", "team-b", 5)
                            + JOB % ("noted", "team-b", 100) + REQUEST)
-        self.cluster.kubectl("patch", "provisioningrequest", "asked", "-n", "team-a", "--subresource=status", "--type=merge", "-p", json.dumps(
-            {"status": {"conditions": [{"type": "Accepted", "status": "True", "reason": "Waits", "message": EVIL,
-                                        "lastTransitionTime": "2026-01-01T00:00:00Z"}]}}))
+        self.cluster.patch_status("/apis/autoscaling.x-k8s.io/v1/namespaces/team-a/provisioningrequests/asked", {"conditions": [
+            {"type": "Accepted", "status": "True", "reason": "Waits", "message": EVIL, "lastTransitionTime": "2026-01-01T00:00:00Z"}]})
         self.cluster.apply(RACKS)
         name = wait_until(lambda: [each["metadata"]["name"] for each in self.cluster.items("workloads", "-n", "team-a")], "a Workload")[0]
         noted = wait_until(lambda: [each["metadata"]["name"] for each in self.cluster.items("workloads", "-n", "team-b")
@@ -246,7 +245,7 @@ class DashboardTest(PageTest):
                              "--resource=workloads.kueue.x-k8s.io,localqueues.kueue.x-k8s.io,provisioningrequests.autoscaling.x-k8s.io")
         self.cluster.kubectl("create", "serviceaccount", "robot", "-n", "team-a")
         self.cluster.kubectl("create", "rolebinding", "robot", "-n", "team-a", "--role", "reader", "--serviceaccount", "team-a:robot")
-        tenant = self.cluster.kubectl("create", "token", "robot", "-n", "team-a").stdout.strip()
+        tenant = self.cluster.token("robot", "team-a")
         self.cluster.apply(JOB % ("mine", "team-a", 100) + JOB % ("unseen", "team-b", 100))
         page = self.open_with(tenant, "/workloads")
         page.wait_for_text("name namespaces")

@@ -306,8 +306,7 @@ class DaskTest(DaskCase):
         if service and cluster.get("status", {}).get("phase") == "Pending":
             condition = {"type": "Seen", "status": "True", "reason": "Again", "message": "",
                          "lastTransitionTime": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
-            self.kubectl("patch", "service", "notebook-scheduler", "--subresource=status", "--type=merge", "-p",
-                         json.dumps({"status": {"conditions": [condition]}}), check=False)
+            self.cluster.patch_status("/api/v1/namespaces/default/services/notebook-scheduler", {"conditions": [condition]})
         return self.phase("notebook") in ("Succeeded", "Failed")
 
     def test_a_dask_job(self):

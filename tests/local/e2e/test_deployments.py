@@ -82,8 +82,7 @@ class DeploymentsTest(ClusterTest):
         self.assertEqual((scale["spec"]["replicas"], scale["status"]),
                          (5, {"replicas": 5, "selector": "app=web"}))
         for replicas in (6, 3, 6, 3, 6, 5):  # while the controllers write too
-            self.kubectl("patch", "deployment", "web", "--subresource=scale", "--type=merge", "-p",
-                         json.dumps({"spec": {"replicas": replicas}}))
+            self.cluster.call("PATCH", "/apis/apps/v1/namespaces/default/deployments/web/scale", {"spec": {"replicas": replicas}})
         self.rolled_out()
         table = self.kubectl("get", "deployment", "web").stdout.splitlines()
         self.assertEqual(table[0].split(), ["NAME", "READY", "UP-TO-DATE", "AVAILABLE", "AGE"])

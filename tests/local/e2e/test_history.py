@@ -61,7 +61,7 @@ class HistoryTest(ClusterTest):
                          ("q", "team", "job/train", 1))
         self.assertEqual(train["resources"],
                          [{"resource": "cpu", "flavor": "default", "amount": 100, "unit": "milliCPU"}])
-        user = self.cluster.kubectl("auth", "whoami", "-o", "jsonpath={.status.userInfo.username}").stdout
+        user = self.cluster.user()
         self.assertTrue(user)
         self.assertEqual((train["user"], train["usdPerHour"]), (user, 36))
         by_user, = csv.DictReader(berth("report", "--by", "user", "-o", "csv", *self.place).stdout.splitlines())

@@ -115,8 +115,8 @@ value: 2
 """
 
 NODE = "{apiVersion: v1, kind: Node, metadata: {name: here, labels: {kubernetes.io/hostname: here}}}"
-NODE_STATUS = """{"status": {"allocatable": {"cpu": "8", "memory": "8Gi", "pods": "10"},
-  "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "fine"}]}}"""
+NODE_STATUS = {"allocatable": {"cpu": "8", "memory": "8Gi", "pods": "10"},
+               "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "fine"}]}
 
 
 def declared_kind():
@@ -147,8 +147,7 @@ class JobKindsTest(ClusterTest):
     def report(self, name, running, done):
         conditions = [{"type": "Completed", "status": "True", "reason": "Done", "message": "all trials ran",
                        "lastTransitionTime": "2026-01-01T00:00:00Z"}] if done else []
-        self.cluster.kubectl("patch", "sweep", name, "--subresource=status", "--type=merge", "-p",
-                             json.dumps({"status": {"running": running, "conditions": conditions}}))
+        self.cluster.patch_status(f"/apis/science.example/v1/namespaces/default/sweeps/{name}", {"running": running, "conditions": conditions})
 
     def finished(self, name):
         self.operate()
@@ -171,8 +170,7 @@ class JobKindsTest(ClusterTest):
 
     def serve_node(self):
         self.cluster.apply(NODE)
-        self.cluster.kubectl("patch", "node", "here", "--subresource=status", "--type=merge", "-p",
-                             NODE_STATUS)
+        self.cluster.patch_status("/api/v1/nodes/here", NODE_STATUS)
 
     def run_crews(self):
         """One step of the other operator: as many pods for each Crew as it has replicas."""
@@ -192,9 +190,8 @@ class JobKindsTest(ClusterTest):
                            "lastTransitionTime": "2026-01-01T00:00:00Z"}
                           for word, phase in (("Failed", "Failed"), ("Completed", "Succeeded"))
                           if names and phases.count(phase) == len(names)][:1]
-            self.cluster.kubectl("patch", "crew", meta["name"], "--subresource=status", "--type=merge", "-p",
-                                 json.dumps({"status": {"running": sum(p not in ("Succeeded", "Failed") for p in phases),
-                                                        "conditions": conditions}}))
+            self.cluster.patch_status(f"/apis/science.example/v1/namespaces/default/crews/{meta['name']}", {
+                "running": sum(p not in ("Succeeded", "Failed") for p in phases), "conditions": conditions})
 
     def crew(self, name):
         """(number, wanted number, conditions of its Workload that are True)"""

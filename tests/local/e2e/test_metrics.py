@@ -103,8 +103,7 @@ class MetricsTest(ClusterTest):
         self.assertEqual(can("impersonate", "users").split()[-1], "yes")
         self.assertEqual(can("create", "jobs", "--as", "jane"), "no")
         self.assertEqual(can("get", "/metrics", "--as", "jane"), "no")
-        me = json.loads(cluster.kubectl("auth", "whoami", "-o", "json").stdout)
-        self.assertEqual(me["status"]["userInfo"]["username"], "kubernetes-admin")
+        self.assertEqual(cluster.user(), "kubernetes-admin")
 
     def test_plain_where_a_flag_says_so(self):
         cluster = self.start_cluster(flags=["--no-controllers"])

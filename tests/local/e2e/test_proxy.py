@@ -149,7 +149,7 @@ class ProxyTest(ClusterTest):
         self.cluster.kubectl("create", "serviceaccount", "reader")
         self.cluster.kubectl("create", "role", "reader", "--verb=get", "--resource=pods,pods/proxy,services")
         self.cluster.kubectl("create", "rolebinding", "reader", "--role=reader", "--serviceaccount=default:reader")
-        token = self.cluster.kubectl("create", "token", "reader").stdout.strip()
+        token = self.cluster.token("reader")
         self.assertEqual(self.ask(PODS + "mirror/proxy/deep/er", token=token)[0], 200)
         for path, method, verb in ((PODS + "mirror/proxy/deep/er", "POST", "create"), (PODS + "mirror/proxy/", "PUT", "update"),
                                    (PODS + "mirror/proxy", "DELETE", "delete"), (SERVICES + "front/proxy/x/y", "GET", "get")):

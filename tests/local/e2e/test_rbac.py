@@ -113,8 +113,7 @@ metadata: {name: plain}
 spec: {}
 """
 PLAIN_NODE = "apiVersion: v1\nkind: Node\nmetadata: {name: plain}\n"
-NODE_STATUS = """{"status": {"allocatable": {"cpu": "%d", "memory": "8Gi", "pods": "10"},
-  "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "fine"}]}}"""
+ALLOCATABLE = {"memory": "8Gi", "pods": "10"}
 WORKLOADS = r"/workloads/[^/]+/status"
 
 
@@ -143,8 +142,8 @@ class RbacTest(ClusterTest):
 
     def add_node(self, cluster, name, text, cpus):
         cluster.apply(text)
-        cluster.kubectl("patch", "node", name, "--subresource=status", "--type=merge", "-p",
-                        NODE_STATUS % cpus)
+        cluster.patch_status(f"/api/v1/nodes/{name}", {"allocatable": {**ALLOCATABLE, "cpu": str(cpus)}, "conditions": [
+            {"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "fine"}]})
 
     def submit(self, cluster, name, labels="", image="shell:1", script="sleep 600", cpu=3):
         cluster.apply(JOB.format(name=name, labels=labels, image=image, script=script, cpu=cpu))

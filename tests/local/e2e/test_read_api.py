@@ -117,8 +117,8 @@ apiVersion: kueue.x-k8s.io/v1beta2
 kind: ResourceFlavor
 metadata: {name: priced, annotations: {berth.dev/price-per-hour: "2.5"}}
 """
-NODE_STATUS = """{"status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "10"},
-  "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "fine"}]}}"""
+NODE_STATUS = {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "10"},
+               "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "fine"}]}
 SECONDS = 60
 DOCUMENT = "/api/v1/openapi.json"
 
@@ -161,7 +161,7 @@ class ReadApiCluster(ClusterTest):
         self.cluster.kubectl("create", "clusterrolebinding", "reader", "--clusterrole", "cluster-admin",
                              "--serviceaccount", "default:admin")
         self.cluster.kubectl("create", "serviceaccount", "admin")
-        self.admin = self.cluster.kubectl("create", "token", "admin").stdout.strip()
+        self.admin = self.cluster.token("admin")
 
     def port(self):
         return int(re.findall(r"read API: https://localhost:(\d+)/api/v1", self.cluster.log())[-1])
@@ -222,7 +222,7 @@ class ReadApiCluster(ClusterTest):
         self.cluster.kubectl("create", "serviceaccount", "robot", "-n", "team-a")
         self.cluster.kubectl("create", "rolebinding", "robot", "-n", "team-a", "--role", "reader",
                              "--serviceaccount", "team-a:robot")
-        return self.cluster.kubectl("create", "token", "robot", "-n", "team-a").stdout.strip()
+        return self.cluster.token("robot", "team-a")
 
 
 class ReadApiTest(ReadApiCluster):
@@ -393,7 +393,7 @@ class ReadApiTest(ReadApiCluster):
 
     def test_capacity_topology_and_cost_have_the_rights_of_the_caller(self):
         self.cluster.apply(SUPPLY)
-        self.cluster.kubectl("patch", "node", "n1", "--subresource=status", "--type=merge", "-p", NODE_STATUS)
+        self.cluster.patch_status("/api/v1/nodes/n1", NODE_STATUS)
         self.cluster.apply(JOB % ("mine", "team-a", 2) + GANG)
         self.wait_for_jobs("mine", "gang")
         tenant = self.make_tenant()

@@ -126,9 +126,7 @@ class SetsTest(SetsCase):
         data = {key: base64.b64decode(value).decode() for key, value in self.cluster.get("secret", "s")["data"].items()}
         self.assertEqual(data["namespace"], "default")
         self.assertIn("CERTIFICATE", data["ca.crt"])
-        who = self.kubectl("--token", data["token"], "auth", "whoami", "-o", "jsonpath={.status.userInfo.username}",
-                           check=False)
-        self.assertIn("system:serviceaccount:default:robot", who.stdout + who.stderr)
+        self.assertEqual(self.cluster.user(data["token"]), "system:serviceaccount:default:robot")
         self.kubectl("delete", "serviceaccount", "robot")
         wait_until(lambda: "s" not in self.names("secrets"), "the Secret goes with its account")
 

@@ -79,13 +79,12 @@ spec:
         queue = cluster.items("clusterqueues")[0]
         flavor = queue["spec"]["resourceGroups"][0]["flavors"][0]["name"]
         now = "2026-01-01T00:00:00Z"
-        status = {"status": {
+        status = {
             "admission": {"clusterQueue": queue["metadata"]["name"], "podSetAssignments": [
                 {"name": "main", "count": 1, "flavors": {"cpu": flavor}, "resourceUsage": {"cpu": "1000"}}]},
             "conditions": [{"type": "QuotaReserved", "status": "True", "reason": "ByHand", "message": "",
-                            "lastTransitionTime": now}]}}
-        cluster.kubectl("patch", "workload", "large", "--subresource=status", "--type=merge", "-p",
-                        json.dumps(status))
+                            "lastTransitionTime": now}]}
+        cluster.patch_status("/apis/kueue.x-k8s.io/v1beta2/namespaces/default/workloads/large", status)
         report = wait_until(lambda: (found := self.report(shadow))["differences"] and found,
                             "the difference is reported")
         difference = report["differences"][0]

@@ -17,8 +17,8 @@ metadata:
     cloud.provider.com/topology-block: b1
     cloud.provider.com/topology-rack: {rack}
 """
-STATUS = """{"status": {"allocatable": {"cpu": "2", "memory": "8Gi", "pods": "10"},
-  "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "fine"}]}}"""
+STATUS = {"allocatable": {"cpu": "2", "memory": "8Gi", "pods": "10"},
+          "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "fine"}]}
 
 
 class TopologyTest(ClusterTest):
@@ -58,8 +58,7 @@ class TopologyTest(ClusterTest):
         cluster = self.start_cluster()
         for name, rack in RACKS.items():
             cluster.apply(NODE.format(name=name, rack=rack))
-            cluster.kubectl("patch", "node", name, "--subresource=status", "--type=merge", "-p",
-                            STATUS)
+            cluster.patch_status(f"/api/v1/nodes/{name}", STATUS)
         cluster.apply(read_sample("racks", "queues.yaml"))
         self.submit(cluster, "close", 4)
         wait_until(lambda: self.running(cluster, "close") == ["n1", "n1", "n2", "n2"],
