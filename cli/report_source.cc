@@ -16,7 +16,11 @@
 namespace berth::cli {
 namespace {
 
-constexpr std::chrono::seconds kKeptFor{20};
+// Reports that many ask for take one hundredth of a core at most: each is kept a hundred times as long
+// as it took to make, within these bounds.
+constexpr int kKeptTimes = 100;
+constexpr std::chrono::seconds kKeptAtLeast{1};
+constexpr std::chrono::seconds kKeptAtMost{20};
 constexpr std::size_t kMostKept = 64;
 constexpr int kMostWaiting = 8;
 constexpr std::size_t kMostCohortQueues = 256;  // about 2 MB of text
@@ -69,10 +73,14 @@ void ReportSource::Ask(const readapi::ReportQuery& query, Done done) {
   strand_->Post([this, query, done = std::move(done)] {
     waiting_.fetch_sub(1);
     if (std::optional<std::string> kept = KeptText(query)) return done(*std::move(kept));
+    const SteadyTime started = clock_.SteadyNow();
     Result<std::string> text = Make(query);
     if (text) {
+      const SteadyTime now = clock_.SteadyNow();
+      const Duration kept_for =
+          std::clamp<Duration>((now - started) * kKeptTimes, kKeptAtLeast, kKeptAtMost);
       const std::lock_guard lock(mutex_);
-      if (kept_.size() < kMostKept) kept_[query] = {clock_.SteadyNow() + kKeptFor, *text};
+      if (kept_.size() < kMostKept) kept_[query] = {now + kept_for, *text};
     }
     done(std::move(text));
   });

@@ -23,8 +23,9 @@ using Json = nlohmann::json;
 class ReportClock final : public Clock {
  public:
   WallTime Now() const override { return ledger::FromSeconds(100'000); }
-  SteadyTime SteadyNow() const override { return steady; }
-  SteadyTime steady{};
+  SteadyTime SteadyNow() const override { return steady += each_reading; }
+  mutable SteadyTime steady{};
+  Duration each_reading{};  // later
 };
 
 class ReportSourceTest : public ::testing::Test {
@@ -223,14 +224,29 @@ TEST_F(ReportSourceTest, TurnsNameNoOtherNamespaceToReadersOfOne) {
   EXPECT_EQ(Json::parse(*Ask(source, query)).at("attempts").size(), 0U);
 }
 
-TEST_F(ReportSourceTest, IsKeptForSeconds) {
-  Write("a", "team-a");
-  ReportSource source(clock_, path_);
-  EXPECT_EQ(Keys(Ask(source, {.by = "namespace"})), "team-a ");
-  Write("b", "team-b");
-  EXPECT_EQ(Keys(Ask(source, {.by = "namespace"})), "team-a ");
-  clock_.steady += 20s;
-  EXPECT_EQ(Keys(Ask(source, {.by = "namespace"})), "team-a team-b ");
+// A hundred times as long, one second at least and twenty at most.
+TEST_F(ReportSourceTest, IsKeptByTheTimeThatItTook) {
+  struct KeptRow {
+    Duration took, kept;
+  };
+  const KeptRow rows[] = {{0ms, 1s}, {5ms, 1s}, {50ms, 5s}, {3s, 20s}};
+  std::string known;
+  for (const KeptRow& row : rows) {
+    SCOPED_TRACE(row.took.count());
+    ReportSource source(clock_, path_);
+    const std::string took = std::to_string(row.took.count());
+    Write("a" + took, "team-" + took);
+    clock_.each_reading = row.took;
+    const std::string first = Keys(Ask(source, {.by = "namespace"}));
+    EXPECT_NE(first, known);
+    clock_.each_reading = {};
+    Write("b" + took, "more-" + took);
+    clock_.steady += row.kept - 1ms;
+    EXPECT_EQ(Keys(Ask(source, {.by = "namespace"})), first);
+    clock_.steady += 1ms;
+    known = Keys(Ask(source, {.by = "namespace"}));
+    EXPECT_NE(known, first);
+  }
 }
 
 // Prices are facts of the cluster: for readers of all namespaces.
