@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "api/codec/json_tree.h"
+#include "api/codec/json_write.h"
 
 namespace berth::cli {
 namespace {
@@ -134,7 +135,7 @@ Result<CallerAction> SetStock(const Json& body) {
     return BadAction("stock: a whole number from 0 to " + std::to_string(kMaxStock) +
                      " is needed, or null: unlimited");
   }
-  const std::string words = is_unlimited ? "unlimited" : stock->dump();
+  const std::string words = is_unlimited ? "unlimited" : api::FormatJson(*stock);
   if (!body.contains("zone")) {
     return CallerAction{kNodePools + name,
                         {{"spec", {{"stock", *stock}}}},

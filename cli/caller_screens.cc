@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/codec.h"
+#include "api/codec/json_write.h"
 #include "api/labels.h"
 #include "cli/caller_actions.h"
 #include "cli/caller_story.h"
@@ -29,9 +30,7 @@ constexpr std::size_t kMostJoined = 1024;          // of one answer
 constexpr std::size_t kMostNodesWithPods = 1'000;  // the pods of more nodes are not read
 constexpr char kKueue[] = "/apis/kueue.x-k8s.io/v1beta2/";
 
-std::string LineOf(const Json& value) {
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
+std::string LineOf(const Json& value) { return api::FormatJson(value) + "\n"; }
 
 Want Memories(ViewKind kind, const char* label) {
   return {.kind = kind, .query = std::string("labelSelector=") + label};

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json_tree.h"
+#include "api/codec/json_write.h"
 #include "api/labels.h"
 #include "api/reasons.h"
 #include "cli/screens/items.h"
@@ -197,7 +198,7 @@ void HideOthers(api::Workload& workload) {
     if (is_own) kept.push_back(victim);
   }
   *victims = std::move(kept);
-  found->second = explanation.dump(-1, ' ', false, Json::error_handler_t::replace);
+  found->second = api::FormatJson(explanation);
 }
 
 Result<Json> CallerStory(Session& session, const readapi::CallerRequest& request,

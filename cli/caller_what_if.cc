@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json_tree.h"
+#include "api/codec/json_write.h"
 #include "api/quantity.h"
 #include "api/yaml/yaml.h"
 #include "cli/forecast_cluster.h"
@@ -55,7 +56,7 @@ std::vector<ledger::AttemptRecord> AttemptsOf(const std::string& file, WallTime 
 }
 
 Result<std::string> TextAfter(const QuotaChange& change, const Json& before) {
-  const std::string text = before.is_string() ? before.get<std::string>() : before.dump();
+  const std::string text = before.is_string() ? before.get<std::string>() : api::FormatJson(before);
   BERTH_TRY(const api::Amount now, api::ParseAmount(change.resource, text));
   return api::FormatAmount(change.resource, change.After(now));
 }

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/codec/json_write.h"
 #include "api/yaml/yaml.h"
 #include "base/rfc3339.h"
 #include "base/system_clock.h"
@@ -44,7 +45,8 @@ Result<std::string> StatusText(Session& session, const ClientFlags& client,
     return RenderStatus(view, flags.options, DetectStyle(client.ascii));
   }
   const nlohmann::json out = StatusJson(view, flags.options);
-  return client.output == OutputFormat::kYaml ? api::FormatYaml(out) : out.dump(2) + "\n";
+  return client.output == OutputFormat::kYaml ? api::FormatYaml(out)
+                                              : api::FormatIndentedJson(out) + "\n";
 }
 
 // Whether a retry may succeed without a change by the user.

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json_tree.h"
+#include "api/codec/json_write.h"
 #include "base/strings.h"
 
 namespace berth::cli {
@@ -78,7 +79,7 @@ std::string FormatEtaEntries(const std::vector<EtaEntry>& entries) {
                  {"told50", SecondsOf(entry.told_p50)},
                  {"told90", SecondsOf(entry.told_p90)}};
     if (entry.wait) line["wait"] = *entry.wait;
-    text += line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    text += api::FormatJson(line) + "\n";
   }
   return text;
 }

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/codec/json_write.h"
 #include "base/go_duration.h"
 #include "base/strings.h"
 #include "base/system_clock.h"
@@ -163,7 +164,8 @@ Result<std::string> ReportText(const ReportFlags& flags) {
     }
   }
   if (flags.output == "csv") return ReportCsv(lines, grouping.heading);
-  if (flags.output == "json") return ReportJson(lines, period, flags.by).dump(2) + "\n";
+  if (flags.output == "json")
+    return api::FormatIndentedJson(ReportJson(lines, period, flags.by)) + "\n";
   for (char& c : grouping.heading) {
     if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
   }

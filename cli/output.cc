@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "api/codec/json_write.h"
 #include "api/yaml/yaml.h"
 #include "base/strings.h"
 
@@ -50,7 +51,7 @@ void PrintStructured(const nlohmann::json& value, OutputFormat format) {
     Print(api::FormatYaml(value));
     return;
   }
-  Print(value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  Print(api::FormatIndentedJson(value) + "\n");
 }
 
 int Complain(const Error& error) {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json_tree.h"
+#include "api/codec/json_write.h"
 #include "api/labels.h"
 #include "api/reasons.h"
 #include "base/strings.h"
@@ -28,9 +29,7 @@ constexpr char kByParent[] = "parent";
 constexpr char kByOwner[] = "owner";
 constexpr std::chrono::seconds kBetweenQueues{1};
 
-std::string TextOf(const Json& value) {
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+std::string TextOf(const Json& value) { return api::FormatJson(value); }
 
 // The row of an item; a field that the item lacks is null.
 readapi::Row RowOf(std::size_t resource, std::string id, const Json& item,

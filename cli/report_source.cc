@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/codec/json_write.h"
 #include "cli/screens/history.h"
 #include "ledger/capacity_history.h"
 #include "ledger/queue_history.h"
@@ -127,7 +128,7 @@ Result<std::string> ReportSource::MakeTurns(const readapi::ReportQuery& query,
   filter.workload = query.name;
   BERTH_TRY(view.requests, reader.Requests(filter));
   BERTH_TRY(view.nodes, reader.NodeTimes(filter));
-  return HistoryJson(view).dump() + "\n";
+  return api::FormatJson(HistoryJson(view)) + "\n";
 }
 
 Result<std::string> ReportSource::MakeQueue(const readapi::ReportQuery& query,
@@ -138,7 +139,7 @@ Result<std::string> ReportSource::MakeQueue(const readapi::ReportQuery& query,
   BERTH_CHECK_OK(EachAttempt(reader, filter, [&](const ledger::AttemptRecord& attempt) {
     if (attempt.cluster_queue == query.name) history.Add(attempt);
   }));
-  return QueueHistoryJson(query.name, history.Parts()).dump() + "\n";
+  return api::FormatJson(QueueHistoryJson(query.name, history.Parts())) + "\n";
 }
 
 Result<std::string> ReportSource::MakeCohort(const readapi::ReportQuery& query,
@@ -161,7 +162,7 @@ Result<std::string> ReportSource::MakeCohort(const readapi::ReportQuery& query,
   std::map<std::string, std::vector<ledger::HistoryPart>> parts;
   for (const auto& [queue, history] : histories) parts[queue] = history.Parts();
   const auto times = ledger::StreamedHistory(period, PartsOf(query.days)).Parts();
-  return CohortHistoryJson(query.name, times, parts).dump() + "\n";
+  return api::FormatJson(CohortHistoryJson(query.name, times, parts)) + "\n";
 }
 
 Result<std::string> ReportSource::MakeCapacity(const readapi::ReportQuery& query,
@@ -183,7 +184,7 @@ Result<std::string> ReportSource::MakeCapacity(const readapi::ReportQuery& query
   const ledger::Period period = PeriodOf(query, clock_.Now());
   const auto history = ledger::MakeCapacityHistory(requests, attempts, nodes, period,
                                                    PartsOf(query.days), IsStockout);
-  return CapacityHistoryJson(history, prices, period).dump() + "\n";
+  return api::FormatJson(CapacityHistoryJson(history, prices, period)) + "\n";
 }
 
 Result<std::string> ReportSource::Make(const readapi::ReportQuery& query) const {
@@ -202,7 +203,8 @@ Result<std::string> ReportSource::Make(const readapi::ReportQuery& query) const 
   BERTH_CHECK_OK(EachAttempt(
       reader, filter, [&report](const ledger::AttemptRecord& attempt) { report.Add(attempt); }));
   const std::vector<ledger::ReportLine> lines = report.Lines();
-  return query.csv ? ReportCsv(lines, query.by) : ReportJson(lines, period, query.by).dump() + "\n";
+  return query.csv ? ReportCsv(lines, query.by)
+                   : api::FormatJson(ReportJson(lines, period, query.by)) + "\n";
 }
 
 }  // namespace berth::cli

@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/codec/json_write.h"
 #include "simulation/report.h"
 
 namespace berth::cli {
@@ -90,7 +91,7 @@ Status SimulationEvents::Write(const std::string& file, const simulation::Cluste
     for (; next != node_events.end() && next->at <= at; ++next) {
       Line line = LineOf(next->at, next->event);
       line["node"] = names[next->node];
-      out << line.dump() << '\n';
+      out << api::FormatOrderedJson(line) << '\n';
     }
   };
   for (const Noted& event : events_) {
@@ -110,7 +111,7 @@ Status SimulationEvents::Write(const std::string& file, const simulation::Cluste
         for (const NodeId node : start.nodes) line["nodes"].push_back(names[node]);
       }
     }
-    out << line.dump() << '\n';
+    out << api::FormatOrderedJson(line) << '\n';
   }
   write_nodes_until(Duration::max());
   out.close();

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/api_version.h"
+#include "api/codec/json_write.h"
 
 namespace berth::integrations {
 namespace {
@@ -72,7 +73,7 @@ Result<KindPtr> ParseDeclaredKind(const Json& spec) {
   const Json* sample = SampleOf(spec);
   if (sample == nullptr) return ParseKind(spec);
   if (!sample->is_object()) return Refused(kSample, "expected an object of the kind");
-  if (sample->dump(-1, ' ', false, Json::error_handler_t::replace).size() > kMaxSampleBytes) {
+  if (api::FormatJson(*sample).size() > kMaxSampleBytes) {
     return Refused(kSample, "larger than " + std::to_string(kMaxSampleBytes) + " bytes");
   }
   Json description = spec;

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/codec/json_write.h"
 #include "integrations/described_job.h"
 #include "integrations/described_pod_sets.h"
 #include "integrations/hooks/json_parts.h"
@@ -15,7 +16,7 @@ using Json = nlohmann::json;
 
 std::string ShownText(const Json* value) {
   if (value == nullptr) return "null";
-  return value->dump(-1, ' ', false, Json::error_handler_t::replace);
+  return api::FormatJson(*value);
 }
 
 class ReviewOfObject {

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/codec/json_write.h"
 #include "base/dns_names.h"
 #include "base/strings.h"
 #include "integrations/kind_hold.h"
@@ -85,7 +86,8 @@ class Fields {
       Fail(key, "expected an expression");
       return std::nullopt;
     }
-    return Compiled(key, value->is_string() ? value->get<std::string>() : value->dump(), variables);
+    return Compiled(key, value->is_string() ? value->get<std::string>() : api::FormatJson(*value),
+                    variables);
   }
   std::optional<cel::Program> Compiled(const char* key, const std::string& text,
                                        const std::vector<std::string>& variables) {
@@ -186,7 +188,7 @@ std::vector<PodLabelRule> ReadPodLabels(Fields& in, const char* key) {
 std::string DefaultCount(bool of_element, const FieldPath& replicas) {
   if (replicas.empty()) return "1";
   std::string text = of_element ? "item" : "self";
-  for (const std::string& key : replicas) text += "[?" + Json(key).dump() + "]";
+  for (const std::string& key : replicas) text += "[?" + api::FormatJson(key) + "]";
   return text + ".orValue(1)";
 }
 
@@ -342,7 +344,7 @@ std::optional<FinishRule> ReadFinish(Fields& in) {
     in.Fail("", "expected one of `condition` and `when`");
   }
   if (!succeeded) in.Fail("succeeded", "is missing");
-  const std::string quoted = Json(condition).dump();
+  const std::string quoted = api::FormatJson(condition);
   if (!condition.empty() && in.ok()) {
     when =
         in.Compiled("condition", "conditions[?" + quoted + "].orValue(false)", ObjectVariables());

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "api/codec/json_tree.h"
+#include "api/codec/json_write.h"
 #include "api/held_jobs.h"
 #include "api/pod_groups.h"
 #include "integrations/described_pod_sets.h"
@@ -80,8 +81,7 @@ class ReplicasHold final : public ObjectHold {
       object[at] = 0;
     }
     Json& annotations = MakePart(MakePart(object, "metadata"), "annotations");
-    annotations[api::kHeldReplicasAnnotation] =
-        wanted.dump(-1, ' ', false, Json::error_handler_t::replace);
+    annotations[api::kHeldReplicasAnnotation] = api::FormatJson(wanted);
   }
 
   // A number that is not 0 was set by the owner while the object was held.

@@ -4,15 +4,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/codec/json_write.h"
 #include "base/rfc3339.h"
 #include "base/strings.h"
 
 namespace berth::readapi {
 
-std::string QuoteJson(std::string_view text) {
-  using Json = nlohmann::json;
-  return Json(std::string(text)).dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+std::string QuoteJson(std::string_view text) { return api::FormatJson(std::string(text)); }
 
 std::int64_t SortKeyOf(FieldType type, std::string_view cell) {
   constexpr std::int64_t kLast = std::numeric_limits<std::int64_t>::max();

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/codec/json_write.h"
 #include "readapi/caller.h"
 #include "readapi/forms.h"
 #include "readapi/query.h"
@@ -343,7 +344,7 @@ std::string OpenApiDocument(const std::string& version) {
             {"in", "cookie"},
             {"name", "__Host-berth-PORT"},
             {"description", "of the page; what writes needs the header X-Berth-CSRF, too"}}}}}}}};
-  return document.dump(1) + "\n";
+  return api::FormatIndentedJson(document, 1) + "\n";
 }
 
 }  // namespace berth::readapi

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "api/codec/json_write.h"
 #include "api/quantity.h"
 #include "base/strings.h"
 #include "local/cluster/fields.h"
@@ -36,7 +37,7 @@ bool SameAmount(const std::string& a, const std::string& b) {
 
 std::string TextOf(const Json* value) {
   if (value == nullptr) return "(nothing)";
-  return value->is_string() ? value->get<std::string>() : value->dump();
+  return value->is_string() ? value->get<std::string>() : api::FormatJson(*value);
 }
 
 // Every quoted word is part of `text`, and message=… is all of it.
@@ -143,7 +144,7 @@ Result<Finding> CheckIs(sim::SimWorld& world, const Chronicle& chronicle, const 
         holds = holds && TextOf(At(check, word.option->first)) == word.option->second;
       }
     }
-    return Finding{holds, check.dump()};
+    return Finding{holds, api::FormatJson(check)};
   }
   return Finding{step.plain(4) == "none", "no such check in the workload's status"};
 }
@@ -292,7 +293,7 @@ Result<Finding> FlavorIs(sim::SimWorld& world, const Chronicle& chronicle, const
       const bool has = flavors != nullptr && flavors->contains(word.option->first);
       holds = holds && has && (*flavors)[word.option->first] == word.option->second;
     }
-    return Finding{holds, set.dump()};
+    return Finding{holds, api::FormatJson(set)};
   }
   return Finding{false, "no assignment: " + TextOf(At(*workload, "status"))};
 }

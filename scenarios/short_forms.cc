@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "api/codec/json_tree.h"
+#include "api/codec/json_write.h"
 #include "base/strings.h"
 #include "scenarios/job_form.h"
 #include "scenarios/topology_words.h"
@@ -278,7 +279,7 @@ Objects MakeNode(const Step& step) {
                 {"memory", step.Get("memory", "256Gi")}};
   Copy(step, "gpu", capacity, "nvidia.com/gpu");
   for (auto& [resource, amount] : capacity.items()) {
-    if (!amount.is_string()) amount = amount.dump();
+    if (!amount.is_string()) amount = api::FormatJson(amount);
   }
   object["status"] = {{"capacity", capacity},
                       {"allocatable", capacity},

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "api/codec/json_write.h"
 #include "api/yaml/yaml.h"
 #include "cli/manifest_files.h"
 #include "scenarios/actions.h"
@@ -129,7 +130,8 @@ Result<std::vector<Json>> Teller::ManifestsOf(const Step& step) const {
     for (const char* field : {"apiVersion", "kind", "metadata.name"}) {
       const Json* value = At(object, field);
       if (value != nullptr && value->is_string()) continue;
-      return Bad(std::string("apply: an object needs ") + field + ", a text: " + object.dump());
+      return Bad(std::string("apply: an object needs ") + field +
+                 ", a text: " + api::FormatJson(object));
     }
   }
   return objects;

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/codec.h"
+#include "api/codec/json_write.h"
 #include "api/codec/provisioning_policy.h"
 #include "api/job_user.h"
 #include "api/labels.h"
@@ -296,7 +297,7 @@ Json Allowed(const Json& before, const Json& after) {
   const Json patch = Json::diff(before, after);
   if (!patch.empty()) {
     response["patchType"] = "JSONPatch";
-    response["patch"] = Base64Encode(patch.dump());
+    response["patch"] = Base64Encode(api::FormatJson(patch));
   }
   return response;
 }

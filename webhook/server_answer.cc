@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json_tree.h"
+#include "api/codec/json_write.h"
 #include "webhook/conversion.h"
 #include "webhook/server.h"
 
@@ -27,7 +28,7 @@ net::Response Plain(int status, std::string text) {
 net::Response Answered(const Json& body) {
   net::Response response;
   response.headers.Add("Content-Type", "application/json");
-  response.body = body.dump(-1, ' ', false, Json::error_handler_t::replace);
+  response.body = api::FormatJson(body);
   return response;
 }
 

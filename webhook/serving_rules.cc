@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/codec/json_write.h"
 #include "api/labels.h"
 #include "webhook/parent_rules.h"
 
@@ -35,14 +36,14 @@ std::int64_t NumberOr(const Tree& value, std::int64_t fallback) {
 
 void CheckSame(const Tree& now, const Tree& old, const Path& path, FieldErrors& errors) {
   if (now == old) return;
-  errors.push_back(
-      Invalid(path, now.is_string() ? Quoted(now.get<std::string>()) : now.dump(), kImmutable));
+  errors.push_back(Invalid(
+      path, now.is_string() ? Quoted(now.get<std::string>()) : api::FormatJson(now), kImmutable));
 }
 
 void CheckContainers(const Tree& now, const Tree& old, const Path& path, FieldErrors& errors) {
   const std::size_t count = now.is_array() ? now.size() : 0;
   if (count != (old.is_array() ? old.size() : 0)) {
-    errors.push_back(Invalid(path, now.dump(), kImmutable));
+    errors.push_back(Invalid(path, api::FormatJson(now), kImmutable));
     return;
   }
   for (std::size_t i = 0; i < count; ++i) {
@@ -113,7 +114,7 @@ FieldErrors CheckLeaderWorkerSet(const Tree& object, const Tree& old, const Revi
   const Tree& leader = At(now, "leaderTemplate");
   const Path leader_path = path.Child("leaderTemplate");
   if (leader.is_null() != At(before, "leaderTemplate").is_null()) {
-    errors.push_back(Invalid(leader_path, leader.dump(), kImmutable));
+    errors.push_back(Invalid(leader_path, api::FormatJson(leader), kImmutable));
   } else {
     CheckShape(At(leader, "spec"), Deep(before, {"leaderTemplate", "spec"}),
                leader_path.Child("spec"), errors);

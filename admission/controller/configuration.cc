@@ -8,6 +8,7 @@
 
 #include "admission/controller/configuration_parts.h"
 #include "admission/controller/kueue_gates.h"
+#include "api/codec/json_write.h"
 #include "api/codec/reader.h"
 #include "base/strings.h"
 
@@ -467,7 +468,7 @@ std::vector<OwnerKind> ManagedOwners(const Configuration& configuration) {
 
 Result<Configuration> ReadConfiguration(const Json& document) {
   const auto text = [&document](const char* field) {
-    return document.is_object() ? document.value(field, Json()).dump() : "";
+    return document.is_object() ? api::FormatJson(document.value(field, Json())) : "";
   };
   const std::string version = text("apiVersion");
   const bool known = version == "\"config.kueue.x-k8s.io/v1beta1\"" ||

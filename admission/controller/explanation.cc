@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "admission/messages.h"
+#include "api/codec/json_write.h"
 
 namespace berth::admission {
 namespace {
@@ -175,9 +176,7 @@ std::string ExplanationJson(const Decision& decision, const Scheduler& scheduler
   if (decision.outcome == Outcome::kNoCandidates) {
     explanation["mayPreempt"] = PolicyJson(decision, scheduler.state());
   }
-  const auto text = [&] {
-    return explanation.dump(-1, ' ', false, Json::error_handler_t::replace);
-  };
+  const auto text = [&] { return api::FormatJson(explanation); };
   std::string json = text();
   // The flavors tried first are the most informative; a text that is too long loses the last ones.
   while (json.size() > kMaxExplanationBytes && !explanation["tried"].empty()) {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json_tree.h"
+#include "api/codec/json_write.h"
 #include "base/rfc3339.h"
 #include "base/strings.h"
 
@@ -42,7 +43,7 @@ std::string WithHistory(const std::string& explanation, const ReasonHistory& his
   Json object = explanation.empty() ? Json::object() : api::ParseJsonOrNull(explanation);
   if (!object.is_object()) return explanation;
   object["history"] = std::move(items);
-  return object.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return api::FormatJson(object);
 }
 
 void RestoreHistory(const std::string& explanation, ReasonHistory& history) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json_tree.h"
+#include "api/codec/json_write.h"
 #include "base/rfc3339.h"
 
 namespace berth::admission {
@@ -120,7 +121,7 @@ std::string EncodePlan(const KeptPlan& plan) {
           {{"uid", victim.uid}, {"clusterQueue", victim.cluster_queue}, {"usage", victim.usage}});
     }
   }
-  return object.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return api::FormatJson(object);
 }
 
 std::optional<KeptPlan> DecodePlan(std::string_view text) {

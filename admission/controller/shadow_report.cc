@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/codec/json_write.h"
 #include "base/rfc3339.h"
 #include "base/strings.h"
 
@@ -221,7 +222,7 @@ std::string ShadowReport::JsonText(WallTime now) const {
       {"olderDifferences", dropped_},
       {"differences", newest_first(differences_)},
       {"agreements", newest_first(agreements_)}};
-  return report.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return api::FormatIndentedJson(report, 1) + "\n";
 }
 
 std::vector<std::string> ShadowReport::Lines(std::size_t most) const {

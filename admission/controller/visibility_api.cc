@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "admission/pending_order.h"
+#include "api/codec/json_write.h"
 #include "base/rfc3339.h"
 #include "base/strings.h"
 
@@ -128,7 +129,7 @@ std::string SummaryText(const std::vector<api::PendingWorkload>& entries,
                         {"apiVersion", std::string(api::kVisibilityGroup) + "/" + version},
                         {"metadata", {{"creationTimestamp", nullptr}}},
                         {"items", std::move(items)}};
-  return summary.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return api::FormatJson(summary) + "\n";
 }
 
 // The snapshots of the queues read last, each until its queue changes.

@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/codec/json_write.h"
+
 namespace berth::api {
 namespace {
 
@@ -124,7 +126,7 @@ std::size_t ScalarBytes(const Json& value) {
     case Json::value_t::string: return value.get_ref<const std::string&>().size() + 2;
     case Json::value_t::null: return 4;
     case Json::value_t::boolean: return value.get<bool>() ? 4 : 5;
-    default: return value.dump().size();
+    default: return FormatJson(value).size();
   }
 }
 

@@ -12,8 +12,11 @@ namespace {
 
 using Json = nlohmann::json;
 
-std::string DumpReplaced(const Json& value) {
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+// Any tree of nlohmann's.
+template <typename Tree>
+std::string DumpReplaced(const Tree& value, int blanks = -1) {
+  // allow json-dump: replaces bad bytes
+  return value.dump(blanks, ' ', false, Tree::error_handler_t::replace);
 }
 
 // Whether the character stands for itself: no quote, escape or control character, and ASCII.
@@ -55,7 +58,7 @@ void AppendArray(std::string& out, const Json::array_t& array) {
 
 void AppendJsonText(std::string& out, const std::string& text) {
   if (!std::all_of(text.begin(), text.end(), IsPlain)) {
-    out += DumpReplaced(text);
+    out += DumpReplaced(Json(text));
     return;
   }
   out.push_back('"');
@@ -75,6 +78,20 @@ void AppendJson(std::string& out, const Json& value) {
     case Kind::number_unsigned: AppendNumber(out, value.get<std::uint64_t>()); break;
     default: out += DumpReplaced(value); break;
   }
+}
+
+std::string FormatJson(const Json& value) {
+  std::string out;
+  AppendJson(out, value);
+  return out;
+}
+
+std::string FormatIndentedJson(const Json& value, int blanks) {
+  return DumpReplaced(value, blanks);
+}
+
+std::string FormatOrderedJson(const nlohmann::ordered_json& value, int blanks) {
+  return DumpReplaced(value, blanks);
 }
 
 void JsonPrinter::NewLine() {

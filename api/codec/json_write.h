@@ -1,5 +1,9 @@
 // api/codec/json_write.h — JSON as text, quickly: of trees, and of values one by one.
 //
+// nlohmann's dump() throws where a text is not UTF-8, and nobody expects that of a writer. These
+// functions put U+FFFD in the place of such bytes; all other code writes with these functions
+// (tools/checks/banned.py: json-dump).
+//
 // Threads: pure functions; a JsonPrinter has one user. Units: bytes. Calls itself once for each
 // level (json_tree.h).
 #pragma once
@@ -18,6 +22,13 @@ namespace berth::api {
 void AppendJson(std::string& out, const nlohmann::json& value);
 // The same of a text.
 void AppendJsonText(std::string& out, const std::string& text);
+// The same as a text of its own.
+std::string FormatJson(const nlohmann::json& value);
+
+// The text of nlohmann's dump(blanks), one member a line, with replaced bytes.
+std::string FormatIndentedJson(const nlohmann::json& value, int blanks = 2);
+// The text of members in the order in which they were added. -1 blanks: all on one line.
+std::string FormatOrderedJson(const nlohmann::ordered_json& value, int blanks = -1);
 
 // JSON with two blanks of indentation, without a tree: the text of nlohmann's dump(2) where the
 // caller writes members in the order of their keys. Every value of an object follows its Key.

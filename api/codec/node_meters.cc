@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json_tree.h"
+#include "api/codec/json_write.h"
 #include "api/codec/parts.h"
 #include "base/rfc3339.h"
 
@@ -46,7 +47,7 @@ std::string EncodeMeters(const QueueMeters& meters) {
   Json out{{"meters", std::move(by_id)}};
   if (meters.folded_seconds != 0) out["foldedSeconds"] = meters.folded_seconds;
   if (meters.folded_nano != 0) out["foldedNanoUSD"] = meters.folded_nano;
-  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return FormatJson(out);
 }
 
 Result<QueueMeters> DecodeMeters(std::string_view text) {

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json_tree.h"
+#include "api/codec/json_write.h"
 #include "api/codec/parts.h"
 #include "base/rfc3339.h"
 
@@ -232,7 +233,7 @@ Result<ProvisioningPolicy> Decode<ProvisioningPolicy>(const JsonSource& object) 
 std::string EncodeMemory(const MemoryByCheck& memory) {
   Json out = Json::object();
   for (const auto& [check, each] : memory) out[check] = EncodeOne(each);
-  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return FormatJson(out);
 }
 
 Result<MemoryByCheck> DecodeMemory(std::string_view text) {

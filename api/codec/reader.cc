@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "api/codec/json_tree.h"
+#include "api/codec/json_write.h"
 #include "base/rfc3339.h"
 
 namespace berth::api {
@@ -38,7 +39,7 @@ std::optional<T> Number(std::string_view text) {
 // A number as a tree would serialise it: 1e3 is 1000.0.
 std::string CanonicalNumber(std::string_view text) {
   const Result<Reader::Json> number = ParseJson(text);
-  return number && number->is_number() ? number->dump() : std::string(text);
+  return number && number->is_number() ? FormatJson(*number) : std::string(text);
 }
 
 }  // namespace
@@ -74,7 +75,7 @@ std::string Reader::Text() const {
   if (!present()) return {};
   if (node_ != nullptr && !IsString()) return std::string(node_->text);
   const Json value = node_ != nullptr ? Json(node_->text) : *tree_;
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return FormatJson(value);
 }
 
 std::optional<std::string_view> Reader::StringValue() const {
@@ -163,7 +164,7 @@ void Reader::Get(Quantity& out) const {
   if (!number) {
     text = *StringValue();
   } else {
-    written = node_ != nullptr ? CanonicalNumber(node_->text) : tree_->dump();
+    written = node_ != nullptr ? CanonicalNumber(node_->text) : FormatJson(*tree_);
     text = written;
   }
   const Result<Quantity> quantity = Quantity::Parse(text);

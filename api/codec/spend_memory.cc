@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json_tree.h"
+#include "api/codec/json_write.h"
 #include "api/codec/parts.h"
 
 namespace berth::api {
@@ -38,7 +39,7 @@ std::string EncodeSpend(const QueueSpend& spend) {
     Json& out = days.emplace_back(Json{{"day", day}, {"charges", std::move(charges)}});
     if (each.folded != 0) out["folded"] = each.folded;
   }
-  return Json{{"days", std::move(days)}}.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return FormatJson(Json{{"days", std::move(days)}});
 }
 
 Result<QueueSpend> DecodeSpend(std::string_view text) {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json_text.h"
+#include "api/codec/json_write.h"
 #include "api/codec/parts.h"
 #include "base/rfc3339.h"
 
@@ -64,7 +65,7 @@ void ReadQuantiles(const Reader& in, T& out) {
 std::string EncodeStartForecast(const StartForecast& forecast) {
   Json out = QuantilesJson(forecast);
   if (forecast.first) out["first"] = QuantilesJson(*forecast.first);
-  return out.dump();
+  return FormatJson(out);
 }
 
 Result<StartForecast> DecodeStartForecast(std::string_view text) {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json_tree.h"
+#include "api/codec/json_write.h"
 #include "api/codec/parts.h"
 #include "base/rfc3339.h"
 
@@ -59,7 +60,7 @@ std::string EncodeStock(const ClassStock& stock) {
     Json& outcomes = each["outcomes"] = Json::array();
     for (const StockOutcome& outcome : entry.outcomes) outcomes.push_back(EncodeOutcome(outcome));
   }
-  return Json{{"entries", std::move(entries)}}.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return FormatJson(Json{{"entries", std::move(entries)}});
 }
 
 Result<ClassStock> DecodeStock(std::string_view text) {

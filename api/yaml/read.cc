@@ -10,6 +10,7 @@
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
+#include "api/codec/json_write.h"
 #include "api/yaml/scalar.h"
 #include "api/yaml/yaml.h"
 #include "base/strings.h"
@@ -204,7 +205,7 @@ class Builder : public YAML::EventHandler {
     if (value.is_string()) {
       frame.key = value.get<std::string>();
     } else if (value.is_boolean() || value.is_number()) {
-      frame.key = value.dump();
+      frame.key = FormatJson(value);
     } else {
       throw Problem{mark.line, "a map key must be a string, number or boolean"};
     }

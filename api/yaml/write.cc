@@ -1,3 +1,4 @@
+#include "api/codec/json_write.h"
 #include "api/yaml/scalar.h"
 #include "api/yaml/yaml.h"
 
@@ -155,7 +156,7 @@ class Writer {
 
   void Scalar(const Json& value, std::size_t indent) {
     if (!value.is_string()) {
-      out_ += value.dump(-1, ' ', false, Json::error_handler_t::replace);
+      out_ += FormatJson(value);
       return;
     }
     const auto& text = value.get_ref<const std::string&>();

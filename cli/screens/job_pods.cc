@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/codec/json_write.h"
 #include "base/strings.h"
 
 namespace berth::cli {
@@ -81,7 +82,7 @@ std::string Title(std::string name) {
 }
 
 std::string CellText(const Json& cell) {
-  return cell.is_string() ? cell.get<std::string>() : cell.dump();
+  return cell.is_string() ? cell.get<std::string>() : api::FormatJson(cell);
 }
 
 }  // namespace

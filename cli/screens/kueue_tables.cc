@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "api/codec/json_write.h"
 #include "base/rfc3339.h"
 #include "base/strings.h"
 
@@ -23,8 +24,9 @@ std::string TextAt(const Json& object, const char* path) {
 
 std::string NumberAt(const Json& object, const char* path) {
   const Json::json_pointer pointer(path);
-  return object.contains(pointer) && object.at(pointer).is_number() ? object.at(pointer).dump()
-                                                                    : "0";
+  return object.contains(pointer) && object.at(pointer).is_number()
+             ? api::FormatJson(object.at(pointer))
+             : "0";
 }
 
 // The condition of the type, if its status is True; null otherwise.

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json_tree.h"
+#include "api/codec/json_write.h"
 #include "integrations/controller/object_tree.h"
 #include "integrations/described_job.h"
 #include "integrations/kind_catalogue.h"
@@ -100,7 +101,7 @@ Result<DescribedJob> DecodeDescribedJob(const KindPtr& kind, const api::JsonSour
   BERTH_TRY(JobView view, ViewOf(kind, object));
   DescribedJob job{{std::move(view)}, kind, nullptr, NamesToRead(*kind, object)};
   job.meta.annotations.erase(kLastApplied);
-  if (!kind->pods) job.text = std::make_shared<const std::string>(object.dump());
+  if (!kind->pods) job.text = std::make_shared<const std::string>(api::FormatJson(object));
   if (kind->pods && kind->pods->each_alone) KeepWhatQueues(job.meta);
   return job;
 }

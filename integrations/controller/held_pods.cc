@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json_tree.h"
+#include "api/codec/json_write.h"
 #include "api/held_jobs.h"
 #include "api/labels.h"
 #include "api/pod_groups.h"
@@ -41,7 +42,7 @@ Result<HeldGroup> DecodeGroup(const KindPtr& kind, const api::JsonSource& source
   const Json* job = FieldAt(object, kind->hold->groups->job);
   if (job != nullptr && job->is_string()) group.job = job->get<std::string>();
   object["metadata"].erase("managedFields");
-  group.text = object.dump();
+  group.text = api::FormatJson(object);
   return group;
 }
 

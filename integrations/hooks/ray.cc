@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/codec/json_write.h"
 #include "api/quantity.h"
 #include "integrations/hooks/hooks.h"
 #include "integrations/hooks/json_parts.h"
@@ -32,8 +33,8 @@ void RaiseRequest(Json& container, const char* resource, const char* least) {
   const auto amount_of = [&](const char* member) -> api::Amount {
     const Json* value = PartOf(container, {"resources", member, resource});
     if (value == nullptr) return 0;
-    const auto amount =
-        api::ParseAmount(resource, value->is_string() ? value->get<std::string>() : value->dump());
+    const auto amount = api::ParseAmount(
+        resource, value->is_string() ? value->get<std::string>() : api::FormatJson(*value));
     return amount ? *amount : 0;
   };
   const bool requested = PartOf(container, {"resources", "requests", resource}) != nullptr;

@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/codec/json_write.h"
 #include "base/sha256.h"
 
 namespace berth::integrations {
@@ -74,7 +75,7 @@ bool IsMap(std::string_view field) { return field == "matchLabels"; }
 void WriteOrdered(const Json& value, FieldOrder order, int depth, std::string& out) {
   constexpr int kMaxDepth = 12;
   if (depth == kMaxDepth || (!value.is_object() && !value.is_array())) {
-    out += value.dump();
+    out += api::FormatJson(value);
     return;
   }
   if (value.is_array()) {
@@ -102,7 +103,7 @@ void WriteOrdered(const Json& value, FieldOrder order, int depth, std::string& o
   for (std::size_t i = 0; i < sorted.size(); ++i) {
     if (i > 0) out += ',';
     const std::string& name = *names[sorted[i]];
-    (out += Json(name).dump()) += ':';
+    (out += api::FormatJson(name)) += ':';
     WriteOrdered(*fields[sorted[i]].second, IsMap(name) ? FieldOrder{} : order, depth + 1, out);
   }
   out += '}';
@@ -126,7 +127,7 @@ void WriteContainers(const Json& containers, std::string& out) {
     out += "{\"ports\":";
     WriteOrdered(FieldOf(containers[i], "ports"), kFieldOrder, 0, out);
     out += ",\"resources\":{\"requests\":";
-    out += FieldOf(FieldOf(containers[i], "resources"), "requests").dump();
+    out += api::FormatJson(FieldOf(FieldOf(containers[i], "resources"), "requests"));
     out += "}}";
   }
   out += ']';
@@ -150,7 +151,7 @@ std::string RoleHash(const Json& spec) {
   add("priority", {});
   add("resourceClaims", kFieldOrder);
   if (const Json& own = FieldOf(FieldOf(spec, "resources"), "requests"); !own.is_null()) {
-    text += ",\"resources\":{\"requests\":" + own.dump() + "}";
+    text += ",\"resources\":{\"requests\":" + api::FormatJson(own) + "}";
   }
   add("runtimeClassName", {});
   add("tolerations", kTolerationOrder);

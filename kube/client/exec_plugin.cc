@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "api/codec/json_tree.h"
+#include "api/codec/json_write.h"
 #include "base/rfc3339.h"
 #include "base/strings.h"
 
@@ -240,7 +241,7 @@ std::string ExecInfo(const ExecPlugin& plugin, const KubeConfig& config, Termina
   }
   const Json info = {
       {"kind", "ExecCredential"}, {"apiVersion", plugin.api_version}, {"spec", spec}};
-  return info.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return api::FormatJson(info);
 }
 
 Result<PluginCredential> ParseExecCredential(std::string_view text,

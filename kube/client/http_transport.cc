@@ -10,6 +10,7 @@
 #include "api/codec/codec.h"
 #include "api/codec/json_text.h"
 #include "api/codec/json_tree.h"
+#include "api/codec/json_write.h"
 #include "base/log/log.h"
 #include "base/seconds.h"
 #include "base/strings.h"
@@ -240,7 +241,7 @@ net::Request ToHttp(const ApiRequest& request, const std::string& token, const I
   http.headers.Add("Accept", request.accept);
   if (request.body != nullptr) {
     http.headers.Add("Content-Type", request.content_type);
-    http.body = request.body->dump(-1, ' ', false, Json::error_handler_t::replace);
+    http.body = api::FormatJson(*request.body);
   }
   if (!token.empty()) http.headers.Add("Authorization", "Bearer " + token);
   AddImpersonation(as, http.headers);

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/codec/json_write.h"
 #include "api/yaml/yaml.h"
 #include "base/strings.h"
 
@@ -51,7 +52,7 @@ std::string Env(const char* name) {
 std::string ScalarOf(const Json& object, const char* key) {
   const auto value = object.find(key);
   if (value == object.end() || value->is_null() || value->is_structured()) return {};
-  return value->is_string() ? value->get<std::string>() : value->dump();
+  return value->is_string() ? value->get<std::string>() : api::FormatJson(*value);
 }
 
 const Json& MemberOf(const Json& object, const char* key) {
@@ -134,7 +135,7 @@ std::string PluginConfigOf(const Json& cluster) {
   for (const Json& each : extensions) {
     if (each.is_object() && ScalarOf(each, "name") == std::string(kPluginGroup) + "exec" &&
         each.contains("extension")) {
-      return each["extension"].dump();
+      return api::FormatJson(each["extension"]);
     }
   }
   return {};

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/codec/json_write.h"
 #include "base/strings.h"
 #include "net/escapes.h"
 
@@ -20,7 +21,7 @@ net::Response JsonAnswer(int status, const Json& body, const std::string& type) 
   net::Response response;
   response.status = status;
   response.headers.Add("Content-Type", type);
-  response.body = body.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  response.body = api::FormatJson(body) + "\n";
   return response;
 }
 

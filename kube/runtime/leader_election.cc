@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/codec/json_write.h"
 #include "base/log/log.h"
 #include "base/rfc3339.h"
 
@@ -120,7 +121,7 @@ void LeaderElector::OnWritten(const Result<JsonPtr>& lease) {
 }
 
 void LeaderElector::Observe(const Json& lease) {
-  std::string record = lease.contains("spec") ? lease["spec"].dump() : "";
+  std::string record = lease.contains("spec") ? api::FormatJson(lease["spec"]) : "";
   holder_ = HolderOf(lease);
   observed_version_ = VersionOf(lease);
   if (record == observed_record_) return;

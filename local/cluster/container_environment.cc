@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "api/codec/json_write.h"
 #include "api/quantity.h"
 #include "local/cluster/fields.h"
 
@@ -38,8 +39,7 @@ std::string MapText(const Json& pod, std::string_view map) {
   std::string text;
   if (entries == nullptr || !entries->is_object()) return text;
   for (const auto& [key, value] : entries->items()) {
-    text += (text.empty() ? "" : "\n") + key + "=" +
-            Json(Text(value)).dump(-1, ' ', false, Json::error_handler_t::replace);
+    text += (text.empty() ? "" : "\n") + key + "=" + api::FormatJson(Text(value));
   }
   return text;
 }
@@ -135,8 +135,8 @@ std::string DownwardResource(const Json& pod, const Json& container, const Json&
   }
   const Json* found = Find(*source, {"resources", list, name});
   if (found == nullptr) return "";
-  const auto amount =
-      api::ParseAmount(name, found->is_string() ? found->get<std::string>() : found->dump());
+  const auto amount = api::ParseAmount(
+      name, found->is_string() ? found->get<std::string>() : api::FormatJson(*found));
   const std::string divisor_text = StringAt(reference, {"divisor"}, "1");
   const auto divisor = api::ParseAmount(name, divisor_text == "0" ? "1" : divisor_text);
   if (!amount || !divisor || *divisor <= 0) return "";

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "api/codec/json_write.h"
 #include "base/log/log.h"
 #include "local/cluster/pod_resources.h"
 #include "local/cluster/resource_ids.h"
@@ -134,7 +135,8 @@ std::string PodBinder::ShapeOf(const Json& pod) const {
   if (owner == nullptr) return "";
   std::string shape = StringAt(*owner, {"uid"});
   for (const char* field : {"nodeSelector", "affinity"}) {
-    if (const Json* value = Find(pod, {"spec", field}); value != nullptr) shape += value->dump();
+    if (const Json* value = Find(pod, {"spec", field}); value != nullptr)
+      shape += api::FormatJson(*value);
   }
   return shape;
 }

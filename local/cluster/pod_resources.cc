@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/codec/json_write.h"
 #include "api/gpu_shares.h"
 #include "local/cluster/fields.h"
 
@@ -27,7 +28,8 @@ api::ResourceAmounts AmountsOf(const Json* quantities) {
   api::ResourceAmounts amounts;
   if (quantities == nullptr || !quantities->is_object()) return amounts;
   for (const auto& [name, quantity] : quantities->items()) {
-    const std::string text = quantity.is_string() ? quantity.get<std::string>() : quantity.dump();
+    const std::string text =
+        quantity.is_string() ? quantity.get<std::string>() : api::FormatJson(quantity);
     if (const auto amount = api::ParseAmount(name, text)) amounts[name] = *amount;
   }
   return amounts;

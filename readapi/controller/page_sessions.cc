@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json_tree.h"
+#include "api/codec/json_write.h"
 #include "base/log/log.h"
 #include "base/sha256.h"
 #include "base/strings.h"
@@ -106,9 +107,8 @@ std::optional<PageSession> PageSessions::Begin(const std::string& token, const s
                        .until = SecondsOf(clock_.Now() + options_.longest_life),
                        .used_at = clock_.Now()};
   const Json hidden = {{"csrf", session.csrf}, {"user", user}, {"token", token}};
-  Result<std::string> sealed = net::SealText(
-      session.name, ContextOf(stored), hidden.dump(-1, ' ', false, Json::error_handler_t::replace),
-      random_(net::kNonceBytes));
+  Result<std::string> sealed = net::SealText(session.name, ContextOf(stored),
+                                             api::FormatJson(hidden), random_(net::kNonceBytes));
   if (!sealed) return std::nullopt;
   stored.sealed = *std::move(sealed);
   if (folder_) {

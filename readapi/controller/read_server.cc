@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/codec/json_write.h"
 #include "net/io_pool.h"
 #include "readapi/controller/read_route.h"
 #include "readapi/controller/sight_reviews.h"
@@ -25,7 +26,8 @@ std::string IndexDocument(const std::string& version) {
   for (const Resource& resource : Resources()) {
     resources.push_back({{"name", resource.name}, {"description", resource.description}});
   }
-  return Json{{"version", version}, {"openapi", kDocumentPath}, {"resources", resources}}.dump() +
+  return api::FormatJson(
+             Json{{"version", version}, {"openapi", kDocumentPath}, {"resources", resources}}) +
          "\n";
 }
 

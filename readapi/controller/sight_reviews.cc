@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/codec/json_write.h"
 #include "base/log/log.h"
 
 namespace berth::readapi {
@@ -111,8 +112,7 @@ net::Response Answer(int status, const std::string& content_type, std::string bo
 net::Response Problem(int status, const std::string& message) {
   using Json = nlohmann::json;
   const Json body = {{"status", status}, {"message", message}};
-  net::Response response = Answer(status, "application/json",
-                                  body.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+  net::Response response = Answer(status, "application/json", api::FormatJson(body) + "\n");
   if (status == 503) response.headers.Add("Retry-After", "1");
   return response;
 }

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json_tree.h"
+#include "api/codec/json_write.h"
 #include "base/strings.h"
 
 namespace berth::readapi {
@@ -40,9 +41,7 @@ std::string SetCookie(const net::Request& request, const std::string& value, Dur
          std::to_string(std::chrono::duration_cast<std::chrono::seconds>(life).count());
 }
 
-std::string TextOf(const Json& value) {
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
+std::string TextOf(const Json& value) { return api::FormatJson(value) + "\n"; }
 
 // `actions`: whether the page may offer writes.
 Json SessionJson(const PageSession& session, bool actions) {

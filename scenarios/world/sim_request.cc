@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "api/codec/json_write.h"
 #include "base/strings.h"
 #include "local/apiserver/http/bodies.h"
 #include "local/apiserver/http/exchange.h"
@@ -85,7 +86,7 @@ ApiResponse Delete(Registry& registry, RequestContext& context, const ApiRequest
   exchange.target = target;
   if (request.body != nullptr) {
     exchange.request.headers.Add("Content-Type", "application/json");
-    exchange.request.body = request.body->dump();
+    exchange.request.body = api::FormatJson(*request.body);
   }
   auto options = local::ReadDeleteOptions(registry.types(), exchange);
   if (!options) return ErrorResponse(options.error());

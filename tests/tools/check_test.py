@@ -54,6 +54,8 @@ class CheckTest(unittest.TestCase):
             ("local/cluster/a.cc", "queue/b.h", False),
             ("local/apiserver/a.cc", "kube/b.h", False),
             ("local/apiserver/a.cc", "net/server.h", True),
+            ("readapi/a.cc", "api/codec/json_write.h", True),
+            ("readapi/a.cc", "api/codec/codec.h", False),
             ("queue/a.cc", "base/log/log.h", False),
             ("admission/controller/a.cc", "base/log/log.h", True),
             ("kube/a.cc", "queue/b.h", False),
@@ -133,6 +135,8 @@ class CheckTest(unittest.TestCase):
             ("net/a.cc", "std::cout << 1;", "stdout-in-library"),
             ("net/a.cc", "co_await x;", "coroutine"),
             ("net/a.cc", "auto j = Json::parse(text);", "json-parse"),
+            ("kube/a.cc", "auto text = object.dump();", "json-dump"),
+            ("local/a.cc", "auto text = object->dump(2);", "json-dump"),
             ("base/a.h", "int x;", "#pragma once"),
         ]
         for path, text, name in rows:
@@ -140,6 +144,8 @@ class CheckTest(unittest.TestCase):
                 self.expect(banned.check, {path: text + "\n"}, f"{path}:1", name)
         self.assertEqual(self.findings(banned.check, {
             "net/a.cc": "// std::regex\n", "cli/a.cc": "std::cout << 1;\n",
+            "tests/b.cc": "auto text = object.dump();\n",
+            "api/a.cc": "return tree.dump(kReplaced);  // allow json-dump: replaces bad bytes\n",
             "tests/a.cc": "sleep_for(d);  // allow sleep-in-test: the kernel's own timer\n",
         }), [])
 

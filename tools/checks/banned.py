@@ -19,6 +19,8 @@ RULES = [
     ("json-parse", r"^(?!tests/)", r"\b(?:[Jj]son|ordered_json)::(?:parse|sax_parse|accept)\b"
      r"|\bYAML::Load\b",
      "not bounded: api/codec/json_tree.h and api/yaml/yaml.h read what comes from outside"),
+    ("json-dump", r"^(?!tests/)", r"(?:\.|->)\s*dump\s*\(",
+     "throws where a text is not UTF-8: write with FormatJson and its like of api/codec/json_write.h"),
     ("coroutine", r".", r"\bco_(?:await|yield|return)\b",
      "clang-tidy 14 cannot read coroutines: write handlers"),
     ("friend-test", r"^(?!tests/)", r"\bFRIEND_TEST\b|\bfriend\s+class\s+\w*Test\b",

@@ -28,8 +28,9 @@ MAY_INCLUDE = {
     # The core in virtual time: of integrations/ what becomes of a stopped job, of provisioning/ what
     # is declared of runs, and the estimator of waits.
     "simulation": "base api queue admission provisioning integrations",
-    # Rows of JSON text, their indices and changes: no kind of Kubernetes.
-    "readapi": "base",
+    # Rows of JSON text, their indices and changes: no kind of Kubernetes. Of api/codec the writer of
+    # JSON alone.
+    "readapi": "base api/codec/json_write.h",
     "net": "base base/log",
     "kube": SHELL,
     "ledger": "base base/log base/sqlite api",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/codec/json_write.h"
 #include "base/strings.h"
 #include "local/apiserver/registry/json_access.h"
 
@@ -89,7 +90,7 @@ UserInfo UserOf(const AccountClaims& claims) {
 AccountTokens::AccountTokens(net::SigningKey key, const WatchCache& cache)
     : key_(std::move(key)),
       cache_(cache),
-      header_(Base64UrlEncode(Json{{"alg", "ES256"}, {"kid", key_.id()}}.dump())) {}
+      header_(Base64UrlEncode(api::FormatJson(Json{{"alg", "ES256"}, {"kid", key_.id()}}))) {}
 
 AccountTokens::~AccountTokens() = default;
 
@@ -98,7 +99,7 @@ bool AccountTokens::IsToken(std::string_view token) {
 }
 
 Result<std::string> AccountTokens::Issue(const AccountClaims& claims) const {
-  const std::string text = header_ + "." + Base64UrlEncode(PayloadOf(claims).dump());
+  const std::string text = header_ + "." + Base64UrlEncode(api::FormatJson(PayloadOf(claims)));
   BERTH_TRY(const std::string signature, key_.Sign(text));
   return text + "." + Base64UrlEncode(signature);
 }
@@ -112,7 +113,7 @@ Result<std::string> AccountTokens::KeySet() const {
                  {"alg", "ES256"},
                  {"x", Base64UrlEncode(point.x)},
                  {"y", Base64UrlEncode(point.y)}};
-  return Json{{"keys", Json::array({key})}}.dump();
+  return api::FormatJson(Json{{"keys", Json::array({key})}});
 }
 
 // The header is compared, not parsed, and claims are parsed once the signature is known to be ours.

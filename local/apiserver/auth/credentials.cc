@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/codec/json_write.h"
 #include "base/strings.h"
 #include "net/certificates.h"
 #include "net/signing_key.h"
@@ -97,7 +98,7 @@ bool IsFresh(const net::TlsIdentity& identity, WallTime now) {
   return end && *end > now + kRenewBefore;
 }
 
-std::string Quoted(const std::string& text) { return nlohmann::json(text).dump(); }
+std::string Quoted(const std::string& text) { return api::FormatJson(text); }
 
 // `secret`: the lines of the user's credentials.
 std::string KubeconfigText(const char* mark, const UserKubeconfig& about,

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "api/codec/json_tree.h"
+#include "api/codec/json_write.h"
 #include "api/yaml/yaml.h"
 #include "base/rfc3339.h"
 #include "local/apiserver/http/bodies.h"
@@ -85,7 +86,7 @@ class AuditTrail::Record {
         event["objectRef"]["name"] = notes_->name;
       }
     }
-    log_.Add(event.dump(-1, ' ', false, Json::error_handler_t::replace));
+    log_.Add(api::FormatJson(event));
   }
 
  private:

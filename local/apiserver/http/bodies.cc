@@ -1,5 +1,6 @@
 #include "local/apiserver/http/bodies.h"
 
+#include "api/codec/json_write.h"
 #include "base/strings.h"
 #include "local/apiserver/patch/managed_fields.h"
 #include "local/apiserver/registry/errors.h"
@@ -166,8 +167,9 @@ std::optional<ApiError> OptionsFromBody(const TypeTable& types, const Exchange& 
         BoolAt(json, {"orphanDependents"}, false) ? "Orphan" : "Background";
   }
   for (const Json& value : ArrayAt(json, {"dryRun"})) {
-    if (auto error = ReadDryRun(value.is_string() ? value.get<std::string>() : value.dump(),
-                                request.dry_run)) {
+    if (auto error =
+            ReadDryRun(value.is_string() ? value.get<std::string>() : api::FormatJson(value),
+                       request.dry_run)) {
       return error;
     }
   }

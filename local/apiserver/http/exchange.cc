@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "api/codec/json_write.h"
 #include "base/strings.h"
 #include "local/apiserver/registry/errors.h"
 
@@ -58,7 +59,7 @@ net::Response Exchange::JsonAnswer(int status, std::string json,
     // allow json-parse: this server wrote the text, and the order of members must be kept
     const nlohmann::ordered_json parsed = nlohmann::ordered_json::parse(json, nullptr, false);
     if (!parsed.is_discarded()) {
-      json = parsed.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+      json = api::FormatOrderedJson(parsed, 2);
     }
   }
   json.push_back('\n');
@@ -70,7 +71,7 @@ void Exchange::SendError(const ApiError& error, const std::vector<std::string>& 
   json.push_back('\n');
   net::Headers headers = CommonHeaders("application/json", warnings);
   if (error.details.is_object() && error.details.contains("retryAfterSeconds")) {
-    headers.Add("Retry-After", error.details["retryAfterSeconds"].dump());
+    headers.Add("Retry-After", api::FormatJson(error.details["retryAfterSeconds"]));
   }
   responder->Send({error.code, std::move(headers), std::move(json)});
 }

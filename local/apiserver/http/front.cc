@@ -4,6 +4,7 @@
 #include <functional>
 #include <random>
 
+#include "api/codec/json_write.h"
 #include "base/go_duration.h"
 #include "base/log/log.h"
 #include "base/random.h"
@@ -204,7 +205,7 @@ WorkerPool& Front::PoolOf(const Exchange& exchange) {
 bool Front::RouteHealth(Exchange& exchange) const {
   const std::string& path = exchange.target.path;
   if (path == "/version") {
-    exchange.SendJson(200, VersionInfo().dump());
+    exchange.SendJson(200, api::FormatJson(VersionInfo()));
     return true;
   }
   if (!IsHealthPath(path)) return false;
@@ -266,9 +267,9 @@ bool Front::RouteDiscovery(Exchange& exchange) {
   }
   if (path == "/") {
     exchange.SendJson(
-        200, Json{{"paths", Json::array({"/api", "/apis", "/healthz", "/livez", "/metrics",
-                                         "/openapi/v2", "/openapi/v3", "/readyz", "/version"})}}
-                 .dump());
+        200, api::FormatJson(Json{
+                 {"paths", Json::array({"/api", "/apis", "/healthz", "/livez", "/metrics",
+                                        "/openapi/v2", "/openapi/v3", "/readyz", "/version"})}}));
     return true;
   }
   const auto table = registry_.table();
@@ -292,7 +293,7 @@ std::string Front::OpenApiIndexText(const ResourceTable& table) {
   if (openapi_generation_ != table.generation()) {
     Json index = OpenApiIndex(table);
     extension_.AddTo(index, "paths", "/openapi/v3", "application/json");
-    openapi_index_ = index.dump();
+    openapi_index_ = api::FormatJson(index);
     openapi_generation_ = table.generation();
   }
   return openapi_index_;
@@ -322,7 +323,7 @@ bool Front::RouteOpenApi(Exchange& exchange) {
   if (!api || !api->resource.empty()) return false;
   const Json document = OpenApiDocument(*table, api->group, api->version);
   if (document.is_null()) return false;
-  exchange.SendText(200, "application/json", document.dump());
+  exchange.SendText(200, "application/json", api::FormatJson(document));
   return true;
 }
 
@@ -346,7 +347,7 @@ bool Front::RouteIssuer(Exchange& exchange) const {
                            {"response_types_supported", Json::array({"id_token"})},
                            {"subject_types_supported", Json::array({"public"})},
                            {"id_token_signing_alg_values_supported", Json::array({"ES256"})}};
-  exchange.SendJson(200, configuration.dump());
+  exchange.SendJson(200, api::FormatJson(configuration));
   return true;
 }
 
@@ -368,7 +369,7 @@ void Front::MakeBackup(Exchange& exchange) {
   const Json answer{{"path", backup->path},
                     {"resourceVersion", std::to_string(backup->revision)},
                     {"objects", backup->objects}};
-  exchange.SendJson(201, answer.dump());
+  exchange.SendJson(201, api::FormatJson(answer));
 }
 
 void Front::Route(Exchange& exchange) {

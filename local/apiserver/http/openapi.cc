@@ -4,6 +4,7 @@
 #include <functional>
 #include <set>
 
+#include "api/codec/json_write.h"
 #include "base/strings.h"
 #include "local/apiserver/http/discovery.h"
 #include "local/apiserver/http/openapi_schemas.h"
@@ -151,7 +152,8 @@ std::size_t DocumentHash(const ResourceTable& table, const std::string& group,
   for (const ResourcePtr& resource : table.all()) {
     if (resource->id.group != group || resource->id.version != version) continue;
     content += resource->id.resource + " " + resource->kind;
-    if (resource->crd_version != nullptr) content += resource->crd_version->raw_schema.dump();
+    if (resource->crd_version != nullptr)
+      content += api::FormatJson(resource->crd_version->raw_schema);
   }
   return std::hash<std::string>()(content);
 }

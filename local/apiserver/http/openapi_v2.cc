@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 
+#include "api/codec/json_write.h"
 #include "base/strings.h"
 #include "local/apiserver/http/openapi.h"
 #include "local/apiserver/http/openapi_schemas.h"
@@ -57,7 +58,7 @@ class Message {
 // Any {yaml}: JSON is YAML.
 Message AnyOf(const Json& value) {
   Message any;
-  any.Text(2, value.dump());
+  any.Text(2, api::FormatJson(value));
   return any;
 }
 
@@ -271,10 +272,10 @@ std::string OpenApiV2Json(const ResourceTable& table) {
   }
   std::string text =
       R"({"swagger":"2.0","info":{"title":"Kubernetes","version":"v1.36.0"},"paths":)";
-  text += paths.dump() + R"(,"definitions":{)";
+  text += api::FormatJson(paths) + R"(,"definitions":{)";
   bool is_first = true;
   ForEachSchema(table, [&](std::string_view name, const Json& schema) {
-    text += (is_first ? "\"" : ",\"") + std::string(name) + "\":" + schema.dump();
+    text += (is_first ? "\"" : ",\"") + std::string(name) + "\":" + api::FormatJson(schema);
     is_first = false;
   });
   return text + "}}";

@@ -1,5 +1,6 @@
 #include "local/apiserver/http/render.h"
 
+#include "api/codec/json_write.h"
 #include "local/apiserver/http/tables.h"
 #include "local/apiserver/registry/json_access.h"
 
@@ -72,7 +73,7 @@ std::string RenderList(const ResourceInfo& resource, const ListResult& list,
   out += partial ? "PartialObjectMetadataList" : resource.list_kind;
   out += R"(","apiVersion":")";
   out += partial ? options.form.api_version : resource.api_version();
-  out += R"(","metadata":)" + ListMetadata(list).dump() + R"(,"items":[)";
+  out += R"(","metadata":)" + api::FormatJson(ListMetadata(list)) + R"(,"items":[)";
   bool first = true;
   for (const StoredPtr& item : list.items) {
     if (!first) out.push_back(',');

@@ -1,6 +1,7 @@
 // The cells of kinds of storage, networking and autoscaling. Source: kubectl's tables, restated.
 #include <set>
 
+#include "api/codec/json_write.h"
 #include "base/rfc3339.h"
 #include "base/strings.h"
 #include "local/apiserver/http/table_cells.h"
@@ -37,7 +38,7 @@ std::string ClassName(const Json& object, std::string_view annotation) {
 
 std::string AmountText(const Json* value) {
   if (value == nullptr) return "<unknown>";
-  return value->is_string() ? value->get<std::string>() : value->dump();
+  return value->is_string() ? value->get<std::string>() : api::FormatJson(*value);
 }
 
 std::string ShareText(const Json* share, const char* otherwise) {
@@ -137,7 +138,7 @@ Json AutoscalerCells(const Json& autoscaler, WallTime now) {
                       TextAt(autoscaler, {"spec", "scaleTargetRef", "kind"}) + "/" +
                           TextAt(autoscaler, {"spec", "scaleTargetRef", "name"}),
                       MetricsText(autoscaler),
-                      least == nullptr ? std::string("<unset>") : least->dump(),
+                      least == nullptr ? std::string("<unset>") : api::FormatJson(*least),
                       IntAt(autoscaler, {"spec", "maxReplicas"}, 0),
                       IntAt(autoscaler, {"status", "currentReplicas"}, 0), Age(autoscaler, now)});
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/codec/json_write.h"
 #include "base/rfc3339.h"
 #include "local/apiserver/http/table_texts.h"
 #include "local/apiserver/registry/json_access.h"
@@ -23,7 +24,7 @@ std::string LabelsText(const Json* labels) {
   if (labels != nullptr && labels->is_object()) {
     for (const auto& [key, value] : labels->items()) {
       joined += (joined.empty() ? "" : ",") + key + "=" +
-                (value.is_string() ? value.get<std::string>() : value.dump());
+                (value.is_string() ? value.get<std::string>() : api::FormatJson(value));
     }
   }
   return OrNone(joined);
@@ -99,7 +100,7 @@ std::string JobStatus(const Json& job) {
 std::string JobCompletions(const Json& job) {
   const std::string succeeded = std::to_string(IntAt(job, {"status", "succeeded"}, 0));
   if (const Json* completions = At(job, {"spec", "completions"})) {
-    return succeeded + "/" + completions->dump();
+    return succeeded + "/" + api::FormatJson(*completions);
   }
   const std::int64_t parallelism = IntAt(job, {"spec", "parallelism"}, 0);
   if (parallelism > 1) return succeeded + "/1 of " + std::to_string(parallelism);
@@ -250,7 +251,7 @@ Json DisruptionBudgetCells(const Json& budget, WallTime now) {
   const auto amount = [&](std::string_view name) {
     const Json* value = At(budget, {"spec", name});
     if (value == nullptr) return std::string("N/A");
-    return value->is_string() ? value->get<std::string>() : value->dump();
+    return value->is_string() ? value->get<std::string>() : api::FormatJson(*value);
   };
   return Json::array({NameOf(budget), amount("minAvailable"), amount("maxUnavailable"),
                       IntAt(budget, {"status", "disruptionsAllowed"}, 0), Age(budget, now)});
@@ -264,7 +265,7 @@ Json ResourceQuotaCells(const Json& quota, WallTime now) {
       std::string& text = name.rfind("limits", 0) == 0 ? limits : requests;
       const std::string used = TextAt(quota, {"status", "used", name});
       text += (text.empty() ? "" : ", ") + name + ": " + (used.empty() ? "0" : used) + "/" +
-              (value.is_string() ? value.get<std::string>() : value.dump());
+              (value.is_string() ? value.get<std::string>() : api::FormatJson(value));
     }
   }
   return Json::array({NameOf(quota), requests, limits, Age(quota, now)});

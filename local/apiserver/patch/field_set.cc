@@ -1,6 +1,7 @@
 #include "local/apiserver/patch/field_set.h"
 
 #include "api/codec/json_tree.h"
+#include "api/codec/json_write.h"
 #include "local/apiserver/schema/field_error.h"
 
 namespace berth::local {
@@ -17,11 +18,11 @@ std::optional<PathElement> ReadElement(std::string_view text) {
   switch (text[0]) {
     case 'k':
       if (!value.is_object()) return std::nullopt;
-      return PathElement{PathElement::Kind::kKey, value.dump()};
-    case 'v': return PathElement{PathElement::Kind::kValue, value.dump()};
+      return PathElement{PathElement::Kind::kKey, api::FormatJson(value)};
+    case 'v': return PathElement{PathElement::Kind::kValue, api::FormatJson(value)};
     case 'i':
       if (!value.is_number_integer()) return std::nullopt;
-      return PathElement{PathElement::Kind::kIndex, value.dump()};
+      return PathElement{PathElement::Kind::kIndex, api::FormatJson(value)};
     default: return std::nullopt;
   }
 }
@@ -37,7 +38,7 @@ std::string WriteElement(const PathElement& element) {
 }
 
 std::string ValueText(const Json& value) {
-  return value.is_string() ? GoQuote(value.get_ref<const std::string&>()) : value.dump();
+  return value.is_string() ? GoQuote(value.get_ref<const std::string&>()) : api::FormatJson(value);
 }
 
 }  // namespace

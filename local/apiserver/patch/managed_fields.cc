@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "api/codec/json_tree.h"
+#include "api/codec/json_write.h"
 #include "base/rfc3339.h"
 #include "base/strings.h"
 #include "local/apiserver/patch/managers.h"
@@ -301,8 +302,7 @@ void SyncLastApplied(const Json& live, Json config, Json& result) {
     const auto own = meta->find("annotations");
     if (own != meta->end() && own->is_object()) own->erase(kLastApplied);
   }
-  result["metadata"]["annotations"][kLastApplied] =
-      config.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  result["metadata"]["annotations"][kLastApplied] = api::FormatJson(config) + "\n";
 }
 
 bool HasNull(const Json& value) {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 
+#include "api/codec/json_write.h"
 #include "local/apiserver/schema/field_error.h"
 
 namespace berth::local {
@@ -26,7 +27,7 @@ bool StartsWith(std::string_view text, std::string_view prefix) {
 std::string GoText(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_null()) return "<nil>";
-  if (!value.is_structured()) return value.dump();
+  if (!value.is_structured()) return api::FormatJson(value);
   std::string text = value.is_object() ? "map[" : "[";
   bool first = true;
   for (const auto& [key, member] : value.items()) {

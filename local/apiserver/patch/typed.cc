@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "api/codec/json_write.h"
 #include "base/assert.h"
 #include "local/apiserver/schema/field_error.h"
 
@@ -247,16 +248,18 @@ std::string WrongScalar(TypeKind kind, const Json& value) {
     case TypeKind::kTime:
     case TypeKind::kMicroTime:
     case TypeKind::kDuration:
-    case TypeKind::kBytes: return value.is_string() ? "" : "expected string, got " + value.dump();
+    case TypeKind::kBytes:
+      return value.is_string() ? "" : "expected string, got " + api::FormatJson(value);
     case TypeKind::kBoolean:
-      return value.is_boolean() ? "" : "expected boolean, got " + value.dump();
+      return value.is_boolean() ? "" : "expected boolean, got " + api::FormatJson(value);
     case TypeKind::kInt32:
     case TypeKind::kInt64:
     case TypeKind::kNumber:
-      return value.is_number() ? "" : "expected numeric (int or float), got " + value.dump();
+      return value.is_number() ? ""
+                               : "expected numeric (int or float), got " + api::FormatJson(value);
     case TypeKind::kQuantity:
     case TypeKind::kIntOrString:
-      return value.is_structured() ? "expected any scalar, got " + value.dump() : "";
+      return value.is_structured() ? "expected any scalar, got " + api::FormatJson(value) : "";
     default: return "";
   }
 }
@@ -268,7 +271,7 @@ void CollectErrors(const TypeNode* type, const Json& value, const std::string& p
     case TypeKind::kObject:
     case TypeKind::kMap:
       if (!value.is_object()) {
-        out.push_back(path + ": expected map, got &{" + value.dump() + "}");
+        out.push_back(path + ": expected map, got &{" + api::FormatJson(value) + "}");
         return;
       }
       for (const auto& [key, member] : value.items()) {
@@ -283,7 +286,7 @@ void CollectErrors(const TypeNode* type, const Json& value, const std::string& p
       return;
     case TypeKind::kList:
       if (!value.is_array()) {
-        out.push_back(path + ": expected list, got &{" + value.dump() + "}");
+        out.push_back(path + ": expected list, got &{" + api::FormatJson(value) + "}");
         return;
       }
       CollectItemErrors(*type, value, path, out);
@@ -300,7 +303,7 @@ void CollectErrors(const TypeNode* type, const Json& value, const std::string& p
 std::optional<PathElement> ItemElement(const TypeNode& list, const Json& item) {
   if (list.list_type == ListType::kSet) {
     if (item.is_structured() || item.is_null()) return std::nullopt;
-    return PathElement{PathElement::Kind::kValue, item.dump()};
+    return PathElement{PathElement::Kind::kValue, api::FormatJson(item)};
   }
   if (!item.is_object()) return std::nullopt;
   Json keys = Json::object();
@@ -314,7 +317,7 @@ std::optional<PathElement> ItemElement(const TypeNode& list, const Json& item) {
     if (type != nullptr && type->default_value != nullptr) keys[name] = *type->default_value;
   }
   if (keys.empty()) return std::nullopt;
-  return PathElement{PathElement::Kind::kKey, keys.dump()};
+  return PathElement{PathElement::Kind::kKey, api::FormatJson(keys)};
 }
 
 FieldSet ToFieldSet(const TypeNode* type, const Json& value) {

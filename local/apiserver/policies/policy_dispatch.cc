@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/codec/json_write.h"
 #include "local/apiserver/policies/policy_params.h"
 #include "local/apiserver/registry/admission.h"
 #include "local/apiserver/registry/errors.h"
@@ -214,7 +215,7 @@ void PolicyRound::Meet(const StoredObject& stored, const Json& policy,
 }
 
 std::optional<ApiError> PolicyRound::Refusal() {
-  if (!failures_.empty()) Annotate(kFailureAnnotation, failures_.dump());
+  if (!failures_.empty()) Annotate(kFailureAnnotation, api::FormatJson(failures_));
   return std::move(refusal_);
 }
 

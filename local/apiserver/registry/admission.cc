@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/codec/json_write.h"
 #include "api/quantity.h"
 #include "base/strings.h"
 #include "local/apiserver/registry/account_volume.h"
@@ -83,7 +84,7 @@ std::optional<ApiError> AdmissionChain::SetPriority(const AdmissionRequest& requ
   const std::int64_t priority = chosen == nullptr ? 0 : IntAt(*chosen, {"value"}, 0);
   if (const Json* given = Member(spec, "priority"); given != nullptr && *given != priority) {
     return ForbiddenStatus(request.context->resource->id, request.name,
-                           "the integer value of priority (" + given->dump() +
+                           "the integer value of priority (" + api::FormatJson(*given) +
                                ") must not be provided in pod spec; priority admission controller "
                                "computed " +
                                std::to_string(priority) + " from the given PriorityClass name");

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "api/codec/json_tree.h"
+#include "api/codec/json_write.h"
 #include "local/apiserver/registry/json_access.h"
 
 namespace berth::local {
@@ -92,8 +93,7 @@ const Json* CpuShare(const Json& metric, std::string_view amounts) {
 
 void SetAnnotation(Json& object, const char* name, const Json& value) {
   if (value.empty()) return;
-  object["metadata"]["annotations"][name] =
-      value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  object["metadata"]["annotations"][name] = api::FormatJson(value);
 }
 
 // Removes the annotation; null where it is absent.

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "api/codec/json_write.h"
 #include "base/strings.h"
 #include "local/apiserver/registry/autoscaler_versions.h"
 #include "local/apiserver/registry/errors.h"
@@ -69,9 +70,7 @@ WebhookTarget ReadClientConfig(const Json& client_config) {
 }
 
 std::string WebhookQuestion::Text() const {
-  const auto dump = [](const Json& json) {
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-  };
+  const auto dump = [](const Json& json) { return api::FormatJson(json); };
   // Members are sorted: the text ends with the closing braces of the request and the review.
   std::string text = dump(envelope);
   if (object == nullptr && old_object == nullptr) return text;

@@ -1,6 +1,7 @@
 // Decodes bodies to objects: identity, types, unknown fields, defaults.
 #include "local/apiserver/schema/decode.h"
 
+#include "api/codec/json_write.h"
 #include "local/apiserver/registry/crd.h"
 #include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
@@ -21,8 +22,7 @@ std::optional<ApiError> CheckIdentity(const ResourceInfo& resource, Json& object
   const std::string kind = TextAt(object, {"kind"});
   const std::string expected = resource.api_version();
   if (resource.crd != nullptr) {
-    const std::string shown =
-        object.dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, kShownBytes);
+    const std::string shown = api::FormatJson(object).substr(0, kShownBytes);
     if (kind.empty()) return BadRequest("Object 'Kind' is missing in '" + shown + "'");
     if (api_version.empty()) return BadRequest("Object 'apiVersion' is missing in '" + shown + "'");
   }

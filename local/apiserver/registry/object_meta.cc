@@ -3,6 +3,7 @@
 #include <iterator>
 #include <set>
 
+#include "api/codec/json_write.h"
 #include "local/apiserver/registry/json_access.h"
 #include "local/apiserver/schema/names.h"
 
@@ -93,7 +94,8 @@ std::vector<Cause> ValidateMetadataUpdate(const Json& metadata, const Json& old_
     for (const Json& finalizer : ArrayAt(old_metadata, {"finalizers"})) known.insert(finalizer);
     std::string added;
     for (const Json& finalizer : ArrayAt(metadata, {"finalizers"})) {
-      if (!known.contains(finalizer)) added += (added.empty() ? "" : ", ") + finalizer.dump();
+      if (!known.contains(finalizer))
+        added += (added.empty() ? "" : ", ") + api::FormatJson(finalizer);
     }
     if (!added.empty()) {
       causes.push_back(ForbiddenError("metadata.finalizers",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/codec/json_write.h"
 #include "local/apiserver/registry/json_access.h"
 
 namespace berth::local {
@@ -21,7 +22,8 @@ api::ResourceAmounts AmountsIn(const Json* quantities) {
   api::ResourceAmounts amounts;
   if (quantities == nullptr || !quantities->is_object()) return amounts;
   for (const auto& [name, quantity] : quantities->items()) {
-    const std::string text = quantity.is_string() ? quantity.get<std::string>() : quantity.dump();
+    const std::string text =
+        quantity.is_string() ? quantity.get<std::string>() : api::FormatJson(quantity);
     if (const auto amount = api::ParseAmount(name, text)) amounts[name] = *amount;
   }
   return amounts;

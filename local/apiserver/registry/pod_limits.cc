@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "api/codec/json_write.h"
 #include "local/apiserver/registry/json_access.h"
 #include "local/apiserver/registry/pod_amounts.h"
 
@@ -67,7 +68,7 @@ void CheckRatio(const Json& item, const Asked& asked, const std::string& type,
   const Json* ratios = Member(item, "maxLimitRequestRatio");
   if (ratios == nullptr || !ratios->is_object()) return;
   for (const auto& [resource, value] : ratios->items()) {
-    const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+    const std::string text = value.is_string() ? value.get<std::string>() : api::FormatJson(value);
     const auto ratio = api::Quantity::Parse(text);
     if (!ratio) continue;
     const std::string start =
@@ -182,7 +183,7 @@ std::optional<std::string> ApplyRuntimeClass(const Json& runtime_class, Json& po
         return fmt::format(
             "conflict: runtimeClass.scheduling.nodeSelector[{}] = {}; "
             "pod.spec.nodeSelector = {}",
-            key, value.dump(), known->dump());
+            key, api::FormatJson(value), api::FormatJson(*known));
       }
       spec["nodeSelector"][key] = value;
     }

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "api/codec/json_write.h"
 #include "local/apiserver/registry/json_access.h"
 #include "local/apiserver/registry/pod_amounts.h"
 #include "local/apiserver/registry/strategies/pod_spec.h"
@@ -127,7 +128,8 @@ std::string Listing(const std::map<std::string, api::Amount>& amounts) {
 }  // namespace
 
 api::Amount QuotaAmount(const std::string& name, const Json& quantity) {
-  const std::string text = quantity.is_string() ? quantity.get<std::string>() : quantity.dump();
+  const std::string text =
+      quantity.is_string() ? quantity.get<std::string>() : api::FormatJson(quantity);
   const auto amount = api::ParseAmount(UnitOf(name), text);
   return amount ? *amount : 0;
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "api/codec/json_tree.h"
+#include "api/codec/json_write.h"
 #include "base/strings.h"
 #include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
@@ -23,7 +24,7 @@ std::string PlaceOf(const StoredObject& object) {
 
 std::string EncodeToken(std::int64_t revision, const std::string& after, const std::string& epoch) {
   const Json token{{"v", kContinueVersion}, {"rv", revision}, {"start", after}, {"epoch", epoch}};
-  return Base64UrlEncode(token.dump());
+  return Base64UrlEncode(api::FormatJson(token));
 }
 
 ApiResult<Position> DecodeToken(const std::string& token, const std::string& epoch) {

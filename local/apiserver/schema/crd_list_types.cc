@@ -1,6 +1,7 @@
 // Checks that sets and list maps have no duplicates, and that embedded objects name their type.
 #include <map>
 
+#include "api/codec/json_write.h"
 #include "base/strings.h"
 #include "local/apiserver/schema/crd_internal.h"
 #include "local/apiserver/schema/names.h"
@@ -13,7 +14,7 @@ std::vector<std::size_t> Repeated(const std::vector<Json>& items) {
   std::map<std::string, int> seen;
   std::vector<std::size_t> out;
   for (std::size_t i = 0; i < items.size(); ++i) {
-    const std::string text = items[i].dump(-1, ' ', false, Json::error_handler_t::replace);
+    const std::string text = api::FormatJson(items[i]);
     if (++seen[text] == 2) out.push_back(i);
   }
   return out;

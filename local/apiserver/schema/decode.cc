@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "api/codec/json_write.h"
 #include "base/rfc3339.h"
 #include "base/strings.h"
 #include "local/apiserver/schema/field_error.h"
@@ -95,7 +96,7 @@ bool FitsScalar(const TypeNode& type, const Json& value) {
 // Text of the right JSON type in the wrong form.
 std::string BadForm(const TypeNode& type, const Json& value) {
   if (type.kind == TypeKind::kQuantity) {
-    const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+    const std::string text = value.is_string() ? value.get<std::string>() : api::FormatJson(value);
     if (CanonicalQuantity(text)) return "";
     return "quantities must match the regular expression "
            "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
@@ -122,7 +123,7 @@ struct FieldLocation {
 std::string Misfit(const TypeNode& type, const Json& value, const FieldLocation& place) {
   std::string kind(JsonKind(value));
   if (value.is_number() && (type.kind == TypeKind::kInt32 || type.kind == TypeKind::kInt64)) {
-    kind += " " + value.dump();
+    kind += " " + api::FormatJson(value);
   }
   if (place.path.empty()) {
     return "json: cannot unmarshal " + kind + " into Go value of type v1." +

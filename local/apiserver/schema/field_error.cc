@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <set>
 
+#include "api/codec/json_write.h"
+
 namespace berth::local {
 namespace {
 
@@ -66,7 +68,7 @@ std::string GoQuote(std::string_view text) {
 }
 
 std::string GoJson(const Json& value) {
-  const std::string plain = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string plain = api::FormatJson(value);
   std::string out;
   out.reserve(plain.size());
   for (const char c : plain) {

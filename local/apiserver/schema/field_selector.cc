@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "api/codec/json_write.h"
 #include "base/strings.h"
 #include "local/apiserver/schema/selector.h"
 
@@ -101,7 +102,7 @@ std::string FieldText(const Json& object, std::string_view dotted_path) {
     value = &*at;
   }
   if (value->is_string()) return value->get<std::string>();
-  if (value->is_number() || value->is_boolean()) return value->dump();
+  if (value->is_number() || value->is_boolean()) return api::FormatJson(*value);
   return "";
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "api/codec/json_write.h"
 #include "base/dns_names.h"
 #include "base/strings.h"
 
@@ -149,7 +150,7 @@ std::vector<Cause> ValidateLabels(const Json& labels, std::string_view path) {
     for (const std::string& error : LabelKeyErrors(key)) {
       causes.push_back(InvalidError(std::string(path), key, error));
     }
-    const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+    const std::string text = value.is_string() ? value.get<std::string>() : api::FormatJson(value);
     for (const std::string& error : LabelValueErrors(text)) {
       causes.push_back(InvalidError(KeyPath(path, key), text, error));
     }

@@ -1,4 +1,5 @@
 // NormalizeBuiltin: writes a built-in object as Go's structs would.
+#include "api/codec/json_write.h"
 #include "base/rfc3339.h"
 #include "base/strings.h"
 #include "local/apiserver/schema/decode.h"
@@ -13,7 +14,8 @@ void NormalizeScalar(const TypeNode& type, Json& value) {
   switch (type.kind) {
     case TypeKind::kQuantity: {
       if (!value.is_string() && !value.is_number()) return;
-      const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+      const std::string text =
+          value.is_string() ? value.get<std::string>() : api::FormatJson(value);
       if (auto canonical = CanonicalQuantity(text)) value = *std::move(canonical);
       return;
     }

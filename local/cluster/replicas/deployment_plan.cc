@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "api/codec/json_write.h"
 #include "base/strings.h"
 #include "local/cluster/fields.h"
 #include "local/cluster/replicas/deployment_status.h"
@@ -389,7 +390,7 @@ bool HasTemplateOf(const Json& set, const Json& deployment) {
 std::string PodTemplateHash(const Json& pod_template, std::int64_t collisions) {
   constexpr std::string_view kAlphabet = "bcdfghjklmnpqrstvwxz2456789";
   std::uint32_t hash = 2166136261U;
-  std::string text = WithoutHash(pod_template).dump();
+  std::string text = api::FormatJson(WithoutHash(pod_template));
   if (collisions > 0) text += std::to_string(collisions);
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
   std::string name = std::to_string(hash);

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "api/codec/json_write.h"
 #include "base/rfc3339.h"
 #include "local/apiserver/registry/errors.h"
 #include "local/apiserver/schema/selector.h"
@@ -28,7 +29,7 @@ constexpr Kind kKinds[] = {{"nodes", "NodeMetrics", false}, {"pods", "PodMetrics
 net::Response JsonAnswer(const Json& body, const std::string& type = "application/json") {
   net::Response response;
   response.headers.Add("Content-Type", type);
-  response.body = body.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  response.body = api::FormatJson(body) + "\n";
   return response;
 }
 

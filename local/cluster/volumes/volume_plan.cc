@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "api/codec/json_write.h"
 #include "api/quantity.h"
 #include "local/apiserver/schema/selector.h"
 #include "local/cluster/fields.h"
@@ -18,8 +19,8 @@ constexpr char kIsDefaultClass[] = "storageclass.kubernetes.io/is-default-class"
 api::Amount StorageOf(const Json& object, Path path) {
   const Json* value = Find(object, path);
   if (value == nullptr) return 0;
-  const auto amount =
-      api::ParseAmount("memory", value->is_string() ? value->get<std::string>() : value->dump());
+  const auto amount = api::ParseAmount(
+      "memory", value->is_string() ? value->get<std::string>() : api::FormatJson(*value));
   return amount ? *amount : 0;
 }
 

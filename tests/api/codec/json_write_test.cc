@@ -1,5 +1,6 @@
-// Goal: AppendJson writes what nlohmann's dump() writes.
-// Method: values with every byte and every kind of number; trees drawn from a fixed seed.
+// Goal: the writers write what nlohmann's dump() writes, and never throw.
+// Method: values with every byte and every kind of number; trees drawn from a fixed seed; texts
+// that are not UTF-8 beside the texts that replace them.
 #include "api/codec/json_write.h"
 
 #include <cmath>
@@ -17,7 +18,13 @@ using Json = nlohmann::json;
 void ExpectSame(const Json& value) {
   std::string written = "before ";
   AppendJson(written, value);
-  EXPECT_EQ(written, "before " + value.dump(-1, ' ', false, Json::error_handler_t::replace));
+  const std::string dumped = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  EXPECT_EQ(written, "before " + dumped);
+  EXPECT_EQ(FormatJson(value), dumped);
+  for (const int blanks : {1, 2}) {
+    EXPECT_EQ(FormatIndentedJson(value, blanks),
+              value.dump(blanks, ' ', false, Json::error_handler_t::replace));
+  }
 }
 
 TEST(JsonWriteTest, ScalarsAndEmptyOnes) {
@@ -69,6 +76,27 @@ Json DrawTree(std::mt19937& random, int depth) {
 TEST(JsonWriteTest, DrawnTrees) {
   std::mt19937 random(7);
   for (int i = 0; i < 5000; ++i) ExpectSame(DrawTree(random, 5));
+}
+
+TEST(JsonWriteTest, BadBytesAreReplaced) {
+  const std::string bad = "a\xff\xc3z";
+  const std::string replaced = "a\xef\xbf\xbd\xef\xbf\xbdz";
+  const Json tree = {{bad, {bad}}};
+  ASSERT_THROW((void)tree.dump(), Json::type_error);
+  EXPECT_EQ(FormatJson(bad), "\"" + replaced + "\"");
+  EXPECT_EQ(FormatJson(tree), "{\"" + replaced + "\":[\"" + replaced + "\"]}");
+  EXPECT_EQ(FormatIndentedJson(tree), Json({{replaced, {replaced}}}).dump(2));
+  const nlohmann::ordered_json ordered = {{"z", bad}, {"a", 1}};
+  EXPECT_EQ(FormatOrderedJson(ordered), "{\"z\":\"" + replaced + "\",\"a\":1}");
+}
+
+TEST(JsonWriteTest, ValidTreesAreWrittenAsByDump) {
+  const Json tree = {{"z", {1, -2, 1.5, "é\n\"", nullptr}}, {"a", {{"b", true}}}};
+  EXPECT_EQ(FormatJson(tree), tree.dump());
+  EXPECT_EQ(FormatIndentedJson(tree), tree.dump(2));
+  const nlohmann::ordered_json ordered = {{"z", 1}, {"a", {{"y", 2}, {"b", "é"}}}};
+  EXPECT_EQ(FormatOrderedJson(ordered), ordered.dump());
+  EXPECT_EQ(FormatOrderedJson(ordered, 2), ordered.dump(2));
 }
 
 TEST(JsonPrinterTest, TheTextIsThatOfATree) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "api/codec/json_write.h"
 #include "api/quantity.h"
 #include "base/strings.h"
 #include "local/apiserver/registry/json_access.h"
@@ -47,8 +48,8 @@ void CheckPositive(const Json& target, std::string_view field, const std::string
                    std::vector<Cause>& causes) {
   const Json* value = Member(target, field);
   if (value == nullptr) return;
-  const auto amount =
-      api::ParseAmount("cpu", value->is_string() ? value->get<std::string>() : value->dump());
+  const auto amount = api::ParseAmount(
+      "cpu", value->is_string() ? value->get<std::string>() : api::FormatJson(*value));
   if (amount && *amount > 0) return;
   causes.push_back(InvalidError(ChildPath(path, field), *value, "must be positive"));
 }

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <set>
 
+#include "api/codec/json_write.h"
 #include "local/apiserver/registry/json_access.h"
 #include "local/apiserver/schema/names.h"
 #include "local/apiserver/schema/quantity_text.h"
@@ -30,7 +31,7 @@ double QuantityValue(const std::string& text) {
 void CheckQuantities(const Json* quantities, const std::string& path, std::vector<Cause>& causes) {
   if (quantities == nullptr || !quantities->is_object()) return;
   for (const auto& [name, value] : quantities->items()) {
-    const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+    const std::string text = value.is_string() ? value.get<std::string>() : api::FormatJson(value);
     if (!CanonicalQuantity(text)) continue;  // the type check refuses it
     if (QuantityValue(text) < 0) {
       causes.push_back(

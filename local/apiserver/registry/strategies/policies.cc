@@ -1,4 +1,5 @@
 // policy/v1 PodDisruptionBudget and v1 ResourceQuota. Source: Kubernetes 1.36 validation, restated.
+#include "api/codec/json_write.h"
 #include "api/quantity.h"
 #include "local/apiserver/registry/json_access.h"
 #include "local/apiserver/registry/strategies/strategies.h"
@@ -43,7 +44,8 @@ class ResourceQuotaStrategy final : public SpecStrategy {
     const Json* hard = At(quota, {"spec", "hard"});
     if (hard == nullptr || !hard->is_object()) return causes;
     for (const auto& [name, value] : hard->items()) {
-      const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+      const std::string text =
+          value.is_string() ? value.get<std::string>() : api::FormatJson(value);
       const auto amount = api::ParseAmount(name, text);
       if (amount && *amount >= 0) continue;
       causes.push_back(

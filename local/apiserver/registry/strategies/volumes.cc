@@ -1,6 +1,7 @@
 // v1 PersistentVolumeClaim and PersistentVolume. Source: Kubernetes 1.36 validation, restated.
 #include <algorithm>
 
+#include "api/codec/json_write.h"
 #include "api/quantity.h"
 #include "local/apiserver/registry/json_access.h"
 #include "local/apiserver/registry/strategies/stored_checks.h"
@@ -15,8 +16,8 @@ namespace {
 std::int64_t StorageAt(const Json& object, std::initializer_list<std::string_view> path) {
   const Json* value = At(object, path);
   if (value == nullptr) return 0;
-  const auto amount =
-      api::ParseAmount("memory", value->is_string() ? value->get<std::string>() : value->dump());
+  const auto amount = api::ParseAmount(
+      "memory", value->is_string() ? value->get<std::string>() : api::FormatJson(*value));
   return amount ? *amount : 0;
 }
 
