@@ -4,7 +4,7 @@
 #include "api/yaml/yaml.h"
 #include "base/log/log.h"
 #include "base/system_clock.h"
-#include "base/thread_executor.h"
+#include "base/threads/thread_executor.h"
 #include "cli/commands.h"
 #include "cli/embedded_manifests.h"
 #include "cli/output.h"

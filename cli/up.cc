@@ -15,7 +15,7 @@
 #include "api/visibility.h"
 #include "base/log/log.h"
 #include "base/system_clock.h"
-#include "base/thread_executor.h"
+#include "base/threads/thread_executor.h"
 #include "cli/apply_manifests.h"
 #include "cli/commands.h"
 #include "cli/component_reviews.h"

@@ -2,7 +2,7 @@
 
 #include "base/log/log.h"
 #include "base/sha1.h"
-#include "base/thread_executor.h"
+#include "base/threads/thread_executor.h"
 #include "local/cluster/accounts/token_secret_controller.h"
 #include "local/cluster/cron/cron_controller.h"
 #include "local/cluster/garbage_collector.h"

@@ -5,8 +5,8 @@
 //                          └── cache() ──▶ CloudDriver (local/cloud), on the same Executor
 //
 // Threads: all controllers run in tasks of one Executor, whose tasks may block
-// (base/thread_executor.h); another thread writes their events. Stop that Executor before the
-// Cluster is destroyed.
+// (base/threads/thread_executor.h); another thread writes their events. Stop that Executor before
+// the Cluster is destroyed.
 #pragma once
 
 #include <memory>

@@ -10,10 +10,11 @@ import re
 
 # Unit (a path prefix; the longest that fits counts) -> the units it may include beside itself.
 # "pure" units decide and never act: tools/checks/purity.py checks that on their archives.
-SHELL = "base base/log api api/codec api/yaml net kube"
+SHELL = "base base/log base/threads api api/codec api/yaml net kube"
 MAY_INCLUDE = {
     "base": "",
     "base/log": "base",
+    "base/threads": "base base/log",
     "base/sqlite": "base",
     "api": "base",
     "api/codec": "base api",
@@ -31,9 +32,9 @@ MAY_INCLUDE = {
     # Rows of JSON text, their indices and changes: no kind of Kubernetes. Of api/codec the writer of
     # JSON alone.
     "readapi": "base api/codec/json_write.h",
-    "net": "base base/log",
+    "net": "base base/threads",
     "kube": SHELL,
-    "ledger": "base base/log base/sqlite api",
+    "ledger": "base base/log base/threads base/sqlite api",
     "admission/controller": f"{SHELL} admission queue",
     "provisioning/controller": f"{SHELL} provisioning",
     "integrations/controller": f"{SHELL} cel integrations",
@@ -41,7 +42,7 @@ MAY_INCLUDE = {
     "readapi/controller": f"{SHELL} readapi",
     # Reads what the conditions say: the texts of preemptions, the states of requests.
     "ledger/controller": f"{SHELL} ledger admission provisioning",
-    "local": "base base/log base/sqlite api api/codec api/yaml cel net",
+    "local": "base base/log base/threads base/sqlite api api/codec api/yaml cel net",
     # Folders of images: documents, layers, roots.
     "local/images": "base api api/codec",
     # Controllers like others, on the queue, the store and the events of kube/.

@@ -14,7 +14,7 @@
 
 #include "api/yaml/yaml.h"
 #include "base/system_clock.h"
-#include "base/thread_executor.h"
+#include "base/threads/thread_executor.h"
 #include "local/apiserver/server.h"
 #include "local/cloud/cloud_driver.h"
 #include "local/cluster/cluster.h"

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/system_clock.h"
-#include "base/thread_executor.h"
+#include "base/threads/thread_executor.h"
 #include "local/cluster/cluster.h"
 #include "local/cluster/fields.h"
 #include "local/cluster/job_user.h"

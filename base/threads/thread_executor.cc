@@ -1,10 +1,13 @@
-#include "base/thread_executor.h"
+#include "base/threads/thread_executor.h"
 
 #include <algorithm>
 
+#include "base/threads/guarded.h"
+
 namespace berth {
 
-ThreadExecutor::ThreadExecutor() : thread_([this] { Run(); }) {}
+ThreadExecutor::ThreadExecutor()
+    : thread_(StartThread("the thread of an executor failed", [this] { Run(); })) {}
 
 ThreadExecutor::~ThreadExecutor() { Stop(); }
 
@@ -44,7 +47,7 @@ void ThreadExecutor::Run() {
     std::function<void()> task = std::move(first->second);
     tasks_.erase(first);
     lock.unlock();
-    task();
+    RunGuarded("a task of an executor failed", task);
     task = nullptr;  // releases the captures outside the lock
     lock.lock();
   }

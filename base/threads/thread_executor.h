@@ -1,4 +1,6 @@
-// base/thread_executor.h — an Executor with its own thread, for work that may block.
+// base/threads/thread_executor.h — an Executor with its own thread, for work that may block.
+//
+// A task that throws ends itself; the next one runs (guarded.h).
 //
 // Threads: PostAfter may be called from any thread, its own tasks included.
 #pragma once
