@@ -11,6 +11,7 @@
 #include "base/go_duration.h"
 #include "base/log/log.h"
 #include "base/system_clock.h"
+#include "base/threads/guarded.h"
 #include "cli/commands.h"
 #include "cli/configuration_file.h"
 #include "cli/controller_process.h"
@@ -128,7 +129,8 @@ Result<ControllerProcessOptions> OptionsOf(const ControllerFlags& flags) {
 // Ends the program when a signal asks for that, however far the start or the stop has come.
 class StopWatch {
  public:
-  StopWatch() : thread_([this] { Watch(); }) {}
+  StopWatch()
+      : thread_(StartThread("the thread that waits for signals failed", [this] { Watch(); })) {}
   ~StopWatch() {
     Change([this] { phase_ = Phase::kStopped; });
     // Where no signal has come: the thread waits for this one, which ends no thread.

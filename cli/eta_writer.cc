@@ -8,6 +8,7 @@
 #include "api/codec/start_forecast.h"
 #include "api/reasons.h"
 #include "base/log/log.h"
+#include "base/threads/guarded.h"
 #include "cli/eta_pasts.h"
 #include "cli/forecast_cluster.h"
 #include "ledger/ledger_reader.h"
@@ -213,7 +214,7 @@ EtaWriter::EtaWriter(kube::Manager& manager, const Clock& clock, EtaWrites write
   if (!background_) {
     background_ = [this](Task task) {
       if (thread_.joinable()) thread_.join();
-      thread_ = std::thread(std::move(task));
+      thread_ = StartThread("the thread of the forecasts of starts failed", std::move(task));
     };
   }
   manager_.OnLeaderStart([this] {
@@ -268,8 +269,11 @@ void EtaWriter::Begin() {
   if (!learned_) LearnFromCluster();
   background_([this, round, calibration = calibration_, weak = std::weak_ptr(self_)] {
     const SteadyTime begun = clock_.SteadyNow();
-    auto forecasts = std::make_shared<const Forecasts>(
-        round->Draw(options_, calibration, [this] { return cancelled_.load(); }));
+    // A round that fails has no forecasts; the next one begins all the same.
+    auto forecasts = std::make_shared<Forecasts>();
+    RunGuarded("a forecast of starts failed", [&] {
+      *forecasts = round->Draw(options_, calibration, [this] { return cancelled_.load(); });
+    });
     const Duration took = clock_.SteadyNow() - begun;
     manager_.executor().Post([weak, forecasts, took] {
       if (const auto self = weak.lock()) (*self)->End(*forecasts, took);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/log/log.h"
+#include "base/threads/guarded.h"
 
 namespace berth::ledger {
 namespace {
@@ -19,7 +20,7 @@ class BehindLedger final : public Ledger {
   BehindLedger(const Clock& clock, LedgerOptions options, LedgerFile file)
       : clock_(clock), options_(std::move(options)), next_trim_(clock.SteadyNow()) {
     file_.emplace(std::move(file));
-    thread_ = std::thread([this] { Run(); });
+    thread_ = StartThread("the thread of the ledger failed", [this] { Run(); });
   }
   ~BehindLedger() override { End(false); }
   BehindLedger(const BehindLedger&) = delete;
@@ -43,6 +44,7 @@ class BehindLedger final : public Ledger {
   void End(bool abandon);
   void Run();
   bool WaitForBatch(std::unique_lock<std::mutex>& lock);
+  void WriteGuarded(const std::vector<Record>& batch);
   void WriteBatch(const std::vector<Record>& batch);
   void Lost(const Error& error, std::size_t records);
   void Reopen();
@@ -116,8 +118,7 @@ void BehindLedger::Run() {
     const std::vector<Record> batch = std::exchange(queue_, {});
     oldest_written_ = std::exchange(oldest_queued_, {});
     lock.unlock();
-    WriteBatch(batch);
-    TrimIfDue();
+    WriteGuarded(batch);
     lock.lock();
     oldest_written_.reset();
     settled_ += static_cast<std::int64_t>(batch.size());
@@ -126,9 +127,21 @@ void BehindLedger::Run() {
   const bool close = !abandoned_ && file_;
   lock.unlock();
   if (close) {
-    if (const Status closed = file_->Close(); !closed) Lost(closed.error(), 0);
+    RunGuarded("the end of the ledger failed", [this] {
+      if (const Status closed = file_->Close(); !closed) Lost(closed.error(), 0);
+    });
   }
   file_.reset();
+}
+
+// What throws leaves a transaction that ends with its file; the next batch opens the file anew.
+void BehindLedger::WriteGuarded(const std::vector<Record>& batch) {
+  if (!RunGuarded("a write of the ledger failed", [&] { WriteBatch(batch); })) {
+    file_.reset();
+    const std::lock_guard lock(mutex_);
+    stats_.dropped += static_cast<std::int64_t>(batch.size());
+  }
+  if (!RunGuarded("a trim of the ledger failed", [this] { TrimIfDue(); })) file_.reset();
 }
 
 void BehindLedger::WriteBatch(const std::vector<Record>& batch) {

@@ -1,7 +1,6 @@
 #include "net/io_pool.h"
 
 #include <algorithm>
-#include <exception>
 #include <string>
 #include <utility>
 
@@ -11,7 +10,7 @@
 #include <pthread.h>
 
 #include "base/assert.h"
-#include "base/log/log.h"
+#include "base/threads/guarded.h"
 #include "net/internal/asio.h"
 #include "net/internal/strand.h"
 
@@ -44,13 +43,7 @@ class StrandExecutor final : public Executor {
 
 // A task that throws ends itself, not the process: the thread takes the next one.
 void RunUntilStopped(asio::io_context& context) {
-  while (true) {
-    try {
-      context.run();
-      return;
-    } catch (const std::exception& error) {
-      LogError("a task of an I/O thread failed", {{"error", error.what()}});
-    }
+  while (!RunGuarded("a task of an I/O thread failed", [&] { context.run(); })) {
   }
 }
 

@@ -21,6 +21,7 @@
 #include "api/codec/json_write.h"
 #include "base/rfc3339.h"
 #include "base/strings.h"
+#include "base/threads/guarded.h"
 
 extern char** environ;  // NOLINT: POSIX leaves the declaration to programs
 
@@ -274,6 +275,18 @@ Result<PluginCredential> ParseExecCredential(std::string_view text,
   return credential;
 }
 
+namespace {
+
+Result<PluginCredential> CredentialOf(const ExecPlugin& plugin, const std::string& info,
+                                      Terminal terminal, Duration timeout, int stop) {
+  BERTH_TRY(const std::string text, OutputOf(plugin, info, terminal, timeout, stop));
+  Result<PluginCredential> credential = ParseExecCredential(text, plugin.api_version);
+  if (!credential) return Annotate(credential.error(), Quoted(plugin));
+  return credential;
+}
+
+}  // namespace
+
 struct PluginRunner::State {
   Duration timeout;
   Pipe stop;
@@ -301,15 +314,15 @@ void PluginRunner::Run(const ExecPlugin& plugin, const KubeConfig& config,
     return done(Error{ErrorCode::kInvalid, Quoted(plugin) + " has interactiveMode Always, and "
                                                             "standard input is no terminal"});
   }
-  state_->thread = std::thread([plugin, info = ExecInfo(plugin, config, terminal), terminal,
-                                timeout = state_->timeout, stop = state_->stop.read.get(),
-                                done = std::move(done)] {
-    const Result<std::string> text = OutputOf(plugin, info, terminal, timeout, stop);
-    if (!text) return done(text.error());
-    Result<PluginCredential> credential = ParseExecCredential(*text, plugin.api_version);
-    if (!credential) return done(Annotate(credential.error(), Quoted(plugin)));
-    done(*std::move(credential));
-  });
+  auto run = [plugin, info = ExecInfo(plugin, config, terminal), terminal,
+              timeout = state_->timeout, stop = state_->stop.read.get(), done = std::move(done)] {
+    Result<PluginCredential> credential =
+        Error{ErrorCode::kUnavailable, Quoted(plugin) + ": a bug of Berth; the log has its error"};
+    RunGuarded("a credential plugin failed",
+               [&] { credential = CredentialOf(plugin, info, terminal, timeout, stop); });
+    RunGuarded("the use of a plugin's credential failed", [&] { done(std::move(credential)); });
+  };
+  state_->thread = StartThread("the thread of a credential plugin failed", std::move(run));
 }
 
 }  // namespace berth::kube

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/system_clock.h"
+#include "base/threads/guarded.h"
 #include "local/cluster/log_times.h"
 #include "local/cluster/wake_file.h"
 
@@ -75,7 +76,9 @@ bool Drain(OpenLog& log, int most_chunks) {
     if (got < 0) return errno == EAGAIN;
     if (got == 0) return false;
     const std::string_view text(chunk.data(), static_cast<std::size_t>(got));
-    for (const auto& [id, tap] : log.taps) tap(text);
+    for (const auto& [id, tap] : log.taps) {
+      RunGuarded("a reader of a log failed", [&] { tap(text); });
+    }
     Append(log, chunk.data(), static_cast<std::size_t>(got));
   }
   return true;
@@ -86,7 +89,7 @@ bool Drain(OpenLog& log, int most_chunks) {
 class LogPump::Impl {
  public:
   explicit Impl(WakeFile wake) : wake_(std::move(wake)) {
-    thread_ = std::thread([this] { Run(); });
+    thread_ = StartThread("the pump of logs failed", [this] { Run(); });
   }
 
   void Stop() {
@@ -153,7 +156,7 @@ class LogPump::Impl {
     const auto found = logs_.find(id);
     if (found == logs_.end()) return;
     // A pipe holds 64 KiB; later output of a descendant is dropped.
-    Drain(found->second, kChunksATurn);
+    DrainGuarded(found->second);
     Close(found->second);
     logs_.erase(found);
   }
@@ -162,6 +165,13 @@ class LogPump::Impl {
   static void Close(OpenLog& log) {
     if (log.pipe >= 0) close(log.pipe);
     close(log.file);
+  }
+
+  // A log whose copy fails misses a part.
+  static bool DrainGuarded(OpenLog& log) {
+    bool more = true;
+    RunGuarded("the copy of a log failed", [&] { more = Drain(log, kChunksATurn); });
+    return more;
   }
 
   void Run() {
@@ -181,7 +191,7 @@ class LogPump::Impl {
       if (files[0].revents != 0) wake_.Clear();
       for (std::size_t at = 1; at < files.size(); ++at) {
         const auto log = files[at].revents == 0 ? logs_.end() : logs_.find(ids[at]);
-        if (log == logs_.end() || Drain(log->second, kChunksATurn)) continue;
+        if (log == logs_.end() || DrainGuarded(log->second)) continue;
         close(log->second.pipe);  // every writer has closed the pipe
         log->second.pipe = -1;
       }

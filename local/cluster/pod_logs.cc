@@ -6,7 +6,9 @@
 #include <fstream>
 #include <mutex>
 #include <optional>
+#include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -14,6 +16,7 @@
 #include "base/seconds.h"
 #include "base/strings.h"
 #include "base/system_clock.h"
+#include "base/threads/guarded.h"
 #include "local/cluster/log_pump.h"
 #include "local/cluster/log_stamps.h"
 #include "local/cluster/log_times.h"
@@ -158,7 +161,7 @@ class PodLogs::Followers {
     bool is_over = false;
   };
 
-  Followers() : thread_([this] { Run(); }) {}
+  Followers() : thread_(StartThread("the followers of logs failed", [this] { Run(); })) {}
   ~Followers() {
     {
       const std::lock_guard lock(mutex_);
@@ -186,7 +189,7 @@ class PodLogs::Followers {
       }
       const std::vector<std::shared_ptr<One>> round = all_;
       lock.unlock();
-      for (const auto& one : round) Tell(*one);
+      for (const auto& one : round) TellGuarded(*one);
       lock.lock();
       std::erase_if(all_, [](const auto& one) {
         const std::lock_guard one_lock(one->mutex);
@@ -194,6 +197,14 @@ class PodLogs::Followers {
       });
       wake_.wait_for(lock, kPollInterval, [this] { return stopping_; });
     }
+  }
+
+  // A following that fails has a gap: it ends.
+  static void TellGuarded(One& one) {
+    constexpr std::string_view kFailed = "a follower of a log failed";
+    if (RunGuarded(kFailed, [&] { Tell(one); })) return;
+    const std::lock_guard lock(one.mutex);
+    if (!std::exchange(one.is_over, true)) RunGuarded(kFailed, one.on_end);
   }
 
   static void Tell(One& one) {

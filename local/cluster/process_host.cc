@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/log/log.h"
+#include "base/threads/guarded.h"
 #include "local/cluster/log_pump.h"
 #include "local/cluster/network/bind_supervisor.h"
 #include "local/cluster/process_fork.h"
@@ -57,7 +58,7 @@ class ProcessHost::Impl {
         guard_(std::move(guard)),
         pump_(std::move(pump)),
         wake_(std::move(wake)) {
-    keeper_ = std::thread([this] { Keep(); });
+    keeper_ = StartThread("the keeper of processes failed", [this] { Keep(); });
   }
 
   ~Impl() {
@@ -128,9 +129,7 @@ class ProcessHost::Impl {
       while (!requests_.empty()) {
         SpawnRequest* request = requests_.front();
         requests_.pop_front();
-        request->answer = stopping_
-                              ? Result<ProcessId>(Error{ErrorCode::kUnavailable, "shutting down"})
-                              : Start(*request);
+        Answer(*request);
         answered_.notify_all();
       }
     }
@@ -138,6 +137,15 @@ class ProcessHost::Impl {
       request->answer = Error{ErrorCode::kUnavailable, "shutting down"};
     }
     answered_.notify_all();
+  }
+
+  void Answer(SpawnRequest& request) {
+    Result<ProcessId> answer = Error{ErrorCode::kUnavailable, "shutting down"};
+    if (!stopping_) {
+      answer = Error{ErrorCode::kUnavailable, "a bug of Berth; the log has its error"};
+      RunGuarded("the start of a process failed", [&] { answer = Start(request); });
+    }
+    request.answer = std::move(answer);
   }
 
   std::vector<ProcessId> WaitForSomething(std::unique_lock<std::mutex>& lock, int timeout_ms) {
@@ -176,7 +184,7 @@ class ProcessHost::Impl {
     exit.signal = info.si_code == CLD_EXITED ? 0 : info.si_status;
     exit.exit_code = info.si_code == CLD_EXITED ? info.si_status : 128 + info.si_status;
     lock.unlock();
-    child.on_exit(exit);
+    RunGuarded("the note of a process' end failed", [&] { child.on_exit(exit); });
     lock.lock();
   }
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -16,6 +17,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/threads/guarded.h"
 #include "local/cluster/wake_file.h"
 
 namespace berth::local::cluster {
@@ -24,6 +26,7 @@ namespace {
 constexpr std::size_t kStreamChunkBytes = std::size_t{32} * 1024;
 constexpr int kStreamChunksATurn = 8;  // then other sessions have their turn
 constexpr char kEndOfTransmission = 4;
+constexpr std::string_view kWorkFailed = "a task of the pump of streams failed";
 
 void CloseFile(int& file) {
   if (file >= 0) close(file);
@@ -51,7 +54,7 @@ struct StreamSession {
 class StreamPump::Impl {
  public:
   explicit Impl(WakeFile wake) : wake_(std::move(wake)) {
-    thread_ = std::thread([this] { Run(); });
+    thread_ = StartThread("the pump of streams failed", [this] { Run(); });
   }
 
   void Stop() {
@@ -76,8 +79,10 @@ class StreamPump::Impl {
     Post([this, id, work = std::move(work)] {
       const auto found = sessions_.find(id);
       if (found == sessions_.end()) return;
-      work(found->second);
-      Settle(id);
+      DropIfThrows(id, [&] {
+        work(found->second);
+        Settle(id);
+      });
     });
   }
 
@@ -102,6 +107,21 @@ class StreamPump::Impl {
     StreamSession& session = node.mapped();
     CloseAll(session);
     if (session.hooks.client_gone) session.hooks.client_gone();
+  }
+
+  // A client must not take a stream with a gap for a whole one.
+  void DropIfThrows(std::int64_t id, const std::function<void()>& work) {
+    if (RunGuarded("a stream of a program failed", work)) return;
+    auto node = sessions_.extract(id);
+    if (!node.empty()) EndNow(node.mapped(), "a bug of Berth; its log has the error");
+  }
+
+  static void EndNow(StreamSession& session, const std::string& why) {
+    RunGuarded("the end of a stream failed", [&] {
+      CloseAll(session);
+      if (session.hooks.client_gone) session.hooks.client_gone();
+      session.observer->OnEnd({0, why});
+    });
   }
 
   static void WriteMore(StreamSession& session) {
@@ -202,7 +222,7 @@ class StreamPump::Impl {
         if (stopping_) break;
         work.swap(work_);
       }
-      for (const auto& one : work) one();
+      for (const auto& one : work) RunGuarded(kWorkFailed, one);
       work.clear();
       WaitAndCopy();
     }
@@ -211,11 +231,9 @@ class StreamPump::Impl {
       const std::lock_guard lock(mutex_);
       last.swap(work_);
     }
-    for (const auto& one : last) one();
+    for (const auto& one : last) RunGuarded(kWorkFailed, one);
     for (auto& [id, session] : std::exchange(sessions_, {})) {
-      CloseAll(session);
-      if (session.hooks.client_gone) session.hooks.client_gone();
-      session.observer->OnEnd({0, "the server is shutting down"});
+      EndNow(session, "the server is shutting down");
     }
   }
 
@@ -240,16 +258,20 @@ class StreamPump::Impl {
     for (std::size_t at = 1; at < files.size(); ++at) {
       const auto found = files[at].revents == 0 ? sessions_.end() : sessions_.find(ids[at]);
       if (found == sessions_.end()) continue;
-      StreamSession& session = found->second;
-      const int file = files[at].fd;
-      if ((files[at].events & POLLOUT) != 0) {
-        if (file == session.files.input) WriteMore(session);
-      } else if (file == session.files.output) {
-        ReadFrom(session, session.files.output, OutputKind::kOutput);
-      } else if (file == session.files.error) {
-        ReadFrom(session, session.files.error, OutputKind::kError);
-      }
-      Settle(ids[at]);
+      DropIfThrows(ids[at], [&] {
+        Copy(found->second, files[at]);
+        Settle(ids[at]);
+      });
+    }
+  }
+
+  static void Copy(StreamSession& session, const pollfd& ready) {
+    if ((ready.events & POLLOUT) != 0) {
+      if (ready.fd == session.files.input) WriteMore(session);
+    } else if (ready.fd == session.files.output) {
+      ReadFrom(session, session.files.output, OutputKind::kOutput);
+    } else if (ready.fd == session.files.error) {
+      ReadFrom(session, session.files.error, OutputKind::kError);
     }
   }
 

@@ -1,11 +1,10 @@
 #include "net/internal/server_session.h"
 
 #include <algorithm>
-#include <exception>
 #include <utility>
 
-#include "base/log/log.h"
 #include "base/strings.h"
+#include "base/threads/guarded.h"
 #include "net/internal/message_writer.h"
 
 namespace berth::net {
@@ -137,14 +136,9 @@ void ServerSession::RunHandler() {
       {core_->options.max_stream_backlog_bytes, core_->options.max_total_stream_backlog_bytes,
        core_->stream_backlog},
       core_->options.max_web_socket_message_bytes});
-  try {
-    core_->handler(std::move(request), responder);
-  } catch (const std::exception& error) {
-    // An exception must not end the process; the dropped responder answers 500.
-    LogError("the handler of a request failed", {{"error", error.what()}});
-  } catch (...) {
-    LogError("the handler of a request failed", {{"error", "not a std::exception"}});
-  }
+  // Where the handler throws, the dropped responder answers 500.
+  RunGuarded("the handler of a request failed",
+             [&] { core_->handler(std::move(request), responder); });
   responder.reset();
   if (phase_ == Phase::kAnswering || phase_ == Phase::kStreaming) ReadMore();
 }

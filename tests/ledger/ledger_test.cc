@@ -3,7 +3,9 @@
 // Method: a ledger whose batches wait an hour, so that only Flush, a full batch and the end write.
 #include "ledger/ledger.h"
 
+#include <atomic>
 #include <filesystem>
+#include <stdexcept>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,6 +20,21 @@ namespace {
 
 using test::Pending;
 using ::testing::ElementsAre;
+
+// Real time, whose reading throws on command.
+class FaultyClock final : public Clock {
+ public:
+  WallTime Now() const override {
+    if (throws) throw std::runtime_error("planted");
+    return clock_.Now();
+  }
+  SteadyTime SteadyNow() const override { return clock_.SteadyNow(); }
+
+  std::atomic<bool> throws = false;
+
+ private:
+  const SystemClock clock_;
+};
 
 class LedgerTest : public ::testing::Test {
  protected:
@@ -38,7 +55,7 @@ class LedgerTest : public ::testing::Test {
 
   local::TempFolder folder_;
   std::string path_ = folder_.File("ledger.db");
-  SystemClock clock_;
+  FaultyClock clock_;
 };
 
 TEST_F(LedgerTest, TheEndWritesWhatIsQueued) {
@@ -96,6 +113,19 @@ TEST_F(LedgerTest, ARecordThatWaitsIsTheLag) {
   ledger->Flush();
   EXPECT_EQ(ledger->stats().lag, Duration{});
   EXPECT_GT(ledger->stats().bytes, 0);
+}
+
+TEST_F(LedgerTest, ABatchThatThrowsIsLostAndTheNextOneIsWritten) {
+  const auto ledger = Open();
+  clock_.throws = true;
+  ledger->Append(Pending("a"));
+  ledger->Flush();
+  EXPECT_EQ(ledger->stats().dropped, 1);
+  clock_.throws = false;
+  ledger->Append(Pending("b"));
+  ledger->Flush();
+  EXPECT_EQ(ledger->stats().written, 1);
+  EXPECT_THAT(Uids(), ElementsAre("b"));
 }
 
 TEST_F(LedgerTest, DamageWhileWritingBeginsAnew) {

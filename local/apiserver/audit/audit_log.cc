@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/log/log.h"
+#include "base/threads/guarded.h"
 
 namespace berth::local {
 namespace {
@@ -113,7 +114,7 @@ Result<std::unique_ptr<AuditSink>> OpenAuditFile(AuditFileOptions options) {
 AuditLog::AuditLog(std::unique_ptr<AuditSink> sink, Limits limits)
     : limits_(limits), shared_(std::make_shared<Shared>()) {
   shared_->sink = std::move(sink);
-  thread_ = std::thread([shared = shared_] { Run(*shared); });
+  thread_ = StartThread("the thread of the audit log failed", [shared = shared_] { Run(*shared); });
 }
 
 void AuditLog::Add(std::string line) {
@@ -154,7 +155,9 @@ void AuditLog::Run(Shared& shared) {
       }
       shared.bytes -= batch.size();
     }
-    if (const Status written = shared.sink->Write(batch); !written) {
+    Status written = Error{ErrorCode::kUnavailable, "a bug of Berth; the log has its error"};
+    RunGuarded("a write of the audit log failed", [&] { written = shared.sink->Write(batch); });
+    if (!written) {
       shared.lost.fetch_add(count);
       why = written.error().message;
     }

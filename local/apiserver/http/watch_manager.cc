@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/threads/guarded.h"
 #include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
 #include "local/apiserver/store/stored_object.h"
@@ -268,9 +269,11 @@ WatchManager::WatchManager(Registry& registry, RequestMetrics& metrics)
     : registry_(registry),
       metrics_(metrics),
       pumps_({.threads = 4, .running = 4, .waiting = kMostWaiting}) {
-  listener_ = registry_.store().AddListener(
-      [this](const std::vector<EventPtr>& events) { OnEvents(events); });
-  timer_ = std::thread([this] { RunTimer(); });
+  // The changes stay in the cache of the store: a watch that is not told sends them with the next.
+  listener_ = registry_.store().AddListener([this](const std::vector<EventPtr>& events) {
+    RunGuarded("telling the watches of changes failed", [&] { OnEvents(events); });
+  });
+  timer_ = StartThread("the timer of watches failed", [this] { RunTimer(); });
 }
 
 WatchManager::~WatchManager() { Stop(); }
@@ -357,7 +360,13 @@ void WatchManager::Forget(int id) {
 
 void WatchManager::Schedule(const SessionPtr& session) {
   if (session->is_over() || !session->Claim()) return;
-  if (!session->pumps().Post([session] { session->Pump(); })) session->End();
+  // The client of a watch that fails has missed events: it has to begin anew.
+  const auto pump = [session] {
+    if (!RunGuarded("a watch failed", [&] { session->Pump(); })) session->End();
+  };
+  bool is_posted = false;
+  RunGuarded("a watch failed", [&] { is_posted = session->pumps().Post(pump); });
+  if (!is_posted) session->End();
 }
 
 void WatchManager::OnEvents(const std::vector<EventPtr>& events) {
@@ -382,19 +391,26 @@ void WatchManager::RunTimer() {
   while (!stopping_) {
     timer_wake_.wait_for(lock, kTick, [this] { return stopping_; });
     if (stopping_) return;
-    const SteadyInstant now = std::chrono::steady_clock::now();
-    std::vector<SessionPtr> due;
+    lock.unlock();
+    RunGuarded("a tick of the watches failed", [this] { Tick(); });
+    lock.lock();
+  }
+}
+
+void WatchManager::Tick() {
+  const SteadyInstant now = std::chrono::steady_clock::now();
+  std::vector<SessionPtr> due;
+  {
+    const std::lock_guard lock(mutex_);
     for (const auto& [resource, sessions] : sessions_) {
       for (const auto& [id, session] : sessions) {
         if (session->WantsTick(now)) due.push_back(session);
       }
     }
-    lock.unlock();
-    for (const SessionPtr& session : due) {
-      session->MarkTick();
-      Schedule(session);
-    }
-    lock.lock();
+  }
+  for (const SessionPtr& session : due) {
+    session->MarkTick();
+    Schedule(session);
   }
 }
 

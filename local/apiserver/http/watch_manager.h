@@ -61,6 +61,7 @@ class WatchManager {
   void Schedule(const SessionPtr& session);
   void Forget(int id);
   void RunTimer();
+  void Tick();
   WorkerPool& PumpsOfLocked(const ResourceInfo& resource);
   std::vector<SessionPtr> Collect() const;
 

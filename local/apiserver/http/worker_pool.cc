@@ -1,23 +1,10 @@
 #include "local/apiserver/http/worker_pool.h"
 
-#include <exception>
 #include <utility>
 
-#include "base/log/log.h"
+#include "base/threads/guarded.h"
 
 namespace berth::local {
-namespace {
-
-// A request whose handler throws is answered 500 when its responder goes; the thread goes on.
-void RunLogged(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const std::exception& error) {
-    LogError("a request of the API server failed", {{"error", error.what()}});
-  }
-}
-
-}  // namespace
 
 bool WorkerPool::Post(std::function<void()> work) {
   const std::lock_guard lock(mutex_);
@@ -34,7 +21,11 @@ void WorkerPool::WakeLocked() {
   if (idle_ > woken_) {
     work_.notify_one();
   } else if (threads_.size() < limits_.threads) {
-    threads_.emplace_back([this] { Run(); });
+    // Where the machine has no thread, the work waits for those that there are.
+    const auto start = [this] {
+      threads_.push_back(StartThread("a thread of the API server failed", [this] { Run(); }));
+    };
+    if (!RunGuarded("no thread of the API server could be started", start)) return;
   } else {
     return;
   }
@@ -55,7 +46,8 @@ void WorkerPool::Run() {
       std::function<void()> work = std::move(queue_.front());
       queue_.pop_front();
       lock.unlock();
-      RunLogged(work);
+      // A request whose handler throws is answered 500 when its responder goes.
+      RunGuarded("a request of the API server failed", work);
       work = nullptr;  // releases the captures outside the lock
       lock.lock();
       if (running_ > limits_.running) break;  // another thread has left its BlockingScope

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/threads/guarded.h"
+
 namespace berth::local {
 
 namespace {
@@ -39,7 +41,8 @@ WatchHub::WatchHub(Store& store, Executor* deliver_on) : store_(store), deliver_
     }
     WakeUp();
   });
-  if (deliver_on_ == nullptr) thread_ = std::thread([this] { Run(); });
+  if (deliver_on_ != nullptr) return;
+  thread_ = StartThread("the thread of the watches in the process failed", [this] { Run(); });
 }
 
 WatchHub::~WatchHub() {
@@ -122,6 +125,12 @@ void WatchHub::RunOnce() {
   for (const Change& change : changes) Deliver(change);
 }
 
+// On the hub's thread a callback that throws misses what it was told, and the others go on.
+void WatchHub::Tell(const Watcher& watcher, const Change& change) {
+  if (deliver_on_ != nullptr) return watcher.on_event(change.key, change.event);
+  RunGuarded("a watch in the process failed", [&] { watcher.on_event(change.key, change.event); });
+}
+
 void WatchHub::StartNew() {
   const std::lock_guard lock(delivery_mutex_);
   std::vector<int> ids;
@@ -134,7 +143,7 @@ void WatchHub::StartNew() {
     const std::shared_ptr<Watcher> watcher = it->second;
     watcher->started = true;
     for (const Change& change : std::exchange(watcher->initial, {})) {
-      watcher->on_event(change.key, change.event);
+      Tell(*watcher, change);
     }
   }
 }
@@ -150,7 +159,7 @@ void WatchHub::Deliver(const Change& change) {
       watcher->initial.push_back(change);
       continue;
     }
-    watcher->on_event(change.key, change.event);
+    Tell(*watcher, change);
   }
 }
 

@@ -59,6 +59,7 @@ class WatchHub {
   void WakeUp();
   void Deliver(const Change& change);
   void StartNew();
+  void Tell(const Watcher& watcher, const Change& change);
   void Remove(int id);
 
   Store& store_;

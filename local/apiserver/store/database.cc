@@ -10,6 +10,7 @@
 
 #include "base/sqlite/sqlite.h"
 #include "base/strings.h"
+#include "base/threads/guarded.h"
 #include "local/apiserver/store/file_lock.h"
 
 namespace berth::local {
@@ -249,7 +250,9 @@ Error SqliteDatabase::Break(const Error& cause) {
 Status SqliteDatabase::Transaction(const std::function<Status()>& write) {
   if (broken_) return *broken_;
   BERTH_CHECK_OK(sqlite_.Execute("BEGIN IMMEDIATE"));
-  Status written = write();
+  // A write that throws has not happened: it is rolled back like one that fails.
+  Status written = Error{ErrorCode::kInternal, path_ + ": a bug of Berth; the log has its error"};
+  RunGuarded("a write of the database failed", [&] { written = write(); });
   bool unknown = !written && sqlite_.FailedToSync();
   if (written) {
     written = sqlite_.Execute("COMMIT");

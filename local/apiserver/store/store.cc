@@ -11,6 +11,7 @@
 #include "base/log/log.h"
 #include "base/strings.h"
 #include "base/system_clock.h"
+#include "base/threads/guarded.h"
 #include "local/apiserver/blocking.h"
 #include "local/apiserver/store/database.h"
 
@@ -52,7 +53,9 @@ class Ticket final : public PendingWrite {
       done = std::move(done_);
       finished_.notify_all();
     }
-    for (const auto& each : done) each(outcome);
+    for (const auto& each : done) {
+      RunGuarded("the end of a write failed", [&] { each(outcome); });
+    }
   }
 
  private:
@@ -146,7 +149,9 @@ Status StoreImpl::Start() {
   revision_ = content.revision;
   cache_.Reset(std::move(content.objects), content.log, content.revision, content.log_floor,
                options_.unlogged_resources);
-  if (database_ != nullptr) writer_ = std::thread([this] { RunWriter(); });
+  if (database_ != nullptr) {
+    writer_ = StartThread("the writer of the store failed", [this] { RunWriter(); });
+  }
   return OkStatus();
 }
 
@@ -253,6 +258,9 @@ void StoreImpl::PublishLocked(const Ticket& ticket) {
   }
 }
 
+// Between the disk, the cache and the listeners nothing may be left out: what throws there ends the
+// process, whose next life reads the disk. The database ends its own exceptions (database.cc), and
+// so do the callbacks of tickets.
 void StoreImpl::RunWriter() {
   std::unique_lock lock(mutex_);
   while (true) {
@@ -286,8 +294,10 @@ void StoreImpl::WriteOnce(std::unique_lock<std::mutex>& lock) {
   for (const auto& ticket : batch) ticket->Finish(written);
   if (written) {
     Tell(events);
-    DropOldParsed(events);
-    TidyDatabase(events.back()->time);
+    RunGuarded("tidying the store failed", [&] {
+      DropOldParsed(events);
+      TidyDatabase(events.back()->time);
+    });
   } else {
     LogError("writing to the database failed", {{"error", written.error().message}});
   }

@@ -235,7 +235,7 @@ std::optional<ApiError> WebhookDispatch::Validate(const AdmissionRequest& reques
   const auto is_called = [](const Question& each) { return each.call; };
   const auto last = std::find_if(questions.rbegin(), questions.rend(), is_called);
   const std::ptrdiff_t here = last == questions.rend() ? -1 : questions.rend() - last - 1;
-  // All calls but the last get a thread.
+  // All calls but the last get a thread. What such a thread throws comes out of get().
   std::vector<std::future<Outcome>> others(hooks.size());
   for (std::size_t i = 0; i < hooks.size(); ++i) {
     if (!questions[i].call || static_cast<std::ptrdiff_t>(i) == here) continue;

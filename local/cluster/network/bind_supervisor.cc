@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "base/log/log.h"
+#include "base/threads/guarded.h"
 #include "local/cluster/wake_file.h"
 
 namespace berth::local::cluster {
@@ -126,7 +127,7 @@ constexpr std::size_t kMostPorts = 4096;  // of a pod that are known
 class BindSupervisor::Impl {
  public:
   explicit Impl(WakeFile wake) : wake_(std::move(wake)) {
-    thread_ = std::thread([this] { Serve(); });
+    thread_ = StartThread("the supervisor of binds failed", [this] { Serve(); });
   }
 
   ~Impl() {
@@ -190,8 +191,12 @@ class BindSupervisor::Impl {
     if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &asked) != 0) return;
     seccomp_notif_resp answer{};
     answer.id = asked.id;
-    if (asked.data.nr == SYS_connect) Connect(listener, asked);
-    if (asked.data.nr != SYS_bind || !Bind(listener, asked, answer)) {
+    bool is_done = false;  // in place of the program, which waits until there is an answer
+    RunGuarded("the answer to a program's call failed", [&] {
+      if (asked.data.nr == SYS_connect) Connect(listener, asked);
+      is_done = asked.data.nr == SYS_bind && Bind(listener, asked, answer);
+    });
+    if (!is_done) {
       answer.val = 0;
       answer.error = 0;
       answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <future>
+#include <stdexcept>
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -159,6 +160,21 @@ TEST_F(PodLogsTest, FollowOfAFinishedPodEndsAtOnce) {
   ASSERT_TRUE(follow);
   end.get_future().wait();
   EXPECT_EQ(heard, "all\n");
+}
+
+TEST_F(PodLogsTest, AFollowingThatThrowsEndsAlone) {
+  Write("0.log", "all\n");
+  PodLogs logs(folder_);
+  std::promise<void> faulty_end;
+  std::promise<void> end;
+  const auto throws = [](std::string_view) -> bool { throw std::runtime_error("planted"); };
+  const auto faulty = logs.Follow(request_, throws, [&] { faulty_end.set_value(); });
+  ASSERT_TRUE(faulty);
+  faulty_end.get_future().wait();
+  const auto other = logs.Follow(
+      request_, [](std::string_view) { return true; }, [&] { end.set_value(); });
+  ASSERT_TRUE(other);
+  end.get_future().wait();
 }
 
 TEST_F(PodLogsTest, WhoDoesNotListenIsLeft) {

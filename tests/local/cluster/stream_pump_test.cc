@@ -11,6 +11,7 @@
 #include <fstream>
 #include <future>
 #include <mutex>
+#include <stdexcept>
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -131,6 +132,22 @@ TEST_F(StreamPumpTest, WritesInputWhenTheProgramReads) {
   }
   EXPECT_EQ(got, large);
   EXPECT_EQ(is_written.wait_for(std::chrono::seconds(20)), std::future_status::ready);
+}
+
+TEST_F(StreamPumpTest, AStreamWhoseCallbackThrowsEndsAlone) {
+  const auto program = pump_->Handle(Add());
+  auto files = StandardFiles::MakeFor({.input = true, .output = true, .error = true});
+  ASSERT_TRUE(files);
+  const auto other_seen = std::make_shared<Recorder>();
+  const StreamPump::Files ours{files->TakeOurs(), std::exchange(files->our_output, -1),
+                               std::exchange(files->our_error, -1)};
+  const auto other = pump_->Handle(pump_->Add(ours, other_seen, {}));
+  program->WriteInput("x", [] { throw std::runtime_error("planted"); });
+  EXPECT_TRUE(seen_->WaitsForEnd());
+  EXPECT_EQ(seen_->end_->failure, "a bug of Berth; its log has the error");
+  other->Resume();
+  Say(files->output, "goes on");
+  EXPECT_TRUE(other_seen->WaitsForOutput("goes on"));
 }
 
 TEST_F(StreamPumpTest, TellsOfAClientThatHasGone) {

@@ -8,6 +8,9 @@
 #include <future>
 #include <mutex>
 #include <sstream>
+#include <stdexcept>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -90,6 +93,30 @@ TEST(AuditLogTest, AFullDiskLosesEventsUntilThereIsSpace) {
   log.Stop();
   EXPECT_EQ(log.lost(), 1U);
   EXPECT_EQ(written->text, "");
+}
+
+// Its first write throws.
+class FaultySink final : public AuditSink {
+ public:
+  explicit FaultySink(std::string& text) : text_(text) {}
+  Status Write(std::string_view lines) override {
+    if (!std::exchange(has_thrown_, true)) throw std::runtime_error("planted");
+    text_ += lines;
+    return OkStatus();
+  }
+  std::string& text_;
+  bool has_thrown_ = false;
+};
+
+TEST(AuditLogTest, AWriteThatThrowsLosesItsEventsAlone) {
+  std::string text;
+  AuditLog log(std::make_unique<FaultySink>(text));
+  log.Add("lost");
+  while (log.lost() == 0) std::this_thread::yield();
+  log.Add("kept");
+  log.Stop();
+  EXPECT_EQ(text, "kept\n");
+  EXPECT_EQ(log.lost(), 1U);
 }
 
 std::string ContentOf(const std::string& path) {

@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <future>
 #include <mutex>
+#include <stdexcept>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -153,6 +154,31 @@ TEST_P(StoreTest, ListenersSeeEventsInOrderAfterTheCache) {
   store_->RemoveListener(id);
   CommitOne(Create("c", "1"));
   EXPECT_THAT(seen, ElementsAre("2", "3"));
+}
+
+TEST_P(StoreTest, AnAnswerThatThrowsHoldsUpNoOtherWrite) {
+  if (!GetParam()) return;  // in memory a write ends inside Submit
+  std::promise<void> busy;
+  std::promise<void> gate;
+  const int id = store_->AddListener([&, first = true](const auto& /*events*/) mutable {
+    if (!std::exchange(first, false)) return;
+    busy.set_value();
+    gate.get_future().wait();
+  });
+  CommitOne(Create("first", "1"));
+  busy.get_future().wait();  // the writer waits: what follows is one batch
+  auto throws = store_->Submit({Create("a", "1")});
+  auto lives = store_->Submit({Create("b", "1")});
+  ASSERT_TRUE(throws && lives);
+  throws->pending->OnDone([](const Status&) { throw std::runtime_error("planted"); });
+  gate.set_value();
+  EXPECT_TRUE(lives->pending->Wait());
+  CommitOne(Create("c", "1"));
+  store_->RemoveListener(id);
+  Open();
+  for (const char* name : {"first", "a", "b", "c"}) {
+    EXPECT_NE(store_->cache().Get(Key(name)), nullptr) << name;
+  }
 }
 
 TEST_P(StoreTest, WritersOfOneObjectNeverLoseAnUpdate) {
