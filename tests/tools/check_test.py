@@ -137,6 +137,8 @@ class CheckTest(unittest.TestCase):
             ("net/a.cc", "auto j = Json::parse(text);", "json-parse"),
             ("kube/a.cc", "auto text = object.dump();", "json-dump"),
             ("local/a.cc", "auto text = object->dump(2);", "json-dump"),
+            ("net/a.cc", "thread_ = std::thread([this] { Run(); });", "bare-thread"),
+            ("net/a.cc", "std::jthread worker{Run};", "bare-thread"),
             ("base/a.h", "int x;", "#pragma once"),
         ]
         for path, text, name in rows:
@@ -144,7 +146,8 @@ class CheckTest(unittest.TestCase):
                 self.expect(banned.check, {path: text + "\n"}, f"{path}:1", name)
         self.assertEqual(self.findings(banned.check, {
             "net/a.cc": "// std::regex\n", "cli/a.cc": "std::cout << 1;\n",
-            "tests/b.cc": "auto text = object.dump();\n",
+            "tests/b.cc": "auto text = object.dump();\nstd::thread worker(Run);\n",
+            "net/b.cc": "std::thread worker;\nstd::thread StartThread(int x);\nstd::vector<std::thread> threads(2);\n",
             "api/a.cc": "return tree.dump(kReplaced);  // allow json-dump: replaces bad bytes\n",
             "tests/a.cc": "sleep_for(d);  // allow sleep-in-test: the kernel's own timer\n",
         }), [])

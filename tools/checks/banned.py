@@ -21,6 +21,8 @@ RULES = [
      "not bounded: api/codec/json_tree.h and api/yaml/yaml.h read what comes from outside"),
     ("json-dump", r"^(?!tests/)", r"(?:\.|->)\s*dump\s*\(",
      "throws where a text is not UTF-8: write with FormatJson and its like of api/codec/json_write.h"),
+    ("bare-thread", r"^(?!tests/|jobs/)", r"\bstd::j?thread(?:\s+[a-z]\w*)?\s*[({]",
+     "an exception on it ends the process without a line: StartThread of base/threads/guarded.h"),
     ("coroutine", r".", r"\bco_(?:await|yield|return)\b",
      "clang-tidy 14 cannot read coroutines: write handlers"),
     ("friend-test", r"^(?!tests/)", r"\bFRIEND_TEST\b|\bfriend\s+class\s+\w*Test\b",
