@@ -17,8 +17,8 @@
 namespace berth::cli {
 namespace {
 
-// Reports that many ask for take one hundredth of a core at most: each is kept a hundred times as long
-// as it took to make, within these bounds.
+// Reports that many ask for take one hundredth of a core at most: each is kept a hundred times as
+// long as it took to make, within these bounds.
 constexpr int kKeptTimes = 100;
 constexpr std::chrono::seconds kKeptAtLeast{1};
 constexpr std::chrono::seconds kKeptAtMost{20};
