@@ -18,6 +18,9 @@ sigset_t StopSignals() {
 void HoldStopSignals() {
   const sigset_t signals = StopSignals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  struct sigaction ignore {};
+  ignore.sa_handler = SIG_IGN;
+  sigaction(SIGPIPE, &ignore, nullptr);
 }
 
 int WaitForStopSignal() {

@@ -127,12 +127,16 @@ class Child {
     sigset_t none;
     sigemptyset(&none);
     posix_spawnattr_setsigmask(&attributes, &none);
+    sigset_t ignored;  // by this process; the plugin has the default
+    sigemptyset(&ignored);
+    sigaddset(&ignored, SIGPIPE);
+    posix_spawnattr_setsigdefault(&attributes, &ignored);
     // A process group can be ended as a whole, but cannot read from the terminal.
     is_group_ = terminal == Terminal::kNone;
     posix_spawnattr_setpgroup(&attributes, 0);
-    posix_spawnattr_setflags(
-        &attributes,
-        static_cast<short>(POSIX_SPAWN_SETSIGMASK | (is_group_ ? POSIX_SPAWN_SETPGROUP : 0)));
+    posix_spawnattr_setflags(&attributes,
+                             static_cast<short>(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
+                                                (is_group_ ? POSIX_SPAWN_SETPGROUP : 0)));
     const int error = posix_spawnp(&pid_, plugin_.command.c_str(), &actions, &attributes,
                                    Pointers(words).data(), Pointers(lines).data());
     posix_spawnattr_destroy(&attributes);
