@@ -153,10 +153,7 @@ void ReadWaitForPodsReady(const Reader& in, Version version, Configuration& out)
   const bool enabled = ReadSwitch(in, version, options.enabled);
   const Reader timeout = in.Field("timeout");
   if (version == Version::kV1Beta1) options.timeout = kOldTimeout;
-  ReadDuration(timeout, options.timeout);
-  if (timeout.present() && options.timeout == Duration::zero()) {
-    timeout.Fail("must be greater than 0");
-  }
+  ReadUnlessZero(timeout, options.timeout);
   ReadRecovery(in.Field("recoveryTimeout"), version, options);
   const Reader requeuing = in.Field("requeuingStrategy");
   ReadRequeuing(requeuing, out);
@@ -194,8 +191,7 @@ void ReadAdmissionFairSharing(const Reader& in, Configuration& out) {
   AdmissionFairSharing& sharing = out.admission.scheduler.admission_fair_sharing.emplace();
   ReadDuration(in.Field("usageHalfLifeTime"), sharing.half_life);
   const Reader interval = in.Field("usageSamplingInterval");
-  ReadDuration(interval, sharing.sampling_interval);
-  if (sharing.sampling_interval <= Duration::zero()) interval.Fail("must be greater than 0");
+  ReadUnlessZero(interval, sharing.sampling_interval);
   const Reader weights = in.Field("resourceWeights");
   if (!weights.present()) return;
   if (!weights.json().is_object()) return weights.Fail("expected a map of resource to weight");
@@ -394,9 +390,11 @@ void ReadAll(const Reader& in, Version version, Configuration& out) {
     const auto* other = std::find_if(std::begin(kOtherFields), std::end(kOtherFields),
                                      [&name = key](const auto& o) { return o.name == name; });
     if (other == std::end(kOtherFields)) return in.Field(key.c_str()).Fail("unknown field");
+    if (IsUnset(value)) continue;
     out.ignored.push_back({key, other->why});
   }
-  in.Field("namespace").Get(out.namespace_name);
+  const Reader namespace_field = in.Field("namespace");
+  ReadUnlessZero(namespace_field, out.namespace_name);
   in.Field("manageJobsWithoutQueueName").Get(out.manage_jobs_without_queue_name);
   const Reader selector = in.Field("managedJobsNamespaceSelector");
   ReadManagedNamespaces(selector, out);

@@ -17,6 +17,8 @@ namespace berth::admission {
 
 using api::Reader;
 
+bool IsUnset(const nlohmann::json& value) { return value.is_null() || value == ""; }
+
 bool IsLabelKey(std::string_view key) {
   const auto plain = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
@@ -58,6 +60,18 @@ void ReadDuration(const Reader& in, std::optional<Duration>& out) {
   if (in.present()) ReadDuration(in, out.emplace());
 }
 
+void ReadUnlessZero(const Reader& in, std::string& out) {
+  std::string text;
+  in.Get(text);
+  if (!text.empty()) out = std::move(text);
+}
+
+void ReadUnlessZero(const Reader& in, Duration& out) {
+  Duration read = Duration::zero();
+  ReadDuration(in, read);
+  if (read != Duration::zero()) out = read;
+}
+
 void ReadCount(const Reader& in, std::int32_t& out) {
   in.Get(out);
   if (in.present() && out < 0) in.Fail("must not be negative");
@@ -94,6 +108,7 @@ void CheckFields(const Reader& in, const std::string& path,
     if (std::find(others.begin(), others.end(), key) == others.end()) {
       return in.Field(key.c_str()).Fail("unknown field");
     }
+    if (IsUnset(value)) continue;
     out.ignored.push_back({path + "." + key, "Berth does not have it"});
   }
 }

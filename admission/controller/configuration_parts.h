@@ -16,6 +16,10 @@ namespace berth::admission {
 // Reads a metav1.Duration that is not negative. An absent value leaves `out` unchanged.
 void ReadDuration(const api::Reader& in, Duration& out);
 void ReadDuration(const api::Reader& in, std::optional<Duration>& out);
+// A Go program writes the zero value of an unset field, and Kueue takes a zero for the default:
+// "" and 0s leave `out` unchanged.
+void ReadUnlessZero(const api::Reader& in, std::string& out);
+void ReadUnlessZero(const api::Reader& in, Duration& out);
 void ReadCount(const api::Reader& in, std::int32_t& out);  // not negative
 
 // Reads and validates a label selector: known fields, keys, operators, and the operators' values.
@@ -25,6 +29,9 @@ void ReadSelector(const api::Reader& in, api::LabelSelector& out);
 void CheckFields(const api::Reader& in, const std::string& path,
                  std::initializer_list<std::string_view> known,
                  std::initializer_list<std::string_view> others, Configuration& out);
+
+// Whether a field that Berth lacks has no value, so that no warning is due.
+bool IsUnset(const nlohmann::json& value);
 
 bool IsLabelKey(std::string_view key);
 

@@ -89,7 +89,7 @@ void ReadCustomLabel(const Reader& in, CustomMetricLabel& out, Configuration& co
 void ReadPort(const Reader& in, std::optional<std::uint16_t>& out) {
   std::optional<std::int32_t> port;
   in.Get(port);
-  if (!port) return;
+  if (port.value_or(0) == 0) return;
   if (*port < 1 || *port > UINT16_MAX) return in.Fail("must be between 1 and 65535");
   out = static_cast<std::uint16_t>(*port);
 }
@@ -136,7 +136,8 @@ void ReadWebhook(const Reader& in, Configuration& out) {
   in.Field("host").Get(webhook.host);
   const Reader port = in.Field("port");
   ReadPort(port, webhook.port);
-  in.Field("certDir").Get(webhook.certificate_folder);
+  const Reader folder = in.Field("certDir");
+  ReadUnlessZero(folder, webhook.certificate_folder);
 }
 
 void ReadVisibilityServer(const Reader& in, Configuration& out) {
@@ -154,8 +155,8 @@ void ReadInternalCertManagement(const Reader& in, const Reader& webhook, Configu
   in.Field("enable").Get(certificate.internal);
   const Reader service = in.Field("webhookServiceName");
   const Reader secret = in.Field("webhookSecretName");
-  service.Get(certificate.service);
-  secret.Get(certificate.secret);
+  ReadUnlessZero(service, certificate.service);
+  ReadUnlessZero(secret, certificate.secret);
   if (!IsObjectName(certificate.service) || certificate.service.find('.') != std::string::npos) {
     service.Fail("\"" + certificate.service + "\" is not the name of a Service");
   }
@@ -163,7 +164,7 @@ void ReadInternalCertManagement(const Reader& in, const Reader& webhook, Configu
     secret.Fail("\"" + certificate.secret + "\" is not the name of a Secret");
   }
   const Reader folder = webhook.Field("certDir");
-  if (certificate.internal && folder.present()) {
+  if (certificate.internal && folder.present() && !IsUnset(folder.json())) {
     out.ignored.push_back({"webhook.certDir",
                            "internalCertManagement is on: the certificate is in its Secret and in "
                            "memory; switch it off to serve that of the folder"});
@@ -189,16 +190,18 @@ void ReadClientConnection(const Reader& in, Configuration& out) {
   CheckFields(in, "clientConnection", {"qps", "burst"}, {}, out);
   const Reader qps = in.Field("qps");
   const Reader burst = in.Field("burst");
-  if (!qps.present() && !burst.present()) return;
-  RequestLimitOptions limit;
+  double per_second = 0;
   if (qps.present()) {
     if (!qps.json().is_number()) return qps.Fail("expected a number");
-    limit.per_second = qps.json().get<double>();
+    per_second = qps.json().get<double>();
   }
-  std::int32_t most = limit.burst;
+  std::int32_t most = 0;
   burst.Get(most);
-  limit.burst = most;
-  if (limit.per_second < 0) return;  // as client-go has it: no limit
+  if (per_second < 0) return;  // as client-go has it: no limit
+  if (per_second == 0 && most == 0) return;
+  RequestLimitOptions limit;
+  if (per_second != 0) limit.per_second = per_second;
+  if (most != 0) limit.burst = most;
   if (limit.per_second < 0.001) return qps.Fail("must be at least 0.001; negative: no limit");
   if (limit.burst < 1) return burst.Fail("must be at least 1");
   out.program.request_limit = limit;
@@ -210,6 +213,7 @@ void ReadController(const Reader& in, Configuration& out) {
   kinds.EachMember("a map of kind to number", [&](const std::string& kind, const Reader& value) {
     std::int32_t count = 0;
     value.Get(count);
+    if (count == 0) return;  // the default of the kind
     if (count < 1 || count > kMostConcurrent) {
       return value.Fail("must be between 1 and " + std::to_string(kMostConcurrent));
     }
@@ -234,25 +238,24 @@ void ReadLeaderElection(const Reader& in, Configuration& out) {
   const Reader lease = in.Field("leaseDuration");
   const Reader renew = in.Field("renewDeadline");
   const Reader retry = in.Field("retryPeriod");
-  ReadDuration(lease, leader.lease_duration);
-  ReadDuration(renew, leader.renew_deadline);
-  ReadDuration(retry, leader.retry_period);
+  ReadUnlessZero(lease, leader.lease_duration);
+  ReadUnlessZero(renew, leader.renew_deadline);
+  ReadUnlessZero(retry, leader.retry_period);
   // The Lease has whole seconds.
   if (leader.lease_duration < std::chrono::seconds(1)) lease.Fail("must be at least 1s");
   if (leader.lease_duration <= leader.renew_deadline) {
     lease.Fail("must be greater than renewDeadline");
   }
-  if (leader.retry_period <= Duration::zero()) retry.Fail("must be greater than 0");
   if (static_cast<double>(leader.renew_deadline.count()) <=
       kRetryJitter * static_cast<double>(leader.retry_period.count())) {
     renew.Fail("must be greater than 1.2 times retryPeriod");
   }
   const Reader lock = in.Field("resourceLock");
   std::string kind = "leases";
-  lock.Get(kind);
+  ReadUnlessZero(lock, kind);
   if (kind != "leases") lock.Fail("must be leases");
   const Reader name = in.Field("resourceName");
-  name.Get(leader.resource_name);
+  ReadUnlessZero(name, leader.resource_name);
   if (!IsObjectName(leader.resource_name)) {
     name.Fail("\"" + leader.resource_name + "\" is not the name of a Lease");
   }

@@ -107,7 +107,8 @@ constexpr FieldRow kRows[] = {
     {R"({"leaderElection": {"renewDeadline": "2400ms"}})", Fate::kRefused,
      "leaderElection.renewDeadline"},
     {R"({"leaderElection": {"retryPeriod": "1500ms"}})", Fate::kRead},
-    {R"({"leaderElection": {"retryPeriod": "0s"}})", Fate::kRefused, "leaderElection.retryPeriod"},
+    {R"({"leaderElection": {"retryPeriod": "9s"}})", Fate::kRefused,
+     "leaderElection.renewDeadline"},
     {R"({"leaderElection": {"resourceName": "a"}})", Fate::kRead},
     {R"({"leaderElection": {"resourceName": "A"}})", Fate::kRefused, "leaderElection.resourceName"},
     {R"({"leaderElection": {"resourceLock": "leases"}})", Fate::kRead},
@@ -132,7 +133,7 @@ constexpr FieldRow kRows[] = {
                           "TopologyAwareScheduling": false}})",
      Fate::kRefused, "featureGates.TASRespectNodeAffinityPreferred"},
     {R"({"webhook": {"port": 1}})", Fate::kRead},
-    {R"({"webhook": {"port": 0}})", Fate::kRefused, "webhook.port"},
+    {R"({"webhook": {"port": 65536}})", Fate::kRefused, "webhook.port"},
     {R"({"webhook": {"host": "127.0.0.1"}})", Fate::kRead},
     {R"({"webhook": {"certDir": "/c"}})", Fate::kWarned, "webhook.certDir"},
     {R"({"webhook": {"certDir": "/c"}, "internalCertManagement": {"enable": false}})", Fate::kRead},
@@ -147,7 +148,7 @@ constexpr FieldRow kRows[] = {
      "health.readinessEndpointName"},
     {R"({"pprofBindAddress": ":1"})", Fate::kWarned, "pprofBindAddress"},
     {R"({"controller": {"groupKindConcurrency": {"Job.batch": 5}}})", Fate::kRead},
-    {R"({"controller": {"groupKindConcurrency": {"Job.batch": 0}}})", Fate::kRefused,
+    {R"({"controller": {"groupKindConcurrency": {"Job.batch": -1}}})", Fate::kRefused,
      "controller.groupKindConcurrency.Job.batch"},
     {R"({"controller": {"groupKindConcurrency": {"JobSet.jobset.x-k8s.io": 5}}})", Fate::kRead},
     {R"({"controller": {"groupKindConcurrency": {"PyTorchJob.kubeflow.org": 5}}})", Fate::kRead},
@@ -166,11 +167,11 @@ constexpr FieldRow kRows[] = {
     {R"({"internalCertManagement": {"webhookSecretName": "S"}})", Fate::kRefused,
      "internalCertManagement.webhookSecretName"},
     {R"({"clientConnection": {"qps": 1.5}})", Fate::kRead},
-    {R"({"clientConnection": {"qps": 0}})", Fate::kRefused, "clientConnection.qps"},
-    {R"({"clientConnection": {"burst": 0}})", Fate::kRefused, "clientConnection.burst"},
+    {R"({"clientConnection": {"qps": 0.0001}})", Fate::kRefused, "clientConnection.qps"},
+    {R"({"clientConnection": {"burst": -1}})", Fate::kRefused, "clientConnection.burst"},
     {R"({"multiKueue": {"origin": "a"}})", Fate::kWarned, "multiKueue"},
     {R"({"visibilityServer": {"bindAddress": "127.0.0.1", "bindPort": 1}})", Fate::kRead},
-    {R"({"visibilityServer": {"bindPort": 0}})", Fate::kRefused, "visibilityServer.bindPort"},
+    {R"({"visibilityServer": {"bindPort": -1}})", Fate::kRefused, "visibilityServer.bindPort"},
 };
 
 // Fields of v1beta1 only.
@@ -264,6 +265,77 @@ TEST(ConfigurationFields, OfTheProgramAreReadToTheirValues) {
   EXPECT_EQ(program.leader.resource_namespace, "n");
   EXPECT_FALSE(ProgramOf("{}").program.request_limit) << "no limit where none is set";
   EXPECT_FALSE(ProgramOf(R"({"clientConnection": {"qps": -1}})").program.request_limit);
+}
+
+// A Go program that changes one field writes the zero values of all others. Each row has the zero
+// values of one part of the Configuration, as Go's encoding writes them.
+TEST(ConfigurationFields, ZeroValuesAreTheDefaults) {
+  for (const char* fields :
+       {R"({"namespace": "", "manageJobsWithoutQueueName": false})",
+        R"({"managedJobsNamespaceSelector": null, "featureGates": null})",
+        R"({"leaderElection": {"leaderElect": null, "leaseDuration": "0s", "renewDeadline": "0s",
+            "retryPeriod": "0s", "resourceLock": "", "resourceName": "", "resourceNamespace": ""}})",
+        R"({"leaderElection": null})", R"({"webhook": {"host": "", "port": 0, "certDir": ""}})",
+        R"({"internalCertManagement": {"enable": null, "webhookServiceName": "",
+            "webhookSecretName": ""}})",
+        R"({"health": {"healthProbeBindAddress": "", "readinessEndpointName": "",
+            "livenessEndpointName": ""}})",
+        R"({"metrics": {"bindAddress": "", "enableClusterQueueResources": false,
+            "customLabels": null, "localQueueMetrics": null}})",
+        R"({"clientConnection": {"qps": 0, "burst": 0}})",
+        R"({"controller": {"groupKindConcurrency": {"Job.batch": 0}, "cacheSyncTimeout": null}})",
+        R"({"integrations": {"frameworks": [], "externalFrameworks": null,
+            "labelKeysToCopy": null}})",
+        R"({"resources": {"excludeResourcePrefixes": null, "transformations": [],
+            "quotaCheckStrategy": "", "deviceClassMappings": null}})",
+        R"({"visibilityServer": {"bindAddress": "", "bindPort": 0}})",
+        R"({"objectRetentionPolicies": {"workloads": {"afterFinished": null,
+            "afterDeactivatedByKueue": null}}})",
+        R"({"pprofBindAddress": "", "tls": null, "multiKueue": null})"}) {
+    SCOPED_TRACE(fields);
+    ExpectFate({.fields = fields, .fate = Fate::kRead}, "v1beta1", Fate::kRead);
+    ExpectFate({.fields = fields, .fate = Fate::kRead}, "v1beta2", Fate::kRead);
+    const Configuration config = ProgramOf(fields);
+    const Configuration none = ProgramOf("{}");
+    EXPECT_EQ(config.namespace_name, none.namespace_name);
+    EXPECT_EQ(config.frameworks, none.frameworks);
+    const ProgramOptions& program = config.program;
+    EXPECT_EQ(program.webhook.port, none.program.webhook.port);
+    EXPECT_EQ(program.webhook.certificate_folder, none.program.webhook.certificate_folder);
+    EXPECT_EQ(program.certificate.service, none.program.certificate.service);
+    EXPECT_EQ(program.certificate.secret, none.program.certificate.secret);
+    EXPECT_EQ(program.endpoints.readiness_endpoint, none.program.endpoints.readiness_endpoint);
+    EXPECT_EQ(program.visibility.port, none.program.visibility.port);
+    EXPECT_EQ(program.leader.enabled, none.program.leader.enabled);
+    EXPECT_EQ(program.leader.resource_name, none.program.leader.resource_name);
+    EXPECT_EQ(program.leader.lease_duration, none.program.leader.lease_duration);
+    EXPECT_EQ(program.leader.renew_deadline, none.program.leader.renew_deadline);
+    EXPECT_EQ(program.leader.retry_period, none.program.leader.retry_period);
+    EXPECT_FALSE(program.request_limit);
+    EXPECT_TRUE(program.concurrency.empty());
+  }
+}
+
+// In a block whose presence means something, zeros inside are defaults too.
+TEST(ConfigurationFields, ZeroValuesInABlockThatIsThere) {
+  const Configuration ready = ProgramOf(R"({"waitForPodsReady": {
+    "timeout": "0s", "recoveryTimeout": null, "blockAdmission": null, "requeuingStrategy":
+    {"timestamp": "", "backoffLimitCount": null, "backoffBaseSeconds": null}}})");
+  const Configuration bare = ProgramOf(R"({"waitForPodsReady": {}})");
+  EXPECT_TRUE(ready.admission.pods_ready.enabled);
+  EXPECT_EQ(ready.admission.pods_ready.timeout, std::chrono::minutes(30));
+  EXPECT_EQ(ready.admission.pods_ready.recovery_timeout, std::chrono::minutes(30));
+  EXPECT_EQ(ready.admission.pods_ready.timeout, bare.admission.pods_ready.timeout);
+  EXPECT_EQ(ready.admission.pods_ready.backoff_base, bare.admission.pods_ready.backoff_base);
+  const Configuration sharing = ProgramOf(R"({"admissionFairSharing": {
+    "usageHalfLifeTime": "0s", "usageSamplingInterval": "0s", "resourceWeights": null}})");
+  ASSERT_TRUE(sharing.admission.scheduler.admission_fair_sharing);
+  EXPECT_EQ(sharing.admission.scheduler.admission_fair_sharing->sampling_interval,
+            std::chrono::minutes(5));
+  const Configuration connection = ProgramOf(R"({"clientConnection": {"qps": 7, "burst": 0}})");
+  ASSERT_TRUE(connection.program.request_limit);
+  EXPECT_EQ(connection.program.request_limit->per_second, 7);
+  EXPECT_EQ(connection.program.request_limit->burst, RequestLimitOptions{}.burst);
 }
 
 TEST(ConfigurationFields, CustomLabelsAreReadWhereTheirGateIsOn) {

@@ -196,8 +196,6 @@ TEST(Configuration, MistakesAreNamed) {
        "featureGates.NoSuchGate: Kueue has no feature gate of this name"},
       {Config({{"waitForPodsReady", {{"timeout", "-5m"}}}}),
        "waitForPodsReady.timeout: must not be negative"},
-      {Config({{"waitForPodsReady", {{"timeout", "0s"}}}}),
-       "waitForPodsReady.timeout: must be greater than 0"},
       {Config({{"waitForPodsReady", {{"enable", true}}}}),
        "waitForPodsReady.enable: unknown field: in v1beta2 the block itself switches it on"},
       {Config({{"waitForPodsReady", {{"requeuingStrategy", {{"backoffLimitCount", -1}}}}}}),
