@@ -26,6 +26,13 @@ Status CheckGates(const admission::Configuration& configuration) {
   return OkStatus();
 }
 
+// As that of a file without fields.
+admission::Configuration DefaultConfiguration() {
+  admission::Configuration configuration;
+  configuration.admission.metrics.local_queues = true;
+  return configuration;
+}
+
 }  // namespace
 
 Result<admission::Configuration> ReadConfigurationDocument(const nlohmann::json& document) {
@@ -39,7 +46,7 @@ Result<admission::Configuration> ReadConfigurationDocument(const nlohmann::json&
 }
 
 Result<admission::Configuration> ReadConfigurationFile(const std::string& path) {
-  if (path.empty()) return admission::Configuration{};
+  if (path.empty()) return DefaultConfiguration();
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();

@@ -158,14 +158,13 @@ void AdmissionMetrics::IncrementLocal(const char* name, const api::Workload& wor
 }
 
 void AdmissionMetrics::ObserveLocal(const char* name, const api::Workload& workload,
-                                    std::int64_t seconds) {
+                                    std::int64_t seconds, MetricLabels more) {
   const api::ObjectKey key{workload.meta.namespace_name, workload.spec.queue_name};
   if (!queues_.Exposes(key)) return;
-  metrics_.Observe(name,
-                   {{"name", key.name},
-                    {"namespace", key.namespace_name},
-                    {"priority_class", PriorityClassOf(workload)}},
-                   static_cast<double>(seconds));
+  more.merge(MetricLabels{{"name", key.name},
+                          {"namespace", key.namespace_name},
+                          {"priority_class", PriorityClassOf(workload)}});
+  metrics_.Observe(name, more, static_cast<double>(seconds));
 }
 
 void AdmissionMetrics::OnQuotaReserved(const api::Workload& workload,
@@ -184,7 +183,9 @@ void AdmissionMetrics::OnAdmitted(const api::Workload& workload, const std::stri
   const MetricLabels labels = QueueLabels(workload, cluster_queue);
   metrics_.Increment("kueue_admitted_workloads_total", labels);
   constexpr auto kWorkload = CustomMetricLabel::Source::kWorkload;
-  MetricLabels local = metrics_.Named(kWorkload, metrics_.ValuesOf(kWorkload, workload.meta));
+  const MetricLabels custom =
+      metrics_.Named(kWorkload, metrics_.ValuesOf(kWorkload, workload.meta));
+  MetricLabels local = custom;
   local.merge(MetricLabels(labels));
   IncrementLocal("kueue_local_queue_admitted_workloads_total", workload, std::move(local));
   for (const std::string& cohort : cohorts_of_(cluster_queue)) {
@@ -193,7 +194,7 @@ void AdmissionMetrics::OnAdmitted(const api::Workload& workload, const std::stri
   }
   metrics_.Observe("kueue_admission_wait_time_seconds", labels,
                    static_cast<double>(waited_seconds));
-  ObserveLocal("kueue_local_queue_admission_wait_time_seconds", workload, waited_seconds);
+  ObserveLocal("kueue_local_queue_admission_wait_time_seconds", workload, waited_seconds, custom);
   metrics_.Observe("kueue_admission_checks_wait_time_seconds", labels,
                    static_cast<double>(checks_seconds));
   ObserveLocal("kueue_local_queue_admission_checks_wait_time_seconds", workload, checks_seconds);
@@ -252,10 +253,16 @@ void AdmissionMetrics::OnPlan(const api::Workload& before, const WorkloadPlan& p
 }
 
 void AdmissionMetrics::OnFinished(const api::Workload& workload) {
-  if (!workload.status.admission) return;
-  const MetricLabels labels = QueueLabels(workload, workload.status.admission->cluster_queue);
+  // A workload may end while it waits: a preempted slice, for example. It counts in its queue.
+  const auto route = routes_.find({workload.meta.namespace_name, workload.spec.queue_name});
+  const std::string queue = workload.status.admission ? workload.status.admission->cluster_queue
+                            : route != routes_.end()  ? route->second.cluster_queue
+                                                      : "";
+  if (queue.empty()) return;
+  const MetricLabels labels = QueueLabels(workload, queue);
   metrics_.Increment("kueue_finished_workloads_total", labels);
   IncrementLocal("kueue_local_queue_finished_workloads_total", workload, labels);
+  if (!workload.status.admission) return;
   const api::Condition* admitted = api::FindCondition(workload.status.conditions, api::kAdmitted);
   const api::Condition* finished = api::FindCondition(workload.status.conditions, api::kFinished);
   if (admitted == nullptr || finished == nullptr) return;
@@ -270,7 +277,9 @@ void AdmissionMetrics::OnPodsReady(const api::Workload& workload) {
   const auto& conditions = workload.status.conditions;
   const api::Condition* admitted = api::FindCondition(conditions, api::kAdmitted);
   if (!workload.status.admission || admitted == nullptr) return;
-  const WallTime ready = api::FindCondition(conditions, api::kPodsReady)->last_transition_time;
+  const api::Condition* condition = api::FindCondition(conditions, api::kPodsReady);
+  if (condition->reason == "Recovered") return;  // the pods were ready before
+  const WallTime ready = condition->last_transition_time;
   const MetricLabels labels = QueueLabels(workload, workload.status.admission->cluster_queue);
   const std::int64_t waited = WaitSeconds(QueuedSince(workload), ready);
   const std::int64_t since_admission = WaitSeconds(admitted->last_transition_time, ready);

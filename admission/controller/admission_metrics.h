@@ -81,7 +81,8 @@ class AdmissionMetrics {
   void OnPodsReady(const api::Workload& workload);
   // Increments the LocalQueue's form of a ClusterQueue metric, if the LocalQueue has metrics.
   void IncrementLocal(const char* name, const api::Workload& workload, kube::MetricLabels labels);
-  void ObserveLocal(const char* name, const api::Workload& workload, std::int64_t seconds);
+  void ObserveLocal(const char* name, const api::Workload& workload, std::int64_t seconds,
+                    kube::MetricLabels more = {});
 
   LabelledMetrics& metrics_;
   const QueueMetrics& queues_;

@@ -259,6 +259,7 @@ void ReadMetrics(const Reader& in, Configuration& out) {
   MetricsOptions& metrics = out.admission.metrics;
   in.Field("enableClusterQueueResources").Get(metrics.cluster_queue_resources);
   const Reader local = in.Field("localQueueMetrics");
+  metrics.local_queues = !local.present();  // without the block, LocalQueues have metrics
   CheckFields(local, "metrics.localQueueMetrics", {"enable", "selector", "localQueueSelector"}, {},
               out);
   local.Field("enable").Get(metrics.local_queues);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "api/reasons.h"
 
@@ -39,8 +40,8 @@ QueueMetrics::QueueMetrics(LabelledMetrics& metrics, const MetricsOptions& optio
       {"kueue_cluster_queue_resource_reservation", "Reserved quota"},
       {"kueue_cluster_queue_resource_usage", "Quota of admitted workloads"},
       {"kueue_cluster_queue_nominal_quota", "Nominal quota"},
-      {"kueue_cluster_queue_borrowing_limit", "The most that may be borrowed, where there is one"},
-      {"kueue_cluster_queue_lending_limit", "The most that may be lent, where there is one"},
+      {"kueue_cluster_queue_borrowing_limit", "The most that may be borrowed; +Inf: no limit"},
+      {"kueue_cluster_queue_lending_limit", "The most that may be lent; +Inf: no limit"},
       {"kueue_cluster_queue_resource_pending", "What waiting workloads ask"},
       {"kueue_pending_scheduling_hashes",
        "Kinds of waiting workloads, by whether they compete for the head"},
@@ -156,11 +157,11 @@ void QueueMetrics::SetAdmitted(const char* name, const MetricLabels& of, std::in
           [&](const LabelledMetrics::Values& gone) { metrics_.RemoveGauge(name, with(gone)); });
 }
 
-// Without a limit there is no series.
+// Without a limit the value is +Inf, as in Kueue.
 void QueueMetrics::SetLimit(const char* name, const MetricLabels& of,
                             const std::optional<api::Amount>& limit) {
-  if (!limit) return metrics_.RemoveGauge(name, of);
-  metrics_.SetGauge(name, of, Value(of.at("resource"), *limit));
+  metrics_.SetGauge(
+      name, of, limit ? Value(of.at("resource"), *limit) : std::numeric_limits<double>::infinity());
 }
 
 // Updates the sums of the cohorts above the queue; also when the queue changes its cohort.

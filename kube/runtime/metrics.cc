@@ -9,9 +9,9 @@
 #include <prometheus/gauge.h>
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
-#include <prometheus/text_serializer.h>
 
 #include "base/assert.h"
+#include "kube/runtime/metrics_text.h"
 
 namespace berth::kube {
 namespace {
@@ -156,8 +156,6 @@ void Metrics::RemoveGauge(const std::string& name, const MetricLabels& labels) {
   declared.series.erase(found);
 }
 
-std::string Metrics::Text() const {
-  return prometheus::TextSerializer().Serialize(impl_->registry.Collect());
-}
+std::string Metrics::Text() const { return MetricsText(impl_->registry.Collect()); }
 
 }  // namespace berth::kube

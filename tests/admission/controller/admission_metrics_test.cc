@@ -88,6 +88,36 @@ TEST_F(AdmissionMetricsTest, LocalQueuesHaveTheirOwn) {
   EXPECT_EQ(ValueOf(finished), "none");
 }
 
+// As a slice that was preempted, and then replaced.
+TEST_F(AdmissionMetricsTest, AWorkloadThatEndsWhileItWaitsIsCounted) {
+  BootWithOneThatWaits();
+  SetConditionOf("b", api::kFinished, true, "WorkloadSliceReplaced");
+  executor_.RunFor(1s);
+  EXPECT_EQ(ValueOf("kueue_finished_workloads_total{cluster_queue=\"cq\",priority_class=\"\"}"),
+            "1");
+  EXPECT_EQ(ValueOf("kueue_local_queue_finished_workloads_total{name=\"lq\",namespace=\"team\","
+                    "priority_class=\"\"}"),
+            "1");
+  EXPECT_EQ(ValueOf("kueue_execution_time_seconds_count{cluster_queue=\"cq\",priority_class=\"\"}"),
+            "none");
+}
+
+TEST_F(AdmissionMetricsTest, ThePodsAreReadyForTheFirstTimeOnce) {
+  PutQueues(1);
+  PutWorkload("w", 1);
+  executor_.RunFor(1s);
+  const std::string count =
+      "kueue_ready_wait_time_seconds_count{cluster_queue=\"cq\",priority_class=\"\"}";
+  SetConditionOf("w", api::kPodsReady, true, "Started");
+  executor_.RunFor(1s);
+  EXPECT_EQ(ValueOf(count), "1");
+  SetConditionOf("w", api::kPodsReady, false, "WaitForRecovery");
+  executor_.RunFor(1s);
+  SetConditionOf("w", api::kPodsReady, true, "Recovered");
+  executor_.RunFor(1s);
+  EXPECT_EQ(ValueOf(count), "1");
+}
+
 TEST_F(AdmissionMetricsTest, ExecutionTimeIsThatOfAllAdmissions) {
   PutQueues(1);
   PutWorkload("w", 1);
@@ -101,7 +131,7 @@ TEST_F(AdmissionMetricsTest, ExecutionTimeIsThatOfAllAdmissions) {
   EXPECT_GE(std::stod(sum), 110) << sum;
 }
 
-TEST_F(AdmissionMetricsTest, ALimitThatIsTakenAwayIsNotShownAnyMore) {
+TEST_F(AdmissionMetricsTest, AQuotaWithoutALimitHasTheLimitInfinity) {
   BootWithAll();
   PutQueues(1, {{"cohortName", "lab"}});
   const auto put = [&](const Json& limit) {
@@ -115,10 +145,13 @@ TEST_F(AdmissionMetricsTest, ALimitThatIsTakenAwayIsNotShownAnyMore) {
             {"flavors", {{{"name", "default"}, {"resources", {std::move(quota)}}}}}}}}});
     executor_.RunFor(3s);
   };
+  const std::string of =
+      "_limit{cluster_queue=\"cq\",cohort=\"lab\",flavor=\"default\",resource=\"cpu\"}";
   put(5);
-  EXPECT_THAT(metrics_->Text(), HasSubstr("\nkueue_cluster_queue_borrowing_limit{"));
+  EXPECT_EQ(ValueOf("kueue_cluster_queue_borrowing" + of), "5");
+  EXPECT_EQ(ValueOf("kueue_cluster_queue_lending" + of), "+Inf");
   put(nullptr);
-  EXPECT_THAT(metrics_->Text(), Not(HasSubstr("\nkueue_cluster_queue_borrowing_limit{")));
+  EXPECT_EQ(ValueOf("kueue_cluster_queue_borrowing" + of), "+Inf");
 }
 
 TEST_F(AdmissionMetricsTest, PendingRequestsGoBackToZero) {
@@ -241,7 +274,7 @@ TEST_F(AdmissionMetricsTest, SharesAreNotRoundedAndSumsAreWhole) {
   EXPECT_EQ(ValueOf(reserved), "3") << "with what is within the queue's own quota";
   PutClusterQueue("cq", 1, {{"cohortName", "lab"}, {"fairSharing", {{"weight", "0"}}}});
   executor_.RunFor(3s);
-  EXPECT_EQ(ValueOf(share), "Nan");
+  EXPECT_EQ(ValueOf(share), "NaN");
   SetConditionOf("a", api::kFinished, true, "Succeeded");
   executor_.RunFor(3s);
   EXPECT_EQ(ValueOf(share), "0");

@@ -35,7 +35,22 @@ TEST(Configuration, EmptyIsKueuesDefault) {
   EXPECT_EQ(config->admission.pods_ready.timeout, 30min);
   EXPECT_FALSE(config->admission.scheduler.fair_sharing.has_value());
   EXPECT_THAT(config->frameworks, ElementsAre("batch/job"));
+  EXPECT_TRUE(config->admission.metrics.local_queues);
   EXPECT_THAT(config->ignored, IsEmpty());
+}
+
+// As in Kueue, the block switches the metrics off where it does not switch them on.
+TEST(Configuration, LocalQueuesHaveMetricsUnlessTheFileSaysOtherwise) {
+  for (const auto& [metrics, shown] : std::vector<std::pair<nlohmann::json, bool>>{
+           {R"({})"_json, true},
+           {R"({"localQueueMetrics": null})"_json, true},
+           {R"({"localQueueMetrics": {}})"_json, false},
+           {R"({"localQueueMetrics": {"enable": false}})"_json, false},
+           {R"({"localQueueMetrics": {"enable": true}})"_json, true}}) {
+    const auto config = ReadConfiguration(Config({{"metrics", metrics}}));
+    ASSERT_TRUE(config) << config.error().message;
+    EXPECT_EQ(config->admission.metrics.local_queues, shown) << metrics;
+  }
 }
 
 TEST(Configuration, ReadsWhatAdmissionNeeds) {

@@ -155,6 +155,9 @@ TEST_F(CustomLabelsTest, WaitingWorkloadsByTheirOwnLabel) {
   SetLabel("namespaces/team/workloads", "b", "red");
   executor_.RunFor(3s);
   const std::string untracked = std::string("custom_team=\"") + LabelledMetrics::kUntracked + "\",";
+  EXPECT_EQ(ValueOf("kueue_local_queue_admission_wait_time_seconds_count{" + untracked +
+                    "name=\"lq\",namespace=\"team\",priority_class=\"\"}"),
+            "1");
   EXPECT_EQ(LocalPending("custom_team=\"red\","), "0/1");
   EXPECT_EQ(LocalPending(untracked), "0/1");
   EXPECT_EQ(ValueOf(R"(kueue_pending_workloads{cluster_queue="cq",custom_team="red",)"
