@@ -349,18 +349,22 @@ Wakes Catalogue::RefreshUsersOfCheck(const std::string& check) {
 }
 
 Wakes Catalogue::SetTopology(const api::Topology& object) {
+  const auto known = topologies_.find(object.meta.name);
+  const bool changed = known != topologies_.end() && known->second.levels != object.levels;
   topologies_[object.meta.name] = object;
   placer_.SetTopology(object);
-  return RefreshUsersOfTopology(object.meta.name);
+  const std::vector<ClusterQueueId> users = UsersOfTopology(object.meta.name);
+  const Wakes activated = RefreshActive(users);
+  return changed ? TreesOf(users) : activated;
 }
 
 Wakes Catalogue::RemoveTopology(const std::string& name) {
   topologies_.erase(name);
   placer_.RemoveTopology(name);
-  return RefreshUsersOfTopology(name);
+  return RefreshActive(UsersOfTopology(name));
 }
 
-Wakes Catalogue::RefreshUsersOfTopology(const std::string& topology) {
+std::vector<ClusterQueueId> Catalogue::UsersOfTopology(const std::string& topology) const {
   std::vector<ClusterQueueId> users;
   for (const FlavorState& flavor : flavors_) {
     if (flavor.object == nullptr || flavor.object->topology_name != topology) continue;
@@ -368,7 +372,7 @@ Wakes Catalogue::RefreshUsersOfTopology(const std::string& topology) {
   }
   std::sort(users.begin(), users.end());
   users.erase(std::unique(users.begin(), users.end()), users.end());
-  return RefreshActive(users);
+  return users;
 }
 
 }  // namespace berth::admission

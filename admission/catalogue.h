@@ -237,7 +237,7 @@ class Catalogue {
   // Recomputes whether queues are active; returns the trees of those that became active.
   Wakes RefreshActive(const std::vector<ClusterQueueId>& concerned);
   Wakes RefreshUsersOfCheck(const std::string& check);
-  Wakes RefreshUsersOfTopology(const std::string& topology);
+  std::vector<ClusterQueueId> UsersOfTopology(const std::string& topology) const;  // sorted
   // Notes that quotas, members or activity in the tree of the node changed.
   void NoteTreeChange(NodeId node);
   Wakes TreesOf(const std::vector<ClusterQueueId>& ids) const;

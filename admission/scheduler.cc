@@ -128,7 +128,9 @@ void Scheduler::ForgetCohort(const std::string& name) {
   const ClusterState::CohortChange change = state_.RemoveCohort(name);
   Request(change.wakes);
   if (change.changed) history_.Clear();
-  RequestLeft(before, TreeOfCohort(name));
+  const std::optional<WakeTarget> after = TreeOfCohort(name);
+  RequestLeft(before, after);
+  RequestLeft(after, before);  // what it lent to the tree that it left is free again
 }
 void Scheduler::ApplyClusterQueue(const api::ClusterQueue& object) {
   const std::optional<ClusterQueueId> known = state_.FindQueue(object.meta.name);

@@ -4,6 +4,7 @@
 #include "api/condition.h"
 #include "api/holds.h"
 #include "api/pod.h"
+#include "api/pod_groups.h"
 #include "api/reasons.h"
 #include "queue/workload_info.h"
 
@@ -20,8 +21,8 @@ bool Matters(const api::Workload& before, const api::Workload& after) {
     return state ? state->requeue_at : std::nullopt;
   };
   if (not_before(before) != not_before(after)) return true;
-  for (const char* type :
-       {api::kQuotaReserved, api::kAdmitted, api::kEvicted, api::kFinished, api::kRequeued}) {
+  for (const char* type : {api::kQuotaReserved, api::kAdmitted, api::kEvicted, api::kFinished,
+                           api::kRequeued, api::kWaitingForReplacementPods}) {
     if (api::IsTrue(before.status.conditions, type) != api::IsTrue(after.status.conditions, type)) {
       return true;
     }

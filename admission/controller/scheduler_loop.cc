@@ -60,6 +60,12 @@ CyclePace::Work SchedulerLoop::PacedWork() {
           .run_wake_ups = [this] { RunWakeUps(); }};
 }
 
+// Whether the scheduler has nothing to do. A change after which it has something must start a
+// cycle, whatever field changed.
+bool SchedulerLoop::IsStill() const {
+  return !parts_.scheduler.HasHeads() && !parts_.scheduler.HasWakeUps();
+}
+
 // Whether other workloads waited for this workload's pods (blockAdmission).
 bool SchedulerLoop::Unblocks(const api::Workload& before, const api::Workload& after) const {
   return parts_.scheduler.config().block_admission &&
@@ -91,6 +97,7 @@ void SchedulerLoop::FeedWorkloads() {
                              },
                          .on_update =
                              [this, apply](const auto& before, const auto& object) {
+                               const bool was_still = IsStill();
                                apply(object);
                                ScheduleSecondPass();
                                SayIfGateCleared(*before, *object);
@@ -102,7 +109,8 @@ void SchedulerLoop::FeedWorkloads() {
                                if (HasLostItsReason(*before, *object)) {
                                  parts_.notes.Renew(object->meta.key());
                                }
-                               if (Matters(*before, *object) || Unblocks(*before, *object)) {
+                               if (Matters(*before, *object) || Unblocks(*before, *object) ||
+                                   (was_still && !IsStill())) {
                                  Changed();
                                }
                              },

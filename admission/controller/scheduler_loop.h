@@ -75,6 +75,7 @@ class SchedulerLoop {
   CyclePace::Work PacedWork();
   void FeedWorkloads();
 
+  bool IsStill() const;
   bool Unblocks(const api::Workload& before, const api::Workload& after) const;
   void SayIfGateCleared(const api::Workload& before, const api::Workload& after);
   void Changed();  // a change may let a head move
