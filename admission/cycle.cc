@@ -5,6 +5,8 @@
 
 #include "admission/partial_admission.h"
 #include "admission/workload_slices.h"
+#include "api/condition.h"
+#include "api/reasons.h"
 #include "base/assert.h"
 #include "base/prefetch.h"
 
@@ -364,6 +366,9 @@ void Cycle::ProcessNow(Entry& entry) {
     Claim(entry);
     Skip(entry, Remark::kWaitingForPodsReady);
     decision.assignment.scan.positions.clear();  // the next attempt tries the same flavor
+  } else if (!decision.second_pass && YieldsToBlocked(entry)) {
+    Skip(entry, Remark::kWaitingForPodsReady);
+    decision.assignment.scan.positions.clear();
   } else if (OwnersComeFirst(entry)) {
     // No later borrower takes the quota instead. In a tournament an owner may be later.
     if (!IsFair()) Claim(entry);
@@ -381,6 +386,28 @@ void Cycle::ProcessNow(Entry& entry) {
 bool Cycle::MustWaitForPods() const {
   return context_.one_at_a_time &&
          (admitted_ || context_.state.reservations().not_ready_count() > 0);
+}
+
+// blockAdmission: a workload that waited for the pods of a workload goes before that workload,
+// which was evicted because its pods were not ready in time. Otherwise a workload whose pods never
+// become ready may block all others for ever. As in Kueue, where a blocked head is admitted as soon
+// as nothing blocks it.
+bool Cycle::YieldsToBlocked(const Entry& entry) const {
+  if (!context_.one_at_a_time) return false;
+  const api::Condition* evicted =
+      api::FindCondition(entry.input.workload->object->status.conditions, api::kEvicted);
+  if (evicted == nullptr || evicted->status != api::ConditionStatus::kTrue ||
+      evicted->reason != api::kPodsReadyTimeout) {
+    return false;
+  }
+  return std::any_of(entries_.begin(), entries_.end(), [&](const Entry& other) {
+    if (other.done || other.decision.assignment.mode != AssignmentMode::kFit) return false;
+    const api::Condition* told =
+        api::FindCondition(other.input.workload->object->status.conditions, api::kQuotaReserved);
+    return told != nullptr && told->status == api::ConditionStatus::kFalse &&
+           told->reason == api::kWaitingForPodsReady &&
+           told->last_transition_time <= evicted->last_transition_time;
+  });
 }
 
 void Cycle::ReserveForPreemptor(const Entry& entry) {

@@ -151,6 +151,7 @@ class Cycle {
   bool ProcessAgain(Entry& entry);
   void CountIn(const Entry& entry);
   bool MustWaitForPods() const;
+  bool YieldsToBlocked(const Entry& entry) const;
   // Borrowers that were preempted for an owner (cycle_owners.cc).
   void NoteOwner(const Entry& entry);
   bool OwnersComeFirst(const Entry& entry) const;
