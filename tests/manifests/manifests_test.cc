@@ -280,6 +280,18 @@ TEST(ControllerTest, ItsConfigurationIsReadToTheLastField) {
             config_map["metadata"]["name"]);
 }
 
+// What the controller watches where it queues Deployments; without a right its log has a line twice
+// a minute.
+TEST(ServingTest, TheRoleAllowsWhatIsWatched) {
+  std::set<std::string> watched;
+  for (const Json& rule : Documents(kRoot / "components/serving/role.yaml").front()["rules"]) {
+    EXPECT_THAT(rule["verbs"], ElementsAre("list", "watch"));
+    for (const Json& resource : rule["resources"]) watched.insert(resource.get<std::string>());
+  }
+  EXPECT_EQ(watched, (std::set<std::string>{"deployments", "leaderworkersets", "replicasets",
+                                            "statefulsets"}));
+}
+
 TEST(KustomizationsTest, NameFilesThatExist) {
   for (const fs::path& path : YamlFiles(kRoot)) {
     if (path.filename() != "kustomization.yaml") continue;
