@@ -284,7 +284,8 @@ TEST(ControllerTest, ItsConfigurationIsReadToTheLastField) {
 // a minute.
 TEST(ServingTest, TheRoleAllowsWhatIsWatched) {
   std::set<std::string> watched;
-  for (const Json& rule : Documents(kRoot / "components/serving/role.yaml").front()["rules"]) {
+  const Json role = Documents(kRoot / "components/serving/role.yaml").front();
+  for (const Json& rule : role["rules"]) {
     EXPECT_THAT(rule["verbs"], ElementsAre("list", "watch"));
     for (const Json& resource : rule["resources"]) watched.insert(resource.get<std::string>());
   }
