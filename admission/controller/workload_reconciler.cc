@@ -29,6 +29,7 @@ WorkloadSituation WorkloadReconciler::Observe(const api::Workload& workload) con
   situation.pods_ready = options_.pods_ready;
   situation.keep_finished = options_.keep_finished;
   situation.hear_late_answers = options_.hear_late_answers;
+  situation.nobody_stops_it = workload.meta.owner_references.empty();
   situation.local_queue.name = workload.spec.queue_name;
   const auto local =
       parts_.local_queues.Get({workload.meta.namespace_name, workload.spec.queue_name});

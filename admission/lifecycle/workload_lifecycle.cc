@@ -83,6 +83,7 @@ class Planner {
   void Finished();
   void Abandoned();
   void Deactivated();
+  void Release();
   void Reserved();
   void SyncChecks();
   bool FollowRejections();
@@ -126,6 +127,19 @@ void Planner::Finished() {
   Say(PlannedEvent::Type::kNormal, "Deleted", "Deleted finished workload due to elapsed retention");
 }
 
+// As the controller of a job does when its pods have stopped.
+void Planner::Release() {
+  if (IsTrue(status_.conditions, api::kAdmitted)) {
+    const Condition* admitted = FindCondition(status_.conditions, api::kAdmitted);
+    std::int32_t& past = status_.accumulated_past_execution_time_seconds;
+    past += static_cast<std::int32_t>(std::min<std::int64_t>(
+        WaitSeconds(admitted->last_transition_time, now_), INT32_MAX - past));
+    Set(api::kAdmitted, api::ConditionStatus::kFalse, api::kNoReservation,
+        "The workload has no reservation");
+  }
+  status_.admission.reset();
+}
+
 // A running eviction keeps its reason, unless the deactivation has a cause to report.
 void Planner::Deactivated() {
   const Condition* evicted = FindCondition(status_.conditions, api::kEvicted);
@@ -145,7 +159,10 @@ void Planner::Deactivated() {
     changed_ = true;
   }
   changed_ |= RemoveStatusCondition(status_, api::kDeactivationTarget);
-  if (IsTrue(status_.conditions, api::kQuotaReserved)) return;
+  if (IsTrue(status_.conditions, api::kQuotaReserved)) {
+    if (!in_.nobody_stops_it) return;
+    Release();
+  }
   const Condition* last = FindCondition(status_.conditions, api::kEvicted);
   const std::string reason = last->reason;
   std::string message = last->message;

@@ -62,6 +62,8 @@ struct WorkloadSituation {
   PodsReadyOptions pods_ready;
   std::optional<Duration> keep_finished;  // nullopt: for ever
   bool hear_late_answers = true;          // OwnRules (admission/own_rules.h)
+  // No controller stops its pods: a deactivation releases the quota at once.
+  bool nobody_stops_it = false;
 };
 
 struct PlannedEvent {
