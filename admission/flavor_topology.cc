@@ -3,6 +3,7 @@
 
 #include "admission/flavor_assigner.h"
 #include "admission/topology/topology_request.h"
+#include "api/topology_annotations.h"
 
 namespace berth::admission {
 namespace {

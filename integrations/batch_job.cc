@@ -133,9 +133,9 @@ JobView ViewOf(const api::Job& job) {
   pods.count = PodsCount(job);
   pods.min_count = MinParallelism(job);
   pods.topology_request = TopologyRequestOf(job.pod_template.annotations);
-  if (pods.topology_request) {
-    pods.topology_request->pod_index_label = api::kCompletionIndexLabel;
-  }
+  // The index alone makes a request, as in Kueue.
+  if (!pods.topology_request) pods.topology_request.emplace();
+  pods.topology_request->pod_index_label = api::kCompletionIndexLabel;
   view.pod_sets.push_back(std::move(pods));
   return view;
 }

@@ -178,11 +178,9 @@ class PodSetReader {
   Status AddTopology(const PodSetRule& rule, const Json& item, const cel::Activation& activation,
                      api::PodSet& pods) {
     pods.topology_request = TopologyRequestOf(pods.pod_template.annotations);
-    // As in Kueue, an index label alone makes a request of pods that exist before their start.
-    const bool indexed = kind_.pods && !rule.pod_index_label.empty();
-    if (!pods.topology_request && indexed) pods.topology_request.emplace();
-    if (!pods.topology_request) return OkStatus();
-    api::TopologyRequest& request = *pods.topology_request;
+    // As in Kueue, an index label alone makes a request: where all flavors of the queue have a
+    // topology, pods without annotations are placed by rank, too.
+    api::TopologyRequest request = pods.topology_request.value_or(api::TopologyRequest{});
     if (!rule.pod_index_label.empty()) request.pod_index_label = rule.pod_index_label;
     if (!rule.sub_group_label.empty()) request.sub_group_index_label = rule.sub_group_label;
     if (rule.sub_group_count) {
@@ -190,6 +188,9 @@ class PodSetReader {
                                                            *rule.sub_group_count, activation));
     }
     if (kind_.hook != nullptr) TakeTopology(item, request);
+    if (pods.topology_request || request.pod_index_label) {
+      pods.topology_request = std::move(request);
+    }
     return OkStatus();
   }
 

@@ -434,7 +434,8 @@ void Planner::Start(const api::Workload& workload) {
   // A user has suspended the job: it is resumed at once, unless terminating pods use its quota.
   if (!job_.active && HasPods()) return;
   if (job_.bare_pods && !job_.bare_pods->gated) return;
-  auto changes = StartChanges(workload, flavors(), in_.workload_name_rule);
+  auto changes = StartChanges(workload, flavors(), in_.workload_name_rule,
+                              job_.bare_pods ? StartTarget::kPods : StartTarget::kTemplates);
   if (!changes && changes.error().code == ErrorCode::kInvalid) {
     return SetFinished(workload, api::kFailedToStart, changes.error().message);
   }

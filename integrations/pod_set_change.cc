@@ -89,7 +89,14 @@ Status AddQueueLabels(const api::Workload& workload, PodSetChange& change) {
   return MergeMap("labels", labels, change.labels);
 }
 
-// `asked`: the pod set has a topology request. Without one, the annotation tells that the nodes of
+void KeepCount(PodSetChange& change) {
+  change.labels.clear();
+  change.annotations.clear();
+  change.node_selector.clear();
+  change.tolerations.clear();
+}
+
+// `asked`: the pod set asks for a topology. If it does not, the annotation tells that the nodes of
 // the pods are in an assignment. The template of a prebuilt Workload may ask all the same: two
 // requests are refused.
 void AddTopology(const api::PodSetAssignment& assignment, bool asked, PodSetChange& change) {
@@ -135,9 +142,12 @@ const api::PodSetAssignment* AssignmentOf(const api::Admission& admission,
 }  // namespace
 
 Result<std::vector<PodSetChange>> StartChanges(const api::Workload& workload,
-                                               const FlavorsByName& flavors,
-                                               WorkloadNameRule rule) {
+                                               const FlavorsByName& flavors, WorkloadNameRule rule,
+                                               StartTarget target) {
   std::vector<PodSetChange> changes = OriginalPodSets(workload);
+  if (target == StartTarget::kPods) {
+    for (PodSetChange& change : changes) KeepCount(change);
+  }
   if (!workload.status.admission) return changes;
   for (std::size_t i = 0; i < changes.size(); ++i) {
     PodSetChange& change = changes[i];
@@ -151,7 +161,10 @@ Result<std::vector<PodSetChange>> StartChanges(const api::Workload& workload,
     BERTH_CHECK_OK(AddFlavors(*assignment, flavors, change));
     BERTH_CHECK_OK(AddChecks(workload, change));
     BERTH_CHECK_OK(AddQueueLabels(workload, change));
-    AddTopology(*assignment, workload.spec.pod_sets[i].topology_request.has_value(), change);
+    const api::PodSet& pods = workload.spec.pod_sets[i];
+    const bool asked =
+        api::AsksForTopology(pods) || api::AsksForTopology(pods.pod_template.annotations);
+    AddTopology(*assignment, asked, change);
     if (rule == WorkloadNameRule::kAnnotate) {
       change.annotations[api::kWorkloadAnnotation] = workload.meta.name;
     }

@@ -26,12 +26,18 @@ using FlavorsByName = std::map<std::string, api::ResourceFlavor>;
 // Whether the pods get the annotation kueue.x-k8s.io/workload: gate TopologyAwareScheduling.
 enum class WorkloadNameRule : std::uint8_t { kAnnotate, kLeave };
 
+// What a start writes into: pod templates, which become those of the Workload with the additions;
+// or pods that exist, which get the additions alone, since their own labels and annotations may
+// have changed after the Workload was made of them.
+enum class StartTarget : std::uint8_t { kTemplates, kPods };
+
 // One change per pod set of `workload`, which holds quota, in the order of pod sets. Errors:
 // kInvalid for a conflict (permanent: the workload cannot start); kNotFound for a flavor that is
 // not in `flavors` (it may be created later).
 Result<std::vector<PodSetChange>> StartChanges(const api::Workload& workload,
                                                const FlavorsByName& flavors,
-                                               WorkloadNameRule rule = WorkloadNameRule::kAnnotate);
+                                               WorkloadNameRule rule = WorkloadNameRule::kAnnotate,
+                                               StartTarget target = StartTarget::kTemplates);
 
 // Adds the gate of workload slices to the pods of an elastic Job that no webhook has reviewed:
 // without it, all pods of a later size would run.

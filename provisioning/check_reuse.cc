@@ -5,6 +5,7 @@
 
 #include "api/labels.h"
 #include "api/provisioning_labels.h"
+#include "api/topology_annotations.h"
 #include "base/strings.h"
 #include "provisioning/check_decider.h"
 #include "provisioning/lease.h"
@@ -28,7 +29,7 @@ std::string IdleNodes(std::size_t count) {
 
 bool AsksForTopology(const api::Workload& workload) {
   return std::any_of(workload.spec.pod_sets.begin(), workload.spec.pod_sets.end(),
-                     [](const api::PodSet& pods) { return pods.topology_request.has_value(); });
+                     [](const api::PodSet& pods) { return api::AsksForTopology(pods); });
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "api/labels.h"
 #include "api/provisioning_labels.h"
+#include "api/topology_annotations.h"
 #include "base/rfc3339.h"
 #include "base/strings.h"
 #include "provisioning/money.h"
@@ -170,7 +171,7 @@ bool MayDivide(const api::ProvisioningPolicy& policy, const api::Workload& workl
   const std::string* divisible =
       api::FindValue(workload.meta.annotations, api::kDivisibleAnnotation);
   return divisible != nullptr && *divisible == "true" && workload.spec.pod_sets.size() == 1 &&
-         !workload.spec.pod_sets.front().topology_request;
+         !api::AsksForTopology(workload.spec.pod_sets.front());
 }
 
 Vetoes VetoesOf(const VetoInput& input) {

@@ -54,13 +54,6 @@ std::string AddInnerLayers(const std::vector<std::string>& levels, ResolvedReque
 
 }  // namespace
 
-bool AsksForTopology(const api::PodSet& pod_set) {
-  const std::optional<api::TopologyRequest>& request = pod_set.topology_request;
-  return request && (request->required || request->preferred || request->unconstrained ||
-                     request->slice_required_topology || request->slice_size ||
-                     !request->slice_constraints.empty());
-}
-
 std::vector<api::TopologyRequest::SliceConstraint> SliceLayers(
     const std::optional<api::TopologyRequest>& request) {
   if (!request) return {};

@@ -30,9 +30,6 @@ struct ResolvedRequest {
   bool unconstrained = false;
 };
 
-// Whether the pod set has a topology request.
-bool AsksForTopology(const api::PodSet& pod_set);
-
 // The layers of slices, outermost first, from either form of the request.
 std::vector<api::TopologyRequest::SliceConstraint> SliceLayers(
     const std::optional<api::TopologyRequest>& request);

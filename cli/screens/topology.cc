@@ -10,6 +10,7 @@
 
 #include "api/labels.h"
 #include "api/reasons.h"
+#include "api/topology_annotations.h"
 #include "base/rfc3339.h"
 #include "cli/screens/cluster_view.h"
 #include "cli/screens/reason.h"
@@ -133,7 +134,7 @@ class Floor {
     Json gangs = Json::array();
     for (const api::Workload* workload : waiting) {
       for (const api::PodSet& pods : workload->spec.pod_sets) {
-        if (pods.count <= 1 && !pods.topology_request) continue;
+        if (pods.count <= 1 && !api::AsksForTopology(pods)) continue;
         if (gangs.size() < kMostGangs) {
           gangs.push_back(GangOf(*workload, pods));
         } else {

@@ -240,6 +240,25 @@ TEST(PlanGroupTest, AConflictEndsTheWorkload) {
   EXPECT_THAT(Words(plan), ElementsAre("Finished=FailedToStart"));
 }
 
+// As after a change of a LeaderWorkerSet's template, or of the queue's name.
+TEST(PlanGroupTest, PodsMayHaveOtherLabelsThanTheirWorkload) {
+  QueuedPod pod = *Pod("b");
+  pod.meta.labels["team"] = "b";
+  pod.meta.annotations["restarted"] = "today";
+  const std::vector<QueuedPodPtr> pods{Pod("a"), std::make_shared<const QueuedPod>(pod)};
+  api::Workload workload = Owned(Of(WorkloadOf({{"r1", 2}}), "admitted"), pods);
+  std::vector<api::PodSet> pod_sets = workload.spec.pod_sets;
+  pod_sets[0].pod_template.labels = {{"team", "a"}, {api::kQueueLabel, "old"}};
+  pod_sets[0].pod_template.annotations = {{"restarted", "yesterday"}};
+  workload.spec.pod_sets = pod_sets;
+  const JobPlan plan = PlanPods(Group(pods), Situation({workload}), At(0));
+  EXPECT_THAT(Words(plan), ElementsAre("start", "event Started"));
+  const auto started = StartedPod(pod, true, std::get<StartJob>(plan.actions[0]).pod_sets);
+  ASSERT_TRUE(started) << started.error().message;
+  EXPECT_EQ(started->labels.at("team"), "b");
+  EXPECT_EQ(started->annotations.at("restarted"), "today");
+}
+
 TEST(PlanGroupTest, APrebuiltWorkloadIsNotCleanedUp) {
   std::vector<QueuedPodPtr> pods;
   for (const char* name : {"a", "b", "c"}) {

@@ -46,6 +46,26 @@ TEST(PodSetChangeTest, FlavorChecksAndQueueLabelsAddUp) {
   EXPECT_THAT(change.scheduling_gates, ElementsAre());
 }
 
+// The templates of the Workload may be older than the pods.
+TEST(PodSetChangeTest, PodsThatExistGetTheAdditionsAlone) {
+  api::Workload workload = AdmittedWorkload();
+  api::PodTemplate& pods = workload.spec.pod_sets[0].pod_template;
+  pods.labels = {{"team", "a"}};
+  pods.annotations = {{"note", "old"}};
+  pods.spec.node_selector = {{"zone", "z"}};
+  const auto changes =
+      StartChanges(workload, SpotFlavor(), WorkloadNameRule::kAnnotate, StartTarget::kPods);
+  ASSERT_TRUE(changes) << changes.error().message;
+  const PodSetChange& change = changes->front();
+  EXPECT_EQ(change.count, 1);
+  EXPECT_EQ(change.node_selector, (api::StringMap{{"capacity", "spot"}}));
+  EXPECT_EQ(change.annotations,
+            (api::StringMap{{"consume", "pr-1"}, {api::kWorkloadAnnotation, workload.meta.name}}));
+  EXPECT_EQ(change.labels, (api::StringMap{{api::kClusterQueueNameLabel, "cq"},
+                                           {api::kLocalQueueNameLabel, "lq"},
+                                           {api::kPodSetLabel, "main"}}));
+}
+
 // Pods of a later slice wait for the request of that slice; they get it with the end of their gate.
 TEST(PodSetChangeTest, TheTemplateOfGatedSlicesNamesNoProvisioningRequest) {
   api::Workload workload = AdmittedWorkload();
@@ -119,11 +139,15 @@ TEST(PodSetChangeTest, TopologyGatesThePods) {
   EXPECT_TRUE(change.is_placed);
   EXPECT_EQ(change.annotations.at(api::kWorkloadAnnotation), workload.meta.name);
   EXPECT_EQ(change.annotations.at(api::kUnconstrainedTopologyAnnotation), "true");
-  workload.spec.pod_sets[0].topology_request.emplace();
-  EXPECT_EQ(StartChanges(workload, SpotFlavor())
-                ->front()
-                .annotations.count(api::kUnconstrainedTopologyAnnotation),
-            0U);
+  const auto marks = [&workload] {
+    return StartChanges(workload, SpotFlavor())
+        ->front()
+        .annotations.count(api::kUnconstrainedTopologyAnnotation);
+  };
+  workload.spec.pod_sets[0].topology_request.emplace().pod_index_label = "index";
+  EXPECT_EQ(marks(), 1U) << "the label of the ranks asks for nothing";
+  workload.spec.pod_sets[0].topology_request->preferred = "rack";
+  EXPECT_EQ(marks(), 0U);
 }
 
 // Simulation, never-finishes, seed 52: two requests are refused, and the job never started.

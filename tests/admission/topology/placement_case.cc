@@ -5,6 +5,7 @@
 #include "admission/topology/topology_request.h"
 #include "api/gpu_shares.h"
 #include "api/labels.h"
+#include "api/topology_annotations.h"
 #include "base/strings.h"
 
 namespace berth::admission {
