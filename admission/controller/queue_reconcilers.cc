@@ -114,8 +114,9 @@ api::QueueStatus LocalQueueReconciler::StatusOf(const api::LocalQueue& queue) co
     status.flavors_reservation.clear();
     status.flavors_usage.clear();
   }
-  status.reserving_workloads = tally.reserving;
-  status.admitted_workloads = tally.admitted;
+  // A queue that is gone has no quota that a workload could hold.
+  status.reserving_workloads = cluster_queue != nullptr ? tally.reserving : 0;
+  status.admitted_workloads = cluster_queue != nullptr ? tally.admitted : 0;
   status.pending_workloads = tally.pending;
   const auto set = [&](bool active, const char* reason, const char* message) {
     SetActive(status, active, reason, message, queue.meta.generation, parts_.clock.Now());
@@ -174,6 +175,10 @@ void LocalQueueReconciler::Reconcile(const api::ObjectKey& key, Done done) {
   }
   pace_.OnWrite(key, parts_.clock.SteadyNow());
   Json json = api::EncodeLocalQueueStatus(status);
+  if (parts_.cluster_queues.Get({"", queue->cluster_queue}) == nullptr) {
+    json["flavorsReservation"] = nullptr;  // absent, as in Kueue, and not empty
+    json["flavorsUsage"] = nullptr;
+  }
   if (queue->status.usage_history && status.usage_history) {
     // A merge patch has to name removed keys.
     for (const auto& [resource, amount] : queue->status.usage_history->consumed) {

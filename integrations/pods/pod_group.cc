@@ -113,16 +113,17 @@ std::string Contradiction(const PodsOfJob& job, std::int32_t total) {
   return "";
 }
 
-// The labels of `keys` that the pods have. A problem where two pods differ.
-std::string CopyLabels(const Pods& pods, const std::vector<std::string>& keys,
-                       api::StringMap& labels) {
+// The labels, or annotations, of `keys` that the pods have. A problem where two pods differ.
+std::string CopyValues(const Pods& pods, const std::vector<std::string>& keys,
+                       api::StringMap api::ObjectMeta::*from, const std::string& what,
+                       api::StringMap& values) {
   for (const QueuedPodPtr& pod : pods) {
     for (const std::string& key : keys) {
-      const std::string* value = api::FindValue(pod->meta.labels, key);
+      const std::string* value = api::FindValue(pod->meta.*from, key);
       if (value == nullptr) continue;
-      const auto [at, added] = labels.emplace(key, *value);
+      const auto [at, added] = values.emplace(key, *value);
       if (!added && at->second != *value) {
-        return "constructing workload: pods have different label values: " + key + "=" +
+        return "constructing workload: pods have different " + what + " values: " + key + "=" +
                at->second + " and " + key + "=" + *value;
       }
     }
@@ -188,7 +189,8 @@ Result<std::int32_t> TotalCountOf(const QueuedPod& pod) {
   return static_cast<std::int32_t>(*count);
 }
 
-GroupComposition ComposeGroup(const PodsOfJob& job, const std::vector<std::string>& label_keys) {
+GroupComposition ComposeGroup(const PodsOfJob& job, const std::vector<std::string>& label_keys,
+                              const std::vector<std::string>& annotation_keys) {
   GroupComposition out;
   Pods active;
   for (const QueuedPodPtr& pod : job.pods) {
@@ -209,7 +211,11 @@ GroupComposition ComposeGroup(const PodsOfJob& job, const std::vector<std::strin
   if (!out.problem.empty()) return out;
   if (active.size() > expected) SortActive(active);
   Divide(std::move(active), expected, out.members, out.surplus);
-  out.problem = CopyLabels(out.members, label_keys, out.labels);
+  out.problem = CopyValues(out.members, label_keys, &api::ObjectMeta::labels, "label", out.labels);
+  if (!out.problem.empty()) return out;
+  api::StringMap annotations;  // the Workload gets those of the first pod
+  out.problem = CopyValues(out.members, annotation_keys, &api::ObjectMeta::annotations,
+                           "annotation", annotations);
   if (!out.problem.empty()) return out;
   if (fast) {
     const QueuedPod& first = *out.members.front();

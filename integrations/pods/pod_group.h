@@ -40,7 +40,8 @@ struct GroupComposition {
   api::StringMap labels;               // those of `label_keys`
   std::string problem;                 // no Workload can be made; empty: one can
 };
-GroupComposition ComposeGroup(const PodsOfJob& job, const std::vector<std::string>& label_keys);
+GroupComposition ComposeGroup(const PodsOfJob& job, const std::vector<std::string>& label_keys,
+                              const std::vector<std::string>& annotation_keys = {});
 
 struct GroupComparison {
   std::vector<QueuedPodPtr> kept;

@@ -188,7 +188,8 @@ class GroupPlanner {
   }
 
   void Compose(BarePods::Group& group) {
-    GroupComposition composed = ComposeGroup(job_, in_.build.label_keys_to_copy);
+    GroupComposition composed =
+        ComposeGroup(job_, in_.build.label_keys_to_copy, in_.build.annotation_keys_to_copy);
     if (workload_ == nullptr && !in_.job.finished) {
       Release(composed.inactive, Then::kLeave);
       if (composed.problem.empty()) DeleteSurplus(composed.surplus);

@@ -204,6 +204,22 @@ TEST(ComposeGroupTest, CopiedLabelsMayNotDiffer) {
   EXPECT_THAT(compose().problem, HasSubstr("pods have different label values"));
 }
 
+// metrics.customLabels may tell an annotation of the Workload.
+TEST(ComposeGroupTest, CopiedAnnotationsMayNotDiffer) {
+  QueuedPod one = *Pod("a");
+  QueuedPod other = *Pod("b");
+  one.meta.annotations["a"] = "value1";
+  const auto problem = [&] {
+    return ComposeGroup(Group({std::make_shared<const QueuedPod>(one),
+                               std::make_shared<const QueuedPod>(other)}),
+                        {}, {"a"})
+        .problem;
+  };
+  EXPECT_EQ(problem(), "");
+  other.meta.annotations["a"] = "value2";
+  EXPECT_THAT(problem(), HasSubstr("pods have different annotation values: a=value1 and a=value2"));
+}
+
 struct Membership {
   const char* what;
   PodsOfJob job;

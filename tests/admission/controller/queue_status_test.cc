@@ -2,6 +2,7 @@
 // writes. Method: the objects and the requests of the API.
 
 #include <set>
+#include <string>
 #include <utility>
 
 #include "tests/admission/controller/admission_fixture.h"
@@ -40,6 +41,26 @@ TEST_F(QueueStatusTest, ClusterQueueSaysWhyItIsNotActive) {
   executor_.RunFor(2s);
   EXPECT_EQ(Active("clusterqueues/cq")["reason"], "Ready");
   EXPECT_EQ(Active("clusterqueues/cq")["message"], "Can admit new workloads");
+}
+
+// Its finalizer was removed by hand.
+TEST_F(QueueStatusTest, ALocalQueueWhoseClusterQueueIsGoneCountsNothing) {
+  PutQueues(1);
+  PutWorkload("w", 1);
+  executor_.RunFor(3s);
+  const auto status = [this] { return Object("namespaces/team/localqueues/lq")["status"]; };
+  EXPECT_EQ(status()["admittedWorkloads"], 1);
+  EXPECT_TRUE(status().contains("flavorsUsage"));
+  Json queue = Object("clusterqueues/cq");
+  queue["metadata"]["finalizers"] = Json::array();
+  api_.Put(std::string(kKueueRoot) + "clusterqueues", queue);
+  client_->Delete(api::KindOf<api::ClusterQueue>(), {"", "cq"}, {}, [](const Status&) {});
+  executor_.RunFor(3s);
+  EXPECT_EQ(Active("namespaces/team/localqueues/lq")["reason"], "ClusterQueueDoesNotExist");
+  EXPECT_EQ(status().value("admittedWorkloads", 0), 0);
+  EXPECT_EQ(status().value("reservingWorkloads", 0), 0);
+  EXPECT_FALSE(status().contains("flavorsUsage")) << status();
+  EXPECT_FALSE(status().contains("flavorsReservation")) << status();
 }
 
 TEST_F(QueueStatusTest, LocalQueueFollowsItsClusterQueue) {
