@@ -1,6 +1,8 @@
 #include "integrations/workload_build.h"
 
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "api/job_user.h"
 #include "api/labels.h"
@@ -8,6 +10,7 @@
 #include "api/provisioning_labels.h"
 #include "api/reasons.h"
 #include "base/strings.h"
+#include "integrations/env_names.h"
 #include "integrations/workload_name.h"
 
 namespace berth::integrations {
@@ -130,7 +133,9 @@ api::Workload BuildWorkload(const JobView& job, const JobPriority& priority,
   workload.meta.finalizers = {api::kResourceInUseFinalizer};
   workload.meta.owner_references = {ReferenceTo(job)};
   if (job.bare_pods && job.bare_pods->group) TakeGroup(*job.bare_pods->group, workload);
-  workload.spec.pod_sets = job.pod_sets;
+  std::vector<api::PodSet> pod_sets = job.pod_sets;
+  for (api::PodSet& pods : pod_sets) DropDuplicateEnv(pods.pod_template);
+  workload.spec.pod_sets = std::move(pod_sets);
   workload.spec.queue_name = QueueNameOf(job);
   workload.spec.priority_class_ref = priority.ref;
   workload.spec.priority = priority.value;

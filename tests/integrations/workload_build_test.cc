@@ -43,6 +43,18 @@ TEST(WorkloadNameTest, ANewLifeOrAVariantIsAnotherName) {
   EXPECT_NE(WorkloadName(owner), WorkloadName(variant));
 }
 
+// The CRD of Kueue's Workloads allows each name once.
+TEST(WorkloadBuildTest, AVariableIsNamedOnce) {
+  JobView job = ViewOf(GpuJob(1, 1));
+  job.pod_sets[0].pod_template.json = std::make_shared<const std::string>(R"({"spec":{
+    "containers":[{"env":[{"name":"A","value":"1"},{"name":"B"},{"name":"A","value":"2"}],"name":"c"}],
+    "initContainers":[{"env":[{"name":"B"},{"name":"B","value":"3"}],"name":"i"}]}})");
+  const api::Workload workload = BuildWorkload(job, {std::nullopt, 0}, {});
+  EXPECT_EQ(*workload.spec.pod_sets[0].pod_template.json,
+            R"({"spec":{"containers":[{"env":[{"name":"A","value":"2"},{"name":"B"}],"name":"c"}],)"
+            R"("initContainers":[{"env":[{"name":"B","value":"3"}],"name":"i"}]}})");
+}
+
 TEST(WorkloadBuildTest, CopiesWhatItShould) {
   api::Job job = GpuJob(4, 8);
   job.meta.labels["team"] = "a";

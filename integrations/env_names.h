@@ -1,0 +1,17 @@
+// integrations/env_names.h — the names of environment variables in the pod templates of Workloads.
+//
+// A container may name a variable twice: the last value counts. The CRD of Kueue's Workloads lists
+// variables by name, and an API server refuses a Workload with such a container.
+//
+// Threads: pure function. Errors: none. Source: Kueue pkg/util/podset, clean-up of duplicates.
+#pragma once
+
+#include "api/pod.h"
+
+namespace berth::integrations {
+
+// Of variables of one name in a container or init container the last one stays, at the place of the
+// first.
+void DropDuplicateEnv(api::PodTemplate& pod_template);
+
+}  // namespace berth::integrations
