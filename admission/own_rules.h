@@ -26,8 +26,8 @@ struct OwnRules {
   // of an earlier entry of the cycle will release; until they have stopped, usage exceeds the
   // quota.)
   bool quota_until_victims_stop = true;
-  // A queue or cohort that moves to another parent wakes also the tree that it left, whose quota it
-  // borrowed. (Kueue wakes only the tree that it joins.)
+  // A queue or cohort that moves wakes also the tree that it left, whose quota it borrowed; a
+  // deleted Cohort wakes both. (Kueue wakes only the tree that it joins.)
   bool wake_the_tree_left = true;
   // Room released on nodes wakes all queues that use the flavor, in any cohort. (Kueue wakes the
   // tree of the released workload; other trees may never be woken.)
