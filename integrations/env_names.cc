@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json_tree.h"
+#include "api/codec/json_write.h"
 #include "base/result.h"
 
 namespace berth::integrations {
@@ -62,7 +63,7 @@ void DropDuplicateEnv(api::PodTemplate& pod_template) {
     if (containers == nullptr || !containers->is_array()) continue;
     for (Json& container : *containers) dropped |= DropDuplicates(container);
   }
-  if (dropped) pod_template.json = std::make_shared<const std::string>(tree->dump());
+  if (dropped) pod_template.json = std::make_shared<const std::string>(api::FormatJson(*tree));
 }
 
 }  // namespace berth::integrations
