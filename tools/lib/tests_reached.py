@@ -3,6 +3,8 @@
 A program is reached by its sources, their headers, and the files that its sources name; a test in Python also by the
 modules that the script imports and by the programs of the build that ctest gives to the test."""
 
+import os
+import pathlib
 import re
 import subprocess
 
@@ -25,6 +27,7 @@ class Inputs:
 
     def __init__(self, root, build):
         self.root, self.build = root, build
+        self.paths = {}
         self.headers = self.read_headers()
 
     def ninja(self, *words):
@@ -32,8 +35,10 @@ class Inputs:
 
     def path(self, text):
         """From the root; None: outside of the project."""
-        path = (self.build / text).resolve()
-        return str(path.relative_to(self.root)) if path.is_relative_to(self.root) else None
+        if text not in self.paths:
+            path = os.path.normpath(os.path.join(self.build, text))
+            self.paths[text] = path.removeprefix(f"{self.root}/") if path.startswith(f"{self.root}/") else None
+        return self.paths[text]
 
     def read_headers(self):
         """Of each object that has been compiled."""
@@ -70,9 +75,9 @@ def modules_of(root, script, seen=None):
 
 
 def names_of(path):
-    """How a test may name the file: its path, its name, its folder."""
+    """How a test may name the file: its path, its name, its folder (manifests/samples/dws, not tests/cluster)."""
     folder, _, name = path.rpartition("/")
-    return {path, f'"{name}"', f"/{name}"} | ({folder} if folder.count("/") else set())
+    return {path, f'"{name}"', f"/{name}"} | ({folder} if folder.count("/") > 1 else set())
 
 
 def is_named(changed, texts):
@@ -102,8 +107,11 @@ def tests_reached(root, build, tests, commit):
     for test in tests.others:
         words = test.get("command", [])
         files = {path for word in words if word.startswith(f"{root}/") and (path := word.removeprefix(f"{root}/"))}
+        # tools/demo runs tools/lib/demo*.
+        files |= {str(path.relative_to(root)) for name in files if name.startswith("tools/") and name.count("/") == 1
+                  for path in (root / "tools/lib").glob(pathlib.Path(name).name + "*")}
         scripts = {module for path in files if path.endswith(".py") for module in modules_of(root, path)}
-        if (changed & (files | scripts) or is_named(changed, [text(path) for path in scripts])
+        if (changed & (files | scripts) or is_named(changed, [text(path) for path in files | scripts])
                 or any(builds(target) for target in tests.targets_of(test))):
             others.add(test["name"])
     return programs, others
