@@ -93,7 +93,8 @@ def tests_reached(root, build, tests, commit):
 
     def text(path):
         if path not in texts:
-            texts[path] = (root / path).read_text(encoding="utf-8", errors="replace") if (root / path).is_file() else ""
+            is_source = path.endswith((".py", ".cc", ".h")) or "." not in path and (root / path).is_file()
+            texts[path] = (root / path).read_text(encoding="utf-8") if is_source else ""
         return texts[path]
     by_target = {}
 
