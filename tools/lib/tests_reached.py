@@ -93,7 +93,7 @@ def tests_reached(root, build, tests, commit):
 
     def text(path):
         if path not in texts:
-            is_source = path.endswith((".py", ".cc", ".h")) or "." not in path and (root / path).is_file()
+            is_source = (path.endswith((".py", ".cc", ".h")) or "." not in path) and (root / path).is_file()
             texts[path] = (root / path).read_text(encoding="utf-8") if is_source else ""
         return texts[path]
     by_target = {}
