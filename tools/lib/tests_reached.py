@@ -107,7 +107,8 @@ def tests_reached(root, build, tests, commit):
     others = set()
     for test in tests.others:
         words = test.get("command", [])
-        files = {path for word in words if word.startswith(f"{root}/") and (path := word.removeprefix(f"{root}/"))}
+        files = {path for word in words if word.startswith(f"{root}/") and not word.startswith(f"{build}/")
+                 and (path := word.removeprefix(f"{root}/"))}
         # tools/demo runs tools/lib/demo*.
         files |= {str(path.relative_to(root)) for name in files if name.startswith("tools/") and name.count("/") == 1
                   for path in (root / "tools/lib").glob(pathlib.Path(name).name + "*")}
