@@ -17,7 +17,9 @@ namespace berth::admission {
 
 using api::Reader;
 
-bool IsUnset(const nlohmann::json& value) { return value.is_null() || value == ""; }
+bool IsUnset(const nlohmann::json& value) {
+  return value.is_null() || (value.is_string() && value.get_ref<const std::string&>().empty());
+}
 
 bool IsLabelKey(std::string_view key) {
   const auto plain = [](char c) {
