@@ -16,7 +16,7 @@ CONFIGURATION = """
 apiVersion: config.kueue.x-k8s.io/v1beta2
 kind: Configuration
 integrations:
-  frameworks: [batch/job, deployment, statefulset, leaderworkerset.x-k8s.io/leaderworkerset]
+  frameworks: [batch/job, pod, deployment, statefulset, leaderworkerset.x-k8s.io/leaderworkerset]
 """
 GATE = {"name": "kueue.x-k8s.io/admission"}
 LWS = "leaderworkerset.sigs.k8s.io/"
