@@ -76,8 +76,8 @@ bool Drain(OpenLog& log, int most_chunks) {
     if (got < 0) return errno == EAGAIN;
     if (got == 0) return false;
     const std::string_view text(chunk.data(), static_cast<std::size_t>(got));
-    for (const auto& [id, tap] : log.taps) {
-      RunGuarded("a reader of a log failed", [&] { tap(text); });
+    for (const auto& each : log.taps) {
+      RunGuarded("a reader of a log failed", [&] { each.second(text); });
     }
     Append(log, chunk.data(), static_cast<std::size_t>(got));
   }
