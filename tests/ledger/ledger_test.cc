@@ -33,7 +33,7 @@ class FaultyClock final : public Clock {
   std::atomic<bool> throws = false;
 
  private:
-  const SystemClock clock_;
+  const SystemClock clock_{};
 };
 
 class LedgerTest : public ::testing::Test {
