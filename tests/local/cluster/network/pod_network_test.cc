@@ -18,6 +18,10 @@
 namespace berth::local::cluster {
 namespace {
 
+// By its path: found by a name, a program looks for its modules beside the first one of that name
+// in PATH.
+constexpr char kPython[] = "/usr/bin/python3";
+
 namespace fs = std::filesystem;
 
 std::string ReadText(const std::string& path) {
@@ -98,14 +102,14 @@ class PodNetworkTest : public ::testing::Test {
         ")\ns.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)\ns.bind(('" + any + "', " +
         std::to_string(port) + "))\ns.listen()\nwhile True:\n c, _ = s.accept()\n c.sendall(b'" +
         word + "')\n c.close()\n";
-    return Run(word, {"python3", "-c", script});
+    return Run(word, {kPython, "-c", script});
   }
 
   // What a program of the pod hears at localhost.
   std::string HearsAt(const std::string& pod, const std::string& host, int port) {
     const std::string client = "client-" + std::to_string(++clients_);
     Run(pod,
-        {"python3", "-c",
+        {kPython, "-c",
          "import socket\ntry:\n print(socket.create_connection(('" + host + "', " +
              std::to_string(port) + ")).recv(9).decode())\nexcept OSError:\n print('nobody')\n"},
         client);
@@ -214,7 +218,7 @@ TEST_F(PodNetworkTest, APodHasItsHostNameAndTheNamesOfItsSpec) {
       " print(socket.gethostbyname(name))\n";
   const Json alias = {{"ip", "127.9.9.9"}, {"hostnames", Json::array({"extra", "more"})}};
   const std::string address =
-      Run("pod", {"python3", "-c", script}, "",
+      Run("pod", {kPython, "-c", script}, "",
           {{"hostname", "h"}, {"subdomain", "sub"}, {"hostAliases", Json::array({alias})}});
   const std::string said = "h " + address + "\n" + address + "\n127.9.9.9\n127.9.9.9\n";
   EXPECT_TRUE(Eventually([&] { return ReadText(LogOf("pod")) == said; })) << ReadText(LogOf("pod"));
@@ -229,7 +233,7 @@ TEST_F(PodNetworkTest, APodHasItsHostNameAndTheNamesOfItsSpec) {
 TEST_F(PodNetworkTest, DatagramsReachThePodOfTheirAddress) {
   const int port = FreePort();
   const auto receive = [&](const std::string& pod, const char* family, const char* any) {
-    return Run(pod, {"python3", "-uc",
+    return Run(pod, {kPython, "-uc",
                      std::string("import socket\ns = socket.socket(socket.") + family +
                          ", socket.SOCK_DGRAM)\ns.bind(('" + any + "', " + std::to_string(port) +
                          "))\nprint('bound')\nprint(s.recv(9).decode())\n"});
@@ -241,7 +245,7 @@ TEST_F(PodNetworkTest, DatagramsReachThePodOfTheirAddress) {
     EXPECT_TRUE(Eventually([&] { return ReadText(LogOf(pod)) == "bound\n"; }))
         << ReadText(LogOf(pod));
     Run(std::string("to-") + pod,
-        {"python3", "-c",
+        {kPython, "-c",
          "import socket\nsocket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'" +
              std::string(pod) + "', ('" + each.second + "', " + std::to_string(port) + "))\n"});
     EXPECT_TRUE(Eventually([&] {
@@ -277,7 +281,7 @@ TEST_F(PodNetworkTest, TheServiceHasAPodsPortAndName) {
     answers.insert(Ask(service, port));
     return answers.count("one") == 1 && answers.count("two") == 1;
   }));
-  Run("client", {"python3", "-c",
+  Run("client", {kPython, "-c",
                  "import socket\nfor name in ('db', 'db.team', 'db.team.svc.cluster.local'):\n"
                  " print(socket.gethostbyname(name))\n"
                  "print(socket.create_connection(('db', " +
@@ -292,7 +296,7 @@ TEST_F(PodNetworkTest, TheServiceHasAPodsPortAndName) {
 }
 
 TEST_F(PodNetworkTest, AProgramThatRunsSeesLaterNames) {
-  Run("client", {"python3", "-uc",
+  Run("client", {kPython, "-uc",
                  "import socket, time\nprint('here')\nwhile True:\n try:\n"
                  "  print(socket.gethostbyname('late.team'))\n  break\n"
                  " except OSError:\n  time.sleep(0.01)\n"});
@@ -321,7 +325,7 @@ TEST_F(PodNetworkTest, AnotherUsersProgramsHaveTheNetworkToo) {
   const auto user = FindJobUser("nobody");
   ASSERT_TRUE(user);
   ProcessSpec spec;
-  spec.argv = {"/usr/bin/python3", "-c",
+  spec.argv = {kPython, "-c",
                "import os, socket\nprint(os.getuid(), socket.gethostbyname('db'))\n"
                "s = socket.socket()\ns.bind(('0.0.0.0', " +
                    std::to_string(FreePort()) + "))\nprint(s.getsockname()[0])\n"};
