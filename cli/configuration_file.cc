@@ -26,7 +26,7 @@ Status CheckGates(const admission::Configuration& configuration) {
   return OkStatus();
 }
 
-// As that of a file without fields.
+// The configuration of a file without fields.
 admission::Configuration DefaultConfiguration() {
   admission::Configuration configuration;
   configuration.admission.metrics.local_queues = true;

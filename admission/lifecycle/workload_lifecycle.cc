@@ -127,7 +127,7 @@ void Planner::Finished() {
   Say(PlannedEvent::Type::kNormal, "Deleted", "Deleted finished workload due to elapsed retention");
 }
 
-// As the controller of a job does when its pods have stopped.
+// Gives the quota back, as the controller of a job does when the pods of the job have stopped.
 void Planner::Release() {
   if (IsTrue(status_.conditions, api::kAdmitted)) {
     const Condition* admitted = FindCondition(status_.conditions, api::kAdmitted);

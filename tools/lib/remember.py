@@ -28,24 +28,21 @@ def digest_of(paths, words=()):
     return digest.hexdigest()
 
 
-def mark(kind, path):
-    """The stamp of a program, and of the data of all tests."""
+def mark_files(action, kind, paths):
+    """Of tools/sanitize and tools/fuzz. The stamp of a program is of its bytes and of the data of all tests."""
+    stamps = cache.folder(kind)
     data = sorted(path for folder in ("tests", "manifests") for path in (ROOT / folder).rglob("*")
                   if path.is_file() and path.suffix not in (".cc", ".h", ".py", ".md", ".pyc"))
-    return cache.folder(kind) / digest_of([path, *data], [str(path.relative_to(ROOT)) for path in data])
-
-
-def mark_files(action, kind, paths):
-    """Of tools/sanitize and tools/fuzz."""
+    data_digest = digest_of(data, [str(path.relative_to(ROOT)) for path in data])
     for path in paths:
-        stamp = mark(kind, path)
+        stamp = stamps / digest_of([path], [data_digest])
         if action == "--keep":
             stamp.touch()
         elif not stamp.exists() or os.environ.get("BERTH_FORGET") == "1":
             print(path)
         else:
             stamp.touch()
-    cache.prune(cache.folder(kind))
+    cache.prune(stamps)
     return 0
 
 
