@@ -301,6 +301,32 @@ class ControlPlane:
                 "status": {"allocatable": capacity, "capacity": capacity}}
         self.kubectl("create", "-f", "-", stdin=json.dumps(node))
 
+    # Waiting --------------------------------------------------------------------------------------
+    def wait_despite_lost_writes(self, condition, what, seconds=200):
+        """Polls like `wait_until`; touches the pods that are Pending from time to time.
+
+        kwok 0.8 does not repeat a write that the API server answers with 500 or cuts, and kube-scheduler repeats a
+        lost binding after minutes. Both programs look again at a pod that has changed. Berth's gated pods are not
+        touched: an event about these pods could hide a fault of Berth."""
+        deadline = time.monotonic() + seconds
+        while True:
+            try:
+                return self.wait_until(condition, what, seconds=20)
+            except AssertionError as late:
+                if time.monotonic() > deadline:
+                    raise AssertionError(f"not within {seconds} s: {what}") from late
+            self.touch_pending_pods()
+
+    def touch_pending_pods(self):
+        for pod in self.items("pods", "-A"):
+            name, namespace = pod["metadata"]["name"], pod["metadata"]["namespace"]
+            if pod["status"].get("phase") != "Pending" or "schedulingGates" in pod["spec"]:
+                continue
+            print(f"pod {namespace}/{name} on node {pod['spec'].get('nodeName')} is still Pending; kwok and "
+                  "kube-scheduler are asked to look again", file=sys.stderr)
+            self.kubectl("annotate", "--overwrite", "pod", name, "-n", namespace,
+                         f"test.berth.dev/touched={time.time()}", check=False)
+
     @staticmethod
     def wait_until(condition, what, seconds=START_SECONDS):
         """Polls until `condition` is true; returns its value. An object or a field that `condition` reads and that is

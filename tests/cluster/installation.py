@@ -240,22 +240,10 @@ class ClusterTest(unittest.TestCase):
 
     def wait_until(self, condition, what):
         try:
-            try:
-                return self.plane.wait_until(condition, what, seconds=60)
-            except AssertionError:
-                self.restart_kwok()
-                return self.plane.wait_until(condition, what, seconds=150)
+            return self.plane.wait_despite_lost_writes(condition, what)
         except AssertionError as late:
             shown = "\n".join(json.dumps(self.plane.items(kind), indent=1) for kind in self.SHOWN)
             raise AssertionError(f"{late}\n{shown}\n{self.controller.log()[-3000:]}") from None
-
-    def restart_kwok(self):
-        """kwok 0.8 does not repeat a write of a pod's status that the API server answers with 500: such a pod stays
-        Pending. At its start kwok looks at all pods."""
-        kwok = self.plane.programs.get("kwok")
-        if kwok is not None:
-            kwok.end(signal.SIGKILL)
-            kwok.start()
 
     def condition(self, name, kind):
         """The condition of the first Workload whose name begins so; {}: none."""

@@ -97,20 +97,19 @@ class FaultsCase(ClusterTest):
     def wait_for_jobs(self, count=None):
         count = len(self.sent) if count is None else count
         try:
-            self.plane.wait_until(lambda: self.complete() >= count, f"{count} jobs complete")
+            self.plane.wait_despite_lost_writes(lambda: self.complete() >= count, f"{count} jobs complete")
         except AssertionError as late:
-            state = self.plane.kubectl("get", "jobs,workloads,pods", check=False).stdout
-            raise AssertionError(f"{late}\n{state}\n{self.controller.log()[-4000:]}") from None
+            state = self.plane.kubectl("get", "jobs,workloads,pods", "-o", "wide", check=False).stdout
+            logs = "\n".join(f"{name}:\n{self.plane.programs[name].tail()}"
+                             for name in ("kwok", "kube-scheduler"))
+            raise AssertionError(f"{late}\n{state}\n{logs}\n{self.controller.log()[-4000:]}") from None
 
     def kill(self, name):
         self.plane.programs[name].end(signal.SIGKILL)
         self.plane.programs[name].start()
 
     def wait_for_server(self):
-        """kwok is started again: a write that failed with 500 or a reset connection leaves its pod
-        Pending for ever, because kwok 0.8 tries only refused connections and 429, 503 and 504 again."""
         self.plane.wait_until(lambda: self.plane.get("namespace", "default"), "the API server answers")
-        self.kill("kwok")
 
     def compact(self):
         """Removes the history of all objects, as etcd's own compaction does."""
