@@ -10,7 +10,6 @@ using std::chrono::days;
 using std::chrono::floor;
 using std::chrono::hours;
 using std::chrono::minutes;
-using std::chrono::seconds;
 
 void AppendDigits(std::string& text, unsigned value, unsigned unit) {
   for (; unit > 0; unit /= 10) text.push_back(static_cast<char>('0' + value / unit % 10));
@@ -21,7 +20,7 @@ std::string FormatSeconds(WallTime time) {
   constexpr unsigned kTens = 10;
   const auto day = floor<days>(time);
   const std::chrono::year_month_day date{day};
-  const auto of_day = static_cast<unsigned>(floor<seconds>(time - day).count());
+  const auto of_day = static_cast<unsigned>(floor<std::chrono::seconds>(time - day).count());
   const auto year = static_cast<int>(date.year());
   std::string text;
   text.reserve(20);
@@ -98,7 +97,7 @@ std::string FormatTime(WallTime time) {
 }
 
 std::string FormatMicroTime(WallTime time) {
-  const auto micros = (time - floor<seconds>(time)).count();
+  const auto micros = (time - floor<std::chrono::seconds>(time)).count();
   std::array<char, 16> fraction{};
   std::snprintf(fraction.data(), fraction.size(), ".%06dZ", static_cast<int>(micros));
   return FormatSeconds(time) + fraction.data();
@@ -126,7 +125,7 @@ std::optional<WallTime> ParseTime(std::string_view text) {
                                          std::chrono::day(static_cast<unsigned>(*day))};
   if (!date.ok()) return std::nullopt;
   const WallTime time = WallTime(std::chrono::sys_days(date)) + hours(*hour) + minutes(*minute) +
-                        seconds(*second) + *fraction - *offset;
+                        std::chrono::seconds(*second) + *fraction - *offset;
   // An offset or a leap second may lead out of the years that FormatTime can write.
   constexpr WallTime kFirst = std::chrono::sys_days(std::chrono::year(0) / 1 / 1);
   constexpr WallTime kEnd = std::chrono::sys_days(std::chrono::year(10'000) / 1 / 1);
@@ -135,7 +134,7 @@ std::optional<WallTime> ParseTime(std::string_view text) {
 }
 
 std::string HumanDuration(Duration span) {
-  const std::int64_t s = floor<seconds>(span).count();
+  const std::int64_t s = floor<std::chrono::seconds>(span).count();
   if (s < -1) return "<invalid>";
   if (s < 0) return "0s";
   const auto two = [](std::int64_t big, const char* big_unit, std::int64_t small,

@@ -18,7 +18,6 @@ namespace {
 using Json = nlohmann::json;
 using cel::Value;
 
-constexpr std::size_t kMaxPodSets = 18;  // of a Workload
 constexpr std::size_t kMaxConditions = 256;
 constexpr std::size_t kMaxNameBytes = 63;
 
@@ -171,8 +170,8 @@ class PodSetReader {
       return other.pods.name == name;
     });
     if (twice) return InvalidAt("podSets.name", "two pod sets are called \"" + name + "\"");
-    if (out_.size() < kMaxPodSets) return OkStatus();
-    return InvalidAt("podSets", "more than " + std::to_string(kMaxPodSets) + " pod sets");
+    if (out_.size() < api::kMaxPodSets) return OkStatus();
+    return InvalidAt("podSets", "more than " + std::to_string(api::kMaxPodSets) + " pod sets");
   }
 
   Status AddTopology(const PodSetRule& rule, const Json& item, const cel::Activation& activation,

@@ -13,6 +13,8 @@
 namespace berth::integrations {
 namespace {
 
+using Json = nlohmann::json;
+
 api::StringMap Further(const api::StringMap& wanted, const api::StringMap& original) {
   api::StringMap further;
   for (const auto& [key, value] : wanted) {
@@ -67,7 +69,6 @@ PodSetChange AdditionsOf(const HookedPodSet& pods) {
 }
 
 nlohmann::json FieldsOf(const PodSetChange& change) {
-  using Json = nlohmann::json;
   Json fields = Json::object();
   SetOrErase(fields, "labels", change.labels);
   SetOrErase(fields, "annotations", change.annotations);

@@ -5,8 +5,6 @@
 namespace berth::api {
 namespace {
 
-constexpr std::size_t kMaxPodSets = 18;  // the CRD's limit
-
 void ReadTopologyRequest(const Reader& in, TopologyRequest& out) {
   in.Field("required").Get(out.required);
   in.Field("preferred").Get(out.preferred);

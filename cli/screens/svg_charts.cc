@@ -14,7 +14,6 @@ namespace berth::cli {
 namespace {
 
 using std::chrono::duration;
-using std::chrono::seconds;
 
 // Pixels of the drawing, which the page scales to its width.
 constexpr double kWidth = 760;
@@ -39,7 +38,7 @@ std::string Number(double value) {
 double AxisSeconds(Duration span) { return std::max(duration<double>(span).count(), 1e-6); }
 
 std::string TimeText(double span) {
-  return span < 0.5 ? "0s" : HumanDuration(seconds(std::llround(span)));
+  return span < 0.5 ? "0s" : HumanDuration(std::chrono::seconds(std::llround(span)));
 }
 
 // In the greatest unit of which the span is a whole number.

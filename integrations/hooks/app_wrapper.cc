@@ -22,8 +22,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t kMaxPodSets = 18;  // of a Workload
-
 constexpr std::size_t kMaxPathBytes = 1024;
 constexpr char kPodIndexLabel[] = "workload.codeflare.dev.appwrapper/tas-pod-index-label";
 constexpr char kSubGroupLabel[] = "workload.codeflare.dev.appwrapper/tas-sub-group-index-label";
@@ -227,9 +225,9 @@ Result<Json> ExpandWrapped(const Json& object, const ReadObjects& /*reads*/) {
     for (const WrappedPods& pods : PodSetsOfComponent(components[i])) {
       const Json* found = AtPath(components[i], pods.path);
       if (found == nullptr || PartOf(*found, {"spec"}) == nullptr) continue;
-      if (pod_sets.size() == kMaxPodSets) {  // each has a copy of its template
+      if (pod_sets.size() == api::kMaxPodSets) {  // each has a copy of its template
         return Error{ErrorCode::kInvalid, "spec.components: must have at most " +
-                                              std::to_string(kMaxPodSets) + " pod sets"};
+                                              std::to_string(api::kMaxPodSets) + " pod sets"};
       }
       const std::int64_t groups = ParseInt64(pods.sub_group_count).value_or(0);
       pod_sets.push_back({{"name", name + "-" + std::to_string(pod_sets.size())},

@@ -1,15 +1,11 @@
 #include "local/cluster/job_controller.h"
 
-#include <algorithm>
-
 #include "local/cluster/resource_ids.h"
 
 namespace berth::local::cluster {
 namespace {
 
 constexpr char kByController[] = "controller-uid";
-constexpr Duration kFirstCreateBackoff = std::chrono::seconds(1);
-constexpr int kMostCreateDoublings = 8;
 // Pods are created and become ready in batches: one reconcile and one status per interval.
 constexpr Duration kPodBatch = std::chrono::milliseconds(100);
 
@@ -152,9 +148,7 @@ void JobController::CreatePods(const ObjectKey& key, const JobView& view, const 
                      "Created pod: " + NameOf(**created));
       continue;
     }
-    CreateBackoff& backoff = create_backoffs_[key];
-    const int doublings = std::min(backoff.failures++, kMostCreateDoublings);
-    backoff.until = clock_.Now() + kFirstCreateBackoff * (1 << doublings);
+    create_backoffs_[key].OnFailure(clock_.Now(), created.error().message);
     if (!IsNamespaceEnding(created.error())) {
       events_.Record(*view.job, EventType::kWarning, "FailedCreate",
                      "Error creating: " + created.error().message);

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/executor.h"
+#include "local/cluster/create_backoff.h"
 #include "local/cluster/job_plan.h"
 #include "local/cluster/looks.h"
 #include "local/cluster/object_cache.h"
@@ -28,11 +29,6 @@ class JobController {
   void Start();
 
  private:
-  struct CreateBackoff {
-    int failures = 0;
-    WallTime until;
-  };
-
   void OnPod(const ObjectChange& change);
   Result<NextLook> LookAtJob(const ObjectKey& key);
   Result<NextLook> LookAtOrphan(const ObjectKey& key);

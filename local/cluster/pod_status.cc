@@ -10,8 +10,8 @@ namespace berth::local::cluster {
 namespace {
 
 constexpr char kHostAddress[] = "127.0.0.1";
-constexpr Duration kFirstBackoff = std::chrono::seconds(10);
-constexpr Duration kLongestBackoff = std::chrono::minutes(5);
+constexpr Duration kFirstRestartBackoff = std::chrono::seconds(10);
+constexpr Duration kLongestRestartBackoff = std::chrono::minutes(5);
 constexpr Duration kBackoffForgotten = std::chrono::minutes(10);
 
 Json EndOf(const ContainerRun& container) {
@@ -119,7 +119,8 @@ void PrepareRestart(ContainerRun& container, WallTime now) {
   const bool is_fresh = container.restarts == 0 || ran >= kBackoffForgotten;
   const int doublings = std::min(container.restarts, 6) - 1;
   const Duration backoff =
-      is_fresh ? Duration::zero() : std::min(kFirstBackoff * (1 << doublings), kLongestBackoff);
+      is_fresh ? Duration::zero()
+               : std::min(kFirstRestartBackoff * (1 << doublings), kLongestRestartBackoff);
   container.last_end = EndOf(container);
   container.not_before = container.ended_at.value_or(now) + backoff;
   container.state = ContainerRun::State::kWaiting;

@@ -13,7 +13,7 @@ namespace {
 
 // Below the idle time after which servers usually close.
 constexpr auto kMaxIdle = std::chrono::seconds(60);
-constexpr auto kStopPoll = std::chrono::milliseconds(50);
+constexpr auto kShutdownPoll = std::chrono::milliseconds(50);
 constexpr std::size_t kMaxNameBytes = 300;
 constexpr std::string_view kClosing = "the client has been closed";
 
@@ -275,7 +275,7 @@ void ClientPool::Shutdown() {
   if (io_pool_.RunsHere()) return;
   // A stopped pool runs no callbacks.
   while ((!is_closed_ || !streams_.empty()) && !io_pool_.stopped()) {
-    changed_.wait_for(lock, kStopPoll);
+    changed_.wait_for(lock, kShutdownPoll);
   }
 }
 

@@ -12,7 +12,7 @@ import sys
 import threading
 import urllib.parse
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "py"))
 from scratch import scratch_folder  # noqa: E402 (the folder is known only now)
 
 

@@ -10,7 +10,7 @@ import unittest
 import xml.etree.ElementTree
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
+sys.path.insert(0, os.path.join(ROOT, "tests", "py"))
 from scratch import ScratchTest  # noqa: E402
 BERTH = os.environ["BERTH"]
 

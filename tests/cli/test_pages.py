@@ -13,7 +13,7 @@ import xml.etree.ElementTree
 import zlib
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
+sys.path.insert(0, os.path.join(ROOT, "tests", "py"))
 from scratch import ScratchTest  # noqa: E402
 
 TEAMS = os.path.join(ROOT, "manifests", "samples", "two-teams", "queues.yaml")

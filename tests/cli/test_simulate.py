@@ -14,7 +14,7 @@ import sys
 import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
+sys.path.insert(0, os.path.join(ROOT, "tests", "py"))
 from scratch import ScratchTest, die_with_parent  # noqa: E402
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import snapshots  # noqa: E402

@@ -12,8 +12,11 @@ import subprocess
 import threading
 import urllib.request
 
-from control_plane import HERE, ROOT, die_with_parent, free_ports
+from control_plane import ROOT, free_ports
 from established import wait_established
+from scratch import die_with_parent
+
+HERE = os.path.dirname(os.path.abspath(__file__))
 
 FOLDER = os.environ.get("DASK", os.path.join(ROOT, "build", "dask"))
 

@@ -14,9 +14,10 @@ import socket
 import subprocess
 import sys
 
+import own_network
 import yaml
-
-from control_plane import ADMIN_TOKEN, HERE, ROOT, die_with_parent, free_ports
+from control_plane import ADMIN_TOKEN, ROOT, free_ports
+from scratch import die_with_parent
 from toxic_proxy import ToxicProxy
 
 FOLDER = os.path.join(ROOT, "build", "bin", "operators")
@@ -80,7 +81,7 @@ class Operator:
         ours, theirs = socket.socketpair()
         with ours, theirs, open(self.log_path, "w", encoding="utf-8") as log:
             if self.own_network:
-                words = ["--net", sys.executable, os.path.join(HERE, "own_network.py"), str(server),
+                words = ["--net", sys.executable, own_network.__file__, str(server),
                          *words]
             self.process = subprocess.Popen(
                 ["unshare", "--user", "--map-root-user", "--mount", *words],

@@ -8,9 +8,10 @@ import json
 import os
 import shutil
 
-from control_plane import HERE
 from operators import NAMESPACE, NO_SERVERS, Operator
 from played_operator import PlayedOperator
+
+HERE = os.path.dirname(os.path.abspath(__file__))
 
 SECRET = "spark-operator-webhook-certs"
 PODS = "mutate-pod.sparkoperator.k8s.io"

@@ -8,10 +8,10 @@ import json
 import os
 import signal
 import time
-import unittest
 
+from cluster_test import ClusterTest
 from control_plane import ROOT
-from installation import Cloud, ClusterTest
+from installation import Cloud
 
 POOL = "kubernetes.azure.com/agentpool"
 RECIPES = ("dws-only", "reservation-then-dws", "spot-flex-demand")
@@ -99,7 +99,3 @@ class CapacitySamplesTest(ClusterTest):
         self.wait_until(lambda: len(self.nodes_of_running()) == 4, "four pods run")
         self.assertEqual(len(set(self.nodes_of_running())), 2)
         self.plane.kubectl("delete", "job", "shares")
-
-
-if __name__ == "__main__":
-    unittest.main()

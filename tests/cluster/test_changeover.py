@@ -10,18 +10,14 @@ control plane each; `berth controller` runs behind a proxy that records every wr
 
 import collections
 import json
-import os
 import subprocess
 import sys
 import time
-import unittest
 
 import recording
-from control_plane import ROOT
-from installation import BERTH, NAMESPACE, ClusterTest
-
-sys.path.insert(0, os.path.join(ROOT, "tests", "local", "e2e"))
-from api_proxy import ApiProxy  # noqa: E402 (the folder is known only now)
+from api_proxy import ApiProxy
+from cluster_test import ClusterTest
+from installation import BERTH, NAMESPACE
 
 KUEUE_KINDS = ("workloads", "clusterqueues", "localqueues", "cohorts", "resourceflavors", "admissionchecks",
                "provisioningrequestconfigs", "workloadpriorityclasses")
@@ -354,7 +350,3 @@ class Preempted(Changeover):
         self.plane.wait_until(lambda: self.is_admitted("job-low-running-6fcf9"),
                               "the victim of Kueue runs again")
         self.check_kueue_would_take_it_back()
-
-
-if __name__ == "__main__":
-    unittest.main()

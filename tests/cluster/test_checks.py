@@ -5,9 +5,8 @@ Method: a check for one flavor of two; the test answers the capacity request; th
 loses its quota while the workload is inactive."""
 
 import json
-import unittest
 
-from installation import ClusterTest
+from cluster_test import ClusterTest
 
 QUEUES = """
 apiVersion: kueue.x-k8s.io/v1beta2
@@ -62,6 +61,8 @@ spec:
 
 
 class ChecksTest(ClusterTest):
+    SHARES_PLANE = True
+
     def workload(self):
         found = self.plane.items("workloads")
         return found[0] if found else {}
@@ -99,7 +100,3 @@ class ChecksTest(ClusterTest):
         self.wait_until(lambda: self.plane.get("job", "job")["spec"]["suspend"] is False,
                         "the job starts on the other flavor")
         self.assertEqual(self.check(), {})
-
-
-if __name__ == "__main__":
-    unittest.main()

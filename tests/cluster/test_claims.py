@@ -4,9 +4,7 @@ and an extended resource that devices serve counts as its class.
 
 Method: a separate control plane, which serves resource.k8s.io; Berth with a mapping of one class."""
 
-import unittest
-
-from installation import ClusterTest
+from cluster_test import ClusterTest
 
 MAPPING = """
 apiVersion: config.kueue.x-k8s.io/v1beta2
@@ -94,6 +92,8 @@ spec:
 
 
 class ClaimsTest(ClusterTest):
+    SHARES_PLANE = True
+
     @classmethod
     def start_first(cls):
         path = cls.plane.file("configuration.yaml")
@@ -152,7 +152,3 @@ class ClaimsTest(ClusterTest):
         self.plane.apply(asking)
         self.expect("asking", "False", "insufficient unused quota for example.com/gpus")
         self.plane.kubectl("delete", "jobs", "--all")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -9,10 +9,10 @@ import datetime
 import json
 import signal
 import time
-import unittest
 
 import fake_time
-from installation import LEASE, NAMESPACE, ClusterTest
+from cluster_test import ClusterTest
+from installation import LEASE, NAMESPACE
 
 SKEW_SECONDS = 600
 LEASE_SECONDS = 15
@@ -206,7 +206,3 @@ class Behind(Skewed):
 
     def test_life(self):
         self.check_life()
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -8,9 +8,8 @@ verdict. Each condition is evaluated without an error."""
 import copy
 import json
 import re
-import unittest
 
-from installation import ClusterTest
+from cluster_test import ClusterTest
 
 GROUP = "kueue.x-k8s.io/"
 NOW = "2026-01-01T00:00:00Z"
@@ -324,7 +323,3 @@ class ConditionsTest(ClusterTest):
         hooks = [hook for kind in ("mutatingwebhookconfigurations", "validatingwebhookconfigurations")
                  for item in self.plane.items(kind) for hook in item.get("webhooks", [])]
         self.assertGreaterEqual(sum("matchConditions" in hook for hook in hooks), 9)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -254,7 +254,3 @@ class CrdsTest(unittest.TestCase):
     def test_every_kind_is_there_with_its_short_name(self):
         for kind, short in (("MultiKueueCluster", "mkc"), ("MultiKueueConfig", "mkconf")):
             self.assertEqual(self.plane.kubectl("get", short).returncode, 0, kind)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -10,9 +10,10 @@ import os
 import signal
 import unittest
 
+from cluster_test import ClusterTest
 from control_plane import ROOT
 from dask_operator import Operator, Scheduler, is_installed
-from installation import Cloud, ClusterTest
+from installation import Cloud
 from team_queues import team_queues
 
 SAMPLES = os.path.join(ROOT, "manifests", "samples", "dask")
@@ -340,7 +341,3 @@ class DaskTest(ClusterTest):
         self.assertEqual(len(set(gpus("team-a") + gpus("team-b"))), 3)
         for team in ("team-a", "team-b"):
             self.plane.kubectl("delete", "namespace", team, seconds=240)
-
-
-if __name__ == "__main__":
-    unittest.main()

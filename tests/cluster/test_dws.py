@@ -6,10 +6,10 @@ kubelets."""
 
 import os
 import signal
-import unittest
 
+from cluster_test import ClusterTest
 from control_plane import ROOT
-from installation import Cloud, ClusterTest
+from installation import Cloud
 
 SAMPLES = os.path.join(ROOT, "manifests", "samples", "dws")
 
@@ -21,6 +21,7 @@ def sample(name):
 
 
 class DwsTest(ClusterTest):
+    SHARES_PLANE = True
     NODES = 0
 
     def complete(self, name):
@@ -58,7 +59,3 @@ class DwsTest(ClusterTest):
                          if "dws" in node["metadata"]["labels"].get(
                              "cloud.google.com/gke-nodepool", "")], "the pools go back to zero")
         self.assertEqual(cloud.end(), 0)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -4,9 +4,8 @@ until quota is there, the pods that run stay, and each pod is charged once.
 Method: a separate control plane with kwok's nodes, Berth installed by the manifests."""
 
 import json
-import unittest
 
-from installation import ClusterTest
+from cluster_test import ClusterTest
 from team_queues import plain_queues
 
 QUEUES = plain_queues(4)
@@ -38,6 +37,8 @@ spec:
 
 
 class ElasticTest(ClusterTest):
+    SHARES_PLANE = True
+
     def scale(self, parallelism, job="train"):
         self.plane.kubectl("patch", "job", job, "--type=merge", "-p",
                            json.dumps({"spec": {"parallelism": parallelism}}))
@@ -125,7 +126,3 @@ class ElasticTest(ClusterTest):
         self.assertIn("field is immutable", done.stderr)
         template = self.plane.items("jobs")[0]["spec"]["template"]["spec"]
         self.assertIn({"name": "kueue.x-k8s.io/elastic-job"}, template["schedulingGates"])
-
-
-if __name__ == "__main__":
-    unittest.main()

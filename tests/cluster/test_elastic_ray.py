@@ -9,7 +9,7 @@ import json
 import unittest
 
 import operators
-from installation import ClusterTest
+from cluster_test import ClusterTest
 from team_queues import plain_queues
 
 CONFIGURATION = """
@@ -135,7 +135,3 @@ class ElasticRayTest(ClusterTest):
         self.assertNotIn("RayCluster", owners)
         self.plane.kubectl("delete", "rayjob", "job")
         self.wait_for(cluster, 0, 0, "0")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -7,20 +7,17 @@ jobs at a time; each test creates jobs, injects its fault meanwhile, and waits f
 
 import itertools
 import json
-import os
 import signal
 import sys
 import time
-import unittest
 import urllib.request
 
+from api_proxy import ApiProxy
+from cluster_test import ClusterTest
 from control_plane import ADMIN_TOKEN, ROOT
-from installation import NAMESPACE, ClusterTest
+from installation import NAMESPACE
 from test_queueing import JOB, QUEUES
 from toxic_proxy import ToxicProxy
-
-sys.path.insert(0, os.path.join(ROOT, "tests", "local", "e2e"))
-from api_proxy import ApiProxy  # noqa: E402 (the folder is known only now)
 
 QUOTA = 2
 # A stall of the tests is shorter than this lease, or ends it.
@@ -167,6 +164,22 @@ class ConnectionTest(FaultsCase):
             time.sleep(0.2)  # the harm takes its time
         self.wait_for_jobs()
 
+    def test_server_refuses(self):
+        """429 and 503 for writes of decisions, and lost answers of writes that happened."""
+        proxy = ApiProxy(self.berth.write_inline_kubeconfig("refusals.kubeconfig"))
+        self.addCleanup(proxy.close)
+        self.restart_controller(proxy.kubeconfig)
+        for status, times in ((429, 4), (503, 4), (500, 2), (None, 2)):
+            proxy.fail("PATCH", r"/workloads/[^/]+/status", status, times)
+            proxy.fail("PATCH", r"/jobs/", status, times)
+            proxy.fail("POST", r"/workloads", status, times)
+        self.send(8)
+        self.wait_for_jobs()
+        self.plane.wait_until(proxy.failed, "every fault has happened")
+        self.restart_controller()
+
+
+class StalledTest(FaultsCase):
     def test_stall_shorter_than_the_lease(self):
         process = self.controller.process
         self.send(4)
@@ -186,20 +199,6 @@ class ConnectionTest(FaultsCase):
         self.assertIn("lost the lease", self.controller.log())
         self.proxy.heal()
         self.wait_for_jobs()
-
-    def test_server_refuses(self):
-        """429 and 503 for writes of decisions, and lost answers of writes that happened."""
-        proxy = ApiProxy(self.berth.write_inline_kubeconfig("refusals.kubeconfig"))
-        self.addCleanup(proxy.close)
-        self.restart_controller(proxy.kubeconfig)
-        for status, times in ((429, 4), (503, 4), (500, 2), (None, 2)):
-            proxy.fail("PATCH", r"/workloads/[^/]+/status", status, times)
-            proxy.fail("PATCH", r"/jobs/", status, times)
-            proxy.fail("POST", r"/workloads", status, times)
-        self.send(8)
-        self.wait_for_jobs()
-        self.plane.wait_until(proxy.failed, "every fault has happened")
-        self.restart_controller()
 
 
 class RotationTest(FaultsCase):
@@ -263,7 +262,3 @@ class RotationTest(FaultsCase):
         self.wait_for_jobs()
         self.assertIs(self.controller.process, process)
         self.restart_controller()
-
-
-if __name__ == "__main__":
-    unittest.main()

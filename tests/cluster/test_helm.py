@@ -10,9 +10,9 @@ import subprocess
 import unittest
 
 import yaml
-
+from cluster_test import ClusterTest
 from control_plane import ROOT
-from installation import NAMESPACE, ClusterTest
+from installation import NAMESPACE
 from scratch import temporary_folder
 from test_overlays import CONFIG, DEPLOYMENT, MANIFESTS, apply_foreign_crds, by_name
 
@@ -280,7 +280,3 @@ class ReleaseTest(ClusterTest):
         self.assertIsNone(self.plane.get("deployment", "kueue-controller-manager", "-n", NAMESPACE))
         self.assertIsNotNone(self.plane.get("clusterqueue", "all"))
         self.assertEqual(len(self.plane.items("workloads", "-n", "default")), 3)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -5,10 +5,10 @@ Method: kubectl's own server-side apply before any other client has written the 
 
 import os
 import subprocess
-import unittest
 
+from cluster_test import ClusterTest
 from control_plane import ROOT
-from installation import BERTH, ClusterTest
+from installation import BERTH
 
 MANIFESTS = os.path.join(ROOT, "manifests")
 
@@ -41,7 +41,3 @@ class InstallTest(ClusterTest):
                               capture_output=True, timeout=60, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("waiting", done.stdout)
-
-
-if __name__ == "__main__":
-    unittest.main()

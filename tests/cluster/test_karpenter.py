@@ -115,7 +115,3 @@ class KarpenterTest(unittest.TestCase):
         self.assertIsNone(self.node_of("exceeds"))
         self.assertEqual(len(self.claims("small")), 1)
         self.delete_pods("fits", "exceeds")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -7,11 +7,10 @@ reports. The kinds' CRDs come after the controller has started. Rights: the mani
 
 import json
 import os
-import unittest
 
+from cluster_test import ClusterTest
 from control_plane import ROOT
 from established import wait_established
-from installation import ClusterTest
 from played_operator import JobSetOperator, SweepOperator, TrainingOperator, definition
 from team_queues import team_queues
 
@@ -71,6 +70,8 @@ def declared_kind():
 
 
 class KindsTest(ClusterTest):
+    SHARES_PLANE = True
+
     @classmethod
     def start_first(cls):
         path = cls.plane.write("configuration.yaml", CONFIGURATION)
@@ -211,7 +212,3 @@ class KindsTest(ClusterTest):
         done = self.plane.kubectl("create", "-f", "-", stdin=json.dumps(wrong), check=False)
         self.assertIn("spec.replicatedJobs[1].template.spec.template.metadata.annotations: Invalid value",
                       done.stderr)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -8,7 +8,7 @@ import json
 import unittest
 
 import operators
-from installation import ClusterTest
+from cluster_test import ClusterTest
 from team_queues import team_queues
 
 CONFIGURATION = """
@@ -120,7 +120,3 @@ class KubeflowTest(ClusterTest):
                 self.end_pods(low, code=1)
                 self.wait_until(lambda: self.condition(waiting, "Finished"), "low has failed")
                 self.assertEqual(self.condition(waiting, "Finished")["reason"], "Failed")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -8,9 +8,8 @@ until it is as expected. Each test has ClusterQueues and a namespace of its own.
 import datetime
 import json
 import time
-import unittest
 
-from installation import ClusterTest
+from cluster_test import ClusterTest
 
 QUEUES = """
 apiVersion: v1
@@ -72,6 +71,8 @@ def instant(ahead=0.0):
 
 
 class LifeTest(ClusterTest):
+    SHARES_PLANE = True
+
     def set_up_queue(self, name, with_check=False):
         self.name = name
         checks = "  admissionChecksStrategy: {admissionChecks: [{name: NAME}]}" if with_check else ""
@@ -186,7 +187,3 @@ spec:
                     ["reason"] == "ClusterQueueDoesNotExist", "the LocalQueue follows")
         status = self.plane.get("localqueue", "q", "-n", self.name)["status"]
         self.assertFalse(status.get("flavorsUsage"), status)
-
-
-if __name__ == "__main__":
-    unittest.main()

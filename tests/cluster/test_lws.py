@@ -8,7 +8,7 @@ import json
 import unittest
 
 import operators
-from installation import ClusterTest
+from cluster_test import ClusterTest
 from team_queues import team_queues
 
 CONFIGURATION = """
@@ -74,7 +74,3 @@ class LeaderWorkerSetTest(ClusterTest):
         self.wait_until(lambda: self.pods(running=True) == ["serve-0", "serve-0-1"], "its pods go")
         self.plane.kubectl("delete", "leaderworkerset", "serve", "--wait=false")
         self.wait_until(lambda: not self.workloads() and not self.plane.items("pods"), "all is gone")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -9,14 +9,15 @@ import http.client
 import json
 import socket
 import ssl
-import unittest
 
-from installation import NAMESPACE, ClusterTest
+from cluster_test import ClusterTest
+from installation import NAMESPACE
 
 SERVICE = f"kueue-controller-manager-metrics-service.{NAMESPACE}.svc"
 
 
 class MetricsTest(ClusterTest):
+    SHARES_PLANE = True
     NODES = 0
 
     def scrape(self, token=None):
@@ -53,7 +54,3 @@ class MetricsTest(ClusterTest):
         # RBAC reads its bindings from a cache of the API server.
         self.plane.wait_until(lambda: self.scrape(token)[0] == 200, "the reader is let in")
         self.assertIn("kueue_build_info{", self.scrape(token)[1])
-
-
-if __name__ == "__main__":
-    unittest.main()

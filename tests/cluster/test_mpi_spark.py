@@ -9,7 +9,7 @@ import unittest
 
 import operators
 import spark_operator
-from installation import ClusterTest
+from cluster_test import ClusterTest
 from team_queues import team_queues
 
 CONFIGURATION = """
@@ -156,7 +156,3 @@ class MpiSparkTest(ClusterTest):
         self.wait_until(lambda: self.is_true("sparkapplication-low-", "PodsReady"), "low runs again")
         self.end_driver("low")
         self.finish("sparkapplication-low-")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -8,7 +8,7 @@ import json
 import unittest
 
 import operators
-from installation import ClusterTest
+from cluster_test import ClusterTest
 from team_queues import team_queues
 
 CONFIGURATION = """
@@ -200,7 +200,3 @@ class OperatorsTest(ClusterTest):
         self.wait_until(lambda: self.condition("appwrapper-wrapped-", "Finished"), "it is finished")
         self.assertEqual(self.condition("appwrapper-wrapped-", "Finished")["message"],
                          "AppWrapper finished successfully")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -5,11 +5,10 @@ the CRDs come.
 Method: the manifests are applied without the CRDs, and each CRD while the controller runs."""
 
 import os
-import unittest
 import urllib.request
 
+from cluster_test import ClusterTest
 from control_plane import ROOT
-from installation import ClusterTest
 
 CRDS = ("provisioningrequests.autoscaling.x-k8s.io", "provisioningpolicies.provisioning.berth.dev",
         "jobkinds.integrations.berth.dev")
@@ -148,7 +147,3 @@ class OptionalTest(ClusterTest):
         self.plane.wait_until(lambda: self.condition("jobkind", "sweeps", "Ready") == "False",
                               "the declared kind is judged: the API does not serve it", seconds=120)
         self.assertIsNone(self.controller.process.poll())
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -9,13 +9,12 @@ import os
 import re
 import subprocess
 import time
-import unittest
 
 import yaml
-
+from cluster_test import ClusterTest
 from control_plane import ROOT
 from established import wait_established
-from installation import BERTH, NAMESPACE, ClusterTest
+from installation import BERTH, NAMESPACE
 
 MANIFESTS = os.path.join(ROOT, "manifests")
 DEPLOYMENT = ("Deployment", "kueue-controller-manager")
@@ -238,7 +237,3 @@ class OverlaysTest(ClusterTest):
         objects = self.install_twice("monitoring")
         self.assertEqual({kind for kind, _ in objects},
                          {"PrometheusRule", "ServiceMonitor", "ConfigMap", "ClusterRoleBinding"})
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -11,12 +11,10 @@ import re
 import signal
 import ssl
 import subprocess
-import unittest
 
-import yaml
-
+from cluster_test import ClusterTest
 from control_plane import ROOT
-from installation import ANY_PORT, ClusterTest
+from installation import ANY_PORT
 from team_queues import plain_queues
 
 SECONDS = 60
@@ -156,7 +154,3 @@ class PageTest(ClusterTest):
         self.assertEqual(status, 403, answer)
         workload, = self.plane.items("workloads", "-n", "default")
         self.assertEqual(workload["spec"]["priority"], 9)
-
-
-if __name__ == "__main__":
-    unittest.main()

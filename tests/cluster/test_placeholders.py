@@ -5,10 +5,10 @@ Method: a pool of `berth cloud` that brings nodes for pending pods, kube-schedul
 
 import os
 import signal
-import unittest
 
+from cluster_test import ClusterTest
 from control_plane import ROOT
-from installation import Cloud, ClusterTest
+from installation import Cloud
 
 HOLDS = "berth.dev/placeholder-of"
 QUEUES = """
@@ -101,7 +101,3 @@ class PlaceholdersTest(ClusterTest):
         self.wait_until(lambda: (self.plane.get("job", "gang") or {}).get("status", {}).get("succeeded") == 2,
                         "the job completes")
         self.wait_until(lambda: not self.holders(), "the pods that held nodes go")
-
-
-if __name__ == "__main__":
-    unittest.main()

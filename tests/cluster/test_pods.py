@@ -4,9 +4,8 @@ their flavor's node selector, ended by a preemption, replaced, finished; pods of
 Method: the manifests of the component `pods`; kwok runs the pods, the test reports how they end. Rights: the manifests' alone."""
 
 import json
-import unittest
 
-from installation import ClusterTest
+from cluster_test import ClusterTest
 from team_queues import team_queues
 
 CONFIGURATION = """
@@ -103,7 +102,3 @@ class PodsTest(ClusterTest):
         del bad["metadata"]["annotations"]
         done = self.plane.kubectl("create", "-f", "-", stdin=json.dumps(bad), check=False)
         self.assertIn("label should be set", done.stderr)
-
-
-if __name__ == "__main__":
-    unittest.main()

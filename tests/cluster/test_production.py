@@ -6,10 +6,10 @@ Method: the test is cert-manager: it follows the overlay's Certificate and annot
 import base64
 import json
 import os
-import unittest
 
+from cluster_test import ClusterTest
 from control_plane import NEW_KEY
-from installation import NAMESPACE, ClusterTest
+from installation import NAMESPACE
 from test_overlays import CONFIG, MANIFESTS, apply_foreign_crds, by_name
 
 INJECT = "cert-manager.io/inject-ca-from"
@@ -114,7 +114,3 @@ class ProductionTest(ClusterTest):
                     for entry in item["metadata"]["managedFields"]
                     if "caBundle" in json.dumps(entry.get("fieldsV1", {}))}
         self.assertEqual(managers, {"kubectl-patch"})
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -3,9 +3,7 @@ start, pods, end; and a review's denial is effective.
 
 Method: a separate control plane with kwok's nodes, Berth installed by the manifests."""
 
-import unittest
-
-from installation import ClusterTest
+from cluster_test import ClusterTest
 from team_queues import plain_queues
 
 QUEUES = plain_queues(2)
@@ -30,6 +28,8 @@ spec:
 
 
 class QueueingTest(ClusterTest):
+    SHARES_PLANE = True
+
     def test_jobs_take_turns(self):
         self.apply_when_accepted(QUEUES, "--server-side")
         for name in ("a", "b", "c", "d"):
@@ -57,7 +57,3 @@ class QueueingTest(ClusterTest):
         done = self.plane.kubectl("apply", "--server-side", "-f", "-", stdin=broken, check=False)
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("cohort", done.stderr)
-
-
-if __name__ == "__main__":
-    unittest.main()

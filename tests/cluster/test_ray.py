@@ -9,7 +9,7 @@ import json
 import unittest
 
 import operators
-from installation import ClusterTest
+from cluster_test import ClusterTest
 from played_ray import Ray
 from team_queues import team_queues
 
@@ -193,7 +193,3 @@ class RayTest(ClusterTest):
                         "the Job is not queued by itself, and ends")
         self.check_owners("RayJob")
         self.check_end("train", "SUCCEEDED", "Succeeded")
-
-
-if __name__ == "__main__":
-    unittest.main()

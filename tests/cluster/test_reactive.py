@@ -12,8 +12,9 @@ import subprocess
 import unittest
 
 import karpenter
+from cluster_test import ClusterTest
 from control_plane import ROOT
-from installation import BERTH, ClusterTest
+from installation import BERTH
 from karpenter import GPU, NODE_POOL, Karpenter, node_pool
 
 POOL, SPARE = "g4-nodepool", "spare-nodepool"
@@ -120,7 +121,3 @@ class ReactiveTest(ClusterTest):
         self.assertEqual(pod["spec"]["nodeSelector"][NODE_POOL], SPARE)
         self.assertIn("NodePoolNotFound", self.why("moves"))
         self.delete("moves")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -9,18 +9,14 @@ proxy that records them."""
 
 import datetime
 import json
-import os
 import signal
 import sys
 import time
-import unittest
 
-from control_plane import ROOT
-from installation import LEASE, NAMESPACE, ClusterTest
+from api_proxy import ApiProxy
+from cluster_test import ClusterTest
+from installation import LEASE, NAMESPACE
 from test_queueing import JOB, QUEUES
-
-sys.path.insert(0, os.path.join(ROOT, "tests", "local", "e2e"))
-from api_proxy import ApiProxy  # noqa: E402 (the folder is known only now)
 
 
 class Witness(ApiProxy):
@@ -139,7 +135,3 @@ class ReplicasTest(ClusterTest):
         self.send("after-robbery")
         self.plane.wait_until(lambda: self.leads(again), "the lease is won back")
         self.plane.wait_until(lambda: self.admitted("after-robbery"), "jobs are admitted")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -6,10 +6,10 @@ Method: the sample of queued provisioning with `reuse` in its policy; `berth clo
 
 import os
 import signal
-import unittest
 
+from cluster_test import ClusterTest
 from control_plane import ROOT
-from installation import Cloud, ClusterTest
+from installation import Cloud
 
 LEASE = "berth.dev/lease"
 KEPT = "berth.dev/prewarm"
@@ -80,7 +80,3 @@ class ReuseTest(ClusterTest):
         self.wait_until(lambda: not self.kept(), "the nodes are given back to the autoscaler")
         self.wait_until(lambda: not [each for each in self.plane.items("workloads")
                                      if each["metadata"]["name"].startswith("berth-prewarm")], "its Workload goes")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -6,10 +6,9 @@ dws/."""
 
 import json
 import os
-import unittest
 
+from cluster_test import ClusterTest
 from control_plane import ROOT
-from installation import ClusterTest
 
 SAMPLES = os.path.join(ROOT, "manifests", "samples")
 
@@ -20,6 +19,7 @@ def sample(folder, name):
 
 
 class SamplesTest(ClusterTest):
+    SHARES_PLANE = True
     NODES = 0
 
     def create(self, text):
@@ -71,7 +71,3 @@ class SamplesTest(ClusterTest):
         racks = {f"rack-{int(pod['spec']['nodeName'].removeprefix('machine-')) // 2}"
                  for pod in self.plane.items("pods", "-l", "job-name=" + name)}
         self.assertEqual(len(racks), 1, racks)
-
-
-if __name__ == "__main__":
-    unittest.main()

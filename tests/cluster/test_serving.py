@@ -6,9 +6,8 @@ Workload for each group.
 Method: the manifests of the component `serving`; kwok runs the pods. Rights: the manifests' alone."""
 
 import json
-import unittest
 
-from installation import ClusterTest
+from cluster_test import ClusterTest
 from played_operator import definition
 from team_queues import team_queues
 
@@ -185,7 +184,3 @@ class ServingTest(ClusterTest):
         self.wait_until(lambda: len(self.workloads("leaderworkerset-lws-")) == 1, "the second Workload goes")
         done = self.patch("leaderworkerset", "lws", {"spec": {"leaderWorkerTemplate": {"size": 3}}}, check=False)
         self.assertIn("spec.leaderWorkerTemplate.size: Invalid value: 3: field is immutable", done.stderr)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -10,17 +10,14 @@ import json
 import os
 import signal
 import ssl
-import sys
-import unittest
 import urllib.request
 
+import rbac
+from api_proxy import ApiProxy
+from cluster_test import ClusterTest
 from control_plane import ROOT
-from installation import LISTEN, NAMESPACE, ClusterTest, Controller
+from installation import LISTEN, NAMESPACE, Controller
 from test_queueing import JOB, QUEUES
-
-sys.path.insert(0, os.path.join(ROOT, "tests", "local", "e2e"))
-import rbac  # noqa: E402 (the folder is known only now)
-from api_proxy import ApiProxy  # noqa: E402
 
 MANIFESTS = os.path.join(ROOT, "manifests", "shadow")
 SPACE = "berth-shadow"
@@ -145,6 +142,3 @@ class ShadowTest(ClusterTest):
 
 # Nodes and pods are read from the first Topology on.
 NEEDED_WITH_TOPOLOGIES = ("nodes", "pods")
-
-if __name__ == "__main__":
-    unittest.main()

@@ -55,7 +55,3 @@ class ToolTest(unittest.TestCase):
         self.assertIn("has a cluster; end it with: tools/cluster down --folder", text("again.txt"))
         self.assertIn("no cluster in ", text("gone.txt"))
         self.assertEqual(text("left.txt"), "")
-
-
-if __name__ == "__main__":
-    unittest.main()

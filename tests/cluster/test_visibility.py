@@ -7,11 +7,11 @@ a user without the proxy's certificate. The Service is an ExternalName (installa
 import json
 import ssl
 import subprocess
-import unittest
 import urllib.error
 import urllib.request
 
-from installation import BERTH, ClusterTest
+from cluster_test import ClusterTest
+from installation import BERTH
 from team_queues import plain_queues
 
 QUEUES = plain_queues(1)
@@ -32,6 +32,8 @@ OF_Q = ROOT + "/v1beta1/namespaces/default/localqueues/q/pendingworkloads"
 
 
 class VisibilityTest(ClusterTest):
+    SHARES_PLANE = True
+
     def raw(self, path, *flags):
         return self.plane.kubectl("get", "--raw", path, *flags, check=False)
 
@@ -111,7 +113,3 @@ class VisibilityTest(ClusterTest):
         def merged():
             return "visibility.kueue.x-k8s.io" in self.raw("/openapi/v2").stdout
         self.plane.wait_until(merged, "OpenAPI v2 has the group's paths")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -6,9 +6,9 @@ Method: the manifests' two configurations are replaced by ones with the names, p
 Kueue before the controller starts. The kinds of other operators have a small CRD each."""
 
 import json
-import unittest
 
-from installation import NAMESPACE, ClusterTest
+from cluster_test import ClusterTest
+from installation import NAMESPACE
 from test_queueing import JOB, QUEUES
 
 # group, version, resource of the job kinds and of Kueue's kinds.
@@ -135,7 +135,3 @@ class WebhooksTest(ClusterTest):
                 self.apply_when_accepted(text)
                 again = text.replace("false", "true")
                 self.plane.kubectl("apply", "-f", "-", stdin=again)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-constexpr std::int64_t kDollar = 1'000'000'000;
+constexpr std::int64_t kDollarInNanos = 1'000'000'000;
 constexpr char kTeamQueue[] = "default/team";
 
 // Three Workloads of 4 USD each, of a LocalQueue that may spend 10 USD a day.
@@ -46,7 +46,7 @@ class ReactiveBudgetTest : public ::testing::Test {
 TEST_F(ReactiveBudgetTest, TheThirdJobWaitsWithItsQuotaForTheNextDay) {
   worlds_[0].Start();
   worlds_[1].Start();
-  EXPECT_EQ(Spent(), 8 * kDollar);
+  EXPECT_EQ(Spent(), 8 * kDollarInNanos);
   ReactiveWorld& third = worlds_[2];
   third.GiveQuota("low");
   third.Settle();
@@ -70,7 +70,7 @@ TEST_F(ReactiveBudgetTest, ARaisedBudgetTakesEffectAtOnce) {
   worlds_[2].policy->max_cost_per_day = *api::Quantity::Parse("12");
   worlds_[2].Settle();
   EXPECT_EQ(worlds_[2].check().state, CheckState::kReady);
-  EXPECT_EQ(Spent(), 12 * kDollar);
+  EXPECT_EQ(Spent(), 12 * kDollarInNanos);
 }
 
 TEST_F(ReactiveBudgetTest, AnAttemptInVainGivesItsChargeBack) {
@@ -94,12 +94,12 @@ TEST_F(ReactiveBudgetTest, NodesThatCameStayCharged) {
   world.Settle();
   world.Requeue();
   world.pods.clear();
-  EXPECT_EQ(Spent(), 4 * kDollar);
+  EXPECT_EQ(Spent(), 4 * kDollarInNanos);
   world.Start();
-  EXPECT_EQ(Spent(), 8 * kDollar) << "the second start costs as much as the first";
+  EXPECT_EQ(Spent(), 8 * kDollarInNanos) << "the second start costs as much as the first";
   world.SetCondition(api::kFinished, ConditionStatus::kTrue);
   world.Settle();
-  EXPECT_EQ(Spent(), 4 * kDollar) << "the second start ended without nodes";
+  EXPECT_EQ(Spent(), 4 * kDollarInNanos) << "the second start ended without nodes";
 }
 
 TEST_F(ReactiveBudgetTest, NodesOfAJobThatEndedBeforeAnybodyLookedStayCharged) {
@@ -111,7 +111,7 @@ TEST_F(ReactiveBudgetTest, NodesOfAJobThatEndedBeforeAnybodyLookedStayCharged) {
   }
   world.SetCondition(api::kFinished, ConditionStatus::kTrue);
   world.Settle();
-  EXPECT_EQ(Spent(), 4 * kDollar);
+  EXPECT_EQ(Spent(), 4 * kDollarInNanos);
 }
 
 TEST_F(ReactiveBudgetTest, QuotaThatIsLostBeforeNodesComeGivesTheChargeBack) {
@@ -128,11 +128,11 @@ TEST_F(ReactiveBudgetTest, ACrashAfterTheChargeChargesOnce) {
   world.GiveQuota("low");
   world.Settle();
   EXPECT_EQ(world.check().state, CheckState::kPending) << "charged first";
-  EXPECT_EQ(Spent(), 4 * kDollar);
+  EXPECT_EQ(Spent(), 4 * kDollarInNanos);
   world.crashes = false;
   world.Settle();
   EXPECT_EQ(world.check().state, CheckState::kReady);
-  EXPECT_EQ(Spent(), 4 * kDollar);
+  EXPECT_EQ(Spent(), 4 * kDollarInNanos);
 }
 
 TEST_F(ReactiveBudgetTest, WarnStartsAllTheSameAndSaysSo) {
@@ -143,7 +143,7 @@ TEST_F(ReactiveBudgetTest, WarnStartsAllTheSameAndSaysSo) {
   EXPECT_THAT(worlds_[1].events, Not(Contains(HasSubstr("BudgetExceeded"))));
   EXPECT_THAT(worlds_[2].events,
               Contains(HasSubstr("Warning BudgetExceeded: nodes: step low would cost 4 USD")));
-  EXPECT_EQ(Spent(), 12 * kDollar);
+  EXPECT_EQ(Spent(), 12 * kDollarInNanos);
 }
 
 TEST_F(ReactiveBudgetTest, WithoutABudgetNothingIsCharged) {

@@ -12,7 +12,7 @@ namespace {
 
 using testing::World;
 
-api::Workload FinishedRun(const std::string& job, std::int64_t seconds,
+api::Workload FinishedRun(const std::string& job, std::int64_t run_seconds,
                           const char* reason = api::kSucceeded) {
   api::Workload workload;
   workload.meta.namespace_name = "default";
@@ -21,13 +21,14 @@ api::Workload FinishedRun(const std::string& job, std::int64_t seconds,
       {.kind = "Job", .name = job, .uid = job + "-uid", .controller = true}};
   workload.spec.queue_name = "team";
   const WallTime start(std::chrono::seconds(1'700'000'000));
-  workload.status.conditions = {{.type = api::kAdmitted,
-                                 .status = api::ConditionStatus::kTrue,
-                                 .last_transition_time = start},
-                                {.type = api::kFinished,
-                                 .status = api::ConditionStatus::kTrue,
-                                 .reason = reason,
-                                 .last_transition_time = start + std::chrono::seconds(seconds)}};
+  workload.status.conditions = {
+      {.type = api::kAdmitted,
+       .status = api::ConditionStatus::kTrue,
+       .last_transition_time = start},
+      {.type = api::kFinished,
+       .status = api::ConditionStatus::kTrue,
+       .reason = reason,
+       .last_transition_time = start + std::chrono::seconds(run_seconds)}};
   return workload;
 }
 

@@ -1,16 +1,12 @@
-"""Where the programs of these tests are, and the folders whose modules the tests share."""
+"""Where the programs of these tests are."""
 
 import os
-import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 FOLDER = os.environ.get("STRANGERS", os.path.join(ROOT, "build", "strangers"))
 HELM = os.path.join(ROOT, "build", "bin", "helm")
 CHART = os.path.join(ROOT, "charts", "berth")
-
-for shared in (("local", "e2e"), ("cluster",)):
-    sys.path.append(os.path.join(ROOT, "tests", *shared))
 
 
 def program(name):

@@ -7,15 +7,14 @@ Method: the program of client-go-module, whose tests run one after the other; th
 import re
 import unittest
 
+from berth_up import BERTH, BerthUpTest
 from programs import missing, program
-
-from harness import BERTH, ClusterTest
 
 PROGRAM = program("client-go")
 PARTS = 75  # fewer would mean that tests were lost
 
 
-class ClientGoTest(ClusterTest):
+class ClientGoTest(BerthUpTest):
     def test_client_go(self):
         if missing(PROGRAM, "tools/strangers"):
             raise unittest.SkipTest(missing(PROGRAM, "tools/strangers"))
@@ -28,7 +27,3 @@ class ClientGoTest(ClusterTest):
         if done.returncode != 0 or failed:
             self.fail(f"exit {done.returncode}, failed: {failed}\n{done.stdout[-20000:]}\n{done.stderr[-8000:]}")
         self.assertGreaterEqual(len(passed), PARTS)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -10,9 +10,8 @@ import re
 import shutil
 import unittest
 
-import programs  # adds the folders of harness and control_plane
+from berth_up import BerthUp
 from control_plane import PROGRAMS, ControlPlane
-from harness import Cluster
 from scratch import scratch_folder
 
 DEPLOYMENT = """
@@ -104,7 +103,7 @@ class ApiOnlyPlane(ControlPlane):
 
     def __init__(self, folder):
         super().__init__(folder, parent_ends_all=True)
-        self.api = Cluster(kubectl=os.path.join(PROGRAMS, "kubectl"), flags=["--api-only"])
+        self.api = BerthUp(kubectl=os.path.join(PROGRAMS, "kubectl"), flags=["--api-only"])
 
     def start_programs(self):
         self.api.start()
@@ -215,7 +214,3 @@ class ControlPlaneTest(unittest.TestCase):
     def test_events_and_leases(self):
         listed = json.loads(self.plane.kubectl("get", "leases", "-n", "kube-node-lease", "-o", "json").stdout)
         self.assertEqual(sorted(lease["metadata"]["name"] for lease in listed["items"]), ["n1", "n2"])
-
-
-if __name__ == "__main__":
-    unittest.main()

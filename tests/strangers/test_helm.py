@@ -8,9 +8,9 @@ import json
 import os
 import unittest
 
+from berth_up import BERTH, BerthUpTest
 from programs import CHART, HELM
-
-from harness import BERTH, ClusterTest, wait_until
+from waiting import wait_until
 
 NAMESPACE = "kueue-system"
 RELEASE = ("kueue", CHART, "--namespace", NAMESPACE)
@@ -51,7 +51,7 @@ BUDGET = ("pdb", "kueue-controller-manager", "-n", NAMESPACE)
 
 
 @unittest.skipUnless(os.path.exists(HELM), "no helm: build one with tools/helm")
-class HelmTest(ClusterTest):
+class HelmTest(BerthUpTest):
     def setUp(self):
         super().setUp()
         self.cluster = self.start_cluster(flags=["--no-controllers"],
@@ -109,7 +109,3 @@ class HelmTest(ClusterTest):
             state = self.cluster.kubectl("get", "pods,events", "-n", NAMESPACE, check=False).stdout
             log = self.cluster.kubectl("logs", *DEPLOYMENT[2:], "deploy/" + DEPLOYMENT[1], check=False).stdout
             raise AssertionError(f"{late}\n{state[-4000:]}\n{log[-4000:]}") from None
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -7,15 +7,14 @@ import re
 import shutil
 import unittest
 
+from berth_up import BerthUpTest
 from programs import missing, program
-
-from harness import ClusterTest
 
 CLASSES = program("java/classes")
 CALLS = 24
 
 
-class JavaTest(ClusterTest):
+class JavaTest(BerthUpTest):
     def test_calls(self):
         java = shutil.which("java")
         if missing(CLASSES, "tools/strangers") or java is None:
@@ -28,7 +27,3 @@ class JavaTest(ClusterTest):
             with self.subTest(call=name):
                 self.assertEqual(result, "ok")
         self.assertEqual((len(results), done.returncode), (CALLS, 0), done.stdout + done.stderr[-3000:])
-
-
-if __name__ == "__main__":
-    unittest.main()

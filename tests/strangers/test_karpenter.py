@@ -1,16 +1,16 @@
 """Goal: Karpenter's core runs on `berth up`: its CRDs with their rules install, bad objects get the rules' messages,
 its controllers start, and a pod without a node gets a NodeClaim and a node, where its program runs; both go with the pod.
 
-Method: Karpenter with its provider that makes nodes without machines (tests/cluster/karpenter.py). The nodes are this
+Method: Karpenter with its provider that makes nodes without machines (tests/py/karpenter.py). The nodes are this
 machine, as `berth up` reports."""
 
 import json
 import unittest
 
-import programs  # adds the folders of harness and karpenter
 import karpenter
-from harness import ClusterTest, wait_until
+from berth_up import BerthUpTest
 from karpenter import NODE_POOL, Karpenter, node_pool
+from waiting import wait_until
 
 POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "waits", "namespace": "default"},
        "spec": {"nodeSelector": {NODE_POOL: "default"}, "restartPolicy": "Never",
@@ -19,7 +19,7 @@ POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "waits", "namespa
 
 
 @unittest.skipUnless(karpenter.is_built(), f"no Karpenter: build one with {karpenter.BUILD}")
-class KarpenterTest(ClusterTest):
+class KarpenterTest(BerthUpTest):
     def setUp(self):
         super().setUp()
         self.cluster = self.start_cluster(images=["sleep:1=/bin/sleep"])
@@ -70,7 +70,3 @@ class KarpenterTest(ClusterTest):
         self.cluster.kubectl("delete", "pod", "waits", "--grace-period=1")
         self.wait_for("the empty node goes", lambda: not self.cluster.items("nodeclaims"))
         self.wait_for("its Node goes", lambda: self.cluster.get("node", node) is None)
-
-
-if __name__ == "__main__":
-    unittest.main()

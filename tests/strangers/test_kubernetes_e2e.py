@@ -15,9 +15,8 @@ import subprocess
 import sys
 import unittest
 
+from berth_up import BerthUpTest
 from programs import HERE, missing, program
-
-from harness import ClusterTest
 from scratch import die_with_parent, scratch_folder
 
 PROGRAM, AGNHOST = program("e2e"), program("agnhost")
@@ -71,7 +70,7 @@ def write_images(folder):
     return [f"{REGISTRY}{image}={os.path.join(folder, name)}" for image, name in IMAGES.items()]
 
 
-class KubernetesSpecsTest(ClusterTest):
+class KubernetesSpecsTest(BerthUpTest):
     def setUp(self):
         super().setUp()
         for path in (PROGRAM, AGNHOST):
@@ -155,7 +154,3 @@ class KubernetesSpecsTest(ClusterTest):
         for name in others:
             used = any(one.startswith(name[:-1]) for one in known) if name.endswith("*") else name in known
             self.assertTrue(used, f"left out, but there is no such spec: {name}")
-
-
-if __name__ == "__main__":
-    unittest.main()

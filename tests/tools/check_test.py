@@ -8,7 +8,7 @@ import sys
 import unittest
 
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(PROJECT / "tools" / "checks"), str(PROJECT / "tests" / "support")]
+sys.path[:0] = [str(PROJECT / "tools" / "checks"), str(PROJECT / "tests" / "py")]
 
 import banned  # noqa: E402
 import children  # noqa: E402
@@ -169,7 +169,7 @@ class CheckTest(unittest.TestCase):
         self.assertEqual(self.findings(children.check, {
             "tests/cli/test_a.py": "subprocess.Popen(['a'], preexec_fn=die_with_parent)\n"
                                    "with temporary_folder() as folder: pass\n",
-            "tests/support/scratch.py": "tempfile.mkdtemp()\nsubprocess.Popen(['sh'])\n",
+            "tests/py/scratch.py": "tempfile.mkdtemp()\nsubprocess.Popen(['sh'])\n",
             "tools/lib/a.py": "tempfile.mkdtemp()\n",
         }), [])
 

@@ -8,7 +8,7 @@ import sys
 import unittest
 
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(PROJECT / "tests" / "support"))
+sys.path.insert(0, str(PROJECT / "tests" / "py"))
 from scratch import scratch_folder  # noqa: E402
 
 

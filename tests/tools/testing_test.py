@@ -9,7 +9,7 @@ import sys
 import unittest
 
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(PROJECT / "tests" / "support"))
+sys.path.insert(0, str(PROJECT / "tests" / "py"))
 sys.path.insert(0, str(PROJECT / "tools" / "lib"))
 from scratch import ScratchTest  # noqa: E402 (the folders are known only now)
 from test_programs import PROGRAMS  # noqa: E402
@@ -47,13 +47,13 @@ class SelectionTest(ScratchTest):
 class ReachTest(ScratchTest):
     def test_a_script_is_reached_through_its_modules(self):
         root = pathlib.Path(self.folder)
-        for folder in ("tests/a", "tests/support"):
+        for folder in ("tests/a", "tests/py"):
             (root / folder).mkdir(parents=True)
         self.write("tests/a/test_one.py", "import os\nfrom helper import x\n")
         self.write("tests/a/helper.py", "import scratch\n")
-        self.write("tests/support/scratch.py", "")
+        self.write("tests/py/scratch.py", "")
         self.assertEqual(modules_of(root, "tests/a/test_one.py"),
-                         {"tests/a/test_one.py", "tests/a/helper.py", "tests/support/scratch.py"})
+                         {"tests/a/test_one.py", "tests/a/helper.py", "tests/py/scratch.py"})
 
     def test_a_file_is_named_by_its_path_its_name_or_its_folder(self):
         rows = (("manifests/samples/dws/pool.yaml", 'read("manifests/samples/dws")', True), ("a/rows.json", 'open("rows.json")', True),

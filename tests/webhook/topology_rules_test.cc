@@ -37,7 +37,7 @@ constexpr char kUnconstrained[] = "kueue.x-k8s.io/podset-unconstrained-topology"
 constexpr char kSlice[] = "kueue.x-k8s.io/podset-slice-required-topology";
 constexpr char kSize[] = "kueue.x-k8s.io/podset-slice-size";
 constexpr char kLayers[] = "kueue.x-k8s.io/podset-slice-required-topology-constraints";
-constexpr char kGroup[] = "kueue.x-k8s.io/podset-group-name";
+constexpr char kGroupAnnotation[] = "kueue.x-k8s.io/podset-group-name";
 
 INSTANTIATE_TEST_SUITE_P(
     Rows, TopologyRulesTest,
@@ -84,11 +84,13 @@ INSTANTIATE_TEST_SUITE_P(
         {"LayersAndSlices",
          {{kLayers, R"([{"topology":"rack","size":4}])"}, {kSlice, "rack"}, {kSize, "4"}},
          "may not be set when 'kueue.x-k8s.io/podset-slice-required-topology' is specified"},
-        {"Group", {{kRequired, "rack"}, {kGroup, "g"}}, nullptr},
-        {"GroupOfDigits", {{kRequired, "rack"}, {kGroup, "7"}}, "\"7\": must not be a number"},
-        {"GroupWithoutTopology", {{kGroup, "g"}}, "may not be set when neither"},
+        {"Group", {{kRequired, "rack"}, {kGroupAnnotation, "g"}}, nullptr},
+        {"GroupOfDigits",
+         {{kRequired, "rack"}, {kGroupAnnotation, "7"}},
+         "\"7\": must not be a number"},
+        {"GroupWithoutTopology", {{kGroupAnnotation, "g"}}, "may not be set when neither"},
         {"GroupWithSlices",
-         {{kRequired, "block"}, {kGroup, "g"}, {kSlice, "rack"}, {kSize, "2"}},
+         {{kRequired, "block"}, {kGroupAnnotation, "g"}, {kSlice, "rack"}, {kSize, "2"}},
          "may not be set when 'kueue.x-k8s.io/podset-slice-size' is specified"},
     }),
     [](const auto& row) { return std::string(row.param.name); });

@@ -1,9 +1,9 @@
 """A killed test leaves nothing behind: children of Python tests die with their parent, and temporary
-files lie below a folder of tests/support/scratch.py."""
+files lie below a folder of tests/py/scratch.py."""
 
 import ast
 
-SCRATCH = "tests/support/scratch.py"
+SCRATCH = "tests/py/scratch.py"
 
 
 def check(tree):

@@ -32,18 +32,33 @@ function(berth_test_needs test)
   endif()
 endfunction()
 
-# berth_python_test(<folder name> <name> NEEDS … SECONDS s [CLASSES class…] [ENVIRONMENT A=B…] …): the test <folder name>.<name> is
-# test_<name>.py in this folder, with a label of the folder; with CLASSES each class of the file is a test of ctest, which has its own
-# cluster and runs beside the others. SECONDS are those of the longest. Further arguments are those of berth_test_needs.
+# berth_python_test(<folder name> <name> NEEDS … SECONDS s [CLASSES class…] [PARTS n] [WITH name…] [ENVIRONMENT A=B…] …): the test
+# <folder name>.<name> is test_<name>.py in this folder, with a label of the folder. With CLASSES each class of the file is a test of ctest,
+# which has its own cluster and runs beside the others; SECONDS are those of the longest. With PARTS each n-th test of the file is one,
+# <folder name>.<name>.part<k>. WITH names further files of the same process,
+# which share what the harness keeps (tests/py/run.py); the test has the names of all. Further arguments are those of berth_test_needs.
 function(berth_python_test folder name)
-  cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "CLASSES;ENVIRONMENT;NEEDS;SECONDS;MEMORY;PROGRAMS")
-  set(tests ${folder}.${name})
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "PARTS" "CLASSES;WITH;ENVIRONMENT;NEEDS;SECONDS;MEMORY;PROGRAMS")
+  set(files ${name} ${arg_WITH})
+  list(TRANSFORM files PREPEND ${folder}. OUTPUT_VARIABLE tests)
+  list(JOIN tests "," tests)
+  list(TRANSFORM files REPLACE "(.+)" "${CMAKE_CURRENT_SOURCE_DIR}/test_\\1.py")
   if(arg_CLASSES)
     list(TRANSFORM arg_CLASSES PREPEND ${folder}.${name}. OUTPUT_VARIABLE tests)
   endif()
+  if(arg_PARTS)
+    set(tests "")
+    foreach(part RANGE 1 ${arg_PARTS})
+      list(APPEND tests ${folder}.${name}.part${part})
+    endforeach()
+  endif()
   foreach(test IN LISTS tests)
     string(REGEX MATCH "[A-Z][A-Za-z]*$" class ${test})
-    add_test(NAME ${test} COMMAND ${Python3_EXECUTABLE} -B "${CMAKE_CURRENT_SOURCE_DIR}/test_${name}.py" -v ${class})
+    set(part "")
+    if(test MATCHES "part([0-9]+)$")
+      set(part --part ${CMAKE_MATCH_1}/${arg_PARTS})
+    endif()
+    add_test(NAME ${test} COMMAND ${Python3_EXECUTABLE} -B "${PROJECT_SOURCE_DIR}/tests/py/run.py" -v ${part} ${files} ${class})
     set_tests_properties(${test} PROPERTIES LABELS ${folder}
       SKIP_REGULAR_EXPRESSION "${BERTH_UNITTEST_SKIPPED}" ENVIRONMENT "${arg_ENVIRONMENT}")
     berth_test_needs(${test} NEEDS ${arg_NEEDS} SECONDS ${arg_SECONDS} MEMORY ${arg_MEMORY} PROGRAMS ${arg_PROGRAMS})

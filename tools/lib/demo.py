@@ -14,7 +14,7 @@ import sys
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
+sys.path.insert(0, os.path.join(ROOT, "tests", "py"))
 from scratch import die_with_parent, scratch_folder  # noqa: E402 (the folder is known only now)
 
 PATIENCE_SECONDS = 120  # for one step, on a busy machine

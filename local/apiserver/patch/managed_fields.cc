@@ -10,6 +10,7 @@
 #include "base/rfc3339.h"
 #include "base/strings.h"
 #include "local/apiserver/patch/managers.h"
+#include "local/apiserver/patch/strategic_patch.h"
 #include "local/apiserver/patch/typed.h"
 #include "local/apiserver/schema/field_error.h"
 
@@ -309,17 +310,6 @@ bool HasNull(const Json& value) {
   return value.is_null() ||
          (value.is_structured() && std::any_of(value.begin(), value.end(),
                                                [](const Json& member) { return HasNull(member); }));
-}
-
-void DropNulls(Json& value) {
-  if (value.is_object()) {
-    for (auto at = value.begin(); at != value.end();) {
-      DropNulls(*at);
-      at = at->is_null() ? value.erase(at) : std::next(at);
-    }
-  } else if (value.is_array()) {
-    for (Json& item : value) DropNulls(item);
-  }
 }
 
 // Merges and prunes; changes `managers` on success only.

@@ -72,21 +72,6 @@ MapMeta MapMetaOf(const TypeNode* type, const std::string& name) {
   return meta;
 }
 
-void DropNulls(Json& value) {
-  if (value.is_object()) {
-    for (auto at = value.begin(); at != value.end();) {
-      if (at->is_null()) {
-        at = value.erase(at);
-      } else {
-        DropNulls(*at);
-        ++at;
-      }
-    }
-  } else if (value.is_array()) {
-    for (Json& item : value) DropNulls(item);
-  }
-}
-
 // Removes directives from the value; nullopt if the value itself is one.
 std::optional<Json> WithoutDirectives(Json value) {
   if (value.is_object()) {
@@ -452,6 +437,21 @@ class Merger {
 };
 
 }  // namespace
+
+void DropNulls(Json& value) {
+  if (value.is_object()) {
+    for (auto at = value.begin(); at != value.end();) {
+      if (at->is_null()) {
+        at = value.erase(at);
+      } else {
+        DropNulls(*at);
+        ++at;
+      }
+    }
+  } else if (value.is_array()) {
+    for (Json& item : value) DropNulls(item);
+  }
+}
 
 ApiResult<Json> ApplyStrategicMergePatch(const TypeNode& type, const Json& original,
                                          const Json& patch) {

@@ -1,15 +1,10 @@
 #include "local/cluster/replicas/replica_set_controller.h"
 
-#include <algorithm>
-
 #include "local/cluster/replicas/ownership.h"
 #include "local/cluster/resource_ids.h"
 
 namespace berth::local::cluster {
 namespace {
-
-constexpr Duration kFirstCreateBackoff = std::chrono::seconds(1);
-constexpr int kMostCreateDoublings = 8;
 
 const char* KindName(ReplicaKinds kinds) {
   return kinds == ReplicaKinds::kSets ? "ReplicaSet" : "ReplicationController";
@@ -122,10 +117,7 @@ void ReplicaSetController::CreatePods(const ObjectKey& key, const Json& set, std
                      "Created pod: " + NameOf(**created));
       continue;
     }
-    CreateBackoff& backoff = create_backoffs_[key];
-    const int doublings = std::min(backoff.failures++, kMostCreateDoublings);
-    backoff.until = clock_.Now() + kFirstCreateBackoff * (1 << doublings);
-    backoff.message = created.error().message;
+    create_backoffs_[key].OnFailure(clock_.Now(), created.error().message);
     sets_.Add(key);  // for the condition
     events_.Record(set, EventType::kWarning, "FailedCreate",
                    "Error creating: " + created.error().message);

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/executor.h"
+#include "local/cluster/create_backoff.h"
 #include "local/cluster/looks.h"
 #include "local/cluster/object_cache.h"
 #include "local/cluster/object_events.h"
@@ -34,12 +35,6 @@ class ReplicaSetController {
   void Start();
 
  private:
-  struct CreateBackoff {
-    int failures = 0;
-    WallTime until;
-    std::string message;
-  };
-
   void OnPod(const ObjectChange& change);
   Result<NextLook> Look(const ObjectKey& key);
   Status Claim(const ReplicaSetView& view, const ReplicaSetPlan& plan);

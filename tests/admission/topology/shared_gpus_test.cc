@@ -37,42 +37,42 @@ TEST_P(SharesRule, FillsTheGpusInUse) {
   }
 }
 
-const std::vector<std::string> kTwoRacks = {"r1/n1 gpu=3", "r1/n2 gpu=3", "r2/n3 gpu=3",
-                                            "r2/n4 gpu=3"};
+const std::vector<std::string> kTwoRacksOfGpus = {"r1/n1 gpu=3", "r1/n2 gpu=3", "r2/n3 gpu=3",
+                                                  "r2/n4 gpu=3"};
 
 INSTANTIATE_TEST_SUITE_P(Nodes, SharesRule,
                          testing::Values(SharesRow{"OneShareGoesToTheGpuWithTheFewestFreeShares",
-                                                   kTwoRacks,
+                                                   kTwoRacksOfGpus,
                                                    {"n3 2 gpu=1", "n2 1 gpu=1"},
                                                    {"main 1 gpu=1 required=host"},
                                                    "main: n3=1",
                                                    "main: n3=1"},
                                          SharesRow{"ThreeSharesFillOneGpu",
-                                                   kTwoRacks,
+                                                   kTwoRacksOfGpus,
                                                    {"n3 1 gpu=1"},
                                                    {"main 3 gpu=1 unconstrained"},
                                                    "main: n1=3",
                                                    "main: n1=3"},
                                          SharesRow{"TwoSharesGoToTheGpuInUse",
-                                                   kTwoRacks,
+                                                   kTwoRacksOfGpus,
                                                    {"n3 1 gpu=1"},
                                                    {"main 1 gpu=2 required=host"},
                                                    "main: n3=1",
                                                    "main: n1=1"},
                                          SharesRow{"AlsoWhereThePodsGoAnywhere",
-                                                   kTwoRacks,
+                                                   kTwoRacksOfGpus,
                                                    {"n3 1 gpu=1"},
                                                    {"main 1 gpu=2 unconstrained"},
                                                    "main: n3=1",
                                                    "main: n1=1"},
                                          SharesRow{"TheRackWithTheFewestFreeGpus",
-                                                   kTwoRacks,
+                                                   kTwoRacksOfGpus,
                                                    {"n3 1 gpu=1"},
                                                    {"main 2 gpu=2 required=rack"},
                                                    "main: n3=1 n4=1",
                                                    "main: n1=1 n2=1"},
                                          SharesRow{"WithinTheRackToo",
-                                                   kTwoRacks,
+                                                   kTwoRacksOfGpus,
                                                    {"n2 1 gpu=1", "n4 1 gpu=1"},
                                                    {"main 3 gpu=2 preferred=rack"},
                                                    "main: n1=1 n2=1 n4=1",
@@ -96,7 +96,7 @@ INSTANTIATE_TEST_SUITE_P(Nodes, SharesRule,
                                                    "main: n1=1",
                                                    "main: n1=1"},
                                          SharesRow{"ALeaderBesideItsWorker",
-                                                   kTwoRacks,
+                                                   kTwoRacksOfGpus,
                                                    {"n4 1 gpu=1"},
                                                    {"main 2 gpu=2 required=rack group=g",
                                                     "lead 1 cpu=0 required=rack group=g"},
@@ -109,7 +109,7 @@ INSTANTIATE_TEST_SUITE_P(Nodes, SharesRule,
 TEST(SharedGpus, TheOrderFollowsWhatIsUsed) {
   PlacementCase given("rack host");
   given.SetFlavor(kThirds);
-  for (const std::string& node : kTwoRacks) given.AddNode(node);
+  for (const std::string& node : kTwoRacksOfGpus) given.AddNode(node);
   EXPECT_EQ(given.Place({"main 1 gpu=2 required=host"}), "main: n1=1");
   given.AddUsed("n3 1 gpu=1");  // the number of pods that fit is the same
   EXPECT_EQ(given.Place({"main 1 gpu=2 required=host"}), "main: n3=1");
@@ -119,7 +119,7 @@ TEST(SharedGpus, TheOrderFollowsWhatIsUsed) {
 
 TEST(SharedGpus, AnAnnotationThatComesLaterCounts) {
   PlacementCase given("rack host");
-  for (const std::string& node : kTwoRacks) given.AddNode(node);
+  for (const std::string& node : kTwoRacksOfGpus) given.AddNode(node);
   given.AddUsed("n3 1 gpu=1");
   EXPECT_EQ(given.Place({"main 1 gpu=2 required=host"}), "main: n1=1");
   given.SetFlavor(kThirds);
@@ -131,7 +131,7 @@ TEST(SharedGpus, AnAnnotationThatComesLaterCounts) {
 TEST(SharedGpus, AFailedNodeIsReplacedByAGpuInUse) {
   PlacementCase given("rack host");
   given.SetFlavor(kThirds);
-  for (const std::string& node : kTwoRacks) given.AddNode(node);
+  for (const std::string& node : kTwoRacksOfGpus) given.AddNode(node);
   given.AddUsed("n1 3 gpu=1");
   given.AddUsed("n4 1 gpu=1");
   EXPECT_EQ(given.Replace({"main 1 gpu=2 preferred=rack"}, "main: n2=1", "n2"), "main: n4=1");

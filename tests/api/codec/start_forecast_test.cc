@@ -7,23 +7,25 @@
 namespace berth::api {
 namespace {
 
-WallTime At(std::int64_t seconds) { return WallTime(std::chrono::seconds(seconds)); }
+WallTime AtSecond(std::int64_t seconds) { return WallTime(std::chrono::seconds(seconds)); }
 
 TEST(StartForecastTest, IsReadAsItIsWritten) {
   for (const StartForecast& forecast :
-       {StartForecast{.at = At(100), .p10 = At(100), .p50 = At(160), .p90 = At(4000)},
-        StartForecast{.at = At(100),
-        .p10 = At(100),
-        .p50 = At(160),
-        .p90 = At(4000),
-        .drawn = DrawnForecast{At(100), At(110), At(120)},
-        .first = FirstForecast{.at = At(50), .p10 = At(90)}},
-        StartForecast{.at = At(100), .p10 = At(200)}, StartForecast{.at = At(100)}}) {
+       {StartForecast{
+            .at = AtSecond(100), .p10 = AtSecond(100), .p50 = AtSecond(160), .p90 = AtSecond(4000)},
+        StartForecast{.at = AtSecond(100),
+        .p10 = AtSecond(100),
+        .p50 = AtSecond(160),
+        .p90 = AtSecond(4000),
+        .drawn = DrawnForecast{AtSecond(100), AtSecond(110), AtSecond(120)},
+        .first = FirstForecast{.at = AtSecond(50), .p10 = AtSecond(90)}},
+        StartForecast{.at = AtSecond(100), .p10 = AtSecond(200)},
+        StartForecast{.at = AtSecond(100)}}) {
     const auto read = DecodeStartForecast(EncodeStartForecast(forecast));
     ASSERT_TRUE(read) << read.error().message;
     EXPECT_EQ(*read, forecast);
   }
-  EXPECT_EQ(EncodeStartForecast({.at = At(0), .p10 = At(60)}),
+  EXPECT_EQ(EncodeStartForecast({.at = AtSecond(0), .p10 = AtSecond(60)}),
             R"({"at":"1970-01-01T00:00:00Z","p10":"1970-01-01T00:01:00Z","p50":null,"p90":null})");
 }
 
@@ -31,7 +33,7 @@ TEST(StartForecastTest, QuantilesAreInOrder) {
   const auto read = DecodeStartForecast(
       R"({"at":"1970-01-01T00:00:00Z","p10":"1970-01-01T00:02:00Z","p50":"1970-01-01T00:01:00Z"})");
   ASSERT_TRUE(read) << read.error().message;
-  EXPECT_EQ(read->p50, At(120));
+  EXPECT_EQ(read->p50, AtSecond(120));
   const auto later = DecodeStartForecast(R"({"at":null,"p50":"1970-01-01T00:01:00Z"})");
   ASSERT_TRUE(later) << later.error().message;
   EXPECT_EQ(later->p50, std::nullopt);

@@ -2,7 +2,7 @@
 """First paint of the page on loopback: tools/bench-readapi paint [ROUNDS].
 
 Each view is opened in a browser context of its own (nothing is cached), on a real `berth up` over HTTPS and before a large
-cluster (tests/support/large_cluster.py) over HTTP: milliseconds from the navigation to the first paint with content, as the
+cluster (tests/py/large_cluster.py) over HTTP: milliseconds from the navigation to the first paint with content, as the
 browser measures it, and to the rows of the view.
 
 Environment: BERTH (the program), KUBECTL. Needs Debian's chromium-headless-shell."""
@@ -17,8 +17,9 @@ import time
 import urllib.parse
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
-sys.path.insert(0, os.path.join(ROOT, "tests", "local", "e2e"))
-from harness import Cluster, wait_until  # noqa: E402 (the folder is known only now)
+sys.path.insert(0, os.path.join(ROOT, "tests", "py"))
+from berth_up import BerthUp  # noqa: E402 (the folder is known only now)
+from waiting import wait_until  # noqa: E402
 from browser import Browser  # noqa: E402
 from fake_read_api import FakeReadApi  # noqa: E402
 
@@ -64,7 +65,7 @@ def report(title, browser, root, views, rounds, headers):
 
 def main():
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
-    cluster = Cluster(flags=["--dashboard"])
+    cluster = BerthUp(flags=["--dashboard"])
     try:
         cluster.start()
         root = cluster.log().rpartition("dashboard: ")[2].split("/sign-in")[0]

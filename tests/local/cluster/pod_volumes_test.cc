@@ -71,9 +71,9 @@ TEST(PodVolumesTest, ProjectedTokensAreAskedFor) {
       {"serviceAccountToken": {"path": "token"}},
       {"serviceAccountToken": {"path": "vault/token", "audience": "vault", "expirationSeconds": 700}}]}})");
   const auto volumes =
-      PlanVolumes(pod, VolumeData, [](const std::string& audience, std::int64_t seconds) {
+      PlanVolumes(pod, VolumeData, [](const std::string& audience, std::int64_t valid_seconds) {
         return Result<std::string>("token for " + (audience.empty() ? "the API" : audience) + ", " +
-                                   std::to_string(seconds) + " s");
+                                   std::to_string(valid_seconds) + " s");
       });
   ASSERT_TRUE(volumes) << volumes.error().message;
   EXPECT_EQ(volumes->front(), (PodVolume{"v",

@@ -4,12 +4,11 @@ with the right read it; clients cannot make series at will.
 Method: kubectl acts, and the text is read as promtool reads it."""
 
 import subprocess
-import unittest
 
-from harness import ClusterTest, wait_until
+import exposition
+from berth_up import BerthUpTest
 from scratch import die_with_parent
-
-import exposition  # of tests/support, which harness adds
+from waiting import wait_until
 
 REQUEST = ("component", "group", "resource", "scope", "subresource", "verb", "version")
 WATCH = ("group", "resource", "version")
@@ -58,7 +57,7 @@ webhooks:
 CONFIG_MAPS = {"group": "", "version": "v1", "resource": "configmaps", "subresource": ""}
 
 
-class ApiMetricsTest(ClusterTest):
+class ApiMetricsTest(BerthUpTest):
     def setUp(self):
         super().setUp()
         self.cluster = self.start_cluster(flags=["--no-controllers"])
@@ -160,7 +159,3 @@ class ApiMetricsTest(ClusterTest):
         self.cluster.kubectl("create", "clusterrolebinding", "scrape", "--clusterrole=system:monitoring",
                              "--user=prometheus")
         exposition.read(wait_until(lambda: read().stdout, "the reader is let in"))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -5,10 +5,10 @@ Method: what a controller of the cluster would have done is visible in another, 
 objects at the same time."""
 
 import os
-import unittest
 
-from harness import ClusterTest, wait_until
+from berth_up import BerthUpTest
 from scratch import temporary_folder
+from waiting import wait_until
 
 JOB = """
 apiVersion: batch/v1
@@ -26,7 +26,7 @@ metadata:
 """
 
 
-class ApiOnlyTest(ClusterTest):
+class ApiOnlyTest(BerthUpTest):
     def test_nothing_is_done(self):
         alone = self.start_cluster(flags=["--api-only"])
         whole = self.start_cluster()
@@ -54,7 +54,3 @@ class ApiOnlyTest(ClusterTest):
                                  os.path.join(folder, "data"), check=False)
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("--image excludes --api-only", done.stderr)
-
-
-if __name__ == "__main__":
-    unittest.main()

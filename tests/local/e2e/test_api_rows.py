@@ -1,21 +1,15 @@
 """Goal: `berth up` answers as a real kube-apiserver does, in what Berth relies on.
 
-Method: the requests of tests/cluster/api_rows.py, whose outcomes on a real one are in api_rows.json
+Method: the requests of tests/py/api_rows.py, whose outcomes on a real one are in api_rows.json
 (tests/cluster/test_api.py)."""
 
 import json
-import os
 import re
 import ssl
-import sys
-import unittest
 
-from harness import ROOT, ClusterTest
+import api_rows
+from berth_up import BerthUpTest
 from rbac import decode
-
-sys.path.insert(0, os.path.join(ROOT, "tests", "cluster"))
-import api_rows  # noqa: E402 (the folder is known only now)
-from test_api import sender  # noqa: E402
 
 
 # Where `berth up` answers otherwise, with the reason: (row, number of the request) -> (key, reason).
@@ -29,7 +23,7 @@ DIFFERENT = {
 }
 
 
-class ApiRowsTest(ClusterTest):
+class ApiRowsTest(BerthUpTest):
     maxDiff = None
 
     def test_rows(self):
@@ -40,7 +34,7 @@ class ApiRowsTest(ClusterTest):
             re.search(name + r": (\S+)", text).group(1)
             for name in ("server", "token", "certificate-authority-data"))
         context = ssl.create_default_context(cadata=decode(authority))
-        outcomes = api_rows.play(sender(server, token, context))
+        outcomes = api_rows.play(api_rows.sender(server, token, context))
         recorded = api_rows.recorded()
         self.assertEqual(set(outcomes), set(recorded))
         for name, row in recorded.items():
@@ -53,7 +47,3 @@ class ApiRowsTest(ClusterTest):
                     else:
                         self.assertNotEqual(got, wanted)
                         self.assertEqual({**got, key: wanted.get(key)} if key else wanted, wanted)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -5,12 +5,12 @@ Method: objects before and after the backup; a second data directory with the fi
 
 import os
 import shutil
-import unittest
 
-from harness import Cluster, ClusterTest, wait_until
+from berth_up import BerthUp, BerthUpTest
+from waiting import wait_until
 
 
-class BackupTest(ClusterTest):
+class BackupTest(BerthUpTest):
     def names(self, cluster):
         return {item["metadata"]["name"] for item in cluster.items("configmaps,secrets")}
 
@@ -33,7 +33,7 @@ class BackupTest(ClusterTest):
         with open(file, "rb") as again:
             self.assertEqual(again.read(), before)
 
-        restored = Cluster()
+        restored = BerthUp()
         self.addCleanup(restored.close)
         data = os.path.join(restored.folder, "data")
         os.mkdir(data, 0o700)
@@ -51,7 +51,3 @@ class BackupTest(ClusterTest):
         refused = cluster.berth("backup", os.path.join(cluster.folder, "none.db"), check=False)
         self.assertEqual(refused.returncode, 4)
         self.assertFalse(os.path.exists(os.path.join(cluster.folder, "none.db")))
-
-
-if __name__ == "__main__":
-    unittest.main()

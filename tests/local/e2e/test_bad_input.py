@@ -8,8 +8,9 @@ import unittest
 import urllib.error
 import urllib.request
 
-import harness
-from harness import ClusterTest, wait_until
+import berth_up
+from berth_up import BerthUpTest
+from waiting import wait_until
 
 JOB = """
 apiVersion: batch/v1
@@ -33,7 +34,7 @@ def job(name="bad", queue="dws-local-queue", extra="parallelism: 1", cpu="100m")
     return JOB.format(name=name, queue=queue, extra=extra, cpu=cpu)
 
 
-class ManifestTest(ClusterTest):
+class ManifestTest(BerthUpTest):
     def refused(self, cluster, text, *words):
         done = cluster.apply(text, check=False)
         self.assertNotEqual(done.returncode, 0, done.stdout)
@@ -115,7 +116,7 @@ spec:
             "the check says that its configuration is missing"))
 
 
-class WireTest(ClusterTest):
+class WireTest(BerthUpTest):
     def test_strangers(self):
         cluster = self.start_cluster()
         config = cluster.kubectl("config", "view", "--raw", "-o",
@@ -154,14 +155,14 @@ class StartTest(unittest.TestCase):
     """`berth up` that cannot start names the reason and the object, and exits with 1."""
 
     def refused(self, *flags, words=()):
-        done = subprocess.run([harness.BERTH, "up", *flags], capture_output=True, text=True,
+        done = subprocess.run([berth_up.BERTH, "up", *flags], capture_output=True, text=True,
                               timeout=30, check=False, stdin=subprocess.DEVNULL)
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         for word in words:
             self.assertIn(word, done.stderr)
 
     def setUp(self):
-        self.cluster = harness.Cluster()
+        self.cluster = berth_up.BerthUp()
         self.addCleanup(self.cluster.close)
         self.data = os.path.join(self.cluster.folder, "other")
 
@@ -227,7 +228,7 @@ class StartTest(unittest.TestCase):
 
 class CommandLineTest(unittest.TestCase):
     def run_berth(self, *arguments, environment=None):
-        return subprocess.run([harness.BERTH, *arguments], capture_output=True, text=True,
+        return subprocess.run([berth_up.BERTH, *arguments], capture_output=True, text=True,
                               timeout=30, check=False, env=environment, stdin=subprocess.DEVNULL)
 
     def test_exit_codes(self):
@@ -241,7 +242,3 @@ class CommandLineTest(unittest.TestCase):
         self.assertIn("berth up", done.stderr)
         for shell in ("bash", "zsh", "fish"):
             self.assertIn("berth", self.run_berth("completion", shell).stdout)
-
-
-if __name__ == "__main__":
-    unittest.main()

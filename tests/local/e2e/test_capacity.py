@@ -6,9 +6,9 @@ spot machines."""
 
 import json
 import os
-import unittest
 
-from harness import SAMPLES, ClusterTest, wait_until
+from berth_up import SAMPLES, BerthUpTest
+from waiting import wait_until
 
 RECIPES = {"dws-only": "queued", "reservation-then-dws": "reservation", "spot-flex-demand": "spot"}
 
@@ -22,7 +22,7 @@ def sample(name):
         return file.read().replace("bootSeconds: 5", "bootSeconds: 1").replace("idleSeconds: 30", "idleSeconds: 2")
 
 
-class Capacity(ClusterTest):
+class Capacity(BerthUpTest):
     def setUp(self):
         self.cluster = self.start_cluster()
 
@@ -69,7 +69,3 @@ class Capacity(ClusterTest):
             if item["metadata"]["name"].startswith(f"job-{job}-"):
                 return item["metadata"]["name"]
         return ""
-
-
-if __name__ == "__main__":
-    unittest.main()

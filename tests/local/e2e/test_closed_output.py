@@ -6,10 +6,10 @@ Method: the output of the program is a pipe whose reader closes after the first 
 import os
 import signal
 import subprocess
-import unittest
 
-from harness import BERTH, Cluster, ClusterTest, wait_until
+from berth_up import BERTH, BerthUp, BerthUpTest
 from scratch import die_with_parent
+from waiting import wait_until
 
 # `head` ends with the first line: `yes` gets SIGPIPE, which its shell sees as 128 + 13.
 JOB = """
@@ -29,9 +29,9 @@ spec:
 """
 
 
-class ClosedOutputTest(ClusterTest):
+class ClosedOutputTest(BerthUpTest):
     def test_the_reader_ends(self):
-        cluster = Cluster(images=["shell:1=/bin/bash"])
+        cluster = BerthUp(images=["shell:1=/bin/bash"])
         self.addCleanup(cluster.close)
         command = [BERTH, "up", "--data-dir", os.path.join(cluster.folder, "data"), "--kubeconfig", cluster.kubeconfig,
                    "--listen", "127.0.0.1:0", "--image", cluster.images[0]]
@@ -45,7 +45,3 @@ class ClosedOutputTest(ClusterTest):
         self.assertIn(str(128 + signal.SIGPIPE), cluster.kubectl("logs", "job/piped").stdout)
         self.assertIsNone(cluster.process.poll())
         self.assertEqual(cluster.stop(), 0)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -10,14 +10,13 @@ import re
 import shutil
 import ssl
 import time
-import unittest
 import urllib.request
 
-from harness import PATIENCE_SECONDS, ClusterTest, wait_until
+import exposition
+from berth_up import BerthUpTest
 from replica import Replica
 from scratch import scratch_folder
-
-import exposition  # of tests/support, which harness adds
+from waiting import PATIENCE_SECONDS, wait_until
 
 HEAD = """
 apiVersion: config.kueue.x-k8s.io/v1beta2
@@ -82,7 +81,7 @@ spec:
 LEASE = ("lease", "c1f6bfd2.kueue.x-k8s.io", "-n", "kueue-system")
 
 
-class ControllerTest(ClusterTest):
+class ControllerTest(BerthUpTest):
     def start_replica(self, cluster, name, *flags):
         replica = Replica(cluster, name, *flags)
         self.addCleanup(replica.kill)
@@ -231,7 +230,3 @@ class ControllerTest(ClusterTest):
         cluster.start()
         self.assertLess(time.monotonic() - begun, 45)
         self.assertNotEqual(self.holder(cluster), leader)
-
-
-if __name__ == "__main__":
-    unittest.main()

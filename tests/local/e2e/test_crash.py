@@ -9,9 +9,9 @@ import os
 import random
 import threading
 import time
-import unittest
 
-from harness import ClusterTest, read_sample, wait_until
+from berth_up import BerthUpTest, read_sample
+from waiting import wait_until
 
 CRASHES = int(os.environ.get("BERTH_CRASHES", "20"))
 SEED = int(os.environ.get("BERTH_CRASH_SEED", str(random.SystemRandom().randrange(1 << 30))))
@@ -45,7 +45,7 @@ class Writer(threading.Thread):
                 time.sleep(0.05)  # the server is down and will be restarted soon
 
 
-class CrashTest(ClusterTest):
+class CrashTest(BerthUpTest):
     def test_story_survives_kill_9(self):
         print(f"seed {SEED}, {CRASHES} crashes", flush=True)
         chance = random.Random(SEED)
@@ -92,7 +92,3 @@ class CrashTest(ClusterTest):
         text = text.replace("completions: 1", "completions: 1\n  backoffLimit: 1000")
         quoted = script.strip().replace("\n", "; ").replace("\\", "\\\\").replace('"', '\\"')
         return text.replace('["120s"]', f'["-c", "{quoted}"]')
-
-
-if __name__ == "__main__":
-    unittest.main()

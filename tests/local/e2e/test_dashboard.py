@@ -10,14 +10,13 @@ the files of the program before a read API of the test."""
 import json
 import os
 import stat
-import unittest
 import urllib.parse
 
-from harness import wait_until
-from page_test import PageTest
-from fake_read_api import FakeReadApi  # its folder is known from harness
+from fake_read_api import FakeReadApi
 from large_cluster import NODES as MANY_NODES, QUEUES as MANY_QUEUES, WORKLOADS as MANY, workload
 from openapi_forms import Forms
+from page_test import PageTest
+from waiting import wait_until
 
 BUDGET_BYTES = 300_000  # of all files of the page, compressed
 EVIL = "<img src=x onerror=\"document.title='evil'\"><script>document.title='evil'</script>"
@@ -428,8 +427,3 @@ class DashboardTest(PageTest):
             if path == "/topology":
                 self.assertEqual(page.run("document.querySelectorAll('.node').length"), MANY_NODES)
         self.assertEqual([url for url in page.requests if not url.startswith((fake.root + "/", "about:"))], [])
-
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -4,10 +4,10 @@ problem on the console, without a request to elsewhere, without a finding of axe
 Method: the samples of tools/demo on a real `berth up --dashboard`, one open page a view, Chromium."""
 
 import json
-import unittest
 
-from harness import read_sample, wait_until
+from berth_up import read_sample
 from page_test import PageTest
+from waiting import wait_until
 
 
 class DashboardStoryTest(PageTest):
@@ -49,7 +49,3 @@ class DashboardStoryTest(PageTest):
         for name, page in {"now": now, **pages}.items():
             self.assert_accessible(page, f"{name}, at the end")
             self.assert_quiet(page)
-
-
-if __name__ == "__main__":
-    unittest.main()

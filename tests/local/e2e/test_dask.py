@@ -11,7 +11,9 @@ import shutil
 import time
 import unittest
 
-from harness import ROOT, ClusterTest, scratch_folder, wait_until
+from berth_up import ROOT, BerthUpTest
+from scratch import scratch_folder
+from waiting import wait_until
 
 FOLDER = os.environ.get("DASK", os.path.join(ROOT, "build", "dask"))
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "laptop"},
@@ -128,7 +130,7 @@ spec: {clusterQueue: racks}
 """
 
 
-class DaskCase(ClusterTest):
+class DaskCase(BerthUpTest):
     flags = ()
 
     def setUp(self):
@@ -454,7 +456,3 @@ class QueuedDaskTest(DaskCase):
         self.kubectl("delete", "daskjobs", "--all")
         self.wait(lambda: not self.cluster.items("pods", "-l", "dask.org/component") and
                   not self.cluster.items("workloads"), "everything is gone")
-
-
-if __name__ == "__main__":
-    unittest.main()

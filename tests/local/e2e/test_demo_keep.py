@@ -10,11 +10,11 @@ import re
 import signal
 import ssl
 import subprocess
-import unittest
 import urllib.parse
 
-from harness import BERTH, ROOT, wait_until
-from scratch import ScratchTest, die_with_parent  # their folder is known from harness
+from berth_up import BERTH, ROOT
+from scratch import ScratchTest, die_with_parent
+from waiting import wait_until
 
 SECONDS = 60
 
@@ -68,7 +68,3 @@ class DemoKeepTest(ScratchTest):
         wait_until(lambda: not [each for each in os.listdir(self.folder) if each.startswith("berth-demo.")], "the scratch folder is gone")
         with self.assertRaises(OSError):
             self.ask(root, "GET", "/")
-
-
-if __name__ == "__main__":
-    unittest.main()

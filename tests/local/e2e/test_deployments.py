@@ -4,9 +4,9 @@ Method: kubectl's rollout, scale, expose and wait on real processes; bash server
 
 import json
 import socket
-import unittest
 
-from harness import ClusterTest, wait_until
+from berth_up import BerthUpTest
+from waiting import wait_until
 
 SERVER = """
 import os, socket
@@ -33,7 +33,7 @@ def deployment(replicas, version, **spec):
                 "readinessProbe": {"httpGet": {"port": "http", "path": "/"}, "periodSeconds": 1}}]}}}}
 
 
-class DeploymentsTest(ClusterTest):
+class DeploymentsTest(BerthUpTest):
     def setUp(self):
         self.cluster = self.start_cluster(images=["python=/usr/bin/python3", "sleep=/bin/sleep"])
         self.kubectl = self.cluster.kubectl
@@ -119,7 +119,3 @@ class DeploymentsTest(ClusterTest):
         self.assertEqual(node["status"]["daemonEndpoints"], {"kubeletEndpoint": {"Port": 0}})
         version = self.kubectl("get", "--raw", "/version/").stdout
         self.assertIn("gitVersion", version)
-
-
-if __name__ == "__main__":
-    unittest.main()

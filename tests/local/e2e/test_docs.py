@@ -9,7 +9,8 @@ import re
 import subprocess
 import unittest
 
-from harness import BERTH, ROOT, ClusterTest, wait_until
+from berth_up import BERTH, ROOT, BerthUpTest
+from waiting import wait_until
 
 DOCS = os.path.join(ROOT, "docs")
 
@@ -29,7 +30,7 @@ def anchors(text):
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-class GuideTest(ClusterTest):
+class GuideTest(BerthUpTest):
     def test_manifests_are_accepted(self):
         cluster = self.start_cluster()
         for page in sorted(glob.glob(os.path.join(DOCS, "guide", "*.md"))):
@@ -127,7 +128,3 @@ class TextTest(unittest.TestCase):
                     left.append(os.path.normpath(os.path.join(os.path.dirname(page), target)))
         lost = [page for page in pages() if page not in seen and "decisions" not in page]
         self.assertEqual(lost, [])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -4,9 +4,9 @@ a draw of its own.
 Method: a job that holds the whole quota for minutes, and one that waits for it; a round of forecasts each second."""
 
 import json
-import unittest
 
-from harness import ClusterTest, wait_until
+from berth_up import BerthUpTest
+from waiting import wait_until
 
 POOL = """
 apiVersion: cloud.berth.dev/v1alpha1
@@ -28,7 +28,7 @@ spec:
 """
 
 
-class EtaTest(ClusterTest):
+class EtaTest(BerthUpTest):
     def eta(self, *words):
         return json.loads(self.cluster.berth("eta", *words, "-o", "json").stdout)
 
@@ -59,7 +59,3 @@ class EtaTest(ClusterTest):
         drawn = self.eta("--all", "--draw")
         self.assertGreater(drawn["draws"], 0)
         self.assertIsNone(drawn["jobs"][0]["forecastAt"])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -9,9 +9,9 @@ import json
 import os
 import sqlite3
 import subprocess
-import unittest
 
-from harness import BERTH, ClusterTest, wait_until
+from berth_up import BERTH, BerthUpTest
+from waiting import wait_until
 
 POOL = """
 apiVersion: cloud.berth.dev/v1alpha1
@@ -32,7 +32,7 @@ spec:
 """
 
 
-class HistoryTest(ClusterTest):
+class HistoryTest(BerthUpTest):
     def attempts(self, *arguments):
         done = self.cluster.berth("history", *arguments, *self.place, "-o", "json", check=False)
         return json.loads(done.stdout)["attempts"] if done.stdout.startswith("{") else []
@@ -101,7 +101,3 @@ class HistoryTest(ClusterTest):
             text=True, capture_output=True, timeout=60, check=False, env=self.cluster.environment())
         self.assertEqual(refused.returncode, 1)
         self.assertIn("use a newer berth, or name another file (--ledger)", refused.stderr)
-
-
-if __name__ == "__main__":
-    unittest.main()

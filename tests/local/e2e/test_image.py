@@ -12,9 +12,10 @@ import re
 import shutil
 import subprocess
 import tarfile
-import unittest
 
-from harness import BERTH, ROOT, ClusterTest, die_with_parent, scratch_folder, wait_until
+from berth_up import BERTH, ROOT, BerthUpTest
+from scratch import die_with_parent, scratch_folder
+from waiting import wait_until
 
 TOOL = os.path.join(ROOT, "tools", "image")
 MOST_BYTES = 40_000_000
@@ -27,7 +28,7 @@ def make_image(path, program=BERTH, **environment):
                           timeout=120, env={**os.environ, **environment}, check=False)
 
 
-class ImageTest(ClusterTest):
+class ImageTest(BerthUpTest):
     @classmethod
     def setUpClass(cls):
         cls.folder = scratch_folder("berth-image-test-")
@@ -155,7 +156,3 @@ spec: {namespaceSelector: {}}
             return done.returncode == 0 and cluster.is_true("clusterqueue", "empty", "Active")
         wait_until(queue_is_active, "the controller in the image answers webhooks and writes status")
         self.assertFalse(re.search("Read-only|Permission denied", log()), log())
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -8,11 +8,11 @@ import os
 import shutil
 import subprocess
 import tarfile
-import unittest
 
-from harness import BERTH, ClusterTest, wait_until
+from berth_up import BERTH, BerthUpTest
 from oci_layout import layer, programs, write_layout
 from scratch import die_with_parent, scratch_folder
+from waiting import wait_until
 
 ROOM = {"cpu": "4", "memory": "4Gi", "pods": "50"}
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "laptop"},
@@ -32,7 +32,7 @@ def pod(name, image="app:1", **container):
     return json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec})
 
 
-class ImageFolderTest(ClusterTest):
+class ImageFolderTest(BerthUpTest):
     def setUp(self):
         super().setUp()
         self.folder = scratch_folder("berth-images-")
@@ -178,7 +178,3 @@ class ImageFolderTest(ClusterTest):
         self.assertEqual(cluster.kubectl("logs", "bundle").stdout.splitlines()[:2], ["/tmp", "5"])
         self.assertFalse(os.path.exists(os.path.join(root, "tmp", "y")))
         shutil.rmtree(folder)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -5,9 +5,9 @@ Method: a CRD of the test, a JobKind, and an operator of ten lines whose Jobs ru
 
 import json
 import os
-import unittest
 
-from harness import ROOT, ClusterTest, wait_until
+from berth_up import ROOT, BerthUpTest
+from waiting import wait_until
 
 CRD = """
 apiVersion: apiextensions.k8s.io/v1
@@ -127,7 +127,7 @@ def declared_kind():
     return text[begin:text.index("---", begin)]
 
 
-class JobKindsTest(ClusterTest):
+class JobKindsTest(BerthUpTest):
     def operate(self):
         """One step of the operator: a Job for each Sweep that is not paused."""
         for sweep in self.cluster.items("sweeps"):
@@ -262,7 +262,3 @@ class JobKindsTest(ClusterTest):
             done = self.wait_until(lambda name=name: self.finished(name), f"{name} is finished")
             self.assertEqual((done["reason"], done["message"]), ("Succeeded", "all trials ran"))
         self.assertEqual(len(self.cluster.items("workloads")), 2, "a child has no Workload")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -10,16 +10,18 @@ import subprocess
 import sys
 import unittest
 
-from harness import PATIENCE_SECONDS, wait_until
+import waiting
 from scratch import die_with_parent, scratch_folder
+from waiting import PATIENCE_SECONDS, wait_until
 
 VICTIM = """
 import sys
-sys.path.insert(0, {here!r})
+sys.path.insert(0, {harness!r})
 from api_proxy import ApiProxy
-from harness import Cluster, wait_until
+from berth_up import BerthUp
 from replica import Replica
-cluster = Cluster(images=["shell:1=/bin/sh"]).start()
+from waiting import wait_until
+cluster = BerthUp(images=["shell:1=/bin/sh"]).start()
 cluster.apply({objects!r})
 wait_until(lambda: cluster.get("pod", "sleeper")["status"].get("phase") == "Running", "the program runs")
 Replica(cluster, "replica", kubeconfig=ApiProxy(cluster.kubeconfig).kubeconfig).port("metrics")
@@ -59,9 +61,8 @@ class KilledTest(unittest.TestCase):
     def test_nothing_is_left(self):
         scratch = scratch_folder("berth-killed-")
         self.addCleanup(shutil.rmtree, scratch, ignore_errors=True)
-        here = os.path.dirname(os.path.abspath(__file__))
         victim = subprocess.Popen(
-            [sys.executable, "-B", "-c", VICTIM.format(here=here, objects=OBJECTS)], stdin=subprocess.PIPE,
+            [sys.executable, "-B", "-c", VICTIM.format(harness=os.path.dirname(waiting.__file__), objects=OBJECTS)], stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": scratch},
             preexec_fn=die_with_parent)
         self.addCleanup(victim.communicate)
@@ -73,7 +74,3 @@ class KilledTest(unittest.TestCase):
         victim.wait(timeout=PATIENCE_SECONDS)
         wait_until(lambda: not processes_of(scratch), "no process is left")
         wait_until(lambda: not os.listdir(scratch), "no file is left")
-
-
-if __name__ == "__main__":
-    unittest.main()

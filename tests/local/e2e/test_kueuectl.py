@@ -3,9 +3,8 @@ of the pods of a job, with its flags and columns.
 
 Method: the commands in a story on `berth up`; kubectl reads what they made."""
 
-import unittest
-
-from harness import ClusterTest, wait_until
+from berth_up import BerthUpTest
+from waiting import wait_until
 
 JOB = """
 apiVersion: batch/v1
@@ -29,7 +28,7 @@ spec:
 """
 
 
-class KueuectlTest(ClusterTest):
+class KueuectlTest(BerthUpTest):
     def test_a_story(self):
         self.cluster = self.start_cluster()
         berth = self.cluster.berth
@@ -92,7 +91,3 @@ class KueuectlTest(ClusterTest):
         missing = berth("stop", "cq", "none", check=False)
         self.assertEqual(missing.returncode, 1)
         self.assertIn('"none" not found', missing.stderr)
-
-
-if __name__ == "__main__":
-    unittest.main()

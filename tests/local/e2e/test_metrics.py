@@ -5,17 +5,15 @@ Method: real processes, real TLS. A proxy plays an API server with several users
 the reviews by a table, as RBAC would with the ClusterRole kueue-metrics-reader bound to one of them.
 Another test uses the answers of `berth up`."""
 
-import json
 import os
 import re
 import resource
 import ssl
-import unittest
 
-import harness
 from api_proxy import ApiProxy
-from harness import ClusterTest, wait_until
-from replica import ANY_PORT, LISTEN, METRICS_SERVICE, Replica, limit_files
+from berth_up import BerthUpTest
+from replica import ANY_PORT, LISTEN, Replica, limit_files
+from waiting import PATIENCE_SECONDS, wait_until
 
 READER = "system:serviceaccount:monitoring:prometheus"
 USERS = {"token-of-reader": READER, "token-of-stranger": "system:serviceaccount:default:default"}
@@ -28,7 +26,7 @@ metrics: {bindAddress: "%s"}
 """
 
 
-class MetricsTest(ClusterTest):
+class MetricsTest(BerthUpTest):
     def start_replica(self, cluster, *flags, **options):
         replica = Replica(cluster, "controller", *flags, **options)
         self.addCleanup(replica.kill)
@@ -130,7 +128,7 @@ class MetricsTest(ClusterTest):
         with open(path, "w", encoding="utf-8") as file:
             file.write(CONFIG % "everywhere")
         replica = self.start_replica(cluster, "--config", path, listen=webhooks)
-        self.assertEqual(replica.process.wait(timeout=harness.PATIENCE_SECONDS), 1)
+        self.assertEqual(replica.process.wait(timeout=PATIENCE_SECONDS), 1)
         self.assertIn("metrics.bindAddress", replica.log())
 
     def test_metrics_without_webhooks_have_a_certificate_too(self):
@@ -140,7 +138,7 @@ class MetricsTest(ClusterTest):
         self.assertEqual(replica.port("webhook"), 0)
 
 
-class FileLimitTest(ClusterTest):
+class FileLimitTest(BerthUpTest):
     """Each connection is a file, and shells start programs with a soft limit of 1024."""
 
     def open_files(self, pid):
@@ -161,7 +159,3 @@ class FileLimitTest(ClusterTest):
             soft, hard = self.open_files(pid)
             self.assertEqual(hard, before[1])
             self.assertEqual(soft, min(hard, WANTED_FILES))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -11,9 +11,9 @@ import re
 import unittest
 
 import yaml
-
-from harness import ROOT, ClusterTest, wait_until
+from berth_up import ROOT, BerthUpTest
 from replica import Replica
+from waiting import wait_until
 
 MONITORING = os.path.join(ROOT, "manifests", "monitoring")
 CONFIG = """
@@ -163,7 +163,7 @@ class ExpressionTest(unittest.TestCase):
                          "kueue-controller-manager-metrics-service.kueue-system.svc")
 
 
-class SeriesTest(ClusterTest):
+class SeriesTest(BerthUpTest):
     maxDiff = None
 
     def scrape(self):
@@ -224,7 +224,3 @@ class SeriesTest(ClusterTest):
             wrong += [f"{where}: no metric of the expression has the label {label}"
                       for label in (grouping | shown) - known]
         self.assertEqual(wrong, [])
-
-
-if __name__ == "__main__":
-    unittest.main()

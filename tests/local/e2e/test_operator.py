@@ -13,11 +13,11 @@ import ssl
 import subprocess
 import sys
 import time
-import unittest
 
-from harness import PATIENCE_SECONDS, ClusterTest, wait_until
+from berth_up import BerthUpTest
 from replica import LISTEN, Replica
 from test_controller import HEAD, JOB, QUEUES
+from waiting import PATIENCE_SECONDS, wait_until
 
 END_SECONDS = 5
 PROBES = "health: {healthProbeBindAddress: '127.0.0.1:0'}\nmetrics: {bindAddress: '127.0.0.1:0'}\n"
@@ -29,7 +29,7 @@ def free_port():
         return probe.getsockname()[1]
 
 
-class OperatorTest(ClusterTest):
+class OperatorTest(BerthUpTest):
     def setUp(self):
         super().setUp()
         self.cluster = self.start_cluster(flags=["--no-controllers"])
@@ -227,7 +227,3 @@ waitForPodsReady: {timeout: 500ms, requeuingStrategy: {backoffLimitCount: 0}}
                                for workload in self.cluster.items("workloads")
                                for condition in workload.get("status", {}).get("conditions", [])
                                if condition["type"] == "Evicted"), "the workload is evicted")
-
-
-if __name__ == "__main__":
-    unittest.main()

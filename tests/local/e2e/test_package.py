@@ -12,7 +12,9 @@ import signal
 import subprocess
 import unittest
 
-from harness import BERTH, ROOT, die_with_parent, scratch_folder, wait_until
+from berth_up import BERTH, ROOT
+from scratch import die_with_parent, scratch_folder
+from waiting import wait_until
 
 TOOL = os.path.join(ROOT, "tools", "package")
 
@@ -146,7 +148,3 @@ class PackageTest(unittest.TestCase):
         with open(os.path.join(again, os.path.basename(self.package)), "rb") as first:
             with open(self.package, "rb") as second:
                 self.assertEqual(first.read(), second.read())
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -8,9 +8,8 @@ import json
 import os
 import ssl
 import subprocess
-import unittest
 
-from harness import BERTH
+from berth_up import BERTH
 from test_read_api import JOB, SECONDS, ReadApiCluster
 
 KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2")
@@ -93,7 +92,3 @@ class PageProxyTest(ReadApiCluster):
                                self.file("proxies.crt")], capture_output=True, text=True, timeout=SECONDS, check=False)
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("--read-api-proxy-name", done.stderr)
-
-
-if __name__ == "__main__":
-    unittest.main()

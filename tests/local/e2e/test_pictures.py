@@ -12,13 +12,13 @@ import base64
 import datetime
 import json
 import os
-import unittest
 import urllib.parse
 
-from harness import ROOT, read_sample, wait_until
-from page_test import PageTest
+from berth_up import ROOT, read_sample
 from fake_read_api import HostileReadApi, RecordedReadApi, key_of
+from page_test import PageTest
 from test_dashboard import EVIL, JOB, QUEUES, RACKS
+from waiting import wait_until
 
 RENEW = os.environ.get("RENEW", "")  # "", "pictures" or "record"
 FOLDER = os.path.join(ROOT, "docs", "pictures")
@@ -220,7 +220,3 @@ class PicturesTest(PageTest):
             self.assertGreater(self.difference(self.picture_of(page), kept), MOST, "without its content")
             page.run("document.querySelector('main').style.opacity = 1; document.styleSheets[0].disabled = true; 0")
             self.assertGreater(self.difference(self.picture_of(page), kept), MOST, "without its style")
-
-
-if __name__ == "__main__":
-    unittest.main()

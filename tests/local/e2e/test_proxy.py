@@ -13,9 +13,9 @@ import urllib.parse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import yaml
-
-from harness import KUBECTLS, ClusterTest, wait_until
+from berth_up import KUBECTLS, BerthUpTest
 from rbac import decode
+from waiting import wait_until
 
 ROOM = {"cpu": "4", "memory": "4Gi", "pods": "50"}
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "laptop"},
@@ -47,7 +47,7 @@ PODS = "/api/v1/namespaces/default/pods/"
 SERVICES = "/api/v1/namespaces/default/services/"
 
 
-class ProxyTest(ClusterTest):
+class ProxyTest(BerthUpTest):
     @classmethod
     def setUpClass(cls):
         if not KUBECTLS:
@@ -161,7 +161,3 @@ class ProxyTest(ClusterTest):
         got = self.seen(PODS + "mirror/proxy/", headers={"Impersonate-User": "admin", "Impersonate-Group": "system:masters",
                                                          "X-Remote-User": "root"})
         self.assertFalse([name for name in got["headers"] if name.startswith(("impersonate", "x-remote"))])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -7,7 +7,7 @@ import json
 import os
 import unittest
 
-from harness import ROOT, ClusterTest
+from berth_up import ROOT, BerthUpTest
 
 PYTHON = os.path.join(os.environ.get("DASK", os.path.join(ROOT, "build", "dask")), "bin", "python3")
 ROOM = {"cpu": "16", "memory": "64Gi"}
@@ -87,7 +87,7 @@ print(json.dumps({"calls": len(calls), "failed": failed}))
 """
 
 
-class PythonClientTest(ClusterTest):
+class PythonClientTest(BerthUpTest):
     def test_calls(self):
         if not os.path.exists(PYTHON):
             raise unittest.SkipTest("no Python client: install it with tools/dask")
@@ -96,7 +96,3 @@ class PythonClientTest(ClusterTest):
         outcome = json.loads(cluster.run(PYTHON, "-B", "-c", CALLS, seconds=90).stdout)
         self.assertEqual(outcome["failed"], {})
         self.assertEqual(outcome["calls"], 45)
-
-
-if __name__ == "__main__":
-    unittest.main()

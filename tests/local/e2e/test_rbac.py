@@ -13,9 +13,10 @@ import unittest
 from types import SimpleNamespace
 
 from api_proxy import ApiProxy
-from harness import ROOT, ClusterTest, read_sample, wait_until
+from berth_up import ROOT, BerthUpTest, read_sample
 from rbac import Right, Rights, installed_rights, needs, read_roles, roles_of, text_of
 from replica import Replica
+from waiting import wait_until
 
 RBAC = os.path.join(ROOT, "manifests", "rbac")
 # Rights that no story uses: (group, resource, verb) -> why the controller needs them.
@@ -117,7 +118,7 @@ ALLOCATABLE = {"memory": "8Gi", "pods": "10"}
 WORKLOADS = r"/workloads/[^/]+/status"
 
 
-class RbacTest(ClusterTest):
+class RbacTest(BerthUpTest):
     maxDiff = None
 
     def setUp(self):
@@ -416,7 +417,3 @@ class RolesTest(unittest.TestCase):
                 self.assertIn(name, ("kueue-batch-admin-role", "kueue-batch-user-role"))
                 self.assertEqual(rights, [], name)
             self.assertLessEqual({r.verb for r in rights if "/" in r.resource}, {"get"}, name)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -13,10 +13,10 @@ import ssl
 import subprocess
 import sys
 import threading
-import unittest
 
-from harness import ROOT, ClusterTest, read_sample, wait_until
-from openapi_forms import Forms  # its folder is known from harness
+from berth_up import ROOT, BerthUpTest, read_sample
+from waiting import wait_until
+from openapi_forms import Forms
 
 sys.path.append(os.path.join(ROOT, "readapi", "clients"))
 from berth_read_api import Problem, ReadApi
@@ -147,7 +147,7 @@ class Events:
         return re.findall(r"^id: (.*)$", self.text, re.MULTILINE)[-1]
 
 
-class ReadApiCluster(ClusterTest):
+class ReadApiCluster(BerthUpTest):
     """A cluster with two teams, and clients of its read API."""
     known_forms = None
 
@@ -472,7 +472,3 @@ class ReadApiTest(ReadApiCluster):
         wait_until(lambda: self.items("queues?stopPolicy=HoldAndDrain"), "the queue is stopped")
         self.assertEqual(self.post("actions", self.admin, {"action": "resume", "clusterQueue": "shared"})[0], 200)
         wait_until(lambda: not self.items("queues?stopPolicy=HoldAndDrain"), "the queue goes on")
-
-
-if __name__ == "__main__":
-    unittest.main()

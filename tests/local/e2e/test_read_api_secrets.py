@@ -7,10 +7,9 @@ namespace. Everything in the other namespace has the name "unseen" in it."""
 import base64
 import itertools
 import json
-import unittest
 
-from harness import wait_until
 from test_read_api import JOB, QUEUES, Events, ReadApiCluster
+from waiting import wait_until
 
 UNSEEN = """---
 apiVersion: kueue.x-k8s.io/v1beta2
@@ -182,7 +181,3 @@ class ReadApiSecretsTest(ReadApiCluster):
         self.assertEqual(self.connect("/api/v1/workloads", None, {"Authorization": f"Basic {basic}"}).getresponse().status, 401)
         big = self.connect("/api/v1/workloads", self.tenant, {"X-Large": "x" * 60_000}).getresponse()
         self.assertIn(big.status, (400, 431))
-
-
-if __name__ == "__main__":
-    unittest.main()

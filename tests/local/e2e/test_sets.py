@@ -7,10 +7,10 @@ import base64
 import json
 import os
 import shutil
-import unittest
 
-from harness import ClusterTest, wait_until
+from berth_up import BerthUpTest
 from scratch import scratch_folder
+from waiting import wait_until
 
 ROOM = {"cpu": "16", "memory": "64Gi", "pods": "110"}
 # Prints the addresses of both peers once their names resolve, then stays.
@@ -60,7 +60,7 @@ def workload(kind, name, container, **spec):
         "selector": {"matchLabels": {"app": name}}, **spec, "template": pod_template(name, container)}}
 
 
-class SetsCase(ClusterTest):
+class SetsCase(BerthUpTest):
     flags = ()
 
     def setUp(self):
@@ -253,7 +253,3 @@ class QueuedSetsTest(SetsCase):
         self.assertTrue(self.cluster.is_true("workload", workloads[0]["metadata"]["name"], "Admitted"))
         self.kubectl("delete", "statefulset", "db")
         wait_until(lambda: not self.cluster.items("pods,workloads"), "quota is free")
-
-
-if __name__ == "__main__":
-    unittest.main()

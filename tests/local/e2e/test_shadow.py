@@ -6,12 +6,12 @@ Method: real processes; a proxy between shadow and server records everything but
 import json
 import os
 import subprocess
-import unittest
 
 from api_proxy import ApiProxy
-from harness import BERTH, ClusterTest, wait_until
+from berth_up import BERTH, BerthUpTest
 from replica import ANY_PORT, Replica
 from test_controller import JOB, QUEUES
+from waiting import wait_until
 
 PLAIN = ("--metrics-listen", ANY_PORT, "--no-metrics-secure", "--health-listen", ANY_PORT)
 
@@ -28,7 +28,7 @@ class Witness(ApiProxy):
             self.others.append(f"{client.command} {client.path} -> {status}")
 
 
-class ShadowTest(ClusterTest):
+class ShadowTest(BerthUpTest):
     def start_shadow(self, cluster, *flags):
         self.witness = Witness(cluster.kubeconfig)
         self.addCleanup(self.witness.close)
@@ -108,7 +108,3 @@ spec:
             self.assertIn(words, done.stderr + done.stdout)
         self.assertEqual(refusal("--shadow-window", "1s").returncode, 2)
         self.assertEqual(refusal("--shadow", "--controllers", "core").returncode, 2)
-
-
-if __name__ == "__main__":
-    unittest.main()

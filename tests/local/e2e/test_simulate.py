@@ -5,15 +5,15 @@ Method: the sample of queued provisioning on a real `berth up`, with a node that
 
 import json
 import os
-import unittest
 
-from harness import ClusterTest, read_sample, wait_until
+from berth_up import BerthUpTest, read_sample
+from waiting import wait_until
 
 JOBS = "submit,gpu,run\n0,1,100\n0,1,50\n"
 KINDS = "namespaces,nodes,nodepools,clusterqueues,localqueues,resourceflavors,admissionchecks,provisioningrequestconfigs"
 
 
-class SimulateTest(ClusterTest):
+class SimulateTest(BerthUpTest):
     def write(self, name, text):
         path = os.path.join(self.cluster.folder, name)
         with open(path, "w", encoding="utf-8") as file:
@@ -37,7 +37,3 @@ class SimulateTest(ClusterTest):
         self.assertEqual(self.simulate("--from-cluster"), expected)
         dump = self.cluster.kubectl("get", KINDS, "-A", "-o", "json").stdout
         self.assertEqual(self.simulate("-f", self.write("dump.json", dump)), expected)
-
-
-if __name__ == "__main__":
-    unittest.main()

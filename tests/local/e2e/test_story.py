@@ -2,13 +2,13 @@
 Debian's. Method: unmodified samples (shorter sleeps), every object checked with kubectl."""
 
 import os
-import unittest
 
-import harness
-from harness import ClusterTest, read_sample, wait_until
+import berth_up
+from berth_up import BerthUpTest, read_sample
+from waiting import wait_until
 
 
-class StoryTest(ClusterTest):
+class StoryTest(BerthUpTest):
     def tell(self, kubectl, queues):
         cluster = self.start_cluster(kubectl=kubectl)
         cluster.apply_dws(queues=queues)
@@ -43,17 +43,17 @@ class StoryTest(ClusterTest):
         self.assertEqual(cluster.stop(), 0)
 
     def test_newest_kubectl_applies_v1beta1(self):
-        self.tell(harness.KUBECTLS[0], "queues-v1beta1.yaml")
+        self.tell(berth_up.KUBECTLS[0], "queues-v1beta1.yaml")
 
     def test_every_other_kubectl_applies_v1beta2(self):
-        if len(harness.KUBECTLS) < 2:
+        if len(berth_up.KUBECTLS) < 2:
             self.skipTest("only one kubectl is here")
-        for kubectl in harness.KUBECTLS[1:]:
+        for kubectl in berth_up.KUBECTLS[1:]:
             with self.subTest(kubectl=os.path.basename(kubectl)):
                 self.tell(kubectl, "queues.yaml")
 
 
-class DailyUseTest(ClusterTest):
+class DailyUseTest(BerthUpTest):
     """A user's everyday commands of kubectl on one cluster."""
 
     def test_commands(self):
@@ -129,7 +129,3 @@ spec:
                           and s["state"]["waiting"]["reason"] in ("ErrImagePull", "ImagePullBackOff")),
                          None), "ErrImagePull")
         self.assertIn("--image", message)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -13,8 +13,9 @@ import subprocess
 import threading
 import unittest
 
-from harness import KUBECTLS, ROOT, ClusterTest, wait_until
+from berth_up import KUBECTLS, ROOT, BerthUpTest
 from scratch import die_with_parent
+from waiting import wait_until
 
 PYTHON = os.path.join(os.environ.get("DASK", os.path.join(ROOT, "build", "dask")), "bin", "python3")
 ROOM = {"cpu": "4", "memory": "4Gi", "pods": "50"}
@@ -45,7 +46,7 @@ def pod(name, script, **container):
                                  **container}]}})
 
 
-class StreamsTest(ClusterTest):
+class StreamsTest(BerthUpTest):
     @classmethod
     def setUpClass(cls):
         if not KUBECTLS:
@@ -280,7 +281,3 @@ print(peer.recv(100).decode())
 """
         done = self.cluster.run(PYTHON, "-c", program, seconds=60)
         self.assertEqual(done.stdout, "blue\ngot input\n7\nPYTHON\n")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -4,9 +4,9 @@ pod that asks for two shares waits with the reason; a wrong annotation is refuse
 Method: the files of manifests/samples/time-slicing with kubectl, the pool's times shortened."""
 
 import os
-import unittest
 
-from harness import SAMPLES, ClusterTest, wait_until
+from berth_up import SAMPLES, BerthUpTest
+from waiting import wait_until
 
 
 def sample(name):
@@ -14,7 +14,7 @@ def sample(name):
         return file.read()
 
 
-class TimeSlicing(ClusterTest):
+class TimeSlicing(BerthUpTest):
     def setUp(self):
         self.cluster = self.start_cluster()
 
@@ -46,7 +46,3 @@ class TimeSlicing(ClusterTest):
         refused = self.cluster.apply(wrong, check=False)
         self.assertNotEqual(refused.returncode, 0)
         self.assertIn("must be RESOURCE=NUMBER", refused.stderr)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -5,9 +5,9 @@ Method: a pod that computes and holds memory, beside one that sleeps; both kubec
 
 import json
 import sys
-import unittest
 
-from harness import KUBECTLS, ClusterTest, wait_until
+from berth_up import KUBECTLS, BerthUpTest
+from waiting import wait_until
 
 ROOT = "/apis/metrics.k8s.io/v1beta1"
 MEBI = 1 << 20
@@ -53,7 +53,7 @@ def mebi(quantity):
     return int(quantity[:-2]) / 1024
 
 
-class TopTest(ClusterTest):
+class TopTest(BerthUpTest):
     def setUp(self):
         super().setUp()
         self.cluster = self.start_cluster(flags=["--no-controllers"],
@@ -127,7 +127,3 @@ class TopTest(ClusterTest):
         wait_until(lambda: "busy" in top("pods", "-n", "default").stdout, "a viewer sees what pods use")
         self.assertIn("forbidden", top("pods", "-A").stderr.lower())
         self.assertIn("forbidden", top("nodes").stderr.lower())
-
-
-if __name__ == "__main__":
-    unittest.main()

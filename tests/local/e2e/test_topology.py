@@ -1,9 +1,8 @@
 """Goal: topology-aware scheduling works with real kubectl and real processes: pods are gated, ungated
 for the nodes of one rack, moved when a node is lost, and kept after kill -9."""
 
-import unittest
-
-from harness import ClusterTest, read_sample, wait_until
+from berth_up import BerthUpTest, read_sample
+from waiting import wait_until
 
 RACKS = {"n1": "r1", "n2": "r1", "n3": "r1", "n4": "r2"}
 NODE = """
@@ -21,7 +20,7 @@ STATUS = {"allocatable": {"cpu": "2", "memory": "8Gi", "pods": "10"},
           "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "fine"}]}
 
 
-class TopologyTest(ClusterTest):
+class TopologyTest(BerthUpTest):
     def place(self, cluster, workload_of):
         """Node → pods, as the Workload's status assigns them."""
         for workload in cluster.items("workloads"):
@@ -86,7 +85,3 @@ class TopologyTest(ClusterTest):
         self.assertEqual(sum(self.place(cluster, "next").values()), 3)
         self.assertNotIn("n4", self.place(cluster, "next"))
         self.assertEqual(cluster.stop(), 0)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -5,11 +5,10 @@ Method: a real `berth up` with queues of two teams; `berth user add` makes the u
 
 import json
 import os
-import re
 import stat
-import unittest
 
-from harness import KUBECTLS, ROOT, ClusterTest, wait_until
+from berth_up import KUBECTLS, ROOT, BerthUpTest
+from waiting import wait_until
 
 ROOM = {"cpu": "4", "memory": "4Gi", "pods": "20"}
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "laptop"},
@@ -59,7 +58,7 @@ spec: {clusterQueue: both}
 """
 
 
-class UsersTest(ClusterTest):
+class UsersTest(BerthUpTest):
     def setUp(self):
         super().setUp()
         self.cluster = self.start_cluster(images=["kubectl:1=" + KUBECTLS[0]])
@@ -195,7 +194,3 @@ class UsersTest(ClusterTest):
                                         self.cluster.kubeconfig, check=False)
             self.assertNotEqual(answer.returncode, 0, words)
             self.assertIn(message, answer.stderr)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -4,9 +4,9 @@ kinds of queue in their order, with the reasons; discovery names the group and c
 Method: a queue whose quota is used up, kubectl get --raw and kubectl api-resources."""
 
 import json
-import unittest
 
-from harness import ClusterTest, wait_until
+from berth_up import BerthUpTest
+from waiting import wait_until
 
 QUEUES = """
 apiVersion: kueue.x-k8s.io/v1beta2
@@ -49,7 +49,7 @@ ROOT = "/apis/visibility.kueue.x-k8s.io"
 MESSAGE = "berth.dev/pending-message"
 
 
-class VisibilityTest(ClusterTest):
+class VisibilityTest(BerthUpTest):
     def raw(self, path, check=True):
         return self.cluster.kubectl("get", "--raw", path, check=check)
 
@@ -121,7 +121,3 @@ class VisibilityTest(ClusterTest):
         self.cluster = self.start_cluster(flags=["--no-controllers"])
         self.assertNotEqual(self.raw(ROOT, check=False).returncode, 0)
         self.assertNotIn("visibility", self.cluster.kubectl("api-versions").stdout)
-
-
-if __name__ == "__main__":
-    unittest.main()

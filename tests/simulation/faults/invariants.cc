@@ -12,7 +12,7 @@ namespace {
 using local::Json;
 
 // No story has a wider job, and users change parallelism while jobs run.
-constexpr std::int64_t kMostPods = 4;
+constexpr std::int64_t kMostPodsAtOnce = 4;
 
 // "job-x-3f2a1-prov-2" → "job-x-3f2a1-prov"
 std::string WithoutAttempt(const std::string& name) { return name.substr(0, name.rfind('-')); }
@@ -450,7 +450,7 @@ void Invariants::SeePod(const PodFacts& pod) {
   const bool is_bound =
       workload != nullptr && workload->reserved && edited_.find(job->uid) == edited_.end();
   const std::int64_t most =
-      is_bound ? workload->granted_pods : std::max<std::int64_t>(job->parallelism, kMostPods);
+      is_bound ? workload->granted_pods : std::max<std::int64_t>(job->parallelism, kMostPodsAtOnce);
   if (at_work > most) {
     Report("too-many-pods", "job " + Show(job->key) + " has " + std::to_string(at_work) +
                                 ", there may be " + std::to_string(most));

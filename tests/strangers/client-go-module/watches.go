@@ -162,8 +162,12 @@ func testInformers(t *testing.T) {
 		factory.Rbac().V1().ClusterRoleBindings().Informer(), factory.Scheduling().V1().PriorityClasses().Informer(),
 		factory.Node().V1().RuntimeClasses().Informer(),
 	}
-	factory.StartWithContext(s.ctx)
-	s.Cleanup(factory.Shutdown)
+	ctx, cancel := context.WithCancel(s.ctx)
+	factory.StartWithContext(ctx)
+	s.Cleanup(func() {
+		cancel() // Shutdown waits for the end of the informers
+		factory.Shutdown()
+	})
 	s.run("sync", func(s *setup) {
 		ctx, cancel := context.WithTimeout(s.ctx, patience)
 		defer cancel()

@@ -13,7 +13,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-const WallTime kNow = *ParseTime("2026-11-22T10:00:00Z");
+const WallTime kSetNow = *ParseTime("2026-11-22T10:00:00Z");
 
 Json Set(std::int64_t replicas, const Json& spec = Json::object()) {
   Json set = {{"apiVersion", "apps/v1"},
@@ -30,7 +30,7 @@ Json Set(std::int64_t replicas, const Json& spec = Json::object()) {
 }
 
 // A running pod of the set.
-Json Pod(const std::string& name, const Json& more = Json::object()) {
+Json SetPod(const std::string& name, const Json& more = Json::object()) {
   Json pod = {{"metadata",
                {{"name", name},
                 {"namespace", "n"},
@@ -52,13 +52,14 @@ ReplicaSetPlan Plan(const Json& set, const std::vector<Json>& pods) {
   ReplicaSetView view;
   view.set = std::make_shared<const Json>(set);
   for (const Json& pod : pods) view.pods.push_back(std::make_shared<const Json>(pod));
-  return PlanReplicaSet(view, kNow);
+  return PlanReplicaSet(view, kSetNow);
 }
 
 TEST(ReplicaSetPlanTest, MakesWhatIsMissing) {
   const Json ended{{"status", {{"phase", "Failed"}}}};
   const Json deleting{{"metadata", {{"deletionTimestamp", "2026-11-22T10:00:00Z"}}}};
-  const ReplicaSetPlan plan = Plan(Set(3), {Pod("a"), Pod("b", ended), Pod("c", deleting)});
+  const ReplicaSetPlan plan =
+      Plan(Set(3), {SetPod("a"), SetPod("b", ended), SetPod("c", deleting)});
   EXPECT_EQ(plan.create, 2U);
   EXPECT_THAT(plan.remove, IsEmpty());
   EXPECT_EQ(*plan.status, Json::parse(R"({"replicas": 1, "fullyLabeledReplicas": 1,
@@ -73,20 +74,20 @@ TEST(ReplicaSetPlanTest, RemovesTheLeastUseful) {
   const Json unbound{{"spec", nullptr},
                      {"status", {{"phase", "Pending"}, {"conditions", nullptr}}}};
   const Json young{{"metadata", {{"creationTimestamp", "2026-11-22T09:30:00Z"}}}};
-  const std::vector<Json> pods{Pod("old"), Pod("young", young), Pod("cheap", cheap),
-                               Pod("pending", pending), Pod("unbound", unbound)};
+  const std::vector<Json> pods{SetPod("old"), SetPod("young", young), SetPod("cheap", cheap),
+                               SetPod("pending", pending), SetPod("unbound", unbound)};
   EXPECT_THAT(Plan(Set(1), pods).remove, ElementsAre(4, 3, 2, 1));
   EXPECT_THAT(Plan(Set(0), pods).remove, ElementsAre(4, 3, 2, 1, 0));
 }
 
 TEST(ReplicaSetPlanTest, AdoptsAndReleasesBySelector) {
-  Json orphan = Pod("orphan");
+  Json orphan = SetPod("orphan");
   orphan["metadata"].erase("ownerReferences");
   const Json other{{"metadata", {{"labels", {{"app", "other"}}}}}};
-  Json stranger = Pod("stranger");
+  Json stranger = SetPod("stranger");
   stranger["metadata"]["ownerReferences"][0]["uid"] = "v";
   const ReplicaSetPlan plan =
-      Plan(Set(2), {Pod("mine"), orphan, Pod("relabelled", other), stranger});
+      Plan(Set(2), {SetPod("mine"), orphan, SetPod("relabelled", other), stranger});
   EXPECT_THAT(plan.adopt, ElementsAre(1));
   EXPECT_THAT(plan.release, ElementsAre(2));
   EXPECT_EQ(plan.create, 0U) << "first who is owned, then how many";
@@ -99,7 +100,7 @@ TEST(ReplicaSetPlanTest, APodIsAvailableOnceItWasReadyLongEnough) {
                                      {"status", "True"},
                                      {"lastTransitionTime", "2026-11-22T09:59:58Z"}}})}}}};
   const ReplicaSetPlan plan =
-      Plan(Set(2, {{"minReadySeconds", 5}}), {Pod("old"), Pod("fresh", fresh)});
+      Plan(Set(2, {{"minReadySeconds", 5}}), {SetPod("old"), SetPod("fresh", fresh)});
   EXPECT_EQ((*plan.status)["readyReplicas"], 2);
   EXPECT_EQ((*plan.status)["availableReplicas"], 1);
   EXPECT_EQ(plan.look_again, *ParseTime("2026-11-22T10:00:03Z"));
@@ -110,16 +111,16 @@ TEST(ReplicaSetPlanTest, AFailureIsAConditionUntilPodsCanBeMade) {
   Json set = Set(1);
   view.set = std::make_shared<const Json>(set);
   view.create_failure = "no room";
-  view.create_not_before = kNow + std::chrono::seconds(2);
-  const ReplicaSetPlan failed = PlanReplicaSet(view, kNow);
+  view.create_not_before = kSetNow + std::chrono::seconds(2);
+  const ReplicaSetPlan failed = PlanReplicaSet(view, kSetNow);
   EXPECT_EQ(failed.create, 0U);
   EXPECT_EQ(failed.look_again, view.create_not_before);
   EXPECT_EQ((*failed.status)["conditions"][0]["message"], "no room");
   set["status"] = *failed.status;
-  EXPECT_FALSE((*Plan(set, {Pod("a")}).status).contains("conditions"));
+  EXPECT_FALSE((*Plan(set, {SetPod("a")}).status).contains("conditions"));
   set["spec"]["replicas"] = 0;  // nothing is missing any more
   view.set = std::make_shared<const Json>(set);
-  EXPECT_FALSE((*PlanReplicaSet(view, kNow).status).contains("conditions"));
+  EXPECT_FALSE((*PlanReplicaSet(view, kSetNow).status).contains("conditions"));
 }
 
 TEST(ReplicaSetPlanTest, ADeletedSetMakesNothing) {
@@ -131,8 +132,8 @@ TEST(ReplicaSetPlanTest, ADeletedSetMakesNothing) {
 
 TEST(ReplicaSetPlanTest, AnUnchangedStatusIsNotWritten) {
   Json set = Set(1);
-  set["status"] = *Plan(set, {Pod("a")}).status;
-  EXPECT_EQ(Plan(set, {Pod("a")}).status, std::nullopt);
+  set["status"] = *Plan(set, {SetPod("a")}).status;
+  EXPECT_EQ(Plan(set, {SetPod("a")}).status, std::nullopt);
 }
 
 }  // namespace

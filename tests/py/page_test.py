@@ -10,8 +10,8 @@ import unittest
 import urllib.parse
 from shutil import which
 
-from harness import ROOT, ClusterTest
-from browser import PROGRAM, Browser  # their folder is known from harness
+from berth_up import ROOT, BerthUpTest
+from browser import PROGRAM, Browser
 
 AXE = os.path.join(ROOT, "build", "dashboard", "packages", "node_modules", "axe-core", "axe.min.js")
 SECONDS = 60
@@ -19,7 +19,7 @@ SECONDS = 60
 
 @unittest.skipUnless(which(PROGRAM), f"{PROGRAM} is not installed")
 @unittest.skipUnless(os.path.exists(AXE), "the page has not been built: tools/build with node and npm")
-class PageTest(ClusterTest):
+class PageTest(BerthUpTest):
     def setUp(self):
         super().setUp()
         self.cluster = self.start_cluster(flags=["--dashboard", "--read-api-actions"])

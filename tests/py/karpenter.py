@@ -14,8 +14,9 @@ import os
 import signal
 import subprocess
 
-from control_plane import ROOT, die_with_parent, free_ports
+from control_plane import ROOT, free_ports
 from established import wait_established
+from scratch import die_with_parent
 
 PROGRAM = os.path.join(os.environ.get("STRANGERS", os.path.join(ROOT, "build", "strangers")), "karpenter")
 BUILD = "tools/strangers karpenter"

@@ -17,9 +17,7 @@ import threading
 import urllib.parse
 
 import rbac
-
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
-from scratch import scratch_folder  # noqa: E402 (the folder is known only now)
+from scratch import scratch_folder
 
 
 class ApiProxy:

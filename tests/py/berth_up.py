@@ -12,39 +12,22 @@ import shutil
 import signal
 import ssl
 import subprocess
-import sys
-import time
 import unittest
 import urllib.request
 
-ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
-sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
-from scratch import die_with_parent, scratch_folder  # noqa: E402 (the folder is known only now)
+from kubectl_client import KubectlClient
+from scratch import die_with_parent, scratch_folder
+from waiting import PATIENCE_SECONDS, wait_until
 
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SAMPLES = os.path.join(ROOT, "manifests", "samples")
 BERTH = os.environ.get("BERTH", os.path.join(ROOT, "build", "release", "berth"))
-KUBECTLS = [path for path in os.environ.get("KUBECTL", "").split(":") if path and os.path.exists(path)]
-PATIENCE_SECONDS = 150  # longest wait for a state on a busy machine
+LOG_TAIL = 3000  # characters of a log that a failure shows
+BUILT_KUBECTLS = ":".join(os.path.join(ROOT, "build", "bin", name) for name in ("kubectl", "kubectl-debian"))
+KUBECTLS = [path for path in os.environ.get("KUBECTL", BUILT_KUBECTLS).split(":") if path and os.path.exists(path)]
 
 
-def wait_until(condition, what, seconds=PATIENCE_SECONDS):
-    """Polls another process's state until `condition` is true; returns its value. An object or a field that
-    `condition` reads and that is not there yet counts as false."""
-    deadline = time.monotonic() + seconds
-    while True:
-        value, missing = None, None
-        try:
-            value = condition()
-        except (IndexError, KeyError, TypeError) as error:
-            missing = error
-        if value:
-            return value
-        if time.monotonic() > deadline:
-            raise AssertionError(f"not within {seconds} s: {what}") from missing
-        time.sleep(0.05)
-
-
-class Cluster:
+class BerthUp(KubectlClient):
     """One data folder; `start` and `kill` may follow each other."""
 
     def __init__(self, kubectl=None, images=(), flags=()):
@@ -118,21 +101,6 @@ class Cluster:
         return found
 
     # Talking to it --------------------------------------------------------------------------------
-    def environment(self):
-        return {"PATH": os.environ["PATH"], "HOME": self.folder, "KUBECONFIG": self.kubeconfig,
-                "LANG": "C.UTF-8", "TZ": "UTC"}
-
-    def run(self, program, *arguments, stdin=None, check=True, seconds=150):
-        done = subprocess.run([program, *arguments], input=stdin, text=True, capture_output=True,
-                              timeout=seconds, env=self.environment(), check=False)
-        if check and done.returncode != 0:
-            raise AssertionError(f"{program} {' '.join(arguments)}: exit {done.returncode}\n"
-                                 f"{done.stdout}{done.stderr}")
-        return done
-
-    def kubectl(self, *arguments, **options):
-        return self.run(self.kubectl_program, *arguments, **options)
-
     def berth(self, *arguments, **options):
         return self.run(BERTH, *arguments, **options)
 
@@ -162,18 +130,6 @@ class Cluster:
         """The name of the kubeconfig's user, or of the token's."""
         review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
         return self.call("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", review, token)["status"]["userInfo"]["username"]
-
-    def get(self, *arguments):
-        """The object, or None."""
-        done = self.kubectl("get", *arguments, "-o", "json", check=False)
-        return json.loads(done.stdout) if done.returncode == 0 else None
-
-    def items(self, *arguments):
-        listed = self.get(*arguments)
-        return listed["items"] if listed else []
-
-    def apply(self, text, **options):
-        return self.kubectl("apply", "-f", "-", stdin=text, **options)
 
     def apply_dws(self, queues="queues-v1beta1.yaml", boot_seconds=1, idle_seconds=2, machines=1):
         for name in ("nodepools.yaml", "nodepool-h100.yaml"):
@@ -208,10 +164,17 @@ def read_sample(*path):
         return sample.read()
 
 
-class ClusterTest(unittest.TestCase):
+class BerthUpTest(unittest.TestCase):
     """Tests of one running cluster."""
 
+    clusters = ()  # those of the test
+
     def start_cluster(self, **options):
-        cluster = Cluster(**options)
+        cluster = BerthUp(**options)
+        self.clusters += (cluster,)
         self.addCleanup(cluster.close)
         return cluster.start()
+
+    def describe_failure(self):
+        return "\n".join(f"{cluster.describe() if cluster.process else ''}berth up:\n{cluster.log()[-LOG_TAIL:]}"
+                         for cluster in self.clusters if os.path.exists(cluster.log_path))

@@ -6,7 +6,7 @@ The method WATCH is a GET whose answer has one event a line: `send` returns {"ev
 POST on behalf of the user jane (impersonation). "UNTIL 422 POST" repeats the request until its status is 422, because a
 real server follows changes of policies with a delay; such requests have to be dry.
 
-api_rows.json has the outcomes of a real kube-apiserver: test_api.py compares them there, and
+api_rows.json has the outcomes of a real kube-apiserver: tests/cluster/test_api.py compares them there, and
 tests/local/e2e/test_api_rows.py compares those of `berth up`. Outcomes hold what does not depend on the run:
 the status, reason and message, whether the resourceVersion changed, the generation, the field managers, and the
 part of the object that the row is about."""
@@ -15,6 +15,8 @@ import json
 import os
 import re
 import time
+import urllib.error
+import urllib.request
 
 import api_kind_rows
 
@@ -36,6 +38,26 @@ OWN_OBJECTS = (WORKLOADS + "/w", WORKLOADS + "/x", MAPS + "/m", JOBS + "/j", LEA
 UNTIL = 120  # seconds
 THEN = "2026-01-01T00:00:00Z"
 POD = {"spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "none"}]}}
+
+
+def sender(server, token, context):
+    def send(method, path, text, kind):
+        method, _, user = method.partition("@")
+        headers = {"Content-Type": kind, "Authorization": "Bearer " + token}
+        if user:
+            headers["Impersonate-User"] = user
+        request = urllib.request.Request(
+            server + path, data=text.encode() or None, method="GET" if method == "WATCH" else method,
+            headers=headers)
+        try:
+            with urllib.request.urlopen(request, timeout=60, context=context) as answer:
+                if method == "WATCH":
+                    return answer.status, {"events": [json.loads(line) for line in answer]}
+                return answer.status, json.load(answer)
+        except urllib.error.HTTPError as refused:
+            text = refused.read().decode()
+            return refused.code, json.loads(text) if text.startswith("{") else {}
+    return send
 
 
 def workload(name, **meta):

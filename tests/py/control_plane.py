@@ -23,12 +23,12 @@ import urllib.error
 import urllib.request
 
 import fake_time
+from kubectl_client import KubectlClient
+from scratch import die_with_parent
+from waiting import wait_until
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
-from scratch import die_with_parent  # noqa: E402 (the folder is known only now)
-
 PROGRAMS = os.environ.get("KUBERNETES", os.path.join(ROOT, "build", "bin", "kubernetes"))
 ADMIN_TOKEN = "admin"  # of a server that only loopback reaches and that holds nothing
 SERVICE_ISSUER = "https://kubernetes.default.svc.cluster.local"
@@ -106,13 +106,16 @@ class Program:
             return log.read()[-3000:]
 
 
-class ControlPlane:
+class ControlPlane(KubectlClient):
+    APPLY_FLAGS = ("--server-side",)
+
     def __init__(self, folder, parent_ends_all=False, certificates_from=None, audited=None):
         self.folder = os.path.abspath(folder)
         self.audited = audited  # the user whose requests kube-apiserver writes to audit.log
         self.certificates_from = certificates_from  # their first instant, as "-1d"; None: now
         self.parent_ends_all = parent_ends_all
         self.kubeconfig = os.path.join(self.folder, "kubeconfig")
+        self.kubectl_program = os.path.join(PROGRAMS, "kubectl")
         self.programs = {}
 
     # Life -----------------------------------------------------------------------------------------
@@ -271,27 +274,6 @@ class ControlPlane:
         return ["--audit-policy-file", self.write("audit.json", json.dumps(policy)), "--audit-log-path",
                 self.file("audit.log"), "--audit-log-mode=blocking"]
 
-    def kubectl(self, *arguments, stdin=None, check=True, seconds=60, kubeconfig=None):
-        environment = {"PATH": os.environ["PATH"], "HOME": self.folder,
-                       "KUBECONFIG": kubeconfig or self.kubeconfig}
-        done = subprocess.run([os.path.join(PROGRAMS, "kubectl"), *arguments], input=stdin, text=True,
-                              capture_output=True, timeout=seconds, env=environment, check=False)
-        if check and done.returncode != 0:
-            raise AssertionError(f"kubectl {' '.join(arguments)}: exit {done.returncode}\n"
-                                 f"{done.stdout}{done.stderr}")
-        return done
-
-    def get(self, *arguments):
-        """The object, or None."""
-        done = self.kubectl("get", *arguments, "-o", "json", check=False)
-        return json.loads(done.stdout) if done.returncode == 0 else None
-
-    def items(self, *arguments):
-        return (self.get(*arguments) or {"items": []})["items"]
-
-    def apply(self, text, *flags):
-        return self.kubectl("apply", "--server-side", *flags, "-f", "-", stdin=text)
-
     def add_node(self, name, labels=None, **capacity):
         """A node that kwok keeps ready; `capacity` such as cpu="8", memory="32Gi"."""
         capacity = {"pods": "110", **{key.replace("__", "/"): value for key, value in capacity.items()}}
@@ -329,17 +311,4 @@ class ControlPlane:
 
     @staticmethod
     def wait_until(condition, what, seconds=START_SECONDS):
-        """Polls until `condition` is true; returns its value. An object or a field that `condition` reads and that is
-        not there yet counts as false."""
-        deadline = time.monotonic() + seconds
-        while True:
-            value, missing = None, None
-            try:
-                value = condition()
-            except (IndexError, KeyError, TypeError) as error:
-                missing = error
-            if value:
-                return value
-            if time.monotonic() > deadline:
-                raise AssertionError(f"not within {seconds} s: {what}") from missing
-            time.sleep(0.1)
+        return wait_until(condition, what, seconds)

@@ -29,4 +29,5 @@ def main():
     os.execvp(words[0], words)
 
 
-main()
+if __name__ == "__main__":
+    main()

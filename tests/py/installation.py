@@ -10,15 +10,13 @@ import base64
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
-import unittest
 
 import audited_rights
 import fake_time
-from control_plane import PROGRAMS, ROOT, ControlPlane, die_with_parent
-from scratch import scratch_folder
+from control_plane import ROOT
+from scratch import die_with_parent
 
 BERTH = os.environ.get("BERTH", os.path.join(ROOT, "build", "release", "berth"))
 NAMESPACE = "kueue-system"
@@ -191,80 +189,7 @@ users:
                     {"op": "add", "path": "/spec/conversion/webhook/clientConfig/service/port",
                      "value": port}])
 
-    def stop(self):
+    def stop(self, number=signal.SIGKILL):
         for controller in self.controllers.values():
-            controller.end(signal.SIGKILL)
-
-
-class ClusterTest(unittest.TestCase):
-    """Tests of one control plane with Berth installed; each test has a namespace of its own."""
-
-    NODES = 2
-    CERTIFICATES_FROM = None  # when the control plane's certificates begin, as "-1d"
-    FLAGS = ()  # of the controller
-    COUNTED = None  # a component, each of whose rights these tests use
-
-    @classmethod
-    def setUpClass(cls):
-        if not os.path.exists(os.path.join(PROGRAMS, "kwok")):
-            raise unittest.SkipTest("no control plane: build one with tools/kubernetes")
-        cls.folder = scratch_folder("berth-cluster-")
-        cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
-        cls.plane = ControlPlane(cls.folder, parent_ends_all=True,
-                                 certificates_from=cls.CERTIFICATES_FROM,
-                                 audited=f"system:serviceaccount:{NAMESPACE}:{ACCOUNT}" if cls.COUNTED else None)
-        cls.addClassCleanup(cls.plane.stop)
-        cls.plane.start()
-        for number in range(1, cls.NODES + 1):
-            cls.plane.add_node(f"node-{number}", cpu="8", memory="32Gi")
-        cls.berth = Installation(cls.plane)
-        cls.addClassCleanup(cls.berth.stop)
-        cls.apply_manifests()
-        cls.controller = cls.start_first()
-
-    @classmethod
-    def tearDownClass(cls):
-        if cls.COUNTED is not None:
-            unused = audited_rights.unused(cls.plane.file("audit.log"), cls.COUNTED)
-            assert not unused, f"rights of manifests/components/{cls.COUNTED} that nothing used: {unused}"
-
-    @classmethod
-    def start_first(cls):
-        return cls.berth.start(flags=cls.FLAGS)
-
-    @classmethod
-    def apply_manifests(cls):
-        cls.berth.apply_manifests()
-
-    SHOWN = ("workloads",)  # kinds that a failed wait prints
-
-    def wait_until(self, condition, what):
-        try:
-            return self.plane.wait_despite_lost_writes(condition, what)
-        except AssertionError as late:
-            shown = "\n".join(json.dumps(self.plane.items(kind), indent=1) for kind in self.SHOWN)
-            raise AssertionError(f"{late}\n{shown}\n{self.controller.log()[-3000:]}") from None
-
-    def condition(self, name, kind):
-        """The condition of the first Workload whose name begins so; {}: none."""
-        for each in self.plane.items("workloads"):
-            if each["metadata"]["name"].startswith(name):
-                found = {c["type"]: c for c in each.get("status", {}).get("conditions", [])}
-                return found.get(kind, {})
-        return {}
-
-    def is_true(self, name, kind):
-        return self.condition(name, kind).get("status") == "True"
-
-    def apply_when_accepted(self, text, *flags):
-        """Applies when the webhooks answer: then their configurations have the CA."""
-        done = None
-
-        def accepted():
-            nonlocal done
-            done = self.plane.kubectl("apply", *flags, "-f", "-", stdin=text, check=False)
-            return done.returncode == 0
-        try:
-            self.plane.wait_until(accepted, "the objects are accepted")
-        except AssertionError as late:
-            raise AssertionError(f"{late}\n{done.stderr}\n{self.controller.log()[-2000:]}") from None
+            controller.end(number)
+        self.controllers = {}

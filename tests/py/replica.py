@@ -1,4 +1,4 @@
-"""One `berth controller` beside a cluster of harness.py: its log, its ports, and their answers."""
+"""One `berth controller` beside a cluster of berth_up.py: its log, its ports, and their answers."""
 
 import base64
 import http.client
@@ -9,7 +9,9 @@ import socket
 import ssl
 import subprocess
 
-from harness import BERTH, PATIENCE_SECONDS, die_with_parent, wait_until
+from berth_up import BERTH
+from scratch import die_with_parent
+from waiting import PATIENCE_SECONDS, wait_until
 
 METRICS_SERVICE = "kueue-controller-manager-metrics-service.kueue-system.svc"
 ANY_PORT = "127.0.0.1:0"

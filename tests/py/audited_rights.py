@@ -4,12 +4,9 @@
 
 import json
 import os
-import sys
 
 from control_plane import ROOT
-
-sys.path.insert(0, os.path.join(ROOT, "tests", "local", "e2e"))
-from rbac import installed_rights, read_roles, text_of  # noqa: E402
+from rbac import installed_rights, read_roles, text_of
 
 ACCOUNT = "kueue-controller-manager"
 # (group, resource, verb) that no test of the component reaches.

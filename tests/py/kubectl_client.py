@@ -1,0 +1,45 @@
+"""What tests ask of any cluster: kubectl and programs with the cluster's kubeconfig."""
+
+import json
+import os
+import subprocess
+
+
+class KubectlClient:
+    """A subclass has `folder`, `kubeconfig` and `kubectl_program`, and the flags of kubectl apply in APPLY_FLAGS."""
+
+    APPLY_FLAGS = ()
+
+    def environment(self, kubeconfig=None):
+        return {"PATH": os.environ["PATH"], "HOME": self.folder, "KUBECONFIG": kubeconfig or self.kubeconfig,
+                "LANG": "C.UTF-8", "TZ": "UTC"}
+
+    def run(self, program, *arguments, stdin=None, check=True, seconds=150, kubeconfig=None):
+        """The ended program, with its output as text; raises where it failed, unless `check` is false."""
+        done = subprocess.run([program, *arguments], input=stdin, text=True, capture_output=True,
+                              timeout=seconds, env=self.environment(kubeconfig), check=False)
+        if check and done.returncode != 0:
+            raise AssertionError(f"{os.path.basename(program)} {' '.join(arguments)}: exit {done.returncode}\n"
+                                 f"{done.stdout}{done.stderr}")
+        return done
+
+    def kubectl(self, *arguments, **options):
+        return self.run(self.kubectl_program, *arguments, **options)
+
+    def get(self, *arguments):
+        """The object, or None."""
+        done = self.kubectl("get", *arguments, "-o", "json", check=False)
+        return json.loads(done.stdout) if done.returncode == 0 else None
+
+    def items(self, *arguments):
+        return (self.get(*arguments) or {"items": []})["items"]
+
+    def describe(self, kinds="jobs,workloads,pods,nodes"):
+        """What a person looks at first, as text."""
+        try:
+            return self.kubectl("get", kinds, "-A", "-o", "wide", check=False, seconds=30).stdout
+        except subprocess.TimeoutExpired:
+            return "kubectl get got no answer within 30 s\n"
+
+    def apply(self, text, *flags, **options):
+        return self.kubectl("apply", *self.APPLY_FLAGS, *flags, "-f", "-", stdin=text, **options)
