@@ -119,8 +119,6 @@ struct EvictionCount {
   friend bool operator==(const EvictionCount&, const EvictionCount&) = default;
 };
 
-inline constexpr std::size_t kMaxPodSets = 18;  // of a Workload, by its CustomResourceDefinition
-
 struct WorkloadSpec {
   SharedList<PodSet> pod_sets;  // shared by copies of a Workload that change its status
   std::string queue_name;

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/codec.h"
+#include "api/workload_limits.h"
 #include "base/dns_names.h"
 #include "integrations/topology_request.h"
 

@@ -1,6 +1,7 @@
 #include "api/codec/codec.h"
 #include "api/codec/parts.h"
 #include "api/codec/shared_parts.h"
+#include "api/workload_limits.h"
 
 namespace berth::api {
 namespace {

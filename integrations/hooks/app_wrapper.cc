@@ -13,6 +13,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/workload_limits.h"
 #include "base/strings.h"
 #include "integrations/hooks/hooks.h"
 #include "integrations/hooks/json_parts.h"

@@ -14,7 +14,7 @@ import urllib.request
 
 from api_proxy import ApiProxy
 from cluster_test import ClusterTest
-from control_plane import ADMIN_TOKEN, ROOT
+from control_plane import ADMIN_TOKEN
 from installation import NAMESPACE
 from test_queueing import JOB, QUEUES
 from toxic_proxy import ToxicProxy
