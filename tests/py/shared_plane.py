@@ -2,9 +2,9 @@
 
     plane, installation = shared_plane.take()
 
-`take` deletes what the class before has made, except in the system's namespaces, and then ends the controller of that
-class, which removes the finalizers of its objects. A control plane on which something stays is ended, and the class
-gets a new one."""
+`take` deletes what the class before has made, except in the system's namespaces. The controller of that class runs
+meanwhile, since the controller removes the finalizers of its objects, and is ended then. A control plane on which
+something stays is ended, and the class gets a new one."""
 
 import atexit
 import http.client
@@ -19,7 +19,7 @@ from control_plane import ADMIN_TOKEN, ControlPlane
 from installation import Installation
 from scratch import scratch_folder
 
-# The cluster makes them by itself, or they end with the object that they belong to.
+# The cluster makes these names by itself; objects of the kinds in ENDING end with the object that they belong to.
 SYSTEM = ("kube-node-lease", "kube-public", "kube-system", "kueue-system")
 OF_THE_CLUSTER = ("kube-root-ca.crt", "default", "kubernetes", *SYSTEM)
 ENDING = ("events", "leases", "endpoints", "endpointslices", "controllerrevisions")
@@ -49,9 +49,13 @@ class SharedPlane:
     def call(self, method, path, accept="application/json"):
         """The answer as JSON; None where the object or the kind is not there."""
         def answer():
-            self.connection.request(method, path, headers={"Authorization": f"Bearer {ADMIN_TOKEN}", "Accept": accept})
-            response = self.connection.getresponse()
-            body = response.read()
+            try:
+                self.connection.request(method, path, headers={"Authorization": f"Bearer {ADMIN_TOKEN}", "Accept": accept})
+                response = self.connection.getresponse()
+                body = response.read()
+            except (ConnectionError, http.client.HTTPException):  # the server closes a connection that is not used
+                self.connection.close()
+                return None
             return response.status != 429 and (response.status, body)  # 429: the server loads the objects of a new definition
         status, body = self.plane.wait_until(answer, f"{method} {path} is possible")
         if status >= 400 and status not in (404, 405, 503):  # 503: an aggregated API without its server
