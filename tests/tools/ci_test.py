@@ -1,0 +1,65 @@
+"""Goal: .ci/run calls its steps in their order, ends with the output of a failed step, and leaves out what a machine without
+caches has no time for.
+Method: a copy of .ci/run in a scratch folder whose tools write their names."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import unittest
+
+PROJECT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(PROJECT / "tests" / "py"))
+from scratch import ScratchTest  # noqa: E402 (the folder is known only now)
+
+PACKAGES = "berth_test_packages=() berth_check_packages=() berth_lint_packages=() berth_fuzz_packages=()\nberth_need_packages() { :; }\n"
+TOOLS = ("check", "build", "lint", "fuzz", "sanitize", "test")
+
+
+class CiTest(ScratchTest):
+    def setUp(self):
+        super().setUp()
+        self.write(".ci/run", "")
+        shutil.copy(PROJECT / ".ci" / "run", pathlib.Path(self.folder) / ".ci" / "run")
+        self.write("tools/lib/packages.sh", PACKAGES)
+        shutil.copy(PROJECT / "tools/lib/cache.sh", pathlib.Path(self.folder) / "tools/lib")
+        self.write("cache/lint/a-pass", "")
+        for tool in TOOLS:
+            self.set_tool(tool, f'echo "{tool} $*"')
+
+    def set_tool(self, tool, text):
+        os.chmod(self.write(f"tools/{tool}", f"#!/bin/sh\n{text}\n"), 0o755)
+
+    def run_ci(self):
+        return subprocess.run([pathlib.Path(self.folder) / ".ci" / "run"], capture_output=True, text=True, timeout=60, check=False,
+                              env={**os.environ, "BERTH_CACHE": str(pathlib.Path(self.folder) / "cache")})
+
+    def steps(self, done):
+        return [line.removeprefix("==> ").split()[0] for line in done.stdout.splitlines() if line.startswith("==> tools/")]
+
+    def test_every_step_runs_where_the_caches_are_warm(self):
+        done = self.run_ci()
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertEqual(self.steps(done), ["tools/check", "tools/build", "tools/check", "tools/lint", "tools/fuzz", "tools/sanitize",
+                                            "tools/test"])
+        self.assertIn("==> lint_result", done.stdout)
+        self.assertNotIn("left out", done.stdout)
+
+    def test_what_was_left_out_on_a_cold_machine_is_listed(self):
+        os.remove(pathlib.Path(self.folder) / "cache/lint/a-pass")
+        done = self.run_ci()
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertEqual(self.steps(done), ["tools/check", "tools/build", "tools/check", "tools/lint", "tools/test"])
+        self.assertEqual([line.partition(": ")[2] for line in done.stdout.splitlines() if line.startswith("left out")],
+                         ["tools/fuzz --minutes 1 --once", "tools/sanitize", "the rest of tools/lint --all"])
+
+    def test_a_failed_step_is_the_last_and_its_output_ends_the_run(self):
+        self.set_tool("sanitize", "echo 'a use after a free'; exit 3")
+        done = self.run_ci()
+        self.assertEqual((done.returncode, self.steps(done)[-1]), (3, "tools/sanitize"))
+        self.assertEqual(done.stdout.splitlines()[-2:], ["FAILED (3): tools/sanitize", "a use after a free"])
+
+
+if __name__ == "__main__":
+    unittest.main()
