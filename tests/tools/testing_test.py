@@ -11,7 +11,8 @@ import unittest
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(PROJECT / "tests" / "py"))
 sys.path.insert(0, str(PROJECT / "tools" / "lib"))
-from scratch import ScratchTest  # noqa: E402 (the folders are known only now)
+from changes import changed_files  # noqa: E402 (the folders are known only now)
+from scratch import ScratchTest  # noqa: E402
 from test_programs import PROGRAMS  # noqa: E402
 from test_selection import Program, Selection  # noqa: E402
 from tests_reached import is_named, modules_of  # noqa: E402
@@ -42,6 +43,28 @@ class SelectionTest(ScratchTest):
         text = (PROJECT / "tools/cmake/BerthTestNeeds.cmake").read_text()
         without = text.split("list(REMOVE_ITEM arg_PROGRAMS ")[1].split(")")[0].split()
         self.assertEqual(set(without), {name for name, program in PROGRAMS.items() if not program.needs_go} - {"kubectl-debian"})
+
+
+class ChangesTest(ScratchTest):
+    def git(self, *words):
+        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *words], cwd=self.folder, check=True, capture_output=True)
+
+    def commit(self, name):
+        self.write(name, "")
+        self.git("add", name)
+        self.git("commit", "-q", "-m", name)
+
+    def test_what_differs(self):
+        self.git("init", "-q", "-b", "main")
+        self.commit("first")
+        self.assertEqual(changed_files(self.folder), set())  # there is no commit before
+        self.commit("second")
+        self.write("new", "")
+        self.assertEqual(changed_files(self.folder), {"second", "new"})
+        self.git("checkout", "-q", "-b", "topic")
+        self.commit("third")
+        self.assertEqual(changed_files(self.folder), {"third", "new"})
+        self.assertEqual(changed_files(self.folder, "HEAD"), {"new"})
 
 
 class ReachTest(ScratchTest):

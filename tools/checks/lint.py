@@ -22,9 +22,9 @@ import tree
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
 import cache  # noqa: E402 (the folder is known only now)
+from changes import changed_files  # noqa: E402
 
 TIDY = "clang-tidy-14"
-NEWEST_STAMPS = 4000  # older ones are deleted
 # A shorter path analysis, of at most 20,000 states a function: a third of the time, most of the
 # findings.
 SHALLOW = [f"--extra-arg={word}" for option in ("mode=shallow", "max-nodes=20000")
@@ -161,23 +161,6 @@ class Lint:
         return target, time.monotonic() - started, target.in_sources(findings, self.root)
 
 
-def changed_files(root, base=None):
-    """Since `base`, by default since the branch left main."""
-    def git(*arguments):
-        run = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True)
-        return run.stdout.split("\n") if run.returncode == 0 else []
-
-    base = base or next(filter(None, git("merge-base", "HEAD", "main")), "HEAD")
-    return {path for path in git("diff", "--name-only", base)
-            + git("ls-files", "--others", "--exclude-standard") if path}
-
-
-def forget_old(folder):
-    stamps = sorted(folder.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
-    for stamp in stamps[NEWEST_STAMPS:]:
-        stamp.unlink()
-
-
 def main():
     parser = argparse.ArgumentParser(prog="tools/lint", description=__doc__)
     parser.add_argument("files", nargs="*", metavar="FILE")
@@ -233,7 +216,7 @@ def main():
                 print(findings, end="")
             verdict = "FINDINGS" if findings else "ok"
             print(f"[{done}/{len(todo)}] {target.name}: {verdict} ({seconds:.1f} s)", flush=True)
-    forget_old(clean)
+    cache.prune(clean)
     for name, findings in failed.items():  # repeated for readers of the log's end
         print(f"in {name}:\n" + "\n".join(
             line for line in findings.split("\n") if ": warning:" in line or ": error:" in line))

@@ -8,18 +8,10 @@ import pathlib
 import re
 import subprocess
 
+from changes import changed_files
+
 IMPORT = re.compile(r"^\s*(?:from|import)\s+(\w+)", re.MULTILINE)
 EVERYTHING = ("CMakeLists.txt", "CMakePresets.json", "tools/cmake/")  # reach every program
-
-
-def changed_files(root, commit):
-    """Since the commit, with those that git does not know yet."""
-    def git(*words):
-        return subprocess.run(["git", *words], cwd=root, capture_output=True, text=True, check=True).stdout.split("\n")
-    if not commit:
-        head, main = (git("rev-parse", name)[0] for name in ("HEAD", "main"))
-        commit = git("rev-parse", "HEAD^")[0] if head == main else git("merge-base", "HEAD", "main")[0]
-    return {path for path in git("diff", "--name-only", commit) + git("ls-files", "--others", "--exclude-standard") if path}
 
 
 class Inputs:
