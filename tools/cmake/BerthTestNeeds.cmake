@@ -1,6 +1,6 @@
 # What tests need of the machine. ctest runs as many of them at once as their slots fit into those that tools/test
 # offers: BERTH_SLOTS_PER_CORE for each core. The longest of those that fit starts first.
-set(BERTH_SLOTS_PER_CORE 4)  # tools/test has the same number
+set(BERTH_SLOTS_PER_CORE 4)  # tools/test and tools/sanitize read the number here
 set(berth_slots_compute 4)   # a program that computes: a core
 set(berth_slots_up 2)        # `berth up` and its clients: half a core, the rest is waiting
 set(berth_slots_plane 3)     # a control plane of Kubernetes and a controller
