@@ -176,5 +176,5 @@ class BerthUpTest(unittest.TestCase):
         return cluster.start()
 
     def describe_failure(self):
-        return "\n".join(f"{cluster.describe() if cluster.process else ''}berth up:\n{cluster.log()[-LOG_TAIL:]}"
+        return "\n".join(f"{cluster.show_objects() if cluster.process else ''}berth up:\n{cluster.log()[-LOG_TAIL:]}"
                          for cluster in self.clusters if os.path.exists(cluster.log_path))

@@ -61,9 +61,10 @@ class ClusterTest(unittest.TestCase):
         cls.berth.apply_manifests()
 
     def describe_failure(self):
+        """The objects and the last lines of the programs; tests/py/run.py adds them to a failure."""
         logs = {name: program.tail() for name, program in self.plane.programs.items() if name in ("kwok", "kube-scheduler")}
         logs |= {name: controller.log()[-3000:] for name, controller in self.berth.controllers.items()}
-        return self.plane.describe() + "\n".join(f"{name}:\n{log}" for name, log in logs.items())
+        return self.plane.show_objects() + "\n".join(f"{name}:\n{log}" for name, log in logs.items())
 
     SHOWN = ("workloads",)  # kinds that a failed wait prints
 
@@ -72,7 +73,7 @@ class ClusterTest(unittest.TestCase):
             return self.plane.wait_despite_lost_writes(condition, what)
         except AssertionError as late:
             shown = "\n".join(json.dumps(self.plane.items(kind), indent=1) for kind in self.SHOWN)
-            raise AssertionError(f"{late}\n{shown}\n{self.controller.log()[-3000:]}") from None
+            raise AssertionError(f"{late}\n{shown}") from None
 
     def condition(self, name, kind):
         """The condition of the first Workload whose name begins so; {}: none."""
@@ -96,4 +97,4 @@ class ClusterTest(unittest.TestCase):
         try:
             self.plane.wait_until(accepted, "the objects are accepted")
         except AssertionError as late:
-            raise AssertionError(f"{late}\n{done.stderr}\n{self.controller.log()[-2000:]}") from None
+            raise AssertionError(f"{late}\n{done.stderr}") from None

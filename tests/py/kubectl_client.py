@@ -34,7 +34,7 @@ class KubectlClient:
     def items(self, *arguments):
         return (self.get(*arguments) or {"items": []})["items"]
 
-    def describe(self, kinds="jobs,workloads,pods,nodes"):
+    def show_objects(self, kinds="jobs,workloads,pods,nodes"):
         """What a person looks at first, as text."""
         try:
             return self.kubectl("get", kinds, "-A", "-o", "wide", check=False, seconds=30).stdout

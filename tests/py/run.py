@@ -41,7 +41,11 @@ class TimedResult(unittest.TextTestResult):
     @staticmethod
     def describe(told, test):
         if hasattr(test, "describe_failure"):
-            told[-1] = (test, told[-1][1] + "\n" + test.describe_failure())
+            try:
+                described = test.describe_failure()
+            except Exception as error:  # of whatever kind: the failure itself has to be told
+                described = f"the failure could not be described: {error!r}"
+            told[-1] = (test, told[-1][1] + "\n" + described)
 
 
 def module_of(path):

@@ -66,6 +66,13 @@ class RunnerTest(ScratchTest):
                           + "\n    def describe_failure(self):\n        return 'two pods are Pending'\n")
         self.assertEqual(self.run_files(path, "Described.test_a").stderr.count("two pods are Pending"), 1)
 
+    def test_a_failure_is_told_without_its_description(self):
+        path = self.write("described.py", (FILE % "Described").replace('print("ran", self.id())', 'self.fail("of purpose")')
+                          + "\n    def describe_failure(self):\n        raise TypeError('a dict and a text')\n")
+        told = self.run_files(path, "Described.test_a").stderr
+        self.assertIn("of purpose", told)
+        self.assertIn("a dict and a text", told)
+
 
 if __name__ == "__main__":
     unittest.main()
