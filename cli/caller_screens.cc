@@ -10,6 +10,7 @@
 #include "api/codec/codec.h"
 #include "api/codec/json_write.h"
 #include "api/labels.h"
+#include "api/owner_key.h"
 #include "cli/caller_actions.h"
 #include "cli/caller_story.h"
 #include "cli/screens/capacity.h"
@@ -220,14 +221,14 @@ Result<std::string> CallerScreens::Capacity(Session& session, const readapi::Cal
   std::erase_if(view.meters, [&request](const MetersView& each) {
     return !MaySee(request, each.queue.substr(0, each.queue.find('/')));
   });
-  std::map<std::string, const api::Workload*> by_uid;
-  for (const auto& workload : objects.workloads) by_uid[workload->meta.uid] = workload.get();
+  std::map<std::string, const api::Workload*> by_key;
+  for (const auto& workload : objects.workloads) by_key[api::OwnerKey(workload->meta)] = workload.get();
   for (const auto& each : objects.requests) {
     if (!MaySee(request, each->meta.namespace_name)) continue;
     view.provisioning_requests.push_back(*each);
     for (const api::OwnerReference& owner : each->meta.owner_references) {
-      const auto found = by_uid.find(owner.uid);
-      if (found != by_uid.end()) view.workloads.push_back(*found->second);
+      const auto found = by_key.find(api::OwnerKey(each->meta.namespace_name, owner.uid));
+      if (found != by_key.end()) view.workloads.push_back(*found->second);
     }
   }
   for (const auto& workload : objects.workloads) {

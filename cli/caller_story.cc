@@ -10,6 +10,7 @@
 #include "api/codec/json_tree.h"
 #include "api/codec/json_write.h"
 #include "api/labels.h"
+#include "api/owner_key.h"
 #include "api/reasons.h"
 #include "cli/screens/items.h"
 #include "cli/screens/job_pods.h"
@@ -119,11 +120,7 @@ ClusterView StoryViewOf(const readapi::CallerRequest& request, const MirrorObjec
     if (each->meta.name == queue) view.cluster_queues.push_back(*each);
   }
   for (const auto& each : objects.requests) {
-    const auto& owners = each->meta.owner_references;
-    const bool is_own = std::any_of(owners.begin(), owners.end(), [&own](const auto& owner) {
-      return owner.uid == own.meta.uid;
-    });
-    if (is_own) view.provisioning_requests.push_back(*each);
+    if (api::IsOwnedBy(each->meta, own.meta)) view.provisioning_requests.push_back(*each);
   }
   for (const WorkloadPtr& each : StoryNeighbours(request, objects, own).Take()) {
     view.workloads.push_back(*each);

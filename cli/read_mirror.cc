@@ -9,6 +9,7 @@
 #include "api/codec/json_tree.h"
 #include "api/codec/json_write.h"
 #include "api/labels.h"
+#include "api/owner_key.h"
 #include "api/reasons.h"
 #include "base/strings.h"
 #include "cli/caller_story.h"
@@ -74,9 +75,11 @@ ReadMirror::ReadMirror(const Clock& clock, readapi::Model& model) : clock_(clock
     return std::vector<std::string>{cohort.spec.parent_name};
   });
   requests_.AddIndex(kByOwner, [](const api::ProvisioningRequest& request) {
-    std::vector<std::string> uids;
-    for (const auto& owner : request.meta.owner_references) uids.push_back(owner.uid);
-    return uids;
+    std::vector<std::string> owners;
+    for (const auto& owner : request.meta.owner_references) {
+      owners.push_back(api::OwnerKey(request.meta.namespace_name, owner.uid));
+    }
+    return owners;
   });
 }
 
@@ -230,7 +233,7 @@ ClusterView ReadMirror::ViewOf(const api::Workload& workload) const {
       view.cluster_queues.emplace_back().meta.name = local->cluster_queue;
     }
   }
-  for (const auto& request : requests_.ByIndex(kByOwner, workload.meta.uid)) {
+  for (const auto& request : requests_.ByIndex(kByOwner, api::OwnerKey(workload.meta))) {
     view.provisioning_requests.push_back(*request);
   }
   return view;

@@ -317,20 +317,21 @@ void CheckDecider::AskIn(const Branch& branch) {
   Add(CheckEvent{"ProvisioningRequestCreated", "Created ProvisioningRequest: \"" + name + "\""});
 }
 
-// Creates missing templates, and moves those that the Workload owns to the request.
+// Creates missing templates, and moves those that the Workload owns to the request (`owner`). A request
+// that is about to be made gets new templates: nobody has vouched for the content of those that exist.
 void CheckDecider::CreateTemplates(const std::string& request_name, const std::string& zone,
                                    const ProvisioningRequest* owner, const Part& groups) {
   for (const PodSetGroup& group : groups) {
     const std::string name = TemplateName(request_name, group.names.front());
     const auto seen = std::find_if(situation_.templates.begin(), situation_.templates.end(),
                                    [&name](const TemplateSeen& each) { return each.name == name; });
-    if (seen == situation_.templates.end()) {
+    if (owner == nullptr || seen == situation_.templates.end()) {
       std::optional<api::OwnerReference> reference;
       if (owner != nullptr) reference = OwnerFor(*owner);
       api::PodTemplate pods = group.pod_template;
       if (!zone.empty()) pods.spec.node_selector[api::kZoneLabel] = zone;
-      Add(CreateTemplate{name, std::move(pods), std::move(reference)});
-    } else if (owner != nullptr && seen->controller_uid != owner->meta.uid) {
+      Add(CreateTemplate{name, request_name, std::move(pods), std::move(reference)});
+    } else if (seen->controller_uid != owner->meta.uid) {
       Add(OwnTemplate{name, OwnerFor(*owner)});
     }
   }

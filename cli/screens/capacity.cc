@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/labels.h"
+#include "api/owner_key.h"
 #include "base/rfc3339.h"
 #include "base/strings.h"
 #include "cli/screens/cost.h"
@@ -199,13 +200,11 @@ std::string RequestStateWord(const api::ProvisioningRequest& request) {
 }
 
 const api::Workload* OwnerOf(const ClusterView& view, const api::ProvisioningRequest& request) {
-  for (const api::OwnerReference& owner : request.meta.owner_references) {
-    const auto found =
-        std::find_if(view.workloads.begin(), view.workloads.end(),
-                     [&](const api::Workload& w) { return w.meta.uid == owner.uid; });
-    if (found != view.workloads.end()) return &*found;
-  }
-  return nullptr;
+  const auto found = std::find_if(
+      view.workloads.begin(), view.workloads.end(), [&request](const api::Workload& workload) {
+        return api::IsOwnedBy(request.meta, workload.meta);
+      });
+  return found == view.workloads.end() ? nullptr : &*found;
 }
 
 std::string RenderPools(const ClusterView& view, const TextStyle& style) {

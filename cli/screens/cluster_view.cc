@@ -4,6 +4,7 @@
 
 #include "admission/topology/node_inventory.h"
 #include "api/labels.h"
+#include "api/owner_key.h"
 #include "api/reasons.h"
 #include "base/strings.h"
 #include "cli/screens/find_named.h"
@@ -16,11 +17,6 @@ const T* FindByKey(const std::vector<T>& objects, const api::ObjectKey& key) {
   const auto found = std::find_if(objects.begin(), objects.end(),
                                   [&](const T& object) { return object.meta.key() == key; });
   return found == objects.end() ? nullptr : &*found;
-}
-
-bool IsOwnedBy(const api::ObjectMeta& meta, const std::string& uid) {
-  return std::any_of(meta.owner_references.begin(), meta.owner_references.end(),
-                     [&](const api::OwnerReference& owner) { return owner.uid == uid; });
 }
 
 // Whether `b` tells more of an elastic job than `a`: the slice of its present size is the newest
@@ -78,7 +74,7 @@ const NodePoolView* FindNodePool(const ClusterView& view, const std::string& nam
 
 const api::Workload* FindWorkloadOf(const ClusterView& view, const api::Job& job) {
   return FindWorkloadWhere(view, job.meta.namespace_name, [&job](const api::Workload& workload) {
-    return IsOwnedBy(workload.meta, job.meta.uid);
+    return api::IsOwnedBy(workload.meta, job.meta);
   });
 }
 
@@ -97,10 +93,7 @@ const api::ProvisioningRequest* FindProvisioningRequest(const ClusterView& view,
                                                         const api::Workload& workload) {
   const api::ProvisioningRequest* newest = nullptr;
   for (const api::ProvisioningRequest& request : view.provisioning_requests) {
-    if (request.meta.namespace_name != workload.meta.namespace_name ||
-        !IsOwnedBy(request.meta, workload.meta.uid)) {
-      continue;
-    }
+    if (!api::IsOwnedBy(request.meta, workload.meta)) continue;
     if (newest == nullptr || newest->meta.creation_timestamp <= request.meta.creation_timestamp) {
       newest = &request;
     }

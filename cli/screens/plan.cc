@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/labels.h"
+#include "api/owner_key.h"
 #include "api/reasons.h"
 #include "base/rfc3339.h"
 #include "base/strings.h"
@@ -79,9 +80,7 @@ std::map<std::string, std::vector<provisioning::StillWaiting>> WaitingOf(
                        state == RequestState::kAccepted;
     const auto owner = std::find_if(
         view.workloads.begin(), view.workloads.end(), [&request](const api::Workload& each) {
-          return std::any_of(request.meta.owner_references.begin(),
-                             request.meta.owner_references.end(),
-                             [&each](const auto& one) { return one.uid == each.meta.uid; });
+          return api::IsOwnedBy(request.meta, each.meta);
         });
     if (!waits || owner == view.workloads.end()) continue;
     if (!but_for.meta.uid.empty() && owner->meta.uid == but_for.meta.uid) continue;

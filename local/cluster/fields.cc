@@ -55,6 +55,14 @@ std::string NameOf(const Json& object) { return StringAt(object, {"metadata", "n
 std::string NamespaceOf(const Json& object) { return StringAt(object, {"metadata", "namespace"}); }
 std::string UidOf(const Json& object) { return StringAt(object, {"metadata", "uid"}); }
 
+std::string OwnerKeyOf(const Json& owner) { return NamespaceOf(owner) + "/" + UidOf(owner); }
+
+std::vector<std::string> ControllerKeysOf(const Json& object) {
+  const Json* owner = ControllerRef(object);
+  if (owner == nullptr) return {};
+  return {NamespaceOf(object) + "/" + StringAt(*owner, {"uid"})};
+}
+
 std::int64_t ResourceVersionOf(const Json& object) {
   return ParseInt64(StringAt(object, {"metadata", "resourceVersion"})).value_or(0);
 }

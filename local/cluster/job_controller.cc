@@ -5,7 +5,7 @@
 namespace berth::local::cluster {
 namespace {
 
-constexpr char kByController[] = "controller-uid";
+constexpr char kByController[] = "controller";
 // Pods are created and become ready in batches: one reconcile and one status per interval.
 constexpr Duration kPodBatch = std::chrono::milliseconds(100);
 
@@ -44,17 +44,13 @@ JobController::JobController(Api& api, ObjectCache& cache, Executor& executor,
       orphans_(
           executor, "job-orphan", [this](const ObjectKey& key) { return LookAtOrphan(key); },
           LookOptions(clock)) {
-  cache_.AddIndex(kPods, kByController, [](const Json& pod) -> std::vector<std::string> {
-    const Json* owner = ControllerRef(pod);
-    if (owner == nullptr) return {};
-    return {StringAt(*owner, {"uid"})};
-  });
+  cache_.AddIndex(kPods, kByController, ControllerKeysOf);
   cache_.Listen(kPods, [this](const ObjectChange& change) { OnPod(change); });
   cache_.Listen(kJobs, [this](const ObjectChange& change) {
     jobs_.Add(KeyOf(change.any()));
     if (change.current != nullptr) return;
     create_backoffs_.erase(KeyOf(*change.previous));
-    for (const Object& pod : cache_.ByIndex(kPods, kByController, UidOf(*change.previous))) {
+    for (const Object& pod : cache_.ByIndex(kPods, kByController, OwnerKeyOf(*change.previous))) {
       orphans_.Add(KeyOf(*pod));
     }
   });
@@ -84,7 +80,7 @@ void JobController::OnPod(const ObjectChange& change) {
 JobView JobController::View(const Object& job, const ObjectKey& key) const {
   JobView view;
   view.job = job;
-  for (const Object& pod : cache_.ByIndex(kPods, kByController, UidOf(*job))) {
+  for (const Object& pod : cache_.ByIndex(kPods, kByController, OwnerKeyOf(*job))) {
     view.pods.push_back(ViewPod(pod));
   }
   const auto backoff = create_backoffs_.find(key);

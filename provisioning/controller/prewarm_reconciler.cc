@@ -11,6 +11,7 @@
 #include "api/codec/codec.h"
 #include "api/codec/provisioning_policy.h"
 #include "api/labels.h"
+#include "api/owner_key.h"
 #include "api/provisioning_labels.h"
 #include "base/cron_schedule.h"
 #include "base/rfc3339.h"
@@ -64,7 +65,8 @@ PrewarmReconciler::PrewarmReconciler(kube::Manager& manager, const Clock& clock,
   workloads_.AddIndex(kPolicyIndex, PolicyOfWorkload);
   requests_.AddIndex(kOwnerIndex, [](const api::ProvisioningRequest& request) {
     const api::OwnerReference* owner = api::ControllerOf(request.meta);
-    return owner == nullptr ? std::vector<std::string>{} : std::vector{owner->uid};
+    if (owner == nullptr) return std::vector<std::string>{};
+    return std::vector{api::OwnerKey(request.meta.namespace_name, owner->uid)};
   });
 }
 
@@ -136,7 +138,7 @@ PrewarmSituation PrewarmReconciler::Observe(const std::string& policy, FlavorsBy
   std::set<const api::Node*> brought;
   for (const auto& workload : workloads_.ByIndex(kPolicyIndex, policy)) {
     situation.workloads.push_back(workload.get());
-    for (const auto& request : requests_.ByIndex(kOwnerIndex, workload->meta.uid)) {
+    for (const auto& request : requests_.ByIndex(kOwnerIndex, api::OwnerKey(workload->meta))) {
       const std::string* set = api::FindValue(request->provisioning_class_details, kSetDetail);
       if (set == nullptr || set->empty()) continue;
       for (const auto& node : nodes_->ByIndex(kSetIndex, *set)) brought.insert(node.get());

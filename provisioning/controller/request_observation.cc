@@ -4,6 +4,7 @@
 
 #include "api/codec/provisioning_policy.h"
 #include "api/labels.h"
+#include "api/owner_key.h"
 #include "provisioning/controller/admission_check_reconciler.h"
 #include "provisioning/controller/request_reconciler.h"
 #include "provisioning/names.h"
@@ -146,7 +147,7 @@ std::vector<api::AdmissionCheckState> RequestReconciler::OurChecks(
 }
 
 void RequestReconciler::ObserveRequests(const api::Workload& workload, Situation& situation) {
-  for (const auto& request : requests_.ByIndex(kOwnerIndex, workload.meta.uid)) {
+  for (const auto& request : requests_.ByIndex(kOwnerIndex, api::OwnerKey(workload.meta))) {
     situation.requests.push_back(*request);
   }
   const auto created = created_.find(workload.meta.uid);
@@ -161,7 +162,8 @@ void RequestReconciler::ObserveTemplates(const api::Workload& workload,
     owners.push_back(request.meta.uid);
   }
   for (const std::string& uid : owners) {
-    for (const auto& each : templates_.ByIndex(kOwnerIndex, uid)) {
+    const std::string owner = api::OwnerKey(workload.meta.namespace_name, uid);
+    for (const auto& each : templates_.ByIndex(kOwnerIndex, owner)) {
       situation.templates.push_back({each->meta.name, uid});
     }
   }

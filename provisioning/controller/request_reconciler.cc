@@ -8,6 +8,7 @@
 #include "api/codec/codec.h"
 #include "api/codec/provisioning_policy.h"
 #include "api/labels.h"
+#include "api/owner_key.h"
 #include "kube/runtime/refused_write.h"
 #include "provisioning/controller/admission_check_reconciler.h"
 #include "provisioning/names.h"
@@ -23,10 +24,10 @@ using kube::PatchType;
 constexpr Duration kInformerLag = std::chrono::seconds(30);
 
 template <typename T>
-std::vector<std::string> OwnerUid(const T& object) {
+std::vector<std::string> KeyOfController(const T& object) {
   const api::OwnerReference* owner = api::ControllerOf(object.meta);
   if (owner == nullptr) return {};
-  return {owner->uid};
+  return {api::OwnerKey(object.meta.namespace_name, owner->uid)};
 }
 
 }  // namespace
@@ -55,8 +56,8 @@ RequestReconciler::RequestReconciler(kube::Manager& manager, const Clock& clock,
                if (controller_ != nullptr) controller_->Add(workload);
              }),
       lease_steps_(manager, clock, events, nodes_) {
-  requests_.AddIndex(kOwnerIndex, OwnerUid<api::ProvisioningRequest>);
-  templates_.AddIndex(kOwnerIndex, OwnerUid<api::PodTemplateObject>);
+  requests_.AddIndex(kOwnerIndex, KeyOfController<api::ProvisioningRequest>);
+  templates_.AddIndex(kOwnerIndex, KeyOfController<api::PodTemplateObject>);
   workloads_.AddIndex(kCheckIndex, [](const api::Workload& workload) {
     std::vector<std::string> names;
     for (const auto& check : workload.status.admission_checks) names.push_back(check.name);

@@ -61,7 +61,7 @@ class RequestReconciler final : public kube::Reconciler {
     SteadyTime at;  // when the API last confirmed that the request exists
   };
 
-  static constexpr char kOwnerIndex[] = "owner-uid";
+  static constexpr char kOwnerIndex[] = "owner";
   static constexpr char kCheckIndex[] = "check";
 
   void WatchSettings(kube::Controller& controller);

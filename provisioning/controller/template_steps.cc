@@ -38,17 +38,51 @@ kube::Step TemplateSteps::Create(const api::Workload& workload, const CreateTemp
                                          .controller = true,
                                          .block_owner_deletion = true}};
   object.pod_template = action.pod_template;
-  kube::Step create = [this, object = std::move(object)](std::function<void(Status)> next) {
+  if (action.owner) {
+    return IfThere(workload.meta.namespace_name, *action.owner, Post(object, /*may_exist=*/true));
+  }
+  return [this, post = Post(object, /*may_exist=*/false), object,
+          request = action.request](std::function<void(Status)> next) {
+    post([this, object, request, next = std::move(next)](const Status& done) {
+      if (done || done.error().code != ErrorCode::kAlreadyExists) return next(done);
+      Replace(object, request)(next);
+    });
+  };
+}
+
+// `may_exist`: a template of the name counts as created.
+kube::Step TemplateSteps::Post(const api::PodTemplateObject& object, bool may_exist) {
+  return [this, object, may_exist](std::function<void(Status)> next) {
     manager_.client().Create(
         api::KindOf<api::PodTemplateObject>(), object.meta.namespace_name, api::Encode(object),
         {.field_manager = api::kProvisioningCheckController},
-        [name = object.meta.name, next = std::move(next)](const Result<kube::JsonPtr>& done) {
-          if (done || done.error().code == ErrorCode::kAlreadyExists) return next(OkStatus());
+        [name = object.meta.name, may_exist,
+         next = std::move(next)](const Result<kube::JsonPtr>& done) {
+          if (done || (may_exist && done.error().code == ErrorCode::kAlreadyExists)) {
+            return next(OkStatus());
+          }
           next(Annotate(done.error(), "creating PodTemplate " + name));
         });
   };
-  return action.owner ? IfThere(workload.meta.namespace_name, *action.owner, std::move(create))
-                      : std::move(create);
+}
+
+// The template of a request that exists stays: the answer of the request's creation was lost.
+kube::Step TemplateSteps::Replace(const api::PodTemplateObject& object,
+                                  const std::string& request) {
+  const std::string& space = object.meta.namespace_name;
+  kube::Step drop = Delete(api::KindOf<api::PodTemplateObject>(), object.meta.key());
+  return [this, key = api::ObjectKey{space, request}, drop = std::move(drop),
+          post = Post(object, /*may_exist=*/false)](std::function<void(Status)> next) {
+    manager_.client().Get(
+        api::KindOf<api::ProvisioningRequest>(), key,
+        [name = key.name, drop, post, next = std::move(next)](const Result<kube::JsonPtr>& found) {
+          if (found) return next(OkStatus());
+          if (found.error().code != ErrorCode::kNotFound) {
+            return next(Annotate(found.error(), "reading ProvisioningRequest " + name));
+          }
+          kube::RunSteps({drop, post}, next);
+        });
+  };
 }
 
 // A waiting request whose template is gone gets a new one. But where the request is gone too, and

@@ -18,6 +18,8 @@ class TemplateSteps {
  public:
   explicit TemplateSteps(kube::Manager& manager);
 
+  // Without an owner in `action`, the step deletes a PodTemplate of the name that exists without its
+  // request, and creates the template anew.
   kube::Step Create(const api::Workload& workload, const CreateTemplate& action);
   kube::Step Own(const api::Workload& workload, const OwnTemplate& action);
   // `resource_version`: of the object that may be deleted; empty: of any.
@@ -25,6 +27,8 @@ class TemplateSteps {
                     std::string resource_version = "");
 
  private:
+  kube::Step Post(const api::PodTemplateObject& object, bool may_exist);
+  kube::Step Replace(const api::PodTemplateObject& object, const std::string& request);
   kube::Step IfThere(const std::string& space, const api::OwnerReference& request, kube::Step step);
 
   kube::Manager& manager_;

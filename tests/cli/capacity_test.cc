@@ -56,6 +56,14 @@ queued-provisioning.gke.io  spot    b     5-16  nvidia.com/gpu=8  0 of 0        
 )");
 }
 
+// An owner reference may name any UID: the Workload of another namespace is not named.
+TEST(CapacityScreen, ARequestBelongsToAWorkloadOfItsNamespace) {
+  ClusterView view = WithStock();
+  for (api::Workload& each : view.workloads) each.meta.namespace_name = "secret";
+  EXPECT_THAT(RenderCapacity(view, {}), ::testing::Not(HasSubstr("secret")));
+  EXPECT_THAT(CapacityScreenJson(view).dump(), ::testing::Not(HasSubstr("secret")));
+}
+
 TEST(CapacityScreen, SaysThatNothingIsRemembered) {
   ClusterView view = DwsView();
   EXPECT_THAT(RenderCapacity(view, {}), HasSubstr("it needs a ProvisioningPolicy"));

@@ -135,6 +135,7 @@ TEST_F(PlanTest, RequestsOfOthersThatWaitCount) {
     other.meta.uid = "uid-" + std::to_string(i);
     view_.workloads.push_back(other);
     api::ProvisioningRequest request;
+    request.meta.namespace_name = "default";
     request.meta.creation_timestamp = SecondsAgo(90000);
     request.meta.annotations[api::kProvisioningStepAnnotation] = "first";
     request.meta.owner_references = {

@@ -35,7 +35,7 @@ Result<NextLook> CronController::Look(const ObjectKey& key) {
   if (cron_job == nullptr) return NextLook{};
   CronView view;
   view.cron_job = cron_job;
-  view.jobs = cache_.ByIndex(kJobs, kByOwner, UidOf(*cron_job));
+  view.jobs = cache_.ByIndex(kJobs, kByOwner, OwnerKeyOf(*cron_job));
   const std::string name = StringAt(*cron_job, {"spec", "timeZone"});
   auto zone = LoadTimeZone(name.empty() ? "UTC" : name);
   if (zone) view.zone = std::move(*zone);

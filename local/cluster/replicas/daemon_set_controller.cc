@@ -66,7 +66,7 @@ Result<NextLook> DaemonSetController::Look(const ObjectKey& key) {
   view.set = set;
   view.nodes = cache_.All(kNodes);
   view.pods = OwnedAndOrphans(cache_, kPods, *set);
-  view.revisions = cache_.ByIndex(kControllerRevisions, kByOwner, UidOf(*set));
+  view.revisions = cache_.ByIndex(kControllerRevisions, kByOwner, OwnerKeyOf(*set));
   view.create_not_before = backoffs_.NotBefore(key);
   const DaemonSetPlan plan = PlanDaemonSet(view, clock_.Now());
   BERTH_CHECK_OK(Perform(view, plan));

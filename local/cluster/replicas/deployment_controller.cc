@@ -67,7 +67,7 @@ DeploymentView DeploymentController::View(const Object& deployment) const {
   for (const Object& set : view.sets) {
     const Json* owner = ControllerRef(*set);
     if (owner == nullptr || HasTemplateOf(*set, *deployment)) continue;
-    for (const Object& pod : cache_.ByIndex(kPods, kByOwner, UidOf(*set))) {
+    for (const Object& pod : cache_.ByIndex(kPods, kByOwner, OwnerKeyOf(*set))) {
       view.old_pods_run = view.old_pods_run || !HasEnded(*pod);
     }
   }

@@ -55,11 +55,7 @@ Json OwnersWithout(const Json& object, const std::string& owner_uid) {
 }
 
 void AddOwnerIndexes(ObjectCache& cache, const ResourceId& resource) {
-  cache.AddIndex(resource, kByOwner, [](const Json& object) -> std::vector<std::string> {
-    const Json* owner = ControllerRef(object);
-    if (owner == nullptr) return {};
-    return {StringAt(*owner, {"uid"})};
-  });
+  cache.AddIndex(resource, kByOwner, ControllerKeysOf);
   cache.AddIndex(resource, kOrphans, [](const Json& object) -> std::vector<std::string> {
     if (ControllerRef(object) != nullptr) return {};
     return {NamespaceOf(object)};
@@ -68,7 +64,7 @@ void AddOwnerIndexes(ObjectCache& cache, const ResourceId& resource) {
 
 std::vector<Object> OwnedAndOrphans(const ObjectCache& cache, const ResourceId& resource,
                                     const Json& owner) {
-  std::vector<Object> found = cache.ByIndex(resource, kByOwner, UidOf(owner));
+  std::vector<Object> found = cache.ByIndex(resource, kByOwner, OwnerKeyOf(owner));
   for (Object& orphan : cache.ByIndex(resource, kOrphans, NamespaceOf(owner))) {
     found.push_back(std::move(orphan));
   }

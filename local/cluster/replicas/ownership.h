@@ -31,7 +31,7 @@ Json OwnersWith(const Json& object, const Json& owner);
 Json OwnersWithout(const Json& object, const std::string& owner_uid);
 
 // Objects by the uid of their controller, and those without one by namespace.
-inline constexpr char kByOwner[] = "controller-uid";
+inline constexpr char kByOwner[] = "controller";
 inline constexpr char kOrphans[] = "orphans";
 void AddOwnerIndexes(ObjectCache& cache, const ResourceId& resource);
 

@@ -54,7 +54,7 @@ Result<NextLook> StatefulSetController::Look(const ObjectKey& key) {
   StatefulSetView view;
   view.set = set;
   view.pods = OwnedAndOrphans(cache_, kPods, *set);
-  view.revisions = cache_.ByIndex(kControllerRevisions, kByOwner, UidOf(*set));
+  view.revisions = cache_.ByIndex(kControllerRevisions, kByOwner, OwnerKeyOf(*set));
   view.create_not_before = backoffs_.NotBefore(key);
   const StatefulSetPlan plan = PlanStatefulSet(view, clock_.Now());
   BERTH_CHECK_OK(Perform(view, plan));

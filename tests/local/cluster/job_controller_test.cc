@@ -161,6 +161,27 @@ TEST_F(JobControllerTest, PodsOfADeletedJobLoseTheirFinalizer) {
   EXPECT_FALSE(HasFinalizer(*Pods()[0], kJobTrackingFinalizer));
 }
 
+// A Pod's owner reference is the text of its author: a failed pod of another namespace is no failure of
+// the Job.
+TEST_F(JobControllerTest, PodsOfAnotherNamespaceAreNotTheJobs) {
+  CreateNode("n1", {{"cpu", "4"}});
+  CreateJob({{"backoffLimit", 0}});
+  executor_.RunReady();
+  const Json owners = (*Pods()[0])["metadata"]["ownerReferences"];
+  ASSERT_TRUE(api_.Create(kNamespaces, "", {{"metadata", {{"name", "other"}}}}, {}));
+  ASSERT_TRUE(api_.CreateWithStatus(
+      kPods, "other",
+      {{"metadata",
+        {{"name", "forged"},
+         {"ownerReferences", owners},
+         {"finalizers", {kJobTrackingFinalizer}}}},
+       {"spec", {{"restartPolicy", "Never"}, {"containers", {{{"name", "c"}, {"image", "i"}}}}}},
+       {"status", {{"phase", "Failed"}}}}));
+  executor_.RunFor(seconds(10));
+  EXPECT_EQ(Job()["status"].value("failed", 0), 0);
+  EXPECT_FALSE(Job()["status"].contains("conditions"));
+}
+
 TEST_F(JobControllerTest, AnotherControllersJobIsLeftAlone) {
   CreateJob({{"managedBy", "kueue.x-k8s.io/multikueue"}});
   const Json created = Job();

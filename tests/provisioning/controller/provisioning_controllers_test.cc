@@ -226,6 +226,59 @@ TEST_F(ProvisioningControllersTest, TemplateRequestAndOwnership) {
   EXPECT_EQ(api_.CountWrites(), writes) << "at rest nothing is written";
 }
 
+// Names of templates can be foreseen: a tenant makes one that asks for eight GPUs where quota counts one.
+TEST_F(ProvisioningControllersTest, ATemplateThatIsThereWithoutItsRequestIsReplaced) {
+  const auto gpus = [this] {
+    return Template()["template"]["spec"]["containers"][0]["resources"]["requests"]
+                     ["nvidia.com/gpu"];
+  };
+  for (const Json& owners : {Json::array(), Json::parse(R"([{
+      "apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "Workload", "name": "wl", "uid": "u",
+      "controller": true}])")}) {
+    SCOPED_TRACE(owners.dump());
+    api_.Put(kTemplates, {{"metadata",
+                           {{"name", "ppt-wl-dws-prov-1-main"}, {"ownerReferences", owners}}},
+                          {"template", Json::parse(R"({"spec": {"containers": [{
+      "name": "c", "image": "i", "resources": {"requests": {"nvidia.com/gpu": "8"}}}]}})")}});
+    Settle();
+    GiveQuota();
+    EXPECT_FALSE(Request().is_null());
+    EXPECT_EQ(gpus(), "1");
+    EXPECT_EQ(Template()["metadata"]["ownerReferences"][0]["kind"], "ProvisioningRequest");
+    for (const std::string& path : {std::string(kRequests) + "/wl-dws-prov-1",
+                                    std::string(kTemplates) + "/ppt-wl-dws-prov-1-main",
+                                    kWorkloads + std::string("/wl")}) {
+      api_.Remove(path);
+    }
+    Settle();
+  }
+}
+
+// The answer to a request of another namespace that names the Workload's UID is no answer.
+TEST_F(ProvisioningControllersTest, ARequestOfAnotherNamespaceIsNotTheWorkloads) {
+  GiveQuota();
+  const std::string uid = Get(std::string(kWorkloads) + "/wl")["metadata"]["uid"];
+  Json foreign = Request();
+  foreign["metadata"] = {{"name", "wl-dws-prov-1"},
+                         {"namespace", "other"},
+                         {"ownerReferences", Request()["metadata"]["ownerReferences"]}};
+  ASSERT_EQ(foreign["metadata"]["ownerReferences"][0]["uid"], uid);
+  foreign["status"]["conditions"] = {{{"type", "Provisioned"},
+                                      {"status", "True"},
+                                      {"reason", "Provisioned"},
+                                      {"message", "forged"},
+                                      {"lastTransitionTime", "2026-01-01T00:00:10Z"}}};
+  api_.Put("/apis/autoscaling.x-k8s.io/v1/namespaces/other/provisioningrequests", foreign);
+  Settle();
+  EXPECT_EQ(Check()["state"], "Pending");
+  api_.Remove(std::string(kWorkloads) + "/wl");
+  Settle();
+  EXPECT_FALSE(
+      Get("/apis/autoscaling.x-k8s.io/v1/namespaces/other/provisioningrequests/wl-dws-prov-1")
+          .is_null())
+      << "the controller deletes requests of the Workload alone";
+}
+
 TEST_F(ProvisioningControllersTest, ProvisionedIsReadyWithUpdates) {
   GiveQuota();
   Answer("Accepted", "True", "SuccessfullyQueued", "queued");
