@@ -11,6 +11,7 @@
 #include "api/yaml/yaml.h"
 #include "base/rfc3339.h"
 #include "base/system_clock.h"
+#include "base/terminal_text.h"
 #include "cli/output.h"
 #include "cli/screens/capacity.h"
 #include "cli/screens/why.h"
@@ -46,7 +47,7 @@ Result<std::string> StatusText(Session& session, const ClientFlags& client,
   }
   const nlohmann::json out = StatusJson(view, flags.options);
   return client.output == OutputFormat::kYaml ? api::FormatYaml(out)
-                                              : api::FormatIndentedJson(out) + "\n";
+                                              : TerminalJson(api::FormatIndentedJson(out)) + "\n";
 }
 
 // Whether a retry may succeed without a change by the user.
@@ -74,14 +75,16 @@ int WatchStatus(Session& session, const ClientFlags& client, const StatusFlags& 
     if (screen) {
       last = *screen;
       last_at = clock.Now();
-      Print(kClearScreen + last);
+      PrintRaw(kClearScreen);
+      Print(last);
       // A large cluster is read less often: reading takes at most a quarter of the time.
       const auto taken = std::chrono::ceil<std::chrono::seconds>(clock.SteadyNow() - begun);
       wait = std::max(kRedrawEvery, std::min(kRedrawAtLeastEvery, 3 * (taken - kRedrawEvery)));
     } else if (last.empty() || !MayPass(screen.error().code)) {
       return Complain(screen.error());
     } else {
-      Print(kClearScreen + last + "\nconnection lost, this is from " +
+      PrintRaw(kClearScreen);
+      Print(last + "\nconnection lost, this is from " +
             HumanDuration(clock.Now() - last_at) + " ago: " + screen.error().message + "\n");
       wait = std::min(kRedrawAtLeastEvery, 2 * wait);
     }

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/terminal_text.h"
 #include "cli/eta_notes.h"
 #include "cli/eta_pasts.h"
 #include "cli/eta_scores.h"
@@ -189,7 +190,7 @@ int RunEta(const EtaFlags& flags) {
   if (!view) return Complain(view.error());
   const ClientFlags& client = flags.forecast.client;
   if (client.output == OutputFormat::kJson) {
-    Print(EtaJsonText(*view) + "\n");
+    Print(TerminalJson(EtaJsonText(*view)) + "\n");
   } else if (client.output == OutputFormat::kYaml) {
     PrintStructured(EtaJson(*view), client.output);
   } else if (flags.all || view->rows.size() != 1) {

@@ -11,6 +11,7 @@
 #include "base/go_duration.h"
 #include "base/strings.h"
 #include "base/system_clock.h"
+#include "base/terminal_text.h"
 #include "cli/data_directory.h"
 #include "cli/output.h"
 #include "cli/screens/history.h"
@@ -165,7 +166,7 @@ Result<std::string> ReportText(const ReportFlags& flags) {
   }
   if (flags.output == "csv") return ReportCsv(lines, grouping.heading);
   if (flags.output == "json")
-    return api::FormatIndentedJson(ReportJson(lines, period, flags.by)) + "\n";
+    return TerminalJson(api::FormatIndentedJson(ReportJson(lines, period, flags.by))) + "\n";
   for (char& c : grouping.heading) {
     if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
   }

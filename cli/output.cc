@@ -11,6 +11,7 @@
 #include "api/codec/json_write.h"
 #include "api/yaml/yaml.h"
 #include "base/strings.h"
+#include "base/terminal_text.h"
 
 namespace berth::cli {
 namespace {
@@ -42,6 +43,10 @@ TextStyle DetectStyle(bool force_ascii) {
 }
 
 void Print(const std::string& text) {
+  PrintRaw(TerminalScreen(text));
+}
+
+void PrintRaw(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
   std::fflush(stdout);
 }
@@ -51,11 +56,11 @@ void PrintStructured(const nlohmann::json& value, OutputFormat format) {
     Print(api::FormatYaml(value));
     return;
   }
-  Print(api::FormatIndentedJson(value) + "\n");
+  PrintRaw(TerminalJson(api::FormatIndentedJson(value)) + "\n");
 }
 
 int Complain(const Error& error) {
-  std::fprintf(stderr, "berth: %s\n", error.message.c_str());
+  std::fprintf(stderr, "berth: %s\n", TerminalScreen(error.message).c_str());
   switch (error.code) {
     case ErrorCode::kUnavailable:
     case ErrorCode::kDeadlineExceeded: return kExitUnreachable;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -14,7 +15,10 @@ namespace berth::cli {
 // Detects the style from the terminal on stdout, the locale, NO_COLOR and --ascii.
 TextStyle DetectStyle(bool force_ascii);
 
+// Writes a screen; control characters of the objects shown become visible (base/terminal_text.h).
 void Print(const std::string& text);
+// Writes bytes as they are: files, and sequences of Berth's own.
+void PrintRaw(std::string_view text);
 // Prints `value` as JSON with two blanks of indentation, or as YAML.
 void PrintStructured(const nlohmann::json& value, OutputFormat format);
 

@@ -6,6 +6,8 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include "base/terminal_text.h"
+
 namespace berth {
 namespace {
 
@@ -75,6 +77,7 @@ void Log(LogLevel level, std::string_view message, std::initializer_list<LogFiel
     line += '=';
     AppendValue(line, field.value);
   }
+  line = TerminalLine(line);
   if (line.size() > kMaxLineBytes) line.resize(kMaxLineBytes);
   logger.log(spdlog_level, spdlog::string_view_t(line.data(), line.size()));
 }
