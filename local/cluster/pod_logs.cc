@@ -136,7 +136,9 @@ class LogText {
   // What the form adds to each line.
   std::size_t bytes_of_a_line() const { return stamps_ ? LogStamp({}).size() + 1 : 0; }
   std::string Make(std::string text, std::uintmax_t offset) {
-    return stamps_ ? stamps_->Add(text, static_cast<std::int64_t>(offset)) : std::move(text);
+    if (!stamps_) return text;
+    times_->Renew();  // the times of `text` were written before it
+    return stamps_->Add(text, static_cast<std::int64_t>(offset));
   }
 
  private:
