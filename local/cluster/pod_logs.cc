@@ -176,7 +176,8 @@ std::string ReadText(std::ifstream& file, LogText& text, std::uintmax_t begin, s
                      std::uintmax_t most) {
   std::string answer;
   while (begin < end && answer.size() < most) {
-    std::string piece = ReadBetween(file, begin, std::min<std::uintmax_t>(end, begin + kChunkBytes));
+    std::string piece =
+        ReadBetween(file, begin, std::min<std::uintmax_t>(end, begin + kChunkBytes));
     if (piece.empty()) break;
     const std::uintmax_t offset = begin;
     begin += piece.size();

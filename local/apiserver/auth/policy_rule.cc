@@ -111,9 +111,8 @@ class RightsComparison {
     if (!IsContained(rule, names)) WantResources(rule, names);
     for (const std::string& path : rule.paths) {
       if (IsOver()) return;
-      Verbs(
-          rule.verbs, Matching(all_, [&](const HeldRule& held) { return HasPath(held, path); }),
-          {"", "", "", path});
+      Verbs(rule.verbs, Matching(all_, [&](const HeldRule& held) { return HasPath(held, path); }),
+            {"", "", "", path});
     }
   }
 
@@ -158,11 +157,11 @@ class RightsComparison {
 
   void WantResources(const PolicyRule& rule, const Texts& names) {
     for (const std::string& group : rule.groups) {
-      const Candidates of_group = Matching(
-          all_, [&](const HeldRule& held) { return held.HasIn(held.groups, group); });
+      const Candidates of_group =
+          Matching(all_, [&](const HeldRule& held) { return held.HasIn(held.groups, group); });
       for (const std::string& resource : rule.resources) {
-        const Candidates of_resource = Matching(
-            of_group, [&](const HeldRule& held) { return held.HasResource(resource); });
+        const Candidates of_resource =
+            Matching(of_group, [&](const HeldRule& held) { return held.HasResource(resource); });
         for (const std::string& name : names) {
           if (IsOver()) return;
           Verbs(rule.verbs,
@@ -176,8 +175,8 @@ class RightsComparison {
   void Verbs(const Texts& verbs, const Candidates& candidates, const MissingKey& key) {
     for (const std::string& verb : verbs) {
       ++steps_;
-      const bool is_held = std::any_of(
-          candidates.begin(), candidates.end(), [&](const HeldRule* held) {
+      const bool is_held =
+          std::any_of(candidates.begin(), candidates.end(), [&](const HeldRule* held) {
             ++steps_;
             return held->HasIn(held->verbs, verb);
           });
@@ -259,8 +258,9 @@ std::vector<std::string> MissingRights(const std::vector<PolicyRule>& held,
   }
   std::vector<std::string> out(lines.begin(), lines.end());
   if (comparison.is_exhausted() && out.empty()) {
-    out.emplace_back("(the role has more rights than are compared with those of its writer: "
-                     "divide it into roles with shorter lists)");
+    out.emplace_back(
+        "(the role has more rights than are compared with those of its writer: "
+        "divide it into roles with shorter lists)");
   } else if (is_cut) {
     out.emplace_back("(and others)");
   }

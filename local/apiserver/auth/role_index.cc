@@ -79,8 +79,8 @@ void Rights::AddTo(const GrantedRule& granted, const std::string& resource) {
   }
 }
 
-// Whether the buckets of the rule, one for each verb, resource and name, would be many more than its
-// words: a short role can ask for millions. Such a rule is compared word by word.
+// Whether the buckets of the rule, one for each verb, resource and name, would be many more than
+// its words: a short role can ask for millions. Such a rule is compared word by word.
 bool IsLarge(const PolicyRule& rule) {
   constexpr std::size_t kMostBucketsOfAWord = 8;
   const std::size_t names = std::max<std::size_t>(rule.names.size(), 1);

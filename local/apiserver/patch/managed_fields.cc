@@ -180,8 +180,7 @@ void Update(const Json& live, const Json& updated, const ManagerContext& context
 }
 
 // The union of all managers' fields at each version: these must not be pruned.
-std::map<std::string, FieldSet> OwnedByVersion(const Managers& managers,
-                                               const Versions& versions) {
+std::map<std::string, FieldSet> OwnedByVersion(const Managers& managers, const Versions& versions) {
   std::map<std::string, FieldSet> owned;
   for (const auto& [key, set] : managers) {
     owned[versions.ComparedAt(set.api_version)].Add(FieldSet(set.fields));

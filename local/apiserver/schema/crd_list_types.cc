@@ -81,8 +81,9 @@ void CheckTypeMeta(const Json& object, const FieldPath& path, std::vector<Cause>
     } else if (std::string_view(name) == "kind") {
       const auto errors = Dns1035LabelErrors(ToLower(found->get_ref<const std::string&>()));
       if (!errors.empty()) {
-        causes.push_back(InvalidError(
-            at.Text(), *found, "may have mixed case, but should otherwise match: " + Join(errors, ",")));
+        causes.push_back(
+            InvalidError(at.Text(), *found,
+                         "may have mixed case, but should otherwise match: " + Join(errors, ",")));
       }
     }
   }

@@ -137,8 +137,9 @@ class ValueChecker {
     }
     if (!v.format.empty() && !Has(v.types, "integer") && !Has(v.types, "number") &&
         !HasFormat(v.format, text)) {
-      errors_.causes.push_back(TypeInvalidError(
-          path_.Text(), value_, InBody(path_, "must be of type " + v.format + ": " + GoQuote(text))));
+      errors_.causes.push_back(
+          TypeInvalidError(path_.Text(), value_,
+                           InBody(path_, "must be of type " + v.format + ": " + GoQuote(text))));
     }
   }
 
@@ -147,8 +148,8 @@ class ValueChecker {
     const double number = value_.get<double>();
     if (Has(v.types, "integer") && v.types.size() == 1 && !FitsInteger(number, v.format)) {
       const std::string format = v.format.empty() ? "(default format)" : "with format " + v.format;
-      errors_.causes.push_back(
-          InvalidError("", "", "Checked value must be of type integer " + format + " in " + path_.Text()));
+      errors_.causes.push_back(InvalidError(
+          "", "", "Checked value must be of type integer " + format + " in " + path_.Text()));
     }
     // Bounds of an integer are truncated to integers, as in Kubernetes.
     const auto bound = [this](double value) {
@@ -161,9 +162,9 @@ class ValueChecker {
 
   void CheckMultiple(double number, double factor) {
     if (factor <= 0) {
-      errors_.causes.push_back(InvalidError(
-          path_.Text(), factor,
-          "factor MultipleOf declared for " + path_.Text() + " must be positive: " + BoundText(factor)));
+      errors_.causes.push_back(InvalidError(path_.Text(), factor,
+                                            "factor MultipleOf declared for " + path_.Text() +
+                                                " must be positive: " + BoundText(factor)));
     } else if (!IsWhole(number / factor)) {
       Invalid(value_, InBody(path_, "should be a multiple of " + BoundText(factor)));
     }

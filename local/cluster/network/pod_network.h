@@ -52,7 +52,7 @@ class PodNetwork {
   // Replaces the routes and names of one Service; what is not served is tried again with the next
   // call. Ports are served in the order of `routes`.
   Served SetService(const Object& service, const std::vector<ServiceRoute>& routes,
-                  std::vector<HostsLine> lines);
+                    std::vector<HostsLine> lines);
   // The variables of the Services in a namespace (LinksTo).
   std::vector<std::pair<std::string, std::string>> LinksIn(const std::string& namespace_name) const;
   void RemoveService(const std::string& namespace_name, const std::string& name);

@@ -146,10 +146,9 @@ Prepare Strategic(const std::string& type, const Json::json_pointer& place,
 TEST(Costs, StrategicMergePatch) {
   using Place = Json::json_pointer;
   for (const bool deletes : {false, true}) {
-    ExpectLinear("ownerReferences", Strategic("core/v1.Pod", Place("/metadata"), "ownerReferences",
-                                              "uid", deletes));
-    ExpectLinear("volumes",
-                 Strategic("core/v1.Pod", Place("/spec"), "volumes", "name", deletes));
+    ExpectLinear("ownerReferences",
+                 Strategic("core/v1.Pod", Place("/metadata"), "ownerReferences", "uid", deletes));
+    ExpectLinear("volumes", Strategic("core/v1.Pod", Place("/spec"), "volumes", "name", deletes));
     ExpectLinear("env", Strategic("core/v1.Container", Place(""), "env", "name", deletes));
     ExpectLinear("ports",
                  Strategic("core/v1.Container", Place(""), "ports", "containerPort", deletes));
@@ -157,8 +156,9 @@ TEST(Costs, StrategicMergePatch) {
   ExpectLinear("finalizers", [](int n) {
     const Json all = ListOf(n, [](int i) { return Name("x/f", i); });
     const Json object{{"metadata", {{"finalizers", all}}}};
-    const Json patch{{"metadata", {{"finalizers", Reversed(all)},
-                                   {"$setElementOrder/finalizers", Reversed(all)}}}};
+    const Json patch{
+        {"metadata",
+         {{"finalizers", Reversed(all)}, {"$setElementOrder/finalizers", Reversed(all)}}}};
     const Json removal{{"metadata", {{"$deleteFromPrimitiveList/finalizers", Reversed(all)}}}};
     return [=] {
       ASSERT_TRUE(ApplyStrategicMergePatch(TypeOf("core/v1.Pod"), object, patch));
@@ -266,7 +266,9 @@ TEST(Costs, UnknownFields) {
   ExpectLinear("below a long key of a built-in map", [](int n) {
     Json value;
     value["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"] =
-        BelowALongKey(n, [](int i) -> Json { return {{"unknown", i}}; });
+        BelowALongKey(n, [](int i) -> Json {
+          return {{"unknown", i}};
+        });
     return [=] {
       const TypeNode& type = TypeOf("apiextensions/v1.CustomResourceDefinition");
       ASSERT_FALSE(UnknownFields(type, value).empty());
@@ -303,8 +305,7 @@ TEST(Costs, CustomObjects) {
     return [=] { ASSERT_FALSE(Widget().Validate(object, &old_object).empty()); };
   });
   ExpectLinear("wrong values below a long key", [](int n) {
-    const Json object =
-        WidgetWith({{"texts", BelowALongKey(n, [](int) { return Json("long"); })}});
+    const Json object = WidgetWith({{"texts", BelowALongKey(n, [](int) { return Json("long"); })}});
     return [=] { ASSERT_FALSE(Widget().Validate(object, nullptr).empty()); };
   });
   ExpectLinear("right values below a long key", [](int n) {

@@ -300,8 +300,8 @@ TEST_F(PodNetworkTest, PortsAboveALimitAreNotServed) {
   network_ = std::make_unique<PodNetwork>(loopback_->prefix(), folder_ + "/hosts",
                                           PodNetwork::Limits{2, 3, 4});
   const auto set = [&](const std::string& team, const std::string& name, int part, int count) {
-    const auto service = std::make_shared<const Json>(
-        Json{{"metadata", {{"name", name}, {"namespace", team}}}});
+    const auto service =
+        std::make_shared<const Json>(Json{{"metadata", {{"name", name}, {"namespace", team}}}});
     std::vector<ServiceRoute> routes;
     for (int i = 0; i < count; ++i) {
       const auto port = static_cast<std::uint16_t>(9000 + i);
@@ -312,8 +312,7 @@ TEST_F(PodNetworkTest, PortsAboveALimitAreNotServed) {
   };
   EXPECT_EQ(set("a", "one", 1, 2), "");
   EXPECT_EQ(set("a", "one", 1, 3), "at most 2 TCP ports of a Service are served");
-  EXPECT_EQ(set("a", "two", 2, 2),
-            "at most 3 TCP ports of all Services in a namespace are served");
+  EXPECT_EQ(set("a", "two", 2, 2), "at most 3 TCP ports of all Services in a namespace are served");
   EXPECT_EQ(set("b", "one", 3, 2), "at most 4 TCP ports of all Services are served");
   network_->RemoveService("a", "two");
   EXPECT_EQ(set("b", "one", 3, 2), "") << "what ended makes room";
