@@ -194,7 +194,7 @@ Json Prune(Json merged, const ManagedSet& last, const ManagerContext& context,
            const Managers& managers) {
   if (last.fields.empty()) return merged;
   const Versions versions(context);
-  const std::string version = versions.ComparedAt(last.api_version);
+  const std::string& version = versions.ComparedAt(last.api_version);
   std::optional<Json> base = versions.At(merged, context.api_version, version);
   if (!base) return merged;
   const TypeNode* type = versions.TypeAt(version);

@@ -18,7 +18,8 @@ std::uint64_t bytes = 0;
 
 }  // namespace
 
-// Called at each basic block.
+// Called at each basic block: the name is the compiler's.
+// NOLINTNEXTLINE(readability-identifier-naming, bugprone-reserved-identifier)
 extern "C" BERTH_NOT_COUNTED void __sanitizer_cov_trace_pc() { ++operations; }
 
 BERTH_NOT_COUNTED void* operator new(std::size_t size) {
