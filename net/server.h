@@ -3,8 +3,8 @@
 //     listener ─accept─▶ session (one per connection) ─request─▶ Handler ─▶ Responder
 //
 // Limits: header and body size, time to first byte, time for a whole request, idle time, number of
-// connections in all and from one peer, bytes queued for a slow reader of a stream or WebSocket,
-// size of a message.
+// connections in all and from one peer, bytes queued for a slow reader of a stream or WebSocket, or
+// of large answers (more are 503), size of a message.
 //
 // Threads: the handler is called on one of the server's I/O threads and must not block; Responder
 // and Stream may be used on any thread, also after the connection is closed.
@@ -79,7 +79,7 @@ struct ServerOptions {
   std::size_t max_connections = 4096;
   std::size_t max_connections_per_peer = 0;  // from one address, or one /64 of IPv6; 0: no limit
   std::size_t max_stream_backlog_bytes = 8 * 1024 * 1024;
-  std::size_t max_total_stream_backlog_bytes = 256 * 1024 * 1024;
+  std::size_t max_total_stream_backlog_bytes = 256 * 1024 * 1024;  // and of answers above 64 KiB
   std::size_t max_web_socket_message_bytes = 4 * 1024 * 1024;
   Duration handshake_timeout = std::chrono::seconds(10);
   Duration request_timeout = std::chrono::seconds(30);  // from a request's first byte to its last

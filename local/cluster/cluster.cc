@@ -59,7 +59,7 @@ struct Cluster::Parts {
         network(options.network.empty() ? nullptr
                                         : std::make_unique<PodNetwork>(
                                               options.network, options.data_folder + "/hosts")),
-        services(api, cache, on, clock, network.get()),
+        services(api, cache, on, event_writes(), clock, network.get()),
         volumes(api, cache, on, event_writes(), clock, folders),
         nodes(api, cache, on, clock),
         binder(api, cache, on, event_writes(), clock),

@@ -28,6 +28,8 @@ class LogStamps {
 
  private:
   TimeAt time_at_;
+  std::string stamp_;  // of last_, with the blank; lines that came together share a time
+  WallTime last_{};
   bool is_at_line_start_ = true;
 };
 

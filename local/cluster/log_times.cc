@@ -1,6 +1,7 @@
 #include "local/cluster/log_times.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include <fcntl.h>
@@ -13,6 +14,7 @@ namespace {
 constexpr std::int64_t kRecordBytes = 16;
 constexpr std::int64_t kIndexBlockBytes = 4096;  // holes are whole blocks
 constexpr std::size_t kPieceRecords = 1024;
+constexpr std::int64_t kNoEnd = std::numeric_limits<std::int64_t>::max();
 
 struct RawRecord {
   std::int64_t offset;
@@ -143,8 +145,13 @@ std::optional<std::int64_t> LogTimes::OffsetAt(WallTime time) const {
   return record->offset;
 }
 
+void LogTimes::Renew() {
+  if (known_end_ == kNoEnd) known_end_ = known_begin_;
+}
+
 WallTime LogTimes::At(std::int64_t offset) {
   if (file_ < 0) return {};
+  if (offset >= known_begin_ && offset < known_end_) return known_time_;
   const Record* now = Peek(current_);
   if (now == nullptr || now->offset > offset || current_ == 0) {
     const std::int64_t after = FirstNot(RecordCount(file_), [&](std::int64_t at) {
@@ -153,12 +160,20 @@ WallTime LogTimes::At(std::int64_t offset) {
     });
     current_ = std::max<std::int64_t>(after - 1, 0);
   }
+  std::int64_t end = kNoEnd;
   while (const Record* next = Peek(current_ + 1)) {
-    if (next->offset > offset) break;
+    if (next->offset > offset) {
+      end = next->offset;
+      break;
+    }
     ++current_;
   }
   now = Peek(current_);
-  return now == nullptr ? WallTime{} : WallTime{Duration{now->time}};
+  if (now == nullptr) return {};
+  known_time_ = WallTime{Duration{now->time}};
+  known_begin_ = now->offset;
+  known_end_ = end;
+  return known_time_;
 }
 
 }  // namespace berth::local::cluster

@@ -61,8 +61,10 @@ class LogTimes {
   bool is_there() const { return file_ >= 0; }
   // The offset of the first record at `time` or later; nullopt: everything is older.
   std::optional<std::int64_t> OffsetAt(WallTime time) const;
-  // The time of the byte at `offset`. Fast for rising offsets.
+  // The time of the byte at `offset`. Fast for rising offsets. Records that were added since the
+  // last Renew may be missed.
   WallTime At(std::int64_t offset);
+  void Renew();
 
  private:
   struct Record {
@@ -74,6 +76,10 @@ class LogTimes {
 
   int file_ = -1;
   std::int64_t current_ = 0;  // the record of the last question
+  // The offsets that have the time of the last answer; without an end behind the last record.
+  std::int64_t known_begin_ = 0;
+  std::int64_t known_end_ = 0;
+  WallTime known_time_{};
   std::vector<Record> piece_;
   std::int64_t piece_begin_ = 0;
 };

@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uintmax_t kMostBytes = 64 * 1024 * 1024;  // of one answer
+constexpr std::uintmax_t kMostBytes = 64 * 1024 * 1024;  // of one answer, with its stamps
 constexpr std::size_t kChunkBytes = 64 * 1024;
 constexpr auto kPollInterval = std::chrono::milliseconds(100);
 
@@ -133,14 +133,59 @@ class LogText {
     times_ = std::make_unique<LogTimes>(path);
     stamps_.emplace([times = times_.get()](std::int64_t offset) { return times->At(offset); });
   }
+  // What the form adds to each line.
+  std::size_t bytes_of_a_line() const { return stamps_ ? LogStamp({}).size() + 1 : 0; }
   std::string Make(std::string text, std::uintmax_t offset) {
-    return stamps_ ? stamps_->Add(text, static_cast<std::int64_t>(offset)) : std::move(text);
+    if (!stamps_) return text;
+    times_->Renew();  // the times of `text` were written before it
+    return stamps_->Add(text, static_cast<std::int64_t>(offset));
   }
 
  private:
   std::unique_ptr<LogTimes> times_;
   std::optional<LogStamps> stamps_;
 };
+
+// The first line from `begin` on whose text up to `end`, with `line_bytes` more for each line, has
+// at most `most` bytes. A last line that is longer is cut at its front.
+std::uintmax_t FittingStart(std::ifstream& file, std::uintmax_t begin, std::uintmax_t end,
+                            std::uintmax_t most, std::size_t line_bytes) {
+  if (line_bytes == 0) return std::max(begin, end - std::min(end, most));
+  std::uintmax_t fits = end - std::min(end - begin, most - line_bytes);
+  std::uintmax_t lines = 0;
+  const auto is_too_long = [&](std::uintmax_t start) {
+    ++lines;
+    return end - start + line_bytes * lines > most;
+  };
+  for (std::uintmax_t chunk_end = end; chunk_end > begin && end - chunk_end <= most;) {
+    const std::uintmax_t at = chunk_end - std::min<std::uintmax_t>(chunk_end - begin, kChunkBytes);
+    const std::string chunk = ReadBetween(file, at, chunk_end);
+    for (std::size_t i = chunk.size(); i > 0; --i) {
+      const std::uintmax_t start = at + i;  // of a line, where the byte before is the end of one
+      if (chunk[i - 1] != '\n' || start >= end) continue;
+      if (is_too_long(start)) return fits;
+      fits = start;
+    }
+    chunk_end = at;
+  }
+  return is_too_long(begin) ? fits : begin;
+}
+
+// The text between two places in the form of the answer; at most `most` bytes of it.
+std::string ReadText(std::ifstream& file, LogText& text, std::uintmax_t begin, std::uintmax_t end,
+                     std::uintmax_t most) {
+  std::string answer;
+  while (begin < end && answer.size() < most) {
+    std::string piece =
+        ReadBetween(file, begin, std::min<std::uintmax_t>(end, begin + kChunkBytes));
+    if (piece.empty()) break;
+    const std::uintmax_t offset = begin;
+    begin += piece.size();
+    answer += text.Make(std::move(piece), offset);
+  }
+  if (answer.size() > most) answer.resize(most);
+  return answer;
+}
 
 }  // namespace
 
@@ -338,20 +383,26 @@ ApiResult<std::string> PodLogs::Read(const LogRequest& request) {
   const auto first = BeginOf(file, path, size, request, SinceOf(request));
   if (!first) return std::string();
   std::uintmax_t begin = *first;
-  std::uintmax_t end = size;
-  if (request.limit_bytes >= 0) {
-    end = std::min(end, begin + static_cast<std::uintmax_t>(request.limit_bytes));
-  }
   std::string note;
   if (kept > 0 && begin == kept) {
     note = fmt::format("[berth: {} bytes before this are not kept]\n", kept);
   }
-  if (end - begin > kMostBytes) {
-    note = fmt::format("[berth: {} bytes before this are left out]\n", end - kMostBytes - begin);
-    begin = end - kMostBytes;
+  LogText form(path, request.timestamps);
+  std::uintmax_t most = kMostBytes;
+  std::uintmax_t end = size;
+  if (request.limit_bytes >= 0) {
+    most = std::min(most, static_cast<std::uintmax_t>(request.limit_bytes));
+    end = std::min(end, begin + static_cast<std::uintmax_t>(request.limit_bytes));
   }
-  std::string text =
-      note + LogText(path, request.timestamps).Make(ReadBetween(file, begin, end), begin);
+  const bool is_tail = request.limit_bytes < 0 || most == kMostBytes;
+  if (is_tail) {
+    const auto fits = FittingStart(file, begin, end, kMostBytes, form.bytes_of_a_line());
+    if (fits > begin) {
+      note = fmt::format("[berth: {} bytes before this are left out]\n", fits - begin);
+    }
+    begin = fits;
+  }
+  std::string text = note + ReadText(file, form, begin, end, most);
   if (request.limit_bytes >= 0) {
     text.resize(std::min(text.size(), static_cast<std::size_t>(request.limit_bytes)));
   }

@@ -50,12 +50,24 @@ struct ServerCore {
     if (sessions.empty()) changed.notify_all();
   }
 
+  // Takes room for an answer that waits for its client; false: there is none. One answer alone may
+  // have any size.
+  bool TakeAnswerRoom(std::size_t bytes) {
+    const std::size_t before = answer_bytes.fetch_add(bytes);
+    if (before == 0 || before + bytes <= options.max_total_stream_backlog_bytes) return true;
+    answer_bytes -= bytes;
+    return false;
+  }
+  void GiveAnswerRoom(std::size_t bytes) { answer_bytes -= bytes; }
+
   IoPool& pool;
   const ServerOptions options;
   const Handler handler;
   // Bytes that wait in all streams; shared with streams that outlive the server.
   const std::shared_ptr<std::atomic<std::size_t>> stream_backlog =
       std::make_shared<std::atomic<std::size_t>>(0);
+
+  std::atomic<std::size_t> answer_bytes = 0;  // of large answers that are being sent
 
   std::mutex mutex;  // guards the members below
   std::condition_variable changed;

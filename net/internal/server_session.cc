@@ -12,6 +12,14 @@ namespace {
 
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
+constexpr std::size_t kSmallAnswerBytes = 64UL * 1024;  // has room always
+
+Response Busy() {
+  return {503,
+          {{"Content-Type", "text/plain; charset=utf-8"}, {"Retry-After", "1"}},
+          "too many large answers wait for clients that do not read them, try again later\n"};
+}
+
 bool HasBody(int status) { return status >= 200 && status != 204 && status != 304; }
 
 }  // namespace
@@ -43,6 +51,7 @@ void ServerSession::Close() {
   deadline_.Clear();
   transport_->Abort();
   output_.clear();
+  ReleaseAnswer();
   if (const auto stream = std::exchange(stream_, nullptr)) stream->MarkGone();
   if (const auto socket = std::exchange(web_socket_, nullptr)) socket->MarkGone();
   core_->Remove(self, peer_);
@@ -151,8 +160,20 @@ ResponseFraming ServerSession::Framing() const {
   return framing;
 }
 
+// Answers wait in memory for clients that do not read: without a limit a few requests for large
+// lists would take all of it.
+bool ServerSession::HoldAnswer(std::size_t bytes) {
+  if (bytes <= kSmallAnswerBytes) return true;
+  if (!core_->TakeAnswerRoom(bytes)) return false;
+  held_bytes_ = bytes;
+  return true;
+}
+
+void ServerSession::ReleaseAnswer() { core_->GiveAnswerRoom(std::exchange(held_bytes_, 0)); }
+
 void ServerSession::Answer(Response response) {
   if (phase_ != Phase::kAnswering || is_answer_complete_) return;
+  if (!is_head_ && !HoldAnswer(response.body.size())) response = Busy();
   if (EqualsIgnoreCase(response.headers.Find("Connection"), "close")) keep_alive_ = false;
   ResponseFraming framing = Framing();
   framing.length = response.body.size();
@@ -364,6 +385,7 @@ void ServerSession::OnOutputSent() {
 }
 
 void ServerSession::EndAnswer() {
+  ReleaseAnswer();
   if (const auto stream = std::exchange(stream_, nullptr)) stream->MarkGone();
   if (phase_ == Phase::kClosed) return;
   if (keep_alive_) {

@@ -78,6 +78,8 @@ class ServerSession final : public TransportEvents,
   void WriteMore();
   void OnOutputSent();
   void EndAnswer();
+  bool HoldAnswer(std::size_t bytes);
+  void ReleaseAnswer();
   void Finish();
   ResponseFraming Framing() const;
 
@@ -108,6 +110,7 @@ class ServerSession final : public TransportEvents,
   std::size_t head_bytes_ = 0;   // size of the head, ahead of the stream's bytes
   bool is_writing_ = false;
   bool is_answer_complete_ = false;
+  std::size_t held_bytes_ = 0;  // of the core's room for answers
 };
 
 }  // namespace berth::net

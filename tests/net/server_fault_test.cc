@@ -209,6 +209,29 @@ TEST_F(ServerFault, AllStreamsTogetherHaveALimit) {
   quick.ReadUntil("hello");
 }
 
+TEST_F(ServerFault, AnswersThatNobodyReadsHaveALimitTogether) {
+  ServerOptions options;
+  options.max_total_stream_backlog_bytes = 50'000'000;
+  StartServer(options);
+  // Each is more than the kernel buffers, so that all but the last one wait.
+  std::vector<RawPeer> slow;
+  for (int i = 0; i < 2; ++i) {
+    slow.push_back(Connect());
+    slow.back().Send("GET /big?20000000 HTTP/1.1\r\nHost: x\r\n\r\n");
+    slow.back().ReadUntil("\r\n\r\n");
+  }
+  RawPeer third = Connect();
+  third.Send("GET /big?20000000 HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_THAT(third.ReadUntil("try again later\n"), HasSubstr("HTTP/1.1 503 "));
+  third.Send("GET /small HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_THAT(third.ReadUntil("GET /small "), HasSubstr("HTTP/1.1 200 "));
+  // An answer that was read makes room.
+  slow[0].Send("GET /small HTTP/1.1\r\nHost: x\r\n\r\n");
+  slow[0].ReadUntil("GET /small ");
+  third.Send("GET /big?20000000 HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_THAT(third.ReadUntil("\r\n\r\n"), HasSubstr("HTTP/1.1 200 "));
+}
+
 TEST_F(ServerFault, AWriterThatPacesItselfIsNotCut) {
   ServerOptions options;
   options.max_stream_backlog_bytes = 1'000'000;

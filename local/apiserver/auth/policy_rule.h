@@ -46,7 +46,9 @@ std::vector<PolicyRule> RulesOf(const Json& role);
 bool Allows(const PolicyRule& rule, const AccessAttributes& attributes, std::string_view resource);
 
 // The rights of `wanted` that `held` lacks, compact and sorted:
-// `{APIGroups:["apps"], Resources:["deployments"], Verbs:["get" "list"]}`.
+// `{APIGroups:["apps"], Resources:["deployments"], Verbs:["get" "list"]}`. At most 100 lines and
+// about 64 KiB; "(and others)" follows where there are more. Rights whose comparison takes more
+// than some million steps count as missing: the line says so.
 std::vector<std::string> MissingRights(const std::vector<PolicyRule>& held,
                                        const std::vector<PolicyRule>& wanted);
 

@@ -63,7 +63,7 @@ struct Rights {
   // Built from the grants when a question comes; void once `built` is not the present generation.
   std::uint64_t built = 0;
   ByText<Bucket> buckets;         // by verb and resource
-  std::vector<GrantedRule> wild;  // rules for "*" and "*/sub"
+  std::vector<GrantedRule> wild;  // rules for "*" and "*/sub", and those of IsLarge
   std::vector<GrantedRule> paths;
 
   void Build(std::uint64_t generation);
@@ -79,6 +79,15 @@ void Rights::AddTo(const GrantedRule& granted, const std::string& resource) {
   }
 }
 
+// Whether the buckets of the rule, one for each verb, resource and name, would be many more than
+// its words: a short role can ask for millions. Such a rule is compared word by word.
+bool IsLarge(const PolicyRule& rule) {
+  constexpr std::size_t kMostBucketsOfAWord = 8;
+  const std::size_t names = std::max<std::size_t>(rule.names.size(), 1);
+  const std::size_t words = rule.verbs.size() + rule.resources.size() + names;
+  return rule.verbs.size() * rule.resources.size() * names > words * kMostBucketsOfAWord;
+}
+
 void Rights::Build(std::uint64_t generation) {
   buckets.clear();
   wild.clear();
@@ -87,11 +96,12 @@ void Rights::Build(std::uint64_t generation) {
     for (const PolicyRule& rule : grant.role->rules) {
       const GrantedRule granted{&rule, &grant};
       if (!rule.paths.empty()) paths.push_back(granted);
-      bool is_wild = false;
+      bool is_wild = IsLarge(rule);
+      const bool has_buckets = !is_wild;
       for (const std::string& resource : rule.resources) {
         if (resource.starts_with('*')) {
           is_wild = true;
-        } else {
+        } else if (has_buckets) {
           AddTo(granted, resource);
         }
       }

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "base/system_clock.h"
+#include "local/apiserver/http/collected_answer.h"
 #include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
 #include "local/apiserver/schema/selector.h"
@@ -15,22 +17,32 @@ namespace berth::local {
 // The requests that are on their way. Their clients end before the pool of threads does.
 struct ProxyHandlers::Calls {
   static constexpr std::size_t kMost = 64;
+  struct Call {
+    std::shared_ptr<net::HttpClient> client;
+    std::unique_ptr<net::StreamHandle> answer;  // ends before the client
+  };
 
   // 0: too many.
   std::int64_t Add(std::shared_ptr<net::HttpClient> client) {
     const std::lock_guard lock(mutex);
-    if (clients.size() >= kMost) return 0;
-    clients[++last] = std::move(client);
+    if (calls.size() >= kMost) return 0;
+    calls[++last].client = std::move(client);
     return last;
   }
-  std::shared_ptr<net::HttpClient> Take(std::int64_t call) {
+  void SetAnswer(std::int64_t call, std::unique_ptr<net::StreamHandle> answer) {
     const std::lock_guard lock(mutex);
-    auto node = clients.extract(call);
-    return node.empty() ? nullptr : std::move(node.mapped());
+    const auto found = calls.find(call);
+    if (found != calls.end()) found->second.answer = std::move(answer);
+  }
+  Call Take(std::int64_t call) {
+    const std::lock_guard lock(mutex);
+    auto node = calls.extract(call);
+    return node.empty() ? Call{} : std::move(node.mapped());
   }
 
+  const std::shared_ptr<AnswerRoom> room = std::make_shared<AnswerRoom>();
   std::mutex mutex;
-  std::map<std::int64_t, std::shared_ptr<net::HttpClient>> clients;
+  std::map<std::int64_t, Call> calls;
   std::int64_t last = 0;
 };
 
@@ -167,13 +179,63 @@ std::string_view ProxyRest(std::string_view target) {
   return target.substr(at);
 }
 
+// One call: its answer is collected and given to the caller, or refused, once.
+struct ProxyHandlers::Passing : std::enable_shared_from_this<ProxyHandlers::Passing> {
+  Passing(std::shared_ptr<Exchange> the_exchange, std::weak_ptr<Calls> the_calls, std::int64_t id,
+          std::shared_ptr<AnswerRoom> room, std::string the_prefix)
+      : exchange(std::move(the_exchange)),
+        calls(std::move(the_calls)),
+        call(id),
+        prefix(std::move(the_prefix)),
+        answer(std::move(room), SystemClock().SteadyNow()) {}
+
+  std::unique_ptr<net::StreamHandle> Open(net::HttpClient& client, net::Request request) {
+    const auto self = shared_from_this();
+    return client.Open(
+        std::move(request), kProxyTimeout,
+        {.on_head = [self](int status,
+                           const net::Headers& headers) { self->answer.SetHead(status, headers); },
+         .on_data =
+             [self](std::string_view piece) {
+               if (self->is_over) return;
+               if (auto error = self->answer.Add(piece, SystemClock().SteadyNow())) {
+                 self->Refuse(*error);
+               }
+             },
+         .on_end =
+             [self](const Status& status) {
+               if (self->is_over) return;
+               if (!status) return self->Refuse(NotReached(status.error().message));
+               self->exchange->responder->Send(
+                   Returned(self->answer.Take(), self->prefix, self->exchange->audit_id));
+               self->End();
+             }});
+  }
+
+  void Refuse(const ApiError& error) {
+    exchange->SendError(error);
+    End();
+  }
+  void End() {
+    is_over = true;
+    if (const auto there = calls.lock()) there->Take(call);
+  }
+
+  const std::shared_ptr<Exchange> exchange;
+  const std::weak_ptr<Calls> calls;
+  const std::int64_t call;
+  const std::string prefix;
+  CollectedAnswer answer;
+  bool is_over = false;
+};
+
 ProxyHandlers::ProxyHandlers(Registry& registry)
     : registry_(registry), calls_(std::make_shared<Calls>()) {}
 
 ProxyHandlers::~ProxyHandlers() {
-  std::map<std::int64_t, std::shared_ptr<net::HttpClient>> clients;
+  std::map<std::int64_t, Calls::Call> calls;
   const std::lock_guard lock(calls_->mutex);
-  clients.swap(calls_->clients);
+  calls.swap(calls_->calls);
 }
 
 ApiResult<Object> ProxyHandlers::Find(const RequestContext& context, const ResourceId& resource,
@@ -295,16 +357,8 @@ void ProxyHandlers::Handle(Exchange& exchange, RequestContext& context,
                                   "too many requests are being passed on",
                                   {{"retryAfterSeconds", 1}}});
         }
-        client->Send(
-            Forwarded(*kept, rest), kProxyTimeout,
-            [kept, calls, call, prefix](Result<net::Response> answer) {
-              if (!answer) {
-                kept->SendError(NotReached(answer.error().message));
-              } else {
-                kept->responder->Send(Returned(*std::move(answer), prefix, kept->audit_id));
-              }
-              if (const auto there = calls.lock()) there->Take(call);
-            });
+        auto passing = std::make_shared<Passing>(kept, calls, call, alive->room, prefix);
+        alive->SetAnswer(call, passing->Open(*client, Forwarded(*kept, rest)));
       });
 }
 

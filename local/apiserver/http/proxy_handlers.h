@@ -8,7 +8,7 @@
 // PodStreams says where a program of the pod listens, so that nothing but programs of pods is
 // reached; an endpoint that is no pod is refused. Rights are those of the verb that the method
 // stands for, on pods/proxy or services/proxy. The token and the impersonation of the caller are
-// not passed on. Bodies are read whole, 64 MB at most; upgrades and HTTPS are refused.
+// not passed on. Bodies are read whole, within AnswerLimits; upgrades and HTTPS are refused.
 //
 // Threads: Handle on any worker thread.
 // Source: k8s.io/kubernetes pkg/registry/core/{pod,service}, apimachinery pkg/util/proxy.
@@ -55,6 +55,7 @@ class ProxyHandlers {
 
  private:
   struct Calls;
+  struct Passing;
   struct Endpoint {
     PodPlace place;
     std::uint16_t port = 0;

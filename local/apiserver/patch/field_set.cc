@@ -3,6 +3,7 @@
 #include "api/codec/json_tree.h"
 #include "api/codec/json_write.h"
 #include "local/apiserver/schema/field_error.h"
+#include "local/apiserver/schema/field_path.h"
 
 namespace berth::local {
 namespace {
@@ -115,8 +116,17 @@ void FieldSet::Add(FieldSet&& other) {
   for (auto& [element, child] : other.children_) children_[element].Add(std::move(child));
 }
 
+// Both walk the smaller set: many managers of few fields lose the fields of one large change.
 void FieldSet::Subtract(const FieldSet& other) {
   member_ = member_ && !other.member_;
+  if (children_.size() <= other.children_.size()) {
+    for (auto mine = children_.begin(); mine != children_.end();) {
+      const FieldSet* theirs = other.Child(mine->first);
+      if (theirs != nullptr) mine->second.Subtract(*theirs);
+      mine = theirs != nullptr && mine->second.empty() ? children_.erase(mine) : std::next(mine);
+    }
+    return;
+  }
   for (const auto& [element, theirs] : other.children_) {
     const auto mine = children_.find(element);
     if (mine == children_.end()) continue;
@@ -127,6 +137,7 @@ void FieldSet::Subtract(const FieldSet& other) {
 
 FieldSet FieldSet::Intersection(const FieldSet& other) const {
   FieldSet out;
+  if (children_.size() > other.children_.size()) return other.Intersection(*this);
   out.member_ = member_ && other.member_;
   for (const auto& [element, child] : children_) {
     const FieldSet* theirs = other.Child(element);
@@ -164,14 +175,21 @@ void FieldSet::DropEmpty() {
 
 std::vector<std::string> FieldSet::Paths() const {
   std::vector<std::string> paths;
+  FieldPaths walk;
+  AddPaths(walk.Root(), paths);
+  return paths;
+}
+
+void FieldSet::AddPaths(const FieldPath& path, std::vector<std::string>& paths) const {
   // Members of one level precede those of the levels below.
   for (const auto& [element, child] : children_) {
-    if (child.member_) paths.push_back(PathText(element));
+    if (child.member_) paths.push_back(path.Then("", PathText(element)).Text());
   }
   for (const auto& [element, child] : children_) {
-    for (const std::string& path : child.Paths()) paths.push_back(PathText(element) + path);
+    if (child.children_.empty()) continue;
+    const std::string text = PathText(element);
+    child.AddPaths(path.Then("", text), paths);
   }
-  return paths;
 }
 
 }  // namespace berth::local

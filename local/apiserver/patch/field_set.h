@@ -28,6 +28,8 @@ struct PathElement {
   friend auto operator<=>(const PathElement&, const PathElement&) = default;
 };
 
+class FieldPath;
+
 std::string PathText(const PathElement& element);  // `.name`, `[name="c"]`, `[="x"]`, `[3]`
 
 class FieldSet {
@@ -53,12 +55,15 @@ class FieldSet {
   void Add(FieldSet&& other);            // Union
   void Subtract(const FieldSet& other);  // Difference
 
-  // Every member as a path for messages: `.spec.containers[name="a"].image`.
+  // Every member as a path for messages: `.spec.containers[name="a"].image`. Above 1 MiB of text a
+  // path is "…" with its end.
   std::vector<std::string> Paths() const;
 
   friend bool operator==(const FieldSet&, const FieldSet&) = default;
 
  private:
+  void AddPaths(const FieldPath& path, std::vector<std::string>& paths) const;
+
   bool member_ = false;
   std::map<PathElement, FieldSet> children_;
 };

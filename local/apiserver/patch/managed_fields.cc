@@ -88,6 +88,12 @@ class Versions {
     return type == nullptr ? context_.type : type;
   }
 
+  // The version at which fields of `api_version` are compared: without a conversion objects of all
+  // versions are the same.
+  const std::string& ComparedAt(const std::string& api_version) const {
+    return context_.convert || context_.type_at ? api_version : context_.api_version;
+  }
+
   // nullopt: the version is not served.
   std::optional<Json> At(const Json& object, const std::string& from,
                          const std::string& api_version) const {
@@ -113,40 +119,42 @@ Conflicts TakeChanges(const Json& before, const Json& after, const ManagerContex
   by_version[context.api_version] =
       Without(Compare(context.type, before, after), context.reset_fields);
   Conflicts conflicts;
-  std::map<ManagerKey, FieldSet> removed;
   for (auto at = managers.begin(); at != managers.end();) {
     const auto& [key, set] = *at;
     if (key == self) {
       ++at;
       continue;
     }
-    if (by_version.count(set.api_version) == 0) {
-      const auto left = versions.At(before, context.api_version, set.api_version);
-      const auto right = versions.At(after, context.api_version, set.api_version);
+    const std::string& version = versions.ComparedAt(set.api_version);
+    if (by_version.count(version) == 0) {
+      const auto left = versions.At(before, context.api_version, version);
+      const auto right = versions.At(after, context.api_version, version);
       if (!left || !right) {
         at = managers.erase(at);
         continue;
       }
-      by_version[set.api_version] =
-          Without(Compare(versions.TypeAt(set.api_version), *left, *right), context.reset_fields);
+      by_version[version] =
+          Without(Compare(versions.TypeAt(version), *left, *right), context.reset_fields);
     }
-    const Comparison& change = by_version[set.api_version];
+    const Comparison& change = by_version[version];
     FieldSet conflict = set.fields.Intersection(change.modified);
     conflict.Add(set.fields.Intersection(change.added));
     if (!conflict.empty()) conflicts[key] = std::move(conflict);
-    if (!change.removed.empty()) removed[key] = change.removed;
     ++at;
   }
-  own = std::move(by_version[context.api_version]);
-  if (policy == ConflictPolicy::kFail && !conflicts.empty()) return conflicts;
-  for (const auto* taken : {&conflicts, &removed}) {
-    for (const auto& [key, fields] : *taken) {
-      managers[key].fields.Subtract(fields);
-    }
+  if (policy == ConflictPolicy::kFail && !conflicts.empty()) {
+    own = std::move(by_version[context.api_version]);
+    return conflicts;
   }
   for (auto at = managers.begin(); at != managers.end();) {
-    at = at->second.fields.empty() ? managers.erase(at) : std::next(at);
+    auto& [key, set] = *at;
+    if (const auto taken = conflicts.find(key); taken != conflicts.end()) {
+      set.fields.Subtract(taken->second);
+    }
+    if (key != self) set.fields.Subtract(by_version[versions.ComparedAt(set.api_version)].removed);
+    at = set.fields.empty() ? managers.erase(at) : std::next(at);
   }
+  own = std::move(by_version[context.api_version]);
   return conflicts;
 }
 
@@ -172,10 +180,10 @@ void Update(const Json& live, const Json& updated, const ManagerContext& context
 }
 
 // The union of all managers' fields at each version: these must not be pruned.
-std::map<std::string, FieldSet> OwnedByVersion(const Managers& managers) {
+std::map<std::string, FieldSet> OwnedByVersion(const Managers& managers, const Versions& versions) {
   std::map<std::string, FieldSet> owned;
   for (const auto& [key, set] : managers) {
-    owned[set.api_version] = owned[set.api_version].Union(set.fields);
+    owned[versions.ComparedAt(set.api_version)].Add(FieldSet(set.fields));
   }
   return owned;
 }
@@ -186,14 +194,14 @@ Json Prune(Json merged, const ManagedSet& last, const ManagerContext& context,
            const Managers& managers) {
   if (last.fields.empty()) return merged;
   const Versions versions(context);
-  std::string version = last.api_version;
+  const std::string& version = versions.ComparedAt(last.api_version);
   std::optional<Json> base = versions.At(merged, context.api_version, version);
   if (!base) return merged;
   const TypeNode* type = versions.TypeAt(version);
   const FieldSet last_fields = WithNamedFields(type, last.fields);
   Json pruned = RemoveItems(type, *base, last_fields);
 
-  std::map<std::string, FieldSet> owned = OwnedByVersion(managers);
+  std::map<std::string, FieldSet> owned = OwnedByVersion(managers, versions);
   std::vector<std::string> order{version};  // first: others may need its fields for conversion
   for (const auto& [other, fields] : owned) {
     if (other != version) order.push_back(other);
@@ -231,9 +239,9 @@ ApiError ConflictError(const Conflicts& conflicts) {
   for (const auto& [key, fields] : conflicts) {
     listed += (listed.empty() ? "conflicts with " : "\nconflicts with ") + ManagerText(key) + ":";
     for (const std::string& path : fields.Paths()) {
-      ++count;
+      if (++count == 1) only = "conflict with " + ManagerText(key) + ": " + path;
+      if (count > kMostCauses) continue;
       listed += "\n- " + path;
-      only = "conflict with " + ManagerText(key) + ": " + path;
       causes.push_back({{"reason", "FieldManagerConflict"},
                         {"message", "conflict with " + ManagerText(key)},
                         {"field", path}});

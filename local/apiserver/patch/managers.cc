@@ -93,7 +93,7 @@ void CapUpdaters(Managers& managers) {
       managers[bucket] = managers[first->second];
       managers.erase(first->second);
     }
-    managers[bucket].fields = managers[bucket].fields.Union(set.fields);
+    managers[bucket].fields.Add(FieldSet(set.fields));
     managers[bucket].time = set.time;
     if (key != bucket) managers.erase(key);
     --count;

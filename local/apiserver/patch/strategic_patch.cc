@@ -6,6 +6,7 @@
 
 #include "api/codec/json_write.h"
 #include "local/apiserver/schema/field_error.h"
+#include "local/apiserver/schema/item_index.h"
 
 namespace berth::local {
 namespace {
@@ -97,52 +98,60 @@ std::optional<Json> WithoutDirectives(Json value) {
   return list;
 }
 
-bool SameItem(const Json& a, const Json& b, const std::string& key) {
-  if (key.empty()) return a == b;
-  if (!a.is_object() || !b.is_object()) return false;
-  const auto left = a.find(key);
-  const auto right = b.find(key);
-  return left != a.end() && right != b.end() && *left == *right;
+// Without `key` the item itself.
+ItemIndex IndexBy(const std::string& key) {
+  return {key.empty() ? std::vector<std::string>{} : std::vector{key}, ItemIndex::Absent::kNoItem};
 }
 
-std::ptrdiff_t IndexOf(const Json& list, const Json& item, const std::string& key) {
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    if (SameItem(list[i], item, key)) return static_cast<std::ptrdiff_t>(i);
-  }
-  return -1;
+ItemIndex IndexOf(const Json& list, const std::string& key) {
+  ItemIndex index = IndexBy(key);
+  index.AddAll(list);
+  return index;
 }
 
-// Sorts items by `order`, for pairs that are both in it.
-void SortBy(std::vector<Json>& items, const Json& order, const std::string& key) {
-  std::stable_sort(items.begin(), items.end(), [&](const Json& a, const Json& b) {
-    const std::ptrdiff_t left = IndexOf(order, a, key);
-    const std::ptrdiff_t right = IndexOf(order, b, key);
-    return left >= 0 && right >= 0 && left < right;
+// An item with its places in the patch's order and the server's.
+struct Placed {
+  const Json* item;
+  std::optional<std::size_t> patch;
+  std::optional<std::size_t> server;
+};
+
+// Sorts items by `place`, for pairs that both have one.
+void SortBy(std::vector<Placed>& items, std::optional<std::size_t> Placed::*place) {
+  std::stable_sort(items.begin(), items.end(), [place](const Placed& a, const Placed& b) {
+    return a.*place && b.*place && *(a.*place) < *(b.*place);
   });
 }
 
 // Items of the patch in the patch's order, items of the server between them at their positions.
 Json Ordered(const Json& merged, const Json& patch_order, const Json& server_order,
              const std::string& key) {
-  std::vector<Json> patched;
-  std::vector<Json> server_only;
+  const ItemIndex in_patch = IndexOf(patch_order, key);
+  const ItemIndex in_server = IndexOf(server_order, key);
+  std::vector<Placed> patched;
+  std::vector<Placed> server_only;
   for (const Json& item : merged) {
-    (IndexOf(patch_order, item, key) >= 0 ? patched : server_only).push_back(item);
+    const Placed placed{&item, in_patch.Find(item), in_server.Find(item)};
+    (placed.patch ? patched : server_only).push_back(placed);
   }
-  SortBy(patched, patch_order, key);
-  SortBy(server_only, server_order, key);
+  SortBy(patched, &Placed::patch);
+  SortBy(server_only, &Placed::server);
   Json out = Json::array();
-  std::size_t i = 0;
-  std::size_t j = 0;
-  while (i < server_only.size() && j < patched.size()) {
-    const std::ptrdiff_t left = IndexOf(server_order, server_only[i], key);
-    const std::ptrdiff_t right = IndexOf(server_order, patched[j], key);
-    const bool server_first = left >= 0 && right >= 0 && left < right;
-    out.push_back(server_first ? std::move(server_only[i++]) : std::move(patched[j++]));
+  auto left = server_only.begin();
+  auto right = patched.begin();
+  while (left != server_only.end() && right != patched.end()) {
+    const bool server_first = left->server && right->server && *left->server < *right->server;
+    out.push_back(*(server_first ? left++ : right++)->item);
   }
-  while (i < server_only.size()) out.push_back(std::move(server_only[i++]));
-  while (j < patched.size()) out.push_back(std::move(patched[j++]));
+  for (; left != server_only.end(); ++left) out.push_back(*left->item);
+  for (; right != patched.end(); ++right) out.push_back(*right->item);
   return out;
+}
+
+bool IsDeletion(const Json& item) {
+  if (!item.is_object()) return false;
+  const auto directive = item.find(kDirective);
+  return directive != item.end() && *directive == "delete";
 }
 
 class Merger {
@@ -251,9 +260,10 @@ class Merger {
   }
 
   static Json Without(const Json& list, const Json& removed) {
+    const ItemIndex index = IndexOf(removed, "");
     Json out = Json::array();
     for (const Json& item : list) {
-      if (IndexOf(removed, item, "") < 0) out.push_back(item);
+      if (!index.Find(item)) out.push_back(item);
     }
     return out;
   }
@@ -277,9 +287,12 @@ class Merger {
     const Json& sample = original.empty() ? patch[0] : original[0];
     if (!sample.is_object()) {
       Json merged = Json::array();
+      ItemIndex known = IndexBy("");
       for (const Json* list : {&original, &patch}) {
         for (const Json& item : *list) {
-          if (IndexOf(merged, item, "") < 0) merged.push_back(item);
+          if (known.Find(item)) continue;
+          known.Add(item, merged.size());
+          merged.push_back(item);
         }
       }
       return Ordered(merged, patch, original, "");
@@ -290,13 +303,15 @@ class Merger {
     }
     if (!ApplySpecialItems(original, patch, meta.key)) return nullptr;
     Json merged = original;
+    ItemIndex places = IndexOf(original, meta.key);
     for (const Json& item : patch) {
-      const std::ptrdiff_t at = IndexOf(merged, item, meta.key);
-      if (at < 0) {
+      const auto at = places.Find(item);
+      if (!at) {
+        places.Add(item, merged.size());
         merged.push_back(item);
         continue;
       }
-      Json& place = merged[static_cast<std::size_t>(at)];
+      Json& place = merged[*at];
       place = MergeMap(std::move(place), item, meta.element);
       if (failed()) return nullptr;
     }
@@ -307,6 +322,7 @@ class Merger {
   // Applies the $patch directives of list items; the rest of `patch` is to be merged.
   bool ApplySpecialItems(Json& original, Json& patch, const std::string& key) {
     Json plain = Json::array();
+    ItemIndex deleted = IndexBy(key);
     bool replaces = false;
     for (Json& item : patch) {
       if (!item.is_object()) {
@@ -327,9 +343,7 @@ class Merger {
           FailNoKey(item, key);
           return false;
         }
-        for (std::ptrdiff_t at = 0; (at = IndexOf(original, item, key)) >= 0;) {
-          original.erase(static_cast<std::size_t>(at));
-        }
+        deleted.Add(item, 0);
       } else if (*directive == "merge") {
         Fail(400, "merging lists cannot yet be specified in the patch");
         return false;
@@ -338,6 +352,8 @@ class Merger {
         return false;
       }
     }
+    auto& items = original.get_ref<Json::array_t&>();
+    std::erase_if(items, [&](const Json& item) { return deleted.Find(item).has_value(); });
     patch = std::move(plain);
     if (replaces) {
       original = std::move(patch);
@@ -397,18 +413,19 @@ class Merger {
   // As in Kubernetes, new items take the positions of items deleted at the end of server_order.
   static void FillFreedPlaces(Json& server_order, const Json& patch, const std::string& key) {
     const std::size_t places = server_order.size();
+    ItemIndex deleted = IndexBy(key);
+    for (const Json& item : patch) {
+      if (IsDeletion(item)) deleted.Add(item, 0);
+    }
     Json order = Json::array();
     Json added = Json::array();
     for (const Json& item : server_order) {
-      const bool deleted = std::any_of(patch.begin(), patch.end(), [&](const Json& change) {
-        return change.is_object() && change.value(kDirective, Json()) == "delete" &&
-               SameItem(change, item, key);
-      });
-      if (!deleted) order.push_back(item);
+      if (!deleted.Find(item)) order.push_back(item);
     }
+    const ItemIndex kept = IndexOf(order, key);
     for (const Json& item : patch) {
       if (!item.is_object() || item.contains(kDirective)) continue;
-      if (IndexOf(order, item, key) < 0) added.push_back(item);
+      if (!kept.Find(item)) added.push_back(item);
     }
     for (std::size_t i = 0; i < added.size() && order.size() < places; ++i) {
       order.push_back(added[i]);
@@ -419,10 +436,17 @@ class Merger {
   // Whether the items of the patch, without deletions, follow the sequence of `order`.
   bool FollowsOrder(const Json& patch, const Json& order, const std::string& key) {
     if (patch.empty() || order.empty()) return true;
+    const auto same = [&key](const Json& a, const Json& b) {
+      if (key.empty()) return a == b;
+      if (!a.is_object() || !b.is_object()) return false;
+      const auto left = a.find(key);
+      const auto right = b.find(key);
+      return left != a.end() && right != b.end() && *left == *right;
+    };
     std::size_t at = 0;
     for (const Json& item : patch) {
       if (item.is_object() && item.contains(kDirective)) continue;
-      while (at < order.size() && !SameItem(item, order[at], key)) ++at;
+      while (at < order.size() && !same(item, order[at])) ++at;
       if (at == order.size()) {
         Fail(400, "The order in patch list:\n" + GoText(patch) +
                       "\n doesn't match $setElementOrder list:\n" + GoText(order) + "\n");

@@ -1,11 +1,13 @@
 #include "local/apiserver/patch/typed.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
 #include "api/codec/json_write.h"
 #include "base/assert.h"
 #include "local/apiserver/schema/field_error.h"
+#include "local/apiserver/schema/field_path.h"
 
 namespace berth::local {
 namespace {
@@ -83,6 +85,26 @@ void CollectFields(const TypeNode* type, const Json& value, FieldSet& out) {
   }
 }
 
+// A set that is filled during a walk: the nodes of the present path are kept, so that a long key
+// above n fields is looked up once.
+class PathSet {
+ public:
+  void Insert(const std::vector<PathElement>& path) {
+    while (nodes_.size() < path.size()) {
+      FieldSet& above = nodes_.empty() ? set_ : *nodes_.back();
+      nodes_.push_back(&above.MutableChild(path[nodes_.size()]));
+    }
+    (nodes_.empty() ? set_ : *nodes_.back()).SetMember();
+  }
+  // The path has lost its last elements.
+  void Leave(std::size_t size) { nodes_.resize(std::min(nodes_.size(), size)); }
+  FieldSet Take() { return std::move(set_); }
+
+ private:
+  FieldSet set_;
+  std::vector<FieldSet*> nodes_;  // of the path's first elements
+};
+
 class Comparer {
  public:
   void Run(const TypeNode* type, const Json* before, const Json* after) {
@@ -101,19 +123,19 @@ class Comparer {
       leaf = Handle(right, type, before, after);
     }
     if (leaf) return;
-    if (before == nullptr) out_.added.Insert(path_);
-    if (after == nullptr) out_.removed.Insert(path_);
+    if (before == nullptr) added_.Insert(path_);
+    if (after == nullptr) removed_.Insert(path_);
   }
-  Comparison Take() { return std::move(out_); }
+  Comparison Take() { return {added_.Take(), modified_.Take(), removed_.Take()}; }
 
  private:
   bool Leaf(const Json* before, const Json* after) {
     if (before == nullptr) {
-      out_.added.Insert(path_);
+      added_.Insert(path_);
     } else if (after == nullptr) {
-      out_.removed.Insert(path_);
+      removed_.Insert(path_);
     } else if (*before != *after) {
-      out_.modified.Insert(path_);
+      modified_.Insert(path_);
     }
     return true;
   }
@@ -149,7 +171,7 @@ class Comparer {
       const std::string& key = order <= 0 ? left.key() : right.key();
       path_.push_back(FieldElement(key));
       Run(MemberType(type, key), order <= 0 ? &*left : nullptr, order >= 0 ? &*right : nullptr);
-      path_.pop_back();
+      Leave();
       if (order <= 0) ++left;
       if (order >= 0) ++right;
     }
@@ -178,7 +200,7 @@ class Comparer {
       path_.push_back(element);
       Item(ElementType(type), l == left.end() ? kNone : l->second,
            r == right.end() ? kNone : r->second);
-      path_.pop_back();
+      Leave();
     }
   }
 
@@ -192,34 +214,41 @@ class Comparer {
     if (before.size() >= 2 && after.size() >= 2) {
       bool same = before.size() == after.size();
       for (std::size_t i = 0; same && i < before.size(); ++i) same = *before[i] == *after[i];
-      if (!same) out_.modified.Insert(path_);
+      if (!same) modified_.Insert(path_);
     } else if (before.size() >= 2) {
       if (!after.empty()) Run(type, nullptr, after[0]);
-      out_.removed.Insert(path_);
+      removed_.Insert(path_);
     } else {
       if (!before.empty()) Run(type, before[0], nullptr);
-      out_.added.Insert(path_);
+      added_.Insert(path_);
     }
   }
 
-  Comparison out_;
+  void Leave() {
+    path_.pop_back();
+    for (PathSet* set : {&added_, &modified_, &removed_}) set->Leave(path_.size());
+  }
+
+  PathSet added_;
+  PathSet modified_;
+  PathSet removed_;
   std::vector<PathElement> path_;
 };
 
-void CollectErrors(const TypeNode* type, const Json& value, const std::string& path,
+void CollectErrors(const TypeNode* type, const Json& value, const FieldPath& path,
                    std::vector<std::string>& out);
 
-void CollectItemErrors(const TypeNode& type, const Json& list, const std::string& path,
+void CollectItemErrors(const TypeNode& type, const Json& list, const FieldPath& path,
                        std::vector<std::string>& out) {
   std::set<PathElement> seen;
-  for (std::size_t i = 0; i < list.size(); ++i) {
+  for (std::size_t i = 0; i < list.size() && out.size() < kMostCauses; ++i) {
     if (type.list_type == ListType::kAtomic) {
-      CollectErrors(type.element, list[i], IndexPath(path, i), out);
+      CollectErrors(type.element, list[i], path.Index(i), out);
       continue;
     }
     const auto element = ItemElement(type, list[i]);
-    const std::string at = path + ": element " + std::to_string(i) + ": ";
     if (!element) {
+      const std::string at = path.Text() + ": element " + std::to_string(i) + ": ";
       if (type.list_type == ListType::kSet) {
         out.push_back(at + "associative list without keys has an element that's " +
                       (list[i].is_null() ? "an explicit null" : "a map type"));
@@ -235,10 +264,11 @@ void CollectItemErrors(const TypeNode& type, const Json& list, const std::string
       }
       return;
     }
+    const std::string text = PathText(*element);
     if (!seen.insert(*element).second) {
-      out.push_back(path + ": duplicate entries for key " + PathText(*element));
+      out.push_back(path.Text() + ": duplicate entries for key " + text);
     }
-    CollectErrors(type.element, list[i], path + PathText(*element), out);
+    CollectErrors(type.element, list[i], path.Then("", text), out);
   }
 }
 
@@ -264,36 +294,37 @@ std::string WrongScalar(TypeKind kind, const Json& value) {
   }
 }
 
-void CollectErrors(const TypeNode* type, const Json& value, const std::string& path,
+void CollectErrors(const TypeNode* type, const Json& value, const FieldPath& path,
                    std::vector<std::string>& out) {
   if (type == nullptr || type->kind == TypeKind::kAny || value.is_null()) return;
+  if (out.size() >= kMostCauses) return;
   switch (type->kind) {
     case TypeKind::kObject:
     case TypeKind::kMap:
       if (!value.is_object()) {
-        out.push_back(path + ": expected map, got &{" + api::FormatJson(value) + "}");
+        out.push_back(path.Text() + ": expected map, got &{" + api::FormatJson(value) + "}");
         return;
       }
       for (const auto& [key, member] : value.items()) {
         const TypeNode* child = ChildType(*type, key);
-        const std::string at = path + "." + key;
+        const FieldPath at = path.Then(".", key);
         if (child != nullptr) {
           CollectErrors(child, member, at, out);
         } else if (!type->preserve_unknown) {
-          out.push_back(at + ": field not declared in schema");
+          out.push_back(at.Text() + ": field not declared in schema");
         }
       }
       return;
     case TypeKind::kList:
       if (!value.is_array()) {
-        out.push_back(path + ": expected list, got &{" + api::FormatJson(value) + "}");
+        out.push_back(path.Text() + ": expected list, got &{" + api::FormatJson(value) + "}");
         return;
       }
       CollectItemErrors(*type, value, path, out);
       return;
     default:
       if (const std::string why = WrongScalar(type->kind, value); !why.empty()) {
-        out.push_back(path + ": " + why);
+        out.push_back(path.Text() + ": " + why);
       }
   }
 }
@@ -373,7 +404,8 @@ FieldSet WithNamedFields(const TypeNode* type, const FieldSet& set) {
 
 std::vector<std::string> ValidateTyped(const TypeNode* type, const Json& value) {
   std::vector<std::string> errors;
-  CollectErrors(type, value, "", errors);
+  FieldPaths paths;
+  CollectErrors(type, value, paths.Root(), errors);
   return errors;
 }
 

@@ -8,6 +8,7 @@
 #include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
 #include "local/apiserver/registry/registry.h"
+#include "local/apiserver/schema/item_index.h"
 
 namespace berth::local {
 namespace {
@@ -44,13 +45,16 @@ const Json& LabelsOf(const Json& object) {
 // The rules of the roles that `role` selects, in the order of their names.
 Json CollectedRules(const Json& role, const std::vector<Object>& all) {
   Json rules = Json::array();
+  ItemIndex known({}, ItemIndex::Absent::kNoItem);
   for (const Json& text : ArrayAt(role, {"aggregationRule", "clusterRoleSelectors"})) {
     const auto selector = LabelSelectorFromJson(text);
     if (!selector) continue;
     for (const Object& other : all) {
       if (NameOf(*other) == NameOf(role) || !Matches(*selector, LabelsOf(*other))) continue;
       for (const Json& rule : ArrayAt(*other, {"rules"})) {
-        if (std::find(rules.begin(), rules.end(), rule) == rules.end()) rules.push_back(rule);
+        if (known.Find(rule)) continue;
+        known.Add(rule, rules.size());
+        rules.push_back(rule);
       }
     }
   }

@@ -12,6 +12,7 @@ namespace berth::local {
 namespace {
 
 constexpr std::size_t kShownBytes = 200;
+constexpr std::size_t kMostStrictErrors = 100;  // as in Kubernetes' decoder
 
 std::optional<ApiError> CheckIdentity(const ResourceInfo& resource, Json& object) {
   if (!object.is_object()) {
@@ -107,6 +108,7 @@ std::optional<ApiError> Registry::CheckBody(RequestContext& context, Body& body)
   if (context.resource->crd == nullptr && strict_errors.size() > 1) {
     SortByPlace(body.text, strict_errors);
   }
+  if (strict_errors.size() > kMostStrictErrors) strict_errors.resize(kMostStrictErrors);
   return ReportStrict(context, strict_errors);
 }
 

@@ -52,7 +52,14 @@ ManagerContext Registry::MakeManagerContext(const RequestContext& context) const
   }
   if (resource.crd != nullptr) {
     const ResourcePtr kept = context.resource;
-    manager.convert = [this, kept](const Json& object, const std::string& api_version) {
+    manager.convert = [this, kept](const Json& object,
+                                   const std::string& api_version) -> ApiResult<Json> {
+      // Managed fields may name any number of versions: no copy is made for one that is none.
+      const std::size_t slash = api_version.find('/');
+      const bool is_known = slash != std::string::npos &&
+                            api_version.compare(0, slash, kept->id.group) == 0 &&
+                            kept->crd->versions.contains(api_version.substr(slash + 1));
+      if (!is_known) return BadRequest("unknown version " + api_version);
       return converter_.ConvertOne(*kept, object, api_version);
     };
   }

@@ -7,6 +7,7 @@
 
 #include "local/apiserver/schema/crd_schema.h"
 #include "local/apiserver/schema/field_error.h"
+#include "local/apiserver/schema/field_path.h"
 #include "local/apiserver/schema/type_node.h"
 
 namespace berth::local {
@@ -20,17 +21,13 @@ struct ValueErrors {
   std::vector<Cause> ratcheted;
 };
 void ValidateValue(const TypeNode& type, const Json& value, const Json* old_value,
-                   const std::string& path, ValueErrors& errors);
+                   const FieldPath& path, ValueErrors& errors);
 
 // Duplicate keys of list maps and items of sets.
 std::vector<Cause> ListTypeErrors(const TypeNode& type, const Json& value, std::string_view path);
 
 // apiVersion and kind of embedded objects (not of the root).
 std::vector<Cause> EmbeddedErrors(const TypeNode& type, const Json& value, std::string_view path);
-
-// The item of `before` with the keys of `item`, in a list that is a map; null where there is none.
-// `before` may be null.
-const Json* OldItem(const TypeNode& list, const Json& item, const Json* before);
 
 void DefaultValue(const TypeNode& type, Json& value);
 

@@ -4,6 +4,7 @@
 
 #include "local/apiserver/schema/crd_internal.h"
 #include "local/apiserver/schema/crd_schema.h"
+#include "local/apiserver/schema/field_path.h"
 
 namespace berth::local {
 namespace {
@@ -13,12 +14,12 @@ namespace {
 class Pruner {
  public:
   // A null `type` declares no field.
-  void Prune(const TypeNode* type, Json& value, const std::string& path) {
+  void Prune(const TypeNode* type, Json& value, const FieldPath& path) {
     const bool preserve = type != nullptr && type->preserve_unknown;
     if (value.is_array()) {
       const TypeNode* element = type == nullptr ? nullptr : ElementOf(*type);
       if (element == nullptr && preserve) return;
-      for (std::size_t i = 0; i < value.size(); ++i) Prune(element, value[i], IndexPath(path, i));
+      for (std::size_t i = 0; i < value.size(); ++i) Prune(element, value[i], path.Index(i));
       return;
     }
     if (!value.is_object()) return;
@@ -26,7 +27,7 @@ class Pruner {
     for (auto at = value.begin(); at != value.end();) {
       const TypeNode* child = type == nullptr ? nullptr : ChildType(*type, at.key());
       if (child == nullptr && !preserve) {
-        removed_.push_back(ChildPath(path, at.key()));
+        removed_.push_back(path.Child(at.key()).Text());
         at = value.erase(at);
         continue;
       }
@@ -34,7 +35,7 @@ class Pruner {
         at = value.erase(at);
         continue;
       }
-      if (child != nullptr) Prune(child, *at, ChildPath(path, at.key()));
+      if (child != nullptr) Prune(child, *at, path.Child(at.key()));
       ++at;
     }
   }
@@ -107,7 +108,8 @@ void DefaultValue(const TypeNode& type, Json& value) {
 
 std::vector<std::string> CrdSchema::Prune(Json& object) const {
   Pruner pruner;
-  pruner.Prune(root_, object, "");
+  FieldPaths paths;
+  pruner.Prune(root_, object, paths.Root());
   return pruner.Take();
 }
 

@@ -1,10 +1,12 @@
 // RuleErrors: walks an object beside its schema and its old object, and evaluates the rules.
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "base/strings.h"
 #include "local/apiserver/schema/crd_internal.h"
 #include "local/apiserver/schema/crd_rules.h"
+#include "local/apiserver/schema/item_index.h"
 #include "local/apiserver/schema/validation.h"
 
 namespace berth::local {
@@ -57,8 +59,9 @@ cel::Value ValueOf(const TypeNode& type, const Json& value, const Json* other) {
   if (value.is_array() && type.element != nullptr) {
     cel::Values items;
     items.reserve(value.size());
+    const OldItems others(type, other);
     for (const Json& item : value) {
-      items.push_back(ValueOf(*type.element, item, OldItem(type, item, other)));
+      items.push_back(ValueOf(*type.element, item, others.Of(item)));
     }
     return type.list_type == ListType::kAtomic ? cel::Value::List(std::move(items))
                                                : cel::Value::UnorderedList(std::move(items));
@@ -89,23 +92,24 @@ class RuleWalk {
       : causes_(causes), ratcheted_(ratcheted) {}
 
   // `before`: the value before the update, null where there is none.
-  void Visit(const TypeNode& type, const Json& value, const Json* before, const std::string& path) {
+  void Visit(const TypeNode& type, const Json& value, const Json* before, const FieldPath& path) {
     if (!type.has_rules || value.is_null() || spent_) return;
     if (before != nullptr && before->is_null()) before = nullptr;
-    pairs_.emplace_back(&value, before);
+    pairs_.push_back({&value, before, std::nullopt});
     if (type.validation != nullptr && type.validation->rules != nullptr) {
       CheckNode(type, value, before, path);
     }
     if (value.is_array() && type.element != nullptr) {
+      const OldItems old_items(type, before);
       for (std::size_t i = 0; i < value.size(); ++i) {
-        Visit(*type.element, value[i], OldItem(type, value[i], before), IndexPath(path, i));
+        Visit(*type.element, value[i], old_items.Of(value[i]), path.Index(i));
       }
     } else if (value.is_object()) {
       for (const auto& [key, member] : value.items()) {
         const TypeNode* child = ChildType(type, key);
         if (child == nullptr || !child->has_rules) continue;
         Visit(*child, member, OldMember(before, key),
-              type.kind == TypeKind::kMap ? KeyPath(path, key) : ChildPath(path, key));
+              type.kind == TypeKind::kMap ? path.Key(key) : path.Child(key));
       }
     }
     pairs_.pop_back();
@@ -113,7 +117,7 @@ class RuleWalk {
 
  private:
   void CheckNode(const TypeNode& type, const Json& value, const Json* before,
-                 const std::string& path) {
+                 const FieldPath& path) {
     const CrdRules& rules = *type.validation->rules;
     cel::Activation plain;
     plain.Set("self", ValueOf(type, value, before));
@@ -131,22 +135,24 @@ class RuleWalk {
       if (rule.reads_old && before == nullptr && !rule.optional_old) continue;
       if (budget_ == 0) {
         spent_ = true;
-        causes_.push_back(InvalidError(path, TypeName(type), kOutOfBudget));
+        causes_.push_back(InvalidError(path.Text(), TypeName(type), kOutOfBudget));
         return;
       }
       const auto answer = rule.program.Evaluate(rule.optional_old ? optional : plain, budget_);
       if (!answer) {
         const std::string& error = answer.error().message;
-        causes_.push_back(InvalidError(path, TypeName(type), FailureText(error, rule)));
+        causes_.push_back(InvalidError(path.Text(), TypeName(type), FailureText(error, rule)));
         spent_ = error.starts_with(kTooCostly);
         if (spent_) return;
         continue;
       }
       if (answer->is_true()) continue;
+      if (spent_ = causes_.size() >= kMostCauses; spent_) return;
       const bool stays = !rule.reads_old && IsUnchanged();
+      if (stays && ratcheted_.size() >= kMostCauses) continue;
       (stays ? ratcheted_ : causes_)
           .push_back(Refusal(rule, type, value,
-                             rule.field_path.empty() ? path : ChildPath(path, rule.field_path),
+                             (rule.field_path.empty() ? path : path.Child(rule.field_path)).Text(),
                              MessageOf(rule, plain)));
     }
   }
@@ -191,16 +197,24 @@ class RuleWalk {
                    : InvalidError(std::move(path), value, message);
   }
 
+  // A value around the node, or the node itself, and what it was.
+  struct Pair {
+    const Json* value;
+    const Json* before;        // null: none
+    std::optional<bool> same;  // nullopt: not compared yet
+  };
+
   // Whether the update leaves the node, or a value around it, as it was.
-  bool IsUnchanged() const {
-    return std::any_of(pairs_.begin(), pairs_.end(), [](const auto& pair) {
-      return pair.second != nullptr && *pair.first == *pair.second;
+  bool IsUnchanged() {
+    return std::any_of(pairs_.begin(), pairs_.end(), [](Pair& pair) {
+      if (!pair.same) pair.same = pair.before != nullptr && *pair.value == *pair.before;
+      return *pair.same;
     });
   }
 
   std::vector<Cause>& causes_;
   std::vector<Cause>& ratcheted_;
-  std::vector<std::pair<const Json*, const Json*>> pairs_;  // from the root to the node, and before
+  std::vector<Pair> pairs_;  // from the root to the node
   std::uint64_t budget_ = kMaxRuleCost;
   bool spent_ = false;
 };
@@ -209,7 +223,8 @@ class RuleWalk {
 
 void RuleErrors(const TypeNode& root, const Json& object, const Json* old_object,
                 std::vector<Cause>& causes, std::vector<Cause>& ratcheted) {
-  RuleWalk(causes, ratcheted).Visit(root, object, old_object, "");
+  FieldPaths paths;
+  RuleWalk(causes, ratcheted).Visit(root, object, old_object, paths.Root());
 }
 
 }  // namespace berth::local

@@ -252,7 +252,8 @@ void CheckDefaults(const Json& schema, const TypeNode& node, const std::string& 
     Json value = *node.default_value;
     DefaultValue(node, value);
     ValueErrors errors;
-    ValidateValue(node, value, nullptr, "", errors);
+    FieldPaths paths;
+    ValidateValue(node, value, nullptr, paths.Root(), errors);
     for (Cause& cause : errors.causes) {
       const std::string at = ChildPath(path, "default");
       cause.field = cause.field == "<nil>" ? at : ChildPath(at, cause.field);
@@ -308,7 +309,8 @@ std::shared_ptr<const CrdSchema> CrdSchema::Parse(const Json& schema, std::strin
 std::vector<Cause> CrdSchema::Validate(const Json& object, const Json* old_object,
                                        std::vector<Cause>* ratcheted) const {
   ValueErrors errors;
-  ValidateValue(*root_, object, old_object, "", errors);
+  FieldPaths paths;
+  ValidateValue(*root_, object, old_object, paths.Root(), errors);
   std::vector<Cause> causes = std::move(errors.causes);
   std::vector<Cause> embedded = EmbeddedErrors(*root_, object, "");
   std::move(embedded.begin(), embedded.end(), std::back_inserter(causes));

@@ -9,6 +9,7 @@
 #include "base/strings.h"
 #include "local/apiserver/schema/crd_internal.h"
 #include "local/apiserver/schema/formats.h"
+#include "local/apiserver/schema/item_index.h"
 #include "local/apiserver/schema/validation.h"
 
 namespace berth::local {
@@ -36,8 +37,8 @@ bool Has(const std::vector<std::string>& list, std::string_view text) {
 
 bool IsWhole(double value) { return std::isfinite(value) && std::trunc(value) == value; }
 
-std::string InBody(const std::string& path, std::string_view rest) {
-  return path + " in body " + std::string(rest);
+std::string InBody(const FieldPath& path, std::string_view rest) {
+  return path.Text() + " in body " + std::string(rest);
 }
 
 // True if `number` is whole and fits the integer format ("" is int64).
@@ -67,7 +68,7 @@ std::int64_t CodePoints(std::string_view text) {
 class ValueChecker {
  public:
   ValueChecker(const TypeNode& node, const Json& value, const Json* old_value,
-               const std::string& path, ValueErrors& errors)
+               const FieldPath& path, ValueErrors& errors)
       : node_(node),
         validation_(*node.validation),
         value_(value),
@@ -91,12 +92,12 @@ class ValueChecker {
 
  private:
   void Invalid(const Json& value, const std::string& detail) {
-    errors_.causes.push_back(InvalidError(path_, value, detail));
+    errors_.causes.push_back(InvalidError(path_.Text(), value, detail));
   }
 
   void WrongType(const std::string& wanted, const std::string& found) {
     errors_.causes.push_back(TypeInvalidError(
-        path_, found, InBody(path_, "must be of type " + wanted + ": " + GoQuote(found))));
+        path_.Text(), found, InBody(path_, "must be of type " + wanted + ": " + GoQuote(found))));
   }
 
   void CheckType() {
@@ -127,7 +128,7 @@ class ValueChecker {
     const std::int64_t length = CodePoints(text);
     const Validation& v = validation_;
     if (v.max_length && length > *v.max_length) {
-      errors_.causes.push_back(TooLongError(path_, *v.max_length));
+      errors_.causes.push_back(TooLongError(path_.Text(), *v.max_length));
     } else if (v.min_length && length < *v.min_length) {
       Invalid(value_,
               InBody(path_, "should be at least " + std::to_string(*v.min_length) + " chars long"));
@@ -136,8 +137,9 @@ class ValueChecker {
     }
     if (!v.format.empty() && !Has(v.types, "integer") && !Has(v.types, "number") &&
         !HasFormat(v.format, text)) {
-      errors_.causes.push_back(TypeInvalidError(
-          path_, value_, InBody(path_, "must be of type " + v.format + ": " + GoQuote(text))));
+      errors_.causes.push_back(
+          TypeInvalidError(path_.Text(), value_,
+                           InBody(path_, "must be of type " + v.format + ": " + GoQuote(text))));
     }
   }
 
@@ -146,8 +148,8 @@ class ValueChecker {
     const double number = value_.get<double>();
     if (Has(v.types, "integer") && v.types.size() == 1 && !FitsInteger(number, v.format)) {
       const std::string format = v.format.empty() ? "(default format)" : "with format " + v.format;
-      errors_.causes.push_back(
-          InvalidError("", "", "Checked value must be of type integer " + format + " in " + path_));
+      errors_.causes.push_back(InvalidError(
+          "", "", "Checked value must be of type integer " + format + " in " + path_.Text()));
     }
     // Bounds of an integer are truncated to integers, as in Kubernetes.
     const auto bound = [this](double value) {
@@ -160,9 +162,9 @@ class ValueChecker {
 
   void CheckMultiple(double number, double factor) {
     if (factor <= 0) {
-      errors_.causes.push_back(InvalidError(
-          path_, factor,
-          "factor MultipleOf declared for " + path_ + " must be positive: " + BoundText(factor)));
+      errors_.causes.push_back(InvalidError(path_.Text(), factor,
+                                            "factor MultipleOf declared for " + path_.Text() +
+                                                " must be positive: " + BoundText(factor)));
     } else if (!IsWhole(number / factor)) {
       Invalid(value_, InBody(path_, "should be a multiple of " + BoundText(factor)));
     }
@@ -188,9 +190,9 @@ class ValueChecker {
   void CheckList() {
     const Validation& v = validation_;
     if (node_.kind == TypeKind::kList) {
+      const OldItems old_items(node_, old_);
       for (std::size_t i = 0; i < value_.size(); ++i) {
-        ValidateValue(*node_.element, value_[i], OldItem(node_, value_[i], old_),
-                      IndexPath(path_, i), errors_);
+        ValidateValue(*node_.element, value_[i], old_items.Of(value_[i]), path_.Index(i), errors_);
       }
     }
     const auto size = static_cast<std::int64_t>(value_.size());
@@ -199,7 +201,7 @@ class ValueChecker {
               InBody(path_, "should have at least " + std::to_string(*v.min_items) + " items"));
     }
     if (v.max_items && size > *v.max_items) {
-      errors_.causes.push_back(TooManyError(path_, size, *v.max_items));
+      errors_.causes.push_back(TooManyError(path_.Text(), size, *v.max_items));
     }
   }
 
@@ -211,23 +213,23 @@ class ValueChecker {
                                       " properties"));
     }
     if (v.max_properties && size > *v.max_properties) {
-      errors_.causes.push_back(TooManyError(path_, size, *v.max_properties));
+      errors_.causes.push_back(TooManyError(path_.Text(), size, *v.max_properties));
     }
     for (const auto& [key, member] : value_.items()) {
       const TypeNode* child = ChildType(node_, key);
       if (child == nullptr) continue;
       const Json* old_member = nullptr;
       // apiVersion is not compared: both sides were converted to one version.
-      const bool type_meta = path_.empty() && (key == "apiVersion" || key == "kind");
+      const bool type_meta = path_.IsRoot() && (key == "apiVersion" || key == "kind");
       if (old_ != nullptr && old_->is_object() && !type_meta) {
         const auto at = old_->find(key);
         if (at != old_->end()) old_member = &*at;
       }
-      ValidateValue(*child, member, old_member, ChildPath(path_, key), errors_);
+      ValidateValue(*child, member, old_member, path_.Child(key), errors_);
     }
     for (const std::string& name : v.required) {
       if (!value_.contains(name)) {
-        errors_.causes.push_back(RequiredError(ChildPath(path_, name)));
+        errors_.causes.push_back(RequiredError(path_.Child(name).Text()));
       }
     }
   }
@@ -241,12 +243,14 @@ class ValueChecker {
 
   void CheckEnum() {
     if (validation_.allowed.empty()) return;
-    std::vector<std::string> supported;
     for (const Json& allowed : validation_.allowed) {
       if (!value_.is_null() && (allowed == value_ || IsCutTo(allowed))) return;
+    }
+    std::vector<std::string> supported;
+    for (const Json& allowed : validation_.allowed) {
       supported.push_back(allowed.is_string() ? allowed.get<std::string>() : GoJson(allowed));
     }
-    errors_.causes.push_back(NotSupportedError(path_, value_, supported));
+    errors_.causes.push_back(NotSupportedError(path_.Text(), value_, supported));
   }
 
   std::vector<Cause> ErrorsOf(const TypeNode& node) const {
@@ -256,7 +260,7 @@ class ValueChecker {
   }
 
   void Junctor(const std::string& text) {
-    errors_.causes.push_back(InvalidError("", "", GoQuote(path_) + text));
+    errors_.causes.push_back(InvalidError("", "", GoQuote(path_.Text()) + text));
   }
 
   void Append(std::vector<Cause> causes) {
@@ -315,29 +319,21 @@ class ValueChecker {
   const Validation& validation_;
   const Json& value_;
   const Json* old_;
-  const std::string& path_;
+  const FieldPath& path_;
   ValueErrors& errors_;
 };
 
-}  // namespace
-
-const Json* OldItem(const TypeNode& list, const Json& item, const Json* before) {
-  if (before == nullptr || !before->is_array() || list.list_type != ListType::kMap ||
-      !item.is_object()) {
-    return nullptr;
-  }
-  const auto found = std::find_if(before->begin(), before->end(), [&](const Json& candidate) {
-    return candidate.is_object() &&
-           std::all_of(list.list_map_keys.begin(), list.list_map_keys.end(),
-                       [&](const std::string& key) {
-                         return item.value(key, Json()) == candidate.value(key, Json());
-                       });
-  });
-  return found == before->end() ? nullptr : &*found;
+// Leaves out the causes above kMostCauses: a refusal stays one.
+void MoveCauses(std::vector<Cause>& from, std::vector<Cause>& to) {
+  const std::size_t room = kMostCauses - std::min(kMostCauses, to.size());
+  const auto count = static_cast<std::ptrdiff_t>(std::min(room, from.size()));
+  std::move(from.begin(), from.begin() + count, std::back_inserter(to));
 }
 
+}  // namespace
+
 void ValidateValue(const TypeNode& type, const Json& value, const Json* old_value,
-                   const std::string& path, ValueErrors& errors) {
+                   const FieldPath& path, ValueErrors& errors) {
   ValueErrors own;
   if (type.validation != nullptr) {
     ValueChecker(type, value, old_value, path, own).Run();
@@ -345,13 +341,12 @@ void ValidateValue(const TypeNode& type, const Json& value, const Json* old_valu
     if (!value.is_object()) return;
     for (const auto& [key, member] : value.items()) {
       const TypeNode* child = ChildType(type, key);
-      if (child != nullptr) ValidateValue(*child, member, nullptr, ChildPath(path, key), own);
+      if (child != nullptr) ValidateValue(*child, member, nullptr, path.Child(key), own);
     }
   }
   const bool unchanged = !own.causes.empty() && old_value != nullptr && *old_value == value;
-  auto& target = unchanged ? errors.ratcheted : errors.causes;
-  std::move(own.causes.begin(), own.causes.end(), std::back_inserter(target));
-  std::move(own.ratcheted.begin(), own.ratcheted.end(), std::back_inserter(errors.ratcheted));
+  MoveCauses(own.causes, unchanged ? errors.ratcheted : errors.causes);
+  MoveCauses(own.ratcheted, errors.ratcheted);
 }
 
 }  // namespace berth::local

@@ -8,17 +8,18 @@
 #include "base/rfc3339.h"
 #include "base/strings.h"
 #include "local/apiserver/schema/field_error.h"
+#include "local/apiserver/schema/field_path.h"
 #include "local/apiserver/schema/quantity_text.h"
 
 namespace berth::local {
 namespace {
 
-void CollectUnknown(const TypeNode& type, const Json& value, const std::string& path,
+void CollectUnknown(const TypeNode& type, const Json& value, const FieldPath& path,
                     std::vector<std::string>& out) {
   if (value.is_array()) {
     if (type.kind != TypeKind::kList) return;
     for (std::size_t i = 0; i < value.size(); ++i) {
-      CollectUnknown(*type.element, value[i], IndexPath(path, i), out);
+      CollectUnknown(*type.element, value[i], path.Index(i), out);
     }
     return;
   }
@@ -27,9 +28,9 @@ void CollectUnknown(const TypeNode& type, const Json& value, const std::string& 
   for (const auto& [key, member] : value.items()) {
     const TypeNode* child = ChildType(type, key);
     if (child != nullptr) {
-      CollectUnknown(*child, member, ChildPath(path, key), out);
+      CollectUnknown(*child, member, path.Child(key), out);
     } else if (!type.preserve_unknown) {
-      out.push_back("unknown field " + GoQuote(ChildPath(path, key)));
+      out.push_back("unknown field " + GoQuote(path.Child(key).Text()));
     }
   }
 }
@@ -168,7 +169,8 @@ std::string FirstMisfit(const TypeNode& type, const Json& value, const FieldLoca
 
 std::vector<std::string> UnknownFields(const TypeNode& type, const Json& value) {
   std::vector<std::string> out;
-  CollectUnknown(type, value, "", out);
+  FieldPaths paths;
+  CollectUnknown(type, value, paths.Root(), out);
   return out;
 }
 

@@ -1,9 +1,11 @@
 #include "local/apiserver/schema/field_error.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdlib>
 #include <set>
+#include <span>
 
 #include "api/codec/json_write.h"
 
@@ -38,9 +40,8 @@ Cause Make(std::string_view reason, std::string field, std::string message,
 
 }  // namespace
 
-std::string GoQuote(std::string_view text) {
+void AppendGoQuoted(std::string_view text, std::string& out) {
   static constexpr std::string_view kHex = "0123456789abcdef";
-  std::string out = "\"";
   for (const char c : text) {
     switch (c) {
       case '"': out += "\\\""; break;
@@ -64,6 +65,11 @@ std::string GoQuote(std::string_view text) {
       }
     }
   }
+}
+
+std::string GoQuote(std::string_view text) {
+  std::string out = "\"";
+  AppendGoQuoted(text, out);
   return out + "\"";
 }
 
@@ -159,7 +165,7 @@ ApiError InvalidStatus(std::string_view group, std::string_view kind, std::strin
   std::vector<std::string> texts;
   std::set<std::string> seen;
   Json list = Json::array();
-  for (const Cause& cause : causes) {
+  for (const Cause& cause : std::span(causes).first(std::min(causes.size(), kMostCauses))) {
     std::string text = cause.field + ": " + cause.message;
     if (seen.insert(text).second) texts.push_back(std::move(text));
     list.push_back({{"reason", cause.reason}, {"message", cause.message}, {"field", cause.field}});

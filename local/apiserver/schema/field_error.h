@@ -13,6 +13,9 @@
 
 namespace berth::local {
 
+// Of one refusal: validators leave out the rest.
+inline constexpr std::size_t kMostCauses = 1000;
+
 struct Cause {
   std::string reason;   // "FieldValueRequired", …
   std::string field;    // "spec.template.spec.containers[0].name"; "<nil>" at the root
@@ -45,7 +48,8 @@ ApiError InvalidStatus(std::string_view group, std::string_view kind, std::strin
                        const std::vector<Cause>& causes);
 ApiError BadRequest(std::string message);  // 400
 
-std::string GoQuote(std::string_view text);  // "a\"b", as Go's %q prints text
-std::string GoJson(const Json& value);       // compact, keys sorted, < > & escaped
+std::string GoQuote(std::string_view text);                    // "a\"b", as Go's %q prints text
+void AppendGoQuoted(std::string_view text, std::string& out);  // … without the quotes
+std::string GoJson(const Json& value);  // compact, keys sorted, < > & escaped
 
 }  // namespace berth::local

@@ -1,8 +1,10 @@
 // Parses JSON and YAML bodies, and reports duplicate keys.
 #include <algorithm>
+#include <cstdint>
 #include <limits>
-#include <map>
 #include <set>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "api/codec/json_tree.h"
@@ -26,10 +28,33 @@ void ReportDuplicates(const std::vector<std::string>& paths, DecodedBody& body) 
   }
 }
 
-// Collects the errors that the fields of a text can have, in the order of the text.
+constexpr std::string_view kUnknown = "unknown field \"";
+constexpr std::string_view kDuplicate = "duplicate field \"";
+
+// The hash of a text that is read part by part (FNV-1a). Equal hashes of different errors would
+// exchange their places in a message, no more.
+class TextHash {
+ public:
+  TextHash With(std::string_view text) const {
+    TextHash out = *this;
+    for (const char c : text) out.value_ = (out.value_ ^ static_cast<unsigned char>(c)) * kPrime;
+    return out;
+  }
+  std::uint64_t value() const { return value_; }
+
+ private:
+  static constexpr std::uint64_t kPrime = 1099511628211U;
+  std::uint64_t value_ = 14695981039346656037U;
+};
+
+// The places of errors in the text, by the hash of the error.
+using Places = std::unordered_map<std::uint64_t, std::size_t>;
+
+// Finds the places of the errors that the fields of a text can have. The text of a path is not
+// made: a long key above n fields would be copied n times.
 class PlaceReader : public nlohmann::json_sax<Json> {
  public:
-  explicit PlaceReader(std::map<std::string, std::size_t>& places) : places_(places) {}
+  explicit PlaceReader(Places& places) : places_(places) {}
 
   bool null() override { return Value(); }
   bool boolean(bool /*value*/) override { return Value(); }
@@ -44,10 +69,11 @@ class PlaceReader : public nlohmann::json_sax<Json> {
   bool end_array() override { return Close(); }
   bool key(string_t& name) override {
     Level& level = levels_.back();
-    level.path = ChildPath(level.root, name);
-    const std::string quoted = GoQuote(level.path);
-    Note("unknown field " + quoted);
-    if (!level.keys.insert(name).second) Note("duplicate field " + quoted);
+    std::string part = level.root.is_empty ? "" : ".";
+    AppendGoQuoted(name, part);
+    level.path = level.root.With(part);
+    Note(level.path.unknown);
+    if (!level.keys.insert(std::move(name)).second) Note(level.path.duplicate);
     return true;
   }
   bool parse_error(std::size_t /*position*/, const std::string& /*token*/,
@@ -56,30 +82,39 @@ class PlaceReader : public nlohmann::json_sax<Json> {
   }
 
  private:
+  // The errors that a path can have, without the quote at their ends.
+  struct Path {
+    TextHash unknown = TextHash().With(kUnknown);
+    TextHash duplicate = TextHash().With(kDuplicate);
+    bool is_empty = true;
+    Path With(std::string_view part) const {
+      return {unknown.With(part), duplicate.With(part), is_empty && part.empty()};
+    }
+  };
   struct Level {
     bool is_array = false;
-    std::string root;  // the path of the object or array
-    std::string path;  // the path of the present member or element
+    Path root;  // of the object or array
+    Path path;  // of the present member
     std::size_t index = 0;
     std::set<std::string> keys = {};
   };
 
-  void Note(const std::string& error) {
-    const auto known = places_.find(error);
+  void Note(const TextHash& error) {
+    const auto known = places_.find(error.With("\"").value());
     if (known != places_.end() && known->second == kNowhere) known->second = ++place_;
   }
-  std::string Enter() {
-    if (levels_.empty()) return "";
+  Path Enter() {
+    if (levels_.empty()) return {};
     Level& level = levels_.back();
-    return level.is_array ? IndexPath(level.root, level.index++) : level.path;
+    return level.is_array ? level.root.With(IndexPath("", level.index++)) : level.path;
   }
   bool Value() {
-    Enter();
+    if (!levels_.empty()) ++levels_.back().index;
     return true;
   }
   bool Open(bool is_array) {
-    std::string root = Enter();
-    levels_.push_back({.is_array = is_array, .root = std::move(root), .path = ""});
+    const Path root = Enter();
+    levels_.push_back({.is_array = is_array, .root = root, .path = {}});
     return true;
   }
   bool Close() {
@@ -87,7 +122,7 @@ class PlaceReader : public nlohmann::json_sax<Json> {
     return true;
   }
 
-  std::map<std::string, std::size_t>& places_;
+  Places& places_;
   std::vector<Level> levels_;
   std::size_t place_ = 0;
 };
@@ -96,14 +131,22 @@ class PlaceReader : public nlohmann::json_sax<Json> {
 
 void SortByPlace(std::string_view text, std::vector<std::string>& strict_errors) {
   if (text.empty()) return;
-  std::map<std::string, std::size_t> places;
-  for (const std::string& error : strict_errors) places[error] = kNowhere;
+  Places places;
+  std::vector<std::pair<std::uint64_t, std::string>> errors;
+  for (std::string& error : strict_errors) {
+    const std::uint64_t hash = TextHash().With(error).value();
+    places[hash] = kNowhere;
+    errors.emplace_back(hash, std::move(error));
+  }
   PlaceReader reader(places);
   // allow json-parse: ParseJson has read the text within its limits
-  if (!Json::sax_parse(text, &reader)) return;
-  std::stable_sort(
-      strict_errors.begin(), strict_errors.end(),
-      [&](const std::string& a, const std::string& b) { return places.at(a) < places.at(b); });
+  if (Json::sax_parse(text, &reader)) {
+    std::stable_sort(errors.begin(), errors.end(), [&](const auto& a, const auto& b) {
+      return places.at(a.first) < places.at(b.first);
+    });
+  }
+  std::transform(errors.begin(), errors.end(), strict_errors.begin(),
+                 [](auto& error) { return std::move(error.second); });
 }
 
 ApiResult<DecodedBody> ParseJson(std::string_view text) {

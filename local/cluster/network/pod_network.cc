@@ -39,8 +39,8 @@ std::string OwnerKey(const std::string& namespace_name, const std::string& name)
 }  // namespace
 
 // Files of an earlier life are nobody's.
-PodNetwork::PodNetwork(std::string prefix, std::string folder)
-    : addresses_(std::move(prefix)), hosts_(folder, MachineHosts()) {
+PodNetwork::PodNetwork(std::string prefix, std::string folder, Limits limits)
+    : addresses_(std::move(prefix)), hosts_(folder, MachineHosts()), limits_(limits) {
   std::error_code error;
   std::filesystem::remove_all(folder, error);
 }
@@ -76,47 +76,77 @@ std::vector<std::pair<std::string, std::string>> PodNetwork::LinksIn(
   return LinksTo(services);
 }
 
-bool PodNetwork::SetService(const Object& service, const std::vector<ServiceRoute>& routes,
-                            std::vector<HostsLine> lines) {
+std::string PodNetwork::ExceededLimit(const std::string& namespace_name,
+                                      std::size_t of_service) const {
+  const auto known = listeners_by_namespace_.find(namespace_name);
+  const std::size_t of_namespace = known == listeners_by_namespace_.end() ? 0 : known->second;
+  const auto text = [](std::size_t limit, const std::string& of) {
+    return "at most " + std::to_string(limit) + " TCP ports of " + of + " are served";
+  };
+  if (of_service >= limits_.of_service) return text(limits_.of_service, "a Service");
+  if (of_namespace >= limits_.of_namespace) {
+    return text(limits_.of_namespace, "all Services in a namespace");
+  }
+  return listeners_ >= limits_.of_all ? text(limits_.of_all, "all Services") : "";
+}
+
+void PodNetwork::CountListeners(const std::string& namespace_name, std::size_t before,
+                                std::size_t now) {
+  std::size_t& of_namespace = listeners_by_namespace_[namespace_name];
+  of_namespace = of_namespace + now - before;
+  listeners_ = listeners_ + now - before;
+  if (of_namespace == 0) listeners_by_namespace_.erase(namespace_name);
+}
+
+PodNetwork::Served PodNetwork::SetService(const Object& service,
+                                          const std::vector<ServiceRoute>& routes,
+                                          std::vector<HostsLine> lines) {
   const std::string namespace_name = NamespaceOf(*service);
   const std::string owner = OwnerKey(namespace_name, NameOf(*service));
   services_by_namespace_[namespace_name][NameOf(*service)] = service;
   hosts_.Set(namespace_name, owner, std::move(lines));
   Relays& relays = relays_by_service_[owner];
   std::set<Endpoint> wanted;
-  bool all_serve = true;
+  for (const ServiceRoute& route : routes) wanted.insert({route.address, route.port});
+  // A port without endpoints refuses connections.
+  const std::size_t before = relays.size();
+  std::erase_if(relays, [&](const auto& one) { return wanted.count(one.first) == 0; });
+  CountListeners(namespace_name, before, relays.size());
+  Served served;
   for (const ServiceRoute& route : routes) {
     const Endpoint endpoint{route.address, route.port};
-    wanted.insert(endpoint);
-    auto& relay = relays[endpoint];
-    if (relay == nullptr) {
+    auto relay = relays.find(endpoint);
+    if (relay == relays.end()) {
+      if (!served.refusal.empty()) continue;
+      served.refusal = ExceededLimit(namespace_name, relays.size());
+      if (!served.refusal.empty()) continue;
       if (pool_ == nullptr) pool_ = std::make_unique<net::IoPool>(1);
       auto listening = net::TcpRelay::Listen(*pool_, route.address, route.port);
       if (!listening) {
         LogWarning("a Service is not reachable",
                    {{"service", owner}, {"error", listening.error().message}});
-        all_serve = false;
+        served.all = false;
         continue;
       }
-      relay = std::move(*listening);
+      relay = relays.emplace(endpoint, std::move(*listening)).first;
+      CountListeners(namespace_name, relays.size() - 1, relays.size());
     }
     std::vector<net::RelayTarget> targets;
     for (const ServiceBackend& backend : route.backends) {
       targets.push_back({backend.address, backend.port});
     }
-    relay->SetTargets(std::move(targets));
+    relay->second->SetTargets(std::move(targets));
   }
-  // A port without endpoints refuses connections.
-  std::erase_if(relays, [&](const auto& one) {
-    return one.second == nullptr || wanted.count(one.first) == 0;
-  });
-  return all_serve;
+  return served;
 }
 
 void PodNetwork::RemoveService(const std::string& namespace_name, const std::string& name) {
   const std::string owner = OwnerKey(namespace_name, name);
   hosts_.Set(namespace_name, owner, {});
-  relays_by_service_.erase(owner);
+  if (const auto relays = relays_by_service_.find(owner); relays != relays_by_service_.end()) {
+    CountListeners(namespace_name, relays->second.size(), 0);
+    relays_by_service_.erase(relays);
+  }
   const auto services = services_by_namespace_.find(namespace_name);
   if (services == services_by_namespace_.end()) return;
   services->second.erase(name);

@@ -6,6 +6,7 @@
 // Threads: one; the balancer has a thread of its own.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <optional>
@@ -23,8 +24,16 @@ namespace berth::local::cluster {
 
 class PodNetwork {
  public:
+  // The most ports that are served, each with a listener of its own (an open file).
+  struct Limits {
+    std::size_t of_service = 256;
+    std::size_t of_namespace = 512;
+    std::size_t of_all = 2048;
+  };
+
   // `prefix`: of LoopbackNetwork. `folder`: of the hosts files.
-  PodNetwork(std::string prefix, std::string folder);
+  PodNetwork(std::string prefix, std::string folder) : PodNetwork(prefix, folder, Limits()) {}
+  PodNetwork(std::string prefix, std::string folder, Limits limits);
   ~PodNetwork();
   PodNetwork(const PodNetwork&) = delete;
   PodNetwork& operator=(const PodNetwork&) = delete;
@@ -36,10 +45,14 @@ class PodNetwork {
   // The pod has ended: gives back its address and its names.
   void Release(const std::string& uid);
 
-  // Replaces the routes and names of one Service; a refused address is logged and tried again with
-  // the next call. Returns false then.
-  bool SetService(const Object& service, const std::vector<ServiceRoute>& routes,
-                  std::vector<HostsLine> lines);
+  struct Served {
+    bool all = true;      // false: an address was refused, which is logged
+    std::string refusal;  // the limit above which ports are not served; "": none
+  };
+  // Replaces the routes and names of one Service; what is not served is tried again with the next
+  // call. Ports are served in the order of `routes`.
+  Served SetService(const Object& service, const std::vector<ServiceRoute>& routes,
+                    std::vector<HostsLine> lines);
   // The variables of the Services in a namespace (LinksTo).
   std::vector<std::pair<std::string, std::string>> LinksIn(const std::string& namespace_name) const;
   void RemoveService(const std::string& namespace_name, const std::string& name);
@@ -48,10 +61,17 @@ class PodNetwork {
   using Endpoint = std::pair<std::string, std::uint16_t>;
   using Relays = std::map<Endpoint, std::unique_ptr<net::TcpRelay>>;
 
+  // The limit that one more listener of the Service would exceed; "": none.
+  std::string ExceededLimit(const std::string& namespace_name, std::size_t of_service) const;
+  void CountListeners(const std::string& namespace_name, std::size_t before, std::size_t now);
+
   PodAddresses addresses_;
   HostsTable hosts_;
   std::unique_ptr<net::IoPool> pool_;
+  const Limits limits_;
   std::map<std::string, Relays> relays_by_service_;
+  std::map<std::string, std::size_t> listeners_by_namespace_;
+  std::size_t listeners_ = 0;
   std::map<std::string, std::map<std::string, Object>> services_by_namespace_;
 };
 

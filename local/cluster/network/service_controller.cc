@@ -11,6 +11,7 @@ constexpr char kByService[] = "service";
 // Pods become ready in batches: one reconcile per interval.
 constexpr Duration kEndpointBatch = std::chrono::milliseconds(20);
 constexpr Duration kServeAgain = std::chrono::seconds(2);
+constexpr Duration kServeMore = std::chrono::seconds(30);  // other Services may have ended
 
 // What an endpoint says of a pod.
 bool IsSameEndpoint(const Json& a, const Json& b) {
@@ -23,9 +24,11 @@ bool IsSameEndpoint(const Json& a, const Json& b) {
 }  // namespace
 
 ServiceController::ServiceController(Api& api, ObjectCache& cache, Executor& executor,
-                                     const Clock& clock, PodNetwork* network)
+                                     Executor& event_writes, const Clock& clock,
+                                     PodNetwork* network)
     : cache_(cache),
       writer_(api, cache, "kube-controller-manager"),
+      events_(api, clock, executor, event_writes, "service-controller"),
       network_(network),
       services_(
           executor, "service", [this](const ObjectKey& key) { return Look(key); },
@@ -76,9 +79,14 @@ Result<NextLook> ServiceController::Look(const ObjectKey& key) {
   }
   BERTH_CHECK_OK(WriteIngress(*service));
   if (network_ == nullptr) return NextLook{};
-  const bool serves =
+  const PodNetwork::Served served =
       network_->SetService(service, RoutesOf(*service, subsets), NamesOf(*service, subsets));
-  return serves ? NextLook{} : NextLook{kServeAgain};
+  if (!served.refusal.empty()) {
+    events_.Record(*service, EventType::kWarning, "PortsNotServed",
+                   served.refusal + ": the others refuse connections");
+    return NextLook{kServeMore};
+  }
+  return served.all ? NextLook{} : NextLook{kServeAgain};
 }
 
 Status ServiceController::WriteEndpoints(const Json& service, const Json& subsets) {

@@ -9,6 +9,7 @@
 #include "local/cluster/looks.h"
 #include "local/cluster/network/pod_network.h"
 #include "local/cluster/object_cache.h"
+#include "local/cluster/object_events.h"
 #include "local/cluster/writer.h"
 
 namespace berth::local::cluster {
@@ -17,8 +18,8 @@ class ServiceController {
  public:
   // Registers its indexes and listeners; call before the cache tracks pods, Services, Endpoints and
   // EndpointSlices. `network` may be null: then only objects are written.
-  ServiceController(Api& api, ObjectCache& cache, Executor& executor, const Clock& clock,
-                    PodNetwork* network);
+  ServiceController(Api& api, ObjectCache& cache, Executor& executor, Executor& event_writes,
+                    const Clock& clock, PodNetwork* network);
   ServiceController(const ServiceController&) = delete;
   ServiceController& operator=(const ServiceController&) = delete;
 
@@ -35,6 +36,7 @@ class ServiceController {
 
   ObjectCache& cache_;
   Writer writer_;
+  ObjectEvents events_;
   PodNetwork* network_;
   FunctionController services_;
 };

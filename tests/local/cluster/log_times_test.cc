@@ -53,6 +53,17 @@ TEST_F(LogTimesTest, FindsTimesAndOffsets) {
   EXPECT_EQ(times.OffsetAt(start_ + milliseconds(901)), std::nullopt);
 }
 
+TEST_F(LogTimesTest, SeesLaterRecordsAfterRenewal) {
+  LogTimesWriter writer(log_);
+  writer.Add(0, start_);
+  LogTimes times(log_);
+  EXPECT_EQ(times.At(50), start_);
+  writer.Add(100, start_ + milliseconds(200));
+  times.Renew();
+  EXPECT_EQ(times.At(99), start_);
+  EXPECT_EQ(times.At(100), start_ + milliseconds(200));
+}
+
 TEST_F(LogTimesTest, WritesNoMoreThanItMust) {
   LogTimesWriter writer(log_);
   for (int at = 0; at < 10'000; ++at) {

@@ -12,6 +12,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "base/rfc3339.h"
+#include "local/cluster/log_times.h"
+
 namespace berth::local::cluster {
 namespace {
 
@@ -94,6 +97,41 @@ TEST_F(PodLogsTest, ReadsWhatIsKeptOfALongLog) {
   ASSERT_TRUE(follow);
   ended.get_future().wait();
   EXPECT_EQ(text, "one\ntwo\n");
+}
+
+// The limit is of the answer's bytes: a stamp is 31 bytes, an empty line one.
+TEST_F(PodLogsTest, StampsOfShortLinesCount) {
+  constexpr std::size_t kMost = 64UL * 1024 * 1024;
+  constexpr std::size_t kStamped = 32;
+  constexpr std::size_t kLines = 3'000'000;
+  Write("0.log", std::string(kLines - 1, '\n') + "end\n");
+  LogTimesWriter(container_ + "/0.log").Add(0, *ParseTime("2026-11-20T07:03:22Z"));
+  request_.timestamps = true;
+  const std::string stamp = "2026-11-20T07:03:22.000000000Z ";
+  const std::string whole = Read();
+  constexpr std::size_t kShown = (kMost - 3) / kStamped;
+  EXPECT_TRUE(whole.starts_with("[berth: " + std::to_string(kLines - kShown) +
+                                " bytes before this are left out]\n" + stamp + "\n"))
+      << whole.substr(0, 100);
+  EXPECT_TRUE(whole.ends_with("\n" + stamp + "\n" + stamp + "end\n"));
+  EXPECT_LT(whole.size(), kMost + 100);
+  EXPECT_GT(whole.size(), kMost - 100);
+  request_.limit_bytes = 40;
+  EXPECT_EQ(Read(), stamp + "\n" + stamp.substr(0, 8));
+  request_.tail_lines = 2;
+  request_.limit_bytes = -1;
+  EXPECT_EQ(Read(), stamp + "\n" + stamp + "end\n");
+}
+
+TEST_F(PodLogsTest, ALineLongerThanAnAnswerIsCutAtItsFront) {
+  constexpr std::size_t kMost = 64UL * 1024 * 1024;
+  Write("0.log", "first\n" + std::string(kMost + 10, 'x'));
+  const std::string plain = Read();
+  EXPECT_TRUE(plain.starts_with("[berth: 16 bytes before this are left out]\nxxx"));
+  LogTimesWriter(container_ + "/0.log").Add(0, *ParseTime("2026-11-20T07:03:22Z"));
+  request_.timestamps = true;
+  EXPECT_TRUE(Read().starts_with(
+      "[berth: 47 bytes before this are left out]\n2026-11-20T07:03:22.000000000Z xxx"));
 }
 
 TEST_F(PodLogsTest, PreviousStart) {

@@ -1,6 +1,7 @@
 // apps/v1 StatefulSet, and the claims that it makes. Source: Kubernetes 1.36 strategies and
 // validation, restated.
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "local/apiserver/registry/json_access.h"
@@ -53,14 +54,14 @@ Json WithVolumesOfClaims(Json set) {
   if (claims.empty() || At(set, {"spec", "template", "spec"}) == nullptr) return set;
   Json& volumes = set["spec"]["template"]["spec"]["volumes"];
   Json kept = Json::array();
+  std::set<std::string> names;
   for (const Json& claim : claims) {
-    kept.push_back({{"name", TextAt(claim, {"metadata", "name"})}, {"emptyDir", Json::object()}});
+    const std::string name = TextAt(claim, {"metadata", "name"});
+    kept.push_back({{"name", name}, {"emptyDir", Json::object()}});
+    names.insert(name);
   }
   for (const Json& volume : volumes.is_array() ? volumes : Json::array()) {
-    const bool replaced = std::any_of(kept.begin(), kept.end(), [&volume](const Json& each) {
-      return each["name"] == TextAt(volume, {"name"});
-    });
-    if (!replaced) kept.push_back(volume);
+    if (names.insert(TextAt(volume, {"name"})).second) kept.push_back(volume);
   }
   volumes = std::move(kept);
   return set;

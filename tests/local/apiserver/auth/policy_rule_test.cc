@@ -112,6 +112,28 @@ TEST(PolicyRule, NamesMissingRights) {
               ElementsAre("{APIGroups:[\"\"], Resources:[\"secrets\"], Verbs:[\"get\"]}"));
 }
 
+TEST(PolicyRule, BoundsWhatItNamesAndCompares) {
+  std::vector<std::string> words;
+  for (int i = 0; i < 200; ++i) words.push_back("w" + std::to_string(1000 + i));
+  const PolicyRule cube = On(words, {""}, words, words);
+  const std::vector<std::string> missing = MissingRights({}, {cube});
+  ASSERT_FALSE(missing.empty());
+  EXPECT_EQ(missing.back(), "(and others)");
+  EXPECT_LE(missing.size(), 101U);
+  std::size_t bytes = 0;
+  for (const std::string& line : missing) bytes += line.size();
+  EXPECT_LT(bytes, 70'000U);
+  // Two rules that hold one half of the verbs each: every right is compared, up to a limit.
+  const std::vector<std::string> first(words.begin(), words.begin() + 100);
+  const std::vector<std::string> second(words.begin() + 100, words.end());
+  const std::vector<PolicyRule> halves = {On(first, {""}, words, words),
+                                          On(second, {""}, words, words)};
+  EXPECT_THAT(MissingRights(halves, {cube}),
+              ElementsAre("(the role has more rights than are compared with those of its writer: "
+                          "divide it into roles with shorter lists)"));
+  EXPECT_THAT(MissingRights(halves, {On(words, {""}, {"w1007"}, {"w1001", "w1100"})}), IsEmpty());
+}
+
 TEST(PolicyRule, ReadsARole) {
   const Json role{{"rules",
                    {{{"verbs", {"get"}}, {"apiGroups", {""}}, {"resources", {"pods"}}},

@@ -72,6 +72,24 @@ class RoleIndexTest : public ::testing::Test {
   std::unique_ptr<RoleIndex> index_;
 };
 
+// The buckets of such a role would be two hundred millions: it is compared word by word.
+TEST_F(RoleIndexTest, ARoleOfLongListsHoldsWithoutTheirProduct) {
+  Json words = Json::array();
+  for (int i = 0; i < 600; ++i) words.push_back("w" + std::to_string(i));
+  const Json rule{
+      {"verbs", words}, {"apiGroups", {""}}, {"resources", words}, {"resourceNames", words}};
+  Put(kRoles, "a", "cube", {{"rules", Json::array({rule})}});
+  Put(kRoleBindings, "a", "b", BindingJson("Role", "cube", {User("jane")}));
+  AccessAttributes asks;
+  asks.verb = "w7";
+  asks.resource = "w599";
+  asks.namespace_name = "a";
+  asks.name = "w0";
+  EXPECT_TRUE(index_->Allows(UserIn("jane"), asks));
+  asks.name = "w600";
+  EXPECT_FALSE(index_->Allows(UserIn("jane"), asks));
+}
+
 TEST_F(RoleIndexTest, RolesHoldInTheirNamespaceAndClusterRolesEverywhere) {
   Put(kRoles, "a", "reader", RoleJson("get", "pods"));
   Put(kClusterRoles, "", "lister", RoleJson("list", "pods"));

@@ -273,9 +273,10 @@ TEST_F(PodNetworkTest, TheServiceHasAPodsPortAndName) {
   const std::string two = Serve("two", port);
   const std::string service = loopback_->prefix() + ".128.1";
   const auto number = static_cast<std::uint16_t>(port);
-  ASSERT_TRUE(network_->SetService(Service("db"),
-                                   {{service, number, {{one, number}, {two, number}}}},
-                                   {{service, {"db.team.svc.cluster.local", "db.team"}, {"db"}}}));
+  ASSERT_TRUE(network_
+                  ->SetService(Service("db"), {{service, number, {{one, number}, {two, number}}}},
+                               {{service, {"db.team.svc.cluster.local", "db.team"}, {"db"}}})
+                  .all);
   std::set<std::string> answers;
   EXPECT_TRUE(Eventually([&] {
     answers.insert(Ask(service, port));
@@ -293,6 +294,30 @@ TEST_F(PodNetworkTest, TheServiceHasAPodsPortAndName) {
   })) << ReadText(LogOf("client"));
   network_->RemoveService("team", "db");
   EXPECT_TRUE(Eventually([&] { return Ask(service, port).empty(); }));
+}
+
+TEST_F(PodNetworkTest, PortsAboveALimitAreNotServed) {
+  network_ = std::make_unique<PodNetwork>(loopback_->prefix(), folder_ + "/hosts",
+                                          PodNetwork::Limits{2, 3, 4});
+  const auto set = [&](const std::string& team, const std::string& name, int part, int count) {
+    const auto service =
+        std::make_shared<const Json>(Json{{"metadata", {{"name", name}, {"namespace", team}}}});
+    std::vector<ServiceRoute> routes;
+    for (int i = 0; i < count; ++i) {
+      const auto port = static_cast<std::uint16_t>(9000 + i);
+      routes.push_back(
+          {loopback_->prefix() + ".128." + std::to_string(part), port, {{"127.0.0.1", port}}});
+    }
+    return network_->SetService(service, routes, {}).refusal;
+  };
+  EXPECT_EQ(set("a", "one", 1, 2), "");
+  EXPECT_EQ(set("a", "one", 1, 3), "at most 2 TCP ports of a Service are served");
+  EXPECT_EQ(set("a", "two", 2, 2), "at most 3 TCP ports of all Services in a namespace are served");
+  EXPECT_EQ(set("b", "one", 3, 2), "at most 4 TCP ports of all Services are served");
+  network_->RemoveService("a", "two");
+  EXPECT_EQ(set("b", "one", 3, 2), "") << "what ended makes room";
+  EXPECT_EQ(set("a", "one", 1, 0), "");
+  EXPECT_EQ(set("a", "two", 2, 2), "");
 }
 
 TEST_F(PodNetworkTest, AProgramThatRunsSeesLaterNames) {

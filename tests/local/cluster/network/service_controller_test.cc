@@ -51,7 +51,7 @@ class ServiceControllerTest : public ::testing::Test {
   SimExecutor executor_{clock_};
   test::TestApi api_{clock_, &executor_};
   ObjectCache cache_{api_, executor_};
-  ServiceController services_{api_, cache_, executor_, clock_, nullptr};
+  ServiceController services_{api_, cache_, executor_, executor_, clock_, nullptr};
   GarbageCollector garbage_{api_, cache_, executor_, clock_};
 };
 
@@ -137,6 +137,31 @@ TEST_F(ServiceControllerTest, ALoadBalancerHasTheServicesAddress) {
   const auto now = api_.Get(kServices, "default", "db");
   EXPECT_EQ((**now)["status"]["loadBalancer"]["ingress"][0]["ip"],
             StringAt(**service, {"spec", "clusterIP"}));
+}
+
+TEST_F(ServiceControllerTest, AnEventTellsThatPortsAreNotServed) {
+  const std::string folder = testing::TempDir() + "/berth-service-hosts";
+  auto loopback = LoopbackNetwork::Claim(folder);
+  ASSERT_TRUE(loopback);
+  PodNetwork network(loopback->prefix(), folder, {.of_service = 1});
+  ObjectCache cache(api_, executor_);
+  ServiceController services(api_, cache, executor_, executor_, clock_, &network);
+  for (const ResourceId* resource : {&kServices, &kEndpoints, &kEndpointSlices, &kPods}) {
+    ASSERT_TRUE(cache.Track(*resource));
+  }
+  services.Start();
+  const Json ports = Json::array({{{"name", "a"}, {"port", 80}, {"targetPort", 8080}},
+                                  {{"name", "b"}, {"port", 81}, {"targetPort", 8081}}});
+  const auto service = CreateService("db", {{"ports", ports}});
+  ASSERT_TRUE(service) << service.error().message;
+  CreatePod("a", "127.9.0.1", true);
+  Run();
+  const auto events = api_.List({"", "v1", "events"}, "default", {});
+  ASSERT_TRUE(events);
+  ASSERT_FALSE(events->items.empty());
+  EXPECT_EQ((*events->items[0])["reason"], "PortsNotServed");
+  EXPECT_EQ((*events->items[0])["message"],
+            "at most 1 TCP ports of a Service are served: the others refuse connections");
 }
 
 }  // namespace
