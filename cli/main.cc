@@ -88,9 +88,12 @@ void AddPlan(CLI::App& app, ClientFlags& client, PlanFlags& flags, int& exit_cod
       "plan", "What a job would meet before it is created: queue, steps, waits, prices");
   AddServerFlags(*command, client);
   AddOutputFlag(*command, client);
-  command->add_option("-f,--filename", flags.files, "YAML or JSON of the jobs; - is standard input")
+  command
+      ->add_option("-f,--filename", flags.files,
+                   "YAML or JSON of the jobs, or folders of such files; - is standard input")
       ->type_name(kFileValue)
       ->required();
+  command->add_flag("-R,--recursive", flags.recursive, "read the folders in folders, too");
   command->add_option("-n,--namespace", client.namespace_name, "of jobs that name none")
       ->type_name(kNamespaceValue);
   command->add_option("--queue", flags.queue, "LocalQueue, in place of the one that the job names")
