@@ -222,8 +222,11 @@ std::string Headline(const ClusterView& view, const api::Workload& workload, con
   if (IsFinished(workload)) return "is over: " + FinishedResult(view, workload);
   if (!workload.spec.active) return "is deactivated and does not queue";
   if (IsRunning(workload)) {
-    return "runs since " +
-           HumanDuration(view.now - Find(workload, api::kAdmitted)->last_transition_time);
+    const std::string since =
+        HumanDuration(view.now - Find(workload, api::kAdmitted)->last_transition_time);
+    const std::string lack = LackOfPods(view, workload);
+    if (IsWithoutPods(view, workload)) return "is admitted since " + since + "; " + lack;
+    return "runs since " + since + (lack.empty() ? "" : "; " + lack);
   }
   std::string what = "its turn";
   for (const Step& step : story.steps) {
