@@ -16,6 +16,7 @@
 #include "cli/kueue_parser.h"
 #include "cli/ledger_parser.h"
 #include "cli/listen_parser.h"
+#include "cli/output.h"
 #include "cli/test_parser.h"
 #include "cli/version.h"
 #include "scenarios/command.h"
@@ -376,6 +377,7 @@ CommandOption OptionOf(const CLI::Option& option) {
 // The command tree for completion, from the parser of CLI11.
 Command CommandOf(const CLI::App& app) {
   Command command{.name = app.get_name(), .help = app.get_description()};
+  command.aliases = app.get_aliases();
   for (const CLI::Option* option : app.get_options()) {
     if (option->get_positional()) {
       command.positionals.push_back(option->get_type_name());
@@ -478,6 +480,10 @@ int Run(int argc, char** argv) {
     const Command program = CommandOf(app);
     std::vector<std::string> words =
         SplitEmptyValues(program, CommandFirst(program, {argv + 1, argv + argc}));
+    if (const std::string unknown = UnknownCommand(program, words); !unknown.empty()) {
+      Complain({ErrorCode::kInvalid, unknown});
+      return kExitUsage;
+    }
     std::reverse(words.begin(), words.end());  // CLI11's order
     app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {

@@ -329,7 +329,10 @@ ObjectReference ParseReference(const std::string& reference) {
   if (slash == std::string::npos) return {"", reference};
   std::string kind = ToLower(reference.substr(0, slash));
   if (kind == "jobs" || kind == "job.batch" || kind == "jobs.batch") kind = "job";
-  if (kind == "wl" || kind == "workloads" || kind == "kwl") kind = "workload";
+  if (kind == "wl" || kind == "workloads" || kind == "kwl" || kind == "kueueworkload" ||
+      kind == "kueueworkloads") {
+    kind = "workload";
+  }
   if (kind == "pods" || kind == "po") kind = "pod";
   return {std::move(kind), reference.substr(slash + 1)};
 }
