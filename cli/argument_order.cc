@@ -1,10 +1,17 @@
 #include "cli/argument_order.h"
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
+#include <string_view>
 #include <utility>
+
+#include "base/strings.h"
 
 namespace berth::cli {
 namespace {
+
+constexpr char kProgram[] = "berth";
 
 // The number of words of the option at the start of `words`, its value included; 0: no option of
 // `command`.
@@ -14,6 +21,48 @@ std::size_t WordsOfOption(const Command& command, const std::vector<std::string>
   const CommandOption* option = FindOption(command, words[at].substr(0, equals));
   if (option == nullptr) return 0;
   return option->value.empty() || equals != std::string::npos ? 1 : 2;
+}
+
+const Command* FindByWord(const Command& command, const std::string& word) {
+  for (const Command& each : command.commands) {
+    const auto& aliases = each.aliases;
+    if (each.name == word || std::find(aliases.begin(), aliases.end(), word) != aliases.end()) {
+      return &each;
+    }
+  }
+  return nullptr;
+}
+
+// The name of the command whose name or alias is next to the word; empty: none is near enough.
+std::string NearestCommand(const Command& command, const std::string& word) {
+  std::string nearest;
+  std::size_t best = word.size() / 3 + 2;
+  for (const Command& each : command.commands) {
+    std::vector<std::string> names = each.aliases;
+    names.insert(names.begin(), each.name);
+    for (const std::string& name : names) {
+      const std::size_t distance = EditDistance(word, name);
+      if (distance >= best || distance >= name.size()) continue;
+      best = distance;
+      nearest = each.name;
+    }
+  }
+  return nearest;
+}
+
+std::string NoCommand(const Command& command, const std::string& word) {
+  // Verbs of kueuectl that kubectl carries out.
+  constexpr std::array<std::string_view, 5> kOfKubectl{"delete", "describe", "edit", "get",
+                                                       "patch"};
+  const std::string no = "\"" + word + "\" is no command of " +
+                         (command.name == kProgram ? "" : std::string(kProgram) + " ") +
+                         command.name;
+  if (command.name == kProgram &&
+      std::find(kOfKubectl.begin(), kOfKubectl.end(), word) != kOfKubectl.end()) {
+    return no + ": use kubectl " + word;
+  }
+  const std::string nearest = NearestCommand(command, word);
+  return no + (nearest.empty() ? "; --help lists the commands" : "; did you mean " + nearest + "?");
 }
 
 }  // namespace
@@ -53,6 +102,23 @@ std::vector<std::string> SplitEmptyValues(const Command& program, std::vector<st
     return split;
   }
   return words;
+}
+
+std::string UnknownCommand(const Command& program, const std::vector<std::string>& words) {
+  const Command* at = &program;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == "--") return "";
+    if (words[i].starts_with('-')) {
+      const std::size_t taken = WordsOfOption(*at, words, i);
+      i += taken == 0 ? 0 : taken - 1;
+      continue;
+    }
+    const Command* below = FindByWord(*at, words[i]);
+    if (below == nullptr) return at->positionals.empty() ? NoCommand(*at, words[i]) : "";
+    if (below->commands.empty()) return "";
+    at = below;
+  }
+  return "";
 }
 
 }  // namespace berth::cli

@@ -20,4 +20,8 @@ std::vector<std::string> CommandFirst(const Command& program,
 // `--option=` for an option whose value is missing.
 std::vector<std::string> SplitEmptyValues(const Command& program, std::vector<std::string> words);
 
+// What is wrong with the first word of a command line that is no command where one has to stand:
+// the word, and the nearest command. Empty: nothing.
+std::string UnknownCommand(const Command& program, const std::vector<std::string>& words);
+
 }  // namespace berth::cli

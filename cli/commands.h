@@ -45,8 +45,9 @@ int RunStatus(const ClientFlags& client, const StatusFlags& flags);
 int RunList(const ClientFlags& client, ListOptions options);
 int RunCapacity(const ClientFlags& client);
 struct PlanFlags {
-  std::vector<std::string> files;
-  std::string queue;  // LocalQueue; empty: the one that each job names
+  std::vector<std::string> files;  // and folders
+  bool recursive = false;          // with the folders in folders
+  std::string queue;               // LocalQueue; empty: the one that each job names
 };
 // What the queue would do with jobs that are not created.
 int RunPlan(const ClientFlags& client, const PlanFlags& flags);

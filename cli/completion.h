@@ -37,6 +37,7 @@ struct Command {
   std::vector<CommandOption> options;
   std::vector<std::string> positionals;  // the value of each, in order
   std::vector<Command> commands;
+  std::vector<std::string> aliases;
 };
 
 // The option of `command` with this name, or null.

@@ -42,6 +42,7 @@ int RunEta(const EtaFlags& flags);
 struct WhatIfFlags {
   ForecastFlags forecast;
   std::vector<std::string> files;     // objects of queues and jobs, as they would be
+  bool recursive = false;             // with the folders in folders of `files` and `submit`
   std::vector<std::string> quota;     // QUEUE/FLAVOR/RESOURCE=+AMOUNT
   std::vector<std::string> submit;    // files of jobs
   int times = 1;                      // of each job of `submit`

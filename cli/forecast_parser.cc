@@ -97,6 +97,7 @@ void AddWhatIf(CLI::App& app, WhatIfFlags& flags, int& exit_code) {
       ->type_name(kFileValue);
   command->add_option("--add-quota", flags.quota, "more nominal quota, less (=-8), or as much (=8)")
       ->type_name("QUEUE/FLAVOR/RESOURCE=+AMOUNT");
+  command->add_flag("-R,--recursive", flags.recursive, "read the folders in folders, too");
   command->add_option("--submit", flags.submit, "jobs that would be created now")
       ->type_name(kFileValue);
   command->add_option("--times", flags.times, "how often each job of --submit is created")

@@ -1,5 +1,6 @@
 #include "cli/kueue_parser.h"
 
+#include <array>
 #include <map>
 #include <string>
 #include <vector>
@@ -11,16 +12,28 @@ namespace {
 
 struct KindWord {
   const char* name;
-  const char* alias;
+  std::array<const char*, 5> aliases;  // of kueuectl, and the short names of the kind
   const char* title;
   KueueKind kind;
   bool namespaced;
 };
 constexpr KindWord kKinds[] = {
-    {"workload", "wl", "Workload", KueueKind::kWorkload, true},
-    {"localqueue", "lq", "LocalQueue", KueueKind::kLocalQueue, true},
-    {"clusterqueue", "cq", "ClusterQueue", KueueKind::kClusterQueue, false},
-    {"resourceflavor", "rf", "ResourceFlavor", KueueKind::kResourceFlavor, false}};
+    {"workload",
+     {"wl", "kwl", "workloads", "kueueworkload", "kueueworkloads"},
+     "Workload",
+     KueueKind::kWorkload,
+     true},
+    {"localqueue",
+     {"lq", "localqueues", "queue", "queues"},
+     "LocalQueue",
+     KueueKind::kLocalQueue,
+     true},
+    {"clusterqueue", {"cq", "clusterqueues"}, "ClusterQueue", KueueKind::kClusterQueue, false},
+    {"resourceflavor",
+     {"rf", "resourceflavors", "flavor", "flavors"},
+     "ResourceFlavor",
+     KueueKind::kResourceFlavor,
+     false}};
 
 const KindWord& WordOf(KueueKind kind) {
   for (const KindWord& word : kKinds) {
@@ -43,8 +56,9 @@ const char* NameValueOf(KueueKind kind) {
 CLI::App* AddKind(CLI::App& verb, KueueKind kind, const std::string& help) {
   const KindWord& word = WordOf(kind);
   CLI::App* command = verb.add_subcommand(word.name, help);
-  command->alias(word.alias);
-  command->alias(std::string(word.name) + "s");
+  for (const char* alias : word.aliases) {
+    if (alias != nullptr) command->alias(alias);
+  }
   return command;
 }
 
@@ -198,6 +212,7 @@ void AddListFlags(CLI::App& command, ListKindFlags& flags, bool namespaced) {
 void AddListPods(CLI::App& list, ListKindFlags& flags, int& exit_code) {
   CLI::App* command = list.add_subcommand("pods", "Pods of a job, in the columns of kubectl");
   command->alias("po");
+  command->alias("pod");
   AddListFlags(*command, flags, true);
   command->add_option("--for", flags.owner, "of this job")->required()->type_name(kOwnerValue);
   command->footer("Example:\n  berth list pods --for pytorchjob/train");

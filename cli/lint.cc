@@ -1,6 +1,7 @@
 #include "cli/lint.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <set>
 #include <utility>
@@ -8,11 +9,10 @@
 #include <nlohmann/json.hpp>
 
 #include "api/labels.h"
-#include "api/yaml/yaml.h"
 #include "base/strings.h"
 #include "cli/configuration_file.h"
 #include "cli/forecast_cluster.h"
-#include "cli/manifest_files.h"
+#include "cli/manifest_objects.h"
 #include "cli/manifest_places.h"
 #include "cli/output.h"
 #include "cli/planned_jobs.h"
@@ -29,11 +29,6 @@ using Json = nlohmann::json;
 using simulation::LintFinding;
 using simulation::LintSeverity;
 
-struct Manifests {
-  std::vector<Json> documents;  // no lists
-  ManifestPlaces places;
-};
-
 std::string WordAt(const Json& object, const char* field) {
   const auto found = object.find(field);
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
@@ -42,33 +37,6 @@ std::string WordAt(const Json& object, const char* field) {
 std::string NameAt(const Json& object) {
   const auto metadata = object.find("metadata");
   return metadata != object.end() && metadata->is_object() ? WordAt(*metadata, "name") : "";
-}
-
-void AddFlat(const Json& document, std::vector<Json>& out) {
-  if (!document.is_object()) return;
-  const auto items = document.find("items");
-  if (items == document.end() || !items->is_array()) return out.push_back(document);
-  for (const Json& item : *items) {
-    if (item.is_object()) out.push_back(item);
-  }
-}
-
-Status ReadManifestsInto(const std::vector<std::string>& paths, Manifests& manifests) {
-  BERTH_TRY(const std::vector<std::string> files, ManifestsBelow(paths));
-  for (const std::string& file : files) {
-    BERTH_TRY(const std::string text, ReadTextFile(file));
-    const auto read = api::ParseYamlStream(text);
-    if (!read) return Annotate(read.error(), file);
-    for (const api::YamlDocument& document : *read) {
-      if (!document.duplicate_keys.empty()) {
-        return Error{ErrorCode::kInvalid,
-                     file + ": " + document.duplicate_keys.front() + ": stands twice"};
-      }
-      AddFlat(document.value, manifests.documents);
-    }
-    manifests.places.Add(file, text);
-  }
-  return OkStatus();
 }
 
 // "team-a/main", or "t4".
@@ -92,40 +60,40 @@ std::string GroupOf(const Json& object) {
 // The objects that can be read, and findings on the others.
 class ObjectReader {
  public:
-  explicit ObjectReader(const std::vector<Json>& documents) {
+  ObjectReader(const std::vector<Json>& documents, const ManifestPlaces& places) : places_(places) {
     for (const Json& document : documents) Read(document);
   }
 
   const std::vector<Json>& readable() const { return readable_; }
   const std::set<std::string>& unreadable() const { return unreadable_; }
-  std::vector<LintFinding> TakeFindings() { return std::move(findings_); }
+  std::vector<PlacedFinding> TakeFindings() { return std::move(findings_); }
 
  private:
   void Read(const Json& object) {
     const std::string kind = WordAt(object, "kind");
     const std::string name = FullNameOf(object);
+    const std::string full = name.find('/') == std::string::npos ? "default/" + name : name;
+    const std::size_t which = counts_[{kind, full}]++;
+    const auto report = [&](const char* rule, std::vector<std::string> field, std::string message) {
+      findings_.push_back({places_.Find(kind, full, field, which),
+                           {LintSeverity::kError, rule, kind, name, field, std::move(message)}});
+    };
     if (const Status read = Decode(object); !read) {
       const std::string start = kind + " " + NameAt(object) + ": ";
       std::string message = read.error().message;
       if (message.starts_with(start)) message.erase(0, start.size());
       unreadable_.insert(kind + "/" + NameAt(object));
-      findings_.push_back({LintSeverity::kError, "not-readable", kind, name,
-                           FieldInMessage(start + message), std::move(message)});
-      return;
+      return report("not-readable", FieldInMessage(start + message), message);
     }
-    if (NameAt(object).empty() || seen_.insert({GroupOf(object) + kind, name}).second) {
+    if (NameAt(object).empty() || seen_.insert({GroupOf(object) + kind, full}).second) {
       readable_.push_back(object);
       return;
     }
-    findings_.push_back({LintSeverity::kError,
-                         "object-twice",
-                         kind,
-                         name,
-                         {"metadata", "name"},
-                         "the object stands twice: the first one counts here"});
+    report("object-twice", {"metadata", "name"},
+           "the object stands twice: the first one counts here");
   }
 
-  // Whether each reader of the object takes it.
+  // Whether each reader of queues and machines takes the object.
   static Status Decode(const Json& object) {
     const std::string kind = WordAt(object, "kind");
     if (const auto read = ReadSimulatedCluster({object}); !read) return read.error();
@@ -133,18 +101,17 @@ class ObjectReader {
       ClusterView view;
       if (Status read = AddDocuments({object}, view); !read) return read;
     }
-    if (IsMachine(object)) {
-      const auto pools = ReadSimulatedPools({object}, PoolKinds::kNodePoolsAndNodes);
-      if (!pools) return pools.error();
-    }
-    const auto jobs = PlannedJobsOf({object}, {.namespace_name = "default"});
-    return jobs ? OkStatus() : Status(jobs.error());
+    if (!IsMachine(object)) return OkStatus();
+    const auto pools = ReadSimulatedPools({object}, PoolKinds::kNodePoolsAndNodes);
+    return pools ? OkStatus() : Status(pools.error());
   }
 
+  const ManifestPlaces& places_;
   std::vector<Json> readable_;
   std::set<std::string> unreadable_;
-  std::set<std::pair<std::string, std::string>> seen_;  // kinds and names
-  std::vector<LintFinding> findings_;
+  std::set<std::pair<std::string, std::string>> seen_;  // groups with kinds, and names
+  std::map<std::pair<std::string, std::string>, std::size_t> counts_;  // by kind and name
+  std::vector<PlacedFinding> findings_;
 };
 
 Result<simulation::LintInput> InputOf(const std::vector<Json>& documents) {
@@ -179,48 +146,72 @@ Result<simulation::LintInput> InputOf(const std::vector<Json>& documents) {
   return input;
 }
 
-Result<std::vector<LintFinding>> FindingsOf(const std::vector<Json>& documents,
-                                            const admission::SchedulerConfig& scheduler) {
-  ObjectReader reader(documents);
-  BERTH_TRY(simulation::LintInput input, InputOf(reader.readable()));
-  input.unreadable = reader.unreadable();
-  std::vector<LintFinding> findings = reader.TakeFindings();
-  for (LintFinding& each : simulation::LintQueues(input)) findings.push_back(std::move(each));
-  BERTH_TRY(
-      const std::vector<PlannedJob> planned,
-      PlannedJobsOf(reader.readable(), {.namespace_name = "default",
-                                        .priority_classes = &input.cluster.priority_classes}));
-  simulation::Cluster cluster = input.cluster;
-  simulation::Prepare(cluster);
+// A finding about an object whose name cannot be read is none about a name that no object has.
+bool IsAboutUnreadable(const LintFinding& finding, const std::set<std::string>& unreadable) {
+  if (!finding.rule.starts_with("unknown-")) return false;
+  return std::any_of(unreadable.begin(), unreadable.end(), [&finding](const std::string& each) {
+    const std::size_t slash = each.find('/');
+    return finding.message.starts_with(each.substr(0, slash) + " " + each.substr(slash + 1) + " ");
+  });
+}
+
+std::vector<simulation::LintJob> JobsOf(const std::vector<PlannedJob>& planned) {
   std::vector<simulation::LintJob> jobs;
   for (const PlannedJob& each : planned) {
     auto workload = std::make_shared<api::Workload>(each.workload);
     workload->meta.name = each.name;
     workload->meta.uid = each.name;
-    // The queues have no topologies here.
-    for (api::PodSet& pods : workload->spec.pod_sets) pods.topology_request.reset();
+    // The queues have no topologies here, and no devices.
+    for (api::PodSet& pods : workload->spec.pod_sets) {
+      pods.topology_request.reset();
+      pods.pod_template.spec.resource_claims = false;
+    }
     jobs.push_back({each.kind, std::move(workload)});
   }
-  for (LintFinding& each : simulation::LintJobs(cluster, jobs, scheduler)) {
-    findings.push_back(std::move(each));
+  return jobs;
+}
+
+Result<std::vector<PlacedFinding>> FindingsOf(ManifestObjects& manifests,
+                                              const admission::SchedulerConfig& scheduler,
+                                              const std::vector<std::string>* frameworks) {
+  std::vector<PlacedFinding> findings = std::move(manifests.problems);
+  ObjectReader reader(manifests.objects, manifests.places);
+  for (PlacedFinding& each : reader.TakeFindings()) findings.push_back(std::move(each));
+  BERTH_TRY(simulation::LintInput input, InputOf(reader.readable()));
+  input.unreadable = reader.unreadable();
+  const auto add = [&](LintFinding each) {
+    ManifestPlace place = manifests.places.Find(each.kind, each.name, each.field);
+    findings.push_back({std::move(place), std::move(each)});
+  };
+  const PlannedJobs planned =
+      PlanJobsOf(reader.readable(), {.namespace_name = "default",
+                                     .priority_classes = &input.cluster.priority_classes,
+                                     .local_queues = &input.cluster.local_queues,
+                                     .frameworks = frameworks,
+                                     .absent = "is not among the files"});
+  for (const LintFinding& each : planned.problems) {
+    if (!IsAboutUnreadable(each, reader.unreadable())) add(each);
+  }
+  for (LintFinding& each : simulation::LintQueues(input)) add(std::move(each));
+  simulation::Cluster cluster = input.cluster;
+  simulation::Prepare(cluster);
+  for (LintFinding& each : simulation::LintJobs(cluster, JobsOf(planned.jobs), scheduler)) {
+    add(std::move(each));
   }
   return findings;
 }
 
-std::string LintText(const std::vector<LintFinding>& findings, const ManifestPlaces& places) {
+std::string LintText(const std::vector<PlacedFinding>& findings,
+                     const std::vector<std::string>& notes) {
   std::string text;
-  for (const LintFinding& each : findings) {
-    const ManifestPlace place = places.Find(each.kind, each.name, each.field);
-    text += place.file + ":" + std::to_string(place.line) + ": " + ToString(each.severity) + ": " +
-            each.kind + " " + each.name + ": " + each.message + " [" + each.rule + "]\n";
-  }
+  for (const PlacedFinding& each : findings) text += ProblemText(each) + "\n";
+  for (const std::string& note : notes) text += "note: " + note + "\n";
   return text;
 }
 
-Json LintJson(const std::vector<LintFinding>& findings, const ManifestPlaces& places) {
+Json LintJson(const std::vector<PlacedFinding>& findings, const std::vector<std::string>& notes) {
   Json list = Json::array();
-  for (const LintFinding& each : findings) {
-    const ManifestPlace place = places.Find(each.kind, each.name, each.field);
+  for (const auto& [place, each] : findings) {
     list.push_back({{"file", place.file},
                     {"line", place.line},
                     {"severity", ToString(each.severity)},
@@ -230,7 +221,7 @@ Json LintJson(const std::vector<LintFinding>& findings, const ManifestPlaces& pl
                     {"field", Join(each.field, ".")},
                     {"message", each.message}});
   }
-  return {{"findings", std::move(list)}};
+  return {{"findings", std::move(list)}, {"notes", notes}};
 }
 
 std::string Summary(std::size_t errors, std::size_t warnings, std::size_t objects) {
@@ -244,22 +235,21 @@ std::string Summary(std::size_t errors, std::size_t warnings, std::size_t object
 int RunLint(const LintFlags& flags) {
   const auto configuration = ReadConfigurationFile(flags.config);
   if (!configuration) return Complain(configuration.error());
-  Manifests manifests;
-  if (const Status read = ReadManifestsInto(flags.files, manifests); !read) {
-    return Complain(read.error());
-  }
+  auto manifests = ReadManifestObjects(flags.files, flags.recursive);
+  if (!manifests) return Complain(manifests.error());
   admission::SchedulerConfig scheduler = configuration->admission.scheduler;
   scheduler.block_admission = false;
-  const auto findings = FindingsOf(manifests.documents, scheduler);
+  const auto* frameworks = flags.config.empty() ? nullptr : &configuration->frameworks;
+  const auto findings = FindingsOf(*manifests, scheduler, frameworks);
   if (!findings) return Complain(findings.error());
-  const auto errors = static_cast<std::size_t>(
-      std::count_if(findings->begin(), findings->end(),
-                    [](const LintFinding& each) { return each.severity == LintSeverity::kError; }));
+  const auto errors = static_cast<std::size_t>(std::count_if(
+      findings->begin(), findings->end(),
+      [](const PlacedFinding& each) { return each.finding.severity == LintSeverity::kError; }));
   if (flags.output == OutputFormat::kText) {
-    Print(LintText(*findings, manifests.places) +
-          Summary(errors, findings->size() - errors, manifests.documents.size()));
+    Print(LintText(*findings, manifests->notes) +
+          Summary(errors, findings->size() - errors, manifests->objects.size()));
   } else {
-    PrintStructured(LintJson(*findings, manifests.places), flags.output);
+    PrintStructured(LintJson(*findings, manifests->notes), flags.output);
   }
   const bool refused = errors > 0 || (flags.strict && !findings->empty());
   return refused ? kExitRefused : kExitAnswered;

@@ -14,6 +14,7 @@ namespace berth::cli {
 
 struct LintFlags {
   std::vector<std::string> files;  // and folders
+  bool recursive = false;          // with the folders in folders
   std::string config;              // Kueue's Configuration file; empty: the defaults
   bool strict = false;             // warnings count as errors
   OutputFormat output = OutputFormat::kText;

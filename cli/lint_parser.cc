@@ -17,6 +17,7 @@ void AddLint(CLI::App& app, LintFlags& flags, int& exit_code) {
                    "YAML or JSON of queues, flavors, checks and jobs, or folders of such files")
       ->type_name(kFileValue)
       ->required();
+  command->add_flag("-R,--recursive", flags.recursive, "read the folders in folders, too");
   command->add_flag("--strict", flags.strict, "warnings fail, too");
   command->add_option("--config", flags.config, "Kueue Configuration file")->type_name(kFileValue);
   const std::map<std::string, OutputFormat> formats{

@@ -16,6 +16,7 @@
 #include "cli/kueue_parser.h"
 #include "cli/ledger_parser.h"
 #include "cli/listen_parser.h"
+#include "cli/output.h"
 #include "cli/test_parser.h"
 #include "cli/version.h"
 #include "scenarios/command.h"
@@ -88,9 +89,12 @@ void AddPlan(CLI::App& app, ClientFlags& client, PlanFlags& flags, int& exit_cod
       "plan", "What a job would meet before it is created: queue, steps, waits, prices");
   AddServerFlags(*command, client);
   AddOutputFlag(*command, client);
-  command->add_option("-f,--filename", flags.files, "YAML or JSON of the jobs; - is standard input")
+  command
+      ->add_option("-f,--filename", flags.files,
+                   "YAML or JSON of the jobs, or folders of such files; - is standard input")
       ->type_name(kFileValue)
       ->required();
+  command->add_flag("-R,--recursive", flags.recursive, "read the folders in folders, too");
   command->add_option("-n,--namespace", client.namespace_name, "of jobs that name none")
       ->type_name(kNamespaceValue);
   command->add_option("--queue", flags.queue, "LocalQueue, in place of the one that the job names")
@@ -373,6 +377,7 @@ CommandOption OptionOf(const CLI::Option& option) {
 // The command tree for completion, from the parser of CLI11.
 Command CommandOf(const CLI::App& app) {
   Command command{.name = app.get_name(), .help = app.get_description()};
+  command.aliases = app.get_aliases();
   for (const CLI::Option* option : app.get_options()) {
     if (option->get_positional()) {
       command.positionals.push_back(option->get_type_name());
@@ -475,6 +480,10 @@ int Run(int argc, char** argv) {
     const Command program = CommandOf(app);
     std::vector<std::string> words =
         SplitEmptyValues(program, CommandFirst(program, {argv + 1, argv + argc}));
+    if (const std::string unknown = UnknownCommand(program, words); !unknown.empty()) {
+      Complain({ErrorCode::kInvalid, unknown});
+      return kExitUsage;
+    }
     std::reverse(words.begin(), words.end());  // CLI11's order
     app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {

@@ -17,6 +17,48 @@ bool IsManifest(const std::filesystem::path& path) {
   return end == ".yaml" || end == ".yml" || end == ".json";
 }
 
+struct Folder {
+  std::vector<std::string> files;
+  std::vector<std::string> passed_over;
+};
+
+bool HasManifest(const std::filesystem::path& folder) {
+  std::error_code failed;
+  for (std::filesystem::recursive_directory_iterator at(folder, failed), end; !failed && at != end;
+       at.increment(failed)) {
+    if (IsManifest(at->path())) return true;
+  }
+  return false;
+}
+
+// Files by name, before those of the folders. False: the folder cannot be read.
+bool ReadFolder(const std::string& path, bool recursive, Folder& out) {
+  std::error_code failed;
+  std::vector<std::string> files;
+  std::vector<std::string> folders;
+  for (std::filesystem::directory_iterator at(path, failed), end; !failed && at != end;
+       at.increment(failed)) {
+    std::error_code unknown;
+    if (at->is_directory(unknown) && !at->is_symlink(unknown)) {
+      folders.push_back(at->path().string());
+    } else if (IsManifest(at->path())) {
+      files.push_back(at->path().string());
+    }
+  }
+  if (failed) return false;
+  std::sort(files.begin(), files.end());
+  std::sort(folders.begin(), folders.end());
+  out.files.insert(out.files.end(), files.begin(), files.end());
+  for (const std::string& each : folders) {
+    if (recursive) {
+      if (!ReadFolder(each, recursive, out)) return false;
+    } else if (HasManifest(each)) {
+      out.passed_over.push_back(each);
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 Result<std::string> ReadTextFile(const std::string& path) {
@@ -40,7 +82,9 @@ Result<std::string> ReadTextFile(const std::string& path) {
   return text;
 }
 
-Result<std::vector<std::string>> ManifestsBelow(const std::vector<std::string>& paths) {
+Result<std::vector<std::string>> ManifestsBelow(const std::vector<std::string>& paths,
+                                                bool recursive,
+                                                std::vector<std::string>* passed_over) {
   std::vector<std::string> files;
   for (const std::string& path : paths) {
     std::error_code failed;
@@ -48,17 +92,19 @@ Result<std::vector<std::string>> ManifestsBelow(const std::vector<std::string>& 
       files.push_back(path);
       continue;
     }
-    std::vector<std::string> inside;
-    for (std::filesystem::directory_iterator at(path, failed), end; !failed && at != end;
-         at.increment(failed)) {
-      if (IsManifest(at->path())) inside.push_back(at->path().string());
+    Folder inside;
+    if (!ReadFolder(path, recursive, inside)) {
+      return Error{ErrorCode::kNotFound, "cannot read " + path};
     }
-    if (failed) return Error{ErrorCode::kNotFound, "cannot read " + path};
-    if (inside.empty()) {
-      return Error{ErrorCode::kNotFound, path + " has no file that ends in .yaml, .yml or .json"};
+    if (inside.files.empty()) {
+      return Error{ErrorCode::kNotFound,
+                   path + " has no file that ends in .yaml, .yml or .json" +
+                       (inside.passed_over.empty() ? "" : "; the folders in it have")};
     }
-    std::sort(inside.begin(), inside.end());
-    files.insert(files.end(), inside.begin(), inside.end());
+    if (passed_over != nullptr) {
+      passed_over->insert(passed_over->end(), inside.passed_over.begin(), inside.passed_over.end());
+    }
+    files.insert(files.end(), inside.files.begin(), inside.files.end());
   }
   return files;
 }

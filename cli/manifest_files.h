@@ -16,9 +16,12 @@ namespace berth::cli {
 Result<std::vector<nlohmann::json>> ReadManifests(const std::vector<std::string>& files);
 
 // `paths`, with the files of each folder in its place: those that end in .yaml, .yml or .json, by
-// name; not those of folders in it. kNotFound: a path that does not exist, or a folder without such
-// a file.
-Result<std::vector<std::string>> ManifestsBelow(const std::vector<std::string>& paths);
+// name; those of folders in it where `recursive`, else these folders are added to `passed_over`
+// (null: nowhere) where they have such a file. Symbolic links to folders are not followed.
+// kNotFound: a path that does not exist, or a folder without such a file.
+Result<std::vector<std::string>> ManifestsBelow(const std::vector<std::string>& paths,
+                                                bool recursive = false,
+                                                std::vector<std::string>* passed_over = nullptr);
 
 // The whole of a file; "-" is standard input. kNotFound: the file cannot be read; kInvalid: it is
 // larger than kMaxTextFile.

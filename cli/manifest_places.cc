@@ -1,5 +1,7 @@
 #include "cli/manifest_places.h"
 
+#include <algorithm>
+
 #include <yaml-cpp/yaml.h>
 
 #include "base/strings.h"
@@ -54,18 +56,29 @@ struct ManifestPlaces::Nodes {
     const YAML::Node metadata = node["metadata"];
     if (!metadata) return;
     const std::string kind = WordIn(node, "kind");
-    const std::string name = WordIn(metadata, "name");
+    std::string name = WordIn(metadata, "name");
+    if (name.empty()) {
+      const std::string start = WordIn(metadata, "generateName");
+      if (!start.empty()) name = names.Next(kind, start);
+    }
     const std::string space = WordIn(metadata, "namespace");
-    by_name.try_emplace({kind, name}, Known{file, node});
-    by_name.try_emplace({kind, (space.empty() ? "default" : space) + "/" + name},
-                        Known{file, node});
+    by_name[{kind, name}].push_back({file, node});
+    by_name[{kind, (space.empty() ? "default" : space) + "/" + name}].push_back({file, node});
   }
 
-  std::map<std::pair<std::string, std::string>, Known> by_name;
+  std::map<std::pair<std::string, std::string>, std::vector<Known>> by_name;
+  GeneratedNames names;
 };
+
+std::string GeneratedNames::Next(const std::string& kind, const std::string& start) {
+  const int count = ++counts_[{kind, start}];
+  return start + "*" + (count == 1 ? "" : std::to_string(count));
+}
 
 ManifestPlaces::ManifestPlaces() : nodes_(std::make_unique<Nodes>()) {}
 ManifestPlaces::~ManifestPlaces() = default;
+ManifestPlaces::ManifestPlaces(ManifestPlaces&&) noexcept = default;
+ManifestPlaces& ManifestPlaces::operator=(ManifestPlaces&&) noexcept = default;
 
 void ManifestPlaces::Add(const std::string& file, std::string_view text) {
   files_.push_back(file);
@@ -79,12 +92,13 @@ void ManifestPlaces::Add(const std::string& file, std::string_view text) {
 }
 
 ManifestPlace ManifestPlaces::Find(const std::string& kind, const std::string& name,
-                                   const std::vector<std::string>& field) const {
-  const auto known = nodes_->by_name.find({kind, name});
-  if (known == nodes_->by_name.end()) return {};
-  ManifestPlace place{.file = files_[known->second.file]};
+                                   const std::vector<std::string>& field, std::size_t which) const {
+  const auto found = nodes_->by_name.find({kind, name});
+  if (found == nodes_->by_name.end()) return {};
+  const Nodes::Known& known = found->second[std::min(which, found->second.size() - 1)];
+  ManifestPlace place{.file = files_[known.file]};
   try {
-    place.line = Deepest(known->second.node, field).Mark().line + 1;
+    place.line = Deepest(known.node, field).Mark().line + 1;
   } catch (const YAML::Exception&) {
     place.line = 0;
   }
@@ -97,6 +111,30 @@ ManifestPlace ManifestPlaces::FindIn(const std::string& message) const {
   if (space == std::string::npos || colon == std::string::npos || colon < space) return {};
   return Find(message.substr(0, space), message.substr(space + 1, colon - space - 1),
               FieldInMessage(message));
+}
+
+std::int64_t LineOfRepeatedKey(std::string_view text, std::size_t document,
+                               const std::string& path) {
+  std::vector<std::string> field = FieldInMessage("object x: " + path + ": twice");
+  if (field.empty()) return 0;
+  const std::string key = field.back();
+  field.pop_back();
+  try {
+    std::vector<YAML::Node> documents;
+    for (const YAML::Node& each : YAML::LoadAll(std::string(text))) {
+      if (!each.IsNull()) documents.push_back(each);
+    }
+    if (document >= documents.size()) return 0;
+    bool seen = false;
+    for (const auto& pair : Deepest(documents[document], field)) {
+      if (!pair.first.IsDefined() || !pair.first.IsScalar() || pair.first.Scalar() != key) continue;
+      if (seen) return pair.first.Mark().line + 1;
+      seen = true;
+    }
+  } catch (const YAML::Exception&) {
+    return 0;
+  }
+  return 0;
 }
 
 std::vector<std::string> FieldInMessage(const std::string& message) {

@@ -5,25 +5,43 @@
 
 #include "base/system_clock.h"
 #include "cli/commands.h"
-#include "cli/manifest_files.h"
+#include "cli/manifest_objects.h"
 #include "cli/output.h"
 #include "cli/planned_jobs.h"
+#include "cli/read_objects.h"
 #include "cli/session.h"
 
 namespace berth::cli {
 namespace {
 
-using Json = nlohmann::json;
-
-Result<std::vector<PlannedJob>> JobsOf(const PlanFlags& flags, const std::string& namespace_name) {
-  BERTH_TRY(const std::vector<Json> documents, ReadManifests(flags.files));
-  BERTH_TRY(std::vector<PlannedJob> jobs,
-            PlannedJobsOf(documents, {.namespace_name = namespace_name, .queue = flags.queue}));
-  if (jobs.empty()) {
-    return Error{ErrorCode::kInvalid,
-                 "no job among the files: a batch/v1 Job or a kind of `berth kinds`"};
+// Each problem is told, and the others are planned. `exit_code`: that of the last problem.
+PlannedJobs JobsOf(const ManifestObjects& manifests, const PlannedJobsInput& input,
+                   int& exit_code) {
+  for (const PlacedFinding& each : manifests.problems) {
+    exit_code = Complain({ErrorCode::kInvalid, ProblemText(each)});
   }
-  return jobs;
+  PlannedJobs planned = PlanJobsOf(manifests.objects, input);
+  for (const simulation::LintFinding& each : planned.problems) {
+    const ManifestPlace place = manifests.places.Find(each.kind, each.name, each.field);
+    const int code = Complain({ErrorCode::kInvalid, ProblemText(PlacedFinding{place, each})});
+    if (each.severity == simulation::LintSeverity::kError) exit_code = code;
+  }
+  for (const std::string& note : manifests.notes) Complain({ErrorCode::kInvalid, "note: " + note});
+  return planned;
+}
+
+std::vector<JobPlan> PlansOf(const std::vector<PlannedJob>& jobs, const ClusterView& view,
+                             int& exit_code) {
+  std::vector<JobPlan> plans;
+  for (const PlannedJob& job : jobs) {
+    auto plan = MakePlan(view, job);
+    if (plan) {
+      plans.push_back(*std::move(plan));
+    } else {
+      exit_code = Complain(plan.error());
+    }
+  }
+  return plans;
 }
 
 }  // namespace
@@ -33,23 +51,30 @@ int RunPlan(const ClientFlags& client, const PlanFlags& flags) {
   if (!session) return Complain(session.error());
   const std::string own =
       client.namespace_name.empty() ? (*session)->default_namespace() : client.namespace_name;
-  const auto jobs = JobsOf(flags, own);
-  if (!jobs) return Complain(jobs.error());
+  const auto manifests = ReadManifestObjects(flags.files, flags.recursive);
+  if (!manifests) return Complain(manifests.error());
   const ReadScope scope{.screen = ReadScope::Screen::kPlan, .own_namespace = own};
   const auto view = ReadCluster(**session, scope, SystemClock().Now());
   if (!view) return Complain(view.error());
-  std::vector<JobPlan> plans;
-  for (const PlannedJob& job : *jobs) {
-    auto plan = MakePlan(*view, job);
-    if (!plan) return Complain(plan.error());
-    plans.push_back(*std::move(plan));
+  int exit_code = kExitAnswered;
+  const PlannedJobs jobs = JobsOf(*manifests,
+                                  {.namespace_name = own,
+                                   .queue = flags.queue,
+                                   .local_queues = &view->local_queues,
+                                   .find = ReadsFrom(**session)},
+                                  exit_code);
+  if (jobs.jobs.empty() && exit_code == kExitAnswered) {
+    return Complain({ErrorCode::kInvalid,
+                     "no job among the files: a Job, a CronJob, a Pod or a kind of `berth kinds`"});
   }
+  const std::vector<JobPlan> plans = PlansOf(jobs.jobs, *view, exit_code);
+  if (plans.empty()) return exit_code;
   if (client.output != OutputFormat::kText) {
     PrintStructured(PlansJson(*view, plans), client.output);
   } else {
     Print(RenderPlans(*view, plans, DetectStyle(client.ascii)));
   }
-  return kExitAnswered;
+  return exit_code;
 }
 
 }  // namespace berth::cli

@@ -133,6 +133,19 @@ Status ReadPools(Session& session, const ReadScope& scope, ClusterView& view) {
   return OkStatus();
 }
 
+// The events of refused pods, and where there are such the pods that were made.
+Status ReadRefusals(Session& session, const ReadScope& scope, ClusterView& view) {
+  if (scope.screen != ReadScope::Screen::kStatus && scope.screen != ReadScope::Screen::kList) {
+    return OkStatus();
+  }
+  if (std::none_of(view.workloads.begin(), view.workloads.end(), IsRunning)) return OkStatus();
+  BERTH_CHECK_OK(ReadRefusedPods(session, scope.namespace_name, scope.own_namespace, view));
+  if (view.refused_pods.empty()) return OkStatus();
+  view.pods.clear();
+  return ReadLists(session, {{.kind = ViewKind::kPods, .namespace_name = scope.namespace_name}},
+                   scope.own_namespace, view);
+}
+
 // Topologies, and what is on nodes, where forecasts need them: large lists beside Workloads.
 Status ReadTopologies(Session& session, const ReadScope& scope, ClusterView& view) {
   const bool named =
@@ -182,6 +195,7 @@ Result<ClusterView> ReadCluster(Session& session, const ReadScope& scope, WallTi
   BERTH_CHECK_OK(ReadLists(session, WantsOf(scope), scope.own_namespace, view));
   BERTH_CHECK_OK(CheckIsQueueing(session, view));
   BERTH_CHECK_OK(ReadPools(session, scope, view));
+  BERTH_CHECK_OK(ReadRefusals(session, scope, view));
   BERTH_CHECK_OK(ReadTopologies(session, scope, view));
   if (scope.screen == ReadScope::Screen::kStatus) view.cluster_since = ReadAge(session);
   return view;

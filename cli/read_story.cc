@@ -194,6 +194,7 @@ class StoryReader {
   }
 
   Status ReadSurroundings(const api::Workload& workload) {
+    if (IsRunning(workload)) BERTH_CHECK_OK(ReadRefusals(workload));
     const bool has_quota = api::IsTrue(workload.status.conditions, api::kQuotaReserved);
     std::vector<Want> wants = WaitedFor(workload);
     if (!workload.status.admission_checks.empty()) {
@@ -210,6 +211,15 @@ class StoryReader {
     BERTH_CHECK_OK(ReadNeighbours());
     ReadPosition(key, local_queue);
     return OkStatus();
+  }
+
+  // The events of refused pods and, of a job whose pods have no label of a Job, the pods.
+  Status ReadRefusals(const api::Workload& workload) {
+    const std::string space = workload.meta.namespace_name;
+    BERTH_CHECK_OK(ReadRefusedPods(session_, space, "", view_));
+    if (view_.refused_pods.empty() || OwnerKind(workload) == "Job") return OkStatus();
+    view_.pods.clear();
+    return ReadLists(session_, {Here(ViewKind::kPods)}, "", view_);
   }
 
   Status ReadClusterQueue(const std::string& name) {

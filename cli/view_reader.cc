@@ -12,6 +12,7 @@
 #include "api/codec/spend_memory.h"
 #include "api/codec/stock_memory.h"
 #include "api/labels.h"
+#include "base/rfc3339.h"
 #include "base/strings.h"
 
 namespace berth::cli {
@@ -128,6 +129,20 @@ PodView ReadPod(const Json& object) {
   return pod;
 }
 
+// An event of core/v1; written by way of events.k8s.io it has its times elsewhere.
+RefusedPod ReadRefusedPod(const Json& object) {
+  RefusedPod refused{.namespace_name = TextAt(object, "/involvedObject/namespace"),
+                     .owner_kind = TextAt(object, "/involvedObject/kind"),
+                     .owner_name = TextAt(object, "/involvedObject/name"),
+                     .message = TextAt(object, "/message")};
+  for (const char* path : {"/lastTimestamp", "/series/lastObservedTime", "/eventTime",
+                           "/firstTimestamp", "/metadata/creationTimestamp"}) {
+    const std::optional<WallTime> time = ParseTime(TextAt(object, path));
+    if (time) refused.last = std::max(refused.last, *time);
+  }
+  return refused;
+}
+
 Status AddStock(const Json& object, ClusterView& view) {
   const Json::json_pointer path =
       Json::json_pointer("/metadata/annotations") / api::kProvisioningClassAnnotation;
@@ -162,7 +177,7 @@ struct KindPath {
 constexpr char kKueue[] = "/apis/kueue.x-k8s.io/v1beta2/";
 
 const KindPath& PathOf(ViewKind kind) {
-  static constexpr std::array<KindPath, 21> kPaths{{
+  static constexpr std::array<KindPath, 22> kPaths{{
       {"clusterqueues", kKueue, false},
       {"cohorts", kKueue, false},
       {"resourceflavors", kKueue, false},
@@ -184,6 +199,7 @@ const KindPath& PathOf(ViewKind kind) {
       {"topologies", kKueue, false},
       {"nodes", "/api/v1/", false},
       {"pods", "/api/v1/", true},
+      {"events", "/api/v1/", true},
   }};
   return kPaths.at(static_cast<std::size_t>(kind));
 }
@@ -240,6 +256,7 @@ Status AddItem(ViewKind kind, const Json& item, ClusterView& view) {
     case ViewKind::kTopologies: return Add(item, view.topologies);
     case ViewKind::kTopologyNodes: return Add(item, view.topology_nodes);
     case ViewKind::kTopologyPods: return AddTopologyPod(item, view);
+    case ViewKind::kRefusedPods: view.refused_pods.push_back(ReadRefusedPod(item)); break;
   }
   return OkStatus();
 }
@@ -328,6 +345,25 @@ Status ReadLists(Session& session, const std::vector<Want>& wants, const std::st
     AddOnce(is_read ? view.narrowed : view.hidden, PluralOf(narrower[i].kind));
   }
   return OkStatus();
+}
+
+Status ReadRefusedPods(Session& session, const std::string& namespace_name,
+                       const std::string& own_namespace, ClusterView& view) {
+  const auto read = [&session, &view](const std::string& space) {
+    std::vector<Want> wants;
+    for (const char* reason : {"FailedCreate", "FailedCreatePod"}) {  // of Kubernetes, of Kubeflow
+      wants.push_back({.kind = ViewKind::kRefusedPods,
+                       .namespace_name = space,
+                       .query = std::string("fieldSelector=reason%3D") + reason});
+    }
+    return ReadInto(session, wants, view);
+  };
+  BERTH_TRY(const std::vector<Got> got, read(namespace_name));
+  if (got.front() != Got::kForbidden || !namespace_name.empty() || own_namespace.empty()) {
+    return OkStatus();
+  }
+  const auto own = read(own_namespace);
+  return own ? OkStatus() : Status(own.error());
 }
 
 Status AddObject(const Json& object, ClusterView& view) {

@@ -35,6 +35,7 @@ enum class ViewKind {
   kTopologies,
   kTopologyNodes,  // nodes as the scheduler knows them
   kTopologyPods,   // the pods on nodes that no queue admits
+  kRefusedPods,    // events of pods that could not be made: name the reason in the query
 };
 
 // "workloads": the plural in the API and in messages.
@@ -63,6 +64,11 @@ Status ReadLists(Session& session, const std::vector<Want>& wants, const std::st
 
 // Adds what a Workload that waits may wait for: NodePools and their nodes, flavors, checks.
 Status ReadWaitedFor(Session& session, const api::Workload& workload, ClusterView& view);
+
+// Adds the events of pods that could not be made. A caller who may not list events, and a cluster
+// without them, leave the view as it is. `namespace_name`: empty: all, else `own_namespace`.
+Status ReadRefusedPods(Session& session, const std::string& namespace_name,
+                       const std::string& own_namespace, ClusterView& view);
 
 // Adds an object of a file, such as an item of `kubectl get -o json`, of the versions that the API
 // is asked for. Objects of other kinds and versions are left out.

@@ -1,16 +1,19 @@
 // `berth what-if`: two forecasts of a cluster, as it is and with a change. Nothing is written.
 #include "cli/screens/what_if.h"
 
+#include <memory>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
+#include "base/strings.h"
 #include "cli/forecast.h"
 #include "cli/forecast_cluster.h"
 #include "cli/forecast_threads.h"
-#include "cli/manifest_files.h"
-#include "cli/manifest_places.h"
+#include "cli/manifest_objects.h"
 #include "cli/output.h"
+#include "cli/read_objects.h"
+#include "cli/session.h"
 #include "cli/what_if_changes.h"
 
 namespace berth::cli {
@@ -21,23 +24,45 @@ bool NamesNoChange(const WhatIfFlags& flags) {
          flags.submit.empty() && flags.priority.empty() && flags.stop.empty();
 }
 
-Result<WhatIfInput> ReadInput(const WhatIfFlags& flags, const ForecastCluster& cluster) {
-  WhatIfInput input{.flags = flags, .default_namespace = cluster.default_namespace};
-  BERTH_TRY(const std::vector<std::string> files, ManifestsBelow(flags.files));
-  BERTH_TRY(input.changed, ReadManifests(files));
-  BERTH_TRY(input.submitted, ReadManifests(flags.submit));
-  return input;
+// The problems of all files in one error, one line each: a forecast of half the change misleads.
+Status ProblemsOf(const std::vector<const ManifestObjects*>& read) {
+  std::vector<std::string> lines;
+  for (const ManifestObjects* each : read) {
+    for (const PlacedFinding& problem : each->problems) lines.push_back(ProblemText(problem));
+  }
+  return lines.empty() ? OkStatus() : Status(Error{ErrorCode::kInvalid, Join(lines, "\n")});
+}
+
+// Of an error of ChangeView, whose lines name objects.
+Error WithPlaces(const Error& error, const ManifestPlaces& changed,
+                 const ManifestPlaces& submitted) {
+  std::vector<std::string> lines;
+  for (const std::string_view line : Split(error.message, '\n')) {
+    ManifestPlace place = changed.FindIn(std::string(line));
+    if (place.file.empty()) place = submitted.FindIn(std::string(line));
+    lines.push_back(
+        (place.file.empty() ? "" : place.file + ":" + std::to_string(place.line) + ": ") +
+        std::string(line));
+  }
+  return {error.code, Join(lines, "\n")};
 }
 
 Result<WhatIfView> MakeView(const WhatIfFlags& flags) {
   BERTH_TRY(const ForecastCluster before, ReadForecastCluster(flags.forecast));
-  BERTH_TRY(const WhatIfInput input, ReadInput(flags, before));
-  Result<ChangedView> made = ChangeView(before.view, input);
-  if (!made) {
-    BERTH_TRY(std::vector<std::string> files, ManifestsBelow(flags.files));
-    files.insert(files.end(), flags.submit.begin(), flags.submit.end());
-    return AtPlace(made.error(), files);
+  BERTH_TRY(ManifestObjects files, ReadManifestObjects(flags.files, flags.recursive));
+  BERTH_TRY(ManifestObjects submitted, ReadManifestObjects(flags.submit, flags.recursive));
+  BERTH_CHECK_OK(ProblemsOf({&files, &submitted}));
+  WhatIfInput input{.flags = flags,
+                    .changed = std::move(files.objects),
+                    .submitted = std::move(submitted.objects),
+                    .default_namespace = before.default_namespace};
+  std::unique_ptr<Session> session;
+  if (flags.forecast.from.empty()) {
+    BERTH_TRY(session, Session::Open(flags.forecast.client));
+    input.find = ReadsFrom(*session);
   }
+  Result<ChangedView> made = ChangeView(before.view, input);
+  if (!made) return WithPlaces(made.error(), files.places, submitted.places);
   ChangedView& changed = *made;
   const ForecastCluster after = WithView(before, std::move(changed.view));
   const ForecastJobs jobs_before = ForecastJobsOf(before);
@@ -54,6 +79,9 @@ Result<WhatIfView> MakeView(const WhatIfFlags& flags) {
                   .seed = options.seed,
                   .changes = std::move(changed.changes),
                   .notes = std::move(changed.notes)};
+  for (const ManifestObjects* each : {&files, &submitted}) {
+    view.notes.insert(view.notes.end(), each->notes.begin(), each->notes.end());
+  }
   view.notes.insert(view.notes.end(), after.notes.begin(), after.notes.end());
   view.jobs = simulation::CompareForecasts({jobs_before.jobs, forecast_before},
                                            {jobs_after.jobs, forecast_after});

@@ -141,10 +141,10 @@ class Changer {
     for (const std::string& name : input_.flags.stop) BERTH_CHECK_OK(StopQueue(name));
     for (const std::string& text : input_.flags.priority) BERTH_CHECK_OK(SetPriority(text));
     for (const std::string& name : input_.flags.nodes) BERTH_CHECK_OK(RemoveNode(name));
-    BERTH_CHECK_OK(Submit(files_, 1));
+    BERTH_CHECK_OK(Submit(files_, 1, true));
     BERTH_CHECK_OK(NoteOtherKinds());
     const std::size_t before = made_.view.workloads.size();
-    BERTH_CHECK_OK(Submit(submitted_, input_.flags.times));
+    BERTH_CHECK_OK(Submit(submitted_, input_.flags.times, false));
     if (!input_.flags.submit.empty() && made_.view.workloads.size() == before) {
       return Invalid("--submit: no job among the files, a batch/v1 Job or a kind of `berth kinds`");
     }
@@ -156,9 +156,7 @@ class Changer {
   Status NoteOtherKinds() {
     for (const Json& object : files_) {
       if (IsMerged(object, !made_.view.topology_nodes.empty())) continue;
-      BERTH_TRY(const std::vector<PlannedJob> jobs,
-                PlannedJobsOf({object}, {.namespace_name = input_.default_namespace}));
-      if (!jobs.empty()) continue;
+      if (IsSubmitted(object)) continue;
       made_.notes.push_back(WordOfObject(object, "/kind") + " " +
                             WordOfObject(object, "/metadata/name") +
                             " of -f: no part of the forecast");
@@ -314,19 +312,42 @@ class Changer {
     return OkStatus();
   }
 
-  Status Submit(const std::vector<Json>& documents, int times) {
+  // Whether the object of -f is a job that a queue gets.
+  bool IsSubmitted(const Json& object) const {
+    const std::string name = WordOfObject(object, "/metadata/name");
+    return std::any_of(planned_.begin(), planned_.end(), [&](const PlannedJob& each) {
+      return each.name == name && each.kind == WordOfObject(object, "/kind");
+    });
+  }
+
+  // A job of -f that names no queue is no part of the forecast.
+  Status Submit(const std::vector<Json>& documents, int times, bool queued_alone) {
     const PlannedJobsInput input{.namespace_name = input_.default_namespace,
-                                 .priority_classes = &made_.view.priority_classes};
-    BERTH_TRY(const std::vector<PlannedJob> jobs, PlannedJobsOf(documents, input));
-    for (const PlannedJob& job : jobs) {
+                                 .priority_classes = &made_.view.priority_classes,
+                                 .local_queues = &made_.view.local_queues,
+                                 .find = input_.find};
+    PlannedJobs planned = PlanJobsOf(documents, input);
+    std::vector<std::string> problems;
+    for (const simulation::LintFinding& each : planned.problems) {
+      if (each.severity == simulation::LintSeverity::kError) problems.push_back(ProblemText(each));
+    }
+    if (!problems.empty()) return Invalid(Join(problems, "\n"));
+    for (const PlannedJob& job : planned.jobs) {
       const std::string name = job.workload.meta.namespace_name + "/" + job.name;
       if (job.workload.spec.queue_name.empty()) {
+        if (queued_alone) continue;
         return Invalid(job.kind + " " + name + " names no queue: set its label " +
                        "kueue.x-k8s.io/queue-name");
       }
-      for (int i = 1; i <= times; ++i) AddJob(job, times == 1 ? "" : "-" + std::to_string(i));
-      made_.changes.push_back("new " + job.kind + " " + name +
-                              (times == 1 ? "" : ", " + std::to_string(times) + " times"));
+      const std::int64_t copies = job.copies * times;
+      for (std::int64_t i = 1; i <= copies; ++i) {
+        AddJob(job, copies == 1 ? "" : "-" + std::to_string(i));
+      }
+      made_.changes.push_back(
+          "new " + job.kind + " " + name +
+          (job.copies == 1 ? "" : ", " + std::to_string(job.copies) + " Workloads") +
+          (times == 1 ? "" : ", " + std::to_string(times) + " times"));
+      if (queued_alone) planned_.push_back(job);
     }
     return OkStatus();
   }
@@ -350,8 +371,9 @@ class Changer {
   }
 
   const WhatIfInput& input_;
-  std::vector<Json> files_;      // of -f
-  std::vector<Json> submitted_;  // of --submit
+  std::vector<Json> files_;          // of -f
+  std::vector<Json> submitted_;      // of --submit
+  std::vector<PlannedJob> planned_;  // those of -f that a queue gets
   ChangedView made_;
 };
 

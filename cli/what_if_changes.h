@@ -11,6 +11,7 @@
 #include "api/quantity.h"
 #include "base/result.h"
 #include "cli/forecast.h"
+#include "cli/planned_jobs.h"
 #include "cli/screens/cluster_view.h"
 
 namespace berth::cli {
@@ -20,6 +21,7 @@ struct WhatIfInput {
   std::vector<nlohmann::json> changed;    // documents of -f: objects of queues, policies, jobs
   std::vector<nlohmann::json> submitted;  // documents of --submit
   std::string default_namespace;
+  FindReadObject find;  // beside the documents; null: these alone
 };
 
 struct ChangedView {
@@ -46,7 +48,8 @@ Result<QuotaChange> ParseQuotaChange(const std::string& text);
 // Where the view has nodes of topologies, Topologies and Nodes of -f count, too; a Node without
 // conditions is ready.
 //
-// Errors: kInvalid with the flag or the object, or where no object of -f is a part of the forecast;
+// Errors: kInvalid with the flag or the object, or where no object of -f is a part of the forecast
+// (several unreadable jobs: one line each);
 // kNotFound: a queue, flavor, job or node that does not exist.
 Result<ChangedView> ChangeView(const ClusterView& view, const WhatIfInput& input);
 

@@ -1,5 +1,6 @@
 #include "scenarios/script.h"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 
@@ -8,8 +9,7 @@
 namespace berth::scenarios {
 namespace {
 
-constexpr std::string_view kHereMark = "<<EOF";
-constexpr std::string_view kHereEnd = "EOF";
+constexpr std::string_view kHereMark = "<<";
 
 Error AtLine(int line, const std::string& message) {
   return {ErrorCode::kInvalid, "line " + std::to_string(line) + ": " + message};
@@ -52,6 +52,20 @@ Result<Step> ReadStep(std::string_view text, int line) {
     step.words.push_back(std::move(word));
   }
   return step;
+}
+
+// The word that ends the here-document of the step: "<<YAML", "<<'YAML'"; empty: it has none.
+std::string HereMarkOf(const Step& step) {
+  const std::string& last = step.words.back().text;
+  if (step.words.back().is_quoted || !std::string_view(last).starts_with(kHereMark)) return "";
+  std::string mark = last.substr(kHereMark.size());
+  if (mark.size() > 2 && mark.front() == '\'' && mark.back() == '\'') {
+    mark = mark.substr(1, mark.size() - 2);
+  }
+  const bool is_word = std::all_of(mark.begin(), mark.end(), [](unsigned char each) {
+    return std::isalnum(each) != 0 || each == '_' || each == '-';
+  });
+  return is_word ? mark : "";
 }
 
 void ReadComment(std::string_view text, Script& script) {
@@ -112,17 +126,18 @@ Result<Script> ParseScript(std::string_view text) {
       continue;
     }
     BERTH_TRY(Step step, ReadStep(line, number));
-    if (step.words.back().text == kHereMark) {
+    if (const std::string mark = HereMarkOf(step); !mark.empty()) {
       step.words.pop_back();
       std::size_t end = i + 1;
-      while (end < lines.size() && TrimSpace(lines[end]) != kHereEnd) {
+      while (end < lines.size() && TrimSpace(lines[end]) != mark) {
         step.body += std::string(lines[end]) + "\n";
         ++end;
       }
-      if (end == lines.size()) return AtLine(number, "there is no EOF that ends <<EOF");
+      if (end == lines.size())
+        return AtLine(number, "there is no " + mark + " that ends <<" + mark);
       i = end;
     }
-    if (step.words.empty()) return AtLine(number, "a command is missing before <<EOF");
+    if (step.words.empty()) return AtLine(number, "a command is missing before <<");
     script.steps.push_back(std::move(step));
   }
   if (script.name.empty()) return AtLine(1, "the first lines need \"# name: …\"");

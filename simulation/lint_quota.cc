@@ -76,6 +76,25 @@ std::string LintQuota::RootOf(std::string cohort) const {
   return cohort;
 }
 
+bool LintQuota::Lends(const api::ClusterQueue& queue) const {
+  if (queue.spec.cohort_name.empty()) return false;
+  const std::string root = RootOf(queue.spec.cohort_name);
+  const bool has_takers = std::any_of(
+      cluster_.cluster_queues.begin(), cluster_.cluster_queues.end(), [&](const auto& each) {
+        return each.meta.name != queue.meta.name && !each.spec.cohort_name.empty() &&
+               RootOf(each.spec.cohort_name) == root;
+      });
+  if (!has_takers) return false;
+  for (const api::ResourceGroup& group : queue.spec.resource_groups) {
+    for (const api::FlavorQuotas& flavor : group.flavors) {
+      for (const api::ResourceQuota& quota : flavor.resources) {
+        if (LentBy(queue, {flavor.flavor, quota.resource}) > 0) return true;
+      }
+    }
+  }
+  return false;
+}
+
 api::Amount LintQuota::LentBy(const api::ClusterQueue& queue, const Cell& cell) const {
   const auto* quota = FindQuota(queue.spec.resource_groups, cell.first, cell.second);
   if (quota == nullptr) return 0;

@@ -33,6 +33,8 @@ class LintQuota {
   std::string CycleAbove(const std::string& cohort) const;
   // Whether some queue or Cohort has a flavor of the name.
   bool IsOffered(const std::string& flavor) const { return offered_.count(flavor) > 0; }
+  // Whether the other ClusterQueues of its tree can use some quota of the queue.
+  bool Lends(const api::ClusterQueue& queue) const;
   // `flavors`: the ResourceFlavors that exist.
   std::vector<QuotaProblem> ProblemsOf(const api::ClusterQueue& queue,
                                        const std::set<std::string>& flavors) const;

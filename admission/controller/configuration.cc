@@ -334,6 +334,31 @@ void ReadFeatureGates(const Reader& in, Configuration& out) {
   admission.metrics.custom_labels.clear();
 }
 
+// "v1", "v2beta1"
+bool IsVersion(std::string_view text) {
+  if (text.size() < 2 || text[0] != 'v') return false;
+  const std::size_t number = text.find_first_not_of("0123456789", 1);
+  if (number == 1) return false;
+  const std::string_view rest = number == std::string_view::npos ? "" : text.substr(number);
+  if (rest.empty()) return true;
+  const std::size_t letters = rest.starts_with("alpha") ? 5 : rest.starts_with("beta") ? 4 : 0;
+  return letters > 0 && rest.size() > letters &&
+         rest.find_first_not_of("0123456789", letters) == std::string_view::npos;
+}
+
+// Of an external framework that no kind has the form of: no owner of a job is of it.
+std::string WhyNoKind(const std::string& name) {
+  const std::size_t kind_end = name.find('.');
+  const std::size_t version_end = name.find('.', kind_end + 1);
+  const std::string version = name.substr(kind_end + 1, version_end - kind_end - 1);
+  const bool has_version = IsVersion(version);
+  if (has_version && kind_end > 0 && name[0] >= 'A' && name[0] <= 'Z') return "";
+  const std::string group = name.substr((has_version ? version_end : kind_end) + 1);
+  return "\"" + name + "\" names a resource, so that no job is of it: write Kind.version.group, " +
+         "such as \"Kind." + (has_version ? version : "v1") + "." + group +
+         "\" with the kind that `kubectl api-resources --api-group " + group + "` shows";
+}
+
 void ReadIntegrations(const Reader& in, Version version, Configuration& out) {
   RefuseGone(in.Field("podOptions"), version);
   CheckFields(in, "integrations", {"frameworks", "labelKeysToCopy", "externalFrameworks"},
@@ -354,6 +379,9 @@ void ReadIntegrations(const Reader& in, Version version, Configuration& out) {
     item.Get(name);
     if (std::count(name.begin(), name.end(), '.') < 2) {
       return item.Fail("\"" + name + "\" is not Kind.version.group");
+    }
+    if (const std::string why = WhyNoKind(name); !why.empty()) {
+      out.ignored.push_back({"integrations.externalFrameworks: " + name, why});
     }
     out.external_frameworks.push_back(std::move(name));
   });

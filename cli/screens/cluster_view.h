@@ -79,6 +79,16 @@ struct PodView {
   std::optional<int> exit_code;       // of the first container with an exit code other than 0
 };
 
+// An event of a controller that could not make a pod: quota of the namespace, a limit range, a
+// missing service account, pod security, a webhook, a policy.
+struct RefusedPod {
+  std::string namespace_name;
+  std::string owner_kind;  // of the object whose pod it would be
+  std::string owner_name;
+  std::string message;
+  WallTime last{};
+};
+
 struct ClusterView {
   WallTime now{};
   std::string cluster_name;               // "local cluster", or the kubeconfig's context
@@ -102,6 +112,7 @@ struct ClusterView {
   std::vector<SpendView> spend;
   std::vector<NodeView> nodes;
   std::vector<PodView> pods;
+  std::vector<RefusedPod> refused_pods;
   // Of forecasts, where some flavor names a topology: the Topologies, all nodes, and the pods that
   // use them outside of queues.
   std::vector<api::Topology> topologies;

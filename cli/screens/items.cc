@@ -127,14 +127,14 @@ std::string WhyInactive(const api::ClusterQueue& queue) {
 
 }  // namespace
 
-std::string WorkloadStateOf(const api::Workload& workload) {
+std::string WorkloadStateOf(const ClusterView& view, const api::Workload& workload) {
   const auto& conditions = workload.status.conditions;
   if (IsFinished(workload)) {
     const api::Condition* finished = api::FindCondition(conditions, api::kFinished);
     return finished->reason == api::kSucceeded ? "succeeded" : "failed";
   }
   if (!workload.spec.active) return "deactivated";
-  if (IsRunning(workload)) return "running";
+  if (IsRunning(workload)) return IsWithoutPods(view, workload) ? "admitted" : "running";
   if (api::IsTrue(conditions, api::kEvicted) && api::IsTrue(conditions, api::kQuotaReserved)) {
     return "stopping";
   }
@@ -163,7 +163,7 @@ Json WorkloadItem(const ClusterView& view, const api::Workload& workload) {
                {"localQueue", workload.spec.queue_name},
                {"clusterQueue", ClusterQueueOf(view, workload)},
                {"priority", PriorityOf(workload)},
-               {"state", WorkloadStateOf(workload)},
+               {"state", WorkloadStateOf(view, workload)},
                {"cause", ""},
                {"createdAt", FormatTime(workload.meta.creation_timestamp)},
                {"waitingSince", nullptr},

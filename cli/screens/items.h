@@ -20,8 +20,9 @@ namespace berth::cli {
 // The style of texts in JSON: times as instants.
 inline constexpr TextStyle kJsonStyle{.absolute_times = true};
 
-// "waiting", "reserved", "running", "stopping", "deactivated", "succeeded" or "failed".
-std::string WorkloadStateOf(const api::Workload& workload);
+// "waiting", "reserved", "running", "stopping", "deactivated", "succeeded" or "failed"; "admitted"
+// while no pod of it was made.
+std::string WorkloadStateOf(const ClusterView& view, const api::Workload& workload);
 // The place of a running Workload, the result of a finished one, the reason of a waiting one.
 std::string RemarkOf(const ClusterView& view, const api::Workload& workload,
                      const TextStyle& style);

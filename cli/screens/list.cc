@@ -53,7 +53,9 @@ std::vector<const api::Workload*> Selected(const ClusterView& view, const ListOp
                      }
                      if (options.sort == "name") return DisplayName(*a) < DisplayName(*b);
                      if (options.sort == "priority") return PriorityOf(*a) > PriorityOf(*b);
-                     if (options.sort == "state") return WorkloadStateOf(*a) < WorkloadStateOf(*b);
+                     if (options.sort == "state") {
+                       return WorkloadStateOf(view, *a) < WorkloadStateOf(view, *b);
+                     }
                      return group(*a) < group(*b);
                    });
   return chosen;
@@ -88,7 +90,7 @@ Result<std::string> RenderList(const ClusterView& view, const ListOptions& optio
                                      OwnerKind(*workload),
                                      workload->spec.queue_name,
                                      std::to_string(PriorityOf(*workload)),
-                                     WorkloadStateOf(*workload),
+                                     WorkloadStateOf(view, *workload),
                                      HumanDuration(view.now - workload->meta.creation_timestamp)};
       if (options.cost) AddCost(CostOfRun(view, *workload), cells);
       if (eta) cells.push_back(EtaCell(view, *workload));

@@ -41,12 +41,14 @@ api::Amount ReservedOf(const api::ClusterQueue& queue, const std::string& flavor
   return 0;
 }
 
-std::vector<QuotaPlan> QuotaOf(const api::ClusterQueue& queue, const api::Workload& workload) {
+// `copies`: of the Workload.
+std::vector<QuotaPlan> QuotaOf(const api::ClusterQueue& queue, const api::Workload& workload,
+                               std::int64_t copies) {
   api::ResourceAmounts needed;
   for (const api::PodSet& pods : workload.spec.pod_sets) {
     for (const auto& [resource, amount] : api::PodRequests(pods.pod_template.spec)) {
       needed[resource] =
-          api::AddAmounts(needed[resource], api::MultiplyAmounts(amount, pods.count));
+          api::AddAmounts(needed[resource], api::MultiplyAmounts(amount, pods.count * copies));
     }
   }
   std::vector<QuotaPlan> plans;
@@ -224,10 +226,15 @@ std::string RaceLine(const StepOutlook& step) {
   return line + "\n";
 }
 
+std::string InWorkloads(std::int64_t count) {
+  return " in " + std::to_string(count) + " Workloads, each admitted by itself";
+}
+
 std::string RenderPlan(const JobPlan& plan, const TextStyle& style) {
   std::string text = plan.kind + " " + plan.key.ToString() + ", " + std::to_string(plan.pods) +
-                     (plan.pods == 1 ? " pod" : " pods") + ": LocalQueue " + plan.local_queue +
-                     ", ClusterQueue " + plan.cluster_queue + "\n";
+                     (plan.pods == 1 ? " pod" : " pods") +
+                     (plan.workloads == 1 ? "" : InWorkloads(plan.workloads)) + ": LocalQueue " +
+                     plan.local_queue + ", ClusterQueue " + plan.cluster_queue + "\n";
   if (!plan.problem.empty()) text += plan.problem + "\n";
   TextTable table({{"FLAVOR"},
                    {"RESOURCE"},
@@ -292,6 +299,7 @@ Json PlanJson(const JobPlan& plan) {
               {"namespace", plan.key.namespace_name},
               {"name", plan.key.name},
               {"pods", plan.pods},
+              {"workloads", plan.workloads},
               {"localQueue", plan.local_queue},
               {"clusterQueue", plan.cluster_queue},
               {"problem", plan.problem.empty() ? Json() : Json(plan.problem)},
@@ -323,7 +331,8 @@ Result<JobPlan> MakePlan(const ClusterView& view, const PlannedJob& job) {
   JobPlan plan{.kind = job.kind,
                .key = {namespace_name, job.name},
                .local_queue = job.workload.spec.queue_name};
-  for (const api::PodSet& pods : job.workload.spec.pod_sets) plan.pods += pods.count;
+  for (const api::PodSet& pods : job.workload.spec.pod_sets) plan.pods += pods.count * job.copies;
+  plan.workloads = job.copies;
   if (plan.local_queue.empty()) {
     return Error{ErrorCode::kInvalid, job.kind + " " + plan.key.ToString() +
                                           " names no queue: set its label " +
@@ -349,7 +358,7 @@ Result<JobPlan> MakePlan(const ClusterView& view, const PlannedJob& job) {
   } else if (queue->spec.stop_policy != api::StopPolicy::kNone) {
     plan.problem = "ClusterQueue " + plan.cluster_queue + " is stopped";
   }
-  plan.quota = QuotaOf(*queue, job.workload);
+  plan.quota = QuotaOf(*queue, job.workload, job.copies);
   for (const api::AdmissionCheckRule& rule : queue->spec.admission_checks) {
     plan.checks.push_back(PlanCheck(view, *queue, rule, job));
   }

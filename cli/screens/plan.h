@@ -26,6 +26,7 @@ struct PlannedJob {
   api::Workload workload;
   std::optional<std::int64_t> deadline;  // activeDeadlineSeconds
   std::int64_t waited_seconds = 0;       // of the request for capacity that it has; 0: none
+  std::int64_t copies = 1;               // equal Workloads that the object makes
 };
 
 struct QuotaPlan {
@@ -48,6 +49,7 @@ struct JobPlan {
   std::string kind;
   api::ObjectKey key;
   std::int64_t pods = 0;
+  std::int64_t workloads = 1;  // that the pods are queued in
   std::string local_queue;
   std::string cluster_queue;
   std::string problem;  // why the job would not be queued; empty: it would

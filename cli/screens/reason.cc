@@ -220,6 +220,57 @@ PodLocations LocationsOf(const ClusterView& view, const api::Workload& workload)
   return locations;
 }
 
+// The object whose pods the workload is made of.
+const api::OwnerReference* MakerOf(const api::Workload& workload) {
+  const api::OwnerReference* owner = api::ControllerOf(workload.meta);
+  const auto& owners = workload.meta.owner_references;
+  return owner == nullptr && !owners.empty() ? &owners.front() : owner;
+}
+
+// Whether the object is the workload's, or one that its operator makes for it.
+bool IsOfMaker(const api::OwnerReference& maker, const std::string& kind, const std::string& name) {
+  return name == maker.name || (kind != maker.kind && name.starts_with(maker.name + "-"));
+}
+
+struct MadePods {
+  std::int64_t wanted = 0;
+  std::int64_t made = 0;
+  const RefusedPod* refused = nullptr;  // the last one since the admission
+};
+
+MadePods MadePodsOf(const ClusterView& view, const api::Workload& workload) {
+  MadePods pods;
+  const api::OwnerReference* maker = MakerOf(workload);
+  const api::Condition* admitted = Find(workload.status.conditions, api::kAdmitted);
+  if (!IsRunning(workload) || maker == nullptr || admitted == nullptr) return pods;
+  for (const RefusedPod& each : view.refused_pods) {
+    if (each.namespace_name != workload.meta.namespace_name ||
+        each.last < admitted->last_transition_time ||
+        !IsOfMaker(*maker, each.owner_kind, each.owner_name)) {
+      continue;
+    }
+    if (pods.refused == nullptr || pods.refused->last < each.last) pods.refused = &each;
+  }
+  if (pods.refused == nullptr) return pods;
+  for (const PodView& pod : view.pods) {
+    if (pod.namespace_name != workload.meta.namespace_name || pod.phase == "Failed") continue;
+    const bool is_own =
+        pod.workload == workload.meta.name ||
+        (!pod.job_name.empty() && IsOfMaker(*maker, "Job", pod.job_name)) ||
+        (!pod.owner_name.empty() && IsOfMaker(*maker, pod.owner_kind, pod.owner_name));
+    if (is_own) ++pods.made;
+  }
+  if (workload.status.admission) {
+    for (const auto& each : workload.status.admission->pod_set_assignments) {
+      pods.wanted += each.count;
+    }
+  }
+  if (pods.wanted == 0) {
+    for (const api::PodSet& each : workload.spec.pod_sets) pods.wanted += each.count;
+  }
+  return pods;
+}
+
 Json OrNull(const std::optional<api::Amount>& amount) { return amount ? Json(*amount) : Json(); }
 Json OrNull(const std::optional<WallTime>& time) { return time ? Json(FormatTime(*time)) : Json(); }
 
@@ -297,6 +348,21 @@ Reason WaitingReason(const ClusterView& view, const api::Workload& workload,
   return reason;
 }
 
+std::string LackOfPods(const ClusterView& view, const api::Workload& workload) {
+  const MadePods pods = MadePodsOf(view, workload);
+  if (pods.refused == nullptr) return "";
+  if (!IsKnown(view, "pods")) return "a pod was not made: " + pods.refused->message;
+  if (pods.made >= pods.wanted) return "";
+  if (pods.made == 0) return "no pod was made: " + pods.refused->message;
+  return std::to_string(pods.made) + " of " + std::to_string(pods.wanted) + " pods " +
+         (pods.made == 1 ? "was" : "were") + " made: " + pods.refused->message;
+}
+
+bool IsWithoutPods(const ClusterView& view, const api::Workload& workload) {
+  const MadePods pods = MadePodsOf(view, workload);
+  return pods.refused != nullptr && IsKnown(view, "pods") && pods.made == 0;
+}
+
 std::string RunningPlace(const ClusterView& view, const api::Workload& workload) {
   std::vector<std::string> flavors;
   if (workload.status.admission) {
@@ -320,6 +386,9 @@ std::string RunningPlace(const ClusterView& view, const api::Workload& workload)
   const auto pods = [](std::size_t count) {
     return std::to_string(count) + (count == 1 ? " pod" : " pods");
   };
+  if (std::string lack = LackOfPods(view, workload); !lack.empty()) {
+    parts.push_back(std::move(lack));
+  }
   if (locations.starting > 0) parts.push_back(pods(locations.starting) + " starting");
   if (locations.without_node > 0) parts.push_back(pods(locations.without_node) + " without a node");
   if (!locations.obstacle.empty()) parts.push_back(locations.obstacle);

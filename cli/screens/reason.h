@@ -64,6 +64,12 @@ Reason WaitingReason(const ClusterView& view, const api::Workload& workload,
 // The nodes of a running workload ("t4: gke-dws-t4-…-0"), or the reason why its pods wait.
 std::string RunningPlace(const ClusterView& view, const api::Workload& workload);
 
+// Why an admitted workload lacks pods: "no pod was made: …", "1 of 2 pods was made: …"; empty: none
+// is refused, or later ones were made.
+std::string LackOfPods(const ClusterView& view, const api::Workload& workload);
+// Whether an admitted workload has no pod since all are refused: it does not run.
+bool IsWithoutPods(const ClusterView& view, const api::Workload& workload);
+
 // The result of a finished workload: "ok in 42s", "failed: …".
 std::string FinishedResult(const ClusterView& view, const api::Workload& workload);
 

@@ -220,6 +220,31 @@ std::string RenderWaiting(const ClusterView& view, const StatusOptions& options,
   return table.empty() ? "" : "\n" + table.Render(style);
 }
 
+// Admitted workloads that lack pods, since these are refused.
+std::vector<const api::Workload*> LackingPods(const ClusterView& view,
+                                              const StatusOptions& options) {
+  std::vector<const api::Workload*> lacking;
+  if (view.refused_pods.empty()) return lacking;
+  for (const api::Workload& workload : view.workloads) {
+    if (!IsShown(view, workload, options.only)) continue;
+    if (!LackOfPods(view, workload).empty()) lacking.push_back(&workload);
+  }
+  return lacking;
+}
+
+std::string RenderLackingPods(const ClusterView& view, const StatusOptions& options,
+                              const TextStyle& style) {
+  TextTable table({{"ADMITTED, PODS REFUSED"}, {"QUEUE"}, {"AGE", Align::kRight}, {"REASON"}});
+  for (const api::Workload* workload : LackingPods(view, options)) {
+    const api::Condition* admitted =
+        api::FindCondition(workload->status.conditions, api::kAdmitted);
+    table.AddRow({DisplayName(*workload), workload->spec.queue_name,
+                  HumanDuration(view.now - admitted->last_transition_time),
+                  LackOfPods(view, *workload)});
+  }
+  return table.empty() ? "" : "\n" + table.Render(style);
+}
+
 std::string RenderRequests(const ClusterView& view, const StatusOptions& options,
                            const TextStyle& style) {
   TextTable table({{"CAPACITY REQUESTS"}, {"CLASS"}, {"STATE"}, {"AGE", Align::kRight}, {"FOR"}});
@@ -255,9 +280,14 @@ std::string RenderCost(const ClusterView& view, const StatusOptions& options,
 std::string RenderHead(const ClusterView& view, const TextStyle& style) {
   int waiting = 0;
   int running = 0;
+  int without_pods = 0;
   const api::Workload* oldest = nullptr;
   for (const api::Workload& workload : view.workloads) {
-    if (IsRunning(workload)) ++running;
+    if (IsWithoutPods(view, workload)) {
+      ++without_pods;
+    } else if (IsRunning(workload)) {
+      ++running;
+    }
     if (!IsWaiting(workload)) continue;
     ++waiting;
     if (oldest == nullptr || WaitingSince(workload) < WaitingSince(*oldest)) oldest = &workload;
@@ -269,6 +299,7 @@ std::string RenderHead(const ClusterView& view, const TextStyle& style) {
     head += ", age " + HumanDuration(std::max(Duration::zero(), view.now - *view.cluster_since));
   }
   head += dot + std::to_string(waiting) + " waiting, " + std::to_string(running) + " running";
+  if (without_pods > 0) head += ", " + std::to_string(without_pods) + " without pods";
   if (oldest != nullptr) {
     head += dot + "oldest wait " + HumanDuration(view.now - WaitingSince(*oldest)) + " (" +
             DisplayName(*oldest) + ")";
@@ -288,7 +319,9 @@ bool IsKnownQueue(const ClusterView& view, const std::string& name) {
 std::string RenderStatus(const ClusterView& view, const StatusOptions& options,
                          const TextStyle& style) {
   std::string screen = RenderHead(view, style) + RenderQueues(view, options, style) +
-                       RenderWaiting(view, options, style) + RenderRequests(view, options, style);
+                       RenderWaiting(view, options, style) +
+                       RenderLackingPods(view, options, style) +
+                       RenderRequests(view, options, style);
   if (options.cost) screen += RenderCost(view, options, style);
   if (options.only.empty()) screen += RenderPools(view, style);
   const std::vector<std::string> not_seen = NotSeen(view);
@@ -303,8 +336,8 @@ nlohmann::json StatusJson(const ClusterView& view, const StatusOptions& options)
   };
   Json out = {{"time", FormatTime(view.now)}, {"clusterQueues", Json::array()},
               {"waiting", Json::array()},     {"capacityRequests", Json::array()},
-              {"nodePools", Json::array()},   {"hidden", view.hidden},
-              {"narrowed", view.narrowed}};
+              {"nodePools", Json::array()},   {"podsRefused", Json::array()},
+              {"hidden", view.hidden},        {"narrowed", view.narrowed}};
   if (!view.namespace_name.empty()) out["namespace"] = view.namespace_name;
   if (!IsKnown(view, "clusterqueues")) out["localQueues"] = LocalQueuesJson(view, options);
   const auto costs = options.cost ? CostByQueue(view) : std::map<std::string, QueueCost>{};
@@ -332,6 +365,9 @@ nlohmann::json StatusJson(const ClusterView& view, const StatusOptions& options)
     item["position"] = position == positions.end() ? Json() : Json(position->second);
     item["waitSeconds"] = seconds(WaitingSince(*workload));
     out["waiting"].push_back(std::move(item));
+  }
+  for (const api::Workload* workload : LackingPods(view, options)) {
+    out["podsRefused"].push_back(WorkloadItem(view, *workload));
   }
   for (const api::ProvisioningRequest& request : view.provisioning_requests) {
     out["capacityRequests"].push_back(CapacityRequestItem(request));

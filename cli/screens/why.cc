@@ -222,8 +222,11 @@ std::string Headline(const ClusterView& view, const api::Workload& workload, con
   if (IsFinished(workload)) return "is over: " + FinishedResult(view, workload);
   if (!workload.spec.active) return "is deactivated and does not queue";
   if (IsRunning(workload)) {
-    return "runs since " +
-           HumanDuration(view.now - Find(workload, api::kAdmitted)->last_transition_time);
+    const std::string since =
+        HumanDuration(view.now - Find(workload, api::kAdmitted)->last_transition_time);
+    const std::string lack = LackOfPods(view, workload);
+    if (IsWithoutPods(view, workload)) return "is admitted since " + since + "; " + lack;
+    return "runs since " + since + (lack.empty() ? "" : "; " + lack);
   }
   std::string what = "its turn";
   for (const Step& step : story.steps) {
@@ -326,7 +329,10 @@ ObjectReference ParseReference(const std::string& reference) {
   if (slash == std::string::npos) return {"", reference};
   std::string kind = ToLower(reference.substr(0, slash));
   if (kind == "jobs" || kind == "job.batch" || kind == "jobs.batch") kind = "job";
-  if (kind == "wl" || kind == "workloads" || kind == "kwl") kind = "workload";
+  if (kind == "wl" || kind == "workloads" || kind == "kwl" || kind == "kueueworkload" ||
+      kind == "kueueworkloads") {
+    kind = "workload";
+  }
   if (kind == "pods" || kind == "po") kind = "pod";
   return {std::move(kind), reference.substr(slash + 1)};
 }

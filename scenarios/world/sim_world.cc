@@ -6,7 +6,10 @@
 
 #include <unistd.h>
 
+#include "api/yaml/yaml.h"
 #include "base/strings.h"
+#include "cli/component_reviews.h"
+#include "cli/embedded_manifests.h"
 #include "local/apiserver/registry/registry.h"
 #include "local/cloud/cloud_driver.h"
 #include "local/cluster/cluster.h"
@@ -182,7 +185,23 @@ void SimWorld::LaunchControllers() {
   for (int i = 0; i < options_.replicas; ++i) LaunchReplica(i);
 }
 
+// The reviews of `berth up` for the frameworks of the configuration. Those of batch/job are there
+// from the start.
+Status SimWorld::ApplyReviews() {
+  if (options_.configuration.frameworks == reviewed_) return OkStatus();
+  BERTH_TRY(const auto documents, api::ParseYamlStream(cli::WebhookManifests()));
+  for (const api::YamlDocument& document : documents) {
+    local::Json object = document.value;
+    BERTH_CHECK_OK(cli::AddComponentReviews(options_.configuration.frameworks, object));
+    const auto applied = parts_->embedded->Apply(object);
+    if (!applied) return Error{ErrorCode::kInternal, applied.error().message};
+  }
+  reviewed_ = options_.configuration.frameworks;
+  return OkStatus();
+}
+
 bool SimWorld::StartControllers() {
+  if (!ApplyReviews()) return false;
   LaunchControllers();
   return RunUntil([this] { return controllers_running(); }, kStartLimit);
 }

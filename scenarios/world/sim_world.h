@@ -111,6 +111,7 @@ class SimWorld {
   struct Parts;
   explicit SimWorld(SimWorldOptions options);
   Status Open();
+  Status ApplyReviews();
   SimReplicaOptions ReplicaOptions(int number);
   void OnLeaseLost(int number);
 
@@ -124,6 +125,7 @@ class SimWorld {
   int asking_ = 0;
   int launches_ = 0;
   std::int64_t writes_ = 0;
+  std::vector<std::string> reviewed_ = {"batch/job"};  // the frameworks whose reviews are applied
   std::unique_ptr<Parts> parts_;
 };
 

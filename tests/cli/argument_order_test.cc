@@ -59,5 +59,41 @@ TEST(ArgumentOrder, AnEmptyValueIsAWordOfItsOwn) {
   EXPECT_EQ(split({}), Words{});
 }
 
+// `berth list workload`, as the program has it.
+Command VerbProgram() {
+  Command program{.name = "berth"};
+  Command list{.name = "list"};
+  list.options.push_back({.names = {"-n", "--namespace"}, .help = "", .value = "NAMESPACE"});
+  list.commands.push_back({.name = "workload", .aliases = {"wl", "kwl"}});
+  program.commands = {list, {.name = "status"}, {.name = "why", .positionals = {"JOB"}}};
+  return program;
+}
+
+TEST(UnknownCommand, NamesTheWordAndTheNearest) {
+  const Command program = VerbProgram();
+  EXPECT_EQ(UnknownCommand(program, {"statsu"}),
+            "\"statsu\" is no command of berth; did you mean status?");
+  EXPECT_EQ(UnknownCommand(program, {"list", "-n", "team", "wkl"}),
+            "\"wkl\" is no command of berth list; did you mean workload?");
+  EXPECT_EQ(UnknownCommand(program, {"frobnicate"}),
+            "\"frobnicate\" is no command of berth; --help lists the commands");
+  EXPECT_EQ(UnknownCommand(program, {"describe", "wl", "x"}),
+            "\"describe\" is no command of berth: use kubectl describe");
+}
+
+TEST(UnknownCommand, KnowsAliasesOptionsAndArguments) {
+  const Command program = VerbProgram();
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{},
+                                             {"--version"},
+                                             {"status", "x"},
+                                             {"why", "statsu"},
+                                             {"list", "kwl", "x"},
+                                             {"list"},
+                                             {"list", "-n", "wkl"}}) {
+    EXPECT_EQ(UnknownCommand(program, words), "");
+  }
+}
+
 }  // namespace
 }  // namespace berth::cli

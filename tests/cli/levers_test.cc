@@ -6,10 +6,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "api/labels.h"
 #include "api/reasons.h"
+#include "cli/screens/items.h"
 #include "cli/screens/reason.h"
+#include "cli/screens/status.h"
 #include "cli/screens/why.h"
 #include "tests/cli/view_builder.h"
 
@@ -304,6 +307,59 @@ TEST(RunningPlace, SaysWhichPodsDoNotRunYetAndWhy) {
   view.pods[0].waiting_message = "no program for image x";
   EXPECT_EQ(RunningPlace(view, workload),
             "t4: 1 pod starting; ErrImagePull: no program for image x");
+}
+
+// What the controller of a job could not make since the job was admitted.
+ClusterView RefusedView(const std::string& owner_kind, const std::string& owner_name) {
+  ClusterView view = OpenView();
+  view.now = ViewTime();
+  api::Workload workload = MakeRunning("default", "train", "team", {{"cpu", 2000}});
+  workload.status.admission->pod_set_assignments.front().count = 2;
+  view.workloads = {workload};
+  view.refused_pods = {{.namespace_name = "default",
+                        .owner_kind = owner_kind,
+                        .owner_name = owner_name,
+                        .message = "exceeded quota: small",
+                        .last = SecondsAgo(10)}};
+  return view;
+}
+
+TEST(RefusedPods, AnAdmittedJobWithoutPodsDoesNotRun) {
+  ClusterView view = RefusedView("Job", "train");
+  EXPECT_EQ(TellStory(view, "default", "job/train", {})->headline,
+            "is admitted since 60s; no pod was made: exceeded quota: small");
+  EXPECT_EQ(WorkloadStateOf(view, view.workloads[0]), "admitted");
+  const std::string screen = RenderStatus(view, {}, {});
+  EXPECT_THAT(screen, testing::HasSubstr("0 running, 1 without pods"));
+  EXPECT_THAT(screen, testing::ContainsRegex(
+                          "default/train +queue +60s +no pod was made: exceeded quota: small"));
+  EXPECT_EQ(StatusJson(view, {})["podsRefused"][0]["remark"],
+            "t4: no pod was made: exceeded quota: small");
+}
+
+TEST(RefusedPods, AJobWithOneOfTwoPodsSaysSo) {
+  ClusterView view = RefusedView("Job", "train");
+  view.pods = {PodView{.namespace_name = "default",
+                       .name = "p",
+                       .job_name = "train",
+                       .node_name = "n1",
+                       .phase = "Running"}};
+  EXPECT_EQ(TellStory(view, "default", "job/train", {})->headline,
+            "runs since 60s; 1 of 2 pods was made: exceeded quota: small");
+  EXPECT_EQ(WorkloadStateOf(view, view.workloads[0]), "running");
+  view.pods.push_back(view.pods[0]);
+  EXPECT_EQ(TellStory(view, "default", "job/train", {})->headline, "runs since 60s");
+}
+
+TEST(RefusedPods, EventsOfOthersAndOfEarlierStartsDoNotCount) {
+  ClusterView view = RefusedView("Job", "train-2");
+  EXPECT_EQ(LackOfPods(view, view.workloads[0]), "");
+  view = RefusedView("Job", "train");
+  view.refused_pods[0].last = SecondsAgo(100);
+  EXPECT_EQ(LackOfPods(view, view.workloads[0]), "");
+  view = RefusedView("Job", "train-workers-0");
+  view.workloads[0].meta.owner_references[0].kind = "JobSet";
+  EXPECT_EQ(LackOfPods(view, view.workloads[0]), "no pod was made: exceeded quota: small");
 }
 
 }  // namespace

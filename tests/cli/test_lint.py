@@ -1,7 +1,7 @@
-"""Goal: `berth lint` names mistakes of manifests with file and line, its exit code says whether there are errors, and the
-samples of the project have none.
+"""Goal: `berth lint` names mistakes of manifests with file and line, reads what a cluster would make of them, and its exit code
+says whether there are errors.
 
-Method: the program on files of the test and on manifests/samples."""
+Method: the program on files of the test; test_lint_project.py has the manifests of the project."""
 
 import json
 import os
@@ -12,8 +12,6 @@ import unittest
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "tests", "py"))
 from scratch import ScratchTest  # noqa: E402
-
-SAMPLES = os.path.join(ROOT, "manifests", "samples")
 
 # The line of each mistake is marked.
 QUEUES = """\
@@ -67,6 +65,140 @@ spec:
       - name: main
         image: train
         resources: {requests: {cpu: "3"}}
+"""
+CLEAN = """\
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ResourceFlavor
+metadata: {name: t4}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: team}
+spec:
+  namespaceSelector: {}
+  resourceGroups:
+  - coveredResources: [cpu]
+    flavors: [{name: t4, resources: [{name: cpu, nominalQuota: 8}]}]
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {name: main}
+spec: {clusterQueue: team}
+"""
+# Its namespaceSelector selects nothing: it is there to lend.
+LENDER = """\
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: lender}
+spec:
+  cohortName: org
+  resourceGroups:
+  - coveredResources: [cpu]
+    flavors: [{name: t4, resources: [{name: cpu, nominalQuota: 8}]}]
+"""
+POD = "spec: {restartPolicy: Never, containers: [{name: c, image: i, resources: {requests: {cpu: 9}}}]}"
+# The queue has 8.
+POD_MAKERS = f"""\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: deployment   # deployment
+  labels: {{kueue.x-k8s.io/queue-name: main}}
+spec: {{replicas: 3, selector: {{}}, template: {{metadata: {{labels: {{a: b}}}}, {POD}}}}}
+---
+apiVersion: apps/v1
+kind: ReplicaSet
+metadata:
+  name: alone   # alone
+spec: {{replicas: 3, template: {{metadata: {{labels: {{kueue.x-k8s.io/queue-name: main}}}}, {POD}}}}}
+---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: pod   # pod
+  labels: {{kueue.x-k8s.io/queue-name: main}}
+{POD}
+---
+apiVersion: batch/v1
+kind: CronJob
+metadata:
+  name: cron   # cron
+spec:
+  schedule: "* * * * *"
+  jobTemplate: {{metadata: {{labels: {{kueue.x-k8s.io/queue-name: main}}}}, spec: {{template: {{{POD}}}}}}}
+---
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: labels   # labels
+spec: {{template: {{metadata: {{labels: {{kueue.x-k8s.io/queue-name: main}}}}, {POD}}}}}
+---
+apiVersion: apps/v1
+kind: StatefulSet
+metadata:
+  name: set   # set
+  labels: {{kueue.x-k8s.io/queue-name: main}}
+spec: {{replicas: 1, selector: {{}}, template: {{metadata: {{labels: {{a: b}}}}, {POD}}}}}
+"""
+UNREADABLE = f"""\
+apiVersion: batch/v1
+kind: Job
+metadata:
+  generateName: gen-
+  labels:
+    kueue.x-k8s.io/queue-name: main
+    kueue.x-k8s.io/priority-class: high   # no-class
+spec: {{template: {{{POD}}}}}
+---
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {{name: train, labels: {{kueue.x-k8s.io/queue-name: main}}}}
+spec:
+  runtimeRef: {{name: torch}}   # no-runtime
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {{generateName: gen-, labels: {{kueue.x-k8s.io/queue-name: main}}}}
+spec:
+  parallelism: few   # wrong
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {{name: one}}
+spec: {{template: {{{POD}}}}}
+---
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: one   # again
+spec: {{template: {{{POD}}}}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {{name: settings}}
+data:
+  a: b
+  a: c   # repeated
+"""
+TRAIN = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: train, labels: {kueue.x-k8s.io/queue-name: main}}
+spec: {runtimeRef: {name: torch}}
+---
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: ClusterTrainingRuntime
+metadata: {name: torch}
+spec:
+  mlPolicy: {numNodes: 1}
+  template:
+    spec:
+      replicatedJobs:
+      - name: node
+        template:
+          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
+          spec: {template: {spec: {containers: [{name: node, image: i, resources: {requests: {cpu: 9}}}]}}}
 """
 
 
@@ -129,7 +261,8 @@ class LintTest(ScratchTest):
 
     def test_what_cannot_be_read(self):
         broken = self.write("broken.yaml", "a: [\n")
-        self.assertIn("broken.yaml: yaml: line", self.lint(broken, code=1))
+        self.assertIn("broken.yaml:2: error: yaml: line 2: end of sequence flow not found [not-readable]\n",
+                      self.lint(broken, code=1))
         self.assertIn("cannot read", self.lint(os.path.join(self.folder, "none.yaml"), code=1))
 
     def test_node_pools_of_other_clouds(self):
@@ -148,15 +281,57 @@ class LintTest(ScratchTest):
         self.assertIn("[not-readable]", found)
         self.assertIn("ResourceFlavor lonely", found)
 
-    def test_the_samples_have_no_errors(self):
-        for name in sorted(os.listdir(SAMPLES)):
-            with self.subTest(sample=name):
-                files = [os.path.join(SAMPLES, name, file) for file in sorted(os.listdir(os.path.join(SAMPLES, name)))
-                         if file.endswith(".yaml")]
-                # Two spellings of the same objects; the same queues with another quota; a workload.
-                files = [file for file in files
-                         if not file.endswith(("-v1beta1.yaml", "/without-queue.yaml", "/day.yaml"))]
-                self.lint(*files)
+    def test_every_object_of_which_a_cluster_makes_pods(self):
+        queues = self.write("queues.yaml", CLEAN)
+        objects = self.write("objects.yaml", POD_MAKERS)
+        text = self.lint(queues, objects, code=1)
+        for mark in ("deployment", "alone", "pod", "cron", "labels", "set"):
+            self.assertIn(f"{objects}:{marked(POD_MAKERS, mark)}: error: ", text)
+        self.assertIn("6 errors, 0 warnings\n", text)
+        self.lint(queues, self.write("objects.yaml", POD_MAKERS.replace("cpu: 9", "cpu: 8")))
+
+    def test_each_object_that_cannot_be_read_is_a_finding_of_its_own(self):
+        queues = self.write("queues.yaml", CLEAN)
+        jobs = self.write("jobs.yaml", UNREADABLE)
+        text = self.lint(queues, jobs, self.write("more/queues.yaml", CLEAN), self.write("broken.yaml", "a: [\n"), code=1)
+        for mark, rule in (("no-class", "unknown-priority"), ("no-runtime", "unknown-runtime"), ("wrong", "not-readable"),
+                           ("again", "object-twice"), ("repeated", "key-twice")):
+            self.assertRegex(text, rf"{jobs}:{marked(UNREADABLE, mark)}: error: .* \[{rule}\]\n")
+        self.assertIn("more/queues.yaml:3: error: ResourceFlavor t4: the object stands twice", text)
+        self.assertIn("broken.yaml:2: error: yaml: line 2", text)
+        self.assertIn("Job gen-*2: spec.parallelism: ", text)
+
+    def test_a_runtime_among_the_files(self):
+        queues = self.write("queues.yaml", CLEAN)
+        self.lint(queues, self.write("train.yaml", TRAIN.replace("cpu: 9", "cpu: 8")))
+        self.assertIn("TrainJob default/train: can never be admitted", self.lint(queues, self.write("train.yaml", TRAIN), code=1))
+
+    def test_what_is_no_error(self):
+        lender = CLEAN.replace("namespaceSelector: {}", "namespaceSelector: {}\n  cohortName: org") + LENDER
+        job = self.write("claims.yaml", JOB.replace("restartPolicy: Never", "restartPolicy: Never\n      resourceClaims: "
+                                                    "[{name: gpu, resourceClaimTemplateName: one}]").replace('"3"', '"2"'))
+        self.lint("--strict", self.write("queues.yaml", lender), job)
+        alone = CLEAN.replace("  namespaceSelector: {}\n", "")
+        self.assertIn("[no-namespace]", self.lint(self.write("queues.yaml", alone), code=1))
+
+    def test_the_frameworks_of_a_configuration(self):
+        config = self.write("config.yaml", "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n"
+                            "integrations: {frameworks: [batch/job]}\n")
+        text = self.lint("--config", config, self.write("queues.yaml", CLEAN), self.write("objects.yaml", POD_MAKERS), code=1)
+        self.assertIn('warning: Deployment deployment: integrations.frameworks of the Configuration lacks "deployment"', text)
+        self.assertIn("2 errors, 4 warnings\n", text)
+
+    def test_the_default_local_queue_takes_jobs_that_name_none(self):
+        queues = self.write("queues.yaml", CLEAN.replace("{name: main}", "{name: default}"))
+        job = self.write("job.yaml", JOB.replace("  labels: {kueue.x-k8s.io/queue-name: main}\n", ""))
+        self.assertIn("Job default/large: can never be admitted", self.lint(queues, job, code=1))
+
+    def test_folders_in_folders(self):
+        self.write("all/queues.yaml", CLEAN)
+        self.write("all/jobs/large.yaml", JOB)
+        folder = os.path.join(self.folder, "all")
+        self.assertIn(f"note: {folder}/jobs is passed over: -R reads", self.lint(folder))
+        self.assertIn("[never-admitted]", self.lint("-R", folder, code=1))
 
 
 if __name__ == "__main__":

@@ -80,6 +80,31 @@ class PlanTest(unittest.TestCase):
         self.assertIn("Job default/train, 2 pods: LocalQueue user-queue, ClusterQueue team", answer.stdout)
         self.assertRegex(answer.stdout, r"(?m)^cheap .* first$")
 
+    def test_a_deployment_and_a_cron_job(self):
+        template = JOB["spec"]["template"]
+        labels = JOB["metadata"]["labels"]
+        answer = self.plan({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "serve", "labels": labels},
+                            "spec": {"replicas": 3, "template": template}},
+                           {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "nightly"},
+                            "spec": {"jobTemplate": {"metadata": {"labels": labels}, "spec": {"template": template}}}})
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+        self.assertIn("Deployment default/serve, 3 pods in 3 Workloads, each admitted by itself: LocalQueue user-queue",
+                      answer.stdout)
+        self.assertRegex(answer.stdout, r"(?m)^spot +nvidia.com/gpu +3 ")
+        self.assertIn("CronJob default/nightly, 1 pod: LocalQueue user-queue", answer.stdout)
+
+    def test_one_job_that_cannot_be_read_leaves_the_others(self):
+        wrong = json.loads(json.dumps(JOB))
+        wrong["metadata"]["name"] = "wrong"
+        wrong["spec"]["parallelism"] = "few"
+        lost = json.loads(json.dumps(JOB))
+        lost["metadata"] = {"name": "lost", "labels": {"kueue.x-k8s.io/queue-name": "nobody"}}
+        answer = self.plan(wrong, lost, JOB)
+        self.assertEqual(answer.returncode, 1)
+        self.assertRegex(answer.stderr, r"job.yaml:1: error: Job wrong: spec.parallelism: .* \[not-readable\]")
+        self.assertIn('no LocalQueue "nobody"', answer.stderr)
+        self.assertIn("Job default/train, 2 pods", answer.stdout)
+
     def test_another_queue(self):
         answer = self.plan(JOB, words=["--queue", "nobody"])
         self.assertEqual(answer.returncode, 1)

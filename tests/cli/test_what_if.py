@@ -102,7 +102,23 @@ class WhatIfTest(unittest.TestCase):
         self.assertEqual(view["changes"], ["new Job default/train, 2 times"])
         self.write("job.json", {**JOB, "metadata": {**JOB["metadata"], "labels": {
             **JOB["metadata"]["labels"], "kueue.x-k8s.io/priority-class": "none"}}})
-        self.assertIn('WorkloadPriorityClass "none" not found', self.what_if("--submit", job, code=1))
+        self.assertIn("WorkloadPriorityClass none does not exist", self.what_if("--submit", job, code=1))
+
+    def test_a_deployment_is_as_many_workloads_as_pods(self):
+        deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": JOB["metadata"],
+                      "spec": {"replicas": 2, "template": JOB["spec"]["template"]}}
+        effects, view = self.effects("--submit", self.write("deployment.json", deployment))
+        self.assertEqual(effects, {"train-1": "new", "train-2": "new"})
+        self.assertEqual(view["changes"], ["new Deployment default/train, 2 Workloads"])
+
+    def test_every_object_that_cannot_be_read_is_named(self):
+        path = os.path.join(self.folder, "jobs.yaml")
+        with open(path, "w", encoding="utf-8") as file:
+            for name in ("one", "two"):
+                file.write(f"apiVersion: batch/v1\nkind: Job\nmetadata: {{name: {name}}}\nspec:\n  parallelism: few\n---\n")
+        text = self.what_if("--submit", path, code=1)
+        self.assertIn(f"{path}:5: Job one: spec.parallelism: ", text)
+        self.assertIn(f"{path}:11: Job two: spec.parallelism: ", text)
 
     def test_a_stopped_queue(self):
         effects, view = self.effects("--stop-queue", "team", code=3)

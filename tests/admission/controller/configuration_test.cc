@@ -11,6 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 nlohmann::json Config(nlohmann::json fields, const std::string& version = "v1beta2") {
@@ -37,6 +38,23 @@ TEST(Configuration, EmptyIsKueuesDefault) {
   EXPECT_THAT(config->frameworks, ElementsAre("batch/job"));
   EXPECT_TRUE(config->admission.metrics.local_queues);
   EXPECT_THAT(config->ignored, IsEmpty());
+}
+
+TEST(Configuration, AnExternalFrameworkThatNamesAResourceHasNoEffect) {
+  const auto why = [](const std::string& name) {
+    const auto config =
+        ReadConfiguration(Config({{"integrations", {{"externalFrameworks", {name}}}}}));
+    EXPECT_TRUE(config.has_value()) << name;
+    return !config || config->ignored.empty() ? "" : config->ignored.front().why;
+  };
+  EXPECT_EQ(why("PipelineRun.v1.tekton.dev"), "");
+  EXPECT_EQ(why("Foo.v2beta1.example.com"), "");
+  EXPECT_EQ(why("pipelineruns.tekton.dev"),
+            "\"pipelineruns.tekton.dev\" names a resource, so that no job is of it: write "
+            "Kind.version.group, such as \"Kind.v1.tekton.dev\" with the kind that `kubectl "
+            "api-resources --api-group tekton.dev` shows");
+  EXPECT_THAT(why("pipelineruns.v1beta1.tekton.dev"), HasSubstr("\"Kind.v1beta1.tekton.dev\""));
+  EXPECT_THAT(why("PipelineRun.tekton.dev"), HasSubstr("\"Kind.v1.tekton.dev\""));
 }
 
 // As in Kueue, the block switches the metrics off where it does not switch them on.

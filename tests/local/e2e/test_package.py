@@ -99,7 +99,7 @@ class PackageTest(unittest.TestCase):
         commands = re.findall(r"^  (\S+)", listed, re.MULTILINE)
         self.assertIn("controller", commands)
         pages = {os.path.basename(path) for path in glob.glob(self.installed("usr/share/man/man1/*"))}
-        self.assertEqual(pages, {"berth.1.gz", "kubectl-berth.1.gz",
+        self.assertEqual(pages, {"berth.1.gz", "kubectl-berth.1.gz", "kubectl-kueue.1.gz",
                                  *(f"berth-{name}.1.gz" for name in commands)})
         for command in commands:
             with gzip.open(self.installed("usr/share/man/man1", f"berth-{command}.1.gz"), "rt",
@@ -121,7 +121,8 @@ class PackageTest(unittest.TestCase):
             with open(self.installed("usr/share", path), encoding="utf-8") as file:
                 self.assertEqual(file.read(),
                                  run(self.installed("usr/bin/berth"), "completion", shell))
-        self.assertEqual(os.readlink(self.installed("usr/bin/kubectl-berth")), "berth")
+        for plugin in ("kubectl-berth", "kubectl-kueue"):
+            self.assertEqual(os.readlink(self.installed("usr/bin", plugin)), "berth")
 
     def test_the_unit_starts_a_cluster(self):
         with open(self.installed("lib/systemd/system/berth.service"), encoding="utf-8") as file:
