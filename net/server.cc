@@ -33,7 +33,7 @@ class Server final : public HttpServer {
       const auto session = std::make_shared<ServerSession>(core, std::move(strand),
                                                            std::move(transport), std::move(peer));
       // A session over the limits is dropped; its destructor closes the connection.
-      if (core->Add(session, session->peer())) session->Start();
+      if (core->Add(session)) session->Start();
     };
     callbacks.on_closed = [core = core_] {
       const std::lock_guard lock(core->mutex);
@@ -71,12 +71,13 @@ class Server final : public HttpServer {
     std::unique_lock lock(core_->mutex);
     core_->is_stopping = true;
     for (const auto& session : core_->sessions) session->Abort();
-    while (core_->is_listening || !core_->sessions.empty()) {
+    while (core_->is_listening || !core_->sessions.empty() || !core_->leaving.empty()) {
       // A stopped pool runs no tasks: remaining sessions cannot end.
       if (core_->pool.stopped()) break;
       core_->changed.wait_for(lock, kStopPoll);
     }
     const auto left = std::exchange(core_->sessions, {});
+    const auto leaving = std::exchange(core_->leaving, {});
     lock.unlock();
   }
 

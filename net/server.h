@@ -3,8 +3,13 @@
 //     listener ─accept─▶ session (one per connection) ─request─▶ Handler ─▶ Responder
 //
 // Limits: header and body size, time to first byte, time for a whole request, idle time, number of
-// connections in all and from one peer, bytes queued for a slow reader of a stream or WebSocket, or
-// of large answers (more are 503), size of a message.
+// connections in all and from one peer, bytes of unfinished requests, bytes queued for a slow
+// reader of a stream or WebSocket, or of large answers (more are 503), size of a message.
+//
+// No peer uses up what all share. A server that has all its connections closes one that waits for a
+// request, of the peer that has the most, in favour of a new one of a peer that has fewer. Where
+// the bytes of unfinished requests reach their limit, the peer that holds the most loses its
+// largest request: with 503 where that peer sends, by a closed connection otherwise.
 //
 // Threads: the handler is called on one of the server's I/O threads and must not block; Responder
 // and Stream may be used on any thread, also after the connection is closed.
@@ -78,6 +83,8 @@ struct ServerOptions {
   std::size_t max_body_bytes = 3 * 1024 * 1024;
   std::size_t max_connections = 4096;
   std::size_t max_connections_per_peer = 0;  // from one address, or one /64 of IPv6; 0: no limit
+  std::size_t max_total_request_bytes =
+      128 * 1024 * 1024;  // of requests above 64 KiB that are read
   std::size_t max_stream_backlog_bytes = 8 * 1024 * 1024;
   std::size_t max_total_stream_backlog_bytes = 256 * 1024 * 1024;  // and of answers above 64 KiB
   std::size_t max_web_socket_message_bytes = 4 * 1024 * 1024;

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -27,28 +28,16 @@ struct ServerCore {
         identity(options.tls),
         client_ca_pem(options.client_ca_pem) {}
 
-  // Returns false where the server is stopping, or has its maximum of connections, in all or from
-  // this peer.
-  bool Add(const std::shared_ptr<ServerSession>& session, const std::string& peer) {
-    const std::lock_guard lock(mutex);
-    if (is_stopping || sessions.size() >= options.max_connections) return false;
-    if (options.max_connections_per_peer > 0) {
-      const auto [known, added] = connections_of.try_emplace(peer, 0);
-      if (known->second >= options.max_connections_per_peer) return false;
-      ++known->second;
-    }
-    sessions.insert(session);
-    return true;
-  }
-
+  // Returns false where the server is stopping; has its maximum of connections from this peer; or
+  // has its maximum in all, and no connection may be closed in favour of this one.
+  bool Add(const std::shared_ptr<ServerSession>& session);
   // The last call of a session.
-  void Remove(const std::shared_ptr<ServerSession>& session, const std::string& peer) {
-    const std::lock_guard lock(mutex);
-    if (sessions.erase(session) == 0) return;
-    const auto known = connections_of.find(peer);
-    if (known != connections_of.end() && --known->second == 0) connections_of.erase(known);
-    if (sessions.empty()) changed.notify_all();
-  }
+  void Remove(const std::shared_ptr<ServerSession>& session);
+
+  // Takes room for bytes of a request that is being read. False: there is none for this peer.
+  bool TakeRequestRoom(const std::shared_ptr<ServerSession>& session, std::size_t bytes);
+  // The session's request is complete, or given up.
+  void GiveRequestRoom(const std::shared_ptr<ServerSession>& session);
 
   // Takes room for an answer that waits for its client; false: there is none. One answer alone may
   // have any size.
@@ -72,12 +61,22 @@ struct ServerCore {
   std::mutex mutex;  // guards the members below
   std::condition_variable changed;
   std::unordered_set<std::shared_ptr<ServerSession>> sessions;
-  std::map<std::string, std::size_t> connections_of;  // by peer, where they are limited
-  std::shared_ptr<TlsContext> tls;                    // made of the next two
+  std::unordered_set<std::shared_ptr<ServerSession>> leaving;  // closed in favour of others
+  std::map<std::string, std::size_t> connections_of;           // by peer, without the leaving ones
+  std::unordered_map<std::shared_ptr<ServerSession>, std::size_t> request_bytes;
+  std::size_t all_request_bytes = 0;
+  std::shared_ptr<TlsContext> tls;  // made of the next two
   std::shared_ptr<const TlsIdentity> identity;
   std::string client_ca_pem;
   bool is_stopping = false;
   bool is_listening = true;
+
+ private:
+  // The functions below need the mutex.
+  bool MakeRoomFor(const std::string& peer);
+  void CountOut(const std::string& peer);
+  // The session of the peer with the most bytes of unfinished requests that has the most of them.
+  std::shared_ptr<ServerSession> LargestSender() const;
 };
 
 }  // namespace berth::net

@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
-constexpr std::size_t kSmallAnswerBytes = 64UL * 1024;  // has room always
+constexpr std::size_t kSmallAnswerBytes = 64UL * 1024;   // has room always
+constexpr std::size_t kSmallRequestBytes = 64UL * 1024;  // has room always
 
 Response Busy() {
   return {503,
@@ -30,7 +31,17 @@ ServerSession::ServerSession(std::shared_ptr<ServerCore> core, Strand strand,
       strand_(std::move(strand)),
       transport_(std::move(transport)),
       peer_(std::move(peer)),
-      deadline_(strand_, [this] { OnDeadline(); }) {}
+      deadline_(strand_, [this] { OnDeadline(); }) {
+  Wait();
+}
+
+std::optional<SteadyTime> ServerSession::waits_since() const {
+  const SteadyTime since = waits_since_;
+  if (since == SteadyTime()) return std::nullopt;
+  return since;
+}
+
+void ServerSession::Wait() { waits_since_ = std::chrono::steady_clock::now(); }
 
 void ServerSession::Start() {
   strand_.Post([self = shared_from_this()] {
@@ -51,10 +62,11 @@ void ServerSession::Close() {
   deadline_.Clear();
   transport_->Abort();
   output_.clear();
+  ReleaseRequest();
   ReleaseAnswer();
   if (const auto stream = std::exchange(stream_, nullptr)) stream->MarkGone();
   if (const auto socket = std::exchange(web_socket_, nullptr)) socket->MarkGone();
-  core_->Remove(self, peer_);
+  core_->Remove(self);
 }
 
 void ServerSession::OnReady(const IoOutcome& outcome) {
@@ -75,6 +87,8 @@ void ServerSession::OnDeadline() {
 
 void ServerSession::BeginRequest() {
   phase_ = Phase::kRequest;
+  request_bytes_ = input_.view().size();
+  Wait();
   parser_.emplace(ParseLimits{core_->options.max_header_bytes, core_->options.max_body_bytes});
   has_request_begun_ = false;
   is_header_checked_ = false;
@@ -129,7 +143,9 @@ void ServerSession::OnHeader() {
 
 void ServerSession::RunHandler() {
   phase_ = Phase::kAnswering;
+  waits_since_ = SteadyTime();
   deadline_.Clear();
+  ReleaseRequest();
   Request request = parser_->TakeRequest();
   parser_.reset();
   is_head_ = request.method == "HEAD";
@@ -158,6 +174,19 @@ ResponseFraming ServerSession::Framing() const {
       is_http10_ ? ResponseFraming::Version::kHttp10 : ResponseFraming::Version::kHttp11;
   framing.keep_alive = keep_alive_;
   return framing;
+}
+
+// Bytes are read before anybody is asked for a token: without a limit a few hundred connections
+// that send bodies but for the last byte would take all memory.
+bool ServerSession::HoldRequest(std::size_t bytes) {
+  request_bytes_ += bytes;
+  if (request_bytes_ <= kSmallRequestBytes) return true;
+  holds_request_ = true;
+  return core_->TakeRequestRoom(shared_from_this(), bytes);
+}
+
+void ServerSession::ReleaseRequest() {
+  if (std::exchange(holds_request_, false)) core_->GiveRequestRoom(shared_from_this());
 }
 
 // Answers wait in memory for clients that do not read: without a limit a few requests for large
@@ -267,6 +296,8 @@ void ServerSession::FlushStream() {
 
 void ServerSession::Refuse(int status, std::string_view reason) {
   phase_ = Phase::kAnswering;
+  parser_.reset();
+  ReleaseRequest();
   keep_alive_ = false;
   Headers headers{{"Content-Type", "text/plain"}};
   Answer({status, std::move(headers), std::string(reason) + "\n"});
@@ -325,6 +356,9 @@ void ServerSession::OnRead(const IoOutcome& outcome, std::size_t byte_count) {
   }
   input_.Commit(byte_count);
   if (phase_ == Phase::kRequest) {
+    if (!HoldRequest(byte_count)) {
+      return Refuse(503, "too many bytes of unfinished requests, try again later");
+    }
     ProcessInput();
   } else if (phase_ == Phase::kWebSocket) {
     PassInput();
@@ -397,6 +431,7 @@ void ServerSession::EndAnswer() {
 
 void ServerSession::Finish() {
   phase_ = Phase::kFinishing;
+  Wait();
   deadline_.Clear();
   transport_->Finish(shared_from_this());
 }

@@ -10,11 +10,13 @@
 // Threads: the strand only, except for Start and Abort.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "base/clock.h"
 #include "net/internal/input_buffer.h"
 #include "net/internal/message_parser.h"
 #include "net/internal/message_writer.h"
@@ -34,6 +36,9 @@ class ServerSession final : public TransportEvents,
                 std::unique_ptr<Transport> transport, std::string peer);
 
   const std::string& peer() const { return peer_; }
+  // The start of the wait for a request, or for its missing bytes; nullopt while a request is
+  // answered. Any thread.
+  std::optional<SteadyTime> waits_since() const;
   void Start();  // may be called on any thread
   void Abort();  // may be called on any thread
 
@@ -78,6 +83,9 @@ class ServerSession final : public TransportEvents,
   void WriteMore();
   void OnOutputSent();
   void EndAnswer();
+  void Wait();
+  bool HoldRequest(std::size_t bytes);
+  void ReleaseRequest();
   bool HoldAnswer(std::size_t bytes);
   void ReleaseAnswer();
   void Finish();
@@ -91,6 +99,9 @@ class ServerSession final : public TransportEvents,
   Phase phase_ = Phase::kHandshake;
 
   InputBuffer input_;
+  std::size_t request_bytes_ = 0;          // read of the current request
+  bool holds_request_ = false;             // of the core's room for requests
+  std::atomic<SteadyTime> waits_since_{};  // SteadyTime(): a request is answered
   bool is_reading_ = false;
   bool has_peer_ended_ = false;
 

@@ -2,8 +2,12 @@
 // Method: raw bytes on a real socket; the server must answer other requests afterwards.
 #include <chrono>
 #include <future>
+#include <optional>
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
+#include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -24,6 +28,24 @@ constexpr std::string_view kChunkedHead =
 constexpr std::string_view kStream = "GET /stream HTTP/1.1\r\nHost: x\r\n\r\n";
 constexpr auto kShort = std::chrono::milliseconds(100);
 constexpr auto kPatience = std::chrono::seconds(20);
+
+// Takes out the first of `peers` that the server answers or closes.
+RawPeer TakeFirstToEnd(std::vector<RawPeer>& peers) {
+  std::vector<pollfd> sockets;
+  for (const RawPeer& each : peers) sockets.push_back({each.socket(), POLLIN, 0});
+  EXPECT_GT(poll(sockets.data(), sockets.size(), 20'000), 0);
+  std::vector<RawPeer> others;
+  std::optional<RawPeer> first;
+  for (std::size_t i = 0; i < peers.size(); ++i) {
+    if (!first && sockets[i].revents != 0) {
+      first.emplace(std::move(peers[i]));
+    } else {
+      others.push_back(std::move(peers[i]));
+    }
+  }
+  peers.swap(others);
+  return std::move(first).value();
+}
 
 class ServerFault : public ServerFixture {
  protected:
@@ -377,6 +399,48 @@ TEST_F(ServerFault, ConnectionsHaveALimit) {
     EXPECT_TRUE(three.IsEnded());
   }
   EXPECT_TRUE(WaitForGone(2));
+}
+
+// Silent connections to the port of a probe would fail the probe.
+TEST_F(ServerFault, SilentConnectionsGiveWay) {
+  ServerOptions options;
+  options.max_connections = 4;
+  StartServer(options);
+  std::vector<RawPeer> silent;
+  for (int i = 0; i < 4; ++i) silent.push_back(Connect());
+  RawPeer probe = RawPeer::Connect(port(), "127.0.0.2");
+  probe.Send("GET /probe HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_THAT(probe.ReadResponse(), EndsWith("GET /probe "));
+  EXPECT_TRUE(silent[0].IsEnded()) << "the oldest one";
+  silent[1].Send("GET /late HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_THAT(silent[1].ReadResponse(), EndsWith("GET /late ")) << "the others stay";
+  // A fifth connection of the peer that has the most takes the place of one of its own.
+  RawPeer fifth = Connect();
+  fifth.Send("GET /fifth HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_THAT(fifth.ReadResponse(), EndsWith("GET /fifth "));
+  EXPECT_TRUE(silent[2].IsEnded());
+  probe.Send("GET /again HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_THAT(probe.ReadResponse(), EndsWith("GET /again "));
+}
+
+TEST_F(ServerFault, UnfinishedRequestsHaveALimitTogether) {
+  constexpr std::size_t kBody = 400UL * 1024;
+  ServerOptions options;
+  options.max_total_request_bytes = 1024UL * 1024;
+  StartServer(options);
+  const std::string head = "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: ";
+  std::vector<RawPeer> unfinished;
+  for (int i = 0; i < 3; ++i) {
+    unfinished.push_back(Connect());
+    unfinished.back().Send(head + std::to_string(kBody) + "\r\n\r\n" + std::string(kBody - 1, 'a'));
+  }
+  EXPECT_THAT(TakeFirstToEnd(unfinished).ReadToEnd(), StartsWith("HTTP/1.1 503 "));
+  RawPeer other = RawPeer::Connect(port(), "127.0.0.2");
+  other.Send(head + std::to_string(kBody) + "\r\n\r\n" + std::string(kBody, 'b'));
+  EXPECT_THAT(other.ReadResponse(), StartsWith("HTTP/1.1 200 ")) << "another peer has room";
+  EXPECT_TRUE(TakeFirstToEnd(unfinished).IsEnded());
+  unfinished.front().Send("a");
+  EXPECT_THAT(unfinished.front().ReadResponse(), StartsWith("HTTP/1.1 200 "));
 }
 
 // All addresses 127.0.0.0/8 are this machine: two of them are two peers.

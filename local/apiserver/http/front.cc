@@ -166,7 +166,7 @@ void Front::Handle(net::Request request, std::shared_ptr<net::Responder> respond
     return exchange->SendError(*error);
   if (!Admit(*exchange)) return;
   if (RouteHealth(*exchange)) return;
-  if (!PoolOf(*exchange).Post([this, exchange] { Route(*exchange); })) {
+  if (!PoolOf(*exchange).Post([this, exchange] { Route(*exchange); }, exchange->user.name)) {
     ApiError busy{429,
                   "TooManyRequests",
                   "too many requests are waiting, please try again later",

@@ -8,6 +8,7 @@
 #include "base/strings.h"
 #include "base/system_clock.h"
 #include "local/apiserver/http/collected_answer.h"
+#include "local/apiserver/http/share.h"
 #include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
 #include "local/apiserver/schema/selector.h"
@@ -18,15 +19,18 @@ namespace berth::local {
 struct ProxyHandlers::Calls {
   static constexpr std::size_t kMost = 64;
   struct Call {
+    std::string user;
     std::shared_ptr<net::HttpClient> client;
     std::unique_ptr<net::StreamHandle> answer;  // ends before the client
   };
 
-  // 0: too many.
-  std::int64_t Add(std::shared_ptr<net::HttpClient> client) {
+  // 0: too many, in all or of the user.
+  std::int64_t Add(std::shared_ptr<net::HttpClient> client, const std::string& user) {
     const std::lock_guard lock(mutex);
-    if (calls.size() >= kMost) return 0;
-    calls[++last].client = std::move(client);
+    const auto held = std::count_if(calls.begin(), calls.end(),
+                                    [&](const auto& each) { return each.second.user == user; });
+    if (!HasShare(static_cast<std::size_t>(held), calls.size(), kMost)) return 0;
+    calls[++last] = {user, std::move(client), nullptr};
     return last;
   }
   void SetAnswer(std::int64_t call, std::unique_ptr<net::StreamHandle> answer) {
@@ -350,7 +354,7 @@ void ProxyHandlers::Handle(Exchange& exchange, RequestContext& context,
         auto made = net::HttpClient::Create(*pool, std::move(to));
         if (!made) return kept->SendError(UnavailableStatus(made.error().message));
         const std::shared_ptr<net::HttpClient> client = *std::move(made);
-        const std::int64_t call = alive->Add(client);
+        const std::int64_t call = alive->Add(client, kept->user.name);
         if (call == 0) {
           return kept->SendError({429,
                                   "TooManyRequests",

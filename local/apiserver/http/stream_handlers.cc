@@ -130,7 +130,7 @@ void StreamHandlers::Handle(Exchange& exchange, RequestContext& context) {
 }
 
 bool StreamHandlers::AddSession(Exchange& exchange, const std::shared_ptr<StreamSession>& session) {
-  if (sessions_.Add(session)) return true;
+  if (sessions_.Add(session, exchange.user.name)) return true;
   exchange.SendError({429,
                       "TooManyRequests",
                       "too many sessions of exec, attach and portforward are open",

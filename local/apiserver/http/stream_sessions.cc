@@ -2,13 +2,17 @@
 
 #include <algorithm>
 
+#include "local/apiserver/http/share.h"
+
 namespace berth::local {
 
-bool StreamSessions::Add(const std::shared_ptr<StreamSession>& session) {
+bool StreamSessions::Add(const std::shared_ptr<StreamSession>& session, const std::string& user) {
   const std::lock_guard lock(mutex_);
   std::erase_if(all_, [](const One& one) { return one.session.expired(); });
-  if (all_.size() >= kMostSessions) return false;
-  all_.push_back({session});
+  const auto held =
+      std::count_if(all_.begin(), all_.end(), [&](const One& one) { return one.user == user; });
+  if (!HasShare(static_cast<std::size_t>(held), all_.size(), kMostSessions)) return false;
+  all_.push_back({session, user});
   return true;
 }
 

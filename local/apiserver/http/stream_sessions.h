@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "base/clock.h"
@@ -35,8 +36,9 @@ class StreamSessions {
   // As kubelet's streamingConnectionIdleTimeout.
   static constexpr Duration kIdleTimeout = std::chrono::hours(4);
 
-  // False: there are too many. A session counts until it is destroyed.
-  bool Add(const std::shared_ptr<StreamSession>& session);
+  // False: there are too many, or the user has its share of them (share.h). A session counts until
+  // it is destroyed.
+  bool Add(const std::shared_ptr<StreamSession>& session, const std::string& user);
   // Cuts the sessions that were not used for kIdleTimeout, as seen at calls of this function.
   void CutIdle(SteadyTime now);
   std::size_t count() const;
@@ -44,6 +46,7 @@ class StreamSessions {
  private:
   struct One {
     std::weak_ptr<StreamSession> session;
+    std::string user;
     SteadyTime used_at{};  // the epoch: not looked at yet
   };
   mutable std::mutex mutex_;

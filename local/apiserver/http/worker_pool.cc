@@ -3,21 +3,42 @@
 #include <utility>
 
 #include "base/threads/guarded.h"
+#include "local/apiserver/http/share.h"
 
 namespace berth::local {
 
-bool WorkerPool::Post(std::function<void()> work) {
+bool WorkerPool::Post(std::function<void()> work, const std::string& user) {
   const std::lock_guard lock(mutex_);
-  if (stopping_ || queue_.size() >= limits_.waiting) return false;
-  queue_.push_back(std::move(work));
+  if (stopping_ || waiting_ >= limits_.waiting) return false;
+  const auto known = queues_.find(user);
+  const std::size_t held = known == queues_.end() ? 0 : known->second.size();
+  if (!user.empty() && !HasShare(held, waiting_, limits_.waiting)) return false;
+  if (known == queues_.end()) turns_.push_back(user);
+  queues_[user].push_back(std::move(work));
+  ++waiting_;
   WakeLocked();
   return true;
+}
+
+WorkerPool::Work WorkerPool::TakeLocked() {
+  std::string user = std::move(turns_.front());
+  turns_.pop_front();
+  const auto queue = queues_.find(user);
+  Work work = std::move(queue->second.front());
+  queue->second.pop_front();
+  --waiting_;
+  if (queue->second.empty()) {
+    queues_.erase(queue);
+  } else {
+    turns_.push_back(std::move(user));
+  }
+  return work;
 }
 
 // Wakes or starts one thread if work waits and another thread may run. Every thread takes more work
 // before it rests, so work for which no thread is woken is taken by a running one.
 void WorkerPool::WakeLocked() {
-  if (stopping_ || woken_ >= queue_.size() || running_ >= limits_.running) return;
+  if (stopping_ || woken_ >= waiting_ || running_ >= limits_.running) return;
   if (idle_ > woken_) {
     work_.notify_one();
   } else if (threads_.size() < limits_.threads) {
@@ -42,9 +63,8 @@ void WorkerPool::Run() {
     --idle_;
     if (stopping_) return;
     --woken_;
-    while (!queue_.empty() && !stopping_) {
-      std::function<void()> work = std::move(queue_.front());
-      queue_.pop_front();
+    while (waiting_ > 0 && !stopping_) {
+      Work work = TakeLocked();
       lock.unlock();
       // A request whose handler throws is answered 500 when its responder goes.
       RunGuarded("a request of the API server failed", work);
@@ -69,12 +89,14 @@ void WorkerPool::OnUnblock() {
 
 void WorkerPool::Stop() {
   std::vector<std::thread> threads;
-  std::deque<std::function<void()>> dropped;
+  std::map<std::string, std::deque<Work>> dropped;
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
     threads.swap(threads_);
-    dropped.swap(queue_);
+    dropped.swap(queues_);
+    turns_.clear();
+    waiting_ = 0;
   }
   work_.notify_all();
   for (std::thread& thread : threads) thread.join();

@@ -2,7 +2,8 @@
 //
 // Few threads run at a time, which avoids switches for work that does not block; for each thread in
 // a BlockingScope another may run. Threads start on demand, up to the limit, and stay. The queue of
-// waiting work is bounded.
+// waiting work is bounded. The works of a user run in their order; users take turns, and have their
+// share of the queue (share.h).
 //
 // Threads: Post may be called from any thread.
 #pragma once
@@ -11,7 +12,9 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <map>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -31,13 +34,17 @@ class WorkerPool final : private BlockingObserver {
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
-  // False: the queue is full or the pool has stopped; `work` will not run.
-  bool Post(std::function<void()> work);
+  // False: the queue is full, or that of the user, or the pool has stopped; `work` will not run.
+  // `user`: "": the server itself, which no share limits.
+  bool Post(std::function<void()> work, const std::string& user = "");
   // Finishes running work, drops waiting work.
   void Stop();
 
  private:
+  using Work = std::function<void()>;
+
   void Run();
+  Work TakeLocked();
   void WakeLocked();
   void OnBlock() override;
   void OnUnblock() override;
@@ -45,7 +52,9 @@ class WorkerPool final : private BlockingObserver {
   const Limits limits_;
   std::mutex mutex_;
   std::condition_variable work_;
-  std::deque<std::function<void()>> queue_;
+  std::map<std::string, std::deque<Work>> queues_;  // by user; none is empty
+  std::deque<std::string> turns_;                   // each user of queues_ once
+  std::size_t waiting_ = 0;                         // works in all queues
   std::vector<std::thread> threads_;
   std::size_t idle_ = 0;     // threads that wait for work
   std::size_t running_ = 0;  // threads with work outside a BlockingScope, woken ones included

@@ -193,14 +193,18 @@ class CutSession final : public StreamSession {
 TEST(StreamSessions, AreLimitedAndCutWhenIdle) {
   StreamSessions sessions;
   std::vector<std::shared_ptr<CutSession>> all;
-  for (std::size_t at = 0; at < StreamSessions::kMostSessions; ++at) {
+  constexpr std::size_t kOfOne = StreamSessions::kMostSessions / 4 * 3;
+  for (std::size_t at = 0; at < kOfOne; ++at) {
     all.push_back(std::make_shared<CutSession>());
-    ASSERT_TRUE(sessions.Add(all.back()));
+    ASSERT_TRUE(sessions.Add(all.back(), "team-a"));
   }
   const auto more = std::make_shared<CutSession>();
-  EXPECT_FALSE(sessions.Add(more));
-  all.resize(2);
-  EXPECT_TRUE(sessions.Add(more));
+  EXPECT_FALSE(sessions.Add(more, "team-a"));
+  const auto other = std::make_shared<CutSession>();
+  EXPECT_TRUE(sessions.Add(other, "team-b")) << "one user leaves room for others";
+  all.resize(1);
+  EXPECT_TRUE(sessions.Add(more, "team-a"));
+  all.push_back(other);
   EXPECT_EQ(sessions.count(), 3U);
   const SteadyTime start = SteadyTime{} + std::chrono::hours(100);
   sessions.CutIdle(start);

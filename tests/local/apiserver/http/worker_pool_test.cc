@@ -74,6 +74,34 @@ TEST(WorkerPoolTest, RunsNoMoreAtATimeThanItMay) {
   EXPECT_LE(gate.most(), 3);
 }
 
+TEST(WorkerPoolTest, UsersTakeTurns) {
+  Gate gate;
+  std::string order;
+  std::promise<void> done;
+  WorkerPool pool({.threads = 1, .running = 1, .waiting = 100});
+  ASSERT_TRUE(pool.Post([&] { gate.Pass(); }));
+  ASSERT_TRUE(gate.WaitForCome(1));
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(pool.Post([&] { order += 'a'; }, "a"));
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(pool.Post([&] { order += 'b'; }, "b"));
+  ASSERT_TRUE(pool.Post([&] { order += 'c'; }, "c"));
+  ASSERT_TRUE(pool.Post([&] { done.set_value(); }, "a"));
+  gate.Open();
+  ASSERT_EQ(done.get_future().wait_for(kPatience), std::future_status::ready);
+  EXPECT_EQ(order, "abcabaa");
+}
+
+TEST(WorkerPoolTest, AUserLeavesRoomInTheQueue) {
+  Gate gate;
+  WorkerPool pool({.threads = 1, .running = 1, .waiting = 8});
+  ASSERT_TRUE(pool.Post([&] { gate.Pass(); }));
+  ASSERT_TRUE(gate.WaitForCome(1));
+  int posted = 0;
+  while (pool.Post([] {}, "a")) ++posted;
+  EXPECT_EQ(posted, 6);
+  EXPECT_TRUE(pool.Post([] {}, "b"));
+  gate.Open();
+}
+
 TEST(WorkerPoolTest, OthersRunForThoseThatWait) {
   Gate waits;
   Gate works;
