@@ -5,7 +5,7 @@ import os
 import re
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-HERE = re.compile(r"^.*<<-?\s*['\"]?(\w+)['\"]?.*$")
+HERE = re.compile(r"^.*<<'?([\w-]+)'?.*$")
 LOOKS_LIKE_OBJECT = re.compile(r"^\s*(- )?apiVersion:\s*\S+", re.MULTILINE)
 
 
