@@ -62,6 +62,15 @@ std::int64_t TerminalCount(const api::Job& job, std::int64_t completions) {
   return count;
 }
 
+// The number of pods that need no successor. With backoffLimitPerIndex an index that has failed is
+// over like one that has succeeded: a Job that goes on without the index has all its pods.
+std::int64_t DoneCount(const api::Job& job) {
+  const std::int64_t completions = job.completions.value_or(ParallelismOf(job));
+  const std::int64_t counted =
+      std::max<std::int64_t>(job.succeeded, TerminalCount(job, completions));
+  return counted + job.uncounted_succeeded + job.uncounted_failed;
+}
+
 std::vector<api::ReclaimablePod> ReclaimablePods(const api::Job& job) {
   const std::int64_t parallelism = ParallelismOf(job);
   if (parallelism <= 1) return {};
@@ -116,9 +125,7 @@ JobView ViewOf(const api::Job& job) {
   view.skipped = view.is_delegated;
   view.active = job.active != 0;
   view.ending_until = EndingUntil(job);
-  view.pods_ready =
-      std::int64_t{job.succeeded} + job.ready + job.uncounted_succeeded + job.uncounted_failed >=
-      PodsCount(job);
+  view.pods_ready = DoneCount(job) + job.ready >= PodsCount(job);
   view.finished = OutcomeOf(job);
   view.elastic = HasAnnotation(job, api::kElasticJobAnnotation, "true");
   if (view.elastic) view.slice_variant = std::to_string(job.meta.generation);

@@ -8,7 +8,7 @@
 namespace berth::kube {
 namespace {
 
-constexpr std::size_t kMostBody = 4096;  // probes send none
+constexpr std::size_t kMostProbeBody = 4096;  // probes send none
 
 net::Response Text(int status, std::string body) {
   net::Response response;
@@ -47,7 +47,7 @@ Result<std::unique_ptr<net::HttpServer>> StartHealthServer(net::IoPool& pool,
   server_options.address = options.address;
   server_options.port = options.port;
   server_options.max_connections = 64;
-  server_options.max_body_bytes = kMostBody;
+  server_options.max_body_bytes = kMostProbeBody;
   return net::HttpServer::Start(
       pool, server_options,
       [ready = std::move(ready), paths = Paths{"/" + options.liveness, "/" + options.readiness}](

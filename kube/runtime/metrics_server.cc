@@ -11,7 +11,7 @@ namespace berth::kube {
 namespace {
 
 constexpr std::size_t kMaxConnections = 64;
-constexpr std::size_t kMostBody = 4096;  // scrapes send none
+constexpr std::size_t kMostScrapeBody = 4096;  // scrapes send none
 constexpr char kPath[] = "/metrics";
 
 net::Response Plain(int status, std::string body) {
@@ -110,7 +110,7 @@ Result<std::unique_ptr<net::HttpServer>> StartMetricsServer(net::IoPool& pool,
   server.port = options.port;
   server.tls = std::move(options.tls);
   server.max_connections = kMaxConnections;
-  server.max_body_bytes = kMostBody;
+  server.max_body_bytes = kMostScrapeBody;
   const auto pages = std::make_shared<const Pages>(PagesOf(metrics, options.pages));
   return net::HttpServer::Start(
       pool, std::move(server),

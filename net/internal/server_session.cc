@@ -35,9 +35,9 @@ ServerSession::ServerSession(std::shared_ptr<ServerCore> core, Strand strand,
   Wait();
 }
 
-std::optional<SteadyTime> ServerSession::waits_since() const {
-  const SteadyTime since = waits_since_;
-  if (since == SteadyTime()) return std::nullopt;
+std::optional<std::chrono::steady_clock::time_point> ServerSession::waits_since() const {
+  const std::chrono::steady_clock::time_point since = waits_since_;
+  if (since == std::chrono::steady_clock::time_point()) return std::nullopt;
   return since;
 }
 
@@ -143,7 +143,7 @@ void ServerSession::OnHeader() {
 
 void ServerSession::RunHandler() {
   phase_ = Phase::kAnswering;
-  waits_since_ = SteadyTime();
+  waits_since_ = std::chrono::steady_clock::time_point();
   deadline_.Clear();
   ReleaseRequest();
   Request request = parser_->TakeRequest();

@@ -11,12 +11,12 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <deque>
 #include <memory>
 #include <optional>
 #include <string>
 
-#include "base/clock.h"
 #include "net/internal/input_buffer.h"
 #include "net/internal/message_parser.h"
 #include "net/internal/message_writer.h"
@@ -38,7 +38,7 @@ class ServerSession final : public TransportEvents,
   const std::string& peer() const { return peer_; }
   // The start of the wait for a request, or for its missing bytes; nullopt while a request is
   // answered. Any thread.
-  std::optional<SteadyTime> waits_since() const;
+  std::optional<std::chrono::steady_clock::time_point> waits_since() const;
   void Start();  // may be called on any thread
   void Abort();  // may be called on any thread
 
@@ -99,9 +99,9 @@ class ServerSession final : public TransportEvents,
   Phase phase_ = Phase::kHandshake;
 
   InputBuffer input_;
-  std::size_t request_bytes_ = 0;          // read of the current request
-  bool holds_request_ = false;             // of the core's room for requests
-  std::atomic<SteadyTime> waits_since_{};  // SteadyTime(): a request is answered
+  std::size_t request_bytes_ = 0;  // read of the current request
+  bool holds_request_ = false;     // of the core's room for requests
+  std::atomic<std::chrono::steady_clock::time_point> waits_since_{};  // zero: a request is answered
   bool is_reading_ = false;
   bool has_peer_ended_ = false;
 

@@ -91,6 +91,19 @@ TEST(BatchJobTest, PodsReadyCountsWhatIsDoneToo) {
   EXPECT_TRUE(ViewOf(job).pods_ready);
 }
 
+TEST(BatchJobTest, AFailedIndexNeedsNoPod) {
+  api::Job job = GpuJob(3, 3);
+  job.completion_mode = "Indexed";
+  job.ready = 1;
+  job.succeeded = 1;
+  job.completed_indexes = "0";
+  EXPECT_FALSE(ViewOf(job).pods_ready);
+  job.failed_indexes = "2";
+  EXPECT_TRUE(ViewOf(job).pods_ready);
+  job.failed_indexes = "0";
+  EXPECT_FALSE(ViewOf(job).pods_ready) << "an index counts once";
+}
+
 TEST(BatchJobTest, StartKeepsTheJobControllersLabels) {
   api::Job job = GpuJob();
   job.pod_template.labels = {{"controller-uid", "u"}};
