@@ -181,8 +181,8 @@ ResponseFraming ServerSession::Framing() const {
 bool ServerSession::HoldRequest(std::size_t bytes) {
   request_bytes_ += bytes;
   if (request_bytes_ <= kSmallRequestBytes) return true;
-  holds_request_ = true;
-  return core_->TakeRequestRoom(shared_from_this(), bytes);
+  const std::size_t uncounted = std::exchange(holds_request_, true) ? bytes : request_bytes_;
+  return core_->TakeRequestRoom(shared_from_this(), uncounted);
 }
 
 void ServerSession::ReleaseRequest() {

@@ -407,13 +407,17 @@ TEST_F(ServerFault, SilentConnectionsGiveWay) {
   options.max_connections = 4;
   StartServer(options);
   std::vector<RawPeer> silent;
-  for (int i = 0; i < 4; ++i) silent.push_back(Connect());
+  for (int i = 0; i < 4; ++i) {
+    silent.push_back(Connect());
+    silent.back().Send("GET /first HTTP/1.1\r\nHost: x\r\n\r\n");
+    ASSERT_THAT(silent.back().ReadResponse(), EndsWith("GET /first "));  // it waits from now on
+  }
   RawPeer probe = RawPeer::Connect(port(), "127.0.0.2");
   probe.Send("GET /probe HTTP/1.1\r\nHost: x\r\n\r\n");
   EXPECT_THAT(probe.ReadResponse(), EndsWith("GET /probe "));
   EXPECT_TRUE(silent[0].IsEnded()) << "the oldest one";
-  silent[1].Send("GET /late HTTP/1.1\r\nHost: x\r\n\r\n");
-  EXPECT_THAT(silent[1].ReadResponse(), EndsWith("GET /late ")) << "the others stay";
+  silent[1].Send("GET /still HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_THAT(silent[1].ReadResponse(), EndsWith("GET /still ")) << "the others stay";
   // A fifth connection of the peer that has the most takes the place of one of its own.
   RawPeer fifth = Connect();
   fifth.Send("GET /fifth HTTP/1.1\r\nHost: x\r\n\r\n");
