@@ -1,9 +1,10 @@
 // api/owner_key.h — joins objects with their owners by namespace and UID.
 //
-// An owner reference is the text of the author of the object: a reference in one namespace may name the UID
-// of an object in another one. Kubernetes lets an object have owners of its own namespace alone
-// (https://kubernetes.io/docs/concepts/overview/working-with-objects/owners-dependents/), so a join by UID
-// without the namespace would let a tenant pass objects off as those of another tenant.
+// An owner reference is the text of the author of the object: a reference in one namespace may name
+// the UID of an object in another one. Kubernetes lets an object have owners of its own namespace
+// alone (https://kubernetes.io/docs/concepts/overview/working-with-objects/owners-dependents/), so
+// a join by UID without the namespace would let a tenant pass objects off as those of another
+// tenant.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +15,8 @@
 
 namespace berth::api {
 
-// The value of an index of objects by owner: of an object, its namespace and the UID that its reference
-// names; of the owner, its namespace and its UID.
+// The value of an index of objects by owner: of an object, its namespace and the UID that its
+// reference names; of the owner, its namespace and its UID.
 inline std::string OwnerKey(std::string_view namespace_name, std::string_view uid) {
   std::string key(namespace_name);
   return key.append("/").append(uid);

@@ -222,7 +222,8 @@ Result<std::string> CallerScreens::Capacity(Session& session, const readapi::Cal
     return !MaySee(request, each.queue.substr(0, each.queue.find('/')));
   });
   std::map<std::string, const api::Workload*> by_key;
-  for (const auto& workload : objects.workloads) by_key[api::OwnerKey(workload->meta)] = workload.get();
+  for (const auto& workload : objects.workloads)
+    by_key[api::OwnerKey(workload->meta)] = workload.get();
   for (const auto& each : objects.requests) {
     if (!MaySee(request, each->meta.namespace_name)) continue;
     view.provisioning_requests.push_back(*each);

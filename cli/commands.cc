@@ -84,8 +84,8 @@ int WatchStatus(Session& session, const ClientFlags& client, const StatusFlags& 
       return Complain(screen.error());
     } else {
       PrintRaw(kClearScreen);
-      Print(last + "\nconnection lost, this is from " +
-            HumanDuration(clock.Now() - last_at) + " ago: " + screen.error().message + "\n");
+      Print(last + "\nconnection lost, this is from " + HumanDuration(clock.Now() - last_at) +
+            " ago: " + screen.error().message + "\n");
       wait = std::min(kRedrawAtLeastEvery, 2 * wait);
     }
     std::this_thread::sleep_for(wait);

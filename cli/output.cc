@@ -42,9 +42,7 @@ TextStyle DetectStyle(bool force_ascii) {
   return style;
 }
 
-void Print(const std::string& text) {
-  PrintRaw(TerminalScreen(text));
-}
+void Print(const std::string& text) { PrintRaw(TerminalScreen(text)); }
 
 void PrintRaw(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stdout);

@@ -317,8 +317,9 @@ void CheckDecider::AskIn(const Branch& branch) {
   Add(CheckEvent{"ProvisioningRequestCreated", "Created ProvisioningRequest: \"" + name + "\""});
 }
 
-// Creates missing templates, and moves those that the Workload owns to the request (`owner`). A request
-// that is about to be made gets new templates: nobody has vouched for the content of those that exist.
+// Creates missing templates, and moves those that the Workload owns to the request (`owner`). A
+// request that is about to be made gets new templates: nobody has vouched for the content of those
+// that exist.
 void CheckDecider::CreateTemplates(const std::string& request_name, const std::string& zone,
                                    const ProvisioningRequest* owner, const Part& groups) {
   for (const PodSetGroup& group : groups) {

@@ -86,8 +86,9 @@ struct DecideOptions {
   std::chrono::seconds answer_timeout{120};  // then the message says that no autoscaler answers
 };
 
-// Where the request does not exist, a PodTemplate of this name that is there already is replaced: the
-// name can be foreseen, and anybody who may create PodTemplates could ask for more than quota counted.
+// Where the request does not exist, a PodTemplate of this name that is there already is replaced:
+// the name can be foreseen, and anybody who may create PodTemplates could ask for more than quota
+// counted.
 struct CreateTemplate {  // owner: the request if it exists, else the Workload
   std::string name;
   std::string request;

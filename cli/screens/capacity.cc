@@ -200,10 +200,10 @@ std::string RequestStateWord(const api::ProvisioningRequest& request) {
 }
 
 const api::Workload* OwnerOf(const ClusterView& view, const api::ProvisioningRequest& request) {
-  const auto found = std::find_if(
-      view.workloads.begin(), view.workloads.end(), [&request](const api::Workload& workload) {
-        return api::IsOwnedBy(request.meta, workload.meta);
-      });
+  const auto found = std::find_if(view.workloads.begin(), view.workloads.end(),
+                                  [&request](const api::Workload& workload) {
+                                    return api::IsOwnedBy(request.meta, workload.meta);
+                                  });
   return found == view.workloads.end() ? nullptr : &*found;
 }
 

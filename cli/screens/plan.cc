@@ -81,9 +81,8 @@ std::map<std::string, std::vector<provisioning::StillWaiting>> WaitingOf(
     const bool waits = state == RequestState::kUnanswered || state == RequestState::kPending ||
                        state == RequestState::kAccepted;
     const auto owner = std::find_if(
-        view.workloads.begin(), view.workloads.end(), [&request](const api::Workload& each) {
-          return api::IsOwnedBy(request.meta, each.meta);
-        });
+        view.workloads.begin(), view.workloads.end(),
+        [&request](const api::Workload& each) { return api::IsOwnedBy(request.meta, each.meta); });
     if (!waits || owner == view.workloads.end()) continue;
     if (!but_for.meta.uid.empty() && owner->meta.uid == but_for.meta.uid) continue;
     const std::string* name =

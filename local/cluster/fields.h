@@ -32,8 +32,8 @@ ObjectKey KeyOf(const Json& object);
 std::string NameOf(const Json& object);
 std::string NamespaceOf(const Json& object);
 std::string UidOf(const Json& object);
-// Namespace and UID: the value of an index by controller. A reference of another namespace may name any
-// UID, and does not count.
+// Namespace and UID: the value of an index by controller. A reference of another namespace may name
+// any UID, and does not count.
 std::string OwnerKeyOf(const Json& owner);
 std::vector<std::string> ControllerKeysOf(const Json& object);  // none without a controller
 std::int64_t ResourceVersionOf(const Json& object);  // a number in the embedded store; 0: absent

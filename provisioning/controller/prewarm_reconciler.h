@@ -36,8 +36,9 @@ class PrewarmReconciler final : public kube::Reconciler {
 
  private:
   static constexpr char kPolicyIndex[] = "prewarm/policy";  // Workloads and nodes: their policy
-  static constexpr char kOwnerIndex[] = "prewarm/owner";    // requests: api::OwnerKey of their Workload
-  static constexpr char kSetIndex[] = "prewarm/set";        // nodes: the request that brought them
+  static constexpr char kOwnerIndex[] =
+      "prewarm/owner";                                // requests: api::OwnerKey of their Workload
+  static constexpr char kSetIndex[] = "prewarm/set";  // nodes: the request that brought them
 
   void Open();
   void AddAll();

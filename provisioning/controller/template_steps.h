@@ -18,8 +18,8 @@ class TemplateSteps {
  public:
   explicit TemplateSteps(kube::Manager& manager);
 
-  // Without an owner in `action`, the step deletes a PodTemplate of the name that exists without its
-  // request, and creates the template anew.
+  // Without an owner in `action`, the step deletes a PodTemplate of the name that exists without
+  // its request, and creates the template anew.
   kube::Step Create(const api::Workload& workload, const CreateTemplate& action);
   kube::Step Own(const api::Workload& workload, const OwnTemplate& action);
   // `resource_version`: of the object that may be deleted; empty: of any.

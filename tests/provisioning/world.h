@@ -304,7 +304,8 @@ class World {
   void Perform(const Action& action) {
     if (const auto* make = std::get_if<CreateTemplate>(&action)) {
       log.push_back("template " + make->name);
-      std::erase_if(templates, [make](const TemplateSeen& each) { return each.name == make->name; });
+      std::erase_if(templates,
+                    [make](const TemplateSeen& each) { return each.name == make->name; });
       templates.push_back({make->name, make->owner ? make->owner->uid : workload.meta.uid});
     } else if (const auto* ask = std::get_if<CreateRequest>(&action)) {
       log.push_back("request " + ask->request.meta.name);

@@ -161,8 +161,8 @@ TEST_F(JobControllerTest, PodsOfADeletedJobLoseTheirFinalizer) {
   EXPECT_FALSE(HasFinalizer(*Pods()[0], kJobTrackingFinalizer));
 }
 
-// A Pod's owner reference is the text of its author: a failed pod of another namespace is no failure of
-// the Job.
+// A Pod's owner reference is the text of its author: a failed pod of another namespace is no
+// failure of the Job.
 TEST_F(JobControllerTest, PodsOfAnotherNamespaceAreNotTheJobs) {
   CreateNode("n1", {{"cpu", "4"}});
   CreateJob({{"backoffLimit", 0}});
@@ -172,9 +172,7 @@ TEST_F(JobControllerTest, PodsOfAnotherNamespaceAreNotTheJobs) {
   ASSERT_TRUE(api_.CreateWithStatus(
       kPods, "other",
       {{"metadata",
-        {{"name", "forged"},
-         {"ownerReferences", owners},
-         {"finalizers", {kJobTrackingFinalizer}}}},
+        {{"name", "forged"}, {"ownerReferences", owners}, {"finalizers", {kJobTrackingFinalizer}}}},
        {"spec", {{"restartPolicy", "Never"}, {"containers", {{{"name", "c"}, {"image", "i"}}}}}},
        {"status", {{"phase", "Failed"}}}}));
   executor_.RunFor(seconds(10));

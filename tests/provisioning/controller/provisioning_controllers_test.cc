@@ -226,7 +226,8 @@ TEST_F(ProvisioningControllersTest, TemplateRequestAndOwnership) {
   EXPECT_EQ(api_.CountWrites(), writes) << "at rest nothing is written";
 }
 
-// Names of templates can be foreseen: a tenant makes one that asks for eight GPUs where quota counts one.
+// Names of templates can be foreseen: a tenant makes one that asks for eight GPUs where quota
+// counts one.
 TEST_F(ProvisioningControllersTest, ATemplateThatIsThereWithoutItsRequestIsReplaced) {
   const auto gpus = [this] {
     return Template()["template"]["spec"]["containers"][0]["resources"]["requests"]
@@ -236,18 +237,18 @@ TEST_F(ProvisioningControllersTest, ATemplateThatIsThereWithoutItsRequestIsRepla
       "apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "Workload", "name": "wl", "uid": "u",
       "controller": true}])")}) {
     SCOPED_TRACE(owners.dump());
-    api_.Put(kTemplates, {{"metadata",
-                           {{"name", "ppt-wl-dws-prov-1-main"}, {"ownerReferences", owners}}},
-                          {"template", Json::parse(R"({"spec": {"containers": [{
+    api_.Put(kTemplates,
+             {{"metadata", {{"name", "ppt-wl-dws-prov-1-main"}, {"ownerReferences", owners}}},
+              {"template", Json::parse(R"({"spec": {"containers": [{
       "name": "c", "image": "i", "resources": {"requests": {"nvidia.com/gpu": "8"}}}]}})")}});
     Settle();
     GiveQuota();
     EXPECT_FALSE(Request().is_null());
     EXPECT_EQ(gpus(), "1");
     EXPECT_EQ(Template()["metadata"]["ownerReferences"][0]["kind"], "ProvisioningRequest");
-    for (const std::string& path : {std::string(kRequests) + "/wl-dws-prov-1",
-                                    std::string(kTemplates) + "/ppt-wl-dws-prov-1-main",
-                                    kWorkloads + std::string("/wl")}) {
+    for (const std::string& path :
+         {std::string(kRequests) + "/wl-dws-prov-1",
+          std::string(kTemplates) + "/ppt-wl-dws-prov-1-main", kWorkloads + std::string("/wl")}) {
       api_.Remove(path);
     }
     Settle();
