@@ -43,6 +43,12 @@ kube::Step TemplateSteps::Create(const api::Workload& workload, const CreateTemp
   }
   return [this, post = Post(object, /*may_exist=*/false), object,
           request = action.request](std::function<void(Status)> next) {
+    const auto known = written_.find(object.meta.key());
+    const auto shown = templates_.Get(object.meta.key());
+    if (known != written_.end() && shown != nullptr &&
+        shown->meta.resource_version == known->second) {
+      return next(OkStatus());
+    }
     post([this, object, request, next = std::move(next)](const Status& done) {
       if (done || done.error().code != ErrorCode::kAlreadyExists) return next(done);
       Replace(object, request)(next);
@@ -56,14 +62,22 @@ kube::Step TemplateSteps::Post(const api::PodTemplateObject& object, bool may_ex
     manager_.client().Create(
         api::KindOf<api::PodTemplateObject>(), object.meta.namespace_name, api::Encode(object),
         {.field_manager = api::kProvisioningCheckController},
-        [name = object.meta.name, may_exist,
+        [this, name = object.meta.name, may_exist,
          next = std::move(next)](const Result<kube::JsonPtr>& done) {
+          if (done) NoteWritten(**done);
           if (done || (may_exist && done.error().code == ErrorCode::kAlreadyExists)) {
             return next(OkStatus());
           }
           next(Annotate(done.error(), "creating PodTemplate " + name));
         });
   };
+}
+
+void TemplateSteps::NoteWritten(const Json& stored) {
+  templates_.Ingest(stored);
+  if (const auto meta = api::Decode<api::ObjectMeta>(stored)) {
+    written_[meta->key()] = meta->resource_version;
+  }
 }
 
 // The template of a request that exists stays: the answer of the request's creation was lost.
@@ -108,6 +122,7 @@ kube::Step TemplateSteps::IfThere(const std::string& space, const api::OwnerRefe
 kube::Step TemplateSteps::Own(const api::Workload& workload, const OwnTemplate& action) {
   const api::ObjectKey key{workload.meta.namespace_name, action.name};
   return [this, key, owner = action.owner](std::function<void(Status)> next) {
+    written_.erase(key);
     const auto now = templates_.Get(key);
     if (now == nullptr) return next(OkStatus());
     api::ObjectMeta meta = now->meta;
@@ -132,6 +147,7 @@ kube::Step TemplateSteps::Delete(const api::ResourceKind& kind, api::ObjectKey k
   options.precondition_resource_version = std::move(resource_version);
   return [this, &kind, key = std::move(key),
           options = std::move(options)](std::function<void(Status)> next) {
+    written_.erase(key);
     manager_.client().Delete(
         kind, key, options, [next = std::move(next)](Status done) { next(Gone(std::move(done))); });
   };

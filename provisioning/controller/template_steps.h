@@ -5,7 +5,10 @@
 // that finds its work done succeeds.
 #pragma once
 
+#include <map>
 #include <string>
+
+#include <nlohmann/json_fwd.hpp>
 
 #include "api/workload.h"
 #include "kube/runtime/manager.h"
@@ -31,7 +34,12 @@ class TemplateSteps {
   kube::Step Replace(const api::PodTemplateObject& object, const std::string& request);
   kube::Step IfThere(const std::string& space, const api::OwnerReference& request, kube::Step step);
 
+  void NoteWritten(const nlohmann::json& stored);
+
   kube::Manager& manager_;
+  // The resourceVersion of templates that this process wrote and whose requests are not made yet: a
+  // template that still has it is as Berth wrote it.
+  std::map<api::ObjectKey, std::string> written_;
   kube::Informer<api::PodTemplateObject>& templates_;
 };
 
