@@ -120,11 +120,12 @@ class QueueLint {
                     [](const std::string& each) { return each.starts_with("LocalQueue/"); }) ||
         std::any_of(cluster_.local_queues.begin(), cluster_.local_queues.end(),
                     [&name](const api::LocalQueue& each) { return each.cluster_queue == name; });
-    if (!has_local && !quota_.Lends(queue)) {
+    // A queue that selects no namespace is there to lend alone.
+    const bool only_lends = !queue.spec.namespace_selector && quota_.Lends(queue);
+    if (!has_local && !only_lends) {
       Warn("queue-without-localqueue", kClusterQueueKind, name, {"metadata", "name"},
            "no LocalQueue leads to the queue: no job can use its quota");
     }
-    // A queue of a cohort may be there to lend alone.
     if (!queue.spec.namespace_selector && (has_local || queue.spec.cohort_name.empty())) {
       ReportError("no-namespace", kClusterQueueKind, name, {"spec", "namespaceSelector"},
                   "the queue has no namespaceSelector, which selects no namespace: no job is "
