@@ -101,6 +101,7 @@ struct UpFlags {
   std::string job_user;                     // user of the jobs' programs; empty: this process' user
   std::string log_limit = "64Mi";           // limit of each container's log; "0": no limit
   bool controllers = true;                  // false: `berth controller` runs in another process
+  bool machine_node = true;                 // this machine is a node while there is no other
   bool api_only = false;                    // without cluster, cloud, controllers and their kinds
   std::string audit_log;                    // file; empty: no audit log
   std::string audit_policy;                 // file; empty: metadata of every request

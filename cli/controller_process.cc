@@ -396,7 +396,8 @@ net::Response Process::AnswerVisibility(const net::Request& request) {
 }
 
 Status Process::OpenWebhooks(const net::TlsIdentity& identity) {
-  webhook_pool_ = std::make_unique<net::IoPool>(1);
+  constexpr int kThreads = 2;  // one for large reviews alone (webhook/server.h)
+  webhook_pool_ = std::make_unique<net::IoPool>(kThreads);
   webhook::WebhookServerOptions server;
   server.address = options_.webhook->host;
   server.port = options_.webhook->port;

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/log/log.h"
 #include "local/apiserver/store/file_lock.h"
 
 namespace berth::cli {
@@ -120,7 +121,20 @@ Status PrepareDataDirectory(const std::string& path, bool reset) {
   for (const auto& key : fs::directory_iterator(path + "/pki", error)) {
     BERTH_CHECK_OK(MakePrivate(key.path(), false));
   }
-  return reset ? Reset(path) : OkStatus();
+  if (reset) return Reset(path);
+  if (HasKeysAlone(path)) {
+    LogWarning("the cluster begins empty, with the keys of an earlier one: its state is gone",
+               {{"file", path + "/state.db"}, {"back", "restore a copy, or say --reset"}});
+  }
+  return OkStatus();
+}
+
+bool HasKeysAlone(const std::string& path) {
+  const auto has = [&path](const char* name) {
+    std::error_code error;
+    return fs::file_size(path + name, error) > 0 && !error;
+  };
+  return has("/pki/ca.key") && !has("/state.db") && !has("/state.db-wal");
 }
 
 std::string JobsDirectory(const std::string& data_directory) { return data_directory + "-jobs"; }

@@ -22,6 +22,10 @@ std::string DataDirectory(const std::string& flag);
 // way out.
 Status PrepareDataDirectory(const std::string& path, bool reset);
 
+// Whether the folder has the keys of a cluster and no state, or an empty file of state: the cluster
+// would begin empty. PrepareDataDirectory warns of it, unless the state is removed on demand.
+bool HasKeysAlone(const std::string& path);
+
 // The working directory of the jobs' programs: beside the data directory, not inside it.
 std::string JobsDirectory(const std::string& data_directory);
 

@@ -219,6 +219,9 @@ void AddUp(CLI::App& app, UpFlags& flags, int& exit_code) {
   AddDecisionsFlag(*command, flags.decisions);
   command->add_flag("--controllers,!--no-controllers", flags.controllers,
                     "run the controllers too; without them, run berth controller beside it");
+  command->add_flag("--node,!--no-node", flags.machine_node,
+                    "this machine is the node \"berth\" while the cluster has no NodePool and no "
+                    "other node; without it, such a cluster has none");
   command
       ->add_flag("--api-only", flags.api_only,
                  "serve Kubernetes' API alone: no Jobs, pods, garbage collection, cloud and "

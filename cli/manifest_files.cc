@@ -7,7 +7,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "api/yaml/yaml.h"
+#include "api/codec/json_tree.h"
+#include "cli/gzip_text.h"
 
 namespace berth::cli {
 namespace {
@@ -79,7 +80,10 @@ Result<std::string> ReadTextFile(const std::string& path) {
                  path + " is larger than " + std::to_string(kMaxTextFile >> 20U) + " MiB"};
   }
   if (in.bad()) return Error{ErrorCode::kNotFound, "cannot read " + path};
-  return text;
+  if (!IsGzip(text)) return text;
+  auto unpacked = Gunzip(text, kMaxTextFile);
+  if (!unpacked) return Annotate(unpacked.error(), path);
+  return unpacked;
 }
 
 Result<std::vector<std::string>> ManifestsBelow(const std::vector<std::string>& paths,
@@ -113,7 +117,7 @@ Result<std::vector<nlohmann::json>> ReadManifests(const std::vector<std::string>
   std::vector<nlohmann::json> documents;
   for (const std::string& path : files) {
     BERTH_TRY(const std::string text, ReadTextFile(path));
-    const auto read = api::ParseYamlStream(text);
+    const auto read = ParseManifestText(text);
     if (!read) return Annotate(read.error(), path);
     for (const api::YamlDocument& document : *read) {
       if (!document.duplicate_keys.empty()) {
@@ -124,6 +128,24 @@ Result<std::vector<nlohmann::json>> ReadManifests(const std::vector<std::string>
     }
   }
   return documents;
+}
+
+Result<std::vector<api::YamlDocument>> ParseManifestText(const std::string& text) {
+  api::YamlLimits limits;
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  const bool is_object = first != std::string::npos && text[first] == '{';
+  if (text.size() > limits.max_bytes && is_object) {
+    // A stream of several JSON values is YAML.
+    if (Result<nlohmann::json> json = api::ParseJson(text)) {
+      return std::vector<api::YamlDocument>{{*std::move(json), {}}};
+    }
+  }
+  constexpr std::size_t kLeastBytesOfNode = 2;
+  limits.max_bytes = kMaxTextFile;
+  limits.max_documents = kMaxTextFile / kLeastBytesOfNode;
+  // A small file with aliases must not grow without bound.
+  limits.max_nodes = std::max(limits.max_nodes, text.size() / kLeastBytesOfNode);
+  return api::ParseYamlStream(text, limits);
 }
 
 bool WriteTextFile(const std::string& path, const std::string& text) {

@@ -5,11 +5,16 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 
+#include "api/yaml/yaml.h"
 #include "base/result.h"
 
 namespace berth::cli {
+
+// The YAML documents, or the JSON value, of a user's own file. As api::ParseYamlStream, with limits
+// for whole clusters; JSON of more than 3 MiB is not looked through for keys that stand twice.
+Result<std::vector<api::YamlDocument>> ParseManifestText(const std::string& text);
 
 // The documents of the YAML or JSON files, in order; "-" is standard input. kNotFound: a file that
 // cannot be read; kInvalid: a document that cannot be parsed, or has a key twice.
@@ -23,8 +28,8 @@ Result<std::vector<std::string>> ManifestsBelow(const std::vector<std::string>& 
                                                 bool recursive = false,
                                                 std::vector<std::string>* passed_over = nullptr);
 
-// The whole of a file; "-" is standard input. kNotFound: the file cannot be read; kInvalid: it is
-// larger than kMaxTextFile.
+// The whole of a file, unpacked where it is gzip; "-" is standard input. kNotFound: the file cannot
+// be read; kInvalid: it is larger than kMaxTextFile, or its gzip data is damaged.
 inline constexpr std::size_t kMaxTextFile = std::size_t{1} << 30U;
 Result<std::string> ReadTextFile(const std::string& path);
 

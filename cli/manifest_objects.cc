@@ -36,7 +36,7 @@ class ObjectsOfFiles {
  public:
   Status Read(const std::string& file) {
     BERTH_TRY(const std::string text, ReadTextFile(file));
-    const auto read = api::ParseYamlStream(text);
+    const auto read = ParseManifestText(text);
     if (!read) {
       const std::string& message = read.error().message;
       made_.problems.push_back({{file, LineIn(message)},

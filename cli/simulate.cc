@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/strings.h"
 #include "base/system_clock.h"
 #include "cli/configuration_file.h"
 #include "cli/manifest_files.h"
@@ -174,6 +175,10 @@ Result<SimulationPictures> Simulate(const Side& side, const simulation::Trace& t
     if (!flags.full || pool.boots.empty()) continue;
     run.view.notes.push_back("NodePool " + pool.name +
                              ": its nodes boot for spec.bootSeconds, not as its annotation says");
+  }
+  if (!trace.unread_columns.empty()) {
+    run.view.notes.push_back("columns of the trace that are not read: " +
+                             Join(trace.unread_columns, ", "));
   }
   run.view.skipped = trace.skipped;
   run.view.unit = trace.unit;

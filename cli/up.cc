@@ -31,6 +31,7 @@
 #include "local/apiserver/auth/credentials.h"
 #include "local/apiserver/server.h"
 #include "local/cloud/cloud_driver.h"
+#include "local/cloud/machine_size.h"
 #include "local/cluster/cluster.h"
 #include "local/cluster/job_user.h"
 #include "local/cluster/network/loopback_network.h"
@@ -281,8 +282,11 @@ Status Up::StartCluster(const UpFlags& flags) {
                           return cluster->AnswerUsage(request);
                         });
   BERTH_CHECK_OK(ApplyManifests(server_->api(), kUsageService));
+  std::optional<local::cloud::MachineSize> machine;
+  if (flags.machine_node) machine = local::cloud::ReadMachineSize();
   cloud_ = std::make_unique<local::cloud::CloudDriver>(server_->api(), cluster_->cache(), clock_,
-                                                       *executor_);
+                                                       *executor_, local::cloud::CloudTimes{},
+                                                       machine);
   return OkStatus();
 }
 

@@ -73,7 +73,7 @@ Result<std::string> MakeUser(const UserFlags& flags) {
   request.common_name = flags.name;
   request.organizations = flags.groups;
   request.for_client = true;
-  request.not_before = now - std::chrono::hours(1);
+  request.not_before = now - net::kClockSlack;
   request.not_after = now + std::chrono::days(flags.days);
   BERTH_TRY(const net::TlsIdentity identity, net::IssueCertificate(authority, request));
   return local::MakeUserKubeconfig(

@@ -14,6 +14,9 @@
 
 namespace berth::net {
 
+// How far the clock of a client may be behind that of the machine that makes a certificate.
+inline constexpr std::chrono::hours kClockSlack{24};
+
 struct CertificateRequest {
   std::string common_name;
   std::vector<std::string> organizations;

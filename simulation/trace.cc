@@ -1,7 +1,11 @@
 #include "simulation/trace.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 
+#include "base/go_duration.h"
+#include "base/rfc3339.h"
 #include "base/strings.h"
 
 namespace berth::simulation {
@@ -48,7 +52,19 @@ Status CheckJobCount(const Trace& trace, std::int64_t number) {
   return TraceError(number, 1, "more than " + std::to_string(kMaxTraceJobs) + " jobs");
 }
 
-std::optional<Duration> ParseSeconds(std::string_view text) {
+namespace {
+
+// A finite number of 0 or more, exponents included.
+std::optional<double> ParseNumber(std::string_view text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  if (!std::isfinite(number) || std::signbit(number)) return std::nullopt;
+  return number;
+}
+
+// Digits with an optional fraction, exactly.
+std::optional<Duration> ParseDecimal(std::string_view text) {
   const std::size_t point = text.find('.');
   const std::string_view whole = text.substr(0, point);
   std::string_view fraction;
@@ -64,6 +80,72 @@ std::optional<Duration> ParseSeconds(std::string_view text) {
     micros = micros * 10 + (i < fraction.size() ? fraction[i] - '0' : 0);
   }
   return Duration(*seconds * kMicros + micros);
+}
+
+std::optional<Duration> InRange(std::optional<Duration> duration) {
+  return duration && *duration <= kMaxTraceTime ? duration : std::nullopt;
+}
+
+// HH:MM:SS, with a fraction of a second.
+std::optional<Duration> ParseClock(std::string_view text) {
+  const std::size_t first = text.find(':');
+  const std::size_t second = text.find(':', first + 1);
+  if (first == text.npos || second == text.npos) return std::nullopt;
+  const auto hours = ParseInt64(text.substr(0, first));
+  const auto minutes = ParseInt64(text.substr(first + 1, second - first - 1));
+  const auto seconds = ParseSeconds(text.substr(second + 1));
+  constexpr std::int64_t kMostHours = kMaxTraceTime / std::chrono::hours(1);
+  if (!hours || !minutes || !seconds || *hours < 0 || *hours > kMostHours || *minutes < 0 ||
+      *minutes > 59 || *seconds >= std::chrono::minutes(1)) {
+    return std::nullopt;
+  }
+  return std::chrono::hours(*hours) + std::chrono::minutes(*minutes) + *seconds;
+}
+
+}  // namespace
+
+std::optional<Duration> ParseRunTime(std::string_view text) {
+  if (const auto seconds = ParseSeconds(text)) return seconds;
+  Duration days{};
+  const std::size_t mark = text.find_first_of("d-");
+  if (mark != text.npos) {
+    constexpr std::int64_t kMostDays = kMaxTraceTime / std::chrono::hours(24);
+    const auto count = ParseInt64(text.substr(0, mark));
+    if (!count || *count < 0 || *count > kMostDays) return std::nullopt;
+    days = std::chrono::hours(24) * *count;
+    const bool is_clock = text[mark] == '-';
+    text.remove_prefix(mark + 1);
+    if (text.empty() && !is_clock) return InRange(days);
+    if (is_clock && text.find(':') == text.npos) return std::nullopt;
+  }
+  std::optional<Duration> rest = ParseClock(text);
+  if (!rest) rest = ParseGoDuration(text);
+  if (!rest || *rest < Duration::zero() || *rest > kMaxTraceTime) return std::nullopt;
+  return InRange(days + *rest);
+}
+
+std::optional<WallTime> ParseTraceTime(std::string_view text) {
+  constexpr std::size_t kDate = 10;  // 2019-05-21
+  std::string time(text);
+  if (time.size() > kDate && time[kDate] == ' ') time[kDate] = 'T';
+  if (const auto known = ParseTime(time)) return known;
+  return ParseTime(time + "Z");
+}
+
+std::optional<std::int64_t> ParseWhole(std::string_view text, std::int64_t most) {
+  const std::optional<double> number = ParseNumber(text);
+  if (!number || *number != std::floor(*number) || *number > static_cast<double>(most)) {
+    return std::nullopt;
+  }
+  return static_cast<std::int64_t>(*number);
+}
+
+std::optional<Duration> ParseSeconds(std::string_view text) {
+  if (const auto exact = ParseDecimal(text)) return exact;
+  const std::optional<double> number = ParseNumber(text);
+  const double most = std::chrono::duration<double>(kMaxTraceTime).count();
+  if (!number || *number > most) return std::nullopt;
+  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(*number));
 }
 
 namespace {

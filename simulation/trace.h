@@ -58,8 +58,9 @@ struct TraceJob {
 };
 
 struct Trace {
-  std::vector<TraceJob> jobs;  // in the order of the text
-  std::int64_t skipped = 0;    // rows without a run, or without processors
+  std::vector<TraceJob> jobs;               // in the order of the text
+  std::int64_t skipped = 0;                 // rows without a run, or without processors
+  std::vector<std::string> unread_columns;  // of CSV: names that stand for nothing here
   TraceUnit unit = TraceUnit::kLine;
 };
 
@@ -73,7 +74,7 @@ Result<Trace> ReadTrace(TraceFormat format, std::string_view text);
 
 // Columns: submit and run (required), queue, priority, pods, user, status, cpu, memory, gpu
 // (nvidia.com/gpu), and the full name of any other resource. Lines that are empty or begin with '#'
-// are skipped.
+// are skipped. Columns of other names are not read, unless the name looks like a slip of the pen.
 Result<Trace> ReadCsv(std::string_view text);
 
 // A job becomes one pod of one CPU for each processor that it requested, or got where the request
@@ -100,8 +101,14 @@ Status CheckJobCount(const Trace& trace, std::int64_t number);
 // "line 3, column 14: …". `column` counts from 1.
 Error TraceError(std::int64_t line, std::size_t column, const std::string& problem);
 
-// "1.5" as 1.5 s; at most six digits after the point count. nullopt: no such number, negative, or
-// above kMaxTraceTime.
+// "1.5" as 1.5 s, "3.6e3" as one hour; at most six digits after the point count. nullopt: no such
+// number, negative, or above kMaxTraceTime.
 std::optional<Duration> ParseSeconds(std::string_view text);
+// ParseSeconds, durations of Go (1h30m), with days in front (1d, 2d4h), and clocks ([D-]HH:MM:SS).
+std::optional<Duration> ParseRunTime(std::string_view text);
+// RFC 3339, also with a blank for the T, and without a zone: UTC.
+std::optional<WallTime> ParseTraceTime(std::string_view text);
+// "4", "4.0" and "1e2". nullopt: no whole number, or not from 0 to `most`.
+std::optional<std::int64_t> ParseWhole(std::string_view text, std::int64_t most);
 
 }  // namespace berth::simulation

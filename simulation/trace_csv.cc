@@ -2,8 +2,6 @@
 #include <algorithm>
 #include <array>
 
-#include "base/go_duration.h"
-#include "base/rfc3339.h"
 #include "base/strings.h"
 #include "simulation/csv_fields.h"
 #include "simulation/trace.h"
@@ -19,7 +17,8 @@ enum class ColumnKind : std::uint8_t {
   kPods,
   kUser,
   kStatus,
-  kResource
+  kResource,
+  kUnread
 };
 
 struct Column {
@@ -45,13 +44,15 @@ constexpr std::array<KnownColumn, 11> kKnown{{{"submit", ColumnKind::kSubmit, ""
                                               {"memory", ColumnKind::kResource, "memory"},
                                               {"gpu", ColumnKind::kResource, "nvidia.com/gpu"}}};
 
-// The known name that is nearest to `name`.
+// "; did you mean queue?": the known name that is nearly `name`; empty: there is none.
 std::string Suggestion(const std::string& name) {
   std::string_view nearest;
+  constexpr std::size_t kLong = 5;  // letters: two of them may be wrong
   std::size_t distance = 3;
   for (const KnownColumn& known : kKnown) {
     const std::size_t edits = EditDistance(name, known.name);
-    if (edits >= distance) continue;
+    const std::size_t most = std::min(name.size(), known.name.size()) < kLong ? 1 : 2;
+    if (edits >= distance || edits > most) continue;
     distance = edits;
     nearest = known.name;
   }
@@ -68,11 +69,14 @@ Result<Column> ColumnOf(const CsvField& field, std::int64_t line) {
   if (name == "ephemeral-storage" || name.find('/') != std::string::npos) {
     return Column{.kind = ColumnKind::kResource, .name = name, .resource = field.value};
   }
+  // Only a name that is nearly one of these is taken for a slip of the pen.
+  const std::string suggestion = Suggestion(name);
+  if (suggestion.empty()) return Column{.kind = ColumnKind::kUnread, .name = field.value};
   return TraceError(line, field.column,
                     ShownInMessage(field.value) +
                         " is no column: expected submit, run, queue, priority, class, pods, user, "
                         "status, cpu, memory, gpu or a resource such as example.com/device" +
-                        Suggestion(name));
+                        suggestion);
 }
 
 class CsvReader {
@@ -100,6 +104,11 @@ class CsvReader {
   Status ReadHeader() {
     for (const CsvField& field : fields_) {
       BERTH_TRY(Column column, ColumnOf(field, line_));
+      if (column.kind == ColumnKind::kUnread) {
+        if (!column.name.empty()) trace_.unread_columns.push_back(column.name);
+        columns_.push_back(std::move(column));
+        continue;
+      }
       for (const Column& known : columns_) {
         const bool same = known.kind == column.kind && known.resource == column.resource;
         if (same) return TraceError(line_, field.column, column.name + " stands twice");
@@ -118,6 +127,8 @@ class CsvReader {
   }
 
   Status ReadRow() {
+    // A comma at the end of the row.
+    if (fields_.size() == columns_.size() + 1 && fields_.back().value.empty()) fields_.pop_back();
     if (fields_.size() != columns_.size()) {
       return TraceError(line_, fields_.back().column,
                         "the row has " + std::to_string(fields_.size()) + " fields, the header " +
@@ -148,12 +159,13 @@ class CsvReader {
       case ColumnKind::kUser: job.user = field.value; return OkStatus();
       case ColumnKind::kStatus: return ReadStatus(column, field, job);
       case ColumnKind::kResource: return ReadRequest(column, field, job);
+      case ColumnKind::kUnread: return OkStatus();
     }
     return OkStatus();
   }
 
   Status ReadSubmit(const Column& column, const CsvField& field, TraceJob& job) {
-    const std::optional<WallTime> time = ParseTime(field.value);
+    const std::optional<WallTime> time = ParseTraceTime(field.value);
     const std::optional<Duration> seconds = ParseSeconds(field.value);
     const bool in_range = !time || (time->time_since_epoch() >= Duration::zero() &&
                                     time->time_since_epoch() <= kMaxTraceTime);
@@ -170,10 +182,10 @@ class CsvReader {
   }
 
   Status ReadRun(const Column& column, const CsvField& field, TraceJob& job) {
-    std::optional<Duration> run = ParseSeconds(field.value);
-    if (!run) run = ParseGoDuration(field.value);
-    if (!run || *run < Duration::zero() || *run > kMaxTraceTime) {
-      return Wrong(column, field, "number of seconds and no duration such as 1h30m");
+    const std::optional<Duration> run = ParseRunTime(field.value);
+    if (!run) {
+      return Wrong(column, field,
+                   "number of seconds and no duration such as 1h30m, 1d or 01:30:00");
     }
     job.run = *run;
     return OkStatus();
@@ -181,8 +193,8 @@ class CsvReader {
 
   Status ReadPods(const Column& column, const CsvField& field, TraceJob& job) {
     if (field.value.empty()) return OkStatus();
-    const std::optional<std::int64_t> pods = ParseInt64(field.value);
-    if (!pods || *pods < 1 || *pods > kMaxPods) {
+    const std::optional<std::int64_t> pods = ParseWhole(field.value, kMaxPods);
+    if (!pods || *pods < 1) {
       return Wrong(column, field, "number of pods from 1 to " + std::to_string(kMaxPods));
     }
     job.pods = static_cast<std::int32_t>(*pods);

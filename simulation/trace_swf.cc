@@ -62,12 +62,6 @@ std::optional<double> NumberOf(std::string_view text) {
   return number;
 }
 
-// Exact where the text has no exponent.
-Duration SecondsOf(std::string_view text) {
-  if (const auto exact = ParseSeconds(text)) return *exact;
-  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(*NumberOf(text)));
-}
-
 bool IsRead(std::size_t field) {
   return field == kSubmit || field == kRunTime || field == kAllocated || field == kRequested ||
          field == kStatus;
@@ -129,14 +123,14 @@ Status AddRow(const std::array<SwfNumber, kFields>& fields, std::int64_t line, T
             ProcessorsOf(fields[kAllocated], line, kNames[kAllocated]));
   const std::int32_t processors = requested > 0 ? requested : allocated;
   const bool timed = IsKnown(fields[kSubmit]) && IsKnown(fields[kRunTime]);
-  const Duration run = timed ? SecondsOf(fields[kRunTime].text) : Duration::zero();
+  const Duration run = timed ? *ParseSeconds(fields[kRunTime].text) : Duration::zero();
   if (run == Duration::zero() || processors == 0) {
     ++trace.skipped;
     return OkStatus();
   }
   TraceJob job;
   job.line = line;
-  job.submit = SecondsOf(fields[kSubmit].text);
+  job.submit = *ParseSeconds(fields[kSubmit].text);
   job.run = run;
   job.pods = processors;
   job.requests["cpu"] = kMilliPerCpu;

@@ -1,8 +1,9 @@
 // webhook/server.h — the HTTPS server behind Kueue's webhook service: reviews and conversion.
 //
-// Threads: the owner calls Start; the pool's I/O threads answer
-// requests, and call the functions of `jobs`, which must be thread-safe.
-// 404 (unknown path), 405 (not POST), 415 (not JSON).
+// Threads: the owner calls Start; the pool's I/O threads answer requests, and call the functions of
+// `jobs`, which must be thread-safe. Give the pool two threads: requests of more than 256 KiB take
+// one of them, one at a time. Stop the pool before `jobs` end.
+// Errors: 404 (unknown path), 405 (not POST), 415 (not JSON), 503 (too many large requests).
 #pragma once
 
 #include <cstdint>

@@ -51,6 +51,12 @@ QueueLookup LookupIn(const Scheduler& scheduler) {
             if (!id) return std::nullopt;
             return scheduler.state().RequiredChecks(*id, used_flavors);
           },
+          .checks_before_reservation =
+              [&scheduler](const std::string& name) -> std::optional<std::vector<std::string>> {
+            const auto id = scheduler.state().FindQueue(name);
+            if (!id) return std::nullopt;
+            return scheduler.state().ChecksBeforeReservation(*id);
+          },
           .pod_problem = [&scheduler](const api::Workload& w) { return scheduler.PodProblem(w); }};
 }
 

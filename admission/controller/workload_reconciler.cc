@@ -7,6 +7,12 @@
 #include "api/reasons.h"
 
 namespace berth::admission {
+namespace {
+
+// A workload that the scheduler admits at once gets its checks with the reservation, in one write.
+constexpr Duration kFirstTry = std::chrono::seconds(1);
+
+}  // namespace
 
 std::vector<std::string> FlavorsOf(const api::Admission& admission) {
   std::set<std::string> flavors;
@@ -23,8 +29,9 @@ WorkloadReconciler::WorkloadReconciler(WorkloadReconcilerParts parts, QueueLooku
       options_(options),
       observer_(std::move(observer)) {}
 
-WorkloadSituation WorkloadReconciler::Observe(const api::Workload& workload) const {
-  WorkloadSituation situation;
+WorkloadReconciler::Observed WorkloadReconciler::Observe(const api::Workload& workload) const {
+  Observed observed;
+  WorkloadSituation& situation = observed.situation;
   situation.workload = &workload;
   situation.pods_ready = options_.pods_ready;
   situation.keep_finished = options_.keep_finished;
@@ -53,11 +60,35 @@ WorkloadSituation WorkloadReconciler::Observe(const api::Workload& workload) con
   if (admission) {
     situation.required_checks =
         lookup_.required_checks(admission->cluster_queue, FlavorsOf(*admission));
+  } else if (queue != nullptr) {
+    const Duration age = parts_.clock.Now() - workload.meta.creation_timestamp;
+    if (age >= kFirstTry) {
+      situation.required_checks = ChecksWhileWaiting(workload, *queue);
+    } else if (!queue->spec.admission_checks.empty()) {
+      observed.look_again = kFirstTry - age;
+    }
   }
   if (!api::IsTrue(workload.status.conditions, api::kQuotaReserved)) {
     situation.pod_problem = lookup_.pod_problem(workload);
   }
-  return situation;
+  return observed;
+}
+
+std::optional<std::vector<std::string>> WorkloadReconciler::ChecksWhileWaiting(
+    const api::Workload& workload, const api::ClusterQueue& queue) const {
+  auto checks = lookup_.checks_before_reservation(queue.meta.name);
+  if (!checks) return std::nullopt;
+  // The other checks of the queue keep what they said of an earlier reservation.
+  for (const api::AdmissionCheckState& state : workload.status.admission_checks) {
+    const auto& rules = queue.spec.admission_checks;
+    if (std::any_of(rules.begin(), rules.end(),
+                    [&state](const auto& rule) { return rule.check == state.name; })) {
+      checks->push_back(state.name);
+    }
+  }
+  std::sort(checks->begin(), checks->end());
+  checks->erase(std::unique(checks->begin(), checks->end()), checks->end());
+  return checks;
 }
 
 void WorkloadReconciler::Tell(const api::Workload& workload, const WorkloadPlan& plan) {
@@ -94,7 +125,12 @@ void WorkloadReconciler::Reconcile(const api::ObjectKey& key, Done done) {
     return done(kube::NextLook{});
   }
   TellIfWritten(*workload);
-  WorkloadPlan plan = PlanWorkload(Observe(*workload), parts_.clock.Now());
+  const Observed observed = Observe(*workload);
+  WorkloadPlan plan = PlanWorkload(observed.situation, parts_.clock.Now());
+  if (observed.look_again) {
+    plan.look_again =
+        std::min(plan.look_again.value_or(*observed.look_again), *observed.look_again);
+  }
   auto written = [this, workload, plan, done](const Status& status) {
     if (!status) {
       // The Workload was deleted meanwhile.

@@ -29,6 +29,9 @@ struct QueueLookup {
   std::function<std::optional<std::vector<std::string>>(const std::string& cluster_queue,
                                                         const std::vector<std::string>& flavors)>
       required_checks;
+  // The checks that a workload must pass with whatever flavors; nullopt: no such queue.
+  std::function<std::optional<std::vector<std::string>>(const std::string& cluster_queue)>
+      checks_before_reservation;
   // The reason why the API would refuse the workload's pods; empty: it would accept them.
   std::function<std::string(const api::Workload& workload)> pod_problem;
 };
@@ -66,7 +69,14 @@ class WorkloadReconciler final : public kube::Reconciler {
     WorkloadPlan plan;
   };
 
-  WorkloadSituation Observe(const api::Workload& workload) const;
+  struct Observed {
+    WorkloadSituation situation;
+    std::optional<Duration> look_again;  // when the situation changes by time alone
+  };
+  Observed Observe(const api::Workload& workload) const;
+  // nullopt: unknown to the scheduler.
+  std::optional<std::vector<std::string>> ChecksWhileWaiting(const api::Workload& workload,
+                                                             const api::ClusterQueue& queue) const;
   void Tell(const api::Workload& workload, const WorkloadPlan& plan);
   // Tells of the plan whose answer was lost, where the Workload shows that it was carried out.
   void TellIfWritten(const api::Workload& fresh);

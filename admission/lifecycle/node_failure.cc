@@ -58,9 +58,13 @@ std::vector<api::Toleration> TolerationsOf(const api::Workload& workload,
   return all;
 }
 
-// Whether a taint of the node evicts pods of the workload, at once or after a delay.
-bool IsTaintedFor(const std::string& hostname, const api::Node& node, const api::Workload& workload,
+enum class Refusal : std::uint8_t { kNone, kNewPods, kAllPods };
+
+// What taints of the node do to pods of the workload: refuse new ones, or evict those that run,
+// too, at once or after a delay.
+Refusal RefusalOf(const std::string& hostname, const api::Node& node, const api::Workload& workload,
                   const FlavorLookup& flavors) {
+  Refusal refusal = Refusal::kNone;
   for (const api::PodSetAssignment& assigned : workload.status.admission->pod_set_assignments) {
     if (!NamesHost(assigned, hostname)) continue;
     const std::vector<api::Toleration> tolerations = TolerationsOf(workload, assigned, flavors);
@@ -70,10 +74,12 @@ bool IsTaintedFor(const std::string& hostname, const api::Node& node, const api:
           std::any_of(tolerations.begin(), tolerations.end(), [&taint](const auto& toleration) {
             return !toleration.toleration_seconds && api::Tolerates(toleration, taint);
           });
-      if (!for_good) return true;
+      if (for_good) continue;
+      if (taint.effect == "NoExecute") return Refusal::kAllPods;
+      refusal = Refusal::kNewPods;
     }
   }
-  return false;
+  return refusal;
 }
 
 // A node that accepts no pods: unhealthy unless pods of the workload run there.
@@ -107,8 +113,13 @@ NodeVerdict JudgeNode(const std::string& hostname, const api::Node& node,
   if (ready->status != api::ConditionStatus::kTrue) {
     return JudgeNotReady(*ready, node, on_node, options, now);
   }
-  const bool taints = options.replace_on_taints;
-  if (!taints || !IsTaintedFor(hostname, node, *on_node.workload, flavors)) return {};
+  if (!options.replace_on_taints) return {};
+  const Refusal refusal = RefusalOf(hostname, node, *on_node.workload, flavors);
+  if (refusal == Refusal::kNone) return {};
+  // The pods that run may stay for ever beside one that cannot be bound.
+  if (refusal == Refusal::kNewPods && !on_node.waiting.empty()) {
+    return {Health::kUnhealthy, true, std::nullopt};
+  }
   return UnlessPodsRun(node, on_node);
 }
 

@@ -16,9 +16,15 @@ ErrorCode CodeOf(int result) {
 }
 
 // The way out of an error, if known.
-std::string_view Hint(int result) {
+std::string_view Hint(int result, sqlite3* handle) {
+  constexpr std::string_view kFreeSpace = "; free some space on the disk";
   switch (result & 0xFF) {
-    case SQLITE_FULL: return "; free some space on the disk";
+    case SQLITE_FULL: return kFreeSpace;
+    case SQLITE_IOERR: {
+      const int reason = handle == nullptr ? 0 : sqlite3_system_errno(handle);
+      if (reason == ENOSPC || reason == EDQUOT) return kFreeSpace;
+      return "; see whether the disk is full, read-only or failing";
+    }
     case SQLITE_READONLY: return "; make it writable or choose another data directory";
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB: return "; restore a copy, or start anew with an empty data directory";
@@ -30,7 +36,8 @@ Error StatementError(sqlite3_stmt* statement) {
   sqlite3* handle = sqlite3_db_handle(statement);
   const int code = sqlite3_extended_errcode(handle);
   return Error{CodeOf(code), std::string(sqlite3_errmsg(handle)) + " (SQLite " +
-                                 std::to_string(code) + ")" + std::string(Hint(code))};
+                                 std::to_string(code) + ")" +
+                                 std::string(Hint(code, handle_.get()))};
 }
 
 }  // namespace

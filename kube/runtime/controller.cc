@@ -41,7 +41,12 @@ Controller::Controller(Executor& executor, Reconciler& reconciler, ControllerOpt
       reconciler_(reconciler),
       options_(options),
       self_(std::make_shared<Controller*>(this)),
-      queue_(executor, options.queue, [this] { WakeUp(); }) {}
+      queue_(
+          executor, options.queue, [this] { WakeUp(); }, options.stats) {
+  if (options.stats != nullptr && options.enabled) {
+    options.stats->AllowConcurrent(options.max_concurrent);
+  }
+}
 
 void Controller::AddSweep(Sweep sweep) {
   sweeps_.push_back(std::move(sweep));
@@ -100,17 +105,25 @@ Controller::Left Controller::SweepOn() {
 
 void Controller::Look(const api::ObjectKey& key) {
   ++in_flight_;
-  auto look = std::make_shared<OpenLook>(self_, key, RestTime());
+  const SteadyTime begin = Now();
+  if (options_.stats != nullptr) options_.stats->OnBegun(begin);
+  auto look = std::make_shared<OpenLook>(self_, key, begin);
   reconciler_.Reconcile(key, [look](const Result<NextLook>& result) { look->Complete(result); });
 }
 
-SteadyTime Controller::RestTime() const {
+SteadyTime Controller::Now() const {
+  if (options_.stats != nullptr) return options_.stats->Now();
   return options_.rest_clock == nullptr ? SteadyTime{} : options_.rest_clock->SteadyNow();
 }
 
 void Controller::Finish(const api::ObjectKey& key, SteadyTime begin,
                         const Result<NextLook>& result) {
   --in_flight_;
+  if (options_.stats != nullptr) {
+    options_.stats->OnLooked(begin, !result         ? LookResult::kError
+                                    : result->after ? LookResult::kRequeueAfter
+                                                    : LookResult::kSuccess);
+  }
   if (result) {
     queue_.Forget(key);
     if (result->after) queue_.AddAfter(key, std::min(*result->after, options_.longest_sleep));
@@ -127,7 +140,8 @@ void Controller::Finish(const api::ObjectKey& key, SteadyTime begin,
          {"error", error.message}});
     queue_.AddRateLimited(key);
   }
-  const Duration rest = std::min<Duration>(RestTime() - begin, kLongestRest);
+  Duration rest{};
+  if (options_.rest_clock != nullptr) rest = std::min<Duration>(Now() - begin, kLongestRest);
   if (rest < kShortestRest) {
     queue_.Done(key);
   } else {

@@ -25,6 +25,7 @@ struct ControllerOptions {
   // After a reconcile its object rests for the time that the reconcile took, at most a second, so
   // that one reconcile sees several changes. Null: no rest. The clock must outlive the Controller.
   const Clock* rest_clock = nullptr;
+  ControllerStats* stats = nullptr;  // null: nothing is counted; outlives the Controller
   WorkQueueOptions queue;
 };
 
@@ -62,7 +63,7 @@ class Controller {
   enum class Left { kNone, kSome };
   Left SweepOn();  // one step of the sweep
   void Finish(const api::ObjectKey& key, SteadyTime begin, const Result<NextLook>& result);
-  SteadyTime RestTime() const;
+  SteadyTime Now() const;  // for rests and stats; without both a fixed time
 
   Executor& executor_;
   Reconciler& reconciler_;

@@ -8,7 +8,9 @@
 #include "base/log/log.h"
 #include "base/seed.h"
 #include "base/strings.h"
+#include "kube/client/counting_transport.h"
 #include "kube/client/read_only_transport.h"
+#include "kube/runtime/runtime_metrics.h"
 #include "net/io_pool.h"
 #include "net/server.h"
 
@@ -53,11 +55,15 @@ struct ControllerProgram::Impl {
   std::string Missing() const;                // for /readyz; any thread
   AccessGate GateOf(AccessReviews& reviews);  // for any thread
 
+  void AddRuntimeMetrics();
+
   const Clock& clock;
   ControllerProgramOptions options;
+  RuntimeStats stats{clock};
   net::IoPool pool;
   std::unique_ptr<Executor> strand = pool.MakeStrand();
-  std::unique_ptr<Transport> transport;
+  std::unique_ptr<Transport> wire;
+  std::unique_ptr<Transport> counted;
   // Of requests; null: no limit. The lease and reviews of /metrics are outside it: a lease that
   // waits for its turn is lost.
   std::shared_ptr<TokenBucket> bucket;
@@ -111,6 +117,16 @@ AccessGate ControllerProgram::Impl::GateOf(AccessReviews& reviews) {
   };
 }
 
+void ControllerProgram::Impl::AddRuntimeMetrics() {
+  RuntimeMetricsOptions runtime;
+  const std::string& server = options.config.server;
+  const std::size_t scheme = server.find("://");
+  runtime.host = scheme == std::string::npos ? server : server.substr(scheme + 3);
+  runtime.host = runtime.host.substr(0, runtime.host.find('/'));
+  if (options.leader_election) runtime.lease = options.leader_election->lease.name;
+  metrics.AddSource([this, runtime] { return RuntimeMetricsText(stats, runtime, running.load()); });
+}
+
 void ControllerProgram::Impl::Start(std::function<void(const std::string& holder)> on_lost) {
   manager->OnLeaderStart([this] {
     if (!options.read_only) CountDrops(*events, metrics);
@@ -136,15 +152,19 @@ Result<std::unique_ptr<ControllerProgram>> ControllerProgram::Create(
     const Clock& clock, ControllerProgramOptions options) {
   auto impl = std::make_unique<Impl>(clock, std::move(options));
   const ControllerProgramOptions& made = impl->options;
-  BERTH_TRY(impl->transport,
-            MakeHttpTransport(impl->pool, *impl->strand, made.config, made.transport));
+  BERTH_TRY(impl->wire, MakeHttpTransport(impl->pool, *impl->strand, made.config, made.transport));
+  impl->counted =
+      CountAnswers(*impl->wire, [&stats = impl->stats](const auto& method, const auto& code) {
+        stats.OnRequest(method, code);
+      });
+  impl->AddRuntimeMetrics();
   if (made.request_limit) {
     impl->bucket = std::make_shared<TokenBucket>(*made.request_limit, clock.SteadyNow());
   }
-  if (made.read_only) impl->read_only = ReadOnly(*impl->transport, *impl->strand);
-  Transport& outward = impl->read_only == nullptr ? *impl->transport : *impl->read_only;
+  if (made.read_only) impl->read_only = ReadOnly(*impl->counted, *impl->strand);
+  Transport& outward = impl->read_only == nullptr ? *impl->counted : *impl->read_only;
   impl->client = std::make_unique<ApiClient>(impl->Limited(outward, impl->limited), *impl->strand);
-  impl->lease_client = std::make_unique<ApiClient>(*impl->transport, *impl->strand);
+  impl->lease_client = std::make_unique<ApiClient>(*impl->counted, *impl->strand);
   impl->events = std::make_unique<EventRecorder>(
       *impl->client, clock,
       EventRecorder::Options{
@@ -153,19 +173,19 @@ Result<std::unique_ptr<ControllerProgram>> ControllerProgram::Create(
           .seed =
               SeedFrom(made.identity + std::to_string(clock.Now().time_since_epoch().count()))});
   impl->review_client = std::make_unique<ApiClient>(
-      *impl->transport, *impl->strand, ApiClient::Options{.request_timeout = kReviewTimeout});
+      *impl->counted, *impl->strand, ApiClient::Options{.request_timeout = kReviewTimeout});
   impl->metrics_reviews = std::make_unique<AccessReviews>(*impl->review_client, clock);
   impl->extension_reviews = std::make_unique<AccessReviews>(*impl->review_client, clock);
   if (made.leader_election) {
-    impl->fence = std::make_unique<LeaderFence>(
-        *impl->transport, *impl->strand, clock, [program = impl.get()] {
+    impl->fence =
+        std::make_unique<LeaderFence>(*impl->counted, *impl->strand, clock, [program = impl.get()] {
           return program->elector == nullptr ? WriteWindow{} : program->elector->write_window();
         });
     impl->fenced_client = std::make_unique<ApiClient>(
         impl->Limited(*impl->fence, impl->limited_fence), *impl->strand);
   }
   impl->manager = std::make_unique<Manager>(
-      impl->fenced_client ? *impl->fenced_client : *impl->client, *impl->strand);
+      impl->fenced_client ? *impl->fenced_client : *impl->client, *impl->strand, &impl->stats);
   impl->manager->OnSynced([program = impl.get()] { program->synced = true; });
   if (made.health) {
     BERTH_TRY(impl->health, StartHealthServer(impl->pool, *made.health, [program = impl.get()] {

@@ -5,13 +5,17 @@
 
 namespace berth::kube {
 
-Manager::Manager(ApiClient& client, Executor& executor)
-    : client_(client), executor_(executor), self_(std::make_shared<Manager*>(this)) {}
+Manager::Manager(ApiClient& client, Executor& executor, RuntimeStats* stats)
+    : client_(client),
+      executor_(executor),
+      stats_(stats),
+      self_(std::make_shared<Manager*>(this)) {}
 
 Manager::~Manager() { Stop(); }
 
 Controller& Manager::AddController(Reconciler& reconciler, ControllerOptions options,
                                    std::vector<const InformerBase*> needs) {
+  if (stats_ != nullptr && options.enabled) options.stats = &stats_->Of(reconciler.name());
   Managed& managed = controllers_.emplace_back();
   managed.controller = std::make_unique<Controller>(executor_, reconciler, options);
   managed.needs = std::move(needs);

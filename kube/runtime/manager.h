@@ -27,7 +27,8 @@ namespace berth::kube {
 
 class Manager {
  public:
-  Manager(ApiClient& client, Executor& executor);
+  // `stats`: null, or counts what the controllers do; outlives the manager.
+  Manager(ApiClient& client, Executor& executor, RuntimeStats* stats = nullptr);
   ~Manager();
   Manager(const Manager&) = delete;
   Manager& operator=(const Manager&) = delete;
@@ -128,6 +129,7 @@ class Manager {
 
   ApiClient& client_;
   Executor& executor_;
+  RuntimeStats* stats_;
   std::map<std::string, std::unique_ptr<InformerBase>> informers_;
   std::set<const InformerBase*> optional_;
   std::vector<Managed> controllers_;

@@ -50,6 +50,7 @@ struct Metrics::Impl {
   std::map<std::string, Declared<prometheus::Counter>> counters;
   std::map<std::string, Declared<prometheus::Gauge>> gauges;
   std::map<std::string, Declared<prometheus::Histogram>> histograms;
+  std::vector<std::function<std::string()>> sources;
 };
 
 Metrics::Metrics() : impl_(std::make_unique<Impl>()) {}
@@ -156,6 +157,20 @@ void Metrics::RemoveGauge(const std::string& name, const MetricLabels& labels) {
   declared.series.erase(found);
 }
 
-std::string Metrics::Text() const { return MetricsText(impl_->registry.Collect()); }
+void Metrics::AddSource(std::function<std::string()> source) {
+  const std::lock_guard lock(impl_->mutex);
+  impl_->sources.push_back(std::move(source));
+}
+
+std::string Metrics::Text() const {
+  std::string text = MetricsText(impl_->registry.Collect());
+  std::vector<std::function<std::string()>> sources;
+  {
+    const std::lock_guard lock(impl_->mutex);
+    sources = impl_->sources;
+  }
+  for (const auto& source : sources) text += source();
+  return text;
+}
 
 }  // namespace berth::kube

@@ -6,6 +6,7 @@
 // Threads: every function may be called from any thread.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -41,6 +42,10 @@ class Metrics {
   void RelabelGauges(const MetricLabels& labels, const MetricLabels& change);
   // Removes one gauge's series with exactly these labels, if present.
   void RemoveGauge(const std::string& name, const MetricLabels& labels);
+
+  // Adds to Text the families that `source` returns in the same format, under names of its own.
+  // `source` is called by Text, on its thread.
+  void AddSource(std::function<std::string()> source);
 
   std::string Text() const;  // text exposition format 0.0.4
 

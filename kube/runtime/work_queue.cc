@@ -5,16 +5,23 @@
 
 namespace berth::kube {
 
-WorkQueue::WorkQueue(Executor& executor, WorkQueueOptions options, std::function<void()> on_ready)
+WorkQueue::WorkQueue(Executor& executor, WorkQueueOptions options, std::function<void()> on_ready,
+                     ControllerStats* stats)
     : executor_(executor),
       options_(options),
       on_ready_(std::move(on_ready)),
+      stats_(stats),
       self_(std::make_shared<WorkQueue*>(this)) {}
 
 void WorkQueue::Add(const Key& key) {
   due_.erase(key);
-  const auto [place, is_new] = dirty_.insert(key);
-  if (!is_new || processing_.contains(key)) return;
+  const auto [place, is_new] = dirty_.try_emplace(key);
+  if (!is_new) return;
+  if (stats_ != nullptr) {
+    place->second = stats_->Now();
+    stats_->OnAdded();
+  }
+  if (processing_.contains(key)) return;
   order_.push_back(place);
   on_ready_();
 }
@@ -44,6 +51,7 @@ void WorkQueue::AddRateLimited(const Key& key) {
   Duration delay = options_.first_backoff;
   for (int i = 0; i < failures && delay < longest; ++i) delay *= 2;
   ++failures;
+  if (stats_ != nullptr) stats_->OnRetry();
   AddAfter(key, std::min(delay, longest));
 }
 
@@ -51,7 +59,8 @@ std::optional<WorkQueue::Key> WorkQueue::Take() {
   if (order_.empty()) return std::nullopt;
   const auto taken = processing_.insert(dirty_.extract(order_.front()));
   order_.pop_front();
-  return *taken.position;
+  if (stats_ != nullptr) stats_->OnTaken(taken.position->second);
+  return taken.position->first;
 }
 
 void WorkQueue::Done(const Key& key) {

@@ -13,11 +13,11 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 
 #include "api/object_meta.h"
 #include "base/clock.h"
 #include "base/executor.h"
+#include "kube/runtime/runtime_stats.h"
 
 namespace berth::kube {
 
@@ -34,7 +34,9 @@ class WorkQueue {
   using Key = api::ObjectKey;
 
   // Calls `on_ready` inside Add and Done when Take would return a key.
-  WorkQueue(Executor& executor, WorkQueueOptions options, std::function<void()> on_ready);
+  // `stats`: null, or counts what the queue does; outlives the queue.
+  WorkQueue(Executor& executor, WorkQueueOptions options, std::function<void()> on_ready,
+            ControllerStats* stats = nullptr);
 
   void Add(const Key& key);
   // Of several delays for one key the earliest counts.
@@ -55,9 +57,11 @@ class WorkQueue {
   Executor& executor_;
   WorkQueueOptions options_;
   std::function<void()> on_ready_;
-  std::set<Key> dirty_;                              // to reconcile: waiting, or again after Done
-  std::deque<std::set<Key>::const_iterator> order_;  // of the waiting keys
-  std::set<Key> processing_;
+  using Keys = std::map<Key, SteadyTime>;  // with the time of Add where there are stats
+  ControllerStats* stats_;
+  Keys dirty_;                              // to reconcile: waiting, or again after Done
+  std::deque<Keys::const_iterator> order_;  // of the waiting keys
+  Keys processing_;
   std::map<Key, int> failures_;
   // The timers of one key share a ticket: the first that fires adds the key.
   struct Delayed {

@@ -27,12 +27,13 @@ constexpr Duration kPodBatch = std::chrono::milliseconds(100);
 }  // namespace
 
 CloudDriver::CloudDriver(Api& api, cluster::ObjectCache& cache, const Clock& clock,
-                         Executor& executor, CloudTimes times)
+                         Executor& executor, CloudTimes times, std::optional<MachineSize> machine)
     : api_(api),
       cache_(cache),
       clock_(clock),
       executor_(executor),
       times_(times),
+      machine_(machine),
       writer_(api, cache, "berth-cloud"),
       events_(api, clock, executor, executor, "cluster-autoscaler") {
   executor_.Post([this, alive = std::weak_ptr<bool>(alive_)] {
@@ -89,6 +90,7 @@ void CloudDriver::Step() {
 
 CloudView CloudDriver::View() {
   CloudView view;
+  view.machine = machine_;
   for (const Object& pool : cache_.All(kNodePools)) view.pools.push_back(ReadNodePool(pool));
   view.nodes = cache_.All(kNodes);
   view.pods = cache_.ByIndex(kPods, cluster::kUnfinishedIndex, "yes");
@@ -128,6 +130,16 @@ bool CloudDriver::Perform(const CloudEffect& effect) {
   if (const auto* one = std::get_if<DeleteNode>(&effect)) {
     const Object node = cache_.Get(kNodes, {"", one->name});
     return node == nullptr || writer_.Delete(kNodes, *node);
+  }
+  if (const auto* one = std::get_if<CordonNode>(&effect)) {
+    return EditNode(one->name, "", [&](Json& node) { return SetCordon(node, one->closed); });
+  }
+  if (const auto* one = std::get_if<ResizeNode>(&effect)) {
+    return EditNode(one->name, "status", [&](Json& node) {
+      node["status"]["capacity"] = one->amounts;
+      node["status"]["allocatable"] = one->amounts;
+      return true;
+    });
   }
   if (const auto* one = std::get_if<SetRequestStatus>(&effect)) {
     const auto written =

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "base/clock.h"
 #include "base/executor.h"
@@ -21,10 +22,10 @@ namespace berth::local::cloud {
 
 class CloudDriver {
  public:
-  // `cache` is a Cluster's. Starts in a task of `executor`. Stop the executor before destroying the
-  // driver.
+  // `cache` is a Cluster's. With `machine`, this machine is a node (machine_node.h). Starts in a
+  // task of `executor`. Stop the executor before destroying the driver.
   CloudDriver(Api& api, cluster::ObjectCache& cache, const Clock& clock, Executor& executor,
-              CloudTimes times = {});
+              CloudTimes times = {}, std::optional<MachineSize> machine = std::nullopt);
   CloudDriver(const CloudDriver&) = delete;
   CloudDriver& operator=(const CloudDriver&) = delete;
 
@@ -43,6 +44,7 @@ class CloudDriver {
   const Clock& clock_;
   Executor& executor_;
   const CloudTimes times_;
+  const std::optional<MachineSize> machine_;
   cluster::Writer writer_;
   cluster::ObjectEvents events_;
   bool is_tracking_ = false;

@@ -57,6 +57,7 @@ CloudStep StepCloud(const CloudView& view, const CloudTimes& times, WallTime now
   StepContext context{view, times, now, MakeLedgers(view), {}};
   const BookedRequests booked = AdvanceRequests(context);
   ScalePools(context, booked);
+  StepMachineNode(context);
   ReportPools(context);
   return std::move(context.step);
 }

@@ -31,6 +31,7 @@
 #include "base/clock.h"
 #include "kube/runtime/event_type.h"
 #include "local/apiserver/api.h"
+#include "local/cloud/machine_node.h"
 #include "local/cloud/node_pool.h"
 #include "local/cluster/fields.h"
 
@@ -53,6 +54,7 @@ struct CloudView {
   std::vector<Object> requests;                    // of class queued-provisioning.gke.io
   std::vector<Object> pods;                        // not finished
   std::map<cluster::ObjectKey, Object> templates;  // named by requests; existing ones
+  std::optional<MachineSize> machine;              // nullopt: this machine is no node
 };
 
 struct CreateNode {
@@ -70,6 +72,14 @@ struct MarkIdle {
 };  // nullopt: the node is busy again
 struct DeleteNode {
   std::string name;
+};
+struct CordonNode {
+  std::string name;
+  bool closed = false;
+};
+struct ResizeNode {
+  std::string name;
+  Json amounts;  // capacity and allocatable
 };
 struct SetRequestStatus {
   cluster::ObjectKey key;
@@ -89,8 +99,9 @@ struct Announce {
   std::string reason;
   std::string message;
 };
-using CloudEffect = std::variant<CreateNode, FinishNode, WarnNode, MarkIdle, DeleteNode,
-                                 SetRequestStatus, DeleteRequest, SetPoolStatus, Announce>;
+using CloudEffect =
+    std::variant<CreateNode, FinishNode, WarnNode, MarkIdle, DeleteNode, CordonNode, ResizeNode,
+                 SetRequestStatus, DeleteRequest, SetPoolStatus, Announce>;
 
 struct CloudStep {
   std::vector<CloudEffect> effects;

@@ -64,6 +64,20 @@ TEST_F(DataDirectoryTest, AnOlderOneIsClosed) {
   for (const std::string& name : names) EXPECT_EQ(ModeOf(data_ + name), 0600U) << name;
 }
 
+TEST_F(DataDirectoryTest, KeysWithoutStateAreNoticed) {
+  EXPECT_FALSE(HasKeysAlone(data_)) << "nothing is there";
+  ASSERT_TRUE(PrepareDataDirectory(data_, false));
+  Write(data_ + "/pki/ca.key");
+  EXPECT_TRUE(HasKeysAlone(data_));
+  std::ofstream(data_ + "/state.db") << "";
+  EXPECT_TRUE(HasKeysAlone(data_)) << "an empty file";
+  Write(data_ + "/state.db-wal");
+  EXPECT_FALSE(HasKeysAlone(data_)) << "all changes are in the log";
+  fs::remove(data_ + "/state.db-wal");
+  Write(data_ + "/state.db");
+  EXPECT_FALSE(HasKeysAlone(data_));
+}
+
 TEST_F(DataDirectoryTest, LinksAreRefused) {
   fs::create_directory(base_ + "/elsewhere");
   fs::create_symlink(base_ + "/elsewhere", data_);

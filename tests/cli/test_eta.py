@@ -48,6 +48,17 @@ class EtaTest(unittest.TestCase):
         self.assertEqual((jobs["train-101"]["run"]["basis"], jobs["train-101"]["run"]["runs"]), ("stem", 20))
         self.assertEqual(view["runTimes"], {"stem": 3, "queue": 2})
 
+    def test_a_whole_cluster_in_a_file(self):
+        small = self.eta("--all", "-o", "json")
+        with open(self.file, encoding="utf-8") as file:
+            listed = json.load(file)
+        listed["items"] += [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"c{i}", "namespace": "default"},
+                             "data": {"text": "x" * 1_000_000}} for i in range(5)]
+        for write in (json.dump, yaml.safe_dump):
+            with open(self.file, "w", encoding="utf-8") as file:
+                write(listed, file)
+            self.assertEqual(self.eta("--all", "-o", "json"), small)
+
     def test_the_keys_are_sorted_and_yaml_says_the_same(self):
         text = self.eta("--all", "-o", "json")
         view = json.loads(text)

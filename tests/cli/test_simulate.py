@@ -4,6 +4,7 @@ line of what does not fit.
 Method: the program, without any cluster, with the sample of two teams and small workloads."""
 
 import csv
+import gzip
 import hashlib
 import io
 import json
@@ -131,6 +132,19 @@ class SimulateTest(ScratchTest):
         self.assertEqual([float(row["chargedHours"]) for row in rows],
                          [float(row["usedHours"]) + float(row["destroyedHours"]) for row in rows])
         self.assertEqual({row["cost"] for row in rows}, {"0"})
+
+    def test_a_packed_trace_with_columns_of_its_own(self):
+        text = DAY.replace("run\n", "run,exit code\n").replace("1h\n", "01:00:00,0\n").replace("30m\n", "1800,0\n").replace("60\n", "60,1\n")
+        plain = self.write("day.csv", DAY)
+        packed = os.path.join(self.folder, "day.csv.gz")
+        with open(packed, "wb") as file:  # two members, as `cat a.gz b.gz` makes them
+            file.write(gzip.compress(text[:40].encode()) + gzip.compress(text[40:].encode()))
+        report = json.loads(self.answer("-f", TEAMS, "--workload", packed, "-o", "json"))
+        self.assertEqual(report.pop("leftOut"), ["columns of the trace that are not read: exit code"])
+        self.assertEqual(report, json.loads(self.answer("-f", TEAMS, "--workload", plain, "-o", "json")))
+        with open(packed, "rb+") as file:
+            file.truncate(80)
+        self.assertIn("the gzip data is damaged or cut off", self.complaint("-f", TEAMS, "--workload", packed))
 
     def test_flavors_have_prices(self):
         priced = self.write("queues.yaml", V1BETA1.replace(

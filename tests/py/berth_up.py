@@ -45,6 +45,8 @@ class BerthUp(KubectlClient):
             os.remove(self.kubeconfig)  # written last: its presence means "ready"
         command = [BERTH, "up", "--data-dir", os.path.join(self.folder, "data"),
                    "--kubeconfig", self.kubeconfig]
+        if not {"--node", "--api-only"} & set(self.flags):
+            command += ["--no-node"]  # the test brings its nodes
         if "--listen" not in self.flags:
             command += ["--listen", "127.0.0.1:0"]
         for image in self.images:

@@ -56,6 +56,43 @@ TEST(CsvTest, ReadsTimes) {
   EXPECT_EQ(trace->jobs[1].run, Duration(1));
 }
 
+TEST(CsvTest, ReadsTimesAsOtherProgramsWriteThem) {
+  const struct {
+    const char* text;
+    Duration run;
+  } rows[] = {{"1d", std::chrono::hours(24)},
+              {"2d4h", std::chrono::hours(52)},
+              {"01:30:00", std::chrono::minutes(90)},
+              {"1-02:00:00.5", std::chrono::hours(26) + std::chrono::milliseconds(500)},
+              {"100:00:01", std::chrono::hours(100) + seconds(1)},
+              {"3.6e+03", std::chrono::hours(1)},
+              {".5", std::chrono::milliseconds(500)}};
+  for (const auto& row : rows) EXPECT_EQ(ParseRunTime(row.text), row.run) << row.text;
+  for (const char* wrong :
+       {"", "d", "1d-1h", "-1d", "1-", "1-1h", "01:60:00", "01:00:60", "1:2", "::", "99999999999d",
+        "99999999999:00:00", "73000d1h", "1e99", "nan", "inf", "-0", "0x10"}) {
+    EXPECT_EQ(ParseRunTime(wrong), std::nullopt) << wrong;
+  }
+  EXPECT_EQ(ParseTraceTime("2019-05-21 17:40:02"), ParseTraceTime("2019-05-21T17:40:02Z"));
+  EXPECT_EQ(ParseTraceTime("2019-05-21 19:40:02.5+02:00"),
+            *ParseTraceTime("2019-05-21T17:40:02Z") + std::chrono::milliseconds(500));
+  EXPECT_EQ(ParseTraceTime("2019-05-21"), std::nullopt);
+}
+
+// As spreadsheets and other clusters write them.
+TEST(CsvTest, ColumnsOfOtherNamesAreNotRead) {
+  const auto trace =
+      ReadCsv("job_id,submit,run,pods,exit code,\n7,0,1d,4.0,anything,\n8,1,1,1,,\n");
+  ASSERT_TRUE(trace) << trace.error().message;
+  ASSERT_EQ(trace->jobs.size(), 2U);
+  EXPECT_EQ(trace->jobs[0].run, std::chrono::hours(24));
+  EXPECT_EQ(trace->jobs[0].pods, 4);
+  EXPECT_EQ(trace->unread_columns, (std::vector<std::string>{"job_id", "exit code"}));
+  const auto trailing = ReadCsv("submit,run\n0,1,\n");
+  ASSERT_TRUE(trailing) << trailing.error().message;
+  EXPECT_EQ(trailing->jobs.size(), 1U);
+}
+
 TEST(CsvTest, NamesLineAndColumnOfAFault) {
   const std::string wide = "submit,run\n0," + std::string(70'000, '1') + "\n";
   const FaultRow rows[] = {
@@ -74,16 +111,14 @@ TEST(CsvTest, NamesLineAndColumnOfAFault) {
       {"submit,run\n-1,1\n",
        "line 2, column 1: submit: \"-1\" is no number of seconds and no time such as "
        "2026-01-31T08:00:00Z"},
-      {"submit,run\n1e3,1\n",
-       "line 2, column 1: submit: \"1e3\" is no number of seconds and no time such as "
-       "2026-01-31T08:00:00Z"},
       {"submit,run\n0,1\n2026-01-31T08:00:00Z,1\n",
        "line 3, column 1: submit: seconds and times in one file"},
       {"submit,run\n0,soon\n",
-       "line 2, column 3: run: \"soon\" is no number of seconds and no duration such as 1h30m"},
+       "line 2, column 3: run: \"soon\" is no number of seconds and no duration such as 1h30m, "
+       "1d or 01:30:00"},
       {"submit,run\n0,99999999999999999999\n",
        "line 2, column 3: run: \"99999999999999999999\" is no number of seconds and no duration "
-       "such as 1h30m"},
+       "such as 1h30m, 1d or 01:30:00"},
       {"submit,run,pods\n0,1,0\n",
        "line 2, column 5: pods: \"0\" is no number of pods from 1 to 1000000"},
       {"submit,cpu,run\n0,-1,1\n",

@@ -1,8 +1,14 @@
 // Goal: the webhook server's answers to valid and invalid requests; net/ tests the network.
 #include "webhook/server.h"
 
+#include <atomic>
+#include <future>
+
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+
+#include "net/client.h"
+#include "net/io_pool.h"
 
 namespace berth::webhook {
 namespace {
@@ -35,6 +41,58 @@ TEST(WebhookServerTest, Review) {
           "application/json; charset=utf-8");
   EXPECT_EQ(response.status, 200);
   EXPECT_EQ(Json::parse(response.body)["response"]["allowed"], true);
+}
+
+// The review of a large object waits in a function of the test, small ones are answered meanwhile.
+TEST(WebhookServerTest, LargeReviewsDelayNoSmallOnes) {
+  std::promise<void> entered;
+  std::promise<void> release;
+  std::atomic<int> calls{0};
+  const auto gate = release.get_future().share();
+  net::IoPool pool(2);
+  auto server =
+      StartWebhookServer(pool, {.address = "127.0.0.1", .port = 0, .tls = nullptr, .gates = {}},
+                         {.facts = [&](const ReviewedKind&, const api::ObjectMeta& meta) {
+                           if (meta.name == "large" && ++calls == 1) {
+                             entered.set_value();
+                             gate.wait();
+                           }
+                           return JobFacts{};
+                         }});
+  ASSERT_TRUE(server) << server.error().message;
+  net::ClientOptions options;
+  options.base_url = "http://127.0.0.1:" + std::to_string((*server)->port());
+  options.max_connections = 32;
+  net::IoPool clients(1);
+  auto client = net::HttpClient::Create(clients, options);
+  ASSERT_TRUE(client);
+  const auto ask = [&](const std::string& name, std::size_t bytes) {
+    auto answer = std::make_shared<std::promise<int>>();
+    net::Request request;
+    request.method = "POST";
+    request.target = "/mutate-batch-v1-job";
+    request.headers.Add("Content-Type", "application/json");
+    request.body = R"({"request": {"uid": "u", "operation": "CREATE", "object": {"metadata": {)" +
+                   (R"("name": ")" + name) +
+                   R"(", "labels": {"kueue.x-k8s.io/queue-name": "q"}, "annotations": {"a": ")" +
+                   std::string(bytes, 'x') + "\"}}}}}";
+    (*client)->Send(std::move(request), std::chrono::seconds(60), [answer](const auto& response) {
+      answer->set_value(response ? response->status : 0);
+    });
+    return answer->get_future();
+  };
+  std::vector<std::future<int>> large;
+  large.push_back(ask("large", 300'000));
+  entered.get_future().wait();
+  for (int i = 0; i < 20; ++i) large.push_back(ask("large", 300'000));
+  EXPECT_EQ(ask("small", 10).get(), 200);
+  release.set_value();
+  int served = 0;
+  for (auto& each : large) served += each.get() == 200 ? 1 : 0;
+  EXPECT_EQ(served, 16) << "more are refused";
+  client->reset();
+  (*server)->Stop();
+  pool.Stop();
 }
 
 TEST(WebhookServerTest, BadRequestsAreTold) {

@@ -85,6 +85,9 @@ Json ApiServicePatch(const Json& object, const std::string& bundle) {
   return Based(object, "spec", {{"caBundle", bundle}});
 }
 
+constexpr Duration kFirstPause = std::chrono::seconds(1);
+constexpr Duration kRestoreAfter = std::chrono::milliseconds(500);
+
 }  // namespace
 
 struct CaInjector::State : std::enable_shared_from_this<State> {
@@ -141,15 +144,66 @@ struct CaInjector::State : std::enable_shared_from_this<State> {
     auto pass = std::make_shared<Pass>();
     pass->bundle = bundle;
     std::vector<kube::Step> steps;
-    const auto add = [&](const api::ResourceKind& kind, const std::string& name, MakePatch make) {
-      if (!name.empty()) steps.push_back(Inject(pass, kind, name, make));
+    for (const auto& each : registrations) {
+      steps.push_back(Inject(pass, each->kind, each->name, each->make));
+    }
+    kube::RunSteps(std::move(steps),
+                   [pass, done = std::move(done)](const Status&) { done(*pass); });
+  }
+
+  // One registration, whose changes are watched.
+  struct Registration {
+    const api::ResourceKind& kind;
+    std::string name;
+    MakePatch make;
+    std::unique_ptr<kube::WatchHandle> watch;
+    Duration pause{};  // before the next watch
+    bool is_due = false;
+  };
+
+  void AddRegistrations() {
+    const auto add = [this](const api::ResourceKind& kind, const std::string& name,
+                            MakePatch make) {
+      if (name.empty()) return;
+      registrations.push_back(std::make_unique<Registration>(Registration{kind, name, make}));
     };
     add(kMutating, options.mutating, ConfigurationPatch);
     add(kValidating, options.validating, ConfigurationPatch);
     for (const std::string& crd : options.crds) add(kCrd, crd, CrdPatch);
     for (const std::string& name : options.api_services) add(kApiService, name, ApiServicePatch);
-    kube::RunSteps(std::move(steps),
-                   [pass, done = std::move(done)](const Status&) { done(*pass); });
+  }
+
+  void Watch(Registration& each) {
+    kube::WatchCallbacks callbacks;
+    callbacks.on_event = [weak = weak_from_this(), &each](const kube::WatchEvent&) {
+      const auto self = weak.lock();
+      if (self == nullptr || self->stopped) return;
+      each.pause = kFirstPause;
+      self->RestoreSoon(each);
+    };
+    callbacks.on_end = [weak = weak_from_this(), &each](const Status&) {
+      const auto self = weak.lock();
+      if (self == nullptr || self->stopped) return;
+      each.pause = std::min(std::max(each.pause * 2, kFirstPause), self->options.look_again);
+      self->executor.PostAfter(each.pause, [weak, &each] {
+        if (const auto still = weak.lock(); still != nullptr && !still->stopped) still->Watch(each);
+      });
+    };
+    each.watch = client.Watch(each.kind, "", {.field_selector = "metadata.name=" + each.name},
+                              std::move(callbacks));
+  }
+
+  // One write for the events of a second: another program may insist on its own bundle.
+  void RestoreSoon(Registration& each) {
+    if (std::exchange(each.is_due, true)) return;
+    executor.PostAfter(kRestoreAfter, [weak = weak_from_this(), &each] {
+      const auto self = weak.lock();
+      if (self == nullptr || self->stopped) return;
+      each.is_due = false;
+      auto pass = std::make_shared<Pass>();
+      pass->bundle = self->bundle;
+      self->Inject(pass, each.kind, each.name, each.make)([](const Status&) {});
+    });
   }
 
   void Look() {
@@ -172,6 +226,7 @@ struct CaInjector::State : std::enable_shared_from_this<State> {
   Executor& executor;
   CaInjectorOptions options;
   std::string bundle;  // base64
+  std::vector<std::unique_ptr<Registration>> registrations;
   std::function<void(bool)> first_done;
   bool stopped = false;
 };
@@ -180,6 +235,7 @@ CaInjector::CaInjector(kube::ApiClient& client, Executor& executor, std::string 
                        CaInjectorOptions options)
     : state_(std::make_shared<State>(client, executor, std::move(options))) {
   state_->bundle = Base64Encode(ca_pem);
+  state_->AddRegistrations();
 }
 
 CaInjector::~CaInjector() { state_->stopped = true; }
@@ -187,6 +243,7 @@ CaInjector::~CaInjector() { state_->stopped = true; }
 void CaInjector::Start(std::function<void(bool)> first_done) {
   state_->first_done = std::move(first_done);
   state_->Look();
+  for (const auto& each : state_->registrations) state_->Watch(*each);
 }
 
 void CaInjector::SetCa(std::string ca_pem, std::function<void(bool)> done) {

@@ -2,9 +2,10 @@
 // configurations, into the CRDs that are converted, and into the APIServices of the visibility API
 // that name a Service.
 //
-// A missing registration is looked up again later; an overwritten CA (kubectl apply of the
-// manifests) is restored by the next pass. A bundle that contains Berth's certificates and others
-// does not change: another replica, which has a newer CA, has written it.
+// A missing registration is looked up again later. Each registration is watched: an overwritten CA
+// (kubectl apply of the manifests) is restored at once, and by the next pass where a watch is down.
+// A bundle that contains Berth's certificates and others does not change: another replica, which
+// has a newer CA, has written it.
 //
 // Threads: one Executor, that of the client; destroy it there.
 #pragma once

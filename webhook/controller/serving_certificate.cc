@@ -161,7 +161,7 @@ ServingCertificateOptions CertificateIn(const std::string& namespace_name,
 
 Result<ServingCertificate> MakeServingCertificate(const std::vector<std::string>& dns_names,
                                                   WallTime now) {
-  const WallTime start = now - std::chrono::hours(1);  // clocks differ
+  const WallTime start = now - net::kClockSlack;
   BERTH_TRY(const net::TlsIdentity authority,
             net::MakeCertificateAuthority("kueue-ca", start, now + kCaLifetime));
   BERTH_TRY(net::TlsIdentity identity,

@@ -24,7 +24,6 @@ namespace {
 constexpr std::chrono::days kAuthorityDays{3650};
 constexpr std::chrono::days kServingDays{365};
 constexpr std::chrono::days kRenewBefore{30};
-constexpr std::chrono::hours kClockSlack{1};
 constexpr const char* kMark = "# written by berth ";  // begins files that may be replaced
 constexpr const char* kMarkOfUp = "# written by berth up; changes are lost at its next start\n";
 constexpr const char* kMarkOfUser = "# written by berth user add\n";
@@ -87,7 +86,7 @@ Result<net::TlsIdentity> IssueServing(const net::TlsIdentity& authority, WallTim
   }
   request.ip_addresses = {"127.0.0.1", "::1"};
   request.for_server = true;
-  request.not_before = now - kClockSlack;
+  request.not_before = now - net::kClockSlack;
   request.not_after = now + kServingDays;
   return net::IssueCertificate(authority, request);
 }
@@ -148,7 +147,7 @@ Result<Credentials> LoadOrMakeCredentials(const std::string& folder, WallTime no
   bool new_authority = false;
   if (!IsFresh(credentials.authority, now)) {
     BERTH_TRY(credentials.authority,
-              net::MakeCertificateAuthority("berth-ca", now - kClockSlack, now + kAuthorityDays));
+              net::MakeCertificateAuthority("berth-ca", now - net::kClockSlack, now + kAuthorityDays));
     BERTH_CHECK_OK(write("ca.key", credentials.authority.private_key_pem));
     BERTH_CHECK_OK(write("ca.crt", credentials.authority.certificate_chain_pem));
     new_authority = true;

@@ -1,5 +1,7 @@
 #include "local/apiserver/http/front.h"
 
+#include <algorithm>
+#include <chrono>
 #include <exception>
 #include <functional>
 #include <random>
@@ -55,8 +57,19 @@ bool StartsWith(std::string_view text, std::string_view prefix) {
   return text.substr(0, prefix.size()) == prefix;
 }
 
-// The timeout that a client gives to a request that does not stay open. Only its form is checked:
-// requests have limits of their own.
+// kube-apiserver's --request-timeout.
+constexpr Duration kRequestTimeout = std::chrono::seconds(60);
+
+// How long a request may wait for its turn; nullopt: it stays open, or a program answers it.
+std::optional<Duration> PatienceOf(const Exchange& exchange) {
+  const bool is_answered_elsewhere =
+      exchange.api && !exchange.api->subresource.empty() && exchange.api->resource == "pods";
+  if (exchange.target.IsTrue("watch") || is_answered_elsewhere) return std::nullopt;
+  const std::optional<Duration> asked = ParseGoDuration(exchange.target.Get("timeout"));
+  return asked && *asked > Duration::zero() ? std::min(*asked, kRequestTimeout) : kRequestTimeout;
+}
+
+// The form of the timeout that a client gives to a request that does not stay open.
 std::optional<ApiError> CheckTimeout(const Target& target, const std::optional<ApiPath>& api) {
   if (api && api->subresource == "proxy") return std::nullopt;  // the parameter is the program's
   const std::string text = target.Get("timeout");
@@ -166,7 +179,16 @@ void Front::Handle(net::Request request, std::shared_ptr<net::Responder> respond
     return exchange->SendError(*error);
   if (!Admit(*exchange)) return;
   if (RouteHealth(*exchange)) return;
-  if (!PoolOf(*exchange).Post([this, exchange] { Route(*exchange); }, exchange->user.name)) {
+  const auto work = [this, exchange, arrived = std::chrono::steady_clock::now()] {
+    // The client of a request that has waited for too long has left, or is about to.
+    const auto patience = PatienceOf(*exchange);
+    if (patience && std::chrono::steady_clock::now() - arrived > *patience) {
+      return exchange->SendError(
+          TimeoutStatus("request did not complete within the allotted timeout"));
+    }
+    Route(*exchange);
+  };
+  if (!PoolOf(*exchange).Post(work, exchange->user.name)) {
     ApiError busy{429,
                   "TooManyRequests",
                   "too many requests are waiting, please try again later",

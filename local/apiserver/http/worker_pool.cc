@@ -1,5 +1,6 @@
 #include "local/apiserver/http/worker_pool.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/threads/guarded.h"
@@ -20,19 +21,33 @@ bool WorkerPool::Post(std::function<void()> work, const std::string& user) {
   return true;
 }
 
-WorkerPool::Work WorkerPool::TakeLocked() {
-  std::string user = std::move(turns_.front());
-  turns_.pop_front();
-  const auto queue = queues_.find(user);
-  Work work = std::move(queue->second.front());
+WorkerPool::Taken WorkerPool::TakeLocked() {
+  const auto may_run = [this](const std::string& user) {
+    const auto held = held_.find(user);
+    return user.empty() || HasShare(held == held_.end() ? 0 : held->second, busy_, limits_.threads);
+  };
+  const auto turn = std::find_if(turns_.begin(), turns_.end(), may_run);
+  if (turn == turns_.end()) return {};
+  Taken taken{std::move(*turn), nullptr};
+  turns_.erase(turn);
+  const auto queue = queues_.find(taken.user);
+  taken.work = std::move(queue->second.front());
   queue->second.pop_front();
   --waiting_;
+  ++held_[taken.user];
+  ++busy_;
   if (queue->second.empty()) {
     queues_.erase(queue);
   } else {
-    turns_.push_back(std::move(user));
+    turns_.push_back(taken.user);
   }
-  return work;
+  return taken;
+}
+
+void WorkerPool::ReleaseLocked(const std::string& user) {
+  const auto held = held_.find(user);
+  if (--held->second == 0) held_.erase(held);
+  --busy_;
 }
 
 // Wakes or starts one thread if work waits and another thread may run. Every thread takes more work
@@ -64,12 +79,14 @@ void WorkerPool::Run() {
     if (stopping_) return;
     --woken_;
     while (waiting_ > 0 && !stopping_) {
-      Work work = TakeLocked();
+      Taken taken = TakeLocked();
+      if (taken.work == nullptr) break;  // the end of a work looks again
       lock.unlock();
       // A request whose handler throws is answered 500 when its responder goes.
-      RunGuarded("a request of the API server failed", work);
-      work = nullptr;  // releases the captures outside the lock
+      RunGuarded("a request of the API server failed", taken.work);
+      taken.work = nullptr;  // releases the captures outside the lock
       lock.lock();
+      ReleaseLocked(taken.user);
       if (running_ > limits_.running) break;  // another thread has left its BlockingScope
     }
     --running_;

@@ -2,8 +2,9 @@
 //
 // Few threads run at a time, which avoids switches for work that does not block; for each thread in
 // a BlockingScope another may run. Threads start on demand, up to the limit, and stay. The queue of
-// waiting work is bounded. The works of a user run in their order; users take turns, and have their
-// share of the queue (share.h).
+// waiting work is bounded. The works of a user begin in their order; users take turns, and have
+// their share of the queue and of the threads (share.h): the writes of one user that wait for a
+// dead webhook leave threads to the others.
 //
 // Threads: Post may be called from any thread.
 #pragma once
@@ -42,9 +43,14 @@ class WorkerPool final : private BlockingObserver {
 
  private:
   using Work = std::function<void()>;
+  struct Taken {
+    std::string user;
+    Work work;  // null: no user with waiting work may have another thread
+  };
 
   void Run();
-  Work TakeLocked();
+  Taken TakeLocked();
+  void ReleaseLocked(const std::string& user);
   void WakeLocked();
   void OnBlock() override;
   void OnUnblock() override;
@@ -55,6 +61,8 @@ class WorkerPool final : private BlockingObserver {
   std::map<std::string, std::deque<Work>> queues_;  // by user; none is empty
   std::deque<std::string> turns_;                   // each user of queues_ once
   std::size_t waiting_ = 0;                         // works in all queues
+  std::map<std::string, std::size_t> held_;         // threads by user, those that wait included
+  std::size_t busy_ = 0;                            // the sum of held_
   std::vector<std::thread> threads_;
   std::size_t idle_ = 0;     // threads that wait for work
   std::size_t running_ = 0;  // threads with work outside a BlockingScope, woken ones included

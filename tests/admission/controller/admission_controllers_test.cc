@@ -83,6 +83,42 @@ TEST_F(AdmissionControllersTest, ChecksGateTheAdmission) {
   EXPECT_THAT(EventReasons("a"), Contains("Admitted"));
 }
 
+// A check's controller may answer while the workload waits for quota.
+TEST_F(AdmissionControllersTest, WaitingWorkloadsListTheChecksOfTheirQueue) {
+  const auto checks_of_queue = [this](const std::vector<std::string>& names) {
+    Json checks = Json::array();
+    for (const std::string& name : names) {
+      Put("admissionchecks", name, {{"controllerName", "example.com/c"}});
+      ActivateCheck(name);
+      checks.push_back({{"name", name}});
+    }
+    // Of one flavor of two: whether the check counts is known with the reservation.
+    Put("admissionchecks", "gpu", {{"controllerName", "example.com/c"}});
+    ActivateCheck("gpu");
+    checks.push_back({{"name", "gpu"}, {"onFlavors", {"other"}}});
+    PutQueues(1, {{"admissionChecksStrategy", {{"admissionChecks", checks}}}});
+  };
+  const auto listed = [this] {
+    std::string text;
+    for (const auto& check : Get("a").status.admission_checks) {
+      text += check.name + "=" + api::ToString(check.state) + " ";
+    }
+    return text;
+  };
+  checks_of_queue({"check1", "check2"});
+  PutWorkload("a", 2);  // the queue has 1
+  executor_.RunFor(3s);
+  EXPECT_EQ(listed(), "check1=Pending check2=Pending ");
+  Edit("a", [](Json& object) { object["status"]["admissionChecks"][1]["state"] = "Ready"; });
+  executor_.RunFor(1s);
+  checks_of_queue({"check2", "check3"});
+  executor_.RunFor(3s);
+  EXPECT_EQ(listed(), "check2=Ready check3=Pending ");
+  Edit("a", [](Json& object) { object["status"]["admissionChecks"][1]["state"] = "Rejected"; });
+  executor_.RunFor(3s);
+  EXPECT_FALSE(Get("a").spec.active);
+}
+
 TEST_F(AdmissionControllersTest, RetryGivesQuotaBackAndTriesAgainLater) {
   Put("admissionchecks", "dws", {{"controllerName", "example.com/c"}});
   ActivateCheck("dws");

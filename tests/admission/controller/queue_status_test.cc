@@ -297,6 +297,27 @@ TEST_F(QueueStatusTest, FinerMetricsWhereTheyAreAskedFor) {
   EXPECT_THAT(metrics_->Text(), Not(HasSubstr("kueue_local_queue_status")));
 }
 
+TEST_F(QueueStatusTest, SeriesOfALocalQueueStayWithoutItsClusterQueue) {
+  Crash();
+  options_.metrics.local_queues = true;
+  Boot();
+  PutQueues(1);
+  PutWorkload("a", 1);
+  executor_.RunFor(3s);
+  const std::string labels = "{name=\"lq\",namespace=\"team\"} ";
+  EXPECT_THAT(metrics_->Text(),
+              HasSubstr("kueue_local_queue_admitted_active_workloads" + labels + "1"));
+  Edit("a", [](Json& object) { object["status"].erase("admission"); });
+  SetConditionOf("a", api::kFinished, true, "Succeeded");
+  executor_.RunFor(1s);
+  client_->Delete(api::KindOf<api::ClusterQueue>(), {"", "cq"}, {}, [](const Status&) {});
+  executor_.RunFor(3s);
+  for (const char* series : {"reserving", "admitted"}) {
+    EXPECT_THAT(metrics_->Text(), HasSubstr(std::string("kueue_local_queue_") + series +
+                                            "_active_workloads" + labels + "0"));
+  }
+}
+
 TEST_F(QueueStatusTest, UnadmittedWorkloadsAreCountedWhereTheyWait) {
   const auto count = [&](const std::string& reason) {
     const std::string series =

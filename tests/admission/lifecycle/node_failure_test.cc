@@ -124,6 +124,15 @@ INSTANTIATE_TEST_SUITE_P(
          kUnhealthy,
          true,
          {}},
+        {"CordonedWithPods",
+         "True",
+         0s,
+         {{"bad", "", "NoSchedule"}},
+         {"run"},
+         {},
+         kUnhealthy,
+         true,
+         {}},
         {"Cordoned", "True", 0s, {{"bad", "", "NoSchedule"}}, {}, {}, kUnhealthy, true, {}},
         {"ToleratedForGood",
          "True",
@@ -155,6 +164,15 @@ INSTANTIATE_TEST_SUITE_P(
          {}},
     }),
     [](const auto& row) { return std::string(row.param.name); });
+
+TEST(NodeFailureStandingTest, RunningPodsStayOnACordonedNode) {
+  const api::Workload workload = Placed();
+  const api::Node node = NodeOf("True", 0s, {{"bad", "", "NoSchedule"}});
+  const NodeVerdict verdict = JudgeHostname(
+      "n1", {&node}, {&workload, {PodOf("run")}, {}}, [](const std::string&) { return nullptr; },
+      {}, kSeenAt);
+  EXPECT_EQ(verdict.health, kHealthy) << "no pod waits for the node";
+}
 
 TEST(NodeFailureStandingTest, AStrayWaitsForNothing) {
   const api::Workload workload = Placed();

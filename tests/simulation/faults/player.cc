@@ -53,7 +53,7 @@ Players::Players(const Story& story, SimWorld& world, Invariants& invariants, Du
   }
   if (!HasPolicy(story)) return;
   players_.push_back(std::make_unique<PolicyPlay>(world, invariants));
-  if (MayDrawEndTraits(story.seed)) {
+  if (MayDrawEndTraits(story)) {
     players_.push_back(std::make_unique<PolicyEnds>(world, invariants));
   }
 }

@@ -1,12 +1,13 @@
-// simulate_faults [--first N] [--seeds M] [--jobs K] [--verbose] [--shrink] [--twice] [--log]:
-// plays the stories of seeds N … N+M-1, each in a world of its own.
+// simulate_faults [--first N] [--seeds M] [--jobs K] [--verbose] [--shrink] [--twice] [--log]
+// [--recorded]: plays the stories of seeds N … N+M-1, each in a world of its own.
 //
 // Prints one line for each seed that fails, with its command line, how many stories each kind of
 // job was in, how often each kind of fault happened (in 500 stories each must), and ends with one
 // line "simulate-faults: M seeds, F failed, …". --verbose prints the story and all events; --shrink
 // removes needless lines from a failing story; --twice plays every seed twice and compares
-// the traces; --log shows the controllers' log. Exit status 1 if a seed fails, 2 for a bad command
-// line.
+// the traces; --log shows the controllers' log; --recorded draws the traits of policies by the
+// range of the seed, as those of soak_seeds.txt were found. Exit status 1 if a seed fails, 2 for a
+// bad command line.
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -43,6 +44,7 @@ struct Options {
   bool shrink = false;
   bool twice = false;
   bool log = false;
+  bool recorded = false;
 };
 
 struct Totals {
@@ -60,7 +62,8 @@ bool ReadOptions(const std::vector<std::string>& words, Options& options) {
   const std::map<std::string, bool*> flags{{"--verbose", &options.verbose},
                                            {"--shrink", &options.shrink},
                                            {"--twice", &options.twice},
-                                           {"--log", &options.log}};
+                                           {"--log", &options.log},
+                                           {"--recorded", &options.recorded}};
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (const auto flag = flags.find(words[i]); flag != flags.end()) {
       *flag->second = true;
@@ -85,7 +88,8 @@ std::string Describe(const Outcome& outcome) {
 std::string Report(const Story& story, const Outcome& outcome, const Options& options) {
   const std::string seed = std::to_string(story.seed);
   std::string text = "seed " + seed + " fails " + Describe(outcome) +
-                     "; again: tools/simulate-faults --first " + seed + " --seeds 1 --verbose\n";
+                     "; again: tools/simulate-faults --first " + seed + " --seeds 1 --verbose" +
+                     (options.recorded ? " --recorded\n" : "\n");
   Story shown = story;
   if (options.shrink) {
     shown = Shrink(
@@ -124,24 +128,24 @@ void CountKinds(const Story& story, const Outcome& outcome, Totals& totals) {
   count("policies that race", traits.races);
   count("policies that reuse nodes", traits.reuses);
   count("policies with a budget", traits.budgets);
-  if (MayDrawMoreTraits(story.seed)) {
+  if (MayDrawMoreTraits(story)) {
     count("policies that divide jobs", traits.divides);
     count("policies with requests for two pools", traits.splits);
     count("policies with standing nodes", traits.prewarms);
     count("policies with placeholders", traits.gangs);
   }
-  if (MayDrawEndTraits(story.seed)) {
+  if (MayDrawEndTraits(story)) {
     count("policies that hold jobs", traits.holds);
     count("policies that reject for human causes", traits.rejects);
     count("policies with a boot timeout", traits.boots);
     count("policies that leave before the end", traits.leaves);
   }
-  if (MayDrawWaitTraits(story.seed)) {
+  if (MayDrawWaitTraits(story)) {
     count("policies that keep surplus nodes", traits.keeps);
     count("policies whose standing nodes go when idle", traits.naps);
     count("policies that pass slow steps over", traits.weighs);
   }
-  if (MayDrawEvictTraits(story.seed)) {
+  if (MayDrawEvictTraits(story)) {
     count("policies for pending pods alone", traits.reacts);
     count("policies for pending pods with a budget", traits.pays);
     count("pools whose machines are taken back", traits.evict_after > 0);
@@ -155,7 +159,8 @@ void CountKinds(const Story& story, const Outcome& outcome, Totals& totals) {
 }
 
 void PlayOne(std::int64_t seed, const Options& options, Totals& totals, std::mutex& mutex) {
-  const Story story = MakeStory(static_cast<std::uint64_t>(seed));
+  const Story story = MakeStory(static_cast<std::uint64_t>(seed),
+                                options.recorded ? Drawing::kAsRecorded : Drawing::kEveryTrait);
   Outcome outcome = Play(story, {});
   if (options.twice && !outcome.violation) {
     const Outcome again = Play(story, {});
@@ -247,7 +252,7 @@ int main(int argc, char** argv) {
   if (!berth::sim::ReadOptions({argv + 1, argv + argc}, options)) {
     std::fputs(
         "usage: simulate-faults [--first N] [--seeds M] [--jobs K] [--verbose] [--shrink] "
-        "[--twice] [--log]\n",
+        "[--twice] [--log] [--recorded]\n",
         stderr);
     return 2;
   }

@@ -62,6 +62,30 @@ bool HasFramework(const Story& story, const std::string& framework) {
          line.find(", " + framework + "]") != std::string::npos;
 }
 
+namespace {
+
+bool IsRecordedIn(const Story& story, std::uint64_t first, std::uint64_t end) {
+  return story.drawing == Drawing::kAsRecorded && story.seed >= first && story.seed < end;
+}
+
+}  // namespace
+
+bool MayDrawEvictTraits(const Story& story) {
+  return story.drawing == Drawing::kEveryTrait || IsRecordedIn(story, 160'000'000, 170'000'000);
+}
+
+bool MayDrawMoreTraits(const Story& story) {
+  return MayDrawEvictTraits(story) || IsRecordedIn(story, 31'000'000, 90'000'000);
+}
+
+bool MayDrawEndTraits(const Story& story) {
+  return MayDrawMoreTraits(story) && !IsRecordedIn(story, 33'000'000, 34'000'000);
+}
+
+bool MayDrawWaitTraits(const Story& story) {
+  return MayDrawEvictTraits(story) || IsRecordedIn(story, 31'000'000, 33'000'000);
+}
+
 bool LosesRequest(const Story& story, const std::pair<std::string, std::string>& job) {
   const std::string line = "delete provreq of ";
   return std::any_of(story.events.begin(), story.events.end(), [&](const StoryEvent& event) {

@@ -55,8 +55,15 @@ struct Blow {
   bool write_happens = false;  // kCrash: that of the last write; kCutOff: all of them
 };
 
+// Which traits the policy of a story may have.
+enum class Drawing : std::uint8_t {
+  kEveryTrait,
+  kAsRecorded,  // those that were drawn when seeds of its range were played (soak_seeds.txt)
+};
+
 struct Story {
   std::uint64_t seed = 0;
+  Drawing drawing = Drawing::kEveryTrait;
   std::string config;  // fields of Kueue's Configuration file, YAML; may be empty
   int replicas = 1;    // of the controllers
   std::vector<std::string> setup;
@@ -66,32 +73,20 @@ struct Story {
   Duration length{};  // no faults afterwards
 };
 
-Story MakeStory(std::uint64_t seed);
+Story MakeStory(std::uint64_t seed, Drawing drawing = Drawing::kEveryTrait);
 
-// Whether the story has a policy in any case, with pools that only react to pending pods: their
-// cloud may take machines back, and their policy may let pods wait instead of placeholders, also
-// with a budget. The other traits are drawn as well.
-constexpr bool MayDrawEvictTraits(std::uint64_t seed) {
-  return seed >= 160'000'000 && seed < 170'000'000;
-}
-
-// Whether a policy of this seed's story may divide jobs, ask for the pods of two pools, keep nodes
-// standing and hold the nodes of gangs: tools/soak has played the other seeds without these.
-constexpr bool MayDrawMoreTraits(std::uint64_t seed) {
-  return (seed >= 31'000'000 && seed < 90'000'000) || MayDrawEvictTraits(seed);
-}
-
+// Whether the policy's pools may only react to pending pods: their cloud may take machines back,
+// and their policy may let pods wait instead of placeholders, also with a budget. A recorded story
+// of this kind has a policy in any case.
+bool MayDrawEvictTraits(const Story& story);
+// Whether a policy may divide jobs, ask for the pods of two pools, keep nodes standing and hold the
+// nodes of gangs.
+bool MayDrawMoreTraits(const Story& story);
 // Whether the policy may also hold or reject jobs after its last step, give up nodes that boot for
 // long, and have jobs leave before their capacity ends.
-constexpr bool MayDrawEndTraits(std::uint64_t seed) {
-  // tools/soak has played those from 33,000,000 on without these.
-  return MayDrawMoreTraits(seed) && (seed < 33'000'000 || seed >= 34'000'000);
-}
-
+bool MayDrawEndTraits(const Story& story);
 // Whether the policy may also pass slow steps over and keep the nodes of a lost race for others.
-constexpr bool MayDrawWaitTraits(std::uint64_t seed) {
-  return MayDrawMoreTraits(seed) && (seed < 33'000'000 || MayDrawEvictTraits(seed));
-}
+bool MayDrawWaitTraits(const Story& story);
 
 // Whether a person deletes the request for capacity of the job. When its nodes go as well, because
 // the job stood still, nothing asks for others, as in Kueue.

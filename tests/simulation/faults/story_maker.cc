@@ -42,8 +42,9 @@ struct MadeLocalQueue {
 
 class StoryMaker {
  public:
-  explicit StoryMaker(std::uint64_t seed) : random_(seed * 0x2545F4914F6CDD1DU + 1) {
+  StoryMaker(std::uint64_t seed, Drawing drawing) : random_(seed * 0x2545F4914F6CDD1DU + 1) {
     story_.seed = seed;
+    story_.drawing = drawing;
   }
 
   Story Make() {
@@ -78,10 +79,9 @@ class StoryMaker {
     Random seventh(story_.seed * 0x165667B19E3779F9U + 23);
     if (seventh.Below(5) == 0) AddElastic(story_, seventh);
     Random eighth(story_.seed * 0xD6E8FEB86659FD93U + 197);
-    // tools/soak has played these seeds without policies; those of soak_seeds.txt stay as found.
-    const bool soaked = story_.seed >= 3'000'000 && story_.seed < 11'000'000;
     const bool drawn = eighth.Below(5) == 0;
-    if ((drawn || MayDrawEvictTraits(story_.seed)) && !soaked) MakePolicy(eighth);
+    const bool has_policy = drawn || (is_recorded() && MayDrawEvictTraits(story_));
+    if (has_policy && !(is_recorded() && IsIn(3'000'000, 11'000'000))) MakePolicy(eighth);
     std::stable_sort(story_.events.begin(), story_.events.end(),
                      [](const auto& a, const auto& b) { return a.at < b.at; });
     AddFaults(story_, random_);
@@ -90,6 +90,10 @@ class StoryMaker {
   }
 
  private:
+  bool is_recorded() const { return story_.drawing == Drawing::kAsRecorded; }
+  bool IsIn(std::uint64_t first, std::uint64_t end) const {
+    return story_.seed >= first && story_.seed < end;
+  }
   bool Chance(std::uint64_t percent) { return random_.Below(100) < percent; }
   std::int64_t Between(std::int64_t low, std::int64_t high) {
     return low +
@@ -149,15 +153,16 @@ class StoryMaker {
 
 void StoryMaker::MakePolicy(Random& random) {
   Random more(story_.seed * 0xB5297A4D94D049BBU + 29);
-  // tools/soak has played these seeds with steps alone.
-  const bool soaked = story_.seed >= 3'000'000 && story_.seed < 20'000'000;
-  PolicyTraits traits = soaked ? PolicyTraits{} : DrawTraits(more);
-  if (MayDrawMoreTraits(story_.seed)) DrawMoreTraits(more, traits);
-  if (MayDrawEndTraits(story_.seed)) DrawEndTraits(more, traits);
+  const bool has_steps_alone = is_recorded() && IsIn(3'000'000, 20'000'000);
+  PolicyTraits traits = has_steps_alone ? PolicyTraits{} : DrawTraits(more);
+  if (MayDrawMoreTraits(story_)) DrawMoreTraits(more, traits);
+  if (MayDrawEndTraits(story_)) DrawEndTraits(more, traits);
   Random waits(story_.seed * 0x9E3779B97F4A7C15U + 31);
-  if (MayDrawWaitTraits(story_.seed)) DrawWaitTraits(waits, traits);
+  if (MayDrawWaitTraits(story_)) DrawWaitTraits(waits, traits);
   Random evicts(story_.seed * 0xC2B2AE3D27D4EB4FU + 37);
-  if (MayDrawEvictTraits(story_.seed)) DrawEvictTraits(evicts, traits);
+  if (MayDrawEvictTraits(story_) && (is_recorded() || evicts.Below(3) == 0)) {
+    DrawEvictTraits(evicts, traits);
+  }
   AddPolicy(story_, random, traits, more);
 }
 
@@ -490,6 +495,6 @@ void StoryMaker::EditCluster() {
 
 }  // namespace
 
-Story MakeStory(std::uint64_t seed) { return StoryMaker(seed).Make(); }
+Story MakeStory(std::uint64_t seed, Drawing drawing) { return StoryMaker(seed, drawing).Make(); }
 
 }  // namespace berth::sim

@@ -69,6 +69,21 @@ TEST_F(CaInjectorTest, WritesTheBundleAndLeavesTheRest) {
   EXPECT_EQ(api_.CountWrites(), writes) << "what is there is not written again";
 }
 
+TEST_F(CaInjectorTest, WhatSomebodyClearsIsWrittenAgainAtOnce) {
+  PutConfiguration();
+  injector_.Start([](bool) {});
+  executor_.RunFor(10s);
+  PutConfiguration();  // as in the manifests: without a bundle
+  ASSERT_FALSE(Configuration()["webhooks"][0]["clientConfig"].contains("caBundle"));
+  executor_.RunFor(2s);
+  EXPECT_EQ(Configuration()["webhooks"][0]["clientConfig"]["caBundle"], Base64Encode("PEM"));
+  api_.DropWatches();
+  PutConfiguration();
+  executor_.RunFor(5s);
+  EXPECT_EQ(Configuration()["webhooks"][0]["clientConfig"]["caBundle"], Base64Encode("PEM"))
+      << "a new watch begins with the object";
+}
+
 TEST_F(CaInjectorTest, WithoutRegistrationsItAsksForNothing) {
   CaInjector none(client_, executor_, "PEM",
                   {.mutating = "", .validating = "", .crds = {}, .api_services = {}});

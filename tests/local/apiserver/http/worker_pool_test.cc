@@ -102,6 +102,28 @@ TEST(WorkerPoolTest, AUserLeavesRoomInTheQueue) {
   gate.Open();
 }
 
+// The works of "a" wait for a webhook that does not answer.
+TEST(WorkerPoolTest, AUserLeavesThreadsToOthers) {
+  Gate waits;
+  std::promise<void> done;
+  WorkerPool pool({.threads = 8, .running = 2, .waiting = 100});
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_TRUE(pool.Post(
+        [&] {
+          const BlockingScope blocking;
+          waits.Pass();
+        },
+        "a"));
+  }
+  ASSERT_TRUE(waits.WaitForCome(6));  // three times the two that are free
+  ASSERT_TRUE(pool.Post([&] { done.set_value(); }, "b"));
+  EXPECT_EQ(done.get_future().wait_for(kPatience), std::future_status::ready);
+  waits.Open();
+  std::promise<void> last;
+  ASSERT_TRUE(pool.Post([&] { last.set_value(); }, "a"));
+  EXPECT_EQ(last.get_future().wait_for(kPatience), std::future_status::ready);
+}
+
 TEST(WorkerPoolTest, OthersRunForThoseThatWait) {
   Gate waits;
   Gate works;

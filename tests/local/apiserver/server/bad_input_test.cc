@@ -8,6 +8,15 @@ namespace {
 
 class BadInputTest : public ServerTest {};
 
+TEST_F(BadInputTest, ARequestWhoseTimeIsOverIsNotServed) {
+  const Answer late = Get("/api/v1/nodes?timeout=1us");
+  EXPECT_EQ(late.status, 504) << late.text;
+  EXPECT_EQ(late.json["reason"], "Timeout");
+  EXPECT_EQ(Get("/api/v1/nodes?timeout=0s").status, 200) << "no time of its own";
+  EXPECT_EQ(Get("/api/v1/nodes?timeout=20s").status, 200);
+  EXPECT_EQ(Get("/api/v1/nodes?timeout=soon").status, 400);
+}
+
 TEST_F(BadInputTest, BodiesOfEveryWrongShape) {
   ASSERT_EQ(Post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", WidgetCrd()).status,
             201);
