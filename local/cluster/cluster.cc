@@ -96,6 +96,7 @@ struct Cluster::Parts {
                                        &kPersistentVolumeClaims,
                                        &kServiceAccounts,
                                        &kSecrets,
+                                       &kConfigMaps,
                                        &kPods}) {
       const auto tracked = cache.Track(*resource);
       if (tracked) continue;

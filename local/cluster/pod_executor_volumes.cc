@@ -2,6 +2,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <set>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -136,6 +139,41 @@ void PodExecutor::RenewTokens(const Json& pod, Live& live) {
   if (written) return;
   events_.Record(pod, EventType::kWarning, "FailedMount", written.error().message);
   live.renew_tokens_at = now + kRenewalRetry;
+}
+
+void PodExecutor::OnData(const ObjectChange& change, DataKind kind) {
+  const std::string namespace_name = NamespaceOf(change.any());
+  const std::string name = NameOf(change.any());
+  for (const auto& [uid, live] : live_by_uid_) {
+    if (NamespaceOf(*live.pod) != namespace_name) continue;
+    NoteStale(uid, VolumesShowing(*live.pod, kind, name));
+  }
+}
+
+void PodExecutor::NoteStale(const std::string& uid, std::set<std::string> volumes) {
+  const auto live = live_by_uid_.find(uid);
+  if (volumes.empty() || live == live_by_uid_.end()) return;
+  live->second.stale_volumes.merge(volumes);
+  pods_.Add(KeyOf(*live->second.pod));
+}
+
+// Running programs find the new content; an object that is gone leaves the last content, as on a
+// kubelet's node.
+void PodExecutor::RenewStale(const Json& pod, Live& live) {
+  const std::set<std::string> stale = std::exchange(live.stale_volumes, {});
+  if (stale.empty() || live.processes.empty()) return;  // the next start writes the files
+  Json shown = pod;
+  Json& sources = shown["spec"]["volumes"];
+  Json kept = Json::array();
+  for (const Json& source : sources) {
+    if (stale.contains(StringAt(source, {"name"}))) kept.push_back(source);
+  }
+  sources = std::move(kept);
+  const auto volumes = ReadVolumes(shown, live);
+  const Status written = volumes ? services_.folders.WriteVolumes(pod, *volumes) : volumes.error();
+  if (!written) {
+    events_.Record(pod, EventType::kWarning, "FailedMount", written.error().message);
+  }
 }
 
 // As kubelet, tries again while an object is missing.
