@@ -354,9 +354,8 @@ Result<ProcessSpec> PodExecutor::MakeSpec(const Json& stored_pod, const PodRun& 
     environment = program.image->environment;
     environment.try_emplace("HOME", program.image->home);
   } else {
-    BERTH_CHECK_OK(AddVolumes(pod, *spec, own, process));
+    BERTH_CHECK_OK(AddVolumes(pod, *spec, own, !container.is_running(), process));
     environment["HOME"] = process.working_folder;
-    environment["TMPDIR"] = process.working_folder;
   }
   process.keeps_input = BoolAt(*spec, {"stdin"});
   process.is_terminal = BoolAt(*spec, {"tty"});

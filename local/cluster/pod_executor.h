@@ -106,8 +106,11 @@ class PodExecutor {
   void RenewStale(const Json& pod, Live& live);
   Result<std::vector<MountPoint>> MountPointsOf(const Json& pod, const Json& container,
                                                 const Environment& own) const;
-  Status AddVolumes(const Json& pod, const Json& container, const Environment& own,
+  Status AddVolumes(const Json& pod, const Json& container, const Environment& own, bool starts,
                     ProcessSpec& process) const;
+  Result<std::vector<MountStep>> PlanTemporary(const Json& pod, const std::string& container,
+                                               const std::set<std::string>& kept,
+                                               std::vector<MountPoint> inside) const;
   // pod_executor_images.cc
   std::string ImageFolder(const Json& pod, const std::string& container) const;
   Status AddImageView(const Json& pod, const Json& container, const Environment& own,

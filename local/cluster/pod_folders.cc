@@ -123,8 +123,9 @@ Status PodFolders::WriteVolumes(const Json& pod, const std::vector<PodVolume>& v
     const std::string folder = VolumesFolder(pod) + "/" + volume.name;
     BERTH_CHECK_OK(MakeOpenFolder(VolumesFolder(pod)));
     BERTH_CHECK_OK(MakeOpenFolder(folder));
-    for (VolumeFile file : volume.files) {
-      // Other users of the machine may enter the folder of another user's programs.
+    std::vector<VolumeFile> files = volume.files;
+    // Other users of the machine may enter the folder of another user's programs.
+    for (VolumeFile& file : files) {
       if (user_ && volume.has_token) file.mode &= kOwnerAlone;
     }
     BERTH_CHECK_OK(
@@ -138,6 +139,28 @@ Status PodFolders::MakeBesideVolumes(const Json& pod, const std::string& name) c
   BERTH_CHECK_OK(MakeOpenFolder(VolumesFolder(pod)));
   BERTH_CHECK_OK(MakeOpenFolder(folder));
   return GiveToUser(folder);
+}
+
+std::string PodFolders::TemporaryFolder(const Json& pod, const std::string& container) const {
+  return VolumesFolder(pod) + "/.tmp_" + container;
+}
+
+Result<std::string> PodFolders::MakeTemporary(const Json& pod, const std::string& container) const {
+  const std::string folder = TemporaryFolder(pod, container);
+  std::error_code error;
+  fs::remove_all(folder, error);
+  if (error) return Error{ErrorCode::kUnavailable, folder + ": " + error.message()};
+  BERTH_CHECK_OK(MakeOpenFolder(VolumesFolder(pod)));
+  BERTH_CHECK_OK(MakeFolder(folder));
+  return folder;
+}
+
+Status PodFolders::OpenTemporary(const Json& pod, const std::string& container) const {
+  const std::string folder = TemporaryFolder(pod, container);
+  std::error_code error;
+  fs::permissions(folder, fs::perms::all | fs::perms::sticky_bit, error);
+  if (!error) return OkStatus();
+  return Error{ErrorCode::kUnavailable, folder + ": " + error.message()};
 }
 
 Status PodFolders::MakeClaimFolder(const std::string& volume) const {

@@ -46,6 +46,10 @@ class PodFolders {
   // A folder beside the volumes, for the programs' files.
   Status MakeBesideVolumes(const Json& pod, const std::string& name) const;
 
+  // An empty folder for a container's /tmp, which is ours alone until OpenTemporary.
+  Result<std::string> MakeTemporary(const Json& pod, const std::string& container) const;
+  Status OpenTemporary(const Json& pod, const std::string& container) const;
+
   // The folder of a PersistentVolume; it stays until it is removed.
   Status MakeClaimFolder(const std::string& volume) const;
   Status RemoveClaimFolder(const std::string& volume) const;

@@ -228,6 +228,11 @@ bool MakeEmptyFile(const char* path) {
   return true;
 }
 
+// For later steps, which may show what has its place now.
+bool MakeBindable(const char* path) {
+  return mount(nullptr, path, nullptr, MS_PRIVATE, nullptr) == 0;
+}
+
 // System calls only.
 bool Perform(const MountCall& call) {
   switch (call.kind) {
@@ -242,11 +247,13 @@ bool Perform(const MountCall& call) {
       return mount(call.from, call.to, nullptr, MS_BIND | MS_REC, nullptr) == 0;
     case MountStep::Kind::kShow:
       return mount(call.from, call.to, nullptr, MS_BIND | MS_REC, nullptr) == 0 || errno == ENOENT;
-    case MountStep::Kind::kMove: return mount(call.from, call.to, nullptr, MS_MOVE, nullptr) == 0;
+    case MountStep::Kind::kMove:
+      return mount(call.from, call.to, nullptr, MS_MOVE, nullptr) == 0 && MakeBindable(call.to);
     case MountStep::Kind::kReadOnly:
       return mount(nullptr, call.to, nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY | call.flags,
                    nullptr) == 0;
-    case MountStep::Kind::kRoot: return chroot(call.to) == 0 && chdir("/") == 0;
+    case MountStep::Kind::kRoot:
+      return MakeBindable(call.to) && chroot(call.to) == 0 && chdir("/") == 0;
     case MountStep::Kind::kOverlay: return mount("overlay", call.to, "overlay", 0, call.from) == 0;
     case MountStep::Kind::kOpen: return chmod(call.to, 01777) == 0;
     case MountStep::Kind::kPivot:

@@ -1,5 +1,6 @@
 #include "local/cluster/process_host.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -254,6 +255,11 @@ class ProcessHost::Impl {
     ProcessSpec spec = given;
     if (given.network) spec.env.push_back("BERTH_NETWORK=that of the machine: " + no_view_);
     if (!given.mounts.empty()) spec.env.push_back("BERTH_VOLUMES=" + given.volumes_folder);
+    const auto is_temporary = [](const std::string& one) { return one.starts_with("TMPDIR="); };
+    if (!given.temporary_folder.empty() &&
+        std::none_of(spec.env.begin(), spec.env.end(), is_temporary)) {
+      spec.env.push_back("TMPDIR=" + given.temporary_folder);
+    }
     spec.network.reset();
     spec.mounts.clear();
     spec.start_folder.clear();

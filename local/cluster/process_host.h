@@ -68,6 +68,7 @@ struct ProcessSpec {
   std::optional<ProcessNetwork> network;
   std::vector<MountStep> mounts;  // as `network`; BERTH_VOLUMES names volumes_folder then
   std::string volumes_folder;
+  std::string temporary_folder;  // TMPDIR names it where `mounts` have no effect; "": none
   // Instead of the log at output_path and an empty input.
   std::optional<ProcessFiles> files;
   // A terminal or a pipe as standard input, whose output goes to the log. The other end: Input.
