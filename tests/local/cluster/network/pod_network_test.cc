@@ -193,6 +193,19 @@ TEST_F(PodNetworkTest, ServersOfLocalhostAreThoseOfTheirPod) {
   EXPECT_EQ(Ask("127.0.0.1", port), "") << "the machine's localhost is free";
 }
 
+// As on Linux. Programs in Go dial the address that they listen on.
+TEST_F(PodNetworkTest, AConnectionToAllAddressesReachesThePodsOwnListener) {
+  const int port = FreePort();
+  const std::string one = Serve("one", port, "AF_INET6");
+  const std::string two = ServeAt("127.0.0.1", "two", port);
+  EXPECT_TRUE(Eventually([&] { return Ask(one, port) == "one"; })) << ReadText(LogOf("one"));
+  EXPECT_TRUE(Eventually([&] { return Ask(two, port) == "two"; })) << ReadText(LogOf("two"));
+  for (const char* all : {"0.0.0.0", "::"}) {
+    EXPECT_EQ(HearsAt("one", all, port), "one\n") << all;
+    EXPECT_EQ(HearsAt("two", all, port), "two\n") << all;
+  }
+}
+
 TEST_F(PodNetworkTest, LocalhostLeadsToTheMachineAtPortsThatThePodDoesNotHave) {
   const int file = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address = Address("127.0.0.1", 0);
