@@ -8,6 +8,7 @@
 #include <fstream>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <thread>
 #include <utility>
@@ -28,6 +29,7 @@
 
 #include "base/log/log.h"
 #include "base/threads/guarded.h"
+#include "local/cluster/network/loopback_network.h"
 #include "local/cluster/wake_file.h"
 
 namespace berth::local::cluster {
@@ -104,6 +106,19 @@ HostPart PartOf(const SocketAddress& address, std::size_t size) {
   }
   return HostPart::kOther;
 }
+
+bool IsAt(const SocketAddress& address, std::size_t size, in_addr own) {
+  if (size >= sizeof address.v4 && address.any.sa_family == AF_INET) {
+    return address.v4.sin_addr.s_addr == own.s_addr;
+  }
+  if (size < sizeof address.v6 || address.any.sa_family != AF_INET6 ||
+      !IN6_IS_ADDR_V4MAPPED(&address.v6.sin6_addr)) {
+    return false;
+  }
+  return std::memcmp(&address.v6.sin6_addr.s6_addr[12], &own, sizeof own) == 0;
+}
+
+in_addr SecondLocalhost(in_addr own) { return {own.s_addr | htonl(kLocalhostBit)}; }
 
 in_port_t PortOf(const SocketAddress& address) {
   return address.any.sa_family == AF_INET ? address.v4.sin_port : address.v6.sin6_port;
@@ -223,9 +238,9 @@ class BindSupervisor::Impl {
     SocketAddress address{};
     const std::size_t count = ReadAddress(asked, address);
     const HostPart part = PartOf(address, count);
-    if (part == HostPart::kOther) return false;
     const in_addr own = AddressOf(listener);
-    Redirect(address, own);
+    const bool is_own = IsAt(address, count, own);
+    if (part == HostPart::kOther && !is_own) return false;
     const int socket = FileOf(ProcessOf(asked.pid), static_cast<int>(asked.data.args[0]));
     if (socket < 0) return false;
     // The thread is still the one that asked, so the copies are its own.
@@ -233,29 +248,68 @@ class BindSupervisor::Impl {
     const int protocol = ProtocolOf(socket);
     bool is_done = false;
     // Datagrams to localhost are often sent without a connection, which nobody would redirect.
-    const bool is_redirected =
+    const bool is_ours =
         protocol == IPPROTO_TCP || (protocol == IPPROTO_UDP && part == HostPart::kAll);
-    if (is_valid && is_redirected) {
+    if (is_valid && is_ours) {
+      const bool is_second = part == HostPart::kLocalhost &&
+                             UseOf({protocol, PortOf(address)}, own) == Use::kOwnAddress;
+      if (!is_own) Redirect(address, is_second ? SecondLocalhost(own) : own);
       const bool bound = bind(socket, &address.any, static_cast<socklen_t>(count)) == 0;
       answer.error = bound ? 0 : -errno;
       // A socket of IPv6 alone has no address of IPv4.
       is_done = bound || errno == EADDRINUSE || errno == EACCES;
-      if (bound) Remember(own, protocol, PortOf(address));
+      const Port port{protocol, bound ? BoundPortOf(socket) : in_port_t{0}};
+      if (bound) Remember(own, port, is_own ? Use::kOwnAddress : Use::kRedirected, is_second);
     }
     close(socket);
     return is_done;
   }
 
-  void Remember(in_addr own, int protocol, in_port_t port) {
-    const std::lock_guard lock(mutex_);
-    auto& ports = ports_[own.s_addr];
-    if (ports.size() < kMostPorts) ports.emplace(protocol, port);
+  using Port = std::pair<int, in_port_t>;  // protocol, as in socket addresses
+  // How programs have asked for a port that is bound at the pod's address.
+  enum class Use { kNone, kOwnAddress, kRedirected };
+  struct Ports {
+    std::map<Port, Use> own;
+    std::set<Port> second;  // at the second localhost
+  };
+
+  // Port 0 stands for one that the kernel has chosen.
+  static in_port_t BoundPortOf(int socket) {
+    SocketAddress address{};
+    socklen_t size = sizeof address;
+    if (getsockname(socket, &address.any, &size) != 0) return 0;
+    return PortOf(address);
   }
 
-  bool HasPort(in_addr own, int protocol, in_port_t port) {
+  void Remember(in_addr own, const Port& port, Use use, bool is_second) {
+    const std::lock_guard lock(mutex_);
+    Ports& ports = ports_[own.s_addr];
+    if (ports.own.size() + ports.second.size() >= kMostPorts) return;
+    if (is_second) {
+      ports.second.insert(port);
+      return;
+    }
+    ports.own[port] = use;
+    if (use == Use::kRedirected) ports.second.erase(port);
+  }
+
+  Use UseOf(const Port& port, in_addr own) {
     const std::lock_guard lock(mutex_);
     const auto ports = ports_.find(own.s_addr);
-    return ports != ports_.end() && ports->second.count({protocol, port}) != 0;
+    if (ports == ports_.end()) return Use::kNone;
+    const auto use = ports->second.own.find(port);
+    return use == ports->second.own.end() ? Use::kNone : use->second;
+  }
+
+  // Where connections to localhost lead; nullopt: the machine's.
+  std::optional<in_addr> LocalhostFor(const Port& port, in_addr own) {
+    const std::lock_guard lock(mutex_);
+    const auto ports = ports_.find(own.s_addr);
+    if (ports == ports_.end()) return std::nullopt;
+    if (ports->second.second.contains(port)) return SecondLocalhost(own);
+    const auto use = ports->second.own.find(port);
+    if (use == ports->second.own.end() || use->second != Use::kRedirected) return std::nullopt;
+    return own;
   }
 
   // Changes the address in the program's memory, from which the kernel reads it next. A program
@@ -266,13 +320,14 @@ class BindSupervisor::Impl {
     if (PartOf(address, count) == HostPart::kOther) return;  // Linux connects "all" to localhost
     const in_addr own = AddressOf(listener);
     const in_port_t port = PortOf(address);
-    if (!HasPort(own, IPPROTO_TCP, port) && !HasPort(own, IPPROTO_UDP, port)) return;
+    if (!LocalhostFor({IPPROTO_TCP, port}, own) && !LocalhostFor({IPPROTO_UDP, port}, own)) return;
     const int socket = FileOf(ProcessOf(asked.pid), static_cast<int>(asked.data.args[0]));
     if (socket < 0) return;
     const int protocol = ProtocolOf(socket);
     close(socket);
-    if (protocol == 0 || !HasPort(own, protocol, port)) return;
-    Redirect(address, own);
+    const auto target = LocalhostFor({protocol, port}, own);
+    if (protocol == 0 || !target) return;
+    Redirect(address, *target);
     const iovec here{&address, count};
     const iovec there{reinterpret_cast<void*>(asked.data.args[1]), count};  // NOLINT
     if (ioctl(listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &asked.id) != 0) return;
@@ -283,8 +338,7 @@ class BindSupervisor::Impl {
   const WakeFile wake_;
   std::mutex mutex_;
   std::map<int, in_addr> listeners_;
-  // The ports of a pod's programs, as in socket addresses, by the pod's address; guarded by mutex_.
-  std::map<in_addr_t, std::set<std::pair<int, in_port_t>>> ports_;
+  std::map<in_addr_t, Ports> ports_;  // of pods' programs, by the pod's address; guarded by mutex_
   bool is_stopping_ = false;
   std::thread thread_;
 };

@@ -6,6 +6,9 @@
 //     program of the same pod: connect(127.0.0.1:8786) ─▶ kernel (seccomp) ─▶ supervisor: changes
 //     the program's copy of the address ─▶ kernel: connect(127.77.0.5:8786)
 //
+// A port that a program has bound at the pod's address is bound at localhost a second time: at an
+// address of the pod's own (kLocalhostBit), to which connections to localhost lead then.
+//
 // Two pods may use one port, as on a cluster. Concerned are TCP and UDP sockets and ports other
 // than 0: binds to all addresses, and of TCP to 127.0.0.1 and ::1; connections to these four
 // addresses at ports that a program of the pod has bound this way. Every other call goes on as it

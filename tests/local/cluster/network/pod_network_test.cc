@@ -206,6 +206,39 @@ TEST_F(PodNetworkTest, AConnectionToAllAddressesReachesThePodsOwnListener) {
   }
 }
 
+// As servers of gRPC listen: with SO_REUSEPORT, at a port that the kernel has chosen before.
+TEST_F(PodNetworkTest, TheAddressOfThePodAndLocalhostAreTwo) {
+  const std::string script = R"(
+import socket, threading
+own = socket.gethostbyname(socket.gethostname())
+def serve(address, port, word):
+    server = socket.socket()
+    server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    server.bind((address, port))
+    server.listen()
+    def answer():
+        while True:
+            client, _ = server.accept()
+            client.sendall(word)
+            client.close()
+    threading.Thread(target=answer, daemon=True).start()
+    return server.getsockname()[1]
+port = serve(own, 0, b'pod')
+serve('127.0.0.1', port, b'localhost')
+for _ in range(8):
+    said = [socket.create_connection((host, port)).recv(9).decode() for host in (own, '127.0.0.1')]
+    if said != ['pod', 'localhost']:
+        print('wrong', said)
+print('done')
+)";
+  Run("one", {kPython, "-c", script});
+  Run("two", {kPython, "-c", script});
+  for (const char* pod : {"one", "two"}) {
+    EXPECT_TRUE(Eventually([&] { return ReadText(LogOf(pod)).ends_with("done\n"); }));
+    EXPECT_EQ(ReadText(LogOf(pod)), "done\n");
+  }
+}
+
 TEST_F(PodNetworkTest, LocalhostLeadsToTheMachineAtPortsThatThePodDoesNotHave) {
   const int file = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address = Address("127.0.0.1", 0);
