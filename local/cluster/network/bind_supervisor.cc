@@ -118,6 +118,8 @@ bool IsAt(const SocketAddress& address, std::size_t size, in_addr own) {
   return std::memcmp(&address.v6.sin6_addr.s6_addr[12], &own, sizeof own) == 0;
 }
 
+bool IsLoopback(in_addr address) { return ntohl(address.s_addr) >> 24U == IN_LOOPBACKNET; }
+
 in_addr SecondLocalhost(in_addr own) { return {own.s_addr | htonl(kLocalhostBit)}; }
 
 in_port_t PortOf(const SocketAddress& address) {
@@ -209,7 +211,8 @@ class BindSupervisor::Impl {
     bool is_done = false;  // in place of the program, which waits until there is an answer
     RunGuarded("the answer to a program's call failed", [&] {
       if (asked.data.nr == SYS_connect) Connect(listener, asked);
-      is_done = asked.data.nr == SYS_bind && Bind(listener, asked, answer);
+      if (asked.data.nr == SYS_bind) is_done = Bind(listener, asked, answer);
+      if (asked.data.nr == SYS_getsockname) is_done = NameRoute(listener, asked);
     });
     if (!is_done) {
       answer.val = 0;
@@ -335,6 +338,36 @@ class BindSupervisor::Impl {
     process_vm_writev(static_cast<pid_t>(asked.pid), &here, 1, &there, 1, 0);
   }
 
+  // Programs connect a socket of datagrams to any address to learn their own from the route.
+  // Answers with the pod's in place of the machine's; false: the program's own call goes on.
+  bool NameRoute(int listener, const seccomp_notif& asked) {
+    const int socket = FileOf(ProcessOf(asked.pid), static_cast<int>(asked.data.args[0]));
+    if (socket < 0) return false;
+    SocketAddress name{};
+    SocketAddress peer{};
+    socklen_t size = sizeof name;
+    socklen_t peer_size = sizeof peer;
+    const bool is_route = ProtocolOf(socket) == IPPROTO_UDP &&
+                          getpeername(socket, &peer.any, &peer_size) == 0 &&
+                          getsockname(socket, &name.any, &size) == 0;
+    close(socket);
+    if (!is_route || name.any.sa_family != AF_INET || IsLoopback(name.v4.sin_addr)) return false;
+    name.v4.sin_addr = AddressOf(listener);
+    socklen_t room = 0;
+    const auto thread = static_cast<pid_t>(asked.pid);
+    const iovec size_here{&room, sizeof room};
+    const iovec size_there{reinterpret_cast<void*>(asked.data.args[2]), sizeof room};  // NOLINT
+    if (process_vm_readv(thread, &size_here, 1, &size_there, 1, 0) != sizeof room) return false;
+    if (room < sizeof name.v4) return false;
+    room = sizeof name.v4;
+    const std::array<iovec, 2> here{size_here, {&name.v4, sizeof name.v4}};
+    const std::array<iovec, 2> there{
+        size_there, {reinterpret_cast<void*>(asked.data.args[1]), sizeof name.v4}};  // NOLINT
+    if (ioctl(listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &asked.id) != 0) return false;
+    return process_vm_writev(thread, here.data(), here.size(), there.data(), there.size(), 0) ==
+           static_cast<ssize_t>(sizeof room + sizeof name.v4);
+  }
+
   const WakeFile wake_;
   std::mutex mutex_;
   std::map<int, in_addr> listeners_;
@@ -362,12 +395,13 @@ void BindSupervisor::Add(int listener, const std::string& address) {
 }
 
 int InstallBindFilter() {
-  std::array<sock_filter, 7> code{{
+  std::array<sock_filter, 8> code{{
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kMachine, 0, 4),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kMachine, 0, 5),
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_bind, 1, 0),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_connect, 0, 1),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_bind, 2, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_connect, 1, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getsockname, 0, 1),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
   }};

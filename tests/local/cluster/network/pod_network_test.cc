@@ -239,6 +239,31 @@ print('done')
   }
 }
 
+TEST_F(PodNetworkTest, AProgramThatAsksTheRouteForItsAddressGetsThePods) {
+  const int file = socket(AF_INET, SOCK_DGRAM, 0);
+  const sockaddr_in outside = Address("8.8.8.8", 80);
+  const bool has_route =
+      connect(file, reinterpret_cast<const sockaddr*>(&outside), sizeof outside) == 0;
+  close(file);
+  if (!has_route) GTEST_SKIP() << "this machine has no route";
+  const std::string script = R"(
+import socket
+server = socket.socket()
+server.bind(('0.0.0.0', )" + std::to_string(FreePort()) +
+                             R"())
+server.listen()
+asked = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+asked.connect(('8.8.8.8', 80))
+own = asked.getsockname()[0]
+print(own, asked.getpeername()[0])
+socket.create_connection((own, server.getsockname()[1])).close()
+print('connected')
+)";
+  const std::string one = Run("one", {kPython, "-c", script});
+  EXPECT_TRUE(Eventually([&] { return ReadText(LogOf("one")) == one + " 8.8.8.8\nconnected\n"; }))
+      << one << " " << ReadText(LogOf("one"));
+}
+
 TEST_F(PodNetworkTest, LocalhostLeadsToTheMachineAtPortsThatThePodDoesNotHave) {
   const int file = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address = Address("127.0.0.1", 0);
