@@ -12,6 +12,7 @@
 #include "local/cluster/network/pod_network.h"
 #include "local/cluster/network/service_controller.h"
 #include "local/cluster/node_reporter.h"
+#include "local/cluster/node_taints.h"
 #include "local/cluster/pod_binder.h"
 #include "local/cluster/pod_executor.h"
 #include "local/cluster/pod_garbage.h"
@@ -62,6 +63,7 @@ struct Cluster::Parts {
         services(api, cache, on, event_writes(), clock, network.get()),
         volumes(api, cache, on, event_writes(), clock, folders),
         nodes(api, cache, on, clock),
+        node_taints(api, cache, on, event_writes(), clock),
         binder(api, cache, on, event_writes(), clock),
         garbage(api, cache, on, clock),
         pod_garbage(api, cache, on, clock),
@@ -96,6 +98,7 @@ struct Cluster::Parts {
                                        &kPersistentVolumeClaims,
                                        &kServiceAccounts,
                                        &kSecrets,
+                                       &kConfigMaps,
                                        &kPods}) {
       const auto tracked = cache.Track(*resource);
       if (tracked) continue;
@@ -105,6 +108,7 @@ struct Cluster::Parts {
     }
     pods.Start();
     nodes.Start();
+    node_taints.Start();
     volumes.Start();
     token_secrets.Start();
     jobs.Start();
@@ -152,6 +156,7 @@ struct Cluster::Parts {
   ServiceController services;
   VolumeController volumes;
   NodeReporter nodes;
+  NodeTaints node_taints;
   PodBinder binder;
   GarbageCollector garbage;
   PodGarbageCollector pod_garbage;

@@ -27,6 +27,12 @@ api::Amount AmountOf(const api::ResourceAmounts& amounts, const std::string& res
   return found == amounts.end() ? 0 : found->second;
 }
 
+const Json& UnschedulableTaint() {
+  static const Json kTaints =
+      Json::array({{{"key", "node.kubernetes.io/unschedulable"}, {"effect", "NoSchedule"}}});
+  return kTaints;
+}
+
 // The first failing filter gives the reason, as upstream; the resource filter names all shortages.
 std::optional<Refusal> Filter(const Json& spec, const api::ResourceAmounts& footprint,
                               const NodeRoom& room) {
@@ -35,7 +41,9 @@ std::optional<Refusal> Filter(const Json& spec, const api::ResourceAmounts& foot
   if (!wanted.empty() && wanted != NameOf(node)) {
     return Refusal{{"node(s) didn't match the requested node name"}};
   }
-  if (BoolAt(node, {"spec", "unschedulable"})) return Refusal{{"node(s) were unschedulable"}};
+  if (BoolAt(node, {"spec", "unschedulable"}) && !ToleratesTaints(spec, UnschedulableTaint())) {
+    return Refusal{{"node(s) were unschedulable"}};
+  }
   if (!ToleratesTaints(spec, ArrayAt(node, {"spec", "taints"}))) {
     return Refusal{{"node(s) had untolerated taint(s)"}};
   }

@@ -8,6 +8,8 @@
 namespace berth::local::cluster {
 namespace {
 
+constexpr std::int64_t kMostSeconds = 10LL * 365 * 24 * 3600;  // a time of the clock still
+
 bool Contains(const Json& values, const std::string& value) {
   return std::any_of(values.begin(), values.end(),
                      [&](const Json& one) { return StringAt(one, {}) == value; });
@@ -96,6 +98,22 @@ bool ToleratesTaints(const Json& pod_spec, const Json& taints) {
     return std::any_of(tolerations.begin(), tolerations.end(),
                        [&](const Json& toleration) { return Tolerates(toleration, taint); });
   });
+}
+
+std::optional<Duration> ToleranceOf(const Json& pod_spec, const Json& taints) {
+  const Json& tolerations = ArrayAt(pod_spec, {"tolerations"});
+  std::optional<Duration> shortest;
+  for (const Json& taint : taints) {
+    const auto found =
+        std::find_if(tolerations.begin(), tolerations.end(),
+                     [&](const Json& toleration) { return Tolerates(toleration, taint); });
+    if (found == tolerations.end()) return Duration::zero();
+    const auto seconds = OptionalIntAt(*found, {"tolerationSeconds"});
+    if (!seconds) continue;
+    const Duration stay = std::chrono::seconds(std::clamp(*seconds, std::int64_t{0}, kMostSeconds));
+    shortest = std::min(shortest.value_or(stay), stay);
+  }
+  return shortest;
 }
 
 }  // namespace berth::local::cluster

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
+#include "base/clock.h"
 #include "local/apiserver/api.h"
 
 namespace berth::local::cluster {
@@ -17,5 +19,8 @@ std::int64_t PreferenceFor(const Json& pod_spec, const Json& node);
 
 // Whether every NoSchedule and NoExecute taint in `taints` is tolerated.
 bool ToleratesTaints(const Json& pod_spec, const Json& taints);
+
+// How long the pod stays on a node with these NoExecute taints; nullopt: for ever.
+std::optional<Duration> ToleranceOf(const Json& pod_spec, const Json& taints);
 
 }  // namespace berth::local::cluster

@@ -66,6 +66,10 @@ PodExecutor::PodExecutor(const Services& services)
                const std::string& why) { OnVerdict(place, kind, passed, why); });
   }
   services_.cache.Listen(kPods, [this](const ObjectChange& change) { OnPod(change); });
+  services_.cache.Listen(
+      kConfigMaps, [this](const ObjectChange& change) { OnData(change, DataKind::kConfigMap); });
+  services_.cache.Listen(kSecrets,
+                         [this](const ObjectChange& change) { OnData(change, DataKind::kSecret); });
   services_.cache.Listen(kNodes, [this](const ObjectChange& change) {
     if (change.current != nullptr) return;
     for (const auto& [uid, live] : live_by_uid_) pods_.Add(KeyOf(*live.pod));
@@ -93,6 +97,16 @@ void PodExecutor::OnPod(const ObjectChange& change) {
   const Json& pod = change.any();
   if (change.current == nullptr || !StringAt(pod, {"spec", "nodeName"}).empty()) {
     pods_.Add(KeyOf(pod));
+  }
+  if (change.previous != nullptr && change.current != nullptr) {
+    const auto shown = [](const Json& one, const char* field) {
+      const Json* map = Find(one, {"metadata", field});
+      return map == nullptr ? Json() : *map;
+    };
+    for (const char* field : {"labels", "annotations"}) {
+      if (shown(*change.previous, field) == shown(pod, field)) continue;
+      NoteStale(UidOf(pod), VolumesOfPodFields(pod));
+    }
   }
   if (change.current == nullptr && live_by_uid_.count(UidOf(pod)) == 0) {
     lost_uids_.erase(UidOf(pod));
@@ -140,6 +154,7 @@ Result<NextLook> PodExecutor::Look(const ObjectKey& key) {
   live.run.node_is_gone = *node == nullptr;
   PodStep step = Advance(*pod, live);
   RenewTokens(*pod, live);
+  RenewStale(*pod, live);
   if (live.renew_tokens_at && (!step.look_again || *live.renew_tokens_at < *step.look_again)) {
     step.look_again = live.renew_tokens_at;
   }
@@ -339,9 +354,8 @@ Result<ProcessSpec> PodExecutor::MakeSpec(const Json& stored_pod, const PodRun& 
     environment = program.image->environment;
     environment.try_emplace("HOME", program.image->home);
   } else {
-    BERTH_CHECK_OK(AddVolumes(pod, *spec, own, process));
+    BERTH_CHECK_OK(AddVolumes(pod, *spec, own, !container.is_running(), process));
     environment["HOME"] = process.working_folder;
-    environment["TMPDIR"] = process.working_folder;
   }
   process.keeps_input = BoolAt(*spec, {"stdin"});
   process.is_terminal = BoolAt(*spec, {"tty"});

@@ -75,6 +75,7 @@ class PodExecutor {
     PodRun run;
     std::map<std::size_t, ProcessId> processes;  // by container
     std::optional<WallTime> renew_tokens_at;     // in volumes; nullopt: there are none
+    std::set<std::string> stale_volumes;         // what they show has changed
   };
 
   void OnPod(const ObjectChange& change);
@@ -100,10 +101,16 @@ class PodExecutor {
   bool PrepareVolumes(const Json& pod, Live& live, ContainerRun& container);
   Result<std::vector<PodVolume>> ReadVolumes(const Json& pod, Live& live);
   void RenewTokens(const Json& pod, Live& live);
+  void OnData(const ObjectChange& change, DataKind kind);
+  void NoteStale(const std::string& uid, std::set<std::string> volumes);
+  void RenewStale(const Json& pod, Live& live);
   Result<std::vector<MountPoint>> MountPointsOf(const Json& pod, const Json& container,
                                                 const Environment& own) const;
-  Status AddVolumes(const Json& pod, const Json& container, const Environment& own,
+  Status AddVolumes(const Json& pod, const Json& container, const Environment& own, bool starts,
                     ProcessSpec& process) const;
+  Result<std::vector<MountStep>> PlanTemporary(const Json& pod, const std::string& container,
+                                               const std::set<std::string>& kept,
+                                               std::vector<MountPoint> inside) const;
   // pod_executor_images.cc
   std::string ImageFolder(const Json& pod, const std::string& container) const;
   Status AddImageView(const Json& pod, const Json& container, const Environment& own,

@@ -2,9 +2,13 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <set>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "base/strings.h"
 #include "local/cluster/mount_steps.h"
 #include "local/cluster/pod_executor.h"
 #include "local/cluster/pod_volumes.h"
@@ -18,11 +22,44 @@ namespace fs = std::filesystem;
 
 constexpr Duration kRenewalRetry = std::chrono::seconds(10);
 constexpr char kTokenPath[] = "/var/run/secrets/kubernetes.io/serviceaccount";
-constexpr char kRoot[] = ".root";        // no volume has a name with a dot in front
+constexpr char kRoot[] = ".root";  // no volume has a name with a dot in front
+constexpr char kTemporary[] = "/tmp";
+constexpr char kStage[] = ".tmp";
 constexpr char kWorking[] = ".working";  // stands for a working directory that is not there
 
 bool IsIn(const std::string& path, const std::string& folder) {
   return path == folder || path.starts_with(folder + "/");
+}
+
+bool HasTemporary() {
+  std::error_code error;
+  return fs::is_directory(fs::symlink_status(kTemporary, error));
+}
+
+// The entries of the machine's /tmp that a program cannot do without: with its working folder, its
+// own file, and what its variables lead to.
+std::set<std::string> KeptEntries(const ProcessSpec& process, const Environment& environment) {
+  std::set<std::string> kept;
+  const auto keep = [&kept](std::string_view path) {
+    const std::string start = std::string(kTemporary) + "/";
+    if (!path.starts_with(start)) return;
+    std::string entry(path.substr(0, path.find('/', start.size())));
+    std::error_code error;
+    if (entry.size() > start.size() && fs::exists(entry, error)) kept.insert(std::move(entry));
+  };
+  keep(process.working_folder);
+  if (!process.argv.empty()) keep(process.argv[0]);
+  for (const auto& [name, value] : environment) {
+    for (const std::string_view path : Split(value, ':')) keep(path);
+  }
+  return kept;
+}
+
+// Whether the container's own /tmp stands before the path.
+bool IsHidden(const std::string& path, const std::set<std::string>& kept) {
+  if (!HasTemporary() || !IsIn(path, kTemporary)) return false;
+  return std::none_of(kept.begin(), kept.end(),
+                      [&path](const std::string& entry) { return IsIn(path, entry); });
 }
 
 Error Refuse(std::string message) { return {ErrorCode::kInvalid, std::move(message)}; }
@@ -138,6 +175,41 @@ void PodExecutor::RenewTokens(const Json& pod, Live& live) {
   live.renew_tokens_at = now + kRenewalRetry;
 }
 
+void PodExecutor::OnData(const ObjectChange& change, DataKind kind) {
+  const std::string namespace_name = NamespaceOf(change.any());
+  const std::string name = NameOf(change.any());
+  for (const auto& [uid, live] : live_by_uid_) {
+    if (NamespaceOf(*live.pod) != namespace_name) continue;
+    NoteStale(uid, VolumesShowing(*live.pod, kind, name));
+  }
+}
+
+void PodExecutor::NoteStale(const std::string& uid, std::set<std::string> volumes) {
+  const auto live = live_by_uid_.find(uid);
+  if (volumes.empty() || live == live_by_uid_.end()) return;
+  live->second.stale_volumes.merge(volumes);
+  pods_.Add(KeyOf(*live->second.pod));
+}
+
+// Running programs find the new content; an object that is gone leaves the last content, as on a
+// kubelet's node.
+void PodExecutor::RenewStale(const Json& pod, Live& live) {
+  const std::set<std::string> stale = std::exchange(live.stale_volumes, {});
+  if (stale.empty() || live.processes.empty()) return;  // the next start writes the files
+  Json shown = pod;
+  Json& sources = shown["spec"]["volumes"];
+  Json kept = Json::array();
+  for (const Json& source : sources) {
+    if (stale.contains(StringAt(source, {"name"}))) kept.push_back(source);
+  }
+  sources = std::move(kept);
+  const auto volumes = ReadVolumes(shown, live);
+  const Status written = volumes ? services_.folders.WriteVolumes(pod, *volumes) : volumes.error();
+  if (!written) {
+    events_.Record(pod, EventType::kWarning, "FailedMount", written.error().message);
+  }
+}
+
 // As kubelet, tries again while an object is missing.
 bool PodExecutor::PrepareVolumes(const Json& pod, Live& live, ContainerRun& container) {
   if (ArrayAt(pod, {"spec", "volumes"}).empty()) return true;
@@ -174,10 +246,12 @@ Result<std::vector<MountPoint>> PodExecutor::MountPointsOf(const Json& pod, cons
   return points;
 }
 
+// Without `starts`, for a program beside a running container, which has the mounts already.
 Status PodExecutor::AddVolumes(const Json& pod, const Json& container, const Environment& own,
-                               ProcessSpec& process) const {
+                               bool starts, ProcessSpec& process) const {
   const std::string folder = services_.folders.VolumesFolder(pod);
   BERTH_TRY(std::vector<MountPoint> points, MountPointsOf(pod, container, own));
+  const std::set<std::string> kept = KeptEntries(process, base_environment_);
   const std::string working = StringAt(container, {"workingDir"});
   if (!working.empty()) {
     if (working.front() != '/') {
@@ -188,7 +262,8 @@ Status PodExecutor::AddVolumes(const Json& pod, const Json& container, const Env
       process.start_folder.pop_back();
     }
     std::error_code error;
-    bool exists = fs::is_directory(process.start_folder, error);
+    bool exists = fs::is_directory(process.start_folder, error) &&
+                  (process.start_folder == kTemporary || !IsHidden(process.start_folder, kept));
     for (const MountPoint& point : points) {
       exists = exists || IsIn(process.start_folder, point.target);
     }
@@ -197,11 +272,56 @@ Status PodExecutor::AddVolumes(const Json& pod, const Json& container, const Env
       points.insert(points.begin(), {folder + "/" + kWorking, process.start_folder, false});
     }
   }
-  if (points.empty()) return OkStatus();
+  if (!starts) return OkStatus();
+  std::vector<MountPoint> outside;
+  std::vector<MountPoint> inside;
+  for (MountPoint& point : points) {
+    (IsHidden(point.target, kept) ? inside : outside).push_back(std::move(point));
+  }
   BERTH_CHECK_OK(services_.folders.MakeBesideVolumes(pod, kRoot));
   process.volumes_folder = folder;
-  BERTH_TRY(process.mounts, PlanMounts(points, folder + "/" + kRoot));
+  process.temporary_folder = process.working_folder;
+  BERTH_TRY(process.mounts, PlanMounts(outside, folder + "/" + kRoot));
+  if (!HasTemporary()) return OkStatus();
+  BERTH_TRY(const std::vector<MountStep> steps,
+            PlanTemporary(pod, StringAt(container, {"name"}), kept, std::move(inside)));
+  process.mounts.insert(process.mounts.end(), steps.begin(), steps.end());
   return OkStatus();
+}
+
+// The steps that put a folder of the container at /tmp, with the mounts `inside` it; a mount at
+// /tmp stands for the folder. The folder is filled beside the machine's /tmp, which has sources of
+// mounts.
+Result<std::vector<MountStep>> PodExecutor::PlanTemporary(const Json& pod,
+                                                          const std::string& container,
+                                                          const std::set<std::string>& kept,
+                                                          std::vector<MountPoint> inside) const {
+  const PodFolders& folders = services_.folders;
+  const std::string stage = folders.VolumesFolder(pod) + "/" + kStage;
+  BERTH_CHECK_OK(folders.MakeBesideVolumes(pod, kStage));
+  const bool has_volume = std::any_of(inside.begin(), inside.end(), [](const MountPoint& point) {
+    return point.target == kTemporary;
+  });
+  std::vector<MountPoint> points;
+  if (!has_volume) {
+    BERTH_TRY(const std::string own, folders.MakeTemporary(pod, container));
+    points.push_back({own, stage, false});
+  }
+  for (MountPoint& point : inside) {
+    point.target = stage + point.target.substr(std::string_view(kTemporary).size());
+    points.push_back(std::move(point));
+  }
+  // The folders on the way to a mount in a volume of another user's programs may be links.
+  if (!has_volume || !services_.job_user) {
+    for (const std::string& entry : kept) {
+      points.insert(points.begin() + 1,
+                    {entry, stage + entry.substr(std::string_view(kTemporary).size()), false});
+    }
+  }
+  BERTH_TRY(std::vector<MountStep> steps, PlanMounts(points, ""));
+  if (!has_volume) BERTH_CHECK_OK(folders.OpenTemporary(pod, container));
+  steps.push_back({MountStep::Kind::kMove, stage, kTemporary});
+  return steps;
 }
 
 }  // namespace berth::local::cluster

@@ -13,6 +13,7 @@
 #include "base/log/log.h"
 #include "local/cluster/fields.h"
 #include "local/cluster/job_user.h"
+#include "local/cluster/volume_payload.h"
 
 namespace berth::local::cluster {
 namespace {
@@ -122,11 +123,13 @@ Status PodFolders::WriteVolumes(const Json& pod, const std::vector<PodVolume>& v
     const std::string folder = VolumesFolder(pod) + "/" + volume.name;
     BERTH_CHECK_OK(MakeOpenFolder(VolumesFolder(pod)));
     BERTH_CHECK_OK(MakeOpenFolder(folder));
-    for (VolumeFile file : volume.files) {
-      // Other users of the machine may enter the folder of another user's programs.
+    std::vector<VolumeFile> files = volume.files;
+    // Other users of the machine may enter the folder of another user's programs.
+    for (VolumeFile& file : files) {
       if (user_ && volume.has_token) file.mode &= kOwnerAlone;
-      BERTH_CHECK_OK(WriteFile(folder, file));
     }
+    BERTH_CHECK_OK(
+        WritePayload(folder, files, [this](const std::string& path) { return GiveToUser(path); }));
   }
   return OkStatus();
 }
@@ -136,6 +139,28 @@ Status PodFolders::MakeBesideVolumes(const Json& pod, const std::string& name) c
   BERTH_CHECK_OK(MakeOpenFolder(VolumesFolder(pod)));
   BERTH_CHECK_OK(MakeOpenFolder(folder));
   return GiveToUser(folder);
+}
+
+std::string PodFolders::TemporaryFolder(const Json& pod, const std::string& container) const {
+  return VolumesFolder(pod) + "/.tmp_" + container;
+}
+
+Result<std::string> PodFolders::MakeTemporary(const Json& pod, const std::string& container) const {
+  const std::string folder = TemporaryFolder(pod, container);
+  std::error_code error;
+  fs::remove_all(folder, error);
+  if (error) return Error{ErrorCode::kUnavailable, folder + ": " + error.message()};
+  BERTH_CHECK_OK(MakeOpenFolder(VolumesFolder(pod)));
+  BERTH_CHECK_OK(MakeFolder(folder));
+  return folder;
+}
+
+Status PodFolders::OpenTemporary(const Json& pod, const std::string& container) const {
+  const std::string folder = TemporaryFolder(pod, container);
+  std::error_code error;
+  fs::permissions(folder, fs::perms::all | fs::perms::sticky_bit, error);
+  if (!error) return OkStatus();
+  return Error{ErrorCode::kUnavailable, folder + ": " + error.message()};
 }
 
 Status PodFolders::MakeClaimFolder(const std::string& volume) const {
@@ -153,25 +178,6 @@ Status PodFolders::RemoveClaimFolder(const std::string& volume) const {
 
 std::string PodFolders::ClaimFolder(const std::string& volume) const {
   return work_root_ + "/claims/" + volume;
-}
-
-// Replaces the file at once: a program that reads it sees one content.
-Status PodFolders::WriteFile(const std::string& folder, const VolumeFile& file) const {
-  const std::string path = folder + "/" + file.path;
-  for (fs::path each = fs::path(path).parent_path(); each != fs::path(folder);
-       each = each.parent_path()) {
-    BERTH_CHECK_OK(MakeOpenFolder(each));
-  }
-  const std::string beside = folder + ".new";
-  std::ofstream out(beside, std::ios::binary | std::ios::trunc);
-  out << file.content;
-  out.close();
-  if (!out || chmod(beside.c_str(), file.mode) != 0) {
-    return Error{ErrorCode::kUnavailable, beside + ": " + std::strerror(errno)};
-  }
-  BERTH_CHECK_OK(GiveToUser(beside));
-  if (std::rename(beside.c_str(), path.c_str()) == 0) return OkStatus();
-  return Error{ErrorCode::kUnavailable, path + ": " + std::strerror(errno)};
 }
 
 Status PodFolders::GiveToUser(const std::string& path) const {

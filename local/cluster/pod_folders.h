@@ -40,11 +40,15 @@ class PodFolders {
   bool Exists(const Json& pod) const;
   void Remove(const Json& pod) const;
 
-  // Makes the folders of the volumes and their files; files that are there are replaced, a folder
-  // for programs' files stays as it is.
+  // Makes the folders of the volumes and their files (volume_payload.h); a folder for programs'
+  // files stays as it is.
   Status WriteVolumes(const Json& pod, const std::vector<PodVolume>& volumes) const;
   // A folder beside the volumes, for the programs' files.
   Status MakeBesideVolumes(const Json& pod, const std::string& name) const;
+
+  // An empty folder for a container's /tmp, which is ours alone until OpenTemporary.
+  Result<std::string> MakeTemporary(const Json& pod, const std::string& container) const;
+  Status OpenTemporary(const Json& pod, const std::string& container) const;
 
   // The folder of a PersistentVolume; it stays until it is removed.
   Status MakeClaimFolder(const std::string& volume) const;
@@ -67,7 +71,7 @@ class PodFolders {
 
  private:
   std::string Folder(const Json& pod) const;
-  Status WriteFile(const std::string& folder, const VolumeFile& file) const;
+  std::string TemporaryFolder(const Json& pod, const std::string& container) const;
   Status GiveToUser(const std::string& path) const;
   Status WriteKubeconfig(const Json& pod, const std::string& text) const;
   std::string root_;

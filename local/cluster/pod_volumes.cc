@@ -137,6 +137,21 @@ bool IsOfFiles(const Json& volume) {
   return false;
 }
 
+// The volumes that have a source of the type for which `is_it` holds, projected ones too.
+template <typename Holds>
+std::set<std::string> VolumesWith(const Json& pod, const char* type, const Holds& is_it) {
+  std::set<std::string> names;
+  for (const Json& volume : ArrayAt(pod, {"spec", "volumes"})) {
+    const auto look = [&](const Json& holder) {
+      const Json* source = Find(holder, {type});
+      if (source != nullptr && is_it(*source)) names.insert(StringAt(volume, {"name"}));
+    };
+    look(volume);
+    for (const Json& part : ArrayAt(volume, {"projected", "sources"})) look(part);
+  }
+  return names;
+}
+
 // A volume without a type is an emptyDir.
 bool IsEmptyDir(const Json& volume) {
   return Find(volume, {"emptyDir"}) != nullptr || volume.size() == 1;
@@ -190,6 +205,17 @@ Result<std::vector<PodVolume>> PlanVolumes(const Json& pod, const DataLookup& lo
     volumes.push_back(std::move(volume));
   }
   return volumes;
+}
+
+std::set<std::string> VolumesShowing(const Json& pod, DataKind kind, const std::string& name) {
+  const char* type = kind == DataKind::kConfigMap ? "configMap" : "secret";
+  return VolumesWith(pod, type, [&](const Json& source) {
+    return StringAt(source, {"secretName"}, StringAt(source, {"name"})) == name;
+  });
+}
+
+std::set<std::string> VolumesOfPodFields(const Json& pod) {
+  return VolumesWith(pod, "downwardAPI", [](const Json&) { return true; });
 }
 
 Result<std::vector<MachinePath>> MachinePathsOf(const Json& pod) {

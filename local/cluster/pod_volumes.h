@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,11 @@ using TokenLookup =
 // kubelet's words: an object or key that is not optional is missing.
 Result<std::vector<PodVolume>> PlanVolumes(const Json& pod, const DataLookup& lookup,
                                            const TokenLookup& tokens = nullptr);
+
+// The names of the pod's volumes that show the object, alone or among others.
+std::set<std::string> VolumesShowing(const Json& pod, DataKind kind, const std::string& name);
+// Those that show fields of the pod.
+std::set<std::string> VolumesOfPodFields(const Json& pod);
 
 // The folder of a claim that the pod mounts.
 struct ClaimFolder {

@@ -121,6 +121,7 @@ struct ChildPlan {
   const ProcessUser* user;   // null: this process' user
   const ViewPlan* view;      // null: the machine's
   const ProcessPlace* join;  // null: the machine's, or that of `view`
+  int place_end;             // a socket for the file of OpenPlace; −1: the machine's place
   int listener_end;          // a socket for the listener of InstallBindFilter; −1: no filter
   ProcessGuard* guard;
   Failure* failure;
@@ -228,6 +229,11 @@ bool MakeEmptyFile(const char* path) {
   return true;
 }
 
+// For later steps, which may show what has its place now.
+bool MakeBindable(const char* path) {
+  return mount(nullptr, path, nullptr, MS_PRIVATE, nullptr) == 0;
+}
+
 // System calls only.
 bool Perform(const MountCall& call) {
   switch (call.kind) {
@@ -242,11 +248,13 @@ bool Perform(const MountCall& call) {
       return mount(call.from, call.to, nullptr, MS_BIND | MS_REC, nullptr) == 0;
     case MountStep::Kind::kShow:
       return mount(call.from, call.to, nullptr, MS_BIND | MS_REC, nullptr) == 0 || errno == ENOENT;
-    case MountStep::Kind::kMove: return mount(call.from, call.to, nullptr, MS_MOVE, nullptr) == 0;
+    case MountStep::Kind::kMove:
+      return mount(call.from, call.to, nullptr, MS_MOVE, nullptr) == 0 && MakeBindable(call.to);
     case MountStep::Kind::kReadOnly:
       return mount(nullptr, call.to, nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY | call.flags,
                    nullptr) == 0;
-    case MountStep::Kind::kRoot: return chroot(call.to) == 0 && chdir("/") == 0;
+    case MountStep::Kind::kRoot:
+      return MakeBindable(call.to) && chroot(call.to) == 0 && chdir("/") == 0;
     case MountStep::Kind::kOverlay: return mount("overlay", call.to, "overlay", 0, call.from) == 0;
     case MountStep::Kind::kOpen: return chmod(call.to, 01777) == 0;
     case MountStep::Kind::kPivot:
@@ -280,8 +288,12 @@ bool TakeFiles(const ProcessFiles& files) {
 [[noreturn]] void ChildMain(const ChildPlan& plan) {
   setsid();
   DieWithParent(plan);
-  plan.guard->Watch(getpid());
+  const int place = plan.place_end >= 0 ? OpenPlace() : -1;
+  plan.guard->Watch(getpid(), place);
   if (!WriteRecord(plan.record, plan.record_beside)) Fail(plan, Step::kRecord);
+  if (plan.place_end >= 0 && (place < 0 || !SendFile(plan.place_end, place))) {
+    Fail(plan, Step::kNetwork);
+  }
   ResetSignals();
   umask(022);  // this process' umask is 077
   if (plan.view != nullptr) {
@@ -345,10 +357,11 @@ Status GiveFilesToUser(const ProcessSpec& spec) {
 struct Place {
   const ViewPlan* view = nullptr;
   const ProcessPlace* join = nullptr;
+  int place_end = -1;
   int listener_end = -1;
 };
 
-Result<pid_t> Execute(const ProcessSpec& spec, ProcessGuard& guard, const Place& place) {
+Result<StartedProcess> Execute(const ProcessSpec& spec, ProcessGuard& guard, const Place& place) {
   const ViewPlan* view = place.view;
   if (spec.argv.empty() || spec.argv[0].empty()) return Error{ErrorCode::kInvalid, "no command"};
   // A path in another view is found there.
@@ -375,6 +388,7 @@ Result<pid_t> Execute(const ProcessSpec& spec, ProcessGuard& guard, const Place&
                  .user = spec.user ? &*spec.user : nullptr,
                  .view = view,
                  .join = place.join,
+                 .place_end = place.place_end,
                  .listener_end = place.listener_end,
                  .guard = &guard,
                  .failure = memory.failure()};
@@ -384,7 +398,7 @@ Result<pid_t> Execute(const ProcessSpec& spec, ProcessGuard& guard, const Place&
     return SystemError(refused ? ErrorCode::kForbidden : ErrorCode::kUnavailable, "clone", errno);
   }
   const Failure failure = *memory.failure();
-  if (failure.error == 0) return pid;
+  if (failure.error == 0) return StartedProcess{pid, -1};
   Abandon(pid, spec, guard);
   if (failure.step == Step::kRecord) {
     return SystemError(ErrorCode::kUnavailable, record_beside, failure.error);
@@ -399,6 +413,8 @@ Result<pid_t> Execute(const ProcessSpec& spec, ProcessGuard& guard, const Place&
   return SystemError(ErrorCode::kInvalid, "cannot execute", failure.error);
 }
 
+bool HasAddress(const ProcessSpec& spec) { return spec.network && !spec.network->address.empty(); }
+
 // Root needs no user namespace, unless a container refuses what root may do.
 std::vector<int> NamespacesToTry(const ProcessSpec& spec) {
   if (geteuid() != 0) return {CLONE_NEWUSER | CLONE_NEWNS};
@@ -408,11 +424,12 @@ std::vector<int> NamespacesToTry(const ProcessSpec& spec) {
 
 }  // namespace
 
-Result<pid_t> ExecuteInChild(const ProcessSpec& spec, ProcessGuard& guard) {
+Result<StartedProcess> ExecuteInChild(const ProcessSpec& spec, ProcessGuard& guard) {
   return Execute(spec, guard, {});
 }
 
-Result<pid_t> ExecuteInChild(const ProcessSpec& spec, ProcessGuard& guard, BindSupervisor& binds) {
+Result<StartedProcess> ExecuteInChild(const ProcessSpec& spec, ProcessGuard& guard,
+                                      BindSupervisor& binds) {
   std::array<int, 2> ends{};
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
     return SystemError(ErrorCode::kUnavailable, "socketpair", errno);
@@ -428,7 +445,7 @@ Result<pid_t> ExecuteInChild(const ProcessSpec& spec, ProcessGuard& guard, BindS
   for (const MountStep& step : spec.mounts) {
     mounts.push_back({step.kind, step.from.c_str(), step.to.c_str(), step.flags});
   }
-  Result<pid_t> pid = Error{ErrorCode::kForbidden, "no namespaces"};
+  Result<StartedProcess> started = Error{ErrorCode::kForbidden, "no namespaces"};
   const bool has_name = spec.network && !spec.network->host_name.empty();
   for (const int mounts_alone : NamespacesToTry(spec)) {
     const int namespaces = mounts_alone | (has_name ? CLONE_NEWUTS : 0);
@@ -440,34 +457,38 @@ Result<pid_t> ExecuteInChild(const ProcessSpec& spec, ProcessGuard& guard, BindS
                         .mount_count = mounts.size(),
                         .user_map = is_user ? user_map.c_str() : nullptr,
                         .group_map = group_map.c_str()};
-    pid = Execute(spec, guard, {.view = &view, .listener_end = spec.network ? ends[1] : -1});
-    if (pid || pid.error().code != ErrorCode::kForbidden) break;
+    started = Execute(
+        spec, guard,
+        {.view = &view, .place_end = ends[1], .listener_end = HasAddress(spec) ? ends[1] : -1});
+    if (started || started.error().code != ErrorCode::kForbidden) break;
+    for (int sent = ReceiveFile(ends[0]); sent >= 0; sent = ReceiveFile(ends[0])) close(sent);
   }
-  if (pid && spec.network) {
+  if (started) started->place = ReceiveFile(ends[0]);
+  if (started && HasAddress(spec)) {
     const int listener = ReceiveFile(ends[0]);
     if (listener >= 0) binds.Add(listener, spec.network->address);
   }
   close(ends[0]);
   close(ends[1]);
-  return pid;
+  return started;
 }
 
-Result<pid_t> ExecuteBesideProcess(const ProcessSpec& spec, pid_t beside, ProcessGuard& guard,
-                                   BindSupervisor& binds) {
+Result<StartedProcess> ExecuteBesideProcess(const ProcessSpec& spec, pid_t beside,
+                                            ProcessGuard& guard, BindSupervisor& binds) {
   BERTH_TRY(const ProcessPlace join, ProcessPlace::Of(beside));
   std::array<int, 2> ends{-1, -1};
-  if (spec.network && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+  if (HasAddress(spec) && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
     return SystemError(ErrorCode::kUnavailable, "socketpair", errno);
   }
-  Result<pid_t> pid = Execute(spec, guard, {.join = &join, .listener_end = ends[1]});
-  if (pid && spec.network) {
+  Result<StartedProcess> started = Execute(spec, guard, {.join = &join, .listener_end = ends[1]});
+  if (started && HasAddress(spec)) {
     const int listener = ReceiveFile(ends[0]);
     if (listener >= 0) binds.Add(listener, spec.network->address);
   }
   for (const int end : ends) {
     if (end >= 0) close(end);
   }
-  return pid;
+  return started;
 }
 
 void Abandon(pid_t pid, const ProcessSpec& spec, ProcessGuard& guard) {

@@ -1,5 +1,6 @@
 #include "local/cluster/process_guard.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -46,17 +48,22 @@ pid_t ParsePid(const char* name) {
   return pid;
 }
 
-// Searches the whole environment of `pid` for `entry`, a zero-terminated string between zeros.
-bool HasEntry(pid_t pid, const char* entry) {
-  static std::array<char, 65536> buffer;
-  std::array<char, 32> path{"/proc/"};
+// "/proc/PID" and `rest`, which is short.
+std::array<char, 48> ProcessPath(pid_t pid, const char* rest) {
+  std::array<char, 48> path{"/proc/"};
   std::size_t at = 6;
   std::array<char, 12> digits{};
   std::size_t count = 0;
-  for (pid_t rest = pid; rest > 0; rest /= 10) digits[count++] = static_cast<char>('0' + rest % 10);
+  for (; pid > 0; pid /= 10) digits[count++] = static_cast<char>('0' + pid % 10);
   while (count > 0) path[at++] = digits[--count];
-  std::memcpy(&path[at], "/environ", 9);
-  const int file = open(path.data(), O_RDONLY | O_CLOEXEC);
+  std::memcpy(&path[at], rest, std::strlen(rest) + 1);
+  return path;
+}
+
+// Searches the whole environment of `pid` for `entry`, a zero-terminated string between zeros.
+bool HasEntry(pid_t pid, const char* entry) {
+  static std::array<char, 65536> buffer;
+  const int file = open(ProcessPath(pid, "/environ").data(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return false;
   const std::size_t length = std::strlen(entry) + 1;
   std::size_t kept = 0;
@@ -73,24 +80,96 @@ bool HasEntry(pid_t pid, const char* entry) {
   return found;
 }
 
+// SIGKILLs every other process for which `is_one` holds.
+template <typename Predicate>
+int KillEach(const Predicate& is_one) {
+  alignas(DirectoryEntry) std::array<char, 8192> buffer;
+  const int folder = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return 0;
+  const pid_t self = getpid();
+  int killed = 0;
+  for (;;) {
+    const long got = syscall(SYS_getdents64, folder, buffer.data(), buffer.size());
+    if (got <= 0) break;
+    for (long at = 0; at < got;) {
+      const auto* one = reinterpret_cast<const DirectoryEntry*>(buffer.data() + at);
+      at += one->size;
+      const pid_t pid = ParsePid(one->name);
+      if (pid <= 1 || pid == self || !is_one(pid)) continue;
+      if (kill(pid, SIGKILL) == 0) ++killed;
+    }
+  }
+  close(folder);
+  return killed;
+}
+
+ino_t NumberOf(int place) {
+  struct stat info {};
+  return fstat(place, &info) == 0 ? info.st_ino : 0;
+}
+
+int KillInPlaces(const ino_t* numbers, std::size_t count) {
+  if (count == 0) return 0;
+  return KillEach([&](pid_t pid) {
+    struct stat info {};
+    if (stat(ProcessPath(pid, "/ns/mnt").data(), &info) != 0) return false;
+    return std::find(numbers, numbers + count, info.st_ino) != numbers + count;
+  });
+}
+
+struct Watched {
+  std::int32_t group;
+  int place;  // −1: none
+};
+
+// The message, and the file that came with it; −1: none.
+ssize_t Receive(Message& message, int& file) {
+  iovec data{&message, sizeof message};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  msghdr header{};
+  header.msg_iov = &data;
+  header.msg_iovlen = 1;
+  header.msg_control = control.data();
+  header.msg_controllen = control.size();
+  file = -1;
+  const ssize_t got = recvmsg(kGuardSocket, &header, MSG_CMSG_CLOEXEC);
+  const cmsghdr* part = got < 0 ? nullptr : CMSG_FIRSTHDR(&header);
+  if (part != nullptr && part->cmsg_type == SCM_RIGHTS) {
+    std::memcpy(&file, CMSG_DATA(part), sizeof file);
+  }
+  return got;
+}
+
 [[noreturn]] void GuardMain(const char* mark) {
-  static std::array<std::int32_t, kMostProcessGroups> groups;
+  static std::array<Watched, kMostProcessGroups> watched;
   std::size_t count = 0;
   for (;;) {
     Message message{};
-    const ssize_t got = recv(kGuardSocket, &message, sizeof message, 0);
+    int place = -1;
+    const ssize_t got = Receive(message, place);
     if (got < 0 && errno == EINTR) continue;
     if (got != sizeof message) break;
-    if (message.operation == kWatch && count < kMostProcessGroups) groups[count++] = message.group;
+    if (message.operation == kWatch && count < kMostProcessGroups) {
+      watched[count++] = {message.group, place};
+    }
     if (message.operation != kForget) continue;
     for (std::size_t at = 0; at < count; ++at) {
-      if (groups[at] == message.group) groups[at--] = groups[--count];
+      if (watched[at].group != message.group) continue;
+      if (watched[at].place >= 0) close(watched[at].place);
+      watched[at--] = watched[--count];
     }
   }
-  for (std::size_t at = 0; at < count; ++at) kill(-groups[at], SIGKILL);
+  static std::array<ino_t, kMostProcessGroups> places;
+  std::size_t place_count = 0;
+  for (std::size_t at = 0; at < count; ++at) {
+    kill(-watched[at].group, SIGKILL);
+    if (watched[at].place >= 0) places[place_count++] = NumberOf(watched[at].place);
+  }
   // Descendants may have left their group; two rounds, because one may fork meanwhile.
-  KillMarked(mark);
-  KillMarked(mark);
+  for (int round = 0; round < 2; ++round) {
+    KillMarked(mark);
+    KillInPlaces(places.data(), place_count);
+  }
   _exit(0);
 }
 
@@ -143,38 +222,42 @@ ProcessGuard::~ProcessGuard() {
   }
 }
 
-void ProcessGuard::Watch(pid_t group) { Send(kWatch, group); }
-void ProcessGuard::Forget(pid_t group) { Send(kForget, group); }
+void ProcessGuard::Watch(pid_t group, int place) { Send(kWatch, group, place); }
+void ProcessGuard::Forget(pid_t group) { Send(kForget, group, -1); }
 
-void ProcessGuard::Send(int operation, pid_t group) {
-  const Message message{operation, group};
-  while (send(socket_, &message, sizeof message, MSG_NOSIGNAL) < 0 && errno == EINTR) {
+void ProcessGuard::Send(int operation, pid_t group, int place) {
+  Message message{operation, group};
+  iovec data{&message, sizeof message};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  msghdr header{};
+  header.msg_iov = &data;
+  header.msg_iovlen = 1;
+  if (place >= 0) {
+    header.msg_control = control.data();
+    header.msg_controllen = control.size();
+    cmsghdr* part = CMSG_FIRSTHDR(&header);
+    part->cmsg_level = SOL_SOCKET;
+    part->cmsg_type = SCM_RIGHTS;
+    part->cmsg_len = CMSG_LEN(sizeof place);
+    std::memcpy(CMSG_DATA(part), &place, sizeof place);
   }
+  while (sendmsg(socket_, &header, MSG_NOSIGNAL) < 0 && errno == EINTR) {
+  }
+}
+
+int OpenPlace() { return open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC); }
+
+int KillAt(int place) {
+  const ino_t number = NumberOf(place);
+  return KillInPlaces(&number, 1);
 }
 
 int KillMarked(const char* mark) {
   static std::array<char, kMarkBytes + 32> entry;
-  static std::array<char, 32768> buffer;
   constexpr char kName[] = "BERTH_MARK=";
   std::memcpy(entry.data(), kName, sizeof kName);
   std::strncpy(entry.data() + sizeof kName - 1, mark, kMarkBytes);
-  const int folder = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder < 0) return 0;
-  const pid_t self = getpid();
-  int killed = 0;
-  for (;;) {
-    const long got = syscall(SYS_getdents64, folder, buffer.data(), buffer.size());
-    if (got <= 0) break;
-    for (long at = 0; at < got;) {
-      const auto* one = reinterpret_cast<const DirectoryEntry*>(buffer.data() + at);
-      at += one->size;
-      const pid_t pid = ParsePid(one->name);
-      if (pid <= 1 || pid == self || !HasEntry(pid, entry.data())) continue;
-      if (kill(pid, SIGKILL) == 0) ++killed;
-    }
-  }
-  close(folder);
-  return killed;
+  return KillEach([](pid_t pid) { return HasEntry(pid, entry.data()); });
 }
 
 }  // namespace berth::local::cluster

@@ -19,17 +19,25 @@ class ProcessGuard {
   ProcessGuard& operator=(ProcessGuard&&) = delete;
   ~ProcessGuard();  // ends the guard, and waits for it
 
-  // Adds `group` to the groups that the guard kills, or removes it. Never blocks for long, never
-  // fails: without a guard the other two protections of process_host.h remain.
-  void Watch(pid_t group);
+  // Adds `group` and the processes at `place` (OpenPlace; −1: none) to those that the guard kills,
+  // or removes both. Never blocks for long, never fails: without a guard the other two protections
+  // of process_host.h remain.
+  void Watch(pid_t group, int place);
   void Forget(pid_t group);
 
  private:
   ProcessGuard(int socket, pid_t pid) : socket_(socket), pid_(pid) {}
-  void Send(int operation, pid_t group);
+  void Send(int operation, pid_t group, int place);
   int socket_;
   pid_t pid_;
 };
+
+// A file that stands for the mount namespace of this process, which all its descendants have that
+// make none themselves, whatever group, session and environment they choose. While the file is
+// open, no other namespace gets its number. System calls only.
+int OpenPlace();
+// SIGKILLs every process at the place. Returns their number. System calls only.
+int KillAt(int place);
 
 // SIGKILLs every other process with `BERTH_MARK=mark` in its environment. System calls only.
 int KillMarked(const char* mark);

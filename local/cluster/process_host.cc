@@ -1,5 +1,6 @@
 #include "local/cluster/process_host.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -33,6 +34,7 @@ namespace berth::local::cluster {
 namespace {
 
 constexpr auto kStopGrace = std::chrono::seconds(2);
+constexpr int kKillRounds = 3;  // a process may fork during one
 
 struct SpawnRequest {
   const ProcessSpec* spec = nullptr;
@@ -42,12 +44,21 @@ struct SpawnRequest {
 
 struct Child {
   pid_t pid = 0;
+  int place = -1;     // of OpenPlace; −1: this process'
   int pid_file = -1;  // a pidfd: readable after the process' end
   std::string record_path;
   std::int64_t log = 0;  // of the pump; 0: none
   int input = -1;        // the writing end of keeps_input, or the terminal
   ProcessRunner::OnExit on_exit;
 };
+
+// Descendants that have left the group, in a session of their own.
+void KillRest(int place) {
+  if (place < 0) return;
+  for (int round = 0; round < kKillRounds && KillAt(place) > 0; ++round) {
+  }
+  close(place);
+}
 
 }  // namespace
 
@@ -176,6 +187,7 @@ class ProcessHost::Impl {
     siginfo_t info{};
     while (waitid(P_PID, static_cast<id_t>(child.pid), &info, WEXITED) < 0 && errno == EINTR) {
     }
+    KillRest(child.place);
     close(child.pid_file);
     if (child.input >= 0) close(child.input);
     if (child.log != 0) pump_->Finish(child.log);  // a log without a record counts as complete
@@ -220,21 +232,23 @@ class ProcessHost::Impl {
 
   Result<ProcessId> StartProcess(SpawnRequest& request, const ProcessSpec& spec,
                                  const LogPump::Log& log, int input) {
-    BERTH_TRY(const pid_t pid, Execute(spec));
+    BERTH_TRY(const StartedProcess started, Execute(spec));
+    const pid_t pid = started.pid;
     const int pid_file = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
     if (pid_file < 0) {
       const int error = errno;
       Abandon(pid, spec, guard_);
+      KillRest(started.place);
       return Error{ErrorCode::kUnavailable, std::string("pidfd_open: ") + std::strerror(error)};
     }
     const ProcessId id = next_id_++;
-    children_[id] =
-        Child{pid, pid_file, spec.record_path, log.id, input, std::move(request.on_exit)};
+    children_[id] = Child{
+        pid, started.place, pid_file, spec.record_path, log.id, input, std::move(request.on_exit)};
     return id;
   }
 
   // Without the pod's network and volumes where the machine refuses namespaces or filters.
-  Result<pid_t> Execute(const ProcessSpec& given) {
+  Result<StartedProcess> Execute(const ProcessSpec& given) {
     if (given.beside) return ExecuteBeside(given);
     const bool has_view = given.network || !given.mounts.empty();
     if (!has_view) return ExecuteInChild(given, guard_);
@@ -242,9 +256,9 @@ class ProcessHost::Impl {
       if (binds_ == nullptr) {
         BERTH_TRY(binds_, BindSupervisor::Start());
       }
-      Result<pid_t> pid = ExecuteInChild(given, guard_, *binds_);
-      if (pid || pid.error().code != ErrorCode::kForbidden) return pid;
-      no_view_ = pid.error().message;
+      Result<StartedProcess> started = ExecuteInChild(given, guard_, *binds_);
+      if (started || started.error().code != ErrorCode::kForbidden) return started;
+      no_view_ = started.error().message;
       LogWarning("programs run without addresses, names and mounted volumes of their own",
                  {{"because", no_view_}});
     }
@@ -254,13 +268,18 @@ class ProcessHost::Impl {
     ProcessSpec spec = given;
     if (given.network) spec.env.push_back("BERTH_NETWORK=that of the machine: " + no_view_);
     if (!given.mounts.empty()) spec.env.push_back("BERTH_VOLUMES=" + given.volumes_folder);
+    const auto is_temporary = [](const std::string& one) { return one.starts_with("TMPDIR="); };
+    if (!given.temporary_folder.empty() &&
+        std::none_of(spec.env.begin(), spec.env.end(), is_temporary)) {
+      spec.env.push_back("TMPDIR=" + given.temporary_folder);
+    }
     spec.network.reset();
     spec.mounts.clear();
     spec.start_folder.clear();
     return ExecuteInChild(spec, guard_);
   }
 
-  Result<pid_t> ExecuteBeside(const ProcessSpec& given) {
+  Result<StartedProcess> ExecuteBeside(const ProcessSpec& given) {
     const auto child = children_.find(*given.beside);
     if (child == children_.end()) return Error{ErrorCode::kNotFound, "the container has ended"};
     ProcessSpec spec = given;

@@ -5,10 +5,11 @@
 //                  └──▶ guard process: when this process ends, in whatever way, its socket closes;
 //                       the guard kills every group it knows and every process with the mark
 //
-// Three protections end a child: PR_SET_PDEATHSIG of the child (the keeper thread makes the
-// children, and outlives them), the guard for descendants of the child, and a sweep at the next
-// start for processes that escaped. A program is executed only after its record is written, so that
-// no program runs without a record.
+// A child with network or mounts has a mount namespace of its own, by which its descendants are
+// found at its end and killed, daemons too. Three protections end a child: PR_SET_PDEATHSIG of the
+// child (the keeper thread makes the children, and outlives them), the guard for descendants of the
+// child, and a sweep at the next start for processes that escaped. A program is executed only after
+// its record is written, so that no program runs without a record.
 //
 // Threads: Spawn and Signal may be called from any thread. Linux only.
 #pragma once
@@ -68,6 +69,7 @@ struct ProcessSpec {
   std::optional<ProcessNetwork> network;
   std::vector<MountStep> mounts;  // as `network`; BERTH_VOLUMES names volumes_folder then
   std::string volumes_folder;
+  std::string temporary_folder;  // TMPDIR names it where `mounts` have no effect; "": none
   // Instead of the log at output_path and an empty input.
   std::optional<ProcessFiles> files;
   // A terminal or a pipe as standard input, whose output goes to the log. The other end: Input.

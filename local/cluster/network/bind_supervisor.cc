@@ -8,6 +8,7 @@
 #include <fstream>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <thread>
 #include <utility>
@@ -28,6 +29,7 @@
 
 #include "base/log/log.h"
 #include "base/threads/guarded.h"
+#include "local/cluster/network/loopback_network.h"
 #include "local/cluster/wake_file.h"
 
 namespace berth::local::cluster {
@@ -104,6 +106,21 @@ HostPart PartOf(const SocketAddress& address, std::size_t size) {
   }
   return HostPart::kOther;
 }
+
+bool IsAt(const SocketAddress& address, std::size_t size, in_addr own) {
+  if (size >= sizeof address.v4 && address.any.sa_family == AF_INET) {
+    return address.v4.sin_addr.s_addr == own.s_addr;
+  }
+  if (size < sizeof address.v6 || address.any.sa_family != AF_INET6 ||
+      !IN6_IS_ADDR_V4MAPPED(&address.v6.sin6_addr)) {
+    return false;
+  }
+  return std::memcmp(&address.v6.sin6_addr.s6_addr[12], &own, sizeof own) == 0;
+}
+
+bool IsLoopback(in_addr address) { return ntohl(address.s_addr) >> 24U == IN_LOOPBACKNET; }
+
+in_addr SecondLocalhost(in_addr own) { return {own.s_addr | htonl(kLocalhostBit)}; }
 
 in_port_t PortOf(const SocketAddress& address) {
   return address.any.sa_family == AF_INET ? address.v4.sin_port : address.v6.sin6_port;
@@ -194,7 +211,8 @@ class BindSupervisor::Impl {
     bool is_done = false;  // in place of the program, which waits until there is an answer
     RunGuarded("the answer to a program's call failed", [&] {
       if (asked.data.nr == SYS_connect) Connect(listener, asked);
-      is_done = asked.data.nr == SYS_bind && Bind(listener, asked, answer);
+      if (asked.data.nr == SYS_bind) is_done = Bind(listener, asked, answer);
+      if (asked.data.nr == SYS_getsockname) is_done = NameRoute(listener, asked);
     });
     if (!is_done) {
       answer.val = 0;
@@ -223,9 +241,9 @@ class BindSupervisor::Impl {
     SocketAddress address{};
     const std::size_t count = ReadAddress(asked, address);
     const HostPart part = PartOf(address, count);
-    if (part == HostPart::kOther) return false;
     const in_addr own = AddressOf(listener);
-    Redirect(address, own);
+    const bool is_own = IsAt(address, count, own);
+    if (part == HostPart::kOther && !is_own) return false;
     const int socket = FileOf(ProcessOf(asked.pid), static_cast<int>(asked.data.args[0]));
     if (socket < 0) return false;
     // The thread is still the one that asked, so the copies are its own.
@@ -233,29 +251,68 @@ class BindSupervisor::Impl {
     const int protocol = ProtocolOf(socket);
     bool is_done = false;
     // Datagrams to localhost are often sent without a connection, which nobody would redirect.
-    const bool is_redirected =
+    const bool is_ours =
         protocol == IPPROTO_TCP || (protocol == IPPROTO_UDP && part == HostPart::kAll);
-    if (is_valid && is_redirected) {
+    if (is_valid && is_ours) {
+      const bool is_second = part == HostPart::kLocalhost &&
+                             UseOf({protocol, PortOf(address)}, own) == Use::kOwnAddress;
+      if (!is_own) Redirect(address, is_second ? SecondLocalhost(own) : own);
       const bool bound = bind(socket, &address.any, static_cast<socklen_t>(count)) == 0;
       answer.error = bound ? 0 : -errno;
       // A socket of IPv6 alone has no address of IPv4.
       is_done = bound || errno == EADDRINUSE || errno == EACCES;
-      if (bound) Remember(own, protocol, PortOf(address));
+      const Port port{protocol, bound ? BoundPortOf(socket) : in_port_t{0}};
+      if (bound) Remember(own, port, is_own ? Use::kOwnAddress : Use::kRedirected, is_second);
     }
     close(socket);
     return is_done;
   }
 
-  void Remember(in_addr own, int protocol, in_port_t port) {
-    const std::lock_guard lock(mutex_);
-    auto& ports = ports_[own.s_addr];
-    if (ports.size() < kMostPorts) ports.emplace(protocol, port);
+  using Port = std::pair<int, in_port_t>;  // protocol, as in socket addresses
+  // How programs have asked for a port that is bound at the pod's address.
+  enum class Use { kNone, kOwnAddress, kRedirected };
+  struct Ports {
+    std::map<Port, Use> own;
+    std::set<Port> second;  // at the second localhost
+  };
+
+  // Port 0 stands for one that the kernel has chosen.
+  static in_port_t BoundPortOf(int socket) {
+    SocketAddress address{};
+    socklen_t size = sizeof address;
+    if (getsockname(socket, &address.any, &size) != 0) return 0;
+    return PortOf(address);
   }
 
-  bool HasPort(in_addr own, int protocol, in_port_t port) {
+  void Remember(in_addr own, const Port& port, Use use, bool is_second) {
+    const std::lock_guard lock(mutex_);
+    Ports& ports = ports_[own.s_addr];
+    if (ports.own.size() + ports.second.size() >= kMostPorts) return;
+    if (is_second) {
+      ports.second.insert(port);
+      return;
+    }
+    ports.own[port] = use;
+    if (use == Use::kRedirected) ports.second.erase(port);
+  }
+
+  Use UseOf(const Port& port, in_addr own) {
     const std::lock_guard lock(mutex_);
     const auto ports = ports_.find(own.s_addr);
-    return ports != ports_.end() && ports->second.count({protocol, port}) != 0;
+    if (ports == ports_.end()) return Use::kNone;
+    const auto use = ports->second.own.find(port);
+    return use == ports->second.own.end() ? Use::kNone : use->second;
+  }
+
+  // Where connections to localhost lead; nullopt: the machine's.
+  std::optional<in_addr> LocalhostFor(const Port& port, in_addr own) {
+    const std::lock_guard lock(mutex_);
+    const auto ports = ports_.find(own.s_addr);
+    if (ports == ports_.end()) return std::nullopt;
+    if (ports->second.second.contains(port)) return SecondLocalhost(own);
+    const auto use = ports->second.own.find(port);
+    if (use == ports->second.own.end() || use->second != Use::kRedirected) return std::nullopt;
+    return own;
   }
 
   // Changes the address in the program's memory, from which the kernel reads it next. A program
@@ -263,16 +320,17 @@ class BindSupervisor::Impl {
   void Connect(int listener, const seccomp_notif& asked) {
     SocketAddress address{};
     const std::size_t count = ReadAddress(asked, address);
-    if (PartOf(address, count) != HostPart::kLocalhost) return;
+    if (PartOf(address, count) == HostPart::kOther) return;  // Linux connects "all" to localhost
     const in_addr own = AddressOf(listener);
     const in_port_t port = PortOf(address);
-    if (!HasPort(own, IPPROTO_TCP, port) && !HasPort(own, IPPROTO_UDP, port)) return;
+    if (!LocalhostFor({IPPROTO_TCP, port}, own) && !LocalhostFor({IPPROTO_UDP, port}, own)) return;
     const int socket = FileOf(ProcessOf(asked.pid), static_cast<int>(asked.data.args[0]));
     if (socket < 0) return;
     const int protocol = ProtocolOf(socket);
     close(socket);
-    if (protocol == 0 || !HasPort(own, protocol, port)) return;
-    Redirect(address, own);
+    const auto target = LocalhostFor({protocol, port}, own);
+    if (protocol == 0 || !target) return;
+    Redirect(address, *target);
     const iovec here{&address, count};
     const iovec there{reinterpret_cast<void*>(asked.data.args[1]), count};  // NOLINT
     if (ioctl(listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &asked.id) != 0) return;
@@ -280,11 +338,40 @@ class BindSupervisor::Impl {
     process_vm_writev(static_cast<pid_t>(asked.pid), &here, 1, &there, 1, 0);
   }
 
+  // Programs connect a socket of datagrams to any address to learn their own from the route.
+  // Answers with the pod's in place of the machine's; false: the program's own call goes on.
+  bool NameRoute(int listener, const seccomp_notif& asked) {
+    const int socket = FileOf(ProcessOf(asked.pid), static_cast<int>(asked.data.args[0]));
+    if (socket < 0) return false;
+    SocketAddress name{};
+    SocketAddress peer{};
+    socklen_t size = sizeof name;
+    socklen_t peer_size = sizeof peer;
+    const bool is_route = ProtocolOf(socket) == IPPROTO_UDP &&
+                          getpeername(socket, &peer.any, &peer_size) == 0 &&
+                          getsockname(socket, &name.any, &size) == 0;
+    close(socket);
+    if (!is_route || name.any.sa_family != AF_INET || IsLoopback(name.v4.sin_addr)) return false;
+    name.v4.sin_addr = AddressOf(listener);
+    socklen_t room = 0;
+    const auto thread = static_cast<pid_t>(asked.pid);
+    const iovec size_here{&room, sizeof room};
+    const iovec size_there{reinterpret_cast<void*>(asked.data.args[2]), sizeof room};  // NOLINT
+    if (process_vm_readv(thread, &size_here, 1, &size_there, 1, 0) != sizeof room) return false;
+    if (room < sizeof name.v4) return false;
+    room = sizeof name.v4;
+    const std::array<iovec, 2> here{size_here, {&name.v4, sizeof name.v4}};
+    const std::array<iovec, 2> there{
+        size_there, {reinterpret_cast<void*>(asked.data.args[1]), sizeof name.v4}};  // NOLINT
+    if (ioctl(listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &asked.id) != 0) return false;
+    return process_vm_writev(thread, here.data(), here.size(), there.data(), there.size(), 0) ==
+           static_cast<ssize_t>(sizeof room + sizeof name.v4);
+  }
+
   const WakeFile wake_;
   std::mutex mutex_;
   std::map<int, in_addr> listeners_;
-  // The ports of a pod's programs, as in socket addresses, by the pod's address; guarded by mutex_.
-  std::map<in_addr_t, std::set<std::pair<int, in_port_t>>> ports_;
+  std::map<in_addr_t, Ports> ports_;  // of pods' programs, by the pod's address; guarded by mutex_
   bool is_stopping_ = false;
   std::thread thread_;
 };
@@ -308,12 +395,13 @@ void BindSupervisor::Add(int listener, const std::string& address) {
 }
 
 int InstallBindFilter() {
-  std::array<sock_filter, 7> code{{
+  std::array<sock_filter, 8> code{{
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kMachine, 0, 4),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kMachine, 0, 5),
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_bind, 1, 0),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_connect, 0, 1),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_bind, 2, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_connect, 1, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getsockname, 0, 1),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
   }};

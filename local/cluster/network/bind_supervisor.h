@@ -6,8 +6,14 @@
 //     program of the same pod: connect(127.0.0.1:8786) ─▶ kernel (seccomp) ─▶ supervisor: changes
 //     the program's copy of the address ─▶ kernel: connect(127.77.0.5:8786)
 //
+// A port that a program has bound at the pod's address is bound at localhost a second time: at an
+// address of the pod's own (kLocalhostBit), to which connections to localhost lead then.
+//
+// A socket of UDP that is connected to a place outside of the machine has the pod's address as its
+// own, for a program that asks the route for it (getsockname).
+//
 // Two pods may use one port, as on a cluster. Concerned are TCP and UDP sockets and ports other
-// than 0: binds to all addresses, and of TCP to 127.0.0.1 and ::1; connections to these two
+// than 0: binds to all addresses, and of TCP to 127.0.0.1 and ::1; connections to these four
 // addresses at ports that a program of the pod has bound this way. Every other call goes on as it
 // was, so that localhost leads to the machine's other programs, too. The filter looks at the number
 // of the system call alone, so that the kernel answers all other calls from its cache.
@@ -39,9 +45,8 @@ class BindSupervisor {
   std::unique_ptr<Impl> impl_;
 };
 
-// Makes the calling process, and what it executes, ask a listener before each bind and connect.
-// Returns the
-// listener, or -1 and errno. System calls only.
+// Makes the calling process, and what it executes, ask a listener before each bind, connect and
+// getsockname. Returns the listener, or -1 and errno. System calls only.
 int InstallBindFilter();
 
 // Passes a file through a socket to another process; system calls only.

@@ -12,8 +12,8 @@ namespace berth::local::cluster {
 namespace {
 
 constexpr std::uint32_t kFirstPart = 16;
-constexpr std::uint32_t kParts = 224;        // 127.16 to 127.239
-constexpr std::uint32_t kMostPods = 0x7ffe;  // of 127.N.0.0/17, without .0.0 and the last
+constexpr std::uint32_t kParts = 224;                   // 127.16 to 127.239
+constexpr std::uint32_t kMostPods = kLocalhostBit - 2;  // without .0.0 and the last
 
 // An abstract name is of this machine (its network namespace), and ends with the socket.
 bool BindName(int socket, std::uint32_t part) {

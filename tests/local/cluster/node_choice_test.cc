@@ -85,6 +85,10 @@ TEST(NodeChoiceTest, TaintsSelectorsAndCordons) {
   Json tolerating = selector;
   tolerating["tolerations"] = {{{"key", "nvidia.com/gpu"}, {"operator", "Exists"}}};
   EXPECT_EQ(Choose(Pod(tolerating), rooms), "tainted");
+  // As pods of DaemonSets.
+  tolerating["tolerations"] = {
+      {{"key", "node.kubernetes.io/unschedulable"}, {"operator", "Exists"}}};
+  EXPECT_EQ(Choose(Pod(tolerating), rooms), "cordoned");
 }
 
 TEST(NodeChoiceTest, RequiredAffinity) {

@@ -332,6 +332,95 @@ TEST_F(PodExecutorTest, VolumesAreFilesAndFolders) {
   EXPECT_TRUE(Eventually([&] { return !fs::exists(folder); })) << "its volumes go with it";
 }
 
+// A folder that the machine lacks, below the container's /tmp.
+TEST_F(PodExecutorTest, EachContainerHasATmpOfItsOwn) {
+  ASSERT_TRUE(api_.Create(kSecrets, "default",
+                          {{"metadata", {{"name", "s"}}}, {"data", {{"key", "a2V5Cg=="}}}}, {}));
+  const std::string file = fs::path(base_).filename().string() + ".file";
+  Json main = Json::parse(R"([{"name": "main", "image": "shell"}])");
+  main[0]["volumeMounts"] = {{{"name", "key"}, {"mountPath", "/tmp/berth-server/certs"}}};
+  main[0]["args"] = {"-c",
+                     "[ -z \"$BERTH_VOLUMES\" ] || exit 0; echo \"TMPDIR=$TMPDIR\"; "
+                     "cd /tmp && ls " +
+                         file + " 2>/dev/null; echo mine > " + file + "; cat " + file +
+                         " berth-server/certs/key; stat -c %a .; "
+                         "cd \"$HOME\" && echo home"};
+  CreatePod("p", "",
+            {{"spec",
+              {{"volumes", Json::parse(R"([{"name": "key", "secret": {"secretName": "s"}}])")},
+               {"containers", main}}}});
+  ASSERT_TRUE(ReachesPhase("p", "Succeeded")) << Pod("p") << Log("p");
+  const std::string expected = "TMPDIR=\nmine\nkey\n1777\nhome\n";
+  EXPECT_TRUE(Log("p").empty() || Log("p") == expected) << Log("p");
+  EXPECT_FALSE(fs::exists("/tmp/" + file)) << "the machine stays as it is";
+  EXPECT_FALSE(fs::exists("/tmp/berth-server"));
+}
+
+TEST_F(PodExecutorTest, AVolumeAtTmpLeavesOtherMountsAndTheWorkingFolder) {
+  ASSERT_TRUE(api_.Create(kSecrets, "default",
+                          {{"metadata", {{"name", "s"}}}, {"data", {{"key", "a2V5Cg=="}}}}, {}));
+  Json main =
+      Json::parse(R"([{"name": "main", "image": "shell", "workingDir": "/tmp/deep/work"}])");
+  main[0]["volumeMounts"] = {{{"name", "shared"}, {"mountPath", "/tmp"}},
+                             {{"name", "key"}, {"mountPath", "/berth-top/key"}},
+                             {{"name", "key"}, {"mountPath", "/tmp/key"}}};
+  main[0]["args"] = {"-c",
+                     "[ -z \"$BERTH_VOLUMES\" ] || exit 0; pwd; cat /tmp/key/key "
+                     "/berth-top/key/key; cd \"$HOME\" && echo home; echo left > /tmp/left"};
+  CreatePod("p", "",
+            {{"spec",
+              {{"volumes", Json::parse(R"([{"name": "shared", "emptyDir": {}},
+                   {"name": "key", "secret": {"secretName": "s"}}])")},
+               {"initContainers", Json::parse(R"([{"name": "i", "image": "shell",
+                   "args": ["-c", "mkdir -p /tmp/deep/work"],
+                   "volumeMounts": [{"name": "shared", "mountPath": "/tmp"}]}])")},
+               {"containers", main}}}});
+  ASSERT_TRUE(ReachesPhase("p", "Succeeded")) << Pod("p") << Log("p");
+  EXPECT_TRUE(Log("p").empty() || Log("p") == "/tmp/deep/work\nkey\nkey\nhome\n") << Log("p");
+  EXPECT_TRUE(Log("p").empty() ||
+              fs::exists(cluster_->folders().VolumesFolder(Pod("p")) + "/shared/left"));
+}
+
+// The files of kubelet: a program that opens them again reads the new content, all of it.
+TEST_F(PodExecutorTest, MountedObjectsChangeWhileTheProgramRuns) {
+  const auto map = [](const char* text) {
+    return Json{{"metadata", {{"name", "m"}}}, {"data", {{"a", text}, {"b", text}}}};
+  };
+  ASSERT_TRUE(api_.Create(kConfigMaps, "default", map("one\n"), {}));
+  ASSERT_TRUE(api_.Create(kSecrets, "default", {{"metadata", {{"name", "s"}}}}, {}));
+  const Json volumes = Json::parse(R"([{"name": "all", "projected": {"sources": [
+        {"configMap": {"name": "m"}}, {"secret": {"name": "s"}},
+        {"downwardAPI": {"items": [
+          {"path": "about/labels", "fieldRef": {"fieldPath": "metadata.labels"}}]}}]}},
+      {"name": "map", "configMap": {"name": "m"}}])");
+  Json main = Json::parse(R"([{"name": "main", "image": "shell", "volumeMounts": [
+      {"name": "all", "mountPath": "/etc/berth-test"},
+      {"name": "map", "mountPath": "/etc/berth-part", "subPath": "a"}]}])");
+  main[0]["args"] = {
+      "-c",
+      kAt +
+          std::string(
+              "d=$(at all /etc/berth-test); cat $d/a; [ ! -e $d/key ] && echo no key; readlink "
+              "$d/a; "
+              "echo; until [ \"$(cat $d/a $d/b)\" = \"$(printf 'two\ntwo')\" ] && [ -s $d/key ] && "
+              "grep -q team $d/about/labels; do sleep 0.02; done; cat $d/key $d/about/labels; "
+              "echo; "
+              "[ -n \"$BERTH_VOLUMES\" ] && echo one || cat /etc/berth-part")};
+  CreatePod("p", "", {{"spec", {{"volumes", volumes}, {"containers", main}}}});
+  ASSERT_TRUE(Eventually([&] { return Log("p").ends_with("\n\n"); })) << Pod("p") << Log("p");
+  EXPECT_EQ(Log("p"), "one\nno key\n..data/a\n\n");
+  const auto change = [&](const ResourceId& resource, const char* name, const Json& by) {
+    Json object = **api_.Get(resource, "default", name);
+    object.merge_patch(by);
+    ASSERT_TRUE(api_.Update(resource, "default", name, object, {}));
+  };
+  change(kConfigMaps, "m", map("two\n"));
+  change(kSecrets, "s", {{"data", {{"key", "a2V5Cg=="}}}});
+  change(kPods, "p", {{"metadata", {{"labels", {{"team", "a"}}}}}});
+  ASSERT_TRUE(ReachesPhase("p", "Succeeded")) << Pod("p") << Log("p");
+  EXPECT_EQ(Log("p"), "one\nno key\n..data/a\n\nkey\nteam=\"a\"\none\n");
+}
+
 // The rest of the machine is where it was.
 TEST_F(PodExecutorTest, AVolumeBesideFilesOfTheMachine) {
   ASSERT_TRUE(api_.Create(kSecrets, "default",

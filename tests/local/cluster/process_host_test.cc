@@ -49,6 +49,18 @@ class ProcessHostTest : public ::testing::Test {
     return spec;
   }
 
+  // Leaves a daemon, and its number in the file "child".
+  ProcessSpec WithDaemon(const std::string& then) const {
+    ProcessSpec spec = Shell(
+        "[ -z \"$BERTH_VOLUMES\" ] || { echo no namespaces; exit 1; }; "
+        "setsid env -i sh -c 'echo $$ >new; mv new child; sleep 100; :' & "
+        "until [ -e child ]; do sleep 0.01; done; " +
+        then);
+    spec.mounts = {{MountStep::Kind::kFolder, "", folder_ + "/made"}};
+    spec.volumes_folder = folder_;
+    return spec;
+  }
+
   std::string Output() const {
     std::ifstream file(folder_ + "/log");
     return {std::istreambuf_iterator<char>(file), {}};
@@ -172,6 +184,38 @@ TEST_F(ProcessHostTest, KilledHostTakesEverybodyAlong) {
     return count;
   };
   EXPECT_TRUE(Eventually([&] { return count_marked() == 0; }));
+}
+
+// A daemon has neither the session nor the environment of its program.
+TEST_F(ProcessHostTest, DaemonsEndWithTheirProgram) {
+  const auto host = ProcessHost::Start(folder_);
+  ASSERT_TRUE(host);
+  Ending run;
+  ASSERT_TRUE((*host)->Spawn(WithDaemon("exit 3"), run.callback()));
+  EXPECT_EQ(run.exit.get().exit_code, 3);
+  if (Output() == "no namespaces\n") GTEST_SKIP() << "this machine has no namespaces";
+  const std::string daemon = Child();
+  ASSERT_FALSE(daemon.empty());
+  EXPECT_TRUE(Eventually([&] { return HasEnded(daemon); })) << daemon;
+}
+
+TEST_F(ProcessHostTest, DaemonsEndWithAKilledHost) {
+  const pid_t doomed = fork();
+  if (doomed == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    auto host = ProcessHost::Start(folder_);
+    if (!host || !(*host)->Spawn(WithDaemon("touch here; sleep 100"), [](ProcessExit) {})) {
+      _exit(1);
+    }
+    for (;;) pause();
+  }
+  ASSERT_TRUE(
+      Eventually([&] { return fs::exists(folder_ + "/here") || Output() == "no namespaces\n"; }));
+  ASSERT_EQ(kill(doomed, SIGKILL), 0);
+  ASSERT_EQ(waitpid(doomed, nullptr, 0), doomed);
+  if (Output() == "no namespaces\n") GTEST_SKIP() << "this machine has no namespaces";
+  const std::string daemon = Child();
+  EXPECT_TRUE(Eventually([&] { return HasEnded(daemon); })) << daemon;
 }
 
 TEST_F(ProcessHostTest, KeepsTheNewestOfALongLog) {

@@ -35,6 +35,14 @@ void GenerateSelector(Json& job) {
   SetIfMissing(match, kUidLabel, uid);
 }
 
+// A Job without labels has those of its pods: the rule of DefaultJobSpec, for generated labels.
+void DefaultLabels(Json& job) {
+  const Json* labels = At(job, {"spec", "template", "metadata", "labels"});
+  if (labels == nullptr || labels->empty()) return;
+  Json& own = job["metadata"]["labels"];
+  if (own.empty()) own = *labels;
+}
+
 void CheckGeneratedSelector(const Json& job, std::vector<Cause>& causes) {
   if (BoolAt(job, {"spec", "manualSelector"}, false)) return;
   const std::string uid = UidOf(job);
@@ -198,6 +206,7 @@ class JobStrategy final : public Strategy {
   void PrepareForCreate(const ResourceInfo& resource, Json& object, WallTime now) const override {
     Strategy::PrepareForCreate(resource, object, now);
     GenerateSelector(object);
+    DefaultLabels(object);
   }
 
   std::vector<Cause> Validate(const ResourceInfo& resource, const Json& object) const override {

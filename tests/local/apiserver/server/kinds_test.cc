@@ -34,6 +34,16 @@ TEST_F(KindsTest, JobsGetSelectorAndLabels) {
   EXPECT_EQ(job["status"], Json::object());
 }
 
+TEST_F(KindsTest, AJobWithoutLabelsHasThoseOfItsPodsFromItsCreationOn) {
+  const Json job = CreateJob();
+  EXPECT_EQ(job["metadata"]["labels"], job["spec"]["template"]["metadata"]["labels"]);
+  EXPECT_EQ(Get(kJobPath).json["metadata"]["labels"], job["metadata"]["labels"]);
+  Json named = JobJson("named");
+  named["metadata"]["labels"] = {{"team", "a"}};
+  const Answer created = Post(kJobs, named);
+  EXPECT_EQ(created.json["metadata"]["labels"], (Json{{"team", "a"}})) << created.text;
+}
+
 TEST_F(KindsTest, AnEmptyJobHasThreeCauses) {
   const Answer refused = Post(kJobs, Json::object());
   EXPECT_EQ(refused.status, 422);

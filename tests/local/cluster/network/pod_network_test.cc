@@ -193,6 +193,77 @@ TEST_F(PodNetworkTest, ServersOfLocalhostAreThoseOfTheirPod) {
   EXPECT_EQ(Ask("127.0.0.1", port), "") << "the machine's localhost is free";
 }
 
+// As on Linux. Programs in Go dial the address that they listen on.
+TEST_F(PodNetworkTest, AConnectionToAllAddressesReachesThePodsOwnListener) {
+  const int port = FreePort();
+  const std::string one = Serve("one", port, "AF_INET6");
+  const std::string two = ServeAt("127.0.0.1", "two", port);
+  EXPECT_TRUE(Eventually([&] { return Ask(one, port) == "one"; })) << ReadText(LogOf("one"));
+  EXPECT_TRUE(Eventually([&] { return Ask(two, port) == "two"; })) << ReadText(LogOf("two"));
+  for (const char* all : {"0.0.0.0", "::"}) {
+    EXPECT_EQ(HearsAt("one", all, port), "one\n") << all;
+    EXPECT_EQ(HearsAt("two", all, port), "two\n") << all;
+  }
+}
+
+// As servers of gRPC listen: with SO_REUSEPORT, at a port that the kernel has chosen before.
+TEST_F(PodNetworkTest, TheAddressOfThePodAndLocalhostAreTwo) {
+  const std::string script = R"(
+import socket, threading
+own = socket.gethostbyname(socket.gethostname())
+def serve(address, port, word):
+    server = socket.socket()
+    server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    server.bind((address, port))
+    server.listen()
+    def answer():
+        while True:
+            client, _ = server.accept()
+            client.sendall(word)
+            client.close()
+    threading.Thread(target=answer, daemon=True).start()
+    return server.getsockname()[1]
+port = serve(own, 0, b'pod')
+serve('127.0.0.1', port, b'localhost')
+for _ in range(8):
+    said = [socket.create_connection((host, port)).recv(9).decode() for host in (own, '127.0.0.1')]
+    if said != ['pod', 'localhost']:
+        print('wrong', said)
+print('done')
+)";
+  Run("one", {kPython, "-c", script});
+  Run("two", {kPython, "-c", script});
+  for (const char* pod : {"one", "two"}) {
+    EXPECT_TRUE(Eventually([&] { return ReadText(LogOf(pod)).ends_with("done\n"); }));
+    EXPECT_EQ(ReadText(LogOf(pod)), "done\n");
+  }
+}
+
+TEST_F(PodNetworkTest, AProgramThatAsksTheRouteForItsAddressGetsThePods) {
+  const int file = socket(AF_INET, SOCK_DGRAM, 0);
+  const sockaddr_in outside = Address("8.8.8.8", 80);
+  const bool has_route =
+      connect(file, reinterpret_cast<const sockaddr*>(&outside), sizeof outside) == 0;
+  close(file);
+  if (!has_route) GTEST_SKIP() << "this machine has no route";
+  const std::string script = R"(
+import socket
+server = socket.socket()
+server.bind(('0.0.0.0', )" + std::to_string(FreePort()) +
+                             R"())
+server.listen()
+asked = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+asked.connect(('8.8.8.8', 80))
+own = asked.getsockname()[0]
+print(own, asked.getpeername()[0])
+socket.create_connection((own, server.getsockname()[1])).close()
+print('connected')
+)";
+  const std::string one = Run("one", {kPython, "-c", script});
+  EXPECT_TRUE(Eventually([&] { return ReadText(LogOf("one")) == one + " 8.8.8.8\nconnected\n"; }))
+      << one << " " << ReadText(LogOf("one"));
+}
+
 TEST_F(PodNetworkTest, LocalhostLeadsToTheMachineAtPortsThatThePodDoesNotHave) {
   const int file = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address = Address("127.0.0.1", 0);
