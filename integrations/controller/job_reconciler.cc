@@ -127,7 +127,7 @@ void JobReconciler::Watch(kube::Controller& controller) {
                           },
                       .on_delete =
                           [this, &controller](const api::ObjectMeta& job) {
-                            last_state_message_.erase(job.uid);
+                            told_states_.erase(job.uid);
                             created_.erase(job.uid);
                             stopped_.erase(job.uid);
                             lost_.erase(job.uid);

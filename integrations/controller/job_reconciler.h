@@ -114,9 +114,10 @@ class JobReconciler final : public kube::Reconciler {
     int count = 0;
   };
   std::map<std::string, Lost> lost_;
-  // The message of the last event that tells a state (of checks, or a problem of the object), which
-  // is not repeated, by job uid.
-  std::map<std::string, std::string> last_state_message_;
+  // The message of an object's last event that tells a state (of checks, or a problem of the
+  // object), which is not repeated, by the uid of the job or of its pod.
+  using ToldStates = std::map<std::string, std::string>;
+  std::map<std::string, ToldStates> told_states_;  // by job uid
   std::set<std::string> stopped_;  // uids of jobs stopped by a write that was answered
   UnseenStarts starts_;
   StopPace stops_;

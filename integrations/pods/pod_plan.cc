@@ -150,8 +150,8 @@ class GroupPlanner {
     Release(inactive, Then::kLeave);
     Add(EmitEvent{
         EmitEvent::Type::kWarning, "WorkloadNameConflict",
-        "Workload '" + workload_->meta.key().ToString() +
-            "' exists and is not of a pod group: rename the group, or delete the Workload",
+        "A Workload named \"" + workload_->meta.name +
+            "\" already exists but is not a pod group workload; this pod group cannot be admitted",
         ""});
     return std::move(plan_);
   }

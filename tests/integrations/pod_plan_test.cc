@@ -199,6 +199,9 @@ TEST(PlanGroupTest, AForeignWorkloadOfItsNameIsLeftAlone) {
   const JobPlan plan =
       PlanPods(Group({Pod("a"), Pod("b", "failed")}), Situation({workload}), At(0));
   EXPECT_THAT(Words(plan), ElementsAre("release b", "event WorkloadNameConflict"));
+  EXPECT_EQ(std::get<EmitEvent>(plan.actions.back()).message,
+            "A Workload named \"g\" already exists but is not a pod group workload; this pod group "
+            "cannot be admitted");
 }
 
 TEST(PlanGroupTest, NewPodsBecomeOwners) {

@@ -286,6 +286,8 @@ TEST_F(PodJobsTest, AWorkloadOfAnotherOriginKeepsItsName) {
   Submit({QueuedPodJson("a", "g"), QueuedPodJson("b", "g")});
   EXPECT_EQ(Events("WorkloadNameConflict"), 2);
   EXPECT_EQ(Object(kGroupWorkload)["spec"]["podSets"][0]["name"], "main");
+  Submit({QueuedPodJson("c", "g")});
+  EXPECT_EQ(Events("WorkloadNameConflict"), 3) << "one of each pod";
   client_.Delete(api::KindOf<api::Workload>(), {"default", "g"}, {}, [](const berth::Status&) {});
   Settle();
   EXPECT_EQ(Object(kGroupWorkload)["spec"]["podSets"][0]["name"], "r1");
