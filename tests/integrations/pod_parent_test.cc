@@ -314,9 +314,9 @@ TEST_F(PodParentTest, ARunningPodOfAGroupKeepsItsQueue) {
 
 TEST_F(PodParentTest, AMissingParentKeepsTheFinalizerUntilTheWorkloadGoes) {
   api::Workload& workload = AddWorkload();
-  EXPECT_TRUE(PlanMissingJob(situation_.workloads).actions.empty());
+  EXPECT_TRUE(PlanMissingJob(situation_.workloads, At(0)).actions.empty());
   workload.meta.deletion_timestamp = At(1);
-  EXPECT_EQ(PlanMissingJob(situation_.workloads).actions.size(), 1U);
+  EXPECT_EQ(PlanMissingJob(situation_.workloads, At(0)).actions.size(), 1U);
 }
 
 }  // namespace

@@ -344,6 +344,17 @@ TEST(PlanPodTest, Steps) {
   }
 }
 
+TEST(PlanPodTest, ADeletedPodLeavesTheWorkloadOfAnotherJobAlone) {
+  api::Workload workload = WorkloadOfPod("admitted");
+  workload.meta.owner_references[0].name = "another";
+  EXPECT_THAT(Words(PlanPods(Single("running deleting"), Situation({workload}), At(50))),
+              ElementsAre("release p"));
+  workload.meta.owner_references[0] = {.api_version = "batch/v1", .kind = "Job", .name = "p"};
+  workload.meta.owner_references[0].controller = true;
+  EXPECT_THAT(Words(PlanPods(Single("running deleting"), Situation({workload}), At(50))),
+              ElementsAre("release p"));
+}
+
 // An eviction deletes a pod that has started; one that waits at its gate stays, and is queued
 // again.
 TEST(PlanPodTest, OnlyTheWorkloadOfAPodThatWaitsIsQueuedAgain) {
