@@ -230,6 +230,11 @@ JobSituation JobReconciler::Observe(const JobState& job) const {
       situation.workloads.push_back(*prebuilt);
     }
   }
+  for (const std::string& name : job.EarlierWorkloads(situation.workloads)) {
+    const auto earlier = workloads_.Get({meta.namespace_name, name});
+    if (earlier == nullptr || OwningJobOf(earlier->meta) != nullptr) continue;
+    situation.workloads.push_back(*earlier);
+  }
   const JobOwners::Ancestry ancestry = owners_.AncestorOf(meta);
   situation.ancestor = ancestry.managed;
   situation.nested_too_deep = ancestry.too_deep;

@@ -162,6 +162,23 @@ TEST_F(PodParentTest, AWorkloadWithTheOldNameIsUsed) {
             workload.meta.name);
 }
 
+// An earlier Kueue made the Workload with its pods as owners, or with none.
+TEST_F(PodParentTest, AWorkloadOfAnEarlierKueueIsTakenOver) {
+  api::Workload& workload = AddWorkload();
+  workload.meta.name = EarlierWorkloadName(situation_.job, *kind_->pods, 0);
+  workload.meta.annotations = {{api::kIsGroupWorkloadAnnotation, "true"}};
+  workload.meta.owner_references.clear();
+  EXPECT_THAT(Words(), ElementsAre("owner StatefulSet 0001"));
+  workload.meta.owner_references = {{.api_version = "v1", .kind = "Pod", .name = "db-0"}};
+  EXPECT_THAT(Words(), ElementsAre("owner StatefulSet 0001"));
+  const std::vector<std::string> makes{"create " + NameOf(), "event CreatedWorkload"};
+  workload.meta.annotations.clear();
+  EXPECT_EQ(Words(), makes) << "not of a group";
+  workload.meta.annotations = {{api::kIsGroupWorkloadAnnotation, "true"}};
+  Set(workload, api::kFinished, api::ConditionStatus::kTrue, "Succeeded");
+  EXPECT_EQ(Words(), makes) << "of an earlier run";
+}
+
 TEST_F(PodParentTest, AGatedPodOfTheOldRevisionIsLetGo) {
   AddWorkload();
   situation_.job.pod_parent->old_revision = "db-1";
