@@ -10,6 +10,7 @@
 #include "api/labels.h"
 #include "api/reasons.h"
 #include "base/strings.h"
+#include "integrations/controller/gate_removals.h"
 #include "integrations/controller/job_patches.h"
 
 namespace berth::integrations {
@@ -85,6 +86,7 @@ JobReconciler::JobReconciler(const Shared& shared, JobSource& source, JobReconci
   for (double bound = 2.5; bound <= kLastBucket; bound *= 2) buckets.push_back(bound);
   options_.metrics->DeclareHistogram(kCreationLatency,
                                      "Time from a job's creation to that of its Workload", buckets);
+  DeclareGateRemovals(*options_.metrics);
 }
 
 std::vector<api::Workload> JobReconciler::WorkloadsOf(const api::ObjectKey& job) const {
@@ -266,7 +268,7 @@ std::vector<kube::Step> JobReconciler::StepsFor(const std::shared_ptr<Pass>& pas
   if (std::vector<PodWrite> writes =
           pass->job ? pass->job->PodWrites(action) : std::vector<PodWrite>{};
       !writes.empty()) {
-    return {PodSteps(std::move(writes))};
+    return {PodSteps(std::move(writes), ObserverOf(*pass->job, action))};
   }
   if (const auto* create = std::get_if<CreateWorkload>(&action)) {
     steps.push_back(CreateStep(pass, create->workload));

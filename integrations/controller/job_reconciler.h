@@ -87,7 +87,9 @@ class JobReconciler final : public kube::Reconciler {
   kube::Step DeleteStep(const api::ObjectKey& key);
   kube::Step DeleteJobStep(const std::shared_ptr<Pass>& pass);
   kube::Step JobStep(const std::shared_ptr<Pass>& pass, JobWrite write);
-  kube::Step PodSteps(std::vector<PodWrite> writes);
+  // `on_written` is called after each pod's last write; may be null.
+  kube::Step PodSteps(std::vector<PodWrite> writes, std::function<void()> on_written);
+  std::function<void()> ObserverOf(const JobState& job, const JobAction& action) const;
   kube::Step PodStep(PodWrite write);
   void EndPodWrite(const PodWrite& write, const Error& error, std::function<void(Status)> next);
   kube::Step OwnersStep(const AddOwners& action);
