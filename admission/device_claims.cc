@@ -169,7 +169,7 @@ const DeviceClaims::Charge& DeviceClaims::ChargeOf(
     const api::ResourceClaimTemplate& claimed) const {
   Charge& charge = charges_[claimed.meta.key()];
   if (charge.pool_version == pool_.version()) return charge;
-  charge = {.pool_version = pool_.version(), .problem = "", .amounts = {}};
+  charge = {.pool_version = pool_.version(), .problem = "", .unmapped = "", .amounts = {}};
   std::map<std::string, std::int64_t> classes;
   charge.problem = CountClasses(claimed, classes);
   if (!charge.problem.empty()) return charge;
@@ -179,7 +179,7 @@ const DeviceClaims::Charge& DeviceClaims::ChargeOf(
   for (const auto& [name, count] : classes) {
     const auto resource = classes_.find(name);
     if (resource == classes_.end()) {
-      charge.problem = ".resourceClaimTemplateName.deviceClassName: Not found: " + Quoted(name);
+      charge.unmapped = name;
       return charge;
     }
     if (counters_.contains(name)) continue;
@@ -215,6 +215,11 @@ std::string DeviceClaims::AddClaims(const api::Workload& workload, std::size_t p
              Quoted(name) + " not found";
     }
     const Charge& charge = ChargeOf(found->second);
+    if (!charge.unmapped.empty()) {
+      return path + ".resourceClaimTemplateName: Not found: " +
+             Quoted("DeviceClass " + charge.unmapped +
+                    " is not mapped in DRA configuration for podset " + pods.name);
+    }
     if (!charge.problem.empty()) {
       const bool several = charge.problem.front() == '[';
       return several ? path + ": " + charge.problem : path + charge.problem;

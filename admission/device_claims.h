@@ -70,7 +70,8 @@ class DeviceClaims {
   // What one pod takes for one claim.
   struct Charge {
     std::uint64_t pool_version = 0;
-    std::string problem;  // after the path of the claim; empty: none
+    std::string problem;   // after the path of the claim; empty: none
+    std::string unmapped;  // a class that no mapping counts; empty: all are counted
     api::ResourceAmounts amounts;
   };
 

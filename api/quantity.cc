@@ -159,9 +159,13 @@ std::string DecimalText(Wide nano, Quantity::Format format) {
   return WideText(value) + "e" + std::to_string(suffix.exponent);
 }
 
-bool IsMemoryLike(std::string_view resource) {
+// Of devices the name tells, such as "gpu.memory", with the amount: other resources of such a name
+// count in units of their own.
+bool IsMemoryLike(std::string_view resource, Amount amount) {
+  constexpr Amount kMebibyte = 1 << 20;
   return resource == "memory" || resource == "ephemeral-storage" ||
-         resource.starts_with("hugepages-");
+         resource.starts_with("hugepages-") ||
+         (resource.ends_with("memory") && amount % kMebibyte == 0);
 }
 
 }  // namespace
@@ -225,12 +229,12 @@ Quantity ToQuantity(std::string_view resource, Amount amount) {
     const Result<Quantity> micro = Quantity::Parse(std::to_string(amount) + "u");
     return micro ? *micro : Quantity();
   }
-  return {amount,
-          IsMemoryLike(resource) ? Quantity::Format::kBinarySI : Quantity::Format::kDecimalSI};
+  return {amount, IsMemoryLike(resource, amount) ? Quantity::Format::kBinarySI
+                                                 : Quantity::Format::kDecimalSI};
 }
 
 std::string FormatAmount(std::string_view resource, Amount amount) {
-  if (IsMemoryLike(resource)) return ToQuantity(resource, amount).ToString();
+  if (IsMemoryLike(resource, amount)) return ToQuantity(resource, amount).ToString();
   // As ToQuantity(…).ToString(), without 128-bit arithmetic: messages format many amounts.
   if (amount == 0) return "0";
   // Of kDecimalSuffixes: millionths, milli, whole units.

@@ -160,6 +160,7 @@ class Planner {
   bool Update(const api::Workload& workload);
   void Create(const api::Workload* replaced = nullptr);
   void Drive(const api::Workload* workload);
+  void FollowDeletion(const api::Workload* workload);
   void Finish(const api::Workload* workload);
   void ReportPodsReady(const api::Workload& workload);
   void FollowEviction(const api::Workload& workload, const api::Condition& evicted);
@@ -328,6 +329,21 @@ void Planner::Create(const api::Workload* replaced) {
   Event("CreatedWorkload", "Created Workload: " + key);
 }
 
+// The job stays until its finalizers are gone. Nobody may delete its Workloads: without their
+// owner, which the deletion may take away, they end.
+void Planner::FollowDeletion(const api::Workload* workload) {
+  Stop(workload, kWorkloadDeleted, "Job is deleted");
+  if (!IsAtRest()) return;
+  for (const api::Workload& each : in_.workloads) {
+    const api::OwnerReference* owner = api::ControllerOf(each.meta);
+    if (owner == nullptr || owner->uid != job_.meta.uid || each.meta.deletion_timestamp ||
+        api::IsTrue(each.status.conditions, api::kFinished)) {
+      continue;
+    }
+    Add(EndedWithoutOwner(each, now_));
+  }
+}
+
 void Planner::Drive(const api::Workload* workload) {
   if (workload != nullptr && workload->meta.deletion_timestamp) {
     if (!job_.finished || job_.bare_pods) Stop(workload, kWorkloadDeleted, "Workload is deleted");
@@ -342,7 +358,7 @@ void Planner::Drive(const api::Workload* workload) {
     }
     return FinalizePods();
   }
-  if (job_.meta.deletion_timestamp) return Stop(workload, kWorkloadDeleted, "Job is deleted");
+  if (job_.meta.deletion_timestamp && !job_.finished) return FollowDeletion(workload);
   if (job_.on_hold) return Hold(workload);
   if (job_.finished) return Finish(workload);
   if (workload == nullptr) return Create();

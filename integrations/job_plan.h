@@ -177,8 +177,11 @@ JobPlan PlanSkippedJob(const JobSituation& situation);
 // The job stays as it is: whose child it is cannot be told.
 JobPlan PlanNestedJob();
 
-// The job is gone: removes Berth's finalizer from its workloads. A Workload of a parent of pods
-// keeps it until it is deleted: pods may come and go.
-JobPlan PlanMissingJob(const std::vector<api::Workload>& workloads);
+// The job is gone: its Workloads end, and Berth's finalizer goes. A Workload of a parent of pods
+// stays until it is deleted: pods may come and go.
+JobPlan PlanMissingJob(const std::vector<api::Workload>& workloads, WallTime now);
+
+// Finished, since nothing can use the Workload's quota any more.
+SetWorkloadCondition EndedWithoutOwner(const api::Workload& workload, WallTime now);
 
 }  // namespace berth::integrations

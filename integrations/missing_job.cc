@@ -2,18 +2,28 @@
 #include "api/labels.h"
 #include "api/reasons.h"
 #include "integrations/job_plan.h"
+#include "integrations/slice_plan.h"
 #include "integrations/workload_build.h"
 
 namespace berth::integrations {
 
-JobPlan PlanMissingJob(const std::vector<api::Workload>& workloads) {
+SetWorkloadCondition EndedWithoutOwner(const api::Workload& workload, WallTime now) {
+  return FinishedBecause(workload, api::kOwnerNotFound, "The workload's owner no longer exists",
+                         now);
+}
+
+JobPlan PlanMissingJob(const std::vector<api::Workload>& workloads, WallTime now) {
   JobPlan plan;
   for (const api::Workload& workload : workloads) {
     const bool has_parent =
         ParentOfPods(workload.meta) != nullptr || LostParentOf(workload.meta).has_value();
-    const bool waits = has_parent && !workload.meta.deletion_timestamp &&
+    const bool lives = !workload.meta.deletion_timestamp &&
                        !api::IsTrue(workload.status.conditions, api::kFinished);
-    if (!waits && api::HasFinalizer(workload.meta, api::kResourceInUseFinalizer)) {
+    if (has_parent && lives) continue;
+    if (lives && api::ControllerOf(workload.meta) != nullptr) {
+      plan.actions.emplace_back(EndedWithoutOwner(workload, now));
+    }
+    if (api::HasFinalizer(workload.meta, api::kResourceInUseFinalizer)) {
       plan.actions.emplace_back(RemoveWorkloadFinalizer{workload.meta.key()});
     }
   }

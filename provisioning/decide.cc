@@ -218,6 +218,17 @@ bool NeedsCapacity(const api::Workload& workload) {
          !api::IsTrue(conditions, api::kFinished) && !api::IsTrue(conditions, api::kEvicted);
 }
 
+bool KeepsRequests(const api::Workload& workload) {
+  const auto& conditions = workload.status.conditions;
+  if (workload.meta.deletion_timestamp || !workload.spec.active ||
+      api::IsTrue(conditions, api::kFinished) || api::IsTrue(conditions, api::kEvicted)) {
+    return false;
+  }
+  const api::Condition* reserved = api::FindCondition(conditions, api::kQuotaReserved);
+  const std::string reason = reserved == nullptr ? "" : reserved->reason;
+  return reason != api::kSuspended && reason != api::kMisconfigured && reason != api::kOnHold;
+}
+
 Lane LaneOf(const std::string& provisioning_class, const std::vector<std::string>& flavors) {
   return {.provisioning_class = provisioning_class, .flavors = Join(flavors, "+")};
 }
@@ -227,10 +238,15 @@ Decision Decide(const Situation& situation, const DecideOptions& options, WallTi
   api::MemoryByCheck memory = situation.memory;
   const bool needs = NeedsCapacity(workload);
   VetoesByCheck vetoes;
-  Decision decision =
-      needs ? DecideChecks(situation, options, now, memory, vetoes) : CleanUp(situation);
+  const bool keeps = !needs && KeepsRequests(workload);
+  Decision decision;
+  if (needs) {
+    decision = DecideChecks(situation, options, now, memory, vetoes);
+  } else if (!keeps) {
+    decision = CleanUp(situation);
+  }
   ReleaseLeases(situation, needs, decision);
-  if (!needs) SettleCharges(situation, decision);
+  if (!needs && !keeps) SettleCharges(situation, decision);
   TakeBackLeftCharges(situation, now, decision);
   if (!decision.charges.empty()) return {.charges = std::move(decision.charges)};
   if (!decision.lessons.empty()) return {.lessons = std::move(decision.lessons)};

@@ -166,6 +166,10 @@ struct Decision {
 // Whether the Workload holds quota that it is not about to lose.
 bool NeedsCapacity(const api::Workload& workload);
 
+// Whether a Workload without quota keeps what it has asked for: its reservation has gone without an
+// eviction, and may come back. Not while a queue is stopped or gone, or the job is on hold.
+bool KeepsRequests(const api::Workload& workload);
+
 // The lane of a request of `provisioning_class` for a Workload with these flavors.
 Lane LaneOf(const std::string& provisioning_class, const std::vector<std::string>& flavors);
 

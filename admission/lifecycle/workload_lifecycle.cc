@@ -20,6 +20,8 @@ using api::FindCondition;
 using api::IsTrue;
 using api::StopPolicy;
 
+constexpr char kIsDeactivated[] = "The workload is deactivated";
+
 // Steps in Kueue's order. A step returns true to end the pass.
 class Planner {
  public:
@@ -146,7 +148,7 @@ void Planner::Deactivated() {
   const bool is_evicted = evicted != nullptr && evicted->status == api::ConditionStatus::kTrue;
   const bool has_cause = IsTrue(status_.conditions, api::kDeactivationTarget);
   if (!is_evicted || (has_cause && !evicted->reason.starts_with(api::kDeactivated))) {
-    Eviction eviction{api::kDeactivated, "The workload is deactivated", ""};
+    Eviction eviction{api::kDeactivated, kIsDeactivated, ""};
     if (has_cause) {
       const Condition* target = FindCondition(status_.conditions, api::kDeactivationTarget);
       eviction.cause = target->reason;
@@ -164,20 +166,18 @@ void Planner::Deactivated() {
     Release();
   }
   const Condition* last = FindCondition(status_.conditions, api::kEvicted);
-  const std::string reason = last->reason;
-  std::string message = last->message;
-  if (reason.starts_with(api::kDeactivated)) {
-    Set(api::kRequeued, api::ConditionStatus::kFalse, reason, message);
-  } else {
-    message = "The workload is deactivated";
+  if (last->reason.starts_with(api::kDeactivated)) {
+    const Condition cause = *last;
+    Set(api::kRequeued, api::ConditionStatus::kFalse, cause.reason, cause.message);
   }
-  changed_ |= SetUnadmitted(status_, api::kDeactivated, message, workload_.meta.generation, now_) !=
-              Difference::kNone;
+  changed_ |= SetUnadmitted(status_, api::kDeactivated, kIsDeactivated, workload_.meta.generation,
+                            now_) != Difference::kNone;
 }
 
 // A check may be rejected while the job is being stopped for another reason.
 void Planner::Reserved() {
   const bool evicted = IsTrue(status_.conditions, api::kEvicted);
+  if (evicted) BackOff();
   if (evicted && !in_.hear_late_answers) return;
   SyncChecks();
   if (FollowRejections() || evicted) return;
@@ -384,8 +384,9 @@ void Planner::ComeBack() {
   release(api::kBackoffFinished, "The workload backoff was finished");
 }
 
-// requeueAt counts regardless of the condition Requeued. A due requeueAt is cleared, and the
-// scheduler processes the workload again. True: the backoff has not ended.
+// requeueAt counts regardless of the condition Requeued, and while pods of an evicted workload end.
+// A due requeueAt is cleared, and the scheduler processes the workload again once its quota is
+// given back. True: the backoff has not ended.
 bool Planner::BackOff() {
   if (!status_.requeue_state || !status_.requeue_state->requeue_at) return false;
   const Duration left = *status_.requeue_state->requeue_at - now_;

@@ -11,14 +11,18 @@ void JobReconciler::Emit(const JobState& state, const EmitEvent& event) {
       event.reason == "UpdatedAdmissionCheck" || event.reason == "ErrWorkloadCompose" ||
       event.reason == "ManagedByMultiKueue" || event.reason == "WorkloadNameConflict" ||
       event.reason == "JobNestingTooDeep";
-  if (is_state && source_.Meta(job.key()) != nullptr) {
-    std::string& last = last_state_message_[job.uid];
-    if (last == event.message) return;
-    last = event.message;
-    // The reason why no Workload can be made is told once, and nowhere else.
-    if (event.type == EmitEvent::Type::kNormal) rank = kube::EventRank::kCommentary;
-  }
+  const bool is_told_once = is_state && source_.Meta(job.key()) != nullptr;
+  // The reason why no Workload can be made is told once, and nowhere else.
+  if (is_told_once && event.type == EmitEvent::Type::kNormal) rank = kube::EventRank::kCommentary;
+  ToldStates told;
   const auto record = [&](const api::ObjectMeta& object) {
+    if (is_told_once) {
+      ToldStates& before = told_states_[job.uid];
+      const auto last = before.find(object.uid);
+      const bool is_known = last != before.end() && last->second == event.message;
+      told[object.uid] = event.message;
+      if (is_known) return;
+    }
     const api::ResourceKind& kind = source_.resource();
     events_.Record({kind.api_version(), std::string(kind.kind), object.key(), object.uid,
                     object.resource_version},
@@ -31,6 +35,7 @@ void JobReconciler::Emit(const JobState& state, const EmitEvent& event) {
     if (event.pod.empty() || event.pod == pod.name) record(pod);
   }
   if (pods.empty()) record(job);
+  if (is_told_once) told_states_[job.uid] = std::move(told);
 }
 
 }  // namespace berth::integrations

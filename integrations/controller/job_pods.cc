@@ -4,6 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/codec.h"
+#include "api/labels.h"
+#include "api/reasons.h"
+#include "integrations/controller/gate_removals.h"
 #include "integrations/controller/job_reconciler.h"
 
 namespace berth::integrations {
@@ -66,8 +69,9 @@ struct Lanes {
 }  // namespace
 
 // The writes of one pod follow each other, those of several pods run together.
-kube::Step JobReconciler::PodSteps(std::vector<PodWrite> writes) {
-  return [this, writes = std::move(writes)](std::function<void(Status)> next) {
+kube::Step JobReconciler::PodSteps(std::vector<PodWrite> writes, std::function<void()> on_written) {
+  return [this, writes = std::move(writes),
+          on_written = std::move(on_written)](std::function<void(Status)> next) {
     auto all = std::make_shared<Lanes>();
     all->done = std::move(next);
     const PodWrite* before = nullptr;
@@ -76,7 +80,35 @@ kube::Step JobReconciler::PodSteps(std::vector<PodWrite> writes) {
       all->lanes.back().push_back(PodStep(write));
       before = &write;
     }
+    for (std::vector<kube::Step>& lane : all->lanes) {
+      if (!on_written) break;
+      lane.push_back([on_written](const std::function<void(Status)>& end) {
+        on_written();
+        end(OkStatus());
+      });
+    }
     Lanes::Go(all);
+  };
+}
+
+// A start takes the gate of admission off pods.
+std::function<void()> JobReconciler::ObserverOf(const JobState& job,
+                                                const JobAction& action) const {
+  const auto* start = std::get_if<StartJob>(&action);
+  if (start == nullptr || options_.metrics == nullptr) return nullptr;
+  const api::ObjectMeta& meta = job.meta();
+  std::vector<api::Workload> started = WorkloadsOf(meta.key());
+  const std::string* prebuilt = PrebuiltWorkloadOf(meta);
+  for (const std::string& name : {start->workload, prebuilt == nullptr ? "" : *prebuilt}) {
+    const auto named = workloads_.Get({meta.namespace_name, name});
+    if (named != nullptr) started = {*named};
+  }
+  std::erase_if(started, [](const api::Workload& each) {
+    return !api::IsTrue(each.status.conditions, api::kAdmitted);
+  });
+  if (started.empty()) return nullptr;
+  return [this, workload = std::move(started.front())] {
+    ObserveGateRemoval(*options_.metrics, workload, api::kAdmissionGate, clock_.Now());
   };
 }
 

@@ -10,6 +10,7 @@
 #include "api/labels.h"
 #include "api/reasons.h"
 #include "base/strings.h"
+#include "integrations/controller/gate_removals.h"
 #include "integrations/controller/job_patches.h"
 
 namespace berth::integrations {
@@ -85,6 +86,7 @@ JobReconciler::JobReconciler(const Shared& shared, JobSource& source, JobReconci
   for (double bound = 2.5; bound <= kLastBucket; bound *= 2) buckets.push_back(bound);
   options_.metrics->DeclareHistogram(kCreationLatency,
                                      "Time from a job's creation to that of its Workload", buckets);
+  DeclareGateRemovals(*options_.metrics);
 }
 
 std::vector<api::Workload> JobReconciler::WorkloadsOf(const api::ObjectKey& job) const {
@@ -127,7 +129,7 @@ void JobReconciler::Watch(kube::Controller& controller) {
                           },
                       .on_delete =
                           [this, &controller](const api::ObjectMeta& job) {
-                            last_state_message_.erase(job.uid);
+                            told_states_.erase(job.uid);
                             created_.erase(job.uid);
                             stopped_.erase(job.uid);
                             lost_.erase(job.uid);
@@ -160,7 +162,7 @@ void JobReconciler::Reconcile(const api::ObjectKey& key, Done done) {
   pass->job = source_.Get(key);
   JobPlan plan;
   if (pass->job == nullptr) {
-    plan = PlanMissingJob(WorkloadsOf(key));
+    plan = PlanMissingJob(WorkloadsOf(key), clock_.Now());
   } else {
     pass->resource_version = pass->job->meta().resource_version;
     if (const auto event = starts_.Take(*pass->job)) Emit(*pass->job, *event);
@@ -179,8 +181,11 @@ void JobReconciler::Reconcile(const api::ObjectKey& key, Done done) {
     for (kube::Step& step : StepsFor(pass, action)) steps.push_back(std::move(step));
   }
   const std::optional<Duration> look_again = plan.retry ? kLookAgain : plan.look_again;
-  kube::RunSteps(std::move(steps), [done = std::move(done), look_again](const Status& status) {
-    if (!status) return done(status.error());
+  kube::RunSteps(std::move(steps), [done = std::move(done), look_again,
+                                    is_missing = pass->job == nullptr](const Status& status) {
+    // The garbage collector may be faster with the Workloads of a job that is gone.
+    const bool gone = is_missing && !status && status.error().code == ErrorCode::kNotFound;
+    if (!status && !gone) return done(status.error());
     done(kube::NextLook{look_again});
   });
 }
@@ -227,6 +232,11 @@ JobSituation JobReconciler::Observe(const JobState& job) const {
       situation.workloads.push_back(*prebuilt);
     }
   }
+  for (const std::string& name : job.EarlierWorkloads(situation.workloads)) {
+    const auto earlier = workloads_.Get({meta.namespace_name, name});
+    if (earlier == nullptr || OwningJobOf(earlier->meta) != nullptr) continue;
+    situation.workloads.push_back(*earlier);
+  }
   const JobOwners::Ancestry ancestry = owners_.AncestorOf(meta);
   situation.ancestor = ancestry.managed;
   situation.nested_too_deep = ancestry.too_deep;
@@ -258,7 +268,7 @@ std::vector<kube::Step> JobReconciler::StepsFor(const std::shared_ptr<Pass>& pas
   if (std::vector<PodWrite> writes =
           pass->job ? pass->job->PodWrites(action) : std::vector<PodWrite>{};
       !writes.empty()) {
-    return {PodSteps(std::move(writes))};
+    return {PodSteps(std::move(writes), ObserverOf(*pass->job, action))};
   }
   if (const auto* create = std::get_if<CreateWorkload>(&action)) {
     steps.push_back(CreateStep(pass, create->workload));

@@ -87,7 +87,9 @@ class JobReconciler final : public kube::Reconciler {
   kube::Step DeleteStep(const api::ObjectKey& key);
   kube::Step DeleteJobStep(const std::shared_ptr<Pass>& pass);
   kube::Step JobStep(const std::shared_ptr<Pass>& pass, JobWrite write);
-  kube::Step PodSteps(std::vector<PodWrite> writes);
+  // `on_written` is called after each pod's last write; may be null.
+  kube::Step PodSteps(std::vector<PodWrite> writes, std::function<void()> on_written);
+  std::function<void()> ObserverOf(const JobState& job, const JobAction& action) const;
   kube::Step PodStep(PodWrite write);
   void EndPodWrite(const PodWrite& write, const Error& error, std::function<void(Status)> next);
   kube::Step OwnersStep(const AddOwners& action);
@@ -114,9 +116,10 @@ class JobReconciler final : public kube::Reconciler {
     int count = 0;
   };
   std::map<std::string, Lost> lost_;
-  // The message of the last event that tells a state (of checks, or a problem of the object), which
-  // is not repeated, by job uid.
-  std::map<std::string, std::string> last_state_message_;
+  // The message of an object's last event that tells a state (of checks, or a problem of the
+  // object), which is not repeated, by the uid of the job or of its pod.
+  using ToldStates = std::map<std::string, std::string>;
+  std::map<std::string, ToldStates> told_states_;  // by job uid
   std::set<std::string> stopped_;  // uids of jobs stopped by a write that was answered
   UnseenStarts starts_;
   StopPace stops_;

@@ -61,6 +61,12 @@ class JobState {
   // Empty `originals`: the templates do not change.
   virtual std::vector<JobWrite> Stop(const std::vector<PodSetChange>& originals) const = 0;
 
+  // The names of Workloads that the job takes over where no object owns them; `known`: its own.
+  virtual std::vector<std::string> EarlierWorkloads(const std::vector<api::Workload>& known) const {
+    (void)known;
+    return {};
+  }
+
   // Makes the operator create a pod again that a stop has deleted.
   virtual std::vector<JobWrite> Restart() const { return {}; }
 

@@ -61,6 +61,16 @@ class PodParentState final : public JobState {
     LetOrphansGo(orphans_, situation.workloads, plan);
     return plan;
   }
+  std::vector<std::string> EarlierWorkloads(
+      const std::vector<api::Workload>& known) const override {
+    const std::int32_t groups = view_.pod_parent ? view_.pod_parent->groups : 1;
+    if (view_.meta.uid.empty() || std::cmp_greater_equal(known.size(), groups)) return {};
+    std::vector<std::string> names;
+    for (std::int32_t group = 0; group < groups; ++group) {
+      names.push_back(EarlierWorkloadName(view_, *description_->pods, group));
+    }
+    return names;
+  }
   // Its pods start and stop.
   std::vector<JobWrite> Start(const std::vector<PodSetChange>& changes) const override {
     (void)changes;
@@ -205,17 +215,26 @@ std::string PodParents::ParentOf(const ParentedPod& pod) const {
     const std::string* name = api::FindValue(pod.meta.labels, label);
     return name == nullptr ? "" : *name;
   }
-  const api::OwnerReference* owner = api::ControllerOf(pod.meta);
+  const api::OwnerReference* owner = LinkOf(pod.meta);
   if (owner != nullptr) return IsOf(description_->kind, *owner) ? owner->name : "";
   // An orphan: the name of a StatefulSet's pod is that of the set and a number.
   const std::size_t dash = pod.meta.name.rfind('-');
   return dash == std::string::npos ? "" : pod.meta.name.substr(0, dash);
 }
 
+// A pod may have been made without a controller.
+const api::OwnerReference* PodParents::LinkOf(const api::ObjectMeta& object) const {
+  if (const api::OwnerReference* controller = api::ControllerOf(object)) return controller;
+  for (const api::OwnerReference& each : object.owner_references) {
+    if (IsOf(description_->kind, each) || each.kind == kStatefulSets.kind) return &each;
+  }
+  return nullptr;
+}
+
 PodParents::Origin PodParents::OriginOf(const ParentedPod& pod, const std::string& uid) const {
   constexpr int kMostLinks = 5;
   std::shared_ptr<const void> link;  // keeps `owner` alive
-  const api::OwnerReference* owner = api::ControllerOf(pod.meta);
+  const api::OwnerReference* owner = LinkOf(pod.meta);
   for (int i = 0; i < kMostLinks && owner != nullptr; ++i) {
     if (owner->uid == uid) return Origin::kObject;
     const api::ObjectKey key{pod.meta.namespace_name, owner->name};
@@ -232,7 +251,7 @@ PodParents::Origin PodParents::OriginOf(const ParentedPod& pod, const std::strin
       link = leader;
     }
     if (above == nullptr) return Origin::kAnother;
-    owner = api::ControllerOf(*above);
+    owner = LinkOf(*above);
   }
   return owner == nullptr ? Origin::kOrphan : Origin::kAnother;
 }
@@ -240,7 +259,7 @@ PodParents::Origin PodParents::OriginOf(const ParentedPod& pod, const std::strin
 void PodParents::AddRevisions(std::vector<PlacedPod>& pods) const {
   if (stateful_sets_ == nullptr) return;
   for (PlacedPod& each : pods) {
-    const api::OwnerReference* owner = api::ControllerOf(each.pod->meta);
+    const api::OwnerReference* owner = LinkOf(each.pod->meta);
     const std::string* revision = api::FindValue(each.pod->meta.labels, kRevisionLabel);
     if (owner == nullptr || revision == nullptr || owner->kind != kStatefulSets.kind) continue;
     const auto set = stateful_sets_->Get({each.pod->meta.namespace_name, owner->name});

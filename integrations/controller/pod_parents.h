@@ -66,6 +66,7 @@ class PodParents final : public JobSource {
   void Tell(const std::string& namespace_name, const std::string& parent) const;
   // The name of the object of which the pod seems to be; empty: of none of this kind.
   std::string ParentOf(const ParentedPod& pod) const;
+  const api::OwnerReference* LinkOf(const api::ObjectMeta& object) const;  // null: none
   Origin OriginOf(const ParentedPod& pod, const std::string& uid) const;
   // `view`: without a uid where the object does not exist.
   Pods PodsOf(const JobView& view) const;

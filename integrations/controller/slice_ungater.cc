@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "api/labels.h"
+#include "integrations/controller/gate_removals.h"
 #include "integrations/job_slices.h"
 #include "integrations/slice_ungating.h"
 
@@ -35,8 +36,13 @@ std::vector<std::string> IndexValues(const T& object) {
 
 }  // namespace
 
-SliceUngater::SliceUngater(kube::Manager& manager, std::size_t max_in_flight)
-    : gated_(manager, max_in_flight), workloads_(manager.InformerFor<api::Workload>()) {
+SliceUngater::SliceUngater(kube::Manager& manager, const Clock& clock, kube::Metrics* metrics,
+                           std::size_t max_in_flight)
+    : clock_(clock),
+      metrics_(metrics),
+      gated_(manager, max_in_flight),
+      workloads_(manager.InformerFor<api::Workload>()) {
+  if (metrics_ != nullptr) DeclareGateRemovals(*metrics_);
   workloads_.AddIndex(kByChain, IndexValues<api::Workload>);
 }
 
@@ -78,8 +84,16 @@ void SliceUngater::Open() {
 void SliceUngater::Reconcile(const api::ObjectKey& chain, Done done) {
   gated_.Run({.key = chain,
               .plan = [this, chain] { return Plan(chain); },
-              .on_written = nullptr,
+              .on_written = [this, chain] { Observe(chain); },
               .done = std::move(done)});
+}
+
+void SliceUngater::Observe(const api::ObjectKey& chain) const {
+  if (metrics_ == nullptr) return;
+  const auto slices = workloads_.ByIndex(kByChain, chain.ToString());
+  const api::Workload* slice = AdmittedSlice(slices);
+  if (slice == nullptr) return;
+  ObserveGateRemoval(*metrics_, *slice, api::kElasticJobGate, clock_.Now());
 }
 
 std::vector<GatedPods::Write> SliceUngater::Plan(const api::ObjectKey& chain) const {

@@ -17,13 +17,16 @@
 
 #include "integrations/controller/gated_pods.h"
 #include "kube/runtime/manager.h"
+#include "kube/runtime/metrics.h"
 #include "kube/runtime/reconciler.h"
 
 namespace berth::integrations {
 
 class SliceUngater final : public kube::Reconciler {
  public:
-  explicit SliceUngater(kube::Manager& manager, std::size_t max_in_flight = 16);
+  // `metrics` gets the time from admission to ungating of each pod; may be null.
+  SliceUngater(kube::Manager& manager, const Clock& clock, kube::Metrics* metrics,
+               std::size_t max_in_flight = 16);
   SliceUngater(const SliceUngater&) = delete;
   SliceUngater& operator=(const SliceUngater&) = delete;
 
@@ -36,7 +39,10 @@ class SliceUngater final : public kube::Reconciler {
  private:
   void Open();  // starts the Pod informer
   std::vector<GatedPods::Write> Plan(const api::ObjectKey& chain) const;
+  void Observe(const api::ObjectKey& chain) const;
 
+  const Clock& clock_;
+  kube::Metrics* metrics_;
   GatedPods gated_;
   kube::Informer<api::Workload>& workloads_;
   kube::Controller* controller_ = nullptr;

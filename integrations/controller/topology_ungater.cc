@@ -1,11 +1,10 @@
 #include "integrations/controller/topology_ungater.h"
 
-#include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "api/labels.h"
-#include "api/reasons.h"
+#include "integrations/controller/gate_removals.h"
 #include "integrations/job_slices.h"
 #include "integrations/slice_ungating.h"
 
@@ -15,8 +14,6 @@ namespace {
 constexpr char kOfChain[] = "ungater/chain";        // "namespace/name"
 constexpr char kByWorkload[] = "ungater/workload";  // "namespace/name"
 constexpr Duration kBatch = std::chrono::milliseconds(100);
-constexpr char kGateRemoval[] = "kueue_pod_scheduling_gate_removal_seconds";
-constexpr double kLongestBucket = 10240;
 
 // The workload that a pod's annotation names. The slices of an elastic job have one name together:
 // pods outlive the slice with which they were created.
@@ -44,26 +41,16 @@ TopologyUngater::TopologyUngater(kube::Manager& manager, const Clock& clock, kub
     return IsSlice(workload) ? std::vector{KeyOf(workload).ToString()} : std::vector<std::string>{};
   });
   if (metrics_ == nullptr) return;
-  std::vector<double> buckets{1};
-  for (double bound = 2.5; bound <= kLongestBucket; bound *= 2) buckets.push_back(bound);
-  metrics_->DeclareHistogram(kGateRemoval,
-                             "Time from a workload's admission to the removal of a pod's gate",
-                             std::move(buckets));
+  DeclareGateRemovals(*metrics_);
 }
 
-// The admission's time has whole seconds, and may be of another clock: never below 0.
 void TopologyUngater::Observe(const api::ObjectKey& key) const {
-  const auto workload = workloads_.Get(key);
-  if (metrics_ == nullptr || workload == nullptr || !workload->status.admission) return;
-  const api::Condition* admitted = api::FindCondition(workload->status.conditions, api::kAdmitted);
-  if (admitted == nullptr || admitted->status != api::ConditionStatus::kTrue) return;
-  const Duration since =
-      std::max<Duration>(clock_.Now() - admitted->last_transition_time, Duration::zero());
-  metrics_->Observe(kGateRemoval,
-                    {{"name", api::kTopologyGate},
-                     {"cluster_queue", workload->status.admission->cluster_queue},
-                     {"is_group", "false"}},
-                    std::chrono::duration<double>(since).count());
+  if (metrics_ == nullptr) return;
+  const auto slices = workloads_.ByIndex(kOfChain, key.ToString());
+  const auto named = workloads_.Get(key);
+  const api::Workload* workload = slices.empty() ? named.get() : AdmittedSlice(slices);
+  if (workload == nullptr) return;
+  ObserveGateRemoval(*metrics_, *workload, api::kTopologyGate, clock_.Now());
 }
 
 void TopologyUngater::Watch(kube::Controller& controller) {

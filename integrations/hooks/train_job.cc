@@ -145,6 +145,7 @@ Nodes NodesOf(const Json& object, const Json& runtime) {
 void SetCounts(const Nodes& nodes, const std::string& step, Json& job) {
   Json& spec = MakePart(MakePart(job, "template"), "spec");
   std::int64_t count = WholePart(spec, {"parallelism"}, 1);
+  if (count == 0) count = 1;  // no number
   if (step == "trainer")
     count = nodes.mpi ? nodes.of_runtime : nodes.given.value_or(nodes.of_runtime);
   if (nodes.mpi && nodes.given && TextPart(job, {"name"}) == "node") {

@@ -7,7 +7,6 @@
 #include "api/labels.h"
 #include "api/pod_groups.h"
 #include "api/reasons.h"
-#include "integrations/slice_plan.h"
 #include "integrations/workload_build.h"
 
 namespace berth::integrations {
@@ -42,15 +41,14 @@ void LetOrphansGo(const std::vector<ParentedPodPtr>& orphans,
 
 JobPlan PlanMissingParent(const std::vector<ParentedPodPtr>& orphans,
                           const std::vector<api::Workload>& workloads, WallTime now) {
-  JobPlan plan = PlanMissingJob(workloads);
+  JobPlan plan = PlanMissingJob(workloads, now);
   for (const api::Workload& workload : workloads) {
     if (!LostParentOf(workload.meta) || !workload.meta.owner_references.empty() ||
         workload.meta.deletion_timestamp ||
         api::IsTrue(workload.status.conditions, api::kFinished)) {
       continue;
     }
-    plan.actions.emplace_back(FinishedBecause(workload, api::kOwnerNotFound,
-                                              "The workload's owner no longer exists", now));
+    plan.actions.emplace_back(EndedWithoutOwner(workload, now));
   }
   LetOrphansGo(orphans, workloads, plan);
   return plan;

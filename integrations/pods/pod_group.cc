@@ -32,11 +32,21 @@ std::string QueueOf(const QueuedPod& pod) {
   return name == nullptr ? "" : *name;
 }
 
+// The lower ranks stay first. A pod that has succeeded needs no finalizer: its work is done, and
+// the work of a gated pod is not.
+int RankOf(const QueuedPod& active) {
+  const bool has_succeeded = active.phase == QueuedPod::Phase::kSucceeded;
+  if (IsHeld(active)) return IsGated(active) ? 2 : 0;
+  if (has_succeeded) return 1;
+  return IsGated(active) ? 4 : 3;
+}
+
 // Pods that hold quota with a finalizer stay first, then those that are started, then the oldest.
 void SortActive(Pods& pods) {
   std::stable_sort(pods.begin(), pods.end(), [](const QueuedPodPtr& a, const QueuedPodPtr& b) {
-    if (IsHeld(*a) != IsHeld(*b)) return IsHeld(*a);
-    if (IsGated(*a) != IsGated(*b)) return !IsGated(*a);
+    const int left = RankOf(*a);
+    const int right = RankOf(*b);
+    if (left != right) return left < right;
     return a->meta.creation_timestamp < b->meta.creation_timestamp;
   });
 }

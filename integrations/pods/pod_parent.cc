@@ -123,18 +123,23 @@ class ParentPlanner {
     return names_[static_cast<std::size_t>(group)];
   }
 
-  // Kueue once made the names without the object's uid. An object that is made again, and takes
-  // pods that an earlier one of its name has left behind, takes their Workload with them.
+  // An object that is made again, and takes pods that an earlier one of its name has left behind,
+  // takes their Workload with them.
   std::string FindName(std::int32_t group) const {
     std::string name = GroupWorkloadName(job_, rule_, group);
     if (Find(name) != nullptr) return name;
-    JobView without = job_;
-    without.meta.uid.clear();
-    std::string legacy = GroupWorkloadName(without, rule_, group);
-    const api::Workload* known = Find(legacy);
-    if (known != nullptr && IsOurs(*known)) return legacy;
+    std::string earlier = EarlierWorkloadName(job_, rule_, group);
+    const api::Workload* known = Find(earlier);
+    if (known != nullptr && (IsOurs(*known) || MayBeTaken(*known))) return earlier;
     const auto taken = by_group_.find(group);
     return taken == by_group_.end() ? name : taken->second->meta.name;
+  }
+
+  // Of a group of pods, which no object owns.
+  static bool MayBeTaken(const api::Workload& workload) {
+    return !workload.meta.deletion_timestamp && !IsDone(workload) &&
+           OwningJobOf(workload.meta) == nullptr &&
+           workload.meta.annotations.count(api::kIsGroupWorkloadAnnotation) != 0;
   }
 
   // The object's own go before those that nobody has taken.
@@ -475,6 +480,12 @@ std::string GroupWorkloadName(const JobView& parent, const PodsRule& rule, std::
                        .name = name,
                        .uid = parent.meta.uid,
                        .variant = {}});
+}
+
+std::string EarlierWorkloadName(const JobView& parent, const PodsRule& rule, std::int32_t group) {
+  JobView without = parent;
+  without.meta.uid.clear();
+  return GroupWorkloadName(without, rule, group);
 }
 
 bool IsQueuedParent(const JobSituation& situation) {

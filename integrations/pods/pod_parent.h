@@ -56,11 +56,14 @@ std::vector<PlacedPod> PlacePods(const JobView& parent, const PodsRule& rule,
 // The name of the Workload of a group: of the object, or of the object and the group's number.
 std::string GroupWorkloadName(const JobView& parent, const PodsRule& rule, std::int32_t group);
 
+// The name as Kueue before 0.17 made it, without the object's uid.
+std::string EarlierWorkloadName(const JobView& parent, const PodsRule& rule, std::int32_t group);
+
 // Whether the object is queued, so that its pods have to be known.
 bool IsQueuedParent(const JobSituation& situation);
 
 // `situation.job`: the parent, with JobView::pod_parent. `situation.workloads`: all that the object
-// has made.
+// has made, and those of an earlier name that no object owns.
 JobPlan PlanPodParent(const JobSituation& situation, const PodsRule& rule,
                       const std::vector<PlacedPod>& pods, WallTime now);
 

@@ -9,6 +9,7 @@
 #include "api/labels.h"
 #include "api/pod_groups.h"
 #include "api/reasons.h"
+#include "integrations/slice_plan.h"
 #include "integrations/workload_build.h"
 
 namespace berth::integrations {
@@ -16,31 +17,14 @@ namespace {
 
 using Then = ReleasePods::Then;
 
-api::Condition Finished(const api::Workload& workload, const char* reason, std::string message,
-                        WallTime now) {
-  return {.type = api::kFinished,
-          .status = api::ConditionStatus::kTrue,
-          .reason = reason,
-          .message = std::move(message),
-          .last_transition_time = CutToSeconds(now),
-          .observed_generation = workload.meta.generation};
-}
-
-// A pod that is being deleted gives its quota back at once.
-JobPlan PlanDeletedPod(const QueuedPod& pod, const std::vector<api::Workload>& workloads,
-                       WallTime now) {
-  JobPlan plan;
-  for (const api::Workload& workload : workloads) {
+// A pod that is being deleted gives its quota back at once. A Workload of another job, which the
+// pod names as its prebuilt one, goes on.
+JobPlan PlanDeletedPod(const QueuedPod& pod, std::vector<api::Workload> workloads, WallTime now) {
+  std::erase_if(workloads, [&pod](const api::Workload& workload) {
     const api::OwnerReference* owner = api::ControllerOf(workload.meta);
-    if (owner != nullptr && owner->uid == pod.meta.uid &&
-        !api::IsTrue(workload.status.conditions, api::kFinished)) {
-      plan.actions.emplace_back(SetWorkloadCondition{
-          workload.meta.key(),
-          Finished(workload, api::kOwnerNotFound, "The workload's owner no longer exists", now)});
-    }
-  }
-  JobPlan rest = PlanMissingJob(workloads);
-  for (JobAction& action : rest.actions) plan.actions.push_back(std::move(action));
+    return owner != nullptr && (owner->kind != kPod.kind || owner->name != pod.meta.name);
+  });
+  JobPlan plan = PlanMissingJob(workloads, now);
   if (IsHeld(pod)) plan.actions.emplace_back(ReleasePods{{pod.meta.name}, Then::kLeave});
   return plan;
 }
@@ -150,8 +134,8 @@ class GroupPlanner {
     Release(inactive, Then::kLeave);
     Add(EmitEvent{
         EmitEvent::Type::kWarning, "WorkloadNameConflict",
-        "Workload '" + workload_->meta.key().ToString() +
-            "' exists and is not of a pod group: rename the group, or delete the Workload",
+        "A Workload named \"" + workload_->meta.name +
+            "\" already exists but is not a pod group workload; this pod group cannot be admitted",
         ""});
     return std::move(plan_);
   }
@@ -244,8 +228,7 @@ void Adapt(const PodsOfJob& job, const JobSituation& situation, WallTime now, Jo
   });
   for (const api::Workload& workload : situation.workloads) {
     if (!api::IsTrue(workload.status.conditions, api::kAdmitted)) continue;
-    plan.actions.emplace_back(SetWorkloadCondition{
-        workload.meta.key(), Finished(workload, api::kFailedToStart, *refusal, now)});
+    plan.actions.emplace_back(FinishedBecause(workload, api::kFailedToStart, *refusal, now));
     return;
   }
 }
@@ -259,7 +242,7 @@ JobPlan PlanPods(const PodsOfJob& job, JobSituation situation, WallTime now) {
   if (!job.group.empty()) {
     plan = GroupPlanner(job, situation, now).Run();
   } else if (job.first().meta.deletion_timestamp) {
-    return PlanDeletedPod(job.first(), situation.workloads, now);
+    return PlanDeletedPod(job.first(), std::move(situation.workloads), now);
   } else {
     situation.job = ViewOfPod(job.first());
     plan = PlanJob(situation, now);

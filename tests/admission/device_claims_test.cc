@@ -83,8 +83,8 @@ TEST(DeviceClaimsTest, CountsOrSaysWhyNot) {
       {"a class that is not mapped",
        {Of("tpu.example.com")},
        0,
-       "resourceClaims[0].resourceClaimTemplateName.deviceClassName: Not found: "
-       "\"tpu.example.com\""},
+       "spec.podSets[0].template.spec.resourceClaims[0].resourceClaimTemplateName: Not found: "
+       "\"DeviceClass tpu.example.com is not mapped in DRA configuration for podset main\""},
   };
   for (const ClaimRow& row : rows) {
     SCOPED_TRACE(row.name);

@@ -131,7 +131,7 @@ class ClaimsTest(ClusterTest):
         self.expect("second", "False", "insufficient unused quota for example.com/gpus")
         self.plane.apply(TEMPLATE.replace("NAME", "other").replace("CLASS", "tpu.example.com"))
         self.plane.apply(JOB.replace("NAME", "third").replace("TEMPLATE", "other"))
-        self.expect("third", "False", 'deviceClassName: Not found: "tpu.example.com"')
+        self.expect("third", "False", "DeviceClass tpu.example.com is not mapped in DRA configuration")
         self.assertTrue(usage)
         self.plane.kubectl("delete", "jobs", "--all")
 

@@ -56,6 +56,9 @@ class JobPlanTest : public ::testing::Test {
     situation_.job = ViewOf(job_);
     situation_.flavors = &flavors_;
     plan_ = PlanJob(situation_, At(0));
+    return Names();
+  }
+  std::vector<std::string> Names() const {
     std::vector<std::string> names;
     for (const JobAction& action : plan_.actions) names.push_back(NameOf(action));
     return names;
@@ -483,9 +486,39 @@ TEST_F(JobPlanTest, APrebuiltWorkloadIsAdoptedAndMustFit) {
 }
 
 TEST_F(JobPlanTest, WorkloadsOfAMissingJobAreLetGo) {
-  const JobPlan plan = PlanMissingJob({WorkloadFor(job_)});
-  ASSERT_EQ(plan.actions.size(), 1U);
-  EXPECT_EQ(NameOf(plan.actions[0]), "finalizer");
+  api::Workload workload = WorkloadFor(job_);
+  plan_ = PlanMissingJob({workload}, At(0));
+  EXPECT_THAT(Names(), ElementsAre("Finished=OwnerNotFound", "finalizer"));
+  workload.meta.deletion_timestamp = At(0);
+  plan_ = PlanMissingJob({workload}, At(0));
+  EXPECT_THAT(Names(), ElementsAre("finalizer"));
+  workload.meta.deletion_timestamp.reset();
+  SetTrue(workload, api::kFinished);
+  plan_ = PlanMissingJob({workload}, At(0));
+  EXPECT_THAT(Names(), ElementsAre("finalizer"));
+}
+
+// `kubectl delete --cascade=orphan`: the job waits for the garbage collector.
+TEST_F(JobPlanTest, AJobThatIsBeingDeletedEndsItsWorkloadWhenThePodsAreGone) {
+  testing::Admit(AddWorkload());
+  job_.meta.deletion_timestamp = At(0);
+  job_.suspend = false;
+  job_.active = 1;
+  EXPECT_THAT(Plan(), ElementsAre("stop+restore", "event Stopped"));
+  job_.suspend = true;
+  EXPECT_THAT(Plan(), IsEmpty());
+  job_.active = 0;
+  EXPECT_THAT(Plan(), ElementsAre("Finished=OwnerNotFound"));
+  SetTrue(situation_.workloads[0], api::kFinished);
+  EXPECT_THAT(Plan(), ElementsAre("finalizer"));
+}
+
+TEST_F(JobPlanTest, AFinishedJobThatIsBeingDeletedTellsItsOutcome) {
+  testing::Admit(AddWorkload());
+  job_.meta.deletion_timestamp = At(0);
+  job_.suspend = false;
+  job_.conditions = {{.type = "Complete", .status = api::ConditionStatus::kTrue}};
+  EXPECT_THAT(Plan(), ElementsAre("Finished=Succeeded", "event FinishedWorkload"));
 }
 
 }  // namespace

@@ -263,6 +263,25 @@ std::vector<Membership> Memberships() {
        {"a"},
        1,
        true},
+      {"succeeded pods are active",
+       Group({Pod("a", "succeeded"), Pod("b", "running")}),
+       {{"r1", 2}},
+       {},
+       {},
+       0,
+       true},
+      {"another role alone",
+       Group({Pod("a", "", 0, "r2"), Pod("b", "", 0, "r2")}),
+       {{"r1", 2}},
+       {},
+       {},
+       2,
+       false},
+  };
+}
+
+std::vector<Membership> MembershipsOfSurplus() {
+  return {
       {"surplus: gated pods before started ones",
        Group({Pod("a", "", 1), Pod("b", "running", 5), Pod("c", "running", 6)}),
        {{"r1", 2}},
@@ -284,25 +303,27 @@ std::vector<Membership> Memberships() {
        {},
        0,
        true},
-      {"succeeded pods are active",
-       Group({Pod("a", "succeeded"), Pod("b", "running")}),
+      {"surplus: gated pods before one that has succeeded",
+       Group({Pod("a", "succeeded free", 1), Pod("b", "running", 2), Pod("c", "", 3)}),
        {{"r1", 2}},
-       {},
+       {"c"},
        {},
        0,
        true},
-      {"another role alone",
-       Group({Pod("a", "", 0, "r2"), Pod("b", "", 0, "r2")}),
+      {"surplus: one that has succeeded before those that run",
+       Group({Pod("a", "succeeded free", 1), Pod("b", "running", 2), Pod("c", "running", 3)}),
        {{"r1", 2}},
+       {"a"},
        {},
-       {},
-       2,
-       false},
+       0,
+       true},
   };
 }
 
 TEST(CompareGroupTest, WhichPodsBelongToAWorkload) {
-  for (const Membership& each : Memberships()) {
+  std::vector<Membership> rows = Memberships();
+  for (Membership& each : MembershipsOfSurplus()) rows.push_back(std::move(each));
+  for (const Membership& each : rows) {
     const GroupComparison compared = CompareGroup(each.job, WorkloadOf(each.roles), At(50));
     EXPECT_EQ(NamesOf(compared.surplus), each.surplus) << each.what;
     EXPECT_EQ(NamesOf(compared.replaced), each.replaced) << each.what;

@@ -162,6 +162,23 @@ TEST_F(PodParentTest, AWorkloadWithTheOldNameIsUsed) {
             workload.meta.name);
 }
 
+// An earlier Kueue made the Workload with its pods as owners, or with none.
+TEST_F(PodParentTest, AWorkloadOfAnEarlierKueueIsTakenOver) {
+  api::Workload& workload = AddWorkload();
+  workload.meta.name = EarlierWorkloadName(situation_.job, *kind_->pods, 0);
+  workload.meta.annotations = {{api::kIsGroupWorkloadAnnotation, "true"}};
+  workload.meta.owner_references.clear();
+  EXPECT_THAT(Words(), ElementsAre("owner StatefulSet 0001"));
+  workload.meta.owner_references = {{.api_version = "v1", .kind = "Pod", .name = "db-0"}};
+  EXPECT_THAT(Words(), ElementsAre("owner StatefulSet 0001"));
+  const std::vector<std::string> makes{"create " + NameOf(), "event CreatedWorkload"};
+  workload.meta.annotations.clear();
+  EXPECT_EQ(Words(), makes) << "not of a group";
+  workload.meta.annotations = {{api::kIsGroupWorkloadAnnotation, "true"}};
+  Set(workload, api::kFinished, api::ConditionStatus::kTrue, "Succeeded");
+  EXPECT_EQ(Words(), makes) << "of an earlier run";
+}
+
 TEST_F(PodParentTest, AGatedPodOfTheOldRevisionIsLetGo) {
   AddWorkload();
   situation_.job.pod_parent->old_revision = "db-1";
@@ -314,9 +331,9 @@ TEST_F(PodParentTest, ARunningPodOfAGroupKeepsItsQueue) {
 
 TEST_F(PodParentTest, AMissingParentKeepsTheFinalizerUntilTheWorkloadGoes) {
   api::Workload& workload = AddWorkload();
-  EXPECT_TRUE(PlanMissingJob(situation_.workloads).actions.empty());
+  EXPECT_TRUE(PlanMissingJob(situation_.workloads, At(0)).actions.empty());
   workload.meta.deletion_timestamp = At(1);
-  EXPECT_EQ(PlanMissingJob(situation_.workloads).actions.size(), 1U);
+  EXPECT_EQ(PlanMissingJob(situation_.workloads, At(0)).actions.size(), 1U);
 }
 
 }  // namespace

@@ -199,6 +199,9 @@ TEST(PlanGroupTest, AForeignWorkloadOfItsNameIsLeftAlone) {
   const JobPlan plan =
       PlanPods(Group({Pod("a"), Pod("b", "failed")}), Situation({workload}), At(0));
   EXPECT_THAT(Words(plan), ElementsAre("release b", "event WorkloadNameConflict"));
+  EXPECT_EQ(std::get<EmitEvent>(plan.actions.back()).message,
+            "A Workload named \"g\" already exists but is not a pod group workload; this pod group "
+            "cannot be admitted");
 }
 
 TEST(PlanGroupTest, NewPodsBecomeOwners) {
@@ -339,6 +342,17 @@ TEST(PlanPodTest, Steps) {
     const JobPlan plan = PlanPods(Single(each.pod), Situation(std::move(workloads)), At(50));
     EXPECT_EQ(Words(plan), each.words) << each.what;
   }
+}
+
+TEST(PlanPodTest, ADeletedPodLeavesTheWorkloadOfAnotherJobAlone) {
+  api::Workload workload = WorkloadOfPod("admitted");
+  workload.meta.owner_references[0].name = "another";
+  EXPECT_THAT(Words(PlanPods(Single("running deleting"), Situation({workload}), At(50))),
+              ElementsAre("release p"));
+  workload.meta.owner_references[0] = {.api_version = "batch/v1", .kind = "Job", .name = "p"};
+  workload.meta.owner_references[0].controller = true;
+  EXPECT_THAT(Words(PlanPods(Single("running deleting"), Situation({workload}), At(50))),
+              ElementsAre("release p"));
 }
 
 // An eviction deletes a pod that has started; one that waits at its gate stays, and is queued

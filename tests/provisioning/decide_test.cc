@@ -76,6 +76,42 @@ TEST(DecideTest, TheWholeHappyPath) {
   EXPECT_THAT(world.templates, IsEmpty());
 }
 
+void WaitFor(World& world, const char* reason) {
+  world.SetCondition(api::kQuotaReserved, api::ConditionStatus::kFalse, reason);
+}
+
+TEST(DecideTest, AReservationThatGoesWithoutAnEvictionKeepsItsRequest) {
+  struct ReservationRow {
+    const char* what;
+    std::function<void(World&)> change;
+    bool keeps;
+  };
+  const ReservationRow rows[] = {
+      {"taken away", [](World& world) { world.workload.status.conditions.clear(); }, true},
+      {"waiting", [](World& world) { WaitFor(world, "WaitingForQuota"); }, true},
+      {"evicted", [](World& world) { world.Evict(); }, false},
+      {"deactivated", [](World& world) { world.workload.spec.active = false; }, false},
+      {"the queue is stopped", [](World& world) { WaitFor(world, "Suspended"); }, false},
+      {"the queue is gone", [](World& world) { WaitFor(world, "Misconfigured"); }, false},
+      {"the job is on hold", [](World& world) { WaitFor(world, "OnHold"); }, false}};
+  for (const ReservationRow& row : rows) {
+    SCOPED_TRACE(row.what);
+    World world;
+    world.Settle();
+    ASSERT_EQ(world.requests.size(), 1U);
+    const std::string name = world.requests[0].meta.name;
+    world.workload.status.admission.reset();
+    row.change(world);
+    world.Settle();
+    ASSERT_EQ(world.requests.size(), row.keeps ? 1U : 0U);
+    if (!row.keeps) continue;
+    world.GiveQuota();
+    world.Settle();
+    ASSERT_EQ(world.requests.size(), 1U);
+    EXPECT_EQ(world.requests[0].meta.name, name);
+  }
+}
+
 TEST(DecideTest, WaitingForDaysWritesNothing) {
   World world;
   world.Settle();

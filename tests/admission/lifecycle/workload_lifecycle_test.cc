@@ -165,6 +165,12 @@ TEST_F(LifecycleTest, RejectedDeactivatesEvenWhatRuns) {
             "revoked)");
   EXPECT_FALSE(Check(0).retry_count.has_value()) << "who reactivates it has all tries again";
   EXPECT_TRUE(AtRest());
+  const std::string cause = MessageOf(api::kEvicted);
+  Release();
+  Step();
+  EXPECT_EQ(ReasonOf(api::kQuotaReserved), "Deactivated");
+  EXPECT_EQ(MessageOf(api::kQuotaReserved), "The workload is deactivated");
+  EXPECT_EQ(MessageOf(api::kRequeued), cause);
 }
 
 // A check's answer to a reservation that is being released, and to a released one.
@@ -287,6 +293,30 @@ TEST_F(LifecycleTest, RequeueAtCountsOnItsOwnAndIsCleared) {
   EXPECT_EQ(workload_.status.requeue_state, (api::RequeueState{1, std::nullopt}));
   EXPECT_EQ(FindCondition(workload_.status.conditions, api::kRequeued), nullptr);
   EXPECT_TRUE(AtRest());
+}
+
+TEST_F(LifecycleTest, TheBackoffEndsWhileThePodsEnd) {
+  situation_.pods_ready = {.timeout = 300s, .recovery_timeout = 60s};
+  for (const bool hears : {false, true}) {
+    situation_.hear_late_answers = hears;
+    workload_.status = {};
+    workload_.status.requeue_state = api::RequeueState{1, std::nullopt};
+    Reserve();
+    Step();
+    now_ += 300s;
+    EXPECT_THAT(Step(), ElementsAre("EvictedDueToPodsReadyTimeout"));
+    EXPECT_EQ(workload_.status.requeue_state, (api::RequeueState{2, now_ + 120s}));
+    Step();
+    EXPECT_EQ(plan_.look_again, Duration(120s));
+    now_ += 120s;
+    EXPECT_THAT(Step(), IsEmpty());
+    EXPECT_EQ(workload_.status.requeue_state, (api::RequeueState{2, std::nullopt}));
+    EXPECT_TRUE(IsTrue(workload_.status.conditions, api::kQuotaReserved));
+    EXPECT_TRUE(AtRest());
+    Release();
+    Step();
+    EXPECT_EQ(ReasonOf(api::kRequeued), "BackoffFinished");
+  }
 }
 
 TEST_F(LifecycleTest, HoldOfALocalQueueDropsAReservation) {

@@ -429,9 +429,25 @@ TEST_F(JobReconcilerTest, AMissingJobLetsItsWorkloadGo) {
   const std::string path = WorkloadPath();
   api_.Remove(kJob);
   Settle();
+  EXPECT_EQ(StatusOf("Finished"), "True OwnerNotFound");
   const Json* workload = api_.Find(path);
   EXPECT_TRUE(workload == nullptr || !workload->at("metadata").contains("finalizers") ||
               workload->at("metadata")["finalizers"].empty());
+}
+
+// `--cascade=orphan`, which is also the default of the API for Jobs: the garbage collector removes
+// the finalizer later.
+TEST_F(JobReconcilerTest, AJobThatIsBeingDeletedLetsItsWorkloadGo) {
+  Submit();
+  Admit();
+  Json job = Job();
+  job["metadata"]["finalizers"] = {"orphan"};
+  api_.Put(kJobs, job);
+  client_.Delete(api::KindOf<api::Job>(), {"default", "train"}, {}, [](const berth::Status&) {});
+  Settle();
+  ASSERT_TRUE(Job()["metadata"].contains("deletionTimestamp"));
+  EXPECT_EQ(StatusOf("Finished"), "True OwnerNotFound");
+  EXPECT_TRUE(Workload()["metadata"].value("finalizers", Json::array()).empty()) << Workload();
 }
 
 TEST_F(JobReconcilerTest, AJobThatWentWhileNobodyLookedLetsItsWorkloadGo) {

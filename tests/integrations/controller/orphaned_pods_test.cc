@@ -2,6 +2,7 @@
 // quota twice nor wait for ever. Method: StatefulSets and LeaderWorkerSets on the real API in
 // memory, in virtual time; the test plays webhooks, scheduler, kubelet, garbage collector and the
 // objects' operators.
+#include "integrations/workload_name.h"
 #include "tests/integrations/controller/pod_parents_fixture.h"
 
 namespace berth::integrations::orphaned_pods_test {
@@ -129,6 +130,51 @@ TEST_F(OrphanedPodsTest, AStatefulSetThatIsMadeAgainCountsOnce) {
   })) << owners;
   EXPECT_FALSE(Pod("db-0")["metadata"].contains("deletionTimestamp"));
   ExpectNoMoreWrites();
+}
+
+TEST_F(OrphanedPodsTest, TheWorkloadOfAnEarlierKueueCountsOnce) {
+  const std::string name = WorkloadName({.kind = "StatefulSet", .group = "apps", .name = "db"});
+  api_.Put(
+      kWorkloads,
+      {{"metadata",
+        {{"name", name},
+         {"namespace", "default"},
+         {"annotations", {{"kueue.x-k8s.io/is-group-workload", "true"}}}}},
+       {"spec",
+        {{"queueName", "lq"},
+         {"podSets", {{{"name", "main"}, {"count", 1}, {"template", {{"spec", PodSpec()}}}}}}}}});
+  const Json set = PutSet("db", {}, "kueue.x-k8s.io/queue-name");
+  EXPECT_THAT(Workloads(), ElementsAre(name));
+  const Json owners = Workload(name)["metadata"]["ownerReferences"];
+  ASSERT_EQ(owners.size(), 1U);
+  EXPECT_EQ(owners[0]["uid"], set["metadata"]["uid"]);
+  ExpectNoMoreWrites();
+}
+
+// The set is about to replace the pod, whose owner reference does not say `controller`.
+TEST_F(OrphanedPodsTest, AGatedPodOfTheOldRevisionIsLetGo) {
+  Json set = PutSet("db", {}, "kueue.x-k8s.io/queue-name");
+  set["status"] = {{"replicas", 1}, {"currentRevision", "db-1"}, {"updateRevision", "db-2"}};
+  api_.Put(kStatefulSets, set);
+  Json owner = OwnerOf(set, "StatefulSet", "apps/v1");
+  owner.erase("controller");
+  Json pod = {{"metadata",
+               {{"name", "any"},
+                {"namespace", "default"},
+                {"finalizers", {"kueue.x-k8s.io/managed"}},
+                {"ownerReferences", {owner}},
+                {"annotations", {{"kueue.x-k8s.io/pod-suspending-parent", "statefulset"}}},
+                {"labels",
+                 {{"controller-revision-hash", "db-1"},
+                  {"statefulset.kubernetes.io/pod-name", "any"},
+                  {"kueue.x-k8s.io/pod-group-name", Workloads().at(0)}}}}},
+              {"spec", PodSpec()}};
+  pod["spec"]["schedulingGates"] = {{{"name", "kueue.x-k8s.io/admission"}},
+                                    {{"name", "kueue.x-k8s.io/topology"}}};
+  api_.Put(kPods, pod);
+  Settle();
+  EXPECT_FALSE(IsGated(Pod("any"))) << Pod("any");
+  EXPECT_EQ(Pod("any")["metadata"]["finalizers"].size(), 1U);
 }
 
 TEST_F(OrphanedPodsTest, ALostReferenceIsRepaired) {

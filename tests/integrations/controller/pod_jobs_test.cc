@@ -39,11 +39,11 @@ Json QueuedPodJson(const std::string& name, const std::string& group, const char
 class PodJobsTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    controllers_.emplace(
-        manager_, clock_, events_,
-        JobControllersOptions{
-            .pods = JobControllersOptions::Pods::kManaged,
-            .job = {.namespace_selector = DefaultManagedNamespaces("kueue-system")}});
+    controllers_.emplace(manager_, clock_, events_,
+                         JobControllersOptions{
+                             .pods = JobControllersOptions::Pods::kManaged,
+                             .job = {.namespace_selector = DefaultManagedNamespaces("kueue-system"),
+                                     .metrics = &metrics_}});
     api_.Put(
         "/apis/kueue.x-k8s.io/v1beta2/resourceflavors",
         {{"metadata", {{"name", "spot"}}}, {"spec", {{"nodeLabels", {{"capacity", "spot"}}}}}});
@@ -139,8 +139,24 @@ class PodJobsTest : public ::testing::Test {
   kube::EventRecorder events_{
       client_, clock_, {.controller = "kueue-job", .first_api = kube::EventApi::kCore}};
   kube::Manager manager_{client_, executor_};
+  kube::Metrics metrics_;
   std::optional<JobControllers> controllers_;
 };
+
+TEST_F(PodJobsTest, TheRemovalOfTheGateIsTimed) {
+  const auto count = [](const char* is_group, const char* pods) {
+    return std::string("kueue_pod_scheduling_gate_removal_seconds_count{cluster_queue=\"cq\",") +
+           "is_group=\"" + is_group + "\",name=\"kueue.x-k8s.io/admission\"} " + pods;
+  };
+  Submit({QueuedPodJson("p", "")});
+  Apply(WorkloadPath(), "main", 1, {"QuotaReserved"});
+  EXPECT_THAT(metrics_.Text(), ::testing::Not(::testing::HasSubstr(count("false", ""))));
+  Apply(WorkloadPath(), "main", 1, {"QuotaReserved", "Admitted"});
+  EXPECT_THAT(metrics_.Text(), ::testing::HasSubstr(count("false", "1\n")));
+  Submit({QueuedPodJson("a", "g"), QueuedPodJson("b", "g")});
+  Apply(kGroupWorkload, "r1", 2, {"QuotaReserved", "Admitted"});
+  EXPECT_THAT(metrics_.Text(), ::testing::HasSubstr(count("true", "2\n")));
+}
 
 TEST_F(PodJobsTest, AStartWhoseAnswerIsLostIsToldOnce) {
   using Effect = kube::RegistryTransport::Effect;
@@ -286,6 +302,8 @@ TEST_F(PodJobsTest, AWorkloadOfAnotherOriginKeepsItsName) {
   Submit({QueuedPodJson("a", "g"), QueuedPodJson("b", "g")});
   EXPECT_EQ(Events("WorkloadNameConflict"), 2);
   EXPECT_EQ(Object(kGroupWorkload)["spec"]["podSets"][0]["name"], "main");
+  Submit({QueuedPodJson("c", "g")});
+  EXPECT_EQ(Events("WorkloadNameConflict"), 3) << "one of each pod";
   client_.Delete(api::KindOf<api::Workload>(), {"default", "g"}, {}, [](const berth::Status&) {});
   Settle();
   EXPECT_EQ(Object(kGroupWorkload)["spec"]["podSets"][0]["name"], "r1");
