@@ -36,8 +36,7 @@ Error StatementError(sqlite3_stmt* statement) {
   sqlite3* handle = sqlite3_db_handle(statement);
   const int code = sqlite3_extended_errcode(handle);
   return Error{CodeOf(code), std::string(sqlite3_errmsg(handle)) + " (SQLite " +
-                                 std::to_string(code) + ")" +
-                                 std::string(Hint(code, handle_.get()))};
+                                 std::to_string(code) + ")" + std::string(Hint(code, handle))};
 }
 
 }  // namespace
@@ -131,7 +130,8 @@ Error Sqlite::LastError(std::string_view doing) const {
   const int code = sqlite3_extended_errcode(handle_.get());
   return Error{CodeOf(code), std::string(doing) + " " + path_ + ": " +
                                  sqlite3_errmsg(handle_.get()) + " (SQLite " +
-                                 std::to_string(code) + ")" + std::string(Hint(code))};
+                                 std::to_string(code) + ")" +
+                                 std::string(Hint(code, handle_.get()))};
 }
 
 Status Sqlite::Execute(const char* sql) {
