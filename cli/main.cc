@@ -244,6 +244,7 @@ void AddUp(CLI::App& app, UpFlags& flags, int& exit_code) {
       "Stored and validated, not acted on: HorizontalPodAutoscaler, Ingress, IngressClass,\n"
       "  CertificateSigningRequest, APIServices of Services, NetworkPolicy,\n"
       "  CSIDriver, CSINode, CSIStorageCapacity, VolumeAttachment,\n"
+      "  FlowSchema, PriorityLevelConfiguration,\n"
       "  VolumeAttributesClass, StorageClasses of other provisioners than berth.dev/folder");
   command->callback([&] { exit_code = RunUp(flags); });
 }

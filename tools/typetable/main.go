@@ -47,6 +47,7 @@ var sources = []source{
 	{"k8s.io/api", "coordination/v1", "coordination/v1", "coordination.k8s.io", "v1"},
 	{"k8s.io/api", "discovery/v1", "discovery/v1", "discovery.k8s.io", "v1"},
 	{"k8s.io/api", "events/v1", "events/v1", "events.k8s.io", "v1"},
+	{"k8s.io/api", "flowcontrol/v1", "flowcontrol/v1", "flowcontrol.apiserver.k8s.io", "v1"},
 	{"k8s.io/api", "networking/v1", "networking/v1", "networking.k8s.io", "v1"},
 	{"k8s.io/api", "node/v1", "node/v1", "node.k8s.io", "v1"},
 	{"k8s.io/api", "policy/v1", "policy/v1", "policy", "v1"},

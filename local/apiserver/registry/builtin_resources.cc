@@ -33,6 +33,7 @@ constexpr const char* kEventLabels =
     "reportingComponent source type";
 
 constexpr const char* kAdmission = "admissionregistration.k8s.io";
+constexpr const char* kFlowControl = "flowcontrol.apiserver.k8s.io";
 constexpr const char* kStorage = "storage.k8s.io";
 
 constexpr Row kRows[] = {
@@ -88,6 +89,10 @@ constexpr Row kRows[] = {
     {"events.k8s.io", "v1", "events", "event", "Event", "NC", kStandard, "ev", "", "",
      "regarding.kind regarding.namespace regarding.name regarding.uid regarding.apiVersion "
      "regarding.resourceVersion regarding.fieldPath reason reportingController type"},
+    {kFlowControl, "v1", "flowschemas", "flowschema", "FlowSchema", "SG", kStandard, "", "",
+     "status:gpu"},
+    {kFlowControl, "v1", "prioritylevelconfigurations", "prioritylevelconfiguration",
+     "PriorityLevelConfiguration", "SG", kStandard, "", "", "status:gpu"},
     {"networking.k8s.io", "v1", "ingressclasses", "ingressclass", "IngressClass", "G", kStandard},
     {"networking.k8s.io", "v1", "ingresses", "ingress", "Ingress", "NSG", kStandard, "ing", "",
      "status:gpu"},

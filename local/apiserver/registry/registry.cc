@@ -13,6 +13,7 @@
 namespace berth::local {
 namespace {
 
+constexpr char kExtensionAuthentication[] = "extension-apiserver-authentication";
 constexpr std::string_view kCrds = "customresourcedefinitions.apiextensions.k8s.io";
 
 }  // namespace
@@ -187,11 +188,25 @@ Status Registry::Bootstrap() {
                                       "Used for system critical pods that must run "
                                       "in the cluster, but can be moved to another "
                                       "node if necessary."}}));
-  return create(priorities, {{"metadata", {{"name", "system-node-critical"}}},
-                             {"value", 2000001000},
-                             {"description",
-                              "Used for system critical pods that must not be moved "
-                              "from their current node."}});
+  BERTH_CHECK_OK(create(priorities, {{"metadata", {{"name", "system-node-critical"}}},
+                                     {"value", 2000001000},
+                                     {"description",
+                                      "Used for system critical pods that must not be moved "
+                                      "from their current node."}}));
+  // Without the fields of a front proxy: no request is passed on to an extension's server.
+  Json metadata = {{"name", kExtensionAuthentication}, {"namespace", "kube-system"}};
+  BERTH_CHECK_OK(
+      create({"", "v1", "configmaps"},
+             {{"metadata", metadata}, {"data", {{"client-ca-file", options_.root_ca_pem}}}}));
+  metadata["name"] = std::string(kExtensionAuthentication) + "-reader";
+  metadata["labels"] = {{"kubernetes.io/bootstrapping", "rbac-defaults"}};
+  metadata["annotations"] = {{"rbac.authorization.kubernetes.io/autoupdate", "true"}};
+  return create({"rbac.authorization.k8s.io", "v1", "roles"},
+                {{"metadata", metadata},
+                 {"rules", Json::array({{{"apiGroups", {""}},
+                                         {"resources", {"configmaps"}},
+                                         {"resourceNames", {kExtensionAuthentication}},
+                                         {"verbs", {"get", "list", "watch"}}}})}});
 }
 
 }  // namespace berth::local

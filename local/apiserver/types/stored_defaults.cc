@@ -1,4 +1,6 @@
 // Defaults of kinds that are stored and not acted on. Source: Kubernetes 1.36 defaults, restated.
+#include <utility>
+
 #include "local/apiserver/types/defaults_internal.h"
 
 namespace berth::local {
@@ -8,6 +10,8 @@ constexpr int kScalingPeriodSeconds = 15;
 constexpr int kScaleUpPods = 4;
 constexpr int kScalePercent = 100;
 constexpr int kDefaultUtilization = 80;
+constexpr int kConcurrencyShares = 30;
+constexpr int kPrecedence = 1000;
 
 Json ScalingPolicy(const char* type, int value) {
   return {{"type", type}, {"value", value}, {"periodSeconds", kScalingPeriodSeconds}};
@@ -71,6 +75,34 @@ void DefaultCsiDriver(Json& driver) {
   if (modes.empty()) modes = Json::array({"Persistent"});
 }
 
+void DefaultPriorityLevel(Json& level) {
+  Json* spec = Inner(level, "spec");
+  if (spec == nullptr) return;
+  if (Json* exempt = Inner(*spec, "exempt")) {
+    SetDefault(*exempt, "nominalConcurrencyShares", 0);
+    SetDefault(*exempt, "lendablePercent", 0);
+  }
+  Json* limited = Inner(*spec, "limited");
+  if (limited == nullptr) return;
+  SetDefault(*limited, "nominalConcurrencyShares", kConcurrencyShares);
+  SetDefault(*limited, "lendablePercent", 0);
+  Json* response = Inner(*limited, "limitResponse");
+  Json* queuing = response == nullptr ? nullptr : Inner(*response, "queuing");
+  if (queuing == nullptr) return;
+  const std::pair<const char*, int> defaults[] = {
+      {"queues", 64}, {"handSize", 8}, {"queueLengthLimit", 50}};
+  for (const auto& [field, value] : defaults) {
+    if (queuing->value(field, Json(0)) == Json(0)) (*queuing)[field] = value;
+  }
+}
+
+void DefaultFlowSchema(Json& schema) {
+  Json* spec = Inner(schema, "spec");
+  if (spec == nullptr) return;
+  Json& precedence = (*spec)["matchingPrecedence"];
+  if (precedence.is_null() || precedence == 0) precedence = kPrecedence;
+}
+
 }  // namespace
 
 void DefaultStoredKind(std::string_view group, std::string_view kind, Json& object) {
@@ -87,6 +119,10 @@ void DefaultStoredKind(std::string_view group, std::string_view kind, Json& obje
     SetDefault(object, "volumeBindingMode", "Immediate");
   } else if (group == "storage.k8s.io" && kind == "CSIDriver") {
     DefaultCsiDriver(object);
+  } else if (group == "flowcontrol.apiserver.k8s.io" && kind == "FlowSchema") {
+    DefaultFlowSchema(object);
+  } else if (group == "flowcontrol.apiserver.k8s.io" && kind == "PriorityLevelConfiguration") {
+    DefaultPriorityLevel(object);
   }
 }
 

@@ -286,6 +286,9 @@ std::map<std::string, std::unique_ptr<const Strategy>> MakeStrategies() {
   strategies["csinodes.storage.k8s.io"] = MakeCsiNodeStrategy();
   strategies["csistoragecapacities.storage.k8s.io"] = MakeCsiCapacityStrategy();
   strategies["volumeattachments.storage.k8s.io"] = MakeVolumeAttachmentStrategy();
+  strategies["flowschemas.flowcontrol.apiserver.k8s.io"] = MakeFlowSchemaStrategy();
+  strategies["prioritylevelconfigurations.flowcontrol.apiserver.k8s.io"] =
+      MakePriorityLevelStrategy();
   for (const char* roles : {kRoles, kClusterRoles}) strategies[roles] = MakeRoleStrategy();
   for (const char* bindings : {kRoleBindings, kClusterRoleBindings}) {
     strategies[bindings] = MakeRoleBindingStrategy();

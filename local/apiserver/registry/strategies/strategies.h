@@ -52,6 +52,9 @@ std::unique_ptr<const Strategy> MakeCsiNodeStrategy();
 std::unique_ptr<const Strategy> MakeCsiCapacityStrategy();
 std::unique_ptr<const Strategy> MakeVolumeAttachmentStrategy();
 
+std::unique_ptr<const Strategy> MakeFlowSchemaStrategy();  // flow_control.cc, like the next
+std::unique_ptr<const Strategy> MakePriorityLevelStrategy();
+
 std::unique_ptr<const Strategy> MakeRoleStrategy();  // rbac.cc, like the next
 std::unique_ptr<const Strategy> MakeRoleBindingStrategy();
 

@@ -72,6 +72,47 @@ TEST_F(StoredKindsTest, Ingresses) {
   EXPECT_EQ(cells[4], "80");
 }
 
+TEST_F(StoredKindsTest, FlowSchemas) {
+  const std::string path = Path("flowcontrol.apiserver.k8s.io", "flowschemas");
+  const MistakeRow rows[] = {
+      {"spec: {priorityLevelConfiguration: {name: a}, matchingPrecedence: 10001}",
+       "spec.matchingPrecedence: Invalid value: 10001: must not be greater than 10000"},
+      {"spec: {matchingPrecedence: 1}",
+       "spec.priorityLevelConfiguration.name: Required value: must reference a priority level"},
+      {"spec: {priorityLevelConfiguration: {name: a}}", "201"},
+  };
+  for (const MistakeRow& row : rows) EXPECT_EQ(Outcome(path, row.yaml), row.outcome) << row.yaml;
+  EXPECT_EQ(Get(path + "/k3").json["spec"]["matchingPrecedence"], 1000);
+}
+
+TEST_F(StoredKindsTest, PriorityLevelConfigurations) {
+  const std::string path = Path("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations");
+  const MistakeRow rows[] = {
+      {"spec: {type: Limited}",
+       "spec.limited: Required value: must not be empty when type is Limited"},
+      {"spec: {type: Exempt, limited: {}}",
+       "spec.limited: Forbidden: must be nil if the type is not Limited"},
+      {"spec: {type: Limited, limited: {limitResponse: {type: Queue, queuing: {queues: 2}}}}",
+       "201"},
+  };
+  for (const MistakeRow& row : rows) EXPECT_EQ(Outcome(path, row.yaml), row.outcome) << row.yaml;
+  const Json limited = Get(path + "/k3").json["spec"]["limited"];
+  EXPECT_EQ(limited["nominalConcurrencyShares"], 30);
+  EXPECT_EQ(limited["limitResponse"]["queuing"],
+            (Json{{"queues", 2}, {"handSize", 8}, {"queueLengthLimit", 50}}));
+}
+
+// What servers of extensions read at their start.
+TEST_F(StoredKindsTest, TheAuthorityOfClientsIsThereForServersOfExtensions) {
+  const std::string name = "/extension-apiserver-authentication";
+  const Json map = Get("/api/v1/namespaces/kube-system/configmaps" + name).json;
+  EXPECT_TRUE(map["data"]["client-ca-file"].is_string()) << map;
+  const Json role =
+      Get("/apis/rbac.authorization.k8s.io/v1/namespaces/kube-system/roles" + name + "-reader")
+          .json;
+  EXPECT_EQ(role["rules"][0]["resourceNames"], Json::array({name.substr(1)})) << role;
+}
+
 TEST_F(StoredKindsTest, IngressClasses) {
   const std::string path = Path("networking.k8s.io", "ingressclasses");
   EXPECT_EQ(Outcome(path, "spec: {}"), "spec.controller: Required value");
