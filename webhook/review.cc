@@ -37,6 +37,14 @@ struct Request {
 using Mutation = Result<Json> (*)(const Request&);
 using Validation = Result<FieldErrors> (*)(const Request&);
 
+// Null: `parent` has no such member.
+const Json& Member(const Json& parent, const char* key) {
+  static const Json null;
+  if (!parent.is_object()) return null;
+  const auto found = parent.find(key);
+  return found == parent.end() ? null : *found;
+}
+
 Result<api::ObjectMeta> MetaOf(const Json& object) { return api::Decode<api::ObjectMeta>(object); }
 
 ReviewedKind::FactsOf FactsFor(const Request& request) {
@@ -181,10 +189,27 @@ Result<FieldErrors> CheckClusterQueue(const Request& request) {
 Result<FieldErrors> CheckResourceFlavor(const Request& request) {
   return WithOld<api::ResourceFlavor>(request, ValidateResourceFlavor);
 }
+// MultiKueue's manager nominates clusters before one of them gets the Workload. A slice goes to
+// the cluster of the slice that it replaces.
+FieldErrors CheckClusterName(const Request& request) {
+  if (request.old.is_null()) return {};
+  const Json& now = Member(Member(request.object, "status"), "clusterName");
+  const Json& before = Member(request.old, "status");
+  if (!now.is_string() || now == Member(before, "clusterName")) return {};
+  const Result<api::ObjectMeta> meta = MetaOf(request.object);
+  if (meta && meta->annotations.contains(api::kSliceReplacementForAnnotation)) return {};
+  const Json& names = Member(before, "nominatedClusterNames");
+  if (names.is_array() && std::find(names.begin(), names.end(), now) != names.end()) return {};
+  return {Invalid(Path("status.clusterName"), Quoted(now.get<std::string>()),
+                  "when setting clusterName it must be one of the nominatedClusterNames")};
+}
+
 Result<FieldErrors> CheckWorkload(const Request& request) {
   return WithOld<api::Workload>(
       request, [&request](const api::Workload& workload, const api::Workload* old) {
-        return ValidateWorkload(workload, old, request.gates);
+        FieldErrors errors = ValidateWorkload(workload, old, request.gates);
+        for (std::string& error : CheckClusterName(request)) errors.push_back(std::move(error));
+        return errors;
       });
 }
 Result<FieldErrors> CheckLocalQueue(const Request& request) {
@@ -336,20 +361,14 @@ Result<Json> Review(std::string_view path, const Json& review, const JobReviews&
                     const ReviewGates& gates) {
   const auto [route, kind, declared] = RouteOf(path, jobs);
   if (route == nullptr) return Error{ErrorCode::kNotFound, "no webhook at " + std::string(path)};
-  const Json null;
-  const auto member = [&null](const Json& parent, const char* key) -> const Json& {
-    if (!parent.is_object()) return null;
-    const auto found = parent.find(key);
-    return found == parent.end() ? null : *found;
-  };
-  const Json& request = member(review, "request");
-  const Json& uid = member(request, "uid");
+  const Json& request = Member(review, "request");
+  const Json& uid = Member(request, "uid");
   if (!uid.is_string()) return Error{ErrorCode::kInvalid, "not an AdmissionReview: no request.uid"};
-  const Json& object = member(request, "object");
-  const Json& user = member(member(request, "userInfo"), "username");
+  const Json& object = Member(request, "object");
+  const Json& user = Member(Member(request, "userInfo"), "username");
   Json response = {{"allowed", true}};  // DELETE, CONNECT: always allowed
   if (object.is_object()) {
-    response = Answer(*route, {object, member(request, "oldObject"), jobs, gates, kind,
+    response = Answer(*route, {object, Member(request, "oldObject"), jobs, gates, kind,
                                user.is_string() ? user.get<std::string>() : ""});
   }
   response["uid"] = uid;

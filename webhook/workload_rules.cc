@@ -261,7 +261,7 @@ class WorkloadRules {
   void CheckChange() {
     const bool held = IsReserved(*old_);
     const bool keeps = held && IsReserved(new_);
-    const Counts counts = is_slice_ ? Counts::kMayFall : Counts::kFixed;
+    const Counts counts = gates_.elastic_jobs ? Counts::kMayFall : Counts::kFixed;
     if (held && !MayFollow(new_.spec.pod_sets, old_->spec.pod_sets, counts)) {
       Add(Invalid(Path("spec.podSets"), Quoted(new_.meta.name), kImmutable));
     }

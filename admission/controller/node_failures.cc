@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/codec/codec.h"
 #include "api/labels.h"
 #include "api/pod_phase.h"
 #include "api/reasons.h"
@@ -47,6 +48,20 @@ bool IsWaiting(const api::Pod& pod) {
   if (!pod.spec.node_name.empty() || api::HasEnded(pod)) return false;
   const auto& gates = pod.spec.scheduling_gates;
   return std::find(gates.begin(), gates.end(), api::kTopologyGate) == gates.end();
+}
+
+// Whether the pod waits for a place that a topology gave it.
+bool IsPlaced(const api::Pod& pod) {
+  const auto has = [&pod](const char* key) { return pod.meta.annotations.count(key) != 0; };
+  return pod.phase == "Pending" && IsWaiting(pod) && pod.spec.scheduling_gates.empty() &&
+         !pod.meta.deletion_timestamp && !has(api::kSliceNameAnnotation) &&
+         (has(api::kRequiredTopologyAnnotation) || has(api::kPreferredTopologyAnnotation) ||
+          has(api::kUnconstrainedTopologyAnnotation));
+}
+
+bool HasNoPlace(const api::Workload& workload) {
+  return !workload.status.admission && !workload.meta.deletion_timestamp &&
+         !api::IsTrue(workload.status.conditions, api::kFinished);
 }
 
 bool IsWell(const api::Node& node) {
@@ -217,6 +232,11 @@ void NodeFailures::Reconcile(const api::ObjectKey& key, Done done) {
       if (pod.phase == "Pending") steps.push_back(FailPodStep(pod));
     }
   }
+  for (const auto& pod : pods_->ByIndex(kBySelector, key.name)) {
+    if (!IsPlaced(*pod)) continue;
+    const auto workload = workloads_.Get(*WorkloadKeyOf(*pod));
+    if (workload != nullptr && HasNoPlace(*workload)) steps.push_back(StrayStep(*pod));
+  }
   kube::RunSteps(std::move(steps), [done = std::move(done), next](const Status& status) {
     if (!status) return done(status.error());
     done(next);
@@ -243,6 +263,25 @@ kube::Step NodeFailures::StatusStep(const std::shared_ptr<const api::Workload>& 
                           observer_(*workload, plan);
                           next(OkStatus());
                         });
+  };
+}
+
+// The workload of the pod has lost its admission. The API server is asked: the pod may be known
+// before the admission is.
+kube::Step NodeFailures::StrayStep(const api::Pod& pod) {
+  return [this, fail = FailPodStep(pod),
+          key = *WorkloadKeyOf(pod)](const std::function<void(Status)>& next) {
+    manager_.client().Get(api::KindOf<api::Workload>(), key,
+                          [this, fail, next](const Result<kube::JsonPtr>& answer) {
+                            if (!answer) {
+                              const bool gone = answer.error().code == ErrorCode::kNotFound;
+                              return next(gone ? OkStatus() : Status(answer.error()));
+                            }
+                            workloads_.Ingest(**answer);
+                            const auto workload = api::Decode<api::Workload>(**answer);
+                            if (!workload || !HasNoPlace(*workload)) return next(OkStatus());
+                            fail(next);
+                          });
   };
 }
 

@@ -3,7 +3,8 @@
 //
 // Reconciles the nodes of one hostname at a time: when a node fails, recovers, is tainted or goes;
 // when a pod of a placed workload ends there, or is assigned there and not bound; when a workload
-// is placed on an unhealthy node. Pods are those whose node selector asks for the hostname. Node
+// is placed on an unhealthy node. A pod that waits for a node although its workload has lost its
+// admission is failed. Pods are those whose node selector asks for the hostname. Node
 // and Pod informers start with the first Topology.
 //
 // Threads: the manager's Executor. Errors: those of the API; the work queue retries the node.
@@ -52,6 +53,7 @@ class NodeFailures final : public kube::Reconciler {
   std::vector<std::shared_ptr<const api::Workload>> WorkloadsOf(const std::string& hostname) const;
   kube::Step StatusStep(const std::shared_ptr<const api::Workload>& workload, WorkloadPlan plan);
   kube::Step FailPodStep(const api::Pod& pod);
+  kube::Step StrayStep(const api::Pod& pod);
 
   kube::Manager& manager_;
   WorkloadWriter& writer_;

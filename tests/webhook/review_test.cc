@@ -273,5 +273,32 @@ TEST(ReviewTest, MinCountGoesWherePartialAdmissionIsOff) {
   EXPECT_EQ(patch, Json::parse(R"([{"op": "remove", "path": "/spec/podSets/0/minCount"}])"));
 }
 
+TEST(ReviewTest, OnlyANominatedClusterGetsAWorkload) {
+  static constexpr char kPath[] = "/validate-kueue-x-k8s-io-v1beta2-workload";
+  const Json workload = Json::parse(R"({"metadata": {"name": "w"}, "spec": {"podSets": [
+    {"name": "main", "count": 1, "template": {"spec": {"containers": []}}}]}})");
+  const auto with_status = [&workload](const char* status) {
+    Json changed = workload;
+    changed["status"] = Json::parse(status);
+    return changed;
+  };
+  const Json nominated = with_status(R"({"nominatedClusterNames": ["a", "b"]})");
+  const auto message_of = [](const Json& now, const Json& old) {
+    const Json response = ResponseTo(kPath, ReviewOf(now, old));
+    return response["allowed"] == true ? "" : response["status"]["message"].get<std::string>();
+  };
+  EXPECT_EQ(message_of(with_status(R"({"clusterName": "b"})"), nominated), "");
+  for (const Json& old : {workload, nominated, with_status(R"({"clusterName": "a"})"),
+                          with_status(R"({"nominatedClusterNames": "c"})")}) {
+    Json now = with_status(R"({"clusterName": "c"})");
+    EXPECT_THAT(message_of(now, old),
+                HasSubstr("when setting clusterName it must be one of the nominatedClusterNames"));
+    EXPECT_EQ(message_of(now, now), "") << "no change";
+    EXPECT_EQ(message_of(workload, now), "") << "an eviction clears the field";
+    now["metadata"]["annotations"] = {{"kueue.x-k8s.io/workload-slice-replacement-for", "ns/s"}};
+    EXPECT_EQ(message_of(now, old), "") << "a slice follows the one that it replaces";
+  }
+}
+
 }  // namespace
 }  // namespace berth::webhook

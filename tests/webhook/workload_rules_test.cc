@@ -173,7 +173,7 @@ INSTANTIATE_TEST_SUITE_P(
         {"BoostOf33Bits", Good(), false,
          [](auto& w) { w.meta.annotations[api::kPriorityBoostAnnotation] = "2147483648"; },
          "priority-boost]: Invalid value: \"2147483648\": must be a signed integer of 32 bits"},
-        {"PodSetsAreFrozen", Reserved(), true, [](auto& w) { w.spec.pod_sets[0].count = 3; },
+        {"PodSetsDoNotGrow", Reserved(), true, [](auto& w) { w.spec.pod_sets[0].count = 5; },
          "spec.podSets: Invalid value: \"wl\": field is immutable"},
         {"PodSetsMayChangeWithoutQuota", Good(), true,
          [](auto& w) { w.spec.pod_sets[0].count = 3; }, ""},
@@ -209,7 +209,7 @@ api::Workload Slice() {
   return slice;
 }
 
-TEST(WorkloadRulesUpdateTest, ASliceMayOnlyShrink) {
+TEST(WorkloadRulesUpdateTest, AWorkloadWithQuotaMayOnlyShrink) {
   struct SliceRow {
     const char* name;
     std::function<void(api::Workload&)> change;
@@ -226,14 +226,16 @@ TEST(WorkloadRulesUpdateTest, ASliceMayOnlyShrink) {
        false},
   };
   for (const SliceRow& row : rows) {
-    SCOPED_TRACE(row.name);
-    const api::Workload old = Slice();
-    api::Workload changed = old;
-    row.change(changed);
-    const FieldErrors errors = ValidateWorkload(changed, &old);
-    EXPECT_EQ(errors.empty(), row.allowed) << (errors.empty() ? "" : errors[0]);
-    const FieldErrors with_gate_off = ValidateWorkload(changed, &old, {.elastic_jobs = false});
-    EXPECT_FALSE(with_gate_off.empty());
+    for (const api::Workload& old : {Slice(), Reserved()}) {
+      SCOPED_TRACE(std::string(row.name) +
+                   (old.meta.annotations.empty() ? "" : " of an elastic job"));
+      api::Workload changed = old;
+      row.change(changed);
+      const FieldErrors errors = ValidateWorkload(changed, &old);
+      EXPECT_EQ(errors.empty(), row.allowed) << (errors.empty() ? "" : errors[0]);
+      const FieldErrors with_gate_off = ValidateWorkload(changed, &old, {.elastic_jobs = false});
+      EXPECT_FALSE(with_gate_off.empty());
+    }
   }
 }
 

@@ -104,6 +104,51 @@ class NamedNodesTest : public NodeFailuresTest {
   }
 };
 
+TEST_F(NamedNodesTest, APodOfAWorkloadWithoutAdmissionFails) {
+  api_.Put(std::string(kKueueRoot) + "namespaces/team/workloads", Json::parse(R"({
+      "metadata": {"name": "x"}, "spec": {"active": true, "queueName": "none", "podSets": [
+        {"name": "main", "count": 1, "template": {"spec": {"containers": [{"name": "c"}]}}}]}})"));
+  executor_.RunFor(1s);
+  constexpr char kTopology[] = "kueue.x-k8s.io/podset-unconstrained-topology";
+  struct StrayRow {
+    const char* name;
+    std::function<void(Json&)> change;
+    const char* phase;
+  };
+  const StrayRow rows[] = {
+      {"stray", [](Json&) {}, "Failed"},
+      {"placed-by-its-user", [&](Json& pod) { pod["metadata"]["annotations"].erase(kTopology); },
+       "Pending"},
+      {"gated",
+       [](Json& pod) {
+         pod["spec"]["schedulingGates"] = {{{"name", "example.com/mine"}}};
+       },
+       "Pending"},
+      {"of-an-elastic-job",
+       [](Json& pod) {
+         pod["metadata"]["annotations"]["kueue.x-k8s.io/workload-slice-name"] = "x";
+       },
+       "Pending"},
+      {"of-a-placed-workload",
+       [](Json& pod) { pod["metadata"]["annotations"]["kueue.x-k8s.io/workload"] = "w"; },
+       "Pending"}};
+  for (const StrayRow& row : rows) {
+    Json pod = {{"metadata",
+                 {{"name", row.name},
+                  {"annotations", {{"kueue.x-k8s.io/workload", "x"}, {kTopology, "true"}}}}},
+                {"spec",
+                 {{"nodeSelector", {{"kubernetes.io/hostname", "n1"}}},
+                  {"containers", {{{"name", "c"}, {"image", "i"}}}}}},
+                {"status", {{"phase", "Pending"}}}};
+    row.change(pod);
+    api_.Put(kPods, pod);
+    executor_.RunFor(2s);
+    const Json* seen = api_.Find(std::string(kPods) + "/" + row.name);
+    ASSERT_NE(seen, nullptr) << row.name;
+    EXPECT_EQ((*seen)["status"]["phase"], row.phase) << row.name;
+  }
+}
+
 TEST_F(NamedNodesTest, ARunningPodKeepsANodeThatIsNotReady) {
   EXPECT_TRUE(Unhealthy("w").empty());
   PutNode("n1", "False");
