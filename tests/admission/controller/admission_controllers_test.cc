@@ -2,6 +2,7 @@
 // the real API in memory, in virtual time; the test plays users, job controller and check
 // controllers.
 
+#include "api/check_state.h"
 #include "tests/admission/controller/admission_fixture.h"
 
 namespace berth::admission {

@@ -20,126 +20,126 @@
 namespace berth::admission {
 namespace {
 
-enum class Fate { kSilent, kWarned, kRefused };
+enum class GateFate { kSilent, kWarned, kRefused };
 
 struct GateRow {
   const char* name;
-  Fate on;
-  Fate off;
+  GateFate on;
+  GateFate off;
 };
 
 constexpr GateRow kGateRows[] = {
-    {"AdmissionCheckValidationRules", Fate::kSilent, Fate::kRefused},
-    {"AdmissionFairSharing", Fate::kSilent, Fate::kSilent},
-    {"AdmissionGatedBy", Fate::kSilent, Fate::kRefused},
-    {"AssignQueueLabelsForPods", Fate::kSilent, Fate::kWarned},
-    {"CleanupProvisioningRequestsOnEviction", Fate::kSilent, Fate::kWarned},
-    {"ConcurrentAdmission", Fate::kRefused, Fate::kSilent},
-    {"ConfigurableResourceTransformations", Fate::kSilent, Fate::kRefused},
-    {"CustomMetricLabels", Fate::kSilent, Fate::kSilent},
-    {"DeferRayServiceFinalizationForRedisCleanup", Fate::kSilent, Fate::kWarned},
-    {"DisableWaitForPodsReady", Fate::kSilent, Fate::kSilent},
-    {"ElasticJobsViaWorkloadSlices", Fate::kSilent, Fate::kSilent},
-    {"ElasticJobsViaWorkloadSlicesWithTAS", Fate::kSilent, Fate::kSilent},
-    {"FailureRecoveryPolicy", Fate::kRefused, Fate::kSilent},
-    {"FairSharingPreemptWithinNominal", Fate::kSilent, Fate::kSilent},
-    {"FairSharingPrioritizeNonBorrowing", Fate::kSilent, Fate::kSilent},
-    {"FastQuotaReleaseInPodIntegration", Fate::kWarned, Fate::kSilent},
-    {"FinishOrphanedWorkloads", Fate::kSilent, Fate::kWarned},
-    {"FlavorFungibility", Fate::kSilent, Fate::kSilent},
-    {"FlavorFungibilityPreserveScanProgress", Fate::kSilent, Fate::kSilent},
-    {"HierarchicalCohorts", Fate::kSilent, Fate::kRefused},
-    {"KueueDRAIntegration", Fate::kSilent, Fate::kWarned},
-    {"KueueDRAIntegrationConsumableCapacity", Fate::kRefused, Fate::kSilent},
-    {"KueueDRAIntegrationExtendedResource", Fate::kSilent, Fate::kWarned},
-    {"KueueDRAIntegrationPartitionableDevices", Fate::kSilent, Fate::kWarned},
-    {"KueueDRARejectWorkloadsWhenDRADisabled", Fate::kSilent, Fate::kRefused},
-    {"LWSImmutableGroupSize", Fate::kSilent, Fate::kWarned},
-    {"LendingLimit", Fate::kSilent, Fate::kRefused},
-    {"LocalQueueDefaulting", Fate::kSilent, Fate::kRefused},
-    {"LocalQueueMetrics", Fate::kSilent, Fate::kSilent},
-    {"ManagedJobsNamespaceSelector", Fate::kSilent, Fate::kRefused},
-    {"ManagedJobsNamespaceSelectorAlwaysRespected", Fate::kSilent, Fate::kRefused},
-    {"MetricForWorkloadCreationLatency", Fate::kSilent, Fate::kWarned},
-    {"MetricsForCohorts", Fate::kSilent, Fate::kWarned},
-    {"MultiKueue", Fate::kWarned, Fate::kSilent},
-    {"MultiKueueAdaptersForCustomJobs", Fate::kWarned, Fate::kSilent},
-    {"MultiKueueAllowInsecureKubeconfigs", Fate::kWarned, Fate::kSilent},
-    {"MultiKueueClusterProfile", Fate::kWarned, Fate::kSilent},
-    {"MultiKueueIncrementalDispatcherConfig", Fate::kWarned, Fate::kSilent},
-    {"MultiKueueIncrementalDispatcherRespectConfigOrder", Fate::kWarned, Fate::kSilent},
-    {"MultiKueueKubeConfigPathValidation", Fate::kWarned, Fate::kSilent},
-    {"MultiKueueManagerQuotaAutomation", Fate::kRefused, Fate::kSilent},
-    {"MultiKueueOrchestratedPreemption", Fate::kRefused, Fate::kSilent},
-    {"MultiKueueRedoAdmissionOnEvictionInWorker", Fate::kSilent, Fate::kSilent},
-    {"MultiKueueRemoteSpecSync", Fate::kWarned, Fate::kSilent},
-    {"MultiKueueWaitForWorkloadAdmitted", Fate::kSilent, Fate::kSilent},
-    {"MultiplePreemptions", Fate::kSilent, Fate::kRefused},
-    {"ObjectRetentionPolicies", Fate::kSilent, Fate::kRefused},
-    {"PartialAdmission", Fate::kSilent, Fate::kSilent},
-    {"PodIntegrationValidateGroupOwner", Fate::kSilent, Fate::kWarned},
-    {"PrioritizePreemptorWorkloads", Fate::kSilent, Fate::kSilent},
-    {"PriorityBoost", Fate::kSilent, Fate::kSilent},
-    {"PrioritySortingWithinCohort", Fate::kSilent, Fate::kSilent},
-    {"PropagateBatchJobLabelsToWorkload", Fate::kSilent, Fate::kRefused},
-    {"QuotaCheckStrategy", Fate::kSilent, Fate::kSilent},
-    {"ReclaimablePods", Fate::kSilent, Fate::kSilent},
-    {"RecomputeAssignmentUponPreemptionTargetsOverlap", Fate::kSilent, Fate::kSilent},
-    {"RejectUpdatesToCQWithInvalidOnFlavors", Fate::kWarned, Fate::kSilent},
-    {"RemoveFinalizersWithStrictPatch", Fate::kSilent, Fate::kSilent},
-    {"SchedulerLibraryIntegration", Fate::kSilent, Fate::kSilent},
-    {"SchedulerLongRequeueInterval", Fate::kSilent, Fate::kSilent},
-    {"SchedulerTimestampPreemptionBuffer", Fate::kRefused, Fate::kSilent},
-    {"SchedulingEquivalenceHashing", Fate::kSilent, Fate::kSilent},
-    {"ShortWorkloadNames", Fate::kWarned, Fate::kSilent},
-    {"SkipAncestorCheckForDeletedWorkloads", Fate::kSilent, Fate::kSilent},
-    {"SkipFinalizersForPodsSuspendedByParent", Fate::kSilent, Fate::kSilent},
-    {"SkipReassignmentForPodOwnedWorkloads", Fate::kSilent, Fate::kWarned},
-    {"SparkApplicationIntegration", Fate::kSilent, Fate::kSilent},
-    {"TASAssignmentsEncodingByHostnamePrefix", Fate::kSilent, Fate::kSilent},
-    {"TASBalancedPlacement", Fate::kSilent, Fate::kSilent},
-    {"TASCacheNodeMatchResults", Fate::kSilent, Fate::kSilent},
-    {"TASCacheTopologyTree", Fate::kSilent, Fate::kSilent},
-    {"TASCachingRemainingResources", Fate::kSilent, Fate::kSilent},
-    {"TASFailedNodeReplacement", Fate::kSilent, Fate::kSilent},
-    {"TASFailedNodeReplacementFailFast", Fate::kSilent, Fate::kSilent},
-    {"TASHandleOverlappingFlavors", Fate::kSilent, Fate::kWarned},
-    {"TASMultiLayerTopology", Fate::kSilent, Fate::kWarned},
-    {"TASProfileMixed", Fate::kSilent, Fate::kSilent},
-    {"TASRecomputeAssignmentWithinSchedulingCycle", Fate::kSilent, Fate::kSilent},
-    {"TASReplaceNodeDueToNotReadyOverFixedTime", Fate::kSilent, Fate::kSilent},
-    {"TASReplaceNodeOnNodeTaints", Fate::kSilent, Fate::kSilent},
-    {"TASReplaceNodeOnPodTermination", Fate::kSilent, Fate::kSilent},
-    {"TASRespectNodeAffinityPreferred", Fate::kSilent, Fate::kSilent},
-    {"TASValidateWorkloadSliceSize", Fate::kSilent, Fate::kWarned},
-    {"TLSOptions", Fate::kSilent, Fate::kRefused},
-    {"TopologyAwareScheduling", Fate::kSilent, Fate::kSilent},
-    {"UnadmittedWorkloadsExplicitStatus", Fate::kWarned, Fate::kSilent},
-    {"UnadmittedWorkloadsObservability", Fate::kSilent, Fate::kWarned},
-    {"ValidateRayAndSparkJobUpdates", Fate::kSilent, Fate::kWarned},
-    {"VectorizedResourceRequests", Fate::kSilent, Fate::kSilent},
-    {"VisibilityOnDemand", Fate::kSilent, Fate::kSilent},
-    {"WorkloadIdentifierAnnotations", Fate::kSilent, Fate::kWarned},
-    {"WorkloadPriorityClassDefaulting", Fate::kSilent, Fate::kSilent},
-    {"WorkloadRequestUseMergePatch", Fate::kSilent, Fate::kSilent},
-    {"WorkloadValidateResourcesAreNonNegative", Fate::kSilent, Fate::kWarned},
-    {"WorkloadValidationForPodSetMetadata", Fate::kSilent, Fate::kWarned},
+    {"AdmissionCheckValidationRules", GateFate::kSilent, GateFate::kRefused},
+    {"AdmissionFairSharing", GateFate::kSilent, GateFate::kSilent},
+    {"AdmissionGatedBy", GateFate::kSilent, GateFate::kRefused},
+    {"AssignQueueLabelsForPods", GateFate::kSilent, GateFate::kWarned},
+    {"CleanupProvisioningRequestsOnEviction", GateFate::kSilent, GateFate::kWarned},
+    {"ConcurrentAdmission", GateFate::kRefused, GateFate::kSilent},
+    {"ConfigurableResourceTransformations", GateFate::kSilent, GateFate::kRefused},
+    {"CustomMetricLabels", GateFate::kSilent, GateFate::kSilent},
+    {"DeferRayServiceFinalizationForRedisCleanup", GateFate::kSilent, GateFate::kWarned},
+    {"DisableWaitForPodsReady", GateFate::kSilent, GateFate::kSilent},
+    {"ElasticJobsViaWorkloadSlices", GateFate::kSilent, GateFate::kSilent},
+    {"ElasticJobsViaWorkloadSlicesWithTAS", GateFate::kSilent, GateFate::kSilent},
+    {"FailureRecoveryPolicy", GateFate::kRefused, GateFate::kSilent},
+    {"FairSharingPreemptWithinNominal", GateFate::kSilent, GateFate::kSilent},
+    {"FairSharingPrioritizeNonBorrowing", GateFate::kSilent, GateFate::kSilent},
+    {"FastQuotaReleaseInPodIntegration", GateFate::kWarned, GateFate::kSilent},
+    {"FinishOrphanedWorkloads", GateFate::kSilent, GateFate::kWarned},
+    {"FlavorFungibility", GateFate::kSilent, GateFate::kSilent},
+    {"FlavorFungibilityPreserveScanProgress", GateFate::kSilent, GateFate::kSilent},
+    {"HierarchicalCohorts", GateFate::kSilent, GateFate::kRefused},
+    {"KueueDRAIntegration", GateFate::kSilent, GateFate::kWarned},
+    {"KueueDRAIntegrationConsumableCapacity", GateFate::kRefused, GateFate::kSilent},
+    {"KueueDRAIntegrationExtendedResource", GateFate::kSilent, GateFate::kWarned},
+    {"KueueDRAIntegrationPartitionableDevices", GateFate::kSilent, GateFate::kWarned},
+    {"KueueDRARejectWorkloadsWhenDRADisabled", GateFate::kSilent, GateFate::kRefused},
+    {"LWSImmutableGroupSize", GateFate::kSilent, GateFate::kWarned},
+    {"LendingLimit", GateFate::kSilent, GateFate::kRefused},
+    {"LocalQueueDefaulting", GateFate::kSilent, GateFate::kRefused},
+    {"LocalQueueMetrics", GateFate::kSilent, GateFate::kSilent},
+    {"ManagedJobsNamespaceSelector", GateFate::kSilent, GateFate::kRefused},
+    {"ManagedJobsNamespaceSelectorAlwaysRespected", GateFate::kSilent, GateFate::kRefused},
+    {"MetricForWorkloadCreationLatency", GateFate::kSilent, GateFate::kWarned},
+    {"MetricsForCohorts", GateFate::kSilent, GateFate::kWarned},
+    {"MultiKueue", GateFate::kWarned, GateFate::kSilent},
+    {"MultiKueueAdaptersForCustomJobs", GateFate::kWarned, GateFate::kSilent},
+    {"MultiKueueAllowInsecureKubeconfigs", GateFate::kWarned, GateFate::kSilent},
+    {"MultiKueueClusterProfile", GateFate::kWarned, GateFate::kSilent},
+    {"MultiKueueIncrementalDispatcherConfig", GateFate::kWarned, GateFate::kSilent},
+    {"MultiKueueIncrementalDispatcherRespectConfigOrder", GateFate::kWarned, GateFate::kSilent},
+    {"MultiKueueKubeConfigPathValidation", GateFate::kWarned, GateFate::kSilent},
+    {"MultiKueueManagerQuotaAutomation", GateFate::kRefused, GateFate::kSilent},
+    {"MultiKueueOrchestratedPreemption", GateFate::kRefused, GateFate::kSilent},
+    {"MultiKueueRedoAdmissionOnEvictionInWorker", GateFate::kSilent, GateFate::kSilent},
+    {"MultiKueueRemoteSpecSync", GateFate::kWarned, GateFate::kSilent},
+    {"MultiKueueWaitForWorkloadAdmitted", GateFate::kSilent, GateFate::kSilent},
+    {"MultiplePreemptions", GateFate::kSilent, GateFate::kRefused},
+    {"ObjectRetentionPolicies", GateFate::kSilent, GateFate::kRefused},
+    {"PartialAdmission", GateFate::kSilent, GateFate::kSilent},
+    {"PodIntegrationValidateGroupOwner", GateFate::kSilent, GateFate::kWarned},
+    {"PrioritizePreemptorWorkloads", GateFate::kSilent, GateFate::kSilent},
+    {"PriorityBoost", GateFate::kSilent, GateFate::kSilent},
+    {"PrioritySortingWithinCohort", GateFate::kSilent, GateFate::kSilent},
+    {"PropagateBatchJobLabelsToWorkload", GateFate::kSilent, GateFate::kRefused},
+    {"QuotaCheckStrategy", GateFate::kSilent, GateFate::kSilent},
+    {"ReclaimablePods", GateFate::kSilent, GateFate::kSilent},
+    {"RecomputeAssignmentUponPreemptionTargetsOverlap", GateFate::kSilent, GateFate::kSilent},
+    {"RejectUpdatesToCQWithInvalidOnFlavors", GateFate::kWarned, GateFate::kSilent},
+    {"RemoveFinalizersWithStrictPatch", GateFate::kSilent, GateFate::kSilent},
+    {"SchedulerLibraryIntegration", GateFate::kSilent, GateFate::kSilent},
+    {"SchedulerLongRequeueInterval", GateFate::kSilent, GateFate::kSilent},
+    {"SchedulerTimestampPreemptionBuffer", GateFate::kRefused, GateFate::kSilent},
+    {"SchedulingEquivalenceHashing", GateFate::kSilent, GateFate::kSilent},
+    {"ShortWorkloadNames", GateFate::kWarned, GateFate::kSilent},
+    {"SkipAncestorCheckForDeletedWorkloads", GateFate::kSilent, GateFate::kSilent},
+    {"SkipFinalizersForPodsSuspendedByParent", GateFate::kSilent, GateFate::kSilent},
+    {"SkipReassignmentForPodOwnedWorkloads", GateFate::kSilent, GateFate::kWarned},
+    {"SparkApplicationIntegration", GateFate::kSilent, GateFate::kSilent},
+    {"TASAssignmentsEncodingByHostnamePrefix", GateFate::kSilent, GateFate::kSilent},
+    {"TASBalancedPlacement", GateFate::kSilent, GateFate::kSilent},
+    {"TASCacheNodeMatchResults", GateFate::kSilent, GateFate::kSilent},
+    {"TASCacheTopologyTree", GateFate::kSilent, GateFate::kSilent},
+    {"TASCachingRemainingResources", GateFate::kSilent, GateFate::kSilent},
+    {"TASFailedNodeReplacement", GateFate::kSilent, GateFate::kSilent},
+    {"TASFailedNodeReplacementFailFast", GateFate::kSilent, GateFate::kSilent},
+    {"TASHandleOverlappingFlavors", GateFate::kSilent, GateFate::kWarned},
+    {"TASMultiLayerTopology", GateFate::kSilent, GateFate::kWarned},
+    {"TASProfileMixed", GateFate::kSilent, GateFate::kSilent},
+    {"TASRecomputeAssignmentWithinSchedulingCycle", GateFate::kSilent, GateFate::kSilent},
+    {"TASReplaceNodeDueToNotReadyOverFixedTime", GateFate::kSilent, GateFate::kSilent},
+    {"TASReplaceNodeOnNodeTaints", GateFate::kSilent, GateFate::kSilent},
+    {"TASReplaceNodeOnPodTermination", GateFate::kSilent, GateFate::kSilent},
+    {"TASRespectNodeAffinityPreferred", GateFate::kSilent, GateFate::kSilent},
+    {"TASValidateWorkloadSliceSize", GateFate::kSilent, GateFate::kWarned},
+    {"TLSOptions", GateFate::kSilent, GateFate::kRefused},
+    {"TopologyAwareScheduling", GateFate::kSilent, GateFate::kSilent},
+    {"UnadmittedWorkloadsExplicitStatus", GateFate::kWarned, GateFate::kSilent},
+    {"UnadmittedWorkloadsObservability", GateFate::kSilent, GateFate::kWarned},
+    {"ValidateRayAndSparkJobUpdates", GateFate::kSilent, GateFate::kWarned},
+    {"VectorizedResourceRequests", GateFate::kSilent, GateFate::kSilent},
+    {"VisibilityOnDemand", GateFate::kSilent, GateFate::kSilent},
+    {"WorkloadIdentifierAnnotations", GateFate::kSilent, GateFate::kWarned},
+    {"WorkloadPriorityClassDefaulting", GateFate::kSilent, GateFate::kSilent},
+    {"WorkloadRequestUseMergePatch", GateFate::kSilent, GateFate::kSilent},
+    {"WorkloadValidateResourcesAreNonNegative", GateFate::kSilent, GateFate::kWarned},
+    {"WorkloadValidationForPodSetMetadata", GateFate::kSilent, GateFate::kWarned},
 };
 
-Fate FateOf(const std::string& name, bool value) {
+GateFate FateOf(const std::string& name, bool value) {
   const auto config = ReadConfiguration({{"apiVersion", "config.kueue.x-k8s.io/v1beta2"},
                                          {"kind", "Configuration"},
                                          {"featureGates", {{name, value}}}});
   if (!config) {
     EXPECT_EQ(config.error().message.rfind("featureGates." + name + ": ", 0), 0U)
         << config.error().message;
-    return Fate::kRefused;
+    return GateFate::kRefused;
   }
   for (const auto& [field, why] : config->ignored) {
     EXPECT_EQ(field, "featureGates." + name);
     EXPECT_FALSE(why.empty()) << name;
   }
-  return config->ignored.empty() ? Fate::kSilent : Fate::kWarned;
+  return config->ignored.empty() ? GateFate::kSilent : GateFate::kWarned;
 }
 
 TEST(KueueGates, EachIsKnownInBothPositions) {
@@ -157,8 +157,8 @@ TEST(KueueGates, TheProgramHasNoOthers) {
 
 TEST(KueueGates, AGateThatKueueDoesNotHaveIsRefused) {
   EXPECT_EQ(JudgeGate("Lendinglimit", true).kind, GateVerdict::Kind::kUnknown);
-  EXPECT_EQ(FateOf("Lendinglimit", true), Fate::kRefused);
-  EXPECT_EQ(FateOf("AllAlpha", true), Fate::kRefused);
+  EXPECT_EQ(FateOf("Lendinglimit", true), GateFate::kRefused);
+  EXPECT_EQ(FateOf("AllAlpha", true), GateFate::kRefused);
 }
 
 // "Gate true warning" for each row of a table whose first three cells are a gate, a value and a
@@ -181,10 +181,10 @@ TEST(KueueGates, ThePageOfTheConfigurationListsWarningsAndRefusals) {
   std::set<std::string> expected;
   for (const GateRow& row : kGateRows) {
     for (const bool value : {true, false}) {
-      const Fate fate = value ? row.on : row.off;
-      if (fate == Fate::kSilent) continue;
+      const GateFate fate = value ? row.on : row.off;
+      if (fate == GateFate::kSilent) continue;
       expected.insert("`" + std::string(row.name) + "` " + (value ? "`true`" : "`false`") +
-                      (fate == Fate::kWarned ? " warning" : " refused"));
+                      (fate == GateFate::kWarned ? " warning" : " refused"));
     }
   }
   EXPECT_EQ(DocumentedRows(), expected);
