@@ -273,6 +273,7 @@ Status Up::StartCluster(const UpFlags& flags) {
                                       token);
   };
   options.api_variables = local::cluster::ApiVariables(server_->url());
+  options.api_url = server_->url();
   executor_ = std::make_unique<ThreadExecutor>();
   BERTH_TRY(cluster_,
             local::cluster::Cluster::Start(server_->api(), clock_, *executor_, std::move(options)));

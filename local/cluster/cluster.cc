@@ -9,6 +9,7 @@
 #include "local/cluster/image_map.h"
 #include "local/cluster/job_controller.h"
 #include "local/cluster/namespace_controller.h"
+#include "local/cluster/network/api_service.h"
 #include "local/cluster/network/pod_network.h"
 #include "local/cluster/network/service_controller.h"
 #include "local/cluster/node_reporter.h"
@@ -33,6 +34,14 @@ namespace berth::local::cluster {
 namespace {
 
 constexpr Duration kTrackRetry = std::chrono::seconds(1);
+
+// Null where this process may not listen on port 443 of an address of Services.
+std::unique_ptr<ApiService> MakeApiService(Api& api, ObjectCache& cache, Executor& executor,
+                                           const Clock& clock, const ClusterOptions& options) {
+  auto backend = ApiBackend(options.api_url);
+  if (!backend || options.network.empty() || !MayServeHttps(options.network)) return nullptr;
+  return std::make_unique<ApiService>(api, cache, executor, clock, *std::move(backend));
+}
 
 }  // namespace
 
@@ -61,6 +70,7 @@ struct Cluster::Parts {
                                         : std::make_unique<PodNetwork>(
                                               options.network, options.data_folder + "/hosts")),
         services(api, cache, on, event_writes(), clock, network.get()),
+        api_service(MakeApiService(api, cache, on, clock, options)),
         volumes(api, cache, on, event_writes(), clock, folders),
         nodes(api, cache, on, clock),
         node_taints(api, cache, on, event_writes(), clock),
@@ -113,6 +123,7 @@ struct Cluster::Parts {
     token_secrets.Start();
     jobs.Start();
     services.Start();
+    if (api_service != nullptr) api_service->Start();
     replica_sets.Start();
     replication_controllers.Start();
     deployments.Start();
@@ -154,6 +165,7 @@ struct Cluster::Parts {
   CronController cron_jobs;
   std::unique_ptr<PodNetwork> network;
   ServiceController services;
+  std::unique_ptr<ApiService> api_service;  // null: there is no Service `kubernetes`
   VolumeController volumes;
   NodeReporter nodes;
   NodeTaints node_taints;

@@ -42,7 +42,8 @@ struct ProcessUser {
 // What a program of a pod sees of the cluster's network.
 struct ProcessNetwork {
   std::string hosts_path;  // stands at /etc/hosts
-  std::string address;     // of IPv4: that of servers for all addresses (bind_supervisor.h)
+  std::string address;     // of IPv4: that of servers for all addresses (bind_supervisor.h); empty:
+                           // servers have the machine's
   std::string host_name;   // empty: the machine's
 };
 

@@ -1,5 +1,6 @@
 #include "local/apiserver/auth/credentials.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -77,13 +78,29 @@ std::string HostName() {
   return ::gethostname(name, sizeof name - 1) == 0 ? std::string(name) : std::string();
 }
 
+std::vector<std::string> ServingNames() {
+  std::vector<std::string> names{"localhost", "kubernetes", "kubernetes.default",
+                                 "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"};
+  if (const std::string host = HostName(); !host.empty() && host != "localhost") {
+    names.push_back(host);
+  }
+  return names;
+}
+
+// A certificate of an earlier version has fewer names.
+bool HasServingNames(const net::TlsIdentity& identity) {
+  const auto has = net::CertificateDnsNames(identity.certificate_chain_pem);
+  if (!has) return false;
+  const std::vector<std::string> wanted = ServingNames();
+  return std::all_of(wanted.begin(), wanted.end(), [&](const std::string& name) {
+    return std::find(has->begin(), has->end(), name) != has->end();
+  });
+}
+
 Result<net::TlsIdentity> IssueServing(const net::TlsIdentity& authority, WallTime now) {
   net::CertificateRequest request;
   request.common_name = "berth-apiserver";
-  request.dns_names = {"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"};
-  if (const std::string host = HostName(); !host.empty() && host != "localhost") {
-    request.dns_names.push_back(host);
-  }
+  request.dns_names = ServingNames();
   request.ip_addresses = {"127.0.0.1", "::1"};
   request.for_server = true;
   request.not_before = now - net::kClockSlack;
@@ -153,7 +170,8 @@ Result<Credentials> LoadOrMakeCredentials(const std::string& folder, WallTime no
     new_authority = true;
   }
   credentials.serving = {read("serving.crt"), read("serving.key")};
-  if (new_authority || !IsFresh(credentials.serving, now)) {
+  if (new_authority || !IsFresh(credentials.serving, now) ||
+      !HasServingNames(credentials.serving)) {
     BERTH_TRY(credentials.serving, IssueServing(credentials.authority, now));
     BERTH_CHECK_OK(write("serving.key", credentials.serving.private_key_pem));
     BERTH_CHECK_OK(write("serving.crt", credentials.serving.certificate_chain_pem));

@@ -7,6 +7,7 @@
 
 #include "base/log/log.h"
 #include "local/cluster/fields.h"
+#include "local/cluster/network/api_service.h"
 
 namespace berth::local::cluster {
 namespace {
@@ -52,13 +53,16 @@ PodNetwork::~PodNetwork() {
 }
 
 std::optional<ProcessNetwork> PodNetwork::For(const Json& pod, const std::string& address) {
-  if (!UsesPodNetwork(pod, !relays_by_service_.empty())) return std::nullopt;
+  const std::size_t of_api = relays_by_service_.count(OwnerKey(kApiNamespace, kApiService));
+  const bool is_whole = UsesPodNetwork(pod, relays_by_service_.size() > of_api);
+  if (!is_whole && (of_api == 0 || BoolAt(pod, {"spec", "hostNetwork"}))) return std::nullopt;
   const Result<std::string> hosts =
       hosts_.FileOf(NamespaceOf(pod), UidOf(pod), OwnLines(pod, address));
   if (!hosts) {
     LogWarning("a pod runs without names of Services", {{"error", hosts.error().message}});
     return std::nullopt;
   }
+  if (!is_whole) return ProcessNetwork{*hosts, "", ""};
   return ProcessNetwork{*hosts, address, HostNameOf(pod)};
 }
 

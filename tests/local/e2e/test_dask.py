@@ -271,7 +271,8 @@ class DaskTest(DaskCase):
         for name in ("one", "two"):
             self.kubectl("delete", "daskcluster", name)
         self.wait(lambda: not self.cluster.items("pods", "-l", "dask.org/component") and
-                  not self.cluster.items("services") and not self.cluster.items("endpoints"), "everything is gone")
+                  {each["metadata"]["name"] for each in self.cluster.items("services,endpoints")} <= {"kubernetes"},
+                  "everything is gone")
 
     def test_adaptive_scaling_and_an_operator_that_restarts(self):
         """Work brings workers, idleness takes them, down to none; the operator is killed in between."""

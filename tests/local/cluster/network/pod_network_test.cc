@@ -367,6 +367,28 @@ TEST_F(PodNetworkTest, TheServiceHasAPodsPortAndName) {
   EXPECT_TRUE(Eventually([&] { return Ask(service, port).empty(); }));
 }
 
+// A pod of a Job that names no port has the names alone while there is no other Service.
+TEST_F(PodNetworkTest, EveryPodKnowsTheApiByItsName) {
+  const Json job = {{"metadata",
+                     {{"name", "j"},
+                      {"namespace", "team"},
+                      {"uid", "j"},
+                      {"ownerReferences", Json::array({{{"kind", "Job"}, {"controller", true}}})}}},
+                    {"spec", {{"containers", Json::array({{{"name", "c"}}})}}}};
+  EXPECT_FALSE(network_->For(job, "127.0.0.1"));
+  Json service = *Service("kubernetes");
+  service["metadata"]["namespace"] = "default";
+  const std::string address = loopback_->prefix() + ".128.1";
+  network_->SetService(std::make_shared<const Json>(service), {},
+                       {{address, {"kubernetes.default.svc"}, {"kubernetes"}}});
+  const auto network = network_->For(job, "127.0.0.1");
+  ASSERT_TRUE(network);
+  EXPECT_EQ(network->address, "");
+  EXPECT_NE(ReadText(network->hosts_path).find(address + " kubernetes.default.svc\n"),
+            std::string::npos)
+      << ReadText(network->hosts_path);
+}
+
 TEST_F(PodNetworkTest, PortsAboveALimitAreNotServed) {
   network_ = std::make_unique<PodNetwork>(loopback_->prefix(), folder_ + "/hosts",
                                           PodNetwork::Limits{2, 3, 4});
