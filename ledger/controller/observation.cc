@@ -121,6 +121,7 @@ void EndByFinish(const api::Condition& finished, AttemptRecord& out) {
   if (finished.reason == api::kFailed || finished.reason == api::kFailedToStart) {
     out.outcome = kFailed;
   }
+  if (finished.reason == api::kOwnerNotFound) out.outcome = kDeleted;  // with its job
   out.reason = finished.reason;
   out.message = ShortMessage(finished.message);
 }

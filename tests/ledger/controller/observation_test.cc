@@ -179,6 +179,7 @@ TEST_F(ObservationTest, EndsOfOtherKinds) {
   EXPECT_EQ(finish(api::kFailed), kFailed);
   EXPECT_EQ(finish(api::kFailedToStart), kFailed);
   EXPECT_EQ(finish(api::kWorkloadSliceReplaced), kFinished);
+  EXPECT_EQ(finish(api::kOwnerNotFound), kDeleted);
 }
 
 TEST(GpusOfAttemptsTest, SharesCountAsPartsOfAGpu) {

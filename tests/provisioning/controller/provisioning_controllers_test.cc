@@ -304,6 +304,11 @@ TEST_F(ProvisioningControllersTest, FailureIsRetryAndTheNextAttemptFollows) {
   Json workload = Get(std::string(kWorkloads) + "/wl");
   workload["status"].erase("admission");
   workload["status"]["conditions"][0]["status"] = "False";
+  workload["status"]["conditions"].push_back({{"type", "Evicted"},
+                                              {"status", "True"},
+                                              {"reason", "AdmissionCheck"},
+                                              {"message", ""},
+                                              {"lastTransitionTime", "2026-01-01T00:00:00Z"}});
   workload["status"]["admissionChecks"][0]["state"] = "Pending";
   workload["status"]["admissionChecks"][0]["retryCount"] = 1;
   workload["status"]["admissionChecks"][0].erase("requeueAfterSeconds");
@@ -318,6 +323,20 @@ TEST_F(ProvisioningControllersTest, FailureIsRetryAndTheNextAttemptFollows) {
   api_.Put(kWorkloads, workload);
   Settle();
   EXPECT_FALSE(Request(2).is_null());
+}
+
+TEST_F(ProvisioningControllersTest, AReservationThatGoesWithoutAnEvictionKeepsItsRequest) {
+  GiveQuota();
+  Json workload = Get(std::string(kWorkloads) + "/wl");
+  workload["status"].erase("admission");
+  workload["status"].erase("conditions");
+  api_.Put(kWorkloads, workload);
+  Settle();
+  EXPECT_FALSE(Request().is_null());
+  EXPECT_FALSE(Template().is_null());
+  GiveQuota();
+  EXPECT_FALSE(Request().is_null());
+  EXPECT_TRUE(Request(2).is_null());
 }
 
 TEST_F(ProvisioningControllersTest, AConfigChangeAsksAnew) {
