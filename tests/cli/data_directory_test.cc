@@ -67,6 +67,7 @@ TEST_F(DataDirectoryTest, AnOlderOneIsClosed) {
 TEST_F(DataDirectoryTest, KeysWithoutStateAreNoticed) {
   EXPECT_FALSE(HasKeysAlone(data_)) << "nothing is there";
   ASSERT_TRUE(PrepareDataDirectory(data_, false));
+  fs::create_directory(data_ + "/pki");
   Write(data_ + "/pki/ca.key");
   EXPECT_TRUE(HasKeysAlone(data_));
   std::ofstream(data_ + "/state.db") << "";

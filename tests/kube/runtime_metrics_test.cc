@@ -88,6 +88,7 @@ TEST_F(RuntimeMetricsTest, RequestsByCodeAndMethod) {
     executor_.RunFor(2s);
   };
   send("GET", "/api/v1/namespaces/a");
+  api_.FailNext("GET /api/v1/namespaces/b", 404);
   send("GET", "/api/v1/namespaces/b");
   api_.FailNext("GET /api/v1/namespaces/a", 0);
   send("GET", "/api/v1/namespaces/a");

@@ -130,7 +130,7 @@ TEST_P(OwnRuleSwitches, VictimsForPods) {
   PutWorkload("p", 1, {{"priority", 9}, {"podSets", PodSets(2, "500m")}});
   executor_.RunFor(3s);
   const int victims = (Is("v1", api::kEvicted) ? 1 : 0) + (Is("v2", api::kEvicted) ? 1 : 0);
-  EXPECT_EQ(victims, GetParam() ? 2 : 1) << "one has enough CPUs, and one pod";
+  EXPECT_EQ(victims == 2, GetParam()) << "one victim has enough CPUs, and one pod";
 }
 
 INSTANTIATE_TEST_SUITE_P(Switched, OwnRuleSwitches, ::testing::Bool(),
