@@ -87,7 +87,7 @@ class MachineNode(BerthUpTest):
         said = self.cluster.berth("why", "job/refused").stdout
         self.assertIn("exceeded quota: small", said)
         self.assertNotIn("runs", said)
-        self.assertIn("no pod was made", self.cluster.berth("list", "workloads").stdout)
+        self.assertIn("no pod was made", self.cluster.berth("list").stdout)
         self.cluster.kubectl("delete", "resourcequota", "small")
         self.cluster.wait_complete("refused")
 
