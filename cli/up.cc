@@ -285,9 +285,8 @@ Status Up::StartCluster(const UpFlags& flags) {
   BERTH_CHECK_OK(ApplyManifests(server_->api(), kUsageService));
   std::optional<local::cloud::MachineSize> machine;
   if (flags.machine_node) machine = local::cloud::ReadMachineSize();
-  cloud_ = std::make_unique<local::cloud::CloudDriver>(server_->api(), cluster_->cache(), clock_,
-                                                       *executor_, local::cloud::CloudTimes{},
-                                                       machine);
+  cloud_ = std::make_unique<local::cloud::CloudDriver>(
+      server_->api(), cluster_->cache(), clock_, *executor_, local::cloud::CloudTimes{}, machine);
   return OkStatus();
 }
 

@@ -4,7 +4,7 @@
 //     node gone, or without the condition Ready ──────────────────────────▶ unhealthy at once
 //     not Ready, or a taint the pods do not tolerate (for good) ─ no pod of the workload runs there
 //                                       (any more) ───────────────────────▶ unhealthy
-//     a taint NoSchedule that the pods do not tolerate, and one waits to be bound there ─▶ unhealthy
+//     a taint NoSchedule that the pods do not tolerate, and one waits ─────▶ unhealthy
 //     else ───────────────────────────────────────────────────────────────▶ healthy
 //
 // An unhealthy node is named in status.unhealthyNodes; the scheduler's second pass moves its pods

@@ -163,8 +163,8 @@ Result<Credentials> LoadOrMakeCredentials(const std::string& folder, WallTime no
   credentials.authority = {read("ca.crt"), read("ca.key")};
   bool new_authority = false;
   if (!IsFresh(credentials.authority, now)) {
-    BERTH_TRY(credentials.authority,
-              net::MakeCertificateAuthority("berth-ca", now - net::kClockSlack, now + kAuthorityDays));
+    BERTH_TRY(credentials.authority, net::MakeCertificateAuthority(
+                                         "berth-ca", now - net::kClockSlack, now + kAuthorityDays));
     BERTH_CHECK_OK(write("ca.key", credentials.authority.private_key_pem));
     BERTH_CHECK_OK(write("ca.crt", credentials.authority.certificate_chain_pem));
     new_authority = true;
