@@ -133,6 +133,10 @@ def needs(method, target, body, status):
     verb = {"POST": "create", "PUT": "update", "PATCH": "patch",
             "DELETE": "delete" if name else "deletecollection",
             "GET": "get" if name else "watch" if watch else "list"}[method]
+    # A list or watch of one object by its name needs the right to that object.
+    chosen = re.fullmatch(r"metadata\.name=([^,]+)", query.get("fieldSelector", [""])[0])
+    if verb in ("list", "watch") and chosen:
+        name = chosen.group(1)
     yield Need(namespace, group, resource, name, "", verb)
     if method == "PATCH" and status == 201:
         yield Need(namespace, group, resource, "", "", "create")

@@ -363,6 +363,10 @@ class RolesTest(unittest.TestCase):
         self.assertEqual(need("GET", "/apis/batch/v1/jobs?limit=5"),
                          [("", "batch", "jobs", "", "", "list")])
         self.assertEqual(need("GET", jobs + "?watch=true"), [("d", "batch", "jobs", "", "", "watch")])
+        self.assertEqual(need("GET", jobs + "?watch=true&fieldSelector=metadata.name%3Dj"),
+                         [("d", "batch", "jobs", "j", "", "watch")])
+        self.assertEqual(need("GET", jobs + "?fieldSelector=metadata.name%3Dj,status.x%3D1"),
+                         [("d", "batch", "jobs", "", "", "list")])
         self.assertEqual(need("GET", jobs + "/j"), [("d", "batch", "jobs", "j", "", "get")])
         self.assertEqual(need("DELETE", jobs), [("d", "batch", "jobs", "", "", "deletecollection")])
         self.assertEqual(need("PATCH", jobs + "/j/status"),
