@@ -165,7 +165,7 @@ bool IsMemoryLike(std::string_view resource, Amount amount) {
   constexpr Amount kMebibyte = 1 << 20;
   return resource == "memory" || resource == "ephemeral-storage" ||
          resource.starts_with("hugepages-") ||
-         (resource.ends_with("memory") && amount % kMebibyte == 0);
+         (resource.ends_with(".memory") && amount % kMebibyte == 0);
 }
 
 }  // namespace

@@ -68,9 +68,10 @@ TEST(Amounts, KnowTheSmallestUnitOfTheirResource) {
   EXPECT_EQ(FormatAmount("memory", 4294967296), "4Gi");
   EXPECT_EQ(FormatAmount("nvidia.com/gpu", 8), "8");
   EXPECT_EQ(FormatAmount("gpu.memory", 5100273664), "4864Mi");
-  EXPECT_EQ(FormatAmount("example.com/gpu-memory", 53687091200), "50Gi");
+  EXPECT_EQ(FormatAmount("example.com/gpu.memory", 53687091200), "50Gi");
+  EXPECT_EQ(FormatAmount("example.com/gpu-memory", 53687091200), "53687091200");
   EXPECT_EQ(FormatAmount("gpu.memory", 5100273665), "5100273665");
-  EXPECT_EQ(FormatAmount("example.com/gpu-memory", 2048), "2048") << "in units of its own";
+  EXPECT_EQ(FormatAmount("gpu.memory", 2048), "2048") << "in units of its own";
   EXPECT_EQ(FormatAmount("gpu.memory", 0), "0");
 }
 
