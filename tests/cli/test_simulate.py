@@ -140,7 +140,8 @@ class SimulateTest(ScratchTest):
         with open(packed, "wb") as file:  # two members, as `cat a.gz b.gz` makes them
             file.write(gzip.compress(text[:40].encode()) + gzip.compress(text[40:].encode()))
         report = json.loads(self.answer("-f", TEAMS, "--workload", packed, "-o", "json"))
-        self.assertEqual(report.pop("leftOut"), ["columns of the trace that are not read: exit code"])
+        self.assertEqual(report["leftOut"], ["columns of the trace that are not read: exit code"])
+        report["leftOut"] = []
         self.assertEqual(report, json.loads(self.answer("-f", TEAMS, "--workload", plain, "-o", "json")))
         with open(packed, "rb+") as file:
             file.truncate(80)
