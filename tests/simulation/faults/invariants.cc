@@ -37,6 +37,8 @@ bool IsNoisy(const std::string& resource) {
   return resource.compare(0, 6, "events") == 0 || resource.compare(0, 6, "leases") == 0;
 }
 
+constexpr char kRequests[] = "provisioningrequests.autoscaling.x-k8s.io";
+
 }  // namespace
 
 void Invariants::Report(const std::string& rule, const std::string& text) {
@@ -72,10 +74,14 @@ void Invariants::See(const local::StoreEvent& event, Actor actor, SteadyTime now
     if (options_.fair_sharing) CheckFairOrder(old, workload);
     order_.NoteWorkload(truth_, old, workload, now);
   } else {
+    const auto request = Copy(truth_.requests(), key);
     truth_.See(event);
+    // A person may delete a request whose creation was not answered: no program knows its name.
+    if (resource == kRequests && gone && request && actor == Actor::kStory) {
+      requests_of_[request->owner_uid].erase(key.second);
+    }
     if (resource == "pods" && !gone) SeePod(truth_.pods().at(key));
-    if (resource == "provisioningrequests.autoscaling.x-k8s.io" && !gone &&
-        event.type == local::WatchEvent::Type::kAdded) {
+    if (resource == kRequests && !gone && event.type == local::WatchEvent::Type::kAdded) {
       SeeRequest(truth_.requests().at(key));
     }
     if (resource == "nodes" && !gone) node_cpu_[key.second] = truth_.nodes().at(key.second).cpu;
