@@ -107,7 +107,7 @@ ROWS = [
      {W: 0}, ""),
     ("the spec of a workload", WORKLOAD, [], {"spec": {"active": False}}, {W: 1}, ""),
     ("pod sets while quota is held", WORKLOAD, [RESERVED], {"spec": {"podSets": [
-        {"name": "main", "count": 3, "template": PODS}]}}, {W: 1}, "field is immutable"),
+        {"name": "main", "count": 5, "template": PODS}]}}, {W: 1}, "field is immutable"),
     ("a workload that waits", WORKLOAD, [], status(QuotaReserved="False"), {W: 0}, ""),
     ("quota", WORKLOAD, [], RESERVED, {W: 1}, ""),
     ("quota without admission", WORKLOAD, [], status("QuotaReserved"), {W: 1},
@@ -165,7 +165,7 @@ ROWS = [
     ("a boost", WORKLOAD, [], annotations(priority_boost="1"), {W: 1}, ""),
     ("a workload of the old version", {**WORKLOAD, "apiVersion": GROUP + "v1beta1"}, [], None, {W: 1}, ""),
     ("pod sets, old, while quota is held", {**WORKLOAD, "apiVersion": GROUP + "v1beta1"}, [RESERVED],
-     {"spec": {"podSets": [{"name": "main", "count": 3, "template": PODS}]}}, {W: 1},
+     {"spec": {"podSets": [{"name": "main", "count": 5, "template": PODS}]}}, {W: 1},
      "field is immutable"),
     ("a label of a workload, old", {**WORKLOAD, "apiVersion": GROUP + "v1beta1"}, [RESERVED], LABEL,
      {W: 0}, ""),
