@@ -70,13 +70,13 @@ void PodExecutor::RunProbeCommand(const PodProbes::Container& place,
   Result<ProcessSpec> spec = MakeSpec(*live.pod, live.run, container, *program);
   if (!spec) return done({false, spec.error().message});
   spec->argv = command;
+  const auto process = live.processes.find(place.second);
+  if (process == live.processes.end()) return done({false, "the container has ended"});
+  spec->beside = process->second;  // the running container has the mounts
   if (program->image != nullptr) {
-    const auto process = live.processes.find(place.second);
-    if (process == live.processes.end()) return done({false, "the container has ended"});
     if (const Status named = UseProgramOfImage(*program->image, *spec); !named) {
       return done({false, named.error().message});
     }
-    spec->beside = process->second;
   }
   spec->keeps_input = false;
   spec->is_terminal = false;
