@@ -421,6 +421,18 @@ TEST_F(PodExecutorTest, MountedObjectsChangeWhileTheProgramRuns) {
   EXPECT_EQ(Log("p"), "one\nno key\n..data/a\n\nkey\nteam=\"a\"\none\n");
 }
 
+TEST_F(PodExecutorTest, ProbesByCommandSeeTheVolumes) {
+  Json main = Json::parse(R"([{"name": "main", "image": "shell",
+      "readinessProbe": {"exec": {"command": []}, "periodSeconds": 1},
+      "volumeMounts": [{"name": "v", "mountPath": "/etc/berth-probe"}]}])");
+  main[0]["args"] = {"-c", kAt + std::string("touch $(at v /etc/berth-probe)/up; sleep 60")};
+  main[0]["readinessProbe"]["exec"]["command"] = {
+      "/bin/sh", "-c", kAt + std::string("cat $(at v /etc/berth-probe)/up")};
+  const Json volumes = Json::parse(R"([{"name": "v", "emptyDir": {}}])");
+  CreatePod("p", "", {{"spec", {{"volumes", volumes}, {"containers", main}}}});
+  EXPECT_TRUE(Eventually([&] { return ConditionIs(Pod("p"), "Ready", "True"); })) << Pod("p");
+}
+
 // The rest of the machine is where it was.
 TEST_F(PodExecutorTest, AVolumeBesideFilesOfTheMachine) {
   ASSERT_TRUE(api_.Create(kSecrets, "default",
