@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <initializer_list>
+#include <map>
 #include <sstream>
 #include <utility>
 #include <vector>
@@ -57,7 +58,13 @@ class Family {
 
 double Seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
-void AddControllers(const RuntimeStats& stats, std::vector<MetricFamily>& out) {
+using FiguresByName = std::map<std::string, ControllerStats::Figures>;
+
+void TakeAll(std::initializer_list<Family*> families, std::vector<MetricFamily>& out) {
+  for (Family* family : families) out.push_back(family->Take());
+}
+
+void AddControllers(const FiguresByName& controllers, std::vector<MetricFamily>& out) {
   Family total("controller_runtime_reconcile_total", "Reconciliations per controller",
                MetricType::Counter);
   Family errors("controller_runtime_reconcile_errors_total",
@@ -68,7 +75,7 @@ void AddControllers(const RuntimeStats& stats, std::vector<MetricFamily>& out) {
               "Reconciliations that a controller may run at once", MetricType::Gauge);
   Family active("controller_runtime_active_workers", "Reconciliations under way per controller",
                 MetricType::Gauge);
-  for (const auto& [name, figures] : stats.Controllers()) {
+  for (const auto& [name, figures] : controllers) {
     const auto count = [&looks = figures.looks](LookResult result) {
       return static_cast<double>(looks[static_cast<std::size_t>(result)]);
     };
@@ -81,10 +88,10 @@ void AddControllers(const RuntimeStats& stats, std::vector<MetricFamily>& out) {
     most.Add({{"controller", name}}, static_cast<double>(figures.max_concurrent));
     active.Add({{"controller", name}}, static_cast<double>(figures.begun.size()));
   }
-  for (Family* family : {&total, &errors, &time, &most, &active}) out.push_back(family->Take());
+  TakeAll({&total, &errors, &time, &most, &active}, out);
 }
 
-void AddQueues(const RuntimeStats& stats, std::vector<MetricFamily>& out) {
+void AddQueues(const FiguresByName& controllers, SteadyTime now, std::vector<MetricFamily>& out) {
   Family depth("workqueue_depth", "Keys that wait in the queue", MetricType::Gauge);
   Family adds("workqueue_adds_total", "Keys added to the queue", MetricType::Counter);
   Family retries("workqueue_retries_total", "Retries of the queue", MetricType::Counter);
@@ -96,8 +103,7 @@ void AddQueues(const RuntimeStats& stats, std::vector<MetricFamily>& out) {
                     "Sum of the ages of the work that is under way", MetricType::Gauge);
   Family longest("workqueue_longest_running_processor_seconds",
                  "Age of the oldest work that is under way", MetricType::Gauge);
-  const SteadyTime now = stats.Now();
-  for (const auto& [name, figures] : stats.Controllers()) {
+  for (const auto& [name, figures] : controllers) {
     const Labels labels{{"controller", name}, {"name", name}};
     double sum = 0;
     for (const SteadyTime begun : figures.begun) sum += Seconds(now - begun);
@@ -109,9 +115,7 @@ void AddQueues(const RuntimeStats& stats, std::vector<MetricFamily>& out) {
     unfinished.Add(labels, sum);
     longest.Add(labels, figures.begun.empty() ? 0 : Seconds(now - *figures.begun.begin()));
   }
-  for (Family* family : {&depth, &adds, &retries, &waited, &worked, &unfinished, &longest}) {
-    out.push_back(family->Take());
-  }
+  TakeAll({&depth, &adds, &retries, &waited, &worked, &unfinished, &longest}, out);
 }
 
 // The words of /proc/self/stat behind the program's name, which may have spaces; "state" is first.
@@ -182,8 +186,9 @@ void AddProcess(std::vector<MetricFamily>& out) {
 std::string RuntimeMetricsText(const RuntimeStats& stats, const RuntimeMetricsOptions& options,
                                bool is_leader) {
   std::vector<MetricFamily> families;
-  AddControllers(stats, families);
-  AddQueues(stats, families);
+  const FiguresByName controllers = stats.Controllers();
+  AddControllers(controllers, families);
+  AddQueues(controllers, stats.Now(), families);
   Family requests("rest_client_requests_total",
                   "Requests to the API server, by code, method and host", MetricType::Counter);
   for (const auto& [request, count] : stats.Requests()) {
