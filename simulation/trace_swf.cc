@@ -107,13 +107,13 @@ std::string NamedNumber(const char* name, const SwfNumber& field) {
 // 0: the number is unknown.
 Result<std::int32_t> ProcessorsOf(const SwfNumber& field, std::int64_t line, const char* name) {
   if (!IsKnown(field)) return 0;
-  const double count = *NumberOf(field.text);
-  if (count != std::floor(count) || count > static_cast<double>(kMaxPods)) {
+  const std::optional<std::int64_t> count = ParseWhole(field.text, kMaxPods);
+  if (!count) {
     return TraceError(
         line, field.column,
         std::string(name) + ": expected a whole number up to " + std::to_string(kMaxPods));
   }
-  return static_cast<std::int32_t>(count);
+  return static_cast<std::int32_t>(*count);
 }
 
 Status AddRow(const std::array<SwfNumber, kFields>& fields, std::int64_t line, Trace& trace) {
