@@ -42,7 +42,7 @@ class DurationCounts {
 
 enum class LookResult : std::uint8_t { kError, kRequeueAfter, kSuccess };
 
-// Of all controllers with one name.
+// Counts what all controllers with one name do.
 class ControllerStats {
  public:
   struct Figures {

@@ -79,7 +79,7 @@ TEST(CsvTest, ReadsTimesAsOtherProgramsWriteThem) {
   EXPECT_EQ(ParseTraceTime("2019-05-21"), std::nullopt);
 }
 
-// As spreadsheets and other clusters write them.
+// Spreadsheets and other clusters write such files.
 TEST(CsvTest, ColumnsOfOtherNamesAreNotRead) {
   const auto trace =
       ReadCsv("job_id,submit,run,pods,exit code,\n7,0,1d,4.0,anything,\n8,1,1,1,,\n");

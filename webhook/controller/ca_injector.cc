@@ -193,7 +193,7 @@ struct CaInjector::State : std::enable_shared_from_this<State> {
                               std::move(callbacks));
   }
 
-  // One write for the events of a second: another program may insist on its own bundle.
+  // One write answers the events of kRestoreAfter: another program may insist on its own bundle.
   void RestoreSoon(Registration& each) {
     if (std::exchange(each.is_due, true)) return;
     executor.PostAfter(kRestoreAfter, [weak = weak_from_this(), &each] {

@@ -93,7 +93,7 @@ TEST_F(AdmissionControllersTest, WaitingWorkloadsListTheChecksOfTheirQueue) {
       ActivateCheck(name);
       checks.push_back({{"name", name}});
     }
-    // Of one flavor of two: whether the check counts is known with the reservation.
+    // The check counts for one flavor of two: the reservation tells whether it does.
     Put("admissionchecks", "gpu", {{"controllerName", "example.com/c"}});
     ActivateCheck("gpu");
     checks.push_back({{"name", "gpu"}, {"onFlavors", {"other"}}});

@@ -85,7 +85,7 @@ TEST(NodeChoiceTest, TaintsSelectorsAndCordons) {
   Json tolerating = selector;
   tolerating["tolerations"] = {{{"key", "nvidia.com/gpu"}, {"operator", "Exists"}}};
   EXPECT_EQ(Choose(Pod(tolerating), rooms), "tainted");
-  // As pods of DaemonSets.
+  // Pods of DaemonSets tolerate this taint.
   tolerating["tolerations"] = {
       {{"key", "node.kubernetes.io/unschedulable"}, {"operator", "Exists"}}};
   EXPECT_EQ(Choose(Pod(tolerating), rooms), "cordoned");
