@@ -154,7 +154,8 @@ CallerScreens::Line CallerScreens::LineFor(Kind kind) {
 }
 
 void CallerScreens::Ask(const readapi::CallerRequest& request,
-                        const std::function<MirrorObjects()>& objects, Done done) {
+                        const std::function<MirrorObjects()>& objects, Done done,
+                        HasLeft has_left) {
   const bool is_read = request.kind != Kind::kWhatIf && request.kind != Kind::kAction;
   const Line line = LineFor(request.kind);
   if (is_read && Joins(request, done)) return;
@@ -168,11 +169,17 @@ void CallerScreens::Ask(const readapi::CallerRequest& request,
     return answer(Busy());
   }
   MirrorObjects taken = line == kWrites ? MirrorObjects() : objects();
-  lines_.at(line)->Post([this, line, request, taken = std::move(taken), answer] {
-    const Result<std::string> text = Make(request, taken);
-    waiting_.at(line).fetch_sub(1);
-    answer(text ? text : Result<std::string>(ToldOf(text.error())));
-  });
+  if (is_read) has_left = nullptr;  // others may have joined
+  lines_.at(line)->Post(
+      [this, line, request, taken = std::move(taken), answer, has_left = std::move(has_left)] {
+        if (has_left != nullptr && has_left()) {
+          waiting_.at(line).fetch_sub(1);
+          return answer(Error{ErrorCode::kUnavailable, "the client has left"});
+        }
+        const Result<std::string> text = Make(request, taken);
+        waiting_.at(line).fetch_sub(1);
+        answer(text ? text : Result<std::string>(ToldOf(text.error())));
+      });
 }
 
 Result<std::string> CallerScreens::Make(const readapi::CallerRequest& request,

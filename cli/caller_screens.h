@@ -55,15 +55,17 @@ kube::KubeConfig AsUser(kube::KubeConfig api, const readapi::CallerUser& user);
 class CallerScreens {
  public:
   using Done = std::function<void(Result<std::string>)>;
+  using HasLeft = std::function<bool()>;  // whether nobody waits for the answer; any thread
 
   CallerScreens(const Clock& clock, CallerScreensOptions options);
   ~CallerScreens() { Stop(); }
   CallerScreens(const CallerScreens&) = delete;
   CallerScreens& operator=(const CallerScreens&) = delete;
 
-  // `objects` is called within Ask, for an answer that has to be made from them.
+  // `objects` is called within Ask, for an answer that has to be made from them. A forecast or a
+  // write whose client has left by its turn is not begun: `done` gets kUnavailable.
   void Ask(const readapi::CallerRequest& request, const std::function<MirrorObjects()>& objects,
-           Done done);
+           Done done, HasLeft has_left = nullptr);
   void Stop();
 
  private:

@@ -176,9 +176,11 @@ Status ReadFeed::Serve(const ListenAddress& address, std::shared_ptr<const net::
   if (reader.hits != nullptr) {
     source.forecast_hits = [hits = reader.hits] { return hits->Json(); };
   }
-  source.caller = [&reader](const readapi::CallerRequest& request, CallerScreens::Done done) {
+  source.caller = [&reader](const readapi::CallerRequest& request, CallerScreens::Done done,
+                            CallerScreens::HasLeft has_left) {
     reader.callers->Ask(
-        request, [&reader] { return reader.mirror.Objects(); }, std::move(done));
+        request, [&reader] { return reader.mirror.Objects(); }, std::move(done),
+        std::move(has_left));
   };
   source.queues_below = [&reader](const std::string& cohort) {
     return reader.mirror.QueuesBelow(cohort);

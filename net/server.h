@@ -58,6 +58,9 @@ class Stream {
 class Responder {
  public:
   virtual ~Responder() = default;
+  // Whether the peer has closed the connection, or its sending side: as in Go's net/http, such a
+  // peer waits for no answer. An answer is sent nevertheless where the connection is half open.
+  virtual bool HasPeerLeft() const = 0;
   virtual void Send(Response response) = 0;
   // Sends the head at once, without waiting for the first chunk.
   virtual std::shared_ptr<Stream> StartStream(int status, Headers headers) = 0;

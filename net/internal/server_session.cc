@@ -59,6 +59,7 @@ void ServerSession::Close() {
   if (phase_ == Phase::kClosed) return;
   const auto self = shared_from_this();  // the core may drop its reference
   phase_ = Phase::kClosed;
+  has_peer_ended_ = true;
   deadline_.Clear();
   transport_->Abort();
   output_.clear();

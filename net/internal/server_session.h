@@ -39,6 +39,8 @@ class ServerSession final : public TransportEvents,
   // The start of the wait for a request, or for its missing bytes; nullopt while a request is
   // answered. Any thread.
   std::optional<std::chrono::steady_clock::time_point> waits_since() const;
+  // Whether the peer has closed the connection, or its sending side. Any thread.
+  bool has_peer_left() const { return has_peer_ended_; }
   void Start();  // may be called on any thread
   void Abort();  // may be called on any thread
 
@@ -103,7 +105,7 @@ class ServerSession final : public TransportEvents,
   bool holds_request_ = false;     // of the core's room for requests
   std::atomic<std::chrono::steady_clock::time_point> waits_since_{};  // zero: a request is answered
   bool is_reading_ = false;
-  bool has_peer_ended_ = false;
+  std::atomic<bool> has_peer_ended_ = false;
 
   // The current request.
   std::optional<RequestParser> parser_;

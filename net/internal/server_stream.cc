@@ -152,6 +152,11 @@ ServerResponder::~ServerResponder() {
   Send({500, std::move(headers), "the server did not answer this request\n"});
 }
 
+bool ServerResponder::HasPeerLeft() const {
+  const auto open = context_.session.lock();
+  return open == nullptr || open->has_peer_left();
+}
+
 void ServerResponder::Send(Response response) {
   if (is_answered_.exchange(true)) return;
   context_.strand.Dispatch([session = context_.session, response = std::move(response)]() mutable {

@@ -86,6 +86,7 @@ class ServerResponder final : public Responder {
   explicit ServerResponder(Context context) : context_(std::move(context)) {}
   ~ServerResponder() override;
 
+  bool HasPeerLeft() const override;
   void Send(Response response) override;
   std::shared_ptr<Stream> StartStream(int status, Headers headers) override;
   std::shared_ptr<WebSocket> StartWebSocket(const Request& request, std::string protocol,

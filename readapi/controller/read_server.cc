@@ -158,6 +158,7 @@ struct ReadServer::Shared : std::enable_shared_from_this<Shared> {
   // On the strand.
   void Read(const ReadRoute& route, const std::string& match, Sights sights,
             const ResponderPtr& responder) {
+    if (responder->HasPeerLeft()) return;
     if (!source.is_ready()) {
       return responder->Send(Problem(503, "the caches have not synced"));
     }
@@ -203,9 +204,9 @@ struct ReadServer::Shared : std::enable_shared_from_this<Shared> {
     if (sight.everywhere) request.namespaces.clear();
     request.body = *row;
     request.before = BeforeOf(id);
-    source.caller(request, [self = shared_from_this(), route, row = *row,
-                            head = WorkloadHead(*row, request.before),
-                            responder](const Result<std::string>& text) {
+    auto done = [self = shared_from_this(), route, row = *row,
+                 head = WorkloadHead(*row, request.before),
+                 responder](const Result<std::string>& text) {
       if (text) return responder->Send(Answer(200, kJson, head + text->substr(1)));
       if (text.error().code == ErrorCode::kNotFound) {
         return responder->Send(Problem(404, text.error().message));
@@ -213,7 +214,8 @@ struct ReadServer::Shared : std::enable_shared_from_this<Shared> {
       // Whatever the API server refuses: the caller may see the row, and what the mirror tells.
       self->source.strand->Post(
           [self, route, row, responder] { self->SendStory(route, row, responder); });
-    });
+    };
+    source.caller(request, std::move(done), [responder] { return responder->HasPeerLeft(); });
   }
 
   void SendStory(const ReadRoute& route, const std::string& row,
@@ -272,10 +274,11 @@ struct ReadServer::Shared : std::enable_shared_from_this<Shared> {
                                *sights[kWorkloads])) {
       return responder->Send(Problem(404, "no such Workload"));
     }
-    source.caller(route.caller, [responder](Result<std::string> text) {
+    auto done = [responder](Result<std::string> text) {
       responder->Send(text ? Answer(200, kJson, *std::move(text))
                            : Problem(StatusOf(text.error().code), text.error().message));
-    });
+    };
+    source.caller(route.caller, std::move(done), [responder] { return responder->HasPeerLeft(); });
   }
 
   const ReadSource source;

@@ -68,8 +68,10 @@ struct ReadSource {
   // The names of the ClusterQueues below a Cohort; null: none is known.
   std::function<std::vector<std::string>(const std::string& cohort)> queues_below = nullptr;
   // Gives `done` a JSON text, on any thread; called on the strand; null: not served. Errors of
-  // `done`: as those of the API server for this token; kTooManyRequests.
-  std::function<void(const CallerRequest& request, std::function<void(Result<std::string>)> done)>
+  // `done`: as those of the API server for this token; kTooManyRequests. `has_left` tells whether
+  // the client waits for no answer, on any thread.
+  std::function<void(const CallerRequest& request, std::function<void(Result<std::string>)> done,
+                     std::function<bool()> has_left)>
       caller = nullptr;
 };
 

@@ -182,6 +182,25 @@ TEST(CallerWhatIfTest, AClusterWithTooManyJobsIsRefused) {
   EXPECT_THAT(refused.error().message, HasSubstr("more than 20000 Workloads"));
 }
 
+TEST(CallerScreensTest, AForecastWhoseClientHasLeftIsNotMade) {
+  const SystemClock clock;
+  CallerScreensOptions options;
+  options.api.server = "https://127.0.0.1:1";
+  CallerScreens screens(clock, std::move(options));
+  for (const bool has_left : {true, false}) {
+    std::promise<Result<std::string>> answer;
+    screens.Ask(
+        {.kind = readapi::CallerRequest::Kind::kWhatIf, .body = R"({"stop":[]})"},
+        [] { return MirrorObjects(); },
+        [&answer](Result<std::string> text) { answer.set_value(std::move(text)); },
+        [has_left] { return has_left; });
+    const Result<std::string> refused = answer.get_future().get();
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().message == "the client has left", has_left)
+        << refused.error().message;
+  }
+}
+
 TEST(WithTokenTest, CallsHaveTheTokenAndNoOtherCredential) {
   kube::KubeConfig own;
   own.server = "https://api";

@@ -1,6 +1,10 @@
 // Goal: the server speaks HTTP/1.1 as clients expect it. Method: raw bytes on a real socket.
 #include "net/server.h"
 
+#include <chrono>
+#include <memory>
+#include <thread>
+
 #include "tests/net/server_fixture.h"
 
 namespace berth::net {
@@ -212,6 +216,25 @@ TEST_F(Server, RefusesWhatItCannotStartWith) {
   ServerOptions plain_with_ca;
   plain_with_ca.client_ca_pem = TestAuthority().certificate_chain_pem;
   EXPECT_EQ(start(plain_with_ca).error().code, ErrorCode::kInvalid);
+}
+
+TEST_F(Server, TellsWhoHasLeft) {
+  StartServer();
+  enum class Leaves { kEndsItsSide, kResets, kCloses };
+  for (const Leaves how : {Leaves::kEndsItsSide, Leaves::kResets, Leaves::kCloses}) {
+    auto peer = std::make_unique<RawPeer>(Connect());
+    peer->Send("GET /late HTTP/1.1\r\nHost: x\r\n\r\n");
+    const auto responder = WaitForResponders(1)[0];
+    EXPECT_FALSE(responder->HasPeerLeft());
+    if (how == Leaves::kEndsItsSide) peer->ShutdownSend();
+    if (how == Leaves::kResets) peer->Reset();
+    if (how == Leaves::kCloses) peer.reset();
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (!responder->HasPeerLeft() && std::chrono::steady_clock::now() < end) {
+      std::this_thread::yield();
+    }
+    EXPECT_TRUE(responder->HasPeerLeft()) << static_cast<int>(how);
+  }
 }
 
 }  // namespace

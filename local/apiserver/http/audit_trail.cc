@@ -116,6 +116,7 @@ class AuditTrail::RecordedResponder final : public net::Responder {
   RecordedResponder(std::shared_ptr<net::Responder> responder, std::shared_ptr<const Record> record)
       : responder_(std::move(responder)), record_(std::move(record)) {}
 
+  bool HasPeerLeft() const override { return responder_->HasPeerLeft(); }
   // The event is in the queue before the client has the answer.
   void Send(net::Response response) override {
     record_->Log(AuditStage::kResponseComplete, response.status, &response.body);

@@ -19,6 +19,7 @@ class Compressor : public net::Responder {
   explicit Compressor(std::shared_ptr<net::Responder> responder)
       : responder_(std::move(responder)) {}
 
+  bool HasPeerLeft() const override { return responder_->HasPeerLeft(); }
   void Send(net::Response response) override {
     if (response.status == 200 && response.body.size() >= kMinCompressedBytes) {
       if (std::string compressed = Gzip(response.body); !compressed.empty()) {

@@ -13,6 +13,7 @@
 #include "base/strings.h"
 #include "local/apiserver/auth/authorizer.h"
 #include "local/apiserver/blocking.h"
+#include "local/apiserver/cancellation.h"
 #include "local/apiserver/http/compression.h"
 #include "local/apiserver/http/impersonation.h"
 #include "local/apiserver/http/openapi.h"
@@ -180,12 +181,11 @@ void Front::Handle(net::Request request, std::shared_ptr<net::Responder> respond
   if (!Admit(*exchange)) return;
   if (RouteHealth(*exchange)) return;
   const auto work = [this, exchange, arrived = std::chrono::steady_clock::now()] {
-    // The client of a request that has waited for too long has left, or is about to.
-    const auto patience = PatienceOf(*exchange);
-    if (patience && std::chrono::steady_clock::now() - arrived > *patience) {
-      return exchange->SendError(
-          TimeoutStatus("request did not complete within the allotted timeout"));
-    }
+    const Cancellation cancellation([&exchange, arrived, patience = PatienceOf(*exchange)] {
+      if (exchange->responder->HasPeerLeft()) return true;
+      return patience && std::chrono::steady_clock::now() - arrived > *patience;
+    });
+    if (auto error = CheckCancellation()) return exchange->SendError(*error);
     Route(*exchange);
   };
   if (!PoolOf(*exchange).Post(work, exchange->user.name)) {

@@ -2,6 +2,7 @@
 
 #include "api/codec/json_write.h"
 #include "local/apiserver/http/tables.h"
+#include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
 
 namespace berth::local {
@@ -26,21 +27,21 @@ Json ListMetadata(const ListResult& list) {
   return metadata;
 }
 
-std::string RenderTable(const ResourceInfo& resource, const std::vector<StoredPtr>& objects,
-                        Json metadata, const RenderOptions& options) {
-  Json rows = Json::array();
-  for (const StoredPtr& object : objects) {
-    const Object json = object->json();
-    if (json == nullptr) continue;
-    Json row{{"cells", TableCells(resource, *json, options.now)}};
-    if (Json conditions = RowConditions(resource, *json); !conditions.empty()) {
-      row["conditions"] = std::move(conditions);
-    }
-    if (Json kept = RowObject(*json, options); !kept.is_null()) {
-      row["object"] = std::move(kept);
-    }
-    rows.push_back(std::move(row));
+// Null: the stored object cannot be read.
+Json TableRow(const ResourceInfo& resource, const StoredObject& object,
+              const RenderOptions& options) {
+  const Object json = object.json();
+  if (json == nullptr) return Json();
+  Json row{{"cells", TableCells(resource, *json, options.now)}};
+  if (Json conditions = RowConditions(resource, *json); !conditions.empty()) {
+    row["conditions"] = std::move(conditions);
   }
+  if (Json kept = RowObject(*json, options); !kept.is_null()) row["object"] = std::move(kept);
+  return row;
+}
+
+std::string RenderTable(const ResourceInfo& resource, Json rows, Json metadata,
+                        const RenderOptions& options) {
   Json table{{"kind", "Table"},
              {"apiVersion", options.form.api_version},
              {"metadata", std::move(metadata)},
@@ -59,14 +60,25 @@ std::string RenderObject(const ResourceInfo& resource, const StoredPtr& object,
     return EncodeObject(
         PartialMetadata(json == nullptr ? Json::object() : *json, options.form.api_version));
   }
-  return RenderTable(resource, {object}, {{"resourceVersion", std::to_string(object->revision())}},
-                     options);
+  Json rows = Json::array();
+  if (Json row = TableRow(resource, *object, options); !row.is_null()) {
+    rows.push_back(std::move(row));
+  }
+  return RenderTable(resource, std::move(rows),
+                     {{"resourceVersion", std::to_string(object->revision())}}, options);
 }
 
-std::string RenderList(const ResourceInfo& resource, const ListResult& list,
-                       const RenderOptions& options) {
+ApiResult<std::string> RenderList(const ResourceInfo& resource, const ListResult& list,
+                                  const RenderOptions& options) {
   if (options.form.form == Form::kTable) {
-    return RenderTable(resource, list.items, ListMetadata(list), options);
+    Json rows = Json::array();
+    for (const StoredPtr& item : list.items) {
+      if (auto error = CheckCancellation()) return *error;
+      if (Json row = TableRow(resource, *item, options); !row.is_null()) {
+        rows.push_back(std::move(row));
+      }
+    }
+    return RenderTable(resource, std::move(rows), ListMetadata(list), options);
   }
   const bool partial = options.form.form == Form::kPartialMetadata;
   std::string out = R"({"kind":")";
@@ -76,6 +88,7 @@ std::string RenderList(const ResourceInfo& resource, const ListResult& list,
   out += R"(","metadata":)" + api::FormatJson(ListMetadata(list)) + R"(,"items":[)";
   bool first = true;
   for (const StoredPtr& item : list.items) {
+    if (auto error = CheckCancellation()) return *error;
     if (!first) out.push_back(',');
     first = false;
     if (partial) {

@@ -167,6 +167,7 @@ class RequestMetrics::MeasuredResponder final : public net::Responder {
  public:
   MeasuredResponder(std::shared_ptr<net::Responder> responder, std::shared_ptr<Running> running)
       : responder_(std::move(responder)), running_(std::move(running)) {}
+  bool HasPeerLeft() const override { return responder_->HasPeerLeft(); }
   // The client's next request finds this one counted.
   void Send(net::Response response) override {
     running_->Finish(response.status, response.body.size());

@@ -141,7 +141,9 @@ void ResourceHandlers::List(Exchange& exchange, RequestContext& context) {
   }
   auto list = registry_.List(context, *query);
   if (!list) return exchange.SendError(list.error(), context.warnings);
-  exchange.SendJson(kOk, RenderList(*context.resource, *list, *form), context.warnings);
+  auto text = RenderList(*context.resource, *list, *form);
+  if (!text) return exchange.SendError(text.error(), context.warnings);
+  exchange.SendJson(kOk, *std::move(text), context.warnings);
 }
 
 void ResourceHandlers::SendWritten(Exchange& exchange, const RequestContext& context,
@@ -273,7 +275,9 @@ void ResourceHandlers::DeleteCollection(Exchange& exchange, RequestContext& cont
         ObjectKey{context.resource->storage, NamespaceOf(*object), NameOf(*object)}, list.revision,
         StoredObject::MakeDraft(*object)));
   }
-  exchange.SendJson(kOk, RenderList(*context.resource, list, {}), context.warnings);
+  auto text = RenderList(*context.resource, list, {});
+  if (!text) return exchange.SendError(text.error(), context.warnings);
+  exchange.SendJson(kOk, *std::move(text), context.warnings);
 }
 
 }  // namespace berth::local

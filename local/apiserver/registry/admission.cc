@@ -227,6 +227,7 @@ std::optional<ApiError> AdmissionChain::CheckGrowth(const AdmissionRequest& requ
 
 std::optional<ApiError> AdmissionChain::Mutate(const AdmissionRequest& request, Json& object,
                                                const Accept& accept) const {
+  if (auto error = CheckCancellation()) return error;
   if (auto error = CheckNamespace(request)) return error;
   const RequestContext& context = *request.context;
   if (context.resource->storage == "pods" && context.subresource.empty() &&
@@ -256,8 +257,9 @@ std::optional<ApiError> AdmissionChain::Validate(const AdmissionRequest& request
     if (auto error = CheckGrowth(request, *object)) return error;
   }
   if (auto error = policies_.Validate(request, object)) return error;
-  return WebhookDispatch(store_, webhooks_, converter_, roles_, webhook_metrics_)
-      .Validate(request, object);
+  const WebhookDispatch webhooks(store_, webhooks_, converter_, roles_, webhook_metrics_);
+  if (auto error = webhooks.Validate(request, object)) return error;
+  return CheckCancellation();  // a write that nobody waits for is not committed
 }
 
 }  // namespace berth::local

@@ -173,6 +173,7 @@ ApiResult<std::vector<Object>> Registry::DeleteCollection(RequestContext& contex
   const WatchCache::Snapshot snapshot =
       store_.cache().List(context.resource->storage, context.namespace_name);
   for (const StoredPtr& stored : snapshot.objects) {
+    if (auto error = CheckCancellation()) return *error;
     if (!MatchesQuery(*stored, query.labels, query.fields)) continue;
     RequestContext one = context;
     one.namespace_name = stored->key().namespace_name;

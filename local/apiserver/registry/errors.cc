@@ -1,6 +1,7 @@
 #include "local/apiserver/registry/errors.h"
 
 #include "api/codec/json_tree.h"
+#include "local/apiserver/cancellation.h"
 #include "local/apiserver/schema/decode.h"
 
 namespace berth::local {
@@ -107,6 +108,11 @@ std::optional<ApiError> CheckStorable(const Json& object) {
 
 ApiError TimeoutStatus(std::string_view message) {
   return {504, "Timeout", "Timeout: " + std::string(message), {{"retryAfterSeconds", 1}}};
+}
+
+std::optional<ApiError> CheckCancellation() {
+  if (!Cancellation::IsRequested()) return std::nullopt;
+  return TimeoutStatus("request did not complete within the allotted timeout");
 }
 
 ApiError TooLargeRevisionStatus(std::int64_t asked, std::int64_t current) {

@@ -40,6 +40,9 @@ ApiError TooLargeRevisionStatus(std::int64_t asked, std::int64_t current);
 // clients parse (422). A patch, a default or a webhook can build such an object from small input.
 std::optional<ApiError> CheckStorable(const Json& object);
 ApiError TimeoutStatus(std::string_view message);
+// TimeoutStatus where the request of the calling thread is cancelled (cancellation.h), else
+// nullopt.
+std::optional<ApiError> CheckCancellation();
 
 // The Status object of an error.
 Json StatusOf(const ApiError& error);

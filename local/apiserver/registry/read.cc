@@ -135,6 +135,7 @@ ApiResult<ListResult> Registry::List(const RequestContext& context, const ReadQu
   ListResult result;
   result.revision = part.revision;
   for (const StoredPtr& object : part.objects) {
+    if (auto error = CheckCancellation()) return *error;
     if (selects && !MatchesQuery(*object, query.labels, query.fields)) continue;
     if (query.limit > 0 && result.items.size() == query.limit) {
       result.continue_token =

@@ -174,6 +174,7 @@ void WebhookDispatch::Note(const Hook& hook, const AdmissionRequest& request, Ou
 std::optional<ApiError> WebhookDispatch::MutateOnce(const Hook& hook,
                                                     const AdmissionRequest& request, Json& object,
                                                     const AdmissionChain::Accept& accept) const {
+  if (auto error = CheckCancellation()) return error;
   Question question;
   Ask(hook, request, &object, question);
   const Instant begin = std::chrono::steady_clock::now();

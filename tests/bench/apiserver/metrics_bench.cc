@@ -23,6 +23,7 @@ constexpr int kRequests = 500'000;
 
 class NoResponder final : public net::Responder {
  public:
+  bool HasPeerLeft() const override { return false; }
   void Send(net::Response /*response*/) override {}
   std::shared_ptr<net::Stream> StartStream(int /*status*/, net::Headers /*headers*/) override {
     return nullptr;

@@ -20,6 +20,7 @@ using Json = nlohmann::json;
 
 class RecordingResponder final : public net::Responder {
  public:
+  bool HasPeerLeft() const override { return false; }
   void Send(net::Response response) override { sent = std::move(response); }
   std::shared_ptr<net::Stream> StartStream(int, net::Headers) override { return nullptr; }
   std::shared_ptr<net::WebSocket> StartWebSocket(const net::Request&, std::string,

@@ -30,6 +30,7 @@ net::Request Proxied(const std::string& user, const std::string& name = "front")
 
 class LastAnswer final : public net::Responder {
  public:
+  bool HasPeerLeft() const override { return false; }
   void Send(net::Response response) override { sent = std::move(response); }
   std::shared_ptr<net::Stream> StartStream(int, net::Headers) override { return nullptr; }
   std::shared_ptr<net::WebSocket> StartWebSocket(const net::Request&, std::string,

@@ -56,7 +56,8 @@ class ReadServerTest : public ::testing::Test {
                done("report of " + (query.namespaces.empty() ? "all" : query.namespaces[0]));
              },
          .caller =
-             [](const CallerRequest& asked, const std::function<void(Result<std::string>)>& done) {
+             [](const CallerRequest& asked, const std::function<void(Result<std::string>)>& done,
+                const std::function<bool()>&) {
                if (asked.kind == CallerRequest::Kind::kStory) return done(StoryFor(asked));
                if (asked.body == "forbidden") return done(Error{ErrorCode::kForbidden, "not you"});
                done(asked.token + " " + std::to_string(static_cast<int>(asked.kind)) + " " +

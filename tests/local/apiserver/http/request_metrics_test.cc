@@ -18,6 +18,7 @@ class NoStream final : public net::Stream {
 
 class NoResponder final : public net::Responder {
  public:
+  bool HasPeerLeft() const override { return false; }
   void Send(net::Response /*response*/) override {}
   std::shared_ptr<net::Stream> StartStream(int /*status*/, net::Headers /*headers*/) override {
     return std::make_shared<NoStream>();

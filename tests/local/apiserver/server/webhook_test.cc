@@ -1,5 +1,8 @@
 // Goal: admission and conversion webhooks are called for matching requests, and their answers and
 // failures have Kubernetes' effects.
+#include <chrono>
+#include <thread>
+
 #include <gmock/gmock.h>
 
 #include "tests/local/apiserver/server/no_streams.h"
@@ -75,6 +78,27 @@ TEST_F(WebhookTest, ExecAndAttachAreAskedFor) {
                                      {"container", "c"}}));
   EXPECT_THAT(Get(pod + "/exec?command=ls&stdout=true").message(), HasSubstr("is not running"));
   EXPECT_EQ(calls_, 1);
+}
+
+// The time of the request is over when the first webhook has answered.
+TEST_F(WebhookTest, AWriteWhoseTimeIsOverIsGivenUp) {
+  constexpr auto kPatience = std::chrono::milliseconds(50);
+  Serve([kPatience](const Json& review) {
+    const auto end = std::chrono::steady_clock::now() + kPatience;
+    while (std::chrono::steady_clock::now() <= end) std::this_thread::yield();
+    return Answered(review, {{"allowed", true}});
+  });
+  const Json first = Hook("configmaps");
+  Json second = first;
+  second["name"] = "second.example.com";
+  const Json hooks = {{"metadata", {{"name", "hooks"}}}, {"webhooks", {first, second}}};
+  ASSERT_EQ(Post(kMutating, hooks).status, 201);
+  const Answer late = Post(std::string(kMaps) + "?timeout=50ms", ConfigMapJson("late"));
+  EXPECT_EQ(late.status, 504) << late.text;
+  EXPECT_EQ(late.reason(), "Timeout");
+  EXPECT_LE(calls_, 1) << "the second webhook is not asked";
+  EXPECT_EQ(Get(std::string(kMaps) + "/late").status, 404);
+  EXPECT_EQ(Post(kMaps, ConfigMapJson("patient")).status, 201);
 }
 
 TEST_F(WebhookTest, ARefusalIsPassedOn) {
