@@ -140,11 +140,14 @@ class CheckTest(unittest.TestCase):
             ("net/a.cc", "thread_ = std::thread([this] { Run(); });", "bare-thread"),
             ("net/a.cc", "std::jthread worker{Run};", "bare-thread"),
             ("base/a.h", "int x;", "#pragma once"),
+            ("jobs/Containerfile", "FROM debian:bookworm-slim AS build", "base-image"),
+            ("jobs/Containerfile", "FROM debian:bookworm-slim@sha256:12", "base-image"),
         ]
         for path, text, name in rows:
             with self.subTest(name=name):
                 self.expect(banned.check, {path: text + "\n"}, f"{path}:1", name)
         self.assertEqual(self.findings(banned.check, {
+            "jobs/Containerfile": f"FROM a:1@sha256:{'0' * 64} AS build\nFROM scratch\n",
             "net/a.cc": "// std::regex\n", "cli/a.cc": "std::cout << 1;\n",
             "tests/b.cc": "auto text = object.dump();\nstd::thread worker(Run);\n",
             "net/b.cc": "std::thread worker;\nstd::thread StartThread(int x);\nstd::vector<std::thread> threads(2);\n",

@@ -30,8 +30,18 @@ RULES = [
 ]
 
 
+# A base image without a digest is another one tomorrow.
+BASE_IMAGE = re.compile(r"^FROM\s+(?!scratch\b)(?!\S+@sha256:[0-9a-f]{64}(?:\s|$)).*")
+
+
+def check_images(tree):
+    return [f"{path}:{line}: {text} (base-image): name it by its digest, NAME:TAG@sha256:…"
+            for path in tree.files if path.endswith(("Containerfile", "Dockerfile"))
+            for line, text in enumerate(tree.text(path).splitlines(), 1) if BASE_IMAGE.match(text)]
+
+
 def check(tree):
-    findings = []
+    findings = check_images(tree)
     for path in tree.code:
         text = tree.text(path)
         code = blank_comments_and_strings(text)
