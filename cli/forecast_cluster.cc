@@ -46,7 +46,7 @@ Result<ClusterView> ReadForecastView(const ForecastFlags& flags, std::string& de
     BERTH_TRY(const std::vector<std::string> files, ManifestsBelow(flags.from));
     BERTH_TRY(const std::vector<Json> documents, ReadManifests(files));
     auto dump = ReadDump(documents);
-    if (!dump) return AtPlace(dump.error(), files);
+    if (!dump) return AtPlace(dump.error(), PlacesIn(files));
     return dump;
   }
   BERTH_TRY(const std::unique_ptr<Session> session, Session::Open(flags.client));

@@ -13,7 +13,7 @@ void AddLint(CLI::App& app, LintFlags& flags, int& exit_code) {
   CLI::App* command = app.add_subcommand(
       "lint", "What is wrong with manifests of queues and jobs, before a cluster has them");
   command
-      ->add_option("FILES", flags.files,
+      ->add_option("-f,--filename,FILES", flags.files,
                    "YAML or JSON of queues, flavors, checks and jobs, or folders of such files")
       ->type_name(kFileValue)
       ->required();

@@ -159,13 +159,17 @@ std::vector<std::string> FieldInMessage(const std::string& message) {
   return field;
 }
 
-Error AtPlace(const Error& error, const std::vector<std::string>& files) {
+ManifestPlaces PlacesIn(const std::vector<std::string>& files) {
   ManifestPlaces places;
   for (const std::string& file : files) {
     if (file == "-") continue;
     const Result<std::string> text = ReadTextFile(file);
     if (text) places.Add(file, *text);
   }
+  return places;
+}
+
+Error AtPlace(const Error& error, const ManifestPlaces& places) {
   const ManifestPlace place = places.FindIn(error.message);
   if (place.file.empty()) return error;
   return Annotate(error, place.file + ":" + std::to_string(place.line));

@@ -65,9 +65,11 @@ std::int64_t LineOfRepeatedKey(std::string_view text, std::size_t document,
 // empty: the message names none.
 std::vector<std::string> FieldInMessage(const std::string& message);
 
-// The error of a reader of the files with the place of the object in front: "FILE:LINE: …", or
-// unchanged where the message names no object of the files. Reads the files again; "-" has no
-// lines.
-Error AtPlace(const Error& error, const std::vector<std::string>& files);
+// Reads the files; "-" and files that cannot be read have no places.
+ManifestPlaces PlacesIn(const std::vector<std::string>& files);
+
+// The error of a reader of manifests with the place of the object in front: "FILE:LINE: …", or
+// unchanged where the message names no known object.
+Error AtPlace(const Error& error, const ManifestPlaces& places);
 
 }  // namespace berth::cli

@@ -59,7 +59,7 @@ Result<Setup> SetupOf(const SimulateFlags& flags) {
     BERTH_TRY(setup.machines, ReadManifests(files));
     auto pools = ReadSimulatedPools(
         setup.machines, flags.full ? PoolKinds::kNodePools : PoolKinds::kNodePoolsAndNodes);
-    if (!pools) return Annotate(AtPlace(pools.error(), files), "--pools");
+    if (!pools) return Annotate(AtPlace(pools.error(), PlacesIn(files)), "--pools");
     options.pools = *std::move(pools);
     if (flags.spread) options.placement = simulation::PodPlacement::kSpread;
   }
@@ -87,20 +87,40 @@ Result<Side> PlayedSide(const std::vector<nlohmann::json>& documents, bool has_p
   return side;
 }
 
+// Names every object that cannot be read, a line each. `first`: the error of all documents.
+Error AllUnreadable(const std::vector<nlohmann::json>& documents, const Error& first,
+                    const std::vector<std::string>& files) {
+  const ManifestPlaces places = PlacesIn(files);
+  std::string lines;
+  const auto read = [&](const nlohmann::json& object) {
+    const auto cluster = ReadSimulatedCluster({object});
+    if (!cluster) lines += (lines.empty() ? "" : "\n") + AtPlace(cluster.error(), places).message;
+  };
+  for (const nlohmann::json& document : documents) {
+    const auto items = document.find("items");
+    if (items == document.end() || !items->is_array()) {
+      read(document);
+    } else {
+      for (const nlohmann::json& item : *items) read(item);
+    }
+  }
+  return lines.empty() ? AtPlace(first, places) : Error{first.code, std::move(lines)};
+}
+
 Result<Side> ReadQueues(const std::vector<std::string>& manifests, const SimulateFlags& flags) {
   BERTH_TRY(const std::vector<std::string> files, ManifestsBelow(manifests));
   BERTH_TRY(std::vector<nlohmann::json> documents, ReadManifests(files));
   Side side;
   if (flags.full) {
     auto played = PlayedSide(documents, !flags.pools.empty());
-    if (!played) return AtPlace(played.error(), files);
+    if (!played) return AtPlace(played.error(), PlacesIn(files));
     side = *std::move(played);
   } else {
     side.documents = std::move(documents);
     side.notes = NotSimulatedIn(side.documents, !flags.pools.empty());
   }
   auto cluster = ReadSimulatedCluster(side.documents);
-  if (!cluster) return AtPlace(cluster.error(), files);
+  if (!cluster) return AllUnreadable(side.documents, cluster.error(), files);
   side.cluster = *std::move(cluster);
   return side;
 }

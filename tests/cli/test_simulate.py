@@ -437,6 +437,10 @@ class SimulateTest(ScratchTest):
                 (self.folder + "/none.yaml", "submit,run\n", "cannot read " + self.folder + "/none.yaml")):
             with self.subTest(words=words):
                 self.assertIn(words, self.complaint("-f", manifests, "--workload", "-", given=workload))
+        both = self.write("both/queues.yaml", V1BETA1.replace("nominalQuota: 8", "nominalQuota: many")
+                          .replace("clusterQueue: team", "clusterQueue: 7"))
+        said = self.complaint("-f", both, "--workload", "-", given="submit,run\n")
+        self.assertEqual(said.count(f"{both}:"), 2, "each object that cannot be read: " + said)
         self.assertIn("cannot read", self.complaint("-f", queues, "--workload", self.folder + "/none.csv"))
         self.assertIn("has no file that ends in .yaml",
                       self.complaint("-f", os.path.join(ROOT, "simulation"), "--workload", "-", given="submit,run\n"))

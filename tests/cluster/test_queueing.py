@@ -51,6 +51,21 @@ class QueueingTest(ClusterTest):
         self.wait_until(lambda: len(found := self.plane.items("workloads")) == 4 and all(map(finished, found)),
                         "every Workload is finished")
 
+    def test_a_released_queue_starts_its_jobs_without_a_refused_write(self):
+        """Reconcilers meet caches that lag behind the writes of others: they try again, in silence."""
+        held = QUEUES.replace("spec:\n  namespaceSelector", "spec:\n  stopPolicy: Hold\n  namespaceSelector")
+        self.assertIn("stopPolicy", held)
+        self.apply_when_accepted(held, "--server-side")
+        names = [f"held-{i}" for i in range(12)]
+        self.plane.apply("---".join(JOB.replace("NAME", name) for name in names))
+        self.wait_until(lambda: len(self.plane.items("workloads")) == len(names), "a Workload of each Job")
+        before = len(self.controller.log())
+        self.plane.kubectl("patch", "clusterqueue", "team", "--type=merge", "-p", '{"spec":{"stopPolicy":"None"}}')
+        self.wait_until(lambda: all(job.get("status", {}).get("succeeded") == 1 for job in self.plane.items("jobs")),
+                        "every Job completes")
+        said = [line for line in self.controller.log()[before:].splitlines() if "reconcile " in line]
+        self.assertEqual(said, [])
+
     def test_a_review_refuses(self):
         self.apply_when_accepted(QUEUES, "--server-side")
         broken = QUEUES.replace("namespaceSelector: {}", "namespaceSelector: {}\n  cohortName: 'no cohort!'")
