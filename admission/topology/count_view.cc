@@ -167,13 +167,18 @@ const CountView::Match& CountView::MatchNode(std::int32_t leaf) {
   const std::uint32_t version = tree_.node_version(leaf);
   if (match.node_version == version) return match;
   match = {version, -1, 0};
-  if (const NodeFacts* node = tree_.NodeAt(leaf)) {
+  // Of several nodes of one hostname kube-scheduler takes one that the pod fits.
+  bool takes_pods = false;
+  for (const NodeFacts* node : tree_.NodesAt(leaf)) {
     if (const auto why_not = WhyExcluded(shape_.filter, *node)) {
-      match.reason = ReasonNumber(*why_not);
-    } else {
-      match.preference = PreferenceFor(shape_.filter, *node);
+      if (match.reason < 0) match.reason = ReasonNumber(*why_not);
+      continue;
     }
+    const auto preference = PreferenceFor(shape_.filter, *node);
+    match.preference = takes_pods ? std::max(match.preference, preference) : preference;
+    takes_pods = true;
   }
+  if (takes_pods) match.reason = -1;
   return match;
 }
 

@@ -158,9 +158,9 @@ DomainId TopologyTree::RemoveNode(const NodeFacts& node) {
   return id;
 }
 
-const NodeFacts* TopologyTree::NodeAt(std::int32_t leaf) const {
-  const Leaf& asked = At(leaf);
-  return lowest_is_hostname_ && !asked.nodes.empty() ? asked.nodes.front() : nullptr;
+std::span<const NodeFacts* const> TopologyTree::NodesAt(std::int32_t leaf) const {
+  if (!lowest_is_hostname_) return {};
+  return At(leaf).nodes;
 }
 
 DomainId TopologyTree::FindLeaf(const std::string& key) const {

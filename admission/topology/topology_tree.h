@@ -68,8 +68,9 @@ class TopologyTree {
   // `node` has labels of all levels, and lives until RemoveNode. Returns the leaf joined or left.
   DomainId AddNode(const NodeFacts& node);
   DomainId RemoveNode(const NodeFacts& node);
-  // The node of a hostname leaf; null: the leaf is of another level, or dead.
-  const NodeFacts* NodeAt(std::int32_t leaf) const;
+  // The nodes of a hostname leaf: one, or several that bear the same label. None: the leaf is of
+  // another level, or dead.
+  std::span<const NodeFacts* const> NodesAt(std::int32_t leaf) const;
 
   std::int32_t domain_count() const { return static_cast<std::int32_t>(domains_.size()); }
   std::int32_t leaf_count() const { return static_cast<std::int32_t>(leaves_.size()); }

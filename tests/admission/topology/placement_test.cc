@@ -1,5 +1,6 @@
 // Goal: the placement of pods, rule by rule. Method: rows of nodes, existing usage, pod sets, and
 // the answer in words (tests/admission/topology/placement_case.h).
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/admission/topology/placement_case.h"
@@ -398,6 +399,16 @@ TEST(PlacementOnEmptyNodes, LooksBeyondWhatIsUsed) {
   given.AddNode("r1/n1 cpu=2");
   given.AddUsed("n1 2 cpu=1");
   EXPECT_EQ(given.Place({"main 2 cpu=1 required=rack"}, CountKey::Usage::kEmpty), "main: n1=2");
+}
+
+// Two nodes bear one hostname; the first one by name is tainted. Kueue looks at one of them.
+TEST(PlacementOnSharedHostnames, ANodeWithoutTheTaintTakesThePods) {
+  PlacementCase given("rack host");
+  given.AddNode("r1/n1/a cpu=4 taint=busy");
+  given.AddNode("r1/n1/b cpu=4");
+  EXPECT_EQ(given.Place({"main 2 cpu=1 required=host"}), "main: n1=2");
+  given.AddNode("r1/n1/b cpu=4 taint=busy");
+  EXPECT_THAT(given.Place({"main 2 cpu=1 required=host"}), testing::StartsWith("main fails: "));
 }
 
 }  // namespace
