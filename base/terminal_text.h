@@ -11,7 +11,7 @@
 
 namespace berth {
 
-// A screen: keeps line ends (\n, \r\n), tabs, and the styles that cli/screens/text.h paints (ESC [
+// A screen: keeps line ends (\n, \r\n), tabs, and the styles that view/screens/text.h paints (ESC [
 // 0, 1, 2, 31, 32 or 33 m).
 std::string TerminalScreen(std::string_view text);
 

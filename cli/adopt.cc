@@ -6,11 +6,11 @@
 #include "api/labels.h"
 #include "api/yaml/yaml.h"
 #include "cli/commands.h"
-#include "cli/configuration_file.h"
-#include "cli/job_kinds.h"
-#include "cli/output.h"
-#include "cli/screens/adoption.h"
-#include "cli/session.h"
+#include "program/configuration_file.h"
+#include "program/job_kinds.h"
+#include "view/output.h"
+#include "view/screens/adoption.h"
+#include "view/session.h"
 
 namespace berth::cli {
 namespace {

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
-#include "cli/output.h"
-#include "cli/session.h"
+#include "view/output.h"
+#include "view/session.h"
 
 namespace berth::cli {
 namespace {

@@ -6,13 +6,13 @@
 #include "base/system_clock.h"
 #include "base/threads/thread_executor.h"
 #include "cli/commands.h"
-#include "cli/embedded_manifests.h"
-#include "cli/output.h"
-#include "cli/remote_api.h"
-#include "cli/signals.h"
 #include "kube/client/kubeconfig.h"
 #include "local/cloud/cloud_driver.h"
 #include "local/cluster/pod_index.h"
+#include "program/embedded_manifests.h"
+#include "program/remote_api.h"
+#include "program/signals.h"
+#include "view/output.h"
 
 namespace berth::cli {
 namespace {

@@ -12,10 +12,10 @@
 #include "base/rfc3339.h"
 #include "base/system_clock.h"
 #include "base/terminal_text.h"
-#include "cli/output.h"
-#include "cli/screens/capacity.h"
-#include "cli/screens/why.h"
-#include "cli/session.h"
+#include "view/output.h"
+#include "view/screens/capacity.h"
+#include "view/screens/why.h"
+#include "view/session.h"
 
 namespace berth::cli {
 namespace {

@@ -9,31 +9,20 @@
 #include <string>
 #include <vector>
 
-#include "base/clock.h"
 #include "cli/completion.h"
 #include "cli/ledger_flags.h"
-#include "cli/screens/list.h"
-#include "cli/screens/status.h"
+#include "view/output.h"
+#include "view/screens/list.h"
+#include "view/screens/status.h"
+#include "view/session.h"
 
 namespace berth::cli {
 
-inline constexpr int kExitAnswered = 0;
-inline constexpr int kExitRefused = 1;
-inline constexpr int kExitUsage = 2;
-inline constexpr int kExitUnreachable = 4;
-
-enum class OutputFormat { kText, kJson, kYaml };
-
 // The options of every command that talks to a cluster, as kubectl has them.
-struct ClientFlags {
-  std::string kubeconfig;      // empty: KUBECONFIG, then ~/.kube/config, then the pod's account
-  std::string context;         // empty: the current one
-  std::string namespace_name;  // empty: the context's, then "default"
+struct ClientFlags : ClientOptions {
   bool all_namespaces = false;
   OutputFormat output = OutputFormat::kText;
   bool ascii = false;
-  Duration timeout = std::chrono::seconds(30);  // of one request
-  std::int64_t page_size = 1000;                // objects of one request; 0: all
 };
 
 struct StatusFlags {
@@ -130,7 +119,7 @@ struct ControllerFlags {
   bool read_api_actions = false;                 // writes with the rights of the caller
   std::string read_api_sessions;                 // folder of the page's sessions; empty: memory
   PageProxyFlags read_api_proxy;
-  std::string controllers = "*";  // cli/controller_selection.h
+  std::string controllers = "*";  // program/controller_selection.h
   // Go's notation; nullopt: one second, or the value of the gate SchedulerLongRequeueInterval.
   std::optional<std::string> requeue_interval;
   bool leader_election = true;

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
-#include "cli/output.h"
-#include "cli/session.h"
+#include "view/output.h"
+#include "view/session.h"
 
 namespace berth::cli {
 namespace {
@@ -17,7 +17,8 @@ constexpr std::chrono::seconds kPatience{2};
 constexpr std::size_t kMostNames = 1000;
 
 ClientFlags FlagsOf(const Completion& completion) {
-  ClientFlags flags{.timeout = kPatience};
+  ClientFlags flags;
+  flags.timeout = kPatience;
   for (const auto& [name, value] : completion.given) {
     if (name == "--kubeconfig") flags.kubeconfig = value;
     if (name == "--context") flags.context = value;

@@ -13,13 +13,13 @@
 #include "base/system_clock.h"
 #include "base/threads/guarded.h"
 #include "cli/commands.h"
-#include "cli/configuration_file.h"
-#include "cli/controller_process.h"
 #include "cli/eta_flags.h"
-#include "cli/output.h"
 #include "cli/proxy_flags.h"
-#include "cli/signals.h"
 #include "net/file_limit.h"
+#include "program/configuration_file.h"
+#include "program/controller_process.h"
+#include "program/signals.h"
+#include "view/output.h"
 
 namespace berth::cli {
 namespace {

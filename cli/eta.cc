@@ -1,5 +1,5 @@
 // `berth eta`: when a job starts, by the scheduler in virtual time. Nothing is written.
-#include "cli/screens/eta.h"
+#include "view/screens/eta.h"
 
 #include <memory>
 #include <optional>
@@ -8,18 +8,27 @@
 #include <nlohmann/json.hpp>
 
 #include "base/terminal_text.h"
-#include "cli/eta_notes.h"
-#include "cli/eta_pasts.h"
-#include "cli/eta_scores.h"
 #include "cli/forecast.h"
-#include "cli/forecast_cluster.h"
-#include "cli/forecast_threads.h"
-#include "cli/output.h"
-#include "cli/session.h"
+#include "cli/forecast_source.h"
+#include "forecast/eta_notes.h"
+#include "forecast/eta_pasts.h"
+#include "forecast/eta_scores.h"
+#include "forecast/forecast_cluster.h"
+#include "forecast/forecast_threads.h"
 #include "simulation/standing.h"
+#include "view/output.h"
+#include "view/session.h"
 
 namespace berth::cli {
 namespace {
+
+ForecastQuestion QuestionOf(const EtaFlags& flags, const std::string& default_namespace) {
+  return {.reference = flags.reference,
+          .all = flags.all,
+          .all_namespaces = flags.forecast.client.all_namespaces,
+          .namespace_name = flags.forecast.client.namespace_name,
+          .default_namespace = default_namespace};
+}
 
 constexpr double kLow = 0.1;
 constexpr double kMedian = 0.5;
@@ -93,7 +102,7 @@ class EtaMaker {
   }
 
   bool IsMeant(const api::Workload& workload) const {
-    return cli::IsMeant(workload, flags_, cluster_.default_namespace);
+    return QuestionOf(flags_, cluster_.default_namespace).Names(workload);
   }
 
   void AddRow(std::size_t job, const simulation::JobForecast& forecast, EtaView& view) const {
@@ -162,7 +171,8 @@ Result<EtaView> EtaOfController(const EtaFlags& flags) {
   std::string default_namespace;
   BERTH_TRY(ClusterView noted, ReadNotedView(*session, flags.forecast, all, default_namespace));
   const auto view = std::make_shared<ClusterView>(std::move(noted));
-  if (auto known = EtaFromNotes(view, flags, default_namespace)) return *std::move(known);
+  if (auto known = EtaFromNotes(view, QuestionOf(flags, default_namespace)))
+    return *std::move(known);
   BERTH_TRY(ClusterView whole,
             ReadBesideNotes(*session, flags.forecast, all, default_namespace, std::move(*view)));
   return DrawEtaOf(flags, std::move(whole), default_namespace);
@@ -174,7 +184,8 @@ Result<EtaView> MakeEta(const EtaFlags& flags) {
   BERTH_TRY(ClusterView read, ReadForecastView(flags.forecast, default_namespace));
   const auto view = std::make_shared<ClusterView>(std::move(read));
   if (!flags.draw) {
-    if (auto known = EtaFromNotes(view, flags, default_namespace)) return *std::move(known);
+    if (auto known = EtaFromNotes(view, QuestionOf(flags, default_namespace)))
+      return *std::move(known);
   }
   return DrawEtaOf(flags, std::move(*view), default_namespace);
 }

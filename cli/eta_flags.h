@@ -13,8 +13,8 @@ namespace berth::cli {
 
 inline constexpr Duration kLeastEtaInterval = std::chrono::seconds(1);
 
-// How often the starts of waiting jobs are forecast and kept on their Workloads (cli/eta_writer.h).
-// `text`: Go's notation, or "0"; nullopt: `usual`. nullopt: never.
+// How often the starts of waiting jobs are forecast and kept on their Workloads
+// (program/eta_writer.h). `text`: Go's notation, or "0"; nullopt: `usual`. nullopt: never.
 Result<std::optional<Duration>> EtaIntervalOf(const std::optional<std::string>& text,
                                               std::optional<Duration> usual);
 

@@ -9,6 +9,7 @@
 #include "cli/history.h"
 #include "cli/lint.h"
 #include "cli/simulate.h"
+#include "forecast/what_if_changes.h"
 
 namespace CLI {
 class App;
@@ -34,21 +35,17 @@ struct EtaFlags {
   ForecastFlags forecast;
   std::string reference;  // job/x, KIND/x, workload/x, x
   bool all = false;       // every job that waits
-  std::string scores;     // file of past forecasts (cli/eta_scores.h); empty: none
+  std::string scores;     // file of past forecasts (forecast/eta_scores.h); empty: none
   bool draw = false;      // not from the forecasts that the controller keeps
 };
 int RunEta(const EtaFlags& flags);
 
 struct WhatIfFlags {
   ForecastFlags forecast;
-  std::vector<std::string> files;     // objects of queues and jobs, as they would be
-  bool recursive = false;             // with the folders in folders of `files` and `submit`
-  std::vector<std::string> quota;     // QUEUE/FLAVOR/RESOURCE=+AMOUNT
-  std::vector<std::string> submit;    // files of jobs
-  int times = 1;                      // of each job of `submit`
-  std::vector<std::string> priority;  // job/x=100
-  std::vector<std::string> stop;      // ClusterQueues or LocalQueues
-  std::vector<std::string> nodes;     // to be removed
+  std::vector<std::string> files;   // objects of queues and jobs, as they would be
+  bool recursive = false;           // with the folders in folders of `files` and `submit`
+  std::vector<std::string> submit;  // files of jobs
+  WhatIfOptions changes;
 };
 inline constexpr int kMostTimes = 10'000;
 inline constexpr int kExitWorseOff = 3;  // of RunWhatIf: some job is worse off

@@ -95,19 +95,25 @@ void AddWhatIf(CLI::App& app, WhatIfFlags& flags, int& exit_code) {
       ->add_option("-f,--filename", flags.files,
                    "queues, cohorts, flavors, checks and policies as they would be, and new jobs")
       ->type_name(kFileValue);
-  command->add_option("--add-quota", flags.quota, "more nominal quota, less (=-8), or as much (=8)")
+  command
+      ->add_option("--add-quota", flags.changes.quota,
+                   "more nominal quota, less (=-8), or as much (=8)")
       ->type_name("QUEUE/FLAVOR/RESOURCE=+AMOUNT");
   command->add_flag("-R,--recursive", flags.recursive, "read the folders in folders, too");
   command->add_option("--submit", flags.submit, "jobs that would be created now")
       ->type_name(kFileValue);
-  command->add_option("--times", flags.times, "how often each job of --submit is created")
+  command->add_option("--times", flags.changes.times, "how often each job of --submit is created")
       ->check(CLI::Range(1, kMostTimes).description(""))
       ->type_name("NUMBER");
-  command->add_option("--priority", flags.priority, "another priority of a job")
+  command->add_option("--priority", flags.changes.priority, "another priority of a job")
       ->type_name("JOB=NUMBER");
-  command->add_option("--stop-queue", flags.stop, "a queue admits nothing more; what runs goes on")
+  command
+      ->add_option("--stop-queue", flags.changes.stop,
+                   "a queue admits nothing more; what runs goes on")
       ->type_name(kQueueValue);
-  command->add_option("--remove-node", flags.nodes, "the jobs with pods on the node start anew")
+  command
+      ->add_option("--remove-node", flags.changes.nodes,
+                   "the jobs with pods on the node start anew")
       ->type_name("NODE");
   AddForecastFlags(*command, flags.forecast);
   command->footer(
@@ -118,7 +124,7 @@ void AddWhatIf(CLI::App& app, WhatIfFlags& flags, int& exit_code) {
       "  berth what-if --submit job.yaml --times 10\n"
       "  berth what-if -f queues.yaml -o json | jq '.jobs[] | select(.worseOff)'");
   command->callback([&] {
-    flags.forecast.pods = !flags.nodes.empty();
+    flags.forecast.pods = !flags.changes.nodes.empty();
     exit_code = RunWhatIf(flags);
   });
 }

@@ -12,11 +12,11 @@
 #include "base/strings.h"
 #include "base/system_clock.h"
 #include "base/terminal_text.h"
-#include "cli/data_directory.h"
-#include "cli/output.h"
-#include "cli/screens/history.h"
-#include "cli/screens/report_page.h"
 #include "ledger/ledger_reader.h"
+#include "program/data_directory.h"
+#include "view/output.h"
+#include "view/screens/history.h"
+#include "view/screens/report_page.h"
 
 namespace berth::cli {
 namespace {

@@ -8,14 +8,14 @@
 #include "api/pod.h"
 #include "base/strings.h"
 #include "cli/commands.h"
-#include "cli/manifest_files.h"
-#include "cli/output.h"
-#include "cli/screens/text.h"
-#include "cli/session.h"
 #include "integrations/declared_kind.h"
 #include "integrations/described_job.h"
 #include "integrations/kind_catalogue.h"
 #include "integrations/sample_play.h"
+#include "view/manifest_files.h"
+#include "view/output.h"
+#include "view/screens/text.h"
+#include "view/session.h"
 
 namespace berth::cli {
 namespace {

@@ -5,11 +5,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/system_clock.h"
-#include "cli/output.h"
-#include "cli/screens/job_pods.h"
-#include "cli/screens/kueue_tables.h"
-#include "cli/session.h"
 #include "kube/client/api_client.h"
+#include "view/output.h"
+#include "view/screens/job_pods.h"
+#include "view/screens/kueue_tables.h"
+#include "view/session.h"
 
 namespace berth::cli {
 namespace {

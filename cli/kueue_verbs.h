@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/commands.h"
-#include "cli/screens/kueue_objects.h"
+#include "view/screens/kueue_objects.h"
 
 namespace berth::cli {
 

@@ -10,17 +10,17 @@
 
 #include "api/labels.h"
 #include "base/strings.h"
-#include "cli/configuration_file.h"
-#include "cli/forecast_cluster.h"
-#include "cli/manifest_objects.h"
-#include "cli/manifest_places.h"
-#include "cli/output.h"
-#include "cli/planned_jobs.h"
-#include "cli/screens/find_named.h"
-#include "cli/simulated_cluster.h"
-#include "cli/simulated_pools.h"
+#include "forecast/forecast_cluster.h"
+#include "forecast/simulated_cluster.h"
+#include "forecast/simulated_pools.h"
+#include "program/configuration_file.h"
 #include "provisioning/check_settings.h"
 #include "simulation/lint.h"
+#include "view/manifest_objects.h"
+#include "view/manifest_places.h"
+#include "view/output.h"
+#include "view/planned_jobs.h"
+#include "view/screens/find_named.h"
 
 namespace berth::cli {
 namespace {

@@ -16,10 +16,10 @@
 #include "cli/kueue_parser.h"
 #include "cli/ledger_parser.h"
 #include "cli/listen_parser.h"
-#include "cli/output.h"
 #include "cli/test_parser.h"
-#include "cli/version.h"
+#include "program/version.h"
 #include "scenarios/command.h"
+#include "view/output.h"
 
 namespace berth::cli {
 namespace {

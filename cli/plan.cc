@@ -1,15 +1,15 @@
 // `berth plan`: jobs of files, and what their queue would do with them. Nothing is written.
-#include "cli/screens/plan.h"
+#include "view/screens/plan.h"
 
 #include <nlohmann/json.hpp>
 
 #include "base/system_clock.h"
 #include "cli/commands.h"
-#include "cli/manifest_objects.h"
-#include "cli/output.h"
-#include "cli/planned_jobs.h"
-#include "cli/read_objects.h"
-#include "cli/session.h"
+#include "view/manifest_objects.h"
+#include "view/output.h"
+#include "view/planned_jobs.h"
+#include "view/read_objects.h"
+#include "view/session.h"
 
 namespace berth::cli {
 namespace {

@@ -14,7 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/result.h"
-#include "cli/session.h"
+#include "view/session.h"
 
 namespace berth::cli {
 

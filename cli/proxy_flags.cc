@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "base/strings.h"
-#include "cli/manifest_files.h"
+#include "view/manifest_files.h"
 
 namespace berth::cli {
 namespace {

@@ -8,11 +8,11 @@
 #include "base/strings.h"
 #include "base/system_clock.h"
 #include "cli/commands.h"
-#include "cli/data_directory.h"
-#include "cli/output.h"
 #include "kube/client/kubeconfig.h"
 #include "local/apiserver/auth/credentials.h"
 #include "net/certificates.h"
+#include "program/data_directory.h"
+#include "view/output.h"
 
 namespace berth::cli {
 namespace {

@@ -1,12 +1,12 @@
 // berth version: the program's version, and its decision rules.
-#include "cli/version.h"
+#include "program/version.h"
 
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
-#include "cli/configuration_file.h"
-#include "cli/output.h"
-#include "cli/session.h"
+#include "program/configuration_file.h"
+#include "view/output.h"
+#include "view/session.h"
 
 namespace berth::cli {
 

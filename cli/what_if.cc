@@ -1,5 +1,5 @@
 // `berth what-if`: two forecasts of a cluster, as it is and with a change. Nothing is written.
-#include "cli/screens/what_if.h"
+#include "view/screens/what_if.h"
 
 #include <memory>
 #include <utility>
@@ -8,20 +8,22 @@
 
 #include "base/strings.h"
 #include "cli/forecast.h"
-#include "cli/forecast_cluster.h"
-#include "cli/forecast_threads.h"
-#include "cli/manifest_objects.h"
-#include "cli/output.h"
-#include "cli/read_objects.h"
-#include "cli/session.h"
-#include "cli/what_if_changes.h"
+#include "cli/forecast_source.h"
+#include "forecast/forecast_cluster.h"
+#include "forecast/forecast_threads.h"
+#include "forecast/what_if_changes.h"
+#include "view/manifest_objects.h"
+#include "view/output.h"
+#include "view/read_objects.h"
+#include "view/session.h"
 
 namespace berth::cli {
 namespace {
 
 bool NamesNoChange(const WhatIfFlags& flags) {
-  return flags.files.empty() && flags.quota.empty() && flags.nodes.empty() &&
-         flags.submit.empty() && flags.priority.empty() && flags.stop.empty();
+  const WhatIfOptions& changes = flags.changes;
+  return flags.files.empty() && changes.quota.empty() && changes.nodes.empty() &&
+         flags.submit.empty() && changes.priority.empty() && changes.stop.empty();
 }
 
 // The problems of all files in one error, one line each: a forecast of half the change misleads.
@@ -52,7 +54,13 @@ Result<WhatIfView> MakeView(const WhatIfFlags& flags) {
   BERTH_TRY(ManifestObjects files, ReadManifestObjects(flags.files, flags.recursive));
   BERTH_TRY(ManifestObjects submitted, ReadManifestObjects(flags.submit, flags.recursive));
   BERTH_CHECK_OK(ProblemsOf({&files, &submitted}));
-  WhatIfInput input{.flags = flags,
+  if (!flags.files.empty() && files.objects.empty()) {
+    return Error{ErrorCode::kInvalid, "-f: the files have no object"};
+  }
+  if (!flags.submit.empty() && submitted.objects.empty()) {
+    return Error{ErrorCode::kInvalid, "--submit: the files have no object"};
+  }
+  WhatIfInput input{.options = flags.changes,
                     .changed = std::move(files.objects),
                     .submitted = std::move(submitted.objects),
                     .default_namespace = before.default_namespace};

@@ -5,8 +5,8 @@
 
 #include "cli/generator_file.h"
 #include "cli/ledger_workload.h"
-#include "cli/manifest_files.h"
 #include "cli/philly_log.h"
+#include "view/manifest_files.h"
 
 namespace berth::cli {
 namespace {

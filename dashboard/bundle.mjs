@@ -1,4 +1,4 @@
-// bundle.mjs FILE.cc — bundles src/ and writes the files of the page as C++ (cli/embedded_page.h).
+// bundle.mjs FILE.cc — bundles src/ and writes the files of the page as C++ (program/embedded_page.h).
 import { build } from "esbuild";
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
@@ -44,7 +44,7 @@ const view = (bytes) => `std::string_view(\n    ${escaped(bytes)},\n    ${bytes.
 
 const entries = files.map(({ path, type, body }) => `      {"${path}", "${type}",\n${view(body)},\n${view(gzipSync(body, { level: 9 }))}}`);
 const text = `// Made of dashboard/ by tools/dashboard.
-#include "cli/embedded_page.h"
+#include "program/embedded_page.h"
 
 namespace berth::cli {
 

@@ -9,11 +9,10 @@
 #include <fmt/format.h>
 
 #include "base/log/log.h"
-#include "cli/commands.h"
-#include "cli/manifest_files.h"
-#include "cli/output.h"
 #include "scenarios/junit.h"
 #include "scenarios/teller.h"
+#include "view/manifest_files.h"
+#include "view/output.h"
 
 namespace berth::scenarios {
 namespace {

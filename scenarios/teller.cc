@@ -4,11 +4,11 @@
 
 #include "api/codec/json_write.h"
 #include "api/yaml/yaml.h"
-#include "cli/manifest_files.h"
 #include "scenarios/actions.h"
 #include "scenarios/expectations.h"
 #include "scenarios/lookup.h"
 #include "scenarios/short_forms.h"
+#include "view/manifest_files.h"
 
 namespace berth::scenarios {
 namespace {

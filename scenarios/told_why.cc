@@ -1,9 +1,9 @@
 #include "scenarios/told_why.h"
 
-#include "cli/screens/why.h"
-#include "cli/session.h"
 #include "kube/client/status_error.h"
 #include "scenarios/short_forms.h"
+#include "view/screens/why.h"
+#include "view/session.h"
 
 namespace berth::scenarios {
 namespace {

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "api/yaml/yaml.h"
-#include "cli/embedded_manifests.h"
 #include "local/apiserver/registry/in_process_api.h"
+#include "program/embedded_manifests.h"
 #include "scenarios/world/sim_executor.h"
 
 namespace berth {

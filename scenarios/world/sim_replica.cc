@@ -3,11 +3,11 @@
 #include <utility>
 
 #include "base/seed.h"
-#include "cli/controller_set.h"
 #include "kube/client/api_client.h"
 #include "kube/runtime/events.h"
 #include "kube/runtime/manager.h"
 #include "kube/runtime/metrics.h"
+#include "program/controller_set.h"
 
 namespace berth::sim {
 

@@ -8,11 +8,11 @@
 
 #include "api/yaml/yaml.h"
 #include "base/strings.h"
-#include "cli/component_reviews.h"
-#include "cli/embedded_manifests.h"
 #include "local/apiserver/registry/registry.h"
 #include "local/cloud/cloud_driver.h"
 #include "local/cluster/cluster.h"
+#include "program/component_reviews.h"
+#include "program/embedded_manifests.h"
 #include "scenarios/world/embedded_api.h"
 #include "scenarios/world/sim_request.h"
 #include "scenarios/world/sim_runner.h"

@@ -3,7 +3,7 @@
 // rights in one namespace gets no name of another, and is told what is not seen.
 //
 // Method: objects of a mirror, and an API that gives or refuses lists by path.
-#include "cli/caller_story.h"
+#include "program/caller_story.h"
 
 #include <map>
 

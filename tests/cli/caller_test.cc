@@ -11,11 +11,11 @@
 
 #include "api/yaml/yaml.h"
 #include "base/system_clock.h"
-#include "cli/caller_actions.h"
-#include "cli/caller_screens.h"
-#include "cli/caller_what_if.h"
 #include "net/io_pool.h"
 #include "net/server.h"
+#include "program/caller_actions.h"
+#include "program/caller_screens.h"
+#include "program/caller_what_if.h"
 #include "tests/cli/view_builder.h"
 
 namespace berth::cli {

@@ -1,6 +1,6 @@
 // Goal: `berth capacity`, and what `berth why` tells of policies. Method: exact screens of the
 // small cluster of view_builder.h.
-#include "cli/screens/capacity.h"
+#include "view/screens/capacity.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,9 +8,9 @@
 
 #include "api/codec/provisioning_policy.h"
 #include "api/labels.h"
-#include "cli/screens/pending_capacity.h"
-#include "cli/screens/why.h"
 #include "tests/cli/view_builder.h"
+#include "view/screens/pending_capacity.h"
+#include "view/screens/why.h"
 
 namespace berth::cli {
 namespace {

@@ -1,6 +1,6 @@
 // Goal: `berth up` registers the reviews of the components that its frameworks need, and no others.
 // Method: a webhook configuration of each kind with one entry; the names of its entries afterwards.
-#include "cli/component_reviews.h"
+#include "program/component_reviews.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

@@ -1,6 +1,6 @@
 // Goal: --controllers names what runs; a word that no controller has is refused with the known
 // ones.
-#include "cli/controller_selection.h"
+#include "program/controller_selection.h"
 
 #include <gtest/gtest.h>
 

@@ -1,16 +1,16 @@
 // Goal: `--cost` shows what runs, with the price of the step that asked for the nodes or else of
 // the flavor. Method: small clusters, exact figures.
-#include "cli/screens/cost.h"
+#include "view/screens/cost.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "api/labels.h"
-#include "cli/screens/capacity.h"
-#include "cli/screens/list.h"
-#include "cli/screens/status.h"
 #include "tests/cli/view_builder.h"
+#include "view/screens/capacity.h"
+#include "view/screens/list.h"
+#include "view/screens/status.h"
 
 namespace berth::cli {
 namespace {

@@ -1,6 +1,6 @@
 // Goal: only its owner can read a data directory, and one planted by another user is refused.
 // Method: folders as they may be found, in a folder of the test's own.
-#include "cli/data_directory.h"
+#include "program/data_directory.h"
 
 #include <cstdlib>
 #include <filesystem>
@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/listen_address.h"
+#include "program/listen_address.h"
 
 namespace berth::cli {
 namespace {

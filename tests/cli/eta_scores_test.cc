@@ -1,6 +1,6 @@
 // Goal: the file of past forecasts is read as it was written or not at all, and starts that come
 // true correct the next forecasts. Method: entries and clusters by hand.
-#include "cli/eta_scores.h"
+#include "forecast/eta_scores.h"
 
 #include <filesystem>
 

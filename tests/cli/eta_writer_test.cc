@@ -2,7 +2,7 @@
 // is written where nothing is new, and never faster than commentary may be.
 // Method: the admission controllers on the real API in virtual time; forecasts run in the test's
 // thread.
-#include "cli/eta_writer.h"
+#include "program/eta_writer.h"
 
 #include "api/codec/start_forecast.h"
 #include "base/rfc3339.h"

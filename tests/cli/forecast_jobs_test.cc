@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "api/quantity.h"
-#include "cli/forecast_cluster.h"
+#include "forecast/forecast_cluster.h"
 #include "tests/cli/view_builder.h"
 
 namespace berth::cli {

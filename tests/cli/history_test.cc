@@ -1,11 +1,11 @@
 // Goal: the tables, the JSON and the CSV of history and report, as they are read.
-#include "cli/screens/history.h"
+#include "view/screens/history.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/screens/report_page.h"
 #include "tests/ledger/records.h"
+#include "view/screens/report_page.h"
 
 namespace berth::cli {
 namespace {

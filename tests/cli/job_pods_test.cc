@@ -1,5 +1,5 @@
 // Goal: the pods of every kind of job are found by the labels that its operator sets.
-#include "cli/screens/job_pods.h"
+#include "view/screens/job_pods.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

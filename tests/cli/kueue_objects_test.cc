@@ -1,6 +1,6 @@
 // Goal: the flags of kueuectl's create make the objects that it makes; bad flags are named, with
 // their form.
-#include "cli/screens/kueue_objects.h"
+#include "view/screens/kueue_objects.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Goal: the tables of kueuectl's list, column by column, and its filters.
-#include "cli/screens/kueue_tables.h"
+#include "view/screens/kueue_tables.h"
 
 #include <gtest/gtest.h>
 

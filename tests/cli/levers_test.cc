@@ -1,6 +1,6 @@
 // Goal: every obstacle of a queue is named, with the object to change; pods without progress name
 // the cause.
-#include "cli/screens/levers.h"
+#include "view/screens/levers.h"
 
 #include <functional>
 
@@ -10,11 +10,11 @@
 
 #include "api/labels.h"
 #include "api/reasons.h"
-#include "cli/screens/items.h"
-#include "cli/screens/reason.h"
-#include "cli/screens/status.h"
-#include "cli/screens/why.h"
 #include "tests/cli/view_builder.h"
+#include "view/screens/items.h"
+#include "view/screens/reason.h"
+#include "view/screens/status.h"
+#include "view/screens/why.h"
 
 namespace berth::cli {
 namespace {

@@ -1,6 +1,6 @@
 // Goal: `berth plan` tells what a job would meet before it is created. Method: exact screens of a
 // queue with two flavors and a policy; then what is missing, one object at a time.
-#include "cli/screens/plan.h"
+#include "view/screens/plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 // nothing of another namespace to readers of one.
 //
 // Method: objects into a mirror, rows out of its model, compared with ListJson and StatusJson.
-#include "cli/read_mirror.h"
+#include "program/read_mirror.h"
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
@@ -10,9 +10,9 @@
 #include "api/codec/start_forecast.h"
 #include "api/labels.h"
 #include "api/reasons.h"
-#include "cli/screens/list.h"
-#include "cli/screens/status.h"
 #include "tests/cli/view_builder.h"
+#include "view/screens/list.h"
+#include "view/screens/status.h"
 
 namespace berth::cli {
 namespace {

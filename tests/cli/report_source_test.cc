@@ -2,7 +2,7 @@
 // the same text; a period with too many attempts is refused, with the way out.
 //
 // Method: a ledger in a file; the report's thread; a clock of the test.
-#include "cli/report_source.h"
+#include "program/report_source.h"
 
 #include <future>
 

@@ -4,10 +4,10 @@
 
 #include "api/codec/start_forecast.h"
 #include "api/reasons.h"
-#include "cli/screens/eta_cell.h"
-#include "cli/screens/list.h"
-#include "cli/screens/status.h"
 #include "tests/cli/view_builder.h"
+#include "view/screens/eta_cell.h"
+#include "view/screens/list.h"
+#include "view/screens/status.h"
 
 namespace berth::cli {
 namespace {

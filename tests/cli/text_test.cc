@@ -1,5 +1,5 @@
 // Goal: tables line up, wrap between words only, and bars say how full something is.
-#include "cli/screens/text.h"
+#include "view/screens/text.h"
 
 #include <gtest/gtest.h>
 

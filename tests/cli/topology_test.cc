@@ -2,7 +2,7 @@
 // names of other namespaces are numbers.
 //
 // Method: racks of nodes with eight GPUs, pods and Workloads on them; TopologyJson.
-#include "cli/screens/topology.h"
+#include "view/screens/topology.h"
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>

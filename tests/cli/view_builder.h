@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cli/screens/cluster_view.h"
+#include "view/screens/cluster_view.h"
 
 namespace berth::cli {
 

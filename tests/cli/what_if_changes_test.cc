@@ -1,7 +1,7 @@
 // Goal: a change of `berth what-if` is made on a copy: the cluster's objects stay as they are, bit
 // by bit, and the copy has the change. Method: the objects as JSON, before and after each change
 // and the forecasts of both.
-#include "cli/what_if_changes.h"
+#include "forecast/what_if_changes.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -9,7 +9,7 @@
 #include "api/codec/codec.h"
 #include "api/condition.h"
 #include "api/reasons.h"
-#include "cli/forecast_cluster.h"
+#include "forecast/forecast_cluster.h"
 #include "tests/cli/view_builder.h"
 
 namespace berth::cli {
@@ -58,11 +58,11 @@ TEST(WhatIfChangesTest, TheClusterIsLeftAlone) {
   const ClusterView view = SmallView();
   const Touched before = In(view);
   const std::string flavor = view.flavors[0].meta.name;
-  WhatIfFlags flags;
-  flags.quota = {"team/" + flavor + "/cpu=+4"};
-  flags.priority = {"job/first=7"};
-  flags.stop = {"main"};
-  const WhatIfInput input{.flags = flags, .default_namespace = "default"};
+  WhatIfOptions options;
+  options.quota = {"team/" + flavor + "/cpu=+4"};
+  options.priority = {"job/first=7"};
+  options.stop = {"main"};
+  const WhatIfInput input{.options = options, .default_namespace = "default"};
   const auto changed = ChangeView(view, input);
   ASSERT_TRUE(changed) << changed.error().message;
   EXPECT_EQ(changed->changes,
@@ -86,12 +86,11 @@ TEST(WhatIfChangesTest, PoliciesOfFilesAreTaken) {
   policy["spec"] = {{"steps", Json::array({{{"name", "spot"}, {"flavor", "spot"}}})}};
   Json config = ObjectOf(kKueueVersion, "ProvisioningRequestConfig", "dws");
   config["spec"] = {{"provisioningClassName", "queued-provisioning.gke.io"}};
-  WhatIfFlags flags;
-  flags.files = {"changed.yaml"};
+  WhatIfOptions options;
   // Objects of lists count one by one.
   const Json list = {{"kind", "List"}, {"items", Json::array({config})}};
   const WhatIfInput input{
-      .flags = flags, .changed = {policy, list}, .default_namespace = "default"};
+      .options = options, .changed = {policy, list}, .default_namespace = "default"};
   const auto changed = ChangeView(SmallView(), input);
   ASSERT_TRUE(changed) << changed.error().message;
   EXPECT_EQ(changed->changes, (std::vector<std::string>{"new ProvisioningRequestConfig dws",
@@ -103,11 +102,10 @@ TEST(WhatIfChangesTest, PoliciesOfFilesAreTaken) {
 }
 
 TEST(WhatIfChangesTest, OtherKindsAreNamed) {
-  WhatIfFlags flags;
-  flags.files = {"changed.yaml"};
+  WhatIfOptions options;
   const Json topology = ObjectOf(kKueueVersion, "Topology", "racks");
   const Json pool = ObjectOf("cloud.berth.dev/v1alpha1", "NodePool", "t4");
-  const WhatIfInput alone{.flags = flags, .changed = {topology, pool}, .default_namespace = ""};
+  const WhatIfInput alone{.options = options, .changed = {topology, pool}, .default_namespace = ""};
   const auto refused = ChangeView(SmallView(), alone);
   ASSERT_FALSE(refused);
   EXPECT_EQ(
@@ -115,7 +113,7 @@ TEST(WhatIfChangesTest, OtherKindsAreNamed) {
       "-f: the files change no part of the forecast; left out: Topology racks of -f: no part of "
       "the forecast");
   const Json space = ObjectOf("v1", "Namespace", "other");
-  const WhatIfInput beside{.flags = flags, .changed = {topology, space, pool}};
+  const WhatIfInput beside{.options = options, .changed = {topology, space, pool}};
   const auto changed = ChangeView(SmallView(), beside);
   ASSERT_TRUE(changed) << changed.error().message;
   EXPECT_EQ(changed->changes, (std::vector<std::string>{"new Namespace other"}));
@@ -125,7 +123,7 @@ TEST(WhatIfChangesTest, OtherKindsAreNamed) {
   // Where pods are placed on nodes, these count.
   ClusterView view = SmallView();
   view.topology_nodes.emplace_back().meta.name = "n1";
-  const WhatIfInput nodes{.flags = flags, .changed = {topology, ObjectOf("v1", "Node", "n2")}};
+  const WhatIfInput nodes{.options = options, .changed = {topology, ObjectOf("v1", "Node", "n2")}};
   const auto larger = ChangeView(view, nodes);
   ASSERT_TRUE(larger) << larger.error().message;
   EXPECT_EQ(larger->changes, (std::vector<std::string>{"new Topology racks", "new Node n2"}));
@@ -176,9 +174,9 @@ TEST(WhatIfChangesTest, PodsOfEveryKindLeaveWithTheirNode) {
   view.pods[5].owner_name = "f";
   view.topology_nodes.emplace_back().meta.name = "n1";
   view.topology_nodes.emplace_back().meta.name = "n2";
-  WhatIfFlags flags;
-  flags.nodes = {"n1"};
-  const auto changed = ChangeView(view, {.flags = flags, .default_namespace = "default"});
+  WhatIfOptions options;
+  options.nodes = {"n1"};
+  const auto changed = ChangeView(view, {.options = options, .default_namespace = "default"});
   ASSERT_TRUE(changed) << changed.error().message;
   EXPECT_EQ(changed->changes, (std::vector<std::string>{"Node n1: removed, 6 jobs stop"}));
   std::vector<std::string> running;
@@ -193,12 +191,12 @@ TEST(WhatIfChangesTest, PodsOfEveryKindLeaveWithTheirNode) {
   EXPECT_FALSE(changed->view.topology_nodes[1].unschedulable);
   EXPECT_FALSE(view.topology_nodes[0].unschedulable);
   // A node without jobs may go, too, where a topology has it.
-  flags.nodes = {"n2"};
-  const auto empty = ChangeView(view, {.flags = flags, .default_namespace = "default"});
+  options.nodes = {"n2"};
+  const auto empty = ChangeView(view, {.options = options, .default_namespace = "default"});
   ASSERT_TRUE(empty) << empty.error().message;
   EXPECT_EQ(empty->changes, (std::vector<std::string>{"Node n2: removed, 0 jobs stop"}));
-  flags.nodes = {"n3"};
-  EXPECT_FALSE(ChangeView(view, {.flags = flags, .default_namespace = "default"}));
+  options.nodes = {"n3"};
+  EXPECT_FALSE(ChangeView(view, {.options = options, .default_namespace = "default"}));
 }
 
 TEST(WhatIfChangesTest, AForecastLeavesTheClusterAlone) {

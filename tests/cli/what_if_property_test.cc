@@ -8,8 +8,8 @@
 #include <rapidcheck.h>
 
 #include "api/codec/codec.h"
-#include "cli/forecast_cluster.h"
-#include "cli/what_if_changes.h"
+#include "forecast/forecast_cluster.h"
+#include "forecast/what_if_changes.h"
 #include "tests/cli/view_builder.h"
 #include "tests/support/property.h"
 
@@ -150,26 +150,24 @@ TEST(WhatIfProperty, NoChangeTouchesTheCluster) {
   support::CheckProperty(60, [] {
     const ClusterView view = StandingView();
     const Snapshot before = SnapshotOf(view);
-    WhatIfFlags flags;
+    WhatIfOptions asked;
     WhatIfInput input{
-        .flags = flags, .changed = {}, .submitted = {}, .default_namespace = "default"};
+        .options = asked, .changed = {}, .submitted = {}, .default_namespace = "default"};
     const int files = *Below(3);
-    if (files > 0) flags.files = {"changed.yaml"};
     for (int i = 0; i < files; ++i) input.changed.push_back(ChangedDocument());
     if (*Below(2) == 0) {
-      flags.submit = {"job.yaml"};
-      flags.times = 1 + *Below(3);
+      asked.times = 1 + *Below(3);
       input.submitted.push_back(JobDocument(*Below(3)));
     }
     const char* const signs[] = {"+", "-", ""};
     if (*Below(2) == 0) {
-      flags.quota = {std::string("a/t4/cpu=") + signs[*Below(3)] + Digits(*Below(6))};
+      asked.quota = {std::string("a/t4/cpu=") + signs[*Below(3)] + Digits(*Below(6))};
     }
     if (*Below(2) == 0) {
-      flags.priority = {"job/waits-" + Digits(2 + *Below(4)) + "=" + Digits(*Below(100))};
+      asked.priority = {"job/waits-" + Digits(2 + *Below(4)) + "=" + Digits(*Below(100))};
     }
-    if (*Below(2) == 0) flags.stop = {*Below(2) == 0 ? "a" : "b"};
-    if (*Below(2) == 0) flags.nodes = {"n" + Digits(*Below(2))};
+    if (*Below(2) == 0) asked.stop = {*Below(2) == 0 ? "a" : "b"};
+    if (*Below(2) == 0) asked.nodes = {"n" + Digits(*Below(2))};
     const auto changed = ChangeView(view, input);
     RC_ASSERT(static_cast<bool>(changed));
     RC_ASSERT(SnapshotOf(view) == before);

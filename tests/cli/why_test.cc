@@ -1,6 +1,6 @@
 // Goal: `berth why` goes from the Job to the missing object, names the change that would help, and
 // suggests the right name for a wrong one.
-#include "cli/screens/why.h"
+#include "view/screens/why.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -3,9 +3,9 @@
 #include <string>
 
 #include "api/codec/start_forecast.h"
-#include "cli/eta_entries.h"
 #include "cli/generator_file.h"
 #include "cli/philly_log.h"
+#include "forecast/eta_entries.h"
 #include "scenarios/script.h"
 #include "simulation/trace.h"
 #include "tests/fuzz/targets.h"

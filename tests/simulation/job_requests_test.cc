@@ -15,9 +15,9 @@
 #include "api/codec/admission_status.h"
 #include "api/codec/codec.h"
 #include "api/reasons.h"
-#include "cli/controller_set.h"
 #include "kube/runtime/events.h"
 #include "kube/runtime/metrics.h"
+#include "program/controller_set.h"
 #include "scenarios/world/sim_executor.h"
 #include "tests/support/registry_transport.h"
 

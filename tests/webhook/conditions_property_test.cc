@@ -12,8 +12,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/strings.h"
-#include "cli/job_kinds.h"
 #include "local/apiserver/webhooks/match_conditions.h"
+#include "program/job_kinds.h"
 #include "tests/support/project_manifests.h"
 #include "tests/support/property.h"
 #include "webhook/review.h"

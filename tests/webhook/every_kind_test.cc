@@ -17,8 +17,8 @@
 
 #include "api/yaml/yaml.h"
 #include "base/strings.h"
-#include "cli/job_kinds.h"
 #include "integrations/kind_catalogue.h"
+#include "program/job_kinds.h"
 #include "webhook/review.h"
 
 namespace berth::webhook {

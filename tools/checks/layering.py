@@ -1,9 +1,9 @@
 """A folder includes only earlier folders. The table below is the rule; the picture is
 
     base > {api, cel} > {queue, admission, provisioning, integrations, webhook}
-         > simulation > readapi > net > kube > */controller > local > cli > scenarios
+         > {simulation, readapi} > net > {kube, ledger} > */controller > {local, view} > forecast > program > scenarios > cli
 
-ledger stands beside kube: what happened, in SQLite.
+No folder includes cli.
 """
 
 import re
@@ -48,15 +48,22 @@ MAY_INCLUDE = {
     # Controllers like others, on the queue, the store and the events of kube/.
     "local/cluster": f"{SHELL} local local/images",
     "local/cloud": f"{SHELL} local local/cluster",
+    # The cluster as a person sees it, its readers, and the texts of the screens.
+    "view": f"{SHELL} integrations/kind_catalogue.h queue admission provisioning integrations webhook simulation ledger",
+    # NodePools are objects of the emulated cloud.
+    "forecast": f"{SHELL} view webhook simulation ledger local/cloud",
+    # The server: the controllers, the read API, and what `berth up` applies and keeps.
+    "program": f"{SHELL} cel local view forecast queue admission provisioning integrations webhook simulation"
+               " admission/controller provisioning/controller integrations/controller webhook/controller"
+               " ledger ledger/controller readapi readapi/controller",
+    # All of it in virtual time, and the text of `berth why`.
+    "scenarios": f"{SHELL} view program local local/cluster local/cloud admission simulation scenarios/world admission/controller",
+    "scenarios/world": f"{SHELL} program local local/cluster local/cloud admission admission/controller webhook integrations"
+                       " webhook/controller",
     # cli joins all folders; the jobs are ordinary users and include only base/.
     "cli": f"{SHELL} cel local local/images local/cluster local/cloud queue admission provisioning integrations webhook simulation"
            " admission/controller provisioning/controller integrations/controller"
-           " webhook/controller ledger ledger/controller readapi readapi/controller scenarios/command.h"
-           " scenarios/played_jobs.h",
-    # All of it in virtual time, and the text of `berth why`. cli/ includes the headers of `berth test` and of `berth simulate --full` alone.
-    "scenarios": f"{SHELL} cli local local/cluster local/cloud admission simulation scenarios/world admission/controller",
-    "scenarios/world": f"{SHELL} cli local local/cluster local/cloud admission admission/controller webhook integrations"
-                       " webhook/controller",
+           " webhook/controller ledger ledger/controller view forecast program scenarios",
     "jobs": "base",
     "tests": "*",
 }
@@ -68,7 +75,7 @@ SHELL_FILES = {r"webhook/(server|certificates)\w*\.(h|cc)": "webhook/controller"
 # Library (the start of an include's path) -> the units that may include it. fmt and the standard
 # library are free; any other library needs a line here, with a reason.
 LIBRARIES = {
-    "nlohmann/": "api api/codec api/yaml cel integrations webhook readapi kube local local/images cli scenarios"
+    "nlohmann/": "api api/codec api/yaml cel integrations webhook readapi kube local local/images view forecast program cli scenarios"
                  " scenarios/world tests"
                  " admission/controller provisioning/controller"
                  " integrations/controller webhook/controller readapi/controller",
@@ -77,14 +84,14 @@ LIBRARIES = {
     "openssl/": "net tests",
     "sqlite3.h": "base/sqlite local tests",
     "spdlog/": "base/log",
-    "yaml-cpp/": "api/yaml kube cli tests",
+    "yaml-cpp/": "api/yaml kube view cli tests",
     "CLI/": "cli",
     "prometheus/": "kube",
-    "re2/": "api cel local kube integrations webhook cli tests",
+    "re2/": "api cel local kube integrations webhook view program cli tests",
     "cpprest/": "jobs tests",
     "pplx/": "jobs tests",
-    "zlib.h": "net local cli tests",
-    "zstd.h": "local cli tests",
+    "zlib.h": "net local view tests",
+    "zstd.h": "local view program tests",
     "archive": "local/images",
     "cuda": "jobs",
     "gtest/": "tests",

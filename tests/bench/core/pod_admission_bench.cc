@@ -14,10 +14,10 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/shared_parts.h"
-#include "cli/controller_set.h"
 #include "integrations/pods/queued_pod.h"
 #include "kube/runtime/events.h"
 #include "kube/runtime/metrics.h"
+#include "program/controller_set.h"
 #include "scenarios/world/embedded_api.h"
 #include "scenarios/world/sim_executor.h"
 #include "scenarios/world/sim_transport.h"

@@ -8,7 +8,7 @@
 
 #include "api/codec/start_forecast.h"
 #include "api/reasons.h"
-#include "cli/eta_notes.h"
+#include "forecast/eta_notes.h"
 
 namespace berth::bench {
 namespace {
@@ -50,12 +50,11 @@ void PrintNotesPass(int pending) {
     queue.cluster_queue = "queue-" + std::to_string(i);
   }
   for (int i = 0; i < pending; ++i) view->workloads.push_back(WaitingOf(i, view->now));
-  cli::EtaFlags flags;
-  flags.all = true;
+  const cli::ForecastQuestion question{.all = true, .default_namespace = "default"};
   double best[3] = {0, 0, 0};
   for (int i = 0; i < kRuns; ++i) {
     const auto begin = std::chrono::steady_clock::now();
-    const auto answer = cli::EtaFromNotes(view, flags, "default");
+    const auto answer = cli::EtaFromNotes(view, question);
     const auto answered = std::chrono::steady_clock::now();
     const std::string text = RenderEta(*answer, {});
     const auto drawn = std::chrono::steady_clock::now();

@@ -5,12 +5,11 @@
 //
 // The mirror has WORKLOADS Workloads (100,000) in 1,000 queues and 300 namespaces. The thread that
 // decides plays the input of core_bench without an end and makes the changes, as the informers of
-// the controller do (cli/read_feed.cc). Rounds without and with PAGES (200) open pages take turns,
-// SECONDS each; half of the pages see one namespace. Printed: decisions for each second of this
-// thread's processor time and of the clock, processor time of the rest of the process, memory, and
-// the time from a change to its receipt. The clients are a process of their own. The
-// thread that decides has the first processor; the rest of the program and the clients have the
-// others.
+// the controller do (program/read_feed.cc). Rounds without and with PAGES (200) open pages take
+// turns, SECONDS each; half of the pages see one namespace. Printed: decisions for each second of
+// this thread's processor time and of the clock, processor time of the rest of the process, memory,
+// and the time from a change to its receipt. The clients are a process of their own. The thread
+// that decides has the first processor; the rest of the program and the clients have the others.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -25,10 +24,10 @@
 #include "api/reasons.h"
 #include "base/random.h"
 #include "base/system_clock.h"
-#include "cli/read_mirror.h"
 #include "net/certificates.h"
 #include "net/file_limit.h"
 #include "net/io_pool.h"
+#include "program/read_mirror.h"
 #include "readapi/controller/read_server.h"
 #include "simulation/agenda.h"
 #include "simulation/carry_out.h"
@@ -46,7 +45,7 @@ using namespace std::chrono_literals;
 constexpr int kQueueCount = 1000;
 constexpr int kNamespaces = 300;
 constexpr int kChangesPerSecond = 200;
-constexpr std::int64_t kBatchNanos = 50'000'000;  // as cli/read_feed.cc
+constexpr std::int64_t kBatchNanos = 50'000'000;  // as program/read_feed.cc
 
 double ThreadCpuSeconds() {
   timespec now{};
@@ -237,7 +236,7 @@ class Served {
 
   const int workloads_;
   SystemClock clock_;
-  net::IoPool pool_{1};  // as cli/read_feed.cc
+  net::IoPool pool_{1};  // as program/read_feed.cc
   std::unique_ptr<Executor> strand_ = pool_.MakeStrand();
   readapi::Model model_{"bench"};
   cli::ReadMirror mirror_{clock_, model_};

@@ -18,9 +18,9 @@
 #include <nlohmann/json.hpp>
 
 #include "admission/controller/shadow.h"
-#include "cli/controller_set.h"
 #include "kube/runtime/events.h"
 #include "kube/runtime/metrics.h"
+#include "program/controller_set.h"
 #include "scenarios/world/embedded_api.h"
 #include "scenarios/world/sim_executor.h"
 #include "scenarios/world/sim_transport.h"

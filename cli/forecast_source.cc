@@ -1,0 +1,110 @@
+#include "cli/forecast_source.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "api/labels.h"
+#include "api/reasons.h"
+#include "base/system_clock.h"
+#include "forecast/simulated_cluster.h"
+#include "ledger/ledger_reader.h"
+#include "program/configuration_file.h"
+#include "view/manifest_files.h"
+#include "view/manifest_places.h"
+#include "view/screens/plan.h"
+#include "view/screens/why.h"
+#include "view/session.h"
+#include "view/view_reader.h"
+
+namespace berth::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::int64_t kDrawnJobs = 100'000;  // of all draws together, by default
+constexpr int kUsualDraws = 50;
+constexpr int kFewestDraws = 10;
+
+Result<std::vector<ledger::AttemptRecord>> ReadAttempts(const ForecastFlags& flags) {
+  std::string file = flags.ledger;
+  if (file.empty() && flags.from.empty()) file = LedgerBeside(flags.client.kubeconfig);
+  if (file.empty()) return std::vector<ledger::AttemptRecord>();
+  BERTH_TRY(ledger::LedgerReader reader, ledger::LedgerReader::Open(file));
+  return reader.Attempts({});
+}
+
+}  // namespace
+
+Result<ClusterView> ReadForecastView(const ForecastFlags& flags, std::string& default_namespace) {
+  if (!flags.from.empty()) {
+    default_namespace =
+        flags.client.namespace_name.empty() ? "default" : flags.client.namespace_name;
+    BERTH_TRY(const std::vector<std::string> files, ManifestsBelow(flags.from));
+    BERTH_TRY(const std::vector<Json> documents, ReadManifests(files));
+    auto dump = ReadDump(documents);
+    if (!dump) return AtPlace(dump.error(), PlacesIn(files));
+    return dump;
+  }
+  BERTH_TRY(const std::unique_ptr<Session> session, Session::Open(flags.client));
+  default_namespace = flags.client.namespace_name.empty() ? session->default_namespace()
+                                                          : flags.client.namespace_name;
+  const ReadScope scope{.screen = ReadScope::Screen::kForecast,
+                        .pods = flags.pods,
+                        .own_namespace = default_namespace};
+  return ReadCluster(*session, scope, SystemClock().Now());
+}
+
+Result<ClusterView> ReadNotedView(Session& session, const ForecastFlags& flags, bool all,
+                                  std::string& default_namespace) {
+  default_namespace = flags.client.namespace_name.empty() ? session.default_namespace()
+                                                          : flags.client.namespace_name;
+  const ReadScope scope{.screen = ReadScope::Screen::kNotes,
+                        .namespace_name = all ? "" : default_namespace,
+                        .own_namespace = default_namespace};
+  return ReadCluster(session, scope, SystemClock().Now());
+}
+
+Result<ClusterView> ReadBesideNotes(Session& session, const ForecastFlags& flags, bool all,
+                                    const std::string& default_namespace, ClusterView noted) {
+  const ReadScope scope{.screen = ReadScope::Screen::kForecast,
+                        .pods = flags.pods,
+                        .namespace_name = all ? "" : default_namespace,
+                        .own_namespace = default_namespace};
+  BERTH_CHECK_OK(ReadForecastRest(session, scope, noted));
+  return noted;
+}
+
+Result<ForecastCluster> ReadForecastCluster(const ForecastFlags& flags) {
+  std::string default_namespace;
+  BERTH_TRY(ClusterView view, ReadForecastView(flags, default_namespace));
+  return MakeForecastClusterOf(flags, std::move(view), default_namespace);
+}
+
+Result<ForecastCluster> MakeForecastClusterOf(const ForecastFlags& flags, ClusterView view,
+                                              const std::string& default_namespace) {
+  BERTH_TRY(std::vector<ledger::AttemptRecord> attempts, ReadAttempts(flags));
+  BERTH_TRY(admission::Configuration configuration, ReadConfigurationFile(flags.config));
+  if (!flags.decisions.empty()) {
+    admission::SetDecisions(configuration, flags.decisions == "kueue"
+                                               ? admission::Decisions::kKueue
+                                               : admission::Decisions::kBerth);
+  }
+  ForecastCluster made = MakeForecastCluster(std::move(view), std::move(attempts));
+  made.world.scheduler = configuration.admission.scheduler;
+  made.world.scheduler.block_admission = false;  // the pods are ready at once
+  made.world.wake_up_batch = configuration.admission.wake_up_batch;
+  made.default_namespace = default_namespace;
+  return made;
+}
+
+int DrawsOf(const ForecastFlags& flags, std::size_t jobs) {
+  if (flags.draws > 0) return std::min(flags.draws, kMostDraws);
+  const std::int64_t fitting = kDrawnJobs / static_cast<std::int64_t>(jobs + 1);
+  return static_cast<int>(std::clamp<std::int64_t>(fitting, kFewestDraws, kUsualDraws));
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,35 @@
+// cli/forecast_source.h — where the flags of `berth eta` and `berth what-if` take the cluster from:
+// the API with the caller's rights, or the lists of `kubectl get -o json`.
+//
+// Threads: one thread; calls block until the API answers. Nothing is written to the cluster.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "cli/forecast.h"
+#include "forecast/forecast_cluster.h"
+#include "view/screens/cluster_view.h"
+
+namespace berth::cli {
+
+class Session;
+
+// What a forecast starts from. `default_namespace` becomes that of jobs without one. Errors as
+// Session's and ReadDump's; kInvalid with the flag.
+Result<ClusterView> ReadForecastView(const ForecastFlags& flags, std::string& default_namespace);
+// The Workloads and LocalQueues of the API alone, of `namespace_name` where `all` is false.
+Result<ClusterView> ReadNotedView(Session& session, const ForecastFlags& flags, bool all,
+                                  std::string& default_namespace);
+// The view of ReadForecastView, from the one of ReadNotedView with the same arguments.
+Result<ClusterView> ReadBesideNotes(Session& session, const ForecastFlags& flags, bool all,
+                                    const std::string& default_namespace, ClusterView noted);
+// Errors as LedgerReader's; kInvalid with the flag.
+Result<ForecastCluster> MakeForecastClusterOf(const ForecastFlags& flags, ClusterView view,
+                                              const std::string& default_namespace);
+// Both.
+Result<ForecastCluster> ReadForecastCluster(const ForecastFlags& flags);
+// The draws of the flags; by default fewer in large clusters, kMostDraws at most.
+int DrawsOf(const ForecastFlags& flags, std::size_t jobs);
+
+}  // namespace berth::cli

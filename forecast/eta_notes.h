@@ -1,0 +1,38 @@
+// forecast/eta_notes.h — `berth eta` from the forecasts that the controller keeps on Workloads
+// (program/eta_writer.h): what takes a second of draws is read.
+//
+// Threads: pure function. Errors: none.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "view/screens/cluster_view.h"
+#include "view/screens/eta.h"
+
+namespace berth::cli {
+
+// A forecast is written anew after kEtaRefresh, if not earlier, by a round that takes some minutes.
+inline constexpr Duration kFreshForecast = std::chrono::minutes(45);
+
+// The jobs that a forecast is asked for.
+struct ForecastQuestion {
+  std::string reference;          // job/x, KIND/x, workload/x, x; without `all`
+  bool all = false;               // every job that waits
+  bool all_namespaces = false;    // of every namespace
+  std::string namespace_name;     // of this one; empty: of every one with `all`, else the default
+  std::string default_namespace;  // of a job whose question names none
+
+  bool Names(const api::Workload& workload) const;
+};
+
+// nullopt: no job of the question has a fresh forecast. Jobs that came after the last round are
+// rows without one. The rows share the view.
+std::optional<EtaView> EtaFromNotes(const std::shared_ptr<const ClusterView>& view,
+                                    const ForecastQuestion& question);
+
+// What came of the annotations of Workloads that have started, in this cluster now.
+EtaHits ControllerHits(const ClusterView& view);
+
+}  // namespace berth::cli

@@ -1,0 +1,60 @@
+// forecast/forecast_cluster.h — the state of a cluster as the start of forecasts.
+//
+//     API ──ReadCluster─┐
+//                       ├─▶ ClusterView ──MakeForecastCluster──▶ ForecastCluster
+//     files ──ReadDump──┘        ledger: past runs ──▶
+//
+// Threads: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "base/result.h"
+#include "ledger/records.h"
+#include "simulation/forecast.h"
+#include "simulation/standing.h"
+#include "view/screens/cluster_view.h"
+
+namespace berth::cli {
+
+struct ForecastCluster {
+  ClusterView view;
+  simulation::Cluster cluster;  // prepared
+  std::vector<std::shared_ptr<const api::Workload>> workloads;
+  simulation::RunHistory history;
+  simulation::WorldOptions world;
+  std::vector<std::string> notes;  // what the forecast leaves out
+  std::string default_namespace;
+  std::vector<ledger::AttemptRecord> attempts;  // of the ledger
+};
+
+// The jobs of the cluster with what is known of their runs and capacity; `not_queued` has the
+// Workloads that no queue holds.
+struct ForecastJobs {
+  std::vector<simulation::ForecastJob> jobs;
+  std::vector<simulation::NotQueued> not_queued;
+};
+
+// Adds the objects of the documents; kinds that a view does not have are left out.
+Status AddDocuments(const std::vector<nlohmann::json>& documents, ClusterView& view);
+// Reads lists and objects of `kubectl get -o json`, of kueue.x-k8s.io/v1beta1 and v1beta2. The time
+// of the view is the last one that the Workloads name. kInvalid: an object that does not decode,
+// with kind and name; no Workloads and no ClusterQueue at all.
+Result<ClusterView> ReadDump(const std::vector<nlohmann::json>& documents);
+
+// `attempts`: of the ledger; finished Workloads of the view count, too.
+ForecastCluster MakeForecastCluster(ClusterView view, std::vector<ledger::AttemptRecord> attempts);
+// `cluster` with another view in its place.
+ForecastCluster WithView(const ForecastCluster& cluster, ClusterView view);
+ForecastJobs ForecastJobsOf(const ForecastCluster& cluster);
+
+// Whether job/x, KIND/x, workload/x or x names the Workload, in any namespace.
+bool IsMeantBy(const std::string& reference, const api::Workload& workload);
+
+}  // namespace berth::cli

@@ -1,0 +1,103 @@
+// program/caller_screens.h — answers of the read API with the rights of the caller: what the mirror
+// has is joined with what the API server gives to the caller, and writes are the caller's.
+//
+//     CallerRequest, MirrorObjects ─▶ kept less than kept_for ago, or being made? ─▶ done
+//                └─▶ a thread for its kind: Session of the caller ─▶ screens/ ─▶ JSON ─▶ done
+//
+// Readers that ask for the same share one answer: 200 open pages of a user are one request.
+// Bounds: one request of a kind at a time, most_waiting in line, 1,024 that share an answer, a
+// timeout of each call, a limit of a forecast's time. The credentials of this process are used for
+// nothing but to impersonate users whom a trusted proxy names, which needs the right `impersonate`.
+//
+// Threads: Ask from any; Stop by the owner. Errors of `done`: those of the API server for the
+// token, kTooManyRequests, kInvalid.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/executor.h"
+#include "base/result.h"
+#include "kube/client/kubeconfig.h"
+#include "net/io_pool.h"
+#include "program/caller_what_if.h"
+#include "program/read_mirror.h"
+#include "readapi/caller.h"
+#include "view/session.h"
+
+namespace berth::cli {
+
+struct CallerScreensOptions {
+  kube::KubeConfig api;                              // of the API server
+  std::string ledger;                                // of forecasts; empty: none
+  admission::SchedulerConfig scheduler;              // of forecasts
+  Duration wake_up_batch = std::chrono::seconds(1);  // of forecasts
+  Duration call_timeout = std::chrono::seconds(10);  // of a call of the API server
+  Duration longest_forecast = std::chrono::seconds(20);
+  Duration kept_for = std::chrono::seconds(2);
+  int most_waiting = 16;
+};
+
+// `api` with the token in place of every credential of this process.
+kube::KubeConfig WithToken(const kube::KubeConfig& api, const std::string& token);
+// `api` on behalf of the user.
+kube::KubeConfig AsUser(kube::KubeConfig api, const readapi::CallerUser& user);
+
+class CallerScreens {
+ public:
+  using Done = std::function<void(Result<std::string>)>;
+  using HasLeft = std::function<bool()>;  // whether nobody waits for the answer; any thread
+
+  CallerScreens(const Clock& clock, CallerScreensOptions options);
+  ~CallerScreens() { Stop(); }
+  CallerScreens(const CallerScreens&) = delete;
+  CallerScreens& operator=(const CallerScreens&) = delete;
+
+  // `objects` is called within Ask, for an answer that has to be made from them. A forecast or a
+  // write whose client has left by its turn is not begun: `done` gets kUnavailable.
+  void Ask(const readapi::CallerRequest& request, const std::function<MirrorObjects()>& objects,
+           Done done, HasLeft has_left = nullptr);
+  void Stop();
+
+ private:
+  struct Kept {
+    SteadyTime until{};
+    std::string text;
+  };
+  enum Line : std::uint8_t { kReads, kStories, kForecasts, kWrites, kLines };
+
+  Result<std::string> Make(const readapi::CallerRequest& request,
+                           const MirrorObjects& objects) const;
+  Result<std::string> Capacity(Session& session, const readapi::CallerRequest& request,
+                               const MirrorObjects& objects) const;
+  Result<std::string> Cost(Session& session, const readapi::CallerRequest& request,
+                           const MirrorObjects& objects) const;
+  Result<std::string> Topology(Session& session, const readapi::CallerRequest& request,
+                               const MirrorObjects& objects) const;
+  Result<std::string> WhatIf(Session& session, const readapi::CallerRequest& request,
+                             const MirrorObjects& objects) const;
+  static Line LineFor(readapi::CallerRequest::Kind kind);
+  bool Joins(const readapi::CallerRequest& request, Done& done);
+  std::vector<Done> TakeJoined(const readapi::CallerRequest& request,
+                               const Result<std::string>& answer);
+
+  const Clock& clock_;
+  const CallerScreensOptions options_;
+  std::mutex mutex_;
+  std::map<readapi::CallerRequest, Kept> kept_;
+  std::map<readapi::CallerRequest, std::vector<Done>> being_made_;  // with those who joined
+  std::atomic<bool> stopped_{false};
+  std::array<std::atomic<int>, kLines> waiting_{};
+  net::IoPool pool_{kLines};  // a thread for each line
+  std::array<std::unique_ptr<Executor>, kLines> lines_;
+};
+
+}  // namespace berth::cli

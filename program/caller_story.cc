@@ -1,0 +1,224 @@
+#include "program/caller_story.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "api/codec/json_tree.h"
+#include "api/codec/json_write.h"
+#include "api/labels.h"
+#include "api/owner_key.h"
+#include "api/reasons.h"
+#include "kube/client/api_client.h"
+#include "view/screens/items.h"
+#include "view/screens/job_pods.h"
+#include "view/screens/reason.h"
+#include "view/screens/why.h"
+#include "view/view_reader.h"
+
+namespace berth::cli {
+namespace {
+
+using Json = nlohmann::json;
+using WorkloadPtr = std::shared_ptr<const api::Workload>;
+
+constexpr std::size_t kMostBefore = 10;   // the story names fewer
+constexpr std::size_t kMostNotReady = 4;  // likewise
+
+// The Workloads of a story besides its own, in the order of keys.
+class StoryNeighbours {
+ public:
+  StoryNeighbours(const readapi::CallerRequest& request, const MirrorObjects& objects,
+                  const api::Workload& own)
+      : own_(own) {
+    for (const auto& local : objects.local_queues) {
+      queues_[local->meta.key()] = local->cluster_queue;
+    }
+    queue_ = QueueOf(own);
+    const auto& conditions = own.status.conditions;
+    const api::Condition* evicted = api::FindCondition(conditions, api::kEvicted);
+    const api::Condition* quota = api::FindCondition(conditions, api::kQuotaReserved);
+    const bool has_quota = quota != nullptr && quota->status == api::ConditionStatus::kTrue;
+    const bool waits = IsWaiting(own) && !has_quota;
+    const bool waits_for_pods =
+        waits && quota != nullptr && quota->reason == api::kWaitingForPodsReady;
+    for (const WorkloadPtr& each : objects.workloads) {
+      if (each->meta.key() == own.meta.key() || !MaySee(request, each->meta.namespace_name)) {
+        continue;
+      }
+      if (waits && StandsBefore(*each)) {
+        before_.push_back(each);
+      } else if (evicted != nullptr && !each->meta.uid.empty() &&
+                 evicted->message.find("UID: " + each->meta.uid) != std::string::npos) {
+        others_.push_back(each);
+      } else if (waits_for_pods && not_ready_ < kMostNotReady && BlocksAdmission(*each)) {
+        ++not_ready_;
+        others_.push_back(each);
+      }
+    }
+  }
+
+  std::vector<WorkloadPtr> Take() {
+    const std::size_t kept = std::min(before_.size(), kMostBefore);
+    std::partial_sort(
+        before_.begin(), before_.begin() + static_cast<std::ptrdiff_t>(kept), before_.end(),
+        [](const WorkloadPtr& a, const WorkloadPtr& b) { return RankOf(*a) < RankOf(*b); });
+    before_.resize(kept);
+    others_.insert(others_.end(), before_.begin(), before_.end());
+    std::sort(others_.begin(), others_.end(), [](const WorkloadPtr& a, const WorkloadPtr& b) {
+      return a->meta.key() < b->meta.key();
+    });
+    return std::move(others_);
+  }
+
+ private:
+  // The order of a queue: InQueueOrder of screens/reason.h.
+  static std::tuple<std::int64_t, WallTime, std::string> RankOf(const api::Workload& workload) {
+    return {-static_cast<std::int64_t>(PriorityOf(workload)), WaitingSince(workload),
+            workload.meta.uid};
+  }
+
+  std::string QueueOf(const api::Workload& workload) const {
+    if (workload.status.admission) return workload.status.admission->cluster_queue;
+    const auto found = queues_.find({workload.meta.namespace_name, workload.spec.queue_name});
+    return found == queues_.end() ? "" : found->second;
+  }
+
+  bool StandsBefore(const api::Workload& other) const {
+    return !queue_.empty() && IsWaiting(other) &&
+           !api::IsTrue(other.status.conditions, api::kQuotaReserved) && QueueOf(other) == queue_ &&
+           RankOf(other) < RankOf(own_);
+  }
+
+  static bool BlocksAdmission(const api::Workload& other) {
+    return !IsFinished(other) && api::IsTrue(other.status.conditions, api::kAdmitted) &&
+           !api::IsTrue(other.status.conditions, api::kPodsReady);
+  }
+
+  const api::Workload& own_;
+  std::map<api::ObjectKey, std::string> queues_;
+  std::string queue_;  // the ClusterQueue of the Workload
+  std::vector<WorkloadPtr> before_;
+  std::vector<WorkloadPtr> others_;
+  std::size_t not_ready_ = 0;
+};
+
+ClusterView StoryViewOf(const readapi::CallerRequest& request, const MirrorObjects& objects,
+                        const api::Workload& own) {
+  ClusterView view;
+  view.namespace_name = request.namespace_name;
+  for (const auto& local : objects.local_queues) {
+    if (MaySee(request, local->meta.namespace_name)) view.local_queues.push_back(*local);
+  }
+  view.workloads.push_back(own);
+  if (!request.namespaces.empty()) HideOthers(view.workloads.front());
+  const std::string queue = ClusterQueueOf(view, own);
+  for (const auto& each : objects.cluster_queues) {
+    if (each->meta.name == queue) view.cluster_queues.push_back(*each);
+  }
+  for (const auto& each : objects.requests) {
+    if (api::IsOwnedBy(each->meta, own.meta)) view.provisioning_requests.push_back(*each);
+  }
+  for (const WorkloadPtr& each : StoryNeighbours(request, objects, own).Take()) {
+    view.workloads.push_back(*each);
+  }
+  const bool has_quota = api::IsTrue(own.status.conditions, api::kQuotaReserved);
+  if (!request.namespaces.empty() && IsWaiting(own) && !has_quota) {
+    view.narrowed = {"workloads", "localqueues"};
+    if (request.before) view.waiting_before = static_cast<int>(*request.before);
+  }
+  return view;
+}
+
+// The label selector of the Workload's pods; empty: its kind has none, or the job is gone.
+Result<std::string> StoryPodSelector(Session& session, const api::Workload& own) {
+  const api::OwnerReference* owner = api::ControllerOf(own.meta);
+  if (owner == nullptr) return std::string();
+  const Result<JobReference> job = ParseJobReference(owner->kind + "/" + owner->name);
+  if (!job) return std::string();
+  const std::string path =
+      job->ListPath(own.meta.namespace_name) + "/" + kube::EscapeQuery(owner->name);
+  const Result<Json> object = session.GetAll({path}).front();
+  if (object) return PodSelectorOf(*job, *object);
+  if (object.error().code == ErrorCode::kNotFound) return std::string();
+  return object.error();
+}
+
+// Reads the pods of the Workload. Of a Job they have a label with its name.
+Status ReadStoryPods(Session& session, const api::Workload& own, ClusterView& view) {
+  const api::OwnerReference* owner = api::ControllerOf(own.meta);
+  std::string selector;
+  if (owner != nullptr && owner->kind == "Job" && owner->api_version.starts_with("batch/")) {
+    selector = std::string(api::kJobNameLabel) + "=" + owner->name;
+  } else if (owner == nullptr) {  // the Workload of a pod group has the name of the group
+    selector = std::string(api::kPodGroupNameLabel) + "=" + own.meta.name;
+  } else {
+    Result<std::string> read = StoryPodSelector(session, own);
+    if (!read && read.error().code == ErrorCode::kForbidden) {
+      view.hidden.emplace_back("pods");
+      return OkStatus();
+    }
+    if (!read) return read.error();
+    selector = *std::move(read);
+  }
+  if (selector.empty()) return OkStatus();
+  return ReadLists(session,
+                   {{.kind = ViewKind::kPods,
+                     .namespace_name = own.meta.namespace_name,
+                     .query = "labelSelector=" + kube::EscapeQuery(selector) +
+                              "&limit=" + std::to_string(kMostStoryPods + 1)}},
+                   "", view);
+}
+
+}  // namespace
+
+bool MaySee(const readapi::CallerRequest& request, const std::string& namespace_name) {
+  const auto& own = request.namespaces;
+  return own.empty() || std::find(own.begin(), own.end(), namespace_name) != own.end();
+}
+
+void HideOthers(api::Workload& workload) {
+  const auto found = workload.meta.annotations.find(api::kExplanationAnnotation);
+  if (found == workload.meta.annotations.end()) return;
+  Json explanation = api::ParseJsonOrNull(found->second);
+  const auto victims = explanation.find("victims");
+  if (!explanation.is_object() || victims == explanation.end()) return;
+  const std::string own = workload.meta.namespace_name + "/";
+  Json kept = Json::array();
+  for (const Json& victim : *victims) {
+    const auto name = victim.is_object() ? victim.find("workload") : victim.end();
+    const bool is_own = name != victim.end() && name->is_string() &&
+                        name->get_ref<const std::string&>().starts_with(own);
+    if (is_own) kept.push_back(victim);
+  }
+  *victims = std::move(kept);
+  found->second = api::FormatJson(explanation);
+}
+
+Result<Json> CallerStory(Session& session, const readapi::CallerRequest& request,
+                         const MirrorObjects& objects, WallTime now) {
+  const api::ObjectKey key{request.namespace_name, request.name};
+  const auto own = std::find_if(objects.workloads.begin(), objects.workloads.end(),
+                                [&key](const auto& each) { return each->meta.key() == key; });
+  if (own == objects.workloads.end()) return Error{ErrorCode::kNotFound, "no such Workload"};
+  ClusterView view = StoryViewOf(request, objects, **own);
+  view.now = now;
+  BERTH_CHECK_OK(ReadStoryPods(session, **own, view));
+  if (!IsFinished(**own)) BERTH_CHECK_OK(ReadWaitedFor(session, **own, view));
+  BERTH_TRY(const Story story,
+            TellStory(view, key.namespace_name, "workload/" + key.name, kJsonStyle));
+  Json pods = Json::array();
+  for (const PodView& pod : view.pods) {
+    if (pods.size() == kMostStoryPods) break;
+    pods.push_back({{"name", pod.name},
+                    {"phase", pod.phase},
+                    {"node", pod.node_name.empty() ? Json() : Json(pod.node_name)}});
+  }
+  const std::size_t left_out = view.pods.size() - pods.size();
+  return Json{{"story", StoryJson(story)}, {"pods", std::move(pods)}, {"podsLeftOut", left_out}};
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,43 @@
+// program/controller_selection.h — the controllers that `berth controller --controllers=LIST` runs.
+//
+//     core         status, conditions, finalizers of queues, flavors, checks; the life of Workloads
+//     scheduler    decisions
+//     tas          pods that wait for their topology, nodes that fail, finalizers of Topologies
+//     provisioning ProvisioningRequests and their checks
+//     elasticjobs  removes the gates of pods of elastic jobs
+//     jobs/NAME    jobs of a framework as integrations.frameworks names it: jobs/batch/job
+//     *            all of them; -NAME after it leaves one out
+//
+// An empty list: none, webhooks alone. Webhooks and metrics do not depend on the list.
+//
+// Threads: pure function. Errors: kInvalid with the word and the known ones.
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "base/result.h"
+
+namespace berth::cli {
+
+// "batch/job" and the built-in described kinds.
+std::set<std::string> AllFrameworks();
+
+struct ControllerSelection {
+  bool core = true;
+  bool scheduler = true;
+  bool tas = true;
+  bool provisioning = true;
+  bool elasticjobs = true;
+  std::set<std::string> jobs = AllFrameworks();
+  bool cloud_pools = false;  // reviews read the NodePools of the emulated cloud
+
+  bool any() const {
+    return core || scheduler || tas || provisioning || elasticjobs || !jobs.empty();
+  }
+  friend bool operator==(const ControllerSelection&, const ControllerSelection&) = default;
+};
+
+Result<ControllerSelection> ParseControllers(const std::string& list);
+
+}  // namespace berth::cli

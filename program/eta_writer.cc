@@ -1,0 +1,324 @@
+#include "program/eta_writer.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "api/codec/kinds.h"
+#include "api/codec/start_forecast.h"
+#include "api/reasons.h"
+#include "base/log/log.h"
+#include "base/threads/guarded.h"
+#include "forecast/eta_pasts.h"
+#include "forecast/forecast_cluster.h"
+#include "ledger/ledger_reader.h"
+#include "simulation/standing.h"
+
+namespace berth::cli {
+namespace {
+
+constexpr int kShare = 20;                   // a round takes 1/kShare of the time at most
+constexpr std::int64_t kDrawnJobs = 20'000;  // of all draws of a round together
+constexpr int kMostRoundDraws = 30;
+constexpr int kFewestRoundDraws = 5;
+constexpr Duration kLeastNews = std::chrono::minutes(1);
+constexpr int kNewsShare = 5;  // a fifth of the wait
+constexpr std::chrono::hours kHistory{24 * 30};
+constexpr double kLow = 0.1;
+constexpr double kMedian = 0.5;
+constexpr double kHigh = 0.9;
+
+// Objects that informers share.
+template <typename T>
+using Shared = std::vector<std::shared_ptr<const T>>;
+
+template <typename T>
+Shared<T> SharedObjects(kube::Manager& manager) {
+  Shared<T> objects;
+  if (!manager.HasInformer(api::KindOf<T>())) return objects;
+  for (const auto& each : manager.InformerFor<T>().objects()) objects.push_back(each);
+  return objects;
+}
+
+template <typename T>
+void CopyInto(const Shared<T>& objects, std::vector<T>& out) {
+  out.reserve(objects.size());
+  for (const auto& each : objects) out.push_back(*each);
+}
+
+bool Differs(const std::optional<WallTime>& before, const std::optional<WallTime>& after,
+             WallTime now) {
+  if (before.has_value() != after.has_value()) return true;
+  if (!before) return false;
+  const Duration shift = *before < *after ? *after - *before : *before - *after;
+  return shift > std::max(kLeastNews, (*after - now) / kNewsShare);
+}
+
+int DrawsOfRound(std::size_t jobs) {
+  const std::int64_t fitting = kDrawnJobs / static_cast<std::int64_t>(jobs + 1);
+  return static_cast<int>(std::clamp<std::int64_t>(fitting, kFewestRoundDraws, kMostRoundDraws));
+}
+
+bool IsAdmitted(const api::Workload& workload) {
+  return api::IsTrue(workload.status.conditions, api::kAdmitted);
+}
+
+using Past = simulation::Calibration::Past;
+
+std::vector<Past> WaitingPasts(const Shared<api::Workload>& workloads, WallTime now) {
+  std::vector<Past> waiting;
+  for (const auto& workload : workloads) {
+    if (const auto past = WaitingPastOf(*workload, now)) waiting.push_back(*past);
+  }
+  return waiting;
+}
+
+api::StartForecast Told(const simulation::JobForecast& forecast, WallTime at,
+                        const simulation::Correction& correction) {
+  const auto instant = [at](const std::optional<Duration>& wait) -> std::optional<WallTime> {
+    if (!wait) return std::nullopt;
+    return CutToSeconds(at + std::max(*wait, Duration::zero()));
+  };
+  const auto p10 = forecast.At(kLow);
+  const auto p50 = forecast.At(kMedian);
+  const auto p90 = forecast.At(kHigh);
+  api::StartForecast told{
+      .at = CutToSeconds(at), .p10 = instant(p10), .p50 = instant(p50), .p90 = instant(p90)};
+  if (!p90 || !correction.corrects()) return told;
+  told.drawn = api::DrawnForecast{*told.p10, *told.p50, *told.p90};
+  const simulation::StartQuantiles corrected = correction.Of({*p10, *p50, *p90});
+  told.p10 = instant(corrected.p10);
+  told.p50 = instant(corrected.p50);
+  told.p90 = instant(corrected.p90);
+  return told;
+}
+
+}  // namespace
+
+bool IsNews(const api::StartForecast& before, const api::StartForecast& after) {
+  return after.at - before.at >= kEtaRefresh || Differs(before.p10, after.p10, after.at) ||
+         Differs(before.p50, after.p50, after.at) || Differs(before.p90, after.p90, after.at);
+}
+
+// What a round starts from, and its draws, which touch nothing but the round.
+struct EtaWriter::Round {
+  Round(kube::Manager& manager, WallTime now)
+      : at(now),
+        cluster_queues(SharedObjects<api::ClusterQueue>(manager)),
+        cohorts(SharedObjects<api::Cohort>(manager)),
+        local_queues(SharedObjects<api::LocalQueue>(manager)),
+        flavors(SharedObjects<api::ResourceFlavor>(manager)),
+        namespaces(SharedObjects<api::Namespace>(manager)),
+        checks(SharedObjects<api::AdmissionCheck>(manager)),
+        configs(SharedObjects<api::ProvisioningRequestConfig>(manager)),
+        policies(SharedObjects<api::ProvisioningPolicy>(manager)),
+        workloads(SharedObjects<api::Workload>(manager)),
+        jobs(SharedObjects<api::Job>(manager)),
+        requests(SharedObjects<api::ProvisioningRequest>(manager)) {
+    const bool named = std::any_of(flavors.begin(), flavors.end(), [](const auto& flavor) {
+      return !flavor->topology_name.empty();
+    });
+    if (!named) return;
+    topologies = SharedObjects<api::Topology>(manager);
+    nodes = SharedObjects<api::Node>(manager);
+    pods = SharedObjects<api::Pod>(manager);
+    std::erase_if(pods, [](const auto& pod) { return !UsesNodeForEver(*pod); });
+  }
+
+  bool AnyWaits() const {
+    return std::any_of(workloads.begin(), workloads.end(),
+                       [](const auto& each) { return IsWaiting(*each); });
+  }
+
+  ClusterView View() const {
+    ClusterView view;
+    view.now = at;
+    CopyInto(cluster_queues, view.cluster_queues);
+    CopyInto(cohorts, view.cohorts);
+    CopyInto(local_queues, view.local_queues);
+    CopyInto(flavors, view.flavors);
+    CopyInto(namespaces, view.namespaces);
+    CopyInto(checks, view.admission_checks);
+    CopyInto(configs, view.provisioning_configs);
+    CopyInto(policies, view.provisioning_policies);
+    CopyInto(workloads, view.workloads);
+    CopyInto(jobs, view.jobs);
+    CopyInto(requests, view.provisioning_requests);
+    CopyInto(topologies, view.topologies);
+    CopyInto(nodes, view.topology_nodes);
+    CopyInto(pods, view.topology_pods);
+    return view;
+  }
+
+  std::vector<ledger::AttemptRecord> Attempts(const std::string& file) const {
+    if (file.empty()) return {};
+    auto reader = ledger::LedgerReader::Open(file);
+    if (!reader) return {};
+    ledger::HistoryFilter filter;
+    filter.since = ledger::ToSeconds(at - kHistory);
+    auto attempts = reader->Attempts(filter);
+    return attempts ? *std::move(attempts) : std::vector<ledger::AttemptRecord>();
+  }
+
+  // `calibration`: of starts.
+  Forecasts Draw(const EtaWriterOptions& writer, simulation::Calibration calibration,
+                 std::function<bool()> cancelled) const {
+    calibration.SetWaiting(WaitingPasts(workloads, at));
+    const simulation::Correction correction = calibration.Now();
+    ForecastCluster cluster = MakeForecastCluster(View(), Attempts(writer.ledger));
+    const ForecastJobs known = ForecastJobsOf(cluster);
+    simulation::ForecastOptions options;
+    options.world = cluster.world;
+    options.world.scheduler = writer.scheduler;
+    options.world.scheduler.block_admission = false;  // the pods are ready at once
+    options.world.scheduler.count_pending = false;
+    options.world.scheduler.pending_values = nullptr;
+    options.world.wake_up_batch = writer.wake_up_batch;
+    options.draws = DrawsOfRound(known.jobs.size());
+    options.cancelled = std::move(cancelled);
+    const simulation::Forecast forecast =
+        simulation::MakeForecast(cluster.cluster, known.jobs, options);
+    Forecasts made;
+    for (std::size_t i = 0; i < known.jobs.size(); ++i) {
+      const api::Workload& workload = *known.jobs[i].job.object;
+      if (simulation::IsRunning(workload) || forecast.jobs[i].starts.empty()) continue;
+      made[workload.meta.key()] = Told(forecast.jobs[i], at, correction);
+    }
+    return made;
+  }
+
+  WallTime at;
+  Shared<api::ClusterQueue> cluster_queues;
+  Shared<api::Cohort> cohorts;
+  Shared<api::LocalQueue> local_queues;
+  Shared<api::ResourceFlavor> flavors;
+  Shared<api::Namespace> namespaces;
+  Shared<api::AdmissionCheck> checks;
+  Shared<api::ProvisioningRequestConfig> configs;
+  Shared<api::ProvisioningPolicy> policies;
+  Shared<api::Workload> workloads;
+  Shared<api::Job> jobs;
+  Shared<api::ProvisioningRequest> requests;
+  Shared<api::Topology> topologies;  // these three: where some flavor names a topology
+  Shared<api::Node> nodes;
+  Shared<api::Pod> pods;
+};
+
+EtaWriter::EtaWriter(kube::Manager& manager, const Clock& clock, EtaWrites writes,
+                     EtaWriterOptions options, Background background)
+    : manager_(manager),
+      clock_(clock),
+      writes_(std::move(writes)),
+      options_(std::move(options)),
+      background_(std::move(background)) {
+  if (!background_) {
+    background_ = [this](Task task) {
+      if (thread_.joinable()) thread_.join();
+      thread_ = StartThread("the thread of the forecasts of starts failed", std::move(task));
+    };
+  }
+  manager_.OnLeaderStart([this] {
+    leads_ = true;
+    PostAfter(options_.interval, &EtaWriter::Begin);
+  });
+  manager_.OnLeaderStop([this] { stopped_ = true; });
+  manager_.InformerFor<api::Workload>().AddHandler(
+      {.on_update = [weak = std::weak_ptr(self_)](const auto& before, const auto& after) {
+        if (const auto self = weak.lock()) (*self)->Judge(*before, *after);
+      }});
+}
+
+// In the order of the starts: the last ones count.
+void EtaWriter::LearnFromCluster() {
+  learned_ = true;
+  std::vector<StartPast> starts;
+  for (const auto& workload : manager_.InformerFor<api::Workload>().objects()) {
+    if (const auto start = StartPastOf(*workload)) starts.push_back(*start);
+  }
+  calibration_ = CalibrationOf(std::move(starts));
+}
+
+void EtaWriter::Judge(const api::Workload& before, const api::Workload& after) {
+  if (!leads_ || stopped_ || IsAdmitted(before) || !IsAdmitted(after)) return;
+  const auto note = NoteOn(after);
+  if (!note) return;
+  const auto first = FirstOfThisWait(before, *note);
+  if (!first) return;
+  const api::Condition* admitted = api::FindCondition(after.status.conditions, api::kAdmitted);
+  const WallTime started = admitted->last_transition_time;
+  const auto past = PastOf(*first, started, true);
+  if (learned_ && past) calibration_.Add(*past);
+  if (writes_.on_start) writes_.on_start(api::HitOf(*first, started));
+}
+
+EtaWriter::~EtaWriter() {
+  cancelled_ = true;
+  if (thread_.joinable()) thread_.join();
+}
+
+void EtaWriter::PostAfter(Duration delay, void (EtaWriter::*step)()) {
+  manager_.executor().PostAfter(delay, [weak = std::weak_ptr(self_), step] {
+    if (const auto self = weak.lock()) ((*self)->*step)();
+  });
+}
+
+void EtaWriter::Begin() {
+  if (stopped_) return;
+  auto round = std::make_shared<const Round>(manager_, clock_.Now());
+  if (!round->AnyWaits()) return End({}, Duration::zero());
+  if (!learned_) LearnFromCluster();
+  background_([this, round, calibration = calibration_, weak = std::weak_ptr(self_)] {
+    const SteadyTime begun = clock_.SteadyNow();
+    // A round that fails has no forecasts; the next one begins all the same.
+    auto forecasts = std::make_shared<Forecasts>();
+    RunGuarded("a forecast of starts failed", [&] {
+      *forecasts = round->Draw(options_, calibration, [this] { return cancelled_.load(); });
+    });
+    const Duration took = clock_.SteadyNow() - begun;
+    manager_.executor().Post([weak, forecasts, took] {
+      if (const auto self = weak.lock()) (*self)->End(*forecasts, took);
+    });
+  });
+}
+
+void EtaWriter::End(const Forecasts& forecasts, Duration took) {
+  if (stopped_) return;
+  ++rounds_;
+  due_.clear();
+  const auto& workloads = manager_.InformerFor<api::Workload>();
+  for (const auto& [key, forecast] : forecasts) {
+    const auto workload = workloads.Get(key);
+    if (workload == nullptr || !IsWaiting(*workload)) continue;
+    const auto known = NoteOn(*workload);
+    const auto first = known ? FirstOfThisWait(*workload, *known) : std::nullopt;
+    if (known && first && !IsNews(*known, forecast)) continue;
+    due_[key] = forecast;
+    due_[key].first = first;
+  }
+  if (!pumping_) Pump();
+  PostAfter(std::max(options_.interval, took * (kShare - 1)), &EtaWriter::Begin);
+}
+
+void EtaWriter::Pump() {
+  pumping_ = false;
+  while (!stopped_ && !due_.empty() && open_ < kMostOpen) {
+    const Duration wait = writes_.wait();
+    if (wait > Duration::zero()) {
+      pumping_ = true;
+      return PostAfter(wait, &EtaWriter::Pump);
+    }
+    const auto next = due_.extract(due_.begin());
+    const auto workload = manager_.InformerFor<api::Workload>().Get(next.key());
+    if (workload == nullptr || !IsWaiting(*workload)) continue;
+    ++open_;
+    writes_.annotate(*workload, api::kEtaAnnotation, api::EncodeStartForecast(next.mapped()),
+                     [weak = std::weak_ptr(self_)](const Status&) {
+                       const auto self = weak.lock();
+                       if (self == nullptr) return;
+                       --(*self)->open_;
+                       if (!(*self)->pumping_) (*self)->Pump();
+                     });
+  }
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,48 @@
+// program/job_kinds.h — the job kinds of a Configuration, for the controllers and for reviews.
+//
+// Threads: pure functions. Errors: none; a Configuration names known frameworks only.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "admission/controller/configuration.h"
+#include "integrations/kind_description.h"
+#include "webhook/job_rules.h"
+
+namespace berth::cli {
+
+// The described kinds among `frameworks` (integrations.frameworks).
+std::vector<integrations::KindPtr> DescribedKinds(const std::vector<std::string>& frameworks);
+
+// Whether pods are queued themselves: framework "pod".
+bool ManagesPods(const std::vector<std::string>& frameworks);
+
+// Whether pods are queued for their parents, at least: also by the frameworks "deployment",
+// "statefulset" and the others whose pods are held by their gates.
+bool ManagesPodsOfParents(const std::vector<std::string>& frameworks);
+
+// Labels of pods with the name of a job that is held by its pods (KindDescription::hold).
+std::vector<std::string> PodLabelsOf(const std::vector<std::string>& frameworks);
+
+// The kinds of owners whose jobs are managed: those of `frameworks`, and the external ones.
+std::vector<admission::OwnerKind> OwnersOf(const admission::Configuration& configuration);
+
+// The names among `frameworks` that Kueue knows and Berth does not manage.
+std::vector<std::string> UnmanagedFrameworks(const std::vector<std::string>& frameworks);
+
+// What a kind reads beside an object of its own, on any thread; null: nothing.
+using ReadsOf = std::function<integrations::ReadObjects(const integrations::KindDescription& kind,
+                                                        const nlohmann::json& object)>;
+
+webhook::ReviewedKind ReviewedKindOf(const integrations::KindPtr& kind,
+                                     const ReadsOf& reads_of = {});
+
+// The kinds of `frameworks` beside batch/v1 Job.
+std::vector<webhook::ReviewedKind> ReviewedKinds(const std::vector<std::string>& frameworks,
+                                                 const ReadsOf& reads_of = {});
+
+}  // namespace berth::cli

@@ -1,0 +1,117 @@
+// program/read_mirror.h — keeps the read model of /api/v1 in step with the objects of the cluster.
+//
+//     ReadBatch ─ Take ─▶ objects, and the rows that they concern ─ Work ─▶ readapi::Model
+//
+// A row is made by the code of `berth … -o json` (screens/items.h), from a view that has the
+// objects of this row alone: the LocalQueue of a Workload, its ProvisioningRequests. An object
+// costs the rows that show it: a LocalQueue with another ClusterQueue its Workloads, a ClusterQueue
+// the queues of its cohort tree, once a second at most.
+//
+// Threads: one Executor. Errors: none.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "api/provisioning_request.h"
+#include "api/queues.h"
+#include "api/workload.h"
+#include "base/clock.h"
+#include "kube/client/object_store.h"
+#include "readapi/model.h"
+#include "view/screens/cluster_view.h"
+
+namespace berth::cli {
+
+// The latest states of objects that have changed; null: deleted.
+template <typename T>
+using Changed = std::map<api::ObjectKey, std::shared_ptr<const T>>;
+
+struct ReadBatch {
+  Changed<api::Workload> workloads;
+  Changed<api::LocalQueue> local_queues;
+  Changed<api::ClusterQueue> cluster_queues;
+  Changed<api::Cohort> cohorts;
+  Changed<api::ProvisioningRequest> requests;
+
+  bool empty() const {
+    return workloads.empty() && local_queues.empty() && cluster_queues.empty() && cohorts.empty() &&
+           requests.empty();
+  }
+};
+
+// Objects as they are now.
+struct MirrorObjects {
+  std::vector<std::shared_ptr<const api::Workload>> workloads;
+  std::vector<std::shared_ptr<const api::LocalQueue>> local_queues;
+  std::vector<std::shared_ptr<const api::ClusterQueue>> cluster_queues;
+  std::vector<std::shared_ptr<const api::Cohort>> cohorts;
+  std::vector<std::shared_ptr<const api::ProvisioningRequest>> requests;
+};
+
+class ReadMirror {
+ public:
+  // `model` must outlive the mirror.
+  ReadMirror(const Clock& clock, readapi::Model& model);
+
+  void Take(const ReadBatch& batch);
+  // Brings at most `most` rows up to date. Returns when to call again: at once (zero), after a
+  // while, or not before the next Take (nullopt).
+  std::optional<Duration> Work(std::size_t most);
+
+  // The story of `berth why workload/NAME -o json`, from the objects of this Workload alone, where
+  // the API server has no answer for the caller (caller_story.h); nullopt: no such Workload.
+  std::optional<std::string> Story(const std::string& namespace_name,
+                                   const std::string& name) const;
+
+  // The names of the ClusterQueues of the Cohort, and of those below, in their order.
+  std::vector<std::string> QueuesBelow(const std::string& cohort) const;
+
+  // All objects, of all namespaces: callers show no more than their readers may see.
+  MirrorObjects Objects() const;
+
+ private:
+  void TakeLocalQueues(const Changed<api::LocalQueue>& changed);
+  void TakeClusterQueues(const ReadBatch& batch);
+  void TakeRequests(const Changed<api::ProvisioningRequest>& changed);
+  void MarkWorkloadsOf(const api::ObjectKey& local_queue);
+  void MarkTree(const std::string& root);
+  void MarkCohort(const std::string& cohort);
+  void MarkOwners(const api::ProvisioningRequest& request);
+  void ProjectWorkload(const api::ObjectKey& key);
+  void ProjectLocalQueue(const api::ObjectKey& key);
+  void ProjectRequest(const api::ObjectKey& key);
+  void ProjectTree(const std::string& queue);
+  void ProjectCohorts();
+  bool IsCohort(const std::string& name) const;
+  readapi::Audience ReadersOfTree(const std::string& cohort) const;
+  ClusterView ViewOf(const api::Workload& workload) const;
+  std::string RootOf(const std::string& cohort) const;
+  // `root` and the cohorts of its tree, which need not exist as objects.
+  std::vector<std::string> CohortsBelow(const std::string& root) const;
+  // The queues of the tree of `root`, with its cohorts.
+  ClusterView TreeOf(const std::string& root) const;
+  readapi::Audience AudienceOf(const std::string& namespace_name);
+  readapi::Audience ReadersOf(const std::string& cluster_queue) const;
+
+  const Clock& clock_;
+  readapi::Model& model_;
+  kube::ObjectStore<api::Workload> workloads_;
+  kube::ObjectStore<api::LocalQueue> local_queues_;
+  kube::ObjectStore<api::ClusterQueue> cluster_queues_;
+  kube::ObjectStore<api::Cohort> cohorts_;
+  kube::ObjectStore<api::ProvisioningRequest> requests_;
+  std::set<api::ObjectKey> dirty_workloads_;
+  std::set<api::ObjectKey> dirty_local_queues_;
+  std::set<api::ObjectKey> dirty_requests_;
+  std::set<std::string> dirty_queues_;
+  std::set<std::string> dirty_cohorts_;  // the rows of their trees
+  std::optional<SteadyTime> queues_done_at_;
+  std::map<std::string, readapi::Audience> audience_by_namespace_;
+};
+
+}  // namespace berth::cli

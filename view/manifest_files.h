@@ -1,0 +1,39 @@
+// view/manifest_files.h — objects from files of users.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "api/yaml/yaml.h"
+#include "base/result.h"
+
+namespace berth::cli {
+
+// The YAML documents, or the JSON value, of a user's own file. As api::ParseYamlStream, with limits
+// for whole clusters; JSON of more than 3 MiB is not looked through for keys that stand twice.
+Result<std::vector<api::YamlDocument>> ParseManifestText(const std::string& text);
+
+// The documents of the YAML or JSON files, in order; "-" is standard input. kNotFound: a file that
+// cannot be read; kInvalid: a document that cannot be parsed, or has a key twice.
+Result<std::vector<nlohmann::json>> ReadManifests(const std::vector<std::string>& files);
+
+// `paths`, with the files of each folder in its place: those that end in .yaml, .yml or .json, by
+// name; those of folders in it where `recursive`, else these folders are added to `passed_over`
+// (null: nowhere) where they have such a file. Symbolic links to folders are not followed.
+// kNotFound: a path that does not exist, or a folder without such a file.
+Result<std::vector<std::string>> ManifestsBelow(const std::vector<std::string>& paths,
+                                                bool recursive = false,
+                                                std::vector<std::string>* passed_over = nullptr);
+
+// The whole of a file, unpacked where it is gzip; "-" is standard input. kNotFound: the file cannot
+// be read; kInvalid: it is larger than kMaxTextFile, or its gzip data is damaged.
+inline constexpr std::size_t kMaxTextFile = std::size_t{1} << 30U;
+Result<std::string> ReadTextFile(const std::string& path);
+
+// Makes the file or writes over it. False: it cannot be written whole.
+bool WriteTextFile(const std::string& path, const std::string& text);
+
+}  // namespace berth::cli

@@ -1,0 +1,118 @@
+#include "view/manifest_objects.h"
+
+#include <optional>
+#include <utility>
+
+#include "api/yaml/yaml.h"
+#include "base/strings.h"
+#include "view/manifest_files.h"
+
+namespace berth::cli {
+namespace {
+
+using Json = nlohmann::json;
+using simulation::LintSeverity;
+
+std::string WordAt(const Json& object, const char* pointer) {
+  const Json::json_pointer path(pointer);
+  const bool found = object.contains(path) && object.at(path).is_string();
+  return found ? object.at(path).get<std::string>() : "";
+}
+
+// The line of "yaml: line 3: …"; 1: the message names none.
+std::int64_t LineIn(const std::string& message) {
+  constexpr std::string_view kWords = "line ";
+  const std::size_t at = message.find(kWords);
+  if (at == std::string::npos) return 1;
+  std::string digits;
+  for (const char each : message.substr(at + kWords.size())) {
+    if (each < '0' || each > '9') break;
+    digits += each;
+  }
+  return ParseInt64(digits).value_or(1);
+}
+
+class ObjectsOfFiles {
+ public:
+  Status Read(const std::string& file) {
+    BERTH_TRY(const std::string text, ReadTextFile(file));
+    const auto read = ParseManifestText(text);
+    if (!read) {
+      const std::string& message = read.error().message;
+      made_.problems.push_back({{file, LineIn(message)},
+                                {.severity = LintSeverity::kError,
+                                 .rule = "not-readable",
+                                 .kind = {},
+                                 .name = {},
+                                 .field = {},
+                                 .message = message}});
+      return OkStatus();
+    }
+    for (std::size_t i = 0; i < read->size(); ++i) {
+      for (const std::string& key : (*read)[i].duplicate_keys) {
+        AddRepeatedKey({file, LineOfRepeatedKey(text, i, key)}, (*read)[i].value, key);
+      }
+      AddFlat((*read)[i].value);
+    }
+    made_.places.Add(file, text);
+    return OkStatus();
+  }
+
+  ManifestObjects Take() { return std::move(made_); }
+
+ private:
+  void AddRepeatedKey(ManifestPlace place, const Json& object, const std::string& key) {
+    made_.problems.push_back(
+        {std::move(place),
+         {.severity = LintSeverity::kError,
+          .rule = "key-twice",
+          .kind = WordAt(object, "/kind"),
+          .name = WordAt(object, "/metadata/name"),
+          .field = FieldInMessage("object x: " + key + ": twice"),
+          .message = key + ": the key stands twice: kubectl refuses the object; the last one "
+                           "counts here"}});
+  }
+
+  void AddFlat(const Json& document) {
+    if (!document.is_object()) return;
+    const auto items = document.find("items");
+    if (items == document.end() || !items->is_array()) return AddNamed(document);
+    for (const Json& item : *items) {
+      if (item.is_object()) AddNamed(item);
+    }
+  }
+
+  void AddNamed(const Json& object) {
+    made_.objects.push_back(object);
+    const std::string start = WordAt(object, "/metadata/generateName");
+    if (start.empty() || !WordAt(object, "/metadata/name").empty()) return;
+    made_.objects.back()["metadata"]["name"] = names_.Next(WordAt(object, "/kind"), start);
+  }
+
+  ManifestObjects made_;
+  GeneratedNames names_;
+};
+
+}  // namespace
+
+Result<ManifestObjects> ReadManifestObjects(const std::vector<std::string>& paths, bool recursive) {
+  std::vector<std::string> passed_over;
+  BERTH_TRY(const std::vector<std::string> files, ManifestsBelow(paths, recursive, &passed_over));
+  ObjectsOfFiles objects;
+  for (const std::string& file : files) BERTH_CHECK_OK(objects.Read(file));
+  ManifestObjects made = objects.Take();
+  for (const std::string& folder : passed_over) {
+    made.notes.push_back(folder + " is passed over: -R reads the folders in a folder, too");
+  }
+  return made;
+}
+
+std::string ProblemText(const PlacedFinding& placed) {
+  const simulation::LintFinding& found = placed.finding;
+  std::string text = placed.place.file + ":" + std::to_string(placed.place.line) + ": " +
+                     ToString(found.severity) + ": ";
+  if (!found.kind.empty()) text += found.kind + " " + found.name + ": ";
+  return text + found.message + " [" + found.rule + "]";
+}
+
+}  // namespace berth::cli

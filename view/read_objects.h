@@ -1,0 +1,13 @@
+// view/read_objects.h — the objects of a cluster that jobs of files read beside themselves.
+#pragma once
+
+#include "view/planned_jobs.h"
+#include "view/session.h"
+
+namespace berth::cli {
+
+// One GET for each object; one that cannot be read counts as absent. `session` must outlive the
+// function.
+FindReadObject ReadsFrom(Session& session);
+
+}  // namespace berth::cli

@@ -1,0 +1,29 @@
+// view/screens/list.h — `berth list`: one line per workload, the reason last.
+#pragma once
+
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "view/screens/cluster_view.h"
+#include "view/screens/text.h"
+
+namespace berth::cli {
+
+struct ListOptions {
+  // All three false: lists all workloads.
+  bool waiting = false;
+  bool running = false;
+  bool finished = false;
+  std::string namespace_name;  // empty: every namespace
+  api::StringMap labels;       // -l: required on the workload's job, or on the workload
+  bool cost = false;           // shows what runs with its cost
+  std::string sort = "queue";  // queue, age, name, priority, state
+};
+
+// kInvalid where `sort` is none of the five.
+Result<std::string> RenderList(const ClusterView& view, const ListOptions& options,
+                               const TextStyle& style);
+nlohmann::json ListJson(const ClusterView& view, const ListOptions& options);
+
+}  // namespace berth::cli

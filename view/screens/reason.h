@@ -1,0 +1,87 @@
+// view/screens/reason.h — the reason for a Workload's state, as data and as one line.
+//
+// A reason has a kind, the amounts and the binding limit. It is derived from the records of the
+// controllers (conditions, check states, annotation berth.dev/explanation, ProvisioningRequests);
+// nothing is decided again.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "api/quantity.h"
+#include "view/screens/cluster_view.h"
+#include "view/screens/text.h"
+
+namespace berth::cli {
+
+// One flavor that was tried for one resource, with the obstacle.
+struct TriedFlavor {
+  std::string pod_set;
+  std::string flavor;
+  std::string resource;  // empty: the flavor as a whole (taint, affinity)
+  std::optional<api::Amount> asked;
+  std::optional<api::Amount> available;
+  std::optional<api::Amount> nominal;
+  std::string limit;    // the binding limit: "nominalQuota", "borrowingLimit", "cohort", …
+  std::string message;  // the obstacle in words, where no limit binds
+};
+
+struct ConsideredVictim {
+  std::string workload;
+  std::string why_not;
+};
+
+// An earlier reason, or the present one, with its number of occurrences.
+struct PastReason {
+  std::string reason;
+  std::string message;
+  std::optional<WallTime> first;
+  std::optional<WallTime> last;
+  std::int64_t count = 0;
+};
+
+struct Reason {
+  std::string kind;     // queued, quota, flavor, topology, capacity, check, held, backoff, …
+  std::string summary;  // the line without the kind
+  std::vector<TriedFlavor> tried;
+  std::vector<ConsideredVictim> victims;
+  std::string may_preempt;          // the preemption policy, if there is no candidate
+  std::vector<PastReason> history;  // the latest last; empty: found once
+
+  std::string Line() const { return kind.empty() ? summary : kind + ": " + summary; }
+};
+
+// Keys: kind, message; tried, notPreempted, mayPreempt, history if not empty. Amounts are numbers
+// in the unit beside them.
+nlohmann::json ReasonJson(const Reason& reason);
+
+// The reason for which the waiting `workload` does not run.
+Reason WaitingReason(const ClusterView& view, const api::Workload& workload,
+                     const TextStyle& style);
+
+// The nodes of a running workload ("t4: gke-dws-t4-…-0"), or the reason why its pods wait.
+std::string RunningPlace(const ClusterView& view, const api::Workload& workload);
+
+// Why an admitted workload lacks pods: "no pod was made: …", "1 of 2 pods was made: …"; empty: none
+// is refused, or later ones were made.
+std::string LackOfPods(const ClusterView& view, const api::Workload& workload);
+// Whether an admitted workload has no pod since all are refused: it does not run.
+bool IsWithoutPods(const ClusterView& view, const api::Workload& workload);
+
+// The result of a finished workload: "ok in 42s", "failed: …".
+std::string FinishedResult(const ClusterView& view, const api::Workload& workload);
+
+// The start of its present wait: creation, or the last eviction.
+WallTime WaitingSince(const api::Workload& workload);
+
+std::int32_t PriorityOf(const api::Workload& workload);
+
+// The waiting workloads, queue by queue, in the order of their ClusterQueue.
+std::vector<const api::Workload*> InQueueOrder(const ClusterView& view);
+
+// The pool that the pod template's node selector names, or null.
+const NodePoolView* WantedPool(const ClusterView& view, const api::Workload& workload);
+
+}  // namespace berth::cli

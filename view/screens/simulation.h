@@ -1,0 +1,37 @@
+// view/screens/simulation.h — `berth simulate`: the report of a run in virtual time, as text, JSON
+// and CSV; and the differences of two runs.
+//
+// Pure: data in, text out. Keys of JSON and columns of CSV are stable: names of waits are in
+// seconds, use in unit-hours (simulation/report.h).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "simulation/report.h"
+#include "view/screens/text.h"
+
+namespace berth::cli {
+
+struct SimulationView {
+  simulation::Report report;
+  std::vector<std::string> notes;  // what the simulation leaves out of the manifests
+  std::int64_t skipped = 0;        // rows of the workload without run time or processors
+  simulation::TraceUnit unit = simulation::TraceUnit::kLine;  // of the workload
+};
+
+std::string RenderSimulation(const SimulationView& view, const TextStyle& style);
+nlohmann::json SimulationJson(const SimulationView& view);
+// A row for each LocalQueue and class, and one of all.
+std::string SimulationCsv(const SimulationView& view);
+
+// `after` less `before`.
+std::string RenderComparison(const SimulationView& before, const SimulationView& after,
+                             const TextStyle& style);
+nlohmann::json ComparisonJson(const SimulationView& before, const SimulationView& after);
+std::string ComparisonCsv(const SimulationView& before, const SimulationView& after);
+
+}  // namespace berth::cli

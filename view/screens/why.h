@@ -1,0 +1,96 @@
+// view/screens/why.h — `berth why`: the causal chain from a Job to the cause of its wait.
+//
+//     ✓ queued → ✓ quota reserved → ◷ capacity → · admitted → · running
+//
+// The chain is data (Story); text and JSON are made of it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "base/result.h"
+#include "view/screens/cluster_view.h"
+#include "view/screens/reason.h"
+#include "view/screens/text.h"
+
+namespace berth::cli {
+
+enum class StepState { kDone, kNow, kAhead, kFailed };
+
+struct AssignedAmount {
+  std::string pod_set;
+  std::string flavor;
+  std::string resource;
+  api::Amount amount = 0;
+};
+
+// Why capacity does not come, who can act, and the remedy.
+struct CapacityAdvice {
+  std::string reason;        // of a condition, or of a policy
+  std::string reason_class;  // "stockout"
+  std::string who;           // "nobody", "user", "admin", "cloud"
+  std::string remedy;
+};
+
+// A request that a policy has counted as failed.
+struct CapacityTried {
+  std::string step;
+  WallTime at{};
+  CapacityAdvice advice;
+};
+
+// The ProvisioningRequest of a step, and the pool that the pods select.
+struct CapacityAsked {
+  std::string request;
+  std::string provisioning_class;
+  std::string policy_step;  // of a ProvisioningPolicy; empty: none
+  std::optional<CapacityAdvice> advice;
+  std::string pool;  // empty: none is selected, or it is unknown
+  int nodes = 0;
+  std::optional<int> max_nodes;
+  std::optional<int> stock;
+};
+
+struct Step {
+  std::string name;  // "queued", "quota reserved", "capacity", "admitted", "running", "finished"
+  StepState state = StepState::kAhead;
+  std::optional<WallTime> since;
+  std::vector<std::string> lines;  // facts of the step, most important first
+  std::optional<Reason> reason;    // with a step that is waited for: the reason as data
+  std::optional<CapacityAsked> capacity;
+  std::vector<CapacityTried> tried;      // oldest first
+  std::vector<AssignedAmount> assigned;  // of "quota reserved": amounts by flavor
+};
+
+struct Story {
+  std::string subject;   // default/h100-train
+  std::string headline;  // "has waited 3d2h: for capacity"
+  std::vector<Step> steps;
+  std::vector<std::string> would_start_if;
+  std::vector<std::string> not_seen;  // lacking rights
+  std::string gives_up;               // when the request gives up; empty: never
+};
+
+struct ObjectReference {
+  std::string kind;  // "job", "workload", "pod" or unknown; empty: a job, else a workload
+  std::string name;
+};
+ObjectReference ParseReference(const std::string& reference);
+// Whether the word is none of "", "job", "workload" and "pod".
+bool IsOtherKind(const std::string& kind);
+// "jobset/x", "jobsets/x" and "jobset.jobset.x-k8s.io/x" name the owner x of the kind JobSet.
+bool NamesOwner(const ObjectReference& reference, const api::OwnerReference& owner);
+bool BelongsTo(const ObjectReference& reference, const api::Workload& workload);
+
+// `reference`: "job/NAME", "workload/NAME", "pod/NAME", or "NAME" (a job, else a workload). Errors:
+// kNotFound with the nearest name, kInvalid for other kinds or a Job that is not queued.
+Result<Story> TellStory(const ClusterView& view, const std::string& namespace_name,
+                        const std::string& reference, const TextStyle& style);
+
+std::string RenderStory(const ClusterView& view, const Story& story, const TextStyle& style);
+nlohmann::json StoryJson(const Story& story);
+
+}  // namespace berth::cli

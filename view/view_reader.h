@@ -1,0 +1,80 @@
+// view/view_reader.h — reads a ClusterView from the API, kind by kind. Internal to read_*.cc.
+//
+// Threads, errors: as Session.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "base/result.h"
+#include "view/session.h"
+
+namespace berth::cli {
+
+enum class ViewKind {
+  kClusterQueues,
+  kCohorts,
+  kFlavors,
+  kAdmissionChecks,
+  kLocalQueues,
+  kWorkloads,
+  kJobs,
+  kProvisioningRequests,
+  kNodePools,
+  kNodes,
+  kPods,
+  kProvisioningConfigs,
+  kProvisioningPolicies,
+  kNamespaces,
+  kPriorityClasses,  // of Workloads
+  kStock,            // ConfigMaps with the label berth.dev/stock: name the label in the query
+  kMeters,           // the same with the label berth.dev/spend
+  kKarpenterPools,   // noted, as hidden, only where a check answers for pending pods
+  kTopologies,
+  kTopologyNodes,  // nodes as the scheduler knows them
+  kTopologyPods,   // the pods on nodes that no queue admits
+  kRefusedPods,    // events of pods that could not be made: name the reason in the query
+};
+
+// "workloads": the plural in the API and in messages.
+const char* PluralOf(ViewKind kind);
+bool IsNamespaced(ViewKind kind);
+
+// One request: a list, or one object if `name` is set.
+struct Want {
+  ViewKind kind = ViewKind::kWorkloads;
+  std::string namespace_name;  // of a namespaced kind; empty: all namespaces
+  std::string name;            // empty: a list
+  std::string query;           // "labelSelector=…" of a list
+};
+
+enum class Got { kRead, kForbidden, kNotFound };
+
+// Adds the answers to `view`, requested in parallel. One result per want; other failures: Result.
+Result<std::vector<Got>> ReadInto(Session& session, const std::vector<Want>& wants,
+                                  ClusterView& view);
+
+// ReadInto for lists. A kind that the caller may not list in all namespaces is read in
+// `own_namespace` (empty: not tried) and noted as narrowed; one that may not be listed there either
+// as hidden; a kind that the cluster lacks as missing. kForbidden: nothing may be read.
+Status ReadLists(Session& session, const std::vector<Want>& wants, const std::string& own_namespace,
+                 ClusterView& view);
+
+// Adds what a Workload that waits may wait for: NodePools and their nodes, flavors, checks.
+Status ReadWaitedFor(Session& session, const api::Workload& workload, ClusterView& view);
+
+// Adds the events of pods that could not be made. A caller who may not list events, and a cluster
+// without them, leave the view as it is. `namespace_name`: empty: all, else `own_namespace`.
+Status ReadRefusedPods(Session& session, const std::string& namespace_name,
+                       const std::string& own_namespace, ClusterView& view);
+
+// Adds an object of a file, such as an item of `kubectl get -o json`, of the versions that the API
+// is asked for. Objects of other kinds and versions are left out.
+Status AddObject(const nlohmann::json& object, ClusterView& view);
+
+// Counts the nodes that have joined each pool.
+void CountNodes(ClusterView& view);
+
+}  // namespace berth::cli
