@@ -240,7 +240,7 @@ void Scheduler::MakeReserved(WorkloadId id, queue::WorkloadInfo info, WallTime n
   if (held != nullptr && held->cluster_queue == queue) {
     may_help = held->object->status.reclaimable_pods != next->object->status.reclaimable_pods ||
                NeedsFewerPods(record(id).info, info) || PriorityChanged(record(id).info, info) ||
-               GivesBack(held->usage, next->usage);
+               GivesBack(held->usage, next->usage) || (held->foreign_owner && !next->foreign_owner);
     if (may_help || LeavesNodes(held->placed, next->placed)) RequestForNodesOf(*held);
     CountAdmitted(*held, -1);
     CountAdmitted(*next, 1);

@@ -96,6 +96,13 @@ std::vector<WakeRow> OfFlavors() {
          w.PutQueuesAfter([&] { AskForTopology(w, R"({"required": "kubernetes.io/hostname"})"); });
        },
        [](W w) { w.PutTopology(); }},
+  };
+}
+
+std::vector<WakeRow> OfTopologiesAndChecks() {
+  using enum Waits;
+  using W = WakesWorld&;
+  return {
       {"topology-created", kActive,
        [](W w) {
          w.WaitForNodes();
@@ -156,6 +163,13 @@ std::vector<WakeRow> OfNodes() {
       {"node-taints", kParked,
        wait_for_change_of(R"({"spec": {"taints": [{"key": "k", "effect": "NoSchedule"}]}})"),
        put_node},
+  };
+}
+
+std::vector<WakeRow> OfPodsOnNodes() {
+  using enum Waits;
+  using W = WakesWorld&;
+  return {
       {"pod-of-node-deleted", kParked,
        [](W w) {
          w.PutNode("n1");
@@ -235,7 +249,7 @@ std::vector<WakeRow> OfDefaults() {
 
 std::vector<WakeRow> WakesByNodes() {
   std::vector<WakeRow> rows = OfFlavors();
-  for (const auto& more : {OfNodes(), OfDefaults()}) {
+  for (const auto& more : {OfTopologiesAndChecks(), OfNodes(), OfPodsOnNodes(), OfDefaults()}) {
     rows.insert(rows.end(), more.begin(), more.end());
   }
   return rows;

@@ -100,6 +100,13 @@ std::vector<WakeRow> OfClusterQueues() {
        [](W w) { w.PutMember("borrower", 0, Json::object(), "elsewhere"); }},
       {"borrowing-queue-deleted", kParked, [](W w) { w.LendToA(); },
        [](W w) { w.RemoveKueue("clusterqueues/borrower"); }},
+  };
+}
+
+std::vector<WakeRow> OfRulesOfQueues() {
+  using enum Waits;
+  using W = WakesWorld&;
+  return {
       {"flavor-of-queue", kParked,
        [](W w) {
          w.WaitForQuota();
@@ -168,55 +175,55 @@ std::vector<WakeRow> OfClusterQueues() {
   };
 }
 
+void WaitInOrg(WakesWorld& world) {
+  world.PutOrg(2, 0);
+  world.PutWorkload("w", 4, {{"queueName", "owner"}});
+}
+// `a` borrows from "org" through the Cohort "sub" of its queue.
+void LendToSub(WakesWorld& world) {
+  world.Put("cohorts", "sub", {{"parentName", "org"}});
+  world.PutOrg(4, 0);
+  world.PutMember("borrower", 0, Json::object(), "sub");
+  world.PutWorkload("a", 4, {{"queueName", "borrower"}});
+  world.Run(3s);
+  world.PutWorkload("w", 4, {{"queueName", "owner"}});
+}
+
 std::vector<WakeRow> OfCohorts() {
   using enum Waits;
   using W = WakesWorld&;
-  const auto wait_in_org = [](W w) {
-    w.PutOrg(2, 0);
-    w.PutWorkload("w", 4, {{"queueName", "owner"}});
-  };
-  // `a` borrows from "org" through the Cohort "sub" of its queue.
-  const auto lend_to_sub = [](W w) {
-    w.Put("cohorts", "sub", {{"parentName", "org"}});
-    w.PutOrg(4, 0);
-    w.PutMember("borrower", 0, Json::object(), "sub");
-    w.PutWorkload("a", 4, {{"queueName", "borrower"}});
-    w.Run(3s);
-    w.PutWorkload("w", 4, {{"queueName", "owner"}});
-  };
   return {
-      {"cohort-created", kParked, wait_in_org, [](W w) { w.PutCohort("org", 2); }},
+      {"cohort-created", kParked, WaitInOrg, [](W w) { w.PutCohort("org", 2); }},
       {"cohort-quota", kParked,
-       [=](W w) {
+       [](W w) {
          w.PutCohort("org", 1);
-         wait_in_org(w);
+         WaitInOrg(w);
        },
        [](W w) { w.PutCohort("org", 2); }},
       {"cohort-limit", kParked,
-       [=](W w) {
+       [](W w) {
          Json limited = WakesWorld::Limited(0, "borrowingLimit", 0);
          limited["parentName"] = "top";
          w.PutCohort("top", 4);
          w.Put("cohorts", "org", limited);
-         wait_in_org(w);
+         WaitInOrg(w);
        },
        [](W w) {
          w.Put("cohorts", "org", {{"parentName", "top"}});
        }},
       {"cohort-parent", kParked,
-       [=](W w) {
+       [](W w) {
          w.PutCohort("top", 4);
-         wait_in_org(w);
+         WaitInOrg(w);
        },
        [](W w) {
          w.Put("cohorts", "org", {{"parentName", "top"}});
        }},
-      {"cohort-of-borrower-leaves", kParked, lend_to_sub,
+      {"cohort-of-borrower-leaves", kParked, LendToSub,
        [](W w) {
          w.Put("cohorts", "sub", {{"parentName", "elsewhere"}});
        }},
-      {"cohort-of-borrower-deleted", kParked, lend_to_sub,
-       [](W w) { w.RemoveKueue("cohorts/sub"); }},
+      {"cohort-of-borrower-deleted", kParked, LendToSub, [](W w) { w.RemoveKueue("cohorts/sub"); }},
       {"cohort-cycle", kParked,
        [](W w) {
          w.Put("cohorts", "org", {{"parentName", "top"}});
@@ -245,7 +252,7 @@ std::vector<WakeRow> OfCohorts() {
 
 std::vector<WakeRow> WakesByQueues() {
   std::vector<WakeRow> rows = OfDoors();
-  for (const auto& more : {OfClusterQueues(), OfCohorts()}) {
+  for (const auto& more : {OfClusterQueues(), OfRulesOfQueues(), OfCohorts()}) {
     rows.insert(rows.end(), more.begin(), more.end());
   }
   return rows;

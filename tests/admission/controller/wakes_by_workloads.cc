@@ -71,6 +71,15 @@ void WaitBesidePodsOfA(WakesWorld& world) {
   world.PutWorkload("w", 2);
 }
 
+// `a`, of lower priority, is of a kind that Berth does not manage.
+void WaitForSail(WakesWorld& world) {
+  world.PutQueues(4, WakesWorld::Preempting());
+  world.PutWorkload("a", 4);
+  world.Own("a", "example.com/v1", "Sail");
+  world.Run(3s);
+  world.PutWorkload("w", 4, kFirst);
+}
+
 std::vector<WakeRow> ItsOwn() {
   using enum Waits;
   using W = WakesWorld&;
@@ -122,6 +131,13 @@ std::vector<WakeRow> ItsOwn() {
          w.PutQueuesAfter([&] { w.SetConditionOf("w", api::kQuotaReserved, false, api::kOnHold); });
        },
        [](W w) { w.SetConditionOf("w", api::kQuotaReserved, false, "Pending"); }},
+  };
+}
+
+std::vector<WakeRow> ItsState() {
+  using enum Waits;
+  using W = WakesWorld&;
+  return {
       {"avoided-flavors", kParked,
        [](W w) {
          w.PutQueuesAfter([&] { w.Annotate("w", api::kAvoidedFlavorsAnnotation, "default"); });
@@ -213,6 +229,8 @@ std::vector<WakeRow> StandingOfOthers() {
          w.WaitForQuota(4, WakesWorld::Preempting(), OfClass(5), {{"priority", 3}});
        },
        [](W w) { PutClass(w, 1); }},
+      {"owner-of-other", kParked, WaitForSail, [](W w) { w.Own("a", "batch/v1", "Job"); },
+       ManageJobsAlone},
       {"priority-boost-of-other", kParked,
        [](W w) {
          w.PutQueues(4, WakesWorld::Preempting());
@@ -222,14 +240,7 @@ std::vector<WakeRow> StandingOfOthers() {
          w.PutWorkload("w", 4, kFirst);
        },
        [](W w) { w.Annotate("a", api::kPriorityBoostAnnotation, nullptr); }, BoostPriorities},
-      {"kind-is-managed", kParked,
-       [](W w) {
-         w.PutQueues(4, WakesWorld::Preempting());
-         w.PutWorkload("a", 4);
-         w.Own("a", "example.com/v1", "Sail");
-         w.Run(3s);
-         w.PutWorkload("w", 4, kFirst);
-       },
+      {"kind-is-managed", kParked, WaitForSail,
        [](W w) {
          w.Manage({"example.com", "Sail"});
        },
@@ -255,7 +266,7 @@ std::vector<WakeRow> StandingOfOthers() {
 
 std::vector<WakeRow> WakesByWorkloads() {
   std::vector<WakeRow> rows = ItsOwn();
-  for (const auto& more : {QuotaOfOthers(), StandingOfOthers()}) {
+  for (const auto& more : {ItsState(), QuotaOfOthers(), StandingOfOthers()}) {
     rows.insert(rows.end(), more.begin(), more.end());
   }
   return rows;

@@ -63,6 +63,34 @@ INSTANTIATE_TEST_SUITE_P(Table, WakesTest,
                            return name + (std::get<1>(row.param) ? "" : "_each_alone");
                          });
 
+// `b` has no candidates to preempt, and its cycle keeps n1 for it; then `b` is parked. Nothing
+// changes later that would wake `w`, which came in the same cycle.
+class KeptNodesTest : public WakesWorld, public ::testing::WithParamInterface<bool> {};
+
+TEST_P(KeptNodesTest, TheNextCycleGivesThem) {
+  Crash();
+  options_.scheduler.own_rules.wake_the_flavor = GetParam();
+  Boot();
+  PutNode("n2");
+  PutQueues(100);
+  PutTopology();
+  PutClusterQueue("other", 4, Preempting());
+  PutLocalQueue("other", "other");
+  PutWorkload("v", 4, {{"queueName", "other"}, {"priority", 5}});
+  Run(3s);
+  ASSERT_TRUE(HasQuota("v"));
+  PutNode("n1");
+  Run(3s);
+  PutWorkload("b", 4, {{"queueName", "other"}, {"priority", 5}});
+  PutWorkload("w", 4);
+  Run(12s);
+  EXPECT_EQ(HowItWaits("b"), Waits::kParked);
+  EXPECT_EQ(HasQuota("w"), GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(Switched, KeptNodesTest, ::testing::Bool(),
+                         [](const auto& row) { return std::string(row.param ? "On" : "Off"); });
+
 TEST(WakesPageTest, HasARowForEachRow) {
   std::ifstream file(BERTH_QUEUES_PAGE);
   ASSERT_TRUE(file.good());
