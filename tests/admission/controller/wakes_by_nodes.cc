@@ -1,6 +1,5 @@
 // The rows of wakes_test.cc in which a ResourceFlavor, a Topology, a Node, a pod on a Node, an
 // AdmissionCheck, or a default of pods changes.
-#include "api/gpu_shares.h"
 #include "tests/admission/controller/wakes_world.h"
 
 namespace berth::admission {

@@ -3,9 +3,10 @@
 // nothing happens; then one change follows, and `w` gets quota without any other event. Each row is
 // played with and without Kueue's gate SchedulingEquivalenceHashing, which parks equal workloads
 // together. docs/guide/queues.md has the same rows.
+#include <algorithm>
 #include <fstream>
 #include <set>
-#include <sstream>
+#include <tuple>
 
 #include "tests/admission/controller/wakes_world.h"
 
