@@ -325,7 +325,7 @@ void Cycle::ProcessNow(Entry& entry) {
     RecomputeOverlap(entry);
   } else if (context_.gates.tas_recompute_assignment_within_scheduling_cycle &&
              !entry.placed.empty() && RoomFor(entry) == Room::kNoNodes) {
-    RecomputeNodes(entry);
+    if (LosesNodesToClaim(entry)) return SkipWithoutRoom(entry);
   }
   FillVictims(entry);
   if (decision.second_pass && ProcessAgain(entry)) return;

@@ -147,6 +147,7 @@ class Cycle {
   void NotePlaced(Entry& entry);
   Room RoomFor(const Entry& entry);
   void RecomputeNodes(Entry& entry);
+  bool LosesNodesToClaim(Entry& entry);
   void AssignAgain(Entry& entry);
   bool ProcessAgain(Entry& entry);
   void CountIn(const Entry& entry);

@@ -123,6 +123,18 @@ void Cycle::RecomputeNodes(Entry& entry) {
   for (const Reservation* gone : preemptions_.preempted()) context_.search.Exclude(*gone);
 }
 
+// Assigns nodes again. Returns whether the entry had room without the nodes that claims of this
+// cycle keep, and has none now: claims end with the cycle, and no change would tell their end.
+bool Cycle::LosesNodesToClaim(Entry& entry) {
+  const auto has_room = [&entry] {
+    return entry.decision.assignment.mode == AssignmentMode::kFit || !entry.targets.empty();
+  };
+  const bool had_room = has_room();
+  RecomputeNodes(entry);
+  return context_.own_rules.wake_the_flavor && had_room && !has_room() &&
+         !entry.decision.second_pass && preemptions_.claims_nodes();
+}
+
 // Takes the flavors and counts of the reservation, and finds domains for pods that lack them.
 void Cycle::AssignAgain(Entry& entry) {
   ClusterState& state = context_.state;

@@ -47,6 +47,8 @@ class CyclePreemptions {
 
   bool empty() const { return preempted_.empty(); }
   const std::vector<const Reservation*>& preempted() const { return preempted_; }
+  // Whether a claim keeps nodes.
+  bool claims_nodes() const { return !claims_of_nodes_.empty(); }
 
   // Inside a what-if: changes the state to the view `stopped` of the tree of `leaf`. Preempted
   // reservations of other trees leave nodes for every entry, but no quota.

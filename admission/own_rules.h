@@ -29,8 +29,9 @@ struct OwnRules {
   // A queue or cohort that moves wakes also the tree that it left, whose quota it borrowed; a
   // deleted Cohort wakes both. (Kueue wakes only the tree that it joins.)
   bool wake_the_tree_left = true;
-  // Room released on nodes wakes all queues that use the flavor, in any cohort. (Kueue wakes the
-  // tree of the released workload; other trees may never be woken.)
+  // Room released on nodes wakes all queues that use a flavor on these nodes, in any cohort; a head
+  // that lacks the nodes which a cycle keeps for another head is tried again. (Kueue wakes the tree
+  // of the released workload, and parks such a head; other trees may never be woken.)
   bool wake_the_flavor = true;
   // A deactivated workload holds its quota until its pods have stopped. (Kueue releases the quota
   // at once, and two workloads run on it for a while.)

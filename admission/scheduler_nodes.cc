@@ -49,6 +49,8 @@ void Scheduler::FinishSecondPass(const Decision& decision, WallTime now) {
   const WorkloadId id = decision.workload;
   if (decision.outcome == Outcome::kAdmitted || decision.outcome == Outcome::kQuotaReserved) {
     std::vector<PlacedPods> placed = BookingsOf(state_, *decision.object, decision.assignment);
+    const Reservation& before = *state_.reservation(id);
+    if (LeavesNodes(before.placed, placed)) RequestForNodesOf(before);
     state_.Update(id, [&placed](Reservation& held) { held.placed = std::move(placed); });
   }
   if (decision.outcome == Outcome::kAdmitted || decision.outcome == Outcome::kEvictForNodeFailure) {

@@ -18,9 +18,12 @@ bool HoldsQuota(const api::Workload& object, const OwnRules& rules) {
          (object.spec.active || rules.hold_until_stopped);
 }
 
-// Whether other workloads may be able to preempt it now, or not any more. Kueue (PriorityChanged)
-// considers priorities of WorkloadPriorityClasses alone.
+// Whether other workloads may be able to preempt it now, or not any more. Of the values of
+// spec.priority, Kueue (PriorityChanged) considers those of WorkloadPriorityClasses alone.
 bool PriorityChanged(const queue::WorkloadInfo& before, const queue::WorkloadInfo& after) {
+  const bool boosted = before.object->spec.priority == after.object->spec.priority &&
+                       before.priority != after.priority;
+  if (boosted) return true;
   const auto& old_class = before.object->spec.priority_class_ref;
   const auto& new_class = after.object->spec.priority_class_ref;
   if (!new_class || new_class->kind != "WorkloadPriorityClass") return false;
@@ -34,6 +37,15 @@ bool NeedsFewerPods(const queue::WorkloadInfo& before, const queue::WorkloadInfo
     if (after.pod_sets[i].count < before.pod_sets[i].count) return true;
   }
   return false;
+}
+
+// Whether some amount of `before` is larger than in `after`.
+bool GivesBack(const Usage& before, const Usage& after) {
+  return std::any_of(before.begin(), before.end(), [&after](const FlavorResourceAmount& held) {
+    return std::none_of(after.begin(), after.end(), [&held](const FlavorResourceAmount& kept) {
+      return kept.flavor_resource == held.flavor_resource && kept.amount >= held.amount;
+    });
+  });
 }
 
 }  // namespace
@@ -119,7 +131,9 @@ void Scheduler::RequestAround(const api::Workload& object) {
 
 void Scheduler::RequestForNodesOf(const Reservation& held) {
   if (!config_.own_rules.wake_the_flavor) return;
-  for (const PlacedPods& placed : held.placed) freed_flavors_.insert(placed.flavor);
+  for (const FlavorId flavor : state_.placer().FlavorsAt(held.placed)) {
+    freed_flavors_.insert(flavor);
+  }
 }
 
 void Scheduler::ReleaseQuota(WorkloadId id) {
@@ -225,8 +239,9 @@ void Scheduler::MakeReserved(WorkloadId id, queue::WorkloadInfo info, WallTime n
   bool may_help = false;
   if (held != nullptr && held->cluster_queue == queue) {
     may_help = held->object->status.reclaimable_pods != next->object->status.reclaimable_pods ||
-               NeedsFewerPods(record(id).info, info) || PriorityChanged(record(id).info, info);
-    if (may_help) RequestForNodesOf(*held);
+               NeedsFewerPods(record(id).info, info) || PriorityChanged(record(id).info, info) ||
+               GivesBack(held->usage, next->usage) || (held->foreign_owner && !next->foreign_owner);
+    if (may_help || LeavesNodes(held->placed, next->placed)) RequestForNodesOf(*held);
     CountAdmitted(*held, -1);
     CountAdmitted(*next, 1);
     state_.Update(id, [&next](Reservation& changed) { changed = std::move(*next); });

@@ -19,7 +19,7 @@ bool Matters(const api::Workload& before, const api::Workload& after) {
     return !(*old_one == *new_one);
   };
   return before.meta.generation != after.meta.generation ||
-         before.spec.priority != after.spec.priority ||
+         DecidingAnnotationsDiffer(before, after) || before.spec.priority != after.spec.priority ||
          before.status.reclaimable_pods != after.status.reclaimable_pods ||
          before.status.requeue_state != after.status.requeue_state ||
          condition_changed(api::kEvicted) || condition_changed(api::kRequeued) ||

@@ -116,6 +116,21 @@ void TopologyPlacer::Book(const std::vector<PlacedPods>& placed, std::int64_t si
   }
 }
 
+std::vector<FlavorId> TopologyPlacer::FlavorsAt(const std::vector<PlacedPods>& placed) {
+  std::vector<FlavorId> flavors;
+  for (const PlacedPods& pods : placed) {
+    for (const auto& domain : pods.domains) {
+      ForEachTree(pods.flavor, domain.first,
+                  [&flavors](FlavorId id, TopologyTree& /*tree*/, DomainId /*leaf*/) {
+                    if (std::find(flavors.begin(), flavors.end(), id) == flavors.end()) {
+                      flavors.push_back(id);
+                    }
+                  });
+    }
+  }
+  return flavors;
+}
+
 TopologyPlacer::Mark TopologyPlacer::Begin() {
   ++open_marks_;
   return changes_.size();

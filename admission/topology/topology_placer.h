@@ -105,6 +105,8 @@ class TopologyPlacer {
                      const api::TopologyAssignment& assignment);
   void Use(const std::vector<PlacedPods>& placed) { Book(placed, 1); }
   void Free(const std::vector<PlacedPods>& placed) { Book(placed, -1); }
+  // The flavors whose trees have a domain of `placed`: its own, and others on the same nodes.
+  std::vector<FlavorId> FlavorsAt(const std::vector<PlacedPods>& placed);
   // Whether all bookings fit the free amounts. kEachAlone: each pod set alone, and without the
   // nodes' limits on pods.
   enum class Counting : std::uint8_t { kTogether, kEachAlone };
