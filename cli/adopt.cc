@@ -36,36 +36,37 @@ std::vector<std::pair<std::string, std::string>> ListsOf(const std::string& spac
 }
 
 void CheckConfiguration(const std::string& text, const std::string& object,
-                        AdoptionReport& report) {
+                        view::AdoptionReport& report) {
   const auto refuse = [&](const std::string& why) {
     report.findings.push_back(
-        {AdoptionGrade::kMissing, object, why + "; Berth does not start with it"});
+        {view::AdoptionGrade::kMissing, object, why + "; Berth does not start with it"});
   };
   const Result<api::YamlDocument> document = api::ParseYaml(text);
   if (!document) return refuse(document.error().message);
   if (!document->duplicate_keys.empty()) {
     return refuse(document->duplicate_keys.front() + ": stands twice");
   }
-  const auto configuration = ReadConfigurationDocument(document->value);
+  const auto configuration = program::ReadConfigurationDocument(document->value);
   if (!configuration) return refuse(configuration.error().message);
-  for (const admission::OwnerKind& owner : OwnersOf(*configuration)) {
+  for (const admission::OwnerKind& owner : program::OwnersOf(*configuration)) {
     report.queued_kinds.insert(owner.group + "/" + owner.kind);
   }
   for (const auto& [field, why] : configuration->ignored) {
-    report.findings.push_back({AdoptionGrade::kDiffers, object, field + " has no effect: " + why});
+    report.findings.push_back(
+        {view::AdoptionGrade::kDiffers, object, field + " has no effect: " + why});
   }
 }
 
 // The Configuration that Kueue's manager reads; absent where Kueue was installed otherwise.
 void CheckConfigMap(const Result<nlohmann::json>& answer, const std::string& space,
-                    AdoptionReport& report) {
+                    view::AdoptionReport& report) {
   const std::string object = "configmap " + space + "/" + kConfigMap;
   const nlohmann::json::json_pointer path(std::string("/data/") + kConfigKey);
   if (answer && answer->contains(path) && answer->at(path).is_string()) {
     return CheckConfiguration(answer->at(path).get<std::string>(), object, report);
   }
   report.findings.push_back(
-      {AdoptionGrade::kFirst, object,
+      {view::AdoptionGrade::kFirst, object,
        answer ? std::string("has no text ") + kConfigKey
               : "cannot be read (" + answer.error().message +
                     "): name the namespace of Kueue with -n, and check its Configuration with "
@@ -73,7 +74,7 @@ void CheckConfigMap(const Result<nlohmann::json>& answer, const std::string& spa
 }
 
 // Kinds that users have declared are queued, too.
-void TakeDeclaredKinds(const Result<nlohmann::json>& answer, AdoptionReport& report) {
+void TakeDeclaredKinds(const Result<nlohmann::json>& answer, view::AdoptionReport& report) {
   if (!answer) return;
   for (const nlohmann::json& each : answer->value("items", nlohmann::json::array())) {
     const nlohmann::json spec = each.value("spec", nlohmann::json::object());
@@ -84,8 +85,8 @@ void TakeDeclaredKinds(const Result<nlohmann::json>& answer, AdoptionReport& rep
 }  // namespace
 
 int RunAdopt(const ClientFlags& client) {
-  const auto session = Session::Open(client);
-  if (!session) return Complain(session.error());
+  const auto session = view::Session::Open(client);
+  if (!session) return view::Complain(session.error());
   const std::string space = client.namespace_name.empty() ? "kueue-system" : client.namespace_name;
   const auto lists = ListsOf(space);
   std::vector<std::string> paths;
@@ -94,29 +95,29 @@ int RunAdopt(const ClientFlags& client) {
   paths.push_back("/api/v1/namespaces/" + space + "/configmaps/" + kConfigMap);
   const auto answers = (*session)->GetAll(paths);
 
-  AdoptionReport report{.cluster_name = (*session)->cluster_name()};
+  view::AdoptionReport report{.cluster_name = (*session)->cluster_name()};
   CheckConfigMap(answers.back(), space, report);  // names the kinds that are queued
   TakeDeclaredKinds(answers[lists.size()], report);
   for (std::size_t i = 0; i < lists.size(); ++i) {
     const auto& [plural, path] = lists[i];
     const Result<nlohmann::json>& answer = answers[i];
     if (answer) {
-      CheckAdoptionOf(plural, answer->value("items", nlohmann::json::array()), report);
+      view::CheckAdoptionOf(plural, answer->value("items", nlohmann::json::array()), report);
     } else if (plural != "workloads" && answer.error().code == ErrorCode::kNotFound) {
       continue;  // the cluster does not have the kind
     } else if (plural == "workloads" || answer.error().code != ErrorCode::kForbidden) {
-      return Complain(Annotate(answer.error(), path));
+      return view::Complain(Annotate(answer.error(), path));
     } else {
-      report.findings.push_back(
-          {AdoptionGrade::kFirst, plural, "not read, so not checked: " + answer.error().message});
+      report.findings.push_back({view::AdoptionGrade::kFirst, plural,
+                                 "not read, so not checked: " + answer.error().message});
     }
   }
-  if (client.output == OutputFormat::kText) {
-    Print(RenderAdoption(report, DetectStyle(client.ascii)));
+  if (client.output == view::OutputFormat::kText) {
+    view::Print(view::RenderAdoption(report, view::DetectStyle(client.ascii)));
   } else {
-    PrintStructured(AdoptionJson(report), client.output);
+    view::PrintStructured(view::AdoptionJson(report), client.output);
   }
-  return HasMissing(report) ? kExitRefused : kExitAnswered;
+  return view::HasMissing(report) ? view::kExitRefused : view::kExitAnswered;
 }
 
 }  // namespace berth::cli

@@ -36,23 +36,23 @@ int RunBackup(const ClientFlags& client, const std::string& file) {
   const std::string path = std::filesystem::absolute(file).string();
   std::error_code ignored;
   if (std::filesystem::exists(path, ignored)) {
-    return Complain(Error{ErrorCode::kAlreadyExists, path + " exists: choose another name"});
+    return view::Complain(Error{ErrorCode::kAlreadyExists, path + " exists: choose another name"});
   }
-  const auto session = Session::Open(client);
-  if (!session) return Complain(session.error());
+  const auto session = view::Session::Open(client);
+  if (!session) return view::Complain(session.error());
   const auto made = (*session)->Post("/debug/berth/backup");
   if (!made) {
-    if (made.error().code != ErrorCode::kNotFound) return Complain(made.error());
-    return Complain(Error{ErrorCode::kNotFound, (*session)->server_url() +
-                                                    " is not a `berth up`: only that can be "
-                                                    "backed up"});
+    if (made.error().code != ErrorCode::kNotFound) return view::Complain(made.error());
+    return view::Complain(Error{ErrorCode::kNotFound, (*session)->server_url() +
+                                                          " is not a `berth up`: only that can be "
+                                                          "backed up"});
   }
   if (const Status moved = MoveTo(made->value("path", ""), path); !moved) {
-    return Complain(moved.error());
+    return view::Complain(moved.error());
   }
-  Print(path + ": " + std::to_string(made->value("objects", 0)) + " objects, as of revision " +
-        made->value("resourceVersion", "?") + "\n");
-  return kExitAnswered;
+  view::Print(path + ": " + std::to_string(made->value("objects", 0)) +
+              " objects, as of revision " + made->value("resourceVersion", "?") + "\n");
+  return view::kExitAnswered;
 }
 
 }  // namespace berth::cli

@@ -22,7 +22,7 @@ const local::ResourceId kDefinitions{"apiextensions.k8s.io", "v1", "customresour
 
 // Installs the CRD of NodePool, which no other program installs.
 Status InstallNodePools(local::Api& api) {
-  BERTH_TRY(const auto documents, api::ParseYamlStream(CloudManifests()));
+  BERTH_TRY(const auto documents, api::ParseYamlStream(program::CloudManifests()));
   for (const api::YamlDocument& document : documents) {
     const std::string name = document.value.at("metadata").value("name", "");
     const auto applied = api.Patch(kDefinitions, "", name, local::PatchType::kApply, document.value,
@@ -38,13 +38,13 @@ Status InstallNodePools(local::Api& api) {
 }  // namespace
 
 int RunCloud(const ClientFlags& client) {
-  HoldStopSignals();
+  program::HoldStopSignals();
   const auto config = kube::FindKubeConfig({.path = client.kubeconfig, .context = client.context});
-  if (!config) return Complain(config.error());
-  auto api = ConnectRemoteApi(*config);
-  if (!api) return Complain(api.error());
+  if (!config) return view::Complain(config.error());
+  auto api = program::ConnectRemoteApi(*config);
+  if (!api) return view::Complain(api.error());
   if (const Status installed = InstallNodePools(**api); !installed) {
-    return Complain(installed.error());
+    return view::Complain(installed.error());
   }
   const SystemClock clock;
   ThreadExecutor executor;
@@ -52,9 +52,9 @@ int RunCloud(const ClientFlags& client) {
   local::cluster::IndexUnfinishedPods(cache);
   local::cloud::CloudDriver cloud(**api, cache, clock, executor);
   LogInfo("cloud started", {{"server", config->server}});
-  WaitForStopSignal();
+  program::WaitForStopSignal();
   executor.Stop();
-  return kExitAnswered;
+  return view::kExitAnswered;
 }
 
 }  // namespace berth::cli

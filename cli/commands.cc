@@ -24,7 +24,8 @@ constexpr std::chrono::seconds kRedrawEvery{1};
 constexpr std::chrono::seconds kRedrawAtLeastEvery{15};
 
 // -A reads all namespaces if the rights suffice, else the own namespace.
-ReadScope ScopeOf(const ClientFlags& flags, const Session& session, bool own_by_default) {
+view::ReadScope ScopeOf(const ClientFlags& flags, const view::Session& session,
+                        bool own_by_default) {
   const std::string own =
       flags.namespace_name.empty() ? session.default_namespace() : flags.namespace_name;
   const bool is_narrowed =
@@ -32,22 +33,23 @@ ReadScope ScopeOf(const ClientFlags& flags, const Session& session, bool own_by_
   return {.namespace_name = is_narrowed ? own : "", .own_namespace = own};
 }
 
-Result<std::string> StatusText(Session& session, const ClientFlags& client,
+Result<std::string> StatusText(view::Session& session, const ClientFlags& client,
                                const StatusFlags& flags) {
   // Queues are shared by namespaces: the screen shows all of them unless -n or rights narrow it.
-  ReadScope scope = ScopeOf(client, session, false);
+  view::ReadScope scope = ScopeOf(client, session, false);
   scope.cost = flags.options.cost;
-  BERTH_TRY(const ClusterView view, ReadCluster(session, scope, SystemClock().Now()));
-  if (!flags.options.only.empty() && !IsKnownQueue(view, flags.options.only)) {
+  BERTH_TRY(const view::ClusterView view, view::ReadCluster(session, scope, SystemClock().Now()));
+  if (!flags.options.only.empty() && !view::IsKnownQueue(view, flags.options.only)) {
     return Error{ErrorCode::kNotFound, "no ClusterQueue, LocalQueue or cohort is named \"" +
                                            flags.options.only + "\" (berth status shows all)"};
   }
-  if (client.output == OutputFormat::kText) {
-    return RenderStatus(view, flags.options, DetectStyle(client.ascii));
+  if (client.output == view::OutputFormat::kText) {
+    return view::RenderStatus(view, flags.options, view::DetectStyle(client.ascii));
   }
-  const nlohmann::json out = StatusJson(view, flags.options);
-  return client.output == OutputFormat::kYaml ? api::FormatYaml(out)
-                                              : TerminalJson(api::FormatIndentedJson(out)) + "\n";
+  const nlohmann::json out = view::StatusJson(view, flags.options);
+  return client.output == view::OutputFormat::kYaml
+             ? api::FormatYaml(out)
+             : TerminalJson(api::FormatIndentedJson(out)) + "\n";
 }
 
 // Whether a retry may succeed without a change by the user.
@@ -63,7 +65,7 @@ bool MayPass(ErrorCode code) {
 }
 
 // While the API is unreachable the last screen stays, with a line that says so.
-int WatchStatus(Session& session, const ClientFlags& client, const StatusFlags& flags) {
+int WatchStatus(view::Session& session, const ClientFlags& client, const StatusFlags& flags) {
   constexpr char kClearScreen[] = "\x1b[H\x1b[2J";
   const SystemClock clock;
   std::string last;
@@ -75,17 +77,17 @@ int WatchStatus(Session& session, const ClientFlags& client, const StatusFlags& 
     if (screen) {
       last = *screen;
       last_at = clock.Now();
-      PrintRaw(kClearScreen);
-      Print(last);
+      view::PrintRaw(kClearScreen);
+      view::Print(last);
       // A large cluster is read less often: reading takes at most a quarter of the time.
       const auto taken = std::chrono::ceil<std::chrono::seconds>(clock.SteadyNow() - begun);
       wait = std::max(kRedrawEvery, std::min(kRedrawAtLeastEvery, 3 * (taken - kRedrawEvery)));
     } else if (last.empty() || !MayPass(screen.error().code)) {
-      return Complain(screen.error());
+      return view::Complain(screen.error());
     } else {
-      PrintRaw(kClearScreen);
-      Print(last + "\nconnection lost, this is from " + HumanDuration(clock.Now() - last_at) +
-            " ago: " + screen.error().message + "\n");
+      view::PrintRaw(kClearScreen);
+      view::Print(last + "\nconnection lost, this is from " + HumanDuration(clock.Now() - last_at) +
+                  " ago: " + screen.error().message + "\n");
       wait = std::min(kRedrawAtLeastEvery, 2 * wait);
     }
     std::this_thread::sleep_for(wait);
@@ -95,70 +97,71 @@ int WatchStatus(Session& session, const ClientFlags& client, const StatusFlags& 
 }  // namespace
 
 int RunStatus(const ClientFlags& client, const StatusFlags& flags) {
-  const auto session = Session::Open(client);
-  if (!session) return Complain(session.error());
+  const auto session = view::Session::Open(client);
+  if (!session) return view::Complain(session.error());
   if (flags.watch) return WatchStatus(**session, client, flags);
   const Result<std::string> screen = StatusText(**session, client, flags);
-  if (!screen) return Complain(screen.error());
-  Print(*screen);
-  return kExitAnswered;
+  if (!screen) return view::Complain(screen.error());
+  view::Print(*screen);
+  return view::kExitAnswered;
 }
 
-int RunList(const ClientFlags& client, ListOptions options) {
-  const auto session = Session::Open(client);
-  if (!session) return Complain(session.error());
-  ReadScope scope = ScopeOf(client, **session, true);
-  scope.screen = ReadScope::Screen::kList;
+int RunList(const ClientFlags& client, view::ListOptions options) {
+  const auto session = view::Session::Open(client);
+  if (!session) return view::Complain(session.error());
+  view::ReadScope scope = ScopeOf(client, **session, true);
+  scope.screen = view::ReadScope::Screen::kList;
   scope.jobs = !options.labels.empty();
   scope.cost = options.cost;
   options.namespace_name = scope.namespace_name;
-  const auto view = ReadCluster(**session, scope, SystemClock().Now());
-  if (!view) return Complain(view.error());
-  if (client.output != OutputFormat::kText) {
-    PrintStructured(ListJson(*view, options), client.output);
-    return kExitAnswered;
+  const auto view = view::ReadCluster(**session, scope, SystemClock().Now());
+  if (!view) return view::Complain(view.error());
+  if (client.output != view::OutputFormat::kText) {
+    view::PrintStructured(view::ListJson(*view, options), client.output);
+    return view::kExitAnswered;
   }
-  const Result<std::string> text = RenderList(*view, options, DetectStyle(client.ascii));
+  const Result<std::string> text =
+      view::RenderList(*view, options, view::DetectStyle(client.ascii));
   if (!text) {
-    Complain(text.error());
-    return kExitUsage;
+    view::Complain(text.error());
+    return view::kExitUsage;
   }
-  Print(*text);
-  return kExitAnswered;
+  view::Print(*text);
+  return view::kExitAnswered;
 }
 
 int RunCapacity(const ClientFlags& client) {
-  const auto session = Session::Open(client);
-  if (!session) return Complain(session.error());
-  ReadScope scope = ScopeOf(client, **session, false);
-  scope.screen = ReadScope::Screen::kCapacity;
-  const auto view = ReadCluster(**session, scope, SystemClock().Now());
-  if (!view) return Complain(view.error());
-  if (client.output != OutputFormat::kText) {
-    PrintStructured(CapacityScreenJson(*view), client.output);
+  const auto session = view::Session::Open(client);
+  if (!session) return view::Complain(session.error());
+  view::ReadScope scope = ScopeOf(client, **session, false);
+  scope.screen = view::ReadScope::Screen::kCapacity;
+  const auto view = view::ReadCluster(**session, scope, SystemClock().Now());
+  if (!view) return view::Complain(view.error());
+  if (client.output != view::OutputFormat::kText) {
+    view::PrintStructured(view::CapacityScreenJson(*view), client.output);
   } else {
-    Print(RenderCapacity(*view, DetectStyle(client.ascii)));
+    view::Print(view::RenderCapacity(*view, view::DetectStyle(client.ascii)));
   }
-  return kExitAnswered;
+  return view::kExitAnswered;
 }
 
 int RunWhy(const ClientFlags& client, const std::string& reference) {
-  const auto session = Session::Open(client);
-  if (!session) return Complain(session.error());
-  const StoryScope scope{.namespace_name = ScopeOf(client, **session, true).own_namespace,
-                         .all_namespaces = client.all_namespaces,
-                         .reference = reference};
-  const auto read = ReadStory(**session, scope, SystemClock().Now());
-  if (!read) return Complain(read.error());
-  const TextStyle style = DetectStyle(client.ascii);
-  const auto story = TellStory(read->view, read->namespace_name, reference, style);
-  if (!story) return Complain(story.error());
-  if (client.output != OutputFormat::kText) {
-    PrintStructured(StoryJson(*story), client.output);
+  const auto session = view::Session::Open(client);
+  if (!session) return view::Complain(session.error());
+  const view::StoryScope scope{.namespace_name = ScopeOf(client, **session, true).own_namespace,
+                               .all_namespaces = client.all_namespaces,
+                               .reference = reference};
+  const auto read = view::ReadStory(**session, scope, SystemClock().Now());
+  if (!read) return view::Complain(read.error());
+  const view::TextStyle style = view::DetectStyle(client.ascii);
+  const auto story = view::TellStory(read->view, read->namespace_name, reference, style);
+  if (!story) return view::Complain(story.error());
+  if (client.output != view::OutputFormat::kText) {
+    view::PrintStructured(view::StoryJson(*story), client.output);
   } else {
-    Print(RenderStory(read->view, *story, style));
+    view::Print(view::RenderStory(read->view, *story, style));
   }
-  return kExitAnswered;
+  return view::kExitAnswered;
 }
 
 }  // namespace berth::cli

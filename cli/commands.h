@@ -19,19 +19,19 @@
 namespace berth::cli {
 
 // The options of every command that talks to a cluster, as kubectl has them.
-struct ClientFlags : ClientOptions {
+struct ClientFlags : view::ClientOptions {
   bool all_namespaces = false;
-  OutputFormat output = OutputFormat::kText;
+  view::OutputFormat output = view::OutputFormat::kText;
   bool ascii = false;
 };
 
 struct StatusFlags {
-  StatusOptions options;
+  view::StatusOptions options;
   bool watch = false;  // redraw every second until interrupted
 };
 
 int RunStatus(const ClientFlags& client, const StatusFlags& flags);
-int RunList(const ClientFlags& client, ListOptions options);
+int RunList(const ClientFlags& client, view::ListOptions options);
 int RunCapacity(const ClientFlags& client);
 struct PlanFlags {
   std::vector<std::string> files;  // and folders

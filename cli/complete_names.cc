@@ -72,7 +72,7 @@ int RunComplete(const Command& program, const std::vector<std::string>& words) {
   Completion completion = Complete(program, words);
   if (!completion.names_of.empty()) {
     const ClientFlags flags = FlagsOf(completion);
-    const auto session = Session::Open(flags);
+    const auto session = view::Session::Open(flags);
     if (session) {
       const std::string namespace_name =
           flags.namespace_name.empty() ? (*session)->default_namespace() : flags.namespace_name;
@@ -91,8 +91,8 @@ int RunComplete(const Command& program, const std::vector<std::string>& words) {
       }
     }
   }
-  Print(CompletionAnswer(completion));
-  return kExitAnswered;
+  view::Print(CompletionAnswer(completion));
+  return view::kExitAnswered;
 }
 
 }  // namespace berth::cli

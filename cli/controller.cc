@@ -26,38 +26,39 @@ namespace {
 
 constexpr Duration kUsualShadowWindow = std::chrono::seconds(10);
 
-Result<std::optional<ListenAddress>> MaybeAddress(const std::string& flag,
-                                                  const std::string& text) {
-  if (text.empty() || text == "0") return std::optional<ListenAddress>();
-  BERTH_TRY(ListenAddress address, ParseListenAddress(flag, text, "0.0.0.0"));
+Result<std::optional<program::ListenAddress>> MaybeAddress(const std::string& flag,
+                                                           const std::string& text) {
+  if (text.empty() || text == "0") return std::optional<program::ListenAddress>();
+  BERTH_TRY(program::ListenAddress address, program::ParseListenAddress(flag, text, "0.0.0.0"));
   return std::optional(std::move(address));
 }
 
 // The flag's address, else the file's, else Kueue's default; an error names the source.
-Result<std::optional<ListenAddress>> ChosenAddress(const char* flag,
-                                                   const std::optional<std::string>& given,
-                                                   const char* field, const std::string& in_file,
-                                                   const char* otherwise) {
+Result<std::optional<program::ListenAddress>> ChosenAddress(const char* flag,
+                                                            const std::optional<std::string>& given,
+                                                            const char* field,
+                                                            const std::string& in_file,
+                                                            const char* otherwise) {
   if (given) return MaybeAddress(flag, *given);
   return MaybeAddress(field, in_file.empty() ? otherwise : in_file);
 }
 
-Result<std::optional<ListenAddress>> VisibilityAddress(
+Result<std::optional<program::ListenAddress>> VisibilityAddress(
     const ControllerFlags& flags, const admission::VisibilityOptions& in_file) {
   if (flags.visibility_listen) return MaybeAddress("--visibility-listen", *flags.visibility_listen);
-  if (!in_file.served) return std::optional<ListenAddress>();
+  if (!in_file.served) return std::optional<program::ListenAddress>();
   constexpr std::uint16_t kUsualPort = 8082;
-  ListenAddress address;
+  program::ListenAddress address;
   address.host = in_file.host.empty() ? "0.0.0.0" : in_file.host;
   address.port = in_file.port.value_or(kUsualPort);
   return std::optional(std::move(address));
 }
 
-Result<std::optional<ListenAddress>> WebhookAddress(
+Result<std::optional<program::ListenAddress>> WebhookAddress(
     const ControllerFlags& flags, const admission::WebhookListenOptions& in_file) {
   if (flags.webhook_listen) return MaybeAddress("--webhook-listen", *flags.webhook_listen);
   constexpr std::uint16_t kUsualPort = 9443;
-  ListenAddress address;
+  program::ListenAddress address;
   address.host = in_file.host.empty() ? "0.0.0.0" : in_file.host;
   address.port = in_file.port.value_or(kUsualPort);
   return std::optional(std::move(address));
@@ -71,7 +72,7 @@ Result<Duration> PositiveDuration(const char* flag, const std::string& text, con
 }
 
 // A shadow has no port that the API server calls, and no lease.
-Status MakeShadow(const ControllerFlags& flags, ControllerProcessOptions& options) {
+Status MakeShadow(const ControllerFlags& flags, program::ControllerProcessOptions& options) {
   for (const auto& [flag, given] : {std::pair("--webhook-listen", flags.webhook_listen),
                                     std::pair("--visibility-listen", flags.visibility_listen)}) {
     if (given && !given->empty() && *given != "0") {
@@ -93,10 +94,10 @@ Status MakeShadow(const ControllerFlags& flags, ControllerProcessOptions& option
   return OkStatus();
 }
 
-Result<ControllerProcessOptions> OptionsOf(const ControllerFlags& flags) {
-  ControllerProcessOptions options;
-  BERTH_TRY(options.configuration, ReadConfigurationFile(flags.config));
-  TakeDecisions(flags.decisions, options.configuration);
+Result<program::ControllerProcessOptions> OptionsOf(const ControllerFlags& flags) {
+  program::ControllerProcessOptions options;
+  BERTH_TRY(options.configuration, program::ReadConfigurationFile(flags.config));
+  program::TakeDecisions(flags.decisions, options.configuration);
   const admission::ProgramOptions& program = options.configuration.program;
   BERTH_TRY(options.api, kube::FindKubeConfig(
                              {.path = flags.client.kubeconfig, .context = flags.client.context}));
@@ -114,7 +115,7 @@ Result<ControllerProcessOptions> OptionsOf(const ControllerFlags& flags) {
   options.read_api_sessions = flags.read_api_sessions;
   BERTH_TRY(options.read_api_proxy, ProxyTrustOf(flags.read_api_proxy));
   options.leader_election = flags.leader_election && program.leader.enabled.value_or(true);
-  BERTH_TRY(options.controllers, ParseControllers(flags.controllers));
+  BERTH_TRY(options.controllers, program::ParseControllers(flags.controllers));
   if (flags.requeue_interval) {
     BERTH_TRY(options.configuration.admission.wake_up_batch,
               PositiveDuration("--requeue-interval", *flags.requeue_interval, "1s"));
@@ -169,7 +170,7 @@ class StopWatch {
   }
 
   void Watch() {
-    WaitForStopSignal();
+    program::WaitForStopSignal();
     std::unique_lock lock(mutex_);
     signalled_ = true;
     changed_.notify_all();
@@ -187,25 +188,25 @@ class StopWatch {
   std::condition_variable changed_;
   Phase phase_ = Phase::kStarts;
   bool signalled_ = false;
-  int exit_code_ = kExitAnswered;
+  int exit_code_ = view::kExitAnswered;
   std::thread thread_;  // last: it uses the rest
 };
 
 }  // namespace
 
 int RunController(const ControllerFlags& flags) {
-  HoldStopSignals();
+  program::HoldStopSignals();
   if (const Status raised = net::RaiseFileLimit(); !raised) LogWarning(raised.error().message);
-  Result<ControllerProcessOptions> options = OptionsOf(flags);
-  if (!options) return Complain(options.error());
+  Result<program::ControllerProcessOptions> options = OptionsOf(flags);
+  if (!options) return view::Complain(options.error());
   StopWatch stop;
   options->on_lease_lost = [&stop](const std::string& what) {
     LogError("stopping: " + what);
-    stop.Fail(kExitRefused);
+    stop.Fail(view::kExitRefused);
   };
   const SystemClock clock;
-  auto process = ControllerProcess::Start(clock, *std::move(options));
-  if (!process) return Complain(process.error());
+  auto process = program::ControllerProcess::Start(clock, *std::move(options));
+  if (!process) return view::Complain(process.error());
   LogInfo("controller started", {{"metrics_port", std::to_string((*process)->metrics_port())},
                                  {"health_port", std::to_string((*process)->health_port())},
                                  {"webhook_port", std::to_string((*process)->webhook_port())},

@@ -45,7 +45,7 @@ struct WhatIfFlags {
   std::vector<std::string> files;   // objects of queues and jobs, as they would be
   bool recursive = false;           // with the folders in folders of `files` and `submit`
   std::vector<std::string> submit;  // files of jobs
-  WhatIfOptions changes;
+  forecast::WhatIfOptions changes;
 };
 inline constexpr int kMostTimes = 10'000;
 inline constexpr int kExitWorseOff = 3;  // of RunWhatIf: some job is worse off

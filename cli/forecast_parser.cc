@@ -40,8 +40,9 @@ void AddForecastFlags(CLI::App& command, ForecastFlags& flags) {
       ->type_name("NUMBER")
       ->capture_default_str();
   command.add_flag("--ascii", client.ascii, "draw with ASCII characters only");
-  const std::map<std::string, OutputFormat> formats{
-      {"text", OutputFormat::kText}, {"json", OutputFormat::kJson}, {"yaml", OutputFormat::kYaml}};
+  const std::map<std::string, view::OutputFormat> formats{{"text", view::OutputFormat::kText},
+                                                          {"json", view::OutputFormat::kJson},
+                                                          {"yaml", view::OutputFormat::kYaml}};
   command.add_option("-o,--output", client.output, "text, json or yaml")
       ->transform(CLI::CheckedTransformer(formats).description(""))
       ->type_name("text|json|yaml");

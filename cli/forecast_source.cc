@@ -39,61 +39,65 @@ Result<std::vector<ledger::AttemptRecord>> ReadAttempts(const ForecastFlags& fla
 
 }  // namespace
 
-Result<ClusterView> ReadForecastView(const ForecastFlags& flags, std::string& default_namespace) {
+Result<view::ClusterView> ReadForecastView(const ForecastFlags& flags,
+                                           std::string& default_namespace) {
   if (!flags.from.empty()) {
     default_namespace =
         flags.client.namespace_name.empty() ? "default" : flags.client.namespace_name;
-    BERTH_TRY(const std::vector<std::string> files, ManifestsBelow(flags.from));
-    BERTH_TRY(const std::vector<Json> documents, ReadManifests(files));
-    auto dump = ReadDump(documents);
-    if (!dump) return AtPlace(dump.error(), PlacesIn(files));
+    BERTH_TRY(const std::vector<std::string> files, view::ManifestsBelow(flags.from));
+    BERTH_TRY(const std::vector<Json> documents, view::ReadManifests(files));
+    auto dump = forecast::ReadDump(documents);
+    if (!dump) return view::AtPlace(dump.error(), view::PlacesIn(files));
     return dump;
   }
-  BERTH_TRY(const std::unique_ptr<Session> session, Session::Open(flags.client));
+  BERTH_TRY(const std::unique_ptr<view::Session> session, view::Session::Open(flags.client));
   default_namespace = flags.client.namespace_name.empty() ? session->default_namespace()
                                                           : flags.client.namespace_name;
-  const ReadScope scope{.screen = ReadScope::Screen::kForecast,
-                        .pods = flags.pods,
-                        .own_namespace = default_namespace};
-  return ReadCluster(*session, scope, SystemClock().Now());
+  const view::ReadScope scope{.screen = view::ReadScope::Screen::kForecast,
+                              .pods = flags.pods,
+                              .own_namespace = default_namespace};
+  return view::ReadCluster(*session, scope, SystemClock().Now());
 }
 
-Result<ClusterView> ReadNotedView(Session& session, const ForecastFlags& flags, bool all,
-                                  std::string& default_namespace) {
+Result<view::ClusterView> ReadNotedView(view::Session& session, const ForecastFlags& flags,
+                                        bool all, std::string& default_namespace) {
   default_namespace = flags.client.namespace_name.empty() ? session.default_namespace()
                                                           : flags.client.namespace_name;
-  const ReadScope scope{.screen = ReadScope::Screen::kNotes,
-                        .namespace_name = all ? "" : default_namespace,
-                        .own_namespace = default_namespace};
-  return ReadCluster(session, scope, SystemClock().Now());
+  const view::ReadScope scope{.screen = view::ReadScope::Screen::kNotes,
+                              .namespace_name = all ? "" : default_namespace,
+                              .own_namespace = default_namespace};
+  return view::ReadCluster(session, scope, SystemClock().Now());
 }
 
-Result<ClusterView> ReadBesideNotes(Session& session, const ForecastFlags& flags, bool all,
-                                    const std::string& default_namespace, ClusterView noted) {
-  const ReadScope scope{.screen = ReadScope::Screen::kForecast,
-                        .pods = flags.pods,
-                        .namespace_name = all ? "" : default_namespace,
-                        .own_namespace = default_namespace};
-  BERTH_CHECK_OK(ReadForecastRest(session, scope, noted));
+Result<view::ClusterView> ReadBesideNotes(view::Session& session, const ForecastFlags& flags,
+                                          bool all, const std::string& default_namespace,
+                                          view::ClusterView noted) {
+  const view::ReadScope scope{.screen = view::ReadScope::Screen::kForecast,
+                              .pods = flags.pods,
+                              .namespace_name = all ? "" : default_namespace,
+                              .own_namespace = default_namespace};
+  BERTH_CHECK_OK(view::ReadForecastRest(session, scope, noted));
   return noted;
 }
 
-Result<ForecastCluster> ReadForecastCluster(const ForecastFlags& flags) {
+Result<forecast::ForecastCluster> ReadForecastCluster(const ForecastFlags& flags) {
   std::string default_namespace;
-  BERTH_TRY(ClusterView view, ReadForecastView(flags, default_namespace));
+  BERTH_TRY(view::ClusterView view, ReadForecastView(flags, default_namespace));
   return MakeForecastClusterOf(flags, std::move(view), default_namespace);
 }
 
-Result<ForecastCluster> MakeForecastClusterOf(const ForecastFlags& flags, ClusterView view,
-                                              const std::string& default_namespace) {
+Result<forecast::ForecastCluster> MakeForecastClusterOf(const ForecastFlags& flags,
+                                                        view::ClusterView view,
+                                                        const std::string& default_namespace) {
   BERTH_TRY(std::vector<ledger::AttemptRecord> attempts, ReadAttempts(flags));
-  BERTH_TRY(admission::Configuration configuration, ReadConfigurationFile(flags.config));
+  BERTH_TRY(admission::Configuration configuration, program::ReadConfigurationFile(flags.config));
   if (!flags.decisions.empty()) {
     admission::SetDecisions(configuration, flags.decisions == "kueue"
                                                ? admission::Decisions::kKueue
                                                : admission::Decisions::kBerth);
   }
-  ForecastCluster made = MakeForecastCluster(std::move(view), std::move(attempts));
+  forecast::ForecastCluster made =
+      forecast::MakeForecastCluster(std::move(view), std::move(attempts));
   made.world.scheduler = configuration.admission.scheduler;
   made.world.scheduler.block_admission = false;  // the pods are ready at once
   made.world.wake_up_batch = configuration.admission.wake_up_batch;

@@ -10,25 +10,27 @@
 #include "cli/forecast.h"
 #include "forecast/forecast_cluster.h"
 #include "view/screens/cluster_view.h"
+#include "view/session.h"
 
 namespace berth::cli {
 
-class Session;
-
 // What a forecast starts from. `default_namespace` becomes that of jobs without one. Errors as
 // Session's and ReadDump's; kInvalid with the flag.
-Result<ClusterView> ReadForecastView(const ForecastFlags& flags, std::string& default_namespace);
+Result<view::ClusterView> ReadForecastView(const ForecastFlags& flags,
+                                           std::string& default_namespace);
 // The Workloads and LocalQueues of the API alone, of `namespace_name` where `all` is false.
-Result<ClusterView> ReadNotedView(Session& session, const ForecastFlags& flags, bool all,
-                                  std::string& default_namespace);
+Result<view::ClusterView> ReadNotedView(view::Session& session, const ForecastFlags& flags,
+                                        bool all, std::string& default_namespace);
 // The view of ReadForecastView, from the one of ReadNotedView with the same arguments.
-Result<ClusterView> ReadBesideNotes(Session& session, const ForecastFlags& flags, bool all,
-                                    const std::string& default_namespace, ClusterView noted);
+Result<view::ClusterView> ReadBesideNotes(view::Session& session, const ForecastFlags& flags,
+                                          bool all, const std::string& default_namespace,
+                                          view::ClusterView noted);
 // Errors as LedgerReader's; kInvalid with the flag.
-Result<ForecastCluster> MakeForecastClusterOf(const ForecastFlags& flags, ClusterView view,
-                                              const std::string& default_namespace);
+Result<forecast::ForecastCluster> MakeForecastClusterOf(const ForecastFlags& flags,
+                                                        view::ClusterView view,
+                                                        const std::string& default_namespace);
 // Both.
-Result<ForecastCluster> ReadForecastCluster(const ForecastFlags& flags);
+Result<forecast::ForecastCluster> ReadForecastCluster(const ForecastFlags& flags);
 // The draws of the flags; by default fewer in large clusters, kMostDraws at most.
 int DrawsOf(const ForecastFlags& flags, std::size_t jobs);
 

@@ -30,7 +30,7 @@ std::string FileOf(const LedgerPlace& place) {
   if (place.data_dir.empty()) {
     if (std::string beside = LedgerBeside(place.kubeconfig); !beside.empty()) return beside;
   }
-  return DataDirectory(place.data_dir) + "/" + kLedgerName;
+  return program::DataDirectory(place.data_dir) + "/" + kLedgerName;
 }
 
 Result<ledger::LedgerReader> OpenLedger(const LedgerPlace& place) {
@@ -88,8 +88,8 @@ std::vector<std::string> NamespacesOf(const std::string& name) {
   return name.empty() ? std::vector<std::string>() : std::vector<std::string>{name};
 }
 
-Result<HistoryView> ReadHistory(const HistoryFlags& flags) {
-  HistoryView view;
+Result<view::HistoryView> ReadHistory(const HistoryFlags& flags) {
+  view::HistoryView view;
   view.now = SystemClock().Now();
   BERTH_TRY(ledger::HistoryFilter filter, FilterOf(flags.reference));
   filter.namespaces = NamespacesOf(flags.namespace_name);
@@ -164,19 +164,19 @@ Result<std::string> ReportText(const ReportFlags& flags) {
       if (name) line.key = *std::move(name);
     }
   }
-  if (flags.output == "csv") return ReportCsv(lines, grouping.heading);
+  if (flags.output == "csv") return view::ReportCsv(lines, grouping.heading);
   if (flags.output == "json")
-    return TerminalJson(api::FormatIndentedJson(ReportJson(lines, period, flags.by))) + "\n";
+    return TerminalJson(api::FormatIndentedJson(view::ReportJson(lines, period, flags.by))) + "\n";
   for (char& c : grouping.heading) {
     if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
   }
-  if (flags.output == "html") return ReportPage(lines, grouping.heading, period);
-  return RenderReport(lines, grouping.heading, DetectStyle(false));
+  if (flags.output == "html") return view::ReportPage(lines, grouping.heading, period);
+  return view::RenderReport(lines, grouping.heading, view::DetectStyle(false));
 }
 
 int ComplainOf(const Error& error) {
-  Complain(error);
-  return error.code == ErrorCode::kInvalid ? kExitUsage : kExitRefused;
+  view::Complain(error);
+  return error.code == ErrorCode::kInvalid ? view::kExitUsage : view::kExitRefused;
 }
 
 }  // namespace
@@ -195,22 +195,22 @@ std::string LedgerBeside(const std::string& kubeconfig) {
 }
 
 int RunHistory(const HistoryFlags& flags) {
-  const Result<HistoryView> view = ReadHistory(flags);
+  const Result<view::HistoryView> view = ReadHistory(flags);
   if (!view) return ComplainOf(view.error());
-  if (flags.output == OutputFormat::kText) {
-    Print(RenderHistory(*view, DetectStyle(flags.ascii)));
+  if (flags.output == view::OutputFormat::kText) {
+    view::Print(view::RenderHistory(*view, view::DetectStyle(flags.ascii)));
   } else {
-    PrintStructured(HistoryJson(*view), flags.output);
+    view::PrintStructured(view::HistoryJson(*view), flags.output);
   }
   const bool nothing = view->attempts.empty() && view->requests.empty();
-  return nothing && !flags.reference.empty() ? kExitRefused : kExitAnswered;
+  return nothing && !flags.reference.empty() ? view::kExitRefused : view::kExitAnswered;
 }
 
 int RunReport(const ReportFlags& flags) {
   const Result<std::string> text = ReportText(flags);
   if (!text) return ComplainOf(text.error());
-  Print(*text);
-  return kExitAnswered;
+  view::Print(*text);
+  return view::kExitAnswered;
 }
 
 }  // namespace berth::cli

@@ -23,7 +23,7 @@ struct HistoryFlags {
   std::string reference;  // job/x, KIND/x, workload/x, queue/x, x; empty: everything
   std::string since;      // "7d", "12h"; empty: everything that the ledger has
   std::string namespace_name;
-  OutputFormat output = OutputFormat::kText;
+  view::OutputFormat output = view::OutputFormat::kText;
   bool ascii = false;
 };
 int RunHistory(const HistoryFlags& flags);

@@ -51,7 +51,7 @@ std::string StateOf(const Json& job_kind) {
   return "not seen by a controller yet";
 }
 
-std::vector<KindRow> RowsOf(Session& session) {
+std::vector<KindRow> RowsOf(view::Session& session) {
   std::vector<std::string> paths{kJobKindsPath};
   const auto& kinds = integrations::BuiltInKinds();
   for (const KindPtr& kind : kinds) paths.push_back("/apis/" + kind->resource.api_version());
@@ -81,11 +81,11 @@ bool IsDescription(const Json& document) {
          (document.contains("podSets") && document.contains("version"));
 }
 
-std::string RequestsOf(const api::PodSpec& spec, const TextStyle& style) {
+std::string RequestsOf(const api::PodSpec& spec, const view::TextStyle& style) {
   std::string text;
   for (const auto& [resource, amount] : api::PodRequests(spec)) {
     if (!text.empty()) text += ", ";
-    text += std::string(resource) + " " + ShowAmount(resource, amount, style);
+    text += std::string(resource) + " " + view::ShowAmount(resource, amount, style);
   }
   return text;
 }
@@ -122,9 +122,9 @@ Json ViewJson(const integrations::JobView& view) {
   return json;
 }
 
-std::string RenderView(const integrations::JobView& view, const TextStyle& style) {
+std::string RenderView(const integrations::JobView& view, const view::TextStyle& style) {
   std::string text = ToLower(view.kind->kind) + "/" + view.meta.name + ": " + PhaseOf(view) + "\n";
-  TextTable table({{"  POD SET"}, {"PODS", Align::kRight}, {"REQUESTS OF A POD"}});
+  view::TextTable table({{"  POD SET"}, {"PODS", view::Align::kRight}, {"REQUESTS OF A POD"}});
   for (const api::PodSet& pods : view.pod_sets) {
     table.AddRow(
         {"  " + pods.name, std::to_string(pods.count), RequestsOf(pods.pod_template.spec, style)});
@@ -149,10 +149,10 @@ std::vector<const Json*> SamplesIn(const std::vector<Json>& documents, const Jso
 }  // namespace
 
 int RunKinds(const ClientFlags& client) {
-  const auto session = Session::Open(client);
-  if (!session) return Complain(session.error());
+  const auto session = view::Session::Open(client);
+  if (!session) return view::Complain(session.error());
   const std::vector<KindRow> rows = RowsOf(**session);
-  if (client.output != OutputFormat::kText) {
+  if (client.output != view::OutputFormat::kText) {
     Json list = Json::array();
     for (const KindRow& row : rows) {
       list.push_back({{"kind", row.kind},
@@ -161,41 +161,41 @@ int RunKinds(const ClientFlags& client) {
                       {"from", row.from},
                       {"state", row.state}});
     }
-    PrintStructured({{"kinds", list}}, client.output);
-    return kExitAnswered;
+    view::PrintStructured({{"kinds", list}}, client.output);
+    return view::kExitAnswered;
   }
-  TextTable table({{"KIND"}, {"API VERSION"}, {"FRAMEWORK"}, {"FROM"}, {"STATE"}});
+  view::TextTable table({{"KIND"}, {"API VERSION"}, {"FRAMEWORK"}, {"FROM"}, {"STATE"}});
   for (const KindRow& row : rows) {
     table.AddRow({row.kind, row.api_version, row.framework, row.from, row.state});
   }
-  Print(table.Render(DetectStyle(client.ascii)));
-  return kExitAnswered;
+  view::Print(table.Render(view::DetectStyle(client.ascii)));
+  return view::kExitAnswered;
 }
 
 int RunKindsCheck(const ClientFlags& client, const std::vector<std::string>& files) {
-  const auto documents = ReadManifests(files);
-  if (!documents) return Complain(documents.error());
+  const auto documents = view::ReadManifests(files);
+  if (!documents) return view::Complain(documents.error());
   const auto found = std::find_if(documents->begin(), documents->end(), IsDescription);
   if (found == documents->end()) {
-    Complain({ErrorCode::kInvalid,
-              "no description among the files: expected a JobKind, or its spec alone"});
-    return kExitUsage;
+    view::Complain({ErrorCode::kInvalid,
+                    "no description among the files: expected a JobKind, or its spec alone"});
+    return view::kExitUsage;
   }
   const Result<KindPtr> kind = found->value("kind", Json()) == "JobKind"
                                    ? integrations::ParseJobKind(*found)
                                    : integrations::ParseKind(*found);
-  if (!kind) return Complain(kind.error());
-  const TextStyle style = DetectStyle(client.ascii);
+  if (!kind) return view::Complain(kind.error());
+  const view::TextStyle style = view::DetectStyle(client.ascii);
   std::string text = (*kind)->resource.api_version() + " " + std::string((*kind)->kind.kind) +
                      ": the description is well formed\n";
   Json played = Json::array();
   bool all_fit = true;
   for (const Json* sample : SamplesIn(*documents, *found)) {
     if (const Status fits = integrations::CheckIsOf(**kind, *sample); !fits) {
-      return Complain(fits.error());
+      return view::Complain(fits.error());
     }
     const Result<integrations::JobView> view = integrations::ViewOf(*kind, *sample);
-    if (!view) return Complain(view.error());
+    if (!view) return view::Complain(view.error());
     const Status plays = integrations::PlaySample(*kind, *sample);
     all_fit = all_fit && plays;
     text += "\n" + RenderView(*view, style);
@@ -204,12 +204,12 @@ int RunKindsCheck(const ClientFlags& client, const std::vector<std::string>& fil
     text += "  does not play through: " + plays.error().message + "\n";
     played.back()["problem"] = plays.error().message;
   }
-  if (client.output == OutputFormat::kText) {
-    Print(text);
+  if (client.output == view::OutputFormat::kText) {
+    view::Print(text);
   } else {
-    PrintStructured({{"samples", played}}, client.output);
+    view::PrintStructured({{"samples", played}}, client.output);
   }
-  return all_fit ? kExitAnswered : kExitRefused;
+  return all_fit ? view::kExitAnswered : view::kExitRefused;
 }
 
 }  // namespace berth::cli

@@ -63,8 +63,9 @@ CLI::App* AddKind(CLI::App& verb, KueueKind kind, const std::string& help) {
 }
 
 void AddOutput(CLI::App& command, ClientFlags& flags) {
-  const std::map<std::string, OutputFormat> formats{
-      {"name", OutputFormat::kText}, {"json", OutputFormat::kJson}, {"yaml", OutputFormat::kYaml}};
+  const std::map<std::string, view::OutputFormat> formats{{"name", view::OutputFormat::kText},
+                                                          {"json", view::OutputFormat::kJson},
+                                                          {"yaml", view::OutputFormat::kYaml}};
   command.add_option("-o,--output", flags.output, "json or yaml: the object; name: its name")
       ->transform(CLI::CheckedTransformer(formats).description(""))
       ->type_name("name|json|yaml");
@@ -109,7 +110,7 @@ void AddWord(CLI::App& command, const char* flag, std::string& out, const char* 
 
 void AddCreateClusterQueue(CLI::App& verb, CreateFlags& flags, int& exit_code) {
   CLI::App* command = AddKind(verb, KueueKind::kClusterQueue, "A ClusterQueue with its quotas");
-  NewClusterQueue& queue = flags.cluster_queue;
+  view::NewClusterQueue& queue = flags.cluster_queue;
   AddClient(*command, flags.client, false);
   AddOutput(*command, flags.client);
   AddDryRun(*command, flags.dry_run);

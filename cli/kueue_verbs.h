@@ -17,8 +17,8 @@ enum class DryRun { kNone, kClient, kServer };
 struct CreateFlags {
   ClientFlags client;
   DryRun dry_run = DryRun::kNone;
-  NewClusterQueue cluster_queue;
-  NewResourceFlavor flavor;
+  view::NewClusterQueue cluster_queue;
+  view::NewResourceFlavor flavor;
   std::string local_queue;             // its name
   std::string local_queue_target;      // --clusterqueue
   bool ignore_unknown_target = false;  // --ignore-unknown-cq

@@ -33,8 +33,9 @@ void AddHistory(CLI::App& app, HistoryFlags& flags, int& exit_code) {
   AddPlace(*command, flags.place, flags.namespace_name);
   command->add_option("--since", flags.since, "what had not ended before, such as 7d or 12h")
       ->type_name("SPAN");
-  const std::map<std::string, OutputFormat> formats{
-      {"text", OutputFormat::kText}, {"json", OutputFormat::kJson}, {"yaml", OutputFormat::kYaml}};
+  const std::map<std::string, view::OutputFormat> formats{{"text", view::OutputFormat::kText},
+                                                          {"json", view::OutputFormat::kJson},
+                                                          {"yaml", view::OutputFormat::kYaml}};
   command->add_option("-o,--output", flags.output, "text, json or yaml")
       ->transform(CLI::CheckedTransformer(formats).description(""))
       ->type_name("text|json|yaml");

@@ -60,13 +60,14 @@ std::string GroupOf(const Json& object) {
 // The objects that can be read, and findings on the others.
 class ObjectReader {
  public:
-  ObjectReader(const std::vector<Json>& documents, const ManifestPlaces& places) : places_(places) {
+  ObjectReader(const std::vector<Json>& documents, const view::ManifestPlaces& places)
+      : places_(places) {
     for (const Json& document : documents) Read(document);
   }
 
   const std::vector<Json>& readable() const { return readable_; }
   const std::set<std::string>& unreadable() const { return unreadable_; }
-  std::vector<PlacedFinding> TakeFindings() { return std::move(findings_); }
+  std::vector<view::PlacedFinding> TakeFindings() { return std::move(findings_); }
 
  private:
   void Read(const Json& object) {
@@ -83,7 +84,7 @@ class ObjectReader {
       std::string message = read.error().message;
       if (message.starts_with(start)) message.erase(0, start.size());
       unreadable_.insert(kind + "/" + NameAt(object));
-      return report("not-readable", FieldInMessage(start + message), message);
+      return report("not-readable", view::FieldInMessage(start + message), message);
     }
     if (NameAt(object).empty() || seen_.insert({GroupOf(object) + kind, full}).second) {
       readable_.push_back(object);
@@ -96,49 +97,51 @@ class ObjectReader {
   // Whether each reader of queues and machines takes the object.
   static Status Decode(const Json& object) {
     const std::string kind = WordAt(object, "kind");
-    if (const auto read = ReadSimulatedCluster({object}); !read) return read.error();
+    if (const auto read = forecast::ReadSimulatedCluster({object}); !read) return read.error();
     if (IsReadAsView(kind)) {
-      ClusterView view;
-      if (Status read = AddDocuments({object}, view); !read) return read;
+      view::ClusterView view;
+      if (Status read = forecast::AddDocuments({object}, view); !read) return read;
     }
-    if (!IsMachine(object)) return OkStatus();
-    const auto pools = ReadSimulatedPools({object}, PoolKinds::kNodePoolsAndNodes);
+    if (!forecast::IsMachine(object)) return OkStatus();
+    const auto pools =
+        forecast::ReadSimulatedPools({object}, forecast::PoolKinds::kNodePoolsAndNodes);
     return pools ? OkStatus() : Status(pools.error());
   }
 
-  const ManifestPlaces& places_;
+  const view::ManifestPlaces& places_;
   std::vector<Json> readable_;
   std::set<std::string> unreadable_;
   std::set<std::pair<std::string, std::string>> seen_;  // groups with kinds, and names
   std::map<std::pair<std::string, std::string>, std::size_t> counts_;  // by kind and name
-  std::vector<PlacedFinding> findings_;
+  std::vector<view::PlacedFinding> findings_;
 };
 
 Result<simulation::LintInput> InputOf(const std::vector<Json>& documents) {
   simulation::LintInput input;
-  BERTH_TRY(input.cluster, ReadSimulatedCluster(documents));
-  ClusterView view;
+  BERTH_TRY(input.cluster, forecast::ReadSimulatedCluster(documents));
+  view::ClusterView view;
   bool has_nodes = false;
   bool has_others = false;  // NodePools of other clouds, whose nodes are not known
   for (const Json& document : documents) {
     const std::string kind = WordAt(document, "kind");
     if (IsReadAsView(kind)) {
-      BERTH_CHECK_OK(AddDocuments({document}, view));
+      BERTH_CHECK_OK(forecast::AddDocuments({document}, view));
     }
     if (kind == "Topology") input.topologies.insert(NameAt(document));
-    has_nodes = has_nodes || IsMachine(document);
-    has_others = has_others || (kind == "NodePool" && !IsMachine(document));
+    has_nodes = has_nodes || forecast::IsMachine(document);
+    has_others = has_others || (kind == "NodePool" && !forecast::IsMachine(document));
     input.parameters.insert(kind + "/" + NameAt(document));
   }
   if (has_nodes && !has_others) {
-    BERTH_TRY(const auto pools, ReadSimulatedPools(documents, PoolKinds::kNodePoolsAndNodes));
+    BERTH_TRY(const auto pools,
+              forecast::ReadSimulatedPools(documents, forecast::PoolKinds::kNodePoolsAndNodes));
     for (const auto& pool : pools) input.node_labels.push_back(pool.node.meta.labels);
   }
   for (const api::AdmissionCheck& check : view.admission_checks) {
     const Result<std::string> config = provisioning::ConfigNameOf(check);
     const std::string name = provisioning::PolicyNameOf(
-        check, config ? FindNamed(view.provisioning_configs, *config) : nullptr);
-    const api::ProvisioningPolicy* policy = FindNamed(view.provisioning_policies, name);
+        check, config ? view::FindNamed(view.provisioning_configs, *config) : nullptr);
+    const api::ProvisioningPolicy* policy = view::FindNamed(view.provisioning_policies, name);
     if (policy != nullptr) input.policies[check.meta.name] = *policy;
   }
   input.checks = std::move(view.admission_checks);
@@ -155,9 +158,9 @@ bool IsAboutUnreadable(const LintFinding& finding, const std::set<std::string>& 
   });
 }
 
-std::vector<simulation::LintJob> JobsOf(const std::vector<PlannedJob>& planned) {
+std::vector<simulation::LintJob> JobsOf(const std::vector<view::PlannedJob>& planned) {
   std::vector<simulation::LintJob> jobs;
-  for (const PlannedJob& each : planned) {
+  for (const view::PlannedJob& each : planned) {
     auto workload = std::make_shared<api::Workload>(each.workload);
     workload->meta.name = each.name;
     workload->meta.uid = each.name;
@@ -171,24 +174,24 @@ std::vector<simulation::LintJob> JobsOf(const std::vector<PlannedJob>& planned) 
   return jobs;
 }
 
-Result<std::vector<PlacedFinding>> FindingsOf(ManifestObjects& manifests,
-                                              const admission::SchedulerConfig& scheduler,
-                                              const std::vector<std::string>* frameworks) {
-  std::vector<PlacedFinding> findings = std::move(manifests.problems);
+Result<std::vector<view::PlacedFinding>> FindingsOf(view::ManifestObjects& manifests,
+                                                    const admission::SchedulerConfig& scheduler,
+                                                    const std::vector<std::string>* frameworks) {
+  std::vector<view::PlacedFinding> findings = std::move(manifests.problems);
   ObjectReader reader(manifests.objects, manifests.places);
-  for (PlacedFinding& each : reader.TakeFindings()) findings.push_back(std::move(each));
+  for (view::PlacedFinding& each : reader.TakeFindings()) findings.push_back(std::move(each));
   BERTH_TRY(simulation::LintInput input, InputOf(reader.readable()));
   input.unreadable = reader.unreadable();
   const auto add = [&](LintFinding each) {
-    ManifestPlace place = manifests.places.Find(each.kind, each.name, each.field);
+    view::ManifestPlace place = manifests.places.Find(each.kind, each.name, each.field);
     findings.push_back({std::move(place), std::move(each)});
   };
-  const PlannedJobs planned =
-      PlanJobsOf(reader.readable(), {.namespace_name = "default",
-                                     .priority_classes = &input.cluster.priority_classes,
-                                     .local_queues = &input.cluster.local_queues,
-                                     .frameworks = frameworks,
-                                     .absent = "is not among the files"});
+  const view::PlannedJobs planned =
+      view::PlanJobsOf(reader.readable(), {.namespace_name = "default",
+                                           .priority_classes = &input.cluster.priority_classes,
+                                           .local_queues = &input.cluster.local_queues,
+                                           .frameworks = frameworks,
+                                           .absent = "is not among the files"});
   for (const LintFinding& each : planned.problems) {
     if (!IsAboutUnreadable(each, reader.unreadable())) add(each);
   }
@@ -201,15 +204,16 @@ Result<std::vector<PlacedFinding>> FindingsOf(ManifestObjects& manifests,
   return findings;
 }
 
-std::string LintText(const std::vector<PlacedFinding>& findings,
+std::string LintText(const std::vector<view::PlacedFinding>& findings,
                      const std::vector<std::string>& notes) {
   std::string text;
-  for (const PlacedFinding& each : findings) text += ProblemText(each) + "\n";
+  for (const view::PlacedFinding& each : findings) text += view::ProblemText(each) + "\n";
   for (const std::string& note : notes) text += "note: " + note + "\n";
   return text;
 }
 
-Json LintJson(const std::vector<PlacedFinding>& findings, const std::vector<std::string>& notes) {
+Json LintJson(const std::vector<view::PlacedFinding>& findings,
+              const std::vector<std::string>& notes) {
   Json list = Json::array();
   for (const auto& [place, each] : findings) {
     list.push_back({{"file", place.file},
@@ -233,26 +237,27 @@ std::string Summary(std::size_t errors, std::size_t warnings, std::size_t object
 }  // namespace
 
 int RunLint(const LintFlags& flags) {
-  const auto configuration = ReadConfigurationFile(flags.config);
-  if (!configuration) return Complain(configuration.error());
-  auto manifests = ReadManifestObjects(flags.files, flags.recursive);
-  if (!manifests) return Complain(manifests.error());
+  const auto configuration = program::ReadConfigurationFile(flags.config);
+  if (!configuration) return view::Complain(configuration.error());
+  auto manifests = view::ReadManifestObjects(flags.files, flags.recursive);
+  if (!manifests) return view::Complain(manifests.error());
   admission::SchedulerConfig scheduler = configuration->admission.scheduler;
   scheduler.block_admission = false;
   const auto* frameworks = flags.config.empty() ? nullptr : &configuration->frameworks;
   const auto findings = FindingsOf(*manifests, scheduler, frameworks);
-  if (!findings) return Complain(findings.error());
-  const auto errors = static_cast<std::size_t>(std::count_if(
-      findings->begin(), findings->end(),
-      [](const PlacedFinding& each) { return each.finding.severity == LintSeverity::kError; }));
-  if (flags.output == OutputFormat::kText) {
-    Print(LintText(*findings, manifests->notes) +
-          Summary(errors, findings->size() - errors, manifests->objects.size()));
+  if (!findings) return view::Complain(findings.error());
+  const auto errors = static_cast<std::size_t>(
+      std::count_if(findings->begin(), findings->end(), [](const view::PlacedFinding& each) {
+        return each.finding.severity == LintSeverity::kError;
+      }));
+  if (flags.output == view::OutputFormat::kText) {
+    view::Print(LintText(*findings, manifests->notes) +
+                Summary(errors, findings->size() - errors, manifests->objects.size()));
   } else {
-    PrintStructured(LintJson(*findings, manifests->notes), flags.output);
+    view::PrintStructured(LintJson(*findings, manifests->notes), flags.output);
   }
   const bool refused = errors > 0 || (flags.strict && !findings->empty());
-  return refused ? kExitRefused : kExitAnswered;
+  return refused ? view::kExitRefused : view::kExitAnswered;
 }
 
 }  // namespace berth::cli

@@ -17,7 +17,7 @@ struct LintFlags {
   bool recursive = false;          // with the folders in folders
   std::string config;              // Kueue's Configuration file; empty: the defaults
   bool strict = false;             // warnings count as errors
-  OutputFormat output = OutputFormat::kText;
+  view::OutputFormat output = view::OutputFormat::kText;
 };
 
 // Returns kExitRefused where there is an error, and with `strict` where there is a finding.

@@ -20,8 +20,9 @@ void AddLint(CLI::App& app, LintFlags& flags, int& exit_code) {
   command->add_flag("-R,--recursive", flags.recursive, "read the folders in folders, too");
   command->add_flag("--strict", flags.strict, "warnings fail, too");
   command->add_option("--config", flags.config, "Kueue Configuration file")->type_name(kFileValue);
-  const std::map<std::string, OutputFormat> formats{
-      {"text", OutputFormat::kText}, {"json", OutputFormat::kJson}, {"yaml", OutputFormat::kYaml}};
+  const std::map<std::string, view::OutputFormat> formats{{"text", view::OutputFormat::kText},
+                                                          {"json", view::OutputFormat::kJson},
+                                                          {"yaml", view::OutputFormat::kYaml}};
   command->add_option("-o,--output", flags.output, "text, json or yaml")
       ->transform(CLI::CheckedTransformer(formats).description(""))
       ->type_name("text|json|yaml");

@@ -48,8 +48,9 @@ void AddClientFlags(CLI::App& command, ClientFlags& flags) {
 }
 
 void AddOutputFlag(CLI::App& command, ClientFlags& flags) {
-  const std::map<std::string, OutputFormat> formats{
-      {"text", OutputFormat::kText}, {"json", OutputFormat::kJson}, {"yaml", OutputFormat::kYaml}};
+  const std::map<std::string, view::OutputFormat> formats{{"text", view::OutputFormat::kText},
+                                                          {"json", view::OutputFormat::kJson},
+                                                          {"yaml", view::OutputFormat::kYaml}};
   command.add_option("-o,--output", flags.output, "text, json or yaml")
       ->transform(CLI::CheckedTransformer(formats).description(""))
       ->type_name("text|json|yaml");
@@ -110,7 +111,7 @@ void AddPlan(CLI::App& app, ClientFlags& client, PlanFlags& flags, int& exit_cod
   command->callback([&] { exit_code = RunPlan(client, flags); });
 }
 
-CLI::App& AddList(CLI::App& app, ClientFlags& client, ListOptions& options,
+CLI::App& AddList(CLI::App& app, ClientFlags& client, view::ListOptions& options,
                   std::vector<std::string>& labels, int& exit_code) {
   CLI::App* command =
       app.add_subcommand("list", "One line a workload: state, age, where it runs or why it waits");
@@ -436,15 +437,16 @@ int Run(int argc, char** argv) {
       "berth: batch job queues for Kubernetes that speak Kueue's API and explain every wait",
       "berth"};
   app.require_subcommand(1);
-  app.set_version_flag("--version", std::string("berth ") + kVersion, "the version of berth");
+  app.set_version_flag("--version", std::string("berth ") + program::kVersion,
+                       "the version of berth");
   app.footer(
       "Start with `berth up`, or point KUBECONFIG at a cluster and try `berth status`.\n"
       "`berth COMMAND --help` shows examples.");
-  int exit_code = kExitAnswered;
+  int exit_code = view::kExitAnswered;
   ClientFlags client;
   std::string version_config;
   StatusFlags status;
-  ListOptions list;
+  view::ListOptions list;
   std::vector<std::string> labels;
   std::string reference;
   UpFlags up;
@@ -485,14 +487,14 @@ int Run(int argc, char** argv) {
     std::vector<std::string> words =
         SplitEmptyValues(program, CommandFirst(program, {argv + 1, argv + argc}));
     if (const std::string unknown = UnknownCommand(program, words); !unknown.empty()) {
-      Complain({ErrorCode::kInvalid, unknown});
-      return kExitUsage;
+      view::Complain({ErrorCode::kInvalid, unknown});
+      return view::kExitUsage;
     }
     std::reverse(words.begin(), words.end());  // CLI11's order
     app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
     const int code = app.exit(error);
-    return code == 0 ? kExitAnswered : kExitUsage;
+    return code == 0 ? view::kExitAnswered : view::kExitUsage;
   }
   return exit_code;
 }

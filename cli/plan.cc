@@ -15,30 +15,32 @@ namespace berth::cli {
 namespace {
 
 // Each problem is told, and the others are planned. `exit_code`: that of the last problem.
-PlannedJobs JobsOf(const ManifestObjects& manifests, const PlannedJobsInput& input,
-                   int& exit_code) {
-  for (const PlacedFinding& each : manifests.problems) {
-    exit_code = Complain({ErrorCode::kInvalid, ProblemText(each)});
+view::PlannedJobs JobsOf(const view::ManifestObjects& manifests,
+                         const view::PlannedJobsInput& input, int& exit_code) {
+  for (const view::PlacedFinding& each : manifests.problems) {
+    exit_code = view::Complain({ErrorCode::kInvalid, view::ProblemText(each)});
   }
-  PlannedJobs planned = PlanJobsOf(manifests.objects, input);
+  view::PlannedJobs planned = view::PlanJobsOf(manifests.objects, input);
   for (const simulation::LintFinding& each : planned.problems) {
-    const ManifestPlace place = manifests.places.Find(each.kind, each.name, each.field);
-    const int code = Complain({ErrorCode::kInvalid, ProblemText(PlacedFinding{place, each})});
+    const view::ManifestPlace place = manifests.places.Find(each.kind, each.name, each.field);
+    const int code =
+        view::Complain({ErrorCode::kInvalid, view::ProblemText(view::PlacedFinding{place, each})});
     if (each.severity == simulation::LintSeverity::kError) exit_code = code;
   }
-  for (const std::string& note : manifests.notes) Complain({ErrorCode::kInvalid, "note: " + note});
+  for (const std::string& note : manifests.notes)
+    view::Complain({ErrorCode::kInvalid, "note: " + note});
   return planned;
 }
 
-std::vector<JobPlan> PlansOf(const std::vector<PlannedJob>& jobs, const ClusterView& view,
-                             int& exit_code) {
-  std::vector<JobPlan> plans;
-  for (const PlannedJob& job : jobs) {
-    auto plan = MakePlan(view, job);
+std::vector<view::JobPlan> PlansOf(const std::vector<view::PlannedJob>& jobs,
+                                   const view::ClusterView& view, int& exit_code) {
+  std::vector<view::JobPlan> plans;
+  for (const view::PlannedJob& job : jobs) {
+    auto plan = view::MakePlan(view, job);
     if (plan) {
       plans.push_back(*std::move(plan));
     } else {
-      exit_code = Complain(plan.error());
+      exit_code = view::Complain(plan.error());
     }
   }
   return plans;
@@ -47,32 +49,33 @@ std::vector<JobPlan> PlansOf(const std::vector<PlannedJob>& jobs, const ClusterV
 }  // namespace
 
 int RunPlan(const ClientFlags& client, const PlanFlags& flags) {
-  const auto session = Session::Open(client);
-  if (!session) return Complain(session.error());
+  const auto session = view::Session::Open(client);
+  if (!session) return view::Complain(session.error());
   const std::string own =
       client.namespace_name.empty() ? (*session)->default_namespace() : client.namespace_name;
-  const auto manifests = ReadManifestObjects(flags.files, flags.recursive);
-  if (!manifests) return Complain(manifests.error());
-  const ReadScope scope{.screen = ReadScope::Screen::kPlan, .own_namespace = own};
-  const auto view = ReadCluster(**session, scope, SystemClock().Now());
-  if (!view) return Complain(view.error());
-  int exit_code = kExitAnswered;
-  const PlannedJobs jobs = JobsOf(*manifests,
-                                  {.namespace_name = own,
-                                   .queue = flags.queue,
-                                   .local_queues = &view->local_queues,
-                                   .find = ReadsFrom(**session)},
-                                  exit_code);
-  if (jobs.jobs.empty() && exit_code == kExitAnswered) {
-    return Complain({ErrorCode::kInvalid,
-                     "no job among the files: a Job, a CronJob, a Pod or a kind of `berth kinds`"});
+  const auto manifests = view::ReadManifestObjects(flags.files, flags.recursive);
+  if (!manifests) return view::Complain(manifests.error());
+  const view::ReadScope scope{.screen = view::ReadScope::Screen::kPlan, .own_namespace = own};
+  const auto view = view::ReadCluster(**session, scope, SystemClock().Now());
+  if (!view) return view::Complain(view.error());
+  int exit_code = view::kExitAnswered;
+  const view::PlannedJobs jobs = JobsOf(*manifests,
+                                        {.namespace_name = own,
+                                         .queue = flags.queue,
+                                         .local_queues = &view->local_queues,
+                                         .find = view::ReadsFrom(**session)},
+                                        exit_code);
+  if (jobs.jobs.empty() && exit_code == view::kExitAnswered) {
+    return view::Complain(
+        {ErrorCode::kInvalid,
+         "no job among the files: a Job, a CronJob, a Pod or a kind of `berth kinds`"});
   }
-  const std::vector<JobPlan> plans = PlansOf(jobs.jobs, *view, exit_code);
+  const std::vector<view::JobPlan> plans = PlansOf(jobs.jobs, *view, exit_code);
   if (plans.empty()) return exit_code;
-  if (client.output != OutputFormat::kText) {
-    PrintStructured(PlansJson(*view, plans), client.output);
+  if (client.output != view::OutputFormat::kText) {
+    view::PrintStructured(view::PlansJson(*view, plans), client.output);
   } else {
-    Print(RenderPlans(*view, plans, DetectStyle(client.ascii)));
+    view::Print(view::RenderPlans(*view, plans, view::DetectStyle(client.ascii)));
   }
   return exit_code;
 }

@@ -81,7 +81,7 @@ PlayedCluster SplitPlayed(const std::vector<Json>& documents) {
   return cluster;
 }
 
-Result<PlayedCluster> ReadPlayedCluster(Session& session) {
+Result<PlayedCluster> ReadPlayedCluster(view::Session& session) {
   std::vector<std::string> paths;
   for (const PlayedKind& kind : kPlayedKinds) paths.push_back(PathOf(kind));
   std::vector<Result<Json>> answers = session.GetAll(paths);

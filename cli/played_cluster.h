@@ -29,6 +29,6 @@ PlayedCluster SplitPlayed(const std::vector<nlohmann::json>& documents);
 
 // Errors: as Session. A kind that the cluster lacks has no objects; kForbidden names the kind that
 // the caller may not list. Threads: as Session.
-Result<PlayedCluster> ReadPlayedCluster(Session& session);
+Result<PlayedCluster> ReadPlayedCluster(view::Session& session);
 
 }  // namespace berth::cli

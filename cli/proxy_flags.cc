@@ -41,7 +41,7 @@ Result<kube::FrontProxyTrust> ProxyTrustOf(const PageProxyFlags& flags) {
   }
   BERTH_CHECK_OK(CheckProxyHeader("--read-api-proxy-user-header", flags.user_header));
   BERTH_CHECK_OK(CheckProxyHeader("--read-api-proxy-groups-header", flags.groups_header));
-  BERTH_TRY(trust.client_ca_pem, ReadTextFile(flags.client_ca));
+  BERTH_TRY(trust.client_ca_pem, view::ReadTextFile(flags.client_ca));
   if (trust.client_ca_pem.empty()) {
     return Error{ErrorCode::kInvalid, "--read-api-proxy-ca: " + flags.client_ca + " is empty"};
   }

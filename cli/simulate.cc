@@ -43,7 +43,7 @@ struct Setup {
 };
 
 Result<Setup> SetupOf(const SimulateFlags& flags) {
-  BERTH_TRY(admission::Configuration configuration, ReadConfigurationFile(flags.config));
+  BERTH_TRY(admission::Configuration configuration, program::ReadConfigurationFile(flags.config));
   if (!flags.decisions.empty()) {
     admission::SetDecisions(configuration, flags.decisions == "kueue"
                                                ? admission::Decisions::kKueue
@@ -55,11 +55,12 @@ Result<Setup> SetupOf(const SimulateFlags& flags) {
   options.scheduler.block_admission = false;  // the pods of a simulated job are ready at once
   options.wake_up_batch = configuration.admission.wake_up_batch;
   if (!flags.pools.empty()) {
-    BERTH_TRY(const std::vector<std::string> files, ManifestsBelow(flags.pools));
-    BERTH_TRY(setup.machines, ReadManifests(files));
-    auto pools = ReadSimulatedPools(
-        setup.machines, flags.full ? PoolKinds::kNodePools : PoolKinds::kNodePoolsAndNodes);
-    if (!pools) return Annotate(AtPlace(pools.error(), PlacesIn(files)), "--pools");
+    BERTH_TRY(const std::vector<std::string> files, view::ManifestsBelow(flags.pools));
+    BERTH_TRY(setup.machines, view::ReadManifests(files));
+    auto pools = forecast::ReadSimulatedPools(
+        setup.machines,
+        flags.full ? forecast::PoolKinds::kNodePools : forecast::PoolKinds::kNodePoolsAndNodes);
+    if (!pools) return Annotate(view::AtPlace(pools.error(), view::PlacesIn(files)), "--pools");
     options.pools = *std::move(pools);
     if (flags.spread) options.placement = simulation::PodPlacement::kSpread;
   }
@@ -82,7 +83,8 @@ Result<Side> PlayedSide(const std::vector<nlohmann::json>& documents, bool has_p
   side.documents = std::move(played.machines);
   side.documents.insert(side.documents.end(), played.queues.begin(), played.queues.end());
   if (has_pools || played.node_pools.empty()) return side;
-  BERTH_TRY(side.pools, ReadSimulatedPools(played.node_pools, PoolKinds::kNodePools));
+  BERTH_TRY(side.pools,
+            forecast::ReadSimulatedPools(played.node_pools, forecast::PoolKinds::kNodePools));
   side.documents.insert(side.documents.end(), played.node_pools.begin(), played.node_pools.end());
   return side;
 }
@@ -90,11 +92,12 @@ Result<Side> PlayedSide(const std::vector<nlohmann::json>& documents, bool has_p
 // Names every object that cannot be read, a line each. `first`: the error of all documents.
 Error AllUnreadable(const std::vector<nlohmann::json>& documents, const Error& first,
                     const std::vector<std::string>& files) {
-  const ManifestPlaces places = PlacesIn(files);
+  const view::ManifestPlaces places = view::PlacesIn(files);
   std::string lines;
   const auto read = [&](const nlohmann::json& object) {
-    const auto cluster = ReadSimulatedCluster({object});
-    if (!cluster) lines += (lines.empty() ? "" : "\n") + AtPlace(cluster.error(), places).message;
+    const auto cluster = forecast::ReadSimulatedCluster({object});
+    if (!cluster)
+      lines += (lines.empty() ? "" : "\n") + view::AtPlace(cluster.error(), places).message;
   };
   for (const nlohmann::json& document : documents) {
     const auto items = document.find("items");
@@ -104,22 +107,22 @@ Error AllUnreadable(const std::vector<nlohmann::json>& documents, const Error& f
       for (const nlohmann::json& item : *items) read(item);
     }
   }
-  return lines.empty() ? AtPlace(first, places) : Error{first.code, std::move(lines)};
+  return lines.empty() ? view::AtPlace(first, places) : Error{first.code, std::move(lines)};
 }
 
 Result<Side> ReadQueues(const std::vector<std::string>& manifests, const SimulateFlags& flags) {
-  BERTH_TRY(const std::vector<std::string> files, ManifestsBelow(manifests));
-  BERTH_TRY(std::vector<nlohmann::json> documents, ReadManifests(files));
+  BERTH_TRY(const std::vector<std::string> files, view::ManifestsBelow(manifests));
+  BERTH_TRY(std::vector<nlohmann::json> documents, view::ReadManifests(files));
   Side side;
   if (flags.full) {
     auto played = PlayedSide(documents, !flags.pools.empty());
-    if (!played) return AtPlace(played.error(), PlacesIn(files));
+    if (!played) return view::AtPlace(played.error(), view::PlacesIn(files));
     side = *std::move(played);
   } else {
     side.documents = std::move(documents);
-    side.notes = NotSimulatedIn(side.documents, !flags.pools.empty());
+    side.notes = forecast::NotSimulatedIn(side.documents, !flags.pools.empty());
   }
-  auto cluster = ReadSimulatedCluster(side.documents);
+  auto cluster = forecast::ReadSimulatedCluster(side.documents);
   if (!cluster) return AllUnreadable(side.documents, cluster.error(), files);
   side.cluster = *std::move(cluster);
   return side;
@@ -127,34 +130,35 @@ Result<Side> ReadQueues(const std::vector<std::string>& manifests, const Simulat
 
 // The queues alone: Workloads of the cluster take no part.
 Result<Side> ReadQueuesOfCluster(const ClientFlags& client) {
-  BERTH_TRY(const std::unique_ptr<Session> session, Session::Open(client));
-  const ReadScope scope{.screen = ReadScope::Screen::kQueues,
-                        .own_namespace = session->default_namespace()};
-  BERTH_TRY(const ClusterView view, ReadCluster(*session, scope, SystemClock().Now()));
+  BERTH_TRY(const std::unique_ptr<view::Session> session, view::Session::Open(client));
+  const view::ReadScope scope{.screen = view::ReadScope::Screen::kQueues,
+                              .own_namespace = session->default_namespace()};
+  BERTH_TRY(const view::ClusterView view, view::ReadCluster(*session, scope, SystemClock().Now()));
   for (const char* kind : {"clusterqueues", "cohorts", "resourceflavors"}) {
-    if (IsKnown(view, kind) || std::string_view(kind) == "cohorts") continue;
+    if (view::IsKnown(view, kind) || std::string_view(kind) == "cohorts") continue;
     return Error{ErrorCode::kForbidden, std::string("no right to list ") + kind + " at " +
                                             session->server_url() + ": simulate from manifests"};
   }
   Side side;
-  side.cluster = SimulatedClusterOf(view);
+  side.cluster = forecast::SimulatedClusterOf(view);
   return side;
 }
 
 // Likewise, with everything that --full plays. The Nodes are those of both sides; --pools, and the
 // NodePools of a side's own manifests, take the place of the cluster's NodePools.
 Result<Side> ReadWholeCluster(const SimulateFlags& flags, Setup& setup) {
-  BERTH_TRY(const std::unique_ptr<Session> session, Session::Open(flags.client));
+  BERTH_TRY(const std::unique_ptr<view::Session> session, view::Session::Open(flags.client));
   BERTH_TRY(PlayedCluster played, ReadPlayedCluster(*session));
   std::vector<nlohmann::json>& machines = setup.machines;
   machines.insert(machines.end(), played.machines.begin(), played.machines.end());
   if (flags.pools.empty() && !played.node_pools.empty()) {
-    BERTH_TRY(setup.world.pools, ReadSimulatedPools(played.node_pools, PoolKinds::kNodePools));
+    BERTH_TRY(setup.world.pools,
+              forecast::ReadSimulatedPools(played.node_pools, forecast::PoolKinds::kNodePools));
     setup.node_pools = std::move(played.node_pools);
   }
   Side side;
   side.documents = std::move(played.queues);
-  BERTH_TRY(side.cluster, ReadSimulatedCluster(side.documents));
+  BERTH_TRY(side.cluster, forecast::ReadSimulatedCluster(side.documents));
   return side;
 }
 
@@ -185,10 +189,10 @@ Result<simulation::WorldResult> RunJobs(const Side& side, const std::vector<simu
   return scenarios::PlayJobs(side.cluster, jobs, play);
 }
 
-Result<SimulationPictures> Simulate(const Side& side, const simulation::Trace& trace,
-                                    const SimulateFlags& flags, Setup setup,
-                                    ProgressBar& progress) {
-  SimulationPictures run;
+Result<view::SimulationPictures> Simulate(const Side& side, const simulation::Trace& trace,
+                                          const SimulateFlags& flags, Setup setup,
+                                          ProgressBar& progress) {
+  view::SimulationPictures run;
   run.view.notes = side.notes;
   if (!side.pools.empty()) setup.world.pools = side.pools;
   for (const simulation::NodePool& pool : setup.world.pools) {
@@ -223,7 +227,7 @@ Result<SimulationPictures> Simulate(const Side& side, const simulation::Trace& t
     BERTH_CHECK_OK(events.Write(flags.events, side.cluster, *jobs, pools, result));
   }
   if (flags.html.empty()) return run;
-  run.resource = MainResource(run.view.report.total.figures);
+  run.resource = view::MainResource(run.view.report.total.figures);
   run.timeline = simulation::MakeTimeline(side.cluster, *jobs, pools, result, runs,
                                           {.resource = run.resource});
   run.gantt = simulation::MakeGantt(side.cluster, *jobs, pools, result, runs);
@@ -231,44 +235,54 @@ Result<SimulationPictures> Simulate(const Side& side, const simulation::Trace& t
 }
 
 Status WritePage(const std::string& file, const std::string& page) {
-  if (WriteTextFile(file, page)) return OkStatus();
+  if (view::WriteTextFile(file, page)) return OkStatus();
   return Error{ErrorCode::kInvalid, "--html: cannot write " + file};
 }
 
-void PrintView(const SimulationView& view, const SimulateFlags& flags) {
+void PrintView(const view::SimulationView& view, const SimulateFlags& flags) {
   switch (flags.output) {
-    case SimulateOutput::kTable: Print(RenderSimulation(view, DetectStyle(flags.ascii))); return;
-    case SimulateOutput::kJson: PrintStructured(SimulationJson(view), OutputFormat::kJson); return;
-    case SimulateOutput::kYaml: PrintStructured(SimulationJson(view), OutputFormat::kYaml); return;
-    case SimulateOutput::kCsv: Print(SimulationCsv(view)); return;
+    case SimulateOutput::kTable:
+      view::Print(view::RenderSimulation(view, view::DetectStyle(flags.ascii)));
+      return;
+    case SimulateOutput::kJson:
+      view::PrintStructured(view::SimulationJson(view), view::OutputFormat::kJson);
+      return;
+    case SimulateOutput::kYaml:
+      view::PrintStructured(view::SimulationJson(view), view::OutputFormat::kYaml);
+      return;
+    case SimulateOutput::kCsv: view::Print(view::SimulationCsv(view)); return;
   }
 }
 
-void PrintComparison(const SimulationView& before, const SimulationView& after,
+void PrintComparison(const view::SimulationView& before, const view::SimulationView& after,
                      const SimulateFlags& flags) {
   switch (flags.output) {
     case SimulateOutput::kTable:
-      Print(RenderComparison(before, after, DetectStyle(flags.ascii)));
+      view::Print(view::RenderComparison(before, after, view::DetectStyle(flags.ascii)));
       return;
     case SimulateOutput::kJson:
-      PrintStructured(ComparisonJson(before, after), OutputFormat::kJson);
+      view::PrintStructured(view::ComparisonJson(before, after), view::OutputFormat::kJson);
       return;
     case SimulateOutput::kYaml:
-      PrintStructured(ComparisonJson(before, after), OutputFormat::kYaml);
+      view::PrintStructured(view::ComparisonJson(before, after), view::OutputFormat::kYaml);
       return;
-    case SimulateOutput::kCsv: Print(ComparisonCsv(before, after)); return;
+    case SimulateOutput::kCsv: view::Print(view::ComparisonCsv(before, after)); return;
   }
 }
 
-void PrintSpread(const simulation::SpreadReport& report, SpreadKind kind,
+void PrintSpread(const simulation::SpreadReport& report, view::SpreadKind kind,
                  const SimulateFlags& flags) {
   switch (flags.output) {
     case SimulateOutput::kTable:
-      Print(RenderSpread(report, kind, DetectStyle(flags.ascii)));
+      view::Print(view::RenderSpread(report, kind, view::DetectStyle(flags.ascii)));
       return;
-    case SimulateOutput::kJson: PrintStructured(SpreadJson(report), OutputFormat::kJson); return;
-    case SimulateOutput::kYaml: PrintStructured(SpreadJson(report), OutputFormat::kYaml); return;
-    case SimulateOutput::kCsv: Print(SpreadCsv(report)); return;
+    case SimulateOutput::kJson:
+      view::PrintStructured(view::SpreadJson(report), view::OutputFormat::kJson);
+      return;
+    case SimulateOutput::kYaml:
+      view::PrintStructured(view::SpreadJson(report), view::OutputFormat::kYaml);
+      return;
+    case SimulateOutput::kCsv: view::Print(view::SpreadCsv(report)); return;
   }
 }
 
@@ -280,89 +294,93 @@ int RunSeeds(const Side& before, const Side* after, const WorkloadSource& source
   std::optional<ProgressBar> progress;
   for (std::int64_t i = 0; i < flags.seeds; ++i) {
     const auto trace = source.Make(flags.seed + static_cast<std::uint64_t>(i));
-    if (!trace) return Complain(Annotate(trace.error(), flags.workload));
+    if (!trace) return view::Complain(Annotate(trace.error(), flags.workload));
     if (!progress) {
       const auto jobs = static_cast<std::int64_t>((*trace)->jobs.size());
       progress.emplace(jobs * flags.seeds * (after == nullptr ? 1 : 2), "jobs");
     }
     const auto run = Simulate(before, **trace, flags, setup, *progress);
-    if (!run) return Complain(run.error());
+    if (!run) return view::Complain(run.error());
     first.push_back(run->view.report);
     if (after == nullptr) continue;
     const auto other = Simulate(*after, **trace, flags, setup, *progress);
-    if (!other) return Complain(Annotate(other.error(), "--compare"));
+    if (!other) return view::Complain(Annotate(other.error(), "--compare"));
     second.push_back(other->view.report);
   }
   progress.reset();
   if (after == nullptr) {
-    PrintSpread(simulation::SpreadOf(first), SpreadKind::kRuns, flags);
+    PrintSpread(simulation::SpreadOf(first), view::SpreadKind::kRuns, flags);
   } else {
-    PrintSpread(simulation::SpreadOfDifferences(first, second), SpreadKind::kDifferences, flags);
+    PrintSpread(simulation::SpreadOfDifferences(first, second), view::SpreadKind::kDifferences,
+                flags);
   }
-  return kExitAnswered;
+  return view::kExitAnswered;
 }
 
 int RunOnce(const Side& before, const Side* after, const WorkloadSource& source,
             const SimulateFlags& flags, const Setup& setup) {
   const auto trace = source.Make(flags.seed);
-  if (!trace) return Complain(Annotate(trace.error(), flags.workload));
+  if (!trace) return view::Complain(Annotate(trace.error(), flags.workload));
   std::optional<ProgressBar> progress;
   const auto jobs = static_cast<std::int64_t>((*trace)->jobs.size());
   progress.emplace(jobs * (after == nullptr ? 1 : 2), "jobs");
   const auto run = Simulate(before, **trace, flags, setup, *progress);
   if (!run || after == nullptr) progress.reset();
-  if (!run) return Complain(run.error());
+  if (!run) return view::Complain(run.error());
   if (after == nullptr) {
     if (!flags.html.empty()) {
-      const Status written = WritePage(flags.html, SimulationPage(*run, flags.workload));
-      if (!written) return Complain(written.error());
+      const Status written = WritePage(flags.html, view::SimulationPage(*run, flags.workload));
+      if (!written) return view::Complain(written.error());
     }
     PrintView(run->view, flags);
-    return kExitAnswered;
+    return view::kExitAnswered;
   }
   const auto other = Simulate(*after, **trace, flags, setup, *progress);
   progress.reset();
-  if (!other) return Complain(Annotate(other.error(), "--compare"));
+  if (!other) return view::Complain(Annotate(other.error(), "--compare"));
   if (!flags.html.empty()) {
-    const Status written = WritePage(flags.html, ComparisonPage(*run, *other, flags.workload));
-    if (!written) return Complain(written.error());
+    const Status written =
+        WritePage(flags.html, view::ComparisonPage(*run, *other, flags.workload));
+    if (!written) return view::Complain(written.error());
   }
   PrintComparison(run->view, other->view, flags);
-  return kExitAnswered;
+  return view::kExitAnswered;
 }
 
 }  // namespace
 
 int RunSimulate(const SimulateFlags& flags) {
   if (flags.from_cluster != flags.manifests.empty()) {
-    Complain({ErrorCode::kInvalid, "name the queues: -f FILE, or --from-cluster"});
-    return kExitUsage;
+    view::Complain({ErrorCode::kInvalid, "name the queues: -f FILE, or --from-cluster"});
+    return view::kExitUsage;
   }
   const auto source = WorkloadSource::Read(flags.workload, flags.mapped);
-  if (!source) return Complain(source.error());
+  if (!source) return view::Complain(source.error());
   if (flags.seeds > 0 && !source->is_generated()) {
-    return Complain({ErrorCode::kInvalid, "--seeds: " + flags.workload +
-                                              " is recorded, every seed gives the same jobs"});
+    return view::Complain(
+        {ErrorCode::kInvalid,
+         "--seeds: " + flags.workload + " is recorded, every seed gives the same jobs"});
   }
   if (flags.seeds > 0 && !flags.html.empty()) {
-    return Complain({ErrorCode::kInvalid, "--html: the page is of one workload, without --seeds"});
+    return view::Complain(
+        {ErrorCode::kInvalid, "--html: the page is of one workload, without --seeds"});
   }
   if (!flags.events.empty() && (flags.seeds > 0 || !flags.compare.empty())) {
-    return Complain({ErrorCode::kInvalid,
-                     "--events: the events are of one run, without --seeds and --compare"});
+    return view::Complain({ErrorCode::kInvalid,
+                           "--events: the events are of one run, without --seeds and --compare"});
   }
   if (flags.full && flags.spread) {
-    return Complain(
+    return view::Complain(
         {ErrorCode::kInvalid, "--spread: with --full the cluster's binder places pods"});
   }
   auto setup = SetupOf(flags);
-  if (!setup) return Complain(setup.error());
+  if (!setup) return view::Complain(setup.error());
   const auto before = ReadSide(ReadBefore(flags, *setup), flags.full);
-  if (!before) return Complain(before.error());
+  if (!before) return view::Complain(before.error());
   std::optional<Side> after;
   if (!flags.compare.empty()) {
     auto read = ReadSide(ReadQueues(flags.compare, flags), flags.full);
-    if (!read) return Complain(Annotate(read.error(), "--compare"));
+    if (!read) return view::Complain(Annotate(read.error(), "--compare"));
     after = *std::move(read);
   }
   const Side* other = after ? &*after : nullptr;

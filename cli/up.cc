@@ -100,8 +100,8 @@ Result<std::int64_t> ParseLogLimit(const std::string& text) {
 }
 
 // An address beyond loopback opens the API to other machines and needs --allow-remote.
-Status CheckListen(const ListenAddress& listen, const UpFlags& flags) {
-  if (IsLoopback(listen.host) || flags.allow_remote) return OkStatus();
+Status CheckListen(const program::ListenAddress& listen, const UpFlags& flags) {
+  if (program::IsLoopback(listen.host) || flags.allow_remote) return OkStatus();
   return Refuse("--listen " + flags.listen +
                 " serves other machines: with the token of the kubeconfig they run the programs "
                 "that are mapped (--image) as the user of the jobs, and read every object. "
@@ -148,9 +148,9 @@ spec:
 
 // The kinds of queues and of the cloud, and what stands in every cluster that `berth up` makes.
 Status InstallKinds(local::WholeApi& api) {
-  BERTH_CHECK_OK(ApplyManifests(api, CrdManifests()));
-  BERTH_CHECK_OK(ApplyManifests(api, CloudManifests()));
-  return ApplyManifests(api, ClusterManifests());
+  BERTH_CHECK_OK(program::ApplyManifests(api, program::CrdManifests()));
+  BERTH_CHECK_OK(program::ApplyManifests(api, program::CloudManifests()));
+  return program::ApplyManifests(api, program::ClusterManifests());
 }
 
 // What concerns the program is `berth up`'s own business, but for the lease.
@@ -200,7 +200,7 @@ class Up {
   Status StartServer(const UpFlags& flags);
   Status StartCluster(const UpFlags& flags);
   Status StartControllers(const UpFlags& flags);
-  Status TakeReadApi(const UpFlags& flags, ControllerProcessOptions& options);
+  Status TakeReadApi(const UpFlags& flags, program::ControllerProcessOptions& options);
 
   SystemClock clock_;
   std::string data_directory_;
@@ -211,7 +211,7 @@ class Up {
   std::unique_ptr<ThreadExecutor> executor_;
   std::unique_ptr<local::cluster::Cluster> cluster_;
   std::unique_ptr<local::cloud::CloudDriver> cloud_;
-  std::unique_ptr<ControllerProcess> controllers_;
+  std::unique_ptr<program::ControllerProcess> controllers_;
 };
 
 Status Up::Start(const UpFlags& flags) {
@@ -220,8 +220,8 @@ Status Up::Start(const UpFlags& flags) {
         "--dashboard: the controllers serve the page: leave --no-controllers out, or say "
         "--read-api-listen to the `berth controller` beside this process");
   }
-  data_directory_ = DataDirectory(flags.data_dir);
-  BERTH_CHECK_OK(PrepareDataDirectory(data_directory_, flags.reset));
+  data_directory_ = program::DataDirectory(flags.data_dir);
+  BERTH_CHECK_OK(program::PrepareDataDirectory(data_directory_, flags.reset));
   BERTH_CHECK_OK(StartServer(flags));
   if (flags.api_only) return local::WriteKubeconfig(kubeconfig_path_, server_->kubeconfig());
   BERTH_CHECK_OK(InstallKinds(server_->api()));
@@ -230,9 +230,10 @@ Status Up::Start(const UpFlags& flags) {
 }
 
 Status Up::StartServer(const UpFlags& flags) {
-  BERTH_TRY(const ListenAddress listen, ParseListenAddress("--listen", flags.listen, "127.0.0.1"));
+  BERTH_TRY(const program::ListenAddress listen,
+            program::ParseListenAddress("--listen", flags.listen, "127.0.0.1"));
   BERTH_CHECK_OK(CheckListen(listen, flags));
-  if (!IsLoopback(listen.host)) {
+  if (!program::IsLoopback(listen.host)) {
     LogWarning("the API is open to other machines: its token runs programs and reads every object",
                {{"address", flags.listen}, {"token", data_directory_ + "/pki/token"}});
   }
@@ -259,7 +260,7 @@ Status Up::StartServer(const UpFlags& flags) {
 Status Up::StartCluster(const UpFlags& flags) {
   local::cluster::ClusterOptions options;
   options.data_folder = data_directory_;
-  options.work_folder = JobsDirectory(data_directory_);
+  options.work_folder = program::JobsDirectory(data_directory_);
   BERTH_TRY(options.log_bytes, ParseLogLimit(flags.log_limit));
   if (!flags.job_user.empty()) {
     BERTH_TRY(options.job_user, local::cluster::FindJobUser(flags.job_user));
@@ -282,7 +283,7 @@ Status Up::StartCluster(const UpFlags& flags) {
                         [cluster = cluster_.get()](const net::Request& request) {
                           return cluster->AnswerUsage(request);
                         });
-  BERTH_CHECK_OK(ApplyManifests(server_->api(), kUsageService));
+  BERTH_CHECK_OK(program::ApplyManifests(server_->api(), kUsageService));
   std::optional<local::cloud::MachineSize> machine;
   if (flags.machine_node) machine = local::cloud::ReadMachineSize();
   cloud_ = std::make_unique<local::cloud::CloudDriver>(
@@ -291,12 +292,12 @@ Status Up::StartCluster(const UpFlags& flags) {
 }
 
 // The authority in the kubeconfig signs the certificate of the read API.
-Status Up::TakeReadApi(const UpFlags& flags, ControllerProcessOptions& options) {
+Status Up::TakeReadApi(const UpFlags& flags, program::ControllerProcessOptions& options) {
   constexpr char kFlag[] = "--read-api-listen";
   if (flags.read_api_listen.empty() && !flags.dashboard) return OkStatus();
   const std::string listen = flags.read_api_listen.empty() ? "127.0.0.1:0" : flags.read_api_listen;
-  BERTH_TRY(options.read_api, ParseListenAddress(kFlag, listen, "127.0.0.1"));
-  if (!IsLoopback(options.read_api->host) && !flags.allow_remote) {
+  BERTH_TRY(options.read_api, program::ParseListenAddress(kFlag, listen, "127.0.0.1"));
+  if (!program::IsLoopback(options.read_api->host) && !flags.allow_remote) {
     return Refuse(std::string(kFlag) + " " + flags.read_api_listen +
                   " serves other machines: say --allow-remote as well, or listen on 127.0.0.1");
   }
@@ -311,19 +312,19 @@ Status Up::TakeReadApi(const UpFlags& flags, ControllerProcessOptions& options) 
 // of this program is alive, since the data directory is locked.
 Status Up::StartControllers(const UpFlags& flags) {
   if (!flags.controllers) return local::WriteKubeconfig(kubeconfig_path_, server_->kubeconfig());
-  ControllerProcessOptions options;
-  BERTH_TRY(options.configuration, ReadConfigurationFile(flags.config));
+  program::ControllerProcessOptions options;
+  BERTH_TRY(options.configuration, program::ReadConfigurationFile(flags.config));
   WarnOfAddresses(options.configuration);
   DropProgramOptions(options.configuration);
   LengthenLease(options.configuration.program.leader);
-  BERTH_CHECK_OK(ApplyManifests(server_->api(), NamespaceManifest(options.configuration)));
-  TakeDecisions(flags.decisions, options.configuration);
+  BERTH_CHECK_OK(program::ApplyManifests(server_->api(), NamespaceManifest(options.configuration)));
+  program::TakeDecisions(flags.decisions, options.configuration);
   BERTH_TRY(options.api, kube::ParseKubeConfig(server_->kubeconfig(), data_directory_, ""));
-  options.webhook = ListenAddress{.host = "127.0.0.1", .port = 0};
+  options.webhook = program::ListenAddress{.host = "127.0.0.1", .port = 0};
   BERTH_CHECK_OK(TakeReadApi(flags, options));
   options.read_api_actions = flags.read_api_actions;
   BERTH_TRY(options.read_api_proxy, ProxyTrustOf(flags.read_api_proxy));
-  if (options.read_api) options.read_api_sessions = data_directory_ + "/" + kPageSessions;
+  if (options.read_api) options.read_api_sessions = data_directory_ + "/" + program::kPageSessions;
   options.role = kRole;
   options.controllers.cloud_pools = true;
   BERTH_TRY(options.ledger, LedgerOptionsOf(flags.ledger, data_directory_ + "/" + kLedgerName));
@@ -338,11 +339,11 @@ Status Up::StartControllers(const UpFlags& flags) {
     server_->SetWebhookService(kWebhookService, "https://127.0.0.1:" + std::to_string(port));
   };
   BERTH_CHECK_OK(
-      ApplyManifests(server_->api(), WebhookManifests(),
-                     [frameworks = options.configuration.frameworks](local::Json& object) {
-                       return AddComponentReviews(frameworks, object);
-                     }));
-  BERTH_TRY(controllers_, ControllerProcess::Start(clock_, std::move(options)));
+      program::ApplyManifests(server_->api(), program::WebhookManifests(),
+                              [frameworks = options.configuration.frameworks](local::Json& object) {
+                                return program::AddComponentReviews(frameworks, object);
+                              }));
+  BERTH_TRY(controllers_, program::ControllerProcess::Start(clock_, std::move(options)));
   if (Status running = controllers_->WaitUntilRunning(kControllersTimeout); !running) {
     Error error = running.error();
     error.message += " (a `berth controller` beside this one? Stop it, or say --no-controllers)";
@@ -387,22 +388,23 @@ void Up::Stop() {
 }  // namespace
 
 int RunUp(const UpFlags& flags) {
-  HoldStopSignals();
+  program::HoldStopSignals();
   umask(077);  // files are private; programs get umask 022
   Up up;
   if (const Status started = up.Start(flags); !started) {
     up.Stop();
-    Complain(started.error());
-    return kExitRefused;  // 4 would mean an unreachable API
+    view::Complain(started.error());
+    return view::kExitRefused;  // 4 would mean an unreachable API
   }
-  Print("berth is up at " + up.server().url() + "\n\n  export KUBECONFIG=" + up.kubeconfig_path() +
-        (flags.api_only ? "\n  kubectl api-resources\n\n"
-                        : "\n  kubectl get nodes\n  berth status\n\n") +
-        up.ReadApiLines(flags.dashboard));
-  WaitForStopSignal();
-  Print("stopping\n");
+  view::Print("berth is up at " + up.server().url() +
+              "\n\n  export KUBECONFIG=" + up.kubeconfig_path() +
+              (flags.api_only ? "\n  kubectl api-resources\n\n"
+                              : "\n  kubectl get nodes\n  berth status\n\n") +
+              up.ReadApiLines(flags.dashboard));
+  program::WaitForStopSignal();
+  view::Print("stopping\n");
   up.Stop();
-  return kExitAnswered;
+  return view::kExitAnswered;
 }
 
 }  // namespace berth::cli

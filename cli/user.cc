@@ -65,7 +65,7 @@ Result<std::string> ServerUrl(const UserFlags& flags, const std::string& data_di
 
 Result<std::string> MakeUser(const UserFlags& flags) {
   BERTH_CHECK_OK(CheckFlags(flags));
-  const std::string folder = DataDirectory(flags.data_dir);
+  const std::string folder = program::DataDirectory(flags.data_dir);
   BERTH_TRY(const net::TlsIdentity authority, local::ReadAuthority(folder + "/pki"));
   BERTH_TRY(const std::string url, ServerUrl(flags, folder));
   const WallTime now = SystemClock().Now();
@@ -84,20 +84,20 @@ Result<std::string> MakeUser(const UserFlags& flags) {
 
 int RunUserAdd(const UserFlags& flags) {
   const auto text = MakeUser(flags);
-  if (!text) return Complain(text.error());
+  if (!text) return view::Complain(text.error());
   if (flags.out.empty()) {
-    Print(*text);
-    return kExitAnswered;
+    view::Print(*text);
+    return view::kExitAnswered;
   }
   const std::string path = std::filesystem::absolute(flags.out).string();
   if (const Status written = local::WriteKubeconfig(path, *text); !written) {
-    return Complain(written.error());
+    return view::Complain(written.error());
   }
-  Print(path + ": kubeconfig of " + flags.name +
-        ". It gives no rights of its own: bind roles to the user or its groups, such as\n" +
-        "  kubectl create rolebinding " + flags.name + " -n " + flags.namespace_name +
-        " --clusterrole edit --user " + flags.name + "\n");
-  return kExitAnswered;
+  view::Print(path + ": kubeconfig of " + flags.name +
+              ". It gives no rights of its own: bind roles to the user or its groups, such as\n" +
+              "  kubectl create rolebinding " + flags.name + " -n " + flags.namespace_name +
+              " --clusterrole edit --user " + flags.name + "\n");
+  return view::kExitAnswered;
 }
 
 }  // namespace berth::cli

@@ -11,31 +11,31 @@
 namespace berth::cli {
 
 int RunVersion(const ClientFlags& client, const std::string& config) {
-  const auto configuration = ReadConfigurationFile(config);
-  if (!configuration) return Complain(configuration.error());
+  const auto configuration = program::ReadConfigurationFile(config);
+  if (!configuration) return view::Complain(configuration.error());
   const admission::OwnRules& rules = configuration->admission.scheduler.own_rules;
   const std::string on = rules.NamesOfEnabled();
   const std::string off = rules.NamesOfDisabled();
   nlohmann::json out = {
-      {"berth", kVersion}, {"cluster", nullptr}, {"ownRules", {{"on", on}, {"off", off}}}};
+      {"berth", program::kVersion}, {"cluster", nullptr}, {"ownRules", {{"on", on}, {"off", off}}}};
   std::string server;
-  if (const auto session = Session::Open(client); session) {
+  if (const auto session = view::Session::Open(client); session) {
     const auto answer = (*session)->GetAll({"/version"}).front();
     if (answer && answer->contains("gitVersion")) {
       out["cluster"] = {{"version", (*answer)["gitVersion"]}, {"url", (*session)->server_url()}};
       server = (*answer)["gitVersion"].get<std::string>() + " at " + (*session)->server_url();
     }
   }
-  if (client.output != OutputFormat::kText) {
-    PrintStructured(out, client.output);
-    return kExitAnswered;
+  if (client.output != view::OutputFormat::kText) {
+    view::PrintStructured(out, client.output);
+    return view::kExitAnswered;
   }
-  Print(std::string("berth    ") + kVersion + "\ncluster  " +
-        (server.empty() ? "(none can be reached)" : server) +
-        "\n\nrules of its own by which the controllers decide" +
-        (config.empty() ? "" : " with " + config) + " (docs/differences.md)\n  on   " +
-        (on.empty() ? "none" : on) + "\n  off  " + (off.empty() ? "none" : off) + "\n");
-  return kExitAnswered;
+  view::Print(std::string("berth    ") + program::kVersion + "\ncluster  " +
+              (server.empty() ? "(none can be reached)" : server) +
+              "\n\nrules of its own by which the controllers decide" +
+              (config.empty() ? "" : " with " + config) + " (docs/differences.md)\n  on   " +
+              (on.empty() ? "none" : on) + "\n  off  " + (off.empty() ? "none" : off) + "\n");
+  return view::kExitAnswered;
 }
 
 }  // namespace berth::cli

@@ -21,26 +21,27 @@ namespace berth::cli {
 namespace {
 
 bool NamesNoChange(const WhatIfFlags& flags) {
-  const WhatIfOptions& changes = flags.changes;
+  const forecast::WhatIfOptions& changes = flags.changes;
   return flags.files.empty() && changes.quota.empty() && changes.nodes.empty() &&
          flags.submit.empty() && changes.priority.empty() && changes.stop.empty();
 }
 
 // The problems of all files in one error, one line each: a forecast of half the change misleads.
-Status ProblemsOf(const std::vector<const ManifestObjects*>& read) {
+Status ProblemsOf(const std::vector<const view::ManifestObjects*>& read) {
   std::vector<std::string> lines;
-  for (const ManifestObjects* each : read) {
-    for (const PlacedFinding& problem : each->problems) lines.push_back(ProblemText(problem));
+  for (const view::ManifestObjects* each : read) {
+    for (const view::PlacedFinding& problem : each->problems)
+      lines.push_back(view::ProblemText(problem));
   }
   return lines.empty() ? OkStatus() : Status(Error{ErrorCode::kInvalid, Join(lines, "\n")});
 }
 
 // Of an error of ChangeView, whose lines name objects.
-Error WithPlaces(const Error& error, const ManifestPlaces& changed,
-                 const ManifestPlaces& submitted) {
+Error WithPlaces(const Error& error, const view::ManifestPlaces& changed,
+                 const view::ManifestPlaces& submitted) {
   std::vector<std::string> lines;
   for (const std::string_view line : Split(error.message, '\n')) {
-    ManifestPlace place = changed.FindIn(std::string(line));
+    view::ManifestPlace place = changed.FindIn(std::string(line));
     if (place.file.empty()) place = submitted.FindIn(std::string(line));
     lines.push_back(
         (place.file.empty() ? "" : place.file + ":" + std::to_string(place.line) + ": ") +
@@ -49,10 +50,11 @@ Error WithPlaces(const Error& error, const ManifestPlaces& changed,
   return {error.code, Join(lines, "\n")};
 }
 
-Result<WhatIfView> MakeView(const WhatIfFlags& flags) {
-  BERTH_TRY(const ForecastCluster before, ReadForecastCluster(flags.forecast));
-  BERTH_TRY(ManifestObjects files, ReadManifestObjects(flags.files, flags.recursive));
-  BERTH_TRY(ManifestObjects submitted, ReadManifestObjects(flags.submit, flags.recursive));
+Result<view::WhatIfView> MakeView(const WhatIfFlags& flags) {
+  BERTH_TRY(const forecast::ForecastCluster before, ReadForecastCluster(flags.forecast));
+  BERTH_TRY(view::ManifestObjects files, view::ReadManifestObjects(flags.files, flags.recursive));
+  BERTH_TRY(view::ManifestObjects submitted,
+            view::ReadManifestObjects(flags.submit, flags.recursive));
   BERTH_CHECK_OK(ProblemsOf({&files, &submitted}));
   if (!flags.files.empty() && files.objects.empty()) {
     return Error{ErrorCode::kInvalid, "-f: the files have no object"};
@@ -60,40 +62,42 @@ Result<WhatIfView> MakeView(const WhatIfFlags& flags) {
   if (!flags.submit.empty() && submitted.objects.empty()) {
     return Error{ErrorCode::kInvalid, "--submit: the files have no object"};
   }
-  WhatIfInput input{.options = flags.changes,
-                    .changed = std::move(files.objects),
-                    .submitted = std::move(submitted.objects),
-                    .default_namespace = before.default_namespace};
-  std::unique_ptr<Session> session;
+  forecast::WhatIfInput input{.options = flags.changes,
+                              .changed = std::move(files.objects),
+                              .submitted = std::move(submitted.objects),
+                              .default_namespace = before.default_namespace};
+  std::unique_ptr<view::Session> session;
   if (flags.forecast.from.empty()) {
-    BERTH_TRY(session, Session::Open(flags.forecast.client));
-    input.find = ReadsFrom(*session);
+    BERTH_TRY(session, view::Session::Open(flags.forecast.client));
+    input.find = view::ReadsFrom(*session);
   }
-  Result<ChangedView> made = ChangeView(before.view, input);
+  Result<forecast::ChangedView> made = forecast::ChangeView(before.view, input);
   if (!made) return WithPlaces(made.error(), files.places, submitted.places);
-  ChangedView& changed = *made;
-  const ForecastCluster after = WithView(before, std::move(changed.view));
-  const ForecastJobs jobs_before = ForecastJobsOf(before);
-  const ForecastJobs jobs_after = ForecastJobsOf(after);
+  forecast::ChangedView& changed = *made;
+  const forecast::ForecastCluster after = forecast::WithView(before, std::move(changed.view));
+  const forecast::ForecastJobs jobs_before = forecast::ForecastJobsOf(before);
+  const forecast::ForecastJobs jobs_after = forecast::ForecastJobsOf(after);
   simulation::ForecastOptions options;
   options.world = before.world;
   options.draws = DrawsOf(flags.forecast, jobs_before.jobs.size() + jobs_after.jobs.size());
   options.seed = flags.forecast.seed;
   options.until = simulation::ForecastUntil::kFinished;
-  const auto forecast_before = MakeForecastInThreads(before.cluster, jobs_before.jobs, options);
-  const auto forecast_after = MakeForecastInThreads(after.cluster, jobs_after.jobs, options);
-  WhatIfView view{.now = before.view.now,
-                  .draws = options.draws,
-                  .seed = options.seed,
-                  .changes = std::move(changed.changes),
-                  .notes = std::move(changed.notes)};
-  for (const ManifestObjects* each : {&files, &submitted}) {
+  const auto forecast_before =
+      forecast::MakeForecastInThreads(before.cluster, jobs_before.jobs, options);
+  const auto forecast_after =
+      forecast::MakeForecastInThreads(after.cluster, jobs_after.jobs, options);
+  view::WhatIfView view{.now = before.view.now,
+                        .draws = options.draws,
+                        .seed = options.seed,
+                        .changes = std::move(changed.changes),
+                        .notes = std::move(changed.notes)};
+  for (const view::ManifestObjects* each : {&files, &submitted}) {
     view.notes.insert(view.notes.end(), each->notes.begin(), each->notes.end());
   }
   view.notes.insert(view.notes.end(), after.notes.begin(), after.notes.end());
   view.jobs = simulation::CompareForecasts({jobs_before.jobs, forecast_before},
                                            {jobs_after.jobs, forecast_after});
-  for (const std::string& each : NotSeen(before.view)) view.notes.push_back(each);
+  for (const std::string& each : view::NotSeen(before.view)) view.notes.push_back(each);
   return view;
 }
 
@@ -101,20 +105,20 @@ Result<WhatIfView> MakeView(const WhatIfFlags& flags) {
 
 int RunWhatIf(const WhatIfFlags& flags) {
   if (NamesNoChange(flags)) {
-    Complain({ErrorCode::kInvalid,
-              "name a change: -f, --add-quota, --submit, --priority, --stop-queue or "
-              "--remove-node"});
-    return kExitUsage;
+    view::Complain({ErrorCode::kInvalid,
+                    "name a change: -f, --add-quota, --submit, --priority, --stop-queue or "
+                    "--remove-node"});
+    return view::kExitUsage;
   }
   const auto view = MakeView(flags);
-  if (!view) return Complain(view.error());
+  if (!view) return view::Complain(view.error());
   const ClientFlags& client = flags.forecast.client;
-  if (client.output != OutputFormat::kText) {
-    PrintStructured(WhatIfJson(*view), client.output);
+  if (client.output != view::OutputFormat::kText) {
+    view::PrintStructured(view::WhatIfJson(*view), client.output);
   } else {
-    Print(RenderWhatIf(*view, DetectStyle(client.ascii)));
+    view::Print(view::RenderWhatIf(*view, view::DetectStyle(client.ascii)));
   }
-  return WorseOff(*view) > 0 ? kExitWorseOff : kExitAnswered;
+  return view::WorseOff(*view) > 0 ? kExitWorseOff : view::kExitAnswered;
 }
 
 }  // namespace berth::cli

@@ -41,7 +41,7 @@ Status MapQueues(const std::vector<std::string>& mapped, Trace& trace) {
 
 Result<WorkloadSource> WorkloadSource::Read(const std::string& path,
                                             const std::vector<std::string>& mapped) {
-  BERTH_TRY(const std::string text, ReadTextFile(path));
+  BERTH_TRY(const std::string text, view::ReadTextFile(path));
   WorkloadSource source;
   if (IsGenerator(text)) {
     auto sources = ReadGenerator(text);

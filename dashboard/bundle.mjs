@@ -46,7 +46,7 @@ const entries = files.map(({ path, type, body }) => `      {"${path}", "${type}"
 const text = `// Made of dashboard/ by tools/dashboard.
 #include "program/embedded_page.h"
 
-namespace berth::cli {
+namespace berth::program {
 
 const std::vector<readapi::PageFile>& EmbeddedPage() {
   static const std::vector<readapi::PageFile> kFiles{
@@ -54,7 +54,7 @@ ${entries.join(",\n")}};
   return kFiles;
 }
 
-}  // namespace berth::cli
+}  // namespace berth::program
 `;
 const [to] = process.argv.slice(2);
 writeFileSync(`${to}.new`, text);

@@ -8,7 +8,7 @@
 #include "api/codec/json_write.h"
 #include "base/strings.h"
 
-namespace berth::cli {
+namespace berth::forecast {
 namespace {
 
 using Json = nlohmann::json;
@@ -84,4 +84,4 @@ std::string FormatEtaEntries(const std::vector<EtaEntry>& entries) {
   return text;
 }
 
-}  // namespace berth::cli
+}  // namespace berth::forecast

@@ -15,7 +15,7 @@
 #include "base/result.h"
 #include "simulation/calibration.h"
 
-namespace berth::cli {
+namespace berth::forecast {
 
 struct EtaEntry {
   std::string uid;
@@ -30,4 +30,4 @@ struct EtaEntry {
 Result<std::vector<EtaEntry>> ParseEtaEntries(std::string_view text);
 std::string FormatEtaEntries(const std::vector<EtaEntry>& entries);
 
-}  // namespace berth::cli
+}  // namespace berth::forecast

@@ -9,7 +9,7 @@
 #include "forecast/forecast_cluster.h"
 #include "view/screens/eta_cell.h"
 
-namespace berth::cli {
+namespace berth::forecast {
 namespace {
 
 constexpr char kNoForecastYet[] = "no forecast yet: --draw makes one";
@@ -17,7 +17,7 @@ constexpr char kNoForecastYet[] = "no forecast yet: --draw makes one";
 // The ClusterQueue of each LocalQueue, by namespace/name.
 using QueueNames = std::unordered_map<std::string, std::string>;
 
-QueueNames ClusterQueuesOf(const ClusterView& view) {
+QueueNames ClusterQueuesOf(const view::ClusterView& view) {
   QueueNames names;
   for (const api::LocalQueue& queue : view.local_queues) {
     names[queue.meta.namespace_name + "/" + queue.meta.name] = queue.cluster_queue;
@@ -36,9 +36,10 @@ std::string WaitsFor(const api::Workload& workload) {
   return reserved == nullptr ? "" : reserved->message;
 }
 
-EtaRow RowOf(const std::shared_ptr<const ClusterView>& view, const api::Workload& workload,
-             const std::optional<api::StartForecast>& note, const QueueNames& queues) {
-  EtaRow row{.workload = {view, &workload}};
+view::EtaRow RowOf(const std::shared_ptr<const view::ClusterView>& view,
+                   const api::Workload& workload, const std::optional<api::StartForecast>& note,
+                   const QueueNames& queues) {
+  view::EtaRow row{.workload = {view, &workload}};
   const auto queue = queues.find(workload.meta.namespace_name + "/" + workload.spec.queue_name);
   if (queue != queues.end()) row.cluster_queue = queue->second;
   if (!note) {
@@ -61,8 +62,8 @@ bool ForecastQuestion::Names(const api::Workload& workload) const {
   return all || IsMeantBy(reference, workload);
 }
 
-EtaHits ControllerHits(const ClusterView& view) {
-  EtaHits hits;
+view::EtaHits ControllerHits(const view::ClusterView& view) {
+  view::EtaHits hits;
   double within_p50 = 0;
   double within_p90 = 0;
   for (const api::Workload& workload : view.workloads) {
@@ -85,14 +86,14 @@ EtaHits ControllerHits(const ClusterView& view) {
   return hits;
 }
 
-std::optional<EtaView> EtaFromNotes(const std::shared_ptr<const ClusterView>& view,
-                                    const ForecastQuestion& question) {
-  EtaView answer;
+std::optional<view::EtaView> EtaFromNotes(const std::shared_ptr<const view::ClusterView>& view,
+                                          const ForecastQuestion& question) {
+  view::EtaView answer;
   answer.now = view->now;
   const QueueNames queues = ClusterQueuesOf(*view);
   for (const api::Workload& workload : view->workloads) {
-    if (!IsWaiting(workload) || !question.Names(workload)) continue;
-    auto note = ForecastOf(*view, workload);
+    if (!view::IsWaiting(workload) || !question.Names(workload)) continue;
+    auto note = view::ForecastOf(*view, workload);
     if (note && view->now - note->at > kFreshForecast) note.reset();
     if (note) ++answer.noted;
     if (note && note->drawn) ++answer.corrected;
@@ -101,8 +102,8 @@ std::optional<EtaView> EtaFromNotes(const std::shared_ptr<const ClusterView>& vi
   }
   if (answer.noted == 0) return std::nullopt;
   answer.controller = ControllerHits(*view);
-  SortRows(answer);
+  view::SortRows(answer);
   return answer;
 }
 
-}  // namespace berth::cli
+}  // namespace berth::forecast

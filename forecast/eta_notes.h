@@ -11,7 +11,7 @@
 #include "view/screens/cluster_view.h"
 #include "view/screens/eta.h"
 
-namespace berth::cli {
+namespace berth::forecast {
 
 // A forecast is written anew after kEtaRefresh, if not earlier, by a round that takes some minutes.
 inline constexpr Duration kFreshForecast = std::chrono::minutes(45);
@@ -29,10 +29,10 @@ struct ForecastQuestion {
 
 // nullopt: no job of the question has a fresh forecast. Jobs that came after the last round are
 // rows without one. The rows share the view.
-std::optional<EtaView> EtaFromNotes(const std::shared_ptr<const ClusterView>& view,
-                                    const ForecastQuestion& question);
+std::optional<view::EtaView> EtaFromNotes(const std::shared_ptr<const view::ClusterView>& view,
+                                          const ForecastQuestion& question);
 
 // What came of the annotations of Workloads that have started, in this cluster now.
-EtaHits ControllerHits(const ClusterView& view);
+view::EtaHits ControllerHits(const view::ClusterView& view);
 
-}  // namespace berth::cli
+}  // namespace berth::forecast

@@ -8,7 +8,7 @@
 #include "api/reasons.h"
 #include "view/screens/cluster_view.h"
 
-namespace berth::cli {
+namespace berth::forecast {
 
 using simulation::Calibration;
 
@@ -52,7 +52,7 @@ std::optional<StartPast> StartPastOf(const api::Workload& workload) {
 }
 
 std::optional<Calibration::Past> WaitingPastOf(const api::Workload& workload, WallTime now) {
-  if (!IsWaiting(workload)) return std::nullopt;
+  if (!view::IsWaiting(workload)) return std::nullopt;
   const auto note = NoteOn(workload);
   const auto first = note ? FirstOfThisWait(workload, *note) : std::nullopt;
   return first ? PastOf(*first, now, false) : std::nullopt;
@@ -78,4 +78,4 @@ Calibration CalibrationOf(const std::vector<api::Workload>& workloads, WallTime 
   return calibration;
 }
 
-}  // namespace berth::cli
+}  // namespace berth::forecast

@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "simulation/calibration.h"
 
-namespace berth::cli {
+namespace berth::forecast {
 
 // The forecast on the Workload; nullopt: it has none.
 std::optional<api::StartForecast> NoteOn(const api::Workload& workload);
@@ -45,4 +45,4 @@ simulation::Calibration CalibrationOf(std::vector<StartPast> starts);
 // Of all Workloads of a cluster at one moment, those that wait included.
 simulation::Calibration CalibrationOf(const std::vector<api::Workload>& workloads, WallTime now);
 
-}  // namespace berth::cli
+}  // namespace berth::forecast

@@ -10,7 +10,7 @@
 #include "api/reasons.h"
 #include "view/manifest_files.h"
 
-namespace berth::cli {
+namespace berth::forecast {
 namespace {
 
 Duration ToSpan(std::int64_t seconds) { return std::chrono::seconds(seconds); }
@@ -38,7 +38,7 @@ Result<EtaScores> EtaScores::Read(const std::string& file) {
   EtaScores scores(file);
   std::error_code error;
   if (!std::filesystem::exists(file, error)) return scores;
-  BERTH_TRY(const std::string text, ReadTextFile(file));
+  BERTH_TRY(const std::string text, view::ReadTextFile(file));
   auto entries = ParseEtaEntries(text);
   if (!entries) return Annotate(entries.error(), file);
   scores.entries_ = *std::move(entries);
@@ -99,4 +99,4 @@ void EtaScores::Add(const EtaEntry& entry) {
   entries_.push_back(entry);
 }
 
-}  // namespace berth::cli
+}  // namespace berth::forecast

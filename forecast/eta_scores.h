@@ -19,7 +19,7 @@
 #include "forecast/forecast_cluster.h"
 #include "simulation/calibration.h"
 
-namespace berth::cli {
+namespace berth::forecast {
 
 class EtaScores {
  public:
@@ -56,4 +56,4 @@ class EtaScores {
   double within_p90_ = 0;
 };
 
-}  // namespace berth::cli
+}  // namespace berth::forecast

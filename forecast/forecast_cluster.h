@@ -21,10 +21,10 @@
 #include "simulation/standing.h"
 #include "view/screens/cluster_view.h"
 
-namespace berth::cli {
+namespace berth::forecast {
 
 struct ForecastCluster {
-  ClusterView view;
+  view::ClusterView view;
   simulation::Cluster cluster;  // prepared
   std::vector<std::shared_ptr<const api::Workload>> workloads;
   simulation::RunHistory history;
@@ -42,19 +42,20 @@ struct ForecastJobs {
 };
 
 // Adds the objects of the documents; kinds that a view does not have are left out.
-Status AddDocuments(const std::vector<nlohmann::json>& documents, ClusterView& view);
+Status AddDocuments(const std::vector<nlohmann::json>& documents, view::ClusterView& view);
 // Reads lists and objects of `kubectl get -o json`, of kueue.x-k8s.io/v1beta1 and v1beta2. The time
 // of the view is the last one that the Workloads name. kInvalid: an object that does not decode,
 // with kind and name; no Workloads and no ClusterQueue at all.
-Result<ClusterView> ReadDump(const std::vector<nlohmann::json>& documents);
+Result<view::ClusterView> ReadDump(const std::vector<nlohmann::json>& documents);
 
 // `attempts`: of the ledger; finished Workloads of the view count, too.
-ForecastCluster MakeForecastCluster(ClusterView view, std::vector<ledger::AttemptRecord> attempts);
+ForecastCluster MakeForecastCluster(view::ClusterView view,
+                                    std::vector<ledger::AttemptRecord> attempts);
 // `cluster` with another view in its place.
-ForecastCluster WithView(const ForecastCluster& cluster, ClusterView view);
+ForecastCluster WithView(const ForecastCluster& cluster, view::ClusterView view);
 ForecastJobs ForecastJobsOf(const ForecastCluster& cluster);
 
 // Whether job/x, KIND/x, workload/x or x names the Workload, in any namespace.
 bool IsMeantBy(const std::string& reference, const api::Workload& workload);
 
-}  // namespace berth::cli
+}  // namespace berth::forecast

@@ -7,7 +7,7 @@
 #include "view/view_reader.h"
 #include "webhook/conversion.h"
 
-namespace berth::cli {
+namespace berth::forecast {
 namespace {
 
 using Json = nlohmann::json;
@@ -15,7 +15,7 @@ using Json = nlohmann::json;
 constexpr char kKueuePrefix[] = "kueue.x-k8s.io/";
 constexpr char kServedVersion[] = "kueue.x-k8s.io/v1beta2";
 
-Status AddDocument(const Json& document, ClusterView& view) {
+Status AddDocument(const Json& document, view::ClusterView& view) {
   if (!document.is_object()) return OkStatus();
   const auto items = document.find("items");
   if (items != document.end() && items->is_array()) {
@@ -28,7 +28,7 @@ Status AddDocument(const Json& document, ClusterView& view) {
   if (version != document.end() && version->is_string() && *version != kServedVersion &&
       version->get<std::string>().rfind(kKueuePrefix, 0) == 0) {
     auto converted = webhook::Convert(document, kServedVersion);
-    if (converted) return AddObject(*converted, view);
+    if (converted) return view::AddObject(*converted, view);
     const Json::json_pointer kind("/kind");
     const Json::json_pointer name("/metadata/name");
     const auto word = [&document](const Json::json_pointer& path) {
@@ -37,10 +37,10 @@ Status AddDocument(const Json& document, ClusterView& view) {
     };
     return Annotate(converted.error(), word(kind) + " " + word(name));
   }
-  return AddObject(document, view);
+  return view::AddObject(document, view);
 }
 
-WallTime LastTimeOf(const ClusterView& view) {
+WallTime LastTimeOf(const view::ClusterView& view) {
   WallTime last{};
   for (const api::Workload& workload : view.workloads) {
     last = std::max(last, workload.meta.creation_timestamp);
@@ -53,13 +53,13 @@ WallTime LastTimeOf(const ClusterView& view) {
 
 }  // namespace
 
-Status AddDocuments(const std::vector<Json>& documents, ClusterView& view) {
+Status AddDocuments(const std::vector<Json>& documents, view::ClusterView& view) {
   for (const Json& document : documents) BERTH_CHECK_OK(AddDocument(document, view));
   return OkStatus();
 }
 
-Result<ClusterView> ReadDump(const std::vector<Json>& documents) {
-  ClusterView view;
+Result<view::ClusterView> ReadDump(const std::vector<Json>& documents) {
+  view::ClusterView view;
   BERTH_CHECK_OK(AddDocuments(documents, view));
   if (view.cluster_queues.empty()) {
     return Error{ErrorCode::kInvalid,
@@ -71,4 +71,4 @@ Result<ClusterView> ReadDump(const std::vector<Json>& documents) {
   return view;
 }
 
-}  // namespace berth::cli
+}  // namespace berth::forecast

@@ -10,7 +10,7 @@
 #include "view/screens/plan.h"
 #include "view/screens/why.h"
 
-namespace berth::cli {
+namespace berth::forecast {
 namespace {
 
 using simulation::PastRun;
@@ -20,15 +20,16 @@ std::int64_t SecondsBetween(WallTime from, WallTime to) {
   return std::max<std::int64_t>(std::chrono::floor<std::chrono::seconds>(to - from).count(), 0);
 }
 
-std::optional<std::int64_t> DeadlineOf(const ClusterView& view, const api::Workload& workload) {
+std::optional<std::int64_t> DeadlineOf(const view::ClusterView& view,
+                                       const api::Workload& workload) {
   const api::OwnerReference* owner = api::ControllerOf(workload.meta);
   if (owner == nullptr || owner->kind != "Job") return std::nullopt;
-  const api::Job* job = FindJob(view, {workload.meta.namespace_name, owner->name});
+  const api::Job* job = view::FindJob(view, {workload.meta.namespace_name, owner->name});
   return job == nullptr ? std::nullopt : job->active_deadline_seconds;
 }
 
 // nullopt: it never ran, or its end is not that of its run.
-std::optional<PastRun> RunOf(const ClusterView& view, const api::Workload& workload) {
+std::optional<PastRun> RunOf(const view::ClusterView& view, const api::Workload& workload) {
   const auto& conditions = workload.status.conditions;
   const api::Condition* admitted = api::FindCondition(conditions, api::kAdmitted);
   if (admitted == nullptr || admitted->status != api::ConditionStatus::kTrue) return std::nullopt;
@@ -63,7 +64,7 @@ std::optional<PastRun> RunOf(const ledger::AttemptRecord& attempt) {
 }
 
 // The runs in the order of their ends: the last ones count.
-void AddRuns(const ClusterView& view, const std::vector<ledger::AttemptRecord>& attempts,
+void AddRuns(const view::ClusterView& view, const std::vector<ledger::AttemptRecord>& attempts,
              simulation::RunHistory& history) {
   std::set<std::string> told;
   std::vector<const ledger::AttemptRecord*> by_end;
@@ -96,14 +97,15 @@ void LeaveTopologyOut(api::Workload& workload) {
 // The waits for capacity of the Workloads, which are equal for equal queues, requests and waits.
 class CapacityWaits {
  public:
-  explicit CapacityWaits(const ClusterView& view) : view_(view) {}
+  explicit CapacityWaits(const view::ClusterView& view) : view_(view) {}
 
   std::optional<simulation::CapacityWait> Of(const api::Workload& workload, const RunKey& key) {
-    const api::ClusterQueue* queue = FindClusterQueue(view_, ClusterQueueOf(view_, workload));
+    const api::ClusterQueue* queue =
+        view::FindClusterQueue(view_, view::ClusterQueueOf(view_, workload));
     if (queue == nullptr || queue->spec.admission_checks.empty()) return std::nullopt;
-    PlannedJob job{.kind = "Workload", .workload = workload, .deadline = key.declared};
+    view::PlannedJob job{.kind = "Workload", .workload = workload, .deadline = key.declared};
     job.workload.status.admission.reset();
-    if (const auto* request = FindProvisioningRequest(view_, workload)) {
+    if (const auto* request = view::FindProvisioningRequest(view_, workload)) {
       job.waited_seconds = SecondsBetween(request->meta.creation_timestamp, view_.now);
     }
     std::string text = key.queue + "\n" + std::to_string(job.waited_seconds);
@@ -117,11 +119,11 @@ class CapacityWaits {
 
  private:
   // Of several checks the slowest one counts.
-  std::optional<simulation::CapacityWait> WaitOf(const PlannedJob& job) const {
+  std::optional<simulation::CapacityWait> WaitOf(const view::PlannedJob& job) const {
     std::optional<simulation::CapacityWait> wait;
-    const Result<JobPlan> plan = MakePlan(view_, job);
+    const Result<view::JobPlan> plan = view::MakePlan(view_, job);
     if (!plan) return wait;
-    for (const CheckPlan& check : plan->checks) {
+    for (const view::CheckPlan& check : plan->checks) {
       if (check.is_reactive) continue;  // the job is admitted before its nodes come
       const auto step = std::find_if(check.steps.begin(), check.steps.end(),
                                      [](const auto& each) { return !each.veto; });
@@ -135,13 +137,13 @@ class CapacityWaits {
     return wait;
   }
 
-  const ClusterView& view_;
+  const view::ClusterView& view_;
   std::map<std::string, std::optional<simulation::CapacityWait>> known_;
 };
 
 }  // namespace
 
-simulation::Cluster SimulatedClusterOf(const ClusterView& view) {
+simulation::Cluster SimulatedClusterOf(const view::ClusterView& view) {
   simulation::Cluster cluster;
   cluster.flavors = view.flavors;
   cluster.cohorts = view.cohorts;
@@ -150,14 +152,15 @@ simulation::Cluster SimulatedClusterOf(const ClusterView& view) {
   cluster.namespaces = view.namespaces;
   cluster.priority_classes = view.priority_classes;
   // Without its nodes a topology has no room: quota alone decides then.
-  if (!IsKnown(view, "nodes") || view.topology_nodes.empty()) return cluster;
+  if (!view::IsKnown(view, "nodes") || view.topology_nodes.empty()) return cluster;
   cluster.topologies = view.topologies;
   cluster.nodes = view.topology_nodes;
   cluster.pods = view.topology_pods;
   return cluster;
 }
 
-ForecastCluster MakeForecastCluster(ClusterView view, std::vector<ledger::AttemptRecord> attempts) {
+ForecastCluster MakeForecastCluster(view::ClusterView view,
+                                    std::vector<ledger::AttemptRecord> attempts) {
   ForecastCluster made;
   made.cluster = SimulatedClusterOf(view);
   made.notes = simulation::Prepare(made.cluster);
@@ -174,7 +177,7 @@ ForecastCluster MakeForecastCluster(ClusterView view, std::vector<ledger::Attemp
   return made;
 }
 
-ForecastCluster WithView(const ForecastCluster& cluster, ClusterView view) {
+ForecastCluster WithView(const ForecastCluster& cluster, view::ClusterView view) {
   ForecastCluster made = MakeForecastCluster(std::move(view), cluster.attempts);
   made.world = cluster.world;
   made.default_namespace = cluster.default_namespace;
@@ -182,8 +185,8 @@ ForecastCluster WithView(const ForecastCluster& cluster, ClusterView view) {
 }
 
 bool IsMeantBy(const std::string& reference, const api::Workload& workload) {
-  const ObjectReference parsed = ParseReference(reference);
-  if (!parsed.kind.empty()) return BelongsTo(parsed, workload);
+  const view::ObjectReference parsed = view::ParseReference(reference);
+  if (!parsed.kind.empty()) return view::BelongsTo(parsed, workload);
   const api::OwnerReference* owner = api::ControllerOf(workload.meta);
   return workload.meta.name == parsed.name || (owner != nullptr && owner->name == parsed.name);
 }
@@ -209,4 +212,4 @@ ForecastJobs ForecastJobsOf(const ForecastCluster& cluster) {
   return made;
 }
 
-}  // namespace berth::cli
+}  // namespace berth::forecast

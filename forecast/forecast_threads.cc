@@ -4,7 +4,7 @@
 #include <exception>
 #include <thread>
 
-namespace berth::cli {
+namespace berth::forecast {
 namespace {
 
 constexpr int kMostThreads = 16;  // each has a world of its own in memory
@@ -43,4 +43,4 @@ simulation::Forecast MakeForecastInThreads(const simulation::Cluster& cluster,
   return simulation::JoinForecasts(std::move(parts));
 }
 
-}  // namespace berth::cli
+}  // namespace berth::forecast

@@ -8,10 +8,10 @@
 
 #include "simulation/forecast.h"
 
-namespace berth::cli {
+namespace berth::forecast {
 
 simulation::Forecast MakeForecastInThreads(const simulation::Cluster& cluster,
                                            const std::vector<simulation::ForecastJob>& jobs,
                                            const simulation::ForecastOptions& options);
 
-}  // namespace berth::cli
+}  // namespace berth::forecast

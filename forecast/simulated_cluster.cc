@@ -11,7 +11,7 @@
 #include "api/codec/codec.h"
 #include "webhook/conversion.h"
 
-namespace berth::cli {
+namespace berth::forecast {
 namespace {
 
 using Json = nlohmann::json;
@@ -145,4 +145,4 @@ Result<simulation::Cluster> ReadSimulatedCluster(const std::vector<Json>& docume
   return reader.Take();
 }
 
-}  // namespace berth::cli
+}  // namespace berth::forecast

@@ -11,7 +11,7 @@
 #include "simulation/cluster.h"
 #include "view/screens/cluster_view.h"
 
-namespace berth::cli {
+namespace berth::forecast {
 
 // Reads ClusterQueues, Cohorts, LocalQueues, ResourceFlavors and WorkloadPriorityClasses of
 // kueue.x-k8s.io/v1beta1 and v1beta2, and Namespaces; lists of `kubectl get -o json` too. A
@@ -26,6 +26,6 @@ std::vector<std::string> NotSimulatedIn(const std::vector<nlohmann::json>& docum
                                         bool has_pools);
 
 // The objects of a view that was read from a cluster.
-simulation::Cluster SimulatedClusterOf(const ClusterView& view);
+simulation::Cluster SimulatedClusterOf(const view::ClusterView& view);
 
-}  // namespace berth::cli
+}  // namespace berth::forecast

@@ -18,7 +18,7 @@
 #include "local/cloud/machine_catalogue.h"
 #include "local/cloud/node_pool.h"
 
-namespace berth::cli {
+namespace berth::forecast {
 namespace {
 
 using Json = nlohmann::json;
@@ -202,4 +202,4 @@ Result<std::vector<simulation::NodePool>> ReadSimulatedPools(const std::vector<J
   return pools;
 }
 
-}  // namespace berth::cli
+}  // namespace berth::forecast

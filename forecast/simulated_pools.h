@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "simulation/nodes.h"
 
-namespace berth::cli {
+namespace berth::forecast {
 
 // What of the documents becomes pools.
 enum class PoolKinds : std::uint8_t {
@@ -34,4 +34,4 @@ bool IsMachine(const nlohmann::json& object);
 Result<std::vector<simulation::NodePool>> ReadSimulatedPools(
     const std::vector<nlohmann::json>& documents, PoolKinds kinds);
 
-}  // namespace berth::cli
+}  // namespace berth::forecast

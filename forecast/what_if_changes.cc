@@ -16,7 +16,7 @@
 #include "view/planned_jobs.h"
 #include "view/screens/why.h"
 
-namespace berth::cli {
+namespace berth::forecast {
 namespace {
 
 using Json = nlohmann::json;
@@ -90,8 +90,8 @@ bool IsMerged(const Json& object, bool has_nodes) {
 // Which Workload the pods of a node work for, by what the pods and their owners say.
 class PodParents {
  public:
-  PodParents(const ClusterView& view, const std::string& node) : view_(view) {
-    for (const PodView& pod : view.pods) {
+  PodParents(const view::ClusterView& view, const std::string& node) : view_(view) {
+    for (const view::PodView& pod : view.pods) {
       const bool ended = pod.phase == "Succeeded" || pod.phase == "Failed";
       if (pod.node_name == node && !ended) Note(pod);
     }
@@ -105,7 +105,7 @@ class PodParents {
   }
 
  private:
-  void Note(const PodView& pod) {
+  void Note(const view::PodView& pod) {
     const std::string& space = pod.namespace_name;
     owners_.insert({space, "Pod", pod.name});
     for (const std::string* name : {&pod.workload, &pod.group}) {
@@ -117,19 +117,19 @@ class PodParents {
     if (name.empty()) return;
     owners_.insert({space, "Job", name});
     // The Job of a JobSet has the JobSet as its owner.
-    const api::Job* job = FindJob(view_, {space, name});
+    const api::Job* job = view::FindJob(view_, {space, name});
     const api::OwnerReference* above = job == nullptr ? nullptr : api::ControllerOf(job->meta);
     if (above != nullptr) owners_.insert({space, above->kind, above->name});
   }
 
-  const ClusterView& view_;
+  const view::ClusterView& view_;
   std::set<std::pair<std::string, std::string>> workloads_;             // namespace, name
   std::set<std::tuple<std::string, std::string, std::string>> owners_;  // namespace, kind, name
 };
 
 class Changer {
  public:
-  Changer(const ClusterView& view, const WhatIfInput& input)
+  Changer(const view::ClusterView& view, const WhatIfInput& input)
       : input_(input),
         files_(FlatObjectsOf(input.changed)),
         submitted_(FlatObjectsOf(input.submitted)),
@@ -167,7 +167,7 @@ class Changer {
   }
 
   Status ReplaceObjects() {
-    ClusterView changed;
+    view::ClusterView changed;
     BERTH_CHECK_OK(AddDocuments(files_, changed));
     if (!changed.workloads.empty()) {
       return Invalid("Workload " + changed.workloads.front().meta.name +
@@ -177,7 +177,7 @@ class Changer {
       std::string& name = queue.meta.namespace_name;
       if (name.empty()) name = input_.default_namespace;
     }
-    ClusterView& view = made_.view;
+    view::ClusterView& view = made_.view;
     std::vector<std::string>& changes = made_.changes;
     Merge(changed.cluster_queues, "ClusterQueue", view.cluster_queues, changes);
     Merge(changed.cohorts, "Cohort", view.cohorts, changes);
@@ -265,9 +265,9 @@ class Changer {
     const std::string name = text.substr(0, equals);
     bool found = false;
     for (api::Workload& workload : made_.view.workloads) {
-      if (IsFinished(workload) || !IsNamed(workload, name)) continue;
+      if (view::IsFinished(workload) || !IsNamed(workload, name)) continue;
       found = true;
-      made_.changes.push_back(DisplayName(workload) + ": priority " +
+      made_.changes.push_back(view::DisplayName(workload) + ": priority " +
                               std::to_string(workload.spec.priority.value_or(0)) + " → " +
                               std::to_string(*number));
       workload.spec.priority = static_cast<std::int32_t>(*number);
@@ -287,7 +287,7 @@ class Changer {
     const PodParents parents(made_.view, name);
     std::int64_t stopped = 0;
     for (api::Workload& workload : made_.view.workloads) {
-      if (!IsRunning(workload) || !parents.WorksFor(workload)) continue;
+      if (!view::IsRunning(workload) || !parents.WorksFor(workload)) continue;
       api::SetCondition(workload.status.conditions,
                         {.type = api::kEvicted,
                          .status = api::ConditionStatus::kTrue,
@@ -315,24 +315,25 @@ class Changer {
   // Whether the object of -f is a job that a queue gets.
   bool IsSubmitted(const Json& object) const {
     const std::string name = WordOfObject(object, "/metadata/name");
-    return std::any_of(planned_.begin(), planned_.end(), [&](const PlannedJob& each) {
+    return std::any_of(planned_.begin(), planned_.end(), [&](const view::PlannedJob& each) {
       return each.name == name && each.kind == WordOfObject(object, "/kind");
     });
   }
 
   // A job of -f that names no queue is no part of the forecast.
   Status Submit(const std::vector<Json>& documents, int times, bool queued_alone) {
-    const PlannedJobsInput input{.namespace_name = input_.default_namespace,
-                                 .priority_classes = &made_.view.priority_classes,
-                                 .local_queues = &made_.view.local_queues,
-                                 .find = input_.find};
-    PlannedJobs planned = PlanJobsOf(documents, input);
+    const view::PlannedJobsInput input{.namespace_name = input_.default_namespace,
+                                       .priority_classes = &made_.view.priority_classes,
+                                       .local_queues = &made_.view.local_queues,
+                                       .find = input_.find};
+    view::PlannedJobs planned = view::PlanJobsOf(documents, input);
     std::vector<std::string> problems;
     for (const simulation::LintFinding& each : planned.problems) {
-      if (each.severity == simulation::LintSeverity::kError) problems.push_back(ProblemText(each));
+      if (each.severity == simulation::LintSeverity::kError)
+        problems.push_back(view::ProblemText(each));
     }
     if (!problems.empty()) return Invalid(Join(problems, "\n"));
-    for (const PlannedJob& job : planned.jobs) {
+    for (const view::PlannedJob& job : planned.jobs) {
       const std::string name = job.workload.meta.namespace_name + "/" + job.name;
       if (job.workload.spec.queue_name.empty()) {
         if (queued_alone) continue;
@@ -352,7 +353,7 @@ class Changer {
     return OkStatus();
   }
 
-  void AddJob(const PlannedJob& job, const std::string& suffix) {
+  void AddJob(const view::PlannedJob& job, const std::string& suffix) {
     api::Workload workload = job.workload;
     workload.meta.name += "-what-if" + suffix;
     workload.meta.uid = "what-if/" + workload.meta.key().ToString();
@@ -371,9 +372,9 @@ class Changer {
   }
 
   const WhatIfInput& input_;
-  std::vector<Json> files_;          // of -f
-  std::vector<Json> submitted_;      // of --submit
-  std::vector<PlannedJob> planned_;  // those of -f that a queue gets
+  std::vector<Json> files_;                // of -f
+  std::vector<Json> submitted_;            // of --submit
+  std::vector<view::PlannedJob> planned_;  // those of -f that a queue gets
   ChangedView made_;
 };
 
@@ -407,8 +408,8 @@ api::Amount QuotaChange::After(api::Amount before) const {
   return amount;
 }
 
-Result<ChangedView> ChangeView(const ClusterView& view, const WhatIfInput& input) {
+Result<ChangedView> ChangeView(const view::ClusterView& view, const WhatIfInput& input) {
   return Changer(view, input).Change();
 }
 
-}  // namespace berth::cli
+}  // namespace berth::forecast

@@ -13,7 +13,7 @@
 #include "view/planned_jobs.h"
 #include "view/screens/cluster_view.h"
 
-namespace berth::cli {
+namespace berth::forecast {
 
 // Changes in words.
 struct WhatIfOptions {
@@ -29,11 +29,11 @@ struct WhatIfInput {
   std::vector<nlohmann::json> changed;    // documents of -f: objects of queues, policies, jobs
   std::vector<nlohmann::json> submitted;  // documents of --submit
   std::string default_namespace;
-  FindReadObject find;  // beside the documents; null: these alone
+  view::FindReadObject find;  // beside the documents; null: these alone
 };
 
 struct ChangedView {
-  ClusterView view;
+  view::ClusterView view;
   std::vector<std::string> changes;  // in words: "ClusterQueue team: nvidia.com/gpu in gpu 8 → 16"
   std::vector<std::string> notes;    // objects of -f that are no part of the forecast
 };
@@ -59,6 +59,6 @@ Result<QuotaChange> ParseQuotaChange(const std::string& text);
 // Errors: kInvalid with the flag or the object, or where no object of -f is a part of the forecast
 // (several unreadable jobs: one line each);
 // kNotFound: a queue, flavor, job or node that does not exist.
-Result<ChangedView> ChangeView(const ClusterView& view, const WhatIfInput& input);
+Result<ChangedView> ChangeView(const view::ClusterView& view, const WhatIfInput& input);
 
-}  // namespace berth::cli
+}  // namespace berth::forecast

@@ -7,7 +7,7 @@
 #include "api/api_version.h"
 #include "api/yaml/yaml.h"
 
-namespace berth::cli {
+namespace berth::program {
 namespace {
 
 using local::Json;
@@ -48,4 +48,4 @@ Status ApplyManifests(local::WholeApi& api, std::string_view yaml, const Manifes
   return OkStatus();
 }
 
-}  // namespace berth::cli
+}  // namespace berth::program

@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "local/apiserver/api.h"
 
-namespace berth::cli {
+namespace berth::program {
 
 // Applies every document of the YAML stream, in order, as `change` leaves it, and takes over fields
 // of other managers. The API must have the kinds (CRDs in an earlier call). Errors name the
@@ -17,4 +17,4 @@ using ManifestChange = std::function<Status(local::Json& object)>;
 Status ApplyManifests(local::WholeApi& api, std::string_view yaml,
                       const ManifestChange& change = nullptr);
 
-}  // namespace berth::cli
+}  // namespace berth::program

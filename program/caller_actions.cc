@@ -10,7 +10,7 @@
 #include "api/codec/json_tree.h"
 #include "api/codec/json_write.h"
 
-namespace berth::cli {
+namespace berth::program {
 namespace {
 
 using Json = nlohmann::json;
@@ -164,4 +164,4 @@ Result<CallerAction> ParseAction(const std::string& body) {
   return BadAction("action: write stop, resume, priority, deactivate, activate or stock");
 }
 
-}  // namespace berth::cli
+}  // namespace berth::program

@@ -11,7 +11,7 @@
 
 #include "base/result.h"
 
-namespace berth::cli {
+namespace berth::program {
 
 struct CallerAction {
   std::string path;      // of the object
@@ -25,4 +25,4 @@ struct CallerAction {
 // of its zone, in the emulated cloud.
 Result<CallerAction> ParseAction(const std::string& body);
 
-}  // namespace berth::cli
+}  // namespace berth::program

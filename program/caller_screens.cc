@@ -20,7 +20,7 @@
 #include "view/screens/topology.h"
 #include "view/view_reader.h"
 
-namespace berth::cli {
+namespace berth::program {
 namespace {
 
 using Json = nlohmann::json;
@@ -33,7 +33,7 @@ constexpr char kKueue[] = "/apis/kueue.x-k8s.io/v1beta2/";
 
 std::string LineOf(const Json& value) { return api::FormatJson(value) + "\n"; }
 
-Want Memories(ViewKind kind, const char* label) {
+view::Want Memories(view::ViewKind kind, const char* label) {
   return {.kind = kind, .query = std::string("labelSelector=") + label};
 }
 
@@ -66,7 +66,7 @@ void CopyAll(const std::vector<std::shared_ptr<const T>>& from, std::vector<T>& 
 
 // Without the right to impersonate, each request is refused alike, and a screen would call
 // everything hidden. Where /version is closed to the user, its refusal names another verb.
-Status CheckImpersonation(Session& session, const std::string& user) {
+Status CheckImpersonation(view::Session& session, const std::string& user) {
   const std::vector<Result<Json>> version = session.GetAll({"/version"});
   if (version.front() || version.front().error().code != ErrorCode::kForbidden ||
       version.front().error().message.find("impersonate") == std::string::npos) {
@@ -184,12 +184,12 @@ void CallerScreens::Ask(const readapi::CallerRequest& request,
 
 Result<std::string> CallerScreens::Make(const readapi::CallerRequest& request,
                                         const MirrorObjects& objects) const {
-  ClientOptions client;
+  view::ClientOptions client;
   client.timeout = options_.call_timeout;
-  BERTH_TRY(const std::unique_ptr<Session> session,
-            Session::Connect(request.user ? AsUser(options_.api, *request.user)
-                                          : WithToken(options_.api, request.token),
-                             client));
+  BERTH_TRY(const std::unique_ptr<view::Session> session,
+            view::Session::Connect(request.user ? AsUser(options_.api, *request.user)
+                                                : WithToken(options_.api, request.token),
+                                   client));
   if (request.user) BERTH_CHECK_OK(CheckImpersonation(*session, request.user->name));
   switch (request.kind) {
     case Kind::kCapacity: return Capacity(*session, request, objects);
@@ -208,24 +208,26 @@ Result<std::string> CallerScreens::Make(const readapi::CallerRequest& request,
   return LineOf({{"done", action.words}});
 }
 
-Result<std::string> CallerScreens::Capacity(Session& session, const readapi::CallerRequest& request,
+Result<std::string> CallerScreens::Capacity(view::Session& session,
+                                            const readapi::CallerRequest& request,
                                             const MirrorObjects& objects) const {
-  ClusterView view;
+  view::ClusterView view;
   view.now = clock_.Now();
-  std::vector<Want> wants;
-  for (const ViewKind kind : {ViewKind::kNodePools, ViewKind::kAdmissionChecks, ViewKind::kFlavors,
-                              ViewKind::kProvisioningPolicies}) {
+  std::vector<view::Want> wants;
+  for (const view::ViewKind kind :
+       {view::ViewKind::kNodePools, view::ViewKind::kAdmissionChecks, view::ViewKind::kFlavors,
+        view::ViewKind::kProvisioningPolicies}) {
     wants.push_back({.kind = kind});
   }
-  wants.push_back({.kind = ViewKind::kKarpenterPools});
-  wants.push_back(Memories(ViewKind::kStock, api::kStockLabel));
-  wants.push_back(Memories(ViewKind::kMeters, api::kSpendLabel));
-  BERTH_CHECK_OK(ReadLists(session, wants, "", view));
+  wants.push_back({.kind = view::ViewKind::kKarpenterPools});
+  wants.push_back(Memories(view::ViewKind::kStock, api::kStockLabel));
+  wants.push_back(Memories(view::ViewKind::kMeters, api::kSpendLabel));
+  BERTH_CHECK_OK(view::ReadLists(session, wants, "", view));
   if (!view.node_pools.empty()) {
-    BERTH_CHECK_OK(ReadLists(session, {{.kind = ViewKind::kNodes}}, "", view));
-    CountNodes(view);
+    BERTH_CHECK_OK(view::ReadLists(session, {{.kind = view::ViewKind::kNodes}}, "", view));
+    view::CountNodes(view);
   }
-  std::erase_if(view.meters, [&request](const MetersView& each) {
+  std::erase_if(view.meters, [&request](const view::MetersView& each) {
     return !MaySee(request, each.queue.substr(0, each.queue.find('/')));
   });
   std::map<std::string, const api::Workload*> by_key;
@@ -241,24 +243,26 @@ Result<std::string> CallerScreens::Capacity(Session& session, const readapi::Cal
   }
   for (const auto& workload : objects.workloads) {
     const bool is_own = MaySee(request, workload->meta.namespace_name);
-    if (is_own && WaitsForNodes(view, *workload)) view.workloads.push_back(*workload);
+    if (is_own && view::WaitsForNodes(view, *workload)) view.workloads.push_back(*workload);
   }
-  Json screen = CapacityScreenJson(view);
-  screen["prices"] = PricesJson(view);
+  Json screen = view::CapacityScreenJson(view);
+  screen["prices"] = view::PricesJson(view);
   return LineOf(screen);
 }
 
-Result<std::string> CallerScreens::Cost(Session& session, const readapi::CallerRequest& request,
+Result<std::string> CallerScreens::Cost(view::Session& session,
+                                        const readapi::CallerRequest& request,
                                         const MirrorObjects& objects) const {
-  ClusterView view;
+  view::ClusterView view;
   view.now = clock_.Now();
-  std::vector<Want> wants;
-  for (const ViewKind kind : {ViewKind::kAdmissionChecks, ViewKind::kFlavors,
-                              ViewKind::kProvisioningConfigs, ViewKind::kProvisioningPolicies}) {
+  std::vector<view::Want> wants;
+  for (const view::ViewKind kind :
+       {view::ViewKind::kAdmissionChecks, view::ViewKind::kFlavors,
+        view::ViewKind::kProvisioningConfigs, view::ViewKind::kProvisioningPolicies}) {
     wants.push_back({.kind = kind});
   }
-  wants.push_back(Memories(ViewKind::kMeters, api::kSpendLabel));
-  BERTH_CHECK_OK(ReadLists(session, wants, "", view));
+  wants.push_back(Memories(view::ViewKind::kMeters, api::kSpendLabel));
+  BERTH_CHECK_OK(view::ReadLists(session, wants, "", view));
   for (const auto& each : objects.requests) {
     if (each->meta.namespace_name == request.namespace_name) {
       view.provisioning_requests.push_back(*each);
@@ -269,12 +273,14 @@ Result<std::string> CallerScreens::Cost(Session& session, const readapi::CallerR
         return each->meta.key() == api::ObjectKey{request.namespace_name, request.name};
       });
   if (found == objects.workloads.end()) return Error{ErrorCode::kNotFound, "no such Workload"};
-  return LineOf({{"cost", RunCostJson(CostOfRun(view, **found))}, {"hidden", view.hidden}});
+  return LineOf(
+      {{"cost", view::RunCostJson(view::CostOfRun(view, **found))}, {"hidden", view.hidden}});
 }
 
-Result<std::string> CallerScreens::Topology(Session& session, const readapi::CallerRequest& request,
+Result<std::string> CallerScreens::Topology(view::Session& session,
+                                            const readapi::CallerRequest& request,
                                             const MirrorObjects& objects) const {
-  TopologyInput input{.now = clock_.Now()};
+  view::TopologyInput input{.now = clock_.Now()};
   input.workloads = objects.workloads;
   input.queues.now = input.now;
   CopyAll(objects.local_queues, input.queues.local_queues);
@@ -311,10 +317,11 @@ Result<std::string> CallerScreens::Topology(Session& session, const readapi::Cal
     BERTH_TRY(std::vector<api::Pod> some, DecodeItems<api::Pod>(*each));
     std::move(some.begin(), some.end(), std::back_inserter(input.pods));
   }
-  return LineOf(TopologyJson(input));
+  return LineOf(view::TopologyJson(input));
 }
 
-Result<std::string> CallerScreens::WhatIf(Session& session, const readapi::CallerRequest& request,
+Result<std::string> CallerScreens::WhatIf(view::Session& session,
+                                          const readapi::CallerRequest& request,
                                           const MirrorObjects& objects) const {
   BERTH_TRY(const CallerWhatIf asked, ParseWhatIf(request.body));
   if (objects.workloads.size() > kMostWhatIfJobs) {
@@ -322,15 +329,16 @@ Result<std::string> CallerScreens::WhatIf(Session& session, const readapi::Calle
                                           std::to_string(kMostWhatIfJobs) +
                                           " Workloads: use `berth what-if`"};
   }
-  ClusterView view;
+  view::ClusterView view;
   view.now = clock_.Now();
-  std::vector<Want> wants;
-  for (const ViewKind kind : {ViewKind::kFlavors, ViewKind::kAdmissionChecks,
-                              ViewKind::kProvisioningConfigs, ViewKind::kProvisioningPolicies,
-                              ViewKind::kNamespaces, ViewKind::kPriorityClasses, ViewKind::kJobs}) {
+  std::vector<view::Want> wants;
+  for (const view::ViewKind kind :
+       {view::ViewKind::kFlavors, view::ViewKind::kAdmissionChecks,
+        view::ViewKind::kProvisioningConfigs, view::ViewKind::kProvisioningPolicies,
+        view::ViewKind::kNamespaces, view::ViewKind::kPriorityClasses, view::ViewKind::kJobs}) {
     wants.push_back({.kind = kind});
   }
-  BERTH_CHECK_OK(ReadLists(session, wants, "", view));
+  BERTH_CHECK_OK(view::ReadLists(session, wants, "", view));
   CopyAll(objects.workloads, view.workloads);
   CopyAll(objects.local_queues, view.local_queues);
   CopyAll(objects.cluster_queues, view.cluster_queues);
@@ -358,4 +366,4 @@ Result<std::string> CallerScreens::WhatIf(Session& session, const readapi::Calle
   return LineOf(answer);
 }
 
-}  // namespace berth::cli
+}  // namespace berth::program

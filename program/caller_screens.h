@@ -33,7 +33,7 @@
 #include "readapi/caller.h"
 #include "view/session.h"
 
-namespace berth::cli {
+namespace berth::program {
 
 struct CallerScreensOptions {
   kube::KubeConfig api;                              // of the API server
@@ -76,13 +76,13 @@ class CallerScreens {
 
   Result<std::string> Make(const readapi::CallerRequest& request,
                            const MirrorObjects& objects) const;
-  Result<std::string> Capacity(Session& session, const readapi::CallerRequest& request,
+  Result<std::string> Capacity(view::Session& session, const readapi::CallerRequest& request,
                                const MirrorObjects& objects) const;
-  Result<std::string> Cost(Session& session, const readapi::CallerRequest& request,
+  Result<std::string> Cost(view::Session& session, const readapi::CallerRequest& request,
                            const MirrorObjects& objects) const;
-  Result<std::string> Topology(Session& session, const readapi::CallerRequest& request,
+  Result<std::string> Topology(view::Session& session, const readapi::CallerRequest& request,
                                const MirrorObjects& objects) const;
-  Result<std::string> WhatIf(Session& session, const readapi::CallerRequest& request,
+  Result<std::string> WhatIf(view::Session& session, const readapi::CallerRequest& request,
                              const MirrorObjects& objects) const;
   static Line LineFor(readapi::CallerRequest::Kind kind);
   bool Joins(const readapi::CallerRequest& request, Done& done);
@@ -100,4 +100,4 @@ class CallerScreens {
   std::array<std::unique_ptr<Executor>, kLines> lines_;
 };
 
-}  // namespace berth::cli
+}  // namespace berth::program

@@ -19,7 +19,7 @@
 #include "view/screens/why.h"
 #include "view/view_reader.h"
 
-namespace berth::cli {
+namespace berth::program {
 namespace {
 
 using Json = nlohmann::json;
@@ -42,7 +42,7 @@ class StoryNeighbours {
     const api::Condition* evicted = api::FindCondition(conditions, api::kEvicted);
     const api::Condition* quota = api::FindCondition(conditions, api::kQuotaReserved);
     const bool has_quota = quota != nullptr && quota->status == api::ConditionStatus::kTrue;
-    const bool waits = IsWaiting(own) && !has_quota;
+    const bool waits = view::IsWaiting(own) && !has_quota;
     const bool waits_for_pods =
         waits && quota != nullptr && quota->reason == api::kWaitingForPodsReady;
     for (const WorkloadPtr& each : objects.workloads) {
@@ -77,7 +77,7 @@ class StoryNeighbours {
  private:
   // The order of a queue: InQueueOrder of screens/reason.h.
   static std::tuple<std::int64_t, WallTime, std::string> RankOf(const api::Workload& workload) {
-    return {-static_cast<std::int64_t>(PriorityOf(workload)), WaitingSince(workload),
+    return {-static_cast<std::int64_t>(view::PriorityOf(workload)), view::WaitingSince(workload),
             workload.meta.uid};
   }
 
@@ -88,13 +88,13 @@ class StoryNeighbours {
   }
 
   bool StandsBefore(const api::Workload& other) const {
-    return !queue_.empty() && IsWaiting(other) &&
+    return !queue_.empty() && view::IsWaiting(other) &&
            !api::IsTrue(other.status.conditions, api::kQuotaReserved) && QueueOf(other) == queue_ &&
            RankOf(other) < RankOf(own_);
   }
 
   static bool BlocksAdmission(const api::Workload& other) {
-    return !IsFinished(other) && api::IsTrue(other.status.conditions, api::kAdmitted) &&
+    return !view::IsFinished(other) && api::IsTrue(other.status.conditions, api::kAdmitted) &&
            !api::IsTrue(other.status.conditions, api::kPodsReady);
   }
 
@@ -106,16 +106,16 @@ class StoryNeighbours {
   std::size_t not_ready_ = 0;
 };
 
-ClusterView StoryViewOf(const readapi::CallerRequest& request, const MirrorObjects& objects,
-                        const api::Workload& own) {
-  ClusterView view;
+view::ClusterView StoryViewOf(const readapi::CallerRequest& request, const MirrorObjects& objects,
+                              const api::Workload& own) {
+  view::ClusterView view;
   view.namespace_name = request.namespace_name;
   for (const auto& local : objects.local_queues) {
     if (MaySee(request, local->meta.namespace_name)) view.local_queues.push_back(*local);
   }
   view.workloads.push_back(own);
   if (!request.namespaces.empty()) HideOthers(view.workloads.front());
-  const std::string queue = ClusterQueueOf(view, own);
+  const std::string queue = view::ClusterQueueOf(view, own);
   for (const auto& each : objects.cluster_queues) {
     if (each->meta.name == queue) view.cluster_queues.push_back(*each);
   }
@@ -126,7 +126,7 @@ ClusterView StoryViewOf(const readapi::CallerRequest& request, const MirrorObjec
     view.workloads.push_back(*each);
   }
   const bool has_quota = api::IsTrue(own.status.conditions, api::kQuotaReserved);
-  if (!request.namespaces.empty() && IsWaiting(own) && !has_quota) {
+  if (!request.namespaces.empty() && view::IsWaiting(own) && !has_quota) {
     view.narrowed = {"workloads", "localqueues"};
     if (request.before) view.waiting_before = static_cast<int>(*request.before);
   }
@@ -134,21 +134,21 @@ ClusterView StoryViewOf(const readapi::CallerRequest& request, const MirrorObjec
 }
 
 // The label selector of the Workload's pods; empty: its kind has none, or the job is gone.
-Result<std::string> StoryPodSelector(Session& session, const api::Workload& own) {
+Result<std::string> StoryPodSelector(view::Session& session, const api::Workload& own) {
   const api::OwnerReference* owner = api::ControllerOf(own.meta);
   if (owner == nullptr) return std::string();
-  const Result<JobReference> job = ParseJobReference(owner->kind + "/" + owner->name);
+  const Result<view::JobReference> job = view::ParseJobReference(owner->kind + "/" + owner->name);
   if (!job) return std::string();
   const std::string path =
       job->ListPath(own.meta.namespace_name) + "/" + kube::EscapeQuery(owner->name);
   const Result<Json> object = session.GetAll({path}).front();
-  if (object) return PodSelectorOf(*job, *object);
+  if (object) return view::PodSelectorOf(*job, *object);
   if (object.error().code == ErrorCode::kNotFound) return std::string();
   return object.error();
 }
 
 // Reads the pods of the Workload. Of a Job they have a label with its name.
-Status ReadStoryPods(Session& session, const api::Workload& own, ClusterView& view) {
+Status ReadStoryPods(view::Session& session, const api::Workload& own, view::ClusterView& view) {
   const api::OwnerReference* owner = api::ControllerOf(own.meta);
   std::string selector;
   if (owner != nullptr && owner->kind == "Job" && owner->api_version.starts_with("batch/")) {
@@ -165,12 +165,12 @@ Status ReadStoryPods(Session& session, const api::Workload& own, ClusterView& vi
     selector = *std::move(read);
   }
   if (selector.empty()) return OkStatus();
-  return ReadLists(session,
-                   {{.kind = ViewKind::kPods,
-                     .namespace_name = own.meta.namespace_name,
-                     .query = "labelSelector=" + kube::EscapeQuery(selector) +
-                              "&limit=" + std::to_string(kMostStoryPods + 1)}},
-                   "", view);
+  return view::ReadLists(session,
+                         {{.kind = view::ViewKind::kPods,
+                           .namespace_name = own.meta.namespace_name,
+                           .query = "labelSelector=" + kube::EscapeQuery(selector) +
+                                    "&limit=" + std::to_string(kMostStoryPods + 1)}},
+                         "", view);
 }
 
 }  // namespace
@@ -198,27 +198,28 @@ void HideOthers(api::Workload& workload) {
   found->second = api::FormatJson(explanation);
 }
 
-Result<Json> CallerStory(Session& session, const readapi::CallerRequest& request,
+Result<Json> CallerStory(view::Session& session, const readapi::CallerRequest& request,
                          const MirrorObjects& objects, WallTime now) {
   const api::ObjectKey key{request.namespace_name, request.name};
   const auto own = std::find_if(objects.workloads.begin(), objects.workloads.end(),
                                 [&key](const auto& each) { return each->meta.key() == key; });
   if (own == objects.workloads.end()) return Error{ErrorCode::kNotFound, "no such Workload"};
-  ClusterView view = StoryViewOf(request, objects, **own);
+  view::ClusterView view = StoryViewOf(request, objects, **own);
   view.now = now;
   BERTH_CHECK_OK(ReadStoryPods(session, **own, view));
-  if (!IsFinished(**own)) BERTH_CHECK_OK(ReadWaitedFor(session, **own, view));
-  BERTH_TRY(const Story story,
-            TellStory(view, key.namespace_name, "workload/" + key.name, kJsonStyle));
+  if (!view::IsFinished(**own)) BERTH_CHECK_OK(view::ReadWaitedFor(session, **own, view));
+  BERTH_TRY(const view::Story story,
+            view::TellStory(view, key.namespace_name, "workload/" + key.name, view::kJsonStyle));
   Json pods = Json::array();
-  for (const PodView& pod : view.pods) {
+  for (const view::PodView& pod : view.pods) {
     if (pods.size() == kMostStoryPods) break;
     pods.push_back({{"name", pod.name},
                     {"phase", pod.phase},
                     {"node", pod.node_name.empty() ? Json() : Json(pod.node_name)}});
   }
   const std::size_t left_out = view.pods.size() - pods.size();
-  return Json{{"story", StoryJson(story)}, {"pods", std::move(pods)}, {"podsLeftOut", left_out}};
+  return Json{
+      {"story", view::StoryJson(story)}, {"pods", std::move(pods)}, {"podsLeftOut", left_out}};
 }
 
-}  // namespace berth::cli
+}  // namespace berth::program

@@ -19,13 +19,13 @@
 #include "readapi/caller.h"
 #include "view/session.h"
 
-namespace berth::cli {
+namespace berth::program {
 
 inline constexpr std::size_t kMostStoryPods = 1'000;  // in an answer
 
 // {story, pods, podsLeftOut}; podsLeftOut is 1 where there are more. `request` is of the kind
 // kStory.
-Result<nlohmann::json> CallerStory(Session& session, const readapi::CallerRequest& request,
+Result<nlohmann::json> CallerStory(view::Session& session, const readapi::CallerRequest& request,
                                    const MirrorObjects& objects, WallTime now);
 
 // Whether the caller may know names of the namespace.
@@ -34,4 +34,4 @@ bool MaySee(const readapi::CallerRequest& request, const std::string& namespace_
 // Leaves candidates of preemption out that are of other namespaces than the Workload's.
 void HideOthers(api::Workload& workload);
 
-}  // namespace berth::cli
+}  // namespace berth::program

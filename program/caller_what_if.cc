@@ -15,7 +15,7 @@
 #include "ledger/ledger_reader.h"
 #include "view/screens/what_if.h"
 
-namespace berth::cli {
+namespace berth::program {
 namespace {
 
 using Json = nlohmann::json;
@@ -55,7 +55,7 @@ std::vector<ledger::AttemptRecord> AttemptsOf(const std::string& file, WallTime 
   return attempts ? *std::move(attempts) : std::vector<ledger::AttemptRecord>();
 }
 
-Result<std::string> TextAfter(const QuotaChange& change, const Json& before) {
+Result<std::string> TextAfter(const forecast::QuotaChange& change, const Json& before) {
   const std::string text = before.is_string() ? before.get<std::string>() : api::FormatJson(before);
   BERTH_TRY(const api::Amount now, api::ParseAmount(change.resource, text));
   return api::FormatAmount(change.resource, change.After(now));
@@ -69,7 +69,7 @@ Json& ListIn(Json& object, const char* key) {
   return found == object.end() || !found->is_array() ? none : *found;
 }
 
-Status SetQuota(Json& spec, const QuotaChange& change) {
+Status SetQuota(Json& spec, const forecast::QuotaChange& change) {
   for (Json& group : ListIn(spec, "resourceGroups")) {
     for (Json& flavor : ListIn(group, "flavors")) {
       if (flavor.value("name", "") != change.flavor) continue;
@@ -107,22 +107,23 @@ Result<CallerWhatIf> ParseWhatIf(const std::string& body) {
   return asked;
 }
 
-Result<Json> AnswerWhatIf(const CallerWhatIf& asked, const ClusterView& view,
+Result<Json> AnswerWhatIf(const CallerWhatIf& asked, const view::ClusterView& view,
                           const CallerWhatIfOptions& options) {
-  const WhatIfOptions changes{
+  const forecast::WhatIfOptions changes{
       .quota = asked.quota, .priority = asked.priority, .stop = asked.stop, .nodes = {}};
-  const WhatIfInput input{
+  const forecast::WhatIfInput input{
       .options = changes, .changed = {}, .submitted = {}, .default_namespace = "default"};
-  BERTH_TRY(ChangedView changed, ChangeView(view, input));
-  ForecastCluster before = MakeForecastCluster(view, AttemptsOf(options.ledger, view.now));
+  BERTH_TRY(forecast::ChangedView changed, forecast::ChangeView(view, input));
+  forecast::ForecastCluster before =
+      forecast::MakeForecastCluster(view, AttemptsOf(options.ledger, view.now));
   before.world.scheduler = options.scheduler;
   before.world.scheduler.block_admission = false;  // the pods are ready at once
   before.world.scheduler.count_pending = false;
   before.world.scheduler.pending_values = nullptr;
   before.world.wake_up_batch = options.wake_up_batch;
-  const ForecastCluster after = WithView(before, std::move(changed.view));
-  const ForecastJobs jobs_before = ForecastJobsOf(before);
-  const ForecastJobs jobs_after = ForecastJobsOf(after);
+  const forecast::ForecastCluster after = forecast::WithView(before, std::move(changed.view));
+  const forecast::ForecastJobs jobs_before = forecast::ForecastJobsOf(before);
+  const forecast::ForecastJobs jobs_after = forecast::ForecastJobsOf(after);
   simulation::ForecastOptions forecast;
   forecast.world = before.world;
   const auto jobs = static_cast<std::int64_t>(jobs_before.jobs.size() + jobs_after.jobs.size());
@@ -136,20 +137,20 @@ Result<Json> AnswerWhatIf(const CallerWhatIf& asked, const ClusterView& view,
     return Error{ErrorCode::kTooManyRequests,
                  "the forecasts take too long here: use `berth what-if`"};
   }
-  WhatIfView screen{.now = view.now,
-                    .draws = forecast.draws,
-                    .seed = forecast.seed,
-                    .changes = std::move(changed.changes),
-                    .notes = after.notes};
+  view::WhatIfView screen{.now = view.now,
+                          .draws = forecast.draws,
+                          .seed = forecast.seed,
+                          .changes = std::move(changed.changes),
+                          .notes = after.notes};
   screen.jobs = simulation::CompareForecasts({jobs_before.jobs, first}, {jobs_after.jobs, second});
-  for (const std::string& each : NotSeen(view)) screen.notes.push_back(each);
-  return WhatIfJson(screen);
+  for (const std::string& each : view::NotSeen(view)) screen.notes.push_back(each);
+  return view::WhatIfJson(screen);
 }
 
 std::vector<std::string> QueuesOf(const CallerWhatIf& asked) {
   std::set<std::string> names;
   for (const std::string& each : asked.quota) {
-    if (const auto change = ParseQuotaChange(each)) names.insert(change->queue);
+    if (const auto change = forecast::ParseQuotaChange(each)) names.insert(change->queue);
   }
   return {names.begin(), names.end()};
 }
@@ -160,11 +161,11 @@ Result<std::string> ChangedQueueYaml(const Json& queue, const CallerWhatIf& aske
                  {"metadata", {{"name", queue.at("metadata").value("name", "")}}},
                  {"spec", queue.value("spec", Json::object())}};
   for (const std::string& text : asked.quota) {
-    BERTH_TRY(const QuotaChange change, ParseQuotaChange(text));
+    BERTH_TRY(const forecast::QuotaChange change, forecast::ParseQuotaChange(text));
     if (change.queue != object["metadata"]["name"]) continue;
     BERTH_CHECK_OK(SetQuota(object["spec"], change));
   }
   return api::FormatYaml(object);
 }
 
-}  // namespace berth::cli
+}  // namespace berth::program

@@ -21,7 +21,7 @@
 #include "base/result.h"
 #include "view/screens/cluster_view.h"
 
-namespace berth::cli {
+namespace berth::program {
 
 inline constexpr std::size_t kMostWhatIfJobs = 20'000;
 inline constexpr std::size_t kMostWhatIfChanges = 16;
@@ -41,7 +41,7 @@ struct CallerWhatIf {
 Result<CallerWhatIf> ParseWhatIf(const std::string& body);
 
 // As `berth what-if -o json`.
-Result<nlohmann::json> AnswerWhatIf(const CallerWhatIf& asked, const ClusterView& view,
+Result<nlohmann::json> AnswerWhatIf(const CallerWhatIf& asked, const view::ClusterView& view,
                                     const CallerWhatIfOptions& options);
 
 // The ClusterQueues that `asked` changes, by their names.
@@ -50,4 +50,4 @@ std::vector<std::string> QueuesOf(const CallerWhatIf& asked);
 // kNotFound: the queue has no such quota.
 Result<std::string> ChangedQueueYaml(const nlohmann::json& queue, const CallerWhatIf& asked);
 
-}  // namespace berth::cli
+}  // namespace berth::program

@@ -9,7 +9,7 @@
 #include "program/embedded_manifests.h"
 #include "program/job_kinds.h"
 
-namespace berth::cli {
+namespace berth::program {
 namespace {
 
 using nlohmann::json;
@@ -50,4 +50,4 @@ Status AddComponentReviews(const std::vector<std::string>& frameworks, json& obj
   return OkStatus();
 }
 
-}  // namespace berth::cli
+}  // namespace berth::program

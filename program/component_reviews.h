@@ -17,10 +17,10 @@
 
 #include "base/result.h"
 
-namespace berth::cli {
+namespace berth::program {
 
 // Appends to a webhook configuration of manifests/webhook the entries that `frameworks`
 // (integrations.frameworks) need. Other objects stay as they are.
 Status AddComponentReviews(const std::vector<std::string>& frameworks, nlohmann::json& object);
 
-}  // namespace berth::cli
+}  // namespace berth::program

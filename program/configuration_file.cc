@@ -10,7 +10,7 @@
 #include "base/log/log.h"
 #include "program/job_kinds.h"
 
-namespace berth::cli {
+namespace berth::program {
 namespace {
 
 // A kind that Kueue has behind a gate needs the gate.
@@ -75,4 +75,4 @@ void TakeDecisions(const std::string& decisions, admission::Configuration& confi
           {{"on", rules.NamesOfEnabled()}, {"off", rules.NamesOfDisabled()}});
 }
 
-}  // namespace berth::cli
+}  // namespace berth::program

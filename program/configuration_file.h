@@ -8,7 +8,7 @@
 #include "admission/controller/configuration.h"
 #include "base/result.h"
 
-namespace berth::cli {
+namespace berth::program {
 
 // An empty path gives Kueue's defaults. Each ignored field is logged once.
 // Errors: kNotFound, kInvalid with the file and the field.
@@ -22,4 +22,4 @@ Result<admission::Configuration> ReadConfigurationDocument(const nlohmann::json&
 // which of Berth's own rules are on and off.
 void TakeDecisions(const std::string& decisions, admission::Configuration& configuration);
 
-}  // namespace berth::cli
+}  // namespace berth::program

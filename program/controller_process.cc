@@ -28,7 +28,7 @@
 #include "webhook/controller/serving_certificate.h"
 #include "webhook/server.h"
 
-namespace berth::cli {
+namespace berth::program {
 namespace {
 
 constexpr std::chrono::seconds kCertificateTimeout{30};
@@ -493,4 +493,4 @@ Result<std::unique_ptr<ControllerProcess>> ControllerProcess::Start(
   return std::unique_ptr<ControllerProcess>(std::move(process));
 }
 
-}  // namespace berth::cli
+}  // namespace berth::program

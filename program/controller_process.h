@@ -26,7 +26,7 @@
 #include "program/controller_selection.h"
 #include "program/listen_address.h"
 
-namespace berth::cli {
+namespace berth::program {
 
 struct ControllerProcessOptions {
   kube::KubeConfig api;
@@ -84,4 +84,4 @@ class ControllerProcess {
   virtual void Stop() = 0;  // idempotent
 };
 
-}  // namespace berth::cli
+}  // namespace berth::program

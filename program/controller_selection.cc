@@ -5,7 +5,7 @@
 #include "base/strings.h"
 #include "integrations/kind_catalogue.h"
 
-namespace berth::cli {
+namespace berth::program {
 namespace {
 
 constexpr std::string_view kJobs = "jobs/";
@@ -72,4 +72,4 @@ Result<ControllerSelection> ParseControllers(const std::string& list) {
   return selection;
 }
 
-}  // namespace berth::cli
+}  // namespace berth::program

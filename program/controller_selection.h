@@ -18,7 +18,7 @@
 
 #include "base/result.h"
 
-namespace berth::cli {
+namespace berth::program {
 
 // "batch/job" and the built-in described kinds.
 std::set<std::string> AllFrameworks();
@@ -40,4 +40,4 @@ struct ControllerSelection {
 
 Result<ControllerSelection> ParseControllers(const std::string& list);
 
-}  // namespace berth::cli
+}  // namespace berth::program

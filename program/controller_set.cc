@@ -14,7 +14,7 @@
 #include "webhook/controller/kind_webhooks.h"
 #include "webhook/controller/zones_mirror.h"
 
-namespace berth::cli {
+namespace berth::program {
 namespace {
 
 using NodeTimeSink = std::function<void(const provisioning::MeterNote&)>;
@@ -200,4 +200,4 @@ void ControllerSet::Annotate(const api::Workload& workload, const std::string& a
   parts_->admission.Annotate(workload, annotation, value, std::move(done));
 }
 
-}  // namespace berth::cli
+}  // namespace berth::program

@@ -21,7 +21,7 @@
 #include "provisioning/meter.h"
 #include "webhook/review.h"
 
-namespace berth::cli {
+namespace berth::program {
 
 class ControllerSet {
  public:
@@ -48,4 +48,4 @@ class ControllerSet {
   std::unique_ptr<Parts> parts_;
 };
 
-}  // namespace berth::cli
+}  // namespace berth::program

@@ -15,7 +15,7 @@
 #include "base/log/log.h"
 #include "local/apiserver/store/file_lock.h"
 
-namespace berth::cli {
+namespace berth::program {
 namespace {
 
 namespace fs = std::filesystem;
@@ -139,4 +139,4 @@ bool HasKeysAlone(const std::string& path) {
 
 std::string JobsDirectory(const std::string& data_directory) { return data_directory + "-jobs"; }
 
-}  // namespace berth::cli
+}  // namespace berth::program

@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 
-namespace berth::cli {
+namespace berth::program {
 
 inline constexpr char kPageSessions[] = "page-sessions";  // a folder in it
 
@@ -29,4 +29,4 @@ bool HasKeysAlone(const std::string& path);
 // The working directory of the jobs' programs: beside the data directory, not inside it.
 std::string JobsDirectory(const std::string& data_directory);
 
-}  // namespace berth::cli
+}  // namespace berth::program

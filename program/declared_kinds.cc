@@ -5,7 +5,7 @@
 
 #include "program/job_kinds.h"
 
-namespace berth::cli {
+namespace berth::program {
 
 bool DeclaredKinds::Set(const std::string& name, const integrations::KindPtr& kind) {
   std::optional<Declared> now;
@@ -43,4 +43,4 @@ std::vector<webhook::DeclaredWebhook> DeclaredKinds::Webhooks() const {
   return webhooks;
 }
 
-}  // namespace berth::cli
+}  // namespace berth::program

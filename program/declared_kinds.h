@@ -14,7 +14,7 @@
 #include "webhook/controller/kind_webhooks.h"
 #include "webhook/job_rules.h"
 
-namespace berth::cli {
+namespace berth::program {
 
 class DeclaredKinds {
  public:
@@ -35,4 +35,4 @@ class DeclaredKinds {
   std::map<std::string, Declared, std::less<>> kinds_;  // by name of the JobKind
 };
 
-}  // namespace berth::cli
+}  // namespace berth::program

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-namespace berth::cli {
+namespace berth::program {
 
 // YAML streams, in the order of application.
 std::string_view CrdManifests();      // manifests/crds
@@ -22,4 +22,4 @@ ComponentReviews PodReviews();      // manifests/components/pods
 ComponentReviews ServingReviews();  // manifests/components/serving
 ComponentReviews DaskReviews();     // manifests/components/dask
 
-}  // namespace berth::cli
+}  // namespace berth::program

@@ -7,8 +7,8 @@
 
 #include "readapi/controller/page_files.h"
 
-namespace berth::cli {
+namespace berth::program {
 
 const std::vector<readapi::PageFile>& EmbeddedPage();
 
-}  // namespace berth::cli
+}  // namespace berth::program

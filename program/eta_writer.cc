@@ -14,7 +14,7 @@
 #include "ledger/ledger_reader.h"
 #include "simulation/standing.h"
 
-namespace berth::cli {
+namespace berth::program {
 namespace {
 
 constexpr int kShare = 20;                   // a round takes 1/kShare of the time at most
@@ -68,7 +68,7 @@ using Past = simulation::Calibration::Past;
 std::vector<Past> WaitingPasts(const Shared<api::Workload>& workloads, WallTime now) {
   std::vector<Past> waiting;
   for (const auto& workload : workloads) {
-    if (const auto past = WaitingPastOf(*workload, now)) waiting.push_back(*past);
+    if (const auto past = forecast::WaitingPastOf(*workload, now)) waiting.push_back(*past);
   }
   return waiting;
 }
@@ -122,16 +122,16 @@ struct EtaWriter::Round {
     topologies = SharedObjects<api::Topology>(manager);
     nodes = SharedObjects<api::Node>(manager);
     pods = SharedObjects<api::Pod>(manager);
-    std::erase_if(pods, [](const auto& pod) { return !UsesNodeForEver(*pod); });
+    std::erase_if(pods, [](const auto& pod) { return !view::UsesNodeForEver(*pod); });
   }
 
   bool AnyWaits() const {
     return std::any_of(workloads.begin(), workloads.end(),
-                       [](const auto& each) { return IsWaiting(*each); });
+                       [](const auto& each) { return view::IsWaiting(*each); });
   }
 
-  ClusterView View() const {
-    ClusterView view;
+  view::ClusterView View() const {
+    view::ClusterView view;
     view.now = at;
     CopyInto(cluster_queues, view.cluster_queues);
     CopyInto(cohorts, view.cohorts);
@@ -165,8 +165,9 @@ struct EtaWriter::Round {
                  std::function<bool()> cancelled) const {
     calibration.SetWaiting(WaitingPasts(workloads, at));
     const simulation::Correction correction = calibration.Now();
-    ForecastCluster cluster = MakeForecastCluster(View(), Attempts(writer.ledger));
-    const ForecastJobs known = ForecastJobsOf(cluster);
+    forecast::ForecastCluster cluster =
+        forecast::MakeForecastCluster(View(), Attempts(writer.ledger));
+    const forecast::ForecastJobs known = forecast::ForecastJobsOf(cluster);
     simulation::ForecastOptions options;
     options.world = cluster.world;
     options.world.scheduler = writer.scheduler;
@@ -231,22 +232,22 @@ EtaWriter::EtaWriter(kube::Manager& manager, const Clock& clock, EtaWrites write
 // In the order of the starts: the last ones count.
 void EtaWriter::LearnFromCluster() {
   learned_ = true;
-  std::vector<StartPast> starts;
+  std::vector<forecast::StartPast> starts;
   for (const auto& workload : manager_.InformerFor<api::Workload>().objects()) {
-    if (const auto start = StartPastOf(*workload)) starts.push_back(*start);
+    if (const auto start = forecast::StartPastOf(*workload)) starts.push_back(*start);
   }
-  calibration_ = CalibrationOf(std::move(starts));
+  calibration_ = forecast::CalibrationOf(std::move(starts));
 }
 
 void EtaWriter::Judge(const api::Workload& before, const api::Workload& after) {
   if (!leads_ || stopped_ || IsAdmitted(before) || !IsAdmitted(after)) return;
-  const auto note = NoteOn(after);
+  const auto note = forecast::NoteOn(after);
   if (!note) return;
-  const auto first = FirstOfThisWait(before, *note);
+  const auto first = forecast::FirstOfThisWait(before, *note);
   if (!first) return;
   const api::Condition* admitted = api::FindCondition(after.status.conditions, api::kAdmitted);
   const WallTime started = admitted->last_transition_time;
-  const auto past = PastOf(*first, started, true);
+  const auto past = forecast::PastOf(*first, started, true);
   if (learned_ && past) calibration_.Add(*past);
   if (writes_.on_start) writes_.on_start(api::HitOf(*first, started));
 }
@@ -288,9 +289,9 @@ void EtaWriter::End(const Forecasts& forecasts, Duration took) {
   const auto& workloads = manager_.InformerFor<api::Workload>();
   for (const auto& [key, forecast] : forecasts) {
     const auto workload = workloads.Get(key);
-    if (workload == nullptr || !IsWaiting(*workload)) continue;
-    const auto known = NoteOn(*workload);
-    const auto first = known ? FirstOfThisWait(*workload, *known) : std::nullopt;
+    if (workload == nullptr || !view::IsWaiting(*workload)) continue;
+    const auto known = forecast::NoteOn(*workload);
+    const auto first = known ? forecast::FirstOfThisWait(*workload, *known) : std::nullopt;
     if (known && first && !IsNews(*known, forecast)) continue;
     due_[key] = forecast;
     due_[key].first = first;
@@ -309,7 +310,7 @@ void EtaWriter::Pump() {
     }
     const auto next = due_.extract(due_.begin());
     const auto workload = manager_.InformerFor<api::Workload>().Get(next.key());
-    if (workload == nullptr || !IsWaiting(*workload)) continue;
+    if (workload == nullptr || !view::IsWaiting(*workload)) continue;
     ++open_;
     writes_.annotate(*workload, api::kEtaAnnotation, api::EncodeStartForecast(next.mapped()),
                      [weak = std::weak_ptr(self_)](const Status&) {
@@ -321,4 +322,4 @@ void EtaWriter::Pump() {
   }
 }
 
-}  // namespace berth::cli
+}  // namespace berth::program

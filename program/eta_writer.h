@@ -38,7 +38,7 @@
 #include "kube/runtime/manager.h"
 #include "simulation/calibration.h"
 
-namespace berth::cli {
+namespace berth::program {
 
 struct EtaWriterOptions {
   Duration interval = std::chrono::minutes(1);
@@ -105,4 +105,4 @@ class EtaWriter {
   std::shared_ptr<EtaWriter*> self_ = std::make_shared<EtaWriter*>(this);
 };
 
-}  // namespace berth::cli
+}  // namespace berth::program

@@ -18,7 +18,7 @@
 #include "webhook/parent_rules.h"
 #include "webhook/pod_rules.h"
 
-namespace berth::cli {
+namespace berth::program {
 namespace {
 
 using integrations::KindPtr;
@@ -259,4 +259,4 @@ std::vector<webhook::ReviewedKind> ReviewedKinds(const std::vector<std::string>&
   return kinds;
 }
 
-}  // namespace berth::cli
+}  // namespace berth::program

@@ -13,7 +13,7 @@
 #include "integrations/kind_description.h"
 #include "webhook/job_rules.h"
 
-namespace berth::cli {
+namespace berth::program {
 
 // The described kinds among `frameworks` (integrations.frameworks).
 std::vector<integrations::KindPtr> DescribedKinds(const std::vector<std::string>& frameworks);
@@ -45,4 +45,4 @@ webhook::ReviewedKind ReviewedKindOf(const integrations::KindPtr& kind,
 std::vector<webhook::ReviewedKind> ReviewedKinds(const std::vector<std::string>& frameworks,
                                                  const ReadsOf& reads_of = {});
 
-}  // namespace berth::cli
+}  // namespace berth::program

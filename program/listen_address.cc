@@ -4,7 +4,7 @@
 
 #include "base/strings.h"
 
-namespace berth::cli {
+namespace berth::program {
 
 Result<ListenAddress> ParseListenAddress(const std::string& flag, const std::string& text,
                                          const std::string& default_host) {
@@ -31,4 +31,4 @@ bool IsLoopback(const std::string& host) {
   return IN6_IS_ADDR_LOOPBACK(&six);
 }
 
-}  // namespace berth::cli
+}  // namespace berth::program

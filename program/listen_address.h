@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 
-namespace berth::cli {
+namespace berth::program {
 
 struct ListenAddress {
   std::string host;
@@ -20,4 +20,4 @@ Result<ListenAddress> ParseListenAddress(const std::string& flag, const std::str
 // Whether the host is a loopback address: 127/8, ::1, or localhost.
 bool IsLoopback(const std::string& host);
 
-}  // namespace berth::cli
+}  // namespace berth::program

@@ -13,7 +13,7 @@
 #include "program/version.h"
 #include "readapi/controller/read_server.h"
 
-namespace berth::cli {
+namespace berth::program {
 namespace {
 
 constexpr std::chrono::milliseconds kBetweenBatches{50};
@@ -216,4 +216,4 @@ void ReadFeed::Stop() {
   reader_->pool.Stop();
 }
 
-}  // namespace berth::cli
+}  // namespace berth::program

@@ -28,7 +28,7 @@
 #include "program/caller_screens.h"
 #include "program/listen_address.h"
 
-namespace berth::cli {
+namespace berth::program {
 
 // Starts since `since`, by the quantile of the first forecast of their wait that held.
 // Threads: any.
@@ -73,4 +73,4 @@ class ReadFeed {
   std::unique_ptr<Reader> reader_;
 };
 
-}  // namespace berth::cli
+}  // namespace berth::program

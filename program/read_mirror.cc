@@ -18,7 +18,7 @@
 #include "view/screens/usage.h"
 #include "view/screens/why.h"
 
-namespace berth::cli {
+namespace berth::program {
 namespace {
 
 using Json = nlohmann::json;
@@ -218,8 +218,8 @@ readapi::Audience ReadMirror::ReadersOf(const std::string& cluster_queue) const 
 }
 
 // Names of queues stand for the queues: a row shows no more of them.
-ClusterView ReadMirror::ViewOf(const api::Workload& workload) const {
-  ClusterView view;
+view::ClusterView ReadMirror::ViewOf(const api::Workload& workload) const {
+  view::ClusterView view;
   view.now = clock_.Now();
   view.namespace_name = workload.meta.namespace_name;
   const auto local = local_queues_.Get({workload.meta.namespace_name, workload.spec.queue_name});
@@ -245,8 +245,8 @@ void ReadMirror::ProjectWorkload(const api::ObjectKey& key) {
     model_.Remove(readapi::kWorkloads, key.ToString());
     return;
   }
-  const ClusterView view = ViewOf(*workload);
-  Json item = WorkloadItem(view, *workload);
+  const view::ClusterView view = ViewOf(*workload);
+  Json item = view::WorkloadItem(view, *workload);
   // Candidates of other namespaces are for readers of all namespaces.
   Json& reason = item["reason"];
   if (const auto victims = reason.find("notPreempted");
@@ -264,8 +264,9 @@ void ReadMirror::ProjectLocalQueue(const api::ObjectKey& key) {
     model_.Remove(readapi::kLocalQueues, key.ToString());
     return;
   }
-  model_.Put(readapi::kLocalQueues, RowOf(readapi::kLocalQueues, key.ToString(),
-                                          LocalQueueItem(*local), AudienceOf(key.namespace_name)));
+  model_.Put(readapi::kLocalQueues,
+             RowOf(readapi::kLocalQueues, key.ToString(), view::LocalQueueItem(*local),
+                   AudienceOf(key.namespace_name)));
 }
 
 void ReadMirror::ProjectRequest(const api::ObjectKey& key) {
@@ -275,7 +276,7 @@ void ReadMirror::ProjectRequest(const api::ObjectKey& key) {
     return;
   }
   model_.Put(readapi::kCapacityRequests,
-             RowOf(readapi::kCapacityRequests, key.ToString(), CapacityRequestItem(*request),
+             RowOf(readapi::kCapacityRequests, key.ToString(), view::CapacityRequestItem(*request),
                    AudienceOf(key.namespace_name)));
 }
 
@@ -306,8 +307,8 @@ std::vector<std::string> ReadMirror::CohortsBelow(const std::string& root) const
   return cohorts;
 }
 
-ClusterView ReadMirror::TreeOf(const std::string& root) const {
-  ClusterView view;
+view::ClusterView ReadMirror::TreeOf(const std::string& root) const {
+  view::ClusterView view;
   view.missing = {"workloads"};  // the counts and the usage of the status are shown
   for (const std::string& cohort : CohortsBelow(root)) {
     if (const auto found = cohorts_.Get({"", cohort})) view.cohorts.push_back(*found);
@@ -326,7 +327,7 @@ void ReadMirror::ProjectTree(const std::string& queue) {
     model_.Remove(readapi::kQueues, queue);
     return;
   }
-  ClusterView view;
+  view::ClusterView view;
   if (found->spec.cohort_name.empty()) {
     view.missing = {"workloads"};
     view.cluster_queues.push_back(*found);
@@ -337,8 +338,8 @@ void ReadMirror::ProjectTree(const std::string& queue) {
     const auto found_cohort = cohorts_.Get({"", cohort});
     return found_cohort == nullptr ? "" : found_cohort->spec.parent_name;
   };
-  for (const auto& [name, use] : SumUse(view)) {
-    const Json item = QueueItem(use, ParentsOf(use.queue->spec.cohort_name, parent_of));
+  for (const auto& [name, use] : view::SumUse(view)) {
+    const Json item = view::QueueItem(use, view::ParentsOf(use.queue->spec.cohort_name, parent_of));
     model_.Put(readapi::kQueues, RowOf(readapi::kQueues, name, item, ReadersOf(name)));
     dirty_queues_.erase(name);
   }
@@ -375,10 +376,11 @@ void ReadMirror::ProjectCohorts() {
     return found == nullptr ? "" : found->spec.parent_name;
   };
   for (const std::string& root : roots) {
-    const ClusterView view = TreeOf(root);
-    for (const auto& [name, uses] : SumCohorts(view, SumUse(view))) {
+    const view::ClusterView view = TreeOf(root);
+    for (const auto& [name, uses] : view::SumCohorts(view, view::SumUse(view))) {
       const auto cohort = cohorts_.Get({"", name});
-      const Json item = CohortItem(name, cohort.get(), ParentsOf(name, parent_of), uses);
+      const Json item =
+          view::CohortItem(name, cohort.get(), view::ParentsOf(name, parent_of), uses);
       model_.Put(readapi::kCohorts, RowOf(readapi::kCohorts, name, item, ReadersOfTree(name)));
     }
   }
@@ -412,7 +414,7 @@ std::optional<std::string> ReadMirror::Story(const std::string& namespace_name,
                                              const std::string& name) const {
   const auto workload = workloads_.Get({namespace_name, name});
   if (workload == nullptr) return std::nullopt;
-  ClusterView view = ViewOf(*workload);
+  view::ClusterView view = ViewOf(*workload);
   view.cluster_queues.clear();
   if (!view.local_queues.empty()) {
     const auto queue = cluster_queues_.Get({"", view.local_queues.front().cluster_queue});
@@ -423,12 +425,13 @@ std::optional<std::string> ReadMirror::Story(const std::string& namespace_name,
                   "nodepools",       "nodes",   "pods", "resourceflavors"};
   view.workloads.push_back(*workload);
   HideOthers(view.workloads.back());
-  const Result<cli::Story> story = TellStory(view, namespace_name, "workload/" + name, kJsonStyle);
+  const Result<view::Story> story =
+      view::TellStory(view, namespace_name, "workload/" + name, view::kJsonStyle);
   if (!story) return std::nullopt;
-  cli::Story told = *story;
+  view::Story told = *story;
   told.not_seen.push_back("not read, for want of an answer of the API server: " +
                           Join(view.missing, ", "));
-  return TextOf(StoryJson(told));
+  return TextOf(view::StoryJson(told));
 }
 
-}  // namespace berth::cli
+}  // namespace berth::program

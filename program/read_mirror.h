@@ -25,7 +25,7 @@
 #include "readapi/model.h"
 #include "view/screens/cluster_view.h"
 
-namespace berth::cli {
+namespace berth::program {
 
 // The latest states of objects that have changed; null: deleted.
 template <typename T>
@@ -89,12 +89,12 @@ class ReadMirror {
   void ProjectCohorts();
   bool IsCohort(const std::string& name) const;
   readapi::Audience ReadersOfTree(const std::string& cohort) const;
-  ClusterView ViewOf(const api::Workload& workload) const;
+  view::ClusterView ViewOf(const api::Workload& workload) const;
   std::string RootOf(const std::string& cohort) const;
   // `root` and the cohorts of its tree, which need not exist as objects.
   std::vector<std::string> CohortsBelow(const std::string& root) const;
   // The queues of the tree of `root`, with its cohorts.
-  ClusterView TreeOf(const std::string& root) const;
+  view::ClusterView TreeOf(const std::string& root) const;
   readapi::Audience AudienceOf(const std::string& namespace_name);
   readapi::Audience ReadersOf(const std::string& cluster_queue) const;
 
@@ -114,4 +114,4 @@ class ReadMirror {
   std::map<std::string, readapi::Audience> audience_by_namespace_;
 };
 
-}  // namespace berth::cli
+}  // namespace berth::program

@@ -13,7 +13,7 @@
 #include "kube/client/reflector.h"
 #include "net/io_pool.h"
 
-namespace berth::cli {
+namespace berth::program {
 namespace {
 
 using local::ApiError;
@@ -401,4 +401,4 @@ Result<std::unique_ptr<local::Api>> ConnectRemoteApi(const kube::KubeConfig& con
   return std::unique_ptr<local::Api>(std::move(api));
 }
 
-}  // namespace berth::cli
+}  // namespace berth::program

@@ -12,10 +12,10 @@
 #include "kube/client/kubeconfig.h"
 #include "local/apiserver/api.h"
 
-namespace berth::cli {
+namespace berth::program {
 
 // Watches resume after a lost connection: an object that was deleted meanwhile is reported as
 // deleted with its last known state. The returned object must outlive its watches.
 Result<std::unique_ptr<local::Api>> ConnectRemoteApi(const kube::KubeConfig& config);
 
-}  // namespace berth::cli
+}  // namespace berth::program

@@ -14,7 +14,7 @@
 #include "provisioning/reasons.h"
 #include "view/screens/history.h"
 
-namespace berth::cli {
+namespace berth::program {
 namespace {
 
 // Reports that many ask for take one hundredth of a core at most: each is kept a hundred times as
@@ -107,7 +107,7 @@ Result<std::string> ReportSource::MakeTurns(const readapi::ReportQuery& query,
   filter.namespaces = query.namespaces;
   filter.owner_kind = "workload";
   filter.name = query.name;
-  HistoryView view;
+  view::HistoryView view;
   view.now = clock_.Now();
   BERTH_CHECK_OK(EachAttempt(reader, filter, [&view](const ledger::AttemptRecord& attempt) {
     view.attempts.push_back(attempt);
@@ -128,7 +128,7 @@ Result<std::string> ReportSource::MakeTurns(const readapi::ReportQuery& query,
   filter.workload = query.name;
   BERTH_TRY(view.requests, reader.Requests(filter));
   BERTH_TRY(view.nodes, reader.NodeTimes(filter));
-  return api::FormatJson(HistoryJson(view)) + "\n";
+  return api::FormatJson(view::HistoryJson(view)) + "\n";
 }
 
 Result<std::string> ReportSource::MakeQueue(const readapi::ReportQuery& query,
@@ -139,7 +139,7 @@ Result<std::string> ReportSource::MakeQueue(const readapi::ReportQuery& query,
   BERTH_CHECK_OK(EachAttempt(reader, filter, [&](const ledger::AttemptRecord& attempt) {
     if (attempt.cluster_queue == query.name) history.Add(attempt);
   }));
-  return api::FormatJson(QueueHistoryJson(query.name, history.Parts())) + "\n";
+  return api::FormatJson(view::QueueHistoryJson(query.name, history.Parts())) + "\n";
 }
 
 Result<std::string> ReportSource::MakeCohort(const readapi::ReportQuery& query,
@@ -162,7 +162,7 @@ Result<std::string> ReportSource::MakeCohort(const readapi::ReportQuery& query,
   std::map<std::string, std::vector<ledger::HistoryPart>> parts;
   for (const auto& [queue, history] : histories) parts[queue] = history.Parts();
   const auto times = ledger::StreamedHistory(period, PartsOf(query.days)).Parts();
-  return api::FormatJson(CohortHistoryJson(query.name, times, parts)) + "\n";
+  return api::FormatJson(view::CohortHistoryJson(query.name, times, parts)) + "\n";
 }
 
 Result<std::string> ReportSource::MakeCapacity(const readapi::ReportQuery& query,
@@ -184,7 +184,7 @@ Result<std::string> ReportSource::MakeCapacity(const readapi::ReportQuery& query
   const ledger::Period period = PeriodOf(query, clock_.Now());
   const auto history = ledger::MakeCapacityHistory(requests, attempts, nodes, period,
                                                    PartsOf(query.days), IsStockout);
-  return api::FormatJson(CapacityHistoryJson(history, prices, period)) + "\n";
+  return api::FormatJson(view::CapacityHistoryJson(history, prices, period)) + "\n";
 }
 
 Result<std::string> ReportSource::Make(const readapi::ReportQuery& query) const {
@@ -203,8 +203,8 @@ Result<std::string> ReportSource::Make(const readapi::ReportQuery& query) const 
   BERTH_CHECK_OK(EachAttempt(
       reader, filter, [&report](const ledger::AttemptRecord& attempt) { report.Add(attempt); }));
   const std::vector<ledger::ReportLine> lines = report.Lines();
-  return query.csv ? ReportCsv(lines, query.by)
-                   : api::FormatJson(ReportJson(lines, period, query.by)) + "\n";
+  return query.csv ? view::ReportCsv(lines, query.by)
+                   : api::FormatJson(view::ReportJson(lines, period, query.by)) + "\n";
 }
 
-}  // namespace berth::cli
+}  // namespace berth::program

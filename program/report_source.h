@@ -24,7 +24,7 @@
 #include "net/io_pool.h"
 #include "readapi/query.h"
 
-namespace berth::cli {
+namespace berth::program {
 
 class ReportSource {
  public:
@@ -73,4 +73,4 @@ class ReportSource {
   std::unique_ptr<Executor> strand_ = pool_.MakeStrand();
 };
 
-}  // namespace berth::cli
+}  // namespace berth::program

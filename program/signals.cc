@@ -2,7 +2,7 @@
 
 #include <csignal>
 
-namespace berth::cli {
+namespace berth::program {
 namespace {
 
 sigset_t StopSignals() {
@@ -31,4 +31,4 @@ int WaitForStopSignal() {
   return signal;
 }
 
-}  // namespace berth::cli
+}  // namespace berth::program

@@ -1,7 +1,7 @@
 // program/signals.h — waits for SIGINT or SIGTERM; the signals of a server.
 #pragma once
 
-namespace berth::cli {
+namespace berth::program {
 
 // Blocks both signals in this thread and its future threads, and ignores SIGPIPE: a server goes on
 // when the reader of its output ends (`berth up | head`). Call before any thread starts. Programs
@@ -11,4 +11,4 @@ void HoldStopSignals();
 // Returns the number of the first signal that comes.
 int WaitForStopSignal();
 
-}  // namespace berth::cli
+}  // namespace berth::program

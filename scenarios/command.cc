@@ -65,7 +65,7 @@ Result<std::vector<ScenarioFile>> FilesOf(const TestFlags& flags) {
 
 // Fills the failure of `outcome`.
 void Play(const ScenarioFile& file, const TestFlags& flags, Outcome& outcome) {
-  const auto text = cli::ReadTextFile(file.path);
+  const auto text = view::ReadTextFile(file.path);
   const auto script = text ? ParseScript(*text) : Result<Script>(text.error());
   if (!script) {
     outcome.failure = script.error().message;
@@ -107,8 +107,8 @@ int RunTest(const TestFlags& flags) {
   ConfigureLog(LogLevel::kError);  // faults of a scenario are logged as warnings
   const auto files = FilesOf(flags);
   if (!files) {
-    cli::Complain(files.error());
-    return cli::kExitUsage;
+    view::Complain(files.error());
+    return view::kExitUsage;
   }
   std::vector<Outcome> outcomes;
   std::size_t failed = 0;
@@ -118,17 +118,17 @@ int RunTest(const TestFlags& flags) {
     Play(file, flags, outcome);
     outcome.took = std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - begin);
     if (!outcome.failure.empty()) ++failed;
-    cli::Print(Told(outcome));
+    view::Print(Told(outcome));
     outcomes.push_back(std::move(outcome));
   }
-  cli::Print(fmt::format("{} {}: {} passed, {} failed\n", outcomes.size(),
-                         outcomes.size() == 1 ? "scenario" : "scenarios", outcomes.size() - failed,
-                         failed));
-  if (!flags.junit.empty() && !cli::WriteTextFile(flags.junit, JunitReport(outcomes))) {
-    cli::Complain({ErrorCode::kUnavailable, flags.junit + ": cannot be written"});
-    return cli::kExitUsage;
+  view::Print(fmt::format("{} {}: {} passed, {} failed\n", outcomes.size(),
+                          outcomes.size() == 1 ? "scenario" : "scenarios", outcomes.size() - failed,
+                          failed));
+  if (!flags.junit.empty() && !view::WriteTextFile(flags.junit, JunitReport(outcomes))) {
+    view::Complain({ErrorCode::kUnavailable, flags.junit + ": cannot be written"});
+    return view::kExitUsage;
   }
-  return failed == 0 ? cli::kExitAnswered : cli::kExitRefused;
+  return failed == 0 ? view::kExitAnswered : view::kExitRefused;
 }
 
 }  // namespace berth::scenarios

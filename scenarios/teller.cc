@@ -120,8 +120,8 @@ Result<std::vector<Json>> Teller::ManifestsOf(const Step& step) const {
   std::vector<Json> objects;
   if (step.body.empty()) {
     if (step.plain(1).empty()) return Bad("apply: write a file, a folder or <<EOF");
-    BERTH_TRY(const auto files, cli::ManifestsBelow({manifests_ + "/" + step.plain(1)}));
-    BERTH_TRY(objects, cli::ReadManifests(files));
+    BERTH_TRY(const auto files, view::ManifestsBelow({manifests_ + "/" + step.plain(1)}));
+    BERTH_TRY(objects, view::ReadManifests(files));
   } else {
     BERTH_TRY(std::vector<api::YamlDocument> documents, api::ParseYamlStream(step.body));
     for (api::YamlDocument& document : documents) objects.push_back(std::move(document.value));

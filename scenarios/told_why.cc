@@ -8,7 +8,7 @@
 namespace berth::scenarios {
 namespace {
 
-class SimSession final : public cli::Session {
+class SimSession final : public view::Session {
  public:
   explicit SimSession(sim::SimWorld& world) : world_(world) {}
 
@@ -50,12 +50,12 @@ class SimSession final : public cli::Session {
 Result<std::string> TellWhy(sim::SimWorld& world, const std::string& job) {
   const ObjectName named = ObjectNameOf(job);
   SimSession session(world);
-  const cli::StoryScope scope{.namespace_name = named.namespace_name, .reference = named.name};
-  BERTH_TRY(const cli::StoryView read, cli::ReadStory(session, scope, world.clock().Now()));
-  const cli::TextStyle style;
-  BERTH_TRY(const cli::Story story,
-            cli::TellStory(read.view, read.namespace_name, named.name, style));
-  return cli::RenderStory(read.view, story, style);
+  const view::StoryScope scope{.namespace_name = named.namespace_name, .reference = named.name};
+  BERTH_TRY(const view::StoryView read, view::ReadStory(session, scope, world.clock().Now()));
+  const view::TextStyle style;
+  BERTH_TRY(const view::Story story,
+            view::TellStory(read.view, read.namespace_name, named.name, style));
+  return view::RenderStory(read.view, story, style);
 }
 
 }  // namespace berth::scenarios

@@ -6,7 +6,7 @@
 
 #include <zlib.h>
 
-namespace berth::cli {
+namespace berth::view {
 namespace {
 
 constexpr int kGzipWindow = MAX_WBITS + 16;  // zlib: a gzip header instead of its own
@@ -50,4 +50,4 @@ Result<std::string> Gunzip(std::string_view bytes, std::size_t most) {
   return text;
 }
 
-}  // namespace berth::cli
+}  // namespace berth::view

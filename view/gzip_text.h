@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 
-namespace berth::cli {
+namespace berth::view {
 
 // Whether the bytes begin as those of gzip do.
 bool IsGzip(std::string_view bytes);
@@ -17,4 +17,4 @@ bool IsGzip(std::string_view bytes);
 // The text of all members. kInvalid: the bytes are damaged, or the text has more than `most` bytes.
 Result<std::string> Gunzip(std::string_view bytes, std::size_t most);
 
-}  // namespace berth::cli
+}  // namespace berth::view

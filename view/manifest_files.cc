@@ -10,7 +10,7 @@
 #include "api/codec/json_tree.h"
 #include "view/gzip_text.h"
 
-namespace berth::cli {
+namespace berth::view {
 namespace {
 
 bool IsManifest(const std::filesystem::path& path) {
@@ -155,4 +155,4 @@ bool WriteTextFile(const std::string& path, const std::string& text) {
   return static_cast<bool>(out);
 }
 
-}  // namespace berth::cli
+}  // namespace berth::view

@@ -10,7 +10,7 @@
 #include "api/yaml/yaml.h"
 #include "base/result.h"
 
-namespace berth::cli {
+namespace berth::view {
 
 // The YAML documents, or the JSON value, of a user's own file. As api::ParseYamlStream, with limits
 // for whole clusters; JSON of more than 3 MiB is not looked through for keys that stand twice.
@@ -36,4 +36,4 @@ Result<std::string> ReadTextFile(const std::string& path);
 // Makes the file or writes over it. False: it cannot be written whole.
 bool WriteTextFile(const std::string& path, const std::string& text);
 
-}  // namespace berth::cli
+}  // namespace berth::view

@@ -7,7 +7,7 @@
 #include "base/strings.h"
 #include "view/manifest_files.h"
 
-namespace berth::cli {
+namespace berth::view {
 namespace {
 
 using Json = nlohmann::json;
@@ -115,4 +115,4 @@ std::string ProblemText(const PlacedFinding& placed) {
   return text + found.message + " [" + found.rule + "]";
 }
 
-}  // namespace berth::cli
+}  // namespace berth::view

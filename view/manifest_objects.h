@@ -13,7 +13,7 @@
 #include "simulation/lint.h"
 #include "view/manifest_places.h"
 
-namespace berth::cli {
+namespace berth::view {
 
 struct PlacedFinding {
   ManifestPlace place;
@@ -36,4 +36,4 @@ Result<ManifestObjects> ReadManifestObjects(const std::vector<std::string>& path
 // "FILE:LINE: error: Job default/train: … [rule]", without a line's end.
 std::string ProblemText(const PlacedFinding& placed);
 
-}  // namespace berth::cli
+}  // namespace berth::view

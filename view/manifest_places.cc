@@ -7,7 +7,7 @@
 #include "base/strings.h"
 #include "view/manifest_files.h"
 
-namespace berth::cli {
+namespace berth::view {
 namespace {
 
 std::string WordIn(const YAML::Node& node, const char* field) {
@@ -175,4 +175,4 @@ Error AtPlace(const Error& error, const ManifestPlaces& places) {
   return Annotate(error, place.file + ":" + std::to_string(place.line));
 }
 
-}  // namespace berth::cli
+}  // namespace berth::view

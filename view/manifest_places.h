@@ -13,7 +13,7 @@
 
 #include "base/result.h"
 
-namespace berth::cli {
+namespace berth::view {
 
 struct ManifestPlace {
   std::string file;
@@ -72,4 +72,4 @@ ManifestPlaces PlacesIn(const std::vector<std::string>& files);
 // unchanged where the message names no known object.
 Error AtPlace(const Error& error, const ManifestPlaces& places);
 
-}  // namespace berth::cli
+}  // namespace berth::view

@@ -13,7 +13,7 @@
 #include "base/strings.h"
 #include "base/terminal_text.h"
 
-namespace berth::cli {
+namespace berth::view {
 namespace {
 
 std::string_view Environment(const char* name) {
@@ -66,4 +66,4 @@ int Complain(const Error& error) {
   }
 }
 
-}  // namespace berth::cli
+}  // namespace berth::view

@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "view/screens/text.h"
 
-namespace berth::cli {
+namespace berth::view {
 
 inline constexpr int kExitAnswered = 0;
 inline constexpr int kExitRefused = 1;
@@ -31,4 +31,4 @@ void PrintStructured(const nlohmann::json& value, OutputFormat format);
 // Writes "berth: <message>" to stderr and returns the exit code for the error.
 int Complain(const Error& error);
 
-}  // namespace berth::cli
+}  // namespace berth::view

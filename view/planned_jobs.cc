@@ -19,7 +19,7 @@
 #include "view/manifest_places.h"
 #include "webhook/job_rules.h"
 
-namespace berth::cli {
+namespace berth::view {
 namespace {
 
 using integrations::JobView;
@@ -423,4 +423,4 @@ Result<std::vector<PlannedJob>> PlannedJobsOf(const std::vector<Json>& documents
   return std::move(planned.jobs);
 }
 
-}  // namespace berth::cli
+}  // namespace berth::view

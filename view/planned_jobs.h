@@ -22,7 +22,7 @@
 #include "simulation/lint.h"
 #include "view/screens/plan.h"
 
-namespace berth::cli {
+namespace berth::view {
 
 // An object that a job reads beside itself, as its training runtime; null: it does not exist.
 using FindReadObject = std::function<std::shared_ptr<const nlohmann::json>(
@@ -61,4 +61,4 @@ Result<std::vector<PlannedJob>> PlannedJobsOf(const std::vector<nlohmann::json>&
 // "Job train: spec.parallelism: …"
 std::string ProblemText(const simulation::LintFinding& problem);
 
-}  // namespace berth::cli
+}  // namespace berth::view

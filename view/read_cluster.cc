@@ -7,7 +7,7 @@
 #include "base/rfc3339.h"
 #include "view/view_reader.h"
 
-namespace berth::cli {
+namespace berth::view {
 namespace {
 
 // spec.nodeName!=
@@ -207,4 +207,4 @@ Status ReadForecastRest(Session& session, const ReadScope& scope, ClusterView& v
   return ReadTopologies(session, scope, view);
 }
 
-}  // namespace berth::cli
+}  // namespace berth::view

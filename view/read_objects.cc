@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace berth::cli {
+namespace berth::view {
 
 FindReadObject ReadsFrom(Session& session) {
   return [&session](const integrations::ReadRule& rule, const std::string& namespace_name,
@@ -17,4 +17,4 @@ FindReadObject ReadsFrom(Session& session) {
   };
 }
 
-}  // namespace berth::cli
+}  // namespace berth::view

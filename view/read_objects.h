@@ -4,10 +4,10 @@
 #include "view/planned_jobs.h"
 #include "view/session.h"
 
-namespace berth::cli {
+namespace berth::view {
 
 // One GET for each object; one that cannot be read counts as absent. `session` must outlive the
 // function.
 FindReadObject ReadsFrom(Session& session);
 
-}  // namespace berth::cli
+}  // namespace berth::view

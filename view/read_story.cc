@@ -11,7 +11,7 @@
 #include "view/screens/why.h"
 #include "view/view_reader.h"
 
-namespace berth::cli {
+namespace berth::view {
 namespace {
 
 std::string Labelled(const std::string& label, const std::string& value) {
@@ -286,4 +286,4 @@ Result<StoryView> ReadStory(Session& session, const StoryScope& scope, WallTime 
   return story;
 }
 
-}  // namespace berth::cli
+}  // namespace berth::view

@@ -11,7 +11,7 @@
 #include "kube/client/status_error.h"
 #include "net/io_pool.h"
 
-namespace berth::cli {
+namespace berth::view {
 namespace {
 
 using Json = nlohmann::json;
@@ -185,4 +185,4 @@ Result<std::unique_ptr<Session>> Session::Connect(kube::KubeConfig config,
   return std::unique_ptr<Session>(std::move(session));
 }
 
-}  // namespace berth::cli
+}  // namespace berth::view

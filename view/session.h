@@ -21,7 +21,7 @@ namespace berth::kube {
 struct KubeConfig;
 }
 
-namespace berth::cli {
+namespace berth::view {
 
 // Which cluster, and how it is asked.
 struct ClientOptions {
@@ -93,4 +93,4 @@ Result<StoryView> ReadStory(Session& session, const StoryScope& scope, WallTime 
 // kNotFound: the cluster has no kinds of Kueue; kForbidden: the caller may read none of them.
 Status CheckIsQueueing(Session& session, const ClusterView& view);
 
-}  // namespace berth::cli
+}  // namespace berth::view

@@ -15,7 +15,7 @@
 #include "base/rfc3339.h"
 #include "base/strings.h"
 
-namespace berth::cli {
+namespace berth::view {
 namespace {
 
 using Json = nlohmann::json;
@@ -398,4 +398,4 @@ void CountNodes(ClusterView& view) {
   }
 }
 
-}  // namespace berth::cli
+}  // namespace berth::view

@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "view/session.h"
 
-namespace berth::cli {
+namespace berth::view {
 
 enum class ViewKind {
   kClusterQueues,
@@ -77,4 +77,4 @@ Status AddObject(const nlohmann::json& object, ClusterView& view);
 // Counts the nodes that have joined each pool.
 void CountNodes(ClusterView& view);
 
-}  // namespace berth::cli
+}  // namespace berth::view

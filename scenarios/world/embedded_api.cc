@@ -17,8 +17,8 @@ using local::Json;
 // The manifests that `berth up` applies, in their order.
 Result<std::vector<Json>> OwnManifests() {
   std::vector<Json> all;
-  for (const std::string_view text : {cli::CloudManifests(), cli::CrdManifests(),
-                                      cli::ClusterManifests(), cli::WebhookManifests()}) {
+  for (const std::string_view text : {program::CloudManifests(), program::CrdManifests(),
+                                      program::ClusterManifests(), program::WebhookManifests()}) {
     BERTH_TRY(auto documents, api::ParseYamlStream(text));
     for (api::YamlDocument& document : documents) all.push_back(std::move(document.value));
   }

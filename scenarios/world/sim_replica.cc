@@ -50,7 +50,7 @@ struct SimReplica::Parts {
   kube::Manager manager;
   kube::Metrics metrics;
   kube::EventRecorder events;
-  cli::ControllerSet set;
+  program::ControllerSet set;
   SimWebhooks& webhooks;
   const int served;
   std::unique_ptr<kube::LeaderElector> elector;

@@ -189,10 +189,10 @@ void SimWorld::LaunchControllers() {
 // from the start.
 Status SimWorld::ApplyReviews() {
   if (options_.configuration.frameworks == reviewed_) return OkStatus();
-  BERTH_TRY(const auto documents, api::ParseYamlStream(cli::WebhookManifests()));
+  BERTH_TRY(const auto documents, api::ParseYamlStream(program::WebhookManifests()));
   for (const api::YamlDocument& document : documents) {
     local::Json object = document.value;
-    BERTH_CHECK_OK(cli::AddComponentReviews(options_.configuration.frameworks, object));
+    BERTH_CHECK_OK(program::AddComponentReviews(options_.configuration.frameworks, object));
     const auto applied = parts_->embedded->Apply(object);
     if (!applied) return Error{ErrorCode::kInternal, applied.error().message};
   }

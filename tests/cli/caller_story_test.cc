@@ -26,7 +26,7 @@ using ::testing::Not;
 using Json = nlohmann::json;
 
 // Lists by the part of their path before "?"; others are refused.
-class ApiOfLists : public Session {
+class ApiOfLists : public view::Session {
  public:
   std::map<std::string, Json> lists;
 
@@ -97,13 +97,13 @@ class CallerStoryTest : public ::testing::Test {
                                          .namespace_name = workload.meta.namespace_name,
                                          .name = workload.meta.name,
                                          .before = 2};
-    const Result<Json> story = CallerStory(api_, request, objects_, ViewTime());
+    const Result<Json> story = program::CallerStory(api_, request, objects_, ViewTime());
     EXPECT_TRUE(story) << (story ? "" : story.error().message);
     return story ? *story : Json();
   }
 
   ApiOfLists api_;
-  MirrorObjects objects_;
+  program::MirrorObjects objects_;
 };
 
 TEST_F(CallerStoryTest, HasTheLeversOfFlavorsAndWhoStandsBefore) {

@@ -13,7 +13,7 @@ using nlohmann::json;
 
 Names NamesWith(const std::vector<std::string>& frameworks, const std::string& kind) {
   json object = {{"kind", kind + "WebhookConfiguration"}, {"webhooks", {{{"name", "first"}}}}};
-  const Status added = AddComponentReviews(frameworks, object);
+  const Status added = program::AddComponentReviews(frameworks, object);
   if (!added) return {added.error().message};
   Names names;
   for (const json& webhook : object.at("webhooks")) names.push_back(webhook.at("name"));
@@ -50,7 +50,7 @@ TEST(ComponentReviewsTest, OtherObjectsStayAsTheyAre) {
   for (json object :
        {json{{"kind", "MutatingWebhookConfiguration"}}, json{{"kind", "Namespace"}}}) {
     const json before = object;
-    ASSERT_TRUE(AddComponentReviews({"pod"}, object));
+    ASSERT_TRUE(program::AddComponentReviews({"pod"}, object));
     EXPECT_EQ(object, before);
   }
 }

@@ -7,7 +7,7 @@
 namespace berth::cli {
 namespace {
 
-ControllerSelection None() {
+program::ControllerSelection None() {
   return {.core = false,
           .scheduler = false,
           .tas = false,
@@ -16,34 +16,34 @@ ControllerSelection None() {
           .jobs = {}};
 }
 
-TEST(ControllerSelection, NamesWhatRuns) {
+TEST(program::ControllerSelection, NamesWhatRuns) {
   struct Row {
     const char* list;
-    ControllerSelection selection;
+    program::ControllerSelection selection;
   };
-  ControllerSelection core_and_jobs = None();
+  program::ControllerSelection core_and_jobs = None();
   core_and_jobs.core = true;
   core_and_jobs.jobs = {"batch/job"};
-  ControllerSelection without = {};
+  program::ControllerSelection without = {};
   without.provisioning = false;
   without.jobs.erase("batch/job");
-  ControllerSelection batch_jobs = {};
+  program::ControllerSelection batch_jobs = {};
   batch_jobs.jobs = {"batch/job"};
   for (const Row& row :
        {Row{"*", {}}, Row{"", None()}, Row{" ", None()}, Row{"core, jobs/batch/job", core_and_jobs},
         Row{"core,scheduler,tas,provisioning,elasticjobs,jobs/batch/job", batch_jobs},
         Row{"*,-provisioning,-jobs/batch/job", without}}) {
-    const auto selection = ParseControllers(row.list);
+    const auto selection = program::ParseControllers(row.list);
     ASSERT_TRUE(selection) << row.list << ": " << selection.error().message;
     EXPECT_EQ(*selection, row.selection) << row.list;
   }
-  EXPECT_FALSE(ParseControllers("")->any());
-  EXPECT_TRUE(ParseControllers("tas")->any());
+  EXPECT_FALSE(program::ParseControllers("")->any());
+  EXPECT_TRUE(program::ParseControllers("tas")->any());
 }
 
-TEST(ControllerSelection, UnknownWordsAreRefused) {
+TEST(program::ControllerSelection, UnknownWordsAreRefused) {
   for (const char* list : {"cores", "core,,tas", "jobs/none", "-", "-cores"}) {
-    const auto selection = ParseControllers(list);
+    const auto selection = program::ParseControllers(list);
     ASSERT_FALSE(selection) << list;
     EXPECT_NE(selection.error().message.find("is not one of core, scheduler"), std::string::npos);
   }

@@ -14,7 +14,7 @@ namespace {
 
 using std::chrono::seconds;
 
-EtaEntry Entry(const std::string& uid, std::int64_t seconds_ago) {
+forecast::EtaEntry Entry(const std::string& uid, std::int64_t seconds_ago) {
   return {.uid = uid,
           .at = ledger::ToSeconds(SecondsAgo(seconds_ago)),
           .raw = {seconds(10), seconds(20), seconds(30)},
@@ -32,29 +32,29 @@ class EtaScoresTest : public ::testing::Test {
 };
 
 TEST_F(EtaScoresTest, EntriesAreReadAsTheyWereWritten) {
-  std::vector<EtaEntry> entries{Entry("a", 100), Entry("b", 50)};
+  std::vector<forecast::EtaEntry> entries{Entry("a", 100), Entry("b", 50)};
   entries[1].wait = 7;
-  const auto read = ParseEtaEntries(FormatEtaEntries(entries));
+  const auto read = forecast::ParseEtaEntries(forecast::FormatEtaEntries(entries));
   ASSERT_TRUE(read);
   EXPECT_EQ(*read, entries);
 }
 
 TEST_F(EtaScoresTest, ALineThatDoesNotFitRefusesTheFile) {
-  const std::string good = FormatEtaEntries({Entry("a", 100)});
+  const std::string good = forecast::FormatEtaEntries({Entry("a", 100)});
   for (const char* bad :
        {"{", "[]", "{\"uid\":\"x\"}", "7",
         R"({"uid":"x","at":-1,"p10":1,"p50":1,"p90":1,"told50":1,"told90":1})",
         R"({"uid":"x","at":1,"p10":1,"p50":1,"p90":1,"told50":1,"told90":1,"wait":"y"})"}) {
-    const auto read = ParseEtaEntries(good + bad + "\n");
+    const auto read = forecast::ParseEtaEntries(good + bad + "\n");
     ASSERT_FALSE(read) << bad;
     EXPECT_EQ(read.error().message, "line 2 is no forecast of `berth eta --scores`");
   }
 }
 
 TEST_F(EtaScoresTest, StartsThatCameTrueCorrectAndAreCounted) {
-  auto scores = EtaScores::Read(file_);
+  auto scores = forecast::EtaScores::Read(file_);
   ASSERT_TRUE(scores);
-  ClusterView view;
+  view::ClusterView view;
   view.now = ViewTime();
   for (int i = 0; i < 40; ++i) {
     const std::string name = "w" + std::to_string(i);
@@ -68,7 +68,7 @@ TEST_F(EtaScoresTest, StartsThatCameTrueCorrectAndAreCounted) {
   }
   scores->Add(Entry("gone", 400));
   scores->Add(Entry("w0", 1));  // the first forecast counts
-  scores->Resolve(MakeForecastCluster(view, {}));
+  scores->Resolve(forecast::MakeForecastCluster(view, {}));
   EXPECT_EQ(scores->known(), 40);
   EXPECT_EQ(scores->within_p50(), 0.25);
   EXPECT_EQ(scores->within_p90(), 0.25);
@@ -77,14 +77,14 @@ TEST_F(EtaScoresTest, StartsThatCameTrueCorrectAndAreCounted) {
           .count(),
       60, 1);
   ASSERT_TRUE(scores->Write());
-  auto again = EtaScores::Read(file_);
+  auto again = forecast::EtaScores::Read(file_);
   ASSERT_TRUE(again);
-  again->Resolve(MakeForecastCluster({}, {}));
+  again->Resolve(forecast::MakeForecastCluster({}, {}));
   EXPECT_EQ(again->known(), 40);  // without the one whose start nothing tells
 }
 
 TEST(ForecastJobsTest, RunsOfTheLedgerAreAlikeByTheirRequests) {
-  ClusterView view;
+  view::ClusterView view;
   view.now = ViewTime();
   api::Workload waiting = MakeWorkload("default", "new", "main", 10);
   api::PodSet pods;
@@ -105,7 +105,8 @@ TEST(ForecastJobsTest, RunsOfTheLedgerAreAlikeByTheirRequests) {
   // The ledger counts GPUs beside the requests.
   ended.resources.push_back({"gpu", api::kGpusResource, api::kUnitsPerGpu});
   view.workloads = {std::move(waiting)};
-  const ForecastJobs jobs = ForecastJobsOf(MakeForecastCluster(view, {ended}));
+  const forecast::ForecastJobs jobs =
+      forecast::ForecastJobsOf(forecast::MakeForecastCluster(view, {ended}));
   ASSERT_EQ(jobs.jobs.size(), 1U);
   EXPECT_EQ(jobs.jobs[0].run->level, simulation::RunLevel::kRequests);
   EXPECT_EQ(jobs.jobs[0].run->runs, 1);

@@ -23,19 +23,20 @@ class EtaWriterTest : public AdmissionFixture {
 
   void Forecast(Duration wait = Duration::zero()) {
     writer_.emplace(*manager_, clock_,
-                    cli::EtaWrites{.wait =
-                                       [this, wait] {
-                                         if (wait > Duration::zero() && writes_ > 0) return wait;
-                                         return admission_->TakeCommentary();
-                                       },
-                                   .annotate =
-                                       [this](const auto& workload, const auto& name,
-                                              const auto& value, auto done) {
-                                         ++writes_;
-                                         admission_->Annotate(workload, name, value, done);
-                                       },
-                                   .on_start = [this](auto hit) { hits_.push_back(hit); }},
-                    cli::EtaWriterOptions{.interval = 60s}, [](const auto& task) { task(); });
+                    program::EtaWrites{.wait =
+                                           [this, wait] {
+                                             if (wait > Duration::zero() && writes_ > 0)
+                                               return wait;
+                                             return admission_->TakeCommentary();
+                                           },
+                                       .annotate =
+                                           [this](const auto& workload, const auto& name,
+                                                  const auto& value, auto done) {
+                                             ++writes_;
+                                             admission_->Annotate(workload, name, value, done);
+                                           },
+                                       .on_start = [this](auto hit) { hits_.push_back(hit); }},
+                    program::EtaWriterOptions{.interval = 60s}, [](const auto& task) { task(); });
   }
   // A job that has ended. The first forecast of its wait was for ten minutes later, and it started
   // `minutes` later.
@@ -75,7 +76,7 @@ class EtaWriterTest : public AdmissionFixture {
 
   int writes_ = 0;
   std::vector<api::ForecastHit> hits_;
-  std::optional<cli::EtaWriter> writer_;
+  std::optional<program::EtaWriter> writer_;
 };
 
 TEST_F(EtaWriterTest, ANoteForWhatWaitsAndNoneForWhatRuns) {
@@ -106,7 +107,7 @@ TEST_F(EtaWriterTest, OnlyNewsIsWritten) {
   executor_.RunFor(10min);
   EXPECT_GE(writer_->rounds(), 10);
   EXPECT_EQ(writes_, written);  // big never starts, as before
-  executor_.RunFor(cli::kEtaRefresh);
+  executor_.RunFor(program::kEtaRefresh);
   EXPECT_GT(writes_, written);
 }
 
@@ -137,7 +138,7 @@ TEST_F(EtaWriterTest, ALaterForecastCarriesTheFirstOfItsWait) {
   const auto first = NoteOf("second");
   ASSERT_TRUE(first && first->p90);
   EXPECT_EQ(first->first, std::nullopt);
-  executor_.RunFor(cli::kEtaRefresh + 5min);
+  executor_.RunFor(program::kEtaRefresh + 5min);
   const auto later = NoteOf("second");
   ASSERT_TRUE(later);
   EXPECT_GT(later->at, first->at);
@@ -160,7 +161,7 @@ TEST_F(EtaWriterTest, EarlierStartsCorrectTheForecasts) {
   const Duration range = note->drawn->p90 - note->drawn->p10;
   EXPECT_GE(*note->p50 - note->drawn->p50, 8 * range);
   EXPECT_GE(*note->p50, note->drawn->p50 + 20min);
-  executor_.RunFor(cli::kEtaRefresh + 5min);
+  executor_.RunFor(program::kEtaRefresh + 5min);
   const auto later = NoteOf("second");
   ASSERT_TRUE(later && later->first);
   EXPECT_EQ(later->first->drawn, note->drawn);
@@ -192,23 +193,23 @@ TEST(EtaNewsTest, AFifthOfTheWaitIsNews) {
   const auto at = [](std::int64_t minutes) { return WallTime(std::chrono::minutes(minutes)); };
   const StartForecast told{.at = at(0), .p10 = at(50), .p50 = at(100), .p90 = at(200)};
   StartForecast other = told;
-  EXPECT_FALSE(cli::IsNews(told, other));
+  EXPECT_FALSE(program::IsNews(told, other));
   other.p50 = at(115);
-  EXPECT_FALSE(cli::IsNews(told, other));
+  EXPECT_FALSE(program::IsNews(told, other));
   other.p50 = at(130);
-  EXPECT_TRUE(cli::IsNews(told, other));
+  EXPECT_TRUE(program::IsNews(told, other));
   other = told;
   other.p90.reset();
-  EXPECT_TRUE(cli::IsNews(told, other));
+  EXPECT_TRUE(program::IsNews(told, other));
   other = told;
   other.at = at(30);
-  EXPECT_TRUE(cli::IsNews(told, other));
+  EXPECT_TRUE(program::IsNews(told, other));
   const StartForecast soon{.at = at(0), .p10 = at(0), .p50 = at(0), .p90 = at(1)};
   other = soon;
   other.p50 = at(1);
-  EXPECT_FALSE(cli::IsNews(soon, other));
+  EXPECT_FALSE(program::IsNews(soon, other));
   other.p90 = at(3);
-  EXPECT_TRUE(cli::IsNews(soon, other));
+  EXPECT_TRUE(program::IsNews(soon, other));
 }
 
 }  // namespace

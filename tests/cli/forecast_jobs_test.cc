@@ -10,8 +10,8 @@ namespace berth::cli {
 namespace {
 
 // A job of the image model:1 with two CPUs that may run for 1,000 s.
-ClusterView WaitingView() {
-  ClusterView view;
+view::ClusterView WaitingView() {
+  view::ClusterView view;
   view.now = ViewTime();
   view.cluster_queues = {MakeQueue("team", "", {{"cpu", 4000}}, {})};
   view.local_queues = {MakeLocalQueue("default", "main", "team")};
@@ -45,8 +45,9 @@ std::vector<ledger::AttemptRecord> PastRuns(const ledger::AttemptRecord& like) {
 }
 
 simulation::RunForecast RunOfTheWaiting(const ledger::AttemptRecord& like) {
-  const ForecastCluster cluster = MakeForecastCluster(WaitingView(), PastRuns(like));
-  return *ForecastJobsOf(cluster).jobs.at(0).run;
+  const forecast::ForecastCluster cluster =
+      forecast::MakeForecastCluster(WaitingView(), PastRuns(like));
+  return *forecast::ForecastJobsOf(cluster).jobs.at(0).run;
 }
 
 TEST(ForecastJobsTest, TheLedgerKnowsImages) {
@@ -59,26 +60,26 @@ TEST(ForecastJobsTest, TheLedgerKnowsImages) {
 
 // Two nodes of a rack with a topology that the flavor names; the job asks for a rack of its own.
 TEST(ForecastJobsTest, TopologiesOfTheViewArePlayed) {
-  ClusterView view = WaitingView();
+  view::ClusterView view = WaitingView();
   std::vector<api::PodSet> pod_sets = view.workloads[0].spec.pod_sets;
   pod_sets[0].topology_request.emplace().required = "rack";
   view.workloads[0].spec.pod_sets = pod_sets;
   view.flavors.emplace_back().meta.name = "t4";
   view.flavors[0].topology_name = "racks";
   // Without nodes quota alone decides, and the output says so.
-  ForecastCluster cluster = MakeForecastCluster(view, {});
+  forecast::ForecastCluster cluster = forecast::MakeForecastCluster(view, {});
   EXPECT_TRUE(cluster.cluster.topologies.empty());
   EXPECT_EQ(cluster.notes.size(), 1U);
   EXPECT_FALSE(cluster.workloads[0]->spec.pod_sets[0].topology_request.has_value());
   view.topologies.push_back({.meta = {.name = "racks"}, .levels = {"rack"}});
   view.topology_nodes.emplace_back().meta.name = "n1";
-  cluster = MakeForecastCluster(view, {});
+  cluster = forecast::MakeForecastCluster(view, {});
   EXPECT_EQ(cluster.cluster.topologies.size(), 1U);
   EXPECT_EQ(cluster.cluster.flavors[0].topology_name, "racks");
   EXPECT_TRUE(cluster.notes.empty());
   EXPECT_TRUE(cluster.workloads[0]->spec.pod_sets[0].topology_request.has_value());
   view.hidden = {"nodes"};
-  EXPECT_TRUE(MakeForecastCluster(view, {}).cluster.topologies.empty());
+  EXPECT_TRUE(forecast::MakeForecastCluster(view, {}).cluster.topologies.empty());
 }
 
 TEST(ForecastJobsTest, TheLedgerKnowsDeclaredMaxima) {

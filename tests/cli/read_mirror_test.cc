@@ -29,13 +29,13 @@ class ViewClock final : public Clock {
 };
 
 template <typename T>
-void Add(const T& object, Changed<T>& changed) {
+void Add(const T& object, program::Changed<T>& changed) {
   changed[object.meta.key()] = std::make_shared<const T>(object);
 }
 
 class ReadMirrorTest : public ::testing::Test {
  protected:
-  void Take(const ReadBatch& batch) {
+  void Take(const program::ReadBatch& batch) {
     mirror_.Take(batch);
     for (int i = 0; i < 100; ++i) {
       const auto again = mirror_.Work(3);
@@ -44,8 +44,8 @@ class ReadMirrorTest : public ::testing::Test {
     }
     ADD_FAILURE() << "the mirror does not come to rest";
   }
-  ReadBatch BatchOf(const ClusterView& view) {
-    ReadBatch batch;
+  program::ReadBatch BatchOf(const view::ClusterView& view) {
+    program::ReadBatch batch;
     for (const auto& each : view.workloads) Add(each, batch.workloads);
     for (const auto& each : view.local_queues) Add(each, batch.local_queues);
     for (const auto& each : view.cluster_queues) Add(each, batch.cluster_queues);
@@ -60,7 +60,7 @@ class ReadMirrorTest : public ::testing::Test {
 
   ViewClock clock_;
   readapi::Model model_{"e"};
-  ReadMirror mirror_{clock_, model_};
+  program::ReadMirror mirror_{clock_, model_};
 };
 
 // `wanted`, but for keys that a row does not have and those of `extra`.
@@ -80,18 +80,18 @@ Json Shared(const Json& row, const Json& wanted) {
 }
 
 TEST_F(ReadMirrorTest, RowsHaveTheFormsOfTheCommands) {
-  ClusterView view = DwsView();
+  view::ClusterView view = DwsView();
   view.node_pools.clear();
   Take(BatchOf(view));
   const Json rows = Rows(readapi::kWorkloads);
-  const Json list = ListJson(view, {}).at("items");
+  const Json list = view::ListJson(view, {}).at("items");
   ASSERT_EQ(rows.size(), list.size());
   EXPECT_EQ(Shared(rows[0], list[0]), Common(rows[0], list[0]));
   EXPECT_EQ(rows[0].at("cause"), "capacity");
   EXPECT_THAT(rows[0].at("remark").get<std::string>(), HasSubstr("asked at 2026-11-17T"))
       << "an instant: the row is read later";
   view.namespace_name = "default";  // counts of the status
-  const Json status = StatusJson(view, {});
+  const Json status = view::StatusJson(view, {});
   const Json queues = Rows(readapi::kQueues);
   ASSERT_EQ(queues.size(), status.at("clusterQueues").size());
   EXPECT_EQ(Shared(queues[0], status["clusterQueues"][0]),
@@ -104,22 +104,22 @@ TEST_F(ReadMirrorTest, RowsHaveTheFormsOfTheCommands) {
 }
 
 TEST_F(ReadMirrorTest, ARowFollowsTheObjectsThatItShows) {
-  ReadBatch first;
+  program::ReadBatch first;
   Add(MakeWorkload("team-a", "w", "q", 60), first.workloads);
   Take(first);
   const auto row = [this] { return Rows(readapi::kWorkloads).at(0); };
   EXPECT_EQ(row().at("clusterQueue"), "");
   EXPECT_EQ(row().at("cause"), "misconfigured");
-  ReadBatch local;
+  program::ReadBatch local;
   Add(MakeLocalQueue("team-a", "q", "cq"), local.local_queues);
   Take(local);
   EXPECT_EQ(row().at("clusterQueue"), "cq");
   EXPECT_THAT(row().at("remark").get<std::string>(), HasSubstr("ClusterQueue cq, which does not"));
-  ReadBatch queue;
+  program::ReadBatch queue;
   Add(MakeQueue("cq", "", {{"cpu", 1000}}, {}), queue.cluster_queues);
   Take(queue);
   EXPECT_EQ(row().at("cause"), "queued");
-  ReadBatch gone;
+  program::ReadBatch gone;
   gone.workloads[{"team-a", MakeWorkload("team-a", "w", "q", 60).meta.name}] = nullptr;
   gone.local_queues[{"team-a", "q"}] = nullptr;
   gone.cluster_queues[{"", "cq"}] = nullptr;
@@ -131,7 +131,7 @@ TEST_F(ReadMirrorTest, ARowFollowsTheObjectsThatItShows) {
 }
 
 TEST_F(ReadMirrorTest, QueuesOfATreeFollowOneAnother) {
-  ReadBatch batch;
+  program::ReadBatch batch;
   Add(MakeQueue("a", "org", {{"cpu", 1000}}, {{"cpu", 3000}}), batch.cluster_queues);
   Add(MakeQueue("b", "org", {{"cpu", 4000}}, {}), batch.cluster_queues);
   api::Cohort org;
@@ -148,7 +148,7 @@ TEST_F(ReadMirrorTest, QueuesOfATreeFollowOneAnother) {
   ASSERT_EQ(own.size(), 1U);
   EXPECT_EQ(own[0].at("name"), "a");
   org.spec.parent_name = "";
-  ReadBatch cohort;
+  program::ReadBatch cohort;
   Add(org, cohort.cohorts);
   Take(cohort);
   EXPECT_EQ(Rows(readapi::kQueues)[1].at("parents"), Json::array());
@@ -162,7 +162,7 @@ TEST_F(ReadMirrorTest, QueuesFollowACohortAboveTheirOwn) {
     made.spec.parent_name = parent;
     return made;
   };
-  ReadBatch batch;
+  program::ReadBatch batch;
   Add(cohort("middle", "root"), batch.cohorts);
   Add(cohort("leaf", "middle"), batch.cohorts);
   Add(MakeQueue("a", "leaf", {{"cpu", 1000}}, {{"cpu", 3000}}), batch.cluster_queues);
@@ -171,7 +171,7 @@ TEST_F(ReadMirrorTest, QueuesFollowACohortAboveTheirOwn) {
   const Json together = Rows(readapi::kQueues);
   ASSERT_EQ(together.size(), 2U);
   EXPECT_EQ(together[0].at("parents"), Json::array({"middle", "root"}));
-  ReadBatch moved;
+  program::ReadBatch moved;
   Add(cohort("middle", ""), moved.cohorts);
   Take(moved);
   const Json apart = Rows(readapi::kQueues);
@@ -180,7 +180,7 @@ TEST_F(ReadMirrorTest, QueuesFollowACohortAboveTheirOwn) {
 }
 
 TEST_F(ReadMirrorTest, TurnsAreTheOrderOfTheQueue) {
-  ReadBatch batch;
+  program::ReadBatch batch;
   const auto add = [&batch](const std::string& name, int priority, std::int64_t age_seconds) {
     api::Workload workload = MakeWorkload("team-a", name, "q", age_seconds);
     workload.spec.priority = priority;
@@ -210,7 +210,7 @@ TEST_F(ReadMirrorTest, TurnsAreTheOrderOfTheQueue) {
 
 // A cycle of cohorts is a mistake that the rows must survive.
 TEST_F(ReadMirrorTest, CohortsInACycle) {
-  ReadBatch batch;
+  program::ReadBatch batch;
   for (const auto& [name, parent] : {std::pair("x", "y"), std::pair("y", "x")}) {
     api::Cohort cohort;
     cohort.meta.name = name;
@@ -224,7 +224,7 @@ TEST_F(ReadMirrorTest, CohortsInACycle) {
 
 // Own quota, and that of what is below; a Cohort that nothing names any more has no row.
 TEST_F(ReadMirrorTest, CohortsHaveTheSumsOfTheirTrees) {
-  ReadBatch batch;
+  program::ReadBatch batch;
   api::Cohort company;
   company.meta.name = "company";
   company.spec.fair_weight_nano = 2'000'000'000;
@@ -258,7 +258,7 @@ TEST_F(ReadMirrorTest, CohortsHaveTheSumsOfTheirTrees) {
   EXPECT_EQ(tenant[1]["name"], "unit");
   EXPECT_EQ(mirror_.QueuesBelow("company"), (std::vector<std::string>{"a", "b"}));
 
-  ReadBatch later;
+  program::ReadBatch later;
   Add(MakeQueue("c", "company", {{"cpu", 1000}}, {}), later.cluster_queues);
   clock_.steady += std::chrono::seconds(1);
   Take(later);
@@ -268,7 +268,7 @@ TEST_F(ReadMirrorTest, CohortsHaveTheSumsOfTheirTrees) {
 }
 
 TEST_F(ReadMirrorTest, QueuesTellWhyTheyAreInactive) {
-  ReadBatch batch;
+  program::ReadBatch batch;
   api::ClusterQueue queue = MakeQueue("a", "", {{"cpu", 1000}}, {{"cpu", 300}});
   queue.status.conditions.push_back(
       FalseCondition(api::kActive, "FlavorNotFound", "flavor t4 is missing", ViewTime()));
@@ -289,7 +289,7 @@ TEST_F(ReadMirrorTest, CandidatesOfOtherNamespacesAreForReadersOfAll) {
       R"({"tried":[{"podSet":"main","flavor":"t4","resource":"cpu","asked":4000,"available":0}],)"
       R"("victims":[{"workload":"team-b/secret","whyNot":"higher priority"},)"
       R"({"workload":"team-a/own","whyNot":"higher priority"}]})";
-  ReadBatch batch;
+  program::ReadBatch batch;
   Add(workload, batch.workloads);
   Add(MakeLocalQueue("team-a", "q", "cq"), batch.local_queues);
   Add(MakeQueue("cq", "", {{"cpu", 1000}}, {}), batch.cluster_queues);
@@ -307,7 +307,7 @@ TEST_F(ReadMirrorTest, CandidatesOfOtherNamespacesAreForReadersOfAll) {
 }
 
 TEST_F(ReadMirrorTest, RowsOfQueuesChangeOnceASecond) {
-  ReadBatch batch;
+  program::ReadBatch batch;
   Add(MakeQueue("a", "", {{"cpu", 1000}}, {}), batch.cluster_queues);
   mirror_.Take(batch);
   EXPECT_EQ(mirror_.Work(100), std::nullopt);

@@ -6,8 +6,8 @@
 namespace berth::cli {
 namespace {
 
-TEST(TextTable, LinesUpByWhatIsSeenNotByBytes) {
-  TextTable table({{"NAME"}, {"N", Align::kRight}, {"REASON"}});
+TEST(view::TextTable, LinesUpByWhatIsSeenNotByBytes) {
+  view::TextTable table({{"NAME"}, {"N", view::Align::kRight}, {"REASON"}});
   table.AddRow({"é", "1", "short"});
   table.AddRow({"abc", "22", ""});
   EXPECT_EQ(table.Render({}),
@@ -16,8 +16,8 @@ TEST(TextTable, LinesUpByWhatIsSeenNotByBytes) {
             "abc   22\n");
 }
 
-TEST(TextTable, WrapsTheLastColumnOnATerminalOnly) {
-  TextTable table({{"NAME"}, {"REASON"}});
+TEST(view::TextTable, WrapsTheLastColumnOnATerminalOnly) {
+  view::TextTable table({{"NAME"}, {"REASON"}});
   const std::string reason = "quota: nvidia.com/gpu in flavor t4: needs 4, 1 free of 8";
   table.AddRow({"a", reason});
   EXPECT_NE(table.Render({}).find(reason), std::string::npos);
@@ -27,31 +27,31 @@ TEST(TextTable, WrapsTheLastColumnOnATerminalOnly) {
             "      t4: needs 4, 1 free of 8\n");
 }
 
-TEST(Bar, ShowsShares) {
-  const TextStyle ascii{.ascii = true};
-  EXPECT_EQ(Bar(16, 20, ascii), "########..");
-  EXPECT_EQ(Bar(10, 8, ascii), "##########");
-  EXPECT_EQ(Bar(0, 8, ascii), "..........");
-  EXPECT_EQ(Bar(1, 1000, ascii), "#.........");
-  EXPECT_EQ(Bar(3, 0, ascii), "##########");
-  EXPECT_EQ(Bar(1, 2, {}), "█████░░░░░");
+TEST(view::Bar, ShowsShares) {
+  const view::TextStyle ascii{.ascii = true};
+  EXPECT_EQ(view::Bar(16, 20, ascii), "########..");
+  EXPECT_EQ(view::Bar(10, 8, ascii), "##########");
+  EXPECT_EQ(view::Bar(0, 8, ascii), "..........");
+  EXPECT_EQ(view::Bar(1, 1000, ascii), "#.........");
+  EXPECT_EQ(view::Bar(3, 0, ascii), "##########");
+  EXPECT_EQ(view::Bar(1, 2, {}), "█████░░░░░");
 }
 
-TEST(ShowAmount, SaysInfiniteForWhatIsOne) {
-  EXPECT_EQ(ShowAmount("nvidia.com/gpu", 1'000'000'000, {}), "∞");
-  EXPECT_EQ(ShowAmount("cpu", 1'000'000'000'000, {}), "∞");
-  EXPECT_EQ(ShowAmount("memory", 1073741824000000000, {}), "∞");
-  EXPECT_EQ(ShowAmount("memory", 4294967296, {}), "4Gi");
-  EXPECT_EQ(ShowAmount("cpu", 1500, {}), "1500m");
-  EXPECT_EQ(ShowAmount("berth.dev/gpus", 1'000'000'000'000'000, {}), "∞");
+TEST(view::ShowAmount, SaysInfiniteForWhatIsOne) {
+  EXPECT_EQ(view::ShowAmount("nvidia.com/gpu", 1'000'000'000, {}), "∞");
+  EXPECT_EQ(view::ShowAmount("cpu", 1'000'000'000'000, {}), "∞");
+  EXPECT_EQ(view::ShowAmount("memory", 1073741824000000000, {}), "∞");
+  EXPECT_EQ(view::ShowAmount("memory", 4294967296, {}), "4Gi");
+  EXPECT_EQ(view::ShowAmount("cpu", 1500, {}), "1500m");
+  EXPECT_EQ(view::ShowAmount("berth.dev/gpus", 1'000'000'000'000'000, {}), "∞");
 }
 
-TEST(ShowAmount, CountsGpusInHundredths) {
-  EXPECT_EQ(ShowAmount("berth.dev/gpus", 0, {}), "0");
-  EXPECT_EQ(ShowAmount("berth.dev/gpus", 333'333, {}), "0.33");
-  EXPECT_EQ(ShowAmount("berth.dev/gpus", 999'999, {}), "1");
-  EXPECT_EQ(ShowAmount("berth.dev/gpus", 1'500'000, {}), "1.5");
-  EXPECT_EQ(ShowAmount("berth.dev/gpus", 40'000'000, {}), "40");
+TEST(view::ShowAmount, CountsGpusInHundredths) {
+  EXPECT_EQ(view::ShowAmount("berth.dev/gpus", 0, {}), "0");
+  EXPECT_EQ(view::ShowAmount("berth.dev/gpus", 333'333, {}), "0.33");
+  EXPECT_EQ(view::ShowAmount("berth.dev/gpus", 999'999, {}), "1");
+  EXPECT_EQ(view::ShowAmount("berth.dev/gpus", 1'500'000, {}), "1.5");
+  EXPECT_EQ(view::ShowAmount("berth.dev/gpus", 40'000'000, {}), "40");
 }
 
 }  // namespace

@@ -84,8 +84,8 @@ api::Job MakeJob(const api::Workload& workload) {
   return job;
 }
 
-ClusterView DwsView() {
-  ClusterView view;
+view::ClusterView DwsView() {
+  view::ClusterView view;
   view.now = ViewTime();
   view.cluster_name = "local cluster";
   view.cluster_since = SecondsAgo(3 * kDay);

@@ -32,6 +32,6 @@ api::Workload MakeRunning(const std::string& key_namespace, const std::string& n
 api::Job MakeJob(const api::Workload& workload);
 
 // The H100 job of the DWS story: quota reserved, capacity asked for three days ago, none in stock.
-ClusterView DwsView();
+view::ClusterView DwsView();
 
 }  // namespace berth::cli

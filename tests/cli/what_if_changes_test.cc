@@ -25,7 +25,7 @@ struct Touched {
   friend bool operator==(const Touched&, const Touched&) = default;
 };
 
-Touched In(const ClusterView& view) {
+Touched In(const view::ClusterView& view) {
   Touched in;
   Json workloads = Json::array();
   for (const auto& each : view.cluster_queues) in.queues.push_back(each.spec);
@@ -35,8 +35,8 @@ Touched In(const ClusterView& view) {
   return in;
 }
 
-ClusterView SmallView() {
-  ClusterView view;
+view::ClusterView SmallView() {
+  view::ClusterView view;
   view.now = ViewTime();
   view.cluster_queues = {MakeQueue("team", "", {{"cpu", 4000}}, {})};
   view.cluster_queues[0].spec.namespace_selector.emplace();
@@ -55,15 +55,15 @@ ClusterView SmallView() {
 }
 
 TEST(WhatIfChangesTest, TheClusterIsLeftAlone) {
-  const ClusterView view = SmallView();
+  const view::ClusterView view = SmallView();
   const Touched before = In(view);
   const std::string flavor = view.flavors[0].meta.name;
-  WhatIfOptions options;
+  forecast::WhatIfOptions options;
   options.quota = {"team/" + flavor + "/cpu=+4"};
   options.priority = {"job/first=7"};
   options.stop = {"main"};
-  const WhatIfInput input{.options = options, .default_namespace = "default"};
-  const auto changed = ChangeView(view, input);
+  const forecast::WhatIfInput input{.options = options, .default_namespace = "default"};
+  const auto changed = forecast::ChangeView(view, input);
   ASSERT_TRUE(changed) << changed.error().message;
   EXPECT_EQ(changed->changes,
             (std::vector<std::string>{"ClusterQueue team: cpu in " + flavor + " 4 → 8",
@@ -86,12 +86,12 @@ TEST(WhatIfChangesTest, PoliciesOfFilesAreTaken) {
   policy["spec"] = {{"steps", Json::array({{{"name", "spot"}, {"flavor", "spot"}}})}};
   Json config = ObjectOf(kKueueVersion, "ProvisioningRequestConfig", "dws");
   config["spec"] = {{"provisioningClassName", "queued-provisioning.gke.io"}};
-  WhatIfOptions options;
+  forecast::WhatIfOptions options;
   // Objects of lists count one by one.
   const Json list = {{"kind", "List"}, {"items", Json::array({config})}};
-  const WhatIfInput input{
+  const forecast::WhatIfInput input{
       .options = options, .changed = {policy, list}, .default_namespace = "default"};
-  const auto changed = ChangeView(SmallView(), input);
+  const auto changed = forecast::ChangeView(SmallView(), input);
   ASSERT_TRUE(changed) << changed.error().message;
   EXPECT_EQ(changed->changes, (std::vector<std::string>{"new ProvisioningRequestConfig dws",
                                                         "new ProvisioningPolicy spot-first"}));
@@ -102,29 +102,31 @@ TEST(WhatIfChangesTest, PoliciesOfFilesAreTaken) {
 }
 
 TEST(WhatIfChangesTest, OtherKindsAreNamed) {
-  WhatIfOptions options;
+  forecast::WhatIfOptions options;
   const Json topology = ObjectOf(kKueueVersion, "Topology", "racks");
   const Json pool = ObjectOf("cloud.berth.dev/v1alpha1", "NodePool", "t4");
-  const WhatIfInput alone{.options = options, .changed = {topology, pool}, .default_namespace = ""};
-  const auto refused = ChangeView(SmallView(), alone);
+  const forecast::WhatIfInput alone{
+      .options = options, .changed = {topology, pool}, .default_namespace = ""};
+  const auto refused = forecast::ChangeView(SmallView(), alone);
   ASSERT_FALSE(refused);
   EXPECT_EQ(
       refused.error().message,
       "-f: the files change no part of the forecast; left out: Topology racks of -f: no part of "
       "the forecast");
   const Json space = ObjectOf("v1", "Namespace", "other");
-  const WhatIfInput beside{.options = options, .changed = {topology, space, pool}};
-  const auto changed = ChangeView(SmallView(), beside);
+  const forecast::WhatIfInput beside{.options = options, .changed = {topology, space, pool}};
+  const auto changed = forecast::ChangeView(SmallView(), beside);
   ASSERT_TRUE(changed) << changed.error().message;
   EXPECT_EQ(changed->changes, (std::vector<std::string>{"new Namespace other"}));
   EXPECT_EQ(changed->notes,
             (std::vector<std::string>{"Topology racks of -f: no part of the forecast",
                                       "NodePool t4 of -f: no part of the forecast"}));
   // Where pods are placed on nodes, these count.
-  ClusterView view = SmallView();
+  view::ClusterView view = SmallView();
   view.topology_nodes.emplace_back().meta.name = "n1";
-  const WhatIfInput nodes{.options = options, .changed = {topology, ObjectOf("v1", "Node", "n2")}};
-  const auto larger = ChangeView(view, nodes);
+  const forecast::WhatIfInput nodes{.options = options,
+                                    .changed = {topology, ObjectOf("v1", "Node", "n2")}};
+  const auto larger = forecast::ChangeView(view, nodes);
   ASSERT_TRUE(larger) << larger.error().message;
   EXPECT_EQ(larger->changes, (std::vector<std::string>{"new Topology racks", "new Node n2"}));
   EXPECT_TRUE(larger->notes.empty());
@@ -133,11 +135,11 @@ TEST(WhatIfChangesTest, OtherKindsAreNamed) {
 }
 
 TEST(WhatIfChangesTest, GpuIsTheUsualGpu) {
-  const auto change = ParseQuotaChange("team/t4/gpu=+8");
+  const auto change = forecast::ParseQuotaChange("team/t4/gpu=+8");
   ASSERT_TRUE(change);
   EXPECT_EQ(change->resource, "nvidia.com/gpu");
   EXPECT_EQ(change->After(2), 10);
-  EXPECT_EQ(ParseQuotaChange("team/t4/example.com/gpu=+8")->resource, "example.com/gpu");
+  EXPECT_EQ(forecast::ParseQuotaChange("team/t4/example.com/gpu=+8")->resource, "example.com/gpu");
 }
 
 api::Workload RunningFor(const char* name, const char* kind, const char* owner) {
@@ -150,7 +152,7 @@ api::Workload RunningFor(const char* name, const char* kind, const char* owner) 
 
 // Each pod of a node names its Workload in another way; all of them stop with the node.
 TEST(WhatIfChangesTest, PodsOfEveryKindLeaveWithTheirNode) {
-  ClusterView view = SmallView();
+  view::ClusterView view = SmallView();
   view.workloads = {
       RunningFor("job-a", "Job", "a"),           RunningFor("jobset-b", "JobSet", "b"),
       RunningFor("group-c", "Pod", "some-pod"),  RunningFor("pod-d", "Pod", "d"),
@@ -162,7 +164,7 @@ TEST(WhatIfChangesTest, PodsOfEveryKindLeaveWithTheirNode) {
   inner.meta.owner_references = {{"jobset.x-k8s.io/v1alpha2", "JobSet", "b", "uid", true, true}};
   view.jobs = {inner};
   const auto pod = [](const char* name) {
-    return PodView{.namespace_name = "default", .name = name, .node_name = "n1"};
+    return view::PodView{.namespace_name = "default", .name = name, .node_name = "n1"};
   };
   view.pods = {pod("p-a"), pod("p-b"), pod("p-c"), pod("d"), pod("p-e"), pod("p-f")};
   view.pods[0].job_name = "a";
@@ -174,9 +176,10 @@ TEST(WhatIfChangesTest, PodsOfEveryKindLeaveWithTheirNode) {
   view.pods[5].owner_name = "f";
   view.topology_nodes.emplace_back().meta.name = "n1";
   view.topology_nodes.emplace_back().meta.name = "n2";
-  WhatIfOptions options;
+  forecast::WhatIfOptions options;
   options.nodes = {"n1"};
-  const auto changed = ChangeView(view, {.options = options, .default_namespace = "default"});
+  const auto changed =
+      forecast::ChangeView(view, {.options = options, .default_namespace = "default"});
   ASSERT_TRUE(changed) << changed.error().message;
   EXPECT_EQ(changed->changes, (std::vector<std::string>{"Node n1: removed, 6 jobs stop"}));
   std::vector<std::string> running;
@@ -192,16 +195,17 @@ TEST(WhatIfChangesTest, PodsOfEveryKindLeaveWithTheirNode) {
   EXPECT_FALSE(view.topology_nodes[0].unschedulable);
   // A node without jobs may go, too, where a topology has it.
   options.nodes = {"n2"};
-  const auto empty = ChangeView(view, {.options = options, .default_namespace = "default"});
+  const auto empty =
+      forecast::ChangeView(view, {.options = options, .default_namespace = "default"});
   ASSERT_TRUE(empty) << empty.error().message;
   EXPECT_EQ(empty->changes, (std::vector<std::string>{"Node n2: removed, 0 jobs stop"}));
   options.nodes = {"n3"};
-  EXPECT_FALSE(ChangeView(view, {.options = options, .default_namespace = "default"}));
+  EXPECT_FALSE(forecast::ChangeView(view, {.options = options, .default_namespace = "default"}));
 }
 
 TEST(WhatIfChangesTest, AForecastLeavesTheClusterAlone) {
-  const ForecastCluster cluster = MakeForecastCluster(SmallView(), {});
-  const ForecastJobs jobs = ForecastJobsOf(cluster);
+  const forecast::ForecastCluster cluster = forecast::MakeForecastCluster(SmallView(), {});
+  const forecast::ForecastJobs jobs = forecast::ForecastJobsOf(cluster);
   const Touched before = In(cluster.view);
   const auto objects = [&cluster] {
     std::string text;

@@ -24,8 +24,8 @@ constexpr char kKueue[] = "kueue.x-k8s.io/v1beta2";
 std::string Digits(int number) { return std::to_string(number); }
 
 // Two queues, jobs that run on nodes and jobs that wait.
-ClusterView StandingView() {
-  ClusterView view;
+view::ClusterView StandingView() {
+  view::ClusterView view;
   view.now = ViewTime();
   for (const char* name : {"a", "b"}) {
     view.cluster_queues.push_back(MakeQueue(name, "org", {{"cpu", 4000}}, {}));
@@ -54,7 +54,7 @@ ClusterView StandingView() {
   return view;
 }
 
-json MetasOf(const ClusterView& view) {
+json MetasOf(const view::ClusterView& view) {
   json metas = json::array();
   const auto note = [&metas](const auto& objects) {
     json list = json::array();
@@ -82,7 +82,7 @@ struct Snapshot {
   friend bool operator==(const Snapshot&, const Snapshot&) = default;
 };
 
-Snapshot SnapshotOf(const ClusterView& view) {
+Snapshot SnapshotOf(const view::ClusterView& view) {
   Snapshot snapshot;
   json objects = MetasOf(view);
   for (const auto& each : view.workloads) objects.push_back(api::Encode(each));
@@ -148,10 +148,10 @@ json ChangedDocument() {
 
 TEST(WhatIfProperty, NoChangeTouchesTheCluster) {
   support::CheckProperty(60, [] {
-    const ClusterView view = StandingView();
+    const view::ClusterView view = StandingView();
     const Snapshot before = SnapshotOf(view);
-    WhatIfOptions asked;
-    WhatIfInput input{
+    forecast::WhatIfOptions asked;
+    forecast::WhatIfInput input{
         .options = asked, .changed = {}, .submitted = {}, .default_namespace = "default"};
     const int files = *Below(3);
     for (int i = 0; i < files; ++i) input.changed.push_back(ChangedDocument());
@@ -168,13 +168,13 @@ TEST(WhatIfProperty, NoChangeTouchesTheCluster) {
     }
     if (*Below(2) == 0) asked.stop = {*Below(2) == 0 ? "a" : "b"};
     if (*Below(2) == 0) asked.nodes = {"n" + Digits(*Below(2))};
-    const auto changed = ChangeView(view, input);
+    const auto changed = forecast::ChangeView(view, input);
     RC_ASSERT(static_cast<bool>(changed));
     RC_ASSERT(SnapshotOf(view) == before);
     const Snapshot after = SnapshotOf(changed->view);
-    for (const ClusterView* side : {&view, &changed->view}) {
-      const ForecastCluster cluster = MakeForecastCluster(*side, {});
-      const ForecastJobs jobs = ForecastJobsOf(cluster);
+    for (const view::ClusterView* side : {&view, &changed->view}) {
+      const forecast::ForecastCluster cluster = forecast::MakeForecastCluster(*side, {});
+      const forecast::ForecastJobs jobs = forecast::ForecastJobsOf(cluster);
       simulation::ForecastOptions options;
       options.world = cluster.world;
       options.draws = 2;

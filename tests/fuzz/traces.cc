@@ -98,12 +98,12 @@ void EtaFiles(std::string_view text) {
     Require(again.has_value() && *again == *noted, "an annotation is read as it was written");
     Require(!noted->p90 || (noted->p50 && *noted->p90 >= *noted->p50), "quantiles are in order");
   }
-  const auto entries = cli::ParseEtaEntries(text);
+  const auto entries = forecast::ParseEtaEntries(text);
   if (!entries) {
     Require(entries.error().message.rfind("line ", 0) == 0, "an error names its line");
     return;
   }
-  const auto again = cli::ParseEtaEntries(cli::FormatEtaEntries(*entries));
+  const auto again = forecast::ParseEtaEntries(forecast::FormatEtaEntries(*entries));
   Require(again.has_value() && *again == *entries, "entries are read as they were written");
 }
 

@@ -137,7 +137,7 @@ class JobRequestsTest : public ::testing::Test {
       client_, clock_, {.controller = "kueue", .first_api = kube::EventApi::kCore}};
   kube::Metrics metrics_;
   const admission::Configuration configuration_;
-  cli::ControllerSet controllers_{manager_, clock_, events_, metrics_, configuration_};
+  program::ControllerSet controllers_{manager_, clock_, events_, metrics_, configuration_};
   std::string workload_;
 };
 

@@ -242,7 +242,7 @@ std::vector<std::string> Frameworks() { return {"pod", "deployment", "statefulse
 
 webhook::JobReviews ReviewsOf(const webhook::JobFacts& facts) {
   return {.facts = [facts](const webhook::ReviewedKind&, const api::ObjectMeta&) { return facts; },
-          .kinds = cli::ReviewedKinds(Frameworks()),
+          .kinds = program::ReviewedKinds(Frameworks()),
           .declared = nullptr};
 }
 

@@ -162,7 +162,7 @@ class EveryKindTest : public ::testing::TestWithParam<EveryKind> {
 
   Json Respond(const std::string& door, const Json& object, const Json& old,
                const JobFacts& facts) const {
-    static const std::vector<ReviewedKind> kinds = cli::ReviewedKinds(AllFrameworks());
+    static const std::vector<ReviewedKind> kinds = program::ReviewedKinds(AllFrameworks());
     const JobReviews reviews{
         .facts = [&facts](const ReviewedKind&, const api::ObjectMeta&) { return facts; },
         .kinds = kinds,

@@ -9,7 +9,7 @@
 #include "api/labels.h"
 #include "api/multikueue.h"
 
-namespace berth::cli {
+namespace berth::view {
 namespace {
 
 using Json = nlohmann::json;
@@ -254,4 +254,4 @@ Json AdoptionJson(const AdoptionReport& report) {
           {"findings", std::move(findings)}};
 }
 
-}  // namespace berth::cli
+}  // namespace berth::view

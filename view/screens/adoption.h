@@ -13,7 +13,7 @@
 
 #include "view/screens/text.h"
 
-namespace berth::cli {
+namespace berth::view {
 
 enum class AdoptionGrade {
   kFirst,    // something to do before Berth starts
@@ -47,4 +47,4 @@ bool HasMissing(const AdoptionReport& report);
 std::string RenderAdoption(const AdoptionReport& report, const TextStyle& style);
 nlohmann::json AdoptionJson(const AdoptionReport& report);
 
-}  // namespace berth::cli
+}  // namespace berth::view

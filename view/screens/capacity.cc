@@ -14,7 +14,7 @@
 #include "view/screens/pending_capacity.h"
 #include "view/screens/reason.h"
 
-namespace berth::cli {
+namespace berth::view {
 namespace {
 
 constexpr Duration kDay = std::chrono::hours(24);
@@ -280,4 +280,4 @@ nlohmann::json CapacityScreenJson(const ClusterView& view) {
   return out;
 }
 
-}  // namespace berth::cli
+}  // namespace berth::view

@@ -11,7 +11,7 @@
 #include "view/screens/cluster_view.h"
 #include "view/screens/text.h"
 
-namespace berth::cli {
+namespace berth::view {
 
 std::string RenderCapacity(const ClusterView& view, const TextStyle& style);
 // The keys are stable; names of spans end in Seconds, instants are RFC 3339.
@@ -23,4 +23,4 @@ std::string RenderPools(const ClusterView& view, const TextStyle& style);
 std::string RequestStateWord(const api::ProvisioningRequest& request);  // "Accepted"
 const api::Workload* OwnerOf(const ClusterView& view, const api::ProvisioningRequest& request);
 
-}  // namespace berth::cli
+}  // namespace berth::view

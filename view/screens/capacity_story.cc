@@ -14,7 +14,7 @@
 #include "view/screens/reason.h"
 #include "view/screens/text.h"
 
-namespace berth::cli {
+namespace berth::view {
 namespace {
 
 constexpr std::size_t kShownOutcomes = 4;
@@ -186,4 +186,4 @@ nlohmann::json TriedJson(const std::vector<CapacityTried>& tried) {
   return out;
 }
 
-}  // namespace berth::cli
+}  // namespace berth::view

@@ -12,7 +12,7 @@
 #include "view/screens/cluster_view.h"
 #include "view/screens/why.h"
 
-namespace berth::cli {
+namespace berth::view {
 
 std::vector<std::string> RequestLines(const ClusterView& view, const api::Workload& workload,
                                       const api::ProvisioningRequest& request);
@@ -26,4 +26,4 @@ void AddPolicy(const api::Workload& workload, const api::AdmissionCheckState& ch
 nlohmann::json CapacityJson(const CapacityAsked& capacity);
 nlohmann::json TriedJson(const std::vector<CapacityTried>& tried);
 
-}  // namespace berth::cli
+}  // namespace berth::view

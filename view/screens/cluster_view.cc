@@ -9,7 +9,7 @@
 #include "base/strings.h"
 #include "view/screens/find_named.h"
 
-namespace berth::cli {
+namespace berth::view {
 namespace {
 
 template <typename T>
@@ -141,4 +141,4 @@ bool UsesNodeForEver(const api::Pod& pod) {
          annotations.count(api::kWorkloadAnnotation) == 0;
 }
 
-}  // namespace berth::cli
+}  // namespace berth::view

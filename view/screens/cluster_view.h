@@ -21,7 +21,7 @@
 #include "api/workload.h"
 #include "base/clock.h"
 
-namespace berth::cli {
+namespace berth::view {
 
 // A nodepools.cloud.berth.dev object, where the cluster has the kind.
 struct NodePoolView {
@@ -162,4 +162,4 @@ bool IsFinished(const api::Workload& workload);
 bool IsRunning(const api::Workload& workload);  // admitted, not finished, not being evicted
 bool IsWaiting(const api::Workload& workload);  // active, neither running nor finished
 
-}  // namespace berth::cli
+}  // namespace berth::view

@@ -14,7 +14,7 @@
 #include "provisioning/vetoes.h"
 #include "view/screens/find_named.h"
 
-namespace berth::cli {
+namespace berth::view {
 namespace {
 
 using provisioning::Metered;
@@ -193,4 +193,4 @@ std::string ShortDollars(std::int64_t nano_dollars) {
   return provisioning::Dollars(nano_dollars - rest + (rest * 2 >= kNanoPerCent ? kNanoPerCent : 0));
 }
 
-}  // namespace berth::cli
+}  // namespace berth::view

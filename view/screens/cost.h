@@ -22,7 +22,7 @@
 #include "provisioning/meter.h"
 #include "view/screens/cluster_view.h"
 
-namespace berth::cli {
+namespace berth::view {
 
 struct RunCost {
   std::int64_t rate = 0;    // of all nodes in an hour
@@ -59,4 +59,4 @@ nlohmann::json PricesJson(const ClusterView& view);
 // "1.04", with two decimals at most: 12.3456 → "12.35", 0.004 → "0.004".
 std::string ShortDollars(std::int64_t nano_dollars);
 
-}  // namespace berth::cli
+}  // namespace berth::view

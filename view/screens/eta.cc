@@ -11,7 +11,7 @@
 #include "base/strings.h"
 #include "view/screens/cluster_view.h"
 
-namespace berth::cli {
+namespace berth::view {
 namespace {
 
 using simulation::RunForecast;
@@ -159,4 +159,4 @@ std::string RenderEtaOf(const EtaView& view, const EtaRow& row) {
   return text + BasisOf(view) + NotesOf(view);
 }
 
-}  // namespace berth::cli
+}  // namespace berth::view

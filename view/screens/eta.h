@@ -18,7 +18,7 @@
 #include "simulation/forecast.h"
 #include "view/screens/text.h"
 
-namespace berth::cli {
+namespace berth::view {
 
 struct EtaRow {
   std::shared_ptr<const api::Workload> workload;
@@ -74,4 +74,4 @@ std::int64_t WholeSeconds(Duration span);
 // "12 runs of its name", "what jobs of its queue ran", …
 std::string BasisText(const simulation::RunForecast& run);
 
-}  // namespace berth::cli
+}  // namespace berth::view

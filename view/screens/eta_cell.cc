@@ -7,7 +7,7 @@
 #include "api/codec/start_forecast.h"
 #include "base/rfc3339.h"
 
-namespace berth::cli {
+namespace berth::view {
 namespace {
 
 nlohmann::json InstantOrNull(const std::optional<WallTime>& instant) {
@@ -46,4 +46,4 @@ nlohmann::json ForecastJson(const api::StartForecast& forecast) {
           {"p90", InstantOrNull(forecast.p90)}};
 }
 
-}  // namespace berth::cli
+}  // namespace berth::view

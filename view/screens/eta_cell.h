@@ -15,7 +15,7 @@
 #include "api/start_forecast.h"
 #include "view/screens/cluster_view.h"
 
-namespace berth::cli {
+namespace berth::view {
 
 inline constexpr Duration kStaleForecast = std::chrono::minutes(90);
 
@@ -29,4 +29,4 @@ std::string EtaCell(const ClusterView& view, const api::Workload& workload);
 // {"at", "p10", "p50", "p90"}: instants, null: never.
 nlohmann::json ForecastJson(const api::StartForecast& forecast);
 
-}  // namespace berth::cli
+}  // namespace berth::view

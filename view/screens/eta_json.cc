@@ -13,7 +13,7 @@
 #include "view/screens/cluster_view.h"
 #include "view/screens/eta.h"
 
-namespace berth::cli {
+namespace berth::view {
 namespace {
 
 using api::JsonPrinter;
@@ -159,4 +159,4 @@ std::string EtaJsonText(const EtaView& view) {
 
 nlohmann::json EtaJson(const EtaView& view) { return api::ParseJsonOrNull(EtaJsonText(view)); }
 
-}  // namespace berth::cli
+}  // namespace berth::view

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace berth::cli {
+namespace berth::view {
 
 // Null: there is none.
 template <typename T>
@@ -15,4 +15,4 @@ const T* FindNamed(const std::vector<T>& objects, const std::string& name) {
   return found == objects.end() ? nullptr : &*found;
 }
 
-}  // namespace berth::cli
+}  // namespace berth::view

@@ -11,7 +11,7 @@
 #include "base/rfc3339.h"
 #include "base/strings.h"
 
-namespace berth::cli {
+namespace berth::view {
 namespace {
 
 using ledger::AttemptRecord;
@@ -456,4 +456,4 @@ std::string ReportCsv(const std::vector<ReportLine>& lines, const std::string& b
   return text;
 }
 
-}  // namespace berth::cli
+}  // namespace berth::view

@@ -16,7 +16,7 @@
 #include "ledger/report.h"
 #include "view/screens/text.h"
 
-namespace berth::cli {
+namespace berth::view {
 
 struct HistoryView {
   std::vector<ledger::AttemptRecord> attempts;
@@ -51,4 +51,4 @@ nlohmann::json CapacityHistoryJson(const ledger::CapacityHistory& history,
 // columns for each resource, then those of nodes and costs.
 std::string ReportCsv(const std::vector<ledger::ReportLine>& lines, const std::string& by);
 
-}  // namespace berth::cli
+}  // namespace berth::view

@@ -11,7 +11,7 @@
 #include "view/screens/eta_cell.h"
 #include "view/screens/reason.h"
 
-namespace berth::cli {
+namespace berth::view {
 namespace {
 
 using Json = nlohmann::json;
@@ -246,4 +246,4 @@ Json CapacityRequestItem(const api::ProvisioningRequest& request) {
           {"message", condition == nullptr ? "" : condition->message}};
 }
 
-}  // namespace berth::cli
+}  // namespace berth::view

@@ -15,7 +15,7 @@
 #include "view/screens/text.h"
 #include "view/screens/usage.h"
 
-namespace berth::cli {
+namespace berth::view {
 
 // The style of texts in JSON: times as instants.
 inline constexpr TextStyle kJsonStyle{.absolute_times = true};
@@ -48,4 +48,4 @@ nlohmann::json LocalQueueItem(const api::LocalQueue& local);
 // Keys: namespace, name, class, state, createdAt, workload, message.
 nlohmann::json CapacityRequestItem(const api::ProvisioningRequest& request);
 
-}  // namespace berth::cli
+}  // namespace berth::view

@@ -9,7 +9,7 @@
 #include "api/codec/json_write.h"
 #include "base/strings.h"
 
-namespace berth::cli {
+namespace berth::view {
 
 // By which label the pods of the kind are found.
 enum class PodsBy : std::uint8_t {
@@ -150,4 +150,4 @@ std::string RenderServerTable(const Json& table, bool with_namespace, const Text
   return text.empty() ? "No resources found\n" : text.Render(style);
 }
 
-}  // namespace berth::cli
+}  // namespace berth::view

@@ -13,7 +13,7 @@
 #include "base/result.h"
 #include "view/screens/text.h"
 
-namespace berth::cli {
+namespace berth::view {
 
 struct JobKindWords;
 
@@ -35,4 +35,4 @@ std::string PodSelectorOf(const JobReference& reference, const nlohmann::json& j
 std::string RenderServerTable(const nlohmann::json& table, bool with_namespace,
                               const TextStyle& style);
 
-}  // namespace berth::cli
+}  // namespace berth::view

@@ -10,7 +10,7 @@
 #include "api/quantity.h"
 #include "base/strings.h"
 
-namespace berth::cli {
+namespace berth::view {
 namespace {
 
 using Json = nlohmann::json;
@@ -230,4 +230,4 @@ Result<Json> BuildResourceFlavor(const NewResourceFlavor& flags) {
   return NewObject("ResourceFlavor", flags.name, std::move(spec));
 }
 
-}  // namespace berth::cli
+}  // namespace berth::view

@@ -12,7 +12,7 @@
 
 #include "base/result.h"
 
-namespace berth::cli {
+namespace berth::view {
 
 struct NewClusterQueue {
   std::string name;
@@ -39,4 +39,4 @@ struct NewResourceFlavor {
 };
 Result<nlohmann::json> BuildResourceFlavor(const NewResourceFlavor& flags);
 
-}  // namespace berth::cli
+}  // namespace berth::view

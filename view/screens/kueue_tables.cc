@@ -10,7 +10,7 @@
 #include "base/rfc3339.h"
 #include "base/strings.h"
 
-namespace berth::cli {
+namespace berth::view {
 namespace {
 
 using Json = nlohmann::json;
@@ -266,4 +266,4 @@ std::string RenderResourceFlavors(const KueueTable& table, const TextStyle& styl
       style);
 }
 
-}  // namespace berth::cli
+}  // namespace berth::view

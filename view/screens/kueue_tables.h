@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "view/screens/text.h"
 
-namespace berth::cli {
+namespace berth::view {
 
 // "namespace/name" of a Workload → its position in its LocalQueue.
 using QueuePositions = std::map<std::string, std::int64_t>;
@@ -48,4 +48,4 @@ std::string RenderLocalQueues(const KueueTable& table, const TextStyle& style);
 std::string RenderClusterQueues(const KueueTable& table, const TextStyle& style);
 std::string RenderResourceFlavors(const KueueTable& table, const TextStyle& style);
 
-}  // namespace berth::cli
+}  // namespace berth::view

@@ -10,7 +10,7 @@
 #include "view/screens/find_named.h"
 #include "view/screens/reason.h"
 
-namespace berth::cli {
+namespace berth::view {
 namespace {
 
 const char* PolicyName(api::StopPolicy policy) {
@@ -258,4 +258,4 @@ std::string GivesUp(const ClusterView& view, const api::Workload& workload) {
          " (ValidUntilSeconds " + *valid + ")";
 }
 
-}  // namespace berth::cli
+}  // namespace berth::view

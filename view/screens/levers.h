@@ -11,7 +11,7 @@
 #include "view/screens/cluster_view.h"
 #include "view/screens/text.h"
 
-namespace berth::cli {
+namespace berth::view {
 
 // A fact about the LocalQueue, its ClusterQueue, its flavors or checks that stops all admissions.
 struct QueueTrouble {
@@ -32,4 +32,4 @@ std::vector<std::string> Levers(const ClusterView& view, const api::Workload& wo
 // When its ProvisioningRequest gives up; empty: never.
 std::string GivesUp(const ClusterView& view, const api::Workload& workload);
 
-}  // namespace berth::cli
+}  // namespace berth::view

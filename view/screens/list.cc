@@ -13,7 +13,7 @@
 #include "view/screens/items.h"
 #include "view/screens/reason.h"
 
-namespace berth::cli {
+namespace berth::view {
 namespace {
 
 bool Wanted(const ClusterView& view, const api::Workload& workload, const ListOptions& options) {
@@ -118,4 +118,4 @@ nlohmann::json ListJson(const ClusterView& view, const ListOptions& options) {
   return {{"items", std::move(items)}, {"hidden", view.hidden}, {"narrowed", view.narrowed}};
 }
 
-}  // namespace berth::cli
+}  // namespace berth::view

@@ -8,7 +8,7 @@
 #include "view/screens/cluster_view.h"
 #include "view/screens/text.h"
 
-namespace berth::cli {
+namespace berth::view {
 
 struct ListOptions {
   // All three false: lists all workloads.
@@ -26,4 +26,4 @@ Result<std::string> RenderList(const ClusterView& view, const ListOptions& optio
                                const TextStyle& style);
 nlohmann::json ListJson(const ClusterView& view, const ListOptions& options);
 
-}  // namespace berth::cli
+}  // namespace berth::view

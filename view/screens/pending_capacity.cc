@@ -15,7 +15,7 @@
 #include "view/screens/find_named.h"
 #include "view/screens/reason.h"
 
-namespace berth::cli {
+namespace berth::view {
 namespace {
 
 struct PendingRow {
@@ -141,4 +141,4 @@ nlohmann::json KarpenterPoolsJson(const ClusterView& view) {
   return pools;
 }
 
-}  // namespace berth::cli
+}  // namespace berth::view

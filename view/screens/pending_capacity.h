@@ -12,7 +12,7 @@
 #include "view/screens/cluster_view.h"
 #include "view/screens/text.h"
 
-namespace berth::cli {
+namespace berth::view {
 
 std::string RenderPendingCapacity(const ClusterView& view, const TextStyle& style);
 std::string RenderKarpenterPools(const ClusterView& view, const TextStyle& style);
@@ -25,4 +25,4 @@ bool WaitsForNodes(const ClusterView& view, const api::Workload& workload);
 nlohmann::json PendingCapacityJson(const ClusterView& view);
 nlohmann::json KarpenterPoolsJson(const ClusterView& view);
 
-}  // namespace berth::cli
+}  // namespace berth::view

@@ -16,7 +16,7 @@
 #include "provisioning/request_state.h"
 #include "view/screens/find_named.h"
 
-namespace berth::cli {
+namespace berth::view {
 namespace {
 
 using provisioning::StepOutlook;
@@ -382,4 +382,4 @@ Json PlansJson(const ClusterView& view, const std::vector<JobPlan>& plans) {
           {"narrowed", view.narrowed}};
 }
 
-}  // namespace berth::cli
+}  // namespace berth::view

@@ -16,7 +16,7 @@
 #include "view/screens/cluster_view.h"
 #include "view/screens/text.h"
 
-namespace berth::cli {
+namespace berth::view {
 
 // A job that is not created: the Workload is what its controller would make. Or a Workload that
 // waits.
@@ -66,4 +66,4 @@ std::string RenderPlans(const ClusterView& view, const std::vector<JobPlan>& pla
 // decimal numbers as text.
 nlohmann::json PlansJson(const ClusterView& view, const std::vector<JobPlan>& plans);
 
-}  // namespace berth::cli
+}  // namespace berth::view

@@ -11,7 +11,7 @@
 #include "base/rfc3339.h"
 #include "base/strings.h"
 
-namespace berth::cli {
+namespace berth::view {
 namespace {
 
 using Json = nlohmann::json;
@@ -452,4 +452,4 @@ std::vector<const api::Workload*> InQueueOrder(const ClusterView& view) {
   return waiting;
 }
 
-}  // namespace berth::cli
+}  // namespace berth::view

@@ -14,7 +14,7 @@
 #include "view/screens/cluster_view.h"
 #include "view/screens/text.h"
 
-namespace berth::cli {
+namespace berth::view {
 
 // One flavor that was tried for one resource, with the obstacle.
 struct TriedFlavor {
@@ -84,4 +84,4 @@ std::vector<const api::Workload*> InQueueOrder(const ClusterView& view);
 // The pool that the pod template's node selector names, or null.
 const NodePoolView* WantedPool(const ClusterView& view, const api::Workload& workload);
 
-}  // namespace berth::cli
+}  // namespace berth::view

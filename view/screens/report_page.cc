@@ -10,7 +10,7 @@
 #include "view/screens/history.h"
 #include "view/screens/svg_charts.h"
 
-namespace berth::cli {
+namespace berth::view {
 namespace {
 
 using ledger::ReportLine;
@@ -121,4 +121,4 @@ std::string ReportPage(const std::vector<ReportLine>& lines, const std::string& 
   return text + "</body>\n</html>\n";
 }
 
-}  // namespace berth::cli
+}  // namespace berth::view

@@ -10,10 +10,10 @@
 
 #include "ledger/report.h"
 
-namespace berth::cli {
+namespace berth::view {
 
 // `heading`: of the first column, such as "QUEUE".
 std::string ReportPage(const std::vector<ledger::ReportLine>& lines, const std::string& heading,
                        const ledger::Period& period);
 
-}  // namespace berth::cli
+}  // namespace berth::view

@@ -7,7 +7,7 @@
 
 #include "view/screens/simulation_tables.h"
 
-namespace berth::cli {
+namespace berth::view {
 namespace {
 
 using Json = nlohmann::json;
@@ -157,4 +157,4 @@ std::string ComparisonCsv(const SimulationView& before, const SimulationView& af
   return Csv(difference.rows, difference.total, MainResource(difference.total.figures));
 }
 
-}  // namespace berth::cli
+}  // namespace berth::view

@@ -14,7 +14,7 @@
 #include "simulation/report.h"
 #include "view/screens/text.h"
 
-namespace berth::cli {
+namespace berth::view {
 
 struct SimulationView {
   simulation::Report report;
@@ -34,4 +34,4 @@ std::string RenderComparison(const SimulationView& before, const SimulationView&
 nlohmann::json ComparisonJson(const SimulationView& before, const SimulationView& after);
 std::string ComparisonCsv(const SimulationView& before, const SimulationView& after);
 
-}  // namespace berth::cli
+}  // namespace berth::view

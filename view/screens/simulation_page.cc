@@ -11,7 +11,7 @@
 #include "view/screens/simulation_tables.h"
 #include "view/screens/svg_charts.h"
 
-namespace berth::cli {
+namespace berth::view {
 namespace {
 
 using simulation::Figures;
@@ -291,4 +291,4 @@ std::string ComparisonPage(const SimulationPictures& before, const SimulationPic
               text + TablesHtml(ComparisonTables(Compare(before.view.report, after.view.report))));
 }
 
-}  // namespace berth::cli
+}  // namespace berth::view

@@ -13,7 +13,7 @@
 #include "simulation/timeline.h"
 #include "view/screens/simulation.h"
 
-namespace berth::cli {
+namespace berth::view {
 
 struct SimulationPictures {
   SimulationView view;
@@ -27,4 +27,4 @@ std::string SimulationPage(const SimulationPictures& run, const std::string& wor
 std::string ComparisonPage(const SimulationPictures& before, const SimulationPictures& after,
                            const std::string& workload);
 
-}  // namespace berth::cli
+}  // namespace berth::view

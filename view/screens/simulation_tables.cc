@@ -11,7 +11,7 @@
 #include "api/labels.h"
 #include "base/rfc3339.h"
 
-namespace berth::cli {
+namespace berth::view {
 namespace {
 
 using simulation::Figures;
@@ -215,4 +215,4 @@ std::string SimulationHeadLine(const SimulationView& view) {
          " did not\n";
 }
 
-}  // namespace berth::cli
+}  // namespace berth::view

@@ -10,7 +10,7 @@
 #include "view/screens/simulation.h"
 #include "view/screens/text.h"
 
-namespace berth::cli {
+namespace berth::view {
 
 struct NamedTable {
   std::string title;
@@ -40,4 +40,4 @@ std::string Shortest(double value);
 
 double HoursOf(const simulation::UnitHours& hours, const std::string& resource);
 
-}  // namespace berth::cli
+}  // namespace berth::view

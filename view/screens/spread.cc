@@ -9,7 +9,7 @@
 #include "base/rfc3339.h"
 #include "view/screens/simulation_tables.h"
 
-namespace berth::cli {
+namespace berth::view {
 namespace {
 
 using simulation::Measure;
@@ -186,4 +186,4 @@ std::string SpreadCsv(const SpreadReport& report) {
   return text;
 }
 
-}  // namespace berth::cli
+}  // namespace berth::view

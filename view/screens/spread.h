@@ -11,7 +11,7 @@
 #include "simulation/spread.h"
 #include "view/screens/text.h"
 
-namespace berth::cli {
+namespace berth::view {
 
 // Whether the figures are those of runs, or differences of two runs each.
 enum class SpreadKind { kRuns, kDifferences };
@@ -24,4 +24,4 @@ nlohmann::json SpreadJson(const simulation::SpreadReport& report);
 // A row for each LocalQueue, class and figure, and the rows of all.
 std::string SpreadCsv(const simulation::SpreadReport& report);
 
-}  // namespace berth::cli
+}  // namespace berth::view

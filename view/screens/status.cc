@@ -16,7 +16,7 @@
 #include "view/screens/reason.h"
 #include "view/screens/usage.h"
 
-namespace berth::cli {
+namespace berth::view {
 namespace {
 
 // Whether `name` is the LocalQueue, or its ClusterQueue.
@@ -383,4 +383,4 @@ nlohmann::json StatusJson(const ClusterView& view, const StatusOptions& options)
   return out;
 }
 
-}  // namespace berth::cli
+}  // namespace berth::view

@@ -8,7 +8,7 @@
 #include "view/screens/cluster_view.h"
 #include "view/screens/text.h"
 
-namespace berth::cli {
+namespace berth::view {
 
 struct StatusOptions {
   std::string only;   // a ClusterQueue, LocalQueue or cohort; empty: all
@@ -25,4 +25,4 @@ nlohmann::json StatusJson(const ClusterView& view, const StatusOptions& options)
 // Whether `name` is a ClusterQueue, LocalQueue or cohort of the view.
 bool IsKnownQueue(const ClusterView& view, const std::string& name);
 
-}  // namespace berth::cli
+}  // namespace berth::view

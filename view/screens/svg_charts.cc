@@ -10,7 +10,7 @@
 
 #include "base/rfc3339.h"
 
-namespace berth::cli {
+namespace berth::view {
 namespace {
 
 using std::chrono::duration;
@@ -338,4 +338,4 @@ std::string Legend(const std::vector<ChartSeries>& series) {
   return text + "</p>\n";
 }
 
-}  // namespace berth::cli
+}  // namespace berth::view

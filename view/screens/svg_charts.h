@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "view/screens/text.h"
 
-namespace berth::cli {
+namespace berth::view {
 
 // The text with the characters that HTML and XML reserve as entities; control characters, which
 // XML does not have, as U+FFFD.
@@ -71,4 +71,4 @@ std::string BarsChart(const std::string& title, Duration end, const std::vector<
 // <span>s with the color of each name.
 std::string Legend(const std::vector<ChartSeries>& series);
 
-}  // namespace berth::cli
+}  // namespace berth::view

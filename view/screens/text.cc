@@ -4,7 +4,7 @@
 
 #include "base/strings.h"
 
-namespace berth::cli {
+namespace berth::view {
 namespace {
 
 constexpr std::size_t kBarCells = 10;
@@ -166,4 +166,4 @@ std::string Paint(std::string_view text, Color color, const TextStyle& style) {
   return "\x1b[" + std::string(code) + "m" + std::string(text) + "\x1b[0m";
 }
 
-}  // namespace berth::cli
+}  // namespace berth::view

@@ -8,7 +8,7 @@
 
 #include "api/quantity.h"
 
-namespace berth::cli {
+namespace berth::view {
 
 // The style of a screen, decided once from the terminal, the locale and the flags.
 struct TextStyle {
@@ -63,4 +63,4 @@ std::size_t DisplayWidth(std::string_view text);
 enum class Color { kRed, kGreen, kYellow, kDim, kBold };
 std::string Paint(std::string_view text, Color color, const TextStyle& style);
 
-}  // namespace berth::cli
+}  // namespace berth::view

@@ -16,7 +16,7 @@
 #include "view/screens/reason.h"
 #include "view/screens/text.h"
 
-namespace berth::cli {
+namespace berth::view {
 namespace {
 
 using Json = nlohmann::json;
@@ -363,4 +363,4 @@ Json TopologyJson(const TopologyInput& input) {
           {"gangsLeftOut", gangs_left_out}};
 }
 
-}  // namespace berth::cli
+}  // namespace berth::view

@@ -25,7 +25,7 @@
 #include "base/clock.h"
 #include "view/screens/cluster_view.h"
 
-namespace berth::cli {
+namespace berth::view {
 
 inline constexpr std::size_t kMostTopologyNodes = 5'000;
 inline constexpr std::size_t kMostGangs = 50;
@@ -51,4 +51,4 @@ struct TopologyInput {
 // gangsLeftOut.
 nlohmann::json TopologyJson(const TopologyInput& input);
 
-}  // namespace berth::cli
+}  // namespace berth::view

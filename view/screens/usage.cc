@@ -7,7 +7,7 @@
 #include "queue/workload_info.h"
 #include "view/screens/reason.h"
 
-namespace berth::cli {
+namespace berth::view {
 namespace {
 
 void AddQuota(const api::ClusterQueue& queue, QueueUse& use) {
@@ -251,4 +251,4 @@ std::vector<QueueTreeLine> DrawQueueTree(const ClusterView& view, bool ascii) {
   return TreeDrawer(view, ascii).Draw();
 }
 
-}  // namespace berth::cli
+}  // namespace berth::view

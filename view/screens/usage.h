@@ -10,7 +10,7 @@
 
 #include "view/screens/cluster_view.h"
 
-namespace berth::cli {
+namespace berth::view {
 
 struct ResourceUse {
   api::Amount used = 0;
@@ -48,4 +48,4 @@ std::vector<QueueTreeLine> DrawQueueTree(const ClusterView& view, bool ascii);
 // The root cohort above `cohort`; the cohort itself if it has no parent. Stops at a cycle.
 std::string RootCohort(const ClusterView& view, const std::string& cohort);
 
-}  // namespace berth::cli
+}  // namespace berth::view

@@ -12,7 +12,7 @@
 #include "view/screens/cluster_view.h"
 #include "view/screens/eta.h"
 
-namespace berth::cli {
+namespace berth::view {
 namespace {
 
 using Json = nlohmann::json;
@@ -163,4 +163,4 @@ Json WhatIfJson(const WhatIfView& view) {
           {"leftOut", view.notes}};
 }
 
-}  // namespace berth::cli
+}  // namespace berth::view

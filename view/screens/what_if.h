@@ -14,7 +14,7 @@
 #include "simulation/what_if.h"
 #include "view/screens/text.h"
 
-namespace berth::cli {
+namespace berth::view {
 
 struct WhatIfView {
   WallTime now{};
@@ -33,4 +33,4 @@ nlohmann::json WhatIfJson(const WhatIfView& view);
 // Jobs that are worse off.
 std::int64_t WorseOff(const WhatIfView& view);
 
-}  // namespace berth::cli
+}  // namespace berth::view

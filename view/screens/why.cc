@@ -13,7 +13,7 @@
 #include "view/screens/levers.h"
 #include "view/screens/reason.h"
 
-namespace berth::cli {
+namespace berth::view {
 namespace {
 
 const api::Condition* Find(const api::Workload& workload, const char* type) {
@@ -448,4 +448,4 @@ nlohmann::json StoryJson(const Story& story) {
           {"notSeen", story.not_seen}, {"givesUp", story.gives_up}};
 }
 
-}  // namespace berth::cli
+}  // namespace berth::view

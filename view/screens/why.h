@@ -16,7 +16,7 @@
 #include "view/screens/reason.h"
 #include "view/screens/text.h"
 
-namespace berth::cli {
+namespace berth::view {
 
 enum class StepState { kDone, kNow, kAhead, kFailed };
 
@@ -93,4 +93,4 @@ Result<Story> TellStory(const ClusterView& view, const std::string& namespace_na
 std::string RenderStory(const ClusterView& view, const Story& story, const TextStyle& style);
 nlohmann::json StoryJson(const Story& story);
 
-}  // namespace berth::cli
+}  // namespace berth::view

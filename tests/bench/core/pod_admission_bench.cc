@@ -94,8 +94,8 @@ class World {
         *client_, clock_, kube::EventRecorder::Options{.controller = "kueue-admission"});
     admission::Configuration configuration;
     configuration.frameworks = {"batch/job", "pod"};
-    controllers_ =
-        std::make_unique<cli::ControllerSet>(*manager_, clock_, *events_, metrics_, configuration);
+    controllers_ = std::make_unique<program::ControllerSet>(*manager_, clock_, *events_, metrics_,
+                                                            configuration);
     manager_->StartInformers();
     manager_->StartControllers();
     Apply({{"apiVersion", "kueue.x-k8s.io/v1beta2"},
@@ -154,7 +154,7 @@ class World {
   std::unique_ptr<kube::Manager> manager_;
   kube::Metrics metrics_;
   std::unique_ptr<kube::EventRecorder> events_;
-  std::unique_ptr<cli::ControllerSet> controllers_;
+  std::unique_ptr<program::ControllerSet> controllers_;
 };
 
 // Pods started per CPU second.

@@ -41,7 +41,7 @@ api::Workload WaitingOf(int number, WallTime now) {
 }  // namespace
 
 void PrintNotesPass(int pending) {
-  auto view = std::make_shared<cli::ClusterView>();
+  auto view = std::make_shared<view::ClusterView>();
   view->now = WallTime(std::chrono::hours(490'000));
   for (int i = 0; i < kQueues; ++i) {
     api::LocalQueue& queue = view->local_queues.emplace_back();
@@ -50,11 +50,11 @@ void PrintNotesPass(int pending) {
     queue.cluster_queue = "queue-" + std::to_string(i);
   }
   for (int i = 0; i < pending; ++i) view->workloads.push_back(WaitingOf(i, view->now));
-  const cli::ForecastQuestion question{.all = true, .default_namespace = "default"};
+  const forecast::ForecastQuestion question{.all = true, .default_namespace = "default"};
   double best[3] = {0, 0, 0};
   for (int i = 0; i < kRuns; ++i) {
     const auto begin = std::chrono::steady_clock::now();
-    const auto answer = cli::EtaFromNotes(view, question);
+    const auto answer = forecast::EtaFromNotes(view, question);
     const auto answered = std::chrono::steady_clock::now();
     const std::string text = RenderEta(*answer, {});
     const auto drawn = std::chrono::steady_clock::now();

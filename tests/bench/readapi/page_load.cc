@@ -197,8 +197,8 @@ class Served {
     return workload;
   }
 
-  cli::ReadBatch AllObjects() const {
-    cli::ReadBatch batch;
+  program::ReadBatch AllObjects() const {
+    program::ReadBatch batch;
     for (int i = 0; i < kQueueCount; ++i) {
       const std::string name = "cq-" + std::to_string(i);
       const auto queue = std::make_shared<api::ClusterQueue>(
@@ -217,7 +217,7 @@ class Served {
     return batch;
   }
 
-  void Take(const cli::ReadBatch& batch) {
+  void Take(const program::ReadBatch& batch) {
     std::promise<void> done;
     strand_->Post([&] {
       mirror_.Take(batch);
@@ -239,9 +239,9 @@ class Served {
   net::IoPool pool_{1};  // as program/read_feed.cc
   std::unique_ptr<Executor> strand_ = pool_.MakeStrand();
   readapi::Model model_{"bench"};
-  cli::ReadMirror mirror_{clock_, model_};
+  program::ReadMirror mirror_{clock_, model_};
   Random random_{1};
-  cli::ReadBatch batch_;
+  program::ReadBatch batch_;
   std::string ca_pem_;
   std::unique_ptr<readapi::ReadServer> server_;
 };

@@ -168,7 +168,7 @@ int Run(const LoadOptions& options) {
                              {.controller = "kueue-admission", .instance = "sim"});
   admission::Configuration configuration;
   configuration.admission.wake_up_batch = options.requeue_interval;
-  cli::ControllerSet controllers(controller.manager, clock, events, metrics, configuration);
+  program::ControllerSet controllers(controller.manager, clock, events, metrics, configuration);
   controller.manager.StartInformers();
   controller.manager.StartControllers();
 
