@@ -88,8 +88,8 @@ class ServerResponder final : public Responder {
 
   void Send(Response response) override;
   std::shared_ptr<Stream> StartStream(int status, Headers headers) override;
-  std::shared_ptr<WebSocket> StartWebSocket(const Request& request, std::string protocol,
-                                            Headers headers) override;
+  std::shared_ptr<Duplex> StartUpgrade(const Request& request, std::string protocol,
+                                       Headers headers) override;
 
  private:
   const Context context_;

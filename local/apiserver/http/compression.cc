@@ -32,9 +32,9 @@ class Compressor : public net::Responder {
   std::shared_ptr<net::Stream> StartStream(int status, net::Headers headers) override {
     return responder_->StartStream(status, std::move(headers));
   }
-  std::shared_ptr<net::WebSocket> StartWebSocket(const net::Request& request, std::string protocol,
-                                                 net::Headers headers) override {
-    return responder_->StartWebSocket(request, std::move(protocol), std::move(headers));
+  std::shared_ptr<net::Duplex> StartUpgrade(const net::Request& request, std::string protocol,
+                                            net::Headers headers) override {
+    return responder_->StartUpgrade(request, std::move(protocol), std::move(headers));
   }
 
  private:

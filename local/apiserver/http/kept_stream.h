@@ -30,9 +30,9 @@ class KeptStream final : public net::Stream {
   const std::shared_ptr<const void> kept_;  // goes before the stream
 };
 
-class KeptWebSocket final : public net::WebSocket {
+class KeptDuplex final : public net::Duplex {
  public:
-  KeptWebSocket(std::shared_ptr<net::WebSocket> socket, std::shared_ptr<const void> kept)
+  KeptDuplex(std::shared_ptr<net::Duplex> socket, std::shared_ptr<const void> kept)
       : socket_(std::move(socket)), kept_(std::move(kept)) {}
   void Read(OnMessage on_message) override { socket_->Read(std::move(on_message)); }
   bool Write(std::string message) override { return socket_->Write(std::move(message)); }
@@ -44,7 +44,7 @@ class KeptWebSocket final : public net::WebSocket {
   void OnGone(std::function<void()> gone) override { socket_->OnGone(std::move(gone)); }
 
  private:
-  const std::shared_ptr<net::WebSocket> socket_;
+  const std::shared_ptr<net::Duplex> socket_;
   const std::shared_ptr<const void> kept_;  // goes before the socket
 };
 

@@ -6,7 +6,7 @@
 
 namespace berth::local {
 
-void PortSession::Begin(std::shared_ptr<net::WebSocket> socket,
+void PortSession::Begin(std::shared_ptr<net::Duplex> socket,
                         const std::optional<std::vector<std::uint16_t>>& ports) {
   socket->OnGone([weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->Drop();
@@ -245,7 +245,7 @@ void PortSession::Cut() {
 }
 
 void PortSession::Drop() {
-  std::shared_ptr<net::WebSocket> socket;
+  std::shared_ptr<net::Duplex> socket;
   const std::lock_guard lock(mutex_);
   socket.swap(socket_);
   for (const auto& [stream, line] : std::exchange(lines_, {})) {

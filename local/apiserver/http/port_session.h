@@ -25,7 +25,7 @@
 #include "local/apiserver/pod_streams.h"
 #include "net/io_pool.h"
 #include "net/tcp_stream.h"
-#include "net/web_socket.h"
+#include "net/upgrade.h"
 
 namespace berth::local {
 
@@ -43,7 +43,7 @@ class PortSession final : public StreamSession, public std::enable_shared_from_t
       : place_(std::move(place)), streams_(std::move(streams)), pool_(pool) {}
 
   // `ports`: those of the channels; nullopt: the messages have SPDY frames.
-  void Begin(std::shared_ptr<net::WebSocket> socket,
+  void Begin(std::shared_ptr<net::Duplex> socket,
              const std::optional<std::vector<std::uint16_t>>& ports);
   void Cut() override;
 
@@ -92,7 +92,7 @@ class PortSession final : public StreamSession, public std::enable_shared_from_t
   net::IoPool& pool_;
 
   std::mutex mutex_;  // guards the members below; calls that it covers call nothing back at once
-  std::shared_ptr<net::WebSocket> socket_;
+  std::shared_ptr<net::Duplex> socket_;
   bool has_frames_ = true;
   SpdyReader reader_;
   SpdyWriter writer_;

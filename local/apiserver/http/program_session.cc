@@ -7,7 +7,7 @@
 
 namespace berth::local {
 
-std::shared_ptr<net::WebSocket> ProgramSession::socket() {
+std::shared_ptr<net::Duplex> ProgramSession::socket() {
   const std::lock_guard lock(mutex_);
   return socket_;
 }
@@ -17,7 +17,7 @@ std::shared_ptr<RunningProgram> ProgramSession::program() {
   return program_;
 }
 
-void ProgramSession::Begin(std::shared_ptr<net::WebSocket> socket,
+void ProgramSession::Begin(std::shared_ptr<net::Duplex> socket,
                            std::unique_ptr<RunningProgram> program) {
   std::optional<ProgramEnd> end;
   {
@@ -54,7 +54,7 @@ bool ProgramSession::OnOutput(OutputKind kind, std::string bytes) {
 }
 
 void ProgramSession::OnEnd(const ProgramEnd& end) {
-  std::shared_ptr<net::WebSocket> socket;
+  std::shared_ptr<net::Duplex> socket;
   {
     const std::lock_guard lock(mutex_);
     socket = socket_;
@@ -101,7 +101,7 @@ void ProgramSession::Cut() {
 }
 
 void ProgramSession::Drop() {
-  std::shared_ptr<net::WebSocket> socket;
+  std::shared_ptr<net::Duplex> socket;
   std::shared_ptr<RunningProgram> program;
   const std::lock_guard lock(mutex_);
   socket.swap(socket_);

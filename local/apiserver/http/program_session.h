@@ -15,7 +15,7 @@
 
 #include "local/apiserver/http/stream_sessions.h"
 #include "local/apiserver/program_streams.h"
-#include "net/web_socket.h"
+#include "net/upgrade.h"
 
 namespace berth::local {
 
@@ -27,7 +27,7 @@ class ProgramSession final : public ProgramObserver,
   static constexpr std::size_t kFullBytes = std::size_t{256} * 1024;
   static constexpr std::size_t kLowBytes = std::size_t{64} * 1024;
 
-  void Begin(std::shared_ptr<net::WebSocket> socket, std::unique_ptr<RunningProgram> program);
+  void Begin(std::shared_ptr<net::Duplex> socket, std::unique_ptr<RunningProgram> program);
 
   bool OnOutput(OutputKind kind, std::string bytes) override;
   void OnEnd(const ProgramEnd& end) override;
@@ -38,11 +38,11 @@ class ProgramSession final : public ProgramObserver,
   void OnMessage(const std::optional<std::string>& message);
   void Resume();
   void Drop();
-  std::shared_ptr<net::WebSocket> socket();
+  std::shared_ptr<net::Duplex> socket();
   std::shared_ptr<RunningProgram> program();
 
   std::mutex mutex_;  // guards the members below; never held during a call of them
-  std::shared_ptr<net::WebSocket> socket_;
+  std::shared_ptr<net::Duplex> socket_;
   std::shared_ptr<RunningProgram> program_;
   std::optional<ProgramEnd> early_end_;  // before Begin
 };

@@ -11,7 +11,7 @@
 #include "local/apiserver/http/request_access.h"
 #include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
-#include "net/web_socket.h"
+#include "net/upgrade.h"
 
 namespace berth::local {
 namespace {
@@ -140,8 +140,8 @@ bool StreamHandlers::AddSession(Exchange& exchange, const std::shared_ptr<Stream
 
 void StreamHandlers::ForwardPorts(Exchange& exchange, const RequestContext& context,
                                   const Json& pod, std::shared_ptr<PodStreams> streams) {
-  const std::string protocol =
-      ChooseProtocol(net::WebSocketProtocols(exchange.request), {kPortTunnel, kChannelsV4});
+  const std::string protocol = ChooseProtocol(
+      net::ListedValues(exchange.request, "Sec-WebSocket-Protocol"), {kPortTunnel, kChannelsV4});
   if (protocol.empty() || pool_ == nullptr) {
     return exchange.SendError(StreamRequestError(
         "Sec-WebSocket-Protocol: " + std::string(kPortTunnel) + " or v4.channel.k8s.io is needed"));
@@ -166,8 +166,8 @@ void StreamHandlers::ForwardPorts(Exchange& exchange, const RequestContext& cont
   const auto session = std::make_shared<PortSession>(
       PodPlace{context.namespace_name, context.name, UidOf(pod)}, std::move(streams), *pool_);
   if (!AddSession(exchange, session)) return;
-  session->Begin(exchange.responder->StartWebSocket(exchange.request, protocol,
-                                                    {{"Audit-Id", exchange.audit_id}}),
+  session->Begin(exchange.responder->StartUpgrade(exchange.request, protocol,
+                                                  {{"Audit-Id", exchange.audit_id}}),
                  ports);
 }
 
@@ -194,8 +194,8 @@ void StreamHandlers::StartProgram(Exchange& exchange, const RequestContext& cont
           StreamRequestError("you must specify at least one command for the container"));
     }
   }
-  const std::string protocol =
-      ChooseProtocol(net::WebSocketProtocols(exchange.request), {kChannelsV5, kChannelsV4});
+  const std::string protocol = ChooseProtocol(
+      net::ListedValues(exchange.request, "Sec-WebSocket-Protocol"), {kChannelsV5, kChannelsV4});
   if (protocol.empty()) {
     return exchange.SendError(StreamRequestError(
         "Sec-WebSocket-Protocol: v5.channel.k8s.io or v4.channel.k8s.io is needed"));
@@ -207,9 +207,9 @@ void StreamHandlers::StartProgram(Exchange& exchange, const RequestContext& cont
       [session, protocol,
        kept = exchange.shared_from_this()](ApiResult<std::unique_ptr<RunningProgram>> program) {
         if (!program) return kept->SendError(program.error());
-        session->Begin(kept->responder->StartWebSocket(kept->request, protocol,
-                                                       {{"Audit-Id", kept->audit_id}}),
-                       std::move(*program));
+        session->Begin(
+            kept->responder->StartUpgrade(kept->request, protocol, {{"Audit-Id", kept->audit_id}}),
+            std::move(*program));
       });
 }
 
