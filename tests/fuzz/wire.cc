@@ -3,12 +3,14 @@
 #include "base/strings.h"
 #include "local/apiserver/audit/audit_policy.h"
 #include "local/apiserver/http/channel_messages.h"
+#include "local/apiserver/http/spdy_channels.h"
 #include "local/apiserver/http/spdy_frames.h"
 #include "local/apiserver/http/target.h"
 #include "local/cluster/pod_processes.h"
 #include "net/internal/message_parser.h"
 #include "net/internal/url.h"
 #include "tests/fuzz/targets.h"
+#include "tests/local/apiserver/http/memory_duplex.h"
 
 namespace berth::fuzz {
 namespace {
@@ -47,6 +49,37 @@ std::vector<local::SpdyFrame> SpdyFrames(std::string_view text, std::size_t step
     }
   }
   return frames;
+}
+
+// The channels of a program, of a client that sends `text` in pieces.
+void SpdyPrograms(std::string_view text, std::size_t step) {
+  const auto duplex = std::make_shared<local::MemoryDuplex>();
+  const auto channels =
+      std::make_shared<local::SpdyChannels>(duplex, local::AskedChannels{true, true, false});
+  bool is_open = false;
+  bool is_over = false;
+  bool has_input_ended = false;
+  std::size_t bytes = 0;
+  const local::ProgramChannels::OnMessage take =
+      [&](const std::optional<local::ProgramChannels::Message>& message) {
+        is_over = !message.has_value();
+        if (is_over) return;
+        const bool is_input = message->channel == local::Channel::kInput;
+        Require(is_input || message->channel == local::Channel::kResize, "clients write to these");
+        Require(!is_input || !has_input_ended, "nothing follows the end of the input");
+        has_input_ended = has_input_ended || message->is_last;
+        bytes += message->bytes.size();
+        channels->Read(take);
+      };
+  channels->WhenOpen([&] { is_open = true; });
+  channels->Read(take);
+  for (std::size_t at = 0; at < text.size() && !is_over; at += step) {
+    duplex->Receive(std::string(text.substr(at, step)));
+  }
+  Require(bytes <= text.size(), "messages are what the client has sent");
+  if (is_open && !is_over) channels->End("{}");
+  Require(!is_open || duplex->is_closed, "the end closes the connection");
+  if (duplex->is_read()) duplex->Receive(std::nullopt);
 }
 
 }  // namespace
@@ -137,6 +170,7 @@ void Streams(std::string_view text) {
     return;
   }
   const std::size_t step = 1 + choice % 64;
+  SpdyPrograms(text, step);
   const std::vector<local::SpdyFrame> whole = SpdyFrames(text, text.size());
   Require(SpdyFrames(text, step).size() == whole.size(), "frames do not depend on their pieces");
   std::uint32_t last_stream = 0;

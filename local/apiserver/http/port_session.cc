@@ -65,12 +65,7 @@ bool PortSession::TakeFrames(std::string_view bytes) {
       case SpdyFrame::Kind::kData:
         TakeBytes(frame.stream, std::move(frame.bytes), frame.is_last);
         break;
-      case SpdyFrame::Kind::kReset:
-        if (const auto line = lines_.find(frame.stream); line != lines_.end()) {
-          const LinePtr kept = line->second;
-          End(kept);
-        }
-        break;
+      case SpdyFrame::Kind::kReset: TakeReset(frame.stream); break;
       case SpdyFrame::Kind::kPing: duplex_->Write(SpdyWriter::Ping(frame.stream)); break;
       case SpdyFrame::Kind::kGoAway: return false;
       case SpdyFrame::Kind::kOther: break;
@@ -105,6 +100,16 @@ void PortSession::TakeStream(const SpdyFrame& frame) {
   halves_.erase(id);
   lines_[line->data] = line;
   Open(line);
+}
+
+void PortSession::TakeReset(std::uint32_t stream) {
+  std::erase_if(halves_, [&](const auto& entry) {
+    return entry.second.data == stream || entry.second.error == stream;
+  });
+  const auto found = lines_.find(stream);
+  if (found == lines_.end()) return;
+  const LinePtr line = found->second;
+  End(line);
 }
 
 void PortSession::TakeBytes(std::uint32_t stream, std::string bytes, bool is_last) {

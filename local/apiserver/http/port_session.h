@@ -76,6 +76,7 @@ class PortSession final : public StreamSession, public std::enable_shared_from_t
   void OnMessage(const std::optional<std::string>& message);
   bool TakeFrames(std::string_view bytes);
   void TakeStream(const SpdyFrame& frame);
+  void TakeReset(std::uint32_t stream);
   void TakeBytes(std::uint32_t stream, std::string bytes, bool is_last);
   void Open(const LinePtr& line);
   void OnAddress(const LinePtr& line, const ApiResult<std::string>& address);
