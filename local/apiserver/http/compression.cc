@@ -20,7 +20,8 @@ class Compressor : public net::Responder {
       : responder_(std::move(responder)) {}
 
   void Send(net::Response response) override {
-    if (response.status == 200 && response.body.size() >= kMinCompressedBytes) {
+    const bool is_packed = response.headers.Has("Content-Encoding");
+    if (response.status == 200 && !is_packed && response.body.size() >= kMinCompressedBytes) {
       if (std::string compressed = Gzip(response.body); !compressed.empty()) {
         response.body = std::move(compressed);
         response.headers.Set("Content-Encoding", "gzip");

@@ -45,6 +45,17 @@ TEST(AcceptsGzip, ReadsTheHeader) {
   }
 }
 
+// As the answer of a program that a request was passed on to.
+TEST(CompressedAnswer, IsNotCompressedAgain) {
+  net::Request request;
+  request.method = "GET";
+  request.headers.Set("Accept-Encoding", "gzip");
+  const auto recorder = std::make_shared<Recorder>();
+  const std::string body(kMinCompressedBytes, 'x');
+  CompressLargeAnswers(request, recorder)->Send({200, {{"Content-Encoding", "gzip"}}, body});
+  EXPECT_EQ(recorder->sent.body, body);
+}
+
 struct AnswerRow {
   const char* name;
   const char* method;
