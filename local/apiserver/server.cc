@@ -10,6 +10,7 @@
 
 #include "base/log/log.h"
 #include "base/system_clock.h"
+#include "base/threads/guarded.h"
 #include "local/apiserver/auth/authenticator.h"
 #include "local/apiserver/auth/credentials.h"
 #include "local/apiserver/http/audit_trail.h"
@@ -171,7 +172,8 @@ void ApiServerImpl::LookLater() {
   tidy_->PostAfter(kLookEvery, [this] {
     // Blocks, so it must not run on an I/O thread.
     look_workers_.Post([this] {
-      aggregator_->Look(system_clock_.SteadyNow());
+      RunGuarded("a look at APIServices failed",
+                 [this] { aggregator_->Look(system_clock_.SteadyNow()); });
       LookLater();
     });
   });

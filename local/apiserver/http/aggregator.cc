@@ -250,6 +250,7 @@ void Aggregator::Finish(Entry& entry, Asked asked) const {
 void Aggregator::Look(SteadyTime now) {
   const Entries known = entries();
   Entries next;
+  std::map<std::string, std::int64_t> next_plain;
   std::vector<std::pair<std::shared_ptr<Entry>, Asked>> looks;
   for (const StoredPtr& stored : cache_.List("apiservices.apiregistration.k8s.io", "").objects) {
     if (next.size() == kMostEntries) break;
@@ -259,13 +260,11 @@ void Aggregator::Look(SteadyTime now) {
       next.insert(*before);
       continue;
     }
-    if (const auto plain = plain_.find(stored->key().name);
-        plain != plain_.end() && plain->second == stored->revision()) {
-      continue;
-    }
-    auto read = Read(stored);
+    const auto plain = plain_.find(stored->key().name);
+    const bool is_plain = plain != plain_.end() && plain->second == stored->revision();
+    auto read = is_plain ? std::nullopt : Read(stored);
     if (!read) {
-      plain_[stored->key().name] = stored->revision();
+      next_plain[stored->key().name] = stored->revision();
       continue;
     }
     auto entry = std::make_shared<Entry>(*std::move(read));
@@ -280,6 +279,7 @@ void Aggregator::Look(SteadyTime now) {
     looks.emplace_back(entry, std::move(asked));
     next[entry->name] = entry;
   }
+  plain_ = std::move(next_plain);
   for (auto& [entry, asked] : looks) {
     Finish(*entry, std::move(asked));
     entry->look_at = now + (entry->is_available ? kLookAgain : kLookAgainFailed);
