@@ -243,7 +243,7 @@ void AddUp(CLI::App& app, UpFlags& flags, int& exit_code) {
       "  berth up --data-dir /tmp/try --listen 127.0.0.1:0 --image my/train:1=./train.sh\n"
       "Then: export KUBECONFIG=…/kubeconfig; kubectl get nodes; berth status\n"
       "Stored and validated, not acted on: HorizontalPodAutoscaler, Ingress, IngressClass,\n"
-      "  CertificateSigningRequest, APIServices of Services, NetworkPolicy,\n"
+      "  CertificateSigningRequest, NetworkPolicy,\n"
       "  CSIDriver, CSINode, CSIStorageCapacity, VolumeAttachment,\n"
       "  FlowSchema, PriorityLevelConfiguration,\n"
       "  VolumeAttributesClass, StorageClasses of other provisioners than berth.dev/folder");

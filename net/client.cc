@@ -54,7 +54,9 @@ Result<std::unique_ptr<HttpClient>> HttpClient::Create(IoPool& pool, ClientOptio
   }
   std::shared_ptr<TlsContext> tls;
   if (url.is_tls) {
-    BERTH_TRY(tls, MakeClientTls(options.ca_pem, options.certificate.get()));
+    BERTH_TRY(tls, MakeClientTls(options.ca_pem, options.certificate.get(),
+                                 options.takes_any_certificate ? ServerCheck::kNone
+                                                               : ServerCheck::kCertificate));
   }
   std::optional<ProxyTarget> proxy;
   if (!options.proxy_url.empty()) {

@@ -4,7 +4,7 @@
 //
 // Limits: header and body size, time to first byte, time for a whole request, idle time, number of
 // connections in all and from one peer, bytes of unfinished requests, bytes queued for a slow
-// reader of a stream or WebSocket, or of large answers (more are 503), size of a message.
+// reader of a stream or after an upgrade, or of large answers (more are 503), size of a message.
 //
 // No peer uses up what all share. A server that has all its connections closes one that waits for a
 // request, of the peer that has the most, in favour of a new one of a peer that has fewer. Where
@@ -26,7 +26,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "net/http.h"
-#include "net/web_socket.h"
+#include "net/upgrade.h"
 
 namespace berth::net {
 
@@ -64,9 +64,10 @@ class Responder {
   virtual void Send(Response response) = 0;
   // Sends the head at once, without waiting for the first chunk.
   virtual std::shared_ptr<Stream> StartStream(int status, Headers headers) = 0;
-  // Answers a request of AsksForWebSocket. `protocol`: the chosen one of the client's, or "".
-  virtual std::shared_ptr<WebSocket> StartWebSocket(const Request& request, std::string protocol,
-                                                    Headers headers) = 0;
+  // Answers a request of AsksForWebSocket or AsksForUpgrade. `protocol`: of a WebSocket the chosen
+  // one of the client's, or ""; otherwise the name of the protocol to go on with.
+  virtual std::shared_ptr<Duplex> StartUpgrade(const Request& request, std::string protocol,
+                                               Headers headers) = 0;
 };
 
 using Handler = std::function<void(Request, std::shared_ptr<Responder>)>;

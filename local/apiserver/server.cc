@@ -10,6 +10,7 @@
 
 #include "base/log/log.h"
 #include "base/system_clock.h"
+#include "base/threads/guarded.h"
 #include "local/apiserver/auth/authenticator.h"
 #include "local/apiserver/auth/credentials.h"
 #include "local/apiserver/http/audit_trail.h"
@@ -35,6 +36,8 @@ constexpr std::size_t kMaxRequestBody = 8 * 1024 * 1024;
 // Longer than a client takes to return with the revision of its last list.
 constexpr std::chrono::seconds kKeepChanges{90};
 constexpr std::chrono::seconds kTidyEvery{30};
+constexpr std::chrono::seconds kLookEvery{1};
+constexpr std::chrono::days kFrontProxyDays{3650};
 constexpr std::chrono::days kWebhookCertificateDays{365};
 
 std::uint64_t RandomSeed() {
@@ -73,6 +76,8 @@ class ApiServerImpl final : public ApiServer {
  private:
   Status Listen();
   Status StartAudit();
+  Status MakeAggregator();
+  void LookLater();
   void TidyLater();
   void Tidy();
   void StopAll();
@@ -86,6 +91,7 @@ class ApiServerImpl final : public ApiServer {
   std::unique_ptr<net::IoPool> io_;
   std::unique_ptr<Executor> tidy_;
   WorkerPool tidy_workers_{{.threads = 1, .running = 1, .waiting = 1}};
+  WorkerPool look_workers_{{.threads = 1, .running = 1, .waiting = 1}};
   std::unique_ptr<HttpWebhookCaller> webhooks_;
   std::unique_ptr<Store> store_;
   std::unique_ptr<AccountTokens> tokens_;
@@ -94,6 +100,7 @@ class ApiServerImpl final : public ApiServer {
   std::unique_ptr<Authenticator> authenticator_;
   std::unique_ptr<AuditLog> audit_log_;
   std::unique_ptr<AuditTrail> audit_;
+  std::unique_ptr<Aggregator> aggregator_;
   std::unique_ptr<Front> front_;
   std::unique_ptr<net::HttpServer> http_;
 };
@@ -120,6 +127,9 @@ Status ApiServerImpl::Open() {
   registry.clock = clock;
   registry.seed = options_.seed == 0 ? RandomSeed() : options_.seed;
   registry.root_ca_pem = credentials_.authority.certificate_chain_pem;
+  if (options_.serve_http) {
+    registry.front_proxy_ca_pem = credentials_.front_proxy_authority.certificate_chain_pem;
+  }
   registry.service_prefix = options_.service_prefix;
   auto key = net::SigningKey::FromPem(credentials_.account_key_pem);
   if (!key) {
@@ -143,6 +153,7 @@ Status ApiServerImpl::Open() {
   if (options_.watch_executor == nullptr) {
     tidy_ = io_->MakeStrand();
     TidyLater();
+    if (aggregator_ != nullptr) LookLater();
   }
   return OkStatus();
 }
@@ -155,6 +166,35 @@ void ApiServerImpl::TidyLater() {
       TidyLater();
     });
   });
+}
+
+void ApiServerImpl::LookLater() {
+  tidy_->PostAfter(kLookEvery, [this] {
+    // Blocks, so it must not run on an I/O thread.
+    look_workers_.Post([this] {
+      RunGuarded("a look at APIServices failed",
+                 [this] { aggregator_->Look(system_clock_.SteadyNow()); });
+      LookLater();
+    });
+  });
+}
+
+Status ApiServerImpl::MakeAggregator() {
+  net::CertificateRequest request;
+  request.common_name = kFrontProxyName;
+  request.for_client = true;
+  request.not_before = system_clock_.Now() - net::kClockSlack;
+  request.not_after = system_clock_.Now() + kFrontProxyDays;
+  BERTH_TRY(net::TlsIdentity identity,
+            net::IssueCertificate(credentials_.front_proxy_authority, request));
+  Aggregator::Options options;
+  options.front_proxy = std::make_shared<const net::TlsIdentity>(std::move(identity));
+  options.is_own = [this](const std::string& group, const std::string& version) {
+    return front_->IsOwn(group, version);
+  };
+  aggregator_ = std::make_unique<Aggregator>(store_->cache(), *api_, *io_, std::move(options));
+  front_->SetAggregator(aggregator_.get());
+  return OkStatus();
 }
 
 void ApiServerImpl::Tidy() {
@@ -173,6 +213,7 @@ Status ApiServerImpl::Listen() {
   front_ = std::make_unique<Front>(*registry_, *authenticator_, options_.logs);
   front_->SetAudit(audit_.get());
   front_->SetIoPool(*io_);
+  BERTH_CHECK_OK(MakeAggregator());
   net::ServerOptions server;
   server.address = options_.address;
   server.port = options_.port;
@@ -243,11 +284,14 @@ Result<ApiServer::Identity> ApiServerImpl::IssueServerCertificate(
 void ApiServerImpl::StopAll() {
   if (front_ != nullptr) front_->Stop();
   if (http_ != nullptr) http_->Stop();
+  if (aggregator_ != nullptr) aggregator_->Stop();
+  look_workers_.Stop();
   // No callback reaches the members below once the I/O threads have stopped.
   if (io_ != nullptr) io_->Stop();
   tidy_workers_.Stop();
   http_.reset();
   front_.reset();
+  aggregator_.reset();
   audit_.reset();
   api_.reset();
   registry_.reset();

@@ -57,6 +57,7 @@ bool IsPlainTarget(std::string_view text) {
 std::string_view ReasonPhrase(int status) {
   switch (status) {
     case 100: return "Continue";
+    case 101: return "Switching Protocols";
     case 200: return "OK";
     case 201: return "Created";
     case 202: return "Accepted";
@@ -119,6 +120,17 @@ std::string ResponseHead(int status, const Headers& headers, const ResponseFrami
   } else if (framing.version == ResponseFraming::Version::kHttp10) {
     AppendField("Connection", "keep-alive", out);
   }
+  out.append("\r\n");
+  return out;
+}
+
+std::string UpgradeHead(std::string_view protocol, const Headers& headers) {
+  constexpr int kSwitching = 101;
+  std::string out = "HTTP/1.1 " + std::to_string(kSwitching) + " ";
+  out.append(ReasonPhrase(kSwitching)).append("\r\n");
+  AppendField("Connection", "Upgrade", out);
+  AppendField("Upgrade", protocol, out);
+  for (const Header& header : headers) AppendField(header.name, header.value, out);
   out.append("\r\n");
   return out;
 }

@@ -29,6 +29,9 @@ inline constexpr std::size_t kJoinBytes = 16 * 1024;
 // The response up to and including the empty line. Replaces the caller's framing headers.
 std::string ResponseHead(int status, const Headers& headers, const ResponseFraming& framing);
 
+// The response 101, up to and including the empty line.
+std::string UpgradeHead(std::string_view protocol, const Headers& headers);
+
 // Appends "1a\r\n…\r\n" to `out`; `bytes` must not be empty.
 void AppendChunk(std::string_view bytes, std::string& out);
 inline constexpr std::string_view kLastChunk = "0\r\n\r\n";

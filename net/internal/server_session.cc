@@ -66,7 +66,7 @@ void ServerSession::Close() {
   ReleaseRequest();
   ReleaseAnswer();
   if (const auto stream = std::exchange(stream_, nullptr)) stream->MarkGone();
-  if (const auto socket = std::exchange(web_socket_, nullptr)) socket->MarkGone();
+  if (const auto duplex = std::exchange(duplex_, nullptr)) duplex->MarkGone();
   core_->Remove(self);
 }
 
@@ -250,45 +250,45 @@ void ServerSession::StartStream(std::shared_ptr<ServerStream> stream, int status
   if (has_peer_ended_) Close();
 }
 
-void ServerSession::StartWebSocket(std::shared_ptr<WebSocketConnection> connection,
-                                   const Request& request, const std::string& protocol,
-                                   const Headers& headers) {
+void ServerSession::StartUpgrade(std::shared_ptr<DuplexConnection> connection,
+                                 const Request& request, const std::string& protocol,
+                                 const Headers& headers) {
   if (phase_ != Phase::kAnswering || is_answer_complete_ || has_peer_ended_ || is_http10_) {
     connection->MarkGone();
     if (phase_ == Phase::kAnswering && !is_answer_complete_) Close();
     return;
   }
-  phase_ = Phase::kWebSocket;
-  web_socket_ = std::move(connection);
-  const auto socket = web_socket_;  // Accept may end it
-  socket->Accept(request, protocol, headers);
+  phase_ = Phase::kUpgraded;
+  duplex_ = std::move(connection);
+  const auto duplex = duplex_;  // Accept may end it
+  duplex->Accept(request, protocol, headers);
 }
 
 void ServerSession::WantInput() {
-  if (phase_ != Phase::kWebSocket) return;
+  if (phase_ != Phase::kUpgraded) return;
   if (has_peer_ended_) return Close();
   if (input_.empty()) return ReadMore();
-  // Never inside the call: the WebSocket is in its own.
+  // Never inside the call: the connection above is in its own.
   strand_.Post([self = shared_from_this()] { self->PassInput(); });
 }
 
 void ServerSession::PassInput() {
-  if (phase_ != Phase::kWebSocket || input_.empty()) return;
+  if (phase_ != Phase::kUpgraded || input_.empty()) return;
   const std::string bytes(input_.view());
   input_.Consume(bytes.size());
-  const auto socket = web_socket_;
-  socket->OnInput(bytes);
+  const auto duplex = duplex_;
+  duplex->OnInput(bytes);
 }
 
 void ServerSession::Send(std::string bytes) {
-  if (phase_ == Phase::kWebSocket) Enqueue(std::move(bytes));
+  if (phase_ == Phase::kUpgraded) Enqueue(std::move(bytes));
 }
 
-void ServerSession::FinishWebSocket() {
-  if (phase_ != Phase::kWebSocket) return;
-  const auto socket = std::exchange(web_socket_, nullptr);
+void ServerSession::FinishUpgrade() {
+  if (phase_ != Phase::kUpgraded) return;
+  const auto duplex = std::exchange(duplex_, nullptr);
   Finish();
-  socket->MarkGone();
+  duplex->MarkGone();
 }
 
 void ServerSession::FlushStream() {
@@ -316,8 +316,7 @@ void ServerSession::RefuseInput(const ParseFailure& failure) {
 void ServerSession::ReadMore() {
   if (is_reading_ || has_peer_ended_) return;
   const bool is_in_body = phase_ == Phase::kRequest && is_header_checked_;
-  std::size_t size =
-      phase_ == Phase::kWebSocket ? InputBuffer::kLargeSize : InputBuffer::kSmallSize;
+  std::size_t size = phase_ == Phase::kUpgraded ? InputBuffer::kLargeSize : InputBuffer::kSmallSize;
   if (is_in_body) {
     const auto left = parser_->body_left().value_or(InputBuffer::kLargeSize);
     size = std::clamp<std::uint64_t>(left, InputBuffer::kSmallSize, InputBuffer::kLargeSize);
@@ -346,7 +345,7 @@ void ServerSession::OnRead(const IoOutcome& outcome, std::size_t byte_count) {
   }
   if (!outcome.ok()) {
     has_peer_ended_ = true;
-    if (phase_ == Phase::kWebSocket) return Close();
+    if (phase_ == Phase::kUpgraded) return Close();
     // The peer may have ended only its own side and wait for the answer; for a stream it has left.
     if (phase_ == Phase::kStreaming) {
       Close();
@@ -361,7 +360,7 @@ void ServerSession::OnRead(const IoOutcome& outcome, std::size_t byte_count) {
       return Refuse(503, "too many bytes of unfinished requests, try again later");
     }
     ProcessInput();
-  } else if (phase_ == Phase::kWebSocket) {
+  } else if (phase_ == Phase::kUpgraded) {
     PassInput();
   } else {
     ReadMore();
@@ -402,10 +401,10 @@ void ServerSession::OnWritten(const IoOutcome& outcome, std::size_t byte_count) 
 }
 
 void ServerSession::OnOutputSent() {
-  if (phase_ == Phase::kWebSocket) {
+  if (phase_ == Phase::kUpgraded) {
     deadline_.Clear();
-    const auto socket = web_socket_;
-    return socket->OnSent();
+    const auto duplex = duplex_;
+    return duplex->OnSent();
   }
   if (phase_ == Phase::kStreaming && !is_answer_complete_) {
     ServerStream::Output next = stream_->Take();

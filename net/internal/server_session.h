@@ -1,7 +1,7 @@
 // net/internal/server_session.h — one connection to the server: request, answer, request, ….
 //
 //     handshake ─▶ request ─▶ answering ─▶ request …      (or streaming in place of answering)
-//                     │           └──▶ WebSocket ──▶ finishing
+//                     │           └──▶ upgraded ──▶ finishing
 //                     └───────────┴──▶ finishing ─▶ closed
 //
 // While a handler works or a stream is open, a read stays pending, to notice that the peer has
@@ -17,6 +17,7 @@
 #include <optional>
 #include <string>
 
+#include "net/internal/duplex_connection.h"
 #include "net/internal/input_buffer.h"
 #include "net/internal/message_parser.h"
 #include "net/internal/message_writer.h"
@@ -24,12 +25,11 @@
 #include "net/internal/server_stream.h"
 #include "net/internal/strand.h"
 #include "net/internal/transport.h"
-#include "net/internal/web_socket_connection.h"
 
 namespace berth::net {
 
 class ServerSession final : public TransportEvents,
-                            public WebSocketLink,
+                            public DuplexLink,
                             public std::enable_shared_from_this<ServerSession> {
  public:
   ServerSession(std::shared_ptr<ServerCore> core, Strand strand,
@@ -48,24 +48,16 @@ class ServerSession final : public TransportEvents,
   void Answer(Response response);
   void StartStream(std::shared_ptr<ServerStream> stream, int status, const Headers& headers);
   void FlushStream();
-  void StartWebSocket(std::shared_ptr<WebSocketConnection> connection, const Request& request,
-                      const std::string& protocol, const Headers& headers);
+  void StartUpgrade(std::shared_ptr<DuplexConnection> connection, const Request& request,
+                    const std::string& protocol, const Headers& headers);
   void Close();  // at once; idempotent
 
  private:
-  enum class Phase {
-    kHandshake,
-    kRequest,
-    kAnswering,
-    kStreaming,
-    kWebSocket,
-    kFinishing,
-    kClosed
-  };
+  enum class Phase { kHandshake, kRequest, kAnswering, kStreaming, kUpgraded, kFinishing, kClosed };
 
   void WantInput() override;
   void Send(std::string bytes) override;
-  void FinishWebSocket() override;
+  void FinishUpgrade() override;
 
   void OnReady(const IoOutcome& outcome) override;
   void OnRead(const IoOutcome& outcome, std::size_t byte_count) override;
@@ -117,7 +109,7 @@ class ServerSession final : public TransportEvents,
 
   // The answer to the current request.
   std::shared_ptr<ServerStream> stream_;
-  std::shared_ptr<WebSocketConnection> web_socket_;
+  std::shared_ptr<DuplexConnection> duplex_;
   std::deque<std::string> output_;
   std::size_t output_sent_ = 0;  // of the first element
   std::size_t head_bytes_ = 0;   // size of the head, ahead of the stream's bytes

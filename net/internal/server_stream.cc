@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "net/internal/byte_connection.h"
 #include "net/internal/message_writer.h"
 #include "net/internal/server_session.h"
 #include "net/internal/web_socket_connection.h"
@@ -182,18 +183,20 @@ std::shared_ptr<Stream> ServerResponder::StartStream(int status, Headers headers
   return std::make_shared<OpenStream>(std::move(stream));
 }
 
-std::shared_ptr<WebSocket> ServerResponder::StartWebSocket(const Request& request,
-                                                           std::string protocol, Headers headers) {
-  auto connection = WebSocketConnection::Make(
-      {context_.session, context_.strand, context_.limits, context_.max_message_bytes});
-  std::shared_ptr<WebSocket> handle = connection->MakeHandle();
+std::shared_ptr<Duplex> ServerResponder::StartUpgrade(const Request& request, std::string protocol,
+                                                      Headers headers) {
+  DuplexConnection::Context context{context_.session, context_.strand, context_.limits,
+                                    context_.max_message_bytes};
+  auto connection = AsksForWebSocket(request) ? MakeWebSocketConnection(std::move(context))
+                                              : MakeByteConnection(std::move(context));
+  std::shared_ptr<Duplex> handle = connection->MakeHandle();
   const bool is_late = is_answered_.exchange(true);
   context_.strand.Dispatch([session = context_.session, connection, is_late,
                             upgrade = Request{request.method, request.target, request.headers},
                             protocol = std::move(protocol), headers = std::move(headers)] {
     const auto open = session.lock();
     if (open == nullptr || is_late) return connection->MarkGone();
-    open->StartWebSocket(connection, upgrade, protocol, headers);
+    open->StartUpgrade(connection, upgrade, protocol, headers);
   });
   return handle;
 }

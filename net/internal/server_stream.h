@@ -89,8 +89,8 @@ class ServerResponder final : public Responder {
   bool HasPeerLeft() const override;
   void Send(Response response) override;
   std::shared_ptr<Stream> StartStream(int status, Headers headers) override;
-  std::shared_ptr<WebSocket> StartWebSocket(const Request& request, std::string protocol,
-                                            Headers headers) override;
+  std::shared_ptr<Duplex> StartUpgrade(const Request& request, std::string protocol,
+                                       Headers headers) override;
 
  private:
   const Context context_;

@@ -174,7 +174,8 @@ Result<std::shared_ptr<TlsContext>> MakeServerTls(const TlsIdentity& identity,
 }
 
 Result<std::shared_ptr<TlsContext>> MakeClientTls(std::string_view ca_pem,
-                                                  const TlsIdentity* certificate) {
+                                                  const TlsIdentity* certificate,
+                                                  ServerCheck check) {
   BERTH_TRY(SslContextPtr context, NewContext(TLS_client_method()));
   if (ca_pem.empty()) {
     if (SSL_CTX_set_default_verify_paths(context.get()) != 1) {
@@ -188,7 +189,8 @@ Result<std::shared_ptr<TlsContext>> MakeClientTls(std::string_view ca_pem,
       return Annotate(used.error(), "client certificate");
     }
   }
-  SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
+  SSL_CTX_set_verify(context.get(), check == ServerCheck::kNone ? SSL_VERIFY_NONE : SSL_VERIFY_PEER,
+                     nullptr);
   SSL_CTX_set_alpn_protos(context.get(), reinterpret_cast<const unsigned char*>(kAlpn.data()),
                           kAlpn.size());
   return std::shared_ptr<TlsContext>(std::make_shared<ClientTls>(std::move(context)));

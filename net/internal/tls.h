@@ -27,9 +27,12 @@ struct TlsContext {
 Result<std::shared_ptr<TlsContext>> MakeServerTls(const TlsIdentity& identity,
                                                   std::string_view client_ca_pem);
 
+enum class ServerCheck { kCertificate, kNone };
+
 // Trusts `ca_pem` alone, or the system's roots if it is empty; `certificate` may be null.
 Result<std::shared_ptr<TlsContext>> MakeClientTls(std::string_view ca_pem,
-                                                  const TlsIdentity* certificate);
+                                                  const TlsIdentity* certificate,
+                                                  ServerCheck check = ServerCheck::kCertificate);
 
 // Returns the oldest OpenSSL error of this thread, and clears all of them.
 std::string TakeTlsError();

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <deque>
-#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -58,7 +56,7 @@ class CompletionOf final : public Completion {
 class LinkStream {
  public:
   using executor_type = LinkExecutor;
-  LinkStream(LinkExecutor executor, std::weak_ptr<WebSocketLink> link)
+  LinkStream(LinkExecutor executor, std::weak_ptr<DuplexLink> link)
       : executor_(std::move(executor)), link_(std::move(link)) {}
 
   executor_type get_executor() const { return executor_; }
@@ -129,7 +127,7 @@ class LinkStream {
   }
 
   const LinkExecutor executor_;
-  const std::weak_ptr<WebSocketLink> link_;
+  const std::weak_ptr<DuplexLink> link_;
   std::string received_;
   asio::mutable_buffer room_;
   std::unique_ptr<Completion> reading_;
@@ -146,13 +144,10 @@ void async_teardown(beast::role_type, LinkStream& stream, HandlerType&& handler)
 }
 void beast_close_socket(LinkStream& stream) { stream.Abort(); }
 
-class BeastConnection final : public WebSocketConnection {
+class BeastConnection final : public DuplexConnection {
  public:
   explicit BeastConnection(Context context)
-      : link_(std::move(context.link)),
-        strand_(std::move(context.strand)),
-        limits_(std::move(context.limits)),
-        stream_(LinkStream(strand_.impl().executor, link_)) {
+      : DuplexConnection(context), stream_(LinkStream(strand_.impl().executor, link_)) {
     websocket::stream_base::timeout timeout{};
     timeout.handshake_timeout = kWebSocketHandshake;
     timeout.idle_timeout = websocket::stream_base::none();
@@ -162,58 +157,29 @@ class BeastConnection final : public WebSocketConnection {
     stream_.auto_fragment(false);
     stream_.binary(true);
   }
-  ~BeastConnection() override { *limits_.total -= waiting_bytes_; }
 
-  void Read(WebSocket::OnMessage on_message) override;
-  bool Write(std::string message) override;
-  std::size_t Backlog() const override {
-    const std::lock_guard lock(mutex_);
-    return waiting_bytes_;
-  }
-  void WhenBelow(std::size_t bytes, std::function<void()> below) override;
-  void Close() override;
-  void OnGone(std::function<void()> gone) override;
-
+  void Read(Duplex::OnMessage on_message) override;
   void Accept(const Request& request, const std::string& protocol, const Headers& headers) override;
   void OnInput(std::string_view bytes) override { stream_.next_layer().OnInput(bytes); }
   void OnSent() override { stream_.next_layer().OnSent(); }
-  void MarkGone() override;
 
  private:
   std::shared_ptr<BeastConnection> Self() {
     return std::static_pointer_cast<BeastConnection>(shared_from_this());
   }
-  void Finish() {
-    if (const auto link = link_.lock()) link->FinishWebSocket();
-  }
   void ReadNext();
   void EndRead(std::optional<std::string> message);
-  void PostFlush();  // precondition: the lock is held
-  void Flush();
-  void Sent(std::size_t bytes);
-
-  const std::weak_ptr<WebSocketLink> link_;
-  const Strand strand_;
-  const ServerStream::Limits limits_;
+  void Flush() override;
+  void OnOver() override;
 
   // On the strand.
   websocket::stream<LinkStream, false> stream_;
   beast::flat_buffer input_;
-  WebSocket::OnMessage on_message_;
+  Duplex::OnMessage on_message_;
   std::string sending_;
   bool is_open_ = false;     // the upgrade is answered
   bool is_writing_ = false;  // a message or the close
   bool is_over_ = false;
-
-  mutable std::mutex mutex_;  // guards the members below; never held during a callback
-  std::deque<std::string> queue_;
-  std::size_t waiting_bytes_ = 0;
-  bool is_flush_posted_ = false;
-  bool is_closing_ = false;
-  bool is_gone_ = false;
-  std::function<void()> on_gone_;
-  std::size_t below_ = 0;
-  std::function<void()> on_below_;
 };
 
 void BeastConnection::Accept(const Request& request, const std::string& protocol,
@@ -238,7 +204,7 @@ void BeastConnection::Accept(const Request& request, const std::string& protocol
   stream_.set_option(websocket::stream_base::decorator([](websocket::response_type&) {}));
 }
 
-void BeastConnection::Read(WebSocket::OnMessage on_message) {
+void BeastConnection::Read(Duplex::OnMessage on_message) {
   strand_.Post([self = Self(), on_message = std::move(on_message)]() mutable {
     if (self->is_over_) return on_message(std::nullopt);
     self->on_message_ = std::move(on_message);
@@ -264,135 +230,37 @@ void BeastConnection::EndRead(std::optional<std::string> message) {
   if (const auto on_message = std::exchange(on_message_, nullptr)) on_message(std::move(message));
 }
 
-bool BeastConnection::Write(std::string message) {
-  const std::lock_guard lock(mutex_);
-  if (is_gone_ || is_closing_) return false;
-  const bool too_much_in_all = waiting_bytes_ > 0 && *limits_.total > limits_.max_total_bytes;
-  if (waiting_bytes_ > limits_.max_backlog_bytes || too_much_in_all) {
-    is_closing_ = true;
-    strand_.Post([self = Self()] { self->Finish(); });
-    return false;
-  }
-  waiting_bytes_ += message.size();
-  *limits_.total += message.size();
-  queue_.push_back(std::move(message));
-  PostFlush();
-  return true;
-}
-
-void BeastConnection::WhenBelow(std::size_t bytes, std::function<void()> below) {
-  const std::lock_guard lock(mutex_);
-  if (is_gone_ || is_closing_) return;
-  if (waiting_bytes_ <= bytes) {
-    on_below_ = nullptr;
-    strand_.Post(std::move(below));
-    return;
-  }
-  below_ = bytes;
-  on_below_.swap(below);  // the caller destroys the replaced one
-}
-
-void BeastConnection::Close() {
-  const std::lock_guard lock(mutex_);
-  if (is_gone_ || is_closing_) return;
-  is_closing_ = true;
-  PostFlush();
-}
-
-void BeastConnection::OnGone(std::function<void()> gone) {
-  const std::lock_guard lock(mutex_);
-  if (is_gone_) {
-    strand_.Post(std::move(gone));
-  } else {
-    on_gone_ = std::move(gone);
-  }
-}
-
-void BeastConnection::PostFlush() {
-  if (std::exchange(is_flush_posted_, true)) return;
-  strand_.Post([self = Self()] { self->Flush(); });
-}
-
 void BeastConnection::Flush() {
   if (!is_open_ || is_writing_ || is_over_) return;
-  {
-    const std::lock_guard lock(mutex_);
-    is_flush_posted_ = false;
-    if (queue_.empty() && !is_closing_) return;
+  Output output = TakeOutput();
+  if (output.message) {
     is_writing_ = true;
-    if (!queue_.empty()) {
-      sending_ = std::move(queue_.front());
-      queue_.pop_front();
-      stream_.async_write(asio::buffer(sending_),
-                          [self = Self()](const error_code& error, std::size_t) {
-                            self->is_writing_ = false;
-                            self->Sent(self->sending_.size());
-                            if (error) return self->Finish();
-                            self->Flush();
-                          });
-      return;
-    }
+    sending_ = *std::move(output.message);
+    stream_.async_write(asio::buffer(sending_),
+                        [self = Self()](const error_code& error, std::size_t) {
+                          self->is_writing_ = false;
+                          self->Sent(self->sending_.size());
+                          if (error) return self->Finish();
+                          self->Flush();
+                        });
+    return;
   }
+  if (!output.is_closing) return;
+  is_writing_ = true;
   stream_.async_close(websocket::close_code::normal,
                       [self = Self()](const error_code&) { self->Finish(); });
 }
 
-void BeastConnection::Sent(std::size_t bytes) {
-  std::function<void()> below;
-  {
-    const std::lock_guard lock(mutex_);
-    const std::size_t sent = std::min(bytes, waiting_bytes_);
-    waiting_bytes_ -= sent;
-    *limits_.total -= sent;
-    if (waiting_bytes_ <= below_) below = std::exchange(on_below_, nullptr);
-  }
-  if (below) below();
-}
-
-void BeastConnection::MarkGone() {
+void BeastConnection::OnOver() {
   is_over_ = true;
   stream_.next_layer().Abort();
   EndRead(std::nullopt);
-  std::function<void()> gone;
-  std::function<void()> below;  // destroyed outside the lock: it may hold the last reference
-  {
-    const std::lock_guard lock(mutex_);
-    is_gone_ = true;
-    *limits_.total -= waiting_bytes_;
-    waiting_bytes_ = 0;
-    queue_.clear();
-    below = std::exchange(on_below_, nullptr);
-    gone = std::exchange(on_gone_, nullptr);
-  }
-  if (gone) gone();
 }
-
-class WebSocketHandle final : public WebSocket {
- public:
-  explicit WebSocketHandle(std::shared_ptr<WebSocketConnection> connection)
-      : connection_(std::move(connection)) {}
-  ~WebSocketHandle() override { connection_->Close(); }
-  void Read(OnMessage on_message) override { connection_->Read(std::move(on_message)); }
-  bool Write(std::string message) override { return connection_->Write(std::move(message)); }
-  std::size_t Backlog() const override { return connection_->Backlog(); }
-  void WhenBelow(std::size_t bytes, std::function<void()> below) override {
-    connection_->WhenBelow(bytes, std::move(below));
-  }
-  void Close() override { connection_->Close(); }
-  void OnGone(std::function<void()> gone) override { connection_->OnGone(std::move(gone)); }
-
- private:
-  const std::shared_ptr<WebSocketConnection> connection_;
-};
 
 }  // namespace
 
-std::shared_ptr<WebSocketConnection> WebSocketConnection::Make(Context context) {
+std::shared_ptr<DuplexConnection> MakeWebSocketConnection(DuplexConnection::Context context) {
   return std::make_shared<BeastConnection>(std::move(context));
-}
-
-std::unique_ptr<WebSocket> WebSocketConnection::MakeHandle() {
-  return std::make_unique<WebSocketHandle>(shared_from_this());
 }
 
 }  // namespace berth::net

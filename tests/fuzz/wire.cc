@@ -3,12 +3,14 @@
 #include "base/strings.h"
 #include "local/apiserver/audit/audit_policy.h"
 #include "local/apiserver/http/channel_messages.h"
+#include "local/apiserver/http/spdy_channels.h"
 #include "local/apiserver/http/spdy_frames.h"
 #include "local/apiserver/http/target.h"
 #include "local/cluster/pod_processes.h"
 #include "net/internal/message_parser.h"
 #include "net/internal/url.h"
 #include "tests/fuzz/targets.h"
+#include "tests/local/apiserver/http/memory_duplex.h"
 
 namespace berth::fuzz {
 namespace {
@@ -31,6 +33,53 @@ bool FeedInSteps(Parser& parser, std::string_view text, std::size_t step) {
     end = std::min(text.size(), end + step);
   }
   return true;
+}
+
+// The frames before the first that is broken, of bytes that come in pieces.
+std::vector<local::SpdyFrame> SpdyFrames(std::string_view text, std::size_t step) {
+  local::SpdyReader reader;
+  std::vector<local::SpdyFrame> frames;
+  for (std::size_t at = 0; at < text.size(); at += step) {
+    reader.Add(text.substr(at, step));
+    while (true) {
+      auto frame = reader.Next();
+      if (!frame) return frames;
+      if (!frame->has_value()) break;
+      frames.push_back(**std::move(frame));
+    }
+  }
+  return frames;
+}
+
+// The channels of a program, of a client that sends `text` in pieces.
+void SpdyPrograms(std::string_view text, std::size_t step) {
+  const auto duplex = std::make_shared<local::MemoryDuplex>();
+  const auto channels =
+      std::make_shared<local::SpdyChannels>(duplex, local::AskedChannels{true, true, false});
+  bool is_open = false;
+  bool is_over = false;
+  bool has_input_ended = false;
+  std::size_t bytes = 0;
+  const local::ProgramChannels::OnMessage take =
+      [&](const std::optional<local::ProgramChannels::Message>& message) {
+        is_over = !message.has_value();
+        if (is_over) return;
+        const bool is_input = message->channel == local::Channel::kInput;
+        Require(is_input || message->channel == local::Channel::kResize, "clients write to these");
+        Require(!is_input || !has_input_ended, "nothing follows the end of the input");
+        has_input_ended = has_input_ended || message->is_last;
+        bytes += message->bytes.size();
+        channels->Read(take);
+      };
+  channels->WhenOpen([&] { is_open = true; });
+  channels->Read(take);
+  for (std::size_t at = 0; at < text.size() && !is_over; at += step) {
+    duplex->Receive(std::string(text.substr(at, step)));
+  }
+  Require(bytes <= text.size(), "messages are what the client has sent");
+  if (is_open && !is_over) channels->End("{}");
+  Require(!is_open || duplex->is_closed, "the end closes the connection");
+  if (duplex->is_read()) duplex->Receive(std::nullopt);
 }
 
 }  // namespace
@@ -121,22 +170,16 @@ void Streams(std::string_view text) {
     return;
   }
   const std::size_t step = 1 + choice % 64;
-  local::SpdyReader whole;
-  local::SpdyReader pieces;
-  const auto expected = whole.Feed(text);
-  std::size_t count = 0;
-  bool failed = false;
-  for (std::size_t at = 0; at < text.size() && !failed; at += step) {
-    const auto frames = pieces.Feed(text.substr(at, step));
-    failed = !frames.has_value();
-    if (!failed) count += frames->size();
-  }
-  Require(failed == !expected.has_value(), "frames do not depend on their pieces");
-  if (!expected) return;
-  Require(count == expected->size(), "frames do not depend on their pieces");
-  for (const local::SpdyFrame& frame : *expected) {
+  SpdyPrograms(text, step);
+  const std::vector<local::SpdyFrame> whole = SpdyFrames(text, text.size());
+  Require(SpdyFrames(text, step).size() == whole.size(), "frames do not depend on their pieces");
+  std::uint32_t last_stream = 0;
+  for (const local::SpdyFrame& frame : whole) {
     Require(frame.headers.size() <= local::SpdyReader::kMostHeaders, "headers are bounded");
     Require(frame.bytes.size() <= local::SpdyReader::kMostDataBytes, "a frame is bounded");
+    if (frame.kind != local::SpdyFrame::Kind::kStream) continue;
+    Require(frame.stream > last_stream, "the numbers of streams rise");
+    last_stream = frame.stream;
   }
 }
 

@@ -68,6 +68,15 @@ TEST_F(ClientTls, RefusesAnotherAuthority) {
   ExpectRefused(options, "certificate verify failed");
 }
 
+TEST_F(ClientTls, TakesAnyCertificateWhereToldTo) {
+  StartTlsServer();
+  ClientOptions options = Trusting(port());
+  options.ca_pem.clear();
+  options.server_name = "elsewhere.example";
+  options.takes_any_certificate = true;
+  EXPECT_TRUE(Ask(options));
+}
+
 TEST_F(ClientTls, RefusesAnotherName) {
   StartTlsServer();
   ClientOptions options = Trusting(port());

@@ -1,7 +1,6 @@
 // Goal: WebSockets of the server follow RFC 6455, hold limits, and end with either side. Method:
 // raw bytes on a real socket; the keys and the answer of the handshake are those of the RFC.
-#include "net/web_socket.h"
-
+#include "net/upgrade.h"
 #include "tests/net/server_fixture.h"
 
 namespace berth::net {
@@ -58,7 +57,7 @@ class WebSocketTest : public ServerFixture {
     return peer;
   }
   void Accept() {
-    socket_ = WaitForResponders(1)[0]->StartWebSocket(kUpgrade, "v4.channel.k8s.io", {});
+    socket_ = WaitForResponders(1)[0]->StartUpgrade(kUpgrade, "v4.channel.k8s.io", {});
     socket_->OnGone([this] { waiter_.Notify([&] { ++gone_count_; }); });
   }
   // The next message; "(end)" at the end of the connection.
@@ -71,7 +70,7 @@ class WebSocketTest : public ServerFixture {
     return got.value_or("(nothing)");
   }
 
-  std::shared_ptr<WebSocket> socket_;
+  std::shared_ptr<Duplex> socket_;
 };
 
 TEST_F(WebSocketTest, AnswersTheHandshakeOfTheRfc) {
@@ -194,7 +193,7 @@ TEST_F(WebSocketTest, RefusesAMalformedUpgrade) {
   Request request = kUpgrade;
   request.headers.Set("Sec-WebSocket-Version", "7");
   peer.Send(OnTheWire(request));
-  socket_ = WaitForResponders(1)[0]->StartWebSocket(request, "", {});
+  socket_ = WaitForResponders(1)[0]->StartUpgrade(request, "", {});
   EXPECT_THAT(peer.ReadToEnd(), StartsWith("HTTP/1.1 426 "));
 }
 
@@ -211,7 +210,8 @@ TEST_F(WebSocketTest, EndsWithTheServer) {
 
 TEST(WebSocketRequest, IsToldByItsHeaders) {
   EXPECT_TRUE(AsksForWebSocket(kUpgrade));
-  EXPECT_THAT(WebSocketProtocols(kUpgrade), ElementsAre("v5.channel.k8s.io", "v4.channel.k8s.io"));
+  EXPECT_THAT(ListedValues(kUpgrade, "Sec-WebSocket-Protocol"),
+              ElementsAre("v5.channel.k8s.io", "v4.channel.k8s.io"));
   Request request = kUpgrade;
   request.method = "POST";
   EXPECT_FALSE(AsksForWebSocket(request));

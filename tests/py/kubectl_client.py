@@ -6,13 +6,15 @@ import subprocess
 
 
 class KubectlClient:
-    """A subclass has `folder`, `kubeconfig` and `kubectl_program`, and the flags of kubectl apply in APPLY_FLAGS."""
+    """A subclass has `folder`, `kubeconfig` and `kubectl_program`, the flags of kubectl apply in APPLY_FLAGS, and
+    variables of the environment in `variables`."""
 
     APPLY_FLAGS = ()
+    variables = {}
 
     def environment(self, kubeconfig=None):
         return {"PATH": os.environ["PATH"], "HOME": self.folder, "KUBECONFIG": kubeconfig or self.kubeconfig,
-                "LANG": "C.UTF-8", "TZ": "UTC"}
+                "LANG": "C.UTF-8", "TZ": "UTC", **self.variables}
 
     def run(self, program, *arguments, stdin=None, check=True, seconds=150, kubeconfig=None):
         """The ended program, with its output as text; raises where it failed, unless `check` is false."""

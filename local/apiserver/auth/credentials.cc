@@ -176,6 +176,14 @@ Result<Credentials> LoadOrMakeCredentials(const std::string& folder, WallTime no
     BERTH_CHECK_OK(write("serving.key", credentials.serving.private_key_pem));
     BERTH_CHECK_OK(write("serving.crt", credentials.serving.certificate_chain_pem));
   }
+  net::TlsIdentity& proxy = credentials.front_proxy_authority;
+  proxy = {read("front-proxy-ca.crt"), read("front-proxy-ca.key")};
+  if (!IsFresh(proxy, now)) {
+    BERTH_TRY(proxy, net::MakeCertificateAuthority("berth-front-proxy-ca", now - net::kClockSlack,
+                                                   now + kAuthorityDays));
+    BERTH_CHECK_OK(write("front-proxy-ca.key", proxy.private_key_pem));
+    BERTH_CHECK_OK(write("front-proxy-ca.crt", proxy.certificate_chain_pem));
+  }
   credentials.account_key_pem = read("sa.key");
   if (credentials.account_key_pem.empty()) {
     BERTH_TRY(const net::SigningKey key, net::SigningKey::Make());

@@ -18,6 +18,7 @@ namespace berth::local {
 struct Credentials {
   net::TlsIdentity authority;
   net::TlsIdentity serving;
+  net::TlsIdentity front_proxy_authority;  // of requests that are passed on, and of nothing else
   std::string token;
   std::string account_key_pem;  // signs the tokens of service accounts
 };

@@ -127,11 +127,11 @@ class AuditTrail::RecordedResponder final : public net::Responder {
     return std::make_shared<KeptStream>(responder_->StartStream(status, std::move(headers)),
                                         std::make_shared<const EndOfStream>(record_, status));
   }
-  std::shared_ptr<net::WebSocket> StartWebSocket(const net::Request& request, std::string protocol,
-                                                 net::Headers headers) override {
+  std::shared_ptr<net::Duplex> StartUpgrade(const net::Request& request, std::string protocol,
+                                            net::Headers headers) override {
     record_->Log(AuditStage::kResponseStarted, kSwitchingProtocols, nullptr);
-    return std::make_shared<KeptWebSocket>(
-        responder_->StartWebSocket(request, std::move(protocol), std::move(headers)),
+    return std::make_shared<KeptDuplex>(
+        responder_->StartUpgrade(request, std::move(protocol), std::move(headers)),
         std::make_shared<const EndOfStream>(record_, kSwitchingProtocols));
   }
 

@@ -21,7 +21,8 @@ class Compressor : public net::Responder {
 
   bool HasPeerLeft() const override { return responder_->HasPeerLeft(); }
   void Send(net::Response response) override {
-    if (response.status == 200 && response.body.size() >= kMinCompressedBytes) {
+    const bool is_packed = response.headers.Has("Content-Encoding");
+    if (response.status == 200 && !is_packed && response.body.size() >= kMinCompressedBytes) {
       if (std::string compressed = Gzip(response.body); !compressed.empty()) {
         response.body = std::move(compressed);
         response.headers.Set("Content-Encoding", "gzip");
@@ -33,9 +34,9 @@ class Compressor : public net::Responder {
   std::shared_ptr<net::Stream> StartStream(int status, net::Headers headers) override {
     return responder_->StartStream(status, std::move(headers));
   }
-  std::shared_ptr<net::WebSocket> StartWebSocket(const net::Request& request, std::string protocol,
-                                                 net::Headers headers) override {
-    return responder_->StartWebSocket(request, std::move(protocol), std::move(headers));
+  std::shared_ptr<net::Duplex> StartUpgrade(const net::Request& request, std::string protocol,
+                                            net::Headers headers) override {
+    return responder_->StartUpgrade(request, std::move(protocol), std::move(headers));
   }
 
  private:

@@ -16,6 +16,11 @@ void Extension::Set(const std::string& group, Handler handler) {
   }
 }
 
+bool Extension::Serves(const std::string& group) {
+  const std::shared_lock lock(mutex_);
+  return handler_by_group_.contains(group);
+}
+
 std::optional<net::Response> Extension::Answer(const std::string& path,
                                                const net::Request& request) {
   const std::shared_lock lock(mutex_);

@@ -21,6 +21,7 @@ class Extension {
 
   // Null: the group is not served any more.
   void Set(const std::string& group, Handler handler);
+  bool Serves(const std::string& group);
   // The answer, if `path` is of one of the groups.
   std::optional<net::Response> Answer(const std::string& path, const net::Request& request);
   // Adds the entries of all groups in `list` ("groups", "items"; "paths" is an object), which a GET

@@ -121,6 +121,10 @@ void Front::SetExtension(const std::string& group, Extension::Handler handler) {
   openapi_generation_ = -1;
 }
 
+bool Front::IsOwn(const std::string& group, const std::string& version) {
+  return registry_.table()->HasGroupVersion(group, version) || extension_.Serves(group);
+}
+
 std::string Front::NewAuditId() {
   Random random(audit_seed_ + request_count_.fetch_add(1) * 2);
   return MakeUuid(random);
@@ -260,12 +264,18 @@ void Front::SendDiscovery(Exchange& exchange, Root root) {
   const auto table = registry_.table();
   if (form->form != Form::kAggregatedDiscovery) {
     Json plain = root == Root::kCore ? CoreVersions(server_address_) : GroupList(*table);
-    if (root == Root::kGroups) extension_.AddTo(plain, "groups", "/apis", "application/json");
+    if (root == Root::kGroups) {
+      extension_.AddTo(plain, "groups", "/apis", "application/json");
+      if (aggregator_ != nullptr) aggregator_->AddGroups(plain);
+    }
     exchange.SendJson(200, EncodeObject(plain));
     return;
   }
   Json document = AggregatedDiscovery(*table, root, form->api_version);
-  if (root == Root::kGroups) extension_.AddTo(document, "items", "/apis", form->content_type);
+  if (root == Root::kGroups) {
+    extension_.AddTo(document, "items", "/apis", form->content_type);
+    if (aggregator_ != nullptr) aggregator_->AddDiscovery(document);
+  }
   std::string body = EncodeObject(document);
   const std::string etag = Etag(body);
   net::Headers headers{{"Content-Type", form->content_type},
@@ -297,7 +307,11 @@ bool Front::RouteDiscovery(Exchange& exchange) {
   const auto table = registry_.table();
   if (StartsWith(path, "/apis/") && path.find('/', 6) == std::string::npos) {
     const std::string group = path.substr(6);
-    if (!table->HasGroup(group) || group.empty()) return false;
+    if (!table->HasGroup(group) || group.empty()) {
+      auto other = aggregator_ == nullptr ? std::nullopt : aggregator_->GroupOf(group);
+      if (other) exchange.SendJson(200, EncodeObject(*other));
+      return other.has_value();
+    }
     exchange.SendJson(200, EncodeObject(GroupOf(*table, group)));
     return true;
   }
@@ -312,11 +326,14 @@ bool Front::RouteDiscovery(Exchange& exchange) {
 // The index has hashes of all documents: built once per state of the catalogue.
 std::string Front::OpenApiIndexText(const ResourceTable& table) {
   const std::lock_guard lock(openapi_mutex_);
-  if (openapi_generation_ != table.generation()) {
+  const std::int64_t aggregated = aggregator_ == nullptr ? 0 : aggregator_->generation();
+  if (openapi_generation_ != table.generation() || openapi_aggregated_ != aggregated) {
     Json index = OpenApiIndex(table);
+    if (aggregator_ != nullptr) aggregator_->AddOpenApi(index);
     extension_.AddTo(index, "paths", "/openapi/v3", "application/json");
     openapi_index_ = api::FormatJson(index);
     openapi_generation_ = table.generation();
+    openapi_aggregated_ = aggregated;
   }
   return openapi_index_;
 }
@@ -406,6 +423,7 @@ void Front::Route(Exchange& exchange) {
       answer->headers.Set("Audit-Id", exchange.audit_id);
       return exchange.responder->Send(*std::move(answer));
     }
+    if (aggregator_ != nullptr && aggregator_->Handle(exchange)) return;
     if (exchange.request.method == "GET" &&
         (RouteDiscovery(exchange) || RouteOpenApi(exchange) || RouteIssuer(exchange))) {
       return;

@@ -18,6 +18,7 @@
 #include <string>
 
 #include "local/apiserver/auth/authenticator.h"
+#include "local/apiserver/http/aggregator.h"
 #include "local/apiserver/http/audit_trail.h"
 #include "local/apiserver/http/discovery.h"
 #include "local/apiserver/http/exchange.h"
@@ -47,6 +48,11 @@ class Front {
   void SetBackupPath(std::string path) { backup_path_ = std::move(path); }
   // As ApiServer::SetExtension.
   void SetExtension(const std::string& group, Extension::Handler handler);
+  // Whether this process answers the group version itself.
+  bool IsOwn(const std::string& group, const std::string& version);
+  // Passes requests of other group versions on; call before the first request. Must outlive the
+  // front.
+  void SetAggregator(Aggregator* aggregator) { aggregator_ = aggregator; }
   // Logs every request; call before the first one. `audit` must outlive the front.
   void SetAudit(AuditTrail* audit) { audit_ = audit; }
   // As ApiServer::SetPodStreams.
@@ -77,6 +83,7 @@ class Front {
   Registry& registry_;
   const Authenticator& authenticator_;
   AuditTrail* audit_ = nullptr;
+  Aggregator* aggregator_ = nullptr;  // null: nothing is passed on
   Extension extension_;
   const std::shared_ptr<RequestMetrics> metrics_;
   WatchManager watches_;
@@ -94,6 +101,7 @@ class Front {
   std::mutex openapi_mutex_;
   std::string openapi_index_;
   std::int64_t openapi_generation_ = -1;
+  std::int64_t openapi_aggregated_ = 0;  // the aggregator's generation
 };
 
 }  // namespace berth::local

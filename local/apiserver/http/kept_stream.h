@@ -1,5 +1,6 @@
-// local/apiserver/http/kept_stream.h — streams that keep an object alive: the object learns by its
-// destructor that the last reference of the stream is dropped.
+// local/apiserver/http/kept_stream.h — streams, and connections after an upgrade, that keep an
+// object alive: the object learns by its destructor that the last reference of the stream is
+// dropped.
 //
 // Threads and errors: those of the stream inside.
 #pragma once
@@ -30,22 +31,22 @@ class KeptStream final : public net::Stream {
   const std::shared_ptr<const void> kept_;  // goes before the stream
 };
 
-class KeptWebSocket final : public net::WebSocket {
+class KeptDuplex final : public net::Duplex {
  public:
-  KeptWebSocket(std::shared_ptr<net::WebSocket> socket, std::shared_ptr<const void> kept)
-      : socket_(std::move(socket)), kept_(std::move(kept)) {}
-  void Read(OnMessage on_message) override { socket_->Read(std::move(on_message)); }
-  bool Write(std::string message) override { return socket_->Write(std::move(message)); }
-  std::size_t Backlog() const override { return socket_->Backlog(); }
+  KeptDuplex(std::shared_ptr<net::Duplex> duplex, std::shared_ptr<const void> kept)
+      : duplex_(std::move(duplex)), kept_(std::move(kept)) {}
+  void Read(OnMessage on_message) override { duplex_->Read(std::move(on_message)); }
+  bool Write(std::string message) override { return duplex_->Write(std::move(message)); }
+  std::size_t Backlog() const override { return duplex_->Backlog(); }
   void WhenBelow(std::size_t bytes, std::function<void()> below) override {
-    socket_->WhenBelow(bytes, std::move(below));
+    duplex_->WhenBelow(bytes, std::move(below));
   }
-  void Close() override { socket_->Close(); }
-  void OnGone(std::function<void()> gone) override { socket_->OnGone(std::move(gone)); }
+  void Close() override { duplex_->Close(); }
+  void OnGone(std::function<void()> gone) override { duplex_->OnGone(std::move(gone)); }
 
  private:
-  const std::shared_ptr<net::WebSocket> socket_;
-  const std::shared_ptr<const void> kept_;  // goes before the socket
+  const std::shared_ptr<net::Duplex> duplex_;
+  const std::shared_ptr<const void> kept_;  // goes before the connection
 };
 
 }  // namespace berth::local

@@ -6,13 +6,13 @@
 
 namespace berth::local {
 
-void PortSession::Begin(std::shared_ptr<net::WebSocket> socket,
+void PortSession::Begin(std::shared_ptr<net::Duplex> duplex,
                         const std::optional<std::vector<std::uint16_t>>& ports) {
-  socket->OnGone([weak = weak_from_this()] {
+  duplex->OnGone([weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->Drop();
   });
   const std::lock_guard lock(mutex_);
-  socket_ = std::move(socket);
+  duplex_ = std::move(duplex);
   has_frames_ = !ports.has_value();
   for (std::size_t at = 0; ports && at < ports->size(); ++at) {
     const auto line = std::make_shared<Line>();
@@ -30,8 +30,8 @@ void PortSession::Begin(std::shared_ptr<net::WebSocket> socket,
 }
 
 void PortSession::ReadNext() {
-  if (socket_ == nullptr) return;
-  socket_->Read([self = shared_from_this()](const std::optional<std::string>& message) {
+  if (duplex_ == nullptr) return;
+  duplex_->Read([self = shared_from_this()](const std::optional<std::string>& message) {
     self->OnMessage(message);
   });
 }
@@ -40,9 +40,9 @@ void PortSession::OnMessage(const std::optional<std::string>& message) {
   if (!message) return Drop();
   MarkUsed();
   const std::lock_guard lock(mutex_);
-  if (socket_ == nullptr) return;
+  if (duplex_ == nullptr) return;
   if (has_frames_) {
-    if (!TakeFrames(*message)) return socket_->Close();
+    if (!TakeFrames(*message)) return duplex_->Close();
   } else if (!message->empty()) {
     TakeBytes(static_cast<unsigned char>((*message)[0]), message->substr(1), false);
   }
@@ -50,27 +50,27 @@ void PortSession::OnMessage(const std::optional<std::string>& message) {
   if (!is_read_paused_) ReadNext();
 }
 
-bool PortSession::TakeFrames(std::string_view message) {
-  auto frames = reader_.Feed(message);
-  if (!frames) return false;
-  for (SpdyFrame& frame : *frames) {
+bool PortSession::TakeFrames(std::string_view bytes) {
+  reader_.Add(bytes);
+  while (true) {
+    auto next = reader_.Next();
+    if (!next) {
+      duplex_->Write(SpdyWriter::GoAway(reader_.last_stream()));
+      return false;
+    }
+    if (!next->has_value()) return true;
+    SpdyFrame& frame = **next;
     switch (frame.kind) {
       case SpdyFrame::Kind::kStream: TakeStream(frame); break;
       case SpdyFrame::Kind::kData:
         TakeBytes(frame.stream, std::move(frame.bytes), frame.is_last);
         break;
-      case SpdyFrame::Kind::kReset:
-        if (const auto line = lines_.find(frame.stream); line != lines_.end()) {
-          const LinePtr kept = line->second;
-          End(kept);
-        }
-        break;
-      case SpdyFrame::Kind::kPing: socket_->Write(SpdyWriter::Ping(frame.stream)); break;
+      case SpdyFrame::Kind::kReset: TakeReset(frame.stream); break;
+      case SpdyFrame::Kind::kPing: duplex_->Write(SpdyWriter::Ping(frame.stream)); break;
       case SpdyFrame::Kind::kGoAway: return false;
       case SpdyFrame::Kind::kOther: break;
     }
   }
-  return true;
 }
 
 void PortSession::TakeStream(const SpdyFrame& frame) {
@@ -84,10 +84,10 @@ void PortSession::TakeStream(const SpdyFrame& frame) {
   const bool is_good = (type == "data" || type == "error") && port && *port > 0 && *port < 65536 &&
                        !lines_.contains(frame.stream);
   if (!is_good || lines_.size() + halves_.size() > kMostConnections) {
-    socket_->Write(SpdyWriter::Reset(frame.stream));
+    duplex_->Write(SpdyWriter::Reset(frame.stream, SpdyWriter::ResetReason::kRefusedStream));
     return;
   }
-  socket_->Write(writer_.Accept(frame.stream));
+  duplex_->Write(writer_.Accept(frame.stream));
   Half& half = halves_[id];
   (type == "data" ? half.data : half.error) = frame.stream;
   if (type == "data") half.has_client_ended = frame.is_last;
@@ -100,6 +100,16 @@ void PortSession::TakeStream(const SpdyFrame& frame) {
   halves_.erase(id);
   lines_[line->data] = line;
   Open(line);
+}
+
+void PortSession::TakeReset(std::uint32_t stream) {
+  std::erase_if(halves_, [&](const auto& entry) {
+    return entry.second.data == stream || entry.second.error == stream;
+  });
+  const auto found = lines_.find(stream);
+  if (found == lines_.end()) return;
+  const LinePtr line = found->second;
+  End(line);
 }
 
 void PortSession::TakeBytes(std::uint32_t stream, std::string bytes, bool is_last) {
@@ -155,16 +165,16 @@ void PortSession::ReadFrom(const LinePtr& line) {
 void PortSession::OnBytes(const LinePtr& line, const std::optional<std::string>& bytes) {
   MarkUsed();
   const std::lock_guard lock(mutex_);
-  if (line->is_over || socket_ == nullptr) return;
+  if (line->is_over || duplex_ == nullptr) return;
   if (!bytes) {
     Send(line->data, "", true);
     Send(line->error, "", true);
     return End(line);
   }
   Send(line->data, *bytes, false);
-  if (socket_->Backlog() < kFullBytes) return ReadFrom(line);
+  if (duplex_->Backlog() < kFullBytes) return ReadFrom(line);
   full_.push_back(line);
-  socket_->WhenBelow(kLowBytes, [weak = weak_from_this()] {
+  duplex_->WhenBelow(kLowBytes, [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->OnLow();
   });
 }
@@ -222,7 +232,7 @@ void PortSession::End(const LinePtr& line) {
   line->waiting.clear();
   if (line->tcp != nullptr) line->tcp->Close();
   lines_.erase(line->data);
-  if (!has_frames_ && lines_.empty() && socket_ != nullptr) return socket_->Close();
+  if (!has_frames_ && lines_.empty() && duplex_ != nullptr) return duplex_->Close();
   if (is_read_paused_ && waiting_bytes_ <= kFullBytes) {
     is_read_paused_ = false;
     ReadNext();
@@ -230,24 +240,24 @@ void PortSession::End(const LinePtr& line) {
 }
 
 void PortSession::Send(std::uint32_t stream, std::string_view bytes, bool is_last) {
-  if (socket_ == nullptr) return;
+  if (duplex_ == nullptr) return;
   if (has_frames_) {
-    socket_->Write(SpdyWriter::Data(stream, bytes, is_last));
+    duplex_->Write(SpdyWriter::Data(stream, bytes, is_last));
   } else if (!bytes.empty()) {
     std::string message(1, static_cast<char>(stream));
-    socket_->Write(message.append(bytes));
+    duplex_->Write(message.append(bytes));
   }
 }
 
 void PortSession::Cut() {
   const std::lock_guard lock(mutex_);
-  if (socket_ != nullptr) socket_->Close();
+  if (duplex_ != nullptr) duplex_->Close();
 }
 
 void PortSession::Drop() {
-  std::shared_ptr<net::WebSocket> socket;
+  std::shared_ptr<net::Duplex> duplex;
   const std::lock_guard lock(mutex_);
-  socket.swap(socket_);
+  duplex.swap(duplex_);
   for (const auto& [stream, line] : std::exchange(lines_, {})) {
     line->is_over = true;
     if (line->tcp != nullptr) line->tcp->Close();

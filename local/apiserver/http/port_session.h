@@ -1,8 +1,10 @@
-// local/apiserver/http/port_session.h — one port forwarding: a client's WebSocket, and connections
-// to ports of one pod.
+// local/apiserver/http/port_session.h — one port forwarding: a client's upgraded connection, and
+// connections to ports of one pod.
 //
-//     kubectl: SPDY/3.1 frames in WebSocket messages, two streams (data, error) for a connection
-//     others:  v4.channel.k8s.io, two channels for each port of the request, one connection a port
+//     kubectl: SPDY/3.1 frames, in WebSocket messages or as they are before kubectl 1.31: two
+//              streams (data, error) for a connection to a port
+//     others:  WebSocket messages of v4.channel.k8s.io: two channels for each port of the request,
+//              one connection a port
 //
 // Each connection asks PodStreams for the address, so that nothing but programs of the pod is
 // reached. Limits: connections of a session; bytes that wait in either direction, above which the
@@ -25,10 +27,11 @@
 #include "local/apiserver/pod_streams.h"
 #include "net/io_pool.h"
 #include "net/tcp_stream.h"
-#include "net/web_socket.h"
+#include "net/upgrade.h"
 
 namespace berth::local {
 
+inline constexpr std::string_view kPortForward = "portforward.k8s.io";
 inline constexpr std::string_view kPortTunnel = "SPDY/3.1+portforward.k8s.io";
 
 class PortSession final : public StreamSession, public std::enable_shared_from_this<PortSession> {
@@ -43,7 +46,7 @@ class PortSession final : public StreamSession, public std::enable_shared_from_t
       : place_(std::move(place)), streams_(std::move(streams)), pool_(pool) {}
 
   // `ports`: those of the channels; nullopt: the messages have SPDY frames.
-  void Begin(std::shared_ptr<net::WebSocket> socket,
+  void Begin(std::shared_ptr<net::Duplex> duplex,
              const std::optional<std::vector<std::uint16_t>>& ports);
   void Cut() override;
 
@@ -71,8 +74,9 @@ class PortSession final : public StreamSession, public std::enable_shared_from_t
   // The lock is held in the functions below, but for those that begin with On.
   void ReadNext();
   void OnMessage(const std::optional<std::string>& message);
-  bool TakeFrames(std::string_view message);
+  bool TakeFrames(std::string_view bytes);
   void TakeStream(const SpdyFrame& frame);
+  void TakeReset(std::uint32_t stream);
   void TakeBytes(std::uint32_t stream, std::string bytes, bool is_last);
   void Open(const LinePtr& line);
   void OnAddress(const LinePtr& line, const ApiResult<std::string>& address);
@@ -92,7 +96,7 @@ class PortSession final : public StreamSession, public std::enable_shared_from_t
   net::IoPool& pool_;
 
   std::mutex mutex_;  // guards the members below; calls that it covers call nothing back at once
-  std::shared_ptr<net::WebSocket> socket_;
+  std::shared_ptr<net::Duplex> duplex_;
   bool has_frames_ = true;
   SpdyReader reader_;
   SpdyWriter writer_;

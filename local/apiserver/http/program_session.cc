@@ -2,14 +2,13 @@
 
 #include <utility>
 
-#include "local/apiserver/http/channel_messages.h"
 #include "local/apiserver/store/stored_object.h"
 
 namespace berth::local {
 
-std::shared_ptr<net::WebSocket> ProgramSession::socket() {
+std::shared_ptr<ProgramChannels> ProgramSession::channels() {
   const std::lock_guard lock(mutex_);
-  return socket_;
+  return channels_;
 }
 
 std::shared_ptr<RunningProgram> ProgramSession::program() {
@@ -17,21 +16,29 @@ std::shared_ptr<RunningProgram> ProgramSession::program() {
   return program_;
 }
 
-void ProgramSession::Begin(std::shared_ptr<net::WebSocket> socket,
+void ProgramSession::Begin(std::shared_ptr<ProgramChannels> channels,
                            std::unique_ptr<RunningProgram> program) {
+  {
+    const std::lock_guard lock(mutex_);
+    channels_ = channels;
+    program_ = std::move(program);
+  }
+  channels->duplex().OnGone([weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->Drop();
+  });
+  ReadNext();
+  channels->WhenOpen([weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->Open();
+  });
+}
+
+void ProgramSession::Open() {
   std::optional<ProgramEnd> end;
   {
     const std::lock_guard lock(mutex_);
-    socket_ = socket;
-    program_ = std::move(program);
+    is_open_ = true;
     end = std::exchange(early_end_, std::nullopt);
   }
-  socket->OnGone([weak = weak_from_this()] {
-    if (const auto self = weak.lock()) self->Drop();
-  });
-  // As kube-apiserver: tells the client that the session is there.
-  socket->Write(MakeChannelMessage(Channel::kOutput, ""));
-  ReadNext();
   if (end) return OnEnd(*end);
   Resume();
 }
@@ -42,69 +49,65 @@ void ProgramSession::Resume() {
 
 bool ProgramSession::OnOutput(OutputKind kind, std::string bytes) {
   MarkUsed();
-  const auto socket = this->socket();
-  if (socket == nullptr) return false;
-  const Channel channel = kind == OutputKind::kOutput ? Channel::kOutput : Channel::kErrorOutput;
-  if (!socket->Write(MakeChannelMessage(channel, bytes))) return false;
-  if (socket->Backlog() < kFullBytes) return true;
-  socket->WhenBelow(kLowBytes, [weak = weak_from_this()] {
+  const auto channels = this->channels();
+  if (channels == nullptr || !channels->Write(kind, bytes)) return false;
+  if (channels->duplex().Backlog() < kFullBytes) return true;
+  channels->duplex().WhenBelow(kLowBytes, [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->Resume();
   });
   return false;
 }
 
 void ProgramSession::OnEnd(const ProgramEnd& end) {
-  std::shared_ptr<net::WebSocket> socket;
+  std::shared_ptr<ProgramChannels> channels;
   {
     const std::lock_guard lock(mutex_);
-    socket = socket_;
-    if (socket == nullptr) early_end_ = end;
+    if (is_open_) {
+      channels = channels_;
+    } else {
+      early_end_ = end;
+    }
   }
-  if (socket == nullptr) return;
-  socket->Write(MakeChannelMessage(Channel::kStatus, EncodeObject(StatusOfEnd(end))));
-  socket->Close();
+  if (channels != nullptr) channels->End(EncodeObject(StatusOfEnd(end)));
 }
 
 void ProgramSession::ReadNext() {
-  const auto socket = this->socket();
-  if (socket == nullptr) return;
-  socket->Read([self = shared_from_this()](const std::optional<std::string>& message) {
-    self->OnMessage(message);
+  const auto channels = this->channels();
+  if (channels == nullptr) return;
+  channels->Read([self = shared_from_this()](std::optional<ProgramChannels::Message> message) {
+    self->OnMessage(std::move(message));
   });
 }
 
-void ProgramSession::OnMessage(const std::optional<std::string>& message) {
+void ProgramSession::OnMessage(std::optional<ProgramChannels::Message> message) {
   if (!message) return Drop();
   MarkUsed();
   const auto program = this->program();
-  const auto parsed = ParseChannelMessage(*message);
-  if (program == nullptr || !parsed) return ReadNext();
-  switch (parsed->channel) {
-    case Channel::kInput:
-      if (parsed->bytes.empty()) break;
-      return program->WriteInput(std::string(parsed->bytes),
-                                 [self = shared_from_this()] { self->ReadNext(); });
-    case Channel::kResize:
-      if (const auto size = ParseTerminalSize(parsed->bytes)) {
-        program->Resize(size->columns, size->rows);
-      }
-      break;
-    default:
-      if (parsed->bytes == std::string_view("\0", 1)) program->CloseInput();
-      break;
+  if (program == nullptr) return ReadNext();
+  if (message->channel == Channel::kResize) {
+    if (const auto size = ParseTerminalSize(message->bytes)) {
+      program->Resize(size->columns, size->rows);
+    }
+    return ReadNext();
   }
-  ReadNext();
+  const bool has_bytes = !message->bytes.empty();
+  if (has_bytes) {
+    program->WriteInput(std::move(message->bytes),
+                        [self = shared_from_this()] { self->ReadNext(); });
+  }
+  if (message->is_last) program->CloseInput();
+  if (!has_bytes) ReadNext();
 }
 
 void ProgramSession::Cut() {
-  if (const auto socket = this->socket()) socket->Close();
+  if (const auto channels = this->channels()) channels->duplex().Close();
 }
 
 void ProgramSession::Drop() {
-  std::shared_ptr<net::WebSocket> socket;
+  std::shared_ptr<ProgramChannels> channels;
   std::shared_ptr<RunningProgram> program;
   const std::lock_guard lock(mutex_);
-  socket.swap(socket_);
+  channels.swap(channels_);
   program.swap(program_);
 }
 

@@ -14,16 +14,15 @@
 // Source: k8s.io/kubernetes pkg/registry/core/{pod,service}, apimachinery pkg/util/proxy.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "local/apiserver/http/exchange.h"
+#include "local/apiserver/http/passed_calls.h"
 #include "local/apiserver/pod_streams.h"
 #include "local/apiserver/registry/registry.h"
-#include "net/client.h"
 #include "net/io_pool.h"
 
 namespace berth::local {
@@ -54,8 +53,6 @@ class ProxyHandlers {
               net::IoPool* pool);
 
  private:
-  struct Calls;
-  struct Passing;
   struct Endpoint {
     PodPlace place;
     std::uint16_t port = 0;
@@ -66,7 +63,7 @@ class ProxyHandlers {
                          const std::string& name);
 
   Registry& registry_;
-  const std::shared_ptr<Calls> calls_;
+  const std::shared_ptr<PassedCalls> calls_;
 };
 
 }  // namespace berth::local

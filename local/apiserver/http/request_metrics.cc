@@ -178,11 +178,11 @@ class RequestMetrics::MeasuredResponder final : public net::Responder {
     return std::make_shared<KeptStream>(responder_->StartStream(status, std::move(headers)),
                                         running_);
   }
-  std::shared_ptr<net::WebSocket> StartWebSocket(const net::Request& request, std::string protocol,
-                                                 net::Headers headers) override {
+  std::shared_ptr<net::Duplex> StartUpgrade(const net::Request& request, std::string protocol,
+                                            net::Headers headers) override {
     running_->SetCode(kSwitched);
-    return std::make_shared<KeptWebSocket>(
-        responder_->StartWebSocket(request, std::move(protocol), std::move(headers)), running_);
+    return std::make_shared<KeptDuplex>(
+        responder_->StartUpgrade(request, std::move(protocol), std::move(headers)), running_);
   }
 
  private:

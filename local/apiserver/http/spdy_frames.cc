@@ -20,7 +20,7 @@ constexpr std::uint32_t kRstStream = 3;
 constexpr std::uint32_t kPingType = 6;
 constexpr std::uint32_t kGoAwayType = 7;
 constexpr std::uint32_t kStreamMask = 0x7fffffff;
-constexpr std::uint32_t kRefusedStream = 3;
+constexpr std::uint32_t kGoAwayForError = 1;
 constexpr std::size_t kDataPieceBytes = std::size_t{32} * 1024;
 
 Error BrokenFrame(std::string what) { return {ErrorCode::kInvalid, "SPDY: " + std::move(what)}; }
@@ -149,35 +149,34 @@ class SpdyReader::Headers {
 SpdyReader::SpdyReader() : headers_(std::make_unique<Headers>()) {}
 SpdyReader::~SpdyReader() = default;
 
-Result<std::vector<SpdyFrame>> SpdyReader::Feed(std::string_view bytes) {
+void SpdyReader::Add(std::string_view bytes) {
+  received_.erase(0, std::exchange(taken_, 0));
   received_.append(bytes);
-  std::vector<SpdyFrame> frames;
-  std::size_t at = 0;
-  while (received_.size() - at >= kFrameHead) {
-    const std::string_view head = std::string_view(received_).substr(at, kFrameHead);
-    const bool is_control = (static_cast<unsigned char>(head[0]) & 0x80U) != 0;
-    const auto flags = static_cast<std::uint8_t>(head[4]);
-    const std::size_t size = FrameNumber(head, 5, 3);
-    if (size > (is_control ? kMostControlBytes : kMostDataBytes)) {
-      return BrokenFrame("a frame is too large");
-    }
-    if (received_.size() - at - kFrameHead < size) break;
-    const std::string_view body = std::string_view(received_).substr(at + kFrameHead, size);
-    if (!is_control) {
-      frames.push_back({SpdyFrame::Kind::kData,
-                        FrameNumber(head, 0, 4) & kStreamMask,
-                        (flags & kFlagFin) != 0,
-                        {},
-                        std::string(body)});
-    } else {
-      if ((FrameNumber(head, 0, 2) & 0x7fffU) != kVersion3) return BrokenFrame("not version 3");
-      BERTH_TRY(SpdyFrame frame, Control(FrameNumber(head, 2, 2), flags, body));
-      frames.push_back(std::move(frame));
-    }
-    at += kFrameHead + size;
+}
+
+Result<std::optional<SpdyFrame>> SpdyReader::Next() {
+  const std::string_view rest = std::string_view(received_).substr(taken_);
+  if (rest.size() < kFrameHead) return std::optional<SpdyFrame>();
+  const bool is_control = (static_cast<unsigned char>(rest[0]) & 0x80U) != 0;
+  const auto flags = static_cast<std::uint8_t>(rest[4]);
+  const std::size_t size = FrameNumber(rest, 5, 3);
+  if (size > (is_control ? kMostControlBytes : kMostDataBytes)) {
+    return BrokenFrame("a frame is too large");
   }
-  received_.erase(0, at);
-  return frames;
+  if (rest.size() - kFrameHead < size) return std::optional<SpdyFrame>();
+  const std::string_view body = rest.substr(kFrameHead, size);
+  SpdyFrame frame;
+  if (is_control) {
+    if ((FrameNumber(rest, 0, 2) & 0x7fffU) != kVersion3) return BrokenFrame("not version 3");
+    BERTH_TRY(frame, Control(FrameNumber(rest, 2, 2), flags, body));
+  } else {
+    frame.kind = SpdyFrame::Kind::kData;
+    frame.stream = FrameNumber(rest, 0, 4) & kStreamMask;
+    frame.is_last = (flags & kFlagFin) != 0;
+    frame.bytes = body;
+  }
+  taken_ += kFrameHead + size;
+  return std::optional<SpdyFrame>(std::move(frame));
 }
 
 Result<SpdyFrame> SpdyReader::Control(std::uint32_t type, std::uint8_t flags,
@@ -188,6 +187,10 @@ Result<SpdyFrame> SpdyReader::Control(std::uint32_t type, std::uint8_t flags,
     frame.kind = SpdyFrame::Kind::kStream;
     frame.stream = FrameNumber(body, 0, 4) & kStreamMask;
     frame.is_last = (flags & kFlagFin) != 0;
+    if (frame.stream % 2 == 0 || frame.stream <= last_stream_) {
+      return BrokenFrame("a stream has a number that clients may not give");
+    }
+    last_stream_ = frame.stream;
     BERTH_TRY(frame.headers, headers_->Read(body.substr(10)));
     return frame;
   }
@@ -246,8 +249,14 @@ std::string SpdyWriter::Data(std::uint32_t stream, std::string_view bytes, bool 
   return frames;
 }
 
-std::string SpdyWriter::Reset(std::uint32_t stream) {
-  return ControlFrame(kRstStream, BigEndian(stream, 4) + BigEndian(kRefusedStream, 4));
+std::string SpdyWriter::Reset(std::uint32_t stream, ResetReason reason) {
+  return ControlFrame(
+      kRstStream,
+      BigEndian(stream, 4) + BigEndian(std::uint32_t{static_cast<std::uint8_t>(reason)}, 4));
+}
+
+std::string SpdyWriter::GoAway(std::uint32_t last_stream) {
+  return ControlFrame(kGoAwayType, BigEndian(last_stream, 4) + BigEndian(kGoAwayForError, 4));
 }
 
 std::string SpdyWriter::Ping(std::uint32_t number) {

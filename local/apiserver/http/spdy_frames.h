@@ -1,8 +1,9 @@
-// local/apiserver/http/spdy_frames.h — the frames of SPDY/3.1 that port forwarding uses: what
-// clients send, and what the server answers.
+// local/apiserver/http/spdy_frames.h — the frames of SPDY/3.1 that exec, attach and port forwarding
+// use: what clients send, and what the server answers.
 //
 // There is no flow control, as in the clients' library (github.com/moby/spdystream): the connection
-// below has it. Limits: the size of frames, of header blocks and of their number of headers.
+// below has it. Limits: the size of frames, of header blocks and of their number of headers. Frames
+// are read one at a time, so that no more than one inflated header block is in memory.
 //
 // Threads: none. Source: "SPDY Protocol — Draft 3.1".
 #pragma once
@@ -10,9 +11,9 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/result.h"
 
@@ -39,19 +40,28 @@ class SpdyReader {
   SpdyReader(const SpdyReader&) = delete;
   SpdyReader& operator=(const SpdyReader&) = delete;
 
-  // The frames that `bytes` complete. Errors: kInvalid: the connection cannot go on.
-  Result<std::vector<SpdyFrame>> Feed(std::string_view bytes);
+  // Takes bytes of the connection, which wait for Next.
+  void Add(std::string_view bytes);
+  // The next frame; nullopt: its bytes are not complete. Errors: kInvalid: the connection cannot go
+  // on. Streams of kStream have odd numbers that rise.
+  Result<std::optional<SpdyFrame>> Next();
+  // The stream of the last kStream; 0: none.
+  std::uint32_t last_stream() const { return last_stream_; }
 
  private:
   class Headers;
   Result<SpdyFrame> Control(std::uint32_t type, std::uint8_t flags, std::string_view body);
 
   std::string received_;
+  std::size_t taken_ = 0;  // of received_
+  std::uint32_t last_stream_ = 0;
   std::unique_ptr<Headers> headers_;
 };
 
 class SpdyWriter {
  public:
+  enum class ResetReason : std::uint8_t { kProtocolError = 1, kRefusedStream = 3 };
+
   SpdyWriter();
   ~SpdyWriter();
   SpdyWriter(const SpdyWriter&) = delete;
@@ -60,7 +70,10 @@ class SpdyWriter {
   // The answers to kStream, without headers. The order of calls must be that of sending.
   std::string Accept(std::uint32_t stream);
   static std::string Data(std::uint32_t stream, std::string_view bytes, bool is_last);
-  static std::string Reset(std::uint32_t stream);
+  static std::string Reset(std::uint32_t stream, ResetReason reason);
+  // The server ends the connection for a violation of the protocol; `last_stream`: the client's
+  // last stream that it has served.
+  static std::string GoAway(std::uint32_t last_stream);
   static std::string Ping(std::uint32_t number);
 
  private:

@@ -9,9 +9,10 @@
 #include "local/apiserver/http/port_session.h"
 #include "local/apiserver/http/program_session.h"
 #include "local/apiserver/http/request_access.h"
+#include "local/apiserver/http/spdy_channels.h"
 #include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
-#include "net/web_socket.h"
+#include "net/upgrade.h"
 
 namespace berth::local {
 namespace {
@@ -20,37 +21,53 @@ ApiError StreamRequestError(std::string message) {
   return {400, "BadRequest", std::move(message), nullptr};
 }
 
-ApiError NoWebSocket(const net::Request& request, const std::string& subresource) {
-  if (request.headers.Find("Upgrade").empty()) {
-    return StreamRequestError("Upgrade request required: " + subresource +
-                              " is served over WebSockets");
-  }
-  return StreamRequestError(
-      subresource + " is served over WebSockets alone, not over " +
-      std::string(request.headers.Find("Upgrade")) +
-      ": use kubectl 1.31 or newer, or 1.29 and 1.30 with "
-      "KUBECTL_REMOTE_COMMAND_WEBSOCKETS=true and KUBECTL_PORT_FORWARD_WEBSOCKETS=true");
+ApiError NoUpgrade(const net::Request& request, const std::string& subresource) {
+  const std::string served = subresource + " is served over WebSockets and " + std::string(kSpdy);
+  const std::string_view asked = request.headers.Find("Upgrade");
+  if (asked.empty()) return StreamRequestError("Upgrade request required: " + served);
+  return StreamRequestError(served + ", not over " + std::string(asked));
 }
 
-// What a WebSocket for the pod would be refused with, as far as the stored pod tells.
-std::optional<ApiError> RefusalOf(const Json& pod, const Target& target,
-                                  const std::string& subresource) {
-  const auto not_running = [&](const std::string& what) {
-    return StreamRequestError(what + " is not running");
-  };
-  if (subresource == "portforward") {
-    if (TextAt(pod, {"status", "phase"}) == "Running") return std::nullopt;
-    return not_running("pod " + NameOf(pod));
+bool AsksForSpdy(const net::Request& request) { return net::AsksForUpgrade(request, kSpdy); }
+
+// The headers that offer protocols of streams and tell the chosen one.
+constexpr const char* kSpdyProtocols = "X-Stream-Protocol-Version";
+constexpr const char* kWebSocketProtocols = "Sec-WebSocket-Protocol";
+
+struct KnownProtocols {
+  std::vector<std::string_view> of_spdy;
+  std::vector<std::string_view> of_web_sockets;
+};
+
+// The first of the client's protocols that is known. 400: there is none.
+ApiResult<std::string> ChooseStreams(const net::Request& request, const KnownProtocols& all) {
+  const bool is_spdy = AsksForSpdy(request);
+  const char* header = is_spdy ? kSpdyProtocols : kWebSocketProtocols;
+  const auto& known = is_spdy ? all.of_spdy : all.of_web_sockets;
+  std::string chosen = ChooseProtocol(net::ListedValues(request, header), known);
+  if (!chosen.empty()) return chosen;
+  std::string names;
+  for (const std::string_view name : known) {
+    names.append(names.empty() ? "" : " or ").append(name);
   }
-  const auto container = ContainerFor(pod, target.Get("container"));
-  if (!container) return container.error();
-  for (const char* list : {"containerStatuses", "initContainerStatuses"}) {
-    for (const Json& status : ArrayAt(pod, {"status", list})) {
-      const bool is_it = TextAt(status, {"name"}) == *container;
-      if (is_it && At(status, {"state", "running"}) != nullptr) return std::nullopt;
-    }
-  }
-  return not_running("container " + *container + " of pod " + NameOf(pod));
+  return StreamRequestError(std::string(header) + ": " + names + " is needed");
+}
+
+std::shared_ptr<net::Duplex> StartUpgrade(const Exchange& exchange, const std::string& protocol) {
+  net::Headers headers{{"Audit-Id", exchange.audit_id}};
+  const bool is_spdy = AsksForSpdy(exchange.request);
+  if (is_spdy) headers.Add(kSpdyProtocols, protocol);
+  return exchange.responder->StartUpgrade(exchange.request, is_spdy ? std::string(kSpdy) : protocol,
+                                          std::move(headers));
+}
+
+std::shared_ptr<ProgramChannels> OpenChannels(const Exchange& exchange, const AskedChannels& asked,
+                                              const std::string& protocol, net::IoPool& pool) {
+  auto duplex = StartUpgrade(exchange, protocol);
+  if (!AsksForSpdy(exchange.request)) return MakeWebSocketChannels(std::move(duplex));
+  auto channels = std::make_shared<SpdyChannels>(std::move(duplex), asked);
+  channels->LimitOpening(*pool.MakeStrand());
+  return channels;
 }
 
 std::vector<std::string> AllOf(const Target& target, std::string_view name) {
@@ -104,7 +121,7 @@ void StreamHandlers::Handle(Exchange& exchange, RequestContext& context) {
     return exchange.SendError(*error);
   }
   auto streams = this->streams();
-  if (streams == nullptr) {
+  if (streams == nullptr || pool_ == nullptr) {
     return exchange.SendError(
         UnavailableStatus("nothing runs pods here, so no program can be reached"));
   }
@@ -116,11 +133,8 @@ void StreamHandlers::Handle(Exchange& exchange, RequestContext& context) {
   if (auto error = registry_.AdmitConnect(context, std::move(options))) {
     return exchange.SendError(*error, context.warnings);
   }
-  if (!net::AsksForWebSocket(exchange.request)) {
-    // kubectl shows the answer to its second, older form of the request.
-    const auto refusal = RefusalOf(*pod, exchange.target, context.subresource);
-    return exchange.SendError(refusal ? *refusal
-                                      : NoWebSocket(exchange.request, context.subresource));
+  if (!net::AsksForWebSocket(exchange.request) && !AsksForSpdy(exchange.request)) {
+    return exchange.SendError(NoUpgrade(exchange.request, context.subresource));
   }
   if (context.subresource == "portforward") {
     ForwardPorts(exchange, context, *pod, std::move(streams));
@@ -140,14 +154,11 @@ bool StreamHandlers::AddSession(Exchange& exchange, const std::shared_ptr<Stream
 
 void StreamHandlers::ForwardPorts(Exchange& exchange, const RequestContext& context,
                                   const Json& pod, std::shared_ptr<PodStreams> streams) {
-  const std::string protocol =
-      ChooseProtocol(net::WebSocketProtocols(exchange.request), {kPortTunnel, kChannelsV4});
-  if (protocol.empty() || pool_ == nullptr) {
-    return exchange.SendError(StreamRequestError(
-        "Sec-WebSocket-Protocol: " + std::string(kPortTunnel) + " or v4.channel.k8s.io is needed"));
-  }
+  const auto protocol =
+      ChooseStreams(exchange.request, {{kPortForward}, {kPortTunnel, kChannelsV4}});
+  if (!protocol) return exchange.SendError(protocol.error());
   std::optional<std::vector<std::uint16_t>> ports;
-  if (protocol == kChannelsV4) {
+  if (*protocol == kChannelsV4) {
     ports.emplace();
     for (const std::string& values : AllOf(exchange.target, "ports")) {
       for (const std::string_view value : Split(values, ',')) {
@@ -166,9 +177,7 @@ void StreamHandlers::ForwardPorts(Exchange& exchange, const RequestContext& cont
   const auto session = std::make_shared<PortSession>(
       PodPlace{context.namespace_name, context.name, UidOf(pod)}, std::move(streams), *pool_);
   if (!AddSession(exchange, session)) return;
-  session->Begin(exchange.responder->StartWebSocket(exchange.request, protocol,
-                                                    {{"Audit-Id", exchange.audit_id}}),
-                 ports);
+  session->Begin(StartUpgrade(exchange, *protocol), ports);
 }
 
 void StreamHandlers::StartProgram(Exchange& exchange, const RequestContext& context,
@@ -194,22 +203,18 @@ void StreamHandlers::StartProgram(Exchange& exchange, const RequestContext& cont
           StreamRequestError("you must specify at least one command for the container"));
     }
   }
-  const std::string protocol =
-      ChooseProtocol(net::WebSocketProtocols(exchange.request), {kChannelsV5, kChannelsV4});
-  if (protocol.empty()) {
-    return exchange.SendError(StreamRequestError(
-        "Sec-WebSocket-Protocol: v5.channel.k8s.io or v4.channel.k8s.io is needed"));
-  }
+  // v5 adds the end of the input to WebSockets, which SPDY has.
+  auto protocol = ChooseStreams(exchange.request, {{kChannelsV4}, {kChannelsV5, kChannelsV4}});
+  if (!protocol) return exchange.SendError(protocol.error());
   auto session = std::make_shared<ProgramSession>();
   if (!AddSession(exchange, session)) return;
+  const AskedChannels asked{request.wants_input, request.wants_output, request.wants_error};
   streams->StartProgram(
       request, session,
-      [session, protocol,
+      [session, asked, protocol = *std::move(protocol), pool = pool_,
        kept = exchange.shared_from_this()](ApiResult<std::unique_ptr<RunningProgram>> program) {
         if (!program) return kept->SendError(program.error());
-        session->Begin(kept->responder->StartWebSocket(kept->request, protocol,
-                                                       {{"Audit-Id", kept->audit_id}}),
-                       std::move(*program));
+        session->Begin(OpenChannels(*kept, asked, protocol, *pool), std::move(*program));
       });
 }
 

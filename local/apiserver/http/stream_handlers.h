@@ -1,5 +1,5 @@
 // local/apiserver/http/stream_handlers.h — pods/exec, pods/attach and pods/portforward over
-// WebSockets.
+// WebSockets and SPDY/3.1.
 //
 // Who asks with GET needs the right to "create" beside that to "get", as in Kubernetes since 1.35.
 //
@@ -26,7 +26,7 @@ class StreamHandlers {
   void Handle(Exchange& exchange, RequestContext& context);
   // Null: nothing runs pods; requests are answered with 503.
   void SetStreams(std::shared_ptr<PodStreams> streams);
-  // Of the connections to ports of pods; call before the first request.
+  // Of connections to ports of pods, and of timers; call before the first request.
   void SetIoPool(net::IoPool& pool) { pool_ = &pool; }
   void CutIdle(SteadyTime now) { sessions_.CutIdle(now); }
 
@@ -41,7 +41,7 @@ class StreamHandlers {
   bool AddSession(Exchange& exchange, const std::shared_ptr<StreamSession>& session);
 
   Registry& registry_;
-  net::IoPool* pool_ = nullptr;  // null: ports are not served
+  net::IoPool* pool_ = nullptr;  // null: no stream is served
   StreamSessions sessions_;
   std::mutex mutex_;
   std::shared_ptr<PodStreams> streams_;  // guarded by mutex_

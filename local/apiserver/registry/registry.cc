@@ -164,6 +164,37 @@ void Registry::ExpireEvents() {
   }
 }
 
+Status Registry::BootstrapExtensionAuthentication() {
+  Json data{{"client-ca-file", options_.root_ca_pem}};
+  if (!options_.front_proxy_ca_pem.empty()) {
+    data["requestheader-client-ca-file"] = options_.front_proxy_ca_pem;
+    data["requestheader-allowed-names"] = "[\"" + std::string(kFrontProxyName) + "\"]";
+    data["requestheader-username-headers"] = "[\"X-Remote-User\"]";
+    data["requestheader-uid-headers"] = "[\"X-Remote-Uid\"]";
+    data["requestheader-group-headers"] = "[\"X-Remote-Group\"]";
+    data["requestheader-extra-headers-prefix"] = "[\"X-Remote-Extra-\"]";
+  }
+  RequestContext context;
+  context.table = table();
+  context.resource = context.table->Find({"", "v1", "configmaps"});
+  context.namespace_name = "kube-system";
+  context.name = kExtensionAuthentication;
+  const StoredPtr stored = store_.GetLatest(context.key());
+  const Object known = stored == nullptr ? nullptr : stored->json();
+  if (known != nullptr && known->value("data", Json()) == data) return OkStatus();
+  Json object{{"metadata", {{"name", context.name}, {"namespace", context.namespace_name}}},
+              {"data", std::move(data)}};
+  const auto written = stored != nullptr
+                           ? Patch(context, {PatchType::kMerge, {std::move(object), {}}})
+                           : Create(context, {std::move(object), {}});
+  if (written || written.error().reason == "AlreadyExists") return OkStatus();
+  if (stored == nullptr) return Error{ErrorCode::kUnavailable, written.error().message};
+  // Somebody has made it immutable: servers of extensions trust the authorities that it names.
+  LogWarning("the authorities of clients and of the front proxy were not renewed",
+             {{"configmap", context.name}, {"error", written.error().message}});
+  return OkStatus();
+}
+
 // Namespaces are created by Create, which adds their service account.
 Status Registry::Bootstrap() {
   const auto create = [&](const ResourceId& id, Json object) -> Status {
@@ -193,11 +224,8 @@ Status Registry::Bootstrap() {
                                      {"description",
                                       "Used for system critical pods that must not be moved "
                                       "from their current node."}}));
-  // Without the fields of a front proxy: no request is passed on to an extension's server.
+  BERTH_CHECK_OK(BootstrapExtensionAuthentication());
   Json metadata = {{"name", kExtensionAuthentication}, {"namespace", "kube-system"}};
-  BERTH_CHECK_OK(
-      create({"", "v1", "configmaps"},
-             {{"metadata", metadata}, {"data", {{"client-ca-file", options_.root_ca_pem}}}}));
   metadata["name"] = std::string(kExtensionAuthentication) + "-reader";
   metadata["labels"] = {{"kubernetes.io/bootstrapping", "rbac-defaults"}};
   metadata["annotations"] = {{"rbac.authorization.kubernetes.io/autoupdate", "true"}};

@@ -52,10 +52,14 @@ struct ListResult {
 
 class Registry;
 
+// The common name of the certificate under which requests are passed on.
+inline constexpr std::string_view kFrontProxyName = "front-proxy-client";
+
 struct RegistryOptions {
   const Clock* clock = nullptr;
   std::uint64_t seed = 1;                 // for uids and generated names
   std::string root_ca_pem;                // for kube-root-ca.crt
+  std::string front_proxy_ca_pem;         // of the requests that are passed on; empty: none are
   std::string service_prefix = "127.96";  // service_addresses.h
   const AccountTokens* tokens = nullptr;  // null: no tokens are signed
   bool mounts_tokens = false;             // new pods get a volume with their token
@@ -128,6 +132,8 @@ class Registry {
 
  private:
   using Change = std::function<ApiResult<Json>(const Json& current)>;
+  // The ConfigMap that servers of extensions read at their start.
+  Status BootstrapExtensionAuthentication();
   enum class Tracking { kUpdate, kDone };  // kDone: managedFields are up to date
 
   // read.cc

@@ -1,8 +1,8 @@
 """Goal: kubectl and the Python client run programs in containers, copy files, attach, read logs by time and reach
 ports of pods, and nothing else of the machine.
 
-Method: a real `berth up` with pods of real processes; kubectl over WebSockets (v5.channel.k8s.io and the tunnel), the
-Python client over v4.channel.k8s.io where tools/dask has installed it."""
+Method: a real `berth up` with pods of real processes; kubectl over WebSockets (v5.channel.k8s.io and the tunnel), then
+over SPDY as before kubectl 1.31, the Python client over v4.channel.k8s.io where tools/dask has installed it."""
 
 import json
 import os
@@ -46,7 +46,12 @@ def pod(name, script, **container):
                                  **container}]}})
 
 
-class StreamsTest(BerthUpTest):
+class StreamStories:
+    """Stories of kubectl, by a protocol."""
+
+    VARIABLES = {}  # of kubectl's environment
+    UPGRADE = ""  # what kubectl -v=8 shows of the answer
+
     @classmethod
     def setUpClass(cls):
         if not KUBECTLS:
@@ -55,6 +60,7 @@ class StreamsTest(BerthUpTest):
     def setUp(self):
         super().setUp()
         self.cluster = self.start_cluster(images=["sh:1=/bin/sh"])
+        self.cluster.variables = self.VARIABLES
         self.cluster.apply(json.dumps(NODE))
 
     def run_pod(self, name, script="sleep 1000", **container):
@@ -82,6 +88,7 @@ class StreamsTest(BerthUpTest):
         self.assertEqual(self.exec("-i", "p", "--", "cat", stdin=large).stdout, large)
         counted = self.exec("-i", "p", "--", "sh", "-c", "wc -c; echo done", stdin="12345")
         self.assertEqual(counted.stdout.split(), ["5", "done"])
+        self.assertIn(self.UPGRADE, self.exec("-v=8", "p", "--", "true").stderr)
         missing = self.exec("p", "--", "/no/such/program", check=False)
         self.assertNotEqual(missing.returncode, 0)
         self.assertIn("No such file or directory", missing.stderr)
@@ -217,6 +224,10 @@ class StreamsTest(BerthUpTest):
             client.kill()
             self.assertIn("no program of pod p listens on port", client.communicate()[1])
 
+
+class StreamsTest(StreamStories, BerthUpTest):
+    UPGRADE = "Upgrade: websocket"
+
     def test_logs(self):
         script = "echo old; sleep 3; echo new; echo newer; exec sleep 1000"
         self.run_pod("p", script)
@@ -245,15 +256,12 @@ class StreamsTest(BerthUpTest):
         self.cluster.kubectl("delete", "pod", "p")
         self.assertEqual(follow.wait(timeout=30), 0)
 
-    def test_old_clients_get_a_clear_answer(self):
-        old = [program for program in KUBECTLS if "1.20" in self.cluster.run(program, "version", "--client").stdout]
-        if not old:
-            self.skipTest("no kubectl 1.20")
+    def test_a_request_without_an_upgrade(self):
         self.run_pod("p")
-        for words in (["exec", "p", "--", "true"], ["port-forward", "p", ":80"]):
-            done = self.cluster.run(old[0], *words, check=False)
-            self.assertNotEqual(done.returncode, 0)
-            self.assertIn("kubectl 1.31 or newer", done.stderr)
+        for subresource in ("exec?command=true&stdout=1", "portforward"):
+            done = self.cluster.kubectl("create", "--raw", f"/api/v1/namespaces/default/pods/p/{subresource}", "-f", "-",
+                                        stdin="", check=False)
+            self.assertIn("Upgrade request required", done.stderr)
 
     @unittest.skipUnless(os.path.exists(PYTHON), "tools/dask installs the Python client")
     def test_python_client(self):
@@ -281,3 +289,18 @@ print(peer.recv(100).decode())
 """
         done = self.cluster.run(PYTHON, "-c", program, seconds=60)
         self.assertEqual(done.stdout, "blue\ngot input\n7\nPYTHON\n")
+
+
+class SpdyStreamsTest(StreamStories, BerthUpTest):
+    """kubectl before 1.29 has no other protocol, and kubectl before 1.31 needs these variables for another."""
+
+    VARIABLES = {"KUBECTL_REMOTE_COMMAND_WEBSOCKETS": "false", "KUBECTL_PORT_FORWARD_WEBSOCKETS": "false"}
+    UPGRADE = "Upgrade: SPDY/3.1"
+
+    def test_old_kubectl(self):
+        old = [program for program in KUBECTLS if "1.20" in self.cluster.run(program, "version", "--client").stdout]
+        if not old:
+            self.skipTest("no kubectl 1.20")
+        self.run_pod("p")
+        done = self.cluster.run(old[0], "exec", "-i", "p", "--", "sh", "-c", "cat; exit 3", stdin="old", check=False)
+        self.assertEqual((done.stdout, done.returncode), ("old", 3))

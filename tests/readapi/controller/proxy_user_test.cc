@@ -33,8 +33,8 @@ class LastAnswer final : public net::Responder {
   bool HasPeerLeft() const override { return false; }
   void Send(net::Response response) override { sent = std::move(response); }
   std::shared_ptr<net::Stream> StartStream(int, net::Headers) override { return nullptr; }
-  std::shared_ptr<net::WebSocket> StartWebSocket(const net::Request&, std::string,
-                                                 net::Headers) override {
+  std::shared_ptr<net::Duplex> StartUpgrade(const net::Request&, std::string,
+                                            net::Headers) override {
     return nullptr;
   }
   net::Response sent;

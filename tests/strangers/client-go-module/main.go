@@ -39,6 +39,8 @@ var tests = []testing.InternalTest{
 	{Name: "MetadataClient", F: testMetadataClient},
 	{Name: "Manager", F: testManager},
 	{Name: "OwnServer", F: testOwnServer},
+	{Name: "SpdyStreams", F: testSpdyStreams},
+	{Name: "SpdyPortForward", F: testSpdyPortForward},
 }
 
 func main() {

@@ -30,8 +30,8 @@ class Recorder : public net::Responder {
   bool HasPeerLeft() const override { return false; }
   void Send(net::Response response) override { sent = std::move(response); }
   std::shared_ptr<net::Stream> StartStream(int, net::Headers) override { return nullptr; }
-  std::shared_ptr<net::WebSocket> StartWebSocket(const net::Request&, std::string,
-                                                 net::Headers) override {
+  std::shared_ptr<net::Duplex> StartUpgrade(const net::Request&, std::string,
+                                            net::Headers) override {
     return nullptr;
   }
   net::Response sent;
@@ -44,6 +44,17 @@ TEST(AcceptsGzip, ReadsTheHeader) {
   for (const char* refused : {"", "identity", "gzip;q=0", "gzip; q=0.000", "xgzip", "br,", ",;"}) {
     EXPECT_FALSE(AcceptsGzip(refused)) << refused;
   }
+}
+
+// As the answer of a program that a request was passed on to.
+TEST(CompressedAnswer, IsNotCompressedAgain) {
+  net::Request request;
+  request.method = "GET";
+  request.headers.Set("Accept-Encoding", "gzip");
+  const auto recorder = std::make_shared<Recorder>();
+  const std::string body(kMinCompressedBytes, 'x');
+  CompressLargeAnswers(request, recorder)->Send({200, {{"Content-Encoding", "gzip"}}, body});
+  EXPECT_EQ(recorder->sent.body, body);
 }
 
 struct AnswerRow {

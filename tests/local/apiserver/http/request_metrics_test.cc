@@ -23,9 +23,9 @@ class NoResponder final : public net::Responder {
   std::shared_ptr<net::Stream> StartStream(int /*status*/, net::Headers /*headers*/) override {
     return std::make_shared<NoStream>();
   }
-  std::shared_ptr<net::WebSocket> StartWebSocket(const net::Request& /*request*/,
-                                                 std::string /*protocol*/,
-                                                 net::Headers /*headers*/) override {
+  std::shared_ptr<net::Duplex> StartUpgrade(const net::Request& /*request*/,
+                                            std::string /*protocol*/,
+                                            net::Headers /*headers*/) override {
     return nullptr;
   }
 };

@@ -107,6 +107,9 @@ TEST_F(StoredKindsTest, TheAuthorityOfClientsIsThereForServersOfExtensions) {
   const std::string name = "/extension-apiserver-authentication";
   const Json map = Get("/api/v1/namespaces/kube-system/configmaps" + name).json;
   EXPECT_TRUE(map["data"]["client-ca-file"].is_string()) << map;
+  EXPECT_NE(map["data"]["requestheader-client-ca-file"], map["data"]["client-ca-file"])
+      << "certificates of users do not make front proxies";
+  EXPECT_EQ(map["data"]["requestheader-allowed-names"], "[\"front-proxy-client\"]");
   const Json role =
       Get("/apis/rbac.authorization.k8s.io/v1/namespaces/kube-system/roles" + name + "-reader")
           .json;

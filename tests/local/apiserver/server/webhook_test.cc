@@ -76,7 +76,8 @@ TEST_F(WebhookTest, ExecAndAttachAreAskedFor) {
                                      {"kind", "PodAttachOptions"},
                                      {"stdout", true},
                                      {"container", "c"}}));
-  EXPECT_THAT(Get(pod + "/exec?command=ls&stdout=true").message(), HasSubstr("is not running"));
+  EXPECT_THAT(Get(pod + "/exec?command=ls&stdout=true").message(),
+              HasSubstr("Upgrade request required"));
   EXPECT_EQ(calls_, 1);
 }
 

@@ -1,0 +1,68 @@
+// local/apiserver/http/passed_calls.h — requests of clients that this server passes on to programs
+// of others, and the answers to them.
+//
+//     client ─▶ PassedCalls ─▶ program            Send:  the answer is collected (AnswerLimits)
+//     client ◀─ PassedCalls ◀─ program            Watch: the answer passes piece by piece
+//
+// Users share the calls (share.h); one more is 429. A program that is not reached is 503.
+//
+// Threads: any.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "local/apiserver/http/collected_answer.h"
+#include "local/apiserver/http/exchange.h"
+#include "net/client.h"
+
+namespace berth::local {
+
+// The client's request for `target`, without what is of its connection, and without its
+// credentials: who asks is this server's affair alone.
+net::Request PassedRequest(const Exchange& exchange, std::string target);
+
+// 503: the program gives no answer.
+ApiError NotReached(const std::string& why);
+
+class PassedCalls : public std::enable_shared_from_this<PassedCalls> {
+ public:
+  explicit PassedCalls(std::size_t most) : most_(most) {}
+  // Must not be called on a thread of the clients' pool.
+  void Stop();
+
+  // Answers `exchange`. `prefix`: in front of the path of a redirection.
+  void Send(const std::shared_ptr<Exchange>& exchange, std::shared_ptr<net::HttpClient> client,
+            net::Request request, std::string prefix);
+  // As Send, for an answer without an end. It ends when no byte has come for `silence`.
+  void Watch(const std::shared_ptr<Exchange>& exchange, std::shared_ptr<net::HttpClient> client,
+             net::Request request, Duration silence);
+
+ private:
+  struct Collecting;
+  struct Watching;
+  struct Call {
+    std::string user;
+    std::shared_ptr<net::HttpClient> client;
+    std::unique_ptr<net::StreamHandle> answer;  // ends before the client
+  };
+
+  // 0: too many, in all or of the user; the exchange is answered.
+  std::int64_t Add(const Exchange& exchange, std::shared_ptr<net::HttpClient> client);
+  void SetAnswer(std::int64_t call, std::unique_ptr<net::StreamHandle> answer);
+  Call Take(std::int64_t call);
+
+  const std::size_t most_;
+  const std::shared_ptr<AnswerRoom> room_ = std::make_shared<AnswerRoom>();
+  std::mutex mutex_;  // guards the members below
+  std::map<std::int64_t, Call> calls_;
+  std::int64_t last_ = 0;
+  bool is_stopped_ = false;
+};
+
+}  // namespace berth::local
