@@ -145,7 +145,8 @@ Result<simulation::LintInput> InputOf(const std::vector<Json>& documents) {
     if (policy != nullptr) input.policies[check.meta.name] = *policy;
   }
   input.checks = std::move(view.admission_checks);
-  input.controllers = {api::kProvisioningCheckController, api::kReactiveCheckController};
+  input.controllers = {{api::kProvisioningCheckController, {"ProvisioningRequestConfig"}},
+                       {api::kReactiveCheckController, {}}};
   return input;
 }
 

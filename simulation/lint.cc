@@ -189,16 +189,17 @@ class QueueLint {
 
   void LintCheck(const api::AdmissionCheck& check) {
     const std::string& name = check.meta.name;
-    if (input_.controllers.count(check.controller_name) == 0) {
+    const auto row = input_.controllers.find(check.controller_name);
+    if (row == input_.controllers.end()) {
       Warn("check-without-controller", "AdmissionCheck", name, {"spec", "controllerName"},
            "no controller of Berth answers to " + check.controller_name +
                ": unless another program does, its jobs wait for ever");
       return;
     }
-    if (check.controller_name != api::kProvisioningCheckController) return;
+    if (row->second.parameters.empty()) return;
     if (!check.parameters) {
       ReportError("check-without-parameters", "AdmissionCheck", name, {"spec"},
-                  "the check names no ProvisioningRequestConfig in spec.parameters");
+                  "the check names no " + row->second.parameters + " in spec.parameters");
       return;
     }
     const std::string wanted = check.parameters->kind + "/" + check.parameters->name;

@@ -16,7 +16,7 @@ program::ControllerSelection None() {
           .jobs = {}};
 }
 
-TEST(program::ControllerSelection, NamesWhatRuns) {
+TEST(ControllerSelection, NamesWhatRuns) {
   struct Row {
     const char* list;
     program::ControllerSelection selection;
@@ -41,7 +41,7 @@ TEST(program::ControllerSelection, NamesWhatRuns) {
   EXPECT_TRUE(program::ParseControllers("tas")->any());
 }
 
-TEST(program::ControllerSelection, UnknownWordsAreRefused) {
+TEST(ControllerSelection, UnknownWordsAreRefused) {
   for (const char* list : {"cores", "core,,tas", "jobs/none", "-", "-cores"}) {
     const auto selection = program::ParseControllers(list);
     ASSERT_FALSE(selection) << list;

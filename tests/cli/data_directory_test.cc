@@ -112,7 +112,7 @@ TEST_F(DataDirectoryTest, FoldersOfOthersAreRefused) {
   EXPECT_NE(RefusalOf().find(" belongs to user "), std::string::npos) << RefusalOf();
 }
 
-TEST(program::ListenAddress, KnowsWhatOtherMachinesReach) {
+TEST(ListenAddress, KnowsWhatOtherMachinesReach) {
   for (const char* host : {"127.0.0.1", "127.1.2.3", "::1", "::ffff:127.0.0.1", "localhost"}) {
     EXPECT_TRUE(program::IsLoopback(host)) << host;
   }

@@ -127,7 +127,7 @@ std::vector<LeverRow> ClosedByWhatItNames() {
   };
 }
 
-TEST(view::Levers, NameWhatClosesTheQueue) {
+TEST(Levers, NameWhatClosesTheQueue) {
   std::vector<LeverRow> rows = ClosedQueues();
   for (LeverRow& row : ClosedByWhatItNames()) rows.push_back(std::move(row));
   for (const LeverRow& row : rows) {
@@ -244,7 +244,7 @@ std::vector<RefusedRow> RefusedForOthers() {
        {"spec.active of its Workload were true again"}}};
 }
 
-TEST(view::Levers, NameWhatWouldHaveToChange) {
+TEST(Levers, NameWhatWouldHaveToChange) {
   std::vector<RefusedRow> rows = RefusedFlavors();
   for (RefusedRow& row : RefusedForOthers()) rows.push_back(std::move(row));
   for (const RefusedRow& row : rows) {
@@ -257,7 +257,7 @@ TEST(view::Levers, NameWhatWouldHaveToChange) {
   }
 }
 
-TEST(view::Levers, AQueueThatTheCallerMayNotSeeIsNotCalledMissing) {
+TEST(Levers, AQueueThatTheCallerMayNotSeeIsNotCalledMissing) {
   view::ClusterView view = OpenView();
   view.local_queues.clear();
   view.hidden = {"localqueues"};
@@ -280,7 +280,7 @@ TEST(Why, NamesWhoThePreemptedMadeRoomFor) {
               testing::Contains("made room for default/urgent (priority 100)"));
 }
 
-TEST(view::RunningPlace, SaysWhichPodsDoNotRunYetAndWhy) {
+TEST(RunningPlace, SaysWhichPodsDoNotRunYetAndWhy) {
   view::ClusterView view = OpenView();
   const auto pod = [](const char* node, const char* phase) {
     return view::PodView{.namespace_name = "default",

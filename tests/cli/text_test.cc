@@ -6,7 +6,7 @@
 namespace berth::cli {
 namespace {
 
-TEST(view::TextTable, LinesUpByWhatIsSeenNotByBytes) {
+TEST(TextTable, LinesUpByWhatIsSeenNotByBytes) {
   view::TextTable table({{"NAME"}, {"N", view::Align::kRight}, {"REASON"}});
   table.AddRow({"é", "1", "short"});
   table.AddRow({"abc", "22", ""});
@@ -16,7 +16,7 @@ TEST(view::TextTable, LinesUpByWhatIsSeenNotByBytes) {
             "abc   22\n");
 }
 
-TEST(view::TextTable, WrapsTheLastColumnOnATerminalOnly) {
+TEST(TextTable, WrapsTheLastColumnOnATerminalOnly) {
   view::TextTable table({{"NAME"}, {"REASON"}});
   const std::string reason = "quota: nvidia.com/gpu in flavor t4: needs 4, 1 free of 8";
   table.AddRow({"a", reason});
@@ -27,7 +27,7 @@ TEST(view::TextTable, WrapsTheLastColumnOnATerminalOnly) {
             "      t4: needs 4, 1 free of 8\n");
 }
 
-TEST(view::Bar, ShowsShares) {
+TEST(Bar, ShowsShares) {
   const view::TextStyle ascii{.ascii = true};
   EXPECT_EQ(view::Bar(16, 20, ascii), "########..");
   EXPECT_EQ(view::Bar(10, 8, ascii), "##########");
@@ -37,7 +37,7 @@ TEST(view::Bar, ShowsShares) {
   EXPECT_EQ(view::Bar(1, 2, {}), "█████░░░░░");
 }
 
-TEST(view::ShowAmount, SaysInfiniteForWhatIsOne) {
+TEST(ShowAmount, SaysInfiniteForWhatIsOne) {
   EXPECT_EQ(view::ShowAmount("nvidia.com/gpu", 1'000'000'000, {}), "∞");
   EXPECT_EQ(view::ShowAmount("cpu", 1'000'000'000'000, {}), "∞");
   EXPECT_EQ(view::ShowAmount("memory", 1073741824000000000, {}), "∞");
@@ -46,7 +46,7 @@ TEST(view::ShowAmount, SaysInfiniteForWhatIsOne) {
   EXPECT_EQ(view::ShowAmount("berth.dev/gpus", 1'000'000'000'000'000, {}), "∞");
 }
 
-TEST(view::ShowAmount, CountsGpusInHundredths) {
+TEST(ShowAmount, CountsGpusInHundredths) {
   EXPECT_EQ(view::ShowAmount("berth.dev/gpus", 0, {}), "0");
   EXPECT_EQ(view::ShowAmount("berth.dev/gpus", 333'333, {}), "0.33");
   EXPECT_EQ(view::ShowAmount("berth.dev/gpus", 999'999, {}), "1");

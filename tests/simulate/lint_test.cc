@@ -23,7 +23,7 @@ LintInput Clean() {
   input.cluster = EmptyCluster();
   AddQueue(input.cluster, "a", 4, "org").spec.preemption = {};
   AddQueue(input.cluster, "b", 4, "org").spec.preemption = {};
-  input.controllers = {api::kProvisioningCheckController};
+  input.controllers = {{api::kProvisioningCheckController, {"ProvisioningRequestConfig"}}};
   return input;
 }
 
@@ -261,7 +261,7 @@ TEST(LintTest, StepsInAnotherOrderThanTheFlavors) {
       api::AdmissionCheck& check = input.checks.emplace_back();
       check.meta.name = "capacity";
       check.controller_name = api::kReactiveCheckController;
-      input.controllers.insert(api::kReactiveCheckController);
+      input.controllers[api::kReactiveCheckController] = {};
       FirstQueue(input).spec.admission_checks = {{.check = "capacity"}};
       for (std::string& flavor : flavors) {
         const std::string step = "step-" + flavor;
