@@ -35,7 +35,7 @@
 #include "tests/bench/core/bench_input.h"
 #include "tests/bench/readapi/page_clients.h"
 #include "tests/bench/support/load.h"
-#include "tests/cli/view_builder.h"
+#include "tests/view/view_builder.h"
 
 namespace berth::bench {
 namespace {
@@ -182,18 +182,18 @@ class Served {
     const std::string queue = "cq-" + std::to_string(number % kQueueCount);
     const api::ResourceAmounts usage{{"cpu", 4000}, {"nvidia.com/gpu", 1}};
     if (runs) {
-      auto workload = std::make_shared<api::Workload>(cli::MakeRunning(team, name, queue, usage));
+      auto workload = std::make_shared<api::Workload>(view::MakeRunning(team, name, queue, usage));
       workload->spec.queue_name = queue;
       return workload;
     }
     auto workload =
-        std::make_shared<api::Workload>(cli::MakeWorkload(team, name, queue, number % 86'400));
-    workload->status.conditions = {cli::FalseCondition(
+        std::make_shared<api::Workload>(view::MakeWorkload(team, name, queue, number % 86'400));
+    workload->status.conditions = {view::FalseCondition(
         api::kQuotaReserved, "Pending",
         std::string("insufficient quota for nvidia.com/gpu in flavor t4, request > maximum "
                     "capacity (8 > 4), ") +
             kMadeMark + std::to_string(made) + ";",
-        cli::ViewTime())};
+        view::ViewTime())};
     return workload;
   }
 
@@ -202,15 +202,15 @@ class Served {
     for (int i = 0; i < kQueueCount; ++i) {
       const std::string name = "cq-" + std::to_string(i);
       const auto queue = std::make_shared<api::ClusterQueue>(
-          cli::MakeQueue(name, "cohort-" + std::to_string(i % 40), {{"nvidia.com/gpu", 8}},
-                         {{"nvidia.com/gpu", 4}}));
+          view::MakeQueue(name, "cohort-" + std::to_string(i % 40), {{"nvidia.com/gpu", 8}},
+                          {{"nvidia.com/gpu", 4}}));
       batch.cluster_queues[queue->meta.key()] = queue;
     }
     for (int i = 0; i < workloads_; ++i) {
       auto workload = Make(i, i % 10 == 0, 0);
       const std::string& name = workload->spec.queue_name;
       const auto local = std::make_shared<api::LocalQueue>(
-          cli::MakeLocalQueue(workload->meta.namespace_name, name, name));
+          view::MakeLocalQueue(workload->meta.namespace_name, name, name));
       batch.local_queues[local->meta.key()] = local;
       batch.workloads[workload->meta.key()] = std::move(workload);
     }

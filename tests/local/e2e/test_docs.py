@@ -81,7 +81,7 @@ class TextTest(unittest.TestCase):
     def test_every_metric_is_described(self):
         name = r"((?:kueue|berth|controller_runtime|workqueue|rest_client|leader_election|process)_[a-z_]+)"
         served = set()
-        for folder in ("admission", "cli", "integrations", "kube", "ledger", "provisioning", "webhook"):
+        for folder in ("admission", "cli", "integrations", "kube", "ledger", "program", "provisioning", "webhook"):
             for path in glob.glob(os.path.join(ROOT, folder, "**", "*.cc"), recursive=True):
                 served |= set(re.findall(f'"{name}"', read(path)))
         described = set(re.findall(f"`{name}`", read("docs", "guide", "metrics.md")))

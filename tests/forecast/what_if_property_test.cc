@@ -10,10 +10,10 @@
 #include "api/codec/codec.h"
 #include "forecast/forecast_cluster.h"
 #include "forecast/what_if_changes.h"
-#include "tests/cli/view_builder.h"
 #include "tests/support/property.h"
+#include "tests/view/view_builder.h"
 
-namespace berth::cli {
+namespace berth::forecast {
 namespace {
 
 using nlohmann::json;
@@ -26,11 +26,11 @@ std::string Digits(int number) { return std::to_string(number); }
 // Two queues, jobs that run on nodes and jobs that wait.
 view::ClusterView StandingView() {
   view::ClusterView view;
-  view.now = ViewTime();
+  view.now = view::ViewTime();
   for (const char* name : {"a", "b"}) {
-    view.cluster_queues.push_back(MakeQueue(name, "org", {{"cpu", 4000}}, {}));
+    view.cluster_queues.push_back(view::MakeQueue(name, "org", {{"cpu", 4000}}, {}));
     view.cluster_queues.back().spec.namespace_selector.emplace();
-    view.local_queues.push_back(MakeLocalQueue("default", name, name));
+    view.local_queues.push_back(view::MakeLocalQueue("default", name, name));
   }
   view.flavors.emplace_back().meta.name = "t4";
   const auto add = [&view](api::Workload workload, int number) {
@@ -42,15 +42,16 @@ view::ClusterView StandingView() {
     view.workloads.push_back(std::move(workload));
   };
   for (int i = 0; i < 2; ++i) {
-    add(MakeRunning("default", "runs-" + Digits(i), i == 0 ? "a" : "b", {{"cpu", 2000}}), i);
-    view.jobs.push_back(MakeJob(view.workloads.back()));
+    add(view::MakeRunning("default", "runs-" + Digits(i), i == 0 ? "a" : "b", {{"cpu", 2000}}), i);
+    view.jobs.push_back(view::MakeJob(view.workloads.back()));
     view.pods.push_back({.namespace_name = "default",
                          .name = "pod-" + Digits(i),
                          .job_name = "runs-" + Digits(i),
                          .node_name = "n" + Digits(i)});
     view.topology_nodes.emplace_back().meta.name = "n" + Digits(i);
   }
-  for (int i = 2; i < 6; ++i) add(MakeWorkload("default", "waits-" + Digits(i), "a", 60 + i), i);
+  for (int i = 2; i < 6; ++i)
+    add(view::MakeWorkload("default", "waits-" + Digits(i), "a", 60 + i), i);
   return view;
 }
 
@@ -150,8 +151,8 @@ TEST(WhatIfProperty, NoChangeTouchesTheCluster) {
   support::CheckProperty(60, [] {
     const view::ClusterView view = StandingView();
     const Snapshot before = SnapshotOf(view);
-    forecast::WhatIfOptions asked;
-    forecast::WhatIfInput input{
+    WhatIfOptions asked;
+    WhatIfInput input{
         .options = asked, .changed = {}, .submitted = {}, .default_namespace = "default"};
     const int files = *Below(3);
     for (int i = 0; i < files; ++i) input.changed.push_back(ChangedDocument());
@@ -168,13 +169,13 @@ TEST(WhatIfProperty, NoChangeTouchesTheCluster) {
     }
     if (*Below(2) == 0) asked.stop = {*Below(2) == 0 ? "a" : "b"};
     if (*Below(2) == 0) asked.nodes = {"n" + Digits(*Below(2))};
-    const auto changed = forecast::ChangeView(view, input);
+    const auto changed = ChangeView(view, input);
     RC_ASSERT(static_cast<bool>(changed));
     RC_ASSERT(SnapshotOf(view) == before);
     const Snapshot after = SnapshotOf(changed->view);
     for (const view::ClusterView* side : {&view, &changed->view}) {
-      const forecast::ForecastCluster cluster = forecast::MakeForecastCluster(*side, {});
-      const forecast::ForecastJobs jobs = forecast::ForecastJobsOf(cluster);
+      const ForecastCluster cluster = MakeForecastCluster(*side, {});
+      const ForecastJobs jobs = ForecastJobsOf(cluster);
       simulation::ForecastOptions options;
       options.world = cluster.world;
       options.draws = 2;
@@ -188,4 +189,4 @@ TEST(WhatIfProperty, NoChangeTouchesTheCluster) {
 }
 
 }  // namespace
-}  // namespace berth::cli
+}  // namespace berth::forecast

@@ -8,11 +8,11 @@
 
 #include "api/codec/provisioning_policy.h"
 #include "api/labels.h"
-#include "tests/cli/view_builder.h"
+#include "tests/view/view_builder.h"
 #include "view/screens/pending_capacity.h"
 #include "view/screens/why.h"
 
-namespace berth::cli {
+namespace berth::view {
 namespace {
 
 using ::testing::Contains;
@@ -24,8 +24,8 @@ api::StockOutcome Outcome(const std::string& id, std::int64_t ago, std::int64_t 
   return {.id = id, .asked_at = SecondsAgo(ago), .wait_seconds = wait, .pods = 8, .result = result};
 }
 
-view::ClusterView WithStock() {
-  view::ClusterView view = DwsView();
+ClusterView WithStock() {
+  ClusterView view = DwsView();
   view.node_pools.pop_back();
   view.provisioning_requests.front().meta.annotations[api::kProvisioningStepAnnotation] = "flex";
   using enum api::StockResult;
@@ -43,7 +43,7 @@ view::ClusterView WithStock() {
 
 TEST(CapacityScreen, ShowsRequestsPoolsAndStock) {
   EXPECT_EQ(
-      view::RenderCapacity(WithStock(), {}),
+      RenderCapacity(WithStock(), {}),
       R"(CAPACITY REQUESTS                        CLASS                       STEP  STATE      AGE  FOR
 default/job-h100-train-5c1f2-dws-prov-1  queued-provisioning.gke.io  flex  Accepted  3d2h  default/h100-train
 
@@ -58,23 +58,23 @@ queued-provisioning.gke.io  spot    b     5-16  nvidia.com/gpu=8  0 of 0        
 
 // An owner reference may name any UID: the Workload of another namespace is not named.
 TEST(CapacityScreen, ARequestBelongsToAWorkloadOfItsNamespace) {
-  view::ClusterView view = WithStock();
+  ClusterView view = WithStock();
   for (api::Workload& each : view.workloads) each.meta.namespace_name = "secret";
-  EXPECT_THAT(view::RenderCapacity(view, {}), ::testing::Not(HasSubstr("secret")));
-  EXPECT_THAT(view::CapacityScreenJson(view).dump(), ::testing::Not(HasSubstr("secret")));
+  EXPECT_THAT(RenderCapacity(view, {}), ::testing::Not(HasSubstr("secret")));
+  EXPECT_THAT(CapacityScreenJson(view).dump(), ::testing::Not(HasSubstr("secret")));
 }
 
 TEST(CapacityScreen, SaysThatNothingIsRemembered) {
-  view::ClusterView view = DwsView();
-  EXPECT_THAT(view::RenderCapacity(view, {}), HasSubstr("it needs a ProvisioningPolicy"));
+  ClusterView view = DwsView();
+  EXPECT_THAT(RenderCapacity(view, {}), HasSubstr("it needs a ProvisioningPolicy"));
   view.hidden = {"configmaps"};
-  const std::string screen = view::RenderCapacity(view, {});
+  const std::string screen = RenderCapacity(view, {});
   EXPECT_THAT(screen, HasSubstr("hidden (no right to list them): configmaps"));
   EXPECT_THAT(screen, testing::Not(HasSubstr("nothing is remembered")));
 }
 
 TEST(CapacityScreen, TheSameAsData) {
-  view::ClusterView view = WithStock();
+  ClusterView view = WithStock();
   view.node_pools = {{.name = "t4", .machine_type = "n1-standard-2"},
                      {.name = "h100",
                       .machine_type = "a3-highgpu-8g",
@@ -83,7 +83,7 @@ TEST(CapacityScreen, TheSameAsData) {
                       .node_count = 1,
                       .total_stock = 4,
                       .stock_by_zone = {{"us-a", 0}, {"us-b", 1}}}};
-  const nlohmann::json out = view::CapacityScreenJson(view);
+  const nlohmann::json out = CapacityScreenJson(view);
   EXPECT_TRUE(out["nodePools"][0]["totalStock"].is_null());
   EXPECT_EQ(out["nodePools"][1],
             nlohmann::json::parse(R"({"name": "h100", "machineType": "a3-highgpu-8g", "nodes": 1,
@@ -100,7 +100,7 @@ TEST(CapacityScreen, TheSameAsData) {
 }
 
 TEST(CapacityScreen, ShowsWhoWaitsForNodesAndThePoolsOfKarpenter) {
-  view::ClusterView view = DwsView();
+  ClusterView view = DwsView();
   view.provisioning_requests.clear();
   view.node_pools.clear();
   api::AdmissionCheck check;
@@ -115,30 +115,29 @@ TEST(CapacityScreen, ShowsWhoWaitsForNodesAndThePoolsOfKarpenter) {
   pool.used = {{"cpu", 4000}, {"nodes", 2}};
   pool.conditions = {FalseCondition("Ready", "NodeClassNotReady", "", ViewTime())};
   view.karpenter_pools = {pool};
-  EXPECT_THAT(view::RenderCapacity(view, {}), HasSubstr(R"(
+  EXPECT_THAT(RenderCapacity(view, {}), HasSubstr(R"(
 WAITS FOR NODES     CHECK     FLAVOR          STATE      AGE  MESSAGE
 default/h100-train  dws-prov  default-flavor  PodsWait  3d2h  pods wait for nodes (NodePoolLimitReached): NodePool g4 has reached its limit
 
 NODEPOOL OF KARPENTER  NODES  USED OF LIMITS            READY
 g4                         2  cpu 4 of 8, nodes 2 of 4  no (NodeClassNotReady)
 )"));
-  EXPECT_EQ(view::PendingCapacityJson(view)[0]["state"], "PodsWait");
-  EXPECT_EQ(view::KarpenterPoolsJson(view)[0],
-            nlohmann::json::parse(R"({"name": "g4", "ready": false,
+  EXPECT_EQ(PendingCapacityJson(view)[0]["state"], "PodsWait");
+  EXPECT_EQ(KarpenterPoolsJson(view)[0], nlohmann::json::parse(R"({"name": "g4", "ready": false,
       "limits": {"cpu": "8", "nodes": "4"}, "used": {"cpu": "4", "nodes": "2"}})"));
   state.message = "the pods may start: nodes come for pending pods";
-  EXPECT_TRUE(view::RenderPendingCapacity(view, {}).empty());
+  EXPECT_TRUE(RenderPendingCapacity(view, {}).empty());
 }
 
-const view::Step* CapacityStep(const view::Story& story) {
-  for (const view::Step& step : story.steps) {
+const Step* CapacityStep(const Story& story) {
+  for (const Step& step : story.steps) {
     if (step.name == "capacity" || step.name == "check dws-prov") return &step;
   }
   return nullptr;
 }
 
 TEST(WhyWithAPolicy, TellsWhatWasTriedAndWhoCanAct) {
-  view::ClusterView view = WithStock();
+  ClusterView view = WithStock();
   api::Workload& workload = view.workloads.front();
   api::MemoryByCheck memory;
   api::ProvisioningMemory& known = memory["dws-prov"];
@@ -149,9 +148,9 @@ TEST(WhyWithAPolicy, TellsWhatWasTriedAndWhoCanAct) {
   workload.meta.annotations = {{api::kProvisioningMemoryAnnotation, api::EncodeMemory(memory)},
                                {api::kAvoidedFlavorsAnnotation, "spot"},
                                {api::kExpiresAtAnnotation, "2026-11-20T09:00:00Z"}};
-  const auto story = view::TellStory(view, "default", "job/h100-train", {});
+  const auto story = TellStory(view, "default", "job/h100-train", {});
   ASSERT_TRUE(story.has_value());
-  const view::Step* step = CapacityStep(*story);
+  const Step* step = CapacityStep(*story);
   ASSERT_NE(step, nullptr);
   for (const char* line :
        {"asked for by step flex of the policy",
@@ -167,7 +166,7 @@ TEST(WhyWithAPolicy, TellsWhatWasTriedAndWhoCanAct) {
         "the cloud takes the capacity back at 2026-11-20T09:00:00Z"}) {
     EXPECT_THAT(step->lines, Contains(line));
   }
-  const nlohmann::json out = view::StoryJson(*story)["steps"][2];
+  const nlohmann::json out = StoryJson(*story)["steps"][2];
   EXPECT_EQ(out["capacity"]["policyStep"], "flex");
   EXPECT_EQ(out["capacity"]["advice"]["who"], "cloud");
   EXPECT_EQ(out["tried"][0]["advice"]["reason"], "QuotaExceeded");
@@ -175,12 +174,12 @@ TEST(WhyWithAPolicy, TellsWhatWasTriedAndWhoCanAct) {
 }
 
 TEST(WhyWithAPolicy, TellsOfStepsThatMayNotAsk) {
-  view::ClusterView view = DwsView();
+  ClusterView view = DwsView();
   view.provisioning_requests.clear();
   view.workloads.front().status.admission_checks.front().message =
       "No step may ask: step spot (OutOfStockRecently): rests until 2026-11-20T08:42:00Z after 1 "
       "failure, the last ResourcePoolExhausted";
-  const auto story = view::TellStory(view, "default", "job/h100-train", {});
+  const auto story = TellStory(view, "default", "job/h100-train", {});
   ASSERT_TRUE(story.has_value());
   EXPECT_THAT(CapacityStep(*story)->lines, Contains(StartsWith("No step may ask: step spot")));
   EXPECT_THAT(CapacityStep(*story)->lines,
@@ -189,4 +188,4 @@ TEST(WhyWithAPolicy, TellsOfStepsThatMayNotAsk) {
 }
 
 }  // namespace
-}  // namespace berth::cli
+}  // namespace berth::view

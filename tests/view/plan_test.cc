@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "api/labels.h"
-#include "tests/cli/view_builder.h"
+#include "tests/view/view_builder.h"
 
-namespace berth::cli {
+namespace berth::view {
 namespace {
 
 using ::testing::HasSubstr;
@@ -69,13 +69,11 @@ class PlanTest : public ::testing::Test {
     pods.pod_template.spec.containers = {container};
     job_.workload.spec.pod_sets = {pods};
   }
-  std::string Screen() const {
-    return view::RenderPlans(view_, {*view::MakePlan(view_, job_)}, {});
-  }
-  Error Refusal() const { return view::MakePlan(view_, job_).error(); }
+  std::string Screen() const { return RenderPlans(view_, {*MakePlan(view_, job_)}, {}); }
+  Error Refusal() const { return MakePlan(view_, job_).error(); }
 
-  view::ClusterView view_;
-  view::PlannedJob job_;
+  ClusterView view_;
+  PlannedJob job_;
 };
 
 TEST_F(PlanTest, TheStepsInOrder) {
@@ -94,7 +92,7 @@ third   demand  queued-provisioning.gke.io      4       1.8   3.6  3m (3s to 156
 }
 
 TEST_F(PlanTest, TheSameAsData) {
-  const nlohmann::json out = view::PlansJson(view_, {*view::MakePlan(view_, job_)});
+  const nlohmann::json out = PlansJson(view_, {*MakePlan(view_, job_)});
   const nlohmann::json& job = out["jobs"][0];
   EXPECT_EQ(job["quota"][0], nlohmann::json::parse(
                                  R"({"flavor": "spot", "resource": "nvidia.com/gpu",
@@ -143,12 +141,12 @@ TEST_F(PlanTest, RequestsOfOthersThatWaitCount) {
     request.meta.owner_references = {
         {"kueue.x-k8s.io/v1beta2", "Workload", "other", other.meta.uid, true, true}};
     request.provisioning_class_name = api::kQueuedProvisioningClass;
-    const auto before = view::MakePlan(view_, job_)->checks[0].steps[0].eta.p90_seconds;
+    const auto before = MakePlan(view_, job_)->checks[0].steps[0].eta.p90_seconds;
     view_.provisioning_requests.push_back(request);
     if (i == 29) {
-      EXPECT_GT(view::MakePlan(view_, job_)->checks[0].steps[0].eta.p50_seconds, 90000);
+      EXPECT_GT(MakePlan(view_, job_)->checks[0].steps[0].eta.p50_seconds, 90000);
     }
-    EXPECT_GE(view::MakePlan(view_, job_)->checks[0].steps[0].eta.p90_seconds, before);
+    EXPECT_GE(MakePlan(view_, job_)->checks[0].steps[0].eta.p90_seconds, before);
   }
 }
 
@@ -171,7 +169,7 @@ TEST_F(PlanTest, ARaceTellsWhatItWastesAtMost) {
   EXPECT_THAT(Screen(),
               HasSubstr("a race of step first wastes at most 120m of a node, 0.52 USD\n"));
   EXPECT_THAT(Screen(), testing::Not(HasSubstr("race of step third")));
-  const nlohmann::json out = view::PlansJson(view_, {*view::MakePlan(view_, job_)});
+  const nlohmann::json out = PlansJson(view_, {*MakePlan(view_, job_)});
   EXPECT_EQ(out["jobs"][0]["checks"][0]["steps"][0]["raceWaste"],
             nlohmann::json::parse(R"({"nodeSeconds": 7200, "usd": "0.52"})"));
 }
@@ -189,4 +187,4 @@ TEST_F(PlanTest, StepsOfACheckForPendingPods) {
 }
 
 }  // namespace
-}  // namespace berth::cli
+}  // namespace berth::view

@@ -13,7 +13,7 @@
 #include "tests/ledger/records.h"
 #include "tests/local/apiserver/store/temp_folder.h"
 
-namespace berth::cli {
+namespace berth::program {
 namespace {
 
 using namespace std::chrono_literals;
@@ -37,7 +37,7 @@ class ReportSourceTest : public ::testing::Test {
     record.namespace_name = space;
     ASSERT_TRUE(file->Write({record}, 99'200));
   }
-  static Result<std::string> Ask(program::ReportSource& source, const readapi::ReportQuery& query) {
+  static Result<std::string> Ask(ReportSource& source, const readapi::ReportQuery& query) {
     std::promise<Result<std::string>> made;
     source.Ask(query, [&made](Result<std::string> text) { made.set_value(std::move(text)); });
     return made.get_future().get();
@@ -60,7 +60,7 @@ class ReportSourceTest : public ::testing::Test {
 TEST_F(ReportSourceTest, HasTheAttemptsOfTheNamespace) {
   Write("a", "team-a");
   Write("b", "team-b");
-  program::ReportSource source(clock_, path_);
+  ReportSource source(clock_, path_);
   EXPECT_EQ(Keys(Ask(source, {.by = "namespace"})), "team-a team-b ");
   EXPECT_EQ(Keys(Ask(source, {.by = "namespace", .namespaces = {"team-a"}})), "team-a ");
   Write("c", "team-c");
@@ -75,7 +75,7 @@ TEST_F(ReportSourceTest, HasTheAttemptsOfTheNamespace) {
 TEST_F(ReportSourceTest, TellsTheHistoryOfAQueue) {
   Write("a", "team-a");
   Write("b", "team-b");
-  program::ReportSource source(clock_, path_);
+  ReportSource source(clock_, path_);
   readapi::ReportQuery query{.days = 1, .of = readapi::ReportQuery::Of::kQueue, .name = "gpus"};
   const auto admitted = [&] {
     const auto text = Ask(source, query);
@@ -100,7 +100,7 @@ TEST_F(ReportSourceTest, TheHistoryOfAQueueReadsThatQueueAlone) {
     other.cluster_queue = "cpus";
     ASSERT_TRUE(file->Write({other}, 99'200));
   }
-  program::ReportSource source(clock_, path_, 1);
+  ReportSource source(clock_, path_, 1);
   const auto text =
       Ask(source, {.days = 1, .of = readapi::ReportQuery::Of::kQueue, .name = "gpus"});
   ASSERT_TRUE(text.has_value()) << text.error().message;
@@ -119,7 +119,7 @@ TEST_F(ReportSourceTest, TellsWhatTheQueuesOfACohortUsed) {
     elsewhere.cluster_queue = "of-another-cohort";
     ASSERT_TRUE(file->Write({other, elsewhere}, 99'200));
   }
-  program::ReportSource source(clock_, path_);
+  ReportSource source(clock_, path_);
   const auto text = Ask(source, {.days = 1,
                                  .of = readapi::ReportQuery::Of::kCohort,
                                  .name = "company",
@@ -151,7 +151,7 @@ TEST_F(ReportSourceTest, TellsWhatTheQueuesOfACohortUsed) {
     ASSERT_TRUE(file);
     ASSERT_TRUE(file->Write(attempts, 99'200));
   }
-  program::ReportSource later(clock_, path_);  // the first one keeps its answer
+  ReportSource later(clock_, path_);  // the first one keeps its answer
   const auto refused = Ask(later, many);
   ASSERT_FALSE(refused.has_value());
   EXPECT_THAT(refused.error().message, HasSubstr("more than 256 ClusterQueues"));
@@ -183,7 +183,7 @@ TEST_F(ReportSourceTest, TurnsHaveRequestsAndNodes) {
         {request("job-a", "team-a"), request("job-x", "team-a"), request("job-a", "team-b"), node},
         99'200));
   }
-  program::ReportSource source(clock_, path_);
+  ReportSource source(clock_, path_);
   const auto text =
       Ask(source,
           {.namespaces = {"team-a"}, .of = readapi::ReportQuery::Of::kWorkload, .name = "job-a"});
@@ -207,7 +207,7 @@ TEST_F(ReportSourceTest, TurnsNameNoOtherNamespaceToReadersOfOne) {
     record.message = "for team-b";
     ASSERT_TRUE(file->Write({record}, 99'200));
   }
-  program::ReportSource source(clock_, path_);
+  ReportSource source(clock_, path_);
   readapi::ReportQuery query{.namespaces = {"team-a"},
                              .of = readapi::ReportQuery::Of::kWorkload,
                              .name = "job-a",
@@ -233,7 +233,7 @@ TEST_F(ReportSourceTest, IsKeptByTheTimeThatItTook) {
   std::string known;
   for (const KeptRow& row : rows) {
     SCOPED_TRACE(row.took.count());
-    program::ReportSource source(clock_, path_);
+    ReportSource source(clock_, path_);
     const std::string took = std::to_string(row.took.count());
     Write("a" + took, "team-" + took);
     clock_.each_reading = row.took;
@@ -268,7 +268,7 @@ TEST_F(ReportSourceTest, TellsTheHistoryOfCapacity) {
                              ledger::PriceRecord{"t4", 100'500, 3'000'000'000}},
                             99'200));
   }
-  program::ReportSource source(clock_, path_);
+  ReportSource source(clock_, path_);
   readapi::ReportQuery query{
       .days = 1, .of = readapi::ReportQuery::Of::kCapacity, .names_all = true};
   const auto text = Ask(source, query);
@@ -304,7 +304,7 @@ TEST_F(ReportSourceTest, HasLinesOfTeamsUsersAndPools) {
                                 .hourly_nano = 1'000'000'000};
     ASSERT_TRUE(file->Write({record, node}, 99'200));
   }
-  program::ReportSource source(clock_, path_);
+  ReportSource source(clock_, path_);
   EXPECT_EQ(Keys(Ask(source, {.by = "user"})), "ann@example.com ");
   EXPECT_EQ(Keys(Ask(source, {.by = "team"})), "vision ");
   const auto pools = Ask(source, {.by = "pool"});
@@ -315,15 +315,15 @@ TEST_F(ReportSourceTest, HasLinesOfTeamsUsersAndPools) {
 TEST_F(ReportSourceTest, RefusesWhatItCannotMake) {
   Write("a", "team-a");
   Write("b", "team-b");
-  program::ReportSource source(clock_, path_, 1);
+  ReportSource source(clock_, path_, 1);
   const auto large = Ask(source, {});
   ASSERT_FALSE(large.has_value());
   EXPECT_EQ(large.error().code, ErrorCode::kInvalid);
   EXPECT_THAT(large.error().message, HasSubstr("2 attempts, more than 1: ask for fewer days"));
   EXPECT_TRUE(Ask(source, {.namespaces = {"team-a"}}).has_value());
-  program::ReportSource missing(clock_, folder_.File("none.db"));
+  ReportSource missing(clock_, folder_.File("none.db"));
   EXPECT_EQ(Ask(missing, {}).error().code, ErrorCode::kNotFound);
 }
 
 }  // namespace
-}  // namespace berth::cli
+}  // namespace berth::program

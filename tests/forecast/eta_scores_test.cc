@@ -7,16 +7,16 @@
 #include <gtest/gtest.h>
 
 #include "api/reasons.h"
-#include "tests/cli/view_builder.h"
+#include "tests/view/view_builder.h"
 
-namespace berth::cli {
+namespace berth::forecast {
 namespace {
 
 using std::chrono::seconds;
 
-forecast::EtaEntry Entry(const std::string& uid, std::int64_t seconds_ago) {
+EtaEntry Entry(const std::string& uid, std::int64_t seconds_ago) {
   return {.uid = uid,
-          .at = ledger::ToSeconds(SecondsAgo(seconds_ago)),
+          .at = ledger::ToSeconds(view::SecondsAgo(seconds_ago)),
           .raw = {seconds(10), seconds(20), seconds(30)},
           .told_p50 = seconds(20),
           .told_p90 = seconds(30)};
@@ -32,43 +32,43 @@ class EtaScoresTest : public ::testing::Test {
 };
 
 TEST_F(EtaScoresTest, EntriesAreReadAsTheyWereWritten) {
-  std::vector<forecast::EtaEntry> entries{Entry("a", 100), Entry("b", 50)};
+  std::vector<EtaEntry> entries{Entry("a", 100), Entry("b", 50)};
   entries[1].wait = 7;
-  const auto read = forecast::ParseEtaEntries(forecast::FormatEtaEntries(entries));
+  const auto read = ParseEtaEntries(FormatEtaEntries(entries));
   ASSERT_TRUE(read);
   EXPECT_EQ(*read, entries);
 }
 
 TEST_F(EtaScoresTest, ALineThatDoesNotFitRefusesTheFile) {
-  const std::string good = forecast::FormatEtaEntries({Entry("a", 100)});
+  const std::string good = FormatEtaEntries({Entry("a", 100)});
   for (const char* bad :
        {"{", "[]", "{\"uid\":\"x\"}", "7",
         R"({"uid":"x","at":-1,"p10":1,"p50":1,"p90":1,"told50":1,"told90":1})",
         R"({"uid":"x","at":1,"p10":1,"p50":1,"p90":1,"told50":1,"told90":1,"wait":"y"})"}) {
-    const auto read = forecast::ParseEtaEntries(good + bad + "\n");
+    const auto read = ParseEtaEntries(good + bad + "\n");
     ASSERT_FALSE(read) << bad;
     EXPECT_EQ(read.error().message, "line 2 is no forecast of `berth eta --scores`");
   }
 }
 
 TEST_F(EtaScoresTest, StartsThatCameTrueCorrectAndAreCounted) {
-  auto scores = forecast::EtaScores::Read(file_);
+  auto scores = EtaScores::Read(file_);
   ASSERT_TRUE(scores);
   view::ClusterView view;
-  view.now = ViewTime();
+  view.now = view::ViewTime();
   for (int i = 0; i < 40; ++i) {
     const std::string name = "w" + std::to_string(i);
-    api::Workload workload = MakeWorkload("default", name, "main", 500);
+    api::Workload workload = view::MakeWorkload("default", name, "main", 500);
     workload.meta.uid = name;
     const int wait = i < 10 ? 15 : 60;  // ten within p50 and p90
     workload.status.conditions.push_back(
-        TrueCondition(api::kAdmitted, api::kAdmitted, "", SecondsAgo(400 - wait)));
+        view::TrueCondition(api::kAdmitted, api::kAdmitted, "", view::SecondsAgo(400 - wait)));
     view.workloads.push_back(workload);
     scores->Add(Entry(name, 400));
   }
   scores->Add(Entry("gone", 400));
   scores->Add(Entry("w0", 1));  // the first forecast counts
-  scores->Resolve(forecast::MakeForecastCluster(view, {}));
+  scores->Resolve(MakeForecastCluster(view, {}));
   EXPECT_EQ(scores->known(), 40);
   EXPECT_EQ(scores->within_p50(), 0.25);
   EXPECT_EQ(scores->within_p90(), 0.25);
@@ -77,16 +77,16 @@ TEST_F(EtaScoresTest, StartsThatCameTrueCorrectAndAreCounted) {
           .count(),
       60, 1);
   ASSERT_TRUE(scores->Write());
-  auto again = forecast::EtaScores::Read(file_);
+  auto again = EtaScores::Read(file_);
   ASSERT_TRUE(again);
-  again->Resolve(forecast::MakeForecastCluster({}, {}));
+  again->Resolve(MakeForecastCluster({}, {}));
   EXPECT_EQ(again->known(), 40);  // without the one whose start nothing tells
 }
 
 TEST(ForecastJobsTest, RunsOfTheLedgerAreAlikeByTheirRequests) {
   view::ClusterView view;
-  view.now = ViewTime();
-  api::Workload waiting = MakeWorkload("default", "new", "main", 10);
+  view.now = view::ViewTime();
+  api::Workload waiting = view::MakeWorkload("default", "new", "main", 10);
   api::PodSet pods;
   pods.pod_template.spec.containers = {{.name = "c", .requests = {{"nvidia.com/gpu", 1}}}};
   waiting.spec.pod_sets = std::vector{pods};
@@ -105,12 +105,11 @@ TEST(ForecastJobsTest, RunsOfTheLedgerAreAlikeByTheirRequests) {
   // The ledger counts GPUs beside the requests.
   ended.resources.push_back({"gpu", api::kGpusResource, api::kUnitsPerGpu});
   view.workloads = {std::move(waiting)};
-  const forecast::ForecastJobs jobs =
-      forecast::ForecastJobsOf(forecast::MakeForecastCluster(view, {ended}));
+  const ForecastJobs jobs = ForecastJobsOf(MakeForecastCluster(view, {ended}));
   ASSERT_EQ(jobs.jobs.size(), 1U);
   EXPECT_EQ(jobs.jobs[0].run->level, simulation::RunLevel::kRequests);
   EXPECT_EQ(jobs.jobs[0].run->runs, 1);
 }
 
 }  // namespace
-}  // namespace berth::cli
+}  // namespace berth::forecast

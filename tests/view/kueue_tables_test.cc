@@ -5,7 +5,7 @@
 
 #include "base/rfc3339.h"
 
-namespace berth::cli {
+namespace berth::view {
 namespace {
 
 using Json = nlohmann::json;
@@ -27,20 +27,20 @@ Json Workloads() {
      "status": {"conditions": [{"type": "QuotaReserved", "status": "True"}]}}]})");
 }
 
-view::KueueTable TableOf(Json list) {
-  view::KueueTable table{.list = std::move(list), .now = *ParseTime("2026-01-01T00:10:00Z")};
+KueueTable TableOf(Json list) {
+  KueueTable table{.list = std::move(list), .now = *ParseTime("2026-01-01T00:10:00Z")};
   table.local_queues = Json::parse(
       R"({"items": [{"metadata": {"name": "q", "namespace": "x"}, "spec": {"clusterQueue": "team"}}]})");
   return table;
 }
 
 TEST(KueueTables, Workloads) {
-  view::KueueTable table = TableOf(Workloads());
-  EXPECT_EQ(view::WaitingQueues(table), std::vector<std::string>{"x/q"});
-  view::AddPositions(Json::parse(R"({"items": [{"metadata": {"name": "job-a", "namespace": "x"},
+  KueueTable table = TableOf(Workloads());
+  EXPECT_EQ(WaitingQueues(table), std::vector<std::string>{"x/q"});
+  AddPositions(Json::parse(R"({"items": [{"metadata": {"name": "job-a", "namespace": "x"},
                                           "positionInLocalQueue": 3}]})"),
-                     table.positions);
-  EXPECT_EQ(view::RenderWorkloads(table, {}),
+               table.positions);
+  EXPECT_EQ(RenderWorkloads(table, {}),
             "NAME   JOB TYPE   JOB NAME  LOCALQUEUE  CLUSTERQUEUE  STATUS         POSITION IN QUEUE"
             "  EXEC TIME  AGE\n"
             "job-a  job.batch  a         q           team          PENDING        3                "
@@ -50,14 +50,14 @@ TEST(KueueTables, Workloads) {
             "plain                       other                     QUOTARESERVED                   "
             "             60s\n");
   table.with_namespace = true;
-  EXPECT_EQ(view::RenderWorkloads(table, {}).substr(0, 9), "NAMESPACE");
+  EXPECT_EQ(RenderWorkloads(table, {}).substr(0, 9), "NAMESPACE");
 }
 
 TEST(KueueTables, FiltersOfWorkloads) {
-  const auto names = [](const view::KueueFilter& filter) {
-    view::KueueTable table = TableOf(Workloads());
+  const auto names = [](const KueueFilter& filter) {
+    KueueTable table = TableOf(Workloads());
     table.filter = filter;
-    view::Filter(table, true);
+    Filter(table, true);
     std::string text;
     for (const Json& item : table.list["items"]) {
       text += item["metadata"]["name"].get<std::string>() + " ";
@@ -78,33 +78,32 @@ TEST(KueueTables, FiltersOfWorkloads) {
 }
 
 TEST(KueueTables, QueuesAndFlavors) {
-  view::KueueTable queues = TableOf(Json::parse(R"({"items": [
+  KueueTable queues = TableOf(Json::parse(R"({"items": [
     {"metadata": {"name": "team", "creationTimestamp": "2026-01-01T00:00:00Z"},
      "spec": {"cohortName": "all"},
      "status": {"pendingWorkloads": 2, "admittedWorkloads": 1,
                 "conditions": [{"type": "Active", "status": "True"}]}},
     {"metadata": {"name": "new", "creationTimestamp": "2026-01-01T00:00:00Z"}, "spec": {}}]})"));
-  EXPECT_EQ(view::RenderClusterQueues(queues, {}),
+  EXPECT_EQ(RenderClusterQueues(queues, {}),
             "NAME  COHORT  PENDING WORKLOADS  ADMITTED WORKLOADS  ACTIVE  AGE\n"
             "team  all     2                  1                   true    10m\n"
             "new           0                  0                   false   10m\n");
   queues.filter.active = {"false"};
-  view::Filter(queues, false);
+  Filter(queues, false);
   EXPECT_EQ(queues.list["items"].size(), 1U);
-  const view::KueueTable local = TableOf(Json::parse(R"({"items": [
+  const KueueTable local = TableOf(Json::parse(R"({"items": [
     {"metadata": {"name": "q", "creationTimestamp": "2026-01-01T00:00:00Z"},
      "spec": {"clusterQueue": "team"}, "status": {"pendingWorkloads": 2}}]})"));
-  EXPECT_EQ(view::RenderLocalQueues(local, {}),
+  EXPECT_EQ(RenderLocalQueues(local, {}),
             "NAME  CLUSTERQUEUE  PENDING WORKLOADS  ADMITTED WORKLOADS  AGE\n"
             "q     team          2                  0                   10m\n");
-  const view::KueueTable flavors = TableOf(Json::parse(R"({"items": [
+  const KueueTable flavors = TableOf(Json::parse(R"({"items": [
     {"metadata": {"name": "spot", "creationTimestamp": "2026-01-01T00:00:00Z"},
      "spec": {"nodeLabels": {"a": "b", "c": "d"}}}]})"));
-  EXPECT_EQ(view::RenderResourceFlavors(flavors, {}),
-            "NAME  NODE LABELS  AGE\nspot  a=b, c=d     10m\n");
-  EXPECT_EQ(view::RenderResourceFlavors(TableOf(Json::parse(R"({"items": []})")), {}),
+  EXPECT_EQ(RenderResourceFlavors(flavors, {}), "NAME  NODE LABELS  AGE\nspot  a=b, c=d     10m\n");
+  EXPECT_EQ(RenderResourceFlavors(TableOf(Json::parse(R"({"items": []})")), {}),
             "No resources found\n");
 }
 
 }  // namespace
-}  // namespace berth::cli
+}  // namespace berth::view

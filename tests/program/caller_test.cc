@@ -16,9 +16,9 @@
 #include "program/caller_actions.h"
 #include "program/caller_screens.h"
 #include "program/caller_what_if.h"
-#include "tests/cli/view_builder.h"
+#include "tests/view/view_builder.h"
 
-namespace berth::cli {
+namespace berth::program {
 namespace {
 
 using ::testing::HasSubstr;
@@ -58,7 +58,7 @@ TEST(CallerActionTest, IsOnePatchOfOneObject) {
       {R"({"action":"stock","nodePool":"t4","zone":"us-a","stock":null})", "nodepools/t4",
        R"({"spec":{"stockByZone":{"us-a":null}}})", "NodePool t4, zone us-a: stock unlimited"}};
   for (const ActionRow& row : rows) {
-    const auto action = program::ParseAction(row.body);
+    const auto action = ParseAction(row.body);
     ASSERT_TRUE(action) << row.body << ": " << action.error().message;
     const bool is_pool = std::string_view(row.path).starts_with("nodepools/");
     EXPECT_EQ(action->path, std::string(is_pool ? kCloudRoot : kRoot) + row.path);
@@ -94,7 +94,7 @@ TEST(CallerActionTest, Refuses) {
       {R"({"action":"stock","nodePool":"t4","stock":1,"zone":["a"]})", "zone: a text"},
       {R"({"action":"stock","nodePool":"t4","stock":1,"flavor":"a"})", "a key is unknown"}};
   for (const auto& [body, part] : rows) {
-    const auto action = program::ParseAction(body);
+    const auto action = ParseAction(body);
     ASSERT_FALSE(action) << body;
     EXPECT_EQ(action.error().code, ErrorCode::kInvalid);
     EXPECT_THAT(action.error().message, HasSubstr(part)) << body;
@@ -102,10 +102,9 @@ TEST(CallerActionTest, Refuses) {
 }
 
 TEST(CallerWhatIfTest, RequestsAreBounded) {
-  EXPECT_EQ(program::ParseWhatIf(R"({"quota":["q/f/cpu=2"],"stop":["q"]})")->quota.front(),
-            "q/f/cpu=2");
+  EXPECT_EQ(ParseWhatIf(R"({"quota":["q/f/cpu=2"],"stop":["q"]})")->quota.front(), "q/f/cpu=2");
   Json many = {{"stop", Json::array()}};
-  for (std::size_t i = 0; i <= program::kMostWhatIfChanges; ++i) many["stop"].push_back("q");
+  for (std::size_t i = 0; i <= kMostWhatIfChanges; ++i) many["stop"].push_back("q");
   const std::string bodies[] = {"",
                                 "[]",
                                 "{}",
@@ -116,7 +115,7 @@ TEST(CallerWhatIfTest, RequestsAreBounded) {
                                 Json{{"stop", {std::string(2000, 'q')}}}.dump(),
                                 many.dump()};
   for (const std::string& body : bodies) {
-    const auto asked = program::ParseWhatIf(body);
+    const auto asked = ParseWhatIf(body);
     EXPECT_FALSE(asked) << body;
   }
 }
@@ -128,7 +127,7 @@ TEST(CallerWhatIfTest, WhatIsAppliedKeepsEveryFieldOfTheSpec) {
       "flavors": [{"name": "f", "resources": [{"name": "cpu", "nominalQuota": "4"},
                                               {"name": "memory", "nominalQuota": "1Gi"}]}]}]},
     "status": {"pendingWorkloads": 3}})");
-  const auto yaml = program::ChangedQueueYaml(
+  const auto yaml = ChangedQueueYaml(
       queue,
       {.quota = {"q/f/cpu=+2", "q/f/memory=3Gi", "other/f/cpu=1"}, .priority = {}, .stop = {}});
   ASSERT_TRUE(yaml) << yaml.error().message;
@@ -140,40 +139,39 @@ TEST(CallerWhatIfTest, WhatIsAppliedKeepsEveryFieldOfTheSpec) {
   resources[0]["nominalQuota"] = "6";
   resources[1]["nominalQuota"] = "3Gi";
   EXPECT_EQ(*yaml, api::FormatYaml(wanted));
-  EXPECT_EQ(program::QueuesOf(
-                {.quota = {"q/f/cpu=1", "p/f/cpu=1", "q/f/x=2"}, .priority = {}, .stop = {}}),
+  EXPECT_EQ(QueuesOf({.quota = {"q/f/cpu=1", "p/f/cpu=1", "q/f/x=2"}, .priority = {}, .stop = {}}),
             (std::vector<std::string>{"p", "q"}));
-  EXPECT_FALSE(
-      program::ChangedQueueYaml(queue, {.quota = {"q/g/cpu=1"}, .priority = {}, .stop = {}}));
+  EXPECT_FALSE(ChangedQueueYaml(queue, {.quota = {"q/g/cpu=1"}, .priority = {}, .stop = {}}));
 }
 
 // A forecast that nobody waits for any longer ends with a way out.
 TEST(CallerWhatIfTest, ARunThatTakesTooLongEnds) {
-  const view::ClusterView view = DwsView();
+  const view::ClusterView view = view::DwsView();
   int asked = 0;
-  program::CallerWhatIfOptions options;
+  CallerWhatIfOptions options;
   options.is_late = [&asked] { return ++asked > 3; };
-  const auto late = program::AnswerWhatIf(
-      {.quota = {}, .priority = {}, .stop = {"dws-cluster-queue"}}, view, options);
+  const auto late =
+      AnswerWhatIf({.quota = {}, .priority = {}, .stop = {"dws-cluster-queue"}}, view, options);
   ASSERT_FALSE(late);
   EXPECT_EQ(late.error().code, ErrorCode::kTooManyRequests);
   EXPECT_THAT(late.error().message, HasSubstr("berth what-if"));
   EXPECT_LT(asked, 20) << "the draws go on";
   options.is_late = [] { return false; };
-  EXPECT_TRUE(program::AnswerWhatIf({.quota = {}, .priority = {}, .stop = {"dws-cluster-queue"}},
-                                    view, options));
+  EXPECT_TRUE(
+      AnswerWhatIf({.quota = {}, .priority = {}, .stop = {"dws-cluster-queue"}}, view, options));
 }
 
 // Through the whole of a caller's request: nothing is asked of the API server, which does not
 // exist.
 TEST(CallerWhatIfTest, AClusterWithTooManyJobsIsRefused) {
   const SystemClock clock;
-  program::CallerScreensOptions options;
+  CallerScreensOptions options;
   options.api.server = "https://127.0.0.1:1";
-  program::CallerScreens screens(clock, std::move(options));
-  const auto workload = std::make_shared<const api::Workload>(MakeWorkload("a", "w", "q", 60));
-  program::MirrorObjects objects;
-  objects.workloads.assign(program::kMostWhatIfJobs + 1, workload);
+  CallerScreens screens(clock, std::move(options));
+  const auto workload =
+      std::make_shared<const api::Workload>(view::MakeWorkload("a", "w", "q", 60));
+  MirrorObjects objects;
+  objects.workloads.assign(kMostWhatIfJobs + 1, workload);
   std::promise<Result<std::string>> answer;
   screens.Ask(
       {.kind = readapi::CallerRequest::Kind::kWhatIf, .body = R"({"stop":["q"]})"},
@@ -187,14 +185,14 @@ TEST(CallerWhatIfTest, AClusterWithTooManyJobsIsRefused) {
 
 TEST(CallerScreensTest, AForecastWhoseClientHasLeftIsNotMade) {
   const SystemClock clock;
-  program::CallerScreensOptions options;
+  CallerScreensOptions options;
   options.api.server = "https://127.0.0.1:1";
-  program::CallerScreens screens(clock, std::move(options));
+  CallerScreens screens(clock, std::move(options));
   for (const bool has_left : {true, false}) {
     std::promise<Result<std::string>> answer;
     screens.Ask(
         {.kind = readapi::CallerRequest::Kind::kWhatIf, .body = R"({"stop":[]})"},
-        [] { return program::MirrorObjects(); },
+        [] { return MirrorObjects(); },
         [&answer](Result<std::string> text) { answer.set_value(std::move(text)); },
         [has_left] { return has_left; });
     const Result<std::string> refused = answer.get_future().get();
@@ -215,7 +213,7 @@ TEST(WithTokenTest, CallsHaveTheTokenAndNoOtherCredential) {
   own.client_certificate_file = own.client_key_file = "/pki";
   own.exec = kube::ExecPlugin{.command = "plugin"};
   own.as.user = "somebody";
-  const kube::KubeConfig config = program::WithToken(own, "of-the-caller");
+  const kube::KubeConfig config = WithToken(own, "of-the-caller");
   EXPECT_EQ(config.server, "https://api");
   EXPECT_EQ(config.ca_pem, "authority");
   EXPECT_EQ(config.bearer_token, "of-the-caller");
@@ -273,16 +271,16 @@ class SlowApi {
 TEST(CallerScreensTest, ReadersOfTheSameShareOneAnswer) {
   SlowApi api;
   const SystemClock clock;
-  program::CallerScreensOptions options;
+  CallerScreensOptions options;
   options.api.server = api.url();
-  program::CallerScreens screens(clock, options);
+  CallerScreens screens(clock, options);
   using Answer = Result<std::string>;
   int copies = 0;  // of the mirror's objects
   const auto ask = [&](const std::string& token) {
     auto made = std::make_shared<std::promise<Answer>>();
     screens.Ask(
         {.kind = readapi::CallerRequest::Kind::kTopology, .token = token},
-        [&copies] { return ++copies, program::MirrorObjects(); },
+        [&copies] { return ++copies, MirrorObjects(); },
         [made](Answer answer) { made->set_value(std::move(answer)); });
     return made->get_future();
   };
@@ -304,7 +302,7 @@ TEST(AsUserTest, CallsAreOnBehalfOfTheUser) {
   own.server = "https://api";
   own.token_file = "/var/run/token";
   own.as = {.user = "somebody", .uid = "1", .groups = {"of-somebody"}, .extra = {{"a", {"b"}}}};
-  const kube::KubeConfig config = program::AsUser(own, {.name = "jane", .groups = {"dev"}});
+  const kube::KubeConfig config = AsUser(own, {.name = "jane", .groups = {"dev"}});
   EXPECT_EQ(config.server, "https://api");
   EXPECT_EQ(config.token_file, "/var/run/token");
   EXPECT_EQ(config.as.user, "jane");
@@ -313,4 +311,4 @@ TEST(AsUserTest, CallsAreOnBehalfOfTheUser) {
 }
 
 }  // namespace
-}  // namespace berth::cli
+}  // namespace berth::program

@@ -7,15 +7,15 @@
 #include "tests/ledger/records.h"
 #include "view/screens/report_page.h"
 
-namespace berth::cli {
+namespace berth::view {
 namespace {
 
 using ledger::test::Admitted;
 using ledger::test::Ended;
 using ledger::test::Pending;
 
-view::HistoryView View() {
-  view::HistoryView view;
+HistoryView View() {
+  HistoryView view;
   ledger::AttemptRecord stopped =
       Ended(Admitted("train", 1000, 1060), 4660, ledger::kPreempted, "InClusterQueue");
   stopped.waits = {{1000, "WaitingForQuota"}};
@@ -36,7 +36,7 @@ view::HistoryView View() {
 
 TEST(HistoryScreen, TwoAttemptsAndARequest) {
   EXPECT_EQ(
-      view::RenderHistory(View(), {}),
+      RenderHistory(View(), {}),
       "QUEUED                NAMESPACE  JOB        ATTEMPT  QUEUE  RAN  RESOURCES"
       "                             OUTCOME                                           "
       "LOST (HOURS)                  WAITED FOR\n"
@@ -51,11 +51,11 @@ TEST(HistoryScreen, TwoAttemptsAndARequest) {
       "\n"
       "REQUESTED             NAMESPACE  REQUEST          CLASS   WAITED  OUTCOME\n"
       "1970-01-01T00:17:30Z  team-a     job-train-dws-1  queued  10s     Provisioned\n");
-  EXPECT_EQ(view::RenderHistory({}, {}), "the ledger has nothing of that\n");
+  EXPECT_EQ(RenderHistory({}, {}), "the ledger has nothing of that\n");
 }
 
 TEST(HistoryScreen, Json) {
-  const nlohmann::json json = view::HistoryJson(View());
+  const nlohmann::json json = HistoryJson(View());
   ASSERT_EQ(json["attempts"].size(), 2U);
   const nlohmann::json& first = json["attempts"][0];
   EXPECT_EQ(first["admitted"], "1970-01-01T00:17:40Z");
@@ -74,7 +74,7 @@ TEST(ReportScreen, TableJsonAndCsv) {
   view.attempts[1].local_queue = "a,\"b\"";
   const ledger::Period period{0, 4720};
   const auto lines = MakeReport(view.attempts, {}, ledger::ReportBy::kQueue, "", period);
-  EXPECT_EQ(view::RenderReport(lines, "QUEUE", {}),
+  EXPECT_EQ(RenderReport(lines, "QUEUE", {}),
             "QUEUE         WORKLOADS  ATTEMPTS  SUCCEEDED  FAILED  PREEMPTED  EVICTED  WAITED  "
             "WAITED (HOURS)                USED (HOURS)                  DESTROYED (HOURS)\n"
             "team-a/a,\"b\"          1         1          0       0          0        0     60s  "
@@ -83,7 +83,7 @@ TEST(ReportScreen, TableJsonAndCsv) {
             "cpu=0.03 nvidia.com/gpu=0.02  cpu=2.00 nvidia.com/gpu=1.00  "
             "cpu=2.00 nvidia.com/gpu=1.00\n");
   EXPECT_EQ(
-      view::ReportCsv(lines, "queue"),
+      ReportCsv(lines, "queue"),
       "queue,workloads,attempts,succeeded,failed,preempted,evicted,deleted,finished,waits,"
       "waited hours,cpu hours waited,cpu hours used,cpu hours destroyed,"
       "nvidia.com/gpu hours waited,nvidia.com/gpu hours used,"
@@ -93,10 +93,10 @@ TEST(ReportScreen, TableJsonAndCsv) {
       "0.0000,0.0000,0.0000,0.0000,0\r\n"
       "team-a/main,1,1,0,0,1,0,0,0,1,0.0167,0.0333,2.0000,2.0000,0.0167,1.0000,1.0000,"
       "0.0000,0.0000,0.0000,0.0000,1\r\n");
-  const nlohmann::json json = view::ReportJson(lines, period, "queue");
+  const nlohmann::json json = ReportJson(lines, period, "queue");
   EXPECT_EQ(json["to"], "1970-01-01T01:18:40Z");
   EXPECT_EQ(json["lines"][1]["outcomes"]["Preempted"], 1);
-  EXPECT_EQ(view::RenderReport({}, "QUEUE", {}), "the ledger has nothing of that time\n");
+  EXPECT_EQ(RenderReport({}, "QUEUE", {}), "the ledger has nothing of that time\n");
 }
 
 // A spreadsheet computes what begins like this.
@@ -104,7 +104,7 @@ TEST(ReportScreen, KeysInCsvAreNoFormulas) {
   for (const char* key : {"=cmd|' /C calc'!A0", "+1+1", "-1+2", "@SUM(A1)", "\t=1"}) {
     ledger::ReportLine line;
     line.key = key;
-    const std::string text = view::ReportCsv({line}, "user");
+    const std::string text = ReportCsv({line}, "user");
     EXPECT_NE(text.find("\r\n'" + line.key + ","), std::string::npos) << text;
   }
 }
@@ -112,7 +112,7 @@ TEST(ReportScreen, KeysInCsvAreNoFormulas) {
 TEST(ReportScreen, PrioritiesInCsvAreNumbers) {
   ledger::ReportLine line;
   line.key = "-10";
-  EXPECT_NE(view::ReportCsv({line}, "priority").find("\r\n-10,"), std::string::npos);
+  EXPECT_NE(ReportCsv({line}, "priority").find("\r\n-10,"), std::string::npos);
 }
 
 TEST(ReportScreen, ChargesAndCosts) {
@@ -124,28 +124,28 @@ TEST(ReportScreen, ChargesAndCosts) {
   line.unpriced = 2;
   ledger::ReportLine other;
   other.key = "text";
-  const std::string table = view::RenderReport({line, other}, "TEAM", {});
+  const std::string table = RenderReport({line, other}, "TEAM", {});
   EXPECT_NE(table.find("CHARGED (HOURS)                  COST (USD)"), std::string::npos) << table;
   EXPECT_NE(table.find("berth.dev/gpus=44.00 nodes=5.50  165.50 +2?"), std::string::npos) << table;
-  EXPECT_NE(view::ReportCsv({line}, "team").find(",5.5000,44.0000,165.5000,165.0000,2\r\n"),
+  EXPECT_NE(ReportCsv({line}, "team").find(",5.5000,44.0000,165.5000,165.0000,2\r\n"),
             std::string::npos);
-  const nlohmann::json json = view::ReportJson({line}, {}, "team")["lines"][0];
+  const nlohmann::json json = ReportJson({line}, {}, "team")["lines"][0];
   EXPECT_EQ(json["costUsd"], 165.5);
   EXPECT_EQ(json["measuredUsd"], 165.0);
   EXPECT_EQ(json["chargedHours"]["nodes"], 5.5);
-  const std::string page = view::ReportPage({line, other}, "TEAM", {0, 86400});
+  const std::string page = ReportPage({line, other}, "TEAM", {0, 86400});
   EXPECT_NE(page.find("165.50 +2?"), std::string::npos);
   EXPECT_NE(page.find("<h2>Cost</h2>"), std::string::npos);
   EXPECT_NE(page.find("style=\"width:100.00%\"></div></div></td><td class=\"right\">165.50</td>"),
             std::string::npos);
-  EXPECT_EQ(view::ReportPage({other}, "TEAM", {0, 86400}).find("<h2>Cost</h2>"), std::string::npos);
+  EXPECT_EQ(ReportPage({other}, "TEAM", {0, 86400}).find("<h2>Cost</h2>"), std::string::npos);
 }
 
 TEST(ReportTest, GpusStandInPlaceOfShares) {
   ledger::ReportLine line;
   line.key = "team/q";
   line.used_hours = {{"berth.dev/gpus", 2}, {"cpu", 8}, {"nvidia.com/gpu", 6}};
-  const std::string text = view::RenderReport({line}, "QUEUE", {});
+  const std::string text = RenderReport({line}, "QUEUE", {});
   EXPECT_NE(text.find("berth.dev/gpus=2.00 cpu=8.00"), std::string::npos) << text;
   EXPECT_EQ(text.find("nvidia.com/gpu"), std::string::npos);
 }
@@ -160,7 +160,7 @@ TEST(ReportTest, ThePageHasBarsOfUsedAndDestroyedHours) {
   other.key = "";
   other.used_hours = {{"berth.dev/gpus", 2}};
   other.destroyed_hours.clear();
-  const std::string page = view::ReportPage({line, other}, "TEAM", {0, 86400});
+  const std::string page = ReportPage({line, other}, "TEAM", {0, 86400});
   EXPECT_NE(page.find("GPU hours"), std::string::npos);
   EXPECT_NE(page.find("&lt;vision&gt; &amp; co"), std::string::npos);
   EXPECT_EQ(page.find("<vision>"), std::string::npos);
@@ -171,9 +171,8 @@ TEST(ReportTest, ThePageHasBarsOfUsedAndDestroyedHours) {
                       "<div class=\"lost\" style=\"width:0.00%\"></div>"),
             std::string::npos);
   EXPECT_NE(page.find("1970-01-01T00:00:00Z to 1970-01-02T00:00:00Z"), std::string::npos);
-  EXPECT_NE(view::ReportPage({}, "TEAM", {0, 1}).find("has nothing of that time"),
-            std::string::npos);
+  EXPECT_NE(ReportPage({}, "TEAM", {0, 1}).find("has nothing of that time"), std::string::npos);
 }
 
 }  // namespace
-}  // namespace berth::cli
+}  // namespace berth::view

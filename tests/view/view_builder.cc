@@ -1,10 +1,10 @@
-#include "tests/cli/view_builder.h"
+#include "tests/view/view_builder.h"
 
 #include "api/labels.h"
 #include "api/reasons.h"
 #include "base/rfc3339.h"
 
-namespace berth::cli {
+namespace berth::view {
 
 WallTime ViewTime() { return ParseTime("2026-11-20T08:12:00Z").value_or(WallTime{}); }
 WallTime SecondsAgo(std::int64_t seconds) { return ViewTime() - std::chrono::seconds(seconds); }
@@ -84,8 +84,8 @@ api::Job MakeJob(const api::Workload& workload) {
   return job;
 }
 
-view::ClusterView DwsView() {
-  view::ClusterView view;
+ClusterView DwsView() {
+  ClusterView view;
   view.now = ViewTime();
   view.cluster_name = "local cluster";
   view.cluster_since = SecondsAgo(3 * kDay);
@@ -146,4 +146,4 @@ view::ClusterView DwsView() {
   return view;
 }
 
-}  // namespace berth::cli
+}  // namespace berth::view

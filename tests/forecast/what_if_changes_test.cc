@@ -10,9 +10,9 @@
 #include "api/condition.h"
 #include "api/reasons.h"
 #include "forecast/forecast_cluster.h"
-#include "tests/cli/view_builder.h"
+#include "tests/view/view_builder.h"
 
-namespace berth::cli {
+namespace berth::forecast {
 namespace {
 
 using Json = nlohmann::json;
@@ -37,14 +37,14 @@ Touched In(const view::ClusterView& view) {
 
 view::ClusterView SmallView() {
   view::ClusterView view;
-  view.now = ViewTime();
-  view.cluster_queues = {MakeQueue("team", "", {{"cpu", 4000}}, {})};
+  view.now = view::ViewTime();
+  view.cluster_queues = {view::MakeQueue("team", "", {{"cpu", 4000}}, {})};
   view.cluster_queues[0].spec.namespace_selector.emplace();
-  view.local_queues = {MakeLocalQueue("default", "main", "team")};
+  view.local_queues = {view::MakeLocalQueue("default", "main", "team")};
   const std::string flavor = view.cluster_queues[0].spec.resource_groups[0].flavors[0].flavor;
   view.flavors.emplace_back().meta.name = flavor;
-  view.workloads = {MakeWorkload("default", "first", "main", 60),
-                    MakeWorkload("default", "second", "main", 30)};
+  view.workloads = {view::MakeWorkload("default", "first", "main", 60),
+                    view::MakeWorkload("default", "second", "main", 30)};
   for (api::Workload& workload : view.workloads) {
     workload.meta.uid = "uid-" + workload.meta.name;
     api::PodSet pods;
@@ -58,12 +58,12 @@ TEST(WhatIfChangesTest, TheClusterIsLeftAlone) {
   const view::ClusterView view = SmallView();
   const Touched before = In(view);
   const std::string flavor = view.flavors[0].meta.name;
-  forecast::WhatIfOptions options;
+  WhatIfOptions options;
   options.quota = {"team/" + flavor + "/cpu=+4"};
   options.priority = {"job/first=7"};
   options.stop = {"main"};
-  const forecast::WhatIfInput input{.options = options, .default_namespace = "default"};
-  const auto changed = forecast::ChangeView(view, input);
+  const WhatIfInput input{.options = options, .default_namespace = "default"};
+  const auto changed = ChangeView(view, input);
   ASSERT_TRUE(changed) << changed.error().message;
   EXPECT_EQ(changed->changes,
             (std::vector<std::string>{"ClusterQueue team: cpu in " + flavor + " 4 → 8",
@@ -86,12 +86,12 @@ TEST(WhatIfChangesTest, PoliciesOfFilesAreTaken) {
   policy["spec"] = {{"steps", Json::array({{{"name", "spot"}, {"flavor", "spot"}}})}};
   Json config = ObjectOf(kKueueVersion, "ProvisioningRequestConfig", "dws");
   config["spec"] = {{"provisioningClassName", "queued-provisioning.gke.io"}};
-  forecast::WhatIfOptions options;
+  WhatIfOptions options;
   // Objects of lists count one by one.
   const Json list = {{"kind", "List"}, {"items", Json::array({config})}};
-  const forecast::WhatIfInput input{
+  const WhatIfInput input{
       .options = options, .changed = {policy, list}, .default_namespace = "default"};
-  const auto changed = forecast::ChangeView(SmallView(), input);
+  const auto changed = ChangeView(SmallView(), input);
   ASSERT_TRUE(changed) << changed.error().message;
   EXPECT_EQ(changed->changes, (std::vector<std::string>{"new ProvisioningRequestConfig dws",
                                                         "new ProvisioningPolicy spot-first"}));
@@ -102,20 +102,19 @@ TEST(WhatIfChangesTest, PoliciesOfFilesAreTaken) {
 }
 
 TEST(WhatIfChangesTest, OtherKindsAreNamed) {
-  forecast::WhatIfOptions options;
+  WhatIfOptions options;
   const Json topology = ObjectOf(kKueueVersion, "Topology", "racks");
   const Json pool = ObjectOf("cloud.berth.dev/v1alpha1", "NodePool", "t4");
-  const forecast::WhatIfInput alone{
-      .options = options, .changed = {topology, pool}, .default_namespace = ""};
-  const auto refused = forecast::ChangeView(SmallView(), alone);
+  const WhatIfInput alone{.options = options, .changed = {topology, pool}, .default_namespace = ""};
+  const auto refused = ChangeView(SmallView(), alone);
   ASSERT_FALSE(refused);
   EXPECT_EQ(
       refused.error().message,
       "-f: the files change no part of the forecast; left out: Topology racks of -f: no part of "
       "the forecast");
   const Json space = ObjectOf("v1", "Namespace", "other");
-  const forecast::WhatIfInput beside{.options = options, .changed = {topology, space, pool}};
-  const auto changed = forecast::ChangeView(SmallView(), beside);
+  const WhatIfInput beside{.options = options, .changed = {topology, space, pool}};
+  const auto changed = ChangeView(SmallView(), beside);
   ASSERT_TRUE(changed) << changed.error().message;
   EXPECT_EQ(changed->changes, (std::vector<std::string>{"new Namespace other"}));
   EXPECT_EQ(changed->notes,
@@ -124,9 +123,8 @@ TEST(WhatIfChangesTest, OtherKindsAreNamed) {
   // Where pods are placed on nodes, these count.
   view::ClusterView view = SmallView();
   view.topology_nodes.emplace_back().meta.name = "n1";
-  const forecast::WhatIfInput nodes{.options = options,
-                                    .changed = {topology, ObjectOf("v1", "Node", "n2")}};
-  const auto larger = forecast::ChangeView(view, nodes);
+  const WhatIfInput nodes{.options = options, .changed = {topology, ObjectOf("v1", "Node", "n2")}};
+  const auto larger = ChangeView(view, nodes);
   ASSERT_TRUE(larger) << larger.error().message;
   EXPECT_EQ(larger->changes, (std::vector<std::string>{"new Topology racks", "new Node n2"}));
   EXPECT_TRUE(larger->notes.empty());
@@ -135,15 +133,15 @@ TEST(WhatIfChangesTest, OtherKindsAreNamed) {
 }
 
 TEST(WhatIfChangesTest, GpuIsTheUsualGpu) {
-  const auto change = forecast::ParseQuotaChange("team/t4/gpu=+8");
+  const auto change = ParseQuotaChange("team/t4/gpu=+8");
   ASSERT_TRUE(change);
   EXPECT_EQ(change->resource, "nvidia.com/gpu");
   EXPECT_EQ(change->After(2), 10);
-  EXPECT_EQ(forecast::ParseQuotaChange("team/t4/example.com/gpu=+8")->resource, "example.com/gpu");
+  EXPECT_EQ(ParseQuotaChange("team/t4/example.com/gpu=+8")->resource, "example.com/gpu");
 }
 
 api::Workload RunningFor(const char* name, const char* kind, const char* owner) {
-  api::Workload workload = MakeRunning("default", name, "team", {{"cpu", 1000}});
+  api::Workload workload = view::MakeRunning("default", name, "team", {{"cpu", 1000}});
   workload.meta.name = name;
   workload.meta.owner_references[0].kind = kind;
   workload.meta.owner_references[0].name = owner;
@@ -176,10 +174,9 @@ TEST(WhatIfChangesTest, PodsOfEveryKindLeaveWithTheirNode) {
   view.pods[5].owner_name = "f";
   view.topology_nodes.emplace_back().meta.name = "n1";
   view.topology_nodes.emplace_back().meta.name = "n2";
-  forecast::WhatIfOptions options;
+  WhatIfOptions options;
   options.nodes = {"n1"};
-  const auto changed =
-      forecast::ChangeView(view, {.options = options, .default_namespace = "default"});
+  const auto changed = ChangeView(view, {.options = options, .default_namespace = "default"});
   ASSERT_TRUE(changed) << changed.error().message;
   EXPECT_EQ(changed->changes, (std::vector<std::string>{"Node n1: removed, 6 jobs stop"}));
   std::vector<std::string> running;
@@ -195,17 +192,16 @@ TEST(WhatIfChangesTest, PodsOfEveryKindLeaveWithTheirNode) {
   EXPECT_FALSE(view.topology_nodes[0].unschedulable);
   // A node without jobs may go, too, where a topology has it.
   options.nodes = {"n2"};
-  const auto empty =
-      forecast::ChangeView(view, {.options = options, .default_namespace = "default"});
+  const auto empty = ChangeView(view, {.options = options, .default_namespace = "default"});
   ASSERT_TRUE(empty) << empty.error().message;
   EXPECT_EQ(empty->changes, (std::vector<std::string>{"Node n2: removed, 0 jobs stop"}));
   options.nodes = {"n3"};
-  EXPECT_FALSE(forecast::ChangeView(view, {.options = options, .default_namespace = "default"}));
+  EXPECT_FALSE(ChangeView(view, {.options = options, .default_namespace = "default"}));
 }
 
 TEST(WhatIfChangesTest, AForecastLeavesTheClusterAlone) {
-  const forecast::ForecastCluster cluster = forecast::MakeForecastCluster(SmallView(), {});
-  const forecast::ForecastJobs jobs = forecast::ForecastJobsOf(cluster);
+  const ForecastCluster cluster = MakeForecastCluster(SmallView(), {});
+  const ForecastJobs jobs = ForecastJobsOf(cluster);
   const Touched before = In(cluster.view);
   const auto objects = [&cluster] {
     std::string text;
@@ -224,4 +220,4 @@ TEST(WhatIfChangesTest, AForecastLeavesTheClusterAlone) {
 }
 
 }  // namespace
-}  // namespace berth::cli
+}  // namespace berth::forecast

@@ -12,7 +12,7 @@
 
 #include "program/listen_address.h"
 
-namespace berth::cli {
+namespace berth::program {
 namespace {
 
 namespace fs = std::filesystem;
@@ -36,7 +36,7 @@ class DataDirectoryTest : public ::testing::Test {
     return lstat(path.c_str(), &info) == 0 ? info.st_mode & 07777U : 0U;
   }
   std::string RefusalOf() {
-    const Status prepared = program::PrepareDataDirectory(data_, false);
+    const Status prepared = PrepareDataDirectory(data_, false);
     return prepared ? "" : prepared.error().message;
   }
 
@@ -65,18 +65,18 @@ TEST_F(DataDirectoryTest, AnOlderOneIsClosed) {
 }
 
 TEST_F(DataDirectoryTest, KeysWithoutStateAreNoticed) {
-  EXPECT_FALSE(program::HasKeysAlone(data_)) << "nothing is there";
-  ASSERT_TRUE(program::PrepareDataDirectory(data_, false));
+  EXPECT_FALSE(HasKeysAlone(data_)) << "nothing is there";
+  ASSERT_TRUE(PrepareDataDirectory(data_, false));
   fs::create_directory(data_ + "/pki");
   Write(data_ + "/pki/ca.key");
-  EXPECT_TRUE(program::HasKeysAlone(data_));
+  EXPECT_TRUE(HasKeysAlone(data_));
   std::ofstream(data_ + "/state.db") << "";
-  EXPECT_TRUE(program::HasKeysAlone(data_)) << "an empty file";
+  EXPECT_TRUE(HasKeysAlone(data_)) << "an empty file";
   Write(data_ + "/state.db-wal");
-  EXPECT_FALSE(program::HasKeysAlone(data_)) << "all changes are in the log";
+  EXPECT_FALSE(HasKeysAlone(data_)) << "all changes are in the log";
   fs::remove(data_ + "/state.db-wal");
   Write(data_ + "/state.db");
-  EXPECT_FALSE(program::HasKeysAlone(data_));
+  EXPECT_FALSE(HasKeysAlone(data_));
 }
 
 TEST_F(DataDirectoryTest, LinksAreRefused) {
@@ -114,13 +114,13 @@ TEST_F(DataDirectoryTest, FoldersOfOthersAreRefused) {
 
 TEST(ListenAddress, KnowsWhatOtherMachinesReach) {
   for (const char* host : {"127.0.0.1", "127.1.2.3", "::1", "::ffff:127.0.0.1", "localhost"}) {
-    EXPECT_TRUE(program::IsLoopback(host)) << host;
+    EXPECT_TRUE(IsLoopback(host)) << host;
   }
   for (const char* host :
        {"0.0.0.0", "::", "10.0.0.1", "192.168.127.1", "::ffff:10.0.0.1", "host"}) {
-    EXPECT_FALSE(program::IsLoopback(host)) << host;
+    EXPECT_FALSE(IsLoopback(host)) << host;
   }
 }
 
 }  // namespace
-}  // namespace berth::cli
+}  // namespace berth::program

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-namespace berth::cli {
+namespace berth::view {
 namespace {
 
 using Json = nlohmann::json;
@@ -48,17 +48,17 @@ TEST(JobPods, OfEachKind) {
       {"pod/a", "/api/v1/namespaces/x/pods", ""},
   };
   for (const Row& row : rows) {
-    const auto reference = view::ParseJobReference(row.reference);
+    const auto reference = ParseJobReference(row.reference);
     ASSERT_TRUE(reference) << row.reference;
     EXPECT_EQ(reference->ListPath("x"), row.list);
-    EXPECT_EQ(view::PodSelectorOf(*reference, row.job), row.selector) << row.reference;
+    EXPECT_EQ(PodSelectorOf(*reference, row.job), row.selector) << row.reference;
   }
-  EXPECT_EQ(view::ParseJobReference("job/a")->ListPath(""), "/apis/batch/v1/jobs");
+  EXPECT_EQ(ParseJobReference("job/a")->ListPath(""), "/apis/batch/v1/jobs");
 }
 
 TEST(JobPods, OtherReferencesNameTheForm) {
   for (const char* bad : {"", "a", "job/", "/a", "deployment/a", "job.apps/a"}) {
-    const auto reference = view::ParseJobReference(bad);
+    const auto reference = ParseJobReference(bad);
     ASSERT_FALSE(reference) << bad;
     EXPECT_EQ(reference.error().code, ErrorCode::kInvalid);
     EXPECT_NE(reference.error().message.find("TYPE[.GROUP]/NAME"), std::string::npos);
@@ -71,14 +71,14 @@ TEST(JobPods, ATableOfTheServer) {
       {"name": "IP", "priority": 1}, {"name": "Age"}],
     "rows": [{"cells": ["a-0", 2, "10.0.0.1", "5m"],
               "object": {"metadata": {"namespace": "x"}}}, {"cells": ["a-1"]}]})");
-  const view::TextStyle style;
-  EXPECT_EQ(view::RenderServerTable(table, false, style),
+  const TextStyle style;
+  EXPECT_EQ(RenderServerTable(table, false, style),
             "NAME  RESTARTS  AGE\n"
             "a-0   2         5m\n"
             "a-1\n");
-  EXPECT_EQ(view::RenderServerTable(table, true, style).substr(0, 9), "NAMESPACE");
-  EXPECT_EQ(view::RenderServerTable(Json::object(), false, style), "No resources found\n");
+  EXPECT_EQ(RenderServerTable(table, true, style).substr(0, 9), "NAMESPACE");
+  EXPECT_EQ(RenderServerTable(Json::object(), false, style), "No resources found\n");
 }
 
 }  // namespace
-}  // namespace berth::cli
+}  // namespace berth::view

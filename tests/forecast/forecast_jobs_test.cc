@@ -4,18 +4,18 @@
 
 #include "api/quantity.h"
 #include "forecast/forecast_cluster.h"
-#include "tests/cli/view_builder.h"
+#include "tests/view/view_builder.h"
 
-namespace berth::cli {
+namespace berth::forecast {
 namespace {
 
 // A job of the image model:1 with two CPUs that may run for 1,000 s.
 view::ClusterView WaitingView() {
   view::ClusterView view;
-  view.now = ViewTime();
-  view.cluster_queues = {MakeQueue("team", "", {{"cpu", 4000}}, {})};
-  view.local_queues = {MakeLocalQueue("default", "main", "team")};
-  api::Workload workload = MakeWorkload("default", "waits", "main", 60);
+  view.now = view::ViewTime();
+  view.cluster_queues = {view::MakeQueue("team", "", {{"cpu", 4000}}, {})};
+  view.local_queues = {view::MakeLocalQueue("default", "main", "team")};
+  api::Workload workload = view::MakeWorkload("default", "waits", "main", 60);
   api::PodSet pods;
   api::Container& container = pods.pod_template.spec.containers.emplace_back();
   container.image = "model:1";
@@ -45,9 +45,8 @@ std::vector<ledger::AttemptRecord> PastRuns(const ledger::AttemptRecord& like) {
 }
 
 simulation::RunForecast RunOfTheWaiting(const ledger::AttemptRecord& like) {
-  const forecast::ForecastCluster cluster =
-      forecast::MakeForecastCluster(WaitingView(), PastRuns(like));
-  return *forecast::ForecastJobsOf(cluster).jobs.at(0).run;
+  const ForecastCluster cluster = MakeForecastCluster(WaitingView(), PastRuns(like));
+  return *ForecastJobsOf(cluster).jobs.at(0).run;
 }
 
 TEST(ForecastJobsTest, TheLedgerKnowsImages) {
@@ -67,19 +66,19 @@ TEST(ForecastJobsTest, TopologiesOfTheViewArePlayed) {
   view.flavors.emplace_back().meta.name = "t4";
   view.flavors[0].topology_name = "racks";
   // Without nodes quota alone decides, and the output says so.
-  forecast::ForecastCluster cluster = forecast::MakeForecastCluster(view, {});
+  ForecastCluster cluster = MakeForecastCluster(view, {});
   EXPECT_TRUE(cluster.cluster.topologies.empty());
   EXPECT_EQ(cluster.notes.size(), 1U);
   EXPECT_FALSE(cluster.workloads[0]->spec.pod_sets[0].topology_request.has_value());
   view.topologies.push_back({.meta = {.name = "racks"}, .levels = {"rack"}});
   view.topology_nodes.emplace_back().meta.name = "n1";
-  cluster = forecast::MakeForecastCluster(view, {});
+  cluster = MakeForecastCluster(view, {});
   EXPECT_EQ(cluster.cluster.topologies.size(), 1U);
   EXPECT_EQ(cluster.cluster.flavors[0].topology_name, "racks");
   EXPECT_TRUE(cluster.notes.empty());
   EXPECT_TRUE(cluster.workloads[0]->spec.pod_sets[0].topology_request.has_value());
   view.hidden = {"nodes"};
-  EXPECT_TRUE(forecast::MakeForecastCluster(view, {}).cluster.topologies.empty());
+  EXPECT_TRUE(MakeForecastCluster(view, {}).cluster.topologies.empty());
 }
 
 TEST(ForecastJobsTest, TheLedgerKnowsDeclaredMaxima) {
@@ -92,4 +91,4 @@ TEST(ForecastJobsTest, TheLedgerKnowsDeclaredMaxima) {
 }
 
 }  // namespace
-}  // namespace berth::cli
+}  // namespace berth::forecast

@@ -4,19 +4,19 @@
 
 #include "api/codec/start_forecast.h"
 #include "api/reasons.h"
-#include "tests/cli/view_builder.h"
+#include "tests/view/view_builder.h"
 #include "view/screens/eta_cell.h"
 #include "view/screens/list.h"
 #include "view/screens/status.h"
 
-namespace berth::cli {
+namespace berth::view {
 namespace {
 
-constexpr view::TextStyle kAscii{.ascii = true};
+constexpr TextStyle kAscii{.ascii = true};
 
 // Two teams in a cohort: team-a borrows two GPUs from team-b; two of its jobs wait for the same.
-view::ClusterView TwoTeams() {
-  view::ClusterView view;
+ClusterView TwoTeams() {
+  ClusterView view;
   view.now = ViewTime();
   view.cluster_name = "prod";
   view.cluster_queues = {MakeQueue("team-a", "org", {{"cpu", 20000}, {"nvidia.com/gpu", 8}},
@@ -45,7 +45,7 @@ view::ClusterView TwoTeams() {
 }
 
 TEST(Status, ShowsQueuesAndWhyEachWaits) {
-  EXPECT_EQ(view::RenderStatus(TwoTeams(), {}, kAscii),
+  EXPECT_EQ(RenderStatus(TwoTeams(), {}, kAscii),
             "prod - 2 waiting, 2 running - oldest wait 12m (team-a/sweep-17)\n"
             "\n"
             "QUEUE                  WAITING  RUNNING  OLDEST  cpu               nvidia.com/gpu\n"
@@ -62,16 +62,16 @@ TEST(Status, ShowsQueuesAndWhyEachWaits) {
 }
 
 TEST(Status, SaysHowOldTheClusterIs) {
-  view::ClusterView view = DwsView();
+  ClusterView view = DwsView();
   view.cluster_since = view.now - std::chrono::seconds(5);
-  EXPECT_EQ(view::RenderStatus(view, {}, {}).find("local cluster, age 5s · "), 0U);
+  EXPECT_EQ(RenderStatus(view, {}, {}).find("local cluster, age 5s · "), 0U);
   view.cluster_since = view.now + std::chrono::seconds(5);
-  EXPECT_EQ(view::RenderStatus(view, {}, {}).find("local cluster, age 0s · "), 0U)
+  EXPECT_EQ(RenderStatus(view, {}, {}).find("local cluster, age 0s · "), 0U)
       << "the server's clock is ahead";
 }
 
 TEST(Status, ShowsCapacityRequestsAndPools) {
-  const std::string screen = view::RenderStatus(DwsView(), {}, {});
+  const std::string screen = RenderStatus(DwsView(), {}, {});
   EXPECT_NE(screen.find("local cluster, age 3d · 1 waiting, 0 running · oldest wait 3d2h "
                         "(default/h100-train)\n"),
             std::string::npos)
@@ -87,17 +87,17 @@ TEST(Status, ShowsCapacityRequestsAndPools) {
 }
 
 TEST(Status, NarrowsToOneQueueAndSaysWhatIsHidden) {
-  view::ClusterView view = TwoTeams();
+  ClusterView view = TwoTeams();
   view.hidden = {"nodes"};
-  const std::string screen = view::RenderStatus(view, {.only = "team-b"}, kAscii);
+  const std::string screen = RenderStatus(view, {.only = "team-b"}, kAscii);
   EXPECT_EQ(screen.find("sweep-17  a-queue"), std::string::npos) << screen;
   EXPECT_NE(screen.find("hidden (no right to list them): nodes"), std::string::npos);
-  EXPECT_TRUE(view::IsKnownQueue(view, "org"));
-  EXPECT_FALSE(view::IsKnownQueue(view, "nope"));
+  EXPECT_TRUE(IsKnownQueue(view, "org"));
+  EXPECT_FALSE(IsKnownQueue(view, "nope"));
 }
 
 TEST(Status, JsonHasStableKeysWithUnits) {
-  const nlohmann::json out = view::StatusJson(TwoTeams(), {});
+  const nlohmann::json out = StatusJson(TwoTeams(), {});
   EXPECT_EQ(out["waiting"][0]["waitSeconds"], 720);
   EXPECT_EQ(out["waiting"][1]["position"], 2);
   EXPECT_EQ(out["waiting"][0]["reason"]["kind"], "quota");
@@ -120,34 +120,34 @@ TEST(Status, JsonHasStableKeysWithUnits) {
 
 // A ClusterQueue's status is written later than its Workloads'.
 TEST(Status, WhatIsUsedAndWhatRunsComeFromOneMoment) {
-  view::ClusterView view = TwoTeams();
+  ClusterView view = TwoTeams();
   view.workloads[0].status.conditions.push_back(
       TrueCondition(api::kFinished, api::kSucceeded, "Job finished", SecondsAgo(1)));
-  const std::string screen = view::RenderStatus(view, {.only = "team-a"}, kAscii);
+  const std::string screen = RenderStatus(view, {.only = "team-a"}, kAscii);
   EXPECT_NE(screen.find("team-a        2        0     12m  .......... 0/20  .......... 0/8"),
             std::string::npos)
       << screen;
 }
 
 TEST(Status, PodsThatAreDoneHoldNoQuota) {
-  view::ClusterView view = TwoTeams();
+  ClusterView view = TwoTeams();
   api::Workload& running = view.workloads[1];
   running.spec.pod_sets = {{.name = "main", .count = 2}};
   running.status.admission->pod_set_assignments[0].count = 2;
   running.status.reclaimable_pods = {{.pod_set = "main", .count = 1}};
-  const nlohmann::json out = view::StatusJson(view, {.only = "team-b"});
+  const nlohmann::json out = StatusJson(view, {.only = "team-b"});
   EXPECT_EQ(out["clusterQueues"][0]["resources"][0]["used"], 3000);
   EXPECT_EQ(out["clusterQueues"][0]["resources"][1]["used"], 1);
 }
 
 // Usage cannot be summed from one namespace's Workloads: the ClusterQueue's status is shown.
 TEST(Status, OneNamespaceShowsTheStatusOfClusterQueues) {
-  view::ClusterView view = TwoTeams();
+  ClusterView view = TwoTeams();
   view.namespace_name = "team-a";
   view.cluster_queues[1].status.admitted_workloads = 7;
   view.cluster_queues[1].status.pending_workloads = 4;
   std::erase_if(view.workloads, [](const auto& w) { return w.meta.namespace_name != "team-a"; });
-  const nlohmann::json out = view::StatusJson(view, {});
+  const nlohmann::json out = StatusJson(view, {});
   EXPECT_EQ(out["clusterQueues"][1]["running"], 7);
   EXPECT_EQ(out["clusterQueues"][1]["waiting"], 4);
   EXPECT_EQ(out["clusterQueues"][1]["resources"][0]["used"], 6000);
@@ -155,8 +155,8 @@ TEST(Status, OneNamespaceShowsTheStatusOfClusterQueues) {
 }
 
 // TwoTeams, with what a controller has forecast for both waiting jobs.
-view::ClusterView WithForecasts() {
-  view::ClusterView view = TwoTeams();
+ClusterView WithForecasts() {
+  ClusterView view = TwoTeams();
   const auto at = [&view](std::int64_t seconds) {
     return view.now + std::chrono::seconds(seconds);
   };
@@ -168,57 +168,56 @@ view::ClusterView WithForecasts() {
 }
 
 TEST(Status, ShowsForecastsOfTheController) {
-  const std::string screen = view::RenderStatus(WithForecasts(), {}, kAscii);
+  const std::string screen = RenderStatus(WithForecasts(), {}, kAscii);
   EXPECT_NE(screen.find("WAITING          QUEUE    PRIO  NEXT  AGE    ETA  REASON\n"
                         "team-a/sweep-17  a-queue    50     1  12m   ~12m  quota: "),
             std::string::npos)
       << screen;
   EXPECT_NE(screen.find("a-queue    50     2  11m  never  behind"), std::string::npos) << screen;
-  const auto waiting = view::StatusJson(WithForecasts(), {})["waiting"];
+  const auto waiting = StatusJson(WithForecasts(), {})["waiting"];
   EXPECT_EQ(waiting[0]["eta"]["p50"], "2026-11-20T08:24:00Z");
   EXPECT_EQ(waiting[1]["eta"]["p50"], nullptr);
-  EXPECT_EQ(view::StatusJson(TwoTeams(), {})["waiting"][0]["eta"], nullptr);
+  EXPECT_EQ(StatusJson(TwoTeams(), {})["waiting"][0]["eta"], nullptr);
 }
 
 TEST(Status, ForecastsThatNobodyKeepsUpAreNotShown) {
-  view::ClusterView view = WithForecasts();
+  ClusterView view = WithForecasts();
   view.workloads[2].meta.annotations[api::kEtaAnnotation] = "soon";
   view.workloads[3].meta.annotations[api::kEtaAnnotation] = api::EncodeStartForecast(
-      {.at = view.now - view::kStaleForecast - std::chrono::seconds(1), .p10 = view.now});
-  EXPECT_EQ(view::RenderStatus(view, {}, kAscii), view::RenderStatus(TwoTeams(), {}, kAscii));
+      {.at = view.now - kStaleForecast - std::chrono::seconds(1), .p10 = view.now});
+  EXPECT_EQ(RenderStatus(view, {}, kAscii), RenderStatus(TwoTeams(), {}, kAscii));
 }
 
 TEST(List, ShowsForecastsOfWhatWaits) {
-  view::ClusterView view = WithForecasts();
+  ClusterView view = WithForecasts();
   view.workloads[0].meta.annotations = view.workloads[2].meta.annotations;  // it runs
-  const auto screen = view::RenderList(view, {}, kAscii);
+  const auto screen = RenderList(view, {}, kAscii);
   ASSERT_TRUE(screen);
   EXPECT_NE(screen->find("AGE    ETA  WHERE/REASON"), std::string::npos) << *screen;
   EXPECT_NE(screen->find("~12m  quota: "), std::string::npos) << *screen;
-  const auto items = view::ListJson(view, {})["items"];
+  const auto items = ListJson(view, {})["items"];
   EXPECT_EQ(items[0]["eta"]["p50"], "2026-11-20T08:24:00Z");
   EXPECT_TRUE(items[2].at("eta").is_null());
 }
 
 TEST(List, ShowsStatesAndRefusesUnknownOrders) {
-  view::ClusterView view = DwsView();
+  ClusterView view = DwsView();
   api::Workload done = MakeWorkload("default", "done", "dws-local-queue", 500);
   done.status.conditions = {
       TrueCondition(api::kAdmitted, api::kAdmitted, "", SecondsAgo(400)),
       TrueCondition(api::kFinished, api::kSucceeded, "Job finished", SecondsAgo(358))};
   view.workloads.push_back(done);
-  const auto all = view::RenderList(view, {}, kAscii);
+  const auto all = RenderList(view, {}, kAscii);
   ASSERT_TRUE(all.has_value());
   EXPECT_NE(all->find("default    h100-train  Job   dws-local-queue     0  reserved    3d2h  "
                       "capacity: asked 3d2h ago"),
             std::string::npos)
       << *all;
   EXPECT_NE(all->find("succeeded  8m20s  ok in 42s"), std::string::npos) << *all;
-  EXPECT_EQ(view::RenderList(view, {.finished = true}, kAscii)->find("h100"), std::string::npos);
-  EXPECT_EQ(*view::RenderList(view, {.namespace_name = "other"}, kAscii),
-            "nothing is queued here\n");
-  EXPECT_EQ(view::RenderList(view, {.sort = "size"}, kAscii).error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(RenderList(view, {.finished = true}, kAscii)->find("h100"), std::string::npos);
+  EXPECT_EQ(*RenderList(view, {.namespace_name = "other"}, kAscii), "nothing is queued here\n");
+  EXPECT_EQ(RenderList(view, {.sort = "size"}, kAscii).error().code, ErrorCode::kInvalid);
 }
 
 }  // namespace
-}  // namespace berth::cli
+}  // namespace berth::view

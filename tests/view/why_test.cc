@@ -8,23 +8,23 @@
 
 #include "api/labels.h"
 #include "api/reasons.h"
-#include "tests/cli/view_builder.h"
+#include "tests/view/view_builder.h"
 
-namespace berth::cli {
+namespace berth::view {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
 
 TEST(Why, TellsTheChainOfAJobThatWaitsForCapacity) {
-  const view::ClusterView view = DwsView();
-  const auto story = view::TellStory(view, "default", "job/h100-train", {});
+  const ClusterView view = DwsView();
+  const auto story = TellStory(view, "default", "job/h100-train", {});
   ASSERT_TRUE(story.has_value()) << story.error().message;
   EXPECT_EQ(story->headline, "has waited 3d2h: for capacity");
   std::vector<std::string> names;
-  for (const view::Step& step : story->steps) names.push_back(step.name);
+  for (const Step& step : story->steps) names.push_back(step.name);
   EXPECT_THAT(names, ElementsAre("queued", "quota reserved", "capacity", "admitted", "running"));
-  EXPECT_EQ(story->steps[2].state, view::StepState::kNow);
+  EXPECT_EQ(story->steps[2].state, StepState::kNow);
   EXPECT_THAT(story->steps[2].lines, testing::Contains(HasSubstr("none in stock")));
   EXPECT_THAT(story->would_start_if,
               ElementsAre("one a3-highgpu-8g came into stock for pool dws-h100-nodepool",
@@ -33,10 +33,10 @@ TEST(Why, TellsTheChainOfAJobThatWaitsForCapacity) {
 }
 
 TEST(Why, DrawsTheChain) {
-  const view::ClusterView view = DwsView();
-  const auto story = view::TellStory(view, "default", "h100-train", {});
+  const ClusterView view = DwsView();
+  const auto story = TellStory(view, "default", "h100-train", {});
   ASSERT_TRUE(story.has_value());
-  const std::string text = view::RenderStory(view, *story, {});
+  const std::string text = RenderStory(view, *story, {});
   EXPECT_THAT(text, HasSubstr("default/h100-train has waited 3d2h: for capacity.\n"));
   EXPECT_THAT(text, HasSubstr("  ✓ queued          2026-11-17T06:12:00Z  LocalQueue "
                               "dws-local-queue → ClusterQueue dws-cluster-queue\n"));
@@ -44,7 +44,7 @@ TEST(Why, DrawsTheChain) {
 }
 
 TEST(Why, SuggestsTheNearestName) {
-  const auto story = view::TellStory(DwsView(), "default", "job/h100-trian", {});
+  const auto story = TellStory(DwsView(), "default", "job/h100-trian", {});
   ASSERT_FALSE(story.has_value());
   EXPECT_EQ(story.error(), (Error{ErrorCode::kNotFound,
                                   "no job \"h100-trian\" in namespace default; did you "
@@ -52,7 +52,7 @@ TEST(Why, SuggestsTheNearestName) {
 }
 
 TEST(Why, KnowsJobsOfOtherKindsByTheirWorkloads) {
-  view::ClusterView view = DwsView();
+  ClusterView view = DwsView();
   api::Workload& workload = view.workloads.front();
   workload.meta.owner_references = {{.api_version = "jobset.x-k8s.io/v1alpha2",
                                      .kind = "JobSet",
@@ -60,20 +60,20 @@ TEST(Why, KnowsJobsOfOtherKindsByTheirWorkloads) {
                                      .uid = "u9",
                                      .controller = true}};
   for (const char* word : {"jobset/set", "JobSets/set", "jobset.jobset.x-k8s.io/set"}) {
-    const auto story = view::TellStory(view, workload.meta.namespace_name, word, {});
+    const auto story = TellStory(view, workload.meta.namespace_name, word, {});
     ASSERT_TRUE(story.has_value()) << word << story.error().message;
     EXPECT_THAT(story->subject, HasSubstr("/set"));
   }
-  EXPECT_THAT(view::TellStory(view, "default", "jobset/sat", {}).error().message,
+  EXPECT_THAT(TellStory(view, "default", "jobset/sat", {}).error().message,
               HasSubstr("did you mean set?"));
-  EXPECT_FALSE(view::TellStory(view, "default", "jobset.example.com/set", {}).has_value());
-  EXPECT_THAT(view::TellStory(view, "default", "rayjob/set", {}).error().message,
+  EXPECT_FALSE(TellStory(view, "default", "jobset.example.com/set", {}).has_value());
+  EXPECT_THAT(TellStory(view, "default", "rayjob/set", {}).error().message,
               HasSubstr("no Workload of a rayjob \"set\" in namespace default"));
 }
 
 // An elastic RayCluster that has grown: its running slice, the one that waits, and one that ended.
 TEST(Why, TellsOfTheSliceOfThePresentSize) {
-  view::ClusterView view = DwsView();
+  ClusterView view = DwsView();
   view.workloads.clear();
   view.jobs.clear();
   const auto add = [&view](api::Workload slice, const char* name) {
@@ -92,32 +92,31 @@ TEST(Why, TellsOfTheSliceOfThePresentSize) {
   view.workloads[0].meta.creation_timestamp = SecondsAgo(600);
   add(MakeWorkload("default", "next", "q", 60), "next");
   add(std::move(ended), "ended");
-  const auto story = view::TellStory(view, "default", "raycluster/ray", {});
+  const auto story = TellStory(view, "default", "raycluster/ray", {});
   ASSERT_TRUE(story.has_value()) << story.error().message;
   EXPECT_THAT(story->headline, HasSubstr("has waited 60s"));
   view.workloads.erase(view.workloads.begin() + 1);
-  EXPECT_THAT(view::TellStory(view, "default", "raycluster/ray", {})->headline,
-              HasSubstr("runs since"));
+  EXPECT_THAT(TellStory(view, "default", "raycluster/ray", {})->headline, HasSubstr("runs since"));
 }
 
 TEST(Why, SaysWhenAJobIsNotQueued) {
-  view::ClusterView view = DwsView();
+  ClusterView view = DwsView();
   view.workloads.clear();
   view.jobs[0].meta.labels.clear();
-  EXPECT_THAT(view::TellStory(view, "default", "job/h100-train", {}).error().message,
+  EXPECT_THAT(TellStory(view, "default", "job/h100-train", {}).error().message,
               HasSubstr("it has no label kueue.x-k8s.io/queue-name (queues here: "
                         "dws-local-queue)"));
 }
 
 TEST(Why, RefusesOtherKinds) {
-  EXPECT_THAT(view::TellStory(DwsView(), "default", "node/n1", {}).error().message,
+  EXPECT_THAT(TellStory(DwsView(), "default", "node/n1", {}).error().message,
               HasSubstr("berth kinds shows the kinds that are queued"));
 }
 
 TEST(Why, JsonHasAmountsAsNumbers) {
-  const auto story = view::TellStory(DwsView(), "default", "job/h100-train", {});
+  const auto story = TellStory(DwsView(), "default", "job/h100-train", {});
   ASSERT_TRUE(story.has_value());
-  const nlohmann::json out = view::StoryJson(*story);
+  const nlohmann::json out = StoryJson(*story);
   EXPECT_EQ(out["steps"][1]["assigned"][0], nlohmann::json({{"podSet", "main"},
                                                             {"flavor", "default-flavor"},
                                                             {"resource", "cpu"},
@@ -130,4 +129,4 @@ TEST(Why, JsonHasAmountsAsNumbers) {
 }
 
 }  // namespace
-}  // namespace berth::cli
+}  // namespace berth::view

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-namespace berth::cli {
+namespace berth::program {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -13,7 +13,7 @@ using nlohmann::json;
 
 Names NamesWith(const std::vector<std::string>& frameworks, const std::string& kind) {
   json object = {{"kind", kind + "WebhookConfiguration"}, {"webhooks", {{{"name", "first"}}}}};
-  const Status added = program::AddComponentReviews(frameworks, object);
+  const Status added = AddComponentReviews(frameworks, object);
   if (!added) return {added.error().message};
   Names names;
   for (const json& webhook : object.at("webhooks")) names.push_back(webhook.at("name"));
@@ -50,10 +50,10 @@ TEST(ComponentReviewsTest, OtherObjectsStayAsTheyAre) {
   for (json object :
        {json{{"kind", "MutatingWebhookConfiguration"}}, json{{"kind", "Namespace"}}}) {
     const json before = object;
-    ASSERT_TRUE(program::AddComponentReviews({"pod"}, object));
+    ASSERT_TRUE(AddComponentReviews({"pod"}, object));
     EXPECT_EQ(object, before);
   }
 }
 
 }  // namespace
-}  // namespace berth::cli
+}  // namespace berth::program

@@ -4,10 +4,10 @@
 
 #include <gtest/gtest.h>
 
-namespace berth::cli {
+namespace berth::program {
 namespace {
 
-program::ControllerSelection None() {
+ControllerSelection None() {
   return {.core = false,
           .scheduler = false,
           .tas = false,
@@ -19,35 +19,35 @@ program::ControllerSelection None() {
 TEST(ControllerSelection, NamesWhatRuns) {
   struct Row {
     const char* list;
-    program::ControllerSelection selection;
+    ControllerSelection selection;
   };
-  program::ControllerSelection core_and_jobs = None();
+  ControllerSelection core_and_jobs = None();
   core_and_jobs.core = true;
   core_and_jobs.jobs = {"batch/job"};
-  program::ControllerSelection without = {};
+  ControllerSelection without = {};
   without.provisioning = false;
   without.jobs.erase("batch/job");
-  program::ControllerSelection batch_jobs = {};
+  ControllerSelection batch_jobs = {};
   batch_jobs.jobs = {"batch/job"};
   for (const Row& row :
        {Row{"*", {}}, Row{"", None()}, Row{" ", None()}, Row{"core, jobs/batch/job", core_and_jobs},
         Row{"core,scheduler,tas,provisioning,elasticjobs,jobs/batch/job", batch_jobs},
         Row{"*,-provisioning,-jobs/batch/job", without}}) {
-    const auto selection = program::ParseControllers(row.list);
+    const auto selection = ParseControllers(row.list);
     ASSERT_TRUE(selection) << row.list << ": " << selection.error().message;
     EXPECT_EQ(*selection, row.selection) << row.list;
   }
-  EXPECT_FALSE(program::ParseControllers("")->any());
-  EXPECT_TRUE(program::ParseControllers("tas")->any());
+  EXPECT_FALSE(ParseControllers("")->any());
+  EXPECT_TRUE(ParseControllers("tas")->any());
 }
 
 TEST(ControllerSelection, UnknownWordsAreRefused) {
   for (const char* list : {"cores", "core,,tas", "jobs/none", "-", "-cores"}) {
-    const auto selection = program::ParseControllers(list);
+    const auto selection = ParseControllers(list);
     ASSERT_FALSE(selection) << list;
     EXPECT_NE(selection.error().message.find("is not one of core, scheduler"), std::string::npos);
   }
 }
 
 }  // namespace
-}  // namespace berth::cli
+}  // namespace berth::program

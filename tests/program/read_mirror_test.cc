@@ -10,11 +10,11 @@
 #include "api/codec/start_forecast.h"
 #include "api/labels.h"
 #include "api/reasons.h"
-#include "tests/cli/view_builder.h"
+#include "tests/view/view_builder.h"
 #include "view/screens/list.h"
 #include "view/screens/status.h"
 
-namespace berth::cli {
+namespace berth::program {
 namespace {
 
 using ::testing::HasSubstr;
@@ -23,19 +23,19 @@ using Json = nlohmann::json;
 
 class ViewClock final : public Clock {
  public:
-  WallTime Now() const override { return ViewTime(); }
+  WallTime Now() const override { return view::ViewTime(); }
   SteadyTime SteadyNow() const override { return steady; }
   SteadyTime steady{};
 };
 
 template <typename T>
-void Add(const T& object, program::Changed<T>& changed) {
+void Add(const T& object, Changed<T>& changed) {
   changed[object.meta.key()] = std::make_shared<const T>(object);
 }
 
 class ReadMirrorTest : public ::testing::Test {
  protected:
-  void Take(const program::ReadBatch& batch) {
+  void Take(const ReadBatch& batch) {
     mirror_.Take(batch);
     for (int i = 0; i < 100; ++i) {
       const auto again = mirror_.Work(3);
@@ -44,8 +44,8 @@ class ReadMirrorTest : public ::testing::Test {
     }
     ADD_FAILURE() << "the mirror does not come to rest";
   }
-  program::ReadBatch BatchOf(const view::ClusterView& view) {
-    program::ReadBatch batch;
+  ReadBatch BatchOf(const view::ClusterView& view) {
+    ReadBatch batch;
     for (const auto& each : view.workloads) Add(each, batch.workloads);
     for (const auto& each : view.local_queues) Add(each, batch.local_queues);
     for (const auto& each : view.cluster_queues) Add(each, batch.cluster_queues);
@@ -60,7 +60,7 @@ class ReadMirrorTest : public ::testing::Test {
 
   ViewClock clock_;
   readapi::Model model_{"e"};
-  program::ReadMirror mirror_{clock_, model_};
+  ReadMirror mirror_{clock_, model_};
 };
 
 // `wanted`, but for keys that a row does not have and those of `extra`.
@@ -80,7 +80,7 @@ Json Shared(const Json& row, const Json& wanted) {
 }
 
 TEST_F(ReadMirrorTest, RowsHaveTheFormsOfTheCommands) {
-  view::ClusterView view = DwsView();
+  view::ClusterView view = view::DwsView();
   view.node_pools.clear();
   Take(BatchOf(view));
   const Json rows = Rows(readapi::kWorkloads);
@@ -104,23 +104,23 @@ TEST_F(ReadMirrorTest, RowsHaveTheFormsOfTheCommands) {
 }
 
 TEST_F(ReadMirrorTest, ARowFollowsTheObjectsThatItShows) {
-  program::ReadBatch first;
-  Add(MakeWorkload("team-a", "w", "q", 60), first.workloads);
+  ReadBatch first;
+  Add(view::MakeWorkload("team-a", "w", "q", 60), first.workloads);
   Take(first);
   const auto row = [this] { return Rows(readapi::kWorkloads).at(0); };
   EXPECT_EQ(row().at("clusterQueue"), "");
   EXPECT_EQ(row().at("cause"), "misconfigured");
-  program::ReadBatch local;
-  Add(MakeLocalQueue("team-a", "q", "cq"), local.local_queues);
+  ReadBatch local;
+  Add(view::MakeLocalQueue("team-a", "q", "cq"), local.local_queues);
   Take(local);
   EXPECT_EQ(row().at("clusterQueue"), "cq");
   EXPECT_THAT(row().at("remark").get<std::string>(), HasSubstr("ClusterQueue cq, which does not"));
-  program::ReadBatch queue;
-  Add(MakeQueue("cq", "", {{"cpu", 1000}}, {}), queue.cluster_queues);
+  ReadBatch queue;
+  Add(view::MakeQueue("cq", "", {{"cpu", 1000}}, {}), queue.cluster_queues);
   Take(queue);
   EXPECT_EQ(row().at("cause"), "queued");
-  program::ReadBatch gone;
-  gone.workloads[{"team-a", MakeWorkload("team-a", "w", "q", 60).meta.name}] = nullptr;
+  ReadBatch gone;
+  gone.workloads[{"team-a", view::MakeWorkload("team-a", "w", "q", 60).meta.name}] = nullptr;
   gone.local_queues[{"team-a", "q"}] = nullptr;
   gone.cluster_queues[{"", "cq"}] = nullptr;
   Take(gone);
@@ -131,14 +131,14 @@ TEST_F(ReadMirrorTest, ARowFollowsTheObjectsThatItShows) {
 }
 
 TEST_F(ReadMirrorTest, QueuesOfATreeFollowOneAnother) {
-  program::ReadBatch batch;
-  Add(MakeQueue("a", "org", {{"cpu", 1000}}, {{"cpu", 3000}}), batch.cluster_queues);
-  Add(MakeQueue("b", "org", {{"cpu", 4000}}, {}), batch.cluster_queues);
+  ReadBatch batch;
+  Add(view::MakeQueue("a", "org", {{"cpu", 1000}}, {{"cpu", 3000}}), batch.cluster_queues);
+  Add(view::MakeQueue("b", "org", {{"cpu", 4000}}, {}), batch.cluster_queues);
   api::Cohort org;
   org.meta.name = "org";
   org.spec.parent_name = "root";
   Add(org, batch.cohorts);
-  Add(MakeLocalQueue("team-a", "q", "a"), batch.local_queues);
+  Add(view::MakeLocalQueue("team-a", "q", "a"), batch.local_queues);
   Take(batch);
   const Json before = Rows(readapi::kQueues);
   ASSERT_EQ(before.size(), 2U);
@@ -148,7 +148,7 @@ TEST_F(ReadMirrorTest, QueuesOfATreeFollowOneAnother) {
   ASSERT_EQ(own.size(), 1U);
   EXPECT_EQ(own[0].at("name"), "a");
   org.spec.parent_name = "";
-  program::ReadBatch cohort;
+  ReadBatch cohort;
   Add(org, cohort.cohorts);
   Take(cohort);
   EXPECT_EQ(Rows(readapi::kQueues)[1].at("parents"), Json::array());
@@ -162,16 +162,16 @@ TEST_F(ReadMirrorTest, QueuesFollowACohortAboveTheirOwn) {
     made.spec.parent_name = parent;
     return made;
   };
-  program::ReadBatch batch;
+  ReadBatch batch;
   Add(cohort("middle", "root"), batch.cohorts);
   Add(cohort("leaf", "middle"), batch.cohorts);
-  Add(MakeQueue("a", "leaf", {{"cpu", 1000}}, {{"cpu", 3000}}), batch.cluster_queues);
-  Add(MakeQueue("b", "root", {{"cpu", 4000}}, {}), batch.cluster_queues);
+  Add(view::MakeQueue("a", "leaf", {{"cpu", 1000}}, {{"cpu", 3000}}), batch.cluster_queues);
+  Add(view::MakeQueue("b", "root", {{"cpu", 4000}}, {}), batch.cluster_queues);
   Take(batch);
   const Json together = Rows(readapi::kQueues);
   ASSERT_EQ(together.size(), 2U);
   EXPECT_EQ(together[0].at("parents"), Json::array({"middle", "root"}));
-  program::ReadBatch moved;
+  ReadBatch moved;
   Add(cohort("middle", ""), moved.cohorts);
   Take(moved);
   const Json apart = Rows(readapi::kQueues);
@@ -180,13 +180,16 @@ TEST_F(ReadMirrorTest, QueuesFollowACohortAboveTheirOwn) {
 }
 
 TEST_F(ReadMirrorTest, TurnsAreTheOrderOfTheQueue) {
-  program::ReadBatch batch;
+  ReadBatch batch;
   const auto add = [&batch](const std::string& name, int priority, std::int64_t age_seconds) {
-    api::Workload workload = MakeWorkload("team-a", name, "q", age_seconds);
+    api::Workload workload = view::MakeWorkload("team-a", name, "q", age_seconds);
     workload.spec.priority = priority;
     if (name == "c") {
-      workload.meta.annotations[api::kEtaAnnotation] = api::EncodeStartForecast(
-          {.at = ViewTime(), .p10 = ViewTime(), .p50 = ViewTime(), .p90 = std::nullopt});
+      workload.meta.annotations[api::kEtaAnnotation] =
+          api::EncodeStartForecast({.at = view::ViewTime(),
+                                    .p10 = view::ViewTime(),
+                                    .p50 = view::ViewTime(),
+                                    .p90 = std::nullopt});
     }
     Add(workload, batch.workloads);
   };
@@ -194,7 +197,7 @@ TEST_F(ReadMirrorTest, TurnsAreTheOrderOfTheQueue) {
   add("b", 0, 60);
   add("c", 0, 120);
   add("d", 2'000'000'000, 1);
-  Add(MakeRunning("team-a", "e", "cq", {{"cpu", 1}}), batch.workloads);
+  Add(view::MakeRunning("team-a", "e", "cq", {{"cpu", 1}}), batch.workloads);
   Take(batch);
   readapi::Query query{.sort = readapi::Resources()[readapi::kWorkloads].Find("turn")};
   std::string order;
@@ -210,21 +213,21 @@ TEST_F(ReadMirrorTest, TurnsAreTheOrderOfTheQueue) {
 
 // A cycle of cohorts is a mistake that the rows must survive.
 TEST_F(ReadMirrorTest, CohortsInACycle) {
-  program::ReadBatch batch;
+  ReadBatch batch;
   for (const auto& [name, parent] : {std::pair("x", "y"), std::pair("y", "x")}) {
     api::Cohort cohort;
     cohort.meta.name = name;
     cohort.spec.parent_name = parent;
     Add(cohort, batch.cohorts);
   }
-  Add(MakeQueue("a", "x", {{"cpu", 1000}}, {}), batch.cluster_queues);
+  Add(view::MakeQueue("a", "x", {{"cpu", 1000}}, {}), batch.cluster_queues);
   Take(batch);
   EXPECT_EQ(Rows(readapi::kQueues).size(), 1U);
 }
 
 // Own quota, and that of what is below; a Cohort that nothing names any more has no row.
 TEST_F(ReadMirrorTest, CohortsHaveTheSumsOfTheirTrees) {
-  program::ReadBatch batch;
+  ReadBatch batch;
   api::Cohort company;
   company.meta.name = "company";
   company.spec.fair_weight_nano = 2'000'000'000;
@@ -235,10 +238,10 @@ TEST_F(ReadMirrorTest, CohortsHaveTheSumsOfTheirTrees) {
   unit.spec.parent_name = "company";
   Add(company, batch.cohorts);
   Add(unit, batch.cohorts);
-  Add(MakeQueue("a", "unit", {{"cpu", 1000}}, {{"cpu", 1700}}), batch.cluster_queues);
-  Add(MakeQueue("b", "company", {{"cpu", 1000}}, {{"cpu", 100}}), batch.cluster_queues);
-  Add(MakeQueue("c", "implied", {{"cpu", 1000}}, {}), batch.cluster_queues);
-  Add(MakeLocalQueue("team-a", "q", "a"), batch.local_queues);
+  Add(view::MakeQueue("a", "unit", {{"cpu", 1000}}, {{"cpu", 1700}}), batch.cluster_queues);
+  Add(view::MakeQueue("b", "company", {{"cpu", 1000}}, {{"cpu", 100}}), batch.cluster_queues);
+  Add(view::MakeQueue("c", "implied", {{"cpu", 1000}}, {}), batch.cluster_queues);
+  Add(view::MakeLocalQueue("team-a", "q", "a"), batch.local_queues);
   Take(batch);
   const Json rows = Rows(readapi::kCohorts);
   ASSERT_EQ(rows.size(), 3U);
@@ -258,8 +261,8 @@ TEST_F(ReadMirrorTest, CohortsHaveTheSumsOfTheirTrees) {
   EXPECT_EQ(tenant[1]["name"], "unit");
   EXPECT_EQ(mirror_.QueuesBelow("company"), (std::vector<std::string>{"a", "b"}));
 
-  program::ReadBatch later;
-  Add(MakeQueue("c", "company", {{"cpu", 1000}}, {}), later.cluster_queues);
+  ReadBatch later;
+  Add(view::MakeQueue("c", "company", {{"cpu", 1000}}, {}), later.cluster_queues);
   clock_.steady += std::chrono::seconds(1);
   Take(later);
   const Json after = Rows(readapi::kCohorts);
@@ -268,12 +271,12 @@ TEST_F(ReadMirrorTest, CohortsHaveTheSumsOfTheirTrees) {
 }
 
 TEST_F(ReadMirrorTest, QueuesTellWhyTheyAreInactive) {
-  program::ReadBatch batch;
-  api::ClusterQueue queue = MakeQueue("a", "", {{"cpu", 1000}}, {{"cpu", 300}});
-  queue.status.conditions.push_back(
-      FalseCondition(api::kActive, "FlavorNotFound", "flavor t4 is missing", ViewTime()));
+  ReadBatch batch;
+  api::ClusterQueue queue = view::MakeQueue("a", "", {{"cpu", 1000}}, {{"cpu", 300}});
+  queue.status.conditions.push_back(view::FalseCondition(api::kActive, "FlavorNotFound",
+                                                         "flavor t4 is missing", view::ViewTime()));
   Add(queue, batch.cluster_queues);
-  Add(MakeQueue("b", "", {{"cpu", 1000}}, {}), batch.cluster_queues);
+  Add(view::MakeQueue("b", "", {{"cpu", 1000}}, {}), batch.cluster_queues);
   Take(batch);
   const Json rows = Rows(readapi::kQueues);
   EXPECT_EQ(rows[0]["inactive"], "flavor t4 is missing");
@@ -282,17 +285,17 @@ TEST_F(ReadMirrorTest, QueuesTellWhyTheyAreInactive) {
 }
 
 TEST_F(ReadMirrorTest, CandidatesOfOtherNamespacesAreForReadersOfAll) {
-  api::Workload workload = MakeWorkload("team-a", "w", "q", 60);
-  workload.status.conditions.push_back(
-      FalseCondition(api::kQuotaReserved, api::kWaitingForQuota, "no quota", ViewTime()));
+  api::Workload workload = view::MakeWorkload("team-a", "w", "q", 60);
+  workload.status.conditions.push_back(view::FalseCondition(
+      api::kQuotaReserved, api::kWaitingForQuota, "no quota", view::ViewTime()));
   workload.meta.annotations[api::kExplanationAnnotation] =
       R"({"tried":[{"podSet":"main","flavor":"t4","resource":"cpu","asked":4000,"available":0}],)"
       R"("victims":[{"workload":"team-b/secret","whyNot":"higher priority"},)"
       R"({"workload":"team-a/own","whyNot":"higher priority"}]})";
-  program::ReadBatch batch;
+  ReadBatch batch;
   Add(workload, batch.workloads);
-  Add(MakeLocalQueue("team-a", "q", "cq"), batch.local_queues);
-  Add(MakeQueue("cq", "", {{"cpu", 1000}}, {}), batch.cluster_queues);
+  Add(view::MakeLocalQueue("team-a", "q", "cq"), batch.local_queues);
+  Add(view::MakeQueue("cq", "", {{"cpu", 1000}}, {}), batch.cluster_queues);
   Take(batch);
   const Json tenant = Rows(readapi::kWorkloads, {.everywhere = false, .namespaces = {"team-a"}});
   EXPECT_THAT(tenant.dump(), Not(HasSubstr("secret")));
@@ -307,12 +310,12 @@ TEST_F(ReadMirrorTest, CandidatesOfOtherNamespacesAreForReadersOfAll) {
 }
 
 TEST_F(ReadMirrorTest, RowsOfQueuesChangeOnceASecond) {
-  program::ReadBatch batch;
-  Add(MakeQueue("a", "", {{"cpu", 1000}}, {}), batch.cluster_queues);
+  ReadBatch batch;
+  Add(view::MakeQueue("a", "", {{"cpu", 1000}}, {}), batch.cluster_queues);
   mirror_.Take(batch);
   EXPECT_EQ(mirror_.Work(100), std::nullopt);
   batch.cluster_queues.clear();
-  Add(MakeQueue("a", "", {{"cpu", 2000}}, {}), batch.cluster_queues);
+  Add(view::MakeQueue("a", "", {{"cpu", 2000}}, {}), batch.cluster_queues);
   mirror_.Take(batch);
   EXPECT_EQ(mirror_.Work(100), Duration(std::chrono::seconds(1)));
   EXPECT_EQ(Rows(readapi::kQueues)[0]["resources"][0]["nominal"], 1000);
@@ -322,4 +325,4 @@ TEST_F(ReadMirrorTest, RowsOfQueuesChangeOnceASecond) {
 }
 
 }  // namespace
-}  // namespace berth::cli
+}  // namespace berth::program

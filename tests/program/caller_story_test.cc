@@ -13,9 +13,9 @@
 #include "api/codec/codec.h"
 #include "api/labels.h"
 #include "api/reasons.h"
-#include "tests/cli/view_builder.h"
+#include "tests/view/view_builder.h"
 
-namespace berth::cli {
+namespace berth::program {
 namespace {
 
 using ::testing::Contains;
@@ -65,9 +65,9 @@ class CallerStoryTest : public ::testing::Test {
  protected:
   CallerStoryTest() {
     for (const char* space : {"team-a", "team-b"}) {
-      Put(MakeLocalQueue(space, "q", "cq"), objects_.local_queues);
+      Put(view::MakeLocalQueue(space, "q", "cq"), objects_.local_queues);
     }
-    Put(MakeQueue("cq", "", {{"cpu", 1000}}, {}), objects_.cluster_queues);
+    Put(view::MakeQueue("cq", "", {{"cpu", 1000}}, {}), objects_.cluster_queues);
     api_.lists["/apis/kueue.x-k8s.io/v1beta2/resourceflavors"] = Json::array(
         {{{"apiVersion", "kueue.x-k8s.io/v1beta2"},
           {"kind", "ResourceFlavor"},
@@ -82,9 +82,9 @@ class CallerStoryTest : public ::testing::Test {
   }
 
   api::Workload Waiting(const std::string& space, const std::string& name, std::int64_t age) {
-    api::Workload workload = MakeWorkload(space, name, "q", age);
-    workload.status.conditions.push_back(
-        FalseCondition(api::kQuotaReserved, api::kWaitingForQuota, "no flavor", SecondsAgo(age)));
+    api::Workload workload = view::MakeWorkload(space, name, "q", age);
+    workload.status.conditions.push_back(view::FalseCondition(
+        api::kQuotaReserved, api::kWaitingForQuota, "no flavor", view::SecondsAgo(age)));
     workload.meta.annotations[api::kExplanationAnnotation] =
         R"({"tried":[{"podSet":"main","flavor":"t4",)"
         R"("message":"untolerated taint {gpu t4 NoSchedule} in flavor t4"}]})";
@@ -97,13 +97,13 @@ class CallerStoryTest : public ::testing::Test {
                                          .namespace_name = workload.meta.namespace_name,
                                          .name = workload.meta.name,
                                          .before = 2};
-    const Result<Json> story = program::CallerStory(api_, request, objects_, ViewTime());
+    const Result<Json> story = CallerStory(api_, request, objects_, view::ViewTime());
     EXPECT_TRUE(story) << (story ? "" : story.error().message);
     return story ? *story : Json();
   }
 
   ApiOfLists api_;
-  program::MirrorObjects objects_;
+  MirrorObjects objects_;
 };
 
 TEST_F(CallerStoryTest, HasTheLeversOfFlavorsAndWhoStandsBefore) {
@@ -139,14 +139,14 @@ TEST_F(CallerStoryTest, AReaderOfOneNamespaceGetsNumbersOfOthers) {
 }
 
 TEST_F(CallerStoryTest, NamesThePreemptorAndThePods) {
-  api::Workload preemptor = MakeRunning("team-b", "winner", "cq", {{"cpu", 1000}});
+  api::Workload preemptor = view::MakeRunning("team-b", "winner", "cq", {{"cpu", 1000}});
   preemptor.meta.uid = "uid-of-winner";
   Put(preemptor, objects_.workloads);
   api::Workload own = Waiting("team-a", "loser", 300);
-  own.status.conditions.push_back(TrueCondition(api::kEvicted, api::kPreempted,
-                                                "Preempted to accommodate a workload (UID: "
-                                                "uid-of-winner, JobUID: x)",
-                                                SecondsAgo(60)));
+  own.status.conditions.push_back(view::TrueCondition(api::kEvicted, api::kPreempted,
+                                                      "Preempted to accommodate a workload (UID: "
+                                                      "uid-of-winner, JobUID: x)",
+                                                      view::SecondsAgo(60)));
   Put(own, objects_.workloads);
   api_.lists["/api/v1/namespaces/team-a/pods"] =
       Json::array({{{"metadata", {{"name", "loser-0"}, {"namespace", "team-a"}}},
@@ -163,9 +163,9 @@ TEST_F(CallerStoryTest, NamesThePreemptorAndThePods) {
 
 // What it waited for is not read: a reader without the right to do so misses nothing.
 TEST_F(CallerStoryTest, AFinishedWorkloadWaitsForNothing) {
-  api::Workload own = MakeRunning("team-a", "done", "cq", {{"cpu", 1000}});
+  api::Workload own = view::MakeRunning("team-a", "done", "cq", {{"cpu", 1000}});
   own.status.conditions.push_back(
-      TrueCondition(api::kFinished, api::kSucceeded, "done", SecondsAgo(10)));
+      view::TrueCondition(api::kFinished, api::kSucceeded, "done", view::SecondsAgo(10)));
   Put(own, objects_.workloads);
   api_.lists.erase("/apis/kueue.x-k8s.io/v1beta2/resourceflavors");
   api_.lists.erase("/apis/cloud.berth.dev/v1alpha1/nodepools");
@@ -186,4 +186,4 @@ TEST_F(CallerStoryTest, FewOfManyBeforeItAreTold) {
 }
 
 }  // namespace
-}  // namespace berth::cli
+}  // namespace berth::program

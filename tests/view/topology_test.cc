@@ -10,7 +10,7 @@
 #include "api/labels.h"
 #include "api/reasons.h"
 
-namespace berth::cli {
+namespace berth::view {
 namespace {
 
 using ::testing::HasSubstr;
@@ -75,7 +75,7 @@ class TopologyTest : public ::testing::Test {
     return nullptr;
   }
 
-  view::TopologyInput input_;
+  TopologyInput input_;
 };
 
 // Room alone does not start a gang: the reason of its wait says what else there is.
@@ -86,7 +86,7 @@ TEST_F(TopologyTest, GangsHaveTheReasonsOfTheirWaits) {
        .status = api::ConditionStatus::kFalse,
        .reason = api::kMisconfigured,
        .message = "Flavor \"any\" does not support TopologyAwareScheduling"});
-  const Json told = view::TopologyJson(input_).at("gangs").at(0);
+  const Json told = TopologyJson(input_).at("gangs").at(0);
   EXPECT_EQ(told.at("fits"), true);
   EXPECT_EQ(told.at("cause"), "misconfigured");
   EXPECT_THAT(told.at("remark").get<std::string>(),
@@ -94,11 +94,11 @@ TEST_F(TopologyTest, GangsHaveTheReasonsOfTheirWaits) {
 }
 
 TEST_F(TopologyTest, TellsHowManyGangsAreLeftOut) {
-  for (std::size_t i = 0; i < view::kMostGangs + 3; ++i) {
+  for (std::size_t i = 0; i < kMostGangs + 3; ++i) {
     AddGang("team-a", "gang-" + std::to_string(i), 2, kRack);
   }
-  const Json screen = view::TopologyJson(input_);
-  EXPECT_EQ(screen.at("gangs").size(), view::kMostGangs);
+  const Json screen = TopologyJson(input_);
+  EXPECT_EQ(screen.at("gangs").size(), kMostGangs);
   EXPECT_EQ(screen.at("gangsLeftOut"), 3);
 }
 
@@ -109,7 +109,7 @@ TEST_F(TopologyTest, TellsWhoIsWhereAndWhatIsFree) {
   AddGang("team-a", "mine", 1, nullptr)
       ->status.conditions.push_back(
           {.type = api::kAdmitted, .status = api::ConditionStatus::kTrue});
-  const Json screen = view::TopologyJson(input_);
+  const Json screen = TopologyJson(input_);
   const Json node = Node(screen, "n1");
   EXPECT_EQ(node.at("domain"), Json({"r1", "n1"}));
   EXPECT_EQ(node.at("workloads"),
@@ -130,7 +130,7 @@ TEST_F(TopologyTest, TellsWhereAGangWouldFit) {
   AddGang("team-a", "pair", 2, kRack);
   AddGang("team-a", "anywhere", 3, nullptr);
   AddGang("team-b", "secret", 2, kRack);
-  const Json gangs = view::TopologyJson(input_).at("gangs");
+  const Json gangs = TopologyJson(input_).at("gangs");
   ASSERT_EQ(gangs.size(), 3U) << gangs;
   const auto gang = [&gangs](const char* name) {
     for (const Json& each : gangs) {
@@ -150,7 +150,7 @@ TEST_F(TopologyTest, NodesThatTakeNoPodsHaveNoRoom) {
   input_.nodes[0].conditions.clear();
   input_.nodes[1].unschedulable = true;
   AddGang("team-a", "pair", 2, kRack);
-  const Json screen = view::TopologyJson(input_);
+  const Json screen = TopologyJson(input_);
   EXPECT_EQ(screen.at("gangs").at(0).at("domains").at(0).at("domain"), Json({"r2"}));
   EXPECT_EQ(screen.at("gangs").at(0).at("fits"), false);
   EXPECT_EQ(screen.at("topologies").at(0).at("free").at(0).at("free"), 8);
@@ -171,7 +171,7 @@ TEST_F(TopologyTest, WithoutThePodsTheAssignmentsCount) {
     workload->status.admission = api::Admission{.cluster_queue = "q"};
     workload->status.admission->pod_set_assignments.push_back(assigned);
   }
-  const Json screen = view::TopologyJson(input_);
+  const Json screen = TopologyJson(input_);
   const Json node = Node(screen, "n2");
   EXPECT_EQ(node.at("resources").at(1).at("used"), 8);
   EXPECT_EQ(node.at("workloads").size(), 1U);
@@ -197,7 +197,7 @@ TEST_F(TopologyTest, AssignmentsAreAtTheNodesOfTheirHostname) {
       api::TopologyAssignment{.levels = {api::kHostnameLabel}, .domains = {{{"n4"}, 3}}};
   workload->status.admission = api::Admission{.cluster_queue = "q"};
   workload->status.admission->pod_set_assignments.push_back(assigned);
-  const Json screen = view::TopologyJson(input_);
+  const Json screen = TopologyJson(input_);
   const auto used = [&](const char* node) {
     return Node(screen, node).at("resources").at(1).at("used").get<int>();
   };
@@ -209,8 +209,8 @@ TEST_F(TopologyTest, AssignmentsAreAtTheNodesOfTheirHostname) {
 
 TEST_F(TopologyTest, ANodeWithoutTheLabelOfALevelIsInNoTopology) {
   AddNode("bare", {{kRack, "r3"}}).meta.labels.erase(api::kHostnameLabel);
-  EXPECT_EQ(Node(view::TopologyJson(input_), "bare").at("topology"), nullptr);
+  EXPECT_EQ(Node(TopologyJson(input_), "bare").at("topology"), nullptr);
 }
 
 }  // namespace
-}  // namespace berth::cli
+}  // namespace berth::view

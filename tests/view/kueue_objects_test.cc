@@ -6,14 +6,14 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-namespace berth::cli {
+namespace berth::view {
 namespace {
 
 using ::testing::HasSubstr;
 using Json = nlohmann::json;
 
 TEST(KueueObjects, AClusterQueueWithGroupsOfFlavors) {
-  const auto queue = view::BuildClusterQueue(
+  const auto queue = BuildClusterQueue(
       {.name = "team",
        .cohort = "all",
        .queuing_strategy = "StrictFIFO",
@@ -35,7 +35,7 @@ TEST(KueueObjects, AClusterQueueWithGroupsOfFlavors) {
           {"name": "cpu", "nominalQuota": "1"}, {"name": "memory", "nominalQuota": "1Gi"}]}]},
       {"coveredResources": ["nvidia.com/gpu"], "flavors": [
         {"name": "gpu", "resources": [{"name": "nvidia.com/gpu", "nominalQuota": "8"}]}]}]})"));
-  const auto plain = view::BuildClusterQueue({.name = "plain"});
+  const auto plain = BuildClusterQueue({.name = "plain"});
   EXPECT_EQ((*plain)["spec"]["namespaceSelector"], Json::object()) << "every namespace";
   EXPECT_FALSE((*plain)["spec"].contains("resourceGroups"));
 }
@@ -56,21 +56,21 @@ TEST(KueueObjects, BadQuotasAreNamed) {
       {{"f:cpu=1;memory=1"}, {"f:cpu=1"}, "name the same resources of the flavor f"},
       {{"f:cpu=1;memory=1", "g:cpu=1"}, {}, "cpu of the flavor g is also in flavors with other"}};
   for (const QuotaRow& row : rows) {
-    const auto queue = view::BuildClusterQueue(
+    const auto queue = BuildClusterQueue(
         {.name = "q", .nominal_quota = row.nominal, .borrowing_limit = row.borrowing});
     ASSERT_FALSE(queue) << row.message;
     EXPECT_THAT(queue.error().message, HasSubstr(row.message));
   }
-  EXPECT_THAT(view::BuildClusterQueue({.name = "q", .namespace_selector = {"a"}}).error().message,
+  EXPECT_THAT(BuildClusterQueue({.name = "q", .namespace_selector = {"a"}}).error().message,
               HasSubstr("--namespace-selector \"a\": write label=value"));
 }
 
 TEST(KueueObjects, AResourceFlavor) {
   const auto flavor =
-      view::BuildResourceFlavor({.name = "spot",
-                                 .node_labels = {"a/b=c"},
-                                 .node_taints = {"k=v:NoSchedule", "k:NoExecute"},
-                                 .tolerations = {"k=v:NoSchedule", "k", ":NoExecute", "k=v"}});
+      BuildResourceFlavor({.name = "spot",
+                           .node_labels = {"a/b=c"},
+                           .node_taints = {"k=v:NoSchedule", "k:NoExecute"},
+                           .tolerations = {"k=v:NoSchedule", "k", ":NoExecute", "k=v"}});
   ASSERT_TRUE(flavor) << flavor.error().message;
   EXPECT_EQ((*flavor)["spec"], Json::parse(R"({
     "nodeLabels": {"a/b": "c"},
@@ -84,16 +84,15 @@ TEST(KueueObjects, AResourceFlavor) {
                                        {"k:PreferNoSchedule", "is not NoSchedule or NoExecute"},
                                        {"a=b=c:NoSchedule", "write key=value:effect"},
                                        {":NoSchedule", "write key=value:effect"}}) {
-    EXPECT_THAT(view::BuildResourceFlavor({.name = "f", .node_taints = {taint}}).error().message,
+    EXPECT_THAT(BuildResourceFlavor({.name = "f", .node_taints = {taint}}).error().message,
                 HasSubstr(message));
   }
-  EXPECT_THAT(
-      view::BuildResourceFlavor({.name = "f", .node_taints = {"k:NoExecute", "k=v:NoExecute"}})
-          .error()
-          .message,
-      HasSubstr("come twice"));
-  EXPECT_FALSE(view::BuildResourceFlavor({.name = "f", .tolerations = {"=v"}}));
+  EXPECT_THAT(BuildResourceFlavor({.name = "f", .node_taints = {"k:NoExecute", "k=v:NoExecute"}})
+                  .error()
+                  .message,
+              HasSubstr("come twice"));
+  EXPECT_FALSE(BuildResourceFlavor({.name = "f", .tolerations = {"=v"}}));
 }
 
 }  // namespace
-}  // namespace berth::cli
+}  // namespace berth::view

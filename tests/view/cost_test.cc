@@ -7,12 +7,12 @@
 #include <nlohmann/json.hpp>
 
 #include "api/labels.h"
-#include "tests/cli/view_builder.h"
+#include "tests/view/view_builder.h"
 #include "view/screens/capacity.h"
 #include "view/screens/list.h"
 #include "view/screens/status.h"
 
-namespace berth::cli {
+namespace berth::view {
 namespace {
 
 using ::testing::HasSubstr;
@@ -69,11 +69,11 @@ class CostTest : public ::testing::Test {
     view_.provisioning_requests = {request};
   }
 
-  view::ClusterView view_;
+  ClusterView view_;
 };
 
 TEST_F(CostTest, ThePriceOfTheFlavorForEachPod) {
-  const auto cost = view::CostOfRun(view_, view_.workloads.front());
+  const auto cost = CostOfRun(view_, view_.workloads.front());
   ASSERT_TRUE(cost);
   EXPECT_EQ(cost->rate, 2 * kDollar);
   EXPECT_EQ(cost->so_far, 2 * kDollar * 60 / 3600);  // admitted a minute ago
@@ -81,8 +81,8 @@ TEST_F(CostTest, ThePriceOfTheFlavorForEachPod) {
 
 TEST_F(CostTest, ThePriceOfTheStepForEachNode) {
   AskInStep();
-  const auto cost = view::CostOfRun(view_, view_.workloads.front());
-  EXPECT_EQ(cost, (view::RunCost{.rate = 6 * kDollar, .so_far = 3 * kDollar}));
+  const auto cost = CostOfRun(view_, view_.workloads.front());
+  EXPECT_EQ(cost, (RunCost{.rate = 6 * kDollar, .so_far = 3 * kDollar}));
 }
 
 TEST_F(CostTest, WhatIsMeasuredIsShownInstead) {
@@ -103,52 +103,52 @@ TEST_F(CostTest, WhatIsMeasuredIsShownInstead) {
   put("other", "another", 9000, 60, true);
   view_.meters = {{"default/" + workload.spec.queue_name, meters}};
   // An hour, half an hour, ten minutes.
-  EXPECT_EQ(view::CostOfRun(view_, workload),
-            (view::RunCost{.rate = 3 * kDollar, .so_far = 5 * kDollar, .is_measured = true}));
-  EXPECT_EQ(view::ListJson(view_, {.cost = true})["items"][0]["cost"]["measured"], true);
-  const std::vector<view::MeasuredQueue> queues = view::MeasuredQueues(view_);
+  EXPECT_EQ(CostOfRun(view_, workload),
+            (RunCost{.rate = 3 * kDollar, .so_far = 5 * kDollar, .is_measured = true}));
+  EXPECT_EQ(ListJson(view_, {.cost = true})["items"][0]["cost"]["measured"], true);
+  const std::vector<MeasuredQueue> queues = MeasuredQueues(view_);
   ASSERT_EQ(queues.size(), 1U);
   EXPECT_EQ(queues[0].nodes.open, 2);
   EXPECT_EQ(queues[0].nodes.seconds, 3600 + 1800 + 600 + 9000);
-  const std::string screen = view::RenderCapacity(view_, {});
+  const std::string screen = RenderCapacity(view_, {});
   EXPECT_THAT(screen, HasSubstr("USD SO FAR"));
   EXPECT_THAT(screen, HasSubstr("NODE HOURS IN 7D"));
-  EXPECT_EQ(view::CapacityScreenJson(view_)["cost"][0]["nodes"], 2);
+  EXPECT_EQ(CapacityScreenJson(view_)["cost"][0]["nodes"], 2);
 }
 
 TEST_F(CostTest, NothingIsKnownWithoutAPrice) {
   view_.flavors.clear();
-  EXPECT_EQ(view::CostOfRun(view_, view_.workloads.front()), std::nullopt);
-  EXPECT_EQ(view::CostByQueue(view_).at("team").unpriced, 1);
-  EXPECT_TRUE(view::RunCostJson(std::nullopt).is_null());
+  EXPECT_EQ(CostOfRun(view_, view_.workloads.front()), std::nullopt);
+  EXPECT_EQ(CostByQueue(view_).at("team").unpriced, 1);
+  EXPECT_TRUE(RunCostJson(std::nullopt).is_null());
 }
 
 TEST_F(CostTest, WhatWaitsCostsNothing) {
   view_.workloads.front().status.conditions.clear();
-  EXPECT_EQ(view::CostOfRun(view_, view_.workloads.front()), std::nullopt);
-  EXPECT_TRUE(view::CostByQueue(view_).empty());
+  EXPECT_EQ(CostOfRun(view_, view_.workloads.front()), std::nullopt);
+  EXPECT_TRUE(CostByQueue(view_).empty());
 }
 
 TEST_F(CostTest, TheScreensShowItWhenAsked) {
   AskInStep();
-  EXPECT_THAT(*view::RenderList(view_, {}, {}), Not(HasSubstr("USD")));
-  EXPECT_THAT(*view::RenderList(view_, {.cost = true}, {}), HasSubstr("USD/HOUR"));
-  const nlohmann::json item = view::ListJson(view_, {.cost = true})["items"][0];
+  EXPECT_THAT(*RenderList(view_, {}, {}), Not(HasSubstr("USD")));
+  EXPECT_THAT(*RenderList(view_, {.cost = true}, {}), HasSubstr("USD/HOUR"));
+  const nlohmann::json item = ListJson(view_, {.cost = true})["items"][0];
   EXPECT_EQ(item["cost"], nlohmann::json::parse(R"({"usdPerHour": "6", "usd": "3"})"));
-  EXPECT_THAT(view::RenderStatus(view_, {}, {}), Not(HasSubstr("USD")));
-  EXPECT_THAT(view::RenderStatus(view_, {.cost = true}, {}), HasSubstr("USD SO FAR"));
-  const nlohmann::json queue = view::StatusJson(view_, {.cost = true})["clusterQueues"][0];
+  EXPECT_THAT(RenderStatus(view_, {}, {}), Not(HasSubstr("USD")));
+  EXPECT_THAT(RenderStatus(view_, {.cost = true}, {}), HasSubstr("USD SO FAR"));
+  const nlohmann::json queue = StatusJson(view_, {.cost = true})["clusterQueues"][0];
   EXPECT_EQ(queue["cost"]["usdPerHour"], "6");
   EXPECT_EQ(queue["cost"]["withoutPrice"], 0);
-  EXPECT_FALSE(view::StatusJson(view_, {})["clusterQueues"][0].contains("cost"));
+  EXPECT_FALSE(StatusJson(view_, {})["clusterQueues"][0].contains("cost"));
 }
 
 TEST(ShortDollarsTest, TwoDecimalsUnlessThereIsLess) {
-  EXPECT_EQ(view::ShortDollars(12'345'600'000), "12.35");
-  EXPECT_EQ(view::ShortDollars(4'000'000), "0.004");
-  EXPECT_EQ(view::ShortDollars(kDollar), "1");
-  EXPECT_EQ(view::ShortDollars(0), "0");
+  EXPECT_EQ(ShortDollars(12'345'600'000), "12.35");
+  EXPECT_EQ(ShortDollars(4'000'000), "0.004");
+  EXPECT_EQ(ShortDollars(kDollar), "1");
+  EXPECT_EQ(ShortDollars(0), "0");
 }
 
 }  // namespace
-}  // namespace berth::cli
+}  // namespace berth::view

@@ -1,11 +1,11 @@
-// tests/cli/view_builder.h — small clusters for the screens to draw.
+// tests/view/view_builder.h — small clusters for the screens to draw.
 #pragma once
 
 #include <string>
 
 #include "view/screens/cluster_view.h"
 
-namespace berth::cli {
+namespace berth::view {
 
 inline constexpr int kDay = 86400;
 
@@ -32,6 +32,6 @@ api::Workload MakeRunning(const std::string& key_namespace, const std::string& n
 api::Job MakeJob(const api::Workload& workload);
 
 // The H100 job of the DWS story: quota reserved, capacity asked for three days ago, none in stock.
-view::ClusterView DwsView();
+ClusterView DwsView();
 
-}  // namespace berth::cli
+}  // namespace berth::view
