@@ -70,9 +70,12 @@ bool IsAmbiguous(const Exchange& exchange) {
   });
 }
 
-bool IsWatch(const Exchange& exchange) {
-  return exchange.target.IsTrue("watch") ||
-         exchange.target.path.find("/watch/") != std::string::npos;
+// Whether the right that was asked for is not that of the path for another server: /watch/ and
+// /proxy/ as the first part behind the version, and parts behind a subresource, are read otherwise
+// there.
+bool IsReadOtherwise(const Exchange& exchange) {
+  if (!exchange.target.path.starts_with(kApis)) return false;
+  return !exchange.api || exchange.api->resource == "watch" || exchange.api->resource == "proxy";
 }
 
 using Answer = Result<net::Response>;
@@ -349,13 +352,19 @@ bool Aggregator::Handle(Exchange& exchange) {
     exchange.SendError(BadRequest("an upgraded connection is not passed on to an APIService"));
     return true;
   }
+  if (IsReadOtherwise(exchange)) {
+    exchange.SendError(
+        BadRequest("the path has parts behind a subresource, or the prefix watch or proxy (write "
+                   "?watch=true)"));
+    return true;
+  }
   if (IsAmbiguous(exchange)) {
     exchange.SendError(BadRequest("the path has an empty part, \".\", \"..\" or an escaped slash"));
     return true;
   }
   net::Request request = PassedRequest(exchange, exchange.request.target);
   NameUser(exchange.user, request.headers);
-  if (IsWatch(exchange)) {
+  if (exchange.target.IsTrue("watch")) {
     watches_->Watch(exchange.shared_from_this(), entry->client, std::move(request), kWatchSilence);
   } else {
     calls_->Send(exchange.shared_from_this(), entry->client, std::move(request), "");

@@ -30,8 +30,11 @@ bool IsCredential(const std::string& name) {
 
 std::set<std::string> NamedByConnection(const net::Headers& headers) {
   std::set<std::string> names;
-  for (const std::string_view name : Split(headers.Find("Connection"), ',')) {
-    names.insert(ToLower(TrimSpace(name)));
+  for (const net::Header& header : headers) {
+    if (!EqualsIgnoreCase(header.name, "Connection")) continue;
+    for (const std::string_view name : Split(header.value, ',')) {
+      names.insert(ToLower(TrimSpace(name)));
+    }
   }
   return names;
 }

@@ -83,7 +83,9 @@ void PortSession::TakeStream(const SpdyFrame& frame) {
   const std::string id = header("requestid");
   const bool is_good = (type == "data" || type == "error") && port && *port > 0 && *port < 65536 &&
                        !lines_.contains(frame.stream);
-  if (!is_good || lines_.size() + halves_.size() > kMostConnections) {
+  const bool has_room = halves_.contains(id) || lines_.size() + halves_.size() < kMostConnections;
+  if (!is_good || !has_room) {
+    halves_.erase(id);  // its other stream will not come
     duplex_->Write(SpdyWriter::Reset(frame.stream, SpdyWriter::ResetReason::kRefusedStream));
     return;
   }

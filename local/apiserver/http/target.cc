@@ -25,7 +25,7 @@ std::string Target::Get(std::string_view name) const {
 bool Target::IsTrue(std::string_view name) const {
   const auto it = query.find(name);
   if (it == query.end()) return false;
-  return it->second.empty() || EqualsIgnoreCase(it->second, "true") || it->second == "1";
+  return !EqualsIgnoreCase(it->second, "false") && it->second != "0";
 }
 
 std::optional<Target> ParseTarget(std::string_view target) {

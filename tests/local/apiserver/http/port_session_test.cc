@@ -86,6 +86,27 @@ TEST_F(PortSessionTest, HoldsAFewConnectionsOfAClientThatOpensThousands) {
   EXPECT_FALSE(duplex_->is_closed);
 }
 
+// A client opens `error` ahead of `data`: a refused connection leaves nothing behind.
+TEST_F(PortSessionTest, ARefusedConnectionTakesNoRoom) {
+  constexpr int kFull = static_cast<int>(PortSession::kMostConnections);
+  int id = 1;
+  const auto open = [&] {
+    Open(id, std::to_string(id));
+    id += 4;
+  };
+  for (int i = 0; i < kFull; ++i) open();
+  ASSERT_THAT(pod_->ports, SizeIs(kFull));
+  for (int round = 0; round < kFull; ++round) {
+    open();
+    EXPECT_THAT(duplex_->sent, EndsWith(Refused(id - 4) + Refused(id - 2))) << round;
+  }
+  const std::size_t first_data = 3;
+  duplex_->Receive(
+      SpdyClient::Frame(3, 0, SpdyClient::Number(first_data, 4) + SpdyClient::Number(5, 4)));
+  open();
+  EXPECT_THAT(pod_->ports, SizeIs(kFull + 1));
+}
+
 TEST_F(PortSessionTest, ForgetsStreamsThatAreReset) {
   for (int id = 1; id < 1000; id += 2) {
     duplex_->Receive(Stream(id, "error", "8080", std::to_string(id)));

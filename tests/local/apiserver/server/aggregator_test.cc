@@ -157,7 +157,9 @@ TEST_F(AggregatorTest, RefusesPathsThatTheServerMayReadOtherwise) {
   ServeExtension();
   Register(Trusting());
   WaitForAvailable("True");
-  for (const char* rest : {"/a/../things", "/./things", "//things", "/a%2Fthings", "/%2e%2e/x"}) {
+  for (const char* rest :
+       {"/a/../things", "/./things", "//things", "/a%2Fthings", "/%2e%2e/x", "/watch/things",
+        "/watch/namespaces/default/things", "/proxy/things", "/namespaces/default/things/a/b/c"}) {
     EXPECT_EQ(Get(std::string(kExtRoot) + rest).status, 400) << rest;
   }
   EXPECT_EQ(Send("GET", std::string(kExtRoot) + "/things", "",
