@@ -65,6 +65,8 @@ class QueueingTest(ClusterTest):
                         "every Job completes")
         said = [line for line in self.controller.log()[before:].splitlines() if "reconcile " in line]
         self.assertEqual(said, [])
+        self.plane.kubectl("delete", "jobs", "--all")  # other tests count the Jobs
+        self.wait_until(lambda: not self.plane.items("workloads"), "their Workloads are gone")
 
     def test_a_review_refuses(self):
         self.apply_when_accepted(QUEUES, "--server-side")

@@ -55,7 +55,7 @@ std::vector<local::SpdyFrame> SpdyFrames(std::string_view text, std::size_t step
 void SpdyPrograms(std::string_view text, std::size_t step) {
   const auto duplex = std::make_shared<local::MemoryDuplex>();
   const auto channels =
-      std::make_shared<local::SpdyChannels>(duplex, local::AskedChannels{true, true, false});
+      std::make_shared<local::SpdyChannels>(duplex, local::AskedChannels{true, true, false, false});
   bool is_open = false;
   bool is_over = false;
   bool has_input_ended = false;

@@ -36,7 +36,8 @@ bool SpdyChannels::IsOpen() {
   return StreamOf(Channel::kStatus).id != 0 &&
          (!asked_.input || StreamOf(Channel::kInput).id != 0) &&
          (!asked_.output || StreamOf(Channel::kOutput).id != 0) &&
-         (!asked_.error_output || StreamOf(Channel::kErrorOutput).id != 0);
+         (!asked_.error_output || StreamOf(Channel::kErrorOutput).id != 0) &&
+         (!asked_.resize || StreamOf(Channel::kResize).id != 0);
 }
 
 void SpdyChannels::WhenOpen(std::function<void()> open) {

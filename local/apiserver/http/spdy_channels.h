@@ -36,6 +36,7 @@ struct AskedChannels {
   bool input = false;
   bool output = false;
   bool error_output = false;
+  bool resize = false;  // of a terminal: clients open it last, and wait for its answer
 };
 
 class SpdyChannels final : public ProgramChannels,

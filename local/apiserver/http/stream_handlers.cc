@@ -208,7 +208,8 @@ void StreamHandlers::StartProgram(Exchange& exchange, const RequestContext& cont
   if (!protocol) return exchange.SendError(protocol.error());
   auto session = std::make_shared<ProgramSession>();
   if (!AddSession(exchange, session)) return;
-  const AskedChannels asked{request.wants_input, request.wants_output, request.wants_error};
+  const AskedChannels asked{request.wants_input, request.wants_output, request.wants_error,
+                            request.is_terminal};
   streams->StartProgram(
       request, session,
       [session, asked, protocol = *std::move(protocol), pool = pool_,

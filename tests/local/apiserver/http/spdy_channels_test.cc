@@ -55,7 +55,8 @@ class HeldExecutor final : public Executor {
 
 class SpdyChannelsTest : public testing::Test {
  protected:
-  void Begin(AskedChannels asked = {.input = true, .output = true, .error_output = true}) {
+  void Begin(AskedChannels asked = {
+                 .input = true, .output = true, .error_output = true, .resize = false}) {
     auto channels = std::make_shared<SpdyChannels>(duplex_, asked);
     channels->LimitOpening(timer_);
     session_->Begin(std::move(channels), std::make_unique<RecordedProgram>(events_));
@@ -93,6 +94,16 @@ TEST_F(SpdyChannelsTest, AreOpenWithTheStreamsOfTheRequest) {
   EXPECT_THAT(events_.all, ElementsAre("resume"));
   timer_.Run();
   EXPECT_FALSE(duplex_->is_closed);
+}
+
+// A client that opens the stream of sizes last would wait for an answer of a connection that a
+// short program has ended.
+TEST_F(SpdyChannelsTest, OfATerminalAreOpenWithTheStreamOfSizes) {
+  Begin({.input = true, .output = true, .error_output = false, .resize = true});
+  duplex_->Receive(Streams({{1, "error"}, {3, "stdin"}, {5, "stdout"}}));
+  EXPECT_THAT(events_.all, IsEmpty());
+  duplex_->Receive(Stream(7, "resize"));
+  EXPECT_THAT(events_.all, ElementsAre("resume"));
 }
 
 TEST_F(SpdyChannelsTest, AreClosedUnlessTheyOpenInTime) {
