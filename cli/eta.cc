@@ -40,6 +40,7 @@ class EtaMaker {
   EtaMaker(const EtaFlags& flags, const forecast::ForecastCluster& cluster,
            forecast::EtaScores* scores)
       : flags_(flags),
+        question_(QuestionOf(flags, cluster.default_namespace)),
         cluster_(cluster),
         jobs_(forecast::ForecastJobsOf(cluster)),
         scores_(scores),
@@ -82,7 +83,7 @@ class EtaMaker {
     std::string running;
     for (std::size_t i = 0; i < jobs_.jobs.size(); ++i) {
       const api::Workload& workload = *jobs_.jobs[i].job.object;
-      if (!IsMeant(workload)) continue;
+      if (!question_.Names(workload)) continue;
       if (simulation::IsRunning(workload)) {
         running = view::DisplayName(workload);
       } else {
@@ -90,7 +91,7 @@ class EtaMaker {
       }
     }
     for (const simulation::NotQueued& each : jobs_.not_queued) {
-      if (!IsMeant(*each.workload)) continue;
+      if (!question_.Names(*each.workload)) continue;
       view.rows.push_back({.workload = each.workload,
                            .cluster_queue = view::ClusterQueueOf(cluster_.view, *each.workload),
                            .why = each.why});
@@ -100,10 +101,6 @@ class EtaMaker {
     return Error{ErrorCode::kNotFound, "no job \"" + flags_.reference + "\" waits in namespace " +
                                            cluster_.default_namespace +
                                            " (berth eta --all shows those that do)"};
-  }
-
-  bool IsMeant(const api::Workload& workload) const {
-    return QuestionOf(flags_, cluster_.default_namespace).Names(workload);
   }
 
   void AddRow(std::size_t job, const simulation::JobForecast& forecast, view::EtaView& view) const {
@@ -142,6 +139,7 @@ class EtaMaker {
   }
 
   const EtaFlags& flags_;
+  const forecast::ForecastQuestion question_;
   const forecast::ForecastCluster& cluster_;
   const forecast::ForecastJobs jobs_;
   forecast::EtaScores* const scores_;

@@ -94,18 +94,10 @@ Error AllUnreadable(const std::vector<nlohmann::json>& documents, const Error& f
                     const std::vector<std::string>& files) {
   const view::ManifestPlaces places = view::PlacesIn(files);
   std::string lines;
-  const auto read = [&](const nlohmann::json& object) {
+  for (const nlohmann::json& object : view::FlatObjectsOf(documents)) {
     const auto cluster = forecast::ReadSimulatedCluster({object});
-    if (!cluster)
-      lines += (lines.empty() ? "" : "\n") + view::AtPlace(cluster.error(), places).message;
-  };
-  for (const nlohmann::json& document : documents) {
-    const auto items = document.find("items");
-    if (items == document.end() || !items->is_array()) {
-      read(document);
-    } else {
-      for (const nlohmann::json& item : *items) read(item);
-    }
+    if (cluster) continue;
+    lines += (lines.empty() ? "" : "\n") + view::AtPlace(cluster.error(), places).message;
   }
   return lines.empty() ? view::AtPlace(first, places) : Error{first.code, std::move(lines)};
 }

@@ -13,6 +13,7 @@
 #include "api/reasons.h"
 #include "base/strings.h"
 #include "forecast/forecast_cluster.h"
+#include "view/manifest_files.h"
 #include "view/planned_jobs.h"
 #include "view/screens/why.h"
 
@@ -43,23 +44,6 @@ void Merge(const std::vector<T>& changed, const char* kind, std::vector<T>& obje
       *known = each;
     }
   }
-}
-
-// The objects of the documents, those of lists one by one.
-std::vector<Json> FlatObjectsOf(const std::vector<Json>& documents) {
-  std::vector<Json> objects;
-  for (const Json& document : documents) {
-    if (!document.is_object()) continue;
-    const auto items = document.find("items");
-    if (items == document.end() || !items->is_array()) {
-      objects.push_back(document);
-      continue;
-    }
-    for (const Json& item : *items) {
-      if (item.is_object()) objects.push_back(item);
-    }
-  }
-  return objects;
 }
 
 std::string WordOfObject(const Json& object, const char* pointer) {
@@ -131,8 +115,8 @@ class Changer {
  public:
   Changer(const view::ClusterView& view, const WhatIfInput& input)
       : input_(input),
-        files_(FlatObjectsOf(input.changed)),
-        submitted_(FlatObjectsOf(input.submitted)),
+        files_(view::FlatObjectsOf(input.changed)),
+        submitted_(view::FlatObjectsOf(input.submitted)),
         made_{view, {}, {}} {}
 
   Result<ChangedView> Change() {

@@ -34,12 +34,12 @@ class Duplex {
   virtual bool Write(std::string message) = 0;
   // The bytes that wait for the peer.
   virtual std::size_t Backlog() const = 0;
-  // As Stream::WhenBelow.
+  // Has the rules of Stream::WhenBelow.
   virtual void WhenBelow(std::size_t bytes, std::function<void()> below) = 0;
   // Ends the connection after the queued messages: a WebSocket with the status 1000; another
   // protocol when the peer ends it, two seconds later at the latest. Idempotent.
   virtual void Close() = 0;
-  // As Stream::OnGone.
+  // Has the rules of Stream::OnGone.
   virtual void OnGone(std::function<void()> gone) = 0;
 };
 

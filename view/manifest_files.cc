@@ -155,4 +155,20 @@ bool WriteTextFile(const std::string& path, const std::string& text) {
   return static_cast<bool>(out);
 }
 
+std::vector<nlohmann::json> FlatObjectsOf(const std::vector<nlohmann::json>& documents) {
+  std::vector<nlohmann::json> objects;
+  for (const nlohmann::json& document : documents) {
+    if (!document.is_object()) continue;
+    const auto items = document.find("items");
+    if (items == document.end() || !items->is_array()) {
+      objects.push_back(document);
+      continue;
+    }
+    for (const nlohmann::json& item : *items) {
+      if (item.is_object()) objects.push_back(item);
+    }
+  }
+  return objects;
+}
+
 }  // namespace berth::view

@@ -20,6 +20,9 @@ Result<std::vector<api::YamlDocument>> ParseManifestText(const std::string& text
 // cannot be read; kInvalid: a document that cannot be parsed, or has a key twice.
 Result<std::vector<nlohmann::json>> ReadManifests(const std::vector<std::string>& files);
 
+// The objects of the documents, those of lists one by one.
+std::vector<nlohmann::json> FlatObjectsOf(const std::vector<nlohmann::json>& documents);
+
 // `paths`, with the files of each folder in its place: those that end in .yaml, .yml or .json, by
 // name; those of folders in it where `recursive`, else these folders are added to `passed_over`
 // (null: nowhere) where they have such a file. Symbolic links to folders are not followed.

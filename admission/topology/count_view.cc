@@ -167,7 +167,7 @@ const CountView::Match& CountView::MatchNode(std::int32_t leaf) {
   const std::uint32_t version = tree_.node_version(leaf);
   if (match.node_version == version) return match;
   match = {version, -1, 0};
-  // Of several nodes of one hostname kube-scheduler takes one that the pod fits.
+  // kube-scheduler takes one of the nodes with this hostname that the pod fits.
   bool takes_pods = false;
   for (const NodeFacts* node : tree_.NodesAt(leaf)) {
     if (const auto why_not = WhyExcluded(shape_.filter, *node)) {

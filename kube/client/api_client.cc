@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/codec.h"
+#include "base/percent.h"
 #include "kube/client/status_error.h"
 
 namespace berth::kube {
@@ -66,23 +67,7 @@ void SetIfGiven(Json& object, const char* key, const std::string& value) {
 
 }  // namespace
 
-std::string EscapeQuery(std::string_view text) {
-  constexpr char kHex[] = "0123456789ABCDEF";
-  std::string escaped;
-  for (const char c : text) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       c == '-' || c == '.' || c == '_' || c == '~';
-    if (plain) {
-      escaped += c;
-      continue;
-    }
-    const auto byte = static_cast<unsigned char>(c);
-    escaped += '%';
-    escaped += kHex[byte >> 4U];
-    escaped += kHex[byte & 15U];
-  }
-  return escaped;
-}
+std::string EscapeQuery(std::string_view text) { return PercentEncode(text, "-._~"); }
 
 std::string CollectionPath(const api::ResourceKind& kind, const std::string& namespace_name) {
   std::string path = kind.group.empty() ? "/api/" : "/apis/" + std::string(kind.group) + "/";

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "api/codec/json_tree.h"
+#include "base/percent.h"
 #include "base/rfc3339.h"
 #include "base/strings.h"
 #include "base/system_clock.h"
@@ -24,27 +25,9 @@ constexpr std::chrono::hours kWatchSilence{1};
 constexpr int kHttps = 443;
 constexpr std::string_view kApis = "/apis/";
 constexpr std::string_view kOpenApi = "/openapi/v3";
+// What the name of a header may have beside letters and digits, without the escape's own mark.
+constexpr std::string_view kMarksOfToken = "!#$&'*+-.^_`|~";
 const ResourceId kApiServiceId{"apiregistration.k8s.io", "v1", "apiservices"};
-
-// The name of a header has marks of a token alone.
-std::string EscapedKey(std::string_view key) {
-  constexpr std::string_view kDigits = "0123456789ABCDEF";
-  constexpr std::string_view kMarks = "!#$&'*+-.^_`|~";
-  std::string escaped;
-  for (const char c : key) {
-    const bool is_plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
-                          (c >= 'A' && c <= 'Z') || kMarks.find(c) != std::string_view::npos;
-    if (is_plain) {
-      escaped += c;
-      continue;
-    }
-    const auto byte = static_cast<unsigned char>(c);
-    escaped += '%';
-    escaped += kDigits[byte >> 4U];
-    escaped += kDigits[byte & 0xfU];
-  }
-  return escaped;
-}
 
 void NameUser(const UserInfo& user, net::Headers& headers) {
   headers.Add("X-Remote-User", user.name);
@@ -52,7 +35,7 @@ void NameUser(const UserInfo& user, net::Headers& headers) {
   for (const std::string& group : user.groups) headers.Add("X-Remote-Group", group);
   for (const auto& [key, values] : user.extra) {
     for (const std::string& value : values) {
-      headers.Add("X-Remote-Extra-" + EscapedKey(key), value);
+      headers.Add("X-Remote-Extra-" + PercentEncode(key, kMarksOfToken), value);
     }
   }
 }

@@ -42,7 +42,7 @@ class Aggregator {
  public:
   static constexpr std::size_t kMostEntries = 256;
   static constexpr Duration kLookTimeout = std::chrono::seconds(5);
-  // From one look at a server to the next; sooner where the APIService has changed.
+  // How long the answer of a server counts; a changed APIService is looked at sooner.
   static constexpr Duration kLookAgain = std::chrono::seconds(30);
   static constexpr Duration kLookAgainFailed = std::chrono::seconds(3);
 

@@ -9,7 +9,7 @@ class WebSocketChannels final : public ProgramChannels,
   using ProgramChannels::ProgramChannels;
 
   void WhenOpen(std::function<void()> open) override {
-    // As kube-apiserver: tells the client that the session is there.
+    // The empty message tells the client that the session is there, as kube-apiserver does.
     duplex_->Write(MakeChannelMessage(Channel::kOutput, ""));
     open();
   }

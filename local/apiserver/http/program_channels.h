@@ -43,7 +43,7 @@ class ProgramChannels {
   // Queues the Status of the program's end and closes the connection. Precondition: open.
   virtual void End(const std::string& status) = 0;
 
-  // For its backlog and its end.
+  // The connection: callers ask for its backlog and close it.
   net::Duplex& duplex() { return *duplex_; }
 
  protected:

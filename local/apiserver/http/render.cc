@@ -70,10 +70,11 @@ std::string RenderObject(const ResourceInfo& resource, const StoredPtr& object,
 
 ApiResult<std::string> RenderList(const ResourceInfo& resource, const ListResult& list,
                                   const RenderOptions& options) {
+  std::size_t position = 0;
   if (options.form.form == Form::kTable) {
     Json rows = Json::array();
     for (const StoredPtr& item : list.items) {
-      if (auto error = CheckCancellation()) return *error;
+      if (auto error = CheckCancellationAt(position++)) return *error;
       if (Json row = TableRow(resource, *item, options); !row.is_null()) {
         rows.push_back(std::move(row));
       }
@@ -88,7 +89,7 @@ ApiResult<std::string> RenderList(const ResourceInfo& resource, const ListResult
   out += R"(","metadata":)" + api::FormatJson(ListMetadata(list)) + R"(,"items":[)";
   bool first = true;
   for (const StoredPtr& item : list.items) {
-    if (auto error = CheckCancellation()) return *error;
+    if (auto error = CheckCancellationAt(position++)) return *error;
     if (!first) out.push_back(',');
     first = false;
     if (partial) {

@@ -42,7 +42,7 @@ struct AskedChannels {
 class SpdyChannels final : public ProgramChannels,
                            public std::enable_shared_from_this<SpdyChannels> {
  public:
-  // From the upgrade to the last stream that is asked for; later the connection is closed.
+  // The client has this long to open the streams that it asks for; then the connection is closed.
   static constexpr Duration kOpenTimeout = std::chrono::seconds(30);
 
   SpdyChannels(std::shared_ptr<net::Duplex> duplex, AskedChannels asked)

@@ -115,6 +115,12 @@ std::optional<ApiError> CheckCancellation() {
   return TimeoutStatus("request did not complete within the allotted timeout");
 }
 
+std::optional<ApiError> CheckCancellationAt(std::size_t position) {
+  constexpr std::size_t kSteps = 256;
+  if (position % kSteps != 0) return std::nullopt;
+  return CheckCancellation();
+}
+
 ApiError TooLargeRevisionStatus(std::int64_t asked, std::int64_t current) {
   const std::string message = "Too large resource version: " + std::to_string(asked) +
                               ", current: " + std::to_string(current);

@@ -5,6 +5,7 @@
 // Source: k8s.io/apimachinery api/errors, restated; clients compare the texts.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -43,6 +44,8 @@ ApiError TimeoutStatus(std::string_view message);
 // TimeoutStatus where the request of the calling thread is cancelled (cancellation.h), else
 // nullopt.
 std::optional<ApiError> CheckCancellation();
+// The same at every 256th `position` of a list: a question costs more than a step of the list.
+std::optional<ApiError> CheckCancellationAt(std::size_t position);
 
 // The Status object of an error.
 Json StatusOf(const ApiError& error);

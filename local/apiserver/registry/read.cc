@@ -134,8 +134,9 @@ ApiResult<ListResult> Registry::List(const RequestContext& context, const ReadQu
   }
   ListResult result;
   result.revision = part.revision;
+  std::size_t looked_at = 0;
   for (const StoredPtr& object : part.objects) {
-    if (auto error = CheckCancellation()) return *error;
+    if (auto error = CheckCancellationAt(looked_at++)) return *error;
     if (selects && !MatchesQuery(*object, query.labels, query.fields)) continue;
     if (query.limit > 0 && result.items.size() == query.limit) {
       result.continue_token =

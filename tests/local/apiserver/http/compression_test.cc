@@ -46,7 +46,7 @@ TEST(AcceptsGzip, ReadsTheHeader) {
   }
 }
 
-// As the answer of a program that a request was passed on to.
+// A program that a request was passed on to may have packed its answer.
 TEST(CompressedAnswer, IsNotCompressedAgain) {
   net::Request request;
   request.method = "GET";
