@@ -401,30 +401,48 @@ TEST_F(ServerFault, ConnectionsHaveALimit) {
   EXPECT_TRUE(WaitForGone(2));
 }
 
-// Silent connections to the port of a probe would fail the probe.
+// Silent connections to the port of a probe would fail the probe. A connection is silent from its
+// accept on, in the order of the accepts; after an answer it is silent from a moment that no client
+// sees.
 TEST_F(ServerFault, SilentConnectionsGiveWay) {
   ServerOptions options;
   options.max_connections = 4;
   StartServer(options);
   std::vector<RawPeer> silent;
-  for (int i = 0; i < 4; ++i) {
-    silent.push_back(Connect());
-    silent.back().Send("GET /first HTTP/1.1\r\nHost: x\r\n\r\n");
-    ASSERT_THAT(silent.back().ReadResponse(), EndsWith("GET /first "));  // it waits from now on
-  }
+  for (int i = 0; i < 4; ++i) silent.push_back(Connect());
   RawPeer probe = RawPeer::Connect(port(), "127.0.0.2");
   probe.Send("GET /probe HTTP/1.1\r\nHost: x\r\n\r\n");
   EXPECT_THAT(probe.ReadResponse(), EndsWith("GET /probe "));
   EXPECT_TRUE(silent[0].IsEnded()) << "the oldest one";
   silent[1].Send("GET /still HTTP/1.1\r\nHost: x\r\n\r\n");
   EXPECT_THAT(silent[1].ReadResponse(), EndsWith("GET /still ")) << "the others stay";
-  // A fifth connection of the peer that has the most takes the place of one of its own.
+  // Another connection of the peer that has the most takes the place of one of its own.
   RawPeer fifth = Connect();
   fifth.Send("GET /fifth HTTP/1.1\r\nHost: x\r\n\r\n");
   EXPECT_THAT(fifth.ReadResponse(), EndsWith("GET /fifth "));
   EXPECT_TRUE(silent[2].IsEnded());
+  RawPeer sixth = Connect();
+  EXPECT_TRUE(silent[3].IsEnded());
   probe.Send("GET /again HTTP/1.1\r\nHost: x\r\n\r\n");
   EXPECT_THAT(probe.ReadResponse(), EndsWith("GET /again "));
+}
+
+TEST_F(ServerFault, AnsweredConnectionsGiveWay) {
+  ServerOptions options;
+  options.max_connections = 1;
+  StartServer(options);
+  RawPeer answered = Connect();
+  answered.Send("GET /first HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_THAT(answered.ReadResponse(), EndsWith("GET /first "));
+  std::string answer;
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (answer.empty() && std::chrono::steady_clock::now() < deadline) {
+    RawPeer next = Connect();  // refused until the server counts the answered one as silent
+    next.Send("GET /next HTTP/1.1\r\nHost: x\r\n\r\n");
+    answer = next.ReadResponse();
+  }
+  EXPECT_THAT(answer, EndsWith("GET /next "));
+  EXPECT_TRUE(answered.IsEnded());
 }
 
 TEST_F(ServerFault, UnfinishedRequestsHaveALimitTogether) {
