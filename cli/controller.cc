@@ -117,7 +117,7 @@ Result<program::ControllerProcessOptions> OptionsOf(const ControllerFlags& flags
   options.leader_election = flags.leader_election && program.leader.enabled.value_or(true);
   BERTH_TRY(options.controllers, program::ParseControllers(flags.controllers));
   if (flags.requeue_interval) {
-    BERTH_TRY(options.configuration.admission.wake_up_batch,
+    BERTH_TRY(options.configuration.admission.driver.wake_up_batch,
               PositiveDuration("--requeue-interval", *flags.requeue_interval, "1s"));
   }
   BERTH_TRY(options.ledger, LedgerOptionsOf(flags.ledger, ""));

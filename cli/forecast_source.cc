@@ -98,9 +98,7 @@ Result<forecast::ForecastCluster> MakeForecastClusterOf(const ForecastFlags& fla
   }
   forecast::ForecastCluster made =
       forecast::MakeForecastCluster(std::move(view), std::move(attempts));
-  made.world.scheduler = configuration.admission.scheduler;
-  made.world.scheduler.block_admission = false;  // the pods are ready at once
-  made.world.wake_up_batch = configuration.admission.wake_up_batch;
+  made.world.driver = configuration.admission.driver;
   made.default_namespace = default_namespace;
   return made;
 }

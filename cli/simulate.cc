@@ -51,9 +51,7 @@ Result<Setup> SetupOf(const SimulateFlags& flags) {
   }
   Setup setup;
   simulation::WorldOptions& options = setup.world;
-  options.scheduler = configuration.admission.scheduler;
-  options.scheduler.block_admission = false;  // the pods of a simulated job are ready at once
-  options.wake_up_batch = configuration.admission.wake_up_batch;
+  options.driver = configuration.admission.driver;
   if (!flags.pools.empty()) {
     BERTH_TRY(const std::vector<std::string> files, view::ManifestsBelow(flags.pools));
     BERTH_TRY(setup.machines, view::ReadManifests(files));

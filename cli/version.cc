@@ -13,7 +13,7 @@ namespace berth::cli {
 int RunVersion(const ClientFlags& client, const std::string& config) {
   const auto configuration = program::ReadConfigurationFile(config);
   if (!configuration) return view::Complain(configuration.error());
-  const admission::OwnRules& rules = configuration->admission.scheduler.own_rules;
+  const admission::OwnRules& rules = configuration->admission.driver.scheduler.own_rules;
   const std::string on = rules.NamesOfEnabled();
   const std::string off = rules.NamesOfDisabled();
   nlohmann::json out = {

@@ -346,8 +346,7 @@ Result<std::string> CallerScreens::WhatIf(view::Session& session,
   CopyAll(objects.requests, view.provisioning_requests);
   CallerWhatIfOptions options;
   options.ledger = options_.ledger;
-  options.scheduler = options_.scheduler;
-  options.wake_up_batch = options_.wake_up_batch;
+  options.driver = options_.driver;
   options.is_late = [this, until = clock_.SteadyNow() + options_.longest_forecast] {
     return stopped_ || clock_.SteadyNow() >= until;
   };

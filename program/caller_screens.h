@@ -38,8 +38,7 @@ namespace berth::program {
 struct CallerScreensOptions {
   kube::KubeConfig api;                              // of the API server
   std::string ledger;                                // of forecasts; empty: none
-  admission::SchedulerConfig scheduler;              // of forecasts
-  Duration wake_up_batch = std::chrono::seconds(1);  // of forecasts
+  admission::DriverOptions driver;                   // of forecasts
   Duration call_timeout = std::chrono::seconds(10);  // of a call of the API server
   Duration longest_forecast = std::chrono::seconds(20);
   Duration kept_for = std::chrono::seconds(2);

@@ -116,11 +116,7 @@ Result<Json> AnswerWhatIf(const CallerWhatIf& asked, const view::ClusterView& vi
   BERTH_TRY(forecast::ChangedView changed, forecast::ChangeView(view, input));
   forecast::ForecastCluster before =
       forecast::MakeForecastCluster(view, AttemptsOf(options.ledger, view.now));
-  before.world.scheduler = options.scheduler;
-  before.world.scheduler.block_admission = false;  // the pods are ready at once
-  before.world.scheduler.count_pending = false;
-  before.world.scheduler.pending_values = nullptr;
-  before.world.wake_up_batch = options.wake_up_batch;
+  before.world.driver = options.driver;
   const forecast::ForecastCluster after = forecast::WithView(before, std::move(changed.view));
   const forecast::ForecastJobs jobs_before = forecast::ForecastJobsOf(before);
   const forecast::ForecastJobs jobs_after = forecast::ForecastJobsOf(after);

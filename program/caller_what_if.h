@@ -16,7 +16,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "admission/scheduler.h"
+#include "admission/driver.h"
 #include "base/clock.h"
 #include "base/result.h"
 #include "view/screens/cluster_view.h"
@@ -28,8 +28,7 @@ inline constexpr std::size_t kMostWhatIfChanges = 16;
 
 struct CallerWhatIfOptions {
   std::string ledger;  // file of past runs; empty: finished Workloads alone
-  admission::SchedulerConfig scheduler;
-  Duration wake_up_batch = std::chrono::seconds(1);
+  admission::DriverOptions driver;
   std::function<bool()> is_late;  // asked before each draw; true: the run ends with an error
 };
 

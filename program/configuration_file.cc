@@ -70,7 +70,7 @@ void TakeDecisions(const std::string& decisions, admission::Configuration& confi
     admission::SetDecisions(configuration, decisions == "kueue" ? admission::Decisions::kKueue
                                                                 : admission::Decisions::kBerth);
   }
-  const admission::OwnRules& rules = configuration.admission.scheduler.own_rules;
+  const admission::OwnRules& rules = configuration.admission.driver.scheduler.own_rules;
   LogInfo("Berth's own rules of decisions",
           {{"on", rules.NamesOfEnabled()}, {"off", rules.NamesOfDisabled()}});
 }

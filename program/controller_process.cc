@@ -157,8 +157,7 @@ ReadFeedOptions Process::ReadOptions() const {
   ReadFeedOptions options;
   options.callers.api = options_.api;
   if (ledger_ != nullptr) options.callers.ledger = options_.ledger->path;
-  options.callers.scheduler = options_.configuration.admission.scheduler;
-  options.callers.wake_up_batch = options_.configuration.admission.wake_up_batch;
+  options.callers.driver = options_.configuration.admission.driver;
   options.actions = options_.read_api_actions;
   options.session_folder = options_.read_api_sessions;
   options.proxy = options_.read_api_proxy;
@@ -296,8 +295,7 @@ void Process::MakeEtaWriter() {
   EtaWriterOptions options;
   options.interval = *options_.eta_interval;
   if (ledger_ != nullptr) options.ledger = options_.ledger->path;
-  options.scheduler = options_.configuration.admission.scheduler;
-  options.wake_up_batch = options_.configuration.admission.wake_up_batch;
+  options.driver = options_.configuration.admission.driver;
   eta_writer_.emplace(
       program_->manager(), clock_,
       EtaWrites{
@@ -316,10 +314,9 @@ void Process::MakeEtaWriter() {
 
 void Process::MakeShadow() {
   admission::ShadowOptions shadow;
-  shadow.scheduler = options_.configuration.admission.scheduler;
-  shadow.scheduler.managed_owners = OwnersOf(options_.configuration);
+  shadow.driver = options_.configuration.admission.driver;
+  shadow.driver.scheduler.managed_owners = OwnersOf(options_.configuration);
   shadow.window = *options_.shadow_window;
-  shadow.wake_up_batch = options_.configuration.admission.wake_up_batch;
   shadow_ =
       std::make_unique<admission::Shadow>(program_->manager(), clock_, program_->metrics(), shadow);
   shadow_kinds_ = std::make_unique<integrations::UserKinds>(
@@ -401,7 +398,7 @@ Status Process::OpenWebhooks(const net::TlsIdentity& identity) {
   webhook::WebhookServerOptions server;
   server.address = options_.webhook->host;
   server.port = options_.webhook->port;
-  const admission::FeatureGates& gates = options_.configuration.admission.scheduler.gates;
+  const admission::FeatureGates& gates = options_.configuration.admission.driver.scheduler.gates;
   server.gates.priority_boost = gates.priority_boost;
   server.gates.partial_admission = gates.partial_admission;
   server.gates.record_users = options_.record_users;

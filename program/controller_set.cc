@@ -86,9 +86,10 @@ integrations::JobControllersOptions JobOptions(const admission::Configuration& c
   options.concurrency = configuration.program.concurrency;
   options.job.namespace_selector = ManagedNamespaces(configuration);
   options.job.metrics = &metrics;
-  options.job.workload_slices = configuration.admission.scheduler.gates.elastic_jobs;
-  options.job.report_reclaimable_pods = configuration.admission.scheduler.gates.reclaimable_pods;
-  if (!configuration.admission.scheduler.gates.topology_aware_scheduling) {
+  options.job.workload_slices = configuration.admission.driver.scheduler.gates.elastic_jobs;
+  options.job.report_reclaimable_pods =
+      configuration.admission.driver.scheduler.gates.reclaimable_pods;
+  if (!configuration.admission.driver.scheduler.gates.topology_aware_scheduling) {
     options.job.workload_name_rule = integrations::WorkloadNameRule::kLeave;
   }
   options.job.keep_deactivated = configuration.keep_deactivated;
@@ -97,7 +98,7 @@ integrations::JobControllersOptions JobOptions(const admission::Configuration& c
   if (configuration.manage_jobs_without_queue_name) {
     options.job.queue_name_rule = integrations::QueueNameRule::kManageWithoutName;
   }
-  if (!configuration.admission.pods_ready.enabled) {
+  if (!configuration.admission.driver.pods_ready.enabled) {
     options.job.pods_ready_rule = integrations::PodsReadyRule::kIgnore;
   }
   return options;
@@ -115,7 +116,7 @@ admission::AdmissionControllersOptions AdmissionOptions(
   TakeConcurrency(configuration, "ResourceFlavor.kueue.x-k8s.io", options.concurrency.flavor);
   TakeConcurrency(configuration, "AdmissionCheck.kueue.x-k8s.io", options.concurrency.check);
   TakeConcurrency(configuration, "Topology.kueue.x-k8s.io", options.concurrency.topology);
-  options.scheduler.managed_owners = OwnersOf(configuration);
+  options.driver.scheduler.managed_owners = OwnersOf(configuration);
   return options;
 }
 

@@ -170,11 +170,7 @@ struct EtaWriter::Round {
     const forecast::ForecastJobs known = forecast::ForecastJobsOf(cluster);
     simulation::ForecastOptions options;
     options.world = cluster.world;
-    options.world.scheduler = writer.scheduler;
-    options.world.scheduler.block_admission = false;  // the pods are ready at once
-    options.world.scheduler.count_pending = false;
-    options.world.scheduler.pending_values = nullptr;
-    options.world.wake_up_batch = writer.wake_up_batch;
+    options.world.driver = writer.driver;
     options.draws = DrawsOfRound(known.jobs.size());
     options.cancelled = std::move(cancelled);
     const simulation::Forecast forecast =

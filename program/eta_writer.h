@@ -30,7 +30,7 @@
 #include <string>
 #include <thread>
 
-#include "admission/scheduler.h"
+#include "admission/driver.h"
 #include "api/start_forecast.h"
 #include "api/workload.h"
 #include "base/clock.h"
@@ -43,8 +43,7 @@ namespace berth::program {
 struct EtaWriterOptions {
   Duration interval = std::chrono::minutes(1);
   std::string ledger;  // file of past runs; empty: finished Workloads alone
-  admission::SchedulerConfig scheduler;
-  Duration wake_up_batch = std::chrono::seconds(1);
+  admission::DriverOptions driver;
 };
 
 // How annotations are written.

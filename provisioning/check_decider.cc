@@ -242,7 +242,15 @@ bool CheckDecider::IsOld(const ProvisioningRequest& request, std::int32_t attemp
   return failed && request.meta.creation_timestamp < before_.last_transition_time;
 }
 
+// A step in whose place a later one is asked stays the step of a job that has asked in it.
+const Veto* CheckDecider::VetoOf(const api::ProvisioningStep& step) const {
+  const auto veto = vetoes_.find(step.name);
+  return veto != vetoes_.end() && veto->second.in_favor_of.empty() ? &veto->second : nullptr;
+}
+
 void CheckDecider::Ask() {
+  // The step is that of an obsolete request: its veto takes effect once the request is gone.
+  if (plan_ && VetoOf(*plan_->current()) != nullptr) return;
   Branch branch{.attempt = NextAttempt(situation_, input_, memory_)};
   if (plan_) {
     branch.step = plan_->current();

@@ -174,6 +174,8 @@ class CheckDecider {
   std::optional<Trouble> TroubleWithPods(const Claim& claim,
                                          const std::function<bool(Duration)>& booking_over);
   bool BudgetForbids(const api::ProvisioningStep& step) const;
+  // Null: none, or only in favor of a later step.
+  const Veto* VetoOf(const api::ProvisioningStep& step) const;
   bool ChargesFirst(const Branch& branch);
   bool SettlesCharge(const api::ProvisioningRequest& request);
   std::optional<Charge> MissingCharge(const api::ProvisioningRequest& request) const;

@@ -128,11 +128,8 @@ void CheckDecider::AskForMore(std::int64_t pods, std::int64_t failures,
         std::chrono::seconds(BackoffSeconds(*input_.config, static_cast<std::int32_t>(doublings)));
     if (now_ < due) return WakeIn(due - now_);
   }
-  // A job that runs has its step: nothing quicker takes its place.
-  const auto veto = vetoes_.find(step->name);
-  if (veto != vetoes_.end() && veto->second.in_favor_of.empty()) {
-    if (veto->second.until)
-      WakeIn(std::max<Duration>(*veto->second.until - now_, Duration::zero()));
+  if (const Veto* veto = VetoOf(*step)) {
+    if (veto->until) WakeIn(std::max<Duration>(*veto->until - now_, Duration::zero()));
     return;
   }
   Branch branch{

@@ -38,16 +38,11 @@ class Play {
         options_(options),
         nodes_(options.pools),
         standing_(jobs.size()),
-        awaits_(jobs.size()),
-        followers_(jobs.size()) {
-    result_.outcomes.resize(jobs.size());
-    for (std::size_t job = 0; job < jobs.size(); ++job) {
-      by_name_[PlayedJobName(job)] = job;
-      for (const std::int32_t before : jobs[job].after) {
-        ++awaits_[job];
-        followers_[static_cast<std::size_t>(before)].push_back(job);
-      }
-    }
+        book_(jobs, [this, told = options.on_event](const simulation::WorldEvent& event) {
+          last_ = world_.clock().Now();
+          if (told) told(event);
+        }) {
+    for (std::size_t job = 0; job < jobs.size(); ++job) by_name_[PlayedJobName(job)] = job;
   }
 
   // Applies the objects and lets what needs no job settle: nodes that always stand.
@@ -80,7 +75,7 @@ class Play {
           OnEvent(resource.resource, event);
         });
     for (std::size_t job = 0; job < jobs_.size(); ++job) {
-      if (awaits_[job] == 0) SubmitAfter(job, jobs_[job].submit - jobs_.front().submit);
+      if (!book_.IsBound(job)) SubmitAfter(job, jobs_[job].submit - jobs_.front().submit);
     }
     while (finished_ < jobs_.size() && !IsStuck()) {
       world_.RunUntil([this] { return finished_ == jobs_.size(); }, kLook);
@@ -88,10 +83,13 @@ class Play {
     if (!options_.pools.empty()) world_.RunFor(LongestIdle());
     watch_.reset();
     for (std::size_t job = 0; job < jobs_.size(); ++job) Explain(job);
-    nodes_.EndAt(result_.end);
-    result_.pools = nodes_.TakeUse();
-    result_.nodes = nodes_.TakeLives();
-    return std::move(result_);
+    simulation::WorldResult result;
+    result.end = book_.end();
+    nodes_.EndAt(result.end);
+    result.outcomes = book_.TakeOutcomes();
+    result.pools = nodes_.TakeUse();
+    result.nodes = nodes_.TakeLives();
+    return result;
   }
 
  private:
@@ -100,7 +98,6 @@ class Play {
     std::optional<Duration> since;  // its pods run; nullopt: they do not
     bool is_stopping = false;       // preempted: its pods are on their way out
     std::int64_t starts = 0;
-    bool freed = false;  // its followers
     Json workload;
   };
 
@@ -119,28 +116,20 @@ class Play {
     return arriving_ == 0 && running_ == 0 && world_.clock().Now() - last_ >= kPatience;
   }
 
-  void Tell(WorldEvent::Kind kind, std::size_t job) {
-    last_ = world_.clock().Now();
-    result_.end = Now();
-    if (options_.on_event) options_.on_event({kind, result_.end, job});
-  }
-
   void SubmitAfter(std::size_t job, Duration delay) {
     ++arriving_;
     world_.executor().PostAfter(delay, [this, job] {
       --arriving_;
-      result_.outcomes[job].submitted = Now();
       const Json object = MakePlayedJob(cluster_, jobs_[job], job);
       const auto made = world_.ApplyOne(object);
-      if (!made) result_.outcomes[job].why = "the Job is refused: " + made.error().message;
-      Tell(WorldEvent::Kind::kSubmitted, job);
+      if (!made) book_.why(job) = "the Job is refused: " + made.error().message;
+      book_.Submit(job, Now());
     });
   }
 
   void FreeFollowers(std::size_t job) {
-    if (std::exchange(standing_[job].freed, true)) return;
-    for (const std::size_t follower : followers_[job]) {
-      if (--awaits_[follower] == 0) SubmitAfter(follower, jobs_[follower].submit);
+    for (const std::size_t follower : book_.Free(job)) {
+      SubmitAfter(follower, jobs_[follower].submit);
     }
   }
 
@@ -195,14 +184,11 @@ class Play {
 
   void LookAtRun(std::size_t job) {
     Standing& run = standing_[job];
-    if (result_.outcomes[job].finished) return;
+    if (book_.outcome(job).finished) return;
     const bool is_whole = IsWhole(job);
     if (!is_whole) run.is_stopping = false;
     if (is_whole && !run.since && !run.is_stopping) return Start(job);
-    if (!is_whole && run.since) {
-      ++result_.outcomes[job].evictions;
-      Lose(job, WorldEvent::Kind::kLost);
-    }
+    if (!is_whole && run.since) Lose(job, WorldEvent::Kind::kLost);
   }
 
   void Start(std::size_t job) {
@@ -210,16 +196,11 @@ class Play {
     run.since = Now();
     ++running_;
     const std::int64_t start = ++run.starts;
-    std::optional<Duration>& first = result_.outcomes[job].started;
-    if (!first) first = run.since;
-    if (jobs_[job].result && !followers_[job].empty()) {
+    if (jobs_[job].result && book_.HasFollowers(job)) {
       world_.executor().PostAfter(*jobs_[job].result, [this, job, start] {
         if (standing_[job].since && standing_[job].starts == start) FreeFollowers(job);
       });
     }
-    last_ = world_.clock().Now();
-    result_.end = Now();
-    if (!options_.on_event) return;
     simulation::Nodes::Placement placement;
     std::map<simulation::NodeId, std::int64_t> pods;
     for (const auto& [name, pod] : run.pods) {
@@ -228,36 +209,32 @@ class Play {
     placement.pods.assign(pods.begin(), pods.end());
     const auto workload = api::Decode<api::Workload>(run.workload);
     const bool is_known = workload && workload->status.admission;
-    options_.on_event({WorldEvent::Kind::kStarted, result_.end, job,
-                       is_known ? &*workload->status.admission : nullptr, &placement});
+    book_.Start(job, Now(), Now(), is_known ? &*workload->status.admission : nullptr, &placement);
   }
 
   // The run of the job ends before its time.
   void Lose(std::size_t job, WorldEvent::Kind kind) {
     Standing& run = standing_[job];
-    if (run.since) {
-      result_.outcomes[job].lost += Now() - *run.since;
-      run.since.reset();
-      --running_;
-    }
-    Tell(kind, job);
+    const Duration ran = run.since ? Now() - *run.since : Duration{};
+    if (run.since) --running_;
+    run.since.reset();
+    book_.Lose(job, kind, ran, Now());
   }
 
   void Finish(std::optional<std::size_t> job) {
-    if (!job || result_.outcomes[*job].finished) return;
+    if (!job || book_.outcome(*job).finished) return;
     Standing& run = standing_[*job];
     if (run.since) --running_;
     run.since.reset();
     run.workload = nullptr;
-    result_.outcomes[*job].finished = Now();
     ++finished_;
     FreeFollowers(*job);
-    Tell(WorldEvent::Kind::kFinished, *job);
+    book_.Finish(*job, Now());
   }
 
   void OnWorkload(const Json& workload) {
     const auto job = JobOf(workload);
-    if (!job || result_.outcomes[*job].finished) return;
+    if (!job || book_.outcome(*job).finished) return;
     Standing& run = standing_[*job];
     const bool was_evicted =
         run.workload.is_object() && ConditionIs(run.workload, "Evicted", "True");
@@ -265,29 +242,29 @@ class Play {
     const Json* evicted = FindCondition(workload, "Evicted");
     if (was_evicted || evicted == nullptr || !ConditionIs(workload, "Evicted", "True")) return;
     if (StringAt(*evicted, {"reason"}) != api::kPreempted) return;
-    ++result_.outcomes[*job].preemptions;
     run.is_stopping = IsWhole(*job);
     Lose(*job, WorldEvent::Kind::kPreempted);
   }
 
   // Why a job is not complete, from its Workload.
   void Explain(std::size_t job) {
-    JobOutcome& outcome = result_.outcomes[job];
+    const JobOutcome& outcome = book_.outcome(job);
     if (outcome.finished || !outcome.why.empty()) return;
+    std::string& why = book_.why(job);
     const Json& workload = standing_[job].workload;
     if (!outcome.submitted) {
-      outcome.why = "waits for a job that never finishes";
+      why = "waits for a job that never finishes";
     } else if (!workload.is_object()) {
-      outcome.why = "the controllers made no Workload of it";
+      why = "the controllers made no Workload of it";
     } else if (!ConditionIs(workload, "QuotaReserved", "True")) {
       const Json* reserved = FindCondition(workload, "QuotaReserved");
-      outcome.why = reserved == nullptr ? "waits in its queue" : StringAt(*reserved, {"message"});
+      why = reserved == nullptr ? "waits in its queue" : StringAt(*reserved, {"message"});
     } else {
-      outcome.why = "has quota, and its pods find no nodes";
+      why = "has quota, and its pods find no nodes";
       for (const Json& check : ArrayAt(workload, {"status", "admissionChecks"})) {
         if (StringAt(check, {"state"}) == "Ready") continue;
-        outcome.why = "has quota; check " + StringAt(check, {"name"}) + " is " +
-                      StringAt(check, {"state"}) + ": " + StringAt(check, {"message"});
+        why = "has quota; check " + StringAt(check, {"name"}) + " is " +
+              StringAt(check, {"state"}) + ": " + StringAt(check, {"message"});
       }
     }
   }
@@ -297,12 +274,10 @@ class Play {
   const std::vector<simulation::Job>& jobs_;
   const PlayOptions& options_;
   PlayedNodes nodes_;
-  simulation::WorldResult result_;
   WallTime start_{};
   WallTime last_{};  // something began or ended
   std::vector<Standing> standing_;
-  std::vector<std::int32_t> awaits_;
-  std::vector<std::vector<std::size_t>> followers_;
+  simulation::JobBook book_;
   std::map<std::string, std::size_t> by_name_;
   std::size_t finished_ = 0;
   std::int64_t arriving_ = 0;

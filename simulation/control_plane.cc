@@ -3,10 +3,8 @@
 #include <memory>
 #include <utility>
 
-#include "admission/messages.h"
 #include "api/condition.h"
 #include "api/reasons.h"
-#include "simulation/carry_out.h"
 
 namespace berth::simulation {
 namespace {
@@ -14,10 +12,18 @@ namespace {
 constexpr WallTime kStart{std::chrono::seconds(1'767'225'600)};  // 2026-01-01
 constexpr int kMaxRounds = 10;                                   // of reconciling after one change
 
+admission::DriverOptions WithoutPods(admission::DriverOptions options) {
+  options.pods_ready.enabled = false;
+  return options;
+}
+
 }  // namespace
 
-ControlPlane::ControlPlane(const admission::SchedulerConfig& config, std::size_t workloads)
-    : scheduler_(config), store_(scheduler_, workloads), now_(kStart) {}
+ControlPlane::ControlPlane(admission::DriverOptions options, std::size_t workloads)
+    : driver_(WithoutPods(std::move(options))),
+      scheduler_(driver_.scheduler()),
+      store_(driver_, workloads),
+      now_(kStart) {}
 
 void ControlPlane::Apply(const api::Namespace& object) {
   namespaces_[object.meta.name] = object;
@@ -69,6 +75,14 @@ void ControlPlane::Apply(api::Workload object) {
   if (object.meta.generation == 0) object.meta.generation = 1;
   if (object.meta.creation_timestamp == WallTime{}) object.meta.creation_timestamp = Stamp();
   if (object.meta.uid.empty()) object.meta.uid = object.meta.name;
+  if (object.meta.owner_references.empty()) {
+    api::OwnerReference& owner = object.meta.owner_references.emplace_back();
+    owner.api_version = "batch/v1";
+    owner.kind = "Job";
+    owner.name = object.meta.name;
+    owner.uid = object.meta.uid;
+    owner.controller = true;
+  }
   const auto [entry, is_new] = numbers_.try_emplace(object.meta.key(), next_number_);
   if (is_new) ++next_number_;
   store_.Set(entry->second, std::make_shared<const api::Workload>(std::move(object)), now_);
@@ -176,40 +190,18 @@ std::string ControlPlane::ClusterQueueOf(const api::Workload& workload) const {
   return local == local_queues_.end() ? "" : local->second.cluster_queue;
 }
 
-admission::WorkloadSituation ControlPlane::SituationOf(const api::Workload& workload) const {
-  admission::WorkloadSituation situation;
-  situation.workload = &workload;
-  situation.pods_ready.enabled = false;
-  situation.hear_late_answers = scheduler_.config().own_rules.hear_late_answers;
-  const auto local = local_queues_.find({workload.meta.namespace_name, workload.spec.queue_name});
-  situation.local_queue.name = workload.spec.queue_name;
-  if (local != local_queues_.end()) {
-    situation.local_queue.exists = true;
-    situation.local_queue.stop_policy = local->second.stop_policy;
-  }
-  const std::string queue_name = ClusterQueueOf(workload);
-  situation.cluster_queue.name = queue_name;
-  const admission::ClusterState& state = scheduler_.state();
-  const auto id = state.FindQueue(queue_name);
-  if (!id) return situation;
-  situation.cluster_queue.exists = true;
-  situation.cluster_queue.active = state.queue(*id).active();
-  situation.cluster_queue.stop_policy = state.queue(*id).spec.stop_policy;
-  if (!workload.status.admission) {
-    situation.required_checks = state.ChecksBeforeReservation(*id);
-    return situation;
-  }
-  std::vector<std::string> flavors;
-  for (const auto& assigned : workload.status.admission->pod_set_assignments) {
-    for (const auto& [resource, flavor] : assigned.flavors) flavors.push_back(flavor);
-  }
-  situation.required_checks = state.RequiredChecks(*id, flavors);
-  return situation;
+const api::LocalQueue* ControlPlane::FindLocalQueue(const api::ObjectKey& key) const {
+  const auto found = local_queues_.find(key);
+  return found == local_queues_.end() ? nullptr : &found->second;
+}
+
+const api::ClusterQueue* ControlPlane::FindClusterQueue(const std::string& name) const {
+  const auto found = cluster_queues_.find(name);
+  return found == cluster_queues_.end() ? nullptr : &found->second;
 }
 
 bool ControlPlane::ReconcileOne(std::size_t number) {
-  admission::WorkloadPlan plan =
-      admission::PlanWorkload(SituationOf(*store_.object(number)), Stamp());
+  admission::WorkloadPlan plan = driver_.PlanWorkload(*store_.object(number), *this, Stamp());
   if (!plan.status && !plan.deactivate) return false;
   api::Workload& workload = store_.Edit(number);
   if (plan.status) workload.status = *std::move(plan.status);
@@ -252,33 +244,24 @@ std::string ControlPlane::Release(const api::ObjectKey& key) {
   return reason;
 }
 
-void ControlPlane::PerformOne(const admission::Decision& decision) {
-  const std::size_t number = store_.NumberOf(decision.workload);
-  if (GivesQuota(decision)) {
-    store_.Reserve(number, decision, Stamp());
-    store_.Deliver(now_);
-    return;
-  }
-  if (decision.outcome == admission::Outcome::kPreempting) {
-    for (const admission::Victim& victim : decision.victims) {
-      if (victim.ongoing) continue;
-      store_.Preempt(store_.NumberOf(victim.workload), decision, victim, Stamp());
-      store_.Deliver(now_);
-    }
-  }
-  api::WorkloadStatus status = store_.object(number)->status;
-  admission::SetUnadmitted(
-      status, admission::PendingReason(decision),
-      admission::PendingMessage(decision, scheduler_.vocabulary(),
-                                scheduler_.state().queue(decision.cluster_queue).name),
-      store_.object(number)->meta.generation, Stamp());
-  if (status.conditions == store_.object(number)->status.conditions) return;
-  store_.Edit(number).status = std::move(status);
+void ControlPlane::PerformOne(const admission::DecidedWrite& write) {
+  const auto number = NumberOf(write.workload().meta.key());
+  if (!number) return;
+  const api::Workload& current = *store_.object(*number);
+  if (write.kind == admission::DecidedWrite::Kind::kReportNoNodes) return;
+  if (!driver_.IsDue(write, current)) return;
+  api::WorkloadStatus status = current.status;
+  driver_.Change(write, current, status, Stamp());
+  const bool is_told = write.kind == admission::DecidedWrite::Kind::kExplain;
+  if (is_told && status.conditions == current.status.conditions) return;  // no write, no event
+  store_.Edit(*number).status = std::move(status);
   store_.Deliver(now_);
 }
 
 void ControlPlane::Perform(const admission::CycleResult& result) {
-  for (const admission::Decision& decision : result.decisions) PerformOne(decision);
+  for (const admission::Decision& decision : result.decisions) {
+    for (const admission::DecidedWrite& write : driver_.WritesOf(decision)) PerformOne(write);
+  }
   Reconcile();
 }
 

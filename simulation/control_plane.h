@@ -1,8 +1,8 @@
-// simulation/control_plane.h — the objects of queueing around one Scheduler, in virtual time.
+// simulation/control_plane.h — the objects of queueing around one Driver, in virtual time.
 //
 //     Apply, Delete ──▶ objects ──▶ Scheduler ──decisions──▶ Perform ──▶ changed Workloads
 //                          ▲                                                 │
-//                          └── reconciler of Workloads (admission/lifecycle) ◀┘
+//                          └────── Driver::PlanWorkload of each Workload ◀───┘
 //
 // A write reaches the scheduler at once, and every Workload is reconciled after each write, until
 // nothing changes: as on an API server whose watches take no time. Times in objects are cut to
@@ -20,8 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "admission/lifecycle/workload_lifecycle.h"
-#include "admission/scheduler.h"
+#include "admission/driver.h"
 #include "api/queues.h"
 #include "api/workload.h"
 #include "base/clock.h"
@@ -29,10 +28,11 @@
 
 namespace berth::simulation {
 
-class ControlPlane {
+class ControlPlane : private admission::QueueObjects {
  public:
   // `workloads`: how many are expected; more may come.
-  explicit ControlPlane(const admission::SchedulerConfig& config, std::size_t workloads = 0);
+  // There are no pods: waitForPodsReady is off.
+  explicit ControlPlane(admission::DriverOptions options, std::size_t workloads = 0);
 
   ControlPlane(const ControlPlane&) = delete;
   ControlPlane& operator=(const ControlPlane&) = delete;
@@ -50,7 +50,8 @@ class ControlPlane {
   void Apply(const api::Cohort& object);
   void Apply(const api::ClusterQueue& object);
   void Apply(const api::LocalQueue& object);
-  // Defaults: generation 1, creation now, UID equal to the name.
+  // Defaults: generation 1, creation now, UID equal to the name, and as the owner a job of the same
+  // name: the caller stops it (Release).
   void Apply(api::Workload object);
 
   void DeleteWorkload(const api::ObjectKey& key);
@@ -74,6 +75,7 @@ class ControlPlane {
   // The job has stopped. Returns the eviction's reason; empty: not evicted.
   std::string Release(const api::ObjectKey& key);
 
+  const admission::Driver& driver() const { return driver_; }
   const admission::Scheduler& scheduler() const { return scheduler_; }
   admission::Scheduler& scheduler() { return scheduler_; }
   // Null: there is no such Workload. Valid until the next write.
@@ -98,13 +100,15 @@ class ControlPlane {
   WallTime Stamp() const { return CutToSeconds(now_); }
   // nullopt: there is no such Workload.
   std::optional<std::size_t> NumberOf(const api::ObjectKey& key) const;
-  admission::WorkloadSituation SituationOf(const api::Workload& workload) const;
+  const api::LocalQueue* FindLocalQueue(const api::ObjectKey& key) const override;
+  const api::ClusterQueue* FindClusterQueue(const std::string& name) const override;
   void Settle();     // the scheduler gets the writes, and Workloads are reconciled
   void Reconcile();  // until nothing changes
   bool ReconcileOne(std::size_t number);
-  void PerformOne(const admission::Decision& decision);
+  void PerformOne(const admission::DecidedWrite& write);
 
-  admission::Scheduler scheduler_;
+  admission::Driver driver_;
+  admission::Scheduler& scheduler_;  // of the driver
   Workloads store_;
   WallTime now_;
   std::map<api::ObjectKey, std::size_t> numbers_;

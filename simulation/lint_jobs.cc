@@ -16,7 +16,7 @@ std::string WhyNever(const Cluster& cluster, const std::shared_ptr<const api::Wo
     return standing.not_queued.empty() ? "" : standing.not_queued.front().why;
   }
   WorldOptions options;
-  options.scheduler = scheduler;
+  options.driver.scheduler = scheduler;
   options.start = kLintTime;
   standing.jobs.front().run = std::chrono::seconds(1);
   const WorldResult result = World(cluster, standing.jobs, options).Run();

@@ -5,7 +5,7 @@
 #include "api/condition.h"
 #include "api/reasons.h"
 #include "base/assert.h"
-#include "simulation/carry_out.h"
+#include "integrations/release.h"
 
 namespace berth::simulation {
 namespace {
@@ -14,8 +14,8 @@ constexpr std::size_t kNotStored = SIZE_MAX;
 
 }  // namespace
 
-Workloads::Workloads(admission::Scheduler& scheduler, std::size_t count)
-    : scheduler_(scheduler), objects_(count) {}
+Workloads::Workloads(admission::Driver& driver, std::size_t count)
+    : driver_(driver), scheduler_(driver.scheduler()), objects_(count) {}
 
 void Workloads::Note(std::size_t number) {
   const auto id = static_cast<std::size_t>(scheduler_.Find(objects_[number]->meta.key()).value());
@@ -51,27 +51,31 @@ api::Workload& Workloads::Edit(std::size_t number) {
   return *changed_.back().second;
 }
 
-void Workloads::Reserve(std::size_t number, const admission::Decision& decision, WallTime now) {
-  simulation::Reserve(scheduler_, decision, Edit(number), now);
-}
-
-void Workloads::Preempt(std::size_t number, const admission::Decision& decision,
-                        const admission::Victim& victim, WallTime now) {
-  simulation::Preempt(scheduler_, decision, victim, Edit(number), now);
+void Workloads::Write(std::size_t number, const admission::DecidedWrite& write, WallTime now) {
+  api::Workload& workload = Edit(number);
+  driver_.Change(write, workload, workload.status, now);
 }
 
 void Workloads::Release(std::size_t number, WallTime now) {
-  simulation::Release(Edit(number), now);
+  api::Workload& workload = Edit(number);
+  workload.status = integrations::StatusAfterRelease(workload, now);
 }
 
 void Workloads::Finish(std::size_t number, WallTime now, bool failed) {
-  simulation::Finish(Edit(number), now, failed);
+  if (api::IsTrue(objects_[number]->status.conditions, api::kFinished)) return;
+  api::Workload& workload = Edit(number);
+  api::SetCondition(workload.status.conditions, {.type = api::kFinished,
+                                                 .status = api::ConditionStatus::kTrue,
+                                                 .reason = failed ? api::kFailed : api::kSucceeded,
+                                                 .message = "",
+                                                 .last_transition_time = CutToSeconds(now),
+                                                 .observed_generation = workload.meta.generation});
 }
 
 void Workloads::ReleaseEvicted(WallTime now) {
   for (const auto& [number, object] : changed_) {
     if (object->status.admission && api::IsTrue(object->status.conditions, api::kEvicted)) {
-      simulation::Release(*object, now);
+      object->status = integrations::StatusAfterRelease(*object, now);
     }
   }
 }

@@ -1,8 +1,8 @@
-// simulation/workloads.h — the Workloads around one Scheduler, in virtual time.
+// simulation/workloads.h — the Workloads around one Driver, in virtual time.
 //
-//     decision ──Reserve, Preempt──▶ changed copy ──Deliver──▶ Scheduler
-//     job      ──Release, Finish───▶      ▲
-//                                    Edit for any other write
+//     DecidedWrite ──Write──────────▶ changed copy ──Deliver──▶ Scheduler
+//     job          ──Release, Finish─▶      ▲
+//                                      Edit for any other write
 //
 // A write makes a changed copy of the Workload, as a write to the API does; Deliver gives the
 // scheduler the copies in the order of the writes, as watch events do. World (simulation/world.h)
@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "admission/scheduler.h"
+#include "admission/driver.h"
 #include "api/workload.h"
 #include "base/clock.h"
 
@@ -24,8 +24,8 @@ namespace berth::simulation {
 
 class Workloads {
  public:
-  // The scheduler must outlive the store. `count`: how many are expected; more may come.
-  explicit Workloads(admission::Scheduler& scheduler, std::size_t count = 0);
+  // The driver must outlive the store. `count`: how many are expected; more may come.
+  explicit Workloads(admission::Driver& driver, std::size_t count = 0);
 
   // Stores the object under `number` and gives it to the scheduler at once.
   void Set(std::size_t number, std::shared_ptr<const api::Workload> object, WallTime now);
@@ -42,11 +42,13 @@ class Workloads {
   // The copy that the next Deliver gives to the scheduler. The reference is valid until the next
   // call of this store.
   api::Workload& Edit(std::size_t number);
-  // simulation/carry_out.h
-  void Reserve(std::size_t number, const admission::Decision& decision, WallTime now);
-  void Preempt(std::size_t number, const admission::Decision& decision,
-               const admission::Victim& victim, WallTime now);
+  // Makes the write of a decision on the Workload that the write names. A preempted Workload keeps
+  // its quota until its job has stopped.
+  void Write(std::size_t number, const admission::DecidedWrite& write, WallTime now);
+  // The job of an evicted Workload has stopped: the Workload gives its quota back and waits again
+  // (integrations/release.h).
   void Release(std::size_t number, WallTime now);
+  // The job has ended: it has succeeded, or failed. No effect on a Workload that has finished.
   void Finish(std::size_t number, WallTime now, bool failed = false);
   // Releases the changed Workloads that are evicted and hold quota: jobs that stop at once.
   void ReleaseEvicted(WallTime now);
@@ -56,7 +58,8 @@ class Workloads {
  private:
   void Note(std::size_t number);  // the number that the scheduler has given to the Workload
 
-  admission::Scheduler& scheduler_;
+  admission::Driver& driver_;
+  admission::Scheduler& scheduler_;  // of the driver
   std::vector<std::shared_ptr<const api::Workload>> objects_;
   std::vector<std::size_t> number_by_id_;  // by WorkloadId
   std::vector<std::pair<std::size_t, std::shared_ptr<api::Workload>>> changed_;

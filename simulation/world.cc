@@ -6,7 +6,6 @@
 #include "admission/messages.h"
 #include "api/condition.h"
 #include "api/reasons.h"
-#include "simulation/carry_out.h"
 #include "simulation/standing.h"
 
 namespace berth::simulation {
@@ -20,9 +19,13 @@ constexpr std::int64_t kMaxPreemptionsAtOnce = 4;
 // Preemptions in all, for each job, before the run is stopped.
 constexpr std::int64_t kMaxPreemptionsPerJob = 1000;
 
-admission::SchedulerConfig ListingNew(admission::SchedulerConfig config) {
-  config.listing = queue::Listing::kNew;
-  return config;
+// Nobody waits for pods, and nobody reads numbers of waiting workloads.
+admission::DriverOptions InVirtualTime(admission::DriverOptions options) {
+  options.scheduler.listing = queue::Listing::kNew;
+  options.scheduler.block_admission = false;
+  options.scheduler.count_pending = false;
+  options.scheduler.pending_values = nullptr;
+  return options;
 }
 
 // Names sort in the order of submission: the last key of the scheduler's order is the UID.
@@ -36,7 +39,7 @@ std::string NameOf(std::size_t job) {
 }  // namespace
 
 World::World(const Cluster& cluster, const std::vector<Job>& jobs, const WorldOptions& options)
-    : plane_(ListingNew(options.scheduler), jobs.size()),
+    : plane_(InVirtualTime(options.driver), jobs.size()),
       scheduler_(plane_.scheduler()),
       workloads_(plane_.store()),
       cluster_(cluster),
@@ -45,7 +48,8 @@ World::World(const Cluster& cluster, const std::vector<Job>& jobs, const WorldOp
       start_(options.start.value_or(kStart)),
       now_(start_),
       standing_(jobs.size()),
-      awaited_(jobs.size(), 0) {
+      awaited_(jobs.size(), 0),
+      book_(jobs, options.on_event) {
   for (const auto& each : cluster.namespaces) plane_.Apply(each);
   for (const auto& each : cluster.flavors) plane_.Apply(each);
   for (const auto& each : cluster.topologies) plane_.Apply(each);
@@ -55,33 +59,14 @@ World::World(const Cluster& cluster, const std::vector<Job>& jobs, const WorldOp
   for (const auto& each : cluster.cluster_queues) plane_.Apply(each);
   for (const auto& each : cluster.local_queues) plane_.Apply(each);
   if (!options.pools.empty()) nodes_.emplace(options.pools, now_, options.placement);
-  result_.outcomes.resize(jobs.size());
   for (const std::size_t job : options_.until_started) awaited_[job] = 1;
   awaited_count_ = static_cast<std::size_t>(std::count(awaited_.begin(), awaited_.end(), 1));
-  NoteFollowers();
-}
-
-void World::NoteFollowers() {
-  const auto first =
-      std::find_if(jobs_.begin(), jobs_.end(), [](const Job& job) { return !job.after.empty(); });
-  arriving_ = static_cast<std::size_t>(first - jobs_.begin());
-  if (first == jobs_.end()) return;
-  awaits_.resize(jobs_.size());
-  followers_.resize(jobs_.size());
-  for (std::size_t job = 0; job < jobs_.size(); ++job) {
-    for (const std::int32_t before : jobs_[job].after) {
-      ++awaits_[job];
-      followers_[static_cast<std::size_t>(before)].push_back(job);
-    }
-  }
 }
 
 void World::FreeFollowers(std::size_t job) {
-  if (followers_.empty()) return;
-  for (const std::size_t follower : followers_[job]) {
-    if (--awaits_[follower] == 0) following_.Add(now_ + jobs_[follower].submit, follower);
+  for (const std::size_t follower : book_.Free(job)) {
+    following_.Add(now_ + jobs_[follower].submit, follower);
   }
-  followers_[job].clear();
 }
 
 void World::DropResult(std::size_t job) {
@@ -95,11 +80,6 @@ WallTime World::TimeOf(const Job& job) const {
   return start_ + job.submit - (options_.start ? Duration(0) : jobs_.front().submit);
 }
 
-void World::Tell(WorldEvent::Kind kind, std::size_t job) {
-  result_.end = SinceStart(now_);
-  if (options_.on_event) options_.on_event({kind, result_.end, job});
-}
-
 std::optional<WallTime> World::NextEvent() const {
   std::optional<WallTime> next = wake_up_;
   const auto consider = [&next](std::optional<WallTime> time) {
@@ -107,7 +87,7 @@ std::optional<WallTime> World::NextEvent() const {
   };
   for (const auto* agenda : {&ends_, &starts_, &following_, &results_}) consider(agenda->Next());
   consider(evictable_.Next());
-  if (submitted_ < arriving_) consider(TimeOf(jobs_[submitted_]));
+  if (submitted_ < book_.independent_count()) consider(TimeOf(jobs_[submitted_]));
   return next;
 }
 
@@ -127,12 +107,11 @@ std::shared_ptr<api::Workload> World::MakeObject(std::size_t job) const {
 }
 
 void World::Submit(std::size_t job) {
-  result_.outcomes[job].submitted = SinceStart(now_);
   const std::shared_ptr<const api::Workload>& known = jobs_[job].object;
   if (known != nullptr && HoldsQuota(*known)) return GoOn(job);
   waiting_.insert(job);
   workloads_.Set(job, known != nullptr ? known : MakeObject(job), now_);
-  Tell(WorldEvent::Kind::kSubmitted, job);
+  book_.Submit(job, SinceStart(now_));
 }
 
 // Takes over a Workload that holds quota when the run begins.
@@ -144,9 +123,10 @@ void World::GoOn(std::size_t job) {
     workloads_.Release(job, now_);
     workloads_.Deliver(now_);
     waiting_.insert(job);
-    Tell(WorldEvent::Kind::kSubmitted, job);
+    book_.Submit(job, SinceStart(now_));
     return;
   }
+  book_.TakeOver(job, SinceStart(now_));
   standing_[job].admitted = true;
   if (api::IsTrue(conditions, api::kAdmitted)) {
     const api::Condition* admitted = api::FindCondition(conditions, api::kAdmitted);
@@ -156,13 +136,13 @@ void World::GoOn(std::size_t job) {
   }
 }
 
-void World::Admit(std::size_t job, const admission::Decision& decision) {
+void World::Admit(std::size_t job, const admission::DecidedWrite& write) {
   Standing& admitted = standing_[job];
-  workloads_.Reserve(job, decision, CutToSeconds(now_));
+  workloads_.Write(job, write, CutToSeconds(now_));
   workloads_.Deliver(now_);
   admitted.admitted = true;
   waiting_.erase(job);
-  result_.outcomes[job].why.clear();
+  book_.why(job).clear();
   admitted.admission = ++admissions_;
   if (!nodes_) {
     StartAt(job, now_ + jobs_[job].capacity_wait);
@@ -219,20 +199,15 @@ void World::NoteStart(std::size_t job, WallTime since, Duration run) {
   started.since = since;
   started.end = now_ + run;
   ends_.Add(started.end, job);
-  if (jobs_[job].result && !followers_.empty() && !followers_[job].empty()) {
+  if (jobs_[job].result && book_.HasFollowers(job)) {
     results_.Add(since + *jobs_[job].result, job);
   }
-  std::optional<Duration>& first = result_.outcomes[job].started;
-  if (!first) first = SinceStart(since);
   if (awaited_[job] != 0) {
     awaited_[job] = 0;
     --awaited_count_;
   }
-  result_.end = SinceStart(now_);
-  if (!options_.on_event) return;
-  options_.on_event({WorldEvent::Kind::kStarted, result_.end, job,
-                     &*workloads_.object(job)->status.admission,
-                     started.placement ? &*started.placement : nullptr});
+  book_.Start(job, SinceStart(since), SinceStart(now_), &*workloads_.object(job)->status.admission,
+              started.placement ? &*started.placement : nullptr);
 }
 
 void World::LeaveNodes(std::size_t job) {
@@ -246,12 +221,13 @@ void World::LeaveNodes(std::size_t job) {
 }
 
 // The pods of a job that has quota are gone, in whatever state they were.
-void World::EndRun(std::size_t job) {
+Duration World::EndRun(std::size_t job) {
   Standing& stopped = standing_[job];
+  Duration ran{};
   DropResult(job);
   if (stopped.since) {
     ends_.Remove(stopped.end, job);
-    result_.outcomes[job].lost += now_ - *stopped.since;
+    ran = now_ - *stopped.since;
   } else if (stopped.ready) {
     starts_.Remove(*stopped.ready, job);
   } else {
@@ -260,6 +236,7 @@ void World::EndRun(std::size_t job) {
   LeaveNodes(job);
   stopped.since.reset();
   stopped.ready.reset();
+  return ran;
 }
 
 void World::LoseNode(NodeId node) {
@@ -269,35 +246,31 @@ void World::LoseNode(NodeId node) {
 }
 
 void World::LoseRun(std::size_t job) {
-  JobOutcome& outcome = result_.outcomes[job];
-  EndRun(job);
-  ++outcome.evictions;
-  Tell(WorldEvent::Kind::kLost, job);
-  if (outcome.evictions < kMostLostRuns) {
+  const Duration ran = EndRun(job);
+  book_.Lose(job, WorldEvent::Kind::kLost, ran, SinceStart(now_));
+  if (book_.outcome(job).evictions < kMostLostRuns) {
     without_nodes_.insert({standing_[job].admission, job});
     return;
   }
-  outcome.why = "the cloud took nodes back in each of its " + std::to_string(kMostLostRuns) +
-                " runs: the nodes live for less time than the job needs";
+  book_.why(job) = "the cloud took nodes back in each of its " + std::to_string(kMostLostRuns) +
+                   " runs: the nodes live for less time than the job needs";
   workloads_.Finish(job, now_, /*failed=*/true);
   workloads_.Deliver(now_);
   workloads_.Forget(job);
   standing_[job] = {};
 }
 
-void World::Stop(std::size_t job, const admission::Decision& decision,
-                 const admission::Victim& victim) {
+void World::Stop(std::size_t job, const admission::DecidedWrite& write) {
   Standing& stopped = standing_[job];
   if (!stopped.admitted) return;
-  workloads_.Preempt(job, decision, victim, CutToSeconds(now_));
+  workloads_.Write(job, write, CutToSeconds(now_));
   workloads_.Release(job, now_);
-  EndRun(job);
-  ++result_.outcomes[job].preemptions;
+  const Duration ran = EndRun(job);
   ++preemptions_;
   stopped.admitted = false;
   waiting_.insert(job);
   workloads_.Deliver(now_);
-  Tell(WorldEvent::Kind::kPreempted, job);
+  book_.Lose(job, WorldEvent::Kind::kPreempted, ran, SinceStart(now_));
 }
 
 void World::Finish(std::size_t job) {
@@ -307,25 +280,21 @@ void World::Finish(std::size_t job) {
   LeaveNodes(job);
   DropResult(job);
   standing_[job] = {};
-  result_.outcomes[job].finished = SinceStart(now_);
   FreeFollowers(job);
-  Tell(WorldEvent::Kind::kFinished, job);
+  book_.Finish(job, SinceStart(now_));
 }
 
 World::Progress World::Perform(const admission::Decision& decision) {
-  // Of a Workload that runs or waits for its capacity: it keeps what it has.
-  if (decision.second_pass) return Progress::kNone;
-  if (GivesQuota(decision)) {
-    Admit(workloads_.NumberOf(decision.workload), decision);
-    return Progress::kChanged;
-  }
-  bool changed = decision.to == queue::Destination::kInadmissible;
-  if (decision.outcome == admission::Outcome::kPreempting) {
-    for (const admission::Victim& victim : decision.victims) {
-      if (victim.ongoing) continue;
-      Stop(workloads_.NumberOf(victim.workload), decision, victim);
-      changed = true;
+  bool changed = !decision.second_pass && decision.to == queue::Destination::kInadmissible;
+  for (const admission::DecidedWrite& write : plane_.driver().WritesOf(decision)) {
+    if (write.kind == admission::DecidedWrite::Kind::kReserve) {
+      Admit(workloads_.NumberOf(decision.workload), write);
+    } else if (write.kind == admission::DecidedWrite::Kind::kPreempt) {
+      Stop(workloads_.NumberOf(write.victim->workload), write);
+    } else {
+      continue;  // reasons are not written, and jobs that have quota keep their nodes
     }
+    changed = true;
   }
   if (changed) return Progress::kChanged;
   return decision.assignment.scan.HasPendingFlavors() ? Progress::kScans : Progress::kNone;
@@ -333,7 +302,7 @@ World::Progress World::Perform(const admission::Decision& decision) {
 
 void World::NoteReasons(const admission::CycleResult& result) {
   const auto why = [this](admission::WorkloadId id) -> std::string& {
-    return result_.outcomes[workloads_.NumberOf(id)].why;
+    return book_.why(workloads_.NumberOf(id));
   };
   for (const admission::Decision& decision : result.decisions) {
     why(decision.workload) = admission::PendingMessage(
@@ -367,7 +336,7 @@ void World::RunCycles() {
     scans = progress == Progress::kScans ? scans + 1 : 0;
   }
   if (!wake_up_ && (scheduler_.HasWakeUps() || preemptions_ > most)) {
-    wake_up_ = now_ + options_.wake_up_batch;
+    wake_up_ = now_ + options_.driver.wake_up_batch;
   }
 }
 
@@ -391,14 +360,14 @@ bool World::TryAgain() {
 
 void World::ExplainRest() {
   for (const auto& [admission, job] : without_nodes_) {
-    result_.outcomes[job].why = "has quota, and no node pool has room for its pods, ever";
+    book_.why(job) = "has quota, and no node pool has room for its pods, ever";
   }
-  for (std::size_t job = arriving_; job < jobs_.size(); ++job) {
-    if (awaits_[job] > 0) result_.outcomes[job].why = "waits for a job that never finishes";
+  for (std::size_t job = book_.independent_count(); job < jobs_.size(); ++job) {
+    if (book_.IsBound(job)) book_.why(job) = "waits for a job that never finishes";
   }
   for (const std::size_t job : waiting_) {
     std::string why = WhyWaiting(job);
-    if (!why.empty()) result_.outcomes[job].why = std::move(why);
+    if (!why.empty()) book_.why(job) = std::move(why);
   }
 }
 
@@ -422,7 +391,7 @@ std::string World::WhyWaiting(std::size_t job) const {
     return "ClusterQueue " + local->cluster_queue +
            " is inactive: " + scheduler_.state().queue(*queue).ActiveMessage();
   }
-  if (!result_.outcomes[job].why.empty()) return "";
+  if (!book_.outcome(job).why.empty()) return "";
   return "waits behind a job of ClusterQueue " + local->cluster_queue + " that cannot be admitted";
 }
 
@@ -432,12 +401,19 @@ void World::TakeDue() {
   while (const auto job = results_.TakeDue(now_)) FreeFollowers(*job);
   while (const auto node = evictable_.TakeDue(now_)) LoseNode(*node);
   while (const auto job = starts_.TakeDue(now_)) Start(*job);
-  while (submitted_ < arriving_ && TimeOf(jobs_[submitted_]) == now_) Submit(submitted_++);
+  while (submitted_ < book_.independent_count() && TimeOf(jobs_[submitted_]) == now_)
+    Submit(submitted_++);
   while (const auto job = following_.TakeDue(now_)) Submit(*job);
   if (wake_up_ == now_) {
     wake_up_.reset();
     scheduler_.RunWakeUps(now_);
   }
+}
+
+WorldResult World::TakeResult() {
+  result_.outcomes = book_.TakeOutcomes();
+  result_.end = book_.end();
+  return std::move(result_);
 }
 
 WorldResult World::Run() {
@@ -454,14 +430,14 @@ WorldResult World::Run() {
     RunCycles();
     PlaceWaitingPods();
     result_.stopped_early = preemptions_ > most;
-    if (!options_.until_started.empty() && awaited_count_ == 0) return std::move(result_);
+    if (!options_.until_started.empty() && awaited_count_ == 0) return TakeResult();
   }
   ExplainRest();
   if (nodes_) {
-    result_.pools = nodes_->UseUntil(start_ + result_.end);
+    result_.pools = nodes_->UseUntil(start_ + book_.end());
     result_.nodes = nodes_->lives();
   }
-  return std::move(result_);
+  return TakeResult();
 }
 
 }  // namespace berth::simulation

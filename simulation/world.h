@@ -12,7 +12,7 @@
 // them changes anything, and again at the next event. Parked workloads are woken `wake_up_batch`
 // after a change, as by the controller (SchedulerLoop). Admission knows quota, and the topologies
 // and nodes of the cluster, if it has any; no admission checks. Nodes of topologies stay as they
-// are.
+// are. The pods of a job are ready when they run: blockAdmission has no effect.
 //
 // A job that has a Workload of its own goes on from the state of that Workload: one that is
 // admitted runs for what is left of its run, one that has reserved quota starts after its wait for
@@ -41,31 +41,20 @@
 #include <utility>
 #include <vector>
 
-#include "admission/scheduler.h"
+#include "admission/driver.h"
 #include "base/clock.h"
 #include "simulation/agenda.h"
 #include "simulation/cluster.h"
 #include "simulation/control_plane.h"
 #include "simulation/evictable_jobs.h"
+#include "simulation/job_book.h"
 #include "simulation/jobs.h"
 #include "simulation/nodes.h"
 
 namespace berth::simulation {
 
-struct WorldEvent {
-  // kLost: the run ended early, with a node that the cloud took back, or as scenarios/played_jobs.h
-  // sees it.
-  enum class Kind : std::uint8_t { kSubmitted, kStarted, kPreempted, kFinished, kLost };
-  Kind kind = Kind::kSubmitted;
-  Duration at{};
-  std::size_t job = 0;                        // index in the jobs
-  const api::Admission* admission = nullptr;  // of kStarted; null: of another kind
-  const Nodes::Placement* nodes = nullptr;    // of kStarted with node pools; else null
-};
-
 struct WorldOptions {
-  admission::SchedulerConfig scheduler;
-  Duration wake_up_batch = std::chrono::seconds(1);
+  admission::DriverOptions driver;
   std::vector<NodePool> pools;  // empty: admitted jobs need no nodes
   PodPlacement placement = PodPlacement::kPack;
   std::optional<WallTime> start;  // of the time 0 of the jobs; nullopt: the first is submitted on
@@ -77,17 +66,6 @@ struct WorldOptions {
 
 // A job that loses so many runs with its nodes ends, and has failed.
 inline constexpr std::int32_t kMostLostRuns = 100;
-
-// The life of one job.
-struct JobOutcome {
-  std::optional<Duration> submitted;  // nullopt: a job that it waits for never finished
-  std::optional<Duration> started;    // first start
-  std::optional<Duration> finished;   // nullopt: it never finished
-  Duration lost{};                    // run time that preemptions and evictions destroyed
-  std::int32_t preemptions = 0;
-  std::int32_t evictions = 0;  // the cloud took a node of the job back (WorldEvent::Kind::kLost)
-  std::string why;             // of a job that never finished: what the scheduler says at the end
-};
 
 struct WorldResult {
   std::vector<JobOutcome> outcomes;  // by index of the job
@@ -119,18 +97,16 @@ class World {
   };
 
   Duration SinceStart(WallTime time) const;
-  void Tell(WorldEvent::Kind kind, std::size_t job);
   std::optional<WallTime> NextEvent() const;
   WallTime TimeOf(const Job& job) const;  // of its submission
-  void NoteFollowers();
   void FreeFollowers(std::size_t job);
   void DropResult(std::size_t job);  // of a run that is stopped
   void Submit(std::size_t job);
   std::shared_ptr<api::Workload> MakeObject(std::size_t job) const;
   void GoOn(std::size_t job);
   void Finish(std::size_t job);
-  void Stop(std::size_t job, const admission::Decision& decision, const admission::Victim& victim);
-  void Admit(std::size_t job, const admission::Decision& decision);
+  void Stop(std::size_t job, const admission::DecidedWrite& write);
+  void Admit(std::size_t job, const admission::DecidedWrite& write);
   // Places the pods of an admitted job; returns whether they have nodes.
   bool PlacePods(std::size_t job);
   void PlaceWaitingPods();
@@ -139,7 +115,8 @@ class World {
   void NoteStart(std::size_t job, WallTime since, Duration run);
   void TakeDue();
   void LeaveNodes(std::size_t job);
-  void EndRun(std::size_t job);
+  // Returns how long the job has run.
+  Duration EndRun(std::size_t job);
   void LoseNode(NodeId node);
   void LoseRun(std::size_t job);
   void RunCycles();
@@ -153,6 +130,7 @@ class World {
   // whether some job started.
   bool TryAgain();
   void ExplainRest();
+  WorldResult TakeResult();
   std::string WhyWaiting(std::size_t job) const;
 
   ControlPlane plane_;
@@ -165,12 +143,8 @@ class World {
   WallTime now_;
   std::optional<WallTime> wake_up_;  // nullopt: none is requested
   std::size_t submitted_ = 0;        // the first jobs, in their order
-  std::size_t arriving_ = 0;         // the first jobs, which wait for no others
-  // Jobs that wait for others: by job, how many it waits for, and who waits for it. Empty: none do.
-  std::vector<std::int32_t> awaits_;
-  std::vector<std::vector<std::size_t>> followers_;
-  Agenda<WallTime> following_;  // submissions that are certain
-  Agenda<WallTime> results_;    // of jobs that run
+  Agenda<WallTime> following_;       // submissions that are certain
+  Agenda<WallTime> results_;         // of jobs that run
   std::int64_t admissions_ = 0;
   std::int64_t preemptions_ = 0;
   std::set<std::size_t> waiting_;
@@ -182,6 +156,7 @@ class World {
   std::size_t awaited_count_ = 0;
   std::optional<Nodes> nodes_;  // nullopt: no pools
   EvictableJobs evictable_;
+  JobBook book_;
   WorldResult result_;
   bool nodes_freed_ = false;  // since the last PlaceWaitingPods
   bool notes_reasons_ = false;

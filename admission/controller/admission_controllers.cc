@@ -40,11 +40,11 @@ queue::PendingCounts::ValuesOf ValuesFor(const LabelledMetrics& series) {
   };
 }
 
-SchedulerConfig ConfigFor(SchedulerConfig config, const LabelledMetrics& series) {
-  config.listing = queue::Listing::kNew;  // parked workloads get one note each
-  config.count_pending = true;
-  config.pending_values = ValuesFor(series);
-  return config;
+DriverOptions ListingNew(DriverOptions options, const LabelledMetrics& series) {
+  options.scheduler.listing = queue::Listing::kNew;  // parked workloads get one note each
+  options.scheduler.count_pending = true;
+  options.scheduler.pending_values = ValuesFor(series);
+  return options;
 }
 
 NodeFailureOptions NodeOptions(const FeatureGates& gates) {
@@ -83,7 +83,8 @@ struct AdmissionControllers::Impl {
   void AddDeletedUsed();
 
   LabelledMetrics series;
-  Scheduler scheduler;
+  Driver driver;
+  Scheduler& scheduler;  // of the driver
   kube::Manager& manager;
   const Clock& clock;
   kube::EventRecorder& events;
@@ -134,7 +135,8 @@ AdmissionControllers::Impl::Impl(kube::Manager& the_manager, const Clock& the_cl
                                  kube::EventRecorder& the_events, kube::Metrics& the_metrics,
                                  const AdmissionControllersOptions& options)
     : series(the_metrics, options.metrics.custom_labels),
-      scheduler(ConfigFor(options.scheduler, series)),
+      driver(ListingNew(options.driver, series)),
+      scheduler(driver.scheduler()),
       manager(the_manager),
       clock(the_clock),
       events(the_events),
@@ -145,7 +147,7 @@ AdmissionControllers::Impl::Impl(kube::Manager& the_manager, const Clock& the_cl
       flavors(manager.InformerFor<api::ResourceFlavor>()),
       checks(manager.InformerFor<api::AdmissionCheck>()),
       topologies(manager.InformerFor<api::Topology>()),
-      fair_sharing(options.scheduler.fair_sharing.has_value()),
+      fair_sharing(options.driver.scheduler.fair_sharing.has_value()),
       queue_metrics(series, options.metrics),
       metrics(series, queue_metrics,
               [this](const std::string& name) { return FiguresOf(scheduler, name).cohorts; }),
@@ -156,23 +158,20 @@ AdmissionControllers::Impl::Impl(kube::Manager& the_manager, const Clock& the_cl
                     options.metrics.cluster_queue_resources}),
       writer(manager.client(), workloads),
       notes(workloads, writer, events, clock, manager.executor()),
-      loop({manager, scheduler, writer, notes, events, clock, metrics, options.wake_up_batch,
-            options.pods_ready.enabled, [this] { metrics_feed.OnTurn(); }}),
+      loop({manager, driver, writer, notes, events, clock, metrics, options.driver.wake_up_batch,
+            [this] { metrics_feed.OnTurn(); }}),
       topology_feed(manager, scheduler,
                     [this](TopologyFeed::Change change) { OnTopologyFeed(change); }),
       pod_defaults_feed(
           manager, scheduler, clock,
           {.workload = [this](const api::ObjectKey& key) { workload_controller.Add(key); },
            .scheduler = [this] { loop.OnChange(); }}),
-      node_failures(manager, writer, events, clock, NodeOptions(options.scheduler.gates),
+      node_failures(manager, writer, events, clock, NodeOptions(options.driver.scheduler.gates),
                     [this](const api::Workload& before, const WorkloadPlan& plan) {
                       metrics.OnPlan(before, plan, clock.Now());
                     }),
       priority_classes(manager, writer),
-      workload_reconciler({workloads, local_queues, cluster_queues, writer, events, clock},
-                          LookupIn(scheduler),
-                          {options.pods_ready, options.keep_finished,
-                           options.scheduler.own_rules.hear_late_answers},
+      workload_reconciler({driver, workloads, local_queues, cluster_queues, writer, events, clock},
                           [this](const api::Workload& before, const WorkloadPlan& plan) {
                             metrics.OnPlan(before, plan, clock.Now());
                           }),
@@ -207,7 +206,7 @@ AdmissionControllers::Impl::Impl(kube::Manager& the_manager, const Clock& the_cl
     }
   });
   AddIndexes();
-  const FeatureGates& gates = options.scheduler.gates;
+  const FeatureGates& gates = options.driver.scheduler.gates;
   metrics_feed.Connect();
   topology_feed.Connect(gates.topology_aware_scheduling ? TopologyFeed::Mode::kWithNodes
                                                         : TopologyFeed::Mode::kAsIs);

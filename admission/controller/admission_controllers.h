@@ -17,8 +17,7 @@
 #include <string>
 
 #include "admission/controller/metrics_options.h"
-#include "admission/lifecycle/workload_lifecycle.h"
-#include "admission/scheduler.h"
+#include "admission/driver.h"
 #include "base/clock.h"
 #include "kube/runtime/events.h"
 #include "kube/runtime/manager.h"
@@ -27,11 +26,8 @@
 namespace berth::admission {
 
 struct AdmissionControllersOptions {
-  SchedulerConfig scheduler;
-  PodsReadyOptions pods_ready;
-  std::optional<Duration> keep_finished;  // time to keep finished Workloads; nullopt: for ever
+  DriverOptions driver;
   MetricsOptions metrics;
-  Duration wake_up_batch = std::chrono::seconds(1);  // how long parked workloads wait for company
   // Which controllers run here; the state of the others is kept as well, for webhooks and metrics.
   struct Run {
     bool scheduler = true;

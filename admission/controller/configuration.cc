@@ -115,11 +115,11 @@ void RefuseGone(const Reader& field, Version version) {
 }
 
 void ReadRequeuing(const Reader& in, Configuration& out) {
-  PodsReadyOptions& options = out.admission.pods_ready;
+  PodsReadyOptions& options = out.admission.driver.pods_ready;
   CheckFields(in, "waitForPodsReady.requeuingStrategy",
               {"timestamp", "backoffLimitCount", "backoffBaseSeconds", "backoffMaxSeconds"}, {},
               out);
-  in.Field("timestamp").Get(out.admission.scheduler.pods_ready_requeuing, kTimestampWords);
+  in.Field("timestamp").Get(out.admission.driver.scheduler.pods_ready_requeuing, kTimestampWords);
   if (in.Field("backoffLimitCount").present()) {
     ReadCount(in.Field("backoffLimitCount"), options.backoff_limit_count.emplace());
   }
@@ -145,7 +145,7 @@ void ReadRecovery(const Reader& in, Version version, PodsReadyOptions& options) 
 
 void ReadWaitForPodsReady(const Reader& in, Version version, Configuration& out) {
   if (!in.present()) return;
-  PodsReadyOptions& options = out.admission.pods_ready;
+  PodsReadyOptions& options = out.admission.driver.pods_ready;
   CheckFields(in, "waitForPodsReady",
               {"enable", "timeout", "recoveryTimeout", "blockAdmission", "requeuingStrategy"}, {},
               out);
@@ -159,7 +159,7 @@ void ReadWaitForPodsReady(const Reader& in, Version version, Configuration& out)
   ReadRequeuing(requeuing, out);
   bool block = enabled && version == Version::kV1Beta1;  // the default of v1beta1
   in.Field("blockAdmission").Get(block);
-  out.admission.scheduler.block_admission = enabled && block;
+  out.admission.driver.scheduler.block_admission = enabled && block;
 }
 
 void ReadFairSharing(const Reader& in, Version version, Configuration& out) {
@@ -167,7 +167,7 @@ void ReadFairSharing(const Reader& in, Version version, Configuration& out) {
   CheckFields(in, "fairSharing", {"enable", "preemptionStrategies"}, {}, out);
   bool enable = version == Version::kV1Beta2;
   if (!ReadSwitch(in, version, enable)) return;
-  FairSharing& fair = out.admission.scheduler.fair_sharing.emplace();
+  FairSharing& fair = out.admission.driver.scheduler.fair_sharing.emplace();
   const Reader strategies = in.Field("preemptionStrategies");
   std::vector<FairSharingRule> rules;
   strategies.List(rules,
@@ -188,7 +188,7 @@ void ReadAdmissionFairSharing(const Reader& in, Configuration& out) {
   if (!in.present()) return;
   CheckFields(in, "admissionFairSharing",
               {"usageHalfLifeTime", "usageSamplingInterval", "resourceWeights"}, {}, out);
-  AdmissionFairSharing& sharing = out.admission.scheduler.admission_fair_sharing.emplace();
+  AdmissionFairSharing& sharing = out.admission.driver.scheduler.admission_fair_sharing.emplace();
   ReadDuration(in.Field("usageHalfLifeTime"), sharing.half_life);
   const Reader interval = in.Field("usageSamplingInterval");
   ReadUnlessZero(interval, sharing.sampling_interval);
@@ -220,7 +220,7 @@ void ReadTransformation(const Reader& in, queue::ResourceTransformation& out,
 }
 
 void ReadResources(const Reader& in, Configuration& out) {
-  SchedulerConfig& scheduler = out.admission.scheduler;
+  SchedulerConfig& scheduler = out.admission.driver.scheduler;
   CheckFields(
       in, "resources",
       {"excludeResourcePrefixes", "transformations", "quotaCheckStrategy", "deviceClassMappings"},
@@ -245,7 +245,7 @@ void ReadRetention(const Reader& in, Configuration& out) {
   const Reader workloads = in.Field("workloads");
   CheckFields(workloads, "objectRetentionPolicies.workloads",
               {"afterFinished", "afterDeactivatedByKueue"}, {}, out);
-  ReadDuration(workloads.Field("afterFinished"), out.admission.keep_finished);
+  ReadDuration(workloads.Field("afterFinished"), out.admission.driver.keep_finished);
   ReadDuration(workloads.Field("afterDeactivatedByKueue"), out.keep_deactivated);
 }
 
@@ -300,15 +300,15 @@ void ReadFeatureGates(const Reader& in, Configuration& out) {
     if (enabled && !needed.empty() && gates.value(needed, Json()) == false) {
       return gate.Fail("does nothing while " + std::string(needed) + " is off");
     }
-    if (admission.scheduler.gates.Set(name, enabled)) continue;
+    if (admission.driver.scheduler.gates.Set(name, enabled)) continue;
     if (name == "AdmissionFairSharing") {
-      if (!enabled) admission.scheduler.admission_fair_sharing.reset();
+      if (!enabled) admission.driver.scheduler.admission_fair_sharing.reset();
     } else if (name == "QuotaCheckStrategy") {
-      if (!enabled) admission.scheduler.ignore_undeclared_resources = false;
+      if (!enabled) admission.driver.scheduler.ignore_undeclared_resources = false;
     } else if (name == "WorkloadPriorityClassDefaulting") {
       out.default_priority_class = enabled;
     } else if (name == "SchedulerLongRequeueInterval") {
-      if (enabled) admission.wake_up_batch = kLongRequeueInterval;
+      if (enabled) admission.driver.wake_up_batch = kLongRequeueInterval;
     } else if (name == "CustomMetricLabels") {
       custom_labels = enabled;
     } else if (name == "VisibilityOnDemand") {
@@ -317,8 +317,8 @@ void ReadFeatureGates(const Reader& in, Configuration& out) {
       if (!enabled) admission.metrics.local_queues = false;
     } else if (name == "DisableWaitForPodsReady") {
       if (!enabled) continue;
-      admission.pods_ready.enabled = false;
-      admission.scheduler.block_admission = false;
+      admission.driver.pods_ready.enabled = false;
+      admission.driver.scheduler.block_admission = false;
     } else {
       const GateVerdict verdict = JudgeGate(name, enabled);
       const bool refused =
@@ -406,8 +406,8 @@ void ReadOwnFields(const Reader& in, Configuration& out) {
   }
   SetDecisions(out, decisions);
   const Reader timeout = in.Field("preemptionPlanTimeout");
-  ReadDuration(timeout, out.admission.scheduler.plan_timeout);
-  if (out.admission.scheduler.plan_timeout <= Duration::zero()) {
+  ReadDuration(timeout, out.admission.driver.scheduler.plan_timeout);
+  if (out.admission.driver.scheduler.plan_timeout <= Duration::zero()) {
     timeout.Fail("must be greater than 0");
   }
 }
@@ -459,7 +459,7 @@ void ReadAll(const Reader& in, Version version, Configuration& out) {
   ReadLeaderElection(election, out);
   const Reader gates = in.Field("featureGates");
   ReadFeatureGates(gates, out);  // last: a gate can disable what a block enables
-  const SchedulerConfig& scheduler = out.admission.scheduler;
+  const SchedulerConfig& scheduler = out.admission.driver.scheduler;
   if (scheduler.ignore_undeclared_resources && !scheduler.excluded_resource_prefixes.empty()) {
     const Reader strategy = resources.Field("quotaCheckStrategy");
     strategy.Fail("excludeResourcePrefixes is not allowed with IgnoreUndeclared");
@@ -477,7 +477,7 @@ bool IsKindOfFramework(std::string_view kind_and_group) {
 }
 
 void SetDecisions(Configuration& configuration, Decisions decisions) {
-  OwnRules& rules = configuration.admission.scheduler.own_rules;
+  OwnRules& rules = configuration.admission.driver.scheduler.own_rules;
   rules = decisions == Decisions::kBerth ? OwnRules() : OwnRules::None();
   for (const auto& [name, enabled] : configuration.rules) rules.Set(name, enabled);
 }

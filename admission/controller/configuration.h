@@ -52,7 +52,8 @@ struct Configuration {
     friend bool operator==(const Ignored&, const Ignored&) = default;
   };
   std::vector<Ignored> ignored;
-  std::vector<std::pair<std::string, bool>> rules;  // berth.rules, applied to admission.scheduler
+  std::vector<std::pair<std::string, bool>>
+      rules;  // berth.rules, applied to admission.driver.scheduler
 };
 
 // The default of the own rules: all on, or all off; `berth.rules` overrides single rules.

@@ -180,7 +180,7 @@ void AddDeviceClass(const api::Reader& names, const std::string& name, const std
 void ReadDeviceClasses(const api::Reader& in, Configuration& out) {
   constexpr std::size_t kMaxMappings = 16;
   constexpr std::size_t kMaxClasses = 8;
-  SchedulerConfig& scheduler = out.admission.scheduler;
+  SchedulerConfig& scheduler = out.admission.driver.scheduler;
   scheduler.claims_of = api::ClaimsOf;
   std::set<std::string> resources;
   in.Each([&](const api::Reader& item) {

@@ -1,7 +1,7 @@
 #include "admission/controller/decision_note.h"
 
-#include "admission/controller/decision_facts.h"
 #include "admission/controller/explanation.h"
+#include "admission/decision_facts.h"
 #include "admission/messages.h"
 #include "admission/pending_facts.h"
 

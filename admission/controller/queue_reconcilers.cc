@@ -15,7 +15,7 @@ namespace {
 using kube::Json;
 using kube::NextLook;
 
-constexpr char kFieldManager[] = "kueue";
+constexpr char kQueueFieldManager[] = "kueue";
 
 void SetActive(api::QueueStatus& status, bool active, const std::string& reason,
                const std::string& message, std::int64_t generation, WallTime now) {
@@ -40,7 +40,7 @@ void WriteStatus(kube::ApiClient& client, kube::Informer<T>& informer, const T& 
                  const kube::Reconciler::Done& done) {
   Json patch = {{"metadata", {{"uid", queue.meta.uid}}}, {"status", std::move(status)}};
   client.Patch(api::KindOf<T>(), queue.meta.key(), kube::PatchType::kMerge, std::move(patch),
-               {.field_manager = kFieldManager, .subresource = "status"},
+               {.field_manager = kQueueFieldManager, .subresource = "status"},
                [&informer, done](const Result<kube::JsonPtr>& answer) {
                  if (!answer && answer.error().code != ErrorCode::kNotFound) {
                    return done(answer.error());

@@ -4,14 +4,13 @@
 #include <utility>
 
 #include "admission/controller/admission_metrics.h"
-#include "admission/controller/decision_facts.h"
+#include "admission/controller/decided_writes.h"
 #include "admission/controller/decision_note.h"
 #include "admission/controller/plan_json.h"
 #include "admission/controller/preemption_events.h"
-#include "admission/controller/rebased_write.h"
 #include "admission/controller/scheduler_feed.h"
+#include "admission/decision_facts.h"
 #include "admission/messages.h"
-#include "admission/workload_slices.h"
 #include "api/holds.h"
 #include "api/labels.h"
 #include "api/reasons.h"
@@ -42,10 +41,11 @@ bool HasLostItsReason(const api::Workload& before, const api::Workload& after) {
 
 SchedulerLoop::SchedulerLoop(SchedulerLoopParts parts)
     : parts_(parts),
+      scheduler_(parts.driver.scheduler()),
       workloads_(parts.manager.InformerFor<api::Workload>()),
       pace_(parts.manager.executor(), parts.clock, parts.wake_up_batch, PacedWork()),
       self_(std::make_shared<SchedulerLoop*>(this)),
-      second_pass_({parts.manager, parts.scheduler, parts.writer, parts.events, parts.clock,
+      second_pass_({parts.manager, parts.driver, parts.writer, parts.events, parts.clock,
                     [this](const api::Workload& before, const WorkloadPlan& plan) {
                       parts_.metrics.OnPlan(before, plan, parts_.clock.Now());
                     },
@@ -54,21 +54,19 @@ SchedulerLoop::SchedulerLoop(SchedulerLoopParts parts)
 CyclePace::Work SchedulerLoop::PacedWork() {
   return {// The end of a write kicks again.
           .may_run = [this] { return open_writes_ < kMaxOpenWrites && HasHeads(); },
-          .has_heads = [this] { return parts_.scheduler.HasHeads(); },
+          .has_heads = [this] { return scheduler_.HasHeads(); },
           .run_cycle = [this] { return RunCycle(); },
-          .has_wake_ups = [this] { return parts_.scheduler.HasWakeUps(); },
+          .has_wake_ups = [this] { return scheduler_.HasWakeUps(); },
           .run_wake_ups = [this] { RunWakeUps(); }};
 }
 
 // Whether the scheduler has nothing to do. A change after which it has something must start a
 // cycle, whatever field changed.
-bool SchedulerLoop::IsStill() const {
-  return !parts_.scheduler.HasHeads() && !parts_.scheduler.HasWakeUps();
-}
+bool SchedulerLoop::IsStill() const { return !scheduler_.HasHeads() && !scheduler_.HasWakeUps(); }
 
 // Whether other workloads waited for this workload's pods (blockAdmission).
 bool SchedulerLoop::Unblocks(const api::Workload& before, const api::Workload& after) const {
-  return parts_.scheduler.config().block_admission &&
+  return scheduler_.config().block_admission &&
          !api::IsTrue(before.status.conditions, api::kPodsReady) &&
          api::IsTrue(after.status.conditions, api::kPodsReady);
 }
@@ -84,7 +82,7 @@ void SchedulerLoop::SayIfGateCleared(const api::Workload& before, const api::Wor
 void SchedulerLoop::FeedWorkloads() {
   const auto apply = [this](const auto& object) {
     put_aside_.erase(object->meta.key());
-    parts_.scheduler.ApplyWorkload(object, parts_.clock.Now());
+    scheduler_.ApplyWorkload(object, parts_.clock.Now());
   };
   workloads_.AddHandler({.on_add =
                              [this, apply](const auto& object) {
@@ -103,7 +101,7 @@ void SchedulerLoop::FeedWorkloads() {
                                SayIfGateCleared(*before, *object);
                                // The workload reconciler writes the reason of a refused workload: a
                                // note of an earlier attempt would be written against it for ever.
-                               if (parts_.scheduler.IsRefused(object->meta.key())) {
+                               if (scheduler_.IsRefused(object->meta.key())) {
                                  parts_.notes.Forget(object->meta.key());
                                }
                                if (HasLostItsReason(*before, *object)) {
@@ -121,20 +119,20 @@ void SchedulerLoop::FeedWorkloads() {
                                failures_.erase(key);
                                unanswered_.erase(key);
                                parts_.notes.Forget(key);
-                               parts_.scheduler.ForgetWorkload(key);
+                               scheduler_.ForgetWorkload(key);
                                Changed();
                              }});
 }
 
 void SchedulerLoop::Connect() {
   parts_.notes.WritePlans(
-      {.stamp = [this](const auto& workload) { return parts_.scheduler.StampOfPlan(workload); },
+      {.stamp = [this](const auto& workload) { return scheduler_.StampOfPlan(workload); },
        .text =
            [this](const auto& workload) {
-             const std::optional<KeptPlan> plan = parts_.scheduler.PlanToKeep(workload);
+             const std::optional<KeptPlan> plan = scheduler_.PlanToKeep(workload);
              return plan ? EncodePlan(*plan) : std::string();
            }});
-  FeedQueues(parts_.manager, parts_.scheduler, [this] { Changed(); });
+  FeedQueues(parts_.manager, scheduler_, [this] { Changed(); });
   FeedWorkloads();
 }
 
@@ -147,7 +145,7 @@ void SchedulerLoop::RestorePlans() {
     if (text == nullptr) continue;
     if (auto plan = DecodePlan(*text)) plans.emplace_back(workload->meta.key(), *std::move(plan));
   }
-  parts_.scheduler.RestorePlans(plans, parts_.clock.Now());
+  scheduler_.RestorePlans(plans, parts_.clock.Now());
 }
 
 void SchedulerLoop::Start() {
@@ -157,8 +155,8 @@ void SchedulerLoop::Start() {
 }
 
 bool SchedulerLoop::idle() const {
-  return open_writes_ == 0 && !pace_.awaits_wake_up() && !parts_.scheduler.HasWakeUps() &&
-         (!parts_.scheduler.HasHeads() || pace_.at_rest());
+  return open_writes_ == 0 && !pace_.awaits_wake_up() && !scheduler_.HasWakeUps() &&
+         (!scheduler_.HasHeads() || pace_.at_rest());
 }
 
 void SchedulerLoop::Changed() {
@@ -167,7 +165,7 @@ void SchedulerLoop::Changed() {
 }
 
 void SchedulerLoop::RunWakeUps() {
-  parts_.scheduler.RunWakeUps(parts_.clock.Now());
+  scheduler_.RunWakeUps(parts_.clock.Now());
   parked_shapes_.clear();
   if (parts_.on_turn) parts_.on_turn();
   ScheduleSecondPass();
@@ -175,14 +173,14 @@ void SchedulerLoop::RunWakeUps() {
 
 // Workloads that have quota and lack nodes become heads when their second pass is due.
 bool SchedulerLoop::HasHeads() const {
-  if (parts_.scheduler.HasHeads()) return true;
-  const std::optional<WallTime> next = parts_.scheduler.NextSecondPass();
+  if (scheduler_.HasHeads()) return true;
+  const std::optional<WallTime> next = scheduler_.NextSecondPass();
   return next && *next <= parts_.clock.Now();
 }
 
 void SchedulerLoop::ScheduleSecondPass() {
   if (!pace_.running()) return;
-  const std::optional<WallTime> next = parts_.scheduler.NextSecondPass();
+  const std::optional<WallTime> next = scheduler_.NextSecondPass();
   if (!next || (second_pass_at_ && *second_pass_at_ <= *next)) return;
   second_pass_at_ = next;
   const Duration wait =
@@ -199,7 +197,7 @@ void SchedulerLoop::ScheduleSecondPass() {
 SchedulerLoop::Progress SchedulerLoop::RunCycle() {
   ++cycle_count_;
   const SteadyTime start = parts_.clock.SteadyNow();
-  const CycleResult& result = parts_.scheduler.RunCycle(parts_.clock.Now());
+  const CycleResult& result = scheduler_.RunCycle(parts_.clock.Now());
   const Duration span = parts_.clock.SteadyNow() - start;
   const bool admitted =
       std::any_of(result.decisions.begin(), result.decisions.end(), [](const Decision& decision) {
@@ -207,9 +205,8 @@ SchedulerLoop::Progress SchedulerLoop::RunCycle() {
                decision.outcome == Outcome::kQuotaReserved;
       });
   parts_.metrics.OnCycle(admitted, span);
-  parts_.metrics.OnDecisions(result.decisions, [this](ClusterQueueId id) {
-    return parts_.scheduler.state().queue(id).name;
-  });
+  parts_.metrics.OnDecisions(
+      result.decisions, [this](ClusterQueueId id) { return scheduler_.state().queue(id).name; });
   const Progress progress = Perform(result);
   if (parts_.on_turn) parts_.on_turn();
   ScheduleSecondPass();
@@ -220,68 +217,49 @@ SchedulerLoop::Progress SchedulerLoop::Perform(const CycleResult& result) {
   // A head that was parked makes room for the next one.
   Progress progress = result.refused_parked > 0 ? Progress::kSome : Progress::kNone;
   for (const Decision& decision : result.decisions) {
-    if (decision.second_pass) {
-      if (second_pass_.Perform(decision) == SecondPass::Progress::kSome) {
-        progress = Progress::kSome;
-      }
-      continue;
-    }
     if (decision.to == queue::Destination::kInadmissible) progress = Progress::kSome;
-    switch (decision.outcome) {
-      case Outcome::kAdmitted:
-      case Outcome::kQuotaReserved:
-        Reserve(decision);
-        progress = Progress::kSome;
-        break;
-      case Outcome::kPreempting:
-        for (const Victim& victim : decision.victims) {
-          if (!victim.ongoing && Evict(decision, victim) == Progress::kSome) {
-            progress = Progress::kSome;
-          }
-        }
-        NotePending(decision);
-        break;
-      default: NotePending(decision);
+    for (const DecidedWrite& write : parts_.driver.WritesOf(decision)) {
+      if (Perform(write) == Progress::kSome) progress = Progress::kSome;
     }
   }
   NoteParked(result);
   return progress;
 }
 
-// Other clients may write meanwhile.
-void SchedulerLoop::Reserve(const Decision& decided) {
-  parts_.notes.Forget(decided.object->meta.key());
-  DropRetry(decided.object->meta.key());
+SchedulerLoop::Progress SchedulerLoop::Perform(const DecidedWrite& write) {
+  switch (write.kind) {
+    case DecidedWrite::Kind::kReserve: Reserve(write); return Progress::kSome;
+    case DecidedWrite::Kind::kFinish: return Progress::kNone;  // once the reservation is written
+    case DecidedWrite::Kind::kPreempt: return Evict(write);
+    case DecidedWrite::Kind::kExplain: NotePending(*write.decision); return Progress::kNone;
+    default:
+      return second_pass_.Perform(write) == SecondPass::Progress::kSome ? Progress::kSome
+                                                                        : Progress::kNone;
+  }
+}
+
+DecidedWrites SchedulerLoop::Writes() const {
+  return {parts_.manager, parts_.driver, parts_.writer, parts_.clock, self_};
+}
+
+void SchedulerLoop::Reserve(const DecidedWrite& decided) {
+  const api::ObjectKey key = decided.workload().meta.key();
+  parts_.notes.Forget(key);
+  DropRetry(key);
   ++open_writes_;
-  const auto decision = std::make_shared<const Decision>(decided);
-  WriteRebased(parts_.manager, parts_.writer, self_, *decision->object,
-               {.status_on =
-                    [this, decision](const api::Workload& base) {
-                      api::WorkloadStatus status = base.status;
-                      const WallTime now = parts_.clock.Now();
-                      ReserveQuota(status, AdmissionOf(*decision, parts_.scheduler),
-                                   decision->checks, base.meta.generation, now);
-                      if (parts_.pods_ready_is_reported) AwaitPods(status, base.meta, now);
-                      return status;
-                    },
-                .still_holds =
-                    [decision](const api::Workload& fresh) {
-                      return RestsOnTheSame(*decision->object, fresh);
-                    },
-                .done =
-                    [this, decision](const Result<api::WorkloadStatus>& written) {
-                      --open_writes_;
-                      if (parts_.scheduler.HasHeads()) pace_.Kick();
-                      if (written) return OnReserved(*decision, *written);
-                      const api::ObjectKey key = decision->object->meta.key();
-                      TellIfWritten(key, written.error(), [this, decision](const auto& fresh) {
-                        if (api::IsTrue(fresh.status.conditions, api::kQuotaReserved) &&
-                            fresh.status.admission == AdmissionOf(*decision, parts_.scheduler)) {
-                          OnReserved(*decision, fresh.status);
-                        }
-                      });
-                      TakeBack(key, written.error());
-                    }});
+  const auto write = Keep(decided);
+  Writes().Send(write, write->decision->object,
+                [this, write, key](const Result<api::WorkloadStatus>& written) {
+                  --open_writes_;
+                  if (scheduler_.HasHeads()) pace_.Kick();
+                  if (written) return OnReserved(*write->decision, *written);
+                  TellIfWritten(key, written.error(), [this, write](const auto& fresh) {
+                    if (parts_.driver.IsWritten(*write, fresh)) {
+                      OnReserved(*write->decision, fresh.status);
+                    }
+                  });
+                  TakeBack(key, written.error());
+                });
 }
 
 void SchedulerLoop::OnReserved(const Decision& decision, const api::WorkloadStatus& status) {
@@ -292,8 +270,7 @@ void SchedulerLoop::OnReserved(const Decision& decision, const api::WorkloadStat
   const std::int64_t waited = WaitSeconds(QueuedSince(workload), now);
   std::string message =
       QuotaReservedMessage(queue) + ", wait time since queued was " + std::to_string(waited) + "s";
-  const std::string considered =
-      ConsideredFlavors(decision.assignment, parts_.scheduler.vocabulary());
+  const std::string considered = ConsideredFlavors(decision.assignment, scheduler_.vocabulary());
   if (!considered.empty()) message += "; Flavors considered: " + considered;
   const kube::ObjectReference reference = kube::ReferenceTo(workload);
   parts_.events.Record(reference, kube::EventType::kNormal, "QuotaReserved", "QuotaReserved",
@@ -309,19 +286,11 @@ void SchedulerLoop::OnReserved(const Decision& decision, const api::WorkloadStat
 
 // The controller of the job ends the slice where this write fails.
 void SchedulerLoop::EndReplaced(const Decision& decision) {
-  const auto replaced = workloads_.Get(decision.replaces->meta.key());
-  if (replaced == nullptr || replaced->meta.uid != decision.replaces->meta.uid ||
-      api::IsTrue(replaced->status.conditions, api::kFinished)) {
-    return;
-  }
-  parts_.metrics.OnSliceReplaced(parts_.scheduler.state().queue(decision.cluster_queue).name);
-  parts_.writer.Finish(*replaced,
-                       {.type = api::kFinished,
-                        .status = api::ConditionStatus::kTrue,
-                        .reason = api::kWorkloadSliceReplaced,
-                        .message = SliceReplacedMessage(*decision.object),
-                        .last_transition_time = CutToSeconds(parts_.clock.Now()),
-                        .observed_generation = replaced->meta.generation},
+  const DecidedWrite write{DecidedWrite::Kind::kFinish, &decision, nullptr, ""};
+  const auto replaced = workloads_.Get(write.workload().meta.key());
+  if (replaced == nullptr || !parts_.driver.IsDue(write, *replaced)) return;
+  parts_.metrics.OnSliceReplaced(scheduler_.state().queue(decision.cluster_queue).name);
+  parts_.writer.Finish(*replaced, EndOfReplaced(decision, *replaced, parts_.clock.Now()),
                        [key = replaced->meta.key()](const Status& written) {
                          if (written) return;
                          LogInfo(
@@ -331,62 +300,46 @@ void SchedulerLoop::EndReplaced(const Decision& decision) {
 }
 
 // Applies the victim's future state to the scheduler, so that no later cycle evicts it again.
-SchedulerLoop::Progress SchedulerLoop::Evict(const Decision& decision, const Victim& victim) {
-  const api::ObjectKey key = victim.object->meta.key();
+SchedulerLoop::Progress SchedulerLoop::Evict(const DecidedWrite& decided) {
+  const api::ObjectKey key = decided.workload().meta.key();
   const auto current = workloads_.Get(key);
-  if (current == nullptr || !api::IsTrue(current->status.conditions, api::kQuotaReserved)) {
-    return Progress::kNone;  // its reservation is being written; a later cycle retries
-  }
+  if (current == nullptr || !parts_.driver.IsDue(decided, *current)) return Progress::kNone;
   const WallTime now = parts_.clock.Now();
-  const std::string reason = ToString(victim.reason);
-  const std::string message = PreemptedMessage(*decision.object, victim.reason,
-                                               parts_.scheduler.PathOf(decision.cluster_queue),
-                                               parts_.scheduler.PathOf(victim.cluster_queue));
   auto evicted = std::make_shared<api::Workload>(*current);
-  Preempt(evicted->status, reason, message, current->meta.generation, now);
-  parts_.scheduler.ApplyWorkload(evicted, now);
+  parts_.driver.Change(decided, *current, evicted->status, now);
+  scheduler_.ApplyWorkload(evicted, now);
   DropRetry(key);
   pace_.NotePreemption();
   ++open_writes_;
-  const std::string preemptor_queue = parts_.scheduler.state().queue(decision.cluster_queue).name;
-  WriteRebased(
-      parts_.manager, parts_.writer, self_, *current,
-      {.status_on =
-           [this, reason, message](const api::Workload& base) {
-             api::WorkloadStatus status = base.status;
-             Preempt(status, reason, message, base.meta.generation, parts_.clock.Now());
-             return status;
-           },
-       .still_holds =
-           [current](const api::Workload& fresh) {
-             return RestsOnTheSame(*current, fresh) &&
-                    current->status.admission == fresh.status.admission;
-           },
-       .done =
-           [this, current, reason, message, preemptor_queue,
-            preemptor = decision.object](const Result<api::WorkloadStatus>& written) {
-             --open_writes_;
-             const auto tell = [this, current, reason, message, preemptor_queue, preemptor] {
-               failures_.erase(current->meta.key());
-               RecordPreemption(parts_.events,
-                                {.priority_boost = parts_.scheduler.config().gates.priority_boost},
-                                *preemptor, *current, message);
-               parts_.metrics.OnPreempted(*current, preemptor_queue, reason, parts_.clock.Now());
-             };
-             if (written) return tell();
-             const api::ObjectKey victim_key = current->meta.key();
-             TellIfWritten(victim_key, written.error(), [message, tell](const auto& fresh) {
-               const auto* stored = api::FindCondition(fresh.status.conditions, api::kEvicted);
-               if (stored != nullptr && stored->message == message) tell();
-             });
-             OnNotEvicted(victim_key, written.error());
-           }});
+  const auto write = Keep(decided);
+  const auto tell = [this, write, current,
+                     queue = scheduler_.state().queue(decided.decision->cluster_queue).name] {
+    OnEvicted(*write, *current, queue);
+  };
+  Writes().Send(write, current,
+                [this, write, key, tell](const Result<api::WorkloadStatus>& written) {
+                  --open_writes_;
+                  if (written) return tell();
+                  TellIfWritten(key, written.error(), [this, write, tell](const auto& fresh) {
+                    if (parts_.driver.IsWritten(*write, fresh)) tell();
+                  });
+                  OnNotEvicted(key, written.error());
+                });
   return Progress::kSome;
+}
+
+void SchedulerLoop::OnEvicted(const DecidedWrite& write, const api::Workload& before,
+                              const std::string& preempting_queue) {
+  failures_.erase(before.meta.key());
+  RecordPreemption(parts_.events, {.priority_boost = scheduler_.config().gates.priority_boost},
+                   *write.decision->object, before, write.message);
+  parts_.metrics.OnPreempted(before, preempting_queue, ToString(write.victim->reason),
+                             parts_.clock.Now());
 }
 
 void SchedulerLoop::NotePending(const Decision& decision) {
   if (pace_.repeats() && parts_.notes.Has(decision.object->meta.key())) return;
-  const std::shared_ptr<const PendingNote> note = DecisionNote::Of(decision, parts_.scheduler);
+  const std::shared_ptr<const PendingNote> note = DecisionNote::Of(decision, scheduler_);
   if (note == nullptr) return;
   if (decision.to == queue::Destination::kInadmissible) {
     if (parked_shapes_.size() >= kMaxParkedShapes) parked_shapes_.clear();
@@ -398,12 +351,12 @@ void SchedulerLoop::NotePending(const Decision& decision) {
 // A workload equal to one that was parked gets no decision of its own.
 void SchedulerLoop::NoteParkedOnArrival(const api::Workload& workload) {
   const api::ObjectKey key = workload.meta.key();
-  const std::optional<WorkloadId> id = parts_.scheduler.Find(key);
-  if (!pace_.running() || !id || !parts_.scheduler.queues().IsInadmissible(*id)) return;
+  const std::optional<WorkloadId> id = scheduler_.Find(key);
+  if (!pace_.running() || !id || !scheduler_.queues().IsInadmissible(*id)) return;
   const auto queue =
-      parts_.scheduler.queues().ClusterQueueOf({key.namespace_name, workload.spec.queue_name});
+      scheduler_.queues().ClusterQueueOf({key.namespace_name, workload.spec.queue_name});
   if (!queue) return;
-  const auto known = parked_shapes_.find({*queue, parts_.scheduler.ShapeOf(*id)});
+  const auto known = parked_shapes_.find({*queue, scheduler_.ShapeOf(*id)});
   if (known == parked_shapes_.end()) return;
   parts_.notes.Note(key, known->second, PendingNotes::Verdict::kOfAnEqual);
 }
@@ -417,9 +370,9 @@ void SchedulerLoop::NoteParked(const CycleResult& result) {
   for (const CycleResult::Parked& parked : result.bulk_parked) {
     if (like != parked.like) {
       like = parked.like;
-      note = DecisionNote::Of(result.decisions[*like], parts_.scheduler);
+      note = DecisionNote::Of(result.decisions[*like], scheduler_);
     }
-    const api::Workload* workload = parts_.scheduler.workload(parked.workload);
+    const api::Workload* workload = scheduler_.workload(parked.workload);
     if (note == nullptr || workload == nullptr) continue;
     if (WasTold(*workload, *note)) continue;
     parts_.notes.Note(workload->meta.key(), note, PendingNotes::Verdict::kOfAnEqual);

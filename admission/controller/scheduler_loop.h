@@ -24,10 +24,11 @@
 #include <string>
 
 #include "admission/controller/cycle_pace.h"
+#include "admission/controller/decided_writes.h"
 #include "admission/controller/pending_notes.h"
 #include "admission/controller/second_pass.h"
 #include "admission/controller/workload_writer.h"
-#include "admission/scheduler.h"
+#include "admission/driver.h"
 #include "base/clock.h"
 #include "base/executor.h"
 #include "kube/client/informer.h"
@@ -40,14 +41,13 @@ class AdmissionMetrics;
 
 struct SchedulerLoopParts {
   kube::Manager& manager;
-  Scheduler& scheduler;
+  Driver& driver;
   WorkloadWriter& writer;
   PendingNotes& notes;
   kube::EventRecorder& events;
   const Clock& clock;
   AdmissionMetrics& metrics;
   Duration wake_up_batch = std::chrono::seconds(1);  // CyclePace
-  bool pods_ready_is_reported = true;                // waitForPodsReady
   std::function<void()> on_turn;  // after each cycle and each batch of wake-ups; may be null
 };
 
@@ -85,10 +85,14 @@ class SchedulerLoop {
   void RunWakeUps();
   void ScheduleSecondPass();
   Progress Perform(const CycleResult& result);
-  void Reserve(const Decision& decision);
+  Progress Perform(const DecidedWrite& write);
+  DecidedWrites Writes() const;
+  void Reserve(const DecidedWrite& write);
   void OnReserved(const Decision& decision, const api::WorkloadStatus& status);
   void EndReplaced(const Decision& decision);
-  Progress Evict(const Decision& decision, const Victim& victim);
+  Progress Evict(const DecidedWrite& write);
+  void OnEvicted(const DecidedWrite& write, const api::Workload& before,
+                 const std::string& preempting_queue);
   // An attempt that repeats the last one without a change in between is neither noted nor counted.
   void NotePending(const Decision& decision);
   void NoteParked(const CycleResult& result);
@@ -107,6 +111,7 @@ class SchedulerLoop {
   void Reapply(const api::ObjectKey& key);
 
   SchedulerLoopParts parts_;
+  Scheduler& scheduler_;  // of the driver
   kube::Informer<api::Workload>& workloads_;
   CyclePace pace_;
   std::int64_t cycle_count_ = 0;

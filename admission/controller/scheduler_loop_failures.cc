@@ -35,7 +35,7 @@ void SchedulerLoop::TakeBack(const api::ObjectKey& key, const Error& error) {
     default: break;
   }
   // The API refuses the write for good: the workload leaves the queues until it changes, or a time.
-  parts_.scheduler.ForgetWorkload(key);
+  scheduler_.ForgetWorkload(key);
   put_aside_.insert(key);
   parts_.manager.executor().PostAfter(kPutAside, [weak = std::weak_ptr(self_), key] {
     const auto self = weak.lock();
@@ -129,8 +129,8 @@ void SchedulerLoop::ReadBack(const api::ObjectKey& key, int attempt) {
 // Drops the assumption and applies the informer's object.
 void SchedulerLoop::Reapply(const api::ObjectKey& key) {
   const WallTime now = parts_.clock.Now();
-  parts_.scheduler.Unassume(key, now);
-  if (const auto object = workloads_.Get(key)) parts_.scheduler.ApplyWorkload(object, now);
+  scheduler_.Unassume(key, now);
+  if (const auto object = workloads_.Get(key)) scheduler_.ApplyWorkload(object, now);
   Changed();
 }
 

@@ -2,84 +2,51 @@
 
 #include <utility>
 
-#include "admission/controller/decision_facts.h"
-#include "admission/controller/rebased_write.h"
+#include "admission/controller/decided_writes.h"
 #include "admission/lifecycle/node_failure.h"
 #include "admission/messages.h"
 #include "api/reasons.h"
 #include "base/log/log.h"
 
 namespace berth::admission {
-namespace {
-
-// Whether a placement decided on `before` holds for `after` too.
-bool IsForTheSameNodes(const api::Workload& before, const api::Workload& after) {
-  return before.meta.uid == after.meta.uid && !after.meta.deletion_timestamp &&
-         NeedsSecondPass(after) && before.status.admission == after.status.admission &&
-         before.status.unhealthy_nodes == after.status.unhealthy_nodes;
-}
-
-}  // namespace
-
-void TakePlacement(const api::Admission& decided, api::Admission& admission) {
-  for (api::PodSetAssignment& assigned : admission.pod_set_assignments) {
-    for (const api::PodSetAssignment& source : decided.pod_set_assignments) {
-      if (source.name != assigned.name) continue;
-      assigned.topology_assignment = source.topology_assignment;
-      assigned.delayed_topology_request = source.delayed_topology_request;
-    }
-  }
-}
-
 SecondPass::SecondPass(SecondPassParts parts)
     : parts_(std::move(parts)),
       workloads_(parts_.manager.InformerFor<api::Workload>()),
       self_(std::make_shared<SecondPass*>(this)) {}
 
-SecondPass::Progress SecondPass::Perform(const Decision& decision) {
-  switch (decision.outcome) {
-    case Outcome::kAdmitted:
-    case Outcome::kQuotaReserved: Place(decision); return Progress::kSome;
-    case Outcome::kEvictForNodeFailure: Evict(decision); return Progress::kSome;
+SecondPass::Progress SecondPass::Perform(const DecidedWrite& write) {
+  switch (write.kind) {
+    case DecidedWrite::Kind::kPlace: Place(write); return Progress::kSome;
+    case DecidedWrite::Kind::kEvict: Evict(write); return Progress::kSome;
     default: break;
   }
-  const std::string& queue = parts_.scheduler.state().queue(decision.cluster_queue).name;
+  const Decision& decision = *write.decision;
+  const Scheduler& scheduler = parts_.driver.scheduler();
+  const std::string& queue = scheduler.state().queue(decision.cluster_queue).name;
   parts_.events.Record(
       kube::ReferenceTo(*decision.object), kube::EventType::kWarning, "SecondPassFailed",
-      "SecondPass",
-      TruncateEventMessage(PendingMessage(decision, parts_.scheduler.vocabulary(), queue)),
+      "SecondPass", TruncateEventMessage(PendingMessage(decision, scheduler.vocabulary(), queue)),
       kube::EventRank::kCommentary);
   return Progress::kNone;
 }
 
-void SecondPass::Place(const Decision& decided) {
-  const auto decision = std::make_shared<const Decision>(decided);
-  WriteRebased(parts_.manager, parts_.writer, self_, *decision->object,
-               {.status_on =
-                    [this, decision](const api::Workload& base) {
-                      api::WorkloadStatus status = base.status;
-                      TakePlacement(AdmissionOf(*decision, parts_.scheduler), *status.admission);
-                      status.unhealthy_nodes.clear();
-                      return status;
-                    },
-                .still_holds =
-                    [decision](const api::Workload& fresh) {
-                      return IsForTheSameNodes(*decision->object, fresh);
-                    },
-                .done =
-                    [this, decision](const Result<api::WorkloadStatus>& written) {
-                      if (!written) Fail(decision->object->meta.key(), written.error());
-                    }});
+void SecondPass::Place(const DecidedWrite& decided) {
+  const auto write = Keep(decided);
+  const DecidedWrites writes{parts_.manager, parts_.driver, parts_.writer, parts_.clock, self_};
+  writes.Send(write, write->decision->object,
+              [this, write](const Result<api::WorkloadStatus>& written) {
+                if (!written) Fail(write->workload().meta.key(), written.error());
+              });
 }
 
-void SecondPass::Evict(const Decision& decision) {
-  const api::ObjectKey key = decision.object->meta.key();
+void SecondPass::Evict(const DecidedWrite& write) {
+  const api::ObjectKey key = write.workload().meta.key();
   const auto current = workloads_.Get(key);
-  if (current == nullptr || !NeedsSecondPass(*current)) return parts_.read_back(key);
+  if (current == nullptr || !parts_.driver.IsDue(write, *current)) return parts_.read_back(key);
   const Eviction eviction = NoReplacement(*current);
   WorkloadPlan plan;
   plan.status = current->status;
-  admission::Evict(*plan.status, eviction, current->meta.generation, parts_.clock.Now());
+  parts_.driver.Change(write, *current, *plan.status, parts_.clock.Now());
   plan.events.push_back(
       {PlannedEvent::Type::kNormal, "EvictedDueTo" + eviction.reason, eviction.message});
   parts_.writer.ApplyStatus(

@@ -12,8 +12,8 @@
 #include <memory>
 
 #include "admission/controller/workload_writer.h"
+#include "admission/driver.h"
 #include "admission/lifecycle/workload_lifecycle.h"
-#include "admission/scheduler.h"
 #include "base/clock.h"
 #include "kube/client/informer.h"
 #include "kube/runtime/events.h"
@@ -23,7 +23,7 @@ namespace berth::admission {
 
 struct SecondPassParts {
   kube::Manager& manager;
-  Scheduler& scheduler;
+  Driver& driver;
   WorkloadWriter& writer;
   kube::EventRecorder& events;
   const Clock& clock;
@@ -40,20 +40,17 @@ class SecondPass {
   SecondPass& operator=(const SecondPass&) = delete;
 
   enum class Progress { kNone, kSome };
-  // Precondition: `decision.second_pass` is true.
-  Progress Perform(const Decision& decision);
+  // Precondition: the write is of a second pass.
+  Progress Perform(const DecidedWrite& write);
 
  private:
-  void Place(const Decision& decision);
-  void Evict(const Decision& decision);
+  void Place(const DecidedWrite& decided);
+  void Evict(const DecidedWrite& write);
   void Fail(const api::ObjectKey& key, const Error& error);
 
   SecondPassParts parts_;
   kube::Informer<api::Workload>& workloads_;
   std::shared_ptr<SecondPass*> self_;
 };
-
-// Copies the topology fields of `decided` to `admission`, pod set by pod set, and nothing else.
-void TakePlacement(const api::Admission& decided, api::Admission& admission);
 
 }  // namespace berth::admission

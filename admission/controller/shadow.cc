@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "admission/controller/decision_facts.h"
 #include "admission/controller/decision_note.h"
 #include "admission/controller/scheduler_feed.h"
+#include "admission/decision_facts.h"
 #include "admission/lifecycle/workload_lifecycle.h"
 #include "admission/messages.h"
 #include "api/reasons.h"
@@ -19,9 +19,9 @@ constexpr int kMaxCyclesAtOnce = 64;
 constexpr int kMostTimesLonger = 5;  // doublings of the time aside
 constexpr std::size_t kLoggedDifferences = 20;
 
-SchedulerConfig WithNewListed(SchedulerConfig config) {
-  config.listing = queue::Listing::kNew;
-  return config;
+DriverOptions ListingNew(DriverOptions options) {
+  options.scheduler.listing = queue::Listing::kNew;
+  return options;
 }
 
 // The rule of docs/differences.md that the decision names; empty: none.
@@ -41,7 +41,8 @@ std::string RuleBehind(const Decision& decision) {
 
 Shadow::Shadow(kube::Manager& manager, const Clock& clock, kube::Metrics& metrics,
                const ShadowOptions& options)
-    : scheduler_(WithNewListed(options.scheduler)),
+    : driver_(ListingNew(options.driver)),
+      scheduler_(driver_.scheduler()),
       manager_(manager),
       clock_(clock),
       options_(options),
@@ -51,11 +52,11 @@ Shadow::Shadow(kube::Manager& manager, const Clock& clock, kube::Metrics& metric
       pod_defaults_feed_(
           manager, scheduler_, clock,
           {.workload = [](const api::ObjectKey&) {}, .scheduler = [this] { Changed(); }}),
-      pace_(manager.executor(), clock, options.wake_up_batch, PacedWork()) {
+      pace_(manager.executor(), clock, options.driver.wake_up_batch, PacedWork()) {
   workloads_.AddIndex(kShadowByUid, [](const api::Workload& workload) {
     return std::vector<std::string>{workload.meta.uid};
   });
-  topology_feed_.Connect(options.scheduler.gates.topology_aware_scheduling
+  topology_feed_.Connect(options.driver.scheduler.gates.topology_aware_scheduling
                              ? TopologyFeed::Mode::kWithNodes
                              : TopologyFeed::Mode::kAsIs);
   pod_defaults_feed_.Connect();
@@ -147,23 +148,7 @@ Shadow::Progress Shadow::Cycle() {
   const CycleResult& result = scheduler_.RunCycle(clock_.Now());
   Progress progress = result.refused_parked > 0 ? Progress::kSome : Progress::kNone;
   for (const Decision& decision : result.decisions) {
-    if (decision.second_pass) continue;
-    if (decision.to == queue::Destination::kInadmissible) progress = Progress::kSome;
-    switch (decision.outcome) {
-      case Outcome::kAdmitted:
-      case Outcome::kQuotaReserved:
-        Open(decision);
-        progress = Progress::kSome;
-        break;
-      case Outcome::kPreempting:
-        Note(decision);
-        if (OpenPreemptions(decision) == Progress::kSome) {
-          progress = Progress::kSome;
-          pace_.NotePreemption();
-        }
-        break;
-      default: Note(decision);
-    }
+    if (OpenComparisons(decision) == Progress::kSome) progress = Progress::kSome;
   }
   for (const CycleResult::Parked& parked : result.bulk_parked) {
     const api::Workload* workload = scheduler_.workload(parked.workload);
@@ -171,6 +156,25 @@ Shadow::Progress Shadow::Cycle() {
     if (workload != nullptr && like != notes_.end()) notes_[workload->meta.key()] = like->second;
   }
   ShowOpen();
+  return progress;
+}
+
+// Second passes are not compared.
+Shadow::Progress Shadow::OpenComparisons(const Decision& decision) {
+  if (decision.second_pass) return Progress::kNone;
+  Progress progress =
+      decision.to == queue::Destination::kInadmissible ? Progress::kSome : Progress::kNone;
+  const Driver::Writes writes = driver_.WritesOf(decision);
+  if (writes.front().kind == DecidedWrite::Kind::kReserve) {
+    Open(decision);
+    return Progress::kSome;
+  }
+  Note(decision);
+  if (writes.front().kind == DecidedWrite::Kind::kPreempt &&
+      OpenPreemptions(decision, writes) == Progress::kSome) {
+    pace_.NotePreemption();
+    progress = Progress::kSome;
+  }
   return progress;
 }
 
@@ -199,7 +203,7 @@ void Shadow::Open(const Decision& decision) {
 }
 
 // Applies the victims' future state to the scheduler, as the SchedulerLoop does.
-Shadow::Progress Shadow::OpenPreemptions(const Decision& decision) {
+Shadow::Progress Shadow::OpenPreemptions(const Decision& decision, const Driver::Writes& writes) {
   const api::ObjectKey key = decision.object->meta.key();
   const WallTime now = clock_.Now();
   OpenPreemption open{
@@ -209,11 +213,12 @@ Shadow::Progress Shadow::OpenPreemptions(const Decision& decision) {
       .berth = {
           .at = now, .verdict = "preempting", .admission = AdmissionOf(decision, scheduler_)}};
   std::vector<WorkloadPtr> facts;  // preemptions of the incumbent that were here first
-  for (const Victim& victim : decision.victims) {
-    const api::ObjectKey victim_key = victim.object->meta.key();
+  for (const DecidedWrite& write : writes) {
+    if (write.kind != DecidedWrite::Kind::kPreempt) continue;
+    const api::ObjectKey victim_key = write.workload().meta.key();
     const auto current = workloads_.Get(victim_key);
-    if (victim.ongoing || current == nullptr || preemptor_of_.contains(victim_key) ||
-        !api::IsTrue(current->status.conditions, api::kQuotaReserved)) {
+    if (current == nullptr || preemptor_of_.contains(victim_key) ||
+        !driver_.IsDue(write, *current)) {
       continue;  // its reservation is assumed: a later cycle decides again
     }
     if (const auto held = held_.find(victim_key);
@@ -222,12 +227,10 @@ Shadow::Progress Shadow::OpenPreemptions(const Decision& decision) {
       held_.erase(held);
     }
     open.berth.preempted.push_back(victim_key.ToString());
-    open.berth.reason = ToString(victim.reason);
-    open.berth.message =
-        PreemptedMessage(*decision.object, victim.reason, scheduler_.PathOf(decision.cluster_queue),
-                         scheduler_.PathOf(victim.cluster_queue));
+    open.berth.reason = ToString(write.victim->reason);
+    open.berth.message = write.message;
     auto evicted = std::make_shared<api::Workload>(*current);
-    Preempt(evicted->status, open.berth.reason, open.berth.message, current->meta.generation, now);
+    driver_.Change(write, *current, evicted->status, now);
     open.victims[victim_key] = VictimState::kRuns;
     preemptor_of_[victim_key] = key;
     scheduler_.ApplyWorkload(evicted, now);

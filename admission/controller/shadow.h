@@ -33,7 +33,7 @@
 #include "admission/controller/pod_defaults_feed.h"
 #include "admission/controller/shadow_report.h"
 #include "admission/controller/topology_feed.h"
-#include "admission/scheduler.h"
+#include "admission/driver.h"
 #include "base/clock.h"
 #include "kube/client/informer.h"
 #include "kube/runtime/manager.h"
@@ -42,10 +42,9 @@
 namespace berth::admission {
 
 struct ShadowOptions {
-  SchedulerConfig scheduler;
+  DriverOptions driver;
   Duration window = std::chrono::seconds(10);  // how long the incumbent may take to do the same
   Duration settle = std::chrono::seconds(2);
-  Duration wake_up_batch = std::chrono::seconds(1);  // CyclePace
   std::size_t max_open_decisions = 4096;
   Duration summary_interval = std::chrono::minutes(1);
 };
@@ -135,9 +134,10 @@ class Shadow {
   bool IsFull() const;
   void RunCyclesNow();
   Progress Cycle();
+  Progress OpenComparisons(const Decision& decision);
   void Note(const Decision& decision);
   void Open(const Decision& decision);
-  Progress OpenPreemptions(const Decision& decision);
+  Progress OpenPreemptions(const Decision& decision, const Driver::Writes& writes);
   void OnAdmissionExpired(const api::ObjectKey& key, std::uint64_t ticket);
   void OnPreemptionExpired(const api::ObjectKey& key, std::uint64_t ticket);
   void PutAside(const api::ObjectKey& key, std::uint64_t report, std::int64_t generation);
@@ -148,7 +148,8 @@ class Shadow {
   void After(Duration delay, const api::ObjectKey& key, std::uint64_t ticket,
              void (Shadow::*act)(const api::ObjectKey&, std::uint64_t));
 
-  Scheduler scheduler_;
+  Driver driver_;
+  Scheduler& scheduler_;  // of the driver
   kube::Manager& manager_;
   const Clock& clock_;
   const ShadowOptions options_;

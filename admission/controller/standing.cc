@@ -38,28 +38,6 @@ std::optional<CohortStanding> StandingOfCohort(const Scheduler& scheduler,
   return standing;
 }
 
-QueueLookup LookupIn(const Scheduler& scheduler) {
-  return {.is_active =
-              [&scheduler](const std::string& name) {
-                const auto id = scheduler.state().FindQueue(name);
-                return id && scheduler.state().queue(*id).active();
-              },
-          .required_checks = [&scheduler](const std::string& name,
-                                          const std::vector<std::string>& used_flavors)
-              -> std::optional<std::vector<std::string>> {
-            const auto id = scheduler.state().FindQueue(name);
-            if (!id) return std::nullopt;
-            return scheduler.state().RequiredChecks(*id, used_flavors);
-          },
-          .checks_before_reservation =
-              [&scheduler](const std::string& name) -> std::optional<std::vector<std::string>> {
-            const auto id = scheduler.state().FindQueue(name);
-            if (!id) return std::nullopt;
-            return scheduler.state().ChecksBeforeReservation(*id);
-          },
-          .pod_problem = [&scheduler](const api::Workload& w) { return scheduler.PodProblem(w); }};
-}
-
 std::string CycleAbove(const ClusterState& state, NodeId node) {
   const QuotaTree& tree = state.tree();
   if (!tree.InCycle(node)) return "";

@@ -8,7 +8,6 @@
 #include <string>
 
 #include "admission/controller/queue_metrics.h"
-#include "admission/controller/workload_reconciler.h"
 #include "admission/scheduler.h"
 
 namespace berth::admission {
@@ -18,9 +17,6 @@ QueueFigures FiguresOf(const Scheduler& scheduler, const std::string& cluster_qu
 
 // The share is not filled in; nullopt: no object names the cohort.
 std::optional<CohortStanding> StandingOfCohort(const Scheduler& scheduler, const std::string& name);
-
-// The scheduler must outlive the functions.
-QueueLookup LookupIn(const Scheduler& scheduler);
 
 // "a -> b -> a" where cohorts above the node form a cycle; else empty.
 std::string CycleAbove(const ClusterState& state, NodeId node);

@@ -1,94 +1,21 @@
 #include "admission/controller/workload_reconciler.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "api/reasons.h"
 
 namespace berth::admission {
-namespace {
 
-// A workload that the scheduler admits at once gets its checks with the reservation, in one write.
-constexpr Duration kFirstTry = std::chrono::seconds(1);
+WorkloadReconciler::WorkloadReconciler(WorkloadReconcilerParts parts, Observer observer)
+    : parts_(parts), observer_(std::move(observer)) {}
 
-}  // namespace
-
-std::vector<std::string> FlavorsOf(const api::Admission& admission) {
-  std::set<std::string> flavors;
-  for (const api::PodSetAssignment& assignment : admission.pod_set_assignments) {
-    for (const auto& [resource, flavor] : assignment.flavors) flavors.insert(flavor);
-  }
-  return {flavors.begin(), flavors.end()};
+const api::LocalQueue* WorkloadReconciler::FindLocalQueue(const api::ObjectKey& key) const {
+  return parts_.local_queues.Get(key).get();
 }
 
-WorkloadReconciler::WorkloadReconciler(WorkloadReconcilerParts parts, QueueLookup lookup,
-                                       LifecycleOptions options, Observer observer)
-    : parts_(parts),
-      lookup_(std::move(lookup)),
-      options_(options),
-      observer_(std::move(observer)) {}
-
-WorkloadReconciler::Observed WorkloadReconciler::Observe(const api::Workload& workload) const {
-  Observed observed;
-  WorkloadSituation& situation = observed.situation;
-  situation.workload = &workload;
-  situation.pods_ready = options_.pods_ready;
-  situation.keep_finished = options_.keep_finished;
-  situation.hear_late_answers = options_.hear_late_answers;
-  situation.nobody_stops_it = workload.meta.owner_references.empty();
-  situation.local_queue.name = workload.spec.queue_name;
-  const auto local =
-      parts_.local_queues.Get({workload.meta.namespace_name, workload.spec.queue_name});
-  if (local != nullptr) {
-    situation.local_queue = {.name = local->meta.name,
-                             .exists = true,
-                             .active = api::IsTrue(local->status.conditions, api::kActive),
-                             .deleting = local->meta.deletion_timestamp.has_value(),
-                             .stop_policy = local->stop_policy};
-    situation.cluster_queue.name = local->cluster_queue;
-  }
-  const auto& admission = workload.status.admission;
-  if (admission) situation.cluster_queue.name = admission->cluster_queue;
-  const auto queue = parts_.cluster_queues.Get({"", situation.cluster_queue.name});
-  if (queue != nullptr) {
-    situation.cluster_queue.exists = true;
-    situation.cluster_queue.active = lookup_.is_active(queue->meta.name);
-    situation.cluster_queue.deleting = queue->meta.deletion_timestamp.has_value();
-    situation.cluster_queue.stop_policy = queue->spec.stop_policy;
-  }
-  if (admission) {
-    situation.required_checks =
-        lookup_.required_checks(admission->cluster_queue, FlavorsOf(*admission));
-  } else if (queue != nullptr) {
-    const Duration age = parts_.clock.Now() - workload.meta.creation_timestamp;
-    if (age >= kFirstTry) {
-      situation.required_checks = ChecksWhileWaiting(workload, *queue);
-    } else if (!queue->spec.admission_checks.empty()) {
-      observed.look_again = kFirstTry - age;
-    }
-  }
-  if (!api::IsTrue(workload.status.conditions, api::kQuotaReserved)) {
-    situation.pod_problem = lookup_.pod_problem(workload);
-  }
-  return observed;
-}
-
-std::optional<std::vector<std::string>> WorkloadReconciler::ChecksWhileWaiting(
-    const api::Workload& workload, const api::ClusterQueue& queue) const {
-  auto checks = lookup_.checks_before_reservation(queue.meta.name);
-  if (!checks) return std::nullopt;
-  // The other checks of the queue keep what they said of an earlier reservation.
-  for (const api::AdmissionCheckState& state : workload.status.admission_checks) {
-    const auto& rules = queue.spec.admission_checks;
-    if (std::any_of(rules.begin(), rules.end(),
-                    [&state](const auto& rule) { return rule.check == state.name; })) {
-      checks->push_back(state.name);
-    }
-  }
-  std::sort(checks->begin(), checks->end());
-  checks->erase(std::unique(checks->begin(), checks->end()), checks->end());
-  return checks;
+const api::ClusterQueue* WorkloadReconciler::FindClusterQueue(const std::string& name) const {
+  return parts_.cluster_queues.Get({"", name}).get();
 }
 
 void WorkloadReconciler::Tell(const api::Workload& workload, const WorkloadPlan& plan) {
@@ -125,12 +52,7 @@ void WorkloadReconciler::Reconcile(const api::ObjectKey& key, Done done) {
     return done(kube::NextLook{});
   }
   TellIfWritten(*workload);
-  const Observed observed = Observe(*workload);
-  WorkloadPlan plan = PlanWorkload(observed.situation, parts_.clock.Now());
-  if (observed.look_again) {
-    plan.look_again =
-        std::min(plan.look_again.value_or(*observed.look_again), *observed.look_again);
-  }
+  const WorkloadPlan plan = parts_.driver.PlanWorkload(*workload, *this, parts_.clock.Now());
   auto written = [this, workload, plan, done](const Status& status) {
     if (!status) {
       // The Workload was deleted meanwhile.

@@ -192,9 +192,24 @@ void Planner::Reserved() {
 // loses those that its queue does not require any more.
 void Planner::SyncChecks() {
   if (!in_.required_checks) return;
-  changed_ |= IsTrue(status_.conditions, api::kAdmitted)
-                  ? DropCheckStates(status_, *in_.required_checks)
-                  : SyncCheckStates(status_, *in_.required_checks, now_);
+  if (IsTrue(status_.conditions, api::kAdmitted)) {
+    changed_ |= DropCheckStates(status_, *in_.required_checks);
+    return;
+  }
+  const auto is_among = [](const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  std::vector<std::string> kept = *in_.required_checks;
+  for (api::AdmissionCheckState& check : status_.admission_checks) {
+    if (is_among(kept, check.name) || !is_among(in_.queue_checks, check.name)) continue;
+    kept.push_back(check.name);
+    if (check.state != CheckState::kReady) continue;
+    check.state = CheckState::kPending;
+    check.message.clear();
+    check.last_transition_time = CutToSeconds(now_);
+    changed_ = true;
+  }
+  changed_ |= SyncCheckStates(status_, kept, now_);
 }
 
 bool Planner::FollowRejections() {

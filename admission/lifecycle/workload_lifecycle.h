@@ -58,6 +58,9 @@ struct WorkloadSituation {
   // The checks that the workload has to pass with its flavors, by name. nullopt: unknown (no
   // reservation, or the queue is missing).
   std::optional<std::vector<std::string>> required_checks;
+  // Without reservation: all checks of the queue. The state of one that is not required stays, for
+  // its number of retries; Ready becomes Pending, since the flavors that it was said of are gone.
+  std::vector<std::string> queue_checks;
   std::string pod_problem;  // why the cluster would refuse its pods; empty: would not
   PodsReadyOptions pods_ready;
   std::optional<Duration> keep_finished;  // nullopt: for ever

@@ -36,7 +36,7 @@ class Replayer {
       : story_(story), own_rules_(own_rules), lag_(story.at("config").value("evictionLag", 0)) {}
 
   ReplayResult Run() {
-    auto config = World::ConfigOf(story_.at("config"), own_rules_);
+    auto config = World::OptionsOf(story_.at("config"), own_rules_);
     if (!config) return Fail(config.error());
     world_ = std::make_unique<World>(*config);
     const auto start = ParseTime(story_.at("start").get<std::string>());

@@ -40,9 +40,9 @@ bool Admits(const Json& cycle) {
 class Player {
  public:
   // Records the cycles in `steps`, unless null, in the recorded form.
-  Player(const Json& story, const admission::SchedulerConfig& config, Json* steps)
+  Player(const Json& story, const admission::DriverOptions& options, Json* steps)
       : story_(story),
-        world_(config),
+        world_(options),
         steps_(steps),
         lag_(story.at("config").value("evictionLag", 0)),
         limit_(story.at("config").at("maxCyclesPerStep").get<std::size_t>()) {}
@@ -146,9 +146,9 @@ class Player {
 SettleResult Settle(const Json& story, const admission::OwnRules& own_rules, Json* steps) {
   SettleResult result;
   try {
-    const auto config = World::ConfigOf(story.at("config"), own_rules);
+    const auto options = World::OptionsOf(story.at("config"), own_rules);
     const Status played =
-        config ? Player(story, *config, steps).Play(result) : Status(config.error());
+        options ? Player(story, *options, steps).Play(result) : Status(options.error());
     if (!played) result.error = played.error().message;
   } catch (const nlohmann::json::exception& failure) {
     result.error = failure.what();

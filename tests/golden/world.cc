@@ -24,9 +24,10 @@ std::string NameOf(const api::ObjectMeta& meta) {
   return meta.namespace_name == "default" ? meta.name : meta.namespace_name + "/" + meta.name;
 }
 
-Result<admission::SchedulerConfig> World::ConfigOf(const Json& story_config,
-                                                   const admission::OwnRules& own_rules) {
-  admission::SchedulerConfig config;
+Result<admission::DriverOptions> World::OptionsOf(const Json& story_config,
+                                                  const admission::OwnRules& own_rules) {
+  admission::DriverOptions options;
+  admission::SchedulerConfig& config = options.scheduler;
   config.listing = queue::Listing::kAll;
   config.own_rules = own_rules;
   if (const auto fair = story_config.find("fairSharing");
@@ -50,7 +51,7 @@ Result<admission::SchedulerConfig> World::ConfigOf(const Json& story_config,
       }
     }
   }
-  return config;
+  return options;
 }
 
 Status World::ApplyObject(const Json& object) {

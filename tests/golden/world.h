@@ -10,7 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "admission/scheduler.h"
+#include "admission/driver.h"
 #include "api/workload.h"
 #include "base/clock.h"
 #include "base/result.h"
@@ -22,10 +22,10 @@ using Json = nlohmann::json;
 
 class World {
  public:
-  static Result<admission::SchedulerConfig> ConfigOf(const Json& story_config,
-                                                     const admission::OwnRules& own_rules);
+  static Result<admission::DriverOptions> OptionsOf(const Json& story_config,
+                                                    const admission::OwnRules& own_rules);
 
-  explicit World(const admission::SchedulerConfig& config) : core_(config) {}
+  explicit World(const admission::DriverOptions& options) : core_(options) {}
 
   void SetTime(WallTime now) { core_.SetTime(now); }
   void Advance(Duration by) { core_.Advance(by); }

@@ -134,6 +134,23 @@ TEST_F(DayBudgetTest, ARaisedBudgetTakesEffectAtOnce) {
   EXPECT_EQ(worlds_[2].requests.size(), 1U);
 }
 
+// The next request under another class is a new one, although the Workload had a request.
+TEST_F(DayBudgetTest, AnObsoleteRequestIsNotMadeAgainAboveALoweredBudget) {
+  World& world = worlds_[0];
+  world.Settle();
+  world.policy->max_cost_per_day = *api::Quantity::Parse("3");
+  world.Settle();
+  EXPECT_EQ(world.requests.size(), 1U) << "a request that waits stays";
+  world.config.provisioning_class_name = "another";
+  world.Settle();
+  EXPECT_THAT(world.requests, IsEmpty());
+  EXPECT_THAT(world.check().message, HasSubstr("BudgetExceeded"));
+  EXPECT_EQ(Spent(), 0);
+  world.policy->max_cost_per_day = *api::Quantity::Parse("4");
+  world.Settle();
+  EXPECT_EQ(world.requests.size(), 1U);
+}
+
 TEST_F(DayBudgetTest, ARequestInVainGivesItsChargeBack) {
   worlds_[0].Settle();
   worlds_[1].Settle();

@@ -83,7 +83,7 @@ std::vector<double> CostsOf(Cluster cluster, const std::string& csv) {
   const auto jobs = BindJobs(*trace, cluster, "");
   FlavorCosts costs(cluster, jobs->size());
   WorldOptions options;
-  options.wake_up_batch = Duration::zero();
+  options.driver.wake_up_batch = Duration::zero();
   options.on_event = [&costs](const WorldEvent& event) { costs.Note(event); };
   const WorldResult result = World(cluster, *jobs, options).Run();
   const std::vector<double> made = costs.Take(result.end);

@@ -69,7 +69,7 @@ Day Play(Cluster cluster, const std::string& csv, Duration wake_up_batch,
   }
   day.jobs = *std::move(jobs);
   WorldOptions options;
-  options.wake_up_batch = wake_up_batch;
+  options.driver.wake_up_batch = wake_up_batch;
   options.pools = pools;
   RunRecorder recorder;
   options.on_event = [&day, &recorder](const WorldEvent& event) {

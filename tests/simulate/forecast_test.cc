@@ -31,7 +31,7 @@ class ForecastTest : public ::testing::Test {
  protected:
   ForecastTest() {
     options_.world.start = kNow;
-    options_.world.wake_up_batch = Duration::zero();
+    options_.world.driver.wake_up_batch = Duration::zero();
     options_.draws = 10;
   }
 

@@ -144,7 +144,7 @@ TEST(GeneratorTest, AJobWaitsForThoseBefore) {
   ASSERT_TRUE(jobs) << jobs.error().message;
   std::vector<std::string> events;
   WorldOptions options;
-  options.wake_up_batch = Duration::zero();
+  options.driver.wake_up_batch = Duration::zero();
   options.on_event = [&events](const WorldEvent& event) {
     if (event.kind != WorldEvent::Kind::kSubmitted && event.kind != WorldEvent::Kind::kStarted) {
       return;

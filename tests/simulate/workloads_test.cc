@@ -8,7 +8,6 @@
 #include "api/condition.h"
 #include "api/reasons.h"
 #include "simulation/agenda.h"
-#include "simulation/carry_out.h"
 #include "tests/simulate/day.h"
 
 namespace berth::simulation {
@@ -47,17 +46,18 @@ class WorkloadsTest : public ::testing::Test {
     return api::IsTrue(workloads_.object(number)->status.conditions, condition);
   }
 
-  admission::Scheduler scheduler_{admission::SchedulerConfig{}};
-  Workloads workloads_{scheduler_};
+  admission::Driver driver_{admission::DriverOptions{}};
+  admission::Scheduler& scheduler_ = driver_.scheduler();
+  Workloads workloads_{driver_};
 };
 
 TEST_F(WorkloadsTest, APreemptedWorkloadGivesItsQuotaToThePreemptor) {
   Submit(7, 0);
   const admission::CycleResult& first = scheduler_.RunCycle(kNow);
   ASSERT_EQ(first.decisions.size(), 1U);
-  ASSERT_TRUE(GivesQuota(first.decisions[0]));
+  ASSERT_TRUE(admission::GivesQuota(first.decisions[0]));
   EXPECT_EQ(workloads_.NumberOf(first.decisions[0].workload), 7U);
-  workloads_.Reserve(7, first.decisions[0], kNow);
+  workloads_.Write(7, driver_.WritesOf(first.decisions[0]).front(), kNow);
   EXPECT_TRUE(Is(7, api::kAdmitted));
   workloads_.Deliver(kNow);
 
@@ -65,10 +65,10 @@ TEST_F(WorkloadsTest, APreemptedWorkloadGivesItsQuotaToThePreemptor) {
   const admission::CycleResult& second = scheduler_.RunCycle(kNow);
   ASSERT_EQ(second.decisions.size(), 1U);
   ASSERT_EQ(second.decisions[0].victims.size(), 1U);
-  EXPECT_FALSE(GivesQuota(second.decisions[0]));
+  EXPECT_FALSE(admission::GivesQuota(second.decisions[0]));
   const admission::Victim& victim = second.decisions[0].victims[0];
   EXPECT_EQ(workloads_.NumberOf(victim.workload), 7U);
-  workloads_.Preempt(7, second.decisions[0], victim, kNow);
+  workloads_.Write(7, driver_.WritesOf(second.decisions[0]).front(), kNow);
   EXPECT_TRUE(Is(7, api::kEvicted));
   EXPECT_TRUE(workloads_.object(7)->status.admission.has_value());
   workloads_.ReleaseEvicted(kNow);
@@ -78,7 +78,7 @@ TEST_F(WorkloadsTest, APreemptedWorkloadGivesItsQuotaToThePreemptor) {
   const admission::CycleResult& third = scheduler_.RunCycle(kNow);
   ASSERT_FALSE(third.decisions.empty());
   EXPECT_EQ(workloads_.NumberOf(third.decisions[0].workload), 3U);
-  EXPECT_TRUE(GivesQuota(third.decisions[0]));
+  EXPECT_TRUE(admission::GivesQuota(third.decisions[0]));
 }
 
 TEST_F(WorkloadsTest, WhatIsNotDeliveredTheSchedulerDoesNotKnow) {
@@ -96,15 +96,15 @@ TEST_F(WorkloadsTest, WhatIsNotDeliveredTheSchedulerDoesNotKnow) {
   EXPECT_FALSE(scheduler_.Find(key).has_value());
 }
 
-TEST(CarryOutTest, AWorkloadFinishesOnce) {
-  api::Workload workload;
-  EXPECT_TRUE(Finish(workload, kNow));
-  const api::Workload finished = workload;
-  EXPECT_FALSE(Finish(workload, kNow + std::chrono::hours(1)));
-  EXPECT_EQ(workload.status.conditions, finished.status.conditions);
-  api::Workload failed;
-  EXPECT_TRUE(Finish(failed, kNow, true));
-  EXPECT_EQ(failed.status.conditions.at(0).reason, api::kFailed);
+TEST_F(WorkloadsTest, AWorkloadFinishesOnce) {
+  Submit(0, 0);
+  workloads_.Finish(0, kNow);
+  const auto finished = workloads_.object(0);
+  workloads_.Finish(0, kNow + std::chrono::hours(1));
+  EXPECT_EQ(workloads_.object(0), finished);
+  Submit(1, 0);
+  workloads_.Finish(1, kNow, /*failed=*/true);
+  EXPECT_EQ(workloads_.object(1)->status.conditions.at(0).reason, api::kFailed);
 }
 
 TEST(AgendaTest, EntriesAreDueByTimeThenNumber) {

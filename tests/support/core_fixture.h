@@ -126,7 +126,7 @@ class TableWorld : public ControlPlane {
   explicit TableWorld(const std::vector<std::string>& flavors,
                       const std::vector<api::ClusterQueue>& queues,
                       const admission::SchedulerConfig& config = {})
-      : ControlPlane(config) {
+      : ControlPlane({.scheduler = config}) {
     api::Namespace everybody;
     everybody.meta.name = "default";
     ControlPlane::Apply(everybody);

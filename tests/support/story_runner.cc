@@ -28,12 +28,15 @@ constexpr api::StopPolicy kPolicies[] = {api::StopPolicy::kNone, api::StopPolicy
 }  // namespace
 
 StoryRun::StoryRun(const Story& story, StoryHooks hooks, std::optional<std::uint64_t> shuffle)
-    : story_(story), hooks_(std::move(hooks)), shuffle_(shuffle), world_(ConfigOf(story)) {
+    : story_(story),
+      hooks_(std::move(hooks)),
+      shuffle_(shuffle),
+      world_({.scheduler = ConfigOf(story)}) {
   MakeObjects(story, shuffle);
 }
 
 StoryRun::StoryRun(const Story& story, StoryHooks hooks, const admission::SchedulerConfig& config)
-    : story_(story), hooks_(std::move(hooks)), world_(config) {
+    : story_(story), hooks_(std::move(hooks)), world_({.scheduler = config}) {
   MakeObjects(story, std::nullopt);
 }
 

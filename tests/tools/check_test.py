@@ -12,6 +12,7 @@ sys.path[:0] = [str(PROJECT / "tools" / "checks"), str(PROJECT / "tests" / "py")
 
 import banned  # noqa: E402
 import children  # noqa: E402
+import classes  # noqa: E402
 import formatting  # noqa: E402
 import layering  # noqa: E402
 import listed  # noqa: E402
@@ -121,6 +122,32 @@ class CheckTest(unittest.TestCase):
         for text in texts:
             with self.subTest(text=text[:30]):
                 self.assertEqual(self.findings(sizes.check, {"base/a.cc": text}), [])
+
+    def test_public_methods_are_counted(self):
+        class_of = "class A : public B {{\n public:\n  A();\n  ~A();\n  A(const A&) = delete;\n{}\n" \
+            " private:\n  void Hidden();\n}};\n"
+        methods = ["  int x() const { return x_; }", "  std::map<int, int (*)(int)> M(int a);",
+                   "  bool operator==(const A& other) const;", "  static void S();"]
+        members = ["  using T = std::function<void(int)>;", "  std::function<void(int)> f = nullptr;",
+                   "  friend void F(int);", "  struct N { int y; };", "  int z_{3};",
+                   "  // void Comment();"]
+        text = class_of.format("\n".join(methods + members))
+        self.assertEqual(list(classes.classes_of(text)), [("A", 4), ("N", 0)])
+
+    def test_a_class_of_too_many_methods(self):
+        methods = "".join(f"  void F{i}();\n" for i in range(26))
+        self.expect(classes.check, {"base/a.h": f"struct A {{\n{methods}}};\n"},
+                    "base/A: 26 public methods")
+
+    def test_a_class_of_two_sources(self):
+        header = "class A {\n public:\n  void F();\n  void G();\n};\n"
+        files = {"base/a.h": header, "base/a.cc": "void A::F() {}\n",
+                 "base/a_more.cc": "// A::F\nint A::G(int x) {\n  return B::H(x);\n}\n"}
+        self.expect(classes.check, files, "base/A: 2 source files")
+        left = {classes.LEFT: "base/A 2 2\n"}
+        self.assertEqual(self.findings(classes.check, files | left), [])
+        stale = {classes.LEFT: "base/A 2 3\n"}
+        self.expect(classes.check, files | stale, "base/A has 2 public methods and 2 sources")
 
     def test_lost_source(self):
         self.expect(listed.check, {"base/a.cc": "", "base/b.cc": "", "base/sub/c.cc": "",

@@ -7,6 +7,7 @@ import time
 
 import banned
 import children
+import classes
 import formatting
 import generated
 import layering
@@ -19,6 +20,7 @@ CHECKS = {
     "format": formatting.check,
     "layering": layering.check,
     "sizes": sizes.check,
+    "classes": classes.check,
     "listed": listed.check,
     "banned": banned.check,
     "children": children.check,

@@ -148,7 +148,7 @@ TEST_F(AdmissionControllersTest, RetryGivesQuotaBackAndTriesAgainLater) {
 TEST_F(AdmissionControllersTest, ALateRejectionCountsByTheRule) {
   for (const bool hears : {true, false}) {
     Crash();
-    ASSERT_TRUE(options_.scheduler.own_rules.Set("hear-late-answers", hears));
+    ASSERT_TRUE(options_.driver.scheduler.own_rules.Set("hear-late-answers", hears));
     Boot();
     const std::string name = hears ? "heard" : "ignored";
     const std::string rival = "rival-of-" + name;

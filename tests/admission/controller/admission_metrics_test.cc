@@ -52,7 +52,7 @@ class AdmissionMetricsTest : public AdmissionFixture {
 
 TEST_F(AdmissionMetricsTest, ADeactivationIsCountedUnderItsCause) {
   Crash();
-  options_.pods_ready.enabled = false;
+  options_.driver.pods_ready.enabled = false;
   Boot();
   PutQueues(1);
   PutWorkload("w", 1, {{"maximumExecutionTimeSeconds", 60}});
@@ -253,7 +253,7 @@ TEST_F(AdmissionMetricsTest, CohortsAreShownWithAllBelowAndCleared) {
 
 TEST_F(AdmissionMetricsTest, SharesAreNotRoundedAndSumsAreWhole) {
   Crash();
-  options_.scheduler.fair_sharing.emplace();
+  options_.driver.scheduler.fair_sharing.emplace();
   Boot();
   api_.Put("/api/v1/namespaces", {{"metadata", {{"name", "team"}}}});
   Put("resourceflavors", "default", Json::object());

@@ -322,15 +322,16 @@ TEST(ConfigurationFields, ZeroValuesInABlockThatIsThere) {
     "timeout": "0s", "recoveryTimeout": null, "blockAdmission": null, "requeuingStrategy":
     {"timestamp": "", "backoffLimitCount": null, "backoffBaseSeconds": null}}})");
   const Configuration bare = ProgramOf(R"({"waitForPodsReady": {}})");
-  EXPECT_TRUE(ready.admission.pods_ready.enabled);
-  EXPECT_EQ(ready.admission.pods_ready.timeout, std::chrono::minutes(30));
-  EXPECT_EQ(ready.admission.pods_ready.recovery_timeout, std::chrono::minutes(30));
-  EXPECT_EQ(ready.admission.pods_ready.timeout, bare.admission.pods_ready.timeout);
-  EXPECT_EQ(ready.admission.pods_ready.backoff_base, bare.admission.pods_ready.backoff_base);
+  EXPECT_TRUE(ready.admission.driver.pods_ready.enabled);
+  EXPECT_EQ(ready.admission.driver.pods_ready.timeout, std::chrono::minutes(30));
+  EXPECT_EQ(ready.admission.driver.pods_ready.recovery_timeout, std::chrono::minutes(30));
+  EXPECT_EQ(ready.admission.driver.pods_ready.timeout, bare.admission.driver.pods_ready.timeout);
+  EXPECT_EQ(ready.admission.driver.pods_ready.backoff_base,
+            bare.admission.driver.pods_ready.backoff_base);
   const Configuration sharing = ProgramOf(R"({"admissionFairSharing": {
     "usageHalfLifeTime": "0s", "usageSamplingInterval": "0s", "resourceWeights": null}})");
-  ASSERT_TRUE(sharing.admission.scheduler.admission_fair_sharing);
-  EXPECT_EQ(sharing.admission.scheduler.admission_fair_sharing->sampling_interval,
+  ASSERT_TRUE(sharing.admission.driver.scheduler.admission_fair_sharing);
+  EXPECT_EQ(sharing.admission.driver.scheduler.admission_fair_sharing->sampling_interval,
             std::chrono::minutes(5));
   const Configuration connection = ProgramOf(R"({"clientConnection": {"qps": 7, "burst": 0}})");
   ASSERT_TRUE(connection.program.request_limit);
@@ -363,9 +364,9 @@ TEST(ConfigurationFields, GatesThatAreSwitchedOffTakeTheirRuleBack) {
     "featureGates": {"QuotaCheckStrategy": false, "ReclaimablePods": false,
                      "SchedulerLongRequeueInterval": true,
                      "WorkloadPriorityClassDefaulting": false}})");
-  EXPECT_EQ(config.admission.wake_up_batch, std::chrono::seconds(10));
-  EXPECT_FALSE(config.admission.scheduler.ignore_undeclared_resources);
-  EXPECT_FALSE(config.admission.scheduler.gates.reclaimable_pods);
+  EXPECT_EQ(config.admission.driver.wake_up_batch, std::chrono::seconds(10));
+  EXPECT_FALSE(config.admission.driver.scheduler.ignore_undeclared_resources);
+  EXPECT_FALSE(config.admission.driver.scheduler.gates.reclaimable_pods);
   EXPECT_FALSE(config.default_priority_class);
 }
 

@@ -32,9 +32,9 @@ std::vector<std::string> FieldsOf(const Configuration& config) {
 TEST(Configuration, EmptyIsKueuesDefault) {
   const auto config = ReadConfiguration(Config(nlohmann::json::object()));
   ASSERT_TRUE(config) << config.error().message;
-  EXPECT_TRUE(config->admission.pods_ready.enabled);
-  EXPECT_EQ(config->admission.pods_ready.timeout, 30min);
-  EXPECT_FALSE(config->admission.scheduler.fair_sharing.has_value());
+  EXPECT_TRUE(config->admission.driver.pods_ready.enabled);
+  EXPECT_EQ(config->admission.driver.pods_ready.timeout, 30min);
+  EXPECT_FALSE(config->admission.driver.scheduler.fair_sharing.has_value());
   EXPECT_THAT(config->frameworks, ElementsAre("batch/job"));
   EXPECT_TRUE(config->admission.metrics.local_queues);
   EXPECT_THAT(config->ignored, IsEmpty());
@@ -87,12 +87,12 @@ TEST(Configuration, ReadsWhatAdmissionNeeds) {
     "health": {"healthProbeBindAddress": "127.0.0.1:9"},
     "metrics": {"bindAddress": ":8444"}})"_json));
   ASSERT_TRUE(config) << config.error().message;
-  const PodsReadyOptions& ready = config->admission.pods_ready;
+  const PodsReadyOptions& ready = config->admission.driver.pods_ready;
   EXPECT_EQ(ready.timeout, 5min);
   EXPECT_EQ(ready.recovery_timeout, 5min);
   EXPECT_EQ(ready.backoff_limit_count, 3);
   EXPECT_EQ(ready.backoff_base, 10s);
-  const SchedulerConfig& scheduler = config->admission.scheduler;
+  const SchedulerConfig& scheduler = config->admission.driver.scheduler;
   EXPECT_EQ(scheduler.pods_ready_requeuing, queue::RequeuingTimestamp::kCreation);
   ASSERT_TRUE(scheduler.fair_sharing.has_value());
   EXPECT_THAT(scheduler.fair_sharing->rules, ElementsAre(FairSharingRule::kLessThanInitialShare));
@@ -112,8 +112,8 @@ TEST(Configuration, OldVersionHasSwitches) {
       Config(R"({"waitForPodsReady": {"enable": false}, "fairSharing": {"enable": false}})"_json,
              "v1beta1"));
   ASSERT_TRUE(config);
-  EXPECT_FALSE(config->admission.pods_ready.enabled);
-  EXPECT_FALSE(config->admission.scheduler.fair_sharing.has_value());
+  EXPECT_FALSE(config->admission.driver.pods_ready.enabled);
+  EXPECT_FALSE(config->admission.driver.scheduler.fair_sharing.has_value());
 }
 
 TEST(Configuration, RecoveryMayTakeAsLongAsItTakes) {
@@ -136,8 +136,8 @@ TEST(Configuration, RecoveryMayTakeAsLongAsItTakes) {
     const auto config = ReadConfiguration(
         Config({{"waitForPodsReady", nlohmann::json::parse(row.block)}}, row.version));
     ASSERT_TRUE(config) << row.block << ": " << config.error().message;
-    EXPECT_EQ(config->admission.pods_ready.timeout, row.timeout) << row.version << row.block;
-    EXPECT_EQ(config->admission.pods_ready.recovery_timeout, row.recovery)
+    EXPECT_EQ(config->admission.driver.pods_ready.timeout, row.timeout) << row.version << row.block;
+    EXPECT_EQ(config->admission.driver.pods_ready.recovery_timeout, row.recovery)
         << row.version << row.block;
   }
 }
@@ -164,8 +164,10 @@ TEST(Configuration, BlockingIsTheOldVersionsDefaultAndNotTheNewOnes) {
   for (const Row& row : rows) {
     const auto config = ReadConfiguration(Config(nlohmann::json::parse(row.fields), row.version));
     ASSERT_TRUE(config) << row.fields << ": " << config.error().message;
-    EXPECT_EQ(config->admission.pods_ready.enabled, row.enabled) << row.version << row.fields;
-    EXPECT_EQ(config->admission.scheduler.block_admission, row.blocks) << row.version << row.fields;
+    EXPECT_EQ(config->admission.driver.pods_ready.enabled, row.enabled)
+        << row.version << row.fields;
+    EXPECT_EQ(config->admission.driver.scheduler.block_admission, row.blocks)
+        << row.version << row.fields;
   }
 }
 
@@ -180,14 +182,14 @@ TEST(Configuration, ReadsSharingRetentionAndMetrics) {
                 "localQueueMetrics": {"enable": true, "selector": {"matchLabels": {"a": "b"}}}},
     "featureGates": {"LocalQueueMetrics": true, "AdmissionFairSharing": true}})"_json));
   ASSERT_TRUE(config) << config.error().message;
-  const auto& sharing = config->admission.scheduler.admission_fair_sharing;
+  const auto& sharing = config->admission.driver.scheduler.admission_fair_sharing;
   ASSERT_TRUE(sharing.has_value());
   EXPECT_EQ(sharing->half_life, Duration(168h));
   EXPECT_EQ(sharing->sampling_interval, Duration(2min));
   EXPECT_EQ(sharing->resource_weights.at("nvidia.com/gpu"), 10.5);
-  EXPECT_EQ(config->admission.keep_finished, Duration(1h));
+  EXPECT_EQ(config->admission.driver.keep_finished, Duration(1h));
   EXPECT_EQ(config->keep_deactivated, Duration(0s));
-  EXPECT_TRUE(config->admission.scheduler.ignore_undeclared_resources);
+  EXPECT_TRUE(config->admission.driver.scheduler.ignore_undeclared_resources);
   EXPECT_TRUE(config->admission.metrics.cluster_queue_resources);
   EXPECT_TRUE(config->admission.metrics.local_queues);
   EXPECT_TRUE(config->admission.metrics.local_queue_selector->Matches({{"a", "b"}}));
@@ -200,7 +202,7 @@ TEST(Configuration, GatesTakeBackWhatABlockSwitchesOn) {
     "metrics": {"localQueueMetrics": {"enable": true}},
     "featureGates": {"AdmissionFairSharing": false, "LocalQueueMetrics": false}})"_json));
   ASSERT_TRUE(config) << config.error().message;
-  EXPECT_FALSE(config->admission.scheduler.admission_fair_sharing.has_value());
+  EXPECT_FALSE(config->admission.driver.scheduler.admission_fair_sharing.has_value());
   EXPECT_FALSE(config->admission.metrics.local_queues);
 }
 
@@ -304,18 +306,18 @@ TEST(Configuration, RulesAreSwitchedByName) {
                                {"berth", own}});
   };
   const auto enabled = [](const Configuration& config) {
-    return config.admission.scheduler.own_rules.NamesOfEnabled();
+    return config.admission.driver.scheduler.own_rules.NamesOfEnabled();
   };
-  EXPECT_EQ(Configuration().admission.scheduler.own_rules.NamesOfDisabled(), "");
+  EXPECT_EQ(Configuration().admission.driver.scheduler.own_rules.NamesOfDisabled(), "");
   Configuration config = read({{"decisions", "Kueue"}, {"rules", {{"hear-late-answers", true}}}});
   EXPECT_EQ(enabled(config), "hear-late-answers");
   SetDecisions(config, Decisions::kBerth);
-  EXPECT_EQ(config.admission.scheduler.own_rules.NamesOfDisabled(), "");
+  EXPECT_EQ(config.admission.driver.scheduler.own_rules.NamesOfDisabled(), "");
   config = read({{"rules", {{"no-preemption-in-return", false}, {"wake-the-flavor", false}}},
                  {"preemptionPlanTimeout", "90s"}});
-  EXPECT_EQ(config.admission.scheduler.own_rules.NamesOfDisabled(),
+  EXPECT_EQ(config.admission.driver.scheduler.own_rules.NamesOfDisabled(),
             "wake-the-flavor, no-preemption-in-return");
-  EXPECT_EQ(config.admission.scheduler.plan_timeout, 90s);
+  EXPECT_EQ(config.admission.driver.scheduler.plan_timeout, 90s);
 }
 
 TEST(Configuration, OwnersThatSomebodyStopsAreNamed) {

@@ -13,7 +13,7 @@ class OwnRuleSwitches : public AdmissionFixture, public ::testing::WithParamInte
  protected:
   void Switch(const std::string& rule) {
     Crash();
-    ASSERT_TRUE(options_.scheduler.own_rules.Set(rule, GetParam()));
+    ASSERT_TRUE(options_.driver.scheduler.own_rules.Set(rule, GetParam()));
     Boot();
   }
   // Queues "owner" and "borrower" of the cohort "org", each with a LocalQueue of its name.
@@ -197,7 +197,7 @@ class ScanSwitches : public OwnRuleSwitches {
 
 // Quota of the first flavor comes free between two attempts.
 TEST_P(ScanSwitches, RescanAfterChanges) {
-  options_.wake_up_batch = 0s;
+  options_.driver.wake_up_batch = 0s;
   int waits = 0;
   for (int instant = 0; instant < kInstants; ++instant) {
     Switch("rescan-after-changes");

@@ -196,7 +196,7 @@ TEST_F(QueueStatusTest, SharesAreShownWithFairSharingOnly) {
   executor_.RunFor(5s);
   EXPECT_FALSE(Object("clusterqueues/cq")["status"].contains("fairSharing"));
   Crash();
-  options_.scheduler.fair_sharing.emplace();
+  options_.driver.scheduler.fair_sharing.emplace();
   Boot();
   executor_.RunFor(5s);
   // cq borrows 2 of the 10 that the cohort can lend.
@@ -205,7 +205,7 @@ TEST_F(QueueStatusTest, SharesAreShownWithFairSharingOnly) {
 }
 
 TEST_F(QueueStatusTest, SharesFollowTheQuotasOfOthersAndTheTree) {
-  options_.scheduler.fair_sharing.emplace();
+  options_.driver.scheduler.fair_sharing.emplace();
   Crash();
   Boot();
   const auto share = [this](const std::string& object) {
@@ -353,7 +353,8 @@ class UsageStatusTest : public QueueStatusTest {
  protected:
   UsageStatusTest() {
     Crash();
-    options_.scheduler.admission_fair_sharing = AdmissionFairSharing{1h, 1min, {{"cpu", 10.0}}};
+    options_.driver.scheduler.admission_fair_sharing =
+        AdmissionFairSharing{1h, 1min, {{"cpu", 10.0}}};
     options_.metrics.local_queues = true;
     Boot();
   }
@@ -385,13 +386,14 @@ TEST_F(UsageStatusTest, EachLocalQueueOfAnActiveQueueHasASampleAMinute) {
 
 TEST_F(UsageStatusTest, TheFirstHistoryIsThePresentUsage) {
   Crash();
-  const auto sharing = std::exchange(options_.scheduler.admission_fair_sharing, std::nullopt);
+  const auto sharing =
+      std::exchange(options_.driver.scheduler.admission_fair_sharing, std::nullopt);
   Boot();
   PutQueues(8);
   PutWorkload("w", 4);
   executor_.RunFor(2s);
   Crash();
-  options_.scheduler.admission_fair_sharing = sharing;
+  options_.driver.scheduler.admission_fair_sharing = sharing;
   Boot();
   executor_.RunFor(2s);
   EXPECT_EQ(History()["consumedResources"]["cpu"], "4");

@@ -330,7 +330,7 @@ TEST_F(ShadowTest, WhatEndsByItselfIsNotCompared) {
 }
 
 TEST_F(ShadowTest, AnIncumbentMayWakeItsParkedWorkloadsSooner) {
-  shadow_options_.wake_up_batch = 60s;
+  shadow_options_.driver.wake_up_batch = 60s;
   PutQueues(4);
   PutWorkload("a", 4);
   executor_.RunFor(2s);

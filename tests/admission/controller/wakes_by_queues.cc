@@ -5,7 +5,9 @@
 namespace berth::admission {
 namespace {
 
-void ShareFairly(AdmissionControllersOptions& options) { options.scheduler.fair_sharing.emplace(); }
+void ShareFairly(AdmissionControllersOptions& options) {
+  options.driver.scheduler.fair_sharing.emplace();
+}
 
 // In a cohort with quota for 4 CPUs, `a` has all of them; `w` may preempt `a` once the share of
 // `owner` counts less.

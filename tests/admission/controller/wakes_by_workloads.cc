@@ -9,14 +9,14 @@ const Json kFirst = {{"priority", 5}};
 const Json kLast = {{"priority", 1}};
 
 void BoostPriorities(AdmissionControllersOptions& options) {
-  options.scheduler.gates.priority_boost = true;
+  options.driver.scheduler.gates.priority_boost = true;
 }
 void BlockAdmission(AdmissionControllersOptions& options) {
-  options.scheduler.block_admission = true;
-  options.pods_ready.enabled = true;
+  options.driver.scheduler.block_admission = true;
+  options.driver.pods_ready.enabled = true;
 }
 void ManageJobsAlone(AdmissionControllersOptions& options) {
-  options.scheduler.managed_owners = std::vector{OwnerKind{"batch", "Job"}};
+  options.driver.scheduler.managed_owners = std::vector{OwnerKind{"batch", "Job"}};
 }
 
 void PutClass(WakesWorld& world, int value) {

@@ -41,7 +41,7 @@ class WakesTest : public WakesWorld, public ::testing::WithParamInterface<WakeCa
 TEST_P(WakesTest, GivesQuota) {
   const auto& [row, hashing] = GetParam();
   Crash();
-  options_.scheduler.gates.scheduling_equivalence_hashing = hashing;
+  options_.driver.scheduler.gates.scheduling_equivalence_hashing = hashing;
   if (row.configure != nullptr) row.configure(options_);
   Boot();
   row.set_up(*this);
@@ -70,7 +70,7 @@ class KeptNodesTest : public WakesWorld, public ::testing::WithParamInterface<bo
 
 TEST_P(KeptNodesTest, TheNextCycleGivesThem) {
   Crash();
-  options_.scheduler.own_rules.wake_the_flavor = GetParam();
+  options_.driver.scheduler.own_rules.wake_the_flavor = GetParam();
   Boot();
   PutNode("n2");
   PutQueues(100);

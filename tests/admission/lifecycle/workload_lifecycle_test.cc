@@ -120,6 +120,24 @@ TEST_F(LifecycleTest, ChecksFollowTheQueueUntilAdmission) {
   EXPECT_TRUE(AtRest()) << "a check that comes later does not stop what runs";
 }
 
+// The queue has the check "f" for some flavors alone. What the check says of a Workload that waits is
+// said of no flavor.
+TEST_F(LifecycleTest, ChecksOfFlavorsKeepTheirRetriesWithoutReservation) {
+  situation_.required_checks = {"a"};
+  situation_.queue_checks = {"a", "f"};
+  workload_.status.admission_checks = {
+      {.name = "a", .state = CheckState::kReady},
+      {.name = "f", .state = CheckState::kReady, .message = "ok", .retry_count = 2},
+      {.name = "gone", .state = CheckState::kReady}};
+  Step();
+  ASSERT_EQ(workload_.status.admission_checks.size(), 2U);
+  EXPECT_EQ(Check(0).state, CheckState::kReady);
+  EXPECT_EQ(Check(1).name, "f");
+  EXPECT_EQ(Check(1).state, CheckState::kPending);
+  EXPECT_EQ(Check(1).retry_count, 2);
+  EXPECT_TRUE(AtRest());
+}
+
 TEST_F(LifecycleTest, RetryEvictsAndComesBackAfterItsDelay) {
   Reserve({"a"});
   Check(0) = {.name = "a",

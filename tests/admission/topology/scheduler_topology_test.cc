@@ -1,10 +1,9 @@
 // Goal: topology in the cycle: overlaps, preemption for nodes, the second pass.
-// Method: one Scheduler in a small cluster; decisions are told in words.
+// Method: one Driver in a small cluster; decisions are told in words.
 #include <gtest/gtest.h>
 
-#include "admission/lifecycle/workload_lifecycle.h"
+#include "admission/driver.h"
 #include "admission/messages.h"
-#include "admission/scheduler.h"
 #include "api/condition.h"
 #include "api/labels.h"
 #include "api/reasons.h"
@@ -17,7 +16,7 @@ constexpr const char* kLevels = "rack host";
 
 class Cluster {
  public:
-  explicit Cluster(const SchedulerConfig& config = {}) : scheduler_(config) {
+  explicit Cluster(const SchedulerConfig& config = {}) : driver_(OptionsOf(config)) {
     api::Namespace space;
     space.meta.name = "default";
     scheduler_.ApplyNamespace(space);
@@ -100,25 +99,31 @@ class Cluster {
         }
       }
       for (const Victim& victim : decision.victims) told += " -" + victim.object->meta.name;
-      if (decision.outcome == Outcome::kAdmitted || decision.outcome == Outcome::kQuotaReserved) {
-        Write(decision);
-      }
+      for (const DecidedWrite& write : driver_.WritesOf(decision)) Write(write);
     }
     return told;
   }
   const std::string& message() const { return message_; }
 
  private:
-  void Write(const Decision& decision) {
-    const std::string& queue = scheduler_.state().queue(decision.cluster_queue).name;
-    api::Workload& written = workloads_.at(decision.object->meta.name);
-    ReserveQuota(written.status, AdmissionOf(decision, scheduler_.vocabulary(), queue),
-                 decision.checks, 1, now_);
-    if (decision.second_pass) written.status.unhealthy_nodes.clear();
+  static DriverOptions OptionsOf(const SchedulerConfig& config) {
+    DriverOptions options;
+    options.scheduler = config;
+    options.pods_ready.enabled = false;
+    return options;
+  }
+  // Victims do not stop: a test says when.
+  void Write(const DecidedWrite& write) {
+    if (write.kind != DecidedWrite::Kind::kReserve && write.kind != DecidedWrite::Kind::kPlace) {
+      return;
+    }
+    api::Workload& written = workloads_.at(write.workload().meta.name);
+    driver_.Change(write, written, written.status, now_);
     Apply(written.meta.name);
   }
 
-  Scheduler scheduler_;
+  Driver driver_;
+  Scheduler& scheduler_ = driver_.scheduler();
   WallTime now_{};
   std::map<std::string, api::Workload> workloads_;
   std::string message_;
@@ -252,7 +257,9 @@ TEST(SecondPass, PlacesWhatWaitedForCapacity) {
   cluster.Wait(std::chrono::seconds(1));
   EXPECT_EQ(cluster.Cycle(), "job Admitted again Ready n2=2");
   EXPECT_EQ(cluster.scheduler().NextSecondPass(), std::nullopt);
-  EXPECT_TRUE(api::IsTrue(cluster.workload("job").status.conditions, api::kAdmitted));
+  const auto& assigned = cluster.workload("job").status.admission->pod_set_assignments.at(0);
+  EXPECT_EQ(assigned.delayed_topology_request, "Ready");
+  ASSERT_TRUE(assigned.topology_assignment.has_value());
 }
 
 TEST(SecondPass, TakesTheNodesOfALowerPriority) {

@@ -33,7 +33,6 @@
 #include "api/condition.h"
 #include "api/reasons.h"
 #include "simulation/agenda.h"
-#include "simulation/carry_out.h"
 #include "simulation/workloads.h"
 #include "tests/bench/core/bench_input.h"
 #include "tests/bench/support/process.h"
@@ -70,8 +69,8 @@ class Bench {
   Bench(const InputSize& size, const admission::SchedulerConfig& config)
       : pending_(size.pending),
         made_(MakeWorkloads(size)),
-        scheduler_(config),
-        workloads_(scheduler_, made_.size()),
+        driver_({.scheduler = config}),
+        workloads_(driver_, made_.size()),
         clock_takes_(OwnClockTakes()) {
     ApplyUnchangedQueues(size, scheduler_, now_);
     const double before = ResidentBytes();
@@ -165,15 +164,18 @@ class Bench {
 
   void Write(const admission::Decision& decision, const admission::DecisionNote* note) {
     const std::size_t index = workloads_.NumberOf(decision.workload);
-    if (simulation::GivesQuota(decision)) {
-      workloads_.Reserve(index, decision, now_);
+    const admission::Driver::Writes writes = driver_.WritesOf(decision);
+    if (writes.front().kind == admission::DecidedWrite::Kind::kReserve) {
+      workloads_.Write(index, writes.front(), now_);
       ++totals_.admitted;
       // The cycle that admits it counts as the first.
       running_[index] = {true, time_ + made_[index].runs_for_cycles - 1};
       ends_.Add(running_[index].ends_at, index);
       return;
     }
-    for (const admission::Victim& victim : decision.victims) Stop(decision, victim);
+    for (const admission::DecidedWrite& write : writes) {
+      if (write.kind == admission::DecidedWrite::Kind::kPreempt) Stop(write);
+    }
     if (note == nullptr) return;
     const std::string_view reason = note->reason();
     const std::string message = note->message();
@@ -187,12 +189,12 @@ class Bench {
     admission::SetUnadmitted(workloads_.Edit(index).status, reason, message, 1, now_);
   }
 
-  void Stop(const admission::Decision& decision, const admission::Victim& victim) {
-    const std::size_t index = workloads_.NumberOf(victim.workload);
+  void Stop(const admission::DecidedWrite& write) {
+    const std::size_t index = workloads_.NumberOf(write.victim->workload);
     if (!running_[index].runs) return;
     running_[index].runs = false;
     ++totals_.preempted;
-    workloads_.Preempt(index, decision, victim, now_);
+    workloads_.Write(index, write, now_);
   }
 
   void FinishThoseDue() {
@@ -211,7 +213,8 @@ class Bench {
   std::vector<std::shared_ptr<const admission::DecisionNote>> notes_;  // of the cycle's decisions
   std::vector<Running> running_;
   simulation::Agenda<int> ends_;  // by time
-  admission::Scheduler scheduler_;
+  admission::Driver driver_;
+  admission::Scheduler& scheduler_ = driver_.scheduler();
   simulation::Workloads workloads_;  // by index
   WallTime now_ = WallTime(std::chrono::seconds(1767700000));
   int time_ = 0;  // in cycles, with those without any head

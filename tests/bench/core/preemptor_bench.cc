@@ -12,7 +12,6 @@
 
 #include "admission/lifecycle/workload_lifecycle.h"
 #include "admission/scheduler.h"
-#include "simulation/carry_out.h"
 #include "tests/bench/support/process.h"
 
 namespace berth::bench {
@@ -29,7 +28,7 @@ struct Input {
 class PreemptorBench {
  public:
   PreemptorBench(const Input& input, const admission::SchedulerConfig& config)
-      : scheduler_(config) {
+      : driver_({.scheduler = config}) {
     api::Namespace space;
     space.meta.name = "default";
     scheduler_.ApplyNamespace(space);
@@ -57,16 +56,12 @@ class PreemptorBench {
     for (const admission::Decision& decision : result.decisions) {
       if (decision.keeps_plan) ++preempting_;
       if (decision.remark == admission::Remark::kHeldForPreemptor) ++held_back_;
-      for (const admission::Victim& victim : decision.victims) {
-        if (victim.ongoing) continue;
-        auto next = std::make_shared<api::Workload>(*victim.object);
-        admission::Preempt(next->status, ToString(victim.reason), "", 1, now_);
+      for (const admission::DecidedWrite& write : driver_.WritesOf(decision)) {
+        if (write.kind == admission::DecidedWrite::Kind::kExplain) continue;
+        auto next = std::make_shared<api::Workload>(write.workload());
+        driver_.Change(write, *next, next->status, now_);
         changed.push_back(std::move(next));
       }
-      if (!simulation::GivesQuota(decision)) continue;
-      auto next = std::make_shared<api::Workload>(*decision.object);
-      simulation::Reserve(scheduler_, decision, *next, now_);
-      changed.push_back(std::move(next));
     }
     for (auto& object : changed) scheduler_.ApplyWorkload(std::move(object), now_);
   }
@@ -112,7 +107,8 @@ class PreemptorBench {
     scheduler_.ApplyWorkload(std::move(made), now_);
   }
 
-  admission::Scheduler scheduler_;
+  admission::Driver driver_;
+  admission::Scheduler& scheduler_ = driver_.scheduler();
   WallTime now_ = WallTime(std::chrono::seconds(1'767'600'000));
   int preempting_ = 0;
   int held_back_ = 0;

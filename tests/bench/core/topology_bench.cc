@@ -17,7 +17,6 @@
 
 #include "admission/scheduler.h"
 #include "api/labels.h"
-#include "simulation/carry_out.h"
 #include "simulation/workloads.h"
 #include "tests/bench/support/process.h"
 
@@ -136,7 +135,7 @@ api::Workload WorkloadOf(int number) {
 class Bench {
  public:
   Bench(const Size& size, std::size_t workloads)
-      : size_(size), scheduler_(admission::SchedulerConfig{}), workloads_(scheduler_, workloads) {
+      : size_(size), driver_(admission::DriverOptions{}), workloads_(driver_, workloads) {
     ApplyQueues(size, scheduler_);
     const std::vector<api::Node> nodes = MakeNodes(size);
     const double begin = OwnCpuSeconds();
@@ -177,13 +176,13 @@ class Bench {
     heads_ += static_cast<long>(result.decisions.size());
     std::size_t refused = 0;
     for (const admission::Decision& decision : result.decisions) {
-      if (!simulation::GivesQuota(decision)) {
+      if (!admission::GivesQuota(decision)) {
         ++refused;
         continue;
       }
       ++admitted_;
       const std::size_t index = workloads_.NumberOf(decision.workload);
-      workloads_.Reserve(index, decision, now_);
+      workloads_.Write(index, driver_.WritesOf(decision).front(), now_);
       workloads_.Deliver(now_);
       running_.push_back(index);
     }
@@ -198,7 +197,8 @@ class Bench {
   }
 
   Size size_;
-  admission::Scheduler scheduler_;
+  admission::Driver driver_;
+  admission::Scheduler& scheduler_ = driver_.scheduler();
   WallTime now_ = WallTime(std::chrono::seconds(1767800000));
   simulation::Workloads workloads_;  // by number
   std::deque<std::size_t> running_;

@@ -30,7 +30,6 @@
 #include "program/read_mirror.h"
 #include "readapi/controller/read_server.h"
 #include "simulation/agenda.h"
-#include "simulation/carry_out.h"
 #include "simulation/workloads.h"
 #include "tests/bench/core/bench_input.h"
 #include "tests/bench/readapi/page_clients.h"
@@ -87,13 +86,13 @@ class Decider {
   static constexpr InputSize kSize{.pending = 20'000, .queues = 200, .cohorts = 20};
 
   void Carry(const admission::Decision& decision) {
-    if (simulation::GivesQuota(decision)) {
-      const std::size_t number = workloads_.NumberOf(decision.workload);
-      workloads_.Reserve(number, decision, now_);
-      ends_.Add(cycle_ + kRunsForCycles, number);
-    } else if (decision.outcome == admission::Outcome::kPreempting) {
-      for (const admission::Victim& victim : decision.victims) {
-        workloads_.Preempt(workloads_.NumberOf(victim.workload), decision, victim, now_);
+    for (const admission::DecidedWrite& write : driver_.WritesOf(decision)) {
+      if (write.kind == admission::DecidedWrite::Kind::kReserve) {
+        const std::size_t number = workloads_.NumberOf(decision.workload);
+        workloads_.Write(number, write, now_);
+        ends_.Add(cycle_ + kRunsForCycles, number);
+      } else if (write.kind == admission::DecidedWrite::Kind::kPreempt) {
+        workloads_.Write(workloads_.NumberOf(write.victim->workload), write, now_);
       }
     }
   }
@@ -107,8 +106,9 @@ class Decider {
     }
   }
 
-  admission::Scheduler scheduler_{admission::SchedulerConfig{}};
-  simulation::Workloads workloads_{scheduler_};  // by number
+  admission::Driver driver_{admission::DriverOptions{}};
+  admission::Scheduler& scheduler_ = driver_.scheduler();
+  simulation::Workloads workloads_{driver_};  // by number
   std::vector<std::shared_ptr<const api::Workload>> originals_;
   simulation::Agenda<int> ends_;
   WallTime now_ = WallTime(1'767'700'000s);

@@ -134,7 +134,8 @@ struct ShadowProgram {
   ShadowProgram(local::Registry& registry, const Clock& clock, Executor& executor,
                 BusyServer& server, const admission::Configuration& configuration)
       : program(registry, executor, server),
-        shadow(program.manager, clock, metrics, {.scheduler = configuration.admission.scheduler}) {
+        shadow(program.manager, clock, metrics,
+               {.scheduler = configuration.admission.driver.scheduler}) {
     program.manager.StartInformers();
     program.manager.StartControllers();
   }
@@ -167,7 +168,7 @@ int Run(const LoadOptions& options) {
   kube::EventRecorder events(controller.client, clock,
                              {.controller = "kueue-admission", .instance = "sim"});
   admission::Configuration configuration;
-  configuration.admission.wake_up_batch = options.requeue_interval;
+  configuration.admission.driver.wake_up_batch = options.requeue_interval;
   program::ControllerSet controllers(controller.manager, clock, events, metrics, configuration);
   controller.manager.StartInformers();
   controller.manager.StartControllers();

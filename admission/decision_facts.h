@@ -1,4 +1,4 @@
-// admission/controller/decision_facts.h — facts that the scheduler loop derives from objects.
+// admission/decision_facts.h — facts that the scheduler loop derives from objects.
 //
 // Threads: pure functions. Errors: none.
 #pragma once

@@ -1,4 +1,4 @@
-#include "admission/controller/decision_facts.h"
+#include "admission/decision_facts.h"
 
 #include "admission/messages.h"
 #include "api/condition.h"
