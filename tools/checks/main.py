@@ -7,6 +7,7 @@ import time
 
 import banned
 import children
+import docs
 import formatting
 import generated
 import layering
@@ -22,6 +23,7 @@ CHECKS = {
     "listed": listed.check,
     "banned": banned.check,
     "children": children.check,
+    "docs": docs.check,
     "generated": generated.check,
     "purity": purity.check,
 }
