@@ -1,5 +1,5 @@
 // admission/own_rules.h — the rules by which Berth's decisions differ from Kueue's
-// (docs/differences.md), each with a name and a switch.
+// (docs/reference/differences.md), each with a name and a switch.
 //
 // Threads: data. Errors: Set returns false for a name that no rule has.
 #pragma once

@@ -73,7 +73,8 @@ void AddEta(CLI::App& app, EtaFlags& flags, int& exit_code) {
       "and\n"
       "with --draw, plays many futures of the cluster with the scheduler of berth controller, on "
       "run\n"
-      "times that are drawn from past runs. Nothing is written. Method and limits: docs/eta.md.\n"
+      "times that are drawn from past runs. Nothing is written.\n"
+      "Method and limits: docs/guide/eta.md.\n"
       "Examples:\n"
       "  berth eta job/train\n"
       "  berth eta --all -o json | jq '.jobs[] | [.name, .startSeconds.p50]'\n"
@@ -119,7 +120,7 @@ void AddWhatIf(CLI::App& app, WhatIfFlags& flags, int& exit_code) {
   AddForecastFlags(*command, flags.forecast);
   command->footer(
       "Both futures have the same run times. Exit code 3: some job is worse off, it starts later,\n"
-      "is preempted more often, or can start no more. Method and limits: docs/eta.md.\n"
+      "is preempted more often, or can start no more. Method and limits: docs/guide/eta.md.\n"
       "Examples:\n"
       "  berth what-if --add-quota team-a/t4/nvidia.com/gpu=+8\n"
       "  berth what-if --submit job.yaml --times 10\n"

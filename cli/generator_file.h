@@ -1,4 +1,4 @@
-// cli/generator_file.h — the file of a JobGenerator (docs/simulate.md) as sources of jobs.
+// cli/generator_file.h — the file of a JobGenerator (docs/guide/simulate.md) as sources of jobs.
 //
 // Threads: pure functions. Errors: kInvalid, "line 3, column 5: …"; columns count from 1.
 #pragma once

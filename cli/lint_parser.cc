@@ -28,7 +28,7 @@ void AddLint(CLI::App& app, LintFlags& flags, int& exit_code) {
       ->type_name("text|json|yaml");
   command->footer(
       "Needs no cluster. Exit code 1: an error was found, with --strict also: a warning.\n"
-      "The rules: docs/lint.md. Examples:\n"
+      "The rules: docs/guide/lint.md. Examples:\n"
       "  berth lint queues/ jobs/\n"
       "  berth lint --strict -o json manifests/ | jq -r '.findings[] | .file'");
   command->callback([&] { exit_code = RunLint(flags); });

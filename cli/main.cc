@@ -342,7 +342,7 @@ void AddAdopt(CLI::App& app, ClientFlags& client, bool& check, int& exit_code) {
   command->add_flag("--check", check, "read and report; nothing is written")->required();
   command->footer(
       "Grades: first (to be done before), missing (would wait for what Berth lacks; exit code 1),\n"
-      "differs, stays (left alone; its quota counts). docs/change-over.md has the steps.\n"
+      "differs, stays (left alone; its quota counts). docs/operate/change-over.md has the steps.\n"
       "Examples:\n"
       "  berth adopt --check\n"
       "  berth adopt --check -o json | jq '.findings[] | select(.grade == \"missing\")'");
@@ -355,7 +355,7 @@ void AddKinds(CLI::App& app, ClientFlags& client, std::vector<std::string>& file
   AddOutputFlag(*command, client);
   command->add_flag("--ascii", client.ascii, "draw with ASCII characters only");
   command->footer(
-      "A kind is built in, or declared by a JobKind object (docs/job-kinds.md).\n"
+      "A kind is built in, or declared by a JobKind object (docs/guide/job-kinds.md).\n"
       "Examples:\n"
       "  berth kinds\n"
       "  berth kinds check -f kind.yaml -f sample.yaml");

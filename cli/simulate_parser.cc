@@ -89,7 +89,7 @@ void AddSimulate(CLI::App& app, SimulateFlags& flags, int& exit_code) {
   command->footer(
       "Needs no cluster without --from-cluster, and writes nothing. The scheduler is that of\n"
       "berth controller. Quota decides, and room on the nodes of --pools; with --full admission\n"
-      "checks and the emulated cloud, too. Columns of the workload: docs/simulate.md.\n"
+      "checks and the emulated cloud, too. Columns of the workload: docs/guide/simulate.md.\n"
       "Examples:\n"
       "  berth simulate -f queues.yaml --workload jobs.csv\n"
       "  berth simulate -f queues/ --workload log.swf --queue team-a/main -o json\n"

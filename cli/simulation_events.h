@@ -23,7 +23,7 @@ class SimulationEvents {
   // For WorldOptions::on_event.
   void Note(const simulation::WorldEvent& event);
 
-  // Writes a line for each event of jobs and nodes, by time; docs/simulate.md has the fields.
+  // Writes a line for each event of jobs and nodes, by time; docs/guide/simulate.md has the fields.
   // `result` is that of the run. kInvalid: the file cannot be written.
   Status Write(const std::string& file, const simulation::Cluster& cluster,
                const std::vector<simulation::Job>& jobs,

@@ -24,7 +24,7 @@ void AddTest(CLI::App& app, scenarios::TestFlags& flags, int& exit_code) {
   command->add_flag("-v,--verbose", flags.verbose, "print the events of every scenario");
   command->footer(
       "Needs no cluster: each scenario has its own, with all controllers, in virtual time.\n"
-      "Exit code 1: a scenario failed. The format: docs/scenarios.md. Examples:\n"
+      "Exit code 1: a scenario failed. The format: docs/guide/scenarios.md. Examples:\n"
       "  berth test scenarios/ --junit report.xml\n"
       "  berth test scenarios/ --manifests queues/ --only borrow -v");
   command->callback([&] { exit_code = scenarios::RunTest(flags); });

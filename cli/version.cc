@@ -33,8 +33,9 @@ int RunVersion(const ClientFlags& client, const std::string& config) {
   view::Print(std::string("berth    ") + program::kVersion + "\ncluster  " +
               (server.empty() ? "(none can be reached)" : server) +
               "\n\nrules of its own by which the controllers decide" +
-              (config.empty() ? "" : " with " + config) + " (docs/differences.md)\n  on   " +
-              (on.empty() ? "none" : on) + "\n  off  " + (off.empty() ? "none" : off) + "\n");
+              (config.empty() ? "" : " with " + config) +
+              " (docs/reference/differences.md)\n  on   " + (on.empty() ? "none" : on) +
+              "\n  off  " + (off.empty() ? "none" : off) + "\n");
   return view::kExitAnswered;
 }
 

@@ -1,6 +1,6 @@
 // integrations/kind_description.h — the description of a job kind: where its objects keep pod
 // templates and sizes, how a job is held, and how its state is read. A kind is data: one YAML file
-// (docs/job-kinds.md has the schema; kinds/*.yaml are the built-in ones).
+// (docs/guide/job-kinds.md has the schema; kinds/*.yaml are the built-in ones).
 //
 //     kinds/jobset.yaml ──ParseKind──▶ KindDescription ──┬─▶ described_job.h: object → JobView
 //                                      (checked, compiled)└─▶ described_job.h: start, stop → object

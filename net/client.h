@@ -9,7 +9,7 @@
 // Errors: kUnavailable (resolve, connect, TLS, connection lost, malformed answer),
 // kDeadlineExceeded (the request's timeout), kInvalid (larger than a limit). An HTTP status of 400
 // and up is a Response, not an error.
-// Source: docs/decisions/0003-http.md lists the requirements.
+// Source: docs/develop/decisions/0003-http.md lists the requirements.
 #pragma once
 
 #include <chrono>

@@ -75,7 +75,7 @@ Status CheckImpersonation(view::Session& session, const std::string& user) {
   return Error{ErrorCode::kForbidden,
                "the controller may not ask on behalf of " + user +
                    ": give its account the right to impersonate users and groups "
-                   "(docs/dashboard.md, \"Who sees what\")"};
+                   "(docs/guide/dashboard.md, \"Who sees what\")"};
 }
 
 Error Busy() { return {ErrorCode::kTooManyRequests, "too many requests of this kind wait"}; }

@@ -3,7 +3,7 @@
 //     Resources() ─▶ OpenAPI document (openapi.h)
 //                ├─▶ validation of query parameters (query.h)
 //                ├─▶ indices of the read model (table.h)
-//                └─▶ the tables of docs/read-api.md (tests/readapi/docs_test.cc compares them)
+//                └─▶ docs/reference/read-api.md (tests/readapi/openapi_test.cc compares)
 //
 // The folder readapi/ keeps rows of JSON text and knows no kind of Kubernetes: cli/read_rows.h
 // makes the rows with the code of `berth status|list -o json`, so that both have the same shapes.
@@ -81,7 +81,7 @@ enum ResourceIndex : std::uint8_t {
 const std::vector<Resource>& Resources();
 std::optional<std::size_t> FindResource(std::string_view name);
 
-// The tables of fields in Markdown, for docs/read-api.md.
+// The tables of fields in Markdown, for docs/reference/read-api.md.
 std::string FieldTables();
 
 }  // namespace berth::readapi

@@ -1,4 +1,4 @@
-// scenarios/script.h — parses the text of a scenario; docs/scenarios.md has the grammar.
+// scenarios/script.h — parses the text of a scenario; docs/guide/scenarios.md has the grammar.
 //
 // Pure. Errors: kInvalid with the line.
 #pragma once

@@ -5,7 +5,7 @@
 //     Alibaba  pods of 2023 (openb_pod_list), tasks of 2020 (pai_task_table)
 //
 // A text is read whole or not at all: the first line that does not fit gives the error, with its
-// line and column. docs/simulate.md describes the columns for users.
+// line and column. docs/guide/simulate.md describes the columns for users.
 //
 // Units: times are microseconds from the trace's zero. Requests are Amounts of one pod.
 // Bounds: kMaxTraceJobs jobs, kMaxTraceLine bytes a line, kMaxPods pods and kMaxTraceTime a job.

@@ -400,7 +400,8 @@ void ReadOwnFields(const Reader& in, Configuration& out) {
     bool enabled = false;
     rule.Get(enabled);
     if (!OwnRules().Set(name, enabled)) {
-      return rule.Fail("no rule has that name: docs/differences.md lists them under Decisions");
+      return rule.Fail(
+          "no rule has that name: docs/reference/differences.md lists them under Decisions");
     }
     out.rules.emplace_back(name, enabled);
   }

@@ -9,7 +9,7 @@
 //
 //     berth:
 //       decisions: Berth                         # or Kueue: all own rules off
-//       rules: {no-preemption-in-return: false}  # switches one rule (docs/differences.md)
+//       rules: {no-preemption-in-return: false}  # docs/reference/differences.md
 //       preemptionPlanTimeout: 5m                # of the rule preemptor-keeps-what-it-freed
 //
 // Threads: pure functions. Source: Kueue apis/config/v1beta2, pkg/config.

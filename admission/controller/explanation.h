@@ -9,7 +9,7 @@
 // (admission/controller/history_json.h adds "history".)
 //
 // Amounts are in the resource's smallest unit (cpu: milli). Text comes from the recorded Decision:
-// docs/decisions/0005-reasons-as-annotation.md.
+// docs/develop/decisions/0005-reasons-as-annotation.md.
 //
 // Threads: pure function of its arguments. Errors: none.
 #pragma once

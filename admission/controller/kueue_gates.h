@@ -2,8 +2,8 @@
 // of each gate that admission/feature_gates.h does not have.
 //
 // Threads: pure functions. Errors: none.
-// Source: Kueue pkg/features/kube_features.go (0.20). docs/configuration.md lists warnings and
-// refusals.
+// Source: Kueue pkg/features/kube_features.go (0.20). docs/reference/configuration.md lists
+// warnings and refusals.
 #pragma once
 
 #include <string>

@@ -24,7 +24,7 @@ DriverOptions ListingNew(DriverOptions options) {
   return options;
 }
 
-// The rule of docs/differences.md that the decision names; empty: none.
+// The rule of docs/reference/differences.md that the decision names; empty: none.
 std::string RuleBehind(const Decision& decision) {
   if (decision.keeps_plan || decision.remark == Remark::kHeldForPreemptor) {
     return "preemptor-keeps-what-it-freed";

@@ -49,7 +49,8 @@ struct ShadowComparison {
   ShadowResult result = ShadowResult::kSame;
   api::ObjectKey workload;  // kOnlyIncumbent preemptions: the victim where the preemptor is unknown
   std::string uid;
-  std::string rule;  // of docs/differences.md that shaped Berth's decision; empty: none is known
+  // The rule of docs/reference/differences.md that shaped Berth's decision. Empty: none is known.
+  std::string rule;
   ShadowSide berth;
   ShadowSide incumbent;
 };

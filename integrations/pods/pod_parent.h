@@ -14,7 +14,7 @@
 //     marks at most as many pods of a pod set as the Workload counts: the others stay gated.
 //
 // Which pods, which pod set, which group and the marks are data: PodsRule of kind_description.h;
-// docs/job-kinds.md describes the fields.
+// docs/guide/job-kinds.md describes the fields.
 //
 // Threads: pure functions. Source: Kueue pkg/controller/jobs/{statefulset,leaderworkerset}.
 #pragma once

@@ -1,5 +1,6 @@
 // Goal: a preemptor gets the quota that it frees, as planned, and no workload takes it back;
-// Kueue's rules can loop (docs/differences.md). Method: small worlds, with the rule and without.
+// Kueue's rules can loop (docs/reference/differences.md). Method: small worlds, with the rule and
+// without.
 #include <gtest/gtest.h>
 
 #include "api/labels.h"

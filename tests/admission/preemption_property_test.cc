@@ -73,7 +73,7 @@ TEST(PreemptionProperty, NoNeedlessVictim) {
 }
 
 // With any policies, shares, flavors, pod sets and minimum counts: Kueue's loops need several of
-// them (docs/differences.md).
+// them (docs/reference/differences.md).
 TEST(PreemptionProperty, NoTwoWorkloadsPreemptEachOtherForEver) {
   std::int64_t stories = 0;
   std::int64_t preemptions = 0;

@@ -1,6 +1,6 @@
 // Goal: a preemptor keeps the quota that it freed across a restart, and an annotation
 // that the scheduler did not write, or that is outdated, does no harm
-// (docs/differences.md, preemptor-keeps-what-it-freed). Method: one scheduler preempts,
+// (docs/reference/differences.md, preemptor-keeps-what-it-freed). Method: one scheduler preempts,
 // another one gets the objects and the written plan; tables of plans that are believed or
 // not.
 #include <functional>

@@ -1,4 +1,4 @@
-"""Goal: the day of many tenants comes out as measured without a queue, and with Berth as docs/simulate.md says.
+"""Goal: the day of many tenants comes out as measured without a queue, and with Berth as docs/guide/simulate.md says.
 
 Method: tools/demo day, which judges both by itself."""
 
@@ -25,8 +25,8 @@ class DayTest(ScratchTest):
         done = self.demo()
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn("fit: near the measured day; goal (80 % used, p99 of 326 s at most): reached", done.stdout)
-        # The table of docs/simulate.md is of this run.
-        with open(os.path.join(ROOT, "docs", "simulate.md"), encoding="utf-8") as file:
+        # The table of docs/guide/simulate.md is of this run.
+        with open(os.path.join(ROOT, "docs", "guide", "simulate.md"), encoding="utf-8") as file:
             text = file.read()
         last = next(line for line in done.stdout.splitlines() if line.startswith("with Berth"))
         used, charged = last.split()[-3], last.split()[-2]

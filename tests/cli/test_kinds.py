@@ -1,6 +1,6 @@
 """Goal: `berth kinds check` shows what a description makes of sample objects, without a cluster.
 
-Method: the program with the description of docs/job-kinds.md and a sample in each phase; then with
+Method: the program with the description of docs/guide/job-kinds.md and a sample in each phase; then with
 descriptions and samples that do not fit."""
 
 import json
@@ -15,7 +15,7 @@ from scratch import temporary_folder  # noqa: E402
 
 
 def documented_kind():
-    with open(os.path.join(ROOT, "docs", "job-kinds.md"), encoding="utf-8") as file:
+    with open(os.path.join(ROOT, "docs", "guide", "job-kinds.md"), encoding="utf-8") as file:
         text = file.read()
     text = text[text.index("apiVersion: integrations.berth.dev/v1alpha1"):]
     return text[:text.index("---")]

@@ -15,8 +15,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from manifests_of_project import ROOT, applied_by_tests, blocks_of_guides  # noqa: E402
 
 SAMPLES = os.path.join(ROOT, "manifests", "samples")
-# Two spellings of the same objects; the same queues with another quota; a workload.
-VARIANTS = ("-v1beta1.yaml", "/without-queue.yaml", "/day.yaml")
+# Two spellings of the same objects; the same queues with another quota; a workload; a job that is to wait.
+VARIANTS = ("-v1beta1.yaml", "/without-queue.yaml", "/day.yaml", "/large-job.yaml")
 # A text with these is filled in by its test.
 TEMPLATE = re.compile(r"%[sd(]|\{\w+\}|\$\w|\b(NAME|QUOTA|CPU|SECONDS)\b")
 # What a part of a cluster cannot tell.

@@ -150,7 +150,7 @@ class TrainingOperator(PlayedOperator):
 
 
 class SweepOperator(PlayedOperator):
-    """The operator of the kind of docs/job-kinds.md; it only reports."""
+    """The operator of the kind of docs/guide/job-kinds.md; it only reports."""
 
     def __init__(self, plane):
         super().__init__(plane, "sweeps.science.example")

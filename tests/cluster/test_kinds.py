@@ -62,8 +62,8 @@ spec:
 
 
 def declared_kind():
-    """The JobKind and the ClusterRole of docs/job-kinds.md."""
-    with open(os.path.join(ROOT, "docs", "job-kinds.md"), encoding="utf-8") as page:
+    """The JobKind and the ClusterRole of docs/guide/job-kinds.md."""
+    with open(os.path.join(ROOT, "docs", "guide", "job-kinds.md"), encoding="utf-8") as page:
         text = page.read()
     begin = text.index("apiVersion: integrations.berth.dev")
     return text[begin:text.index("```", begin)]

@@ -2,7 +2,7 @@
 show and change what their own rights allow, and keep sessions over a restart of the controller.
 
 Method: the controller with the rights of manifests/; ServiceAccounts and RBAC of kube-apiserver; the ClusterRole of
-docs/dashboard.md for the proxy."""
+docs/guide/dashboard.md for the proxy."""
 
 import http.client
 import json
@@ -35,8 +35,8 @@ KINDS = "workloads.kueue.x-k8s.io,localqueues.kueue.x-k8s.io,provisioningrequest
 
 
 def documented_role():
-    """The ClusterRole and its binding that docs/dashboard.md shows."""
-    with open(os.path.join(ROOT, "docs", "dashboard.md"), encoding="utf-8") as file:
+    """The ClusterRole and its binding that docs/guide/dashboard.md shows."""
+    with open(os.path.join(ROOT, "docs", "guide", "dashboard.md"), encoding="utf-8") as file:
         return next(text for text in re.findall(r"```yaml\n(.*?)```", file.read(), re.S) if "impersonate" in text)
 
 

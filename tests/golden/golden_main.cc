@@ -1,6 +1,7 @@
 // golden FILE... [--jobs N] [--show N] [--shrink] [--story ID] [--own-rules[=NAME,NAME]]
 // [--explain | --settle]: replays recorded stories. Kueue's rules hold everywhere, unless
-// --own-rules selects Berth's: all of its own rules, or the named ones (docs/differences.md).
+// --own-rules selects Berth's: all of its own rules, or the named ones
+// (docs/reference/differences.md).
 //
 // Files are *.jsonl or *.jsonl.gz, one story a line. Prints counts per family, the first story that
 // differs (--show: the first N, at the strength where they differ first) with a shrunk version of

@@ -1,4 +1,4 @@
-// Goal: the client meets docs/decisions/0003-http.md with a peer that behaves.
+// Goal: the client meets docs/develop/decisions/0003-http.md with a peer that behaves.
 #include "net/client.h"
 
 #include "tests/net/client_fixture.h"

@@ -1,6 +1,6 @@
 // Goal: an HTTP client without shared code understands Berth's server. Method: cpprestsdk's client,
-// contained: against this server only, two threads, no redirects (docs/decisions/0003-http.md says
-// why the product does not use it).
+// contained: against this server only, two threads, no redirects
+// (docs/develop/decisions/0003-http.md says why the product does not use it).
 #include <cpprest/containerstream.h>
 #include <cpprest/http_client.h>
 #include <pplx/threadpool.h>

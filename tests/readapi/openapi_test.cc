@@ -1,4 +1,4 @@
-// Goal: the OpenAPI document and docs/read-api.md say what the table of resources says.
+// Goal: the OpenAPI document and docs/reference/read-api.md say what the table of resources says.
 //
 // Method: the document against the table; the page has the generated tables, word for word.
 #include "readapi/openapi.h"
@@ -57,11 +57,11 @@ TEST(OpenApiTest, EveryFieldOfTheTableIsThere) {
 }
 
 TEST(OpenApiTest, ThePageHasTheTables) {
-  std::ifstream file(std::string(BERTH_SOURCE_FOLDER) + "/docs/read-api.md");
+  std::ifstream file(std::string(BERTH_SOURCE_FOLDER) + "/docs/reference/read-api.md");
   std::stringstream text;
   text << file.rdbuf();
   EXPECT_NE(text.str().find(FieldTables()), std::string::npos)
-      << "docs/read-api.md lacks these tables; write them there:\n\n"
+      << "docs/reference/read-api.md lacks these tables; write them there:\n\n"
       << FieldTables();
 }
 

@@ -1,5 +1,5 @@
 // Goal: every subject, and every difference from Kueue, has a story. Method: the names in
-// subjects.md and docs/differences.md, compared with the lines "# shows:" of the stories.
+// subjects.md and docs/reference/differences.md, compared with the lines "# shows:" of the stories.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -45,7 +45,8 @@ std::vector<std::string> CellsOf(const std::string& line) {
 
 std::set<std::string> Differences() {
   std::set<std::string> names;
-  for (const std::string& line : LinesOf(fs::path(BERTH_SOURCE_FOLDER) / "docs/differences.md")) {
+  for (const std::string& line :
+       LinesOf(fs::path(BERTH_SOURCE_FOLDER) / "docs/reference/differences.md")) {
     if (const auto cells = CellsOf(line); !cells.empty()) names.insert(cells[1]);
   }
   return names;

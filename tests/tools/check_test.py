@@ -13,6 +13,7 @@ sys.path[:0] = [str(PROJECT / "tools" / "checks"), str(PROJECT / "tests" / "py")
 import banned  # noqa: E402
 import children  # noqa: E402
 import classes  # noqa: E402
+import docs  # noqa: E402
 import formatting  # noqa: E402
 import layering  # noqa: E402
 import listed  # noqa: E402
@@ -202,6 +203,25 @@ class CheckTest(unittest.TestCase):
             "tests/py/scratch.py": "tempfile.mkdtemp()\nsubprocess.Popen(['sh'])\n",
             "tools/lib/a.py": "tempfile.mkdtemp()\n",
         }), [])
+
+    def test_lines_of_docs(self):
+        long = "A word and another. " * 7
+        rows = [
+            ("docs/a.md", f"{long}\n", False),
+            ("README.md", f"{long}\n", False),
+            ("docs/a.md", f"```sh\n{long}\n```\n", False),
+            ("docs/a.md", f"<!-- help -->\n<!-- end of help -->\n{long}\n", False),
+            ("docs/a.md", f"text [{long}](a.md)\n", False),
+            ("tests/a.md", f"{long}\n", True),
+            ("docs/a.md", f"| {long} |\n", True),
+            ("docs/a.md", f"```text\n{long}\n```\n", True),
+            ("docs/a.md", f"<!-- help -->\n{long}\n<!-- end of help -->\n", True),
+            ("docs/a.md", "See [the page](https://example.org/" + "a" * 120 + ").\n", True),
+        ]
+        for path, text, allowed in rows:
+            with self.subTest(text=text):
+                found = self.findings(docs.check, {path: text})
+                self.assertEqual(found == [], allowed, found)
 
     def test_format(self):
         if not shutil.which("clang-format-14"):

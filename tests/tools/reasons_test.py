@@ -19,8 +19,8 @@ class ReasonsTest(unittest.TestCase):
         for name in ("admission", "provisioning", "integrations", "kube/runtime", "queue"):
             shutil.copytree(PROJECT / name, self.root / name)
         for name in ("api/reasons.h", "api/pods_ready.h", "tools/reasons", "tools/reasons.txt",
-                     "docs/troubleshooting.md"):
-            (self.root / name).parent.mkdir(exist_ok=True)
+                     "docs/guide/troubleshooting.md"):
+            (self.root / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(PROJECT / name, self.root / name)
 
     def check(self):
@@ -55,7 +55,7 @@ class ReasonsTest(unittest.TestCase):
 
     def test_the_page_follows(self):
         self.add("provisioning/reasons.cc", "ask the cloud for more quota", "please ")
-        self.assertEqual(self.check(), (1, "docs/troubleshooting.md differs from its sources\n"))
+        self.assertEqual(self.check(), (1, "docs/guide/troubleshooting.md differs from its sources\n"))
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import time
 import banned
 import children
 import classes
+import docs
 import formatting
 import generated
 import layering
@@ -24,6 +25,7 @@ CHECKS = {
     "listed": listed.check,
     "banned": banned.check,
     "children": children.check,
+    "docs": docs.check,
     "generated": generated.check,
     "purity": purity.check,
 }

@@ -1,7 +1,7 @@
 """tools/demo day — the day of many tenants (manifests/samples/multi-tenant) in virtual time: without a queue, fitted to
 what was measured on a real pool, then with Berth, each lever by itself and all together.
 
-Exits 0 only if the fit is near the measured figures and all levers together reach the goal. docs/simulate.md describes
+Exits 0 only if the fit is near the measured figures and all levers together reach the goal. docs/guide/simulate.md describes
 the fit. DAY_SEEDS=N: so many days (default 20). --html FILE: a page with the pictures of the real pool and ours. --frontier:
 in place of all this, quotas, least nodes and idle times against one another."""
 

@@ -1,7 +1,7 @@
 // view/screens/adoption.h — `berth adopt --check`: what Berth does with the objects of a cluster in
 // which Kueue is at work. Pure: the objects as the API server lists them, to findings.
 //
-// Source of the findings: docs/compatibility.md, docs/limitations.md.
+// Source of the findings: docs/reference/compatibility.md, docs/reference/limits/kinds.md.
 #pragma once
 
 #include <map>

@@ -1,6 +1,6 @@
 // Goal: no field of Kueue's Configuration is silently ignored: each field is read, named in a
 // warning with the reason, or refused with its path. Method: one row per field, as
-// docs/configuration.md lists them.
+// docs/reference/configuration.md lists them.
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

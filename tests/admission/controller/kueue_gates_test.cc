@@ -1,5 +1,6 @@
 // Goal: every feature gate of Kueue is known in both positions: read or in agreement with Berth,
-// named in a warning, or refused; and docs/configuration.md lists the warnings and refusals.
+// named in a warning, or refused; and docs/reference/configuration.md lists the warnings and
+// refusals.
 //
 // Method: a Configuration with one gate for each row and position. Source of the names: Kueue
 // pkg/features/kube_features.go (0.20), and gates of earlier releases that Kueue has made

@@ -1,8 +1,8 @@
 // Goal: an HTTP client without shared code can use a whole `berth up`: trust, token, every verb,
 // lists in pages, watches, persistent connections. Method: cpprestsdk's client and its own JSON
 // over real HTTPS, contained as in tests/net (two threads, no redirects;
-// docs/decisions/0003-http.md says why the product does not use it). Environment: BERTH, the
-// program.
+// docs/develop/decisions/0003-http.md says why the product does not use it). Environment: BERTH,
+// the program.
 #include <array>
 #include <chrono>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-"""Goal: the recipes of docs/capacity.md are accepted by `berth up` and run a job; `berth plan` tells beforehand what the
+"""Goal: the recipes of docs/guide/capacity.md are accepted by `berth up` and run a job; `berth plan` tells beforehand what the
 job meets, `berth capacity` and `--cost` what it met.
 
 Method: the files of manifests/samples/capacity with kubectl, the pools' times shortened; the second job of the chain finds no

@@ -120,8 +120,8 @@ NODE_STATUS = {"allocatable": {"cpu": "8", "memory": "8Gi", "pods": "10"},
 
 
 def declared_kind():
-    """The JobKind of docs/job-kinds.md."""
-    with open(os.path.join(ROOT, "docs", "job-kinds.md"), encoding="utf-8") as page:
+    """The JobKind of docs/guide/job-kinds.md."""
+    with open(os.path.join(ROOT, "docs", "guide", "job-kinds.md"), encoding="utf-8") as page:
         text = page.read()
     begin = text.index("apiVersion: integrations.berth.dev")
     return text[begin:text.index("---", begin)]

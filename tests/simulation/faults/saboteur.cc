@@ -114,7 +114,8 @@ void Saboteur::CutOff(const Blow& blow) {
 }
 
 // How long overtaken writes of a controller without election are still under way. Nothing but the
-// time of a restart keeps its successor's decisions apart from them (docs/limitations.md).
+// time of a restart keeps its successor's decisions apart from them
+// (docs/reference/limits/controller.md).
 Duration Saboteur::ArrivalOfLateWrites() const {
   if (story_.replicas > 1) return Duration::zero();
   return std::max(late_writes_until_ - world_.clock().SteadyNow(), Duration::zero());

@@ -6,7 +6,7 @@
 // does every other client.
 //
 // Service times are processor time of a real kube-apiserver and etcd on the machine of
-// docs/performance.md. Delivery of watch events is free of charge.
+// docs/develop/performance-history.md. Delivery of watch events is free of charge.
 //
 // Threads: one. The executor must outlive both classes.
 #pragma once
