@@ -1,11 +1,11 @@
 // program/caller_story.h — the story of one Workload for a caller of the read API, as `berth why
 // workload/NAME -o json` tells it, with the pods of the Workload.
 //
-//     MirrorObjects that the caller may see ┐
-//     what the API server gives to the caller: pods, NodePools, flavors, checks ┴▶ TellStory ─▶
-//     JSON
+//     MirrorObjects that the caller may see ───────────┐
+//     what the API server gives to the caller: pods, ──┴▶ TellStory ─▶ JSON
+//         NodePools, flavors, checks
 //
-// Of the other Workloads the story has those that it tells of: the preemptor, those that stand
+// The story contains only those other Workloads that it names: the preemptor, those that stand
 // directly before, those whose pods block admissions.
 //
 // Threads: as Session. Errors: kNotFound: no such Workload; those of the API server.

@@ -1,7 +1,7 @@
 // readapi/feed.h — the latest changes, in a ring: what a client misses if it is slow.
 //
-//     Append ─▶ [ … change 41, change 42, change 43 ] ─ Read(after 41, sights) ─▶ texts, position
-//     43
+//     Append ─▶ [ … change 41, change 42, change 43 ]
+//                        └─ Read(after 41, sights) ─▶ texts, position 43
 //
 // A subscriber is a position and has no queue of its own: two hundred subscribers cost two hundred
 // numbers. A position older than the ring, of another life of the process, or ahead of the ring

@@ -1,11 +1,10 @@
 // simulation/calibration.h — forecasts of starts, corrected by how earlier forecasts came out.
 //
-//     score = (start − p50) / scale,   scale = the range from p10 to p90, and no less than a part
-//     of
-//                                      p50 and kLeastScale
+//     score = (start − p50) / scale,   scale = the range from p10 to p90, and no less than a
+//                                      part of p50 and kLeastScale
 //     p50' = p50 + scale × (the quantile 0.5 of the known scores), the others likewise
 //
-// Of forecasts that are exchangeable the corrected quantiles have their shares, whatever the
+// If the forecasts are exchangeable, the corrected quantiles have their shares, whatever the
 // distribution (split conformal prediction). A job that still waits has a score that is only known
 // to be larger than that of a start at this moment (provisioning/survival.h): without these the
 // correction is too short.

@@ -1,8 +1,8 @@
 // webhook/policy_rules.h — validates the zones of ProvisioningPolicies against those of the
 // cluster's machines. The CRD has the rules that need the policy alone.
 //
-//     step's zones ─ flavor's zone label, else zones of the flavor's pool, else of all pools ─▶
-//     errors
+//     step's zones ─ flavor's zone label, else zones of the flavor's pool, else of all pools
+//         ─▶ errors
 //
 // A zone is refused only where the zones are known: a flavor or a pool that is created later
 // refuses nothing, and a step that an update leaves as it was is not looked at again.

@@ -1,8 +1,8 @@
 // admission/controller/labelled_metrics.h — metrics whose series have the custom labels of the
 // object that they belong to (metrics.customLabels).
 //
-//     SetObject(queue's metadata) ─▶ values        series {cluster_queue="a"} ─▶ {…,
-//     custom_team="x"}
+//     SetObject(queue's metadata) ─▶ values
+//     series {cluster_queue="a"}  ─▶ series {cluster_queue="a", custom_team="x"}
 //
 // The other labels of a series tell its object: `name` and `namespace` a LocalQueue,
 // `cluster_queue` or `preempting_cluster_queue` a ClusterQueue, `cohort` a Cohort. A label or

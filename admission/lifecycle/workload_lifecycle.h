@@ -59,7 +59,7 @@ struct WorkloadSituation {
   // reservation, or the queue is missing).
   std::optional<std::vector<std::string>> required_checks;
   // Without reservation: all checks of the queue. The state of one that is not required stays, for
-  // its number of retries; Ready becomes Pending, since the flavors that it was said of are gone.
+  // its number of retries; an answer that is not heard becomes Pending, as its flavors are gone.
   std::vector<std::string> queue_checks;
   std::string pod_problem;  // why the cluster would refuse its pods; empty: would not
   PodsReadyOptions pods_ready;

@@ -1,8 +1,9 @@
 // integrations/controller/user_kinds.h — JobKind objects (integrations.berth.dev/v1alpha1): kinds
 // that users declare while the controller runs.
 //
-//     JobKind ──ParseKind──▶ KindDescription ──▶ JobControllers::Manage     status: Ready, or why
-//     not
+//     JobKind ──ParseKind──▶ KindDescription ──▶ JobControllers::Manage
+//        ▲
+//        └── status: Ready, or the reason why the kind is not managed
 //
 // A description is compared with the schema of its kind (kind_schema.h) as soon as the API server
 // serves it, and again until it fits. Its sample, if there is one, is played (sample_play.h).

@@ -1,8 +1,8 @@
 // kube/runtime/front_proxy.h — the users of requests that kube-apiserver passes on: its aggregation
 // layer shows a client certificate and names the user in headers.
 //
-//     ConfigMap kube-system/extension-apiserver-authentication ─▶ FrontProxyTrust ─▶
-//     UserOf(request)
+//     ConfigMap kube-system/extension-apiserver-authentication
+//         ─▶ FrontProxyTrust ─▶ UserOf(request)
 //
 // Threads: FrontProxyTrust is data, functions are pure; FrontProxyKeeper: one Executor, that of the
 // client; destroy it there.

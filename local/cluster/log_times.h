@@ -1,9 +1,8 @@
 // local/cluster/log_times.h — when the bytes of a log were written: an index beside the log.
 //
 //     0.log    what the program wrote, as it is
-//     0.times  records of 16 bytes, in this machine's byte order: offset in the log (int64), time
-//     in
-//              microseconds since 1970 (int64); both rise
+//     0.times  records of 16 bytes, in this machine's byte order: offset in the log (int64),
+//              time in microseconds since 1970 (int64); both rise
 //
 // A record holds from its offset to that of the next one. There is one for a piece of output that
 // comes kFresh after the last, or kShort after it with kFewBytes of output between: so that the

@@ -2,9 +2,9 @@
 // tracked kind, with indexes. Objects are in the store of informers (kube/client/object_store.h),
 // as the JSON of the API's own cache, so that they take no further memory.
 //
-// Api ──watch (its thread)──▶ inbox ──(executor)──▶ cache ──▶ listeners, which only queue keys
-// ▲                                                  ▲ └──────────────── Writer ───── results
-// of writes ──┘
+//     Api ──watch (its thread)──▶ inbox ──(executor)──▶ cache ──▶ listeners, which only queue keys
+//      ▲                                                  ▲
+//      └──────────────── Writer ──── results of writes ───┘
 //
 // A controller reads its own writes at once: the Writer puts the API's answer into the cache, which
 // drops older watch events of the object. So no controller needs "expectations".

@@ -1,8 +1,8 @@
 // local/cluster/pod_volumes.h — the volumes of a pod: their content, and where containers see them.
 //
 //     pod + ConfigMaps, Secrets ──PlanVolumes──▶ folders and files
-//     pod + container           ──MountsOf─────▶ (place in the volumes' folder, path in the
-//     container)
+//     pod + container           ──MountsOf─────▶ (place in the volumes' folder,
+//                                                 path in the container)
 //
 // emptyDir: a folder. configMap, secret, downwardAPI, projected: files, for reading.
 // persistentVolumeClaim, ephemeral: the folder of the claim's volume. hostPath: what this machine

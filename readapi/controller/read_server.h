@@ -1,8 +1,8 @@
 // readapi/controller/read_server.h — the HTTPS server of /api/v1.
 //
-//     request ─ path, query? ─▶ token, proxy, cookie ─▶ ReviewSights ─▶ strand: Model ─▶ answer, or
-//     stream
-//         └─ 400, 403, 404, 405   └─ 401          └─ 401, 403, 503
+//     request ─ path, query? ─▶ token, proxy, cookie ─▶ ReviewSights ─▶ strand: Model ─┐
+//         └─ 400, 403, 404, 405   └─ 401                  └─ 401, 403, 503             │
+//                                                             answer, or stream ◀──────┘
 //
 //     GET /api/v1                       the resources
 //     GET /api/v1/openapi.json          the document; both tell no secrets and need no token

@@ -1,8 +1,8 @@
 // readapi/controller/sight_reviews.h — what a caller may see, by reviews of the API server: "list"
 // of a resource in all namespaces, else in each namespace that the request names.
 //
-//     caller, resources, namespaces ─▶ AccessGate, one question after the other ─▶ Sights, or why
-//     not
+//     caller, resources, namespaces ─▶ AccessGate, one question after the other
+//         ─▶ Sights, or the reason why there are none
 //
 // A caller without the right in all namespaces must name namespaces: the reviews of a request are
 // bounded, as is the answer. kube/runtime/access_reviews.h keeps answers for a short time.

@@ -168,8 +168,8 @@ TEST(FairPreemptionTest, BetweenEqualSharesWhoStopsAlreadyGoesFirst) {
   }
 }
 
-// root ── left ── a, l       The shares that count are those below the lowest common ancestor:
-//      └─ right ── r         of left against right for r, of a against l for l.
+//     root ── left ── a, l       The shares that count are those below the lowest common
+//          └─ right ── r         ancestor: left's against right's for r, a's against l's for l.
 TEST(FairPreemptionTest, SharesAreComparedBelowTheCommonAncestor) {
   SchedulerConfig config;
   config.fair_sharing.emplace();

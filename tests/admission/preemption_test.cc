@@ -241,8 +241,9 @@ TEST(PreemptionTest, AboveTheThresholdItIsStillReclaimedByOneThatDoesNotBorrow) 
          "x(InCohortReclamation)"});
 }
 
-// root ── left (3 of its own) ── a (2), l
-//      └─ right ── r
+//     root ── left (3 of its own) ── a (2), l
+//          └─ right ── r
+//
 // p wants 3: more than a has, within the 5 of left. So near, in left, may not go for a borrower,
 // and far may, though near has the lower priority.
 TEST(PreemptionTest, OutsideItsOwnSubtreeThePreemptorHasAnAdvantage) {

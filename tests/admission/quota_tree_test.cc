@@ -102,8 +102,8 @@ TEST(QuotaTreeTest, AQueueAloneHasItsNominalQuota) {
   EXPECT_EQ(tree.LowestSubtreeThatFits(alone, kGpu, 99).height, 0) << "there is nobody to lend";
 }
 
-// root (3 of its own) ── middle (2 of its own, borrows 4, lends 1) ── a (5)
-//                     └─ b (6)
+//     root (3 of its own) ── middle (2 of its own, borrows 4, lends 1) ── a (5)
+//                         └─ b (6)
 class ThreeLevels : public ::testing::Test {
  protected:
   ThreeLevels() {

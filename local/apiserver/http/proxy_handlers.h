@@ -1,9 +1,10 @@
 // local/apiserver/http/proxy_handlers.h — pods/proxy and services/proxy: passes an HTTP request on
 // to a program of a pod, and its answer back.
 //
-//     /api/v1/namespaces/NS/pods/[http:]NAME[:PORT]/proxy/PATH?QUERY      ──▶
-//     http://pod:PORT/PATH?QUERY /api/v1/namespaces/NS/services/[http:]NAME[:PORT]/proxy/PATH ──▶ a
-//     ready pod of the Service
+//     /api/v1/namespaces/NS/pods/[http:]NAME[:PORT]/proxy/PATH?QUERY
+//         ──▶ http://pod:PORT/PATH?QUERY
+//     /api/v1/namespaces/NS/services/[http:]NAME[:PORT]/proxy/PATH
+//         ──▶ the same path of a ready pod of the Service
 //
 // PodStreams says where a program of the pod listens, so that nothing but programs of pods is
 // reached; an endpoint that is no pod is refused. Rights are those of the verb that the method

@@ -1,8 +1,7 @@
 // local/apiserver/http/watch_manager.h — the watches of HTTP clients.
 //
-// store writer ─"jobs changed"─▶ manager ─▶ pump (a
-// worker) ─▶ stream reads the window from the watch's own
-// position
+//     store writer ─"jobs changed"─▶ manager ─▶ pump (a worker) ─▶ stream
+//                                                 └ reads the window from the watch's own position
 //
 // A watch is a position in the window, so writers never wait for it; a watch that falls behind the
 // window is ended, and its client resumes by resourceVersion. A slow reader is sent as much as it

@@ -1,10 +1,11 @@
 // local/cluster/network/bind_supervisor.h — programs of a pod listen on the pod's address, where
 // they ask for all addresses of the machine or for localhost, and find each other at localhost.
 //
-//     program: bind(0.0.0.0:8786) ─▶ kernel (seccomp) ─▶ supervisor: bind(127.77.0.5:8786) ─▶
-//     answer
-//     program of the same pod: connect(127.0.0.1:8786) ─▶ kernel (seccomp) ─▶ supervisor: changes
-//     the program's copy of the address ─▶ kernel: connect(127.77.0.5:8786)
+//     program: bind(0.0.0.0:8786) ─▶ kernel (seccomp)
+//         ─▶ supervisor: bind(127.77.0.5:8786) ─▶ answer
+//     program of the same pod: connect(127.0.0.1:8786) ─▶ kernel (seccomp)
+//         ─▶ supervisor: changes the program's copy of the address
+//         ─▶ kernel: connect(127.77.0.5:8786)
 //
 // A port that a program has bound at the pod's address is bound at localhost a second time: at an
 // address of the pod's own (kLocalhostBit), to which connections to localhost lead then.

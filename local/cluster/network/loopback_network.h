@@ -1,9 +1,11 @@
 // local/cluster/network/loopback_network.h — the addresses of pods and Services on this machine: a
 // part of 127.0.0.0/8 that no other `berth up` uses.
 //
-//     127.N.0.0/18 pods, 127.N.64.0/18 the second localhost of each (bind_supervisor.h),
-//     127.N.128.0/17 Services; N is held by a name of the machine's own (an abstract socket), which
-//     ends with this process
+//     127.N.0.0/18    pods
+//     127.N.64.0/18   the second localhost of each pod (bind_supervisor.h)
+//     127.N.128.0/17  Services
+//
+// N is held by a name of the machine's own (an abstract socket), which ends with this process.
 //
 // Threads: PodAddresses: one.
 #pragma once

@@ -1,13 +1,13 @@
 // tests/simulation/faults/dask_operator.h — Dask's operator in virtual time.
 //
-//     DaskCluster ──▶ Deployment of the scheduler, DaskWorkerGroup ──▶ a Deployment for each
-//     worker,
-//                     of one pod, which the cluster's own controllers make
+//     DaskCluster ──▶ Deployment of the scheduler,
+//                     DaskWorkerGroup ──▶ a Deployment of one pod for each worker;
+//                                         the cluster's own controllers make the pods
 //
-// As dask-kubernetes: it creates everything at once and repairs nothing; a smaller group retires
-// workers that run, through the scheduler: while that one does not run, the handler fails and tries
-// again a minute later; without workers that run nothing is retired. The cluster is deleted
-// `idleTimeout` after its scheduler has started.
+// The operator does what dask-kubernetes does. It creates everything at once and repairs nothing; a
+// smaller group retires workers that run, through the scheduler: while that one does not run, the
+// handler fails and tries again a minute later; without workers that run nothing is retired. The
+// cluster is deleted `idleTimeout` after its scheduler has started.
 //
 // Threads: one.
 #pragma once

@@ -1,7 +1,8 @@
 // tests/simulation/faults/episode.h — plays a story in a world and returns the first violation.
 //
-// setup ─▶ events and faults ─▶ repairs ─▶ until nothing moves ─▶ a restart, which must change
-// nothing ─▶ everything is deleted, and nothing may be left
+//     setup ─▶ events and faults ─▶ repairs ─▶ until nothing moves
+//         ─▶ a restart, which must change nothing
+//         ─▶ everything is deleted, and nothing may be left
 //
 // Invariants are checked with every write, transient rules every few seconds. The first violation
 // ends the episode.

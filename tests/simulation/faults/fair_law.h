@@ -1,8 +1,8 @@
 // tests/simulation/faults/fair_law.h — the victims that fair sharing allows.
 //
-//     share(n) = the largest, over resources, of n's usage above its subtree quota, in
-//     thousandths
-//                of its parent's quota if nothing were in use; divided by n's weight
+//     share(n) = the largest, over resources, of n's usage above its subtree quota,
+//                in thousandths of its parent's quota if nothing were in use;
+//                divided by n's weight
 //
 // Shares are compared at the children of the lowest cohort that preemptor and victim have in
 // common. The preemptor's share counts its workload in. By a strategy of the Configuration
