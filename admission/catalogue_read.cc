@@ -8,6 +8,7 @@
 #include "api/labels.h"
 #include "base/assert.h"
 #include "base/strings.h"
+#include "checks/check_kinds.h"
 
 namespace berth::admission {
 
@@ -102,8 +103,8 @@ bool Catalogue::AsksForCapacity(const QueueState& queue, FlavorId flavor) const 
   return std::any_of(queue.spec.admission_checks.begin(), queue.spec.admission_checks.end(),
                      [this, &name](const api::AdmissionCheckRule& rule) {
                        const auto check = checks_.find(rule.check);
-                       if (check == checks_.end() ||
-                           check->second.controller != api::kProvisioningCheckController) {
+                       if (check == checks_.end() || checks::CapacityOf(check->second.controller) !=
+                                                         checks::Capacity::kRequested) {
                          return false;
                        }
                        return rule.on_flavors.empty() ||

@@ -61,8 +61,6 @@ inline constexpr char kGkeRequestLabel[] = "autoscaling.gke.io/provisioning-requ
 inline constexpr char kGkeNodeEndAnnotation[] = "node.gke.io/machine-termination-datetime";
 inline constexpr char kGkeNodePoolLabel[] = "cloud.google.com/gke-nodepool";
 inline constexpr char kQueuedProvisioningClass[] = "queued-provisioning.gke.io";
-inline constexpr char kProvisioningCheckController[] = "kueue.x-k8s.io/provisioning-request";
-inline constexpr char kReactiveCheckController[] = "berth.dev/reactive-capacity";
 
 // Berth's own additions, all optional.
 inline constexpr char kExplanationAnnotation[] = "berth.dev/explanation";

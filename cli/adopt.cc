@@ -1,10 +1,13 @@
 // `berth adopt --check`: reads the objects of a cluster in which Kueue is at work, and its
 // Configuration. Writes nothing.
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "admission/controller/configuration.h"
 #include "api/labels.h"
 #include "api/yaml/yaml.h"
+#include "checks/check_kinds.h"
 #include "cli/commands.h"
 #include "program/configuration_file.h"
 #include "program/job_kinds.h"
@@ -28,9 +31,19 @@ std::vector<std::pair<std::string, std::string>> ListsOf(const std::string& spac
       {"pods", std::string("/api/v1/pods?labelSelector=") + api::kManagedLabel + "=true"}};
   for (const char* plural :
        {"workloads", "admissionchecks", "clusterqueues", "cohorts", "localqueues",
-        "resourceflavors", "topologies", "workloadpriorityclasses", "provisioningrequestconfigs",
-        "multikueueclusters", "multikueueconfigs"}) {
+        "resourceflavors", "topologies", "workloadpriorityclasses"}) {
     lists.emplace_back(plural, kKueueGroup + std::string(plural));
+  }
+  const auto add = [&lists](const checks::ParametersKind& kind) {
+    lists.emplace_back(kind.plural,
+                       std::string("/apis/") + kind.group + "/" + kind.version + "/" + kind.plural);
+  };
+  for (const checks::CheckKind& check : checks::CheckKinds()) {
+    if (check.adoption != checks::Adoption::kTakenOver) continue;
+    std::for_each(check.parameters_kinds.begin(), check.parameters_kinds.end(), add);
+  }
+  for (const checks::MissingCheck& check : checks::MissingChecks()) {
+    std::for_each(check.kinds.begin(), check.kinds.end(), add);
   }
   return lists;
 }

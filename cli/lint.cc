@@ -8,7 +8,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "api/labels.h"
 #include "base/strings.h"
 #include "forecast/forecast_cluster.h"
 #include "forecast/simulated_cluster.h"
@@ -145,8 +144,6 @@ Result<simulation::LintInput> InputOf(const std::vector<Json>& documents) {
     if (policy != nullptr) input.policies[check.meta.name] = *policy;
   }
   input.checks = std::move(view.admission_checks);
-  input.controllers = {{api::kProvisioningCheckController, {"ProvisioningRequestConfig"}},
-                       {api::kReactiveCheckController, {}}};
   return input;
 }
 

@@ -17,6 +17,7 @@
 #include "cli/ledger_parser.h"
 #include "cli/listen_parser.h"
 #include "cli/test_parser.h"
+#include "program/controller_selection.h"
 #include "program/version.h"
 #include "scenarios/command.h"
 #include "view/output.h"
@@ -288,8 +289,8 @@ void AddController(CLI::App& app, ControllerFlags& flags, int& exit_code) {
       command
           ->add_option(
               "--controllers", flags.controllers,
-              "run these alone: core, scheduler, tas, provisioning, elasticjobs, "
-              "jobs/NAME (a job kind), * (all), -NAME (but for one); empty: webhooks alone")
+              "run these alone: " + program::ControllerWords() +
+                  ", jobs/NAME (a job kind), * (all), -NAME (but for one); empty: webhooks alone")
           ->type_name("LIST")
           ->capture_default_str();
   command

@@ -1,11 +1,12 @@
 #include "cli/played_cluster.h"
 
 #include <algorithm>
-#include <array>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "checks/check_kinds.h"
 #include "local/cloud/node_pool.h"
 
 namespace berth::cli {
@@ -14,30 +15,40 @@ namespace {
 using Json = nlohmann::json;
 
 struct PlayedKind {
-  const char* version;
+  std::string version;
   const char* kind;
   const char* plural;
 };
 
 constexpr char kKueue[] = "kueue.x-k8s.io/v1beta2";
-constexpr std::array<PlayedKind, 12> kPlayedKinds{{
-    {"v1", "Namespace", "namespaces"},
-    {kKueue, "ResourceFlavor", "resourceflavors"},
-    {kKueue, "Cohort", "cohorts"},
-    {kKueue, "ClusterQueue", "clusterqueues"},
-    {kKueue, "LocalQueue", "localqueues"},
-    {kKueue, "WorkloadPriorityClass", "workloadpriorityclasses"},
-    {kKueue, "AdmissionCheck", "admissionchecks"},
-    {kKueue, "ProvisioningRequestConfig", "provisioningrequestconfigs"},
-    {"provisioning.berth.dev/v1alpha1", "ProvisioningPolicy", "provisioningpolicies"},
-    {kKueue, "Topology", "topologies"},
-    {"v1", "Node", "nodes"},
-    {"cloud.berth.dev/v1alpha1", "NodePool", "nodepools"},
-}};
+
+// Kinds that a played cluster begins with.
+std::vector<PlayedKind> PlayedKinds() {
+  std::vector<PlayedKind> kinds{
+      {"v1", "Namespace", "namespaces"},
+      {kKueue, "ResourceFlavor", "resourceflavors"},
+      {kKueue, "Cohort", "cohorts"},
+      {kKueue, "ClusterQueue", "clusterqueues"},
+      {kKueue, "LocalQueue", "localqueues"},
+      {kKueue, "WorkloadPriorityClass", "workloadpriorityclasses"},
+      {kKueue, "AdmissionCheck", "admissionchecks"},
+  };
+  for (const checks::CheckKind& check : checks::CheckKinds()) {
+    for (const checks::ParametersKind& each : check.parameters_kinds) {
+      kinds.push_back({std::string(each.group) + "/" + each.version, each.kind, each.plural});
+    }
+  }
+  for (const PlayedKind& kind :
+       {PlayedKind{"provisioning.berth.dev/v1alpha1", "ProvisioningPolicy", "provisioningpolicies"},
+        PlayedKind{kKueue, "Topology", "topologies"}, PlayedKind{"v1", "Node", "nodes"},
+        PlayedKind{"cloud.berth.dev/v1alpha1", "NodePool", "nodepools"}}) {
+    kinds.push_back(kind);
+  }
+  return kinds;
+}
 
 std::string PathOf(const PlayedKind& kind) {
-  const std::string version = kind.version;
-  return (version == "v1" ? "/api/" : "/apis/") + version + "/" + kind.plural;
+  return (kind.version == "v1" ? "/api/" : "/apis/") + kind.version + "/" + kind.plural;
 }
 
 std::string TextAt(const Json& object, const char* pointer) {
@@ -82,12 +93,13 @@ PlayedCluster SplitPlayed(const std::vector<Json>& documents) {
 }
 
 Result<PlayedCluster> ReadPlayedCluster(view::Session& session) {
+  const std::vector<PlayedKind> kinds = PlayedKinds();
   std::vector<std::string> paths;
-  for (const PlayedKind& kind : kPlayedKinds) paths.push_back(PathOf(kind));
+  for (const PlayedKind& kind : kinds) paths.push_back(PathOf(kind));
   std::vector<Result<Json>> answers = session.GetAll(paths);
   std::vector<Json> lists;
-  for (std::size_t i = 0; i < kPlayedKinds.size(); ++i) {
-    const PlayedKind& kind = kPlayedKinds.at(i);
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    const PlayedKind& kind = kinds[i];
     if (!answers[i] && answers[i].error().code == ErrorCode::kNotFound) continue;
     if (!answers[i] && answers[i].error().code == ErrorCode::kForbidden) {
       return Error{ErrorCode::kForbidden, std::string("no right to list ") + kind.plural + " at " +

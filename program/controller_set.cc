@@ -140,7 +140,7 @@ struct ControllerSet::Parts {
     jobs.AddHandler({.on_change = [this](const auto& job) { facts.TakeJob(job, true); },
                      .on_delete = [this](const auto& job) { facts.TakeJob(job, false); }});
     if (selection.core) manager.OnLeaderStart([this] { kind_webhooks.Start(); });
-    if (selection.provisioning) {
+    if (selection.checks.contains(provisioning::ProvisioningControllers::kName)) {
       provisioning::ProvisioningControllersOptions options;
       options.stock.namespace_name = configuration.namespace_name;
       options.metrics = &metrics;

@@ -494,7 +494,7 @@ void CheckDecider::Record() {
   if (state_ == before_) return;
   if (state_.state != before_.state) {
     state_.last_transition_time = CutToSeconds(now_);
-    Add(StateEvent(before_, state_));
+    Add(checks::StateEvent(before_, state_));
   }
   out_.checks.push_back(state_);
 }

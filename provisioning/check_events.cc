@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "api/check_state.h"
 #include "base/strings.h"
 #include "provisioning/reasons.h"
 
@@ -20,14 +19,6 @@ std::string_view ActorName(WhoActs who) {
 }
 
 }  // namespace
-
-CheckEvent StateEvent(const api::AdmissionCheckState& before,
-                      const api::AdmissionCheckState& after) {
-  std::string message = "Admission check " + after.name + " updated state from " +
-                        api::ToString(before.state) + " to " + api::ToString(after.state);
-  if (!after.message.empty()) message += " with message: " + after.message;
-  return CheckEvent{"AdmissionCheckUpdated", std::string(TruncateUtf8(message, kMaxEventBytes))};
-}
 
 std::optional<CheckEvent> AdviceOn(const std::string& check, const std::string& reason,
                                    bool has_policy) {
@@ -52,7 +43,7 @@ std::string VetoMessage(const std::string& begin, const std::string& passed_over
     message += ". What helps (" + std::string(ActorName(info.who)) + "): ";
     message += info.remedy;
   }
-  return std::string(TruncateUtf8(message, kMaxEventBytes));
+  return std::string(TruncateUtf8(message, checks::kMaxEventBytes));
 }
 
 std::vector<CheckEvent> AdviceOnVetoes(const std::string& check,

@@ -1,5 +1,4 @@
-// provisioning/check_events.h — the events of a check that changes its state, or that can be
-// helped.
+// provisioning/check_events.h — the events of a check of provisioning that can be helped.
 //
 // Threads: pure functions. Errors: none.
 #pragma once
@@ -13,12 +12,6 @@
 
 namespace berth::provisioning {
 
-inline constexpr std::size_t kMaxEventBytes = 1024;
-
-// "Admission check dws-prov updated state from Pending to Ready with message: …".
-CheckEvent StateEvent(const api::AdmissionCheckState& before,
-                      const api::AdmissionCheckState& after);
-
 // The role that can act and the remedy: messages of clouds name the problem only. nullopt: the
 // reason is no obstacle.
 // With a policy the event ends with who can act: without one it stays as it is known.
@@ -26,7 +19,7 @@ std::optional<CheckEvent> AdviceOn(const std::string& check, const std::string& 
                                    bool has_policy);
 
 // "No step may ask: step a (PriceLimitExceeded): …. What helps (an administrator): …", at most
-// kMaxEventBytes. `reasons`: those of the vetoes; a remedy that needs nobody is left out.
+// checks::kMaxEventBytes. `reasons`: those of the vetoes; a remedy that needs nobody is left out.
 std::string VetoMessage(const std::string& begin, const std::string& passed_over,
                         const std::vector<std::string>& reasons);
 

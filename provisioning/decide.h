@@ -42,6 +42,7 @@
 #include "api/queues.h"
 #include "api/workload.h"
 #include "base/clock.h"
+#include "checks/check_event.h"
 #include "provisioning/flow.h"
 #include "provisioning/late_pods.h"
 #include "provisioning/pod_sets.h"
@@ -133,11 +134,7 @@ struct CreatePlaceholder {  // a pod that holds a node (placeholders.h)
 struct DeletePlaceholder {
   std::string name;
 };
-struct CheckEvent {  // on the Workload; a warning also on its Job
-  std::string reason;
-  std::string message;
-  bool warning = false;
-};
+using checks::CheckEvent;
 using Action =
     std::variant<CreateTemplate, CreateRequest, OwnTemplate, DeleteRequest, DeleteTemplate,
                  TakeLease, ReleaseLease, CreatePlaceholder, DeletePlaceholder, CheckEvent>;

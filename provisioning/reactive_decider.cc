@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "api/pod_phase.h"
+#include "provisioning/check_events.h"
 #include "provisioning/gang.h"
 #include "provisioning/late_pods.h"
 #include "provisioning/placeholders.h"
@@ -193,7 +194,7 @@ void ReactiveDecider::FollowWaitingPods() {
   WakeIn(std::min<Duration>(since + seconds(limit) - now_, kLookAgain));
   if (now_ - since < kQuietWait) return WakeIn(since + kQuietWait - now_);
   state_.message = std::string(
-      TruncateUtf8(kPodsWaitPrefix + cause.reason + "): " + cause.message, kMaxEventBytes));
+      TruncateUtf8(kPodsWaitPrefix + cause.reason + "): " + cause.message, checks::kMaxEventBytes));
   if (state_.message != before_.message) Advise(cause.reason);
 }
 
@@ -307,7 +308,7 @@ void ReactiveDecider::Record() {
   if (state_ == before_) return;
   if (state_.state != before_.state) {
     state_.last_transition_time = CutToSeconds(now_);
-    out_.actions.emplace_back(StateEvent(before_, state_));
+    out_.actions.emplace_back(checks::StateEvent(before_, state_));
   }
   out_.checks.push_back(state_);
 }

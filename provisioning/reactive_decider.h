@@ -14,7 +14,7 @@
 #include "api/workload.h"
 #include "base/clock.h"
 #include "base/strings.h"
-#include "provisioning/check_events.h"
+#include "checks/check_event.h"
 #include "provisioning/decide.h"
 #include "provisioning/reactive.h"
 #include "provisioning/steps.h"
@@ -75,7 +75,7 @@ class ReactiveDecider {
   }
   void Say(api::CheckState state, const std::string& message) {
     state_.state = state;
-    state_.message = std::string(TruncateUtf8(message, kMaxEventBytes));
+    state_.message = std::string(TruncateUtf8(message, checks::kMaxEventBytes));
   }
   void WakeIn(Duration wait) {
     if (!out_.next_wake || wait < *out_.next_wake) out_.next_wake = wait;

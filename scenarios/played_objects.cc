@@ -8,6 +8,7 @@
 
 #include "api/labels.h"
 #include "api/quantity.h"
+#include "checks/check_kinds.h"
 #include "scenarios/world/sim_runner.h"
 
 namespace berth::scenarios {
@@ -22,19 +23,14 @@ constexpr char kStoredVersion[] = "kueue.x-k8s.io/v1beta2";
 
 // Kinds that a played cluster begins with.
 bool IsPlayed(const std::string& kind) {
-  constexpr std::array<std::string_view, 12> kKinds{"Namespace",
-                                                    "ResourceFlavor",
-                                                    "Cohort",
-                                                    "ClusterQueue",
-                                                    "LocalQueue",
-                                                    "WorkloadPriorityClass",
-                                                    "AdmissionCheck",
-                                                    "ProvisioningRequestConfig",
-                                                    "ProvisioningPolicy",
-                                                    "Topology",
-                                                    "Node",
+  constexpr std::array<std::string_view, 11> kKinds{"Namespace",      "ResourceFlavor",
+                                                    "Cohort",         "ClusterQueue",
+                                                    "LocalQueue",     "WorkloadPriorityClass",
+                                                    "AdmissionCheck", "ProvisioningPolicy",
+                                                    "Topology",       "Node",
                                                     "NodePool"};
-  return std::find(kKinds.begin(), kKinds.end(), kind) != kKinds.end();
+  return checks::IsParametersKind(kind) ||
+         std::find(kKinds.begin(), kKinds.end(), kind) != kKinds.end();
 }
 
 std::string KindOf(const Json& object) {

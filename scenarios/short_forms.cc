@@ -8,6 +8,7 @@
 #include "api/codec/json_tree.h"
 #include "api/codec/json_write.h"
 #include "base/strings.h"
+#include "checks/check_kinds.h"
 #include "scenarios/job_form.h"
 #include "scenarios/topology_words.h"
 
@@ -211,12 +212,13 @@ Objects MakeCheck(const Step& step) {
 Objects MakeCapacityCheck(const Step& step) {
   const std::string name = step.plain(1);
   const std::string config = step.Get("config", name + "-config");
+  const checks::CheckKind& row = checks::CheckKindWith(checks::Capacity::kRequested);
+  const checks::ParametersKind& parameters = row.parameters_kinds.front();
   Json check = NewObject(kKueue, "AdmissionCheck", name);
-  check["spec"] = {
-      {"controllerName", "kueue.x-k8s.io/provisioning-request"},
-      {"parameters",
-       {{"apiGroup", "kueue.x-k8s.io"}, {"kind", "ProvisioningRequestConfig"}, {"name", config}}}};
-  Json object = NewObject(kKueue, "ProvisioningRequestConfig", config);
+  check["spec"] = {{"controllerName", row.controller_name},
+                   {"parameters",
+                    {{"apiGroup", parameters.group}, {"kind", parameters.kind}, {"name", config}}}};
+  Json object = NewObject(kKueue, parameters.kind, config);
   Json spec{{"provisioningClassName", step.Get("class", "queued-provisioning.gke.io")}};
   for (const std::string& resource : step.GetAll("managed")) {
     spec["managedResources"].push_back(resource);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "api/labels.h"
+#include "checks/check_kinds.h"
 #include "simulation/lint_quota.h"
 
 namespace berth::simulation {
@@ -189,17 +190,17 @@ class QueueLint {
 
   void LintCheck(const api::AdmissionCheck& check) {
     const std::string& name = check.meta.name;
-    const auto row = input_.controllers.find(check.controller_name);
-    if (row == input_.controllers.end()) {
+    const checks::CheckKind* row = checks::FindCheckKind(check.controller_name);
+    if (row == nullptr) {
       Warn("check-without-controller", "AdmissionCheck", name, {"spec", "controllerName"},
            "no controller of Berth answers to " + check.controller_name +
                ": unless another program does, its jobs wait for ever");
       return;
     }
-    if (row->second.parameters.empty()) return;
+    if (row->parameters_kinds.empty()) return;
     if (!check.parameters) {
       ReportError("check-without-parameters", "AdmissionCheck", name, {"spec"},
-                  "the check names no " + row->second.parameters + " in spec.parameters");
+                  "the check names no " + checks::ParametersText(*row) + " in spec.parameters");
       return;
     }
     const std::string wanted = check.parameters->kind + "/" + check.parameters->name;

@@ -39,17 +39,11 @@ struct LintFinding {
   friend bool operator==(const LintFinding&, const LintFinding&) = default;
 };
 
-// What lint knows of the checks of one controller.
-struct LintCheckRow {
-  std::string parameters;  // the kind that spec.parameters must name; empty: none is needed
-};
-
 struct LintInput {
   Cluster cluster;  // as in the manifests, not prepared
   std::vector<api::AdmissionCheck> checks;
   std::set<std::string> parameters;  // of checks: "KIND/NAME" of the objects that exist
   std::set<std::string> topologies;  // names
-  std::map<std::string, LintCheckRow> controllers;  // of checks, by spec.controllerName
   // The labels of Nodes, and of the nodes that NodePools make; empty: there are none among the
   // files.
   std::vector<api::StringMap> node_labels;

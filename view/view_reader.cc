@@ -14,6 +14,7 @@
 #include "api/labels.h"
 #include "base/rfc3339.h"
 #include "base/strings.h"
+#include "checks/check_kinds.h"
 
 namespace berth::view {
 namespace {
@@ -282,7 +283,8 @@ Status AddAnswer(const Want& want, const Json& answer, ClusterView& view) {
 bool HasReactiveCheck(const ClusterView& view) {
   return std::any_of(view.admission_checks.begin(), view.admission_checks.end(),
                      [](const api::AdmissionCheck& check) {
-                       return check.controller_name == api::kReactiveCheckController;
+                       return checks::CapacityOf(check.controller_name) ==
+                              checks::Capacity::kPendingPods;
                      });
 }
 

@@ -11,6 +11,7 @@
 #include "api/codec/json_write.h"
 #include "api/codec/reader.h"
 #include "base/strings.h"
+#include "checks/check_kinds.h"
 
 namespace berth::admission {
 namespace {
@@ -46,11 +47,23 @@ struct OtherField {
   const char* why;
 };
 constexpr OtherField kOtherFields[] = {
-    {"multiKueue", "Berth has no MultiKueue"},
     {"pprofBindAddress", "Berth is no Go program"},
     {"queueVisibility", "gone in Kueue; `berth status` shows what waits"},
     {"tls", "Berth serves TLS 1.2 and later"},
 };
+
+// Why the field has no effect; empty: the Configuration of Kueue has no such field.
+std::string WhyIgnored(std::string_view field) {
+  for (const OtherField& other : kOtherFields) {
+    if (other.name == field) return other.why;
+  }
+  for (const checks::MissingCheck& missing : checks::MissingChecks()) {
+    if (missing.configuration_field == field) {
+      return std::string("Berth has no ") + missing.feature;
+    }
+  }
+  return "";
+}
 
 // The values of integrations.frameworks: those of Kueue, then Dask's.
 constexpr std::array<std::string_view, 20> kFrameworks{"batch/job",
@@ -417,11 +430,10 @@ void ReadAll(const Reader& in, Version version, Configuration& out) {
   RefuseGone(in.Field("queueVisibility"), version);
   for (const auto& [key, value] : in.json().items()) {
     if (Contains(kReadFields, key)) continue;
-    const auto* other = std::find_if(std::begin(kOtherFields), std::end(kOtherFields),
-                                     [&name = key](const auto& o) { return o.name == name; });
-    if (other == std::end(kOtherFields)) return in.Field(key.c_str()).Fail("unknown field");
+    std::string why = WhyIgnored(key);
+    if (why.empty()) return in.Field(key.c_str()).Fail("unknown field");
     if (IsUnset(value)) continue;
-    out.ignored.push_back({key, other->why});
+    out.ignored.push_back({key, std::move(why)});
   }
   const Reader namespace_field = in.Field("namespace");
   ReadUnlessZero(namespace_field, out.namespace_name);

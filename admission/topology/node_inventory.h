@@ -23,7 +23,7 @@
 //
 // Second pass. NeedsSecondPass(workload) is true for workloads with quota that need nodes:
 //   * delayedTopologyRequest Pending and all checks Ready: the first pass leaves the nodes open
-//     where a check asks for capacity (controller kueue.x-k8s.io/provisioning-request); the node
+//     where a check asks for capacity (checks::Capacity::kRequested); the node
 //     selectors of the checks' podSetUpdates then count;
 //   * a node of its assignment is named in status.unhealthyNodes: that node's pods move, all
 //     others stay.

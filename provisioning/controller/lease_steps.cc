@@ -8,6 +8,7 @@
 #include "api/labels.h"
 #include "base/log/log.h"
 #include "base/rfc3339.h"
+#include "checks/controller_names.h"
 
 namespace berth::provisioning {
 namespace {
@@ -34,7 +35,7 @@ kube::Step LeaseSteps::Write(const std::string& node, Json metadata,
           refused = std::move(refused)](std::function<void(Status)> next) {
     manager_.client().Patch(
         api::KindOf<api::Node>(), {"", node}, kube::PatchType::kMerge, patch,
-        {.field_manager = api::kProvisioningCheckController},
+        {.field_manager = checks::kProvisioningCheckController},
         [this, node, refused, next = std::move(next)](const Result<kube::JsonPtr>& written) {
           if (!written) {
             if (written.error().code == ErrorCode::kForbidden) refused(written.error());

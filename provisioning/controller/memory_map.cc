@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/labels.h"
+#include "checks/controller_names.h"
 
 namespace berth::provisioning {
 
@@ -18,7 +19,7 @@ std::string MemoryTextOf(const kube::Json& config_map, const char* key) {
 void WriteMemoryMap(kube::ApiClient& client, const api::ObjectKey& name,
                     const std::string& resource_version, kube::Json object,
                     std::function<void(const Result<kube::JsonPtr>&)> written) {
-  const kube::WriteOptions as{.field_manager = api::kProvisioningCheckController};
+  const kube::WriteOptions as{.field_manager = checks::kProvisioningCheckController};
   if (resource_version.empty()) {
     object["apiVersion"] = "v1";
     object["kind"] = "ConfigMap";

@@ -12,6 +12,7 @@
 #include "api/pod_phase.h"
 #include "api/provisioning_labels.h"
 #include "api/reasons.h"
+#include "checks/controller_names.h"
 #include "provisioning/check_settings.h"
 #include "provisioning/lease.h"
 #include "provisioning/reactive.h"
@@ -135,7 +136,7 @@ void MeterReconciler::OpenPods() {
   if (nodes_ == nullptr || pods_ != nullptr) return;
   const auto& checks = checks_.objects();
   const bool some_reactive = std::any_of(checks.begin(), checks.end(), [](const auto& check) {
-    return check->controller_name == api::kReactiveCheckController;
+    return check->controller_name == checks::kReactiveCheckController;
   });
   if (!some_reactive) return;
   pods_ = &manager_.InformerFor<api::Pod>();
@@ -243,7 +244,7 @@ bool MeterReconciler::IsReactive(const api::Workload& workload) const {
   const auto& states = workload.status.admission_checks;
   return std::any_of(states.begin(), states.end(), [this](const auto& state) {
     const auto check = checks_.Get({"", state.name});
-    return check != nullptr && check->controller_name == api::kReactiveCheckController;
+    return check != nullptr && check->controller_name == checks::kReactiveCheckController;
   });
 }
 

@@ -8,6 +8,7 @@
 #include "api/codec/codec.h"
 #include "api/labels.h"
 #include "api/provisioning_labels.h"
+#include "checks/controller_names.h"
 #include "kube/runtime/refused_write.h"
 
 namespace berth::provisioning {
@@ -62,7 +63,7 @@ kube::Step PlaceholderSteps::Create(std::shared_ptr<const api::Workload> workloa
           pod = std::move(pod)](std::function<void(Status)> next) {
     manager_.client().Create(
         api::KindOf<api::Pod>(), workload->meta.namespace_name, pod,
-        {.field_manager = api::kReactiveCheckController},
+        {.field_manager = checks::kReactiveCheckController},
         [this, workload, name, next = std::move(next)](const Result<kube::JsonPtr>& made) {
           if (made || made.error().code == ErrorCode::kAlreadyExists) return next(OkStatus());
           if (kube::IsRefusal(made.error())) {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "api/reasons.h"
+#include "provisioning/controller/active_rules.h"
 
 namespace berth::provisioning {
 namespace {
@@ -22,7 +23,7 @@ ProvisioningControllers::ProvisioningControllers(kube::Manager& manager, const C
         if (capacity_metrics_) capacity_metrics_->OnStock(provisioning_class, stock);
       }),
       requests_(manager, clock, events, options.decide, Telling(options.stock, tell_stock_)),
-      checks_(manager, clock),
+      request_checks_(manager, clock, RequestRule(manager)),
       meters_(
           manager, clock, requests_.spend(), options.metrics,
           [this](const std::string& queue) { requests_.WakeForBudget(queue); },
@@ -30,7 +31,7 @@ ProvisioningControllers::ProvisioningControllers(kube::Manager& manager, const C
       prewarm_(manager, clock, events),
       reactive_(manager, clock, events, Telling(options.stock, tell_stock_), requests_.spend(),
                 [this](const std::string& queue) { requests_.WakeForBudget(queue); }),
-      reactive_checks_(manager, clock) {
+      reactive_checks_(manager, clock, ReactiveRule(manager)) {
   const auto ended = [](const api::Workload& workload) {
     return api::IsTrue(workload.status.conditions, api::kFinished);
   };
@@ -50,7 +51,7 @@ ProvisioningControllers::ProvisioningControllers(kube::Manager& manager, const C
   const std::vector<const kube::InformerBase*> needs{
       &manager.OptionalInformerFor<api::ProvisioningRequest>()};
   requests_.Watch(manager.AddController(requests_, {.max_concurrent = options.concurrency}, needs));
-  checks_.Watch(manager.AddController(checks_, {}, needs));
+  request_checks_.Watch(manager.AddController(request_checks_, {}, needs));
   meters_.Watch(manager.AddController(meters_, {}, needs));
   prewarm_.Watch(manager.AddController(prewarm_, {}, needs));
   if (options.metrics != nullptr) {

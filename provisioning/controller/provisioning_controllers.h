@@ -15,7 +15,7 @@
 #include <optional>
 #include <string>
 
-#include "provisioning/controller/admission_check_reconciler.h"
+#include "checks/controller/admission_check_reconciler.h"
 #include "provisioning/controller/capacity_metrics.h"
 #include "provisioning/controller/meter_reconciler.h"
 #include "provisioning/controller/prewarm_reconciler.h"
@@ -35,6 +35,9 @@ struct ProvisioningControllersOptions {
 
 class ProvisioningControllers {
  public:
+  // In --controllers; the folder of the rows of checks/check_kinds.h.
+  static constexpr char kName[] = "provisioning";
+
   ProvisioningControllers(kube::Manager& manager, const Clock& clock, kube::EventRecorder& events,
                           ProvisioningControllersOptions options);
 
@@ -42,11 +45,11 @@ class ProvisioningControllers {
   const std::function<void(const std::string&, const api::ClassStock&)> tell_stock_;
   RunHistory runs_;  // of Workloads that have finished while this process ran, or stand finished
   RequestReconciler requests_;
-  AdmissionCheckReconciler checks_;
+  checks::AdmissionCheckReconciler request_checks_;
   MeterReconciler meters_;
   PrewarmReconciler prewarm_;
   ReactiveReconciler reactive_;
-  ReactiveCheckReconciler reactive_checks_;
+  checks::AdmissionCheckReconciler reactive_checks_;
   std::optional<CapacityMetrics> capacity_metrics_;
 };
 

@@ -10,8 +10,9 @@
 #include "api/codec/provisioning_policy.h"
 #include "api/labels.h"
 #include "api/provisioning_labels.h"
-#include "provisioning/controller/active_condition.h"
-#include "provisioning/controller/admission_check_reconciler.h"
+#include "checks/controller_names.h"
+#include "provisioning/check_settings.h"
+#include "provisioning/controller/check_memory.h"
 #include "provisioning/reactive_decider.h"
 
 namespace berth::provisioning {
@@ -20,7 +21,7 @@ namespace {
 constexpr Duration kSyncWait = std::chrono::milliseconds(100);
 
 bool IsReactive(const api::AdmissionCheck& check) {
-  return check.controller_name == api::kReactiveCheckController;
+  return check.controller_name == checks::kReactiveCheckController;
 }
 
 std::optional<api::ObjectKey> WorkloadOf(const api::Pod& pod) {
@@ -58,8 +59,8 @@ ReactiveReconciler::ReactiveReconciler(kube::Manager& manager, const Clock& cloc
       checks_(manager.InformerFor<api::AdmissionCheck>()),
       policies_(manager.OptionalInformerFor<api::ProvisioningPolicy>()),
       flavors_(manager.InformerFor<api::ResourceFlavor>()),
-      jobs_(JobsOf(manager)),
-      check_writer_(manager, events, api::kReactiveCheckController),
+      jobs_(checks::JobsOf(manager)),
+      check_writer_(manager, events, checks::kReactiveCheckController),
       placeholders_(manager, events),
       stock_(manager.client(), std::move(stock)),
       spend_(spend),
@@ -68,7 +69,7 @@ ReactiveReconciler::ReactiveReconciler(kube::Manager& manager, const Clock& cloc
 
 void ReactiveReconciler::Watch(kube::Controller& controller) {
   controller_ = &controller;
-  controller.AddSweep(CheckedWorkloads(workloads_));
+  controller.AddSweep(checks::CheckedWorkloads(workloads_));
   const auto add_checked = [&controller](const auto& workload) {
     if (!workload->status.admission_checks.empty()) controller.Add(workload->meta.key());
   };
@@ -104,7 +105,7 @@ void ReactiveReconciler::Watch(kube::Controller& controller) {
 }
 
 // What was charged for an attempt that brought no node is taken back.
-void ReactiveReconciler::Forget(const WorkloadPtr& workload, kube::Controller& controller) {
+void ReactiveReconciler::Forget(const checks::WorkloadPtr& workload, kube::Controller& controller) {
   const api::ObjectKey key = workload->meta.key();
   if (ours_.erase(key) == 0) return;
   waiting_.erase(key);
@@ -236,7 +237,7 @@ ReactiveSituation ReactiveReconciler::Observe(const api::Workload& workload) {
   }
   situation.memory = MemoryOf(workload);
   if (!policies_.objects().empty()) situation.stock = &stock_.memory();
-  situation.job_deadline = JobDeadlineOf(jobs_, workload);
+  situation.job_deadline = checks::JobDeadlineOf(jobs_, workload);
   if (runs_ != nullptr && !policies_.objects().empty()) {
     situation.past_run = runs_->Expected(workload);
   }
@@ -274,7 +275,7 @@ bool ReactiveReconciler::HasMemories(const api::ObjectKey& key, const ReactiveSi
 
 void ReactiveReconciler::Reconcile(const api::ObjectKey& key, Done done) {
   if (gone_.contains(key)) return TakeBackOf(key, std::move(done));
-  const WorkloadPtr workload = workloads_.Get(key);
+  const checks::WorkloadPtr workload = workloads_.Get(key);
   if (workload == nullptr || OurChecks(*workload).empty()) {
     ours_.erase(key);
     waiting_.erase(key);
@@ -318,13 +319,14 @@ void ReactiveReconciler::Reconcile(const api::ObjectKey& key, Done done) {
   Decided(workload, decision, std::move(done));
 }
 
-void ReactiveReconciler::Decided(const WorkloadPtr& workload, const Decision& decision, Done done) {
+void ReactiveReconciler::Decided(const checks::WorkloadPtr& workload, const Decision& decision,
+                                 Done done) {
   std::vector<kube::Step> steps;
   if (decision.memory) {
     const MemoryWrite& memory = *decision.memory;
     steps.push_back(check_writer_.WriteMemory(
-        workload, memory.memory,
-        {{api::kReactiveAvoidedFlavorsAnnotation, memory.avoided_flavors}}));
+        workload, WithMemory({{api::kReactiveAvoidedFlavorsAnnotation, memory.avoided_flavors}},
+                             memory.memory)));
   } else {
     if (!decision.checks.empty()) {
       std::vector<api::AdmissionCheckState> checks = OurChecks(*workload);
@@ -350,41 +352,6 @@ void ReactiveReconciler::Decided(const WorkloadPtr& workload, const Decision& de
                    if (!status) return done(status.error());
                    done(kube::NextLook{wake});
                  });
-}
-
-ReactiveCheckReconciler::ReactiveCheckReconciler(kube::Manager& manager, const Clock& clock)
-    : manager_(manager),
-      clock_(clock),
-      checks_(manager.InformerFor<api::AdmissionCheck>()),
-      policies_(manager.OptionalInformerFor<api::ProvisioningPolicy>()) {}
-
-void ReactiveCheckReconciler::Watch(kube::Controller& controller) {
-  controller.AddSweep(kube::SweepOf(checks_));
-  const auto add = [&controller](const auto& check) {
-    if (IsReactive(*check)) controller.Add(check->meta.key());
-  };
-  checks_.AddHandler(
-      {.on_add = add, .on_update = [add](const auto&, const auto& check) { add(check); }});
-  const auto all = [this, add](const auto&) {
-    for (const auto& check : checks_.objects()) add(check);
-  };
-  policies_.AddHandler({.on_add = all, .on_delete = all});
-}
-
-void ReactiveCheckReconciler::Reconcile(const api::ObjectKey& key, Done done) {
-  const auto check = checks_.Get(key);
-  if (check == nullptr || !IsReactive(*check)) return done(kube::NextLook{});
-  const std::string policy = PolicyNameOf(*check, nullptr);
-  std::string problem;
-  if (check->parameters) {
-    problem = std::string("spec.parameters: Forbidden: a check of ") +
-              api::kReactiveCheckController +
-              " has none; name a ProvisioningPolicy in the annotation " +
-              api::kProvisioningPolicyAnnotation;
-  } else if (!policy.empty() && policies_.Get({"", policy}) == nullptr) {
-    problem = PolicyNotFound(policy);
-  }
-  WriteActive(manager_, *check, problem, clock_.Now(), std::move(done));
 }
 
 }  // namespace berth::provisioning

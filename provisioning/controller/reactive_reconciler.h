@@ -18,11 +18,11 @@
 #include "api/provisioning_policy.h"
 #include "api/workload.h"
 #include "base/clock.h"
+#include "checks/controller/checked_workloads.h"
 #include "kube/runtime/events.h"
 #include "kube/runtime/manager.h"
 #include "kube/runtime/reconciler.h"
 #include "provisioning/controller/budget_waiters.h"
-#include "provisioning/controller/checked_workloads.h"
 #include "provisioning/controller/placeholder_steps.h"
 #include "provisioning/controller/spend_keeper.h"
 #include "provisioning/controller/stock_keeper.h"
@@ -63,10 +63,10 @@ class ReactiveReconciler final : public kube::Reconciler {
   // else the key is reconciled again when they are, or `done` gets the error.
   bool HasMemories(const api::ObjectKey& key, const ReactiveSituation& situation, const Done& done);
   void Record(const std::vector<Charge>& charges);
-  void Forget(const WorkloadPtr& workload, kube::Controller& controller);
+  void Forget(const checks::WorkloadPtr& workload, kube::Controller& controller);
   void TakeBackOf(const api::ObjectKey& gone, Done done);
   std::vector<api::AdmissionCheckState> OurChecks(const api::Workload& workload) const;
-  void Decided(const WorkloadPtr& workload, const Decision& decision, Done done);
+  void Decided(const checks::WorkloadPtr& workload, const Decision& decision, Done done);
 
   kube::Manager& manager_;
   const Clock& clock_;
@@ -79,7 +79,7 @@ class ReactiveReconciler final : public kube::Reconciler {
   kube::Informer<api::Pod>* pods_ = nullptr;
   kube::Informer<api::KarpenterNodePool>* pools_ = nullptr;
   kube::Informer<api::KarpenterNodeClaim>* claims_ = nullptr;
-  CheckWriter check_writer_;
+  checks::CheckWriter check_writer_;
   PlaceholderSteps placeholders_;
   StockKeeper stock_;
   SpendKeeper& spend_;
@@ -93,23 +93,6 @@ class ReactiveReconciler final : public kube::Reconciler {
   std::set<api::ObjectKey> waiting_;  // those of them that wait for nodes
   BudgetWaiters waiting_for_budget_;
   std::map<api::ObjectKey, std::vector<Charge>> gone_;  // to settle: their Workloads are gone
-};
-
-// Writes the condition Active of the AdmissionChecks of this controller: False where the policy
-// that a check names is missing.
-class ReactiveCheckReconciler final : public kube::Reconciler {
- public:
-  ReactiveCheckReconciler(kube::Manager& manager, const Clock& clock);
-
-  void Watch(kube::Controller& controller);
-  std::string_view name() const override { return "reactive-admission-check"; }
-  void Reconcile(const api::ObjectKey& key, Done done) override;
-
- private:
-  kube::Manager& manager_;
-  const Clock& clock_;
-  kube::Informer<api::AdmissionCheck>& checks_;
-  kube::Informer<api::ProvisioningPolicy>& policies_;
 };
 
 }  // namespace berth::provisioning

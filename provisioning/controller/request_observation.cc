@@ -5,7 +5,9 @@
 #include "api/codec/provisioning_policy.h"
 #include "api/labels.h"
 #include "api/owner_key.h"
-#include "provisioning/controller/admission_check_reconciler.h"
+#include "checks/controller_names.h"
+#include "provisioning/check_settings.h"
+#include "provisioning/controller/check_memory.h"
 #include "provisioning/controller/request_reconciler.h"
 #include "provisioning/names.h"
 #include "provisioning/request_state.h"
@@ -38,7 +40,7 @@ Situation RequestReconciler::Observe(const api::Workload& workload) {
     situation.stock = &stock_.memory();
     situation.flow = &flow_;
   }
-  situation.job_deadline = JobDeadlineOf(jobs_, workload);
+  situation.job_deadline = checks::JobDeadlineOf(jobs_, workload);
   if (runs_ != nullptr && !policies_.objects().empty()) {
     situation.past_run = runs_->Expected(workload);
   }
@@ -139,7 +141,7 @@ std::vector<api::AdmissionCheckState> RequestReconciler::OurChecks(
   std::vector<api::AdmissionCheckState> ours;
   for (const api::AdmissionCheckState& state : workload.status.admission_checks) {
     const auto check = checks_.Get({"", state.name});
-    if (check != nullptr && check->controller_name == api::kProvisioningCheckController) {
+    if (check != nullptr && check->controller_name == checks::kProvisioningCheckController) {
       ours.push_back(state);
     }
   }

@@ -9,8 +9,10 @@
 #include "api/codec/provisioning_policy.h"
 #include "api/labels.h"
 #include "api/owner_key.h"
+#include "checks/controller_names.h"
 #include "kube/runtime/refused_write.h"
-#include "provisioning/controller/admission_check_reconciler.h"
+#include "provisioning/check_settings.h"
+#include "provisioning/controller/check_memory.h"
 #include "provisioning/names.h"
 
 namespace berth::provisioning {
@@ -46,9 +48,9 @@ RequestReconciler::RequestReconciler(kube::Manager& manager, const Clock& clock,
       requests_(manager.InformerFor<api::ProvisioningRequest>()),
       templates_(manager.InformerFor<api::PodTemplateObject>()),
       flavors_(manager.InformerFor<api::ResourceFlavor>()),
-      jobs_(JobsOf(manager)),
+      jobs_(checks::JobsOf(manager)),
       template_steps_(manager),
-      check_writer_(manager, events, api::kProvisioningCheckController),
+      check_writer_(manager, events, checks::kProvisioningCheckController),
       spend_(manager.client(), stock.namespace_name),
       stock_(manager.client(), std::move(stock)),
       nodes_(manager, workloads_, requests_,
@@ -75,7 +77,7 @@ void RequestReconciler::Watch(kube::Controller& controller) {
   const auto add_changed = [add](const auto& old, const auto& now) {
     if (!old->status.admission_checks.empty() || !now->status.admission_checks.empty()) add(now);
   };
-  controller.AddSweep(CheckedWorkloads(workloads_));
+  controller.AddSweep(checks::CheckedWorkloads(workloads_));
   workloads_.AddHandler({.on_add = add_checked,
                          .on_update = add_changed,
                          .on_delete = [this, add](const auto& workload) {
@@ -155,7 +157,7 @@ void RequestReconciler::WatchSettings(kube::Controller& controller) {
 }
 
 void RequestReconciler::Reconcile(const api::ObjectKey& key, Done done) {
-  const WorkloadPtr workload = workloads_.Get(key);
+  const checks::WorkloadPtr workload = workloads_.Get(key);
   if (workload == nullptr) return ReleaseLeasesOf(key, std::move(done));
   if (const Created* unheard = LongUnheard(workload->meta.uid)) {
     return ReadBack(workload, unheard->request.meta.key(), std::move(done));
@@ -201,7 +203,7 @@ const RequestReconciler::Created* RequestReconciler::LongUnheard(
 
 // The watch may be down, or the request was deleted before the watch showed it: assuming that the
 // request is missing would create a second one.
-void RequestReconciler::ReadBack(const WorkloadPtr& workload, const api::ObjectKey& request,
+void RequestReconciler::ReadBack(const checks::WorkloadPtr& workload, const api::ObjectKey& request,
                                  Done done) {
   manager_.client().Get(
       api::KindOf<api::ProvisioningRequest>(), request,
@@ -239,15 +241,15 @@ void RequestReconciler::Forget(const api::ProvisioningRequest& request) {
   if (list.empty()) created_.erase(created);
 }
 
-std::vector<kube::Step> RequestReconciler::StepsFor(const WorkloadPtr& workload,
+std::vector<kube::Step> RequestReconciler::StepsFor(const checks::WorkloadPtr& workload,
                                                     const Decision& decision) {
   std::vector<kube::Step> steps;
   if (decision.memory) {
     const MemoryWrite& memory = *decision.memory;
-    steps.push_back(
-        check_writer_.WriteMemory(workload, memory.memory,
-                                  {{api::kAvoidedFlavorsAnnotation, memory.avoided_flavors},
-                                   {api::kExpiresAtAnnotation, memory.expires_at}}));
+    steps.push_back(check_writer_.WriteMemory(
+        workload, WithMemory({{api::kAvoidedFlavorsAnnotation, memory.avoided_flavors},
+                              {api::kExpiresAtAnnotation, memory.expires_at}},
+                             memory.memory)));
     for (const CheckEvent& event : decision.memory->events) {
       steps.push_back(ActionStep(workload, event));
     }
@@ -258,7 +260,7 @@ std::vector<kube::Step> RequestReconciler::StepsFor(const WorkloadPtr& workload,
   return steps;
 }
 
-kube::Step RequestReconciler::ChecksStep(const WorkloadPtr& workload,
+kube::Step RequestReconciler::ChecksStep(const checks::WorkloadPtr& workload,
                                          std::vector<api::AdmissionCheckState> changed) {
   std::vector<api::AdmissionCheckState> checks = OurChecks(*workload);
   for (api::AdmissionCheckState& check : checks) {
@@ -269,7 +271,8 @@ kube::Step RequestReconciler::ChecksStep(const WorkloadPtr& workload,
   return check_writer_.Write(workload, std::move(checks));
 }
 
-kube::Step RequestReconciler::ActionStep(const WorkloadPtr& workload, const Action& action) {
+kube::Step RequestReconciler::ActionStep(const checks::WorkloadPtr& workload,
+                                         const Action& action) {
   const std::string& space = workload->meta.namespace_name;
   if (const auto* make = std::get_if<CreateTemplate>(&action)) {
     return template_steps_.Create(*workload, *make);
@@ -310,12 +313,12 @@ kube::Step RequestReconciler::DeleteRequestStep(const std::string& space,
       };
 }
 
-kube::Step RequestReconciler::CreateRequestStep(const WorkloadPtr& workload,
+kube::Step RequestReconciler::CreateRequestStep(const checks::WorkloadPtr& workload,
                                                 const CreateRequest& action) {
   return [this, workload, action](std::function<void(Status)> next) {
     manager_.client().Create(
         api::KindOf<api::ProvisioningRequest>(), workload->meta.namespace_name,
-        api::Encode(action.request), {.field_manager = api::kProvisioningCheckController},
+        api::Encode(action.request), {.field_manager = checks::kProvisioningCheckController},
         [this, workload, action, next = std::move(next)](const Result<kube::JsonPtr>& done) {
           if (!done && kube::IsRefusal(done.error())) {
             return TellRefusal(workload, action, done.error(), next);
@@ -335,7 +338,8 @@ kube::Step RequestReconciler::CreateRequestStep(const WorkloadPtr& workload,
 
 // The answer of an earlier creation was lost, or the request is that of an earlier Workload of the
 // name. The informer may show neither.
-void RequestReconciler::ReadExisting(const WorkloadPtr& workload, const CreateRequest& action,
+void RequestReconciler::ReadExisting(const checks::WorkloadPtr& workload,
+                                     const CreateRequest& action,
                                      std::function<void(Status)> next) {
   const api::ObjectKey key{workload->meta.namespace_name, action.request.meta.name};
   manager_.client().Get(
@@ -371,8 +375,9 @@ void RequestReconciler::NoteCreated(const api::Workload& workload, const Json& a
 }
 
 // The API refuses the request (a parameter too long, no rights): a person has to act.
-void RequestReconciler::TellRefusal(const WorkloadPtr& workload, const CreateRequest& action,
-                                    const Error& error, std::function<void(Status)> next) {
+void RequestReconciler::TellRefusal(const checks::WorkloadPtr& workload,
+                                    const CreateRequest& action, const Error& error,
+                                    std::function<void(Status)> next) {
   const std::string message =
       "Error creating ProvisioningRequest \"" + action.request.meta.name + "\": " + error.message;
   events_.Record(kube::ReferenceTo(*workload), kube::EventType::kWarning, "FailedCreate", "",

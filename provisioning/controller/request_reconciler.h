@@ -21,12 +21,12 @@
 #include "api/provisioning_request.h"
 #include "api/workload.h"
 #include "base/clock.h"
+#include "checks/controller/checked_workloads.h"
 #include "kube/runtime/events.h"
 #include "kube/runtime/manager.h"
 #include "kube/runtime/reconciler.h"
 #include "kube/runtime/steps.h"
 #include "provisioning/controller/budget_waiters.h"
-#include "provisioning/controller/checked_workloads.h"
 #include "provisioning/controller/lease_steps.h"
 #include "provisioning/controller/node_view.h"
 #include "provisioning/controller/spend_keeper.h"
@@ -89,20 +89,21 @@ class RequestReconciler final : public kube::Reconciler {
   void WakeFlow();
   void Forget(const api::ProvisioningRequest& request);
   const Created* LongUnheard(const std::string& workload_uid) const;
-  void ReadBack(const WorkloadPtr& workload, const api::ObjectKey& request, Done done);
+  void ReadBack(const checks::WorkloadPtr& workload, const api::ObjectKey& request, Done done);
 
-  std::vector<kube::Step> StepsFor(const WorkloadPtr& workload, const Decision& decision);
-  kube::Step ChecksStep(const WorkloadPtr& workload, std::vector<api::AdmissionCheckState> changed);
-  kube::Step ActionStep(const WorkloadPtr& workload, const Action& action);
+  std::vector<kube::Step> StepsFor(const checks::WorkloadPtr& workload, const Decision& decision);
+  kube::Step ChecksStep(const checks::WorkloadPtr& workload,
+                        std::vector<api::AdmissionCheckState> changed);
+  kube::Step ActionStep(const checks::WorkloadPtr& workload, const Action& action);
   kube::Step DeleteRequestStep(const std::string& space, const DeleteRequest& action);
-  kube::Step CreateRequestStep(const WorkloadPtr& workload, const CreateRequest& action);
-  void ReadExisting(const WorkloadPtr& workload, const CreateRequest& action,
+  kube::Step CreateRequestStep(const checks::WorkloadPtr& workload, const CreateRequest& action);
+  void ReadExisting(const checks::WorkloadPtr& workload, const CreateRequest& action,
                     std::function<void(Status)> next);
   void NoteAttempt(const api::Workload& workload, const CreateRequest& action,
                    const kube::Json* stored);
   void NoteCreated(const api::Workload& workload, const kube::Json& answer);
-  void TellRefusal(const WorkloadPtr& workload, const CreateRequest& action, const Error& error,
-                   std::function<void(Status)> next);
+  void TellRefusal(const checks::WorkloadPtr& workload, const CreateRequest& action,
+                   const Error& error, std::function<void(Status)> next);
   std::vector<api::AdmissionCheckState> OurChecks(const api::Workload& workload) const;
 
   kube::Manager& manager_;
@@ -118,7 +119,7 @@ class RequestReconciler final : public kube::Reconciler {
   kube::Informer<api::ResourceFlavor>& flavors_;
   kube::Informer<api::Job>* jobs_;
   TemplateSteps template_steps_;
-  CheckWriter check_writer_;
+  checks::CheckWriter check_writer_;
   SpendKeeper spend_;
   StockKeeper stock_;
   Flow flow_;

@@ -7,6 +7,7 @@
 
 #include "api/codec/codec.h"
 #include "api/labels.h"
+#include "checks/controller_names.h"
 
 namespace berth::provisioning {
 namespace {
@@ -61,7 +62,7 @@ kube::Step TemplateSteps::Post(const api::PodTemplateObject& object, bool may_ex
   return [this, object, may_exist](std::function<void(Status)> next) {
     manager_.client().Create(
         api::KindOf<api::PodTemplateObject>(), object.meta.namespace_name, api::Encode(object),
-        {.field_manager = api::kProvisioningCheckController},
+        {.field_manager = checks::kProvisioningCheckController},
         [this, name = object.meta.name, may_exist,
          next = std::move(next)](const Result<kube::JsonPtr>& done) {
           if (done) NoteWritten(**done);
@@ -132,7 +133,7 @@ kube::Step TemplateSteps::Own(const api::Workload& workload, const OwnTemplate& 
                           {"resourceVersion", meta.resource_version}}}};
     manager_.client().Patch(
         api::KindOf<api::PodTemplateObject>(), key, PatchType::kMerge, patch,
-        {.field_manager = api::kProvisioningCheckController},
+        {.field_manager = checks::kProvisioningCheckController},
         [this, next = std::move(next)](const Result<kube::JsonPtr>& done) {
           if (!done) return next(Gone(Annotate(done.error(), "giving a PodTemplate its owner")));
           templates_.Ingest(**done);

@@ -11,8 +11,8 @@ ControllerSelection None() {
   return {.core = false,
           .scheduler = false,
           .tas = false,
-          .provisioning = false,
           .elasticjobs = false,
+          .checks = {},
           .jobs = {}};
 }
 
@@ -25,7 +25,7 @@ TEST(ControllerSelection, NamesWhatRuns) {
   core_and_jobs.core = true;
   core_and_jobs.jobs = {"batch/job"};
   ControllerSelection without = {};
-  without.provisioning = false;
+  without.checks.erase("provisioning");
   without.jobs.erase("batch/job");
   ControllerSelection batch_jobs = {};
   batch_jobs.jobs = {"batch/job"};

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "api/labels.h"
+#include "checks/controller_names.h"
 #include "tests/simulate/day.h"
 
 namespace berth::simulation {
@@ -23,7 +24,6 @@ LintInput Clean() {
   input.cluster = EmptyCluster();
   AddQueue(input.cluster, "a", 4, "org").spec.preemption = {};
   AddQueue(input.cluster, "b", 4, "org").spec.preemption = {};
-  input.controllers = {{api::kProvisioningCheckController, {"ProvisioningRequestConfig"}}};
   return input;
 }
 
@@ -219,10 +219,10 @@ TEST(LintTest, Checks) {
               ElementsAre("warning check-without-controller AdmissionCheck dws "
                           "spec.controllerName"));
   EXPECT_THAT(
-      Changed([&](LintInput& input) { named(input, api::kProvisioningCheckController); }),
+      Changed([&](LintInput& input) { named(input, checks::kProvisioningCheckController); }),
       ElementsAre("error check-without-parameters AdmissionCheck dws spec.parameters.name"));
   EXPECT_THAT(Changed([&](LintInput& input) {
-                named(input, api::kProvisioningCheckController);
+                named(input, checks::kProvisioningCheckController);
                 input.parameters = {"ProvisioningRequestConfig/dws"};
               }),
               IsEmpty());
@@ -260,8 +260,7 @@ TEST(LintTest, StepsInAnotherOrderThanTheFlavors) {
       }
       api::AdmissionCheck& check = input.checks.emplace_back();
       check.meta.name = "capacity";
-      check.controller_name = api::kReactiveCheckController;
-      input.controllers[api::kReactiveCheckController] = {};
+      check.controller_name = checks::kReactiveCheckController;
       FirstQueue(input).spec.admission_checks = {{.check = "capacity"}};
       for (std::string& flavor : flavors) {
         const std::string step = "step-" + flavor;

@@ -1,4 +1,5 @@
-"""Goal: tools/reasons notices a reason without a remedy, a remedy without a reason, and a page that differs.
+"""Goal: tools/reasons notices a reason without a remedy, a remedy without a reason, a reason of an admission check that
+no row of the table has, and a page that differs.
 Method: a copy of the sources that it reads, changed in one place."""
 
 import pathlib
@@ -16,7 +17,7 @@ class ReasonsTest(unittest.TestCase):
     def setUp(self):
         self.root = pathlib.Path(scratch_folder("berth-reasons-"))
         self.addCleanup(shutil.rmtree, self.root, ignore_errors=True)
-        for name in ("admission", "provisioning", "integrations", "kube/runtime", "queue"):
+        for name in ("admission", "checks", "provisioning", "integrations", "kube/runtime", "queue"):
             shutil.copytree(PROJECT / name, self.root / name)
         for name in ("api/reasons.h", "api/pods_ready.h", "tools/reasons", "tools/reasons.txt",
                      "docs/guide/troubleshooting.md"):
@@ -52,6 +53,13 @@ class ReasonsTest(unittest.TestCase):
     def test_a_remedy_needs_a_reason(self):
         self.add("tools/reasons.txt", "OnHold |", "Gone | where | what | nothing\n")
         self.assertEqual(self.check(), (1, "tools/reasons.txt: no source writes Gone\n"))
+
+    def test_a_reason_of_a_check_needs_a_row(self):
+        self.add("provisioning/controller/lease_steps.cc", "kube::Step LeaseSteps::Write(",
+                 '// EventType::kWarning, "NewEvent"\n')
+        self.add("tools/reasons.txt", "OnHold |", "NewEvent | where | what | nothing\n")
+        self.assertEqual(self.check(), (
+            1, "checks/check_kinds.cc: no row has the reason NewEvent (provisioning/controller/lease_steps.cc)\n"))
 
     def test_the_page_follows(self):
         self.add("provisioning/reasons.cc", "ask the cloud for more quota", "please ")

@@ -8,6 +8,7 @@
 
 #include "api/codec/provisioning_policy.h"
 #include "api/labels.h"
+#include "checks/controller_names.h"
 #include "tests/view/view_builder.h"
 #include "view/screens/pending_capacity.h"
 #include "view/screens/why.h"
@@ -105,7 +106,7 @@ TEST(CapacityScreen, ShowsWhoWaitsForNodesAndThePoolsOfKarpenter) {
   view.node_pools.clear();
   api::AdmissionCheck check;
   check.meta.name = "dws-prov";
-  check.controller_name = api::kReactiveCheckController;
+  check.controller_name = checks::kReactiveCheckController;
   view.admission_checks = {check};
   api::AdmissionCheckState& state = view.workloads.front().status.admission_checks.front();
   state.state = api::CheckState::kReady;

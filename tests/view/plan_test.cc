@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/labels.h"
+#include "checks/controller_names.h"
 #include "tests/view/view_builder.h"
 
 namespace berth::view {
@@ -32,7 +33,7 @@ class PlanTest : public ::testing::Test {
     api::AdmissionCheck check;
     check.meta.name = "capacity";
     check.meta.annotations[api::kProvisioningPolicyAnnotation] = "chain";
-    check.controller_name = api::kProvisioningCheckController;
+    check.controller_name = checks::kProvisioningCheckController;
     check.parameters = {"kueue.x-k8s.io", "ProvisioningRequestConfig", "config"};
     view_.admission_checks = {check};
     api::ProvisioningRequestConfig config;
@@ -175,7 +176,7 @@ TEST_F(PlanTest, ARaceTellsWhatItWastesAtMost) {
 }
 
 TEST_F(PlanTest, StepsOfACheckForPendingPods) {
-  view_.admission_checks[0].controller_name = api::kReactiveCheckController;
+  view_.admission_checks[0].controller_name = checks::kReactiveCheckController;
   view_.admission_checks[0].parameters.reset();
   view_.provisioning_configs.clear();
   const std::string screen = Screen();

@@ -13,7 +13,7 @@ RULES = [
     ("sleep-in-test", r"^tests/(?!bench/)",
      r"\b(?:sleep_for|sleep_until|usleep|nanosleep)\s*\(|(?<![\w.>:])sleep\s*\(",
      "wait for the event itself, or use virtual time"),
-    ("stdout-in-library", r"^(?:base|api|queue|admission|provisioning|integrations|webhook|simulation|readapi|net|kube"
+    ("stdout-in-library", r"^(?:base|api|checks|queue|admission|provisioning|integrations|webhook|simulation|readapi|net|kube"
      r"|local)/", r"\bstd::cout\b|(?<![\w:.>])printf\s*\(|\bstd::printf\b",
      "libraries return data or log; only programs print"),
     ("json-parse", r"^(?!tests/)", r"\b(?:[Jj]son|ordered_json)::(?:parse|sax_parse|accept)\b"

@@ -1,9 +1,9 @@
 """A folder includes only earlier folders. The table below is the rule; the picture is
 
-    base > {api, cel} > {queue, admission, provisioning, integrations, webhook}
+    base > {api, cel} > checks > {queue, admission, provisioning, integrations, webhook}
          > {simulation, readapi} > net > {kube, ledger} > */controller > {local, view} > forecast > program > scenarios > cli
 
-No folder includes cli.
+checks/controller is the first of */controller. No folder includes cli.
 """
 
 import re
@@ -11,6 +11,8 @@ import re
 # Unit (a path prefix; the longest that fits counts) -> the units it may include beside itself.
 # "pure" units decide and never act: tools/checks/purity.py checks that on their archives.
 SHELL = "base base/log base/threads api api/codec api/yaml net kube"
+# The table of admission checks. The folder of a check may include all of checks/: only these two name a controller.
+CHECKS = "checks/check_kinds.h"
 MAY_INCLUDE = {
     "base": "",
     "base/log": "base",
@@ -21,22 +23,24 @@ MAY_INCLUDE = {
     "api/yaml": "base api api/codec",
     # Of api/ the parser of quantities alone: cel/ knows no kinds.
     "cel": "base api/quantity.h",
+    "checks": "base api",
     "queue": "base api",
-    "admission": "base api cel queue",
-    "provisioning": "base api",
+    "admission": f"base api cel {CHECKS} queue",
+    "provisioning": "base api checks",
     "integrations": "base api api/codec cel",
     "webhook": "base api api/codec cel",
     # The core in virtual time: of integrations/ what becomes of a stopped job, of provisioning/ what
     # is declared of runs, and the estimator of waits.
-    "simulation": "base api queue admission provisioning integrations",
+    "simulation": f"base api {CHECKS} queue admission provisioning integrations",
     # Rows of JSON text, their indices and changes: no kind of Kubernetes. Of api/codec the writer of
     # JSON alone.
     "readapi": "base api/codec/json_write.h",
     "net": "base base/threads",
     "kube": SHELL,
     "ledger": "base base/log base/threads base/sqlite api",
-    "admission/controller": f"{SHELL} admission queue",
-    "provisioning/controller": f"{SHELL} provisioning",
+    "checks/controller": f"{SHELL} checks",
+    "admission/controller": f"{SHELL} {CHECKS} admission queue",
+    "provisioning/controller": f"{SHELL} checks checks/controller provisioning",
     "integrations/controller": f"{SHELL} cel integrations",
     "webhook/controller": f"{SHELL} cel webhook",
     "readapi/controller": f"{SHELL} readapi",
@@ -49,25 +53,25 @@ MAY_INCLUDE = {
     "local/cluster": f"{SHELL} local local/images",
     "local/cloud": f"{SHELL} local local/cluster",
     # The cluster as a person sees it, its readers, and the texts of the screens.
-    "view": f"{SHELL} integrations/kind_catalogue.h queue admission provisioning integrations webhook simulation ledger",
+    "view": f"{SHELL} {CHECKS} integrations/kind_catalogue.h queue admission provisioning integrations webhook simulation ledger",
     # NodePools are objects of the emulated cloud.
     "forecast": f"{SHELL} view webhook simulation ledger local/cloud",
     # The server: the controllers, the read API, and what `berth up` applies and keeps.
-    "program": f"{SHELL} cel local view forecast queue admission provisioning integrations webhook simulation"
+    "program": f"{SHELL} {CHECKS} cel local view forecast queue admission provisioning integrations webhook simulation"
                " admission/controller provisioning/controller integrations/controller webhook/controller"
                " ledger ledger/controller readapi readapi/controller",
     # All of it in virtual time, and the text of `berth why`.
-    "scenarios": f"{SHELL} view program local local/cluster local/cloud admission simulation scenarios/world admission/controller",
+    "scenarios": f"{SHELL} {CHECKS} view program local local/cluster local/cloud admission simulation scenarios/world admission/controller",
     "scenarios/world": f"{SHELL} program local local/cluster local/cloud admission admission/controller webhook integrations"
                        " webhook/controller",
     # cli joins all folders; the jobs are ordinary users and include only base/.
-    "cli": f"{SHELL} cel local local/images local/cluster local/cloud queue admission provisioning integrations webhook simulation"
+    "cli": f"{SHELL} {CHECKS} cel local local/images local/cluster local/cloud queue admission provisioning integrations webhook simulation"
            " admission/controller provisioning/controller integrations/controller"
            " webhook/controller ledger ledger/controller view forecast program scenarios",
     "jobs": "base",
     "tests": "*",
 }
-PURE = {"cel", "queue", "admission", "provisioning", "integrations", "webhook", "simulation", "readapi"}
+PURE = {"cel", "checks", "queue", "admission", "provisioning", "integrations", "webhook", "simulation", "readapi"}
 # The units of webhook/ with threads, which serve the pure rules, and the reader of the YAML of kinds.
 SHELL_FILES = {r"webhook/(server|certificates)\w*\.(h|cc)": "webhook/controller",
                r"integrations/kind_catalogue\.(h|cc)": "integrations/controller"}
@@ -77,7 +81,7 @@ SHELL_FILES = {r"webhook/(server|certificates)\w*\.(h|cc)": "webhook/controller"
 LIBRARIES = {
     "nlohmann/": "api api/codec api/yaml cel integrations webhook readapi kube local local/images view forecast program cli scenarios"
                  " scenarios/world tests"
-                 " admission/controller provisioning/controller"
+                 " checks/controller admission/controller provisioning/controller"
                  " integrations/controller webhook/controller readapi/controller",
     "simdjson.h": "api/codec",
     "boost/": "net tests",

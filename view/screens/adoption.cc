@@ -8,6 +8,7 @@
 #include "api/api_version.h"
 #include "api/labels.h"
 #include "api/multikueue.h"
+#include "checks/check_kinds.h"
 
 namespace berth::view {
 namespace {
@@ -112,12 +113,14 @@ void CheckJob(const Json& job, AdoptionReport& report) {
 
 void CheckAdmissionCheck(const Json& check, AdoptionReport& report) {
   const std::string controller = TextAt(check, "/spec/controllerName");
-  if (controller == api::kProvisioningCheckController) {
+  const checks::CheckKind* row = checks::FindCheckKind(controller);
+  if (row != nullptr && row->adoption == checks::Adoption::kTakenOver) {
     ++report.taken_over["AdmissionChecks"];
-  } else if (controller == api::kMultiKueueController) {
+  } else if (const auto* missing = checks::FindMissingCheck(controller)) {
     report.findings.push_back({AdoptionGrade::kMissing, NameOf("admissioncheck", check),
-                               "of MultiKueue, which Berth does not have: workloads of its queues "
-                               "wait for it for ever"});
+                               std::string("of ") + missing->feature +
+                                   ", which Berth does not have: workloads of its queues "
+                                   "wait for it for ever"});
   } else {
     report.findings.push_back({AdoptionGrade::kStays, NameOf("admissioncheck", check),
                                "of the controller " + controller + ", which goes on deciding it"});
@@ -180,10 +183,34 @@ constexpr Rule kRules[] = {
     {"resourceflavors", "ResourceFlavors", nullptr},
     {"topologies", "Topologies", nullptr},
     {"workloadpriorityclasses", "WorkloadPriorityClasses", nullptr},
-    {"provisioningrequestconfigs", "ProvisioningRequestConfigs", nullptr},
-    {"multikueueclusters", nullptr, nullptr},
-    {"multikueueconfigs", nullptr, nullptr},
 };
+
+// The parameters of checks that Berth takes over, and the kinds of checks that Berth lacks.
+// Returns whether a row of checks/ has the kind.
+bool CheckParameters(const std::string& plural, const Json& items, AdoptionReport& report) {
+  const auto is_wanted = [&plural](const checks::ParametersKind& kind) {
+    return plural == kind.plural;
+  };
+  for (const checks::CheckKind& row : checks::CheckKinds()) {
+    const auto kind =
+        std::find_if(row.parameters_kinds.begin(), row.parameters_kinds.end(), is_wanted);
+    if (row.adoption != checks::Adoption::kTakenOver || kind == row.parameters_kinds.end()) {
+      continue;
+    }
+    if (!items.empty()) report.taken_over[kind->kind + std::string("s")] += items.size();
+    return true;
+  }
+  for (const checks::MissingCheck& row : checks::MissingChecks()) {
+    if (std::none_of(row.kinds.begin(), row.kinds.end(), is_wanted)) continue;
+    for (const Json& item : items) {
+      report.findings.push_back(
+          {AdoptionGrade::kMissing, NameOf(plural, item),
+           std::string("is kept, and has no effect: Berth has no ") + row.feature});
+    }
+    return true;
+  }
+  return false;
+}
 
 const char* WordOf(AdoptionGrade grade) {
   switch (grade) {
@@ -206,17 +233,15 @@ std::vector<AdoptionFinding> Sorted(std::vector<AdoptionFinding> findings) {
 }  // namespace
 
 void CheckAdoptionOf(const std::string& plural, const Json& items, AdoptionReport& report) {
+  if (CheckParameters(plural, items, report)) return;
   const auto* rule = std::find_if(std::begin(kRules), std::end(kRules),
                                   [&](const Rule& one) { return plural == one.plural; });
   if (rule == std::end(kRules)) return;
   for (const Json& item : items) {
     if (rule->check != nullptr) {
       rule->check(item, report);
-    } else if (rule->taken_over != nullptr) {
-      ++report.taken_over[rule->taken_over];
     } else {
-      report.findings.push_back({AdoptionGrade::kMissing, NameOf(plural, item),
-                                 "is kept, and has no effect: Berth has no MultiKueue"});
+      ++report.taken_over[rule->taken_over];
     }
   }
 }

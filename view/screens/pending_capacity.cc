@@ -6,10 +6,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "api/labels.h"
 #include "api/reasons.h"
 #include "base/rfc3339.h"
 #include "base/strings.h"
+#include "checks/check_kinds.h"
 #include "provisioning/pod_sets.h"
 #include "provisioning/reactive.h"
 #include "view/screens/find_named.h"
@@ -33,7 +33,10 @@ std::vector<PendingRow> RowsOf(const ClusterView& view, const api::Workload& wor
   if (api::IsTrue(workload.status.conditions, api::kFinished)) return rows;
   for (const api::AdmissionCheckState& state : workload.status.admission_checks) {
     const api::AdmissionCheck* check = FindNamed(view.admission_checks, state.name);
-    if (check == nullptr || check->controller_name != api::kReactiveCheckController) continue;
+    if (check == nullptr ||
+        checks::CapacityOf(check->controller_name) != checks::Capacity::kPendingPods) {
+      continue;
+    }
     if (state.state == api::CheckState::kReady &&
         !state.message.starts_with(provisioning::kPodsWaitPrefix))
       continue;

@@ -10,6 +10,7 @@
 #include "api/reasons.h"
 #include "base/rfc3339.h"
 #include "base/strings.h"
+#include "checks/check_kinds.h"
 #include "provisioning/check_settings.h"
 #include "provisioning/money.h"
 #include "provisioning/reactive.h"
@@ -116,8 +117,9 @@ CheckPlan PlanCheck(const ClusterView& view, const api::ClusterQueue& queue,
     plan.problem = "AdmissionCheck " + rule.check + " does not exist: its queue is inactive";
     return plan;
   }
-  plan.is_reactive = check->controller_name == api::kReactiveCheckController;
-  if (!plan.is_reactive && check->controller_name != api::kProvisioningCheckController) {
+  const checks::Capacity capacity = checks::CapacityOf(check->controller_name);
+  plan.is_reactive = capacity == checks::Capacity::kPendingPods;
+  if (capacity == checks::Capacity::kNone) {
     plan.problem = "answered by " + check->controller_name + ", nothing is known in advance";
     return plan;
   }

@@ -7,6 +7,7 @@
 #include "api/condition.h"
 #include "api/labels.h"
 #include "api/reasons.h"
+#include "checks/controller_names.h"
 #include "tests/admission/topology/placement_case.h"
 
 namespace berth::admission {
@@ -38,7 +39,7 @@ class Cluster {
   void AddCheck(const std::string& name) {
     api::AdmissionCheck check;
     check.meta.name = name;
-    check.controller_name = api::kProvisioningCheckController;
+    check.controller_name = checks::kProvisioningCheckController;
     check.conditions.push_back({api::kActive, api::ConditionStatus::kTrue, "", "", {}, 0});
     scheduler_.ApplyAdmissionCheck(check);
   }

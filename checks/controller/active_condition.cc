@@ -1,19 +1,13 @@
-#include "provisioning/controller/active_condition.h"
+#include "checks/controller/active_condition.h"
 
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
 #include "api/codec/codec.h"
-#include "api/labels.h"
 #include "api/reasons.h"
 
-namespace berth::provisioning {
-
-std::string PolicyNotFound(const std::string& policy) {
-  return std::string("metadata.annotations[") + api::kProvisioningPolicyAnnotation +
-         "]: ProvisioningPolicy.provisioning.berth.dev \"" + policy + "\" not found";
-}
+namespace berth::checks {
 
 void WriteActive(kube::Manager& manager, const api::AdmissionCheck& check,
                  const std::string& problem, WallTime now, kube::Reconciler::Done done) {
@@ -51,4 +45,4 @@ void WriteActive(kube::Manager& manager, const api::AdmissionCheck& check,
       });
 }
 
-}  // namespace berth::provisioning
+}  // namespace berth::checks

@@ -1,4 +1,4 @@
-// provisioning/controller/active_condition.h — writes the condition Active of an AdmissionCheck.
+// checks/controller/active_condition.h — writes the condition Active of an AdmissionCheck.
 //
 // Threads: one Executor, that of the manager. Errors: of the API, through `done`.
 #pragma once
@@ -10,14 +10,11 @@
 #include "kube/runtime/manager.h"
 #include "kube/runtime/reconciler.h"
 
-namespace berth::provisioning {
-
-// The name of the check's annotation berth.dev/provisioning-policy does not name a policy.
-std::string PolicyNotFound(const std::string& policy);
+namespace berth::checks {
 
 // Makes the condition True, or with a `problem` False with reason BadParametersRef. Writes nothing
 // where the condition says that already.
 void WriteActive(kube::Manager& manager, const api::AdmissionCheck& check,
                  const std::string& problem, WallTime now, kube::Reconciler::Done done);
 
-}  // namespace berth::provisioning
+}  // namespace berth::checks

@@ -1,4 +1,4 @@
-#include "provisioning/controller/checked_workloads.h"
+#include "checks/controller/checked_workloads.h"
 
 #include <optional>
 #include <utility>
@@ -7,11 +7,9 @@
 
 #include "api/codec/admission_status.h"
 #include "api/codec/codec.h"
-#include "api/codec/provisioning_policy.h"
-#include "api/labels.h"
 #include "kube/runtime/refused_write.h"
 
-namespace berth::provisioning {
+namespace berth::checks {
 
 kube::Sweep CheckedWorkloads(const kube::Informer<api::Workload>& workloads) {
   return {.covers =
@@ -47,14 +45,6 @@ std::optional<std::int64_t> JobDeadlineOf(const kube::Informer<api::Job>* jobs,
                                           const api::Workload& workload) {
   const auto job = JobOf(jobs, workload);
   return job == nullptr ? std::nullopt : job->active_deadline_seconds;
-}
-
-api::MemoryByCheck MemoryOf(const api::Workload& workload) {
-  const std::string* text =
-      api::FindValue(workload.meta.annotations, api::kProvisioningMemoryAnnotation);
-  if (text == nullptr) return {};
-  auto memory = api::DecodeMemory(*text);
-  return memory ? *std::move(memory) : api::MemoryByCheck{};
 }
 
 CheckWriter::CheckWriter(kube::Manager& manager, kube::EventRecorder& events,
@@ -95,14 +85,11 @@ void CheckWriter::EndFailed(const WorkloadPtr& workload, const Error& error,
                         });
 }
 
-kube::Step CheckWriter::WriteMemory(const WorkloadPtr& workload, const api::MemoryByCheck& memory,
-                                    const api::StringMap& others) {
+kube::Step CheckWriter::WriteMemory(const WorkloadPtr& workload, const api::StringMap& memory) {
   kube::Json annotations;
-  const auto set = [&annotations](const std::string& name, const std::string& text) {
+  for (const auto& [name, text] : memory) {
     annotations[name] = text.empty() ? kube::Json() : kube::Json(text);
-  };
-  set(api::kProvisioningMemoryAnnotation, memory.empty() ? "" : api::EncodeMemory(memory));
-  for (const auto& [name, text] : others) set(name, text);
+  }
   const kube::Json patch = {{"metadata",
                              {{"annotations", std::move(annotations)},
                               {"resourceVersion", workload->meta.resource_version}}}};
@@ -131,4 +118,4 @@ kube::Step CheckWriter::Record(const WorkloadPtr& workload, CheckEvent event) {
   };
 }
 
-}  // namespace berth::provisioning
+}  // namespace berth::checks

@@ -1,6 +1,6 @@
-// provisioning/controller/checked_workloads.h — what the controllers of admission checks share:
-// which Workloads they reconcile, the Job and the memory of a Workload, and how check states,
-// memories and events are written.
+// checks/controller/checked_workloads.h — what the controllers of admission checks share:
+// which Workloads they reconcile, the Job of a Workload, and how check states, memories and events
+// are written.
 //
 // Threads: one Executor, that of the manager. Errors: of the API, prefixed with the action.
 #pragma once
@@ -12,15 +12,14 @@
 #include <vector>
 
 #include "api/job.h"
-#include "api/provisioning_policy.h"
 #include "api/workload.h"
+#include "checks/check_event.h"
 #include "kube/runtime/events.h"
 #include "kube/runtime/manager.h"
 #include "kube/runtime/steps.h"
 #include "kube/runtime/sweep.h"
-#include "provisioning/decide.h"
 
-namespace berth::provisioning {
+namespace berth::checks {
 
 using WorkloadPtr = std::shared_ptr<const api::Workload>;
 
@@ -37,10 +36,6 @@ std::shared_ptr<const api::Job> JobOf(const kube::Informer<api::Job>* jobs,
 std::optional<std::int64_t> JobDeadlineOf(const kube::Informer<api::Job>* jobs,
                                           const api::Workload& workload);
 
-// The annotation of the Workload; empty where it is missing or cannot be read: the memory begins
-// anew.
-api::MemoryByCheck MemoryOf(const api::Workload& workload);
-
 // Writes check states and memories in the name of one check controller. Must outlive the manager's
 // requests.
 class CheckWriter {
@@ -51,11 +46,10 @@ class CheckWriter {
   // ones it leaves out. The write names the resourceVersion, so that an eviction under way is
   // never overwritten. A refused write gives an event.
   kube::Step Write(const WorkloadPtr& workload, std::vector<api::AdmissionCheckState> checks);
-  // Writes the memory and `others` as annotations; an empty memory or text removes its annotation.
+  // Writes the memory of checks: annotations of the Workload; an empty text removes its annotation.
   // The answer wakes the Workload for the next decision. The write names the resourceVersion, so
   // that the memory of a Workload that has changed meanwhile is kept.
-  kube::Step WriteMemory(const WorkloadPtr& workload, const api::MemoryByCheck& memory,
-                         const api::StringMap& others);
+  kube::Step WriteMemory(const WorkloadPtr& workload, const api::StringMap& memory);
   // A warning is recorded also on the Workload's Job.
   kube::Step Record(const WorkloadPtr& workload, CheckEvent event);
 
@@ -69,4 +63,4 @@ class CheckWriter {
   kube::Informer<api::Job>* jobs_;
 };
 
-}  // namespace berth::provisioning
+}  // namespace berth::checks
