@@ -1,6 +1,6 @@
 // tests/support/quota_formulae.h — the quota of ClusterQueues and cohorts by the formulae of
 // Kueue's KEP-79, in their plainest form: the one model for tests of the core (quota_model.h) and
-// of the whole controller (tests/simulation/faults/quota_law.h).
+// of the whole controller (tests/faults/quota_law.h).
 //
 //     local(n)     = lending limit ? max(0, subtree(n) - lending limit) : 0
 //     subtree(n)   = nominal + sum over children (subtree - local)

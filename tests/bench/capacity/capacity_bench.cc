@@ -12,7 +12,7 @@
 #include "api/reasons.h"
 #include "provisioning/decide.h"
 #include "tests/bench/support/process.h"
-#include "tests/simulation/market/market.h"
+#include "tests/market/market.h"
 
 namespace berth::bench {
 namespace {

@@ -1,0 +1,288 @@
+// Goal: the forecast of a start is that of the scheduler on run times that are known in
+// distribution. Method: clusters of a few Workloads whose runs are known for certain, worked out by
+// hand; properties of draws on runs that are not.
+#include "simulation/forecast.h"
+
+#include <gtest/gtest.h>
+
+#include "api/reasons.h"
+#include "simulation/standing.h"
+#include "tests/simulation/day.h"
+#include "tests/simulation/standing_cluster.h"
+
+namespace berth::simulation {
+namespace {
+
+using std::chrono::seconds;
+using Starts = std::vector<std::optional<Duration>>;
+
+constexpr char kHostname[] = "kubernetes.io/hostname";
+
+std::shared_ptr<const RunForecast> RunOf(double least, double most) {
+  auto run = std::make_shared<RunForecast>();
+  for (std::size_t i = 0; i < RunForecast::kPoints; ++i) {
+    run->seconds.at(i) = least + (most - least) * static_cast<double>(i) /
+                                     static_cast<double>(RunForecast::kPoints - 1);
+  }
+  return run;
+}
+
+class ForecastTest : public ::testing::Test {
+ protected:
+  ForecastTest() {
+    options_.world.start = kNow;
+    options_.world.driver.wake_up_batch = Duration::zero();
+    options_.draws = 10;
+  }
+
+  // Runs between `least` and `most` seconds, or so long from now on where it runs.
+  void Add(const api::Workload& workload, double least, double most) {
+    workloads_.push_back(std::make_shared<const api::Workload>(workload));
+    runs_[workload.meta.uid] = RunOf(least, most);
+  }
+
+  Forecast Make() {
+    Cluster cluster = cluster_;
+    Prepare(cluster);
+    standing_ = MakeStanding(workloads_, kNow);
+    jobs_.clear();
+    for (const Job& job : standing_.jobs) {
+      ForecastJob& made = jobs_.emplace_back();
+      made.job = job;
+      made.run = runs_.at(job.object->meta.uid);
+      if (IsRunning(*job.object)) made.left = made.run;
+      const auto wait = capacity_.find(job.object->meta.uid);
+      if (wait != capacity_.end()) made.capacity = wait->second;
+    }
+    return MakeForecast(cluster, jobs_, options_);
+  }
+
+  const JobForecast& Of(const Forecast& forecast, const std::string& name) const {
+    for (std::size_t i = 0; i < jobs_.size(); ++i) {
+      if (jobs_[i].job.object->meta.uid == "uid-" + name) return forecast.jobs[i];
+    }
+    throw std::runtime_error("no job " + name);
+  }
+
+  Cluster cluster_ = EmptyCluster();
+  ForecastOptions options_;
+  std::vector<std::shared_ptr<const api::Workload>> workloads_;
+  std::map<std::string, std::shared_ptr<const RunForecast>> runs_;
+  std::map<std::string, CapacityWait> capacity_;
+  StandingJobs standing_;
+  std::vector<ForecastJob> jobs_;
+};
+
+// Two racks of two nodes of four CPUs each.
+void AddRacks(Cluster& cluster) {
+  cluster.flavors[0].topology_name = "racks";
+  cluster.topologies.push_back({.meta = {.name = "racks"}, .levels = {"rack", kHostname}});
+  for (const char* name : {"a1", "a2", "b1", "b2"}) {
+    api::Node& node = cluster.nodes.emplace_back();
+    node.meta.name = name;
+    node.meta.labels = {{"rack", std::string(1, name[0])}, {kHostname, name}};
+    node.allocatable = {{"cpu", 4000}, {"pods", 110}};
+    node.conditions = {{.type = "Ready", .status = api::ConditionStatus::kTrue}};
+  }
+}
+
+// One pod of four CPUs on the node.
+api::Workload RunningOn(const std::string& name, const std::string& node) {
+  api::Workload workload = RunningWorkload(name, "a", 4, 500);
+  api::TopologyAssignment assigned{.levels = {kHostname}, .domains = {{{node}, 1}}};
+  workload.status.admission->pod_set_assignments[0].topology_assignment = assigned;
+  return workload;
+}
+
+// Two pods of four CPUs in one rack.
+api::Workload GangOfARack(const std::string& name) {
+  api::Workload workload = WaitingWorkload(name, "a", 4, 10);
+  std::vector<api::PodSet> pod_sets = workload.spec.pod_sets;
+  pod_sets[0].count = 2;
+  pod_sets[0].topology_request.emplace().required = "rack";
+  workload.spec.pod_sets = pod_sets;
+  return workload;
+}
+
+TEST_F(ForecastTest, AGangWaitsForARackThatIsFree) {
+  AddQueue(cluster_, "a", 16);
+  Add(RunningOn("first", "a1"), 100, 100);
+  Add(RunningOn("second", "b2"), 300, 300);
+  Add(GangOfARack("gang"), 30, 30);
+  AddRacks(cluster_);  // the quota has room for the gang at once
+  EXPECT_EQ(Of(Make(), "gang").starts, Starts(10, seconds(100)));
+  // A pod of a DaemonSet stays on a node of the first rack.
+  api::Pod& daemon = cluster_.pods.emplace_back();
+  daemon.meta.name = "daemon";
+  daemon.phase = "Running";
+  daemon.spec.node_name = "a2";
+  daemon.spec.containers.emplace_back().requests = {{"cpu", 1000}};
+  EXPECT_EQ(Of(Make(), "gang").starts, Starts(10, seconds(300)));
+}
+
+TEST_F(ForecastTest, AWaitingJobStartsWhenTheRunningOneEnds) {
+  AddQueue(cluster_, "a", 4);
+  Add(RunningWorkload("running", "a", 4, 500), 100, 100);
+  Add(WaitingWorkload("first", "a", 4, 20), 30, 30);
+  Add(WaitingWorkload("second", "a", 4, 10), 30, 30);
+  const Forecast forecast = Make();
+  EXPECT_EQ(Of(forecast, "first").starts, Starts(10, seconds(100)));
+  EXPECT_EQ(Of(forecast, "second").starts, Starts(10, seconds(130)));
+  EXPECT_EQ(Of(forecast, "running").At(0.5), -seconds(500));
+  EXPECT_EQ(Of(forecast, "second").why, "");
+}
+
+TEST_F(ForecastTest, APreemptedJobRunsAnewForItsWholeRun) {
+  AddQueue(cluster_, "a", 4);
+  Add(RunningWorkload("low", "a", 4, 50), 70, 70);
+  api::Workload high = WaitingWorkload("high", "a", 4);
+  high.spec.priority = 100;
+  Add(high, 10, 10);
+  Add(WaitingWorkload("last", "a", 4, 5), 1, 1);
+  options_.until = ForecastUntil::kFinished;
+  const Forecast forecast = Make();
+  EXPECT_EQ(Of(forecast, "high").starts, Starts(10, seconds(0)));
+  EXPECT_EQ(Of(forecast, "low").preemptions, std::vector<std::int32_t>(10, 1));
+  EXPECT_EQ(Of(forecast, "last").starts, Starts(10, seconds(80)));
+}
+
+TEST_F(ForecastTest, AJobWithoutRoomNeverStartsAndSaysWhy) {
+  AddQueue(cluster_, "a", 4);
+  Add(RunningWorkload("running", "a", 4, 1), 60, 60);
+  Add(WaitingWorkload("big", "a", 8), 30, 30);
+  const Forecast forecast = Make();
+  EXPECT_EQ(Of(forecast, "big").Started(), 0);
+  EXPECT_EQ(Of(forecast, "big").At(0.1), std::nullopt);
+  EXPECT_EQ(Of(forecast, "big").why,
+            "couldn't assign flavors to pod set main: insufficient quota for cpu in flavor "
+            "default, previously considered podsets requests (0) + current podset request (8) > "
+            "maximum capacity (4)");
+}
+
+TEST_F(ForecastTest, AJobOfALostQueueSaysSo) {
+  AddQueue(cluster_, "a", 4);
+  Add(WaitingWorkload("lost", "b", 1), 30, 30);
+  EXPECT_EQ(Of(Make(), "lost").why, "LocalQueue team/b does not exist");
+}
+
+TEST_F(ForecastTest, TheDrawsCoverTheDistributionEvenly) {
+  AddQueue(cluster_, "a", 4);
+  Add(RunningWorkload("running", "a", 4, 5), 0, 1000);
+  Add(WaitingWorkload("next", "a", 4), 30, 30);
+  options_.draws = 100;
+  const Forecast forecast = Make();
+  const JobForecast& next = Of(forecast, "next");
+  EXPECT_NEAR(std::chrono::duration<double>(*next.At(0.1)).count(), 100, 11);
+  EXPECT_NEAR(std::chrono::duration<double>(*next.At(0.5)).count(), 500, 11);
+  EXPECT_NEAR(std::chrono::duration<double>(*next.At(0.9)).count(), 900, 11);
+}
+
+TEST_F(ForecastTest, ASeedGivesOneForecastWhoeverElseWaits) {
+  AddQueue(cluster_, "a", 4);
+  AddQueue(cluster_, "b", 4);
+  Add(RunningWorkload("running", "a", 4, 5), 0, 1000);
+  Add(WaitingWorkload("next", "a", 4), 30, 90);
+  const Starts once = Of(Make(), "next").starts;
+  EXPECT_EQ(Of(Make(), "next").starts, once);
+  Add(WaitingWorkload("elsewhere", "b", 4), 30, 90);
+  EXPECT_EQ(Of(Make(), "next").starts, once);
+  options_.seed = 2;
+  EXPECT_NE(Of(Make(), "next").starts, once);
+}
+
+TEST_F(ForecastTest, CapacityComesAfterQuota) {
+  AddQueue(cluster_, "a", 4);
+  Add(RunningWorkload("running", "a", 4, 5), 100, 100);
+  Add(WaitingWorkload("next", "a", 4), 30, 30);
+  Add(WaitingWorkload("after", "a", 4, 5), 30, 30);
+  capacity_["uid-next"] = {seconds(10), seconds(10), seconds(10)};
+  options_.draws = 1;
+  const Forecast forecast = Make();
+  const Duration wait = *Of(forecast, "next").starts[0] - seconds(100);
+  EXPECT_GT(wait, Duration(0));
+  EXPECT_LE(wait, seconds(20));
+  EXPECT_EQ(Of(forecast, "after").starts[0], seconds(130) + wait);
+}
+
+TEST_F(ForecastTest, AReservedJobWaitsForCapacityAlone) {
+  AddQueue(cluster_, "a", 4);
+  api::Workload reserved = RunningWorkload("reserved", "a", 4, 5);
+  AddCondition(reserved, api::kAdmitted, false, "NoChecks", 5);
+  Add(reserved, 60, 60);
+  Add(WaitingWorkload("next", "a", 4), 1, 1);
+  capacity_["uid-reserved"] = {seconds(10), seconds(10), seconds(10)};
+  const Forecast forecast = Make();
+  const Starts& starts = Of(forecast, "reserved").starts;
+  EXPECT_GT(*starts[0], Duration(0));
+  EXPECT_LE(*starts[0], seconds(20));
+  EXPECT_EQ(*Of(forecast, "next").starts[0], *starts[0] + seconds(60));
+}
+
+TEST_F(ForecastTest, AnEvictedJobGivesItsQuotaBack) {
+  AddQueue(cluster_, "a", 4);
+  api::Workload evicted = RunningWorkload("evicted", "a", 4, 5);
+  AddCondition(evicted, api::kEvicted, true, "Preempted", 1);
+  Add(evicted, 60, 60);
+  api::Workload high = WaitingWorkload("high", "a", 4);
+  high.spec.priority = 5;
+  Add(high, 10, 10);
+  const Forecast forecast = Make();
+  EXPECT_EQ(Of(forecast, "high").At(0.5), Duration(0));
+  EXPECT_EQ(Of(forecast, "evicted").At(0.5), seconds(10));
+}
+
+TEST_F(ForecastTest, ABackoffEndsBeforeTheStart) {
+  AddQueue(cluster_, "a", 4);
+  api::Workload later = WaitingWorkload("later", "a", 1);
+  later.status.requeue_state = {.count = 1, .requeue_at = kNow + seconds(45)};
+  AddCondition(later, api::kRequeued, false, "PodsReadyTimeout", 5);
+  Add(later, 60, 60);
+  EXPECT_EQ(Of(Make(), "later").At(0.5), seconds(45));
+}
+
+TEST_F(ForecastTest, WhatNoQueueHoldsIsToldApart) {
+  AddQueue(cluster_, "a", 4);
+  api::Workload off = WaitingWorkload("off", "a", 1);
+  off.spec.active = false;
+  Add(off, 1, 1);
+  api::Workload done = RunningWorkload("done", "a", 4, 9);
+  AddCondition(done, api::kFinished, true, api::kSucceeded, 1);
+  Add(done, 1, 1);
+  Add(WaitingWorkload("next", "a", 4), 1, 1);
+  EXPECT_EQ(Of(Make(), "next").At(0.9), Duration(0));
+  EXPECT_EQ(jobs_.size(), 1U);
+  ASSERT_EQ(standing_.not_queued.size(), 1U);
+  EXPECT_EQ(standing_.not_queued[0].why, "is deactivated: spec.active is false");
+}
+
+TEST_F(ForecastTest, PartsAreTheWhole) {
+  AddQueue(cluster_, "a", 4);
+  Add(RunningWorkload("first", "a", 4, 10), 100, 900);
+  Add(WaitingWorkload("second", "a", 4, 20), 50, 300);
+  Add(WaitingWorkload("third", "a", 4, 10), 50, 300);
+  const Forecast whole = Make();
+  std::vector<Forecast> parts;
+  for (const auto& [first, end] : {std::pair(0, 3), std::pair(3, 4), std::pair(4, 10)}) {
+    options_.first = first;
+    options_.end = end;
+    parts.push_back(Make());
+    EXPECT_EQ(Of(parts.back(), "third").starts.size(), static_cast<std::size_t>(end - first));
+  }
+  const Forecast joined = JoinForecasts(std::move(parts));
+  for (const char* name : {"second", "third"}) {
+    EXPECT_EQ(Of(joined, name).starts, Of(whole, name).starts);
+    EXPECT_EQ(Of(joined, name).preemptions, Of(whole, name).preemptions);
+  }
+}
+
+TEST_F(ForecastTest, ACancelledForecastHasTheDrawsSoFar) {
+  AddQueue(cluster_, "a", 4);
+  Add(RunningWorkload("first", "a", 4, 10), 100, 900);
+  Add(WaitingWorkload("second", "a", 4, 20), 50, 300);
+  int asked = 0;
+  options_.cancelled = [&asked] { return ++asked > 4; };
+  EXPECT_EQ(Of(Make(), "second").starts.size(), 4U);
+}
+
+}  // namespace
+}  // namespace berth::simulation
