@@ -99,7 +99,7 @@ class ReactiveDecider {
   bool Learn(const std::string& reason, std::int64_t waited);
   void Advise(const std::string& reason);
   bool IsObstructed();
-  // The budget of the day (reactive_budget.cc).
+  // The budget of the day.
   VetoInput AboutSteps() const {
     return AboutReactiveSteps(situation_, input_.name, policy_, memory_, now_);
   }

@@ -236,7 +236,7 @@ class QueueSet {
   void DequeueMembers(std::int32_t local_queue);
   void Fill(WorkloadId workload, const WorkloadInfo& info);
   bool MayRun(const PendingNode& asked, WallTime now) const;
-  // Heads of queues (queue_set_heads.cc).
+  // Heads of queues.
   // Call after the active workloads or the settings of a queue changed.
   void NoteHead(ClusterQueueId queue);
   bool SelectorPasses(const ClusterQueueEntry& queue, std::int32_t namespace_id) const;

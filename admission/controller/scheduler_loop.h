@@ -97,7 +97,7 @@ class SchedulerLoop {
   void NotePending(const Decision& decision);
   void NoteParked(const CycleResult& result);
   void NoteParkedOnArrival(const api::Workload& workload);
-  // Handling of failed writes (scheduler_loop_failures.cc).
+  // Handling of failed writes.
   void TakeBack(const api::ObjectKey& key, const Error& error);
   void OnNotEvicted(const api::ObjectKey& key, const Error& error);
   void ReadBack(const api::ObjectKey& key, int attempt);

@@ -108,7 +108,7 @@ class Shadow {
   void Start();
   void Stop();
 
-  // What the incumbent does (shadow_facts.cc).
+  // What the incumbent does.
   void OnUpdate(const WorkloadPtr& before, const WorkloadPtr& after);
   void OnDelete(const api::Workload& object);
   void OnFact(Fact fact, const WorkloadPtr& object);
@@ -128,7 +128,7 @@ class Shadow {
   ShadowSide WaitingSide(const api::ObjectKey& key) const;  // of Berth
   api::ObjectKey PreemptorOf(const api::Workload& victim) const;
 
-  // What Berth decides (shadow.cc).
+  // What Berth decides.
   CyclePace::Work PacedWork();
   void Changed() { pace_.OnChange(); }
   bool IsFull() const;

@@ -52,7 +52,7 @@ class Machine {
   Value EvalOptionalMap(const Step& step);
   Value EvalOptionalOr(const Step& step);
 
-  // machine_loops.cc
+  // Loops: comprehensions and their short forms.
   Value EvalLoop(const Step& step);
   Value EvalAny(const Step& step, const Value& range);
   Value EvalExistsOne(const Step& step, const Value& range);
