@@ -242,7 +242,8 @@ class Scheduler {
 
   Record& record(WorkloadId id) { return *records_[static_cast<std::size_t>(id)]; }
   void SetInfo(WorkloadId id, queue::WorkloadInfo info);
-  // With pod defaults and claimed devices.
+  // Returns a copy of `object` with pod defaults (LimitRange, RuntimeClass) and the resources of
+  // its device claims filled in.
   std::shared_ptr<const api::Workload> Completed(std::shared_ptr<const api::Workload> object) const;
   void Request(const Wakes& wakes);
   void RequestFor(ClusterQueueId queue);

@@ -20,7 +20,7 @@ constexpr std::chrono::milliseconds kBetweenBatches{50};
 constexpr std::size_t kSlice = 200;  // rows of one task
 constexpr int kThreads = 1;
 
-// Of the kernel's source for secrets.
+// Returns `count` random bytes from /dev/urandom.
 std::string SecretBytes(std::size_t count) {
   std::random_device device("/dev/urandom");
   std::string random(count, '\0');

@@ -38,7 +38,7 @@ struct CapacityWait {
 struct ForecastJob {
   Job job;                                 // of simulation/standing.h
   std::shared_ptr<const RunForecast> run;  // of a whole run
-  // Of what is left of the run that goes on; null: the job does not run.
+  // Forecast of the remaining run time. Null when the job is not running.
   std::shared_ptr<const RunForecast> left;
   std::optional<CapacityWait> capacity;  // nullopt: a job that has quota starts at once
 };

@@ -15,10 +15,10 @@
 
 namespace berth::simulation {
 
-// Of the values of one figure.
+// Mean, deviation and range of the values of one figure.
 struct Spread {
   double mean = 0;
-  double deviation = 0;  // standard deviation of the values; 0 of one value
+  double deviation = 0;  // standard deviation of the values; 0 if there is one value
   double least = 0;
   double most = 0;
 };

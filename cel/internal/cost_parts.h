@@ -85,7 +85,8 @@ struct CallCost {
   std::optional<Size> result;
 };
 
-// Of a call of a function or an operator; `target`: of a method, else null.
+// Returns the estimated cost of calling `name`. `target` is the receiver of a method call, null for
+// functions and operators.
 CallCost CostOfCall(std::string_view name, const Estimated* target,
                     const std::vector<Estimated>& arguments, const SizeFinder& sizes);
 

@@ -4,9 +4,10 @@
 //               ▲                      ▲  ended, silent    │
 //               └── expired (410) ─────┴───────────────────┘   errors: the same, after a backoff
 //
-// A list that expires while its watch is refused for another reason is repeated at once. A list
-// that has expired for a watch when it ends (short history, or pages that went on with newer
-// ones) is repeated after a backoff, alternately in one request and in pages.
+// If the watch was refused for another reason and the list's version expires meanwhile, the
+// reflector lists again at once. If the list's version has already expired for a watch when the
+// list ends (the server's history is short, or later pages went on at newer versions), the
+// reflector lists again after a backoff, alternately in one request and in pages.
 //
 // CatchUp is for the reader that must know what others have written: a watch may be silent, or wait
 // for its next attempt. The collection's newest version is asked for. Where the watch does not

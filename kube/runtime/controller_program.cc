@@ -81,7 +81,8 @@ struct ControllerProgram::Impl {
   Metrics metrics;
   // The client for reviews of /metrics; its own, because a scrape waits less than a controller.
   std::unique_ptr<ApiClient> review_client;
-  // Apart, so that requests for the one do not use up the reviews of the other.
+  // Separate budgets of access reviews, so that requests for /metrics cannot use up those of the
+  // extension API.
   std::unique_ptr<AccessReviews> metrics_reviews;
   std::unique_ptr<AccessReviews> extension_reviews;
   std::unique_ptr<AccessReviews> owner_reviews;  // of MakeGate

@@ -348,7 +348,8 @@ void EventRecorder::Measure(const Sent& sent, const Status& written) {
   }
 }
 
-// The Event has not come to be. A create whose answer was lost is found by its name (409).
+// The server refused the write, or its answer was lost. If the create did succeed, the retry gets
+// kAlreadyExists (409) for the same name, and OnWritten treats that as success.
 void EventRecorder::OnFailed(const Sent& sent, AllSeries::iterator which, const Error& error) {
   const Series& series = which->second;
   // A missing namespace is NotFound too, with a message that says so; the event is lost then.

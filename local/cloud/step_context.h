@@ -63,8 +63,8 @@ struct StepContext {
   }
 };
 
-// Resize requests whose idle nodes must not be removed,
-using BookedRequests = std::map<std::string, WallTime>;  // with the end of the booking
+// Resize requests whose idle nodes must not be removed, each with the end of its booking.
+using BookedRequests = std::map<std::string, WallTime>;
 
 BookedRequests AdvanceRequests(StepContext& context);
 void ScalePools(StepContext& context, const BookedRequests& booked);

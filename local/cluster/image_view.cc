@@ -41,7 +41,8 @@ class ImageViewPlanner {
     std::string work = scratch.work;
     struct statfs info {};
     if (statfs(upper.c_str(), &info) == 0 && info.f_type == kOverlay) {
-      // In memory then: an overlay file system takes no folder of another one.
+      // The scratch folder is itself on an overlay file system, which cannot be the upper folder of
+      // another overlay. Use a tmpfs.
       const std::string memory = fs::path(scratch.upper).parent_path().string() + "/memory";
       Add(StepKind::kFolder, memory);
       Add(StepKind::kEmpty, memory);

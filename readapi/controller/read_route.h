@@ -29,9 +29,9 @@ struct ReadRoute {
   std::string name;
 };
 
-// Of a GET.
+// Returns the route of a GET request.
 Result<ReadRoute> RouteOf(const net::Request& request);
-// Of a POST; kNotFound: the path takes none.
+// Returns the route of a POST request. kNotFound: the path takes no POST.
 Result<ReadRoute> PostRouteOf(const net::Request& request);
 
 // The reviews that the route needs. None for an action: the API server reviews the write itself.

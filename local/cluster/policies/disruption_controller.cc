@@ -80,7 +80,8 @@ std::optional<std::int64_t> DisruptionController::SizeFor(const Json& pod,
   if (kind == "ReplicaSet") found = cache_.Get(kReplicaSets, key);
   if (kind == "ReplicationController") found = cache_.Get(kReplicationControllers, key);
   if (found == nullptr) return std::nullopt;
-  // A rollout has several ReplicaSets, but one size: that of the ReplicaSet with most of it.
+  // During a rollout a Deployment owns several ReplicaSets. Use the Deployment's replica count, not
+  // the ReplicaSet's, as the expected size.
   const Json* deployment = ControllerRef(*found);
   if (deployment != nullptr && StringAt(*deployment, {"kind"}) == "Deployment") {
     const Object whole =

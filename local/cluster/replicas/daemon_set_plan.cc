@@ -121,7 +121,7 @@ class DaemonSetPlanner {
 
   void ManagePods() {
     for (const auto& [node, fit] : fits_) ManageNode(node, fit);
-    // Of nodes that are gone.
+    // Remove the pods whose node is gone.
     for (const auto& [node, pods] : pods_by_node_) {
       if (fits_.count(node) != 0) continue;
       for (const std::size_t at : pods) Remove(at);

@@ -14,7 +14,7 @@ namespace berth::local {
 
 Json OrNull(const Json* value);
 
-// Of spec.FIELD.
+// Adds a cause if spec.FIELD is negative.
 void CheckNotNegative(const Json& object, std::string_view field, std::vector<Cause>& causes);
 
 // spec.selector is there, selects something, and selects the pods of spec.template. `kind` for the
