@@ -16,7 +16,7 @@ std::string RequestPath(std::size_t index) {
   return ".devices.requests[" + std::to_string(index) + "]";
 }
 
-// As Kubernetes lists several errors.
+// Lists several errors in the form that Kubernetes uses.
 std::string Listed(const std::vector<std::string>& problems) {
   if (problems.size() < 2) return problems.empty() ? "" : problems.front();
   std::string text = "[";
