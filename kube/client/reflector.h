@@ -35,7 +35,7 @@ struct ReflectorOptions {
   std::string field_selector;
   Duration first_backoff = std::chrono::milliseconds(800);
   Duration longest_backoff = std::chrono::seconds(30);
-  std::uint64_t seed = 1;  // of the jitter
+  std::uint64_t seed = 1;  // the seed of the jitter
 };
 
 struct ReflectorCallbacks {
@@ -94,7 +94,7 @@ class Reflector {
   Paging next_list_ = Paging::kPages;
   Duration backoff_;
   bool is_listing_ = false;
-  int round_ = 0;       // of lists and watches; a step of another one ends
+  int round_ = 0;       // numbers lists and watches; a step of another one ends
   std::string newest_;  // to be reached; empty: not known
   std::vector<std::function<void()>> caught_up_;  // to be called then
   std::shared_ptr<Reflector*> self_;

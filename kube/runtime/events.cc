@@ -19,9 +19,9 @@ constexpr std::size_t kMaxNameBytes = 230;
 constexpr std::chrono::minutes kSeriesLife{10};
 constexpr std::chrono::minutes kSeriesWriteEvery{1};
 constexpr double kBudgetPerSecond = 0.1;
-constexpr double kLeftForDecisions = 0.2;      // of an object's budget
-constexpr std::size_t kShareOfCommentary = 4;  // of the places in the queue, one in so many
-constexpr std::chrono::hours kLongestWait{1};  // of an event about a decision
+constexpr double kLeftForDecisions = 0.2;      // a share of an object's budget
+constexpr std::size_t kShareOfCommentary = 4;  // commentary has one place of the queue in so many
+constexpr std::chrono::hours kLongestWait{1};  // limits an event about a decision
 constexpr Duration kFirstPause = std::chrono::seconds(1);
 constexpr Duration kLongestPauseOfEvents = std::chrono::seconds(30);
 constexpr std::size_t kFlushedAtOnce = 32;
@@ -335,7 +335,7 @@ void EventRecorder::Measure(const Sent& sent, const Status& written) {
   if (written || !MayPass(written.error())) {
     pause_ = Duration::zero();
     attempt_after_ = {};
-  } else if (now >= attempt_after_) {  // of answers that come together, the first counts
+  } else if (now >= attempt_after_) {  // among answers that come together, the first counts
     pause_ = std::clamp<Duration>(pause_ * 2, kFirstPause, kLongestPauseOfEvents);
     attempt_after_ = now + pause_;
   }

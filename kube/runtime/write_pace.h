@@ -56,7 +56,7 @@ class WritePace {
 
  private:
   TokenBucket bucket_{{.per_second = kFastest / 4, .burst = kBurst}, SteadyTime{}};
-  SteadyTime changed_at_{};                   // of the rate
+  SteadyTime changed_at_{};                   // when the rate changed last
   SteadyTime commentary_at_{};                // the newest write of commentary
   SteadyTime commentary_before_{};            // commentary_at_ at the last Take
   Duration fastest_{Duration::max()};         // shortest latency in the current window
