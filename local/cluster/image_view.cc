@@ -196,7 +196,7 @@ class ImageViewPlanner {
   const images::RootFolder& files_;
   const std::string root_;
   std::vector<const MountPoint*> mounts_;
-  std::vector<std::string> places_;  // of mounts_
+  std::vector<std::string> places_;  // the places of mounts_
   std::vector<MountStep> steps_;
 };
 

@@ -31,7 +31,7 @@ namespace {
 
 // Most requests handled at a time, without those that wait for webhooks.
 constexpr std::size_t kRunningWorkers = 4;
-constexpr std::size_t kMostRequestThreads = 64;  // of each pool
+constexpr std::size_t kMostRequestThreads = 64;  // the limit of each pool
 constexpr std::size_t kMostRequestsWaiting = 4096;
 constexpr WorkerPool::Limits kLimits{kMostRequestThreads, kRunningWorkers, kMostRequestsWaiting};
 

@@ -44,7 +44,7 @@ void CopyMember(Json& to, const Json& from, const char* key) {
   }
 }
 
-// Of a custom object that nobody has reported on: the schema's default, or nothing.
+// Gives a custom object that nobody has reported on the schema's default status, or none.
 void ResetStatus(const ResourceInfo& resource, Json& object) {
   Json defaulted = Json::object();
   resource.crd_version->schema->Default(defaulted);

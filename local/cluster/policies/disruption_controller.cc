@@ -47,7 +47,7 @@ Result<NextLook> DisruptionController::Look(const ObjectKey& key) {
   if (budget == nullptr) return NextLook{};
   const DisruptionPlan plan = PlanDisruption(View(budget), clock_.Now());
   if (plan.status) {
-    // Of the state that was planned with: an eviction in between is a conflict.
+    // The status fits the state that was planned with: an eviction in between is a conflict.
     Json next = *budget;
     next["status"] = *plan.status;
     const auto written = writer_.Replace(kDisruptionBudgets, "status", next);

@@ -305,7 +305,7 @@ class DaemonSetPlanner {
   const Json& set_;
   const WallTime now_;
   Json status_;
-  std::string hash_;  // of the present template
+  std::string hash_;  // the hash of the present template
   std::map<std::string, DaemonFit> fits_;
   std::map<std::string, std::vector<std::size_t>> pods_by_node_;
   DaemonSetPlan plan_;

@@ -37,7 +37,7 @@ class SpecStrategy : public Strategy {
 
  private:
   virtual std::vector<Cause> ValidateSpec(const Json& object) const = 0;
-  // Of a changed spec, beside ValidateSpec.
+  // Checks a changed spec, beside ValidateSpec.
   virtual void CheckChange(const Json& /*object*/, const Json& /*old_object*/,
                            std::vector<Cause>& /*causes*/) const {}
 };
