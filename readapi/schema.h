@@ -63,8 +63,8 @@ struct Right {
 struct Resource {
   const char* name;  // path segment: "workloads"
   const char* description;
-  Right everywhere;    // with it in all namespaces, the caller sees every row
-  Right in_namespace;  // with it in a namespace, the caller sees the namespace's rows
+  Right everywhere;    // a caller who has it in all namespaces sees every row
+  Right in_namespace;  // a caller who has it in a namespace sees the namespace's rows
   std::vector<Field> fields;
 
   // The index of the field, or nullopt.

@@ -20,12 +20,12 @@ namespace berth::readapi {
 struct ReadRoute {
   enum class Kind : std::uint8_t { kList, kWorkload, kEvents, kReport, kCaller };
   Kind kind = Kind::kList;
-  std::size_t resource = kWorkloads;  // of a list
-  Query query;                        // of a list
-  StreamQuery stream;                 // of events
+  std::size_t resource = kWorkloads;  // set for a list
+  Query query;                        // set for a list
+  StreamQuery stream;                 // set for events
   ReportQuery report;
   CallerRequest caller;        // without token and user
-  std::string namespace_name;  // of a Workload
+  std::string namespace_name;  // set for a Workload
   std::string name;
 };
 

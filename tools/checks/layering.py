@@ -21,7 +21,7 @@ MAY_INCLUDE = {
     "api": "base",
     "api/codec": "base api",
     "api/yaml": "base api api/codec",
-    # Of api/ the parser of quantities alone: cel/ knows no kinds.
+    # api/ is open to cel/ for the parser of quantities alone: cel/ knows no kinds.
     "cel": "base api/quantity.h",
     "checks": "base api",
     "queue": "base api",
