@@ -74,7 +74,7 @@ class DaskPlay final : public Player {
   Invariants& invariants_;
   DaskOperator operator_;
   std::map<Key, Pod> pods_;
-  std::map<Key, WorkloadFacts> workloads_;     // as they were last seen
+  std::map<Key, WorkloadFacts> workloads_;     // facts that were seen last
   std::map<std::string, SteadyTime> deleted_;  // UID of a cluster → when a Workload was deleted
 };
 
