@@ -56,8 +56,8 @@ class DeviceClaims {
   void Remove(const api::ObjectKey& key);
   DevicePool& pool() { return pool_; }
 
-  // The workload with its devices as an overhead of its pods, without the mark of claims; the same
-  // pointer where it asks for none. The mark stays where they cannot be counted.
+  // The workload with its devices as an overhead of its pods, without the flag `resource_claims`;
+  // the same pointer where it asks for none. The flag stays where the devices cannot be counted.
   std::shared_ptr<const api::Workload> Counted(std::shared_ptr<const api::Workload> workload) const;
 
   // Why the devices of the workload cannot be counted; empty: they can, or there are none.

@@ -227,7 +227,7 @@ class QueueSet {
   // Call after a change that PendingVersion shows.
   void PendingChanged(ClusterQueueId queue) { entry(queue).version = ++versions_; }
   void Leave(WorkloadId workload);
-  void Enqueue(WorkloadId workload);  // makes it active, whatever its marks say
+  void Enqueue(WorkloadId workload);  // makes it active, even if its shape is marked
   void PushOrPark(WorkloadId workload, WallTime now);
   void Dequeue(WorkloadId workload);  // removes from its ClusterQueue
   void Update(WorkloadId workload, const WorkloadInfo* before, const WorkloadInfo& info,
