@@ -145,7 +145,7 @@ bool ReactiveDecider::ChargesFirst() {
   return true;
 }
 
-// With the action Warn the job starts all the same, and this is told once an attempt.
+// Where the action is Warn, the job starts all the same, and an event says so once an attempt.
 void ReactiveDecider::WarnOfBudget() {
   const api::ProvisioningStep* step = plan_.current();
   if (step == nullptr) return;

@@ -142,7 +142,7 @@ void ReactiveDecider::WarnOfPools() {
   }
 }
 
-// With onRevoked: Requeue, a pod that lost its node ends the attempt. Returns whether one did.
+// If onRevoked is Requeue, a pod that lost its node ends the attempt. Returns whether one did.
 // Times are whole seconds: a loss in the second of the last counted attempt belongs to that
 // attempt, also where the Workload got quota again in the same second.
 bool ReactiveDecider::FollowLostPods() {
