@@ -218,7 +218,7 @@ class Catalogue {
     std::shared_ptr<const api::ResourceFlavor> object;  // null: no such object
     GpuSharing sharing;
     std::vector<ClusterQueueId> users;  // present queues, sorted
-    Wakes trees;                        // of active users
+    Wakes trees;                        // the trees of active users
     std::uint64_t trees_build = 0;      // build of `trees`; 0: none
   };
 

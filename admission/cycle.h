@@ -170,7 +170,7 @@ class Cycle {
   std::vector<Entry> entries_;
   std::vector<EntryOrder> order_;
   std::vector<Decision*> never_nominated_;
-  DecisionList* decisions_ = nullptr;  // of the running cycle
+  DecisionList* decisions_ = nullptr;  // the decisions of the running cycle
   CyclePreemptions preemptions_;
   std::map<NodeId, PlansOfTree> plans_;  // by root; computed for the first plan processed
   bool plans_indexed_ = false;

@@ -284,8 +284,9 @@ void Cycle::TestAgainForNodes() {
   }
 }
 
-// After an entry is processed its claim counts instead of the usage that its plan has freed, and
-// its victims count as stopped. Heads above plans that may have more room by that are tested again.
+// Call after an entry was processed. From now on count the entry's own claim in place of the usage
+// its plan freed, count its victims as stopped, and test again every head above a plan that may
+// have gained room.
 void Cycle::NoteProcessed(const Entry& entry) {
   if (!plans_indexed_) return;
   const ClusterState& state = context_.state;

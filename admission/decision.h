@@ -118,9 +118,9 @@ struct FlavorChoice {
 struct PodSetDecision {
   std::string name;
   std::int32_t count = 0;
-  queue::Requests requests;              // of all `count` pods
+  queue::Requests requests;              // the sum of all `count` pods
   SmallVector<FlavorChoice, 2> flavors;  // by resource name; empty: no flavor found
-  SmallVector<Obstacle, 1> obstacles;    // of all attempts
+  SmallVector<Obstacle, 1> obstacles;    // the obstacles of all attempts
   SmallVector<FlavorAttempt, 1> attempts;
   std::shared_ptr<const api::TopologyAssignment> topology;  // null: none
   // Domains of the slice that it replaces: their pods stay, the others are placed; null: none.
@@ -144,8 +144,8 @@ struct ScanState {
   std::int64_t changes_seen = 0;  // Catalogue::changes at the time of the scan
   std::int64_t begun_at = 0;      // likewise, when the first flavor was tried
   std::int32_t attempts = 0;      // since then
-  // Of the last attempt whose number is a power of two. Positions that come back come back to these
-  // (Brent's search for a cycle).
+  // The positions of the last attempt whose number is a power of two. Positions that come back come
+  // back to these (Brent's search for a cycle).
   Positions mark;
   std::int64_t marked_at = 0;  // Catalogue::changes then
   std::int64_t cycle = 0;
@@ -154,13 +154,13 @@ struct ScanState {
   bool HasPendingFlavors() const;
   // Sets the mark of this attempt, which continued the scan of `before`.
   void Mark(const ScanState& before);
-  void Mark();  // of a first attempt
+  void Mark();  // marks a first attempt
   std::int32_t NextToTry(std::int32_t pod_set, ResourceId resource) const;
 };
 
 struct Assignment {
   SmallVector<PodSetDecision, 1> pod_sets;
-  std::int32_t borrow_height = 0;  // of the smallest subtree that has to lend; 0: none
+  std::int32_t borrow_height = 0;  // the height of the smallest subtree that has to lend; 0: none
   AssignmentMode mode = AssignmentMode::kNoFit;
   NoFitReason no_fit_reason = NoFitReason::kNone;
   Usage usage;
@@ -251,9 +251,8 @@ struct Decision {
   Outcome outcome = Outcome::kNotNominated;
   Remark remark = Remark::kNone;
   Assignment assignment;
-  SmallVector<Victim, 1>
-      victims;              // with kPreempting: the ones to evict; else computed, not acted on
-  SparedCandidates spared;  // at most kMaxSpared
+  SmallVector<Victim, 1> victims;  // kPreempting: the ones to evict; else computed, not acted on
+  SparedCandidates spared;         // at most kMaxSpared
   TargetSearch target_search = TargetSearch::kOnce;
   // The slice that ends with the admission, and whose quota `assignment.usage` lacks; null: none.
   std::shared_ptr<const api::Workload> replaces;
@@ -280,7 +279,7 @@ struct PreemptionPlan {
   };
   Assignment assignment;  // only counts and flavors of pod sets, height and mode are set
   SmallVector<WorkloadId, 2> victims;  // victims that have not stopped yet
-  std::vector<Freed> freed;            // of all victims, stopped ones too
+  std::vector<Freed> freed;            // usage of all victims, stopped ones too
   WallTime progress_at{};              // when a victim last released quota
   Amount still_held = -1;              // amounts held by victims then, summed over resources
 };

@@ -16,7 +16,7 @@ std::string RequestPath(std::size_t index) {
   return ".devices.requests[" + std::to_string(index) + "]";
 }
 
-// As Kubernetes lists several errors.
+// Lists several errors in the form that Kubernetes uses.
 std::string Listed(const std::vector<std::string>& problems) {
   if (problems.size() < 2) return problems.empty() ? "" : problems.front();
   std::string text = "[";
@@ -333,7 +333,7 @@ std::shared_ptr<const api::Workload> DeviceClaims::Counted(
   }
   if (can_be_counted) return counted;
   if (api::ClaimsDevices(*workload)) return workload;
-  // The mark keeps the workload out of its queue.
+  // The flag keeps the workload out of its queue.
   auto refused = std::make_shared<api::Workload>(*workload);
   refused->spec.pod_sets.front().pod_template.spec.resource_claims = true;
   return refused;

@@ -56,8 +56,8 @@ class DeviceClaims {
   void Remove(const api::ObjectKey& key);
   DevicePool& pool() { return pool_; }
 
-  // The workload with its devices as an overhead of its pods, without the mark of claims; the same
-  // pointer where it asks for none. With the mark where they cannot be counted.
+  // The workload with its devices as an overhead of its pods, without the flag `resource_claims`;
+  // the same pointer where it asks for none. The flag stays where the devices cannot be counted.
   std::shared_ptr<const api::Workload> Counted(std::shared_ptr<const api::Workload> workload) const;
 
   // Why the devices of the workload cannot be counted; empty: they can, or there are none.
@@ -94,7 +94,8 @@ class DeviceClaims {
   ClaimsOf claims_of_;
   DevicePool pool_;
   std::map<api::ObjectKey, api::ResourceClaimTemplate> templates_;
-  mutable std::map<api::ObjectKey, Charge> charges_;  // of templates, as of a version of the pool
+  // The charges of templates, by a version of the pool.
+  mutable std::map<api::ObjectKey, Charge> charges_;
 };
 
 }  // namespace berth::admission

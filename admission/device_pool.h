@@ -82,13 +82,13 @@ class DevicePool {
  private:
   struct Slice {
     api::ResourceSlice object;
-    std::vector<cel::Value> values;  // of its devices
+    std::vector<cel::Value> values;  // the values of its devices
   };
   // The slices of the newest generation, whether all of them are there.
   bool IsComplete(const api::ResourceSlice& slice) const;
 
   std::map<std::string, Slice> slices_;  // by name
-  // Of a pool of a driver: the newest generation and the number of its slices.
+  // The state of one pool of a driver: the newest generation and the number of its slices.
   struct PoolState {
     std::int64_t generation = 0;
     std::int64_t slices = 0;

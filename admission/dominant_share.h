@@ -36,7 +36,7 @@ struct DominantShare {
 // Negative, zero or positive as a < b, a == b, a > b.
 int Compare(const DominantShare& a, const DominantShare& b);
 
-// As published in status: rounded up; INT64_MAX for infinite.
+// The number that the status shows: rounded up; INT64_MAX for infinite.
 std::int64_t WeightedShare(const DominantShare& share);
 
 class DominantShares {

@@ -53,8 +53,8 @@ struct DecidedWrite {
   };
   Kind kind = Kind::kExplain;
   const Decision* decision = nullptr;
-  const Victim* victim = nullptr;  // of kPreempt; else null
-  std::string message;             // of kPreempt: of the conditions Evicted and Preempted
+  const Victim* victim = nullptr;  // the victim of a kPreempt; else null
+  std::string message;             // the text of a kPreempt's conditions Evicted and Preempted
 
   // The Workload to change, as the decision saw it.
   const api::Workload& workload() const;
@@ -92,7 +92,8 @@ class Driver {
   // Makes the write in `status`, which is the status of `base` or a copy of it.
   void Change(const DecidedWrite& write, const api::Workload& base, api::WorkloadStatus& status,
               WallTime now) const;
-  // Whether `fresh` shows that the write, whose answer was lost, was made. Of kReserve, kPreempt.
+  // Whether `fresh` shows that the write, whose answer was lost, was made. Only for kReserve and
+  // kPreempt.
   bool IsWritten(const DecidedWrite& write, const api::Workload& fresh) const;
 
   // The plan of the Workload's life (admission/lifecycle) by its queues and its checks.

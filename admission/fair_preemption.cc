@@ -5,8 +5,8 @@
 namespace berth::admission {
 namespace {
 
-// Between two queues of equal share: the order of their first candidates: an evicted one first;
-// then one of another queue than the preemptor's.
+// Breaks ties between queues with equal share by comparing their first candidates: already evicted
+// ones win, then ones outside the preemptor's queue, then the usual candidate order.
 template <typename QueueCandidates>
 bool WinsTie(const QueueCandidates& a, const QueueCandidates& b, ClusterQueueId preemptors) {
   const Reservation& first = a.front();

@@ -59,7 +59,7 @@ FlavorAssigner::PodSetGroups FlavorAssigner::MakeGroups(
     const queue::PodSetInfo& info = workload_.pod_sets[i];
     PodSetDecision& decision = assignment.pod_sets.emplace_back();
     decision.name = info.name;
-    // With all pods reclaimed there is no count to reduce.
+    // If all pods are reclaimed, there is no count to reduce.
     decision.count = counts.empty() || info.count == 0 ? info.count : counts[i];
     decision.requests.reserve(info.per_pod.size() + (charge_pods ? 1 : 0));
     bool pods_added = !charge_pods;
@@ -330,7 +330,7 @@ FlavorAssigner::Mode FlavorAssigner::TryFlavor(const PodSetGroup& group,
   }
   for (const ResourceRequest& request : group.requests) {
     const FlavorResourceId fr = resources.Find(index, request.resource);
-    if (fr < 0) continue;  // of another resource group
+    if (fr < 0) continue;  // another resource group has it
     Amount asked = AmountIn(flavor, request, group.requests);
     for (const std::size_t pod_set : group.pod_sets) {
       asked = api::SubtractAmounts(asked, ReplacedAmount(pod_set, request.resource));

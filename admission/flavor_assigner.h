@@ -143,7 +143,7 @@ class FlavorAssigner {
   const ScanState* scan_;
   const Assignment* nominated_;
   const api::Workload* slice_ = nullptr;  // null: the workload replaces no slice
-  const Charges* replaced_ = nullptr;     // of `slice_`
+  const Charges* replaced_ = nullptr;     // the charges of `slice_`
   PreemptionOracle& oracle_;
   ResourceId pods_;
   ResourceId gpus_;

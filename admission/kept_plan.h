@@ -32,7 +32,7 @@ struct KeptPlan {
   };
   static constexpr std::size_t kMostVictims = 64;  // conditions name the other victims
 
-  std::int64_t generation = 0;  // of the Workload
+  std::int64_t generation = 0;  // the generation of the Workload
   std::string cluster_queue;
   WallTime waiting_since{};      // last transition of the condition QuotaReserved, to False
   int pauses = 0;                // plans that ended without progress
@@ -46,7 +46,7 @@ struct KeptPlan {
 // Equal for two times at which PlanToKeep returns the same plan of a workload. Cheap to make, so
 // that readers need not compare plans.
 struct PlanStamp {
-  std::uint64_t version = 0;  // of plan and pause; unique in one scheduler
+  std::uint64_t version = 0;  // counts changes of plan and pause; unique in one scheduler
   std::int64_t generation = 0;
   std::int32_t cluster_queue = -1;  // its number
   WallTime waiting_since{};

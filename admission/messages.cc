@@ -305,7 +305,7 @@ api::Admission AdmissionOf(const Decision& decision, const Vocabulary& vocabular
     assigned.delayed_topology_request = pod_set.delayed_topology;
     for (const FlavorChoice& choice : pod_set.flavors) {
       const std::string& resource = vocabulary.resources[choice.resource];
-      Amount amount = 0;  // of a leader without requests
+      Amount amount = 0;  // stays 0 for a leader without requests
       for (const ResourceRequest& request : pod_set.requests) {
         if (request.resource == choice.resource) amount = request.amount;
       }

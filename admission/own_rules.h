@@ -60,7 +60,7 @@ struct OwnRules {
   // admitted beside the queue's head, and the workload behind that head preempts it again.)
   bool owners_before_returning_borrowers = true;
 
-  // Of two candidates of equal priority that got their quota in the same second, the one that was
+  // If two candidates of equal priority got their quota in the same second, the one that was
   // preempted before is preempted last. (Kueue compares the UIDs.)
   bool spare_the_preempted = true;
 

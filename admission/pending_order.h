@@ -33,7 +33,7 @@ class PendingSnapshot {
 
  private:
   struct Waiting {
-    queue::PendingRank rank;  // with the UID of `object`
+    queue::PendingRank rank;  // contains the UID of `object`
     std::shared_ptr<const api::Workload> object;
   };
 

@@ -235,8 +235,8 @@ const CycleResult& Scheduler::RunCycle(WallTime now) {
     }
     const queue::Head& head = heads_[i];
     if (refused_.count(head.workload) > 0) {
-      // As in Kueue, the workload stays the head of a StrictFIFO queue. The workload reconciler
-      // writes the reason.
+      // The workload stays the head of a StrictFIFO queue, as it does in Kueue. The workload
+      // reconciler writes the reason.
       const auto requeued =
           queues_.Requeue(head, queue::RequeueReason::kGeneric, queue::QueueSet::Scan::kDone, now);
       if (requeued.to == queue::Destination::kInadmissible) ++result.refused_parked;

@@ -59,7 +59,7 @@ struct SchedulerConfig {
   queue::RequeuingTimestamp pods_ready_requeuing = queue::RequeuingTimestamp::kEviction;
   // resources.deviceClassMappings; empty: claims of devices are refused.
   DeviceClassMapping device_classes;
-  DeviceCounters device_counters;    // of those with sources
+  DeviceCounters device_counters;    // counters of the classes that have sources
   DeviceClaims::ClaimsOf claims_of;  // reads the claims of a pod template
   // resources.quotaCheckStrategy IgnoreUndeclared: resources that no group covers are ignored.
   bool ignore_undeclared_resources = false;
@@ -187,7 +187,7 @@ class Scheduler {
   std::int64_t WeightedShareOf(NodeId node);
   // The share is not rounded; NaN: infinite, as in metrics.
   double ExactShareOf(NodeId node);
-  // With admission fair sharing: the usage history of a LocalQueue whose ClusterQueue exists,
+  // If admission fair sharing is on: the usage history of a LocalQueue whose ClusterQueue exists,
   // sampled if a sample is due, and the usage that orders LocalQueues; else nullopt.
   std::optional<UsageHistory> SampleUsage(const api::ObjectKey& local_queue, WallTime now);
   std::optional<double> SharingUsageOf(const api::ObjectKey& local_queue) const;
@@ -207,9 +207,9 @@ class Scheduler {
     std::unique_ptr<ScanState> scan;
     std::unique_ptr<PreemptionPlan> plan;  // null: the workload has no plan
     std::unique_ptr<PlanPause> pause;      // not null: its last plan ended without progress
-    std::uint64_t plan_version = 0;        // of `plan` and `pause`, as PlanToKeep shows them
-    std::unique_ptr<Spending> penalty;     // on its LocalQueue, until settled
-    std::int64_t forgotten_at = 0;         // forgotten_count_ when the number became free
+    std::uint64_t plan_version = 0;  // counts changes of `plan` and `pause` that PlanToKeep shows
+    std::unique_ptr<Spending> penalty;  // on its LocalQueue, until settled
+    std::int64_t forgotten_at = 0;      // forgotten_count_ when the number became free
     Phase phase = Phase::kFree;
   };
   // Numbers are found by the object's key, which the record holds already.
@@ -242,7 +242,8 @@ class Scheduler {
 
   Record& record(WorkloadId id) { return *records_[static_cast<std::size_t>(id)]; }
   void SetInfo(WorkloadId id, queue::WorkloadInfo info);
-  // With pod defaults and claimed devices.
+  // Returns a copy of `object` with pod defaults (LimitRange, RuntimeClass) and the resources of
+  // its device claims filled in.
   std::shared_ptr<const api::Workload> Completed(std::shared_ptr<const api::Workload> object) const;
   void Request(const Wakes& wakes);
   void RequestFor(ClusterQueueId queue);

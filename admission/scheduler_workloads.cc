@@ -18,8 +18,8 @@ bool HoldsQuota(const api::Workload& object, const OwnRules& rules) {
          (object.spec.active || rules.hold_until_stopped);
 }
 
-// Whether other workloads may be able to preempt it now, or not any more. Of the values of
-// spec.priority, Kueue (PriorityChanged) considers those of WorkloadPriorityClasses alone.
+// Whether other workloads may be able to preempt it now, or not any more. Kueue (PriorityChanged)
+// considers only those values of spec.priority that come from WorkloadPriorityClasses.
 bool PriorityChanged(const queue::WorkloadInfo& before, const queue::WorkloadInfo& after) {
   const bool boosted = before.object->spec.priority == after.object->spec.priority &&
                        before.priority != after.priority;

@@ -62,7 +62,7 @@ struct ResourceSlice {
   std::string driver;
   std::string pool;
   std::int64_t pool_generation = 0;
-  std::int64_t pool_slices = 0;  // of the whole pool
+  std::int64_t pool_slices = 0;  // the number of slices of the whole pool
   std::vector<Device> devices;
 };
 

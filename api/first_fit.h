@@ -28,7 +28,7 @@ struct Rooms {
   // Whether pods of the demand may go to the room; empty: every pod to every room.
   std::function<bool(std::size_t demand, std::size_t room)> allows;
   std::optional<ResourceAmounts> another;  // further rooms of this size are opened
-  std::int64_t most = 0;                   // with `another`: the rooms, opened ones included
+  std::int64_t most = 0;  // limits the number of rooms where `another` is set, opened ones included
 };
 
 // The number of pods in each room, opened rooms included; nullopt: the pods do not fit.

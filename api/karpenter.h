@@ -22,17 +22,17 @@ inline constexpr char kKarpenterNodePoolLabel[] = "karpenter.sh/nodepool";
 struct KarpenterBudget {
   std::string nodes;                 // "5", "10%"
   std::vector<std::string> causes;   // Empty, Underutilized, Drifted; none: all
-  std::string schedule;              // of cron, UTC; empty: the budget is always in force
+  std::string schedule;              // cron form, UTC; empty: the budget is always in force
   std::optional<Duration> duration;  // from each time of the schedule on
   friend bool operator==(const KarpenterBudget&, const KarpenterBudget&) = default;
 };
 
 struct KarpenterNodePool {
   ObjectMeta meta;
-  StringMap labels;  // of its nodes
+  StringMap labels;  // labels that its nodes get
   std::vector<NodeSelectorRequirement> requirements;
   std::vector<Taint> taints;
-  ResourceAmounts limits;  // of all its nodes together; a missing resource is unlimited
+  ResourceAmounts limits;  // amounts of all its nodes together; a missing resource is unlimited
   ResourceAmounts used;    // by its nodes, status.resources
   std::optional<Duration> expire_after;  // the life of a node; nullopt: Never
   bool consolidates = true;              // nodes that are little used are emptied

@@ -26,7 +26,7 @@ struct LimitRange {
 
 struct RuntimeClass {
   ObjectMeta meta;
-  ResourceAmounts overhead;  // of each pod of the class
+  ResourceAmounts overhead;  // what each pod of the class takes in addition
 };
 
 }  // namespace berth::api

@@ -28,7 +28,7 @@ struct NodeMeter {
 
 struct QueueMeters {
   std::map<std::string, NodeMeter> meters;  // by node and Workload: MeterId
-  // Of meters that were dropped.
+  // The sums of meters that were dropped.
   std::int64_t folded_seconds = 0;
   std::int64_t folded_nano = 0;
   friend bool operator==(const QueueMeters&, const QueueMeters&) = default;

@@ -37,7 +37,7 @@ struct OwnerReference {
 struct ObjectMeta {
   std::string namespace_name;
   std::string name;
-  std::string uid;               // of one object's life; empty on an object that is not created yet
+  std::string uid;  // identifies one object's life; empty on an object that is not created yet
   std::string resource_version;  // opaque
   std::int64_t generation = 0;
   WallTime creation_timestamp{};

@@ -19,7 +19,7 @@ inline constexpr char kPodGroupPodIndexLabel[] = "kueue.x-k8s.io/pod-group-pod-i
 
 // On Workloads.
 inline constexpr char kIsGroupWorkloadAnnotation[] = "kueue.x-k8s.io/is-group-workload";
-// Of a group whose Workload was made for its pods by their parent.
+// Annotations of a group whose Workload was made for its pods by their parent.
 inline constexpr char kJobOwnerGvkAnnotation[] = "kueue.x-k8s.io/job-owner-gvk";
 inline constexpr char kJobOwnerNameAnnotation[] = "kueue.x-k8s.io/job-owner-name";
 inline constexpr char kComponentWorkloadIndexAnnotation[] =

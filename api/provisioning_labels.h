@@ -12,7 +12,7 @@ inline constexpr char kDividedAnnotation[] = "berth.dev/divided";
 inline constexpr char kDivisibleAnnotation[] = "berth.dev/divisible";
 // On a Workload that holds nodes for a window of its policy, and on these nodes: the policy.
 inline constexpr char kPrewarmLabel[] = "berth.dev/prewarm";
-// Of the Workload with that label: since when no workload has had a lease on its nodes, RFC 3339.
+// On the Workload with that label: since when no workload has had a lease on its nodes, RFC 3339.
 inline constexpr char kIdleSinceAnnotation[] = "berth.dev/idle-since";
 inline constexpr char kScaleDownDisabledAnnotation[] =
     "cluster-autoscaler.kubernetes.io/scale-down-disabled";

@@ -70,7 +70,8 @@ struct ProvisioningReuse {
   };
   bool enabled = false;
   ShapeRule shape_rule = ShapeRule::kWholeSet;
-  std::int64_t min_life_seconds = 3600;  // of a node, for a job whose run is not known
+  // The least life of a node, for a job whose run time is not known.
+  std::int64_t min_life_seconds = 3600;
 };
 
 // Several requests for one Workload.
@@ -86,13 +87,13 @@ struct ProvisioningSplit {
 
 // Nodes that stand before the first job of a window asks for them.
 struct ProvisioningPrewarm {
-  std::string namespace_name;  // of the Workload that holds the nodes
+  std::string namespace_name;  // the namespace of the Workload that holds the nodes
   std::string local_queue;
   std::string step;  // whose pool and flavor; empty: the first step
   std::int32_t min_nodes = 1;
   std::string schedule;   // when a window begins, in the form of CronJobs; empty: always open
   std::string time_zone;  // IANA name; empty: UTC
-  std::int64_t duration_seconds = 3600;  // of a window
+  std::int64_t duration_seconds = 3600;  // the length of a window
   std::int64_t lead_seconds = 600;       // the nodes are asked for so long before it begins
   std::int64_t max_idle_seconds = 0;     // then unused nodes go until the next window; 0: never
   friend bool operator==(const ProvisioningPrewarm&, const ProvisioningPrewarm&) = default;
@@ -100,7 +101,7 @@ struct ProvisioningPrewarm {
 
 // Pods of low priority that hold nodes of autoscalers which only react, until all nodes are there.
 struct ProvisioningPlaceholders {
-  std::string priority_class;          // of the pods
+  std::string priority_class;          // the priority class of the pods
   std::int64_t timeout_seconds = 900;  // then the step has failed
   std::string image = "registry.k8s.io/pause:3.10";
 };
@@ -117,7 +118,7 @@ struct ProvisioningPolicy {
 
   ObjectMeta meta;
   std::vector<ProvisioningStep> steps;         // empty: one step, the config
-  std::optional<Quantity> max_price_per_hour;  // of steps without a limit; nullopt: none
+  std::optional<Quantity> max_price_per_hour;  // limits steps without a limit; nullopt: none
   std::optional<Quantity> max_cost;            // USD for one Workload; nullopt: no budget
   std::optional<Quantity> max_cost_per_day;    // USD for a LocalQueue and day; nullopt: no budget
   std::optional<RunDuration> run_duration;     // nullopt: the parameters alone say it
@@ -126,7 +127,7 @@ struct ProvisioningPolicy {
   std::optional<ProvisioningPlaceholders> placeholders;  // nullopt: the job's pods bring the nodes
   std::optional<ProvisioningPrewarm> prewarm;            // nullopt: no node stands unasked
   std::optional<ProvisioningSplit> split;                // nullopt: one request for all pods
-  std::int64_t max_wait_seconds = 0;                     // of steps without a limit
+  std::int64_t max_wait_seconds = 0;                     // limits steps without a limit
   std::int64_t cycle_after_seconds = 1800;
   std::int64_t stuck_after_seconds = 0;     // 0: a request keeps its place, whoever overtakes it
   std::int64_t answer_timeout_seconds = 0;  // 0: a silent class is waited for
@@ -169,7 +170,7 @@ struct ProvisioningMemory {
   // What requests cost that lost a race after their nodes had come; an estimate.
   struct RaceWaste {
     std::int64_t node_seconds = 0;
-    std::int64_t nano_dollars = 0;       // of the requests whose price is known
+    std::int64_t nano_dollars = 0;       // the cost of the requests whose price is known
     std::vector<std::int32_t> attempts;  // the newest requests that are counted
     friend bool operator==(const RaceWaste&, const RaceWaste&) = default;
   };
@@ -184,7 +185,7 @@ struct ProvisioningMemory {
   WallTime passed_over{};             // since when a step is passed over for a quicker one
   std::int32_t asked_again = 0;       // requests that were overtaken and replaced
   WallTime due{};                     // kRetry: when the Workload may be queued again
-  std::string message;                // of the check
+  std::string message;                // the message of the check
   std::vector<Outcome> outcomes;      // the newest, oldest first
   RaceWaste race_waste;
   friend bool operator==(const ProvisioningMemory&, const ProvisioningMemory&) = default;

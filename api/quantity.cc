@@ -146,7 +146,7 @@ std::int64_t Saturate(Wide value) {
 }
 
 std::string DecimalText(Wide nano, Quantity::Format format) {
-  std::size_t index = 0;  // of kDecimalSuffixes, from nano upwards
+  std::size_t index = 0;  // an index of kDecimalSuffixes, from nano upwards
   Wide value = nano;
   while (index + 1 < kDecimalSuffixes.size() && value % 1000 == 0) {
     value /= 1000;
@@ -159,8 +159,8 @@ std::string DecimalText(Wide nano, Quantity::Format format) {
   return WideText(value) + "e" + std::to_string(suffix.exponent);
 }
 
-// Of devices the name tells, such as "gpu.memory", with the amount: other resources of such a name
-// count in units of their own.
+// The name of a device's resource tells it, such as "gpu.memory", together with the amount: other
+// resources of such a name count in units of their own.
 bool IsMemoryLike(std::string_view resource, Amount amount) {
   constexpr Amount kMebibyte = 1 << 20;
   return resource == "memory" || resource == "ephemeral-storage" ||
@@ -235,9 +235,10 @@ Quantity ToQuantity(std::string_view resource, Amount amount) {
 
 std::string FormatAmount(std::string_view resource, Amount amount) {
   if (IsMemoryLike(resource, amount)) return ToQuantity(resource, amount).ToString();
-  // As ToQuantity(…).ToString(), without 128-bit arithmetic: messages format many amounts.
+  // The same text as ToQuantity(…).ToString(), without 128-bit arithmetic: messages format many
+  // amounts.
   if (amount == 0) return "0";
-  // Of kDecimalSuffixes: millionths, milli, whole units.
+  // An index of kDecimalSuffixes: millionths, milli, whole units.
   std::size_t index = resource == "cpu" ? 2 : resource == kGpusResource ? 1 : 3;
   for (; index + 1 < kDecimalSuffixes.size() && amount % 1000 == 0; ++index) amount /= 1000;
   std::string text = std::to_string(amount);

@@ -115,7 +115,7 @@ struct QueueStatus {
   std::int32_t reserving_workloads = 0;
   std::int32_t admitted_workloads = 0;
   std::optional<std::int64_t> weighted_share;  // fair sharing only
-  std::optional<ConsumedUsage> usage_history;  // of LocalQueues; admission fair sharing only
+  std::optional<ConsumedUsage> usage_history;  // LocalQueues only; admission fair sharing only
   friend bool operator==(const QueueStatus&, const QueueStatus&) = default;
 };
 

@@ -13,7 +13,8 @@ inline constexpr char kEvicted[] = "Evicted";
 inline constexpr char kPreempted[] = "Preempted";
 inline constexpr char kRequeued[] = "Requeued";
 inline constexpr char kDeactivationTarget[] = "DeactivationTarget";
-inline constexpr char kActive[] = "Active";  // of ClusterQueues, LocalQueues and AdmissionChecks
+// A condition of ClusterQueues, LocalQueues and AdmissionChecks.
+inline constexpr char kActive[] = "Active";
 
 // Reasons of QuotaReserved=False.
 inline constexpr char kNoMatchingFlavor[] = "NoMatchingFlavor";

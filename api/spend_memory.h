@@ -13,7 +13,7 @@ namespace berth::api {
 
 struct DaySpend {
   std::map<std::string, std::int64_t> charges;  // by request, 16 hex digits
-  std::int64_t folded = 0;                      // of requests beyond the bound
+  std::int64_t folded = 0;                      // the sum of requests beyond the bound
   friend bool operator==(const DaySpend&, const DaySpend&) = default;
 };
 

@@ -24,7 +24,7 @@ struct DrawnForecast {
 // The instants until which 10, 50 and 90 of 100 futures start the Workload; nullopt: in fewer
 // futures the Workload starts at all.
 struct FirstForecast {
-  WallTime at{};  // of the forecast
+  WallTime at{};  // when the forecast was made
   std::optional<WallTime> p10;
   std::optional<WallTime> p50;
   std::optional<WallTime> p90;
@@ -37,7 +37,7 @@ struct StartForecast {
   std::optional<WallTime> p10;
   std::optional<WallTime> p50;
   std::optional<WallTime> p90;
-  std::optional<DrawnForecast> drawn;  // as above
+  std::optional<DrawnForecast> drawn;  // the quantiles above as they were drawn, not corrected
   // The first forecast of this wait, by which a start is judged; nullopt: this is the first.
   std::optional<FirstForecast> first;
   friend bool operator==(const StartForecast&, const StartForecast&) = default;

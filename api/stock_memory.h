@@ -21,7 +21,7 @@ enum class StockResult : std::uint8_t {
 };
 
 struct StockOutcome {
-  std::string id;  // of the request, 8 hex digits
+  std::string id;  // the request's id, 8 hex digits
   WallTime asked_at{};
   std::int64_t wait_seconds = 0;
   std::int64_t pods = 0;
@@ -42,7 +42,7 @@ struct StockEntry {
   StockKey key;
   std::int32_t strikes = 0;            // rests in a row without a grant
   WallTime rest_until{};               // not asked for before; in the past: no rest
-  std::string reason;                  // of the newest failure
+  std::string reason;                  // the reason of the newest failure
   std::vector<StockOutcome> outcomes;  // the newest, oldest first
   friend bool operator==(const StockEntry&, const StockEntry&) = default;
 };

@@ -12,7 +12,7 @@ struct ToldEvent {
   std::string reason;
   std::string reporter;  // program that wrote the Event
   std::string message;
-  WallTime at{};  // of the newest occurrence
+  WallTime at{};  // when the newest occurrence was
 };
 
 }  // namespace berth::api

@@ -34,6 +34,6 @@ struct PendingPage {
   std::int64_t offset = 0;
   std::int64_t limit = 1000;
 };
-inline constexpr std::int64_t kMostPendingWorkloads = 100'000;  // of one page
+inline constexpr std::int64_t kMostPendingWorkloads = 100'000;  // the limit of one page
 
 }  // namespace berth::api

@@ -65,7 +65,7 @@ struct TopologyAssignment {
 struct PodSetAssignment {
   std::string name = "main";
   std::map<ResourceName, std::string> flavors;
-  ResourceAmounts resource_usage;  // of all pods of the set
+  ResourceAmounts resource_usage;  // the sum of all pods of the set
   std::int32_t count = 0;
   std::optional<TopologyAssignment> topology_assignment;
   std::string delayed_topology_request;  // "", Pending, Ready

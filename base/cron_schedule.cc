@@ -75,7 +75,7 @@ struct CronSchedule::Bounds {
   const char* name;
   int least;
   int most;
-  std::vector<std::string_view> names;  // of `least` and the following
+  std::vector<std::string_view> names;  // the names of `least` and the values after it
 
   std::optional<int> Number(std::string_view text) const {
     for (std::size_t at = 0; at < names.size(); ++at) {

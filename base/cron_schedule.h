@@ -38,7 +38,7 @@ class CronSchedule {
   static Result<CronSchedule> ParseDescriptor(std::string_view text);
   bool IsDay(std::int64_t day) const;  // since 1970
 
-  Duration every_{};  // of "@every"; zero: the fields count
+  Duration every_{};  // the span of "@every"; zero: the fields count
   Field minutes_;
   Field hours_;
   Field days_;

@@ -20,7 +20,7 @@ struct ZoneRule {
     Form form = Form::kMonthWeekDay;
     int month = 1;
     int week = 1;     // 5: the last one
-    int day = 0;      // of the week, or of the year
+    int day = 0;      // the day of the week, or of the year
     int time = 7200;  // seconds of the day
   };
   std::int32_t standard = 0;  // seconds east of UTC

@@ -43,11 +43,11 @@ struct Type {
     kMap,  // the keys are texts, unless a macro of the expression made it
     kObject,
     kOptional,
-    kOpaque,  // of a library: kubernetes.Quantity, net.IP, …
+    kOpaque,  // a type of a library: kubernetes.Quantity, net.IP, …
   };
   Kind kind = Kind::kDyn;
-  TypePtr element;   // of kList, kMap (its values) and kOptional; null: dyn
-  std::string name;  // of kObject and kOpaque
+  TypePtr element;   // the element type of kList, kMap (its values) and kOptional; null: dyn
+  std::string name;  // the name of kObject and kOpaque
   // For estimates (cost.h): the most bytes, items or entries that a value can have.
   std::uint64_t max_elements = 0;
   // The type of a property, by its name in the object (not escaped); null: there is no such one.

@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::uint64_t kMapCost = 30;
 constexpr std::uint64_t kObjectCost = 40;
-// Of the loops that macros stand for, for each entry: the test whether to go on, and what collects
-// the answers.
+// The loops that macros stand for cost, for each entry: the test whether to go on, and what
+// collects the answers.
 constexpr std::uint64_t kAllStep = 3;
 constexpr std::uint64_t kExistsStep = 4;
 constexpr std::uint64_t kCountStep = 2;
@@ -76,7 +76,7 @@ class CostWalk {
     return out;
   }
 
-  // As in google.protobuf.Duration.
+  // Whether `syntax` names a type, such as google.protobuf.Duration.
   bool IsTypeName(const Syntax& syntax) const {
     const auto name = QualifiedName(syntax);
     if (!name || FindType(*name) == nullptr) return false;
@@ -295,7 +295,7 @@ class CostWalk {
   }
 
   struct Loop {
-    std::uint64_t cost;  // of the range
+    std::uint64_t cost;  // the cost of the range
     Size count;
     std::uint64_t filter;
     const Estimated& range;
@@ -306,7 +306,7 @@ class CostWalk {
     Estimated out;
     std::uint64_t step = AddCost(loop.body.cost, loop.filter);
     std::uint64_t around = 1;  // reading the collected answer
-    std::optional<Size> item;  // of a list that is made
+    std::optional<Size> item;  // the size of one item of a list that is made
     switch (macro.op) {
       case Op::kAll: step = AddCost(step, kAllStep); break;
       case Op::kExists: step = AddCost(step, kExistsStep); break;

@@ -16,10 +16,10 @@
 // error.
 //
 // Threads: a Program is immutable and may be used by several threads at a time.
-// Errors: kInvalid. Of Compile, as Kubernetes prints them, with the line and a mark below the
-// place:
+// Errors: kInvalid. Compile prints its errors as Kubernetes does, with the line and a mark below
+// the place:
 //     ERROR: <input>:1:5: undeclared reference to 'zz' (in container '')
-// Of Evaluate, the words of Kubernetes: "no such key: x", "division by zero".
+// Evaluate's errors have the words of Kubernetes: "no such key: x", "division by zero".
 // Source: CEL language definition; k8s.io/apiserver pkg/cel (libraries).
 #pragma once
 
@@ -38,10 +38,10 @@ namespace berth::cel {
 
 struct Limits {
   std::size_t text_bytes = 100'000;
-  int nesting = 250;                     // of the expression's tree
-  std::uint64_t cost = 1'000'000;        // of an evaluation, in steps; ten bytes of text are one
-  std::size_t memory_bytes = 8U << 20U;  // of the values that an evaluation makes
-  std::size_t regex_bytes = 10'000;      // of a regular expression
+  int nesting = 250;                     // the depth of the expression's tree
+  std::uint64_t cost = 1'000'000;        // steps of an evaluation; ten bytes of text are one
+  std::size_t memory_bytes = 8U << 20U;  // the size of the values that an evaluation makes
+  std::size_t regex_bytes = 10'000;      // the size of a regular expression
 };
 
 struct Environment {

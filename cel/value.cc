@@ -12,8 +12,8 @@
 namespace berth::cel {
 namespace {
 
-constexpr std::size_t kMaxText = 1024;  // of ToText
-constexpr int kMaxJsonDepth = 500;      // of a copy as JSON
+constexpr std::size_t kMaxText = 1024;  // the limit of ToText
+constexpr int kMaxJsonDepth = 500;      // the limit of a copy as JSON
 
 void AppendText(std::string& text, const Value& value, int depth) {
   if (text.size() > kMaxText || depth > 20) return;
@@ -208,7 +208,7 @@ Value Value::Map(Entries entries) {
   std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
     return CompareKeys(a.first, b.first) < 0;
   });
-  // Of equal keys the last one counts.
+  // If keys are equal, the last one counts.
   std::size_t kept = 0;
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const bool again =

@@ -42,7 +42,7 @@ enum class Kind : std::uint8_t {
   kTimestamp,
   kType,
   kOptional,
-  kObject,  // of an extension library: a quantity, a URL, an IP address
+  kObject,  // a value of an extension library: a quantity, a URL, an IP address
   kError,   // inside an evaluation alone: callers get a Result
 };
 
@@ -119,7 +119,7 @@ class Value {
   std::int64_t AsInt() const;
   std::uint64_t AsUint() const;
   double AsDouble() const;
-  std::string_view AsText() const;  // of a string, bytes, a type or an error
+  std::string_view AsText() const;  // requires a string, bytes, a type or an error
   std::int64_t AsNanoseconds() const;
   Instant AsInstant() const;
   const Object& AsObject() const;
@@ -131,16 +131,16 @@ class Value {
 
   bool is_unordered() const { return unordered_; }        // see UnorderedList
   std::size_t size() const;                               // number of elements or entries
-  Value At(std::size_t index) const;                      // of a list; index < size()
-  std::optional<Value> Find(const Value& key) const;      // of a map
-  std::optional<Value> Find(std::string_view key) const;  // of a map
-  Entries ListEntries() const;                            // of a map, in the order of the keys
+  Value At(std::size_t index) const;                      // requires a list and index < size()
+  std::optional<Value> Find(const Value& key) const;      // requires a map
+  std::optional<Value> Find(std::string_view key) const;  // requires a map
+  Entries ListEntries() const;  // requires a map; in the order of the keys
 
   // The JSON that a list or map views; null for values that an expression has made.
   const nlohmann::json* viewed() const;
 
   std::string_view type_name() const;  // "int", "google.protobuf.Duration", …
-  // As Kubernetes prints a value in messages; cut after a kilobyte.
+  // The text that Kubernetes prints for a value in messages; cut after a kilobyte.
   std::string ToText() const;
 
   // A copy as JSON: durations and timestamps are strings, bytes are base64, an empty optional is

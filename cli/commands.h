@@ -35,7 +35,7 @@ int RunList(const ClientFlags& client, view::ListOptions options);
 int RunCapacity(const ClientFlags& client);
 struct PlanFlags {
   std::vector<std::string> files;  // and folders
-  bool recursive = false;          // with the folders in folders
+  bool recursive = false;          // reads the folders in folders, too
   std::string queue;               // LocalQueue; empty: the one that each job names
 };
 // What the queue would do with jobs that are not created.
@@ -62,7 +62,7 @@ int RunComplete(const Command& program, const std::vector<std::string>& words);
 struct UserFlags {
   std::string name;
   std::vector<std::string> groups;
-  std::string data_dir;    // as UpFlags
+  std::string data_dir;    // see UpFlags
   std::string kubeconfig;  // which `berth up` has written; empty: that in the data directory
   std::string namespace_name = "default";
   int days = 365;
@@ -70,7 +70,7 @@ struct UserFlags {
 };
 int RunUserAdd(const UserFlags& flags);
 
-// Of cli/proxy_flags.h.
+// The flags of cli/proxy_flags.h.
 struct PageProxyFlags {
   std::string client_ca;  // a PEM file; empty: no proxy is trusted
   std::vector<std::string> names;
@@ -94,11 +94,11 @@ struct UpFlags {
   bool api_only = false;                    // without cluster, cloud, controllers and their kinds
   std::string audit_log;                    // file; empty: no audit log
   std::string audit_policy;                 // file; empty: metadata of every request
-  std::int64_t audit_log_megabytes = 100;   // of one file
+  std::int64_t audit_log_megabytes = 100;   // the limit of one file
   std::int64_t audit_log_kept = 10;         // rotated files
   LedgerFlags ledger;                       // no file given: ledger.db in the data directory
   std::optional<std::string> eta_interval;  // cli/eta_flags.h; nullopt: 1m
-  std::string read_api_listen;              // of /api/v1; empty: not served
+  std::string read_api_listen;              // the address of /api/v1; empty: not served
   PageProxyFlags read_api_proxy;
   bool read_api_actions = false;  // writes with the rights of the caller
   bool dashboard = false;         // serves /api/v1 on a free port where none is named
@@ -113,9 +113,9 @@ struct ControllerFlags {
   std::optional<std::string> metrics_listen;
   std::optional<std::string> health_listen;
   bool metrics_secure = true;                    // HTTPS, with token reviews; false: plain HTTP
-  std::optional<std::string> webhook_listen;     // as metrics_listen
-  std::optional<std::string> visibility_listen;  // as metrics_listen
-  std::string read_api_listen;                   // of /api/v1; empty or "0": not served
+  std::optional<std::string> webhook_listen;     // the same form as metrics_listen
+  std::optional<std::string> visibility_listen;  // the same form as metrics_listen
+  std::string read_api_listen;                   // the address of /api/v1; empty or "0": not served
   bool read_api_actions = false;                 // writes with the rights of the caller
   std::string read_api_sessions;                 // folder of the page's sessions; empty: memory
   PageProxyFlags read_api_proxy;

@@ -43,12 +43,12 @@ int RunEta(const EtaFlags& flags);
 struct WhatIfFlags {
   ForecastFlags forecast;
   std::vector<std::string> files;   // objects of queues and jobs, as they would be
-  bool recursive = false;           // with the folders in folders of `files` and `submit`
+  bool recursive = false;           // reads the folders in folders of `files` and `submit`, too
   std::vector<std::string> submit;  // files of jobs
   forecast::WhatIfOptions changes;
 };
 inline constexpr int kMostTimes = 10'000;
-inline constexpr int kExitWorseOff = 3;  // of RunWhatIf: some job is worse off
+inline constexpr int kExitWorseOff = 3;  // RunWhatIf: some job is worse off
 int RunWhatIf(const WhatIfFlags& flags);
 
 // The flags that the parser fills; they must outlive it.

@@ -25,7 +25,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::int64_t kDrawnJobs = 100'000;  // of all draws together, by default
+constexpr std::int64_t kDrawnJobs = 100'000;  // the limit of all draws together, by default
 constexpr int kUsualDraws = 50;
 constexpr int kFewestDraws = 10;
 

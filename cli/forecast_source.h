@@ -29,7 +29,7 @@ Result<view::ClusterView> ReadBesideNotes(view::Session& session, const Forecast
 Result<forecast::ForecastCluster> MakeForecastClusterOf(const ForecastFlags& flags,
                                                         view::ClusterView view,
                                                         const std::string& default_namespace);
-// Both.
+// Reads the cluster (ReadForecastView) and builds its forecast (MakeForecastClusterOf).
 Result<forecast::ForecastCluster> ReadForecastCluster(const ForecastFlags& flags);
 // The draws of the flags; by default fewer in large clusters, kMostDraws at most.
 int DrawsOf(const ForecastFlags& flags, std::size_t jobs);

@@ -12,7 +12,7 @@ namespace {
 
 struct KindWord {
   const char* name;
-  std::array<const char*, 5> aliases;  // of kueuectl, and the short names of the kind
+  std::array<const char*, 5> aliases;  // names that kueuectl takes, and the short names of the kind
   const char* title;
   KueueKind kind;
   bool namespaced;

@@ -48,7 +48,7 @@ std::string PathOf(KueueKind kind, const std::string& namespace_name) {
   return path + names.plural;
 }
 
-// As kubectl has it: "clusterqueue.kueue.x-k8s.io/team created".
+// Prints in kubectl's form: "clusterqueue.kueue.x-k8s.io/team created".
 int Tell(const Json& object, KueueKind kind, const char* verb, const ClientFlags& flags,
          DryRun dry_run) {
   if (flags.output != view::OutputFormat::kText) {

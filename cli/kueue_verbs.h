@@ -51,6 +51,6 @@ struct ListKindFlags {
   std::string owner;                  // --for: TYPE[.GROUP]/NAME
 };
 int RunListKind(const ListKindFlags& flags);
-int RunListPods(const ListKindFlags& flags);  // of the job --for
+int RunListPods(const ListKindFlags& flags);  // lists the pods of the job --for
 
 }  // namespace berth::cli

@@ -14,7 +14,7 @@ namespace berth::cli {
 
 struct LintFlags {
   std::vector<std::string> files;  // and folders
-  bool recursive = false;          // with the folders in folders
+  bool recursive = false;          // reads the folders in folders, too
   std::string config;              // Kueue's Configuration file; empty: the defaults
   bool strict = false;             // warnings count as errors
   view::OutputFormat output = view::OutputFormat::kText;

@@ -11,7 +11,7 @@ class App;
 
 namespace berth::cli {
 
-// Of `berth controller`: metrics, health, webhooks, visibility API, read API.
+// The flags of `berth controller`: metrics, health, webhooks, visibility API, read API.
 void AddListenFlags(CLI::App& command, ControllerFlags& flags);
 
 // --read-api-listen, --read-api-actions, --read-api-proxy-….

@@ -20,7 +20,7 @@ using simulation::Trace;
 using simulation::TraceJob;
 
 constexpr char kGpu[] = "nvidia.com/gpu";
-constexpr std::size_t kMostGpus = 1'000'000;  // of a job
+constexpr std::size_t kMostGpus = 1'000'000;  // the most GPUs of a job
 
 // Line and column of a byte of the text.
 Error AtByte(std::string_view text, std::size_t byte, const std::string& problem) {
@@ -102,7 +102,7 @@ class PhillyReader {
     job.submit = *submitted;
     job.origin = Text(object, "vc").value_or("");
     job.failed = Text(object, "status") == "Failed";
-    std::vector<std::size_t> gpus;  // of each server, of the largest attempt
+    std::vector<std::size_t> gpus;  // GPUs of each server in the largest attempt
     for (const Json& attempt : *attempts) BERTH_CHECK_OK(AddAttempt(attempt, job, gpus));
     if (job.run == Duration::zero() || gpus.empty()) {
       ++trace_.skipped;

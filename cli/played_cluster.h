@@ -21,7 +21,7 @@ namespace berth::cli {
 struct PlayedCluster {
   std::vector<nlohmann::json> queues;      // and all other objects: flavors, checks, policies
   std::vector<nlohmann::json> machines;    // Topologies and Nodes
-  std::vector<nlohmann::json> node_pools;  // of the emulated cloud
+  std::vector<nlohmann::json> node_pools;  // the pools of the emulated cloud
 };
 
 // Lists are taken apart. Pure; no errors.

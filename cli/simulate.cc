@@ -70,8 +70,9 @@ Result<Setup> SetupOf(const SimulateFlags& flags) {
 struct Side {
   simulation::Cluster cluster;
   std::vector<std::string> notes;
-  std::vector<nlohmann::json> documents;    // none: the queues of a cluster, without --full
-  std::vector<simulation::NodePool> pools;  // of the documents, with --full and without --pools
+  std::vector<nlohmann::json> documents;  // none: the queues of a cluster, without --full
+  // The pools of the documents, with --full and without --pools.
+  std::vector<simulation::NodePool> pools;
 };
 
 // What --full plays of the documents; --pools takes the place of their NodePools.

@@ -18,14 +18,14 @@ enum class SimulateOutput : std::uint8_t { kTable, kJson, kYaml, kCsv };
 struct SimulateFlags {
   std::vector<std::string> manifests;  // files and folders
   bool from_cluster = false;           // the queues of a cluster in place of manifests
-  ClientFlags client;                  // of that cluster
+  ClientFlags client;                  // the flags of that cluster
   std::string workload;                // cli/workload_source.h; "-" is standard input
   std::vector<std::string> mapped;     // ORIGIN=QUEUE: LocalQueues of a trace's jobs
-  std::uint64_t seed = 1;              // of a generated workload
+  std::uint64_t seed = 1;              // the seed of a generated workload
   std::int64_t seeds = 0;              // runs with so many seeds, from `seed` on; 0: one run
   std::vector<std::string> compare;    // other manifests; empty: one run
   std::vector<std::string> pools;      // files and folders of NodePools; empty: no nodes
-  bool full = false;                   // with every part of Berth, not with the scheduler alone
+  bool full = false;                   // plays every part of Berth, not the scheduler alone
   bool spread = false;                 // pods go to the emptiest nodes
   std::string queue;                   // LocalQueue of rows that name none; empty: the only one
   std::string config;                  // Kueue's Configuration file; empty: the defaults

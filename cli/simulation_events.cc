@@ -41,7 +41,8 @@ struct NodeEvent {
   std::string_view event;
 };
 
-// Of all nodes, by time and node. A node that goes while it boots is never ready.
+// Returns the events of all nodes, by time and node. A node that goes while it boots is never
+// ready.
 std::vector<NodeEvent> NodeEventsOf(const std::vector<NodeLife>& lives) {
   std::vector<NodeEvent> events;
   for (const NodeLife& life : lives) {

@@ -134,7 +134,7 @@ std::string NamespaceManifest(const admission::Configuration& configuration) {
          "\"\n";
 }
 
-// As metrics-server's manifests have it, but answered by this process.
+// The APIService of metrics-server's manifests, but this process answers.
 constexpr std::string_view kUsageService = R"(apiVersion: apiregistration.k8s.io/v1
 kind: APIService
 metadata:
@@ -193,7 +193,8 @@ class Up {
   void Stop();
   const std::string& kubeconfig_path() const { return kubeconfig_path_; }
   const local::ApiServer& server() const { return *server_; }
-  // For the screen; empty: not served. With a code that signs in once where `dashboard` is set.
+  // For the screen; empty: not served. The lines contain a code that signs in once where
+  // `dashboard` is set.
   std::string ReadApiLines(bool dashboard) const;
 
  private:

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view kSystemPrefix = "system:";
 constexpr std::string_view kMasters = "system:masters";
-constexpr std::size_t kLongestName = 64;  // of a certificate's subject
+constexpr std::size_t kLongestName = 64;  // the limit of a certificate's subject
 constexpr int kMostDays = 3650;
 
 Error BadUser(std::string message) { return {ErrorCode::kInvalid, std::move(message)}; }

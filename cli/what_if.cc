@@ -36,7 +36,7 @@ Status ProblemsOf(const std::vector<const view::ManifestObjects*>& read) {
   return lines.empty() ? OkStatus() : Status(Error{ErrorCode::kInvalid, Join(lines, "\n")});
 }
 
-// Of an error of ChangeView, whose lines name objects.
+// Adds places to an error of ChangeView, whose lines name objects.
 Error WithPlaces(const Error& error, const view::ManifestPlaces& changed,
                  const view::ManifestPlaces& submitted) {
   std::vector<std::string> lines;

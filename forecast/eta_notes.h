@@ -18,11 +18,11 @@ inline constexpr Duration kFreshForecast = std::chrono::minutes(45);
 
 // The jobs that a forecast is asked for.
 struct ForecastQuestion {
-  std::string reference;          // job/x, KIND/x, workload/x, x; without `all`
-  bool all = false;               // every job that waits
-  bool all_namespaces = false;    // of every namespace
-  std::string namespace_name;     // of this one; empty: of every one with `all`, else the default
-  std::string default_namespace;  // of a job whose question names none
+  std::string reference;        // job/x, KIND/x, workload/x, x; without `all`
+  bool all = false;             // every job that waits
+  bool all_namespaces = false;  // asks for the jobs of every namespace
+  std::string namespace_name;   // asks for this one; empty: every one with `all`, else the default
+  std::string default_namespace;  // the namespace of a job whose question names none
 
   bool Names(const api::Workload& workload) const;
 };

@@ -36,13 +36,13 @@ struct StartPast {
 };
 std::optional<StartPast> StartPastOf(const api::Workload& workload);
 
-// Of a Workload that still waits.
+// The past of a Workload that still waits.
 std::optional<simulation::Calibration::Past> WaitingPastOf(const api::Workload& workload,
                                                            WallTime now);
 
 // The starts, in their order.
 simulation::Calibration CalibrationOf(std::vector<StartPast> starts);
-// Of all Workloads of a cluster at one moment, those that wait included.
+// Calibrates by all Workloads of a cluster at one moment, those that wait included.
 simulation::Calibration CalibrationOf(const std::vector<api::Workload>& workloads, WallTime now);
 
 }  // namespace berth::forecast

@@ -31,7 +31,7 @@ struct ForecastCluster {
   simulation::WorldOptions world;
   std::vector<std::string> notes;  // what the forecast leaves out
   std::string default_namespace;
-  std::vector<ledger::AttemptRecord> attempts;  // of the ledger
+  std::vector<ledger::AttemptRecord> attempts;  // the ledger's attempts
 };
 
 // The jobs of the cluster with what is known of their runs and capacity; `not_queued` has the

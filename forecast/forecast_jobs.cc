@@ -118,7 +118,7 @@ class CapacityWaits {
   }
 
  private:
-  // Of several checks the slowest one counts.
+  // If there are several checks, the slowest one counts.
   std::optional<simulation::CapacityWait> WaitOf(const view::PlannedJob& job) const {
     std::optional<simulation::CapacityWait> wait;
     const Result<view::JobPlan> plan = view::MakePlan(view_, job);

@@ -23,7 +23,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::int64_t kMostNodes = 100'000;  // of a pool
+constexpr std::int64_t kMostNodes = 100'000;  // the most nodes of a pool
 constexpr char kBootSecondsAnnotation[] = "simulation.berth.dev/boot-seconds";
 constexpr std::int64_t kLongestBoot = 24 * 3600;
 constexpr std::size_t kMostBoots = 1000;

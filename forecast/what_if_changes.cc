@@ -136,7 +136,7 @@ class Changer {
   }
 
  private:
-  // Of objects that are neither merged nor submitted.
+  // Adds notes on objects that are neither merged nor submitted.
   Status NoteOtherKinds() {
     for (const Json& object : files_) {
       if (IsMerged(object, !made_.view.topology_nodes.empty())) continue;
@@ -356,8 +356,8 @@ class Changer {
   }
 
   const WhatIfInput& input_;
-  std::vector<Json> files_;                // of -f
-  std::vector<Json> submitted_;            // of --submit
+  std::vector<Json> files_;                // the objects of -f
+  std::vector<Json> submitted_;            // the objects of --submit
   std::vector<view::PlannedJob> planned_;  // those of -f that a queue gets
   ChangedView made_;
 };

@@ -21,7 +21,7 @@ struct WhatIfOptions {
   std::vector<std::string> priority;  // job/x=100
   std::vector<std::string> stop;      // ClusterQueues or LocalQueues
   std::vector<std::string> nodes;     // to be removed
-  int times = 1;                      // of each submitted job
+  int times = 1;                      // how often each job is submitted
 };
 
 struct WhatIfInput {

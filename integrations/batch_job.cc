@@ -62,8 +62,9 @@ std::int64_t TerminalCount(const api::Job& job, std::int64_t completions) {
   return count;
 }
 
-// The number of pods that need no successor. With backoffLimitPerIndex an index that has failed is
-// over like one that has succeeded: a Job that goes on without the index has all its pods.
+// The number of pods that need no successor. If the Job has backoffLimitPerIndex, an index that has
+// failed is over like one that has succeeded: a Job that goes on without the index has all its
+// pods.
 std::int64_t DoneCount(const api::Job& job) {
   const std::int64_t completions = job.completions.value_or(ParallelismOf(job));
   const std::int64_t counted =

@@ -28,8 +28,9 @@ std::vector<std::string> NamesToRead(const KindDescription& kind, const nlohmann
 struct DescribedPodSet {
   api::PodSet pods;
   std::string template_path;  // "spec.replicatedJobs[0].template.spec.template"
-  std::string pointer;  // the same as a JSON pointer; of the expansion where the kind has a hook
-  api::StringMap pod_labels;  // with PodHold: those of its pods
+  // The same as a JSON pointer; points into the expansion where the kind has a hook.
+  std::string pointer;
+  api::StringMap pod_labels;  // PodHold: labels of its pods
 };
 // The pod sets alone. kInvalid: as JobView::problem.
 Result<std::vector<DescribedPodSet>> PodSetsOf(const KindDescription& kind,
@@ -48,10 +49,11 @@ Result<std::vector<nlohmann::json>> Started(const KindDescription& kind,
 std::vector<nlohmann::json> Stopped(const KindDescription& kind, const nlohmann::json& object,
                                     const std::vector<PodSetChange>& originals, bool active);
 
-// With PodHold::groups: the pod set of `object` that `group` sizes. kInvalid: as JobView::problem.
+// If the kind has PodHold::groups: the pod set of `object` that `group` sizes. kInvalid: the same
+// cases as JobView::problem.
 Result<DescribedPodSet> PodSetOfGroup(const KindDescription& kind, const nlohmann::json& object,
                                       const nlohmann::json& group);
-// With PodHold::restart: whether the job's operator can be made to create the pod again.
+// If the kind has PodHold::restart: whether the job's operator can be made to create the pod again.
 bool CanRestart(const KindDescription& kind, const nlohmann::json& object);
 
 // Whether the job is held (KindDescription::held_by).

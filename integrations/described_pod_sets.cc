@@ -178,8 +178,8 @@ class PodSetReader {
   Status AddTopology(const PodSetRule& rule, const Json& item, const cel::Activation& activation,
                      api::PodSet& pods) {
     pods.topology_request = TopologyRequestOf(pods.pod_template.annotations);
-    // As in Kueue, an index label alone makes a request: where all flavors of the queue have a
-    // topology, pods without annotations are placed by rank, too.
+    // An index label alone makes a request, as it does in Kueue: where all flavors of the queue
+    // have a topology, pods without annotations are placed by rank, too.
     api::TopologyRequest request = pods.topology_request.value_or(api::TopologyRequest{});
     if (!rule.pod_index_label.empty()) request.pod_index_label = rule.pod_index_label;
     if (!rule.sub_group_label.empty()) request.sub_group_index_label = rule.sub_group_label;

@@ -60,7 +60,7 @@ struct PlacedPodSet {
   std::string key;
   std::shared_ptr<const nlohmann::json>
       made;                   // the template that the object lacks; null: it has one
-  api::StringMap pod_labels;  // with PodHold: those of its pods
+  api::StringMap pod_labels;  // PodHold: labels of its pods
   std::string number;         // pointer to its number of pods, which holds it; empty: none
 };
 

@@ -16,7 +16,7 @@ namespace berth::integrations {
 struct ReviewError {
   ReviewRule::Type type = ReviewRule::Type::kInvalid;
   std::string field;  // "spec.workerGroupSpecs[1].groupName"
-  std::string value;  // as a message shows it: text in quotes, JSON otherwise
+  std::string value;  // in a message's form: text in quotes, JSON otherwise
   std::string message;
 };
 
@@ -24,7 +24,7 @@ struct ReviewError {
 std::vector<ReviewError> ReviewErrors(const KindDescription& kind, const nlohmann::json& object,
                                       const nlohmann::json& old, bool elastic);
 
-// Of a new object. `queued`: a queue has it, or will.
+// Adds the defaults of a new object. `queued`: a queue has it, or will.
 void AddDefaults(const KindDescription& kind, bool queued, nlohmann::json& object);
 
 // Whether the kind's rules leave the object to others.

@@ -10,8 +10,8 @@
 
 namespace berth::integrations {
 
-// Of variables of one name in a container or init container the last one stays, at the place of the
-// first.
+// If a container or init container has several variables of one name, the last one stays, at the
+// place of the first.
 void DropDuplicateEnv(api::PodTemplate& pod_template);
 
 }  // namespace berth::integrations

@@ -21,10 +21,11 @@ using LivePods = std::vector<QueuedPodPtr>;
 // after one minute. Workers that are left then are deleted.
 constexpr Duration kRetireTime = std::chrono::minutes(3);
 constexpr Duration kMakersGo = std::chrono::seconds(2);
-// Of two Workloads the one with the later reservation is preempted first, and times of conditions
-// are whole seconds: a growth asks for quota in a later second than the one that its job got it in.
+// The later one of two reservations is preempted first, and times of conditions are whole seconds:
+// a growth asks for quota in a later second than the one that its job got it in.
 constexpr Duration kGrowthFollows = std::chrono::seconds(1);
-// For how long the reviews may not know a new job.
+// The webhook that reviews a pod may not have seen the pod's new job yet. A pod that was missed for
+// this reason is deleted only once it is this old.
 constexpr Duration kReviewLag = std::chrono::seconds(2);
 constexpr Duration kMaxReviewLag = std::chrono::seconds(30);
 

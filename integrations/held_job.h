@@ -38,7 +38,7 @@ struct PodGroupSize {
   api::ObjectMeta meta;
   std::string pod_set;
   std::int32_t replicas = 0;
-  std::int32_t retired = 0;  // of annotation `retired`, unless it is void
+  std::int32_t retired = 0;  // the number of annotation `retired`, unless it is void
 };
 
 struct HeldJob {

@@ -238,7 +238,7 @@ void HeldParts::Size() {
   for (const HeldPart& part : parts_) {
     for (const auto& [pod_set, count] : part.counts) {
       covered[pod_set] += count;
-      wanted.emplace(pod_set, 0);  // of a group that is gone
+      wanted.emplace(pod_set, 0);  // the group is gone
     }
   }
   for (const auto& [pod_set, count] : wanted) {

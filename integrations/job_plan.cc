@@ -193,7 +193,8 @@ class Planner {
   const PriorityClassesByName no_classes_;
   JobPlan plan_;
   bool settled_ = false;
-  const api::Workload* head_slice_ = nullptr;  // of an elastic job: holds quota; null: none
+  // The slice of an elastic job that holds quota; null: none.
+  const api::Workload* head_slice_ = nullptr;
 };
 
 // The prebuilt workload that the job names; the job must match it, not the reverse.
@@ -316,7 +317,7 @@ bool Planner::HasPods() {
 
 // `replaced`: the slice of an elastic job that the Workload replaces; null: none.
 void Planner::Create(const api::Workload* replaced) {
-  if (!job_.elastic && HasPods()) return;  // of an earlier workload with unknown quota
+  if (!job_.elastic && HasPods()) return;  // they belong to an earlier workload with unknown quota
   if (job_.bare_pods && job_.bare_pods->running) return;  // pods that a stop deletes
   if (!CanCompose()) return;
   const std::optional<JobPriority> priority = KnownPriority();

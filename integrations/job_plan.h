@@ -103,17 +103,17 @@ struct ReleaseQuota {  // the whole status, field manager kueue-admission
 };
 struct StartJob {
   std::vector<PodSetChange> pod_sets;
-  // Of a job that is held by its pods (held_job.h): the pods that start, and their Workload.
+  // Set for a job that is held by its pods (held_job.h): the pods that start, and their Workload.
   std::vector<std::string> pods;
   std::string workload;
 };
 struct StopJob {  // without originals the templates do not change
   std::vector<PodSetChange> originals;
-  // Of bare pods, which a stop deletes: the condition that says why.
+  // Set for bare pods, which a stop deletes: the condition that says why.
   std::string reason;
   std::string message;
   WallTime at{};
-  std::vector<std::string> pods;  // of a job that is held by its pods: those that stop
+  std::vector<std::string> pods;  // set for a job that is held by its pods: those that stop
 };
 // Makes the job's operator create a pod again that a stop has deleted.
 struct RestartJob {};
@@ -147,7 +147,7 @@ struct PodMark {
 struct MarkPods {
   std::vector<PodMark> pods;
 };
-struct DeleteJob {};  // with its dependents
+struct DeleteJob {};  // deletes its dependents, too
 struct EmitEvent {
   enum class Type { kNormal, kWarning };
   Type type = Type::kNormal;

@@ -55,7 +55,7 @@ struct BarePods {
 // of each of its Workloads.
 struct PodParent {
   std::int32_t groups = 1;   // number of its Workloads
-  std::string old_revision;  // of pods that a rolling update will replace; empty: none
+  std::string old_revision;  // the revision of pods that a rolling update will replace; empty: none
 };
 
 struct JobView {
@@ -77,7 +77,7 @@ struct JobView {
   bool on_hold = false;        // the kind's rules give the job's quota back
   bool has_additions = false;  // the object has those of a start, beside its pod sets
   bool elastic = false;        // the job has workload slices (job_slices.h)
-  std::string slice_variant;   // of an elastic job: differs with its size; part of slices' names
+  std::string slice_variant;   // elastic job: differs with its size; part of slices' names
   bool queue_is_fixed = false;  // the Workload does not follow changes of the queue's name
   std::string problem;          // the object does not fit its kind's description; empty: it does
   bool lacks_object = false;    // the problem: an object that the description reads does not exist

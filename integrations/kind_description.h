@@ -43,7 +43,7 @@ struct PodLabelRule {
 };
 
 struct PodSetRule {
-  FieldPath each;                    // of a list, or of a map with `keys`; empty: one pod set
+  FieldPath each;                    // a list, or a map with `keys`; empty: one pod set
   std::vector<std::string> keys;     // members of the map, in the order of the pod sets
   std::optional<cel::Program> when;  // false: no pod set
   cel::Program name;
@@ -52,18 +52,18 @@ struct PodSetRule {
   // The number of pods, which is 0 while the object is held: in the element or the object; empty:
   // the pod set is not held by it.
   FieldPath replicas;
-  std::vector<std::string> dropped_labels;  // of the template, left out of the Workload
+  std::vector<std::string> dropped_labels;  // labels of the template, left out of the Workload
   std::string pod_index_label;  // topology: the pods' label with their index; empty: none
   std::string sub_group_label;
   std::optional<cel::Program> sub_group_count;
   TemplateHook hook = nullptr;  // null: the template is the object's
   bool spec_only = false;       // the Workload has the template without its metadata
-  std::string dropped_prefix;   // of labels and annotations that the Workload must not have
+  std::string dropped_prefix;   // labels and annotations with it are left out of the Workload
   std::vector<std::string> kept_labels;  // in spite of the prefix
-  std::vector<PodLabelRule> pods;  // with PodHold: which pods of the job are those of the pod set
+  std::vector<PodLabelRule> pods;        // PodHold: which pods of the job are those of the pod set
 };
 
-// Of a kind whose objects cannot be suspended: their pods are held by scheduling gates
+// The rule of a kind whose objects cannot be suspended: their pods are held by scheduling gates
 // (pods/pod_parent.h). The object's reviews mark the metadata from which its pods are made, with
 // the annotation pod-suspending-parent and more.
 struct PodsRule {
@@ -79,9 +79,9 @@ struct PodsRule {
   bool fast_admission = false;              // the first pod suffices for the start
   bool keep_labels = false;                 // labels that a pod was created with stay as they are
   bool each_alone = false;                  // every pod has a Workload of its own, made of the pod
-  std::string pod_index_label;              // of pods, for topologies
+  std::string pod_index_label;              // the index label of pods, for topologies
   struct Marks {
-    std::vector<FieldPath> metadata;  // of the object; of templates
+    std::vector<FieldPath> metadata;  // metadata of the object, and of templates
     bool labels = false;              // queue-name and priority-class
     bool managed = false;             // label managed
     bool serving = false;             // annotation pod-group-serving
@@ -103,7 +103,7 @@ struct KindNames {
 // A job whose pods are made by its own operator, and that has no field that holds it: its pods are
 // held by the gate of admission (held_job.h).
 struct PodHold {
-  std::string job_label;  // of a pod: the name of its job
+  std::string job_label;  // the pods' label with the name of their job
 
   // Objects that size a pod set of a job that exists, or add one.
   struct Groups {
@@ -111,7 +111,7 @@ struct PodHold {
     api::ResourceKind resource;
     FieldPath job;  // the name of the job
     FieldPath replicas;
-    // As in PodSetRule, with `item` as the group.
+    // These are expressions like those of PodSetRule; `item` is the group.
     cel::Program pod_set;
     FieldPath pod_template;
     cel::Program count;
@@ -142,11 +142,11 @@ struct ReadRule {
 // A rule for what a user may write.
 struct ReviewRule {
   enum class Type : std::uint8_t { kInvalid, kForbidden, kRequired, kTooMany };
-  FieldPath each;  // of a list: the rule holds for each of its items
+  FieldPath each;  // a list: the rule holds for each of its items
   FieldPath at;    // the list's name in messages
   cel::Program when;
   Type type = Type::kInvalid;
-  FieldPath field;                    // of the item, or of the object
+  FieldPath field;                    // a field of the item, or of the object
   std::optional<cel::Program> value;  // absent: that of the field
   cel::Program message;               // kTooMany: the largest number as text
   bool stop = false;                  // where the rule applies, those behind it do not
@@ -162,7 +162,7 @@ struct DefaultRule {
 
 // What the reviews of the kind's objects check beside the rules of all kinds.
 struct ReviewTraits {
-  std::vector<ReviewRule> rules;  // of objects that are queued
+  std::vector<ReviewRule> rules;  // rules for objects that are queued
   std::vector<DefaultRule> defaults;
   bool prebuilt = true;         // a job may name a Workload that exists
   bool elastic = false;         // workload slices
@@ -172,7 +172,7 @@ struct ReviewTraits {
 };
 
 struct KindDescription {
-  std::shared_ptr<const KindNames> names;        // of `kind` and `resource`
+  std::shared_ptr<const KindNames> names;        // names of `kind` and `resource`
   std::shared_ptr<const nlohmann::json> source;  // the description that was read
   JobKind kind;
   api::ResourceKind resource;

@@ -29,7 +29,7 @@ using TemplateHook = Result<nlohmann::json> (*)(const nlohmann::json& object,
 // The target of a start for one pod set.
 struct HookedPodSet {
   PodSetChange wanted;
-  PodSetChange original;  // as the object describes it
+  PodSetChange original;  // what the object describes
 };
 
 struct KindHook {

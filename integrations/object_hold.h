@@ -39,7 +39,7 @@ class ObjectHold {
 
   // Whether users change the size of a held object through the field that holds it.
   virtual bool has_size() const { return false; }
-  // With has_size: a write has given a held object another size, with which it runs.
+  // Where has_size is true: a write has given a held object another size, with which it runs.
   virtual bool IsLoose(const nlohmann::json& object) const;
 };
 

@@ -27,7 +27,7 @@ void Set(const api::Workload& workload, const char* type, api::ConditionStatus v
                                         .observed_generation = workload.meta.generation});
 }
 
-// Of the slices of an elastic job, those that have ended hold no quota.
+// The slices of an elastic job that have ended hold no quota.
 bool TellsLess(const api::Workload& a, const api::Workload& b) {
   const auto weight = [](const api::Workload& each) {
     const auto& conditions = each.status.conditions;

@@ -26,8 +26,8 @@ api::WorkloadStatus StatusAfterRelease(const api::Workload& workload, const JobV
 api::WorkloadStatus StatusWithoutQuota(const api::Workload& workload, const std::string& reason,
                                        const std::string& message, WallTime now);
 
-// Of the Workloads that the object with this uid controls, the one that holds quota, else any;
-// null: there is none.
+// Returns, among the Workloads that the object with this uid controls, the one that holds quota,
+// else any; null: there is none.
 const api::Workload* OwnWorkload(const std::vector<api::Workload>& workloads,
                                  const std::string& uid);
 

@@ -14,7 +14,7 @@
 
 namespace berth::integrations {
 
-// Of kinds without a hook and without held pods also the hold, the start and the stop.
+// Plays also the hold, the start and the stop, for kinds without a hook and without held pods.
 Status PlaySample(const KindPtr& kind, const nlohmann::json& sample);
 
 }  // namespace berth::integrations

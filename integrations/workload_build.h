@@ -18,7 +18,7 @@ namespace berth::integrations {
 struct BuildOptions {
   // Configuration.integrations.labelKeysToCopy, and the keys of metrics.customLabels of Workloads.
   std::vector<std::string> label_keys_to_copy;
-  std::vector<std::string> annotation_keys_to_copy;  // of metrics.customLabels of Workloads
+  std::vector<std::string> annotation_keys_to_copy;  // keys of metrics.customLabels of Workloads
 };
 
 // Builds a new Workload for `job`: name, owner, finalizer, labels, annotations and spec.

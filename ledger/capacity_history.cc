@@ -119,7 +119,7 @@ class Lines {
   struct Line {
     explicit Line(std::size_t count) : parts(count), waits(count) {}
     std::vector<CapacityCounts> parts;
-    std::vector<std::vector<Seconds>> waits;  // of the parts
+    std::vector<std::vector<Seconds>> waits;  // the waits of each part
     std::int64_t asked = 0;
   };
 

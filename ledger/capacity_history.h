@@ -28,14 +28,15 @@ struct CapacityCounts {
   std::int64_t failed = 0;
   std::int64_t stockouts = 0;
   std::int64_t open = 0;
-  std::optional<Seconds> p50;  // of the waits, by nearest rank; nullopt: nothing was provisioned
+  // A quantile of the waits, by nearest rank; nullopt: nothing was provisioned.
+  std::optional<Seconds> p50;
   std::optional<Seconds> p90;
   friend bool operator==(const CapacityCounts&, const CapacityCounts&) = default;
 };
 
 // `parts`: one for each of CapacityHistory::times.
 struct CapacityLine {
-  std::string key;  // of a class or a shape
+  std::string key;  // names a class or a shape
   std::vector<CapacityCounts> parts;
   friend bool operator==(const CapacityLine&, const CapacityLine&) = default;
 };

@@ -53,18 +53,18 @@ class BehindLedger final : public Ledger {
   const Clock& clock_;
   const LedgerOptions options_;
   mutable std::mutex mutex_;
-  std::condition_variable wake_;              // of the thread
+  std::condition_variable wake_;              // wakes the thread
   std::condition_variable done_;              // a batch is written
   std::vector<Record> queue_;                 // guarded by mutex_, as are the next eight
   std::optional<SteadyTime> oldest_queued_;   // when the queue's first record came
   std::optional<SteadyTime> oldest_written_;  // when the first record of the present batch came
   LedgerStats stats_;
   std::int64_t appended_ = 0;  // records that came into the queue
-  std::int64_t settled_ = 0;   // of these: written or lost
+  std::int64_t settled_ = 0;   // the part that is written or lost
   int flushes_ = 0;            // calls of Flush that wait
   bool stopping_ = false;
   bool abandoned_ = false;
-  std::optional<LedgerFile> file_;  // of the thread; none: it could not be opened again
+  std::optional<LedgerFile> file_;  // the thread uses it; none: it could not be opened again
   SteadyTime next_trim_;
   bool failing_ = false;  // the last batch was lost
   std::thread thread_;    // last: it uses the rest

@@ -36,7 +36,7 @@ struct LedgerStats {
   Duration lag{};              // age of the oldest of these, and of the batch that is being written
   std::int64_t bytes = 0;      // pages of the file in use, at the last write
   std::int64_t dropped = 0;    // the queue was full, the disk failed, or the file is too large
-  std::int64_t overflows = 0;  // of these: the queue was full
+  std::int64_t overflows = 0;  // the part of `dropped` for which the queue was full
 };
 
 class Ledger {

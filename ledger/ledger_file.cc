@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t kQuickCheckBytes = 32LL * 1024 * 1024;
 constexpr int kCheckpointPages = 1000;
-constexpr int kTrimRounds = 10'000;  // of 500 rows each
+constexpr int kTrimRounds = 10'000;  // each round takes 500 rows
 
 constexpr const char* kPragmas =
     "PRAGMA journal_mode=WAL;"

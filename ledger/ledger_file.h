@@ -28,8 +28,8 @@ inline constexpr std::int64_t kSchemaVersion = 3;
 inline constexpr std::int64_t kApplicationId = 0x424C4752;  // "BLGR", for file(1)
 
 struct Limits {
-  std::chrono::days age{90};                 // of ended attempts and requests
-  std::int64_t bytes = 256LL * 1024 * 1024;  // of the pages in use
+  std::chrono::days age{90};                 // limits ended attempts and requests
+  std::int64_t bytes = 256LL * 1024 * 1024;  // limits the pages in use
 };
 
 struct WriteCount {

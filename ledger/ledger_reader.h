@@ -20,9 +20,9 @@ struct HistoryFilter {
   std::optional<Seconds> since;  // what had not ended at this time
   std::vector<std::string> namespaces;
   std::string owner_kind;  // in any case; "workload": `name` is that of the Workload
-  std::string name;        // of the owner, or of the Workload where owner_kind is empty
+  std::string name;        // the name of the owner, or of the Workload where owner_kind is empty
   std::string queue;       // a LocalQueue or a ClusterQueue
-  std::string workload;    // of requests and of the time of nodes: its name; empty: all
+  std::string workload;    // the Workload's name, for requests and the time of nodes; empty: all
 };
 
 class LedgerReader {
@@ -37,9 +37,10 @@ class LedgerReader {
                      const std::function<void(const AttemptRecord&)>& visit);
   // The number of these attempts.
   Result<std::int64_t> CountAttempts(const HistoryFilter& filter);
-  // In the order of creation. Of the filter count `since` and `namespaces`.
+  // In the order of creation. The filter's `since` and `namespaces` count, its other fields do not.
   Result<std::vector<CapacityRecord>> Requests(const HistoryFilter& filter);
-  // In the order of their beginnings. Of the filter count `since` and `namespaces`. A file that
+  // In the order of their beginnings. The filter's `since` and `namespaces` count, its other fields
+  // do not. A file that
   // no berth has migrated yet has none.
   Result<std::vector<NodeTimeRecord>> NodeTimes(const HistoryFilter& filter);
   // In the order of flavors and times; likewise.
@@ -52,7 +53,7 @@ class LedgerReader {
       : sqlite_(std::move(sqlite)), version_(version) {}
 
   Sqlite sqlite_;
-  std::int64_t version_;  // of the file's schema
+  std::int64_t version_;  // the version of the file's schema
 };
 
 }  // namespace berth::ledger

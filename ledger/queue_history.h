@@ -23,7 +23,8 @@ struct HistoryPart {
   Seconds to = 0;
   std::int64_t admitted = 0;
   std::int64_t preempted = 0;
-  std::optional<Seconds> p50;  // of the waits, by nearest rank; nullopt: nothing was admitted
+  // A quantile of the waits, by nearest rank; nullopt: nothing was admitted.
+  std::optional<Seconds> p50;
   std::optional<Seconds> p90;
   std::map<std::string, api::Amount> used;  // resource → mean
   friend bool operator==(const HistoryPart&, const HistoryPart&) = default;
@@ -41,8 +42,8 @@ class StreamedHistory {
   std::vector<HistoryPart> Parts() const;
 
  private:
-  std::vector<HistoryPart> parts_;                   // with the numbers so far
-  std::vector<std::vector<Seconds>> waits_;          // of each part
+  std::vector<HistoryPart> parts_;                   // contain the numbers so far
+  std::vector<std::vector<Seconds>> waits_;          // the waits of each part
   std::vector<std::map<std::string, double>> held_;  // resource → amount × seconds, likewise
 };
 

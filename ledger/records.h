@@ -51,16 +51,16 @@ struct Wait {
 
 // One turn of a Workload from the queue to its end or its next eviction. Key: `uid`, `attempt`.
 struct AttemptRecord {
-  std::string uid;           // of the Workload
+  std::string uid;           // the Workload's uid
   std::int64_t attempt = 1;  // counts from 1
   std::string namespace_name;
   std::string name;
-  std::string owner_kind;  // of the controlling owner, such as Job; may be empty
+  std::string owner_kind;  // kind of the controlling owner, such as Job; may be empty
   std::string owner_name;
   std::string local_queue;
-  std::string cluster_queue;  // of the reservation
+  std::string cluster_queue;  // the queue of the reservation
   std::int64_t priority = 0;
-  std::string labels;  // of the Workload: "key=value,key=value", in the order of keys
+  std::string labels;  // the Workload's: "key=value,key=value", in the order of keys
   Seconds created = 0;
   Seconds queued = 0;               // creation, or requeueing after an eviction
   std::optional<Seconds> reserved;  // QuotaReserved=True
@@ -68,14 +68,14 @@ struct AttemptRecord {
   std::optional<Seconds> started;   // PodsReady=True
   std::optional<Seconds> ended;
   std::string outcome;    // above; empty: not ended
-  std::string reason;     // of Finished, Evicted or Preempted
+  std::string reason;     // the reason of Finished, Evicted or Preempted
   std::string message;    // at most kMaxMessageBytes
   std::string preemptor;  // uid of the Workload for which this one was preempted
   std::string user;       // that made the job, as the webhook noted it; may be empty
   // What one hour of the reservation costs, in billionths of USD: a node for each pod, at the price
   // of the dearest flavor of the pod; nullopt: some flavor has no price.
   std::optional<std::int64_t> hourly_nano;
-  std::string image;  // of the first container of each pod set, with commas; empty: unknown
+  std::string image;  // image of the first container of each pod set, with commas; empty: unknown
   std::optional<Seconds> declared;  // the most that it may run; nullopt: it declares nothing
   std::vector<ResourceUse> resources;
   // In a record for the ledger: at most one, the present cause. In a row that was read: all.
@@ -87,7 +87,7 @@ inline constexpr std::size_t kMaxMessageBytes = 512;
 inline constexpr std::size_t kMaxLabelBytes = 2048;
 inline constexpr std::size_t kMaxUserBytes = 256;
 inline constexpr std::size_t kMaxImageBytes = 512;
-inline constexpr std::int64_t kMaxWaits = 64;  // of one attempt
+inline constexpr std::int64_t kMaxWaits = 64;  // the most waits of one attempt
 
 // A Workload is gone: an open attempt ends as Deleted.
 struct DeletedRecord {
@@ -112,7 +112,7 @@ struct CapacityRecord {
   std::string workload;  // name of the Workload in the same namespace; may be empty
   Seconds created = 0;
   std::optional<Seconds> provisioned;  // Provisioned=True
-  std::optional<Seconds> ended;        // of the outcome
+  std::optional<Seconds> ended;        // when the outcome came
   std::string outcome;                 // Failed, BookingExpired, CapacityRevoked, Deleted, or empty
   std::string reason;
   std::string message;
@@ -129,9 +129,9 @@ struct PresentRequests {
 // The time for which a node stood for one Workload (provisioning/meter.h). Key: `id`. The record
 // with the latest `until` holds.
 struct NodeTimeRecord {
-  std::string id;    // of the meter
+  std::string id;    // identifies the meter
   std::string node;  // its name
-  std::string pool;  // of the node, by the labels of clouds; may be empty
+  std::string pool;  // the node's pool, by the labels of clouds; may be empty
   std::string class_name;
   std::string namespace_name;
   std::string local_queue;
@@ -140,7 +140,7 @@ struct NodeTimeRecord {
   std::string workload_uid;  // empty: the Workload is gone
   Seconds from = 0;
   Seconds until = 0;                        // counted up to this time
-  std::int64_t gpus = 0;                    // of the node, whole
+  std::int64_t gpus = 0;                    // GPUs of the whole node
   std::optional<std::int64_t> hourly_nano;  // billionths of USD; nullopt: no price was known
   bool stands = false;
   friend bool operator==(const NodeTimeRecord&, const NodeTimeRecord&) = default;

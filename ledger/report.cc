@@ -49,7 +49,7 @@ std::string KeyOf(const AttemptRecord& attempt, ReportBy by, const std::string& 
   return "";
 }
 
-// Of a node whose Workload is not known.
+// The key of a node whose Workload is not known.
 std::string KeyOf(const NodeTimeRecord& node, ReportBy by) {
   if (by == ReportBy::kQueue) return node.namespace_name + "/" + node.local_queue;
   if (by == ReportBy::kClusterQueue) return node.cluster_queue;

@@ -33,9 +33,10 @@ struct Period {
 
 struct ReportLine {
   std::string key;             // such as the queue's name; empty: none
-  std::int64_t workloads = 0;  // with some attempt in the period
+  std::int64_t workloads = 0;  // those with some attempt in the period
   std::int64_t attempts = 0;
-  std::map<std::string, std::int64_t> outcomes;  // of the attempts that ended in the period
+  // Outcomes of the attempts that ended in the period.
+  std::map<std::string, std::int64_t> outcomes;
   Seconds waited = 0;
   std::int64_t waits = 0;                         // attempts that waited, or waits of the cause
   std::map<std::string, double> waited_hours;     // resource → hours of the time `waited`
@@ -43,12 +44,12 @@ struct ReportLine {
   std::map<std::string, double> destroyed_hours;  // resource → hours
   std::map<std::string, double> charged_hours;    // kNodes, api::kGpusResource → hours
   std::int64_t cost_nano = 0;                     // billionths of USD, saturating
-  std::int64_t measured_nano = 0;                 // of it: of measured nodes
+  std::int64_t measured_nano = 0;                 // the part of measured nodes
   std::int64_t unpriced = 0;  // nodes, and attempts without measured nodes, with no price
   friend bool operator==(const ReportLine&, const ReportLine&) = default;
 };
 
-inline constexpr char kNodes[] = "nodes";  // of ReportLine::charged_hours
+inline constexpr char kNodes[] = "nodes";  // a key of ReportLine::charged_hours
 
 enum class ReportBy {
   kQueue,

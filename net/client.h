@@ -30,7 +30,7 @@ class IoPool;
 struct ClientOptions {
   std::string base_url;  // "https://127.0.0.1:6443" or "http://…"; its path is a prefix
   std::string ca_pem;    // trusted roots; empty: the system's
-  bool takes_any_certificate = false;  // of the server: whoever answers is taken for it
+  bool takes_any_certificate = false;  // whoever answers is taken for the server
   std::string
       server_name;  // for SNI and the certificate check, where the name differs from the URL's host
   std::shared_ptr<const TlsIdentity> certificate;  // null: none

@@ -10,7 +10,7 @@
 
 namespace berth::net {
 
-// Of a "+": itself, as in paths and headers, or a blank, as in queries.
+// What a "+" stands for: itself, as in paths and headers, or a blank, as in queries.
 enum class Plus : std::uint8_t { kLiteral, kBlank };
 
 std::optional<std::string> Unescape(std::string_view text, Plus plus);

@@ -44,7 +44,7 @@ struct Request {
 
   // Set by the server only.
   std::string peer_address;                    // "127.0.0.1:40312"
-  std::string client_certificate_common_name;  // of a verified client certificate, else empty
+  std::string client_certificate_common_name;  // set for a verified client certificate, else empty
   std::vector<std::string> client_certificate_organizations;
 };
 

@@ -87,8 +87,7 @@ struct ServerOptions {
   std::size_t max_body_bytes = 3 * 1024 * 1024;
   std::size_t max_connections = 4096;
   std::size_t max_connections_per_peer = 0;  // from one address, or one /64 of IPv6; 0: no limit
-  std::size_t max_total_request_bytes =
-      128 * 1024 * 1024;  // of requests above 64 KiB that are read
+  std::size_t max_total_request_bytes = 128 * 1024 * 1024;  // requests above 64 KiB that are read
   std::size_t max_stream_backlog_bytes = 8 * 1024 * 1024;
   std::size_t max_total_stream_backlog_bytes = 256 * 1024 * 1024;  // and of answers above 64 KiB
   std::size_t max_web_socket_message_bytes = 4 * 1024 * 1024;

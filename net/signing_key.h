@@ -18,7 +18,7 @@ class SigningKey {
   static Result<SigningKey> Make();
   static Result<SigningKey> FromPem(std::string_view private_key_pem);
 
-  const std::string& pem() const { return pem_; }  // of the private key
+  const std::string& pem() const { return pem_; }  // the private key
   // Tells keys apart: base64url of the SHA-256 of the public key.
   const std::string& id() const { return id_; }
 

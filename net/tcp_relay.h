@@ -21,7 +21,7 @@ namespace berth::net {
 class IoPool;
 
 struct RelayTarget {
-  std::string address;  // of IPv4 or IPv6
+  std::string address;  // an address of IPv4 or IPv6
   std::uint16_t port = 0;
   friend bool operator==(const RelayTarget&, const RelayTarget&) = default;
 };

@@ -4,7 +4,7 @@
 //     Handler ─Responder::StartUpgrade─▶ Duplex: Read, Write … Close
 //
 // Messages are read one at a time, when the reader asks for them: what it does not ask for waits
-// with the peer. Of another protocol than WebSocket a message is any piece of the bytes, of 64 KiB
+// with the peer. If the protocol is not WebSocket, a message is any piece of the bytes, of 64 KiB
 // at most. Dropping the last reference closes the connection.
 //
 // Threads: any; callbacks run on an I/O thread, never inside the call, and must not block.

@@ -122,7 +122,8 @@ Result<CallerAction> Activate(const Json& body, bool active) {
                       target.words + (active ? ": queued again" : ": deactivated")};
 }
 
-// Of the emulated cloud: other clouds do not serve the kind, and the API server says so.
+// Sets the stock of the emulated cloud: other clouds do not serve the kind, and the API server says
+// so.
 Result<CallerAction> SetStock(const Json& body) {
   BERTH_CHECK_OK(CheckKeys(body, {"action", "nodePool", "zone", "stock"}));
   BERTH_TRY(const std::string name, StringAt(body, "nodePool"));

@@ -14,7 +14,7 @@
 namespace berth::program {
 
 struct CallerAction {
-  std::string path;      // of the object
+  std::string path;      // the path of the object
   nlohmann::json patch;  // application/merge-patch+json
   std::string words;     // "ClusterQueue team: stopped, what runs goes on"
 };

@@ -27,7 +27,7 @@ using Json = nlohmann::json;
 using Kind = readapi::CallerRequest::Kind;
 
 constexpr std::size_t kMostKeptAnswers = 64;
-constexpr std::size_t kMostJoined = 1024;          // of one answer
+constexpr std::size_t kMostJoined = 1024;          // the most callers who join one answer
 constexpr std::size_t kMostNodesWithPods = 1'000;  // the pods of more nodes are not read
 constexpr char kKueue[] = "/apis/kueue.x-k8s.io/v1beta2/";
 

@@ -36,10 +36,10 @@
 namespace berth::program {
 
 struct CallerScreensOptions {
-  kube::KubeConfig api;                              // of the API server
-  std::string ledger;                                // of forecasts; empty: none
-  admission::DriverOptions driver;                   // of forecasts
-  Duration call_timeout = std::chrono::seconds(10);  // of a call of the API server
+  kube::KubeConfig api;                              // the API server's address
+  std::string ledger;                                // the ledger of forecasts; empty: none
+  admission::DriverOptions driver;                   // the rules of forecasts
+  Duration call_timeout = std::chrono::seconds(10);  // the limit of a call of the API server
   Duration longest_forecast = std::chrono::seconds(20);
   Duration kept_for = std::chrono::seconds(2);
   int most_waiting = 16;
@@ -92,7 +92,7 @@ class CallerScreens {
   const CallerScreensOptions options_;
   std::mutex mutex_;
   std::map<readapi::CallerRequest, Kept> kept_;
-  std::map<readapi::CallerRequest, std::vector<Done>> being_made_;  // with those who joined
+  std::map<readapi::CallerRequest, std::vector<Done>> being_made_;  // the callers who joined
   std::atomic<bool> stopped_{false};
   std::array<std::atomic<int>, kLines> waiting_{};
   net::IoPool pool_{kLines};  // a thread for each line

@@ -147,7 +147,7 @@ Result<std::string> StoryPodSelector(view::Session& session, const api::Workload
   return object.error();
 }
 
-// Reads the pods of the Workload. Of a Job they have a label with its name.
+// Reads the pods of the Workload. A Job's pods have a label with its name.
 Status ReadStoryPods(view::Session& session, const api::Workload& own, view::ClusterView& view) {
   const api::OwnerReference* owner = api::ControllerOf(own.meta);
   std::string selector;

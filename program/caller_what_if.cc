@@ -21,7 +21,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::size_t kMaxChangeBytes = 1024;
-constexpr std::int64_t kCallerDrawnJobs = 20'000;  // of all draws together
+constexpr std::int64_t kCallerDrawnJobs = 20'000;  // the limit of all draws together
 constexpr int kMostCallerDraws = 20;
 constexpr int kFewestCallerDraws = 3;
 constexpr auto kCallerHistory = std::chrono::hours(24 * 30);

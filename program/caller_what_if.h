@@ -39,7 +39,7 @@ struct CallerWhatIf {
 };
 Result<CallerWhatIf> ParseWhatIf(const std::string& body);
 
-// As `berth what-if -o json`.
+// Answers in the form of `berth what-if -o json`.
 Result<nlohmann::json> AnswerWhatIf(const CallerWhatIf& asked, const view::ClusterView& view,
                                     const CallerWhatIfOptions& options);
 

@@ -125,7 +125,7 @@ class Process final : public ControllerProcess {
   std::unique_ptr<integrations::UserKinds> shadow_kinds_;
   std::optional<ledger::LedgerFeed> ledger_feed_;
   std::optional<EtaWriter> eta_writer_;
-  std::map<std::string, integrations::KindPtr> declared_;  // of Ready JobKinds, by their names
+  std::map<std::string, integrations::KindPtr> declared_;  // the Ready JobKinds, by their names
   std::optional<kube::ExtensionApi> visibility_;
   std::shared_ptr<ForecastHits> forecast_hits_ = std::make_shared<ForecastHits>();
   std::optional<ReadFeed> read_feed_;

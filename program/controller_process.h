@@ -37,7 +37,7 @@ struct ControllerProcessOptions {
   std::optional<ListenAddress> webhook;     // nullopt: no reviews, no conversion
   std::optional<ListenAddress> visibility;  // nullopt: the visibility API is not served
   std::optional<ListenAddress> read_api;    // nullopt: /api/v1 is not served
-  // Of /api/v1; null: the certificate of the other ports.
+  // The certificate of /api/v1; null: the certificate of the other ports.
   std::shared_ptr<const net::TlsIdentity> read_api_tls;
   kube::FrontProxyTrust read_api_proxy;  // whose headers name readers of /api/v1
   std::string read_api_sessions;         // the folder of the page's sessions; empty: memory alone
@@ -54,7 +54,8 @@ struct ControllerProcessOptions {
   std::optional<Duration> shadow_window;
   std::optional<ledger::LedgerOptions> ledger;  // nullopt: no history is written
   bool record_users = false;                    // api/job_user.h
-  std::optional<Duration> eta_interval;         // of program/eta_writer.h; nullopt: no forecasts
+  // The interval of program/eta_writer.h; nullopt: no forecasts.
+  std::optional<Duration> eta_interval;
   bool needs_ledger = true;  // false: a ledger that cannot be opened is a warning
   // Called with the port of the webhook server before the webhooks are registered.
   std::function<void(std::uint16_t port)> on_webhook_port;

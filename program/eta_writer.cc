@@ -18,7 +18,7 @@ namespace berth::program {
 namespace {
 
 constexpr int kShare = 20;                   // a round takes 1/kShare of the time at most
-constexpr std::int64_t kDrawnJobs = 20'000;  // of all draws of a round together
+constexpr std::int64_t kDrawnJobs = 20'000;  // the limit of all draws of a round together
 constexpr int kMostRoundDraws = 30;
 constexpr int kFewestRoundDraws = 5;
 constexpr Duration kLeastNews = std::chrono::minutes(1);

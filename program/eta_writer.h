@@ -98,7 +98,7 @@ class EtaWriter {
   bool pumping_ = false;
   std::size_t open_ = 0;
   std::int64_t rounds_ = 0;
-  simulation::Calibration calibration_;  // of starts
+  simulation::Calibration calibration_;  // learned from starts
   bool learned_ = false;                 // those that were before this process led
   Forecasts due_;
   std::shared_ptr<EtaWriter*> self_ = std::make_shared<EtaWriter*>(this);

@@ -20,7 +20,7 @@ constexpr std::chrono::milliseconds kBetweenBatches{50};
 constexpr std::size_t kSlice = 200;  // rows of one task
 constexpr int kThreads = 1;
 
-// Of the kernel's source for secrets.
+// Returns `count` random bytes from /dev/urandom.
 std::string SecretBytes(std::size_t count) {
   std::random_device device("/dev/urandom");
   std::string random(count, '\0');
@@ -90,12 +90,12 @@ struct ReadFeed::Reader {
   readapi::Model model{MakeEpoch()};
   ReadMirror mirror{clock, model};
   std::unique_ptr<ReportSource> reports;  // null: no ledger
-  std::optional<CallerScreens> callers;   // of the constructor on
+  std::optional<CallerScreens> callers;   // set from the constructor on
   bool has_all = false;                   // every object has come
   bool is_ready = false;                  // and is in the model
   bool posted = false;
   readapi::ReadServer* listener = nullptr;      // null until Serve
-  std::unique_ptr<readapi::ReadServer> server;  // of the owner's thread
+  std::unique_ptr<readapi::ReadServer> server;  // the owner's thread uses it
 };
 
 struct ReadFeed::Inbox : std::enable_shared_from_this<Inbox> {

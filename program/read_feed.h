@@ -37,14 +37,14 @@ struct ForecastHits {
   std::array<std::atomic<std::int64_t>, 4> starts{};  // by api::ForecastHit
 
   void Count(api::ForecastHit hit) { ++starts.at(static_cast<std::size_t>(hit)); }
-  std::string Json() const;  // as readapi's form ForecastHits
+  std::string Json() const;  // readapi's form ForecastHits
 };
 
 struct ReadFeedOptions {
-  CallerScreensOptions callers;              // with the ledger's file, of which reports are made
-  kube::FrontProxyTrust proxy;               // whose headers name readers
-  std::string session_folder;                // of the page's sessions; empty: memory alone
-  bool actions = false;                      // writes with the rights of the caller are served
+  CallerScreensOptions callers;  // names the ledger's file, of which reports are made
+  kube::FrontProxyTrust proxy;   // whose headers name readers
+  std::string session_folder;    // the folder of the page's sessions; empty: memory alone
+  bool actions = false;          // writes with the rights of the caller are served
   std::shared_ptr<const ForecastHits> hits;  // null: nobody judges forecasts
 };
 
@@ -61,7 +61,7 @@ class ReadFeed {
                const kube::AccessGate& gate);
   Status ReplaceTls(const std::shared_ptr<const net::TlsIdentity>& tls);
   std::uint16_t port() const;  // 0: not served
-  // As readapi::ReadServer; empty: not served.
+  // Does what readapi::ReadServer does; empty: not served.
   std::string MakeSignInCode(const std::string& token);
   void Stop();  // idempotent
 

@@ -111,7 +111,7 @@ std::optional<Charge> CheckDecider::MissingCharge(const ProvisioningRequest& req
   return charge;
 }
 
-// With the action Warn a request is made all the same, and this is told once a request.
+// Where the action is Warn, a request is made all the same, and an event says so once a request.
 void CheckDecider::WarnOfBudget(const Branch& branch) {
   if (branch.step == nullptr) return;
   if (input_.policy->budget_action != api::ProvisioningPolicy::BudgetAction::kWarn) return;

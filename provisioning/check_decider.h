@@ -163,7 +163,7 @@ class CheckDecider {
     std::string reason;
     std::string message;
   };
-  const std::string& holder();  // of this check's leases
+  const std::string& holder();  // the holder of this check's leases
   bool RunsOnLease() const;
   std::vector<const api::Node*> LeasedNodes();
   std::optional<std::vector<const api::Node*>> IdleNodesFor();
@@ -195,13 +195,13 @@ class CheckDecider {
   const WallTime now_;
   Decision& out_;
   std::vector<PodSetGroup> groups_;
-  std::vector<Part> parts_;                            // of groups_; empty: one request for all
-  Part first_;                                         // where divided, the first part; else empty
-  std::vector<Runner> runners_;                        // the requests that may win, by attempt
+  std::vector<Part> parts_;      // the parts of groups_; empty: one request for all
+  Part first_;                   // where divided, the first part; else empty
+  std::vector<Runner> runners_;  // the requests that may win, by attempt
   const api::ProvisioningRequest* current_ = nullptr;  // the first of them, or the winner
-  // With a policy.
+  // Set where there is a policy.
   api::ProvisioningMemory memory_;
-  const std::vector<std::string> flavors_;  // of the admission
+  const std::vector<std::string> flavors_;  // the flavors of the admission
   Vetoes vetoes_;
   std::optional<StepPlan> plan_;  // nullopt: no policy, or none of its steps is for these flavors
   std::optional<api::ProvisioningMemory> counted_;

@@ -2,8 +2,8 @@
 // `split: {mode: Divide, maxNodesPerRequest: n}`: the pods are asked for in parts of n nodes.
 //
 //     request of part 1 ─ nodes ─▶ Ready: all pods are made, those of part 1 start
-//                                  └▶ request of part 2 ─ nodes ─▶ … until each pod has had its
-//                                  turn
+//                                  └▶ request of part 2 ─ nodes ─▶ …
+//     … until each pod has had its turn
 //
 // The first part decides about the start, as the request of an undivided Workload does. A later
 // part that fails is asked for again after the backoff of the config, and ends nothing: pods of

@@ -14,7 +14,7 @@ namespace berth::provisioning {
 
 // The role that can act and the remedy: messages of clouds name the problem only. nullopt: the
 // reason is no obstacle.
-// With a policy the event ends with who can act: without one it stays as it is known.
+// If there is a policy, the event ends with who can act: without one it stays as it is known.
 std::optional<CheckEvent> AdviceOn(const std::string& check, const std::string& reason,
                                    bool has_policy);
 

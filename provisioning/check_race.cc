@@ -69,9 +69,9 @@ void CheckDecider::SearchZones(const Branch& branch, ProvisioningRequest& reques
   request.parameters.emplace(kSearchStrategyParameter, kObtainability);
 }
 
-// Of `candidates`, those of the race of the newest: the others are obsolete. A check that is Ready
-// keeps the request that its podSetUpdates name. Where the policy has no race any more one request
-// of a race goes on.
+// Keeps those `candidates` that are in the race of the newest: the others are obsolete. A check
+// that is Ready keeps the request that its podSetUpdates name. Where the policy has no race any
+// more one request of a race goes on.
 void CheckDecider::ChooseRunners(std::vector<Runner> candidates) {
   std::sort(candidates.begin(), candidates.end(),
             [](const Runner& a, const Runner& b) { return a.attempt < b.attempt; });

@@ -72,7 +72,7 @@ struct Situation {
   std::vector<api::ProvisioningRequest> requests;  // whose controller is the Workload
   std::vector<TemplateSeen> templates;
   const FlavorsByName* flavors = nullptr;    // null: no flavors
-  api::MemoryByCheck memory;                 // of the Workload's annotation
+  api::MemoryByCheck memory;                 // what the Workload's annotation says
   const StockMemory* stock = nullptr;        // null: nothing is remembered
   std::optional<std::int64_t> job_deadline;  // activeDeadlineSeconds of the Workload's Job
   std::optional<std::int64_t> past_run;      // seconds, of earlier jobs (run_history.h)
@@ -107,8 +107,8 @@ struct OwnTemplate {  // the request becomes the template's controller
 };
 struct DeleteRequest {
   std::string name;
-  // To record when the request is gone. With charges the deletion names the resourceVersion: a
-  // request that was granted meanwhile is judged again.
+  // To record when the request is gone. If there are charges, the deletion names the
+  // resourceVersion: a request that was granted meanwhile is judged again.
   std::vector<Charge> charges;
   std::string resource_version;
 };
@@ -127,7 +127,7 @@ struct ReleaseLease {
 };
 struct CreatePlaceholder {  // a pod that holds a node (placeholders.h)
   std::string name;
-  api::PodTemplate pod_template;  // of the pod that it stands for
+  api::PodTemplate pod_template;  // the template of the pod that it stands for
   std::string priority_class;
   std::string image;
 };
@@ -155,9 +155,9 @@ struct Decision {
   std::vector<Action> actions;                   // to perform in this order
   std::optional<Duration> next_wake;             // from now, without another change
   std::optional<WallTime> expires_at;            // the first end of capacity in use
-  std::vector<CheckEvent> told;                  // with `memory`; see MemoryWrite
+  std::vector<CheckEvent> told;                  // goes with `memory`; see MemoryWrite
   std::optional<FlowWait> waits;                 // for room for one more request
-  bool waits_for_budget = false;                 // of the LocalQueue's day
+  bool waits_for_budget = false;                 // until the LocalQueue's day allows it
 };
 
 // Whether the Workload holds quota that it is not about to lose.

@@ -2,10 +2,10 @@
 // (`spec.disruption`), as far as budgets let it.
 //
 // A budget names a number or a share of the pool's nodes that may go at a time, the causes that it
-// is for, and times at which it is in force. Of several the strictest counts; a pool without
-// budgets has no limit. A share is rounded up: 10 % of one node is one node. A budget whose number
-// or schedule nobody can read lets no node go, as in Karpenter. Neither expiry nor the loss of a
-// node asks for a budget.
+// is for, and times at which it is in force. If there are several, the strictest counts; a pool
+// without budgets has no limit. A share is rounded up: 10 % of one node is one node. A budget whose
+// number or schedule nobody can read lets no node go, as in Karpenter. Neither expiry nor the loss
+// of a node asks for a budget.
 //
 // Units: schedules are in UTC. Threads: pure functions. Errors: none.
 // Source: sigs.k8s.io/karpenter, pkg/apis/v1/nodepool_budgets.go.

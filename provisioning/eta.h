@@ -36,7 +36,7 @@ struct EtaInput {
   std::string provisioning_class;
   api::StockKey key;
   WallTime now{};
-  std::int64_t waited_seconds = 0;    // of the request itself; 0: it is made now
+  std::int64_t waited_seconds = 0;    // how long the request itself has waited; 0: it is made now
   std::vector<StillWaiting> waiting;  // other requests of the class
 };
 
@@ -50,7 +50,7 @@ struct Eta {
   std::int64_t p50_seconds = 0;
   std::int64_t p90_seconds = 0;
   Basis basis = Basis::kPrior;
-  std::int32_t outcomes = 0;  // of these machines, of any size
+  std::int32_t outcomes = 0;  // outcomes on these machines, of any size
   friend bool operator==(const Eta&, const Eta&) = default;
 };
 inline constexpr std::int64_t kMostEtaSeconds = 30LL * 24 * 3600;

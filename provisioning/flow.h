@@ -1,8 +1,8 @@
 // provisioning/flow.h — how many requests are open at once for each class and flavor, and which
 // Workloads may make the next ones.
 //
-//     waiting Workloads, highest priority first, then the oldest ─▶ open requests, at most the
-//     limit
+//     waiting Workloads, highest priority first, then the oldest
+//         ─▶ open requests, at most the limit
 //
 // Autoscalers take the open requests in an order of their own (cluster-autoscaler at random); with
 // few of them open the order of the queue decides. A Workload without room waits with its quota.

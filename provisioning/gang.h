@@ -16,7 +16,7 @@
 namespace berth::provisioning {
 
 struct GangPart {
-  std::int64_t count = 0;    // of pods; with partial admission the least that may start
+  std::int64_t count = 0;    // pods; under partial admission the least that may start
   api::ResourceAmounts pod;  // requests of one pod
   api::StringMap selector;   // node selector of the pods
 };

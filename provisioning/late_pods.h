@@ -30,7 +30,7 @@ const api::Condition* LostItsNode(const api::Pod& pod);
 struct PodsSeen {
   // That use a request or a lease of the Workload: unfinished ones, and those that lost their node.
   std::vector<const api::Pod*> pods;
-  std::vector<const api::Pod*> foreign;           // of others, on the nodes of these; no daemons
+  std::vector<const api::Pod*> foreign;  // pods of others, on the nodes of these; no daemons
   std::map<std::string, const api::Node*> nodes;  // that pods are bound to; null: gone
 };
 
@@ -44,7 +44,7 @@ bool Uses(const api::Pod& pod, const Claim& claim);
 struct Lateness {
   std::int64_t late = 0;  // pods without a node
   std::int64_t pods = 0;
-  std::string message;           // with the scheduler's reason, and pods of others
+  std::string message;           // names the scheduler's reason, and pods of others
   std::optional<WallTime> next;  // when a further pod is late
 };
 

@@ -8,7 +8,7 @@ namespace berth::provisioning {
 namespace {
 
 constexpr std::size_t kHolderDigits = 16;
-constexpr Duration kClockSkew = std::chrono::minutes(5);  // of the holder's clock
+constexpr Duration kClockSkew = std::chrono::minutes(5);  // the holder's clock may be so far off
 
 }  // namespace
 

@@ -11,8 +11,8 @@
 namespace berth::provisioning {
 namespace {
 
-constexpr std::size_t kMostMeters = 3000;  // of a queue
-constexpr std::size_t kMeterDigits = 10;   // of a node, and of a Workload
+constexpr std::size_t kMostMeters = 3000;  // the most meters of a queue
+constexpr std::size_t kMeterDigits = 10;   // digits of a node, and of a Workload
 constexpr Duration kKeptFor = std::chrono::hours(7 * 24);
 
 std::string DigitsOf(const std::string& uid) { return Sha1Hex(uid).substr(0, kMeterDigits); }

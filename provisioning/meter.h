@@ -48,17 +48,17 @@ struct MeterNote {
   api::NodeMeter meter;
   std::string workload_uid;   // empty: the Workload is gone
   std::string cluster_queue;  // empty: the Workload has no quota
-  std::string pool;           // of the node, by the labels of clouds; empty: unknown
+  std::string pool;           // the node's pool, by the labels of clouds; empty: unknown
   std::int64_t gpus = 0;      // whole ones of the node; 0 also where the node has gone
 };
 
 // What a meter, or several of them, have counted.
 struct Metered {
   std::int64_t seconds = 0;
-  std::int64_t nano_dollars = 0;  // of the nodes whose price is known
+  std::int64_t nano_dollars = 0;  // the cost of the nodes whose price is known
   std::int64_t unpriced = 0;      // nodes without a price
   std::int64_t open = 0;          // nodes that stand
-  std::int64_t hourly_nano = 0;   // of these
+  std::int64_t hourly_nano = 0;   // the rate of the open nodes
   void Add(const api::NodeMeter& meter, WallTime until);
 };
 

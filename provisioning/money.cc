@@ -6,7 +6,7 @@ std::string Dollars(std::int64_t nano_dollars) {
   constexpr std::int64_t kNanoPerMicro = 1000;
   constexpr std::int64_t kMicroPerDollar = 1'000'000;
   const bool negative = nano_dollars < 0;
-  // Of a negative amount the remainder is negative, too: the magnitude of INT64_MIN fits in micros.
+  // The remainder of a negative amount is negative, too: the magnitude of INT64_MIN fits in micros.
   std::int64_t micro = nano_dollars / kNanoPerMicro;
   const std::int64_t rest = nano_dollars % kNanoPerMicro;
   if (negative) micro = -micro;

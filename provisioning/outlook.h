@@ -34,14 +34,14 @@ inline constexpr char kNoQuotaReason[] = "NoQuota";
 struct OutlookInput {
   const api::Workload& workload;           // without an admission
   const api::ClusterQueue& cluster_queue;  // that of its LocalQueue
-  const api::AdmissionCheckRule& rule;     // of the ClusterQueue, for the check
+  const api::AdmissionCheckRule& rule;     // the ClusterQueue's rule for the check
   const api::ProvisioningRequestConfig& config;
   const api::ProvisioningPolicy& policy;  // one without steps where the check has none
   const FlavorsByName& flavors;
   const StockMemory& stock;
   std::map<std::string, std::vector<StillWaiting>> waiting;  // by class
   std::optional<std::int64_t> job_deadline;                  // activeDeadlineSeconds of the Job
-  std::int64_t waited_seconds = 0;  // of the request that the Workload has; 0: it has none
+  std::int64_t waited_seconds = 0;  // how long the Workload's request has waited; 0: it has none
   WallTime now{};
   const SpendMemory* spend = nullptr;  // null: the budget of the day is not looked at
 };
@@ -53,12 +53,12 @@ struct StepOutlook {
   std::int64_t max_wait_seconds = 0;  // 0: no limit
   std::int32_t max_attempts = 0;
   std::int64_t nodes = 0;                         // the least; one for each pod of an unknown pool
-  std::optional<std::int64_t> nano_dollars_rate;  // of all nodes in an hour; nullopt: unknown
+  std::optional<std::int64_t> nano_dollars_rate;  // all nodes in an hour; nullopt: unknown
   std::optional<Cost> cost;                       // nullopt: price or run are unknown
   Eta eta;                                        // from its request to nodes
   std::optional<Veto> veto;                       // why the step would be passed over
   bool asks_first = false;
-  std::optional<Waste> race_waste;  // of a race at most; nullopt: the step does not race
+  std::optional<Waste> race_waste;  // the most that a race wastes; nullopt: the step does not race
 };
 
 // Empty: no pod needs a request.

@@ -19,7 +19,7 @@ using FlavorsByName = std::map<std::string, api::ResourceFlavor>;
 struct PodSetGroup {
   std::vector<std::string> names;  // never empty
   std::int32_t count = 0;
-  api::PodTemplate pod_template;  // with flavors' node selectors and tolerations, and requests
+  api::PodTemplate pod_template;  // includes flavors' node selectors and tolerations, and requests
 };
 
 // Whether pods of that spec need a request: they use a managed resource, or all resources are.

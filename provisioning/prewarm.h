@@ -1,8 +1,7 @@
 // provisioning/prewarm.h — nodes that stand before the first job of a window asks for them.
 //
-//     window opens, less the lead ─▶ Workload berth-prewarm-POLICY ─ admitted ─▶ its request's
-//     nodes
-//                                    are kept: autoscalers do not remove them, jobs lease them
+//     window opens, less the lead ─▶ Workload berth-prewarm-POLICY ─ admitted ─▶
+//         its request's nodes are kept: autoscalers do not remove them, jobs lease them
 //     window closes ─▶ the Workload is deleted, its nodes are given back to the autoscaler
 //
 // The Workload has no job and no pods. It takes quota of its queue, has the lowest priority, and
@@ -11,7 +10,7 @@
 //
 // With maxIdleSeconds nodes go that nobody uses. A node is used while a Workload has a lease on it;
 // while one node is used none goes. The Workload is deactivated then, gives back quota and request,
-// and stays as the mark that its nodes are not asked for again in this window.
+// and stays as the sign that its nodes are not asked for again in this window.
 //
 // Nobody queues a Workload without a job again after an eviction: it is deleted five minutes later
 // and made anew while the window is open.
@@ -55,9 +54,9 @@ struct PrewarmSituation {
   const api::ProvisioningPolicy* policy = nullptr;  // null: deleted
   TimeZone zone;
   const FlavorsByName* flavors = nullptr;
-  std::vector<const api::Workload*> workloads;  // with the policy's label
+  std::vector<const api::Workload*> workloads;  // those that have the policy's label
   std::vector<const api::Node*> brought;        // by the requests of these Workloads
-  std::vector<const api::Node*> kept;           // with the policy's annotation
+  std::vector<const api::Node*> kept;           // those that have the policy's annotation
 };
 
 // What is written to the Workload about its idle nodes.

@@ -10,8 +10,8 @@
 // attempt of its step, and the time of the race once.
 //
 // Nodes that come for a request that has lost are paid in vain. Bound of that waste:
-//     (width − 1) × nodes × (boot + keepSurplusSeconds + time until an idle node is removed) ×
-//     price
+//     (width − 1) × nodes × price
+//         × (boot + keepSurplusSeconds + time until an idle node is removed)
 // With keepSurplusSeconds the request of such nodes stays for that long, so that the cloud keeps
 // the nodes while other Workloads may lease them. No memory says so: the grant and the check's turn
 // to Ready are in the objects.

@@ -70,11 +70,11 @@ struct ReactiveCheck {
 struct ReactiveSituation {
   const api::Workload* workload = nullptr;
   std::vector<ReactiveCheck> checks;
-  std::vector<const api::Pod*> pods;          // of the Workload, by name
-  std::vector<const api::Pod*> placeholders;  // of the Workload, by name
+  std::vector<const api::Pod*> pods;          // the Workload's pods, by name
+  std::vector<const api::Pod*> placeholders;  // the Workload's placeholders, by name
   NodeSupply supply;
   const FlavorsByName* flavors = nullptr;    // null: no flavors
-  api::MemoryByCheck memory;                 // of the Workload's annotation
+  api::MemoryByCheck memory;                 // what the Workload's annotation says
   const StockMemory* stock = nullptr;        // null: nothing is remembered
   std::optional<std::int64_t> job_deadline;  // activeDeadlineSeconds of the Workload's Job
   std::optional<std::int64_t> past_run;      // seconds, of earlier jobs (run_history.h)

@@ -201,7 +201,7 @@ void ReactiveDecider::WarnOfPools() {
   }
 }
 
-// With onRevoked: Requeue, a pod that lost its node ends the attempt. Returns whether one did.
+// If onRevoked is Requeue, a pod that lost its node ends the attempt. Returns whether one did.
 // Times are whole seconds: a loss in the second of the last counted attempt belongs to that
 // attempt, also where the Workload got quota again in the same second.
 bool ReactiveDecider::FollowLostPods() {
@@ -449,7 +449,7 @@ bool ReactiveDecider::ChargesFirst() {
   return true;
 }
 
-// With the action Warn the job starts all the same, and this is told once an attempt.
+// Where the action is Warn, the job starts all the same, and an event says so once an attempt.
 void ReactiveDecider::WarnOfBudget() {
   const api::ProvisioningStep* step = plan_.current();
   if (step == nullptr) return;

@@ -97,7 +97,7 @@ constexpr std::array kReasons{
     ReasonInfo{"InternalErrorResizeRequestWasCreating", kInternal, kNobody, kAgain},
     ReasonInfo{"AcceptedRequestTimedOut", kTimeout, kNobody, kAgain},
     ReasonInfo{"RequestWasCancelled", kInternal, kNobody, kAgain},
-    // Of autoscalers that act on pending pods.
+    // Reasons of autoscalers that act on pending pods.
     ReasonInfo{"NodesDidNotCome", kStockout, kNobody,
                "nothing to do where another step follows; else look at the events of the pods"},
     ReasonInfo{"NodesBooting", kProgress, kNobody, "nothing to do: nodes are coming"},
@@ -117,7 +117,7 @@ constexpr std::array kReasons{
     ReasonInfo{"FailedScaleUp", kStockout, kCloud, kOther},
     ReasonInfo{"NodeClaimNotLaunched", kInternal, kAdmin,
                "correct what the condition Launched of the NodeClaim names"},
-    // Of a ProvisioningPolicy.
+    // Reasons of a ProvisioningPolicy.
     ReasonInfo{"WaitLimitReached", kTimeout, kNobody, "nothing to do: the next step is tried"},
     ReasonInfo{"GangPartial", kStockout, kCloud,
                "wait: all is asked for again; a longer holdSeconds of split keeps nodes longer"},

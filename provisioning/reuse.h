@@ -7,7 +7,7 @@
 // daemons, is not promised to another Workload by a lease or by a ProvisioningRequest, and lives
 // long enough. All pods have to fit, else nothing is reused.
 //
-// Nodes that one request brought are a set. With the rule WholeSet a Workload gets a part of a set
+// Nodes that one request brought are a set. Under the rule WholeSet a Workload gets a part of a set
 // only while no larger gang waits that could use the set.
 //
 // Threads: pure functions. Errors: none. Units: seconds, pods.

@@ -3,8 +3,8 @@
 //
 //     expected = maximum execution time of the Workload, else activeDeadlineSeconds of its Job,
 //                else, with runDuration.source: History, earlier runs (run_history.h)
-//     asked    = expected + margin + 600 s for the boot, within the policy's bounds, rounded up to
-//                5 minutes
+//     asked    = expected + margin + 600 s for the boot, within the policy's bounds,
+//                rounded up to 5 minutes
 //
 // Clouds serve shorter requests sooner. Units: seconds. Threads: pure functions. Errors: none.
 #pragma once

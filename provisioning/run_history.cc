@@ -52,7 +52,7 @@ void RunHistory::Add(const api::Workload& workload) {
   }
   const auto run = std::chrono::duration_cast<std::chrono::seconds>(finished->last_transition_time -
                                                                     admitted->last_transition_time);
-  if (run.count() < 0) return;  // of two clocks
+  if (run.count() < 0) return;  // two clocks differ
   const std::string name = PlaceOf(workload);
   Place& place = places_[name];
   place.runs.push_back(run.count());

@@ -28,7 +28,7 @@ std::string RunStemOf(const std::string& name);
 
 class RunHistory {
  public:
-  static constexpr std::size_t kMostRuns = 64;  // of a place
+  static constexpr std::size_t kMostRuns = 64;  // the most runs of a place
   static constexpr std::size_t kLeastRuns = 20;
   static constexpr std::size_t kMostPlaces = 2000;
 

@@ -11,7 +11,7 @@ namespace berth::provisioning {
 namespace {
 
 constexpr std::size_t kMostDays = 2;
-constexpr std::size_t kMostCharges = 2000;  // of a queue and day
+constexpr std::size_t kMostCharges = 2000;  // the most charges of a queue and day
 constexpr std::size_t kIdDigits = 16;
 using Days = std::chrono::duration<std::int64_t, std::ratio<86400>>;
 

@@ -28,7 +28,7 @@ namespace berth::provisioning {
 struct Charge {
   std::string queue;  // namespace/name of the LocalQueue
   std::int64_t day = 0;
-  std::string id;                 // of the request
+  std::string id;                 // names the request
   std::int64_t nano_dollars = 0;  // 0: taken back
   friend bool operator==(const Charge&, const Charge&) = default;
 };

@@ -14,8 +14,9 @@ using api::ProvisioningStep;
 using Next = ProvisioningMemory::Next;
 
 constexpr std::size_t kMaxOutcomes = 8;
-// Of names, reasons and messages in the memory of one check. What else a step and an outcome take
-// in the annotation is kStepBytes and kOutcomeBytes: all together stay below 4 KiB (dws.md 6.0).
+// The bytes of names, reasons and messages in the memory of one check. What else a step and an
+// outcome take in the annotation is kStepBytes and kOutcomeBytes: all together stay below 4 KiB
+// (dws.md 6.0).
 constexpr std::size_t kMaxMemoryBytes = 3400;
 constexpr std::size_t kStepBytes = 70;
 constexpr std::size_t kOutcomeBytes = 64;
@@ -327,8 +328,8 @@ void StepPlan::Follow(const FailedRequest& failed, const StepPlan& after,
   const auto rests_until = after.FirstVetoEnd();
   if (any == nullptr && rests_until) {
     memory.next = Next::kRetry;
-    // The budget may be raised before the next day: the Workload waits for it with its flavors
-    // passed over, not for a time.
+    // An operator may raise the budget before the next day. The workload therefore waits for the
+    // budget to change, not until a fixed time, and skips these flavors meanwhile.
     if (!after.waits_for_budget()) memory.due = std::max(memory.due, CutToSeconds(*rests_until));
     memory.message = "No step may ask after " + why + "; passed over: " + after.PassedOver();
     return;

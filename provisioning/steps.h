@@ -1,7 +1,7 @@
 // provisioning/steps.h — the steps of a ProvisioningPolicy for one Workload and check.
 //
-//     step 1 ─ its requests failed or waited too long ─▶ step 2 ─▶ … ─▶ exhausted ─▶ cycle, hold,
-//     or reject
+//     step 1 ─ its requests failed or waited too long ─▶ step 2 ─▶ … ─▶ exhausted
+//         exhausted ─▶ cycle, hold, or reject
 //
 // A step is left until its attempts or its waiting time are used up, or a failure came that no
 // repetition mends. The step that applies is the first one left whose flavor the Workload was
@@ -35,8 +35,8 @@ api::ProvisioningRequestConfig WithStep(api::ProvisioningRequestConfig config,
 // A ProvisioningRequest that brought no capacity, or whose capacity was taken back.
 struct FailedRequest {
   std::int32_t attempt = 0;
-  std::string reason;   // of the condition, or kTimeoutReason
-  std::string message;  // of the cloud, or ours
+  std::string reason;   // the reason of the condition, or kTimeoutReason
+  std::string message;  // the message of the cloud, or ours
   WallTime at{};
   std::int64_t waited_seconds = 0;  // from its creation to nodes or to the failure
   bool revoked = false;             // the capacity was there: the next request waits for no backoff

@@ -36,7 +36,7 @@ struct StockLesson {  // one outcome, with its place in the memory
   api::StockKey key;
   api::StockOutcome outcome;
   std::string reason;
-  WallTime at{};  // of the answer
+  WallTime at{};  // when the answer came
 };
 
 class StockMemory {

@@ -11,7 +11,7 @@ constexpr double kTiny = 1e-9;  // a share that rounding alone explains
 }  // namespace
 
 Survival::Survival(std::vector<Sample> samples) {
-  // Of equal times those that ended go first: a span that was given up then was longer.
+  // If times are equal, those that ended go first: a span that was given up then was longer.
   std::stable_sort(samples.begin(), samples.end(), [](const Sample& a, const Sample& b) {
     return a.seconds != b.seconds ? a.seconds < b.seconds : a.ended && !b.ended;
   });

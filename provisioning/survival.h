@@ -26,7 +26,8 @@ class Survival {
 
   // The share of spans that are longer than `span`.
   double Of(std::int64_t span) const;
-  // Of the spans that have lasted `lasted` seconds: the share that lasts `more` seconds more.
+  // Returns, among the spans that have lasted `lasted` seconds, the share that lasts `more` seconds
+  // more.
   double LeftAfter(std::int64_t lasted, std::int64_t more) const;
   // The least time from now within which `share` of the spans end that have lasted `lasted`
   // seconds; at most `most`.
@@ -39,7 +40,7 @@ class Survival {
   };
 
   std::vector<Step> steps_;  // in the order of seconds
-  double rate_ = 0;          // of ends by second, behind the last sample
+  double rate_ = 0;          // ends by second, behind the last sample
 };
 
 }  // namespace berth::provisioning

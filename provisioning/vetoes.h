@@ -64,7 +64,7 @@ std::optional<Veto> OverBudget(const api::ProvisioningStep& step, const VetoInpu
 
 struct Cost {
   std::int64_t nodes = 0;  // the least of the step's pool; one for each pod of an unknown pool
-  std::int64_t nano_dollars_per_hour = 0;  // of one node
+  std::int64_t nano_dollars_per_hour = 0;  // the price of one node
   std::int64_t seconds = 0;                // expected run, else the run that is asked for
   std::int64_t nano_dollars = 0;           // all together, saturating
 };

@@ -51,7 +51,7 @@ inline bool Before(const OrderKey& a, const OrderKey& b) {
 // The place of a workload in one queue, with what may put it before others.
 struct PendingRank {
   bool before_usage = false;  // a preemptor before all others
-  double usage = 0;           // of its LocalQueue, where the queue orders by usage
+  double usage = 0;           // the usage of its LocalQueue, where the queue orders by usage
   bool sticky = false;        // a preemptor before those of equal usage
   OrderKey key;
 };

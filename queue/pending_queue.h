@@ -147,7 +147,7 @@ class PendingQueue {
     std::uint8_t active_bag = 0;
     bool listed_as_parked = false;
     std::int32_t position = -1;  // index in order_; -1: no active workloads
-    // With Listing::kNew: all workloads not returned yet, and some that have left.
+    // Listing::kNew: all workloads not returned yet, and some that have left.
     std::vector<NodeIndex> newcomers;
 
     Bag& active() { return bags[active_bag]; }

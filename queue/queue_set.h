@@ -99,7 +99,7 @@ class QueueSet {
   void SetNamespace(const std::string& name, const api::StringMap& labels);
   void RemoveNamespace(const std::string& name);
   bool NamespacePasses(ClusterQueueId queue, const std::string& namespace_name) const;
-  bool NamespacePasses(const Head& head) const;  // of a queued workload
+  bool NamespacePasses(const Head& head) const;  // requires a queued workload
   // The present queues whose selector matches the labels `now` and not the labels `before`.
   std::vector<ClusterQueueId> NewlyMatching(const std::optional<api::StringMap>& before,
                                             const api::StringMap& now) const;
@@ -227,7 +227,7 @@ class QueueSet {
   // Call after a change that PendingVersion shows.
   void PendingChanged(ClusterQueueId queue) { entry(queue).version = ++versions_; }
   void Leave(WorkloadId workload);
-  void Enqueue(WorkloadId workload);  // as active, ignoring marks
+  void Enqueue(WorkloadId workload);  // makes it active, even if its shape is marked
   void PushOrPark(WorkloadId workload, WallTime now);
   void Dequeue(WorkloadId workload);  // removes from its ClusterQueue
   void Update(WorkloadId workload, const WorkloadInfo* before, const WorkloadInfo& info,

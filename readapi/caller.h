@@ -30,10 +30,10 @@ struct CallerRequest {
   enum class Kind : std::uint8_t {
     kCapacity,  // pools, prices, stock, open requests: as `berth capacity -o json`
     kTopology,  // levels, nodes, who is where, where gangs would fit
-    kCost,      // of one Workload
+    kCost,      // what one Workload costs
     kWhatIf,    // two forecasts; nothing is written
     kAction,    // one write
-    kStory,     // of one Workload, as `berth why -o json`, with its pods
+    kStory,     // the story of one Workload, as `berth why -o json`, with its pods
   };
   Kind kind = Kind::kCapacity;
   std::string token;               // empty: `user` is set

@@ -20,8 +20,8 @@ inline constexpr std::size_t kMaxCursorBytes = 1024;
 
 struct PageCursor {
   std::string order;     // the parameter `sort` of the page
-  std::int64_t key = 0;  // of the last row in that order
-  std::string id;        // of the last row
+  std::int64_t key = 0;  // the key of the last row in that order
+  std::string id;        // names the last row
   friend auto operator<=>(const PageCursor&, const PageCursor&) = default;
 };
 

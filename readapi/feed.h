@@ -42,7 +42,7 @@ class Feed {
  public:
   struct Options {
     std::size_t most_changes = 65'536;
-    std::size_t most_bytes = 16 * 1024 * 1024;  // of texts
+    std::size_t most_bytes = 16 * 1024 * 1024;  // the limit of the texts
   };
   enum class Outcome : std::uint8_t { kOk, kResync };
   struct Batch {
@@ -54,7 +54,7 @@ class Feed {
   Feed(std::string epoch, Options options) : epoch_(std::move(epoch)), options_(options) {}
 
   const std::string& epoch() const { return epoch_; }
-  std::uint64_t revision() const { return revision_; }  // of the latest change; 0: none
+  std::uint64_t revision() const { return revision_; }  // the number of the latest change; 0: none
   FeedCursor cursor() const { return {epoch_, revision_}; }
   // The id of the next change, for its text.
   FeedCursor next_cursor() const { return {epoch_, revision_ + 1}; }

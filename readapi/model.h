@@ -5,7 +5,8 @@
 //
 // Answers are JSON texts. A page is {"items": […], "next": "…", "revision": "…"}: `next` is the
 // cursor of the next page, `revision` the position in the change feed from which a client that has
-// listed everything misses no change. With countBy it has `counts` in place of rows.
+// listed everything misses no change. If the query has countBy, the page has `counts` in place of
+// rows.
 //
 // Threads: one at a time. Errors: as query.h.
 #pragma once
@@ -35,7 +36,7 @@ class Model {
 
   struct PageText {
     std::string body;
-    std::string etag;  // of the items, with its quotes
+    std::string etag;  // names the items, with its quotes
   };
   // Made once for all callers with the same query and sight, until the next change.
   PageText ReadPage(std::size_t resource, const Query& query, const Sight& sight) const;

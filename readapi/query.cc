@@ -208,7 +208,7 @@ Result<StreamQuery> ParseStreamQuery(const Parameters& parameters) {
 
 namespace {
 
-// Of the object whose name the parameter `subject` has.
+// Reads the query for the history of the object whose name the parameter `subject` has.
 Result<ReportQuery> ParseHistoryOf(const Parameters& parameters, ReportQuery::Of of,
                                    const std::string& subject, const std::string& kind) {
   BERTH_CHECK_OK(CheckParameters(parameters));

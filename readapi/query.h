@@ -22,7 +22,7 @@
 
 namespace berth::readapi {
 
-inline constexpr std::size_t kMaxQueryBytes = 8 * 1024;  // of the URL's part behind "?"
+inline constexpr std::size_t kMaxQueryBytes = 8 * 1024;  // the part of the URL behind "?"
 inline constexpr std::size_t kMaxFilterValues = 32;
 inline constexpr std::size_t kMaxNamespaces = 16;  // each costs a review of rights
 inline constexpr std::size_t kMaxValueBytes = 256;
@@ -41,7 +41,7 @@ struct Filter {
 struct Query {
   std::vector<Filter> filters;
   std::vector<Filter> prefixes;         // cells without their last quote: a row begins with one
-  std::vector<std::string> namespaces;  // of the parameter `namespace`
+  std::vector<std::string> namespaces;  // the values of the parameter `namespace`
   std::optional<std::size_t> sort;      // index of a field; nullopt: by id
   bool descending = false;
   std::string order;  // the parameter `sort`

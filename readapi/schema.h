@@ -5,10 +5,10 @@
 //                ├─▶ indices of the read model (table.h)
 //                └─▶ docs/reference/read-api.md (tests/readapi/openapi_test.cc compares)
 //
-// The folder readapi/ keeps rows of JSON text and knows no kind of Kubernetes: cli/read_rows.h
-// makes the rows with the code of `berth status|list -o json`, so that both have the same shapes.
-// The folder is pure: base/ and nlohmann/json alone, no clock, no thread. readapi/controller/
-// serves it over HTTPS.
+// The folder readapi/ keeps rows of JSON text and knows no kind of Kubernetes:
+// program/read_mirror.h makes the rows with the code of `berth status|list -o json`, so that both
+// have the same shapes. The folder is pure: base/ and nlohmann/json alone, no clock, no thread.
+// readapi/controller/ serves it over HTTPS.
 //
 // Threads: immutable; any thread. Errors: none.
 #pragma once
@@ -63,8 +63,8 @@ struct Right {
 struct Resource {
   const char* name;  // path segment: "workloads"
   const char* description;
-  Right everywhere;    // with it in all namespaces, the caller sees every row
-  Right in_namespace;  // with it in a namespace, the caller sees the namespace's rows
+  Right everywhere;    // a caller who has it in all namespaces sees every row
+  Right in_namespace;  // a caller who has it in a namespace sees the namespace's rows
   std::vector<Field> fields;
 
   // The index of the field, or nullopt.

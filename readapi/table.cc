@@ -24,7 +24,8 @@ struct Table::Plan {
   const Sight* sight = nullptr;
   // Per filter: the buckets of its values; a row is in one of each.
   std::vector<std::vector<const Bucket*>> filters;
-  const std::vector<const Bucket*>* smallest = nullptr;  // of `filters`; null: no filter
+  // The smallest of `filters`; null: no filter.
+  const std::vector<const Bucket*>* smallest = nullptr;
   std::size_t smallest_size = 0;
   // The rows that a filter of Use::kPrefix names, where they are fewer; nullopt: none, or too many.
   std::optional<std::vector<const Stored*>> named;
@@ -208,7 +209,7 @@ void Table::FindNamed(Plan& plan) const {
     const auto names = std::find_if(names_.begin(), names_.end(), [&filter](const Names& each) {
       return each.key_comp().field == filter.field;
     });
-    std::set<const Stored*> found;  // of prefixes of each other
+    std::set<const Stored*> found;  // a set, since one prefix may begin with another
     const std::size_t most =
         std::min(kMostCollected, plan.smallest == nullptr ? kMostCollected : plan.smallest_size);
     for (const std::string& begin : filter.cells) {

@@ -78,7 +78,7 @@ class Table {
   };
   Page Read(const Query& query, const Sight& sight) const;
   // A JSON array of {"value", "count"}: the rows of the filters by the values of query.count_by, in
-  // the order of the values. Of all rows it costs the number of values.
+  // the order of the values. A count of all rows costs the number of values.
   std::string Count(const Query& query, const Sight& sight) const;
   // The row as a JSON object; nullopt: no such row that the caller may see.
   std::optional<std::string> ReadRow(std::string_view id, const Sight& sight) const;
@@ -99,7 +99,7 @@ class Table {
  private:
   struct Place {
     std::uint32_t bucket = 0;    // index in Buckets::all
-    std::uint32_t position = 0;  // of the row in the bucket
+    std::uint32_t position = 0;  // the place of the row in the bucket
   };
 
   struct Stored {
@@ -113,7 +113,7 @@ class Table {
 
   struct Bucket {
     std::string cell;
-    std::size_t slot = 0;  // of the shared field
+    std::size_t slot = 0;  // the slot of the shared field
     std::uint32_t index = 0;
     std::vector<Stored*> rows;
   };

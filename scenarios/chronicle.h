@@ -13,7 +13,7 @@
 
 namespace berth::scenarios {
 
-inline constexpr std::size_t kToldLines = 120;  // of the events of a failed story
+inline constexpr std::size_t kToldLines = 120;  // the most events that a failed story tells
 
 class Chronicle {
  public:

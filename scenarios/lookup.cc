@@ -65,7 +65,7 @@ std::vector<Object> AllOf(sim::SimWorld& world, std::string_view kind) {
   return list ? list->items : std::vector<Object>();
 }
 
-// Of an elastic job: a slice that has not ended, if there is one.
+// Returns a slice that has not ended, where an elastic job has one.
 Object WorkloadOf(sim::SimWorld& world, const std::string& text) {
   const ObjectName named = ObjectNameOf(text);
   const auto has_ended = [](const local::Json& workload) {

@@ -40,7 +40,7 @@ class PlayedNodes {
     simulation::NodeLife life;
     bool is_ready = false;
     std::int64_t pods = 0;
-    Duration since{};  // of the first of these pods
+    Duration since{};  // the age of the first of these pods
   };
 
   void End(const OneNode& node, Duration now);

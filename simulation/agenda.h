@@ -20,7 +20,7 @@ class Agenda {
   void Remove(Time time, std::size_t number) { entries_.erase({time, number}); }
 
   std::size_t size() const { return entries_.size(); }
-  // Of the first entry; nullopt: there is none.
+  // The time of the first entry; nullopt: there is none.
   std::optional<Time> Next() const {
     if (entries_.empty()) return std::nullopt;
     return entries_.begin()->first;

@@ -65,7 +65,7 @@ class Calibration {
   // Takes the scores of jobs that still wait in place of those of the last call.
   void SetWaiting(const std::vector<Past>& waiting);
 
-  // Of all forecasts of one moment; its cost grows with the scores.
+  // Returns the correction for all forecasts made now. Costs O(scores): compute it once per round.
   Correction Now() const;
   StartQuantiles Of(const StartQuantiles& raw) const { return Now().Of(raw); }
   std::size_t known() const { return scores_.size(); }  // scores of jobs that started

@@ -9,7 +9,7 @@
 namespace berth::simulation {
 namespace {
 
-constexpr double kLeastWeight = 1e-6;  // of pods that request nothing
+constexpr double kLeastWeight = 1e-6;  // the weight of pods that request nothing
 
 struct Stay {
   NodeId node = 0;
@@ -52,9 +52,9 @@ class Charger {
 
   // `first` to `last`: all stays on the node.
   void Charge(const NodeLife& life, const Stay* first, const Stay* last) {
-    std::vector<std::pair<const Stay*, double>> there;  // with weights
+    std::vector<std::pair<const Stay*, double>> there;  // stays with their weights
     Duration at = life.made;
-    std::size_t owner = first->job;  // of time without pods
+    std::size_t owner = first->job;  // pays for time without pods
     const Stay* next = first;
     while (next != last || !there.empty()) {
       Duration until = next != last ? next->from : Duration::max();

@@ -23,7 +23,7 @@ namespace berth::simulation {
 
 struct NodeTime {
   std::size_t pool = 0;  // index in the pools
-  double seconds = 0;    // of one whole node
+  double seconds = 0;    // seconds of one whole node
 };
 
 // By job; a job has each pool once, and none where it never ran. Empty: no pools.

@@ -10,7 +10,7 @@ namespace berth::simulation {
 namespace {
 
 constexpr WallTime kStart{std::chrono::seconds(1'767'225'600)};  // 2026-01-01
-constexpr int kMaxRounds = 10;                                   // of reconciling after one change
+constexpr int kMaxRounds = 10;  // rounds of reconciling after one change
 
 admission::DriverOptions WithoutPods(admission::DriverOptions options) {
   options.pods_ready.enabled = false;

@@ -88,8 +88,8 @@ class ControlPlane : private admission::QueueObjects {
   // The ClusterQueue in which `workload` waits or holds quota; empty: none.
   std::string ClusterQueueOf(const api::Workload& workload) const;
 
-  // Of Workloads that the caller numbers. A control plane has either these or Workloads that were
-  // applied here.
+  // The store of Workloads that the caller numbers. A control plane has either these or Workloads
+  // that were applied here.
   Workloads& store() { return store_; }
 
   // Applies all objects except topologies and nodes to a new scheduler, in the order of their
@@ -108,7 +108,7 @@ class ControlPlane : private admission::QueueObjects {
   void PerformOne(const admission::DecidedWrite& write);
 
   admission::Driver driver_;
-  admission::Scheduler& scheduler_;  // of the driver
+  admission::Scheduler& scheduler_;  // the driver's scheduler
   Workloads store_;
   WallTime now_;
   std::map<api::ObjectKey, std::size_t> numbers_;

@@ -18,7 +18,7 @@ inline constexpr std::size_t kMaxCsvColumns = 64;
 
 struct CsvField {
   std::string value;
-  std::size_t column = 1;  // of its first byte in the line
+  std::size_t column = 1;  // the column of its first byte in the line
 };
 
 // Replaces `fields` by those of `line`; a quoted field may have commas, and "" for a quote.

@@ -36,9 +36,9 @@ struct CapacityWait {
 };
 
 struct ForecastJob {
-  Job job;                                 // of simulation/standing.h
-  std::shared_ptr<const RunForecast> run;  // of a whole run
-  // Of what is left of the run that goes on; null: the job does not run.
+  Job job;                                 // see simulation/standing.h
+  std::shared_ptr<const RunForecast> run;  // forecast of a whole run
+  // Forecast of the remaining run time. Null when the job is not running.
   std::shared_ptr<const RunForecast> left;
   std::optional<CapacityWait> capacity;  // nullopt: a job that has quota starts at once
 };
@@ -66,7 +66,7 @@ struct JobForecast {
   // cluster is negative.
   std::vector<std::optional<Duration>> starts;
   std::vector<std::int32_t> preemptions;  // by draw, until the end of the run
-  std::string why;                        // of the first draw in which the job never starts
+  std::string why;  // the reason in the first draw in which the job never starts
 
   // The start that `share` of the draws do not exceed, by nearest rank; nullopt: never.
   std::optional<Duration> At(double share) const;

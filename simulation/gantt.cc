@@ -48,7 +48,7 @@ class Drawing {
   GanttLimits limits_;
   Gantt gantt_;
   std::map<std::int64_t, std::size_t> rows_;      // index by node, or by LocalQueue
-  std::vector<std::vector<Duration>> free_from_;  // of each lane of a row
+  std::vector<std::vector<Duration>> free_from_;  // when each lane of a row is free
   std::size_t bars_ = 0;
 };
 

@@ -19,7 +19,7 @@ struct GanttBar {
   Duration start{};
   Duration end{};
   std::size_t lane = 0;   // bars of one lane do not overlap
-  std::int64_t line = 0;  // of the job in the workload
+  std::int64_t line = 0;  // the line of the job in the workload
   std::string local_queue;
   std::string cluster_queue;
   bool finished = false;  // false: preempted, or it goes on at the end
@@ -40,7 +40,7 @@ struct Gantt {
 
 struct GanttLimits {
   std::size_t rows = 48;
-  std::size_t lanes = 8;  // of a row
+  std::size_t lanes = 8;  // the most lanes of a row
   std::size_t bars = 4000;
 };
 

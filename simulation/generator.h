@@ -30,15 +30,15 @@ struct RandomSpan {
   enum class Kind : std::uint8_t { kFixed, kUniform, kExponential, kLognormal, kValues };
   Kind kind = Kind::kFixed;
   Duration first{};              // the span, the least one, the mean, or the median
-  Duration last{};               // of kUniform: the greatest one
-  double sigma = 0;              // of kLognormal: of the logarithm
-  std::vector<Duration> values;  // of kValues: one of these
+  Duration last{};               // kUniform: the greatest one
+  double sigma = 0;              // kLognormal: the deviation of the logarithm
+  std::vector<Duration> values;  // kValues: one of these
 };
 
 struct JobShapeChoice {
   double weight = 1;
   std::int32_t pods = 1;
-  api::ResourceAmounts requests;  // of one pod
+  api::ResourceAmounts requests;  // what one pod requests
 };
 
 struct StagePhase {
@@ -49,9 +49,9 @@ struct StagePhase {
 };
 
 struct JobSource {
-  std::string queue;     // as in TraceJob
-  std::string priority;  // as in TraceJob
-  Duration start{};      // of the first arrival, or of the graph
+  std::string queue;     // has the form of TraceJob::queue
+  std::string priority;  // has the form of TraceJob::priority
+  Duration start{};      // when the first arrival, or the graph, comes
   std::int64_t count = 1;
   RandomSpan between;  // two arrivals
   std::vector<JobShapeChoice> shapes;

@@ -32,8 +32,8 @@ struct WorldEvent {
   Kind kind = Kind::kSubmitted;
   Duration at{};
   std::size_t job = 0;                        // index in the jobs
-  const api::Admission* admission = nullptr;  // of kStarted; null: of another kind
-  const Nodes::Placement* nodes = nullptr;    // of kStarted with node pools; else null
+  const api::Admission* admission = nullptr;  // set for kStarted only; otherwise null
+  const Nodes::Placement* nodes = nullptr;    // set for kStarted with node pools; otherwise null
 };
 
 // The life of one job.
@@ -44,7 +44,7 @@ struct JobOutcome {
   Duration lost{};                    // run time that preemptions and evictions destroyed
   std::int32_t preemptions = 0;
   std::int32_t evictions = 0;  // the cloud took a node of the job back (WorldEvent::Kind::kLost)
-  std::string why;             // of a job that never finished: what the scheduler says at the end
+  std::string why;  // set for a job that never finished: what the scheduler says at the end
 };
 
 class JobBook {
@@ -78,7 +78,7 @@ class JobBook {
 
   const JobOutcome& outcome(std::size_t job) const { return outcomes_[job]; }
   std::string& why(std::size_t job) { return outcomes_[job].why; }
-  Duration end() const { return end_; }  // of the last event
+  Duration end() const { return end_; }  // when the last event was
   std::vector<JobOutcome> TakeOutcomes() { return std::move(outcomes_); }
 
  private:

@@ -21,19 +21,19 @@ namespace berth::simulation {
 // Shared by jobs of equal requests.
 struct JobShape {
   SharedList<api::PodSet> pod_sets;  // one
-  api::ResourceAmounts requests;     // of all pods
+  api::ResourceAmounts requests;     // the sum of all pods
 };
 
 struct Job {
-  std::int64_t line = 0;  // as TraceJob::line; 0: the job is none of a trace
-  Duration submit{};      // with `after`: from the end of the last of these jobs
+  std::int64_t line = 0;  // the same as TraceJob::line; 0: the job is none of a trace
+  Duration submit{};      // where `after` is set: from the end of the last of these jobs
   Duration run{};
   // From the reservation of quota to the start of the run.
   Duration capacity_wait{};
   // The Workload, where it exists when the run begins (simulation/standing.h); null: World makes
   // it at submission. The fields from `local_queue` on are those of jobs without it.
   std::shared_ptr<const api::Workload> object;
-  Duration left{};              // of the run, where `object` is admitted; a later run takes `run`
+  Duration left{};  // the rest of the run, where `object` is admitted; a later run takes `run`
   std::size_t local_queue = 0;  // index in Cluster::local_queues
   std::string priority_class;   // the word of the trace; empty: none
   std::int32_t priority = 0;

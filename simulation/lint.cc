@@ -23,7 +23,7 @@ std::set<std::string> NamesOf(const std::vector<T>& objects) {
   return names;
 }
 
-// With those that cannot be read.
+// Includes the flavors that cannot be read.
 std::set<std::string> FlavorsOf(const LintInput& input) {
   constexpr std::string_view kPrefix = "ResourceFlavor/";
   std::set<std::string> names = NamesOf(input.cluster.flavors);
@@ -99,7 +99,7 @@ class QueueLint {
          "no ClusterQueue and no Cohort has quota of the flavor: nobody can get it");
   }
 
-  // Of the Nodes and NodePools among the files.
+  // Compares the flavor with the Nodes and NodePools among the files.
   void LintNodes(const api::ResourceFlavor& flavor) {
     if (flavor.node_labels.empty() || input_.node_labels.empty()) return;
     const auto has_labels = [&flavor](const api::StringMap& node) {
@@ -164,7 +164,8 @@ class QueueLint {
     const auto& groups = queue.spec.resource_groups;
     for (std::size_t at = 0; at < groups.size(); ++at) {
       const auto& flavors = groups[at].flavors;
-      const api::ProvisioningStep* last = nullptr;  // of the flavor that comes last in the queue
+      // The step of the flavor that comes last in the queue.
+      const api::ProvisioningStep* last = nullptr;
       std::ptrdiff_t last_place = -1;
       for (const api::ProvisioningStep& step : policy->second.steps) {
         const auto found = std::find_if(flavors.begin(), flavors.end(), [&step](const auto& each) {

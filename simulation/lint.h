@@ -31,8 +31,8 @@ const char* ToString(LintSeverity severity);  // "error", "warning"
 struct LintFinding {
   LintSeverity severity = LintSeverity::kWarning;
   std::string rule;  // "cohort-cycle", …
-  std::string kind;  // of the object
-  std::string name;  // with the namespace, where the kind has one: "team-a/main"
+  std::string kind;  // the kind of the object
+  std::string name;  // includes the namespace, where the kind has one: "team-a/main"
   // The path to the field that the finding is about; numbers are places in lists.
   std::vector<std::string> field;
   std::string message;
@@ -40,9 +40,9 @@ struct LintFinding {
 };
 
 struct LintInput {
-  Cluster cluster;  // as in the manifests, not prepared
+  Cluster cluster;  // the objects of the manifests, not prepared
   std::vector<api::AdmissionCheck> checks;
-  std::set<std::string> parameters;  // of checks: "KIND/NAME" of the objects that exist
+  std::set<std::string> parameters;  // parameters of checks: "KIND/NAME" of the objects that exist
   std::set<std::string> topologies;  // names
   // The labels of Nodes, and of the nodes that NodePools make; empty: there are none among the
   // files.
@@ -56,7 +56,7 @@ struct LintInput {
 std::vector<LintFinding> LintQueues(const LintInput& input);
 
 struct LintJob {
-  std::string kind;  // of the manifest
+  std::string kind;  // the kind of the manifest
   std::shared_ptr<const api::Workload> workload;
 };
 

@@ -38,8 +38,8 @@ class LintQuota {
   // `flavors`: the ResourceFlavors that exist.
   std::vector<QuotaProblem> ProblemsOf(const api::ClusterQueue& queue,
                                        const std::set<std::string>& flavors) const;
-  // Of a Cohort: flavors that do not exist, and quota that no ClusterQueue below can use. Of a
-  // Cohort with no ClusterQueue below: that alone.
+  // The problems of a Cohort: flavors that do not exist, and quota that no ClusterQueue below can
+  // use. If the Cohort has no ClusterQueue below, that is the only problem.
   std::vector<QuotaProblem> ProblemsOf(const api::Cohort& cohort,
                                        const std::set<std::string>& flavors) const;
   // A queue that takes back everything that `queue` uses; empty: none, or it has quota of its own.
@@ -59,7 +59,7 @@ class LintQuota {
                   const std::vector<std::string>& field, std::vector<QuotaProblem>& problems) const;
 
   const Cluster& cluster_;
-  std::map<std::string, std::string> parents_;  // of Cohorts
+  std::map<std::string, std::string> parents_;  // the parents of Cohorts
   std::set<std::string> offered_;
 };
 

@@ -44,7 +44,7 @@ enum class PodPlacement : std::uint8_t { kPack, kSpread };
 
 // What pods need of nodes.
 struct PodNeeds {
-  const api::ResourceAmounts* requests = nullptr;  // of one pod
+  const api::ResourceAmounts* requests = nullptr;  // what one pod requests
   api::StringMap node_labels;
   std::vector<api::Toleration> tolerations;
 };
@@ -52,8 +52,8 @@ struct PodNeeds {
 struct PoolUse {
   std::string name;
   std::int64_t peak = 0;  // nodes at one time
-  Duration node_time{};   // of all nodes, boots and idle times included
-  Duration busy_time{};   // of nodes with at least one pod
+  Duration node_time{};   // time of all nodes, boots and idle times included
+  Duration busy_time{};   // time of nodes with at least one pod
   double price_per_hour = 0;
 };
 
@@ -74,8 +74,8 @@ std::string NodeName(const std::vector<NodePool>& pools, const NodeLife& life);
 class Nodes {
  public:
   struct Placement {
-    std::vector<std::pair<NodeId, std::int64_t>> pods;  // of each node
-    WallTime ready{};                                   // of the last node
+    std::vector<std::pair<NodeId, std::int64_t>> pods;  // the number of pods of each node
+    WallTime ready{};                                   // when the last node is ready
     Duration boot{};                                    // from the placement to `ready`
   };
 
@@ -96,7 +96,7 @@ class Nodes {
 
   // Counts until `end`; nodes that are idle then count until their idle time is over.
   std::vector<PoolUse> UseUntil(WallTime end);
-  // Of nodes that are gone, in the order of their ends; after UseUntil, of all nodes.
+  // The lives of nodes that are gone, in the order of their ends; after UseUntil, of all nodes.
   const std::vector<NodeLife>& lives() const { return lives_; }
 
  private:
@@ -107,12 +107,13 @@ class Nodes {
     WallTime ready{};
     std::optional<WallTime> evicted;  // nullopt: never
     std::int64_t pods = 0;
-    WallTime since{};  // of the first pod, or of being empty
+    WallTime since{};  // when the first pod came, or when the node became empty
   };
 
   NodeId Make(std::size_t pool, WallTime now, WallTime ready);
-  Duration BootOf(const NodePool& pool) const;                 // of the next node
-  std::optional<Duration> LifeOf(const NodePool& pool) const;  // of the next node, once ready
+  Duration BootOf(const NodePool& pool) const;  // how long the next node boots
+  // How long the next node lives, once it is ready.
+  std::optional<Duration> LifeOf(const NodePool& pool) const;
   void RemoveIfDue(NodeId id, const OneNode& node, WallTime now);
   void Evict(NodeId node, WallTime at);
   // Adds nodes that exist to `placement`; returns the pods that find no place there.

@@ -10,7 +10,7 @@ namespace berth::simulation {
 namespace {
 
 constexpr double kSecondsPerHour = 3600;
-constexpr double kMinRunSeconds = 10;  // of the bounded slowdown
+constexpr double kMinRunSeconds = 10;  // a bound of the bounded slowdown
 constexpr double kBytesPerGib = 1024.0 * 1024.0 * 1024.0;
 
 void AddHours(const api::ResourceAmounts& requests, Duration span, UnitHours& hours) {

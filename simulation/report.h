@@ -37,14 +37,14 @@ struct Figures {
   double slowdown = 0;
   double preemptions = 0;
   double evictions = 0;  // the cloud took a node of a job back
-  double failed = 0;     // of `finished`: their runs ended in failure
+  double failed = 0;     // the part of `finished` whose runs ended in failure
   // USD for the time of nodes that is charged; of all jobs: for all nodes. Without pools: for runs,
   // by the prices of their flavors.
   double cost = 0;
   UnitHours used;       // by runs that finished
   UnitHours destroyed;  // by runs that a preemption or an eviction ended
-  // Of nodes (simulation/charges.h), by the resources that jobs request; of all jobs: of all nodes.
-  // Without pools: used and destroyed.
+  // The charged hours of nodes (simulation/charges.h), by the resources that jobs request; for all
+  // jobs: those of all nodes. Without pools: used and destroyed.
   UnitHours charged;
   // Used and destroyed over the nominal quota of the ClusterQueue for the whole run; of all jobs:
   // of all ClusterQueues. Resources without nominal quota are left out.
@@ -76,16 +76,16 @@ struct QuotaRow {
 struct PoolRow {
   std::string pool;
   double peak = 0;        // nodes at one time
-  double node_hours = 0;  // of all nodes, boots and idle times included
+  double node_hours = 0;  // hours of all nodes, boots and idle times included
   double busy = 0;        // the share of node_hours in which a node had pods; 0 of 0: 0
-  double boot_hours = 0;  // of node_hours: before the nodes were ready
+  double boot_hours = 0;  // the part of node_hours before the nodes were ready
   double cost = 0;        // USD: node_hours at the price of the pool
 };
 
 struct UnfinishedRow {
   std::string local_queue;
   std::int64_t jobs = 0;
-  std::int64_t first_line = 0;  // of the workload
+  std::int64_t first_line = 0;  // the first line in the workload
   std::string why;
 };
 
@@ -108,7 +108,7 @@ Report MakeReport(const Cluster& cluster, const std::vector<Job>& jobs, const Wo
                   const std::vector<double>& costs = {});
 
 // Each figure of `after` less that of `before`, for each queue and class that either has; figures
-// of a row that one report lacks count as 0. Of a report and itself all are 0.
+// of a row that one report lacks count as 0. A report compared with itself gives 0 everywhere.
 struct Comparison {
   std::vector<ReportRow> rows;
   ReportRow total;

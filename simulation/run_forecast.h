@@ -25,11 +25,11 @@ namespace berth::simulation {
 
 // What makes runs alike.
 struct RunKey {
-  std::string queue;                     // LocalQueue, as NAMESPACE/NAME
-  std::string kind;                      // of the owner; empty: a Workload without owner
-  std::string name;                      // of the owner, or of the Workload
-  std::string image;                     // of the first container of each pod set; empty: unknown
-  api::ResourceAmounts requests;         // of all pods
+  std::string queue;              // LocalQueue, as NAMESPACE/NAME
+  std::string kind;               // the owner's kind; empty: a Workload without owner
+  std::string name;               // the name of the owner, or of the Workload
+  std::string image;              // images of the first container of each pod set; empty: unknown
+  api::ResourceAmounts requests;  // the sum of all pods
   std::optional<std::int64_t> declared;  // the most that it may run
   friend bool operator==(const RunKey&, const RunKey&) = default;
 };
@@ -64,7 +64,7 @@ class RunForecast {
   static constexpr std::size_t kPoints = 33;
 
   std::array<double, kPoints> seconds{};
-  RunLevel level = RunLevel::kPrior;  // of the most alike runs
+  RunLevel level = RunLevel::kPrior;  // the level of the most alike runs
   std::int64_t runs = 0;              // that ended, of all levels that count
   std::optional<std::int64_t> declared;
 
@@ -74,13 +74,13 @@ class RunForecast {
 
 class RunHistory {
  public:
-  // Of runs of one kind the last kMostRuns count, in the order of the calls.
+  // The last kMostRuns runs of one kind count, in the order of the calls.
   static constexpr std::size_t kMostRuns = 200;
 
   void Add(const PastRun& run);
-  // Of a new run; equal keys have the same forecast.
+  // Returns the forecast of a new run; equal keys have the same forecast.
   std::shared_ptr<const RunForecast> Of(const RunKey& key) const;
-  // Of what is left of a run that has lasted `elapsed` seconds.
+  // Returns the forecast of what is left of a run that has lasted `elapsed` seconds.
   std::shared_ptr<const RunForecast> Left(const RunKey& key, std::int64_t elapsed) const;
 
  private:
@@ -95,7 +95,7 @@ class RunHistory {
 
   std::vector<Known> runs_;
   std::map<std::string, Runs> groups_;  // by level and what is alike there
-  mutable std::map<std::string, std::shared_ptr<const RunForecast>> made_;  // of new runs
+  mutable std::map<std::string, std::shared_ptr<const RunForecast>> made_;  // forecasts of new runs
 };
 
 }  // namespace berth::simulation

@@ -15,10 +15,10 @@
 
 namespace berth::simulation {
 
-// Of the values of one figure.
+// Mean, deviation and range of the values of one figure.
 struct Spread {
   double mean = 0;
-  double deviation = 0;  // standard deviation of the values; 0 of one value
+  double deviation = 0;  // standard deviation of the values; 0 if there is one value
   double least = 0;
   double most = 0;
 };
@@ -29,7 +29,7 @@ struct SpreadRow {
   std::string local_queue;  // "NAMESPACE/NAME"; empty: of all
   std::string priority_class;
   std::vector<Spread> measures;  // in the order of Measures()
-  // As the fields of Figures; a resource that a run lacks counts as 0 there.
+  // These are the fields of Figures; a resource that a run lacks counts as 0 there.
   SpreadByResource used;
   SpreadByResource destroyed;
   SpreadByResource charged;
@@ -52,7 +52,7 @@ struct SpreadReport {
 };
 
 SpreadReport SpreadOf(const std::vector<Report>& reports);
-// Of each run `after` less `before`; both have a report for each run.
+// The spread, over the runs, of `after` less `before`; both have a report for each run.
 SpreadReport SpreadOfDifferences(const std::vector<Report>& before,
                                  const std::vector<Report>& after);
 

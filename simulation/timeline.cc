@@ -49,7 +49,7 @@ class StepMeans {
 
  private:
   double step_;                 // seconds
-  std::vector<double> parts_;   // of steps that are covered in part
+  std::vector<double> parts_;   // sums for the steps that are covered in part
   std::vector<double> levels_;  // changes at the begin of a step
 };
 

@@ -29,7 +29,7 @@ struct JobRun {
   Duration end{};
   bool finished = false;  // false: preempted, or it goes on at the end of the world
   Duration placed{};      // when its pods got their nodes; `start` where they were ready
-  // With node pools: each node once, and how many pods of the run it has.
+  // If there are node pools: each node once, and how many pods of the run it has.
   std::vector<std::pair<NodeId, std::int64_t>> nodes;
 };
 
@@ -51,18 +51,19 @@ struct Series {
 };
 
 struct Timeline {
-  Duration end{};                // all series begin at 0
-  std::vector<double> waiting;   // jobs that are submitted and do not run
-  std::vector<double> in_use;    // of the resource, by all runs
-  std::vector<double> of_nodes;  // of nodes that are there, boots included; empty: no node pools
-  std::vector<Series> shares;    // in use by ClusterQueue, the largest first, the rest as "others"
-  std::vector<double> waits;     // of the jobs that started, rising
+  Duration end{};               // all series begin at 0
+  std::vector<double> waiting;  // jobs that are submitted and do not run
+  std::vector<double> in_use;   // use of the resource, by all runs
+  // Amounts of nodes that are there, boots included; empty: no node pools.
+  std::vector<double> of_nodes;
+  std::vector<Series> shares;  // in use by ClusterQueue, the largest first, the rest as "others"
+  std::vector<double> waits;   // waits of the jobs that started, rising
 };
 
 struct TimelineOptions {
   std::string resource;  // whose use is shown
   std::size_t steps = 240;
-  std::size_t queues = 7;  // with a series of their own
+  std::size_t queues = 7;  // queues that have a series of their own
 };
 
 // `runs` and `result` are of one run of `jobs` on `cluster` with `pools`.

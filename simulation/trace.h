@@ -37,13 +37,13 @@ enum class TraceUnit : std::uint8_t { kLine, kJob };
 const char* ToString(TraceUnit unit);  // "line", "job"
 
 struct TraceJob {
-  std::int64_t line = 0;  // of the text, or number of the job (TraceUnit), from 1
+  std::int64_t line = 0;  // line of the text, or number of the job (TraceUnit), from 1
   Duration submit{};
   Duration run{};
   std::string queue;     // "NAME" or "NAMESPACE/NAME"; empty: the row names none
   std::string priority;  // a number, or the name of a WorkloadPriorityClass; empty: none
   std::int32_t pods = 1;
-  api::ResourceAmounts requests;  // of one pod
+  api::ResourceAmounts requests;  // what one pod requests
   // Jobs of the trace, by their places in it: the job is submitted `submit` after the last of these
   // has finished.
   std::vector<std::int32_t> after;
@@ -60,7 +60,7 @@ struct TraceJob {
 struct Trace {
   std::vector<TraceJob> jobs;               // in the order of the text
   std::int64_t skipped = 0;                 // rows without a run, or without processors
-  std::vector<std::string> unread_columns;  // of CSV: names that stand for nothing here
+  std::vector<std::string> unread_columns;  // CSV: column names that stand for nothing here
   TraceUnit unit = TraceUnit::kLine;
 };
 

@@ -17,7 +17,7 @@ constexpr api::Amount kMib = 1024 * 1024;
 constexpr api::Amount kGib = 1024 * kMib;
 constexpr double kPercentPerUnit = 100;
 constexpr double kMilliPerCpuPercent = 10;
-constexpr double kLargestRequest = 1e9;  // of any column
+constexpr double kLargestRequest = 1e9;  // the limit of any column
 
 constexpr std::array<std::string_view, 10> kTaskColumns{
     "job_name", "task_name", "inst_num", "status",   "start_time",
@@ -71,7 +71,7 @@ class AlibabaReader {
     return TraceError(line_, field->column,
                       std::string(name) + ": " + ShownInMessage(field->value) + " is no number");
   }
-  // Of `units` of the resource in its own unit; nothing for none.
+  // Adds a request of `units` of the resource in its own unit; adds nothing for none.
   Status Request(const char* resource, std::string_view name, double unit, double rounding,
                  TraceJob& job) const {
     BERTH_TRY(const std::optional<double> number, Number(name));

@@ -220,7 +220,7 @@ class CsvReader {
 
   std::int64_t line_ = 0;
   std::vector<Column> columns_;   // empty: the header is still to come
-  std::vector<CsvField> fields_;  // of the line
+  std::vector<CsvField> fields_;  // the fields of the line
   std::optional<bool> times_;     // submit has times, not seconds
   Trace trace_;
 };

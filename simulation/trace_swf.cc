@@ -9,7 +9,8 @@
 namespace berth::simulation {
 namespace {
 
-constexpr std::size_t kFields = 18;  // of the format; archives have rows with fewer and with more
+// The format's fields; archives have rows with fewer and with more.
+constexpr std::size_t kFields = 18;
 constexpr std::size_t kFewest = 11;  // up to the status
 constexpr std::size_t kMost = 30;
 constexpr api::Amount kMilliPerCpu = 1000;

@@ -9,7 +9,7 @@
 namespace berth::simulation {
 namespace {
 
-constexpr double kTinyShare = 1e-9;  // of the draws: no difference
+constexpr double kTinyShare = 1e-9;  // a share of the draws that makes no difference
 
 JobSide SideOf(const JobForecast& forecast) {
   JobSide side{.p50 = forecast.At(0.5), .why = forecast.why};

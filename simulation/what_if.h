@@ -1,7 +1,7 @@
 // simulation/what_if.h — what a change of a cluster does to its jobs: two forecasts, job by job.
 //
 // Both forecasts have the same draws of each job's run time (simulation/forecast.h), so that a
-// difference is the change's. Of a forecast and itself nothing changes.
+// difference is the change's. A forecast compared with itself shows no change.
 //
 // Units: microseconds. Threads: pure functions. Errors: none.
 #pragma once
@@ -29,8 +29,8 @@ enum class JobEffect : std::uint8_t {
 const char* ToString(JobEffect effect);  // "later", …
 
 struct JobSide {
-  std::optional<Duration> p50;  // of the start, from now; nullopt: never
-  double chance = 0;            // of a start at all: a share of the draws
+  std::optional<Duration> p50;  // the time of the start, from now; nullopt: never
+  double chance = 0;            // the chance of a start at all: a share of the draws
   double preemptions = 0;       // mean of the draws
   std::string why;              // it does not start in all draws
 };
@@ -41,12 +41,12 @@ struct JobChange {
   bool runs = false;  // when the forecasts begin
   JobSide before;     // empty of a new job
   JobSide after;
-  Duration shift{};  // of the start: mean of the draws in which it starts in both
+  Duration shift{};  // how much later the job starts: mean of the draws in which it starts in both
 };
 
 struct ForecastSide {
   const std::vector<ForecastJob>& jobs;
-  const Forecast& forecast;  // of `jobs`, until all are finished
+  const Forecast& forecast;  // forecast of `jobs`, until all are finished
 };
 
 // Shifts below a second are none.

@@ -32,7 +32,7 @@ class Workloads {
   // The Workload is deleted, with its changes that are not delivered.
   void Forget(std::size_t number);
 
-  // With the changes that are not delivered; null: no Workload has the number.
+  // Includes the changes that are not delivered; null: no Workload has the number.
   const std::shared_ptr<const api::Workload>& object(std::size_t number) const {
     return objects_[number];
   }
@@ -59,7 +59,7 @@ class Workloads {
   void Note(std::size_t number);  // the number that the scheduler has given to the Workload
 
   admission::Driver& driver_;
-  admission::Scheduler& scheduler_;  // of the driver
+  admission::Scheduler& scheduler_;  // the driver's scheduler
   std::vector<std::shared_ptr<const api::Workload>> objects_;
   std::vector<std::size_t> number_by_id_;  // by WorkloadId
   std::vector<std::pair<std::size_t, std::shared_ptr<api::Workload>>> changed_;

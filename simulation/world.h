@@ -57,8 +57,8 @@ struct WorldOptions {
   admission::DriverOptions driver;
   std::vector<NodePool> pools;  // empty: admitted jobs need no nodes
   PodPlacement placement = PodPlacement::kPack;
-  std::optional<WallTime> start;  // of the time 0 of the jobs; nullopt: the first is submitted on
-                                  // 2026-01-01
+  // The instant of the jobs' time 0; nullopt: the first is submitted on 2026-01-01.
+  std::optional<WallTime> start;
   // The run ends when all of these jobs have started; empty: when all jobs have finished.
   std::vector<std::size_t> until_started;
   std::function<void(const WorldEvent&)> on_event;  // null: nobody listens
@@ -91,16 +91,16 @@ class World {
     bool admitted = false;
     std::int64_t admission = 0;                 // its number
     std::optional<Nodes::Placement> placement;  // nullopt: no nodes yet, or no pools
-    std::optional<WallTime> ready;              // of its nodes; nullopt: none yet, or it runs
-    std::optional<WallTime> since;              // nullopt: its pods do not run
-    WallTime end{};                             // of the run, where `since` is set
+    std::optional<WallTime> ready;  // when its nodes are ready; nullopt: none yet, or it runs
+    std::optional<WallTime> since;  // nullopt: its pods do not run
+    WallTime end{};                 // the end of the run, where `since` is set
   };
 
   Duration SinceStart(WallTime time) const;
   std::optional<WallTime> NextEvent() const;
-  WallTime TimeOf(const Job& job) const;  // of its submission
+  WallTime TimeOf(const Job& job) const;  // when it is submitted
   void FreeFollowers(std::size_t job);
-  void DropResult(std::size_t job);  // of a run that is stopped
+  void DropResult(std::size_t job);  // drops the result of a run that is stopped
   void Submit(std::size_t job);
   std::shared_ptr<api::Workload> MakeObject(std::size_t job) const;
   void GoOn(std::size_t job);
@@ -134,8 +134,8 @@ class World {
   std::string WhyWaiting(std::size_t job) const;
 
   ControlPlane plane_;
-  admission::Scheduler& scheduler_;  // of plane_
-  Workloads& workloads_;             // of plane_, by job; null: not submitted yet, or finished
+  admission::Scheduler& scheduler_;  // the scheduler of plane_
+  Workloads& workloads_;  // the Workloads of plane_, by job; null: not submitted yet, or finished
   const Cluster& cluster_;
   const std::vector<Job>& jobs_;
   WorldOptions options_;
@@ -144,7 +144,7 @@ class World {
   std::optional<WallTime> wake_up_;  // nullopt: none is requested
   std::size_t submitted_ = 0;        // the first jobs, in their order
   Agenda<WallTime> following_;       // submissions that are certain
-  Agenda<WallTime> results_;         // of jobs that run
+  Agenda<WallTime> results_;         // ends of the jobs that run
   std::int64_t admissions_ = 0;
   std::int64_t preemptions_ = 0;
   std::set<std::size_t> waiting_;

@@ -29,7 +29,7 @@ using simulation::LintSeverity;
 using Json = nlohmann::json;
 
 constexpr char kPriorityClassKind[] = "WorkloadPriorityClass";
-constexpr char kDefaultName[] = "default";  // of a LocalQueue or class for jobs that name none
+constexpr char kDefaultName[] = "default";  // the LocalQueue or class of jobs that name none
 
 std::string WordIn(const Json& document, const char* pointer) {
   const Json::json_pointer path(pointer);
@@ -340,7 +340,7 @@ class Planner {
 
   struct Group {
     integrations::PodsOfJob pods;
-    Subject subject;  // of the first pod
+    Subject subject;  // the subject of the first pod
   };
 
   void AddGroup(const Group& group) {

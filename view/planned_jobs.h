@@ -30,7 +30,7 @@ using FindReadObject = std::function<std::shared_ptr<const nlohmann::json>(
     const std::string& name)>;
 
 struct PlannedJobsInput {
-  std::string namespace_name;  // of jobs that name none
+  std::string namespace_name;  // the namespace of jobs that name none
   std::string queue;           // LocalQueue; empty: the one that each job names
   const std::vector<api::PriorityClass>* priority_classes =
       nullptr;  // null: priorities do not count

@@ -76,7 +76,7 @@ class StoryReader {
     }
     BERTH_CHECK_OK(ReadJobOfPod());
     BERTH_CHECK_OK(ReadBelongings());
-    // Of an elastic job's slices: the one that the story tells of.
+    // The slice of an elastic job that the story tells of.
     if (const api::Workload* told =
             view_.jobs.empty() ? nullptr : FindWorkloadOf(view_, view_.jobs.front());
         told != nullptr && !IsFinished(*told)) {

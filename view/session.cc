@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// As kubectl asks for the columns that the server shows of a kind.
+// The type with which kubectl asks for the columns that the server shows of a kind.
 constexpr char kTableType[] = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
 
 class HttpSession final : public Session {

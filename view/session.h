@@ -28,7 +28,7 @@ struct ClientOptions {
   std::string kubeconfig;      // empty: KUBECONFIG, then ~/.kube/config, then the pod's account
   std::string context;         // empty: the current one
   std::string namespace_name;  // empty: the context's, then "default"
-  Duration timeout = std::chrono::seconds(30);  // of one request
+  Duration timeout = std::chrono::seconds(30);  // the limit of one request
   std::int64_t page_size = 1000;                // objects of one request; 0: all
 };
 
@@ -36,7 +36,8 @@ class Session {
  public:
   // Reads the kubeconfig; the first call connects.
   static Result<std::unique_ptr<Session>> Open(const ClientOptions& options);
-  // With the cluster and the credentials of `config`; of the options count timeout and page_size.
+  // Uses the cluster and the credentials of `config`, and only timeout and page_size of the
+  // options.
   static Result<std::unique_ptr<Session>> Connect(kube::KubeConfig config,
                                                   const ClientOptions& options);
   virtual ~Session() = default;
@@ -79,7 +80,7 @@ Status ReadForecastRest(Session& session, const ReadScope& scope, ClusterView& v
 struct StoryScope {
   std::string namespace_name;
   bool all_namespaces = false;  // searches the object in all namespaces
-  std::string reference;        // as TellStory's argument
+  std::string reference;        // the argument of TellStory
 };
 struct StoryView {
   ClusterView view;

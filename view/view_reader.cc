@@ -353,7 +353,7 @@ Status ReadRefusedPods(Session& session, const std::string& namespace_name,
                        const std::string& own_namespace, ClusterView& view) {
   const auto read = [&session, &view](const std::string& space) {
     std::vector<Want> wants;
-    for (const char* reason : {"FailedCreate", "FailedCreatePod"}) {  // of Kubernetes, of Kubeflow
+    for (const char* reason : {"FailedCreate", "FailedCreatePod"}) {  // Kubernetes' and Kubeflow's
       wants.push_back({.kind = ViewKind::kRefusedPods,
                        .namespace_name = space,
                        .query = std::string("fieldSelector=reason%3D") + reason});

@@ -28,7 +28,7 @@ enum class ViewKind {
   kProvisioningConfigs,
   kProvisioningPolicies,
   kNamespaces,
-  kPriorityClasses,  // of Workloads
+  kPriorityClasses,  // WorkloadPriorityClasses
   kStock,            // ConfigMaps with the label berth.dev/stock: name the label in the query
   kMeters,           // the same with the label berth.dev/spend
   kKarpenterPools,   // noted, as hidden, only where a check answers for pending pods
@@ -45,7 +45,7 @@ bool IsNamespaced(ViewKind kind);
 // One request: a list, or one object if `name` is set.
 struct Want {
   ViewKind kind = ViewKind::kWorkloads;
-  std::string namespace_name;  // of a namespaced kind; empty: all namespaces
+  std::string namespace_name;  // set for a namespaced kind; empty: all namespaces
   std::string name;            // empty: a list
   std::string query;           // "labelSelector=…" of a list
 };

@@ -12,7 +12,7 @@ using Json = nlohmann::json;
 constexpr std::string_view kGroup = "kueue.x-k8s.io/";
 constexpr char kWorkloadClassSource[] = "kueue.x-k8s.io/workloadpriorityclass";
 constexpr std::size_t kMaxDomainsOfSlice = 100'000;  // Kueue's limit
-constexpr std::size_t kBytesOfValue = 64;            // of a value beside its text
+constexpr std::size_t kBytesOfValue = 64;            // what a value takes beside its text
 constexpr char kPodClassSource[] = "scheduling.k8s.io/priorityclass";
 
 // The object at `key` of `parent`, or null.

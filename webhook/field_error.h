@@ -27,7 +27,7 @@ class Path {
 
 using FieldErrors = std::vector<std::string>;  // each complete: "path: Kind: value: detail"
 
-std::string Quoted(std::string_view text);  // as Go's %q prints it
+std::string Quoted(std::string_view text);  // in the form of Go's %q
 
 // `value` as the message shows it: Quoted("x"), "7".
 std::string Invalid(const Path& path, std::string_view value, std::string_view detail);

@@ -23,14 +23,14 @@ struct ReviewedJob {
   struct PodSet {
     std::string name;
     std::int64_t count = 0;
-    Path annotations;  // of the pod template
+    Path annotations;  // the path to the annotations of the pod template
     api::StringMap topology_annotations;
-    bool has_elastic_gate = true;  // of an elastic job: the template has the gate
+    bool has_elastic_gate = true;  // elastic job: the template has the gate
   };
   api::ObjectMeta meta;
   bool suspended = false;
   bool skipped = false;  // the kind's rules leave the job to others
-  bool gated = false;    // of an elastic job: its templates get the gate of elastic jobs
+  bool gated = false;    // elastic job: its templates get the gate of elastic jobs
   std::vector<PodSet> pod_sets;
 };
 
@@ -81,8 +81,8 @@ struct JobFacts {
   bool ancestor_managed = false;  // an owner is queued itself
   // The object has made a Workload for its pods, which is not on hold.
   bool parent_holds_workload = false;
-  // Of a pod: the framework of the queued job that its labels name, and that is held by its pods;
-  // empty: none.
+  // Set for a pod: the framework of the queued job that its labels name, and that is held by its
+  // pods; empty: none.
   std::string held_by;
   bool elastic_jobs = true;  // gate ElasticJobsViaWorkloadSlices
 };

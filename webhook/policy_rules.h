@@ -23,7 +23,7 @@ namespace berth::webhook {
 // The zones of machines, as far as the cluster tells them.
 struct KnownZones {
   std::map<std::string, api::StringMap> flavors;       // nodeLabels of ResourceFlavors, by name
-  std::map<std::string, std::set<std::string>> pools;  // of the cloud; empty: pools are unknown
+  std::map<std::string, std::set<std::string>> pools;  // the cloud's; empty: pools are unknown
 };
 
 // `old`: null on create.

@@ -29,7 +29,7 @@ struct Request {
   const Json& old;     // null on create
   const JobReviews& jobs;
   const ReviewGates& gates;
-  const ReviewedKind* kind;  // of a job's review
+  const ReviewedKind* kind;  // set for the review of a job
   std::string user;          // that writes the object
 };
 

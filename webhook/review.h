@@ -41,7 +41,7 @@ struct JobReviews {
   // The kind that a user has declared, by ReviewedKind::path; null: there is none, or the function
   // is null.
   std::function<std::shared_ptr<const ReviewedKind>(std::string_view path)> declared;
-  std::function<KnownZones()> zones;  // of machines; null: nothing is known
+  std::function<KnownZones()> zones;  // the zones of machines; null: nothing is known
 };
 
 bool IsReviewPath(std::string_view path, const JobReviews& jobs);

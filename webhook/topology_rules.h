@@ -16,7 +16,7 @@ FieldErrors ValidateTopologyAnnotations(const Path& path, const api::StringMap& 
                                         std::int64_t pods);
 
 struct GroupedPodSet {
-  Path path;  // of the annotations
+  Path path;  // the path to the annotations
   const api::StringMap& annotations;
   std::int64_t pods;
 };

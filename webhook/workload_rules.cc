@@ -351,7 +351,7 @@ class WorkloadRules {
   const api::Workload& new_;
   const api::Workload* old_;
   const ReviewGates& gates_;
-  const bool is_slice_;  // of an elastic job
+  const bool is_slice_;  // a slice of an elastic job
   FieldErrors errors_;
 };
 

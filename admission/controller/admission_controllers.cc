@@ -84,7 +84,7 @@ struct AdmissionControllers::Impl {
 
   LabelledMetrics series;
   Driver driver;
-  Scheduler& scheduler;  // of the driver
+  Scheduler& scheduler;  // the driver's scheduler
   kube::Manager& manager;
   const Clock& clock;
   kube::EventRecorder& events;

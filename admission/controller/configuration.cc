@@ -359,7 +359,7 @@ bool IsVersion(std::string_view text) {
          rest.find_first_not_of("0123456789", letters) == std::string_view::npos;
 }
 
-// Of an external framework that no kind has the form of: no owner of a job is of it.
+// The reason why no kind has the form of an external framework: no owner of a job is of it.
 std::string WhyNoKind(const std::string& name) {
   const std::size_t kind_end = name.find('.');
   const std::size_t version_end = name.find('.', kind_end + 1);

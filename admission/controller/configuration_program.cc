@@ -15,7 +15,7 @@ namespace {
 
 using api::Reader;
 
-constexpr double kRetryJitter = 1.2;  // of client-go: a retry may come later by this factor
+constexpr double kRetryJitter = 1.2;  // client-go's factor: a retry may come later by it
 constexpr std::int32_t kMostConcurrent = 1000;
 constexpr std::size_t kMostCustomLabels = 20;
 constexpr std::size_t kMostTrackedValues = 16;
@@ -197,7 +197,7 @@ void ReadClientConnection(const Reader& in, Configuration& out) {
   }
   std::int32_t most = 0;
   burst.Get(most);
-  if (per_second < 0) return;  // as client-go has it: no limit
+  if (per_second < 0) return;  // client-go does the same: no limit
   if (per_second == 0 && most == 0) return;
   RequestLimitOptions limit;
   if (per_second != 0) limit.per_second = per_second;

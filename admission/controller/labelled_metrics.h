@@ -51,7 +51,7 @@ class LabelledMetrics {
   void SetObject(Source source, const std::string& key, const api::ObjectMeta& meta);
   void ForgetObject(Source source, const std::string& key);
 
-  // As in kube::Metrics, with the custom labels added to `labels`.
+  // These do what kube::Metrics does, with the custom labels added to `labels`.
   void Increment(const std::string& name, const kube::MetricLabels& labels, double by = 1) {
     metrics_.Increment(name, WithCustom(labels), by);
   }

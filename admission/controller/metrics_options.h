@@ -21,7 +21,7 @@ struct CustomMetricLabel {
   std::string name;
   Source source = Source::kClusterQueue;
   Metadata metadata = Metadata::kLabel;
-  std::string key;                          // of the label or annotation
+  std::string key;                          // the name of the label or annotation
   std::vector<std::string> tracked_values;  // other values are shown as one; empty: all are shown
   friend bool operator==(const CustomMetricLabel&, const CustomMetricLabel&) = default;
 };

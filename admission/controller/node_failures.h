@@ -48,7 +48,7 @@ class NodeFailures final : public kube::Reconciler {
   void WatchNodes();
   void WatchPods();
   void OnWorkload(const api::Workload& workload);
-  bool HasFailed(const std::string& hostname) const;  // of some workload
+  bool HasFailed(const std::string& hostname) const;  // some workload calls it unhealthy
   WorkloadOnNode Observe(const api::Workload& workload, const std::string& hostname) const;
   std::vector<std::shared_ptr<const api::Workload>> WorkloadsOf(const std::string& hostname) const;
   kube::Step StatusStep(const std::shared_ptr<const api::Workload>& workload, WorkloadPlan plan);

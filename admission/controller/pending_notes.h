@@ -87,7 +87,7 @@ class PendingNotes {
     bool event_due = false;  // condition was written without its event
     SteadyTime written_at{};
     int failures = 0;
-    std::optional<PlanStamp> plan_stamp;  // of plan_text; nullopt: no plan
+    std::optional<PlanStamp> plan_stamp;  // the stamp of plan_text; nullopt: no plan
     std::string plan_text;
   };
 

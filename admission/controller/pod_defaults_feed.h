@@ -42,8 +42,8 @@ class PodDefaultsFeed {
   Scheduler& scheduler_;
   const Clock& clock_;
   Told told_;
-  std::set<std::string> namespaces_;           // with changed LimitRanges
-  std::set<std::string> claiming_namespaces_;  // with changed ResourceClaimTemplates
+  std::set<std::string> namespaces_;           // their LimitRanges changed
+  std::set<std::string> claiming_namespaces_;  // their ResourceClaimTemplates changed
   bool devices_changed_ = false;               // or their classes
   bool served_resources_changed_ = false;      // extended resources that devices serve
   std::set<std::string> runtime_classes_;      // that changed

@@ -18,7 +18,7 @@ namespace berth::admission {
 struct WebhookListenOptions {
   std::string host;                   // empty: every address
   std::optional<std::uint16_t> port;  // nullopt: 9443
-  // Of tls.crt and tls.key, where internalCertManagement is off.
+  // The folder of tls.crt and tls.key, where internalCertManagement is off.
   std::string certificate_folder = "/tmp/k8s-webhook-server/serving-certs";
 };
 

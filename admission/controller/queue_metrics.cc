@@ -138,7 +138,8 @@ void QueueMetrics::SetResources(const api::ClusterQueue& queue, const api::Queue
           [&](const FlavorResource& gone) { metrics_.Remove(labels(gone.first, gone.second)); });
 }
 
-// With custom labels of Workloads: a series for each set of values that an admitted workload has.
+// Metrics with custom labels of Workloads have a series for each set of values that an admitted
+// workload has.
 void QueueMetrics::SetAdmitted(const char* name, const MetricLabels& of, std::int32_t admitted,
                                const Tally::CountsByLabels& by_labels, ShownLabels& shown) {
   constexpr auto kWorkload = CustomMetricLabel::Source::kWorkload;

@@ -23,7 +23,7 @@ namespace berth::admission {
 struct QueueFigures {
   std::vector<std::string> cohorts;   // from the queue's own cohort up to the root
   std::optional<double> share;        // fair sharing only
-  Tally::CountsByLabels admitted_by;  // with custom labels of Workloads
+  Tally::CountsByLabels admitted_by;  // counted where metrics have custom labels of Workloads
 };
 
 // The quotas and usage of a cohort with all nodes below.

@@ -28,7 +28,7 @@ void SetActive(api::QueueStatus& status, bool active, const std::string& reason,
                      .observed_generation = generation});
 }
 
-// Of workloads alone: amounts change with them.
+// Counts workloads alone: amounts change with them.
 std::int64_t CountersOf(const api::QueueStatus& status) {
   constexpr std::int64_t kBase = 1'000'003;
   return (status.pending_workloads * kBase + status.reserving_workloads) * kBase +

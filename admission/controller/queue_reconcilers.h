@@ -42,7 +42,7 @@ struct QueueReconcilerParts {
   // Called with each computed status, also where the status is not written; for metrics.
   std::function<void(const api::ClusterQueue&, const api::QueueStatus&)> on_cluster_queue;
   std::function<void(const api::LocalQueue&, const api::QueueStatus&)> on_local_queue;
-  std::function<Duration()> commentary_wait;  // of CounterPace
+  std::function<Duration()> commentary_wait;  // the wait that CounterPace adds for commentary
 };
 
 // The index of LocalQueues by the ClusterQueue that they name.

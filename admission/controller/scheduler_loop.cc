@@ -373,7 +373,7 @@ void SchedulerLoop::NoteParkedOnArrival(const api::Workload& workload) {
 // change of the queue would flood the API with repetitions.
 void SchedulerLoop::NoteParked(const CycleResult& result) {
   std::optional<std::size_t> like;
-  std::shared_ptr<const PendingNote> note;  // of the decision `like`; may be null
+  std::shared_ptr<const PendingNote> note;  // the note of the decision `like`; may be null
   for (const CycleResult::Parked& parked : result.bulk_parked) {
     if (like != parked.like) {
       like = parked.like;

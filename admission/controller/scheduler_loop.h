@@ -111,7 +111,7 @@ class SchedulerLoop {
   void Reapply(const api::ObjectKey& key);
 
   SchedulerLoopParts parts_;
-  Scheduler& scheduler_;  // of the driver
+  Scheduler& scheduler_;  // the driver's scheduler
   kube::Informer<api::Workload>& workloads_;
   CyclePace pace_;
   std::int64_t cycle_count_ = 0;

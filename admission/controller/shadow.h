@@ -96,7 +96,7 @@ class Shadow {
   // A workload that the incumbent left waiting.
   struct LeftWaiting {
     std::uint64_t report = 0;  // number of the comparison
-    std::uint64_t ticket = 0;  // of the end of the time aside
+    std::uint64_t ticket = 0;  // names the end of the time aside
     std::int64_t generation = 0;
     int times = 0;
     bool aside = false;
@@ -124,8 +124,8 @@ class Shadow {
   // Returns the number of the comparison.
   std::uint64_t Close(const api::ObjectKey& preemptor, ShadowResult result, ShadowSide incumbent);
   void RestoreVictims(const OpenPreemption& open);
-  ShadowSide SideOf(const api::Workload& object) const;     // of the incumbent
-  ShadowSide WaitingSide(const api::ObjectKey& key) const;  // of Berth
+  ShadowSide SideOf(const api::Workload& object) const;     // what the incumbent decided
+  ShadowSide WaitingSide(const api::ObjectKey& key) const;  // what Berth decided
   api::ObjectKey PreemptorOf(const api::Workload& victim) const;
 
   // What Berth decides.
@@ -149,7 +149,7 @@ class Shadow {
              void (Shadow::*act)(const api::ObjectKey&, std::uint64_t));
 
   Driver driver_;
-  Scheduler& scheduler_;  // of the driver
+  Scheduler& scheduler_;  // the driver's scheduler
   kube::Manager& manager_;
   const Clock& clock_;
   const ShadowOptions options_;

@@ -40,7 +40,7 @@ struct ShadowSide {
   std::string verdict;                      // reserved, preempting, waiting
   std::optional<api::Admission> admission;  // where: ClusterQueue, flavors, counts
   std::vector<std::string> preempted;       // namespace/name
-  std::string reason;                       // of a wait or a preemption
+  std::string reason;                       // why it waits or preempts
   std::string message;
 };
 

@@ -117,7 +117,7 @@ Result<api::PendingPage> PendingPageOf(const std::map<std::string, std::string>&
   api::PendingPage page;
   BERTH_TRY(page.offset, Number(query, "offset", page.offset));
   BERTH_TRY(page.limit, Number(query, "limit", page.limit));
-  if (page.limit == 0) page.limit = api::PendingPage{}.limit;  // as in Kueue
+  if (page.limit == 0) page.limit = api::PendingPage{}.limit;  // Kueue does the same
   return page;
 }
 

@@ -25,9 +25,10 @@ struct Tally {
   std::int32_t pending = 0;    // active, not finished, without quota (LocalQueues only)
   std::int32_t reserving = 0;  // workloads that hold quota
   std::int32_t admitted = 0;
-  api::ResourceAmounts pending_requests;  // of pending workloads, where they are tallied
+  api::ResourceAmounts pending_requests;  // the sum of pending workloads, where they are tallied
   std::map<std::pair<std::string, api::ResourceName>, api::Amount> reservation;  // flavor, resource
-  std::map<std::pair<std::string, api::ResourceName>, api::Amount> usage;  // of admitted workloads
+  // Admitted workloads only.
+  std::map<std::pair<std::string, api::ResourceName>, api::Amount> usage;
   CountsByLabels admitted_by;  // where the values are given; none that is 0
 };
 

@@ -55,7 +55,7 @@ bool SetStatusCondition(api::WorkloadStatus& status, const char* type, Condition
                                                  .last_transition_time = CutToSeconds(now),
                                                  .observed_generation = generation});
   }
-  // As SetCondition, without a new allocation.
+  // Does the same as SetCondition, without a new allocation.
   Condition& changed = status.conditions[static_cast<std::size_t>(known - &status.conditions[0])];
   changed.observed_generation = generation;
   const bool new_status = changed.status != value;

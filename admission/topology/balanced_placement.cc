@@ -48,7 +48,7 @@ class Balancer {
   const ResolvedRequest& request_;
   std::int32_t slices_;
   std::int32_t leaders_;
-  CountOverrides numbers_;  // of the present candidates
+  CountOverrides numbers_;  // the counts of the present candidates
 };
 
 Domains Balancer::ChildrenOf(const Domains& domains) const {
@@ -182,8 +182,8 @@ double Balancer::Entropy(DomainId id) {
   return entropy;
 }
 
-// As few domains as the greedy search needs, with the least room in total. Dynamic programming: for
-// each number of used domains, leaders and pods left, keeps the first selection.
+// Returns as few domains as the greedy search needs, with the least room in total. Dynamic
+// programming: for each number of used domains, leaders and pods left, keeps the first selection.
 Domains Balancer::FewestThatFit(Domains domains, bool by_entropy) {
   const std::optional<Greedy> greedy = Evaluate(domains);
   if (!greedy) return {};

@@ -31,7 +31,7 @@ namespace berth::admission {
 // The node constraints of pods. Used only where the lowest level is the hostname.
 struct NodeFilter {
   api::StringMap selector;
-  std::vector<api::Toleration> tolerations;  // of the pods and of the flavor
+  std::vector<api::Toleration> tolerations;  // tolerations of the pods and of the flavor
   std::optional<std::vector<api::NodeSelectorTerm>> affinity;
   std::vector<api::PreferredNodes> preferred;
   friend bool operator==(const NodeFilter&, const NodeFilter&) = default;
@@ -39,8 +39,8 @@ struct NodeFilter {
 
 // The parameters of the counts, beside the tree.
 struct CountKey {
-  enum class Usage : std::uint8_t { kAsUsed, kEmpty };          // kEmpty: as without workloads
-  enum class Order : std::uint8_t { kMostFirst, kLeastFirst };  // of room, within a level
+  enum class Usage : std::uint8_t { kAsUsed, kEmpty };          // kEmpty: no workload counts
+  enum class Order : std::uint8_t { kMostFirst, kLeastFirst };  // order of room, within a level
   std::vector<ResourceRequest> pod;  // requests of one pod, `pods: 1` included; no zeros
   std::optional<std::vector<ResourceRequest>> leader;
   NodeFilter filter;

@@ -82,7 +82,7 @@ std::int64_t PlacementSearch::SlicesBelow(DomainId id, std::int32_t level,
   return sum;
 }
 
-// With several layers: the number of slices of each layer that the best domain would take.
+// If there are several layers: the number of slices of each layer that the best domain would take.
 std::string PlacementSearch::LayersNotFit(std::int32_t level) const {
   std::string text = "topology \"" + tree_.name() + "\" doesn't allow to fit";
   DomainId best = kNoDomain;

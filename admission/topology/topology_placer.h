@@ -193,7 +193,7 @@ class TopologyPlacer {
   std::map<std::string, std::unique_ptr<NodeState>> nodes_;
   std::map<std::string, std::vector<ResourceRequest>> unplanned_;  // by node
   std::map<api::ObjectKey, PodState> pods_;
-  std::vector<Change> changes_;  // of the open what-ifs
+  std::vector<Change> changes_;  // changes of the open what-ifs
   int open_marks_ = 0;
 };
 

@@ -37,7 +37,7 @@ inline constexpr DomainId kNoDomain = -1;
 struct NodeFacts {
   std::string name;
   api::StringMap labels;
-  std::vector<api::Taint> taints;         // with effect NoSchedule or NoExecute
+  std::vector<api::Taint> taints;         // only those with effect NoSchedule or NoExecute
   std::vector<ResourceRequest> capacity;  // allocatable less pods outside assignments
   friend bool operator==(const NodeFacts&, const NodeFacts&) = default;
 };

@@ -70,7 +70,7 @@ Result<Namespace> Decode<Namespace>(const JsonSource& object);
 template <>
 Result<Node> Decode<Node>(const JsonSource& object);
 template <>
-Result<ObjectMeta> Decode<ObjectMeta>(const JsonSource& object);  // of the whole object
+Result<ObjectMeta> Decode<ObjectMeta>(const JsonSource& object);  // reads the whole object
 template <>
 Result<Pod> Decode<Pod>(const JsonSource& object);
 template <>

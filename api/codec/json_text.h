@@ -42,7 +42,7 @@ struct JsonNode {
   };
 
   std::string_view key;    // name of the member, without escapes
-  std::string_view text;   // of a string: its content, without escapes; of other values: the JSON
+  std::string_view text;   // a string: its content, without escapes; other values: the JSON
   std::uint32_t span = 1;  // nodes from here to the next sibling
   Kind kind = Kind::kNull;
 

@@ -64,7 +64,7 @@ class Builder {
  private:
   struct Frame {
     Json* value;
-    const std::string* key = nullptr;  // of the current member
+    const std::string* key = nullptr;  // the name of the current member
     Json* member = nullptr;
   };
 

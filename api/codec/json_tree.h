@@ -31,7 +31,7 @@ struct JsonLimits {
 Result<nlohmann::json> ParseJson(std::string_view text, const JsonLimits& limits = {},
                                  std::vector<std::string>* duplicates = nullptr);
 
-// As ParseJson; returns null for a text that is no JSON.
+// Parses like ParseJson; returns null for a text that is no JSON.
 nlohmann::json ParseJsonOrNull(std::string_view text, const JsonLimits& limits = {});
 
 struct JsonMeasure {

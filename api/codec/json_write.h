@@ -47,7 +47,7 @@ class JsonPrinter {
   std::string Take() { return std::move(out_); }
 
  private:
-  void Begin();  // of a value, or of a member
+  void Begin();  // begins a value or a member
   void NewLine();
 
   std::string out_;

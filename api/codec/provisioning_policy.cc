@@ -44,7 +44,7 @@ constexpr Words<Next, 4> kNextWords{{{"Nothing", Next::kNothing},
                                      {"Ask", Next::kAsk},
                                      {"Retry", Next::kRetry},
                                      {"Reject", Next::kReject}}};
-// Of a memory that is read: the annotation is bounded, whoever writes the annotation.
+// Limits of a memory that is read: the annotation is bounded, whoever writes the annotation.
 constexpr JsonLimits kMemoryLimits{.max_depth = 8, .max_values = 1024};
 
 void ReadPool(const Reader& in, ProvisioningPool& pool) {

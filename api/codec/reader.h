@@ -44,7 +44,7 @@ class Reader {
   const Json& json() const { return *tree_; }  // only where present, and read from a tree
   // The value as JSON text: as received, or (from a tree) compact, keys sorted; empty if absent.
   std::string Text() const;
-  // As Text(), without a copy; empty where the JSON is a tree.
+  // The same text as Text(), without a copy; empty where the JSON is a tree.
   std::string_view RawText() const {
     return present() && node_ != nullptr ? node_->text : std::string_view();
   }

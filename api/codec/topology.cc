@@ -8,8 +8,8 @@
 namespace berth::api {
 namespace {
 
-constexpr std::int32_t kMaxDomains = 100'000;    // of a slice; the CRD's limit
-constexpr std::size_t kMaxAllDomains = 100'000;  // of an assignment; clusters have fewer nodes
+constexpr std::int32_t kMaxDomains = 100'000;    // a slice's limit in the CRD
+constexpr std::size_t kMaxAllDomains = 100'000;  // for an assignment; clusters have fewer nodes
 constexpr std::size_t kMaxLevels = 16;           // the CRD's limits
 constexpr std::size_t kMaxNameBytes = 63;
 

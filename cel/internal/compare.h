@@ -14,14 +14,14 @@ namespace berth::cel {
 bool Equal(const Value& a, const Value& b, std::uint64_t& work);
 
 bool IsNumber(const Value& value);
-// Of two numbers; unordered with NaN.
+// Compares two numbers; unordered with NaN.
 std::partial_ordering CompareNumbers(const Value& a, const Value& b);
 
 // Kinds that have an order: numbers, bools, strings, bytes, durations, timestamps.
 bool IsOrdered(const Value& value);
 // Whether `a` and `b` can be compared with each other; both are ordered.
 bool SameOrder(const Value& a, const Value& b);
-// Of two values of the same order; unordered with NaN.
+// Compares two values of the same order; unordered with NaN.
 std::partial_ordering CompareOrdered(const Value& a, const Value& b);
 
 // A total order of possible keys of maps: bools, numbers, strings. Keys that CEL calls equal

@@ -10,7 +10,7 @@
 namespace berth::cel {
 namespace {
 
-constexpr double kNamePatternLength = 128;  // of the regular expressions of named formats
+constexpr double kNamePatternLength = 128;  // length of the regular expressions of named formats
 constexpr std::uint64_t kAddressBytes = 16;
 
 struct CallParts {
@@ -222,7 +222,7 @@ CallCost CostOfEqual(const CallParts& call) {
   const bool is_opaque =
       IsType(type, Type::Kind::kOpaque) && IsType(call.arguments[1].type, Type::Kind::kOpaque);
   if (!is_opaque) return {Comparison(call), {}};
-  constexpr std::uint64_t kFormatCost = 7;  // of comparing 64 characters
+  constexpr std::uint64_t kFormatCost = 7;  // the cost of comparing 64 characters
   if (type->name == "kubernetes.NamedFormat") return {kFormatCost, {}};
   if (type->name != "kubernetes.URL") return {1, {}};
   const auto& text = call.arguments[1].computed;

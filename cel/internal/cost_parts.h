@@ -19,7 +19,7 @@ namespace berth::cel {
 constexpr std::uint64_t kUnbounded = UINT64_MAX;
 constexpr double kTraversal = 0.1;       // for each character
 constexpr double kRegexLength = 0.25;    // for each character of a regular expression
-constexpr std::uint64_t kListCost = 10;  // of making a list
+constexpr std::uint64_t kListCost = 10;  // the cost of making a list
 
 std::uint64_t AddCost(std::uint64_t a, std::uint64_t b);
 std::uint64_t MultiplyCost(std::uint64_t a, std::uint64_t b);
@@ -34,16 +34,16 @@ Size AddSizes(const Size& a, const Size& b);
 Size MultiplySizes(const Size& a, const Size& b);
 Size UniteSizes(const Size& a, const Size& b);
 
-// Of the entries of a list or a map.
+// The sizes of the entries of a list or a map.
 struct EntrySizes {
   bool of_list = false;
   Size key;
   Size value;
 };
 
-// A variable and the names of properties below it, "@items", "@values" or "@keys". As a slice of
-// Go: what is appended to one path overwrites what was appended to another one with the same
-// beginning, where there is room. Estimates of Kubernetes depend on it.
+// A variable and the names of properties below it, "@items", "@values" or "@keys". It shares memory
+// like a slice of Go: what is appended to one path overwrites what was appended to another one with
+// the same beginning, where there is room. Estimates of Kubernetes depend on it.
 class PropertyPath {
  public:
   bool empty() const { return size_ == 0; }
@@ -63,7 +63,7 @@ struct Estimated {
   PropertyPath path;
   std::uint64_t cost = 0;
   std::optional<Size> computed;
-  std::optional<Size> of_local;  // of a variable without a path
+  std::optional<Size> of_local;  // the size of a variable without a path
   std::optional<EntrySizes> entries;
 };
 
@@ -85,11 +85,12 @@ struct CallCost {
   std::optional<Size> result;
 };
 
-// Of a call of a function or an operator; `target`: of a method, else null.
+// Returns the estimated cost of calling `name`. `target` is the receiver of a method call, null for
+// functions and operators.
 CallCost CostOfCall(std::string_view name, const Estimated* target,
                     const std::vector<Estimated>& arguments, const SizeFinder& sizes);
 
-// Of @sortByAssociatedKeys(list, keys).
+// Returns the cost of @sortByAssociatedKeys(list, keys).
 CallCost CostOfSort(const Size& keys, const TypePtr& key_type);
 
 }  // namespace berth::cel

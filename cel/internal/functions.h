@@ -25,7 +25,8 @@ struct Call {
   Machine& machine;
   std::string_view name;
   std::span<const Value> arguments;
-  const re2::RE2* regex = nullptr;  // of argument 1, where that is a literal of an expression
+  // The compiled argument 1, if that is a literal of an expression.
+  const re2::RE2* regex = nullptr;
 
   const Value& operator[](std::size_t index) const { return arguments[index]; }
   std::size_t size() const { return arguments.size(); }

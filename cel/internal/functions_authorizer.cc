@@ -6,7 +6,7 @@
 namespace berth::cel {
 namespace {
 
-// Of a question to the authorizer, in steps, as in Kubernetes.
+// The cost of one question to the authorizer, in steps. Kubernetes charges the same.
 constexpr std::uint64_t kCheckCost = 350'000;
 
 Value CallMethod(const Call& call) {

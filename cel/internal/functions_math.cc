@@ -10,7 +10,7 @@
 namespace berth::cel {
 namespace {
 
-// Of numbers, or of the one list of them.
+// The arguments are numbers, or one list of numbers.
 Value ExtremeNumber(const Call& call, bool greatest) {
   const bool list = call.size() == 1 && call.Is(0, Kind::kList);
   Values from_list;

@@ -53,7 +53,7 @@ std::string_view GoWords(re2::RE2::ErrorCode code) {
   }
 }
 
-// As cel-go words it: values that take calls of methods know this one by no name.
+// The error in cel-go's words: values that take calls of methods know this one by no name.
 Value MatchesMisfit(const Call& call) {
   const bool receiver =
       call.Is(0, Kind::kString) || call.Is(0, Kind::kDuration) || call.Is(0, Kind::kTimestamp);
@@ -106,7 +106,7 @@ Value FindAllRegex(const Call& call) {
     if (!regex->Match(text, at, text.size(), re2::RE2::UNANCHORED, &match, 1)) break;
     const auto begin = static_cast<std::size_t>(match.data() - text.data());
     const std::size_t end = begin + match.size();
-    // As Go: an empty match right behind another match is none.
+    // Go does the same: an empty match right behind another match is none.
     if (!match.empty() || begin != last_end) {
       Value piece = call.machine.MakeString(std::string(match));
       if (piece.is_error()) return piece;

@@ -14,7 +14,7 @@ constexpr std::string_view kUrlType = "kubernetes.URL";
 
 struct UrlParts {
   std::string scheme;
-  std::string host;  // with the port
+  std::string host;  // includes the port
   std::string path;  // escaped
   std::string query;
 };

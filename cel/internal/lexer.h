@@ -15,7 +15,7 @@ enum class TokenKind : std::uint8_t {
   kEnd,
   kName,  // also true, false, null, in
   kInt,   // 12, 0x1F
-  kUint,  // with u
+  kUint,  // ends with u
   kDouble,
   kString,  // quotes and prefix included
   kBytes,

@@ -324,7 +324,7 @@ Value Machine::EvalOptionalMap(const Step& step) {
 Value Machine::EvalOptionalOr(const Step& step) {
   Value target = Eval(step.children[0]);
   if (target.is_error()) return target;
-  // As in cel-go, a value that is no optional stands for itself.
+  // cel-go does the same: a value that is no optional stands for itself.
   if (!target.is(Kind::kOptional)) return target;
   const bool unwrap = step.op == Op::kOptionalOrValue;
   if (target.AsOptional() != nullptr) return unwrap ? Value(*target.AsOptional()) : target;

@@ -222,7 +222,7 @@ std::optional<Instant> ParseInstant(std::string_view text) {
   }
   if (text.substr(17, 2) == "60") return std::nullopt;
   std::string copy(text);
-  if (copy[19] == ',') copy[19] = '.';  // as Go reads it
+  if (copy[19] == ',') copy[19] = '.';  // Go reads it so
   const auto time = ParseTime(copy);
   if (!time) return std::nullopt;
   Instant instant;

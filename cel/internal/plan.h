@@ -37,8 +37,8 @@ enum class Op : std::uint8_t {
   kCall,  // function(children…)
   kList,
   kMap,  // children: key, value, key, value, …
-  // Of a range (children[0]) with a local (slot), and the local of the entry's value (second_slot,
-  // -1: none): children[1] is the predicate.
+  // Loops over a range (children[0]) with a local (slot), and the local of the entry's value
+  // (second_slot, -1: none): children[1] is the predicate.
   kAll,
   kExists,
   kExistsOne,
@@ -62,9 +62,9 @@ struct Step {
   std::string field;
   std::string unescaped;  // what `field` stands for if it is an escaped name; else empty
   const FunctionEntry* function = nullptr;
-  std::shared_ptr<const re2::RE2> regex;  // kCall: of a literal argument 1
+  std::shared_ptr<const re2::RE2> regex;  // kCall: the compiled argument 1, if that is a literal
   std::vector<Step> children;
-  std::vector<bool> optional_entry;  // of lists and maps; empty: none is
+  std::vector<bool> optional_entry;  // which entries of a list or map are optional; empty: none
 };
 
 struct Plan {

@@ -349,7 +349,7 @@ class Planner {
   std::string_view text_;
   const Environment& environment_;
   std::set<std::string, std::less<>> declared_;
-  std::set<std::string, std::less<>> prefixes_;  // of declared names with a dot
+  std::set<std::string, std::less<>> prefixes_;  // the prefixes of declared names with a dot
   std::vector<std::string> variables_;           // that the expression reads
   std::vector<std::pair<std::string, int>> locals_;
   int max_locals_ = 0;

@@ -13,8 +13,8 @@ std::size_t CountRunes(std::string_view text);
 // The byte at which character `index` begins; text.size() behind the last one; npos further on.
 std::size_t OffsetOfRune(std::string_view text, std::size_t index);
 
-// As text.find(wanted, from), in time linear in both: std::string_view::find takes their product
-// for texts that nearly match everywhere.
+// Finds what text.find(wanted, from) finds, in time linear in both: std::string_view::find takes
+// their product for texts that nearly match everywhere.
 std::size_t FindText(std::string_view text, std::string_view wanted, std::size_t from = 0);
 
 }  // namespace berth::cel

@@ -20,7 +20,7 @@ struct SignatureRow {
   std::string_view overloads;
 };
 
-// As the environment of Kubernetes 1.36 declares them.
+// The declarations of the environment of Kubernetes 1.36.
 constexpr auto kSignatures = std::to_array<SignatureRow>({
     {"add", Style::kMethod, "qq>q qi>q"},
     {"asApproximateFloat", Style::kMethod, "q>d"},
@@ -161,9 +161,9 @@ constexpr auto kSignatures = std::to_array<SignatureRow>({
 // A list of X, a map of K and V, an optional of X, a type, or a name that stands for one.
 struct Pattern {
   Type::Kind kind = Type::Kind::kDyn;
-  std::string_view opaque;      // of kOpaque: its name
+  std::string_view opaque;      // the name of a kOpaque
   int parameter = -1;           // 0: A, 1: B
-  std::vector<Pattern> inside;  // of list, map, optional
+  std::vector<Pattern> inside;  // the parts of a list, a map or an optional
 };
 
 struct Overload {

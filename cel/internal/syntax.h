@@ -34,7 +34,7 @@ struct Syntax {
   Form form = Form::kLiteral;
   bool optional = false;  // kSelect with .?, kIndex with [?
   std::size_t at = 0;     // where errors of this node point to
-  int height = 1;         // of the tree below, this node included
+  int height = 1;         // the height of the tree below, this node included
   std::string name;
   Value literal;
   std::unique_ptr<Syntax> target;

@@ -12,10 +12,11 @@
 namespace berth::cel {
 
 struct Typing {
-  TypePtr type;                                      // of the whole expression
+  TypePtr type;                                      // the type of the whole expression
   std::multimap<std::size_t, std::string> errors;    // by their places in the text
-  std::unordered_map<const Syntax*, TypePtr> types;  // of each part that has a value
-  // The functions of methods that are none, as in math.ceil(x).
+  std::unordered_map<const Syntax*, TypePtr> types;  // the type of each part that has a value
+  // Calls that parse as a method but name a namespaced function: for `math.ceil(x)` the entry is
+  // `math.ceil`.
   std::unordered_map<const Syntax*, std::string> functions;
 };
 Typing InferTypes(const Syntax& root, const TypedVariables& variables);

@@ -36,7 +36,7 @@ void KeepWhatQueues(api::ObjectMeta& meta) {
   meta.finalizers.clear();
 }
 
-// Of the index of jobs by what they read.
+// Key of the index that finds the jobs whose description reads `object` through rule number `rule`.
 std::string ReadsValue(std::size_t rule, const api::ObjectKey& object) {
   return std::to_string(rule) + ":" + object.ToString();
 }

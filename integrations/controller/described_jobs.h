@@ -2,10 +2,10 @@
 // (kind_description.h).
 //
 // The informer keeps a job's view and its JSON text: a start or a stop edits the object as it was
-// received, so that fields unknown to Berth survive, and sends the difference as a JSON patch. Of a
-// kind whose pods are held by their gates (KindDescription::pods) no object is written: the
-// informer keeps no text, and of the metadata of an object whose pods are queued one by one (a
-// Deployment) only what says who queues it.
+// received, so that fields unknown to Berth survive, and sends the difference as a JSON patch. If
+// the pods of a kind are held by their gates (KindDescription::pods), no object is written: the
+// informer keeps no text. If the pods of an object are queued one by one (a Deployment), the
+// informer keeps only the metadata that says who queues it.
 // After a change of the description, Get reads the text again; so it does where the kind reads
 // further objects (KindDescription::reads), whose changes count as changes of the jobs that name
 // them. What Get has read stays until the job, an object that it reads, or the description changes.
@@ -37,7 +37,7 @@ struct DescribedJob : JobView {
   std::vector<std::string> reads;  // names of the objects that are read, one for each rule
 };
 
-// As the informer keeps it. kInvalid: the metadata cannot be read.
+// Reads a job in the form that the informer keeps. kInvalid: the metadata cannot be read.
 Result<DescribedJob> DecodeDescribedJob(const KindPtr& kind, const api::JsonSource& source);
 
 // An object that a kind reads beside its jobs.
@@ -72,7 +72,7 @@ class DescribedJobs final : public InformedJobs<DescribedJob> {
   struct ReadSource {
     kube::Informer<ReadObject>* objects = nullptr;
     kube::Informer<DescribedJob>* jobs = nullptr;
-    // Of `jobs`: the JSON of those that were asked for.
+    // The JSON of those `jobs` that were asked for.
     mutable std::map<api::ObjectKey, std::pair<JobPtr, std::shared_ptr<const nlohmann::json>>> read;
 
     std::shared_ptr<const nlohmann::json> Find(const api::ObjectKey& key) const;
@@ -95,7 +95,7 @@ class DescribedJobs final : public InformedJobs<DescribedJob> {
   std::vector<ReadSource> reads_;
   KindPtr description_;
   std::optional<HeldPods> held_;
-  mutable std::map<api::ObjectKey, ReadJob> read_;  // of jobs that exist
+  mutable std::map<api::ObjectKey, ReadJob> read_;  // jobs that exist
 };
 
 }  // namespace berth::integrations

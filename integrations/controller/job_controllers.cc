@@ -32,7 +32,7 @@ struct JobControllers::Described {
         reconciler(shared, parents ? static_cast<JobSource&>(*parents) : jobs, options) {}
 
   DescribedJobs jobs;
-  std::unique_ptr<PodParents> parents;  // of kinds whose pods are held by their gates
+  std::unique_ptr<PodParents> parents;  // set for kinds whose pods are held by their gates
   JobReconciler reconciler;
   kube::Controller* controller = nullptr;  // null: not reconciled here
 };

@@ -99,7 +99,7 @@ JobOwners::Ancestry JobOwners::AncestorOf(const api::ObjectMeta& job) const {
         api::IsTrue(each.status.conditions, api::kFinished)) {
       continue;
     }
-    // Of an elastic job the next slice waits while the admitted one lets the job run.
+    // An elastic job's next slice waits while the admitted one lets the job run.
     if (elastic && MayRun(each)) return {ManagedAncestor{true}, too_deep};
     if (newest == nullptr || each.meta.creation_timestamp > newest->meta.creation_timestamp) {
       newest = &each;

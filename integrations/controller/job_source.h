@@ -70,7 +70,7 @@ class JobState {
   // Makes the operator create a pod again that a stop has deleted.
   virtual std::vector<JobWrite> Restart() const { return {}; }
 
-  // Of bare pods. The objects of which the job's events tell; empty: the job is an object.
+  // The bare pods on which the job's events are emitted; empty: the job is an object.
   virtual std::vector<api::ObjectMeta> Pods() const { return {}; }
   // Start, stop and release as writes to the pods, those of one pod together and in order.
   virtual std::vector<PodWrite> PodWrites(const JobAction& action) const {
@@ -120,7 +120,7 @@ class JobSource {
   virtual void Ingest(const kube::Json& written) = 0;
 
   const api::ResourceKind& resource() const { return informer().kind(); }
-  // Of the pods to which PodWrites writes, and whose states Ingest takes.
+  // The kind of the pods to which PodWrites writes, and whose states Ingest takes.
   virtual const api::ResourceKind& pod_resource() const { return resource(); }
 };
 

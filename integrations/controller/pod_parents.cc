@@ -282,8 +282,8 @@ PodParents::Pods PodParents::PodsOf(const JobView& view) const {
   return pods;
 }
 
-// A queued object opens the watch of its pods, and is looked at again when they are known. Of an
-// object that does not exist there may be pods and Workloads.
+// A queued object opens the watch of its pods, and is looked at again when they are known. An
+// object that does not exist may have pods and Workloads.
 std::shared_ptr<const JobState> PodParents::Get(const api::ObjectKey& key) const {
   const auto object = objects_.Get(key);
   JobView view;

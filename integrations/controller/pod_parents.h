@@ -5,7 +5,7 @@
 //
 // The pods are watched from the first object on that is queued. An object is looked at again a
 // moment after its pods have changed, so that pods that are created together are handled together.
-// Of other pods in the selection only the identity is kept.
+// Only the identity of the other pods in the selection is kept.
 //
 // A pod is an object's if its owners lead to the object: the labels alone do not tell, since
 // anybody may set them. A LeaderWorkerSet's are
@@ -76,9 +76,9 @@ class PodParents final : public JobSource {
   DescribedJobs& objects_;
   KindPtr description_;
   const std::function<bool()> open_;
-  std::shared_ptr<const Handler> handler_;       // of AddHandler
+  std::shared_ptr<const Handler> handler_;       // the argument of AddHandler
   kube::Informer<ParentedPod>* pods_ = nullptr;  // null: not watched yet
-  // With PodsRule::parent_label or revisions_of_stateful_sets.
+  // Not null for PodsRule::parent_label or revisions_of_stateful_sets.
   kube::Informer<Revision>* stateful_sets_ = nullptr;
 };
 

@@ -33,7 +33,7 @@ class StopPace {
     int count = 0;
     SteadyTime last{};
   };
-  std::map<api::ObjectKey, Stops> stops_;  // of the last kForgotten, and some older ones
+  std::map<api::ObjectKey, Stops> stops_;  // stops within the last kForgotten, and some older ones
   SteadyTime sweep_at_{};                  // when older ones are dropped
 };
 

@@ -31,7 +31,7 @@ class UnseenStarts {
 
  private:
   struct Start {
-    std::string resource_version;  // of the job before the start
+    std::string resource_version;  // the version of the job before the start
     EmitEvent event;
   };
   std::map<std::string, Start> starts_;  // by the job's uid

@@ -97,7 +97,7 @@ Result<Json> RayJobHead(const Json& object, const Json* pod_template) {
   return head;
 }
 
-// As KubeRay makes it: the image of the head's first container.
+// The pod that KubeRay makes: it has the image of the head's first container.
 Result<Json> RayJobSubmitter(const Json& object, const Json* pod_template) {
   if (pod_template != nullptr) return *pod_template;
   Json container = SubmitterContainer();

@@ -431,7 +431,8 @@ Result<PodSetChange> StartedPod(const QueuedPod& pod, bool in_group,
                        .node_selector = spec.node_selector,
                        .tolerations = spec.tolerations};
   BERTH_CHECK_OK(MergeInto("labels", change->labels, started.labels));
-  started.annotations.erase(api::kWorkloadAnnotation);  // of a pod that was copied: replaced
+  // A pod that was copied has another's: replaced.
+  started.annotations.erase(api::kWorkloadAnnotation);
   BERTH_CHECK_OK(MergeInto("annotations", change->annotations, started.annotations));
   BERTH_CHECK_OK(MergeInto("nodeSelector", change->node_selector, started.node_selector));
   for (const api::Toleration& each : change->tolerations) {

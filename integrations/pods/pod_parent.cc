@@ -135,7 +135,7 @@ class ParentPlanner {
     return taken == by_group_.end() ? name : taken->second->meta.name;
   }
 
-  // Of a group of pods, which no object owns.
+  // Whether it is a Workload of a group of pods that no object owns.
   static bool MayBeTaken(const api::Workload& workload) {
     return !workload.meta.deletion_timestamp && !IsDone(workload) &&
            OwningJobOf(workload.meta) == nullptr &&
@@ -401,7 +401,8 @@ class ParentPlanner {
     return size;
   }
 
-  static constexpr std::int32_t kMostGroups = 1'000'000;  // as the review of LeaderWorkerSets
+  // The same limit as in the review of LeaderWorkerSets.
+  static constexpr std::int32_t kMostGroups = 1'000'000;
   static constexpr int kCreatedAtOnce = 100;
 
   const JobSituation& in_;
@@ -410,7 +411,7 @@ class ParentPlanner {
   const std::vector<PlacedPod>& pods_;
   const WallTime now_;
   std::int32_t total_ = 0;          // pods of a group
-  std::vector<std::string> names_;  // of the Workload of each group
+  std::vector<std::string> names_;  // the name of each group's Workload
   std::unordered_map<std::string_view, const api::Workload*> workloads_;
   std::map<std::int32_t, const api::Workload*> by_group_;
   int created_ = 0;

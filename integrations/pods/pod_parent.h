@@ -31,10 +31,10 @@
 
 namespace berth::integrations {
 
-// A pod that some parent's review has gated. Of other pods only the identity is kept.
+// A pod that some parent's review has gated. Only the identity of other pods is kept.
 struct ParentedPod {
   api::ObjectMeta meta;
-  std::string framework;           // of the parent; empty: none
+  std::string framework;           // the framework of the parent; empty: none
   std::vector<std::string> gates;  // scheduling gates
   bool has_node = false;
   bool ended = false;  // succeeded or failed

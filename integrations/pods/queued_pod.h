@@ -28,7 +28,7 @@ struct QueuedPod {
   Phase phase = Phase::kPending;
   bool ready = false;                 // condition Ready
   std::optional<WallTime> failed_at;  // its containers ended because the pod failed
-  std::string message;                // of the status
+  std::string message;                // the status's message
 };
 
 using QueuedPodPtr = std::shared_ptr<const QueuedPod>;

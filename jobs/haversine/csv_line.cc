@@ -10,7 +10,7 @@
 namespace berth::haversine {
 namespace {
 
-constexpr std::size_t kShownBytes = 40;  // of a bad value, in a message
+constexpr std::size_t kShownBytes = 40;  // the part of a bad value that a message shows
 
 // Takes the next field off `rest`, quotes removed. `rest` must have one.
 std::string_view TakeField(std::string_view& rest, bool& more) {

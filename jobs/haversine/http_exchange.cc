@@ -34,7 +34,7 @@ struct Exchange {
   // Fixed size: a body longer than requested fails.
   concurrency::streams::rawptr_buffer<std::uint8_t> sink;
   std::atomic<std::uint64_t> received{0};
-  int calls_when_full = 0;  // of Count, in the library's thread
+  int calls_when_full = 0;  // counts calls of Count, in the library's thread
   Answer answer;            // read only after `done`
   std::promise<void> done;
 };

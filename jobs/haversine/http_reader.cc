@@ -195,7 +195,7 @@ class HttpReader : public RangeReader {
 
   std::uint64_t size_ = 0;  // set by Open, then constant, as the two below
   std::string etag_;
-  std::shared_ptr<const std::vector<std::uint8_t>> whole_;  // of a server without ranges
+  std::shared_ptr<const std::vector<std::uint8_t>> whole_;  // the text of a server without ranges
 
   std::mutex mutex_;
   std::condition_variable cancelled_changed_;

@@ -23,7 +23,8 @@
 namespace berth::haversine {
 
 struct HttpOptions {
-  std::chrono::milliseconds deadline{120'000};  // of one ReadAt or the opening, with its retries
+  // Limits one ReadAt or the opening, with its retries.
+  std::chrono::milliseconds deadline{120'000};
   std::chrono::milliseconds first_backoff{
       200};               // doubles up to 5 s; Retry-After counts where longer
   int most_attempts = 8;  // attempts in a row without progress

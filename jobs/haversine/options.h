@@ -26,7 +26,7 @@ struct Options {
   DeviceChoice device = DeviceChoice::kAuto;
   int threads = 0;  // 0: one per core
 
-  std::string write_csv;  // with `generate`: only write the trips
+  std::string write_csv;  // where `generate` is set: only write the trips
   std::string write_raw;
   std::string distances;  // output file of float64 distances; empty: none
   std::uint64_t check_rows = 0;

@@ -39,7 +39,7 @@ class ProgressWriter {
   Style style_;
   Clock::time_point started_ = Clock::now();
   Clock::time_point shown_at_ = started_;
-  std::size_t width_ = 0;  // of the printed line
+  std::size_t width_ = 0;  // the width of the printed line
 };
 
 // "146,112,989".

@@ -18,7 +18,7 @@ inline constexpr std::array<std::string_view, 4> kColumnNames = {
 
 // All columns have the same length; index = row.
 struct Columns {
-  std::array<std::vector<double>, 4> values;  // as kColumnNames
+  std::array<std::vector<double>, 4> values;  // in the order of kColumnNames
 
   std::size_t size() const { return values[0].size(); }
   void Resize(std::size_t rows) {

@@ -98,7 +98,7 @@ struct ApiClient::Listing {
   std::string path;  // without limit and continue
   int page_size = 0;
   std::string continue_token;
-  std::string resource_version;  // of the oldest page
+  std::string resource_version;  // the version of the oldest page
   int restarts = 0;
   bool went_on = false;  // continued with a new token, no page since
   std::shared_ptr<const ObjectReader> reader;

@@ -77,7 +77,7 @@ class ApiClient {
 
   struct Options {
     Duration request_timeout = std::chrono::seconds(30);
-    Duration list_timeout = std::chrono::seconds(60);  // of each page
+    Duration list_timeout = std::chrono::seconds(60);  // the limit of each page
   };
 
   ApiClient(Transport& transport, Executor& executor, Options options);

@@ -62,8 +62,8 @@ class CredentialSource {
   std::optional<PluginCredential> given_;
   bool refused_ = false;
   bool running_ = false;
-  std::optional<Error> failure_;        // of the plugin's last run
-  std::optional<SteadyTime> ended_at_;  // of the plugin's last run
+  std::optional<Error> failure_;        // how the plugin's last run failed
+  std::optional<SteadyTime> ended_at_;  // when the plugin's last run ended
   std::vector<Done> waiting_;
   std::shared_ptr<CredentialSource*> self_;
 };

@@ -31,7 +31,8 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::size_t kMaxOutputBytes = 1024 * 1024;
-constexpr std::chrono::milliseconds kLookInterval{50};  // of polling whether the plugin has ended
+// How often to look whether the plugin has ended.
+constexpr std::chrono::milliseconds kLookInterval{50};
 constexpr char kInfoVariable[] = "KUBERNETES_EXEC_INFO";
 
 class Fd {

@@ -28,7 +28,7 @@ namespace berth::kube {
 
 struct PluginCredential {
   std::string token;
-  std::string certificate_pem;  // with key_pem; both or neither
+  std::string certificate_pem;  // comes with key_pem; both or neither
   std::string key_pem;
   std::optional<WallTime> expires;
 };

@@ -92,7 +92,7 @@ Result<WatchEvent> ParseWatchLine(const std::string& line) {
   return event;
 }
 
-// As ParseWatchLine, without a tree; nullopt for lines that need the tree.
+// Reads what ParseWatchLine reads, without a tree; nullopt for lines that need the tree.
 std::optional<WatchEvent> ReadWatchLine(const std::string& line, const ObjectReader& reader) {
   api::JsonText text;
   const Result<const api::JsonNode*> root = text.Parse(line);
@@ -310,7 +310,7 @@ class HttpTransport final : public Transport {
     std::function<void(Result<ApiResponse>)> done;
     SteadyTime end;
     bool started = false;   // has a credential, or needs none
-    bool repeated = false;  // with another credential
+    bool repeated = false;  // it was sent again with another credential
 
     void Finish(Result<ApiResponse> result) {
       if (const auto callback = std::exchange(done, nullptr)) callback(std::move(result));

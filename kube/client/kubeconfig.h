@@ -46,7 +46,7 @@ struct KubeConfig {
   std::string context;
   std::string server;  // "https://127.0.0.1:6443"
   std::string server_name;
-  std::string proxy_url;  // of the cluster's entry; empty: HTTPS_PROXY and NO_PROXY decide
+  std::string proxy_url;  // the one of the cluster's entry; empty: HTTPS_PROXY and NO_PROXY decide
   std::string ca_pem;     // empty: the system's roots
   std::string client_certificate_pem;
   std::string client_key_pem;

@@ -11,8 +11,8 @@
 namespace berth::kube {
 
 struct ProxyEnvironment {
-  std::string https_proxy;  // of HTTPS_PROXY or https_proxy
-  std::string no_proxy;     // of NO_PROXY or no_proxy
+  std::string https_proxy;  // the value of HTTPS_PROXY or https_proxy
+  std::string no_proxy;     // the value of NO_PROXY or no_proxy
 };
 
 ProxyEnvironment ReadProxyEnvironment();

@@ -4,9 +4,10 @@
 //               ▲                      ▲  ended, silent    │
 //               └── expired (410) ─────┴───────────────────┘   errors: the same, after a backoff
 //
-// A list that expires while its watch is refused for another reason is repeated at once. A list
-// that has expired for a watch when it ends (short history, or pages that went on with newer
-// ones) is repeated after a backoff, alternately in one request and in pages.
+// If the watch was refused for another reason and the list's version expires meanwhile, the
+// reflector lists again at once. If the list's version has already expired for a watch when the
+// list ends (the server's history is short, or later pages went on at newer versions), the
+// reflector lists again after a backoff, alternately in one request and in pages.
 //
 // CatchUp is for the reader that must know what others have written: a watch may be silent, or wait
 // for its next attempt. The collection's newest version is asked for. Where the watch does not
@@ -34,7 +35,7 @@ struct ReflectorOptions {
   std::string field_selector;
   Duration first_backoff = std::chrono::milliseconds(800);
   Duration longest_backoff = std::chrono::seconds(30);
-  std::uint64_t seed = 1;  // of the jitter
+  std::uint64_t seed = 1;  // the seed of the jitter
 };
 
 struct ReflectorCallbacks {
@@ -93,7 +94,7 @@ class Reflector {
   Paging next_list_ = Paging::kPages;
   Duration backoff_;
   bool is_listing_ = false;
-  int round_ = 0;       // of lists and watches; a step of another one ends
+  int round_ = 0;       // numbers lists and watches; a step of another one ends
   std::string newest_;  // to be reached; empty: not known
   std::vector<std::function<void()>> caught_up_;  // to be called then
   std::shared_ptr<Reflector*> self_;

@@ -51,7 +51,7 @@ struct ReadPage {
 struct ApiRequest {
   std::string method;        // "GET", upper case
   std::string path;          // path and query, escaped: "/api/v1/namespaces/a/pods?limit=5"
-  std::string content_type;  // of the body; empty: no body
+  std::string content_type;  // the type of the body; empty: no body
   JsonPtr body;
   // For a list or a watch. A transport may ignore the reader and answer with JSON trees.
   std::shared_ptr<const ObjectReader> reader = nullptr;

@@ -42,7 +42,7 @@ struct AccessResource {
 
 struct AccessQuestion {
   std::string token;               // empty: `user` is set
-  std::string verb;                // of the HTTP request, in lower case: "get"
+  std::string verb;                // the method of the HTTP request, in lower case: "get"
   std::string path;                // "/metrics"; empty: `resource` is set
   std::optional<AccessUser> user;  // known without a token
   std::optional<AccessResource> resource;

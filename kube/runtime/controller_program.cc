@@ -64,13 +64,13 @@ struct ControllerProgram::Impl {
   std::unique_ptr<Executor> strand = pool.MakeStrand();
   std::unique_ptr<Transport> wire;
   std::unique_ptr<Transport> counted;
-  // Of requests; null: no limit. The lease and reviews of /metrics are outside it: a lease that
-  // waits for its turn is lost.
+  // The limit of requests; null: no limit. The lease and reviews of /metrics are outside it: a
+  // lease that waits for its turn is lost.
   std::shared_ptr<TokenBucket> bucket;
   std::unique_ptr<Transport> read_only;  // null: writes are sent
   std::unique_ptr<Transport> limited;
   std::unique_ptr<ApiClient> client;
-  // With leader election: the fence of the controllers' writes.
+  // If there is leader election: the fence of the controllers' writes.
   std::unique_ptr<LeaderFence> fence;
   std::unique_ptr<Transport> limited_fence;  // the limit is outside: the fence looks when it sends
   std::unique_ptr<ApiClient> fenced_client;
@@ -81,10 +81,11 @@ struct ControllerProgram::Impl {
   Metrics metrics;
   // The client for reviews of /metrics; its own, because a scrape waits less than a controller.
   std::unique_ptr<ApiClient> review_client;
-  // Apart, so that requests for the one do not use up the reviews of the other.
+  // Separate budgets of access reviews, so that requests for /metrics cannot use up those of the
+  // extension API.
   std::unique_ptr<AccessReviews> metrics_reviews;
   std::unique_ptr<AccessReviews> extension_reviews;
-  std::unique_ptr<AccessReviews> owner_reviews;  // of MakeGate
+  std::unique_ptr<AccessReviews> owner_reviews;  // the reviews of MakeGate
   bool metrics_over_tls = false;
   std::unique_ptr<net::HttpServer> metrics_server;
   std::unique_ptr<ExtensionServer> extension;

@@ -38,7 +38,7 @@ namespace berth::kube {
 
 struct ControllerProgramOptions {
   KubeConfig config;
-  std::string identity;  // of this replica: host name and a random suffix
+  std::string identity;  // names this replica: host name and a random suffix
   std::string event_controller = "kueue-admission";
   // nullopt: this is the only replica. ControllerProgram fills the identity in.
   std::optional<LeaderElectionOptions> leader_election;
@@ -57,7 +57,7 @@ class ControllerProgram {
  public:
   static Result<std::unique_ptr<ControllerProgram>> Create(const Clock& clock,
                                                            ControllerProgramOptions options);
-  ~ControllerProgram();  // as Stop
+  ~ControllerProgram();  // does what Stop does
   ControllerProgram(const ControllerProgram&) = delete;
   ControllerProgram& operator=(const ControllerProgram&) = delete;
 

@@ -39,7 +39,7 @@ class EventQueue {
   EventQueue(std::size_t bound, Superseded superseded) : bound_(bound), superseded_(superseded) {}
 
   struct Pushed {
-    std::uint64_t place = 0;               // of the event
+    std::uint64_t place = 0;               // the event's place
     const EventSeries* dropped = nullptr;  // an event that has lost its place; null: none
   };
   // `series` must outlive its time in the queue.

@@ -19,9 +19,9 @@ constexpr std::size_t kMaxNameBytes = 230;
 constexpr std::chrono::minutes kSeriesLife{10};
 constexpr std::chrono::minutes kSeriesWriteEvery{1};
 constexpr double kBudgetPerSecond = 0.1;
-constexpr double kLeftForDecisions = 0.2;      // of an object's budget
-constexpr std::size_t kShareOfCommentary = 4;  // of the places in the queue, one in so many
-constexpr std::chrono::hours kLongestWait{1};  // of an event about a decision
+constexpr double kLeftForDecisions = 0.2;      // a share of an object's budget
+constexpr std::size_t kShareOfCommentary = 4;  // commentary has one place of the queue in so many
+constexpr std::chrono::hours kLongestWait{1};  // limits an event about a decision
 constexpr Duration kFirstPause = std::chrono::seconds(1);
 constexpr Duration kLongestPauseOfEvents = std::chrono::seconds(30);
 constexpr std::size_t kFlushedAtOnce = 32;
@@ -335,7 +335,7 @@ void EventRecorder::Measure(const Sent& sent, const Status& written) {
   if (written || !MayPass(written.error())) {
     pause_ = Duration::zero();
     attempt_after_ = {};
-  } else if (now >= attempt_after_) {  // of answers that come together, the first counts
+  } else if (now >= attempt_after_) {  // among answers that come together, the first counts
     pause_ = std::clamp<Duration>(pause_ * 2, kFirstPause, kLongestPauseOfEvents);
     attempt_after_ = now + pause_;
   }
@@ -348,7 +348,8 @@ void EventRecorder::Measure(const Sent& sent, const Status& written) {
   }
 }
 
-// The Event has not come to be. A create whose answer was lost is found by its name (409).
+// The server refused the write, or its answer was lost. If the create did succeed, the retry gets
+// kAlreadyExists (409) for the same name, and OnWritten treats that as success.
 void EventRecorder::OnFailed(const Sent& sent, AllSeries::iterator which, const Error& error) {
   const Series& series = which->second;
   // A missing namespace is NotFound too, with a message that says so; the event is lost then.

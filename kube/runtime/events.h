@@ -133,7 +133,7 @@ class EventRecorder {
   };
   struct Sent {
     EventSeries key;
-    std::string name;  // of the Event
+    std::string name;  // the name of the Event
     bool creates = false;
     EventApi through = EventApi::kEvents;
     SteadyTime at;

@@ -26,7 +26,7 @@ struct ExtensionResource {
   std::string kind;
   bool namespaced = false;
   std::string subresource;       // "pendingworkloads"
-  std::string subresource_kind;  // of its answers
+  std::string subresource_kind;  // the kind of its answers
 };
 
 struct ExtensionGroup {

@@ -34,7 +34,7 @@ struct ExtensionServerOptions {
   std::string address = "127.0.0.1";
   std::uint16_t port = 0;                       // 0: any free port
   std::shared_ptr<const net::TlsIdentity> tls;  // not null
-  std::size_t max_connections_per_peer = 128;   // of 512 connections in all
+  std::size_t max_connections_per_peer = 128;   // all peers together have 512
 };
 
 class ExtensionServer {
@@ -54,7 +54,7 @@ class ExtensionServer {
   void Stop() { server_->Stop(); }
 
  private:
-  struct Shared;  // with the requests that are under way
+  struct Shared;  // contains the requests that are under way
   explicit ExtensionServer(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {}
 
   std::shared_ptr<Shared> shared_;

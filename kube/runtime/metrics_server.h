@@ -38,7 +38,7 @@ struct MetricsServerOptions {
   std::map<std::string, std::function<std::string()>> pages = {};
 };
 
-// Of the header Authorization; empty if the request has none.
+// Returns the token of the header Authorization; empty if the request has none.
 std::string BearerTokenOf(const net::Request& request);
 
 using AccessGate = std::function<void(AccessQuestion question, AccessReviews::Done done)>;

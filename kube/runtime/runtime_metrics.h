@@ -13,7 +13,7 @@
 namespace berth::kube {
 
 struct RuntimeMetricsOptions {
-  std::string host;   // of the API server: "10.0.0.1:443"
+  std::string host;   // the API server: "10.0.0.1:443"
   std::string lease;  // name of the lease; empty: no leader election
 };
 

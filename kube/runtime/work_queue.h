@@ -39,7 +39,7 @@ class WorkQueue {
             ControllerStats* stats = nullptr);
 
   void Add(const Key& key);
-  // Of several delays for one key the earliest counts.
+  // If one key gets several delays, the earliest counts.
   void AddAfter(const Key& key, Duration delay);
   // AddAfter with a delay that doubles each time until Forget.
   void AddRateLimited(const Key& key);
@@ -57,16 +57,16 @@ class WorkQueue {
   Executor& executor_;
   WorkQueueOptions options_;
   std::function<void()> on_ready_;
-  using Keys = std::map<Key, SteadyTime>;  // with the time of Add where there are stats
+  using Keys = std::map<Key, SteadyTime>;  // the value is the time of Add where there are stats
   ControllerStats* stats_;
   Keys dirty_;                              // to reconcile: waiting, or again after Done
-  std::deque<Keys::const_iterator> order_;  // of the waiting keys
+  std::deque<Keys::const_iterator> order_;  // the order of the waiting keys
   Keys processing_;
   std::map<Key, int> failures_;
   // The timers of one key share a ticket: the first that fires adds the key.
   struct Delayed {
     std::uint64_t ticket;
-    Duration delay;  // of the latest timer: the shortest requested delay
+    Duration delay;  // the delay of the latest timer: the shortest requested one
   };
   std::map<Key, Delayed> due_;
   std::uint64_t next_ticket_ = 0;

@@ -56,14 +56,13 @@ class WritePace {
 
  private:
   TokenBucket bucket_{{.per_second = kFastest / 4, .burst = kBurst}, SteadyTime{}};
-  SteadyTime changed_at_{};         // of the rate
-  SteadyTime commentary_at_{};      // the newest write of commentary
-  SteadyTime commentary_before_{};  // commentary_at_ at the last Take
-  // The fastest answer of the window that runs, and of the one before; the mean of late.
-  Duration fastest_{Duration::max()};
-  Duration fastest_before_{Duration::max()};
+  SteadyTime changed_at_{};                   // when the rate changed last
+  SteadyTime commentary_at_{};                // the newest write of commentary
+  SteadyTime commentary_before_{};            // commentary_at_ at the last Take
+  Duration fastest_{Duration::max()};         // shortest latency in the current window
+  Duration fastest_before_{Duration::max()};  // shortest latency in the previous window
   SteadyTime window_at_{};
-  Duration mean_{};
+  Duration mean_{};  // moving average of recent latencies
 };
 
 }  // namespace berth::kube

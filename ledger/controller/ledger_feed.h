@@ -79,7 +79,7 @@ class LedgerFeed {
   bool sweeping_ = false;
   api::ObjectKey cursor_;          // the last Workload of the sweep
   std::set<std::string> present_;  // uids of the Workloads of the sweep
-  std::int64_t overflows_ = 0;     // of the ledger, when the sweep began
+  std::int64_t overflows_ = 0;     // the ledger's overflows when the sweep began
   std::shared_ptr<LedgerFeed*> self_ = std::make_shared<LedgerFeed*>(this);
 };
 

@@ -121,7 +121,7 @@ void EndByFinish(const api::Condition& finished, AttemptRecord& out) {
   if (finished.reason == api::kFailed || finished.reason == api::kFailedToStart) {
     out.outcome = kFailed;
   }
-  if (finished.reason == api::kOwnerNotFound) out.outcome = kDeleted;  // with its job
+  if (finished.reason == api::kOwnerNotFound) out.outcome = kDeleted;  // its job was deleted, too
   out.reason = finished.reason;
   out.message = ShortMessage(finished.message);
 }
@@ -160,7 +160,7 @@ AttemptRecord Released(const api::Workload& workload, const api::Condition& evic
                        std::int64_t number) {
   AttemptRecord out = Identity(workload, number);
   EndByEviction(workload, evicted, out);
-  out.queued = *out.ended;  // of a row that is new; a known row keeps its time
+  out.queued = *out.ended;  // for a row that is new; a known row keeps its time
   return out;
 }
 

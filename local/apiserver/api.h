@@ -7,7 +7,7 @@
 // Threads: every function may be called from any thread and may block (webhooks, the disk). A write
 // is on the disk when its call returns. Watch callbacks run on one thread, in the order of
 // resourceVersion; they must be quick and must not call the Api.
-// Errors: ApiError, a Kubernetes Status: branch on `reason`.
+// Errors: ApiError, a Kubernetes Status: decide by `reason`.
 // Source: ../shared/reference/apiserver.md §2, Kubernetes API concepts.
 #pragma once
 

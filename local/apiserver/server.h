@@ -38,7 +38,7 @@ struct ApiServerOptions {
   // File of the audit log (audit/audit_log.h); empty: none. Requests over HTTPS are logged.
   std::string audit_log;
   std::string audit_policy;  // file (audit.k8s.io/v1 Policy); empty: AuditPolicy::Default
-  std::size_t audit_log_bytes = 100UL << 20U;  // of one file, then it is rotated
+  std::size_t audit_log_bytes = 100UL << 20U;  // the size at which a file is rotated
   int audit_log_kept = 10;                     // rotated files
   const Clock* clock = nullptr;                // null: real time
   // Runs the callbacks of api().Watch, for virtual time; null: a thread runs them.

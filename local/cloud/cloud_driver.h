@@ -49,7 +49,7 @@ class CloudDriver {
   cluster::ObjectEvents events_;
   bool is_tracking_ = false;
   std::optional<WallTime> next_step_;
-  std::uint64_t ticket_ = 0;  // of the posted step; older tickets do nothing
+  std::uint64_t ticket_ = 0;  // names the posted step; older tickets do nothing
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -51,7 +51,7 @@ struct CloudTimes {
 struct CloudView {
   std::vector<NodePool> pools;                     // by name
   std::vector<Object> nodes;                       // by name; foreign nodes do not change
-  std::vector<Object> requests;                    // of class queued-provisioning.gke.io
+  std::vector<Object> requests;                    // only those of class queued-provisioning.gke.io
   std::vector<Object> pods;                        // not finished
   std::map<cluster::ObjectKey, Object> templates;  // named by requests; existing ones
   std::optional<MachineSize> machine;              // nullopt: this machine is no node

@@ -20,7 +20,7 @@ struct GangMember {
 
 struct FitsOn {
   std::int64_t node_count = 0;
-  std::vector<std::string> zones;  // of the pool, in its order, that take all pods; not empty
+  std::vector<std::string> zones;  // the pool's zones, in its order, that take all pods; not empty
 };
 struct NotMeantForPool {};  // selector, affinity or taints exclude the pool
 struct TooLargeForNode {

@@ -16,9 +16,9 @@ struct MachineType {
   std::string_view name;
   std::int64_t cpu_milli = 0;
   std::int64_t memory_bytes = 0;
-  double price_on_demand = 0;  // with its accelerators
+  double price_on_demand = 0;  // includes its accelerators
   double price_spot = 0;
-  std::int64_t shared_cpu_milli = 0;  // of a shared-core machine: the part that is not guaranteed
+  std::int64_t shared_cpu_milli = 0;  // the part of a shared-core machine that is not guaranteed
 };
 
 const MachineType* FindMachineType(std::string_view name);  // null: no such type

@@ -38,7 +38,8 @@ struct PoolLedger {
     for (const std::string& zone : pool->zones) sum = api::AddAmounts(sum, in_stock(zone));
     return pool->stock ? std::min(sum, std::max<std::int64_t>(*pool->stock - nodes, 0)) : sum;
   }
-  // Of `zones`, the first with `count` machines in stock, else the first. Precondition: not empty.
+  // Returns the first of `zones` with `count` machines in stock, else the first. Precondition: not
+  // empty.
   const std::string& ZoneWith(std::int64_t count, const std::vector<std::string>& zones) const {
     const auto found = std::find_if(zones.begin(), zones.end(), [&](const std::string& zone) {
       return in_stock(zone) >= count;
@@ -63,8 +64,8 @@ struct StepContext {
   }
 };
 
-// Resize requests whose idle nodes must not be removed,
-using BookedRequests = std::map<std::string, WallTime>;  // with the end of the booking
+// Resize requests whose idle nodes must not be removed, each with the end of its booking.
+using BookedRequests = std::map<std::string, WallTime>;
 
 BookedRequests AdvanceRequests(StepContext& context);
 void ScalePools(StepContext& context, const BookedRequests& booked);

@@ -49,8 +49,8 @@ struct ClusterOptions {
   MakeAccountKubeconfig account_kubeconfig;
   // Variables of every program, by which clients in a cluster find the API (ApiVariables).
   Environment api_variables;
-  // Of the API, with its port: where the Service `kubernetes` leads; empty: there is no such
-  // Service.
+  // The URL of the API, with its port: where the Service `kubernetes` leads; empty: there is no
+  // such Service.
   std::string api_url;
 };
 

@@ -43,8 +43,8 @@ class ImageMap {
 };
 
 // The program and its arguments for a container. `command` replaces the program, as in an image;
-// its first word becomes the mapped program if the file names agree ("sh" and /bin/sh). Of an image
-// folder `command` replaces the entry point and its arguments, `args` the arguments.
+// its first word becomes the mapped program if the file names agree ("sh" and /bin/sh). For an
+// image folder, `command` replaces the entry point and its arguments, `args` the arguments.
 std::vector<std::string> MakeCommandLine(const LocalProgram& program,
                                          const std::vector<std::string>& command,
                                          const std::vector<std::string>& args);

@@ -41,7 +41,8 @@ class ImageViewPlanner {
     std::string work = scratch.work;
     struct statfs info {};
     if (statfs(upper.c_str(), &info) == 0 && info.f_type == kOverlay) {
-      // In memory then: an overlay file system takes no folder of another one.
+      // The scratch folder is itself on an overlay file system, which cannot be the upper folder of
+      // another overlay. Use a tmpfs.
       const std::string memory = fs::path(scratch.upper).parent_path().string() + "/memory";
       Add(StepKind::kFolder, memory);
       Add(StepKind::kEmpty, memory);
@@ -195,7 +196,7 @@ class ImageViewPlanner {
   const images::RootFolder& files_;
   const std::string root_;
   std::vector<const MountPoint*> mounts_;
-  std::vector<std::string> places_;  // of mounts_
+  std::vector<std::string> places_;  // the places of mounts_
   std::vector<MountStep> steps_;
 };
 

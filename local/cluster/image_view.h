@@ -25,7 +25,7 @@ namespace berth::local::cluster {
 struct ImageScratch {
   std::string root;   // the mount point
   std::string upper;  // what the program writes
-  std::string work;   // of the overlay file system
+  std::string work;   // the work folder of the overlay file system
 };
 
 // Makes the empty folders of a scratch in `folder`; removes what an earlier run has left.

@@ -15,7 +15,7 @@ enum class FailureAction { kCount, kIgnore, kFailIndex, kFailJob };
 
 struct FailureVerdict {
   FailureAction action = FailureAction::kCount;
-  std::string message;  // of kFailJob
+  std::string message;  // set for kFailJob
 };
 
 // The verdict of the first rule that matches the failed `pod`; default: the failure counts.

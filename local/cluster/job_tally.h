@@ -20,7 +20,7 @@ struct JobTally {
   std::int64_t succeeded = 0;  // including uncounted ones
   std::int64_t failed = 0;
   IndexSet succeeded_indexes;
-  IndexSet failed_indexes;  // with backoffLimitPerIndex
+  IndexSet failed_indexes;  // kept for backoffLimitPerIndex
   std::map<std::int64_t, std::int64_t> failures_by_index;
   std::optional<std::string> failing_pod;  // message of the podFailurePolicy rule FailJob
 };

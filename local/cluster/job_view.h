@@ -38,7 +38,7 @@ struct PodView {
   std::int64_t index_failures = 0;  // earlier failures of its index
   std::int64_t restarts = 0;
   WallTime created_at;
-  WallTime finished_at;  // of terminal and terminating pods
+  WallTime finished_at;  // set for terminal and terminating pods
 
   bool succeeded() const { return phase == "Succeeded"; }
   bool is_terminal() const { return phase == "Succeeded" || phase == "Failed"; }

@@ -28,7 +28,7 @@ class LogStamps {
 
  private:
   TimeAt time_at_;
-  std::string stamp_;  // of last_, with the blank; lines that came together share a time
+  std::string stamp_;  // the text of last_, with the blank; lines that came together share a time
   WallTime last_{};
   bool is_at_line_start_ = true;
 };

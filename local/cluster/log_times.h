@@ -47,7 +47,7 @@ class LogTimesWriter {
   bool is_first_ = true;
   std::int64_t last_offset_ = 0;
   std::int64_t last_time_ = 0;
-  std::int64_t end_ = 0;  // of the index
+  std::int64_t end_ = 0;  // where the index ends
 };
 
 class LogTimes {

@@ -61,7 +61,7 @@ class MountPlanner {
   // An empty file system that takes the place of a folder of the machine.
   struct MountTree {
     fs::path folder;
-    std::string place;  // of the file system while it is filled
+    std::string place;  // where the file system is while it is filled
   };
 
   // The outermost folders with missing targets get a tree each; the machine's root is all there is.

@@ -26,7 +26,7 @@ struct MountStep {
     kLink,      // makes the symbolic link `to` with the text `from`
     kEmpty,     // an empty file system at `to`
     kBind,      // shows `from` at `to`, with all that is mounted in it
-    kShow,      // as kBind; an entry of the machine that is gone meanwhile is left out
+    kShow,      // does what kBind does; an entry of the machine that is gone meanwhile is left out
     kMove,      // moves the mount at `from` to `to`
     kReadOnly,  // makes the mount at `to` one for reading
     kRoot,      // `to` becomes the root
@@ -37,7 +37,7 @@ struct MountStep {
   Kind kind;
   std::string from;
   std::string to;
-  unsigned long flags = 0;  // of kReadOnly: those that the mount has
+  unsigned long flags = 0;  // kReadOnly: those that the mount has
   friend bool operator==(const MountStep&, const MountStep&) = default;
 };
 

@@ -19,7 +19,7 @@ namespace berth::local::cluster {
 struct NamespaceRemains {
   std::map<std::string, std::int64_t> count_by_resource;  // "jobs.batch" → 2
   std::map<std::string, std::int64_t> count_by_finalizer;
-  std::string failure;  // of the first deletion that was refused
+  std::string failure;  // the first deletion that was refused
 };
 
 // The namespace's conditions, in the words of Kubernetes' controller. Pure.

@@ -16,8 +16,8 @@ namespace berth::local::cluster {
 
 struct NodeRoom {
   Object node;
-  api::ResourceAmounts allocatable;  // with "pods"
-  api::ResourceAmounts used;         // with "pods"
+  api::ResourceAmounts allocatable;  // includes "pods"
+  api::ResourceAmounts used;         // includes "pods"
 };
 using NodeRooms = std::map<std::string, NodeRoom>;  // by name
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr Duration kRetryDelay = std::chrono::seconds(10);
 constexpr std::size_t kMostLastWords = 2048;  // kubelet's limit
-constexpr char kTerminal[] = "xterm";         // as container runtimes
+constexpr char kTerminal[] = "xterm";         // container runtimes set the same
 constexpr int kStartFailed = 128;             // exit code of a container that did not start
 
 const Json* FindContainer(const Json& pod, const ContainerRun& run) {

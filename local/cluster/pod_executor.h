@@ -49,7 +49,7 @@ class PodExecutor {
     PodNetwork* network = nullptr;             // null: pods have the machine's
     ProbeCaller* probes = nullptr;             // null: every probe passes
     MakeAccountKubeconfig account_kubeconfig;  // null: programs get none
-    Environment api_variables;                 // of every program
+    Environment api_variables;                 // every program gets them
     StreamPump* streams = nullptr;             // null: no program takes input
   };
 

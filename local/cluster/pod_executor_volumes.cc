@@ -93,12 +93,12 @@ Status CheckMachinePath(const std::string& path, const std::string& type) {
   if (type == "CharDevice") return wants(fs::file_type::character, "character device");
   if (type == "BlockDevice") return wants(fs::file_type::block, "block device");
   if (fs::exists(path, error)) return OkStatus();
-  fs::create_directories(path, error);  // as container runtimes
+  fs::create_directories(path, error);  // container runtimes do the same
   return error ? Refuse("hostPath " + path + ": " + error.message()) : OkStatus();
 }
 
-// With a user of their own, programs could lead mounts in their folders to files of other users, by
-// symbolic links.
+// If programs have a user of their own, they could lead mounts in their folders to files of other
+// users, by symbolic links.
 Status CheckForeignUser(const std::vector<PodMount>& mounts) {
   for (const PodMount& mount : mounts) {
     if (!mount.is_for_programs) continue;
@@ -129,7 +129,8 @@ Status PodExecutor::HasClaims(const Json& pod) const {
   return OkStatus();
 }
 
-// With a user of their own, programs could have files mounted that lie in folders closed to them.
+// If programs have a user of their own, they could have files mounted that lie in folders closed to
+// them.
 Status PodExecutor::HasMachinePaths(const Json& pod) const {
   BERTH_TRY(const std::vector<MachinePath> paths, MachinePathsOf(pod));
   for (const MachinePath& path : paths) {
@@ -210,7 +211,7 @@ void PodExecutor::RenewStale(const Json& pod, Live& live) {
   }
 }
 
-// As kubelet, tries again while an object is missing.
+// Tries again while an object is missing, as kubelet does.
 bool PodExecutor::PrepareVolumes(const Json& pod, Live& live, ContainerRun& container) {
   if (ArrayAt(pod, {"spec", "volumes"}).empty()) return true;
   const auto volumes = ReadVolumes(pod, live);

@@ -10,7 +10,7 @@ namespace berth::local::cluster {
 namespace {
 
 constexpr Duration kRound = std::chrono::seconds(20);
-constexpr Duration kQuarantine = std::chrono::seconds(40);  // of a node that is missing
+constexpr Duration kQuarantine = std::chrono::seconds(40);  // how long a node must be missing
 constexpr std::size_t kMostAtOnce = 200;
 constexpr std::size_t kMostMissing = 1000;              // nodes that are known to be missing …
 constexpr Duration kRecord = std::chrono::minutes(10);  // … beyond this time

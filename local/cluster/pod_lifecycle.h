@@ -59,7 +59,7 @@ struct PodStep {
   std::vector<std::size_t> start;    // positions in PodRun::containers
   bool terminate = false;            // send SIGTERM to all running containers
   bool kill = false;                 // send SIGKILL to all running containers
-  std::string stop_reason;           // with terminate: "DeadlineExceeded", "" on deletion
+  std::string stop_reason;           // where `terminate` is set: "DeadlineExceeded", "" on deletion
   std::vector<std::size_t> restart;  // ended containers to restart after their backoff
   std::string phase;
   bool is_over = false;  // no container runs or will run

@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uintmax_t kMostBytes = 64 * 1024 * 1024;  // of one answer, with its stamps
+constexpr std::uintmax_t kMostBytes = 64 * 1024 * 1024;  // the limit of one answer, with its stamps
 constexpr std::size_t kChunkBytes = 64 * 1024;
 constexpr auto kPollInterval = std::chrono::milliseconds(100);
 
@@ -161,7 +161,8 @@ std::uintmax_t FittingStart(std::ifstream& file, std::uintmax_t begin, std::uint
     const std::uintmax_t at = chunk_end - std::min<std::uintmax_t>(chunk_end - begin, kChunkBytes);
     const std::string chunk = ReadBetween(file, at, chunk_end);
     for (std::size_t i = chunk.size(); i > 0; --i) {
-      const std::uintmax_t start = at + i;  // of a line, where the byte before is the end of one
+      // Begins a line, where the byte before is the end of one.
+      const std::uintmax_t start = at + i;
       if (chunk[i - 1] != '\n' || start >= end) continue;
       if (is_too_long(start)) return fits;
       fits = start;

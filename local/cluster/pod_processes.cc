@@ -36,7 +36,7 @@ Duration OfTicks(std::int64_t ticks) {
   return std::chrono::microseconds(ticks * 1'000'000 / ticks_per_second);
 }
 
-// As the kernel writes addresses: each word of 32 bits in the machine's order, in hex.
+// The kernel's form of an address: each word of 32 bits in the machine's order, in hex.
 std::string KernelHex(const std::string& address) {
   in_addr parsed{};
   if (inet_pton(AF_INET, address.c_str(), &parsed) != 1) return {};
@@ -53,7 +53,7 @@ ProcessEntry ParseProcessEntry(std::string_view stat) {
   if (name_end == std::string_view::npos) return {};
   const auto words = StatWords(stat.substr(name_end + 1));
   if (words.size() < 22) return {};
-  const auto number = [&](std::size_t field) {  // as proc(5) counts
+  const auto number = [&](std::size_t field) {  // proc(5) counts from 1
     return std::clamp(ParseInt64(words[field - 3]).value_or(0), std::int64_t{0}, kMostNumber);
   };
   ProcessEntry entry;

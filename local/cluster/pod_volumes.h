@@ -34,7 +34,7 @@ struct VolumeFile {
 struct PodVolume {
   std::string name;
   bool is_empty_dir = false;  // its content is the programs'
-  bool has_token = false;     // of the pod's ServiceAccount
+  bool has_token = false;     // it has the token of the pod's ServiceAccount
   std::vector<VolumeFile> files;
   friend bool operator==(const PodVolume&, const PodVolume&) = default;
 };

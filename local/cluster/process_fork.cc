@@ -65,7 +65,7 @@ enum class Step { kRecord, kNetwork, kMount, kExecute };
 struct Failure {
   Step step;
   int error;       // 0: the child has executed the program
-  std::size_t at;  // of kMount
+  std::size_t at;  // the index of the failed kMount
 };
 
 // The child's stack, with the Failure at its low end. It is shared, so that a child with a copy of
@@ -101,10 +101,10 @@ struct MountCall {
 struct ViewPlan {
   int namespaces = 0;               // flags of clone
   const char* hosts = nullptr;      // stands at /etc/hosts; null: the machine's
-  const char* host_name = nullptr;  // with CLONE_NEWUTS; null: the machine's
+  const char* host_name = nullptr;  // set for CLONE_NEWUTS; null: the machine's
   const MountCall* mounts = nullptr;
   std::size_t mount_count = 0;
-  const char* user_map = nullptr;  // of the user namespace; null: there is none
+  const char* user_map = nullptr;  // the map of the user namespace; null: there is none
   const char* group_map = nullptr;
 };
 
@@ -317,7 +317,7 @@ bool TakeFiles(const ProcessFiles& files) {
 
 int ChildEntry(void* plan) { ChildMain(*static_cast<const ChildPlan*>(plan)); }
 
-// Ends when the child has executed its program or has ended. With this process' own user the child
+// Ends when the child has executed its program or has ended. A child with this process' own user
 // has this process' memory until then: a copy would make each page that this process writes next a
 // page fault. A child that becomes another user gets a copy, since that user may not see the
 // memory.

@@ -17,7 +17,7 @@ namespace berth::local::cluster {
 
 struct StartedProcess {
   pid_t pid = 0;
-  int place = -1;  // of OpenPlace, the caller's; −1: this process'
+  int place = -1;  // the caller's number from OpenPlace; −1: this process'
 };
 
 // The child has a process group of its own and a record; both are there before its program is

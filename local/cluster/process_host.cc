@@ -44,10 +44,10 @@ struct SpawnRequest {
 
 struct Child {
   pid_t pid = 0;
-  int place = -1;     // of OpenPlace; −1: this process'
+  int place = -1;     // comes from OpenPlace; −1: this process'
   int pid_file = -1;  // a pidfd: readable after the process' end
   std::string record_path;
-  std::int64_t log = 0;  // of the pump; 0: none
+  std::int64_t log = 0;  // the pump's number; 0: none
   int input = -1;        // the writing end of keeps_input, or the terminal
   ProcessRunner::OnExit on_exit;
 };
@@ -295,7 +295,7 @@ class ProcessHost::Impl {
 
   const std::string mark_;
   ProcessGuard guard_;
-  std::unique_ptr<BindSupervisor> binds_;  // of pods with a network
+  std::unique_ptr<BindSupervisor> binds_;  // serves pods with a network
   std::string no_view_;                    // the machine's refusal
   std::unique_ptr<LogPump> pump_;
   const WakeFile wake_;

@@ -42,9 +42,10 @@ struct ProcessUser {
 // What a program of a pod sees of the cluster's network.
 struct ProcessNetwork {
   std::string hosts_path;  // stands at /etc/hosts
-  std::string address;     // of IPv4: that of servers for all addresses (bind_supervisor.h); empty:
-                           // servers have the machine's
-  std::string host_name;   // empty: the machine's
+  // An address of IPv4 for servers that ask for all addresses (bind_supervisor.h); empty: servers
+  // have the machine's.
+  std::string address;
+  std::string host_name;  // empty: the machine's
 };
 
 // Ends of pipes or of a terminal that become the standard files of a program; the caller closes
@@ -56,7 +57,7 @@ struct ProcessFiles {
   bool is_terminal = false;  // `input` becomes the controlling terminal
 };
 
-using ProcessId = std::int64_t;  // of one host; never reused
+using ProcessId = std::int64_t;  // names a process of one host; never reused
 
 struct ProcessSpec {
   std::vector<std::string> argv;       // argv[0]: a path, or a name searched in PATH
@@ -68,14 +69,15 @@ struct ProcessSpec {
   std::string record_path;             // identifies the running process; its folder must exist
   // Where this machine does not allow it, programs run without, and BERTH_NETWORK says so.
   std::optional<ProcessNetwork> network;
-  std::vector<MountStep> mounts;  // as `network`; BERTH_VOLUMES names volumes_folder then
+  // Optional, like `network`; BERTH_VOLUMES names volumes_folder then.
+  std::vector<MountStep> mounts;
   std::string volumes_folder;
   std::string temporary_folder;  // TMPDIR names it where `mounts` have no effect; "": none
   // Instead of the log at output_path and an empty input.
   std::optional<ProcessFiles> files;
   // A terminal or a pipe as standard input, whose output goes to the log. The other end: Input.
   bool keeps_input = false;
-  bool is_terminal = false;  // with keeps_input or without
+  bool is_terminal = false;  // independent of keeps_input
   // A running process whose namespaces and root the program shares; `mounts` has no effect then.
   std::optional<ProcessId> beside;
   std::string start_folder;  // in the view of `mounts`, instead of working_folder; "": that one

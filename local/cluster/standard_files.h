@@ -28,7 +28,7 @@ struct StandardFiles {
   void CloseProgramsEnds();
   int TakeOurs();  // `ours`, for the caller to close
 
-  // The program's ends; −1: none. With a terminal all three are its slave.
+  // The program's ends; −1: none. If there is a terminal, all three are its slave.
   int input = -1;
   int output = -1;
   int error = -1;

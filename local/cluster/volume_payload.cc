@@ -25,7 +25,7 @@ constexpr char kVersionFolder[] = "..version_XXXXXX";
 constexpr mode_t kOpenFolder = S_IRWXU | S_IRGRP | S_IXGRP | S_IROTH | S_IXOTH;
 constexpr std::uint32_t kPermissions = 0777;
 
-using FileContent = std::pair<std::string, std::uint32_t>;  // with the mode
+using FileContent = std::pair<std::string, std::uint32_t>;  // the text and the mode
 
 Error PayloadError(const std::string& path) {
   return {ErrorCode::kUnavailable, path + ": " + std::strerror(errno)};

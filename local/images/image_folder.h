@@ -21,7 +21,7 @@ namespace berth::local::images {
 
 struct ImageRoot {
   std::string folder;  // absolute, without links
-  std::string digest;  // of the manifest; empty: a bundle
+  std::string digest;  // the digest of the manifest; empty: a bundle
   std::vector<std::string> entrypoint;
   std::vector<std::string> command;
   std::map<std::string, std::string> environment;

@@ -21,10 +21,10 @@ namespace berth::net {
 
 // A serialised request, the same for every attempt.
 struct WireRequest {
-  std::string head;  // with a small body appended
+  std::string head;  // includes a small body
   std::string body;
   ResponseParser::BodyKind answer_body = ResponseParser::BodyKind::kAsFramed;
-  ParseLimits limits;  // of the answer
+  ParseLimits limits;  // limits of the answer
 };
 
 struct ExchangeEnd {

@@ -31,7 +31,7 @@ std::string PeerOf(const tcp::socket& socket) {
     return {bytes.begin(), bytes.end()};
   }
   const auto bytes = address.to_v6().to_bytes();
-  constexpr std::ptrdiff_t kV4Start = 12;  // of a mapped IPv4 address
+  constexpr std::ptrdiff_t kV4Start = 12;  // where a mapped IPv4 address begins
   if (address.to_v6().is_v4_mapped()) return {bytes.begin() + kV4Start, bytes.end()};
   constexpr std::ptrdiff_t kHalf = 8;
   return {bytes.begin(), bytes.begin() + kHalf};

@@ -20,8 +20,9 @@ class Listener {
     // of the first half of its IPv6 address; empty: unknown.
     std::function<void(Strand strand, std::unique_ptr<Transport> transport, std::string peer)>
         on_connection;
-    std::function<std::shared_ptr<TlsContext>()> tls;  // of the next connection; null: plain
-    std::function<void()> on_closed;                   // once, after Close; the last callback
+    // Returns that of the next connection; null: plain.
+    std::function<std::shared_ptr<TlsContext>()> tls;
+    std::function<void()> on_closed;  // once, after Close; the last callback
   };
 
   // Binds and listens; Open begins to accept. Errors: kUnavailable with the address if it cannot be
@@ -33,7 +34,7 @@ class Listener {
   virtual void Open(Callbacks callbacks) = 0;
   virtual void Close() = 0;
   virtual std::uint16_t port() const = 0;
-  virtual std::string address() const = 0;  // as HttpServer::address
+  virtual std::string address() const = 0;  // the same as HttpServer::address
 };
 
 }  // namespace berth::net

@@ -65,7 +65,7 @@ class ResponseParser {
   ResponseParser(const ParseLimits& limits, BodyKind body_kind, BodySink sink);
   ~ResponseParser();
 
-  // As RequestParser::Feed.
+  // Has the contract of RequestParser::Feed.
   ParseProgress Feed(std::string_view bytes);
   // The peer has ended its side: completes a body without a length; else the message is incomplete.
   std::optional<ParseFailure> FeedEnd();

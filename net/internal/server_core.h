@@ -56,7 +56,7 @@ struct ServerCore {
   const std::shared_ptr<std::atomic<std::size_t>> stream_backlog =
       std::make_shared<std::atomic<std::size_t>>(0);
 
-  std::atomic<std::size_t> answer_bytes = 0;  // of large answers that are being sent
+  std::atomic<std::size_t> answer_bytes = 0;  // bytes of large answers that are being sent
 
   std::mutex mutex;  // guards the members below
   std::condition_variable changed;

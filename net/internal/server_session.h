@@ -88,13 +88,13 @@ class ServerSession final : public TransportEvents,
   const std::shared_ptr<ServerCore> core_;
   const Strand strand_;
   const std::unique_ptr<Transport> transport_;
-  const std::string peer_;  // as in Listener
+  const std::string peer_;  // see Listener
   Deadline deadline_;
   Phase phase_ = Phase::kHandshake;
 
   InputBuffer input_;
   std::size_t request_bytes_ = 0;  // read of the current request
-  bool holds_request_ = false;     // of the core's room for requests
+  bool holds_request_ = false;     // takes up the core's room for requests
   std::atomic<std::chrono::steady_clock::time_point> waits_since_{};  // zero: a request is answered
   bool is_reading_ = false;
   std::atomic<bool> has_peer_ended_ = false;
@@ -111,11 +111,11 @@ class ServerSession final : public TransportEvents,
   std::shared_ptr<ServerStream> stream_;
   std::shared_ptr<DuplexConnection> duplex_;
   std::deque<std::string> output_;
-  std::size_t output_sent_ = 0;  // of the first element
+  std::size_t output_sent_ = 0;  // the part of the first element
   std::size_t head_bytes_ = 0;   // size of the head, ahead of the stream's bytes
   bool is_writing_ = false;
   bool is_answer_complete_ = false;
-  std::size_t held_bytes_ = 0;  // of the core's room for answers
+  std::size_t held_bytes_ = 0;  // bytes of the core's room for answers
 };
 
 }  // namespace berth::net

@@ -80,7 +80,7 @@ class ServerResponder final : public Responder {
     Strand strand;
     ServerStream::Framing framing;
     ServerStream::Limits limits;
-    std::size_t max_message_bytes = 0;  // of a WebSocket
+    std::size_t max_message_bytes = 0;  // the limit of a WebSocket
   };
 
   explicit ServerResponder(Context context) : context_(std::move(context)) {}

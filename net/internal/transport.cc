@@ -353,7 +353,7 @@ class AsioTransport final : public Transport {
   tcp::socket socket_;
   std::optional<TlsStream> tls_;  // declared after the socket it refers to
   tcp::resolver resolver_;
-  asio::steady_timer timer_;  // of one connect attempt, of Finish
+  asio::steady_timer timer_;  // ends one connect attempt, and Finish
   ConnectTarget target_;
   std::vector<tcp::endpoint> endpoints_;
   std::size_t next_endpoint_ = 0;

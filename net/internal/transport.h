@@ -31,10 +31,10 @@ struct IoOutcome {
 class TransportEvents {
  public:
   virtual ~TransportEvents() = default;
-  virtual void OnReady(const IoOutcome& outcome) = 0;  // of Accept or Connect
+  virtual void OnReady(const IoOutcome& outcome) = 0;  // ends Accept or Connect
   virtual void OnRead(const IoOutcome& outcome, std::size_t byte_count) = 0;
   virtual void OnWritten(const IoOutcome& outcome, std::size_t byte_count) = 0;
-  virtual void OnFinished() = 0;  // of Finish
+  virtual void OnFinished() = 0;  // ends Finish
 };
 
 struct PeerCertificate {
@@ -44,7 +44,7 @@ struct PeerCertificate {
 
 // An HTTP proxy that opens a tunnel to the target.
 struct ProxyTarget {
-  std::string host;  // as ConnectTarget::host
+  std::string host;  // the same form as ConnectTarget::host
   std::uint16_t port = 0;
   std::string authorization;  // value of Proxy-Authorization; empty: none
 };

@@ -28,7 +28,7 @@ namespace websocket = boost::beast::websocket;
 using boost::system::error_code;
 using LinkExecutor = asio::strand<asio::io_context::executor_type>;
 
-// Of the answer to the upgrade, and of the peer's answer to a close.
+// The time for the answer to the upgrade, and for the peer's answer to a close.
 constexpr auto kWebSocketHandshake = std::chrono::seconds(10);
 
 class Completion {

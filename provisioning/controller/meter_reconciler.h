@@ -1,8 +1,8 @@
 // provisioning/controller/meter_reconciler.h — measures what nodes cost (meter.h), for Workloads
 // whose ProvisioningPolicy has `metering`.
 //
-//     Node ─ its request, its lease, or its pods ─▶ Workload ─ its step's price ─▶ meter of the
-//     LocalQueue
+//     Node ─ its request, its lease, or its pods ─▶ Workload
+//                            Workload ─ its step's price ─▶ meter of the LocalQueue
 //
 // Pods tell the Workload of a node that pending pods have brought: a node that was made after the
 // Workload got its quota, and that holds pods of the Workload or its placeholders. Older nodes,

@@ -30,7 +30,7 @@ struct ProvisioningControllersOptions {
   StockKeeperOptions stock;
   std::size_t concurrency = 16;                        // Workloads with writes under way at once
   kube::Metrics* metrics = nullptr;                    // null: none
-  std::function<void(const MeterNote&)> on_node_time;  // of measured nodes; null: none
+  std::function<void(const MeterNote&)> on_node_time;  // called for measured nodes; null: none
 };
 
 class ProvisioningControllers {
@@ -43,7 +43,8 @@ class ProvisioningControllers {
 
  private:
   const std::function<void(const std::string&, const api::ClassStock&)> tell_stock_;
-  RunHistory runs_;  // of Workloads that have finished while this process ran, or stand finished
+  // Runs of Workloads that have finished while this process ran, or stand finished.
+  RunHistory runs_;
   RequestReconciler requests_;
   checks::AdmissionCheckReconciler request_checks_;
   MeterReconciler meters_;

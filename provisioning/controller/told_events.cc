@@ -12,8 +12,8 @@ namespace berth::provisioning {
 namespace {
 
 constexpr Duration kFresh = std::chrono::seconds(30);
-constexpr int kMostEvents = 200;                // of one list
-constexpr char kClaimsNamespace[] = "default";  // of Events about objects without a namespace
+constexpr int kMostEvents = 200;                // the most Events of one list
+constexpr char kClaimsNamespace[] = "default";  // has the Events about objects without a namespace
 
 }  // namespace
 

@@ -33,7 +33,7 @@ class EventStreams {
     Duration longest_life = std::chrono::minutes(5);
     std::size_t most_clients = 512;
     std::size_t max_backlog_bytes = 256 * 1024;
-    std::size_t max_batch_bytes = 256 * 1024;  // of one client and tick
+    std::size_t max_batch_bytes = 256 * 1024;  // the limit for one client and tick
   };
 
   EventStreams(Executor& executor, const Clock& clock, const Feed& feed, Options options);
@@ -58,7 +58,7 @@ class EventStreams {
     SteadyTime end;
   };
 
-  // Of one tick.
+  // The batches of one tick.
   using Batches = std::map<std::pair<const Sights*, std::uint64_t>, Feed::Batch>;
 
   void Tick();

@@ -65,7 +65,7 @@ class PageSessions {
  private:
   struct Entry {
     StoredSession stored;
-    std::uint64_t number = 0;  // of the order in which sessions began
+    std::uint64_t number = 0;  // the order in which sessions began
     SteadyTime until{};
     SteadyTime idle_until{};
     SteadyTime next_touch{};  // until then the folder does not learn of uses

@@ -25,7 +25,7 @@ Result<std::string> NameOf(std::string_view segment) {
   return *name;
 }
 
-// Of capacity and topology: namespaces alone.
+// Reads the parameters of capacity and topology: namespaces alone.
 Result<ReadRoute> CallerRouteOf(CallerRequest::Kind kind, const Parameters& parameters) {
   ReadRoute route;
   route.kind = ReadRoute::Kind::kCaller;

@@ -20,18 +20,18 @@ namespace berth::readapi {
 struct ReadRoute {
   enum class Kind : std::uint8_t { kList, kWorkload, kEvents, kReport, kCaller };
   Kind kind = Kind::kList;
-  std::size_t resource = kWorkloads;  // of a list
-  Query query;                        // of a list
-  StreamQuery stream;                 // of events
+  std::size_t resource = kWorkloads;  // set for a list
+  Query query;                        // set for a list
+  StreamQuery stream;                 // set for events
   ReportQuery report;
   CallerRequest caller;        // without token and user
-  std::string namespace_name;  // of a Workload
+  std::string namespace_name;  // set for a Workload
   std::string name;
 };
 
-// Of a GET.
+// Returns the route of a GET request.
 Result<ReadRoute> RouteOf(const net::Request& request);
-// Of a POST; kNotFound: the path takes none.
+// Returns the route of a POST request. kNotFound: the path takes no POST.
 Result<ReadRoute> PostRouteOf(const net::Request& request);
 
 // The reviews that the route needs. None for an action: the API server reviews the write itself.

@@ -81,13 +81,13 @@ struct ReadServerOptions {
   std::shared_ptr<const net::TlsIdentity> tls;  // not null
   std::size_t max_connections = 1024;
   std::size_t max_requests_under_way = 64;  // without streams
-  std::string version;                      // of the program
+  std::string version;                      // the program's version
   bool actions = false;                     // POST /api/v1/actions writes
   EventStreams::Options streams = {};
   std::vector<PageFile> page = {};  // the texts outlive the server
   // Gives as many bytes as it is asked for, of a source for secrets; not null. Any thread.
   PageSessions::RandomBytes random;
-  std::string session_folder = {};   // of the page (session_folder.h); empty: memory alone
+  std::string session_folder = {};   // for the page (session_folder.h); empty: memory alone
   kube::FrontProxyTrust proxy = {};  // whose headers name users (sign_in.h)
 };
 
@@ -111,7 +111,7 @@ class ReadServer {
   void Stop() { server_->Stop(); }
 
  private:
-  struct Shared;  // with the requests that are under way
+  struct Shared;  // includes the requests that are under way
   explicit ReadServer(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {}
 
   std::shared_ptr<Shared> shared_;

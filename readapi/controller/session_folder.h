@@ -19,10 +19,10 @@
 namespace berth::readapi {
 
 struct StoredSession {
-  std::string hash;        // of the name: the file
+  std::string hash;        // the hash of the name: the file
   std::string user_hash;   // likewise 64 hexadecimal digits
   std::int64_t until = 0;  // seconds since 1970
-  std::string sealed;      // of page_sessions.cc
+  std::string sealed;      // the text that page_sessions.cc sealed
   WallTime used_at{};
   friend bool operator==(const StoredSession&, const StoredSession&) = default;
 };

@@ -47,7 +47,7 @@ class SignIn : public std::enable_shared_from_this<SignIn> {
  public:
   struct Options {
     bool actions = false;                 // writes are served
-    std::optional<SessionFolder> folder;  // as of PageSessions
+    std::optional<SessionFolder> folder;  // see PageSessions
     kube::FrontProxyTrust proxy;          // without an authority: headers name nobody
   };
   SignIn(const Clock& clock, PageSessions::RandomBytes random, kube::AccessGate gate,

@@ -22,7 +22,7 @@
 namespace berth {
 
 struct EmbeddedApiOptions {
-  std::uint64_t seed = 1;                    // of uids and generated names
+  std::uint64_t seed = 1;                    // the seed of uids and generated names
   Executor* deliver_on = nullptr;            // null: watches of the Api have a thread
   local::WebhookCaller* webhooks = nullptr;  // null: no webhook is registered
 };
@@ -39,7 +39,7 @@ class EmbeddedApi {
   local::Registry& registry() { return *registry_; }
   local::WholeApi& api() { return *api_; }
 
-  // As kubectl apply --server-side.
+  // Does what kubectl apply --server-side does.
   local::ApiResult<local::Object> Apply(const local::Json& object);
 
  private:

@@ -64,7 +64,7 @@ Result<ProcessId> SimRunner::Spawn(const local::cluster::ProcessSpec& spec, OnEx
 void SimRunner::Signal(ProcessId id, int signal) {
   const auto found = running_.find(id);
   if (found == running_.end()) return;
-  // As with real processes, the end is reported later.
+  // The end is reported later, as it is for real processes.
   const Duration stops = signal == SIGKILL ? Duration::zero() : found->second.stops;
   executor_.PostAfter(stops, [this, id, signal, alive = std::weak_ptr<bool>(alive_)] {
     if (!alive.expired()) End(id, {128 + signal, signal});

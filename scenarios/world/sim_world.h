@@ -34,9 +34,9 @@ namespace berth::sim {
 struct SimWorldOptions {
   std::uint64_t seed = 1;
   local::cloud::CloudTimes cloud_times;
-  admission::Configuration configuration;  // as `berth controller --config` reads it
+  admission::Configuration configuration;  // what `berth controller --config` reads
   SimTransportOptions transport;
-  int replicas = 1;  // of the controllers; more than one elect a leader
+  int replicas = 1;  // replicas of the controllers; more than one elect a leader
   kube::LeaderElectionOptions election;
 };
 
@@ -63,12 +63,12 @@ class SimWorld {
   }
   local::WholeApi& api();
   local::Store& store();
-  SimTransport& transport();  // of the leader
+  SimTransport& transport();  // the transport of the leader
   // Calls `act` for every running replica.
   void ForEachTransport(const std::function<void(SimTransport& transport)>& act);
   WallTime started_at() const { return started_at_; }  // when the controllers had started
 
-  // As kubectl apply --server-side. Stops at the first refusal.
+  // Does what kubectl apply --server-side does. Stops at the first refusal.
   local::ApiResult<std::vector<local::Object>> Apply(const std::vector<local::Json>& objects);
   local::ApiResult<local::Object> ApplyOne(const local::Json& object);
   // nullopt: no such kind. `word`: a kind, plural, singular or short name, in any case.

@@ -54,7 +54,7 @@ TEST(DominantShareTest, WhatAQueueBorrowsInThousandths) {
 }
 
 TEST(DominantShareTest, TheLargestResourceCountsOverAllFlavors) {
-  // Of 10 GPUs (f0 4, f1 6) a borrows 1 + 2, of 20 memory 8 in f0: 300 and 400.
+  // The queue a borrows 1 + 2 of 10 GPUs (f0 4, f1 6), and 8 of 20 memory in f0: 300 and 400.
   TableWorld world(
       {"f0", "f1"},
       {MakeQueue("a", "c",

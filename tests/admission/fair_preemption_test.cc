@@ -119,7 +119,7 @@ TEST(FairPreemptionTest, Rules) {
 
 TEST(FairPreemptionTest, WeightsCount) {
   struct Case {
-    std::int64_t weight_nano;  // of b
+    std::int64_t weight_nano;  // the weight of b
     const char* victims;
   };
   // b uses 8 + 4; p wants 6. b's final share without x: 4 ÷ weight; p's: 6.
@@ -188,7 +188,7 @@ TEST(FairPreemptionTest, SharesAreComparedBelowTheCommonAncestor) {
   world.Apply(MakeJob("r1", "r", 1, {{"gpu", 4}}));
   world.Apply(MakeJob("r2", "r", 1, {{"gpu", 4}}));
   world.AdmitAll();
-  // With p left has 4 + 2 = 6, right would keep 4: no. Within left: p 2, l keeps 2: yes.
+  // If p is added, left has 4 + 2 = 6 and right would keep 4: no. Within left: p 2, l keeps 2: yes.
   world.Apply(MakeJob("p", "a", 1, {{"gpu", 2}}));
   EXPECT_EQ(world.Cycle(), "p Preempting");
   EXPECT_EQ(world.VictimsOf("p"), "l1(InCohortFairSharing)");

@@ -29,9 +29,9 @@ api::NodeSelectorTerm Wants(const char* key, const char* op, std::vector<std::st
 // tier=plain).
 struct Match {
   const char* name;
-  std::vector<api::Taint> taints;  // of spot
+  std::vector<api::Taint> taints;  // taints of spot
   std::vector<api::Toleration> flavor_tolerations;
-  std::vector<api::Toleration> tolerations;  // of the pods
+  std::vector<api::Toleration> tolerations;  // tolerations of the pods
   api::StringMap selector;
   std::optional<Terms> affinity;
   const char* flavor;  // "" none

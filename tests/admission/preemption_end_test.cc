@@ -134,7 +134,7 @@ api::Node NodeWithRoom(const std::string& name, bool ready) {
   return node;
 }
 
-// As above, on nodes: the repair of a node allows one more round.
+// The same on nodes: the repair of a node allows one more round.
 TEST(PreemptionEnd, ANodeThatIsRepairedLiftsWhatMayNotBeDoneInReturn) {
   SchedulerConfig config = Config(true);
   config.fair_sharing.emplace();
@@ -306,9 +306,9 @@ TEST(PreemptionEnd, AHeadIsToldOfThoseThatNothingWouldStop) {
   }
 }
 
-// As in Kueue with its gate of that name: a workload whose preemptions are under way is processed
-// before the other heads (description and release note of kubernetes-sigs/kueue pull request
-// 13797). The recorded stories of the gate hold the order, too.
+// Kueue does the same with its gate of that name: a workload whose preemptions are under way is
+// processed before the other heads (description and release note of kubernetes-sigs/kueue pull
+// request 13797). The recorded stories of the gate hold the order, too.
 TEST(PrioritizePreemptorWorkloads, APreemptorGoesFirst) {
   for (const bool gate : {false, true}) {
     SchedulerConfig config;
@@ -328,8 +328,8 @@ TEST(PrioritizePreemptorWorkloads, APreemptorGoesFirst) {
   }
 }
 
-// As in Kueue's integration test of the gate: p asks for all that the cohort has. While one of its
-// two victims has not stopped, no head gets what the other one released.
+// The story of Kueue's integration test of the gate: p asks for all that the cohort has. While one
+// of its two victims has not stopped, no head gets what the other one released.
 TEST(PrioritizePreemptorWorkloads, NoHeadGetsWhatOneOfTwoVictimsReleased) {
   for (const bool gate : {false, true}) {
     SchedulerConfig config;
@@ -438,8 +438,8 @@ TEST(PreemptionEnd, AHigherPriorityThatNeedsNothingOfThePlanGoesFirst) {
   }
 }
 
-// Of p's two victims v has released three; w has one still. high takes the two that were free
-// before the preemption; the three of v are kept for p, and x gets none of them.
+// One of p's two victims, v, has released three; the other one, w, has one still. high takes the
+// two that were free before the preemption; the three of v are kept for p, and x gets none of them.
 TEST(PreemptionEnd, WhatStoppedVictimsReleasedIsKeptWhileAnotherStops) {
   TableWorld world({"f"},
                    {MakeOrgQueue("a", 6, PreemptionPolicy::kAny), MakeOrgQueue("b", 0),

@@ -72,7 +72,7 @@ TEST(PreemptionProperty, NoNeedlessVictim) {
   EXPECT_GT(judged, 100) << "the stories do not preempt enough to tell anything";
 }
 
-// With any policies, shares, flavors, pod sets and minimum counts: Kueue's loops need several of
+// The policies, shares, flavors, pod sets and minimum counts are any: Kueue's loops need several of
 // them (docs/reference/differences.md).
 TEST(PreemptionProperty, NoTwoWorkloadsPreemptEachOtherForEver) {
   std::int64_t stories = 0;

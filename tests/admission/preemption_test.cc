@@ -261,8 +261,8 @@ TEST(PreemptionTest, OutsideItsOwnSubtreeThePreemptorHasAnAdvantage) {
   EXPECT_EQ(world.VictimsOf("p"), "far(InCohortReclamation)");
 }
 
-// As above, but a lends only two of its four: p's request for five takes two that nobody else may
-// have, and the other three are within the four of left.
+// The same story, but a lends only two of its four: p's request for five takes two that nobody else
+// may have, and the other three are within the four of left.
 TEST(PreemptionTest, WhatTheQueueKeepsForItselfCountsBeforeTheSubtree) {
   api::ClusterQueue a =
       MakeQueue("a", "left", {{"f", {{.resource = "gpu", .nominal = 4, .lending = 2}}}});

@@ -41,7 +41,7 @@ struct ModelNode {
   bool active = true;
   int parent = -1;
   std::map<FlavorResourceId, Quota> quotas;
-  std::map<FlavorResourceId, Amount> usage;  // of a leaf
+  std::map<FlavorResourceId, Amount> usage;  // usage of a leaf
 };
 
 class Model {

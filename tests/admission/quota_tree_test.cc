@@ -34,7 +34,7 @@ TEST(QuotaTreeTest, TwoQueuesInACohort) {
     Leaf a;
     Leaf b;
     Amount available;  // to a
-    Amount potential;  // of a
+    Amount potential;  // the potential of a
   };
   const Row rows[] = {
       {"no limits: 15 - (4 + 2); 15", {10, {}, {}, 4}, {5, {}, {}, 2}, 9, 15},

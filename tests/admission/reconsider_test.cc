@@ -74,8 +74,8 @@ TEST_F(ReconsiderTest, WhoIsNotConcernedStaysAsItIs) {
   EXPECT_TRUE(IsParked("w")) << "one of its shape got nothing here, so it is parked on arrival";
 }
 
-// As in Kueue, where nominate requeues such a head with the generic reason: a StrictFIFO queue
-// waits for a head whose pods would be refused, a BestEffortFIFO queue parks the head.
+// Kueue's nominate requeues such a head with the generic reason: a StrictFIFO queue waits for a
+// head whose pods would be refused, a BestEffortFIFO queue parks the head.
 TEST(RefusedPods, TheirWorkloadIsNotTried) {
   for (const bool strict : {true, false}) {
     api::ClusterQueue queue = MakeQueue("a", "", {{"f", {{"gpu", 4}}}});

@@ -19,7 +19,7 @@ TEST(UsageLedger, ConsumptionApproachesUsageByTheHalfLife) {
   struct Row {
     Duration half_life;
     Duration span;
-    double consumed;  // of 8 cores in use since the first sample
+    double consumed;  // the part of 8 cores in use since the first sample
   };
   const std::vector<Row> rows = {{10min, 10min, 4.0},
                                  {10min, 20min, 6.0},
@@ -67,7 +67,7 @@ TEST(UsageLedger, SamplesOnlyWhenDue) {
 TEST(UsageLedger, WeightsOfResourcesAndOfTheQueue) {
   struct Row {
     double weight;
-    double usage;  // of 2 cores and 3 GPUs consumed; a GPU counts tenfold
+    double usage;  // 2 cores and 3 GPUs are consumed; a GPU counts tenfold
   };
   for (const Row& row : {Row{1, 32}, Row{2, 16}, Row{0.5, 64}}) {
     UsageLedger ledger({.half_life = 10min, .resource_weights = {{"gpu", 10.0}}});

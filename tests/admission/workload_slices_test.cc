@@ -90,7 +90,8 @@ TEST_F(SlicesTest, ADifferenceThatDoesNotFitWaitsAndTheOldSliceStays) {
   EXPECT_EQ(UsedIn(world_), 2);
 }
 
-// As in Kueue: a queue that uses more than its quota has 0 available, and 0 more is asked for.
+// Kueue does the same: a queue that uses more than its quota has 0 available, and 0 more is asked
+// for.
 TEST_F(SlicesTest, ASliceOfNoMoreReplacesOneInAQueueThatLostItsQuota) {
   world_.Apply(Slice("old", 3));
   world_.Cycle();

@@ -99,9 +99,9 @@ std::string Outcome(const std::string& expression, const Environment& environmen
   return value ? "value " + Describe(*value) : "failure " + value.error().message;
 }
 
-// Where texts differ by intent. Of a syntax error the place is compared, not the parser's list of
-// tokens; a call with a wrong number of arguments has no types here; of a value without elements
-// the type is named as CEL does, not as Go does.
+// Where texts differ by intent. For a syntax error the place is compared, not the parser's list of
+// tokens; a call with a wrong number of arguments has no types here; the type of a value without
+// elements has CEL's name, not Go's.
 std::string Normal(const std::string& outcome) {
   for (const char* words : {": Syntax error", ": found no matching overload",
                             ": unable to unescape", ": invalid unicode code point"}) {

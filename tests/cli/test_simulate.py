@@ -67,7 +67,7 @@ sources:
   gpu: 1
 """
 
-# Of test_the_same_bytes_on_every_machine.
+# The digest that test_the_same_bytes_on_every_machine expects.
 DIGEST = "913a729eb819a2d1f127260ba7c094bbd50d7065ef4020194409ef57206abc07"
 
 PODS = """name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time

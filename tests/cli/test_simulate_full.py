@@ -170,7 +170,7 @@ class FullTest(ScratchTest):
         compared = self.simulate(*words, "--compare", other, given=jobs)
         self.assertEqual(compared["before"], expected)
         self.assertEqual(compared["after"], self.simulate("-f", whole, "--full", given=jobs))
-        # As `kubectl get -o json` tells them, with what an API server owns.
+        # `kubectl get -o json` tells the objects with what an API server owns.
         owned = {"uid": "u", "resourceVersion": "7", "generation": 2, "creationTimestamp": "2026-01-01T00:00:00Z"}
         dump = [{**each, "metadata": {**owned, **each["metadata"]}} for each in (*objects, pool, made, leaving)]
         listed = self.write("dump.json", json.dumps({"apiVersion": "v1", "kind": "List", "items": dump}))

@@ -35,7 +35,7 @@ class Operator:
     `flags` likewise. `command`: the words before the flags. `program`: absent, it has the operator's
     name."""
 
-    host = "127.0.0.1"  # of its webhooks
+    host = "127.0.0.1"  # the address of its webhooks
     kubeconfig_flag = "--kubeconfig=/tmp/kubeconfig"
     own_network = False  # it reaches the API server alone, and cannot serve webhooks
 

@@ -199,7 +199,7 @@ ROWS = [
     ("a label of a job", JOB, [], LABEL, {J: 0}, ""),
     ("a label of a job without a queue", PLAIN, [], LABEL, {J: 0}, ""),
     ("other parallelism of a job without a queue", PLAIN, [], {"spec": {"parallelism": 3}}, {J: 0}, ""),
-    # With manageJobsWithoutQueueName these have rules.
+    # These have rules where manageJobsWithoutQueueName is set.
     ("a priority class of a job without a queue", PLAIN, [], labels(priority_class="p"), {J: 1}, ""),
     ("a topology of a job without a queue", merged(PLAIN, {"spec": {"template": {"metadata": {
         "annotations": {GROUP + "podset-required-topology": "b c"}}}}}), [], None, {J: 1}, ""),

@@ -143,7 +143,7 @@ class DaskTest(ClusterTest):
         self.assertEqual(self.workloads("free"), {})
         for each in self.plane.items("pods"):
             self.assertNotIn("nodeSelector", each["spec"])
-            self.assertEqual(each["metadata"]["labels"]["team"], "x")  # of the cluster
+            self.assertEqual(each["metadata"]["labels"]["team"], "x")  # the cluster's label
         groups = self.plane.items("daskworkergroups")
         self.assertEqual([group["metadata"]["name"] for group in groups], ["free-default"])
         self.assertEqual([owner["kind"] for owner in groups[0]["metadata"]["ownerReferences"]], ["DaskCluster"])
@@ -274,7 +274,7 @@ class DaskTest(ClusterTest):
         self.create_batch_job("high", 4, HIGH)
         self.wait_until(lambda: self.plane.get("pod", "two-runner")["metadata"].get("deletionTimestamp"),
                         "the runner ends")
-        self.end("two-runner", "Failed")  # as a kubelet ends it
+        self.end("two-runner", "Failed")  # a kubelet ends it so
         self.plane.kubectl("patch", "pod", "two-runner", "--type=merge", "-p", json.dumps(
             {"metadata": {"finalizers": None}}))
         self.wait_until(lambda: self.is_true("job-high-", "Admitted"), "the job is admitted")

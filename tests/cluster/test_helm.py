@@ -43,7 +43,7 @@ managerConfig:
     manageJobsWithoutQueueName: false
     integrations: {frameworks: [batch/job, pod]}
 """
-# As in a file of values for Kueue's chart.
+# The same keys as in a file of values for Kueue's chart.
 KUEUE_VALUES = """
 enablePrometheus: false
 enableCertManager: false

@@ -70,7 +70,7 @@ class PodsTest(ClusterTest):
         self.create(pod("high", **{"kueue.x-k8s.io/priority-class": "high"}))
         self.wait_until(lambda: self.running("high"), "the pod of high priority runs")
         self.assertFalse(self.is_true("g", "QuotaReserved"))
-        self.end("a", "Failed")  # as a kubelet ends a pod that is being deleted
+        self.end("a", "Failed")  # a kubelet ends a pod that is being deleted so
         self.end("b", "Failed")
         self.wait_until(lambda: self.is_true("g", "WaitingForReplacementPods"), "the group lacks pods")
         self.create(pod("c", "g"), pod("d", "g"))

@@ -64,7 +64,7 @@ class DaskOperator {
   Objects clusters_;
   Objects groups_;
   Objects deployments_;
-  Objects pods_;                // of clusters
+  Objects pods_;                // pods of clusters
   std::set<std::string> made_;  // UIDs of clusters and groups that have been seen
   bool ended_ = false;
 };

@@ -18,7 +18,7 @@ using local::cluster::UidOf;
 constexpr char kQueueGate[] = "kueue.x-k8s.io/admission";
 constexpr char kWorkloadAnnotation[] = "integrations.berth.dev/workload";
 constexpr char kParentAnnotation[] = "kueue.x-k8s.io/pod-suspending-parent";
-constexpr Duration kNewsTakes = std::chrono::seconds(75);  // with faults
+constexpr Duration kNewsTakes = std::chrono::seconds(75);  // the time that faults may need
 
 bool HoldsQuota(const WorkloadFacts& workload) { return workload.reserved && !workload.finished; }
 

@@ -11,7 +11,7 @@
 //   dask-runs-unadmitted        a pod without a gate of a cluster that is not admitted
 //   dask-over-quota             more pods of a pod set run than the Workloads have quota for
 //   dask-pod-held               a pod waits at its gate although its cluster has quota for it
-//   dask-pod-missed             a pod exists that has no mark of its cluster: its review did not
+//   dask-pod-missed             a pod exists that lacks its cluster's marks: its review did not
 //                               know the cluster
 //
 // Threads: one.
@@ -74,7 +74,7 @@ class DaskPlay final : public Player {
   Invariants& invariants_;
   DaskOperator operator_;
   std::map<Key, Pod> pods_;
-  std::map<Key, WorkloadFacts> workloads_;     // as they were last seen
+  std::map<Key, WorkloadFacts> workloads_;     // facts that were seen last
   std::map<std::string, SteadyTime> deleted_;  // UID of a cluster → when a Workload was deleted
 };
 

@@ -13,7 +13,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::uint64_t kMostPods = 4;  // as all jobs of stories
+constexpr std::uint64_t kMostPods = 4;  // the limit of all jobs of stories
 constexpr char kMark[] = " annotate=kueue.x-k8s.io/elastic-job=true";
 
 class ElasticMaker : private JobsMaker {

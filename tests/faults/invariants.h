@@ -62,7 +62,7 @@ struct Violation {
 
 struct InvariantsOptions {
   Duration staleness = std::chrono::seconds(2);
-  int writes_per_minute = 90;  // of one object
+  int writes_per_minute = 90;  // the limit for one object
   // The clock jumps forward: a controller that waits for pods to stop may give up
   // early.
   bool time_leaps = false;
@@ -88,7 +88,7 @@ class Invariants {
 
   const Truth& truth() const { return truth_; }
   const QuotaLaw& law() const { return laws_.back().law; }
-  SteadyTime now() const { return now_; }  // of the last event
+  SteadyTime now() const { return now_; }  // when the last event was
   Duration staleness() const { return options_.staleness; }
   // The first violation; nullopt: none.
   const std::optional<Violation>& violation() const { return violation_; }
@@ -147,7 +147,7 @@ class Invariants {
   SteadyTime now_{};
   Actor actor_ = Actor::kPrograms;
   std::map<std::pair<std::string, std::string>, SteadyTime> selected_;  // queue, namespace → when
-  std::map<std::string, std::int64_t> node_cpu_;                        // of nodes ever seen
+  std::map<std::string, std::int64_t> node_cpu_;                        // CPUs of nodes ever seen
   struct TakenBack {
     SteadyTime at{};
     FlavorAmounts amounts;

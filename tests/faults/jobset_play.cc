@@ -26,7 +26,7 @@ constexpr char kSetNameLabel[] = "jobset.sigs.k8s.io/jobset-name";
 constexpr char kPartLabel[] = "jobset.sigs.k8s.io/replicatedjob-name";
 constexpr char kSuspended[] = "Suspended";
 constexpr Duration kRetry = seconds(2);
-constexpr Duration kNewsTakes = seconds(75);  // with faults
+constexpr Duration kNewsTakes = seconds(75);  // the time that faults may need
 
 const local::ResourceId& Sets() {
   static const local::ResourceId id{kJobSetGroup, kJobSetVersion, "jobsets"};

@@ -18,7 +18,7 @@ class LimitRanges {
 
   // `object`: null where the LimitRange is gone.
   void See(const Key& key, const nlohmann::json* object);
-  // Of the LimitRanges that exist in the namespace.
+  // Returns the resources of the LimitRanges that exist in the namespace.
   std::set<std::string> Resources(const std::string& namespace_name) const;
   // Whether a LimitRange of the namespace names the resource, or named it at an earlier time.
   bool EverNamed(const std::string& namespace_name, const std::string& resource) const;

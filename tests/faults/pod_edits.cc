@@ -89,8 +89,8 @@ class PodMaker : private JobsMaker {
       metadata["annotations"]["kueue.x-k8s.io/retriable-in-group"] = "false";
     }
     const std::uint64_t leaders = !fast && OneIn(3) ? 1 : 0;
-    // With two roles a surplus pod of one takes the place of a pod of the other, which is never
-    // made again.
+    // If there are two roles, a surplus pod of one takes the place of a pod of the other, which is
+    // never made again.
     const std::uint64_t surplus = !fast && OneIn(5) && leaders == 0 ? 1 : 0;
     for (std::uint64_t i = 0; i < total + surplus; ++i) {
       Json pod = first;

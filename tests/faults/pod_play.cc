@@ -166,9 +166,9 @@ void PodPlay::Repair(const Key& key) {
   }
 }
 
-// Of an unretriable group, a pod that is deleted before it has a node never ends: it is told
-// neither to run nor to fail. The group's Workload keeps its quota, as in Kueue, until the owner
-// replaces the pod or deletes the Workload. This owner deletes the Workload.
+// A pod of an unretriable group that is deleted before it has a node never ends: it is told neither
+// to run nor to fail. The group's Workload keeps its quota, as in Kueue, until the owner replaces
+// the pod or deletes the Workload. This owner deletes the Workload.
 void PodPlay::GiveUpLater(const Key& key) {
   world_.executor().PostAfter(kGivesUp, [this, key] {
     for (const auto& [name, pod] : pods_) {

@@ -102,7 +102,7 @@ std::string Ends(const PolicyTraits& traits, Random& more) {
   if (traits.rejects && !traits.holds && more.Below(4) == 0) add("whenExhausted: Reject");
   if (traits.rejects) add("rejectHumanCauses: true");
   if (traits.boots) add("bootTimeoutSeconds: " + Number(more, 60, 75));
-  // Of 180 s of capacity.
+  // The capacity lasts 180 s.
   if (traits.leaves) add("evictBeforeSeconds: " + Number(more, 130, 165));
   return spec;
 }

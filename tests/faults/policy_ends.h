@@ -56,7 +56,7 @@ class PolicyEnds final : public Player {
   };
   // The check of a Workload that follows the policy.
   struct Answer {
-    std::string uid;  // of the Workload
+    std::string uid;  // the uid of the Workload
     std::string state;
     std::string message;
     WallTime since{};
@@ -92,8 +92,8 @@ class PolicyEnds final : public Player {
   Invariants& invariants_;
   std::deque<Version> versions_{Version{}};  // the recent ones; the last one is that of now
   std::map<std::string, SteadyTime> held_;   // UIDs of Workloads → since when
-  std::map<Key, Answer> answers_;            // of Workloads
-  std::map<Key, Capacity> capacities_;       // of ProvisioningRequests
+  std::map<Key, Answer> answers_;            // answers for Workloads
+  std::map<Key, Capacity> capacities_;       // what ProvisioningRequests have
   std::map<Key, WaitingPod> waiting_;        // pods without a node
 };
 

@@ -1,5 +1,5 @@
-// tests/faults/policy_play.h — the rules of ProvisioningPolicies in a story. Of the
-// policies of a story that of the name `chain` has limits, races, budgets and standing nodes.
+// tests/faults/policy_play.h — the rules of ProvisioningPolicies in a story. The
+// policy named `chain` of a story has limits, races, budgets and standing nodes.
 //
 // Rules:
 //   dearer-than-limit  a ProvisioningRequest is made in a step whose price is above the limit, in
@@ -55,7 +55,7 @@ class PolicyPlay final : public Player {
  private:
   struct Step {
     std::int64_t max_wait_seconds = 0;       // 0: none
-    std::optional<std::int64_t> nano_price;  // of a node and hour
+    std::optional<std::int64_t> nano_price;  // billionths of USD for a node and hour
     std::optional<std::int64_t> nano_price_limit;
   };
   using Steps = std::map<std::string, Step>;  // by name; empty: there is no policy
@@ -70,7 +70,7 @@ class PolicyPlay final : public Player {
   };
   struct Request {
     std::string owner_uid;
-    std::string check;  // with the Workload's name: the name without the attempt
+    std::string check;  // includes the Workload's name: the name without the attempt
     std::string step;
     std::string part;   // request_part.h
     std::string queue;  // namespace/name of the LocalQueue

@@ -17,7 +17,7 @@ QuotaLaw::QuotaLaw(const Truth& truth) {
   }
 }
 
-// As Unlawful, for a victim in another ClusterQueue.
+// Does what Unlawful does, for a victim in another ClusterQueue.
 std::optional<std::string> QuotaLaw::UnlawfulAcross(const std::string& reason,
                                                     const PreemptionFacts& policy,
                                                     const WorkloadFacts& preemptor,

@@ -215,7 +215,7 @@ TEST_F(RuleTest, OneThatIsMisconfiguredIsNotInTheWay) {
 struct VictimRow {
   const char* name;
   const char* reason;
-  Json policy;  // of cq
+  Json policy;  // the policy of cq
   const char* victims_queue;
   const char* victims_cpu;
   int victims_priority;  // the preemptor's is 10

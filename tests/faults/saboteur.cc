@@ -9,7 +9,7 @@ namespace {
 using std::chrono::seconds;
 
 constexpr Duration kCrashAnyway = seconds(20);     // if the writes do not come
-constexpr Duration kRequestTimeout = seconds(30);  // of the API client
+constexpr Duration kRequestTimeout = seconds(30);  // the timeout of the API client
 constexpr Duration kAfterwards = seconds(5);
 
 }  // namespace

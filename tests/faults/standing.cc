@@ -253,8 +253,8 @@ bool Standing::FitsInto(const std::string& flavor, const QueueFacts& queue,
   return fits;
 }
 
-// With a topology: whether the workload fits empty nodes; beside other workloads only placement can
-// judge.
+// If the flavor has a topology: whether the workload fits empty nodes; beside other workloads only
+// placement can judge.
 bool Standing::FitsOnNodes(const std::string& flavor, const WorkloadFacts& workload,
                            const Usage& usage) const {
   if (truth().topology_flavors().count(flavor) == 0) {

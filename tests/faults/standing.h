@@ -49,9 +49,9 @@ class Standing {
   void OnWorkload(const WorkloadFacts& workload);
   // `healthy`: the time without faults since the last Look. `core` may be null.
   void Look(Duration healthy, const admission::Scheduler* core);
-  // As Look, but only if nothing has been written since the last Look.
+  // Looks only if nothing has been written since the last Look.
   void LookAgain(Duration healthy);
-  // As Look, at rest: no violation may exist.
+  // Looks at rest: no violation may exist.
   void LookAtRest(const admission::Scheduler& core);
   // Whether `workload` could get quota if no other workload had any.
   bool CouldEverRun(const WorkloadFacts& workload) const;

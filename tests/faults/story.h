@@ -33,7 +33,7 @@ struct FaultSpan {
   Requests requests = Requests::kWrites;
   std::uint64_t per_mille = 0;
   std::string path;        // part of it; empty: every path
-  std::uint64_t seed = 0;  // of its own dice
+  std::uint64_t seed = 0;  // the seed of its own dice
 };
 
 // A single fault.
@@ -65,7 +65,7 @@ struct Story {
   std::uint64_t seed = 0;
   Drawing drawing = Drawing::kEveryTrait;
   std::string config;  // fields of Kueue's Configuration file, YAML; may be empty
-  int replicas = 1;    // of the controllers
+  int replicas = 1;    // replicas of the controllers
   std::vector<std::string> setup;
   std::vector<StoryEvent> events;  // in order of time
   std::vector<FaultSpan> faults;

@@ -26,7 +26,7 @@ struct MadeQueue {
   std::string name;
   std::string local_queue;
   std::vector<std::string> flavors;
-  std::string options;  // of its line, without quotas
+  std::string options;  // the options of its line, without quotas
   std::string line;
   bool gpu = false;
   bool racks = false;

@@ -35,9 +35,9 @@ std::string Show(const Key& key);  // "ns/name", or "name"
 struct PodSetFacts {
   std::string name;
   std::int64_t count = 0;
-  std::int64_t granted = 0;                      // of the admission, without reclaimable pods
-  std::int64_t min_count = 0;                    // equals the count where all pods are needed
-  std::map<std::string, std::int64_t> requests;  // of one pod
+  std::int64_t granted = 0;    // the count of the admission, without reclaimable pods
+  std::int64_t min_count = 0;  // equals the count where all pods are needed
+  std::map<std::string, std::int64_t> requests;  // what one pod requests
   std::map<std::string, std::string> node_selector;
   bool asks_topology = false;
   std::string required_level;  // a node label
@@ -52,7 +52,7 @@ struct WorkloadFacts {
   std::string job_uid;  // empty: no job owns it
   std::string job;
   std::string growth;     // its number where the Workload is what a held job grows by
-  bool is_slice = false;  // of an elastic job
+  bool is_slice = false;  // a slice of an elastic job
   std::string replaces;   // "ns/name" of the slice that it replaces
   std::string queue;
   bool active = true;
@@ -63,17 +63,17 @@ struct WorkloadFacts {
   bool finished = false;
   bool pods_ready = false;
   bool held_back = false;      // Requeued=False, or to be requeued later
-  std::string pending_reason;  // of QuotaReserved=False; empty: no such condition
+  std::string pending_reason;  // the reason of QuotaReserved=False; empty: no such condition
   bool explained = false;      // has the annotation of the explanation
   std::vector<PodSetFacts> pod_sets;
-  std::string cluster_queue;  // of the admission
+  std::string cluster_queue;  // the queue of the admission
   // Requests of the spec × counts of the admission, in the admission's flavors: `usage` without the
   // reclaimable pods, `granted` with them. `stated`: the amounts in the admission.
   FlavorAmounts usage;
   FlavorAmounts granted;
   FlavorAmounts stated;
   std::int64_t granted_pods = 0;
-  NodeCounts nodes;                              // of its topology assignments
+  NodeCounts nodes;                              // counts of its topology assignments
   std::map<std::string, std::int64_t> node_cpu;  // the amount assigned on that node
   std::vector<std::string> flavors;
   std::set<std::string> avoided;              // flavors that its ProvisioningPolicies pass over
@@ -121,7 +121,7 @@ struct QueueFacts {
   bool stopped = false;
   bool strict = false;
   bool by_usage = false;  // admissionMode UsageBasedAdmissionFairSharing
-  double weight = 1.0;    // of its fair share
+  double weight = 1.0;    // the weight of its fair share
   PreemptionFacts preemption;
   bool deleting = false;
   bool is_active = false;  // its condition
@@ -195,8 +195,8 @@ class Truth {
   // The ClusterQueue that the workload waits in, if it is open and matches the namespace.
   const QueueFacts* OpenQueueOf(const WorkloadFacts& workload) const;
 
-  // That of the job itself, not of its growth; not one that is being deleted. Of several slices the
-  // one that has quota.
+  // That of the job itself, not of its growth; not one that is being deleted. If there are several
+  // slices, the one that has quota.
   const WorkloadFacts* WorkloadOfJob(const std::string& job_uid) const;
   const WorkloadFacts* Workload(const std::string& uid) const;
   // The slice that the Workload replaces, while that one has quota; null: none.

@@ -45,7 +45,7 @@ void JsonText(std::string_view text) {
   const Result<Json> tree = api::ParseJson(text, {}, &duplicates);
   api::JsonText flat;
   const Result<const api::JsonNode*> nodes = flat.Parse(text);
-  // Of an object the flat reader skips metadata.managedFields unread; inside an array it reads all.
+  // The flat reader skips metadata.managedFields of an object unread; inside an array it reads all.
   const bool may_skip = nodes && (*nodes)->kind == api::JsonNode::Kind::kObject;
   const std::string wrapped = may_skip ? "[" + std::string(text) + "]" : "";
   if (may_skip ? flat.Parse(wrapped).has_value() : nodes.has_value()) {
@@ -91,7 +91,7 @@ void Objects(std::string_view text) {
   if (!nodes) return;
   DecodeAll(**nodes);
   const Result<api::Workload> same = api::Decode<api::Workload>(**nodes);
-  // Of two equal keys both readers take the last; managedFields is left out of the flat one.
+  // If two keys are equal, both readers take the last; managedFields is left out of the flat one.
   if (same && workload) {
     Require(api::Encode(same->status) == api::Encode(workload->status),
             "both readers read the same status");

@@ -43,7 +43,7 @@ struct Options {
   std::size_t show = 1;
   bool shrink = false;
   enum class Mode { kCompare, kExplain, kSettle, kOutcomes, kRecord } mode = Mode::kCompare;
-  std::string folder;  // of kOutcomes and kRecord
+  std::string folder;  // the folder of kOutcomes and kRecord
   admission::OwnRules own_rules = admission::OwnRules::None();
   std::string story;
 };

@@ -23,7 +23,7 @@ enum class Strength { kA, kB, kC };
 struct Difference {
   Strength strength = Strength::kA;
   std::size_t step = 0;
-  std::size_t item = 0;  // of the trace; its length: the state at the end
+  std::size_t item = 0;  // an item of the trace; its length: the state at the end
   std::string what;      // the part that differs
   Json expected;
   Json actual;

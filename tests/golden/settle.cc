@@ -133,7 +133,7 @@ class Player {
   const Json& story_;
   World world_;
   Json* steps_;
-  Json trace_;                         // of the step under way
+  Json trace_;                         // the trace of the step under way
   std::set<std::string> idle_cycles_;  // since the last progress
   int lag_;
   std::size_t limit_;

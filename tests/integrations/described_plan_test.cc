@@ -55,7 +55,7 @@ TEST_F(DescribedPlanTest, AJobOnHoldWithoutQuotaIsLeftAlone) {
   EXPECT_EQ(Find<CreateWorkload>(), nullptr);
 }
 
-// Of a TrainJob, whose patch can be cleared only when its pods are gone.
+// A TrainJob has such additions; its patch can be cleared only when its pods are gone.
 TEST_F(DescribedPlanTest, AdditionsGoWhenThePodsAreGone) {
   testing::Admit(workload());
   testing::SetTrue(workload(), api::kEvicted, "Preempted", "because");
@@ -159,7 +159,8 @@ TEST_F(DescribedPlanTest, AProblemGivesNoRightToAnothersWorkload) {
   EXPECT_EQ(Find<DeleteWorkload>(), nullptr);
 }
 
-// Of a TrainJob: many jobs share a runtime, and the trainer leaves those that run as they are.
+// The job is a TrainJob: many jobs share a runtime, and the trainer leaves those that run as they
+// are.
 TEST_F(DescribedPlanTest, AnEditedRuntimeStopsNoRunningJob) {
   testing::Admit(workload());
   workload().meta.owner_references = {

@@ -251,7 +251,7 @@ TEST_F(HeldJobTest, AGrowthIsReservedInALaterSecond) {
   EXPECT_THAT(Words(11), ElementsAre("create growth 1 worker:2"));
 }
 
-// As many start as there is quota for; the others are a growth that waits.
+// Only as many pods start as there is quota for; the others are a growth that waits.
 TEST_F(HeldJobTest, AGrowthMayStartInPart) {
   Admit(Has("main", {{"scheduler", 1}, {"worker", 1}}));
   Pods("scheduler", 1, "running", "main");
@@ -440,7 +440,7 @@ TEST_F(HeldJobTest, PodsOfUnknownWorkloadsStop) {
   EXPECT_THAT(Words(), ElementsAre("stop worker:1"));
 }
 
-// As many pods of the job as have quota run beside it.
+// Beside it run as many pods of the job as have quota.
 TEST_F(HeldJobTest, APodThatItsReviewMissedStopsAndIsNotCounted) {
   Has("main", {{"scheduler", 1}, {"worker", 2}});
   job_.view.meta.creation_timestamp = At(0);

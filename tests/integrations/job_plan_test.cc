@@ -250,7 +250,7 @@ TEST_F(JobPlanTest, PodsThatAreEndingHoldTheirQuota) {
 
 TEST_F(JobPlanTest, WhatWasGivenUpIsDeletedWhenItsTimeIsOver) {
   struct Row {
-    const char* reason;  // of Evicted, at second -60
+    const char* reason;  // the reason of Evicted, at second -60
     std::optional<Duration> keep;
     bool active;
     bool deleted;

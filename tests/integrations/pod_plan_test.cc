@@ -243,7 +243,7 @@ TEST(PlanGroupTest, AConflictEndsTheWorkload) {
   EXPECT_THAT(Words(plan), ElementsAre("Finished=FailedToStart"));
 }
 
-// As after a change of a LeaderWorkerSet's template, or of the queue's name.
+// A change of a LeaderWorkerSet's template, or of the queue's name, leads to this.
 TEST(PlanGroupTest, PodsMayHaveOtherLabelsThanTheirWorkload) {
   QueuedPod pod = *Pod("b");
   pod.meta.labels["team"] = "b";

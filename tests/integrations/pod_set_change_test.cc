@@ -159,7 +159,7 @@ TEST(PodSetChangeTest, ATemplateWithARequestGetsNoSecondOne) {
   EXPECT_EQ(change.annotations.count(api::kUnconstrainedTopologyAnnotation), 0U);
 }
 
-// As in Kueue, the name of the Workload replaces the one of an earlier start.
+// The name of the Workload replaces the one of an earlier start, as it does in Kueue.
 TEST(PodSetChangeTest, TheTemplateNamesTheWorkload) {
   api::Workload workload = AdmittedWorkload();
   workload.spec.pod_sets[0].pod_template.annotations[api::kWorkloadAnnotation] = "earlier";

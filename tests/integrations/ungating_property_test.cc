@@ -83,7 +83,7 @@ class World {
     return pod.phase != "Failed" && !pod.meta.deletion_timestamp;
   }
 
-  // As the Job controller: one pod for each index that has none.
+  // Does what the Job controller does: one pod for each index that has none.
   void MakeMissing() {
     std::map<int, bool> have;
     for (const auto& [name, pod] : pods_) {

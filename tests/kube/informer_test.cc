@@ -107,9 +107,9 @@ TEST_F(InformerTest, AListThatWentOnWithNewerPagesEndsWhereTheStateIs) {
   bool changed = false;
   informer_.AddHandler({.on_add = [&](const auto& object) {
     if (object->meta.name != "f1001" || std::exchange(changed, true)) return;
-    Put("f1002", "x");                              // of the first page
+    Put("f1002", "x");                              // in the first page
     api_.Remove(std::string(kFlavors) + "/f1003");  // likewise
-    Put("f1500", "earlier life");                   // of the second, newer one
+    Put("f1500", "earlier life");                   // in the second page, a newer one
     api_.Remove(std::string(kFlavors) + "/f1500");
     Put("f1500", "y");
     Put("f1501", "z");

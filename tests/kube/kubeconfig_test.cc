@@ -167,7 +167,7 @@ contexts: [{name: x, context: {cluster: c, user: u}}])",
   EXPECT_THAT(config->as.extra.at("reason"), testing::ElementsAre("r"));
 }
 
-// As in kubectl: the first file with an entry of a name wins.
+// kubectl does the same: the first file with an entry of a name wins.
 TEST(KubeConfig, FilesOfTheVariableAreMerged) {
   const std::filesystem::path folder =
       std::filesystem::path(testing::TempDir()) / "berth_kubeconfig_merge";

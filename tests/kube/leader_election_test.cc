@@ -34,7 +34,7 @@ TEST_F(LeaderElectionTest, OneLeadsAndTheOtherTakesOver) {
   EXPECT_TRUE(a->is_leader());
   EXPECT_FALSE(bb->is_leader());
   EXPECT_EQ(bb->holder(), "a");
-  a.reset();  // as kill -9
+  a.reset();  // like kill -9
   executor_.RunFor(14s);
   EXPECT_FALSE(bb->is_leader());
   executor_.RunFor(10s);
@@ -51,7 +51,7 @@ TEST_F(LeaderElectionTest, AKilledLeaderIsReplacedTwoSecondsAfterItsLease) {
     bb->Start();
     executor_.RunFor(lived);
     ASSERT_TRUE(a->is_leader());
-    a.reset();  // as kill -9
+    a.reset();  // like kill -9
     executor_.RunFor(17s);
     EXPECT_TRUE(bb->is_leader()) << lived.count();
     bb->Release([] {});
@@ -158,7 +158,7 @@ TEST_F(LeaderElectionTest, ADeletedLeaseIsTakenWhenItsRecordHasRunOut) {
   EXPECT_TRUE(a->is_leader());
   EXPECT_FALSE(bb->is_leader());
 
-  a.reset();  // as kill -9
+  a.reset();  // like kill -9
   api_.Remove(kLeasePath);
   executor_.RunFor(11s);
   EXPECT_FALSE(bb->is_leader());

@@ -94,7 +94,7 @@ TEST(ReportTest, ByCause) {
                                                     {"wait: WaitingForQuota", 1800 + 9 * kHour}}));
 }
 
-// Of Workload "a": 30 USD an hour, 8 GPUs.
+// The time of a node for Workload "a": 30 USD an hour, 8 GPUs.
 NodeTimeRecord NodeOfA(Seconds from, Seconds until) {
   NodeTimeRecord node{.id = "m", .node = "n", .pool = "h100", .namespace_name = "team-a"};
   node.local_queue = "main";

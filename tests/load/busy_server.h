@@ -35,7 +35,7 @@ class BusyServer {
   std::size_t queued() const { return queue_.size(); }
   // "PATCH workloads/status": how many.
   const std::map<std::string, std::uint64_t>& counts() const { return counts_; }
-  Duration busy() const { return busy_; }  // of all workers
+  Duration busy() const { return busy_; }  // the sum of all workers
 
  private:
   struct Job {

@@ -26,7 +26,7 @@ struct MarketPool {
   Duration out_of_stock{};  // mean
   std::int64_t nodes = 0;   // while in stock, with those in use
   bool queues = true;       // requests wait for stock, in order; false: they fail without stock
-  double evictions_per_hour = 0;  // of one node
+  double evictions_per_hour = 0;  // evictions of one node
 };
 
 struct MarketOptions {
@@ -46,7 +46,7 @@ struct MarketForecast {
   std::int64_t p10_seconds = 0;
   std::int64_t p50_seconds = 0;
   std::int64_t p90_seconds = 0;
-  std::int64_t chance_per_mille = 0;  // of nodes within an hour
+  std::int64_t chance_per_mille = 0;  // the chance of nodes within an hour
   std::int64_t wait_seconds = 0;      // what it came to
 };
 
@@ -56,9 +56,9 @@ struct MarketResult {
   int given_up = 0;  // deactivated
   int evictions = 0;
   std::vector<std::int64_t> waits_seconds;  // from the arrival to the first start; sorted
-  double usd = 0;                           // with boots, idle nodes and lost runs
-  double useful_node_hours = 0;             // of finished runs
-  double dearest_usd_per_hour = 0;          // of one node that was used
+  double usd = 0;                           // includes boots, idle nodes and lost runs
+  double useful_node_hours = 0;             // hours of finished runs
+  double dearest_usd_per_hour = 0;          // the price of one node that was used
   std::vector<MarketForecast> forecasts;
   int unresolved = 0;  // forecasts whose requests wait at the end
 };
@@ -71,10 +71,10 @@ std::int64_t WaitPercentile(const MarketResult& result, int percent);
 // How the forecasts of the time after `warm_up` came out, in thousandths.
 struct ForecastScore {
   int forecasts = 0;
-  std::int64_t covered = 0;               // waits within [p10, p90]
-  std::int64_t brier = 0;                 // of the chance of nodes within an hour: 0 is perfect
-  std::int64_t base_brier = 0;            // of the base rate, told to every request
-  std::int64_t median_width_seconds = 0;  // of p90 - p10
+  std::int64_t covered = 0;     // waits within [p10, p90]
+  std::int64_t brier = 0;       // the score of the chance of nodes within an hour: 0 is perfect
+  std::int64_t base_brier = 0;  // the score of the base rate, told to every request
+  std::int64_t median_width_seconds = 0;  // the median of p90 - p10
   std::int64_t median_wait_seconds = 0;
 };
 ForecastScore ScoreOf(const std::vector<MarketForecast>& forecasts, Duration warm_up);

@@ -44,7 +44,7 @@ class MarketPlay {
     WallTime not_before{};  // queued again
     bool started = false;
     int made = 0;  // requests
-    // Of the request that has nodes.
+    // The pool, time and number of the request that has nodes.
     std::optional<std::size_t> pool;
     WallTime granted_at{};
     std::uint64_t grant = 0;  // 0: none

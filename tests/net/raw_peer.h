@@ -20,7 +20,7 @@ struct RawTlsOptions {
   std::string ca_pem;                     // empty: the peer's certificate is not looked at
   const TlsIdentity* identity = nullptr;  // a server must have one
   std::string alpn;                       // wire format: "\x02h2\x08http/1.1"; empty: none offered
-  std::shared_ptr<SSL_CTX> context;       // of an earlier peer, to resume its sessions
+  std::shared_ptr<SSL_CTX> context;       // the context of an earlier peer, to resume its sessions
 };
 
 class RawPeer {

@@ -275,7 +275,7 @@ TEST(CallerScreensTest, ReadersOfTheSameShareOneAnswer) {
   options.api.server = api.url();
   CallerScreens screens(clock, options);
   using Answer = Result<std::string>;
-  int copies = 0;  // of the mirror's objects
+  int copies = 0;  // counts copies of the mirror's objects
   const auto ask = [&](const std::string& token) {
     auto made = std::make_shared<std::promise<Answer>>();
     screens.Ask(

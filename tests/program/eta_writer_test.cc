@@ -153,7 +153,7 @@ TEST_F(EtaWriterTest, ALaterForecastCarriesTheFirstOfItsWait) {
 
 TEST_F(EtaWriterTest, EarlierStartsCorrectTheForecasts) {
   for (int i = 0; i < 40; ++i) PutStarted("old-" + std::to_string(i), 30);
-  Forecast();  // as after a restart
+  Forecast();  // does what a restart does
   PutOneBehindAnother({{"maximumExecutionTimeSeconds", 3600}});
   const auto note = NoteOf("second");
   ASSERT_TRUE(note && note->p90 && note->drawn);

@@ -164,7 +164,7 @@ TEST(DivideTest, APartIsAskedForInItsStepAlsoWhereAnotherStepIsQuicker) {
   world.Settle();
   world.Admit();
   world.Provision();
-  for (api::ProvisioningRequest& each : world.requests) {  // as ten minutes after the grant
+  for (api::ProvisioningRequest& each : world.requests) {  // ten minutes after the grant
     world.AnswerTo(each, "BookingExpired", testing::kTrue, "BookingExpired", "m");
   }
   const auto learn = [&world](const std::vector<std::string>& flavors, const std::string& flavor,

@@ -215,7 +215,7 @@ TEST(PolicyTest, AfterTheLastStepTheWorkloadIsHeldUntilAnEditLeavesAStep) {
   EXPECT_THAT(world.RequestNames(), ElementsAre(Pr(3)));
 }
 
-// Of two steps one can never hold the pods: it is not used up, and is never asked for.
+// One of two steps can never hold the pods: it is not used up, and is never asked for.
 World HeldBesideAVeto() {
   World world = ChainWorld();
   world.policy->steps.resize(2);

@@ -79,7 +79,7 @@ TEST(PrewarmTest, AScheduleThatCannotBeReadOpensNoWindow) {
   EXPECT_TRUE(WindowAt(rule, TimeZone(), At("2026-01-01T08:00:00Z")).open);
 }
 
-// As kube-apiserver asks of the PodTemplate of its request.
+// kube-apiserver asks this of the PodTemplate of its request.
 TEST(PrewarmTest, ItsPodsHaveAnImageAndLimitsOfDevices) {
   const FlavorsByName flavors{{"t4", {.meta = {.name = "t4"}}}};
   const auto workload = PrewarmWorkload(Morning(), flavors);

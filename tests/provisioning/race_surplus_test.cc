@@ -76,7 +76,7 @@ World RevokedWinner() {
   world.policy->on_revoked = api::ProvisioningPolicy::OnRevoked::kRequeue;
   world.policy->steps.front().max_attempts = 9;
   Grant(world, 0);
-  world.Settle();  // of two grants in one second the lower attempt wins
+  world.Settle();  // the lower attempt of two grants in one second wins
   EXPECT_EQ(NamedWinner(world.check().pod_set_updates), Asked(1));
   world.AnswerTo(world.requests.at(0), "CapacityRevoked", testing::kTrue, "CapacityRevoked", "m");
   return world;
@@ -115,7 +115,7 @@ TEST(RaceSurplusTest, TheStepOfTheWinnerCountsWhileSurplusIsKept) {
   world.Settle();
   Grant(world, 0);
   Grant(world, 1);
-  world.Settle();  // of two grants in one second the cheaper wins
+  world.Settle();  // the cheaper of two grants in one second wins
   ASSERT_EQ(NamedWinner(world.check().pod_set_updates), Asked(2));
   ASSERT_THAT(world.RequestNames(), SizeIs(2));
   world.AnswerTo(world.requests.at(1), "CapacityRevoked", testing::kTrue, "CapacityRevoked", "m");

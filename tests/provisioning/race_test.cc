@@ -156,7 +156,7 @@ TEST(RaceTest, AGrantAfterTheDecisionChangesNothing) {
   ASSERT_EQ(world.check().state, api::CheckState::kReady);
   ASSERT_THAT(world.requests, SizeIs(2));
   world.requests[0].conditions.clear();
-  Grant(world, 0);  // of the same second, with the lower attempt
+  Grant(world, 0);  // in the same second, with the lower attempt
   world.Settle();
   EXPECT_THAT(world.RequestNames(), ElementsAre(Asked(2)));
   EXPECT_EQ(NamedWinner(world.check().pod_set_updates), Asked(2));
@@ -308,7 +308,7 @@ struct SearchRow {
   std::vector<std::string> zones;
   std::string provisioning_class;
   std::string selected;    // zone in the pods' node selector
-  std::int32_t max_nodes;  // of the step's pool; 0: unknown
+  std::int32_t max_nodes;  // the limit of the step's pool; 0: unknown
   bool searches;
 };
 

@@ -249,7 +249,7 @@ TEST(ReactiveTest, AnEarlyExpiryIsToldOnceWhereTheNodePoolIsSeenLater) {
   world.PassAndSettle(5);
   world.PassAndSettle(5);
   EXPECT_THAT(world.check().message, HasSubstr("NodePool g4 replaces its nodes after 7200 s"));
-  world.pools.clear();  // as after a restart, until the NodePools are read
+  world.pools.clear();  // does what a restart does, until the NodePools are read
   world.PassAndSettle(5);
   world.pools.emplace_back().meta.name = "g4";
   world.pools[0].expire_after = std::chrono::hours(2);

@@ -230,7 +230,7 @@ TEST_F(ReuseTest, AGangThatCannotUseTheSetKeepsNobodyAway) {
 TEST_F(ReuseTest, TheLargerGangItselfGetsTheSet) {
   for (const char* name : {"s1", "s2", "s3"}) cluster_.Add(name, "set");
   Resize(3);
-  World other;  // as large
+  World other;  // a world of the same size
   other.workload.spec.pod_sets = {};
   other.AddPodSet("main", 3, {{"nvidia.com/gpu", 1}});
   cluster_.waiting = {&other.workload};

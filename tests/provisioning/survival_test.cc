@@ -19,7 +19,7 @@ TEST(SurvivalTest, TheShareFallsAtEachEnd) {
 
 TEST(SurvivalTest, ASpanThatWasCutOffCountsUntilThen) {
   const Survival survival({{10, 1, false}, {10, 1, true}, {20, 1, true}, {20, 1, true}});
-  EXPECT_DOUBLE_EQ(survival.Of(10), 0.75);  // of equal spans the end goes first
+  EXPECT_DOUBLE_EQ(survival.Of(10), 0.75);  // if spans are equal, the end goes first
   EXPECT_DOUBLE_EQ(survival.Of(20), 0);
 }
 

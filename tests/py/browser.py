@@ -28,7 +28,7 @@ class Browser:
         to_read, self._write = os.pipe()
         self._read, to_write = os.pipe()
 
-        def take_pipes():  # as 3 and 4; the duplicates cannot be 3 or 4
+        def take_pipes():  # takes the pipes as 3 and 4; the duplicates cannot be 3 or 4
             die_with_parent()
             first, second = os.dup(to_read), os.dup(to_write)
             while min(first, second) <= 4:

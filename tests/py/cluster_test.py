@@ -18,7 +18,7 @@ class ClusterTest(unittest.TestCase):
     SHARES_PLANE = False  # True: with other classes of the process, one after the other; what the tests make is deleted
     NODES = 2
     CERTIFICATES_FROM = None  # when the control plane's certificates begin, as "-1d"
-    FLAGS = ()  # of the controller
+    FLAGS = ()  # flags of the controller
     COUNTED = None  # a component, each of whose rights these tests use
 
     @classmethod

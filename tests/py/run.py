@@ -43,7 +43,7 @@ class TimedResult(unittest.TextTestResult):
         if hasattr(test, "describe_failure"):
             try:
                 described = test.describe_failure()
-            except Exception as error:  # of whatever kind: the failure itself has to be told
+            except Exception as error:  # any kind: the failure itself has to be told
                 described = f"the failure could not be described: {error!r}"
             told[-1] = (test, told[-1][1] + "\n" + described)
 

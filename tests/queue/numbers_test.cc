@@ -13,7 +13,7 @@
 namespace berth::queue {
 namespace {
 
-constexpr int kAlive = 20;  // of each kind at a time
+constexpr int kAlive = 20;  // the most of each kind at a time
 constexpr int kSteps = 20'000;
 
 class Dice {

@@ -223,7 +223,7 @@ TEST(WorkloadInfoTest, ExcludedAndTransformedResources) {
     const char* name;
     std::vector<std::string> excluded;
     std::vector<ResourceTransformation> transformations;
-    api::ResourceAmounts requests;  // of Plain()'s cpu 500m, gpu 1
+    api::ResourceAmounts requests;  // what Plain()'s cpu 500m, gpu 1 become
   };
   const Row rows[] = {
       {"as they are", {}, {}, {{"cpu", 500}, {"gpu", 1}}},

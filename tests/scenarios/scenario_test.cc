@@ -89,7 +89,7 @@ std::string SwitchedOff(std::string text, const std::string& rule) {
 
 class OwnRuleTest : public ::testing::TestWithParam<std::string_view> {};
 
-// Of the stories that show a rule, at least one goes wrong with the rule switched off.
+// At least one of the stories that show a rule goes wrong with the rule switched off.
 TEST_P(OwnRuleTest, IsSwitchedByTheConfiguration) {
   const std::string rule(GetParam());
   const auto stories = StoriesOf(rule);

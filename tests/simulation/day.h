@@ -17,7 +17,7 @@ namespace berth::simulation {
 // namespace "team". A queue in a cohort reclaims from any other; jobs of lower priority give way.
 api::ClusterQueue& AddQueue(Cluster& cluster, const std::string& name, int cpus,
                             const std::string& cohort = "");
-// With the flavor "default" and the priority classes low (-10) and high (100).
+// Has the flavor "default" and the priority classes low (-10) and high (100).
 Cluster EmptyCluster();
 
 // Prepares the cluster, binds the rows of `csv` and runs them.

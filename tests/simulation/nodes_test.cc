@@ -178,7 +178,7 @@ TEST(NodesTest, AJobThatOutlivesItsNodesEndsAtLast) {
   EXPECT_EQ(day.result.outcomes[0].why,
             "the cloud took nodes back in each of its 100 runs: the nodes live for less time than "
             "the job needs");
-  EXPECT_TRUE(day.result.outcomes[1].finished);  // with the quota that the first gave back
+  EXPECT_TRUE(day.result.outcomes[1].finished);  // it has the quota that the first gave back
 }
 
 TEST(NodesTest, NodesWithoutPodsGoAtTheirTimeToo) {

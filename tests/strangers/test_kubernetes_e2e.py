@@ -23,7 +23,7 @@ PROGRAM, AGNHOST = program("e2e"), program("agnhost")
 MODULE = os.path.join(HERE, "kubernetes-e2e-module")
 PROCESSES = int(os.environ.get("PROCESSES", "6"))
 SECONDS = 3000 if os.environ.get("ALL") else 400
-LEAST = 0.95  # of the chosen specs
+LEAST = 0.95  # a share of the chosen specs
 FEWEST = 150  # chosen ones
 HEAD = """# What the chosen specs came to when they were last played: STATE SECONDS NAME. tools/kubernetes-specs --run writes this.
 """

@@ -34,7 +34,7 @@ Quota QuotaFormulae::QuotaOf(const std::string& node, const FlavorResource& fr) 
 
 QuotaFormulae::Numbers QuotaFormulae::NumbersOf(const std::string& node, const FlavorResource& fr,
                                                 const UsageByQueue& usage, int depth) const {
-  constexpr std::size_t kPrefix = 6;  // of "queue/"
+  constexpr std::size_t kPrefix = 6;  // the length of "queue/"
   Numbers numbers;
   const Quota quota = QuotaOf(node, fr);
   numbers.subtree = quota.nominal;

@@ -30,7 +30,7 @@ std::ostream& operator<<(std::ostream& out, const QuotaPlan& quota);
 
 struct CohortPlan {
   int parent = 0;  // 0: a root; n: below cohort n - 1, if that comes before this one
-  int weight = 0;  // of kWeights
+  int weight = 0;  // an index of kWeights
   std::vector<QuotaPlan> quotas;
   int quotas_used = 0;  // 0: the cohort has no quota of its own
 };
@@ -54,10 +54,10 @@ enum class EventKind : std::uint8_t {
   kSubmit,       // into queue `target`, with priority `value`
   kFinish,       // workload `target`
   kDelete,       // workload `target`
-  kSetPriority,  // of workload `target` to `value`
+  kSetPriority,  // workload `target` gets `value`
   kToggle,       // spec.active of workload `target`
   kReclaim,      // one pod of workload `target`
-  kEditQuota,    // of queue `target`
+  kEditQuota,    // quota of queue `target`
   kEditCohort,   // quota of cohort `target`
   kStopQueue,    // `target`, with policy `value`
   kStopLocalQueue,
@@ -71,7 +71,7 @@ struct Event {
   std::vector<int> amounts;  // per pod, or quotas
   int pods = 0;              // the number of pods - 1
   int min_pods = 0;          // minCount is so many below the count; 0: no minCount
-  int more_pods = 0;         // of a second pod set, with the amounts in reverse order
+  int more_pods = 0;         // pods of a second pod set, with the amounts in reverse order
   int later = 0;             // seconds since the event before; 0: the same instant
 };
 

@@ -71,7 +71,7 @@ class StoryRun {
   bool ReleaseDue();  // likewise
   int IdleLimit() const;
 
-  Story story_;  // with the edits applied so far
+  Story story_;  // contains the edits applied so far
   StoryHooks hooks_;
   std::optional<std::uint64_t> shuffle_;
   ControlPlane world_;

@@ -20,6 +20,7 @@ import listed  # noqa: E402
 import purity  # noqa: E402
 import sizes  # noqa: E402
 import tree  # noqa: E402
+import words  # noqa: E402
 from scratch import temporary_folder  # noqa: E402
 
 BODY_OF_80_LINES = "  ++x;\n" * 80
@@ -227,6 +228,48 @@ class CheckTest(unittest.TestCase):
             with self.subTest(text=text):
                 found = self.findings(docs.check, {path: text})
                 self.assertEqual(found == [], allowed, found)
+
+    def test_comments_are_sentences(self):
+        rows = [
+            ("base/a.h", "// Of a GET.\nint F();\n", "base/a.h:1", "'Of'"),
+            ("base/a.cc", "int x;  // of the rate\n", "base/a.cc:1", "'of'"),
+            ("base/a.cc", "int x;  // as in Kueue\n", "base/a.cc:1", "'as'"),
+            ("base/a.cc", "int x;  // With pods,\n        // all of them\n", "base/a.cc:1", "'With'"),
+            ("base/a.cc", "// As Kueue does.\n", "base/a.cc:1", "'As'"),
+            ("base/a.cc", "// The quota. Of a\n// queue.\n", "base/a.cc:1", "'Of'"),
+            ("base/a.cc", "// The quota.\n// With pods.\n", "base/a.cc:1", "'With'"),
+            ("tests/a.py", "x = 1  # of the rate\n", "tests/a.py:1", "'of'"),
+            ("tools/a.sh", "# With pods.\n", "tools/a.sh:1", "'With'"),
+            ("tools/a/a.go", "\t// Of a kind.\n", "tools/a/a.go:1", "'Of'"),
+        ]
+        for path, text, *parts in rows:
+            with self.subTest(text=text):
+                self.expect(words.check, {path: text}, *parts)
+        self.assertEqual(self.findings(words.check, {
+            "base/a.cc": "// The rate\n// of the writes. With pods, it is lower.\n"
+                         "int x;  // name\n        // with its folder\n"
+                         "const char* a = \"// Of a GET.\";\nconst char* b = R\"(\n// Of b\n)\";\n",
+            "tests/a.py": "x = '# of'  # the rate\n", "base/a.md": "// Of nothing.\n",
+            "tools/a.sh": "#!/bin/sh\necho $# of 3\n"}), [])
+
+    def test_comments_that_are_left_may_become_fewer(self):
+        files = {"base/a.cc": "int x;  // of the rate\nint y;  // as x\n"}
+        self.assertEqual(len(self.findings(words.check, files)), 2)
+        self.assertEqual(len(self.findings(words.check, files | {words.LEFT: "base 1\n"})), 2)
+        self.assertEqual(self.findings(words.check, files | {words.LEFT: "# left\nbase 2\n"}), [])
+        self.expect(words.check, files | {words.LEFT: "base 3\n"}, "base has 2 such comments")
+        self.expect(words.check, {words.LEFT: "base 3\n"}, "base has 0 such comments")
+
+    def test_comments_name_files_that_exist(self):
+        files = {"base/a.h": "", "docs/b.md": "", "tests/c.py": ""}
+        for named in ("base/b.h", "docs/a.md", "tests/base/a_test.cc", "base/c.py"):
+            with self.subTest(named):
+                self.expect(words.check, files | {"base/a.cc": f"// See ({named}).\n"},
+                            "base/a.cc:1", named)
+        self.assertEqual(self.findings(words.check, files | {
+            "base/a.cc": "// base/a.h, docs/b.md; tests/c.py.\n// Kueue: pkg/cache/a.md, base/NAME.*.\n"
+                         "// https://example.org/base/x.md, other/base/x.h, base/{x,y}.h, b.h\n"
+                         '#include "base/gone.h"\n'}), [])
 
     def test_format(self):
         if not shutil.which("clang-format-14"):

@@ -21,7 +21,7 @@ using berth::support::Below;
 using berth::support::CheckProperty;
 constexpr char kV1[] = "kueue.x-k8s.io/v1beta1";
 constexpr char kV2[] = "kueue.x-k8s.io/v1beta2";
-constexpr int kCases = 300;  // of each kind
+constexpr int kCases = 300;  // cases of each kind
 
 bool Sometimes() { return *Below(2) == 1; }
 std::string Name() { return std::string(1, static_cast<char>('a' + *Below(4))); }

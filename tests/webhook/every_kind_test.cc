@@ -52,7 +52,7 @@ EveryKind HeldBy(const std::string& framework, const std::string& path, bool pre
   return {framework, path, true, free, free, prebuilt, elastic, EveryKind::Recheck::kYes};
 }
 
-// Of Kueue's webhook of all kinds, which has no rules of new objects for updates.
+// Kueue's webhook of all kinds has no rules of new objects for updates.
 EveryKind OfTheBase(EveryKind kind) {
   kind.recheck = EveryKind::Recheck::kNo;
   return kind;
@@ -336,9 +336,9 @@ struct Change {
   std::string name;
   std::string state;
   std::string facts;          // words of FactsOf
-  std::string before, after;  // of the metadata, beside the label of the queue
+  std::string before, after;  // metadata beside the label of the queue
   std::string error;          // a part; empty: allowed
-  bool prebuilt = false;      // of kinds that take prebuilt Workloads alone
+  bool prebuilt = false;      // only kinds that take prebuilt Workloads alone
 };
 
 const Change kChanges[] = {
@@ -406,10 +406,10 @@ TEST_P(EveryKindTest, IsValidatedWhenItChanges) {
 
 struct Recheck {
   std::string name;
-  std::string metadata;  // of the object, before and after a change of another label
+  std::string metadata;  // the object's, before and after a change of another label
   std::string error;     // a part; where the rules of new objects hold for updates
   Prebuilt prebuilt = Prebuilt::kAny;
-  bool no_slices = false;  // of kinds without slices alone
+  bool no_slices = false;  // only kinds without slices
 };
 
 const Recheck kRechecks[] = {

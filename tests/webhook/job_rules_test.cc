@@ -73,7 +73,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 struct RuleCase {
   std::string name;
-  std::function<void(api::Job& job)> change;                   // of the new Job
+  std::function<void(api::Job& job)> change;                   // changes the new Job
   std::function<void(api::Job& old, api::Job& job)> update{};  // makes it an update
   std::string want;                                            // part of the one error; empty: none
 };

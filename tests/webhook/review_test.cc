@@ -220,7 +220,8 @@ TEST(ReviewTest, EveryRegisteredPathIsServed) {
   }
 }
 
-// As kueue-mutating-webhook-configuration and kueue-validating-… of Kueue register them.
+// The names under which kueue-mutating-webhook-configuration and kueue-validating-… of Kueue
+// register them.
 constexpr const char* kKueuesKinds[] = {"-v1-pod",
                                         "apps-v1-deployment",
                                         "apps-v1-statefulset",

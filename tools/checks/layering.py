@@ -21,7 +21,7 @@ MAY_INCLUDE = {
     "api": "base",
     "api/codec": "base api",
     "api/yaml": "base api api/codec",
-    # Of api/ the parser of quantities alone: cel/ knows no kinds.
+    # api/ is open to cel/ for the parser of quantities alone: cel/ knows no kinds.
     "cel": "base api/quantity.h",
     "checks": "base api",
     "queue": "base api",
@@ -32,8 +32,8 @@ MAY_INCLUDE = {
     # The core in virtual time: of integrations/ what becomes of a stopped job, of provisioning/ what
     # is declared of runs, and the estimator of waits.
     "simulation": f"base api {CHECKS} queue admission provisioning integrations",
-    # Rows of JSON text, their indices and changes: no kind of Kubernetes. Of api/codec the writer of
-    # JSON alone.
+    # Rows of JSON text, their indices and changes: no kind of Kubernetes. It may use only the
+    # writer of JSON of api/codec.
     "readapi": "base api/codec/json_write.h",
     "net": "base base/threads",
     "kube": SHELL,

@@ -42,7 +42,8 @@ class Target:
     """What one run of clang-tidy reads."""
     sources: list  # paths from the root
     command: dict  # an entry of compile_commands.json
-    first_lines: list = dataclasses.field(default_factory=list)  # of each source in a joined file
+    # The first line of each source in a joined file.
+    first_lines: list = dataclasses.field(default_factory=list)
 
     @property
     def name(self):

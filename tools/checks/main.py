@@ -16,6 +16,7 @@ import listed
 import purity
 import sizes
 import tree
+import words
 
 CHECKS = {
     "format": formatting.check,
@@ -26,6 +27,7 @@ CHECKS = {
     "banned": banned.check,
     "children": children.check,
     "docs": docs.check,
+    "words": words.check,
     "generated": generated.check,
     "purity": purity.check,
 }

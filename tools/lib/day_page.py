@@ -10,7 +10,7 @@ from day_events import GPUS_PER_NODE, percentile, steps
 
 WIDTH, HEIGHT, LEFT, BOTTOM = 360, 170, 34, 26
 BINS = (2, 5, 60, 326)  # those whose shares were published
-# Of pods: 59.7 % waited for 2 s at most, 72.0 % for 5 s, 91.1 % for a minute, 99 % for 326 s.
+# Shares of pods: 59.7 % waited for 2 s at most, 72.0 % for 5 s, 91.1 % for a minute, 99 % for 326 s.
 MEASURED_SHARES = ((2, 0.597), (5, 0.72), (60, 0.911), (326, 0.99))
 MEASURED = {"median": 2, "mean": 22.35, "p99": 326, "used": 15.21, "charged": 23.94, "minutes": 78}
 

@@ -32,7 +32,7 @@ def instant(text):
 class LiveDay(Demo):
     def __init__(self, scratch):
         super().__init__(scratch)
-        self.jobs = []  # of the CSV
+        self.jobs = []  # the jobs of the CSV
         self.queues = os.path.join(SAMPLES, "queues.yaml")
         self.submitted = {}  # by line: this program's clock
         self.foretold = {}  # Day, by the way of simulation

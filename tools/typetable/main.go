@@ -91,7 +91,7 @@ var basic = map[string]string{
 }
 
 type typeDecl struct {
-	pkg     string // as in source.name
+	pkg     string  // the same as in source.name
 	spec    *ast.TypeSpec
 	doc     string
 	imports map[string]string // local name → package name of the table

@@ -23,7 +23,7 @@ constexpr Duration kDay = std::chrono::hours(24);
 struct Lately {
   int asked = 0;
   int granted = 0;
-  std::optional<std::int64_t> median_wait_seconds;  // of those that were granted
+  std::optional<std::int64_t> median_wait_seconds;  // the median of those that were granted
 };
 
 Lately LatelyOf(const api::StockEntry& entry, WallTime now) {

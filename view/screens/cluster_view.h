@@ -36,7 +36,7 @@ struct NodePoolView {
   int node_count = 0;  // nodes that have joined
   // Machines of the cloud, those in use included, as the object names them.
   std::optional<int> total_stock;            // nullopt: unlimited
-  std::map<std::string, int> stock_by_zone;  // of the zones that have a stock of their own
+  std::map<std::string, int> stock_by_zone;  // only the zones that have a stock of their own
 };
 
 // The stock memory of one provisioning class, from its ConfigMap.
@@ -69,21 +69,21 @@ struct PodView {
   std::string job_name;    // label batch.kubernetes.io/job-name
   std::string workload;    // annotation kueue.x-k8s.io/workload
   std::string group;       // label or annotation kueue.x-k8s.io/pod-group-name
-  std::string owner_kind;  // of the controller; empty: none
+  std::string owner_kind;  // the kind of the controller; empty: none
   std::string owner_name;
   std::string node_name;
   std::string phase;
   std::string waiting_reason;  // "ErrImagePull", … of a container that cannot start
   std::string waiting_message;
   std::string unschedulable_message;  // why the scheduler finds no node
-  std::optional<int> exit_code;       // of the first container with an exit code other than 0
+  std::optional<int> exit_code;       // the first exit code of a container that is not 0
 };
 
 // An event of a controller that could not make a pod: quota of the namespace, a limit range, a
 // missing service account, pod security, a webhook, a policy.
 struct RefusedPod {
   std::string namespace_name;
-  std::string owner_kind;  // of the object whose pod it would be
+  std::string owner_kind;  // the object whose pod it would be
   std::string owner_name;
   std::string message;
   WallTime last{};
@@ -113,8 +113,8 @@ struct ClusterView {
   std::vector<NodeView> nodes;
   std::vector<PodView> pods;
   std::vector<RefusedPod> refused_pods;
-  // Of forecasts, where some flavor names a topology: the Topologies, all nodes, and the pods that
-  // use them outside of queues.
+  // Forecasts read these where some flavor names a topology: the Topologies, all nodes, and the
+  // pods that use them outside of queues.
   std::vector<api::Topology> topologies;
   std::vector<api::Node> topology_nodes;
   std::vector<api::Pod> topology_pods;
@@ -139,8 +139,8 @@ const api::Job* FindJob(const ClusterView& view, const api::ObjectKey& key);
 const NodePoolView* FindNodePool(const ClusterView& view, const std::string& name);
 // The Workload whose controller is the job, or null.
 const api::Workload* FindWorkloadOf(const ClusterView& view, const api::Job& job);
-// Of the Workloads of `namespace_name` for which `belongs` is true, those of one job: the one that
-// tells of it. Of an elastic job that is the slice of its present size. Null: none.
+// `belongs` is true for the Workloads of one job in `namespace_name`. Returns the one that tells of
+// the job: for an elastic job, the slice of its present size. Null: none.
 const api::Workload* FindWorkloadWhere(
     const ClusterView& view, const std::string& namespace_name,
     const std::function<bool(const api::Workload& workload)>& belongs);

@@ -24,7 +24,7 @@ constexpr std::int64_t kNanoPerCent = 10'000'000;
 
 struct NodeCost {
   std::int64_t nodes = 0;
-  std::int64_t nano_dollars = 0;  // of one in an hour
+  std::int64_t nano_dollars = 0;  // what one node costs in an hour
 };
 
 // The config and the policy of the check whose step made the request; null where there is none.

@@ -25,7 +25,7 @@
 namespace berth::view {
 
 struct RunCost {
-  std::int64_t rate = 0;    // of all nodes in an hour
+  std::int64_t rate = 0;    // what all nodes cost in an hour
   std::int64_t so_far = 0;  // saturating
   bool is_measured = false;
   friend bool operator==(const RunCost&, const RunCost&) = default;
@@ -36,10 +36,10 @@ std::optional<RunCost> CostOfRun(const ClusterView& view, const api::Workload& w
 
 struct QueueCost {
   int running = 0;
-  int unpriced = 0;  // of these, without a price
+  int unpriced = 0;  // the part of `running` without a price
   RunCost cost;
 };
-// Of what runs in each ClusterQueue, by name.
+// The cost of what runs in each ClusterQueue, by name.
 std::map<std::string, QueueCost> CostByQueue(const ClusterView& view);
 
 // The nodes of a LocalQueue in the last week, measured.

@@ -29,7 +29,7 @@ struct EtaRow {
   std::optional<Duration> p90;
   // When the controller made the forecast of its annotation; nullopt: `berth eta` has drawn.
   std::optional<WallTime> noted;
-  double chance = 0;  // of a start at all: a share of the draws
+  double chance = 0;  // the chance of a start at all: a share of the draws
   std::string why;    // the job does not start in all draws, and why
   std::shared_ptr<const simulation::RunForecast> run;  // null: it is in no queue
   std::optional<simulation::CapacityWait> capacity;
@@ -48,14 +48,15 @@ struct EtaView {
   int draws = 0;
   std::uint64_t seed = 0;
   std::vector<EtaRow> rows;
-  std::map<simulation::RunLevel, std::int64_t> basis;  // of all jobs: the base of their run times
-  std::vector<std::string> notes;                      // what the forecast leaves out
-  std::int64_t stopped_early = 0;                      // draws
-  std::optional<EtaHits> hits;                         // nullopt: none are kept
-  std::int64_t noted = 0;                              // rows with a forecast of the controller
-  std::optional<WallTime> oldest_note;                 // of these
-  std::int64_t corrected = 0;  // rows with a forecast that earlier starts corrected
-  EtaHits controller;          // of the annotations of Workloads that have started
+  // The number of jobs by the base of their run times.
+  std::map<simulation::RunLevel, std::int64_t> basis;
+  std::vector<std::string> notes;       // what the forecast leaves out
+  std::int64_t stopped_early = 0;       // draws
+  std::optional<EtaHits> hits;          // nullopt: none are kept
+  std::int64_t noted = 0;               // rows with a forecast of the controller
+  std::optional<WallTime> oldest_note;  // the oldest of these
+  std::int64_t corrected = 0;           // rows with a forecast that earlier starts corrected
+  EtaHits controller;                   // hits of the annotations of Workloads that have started
 };
 
 // In the order of the medians; those that never start last.

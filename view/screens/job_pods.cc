@@ -16,7 +16,7 @@ enum class PodsBy : std::uint8_t {
   kJobName,
   kJobSetName,
   kTrainingName,  // and the operator's name
-  kRayCluster,    // of this name
+  kRayCluster,    // the RayCluster of this name
   kRayClusterInStatus,
   kSparkName,
   kPodGroup

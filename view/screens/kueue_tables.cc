@@ -120,7 +120,7 @@ bool PassesWorkload(const Json& workload, const KueueTable& table) {
   const KueueFilter& filter = table.filter;
   const auto& statuses = filter.statuses;
   if (!statuses.empty() && !Contains(statuses, "all") && !Contains(statuses, StatusOf(workload))) {
-    // As in kueuectl: a workload with reserved quota is pending as well.
+    // A workload with reserved quota is pending as well, as it is in kueuectl.
     const bool pending =
         StatusOf(workload) == std::string("quotareserved") && Contains(statuses, "pending");
     if (!pending) return false;

@@ -30,7 +30,7 @@ struct KueueFilter {
 };
 
 struct KueueTable {
-  nlohmann::json list;  // with "items"
+  nlohmann::json list;  // a list with "items"
   WallTime now{};
   bool with_namespace = false;
   KueueFilter filter;

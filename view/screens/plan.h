@@ -25,7 +25,7 @@ struct PlannedJob {
   std::string name;
   api::Workload workload;
   std::optional<std::int64_t> deadline;  // activeDeadlineSeconds
-  std::int64_t waited_seconds = 0;       // of the request for capacity that it has; 0: none
+  std::int64_t waited_seconds = 0;       // how long its request for capacity has waited; 0: none
   std::int64_t copies = 1;               // equal Workloads that the object makes
 };
 
@@ -33,7 +33,7 @@ struct QuotaPlan {
   std::string flavor;
   std::string resource;
   api::Amount needed = 0;
-  api::Amount free = 0;  // of the nominal quota, at present
+  api::Amount free = 0;  // the part of the nominal quota that is free at present
   api::Amount nominal = 0;
 };
 

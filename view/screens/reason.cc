@@ -190,7 +190,7 @@ Reason MissingQueueReason(const ClusterView& view, const api::Workload& workload
 
 // The nodes and states of a workload's pods.
 struct PodLocations {
-  std::vector<std::string> nodes;  // of running pods
+  std::vector<std::string> nodes;  // nodes of running pods
   std::size_t starting = 0;        // bound, not running yet
   std::size_t without_node = 0;
   std::string obstacle;  // why a pod makes no progress: an image, no node

@@ -20,7 +20,7 @@ struct SimulationView {
   simulation::Report report;
   std::vector<std::string> notes;  // what the simulation leaves out of the manifests
   std::int64_t skipped = 0;        // rows of the workload without run time or processors
-  simulation::TraceUnit unit = simulation::TraceUnit::kLine;  // of the workload
+  simulation::TraceUnit unit = simulation::TraceUnit::kLine;  // the unit of the workload
 };
 
 std::string RenderSimulation(const SimulationView& view, const TextStyle& style);

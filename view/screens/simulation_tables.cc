@@ -25,7 +25,7 @@ constexpr double kPercent = 100;
 // Whether a table shows figures of a run, or what another run changes of them.
 enum class Kind { kFigures, kDifferences };
 
-// With `digits` after the point.
+// The value has `digits` digits after the point.
 std::string Fixed(double value, int digits) { return fmt::format("{:.{}f}", value, digits); }
 
 bool IsGpu(const std::string& resource) {

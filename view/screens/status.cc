@@ -203,7 +203,8 @@ std::string RenderWaiting(const ClusterView& view, const StatusOptions& options,
   for (const api::Workload* workload : shown) {
     const auto position = positions.find(workload);
     std::string reason = WaitingReason(view, *workload, style).Line();
-    // Of equal reasons in one queue, the first is shown; the others name the workload before them.
+    // If reasons in one queue are equal, the first is shown; the others name the workload before
+    // them.
     if (position != positions.end()) {
       const auto [first, inserted] =
           first_by_reason.try_emplace(ClusterQueueOf(view, *workload) + "\n" + reason, workload);

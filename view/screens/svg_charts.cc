@@ -24,7 +24,7 @@ constexpr double kTop = 10;
 constexpr double kBottom = 26;
 constexpr double kPlotWidth = kWidth - kLeft - kRight;
 constexpr double kPlotHeight = kHeight - kTop - kBottom;
-constexpr double kNameWidth = 150;  // of the rows of BarsChart
+constexpr double kNameWidth = 150;  // the width of the names of BarsChart's rows
 constexpr double kLaneHeight = 9;
 constexpr double kRowGap = 5;
 

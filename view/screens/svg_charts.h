@@ -28,14 +28,14 @@ double Greatest(const std::vector<double>& values);
 
 struct ChartSeries {
   std::string name;
-  std::vector<double> values;  // of equal steps over the time of the axis
+  std::vector<double> values;  // values at equal steps over the time of the axis
   std::string color;           // a class: "c0" … "c7", "others"
 };
 
 struct TimeChart {
   std::string title;  // for readers of the page without pictures
-  std::string unit;   // of the values, for tooltips: "GPUs"
-  Duration end{};     // of the axis, which begins at 0
+  std::string unit;   // the unit of the values, for tooltips: "GPUs"
+  Duration end{};     // the end of the axis, which begins at 0
   double most = 0;    // the axis reaches this value, or the greatest of the series
 };
 

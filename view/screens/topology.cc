@@ -22,10 +22,10 @@ namespace {
 using Json = nlohmann::json;
 using Domain = std::vector<std::string>;
 
-constexpr std::size_t kMostDomains = 5;  // of a gang
+constexpr std::size_t kMostDomains = 5;  // the most domains of a gang
 
 struct Occupant {
-  std::string id;    // of a Workload; empty: of none that is known
+  std::string id;    // names a Workload; empty: none that is known
   std::string name;  // namespace/name of the job, or of the pod
   auto operator<=>(const Occupant&) const = default;
 };

@@ -36,7 +36,7 @@ struct TopologyInput {
   std::vector<api::Node> nodes;
   std::vector<api::Pod> pods;
   bool has_all_pods = false;                                    // `pods` are all there are
-  std::vector<std::shared_ptr<const api::Workload>> workloads;  // of all namespaces
+  std::vector<std::shared_ptr<const api::Workload>> workloads;  // the Workloads of all namespaces
   // Whether the reader may know the names of a namespace; others are numbers.
   std::function<bool(const std::string& namespace_name)> may_name;
   std::vector<std::string> hidden;  // kinds that the reader may not list

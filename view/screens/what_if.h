@@ -21,7 +21,7 @@ struct WhatIfView {
   int draws = 0;
   std::uint64_t seed = 0;
   std::vector<std::string> changes;         // in words
-  std::vector<simulation::JobChange> jobs;  // of all jobs
+  std::vector<simulation::JobChange> jobs;  // the changes of all jobs
   std::vector<std::string> notes;           // what the forecasts leave out
 };
 

@@ -29,7 +29,7 @@ struct AssignedAmount {
 
 // Why capacity does not come, who can act, and the remedy.
 struct CapacityAdvice {
-  std::string reason;        // of a condition, or of a policy
+  std::string reason;        // the reason of a condition, or of a policy
   std::string reason_class;  // "stockout"
   std::string who;           // "nobody", "user", "admin", "cloud"
   std::string remedy;
@@ -46,7 +46,7 @@ struct CapacityTried {
 struct CapacityAsked {
   std::string request;
   std::string provisioning_class;
-  std::string policy_step;  // of a ProvisioningPolicy; empty: none
+  std::string policy_step;  // the step of a ProvisioningPolicy; empty: none
   std::optional<CapacityAdvice> advice;
   std::string pool;  // empty: none is selected, or it is unknown
   int nodes = 0;
@@ -59,10 +59,10 @@ struct Step {
   StepState state = StepState::kAhead;
   std::optional<WallTime> since;
   std::vector<std::string> lines;  // facts of the step, most important first
-  std::optional<Reason> reason;    // with a step that is waited for: the reason as data
+  std::optional<Reason> reason;    // set for a step that is waited for: the reason as data
   std::optional<CapacityAsked> capacity;
   std::vector<CapacityTried> tried;      // oldest first
-  std::vector<AssignedAmount> assigned;  // of "quota reserved": amounts by flavor
+  std::vector<AssignedAmount> assigned;  // set for "quota reserved": amounts by flavor
 };
 
 struct Story {

@@ -50,7 +50,7 @@ class FactsMirror {
   std::set<std::string> managed_job_uids_;
   // "uid/Workload" of objects that have made a Workload for their pods, which is not on hold.
   std::set<std::string> parents_with_workload_;
-  std::map<std::string, std::string> owner_uids_;  // of owned jobs and ReplicaSets, by uid
+  std::map<std::string, std::string> owner_uids_;  // owners of owned jobs and ReplicaSets, by uid
   bool default_priority_class_ = false;
   // The frameworks of jobs that are held by their pods, by namespace and name, then by uid.
   std::map<std::pair<std::string, std::string>, std::map<std::string, std::string>> held_jobs_;

@@ -18,7 +18,7 @@ using kube::JsonPtr;
 constexpr auto kLifetime = std::chrono::hours(24 * 365);
 constexpr auto kRenewBefore = std::chrono::hours(24 * 30);
 constexpr auto kCaLifetime = std::chrono::hours(24 * 3650);
-constexpr std::size_t kMaxCas = 4;  // of a bundle
+constexpr std::size_t kMaxCas = 4;  // the most CAs of a bundle
 constexpr api::ResourceKind kSecretKind{"", "v1", "Secret", "secrets", true};
 
 std::string DataOf(const Json& secret, const char* key) {

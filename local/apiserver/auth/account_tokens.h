@@ -33,13 +33,13 @@ struct NamedObject {
 };
 
 struct AccountClaims {
-  std::string id;  // of the token
+  std::string id;  // identifies the token
   std::vector<std::string> audiences;
   std::string namespace_name;
   NamedObject account;
   std::optional<NamedObject> pod;
   std::optional<NamedObject> secret;
-  std::optional<NamedObject> node;  // of the pod
+  std::optional<NamedObject> node;  // the node of the pod
   WallTime issued;
   WallTime end;
 };

@@ -18,7 +18,7 @@ namespace berth::local {
 
 struct Access {
   bool allowed = false;
-  std::string reason;  // of a granted right
+  std::string reason;  // why the right is granted
 };
 
 Access Authorize(RoleIndex& roles, const UserInfo& user, const AccessAttributes& attributes);

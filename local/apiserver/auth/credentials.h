@@ -18,7 +18,8 @@ namespace berth::local {
 struct Credentials {
   net::TlsIdentity authority;
   net::TlsIdentity serving;
-  net::TlsIdentity front_proxy_authority;  // of requests that are passed on, and of nothing else
+  // Vouches for requests that are passed on, and for nothing else.
+  net::TlsIdentity front_proxy_authority;
   std::string token;
   std::string account_key_pem;  // signs the tokens of service accounts
 };

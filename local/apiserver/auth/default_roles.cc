@@ -119,7 +119,7 @@ std::vector<DefaultRole> Roles() {
                  {kReadWrite, kRbacGroup, "rolebindings roles"}}},
       {.name = "system:aggregate-to-edit", .aggregate = "edit", .rules = EditRules()},
       {.name = "system:aggregate-to-view", .aggregate = "view", .rules = ViewRules()},
-      {.name = "system:aggregated-metrics-reader",  // as metrics-server's manifests have it
+      {.name = "system:aggregated-metrics-reader",  // metrics-server's manifests have it
        .aggregate = "view",
        .rules = {{kRead, "metrics.k8s.io", "pods nodes"}}},
       {.name = "system:auth-delegator",

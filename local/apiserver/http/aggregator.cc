@@ -87,7 +87,7 @@ Json ObjectOf(const Answer& answer) {
 }  // namespace
 
 struct Aggregator::Entry {
-  std::int64_t revision = 0;  // of the APIService
+  std::int64_t revision = 0;  // the revision of the APIService
   AggregatedVersion version;  // what the documents tell of it
   std::string name;
   std::string service_namespace;
@@ -96,7 +96,7 @@ struct Aggregator::Entry {
   std::string ca_pem;
   bool takes_any_certificate = false;
   bool is_own = false;
-  Json conditions;  // as stored
+  Json conditions;  // the stored ones
 
   // What looks have found.
   SteadyTime look_at{};

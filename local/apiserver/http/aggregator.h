@@ -104,7 +104,7 @@ class Aggregator {
   mutable std::mutex mutex_;
   Entries entries_;  // guarded by mutex_
   // Revisions of APIServices that name no Service, of those that look has seen; by name.
-  std::map<std::string, std::int64_t> plain_;  // of Look
+  std::map<std::string, std::int64_t> plain_;  // Look reads and writes it
 };
 
 }  // namespace berth::local

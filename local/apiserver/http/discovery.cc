@@ -73,7 +73,8 @@ Json AggregatedResource(const ResourceInfo& resource) {
 // Differs between kinds, and changes with the version in which objects are stored.
 std::string StorageVersionHash(const ResourceInfo& resource) {
   const std::string stored = StoredVersion(resource);
-  const std::string group = stored.find('/') == std::string::npos ? "/" : "";  // of the core group
+  // The core group has no slash.
+  const std::string group = stored.find('/') == std::string::npos ? "/" : "";
   const std::string hex = Sha256Hex(group + stored + "/" + resource.kind);
   constexpr std::size_t kBytes = 8;
   std::string bytes;

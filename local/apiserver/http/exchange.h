@@ -18,14 +18,14 @@ namespace berth::local {
 
 // What the audit log tells of a request beside the request and its answer.
 struct AuditNotes : AuditAnnotations {
-  std::string name;  // of an object whose name the path does not tell
+  std::string name;  // the object's name, where the path does not tell it
 };
 
 struct Exchange : std::enable_shared_from_this<Exchange> {
   net::Request request;
   std::shared_ptr<net::Responder> responder;
   Target target;
-  std::optional<ApiPath> api;  // of target.path; nullopt: the path names no resource
+  std::optional<ApiPath> api;  // the parts of target.path; nullopt: the path names no resource
   UserInfo user;
   std::string audit_id;
   std::shared_ptr<AuditNotes> audit;  // null: the request is not audited

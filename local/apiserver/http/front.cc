@@ -31,7 +31,7 @@ namespace {
 
 // Most requests handled at a time, without those that wait for webhooks.
 constexpr std::size_t kRunningWorkers = 4;
-constexpr std::size_t kMostRequestThreads = 64;  // of each pool
+constexpr std::size_t kMostRequestThreads = 64;  // the limit of each pool
 constexpr std::size_t kMostRequestsWaiting = 4096;
 constexpr WorkerPool::Limits kLimits{kMostRequestThreads, kRunningWorkers, kMostRequestsWaiting};
 
@@ -45,9 +45,7 @@ constexpr std::string_view kCrds = "customresourcedefinitions.apiextensions.k8s.
 
 constexpr const char* kVersion = "v1.36.3+berth";
 
-// Clients request this document when the v3 index lacks a kind. It has no kinds ({swagger: "2.0",
-// info: {title, version}} in protobuf), so that clients report an unknown kind and not a broken
-// server.
+// The answer to GET /version.
 Json VersionInfo() {
   return {{"major", "1"},        {"minor", "36"},           {"gitVersion", kVersion},
           {"gitCommit", ""},     {"gitTreeState", "clean"}, {"buildDate", "1970-01-01T00:00:00Z"},

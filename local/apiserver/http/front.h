@@ -46,7 +46,7 @@ class Front {
   void SetServerAddress(std::string address);  // for /api; call before the first request
   // Enables POST /debug/berth/backup, which writes to `path`. Call before the first request.
   void SetBackupPath(std::string path) { backup_path_ = std::move(path); }
-  // As ApiServer::SetExtension.
+  // Does what ApiServer::SetExtension does.
   void SetExtension(const std::string& group, Extension::Handler handler);
   // Whether this process answers the group version itself.
   bool IsOwn(const std::string& group, const std::string& version);
@@ -55,11 +55,11 @@ class Front {
   void SetAggregator(Aggregator* aggregator) { aggregator_ = aggregator; }
   // Logs every request; call before the first one. `audit` must outlive the front.
   void SetAudit(AuditTrail* audit) { audit_ = audit; }
-  // As ApiServer::SetPodStreams.
+  // Does what ApiServer::SetPodStreams does.
   void SetPodStreams(std::shared_ptr<PodStreams> streams) {
     handlers_.streams().SetStreams(std::move(streams));
   }
-  // As StreamHandlers::SetIoPool.
+  // Does what StreamHandlers::SetIoPool does.
   void SetIoPool(net::IoPool& pool) { handlers_.streams().SetIoPool(pool); }
   void CutIdleStreams(SteadyTime now) { handlers_.streams().CutIdle(now); }
   void SetReady() { ready_.store(true); }

@@ -29,7 +29,7 @@ std::vector<MediaType> ParseAccept(std::string_view accept);
 
 struct Negotiated {
   Form form = Form::kObject;
-  std::string api_version = "meta.k8s.io/v1";  // of a Table or of partial metadata
+  std::string api_version = "meta.k8s.io/v1";  // the version of a Table or of partial metadata
   std::string content_type = "application/json";
 };
 

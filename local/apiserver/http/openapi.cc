@@ -123,7 +123,7 @@ Json OpenApiDocument(const ResourceTable& table, const std::string& group,
     if (resource->crd_version != nullptr) {
       name = SchemaName(*resource);
       Json schema = ComponentSchema(*resource);
-      // As in the documents of built-in kinds, whatever the definition says of metadata.
+      // The documents of built-in kinds have the same, whatever the definition says of metadata.
       builtin.AddReachable(kObjectMeta, names);
       schema["properties"]["metadata"] = {
           {"description", "Standard object's metadata."},

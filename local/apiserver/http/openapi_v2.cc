@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kReferenceV3 = "#/components/schemas/";
 constexpr std::string_view kReferenceV2 = "#/definitions/";
-constexpr int kDeepest = 64;  // of a schema in itself
+constexpr int kDeepest = 64;  // the depth of a schema in itself
 
 std::string ReferenceInV2(const Json& reference) {
   std::string text = reference.is_string() ? reference.get<std::string>() : "";
@@ -210,7 +210,7 @@ Json CustomSchemaInV2(const ResourceInfo& resource) {
   if (schema.value("x-kubernetes-preserve-unknown-fields", Json()) != true) {
     return SchemaInV2(schema);
   }
-  // With any property kubectl would complain of all others.
+  // If there were any property, kubectl would complain of all others.
   const char* kinds = "x-kubernetes-group-version-kind";
   return {{"type", "object"}, {kinds, schema.at(kinds)}};
 }

@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::chrono::seconds kPassedTimeout{60};
 
-// Of one connection alone (RFC 9110, 7.6.1), or written anew by this server.
+// Whether the header belongs to one connection alone (RFC 9110, 7.6.1), or is written anew by this
+// server.
 bool IsOfConnection(const std::string& name, const std::set<std::string>& named) {
   static const std::set<std::string> kNames{
       "connection",         "keep-alive", "proxy-connection", "te",   "trailer",

@@ -39,7 +39,7 @@ class PassedCalls : public std::enable_shared_from_this<PassedCalls> {
   // Answers `exchange`. `prefix`: in front of the path of a redirection.
   void Send(const std::shared_ptr<Exchange>& exchange, std::shared_ptr<net::HttpClient> client,
             net::Request request, std::string prefix);
-  // As Send, for an answer without an end. It ends when no byte has come for `silence`.
+  // Does what Send does, for an answer without an end. It ends when no byte has come for `silence`.
   void Watch(const std::shared_ptr<Exchange>& exchange, std::shared_ptr<net::HttpClient> client,
              net::Request request, Duration silence);
 

@@ -37,7 +37,7 @@ inline constexpr std::string_view kPortTunnel = "SPDY/3.1+portforward.k8s.io";
 class PortSession final : public StreamSession, public std::enable_shared_from_this<PortSession> {
  public:
   static constexpr std::size_t kMostConnections = 64;
-  static constexpr std::size_t kMostPorts = 32;  // of a request with channels
+  static constexpr std::size_t kMostPorts = 32;  // the most ports of a request with channels
   static constexpr std::size_t kFullBytes = std::size_t{512} * 1024;
   static constexpr std::size_t kLowBytes = std::size_t{64} * 1024;
   static constexpr Duration kConnectTimeout = std::chrono::seconds(10);
@@ -58,7 +58,7 @@ class PortSession final : public StreamSession, public std::enable_shared_from_t
     std::uint16_t port = 0;
     std::shared_ptr<net::TcpStream> tcp;  // null: not connected yet
     std::deque<std::string> waiting;      // for the pod's program
-    std::size_t waiting_bytes = 0;        // with those that are being written
+    std::size_t waiting_bytes = 0;        // includes those that are being written
     bool is_writing = false;
     bool has_client_ended = false;
     bool is_over = false;
@@ -103,7 +103,7 @@ class PortSession final : public StreamSession, public std::enable_shared_from_t
   std::map<std::string, Half> halves_;      // by request ID
   std::map<std::uint32_t, LinePtr> lines_;  // by data stream
   std::vector<LinePtr> full_;               // wait until the client reads
-  std::size_t waiting_bytes_ = 0;           // of all lines
+  std::size_t waiting_bytes_ = 0;           // the sum of all lines
   bool is_read_paused_ = false;
 };
 

@@ -13,7 +13,7 @@ namespace berth::local {
 
 struct RenderOptions {
   Negotiated form;
-  std::string include_object;  // of a Table's rows: "", "None", "Metadata", "Object"
+  std::string include_object;  // what a Table's rows include: "", "None", "Metadata", "Object"
   bool with_columns = true;    // a Table's columnDefinitions
   WallTime now;
 };

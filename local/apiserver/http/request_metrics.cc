@@ -97,7 +97,7 @@ RequestMetrics::Labels RequestMetrics::OfResource(const net::Request& request, c
 }
 
 struct RequestMetrics::Series {
-  // Of the first request.
+  // The labels of the first request.
   std::string verb, dry_run, group, version, resource, subresource, scope, component;
   bool is_long = false;
 

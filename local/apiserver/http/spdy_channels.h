@@ -36,7 +36,7 @@ struct AskedChannels {
   bool input = false;
   bool output = false;
   bool error_output = false;
-  bool resize = false;  // of a terminal: clients open it last, and wait for its answer
+  bool resize = false;  // a terminal: clients open it last, and wait for its answer
 };
 
 class SpdyChannels final : public ProgramChannels,
@@ -57,7 +57,7 @@ class SpdyChannels final : public ProgramChannels,
   void End(const std::string& status) override;
 
  private:
-  static constexpr std::size_t kMostSizeBytes = 1024;  // of kResize in one frame
+  static constexpr std::size_t kMostSizeBytes = 1024;  // the most bytes of kResize in one frame
   struct Stream {
     std::uint32_t id = 0;  // 0: not opened
     bool is_reset = false;
@@ -83,7 +83,7 @@ class SpdyChannels final : public ProgramChannels,
   SpdyReader reader_;
   SpdyWriter writer_;
   std::array<Stream, 5> streams_{};  // by Channel
-  std::string size_text_;            // of kResize, incomplete
+  std::string size_text_;            // text of kResize, incomplete
   std::function<void()> on_open_;
   OnMessage on_message_;
   bool is_pumping_ = false;  // one thread delivers messages, or bytes are being read

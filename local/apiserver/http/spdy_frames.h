@@ -22,7 +22,7 @@ namespace berth::local {
 struct SpdyFrame {
   enum class Kind { kStream, kData, kReset, kPing, kGoAway, kOther };
   Kind kind = Kind::kOther;
-  std::uint32_t stream = 0;                    // of kPing: its number
+  std::uint32_t stream = 0;                    // kPing: its number
   bool is_last = false;                        // kStream, kData: the sender sends no more
   std::map<std::string, std::string> headers;  // kStream: names in lower case
   std::string bytes;                           // kData
@@ -53,7 +53,7 @@ class SpdyReader {
   Result<SpdyFrame> Control(std::uint32_t type, std::uint8_t flags, std::string_view body);
 
   std::string received_;
-  std::size_t taken_ = 0;  // of received_
+  std::size_t taken_ = 0;  // the part of received_ that is taken
   std::uint32_t last_stream_ = 0;
   std::unique_ptr<Headers> headers_;
 };

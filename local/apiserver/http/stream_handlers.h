@@ -26,7 +26,7 @@ class StreamHandlers {
   void Handle(Exchange& exchange, RequestContext& context);
   // Null: nothing runs pods; requests are answered with 503.
   void SetStreams(std::shared_ptr<PodStreams> streams);
-  // Of connections to ports of pods, and of timers; call before the first request.
+  // Sets the threads of connections to ports of pods, and of timers; call before the first request.
   void SetIoPool(net::IoPool& pool) { pool_ = &pool; }
   void CutIdle(SteadyTime now) { sessions_.CutIdle(now); }
 

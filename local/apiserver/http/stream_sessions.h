@@ -33,7 +33,7 @@ class StreamSession {
 class StreamSessions {
  public:
   static constexpr std::size_t kMostSessions = 256;
-  // As kubelet's streamingConnectionIdleTimeout.
+  // The same time as kubelet's streamingConnectionIdleTimeout.
   static constexpr Duration kIdleTimeout = std::chrono::hours(4);
 
   // False: there are too many, or the user has its share of them (share.h). A session counts until

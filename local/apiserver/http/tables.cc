@@ -90,7 +90,7 @@ std::vector<Column> ClaimColumns() {
 
 using PrinterMap = std::map<std::string, Printer, std::less<>>;
 
-// Of apps/v1, batch/v1 and what they use.
+// The printers of apps/v1, batch/v1 and what they use.
 PrinterMap WorkloadPrinters() {
   return {
       {"deployments.apps", {DeploymentColumns(), DeploymentCells}},
@@ -199,7 +199,7 @@ std::vector<Column> CsiDriverColumns() {
           kAge};
 }
 
-// Of storage, networking and autoscaling.
+// The printers of storage, networking and autoscaling.
 PrinterMap StoredPrinters() {
   return {
       {"persistentvolumes", {VolumeColumns(), VolumeCells}},

@@ -49,7 +49,7 @@ class FieldSet {
   FieldSet Union(const FieldSet& other) const;
   FieldSet Intersection(const FieldSet& other) const;
   FieldSet Difference(const FieldSet& other) const;           // exact members removed
-  FieldSet RecursiveDifference(const FieldSet& other) const;  // with all nodes below
+  FieldSet RecursiveDifference(const FieldSet& other) const;  // all nodes below removed, too
 
   // In place:
   void Add(FieldSet&& other);            // Union

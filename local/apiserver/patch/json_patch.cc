@@ -183,7 +183,7 @@ class Patcher {
     const auto want = operation.find("value");
     const Json none;
     const Json& expected = want == operation.end() ? none : *want;
-    // As in Kubernetes, a missing member equals null in a test.
+    // A missing member equals null in a test, as it does in Kubernetes.
     if (place == nullptr) return expected.is_null() ? "" : Missing(path);
     work_ += api::MeasureJson(expected).values;
     return *place == expected ? "" : "test failed: /" + Join(path, "/");
@@ -211,8 +211,8 @@ class Patcher {
   }
 
   Json document_;
-  std::size_t depth_ = 0;  // of added values; the document was bounded when read
-  std::size_t bytes_;      // of the document, without keys of added members
+  std::size_t depth_ = 0;  // the depth of added values; the document was bounded when read
+  std::size_t bytes_;      // bytes of the document, without keys of added members
   std::size_t work_ = 0;
   std::size_t copied_bytes_ = 0;
 };

@@ -422,7 +422,7 @@ ApiResult<AppliedObject> ApplyConfiguration(const Json* live, const Json& config
   out.object = std::get<Json>(std::move(merged));
   const bool same_object = out.object == base;
   const auto mine = managers->find(self);
-  // As in Kubernetes, an apply that changes nothing writes no time, not even a first one.
+  // An apply that changes nothing writes no time, not even a first one; Kubernetes does the same.
   if (mine != managers->end() && !same_object) mine->second.time = FormatTime(context.now);
   if (context.manager == "kubectl") SyncLastApplied(base, config, out.object);
   SetManagedFields(out.object, WriteManagers(*managers));

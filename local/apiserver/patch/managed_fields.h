@@ -18,7 +18,7 @@
 namespace berth::local {
 
 struct ManagerContext {
-  const TypeNode* type = nullptr;  // of the object at `api_version`; never null
+  const TypeNode* type = nullptr;  // the object's type at `api_version`; never null
   std::string api_version;         // "batch/v1": the request's
   std::string manager;             // fieldManager, or ManagerFromUserAgent()
   std::string subresource;         // "" or "status", …

@@ -28,7 +28,7 @@ struct ManagerKey {
 struct ManagedSet {
   FieldSet fields;
   std::string api_version;
-  std::string time;  // as it was written; "" for none
+  std::string time;  // the text that was written; "" for none
 };
 
 using Managers = std::map<ManagerKey, ManagedSet>;

@@ -410,7 +410,8 @@ class Merger {
     patch.erase(name);
   }
 
-  // As in Kubernetes, new items take the positions of items deleted at the end of server_order.
+  // New items take the positions of items deleted at the end of server_order, as they do in
+  // Kubernetes.
   static void FillFreedPlaces(Json& server_order, const Json& patch, const std::string& key) {
     const std::size_t places = server_order.size();
     ItemIndex deleted = IndexBy(key);

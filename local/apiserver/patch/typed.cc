@@ -102,7 +102,7 @@ class PathSet {
 
  private:
   FieldSet set_;
-  std::vector<FieldSet*> nodes_;  // of the path's first elements
+  std::vector<FieldSet*> nodes_;  // the nodes of the path's first elements
 };
 
 class Comparer {

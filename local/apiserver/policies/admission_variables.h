@@ -33,7 +33,7 @@ struct AdmissionVariables {
   const Json* namespace_object = nullptr;
   RoleIndex* roles = nullptr;  // null: `authorizer` has no value
   const UserInfo* user = nullptr;
-  AccessAttributes resource = {};  // of the request; the verb does not count
+  AccessAttributes resource = {};  // the access of the request; the verb does not count
 };
 
 // What an expression may read beside the first four variables.
@@ -62,7 +62,7 @@ class AdmissionActivation {
   bool has_namespace_ = false;
   bool has_authorizer_ = false;
   bool has_resource_ = false;
-  Json namespace_;  // with the fields that expressions may read
+  Json namespace_;  // only the fields that expressions may read
 };
 
 }  // namespace berth::local

@@ -50,7 +50,7 @@ class MutationDispatch {
     std::shared_ptr<const PolicyProgram> program;
     std::string policy;
     std::string binding;
-    std::string version;  // of the object, as the rule that matched names it
+    std::string version;  // the object's version in the rule that matched
     std::optional<Json> params;
     bool ignores_failures = false;
     bool may_repeat = false;

@@ -46,7 +46,7 @@ class PolicyRound {
     bool ignores_failures = false;
   };
   struct Versioned {
-    Json converted[2];  // of objects in another version
+    Json converted[2];  // objects in another version
     const Json* object = nullptr;
     const Json* old_object = nullptr;
     Json request;  // null: not made yet
@@ -69,8 +69,9 @@ class PolicyRound {
   std::map<std::string, Versioned> versioned_;
   std::optional<Object> namespace_;
   std::optional<ApiError> refusal_;
-  Json failures_ = Json::array();                                // of validationActions Audit
-  std::map<std::string, std::vector<std::string>> annotations_;  // of the present policy, by key
+  Json failures_ = Json::array();  // failures of validationActions Audit
+  // Annotations of the present policy, by key.
+  std::map<std::string, std::vector<std::string>> annotations_;
 };
 
 void PolicyRound::Deny(const Pair& pair, const std::string& message, const std::string& reason) {

@@ -34,7 +34,7 @@ struct PolicyDecision {
   bool denies = false;
   bool failed = false;  // an expression has failed, or the limit was reached
   std::string message;
-  std::string reason;  // of a refusal; empty: that of a failure
+  std::string reason;  // the reason of a refusal; empty: that of a failure
 };
 
 struct PolicyAnnotation {
@@ -85,11 +85,11 @@ class PolicyProgram {
   void ReadMutations(const Json& spec, const DeclaredVariables& declared);
   Expression Read(const std::string& text, const DeclaredVariables& declared) const;
 
-  Json spec_;  // with matchConditions and failurePolicy
+  Json spec_;  // includes matchConditions and failurePolicy
   bool has_params_ = false;
   bool ignores_failures_ = false;
   std::vector<std::pair<std::string, Expression>> variables_;  // "variables.NAME"
-  std::map<std::string, std::size_t, std::less<>> indexes_;    // of variables, by that name
+  std::map<std::string, std::size_t, std::less<>> indexes_;    // indexes of variables, by that name
   std::vector<Validation> validations_;
   std::vector<std::pair<std::string, Expression>> annotations_;  // by key
   std::vector<std::pair<bool, Expression>> mutations_;           // whether it makes a JSON patch

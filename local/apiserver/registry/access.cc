@@ -13,7 +13,7 @@
 namespace berth::local {
 namespace {
 
-constexpr int kMostRounds = 16;  // of roles that collect roles that collect roles
+constexpr int kMostRounds = 16;  // rounds of roles that collect roles that collect roles
 
 // The object without what only its deletion and its bookkeeping change.
 Json WithoutHousekeeping(Json object) {

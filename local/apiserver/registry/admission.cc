@@ -181,7 +181,7 @@ std::optional<ApiError> AdmissionChain::DefaultPod(const AdmissionRequest& reque
   return std::nullopt;
 }
 
-// Of several default classes the newest one counts; the first by name among equals.
+// If there are several default classes, the newest one counts; the first by name among equals.
 void AdmissionChain::DefaultStorageClass(Json& claim) const {
   if (At(claim, {"spec", "storageClassName"}) != nullptr ||
       At(claim, {"metadata", "annotations", "volume.beta.kubernetes.io/storage-class"}) !=

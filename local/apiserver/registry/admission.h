@@ -37,7 +37,7 @@ struct AdmissionRequest {
   std::string name;                   // empty: a name will be generated
   const Json* old_object = nullptr;   // null on create
   Json options;                       // CreateOptions, UpdateOptions, … as JSON
-  std::string object_kind;            // of v1, on connect: PodExecOptions, …; else empty
+  std::string object_kind;            // the kind of v1, on connect: PodExecOptions, …; else empty
 };
 
 class AdmissionChain {

@@ -105,7 +105,7 @@ bool HasSchema(const Json& crd, const std::string& version, const Json& schema) 
   return false;
 }
 
-// With `looks_at_costs`, also refuses rules that may cost too much.
+// Where `looks_at_costs` is true, also refuses rules that may cost too much.
 void CheckSchema(const Json& schema, const std::string& path, bool looks_at_costs,
                  std::vector<Cause>& causes) {
   if (CrdSchema::Parse(schema, path, causes) == nullptr || !looks_at_costs) return;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMaxGeneratedStem = 58;
 constexpr int kNameTries = 8;
-constexpr int kChargeTries = 64;  // of quotas that other creations change, too
+constexpr int kChargeTries = 64;  // tries where other creations change the quotas, too
 
 using Operation = AdmissionRequest::Operation;
 

@@ -12,7 +12,7 @@ namespace berth::local {
 namespace {
 
 constexpr std::size_t kShownBytes = 200;
-constexpr std::size_t kMostStrictErrors = 100;  // as in Kubernetes' decoder
+constexpr std::size_t kMostStrictErrors = 100;  // the limit of Kubernetes' decoder
 
 std::optional<ApiError> CheckIdentity(const ResourceInfo& resource, Json& object) {
   if (!object.is_object()) {

@@ -75,7 +75,7 @@ void SetPropagation(Json& object, std::string_view policy) {
   SetFinalizer(object, kForeground, policy == "Foreground");
 }
 
-constexpr std::int64_t kLongestGrace = 100LL * 365 * 24 * 3600;  // of a deletion, in seconds
+constexpr std::int64_t kLongestGrace = 100LL * 365 * 24 * 3600;  // seconds of a deletion
 
 // Marks `object` as being deleted; a repeated deletion can only shorten the grace period.
 void MarkDeleted(Json& object, std::int64_t grace_seconds, WallTime now) {

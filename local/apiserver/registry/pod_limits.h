@@ -1,7 +1,7 @@
 // local/apiserver/registry/pod_limits.h — what LimitRanges and RuntimeClasses do to new pods.
 //
-// Pure. Source: Kubernetes "Limit Ranges", "Runtime Class", "Pod Overhead", restated. Of pod-level
-// resources nothing is read.
+// Pure. Source: Kubernetes "Limit Ranges", "Runtime Class", "Pod Overhead", restated. Pod-level
+// resources are not read.
 #pragma once
 
 #include <optional>

@@ -11,7 +11,7 @@
 namespace berth::local {
 namespace {
 
-// As Go prints a user.
+// The text that Go prints for a user.
 std::string ShownUser(const UserInfo& user) {
   std::string text = "&{" + user.name + " " + user.uid + " [";
   for (std::size_t i = 0; i < user.groups.size(); ++i) {

@@ -3,7 +3,7 @@
 //
 // Changes of Services and PersistentVolumeClaims are counted, and those of pods whose
 // activeDeadlineSeconds comes or goes, since only these can take more. What is deleted, has ended
-// or takes less is given back by the quota controller (local/cluster/quota).
+// or takes less is given back by the quota controller (local/cluster/policies).
 //
 // Threads: any thread.
 #pragma once

@@ -54,7 +54,7 @@ ApiResult<std::int64_t> WantedRevision(const ReadQuery& query, std::int64_t curr
   }
   if (*revision > current) return TooLargeRevisionStatus(*revision, current);
   const std::string& match = query.resource_version_match;
-  // As in Kubernetes, a limit without a match asks for exactly this revision.
+  // A limit without a match asks for exactly this revision, as it does in Kubernetes.
   const bool is_exact = match == "Exact" || (match.empty() && query.limit > 0);
   return is_exact ? *revision : kAnyRevision;
 }

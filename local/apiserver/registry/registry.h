@@ -59,7 +59,7 @@ struct RegistryOptions {
   const Clock* clock = nullptr;
   std::uint64_t seed = 1;                 // for uids and generated names
   std::string root_ca_pem;                // for kube-root-ca.crt
-  std::string front_proxy_ca_pem;         // of the requests that are passed on; empty: none are
+  std::string front_proxy_ca_pem;         // signs the requests that are passed on; empty: none are
   std::string service_prefix = "127.96";  // service_addresses.h
   const AccountTokens* tokens = nullptr;  // null: no tokens are signed
   bool mounts_tokens = false;             // new pods get a volume with their token
@@ -151,7 +151,7 @@ class Registry {
   std::optional<ApiError> PlaceInNamespace(RequestContext& context, Json& object) const;
   void FillSystemMetadata(RequestContext& context, Json& object);
   ApiResult<WriteResult> CommitCreate(RequestContext& context, Json object);
-  // With the charges of the first write. `old_object`: its state before; null: it is new.
+  // Adds the charges of the first write. `old_object`: its state before; null: it is new.
   ApiResult<SubmittedWrite> SubmitCharged(const RequestContext& context, std::vector<Write> writes,
                                           const Json* old_object);
   std::vector<Write> Companions(const RequestContext& context, const Json& object);

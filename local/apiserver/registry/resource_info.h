@@ -82,7 +82,7 @@ struct ResourceInfo {
   std::vector<std::string> categories;
   std::vector<SubresourceInfo> subresources;
   std::string storage;                    // ObjectKey::resource: "jobs.batch"
-  const TypeNode* type = nullptr;         // of the object; null: the resource has no body
+  const TypeNode* type = nullptr;         // the object's type; null: the resource has no body
   std::vector<std::string> field_labels;  // beside metadata.name and metadata.namespace
 
   std::shared_ptr<const CrdKind> crd;  // null: built in

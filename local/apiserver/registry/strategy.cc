@@ -27,7 +27,8 @@ bool SpecDiffers(const ResourceInfo& resource, const Json& a, const Json& b) {
   return false;
 }
 
-// Without conditions and counters, but for those that Kubernetes never omits.
+// Returns the status of a new object. It has no conditions, and only those counters that Kubernetes
+// never omits.
 Json EmptyStatus(const ResourceInfo& resource) {
   Json status = Json::object();
   const Field* field = FindField(*resource.type, "status");
@@ -43,7 +44,7 @@ void CopyMember(Json& to, const Json& from, const char* key) {
   }
 }
 
-// Of a custom object that nobody has reported on: the schema's default, or nothing.
+// Gives a custom object that nobody has reported on the schema's default status, or none.
 void ResetStatus(const ResourceInfo& resource, Json& object) {
   Json defaulted = Json::object();
   resource.crd_version->schema->Default(defaulted);

@@ -110,7 +110,7 @@ Json ScaleOf(const Json& object, const CrdScale& paths) {
   } else if (const auto map = LabelSelectorFromJson({{"matchLabels", *selector}}); is_map && map) {
     scale["status"]["selector"] = FormatLabelSelector(*map);
   } else if (const auto parsed = LabelSelectorFromJson(*selector); parsed) {
-    scale["status"]["selector"] = FormatLabelSelector(*parsed);  // of a built-in kind
+    scale["status"]["selector"] = FormatLabelSelector(*parsed);  // a built-in kind
   }
   return scale;
 }

@@ -13,7 +13,7 @@ namespace berth::local {
 namespace {
 
 constexpr std::string_view kTooCostly = "operation cancelled: actual cost limit exceeded";
-constexpr std::size_t kMaxMessageBytes = 5120;  // of an evaluated messageExpression
+constexpr std::size_t kMaxMessageBytes = 5120;  // the limit of an evaluated messageExpression
 constexpr char kOutOfBudget[] =
     "validation failed due to running out of cost budget, no further validation rules will be run";
 
@@ -121,7 +121,7 @@ class RuleWalk {
     const CrdRules& rules = *type.validation->rules;
     cel::Activation plain;
     plain.Set("self", ValueOf(type, value, before));
-    cel::Activation optional;  // of rules with optionalOldSelf
+    cel::Activation optional;  // for rules with optionalOldSelf
     if (rules.reads_old()) {
       optional = plain;
       optional.Set("oldSelf", cel::Value::None());

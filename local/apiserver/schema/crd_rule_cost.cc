@@ -15,7 +15,7 @@ namespace berth::local {
 namespace {
 
 constexpr std::uint64_t kMostRequestBytes = 3 * 1024 * 1024;
-constexpr std::size_t kMostShown = 4;  // of the rules that make a definition too costly
+constexpr std::size_t kMostShown = 4;  // the most rules that an error names as too costly
 
 std::uint64_t Times(std::uint64_t a, std::uint64_t b) {
   return a != 0 && UINT64_MAX / a < b ? UINT64_MAX : a * b;
@@ -139,7 +139,7 @@ class CostCheck {
 
   std::vector<Cause> causes_;
   std::uint64_t total_ = 0;
-  std::vector<std::pair<std::uint64_t, std::string>> costly_;  // with their places
+  std::vector<std::pair<std::uint64_t, std::string>> costly_;  // costs and their places
 };
 
 }  // namespace

@@ -76,7 +76,7 @@ std::optional<std::string> FieldPathIn(const Json& schema, std::string_view text
   return path;
 }
 
-// As Kubernetes prints a rule in the causes of its definition.
+// The text that Kubernetes prints for a rule in the causes of its definition.
 std::string RuleText(const Json& rule) {
   const auto or_null = [&rule](const char* name) {
     const auto at = rule.find(name);

@@ -28,13 +28,13 @@
 
 namespace berth::local {
 
-inline constexpr std::uint64_t kMaxRuleCost = 10'000'000;  // of all rules of an object, in steps
+inline constexpr std::uint64_t kMaxRuleCost = 10'000'000;  // steps of all rules of an object
 
 struct CrdRule {
   cel::Program program;
   std::optional<cel::Program> message_program;  // messageExpression
   std::string shown;                            // message, else the rule: what an error quotes
-  std::string message;                          // of a value that the rule refuses
+  std::string message;                          // the error for a value that the rule refuses
   std::string reason;                           // FieldValueInvalid, …; empty: FieldValueInvalid
   std::string field_path;                       // below the node: "spec.a"; empty: the node
   bool reads_old = false;

@@ -13,7 +13,7 @@
 
 namespace berth::local {
 
-// Of one refusal: validators leave out the rest.
+// The most causes of one refusal: validators leave out the rest.
 inline constexpr std::size_t kMostCauses = 1000;
 
 struct Cause {

@@ -48,7 +48,7 @@ class FieldPath {
  private:
   friend class FieldPaths;
   static constexpr std::size_t kNoIndex = static_cast<std::size_t>(-1);
-  static constexpr std::size_t kShortBytes = 64;  // of the last part
+  static constexpr std::size_t kShortBytes = 64;  // the most bytes of the last part
 
   FieldPath(const FieldPath* parent, std::string_view lead, std::string_view name,
             std::string_view tail)

@@ -27,7 +27,7 @@ class ItemIndex {
   ItemIndex(std::vector<std::string> keys, Absent absent)
       : keys_(std::move(keys)), absent_(absent) {}
 
-  // Of equal items the first one stays.
+  // If several items are equal, the first one stays.
   void Add(const Json& item, std::size_t place);
   void AddAll(const Json& list);
   std::optional<std::size_t> Find(const Json& item) const;

@@ -93,8 +93,8 @@ class PlaceReader : public nlohmann::json_sax<Json> {
   };
   struct Level {
     bool is_array = false;
-    Path root;  // of the object or array
-    Path path;  // of the present member
+    Path root;  // the path of the object or array
+    Path path;  // the path of the present member
     std::size_t index = 0;
     std::set<std::string> keys = {};
   };

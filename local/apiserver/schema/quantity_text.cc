@@ -88,7 +88,7 @@ struct Parts {
   bool negative = false;
   std::string whole;  // without leading zeros; "0" if none
   std::string fraction;
-  std::int64_t exponent = 0;  // of 10, or of 2 for kBinary
+  std::int64_t exponent = 0;  // the power of 10, or of 2 for kBinary
   Format format = Format::kDecimal;
 };
 

@@ -56,7 +56,7 @@ enum FieldFlag : std::uint8_t {
 };
 
 struct Field {
-  std::string name;  // as in JSON; for kFieldInline the Go type's name
+  std::string name;  // the name in JSON; for kFieldInline the Go type's name
   const TypeNode* type = nullptr;
   std::string patch_merge_key;     // strategic merge patch: key of the list's items; "" for none
   std::uint32_t proto_number = 0;  // 0: not in protobuf

@@ -32,7 +32,7 @@ struct Validation {
   std::optional<double> multiple_of;
   bool exclusive_minimum = false;
   bool exclusive_maximum = false;
-  std::optional<std::int64_t> min_length;  // of text, in code points
+  std::optional<std::int64_t> min_length;  // the length of text, in code points
   std::optional<std::int64_t> max_length;
   std::optional<std::int64_t> min_items;
   std::optional<std::int64_t> max_items;

@@ -33,8 +33,7 @@ struct StoreOptions {
   WindowLimits window;
   std::size_t max_batch_writes = 64;
   std::int64_t keep_log_rows = 10'000;  // younger than window.keep_for: more
-  // Of a new store. A store that replaces another one must begin above every revision of that
-  // store, so that no client confuses a new change with one it has seen.
+  // The first revision of a new store.
   std::int64_t first_revision = 1;
   const Clock* clock = nullptr;  // when a change was written; null: real time
   // Resources whose changes are not logged on disk: frequent ones without resuming watches.

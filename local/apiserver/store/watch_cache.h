@@ -29,7 +29,7 @@ namespace berth::local {
 struct StoreEvent {
   WatchEvent::Type type = WatchEvent::Type::kAdded;
   std::int64_t revision = 0;
-  WallTime time;       // of the write
+  WallTime time;       // when it was written
   StoredPtr object;    // kDeleted: the last state, with the deletion's revision
   StoredPtr previous;  // null for kAdded, and if unknown
 };
@@ -53,13 +53,13 @@ class WatchCache {
   // A part of a list.
   struct Range {
     std::string_view namespace_name;            // empty: all namespaces
-    std::pair<std::string, std::string> after;  // of namespace and name; empty: all
+    std::pair<std::string, std::string> after;  // namespace and name; empty: all
     std::size_t most = 0;                       // objects; 0: all
   };
   struct Part {
     enum class State { kOk, kExpired };
     State state = State::kOk;
-    std::int64_t revision = 0;  // of the state
+    std::int64_t revision = 0;  // the revision of the state
     std::vector<StoredPtr> objects;
     std::size_t more = 0;  // objects of the range behind `objects`
   };

@@ -117,7 +117,7 @@ void DefaultPod(Json& pod) {
   for (const char* list : {"containers", "initContainers"}) {
     ForEach(*spec, list, [](Json& container) { DefaultRequests(container); });
   }
-  // With the host network, host ports equal container ports.
+  // On the host network, host ports equal container ports.
   if (spec->value("hostNetwork", Json()) == true) {
     for (const char* list : {"containers", "initContainers"}) {
       ForEach(*spec, list, [](Json& container) {

@@ -18,7 +18,7 @@ void ApplyStaticDefaults(std::string_view group, std::string_view version, std::
                          Json& object);
 
 // Defaults of parts, for kinds that embed pods.
-void DefaultPodSpec(Json& spec);  // of templates and pods
+void DefaultPodSpec(Json& spec);  // for templates and pods
 void DefaultPodTemplate(Json& pod_template);
 
 }  // namespace berth::local

@@ -42,7 +42,7 @@ inline bool IsEmptyText(const Json& object, const char* name) {
          (at->is_string() && at->get_ref<const std::string&>().empty());
 }
 
-// Of autoscaling, networking.k8s.io and storage.k8s.io.
+// Fills in the defaults of kinds of autoscaling, networking.k8s.io and storage.k8s.io.
 void DefaultStoredKind(std::string_view group, std::string_view kind, Json& object);
 
 }  // namespace berth::local

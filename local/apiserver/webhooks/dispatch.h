@@ -52,7 +52,7 @@ class WebhookDispatch {
     std::vector<std::string> warnings;
     std::vector<std::pair<std::string, std::string>> annotations;
     WebhookCall::Ending ending = WebhookCall::Ending::kAllowed;
-    int code = 200;  // as in WebhookCall
+    int code = 200;  // see WebhookCall
   };
 
   std::vector<Hook> Concerned(const char* configurations, const AdmissionRequest& request,
@@ -60,10 +60,11 @@ class WebhookDispatch {
   // What a webhook is asked, if its conditions let it be asked.
   struct Question {
     ReviewQuestion review;
-    std::optional<WebhookQuestion> asked;  // of `review`; where it is called, or a condition reads
-    Json converted[2];                     // what `review` shows of objects in another version
+    // The form of `review`; where it is called, or a condition reads.
+    std::optional<WebhookQuestion> asked;
+    Json converted[2];  // what `review` shows of objects in another version
     bool call = false;
-    Outcome outcome;  // of a webhook that is not called
+    Outcome outcome;  // the outcome of a webhook that is not called
   };
 
   using Instant = std::chrono::steady_clock::time_point;

@@ -38,7 +38,7 @@ class HttpWebhookCaller final : public WebhookCaller {
     std::string base_url;     // "https://127.0.0.1:9443"
     std::string server_name;  // for the certificate; empty: that of the URL
     std::string path;         // "/mutate?timeout=10s"
-    std::string shown_url;    // as in messages
+    std::string shown_url;    // the URL that messages show
   };
   Result<Address> Resolve(const WebhookTarget& target, Duration timeout);
   // "https://host:port" of a Service.

@@ -18,7 +18,7 @@ struct MatchInput {
   std::string version;
   std::string resource;
   std::string subresource;
-  std::string name = {};  // of the object, for resourceNames
+  std::string name = {};  // the object's name, for resourceNames
   bool namespaced = true;
   // Other versions that the object can be converted to (matchPolicy Equivalent), newest first.
   std::vector<std::string> other_versions;

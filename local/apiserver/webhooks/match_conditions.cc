@@ -36,7 +36,7 @@ class Programs {
   std::map<std::pair<ConditionParams, std::string>, cel::Program> kept_;
 };
 
-// As Kubernetes prints several errors.
+// Joins several errors in the form that Kubernetes prints.
 std::string JoinErrors(const std::vector<std::string>& errors) {
   if (errors.size() == 1) return errors.front();
   std::string text = "[";

@@ -34,7 +34,7 @@ struct WebhookCall {
   std::string webhook;    // its name
   std::string type;       // "admit" of mutating webhooks, "validating"
   std::string operation;  // "CREATE", …
-  int code = 200;         // of the HTTP answer or of the rejection; 0 of kServerFailed
+  int code = 200;         // the code of the HTTP answer or of the rejection; 0 for kServerFailed
   double seconds = 0;
 };
 

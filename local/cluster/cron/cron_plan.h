@@ -21,7 +21,7 @@ namespace berth::local::cluster {
 struct CronView {
   Object cron_job;
   std::vector<Object> jobs;      // those of the CronJob
-  std::optional<TimeZone> zone;  // of spec.timeZone; null: unknown
+  std::optional<TimeZone> zone;  // the zone of spec.timeZone; null: unknown
 };
 
 // Perform the members in this order.

@@ -137,7 +137,7 @@ void Redirect(SocketAddress& address, in_addr own) {
   std::memcpy(&address.v6.sin6_addr, mapped.data(), mapped.size());
 }
 
-constexpr std::size_t kMostPorts = 4096;  // of a pod that are known
+constexpr std::size_t kMostPorts = 4096;  // the most ports of a pod that are known
 
 }  // namespace
 
@@ -371,7 +371,8 @@ class BindSupervisor::Impl {
   const WakeFile wake_;
   std::mutex mutex_;
   std::map<int, in_addr> listeners_;
-  std::map<in_addr_t, Ports> ports_;  // of pods' programs, by the pod's address; guarded by mutex_
+  // Ports of pods' programs, by the pod's address; guarded by mutex_.
+  std::map<in_addr_t, Ports> ports_;
   bool is_stopping_ = false;
   std::thread thread_;
 };

@@ -47,7 +47,7 @@ Result<NextLook> DisruptionController::Look(const ObjectKey& key) {
   if (budget == nullptr) return NextLook{};
   const DisruptionPlan plan = PlanDisruption(View(budget), clock_.Now());
   if (plan.status) {
-    // Of the state that was planned with: an eviction in between is a conflict.
+    // The status fits the state that was planned with: an eviction in between is a conflict.
     Json next = *budget;
     next["status"] = *plan.status;
     const auto written = writer_.Replace(kDisruptionBudgets, "status", next);
@@ -80,7 +80,8 @@ std::optional<std::int64_t> DisruptionController::SizeFor(const Json& pod,
   if (kind == "ReplicaSet") found = cache_.Get(kReplicaSets, key);
   if (kind == "ReplicationController") found = cache_.Get(kReplicationControllers, key);
   if (found == nullptr) return std::nullopt;
-  // A rollout has several ReplicaSets, but one size: that of the ReplicaSet with most of it.
+  // During a rollout a Deployment owns several ReplicaSets. Use the Deployment's replica count, not
+  // the ReplicaSet's, as the expected size.
   const Json* deployment = ControllerRef(*found);
   if (deployment != nullptr && StringAt(*deployment, {"kind"}) == "Deployment") {
     const Object whole =

@@ -16,7 +16,7 @@ namespace berth::local::cluster {
 
 struct ProbeAnswer {
   bool success = false;
-  std::string message;  // of a failure, in kubelet's words
+  std::string message;  // tells a failure in kubelet's words
 };
 
 // Calls what a probe names. Tests have their own.

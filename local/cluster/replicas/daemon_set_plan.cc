@@ -121,7 +121,7 @@ class DaemonSetPlanner {
 
   void ManagePods() {
     for (const auto& [node, fit] : fits_) ManageNode(node, fit);
-    // Of nodes that are gone.
+    // Remove the pods whose node is gone.
     for (const auto& [node, pods] : pods_by_node_) {
       if (fits_.count(node) != 0) continue;
       for (const std::size_t at : pods) Remove(at);
@@ -305,7 +305,7 @@ class DaemonSetPlanner {
   const Json& set_;
   const WallTime now_;
   Json status_;
-  std::string hash_;  // of the present template
+  std::string hash_;  // the hash of the present template
   std::map<std::string, DaemonFit> fits_;
   std::map<std::string, std::vector<std::size_t>> pods_by_node_;
   DaemonSetPlan plan_;

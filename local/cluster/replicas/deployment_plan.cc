@@ -370,7 +370,7 @@ class DeploymentPlanner {
   Json status_;
   std::vector<Object> mine_;
   std::vector<Set> sets_;  // oldest first
-  Set* new_ = nullptr;     // of the present template
+  Set* new_ = nullptr;     // the set of the present template
   DeploymentPlan plan_;
 };
 

@@ -40,7 +40,7 @@ class ReplicaSetController {
   Status Claim(const ReplicaSetView& view, const ReplicaSetPlan& plan);
   void CreatePods(const ObjectKey& key, const Json& set, std::size_t count);
 
-  // With spec.selector as a ReplicaSet has it.
+  // Returns a copy whose spec.selector has the form of a ReplicaSet's.
   Object AsReplicaSet(const Object& object) const;
 
   const ReplicaKinds kinds_;

@@ -36,7 +36,7 @@ struct StatefulSetPlan {
   std::optional<Json> change_revision;
   std::vector<std::size_t> condemned;  // pods above the wanted size, for their claims
   std::vector<Json> change;            // pods with restored labels
-  std::vector<std::int64_t> ordinals;  // of `create`
+  std::vector<std::int64_t> ordinals;  // the ordinals of `create`
   std::vector<Json> create;
   std::vector<std::size_t> remove;
   std::vector<PlannedEvent> events;

@@ -73,7 +73,7 @@ Json AggregatedDocument(const std::string& api_version) {
           {"items", Json::array({std::move(item)})}};
 }
 
-// As metrics-server writes them: nanocores, and whole Ki.
+// Writes amounts in metrics-server's form: nanocores, and whole Ki.
 Json Amounts(const ContainerUsage& usage) {
   return {{"cpu", fmt::format("{}n", usage.nanocores)},
           {"memory", fmt::format("{}Ki", usage.bytes / kKi)}};

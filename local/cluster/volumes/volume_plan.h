@@ -70,7 +70,7 @@ Json BoundStatus(const Json& claim, const Json& volume);
 
 struct VolumePlan {
   std::string phase;                // "Available", "Bound", "Released"
-  bool remove = false;              // with its folder
+  bool remove = false;              // removes its folder, too
   bool release_protection = false;  // nothing is bound to the volume that is being deleted
 };
 // `claim`: the object of the volume's claimRef; null: none.

@@ -10,7 +10,7 @@ import dask.array as da
 import numpy as np
 from distributed import Client
 
-ROWS = 100_000  # of a block
+ROWS = 100_000  # rows of a block
 EARTH_RADIUS_KM = 6371.0
 SEED = int(os.environ["SEED"])
 BLOCKS = int(os.environ["BLOCKS"])

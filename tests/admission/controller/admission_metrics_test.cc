@@ -88,7 +88,7 @@ TEST_F(AdmissionMetricsTest, LocalQueuesHaveTheirOwn) {
   EXPECT_EQ(ValueOf(finished), "none");
 }
 
-// As a slice that was preempted, and then replaced.
+// A slice that was preempted, and then replaced, ends so.
 TEST_F(AdmissionMetricsTest, AWorkloadThatEndsWhileItWaitsIsCounted) {
   BootWithOneThatWaits();
   SetConditionOf("b", api::kFinished, true, "WorkloadSliceReplaced");

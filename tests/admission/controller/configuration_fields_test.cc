@@ -12,7 +12,7 @@ namespace {
 
 enum class Fate { kRead, kWarned, kRefused };
 struct FieldRow {
-  const char* fields;  // of a Configuration with one field that is no default
+  const char* fields;  // a Configuration's one field that is no default
   Fate fate;
   const char* path = "";  // named in the warning or refusal
 };

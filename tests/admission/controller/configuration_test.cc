@@ -57,7 +57,7 @@ TEST(Configuration, AnExternalFrameworkThatNamesAResourceHasNoEffect) {
   EXPECT_THAT(why("PipelineRun.tekton.dev"), HasSubstr("\"Kind.v1.tekton.dev\""));
 }
 
-// As in Kueue, the block switches the metrics off where it does not switch them on.
+// The block switches the metrics off where it does not switch them on; Kueue does the same.
 TEST(Configuration, LocalQueuesHaveMetricsUnlessTheFileSaysOtherwise) {
   for (const auto& [metrics, shown] : std::vector<std::pair<nlohmann::json, bool>>{
            {R"({})"_json, true},

@@ -138,7 +138,7 @@ TEST_F(CyclePaceTest, WithoutPreemptionsTheBatchIsShort) {
   EXPECT_EQ(batches_.size(), 1U);
 }
 
-// Of the latest batch, where the last workload of `priorities` has just come.
+// Plans the latest batch, where the last workload of `priorities` has just come.
 TEST_F(CyclePaceTest, HigherPrioritiesThatKeepComingHaveMoreRight) {
   struct Row {
     const char* name;

@@ -28,7 +28,7 @@ std::vector<WakeRow> AllWakes() {
   return rows;
 }
 
-using WakeCase = std::tuple<WakeRow, bool>;  // with equivalence hashing
+using WakeCase = std::tuple<WakeRow, bool>;  // the bool: equivalence hashing
 
 class WakesTest : public WakesWorld, public ::testing::WithParamInterface<WakeCase> {
  protected:

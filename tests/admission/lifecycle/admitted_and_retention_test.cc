@@ -23,7 +23,7 @@ TEST(AdmittedCondition, PodsAreAwaitedInTheSameWrite) {
     const char* name;
     bool admitted;
     bool has_owner;
-    const char* reason_before;  // of PodsReady; null: there is no such condition
+    const char* reason_before;  // the reason of PodsReady; null: there is no such condition
     const char* reason;
   };
   const std::vector<Row> rows = {

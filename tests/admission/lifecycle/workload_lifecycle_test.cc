@@ -120,8 +120,8 @@ TEST_F(LifecycleTest, ChecksFollowTheQueueUntilAdmission) {
   EXPECT_TRUE(AtRest()) << "a check that comes later does not stop what runs";
 }
 
-// The queue has the check "f" for some flavors alone. What the check says of a Workload that waits is
-// said of no flavor.
+// The queue has the check "f" for some flavors alone. What the check says of a Workload that waits
+// is said of no flavor.
 TEST_F(LifecycleTest, ChecksOfFlavorsKeepTheirRetriesWithoutReservation) {
   situation_.required_checks = {"a"};
   situation_.queue_checks = {"a", "f"};

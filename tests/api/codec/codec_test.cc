@@ -205,7 +205,7 @@ TEST(OtherKindsCodec, NodesNamespacesAndClasses) {
   EXPECT_EQ(priority->value, -7);
 }
 
-// With both readers: watches read without a tree.
+// Both readers see them: watches read without a tree.
 TEST(PodCodec, ResourceClaimsAreSeen) {
   for (const auto& [claims, seen] : {std::pair{R"([{"name":"gpu"}])", true}, {"[]", false}}) {
     const std::string text =

@@ -1,7 +1,7 @@
 // How fast the embedded API server is on this machine: start, memory, durable creates, reads, watch
 // delivery. `berth_bench_apiserver [SECONDS [creates]]` prints one line per figure. The server is
-// a process of its own: "server" and "client" are the processor time that each took per request.
-// With long SECONDS the last line is the memory of many objects.
+// a process of its own: "server" and "client" are the processor time that each took per request. If
+// SECONDS is long, the last line is the memory of many objects.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>

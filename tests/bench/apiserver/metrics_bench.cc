@@ -50,7 +50,7 @@ Question AskFor(const char* method, const std::string& target) {
   return question;
 }
 
-// Of the processor, used by the calling thread: other programs of the machine do not count.
+// The processor time that the calling thread has used: other programs of the machine do not count.
 double Nanoseconds() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);

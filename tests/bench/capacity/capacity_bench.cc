@@ -149,8 +149,8 @@ class Pass {
   }
 
  private:
-  // As full as the memory of a class becomes: 64 keys of 64 outcomes, those of the steps' machines
-  // among them.
+  // Makes the memory of a class as full as it becomes: 64 keys of 64 outcomes, those of the steps'
+  // machines among them.
   void FillStock() {
     api::Workload like;
     Ask(like);

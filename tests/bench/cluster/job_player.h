@@ -24,9 +24,9 @@ inline constexpr char kClassLabel[] = "berth.dev/bench-class";
 struct ClassResult {
   std::size_t finished = 0;
   std::size_t evictions = 0;
-  std::size_t most_evictions = 0;         // of one Workload
+  std::size_t most_evictions = 0;         // the most of one Workload
   std::vector<double> admission_seconds;  // creation to the last Admitted; whole seconds
-  std::vector<double> held_seconds;       // of evicted Workloads: from Admitted to Evicted
+  std::vector<double> held_seconds;       // times of evicted Workloads from Admitted to Evicted
 };
 
 class JobPlayer {
@@ -39,8 +39,8 @@ class JobPlayer {
 
  private:
   struct Played {
-    WallTime admitted_at{};  // of the admission that is played; zero: none
-    WallTime evicted_at{};   // of the eviction that was counted; zero: none
+    WallTime admitted_at{};  // when the admission that is played came; zero: none
+    WallTime evicted_at{};   // when the eviction that was counted came; zero: none
     std::size_t evictions = 0;
     bool writing = false;
     bool finished = false;

@@ -12,7 +12,7 @@ using std::chrono::milliseconds;
 
 struct KueueLoad::WorkloadClass {
   const char* name;
-  int count;  // of each ClusterQueue
+  int count;  // the number in each ClusterQueue
   milliseconds interval;
   milliseconds run_time;
   int priority;

@@ -45,7 +45,7 @@ std::uint64_t sink = 0;  // printed, so that the compiler keeps the loops
 struct Rival {
   const char* name;
   std::function<void()> round;
-  int operations = 0;  // of a round
+  int operations = 0;  // the operations of a round
 };
 
 void Compare(const char* use, const std::vector<Rival>& rivals) {
@@ -130,7 +130,7 @@ void UseQueue(const std::vector<Pending>& pending) {
     if (i % 2 == 0) queue.Push(first);
   }
   queue.Join(parked);
-  for (int i = 1; i < kPending / 2; i += 2) queue.Erase(i);  // of the parked ones
+  for (int i = 1; i < kPending / 2; i += 2) queue.Erase(i);  // the parked ones
 }
 
 class OwnHeap {

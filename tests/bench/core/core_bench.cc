@@ -61,7 +61,7 @@ struct Totals {
   double writing = 0;
   double reacting = 0;
   double first_cycle = 0;
-  double worst_cycle = 0;  // of the others
+  double worst_cycle = 0;  // the worst of the others
 };
 
 class Bench {
@@ -210,7 +210,8 @@ class Bench {
   long pending_;
   std::vector<BenchWorkload> made_;
   std::vector<admission::ReasonHistory> histories_;
-  std::vector<std::shared_ptr<const admission::DecisionNote>> notes_;  // of the cycle's decisions
+  // Notes of the cycle's decisions.
+  std::vector<std::shared_ptr<const admission::DecisionNote>> notes_;
   std::vector<Running> running_;
   simulation::Agenda<int> ends_;  // by time
   admission::Driver driver_;
@@ -262,7 +263,7 @@ int Main(int argc, char** argv) {
   const InputSize& size = arguments->size;
   const std::string& mode = arguments->mode;
   admission::SchedulerConfig config;
-  config.listing = queue::Listing::kNew;  // as the controller
+  config.listing = queue::Listing::kNew;  // the controller has the same
   if (mode == "fair") config.fair_sharing.emplace();
   Bench bench(size, config);
   bench.Run(arguments->cpu_seconds, arguments->cycles);

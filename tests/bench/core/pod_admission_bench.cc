@@ -48,7 +48,7 @@ Json PodSpec() {
                          {"resources", {{"requests", {{"cpu", "1"}, {"memory", "1Gi"}}}}}}})}};
 }
 
-// As its review leaves it.
+// A pod in the form that its review leaves.
 Json PodOf(int number) {
   const std::string group = NameOf("group", number / kGroup);
   Json spec = PodSpec();

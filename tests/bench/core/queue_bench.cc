@@ -24,7 +24,7 @@ constexpr int kRepeats = 20;
 
 struct QueueInput {
   int queues = 0;
-  int own_flavors = 0;  // of each queue; 0: all share one
+  int own_flavors = 0;  // the flavors of each queue; 0: all share one
 };
 
 class QueueBench {

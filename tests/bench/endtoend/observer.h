@@ -41,7 +41,7 @@ class Observer {
   const Reached reached_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::string rest_;  // of an unfinished line
+  std::string rest_;  // an unfinished line
   std::map<std::string, Instant> seen_;
   Instant last_;
   bool open_ = false;

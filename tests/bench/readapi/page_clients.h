@@ -28,7 +28,7 @@ struct PageTimes {
   double worst = 0;
   double first_view_p50 = 0;
   double first_view_p99 = 0;  // from the opening of all pages at once to the rows of a page
-  long answers = 0;           // of lists and counts that were asked for again
+  long answers = 0;           // lists and counts that were asked for again
   double answer_p50 = 0;
   double answer_p99 = 0;
   double megabytes = 0;  // received by all

@@ -44,7 +44,7 @@ using namespace std::chrono_literals;
 constexpr int kQueueCount = 1000;
 constexpr int kNamespaces = 300;
 constexpr int kChangesPerSecond = 200;
-constexpr std::int64_t kBatchNanos = 50'000'000;  // as program/read_feed.cc
+constexpr std::int64_t kBatchNanos = 50'000'000;  // the time of program/read_feed.cc
 
 double ThreadCpuSeconds() {
   timespec now{};
@@ -236,7 +236,7 @@ class Served {
 
   const int workloads_;
   SystemClock clock_;
-  net::IoPool pool_{1};  // as program/read_feed.cc
+  net::IoPool pool_{1};  // the same as in program/read_feed.cc
   std::unique_ptr<Executor> strand_ = pool_.MakeStrand();
   readapi::Model model_{"bench"};
   program::ReadMirror mirror_{clock_, model_};

@@ -25,7 +25,7 @@ struct LoadResult {
   int done = 0;
   int failed = 0;  // every status but 200 and 201
   double seconds = 0;
-  std::vector<double> milliseconds;  // of each request
+  std::vector<double> milliseconds;  // the time of each request
   std::string first_failure;
 };
 

@@ -136,7 +136,8 @@ class DescribedJobsTest : public ::testing::Test {
     return job["spec"]["replicatedJobs"][index]["template"]["spec"]["template"];
   }
 
-  std::map<std::string, std::size_t> concurrency_;  // of the controllers; set before SetUp
+  // The concurrency of the controllers; set before SetUp.
+  std::map<std::string, std::size_t> concurrency_;
   FakeClock clock_;
   SimExecutor executor_{clock_};
   kube::RegistryTransport api_{executor_, clock_};

@@ -178,7 +178,7 @@ TEST_F(DescribedJobsTest, AJobBelowTooManyOwnersIsLeftAsItIs) {
     const bool is_event = request.path.find("/events") != std::string::npos;
     if (is_event && request.body["reason"] == "JobNestingTooDeep") ++told;
   }
-  EXPECT_EQ(told, 2);  // of j11 and j12, once each
+  EXPECT_EQ(told, 2);  // j11's and j12's, once each
 }
 
 // A user must not run more than was admitted by breaking the templates of a job that runs.

@@ -116,7 +116,7 @@ class EveryKindTest : public ::testing::TestWithParam<KindRow> {
              {{"metadata", {{"name", "default"}, {"labels", {{"team", "yes"}}}}}});
     api_.Put("/api/v1/namespaces", {{"metadata", {{"name", "other"}}}});
     api_.Put("/apis/scheduling.k8s.io/v1/priorityclasses",
-             {{"metadata", {{"name", "high"}}}, {"value", 7}});  // of a sample
+             {{"metadata", {{"name", "high"}}}, {"value", 7}});  // a sample names it
     if (names_.group.find('.') == std::string::npos) return;
     PutCrd(std::string(names_.kind), std::string(names_.plural), "Namespaced");
     std::istringstream also(GetParam().also);
@@ -203,7 +203,7 @@ class EveryKindTest : public ::testing::TestWithParam<KindRow> {
     Settle();
     return made;
   }
-  // Of the Workloads that Berth has created.
+  // The paths of the Workloads that Berth has created.
   std::vector<std::string> Created() const {
     std::vector<std::string> paths;
     for (const auto& request : api_.requests()) {
@@ -217,7 +217,7 @@ class EveryKindTest : public ::testing::TestWithParam<KindRow> {
     const Json* found = api_.Find(path);
     return found == nullptr ? Json() : *found;
   }
-  // As the scheduler.
+  // Does what the scheduler does.
   void Admit(const std::string& path) {
     Json status = {{"admission", {{"clusterQueue", "cq"}}}};
     const Json workload = Object(path);

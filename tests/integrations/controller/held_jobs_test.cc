@@ -52,7 +52,7 @@ Json ClusterSpec(int workers) {
   return spec;
 }
 
-// As its review leaves it.
+// A job in the form that its review leaves.
 Json Root(const std::string& framework, const std::string& name, Json spec) {
   return {{"metadata",
            {{"name", name},
@@ -180,7 +180,7 @@ TEST_F(HeldJobsTest, AClusterStartsAsOneAndGrows) {
   Put(std::string(kDask) + "daskworkergroups", Group("c", 1));
   Put(kAllPods, PodOf("daskcluster", "c", "scheduler", "s"));
   Put(kAllPods, PodOf("daskcluster", "c", "worker", "w1"));
-  Put(kAllPods, PodOf("daskjob", "c", "worker", "other"));  // of a job of this name
+  Put(kAllPods, PodOf("daskjob", "c", "worker", "other"));  // it belongs to a job of this name
   EXPECT_EQ(Gates(Pod("s")), 2U);
   Apply(0, {"QuotaReserved", "Admitted"});
   for (const char* name : {"s", "w1"}) {

@@ -29,12 +29,12 @@ constexpr char kQueued[] =
 
 struct KindLife {
   std::string framework;
-  std::string spec;      // of the object, held
+  std::string spec;      // the spec of the object, held
   std::string running;   // the status while it runs
   std::string at_rest;   // the status when nothing of it runs
   std::string over;      // the status at its end; empty: it has none
   std::string finished;  // "Succeeded: message"
-  // Of the object: a node selector after a start.
+  // A node selector of the object after a start.
   std::string selector;
   // What the kind reads: resource, kind, and object.
   std::string read_plural, read_kind, read;
@@ -123,7 +123,7 @@ class KindLifeTest : public ::testing::TestWithParam<KindLife> {
     const Json* workload = api_.Find(std::string(kWorkloadsOfLives) + "/" + name);
     return workload == nullptr ? Json() : *workload;
   }
-  // As the scheduler: quota for each pod set; `reason` of an eviction.
+  // Does what the scheduler does: quota for each pod set; `reason` of an eviction.
   void Admit(const std::string& evicted = "") {
     Json workload = Workload();
     Json assignments = Json::array();

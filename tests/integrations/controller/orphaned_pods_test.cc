@@ -72,7 +72,7 @@ class OrphanedPodsTest : public PodParentsFixture {
     client_.Delete(kind, {"default", object["metadata"]["name"]}, {}, [](const berth::Status&) {});
     Settle();
   }
-  // As the garbage collector does for a deletion with --cascade=orphan.
+  // Does what the garbage collector does for a deletion with --cascade=orphan.
   void Forget(const std::string& path, const Json& gone) {
     Json owners = Object(path)["metadata"].value("ownerReferences", Json::array());
     Json rest = Json::array();

@@ -225,7 +225,7 @@ TEST_F(PodJobsTest, AGroupFromTheQueueToItsEnd) {
 TEST_F(PodJobsTest, AGroupThatContradictsItselfWaitsWithTheReason) {
   Submit({QueuedPodJson("a", "g", "2"), QueuedPodJson("b", "g", "3")});
   EXPECT_EQ(WorkloadPath(), "");
-  EXPECT_EQ(Events("ErrWorkloadCompose"), 2);  // of each pod
+  EXPECT_EQ(Events("ErrWorkloadCompose"), 2);  // one for each pod
   EXPECT_EQ(Gates(*Pod("a")), 2U);
   const std::size_t requests = api_.requests().size();
   executor_.RunFor(60s);

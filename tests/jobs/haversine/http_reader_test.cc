@@ -132,7 +132,8 @@ TEST(HttpReader, ShorterRangesThanAskedForAreContinued) {
 
 struct WrongAnswer {
   std::string name;
-  std::function<Response(Response right)> change;  // of every request but the first
+  // Changes the answer to every request but the first.
+  std::function<Response(Response right)> change;
   ErrorCode code;
   std::string message;
 };

@@ -34,7 +34,7 @@ class MemoryReader : public RangeReader {
 struct AllTrips {
   std::vector<std::array<double, 4>> trips;
   RowCounts counts;
-  std::vector<BadRow> bad;  // of each batch that has one
+  std::vector<BadRow> bad;  // the bad row of each batch that has one
   std::uint64_t batches = 0;
 };
 AllTrips ReadAll(Source& source);

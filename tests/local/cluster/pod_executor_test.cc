@@ -104,7 +104,7 @@ class PodExecutorTest : public ::testing::Test {
   SystemClock clock_;
   test::TestApi api_{clock_};
   std::string base_;
-  std::string folder_;  // of the data, inside of base_
+  std::string folder_;  // the folder of the data, inside of base_
   std::optional<ProcessUser> job_user_;
   std::unique_ptr<ThreadExecutor> executor_;
   std::unique_ptr<Cluster> cluster_;

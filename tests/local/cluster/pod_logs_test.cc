@@ -71,7 +71,7 @@ TEST_F(PodLogsTest, TailAcrossChunks) {
   EXPECT_EQ(Read(), text.substr(text.find("line 20000\n")));
 }
 
-// Of a log that has reached its limit the oldest part is a hole (log_pump.h).
+// The oldest part of a log that has reached its limit is a hole (log_pump.h).
 TEST_F(PodLogsTest, ReadsWhatIsKeptOfALongLog) {
   constexpr off_t kHole = 64 * 4096;
   Write("0.log", std::string(kHole, 'x') + "one\ntwo\n");

@@ -35,7 +35,8 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 using Value = web::json::value;
 
-constexpr std::chrono::seconds kTimeout{30};  // of silence; requests here take milliseconds
+// The limit of silence; requests here take milliseconds.
+constexpr std::chrono::seconds kTimeout{30};
 constexpr const char* kMaps = "/api/v1/namespaces/default/configmaps";
 constexpr const char* kJsonType = "application/json";
 
@@ -216,7 +217,7 @@ TEST_F(CpprestClient, OnlyVersionAndHealthAreOpen) {
       request.set_request_uri(closed);
       return request;
     }());
-    // As kube-apiserver answers the user system:anonymous.
+    // kube-apiserver gives the user system:anonymous the same answer.
     EXPECT_EQ(nobody.status, 403) << closed;
     EXPECT_EQ(nobody.Text("kind"), "Status");
     EXPECT_EQ(nobody.Text("reason"), "Forbidden");

@@ -18,7 +18,7 @@ from openapi_forms import Forms
 from page_test import PageTest
 from waiting import wait_until
 
-BUDGET_BYTES = 300_000  # of all files of the page, compressed
+BUDGET_BYTES = 300_000  # the sum of all files of the page, compressed
 EVIL = "<img src=x onerror=\"document.title='evil'\"><script>document.title='evil'</script>"
 TEAM = """
 apiVersion: v1
@@ -104,7 +104,7 @@ class DashboardTest(PageTest):
         page.wait_for("[...document.querySelectorAll('.causes a')].some(a => a.innerText === 'quota')")
         page.wait_for("document.querySelector('[aria-label=\"cpu: 1 of 4 used\"]')")
         self.assertIn("company (cohort)", page.text())
-        # With the keyboard: from the list to the workload, and to its queue.
+        # The keyboard leads from the list to the workload, and to its queue.
         page.run("document.querySelector('nav a[href=\"/workloads\"]').focus()")
         page.press("Enter", text="\r")
         page.wait_for("document.querySelectorAll('.table-body [role=row]').length === 2")
@@ -222,7 +222,7 @@ class DashboardTest(PageTest):
         page.wait_for_text("team-a/large")
         page.go(self.root() + "/queues/team-a-queue")
         page.wait_for("document.querySelector('input[type=range]')")
-        # With the keyboard: the slider, then the button behind it.
+        # The keyboard reaches the slider, then the button behind it.
         page.run("document.querySelector('input[type=range]').focus()")
         page.press("End", windowsVirtualKeyCode=35)
         page.wait_for_text("8 (now 4)")

@@ -25,8 +25,8 @@ FOLDER = os.path.join(ROOT, "docs", "pictures")
 RECORDED = os.path.join(ROOT, "tests", "local", "e2e", "recorded_cluster.json")
 SIZE = {"width": 1100, "height": 760}
 THEMES = ("light", "dark")
-FAR = 40  # of 255
-MOST = 0.02  # of the pixels
+FAR = 40  # the least difference of a colour, of 255, that counts
+MOST = 0.02  # a share of the pixels
 GANG = (JOB % ("gang", "team-b", "2")).replace("suspend: true", "suspend: true\n  parallelism: 3\n  completions: 3").replace(
     "    spec:\n      restartPolicy", "    metadata: {annotations: {kueue.x-k8s.io/podset-required-topology: example.com/rack}}\n    spec:\n      restartPolicy")
 COMPARE = """(async (pictures, far) => {

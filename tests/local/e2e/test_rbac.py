@@ -122,7 +122,7 @@ class RbacTest(BerthUpTest):
     maxDiff = None
 
     def setUp(self):
-        self.replicas = {}  # of each cluster
+        self.replicas = {}  # replicas in each cluster
 
     def start_side(self, rights, counted=None):
         """A cluster and a proxy before it."""
@@ -412,7 +412,7 @@ class RolesTest(unittest.TestCase):
         for name, rights in read_roles(os.path.join(RBAC, "user_roles.yaml")).items():
             verbs = {r.verb for r in rights if "/" not in r.resource}
             if name.endswith("-viewer-role"):
-                # Of pending workloads there is the subresource only.
+                # Pending workloads have the subresource only.
                 of_pending = name.startswith("kueue-pending-workloads-")
                 self.assertEqual(verbs, set() if of_pending else view, name)
             elif name.endswith("-editor-role"):

@@ -49,7 +49,7 @@ def pod(name, script, **container):
 class StreamStories:
     """Stories of kubectl, by a protocol."""
 
-    VARIABLES = {}  # of kubectl's environment
+    VARIABLES = {}  # the environment of kubectl
     UPGRADE = ""  # what kubectl -v=8 shows of the answer
 
     @classmethod

@@ -88,7 +88,7 @@ class VisibilityTest(BerthUpTest):
         self.assertEqual([item["positionInLocalQueue"] for item in of_a["items"]], [0, 1])
         self.assertEqual({item["localQueueName"] for item in of_a["items"]}, {"a"})
         page = json.loads(self.raw(f"{ROOT}/v1beta2/clusterqueues/team/pendingworkloads?offset=1&limit=1").stdout)
-        # As in Kueue, 0 is no limit of its own.
+        # 0 is no limit of its own, as it is in Kueue.
         whole = json.loads(self.raw(f"{ROOT}/v1beta2/clusterqueues/team/pendingworkloads?limit=0").stdout)
         self.assertEqual(len(whole["items"]), 3)
         self.assertEqual([item["positionInClusterQueue"] for item in page["items"]], [1])

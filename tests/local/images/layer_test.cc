@@ -30,7 +30,7 @@ constexpr char kPipe = '6';
 
 struct Entry {
   std::string path;
-  std::string content;  // of a link: its target
+  std::string content;  // a link: its target
   char type = kFile;
   unsigned mode = 0644;
 };

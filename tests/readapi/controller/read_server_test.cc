@@ -277,7 +277,7 @@ TEST_F(ReadServerTest, AStreamResumesOrIsToldToListAgain) {
   const auto first = client_->Open(request, 60s, resumed.Callbacks());
   EXPECT_THAT(resumed.WaitFor("team-b-three"), Not(HasSubstr("resync")));
   Listener lost;
-  request.headers.Set("Last-Event-ID", "e0.5");  // of an earlier life of the process
+  request.headers.Set("Last-Event-ID", "e0.5");  // an earlier life of the process
   const auto second = client_->Open(request, 60s, lost.Callbacks());
   EXPECT_THAT(lost.WaitFor("event: resync\nid: e1.8\n"), Not(HasSubstr("team")));
 }

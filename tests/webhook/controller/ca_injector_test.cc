@@ -73,7 +73,7 @@ TEST_F(CaInjectorTest, WhatSomebodyClearsIsWrittenAgainAtOnce) {
   PutConfiguration();
   injector_.Start([](bool) {});
   executor_.RunFor(10s);
-  PutConfiguration();  // as in the manifests: without a bundle
+  PutConfiguration();  // the manifests' form: without a bundle
   ASSERT_FALSE(Configuration()["webhooks"][0]["clientConfig"].contains("caBundle"));
   executor_.RunFor(2s);
   EXPECT_EQ(Configuration()["webhooks"][0]["clientConfig"]["caBundle"], Base64Encode("PEM"));

@@ -23,7 +23,7 @@ import (
 )
 
 type vector struct {
-	schema string // of spec
+	schema string  // the schema of spec
 	values []string
 	olds   []string // each before each value; none: creates only
 }

@@ -153,7 +153,7 @@ std::vector<Cause> ValidatePodSpec(const Json& spec, const std::string& path) {
     causes.push_back(
         NotSupportedError(path + ".restartPolicy", restart, {"Always", "OnFailure", "Never"}));
   }
-  CheckResources(spec, path + ".resources", causes);  // of the pod as a whole
+  CheckResources(spec, path + ".resources", causes);  // the pod as a whole
   CheckQuantities(Member(spec, "overhead"), path + ".overhead", causes);
   if (const Json* deadline = Member(spec, "activeDeadlineSeconds");
       deadline != nullptr && (IntAt(spec, {"activeDeadlineSeconds"}, 0) < 1 ||

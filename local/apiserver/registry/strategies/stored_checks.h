@@ -14,9 +14,9 @@ namespace berth::local {
 
 // The rules of one kind.
 struct StoredRules {
-  // Of every written object.
+  // Checks every written object.
   std::vector<Cause> (*check)(const Json& object) = nullptr;
-  // Of every update, beside `check`; null: none.
+  // Checks every update, beside `check`; null: no check.
   void (*check_change)(const Json& object, const Json& old_object,
                        std::vector<Cause>& causes) = nullptr;
 };

@@ -14,7 +14,7 @@ namespace berth::local {
 
 Json OrNull(const Json* value);
 
-// Of spec.FIELD.
+// Adds a cause if spec.FIELD is negative.
 void CheckNotNegative(const Json& object, std::string_view field, std::vector<Cause>& causes);
 
 // spec.selector is there, selects something, and selects the pods of spec.template. `kind` for the
@@ -37,7 +37,7 @@ class SpecStrategy : public Strategy {
 
  private:
   virtual std::vector<Cause> ValidateSpec(const Json& object) const = 0;
-  // Of a changed spec, beside ValidateSpec.
+  // Checks a changed spec, beside ValidateSpec.
   virtual void CheckChange(const Json& /*object*/, const Json& /*old_object*/,
                            std::vector<Cause>& /*causes*/) const {}
 };

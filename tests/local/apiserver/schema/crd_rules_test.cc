@@ -43,7 +43,7 @@ TEST(CrdRulesTest, AgreeWithKubernetes) {
 
 struct WrongRule {
   std::string name;
-  std::string schema;  // of spec
+  std::string schema;  // the schema of spec
   std::string want;
 };
 void PrintTo(const WrongRule& c, std::ostream* out) { *out << c.name; }

@@ -34,7 +34,7 @@ std::vector<std::string> Texts(const std::vector<Cause>& causes) {
 
 struct ValueCase {
   std::string name;
-  std::string schema;  // of spec.a
+  std::string schema;  // the schema of spec.a
   std::string value;
   std::string want;  // "" for valid
 };

@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 
 std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-// Of 217 errors. Kubernetes also evaluates constants while it compiles.
+// The vectors have 217 errors. Kubernetes also evaluates constants while it compiles.
 constexpr std::size_t kLeastFound = 110;
 
 TEST(DeclaredTypeTest, AgreesWithKubernetes) {

@@ -52,7 +52,7 @@ TEST_F(CrdTest, ObjectsArePrunedDefaultedAndValidated) {
   EXPECT_EQ(Get(kWidgets).json["items"][0]["kind"], "Widget");
 }
 
-// As with a kind whose makers call every object ready until somebody says otherwise.
+// Some kinds have makers that call every object ready until somebody says otherwise.
 TEST_F(CrdTest, AStatusThatWasNotWrittenHasItsDefault) {
   Json crd = WidgetCrd();
   crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"]["default"] = {
@@ -219,7 +219,7 @@ TEST_F(CrdTest, AVersionThatIsNotServedIsNotThere) {
   Json widget = WidgetJson("y", 2);
   widget["apiVersion"] = "example.com/v2";
   EXPECT_EQ(Post("/apis/example.com/v2/namespaces/default/widgets", widget).status, 201);
-  // With no served version the kind disappears, and returns with its objects.
+  // If no version is served, the kind disappears, and returns with its objects.
   crd = Get(path).json;
   crd["spec"]["versions"][1]["served"] = false;
   ASSERT_EQ(Put(path, crd).status, 200);

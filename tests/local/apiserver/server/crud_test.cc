@@ -155,7 +155,7 @@ TEST_F(CrudTest, ListsArePagedAndSelected) {
   ASSERT_EQ(first.json["items"].size(), 2U);
   EXPECT_EQ(first.json["kind"], "ConfigMapList");
   EXPECT_FALSE(first.json["items"][0].contains("kind"));
-  EXPECT_EQ(first.json["metadata"]["remainingItemCount"], 4);  // with kube-root-ca.crt
+  EXPECT_EQ(first.json["metadata"]["remainingItemCount"], 4);  // counts kube-root-ca.crt, too
   const std::string token = first.json["metadata"]["continue"];
   const Answer second = Get(std::string(kMaps) + "?limit=10&continue=" + token);
   EXPECT_EQ(second.json["items"].size(), 4U);

@@ -31,7 +31,7 @@ TEST_F(DiscoveryTest, PlainForm) {
   EXPECT_EQ((*jobs)["singularName"], "job");
   EXPECT_EQ((*jobs)["verbs"], Json::array({"create", "delete", "deletecollection", "get", "list",
                                            "patch", "update", "watch"}));
-  EXPECT_EQ((*jobs)["storageVersionHash"], "mudhfqk/qZY=");  // as kube-apiserver's
+  EXPECT_EQ((*jobs)["storageVersionHash"], "mudhfqk/qZY=");  // kube-apiserver's hash
   EXPECT_NE(Named(resources, "name", "jobs/status"), nullptr);
   EXPECT_EQ((*Named(Get("/api/v1").json["resources"], "name", "pods"))["shortNames"],
             Json::array({"po"}));

@@ -10,7 +10,7 @@ namespace berth::local {
 namespace {
 
 constexpr const char* kLeases = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
-constexpr int kThreads = 48;  // of one user, of 64 of the pool of reads
+constexpr int kThreads = 48;  // one user's part of the 64 of the pool of reads
 
 TEST_F(ServerTest, LeasesAndHealthAnswerWhileAllOtherRequestsWait) {
   std::promise<void> release;

@@ -97,7 +97,7 @@ class WebhookTest : public ServerTest {
 
   std::unique_ptr<net::HttpServer> hook_;
   Json last_;         // request
-  std::string path_;  // of the last request
+  std::string path_;  // the path of the last request
   std::atomic<int> calls_{0};
 };
 

@@ -87,7 +87,7 @@ struct FailedWrites {
   int first;
   int end;
   int step;
-  std::uint64_t seed;  // of the first one
+  std::uint64_t seed;  // the seed of the first one
 };
 
 class PowerFailureTest : public DiskFaultTest,

@@ -57,7 +57,7 @@ class FaultVfs {
  private:
   struct Change {
     bool is_truncation = false;
-    sqlite3_int64 offset = 0;  // of a truncation: the new size
+    sqlite3_int64 offset = 0;  // a truncation: the new size
     std::string data;
     bool is_doomed = false;
   };

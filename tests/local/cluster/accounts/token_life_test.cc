@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kWeek[] = "604800";  // of seconds
+constexpr char kWeek[] = "604800";  // the seconds of a week
 
 class TokenLifeTest : public ::testing::Test {
  protected:

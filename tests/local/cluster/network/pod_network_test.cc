@@ -193,7 +193,7 @@ TEST_F(PodNetworkTest, ServersOfLocalhostAreThoseOfTheirPod) {
   EXPECT_EQ(Ask("127.0.0.1", port), "") << "the machine's localhost is free";
 }
 
-// As on Linux. Programs in Go dial the address that they listen on.
+// Linux does the same. Programs in Go dial the address that they listen on.
 TEST_F(PodNetworkTest, AConnectionToAllAddressesReachesThePodsOwnListener) {
   const int port = FreePort();
   const std::string one = Serve("one", port, "AF_INET6");
@@ -206,7 +206,7 @@ TEST_F(PodNetworkTest, AConnectionToAllAddressesReachesThePodsOwnListener) {
   }
 }
 
-// As servers of gRPC listen: with SO_REUSEPORT, at a port that the kernel has chosen before.
+// Servers of gRPC listen so: with SO_REUSEPORT, at a port that the kernel has chosen before.
 TEST_F(PodNetworkTest, TheAddressOfThePodAndLocalhostAreTwo) {
   const std::string script = R"(
 import socket, threading
@@ -325,7 +325,7 @@ TEST_F(PodNetworkTest, DatagramsReachThePodOfTheirAddress) {
   }
 }
 
-// As Go's programs listen.
+// Go's programs listen so.
 TEST_F(PodNetworkTest, ListenersOfMultipathTcpHaveTheAddressOfTheirPod) {
   constexpr int kMultipathTcp = 262;
   const int probe = socket(AF_INET6, SOCK_STREAM, kMultipathTcp);

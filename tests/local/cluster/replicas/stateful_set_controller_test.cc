@@ -101,7 +101,7 @@ TEST_F(StatefulSetControllerTest, RunsRollsOutAndUndoes) {
   for (const Object& pod : All(kPods)) EXPECT_EQ((*pod)["spec"]["containers"][0]["image"], "b");
   EXPECT_EQ(All(kControllerRevisions).size(), 2U);
   EXPECT_EQ(Set()["status"]["currentRevision"], Set()["status"]["updateRevision"]);
-  // As kubectl's `rollout undo`: the revision is a patch of the set.
+  // kubectl's `rollout undo` does the same: the revision is a patch of the set.
   Json first;
   for (const Object& one : All(kControllerRevisions)) {
     if ((*one)["revision"] == 1) first = (*one)["data"];
