@@ -9,6 +9,7 @@ import banned
 import children
 import classes
 import docs
+import figures
 import formatting
 import generated
 import layering
@@ -38,12 +39,16 @@ def main():
     parser.add_argument("checks", nargs="*", metavar="CHECK", help=" ".join(CHECKS))
     parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path.cwd())
     parser.add_argument("--build", type=pathlib.Path, help="build folder (default: newest)")
+    parser.add_argument("--figures", action="store_true", help="print how far the rules hold, and end")
     arguments = parser.parse_args()
     unknown = sorted(set(arguments.checks) - set(CHECKS))
     if unknown:
         parser.error(f"no check {unknown[0]!r}; there are: {' '.join(CHECKS)}")
 
     source_tree = tree.Tree(arguments.root, arguments.build)
+    if arguments.figures:
+        figures.show(source_tree)
+        return 0
     failed = []
     for name in arguments.checks or CHECKS:
         started = time.monotonic()
