@@ -23,7 +23,8 @@ const files = made.outputFiles.map((file) => {
   const name = file.path.replaceAll("\\", "/").split("/").pop();
   return { path: `/assets/${name}`, type: types[name.split(".").pop()], body: Buffer.from(file.contents) };
 });
-files.push({ path: "/", type: "text/html; charset=utf-8", body: readFileSync("src/page.html") });
+const views = JSON.parse(readFileSync("src/routes.json", "utf8")).map(({ path }) => path);
+files.push({ path: "/", type: "text/html; charset=utf-8", body: readFileSync("src/page.html"), views });
 files.push({ path: "/assets/icon.svg", type: types.svg, body: readFileSync("src/icon.svg") });
 const licence = readFileSync("node_modules/preact/LICENSE", "utf8");
 files.push({ path: "/assets/licences.txt", type: "text/plain; charset=utf-8", body: Buffer.from(`Preact, https://preactjs.com\n\n${licence}`) });
@@ -42,7 +43,8 @@ const escaped = (bytes) => {
 };
 const view = (bytes) => `std::string_view(\n    ${escaped(bytes)},\n    ${bytes.length})`;
 
-const entries = files.map(({ path, type, body }) => `      {"${path}", "${type}",\n${view(body)},\n${view(gzipSync(body, { level: 9 }))}}`);
+const list = (paths) => `{${paths.map((each) => `"${each}"`).join(", ")}}`;
+const entries = files.map(({ path, type, body, views = [] }) => `      {"${path}", "${type}",\n${view(body)},\n${view(gzipSync(body, { level: 9 }))},\n      ${list(views)}}`);
 const text = `// Made of dashboard/ by tools/dashboard.
 #include "program/embedded_page.h"
 

@@ -10,6 +10,7 @@ import { exactTimes, Notice } from "./parts";
 import { QueueView } from "./queue";
 import { ReportsView } from "./reports";
 import { address, Link, paths } from "./router";
+import routes from "./routes.json";
 import { SignInView, takeCode } from "./sign_in";
 import { useStore } from "./store";
 import { TopologyView } from "./topology";
@@ -80,18 +81,11 @@ function Bar({ user, onLeave }: { user: string; onLeave: (() => void) | null }) 
         <Link to={paths.now} class="brand" current={path === "/"}>
           Berth
         </Link>
-        <Link to={paths.workloads()} current={path.startsWith("/workloads")}>
-          Workloads
-        </Link>
-        <Link to={paths.capacity()} current={path === "/capacity"}>
-          Capacity
-        </Link>
-        <Link to={paths.topology()} current={path === "/topology"}>
-          Topology
-        </Link>
-        <Link to={paths.reports()} current={path === "/reports"}>
-          Reports
-        </Link>
+        {routes.map(({ path: view, label }) => label && (
+          <Link key={view} to={view} current={path === view || path.startsWith(`${view}/`)}>
+            {label}
+          </Link>
+        ))}
       </nav>
       <div class="bar-tools">
         <label>

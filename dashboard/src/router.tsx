@@ -1,5 +1,5 @@
-// The address of each view: a path, and filters in the query. readapi/controller/page_files.cc serves
-// the document for the same paths.
+// The address of each view: a path, and filters in the query. The server answers the paths of
+// routes.json with the document.
 //
 // The namespaces of the page (live.ts) are in the query of each address, so that a shared address shows the same.
 import type { ComponentChildren } from "preact";

@@ -1,7 +1,6 @@
 #include "readapi/controller/page_files.h"
 
 #include <algorithm>
-#include <array>
 #include <string>
 
 #include "base/strings.h"
@@ -16,13 +15,11 @@ constexpr char kPolicy[] =
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
     "require-trusted-types-for 'script'; trusted-types 'none'";
 
-// The addresses of views: dashboard/src/router.ts has the same.
-bool IsView(std::string_view path) {
-  constexpr std::array<std::string_view, 6> kViews{"/sign-in", "/workloads", "/queues",
-                                                   "/reports", "/capacity",  "/topology"};
-  return std::any_of(kViews.begin(), kViews.end(), [path](std::string_view view) {
-    return path == view || (path.starts_with(view) && path[view.size()] == '/');
-  });
+bool Serves(const PageFile& file, std::string_view path) {
+  return path == file.path ||
+         std::any_of(file.views.begin(), file.views.end(), [path](std::string_view view) {
+           return path == view || (path.starts_with(view) && path[view.size()] == '/');
+         });
 }
 
 bool TakesGzip(const net::Request& request) {
@@ -42,9 +39,8 @@ bool Names(std::string_view header, const std::string& tag) {
 }  // namespace
 
 const PageFile* PageFiles::Find(std::string_view path) const {
-  const std::string_view wanted = IsView(path) ? "/" : path;
   const auto found = std::find_if(files_.begin(), files_.end(),
-                                  [wanted](const PageFile& file) { return file.path == wanted; });
+                                  [path](const PageFile& file) { return Serves(file, path); });
   return found == files_.end() ? nullptr : &*found;
 }
 

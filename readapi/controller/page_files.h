@@ -21,6 +21,9 @@ struct PageFile {
   std::string_view content_type;
   std::string_view body;
   std::string_view gzip;  // the same, compressed; empty: not compressed
+  // Further addresses of the document, each with all addresses below it
+  // (dashboard/src/routes.json).
+  std::vector<std::string_view> views = {};
 };
 
 class PageFiles {
@@ -32,7 +35,7 @@ class PageFiles {
   net::Response Read(std::string_view path, const net::Request& request) const;
 
  private:
-  const PageFile* Find(std::string_view path) const;
+  const PageFile* Find(std::string_view path) const;  // null: no file has the address
 
   const std::vector<PageFile> files_;
 };

@@ -231,8 +231,12 @@ class PageFilesTest : public ::testing::Test {
     if (!tag.empty()) request.headers.Add("If-None-Match", tag);
     return files_.Read(path, request);
   }
-  const PageFiles files_{{{"/", "text/html; charset=utf-8", "document", "packed"},
-                          {"/assets/page.js", "text/javascript; charset=utf-8", "script", ""}}};
+  const PageFiles files_{{{"/",
+                           "text/html; charset=utf-8",
+                           "document",
+                           "packed",
+                           {"/sign-in", "/workloads", "/queues"}},
+                          {"/assets/page.js", "text/javascript; charset=utf-8", "script", "", {}}}};
 };
 
 TEST_F(PageFilesTest, EachViewIsTheDocument) {
