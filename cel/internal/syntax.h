@@ -1,7 +1,7 @@
 // cel/internal/syntax.h — the tree of an expression, as it is written.
 //
 // Operators are calls of functions with CEL's names for them: a + b is _+_(a, b). Macros (has, all,
-// map, cel.bind, …) are calls too; planner.h gives them their meaning. Chains of && and of || are
+// map, cel.bind, …) are calls too; planner.cc gives them their meaning. Chains of && and of || are
 // one call with all operands.
 #pragma once
 

@@ -189,7 +189,7 @@ function PendingPods({ capacity: { pendingPods = [], karpenterNodePools = [] } }
   );
 }
 
-// Of the pool, and of each zone that has a stock of its own.
+// The stock of the pool, and of each zone that has a stock of its own.
 function Stocks({ pool }: { pool: CapacityPool }) {
   return (
     <>

@@ -14,7 +14,7 @@ import { borrowingOf, rootOf } from "./tree";
 const MOST_PEERS = 30; // that are shown
 const FIELDS = "namespace,name,localQueue,priority,state,cause,createdAt,waitingSince,turn,eta,remark,clusterQueue";
 
-// Of readers who see all rows of the queue: the place of others is in the view of their workload.
+// Shown to readers who see all rows of the queue: the place of others is in the view of their workload.
 const nextColumn: Column<Workload> = { title: "Next", kind: "number", narrow: "second", cell: (_, index) => index + 1 };
 const waitingColumns: Column<Workload>[] = [
   { title: "Workload", kind: "main", cell: (row) => <Link to={paths.workload(row.id)}>{`${row.namespace}/${row.name}`}</Link> },
@@ -137,7 +137,7 @@ export function QueueView({ name }: { name: string }) {
   );
 }
 
-// Of each flavor: what is used, and what may be borrowed and lent.
+// Shows, for each flavor, what is used, and what may be borrowed and lent.
 function FlavorQuotas({ queue }: { queue: Queue }) {
   if (queue.flavors.length === 0) return null;
   const limit = (value: number | null, unit: string, none: string) => (value === null ? none : amount(value, unit));

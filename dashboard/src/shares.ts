@@ -10,7 +10,7 @@ type Part = CohortHistory["queues"][number]["parts"][number];
 
 const usedOf = (part: Part | undefined, resource: string) => part?.used.find((use) => use.resource === resource)?.amount ?? 0;
 
-// Of resources that some queue used. A queue that used nothing is not in the history.
+// Returns the shares of resources that some queue used. A queue that used nothing is not in the history.
 export function sharesOf(history: CohortHistory, queue: string): Shares[] {
   const all = history.queues.map((each) => each.parts);
   const own = history.queues.find((each) => each.clusterQueue === queue)?.parts ?? [];

@@ -128,7 +128,7 @@ function StepItem({ step }: { step: Step }) {
   );
 }
 
-// Of good forecasts 50 of 100 starts come by the median, and 90 of 100 by the later end.
+// If forecasts are good, 50 of 100 starts come by the median, and 90 of 100 by the later end.
 function HitRate({ hits }: { hits: ForecastHits }) {
   const byMedian = hits.byP10 + hits.byP50;
   const byLate = byMedian + hits.byP90;

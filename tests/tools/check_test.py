@@ -252,14 +252,6 @@ class CheckTest(unittest.TestCase):
             "tests/a.py": "x = '# of'  # the rate\n", "base/a.md": "// Of nothing.\n",
             "tools/a.sh": "#!/bin/sh\necho $# of 3\n"}), [])
 
-    def test_comments_that_are_left_may_become_fewer(self):
-        files = {"base/a.cc": "int x;  // of the rate\nint y;  // as x\n"}
-        self.assertEqual(len(self.findings(words.check, files)), 2)
-        self.assertEqual(len(self.findings(words.check, files | {words.LEFT: "base 1\n"})), 2)
-        self.assertEqual(self.findings(words.check, files | {words.LEFT: "# left\nbase 2\n"}), [])
-        self.expect(words.check, files | {words.LEFT: "base 3\n"}, "base has 2 such comments")
-        self.expect(words.check, {words.LEFT: "base 3\n"}, "base has 0 such comments")
-
     def test_comments_name_files_that_exist(self):
         files = {"base/a.h": "", "docs/b.md": "", "tests/c.py": ""}
         for named in ("base/b.h", "docs/a.md", "tests/base/a_test.cc", "base/c.py"):

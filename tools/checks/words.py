@@ -6,18 +6,13 @@ Refused in comments of C++, Python, Go and shell sources:
   - a later sentence of a block that begins with "Of", or with "As" or "With" and has no comma: the
     comma divides "With X, Y does Z" from "With X.";
   - a path with a folder of the project (.h, .cc, .md, .py) where no such file is.
-
-The comments of the first two kinds that are left are counted by folder in tools/checks/words_left.txt;
-the figures may fall and not rise.
 """
 
-import collections
 import io
 import re
 import tokenize
 
 SUFFIXES = (".h", ".cc", ".cu", ".cuh", ".go", ".py", ".sh")
-LEFT = "tools/checks/words_left.txt"
 
 C_TOKENS = re.compile(
     r'(?P<comment>//[^\n]*)|/\*.*?\*/|R"([^ ()\\\t\n]{0,16})\(.*?\)\2"|"(?:\\.|[^"\\\n])*"'
@@ -87,34 +82,18 @@ def short(text):
     return text if len(text) <= 60 else text[:59] + "…"
 
 
-def left(tree):
-    """The number of such comments that each folder may have."""
-    lines = tree.text(LEFT).splitlines() if LEFT in tree.files else []
-    return {line.split()[0]: int(line.split()[1]) for line in lines if line and not line.startswith("#")}
-
-
 def check(tree):
     files = set(tree.files)
     folders = {path.split("/")[0] for path in files if "/" in path}
-    missing, found = [], collections.defaultdict(list)
+    findings = []
     for path in tree.files:
         if not path.endswith(SUFFIXES):
             continue
         for line, trailing, said in comments(path, tree.text(path)):
             for fragment in fragments(trailing, said):
-                found[path.split("/")[0]].append(
-                    f"{path}:{line}: a comment begins with {fragment.split()[0]!r} in place of a subject and a verb: "
-                    f"{short(fragment)}")
+                findings.append(f"{path}:{line}: a comment begins with {fragment.split()[0]!r} in place of a subject "
+                                f"and a verb: {short(fragment)}")
             for named in PATH.findall(said):
                 if named.split("/")[0] in folders and named not in files:
-                    missing.append(f"{path}:{line}: a comment names {named}, which is no file of the project")
-    known = left(tree)
-    findings = missing
-    for folder, places in sorted(found.items()):
-        if len(places) > known.get(folder, 0):
-            findings += places
-    for folder, most in sorted(known.items()):
-        if len(found[folder]) < most:
-            findings.append(f"{LEFT}: {folder} has {len(found[folder])} such comments by now: write that, "
-                            "or take the line out")
+                    findings.append(f"{path}:{line}: a comment names {named}, which is no file of the project")
     return findings

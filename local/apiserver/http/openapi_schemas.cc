@@ -9,7 +9,7 @@
 
 namespace berth::local {
 
-// openapi_definitions.cc.in
+// The definitions are in openapi_definitions.cc.in, which the build fills in.
 extern const unsigned char kOpenApiDefinitions[];
 extern const std::size_t kOpenApiDefinitionsBytes;
 extern const std::size_t kOpenApiDefinitionsTextBytes;
