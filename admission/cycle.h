@@ -96,8 +96,8 @@ class Cycle {
     std::map<std::string_view, SmallVector<const Entry*, 1>> freed_by;
     std::vector<EntryOrder> above;  // heads of higher priority that can fit, in order
     std::int64_t highest = 0;       // highest priority in `above`
-    // Indices in `above`: by leaf; of heads to test at the next plan; of heads that need a plan's
-    // quota, by the holder of the plan.
+    // Indices in `above`: all, by leaf; the heads to test at the next plan; the heads that need a
+    // plan's quota, by the holder of the plan.
     std::map<NodeId, std::size_t> by_leaf;
     std::set<std::size_t> untested;
     std::map<const Entry*, std::vector<std::size_t>> needing;

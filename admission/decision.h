@@ -75,7 +75,7 @@ struct Obstacle {
     kTooManyShares,      // a pod asks for `requested`; the flavor gives a pod at most `limit`
   };
   Kind kind = Kind::kInsufficientQuota;
-  bool in_message = true;  // false: of a flavor that lost to a better one
+  bool in_message = true;  // false: its flavor lost to a better one
   ResourceId resource = -1;
   FlavorId flavor = -1;
   Amount assumed = 0;    // requested by earlier pod sets of the workload

@@ -6,10 +6,10 @@
 //     container ─requests "example.com/gpu: 2"─▶ DeviceClass with that extendedResourceName
 //             ─resources.deviceClassMappings─▶ the same
 //
-// Counted: requests for an exact count of one class; of a class with counters, the largest value of
-// the counter among the devices that fit, for each device. Requests with adminAccess take no quota.
-// A request with selectors waits until the cluster has enough devices that fit. All other forms are
-// refused with the field, and so are claims that exist already, which pods share.
+// Counted: requests for an exact count of one class; for a class with counters, the largest value
+// of the counter among the devices that fit, for each device. Requests with adminAccess take no
+// quota. A request with selectors waits until the cluster has enough devices that fit. All other
+// forms are refused with the field, and so are claims that exist already, which pods share.
 //
 // Threads: one. Errors: none; a claim that cannot be counted is an answer.
 // Source: Kueue pkg/dra.

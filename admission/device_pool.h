@@ -59,8 +59,8 @@ class DevicePool {
 
   const api::DeviceClass* ClassNamed(const std::string& name) const;
   bool has_extended_resources() const { return !by_resource_.empty(); }
-  // The class whose devices serve an extended resource: of several the one created last, then the
-  // first by name. Null: none does.
+  // The class whose devices serve an extended resource: if there are several, the one created last,
+  // then the first by name. Null: none does.
   const api::DeviceClass* ClassOf(const std::string& extended_resource) const;
 
   using Place = std::size_t;
@@ -72,7 +72,7 @@ class DevicePool {
   // The devices for which all of `selectors` are true, in a fixed order.
   struct Question {
     std::vector<const DeviceSelectors*> selectors;
-    std::set<std::string> drivers;     // empty: of all
+    std::set<std::string> drivers;     // empty: all drivers
     bool complete_pools = false;       // only of pools all of whose slices are known
     std::optional<std::int64_t> most;  // stops there
   };

@@ -53,7 +53,7 @@ struct Device {
   std::string name;
   std::map<std::string, DeviceAttribute> attributes;
   StringMap capacity;        // quantities
-  ResourceAmounts counters;  // consumesCounters: of each counter the largest value
+  ResourceAmounts counters;  // consumesCounters: the largest value of each counter
   friend bool operator==(const Device&, const Device&) = default;
 };
 

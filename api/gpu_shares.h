@@ -4,7 +4,7 @@
 //   berth.dev/most-per-pod: nvidia.com/gpu=1      a pod of this flavor may ask for no more
 //
 // A ClusterQueue that covers the resource berth.dev/gpus is charged, beside the resources that pods
-// ask for, with whole GPUs: of a flavor without the annotation each is one GPU.
+// ask for, with whole GPUs. Each device of a flavor without the annotation is one GPU.
 //
 // Units: millionths of a GPU. Threads: pure functions. Errors: kInvalid with the entry.
 // Source: NVIDIA device plugin, sharing.timeSlicing and MIG (replicas, failRequestsGreaterThanOne).

@@ -15,8 +15,8 @@
 
 namespace berth::api {
 
-// The value of an index of objects by owner: of an object, its namespace and the UID that its
-// reference names; of the owner, its namespace and its UID.
+// The value of an index of objects by owner: for an object, its namespace and the UID that its
+// reference names; for the owner, its namespace and its UID.
 inline std::string OwnerKey(std::string_view namespace_name, std::string_view uid) {
   std::string key(namespace_name);
   return key.append("/").append(uid);

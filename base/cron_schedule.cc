@@ -58,7 +58,7 @@ class LocalTimes {
   explicit LocalTimes(const TimeZone& zone) : zone_(zone) {}
 
   std::int64_t ToLocal(std::int64_t at) const { return at + zone_.OffsetAt(at); }
-  // The instant of a local time; of one that does not exist, the first after it.
+  // The instant of a local time; if the local time does not exist, the first instant after it.
   std::int64_t FromLocal(std::int64_t local) const {
     std::int64_t at = local - zone_.OffsetAt(local - zone_.OffsetAt(local));
     if (ToLocal(at) < local) at += local - ToLocal(at);

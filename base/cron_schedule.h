@@ -17,7 +17,7 @@ namespace berth {
 
 class CronSchedule {
  public:
-  // kInvalid: with what is wrong.
+  // The error is kInvalid and says what is wrong.
   static Result<CronSchedule> Parse(std::string_view text);
 
   // The first time after `after`; nullopt: none within five years.

@@ -98,7 +98,7 @@ class Value {
   static Value List(Values elements);
   // A list that equals another one with the same elements in any order (list-type set and map).
   static Value UnorderedList(Values elements);
-  // Keys are bools, ints, uints and strings; of equal ones the last counts.
+  // Keys are bools, ints, uints and strings; if keys are equal, the last counts.
   static Value Map(Entries entries);
   static Value Duration(std::int64_t nanoseconds);
   static Value Timestamp(Instant instant);

@@ -1,7 +1,7 @@
 // checks/check_kinds.h — what an admission check must bring, as one row of a table.
 //
-//     spec.controllerName ──FindCheckKind──▶ CheckKind ──▶ lint, adopt, plan, capacity,
-//     --controllers
+//     spec.controllerName ──FindCheckKind──▶ CheckKind
+//         ──▶ lint, adopt, plan, capacity, --controllers
 //
 // A row is data. The code of a check is in the row's folder. A folder that needs to know what an
 // AdmissionCheck means asks the row, and names no controller.
@@ -79,7 +79,7 @@ const CheckKind& CheckKindWith(Capacity capacity);
 Capacity CapacityOf(std::string_view controller_name);
 // Whether spec.parameters of some row's check may name objects of the kind.
 bool IsParametersKind(std::string_view kind);
-// "ProvisioningRequestConfig"; of several kinds "A or B"; empty: the check needs no parameters.
+// "ProvisioningRequestConfig"; for several kinds "A or B"; empty: the check needs no parameters.
 std::string ParametersText(const CheckKind& kind);
 
 std::span<const MissingCheck> MissingChecks();

@@ -38,7 +38,7 @@ std::string NamespaceOf(const ClientFlags& flags, const view::Session& session) 
   return flags.namespace_name.empty() ? session.default_namespace() : flags.namespace_name;
 }
 
-// The path of the kind's collection; an empty namespace: of all of them.
+// The path of the kind's collection; an empty namespace stands for all of them.
 std::string PathOf(KueueKind kind, const std::string& namespace_name) {
   const KindNames names = NamesOf(kind);
   std::string path = kRoot;

@@ -48,7 +48,7 @@ Status AddDocuments(const std::vector<nlohmann::json>& documents, view::ClusterV
 // with kind and name; no Workloads and no ClusterQueue at all.
 Result<view::ClusterView> ReadDump(const std::vector<nlohmann::json>& documents);
 
-// `attempts`: of the ledger; finished Workloads of the view count, too.
+// `attempts` are the ledger's; finished Workloads of the view count, too.
 ForecastCluster MakeForecastCluster(view::ClusterView view,
                                     std::vector<ledger::AttemptRecord> attempts);
 // `cluster` with another view in its place.

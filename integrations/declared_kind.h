@@ -11,7 +11,7 @@
 
 namespace berth::integrations {
 
-// `spec`: of a JobKind. Its sample is not a part of the description.
+// `spec` is that of a JobKind. Its sample is not a part of the description.
 Result<KindPtr> ParseDeclaredKind(const nlohmann::json& spec);
 
 // An object of the kind that a JobKind may have: its spec.sample; null: none.

@@ -32,7 +32,7 @@ struct DescribedPodSet {
   std::string pointer;
   api::StringMap pod_labels;  // PodHold: labels of its pods
 };
-// The pod sets alone. kInvalid: as JobView::problem.
+// The pod sets alone. kInvalid: the same cases as JobView::problem.
 Result<std::vector<DescribedPodSet>> PodSetsOf(const KindDescription& kind,
                                                const nlohmann::json& object,
                                                const ReadObjects& reads = {});

@@ -19,7 +19,7 @@
 
 namespace berth::integrations {
 
-// The evaluation of one object's expressions. Budget: of all of them together.
+// The evaluation of one object's expressions. They share one budget.
 class Evaluation {
  public:
   // `reads`: what the kind reads beside the object; those that are missing at the end are absent.

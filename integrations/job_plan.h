@@ -153,7 +153,7 @@ struct EmitEvent {
   Type type = Type::kNormal;
   std::string reason;
   std::string message;
-  std::string pod;  // the event tells of this pod of the job; empty: of the job
+  std::string pod;  // the event is about this pod of the job; empty: about the job
 };
 
 using JobAction = std::variant<CreateWorkload, DeleteWorkload, EndWorkload, RemoveWorkloadFinalizer,

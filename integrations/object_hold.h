@@ -34,7 +34,7 @@ class ObjectHold {
   virtual void Hold(nlohmann::json& object) const = 0;
   virtual void Release(nlohmann::json& object) const = 0;
 
-  // The object as expressions read it, whether it is held or not; nullopt: as it is.
+  // The object in the form that expressions read, whether it is held or not; nullopt: its own form.
   virtual std::optional<nlohmann::json> Wanted(const nlohmann::json& object) const;
 
   // Whether users change the size of a held object through the field that holds it.

@@ -128,8 +128,9 @@ void AddSlice(const api::Workload& workload, PodSetChange& change) {
   if (IsGatedAsSlice(change)) DropRequest(change);
 }
 
-// The assignment with the pod set's name. If another writer has used other names: as in Kueue, the
-// assignment at the pod set's position, whose name becomes the label of the pods.
+// The assignment with the pod set's name. If another writer has used other names, it is the
+// assignment at the pod set's position, whose name becomes the label of the pods; Kueue does the
+// same.
 const api::PodSetAssignment* AssignmentOf(const api::Admission& admission,
                                           const PodSetChange& change, std::size_t place) {
   const auto& assignments = admission.pod_set_assignments;

@@ -18,7 +18,7 @@ std::string PodPriorityClass(const JobView& job) {
   return "";
 }
 
-// The global default; of several the one of lowest value, by name among equals.
+// The global default; if there are several, the one of lowest value, by name among equals.
 JobPriority DefaultPriority(const PriorityClassesByName& classes) {
   const api::PriorityClass* found = nullptr;
   for (const auto& [name, each] : classes) {

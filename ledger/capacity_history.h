@@ -41,7 +41,7 @@ struct CapacityLine {
   friend bool operator==(const CapacityLine&, const CapacityLine&) = default;
 };
 struct PoolLine {
-  std::string pool;  // empty: of no pool
+  std::string pool;  // empty: no pool
   std::vector<double> nodes;
   friend bool operator==(const PoolLine&, const PoolLine&) = default;
 };

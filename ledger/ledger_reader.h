@@ -40,8 +40,7 @@ class LedgerReader {
   // In the order of creation. The filter's `since` and `namespaces` count, its other fields do not.
   Result<std::vector<CapacityRecord>> Requests(const HistoryFilter& filter);
   // In the order of their beginnings. The filter's `since` and `namespaces` count, its other fields
-  // do not. A file that
-  // no berth has migrated yet has none.
+  // do not. A file that no berth has migrated yet has none.
   Result<std::vector<NodeTimeRecord>> NodeTimes(const HistoryFilter& filter);
   // In the order of flavors and times; likewise.
   Result<std::vector<PriceRecord>> Prices();

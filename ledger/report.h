@@ -1,13 +1,12 @@
 // ledger/report.h — the accounts of a period: attempts → one line a queue, namespace, or cause.
 //
 // used:       amount × time from the admission to the end of the attempt (or of the period)
-// destroyed:  used of attempts that ended as Preempted or Evicted: what they computed is lost
-// unless
-//             the job keeps checkpoints
+// destroyed:  used of attempts that ended as Preempted or Evicted: what they computed is
+//             lost unless the job keeps checkpoints
 // charged:    time of nodes for Workloads of the line, and that time × their GPUs: boots and idle
 //             times too (provisioning/meter.h)
-// cost:       of these nodes at their prices; of a Workload for which no node was measured, the
-//             price of its reservation × the time of `used`
+// cost:       the price of these nodes; for a Workload without a measured node, the price of
+//             its reservation × the time of `used`
 // waited:     time from the queueing to the admission, of each attempt, and that time × what the
 //             attempt asks for
 // Only what lies in the period counts. Amounts are in units of the resource's hours: CPU hours, GiB

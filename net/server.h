@@ -9,7 +9,7 @@
 // No peer uses up what all share. A server that has all its connections closes one that waits for a
 // request, of the peer that has the most, in favour of a new one of a peer that has fewer. Where
 // the bytes of unfinished requests reach their limit, the peer that holds the most loses its
-// largest request: with 503 where that peer sends, by a closed connection otherwise.
+// largest request: it gets 503 where it sends, a closed connection otherwise.
 //
 // Threads: the handler is called on one of the server's I/O threads and must not block; Responder
 // and Stream may be used on any thread, also after the connection is closed.
@@ -58,14 +58,14 @@ class Stream {
 class Responder {
  public:
   virtual ~Responder() = default;
-  // Whether the peer has closed the connection, or its sending side: as in Go's net/http, such a
-  // peer waits for no answer. An answer is sent nevertheless where the connection is half open.
+  // Whether the peer has closed the connection, or its sending side: such a peer waits for no
+  // answer, as in Go's net/http. An answer is sent nevertheless where the connection is half open.
   virtual bool HasPeerLeft() const = 0;
   virtual void Send(Response response) = 0;
   // Sends the head at once, without waiting for the first chunk.
   virtual std::shared_ptr<Stream> StartStream(int status, Headers headers) = 0;
-  // Answers a request of AsksForWebSocket or AsksForUpgrade. `protocol`: of a WebSocket the chosen
-  // one of the client's, or ""; otherwise the name of the protocol to go on with.
+  // Answers a request of AsksForWebSocket or AsksForUpgrade. `protocol` is, for a WebSocket, the
+  // chosen one of the client's, or ""; otherwise the name of the protocol to go on with.
   virtual std::shared_ptr<Duplex> StartUpgrade(const Request& request, std::string protocol,
                                                Headers headers) = 0;
 };

@@ -30,7 +30,7 @@ class Duplex {
   virtual ~Duplex() = default;
   // Reads the next message, text or binary. Precondition: no other Read is under way.
   virtual void Read(OnMessage on_message) = 0;
-  // Queues a binary message. False and the limits: as Stream::Write.
+  // Queues a binary message. False and the limits have the meaning of Stream::Write.
   virtual bool Write(std::string message) = 0;
   // The bytes that wait for the peer.
   virtual std::size_t Backlog() const = 0;
@@ -50,8 +50,8 @@ bool AsksForWebSocket(const Request& request);
 // Whether the request, of any method, asks for an upgrade to `protocol`: "SPDY/3.1".
 bool AsksForUpgrade(const Request& request, std::string_view protocol);
 
-// The values of a header that is a list, in their order: of Sec-WebSocket-Protocol the protocols
-// that the client prefers, best first.
+// The values of a header that is a list, in their order. Those of Sec-WebSocket-Protocol are the
+// protocols that the client prefers, best first.
 std::vector<std::string> ListedValues(const Request& request, std::string_view header);
 
 }  // namespace berth::net

@@ -160,7 +160,7 @@ struct EtaWriter::Round {
     return attempts ? *std::move(attempts) : std::vector<ledger::AttemptRecord>();
   }
 
-  // `calibration`: of starts.
+  // `calibration` is made of starts.
   Forecasts Draw(const EtaWriterOptions& writer, simulation::Calibration calibration,
                  std::function<bool()> cancelled) const {
     calibration.SetWaiting(WaitingPasts(workloads, at));

@@ -174,7 +174,7 @@ Result<std::string> ReportSource::MakeCapacity(const readapi::ReportQuery& query
   if (query.names_all) {
     BERTH_TRY(prices, reader.Prices());
   }
-  // The shape of a request is that of a turn of its Workload: of other Workloads nothing is kept.
+  // The shape of a request is that of a turn of its Workload. Nothing is kept of other Workloads.
   std::set<std::pair<std::string, std::string>> asking;
   for (const auto& request : requests) asking.insert({request.namespace_name, request.workload});
   std::vector<ledger::AttemptRecord> attempts;

@@ -77,8 +77,8 @@ const CheckDecider::Part& CheckDecider::GroupsOf(const ProvisioningRequest& requ
   return part == parts_.end() ? kNone : *part;
 }
 
-// Chooses the newest request of each part; of a check that is Ready, the requests that its updates
-// name, whatever the policy says by now. False: the Workload has one request.
+// Chooses the newest request of each part. For a check that is Ready, chooses the requests that its
+// updates name, whatever the policy says by now. False: the Workload has one request.
 bool CheckDecider::ChooseParts(const std::vector<Runner>& candidates) {
   if (state_.state == api::CheckState::kReady) {
     const std::set<std::string> named = NamedRequests(state_.pod_set_updates);

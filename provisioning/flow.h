@@ -59,7 +59,7 @@ class Flow {
 
   // The open requests of the Workload, instead of those that were known.
   void SetOpen(const std::string& uid, OpenRequests open);
-  // Whether the Workload waits, and where. `key`: of the Workload.
+  // Whether the Workload waits, and where. `key` is that of the Workload.
   void SetWait(const FlowPlace& place, const api::ObjectKey& key, std::optional<FlowWait> wait);
   void Drop(const std::string& uid);
 

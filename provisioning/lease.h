@@ -5,7 +5,7 @@
 //     annotation berth.dev/lease-until  RFC 3339
 //     annotation berth.dev/lease-of     namespace/name of the Workload
 //
-// A lease is taken and released by writes that name the node's resourceVersion: of two deciders one
+// A lease is taken and released by writes that name the node's resourceVersion: one of two deciders
 // gets the node. The holder renews the lease while the Workload runs. A lease whose holder has gone
 // ends by itself, after half an hour at the latest; a time further away is no lease, so that
 // nothing but renewals keeps a node promised.

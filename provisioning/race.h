@@ -50,8 +50,8 @@ std::int32_t RaceOf(const api::ProvisioningRequest& request);
 // When the request's nodes came; nullopt: they have not come, or are gone.
 std::optional<WallTime> GrantedAt(const api::ProvisioningRequest& request);
 
-// The runner whose nodes came first: of two of one second the cheaper, then the lower attempt.
-// null: no nodes have come.
+// The runner whose nodes came first; if two came in one second, the cheaper one, then the lower
+// attempt. null: no nodes have come.
 const Runner* WinnerOf(const std::vector<Runner>& runners);
 
 // Whether another request of the race is the one that the Workload's check is Ready with. Nodes

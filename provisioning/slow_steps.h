@@ -3,7 +3,7 @@
 //
 //     expected wait of the step − expected wait of the following step > minEtaGainSeconds ─▶ veto
 //
-// The expected wait is the median of eta.h, from the stock memory; of a step with zones, that of
+// The expected wait is the median of eta.h, from the stock memory. A step with zones has that of
 // its quickest zone. The following step is the next one that is not used up and has no veto of its
 // own, whatever its flavor. Requests that wait now do not count.
 //

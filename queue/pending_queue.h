@@ -141,7 +141,7 @@ class PendingQueue {
   struct Group {
     std::int32_t shape = -1;  // index in shapes_
     std::int32_t namespace_id = -1;
-    std::int32_t local_queue = -1;  // -1: of any LocalQueue
+    std::int32_t local_queue = -1;  // -1: any LocalQueue
     Bag bags[2];
     SmallVector<Share, 1> shares;  // none where workloads are not counted
     std::uint8_t active_bag = 0;

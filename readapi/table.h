@@ -57,7 +57,7 @@ struct RowChange {
   Audience after;   // null: the row is gone
   bool is_new = false;
   bool is_gone = false;
-  std::vector<std::size_t> fields;  // whose cells differ; of a new row all
+  std::vector<std::size_t> fields;  // the fields whose cells differ; a new row: all
 };
 
 class Table {

@@ -14,7 +14,7 @@
 
 namespace berth::scenarios {
 
-// `text` is the whole word; of `key=value` it is split at the first '='.
+// `text` is the whole word; `key=value` is split at the first '='.
 struct Word {
   std::string text;
   bool is_quoted = false;

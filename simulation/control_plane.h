@@ -5,7 +5,7 @@
 //                          └────── Driver::PlanWorkload of each Workload ◀───┘
 //
 // A write reaches the scheduler at once, and every Workload is reconciled after each write, until
-// nothing changes: as on an API server whose watches take no time. Times in objects are cut to
+// nothing changes, as if the watches of an API server took no time. Times in objects are cut to
 // seconds. Recorded stories and the tests of the core run on this class. World
 // (simulation/world.h) adds jobs, pods and nodes, and writes Workloads through `store`: none of
 // its Workloads has admission checks or limits of time, and the reconciler would change none.

@@ -68,7 +68,7 @@ class JobBook {
   void Submit(std::size_t job, Duration at);
   // The job has quota when the simulation begins: nobody is told.
   void TakeOver(std::size_t job, Duration at) { outcomes_[job].submitted = at; }
-  // The run begins, or began at `since`. `admission`, `nodes`: as WorldEvent.
+  // The run begins, or began at `since`. `admission` and `nodes` are those of WorldEvent.
   void Start(std::size_t job, Duration since, Duration at, const api::Admission* admission,
              const Nodes::Placement* nodes);
   // A run of `ran` ends before its time, or a job that does not run yet gives up what it has.

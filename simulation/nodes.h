@@ -68,7 +68,7 @@ struct NodeLife {
   Duration gone{};
 };
 
-// "POOL-NUMBER"; of a pool that is one node, the pool's name.
+// "POOL-NUMBER"; for a pool that is one node, the pool's name.
 std::string NodeName(const std::vector<NodePool>& pools, const NodeLife& life);
 
 class Nodes {

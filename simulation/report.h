@@ -38,16 +38,16 @@ struct Figures {
   double preemptions = 0;
   double evictions = 0;  // the cloud took a node of a job back
   double failed = 0;     // the part of `finished` whose runs ended in failure
-  // USD for the time of nodes that is charged; of all jobs: for all nodes. Without pools: for runs,
-  // by the prices of their flavors.
+  // USD for the time of nodes that is charged; the total row counts all nodes. Without pools: for
+  // runs, by the prices of their flavors.
   double cost = 0;
   UnitHours used;       // by runs that finished
   UnitHours destroyed;  // by runs that a preemption or an eviction ended
   // The charged hours of nodes (simulation/charges.h), by the resources that jobs request; for all
   // jobs: those of all nodes. Without pools: used and destroyed.
   UnitHours charged;
-  // Used and destroyed over the nominal quota of the ClusterQueue for the whole run; of all jobs:
-  // of all ClusterQueues. Resources without nominal quota are left out.
+  // Used and destroyed over the nominal quota of the ClusterQueue for the whole run; the total row
+  // counts all ClusterQueues. Resources without nominal quota are left out.
   std::map<api::ResourceName, double> utilisation;
 };
 
@@ -59,7 +59,7 @@ struct Measure {
 const std::vector<Measure>& Measures();
 
 struct ReportRow {
-  std::string local_queue;  // "NAMESPACE/NAME"; empty: of all
+  std::string local_queue;  // "NAMESPACE/NAME"; empty: all
   std::string cluster_queue;
   std::string priority_class;  // empty: jobs without one
   Figures figures;

@@ -26,7 +26,7 @@ struct Spread {
 using SpreadByResource = std::map<api::ResourceName, Spread>;
 
 struct SpreadRow {
-  std::string local_queue;  // "NAMESPACE/NAME"; empty: of all
+  std::string local_queue;  // "NAMESPACE/NAME"; empty: all
   std::string priority_class;
   std::vector<Spread> measures;  // in the order of Measures()
   // These are the fields of Figures; a resource that a run lacks counts as 0 there.

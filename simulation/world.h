@@ -152,7 +152,7 @@ class World {
   Agenda<WallTime> starts_;  // when the nodes of a job are ready
   std::set<std::pair<std::int64_t, std::size_t>> without_nodes_;  // by number of the admission
   std::vector<Standing> standing_;
-  std::vector<char> awaited_;  // by job: of options.until_started, and not started
+  std::vector<char> awaited_;  // by job: in options.until_started, and not started
   std::size_t awaited_count_ = 0;
   std::optional<Nodes> nodes_;  // nullopt: no pools
   EvictableJobs evictable_;

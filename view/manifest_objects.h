@@ -29,8 +29,8 @@ struct ManifestObjects {
   std::vector<std::string> notes;       // on folders that were passed over
 };
 
-// `recursive`: with the folders below the folders of `paths`. kNotFound: a path that does not
-// exist, or a folder without such a file; kInvalid: a file that is too large.
+// True `recursive` includes the folders below the folders of `paths`. kNotFound: a path that does
+// not exist, or a folder without such a file; kInvalid: a file that is too large.
 Result<ManifestObjects> ReadManifestObjects(const std::vector<std::string>& paths, bool recursive);
 
 // "FILE:LINE: error: Job default/train: … [rule]", without a line's end.

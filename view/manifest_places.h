@@ -41,8 +41,8 @@ class ManifestPlaces {
   // A LocalQueue or job without a namespace counts as in "default".
   void Add(const std::string& file, std::string_view text);
   // `name` with or without its namespace; the path to the field may go deeper than the object: its
-  // last part that exists counts. `which`: of several objects of one kind and name, from 0. An
-  // object that is unknown has no file.
+  // last part that exists counts. `which` chooses among several objects of one kind and name, from
+  // 0. An object that is unknown has no file.
   ManifestPlace Find(const std::string& kind, const std::string& name,
                      const std::vector<std::string>& field, std::size_t which = 0) const;
   // The place that a message of a reader is about: "KIND NAME: FIELD: …", or without a field. No

@@ -11,7 +11,7 @@
 
 namespace berth::webhook {
 
-// `path`: of the annotations; `pods`: the count of the pod set.
+// `path` is that of the annotations; `pods` is the count of the pod set.
 FieldErrors ValidateTopologyAnnotations(const Path& path, const api::StringMap& annotations,
                                         std::int64_t pods);
 

@@ -12,7 +12,7 @@
 
 namespace berth::admission {
 
-// `message`: that of the victim's conditions. `victim`: as it was while it held quota.
+// `message` is that of the victim's conditions. `victim` is the Workload while it held quota.
 void RecordPreemption(kube::EventRecorder& events, const queue::OrderingOptions& ordering,
                       const api::Workload& preemptor, const api::Workload& victim,
                       const std::string& message);

@@ -46,7 +46,8 @@ class QueueMetrics {
   void SetClusterQueue(const api::ClusterQueue& queue, const api::QueueStatus& status,
                        const QueueFigures& figures);
   void RemoveClusterQueue(const std::string& name);
-  // `sharing_usage`: with admission fair sharing only; `admitted_by`: as in QueueFigures.
+  // `sharing_usage` has a value only if admission fair sharing is on; `admitted_by` is that of
+  // QueueFigures.
   void SetLocalQueue(const api::LocalQueue& queue, const api::QueueStatus& status,
                      std::optional<double> sharing_usage, const Tally::CountsByLabels& admitted_by);
   void RemoveLocalQueue(const api::ObjectKey& key);

@@ -81,7 +81,7 @@ class LocalQueueReconciler final : public kube::Reconciler {
   CounterPace pace_;
 };
 
-// Writes the share of cohorts; with fair sharing only.
+// Writes the share of cohorts, if fair sharing is on.
 class CohortReconciler final : public kube::Reconciler {
  public:
   CohortReconciler(kube::ApiClient& client, kube::Informer<api::Cohort>& cohorts,

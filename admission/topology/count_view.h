@@ -8,8 +8,8 @@
 // least.
 // The preference for a domain is the sum of its nodes' preferences, also of nodes without room.
 // Where the pods ask for shares of GPUs, the free GPUs of a domain are the sum of its nodes' that
-// may take the pods: of domains with equal room the one with the fewest precedes, so that GPUs in
-// use are filled first.
+// may take the pods: among domains with equal room the one with the fewest precedes, so that GPUs
+// in use are filled first.
 // Refresh recomputes the leaves that changed since the last Refresh and the domains above them.
 // ByCapacity returns the domains of a level in the order in which the search tries them.
 //

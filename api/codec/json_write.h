@@ -1,4 +1,4 @@
-// api/codec/json_write.h — JSON as text, quickly: of trees, and of values one by one.
+// api/codec/json_write.h — JSON as text, written quickly, from trees and from values one by one.
 //
 // nlohmann's dump() throws where a text is not UTF-8, and nobody expects that of a writer. These
 // functions put U+FFFD in the place of such bytes; all other code writes with these functions

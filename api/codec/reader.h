@@ -42,7 +42,8 @@ class Reader {
   Reader Field(std::string_view key) const&& = delete;
   bool present() const { return (tree_ != nullptr || node_ != nullptr) && !failure_->has_value(); }
   const Json& json() const { return *tree_; }  // only where present, and read from a tree
-  // The value as JSON text: as received, or (from a tree) compact, keys sorted; empty if absent.
+  // The value as JSON text: what was received, or (from a tree) compact, keys sorted; empty if
+  // absent.
   std::string Text() const;
   // The same text as Text(), without a copy; empty where the JSON is a tree.
   std::string_view RawText() const {

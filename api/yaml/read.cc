@@ -215,7 +215,7 @@ class Builder : public YAML::EventHandler {
     }
   }
 
-  // A later key wins, merged or explicit; of several merged maps the first wins.
+  // A later key wins, merged or explicit; if several maps are merged, the first wins.
   static void MergeInto(const YAML::Mark& mark, Frame& frame, const Json& source) {
     if (source.is_array()) {
       for (std::size_t i = source.size(); i-- > 0;) MergeInto(mark, frame, source[i]);

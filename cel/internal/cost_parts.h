@@ -58,7 +58,7 @@ class PropertyPath {
 
 // What is known of the value of a part of an expression.
 struct Estimated {
-  const Syntax* syntax = nullptr;  // null: of no part that is written
+  const Syntax* syntax = nullptr;  // null: the value is of no part that is written
   TypePtr type;
   PropertyPath path;
   std::uint64_t cost = 0;

@@ -84,7 +84,7 @@ Clause MapText(const Call& call, const Value& map, int level) {
   return result;
 }
 
-// A value inside a list or a map: as a literal.
+// A value inside a list or a map has the form of a literal.
 Clause PartText(const Call& call, const Value& value, int level) {
   if (level > kMaxLevels) return {"", "the argument is nested too deeply"};
   switch (value.kind()) {

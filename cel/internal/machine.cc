@@ -377,7 +377,7 @@ Value Machine::EvalLoop(const Step& step) {
   }
 }
 
-// all() and exists(): as && and || over the elements.
+// Evaluates all() and exists() like && and || over the elements.
 Value Machine::EvalAny(const Step& step, const Value& range) {
   const bool deciding = step.op == Op::kExists;
   Value failure;

@@ -38,7 +38,7 @@ class HeldPods {
   void Ingest(const kube::Json& pod) { pods_.Ingest(pod); }
 
  private:
-  api::ObjectKey JobOf(const QueuedPod& pod) const;  // no name: of no job
+  api::ObjectKey JobOf(const QueuedPod& pod) const;  // no name: the pod is of no job
   void ReadGroups(const nlohmann::json& object, HeldJob& job,
                   std::vector<std::pair<std::string, api::StringMap>>& labels) const;
 

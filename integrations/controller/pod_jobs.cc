@@ -37,7 +37,7 @@ api::ObjectKey JobKeyOf(const api::ObjectMeta& pod) {
   return group.empty() ? pod.key() : GroupKey(pod.namespace_name, group);
 }
 
-// The metadata of a job: of a group that of its first pod, with a name and a uid of its own.
+// The metadata of a job. A group has that of its first pod, with a name and a uid of its own.
 api::ObjectMeta MetaOf(const QueuedPod& first) {
   api::ObjectMeta meta = first.meta;
   const api::ObjectKey key = JobKeyOf(first.meta);

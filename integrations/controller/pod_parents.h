@@ -64,7 +64,7 @@ class PodParents final : public JobSource {
   static Result<Revision> DecodeRevision(const api::JsonSource& object);
   void WatchStatefulSets();
   void Tell(const std::string& namespace_name, const std::string& parent) const;
-  // The name of the object of which the pod seems to be; empty: of none of this kind.
+  // The name of the object of which the pod seems to be; empty: the pod is of none of this kind.
   std::string ParentOf(const ParentedPod& pod) const;
   const api::OwnerReference* LinkOf(const api::ObjectMeta& object) const;  // null: none
   Origin OriginOf(const ParentedPod& pod, const std::string& uid) const;

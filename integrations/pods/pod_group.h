@@ -71,8 +71,8 @@ std::optional<api::Condition> WaitingCondition(const api::Workload& workload, st
 void LimitToPodsLeft(const PodsOfJob& job, const api::Workload& workload,
                      std::vector<PodSetChange>& changes);
 
-// The gated pods that a start lets go: of a group as many of a role as are missing to the count of
-// its change beside those that are started and have not ended, the oldest first.
+// The gated pods that a start lets go, the oldest first. A group gets as many of a role as are
+// missing to the count of its change beside those that are started and have not ended.
 std::vector<QueuedPodPtr> PodsToStart(const PodsOfJob& job,
                                       const std::vector<PodSetChange>& changes);
 

@@ -53,7 +53,8 @@ struct PlacedPod {
 std::vector<PlacedPod> PlacePods(const JobView& parent, const PodsRule& rule,
                                  const std::vector<ParentedPodPtr>& pods);
 
-// The name of the Workload of a group: of the object, or of the object and the group's number.
+// The name of the Workload of a group, made of the object's name, or of that and the group's
+// number.
 std::string GroupWorkloadName(const JobView& parent, const PodsRule& rule, std::int32_t group);
 
 // The name as Kueue before 0.17 made it, without the object's uid.

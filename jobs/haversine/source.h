@@ -21,8 +21,8 @@ class RangeReader;
 inline constexpr std::size_t kBatchRows = 262144;
 
 struct Batch {
-  // A batch: Take fills the first part,
-  std::uint64_t first_row = 0;  // raw and generated: of the input
+  // Take fills the first part.
+  std::uint64_t first_row = 0;  // raw and generated: its number in the input
   std::size_t row_count = 0;
   std::string text;  // CSV: whole lines
 

@@ -35,7 +35,7 @@ struct AccessResource {
   std::string version;
   std::string resource;
   std::string subresource;
-  std::string namespace_name;  // empty: of the cluster
+  std::string namespace_name;  // empty: the right is for the cluster
   std::string name;
   friend auto operator<=>(const AccessResource&, const AccessResource&) = default;
 };

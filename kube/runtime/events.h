@@ -79,7 +79,7 @@ class EventRecorder {
   struct Options {
     std::string controller;         // reportingController, such as "kueue-admission"
     std::string instance;           // reportingInstance: host name or pod name
-    std::size_t max_queued = 8000;  // about decisions; of commentary a quarter
+    std::size_t max_queued = 8000;  // about decisions; commentary has a quarter
     std::size_t max_in_flight = 4;
     std::size_t max_remembered = 10'000;  // series, and objects with a budget
     double budget = 25;                   // events of one object at once

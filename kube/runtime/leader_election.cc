@@ -71,7 +71,7 @@ void LeaderElector::OnLease(const Result<JsonPtr>& lease) {
       holder_.empty() || gone || clock_.SteadyNow() - observed_at_ >= options_.lease_duration;
   if (!ours && !free) return Next();
   attempted_at_ = clock_.SteadyNow();
-  // Carries the resourceVersion that was read: of two concurrent claims one gets a conflict.
+  // Carries the resourceVersion that was read: one of two concurrent claims gets a conflict.
   client_.Update(kLease, options_.lease, Claim(**lease), {.field_manager = options_.identity},
                  [weak = std::weak_ptr(self_)](const Result<JsonPtr>& answer) {
                    if (const auto self = weak.lock()) (*self)->OnWritten(answer);

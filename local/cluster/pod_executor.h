@@ -139,7 +139,7 @@ class PodExecutor {
                        Duration timeout, const std::function<void(ProbeAnswer)>& done);
 
   std::string LastWords(const Json& pod, const ContainerRun& container) const;
-  // `binary`: with the entries that are no text.
+  // True `binary` includes the entries that are no text.
   Json ReadData(const std::string& namespace_name, DataKind kind, const std::string& name,
                 bool binary = false);
 
@@ -150,8 +150,8 @@ class PodExecutor {
   std::map<std::string, Live> live_by_uid_;
   std::map<ObjectKey, std::set<std::string>> uids_by_key_;
   std::set<std::string> lost_uids_;
-  // Sessions of StreamPump at containers, by uid and container: with the process that runs for the
-  // session; 0: an attached one.
+  // Sessions of StreamPump at containers, by uid and container, and the process that runs for each;
+  // 0: an attached session.
   std::map<std::pair<std::string, std::size_t>, std::map<std::int64_t, ProcessId>> streams_;
   Environment base_environment_;
   std::unique_ptr<PodProbes> probes_;  // null: every probe passes

@@ -108,7 +108,7 @@ class ProcessRunner {
   using OnText = std::function<void(std::string_view)>;
   virtual std::shared_ptr<void> Tap(ProcessId /*id*/, OnText /*on_output*/) { return nullptr; }
   // A new file descriptor of the writing end of the input that keeps_input made, for the caller to
-  // close; of the terminal, if it has one. −1: none.
+  // close; that of the terminal, if the process has one. −1: none.
   virtual int Input(ProcessId /*id*/) { return -1; }
   // Closes this host's end of the input: the program finds its end once every copy is closed.
   virtual void CloseInput(ProcessId /*id*/) {}

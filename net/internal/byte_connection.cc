@@ -85,7 +85,7 @@ class ByteConnection final : public DuplexConnection {
   }
 
   // On the strand.
-  std::unique_ptr<Deadline> deadline_;  // set: of the peer's end
+  std::unique_ptr<Deadline> deadline_;  // set: limits the wait for the peer's end
   Duplex::OnMessage on_message_;
   std::string received_;  // asked for by nobody yet
   std::size_t sending_bytes_ = 0;

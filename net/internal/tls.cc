@@ -54,8 +54,8 @@ Status UseIdentity(SSL_CTX* context, const TlsIdentity& identity) {
   return OkStatus();
 }
 
-// Adds the certificates of the PEM to the trusted ones of `context`; with `announce`, also to the
-// list that a server sends with its request for a client certificate.
+// Adds the certificates of the PEM to the trusted ones of `context`; if `announce` is true, also to
+// the list that a server sends with its request for a client certificate.
 enum class Announce { kNo, kYes };
 Status Trust(SSL_CTX* context, std::string_view ca_pem, Announce announce) {
   BERTH_TRY(const std::vector<X509Ptr> roots, ReadCertificates(ca_pem));

@@ -1,5 +1,5 @@
 // provisioning/controller/provisioning_controllers.h — the controllers of the admission checks
-// kueue.x-k8s.io/provisioning-request and berth.dev/reactive-capacity: of their Workloads, and of
+// kueue.x-k8s.io/provisioning-request and berth.dev/reactive-capacity, for their Workloads and for
 // the AdmissionChecks.
 //
 //     ProvisioningControllers provisioning(manager, clock, events, options);   // before it starts

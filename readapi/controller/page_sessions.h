@@ -26,7 +26,7 @@
 namespace berth::readapi {
 
 struct PageSession {
-  std::string name;  // the value of the cookie; empty: of Find
+  std::string name;  // the value of the cookie; empty in what Find returns
   std::string csrf;  // what a request that writes must name
   std::string user;
   std::string token;

@@ -62,14 +62,14 @@ struct ReadSource {
   // What came of forecasts of starts, as the JSON object ForecastHits; null: nobody judges them.
   std::function<std::string()> forecast_hits = nullptr;
   // Gives `done` the text of a report, on any thread; null: there is no ledger. Errors of `done`:
-  // kTooManyRequests; kInvalid where the period has too much; as ledger::LedgerReader.
+  // kTooManyRequests; kInvalid where the period has too much; those of ledger::LedgerReader.
   std::function<void(const ReportQuery& query, std::function<void(Result<std::string>)> done)>
       report = nullptr;
   // The names of the ClusterQueues below a Cohort; null: none is known.
   std::function<std::vector<std::string>(const std::string& cohort)> queues_below = nullptr;
   // Gives `done` a JSON text, on any thread; called on the strand; null: not served. Errors of
-  // `done`: as those of the API server for this token; kTooManyRequests. `has_left` tells whether
-  // the client waits for no answer, on any thread.
+  // `done`: those of the API server for this token; kTooManyRequests. `has_left` tells whether the
+  // client waits for no answer, on any thread.
   std::function<void(const CallerRequest& request, std::function<void(Result<std::string>)> done,
                      std::function<bool()> has_left)>
       caller = nullptr;

@@ -6,9 +6,8 @@
 //   leaves-though-held  a check gives the quota of such a Workload back, or rejects it
 //                       (no version of the policy came since the Workload was held, nor shortly
 //                       before)
-//   rejected-unasked    a check rejects a Workload after the last step, and no recent version of
-//   the
-//                       policy rejects
+//   rejected-unasked    a check rejects a Workload after the last step, and no recent version
+//                       of the policy rejects
 //   not-rejected        a check lets a Workload begin again after a failure that a person has to
 //                       mend, and every recent version rejects for such a failure
 // and of states that may exist for a moment:

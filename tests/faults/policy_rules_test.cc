@@ -34,7 +34,7 @@ class PolicyRulesTest : public PlayRulesTest {
           {{"labels", {{"berth.dev/lease", "0123456789abcdef"}}},
            {"annotations", {{"berth.dev/lease-of", "default/w"}}}}}});
   }
-  // For pods of the pod set; `divided`: of a job that is asked for in parts.
+  // For pods of the pod set. True `divided`: the job is asked for in parts.
   void PutPart(const std::string& attempt, const std::string& pods, bool granted, bool divided) {
     const std::string name = "w-gate-" + attempt;
     Json annotations{{"berth.dev/provisioning-step", "spot"}};

@@ -166,8 +166,8 @@ void Standing::LookAtJobs() {
     }
     const auto original = originals_.find(job.uid);
     if (!job.suspended || job.finished || original == originals_.end()) continue;
-    // The record of its prebuilt Workload is gone with that Workload; of one that ended out of sync
-    // the job is not restored, as in Kueue.
+    // The record of its prebuilt Workload is gone with that Workload; the job of a Workload that
+    // ended out of sync is not restored, as in Kueue.
     if (!job.prebuilt.empty() && (workload == nullptr || workload->finished)) continue;
     Json wanted = original->second;
     Json shape = job.shape;

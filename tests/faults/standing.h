@@ -14,8 +14,8 @@
 //   wrong-count       the status of a queue differs from its workloads
 //   core-differs      the core holds other reservations than the API's objects say
 // At rest, of the ranks of writes: facts and commentary have been written in the end:
-//   unexplained       a workload waits without a reason, or one that does not fit has no
-//   explanation
+//   unexplained       a workload waits without a reason, or one that does not fit has
+//                     no explanation
 //
 // Threads: one.
 #pragma once

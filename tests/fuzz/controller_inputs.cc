@@ -75,7 +75,7 @@ void Plans(std::string_view text) {
   if (!plan) return;
   Require(plan->victims.size() <= admission::KeptPlan::kMostVictims, "a plan has few victims");
   const std::string written = admission::EncodePlan(*plan);
-  // Times are cut to seconds; of a plan without pod sets the other fields are not written.
+  // Times are cut to seconds; the other fields of a plan without pod sets are not written.
   const auto again = admission::DecodePlan(written);
   Require(written.size() > admission::kMaxPlanBytes || again.has_value(), "a plan is read again");
   if (again) Require(admission::EncodePlan(*again) == written, "a plan reads as it is written");

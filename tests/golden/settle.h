@@ -20,7 +20,7 @@ struct SettleResult {
 };
 
 // `steps`, unless null, gets a list of {"trace": [...], "state": {...}} in the form of the recorded
-// stories; of equal cycles without progress it gets one.
+// stories; it gets one of several equal cycles without progress.
 SettleResult Settle(const nlohmann::json& story, const admission::OwnRules& own_rules,
                     nlohmann::json* steps = nullptr);
 

@@ -29,8 +29,8 @@ struct HistoryView {
 std::string RenderHistory(const HistoryView& view, const TextStyle& style);
 nlohmann::json HistoryJson(const HistoryView& view);
 
-// `heading`: of the first column, such as "QUEUE". Where GPUs are known, shares of GPUs are left
-// out.
+// `heading` is that of the first column, such as "QUEUE". Where GPUs are known, shares of GPUs are
+// left out.
 TextTable ReportTable(const std::vector<ledger::ReportLine>& lines, const std::string& heading);
 std::string RenderReport(const std::vector<ledger::ReportLine>& lines, const std::string& heading,
                          const TextStyle& style);

@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// The requests of all its pods: as admitted, or as in the spec.
+// The requests of all its pods: the admitted ones, or those of the spec.
 Json RequestsJson(const api::Workload& workload) {
   api::ResourceAmounts sums;
   const auto add = [&sums](const api::ResourceAmounts& amounts, std::int64_t times) {

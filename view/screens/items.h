@@ -39,7 +39,7 @@ std::vector<std::string> ParentsOf(const std::string& cohort,
 // fairWeightBillionths, weightedShare, resources, flavors.
 nlohmann::json QueueItem(const QueueUse& use, const std::vector<std::string>& parents);
 // Keys: name, parents, fairWeightBillionths, weightedShare, resources, flavors. `cohort`: null
-// where queues name a Cohort that does not exist. `uses`: of SumCohorts.
+// where queues name a Cohort that does not exist. `uses` comes from SumCohorts.
 nlohmann::json CohortItem(const std::string& name, const api::Cohort* cohort,
                           const std::vector<std::string>& parents,
                           const std::map<std::string, ResourceUse>& uses);

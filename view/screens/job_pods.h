@@ -21,7 +21,7 @@ struct JobReference {
   const JobKindWords* kind = nullptr;  // static
   std::string name;
 
-  // "/apis/batch/v1/namespaces/x/jobs"; an empty namespace: of all of them.
+  // "/apis/batch/v1/namespaces/x/jobs"; an empty namespace stands for all of them.
   std::string ListPath(const std::string& namespace_name) const;
 };
 

@@ -42,7 +42,7 @@ api::Amount ReservedOf(const api::ClusterQueue& queue, const std::string& flavor
   return 0;
 }
 
-// `copies`: of the Workload.
+// `copies` is that of the Workload.
 std::vector<QuotaPlan> QuotaOf(const api::ClusterQueue& queue, const api::Workload& workload,
                                std::int64_t copies) {
   api::ResourceAmounts needed;

@@ -12,7 +12,7 @@
 
 namespace berth::view {
 
-// `heading`: of the first column, such as "QUEUE".
+// `heading` is that of the first column, such as "QUEUE".
 std::string ReportPage(const std::vector<ledger::ReportLine>& lines, const std::string& heading,
                        const ledger::Period& period);
 

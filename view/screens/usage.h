@@ -17,7 +17,7 @@ struct ResourceUse {
   api::Amount nominal = 0;
   api::Amount borrowed = 0;
   // The quota that other members of the cohort borrow from this queue. Set only where no other
-  // member could have lent it: of several lenders the source is unknown.
+  // member could have lent it: if there are several lenders, the source is unknown.
   api::Amount lent = 0;
 };
 

@@ -44,7 +44,7 @@ bool HasResource(const Texts& resources, std::string_view resource) {
   return false;
 }
 
-// Limits of one comparison of rights: of its steps, and of the text that names the missing ones.
+// Limits of one comparison of rights, for its steps and for the text that names the missing ones.
 constexpr std::size_t kMostSteps = 5'000'000;
 constexpr std::size_t kMostMissing = 100;
 constexpr std::size_t kMostMissingBytes = 64UL * 1024;

@@ -1,7 +1,7 @@
 // local/apiserver/http/openapi_v2.h — the OpenAPI v2 document of all kinds, as JSON and in
 // gnostic's protobuf form, which kubectl up to 1.28 reads.
 //
-// Built-in kinds have Kubernetes' schemas; of custom kinds' schemas what OpenAPI v2 cannot say is
+// Built-in kinds have Kubernetes' schemas; what OpenAPI v2 cannot say of custom kinds' schemas is
 // left out (anyOf, oneOf, not, nullable). Each kind has its PATCH operation, by whose parameters
 // kubectl knows what the server can do.
 //

@@ -38,7 +38,7 @@ class ProgramChannels {
   virtual void WhenOpen(std::function<void()> open) = 0;
   // Reads the next message, perhaps inside the call. Precondition: no other Read is under way.
   virtual void Read(OnMessage on_message) = 0;
-  // Queues output. False and the limits: as Duplex::Write. Precondition: open.
+  // Queues output. False and the limits have the meaning of Duplex::Write. Precondition: open.
   virtual bool Write(OutputKind kind, std::string_view bytes) = 0;
   // Queues the Status of the program's end and closes the connection. Precondition: open.
   virtual void End(const std::string& status) = 0;

@@ -189,7 +189,7 @@ bool SpdyChannels::Write(OutputKind kind, std::string_view bytes) {
   const std::lock_guard lock(mutex_);
   const Stream& stream =
       StreamOf(kind == OutputKind::kError ? Channel::kErrorOutput : Channel::kOutput);
-  // Nobody reads it: as a terminal that is switched off.
+  // Nobody reads the output: it is lost like that of a terminal that is switched off.
   if (stream.id == 0 || stream.is_reset) return true;
   return duplex_->Write(SpdyWriter::Data(stream.id, bytes, false));
 }

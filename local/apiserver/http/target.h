@@ -24,8 +24,8 @@ struct Target {
 // nullopt: an escape is malformed, or the path, a name or a value of the query is not UTF-8.
 std::optional<Target> ParseTarget(std::string_view target);
 
-// /api/v1/namespaces/NS/pods/NAME/log, /apis/GROUP/VERSION/RESOURCE …; of …/NAME/proxy/PATH without
-// PATH.
+// /api/v1/namespaces/NS/pods/NAME/log, /apis/GROUP/VERSION/RESOURCE …; …/NAME/proxy/PATH is kept
+// without PATH.
 struct ApiPath {
   std::string group;
   std::string version;

@@ -110,7 +110,8 @@ class Versions {
 using Conflicts = std::map<ManagerKey, FieldSet>;
 
 // Removes the fields that changed between `before` and `after` from every manager but `self`.
-// Returns the conflicts with appliers; with ConflictPolicy::kFail removes nothing if there are any.
+// Returns the conflicts with appliers; if the policy is ConflictPolicy::kFail, removes nothing
+// where there are any.
 Conflicts TakeChanges(const Json& before, const Json& after, const ManagerContext& context,
                       const ManagerKey& self, ConflictPolicy policy, Managers& managers,
                       Comparison& own) {

@@ -12,7 +12,7 @@ namespace berth::local {
 api::ResourceAmounts AmountsIn(const Json* quantities);
 
 // The sum over the pod's containers of `field` ("requests" or "limits"), as the scheduler counts
-// it: with sidecars, at least that of the largest init container, with overhead.
+// it: sidecars and overhead included, and at least that of the largest init container.
 api::ResourceAmounts PodAmounts(const Json& pod_spec, const char* field);
 
 }  // namespace berth::local

@@ -20,7 +20,8 @@ std::string ShownUser(const UserInfo& user) {
   return text + "] map[]}";
 }
 
-// The right to read every object of `kind`, a paramKind; of all kinds where it is not known.
+// The right to read every object of `kind`, a paramKind; or objects of all kinds where the kind is
+// not known.
 AccessAttributes ReadAll(const ResourceTable& table, const Json* kind) {
   AccessAttributes asked;
   asked.verb = "get";

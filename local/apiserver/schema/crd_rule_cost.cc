@@ -56,7 +56,7 @@ std::optional<std::uint64_t> MostInside(const Json& schema) {
 
 class CostCheck {
  public:
-  // `count`: of the values of `schema` in an object at most; nullopt: no limit.
+  // `count` is the most values of `schema` in an object; nullopt: no limit.
   void Visit(const Json& schema, const std::string& path, bool is_root,
              std::optional<std::uint64_t> count) {
     CheckRules(schema, path, is_root, count);

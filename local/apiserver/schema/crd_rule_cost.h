@@ -23,7 +23,7 @@ namespace berth::local {
 inline constexpr std::uint64_t kMostRuleCost = 10'000'000;
 inline constexpr std::uint64_t kMostDefinitionCost = 100'000'000;
 
-// Precondition: CrdSchema::Parse takes `schema`. `path`: as there.
+// Precondition: CrdSchema::Parse takes `schema`. `path` is the same.
 std::vector<Cause> RuleCostErrors(const Json& schema, std::string_view path);
 
 }  // namespace berth::local

@@ -43,9 +43,9 @@ struct CrdRule {
 
 class CrdRules {
  public:
-  // `schema`: of the node, at `path` in the CRD. `list_path`: the innermost list around the node
-  // that is no map, whose items have no oldSelf; empty: none. Returns null without rules; adds
-  // the reasons of rules that are wrong to `causes`.
+  // `schema` is that of the node, at `path` in the CRD. `list_path` is the innermost list around
+  // the node that is no map, whose items have no oldSelf; empty: none. Returns null without rules;
+  // adds the reasons of rules that are wrong to `causes`.
   static std::shared_ptr<const CrdRules> Compile(const Json& schema, std::string_view path,
                                                  std::string_view list_path,
                                                  std::vector<Cause>& causes);

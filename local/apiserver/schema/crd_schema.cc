@@ -58,7 +58,8 @@ class Reader {
 
   enum class Position { kRoot, kInside };
 
-  // `path`: of the schema in the CRD. `list_path`: of the innermost list around it that is no map.
+  // `path` is that of the schema in the CRD, `list_path` that of the innermost list around it that
+  // is no map.
   const TypeNode* Read(const Json& schema, Position position, const std::string& path,
                        const std::string& list_path) {
     TypeNode* node = arena_.New(TypeKind::kAny);

@@ -146,7 +146,7 @@ Whole Inside(const Json& schema, Whole outside) {
 
 cel::TypePtr TypeOfSchema(const Json& schema, const std::string& name, Whole whole);
 
-// `name`: as Kubernetes names the types of inner objects in errors.
+// `name` is Kubernetes' name for the types of inner objects in errors.
 cel::TypePtr TypeOfObject(const Json& schema, const std::string& name, Whole whole) {
   const Json* properties = ObjectOf(schema, "properties");
   const bool has_properties = properties != nullptr && !properties->empty();

@@ -15,8 +15,8 @@ namespace berth::local {
 // an expression is checked: the schema lives as long.
 cel::TypePtr DeclaredType(const Json& schema);
 
-// The same, for estimates of costs. `is_root`: of whole objects, whose metadata has a name and a
-// generateName alone, whatever the schema says; without, no object but an embedded one has
+// The same, for estimates of costs. True `is_root`: the type of whole objects, whose metadata has a
+// name and a generateName alone, whatever the schema says. False: no object but an embedded one has
 // metadata of its own.
 cel::TypePtr DeclaredType(const Json& schema, bool is_root);
 

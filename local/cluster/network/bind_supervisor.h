@@ -37,7 +37,7 @@ class BindSupervisor {
   BindSupervisor& operator=(const BindSupervisor&) = delete;
 
   // `listener`: that of InstallBindFilter, owned from here on; it ends with the program and its
-  // descendants. `address`: of IPv4.
+  // descendants. `address` is of IPv4.
   void Add(int listener, const std::string& address);
 
  private:

@@ -31,7 +31,7 @@ class PodNetwork {
     std::size_t of_all = 2048;
   };
 
-  // `prefix`: of LoopbackNetwork. `folder`: of the hosts files.
+  // `prefix` is that of LoopbackNetwork, `folder` that of the hosts files.
   PodNetwork(std::string prefix, std::string folder) : PodNetwork(prefix, folder, Limits()) {}
   PodNetwork(std::string prefix, std::string folder, Limits limits);
   ~PodNetwork();

@@ -39,7 +39,7 @@ class PodProbes {
 
   PodProbes(Executor& executor, ProbeCaller& caller, RunCommand run, OnVerdict on_verdict);
 
-  // `container`: of the pod's spec. Replaces earlier probes of the same place.
+  // `container` is that of the pod's spec. Replaces earlier probes of the same place.
   void Start(const Container& place, const Json& container, const std::string& pod_address);
   void Stop(const Container& place);
 

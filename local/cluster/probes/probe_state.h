@@ -60,7 +60,7 @@ std::vector<DeclaredProbe> ProbesOf(const Json& container, const std::string& po
 
 bool HasProbe(const Json& container, ProbeKind kind);
 
-// "Readiness": as in events.
+// The word of events: "Readiness".
 std::string NameOf(ProbeKind kind);
 
 }  // namespace berth::local::cluster

@@ -20,7 +20,7 @@ namespace berth::local::test {
 
 class TestApi final : public WholeApi {
  public:
-  // `deliver_on`: of virtual time; null: watches have a thread.
+  // `deliver_on` is an executor of virtual time; null: watches have a thread.
   explicit TestApi(const Clock& clock, Executor* deliver_on = nullptr);
 
   ApiResult<Object> Get(const ResourceId& resource, const std::string& namespace_name,

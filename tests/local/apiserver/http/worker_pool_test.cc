@@ -143,7 +143,7 @@ TEST(WorkerPoolTest, OthersRunForThoseThatWait) {
 }
 
 TEST(WorkerPoolTest, WhatWaitsForTheWorkOfTheSamePoolGetsIt) {
-  // A webhook whose server asks this API server: as deep as there are threads.
+  // A webhook whose server asks this API server calls it as deep as there are threads.
   WorkerPool pool({.threads = 8, .running = 1, .waiting = 100});
   std::function<void(int)> descend = [&](int depth) {
     if (depth == 0) return;

@@ -117,7 +117,7 @@ class PodNetworkTest : public ::testing::Test {
     return ReadText(LogOf(client));
   }
 
-  // Returns the address of the pod. `program`: of the files; "": the pod's name.
+  // Returns the address of the pod. `program` names it in the files; "": the pod's name.
   std::string Run(const std::string& pod, const std::vector<std::string>& argv,
                   std::string program = "", const Json& names = Json::object()) {
     if (program.empty()) program = pod;
