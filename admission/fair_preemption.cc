@@ -140,7 +140,7 @@ NodeId FairPreemption::BestChild(NodeId cohort, QueueCandidates*& found) {
       Prune(child);
       continue;
     }
-    // Between equals the last by name; Kueue takes the last in map order.
+    // If shares are equal, the last by name is taken; Kueue takes the last in map order.
     const int order = Compare(share, cohort_share);
     const bool is_later = order == 0 && best_cohort != kNoQuotaNode &&
                           state_.CohortName(child) > state_.CohortName(best_cohort);

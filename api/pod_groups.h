@@ -17,7 +17,7 @@ inline constexpr char kPodGroupPodIndexLabelAnnotation[] =
     "kueue.x-k8s.io/pod-group-pod-index-label";
 inline constexpr char kPodGroupPodIndexLabel[] = "kueue.x-k8s.io/pod-group-pod-index";
 
-// On Workloads.
+// Annotations of Workloads.
 inline constexpr char kIsGroupWorkloadAnnotation[] = "kueue.x-k8s.io/is-group-workload";
 // Annotations of a group whose Workload was made for its pods by their parent.
 inline constexpr char kJobOwnerGvkAnnotation[] = "kueue.x-k8s.io/job-owner-gvk";

@@ -277,7 +277,7 @@ void PrintSpread(const simulation::SpreadReport& report, view::SpreadKind kind,
   }
 }
 
-// Both sides on every workload; `after` may be null.
+// Plays both sides on every workload; `after` may be null.
 int RunSeeds(const Side& before, const Side* after, const WorkloadSource& source,
              const SimulateFlags& flags, const Setup& setup) {
   std::vector<simulation::Report> first;

@@ -20,7 +20,7 @@ namespace berth::cli {
 // Threads: one.
 class SimulationEvents {
  public:
-  // For WorldOptions::on_event.
+  // Call it from WorldOptions::on_event.
   void Note(const simulation::WorldEvent& event);
 
   // Writes a line for each event of jobs and nodes, by time; docs/guide/simulate.md has the fields.

@@ -42,7 +42,8 @@ class LedgerReader {
   // In the order of their beginnings. The filter's `since` and `namespaces` count, its other fields
   // do not. A file that no berth has migrated yet has none.
   Result<std::vector<NodeTimeRecord>> NodeTimes(const HistoryFilter& filter);
-  // In the order of flavors and times; likewise.
+  // Returns prices in the order of flavors and times; a file that no berth has migrated yet has
+  // none.
   Result<std::vector<PriceRecord>> Prices();
   // Namespace and name of a Workload; nullopt: the ledger has no such uid.
   Result<std::optional<std::string>> NameOf(const std::string& uid);

@@ -38,7 +38,7 @@ class TcpRelay {
   TcpRelay(const TcpRelay&) = delete;
   TcpRelay& operator=(const TcpRelay&) = delete;
 
-  // For new connections. Targets that are no IP address are left out.
+  // Sets the targets of new connections. Targets that are no IP address are left out.
   void SetTargets(std::vector<RelayTarget> targets);
   std::uint16_t port() const;
 

@@ -34,7 +34,7 @@ class ControllerSet {
   ControllerSet(const ControllerSet&) = delete;
   ControllerSet& operator=(const ControllerSet&) = delete;
 
-  // For the webhook server. Valid as long as this object.
+  // Returns the reviews for the webhook server. They are valid as long as this object.
   webhook::JobReviews Reviews() const;
   // The scheduler, for tests that compare its state with the API.
   const admission::Scheduler& scheduler() const;

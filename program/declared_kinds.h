@@ -23,7 +23,7 @@ class DeclaredKinds {
   bool Set(const std::string& name, const integrations::KindPtr& kind);
   // Null: no declared kind has this path.
   std::shared_ptr<const webhook::ReviewedKind> Find(std::string_view path) const;
-  // In the order of the JobKinds' names.
+  // Returns the webhooks in the order of the JobKinds' names.
   std::vector<webhook::DeclaredWebhook> Webhooks() const;
 
  private:

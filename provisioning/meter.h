@@ -94,7 +94,7 @@ class MeterMemory {
   void End(const MeterPlace& place);
 
   const api::QueueMeters& Of(const std::string& queue) const;
-  // By the charge of the request.
+  // Returns what the meters have counted, by the charge of the request.
   std::map<std::string, Metered> ByCharge(const std::string& queue) const;
   // Joins what another process has written: the longer meter holds.
   void Merge(const std::string& queue, const api::QueueMeters& other);

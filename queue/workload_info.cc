@@ -144,7 +144,7 @@ api::Amount WholeUnits(std::string_view resource, api::Amount amount) {
   return resource == "cpu" ? amount / 1000 + (amount % 1000 > 0 ? 1 : 0) : amount;
 }
 
-// In billionths; a larger value has no digits behind the milli anyway.
+// Returns billionths; a larger value has no digits behind the milli anyway.
 Wide InNano(const api::Quantity& factor) {
   constexpr std::int64_t kMostInNano = INT64_MAX / 1'000'000'000;
   const std::int64_t whole = factor.Value();

@@ -118,7 +118,7 @@ class Table {
     std::vector<Stored*> rows;
   };
 
-  // Those of one shared field.
+  // The buckets of one shared field.
   struct Buckets {
     std::map<std::string, std::uint32_t> index_by_cell;
     std::vector<std::unique_ptr<Bucket>> all;
@@ -153,7 +153,7 @@ class Table {
     bool operator()(const Stored* a, const Probe& b) const { return Of(a) < b; }
     bool operator()(const Probe& a, const Stored* b) const { return a < Of(b); }
   };
-  // By the text of one cell, then by the id.
+  // Orders rows by the text of one cell, then by the id.
   struct ByCell {
     using is_transparent = void;
     const Table* table = nullptr;

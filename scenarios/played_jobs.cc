@@ -101,7 +101,7 @@ class Play {
     Json workload;
   };
 
-  // After the last job: idle nodes go.
+  // The time after the last job in which idle nodes go.
   Duration LongestIdle() const {
     Duration longest = std::chrono::minutes(1);
     for (const simulation::NodePool& pool : options_.pools) {

@@ -25,7 +25,7 @@ class FlavorCosts {
   FlavorCosts(const Cluster& cluster, std::size_t jobs);
 
   bool has_prices() const { return !prices_.empty(); }
-  // For WorldOptions::on_event.
+  // Call it from WorldOptions::on_event.
   void Note(const WorldEvent& event);
   // USD by job; runs that go on end at `end`. Empty: no flavor has a price.
   std::vector<double> Take(Duration end);

@@ -54,7 +54,7 @@ class Chance {
   }
 
  private:
-  // By the polar method of Marsaglia.
+  // Draws by the polar method of Marsaglia.
   double Normal() {
     while (true) {
       const double x = 2 * random_.Unit() - 1;

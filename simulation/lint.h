@@ -52,7 +52,7 @@ struct LintInput {
   std::map<std::string, api::ProvisioningPolicy> policies;  // by the check that has it
 };
 
-// In the order of kinds and names.
+// Returns the findings in the order of kinds and names.
 std::vector<LintFinding> LintQueues(const LintInput& input);
 
 struct LintJob {

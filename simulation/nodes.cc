@@ -64,7 +64,7 @@ Duration Nodes::BootOf(const NodePool& pool) const {
   return pool.boots[Random(static_cast<std::uint64_t>(next_) * kStride).Below(pool.boots.size())];
 }
 
-// In whole seconds; by chance, and the same in every run.
+// Returns whole seconds, drawn by chance, and the same in every run.
 std::optional<Duration> Nodes::LifeOf(const NodePool& pool) const {
   std::optional<Duration> life = pool.evicted_after;
   if (pool.evictions_per_hour <= 0) return life;

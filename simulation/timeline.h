@@ -35,7 +35,7 @@ struct JobRun {
 
 class RunRecorder {
  public:
-  // For WorldOptions::on_event.
+  // Call it from WorldOptions::on_event.
   void Note(const WorldEvent& event);
   // In the order of their starts. Runs that go on end at `end`.
   std::vector<JobRun> Take(Duration end);

@@ -136,7 +136,7 @@ class StoryReader {
     return OkStatus();
   }
 
-  // For "did you mean …?".
+  // Reads the names for "did you mean …?".
   Status ReadNames(const std::vector<ViewKind>& kinds) {
     std::vector<Want> wants;
     for (const ViewKind kind : kinds) {

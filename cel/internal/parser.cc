@@ -21,7 +21,7 @@ SyntaxPtr MakeSyntax(Form form, std::size_t at, std::string name = "") {
   return node;
 }
 
-// By recursive descent. A function that fails sets error_ and returns null.
+// Parses by recursive descent. A function that fails sets error_ and returns null.
 class Parser {
  public:
   Parser(std::string_view text, std::vector<Token> tokens, int nesting)

@@ -28,7 +28,7 @@ Result<Json> WithoutManagedFields(const api::JsonSource& source) {
   return object;
 }
 
-// Who queues the object; its pods have the rest.
+// Keeps what says who queues the object; its pods have the rest.
 void KeepWhatQueues(api::ObjectMeta& meta) {
   const auto other = [](const auto& entry) { return !entry.first.starts_with(kQueueingPrefix); };
   std::erase_if(meta.labels, other);

@@ -266,7 +266,7 @@ class HttpTransport final : public Transport {
                   runner_.Run(plugin, ours, std::move(done));
                 }) {}
 
-  // Also validates URLs and PEMs.
+  // Takes the credential of `config`, and validates its URLs and PEMs.
   Status Open(const KubeConfig& config) {
     BERTH_TRY(proxy_url_, ProxyFor(config.server, config.proxy_url, ReadProxyEnvironment()));
     return UseCredential(std::make_shared<const Credential>(Credential{

@@ -51,7 +51,7 @@ Result<std::vector<PodVolume>> PlanVolumes(const Json& pod, const DataLookup& lo
 
 // The names of the pod's volumes that show the object, alone or among others.
 std::set<std::string> VolumesShowing(const Json& pod, DataKind kind, const std::string& name);
-// Those that show fields of the pod.
+// The names of the pod's volumes that show fields of the pod.
 std::set<std::string> VolumesOfPodFields(const Json& pod);
 
 // The folder of a claim that the pod mounts.
@@ -78,7 +78,7 @@ struct MachinePath {
   friend bool operator==(const MachinePath&, const MachinePath&) = default;
 };
 
-// Those of the pod. kInvalid: a path that is not absolute.
+// The machine paths of the pod. kInvalid: a path that is not absolute.
 Result<std::vector<MachinePath>> MachinePathsOf(const Json& pod);
 
 // The mounts of a container, outer ones first. `folder` has a folder for each volume of

@@ -100,7 +100,7 @@ class StreamPump::Impl {
     return id;
   }
 
-  // On the pump's thread. The client has gone.
+  // Runs on the pump's thread. The client has gone.
   void Drop(std::int64_t id) {
     auto node = sessions_.extract(id);
     if (node.empty()) return;

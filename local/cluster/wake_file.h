@@ -16,7 +16,7 @@ class WakeFile {
   ~WakeFile();
 
   void Wake() const;
-  // For poll(2) with POLLIN: readable after Wake, until Clear.
+  // Poll it for POLLIN (poll(2)): it is readable after Wake, until Clear.
   int file() const { return file_; }
   void Clear() const;
 

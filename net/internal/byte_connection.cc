@@ -84,7 +84,7 @@ class ByteConnection final : public DuplexConnection {
     if (const auto on_message = std::exchange(on_message_, nullptr)) on_message(std::nullopt);
   }
 
-  // On the strand.
+  // The strand uses these.
   std::unique_ptr<Deadline> deadline_;  // set: limits the wait for the peer's end
   Duplex::OnMessage on_message_;
   std::string received_;  // asked for by nobody yet

@@ -172,7 +172,7 @@ class BeastConnection final : public DuplexConnection {
   void Flush() override;
   void OnOver() override;
 
-  // On the strand.
+  // The strand uses these.
   websocket::stream<LinkStream, false> stream_;
   beast::flat_buffer input_;
   Duplex::OnMessage on_message_;

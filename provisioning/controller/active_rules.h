@@ -9,9 +9,9 @@
 
 namespace berth::provisioning {
 
-// For the checks of kueue.x-k8s.io/provisioning-request.
+// The rule for the checks of kueue.x-k8s.io/provisioning-request.
 checks::ActiveRule RequestRule(kube::Manager& manager);
-// For the checks of berth.dev/reactive-capacity, which have no parameters.
+// The rule for the checks of berth.dev/reactive-capacity, which have no parameters.
 checks::ActiveRule ReactiveRule(kube::Manager& manager);
 
 }  // namespace berth::provisioning

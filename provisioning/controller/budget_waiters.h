@@ -17,7 +17,7 @@ class BudgetWaiters {
  public:
   // Whether the Workload waits, after each decision on it; false also when the Workload is gone.
   void Follow(const api::Workload& workload, bool waits);
-  // Those of the LocalQueue, in the order of the queue.
+  // Returns the waiters of the LocalQueue, in the order of the queue.
   std::vector<api::ObjectKey> Of(const std::string& queue) const;
 
  private:

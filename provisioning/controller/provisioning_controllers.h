@@ -35,7 +35,7 @@ struct ProvisioningControllersOptions {
 
 class ProvisioningControllers {
  public:
-  // In --controllers; the folder of the rows of checks/check_kinds.h.
+  // The name in --controllers; it is the folder of the rows of checks/check_kinds.h.
   static constexpr char kName[] = "provisioning";
 
   ProvisioningControllers(kube::Manager& manager, const Clock& clock, kube::EventRecorder& events,

@@ -129,7 +129,7 @@ class RequestReconciler final : public kube::Reconciler {
   LeaseSteps lease_steps_;
   FlavorsByName flavor_table_;
   bool flavors_stale_ = true;
-  // By Workload uid.
+  // The keys of these maps are Workload uids; the inner keys are checks.
   std::map<std::string, std::map<std::string, std::int32_t>> last_attempt_by_check_;
   std::map<std::string, std::vector<Created>> created_;
   BudgetWaiters waiting_for_budget_;

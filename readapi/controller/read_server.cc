@@ -155,7 +155,7 @@ struct ReadServer::Shared : std::enable_shared_from_this<Shared> {
     });
   }
 
-  // On the strand.
+  // Call it on the strand.
   void Read(const ReadRoute& route, const std::string& match, Sights sights,
             const ResponderPtr& responder) {
     if (responder->HasPeerLeft()) return;

@@ -61,9 +61,9 @@ class SignIn : public std::enable_shared_from_this<SignIn> {
   void Handle(const net::Request& request, const std::shared_ptr<net::Responder>& responder);
   // The session of the cookie; nullopt: none that counts.
   std::optional<PageSession> SessionOf(const net::Request& request);
-  // By the header Authorization, else by a trusted proxy.
+  // The caller whom the header Authorization names, else the one whom a trusted proxy names.
   Caller HeadersOf(const net::Request& request) const;
-  // Likewise, else by the session of the cookie.
+  // The caller of HeadersOf, else the one of the cookie's session.
   Caller CallerOf(const net::Request& request);
   PageSessions& sessions() { return sessions_; }
 

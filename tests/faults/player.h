@@ -34,7 +34,7 @@ class Player {
   Player(const Player&) = delete;
   Player& operator=(const Player&) = delete;
 
-  // Before the story: registers kinds and reviews.
+  // Registers kinds and reviews before the story.
   virtual void Begin() = 0;
   virtual void See(const local::StoreEvent& event, bool by_story) = 0;
   virtual void Find(Findings& findings) const = 0;

@@ -82,7 +82,7 @@ class PolicyEnds final : public Player {
   bool SomeRecent(const std::function<bool(const Version&)>& is_so) const;
   bool IsHeld(const std::string& uid) const;
   void CheckAnswer(const Key& key, const Answer& answer);
-  // That of a Workload with quota; else null.
+  // The answer of a Workload with quota; null: there is none.
   const Answer* AnswerOf(const Capacity& capacity) const;
   void FindSlowNodes(Findings& findings) const;
   void FindLateLeavers(Findings& findings) const;

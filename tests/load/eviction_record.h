@@ -37,7 +37,7 @@ class EvictionRecord {
   void Evicted(const std::string& uid, const std::string& cause, const std::string& preemptor,
                SteadyTime now);
 
-  // By cause, with the sums of all its evictions.
+  // Returns the evictions by cause, with the sums of all.
   nlohmann::json Table() const;
 
  private:

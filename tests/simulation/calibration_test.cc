@@ -30,7 +30,7 @@ TEST(CalibrationTest, AForecastThatIsTooEarlyIsMoved) {
   EXPECT_NEAR(std::chrono::duration<double>(made.p10).count(), 409, 2);
   EXPECT_NEAR(std::chrono::duration<double>(made.p50).count(), 449, 2);
   EXPECT_NEAR(std::chrono::duration<double>(made.p90).count(), 489, 2);
-  // In proportion to the range of the forecast.
+  // The correction is in proportion to the range of the forecast.
   const StartQuantiles twice = calibration.Of({seconds(200), seconds(400), seconds(600)});
   EXPECT_NEAR(std::chrono::duration<double>(twice.p50).count(), 898, 4);
 }

@@ -31,7 +31,7 @@ class QuotaModel {
   // Whether the queue would exceed its own quota with `usage`.
   bool Borrows(const std::string& queue, const Amounts& usage) const;
 
-  // By name of the node: "queue/NAME" or "cohort/NAME".
+  // The nodes' names are "queue/NAME" or "cohort/NAME".
   std::vector<std::string> Nodes() const { return formulae_.Nodes(); }
   api::Amount Subtree(const std::string& node, const FlavorResource& fr) const {
     return formulae_.Subtree(node, fr);

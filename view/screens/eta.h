@@ -23,7 +23,7 @@ namespace berth::view {
 struct EtaRow {
   std::shared_ptr<const api::Workload> workload;
   std::string cluster_queue;
-  // From now; nullopt: not in so many of the draws.
+  // The times of the start from now; nullopt: the job starts in fewer of the draws.
   std::optional<Duration> p10;
   std::optional<Duration> p50;
   std::optional<Duration> p90;
@@ -59,7 +59,7 @@ struct EtaView {
   EtaHits controller;                   // hits of the annotations of Workloads that have started
 };
 
-// In the order of the medians; those that never start last.
+// Orders the rows by their medians; those that never start come last.
 void SortRows(EtaView& view);
 std::string RenderEta(const EtaView& view, const TextStyle& style);
 // A text of one job.

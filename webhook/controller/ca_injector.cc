@@ -107,7 +107,7 @@ struct CaInjector::State : std::enable_shared_from_this<State> {
       const bool is_missing = error.code == ErrorCode::kNotFound;
       if (&kind == &kApiService) {
         api_services = false;
-        // Without it the webhooks work all the same.
+        // The webhooks work without the APIService.
         if (is_missing) return;
       } else {
         complete = false;

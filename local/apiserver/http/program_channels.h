@@ -50,7 +50,7 @@ class ProgramChannels {
   const std::shared_ptr<net::Duplex> duplex_;
 };
 
-// Over v4.channel.k8s.io or v5.channel.k8s.io.
+// Makes channels over v4.channel.k8s.io or v5.channel.k8s.io.
 std::shared_ptr<ProgramChannels> MakeWebSocketChannels(std::shared_ptr<net::Duplex> duplex);
 
 }  // namespace berth::local

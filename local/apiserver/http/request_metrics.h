@@ -84,7 +84,7 @@ class RequestMetrics : public std::enable_shared_from_this<RequestMetrics> {
                    const std::optional<ApiPath>& path);
   Series* Find(std::string_view key) const;
   Series& Make(const std::string& key, const Labels& labels);
-  // Under mutex_.
+  // Call it under mutex_.
   void WriteRequests(ExpositionText& text) const;
   void WriteOpen(ExpositionText& text) const;
   void WriteWatches(ExpositionText& text) const;
@@ -98,7 +98,7 @@ class RequestMetrics : public std::enable_shared_from_this<RequestMetrics> {
 
   const IsServed is_served_;
   mutable std::shared_mutex mutex_;
-  // By the joined labels; series stay.
+  // The series, by their joined labels; series stay.
   std::unordered_map<std::string, Series*, KeyHash, std::equal_to<>> series_by_key_;
   std::vector<std::unique_ptr<Series>> series_;  // in the order of their first requests
   std::map<ResourceId, std::unique_ptr<WatchSeries>> watches_;

@@ -51,7 +51,7 @@ class FieldSet {
   FieldSet Difference(const FieldSet& other) const;           // exact members removed
   FieldSet RecursiveDifference(const FieldSet& other) const;  // all nodes below removed, too
 
-  // In place:
+  // These change this set in place:
   void Add(FieldSet&& other);            // Union
   void Subtract(const FieldSet& other);  // Difference
 

@@ -374,7 +374,7 @@ void TrackUpdate(const Json* live, Json& updated, const ManagerContext& context)
   SetManagedFields(updated, nullptr);
   // An object without managers stays without until the first apply.
   if (managers->empty() && live != nullptr) return;
-  // Both sides without managedFields, which no manager owns.
+  // Neither side has managedFields, which no manager owns.
   Update(live == nullptr ? Json::object() : WithoutManagedFields(*live), updated, context,
          context.manager, *managers);
   CapUpdaters(*managers);

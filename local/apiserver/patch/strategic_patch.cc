@@ -98,7 +98,7 @@ std::optional<Json> WithoutDirectives(Json value) {
   return list;
 }
 
-// Without `key` the item itself.
+// Indexes items by `key`; if `key` is empty, by the item itself.
 ItemIndex IndexBy(const std::string& key) {
   return {key.empty() ? std::vector<std::string>{} : std::vector{key}, ItemIndex::Absent::kNoItem};
 }
@@ -156,7 +156,7 @@ bool IsDeletion(const Json& item) {
 
 class Merger {
  public:
-  // Both set error(); the first failure ends the merge.
+  // These functions set error(); the first failure ends the merge.
   Json MergeMap(Json original, Json patch, const TypeNode* type) {
     if (patch.contains(kDirective)) return WholeMap(std::move(patch));
     if (!original.is_object()) original = Json::object();

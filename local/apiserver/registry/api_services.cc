@@ -26,7 +26,7 @@ struct Registration {
   bool is_custom = false;
 };
 
-// By the name of the APIService.
+// Returns the wanted registrations, by the name of the APIService.
 std::map<std::string, Registration> Wanted(const ResourceTable& table) {
   std::map<std::string, Registration> wanted;
   for (const ResourcePtr& resource : table.all()) {

@@ -26,7 +26,7 @@ std::vector<std::string> NamesIn(const Json& rule, const char* field) {
   return names;
 }
 
-// By "GROUP/VERSION, Kind=KIND".
+// Returns the kinds of the policy, by "GROUP/VERSION, Kind=KIND".
 std::map<std::string, ResourcePtr> KindsOf(const ResourceTable& table, const Json& policy) {
   std::map<std::string, ResourcePtr> kinds;
   for (const Json& rule : ArrayAt(policy, {"spec", "matchConstraints", "resourceRules"})) {

@@ -26,7 +26,7 @@ inline constexpr char kPodTemplateHash[] = "pod-template-hash";
 
 struct DeploymentView {
   Object deployment;
-  // Those of the Deployment, and those of its namespace without a controller.
+  // The ReplicaSets of the Deployment, and those of its namespace without a controller.
   std::vector<Object> sets;
   // Whether a pod of an earlier template has not ended; read for the strategy Recreate alone.
   bool old_pods_run = false;

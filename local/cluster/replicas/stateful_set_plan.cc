@@ -146,7 +146,8 @@ class StatefulSetPlanner {
     plan_.create.push_back(MakeStatefulPod(set_, TemplateOf(revision), ordinal, NameOf(revision)));
   }
 
-  // From the highest ordinal on; true: nothing keeps a rollout waiting.
+  // Removes condemned pods from the highest ordinal on. Returns true if nothing keeps a rollout
+  // waiting.
   bool RemoveCondemned() {
     const auto unhealthy = FirstUnhealthy();
     for (auto at = plan_.condemned.rbegin(); at != plan_.condemned.rend(); ++at) {

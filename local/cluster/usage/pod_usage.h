@@ -22,7 +22,7 @@ struct ContainerReading {
   std::int64_t resident_bytes = 0;
 };
 
-// By the pod's uid and the container's name.
+// Readings by the pod's uid and the container's name.
 using ContainerReadings = std::map<std::pair<std::string, std::string>, ContainerReading>;
 
 struct UsageReading {

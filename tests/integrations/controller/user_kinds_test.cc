@@ -113,7 +113,7 @@ TEST_F(UserKindsTest, WithoutTheCrdOtherKindsAreManagedAndJobKindsOnceItComes) {
   EXPECT_THAT(Ready(), HasSubstr("True Managed"));
 }
 
-// Beside the controller that manages the kinds.
+// The shadow runs beside the controller that manages the kinds.
 TEST_F(UserKindsTest, AShadowIsToldOfReadyKindsAndWritesNothing) {
   kube::Manager manager(client_, executor_);
   std::map<std::string, std::string> told;

@@ -31,7 +31,7 @@ class ProvisioningControllersTest : public ::testing::Test {
  protected:
   ProvisioningControllersTest() : ProvisioningControllersTest(nullptr) {}
 
-  // Without the kind of the collection; null: with all.
+  // The API server lacks the kind of the collection `missing`; null: it has all kinds.
   explicit ProvisioningControllersTest(const char* missing) {
     if (missing != nullptr) api_.SetMissing(missing, true);
     api_.Put(kKueue + std::string("admissionchecks"), Json::parse(R"({

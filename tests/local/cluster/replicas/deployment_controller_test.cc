@@ -52,7 +52,7 @@ class DeploymentControllerTest : public ::testing::Test {
   std::vector<Object> Pods() { return api_.List(kPods, "default", {})->items; }
   std::vector<Object> Sets() { return api_.List(kReplicaSets, "default", {})->items; }
 
-  // Until nothing changes: pods become ready.
+  // Makes pods ready until nothing changes.
   void Play() {
     for (int round = 0; round < 50; ++round) {
       executor_.RunFor(std::chrono::seconds(1));

@@ -57,7 +57,7 @@ class StatefulSetControllerTest : public ::testing::Test {
     return names;
   }
 
-  // Until nothing changes: pods become ready.
+  // Makes pods ready until nothing changes.
   void Play() {
     for (int round = 0; round < 60; ++round) {
       executor_.RunFor(std::chrono::seconds(1));
