@@ -179,8 +179,8 @@ struct ProvisioningMemory {
   std::int32_t counted_attempt = 0;   // the failures up to this attempt are counted
   std::int32_t counted_retries = 0;   // the check's retryCount at that time
   Next next = Next::kNothing;         // what follows that failure
-  std::int32_t warned_attempt = 0;    // the end of its capacity was told
-  WallTime told_late{};               // the turn to Ready whose late pods were told
+  std::int32_t warned_attempt = 0;    // the attempt whose end of capacity was emitted
+  WallTime told_late{};               // the turn to Ready for which the event of late pods came
   WallTime lease_failed{};            // when leased nodes were given up
   WallTime passed_over{};             // since when a step is passed over for a quicker one
   std::int32_t asked_again = 0;       // requests that were overtaken and replaced

@@ -14,7 +14,7 @@
 namespace berth::cli {
 namespace {
 
-// Each problem is told, and the others are planned. `exit_code`: that of the last problem.
+// Each problem is reported, and the others are planned. `exit_code`: that of the last problem.
 view::PlannedJobs JobsOf(const view::ManifestObjects& manifests,
                          const view::PlannedJobsInput& input, int& exit_code) {
   for (const view::PlacedFinding& each : manifests.problems) {

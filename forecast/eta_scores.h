@@ -1,5 +1,5 @@
-// forecast/eta_scores.h — the forecasts that `berth eta --scores FILE` has told, and what came of
-// them.
+// forecast/eta_scores.h — the forecasts that `berth eta --scores FILE` has reported, and what came
+// of them.
 //
 //     FILE ──Read──▶ entries ──Resolve(cluster)──▶ Correction, hit rate  ──▶ corrected forecasts
 //      ▲                                                                        │
@@ -41,7 +41,7 @@ class EtaScores {
   // Whether Corrected changes anything.
   bool corrects() const { return correction_.corrects(); }
   std::int64_t known() const { return known_; }  // forecasts whose job has started
-  // The shares of these starts that were no later than what was told.
+  // The shares of these starts that were no later than what was reported.
   double within_p50() const { return within_p50_; }
   double within_p90() const { return within_p90_; }
 

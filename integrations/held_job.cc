@@ -366,7 +366,7 @@ void HeldPlanner::Retire(const HeldPart& part, JobPlan& plan) {
   });
 }
 
-// The pods that no Workload may start; none where their makers cannot be told.
+// The pods that no Workload may start; none where their makers are not known.
 std::vector<std::string> HeldPlanner::WaitingPods(const std::string& pod_set) {
   std::vector<std::string> names;
   if (!job_.kind->hold->groups || !job_.kind->hold->groups->deployments) return names;

@@ -174,7 +174,7 @@ JobPlan PlanJob(const JobSituation& situation, WallTime now);
 
 // The job is left as it is; an event tells of one that no controller here will ever run.
 JobPlan PlanSkippedJob(const JobSituation& situation);
-// The job stays as it is: whose child it is cannot be told.
+// The job stays as it is: whose child it is cannot be known.
 JobPlan PlanNestedJob();
 
 // The job is gone: its Workloads end, and Berth's finalizer goes. A Workload of a parent of pods

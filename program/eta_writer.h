@@ -13,7 +13,7 @@
 // forecast of a wait carries the first one, which says when the start was expected from afar.
 //
 // While this process leads, each start of a Workload with an annotation is judged by the first
-// forecast of its wait, and told. What these forecasts missed corrects the next ones
+// forecast of its wait, and recorded. What these forecasts missed corrects the next ones
 // (simulation/calibration.h): the annotation has the forecast as it was drawn, too. Nothing else is
 // kept: a new leader begins with the starts of the Workloads that are in the cluster.
 //

@@ -153,7 +153,7 @@ Result<std::string> ReportSource::MakeCohort(const readapi::ReportQuery& query,
     if (histories.size() > kMostCohortQueues) return;
     histories.try_emplace(queue, period, PartsOf(query.days)).first->second.Add(attempt);
   }));
-  // Only what the reader may see counts: the number of queues of others is not told.
+  // Only what the reader may see counts: the number of queues of others is not reported.
   if (histories.size() > kMostCohortQueues) {
     return Error{ErrorCode::kInvalid, "the Cohort has more than " +
                                           std::to_string(kMostCohortQueues) +

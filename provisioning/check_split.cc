@@ -188,7 +188,7 @@ void CheckDecider::JoinParts() {
   }
 }
 
-// The newest first: the end of capacity that all parts share is told once.
+// The newest first: the end of capacity that all parts share is emitted once.
 void CheckDecider::FollowPartsInUse() {
   for (auto each = runners_.rbegin(); each != runners_.rend(); ++each) {
     if (state_.state != api::CheckState::kReady) return;

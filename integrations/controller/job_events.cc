@@ -12,7 +12,7 @@ void JobReconciler::Emit(const JobState& state, const EmitEvent& event) {
       event.reason == "ManagedByMultiKueue" || event.reason == "WorkloadNameConflict" ||
       event.reason == "JobNestingTooDeep";
   const bool is_told_once = is_state && source_.Meta(job.key()) != nullptr;
-  // The reason why no Workload can be made is told once, and nowhere else.
+  // The reason why no Workload can be made is emitted once, and nowhere else.
   if (is_told_once && event.type == EmitEvent::Type::kNormal) rank = kube::EventRank::kCommentary;
   ToldStates told;
   const auto record = [&](const api::ObjectMeta& object) {

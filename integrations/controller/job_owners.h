@@ -26,7 +26,7 @@ class JobOwners {
 
   // `source` must outlive this object.
   void Add(JobSource& source) { sources_.push_back(&source); }
-  // False while kinds of owners are being read: whose child a job is cannot be told yet.
+  // False while kinds of owners are being read: whose child a job is cannot be known yet.
   void SetKnown(std::function<bool()> known) { known_ = std::move(known); }
   bool are_known() const { return !known_ || known_(); }
 

@@ -57,8 +57,8 @@ class Reflector {
 
   void Start();
   const std::string& resource_version() const { return resource_version_; }
-  // Calls `done` when all that was written to the collection until now has been told, or when the
-  // API refuses to list the collection; never inside this call. Precondition: a list has ended.
+  // Calls `done` when all that was written to the collection until now has been delivered, or when
+  // the API refuses to list the collection; never inside this call. Precondition: a list has ended.
   void CatchUp(std::function<void()> done);
 
  private:

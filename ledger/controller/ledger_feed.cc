@@ -159,7 +159,7 @@ void LedgerFeed::TakeRequest(const RequestPtr& before, const RequestPtr& after) 
   ledger_.Append(std::move(record));
 }
 
-// All that exist: what changed while nobody told the ledger, or while its queue was full.
+// All that exist: what changed while nobody recorded changes, or while its queue was full.
 void LedgerFeed::TellRequests() {
   if (requests_ == nullptr) return;
   if (!requests_->has_synced()) return PostAfter(kWhileFull, &LedgerFeed::TellRequests);

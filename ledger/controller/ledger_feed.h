@@ -5,8 +5,8 @@
 //
 // The feed makes no request to the API and starts no informer: it listens to those that controllers
 // have. At the start the feed sweeps over all Workloads in slices, as fast as the ledger writes:
-// what happened while no feed ran is told. The sweep is repeated when the queue of the ledger has
-// overflowed.
+// what happened while no feed ran is recorded. The sweep is repeated when the queue of the ledger
+// has overflowed.
 //
 //     berth_ledger_records_total           by result: written, unchanged, dropped
 //     berth_ledger_queued_records, berth_ledger_lag_seconds, berth_ledger_bytes
@@ -75,7 +75,7 @@ class LedgerFeed {
   SharesByFlavor shares_;
   PriceByFlavor prices_;
   LedgerStats measured_;  // that metrics have counted
-  bool listed_ = false;   // changes are told one by one
+  bool listed_ = false;   // changes are recorded one by one
   bool sweeping_ = false;
   api::ObjectKey cursor_;          // the last Workload of the sweep
   std::set<std::string> present_;  // uids of the Workloads of the sweep

@@ -1,8 +1,8 @@
 // provisioning/controller/lease_steps.h — the writes of leases on Nodes (provisioning/lease.h).
 // Each names the node's resourceVersion.
 //
-// Without the right to patch nodes no node is reused: the first refusal is told in an event and in
-// the log, and capacity is asked for; ten minutes later leases are tried again.
+// Without the right to patch nodes no node is reused: the first refusal is emitted as an event and
+// logged, and capacity is asked for; ten minutes later leases are tried again.
 //
 // Threads: one Executor, that of the manager. Errors: of the API; kConflict where the node has
 // changed meanwhile.

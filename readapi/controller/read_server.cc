@@ -227,7 +227,7 @@ struct ReadServer::Shared : std::enable_shared_from_this<Shared> {
                                R"("story":)" + *story + R"(,"pods":[],"podsLeftOut":0})" + "\n"));
   }
 
-  // The answer up to what is told with the rights of the caller.
+  // The answer up to what is reported with the rights of the caller.
   std::string WorkloadHead(const std::string& row, std::optional<std::size_t> before) const {
     return R"({"workload":)" + row + R"(,"before":)" + (before ? std::to_string(*before) : "null") +
            R"(,"forecasts":)" + HitsText() + ",";

@@ -1,4 +1,4 @@
-// Goal: Berth's own rules are switched and told by name.
+// Goal: Berth's own rules are switched and reported by name.
 #include "admission/own_rules.h"
 
 #include <gtest/gtest.h>

@@ -85,7 +85,7 @@ std::string Any(int depth) {
 
 std::string Evaluated(const std::string& expression) { return Answer(expression, Document()); }
 
-// A failure, whatever its words: which of two failures is told depends on the order.
+// A failure, whatever its words: which of two failures is reported depends on the order.
 std::string Outcome(const std::string& expression) {
   const std::string answer = Evaluated(expression);
   return answer.starts_with("error") ? "error" : answer;

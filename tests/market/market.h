@@ -73,7 +73,7 @@ struct ForecastScore {
   int forecasts = 0;
   std::int64_t covered = 0;     // waits within [p10, p90]
   std::int64_t brier = 0;       // the score of the chance of nodes within an hour: 0 is perfect
-  std::int64_t base_brier = 0;  // the score of the base rate, told to every request
+  std::int64_t base_brier = 0;  // the score of the base rate, given to every request
   std::int64_t median_width_seconds = 0;  // the median of p90 - p10
   std::int64_t median_wait_seconds = 0;
 };

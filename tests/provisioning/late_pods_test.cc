@@ -1,5 +1,5 @@
 // Goal: pods that find no node after their capacity came, and nodes that go while pods need them,
-// are noticed in time, told once with what stands in the way, and end in a new attempt.
+// are noticed in time, emitted once with what stands in the way, and end in a new attempt.
 // Method: tables of pods and nodes; a World whose pods the test makes.
 #include "provisioning/late_pods.h"
 

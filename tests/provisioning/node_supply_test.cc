@@ -1,4 +1,4 @@
-// Goal: which NodePools may host a pod, and the cause that is told for a pod that waits.
+// Goal: which NodePools may host a pod, and the cause that is reported for a pod that waits.
 // Method: tables over objects of Karpenter made here.
 #include "provisioning/node_supply.h"
 

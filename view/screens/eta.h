@@ -35,10 +35,10 @@ struct EtaRow {
   std::optional<simulation::CapacityWait> capacity;
 };
 
-// What came of the forecasts that were told earlier.
+// What came of the forecasts that were reported earlier.
 struct EtaHits {
   std::int64_t starts = 0;
-  double within_p50 = 0;  // the share of these starts that were no later than p50 as told
+  double within_p50 = 0;  // the share of these starts that were no later than the reported p50
   double within_p90 = 0;
   bool corrects = false;  // they are enough to correct new forecasts
 };

@@ -43,7 +43,7 @@ nlohmann::json QueueHistoryJson(const std::string& queue,
 nlohmann::json CohortHistoryJson(
     const std::string& cohort, const std::vector<ledger::HistoryPart>& times,
     const std::map<std::string, std::vector<ledger::HistoryPart>>& parts_by_queue);
-// `prices`: in the order of flavors and times; those that held in the period are told.
+// `prices`: in the order of flavors and times; those that held in the period are shown.
 nlohmann::json CapacityHistoryJson(const ledger::CapacityHistory& history,
                                    const std::vector<ledger::PriceRecord>& prices,
                                    const ledger::Period& period);

@@ -122,7 +122,7 @@ TEST_F(AdmissionFaultsTest, AnAdmissionByItsChecksWhoseAnswerIsLostGetsItsEvent)
   EXPECT_EQ(std::count(reasons.begin(), reasons.end(), "Admitted"), 1);
 }
 
-// A decision that was not written is written later, and told once.
+// A decision that was not written is written later, and its event is emitted once.
 TEST_F(AdmissionFaultsTest, DecisionsThatAreWrittenLaterGetTheirEvents) {
   PutQueues(4);
   for (int i = 0; i < 3; ++i) api_.FailNext("workloads/a/status", 503);

@@ -228,7 +228,7 @@ TEST(Claims, OfDevicesAreRefusedWithTheirReason) {
   situation.cluster_queue.active = true;
   EXPECT_FALSE(PlanWorkload(situation, now).status.has_value());  // they are counted
   situation.pod_problem = "no such class";
-  situation.local_queue.exists = false;  // the other problem is told later
+  situation.local_queue.exists = false;  // the other problem is reported later
   const WorkloadPlan plan = PlanWorkload(situation, now);
   ASSERT_TRUE(plan.status.has_value());
   const auto* reserved = api::FindCondition(plan.status->conditions, api::kQuotaReserved);

@@ -1,5 +1,5 @@
 // Goal: topology in the cycle: overlaps, preemption for nodes, the second pass.
-// Method: one Driver in a small cluster; decisions are told in words.
+// Method: one Driver in a small cluster; decisions are compared in words.
 #include <gtest/gtest.h>
 
 #include "admission/driver.h"

@@ -1,8 +1,7 @@
 // Goal: the check of reactive capacity through the API: it is active and lets pods start without
-// the kinds of Karpenter and of provisioning requests; a limit of a NodePool is told; the memory is
-// written before the check gives up; at rest nothing is written.
-// Method: the reconcilers on the API in memory, in virtual time; the test plays queue, scheduler
-// and Karpenter.
+// the kinds of Karpenter and of provisioning requests; a limit of a NodePool is reported; the
+// memory is written before the check gives up; at rest nothing is written. Method: the reconcilers
+// on the API in memory, in virtual time; the test plays queue, scheduler and Karpenter.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
