@@ -8,7 +8,7 @@
 // is on the disk when its call returns. Watch callbacks run on one thread, in the order of
 // resourceVersion; they must be quick and must not call the Api.
 // Errors: ApiError, a Kubernetes Status: decide by `reason`.
-// Source: ../shared/reference/apiserver.md §2, Kubernetes API concepts.
+// Source: Kubernetes API concepts.
 #pragma once
 
 #include <cstdint>

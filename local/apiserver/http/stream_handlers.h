@@ -4,7 +4,7 @@
 // Who asks with GET needs the right to "create" beside that to "get", as in Kubernetes since 1.35.
 //
 // Threads: Handle on any worker thread; SetStreams on any.
-// Source: ../shared/reference/apiserver.md §2; k8s.io/streaming, k8s.io/client-go/tools.
+// Source: k8s.io/streaming, k8s.io/client-go/tools.
 #pragma once
 
 #include <memory>
