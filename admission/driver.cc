@@ -63,16 +63,17 @@ const api::Workload& DecidedWrite::workload() const {
   return kind == Kind::kFinish ? *decision->replaces : *decision->object;
 }
 
-std::shared_ptr<const DecidedWrite> Keep(const DecidedWrite& write) {
+std::shared_ptr<const DecidedWrite> Keep(const DecidedWrite& write,
+                                         std::shared_ptr<const Decision>& copy) {
   struct Kept {
-    Decision decision;
+    std::shared_ptr<const Decision> decision;
     DecidedWrite write;
   };
-  auto kept = std::make_shared<Kept>(Kept{*write.decision, write});
-  kept->write.decision = &kept->decision;
+  if (copy == nullptr) copy = std::make_shared<const Decision>(*write.decision);
+  auto kept = std::make_shared<Kept>(Kept{copy, write});
+  kept->write.decision = copy.get();
   if (write.victim != nullptr) {
-    kept->write.victim =
-        kept->decision.victims.begin() + (write.victim - write.decision->victims.begin());
+    kept->write.victim = copy->victims.begin() + (write.victim - write.decision->victims.begin());
   }
   return {kept, &kept->write};
 }
@@ -136,12 +137,24 @@ bool Driver::StillHolds(const DecidedWrite& write, const api::Workload& base,
   }
 }
 
+// A check that is bound to flavors has answered for the flavors of an earlier reservation.
+void Driver::ForgetAnswersOfFlavors(ClusterQueueId queue, api::WorkloadStatus& status,
+                                    WallTime now) const {
+  if (status.admission_checks.empty()) return;
+  const std::vector<std::string> for_all = scheduler_.state().ChecksBeforeReservation(queue);
+  for (api::AdmissionCheckState& check : status.admission_checks) {
+    const bool is_for_all = std::find(for_all.begin(), for_all.end(), check.name) != for_all.end();
+    if (!is_for_all && check.state == api::CheckState::kReady) ForgetAnswer(check, now);
+  }
+}
+
 void Driver::Change(const DecidedWrite& write, const api::Workload& base,
                     api::WorkloadStatus& status, WallTime now) const {
   const Decision& decision = *write.decision;
   const std::int64_t generation = base.meta.generation;
   switch (write.kind) {
     case DecidedWrite::Kind::kReserve:
+      ForgetAnswersOfFlavors(decision.cluster_queue, status, now);
       ReserveQuota(status, AdmissionOf(decision, scheduler_), decision.checks, generation, now);
       if (pods_ready_.enabled) AwaitPods(status, base.meta, now);
       return;

@@ -60,8 +60,10 @@ struct DecidedWrite {
   const api::Workload& workload() const;
 };
 
-// A copy of the write and of its decision.
-std::shared_ptr<const DecidedWrite> Keep(const DecidedWrite& write);
+// A copy of the write that keeps `copy`, a copy of its decision. Where `copy` is null, Keep makes
+// the copy: all writes of a decision share one.
+std::shared_ptr<const DecidedWrite> Keep(const DecidedWrite& write,
+                                         std::shared_ptr<const Decision>& copy);
 
 // Finds the queues of a Workload. The pointers are valid until the next change of an object; null:
 // there is no such queue.
@@ -84,12 +86,14 @@ class Driver {
   // The writes are valid as long as the decision.
   using Writes = SmallVector<DecidedWrite, 2>;
   Writes WritesOf(const Decision& decision) const;
-  // Whether the write still has to be made on `current`, the present state of its Workload.
+  // Whether `current`, the present state of the Workload, allows the write: kPreempt needs a
+  // reservation, kFinish a Workload that has not finished, kPlace and kEvict one that lacks nodes.
   bool IsDue(const DecidedWrite& write, const api::Workload& current) const;
   // Whether the write that was to be made on `base` holds for `fresh`, a newer state, too.
   bool StillHolds(const DecidedWrite& write, const api::Workload& base,
                   const api::Workload& fresh) const;
-  // Makes the write in `status`, which is the status of `base` or a copy of it.
+  // Makes the write in `status`, which is the status of `base` or a copy of it. kPlace needs a
+  // Workload with an admission.
   void Change(const DecidedWrite& write, const api::Workload& base, api::WorkloadStatus& status,
               WallTime now) const;
   // Whether `fresh` shows that the write, whose answer was lost, was made. Only for kReserve and
@@ -101,6 +105,8 @@ class Driver {
                             WallTime now) const;
 
  private:
+  void ForgetAnswersOfFlavors(ClusterQueueId queue, api::WorkloadStatus& status,
+                              WallTime now) const;
   void ObserveChecks(const api::ClusterQueue& queue, WorkloadSituation& situation) const;
   void ObserveQueues(const QueueObjects& queues, WorkloadSituation& situation) const;
 
@@ -109,7 +115,7 @@ class Driver {
   Scheduler scheduler_;
 };
 
-// Whether the decision gives its Workload quota.
+// Whether the Workload of the decision has quota afterwards; with a second pass it had some before.
 bool GivesQuota(const Decision& decision);
 
 // The condition Finished of a slice that `decision` replaces.

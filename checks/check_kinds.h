@@ -56,8 +56,9 @@ struct CheckKind {
   // The reasons of the check's conditions and events, without those that checks/ writes for every
   // check. tools/reasons.txt has the remedy of each.
   std::span<const char* const> reasons;
-  // The rights that the check's controllers need beside those of checks/controller.
-  // manifests/rbac/manager_role.yaml gives them.
+  // The rights that the check's controllers need beside those of checks/controller and of options
+  // (leases of nodes, placeholders, memories). manifests/rbac/manager_role.yaml gives them;
+  // tests/checks compares.
   std::span<const Right> rights;
 };
 

@@ -239,8 +239,7 @@ int RunLint(const LintFlags& flags) {
   if (!configuration) return view::Complain(configuration.error());
   auto manifests = view::ReadManifestObjects(flags.files, flags.recursive);
   if (!manifests) return view::Complain(manifests.error());
-  admission::SchedulerConfig scheduler = configuration->admission.driver.scheduler;
-  scheduler.block_admission = false;
+  const admission::SchedulerConfig& scheduler = configuration->admission.driver.scheduler;
   const auto* frameworks = flags.config.empty() ? nullptr : &configuration->frameworks;
   const auto findings = FindingsOf(*manifests, scheduler, frameworks);
   if (!findings) return view::Complain(findings.error());

@@ -80,7 +80,7 @@ void ControlPlane::Apply(api::Workload object) {
     owner.api_version = "batch/v1";
     owner.kind = "Job";
     owner.name = object.meta.name;
-    owner.uid = object.meta.uid;
+    owner.uid = "job of " + object.meta.key().ToString();
     owner.controller = true;
   }
   const auto [entry, is_new] = numbers_.try_emplace(object.meta.key(), next_number_);

@@ -31,7 +31,8 @@ namespace berth::simulation {
 class ControlPlane : private admission::QueueObjects {
  public:
   // `workloads`: how many are expected; more may come.
-  // There are no pods: waitForPodsReady is off.
+  // There are no pods: waitForPodsReady is off. Plans by time are not followed: a Workload gets its
+  // checks with a write that comes a second after its creation, and finished ones stay.
   explicit ControlPlane(admission::DriverOptions options, std::size_t workloads = 0);
 
   ControlPlane(const ControlPlane&) = delete;

@@ -144,7 +144,7 @@ class World {
   std::optional<WallTime> wake_up_;  // nullopt: none is requested
   std::size_t submitted_ = 0;        // the first jobs, in their order
   Agenda<WallTime> following_;       // submissions that are certain
-  Agenda<WallTime> results_;         // ends of the jobs that run
+  Agenda<WallTime> results_;         // instants at which running jobs give their result
   std::int64_t admissions_ = 0;
   std::int64_t preemptions_ = 0;
   std::set<std::size_t> waiting_;

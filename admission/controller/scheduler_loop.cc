@@ -206,11 +206,7 @@ SchedulerLoop::Progress SchedulerLoop::RunCycle() {
   const SteadyTime start = parts_.clock.SteadyNow();
   const CycleResult& result = scheduler_.RunCycle(parts_.clock.Now());
   const Duration span = parts_.clock.SteadyNow() - start;
-  const bool admitted =
-      std::any_of(result.decisions.begin(), result.decisions.end(), [](const Decision& decision) {
-        return decision.outcome == Outcome::kAdmitted ||
-               decision.outcome == Outcome::kQuotaReserved;
-      });
+  const bool admitted = std::any_of(result.decisions.begin(), result.decisions.end(), GivesQuota);
   parts_.metrics.OnCycle(admitted, span);
   parts_.metrics.OnDecisions(
       result.decisions, [this](ClusterQueueId id) { return scheduler_.state().queue(id).name; });
@@ -225,19 +221,21 @@ SchedulerLoop::Progress SchedulerLoop::Perform(const CycleResult& result) {
   Progress progress = result.refused_parked > 0 ? Progress::kSome : Progress::kNone;
   for (const Decision& decision : result.decisions) {
     if (decision.to == queue::Destination::kInadmissible) progress = Progress::kSome;
+    std::shared_ptr<const Decision> copy;  // made for the first write that is sent
     for (const DecidedWrite& write : parts_.driver.WritesOf(decision)) {
-      if (Perform(write) == Progress::kSome) progress = Progress::kSome;
+      if (Perform(write, copy) == Progress::kSome) progress = Progress::kSome;
     }
   }
   NoteParked(result);
   return progress;
 }
 
-SchedulerLoop::Progress SchedulerLoop::Perform(const DecidedWrite& write) {
+SchedulerLoop::Progress SchedulerLoop::Perform(const DecidedWrite& write,
+                                               std::shared_ptr<const Decision>& copy) {
   switch (write.kind) {
-    case DecidedWrite::Kind::kReserve: Reserve(write); return Progress::kSome;
+    case DecidedWrite::Kind::kReserve: Reserve(write, copy); return Progress::kSome;
     case DecidedWrite::Kind::kFinish: return Progress::kNone;  // once the reservation is written
-    case DecidedWrite::Kind::kPreempt: return Evict(write);
+    case DecidedWrite::Kind::kPreempt: return Evict(write, copy);
     case DecidedWrite::Kind::kExplain: NotePending(*write.decision); return Progress::kNone;
     default:
       return second_pass_.Perform(write) == SecondPass::Progress::kSome ? Progress::kSome
@@ -249,12 +247,12 @@ DecidedWrites SchedulerLoop::Writes() const {
   return {parts_.manager, parts_.driver, parts_.writer, parts_.clock, self_};
 }
 
-void SchedulerLoop::Reserve(const DecidedWrite& decided) {
+void SchedulerLoop::Reserve(const DecidedWrite& decided, std::shared_ptr<const Decision>& copy) {
   const api::ObjectKey key = decided.workload().meta.key();
   parts_.notes.Forget(key);
   DropRetry(key);
   ++open_writes_;
-  const auto write = Keep(decided);
+  const auto write = Keep(decided, copy);
   Writes().Send(write, write->decision->object,
                 [this, write, key](const Result<api::WorkloadStatus>& written) {
                   --open_writes_;
@@ -307,7 +305,8 @@ void SchedulerLoop::EndReplaced(const Decision& decision) {
 }
 
 // Applies the victim's future state to the scheduler, so that no later cycle evicts it again.
-SchedulerLoop::Progress SchedulerLoop::Evict(const DecidedWrite& decided) {
+SchedulerLoop::Progress SchedulerLoop::Evict(const DecidedWrite& decided,
+                                             std::shared_ptr<const Decision>& copy) {
   const api::ObjectKey key = decided.workload().meta.key();
   const auto current = workloads_.Get(key);
   if (current == nullptr || !parts_.driver.IsDue(decided, *current)) return Progress::kNone;
@@ -318,7 +317,7 @@ SchedulerLoop::Progress SchedulerLoop::Evict(const DecidedWrite& decided) {
   DropRetry(key);
   pace_.NotePreemption();
   ++open_writes_;
-  const auto write = Keep(decided);
+  const auto write = Keep(decided, copy);
   const auto tell = [this, write, current,
                      queue = scheduler_.state().queue(decided.decision->cluster_queue).name] {
     OnEvicted(*write, *current, queue);

@@ -47,7 +47,7 @@ struct SchedulerLoopParts {
   kube::EventRecorder& events;
   const Clock& clock;
   AdmissionMetrics& metrics;
-  Duration wake_up_batch = std::chrono::seconds(1);  // CyclePace
+  Duration wake_up_batch;         // CyclePace
   std::function<void()> on_turn;  // after each cycle and each batch of wake-ups; may be null
 };
 
@@ -85,12 +85,13 @@ class SchedulerLoop {
   void RunWakeUps();
   void ScheduleSecondPass();
   Progress Perform(const CycleResult& result);
-  Progress Perform(const DecidedWrite& write);
+  // `copy`: of the decision, shared by its writes (Keep).
+  Progress Perform(const DecidedWrite& write, std::shared_ptr<const Decision>& copy);
   DecidedWrites Writes() const;
-  void Reserve(const DecidedWrite& write);
+  void Reserve(const DecidedWrite& decided, std::shared_ptr<const Decision>& copy);
   void OnReserved(const Decision& decision, const api::WorkloadStatus& status);
   void EndReplaced(const Decision& decision);
-  Progress Evict(const DecidedWrite& write);
+  Progress Evict(const DecidedWrite& decided, std::shared_ptr<const Decision>& copy);
   void OnEvicted(const DecidedWrite& write, const api::Workload& before,
                  const std::string& preempting_queue);
   // An attempt that repeats the last one without a change in between is neither noted nor counted.

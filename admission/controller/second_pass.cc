@@ -5,10 +5,10 @@
 #include "admission/controller/decided_writes.h"
 #include "admission/lifecycle/node_failure.h"
 #include "admission/messages.h"
-#include "api/reasons.h"
 #include "base/log/log.h"
 
 namespace berth::admission {
+
 SecondPass::SecondPass(SecondPassParts parts)
     : parts_(std::move(parts)),
       workloads_(parts_.manager.InformerFor<api::Workload>()),
@@ -31,7 +31,8 @@ SecondPass::Progress SecondPass::Perform(const DecidedWrite& write) {
 }
 
 void SecondPass::Place(const DecidedWrite& decided) {
-  const auto write = Keep(decided);
+  std::shared_ptr<const Decision> copy;
+  const auto write = Keep(decided, copy);
   const DecidedWrites writes{parts_.manager, parts_.driver, parts_.writer, parts_.clock, self_};
   writes.Send(write, write->decision->object,
               [this, write](const Result<api::WorkloadStatus>& written) {

@@ -23,7 +23,7 @@ namespace berth::admission {
 
 struct SecondPassParts {
   kube::Manager& manager;
-  Driver& driver;
+  const Driver& driver;
   WorkloadWriter& writer;
   kube::EventRecorder& events;
   const Clock& clock;

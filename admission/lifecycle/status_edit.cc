@@ -185,6 +185,13 @@ void ReserveQuota(api::WorkloadStatus& status, api::Admission admission,
   SyncAdmittedCondition(status, generation, now);
 }
 
+void ForgetAnswer(api::AdmissionCheckState& check, WallTime now) {
+  check = {.name = check.name,
+           .state = CheckState::kPending,
+           .last_transition_time = CutToSeconds(now),
+           .retry_count = check.retry_count};
+}
+
 void AwaitPods(api::WorkloadStatus& status, const api::ObjectMeta& workload, WallTime now) {
   if (workload.owner_references.empty() || !api::IsTrue(status.conditions, api::kAdmitted) ||
       api::FindCondition(status.conditions, api::kPodsReady) != nullptr) {

@@ -55,11 +55,12 @@ struct WorkloadSituation {
   const api::Workload* workload = nullptr;
   QueueFacts local_queue;    // spec.queueName
   QueueFacts cluster_queue;  // queue of the reservation, else that of the LocalQueue
-  // The checks that the workload has to pass with its flavors, by name. nullopt: unknown (no
-  // reservation, or the queue is missing).
+  // The checks that the workload has to pass, by name: with its flavors, or without reservation
+  // with whatever flavors. nullopt: unknown (the queue is missing, or the workload is new).
   std::optional<std::vector<std::string>> required_checks;
   // Without reservation: all checks of the queue. The state of one that is not required stays, for
-  // its number of retries; an answer that is not heard becomes Pending, as its flavors are gone.
+  // its number of retries; a refusal that is not heard becomes Pending. ForgetAnswer makes a Ready
+  // one Pending with the next reservation.
   std::vector<std::string> queue_checks;
   std::string pod_problem;  // why the cluster would refuse its pods; empty: would not
   PodsReadyOptions pods_ready;
@@ -115,6 +116,10 @@ void Preempt(api::WorkloadStatus& status, const std::string& reason, const std::
 void ReserveQuota(api::WorkloadStatus& status, api::Admission admission,
                   const std::vector<std::string>& required_checks, std::int64_t generation,
                   WallTime now);
+
+// Makes the state of a check Pending: the flavors that the check has answered for are gone. The
+// number of retries stays.
+void ForgetAnswer(api::AdmissionCheckState& check, WallTime now);
 
 // Adds PodsReady=False to the status of an admitted Workload whose owner is to report its pods, as
 // the owner's controller would in a write of its own. Only where the condition is missing.

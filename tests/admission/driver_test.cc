@@ -112,7 +112,10 @@ TEST_F(DriverTest, AKeptWriteOutlivesItsCycle) {
   world_.AdmitAll();
   world_.Apply(MakeJob("high", "q", 1, {{"gpu", 4}}, 10));
   world_.Cycle();
-  const auto kept = Keep(WritesFor("high").front());
+  std::shared_ptr<const Decision> copy;
+  const auto kept = Keep(WritesFor("high").front(), copy);
+  EXPECT_EQ(Keep(WritesFor("high").back(), copy)->decision, kept->decision) << "one copy";
+  copy.reset();
   world_.Cycle();  // the decision is gone
   EXPECT_EQ(kept->workload().meta.name, "low");
   EXPECT_EQ(kept->victim, &kept->decision->victims[0]);

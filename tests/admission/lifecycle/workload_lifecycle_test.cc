@@ -120,21 +120,28 @@ TEST_F(LifecycleTest, ChecksFollowTheQueueUntilAdmission) {
   EXPECT_TRUE(AtRest()) << "a check that comes later does not stop what runs";
 }
 
-// The queue has the check "f" for some flavors alone. What the check says of a Workload that waits
-// is said of no flavor.
+// The queue has the checks "f" and "g" for some flavors alone.
 TEST_F(LifecycleTest, ChecksOfFlavorsKeepTheirRetriesWithoutReservation) {
   situation_.required_checks = {"a"};
-  situation_.queue_checks = {"a", "f"};
-  workload_.status.admission_checks = {
-      {.name = "a", .state = CheckState::kReady},
-      {.name = "f", .state = CheckState::kReady, .message = "ok", .retry_count = 2},
-      {.name = "gone", .state = CheckState::kReady}};
+  situation_.queue_checks = {"a", "f", "g"};
+  situation_.hear_late_answers = false;
+  workload_.status.admission_checks = {{.name = "a", .state = CheckState::kReady},
+                                       {.name = "f",
+                                        .state = CheckState::kRetry,
+                                        .message = "full",
+                                        .requeue_after_seconds = 60,
+                                        .retry_count = 2},
+                                       {.name = "g", .state = CheckState::kReady},
+                                       {.name = "gone", .state = CheckState::kReady}};
   Step();
-  ASSERT_EQ(workload_.status.admission_checks.size(), 2U);
+  ASSERT_EQ(workload_.status.admission_checks.size(), 3U);
   EXPECT_EQ(Check(0).state, CheckState::kReady);
   EXPECT_EQ(Check(1).name, "f");
   EXPECT_EQ(Check(1).state, CheckState::kPending);
+  EXPECT_EQ(Check(1).message, "");
+  EXPECT_EQ(Check(1).requeue_after_seconds, std::nullopt);
   EXPECT_EQ(Check(1).retry_count, 2);
+  EXPECT_EQ(Check(2).state, CheckState::kReady) << "until the reservation";
   EXPECT_TRUE(AtRest());
 }
 
