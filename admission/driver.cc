@@ -137,24 +137,12 @@ bool Driver::StillHolds(const DecidedWrite& write, const api::Workload& base,
   }
 }
 
-// A check that is bound to flavors has answered for the flavors of an earlier reservation.
-void Driver::ForgetAnswersOfFlavors(ClusterQueueId queue, api::WorkloadStatus& status,
-                                    WallTime now) const {
-  if (status.admission_checks.empty()) return;
-  const std::vector<std::string> for_all = scheduler_.state().ChecksBeforeReservation(queue);
-  for (api::AdmissionCheckState& check : status.admission_checks) {
-    const bool is_for_all = std::find(for_all.begin(), for_all.end(), check.name) != for_all.end();
-    if (!is_for_all && check.state == api::CheckState::kReady) ForgetAnswer(check, now);
-  }
-}
-
 void Driver::Change(const DecidedWrite& write, const api::Workload& base,
                     api::WorkloadStatus& status, WallTime now) const {
   const Decision& decision = *write.decision;
   const std::int64_t generation = base.meta.generation;
   switch (write.kind) {
     case DecidedWrite::Kind::kReserve:
-      ForgetAnswersOfFlavors(decision.cluster_queue, status, now);
       ReserveQuota(status, AdmissionOf(decision, scheduler_), decision.checks, generation, now);
       if (pods_ready_.enabled) AwaitPods(status, base.meta, now);
       return;

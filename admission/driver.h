@@ -105,8 +105,6 @@ class Driver {
                             WallTime now) const;
 
  private:
-  void ForgetAnswersOfFlavors(ClusterQueueId queue, api::WorkloadStatus& status,
-                              WallTime now) const;
   void ObserveChecks(const api::ClusterQueue& queue, WorkloadSituation& situation) const;
   void ObserveQueues(const QueueObjects& queues, WorkloadSituation& situation) const;
 

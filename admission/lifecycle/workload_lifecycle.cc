@@ -203,9 +203,8 @@ void Planner::SyncChecks() {
   for (api::AdmissionCheckState& check : status_.admission_checks) {
     if (is_among(kept, check.name) || !is_among(in_.queue_checks, check.name)) continue;
     kept.push_back(check.name);
-    const bool is_refusal =
-        check.state == CheckState::kRetry || check.state == CheckState::kRejected;
-    if (!is_refusal || in_.hear_late_answers) continue;
+    const bool is_heard = in_.hear_late_answers && check.state != CheckState::kReady;
+    if (is_heard || check.state == CheckState::kPending) continue;
     ForgetAnswer(check, now_);
     changed_ = true;
   }

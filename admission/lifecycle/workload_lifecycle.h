@@ -59,8 +59,7 @@ struct WorkloadSituation {
   // with whatever flavors. nullopt: unknown (the queue is missing, or the workload is new).
   std::optional<std::vector<std::string>> required_checks;
   // Without reservation: all checks of the queue. The state of one that is not required stays, for
-  // its number of retries; a refusal that is not heard becomes Pending. ForgetAnswer makes a Ready
-  // one Pending with the next reservation.
+  // its number of retries; an answer that is not heard is forgotten, since its flavors are gone.
   std::vector<std::string> queue_checks;
   std::string pod_problem;  // why the cluster would refuse its pods; empty: would not
   PodsReadyOptions pods_ready;
@@ -117,8 +116,7 @@ void ReserveQuota(api::WorkloadStatus& status, api::Admission admission,
                   const std::vector<std::string>& required_checks, std::int64_t generation,
                   WallTime now);
 
-// Makes the state of a check Pending: the flavors that the check has answered for are gone. The
-// number of retries stays.
+// Makes the state of a check Pending; the number of retries stays.
 void ForgetAnswer(api::AdmissionCheckState& check, WallTime now);
 
 // Adds PodsReady=False to the status of an admitted Workload whose owner is to report its pods, as

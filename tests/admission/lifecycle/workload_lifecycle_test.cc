@@ -141,7 +141,7 @@ TEST_F(LifecycleTest, ChecksOfFlavorsKeepTheirRetriesWithoutReservation) {
   EXPECT_EQ(Check(1).message, "");
   EXPECT_EQ(Check(1).requeue_after_seconds, std::nullopt);
   EXPECT_EQ(Check(1).retry_count, 2);
-  EXPECT_EQ(Check(2).state, CheckState::kReady) << "until the reservation";
+  EXPECT_EQ(Check(2).state, CheckState::kPending) << "said of no flavor";
   EXPECT_TRUE(AtRest());
 }
 
