@@ -42,7 +42,7 @@ class ReadServerTest : public ::testing::Test {
          .version = "9.9.9",
          .actions = actions_,
          .streams = {.tick = std::chrono::milliseconds(1)},
-         .page = {{"/", "text/html; charset=utf-8", "the page", ""}},
+         .page = {{"/", "text/html; charset=utf-8", "the page", "", {"/workloads"}}},
          .random = [](std::size_t count) { return std::string(count, 'r'); }},
         {.strand = strand_.get(),
          .model = &model_,
