@@ -134,8 +134,7 @@ struct ShadowProgram {
   ShadowProgram(local::Registry& registry, const Clock& clock, Executor& executor,
                 BusyServer& server, const admission::Configuration& configuration)
       : program(registry, executor, server),
-        shadow(program.manager, clock, metrics,
-               {.scheduler = configuration.admission.driver.scheduler}) {
+        shadow(program.manager, clock, metrics, {.driver = configuration.admission.driver}) {
     program.manager.StartInformers();
     program.manager.StartControllers();
   }

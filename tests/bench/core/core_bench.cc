@@ -28,8 +28,8 @@
 #include <unistd.h>
 
 #include "admission/controller/decision_note.h"
+#include "admission/driver.h"
 #include "admission/lifecycle/workload_lifecycle.h"
-#include "admission/scheduler.h"
 #include "api/condition.h"
 #include "api/reasons.h"
 #include "simulation/agenda.h"

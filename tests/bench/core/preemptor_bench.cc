@@ -10,8 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "admission/lifecycle/workload_lifecycle.h"
-#include "admission/scheduler.h"
+#include "admission/driver.h"
 #include "tests/bench/support/process.h"
 
 namespace berth::bench {

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "admission/scheduler.h"
+#include "admission/driver.h"
 #include "api/labels.h"
 #include "simulation/workloads.h"
 #include "tests/bench/support/process.h"
