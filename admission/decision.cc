@@ -82,6 +82,10 @@ std::optional<PreemptionReason> FirstReason(const api::Workload& victim) {
   return std::nullopt;
 }
 
+bool GivesQuota(const Decision& decision) {
+  return decision.outcome == Outcome::kAdmitted || decision.outcome == Outcome::kQuotaReserved;
+}
+
 PreemptionPlan PlanOf(const Decision& decision) {
   PreemptionPlan plan;
   plan.assignment.mode = decision.assignment.mode;

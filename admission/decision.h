@@ -266,6 +266,9 @@ struct Decision {
   queue::Destination to = queue::Destination::kNone;
 };
 
+// Whether the Workload of the decision has quota afterwards; with a second pass it had some before.
+bool GivesQuota(const Decision& decision);
+
 // The quota and nodes for which a workload has preempted, kept for the workload until it is
 // admitted: see OwnRules::preemptor_keeps_what_it_freed.
 struct PreemptionPlan {

@@ -44,10 +44,6 @@ std::vector<std::string> FlavorsOf(const api::Admission& admission) {
 
 }  // namespace
 
-bool GivesQuota(const Decision& decision) {
-  return decision.outcome == Outcome::kAdmitted || decision.outcome == Outcome::kQuotaReserved;
-}
-
 api::Condition EndOfReplaced(const Decision& decision, const api::Workload& replaced,
                              WallTime now) {
   return {.type = api::kFinished,
@@ -119,6 +115,7 @@ bool Driver::IsDue(const DecidedWrite& write, const api::Workload& current) cons
       return current.meta.uid == write.workload().meta.uid && !is(api::kFinished);
     case DecidedWrite::Kind::kPlace:
     case DecidedWrite::Kind::kEvict: return NeedsSecondPass(current);
+    case DecidedWrite::Kind::kReportNoNodes: return false;
     default: return true;
   }
 }
@@ -170,6 +167,12 @@ void Driver::Change(const DecidedWrite& write, const api::Workload& base,
   }
 }
 
+void Driver::Assume(const DecidedWrite& write, const api::Workload& current, WallTime now) {
+  auto assumed = std::make_shared<api::Workload>(current);
+  Change(write, current, assumed->status, now);
+  scheduler_.ApplyWorkload(std::move(assumed), now);
+}
+
 bool Driver::IsWritten(const DecidedWrite& write, const api::Workload& fresh) const {
   const auto& conditions = fresh.status.conditions;
   if (write.kind == DecidedWrite::Kind::kReserve) {
@@ -180,7 +183,9 @@ bool Driver::IsWritten(const DecidedWrite& write, const api::Workload& fresh) co
   return evicted != nullptr && evicted->message == write.message;
 }
 
-void Driver::ObserveQueues(const QueueObjects& queues, WorkloadSituation& situation) const {
+// Returns the ClusterQueue of the reservation, else that of the LocalQueue; null: there is none.
+const api::ClusterQueue* Driver::ObserveQueues(const QueueObjects& queues,
+                                               WorkloadSituation& situation) const {
   const api::Workload& workload = *situation.workload;
   situation.local_queue.name = workload.spec.queue_name;
   const api::LocalQueue* local =
@@ -196,12 +201,13 @@ void Driver::ObserveQueues(const QueueObjects& queues, WorkloadSituation& situat
   const auto& admission = workload.status.admission;
   if (admission) situation.cluster_queue.name = admission->cluster_queue;
   const api::ClusterQueue* queue = queues.FindClusterQueue(situation.cluster_queue.name);
-  if (queue == nullptr) return;
+  if (queue == nullptr) return nullptr;
   const auto id = scheduler_.state().FindQueue(queue->meta.name);
   situation.cluster_queue.exists = true;
   situation.cluster_queue.active = id && scheduler_.state().queue(*id).active();
   situation.cluster_queue.deleting = queue->meta.deletion_timestamp.has_value();
   situation.cluster_queue.stop_policy = queue->spec.stop_policy;
+  return queue;
 }
 
 // The checks of a Workload without reservation.
@@ -222,18 +228,17 @@ WorkloadPlan Driver::PlanWorkload(const api::Workload& workload, const QueueObje
   situation.keep_finished = keep_finished_;
   situation.hear_late_answers = scheduler_.config().own_rules.hear_late_answers;
   situation.nobody_stops_it = workload.meta.owner_references.empty();
-  ObserveQueues(queues, situation);
+  const api::ClusterQueue* queue = ObserveQueues(queues, situation);
   std::optional<Duration> first_try_ends;
   if (const auto& admission = workload.status.admission) {
     if (const auto id = scheduler_.state().FindQueue(admission->cluster_queue)) {
       situation.required_checks = scheduler_.state().RequiredChecks(*id, FlavorsOf(*admission));
     }
-  } else if (situation.cluster_queue.exists) {
-    const api::ClusterQueue& queue = *queues.FindClusterQueue(situation.cluster_queue.name);
+  } else if (queue != nullptr) {
     const Duration age = now - workload.meta.creation_timestamp;
     if (age >= kFirstTry) {
-      ObserveChecks(queue, situation);
-    } else if (!queue.spec.admission_checks.empty()) {
+      ObserveChecks(*queue, situation);
+    } else if (!queue->spec.admission_checks.empty()) {
       first_try_ends = kFirstTry - age;
     }
   }

@@ -87,7 +87,8 @@ class Driver {
   using Writes = SmallVector<DecidedWrite, 2>;
   Writes WritesOf(const Decision& decision) const;
   // Whether `current`, the present state of the Workload, allows the write: kPreempt needs a
-  // reservation, kFinish a Workload that has not finished, kPlace and kEvict one that lacks nodes.
+  // reservation, kFinish a Workload that has not finished, kPlace and kEvict one that lacks nodes;
+  // kReportNoNodes changes none.
   bool IsDue(const DecidedWrite& write, const api::Workload& current) const;
   // Whether the write that was to be made on `base` holds for `fresh`, a newer state, too.
   bool StillHolds(const DecidedWrite& write, const api::Workload& base,
@@ -96,6 +97,9 @@ class Driver {
   // Workload with an admission.
   void Change(const DecidedWrite& write, const api::Workload& base, api::WorkloadStatus& status,
               WallTime now) const;
+  // Gives the scheduler the Workload as the write will leave it, so that no later cycle decides the
+  // same again.
+  void Assume(const DecidedWrite& write, const api::Workload& current, WallTime now);
   // Whether `fresh` shows that the write, whose answer was lost, was made. Only for kReserve and
   // kPreempt.
   bool IsWritten(const DecidedWrite& write, const api::Workload& fresh) const;
@@ -106,15 +110,13 @@ class Driver {
 
  private:
   void ObserveChecks(const api::ClusterQueue& queue, WorkloadSituation& situation) const;
-  void ObserveQueues(const QueueObjects& queues, WorkloadSituation& situation) const;
+  const api::ClusterQueue* ObserveQueues(const QueueObjects& queues,
+                                         WorkloadSituation& situation) const;
 
   PodsReadyOptions pods_ready_;
   std::optional<Duration> keep_finished_;
   Scheduler scheduler_;
 };
-
-// Whether the Workload of the decision has quota afterwards; with a second pass it had some before.
-bool GivesQuota(const Decision& decision);
 
 // The condition Finished of a slice that `decision` replaces.
 api::Condition EndOfReplaced(const Decision& decision, const api::Workload& replaced, WallTime now);

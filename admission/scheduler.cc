@@ -262,7 +262,7 @@ const CycleResult& Scheduler::RunCycle(WallTime now) {
       FinishSecondPass(decision, now);
       continue;
     }
-    if (decision.outcome == Outcome::kAdmitted || decision.outcome == Outcome::kQuotaReserved) {
+    if (GivesQuota(decision)) {
       Assume(decision, now);
       continue;
     }

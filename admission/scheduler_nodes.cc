@@ -47,7 +47,7 @@ void Scheduler::AddSecondPasses(std::vector<HeadInput>& heads, WallTime now) {
 
 void Scheduler::FinishSecondPass(const Decision& decision, WallTime now) {
   const WorkloadId id = decision.workload;
-  if (decision.outcome == Outcome::kAdmitted || decision.outcome == Outcome::kQuotaReserved) {
+  if (GivesQuota(decision)) {
     std::vector<PlacedPods> placed = BookingsOf(state_, *decision.object, decision.assignment);
     const Reservation& before = *state_.reservation(id);
     if (LeavesNodes(before.placed, placed)) RequestForNodesOf(before);

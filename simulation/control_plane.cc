@@ -248,13 +248,13 @@ void ControlPlane::PerformOne(const admission::DecidedWrite& write) {
   const auto number = NumberOf(write.workload().meta.key());
   if (!number) return;
   const api::Workload& current = *store_.object(*number);
-  if (write.kind == admission::DecidedWrite::Kind::kReportNoNodes) return;
   if (!driver_.IsDue(write, current)) return;
-  api::WorkloadStatus status = current.status;
-  driver_.Change(write, current, status, Stamp());
-  const bool is_told = write.kind == admission::DecidedWrite::Kind::kExplain;
-  if (is_told && status.conditions == current.status.conditions) return;  // no write, no event
-  store_.Edit(*number).status = std::move(status);
+  if (write.kind == admission::DecidedWrite::Kind::kExplain) {
+    api::WorkloadStatus status = current.status;
+    driver_.Change(write, current, status, Stamp());
+    if (status.conditions == current.status.conditions) return;  // no write, no event
+  }
+  store_.Write(*number, write, Stamp());
   store_.Deliver(now_);
 }
 

@@ -51,7 +51,6 @@ class JobBook {
  public:
   using Listener = std::function<void(const WorldEvent&)>;  // null: nobody listens
 
-  // `jobs` must outlive the book.
   JobBook(const std::vector<Job>& jobs, Listener on_event);
 
   // How many jobs, from the first one on, come before the first that waits for others.

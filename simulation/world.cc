@@ -285,7 +285,7 @@ void World::Finish(std::size_t job) {
 }
 
 World::Progress World::Perform(const admission::Decision& decision) {
-  bool changed = !decision.second_pass && decision.to == queue::Destination::kInadmissible;
+  bool changed = decision.to == queue::Destination::kInadmissible;
   for (const admission::DecidedWrite& write : plane_.driver().WritesOf(decision)) {
     if (write.kind == admission::DecidedWrite::Kind::kReserve) {
       Admit(workloads_.NumberOf(decision.workload), write);

@@ -304,16 +304,12 @@ void SchedulerLoop::EndReplaced(const Decision& decision) {
                        });
 }
 
-// Applies the victim's future state to the scheduler, so that no later cycle evicts it again.
 SchedulerLoop::Progress SchedulerLoop::Evict(const DecidedWrite& decided,
                                              std::shared_ptr<const Decision>& copy) {
   const api::ObjectKey key = decided.workload().meta.key();
   const auto current = workloads_.Get(key);
   if (current == nullptr || !parts_.driver.IsDue(decided, *current)) return Progress::kNone;
-  const WallTime now = parts_.clock.Now();
-  auto evicted = std::make_shared<api::Workload>(*current);
-  parts_.driver.Change(decided, *current, evicted->status, now);
-  scheduler_.ApplyWorkload(evicted, now);
+  parts_.driver.Assume(decided, *current, parts_.clock.Now());
   DropRetry(key);
   pace_.NotePreemption();
   ++open_writes_;

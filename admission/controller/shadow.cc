@@ -237,11 +237,9 @@ Shadow::Progress Shadow::OpenPreemptions(const Decision& decision, const Driver:
     open.berth.preempted.push_back(victim_key.ToString());
     open.berth.reason = ToString(write.victim->reason);
     open.berth.message = write.message;
-    auto evicted = std::make_shared<api::Workload>(*current);
-    driver_.Change(write, *current, evicted->status, now);
     open.victims[victim_key] = VictimState::kRuns;
     preemptor_of_[victim_key] = key;
-    scheduler_.ApplyWorkload(evicted, now);
+    driver_.Assume(write, *current, now);
   }
   if (open.victims.empty()) return Progress::kNone;
   if (const auto before = preemptions_.find(key); before != preemptions_.end()) {

@@ -216,8 +216,7 @@ Json World::Describe(const admission::Decision& decision) const {
   Json json = {{"workload", NameOf(decision.object->meta)},
                {"clusterQueue", queue},
                {"result", ToString(decision.outcome)}};
-  const bool reserved =
-      decision.outcome == Outcome::kAdmitted || decision.outcome == Outcome::kQuotaReserved;
+  const bool reserved = GivesQuota(decision);
   if (decision.outcome != Outcome::kNotNominated) {
     json["mode"] = ModeName(decision.assignment.mode);
     if (decision.assignment.borrow_height != 0) {

@@ -197,8 +197,7 @@ bool StoryRun::RunCycle() {
   if (hooks_.decided) hooks_.decided(world_, result);
   bool moved = false;
   for (const admission::Decision& decision : result.decisions) {
-    if (decision.outcome == admission::Outcome::kAdmitted ||
-        decision.outcome == admission::Outcome::kQuotaReserved) {
+    if (admission::GivesQuota(decision)) {
       ++tally_.admissions;
       moved = true;
     }

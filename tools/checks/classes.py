@@ -119,18 +119,16 @@ def check(tree):
     findings = []
     known = left(tree) if LEFT in tree.files else {}
     now = figures(tree)
-    for name, (methods, sources) in sorted(now.items()):
-        most_methods, most_sources = known.get(name, (0, 0))
-        most_methods, most_sources = max(most_methods, PUBLIC_METHODS), max(most_sources, SOURCES)
-        if methods > most_methods:
-            findings.append(f"{name}: {methods} public methods, at most {most_methods}: "
-                            "find the second idea in it, and give that a name")
-        if sources > most_sources:
-            findings.append(f"{name}: {sources} source files, at most {most_sources}: "
-                            "find the second idea in it, and give that a name")
+    for name, counts in sorted(now.items()):
+        for count, what, limit, known_count in zip(
+                counts, ("public methods", "source files"), (PUBLIC_METHODS, SOURCES), known.get(name, (0, 0))):
+            most = max(limit, known_count)
+            if count > most:
+                findings.append(f"{name}: {count} {what}, at most {most}: "
+                                "find the second idea in it, and give that a name")
     for name, (methods, sources) in sorted(known.items()):
-        most_methods, most_sources = now.get(name, (0, 0))
-        if methods > max(most_methods, 0) or sources > max(most_sources, 0):
-            findings.append(f"{LEFT}: {name} has {most_methods} public methods and {most_sources} "
-                            f"sources by now: write that, or take the line out")
+        methods_now, sources_now = now.get(name, (0, 0))
+        if methods > methods_now or sources > sources_now:
+            findings.append(f"{LEFT}: {name} has {methods_now} public methods and {sources_now} "
+                            "sources by now: write that, or take the line out")
     return findings
