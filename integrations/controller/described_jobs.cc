@@ -211,6 +211,12 @@ const api::ResourceKind& DescribedJobs::pod_resource() const {
   return held_ ? api::KindOf<api::Pod>() : resource();
 }
 
+bool DescribedJobs::Holds(const QueuedPod& pod) const {
+  const api::ObjectKey key = held_ ? held_->JobOf(pod) : api::ObjectKey{};
+  const auto job = key.name.empty() ? nullptr : jobs().Get(key);
+  return job != nullptr && job->suspended && !job->skipped;
+}
+
 bool DescribedJobs::Describe(const KindPtr& description) {
   const bool differs = description_ == nullptr || description == nullptr ||
                        *description_->source != *description->source;

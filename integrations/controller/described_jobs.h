@@ -65,6 +65,8 @@ class DescribedJobs final : public InformedJobs<DescribedJob> {
   // differs from the present one: all jobs have to be looked at again then.
   bool Describe(const KindPtr& description);
   std::vector<api::ObjectKey> Keys() const;
+  // Whether the pod is of a job that is held by its pods, even if the pod's review did not know it.
+  bool Holds(const QueuedPod& pod) const;
 
  private:
   using JobPtr = std::shared_ptr<const DescribedJob>;

@@ -62,7 +62,12 @@ JobControllers::JobControllers(kube::Manager& manager, const Clock& clock,
   if (options_.user_kinds) user_kinds_.Start();
   if (options_.pods != JobControllersOptions::Pods::kLeftAlone) {
     const bool all = options_.pods == JobControllersOptions::Pods::kManaged;
-    pod_jobs_.emplace(manager, all ? PodJobs::Which::kAll : PodJobs::Which::kOfParents);
+    pod_jobs_.emplace(manager, all ? PodJobs::Which::kAll : PodJobs::Which::kOfParents,
+                      [this](const QueuedPod& pod) {
+                        return std::any_of(
+                            described_.begin(), described_.end(),
+                            [&pod](const auto& each) { return each->jobs.Holds(pod); });
+                      });
     pod_reconciler_.emplace(shared_, *pod_jobs_, options_.job);
     pod_reconciler_->Watch(manager.AddController(*pod_reconciler_, ControllerOptionsOf(kPod)));
   }

@@ -132,11 +132,12 @@ class PodJobState final : public JobState {
 
 }  // namespace
 
-PodJobs::PodJobs(kube::Manager& manager, Which which)
+PodJobs::PodJobs(kube::Manager& manager, Which which, IsHeld is_held)
     : pods_(manager.SelectedInformerFor<QueuedPod>(api::KindOf<api::Pod>(), DecodeQueuedPod,
                                                    std::string(api::kManagedLabel) + "=true")),
       namespaces_(manager.InformerFor<api::Namespace>()),
-      which_(which) {
+      which_(which),
+      is_held_(std::move(is_held)) {
   pods_.AddIndex(kGroupIndex, [](const QueuedPod& pod) {
     const std::string group = PodGroupOf(pod.meta);
     if (group.empty()) return std::vector<std::string>{};
@@ -156,6 +157,10 @@ std::vector<QueuedPodPtr> PodJobs::PodsOf(const api::ObjectKey& key) const {
   } else if (const auto pod = pods_.Get(key); pod != nullptr && PodGroupOf(pod->meta).empty()) {
     pods.push_back(pod);
   }
+  // The job deletes the pod. A pod that runs keeps its own Workload until then.
+  std::erase_if(pods, [this](const QueuedPodPtr& pod) {
+    return IsGated(*pod) && !pod->meta.deletion_timestamp && is_held_(*pod);
+  });
   if (which_ == Which::kAll) return pods;
   std::erase_if(pods, [](const QueuedPodPtr& pod) {
     return pod->meta.annotations.count(api::kPodSuspendingParentAnnotation) == 0;

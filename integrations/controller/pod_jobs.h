@@ -6,6 +6,7 @@
 // The informer holds the pods with the label kueue.x-k8s.io/managed=true, not those of the cluster.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,8 +22,11 @@ class PodJobs final : public JobSource {
   // kOfParents: pods whose parent queues them (annotation pod-suspending-parent); others that carry
   // the label are left as they are.
   enum class Which { kAll, kOfParents };
+  // Whether another job holds the pod. A gated pod for which the answer is yes gets no Workload of
+  // its own.
+  using IsHeld = std::function<bool(const QueuedPod&)>;
   // Construct before the manager's informers start.
-  PodJobs(kube::Manager& manager, Which which);
+  PodJobs(kube::Manager& manager, Which which, IsHeld is_held);
 
   const JobKind& kind() const override { return kPod; }
   const kube::InformerBase& informer() const override { return pods_; }
@@ -42,6 +46,7 @@ class PodJobs final : public JobSource {
   kube::Informer<QueuedPod>& pods_;
   kube::Informer<api::Namespace>& namespaces_;
   const Which which_;
+  const IsHeld is_held_;
 };
 
 }  // namespace berth::integrations

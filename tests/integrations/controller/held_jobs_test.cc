@@ -93,6 +93,7 @@ class HeldJobsTest : public ::testing::Test {
     controllers_.emplace(
         manager_, clock_, events_,
         JobControllersOptions{
+            .pods = JobControllersOptions::Pods::kManaged,
             .kinds = {FindBuiltInKind("kubernetes.dask.org/daskcluster"),
                       FindBuiltInKind("kubernetes.dask.org/daskjob")},
             .job = {.namespace_selector = DefaultManagedNamespaces("kueue-system")}});
@@ -232,6 +233,26 @@ TEST_F(HeldJobsTest, APodThatItsReviewMissedIsDeleted) {
   Put(kAllPods, free);
   EXPECT_TRUE(Pod("free").is_null());
   EXPECT_FALSE(Pod("other").is_null());
+}
+
+// The review of the pod did not know the cluster yet, and queued the pod as a job of its own.
+TEST_F(HeldJobsTest, APodThatItsReviewQueuedAloneGetsNoWorkload) {
+  Put(std::string(kDask) + "daskclusters", Root("daskcluster", "c", ClusterSpec(1)));
+  Json alone = PodOf("daskcluster", "c", "worker", "alone");
+  alone["metadata"].erase("annotations");
+  alone["metadata"]["labels"]["kueue.x-k8s.io/managed"] = "true";
+  alone["metadata"]["finalizers"] = {"kueue.x-k8s.io/managed"};
+  Put(kAllPods, alone);
+  EXPECT_TRUE(Pod("alone").is_null());
+  alone["metadata"]["name"] = "other";
+  alone["metadata"]["labels"]["dask.org/cluster-name"] = "not-queued";
+  Put(kAllPods, alone);
+  EXPECT_FALSE(Pod("other").is_null());
+  std::vector<std::string> owners;
+  for (const Json& workload : Workloads()) {
+    owners.push_back(workload["metadata"]["ownerReferences"][0]["kind"]);
+  }
+  EXPECT_THAT(owners, ::testing::ElementsAre("DaskCluster", "Pod"));
 }
 
 TEST_F(HeldJobsTest, ARunnerIsHiddenStoppedAndAskedForAgain) {
