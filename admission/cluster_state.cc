@@ -1,6 +1,8 @@
 #include "admission/cluster_state.h"
 
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace berth::admission {
 
@@ -50,6 +52,20 @@ void ClusterState::Update(WorkloadId workload, const std::function<void(Reservat
   CountIn(*changed);
   reservations_.Add(std::move(changed));
   NoteFreed(queue);
+}
+
+std::string PathOf(const ClusterState& state, ClusterQueueId queue) {
+  const std::string& name = state.queue(queue).name;
+  const NodeId leaf = state.queue(queue).node;
+  if (leaf == kNoQuotaNode || state.tree().InCycle(leaf)) return "/" + name;
+  std::vector<NodeId> cohorts;
+  for (NodeId node = state.tree().parent(leaf); node != kNoQuotaNode;
+       node = state.tree().parent(node)) {
+    cohorts.push_back(node);
+  }
+  std::string path = "/";
+  for (std::size_t i = cohorts.size(); i-- > 0;) path += state.CohortName(cohorts[i]) + "/";
+  return path + name;
 }
 
 }  // namespace berth::admission

@@ -11,6 +11,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "admission/catalogue.h"
 #include "admission/reservations.h"
@@ -60,5 +61,8 @@ class ClusterState : public Catalogue {
 
   Reservations reservations_;
 };
+
+// The path of the queue in its tree: "/root/…/queue".
+std::string PathOf(const ClusterState& state, ClusterQueueId queue);
 
 }  // namespace berth::admission

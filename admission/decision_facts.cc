@@ -36,7 +36,7 @@ bool RestsOnTheSame(const api::Workload& before, const api::Workload& after) {
 }
 
 api::Admission AdmissionOf(const Decision& decision, const Scheduler& scheduler) {
-  return AdmissionOf(decision, scheduler.vocabulary(),
+  return AdmissionOf(decision, scheduler.state().vocabulary(),
                      scheduler.state().queue(decision.cluster_queue).name);
 }
 

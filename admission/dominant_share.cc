@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace berth::admission {
 int Compare(const DominantShare& a, const DominantShare& b) {
@@ -20,6 +21,11 @@ std::int64_t WeightedShare(const DominantShare& share) {
   if (share.IsZero()) return 0;
   const double rounded = std::ceil(share.unweighted / share.weight);
   return rounded >= 9.2e18 ? INT64_MAX : static_cast<std::int64_t>(rounded);
+}
+
+double ExactShare(const DominantShare& share) {
+  if (share.IsInfinite()) return std::numeric_limits<double>::quiet_NaN();
+  return share.IsZero() ? 0.0 : share.unweighted / share.weight;
 }
 
 const DominantShares::Lendable& DominantShares::LendableOf(NodeId cohort) {

@@ -38,6 +38,8 @@ int Compare(const DominantShare& a, const DominantShare& b);
 
 // The number that the status shows: rounded up; INT64_MAX for infinite.
 std::int64_t WeightedShare(const DominantShare& share);
+// The share that metrics show: not rounded; NaN for infinite.
+double ExactShare(const DominantShare& share);
 
 class DominantShares {
  public:

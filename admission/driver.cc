@@ -96,8 +96,8 @@ Driver::Writes Driver::WritesOf(const Decision& decision) const {
       if (victim.ongoing) continue;
       writes.push_back({Kind::kPreempt, &decision, &victim,
                         PreemptedMessage(*decision.object, victim.reason,
-                                         scheduler_.PathOf(decision.cluster_queue),
-                                         scheduler_.PathOf(victim.cluster_queue))});
+                                         PathOf(scheduler_.state(), decision.cluster_queue),
+                                         PathOf(scheduler_.state(), victim.cluster_queue))});
     }
   }
   writes.push_back({Kind::kExplain, &decision, nullptr, ""});
@@ -153,7 +153,7 @@ void Driver::Change(const DecidedWrite& write, const api::Workload& base,
       const std::string_view reason = PendingReason(decision);
       if (reason.empty()) return;
       SetUnadmitted(status, reason,
-                    PendingMessage(decision, scheduler_.vocabulary(),
+                    PendingMessage(decision, scheduler_.state().vocabulary(),
                                    scheduler_.state().queue(decision.cluster_queue).name),
                     generation, now);
       return;

@@ -1,5 +1,5 @@
 // admission/kept_plan.h — the part of a PreemptionPlan that is written on the Workload, so that a
-// restart or another replica continues the plan (Scheduler::PlanToKeep, Scheduler::RestorePlans).
+// restart or another replica continues the plan (KeptPlans).
 //
 // Names instead of numbers, because numbers are valid in one scheduler only.
 //

@@ -42,7 +42,8 @@ PendingSnapshot::PendingSnapshot(const Scheduler& scheduler, ClusterQueueId queu
       scheduler.queues().RankedPending(queue);
   waiting_.reserve(ranked.size());
   for (const queue::QueueSet::RankedWorkload& next : ranked) {
-    const std::shared_ptr<const api::Workload>& object = scheduler.object(next.workload);
+    const std::shared_ptr<const api::Workload>& object =
+        scheduler.workloads().object(next.workload);
     if (object == nullptr) continue;
     waiting_.push_back({next.rank, object});
     waiting_.back().rank.key.uid = &object->meta.uid;

@@ -1,47 +1,58 @@
 #include "admission/scheduler.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "admission/workload_slices.h"
+#include "api/condition.h"
+#include "api/provisioning_labels.h"
+#include "api/reasons.h"
 #include "base/prefetch.h"
 
 namespace berth::admission {
 namespace {
 
-double ToDouble(const api::Quantity& quantity) {
-  constexpr std::int64_t kMostInNano = INT64_MAX / 1'000'000'000;
-  const std::int64_t whole = quantity.Value();
-  return whole < kMostInNano ? static_cast<double>(quantity.NanoValue()) * 1e-9
-                             : static_cast<double>(whole);
+bool HoldsQuota(const api::Workload& object, const OwnRules& rules) {
+  return api::IsTrue(object.status.conditions, api::kQuotaReserved) && object.status.admission &&
+         !api::IsTrue(object.status.conditions, api::kFinished) &&
+         (object.spec.active || rules.hold_until_stopped);
 }
 
-// The targets without the cohorts below another target, which are woken with that target.
-std::vector<WakeTarget> OutermostOf(const ClusterState& state,
-                                    const std::set<WakeTarget>& targets) {
-  const QuotaTree& tree = state.tree();
-  const auto node_of = [&](const WakeTarget& target) {
-    const std::optional<NodeId> node =
-        target.queue < 0 ? state.CohortNode(target.cohort) : std::nullopt;
-    return node && !tree.InCycle(*node) ? *node : kNoQuotaNode;
-  };
-  std::set<NodeId> targeted;
-  for (const WakeTarget& target : targets) targeted.insert(node_of(target));
-  std::map<NodeId, bool> covered;  // whether the node or one above is targeted
-  std::vector<WakeTarget> outermost;
-  for (const WakeTarget& target : targets) {
-    const NodeId own = node_of(target);
-    std::vector<NodeId> path;
-    NodeId node = own == kNoQuotaNode ? kNoQuotaNode : tree.parent(own);
-    for (; node != kNoQuotaNode && !covered.contains(node); node = tree.parent(node)) {
-      path.push_back(node);
-    }
-    bool is_covered = node != kNoQuotaNode && covered.at(node);
-    for (std::size_t i = path.size(); i-- > 0;) {
-      is_covered = is_covered || targeted.contains(path[i]);
-      covered[path[i]] = is_covered;
-    }
-    if (!is_covered) outermost.push_back(target);
+// Whether other workloads may be able to preempt it now, or not any more. Kueue (PriorityChanged)
+// considers only those values of spec.priority that come from WorkloadPriorityClasses.
+bool PriorityChanged(const queue::WorkloadInfo& before, const queue::WorkloadInfo& after) {
+  const bool boosted = before.object->spec.priority == after.object->spec.priority &&
+                       before.priority != after.priority;
+  if (boosted) return true;
+  const auto& old_class = before.object->spec.priority_class_ref;
+  const auto& new_class = after.object->spec.priority_class_ref;
+  if (!new_class || new_class->kind != "WorkloadPriorityClass") return false;
+  if (old_class && old_class->kind != "WorkloadPriorityClass") return false;
+  return before.priority != after.priority || !old_class || old_class->name != new_class->name;
+}
+
+// Whether an elastic job was scaled down.
+bool NeedsFewerPods(const queue::WorkloadInfo& before, const queue::WorkloadInfo& after) {
+  for (std::size_t i = 0; i < after.pod_sets.size() && i < before.pod_sets.size(); ++i) {
+    if (after.pod_sets[i].count < before.pod_sets[i].count) return true;
   }
-  return outermost;
+  return false;
+}
+
+// Whether some amount of `before` is larger than in `after`.
+bool GivesBack(const Usage& before, const Usage& after) {
+  return std::any_of(before.begin(), before.end(), [&after](const FlavorResourceAmount& held) {
+    return std::none_of(after.begin(), after.end(), [&held](const FlavorResourceAmount& kept) {
+      return kept.flavor_resource == held.flavor_resource && kept.amount >= held.amount;
+    });
+  });
+}
+
+bool SamePods(const api::Workload& a, const api::Workload& b) {
+  return std::equal(a.spec.pod_sets.begin(), a.spec.pod_sets.end(), b.spec.pod_sets.begin(),
+                    b.spec.pod_sets.end(), [](const api::PodSet& left, const api::PodSet& right) {
+                      return left.pod_template.spec == right.pod_template.spec;
+                    });
 }
 
 }  // namespace
@@ -51,6 +62,15 @@ Scheduler::Scheduler(const SchedulerConfig& config)
       queues_(config.gates.scheduling_equivalence_hashing, config.listing),
       state_(queues_),
       search_(state_, config_.gates, config_.fair_sharing),
+      owners_(config.own_rules.preemptor_keeps_what_it_freed ? config.managed_owners
+                                                             : std::nullopt),
+      records_(state_.vocabulary().resources),
+      wakes_(state_, queues_, config_.own_rules),
+      scans_(state_, config_.gates, config_.own_rules),
+      plans_({state_, config_.own_rules, config_.plan_timeout, history_, wakes_}),
+      kept_plans_({state_, config_.own_rules, config_.plan_timeout, queues_, records_, plans_}),
+      slices_(state_, records_, config_.gates.elastic_jobs),
+      sharing_(state_, queues_, config_.admission_fair_sharing),
       cycle_runner_({state_, queues_, config_.gates, config_.own_rules, search_, history_,
                      config_.fair_sharing.has_value(), config_.block_admission,
                      config_.ignore_undeclared_resources}) {
@@ -74,20 +94,11 @@ Scheduler::Scheduler(const SchedulerConfig& config)
   state_.placer().SetProfile({config.gates.tas_profile_mixed, config.gates.tas_balanced_placement,
                               config.gates.tas_respect_node_affinity_preferred});
   if (config.count_pending) queues_.CountPending(config.pending_values);
-  if (config.admission_fair_sharing) {
-    ledger_.emplace(*config.admission_fair_sharing);
-    queues_.OrderByUsage();
-    search_.UseLedger(&*ledger_);
-  }
+  search_.UseLedger(sharing_.ledger());
 }
 
-void Scheduler::Request(const Wakes& wakes) { wake_ups_.insert(wakes.begin(), wakes.end()); }
-
-void Scheduler::RequestFor(ClusterQueueId queue) {
-  if (const std::optional<WakeTarget> tree = state_.TreeOf(queue)) wake_ups_.insert(*tree);
-}
-
-void Scheduler::ApplyNamespace(const api::Namespace& object) {
+template <>
+void Scheduler::Apply(const api::Namespace& object) {
   std::optional<api::StringMap> before;
   const auto known = namespace_labels_.find(object.meta.name);
   if (known != namespace_labels_.end()) before = known->second;
@@ -95,138 +106,418 @@ void Scheduler::ApplyNamespace(const api::Namespace& object) {
   namespace_labels_[object.meta.name] = object.meta.labels;
   if (before == object.meta.labels) return;
   for (const ClusterQueueId queue : queues_.NewlyMatching(before, object.meta.labels)) {
-    RequestFor(queue);
+    wakes_.AddTreeOf(queue);
   }
 }
-
-void Scheduler::ForgetNamespace(const std::string& name) {
+template <>
+void Scheduler::Forget<api::Namespace>(const std::string& name) {
   queues_.RemoveNamespace(name);
   namespace_labels_.erase(name);
 }
 
-void Scheduler::ApplyResourceFlavor(const api::ResourceFlavor& object) {
-  Request(state_.SetFlavor(object));
+template <>
+void Scheduler::Apply(const api::ResourceFlavor& object) {
+  wakes_.Add(state_.SetFlavor(object));
 }
-void Scheduler::ForgetResourceFlavor(const std::string& name) {
-  Request(state_.RemoveFlavor(name));
+template <>
+void Scheduler::Forget<api::ResourceFlavor>(const std::string& name) {
+  wakes_.Add(state_.RemoveFlavor(name));
 }
-void Scheduler::ApplyAdmissionCheck(const api::AdmissionCheck& object) {
-  Request(state_.SetCheck(object));
+
+template <>
+void Scheduler::Apply(const api::AdmissionCheck& object) {
+  wakes_.Add(state_.SetCheck(object));
 }
-void Scheduler::ForgetAdmissionCheck(const std::string& name) { Request(state_.RemoveCheck(name)); }
-void Scheduler::ApplyTopology(const api::Topology& object) { Request(state_.SetTopology(object)); }
-void Scheduler::ForgetTopology(const std::string& name) { Request(state_.RemoveTopology(name)); }
-void Scheduler::ApplyCohort(const api::Cohort& object) {
-  const std::optional<WakeTarget> before = TreeOfCohort(object.meta.name);
+template <>
+void Scheduler::Forget<api::AdmissionCheck>(const std::string& name) {
+  wakes_.Add(state_.RemoveCheck(name));
+}
+
+template <>
+void Scheduler::Apply(const api::Topology& object) {
+  wakes_.Add(state_.SetTopology(object));
+}
+template <>
+void Scheduler::Forget<api::Topology>(const std::string& name) {
+  wakes_.Add(state_.RemoveTopology(name));
+}
+
+template <>
+void Scheduler::Apply(const api::Cohort& object) {
+  const std::optional<WakeTarget> before = TreeOfCohort(state_, object.meta.name);
   const ClusterState::CohortChange change = state_.SetCohort(object);
-  Request(change.wakes);
+  wakes_.Add(change.wakes);
   if (change.changed) history_.Clear();  // other queues may preempt
-  RequestLeft(before, TreeOfCohort(object.meta.name));
+  wakes_.AddLeft(before, TreeOfCohort(state_, object.meta.name));
 }
-void Scheduler::ForgetCohort(const std::string& name) {
-  const std::optional<WakeTarget> before = TreeOfCohort(name);
+template <>
+void Scheduler::Forget<api::Cohort>(const std::string& name) {
+  const std::optional<WakeTarget> before = TreeOfCohort(state_, name);
   const ClusterState::CohortChange change = state_.RemoveCohort(name);
-  Request(change.wakes);
+  wakes_.Add(change.wakes);
   if (change.changed) history_.Clear();
-  const std::optional<WakeTarget> after = TreeOfCohort(name);
-  RequestLeft(before, after);
-  RequestLeft(after, before);  // what it lent to the tree that it left is free again
+  const std::optional<WakeTarget> after = TreeOfCohort(state_, name);
+  wakes_.AddLeft(before, after);
+  wakes_.AddLeft(after, before);  // what it lent to the tree that it left is free again
 }
-void Scheduler::ApplyClusterQueue(const api::ClusterQueue& object) {
+
+template <>
+void Scheduler::Apply(const api::ClusterQueue& object) {
   const std::optional<ClusterQueueId> known = state_.FindQueue(object.meta.name);
   const std::optional<WakeTarget> before = known ? state_.TreeOf(*known) : std::nullopt;
   const Wakes wakes = state_.SetClusterQueue(object);
   if (!wakes.empty()) history_.Clear();  // its new preemption policy may allow other victims
-  Request(wakes);
-  if (known) RequestLeft(before, state_.TreeOf(*known));
+  wakes_.Add(wakes);
+  if (known) wakes_.AddLeft(before, state_.TreeOf(*known));
 }
-
-std::optional<WakeTarget> Scheduler::TreeOfCohort(const std::string& name) const {
-  const std::optional<NodeId> node = state_.CohortNode(name);
-  if (!node || state_.tree().InCycle(*node)) return std::nullopt;
-  return WakeTarget{-1, state_.CohortName(state_.tree().Root(*node))};
-}
-
-// A node that moved may have borrowed from the tree that it left.
-void Scheduler::RequestLeft(const std::optional<WakeTarget>& before,
-                            const std::optional<WakeTarget>& after) {
-  if (config_.own_rules.wake_the_tree_left && before && before != after) wake_ups_.insert(*before);
-}
-void Scheduler::ForgetClusterQueue(const std::string& name) {
+template <>
+void Scheduler::Forget<api::ClusterQueue>(const std::string& name) {
   if (state_.FindQueue(name)) history_.Clear();
-  Request(state_.RemoveClusterQueue(name));
+  wakes_.Add(state_.RemoveClusterQueue(name));
 }
+
+template <>
+void Scheduler::Apply(const api::LocalQueue& object) {
+  if (object.stop_policy != api::StopPolicy::kNone) ForgetScans(object.meta.key());
+  queues_.SetLocalQueue(object.meta.key(), object.cluster_queue, object.stop_policy);
+  sharing_.Apply(object);
+}
+template <>
+void Scheduler::Forget<api::LocalQueue>(const api::ObjectKey& key) {
+  ForgetScans(key);
+  queues_.RemoveLocalQueue(key);
+  sharing_.Forget(key);
+}
+
+template <>
+void Scheduler::Apply(const api::Node& object) {
+  const Wakes wakes = state_.SetNode(object);
+  // The node is new, repaired or changed: preemptions that were in vain may succeed now.
+  if (!wakes.empty() && CountsForPlacement(object)) history_.Clear();
+  wakes_.Add(wakes);
+}
+template <>
+void Scheduler::Forget<api::Node>(const std::string& name) {
+  wakes_.Add(state_.RemoveNode(name));
+}
+
+template <>
+void Scheduler::Apply(const api::Pod& object) {
+  wakes_.Add(state_.SetPod(object));
+}
+template <>
+void Scheduler::Forget<api::Pod>(const api::ObjectKey& key) {
+  wakes_.Add(state_.RemovePod(key));
+}
+
 // The workloads leave their queue; requeued ones start a new scan.
 void Scheduler::ForgetScans(const api::ObjectKey& local_queue) {
   for (const WorkloadId id : queues_.MembersOf(local_queue)) record(id).scan.reset();
 }
 
-void Scheduler::ApplyLocalQueue(const api::LocalQueue& object) {
-  if (object.stop_policy != api::StopPolicy::kNone) ForgetScans(object.meta.key());
-  queues_.SetLocalQueue(object.meta.key(), object.cluster_queue, object.stop_policy);
-  if (!ledger_) return;
-  ledger_->SetWeight(object.meta.key(), static_cast<double>(object.fair_weight_nano) * 1e-9);
-  if (const auto& history = object.status.usage_history) {
-    UsageHistory restored{{}, history->last_update};
-    for (const auto& [resource, amount] : history->consumed) {
-      restored.consumed[resource] = ToDouble(amount);
-    }
-    ledger_->Restore(object.meta.key(), std::move(restored));
-  }
-  UsageChanged(object.meta.key());
-}
-void Scheduler::ForgetLocalQueue(const api::ObjectKey& key) {
-  ForgetScans(key);
-  queues_.RemoveLocalQueue(key);
-  if (ledger_) ledger_->Forget(key);
+std::shared_ptr<const api::Workload> Scheduler::Completed(
+    std::shared_ptr<const api::Workload> object) const {
+  return device_claims_.Counted(pod_defaults_.Completed(std::move(object)));
 }
 
-const ScanState* Scheduler::CurrentScan(const Record& asked, ClusterQueueId queue) const {
-  const ScanState* scan = asked.scan.get();
-  if (scan == nullptr) return nullptr;
-  if (config_.gates.flavor_fungibility_preserve_scan_progress) {
-    if (scan->shape != asked.info.shape) return nullptr;
-    if (scan->cycle == cycle_ - 1) return scan;
+void Scheduler::Reconsider(const std::shared_ptr<const api::Workload>& object, WallTime now) {
+  const std::optional<WorkloadId> id = records_.Find(object->meta.key());
+  if (!id) return;  // forgotten by the caller, who applies it again
+  const Phase phase = record(*id).phase;
+  if (phase == Phase::kAssumed || phase == Phase::kReserved) return;
+  const std::shared_ptr<const api::Workload> completed = Completed(object);
+  const bool queued = queue::BelongsInQueue(*completed) && !api::ClaimsDevices(*completed);
+  const bool refused = queued && !pod_defaults_.Problem(*completed).empty();
+  // No change for the workload: its plan and its note stay.
+  if (queued == (phase == Phase::kPending) && refused == (refused_.count(*id) > 0) &&
+      SamePods(*record(*id).info.object, *completed)) {
+    return;
   }
-  return state_.ChangedSince(queue, scan->changes_seen) ? nullptr : scan;
+  Forget<api::Workload>(object->meta.key());
+  ApplyWorkload(object, now);
 }
 
-void Scheduler::KeepScan(Record& kept, const Decision& decision) {
-  if (decision.outcome == Outcome::kNotNominated) return;
-  const ScanState& scan = decision.assignment.scan;
-  if (!scan.HasPendingFlavors() || EndsScan(kept, decision)) return kept.scan.reset();
-  auto next = std::make_unique<ScanState>(scan);
-  if (kept.scan != nullptr && scan.attempts > 1) {
-    next->Mark(*kept.scan);
+bool Scheduler::IsRefused(const api::ObjectKey& key) const {
+  const std::optional<WorkloadId> id = records_.Find(key);
+  return id && refused_.count(*id) > 0;
+}
+
+std::string Scheduler::PodProblem(const api::Workload& object) const {
+  const std::shared_ptr<const api::Workload> not_owned(std::shared_ptr<const void>(), &object);
+  std::string problem = device_claims_.Problem(object);
+  return problem.empty() ? pod_defaults_.Problem(*pod_defaults_.Completed(not_owned)) : problem;
+}
+
+void Scheduler::ApplyWorkload(std::shared_ptr<const api::Workload> object, WallTime now) {
+  object = Completed(std::move(object));
+  const std::optional<WorkloadId> known = records_.Find(object->meta.key());
+  const WorkloadId id = known ? *known : records_.New();
+  const bool holds_quota = HoldsQuota(*object, config_.own_rules);
+  const bool lacks_nodes =
+      config_.gates.topology_aware_scheduling && holds_quota && NeedsSecondPass(*object);
+  // Claims that cannot be counted keep the workload out of its queue.
+  const bool belongs = queue::BelongsInQueue(*object) && !api::ClaimsDevices(*object);
+  // The written object of an assumed workload may arrive later; an older one must not undo it.
+  if (record(id).phase == Phase::kAssumed && belongs) return;
+  queue::WorkloadInfo info =
+      queue::BuildWorkloadInfo(std::move(object), info_options_, state_.vocabulary().resources);
+  bool refused = false;
+  if (holds_quota) {
+    MakeReserved(id, std::move(info), now);
+  } else if (belongs) {
+    refused = !pod_defaults_.Problem(*info.object).empty();
+    MakePending(id, std::move(info), now);
   } else {
-    next->Mark();
+    MakeOutside(id, std::move(info));
   }
-  kept.scan = std::move(next);
+  if (refused) {
+    refused_.insert(id);
+  } else {
+    refused_.erase(id);
+  }
+  if (!known) records_.Register(id);
+  if (lacks_nodes) {
+    second_passes_.Add(id, now);
+  } else {
+    second_passes_.Remove(id);
+  }
 }
 
-// Whether a scan that has found no flavor would find none later either.
-bool Scheduler::EndsScan(const Record& kept, const Decision& decision) const {
-  const bool found_none = decision.requeue_reason == queue::RequeueReason::kNoFit ||
-                          decision.requeue_reason == queue::RequeueReason::kPreemptionNoCandidates;
-  if (!config_.own_rules.rescan_after_changes || !found_none) return false;
-  const ScanState& scan = decision.assignment.scan;
-  if (!scan.HasPendingFlavors()) return true;
-  return scan.attempts > 1 && kept.scan != nullptr && kept.scan->mark == scan.positions &&
-         !state_.ChangedSince(decision.cluster_queue, kept.scan->marked_at);
+template <>
+void Scheduler::Forget<api::Workload>(const api::ObjectKey& key) {
+  const std::optional<WorkloadId> known = records_.Unregister(key);
+  if (!known) return;
+  MakeOutside(*known, queue::WorkloadInfo{});
+  refused_.erase(*known);
+  records_.Free(*known);
+  second_passes_.Remove(*known);
 }
 
-// Whether the scan ends, and tried its first flavors before quota came free.
-bool Scheduler::HasMissedChanges(const Record& kept, const Decision& decision) const {
-  const ScanState& scan = decision.assignment.scan;
-  return scan.begun_at != scan.changes_seen && EndsScan(kept, decision) &&
-         state_.ChangedSince(decision.cluster_queue, scan.begun_at);
+void Scheduler::ReleaseQuota(WorkloadId id) {
+  const Reservation* held = state_.reservation(id);
+  if (held == nullptr) return;
+  wakes_.AddUsersOfNodes(*held);
+  const ClusterQueueId queue = held->cluster_queue;
+  const std::shared_ptr<const api::Workload> object = held->object;
+  sharing_.Count(*held, -1);
+  state_.Release(id);
+  Recharge(slices_.Remove(id, *object));
+  wakes_.AddAround(*object);
+  if (config_.own_rules.wake_without_local_queue) wakes_.AddTreeOf(queue);
 }
 
-const CycleResult& Scheduler::RunCycle(WallTime now) {
-  CycleResult& result = result_;
-  result.cycle = ++cycle_;
-  result.bulk_parked.clear();
-  result.refused_parked = 0;
+void Scheduler::MakeOutside(WorkloadId id, queue::WorkloadInfo info) {
+  // A workload that goes, even a waiting one, wakes its queue's tree, as in Kueue.
+  if (record(id).info.object != nullptr) wakes_.AddAround(*record(id).info.object);
+  queues_.Remove(id);
+  sharing_.TakePenaltyBack(record(id));
+  if (state_.reservation(id) != nullptr) history_.Departed();
+  ReleaseQuota(id);
+  records_.SetInfo(id, std::move(info));
+  record(id).scan.reset();
+  PreemptionPlans::Forget(record(id));
+  history_.Forget(id);
+  record(id).phase = Phase::kOutside;
+}
+
+void Scheduler::MakePending(WorkloadId id, queue::WorkloadInfo info, WallTime now) {
+  sharing_.TakePenaltyBack(record(id));
+  ReleaseQuota(id);
+  Record& known = record(id);
+  const bool was_pending = known.phase == Phase::kPending;
+  const bool was_waiting = was_pending || known.phase == Phase::kAssumed;
+  queues_.Upsert(id, was_pending ? &known.info : nullptr, info, now);
+  if (!was_pending || !config_.gates.flavor_fungibility_preserve_scan_progress) known.scan.reset();
+  const bool was_changed = known.info.object != nullptr &&
+                           known.info.object->meta.generation != info.object->meta.generation;
+  if (!was_waiting || was_changed) {
+    if (known.plan != nullptr) wakes_.AddAround(*info.object);  // the plan's quota is free
+    PreemptionPlans::Forget(known);
+  }
+  if (was_changed) history_.Forget(id);
+  records_.SetInfo(id, std::move(info));
+  known.phase = Phase::kPending;
+}
+
+Usage Scheduler::UsageOf(const api::Workload& object) {
+  Usage usage;
+  ForEachCharge(object, info_options_.reclaim,
+                [&](const api::PodSetAssignment&, const std::string& resource,
+                    const std::string& flavor, Amount used) {
+                  const FlavorResourceId fr =
+                      state_.FlavorResourceNumber(state_.vocabulary().flavors.Intern(flavor),
+                                                  state_.vocabulary().resources.Intern(resource));
+                  const auto known =
+                      std::find_if(usage.begin(), usage.end(),
+                                   [fr](const auto& item) { return item.flavor_resource == fr; });
+                  if (known == usage.end()) {
+                    usage.push_back({fr, used});
+                  } else {
+                    known->amount = api::AddAmounts(known->amount, used);
+                  }
+                });
+  return usage;
+}
+
+std::unique_ptr<Reservation> Scheduler::NewReservation(WorkloadId id,
+                                                       const queue::WorkloadInfo& info,
+                                                       WallTime now) {
+  auto made = std::make_unique<Reservation>();
+  const api::Workload& object = *info.object;
+  made->workload = id;
+  made->object = info.object;
+  made->cluster_queue = queues_.ClusterQueueNumber(object.status.admission->cluster_queue);
+  const bool replaced = slices_.IsReplaced(object, made->cluster_queue);
+  if (!replaced) made->usage = UsageOf(object);
+  made->priority = info.priority;
+  made->queued_at = info.queued_at;
+  const api::Condition* reserved =
+      api::FindCondition(object.status.conditions, api::kQuotaReserved);
+  made->reserved_at = reserved != nullptr && reserved->status == api::ConditionStatus::kTrue
+                          ? reserved->last_transition_time
+                          : now;
+  if (!replaced) made->placed = BookingsOf(state_, object);
+  made->evicted = api::IsTrue(object.status.conditions, api::kEvicted);
+  made->admitted = api::IsTrue(object.status.conditions, api::kAdmitted);
+  made->pods_ready = api::IsTrue(object.status.conditions, api::kPodsReady) ||
+                     object.meta.labels.contains(api::kPrewarmLabel);  // it has no pods
+  made->preempted_before = config_.own_rules.spare_the_preempted &&
+                           api::FindCondition(object.status.conditions, api::kPreempted) != nullptr;
+  made->foreign_owner = owners_.IsForeign(object);
+  return made;
+}
+
+void Scheduler::MakeReserved(WorkloadId id, queue::WorkloadInfo info, WallTime now) {
+  queues_.Remove(id);
+  std::unique_ptr<Reservation> next = NewReservation(id, info, now);
+  const Reservation* held = state_.reservation(id);
+  const ClusterQueueId queue = next->cluster_queue;
+  const bool admitted = next->admitted;
+  bool may_help = false;
+  if (held != nullptr && held->cluster_queue == queue) {
+    may_help = held->object->status.reclaimable_pods != next->object->status.reclaimable_pods ||
+               NeedsFewerPods(record(id).info, info) || PriorityChanged(record(id).info, info) ||
+               GivesBack(held->usage, next->usage) || (held->foreign_owner && !next->foreign_owner);
+    if (may_help || LeavesNodes(held->placed, next->placed)) wakes_.AddUsersOfNodes(*held);
+    sharing_.Count(*held, -1);
+    sharing_.Count(*next, 1);
+    state_.Update(id, [&next](Reservation& changed) { changed = std::move(*next); });
+  } else {
+    ReleaseQuota(id);
+    state_.EnsureQueue(queue);
+    sharing_.Count(*next, 1);
+    state_.Reserve(std::move(next));
+  }
+  if (admitted) sharing_.Settle(record(id), now);
+  if (may_help) {
+    wakes_.AddAround(*info.object);
+    if (config_.own_rules.wake_without_local_queue) wakes_.AddTreeOf(queue);
+  }
+  const api::Workload* known = record(id).info.object.get();
+  if (known != nullptr && known->meta.generation != info.object->meta.generation) {
+    history_.Forget(id);
+  }
+  records_.SetInfo(id, std::move(info));
+  record(id).scan.reset();
+  PreemptionPlans::Forget(record(id));
+  record(id).phase = Phase::kReserved;
+  Recharge(slices_.Add(id));
+}
+
+void Scheduler::Assume(const Decision& decision, WallTime now) {
+  queues_.Remove(decision.workload);
+  Record& admitted = record(decision.workload);
+  auto made = std::make_unique<Reservation>();
+  made->workload = decision.workload;
+  made->object = admitted.info.object;
+  made->cluster_queue = decision.cluster_queue;
+  made->usage =
+      decision.replaces == nullptr ? decision.assignment.usage : WholeUsageOf(decision.assignment);
+  made->placed = BookingsOf(state_, *made->object, decision.assignment);
+  made->priority = admitted.info.priority;
+  made->queued_at = admitted.info.queued_at;
+  made->reserved_at = now;
+  made->admitted = decision.outcome == Outcome::kAdmitted;
+  made->foreign_owner = owners_.IsForeign(*made->object);
+  sharing_.Count(*made, 1);
+  state_.Reserve(std::move(made));
+  Recharge(slices_.Add(decision.workload));
+  sharing_.Penalise(admitted, decision);
+  admitted.scan.reset();  // the plan ends when the admission is written
+  history_.Admitted(decision.workload);
+  admitted.phase = Phase::kAssumed;
+}
+
+void Scheduler::Unassume(const api::ObjectKey& key, WallTime now) {
+  const std::optional<WorkloadId> found = records_.Find(key);
+  if (!found) return;
+  if (record(*found).phase == Phase::kReserved) {  // new nodes were not written
+    ApplyWorkload(record(*found).info.object, now);
+    return;
+  }
+  if (record(*found).phase != Phase::kAssumed) return;
+  queue::WorkloadInfo info = record(*found).info;
+  const auto queue =
+      queues_.RouteOf({info.object->meta.namespace_name, info.object->spec.queue_name});
+  MakePending(*found, std::move(info), now);
+  if (record(*found).plan != nullptr && queue) queues_.RestorePreemptor({*found, *queue});
+}
+
+void Scheduler::Recharge(const std::optional<api::ObjectKey>& slice) {
+  const std::optional<WorkloadId> id = slice ? records_.Find(*slice) : std::nullopt;
+  if (!id || record(*id).phase != Phase::kReserved) return;
+  const Reservation* held = state_.reservation(*id);
+  std::unique_ptr<Reservation> next = NewReservation(*id, record(*id).info, held->reserved_at);
+  if (next->cluster_queue != held->cluster_queue) return;
+  sharing_.Count(*held, -1);
+  sharing_.Count(*next, 1);
+  state_.Update(*id, [&next](Reservation& changed) { changed = std::move(*next); });
+}
+
+void Scheduler::ManageOwner(const OwnerKind& kind, bool managed) {
+  if (!owners_.Set(kind, managed)) return;
+  for (std::size_t i = 0; i < records_.size(); ++i) {
+    const auto id = static_cast<WorkloadId>(i);
+    const Reservation* held = state_.reservation(id);
+    if (held == nullptr) continue;
+    const bool foreign = owners_.IsForeign(*held->object);
+    if (foreign == held->foreign_owner) continue;
+    const ClusterQueueId queue = held->cluster_queue;
+    state_.Update(id, [foreign](Reservation& changed) { changed.foreign_owner = foreign; });
+    wakes_.AddTreeOf(queue);
+  }
+}
+
+void Scheduler::AddSecondPasses(WallTime now) {
+  for (const WorkloadId id : second_passes_.Due(now)) {
+    const Reservation* reserved = state_.reservation(id);
+    if (reserved == nullptr) continue;
+    HeadInput head;
+    head.head = {id, reserved->cluster_queue};
+    head.workload = &record(id).info;
+    head.reserved = reserved;
+    inputs_.push_back(head);
+  }
+}
+
+void Scheduler::FinishSecondPass(const Decision& decision, WallTime now) {
+  const WorkloadId id = decision.workload;
+  if (GivesQuota(decision)) {
+    std::vector<PlacedPods> placed = BookingsOf(state_, *decision.object, decision.assignment);
+    const Reservation& before = *state_.reservation(id);
+    if (LeavesNodes(before.placed, placed)) wakes_.AddUsersOfNodes(before);
+    state_.Update(id, [&placed](Reservation& held) { held.placed = std::move(placed); });
+  }
+  if (decision.outcome == Outcome::kAdmitted || decision.outcome == Outcome::kEvictForNodeFailure) {
+    second_passes_.Remove(id);  // the written object adds it again
+    return;
+  }
+  second_passes_.PutOff(id, now);
+}
+
+// Heads that the API would refuse go back at once: they stay the heads of StrictFIFO queues, as in
+// Kueue. The workload reconciler writes the reason.
+void Scheduler::TakeInputs(CycleResult& result, WallTime now) {
   queues_.TakeHeads(heads_);
   inputs_.clear();
   for (std::size_t i = 0; i < heads_.size(); ++i) {
@@ -235,21 +526,27 @@ const CycleResult& Scheduler::RunCycle(WallTime now) {
     }
     const queue::Head& head = heads_[i];
     if (refused_.count(head.workload) > 0) {
-      // The workload stays the head of a StrictFIFO queue, as it does in Kueue. The workload
-      // reconciler writes the reason.
       const auto requeued =
           queues_.Requeue(head, queue::RequeueReason::kGeneric, queue::QueueSet::Scan::kDone, now);
       if (requeued.to == queue::Destination::kInadmissible) ++result.refused_parked;
       continue;
     }
     Record& taken = record(head.workload);
-    if (taken.plan != nullptr) EndPlanWithoutProgress(taken, head.cluster_queue, now);
-    inputs_.push_back({head, &taken.info, CurrentScan(taken, head.cluster_queue),
+    if (taken.plan != nullptr) plans_.EndWithoutProgress(taken, head.cluster_queue, now);
+    inputs_.push_back({head, &taken.info, scans_.Current(taken, head.cluster_queue, cycle_),
                        config_.gates.prioritize_preemptor_workloads && queues_.IsPreemptor(head),
                        taken.plan.get()});
-    inputs_.back().replaces = SliceReplacedBy(*taken.info.object, head.cluster_queue);
+    inputs_.back().replaces = slices_.ReplacedBy(*taken.info.object, head.cluster_queue);
   }
-  AddSecondPasses(inputs_, now);
+}
+
+const CycleResult& Scheduler::RunCycle(WallTime now) {
+  CycleResult& result = result_;
+  result.cycle = ++cycle_;
+  result.bulk_parked.clear();
+  result.refused_parked = 0;
+  TakeInputs(result, now);
+  AddSecondPasses(now);
   cycle_runner_.Run(cycle_, inputs_, result.decisions);
   for (std::size_t i = 0; i < result.decisions.size(); ++i) {
     if (i + kPrefetchAhead < result.decisions.size()) {
@@ -260,39 +557,37 @@ const CycleResult& Scheduler::RunCycle(WallTime now) {
     Decision& decision = result.decisions[i];
     if (decision.second_pass) {
       FinishSecondPass(decision, now);
-      continue;
-    }
-    if (GivesQuota(decision)) {
+    } else if (GivesQuota(decision)) {
       Assume(decision, now);
-      continue;
+    } else {
+      Requeue(decision, i, result, now);
     }
-    Record& decided = record(decision.workload);
-    const bool begins_again = HasMissedChanges(decided, decision);
-    KeepScan(decided, decision);
-    KeepPlan(decided, decision, now);
-    const bool tried =
-        decision.outcome != Outcome::kNotNominated || !config_.own_rules.park_heads_not_tried;
-    const auto scan = tried && (decided.scan != nullptr || begins_again)
-                          ? queue::QueueSet::Scan::kPendingFlavors
-                          : queue::QueueSet::Scan::kDone;
-    queue::QueueSet::RequeueResult put = queues_.Requeue(
-        {decision.workload, decision.cluster_queue}, decision.requeue_reason, scan, now);
-    decision.to = put.to;
-    if (decided.plan != nullptr) queues_.PutFirst({decision.workload, decision.cluster_queue});
-    for (const WorkloadId parked : put.bulk_parked) result.bulk_parked.push_back({parked, i});
   }
   return result;
 }
 
+// The decision at `index` of the result gave no quota.
+void Scheduler::Requeue(Decision& decision, std::size_t index, CycleResult& result, WallTime now) {
+  Record& decided = record(decision.workload);
+  const bool begins_again = scans_.HasMissedChanges(decided, decision);
+  scans_.Keep(decided, decision);
+  plans_.Keep(decided, decision, now);
+  const bool tried =
+      decision.outcome != Outcome::kNotNominated || !config_.own_rules.park_heads_not_tried;
+  const auto scan = tried && (decided.scan != nullptr || begins_again)
+                        ? queue::QueueSet::Scan::kPendingFlavors
+                        : queue::QueueSet::Scan::kDone;
+  queue::QueueSet::RequeueResult put = queues_.Requeue({decision.workload, decision.cluster_queue},
+                                                       decision.requeue_reason, scan, now);
+  decision.to = put.to;
+  if (decided.plan != nullptr) queues_.PutFirst({decision.workload, decision.cluster_queue});
+  for (const WorkloadId parked : put.bulk_parked) result.bulk_parked.push_back({parked, index});
+}
+
 Scheduler::WokenWorkloads Scheduler::RunWakeUps(WallTime now) {
   WokenWorkloads woken;
-  if (!freed_flavors_.empty()) {
-    Request(state_.UsersOf({freed_flavors_.begin(), freed_flavors_.end()}));
-    freed_flavors_.clear();
-  }
-  const std::set<WakeTarget> targets = std::exchange(wake_ups_, {});
   auto* list = config_.listing == queue::Listing::kAll ? &woken.listed : nullptr;
-  for (const WakeTarget& target : OutermostOf(state_, targets)) {
+  for (const WakeTarget& target : wakes_.Take()) {
     std::vector<ClusterQueueId> queues = state_.QueuesOf(target);
     if (list != nullptr) queues_.SortByName(queues);
     for (const ClusterQueueId queue : queues) {
@@ -300,32 +595,6 @@ Scheduler::WokenWorkloads Scheduler::RunWakeUps(WallTime now) {
     }
   }
   return woken;
-}
-
-const std::shared_ptr<const api::Workload>& Scheduler::object(WorkloadId id) const {
-  static const std::shared_ptr<const api::Workload> kNone;
-  const auto slot = static_cast<std::size_t>(id);
-  return slot < records_.size() ? records_[slot]->info.object : kNone;
-}
-
-std::optional<WorkloadId> Scheduler::Find(const api::ObjectKey& key) const {
-  const auto found = numbers_.find(key);
-  if (found == numbers_.end()) return std::nullopt;
-  return *found;
-}
-
-std::string Scheduler::PathOf(ClusterQueueId queue) const {
-  const std::string& name = state_.queue(queue).name;
-  const NodeId leaf = state_.queue(queue).node;
-  if (leaf == kNoQuotaNode || state_.tree().InCycle(leaf)) return "/" + name;
-  std::vector<NodeId> cohorts;
-  for (NodeId node = state_.tree().parent(leaf); node != kNoQuotaNode;
-       node = state_.tree().parent(node)) {
-    cohorts.push_back(node);
-  }
-  std::string path = "/";
-  for (std::size_t i = cohorts.size(); i-- > 0;) path += state_.CohortName(cohorts[i]) + "/";
-  return path + name;
 }
 
 }  // namespace berth::admission

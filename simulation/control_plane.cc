@@ -27,47 +27,47 @@ ControlPlane::ControlPlane(admission::DriverOptions options, std::size_t workloa
 
 void ControlPlane::Apply(const api::Namespace& object) {
   namespaces_[object.meta.name] = object;
-  scheduler_.ApplyNamespace(object);
+  scheduler_.Apply(object);
   Reconcile();
 }
 
 void ControlPlane::Apply(const api::ResourceFlavor& object) {
   flavors_[object.meta.name] = object;
-  scheduler_.ApplyResourceFlavor(object);
+  scheduler_.Apply(object);
   Reconcile();
 }
 
 void ControlPlane::Apply(const api::AdmissionCheck& object) {
   checks_[object.meta.name] = object;
-  scheduler_.ApplyAdmissionCheck(object);
+  scheduler_.Apply(object);
   Reconcile();
 }
 
 void ControlPlane::Apply(const api::Topology& object) {
-  scheduler_.ApplyTopology(object);
+  scheduler_.Apply(object);
   Reconcile();
 }
 
 void ControlPlane::Apply(const api::Node& object) {
-  scheduler_.ApplyNode(object);
+  scheduler_.Apply(object);
   Reconcile();
 }
 
 void ControlPlane::Apply(const api::Cohort& object) {
   cohorts_[object.meta.name] = object;
-  scheduler_.ApplyCohort(object);
+  scheduler_.Apply(object);
   Reconcile();
 }
 
 void ControlPlane::Apply(const api::ClusterQueue& object) {
   cluster_queues_[object.meta.name] = object;
-  scheduler_.ApplyClusterQueue(object);
+  scheduler_.Apply(object);
   Reconcile();
 }
 
 void ControlPlane::Apply(const api::LocalQueue& object) {
   local_queues_[object.meta.key()] = object;
-  scheduler_.ApplyLocalQueue(object);
+  scheduler_.Apply(object);
   Reconcile();
 }
 
@@ -99,13 +99,13 @@ void ControlPlane::DeleteWorkload(const api::ObjectKey& key) {
 
 void ControlPlane::DeleteLocalQueue(const api::ObjectKey& key) {
   local_queues_.erase(key);
-  scheduler_.ForgetLocalQueue(key);
+  scheduler_.Forget<api::LocalQueue>(key);
   Reconcile();
 }
 
 void ControlPlane::DeleteCohort(const std::string& name) {
   cohorts_.erase(name);
-  scheduler_.ForgetCohort(name);
+  scheduler_.Forget<api::Cohort>(name);
   Reconcile();
 }
 
@@ -266,12 +266,12 @@ void ControlPlane::Perform(const admission::CycleResult& result) {
 }
 
 void ControlPlane::Replay(admission::Scheduler& scheduler) const {
-  for (const auto& [name, object] : namespaces_) scheduler.ApplyNamespace(object);
-  for (const auto& [name, object] : flavors_) scheduler.ApplyResourceFlavor(object);
-  for (const auto& [name, object] : checks_) scheduler.ApplyAdmissionCheck(object);
-  for (const auto& [name, object] : cohorts_) scheduler.ApplyCohort(object);
-  for (const auto& [name, object] : cluster_queues_) scheduler.ApplyClusterQueue(object);
-  for (const auto& [key, object] : local_queues_) scheduler.ApplyLocalQueue(object);
+  for (const auto& [name, object] : namespaces_) scheduler.Apply(object);
+  for (const auto& [name, object] : flavors_) scheduler.Apply(object);
+  for (const auto& [name, object] : checks_) scheduler.Apply(object);
+  for (const auto& [name, object] : cohorts_) scheduler.Apply(object);
+  for (const auto& [name, object] : cluster_queues_) scheduler.Apply(object);
+  for (const auto& [key, object] : local_queues_) scheduler.Apply(object);
   for (const auto& [key, number] : numbers_) scheduler.ApplyWorkload(store_.object(number), now_);
 }
 

@@ -18,7 +18,8 @@ Workloads::Workloads(admission::Driver& driver, std::size_t count)
     : driver_(driver), scheduler_(driver.scheduler()), objects_(count) {}
 
 void Workloads::Note(std::size_t number) {
-  const auto id = static_cast<std::size_t>(scheduler_.Find(objects_[number]->meta.key()).value());
+  const auto id =
+      static_cast<std::size_t>(scheduler_.workloads().Find(objects_[number]->meta.key()).value());
   if (id >= number_by_id_.size()) number_by_id_.resize(id + 1, kNotStored);
   number_by_id_[id] = number;
 }
@@ -32,7 +33,7 @@ void Workloads::Set(std::size_t number, std::shared_ptr<const api::Workload> obj
 
 void Workloads::Forget(std::size_t number) {
   std::erase_if(changed_, [number](const auto& change) { return change.first == number; });
-  scheduler_.ForgetWorkload(objects_[number]->meta.key());
+  scheduler_.Forget<api::Workload>(objects_[number]->meta.key());
   objects_[number].reset();
 }
 

@@ -54,7 +54,7 @@ World::World(const Cluster& cluster, const std::vector<Job>& jobs, const WorldOp
   for (const auto& each : cluster.flavors) plane_.Apply(each);
   for (const auto& each : cluster.topologies) plane_.Apply(each);
   for (const auto& each : cluster.nodes) plane_.Apply(each);
-  for (const auto& each : cluster.pods) scheduler_.ApplyPod(each);
+  for (const auto& each : cluster.pods) scheduler_.Apply(each);
   for (const auto& each : cluster.cohorts) plane_.Apply(each);
   for (const auto& each : cluster.cluster_queues) plane_.Apply(each);
   for (const auto& each : cluster.local_queues) plane_.Apply(each);
@@ -305,8 +305,9 @@ void World::NoteReasons(const admission::CycleResult& result) {
     return book_.why(workloads_.NumberOf(id));
   };
   for (const admission::Decision& decision : result.decisions) {
-    why(decision.workload) = admission::PendingMessage(
-        decision, scheduler_.vocabulary(), scheduler_.state().queue(decision.cluster_queue).name);
+    why(decision.workload) =
+        admission::PendingMessage(decision, scheduler_.state().vocabulary(),
+                                  scheduler_.state().queue(decision.cluster_queue).name);
   }
   for (const auto& parked : result.bulk_parked) {
     why(parked.workload) = why(result.decisions[parked.like].workload);
@@ -343,12 +344,12 @@ void World::RunCycles() {
 bool World::TryAgain() {
   const std::int64_t before = admissions_;
   for (const std::size_t job : waiting_) {
-    scheduler_.ForgetWorkload(workloads_.object(job)->meta.key());
+    scheduler_.Forget<api::Workload>(workloads_.object(job)->meta.key());
   }
   // A queue that is made anew and woken keeps no verdict on jobs of equal requests.
   for (const auto& each : cluster_.cluster_queues) {
-    scheduler_.ForgetClusterQueue(each.meta.name);
-    scheduler_.ApplyClusterQueue(each);
+    scheduler_.Forget<api::ClusterQueue>(each.meta.name);
+    scheduler_.Apply(each);
   }
   scheduler_.RunWakeUps(now_);
   for (const std::size_t job : waiting_) workloads_.Set(job, workloads_.object(job), now_);

@@ -265,7 +265,7 @@ QueueStanding AdmissionControllers::Impl::StandingOf(const std::string& name) {
   }
   std::optional<std::int64_t> share;
   if (fair_sharing && queue.active()) {
-    share = scheduler.WeightedShareOf(queue.node);
+    share = WeightedShare(scheduler.shares().Of(queue.node));
   }
   return {queue.active(), queue.ActiveReason(), queue.ActiveMessage(), share};
 }

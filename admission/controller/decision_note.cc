@@ -16,7 +16,7 @@ std::shared_ptr<const DecisionNote> DecisionNote::Of(const Decision& decision,
 
 DecisionNote::DecisionNote(std::string_view reason, const Decision& decision,
                            const Scheduler& scheduler)
-    : PendingNote(CauseOf(decision, scheduler.vocabulary())),
+    : PendingNote(CauseOf(decision, scheduler.state().vocabulary())),
       reason_(reason),
       scheduler_(scheduler),
       cluster_queue_(decision.cluster_queue),
@@ -24,7 +24,7 @@ DecisionNote::DecisionNote(std::string_view reason, const Decision& decision,
       remark_(decision.remark),
       victim_count_(static_cast<std::uint32_t>(decision.victims.size())),
       spared_(decision.spared.begin(), decision.spared.end()),
-      forgotten_count_(scheduler.forgotten_count()) {
+      forgotten_count_(scheduler.workloads().forgotten_count()) {
   for (const PodSetDecision& pod_set : decision.assignment.pod_sets) {
     pod_sets_.push_back({pod_set.name, pod_set.count, pod_set.requests, pod_set.obstacles});
   }
@@ -59,18 +59,18 @@ std::string DecisionNote::message() const {
   facts.victim_count = victim_count_;
   facts.spares_foreign_owners = SparesForeignOwners(spared_);
   facts.object = object_.get();
-  return PendingMessage(facts, scheduler_.vocabulary(),
+  return PendingMessage(facts, scheduler_.state().vocabulary(),
                         scheduler_.state().queue(cluster_queue_).name);
 }
 
 std::map<std::string, api::ResourceAmounts> DecisionNote::resource_requests() const {
-  return RequestsOf(ToDecision(), scheduler_.vocabulary());
+  return RequestsOf(ToDecision(), scheduler_.state().vocabulary());
 }
 
 std::string DecisionNote::explanation() const {
   Decision decision = ToDecision();
   for (const SparedCandidate& spared : spared_) {
-    if (scheduler_.IsSameSince(spared.workload, forgotten_count_)) {
+    if (scheduler_.workloads().IsSameSince(spared.workload, forgotten_count_)) {
       decision.spared.push_back(spared);
     }
   }

@@ -77,7 +77,7 @@ std::string BindingLimit(const Obstacle& obstacle, const QueueState& queue,
 
 Json TriedJson(const PodSetDecision& pod_set, const Obstacle& obstacle, const Decision& decision,
                const Scheduler& scheduler) {
-  const Vocabulary& vocabulary = scheduler.vocabulary();
+  const Vocabulary& vocabulary = scheduler.state().vocabulary();
   Json tried = {{"podSet", pod_set.name}};
   if (obstacle.flavor >= 0) tried["flavor"] = vocabulary.flavors[obstacle.flavor];
   if (!IsAboutAmounts(obstacle)) {
@@ -166,7 +166,7 @@ std::string ExplanationJson(const Decision& decision, const Scheduler& scheduler
   }
   Json victims = Json::array();
   for (const SparedCandidate& spared : decision.spared) {
-    const api::Workload* workload = scheduler.workload(spared.workload);
+    const api::Workload* workload = scheduler.workloads().object(spared.workload).get();
     if (workload == nullptr) continue;
     victims.push_back({{"workload", workload->meta.key().ToString()},
                        {"whyNot", WhyNot(spared, decision, scheduler.state())}});

@@ -63,7 +63,7 @@ void MetricsFeed::ShowClusterQueue(const api::ClusterQueue& queue, const api::Qu
   std::vector<std::string> touched = parts_.queues.CohortsOf(name);
   QueueFigures figures = FiguresOf(scheduler, name);
   if (const auto id = scheduler.state().FindQueue(name); id && status.weighted_share) {
-    figures.share = scheduler.ExactShareOf(scheduler.state().queue(*id).node);
+    figures.share = ExactShare(scheduler.shares().Of(scheduler.state().queue(*id).node));
   }
   figures.admitted_by = parts_.tally.ClusterQueue(name).admitted_by;
   parts_.queues.SetClusterQueue(queue, status, figures);
@@ -90,7 +90,7 @@ void MetricsFeed::ShowClusterQueue(const api::ClusterQueue& queue, const api::Qu
 void MetricsFeed::ShowLocalQueue(const api::LocalQueue& queue, const api::QueueStatus& status) {
   const api::ObjectKey key = queue.meta.key();
   const bool was_shown = parts_.queues.Exposes(key);
-  parts_.queues.SetLocalQueue(queue, status, parts_.scheduler.SharingUsageOf(key),
+  parts_.queues.SetLocalQueue(queue, status, parts_.scheduler.sharing().Of(key),
                               parts_.tally.LocalQueue(key).admitted_by);
   if (!was_shown) parts_.admission.ShowLocalQueue(key);
   ApplyCounts();
@@ -120,7 +120,8 @@ void MetricsFeed::ShowCohort(const std::string& name) {
     return parts_.series.ForgetObject(Source::kCohort, name);
   }
   if (CohortShare(name)) {
-    standing->share = parts_.scheduler.ExactShareOf(*parts_.scheduler.state().CohortNode(name));
+    standing->share =
+        ExactShare(parts_.scheduler.shares().Of(*parts_.scheduler.state().CohortNode(name)));
   }
   parts_.queues.SetCohort(name, *standing);
 }
@@ -165,7 +166,7 @@ std::optional<std::int64_t> MetricsFeed::CohortShare(const std::string& name) {
   if (!scheduler.config().fair_sharing || !node || scheduler.state().tree().InCycle(*node)) {
     return std::nullopt;
   }
-  return scheduler.WeightedShareOf(*node);
+  return WeightedShare(scheduler.shares().Of(*node));
 }
 
 }  // namespace berth::admission

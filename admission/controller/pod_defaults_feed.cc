@@ -24,7 +24,7 @@ PodDefaultsFeed::PodDefaultsFeed(kube::Manager& manager, Scheduler& scheduler, c
 void PodDefaultsFeed::Connect() {
   ConnectClaims();
   const auto set_range = [this](const auto& range) {
-    scheduler_.ApplyLimitRange(*range);
+    scheduler_.pod_defaults().Set(*range);
     LookAgain(namespaces_, range->meta.namespace_name);
   };
   manager_.InformerFor<api::LimitRange>().AddHandler(
@@ -35,11 +35,11 @@ void PodDefaultsFeed::Connect() {
            },
        .on_delete =
            [this](const auto& range) {
-             scheduler_.ForgetLimitRange(range->meta.key());
+             scheduler_.pod_defaults().RemoveLimitRange(range->meta.key());
              LookAgain(namespaces_, range->meta.namespace_name);
            }});
   const auto set_class = [this](const auto& runtime_class) {
-    scheduler_.ApplyRuntimeClass(*runtime_class);
+    scheduler_.pod_defaults().Set(*runtime_class);
     LookAgain(runtime_classes_, runtime_class->meta.name);
   };
   manager_.InformerFor<api::RuntimeClass>().AddHandler(
@@ -50,7 +50,7 @@ void PodDefaultsFeed::Connect() {
            },
        .on_delete =
            [this](const auto& runtime_class) {
-             scheduler_.ForgetRuntimeClass(runtime_class->meta.name);
+             scheduler_.pod_defaults().RemoveRuntimeClass(runtime_class->meta.name);
              LookAgain(runtime_classes_, runtime_class->meta.name);
            }});
 }
@@ -59,7 +59,7 @@ void PodDefaultsFeed::Connect() {
 void PodDefaultsFeed::ConnectClaims() {
   if (scheduler_.config().device_classes.empty()) return;
   const auto set_claim = [this](const auto& claim) {
-    scheduler_.ApplyClaimTemplate(*claim);
+    scheduler_.device_claims().Set(*claim);
     LookAgain(claiming_namespaces_, claim->meta.namespace_name);
   };
   manager_.OptionalInformerFor<api::ResourceClaimTemplate>().AddHandler(
@@ -70,7 +70,7 @@ void PodDefaultsFeed::ConnectClaims() {
            },
        .on_delete =
            [this](const auto& claim) {
-             scheduler_.ForgetClaimTemplate(claim->meta.key());
+             scheduler_.device_claims().Remove(claim->meta.key());
              LookAgain(claiming_namespaces_, claim->meta.namespace_name);
            }});
   ConnectDevices();
@@ -78,7 +78,7 @@ void PodDefaultsFeed::ConnectClaims() {
 
 void PodDefaultsFeed::ConnectDevices() {
   const auto set_class = [this](const auto& device_class) {
-    scheduler_.devices().Set(*device_class);
+    scheduler_.device_claims().pool().Set(*device_class);
     OnDevices(!device_class->extended_resource.empty());
   };
   manager_.OptionalInformerFor<api::DeviceClass>().AddHandler(
@@ -87,16 +87,16 @@ void PodDefaultsFeed::ConnectDevices() {
            [this](const auto& before, const auto& now) {
              const bool serves_others = before->extended_resource != now->extended_resource;
              if (!serves_others && before->selectors == now->selectors) return;
-             scheduler_.devices().Set(*now);
+             scheduler_.device_claims().pool().Set(*now);
              OnDevices(serves_others);
            },
        .on_delete =
            [this](const auto& device_class) {
-             scheduler_.devices().RemoveClass(device_class->meta.name);
+             scheduler_.device_claims().pool().RemoveClass(device_class->meta.name);
              OnDevices(!device_class->extended_resource.empty());
            }});
   const auto set_slice = [this](const auto& slice) {
-    scheduler_.devices().Set(*slice);
+    scheduler_.device_claims().pool().Set(*slice);
     OnDevices(false);
   };
   manager_.OptionalInformerFor<api::ResourceSlice>().AddHandler(
@@ -107,7 +107,7 @@ void PodDefaultsFeed::ConnectDevices() {
            },
        .on_delete =
            [this](const auto& slice) {
-             scheduler_.devices().RemoveSlice(slice->meta.name);
+             scheduler_.device_claims().pool().RemoveSlice(slice->meta.name);
              OnDevices(false);
            }});
 }
@@ -151,7 +151,8 @@ bool PodDefaultsFeed::IsConcerned(const api::Workload& workload) const {
   if (claiming_namespaces_.contains(workload.meta.namespace_name) && api::ClaimsDevices(workload)) {
     return true;
   }
-  if (served_resources_changed_ || (devices_changed_ && scheduler_.AsksForDevices(workload))) {
+  if (served_resources_changed_ ||
+      (devices_changed_ && scheduler_.device_claims().AsksForDevices(workload))) {
     return true;
   }
   const auto& pod_sets = workload.spec.pod_sets;

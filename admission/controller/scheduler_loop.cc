@@ -126,17 +126,17 @@ void SchedulerLoop::FeedWorkloads() {
                                failures_.erase(key);
                                unanswered_.erase(key);
                                parts_.notes.Forget(key);
-                               scheduler_.ForgetWorkload(key);
+                               scheduler_.Forget<api::Workload>(key);
                                Changed();
                              }});
 }
 
 void SchedulerLoop::Connect() {
   parts_.notes.WritePlans(
-      {.stamp = [this](const auto& workload) { return scheduler_.StampOfPlan(workload); },
+      {.stamp = [this](const auto& workload) { return scheduler_.kept_plans().StampOf(workload); },
        .text =
            [this](const auto& workload) {
-             const std::optional<KeptPlan> plan = scheduler_.PlanToKeep(workload);
+             const std::optional<KeptPlan> plan = scheduler_.kept_plans().ToKeep(workload);
              return plan ? EncodePlan(*plan) : std::string();
            }});
   FeedQueues(parts_.manager, scheduler_, [this] { Changed(); });
@@ -152,7 +152,7 @@ void SchedulerLoop::RestorePlans() {
     if (text == nullptr) continue;
     if (auto plan = DecodePlan(*text)) plans.emplace_back(workload->meta.key(), *std::move(plan));
   }
-  scheduler_.RestorePlans(plans, parts_.clock.Now());
+  scheduler_.kept_plans().Restore(plans, parts_.clock.Now());
 }
 
 void SchedulerLoop::Start() {
@@ -275,7 +275,8 @@ void SchedulerLoop::OnReserved(const Decision& decision, const api::WorkloadStat
   const std::int64_t waited = WaitSeconds(QueuedSince(workload), now);
   std::string message =
       QuotaReservedMessage(queue) + ", wait time since queued was " + std::to_string(waited) + "s";
-  const std::string considered = ConsideredFlavors(decision.assignment, scheduler_.vocabulary());
+  const std::string considered =
+      ConsideredFlavors(decision.assignment, scheduler_.state().vocabulary());
   if (!considered.empty()) message += "; Flavors considered: " + considered;
   const kube::ObjectReference reference = kube::ReferenceTo(workload);
   parts_.events.Record(reference, kube::EventType::kNormal, "QuotaReserved", "QuotaReserved",
@@ -353,12 +354,12 @@ void SchedulerLoop::NotePending(const Decision& decision) {
 // A workload equal to one that was parked gets no decision of its own.
 void SchedulerLoop::NoteParkedOnArrival(const api::Workload& workload) {
   const api::ObjectKey key = workload.meta.key();
-  const std::optional<WorkloadId> id = scheduler_.Find(key);
+  const std::optional<WorkloadId> id = scheduler_.workloads().Find(key);
   if (!pace_.running() || !id || !scheduler_.queues().IsInadmissible(*id)) return;
   const auto queue =
       scheduler_.queues().ClusterQueueOf({key.namespace_name, workload.spec.queue_name});
   if (!queue) return;
-  const auto known = parked_shapes_.find({*queue, scheduler_.ShapeOf(*id)});
+  const auto known = parked_shapes_.find({*queue, scheduler_.workloads().ShapeOf(*id)});
   if (known == parked_shapes_.end()) return;
   parts_.notes.Note(key, known->second, PendingNotes::Verdict::kOfAnEqual);
 }
@@ -374,7 +375,7 @@ void SchedulerLoop::NoteParked(const CycleResult& result) {
       like = parked.like;
       note = DecisionNote::Of(result.decisions[*like], scheduler_);
     }
-    const api::Workload* workload = scheduler_.workload(parked.workload);
+    const api::Workload* workload = scheduler_.workloads().object(parked.workload).get();
     if (note == nullptr || workload == nullptr) continue;
     if (WasTold(*workload, *note)) continue;
     parts_.notes.Note(workload->meta.key(), note, PendingNotes::Verdict::kOfAnEqual);
@@ -401,7 +402,7 @@ void SchedulerLoop::TakeBack(const api::ObjectKey& key, const Error& error) {
     default: break;
   }
   // The API refuses the write for good: the workload leaves the queues until it changes, or a time.
-  scheduler_.ForgetWorkload(key);
+  scheduler_.Forget<api::Workload>(key);
   put_aside_.insert(key);
   parts_.manager.executor().PostAfter(kPutAside, [weak = std::weak_ptr(self_), key] {
     const auto self = weak.lock();

@@ -25,7 +25,8 @@ SecondPass::Progress SecondPass::Perform(const DecidedWrite& write) {
   const std::string& queue = scheduler.state().queue(decision.cluster_queue).name;
   parts_.events.Record(
       kube::ReferenceTo(*decision.object), kube::EventType::kWarning, "SecondPassFailed",
-      "SecondPass", TruncateEventMessage(PendingMessage(decision, scheduler.vocabulary(), queue)),
+      "SecondPass",
+      TruncateEventMessage(PendingMessage(decision, scheduler.state().vocabulary(), queue)),
       kube::EventRank::kCommentary);
   return Progress::kNone;
 }

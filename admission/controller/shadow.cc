@@ -159,7 +159,7 @@ Shadow::Progress Shadow::Cycle() {
     if (OpenComparisons(decision) == Progress::kSome) progress = Progress::kSome;
   }
   for (const CycleResult::Parked& parked : result.bulk_parked) {
-    const api::Workload* workload = scheduler_.workload(parked.workload);
+    const api::Workload* workload = scheduler_.workloads().object(parked.workload).get();
     const auto like = notes_.find(result.decisions[parked.like].object->meta.key());
     if (workload != nullptr && like != notes_.end()) notes_[workload->meta.key()] = like->second;
   }
@@ -303,7 +303,7 @@ void Shadow::PutAside(const api::ObjectKey& key, std::uint64_t report, std::int6
   left.aside = true;
   left.ticket = next_ticket_++;
   const int doublings = std::min(left.times++, kMostTimesLonger);
-  scheduler_.ForgetWorkload(key);
+  scheduler_.Forget<api::Workload>(key);
   After(options_.window * (1 << doublings), key, left.ticket, &Shadow::ComeBack);
 }
 
@@ -394,7 +394,7 @@ void Shadow::OnDelete(const api::Workload& object) {
   OnEnded(ended);
   left_waiting_.erase(key);
   notes_.erase(key);
-  scheduler_.ForgetWorkload(key);
+  scheduler_.Forget<api::Workload>(key);
   Changed();
 }
 

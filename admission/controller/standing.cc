@@ -30,7 +30,7 @@ std::optional<CohortStanding> StandingOfCohort(const Scheduler& scheduler,
   if (tree.InCycle(*node)) return standing;
   if (tree.parent(*node) != kNoQuotaNode) standing.parent = state.CohortName(tree.parent(*node));
   standing.root = state.CohortName(tree.Root(*node));
-  const Vocabulary& vocabulary = scheduler.vocabulary();
+  const Vocabulary& vocabulary = scheduler.state().vocabulary();
   tree.ForEachDeclared(*node, [&](FlavorResourceId fr, Amount /*usage*/, Amount subtree) {
     standing.amounts.push_back({vocabulary.flavors[state.FlavorOf(fr)],
                                 vocabulary.resources[state.ResourceOf(fr)], subtree});
@@ -56,7 +56,7 @@ std::string CycleAbove(const ClusterState& state, NodeId node) {
 
 std::optional<api::ConsumedUsage> ConsumedUsageOf(Scheduler& scheduler,
                                                   const api::ObjectKey& local_queue, WallTime now) {
-  const auto history = scheduler.SampleUsage(local_queue, now);
+  const auto history = scheduler.sharing().Sample(local_queue, now);
   if (!history) return std::nullopt;
   api::ConsumedUsage usage{{}, CutToSeconds(history->last_update)};
   for (const auto& [resource, amount] : history->consumed) {

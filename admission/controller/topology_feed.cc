@@ -26,14 +26,14 @@ void TopologyFeed::Connect(Mode mode) {
   const auto set = [this](const auto& topology) {
     if (mode_ == Mode::kWithNodes) Open();
     if (!IsOpen()) return;
-    scheduler_.ApplyTopology(*topology);
+    scheduler_.Apply(*topology);
     changed_(Change::kTopologies);
   };
   topologies_.AddHandler({.on_add = set,
                           .on_update = [set](const auto&, const auto& object) { set(object); },
                           .on_delete =
                               [this](const auto& topology) {
-                                scheduler_.ForgetTopology(topology->meta.name);
+                                scheduler_.Forget<api::Topology>(topology->meta.name);
                                 changed_(Change::kTopologies);
                               }});
 }
@@ -55,13 +55,13 @@ void TopologyFeed::Open() {
 
 void TopologyFeed::OnSynced() {
   if (!IsOpen()) return;
-  for (const auto& topology : topologies_.objects()) scheduler_.ApplyTopology(*topology);
+  for (const auto& topology : topologies_.objects()) scheduler_.Apply(*topology);
   changed_(Change::kTopologies);
 }
 
 void TopologyFeed::WatchNodes() {
   const auto apply = [this](const auto& node) {
-    scheduler_.ApplyNode(*node);
+    scheduler_.Apply(*node);
     changed_(Change::kNodes);
   };
   nodes_->AddHandler({.on_add = apply,
@@ -71,14 +71,14 @@ void TopologyFeed::WatchNodes() {
                           },
                       .on_delete =
                           [this](const auto& node) {
-                            scheduler_.ForgetNode(node->meta.name);
+                            scheduler_.Forget<api::Node>(node->meta.name);
                             changed_(Change::kNodes);
                           }});
 }
 
 void TopologyFeed::WatchPods() {
   const auto apply = [this](const auto& pod) {
-    scheduler_.ApplyPod(*pod);
+    scheduler_.Apply(*pod);
     changed_(Change::kNodes);
   };
   pods_->AddHandler({.on_add =
@@ -94,7 +94,7 @@ void TopologyFeed::WatchPods() {
                      .on_delete =
                          [this](const auto& pod) {
                            if (!UsesNodeUnplanned(*pod)) return;
-                           scheduler_.ForgetPod(pod->meta.key());
+                           scheduler_.Forget<api::Pod>(pod->meta.key());
                            changed_(Change::kNodes);
                          }});
 }

@@ -418,7 +418,7 @@ TEST(DeviceClaimsTest, DevicesAreNeitherExcludedNorTransformed) {
   support::TableWorld world(
       {"f"}, {support::MakeQueue("a", "", {{"f", {{"cpu", 10'000}, {"example.com/gpus", 1}}}})},
       config);
-  world.scheduler().ApplyClaimTemplate(Template("t", {Of("gpu.example.com")}));
+  world.scheduler().device_claims().Set(Template("t", {Of("gpu.example.com")}));
   world.Apply(Claiming({{"claim", "t"}}));  // two pods
   EXPECT_EQ(world.Cycle(), "w NoFit");
 }
@@ -449,7 +449,7 @@ TEST(DeviceClaimsTest, QuotaCountsThemAndATemplateWakesItsWorkloads) {
   world.Apply(first);
   EXPECT_FALSE(world.HasHeads());
   EXPECT_THAT(world.scheduler().PodProblem(first), HasSubstr("ResourceClaimTemplate t"));
-  world.scheduler().ApplyClaimTemplate(Template("t", {Of("gpu.example.com", 2)}));
+  world.scheduler().device_claims().Set(Template("t", {Of("gpu.example.com", 2)}));
   world.scheduler().Reconsider(
       std::make_shared<const api::Workload>(*world.Find(support::KeyOf("w"))), world.now());
   EXPECT_EQ(world.Cycle(), "w Admitted");

@@ -46,9 +46,10 @@ TEST(DominantShareTest, WhatAQueueBorrowsInThousandths) {
     TableWorld world({"f"}, {a, MakeQueue("b", "c", {{"f", {{"gpu", row.nominal_b}}}})}, config);
     world.Apply(MakeJob("w", "a", 1, {{"gpu", row.used}}));
     ASSERT_EQ(world.AdmitAll(), "w");
-    EXPECT_EQ(world.scheduler().WeightedShareOf(world.NodeOf("a")), row.share);
-    EXPECT_EQ(world.scheduler().WeightedShareOf(world.NodeOf("b")), 0);
-    EXPECT_EQ(world.scheduler().WeightedShareOf(*world.scheduler().state().CohortNode("c")), 0)
+    EXPECT_EQ(WeightedShare(world.scheduler().shares().Of(world.NodeOf("a"))), row.share);
+    EXPECT_EQ(WeightedShare(world.scheduler().shares().Of(world.NodeOf("b"))), 0);
+    EXPECT_EQ(
+        WeightedShare(world.scheduler().shares().Of(*world.scheduler().state().CohortNode("c"))), 0)
         << "a root has nobody to share with";
   }
 }
@@ -66,9 +67,11 @@ TEST(DominantShareTest, TheLargestResourceCountsOverAllFlavors) {
   world.Apply(MakeJob("y", "a", 1, {{"gpu", 2}, {"memory", 3}}));
   ASSERT_EQ(world.AdmitAll(), "y");
   EXPECT_EQ(world.FlavorFor("y", "gpu"), "f1") << "no memory left on f0";
-  EXPECT_EQ(world.scheduler().WeightedShareOf(world.NodeOf("a")), 550) << "(8 + 3) of 20 memory";
+  EXPECT_EQ(WeightedShare(world.scheduler().shares().Of(world.NodeOf("a"))), 550)
+      << "(8 + 3) of 20 memory";
   world.Finish(support::KeyOf("x"));
-  EXPECT_EQ(world.scheduler().WeightedShareOf(world.NodeOf("a")), 200) << "2 of 10 GPUs > 3 of 20";
+  EXPECT_EQ(WeightedShare(world.scheduler().shares().Of(world.NodeOf("a"))), 200)
+      << "2 of 10 GPUs > 3 of 20";
 }
 
 TEST(DominantShareTest, CohortsHaveSharesToo) {
@@ -79,8 +82,8 @@ TEST(DominantShareTest, CohortsHaveSharesToo) {
   world.Apply(MakeJob("w", "a", 1, {{"gpu", 5}}));
   ASSERT_EQ(world.AdmitAll(), "w");
   const NodeId team = *world.scheduler().state().CohortNode("team");
-  EXPECT_EQ(world.scheduler().WeightedShareOf(team), 250) << "3 of 12";
-  EXPECT_EQ(world.scheduler().WeightedShareOf(world.NodeOf("a")), 250)
+  EXPECT_EQ(WeightedShare(world.scheduler().shares().Of(team)), 250) << "3 of 12";
+  EXPECT_EQ(WeightedShare(world.scheduler().shares().Of(world.NodeOf("a"))), 250)
       << "the team could lend 12 as well";
 }
 

@@ -130,10 +130,10 @@ TEST(DriverOptionsTest, PodsAreAwaitedWhereTheOptionsSaySo) {
     Scheduler& scheduler = driver.scheduler();
     api::Namespace space;
     space.meta.name = "default";
-    scheduler.ApplyNamespace(space);
-    scheduler.ApplyResourceFlavor(support::MakeFlavor("f"));
-    scheduler.ApplyClusterQueue(MakeQueue("q", "", {{"f", {{"gpu", 4}}}}));
-    scheduler.ApplyLocalQueue(support::MakeLocalQueue("q", "q"));
+    scheduler.Apply(space);
+    scheduler.Apply(support::MakeFlavor("f"));
+    scheduler.Apply(MakeQueue("q", "", {{"f", {{"gpu", 4}}}}));
+    scheduler.Apply(support::MakeLocalQueue("q", "q"));
     api::Workload job = MakeJob("a", "q", 1, {{"gpu", 1}});
     job.meta.owner_references.emplace_back().controller = true;
     scheduler.ApplyWorkload(std::make_shared<const api::Workload>(job), WallTime{});

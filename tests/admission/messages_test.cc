@@ -172,7 +172,7 @@ TEST(MessagesTest, FlavorsThatWereConsidered) {
                     MakeQueue("b", "c", {{"f0", {{"gpu", 0}}}, {"f1", {{"gpu", 4}}}})});
   world.Apply(MakeJob("w", "a", 1, {{"gpu", 2}}));
   EXPECT_EQ(world.Cycle(), "w Admitted");
-  EXPECT_EQ(ConsideredFlavors(world.Of("w").assignment, world.scheduler().vocabulary()),
+  EXPECT_EQ(ConsideredFlavors(world.Of("w").assignment, world.scheduler().state().vocabulary()),
             "main: f0(NoFit;insufficient quota for gpu in flavor f0, previously considered podsets "
             "requests (0) + current podset request (2) > maximum capacity (1)), f1(Fit;borrow=1)");
   EXPECT_EQ(QuotaReservedMessage("a"), "Quota reserved in ClusterQueue a");

@@ -119,8 +119,9 @@ TEST(PreemptionEnd, NobodyPreemptsInReturn) {
       continue;
     }
     EXPECT_EQ(preemptions, 2) << "other for itself, owner from other";
-    EXPECT_NE(world.scheduler().state().reservation(*world.scheduler().Find(KeyOf("owner"))),
-              nullptr);
+    EXPECT_NE(
+        world.scheduler().state().reservation(*world.scheduler().workloads().Find(KeyOf("owner"))),
+        nullptr);
   }
 }
 
@@ -464,7 +465,7 @@ TEST(PreemptionEnd, AVictimWhoseQueueWasDeletedByForceIsPassedOver) {
   world.AdmitAll();
   world.Apply(MakeJob("p", "a", 2, {{"gpu", 1}}));
   EXPECT_EQ(world.Cycle(), "p Preempting");
-  world.scheduler().ForgetClusterQueue("b");
+  world.scheduler().Forget<api::ClusterQueue>("b");
   EXPECT_EQ(world.Cycle(), "p Admitted") << "its quota is there, whoever still runs";
 }
 

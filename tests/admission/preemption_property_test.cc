@@ -24,7 +24,7 @@ bool FitsWithout(const QuotaModel& start, const ControlPlane& world, const Decis
                       support::HeldBy(*victim.object));
   }
   const std::string& queue = world.scheduler().state().queue(decision.cluster_queue).name;
-  const Amounts asked = support::AskedBy(decision, world.scheduler().vocabulary());
+  const Amounts asked = support::AskedBy(decision, world.scheduler().state().vocabulary());
   return model.Fits(queue, asked) && (borrowing || !model.Borrows(queue, asked));
 }
 
@@ -63,7 +63,8 @@ TEST(PreemptionProperty, NoNeedlessVictim) {
         }
         if (decision.outcome == Outcome::kPreempting || decision.outcome == Outcome::kDeferred ||
             decision.outcome == Outcome::kAdmitted) {
-          so_far.AddUsage(queue, support::AskedBy(decision, world.scheduler().vocabulary()));
+          so_far.AddUsage(queue,
+                          support::AskedBy(decision, world.scheduler().state().vocabulary()));
         }
       }
     };

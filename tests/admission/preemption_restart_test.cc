@@ -35,7 +35,7 @@ std::string AfterRestart(const TableWorld& world, const std::optional<KeptPlan>&
                          const SchedulerConfig& config = {}) {
   Scheduler next(config);
   world.Replay(next);
-  if (plan) next.RestorePlans({{KeyOf("p"), *plan}}, world.now());
+  if (plan) next.kept_plans().Restore({{KeyOf("p"), *plan}}, world.now());
   return TextOf(next.RunCycle(world.now()));
 }
 
@@ -50,7 +50,7 @@ class PreemptionRestart : public testing::Test {
     wide.spec.pod_sets[0].min_count = 2;
     world_.Apply(wide);
     EXPECT_EQ(world_.Cycle(), "p Preempting");
-    plan_ = world_.scheduler().PlanToKeep(*world_.Find(KeyOf("p")));
+    plan_ = world_.scheduler().kept_plans().ToKeep(*world_.Find(KeyOf("p")));
   }
   TableWorld world_;
   std::optional<KeptPlan> plan_;
@@ -63,7 +63,7 @@ TEST_F(PreemptionRestart, WritesWhatItFreesAndForWhat) {
   EXPECT_EQ(plan_->progress_at, CutToSeconds(world_.now()));
   EXPECT_EQ(plan_->pod_sets, (std::vector<KeptPlan::PodSet>{{"main", 2, {{"gpu", "f"}}}}));
   EXPECT_EQ(plan_->victims, (std::vector<KeptPlan::Victim>{{"v", "b", {{"f", {{"gpu", 4}}}}}}));
-  EXPECT_FALSE(world_.scheduler().PlanToKeep(*world_.Find(KeyOf("v"))));
+  EXPECT_FALSE(world_.scheduler().kept_plans().ToKeep(*world_.Find(KeyOf("v"))));
 }
 
 TEST_F(PreemptionRestart, ThePreemptorGetsWhatItFreed) {
@@ -76,13 +76,13 @@ TEST_F(PreemptionRestart, ThePreemptorGetsWhatItFreed) {
 TEST_F(PreemptionRestart, NobodyElseIsStopped) {
   Scheduler next({});
   world_.Replay(next);
-  next.RestorePlans({{KeyOf("p"), *plan_}}, world_.now());
+  next.kept_plans().Restore({{KeyOf("p"), *plan_}}, world_.now());
   const CycleResult& result = next.RunCycle(world_.now());
   ASSERT_EQ(TextOf(result), "p Preempting");
   ASSERT_EQ(result.decisions[0].victims.size(), 1U);
   EXPECT_EQ(result.decisions[0].victims[0].object->meta.name, "v");
   EXPECT_TRUE(result.decisions[0].victims[0].ongoing);
-  EXPECT_TRUE(next.PlanToKeep(*world_.Find(KeyOf("p")))) << "and it goes on";
+  EXPECT_TRUE(next.kept_plans().ToKeep(*world_.Find(KeyOf("p")))) << "and it goes on";
 }
 
 TEST_F(PreemptionRestart, AVictimNamesItsPreemptor) {
@@ -169,9 +169,10 @@ TEST_F(PreemptionRestart, NothingIsBelievedOfAWorkloadThatHadQuotaMeanwhile) {
 TEST_F(PreemptionRestart, AStampChangesWithWhatIsWritten) {
   const auto now = [this] {
     const api::Workload& object = *world_.Find(KeyOf("p"));
-    return std::pair(world_.scheduler().StampOfPlan(object), world_.scheduler().PlanToKeep(object));
+    return std::pair(world_.scheduler().kept_plans().StampOf(object),
+                     world_.scheduler().kept_plans().ToKeep(object));
   };
-  EXPECT_FALSE(world_.scheduler().StampOfPlan(*world_.Find(KeyOf("v"))));
+  EXPECT_FALSE(world_.scheduler().kept_plans().StampOf(*world_.Find(KeyOf("v"))));
   EXPECT_EQ(world_.Cycle(), "p Preempting");
   const auto first = now();
   ASSERT_TRUE(first.first);
@@ -184,7 +185,7 @@ TEST_F(PreemptionRestart, AStampChangesWithWhatIsWritten) {
   EXPECT_NE(paused.first, first.first) << "the plan has ended";
   api::Workload object = *world_.Find(KeyOf("p"));
   ++object.meta.generation;
-  EXPECT_NE(world_.scheduler().StampOfPlan(object), paused.first);
+  EXPECT_NE(world_.scheduler().kept_plans().StampOf(object), paused.first);
   world_.Advance(5min);
   world_.Cycle();
   EXPECT_NE(now().second, paused.second);
@@ -199,13 +200,13 @@ TEST_F(PreemptionRestart, ARestartIsNoProgress) {
   world_.Advance(4min);
   Scheduler next({});
   world_.Replay(next);
-  next.RestorePlans({{KeyOf("p"), *plan_}}, world_.now());
+  next.kept_plans().Restore({{KeyOf("p"), *plan_}}, world_.now());
   const api::Workload& object = *world_.Find(KeyOf("p"));
   next.RunCycle(world_.now());
-  ASSERT_TRUE(next.PlanToKeep(object));
-  EXPECT_EQ(next.PlanToKeep(object)->progress_at, plan_->progress_at);
+  ASSERT_TRUE(next.kept_plans().ToKeep(object));
+  EXPECT_EQ(next.kept_plans().ToKeep(object)->progress_at, plan_->progress_at);
   next.RunCycle(plan_->progress_at + 5min);
-  const std::optional<KeptPlan> paused = next.PlanToKeep(object);
+  const std::optional<KeptPlan> paused = next.kept_plans().ToKeep(object);
   ASSERT_TRUE(paused);
   EXPECT_TRUE(paused->pod_sets.empty());
   EXPECT_EQ(paused->pauses, 1);
@@ -215,13 +216,13 @@ TEST_F(PreemptionRestart, ARestartIsNoProgress) {
     Scheduler third({});
     world_.Replay(third);
     const WallTime now = plan_->progress_at + 9min;
-    third.RestorePlans({{KeyOf("p"), known}}, now);
+    third.kept_plans().Restore({{KeyOf("p"), known}}, now);
     third.RunCycle(now);
-    ASSERT_TRUE(third.PlanToKeep(object));
-    EXPECT_TRUE(third.PlanToKeep(object)->pod_sets.empty()) << "no plan in the pause";
+    ASSERT_TRUE(third.kept_plans().ToKeep(object));
+    EXPECT_TRUE(third.kept_plans().ToKeep(object)->pod_sets.empty()) << "no plan in the pause";
     third.RunCycle(now + 1min);
-    EXPECT_FALSE(third.PlanToKeep(object)->pod_sets.empty()) << "the next one";
-    EXPECT_EQ(third.PlanToKeep(object)->pauses, 1);
+    EXPECT_FALSE(third.kept_plans().ToKeep(object)->pod_sets.empty()) << "the next one";
+    EXPECT_EQ(third.kept_plans().ToKeep(object)->pauses, 1);
   }
 }
 
@@ -235,7 +236,7 @@ TEST(PreemptionRestartAbove, AHigherPriorityTakesNothingOfWhatWasFreed) {
     world.AdmitAll();
     world.Apply(MakeJob("p", "a", 1, {{"gpu", 5}}, 5));
     ASSERT_EQ(world.Cycle(), "p Preempting");
-    const auto plan = world.scheduler().PlanToKeep(*world.Find(KeyOf("p")));
+    const auto plan = world.scheduler().kept_plans().ToKeep(*world.Find(KeyOf("p")));
     world.Release(KeyOf("v"));
     world.Apply(MakeJob("high", "c", 1, {{"gpu", asked}}, 9));
     const std::string first = AfterRestart(world, plan);

@@ -308,7 +308,8 @@ TEST(PreemptionTest, SparedCandidatesSayWhy) {
   world.Apply(MakeJob("p", "a", 1, {{"gpu", 4}}, 5));
   EXPECT_EQ(world.Cycle(), "p Preempting");
   ASSERT_EQ(world.Of("p").spared.size(), 1U);
-  EXPECT_EQ(world.Of("p").spared[0].workload, *world.scheduler().Find(support::KeyOf("small")));
+  EXPECT_EQ(world.Of("p").spared[0].workload,
+            *world.scheduler().workloads().Find(support::KeyOf("small")));
   EXPECT_EQ(world.Of("p").spared[0].cause, SparedCandidate::Cause::kNotNeeded);
 }
 

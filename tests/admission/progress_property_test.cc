@@ -135,7 +135,7 @@ TEST(ProgressProperty, NothingThatFitsIsLeftParked) {
     const auto check = [&parked](const ControlPlane& world) {
       const QuotaModel model(world, QuotaModel::Evicted::kCount);
       for (const auto& [key, workload] : world.workloads()) {
-        const auto id = world.scheduler().Find(key);
+        const auto id = world.scheduler().workloads().Find(key);
         if (!Waits(world, workload) || !IsActive(world, workload) ||
             !world.scheduler().queues().IsInadmissible(*id)) {
           continue;

@@ -30,7 +30,7 @@ void CheckAdmissions(const ControlPlane& world, const CycleResult& result) {
   for (const Decision& decision : result.decisions) {
     if (!TookQuota(decision)) continue;
     const std::string& queue = world.scheduler().state().queue(decision.cluster_queue).name;
-    const Amounts asked = support::AskedBy(decision, world.scheduler().vocabulary());
+    const Amounts asked = support::AskedBy(decision, world.scheduler().state().vocabulary());
     for (const auto& [fr, amount] : asked) {
       const api::Amount available = model.Available(queue, fr);
       if (amount > std::max<api::Amount>(0, available)) {
@@ -53,7 +53,7 @@ TEST(QuotaProperty, NobodyGetsMoreThanTheTreeHasLeft) {
 void CheckTree(const ControlPlane& world) {
   const QuotaModel model(world, QuotaModel::Evicted::kCount);
   const ClusterState& state = world.scheduler().state();
-  const Vocabulary& names = world.scheduler().vocabulary();
+  const Vocabulary& names = world.scheduler().state().vocabulary();
   for (const std::string& node : model.Nodes()) {
     const auto slash = node.find('/');
     const std::string name = node.substr(slash + 1);

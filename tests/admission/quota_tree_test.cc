@@ -287,12 +287,12 @@ TEST(QuotaTreeTest, ImplicitCohorts) {
   world.Apply(support::MakeCohort("team", "company"));
   world.Apply(support::MakeCohort("company", "", {{"f", {{"gpu", 10}}}}));
   EXPECT_EQ(state.tree().Potential(world.NodeOf("a"), kGpu), 16);
-  EXPECT_EQ(world.scheduler().PathOf(*state.FindQueue("a")), "/company/team/a");
-  world.scheduler().ForgetCohort("company");
+  EXPECT_EQ(PathOf(state, *state.FindQueue("a")), "/company/team/a");
+  world.scheduler().Forget<api::Cohort>("company");
   EXPECT_EQ(state.CohortNames(), (std::vector<std::string>{"company", "team"}))
       << "the team still names it";
   EXPECT_EQ(state.tree().Potential(world.NodeOf("a"), kGpu), 6);
-  world.scheduler().ForgetCohort("team");
+  world.scheduler().Forget<api::Cohort>("team");
   EXPECT_EQ(state.CohortNames(), std::vector<std::string>{"team"}) << "its queues still name it";
   world.Apply(support::MakeQueue("a", "", {{"f", {{"gpu", 4}}}}));
   world.Apply(support::MakeQueue("b", "", {{"f", {{"gpu", 2}}}}));

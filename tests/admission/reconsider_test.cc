@@ -23,7 +23,7 @@ class ReconsiderTest : public ::testing::Test {
     range.meta.namespace_name = KeyOf("w").namespace_name;
     range.meta.name = "limits";
     range.items = {{.type = type, .max = {{"gpu", most}}}};
-    world_.scheduler().ApplyLimitRange(range);
+    world_.scheduler().pod_defaults().Set(range);
   }
   std::shared_ptr<const api::Workload> Object(const std::string& name) const {
     return std::make_shared<const api::Workload>(*world_.Find(KeyOf(name)));
@@ -32,16 +32,16 @@ class ReconsiderTest : public ::testing::Test {
     world_.scheduler().Reconsider(Object(name), world_.now());
   }
   bool HasQuota(const std::string& name) const {
-    const auto id = world_.scheduler().Find(KeyOf(name));
+    const auto id = world_.scheduler().workloads().Find(KeyOf(name));
     return id && world_.scheduler().state().reservation(*id) != nullptr;
   }
   bool IsQueued(const std::string& name) const {
-    const auto id = world_.scheduler().Find(KeyOf(name));
+    const auto id = world_.scheduler().workloads().Find(KeyOf(name));
     return id && world_.scheduler().queues().IsQueued(*id);
   }
   bool IsParked(const std::string& name) const {
-    return IsQueued(name) &&
-           world_.scheduler().queues().IsInadmissible(*world_.scheduler().Find(KeyOf(name)));
+    return IsQueued(name) && world_.scheduler().queues().IsInadmissible(
+                                 *world_.scheduler().workloads().Find(KeyOf(name)));
   }
 
   TableWorld world_;
@@ -85,7 +85,7 @@ TEST(RefusedPods, TheirWorkloadIsNotTried) {
     range.meta.namespace_name = "default";
     range.meta.name = "limits";
     range.items = {{.type = "Pod", .max = {{"gpu", 2}}}};
-    world.scheduler().ApplyLimitRange(range);
+    world.scheduler().pod_defaults().Set(range);
     world.Apply(MakeJob("w", "a", 1, {{"gpu", 3}}, 5));
     world.Apply(MakeJob("x", "a", 1, {{"gpu", 1}}));
     EXPECT_EQ(world.Cycle(), "") << "w is the head";
@@ -94,7 +94,7 @@ TEST(RefusedPods, TheirWorkloadIsNotTried) {
     EXPECT_EQ(world.HasHeads(), true);
     EXPECT_EQ(world.Cycle(), strict ? "" : "x Admitted");
     range.items[0].max["gpu"] = 3;
-    world.scheduler().ApplyLimitRange(range);
+    world.scheduler().pod_defaults().Set(range);
     world.scheduler().Reconsider(std::make_shared<const api::Workload>(*world.Find(KeyOf("w"))),
                                  world.now());
     EXPECT_EQ(world.Cycle(), "w Admitted") << "strict " << strict;
@@ -103,10 +103,10 @@ TEST(RefusedPods, TheirWorkloadIsNotTried) {
 
 TEST_F(ReconsiderTest, WhoWasForgottenIsNotBroughtBack) {
   world_.Apply(MakeJob("w", "a", 1, {{"gpu", 9}}));
-  world_.scheduler().ForgetWorkload(KeyOf("w"));
+  world_.scheduler().Forget<api::Workload>(KeyOf("w"));
   LimitTo("Container", 9'000'000);
   Reconsider("w");
-  EXPECT_FALSE(world_.scheduler().Find(KeyOf("w")).has_value());
+  EXPECT_FALSE(world_.scheduler().workloads().Find(KeyOf("w")).has_value());
 }
 
 }  // namespace

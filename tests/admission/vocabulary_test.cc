@@ -25,7 +25,7 @@ TEST(VocabularyTest, FollowsWhatIsThere) {
     }
     world.DeleteWorkload(KeyOf(name));
   }
-  const queue::Names& resources = world.scheduler().vocabulary().resources;
+  const queue::Names& resources = world.scheduler().state().vocabulary().resources;
   EXPECT_LE(resources.size(), static_cast<std::int32_t>(queue::Names::kMostIdle) + 10);
   EXPECT_NE(resources.Find("gpu"), queue::Names::kNone);
   world.scheduler().Reconsider(std::make_shared<const api::Workload>(*world.Find(KeyOf("stays"))),

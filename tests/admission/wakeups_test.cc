@@ -40,7 +40,7 @@ class Parked : public TableWorld {
 std::string Woken(const TableWorld& world) {
   std::string names;
   for (const char* name : {"pa", "pb", "palone"}) {
-    const auto id = world.scheduler().Find(KeyOf(name));
+    const auto id = world.scheduler().workloads().Find(KeyOf(name));
     if (!id || !world.scheduler().queues().IsQueued(*id)) continue;
     if (world.scheduler().queues().IsInadmissible(*id)) continue;
     names += (names.empty() ? "" : " ") + std::string(name);
@@ -224,7 +224,7 @@ TEST(WakeUpsTest, WhatBecomesOfOtherObjects) {
        "pa"},
       {"a missing flavor comes back",
        [](TableWorld& w) {
-         w.scheduler().ForgetResourceFlavor("g");
+         w.scheduler().Forget<api::ResourceFlavor>("g");
          w.Apply(MakeFlavor("g"));
        },
        "palone"},
@@ -234,7 +234,7 @@ TEST(WakeUpsTest, WhatBecomesOfOtherObjects) {
 
 TEST(WakeUpsTest, QuotaThatComesFreeWakesThoughTheLocalQueueHasGone) {
   Parked world;
-  world.scheduler().ForgetLocalQueue(KeyOf("b"));
+  world.scheduler().Forget<api::LocalQueue>(KeyOf("b"));
   world.Finish(KeyOf("running-b"));
   world.WakeUp();
   EXPECT_EQ(Woken(world), "pa");

@@ -40,7 +40,7 @@ api::Amount UsedIn(const TableWorld& world, const std::string& queue = "a",
                    const std::string& flavor = "f") {
   const ClusterState& state = world.scheduler().state();
   const QueueState& known = state.queue(*state.FindQueue(queue));
-  const Vocabulary& names = world.scheduler().vocabulary();
+  const Vocabulary& names = world.scheduler().state().vocabulary();
   for (const CompiledGroup& group : known.groups) {
     for (std::size_t i = 0; i < group.flavors.size(); ++i) {
       if (names.flavors[group.flavors[i]] != flavor) continue;
@@ -234,8 +234,8 @@ TEST_F(SlicesTest, ARestartChargesTheSameInAnyOrder) {
   for (const bool reversed : {false, true}) {
     Scheduler scheduler{SchedulerConfig{}};
     api::ResourceFlavor flavor = MakeFlavor("f");
-    scheduler.ApplyResourceFlavor(flavor);
-    scheduler.ApplyClusterQueue(Queue(5));
+    scheduler.Apply(flavor);
+    scheduler.Apply(Queue(5));
     std::vector<std::string> names = {"b-old", "c-new"};
     if (reversed) std::swap(names[0], names[1]);
     for (const std::string& name : names) {

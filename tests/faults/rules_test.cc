@@ -356,7 +356,7 @@ TEST_F(RuleTest, TheCoreHoldsWhatTheObjectsDoNotSay) {
   admission::Scheduler core{admission::SchedulerConfig{}};
   api::ClusterQueue queue;
   queue.meta.name = "cq";
-  core.ApplyClusterQueue(queue);
+  core.Apply(queue);
   PutWaiting("w", "3", 0, 1);
   GiveQuota("w", "3");
   Change(kQueues, "", "cq", "/status",

@@ -190,7 +190,7 @@ Json World::RunCycle() {
   Json cycle = {{"cycle", std::move(decisions)}};
   std::vector<std::string> parked;
   for (const admission::CycleResult::Parked& one : result.bulk_parked) {
-    parked.push_back(NameOf(core_.scheduler().workload(one.workload)->meta));
+    parked.push_back(NameOf(core_.scheduler().workloads().object(one.workload)->meta));
   }
   std::sort(parked.begin(), parked.end());
   if (!parked.empty()) cycle["bulkParked"] = parked;
@@ -201,7 +201,7 @@ Json World::RunCycle() {
 std::vector<std::string> World::RunWakeUps() {
   std::vector<std::string> names;
   for (const admission::WorkloadId id : core_.RunWakeUps().listed) {
-    names.push_back(NameOf(core_.scheduler().workload(id)->meta));
+    names.push_back(NameOf(core_.scheduler().workloads().object(id)->meta));
   }
   std::sort(names.begin(), names.end());
   return names;
@@ -212,7 +212,7 @@ std::vector<std::string> World::RunWakeUps() {
 Json World::Describe(const admission::Decision& decision) const {
   using admission::Outcome;
   const std::string& queue = core_.scheduler().state().queue(decision.cluster_queue).name;
-  const admission::Vocabulary& names = core_.scheduler().vocabulary();
+  const admission::Vocabulary& names = core_.scheduler().state().vocabulary();
   Json json = {{"workload", NameOf(decision.object->meta)},
                {"clusterQueue", queue},
                {"result", ToString(decision.outcome)}};
@@ -284,8 +284,8 @@ Json World::UsageOf(admission::NodeId node) const {
   for (admission::FlavorResourceId fr = 0; fr < state.tree().flavor_resource_count(); ++fr) {
     const admission::Amount amount = state.tree().UsageOf(node, fr);
     if (amount == 0) continue;
-    usage[core_.scheduler().vocabulary().flavors[state.FlavorOf(fr)]]
-         [core_.scheduler().vocabulary().resources[state.ResourceOf(fr)]] = amount;
+    usage[core_.scheduler().state().vocabulary().flavors[state.FlavorOf(fr)]]
+         [core_.scheduler().state().vocabulary().resources[state.ResourceOf(fr)]] = amount;
   }
   return usage;
 }
@@ -300,7 +300,7 @@ Json World::State() const {
   for (const auto& [key, workload] : core_.workloads()) {
     const std::string name = NameOf(workload.meta);
     if (api::IsTrue(workload.status.conditions, api::kFinished)) continue;
-    const auto id = core_.scheduler().Find(key);
+    const auto id = core_.scheduler().workloads().Find(key);
     if (id && state.reservation(*id) != nullptr) {
       json["admitted"].push_back(DescribeAdmitted(workload));
     } else if (!id || !core_.scheduler().queues().IsQueued(*id)) {
@@ -310,7 +310,7 @@ Json World::State() const {
   const auto names = [this](const std::vector<admission::WorkloadId>& ids) {
     Json list = Json::array();
     for (const admission::WorkloadId id : ids) {
-      list.push_back(NameOf(core_.scheduler().workload(id)->meta));
+      list.push_back(NameOf(core_.scheduler().workloads().object(id)->meta));
     }
     return list;
   };

@@ -21,10 +21,10 @@ class WorkloadsTest : public ::testing::Test {
     Cluster cluster = EmptyCluster();
     AddQueue(cluster, "a", 4);
     Prepare(cluster);
-    for (const auto& each : cluster.namespaces) scheduler_.ApplyNamespace(each);
-    for (const auto& each : cluster.flavors) scheduler_.ApplyResourceFlavor(each);
-    for (const auto& each : cluster.cluster_queues) scheduler_.ApplyClusterQueue(each);
-    for (const auto& each : cluster.local_queues) scheduler_.ApplyLocalQueue(each);
+    for (const auto& each : cluster.namespaces) scheduler_.Apply(each);
+    for (const auto& each : cluster.flavors) scheduler_.Apply(each);
+    for (const auto& each : cluster.cluster_queues) scheduler_.Apply(each);
+    for (const auto& each : cluster.local_queues) scheduler_.Apply(each);
   }
 
   void Submit(std::size_t number, std::int32_t priority) {
@@ -93,7 +93,7 @@ TEST_F(WorkloadsTest, WhatIsNotDeliveredTheSchedulerDoesNotKnow) {
   workloads_.Forget(0);
   EXPECT_EQ(workloads_.object(0), nullptr);
   workloads_.Deliver(kNow);  // nothing is left to deliver
-  EXPECT_FALSE(scheduler_.Find(key).has_value());
+  EXPECT_FALSE(scheduler_.workloads().Find(key).has_value());
 }
 
 TEST_F(WorkloadsTest, AWorkloadFinishesOnce) {

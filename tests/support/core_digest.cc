@@ -14,8 +14,8 @@ std::map<std::string, admission::FlavorResourceId> FlavorResources(
   std::map<std::string, admission::FlavorResourceId> all;
   const admission::ClusterState& state = scheduler.state();
   for (admission::FlavorResourceId fr = 0; fr < state.tree().flavor_resource_count(); ++fr) {
-    all[scheduler.vocabulary().flavors[state.FlavorOf(fr)] + "." +
-        scheduler.vocabulary().resources[state.ResourceOf(fr)]] = fr;
+    all[scheduler.state().vocabulary().flavors[state.FlavorOf(fr)] + "." +
+        scheduler.state().vocabulary().resources[state.ResourceOf(fr)]] = fr;
   }
   return all;
 }
@@ -44,7 +44,7 @@ void AddNode(const admission::Scheduler& scheduler, admission::NodeId node, std:
 
 std::string DigestOfState(const admission::Scheduler& scheduler) {
   const admission::ClusterState& state = scheduler.state();
-  const admission::Vocabulary& names = scheduler.vocabulary();
+  const admission::Vocabulary& names = scheduler.state().vocabulary();
   std::ostringstream out;
   for (const std::string& cohort : state.CohortNames()) {
     out << "cohort " << cohort;
@@ -81,18 +81,18 @@ std::string DigestOfQueues(const admission::Scheduler& scheduler, Waiting waitin
       std::vector<std::string> members;
       for (const auto& list : {view.active, view.inadmissible}) {
         for (const admission::WorkloadId member : list) {
-          members.push_back(scheduler.workload(member)->meta.name);
+          members.push_back(scheduler.workloads().object(member)->meta.name);
         }
       }
       std::sort(members.begin(), members.end());
       for (const std::string& member : members) out << " " << member;
     } else {
       for (const admission::WorkloadId member : view.active) {
-        out << " " << scheduler.workload(member)->meta.name;
+        out << " " << scheduler.workloads().object(member)->meta.name;
       }
       out << " |";
       for (const admission::WorkloadId member : view.inadmissible) {
-        out << " " << scheduler.workload(member)->meta.name;
+        out << " " << scheduler.workloads().object(member)->meta.name;
       }
     }
     out << "\n";

@@ -158,12 +158,12 @@ class TableWorld : public ControlPlane {
   }
   std::string MessageOf(const std::string& workload) const {
     const admission::Decision& decision = Of(workload);
-    return admission::PendingMessage(decision, scheduler().vocabulary(),
+    return admission::PendingMessage(decision, scheduler().state().vocabulary(),
                                      scheduler().state().queue(decision.cluster_queue).name);
   }
   // The flavor of `resource` in the first pod set; empty: none.
   std::string FlavorFor(const std::string& workload, const std::string& resource) const {
-    const admission::Vocabulary& names = scheduler().vocabulary();
+    const admission::Vocabulary& names = scheduler().state().vocabulary();
     for (const admission::FlavorChoice& choice : Of(workload).assignment.pod_sets[0].flavors) {
       if (names.resources[choice.resource] == resource) return names.flavors[choice.flavor];
     }

@@ -169,7 +169,7 @@ bool StoryRun::FinishAll() {
   while (true) {
     std::vector<api::ObjectKey> running;
     for (const auto& [key, workload] : world_.workloads()) {
-      const auto id = world_.scheduler().Find(key);
+      const auto id = world_.scheduler().workloads().Find(key);
       if (id && world_.scheduler().state().reservation(*id) != nullptr) running.push_back(key);
     }
     if (running.empty()) return true;
@@ -251,7 +251,7 @@ bool StoryRun::Settle() {
 
 std::vector<std::string> Describe(const ControlPlane& world, const admission::CycleResult& result) {
   std::vector<std::string> lines;
-  const admission::Vocabulary& names = world.scheduler().vocabulary();
+  const admission::Vocabulary& names = world.scheduler().state().vocabulary();
   for (const admission::Decision& decision : result.decisions) {
     std::string line = decision.object->meta.name + " " + ToString(decision.outcome) + " height " +
                        std::to_string(decision.assignment.borrow_height);

@@ -40,7 +40,8 @@ class DecisionNoteTest : public testing::Test {
 TEST_F(DecisionNoteTest, SaysWhatTheDecisionSaid) {
   const auto note = NoteOfRefused();
   const std::string message = world_.MessageOf("refused");
-  const std::uint64_t cause = CauseOf(world_.Of("refused"), world_.scheduler().vocabulary());
+  const std::uint64_t cause =
+      CauseOf(world_.Of("refused"), world_.scheduler().state().vocabulary());
   world_.DeleteWorkload(KeyOf("refused"));
   world_.Cycle();
   EXPECT_EQ(note->reason(), "WaitingForQuota");
@@ -62,7 +63,7 @@ TEST_F(DecisionNoteTest, NamesThoseWhoWereSparedButNobodyInTheirPlace) {
 
 TEST_F(DecisionNoteTest, OutlivesItsQueue) {
   const auto note = NoteOfRefused();
-  world_.scheduler().ForgetClusterQueue("a");
+  world_.scheduler().Forget<api::ClusterQueue>("a");
   EXPECT_THAT(note->message(), HasSubstr("insufficient unused quota for gpu"));
   EXPECT_THAT(note->explanation(), Not(HasSubstr("nominal")));
 }

@@ -46,7 +46,8 @@ class PodDefaultsFeedTest : public AdmissionFixture {
     return std::exchange(told_, {});
   }
   api::Amount MemoryOf(const std::string& name) const {
-    const api::Workload& known = *scheduler_.workload(*scheduler_.Find({"team", name}));
+    const api::Workload& known =
+        *scheduler_.workloads().object(*scheduler_.workloads().Find({"team", name}));
     return api::PodRequests(known.spec.pod_sets[0].pod_template.spec)["memory"];
   }
 

@@ -444,7 +444,7 @@ TEST_F(ShadowTest, FollowsAnIncumbentWithoutRules) {
   EXPECT_EQ(Report()["open"], 0);
   EXPECT_FALSE(shadow_->scheduler().HasHeads());
   for (const std::string& name : names) {
-    EXPECT_FALSE(shadow_->scheduler().Find({"team", name}).has_value()) << name;
+    EXPECT_FALSE(shadow_->scheduler().workloads().Find({"team", name}).has_value()) << name;
   }
   // The shadow still decides, on empty queues.
   const std::int64_t same = shadow_->report().counts().Of(ShadowResult::kSame);

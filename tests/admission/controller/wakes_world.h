@@ -37,7 +37,7 @@ class WakesWorld : public AdmissionFixture {
   bool HasQuota(const std::string& name) const { return Is(name, api::kQuotaReserved); }
   void Manage(const OwnerKind& kind) { admission_->ManageOwner(kind, true); }
   Waits HowItWaits(const std::string& name) const {
-    const auto id = admission_->scheduler().Find({"team", name});
+    const auto id = admission_->scheduler().workloads().Find({"team", name});
     if (!id || !admission_->scheduler().queues().IsQueued(*id)) return Waits::kOutside;
     return admission_->scheduler().queues().IsInadmissible(*id) ? Waits::kParked : Waits::kActive;
   }

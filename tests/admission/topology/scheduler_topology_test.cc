@@ -20,28 +20,28 @@ class Cluster {
   explicit Cluster(const SchedulerConfig& config = {}) : driver_(OptionsOf(config)) {
     api::Namespace space;
     space.meta.name = "default";
-    scheduler_.ApplyNamespace(space);
+    scheduler_.Apply(space);
     api::Topology topology;
     topology.meta.name = "dc";
     topology.levels = {"rack", api::kHostnameLabel};
-    scheduler_.ApplyTopology(topology);
+    scheduler_.Apply(topology);
     api::ResourceFlavor flavor;
     flavor.meta.name = "tas";
     flavor.topology_name = "dc";
-    scheduler_.ApplyResourceFlavor(flavor);
+    scheduler_.Apply(flavor);
   }
 
   Scheduler& scheduler() { return scheduler_; }
   WallTime now() const { return now_; }
   void Wait(Duration span) { now_ += span; }
-  void AddNode(const std::string& text) { scheduler_.ApplyNode(NodeFrom(kLevels, text)); }
+  void AddNode(const std::string& text) { scheduler_.Apply(NodeFrom(kLevels, text)); }
 
   void AddCheck(const std::string& name) {
     api::AdmissionCheck check;
     check.meta.name = name;
     check.controller_name = checks::kProvisioningCheckController;
     check.conditions.push_back({api::kActive, api::ConditionStatus::kTrue, "", "", {}, 0});
-    scheduler_.ApplyAdmissionCheck(check);
+    scheduler_.Apply(check);
   }
   void AddQueue(const std::string& name, std::int64_t cpu,
                 const std::vector<std::string>& checks = {}) {
@@ -52,12 +52,12 @@ class Cluster {
     queue.spec.preemption.within_cluster_queue = api::PreemptionPolicy::kLowerPriority;
     queue.spec.resource_groups = {{{"cpu"}, {{"tas", {{"cpu", cpu * 1000, {}, {}}}}}}};
     for (const std::string& check : checks) queue.spec.admission_checks.push_back({check, {}});
-    scheduler_.ApplyClusterQueue(queue);
+    scheduler_.Apply(queue);
     api::LocalQueue local;
     local.meta.name = name;
     local.meta.namespace_name = "default";
     local.cluster_queue = name;
-    scheduler_.ApplyLocalQueue(local);
+    scheduler_.Apply(local);
   }
 
   void Submit(const std::string& name, const std::string& queue, const std::string& pod_set,
@@ -90,7 +90,7 @@ class Cluster {
     for (const Decision& decision : result.decisions) {
       const std::string& name = decision.object->meta.name;
       told += (told.empty() ? "" : " | ") + name + " " + ToString(decision.outcome);
-      message_ = PendingMessage(decision, scheduler_.vocabulary(), "");
+      message_ = PendingMessage(decision, scheduler_.state().vocabulary(), "");
       if (decision.second_pass) told += " again";
       for (const PodSetDecision& pod_set : decision.assignment.pod_sets) {
         if (!pod_set.delayed_topology.empty()) told += " " + std::string(pod_set.delayed_topology);
@@ -218,13 +218,13 @@ TEST(TopologyCycle, AQueueIsClosedWhileItsTopologyIsMissing) {
   Cluster cluster;
   cluster.AddNode("r1/n1 cpu=8");
   cluster.AddQueue("a", 8);
-  cluster.scheduler().ForgetTopology("dc");
+  cluster.scheduler().Forget<api::Topology>("dc");
   cluster.Submit("job", "a", "main 1 cpu=1");
   EXPECT_EQ(cluster.Cycle(), "");
   api::Topology topology;
   topology.meta.name = "dc";
   topology.levels = {"rack", api::kHostnameLabel};
-  cluster.scheduler().ApplyTopology(topology);
+  cluster.scheduler().Apply(topology);
   cluster.scheduler().RunWakeUps(cluster.now());
   EXPECT_EQ(cluster.Cycle(), "job Admitted n1=1");
 }

@@ -89,10 +89,10 @@ std::shared_ptr<const api::Workload> MakeWorkload(int number, int queues, int pr
 void ApplyBasics(admission::Scheduler& scheduler) {
   api::Namespace space;
   space.meta.name = "default";
-  scheduler.ApplyNamespace(space);
+  scheduler.Apply(space);
   api::ResourceFlavor flavor;
   flavor.meta.name = "default";
-  scheduler.ApplyResourceFlavor(flavor);
+  scheduler.Apply(flavor);
 }
 
 void ApplyQueue(const std::string& name, const std::string& cohort, std::int64_t most_borrowed,
@@ -108,12 +108,12 @@ void ApplyQueue(const std::string& name, const std::string& cohort, std::int64_t
   quota.nominal_quota = kNominal;
   quota.borrowing_limit = most_borrowed;
   queue.spec.resource_groups.push_back({{"cpu"}, {{"default", {quota}}}});
-  scheduler.ApplyClusterQueue(queue);
+  scheduler.Apply(queue);
   api::LocalQueue local;
   local.meta.name = name;
   local.meta.namespace_name = "default";
   local.cluster_queue = name;
-  scheduler.ApplyLocalQueue(local);
+  scheduler.Apply(local);
 }
 
 }  // namespace

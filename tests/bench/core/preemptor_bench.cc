@@ -30,10 +30,10 @@ class PreemptorBench {
       : driver_({.scheduler = config}) {
     api::Namespace space;
     space.meta.name = "default";
-    scheduler_.ApplyNamespace(space);
+    scheduler_.Apply(space);
     api::ResourceFlavor flavor;
     flavor.meta.name = "default";
-    scheduler_.ApplyResourceFlavor(flavor);
+    scheduler_.Apply(flavor);
     for (int i = 0; i < input.queues; ++i) ApplyQueue("q" + std::to_string(i), kNominal);
     for (int i = 0; i < input.queues; ++i) ApplyWorkload(i, "stopped", "q", 10, kNominal / 2);
     for (int i = 0; i < input.queues; ++i) ApplyWorkload(i, "stops", "q", 10, kNominal / 2);
@@ -41,7 +41,7 @@ class PreemptorBench {
     for (int i = 0; i < input.queues; ++i) ApplyWorkload(i, "preempts", "q", 100, kNominal);
     Cycle();
     for (int i = 0; i < input.queues; ++i) {
-      scheduler_.ForgetWorkload({"default", "stopped" + std::to_string(i)});
+      scheduler_.Forget<api::Workload>({"default", "stopped" + std::to_string(i)});
     }
     for (int i = 0; i < input.above; ++i) ApplyQueue("above" + std::to_string(i), 0);
     for (int i = 0; i < input.above; ++i) ApplyWorkload(i, "above", "above", 1000, kNominal / 2);
@@ -80,12 +80,12 @@ class PreemptorBench {
     quota.nominal_quota = nominal;
     if (nominal > 0) quota.borrowing_limit = 0;  // preemptors have only the quota that they free
     queue.spec.resource_groups.push_back({{"cpu"}, {{"default", {quota}}}});
-    scheduler_.ApplyClusterQueue(queue);
+    scheduler_.Apply(queue);
     api::LocalQueue local;
     local.meta.name = name;
     local.meta.namespace_name = "default";
     local.cluster_queue = name;
-    scheduler_.ApplyLocalQueue(local);
+    scheduler_.Apply(local);
   }
   void ApplyWorkload(int number, const std::string& kind, const char* queue, int priority,
                      std::int64_t milli) {

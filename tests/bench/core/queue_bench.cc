@@ -45,10 +45,10 @@ class QueueBench {
   void ApplyFlavor(const std::string& name) {
     api::ResourceFlavor flavor;
     flavor.meta.name = name;
-    scheduler_->ApplyResourceFlavor(flavor);
+    scheduler_->Apply(flavor);
   }
   void ApplyQueue(int number, std::int64_t nominal, const std::string& cohort) {
-    scheduler_->ApplyClusterQueue(MakeQueue(number, nominal, cohort));
+    scheduler_->Apply(MakeQueue(number, nominal, cohort));
   }
   api::ClusterQueue MakeQueue(int number, std::int64_t nominal, const std::string& cohort) const {
     api::ClusterQueue queue;
@@ -144,14 +144,14 @@ void MeasureChain(const QueueBench& bench) {
   const auto name_of = [](int number) { return "chain" + std::to_string(number); };
   for (const bool root_first : {true, false}) {
     admission::Scheduler scheduler{admission::SchedulerConfig{}};
-    scheduler.ApplyClusterQueue(bench.MakeQueue(0, 10'000, name_of(kDepth - 1)));
+    scheduler.Apply(bench.MakeQueue(0, 10'000, name_of(kDepth - 1)));
     const double adding = Takes([&] {
       for (int i = 0; i < kDepth; ++i) {
         const int number = root_first ? i : kDepth - 1 - i;
         api::Cohort cohort;
         cohort.meta.name = name_of(number);
         if (number > 0) cohort.spec.parent_name = name_of(number - 1);
-        scheduler.ApplyCohort(cohort);
+        scheduler.Apply(cohort);
       }
     });
     Print(root_first ? "a chain of 2,000 cohorts, the root first"
@@ -172,7 +172,7 @@ int Run(const QueueInput& input) {
   Print("queues, then flavors", queues + Takes([&] { bench.ApplyFlavors(); }));
   const std::string flavor = bench.FlavorOf(input.queues / 2, 0);
   Change("a flavor goes and comes back", bench, [&](int) {
-    bench.scheduler().ForgetResourceFlavor(flavor);
+    bench.scheduler().Forget<api::ResourceFlavor>(flavor);
     bench.ApplyFlavor(flavor);
   });
   Change("a queue with another quota", bench,
@@ -186,7 +186,7 @@ int Run(const QueueInput& input) {
   double cycle = 0;
   for (int i = 0; i < kRepeats; ++i) {
     comes += Takes([&] {
-      bench.scheduler().ForgetClusterQueue("q" + std::to_string(input.queues / 2));
+      bench.scheduler().Forget<api::ClusterQueue>("q" + std::to_string(input.queues / 2));
       bench.ApplyQueue(input.queues / 2, 10'000, "all");
     });
     cycle += Takes([&] { bench.scheduler().RunCycle(WallTime{}); });

@@ -76,21 +76,21 @@ api::ResourceFlavor MakeFlavor() {
 void ApplyQueues(const Size& size, admission::Scheduler& scheduler) {
   api::Namespace space;
   space.meta.name = "default";
-  scheduler.ApplyNamespace(space);
-  scheduler.ApplyTopology(MakeTopology());
-  scheduler.ApplyResourceFlavor(MakeFlavor());
+  scheduler.Apply(space);
+  scheduler.Apply(MakeTopology());
+  scheduler.Apply(MakeFlavor());
   const std::int64_t quota = kCoresPerNode * 1000 * size.total();  // nodes decide, not quota
   for (int i = 0; i < kQueues; ++i) {
     api::ClusterQueue queue;
     queue.meta.name = "q" + std::to_string(i);
     queue.spec.namespace_selector.emplace();
     queue.spec.resource_groups = {{{"cpu"}, {{"tas", {{"cpu", quota, {}, {}}}}}}};
-    scheduler.ApplyClusterQueue(queue);
+    scheduler.Apply(queue);
     api::LocalQueue local;
     local.meta.name = queue.meta.name;
     local.meta.namespace_name = "default";
     local.cluster_queue = queue.meta.name;
-    scheduler.ApplyLocalQueue(local);
+    scheduler.Apply(local);
   }
 }
 
@@ -139,7 +139,7 @@ class Bench {
     ApplyQueues(size, scheduler_);
     const std::vector<api::Node> nodes = MakeNodes(size);
     const double begin = OwnCpuSeconds();
-    for (const api::Node& node : nodes) scheduler_.ApplyNode(node);
+    for (const api::Node& node : nodes) scheduler_.Apply(node);
     node_seconds_ = OwnCpuSeconds() - begin;
     for (std::size_t i = 0; i < workloads; ++i) {
       workloads_.Set(i, std::make_shared<api::Workload>(WorkloadOf(static_cast<int>(i))), now_);

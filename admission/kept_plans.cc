@@ -1,15 +1,11 @@
-// Writes a preemptor's plan, with names, for its Workload, and restores plans from Workloads.
-//
-// Tenants may write annotations, so the restored plan is bounded by facts that tenants cannot
-// write: the workload must wait as when the plan was written, the plan must be younger than the
-// plan timeout, and a victim's condition Preempted must name the workload. A forged plan gains
-// precedence until then, for requests that spec and queue allow, with victims that are stopping
-// already, and keeps no more from higher priorities than its own requests.
+#include "admission/kept_plans.h"
+
 #include <algorithm>
+#include <map>
+#include <memory>
 #include <string_view>
 
 #include "admission/messages.h"
-#include "admission/scheduler.h"
 #include "api/condition.h"
 #include "api/reasons.h"
 
@@ -66,12 +62,13 @@ Amount AmountOf(const PreemptionPlan::Freed& freed, FlavorResourceId fr) {
 
 }  // namespace
 
-std::optional<PlanStamp> Scheduler::StampOfPlan(const api::Workload& object) const {
-  const std::optional<WorkloadId> id = Find(object.meta.key());
+std::optional<PlanStamp> KeptPlans::StampOf(const api::Workload& object) const {
+  const std::optional<WorkloadId> id = context_.records.Find(object.meta.key());
   if (!id) return std::nullopt;
-  const Record& kept = *records_[static_cast<std::size_t>(*id)];
+  const WorkloadRecord& kept = context_.records.at(*id);
   if (kept.plan == nullptr && kept.pause == nullptr) return std::nullopt;
-  const auto queue = queues_.ClusterQueueOf({object.meta.namespace_name, object.spec.queue_name});
+  const auto queue =
+      context_.queues.ClusterQueueOf({object.meta.namespace_name, object.spec.queue_name});
   const api::Condition* reserved =
       api::FindCondition(object.status.conditions, api::kQuotaReserved);
   if (!queue || reserved == nullptr) return std::nullopt;
@@ -79,14 +76,14 @@ std::optional<PlanStamp> Scheduler::StampOfPlan(const api::Workload& object) con
                    reserved->last_transition_time};
 }
 
-std::optional<KeptPlan> Scheduler::PlanToKeep(const api::Workload& object) const {
-  const std::optional<PlanStamp> stamp = StampOfPlan(object);
+std::optional<KeptPlan> KeptPlans::ToKeep(const api::Workload& object) const {
+  const std::optional<PlanStamp> stamp = StampOf(object);
   if (!stamp) return std::nullopt;
-  const Record& kept = *records_[static_cast<std::size_t>(*Find(object.meta.key()))];
-  const Vocabulary& names = vocabulary();
+  const WorkloadRecord& kept = context_.records.at(*context_.records.Find(object.meta.key()));
+  const Vocabulary& names = context_.state.vocabulary();
   KeptPlan text;
   text.generation = stamp->generation;
-  text.cluster_queue = queues_.ClusterQueueName(stamp->cluster_queue);
+  text.cluster_queue = context_.queues.ClusterQueueName(stamp->cluster_queue);
   text.waiting_since = stamp->waiting_since;
   if (kept.pause != nullptr) {
     text.pauses = kept.pause->count;
@@ -106,56 +103,58 @@ std::optional<KeptPlan> Scheduler::PlanToKeep(const api::Workload& object) const
     if (text.victims.size() == KeptPlan::kMostVictims) break;
     KeptPlan::Victim& made = text.victims.emplace_back();
     made.uid = freed.uid;
-    made.cluster_queue = queues_.ClusterQueueName(freed.cluster_queue);
+    made.cluster_queue = context_.queues.ClusterQueueName(freed.cluster_queue);
     for (const FlavorResourceAmount& item : freed.usage) {
-      made.usage[names.flavors[state_.FlavorOf(item.flavor_resource)]]
-                [names.resources[state_.ResourceOf(item.flavor_resource)]] = item.amount;
+      made.usage[names.flavors[context_.state.FlavorOf(item.flavor_resource)]]
+                [names.resources[context_.state.ResourceOf(item.flavor_resource)]] = item.amount;
     }
   }
   return text;
 }
 
-void Scheduler::RestorePlans(const std::vector<std::pair<api::ObjectKey, KeptPlan>>& kept,
-                             WallTime now) {
-  if (!config_.own_rules.preemptor_keeps_what_it_freed || kept.empty()) return;
+void KeptPlans::Restore(const std::vector<std::pair<api::ObjectKey, KeptPlan>>& kept,
+                        WallTime now) {
+  if (!context_.own_rules.preemptor_keeps_what_it_freed || kept.empty()) return;
   std::map<std::string_view, std::vector<WorkloadId>> victims;  // by the preemptor's UID
   for (const auto& [key, plan] : kept) {
-    if (const auto id = Find(key)) victims[record(*id).info.object->meta.uid];
+    if (const auto id = context_.records.Find(key))
+      victims[context_.records.at(*id).info.object->meta.uid];
   }
-  for (std::size_t slot = 0; slot < records_.size(); ++slot) {
-    const api::Workload* object = records_[slot]->info.object.get();
+  for (std::size_t slot = 0; slot < context_.records.size(); ++slot) {
+    const api::Workload* object =
+        context_.records.at(static_cast<WorkloadId>(slot)).info.object.get();
     if (object == nullptr) continue;
     const auto found = victims.find(PreemptorUidOf(*object));
     if (found != victims.end()) found->second.push_back(static_cast<WorkloadId>(slot));
   }
   for (const auto& [key, plan] : kept) {
-    const auto id = Find(key);
+    const auto id = context_.records.Find(key);
     if (!id) continue;
-    const std::string& uid = record(*id).info.object->meta.uid;
-    if (!uid.empty()) RestorePlan(*id, plan, victims[uid], now);
+    const std::string& uid = context_.records.at(*id).info.object->meta.uid;
+    if (!uid.empty()) RestoreOne(*id, plan, victims[uid], now);
   }
 }
 
-void Scheduler::RestorePlan(WorkloadId id, const KeptPlan& kept,
-                            const std::vector<WorkloadId>& victims, WallTime now) {
-  Record& restored = record(id);
+void KeptPlans::RestoreOne(WorkloadId id, const KeptPlan& kept,
+                           const std::vector<WorkloadId>& victims, WallTime now) {
+  WorkloadRecord& restored = context_.records.at(id);
   const api::Workload& object = *restored.info.object;
-  const auto queue = queues_.RouteOf({object.meta.namespace_name, object.spec.queue_name});
-  if (restored.phase != Phase::kPending || restored.plan != nullptr || !queue ||
-      !state_.HasQueue(*queue) || state_.queue(*queue).name != kept.cluster_queue ||
+  const auto queue = context_.queues.RouteOf({object.meta.namespace_name, object.spec.queue_name});
+  if (restored.phase != WorkloadRecord::Phase::kPending || restored.plan != nullptr || !queue ||
+      !context_.state.HasQueue(*queue) || context_.state.queue(*queue).name != kept.cluster_queue ||
       object.meta.generation != kept.generation || !WaitsSince(object, kept.waiting_since)) {
     return;
   }
   RestorePause(restored, kept, now);
   if (kept.pod_sets.empty() || victims.empty() || kept.progress_at > now + kClockSkew) return;
-  if (now - kept.progress_at >= config_.plan_timeout) return;
+  if (now - kept.progress_at >= context_.timeout) return;
   std::optional<Assignment> assignment = AssignmentOf(kept, restored.info, *queue);
   if (!assignment) return;
   auto plan = std::make_unique<PreemptionPlan>();
   plan->assignment = *std::move(assignment);
   plan->progress_at = std::min(kept.progress_at, now);
   for (const WorkloadId victim : victims) {
-    const Reservation* held = state_.reservation(victim);
+    const Reservation* held = context_.state.reservation(victim);
     if (held == nullptr || !held->evicted) continue;
     plan->victims.push_back(victim);
     plan->freed.push_back(
@@ -168,34 +167,35 @@ void Scheduler::RestorePlan(WorkloadId id, const KeptPlan& kept,
     }
   }
   for (const WorkloadId victim : victims) {
-    if (state_.reservation(victim) == nullptr) RestoreFreed(*plan, kept, victim, unproven);
+    if (context_.state.reservation(victim) == nullptr) RestoreFreed(*plan, kept, victim, unproven);
   }
-  plan->still_held = HeldByVictims(*plan);
+  plan->still_held = context_.plans.HeldByVictims(*plan);
   restored.plan = std::move(plan);
-  PlanChanged(restored);
-  queues_.RestorePreemptor({id, *queue});
+  context_.plans.Changed(restored);
+  context_.queues.RestorePreemptor({id, *queue});
 }
 
 // The written pause, or the one that began when the written plan timed out.
-void Scheduler::RestorePause(Record& restored, const KeptPlan& kept, WallTime now) {
+void KeptPlans::RestorePause(WorkloadRecord& restored, const KeptPlan& kept, WallTime now) {
   const int pauses = std::clamp(kept.pauses, 0, kMostPauses);
-  PlanPause pause{now, std::min(kept.paused_until, now + PauseAfter(kMostPauses)), pauses};
-  const WallTime ended = kept.progress_at + config_.plan_timeout;
+  PlanPause pause{now, std::min(kept.paused_until, now + context_.plans.PauseAfter(kMostPauses)),
+                  pauses};
+  const WallTime ended = kept.progress_at + context_.timeout;
   if (!kept.pod_sets.empty() && ended <= now) {
-    pause.until = ended + PauseAfter(pauses);
+    pause.until = ended + context_.plans.PauseAfter(pauses);
     pause.count = pauses + 1;
   }
   if (pause.count == 0) return;
   restored.pause = std::make_unique<PlanPause>(pause);
-  PlanChanged(restored);
+  context_.plans.Changed(restored);
 }
 
 // nullopt: the Workload may not get this assignment.
-std::optional<Assignment> Scheduler::AssignmentOf(const KeptPlan& kept,
+std::optional<Assignment> KeptPlans::AssignmentOf(const KeptPlan& kept,
                                                   const queue::WorkloadInfo& info,
                                                   ClusterQueueId queue) const {
   if (kept.pod_sets.size() != info.pod_sets.size()) return std::nullopt;
-  const Vocabulary& names = vocabulary();
+  const Vocabulary& names = context_.state.vocabulary();
   Assignment assignment;
   assignment.mode = AssignmentMode::kPreempt;
   for (std::size_t i = 0; i < info.pod_sets.size(); ++i) {
@@ -212,7 +212,7 @@ std::optional<Assignment> Scheduler::AssignmentOf(const KeptPlan& kept,
     for (const auto& [resource_name, flavor_name] : wanted.flavors) {
       const ResourceId resource = names.resources.Find(resource_name);
       const FlavorId flavor = names.flavors.Find(flavor_name);
-      const CompiledGroup* group = state_.queue(queue).GroupOf(resource);
+      const CompiledGroup* group = context_.state.queue(queue).GroupOf(resource);
       if (resource < 0 || flavor < 0 || group == nullptr || !group->Has(flavor)) {
         return std::nullopt;
       }
@@ -230,21 +230,21 @@ std::optional<Assignment> Scheduler::AssignmentOf(const KeptPlan& kept,
 }
 
 // A victim that has stopped: only the preemptor's Workload records its former usage.
-void Scheduler::RestoreFreed(PreemptionPlan& plan, const KeptPlan& kept, WorkloadId victim,
+void KeptPlans::RestoreFreed(PreemptionPlan& plan, const KeptPlan& kept, WorkloadId victim,
                              Usage& unproven) const {
-  const std::string& uid = records_[static_cast<std::size_t>(victim)]->info.object->meta.uid;
+  const std::string& uid = context_.records.at(victim).info.object->meta.uid;
   const auto told = std::find_if(kept.victims.begin(), kept.victims.end(),
                                  [&uid](const auto& other) { return other.uid == uid; });
   if (told == kept.victims.end()) return;
-  const std::optional<ClusterQueueId> from = state_.FindQueue(told->cluster_queue);
+  const std::optional<ClusterQueueId> from = context_.state.FindQueue(told->cluster_queue);
   if (!from) return;
-  const Vocabulary& names = vocabulary();
+  const Vocabulary& names = context_.state.vocabulary();
   Usage usage;
   for (FlavorResourceAmount& item : unproven) {
-    const Amount amount =
-        std::clamp<Amount>(AmountOf(*told, names.flavors[state_.FlavorOf(item.flavor_resource)],
-                                    names.resources[state_.ResourceOf(item.flavor_resource)]),
-                           0, item.amount);
+    const Amount amount = std::clamp<Amount>(
+        AmountOf(*told, names.flavors[context_.state.FlavorOf(item.flavor_resource)],
+                 names.resources[context_.state.ResourceOf(item.flavor_resource)]),
+        0, item.amount);
     if (amount == 0) continue;
     item.amount = api::SubtractAmounts(item.amount, amount);
     usage.push_back({item.flavor_resource, amount});

@@ -1,9 +1,8 @@
-// Preemption plans, which the scheduler keeps from cycle to cycle.
-#include <algorithm>
+#include "admission/preemption_plans.h"
 
-#include "admission/scheduler.h"
-#include "api/api_version.h"
-#include "api/pod_groups.h"
+#include <algorithm>
+#include <memory>
+#include <utility>
 
 namespace berth::admission {
 namespace {
@@ -44,28 +43,28 @@ void KeepFreed(PreemptionPlan& made, PreemptionPlan& old, Usage asked) {
 }  // namespace
 
 // A preemptor keeps the freed quota until it is admitted or the plan cannot fit: Preempt, then Fit.
-void Scheduler::KeepPlan(Record& kept, const Decision& decision, WallTime now) {
-  const OwnRules& rules = config_.own_rules;
+void PreemptionPlans::Keep(WorkloadRecord& kept, const Decision& decision, WallTime now) {
+  const OwnRules& rules = context_.own_rules;
   switch (decision.outcome) {
     case Outcome::kPreempting:
       for (const Victim& victim : decision.victims) {
         if (victim.ongoing || !rules.no_preemption_in_return) continue;
-        history_.Note(decision.workload, victim.workload);
+        context_.history.Note(decision.workload, victim.workload);
       }
-      if (rules.preemptor_keeps_what_it_freed) MakePlan(kept, decision, now);
+      if (rules.preemptor_keeps_what_it_freed) Make(kept, decision, now);
       return;
     case Outcome::kDeferred:
     case Outcome::kSkipped: return;
     default:
       // Other workloads may wait for the quota of the plan.
       if (kept.plan == nullptr) return;
-      RequestFor(decision.cluster_queue);
+      context_.wakes.AddTreeOf(decision.cluster_queue);
       kept.plan.reset();
-      PlanChanged(kept);
+      Changed(kept);
   }
 }
 
-void Scheduler::MakePlan(Record& kept, const Decision& decision, WallTime now) {
+void PreemptionPlans::Make(WorkloadRecord& kept, const Decision& decision, WallTime now) {
   if (kept.pause != nullptr && now >= kept.pause->from && now < kept.pause->until) return;
   auto made = std::make_unique<PreemptionPlan>(PlanOf(decision));
   made->progress_at = now;
@@ -76,7 +75,7 @@ void Scheduler::MakePlan(Record& kept, const Decision& decision, WallTime now) {
     made->still_held = kept.plan->still_held;
   }
   for (const WorkloadId victim : made->victims) {
-    const Reservation* held = state_.reservation(victim);
+    const Reservation* held = context_.state.reservation(victim);
     const bool known = std::any_of(made->freed.begin(), made->freed.end(),
                                    [victim](const auto& freed) { return freed.victim == victim; });
     if (held == nullptr || known) continue;
@@ -90,14 +89,14 @@ void Scheduler::MakePlan(Record& kept, const Decision& decision, WallTime now) {
                     made->freed.size() == known_freed &&
                     SameChoice(made->assignment, kept.plan->assignment);
   kept.plan = std::move(made);
-  if (!same) PlanChanged(kept);
+  if (!same) Changed(kept);
 }
 
 // Each victim counts one beside its quota, which may be zero.
-Amount Scheduler::HeldByVictims(const PreemptionPlan& plan) const {
+Amount PreemptionPlans::HeldByVictims(const PreemptionPlan& plan) const {
   Amount sum = 0;
   for (const PreemptionPlan::Freed& freed : plan.freed) {
-    const Reservation* held = state_.reservation(freed.victim);
+    const Reservation* held = context_.state.reservation(freed.victim);
     if (held == nullptr || !held->evicted) continue;
     sum = api::AddAmounts(sum, 1);
     for (const FlavorResourceAmount& item : held->usage) sum = api::AddAmounts(sum, item.amount);
@@ -105,75 +104,37 @@ Amount Scheduler::HeldByVictims(const PreemptionPlan& plan) const {
   return sum;
 }
 
-Duration Scheduler::PauseAfter(int count) const {
-  Duration length = std::min(config_.plan_timeout, kLongestPause);
+Duration PreemptionPlans::PauseAfter(int count) const {
+  Duration length = std::min(context_.timeout, kLongestPause);
   for (int i = 0; i < count && length < kLongestPause; ++i) {
     length = std::min(length * 2, kLongestPause);
   }
   return length;
 }
 
-void Scheduler::EndPlanWithoutProgress(Record& head, ClusterQueueId queue, WallTime now) {
+void PreemptionPlans::EndWithoutProgress(WorkloadRecord& head, ClusterQueueId queue, WallTime now) {
   PreemptionPlan& plan = *head.plan;
   const Amount held = HeldByVictims(plan);
   if (held != plan.still_held || now < plan.progress_at) {  // or the clock was set back
     plan.still_held = held;
     plan.progress_at = now;
-    PlanChanged(head);
+    Changed(head);
     return;
   }
-  if (now - plan.progress_at < config_.plan_timeout) return;
+  if (now - plan.progress_at < context_.timeout) return;
   if (head.pause == nullptr) head.pause = std::make_unique<PlanPause>();
   PlanPause& pause = *head.pause;
   pause.from = now;
   pause.until = now + PauseAfter(pause.count);
   ++pause.count;
   head.plan.reset();
-  PlanChanged(head);
-  RequestFor(queue);
+  Changed(head);
+  context_.wakes.AddTreeOf(queue);
 }
 
-void Scheduler::ForgetPlan(Record& changed) {
+void PreemptionPlans::Forget(WorkloadRecord& changed) {
   changed.plan.reset();
   changed.pause.reset();
-}
-
-bool Scheduler::HasForeignOwner(const api::Workload& object) const {
-  if (!config_.managed_owners || !config_.own_rules.preemptor_keeps_what_it_freed) return false;
-  const api::OwnerReference* owner = api::ControllerOf(object.meta);
-  // The pods of a group own its Workload together, and none controls it.
-  static const api::OwnerReference kPods{.api_version = "v1", .kind = "Pod"};
-  if (owner == nullptr && object.meta.annotations.count(api::kIsGroupWorkloadAnnotation) != 0) {
-    owner = &kPods;
-  }
-  if (owner == nullptr) return false;
-  return std::none_of(config_.managed_owners->begin(), config_.managed_owners->end(),
-                      [owner](const OwnerKind& managed) {
-                        return managed.kind == owner->kind &&
-                               managed.group == api::GroupOf(owner->api_version);
-                      });
-}
-
-void Scheduler::ManageOwner(const OwnerKind& kind, bool managed) {
-  if (!config_.managed_owners) return;
-  std::vector<OwnerKind>& owners = *config_.managed_owners;
-  const auto known = std::find(owners.begin(), owners.end(), kind);
-  if ((known != owners.end()) == managed) return;
-  if (managed) {
-    owners.push_back(kind);
-  } else {
-    owners.erase(known);
-  }
-  for (std::size_t i = 0; i < records_.size(); ++i) {
-    const auto id = static_cast<WorkloadId>(i);
-    const Reservation* held = records_[i] == nullptr ? nullptr : state_.reservation(id);
-    if (held == nullptr) continue;
-    const bool foreign = HasForeignOwner(*held->object);
-    if (foreign == held->foreign_owner) continue;
-    const ClusterQueueId queue = held->cluster_queue;
-    state_.Update(id, [foreign](Reservation& changed) { changed.foreign_owner = foreign; });
-    RequestFor(queue);
-  }
 }
 
 }  // namespace berth::admission
