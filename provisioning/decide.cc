@@ -9,12 +9,14 @@
 #include "api/reasons.h"
 #include "base/rfc3339.h"
 #include "base/strings.h"
-#include "provisioning/check_decider.h"
+#include "provisioning/asked_requests.h"
+#include "provisioning/charges.h"
+#include "provisioning/decide_check.h"
 #include "provisioning/lease.h"
 #include "provisioning/names.h"
 #include "provisioning/request_state.h"
-#include "provisioning/run_duration.h"
 #include "provisioning/steps.h"
+#include "provisioning/ways/check_situation.h"
 
 namespace berth::provisioning {
 namespace {
@@ -124,17 +126,7 @@ using VetoesByCheck = std::map<std::string, Vetoes>;
 
 Vetoes VetoesWith(const api::ProvisioningMemory& memory, const Situation& situation,
                   const CheckInput& input, WallTime now) {
-  VetoInput about{
-      *input.policy,
-      *input.config,
-      *situation.workload,
-      situation.flavors,
-      situation.stock,
-      now,
-      RunLimit(input.policy, *situation.workload, situation.job_deadline, situation.past_run),
-      situation.spend};
-  about.own_charges = ReplacedCharges(situation, input, memory);
-  about.memory = &memory;
+  VetoInput about = AboutSteps(situation, input, memory, now);
   about.asked = HasLiveRequest(situation, input.name, memory.counted_attempt);
   return VetoesOf(about);
 }
@@ -199,11 +191,11 @@ Decision DecideChecks(const Situation& situation, const DecideOptions& options, 
         states.begin(), states.end(),
         [&input](const api::AdmissionCheckState& each) { return each.name == input.name; });
     if (before == states.end()) continue;
-    CheckDecider decider(situation, input, *before, options, now, decision);
-    if (auto counted = decider.Run()) {
-      memory[input.name] = *std::move(counted);
+    CheckOutcome outcome = DecideCheck(situation, input, *before, options, now, decision);
+    if (outcome.memory) {
+      memory[input.name] = *std::move(outcome.memory);
     } else {
-      vetoes[input.name] = decider.TakeVetoes();
+      vetoes[input.name] = std::move(outcome.vetoes);
     }
   }
   return decision;

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "api/pod_phase.h"
-#include "provisioning/check_decider.h"
 #include "provisioning/check_events.h"
 #include "provisioning/gang.h"
 #include "provisioning/late_pods.h"

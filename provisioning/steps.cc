@@ -290,14 +290,15 @@ ProvisioningMemory StepPlan::Note(const FailedRequest& failed, std::int32_t retr
   return memory;
 }
 
-ProvisioningMemory StepPlan::Count(const FailedRequest& failed, std::int32_t retries) const {
+ProvisioningMemory StepPlan::Count(const FailedRequest& failed, std::int32_t retries,
+                                   const Vetoes* then) const {
   ProvisioningMemory memory = Note(failed, retries);
   ProvisioningMemory::Step& used = memory.steps[StepThatAsked().name];
   ++used.attempts;
   used.over =
       used.over || (IsForGood(failed.reason) && RoundIsOver(StepThatAsked(), used.attempts));
   memory.asked_again = 0;
-  Follow(failed, StepPlan(policy_, config_, memory, flavors_, vetoes_), memory);
+  Follow(failed, then == nullptr ? vetoes_ : *then, memory);
   BoundMemory(memory);
   return memory;
 }
@@ -318,8 +319,9 @@ const ProvisioningStep& StepPlan::StepThatAsked() const {
                        [this](const auto& step) { return Fits(step); });
 }
 
-void StepPlan::Follow(const FailedRequest& failed, const StepPlan& after,
+void StepPlan::Follow(const FailedRequest& failed, const Vetoes& then,
                       ProvisioningMemory& memory) const {
+  const StepPlan after(policy_, config_, memory, flavors_, then);
   const ProvisioningStep* same_flavor = after.current();
   const ProvisioningStep* any = after.first_left();
   const std::string& asked = StepThatAsked().name;
@@ -348,7 +350,7 @@ void StepPlan::Follow(const FailedRequest& failed, const StepPlan& after,
     memory.steps.clear();  // a Workload that comes back begins with the first step
     if (reject) return;
     memory.due += std::chrono::seconds(policy_.cycle_after_seconds);
-    const StepPlan anew(policy_, config_, memory, flavors_, vetoes_);
+    const StepPlan anew(policy_, config_, memory, flavors_, then);
     const auto end = anew.first_left() == nullptr ? anew.FirstVetoEnd() : std::nullopt;
     if (end && !anew.waits_for_budget()) memory.due = std::max(memory.due, CutToSeconds(*end));
     return;

@@ -92,8 +92,10 @@ class StepPlan {
 
   // The memory after a request has failed, with the consequence.
   // Where no step is left (the policy was made smaller while the Workload ran), the first step of
-  // the Workload's flavors counts. `retries`: the check's retryCount. Precondition: concerned().
-  api::ProvisioningMemory Count(const FailedRequest& failed, std::int32_t retries) const;
+  // the Workload's flavors counts. `retries`: the check's retryCount. `then`: the vetoes that the
+  // consequence follows; null: those of the plan. Precondition: concerned().
+  api::ProvisioningMemory Count(const FailedRequest& failed, std::int32_t retries,
+                                const Vetoes* then = nullptr) const;
   // The memory after a request of the current step has lost its place in the cloud's queue: the
   // step is asked for again, with the quota that is held, and its waiting time goes on.
   api::ProvisioningMemory AskAgain(const FailedRequest& lost, std::int32_t retries) const;
@@ -123,7 +125,7 @@ class StepPlan {
   const api::ProvisioningStep* Current(const std::string& asked) const;
   const api::ProvisioningStep& StepThatAsked() const;
   api::ProvisioningMemory Note(const FailedRequest& failed, std::int32_t retries) const;
-  void Follow(const FailedRequest& failed, const StepPlan& after,
+  void Follow(const FailedRequest& failed, const Vetoes& then,
               api::ProvisioningMemory& memory) const;
 
   const api::ProvisioningPolicy& policy_;

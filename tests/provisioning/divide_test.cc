@@ -7,7 +7,9 @@
 
 #include "api/provisioning_labels.h"
 #include "base/random.h"
-#include "provisioning/check_decider.h"
+#include "provisioning/asked_requests.h"
+#include "provisioning/race.h"
+#include "provisioning/request_state.h"
 #include "tests/provisioning/world.h"
 
 namespace berth::provisioning {

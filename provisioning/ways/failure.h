@@ -1,0 +1,34 @@
+// provisioning/ways/failure.h — why a request can win no more, and how a check counts that.
+//
+// A failure is counted in the Workload's memory, which is written first and alone; the next
+// decision draws the consequence from it (consequence.h).
+//
+// Units: seconds. Threads: pure functions. Errors: none.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "api/provisioning_request.h"
+#include "base/clock.h"
+#include "provisioning/steps.h"
+#include "provisioning/ways/check_situation.h"
+#include "provisioning/ways/move.h"
+
+namespace berth::provisioning {
+
+// Why the request can win no more; nullopt: its nodes have come, or it waits, and the move wakes
+// the Workload when it has waited too long. Precondition: the check has a policy.
+std::optional<FailedRequest> FailureOf(const CheckSituation& check, const Runner& runner,
+                                       Move& move);
+
+// Counts the failure of the request, which happened at `at`. Its charge is settled first.
+// Precondition: the check has a policy.
+void CountFailure(const CheckSituation& check, const api::ProvisioningRequest& request,
+                  const std::string& reason, const std::string& message, WallTime at, Move& move);
+
+// The vetoes with those that were left out while a request waited. Precondition: the check has a
+// policy.
+Vetoes VetoesAfterFailure(const CheckSituation& check);
+
+}  // namespace berth::provisioning
