@@ -392,7 +392,7 @@ void Standing::LookAtCore(const admission::Scheduler& core) {
     FlavorAmounts counted;
     for (const admission::ListedReservation& entry : state.reservations().Of(id)) {
       for (const admission::FlavorResourceAmount& each : entry.reservation->usage) {
-        const admission::Vocabulary& words = core.vocabulary();
+        const admission::Vocabulary& words = core.state().vocabulary();
         counted[{words.flavors[state.FlavorOf(each.flavor_resource)],
                  words.resources[state.ResourceOf(each.flavor_resource)]}] += each.amount;
       }
