@@ -16,6 +16,7 @@
 #include "local/apiserver/http/audit_trail.h"
 #include "local/apiserver/http/front.h"
 #include "local/apiserver/http/worker_pool.h"
+#include "local/apiserver/registry/bootstrap.h"
 #include "local/apiserver/registry/crd.h"
 #include "local/apiserver/registry/in_process_api.h"
 #include "local/apiserver/registry/registry.h"

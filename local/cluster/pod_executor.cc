@@ -1,13 +1,13 @@
 #include "local/cluster/pod_executor.h"
 
 #include <csignal>
-#include <cstdlib>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "base/strings.h"
-#include "local/cluster/image_view.h"
 #include "local/cluster/pod_resources.h"
+#include "local/cluster/pod_volumes.h"
 #include "local/cluster/resource_ids.h"
 
 namespace berth::local::cluster {
@@ -15,56 +15,48 @@ namespace {
 
 constexpr Duration kRetryDelay = std::chrono::seconds(10);
 constexpr std::size_t kMostLastWords = 2048;  // kubelet's limit
-constexpr char kTerminal[] = "xterm";         // container runtimes set the same
 constexpr int kStartFailed = 128;             // exit code of a container that did not start
-
-const Json* FindContainer(const Json& pod, const ContainerRun& run) {
-  for (const Json& container :
-       ArrayAt(pod, {"spec", run.is_init ? "initContainers" : "containers"})) {
-    if (StringAt(container, {"name"}) == run.name) return &container;
-  }
-  return nullptr;
-}
-
-std::vector<std::string> Expanded(const Json& words, const Environment& environment) {
-  std::vector<std::string> expanded;
-  for (const Json& word : words) {
-    expanded.push_back(ExpandVariables(StringAt(word, {}), environment));
-  }
-  return expanded;
-}
-
-// The variables by which a program finds its libraries; no other variables are passed on.
-Environment InheritedEnvironment() {
-  Environment environment;
-  for (const char* name : {"PATH", "LANG", "TZ", "LD_LIBRARY_PATH"}) {
-    if (const char* value = std::getenv(name); value != nullptr) {
-      environment.emplace_back(name, value);
-    }
-  }
-  return environment;
-}
 
 }  // namespace
 
 PodExecutor::PodExecutor(const Services& services)
     : services_(services),
+      tasks_(services.executor, owner_),
       writer_(services.api, services.cache, "kubelet"),
       events_(services.api, services.clock, services.executor, services.event_writes, "kubelet"),
       pods_(
           services.executor, "executor", [this](const ObjectKey& key) { return Look(key); },
           LookOptions(services.clock)),
-      base_environment_(InheritedEnvironment()) {
-  if (services_.probes != nullptr) {
-    probes_ = std::make_unique<PodProbes>(
-        services_.executor, *services_.probes,
-        [this](const PodProbes::Container& place, const std::vector<std::string>& command,
-               Duration timeout, const std::function<void(ProbeAnswer)>& done) {
-          RunProbeCommand(place, command, timeout, done);
-        },
-        [this](const PodProbes::Container& place, ProbeKind kind, bool passed,
-               const std::string& why) { OnVerdict(place, kind, passed, why); });
-  }
+      specs_({.api = services_.api,
+              .cache = services_.cache,
+              .folders = services_.folders,
+              .job_user = services_.job_user,
+              .log_bytes = services_.log_bytes,
+              .network = services_.network,
+              .account_kubeconfig = services_.account_kubeconfig,
+              .api_variables = services_.api_variables}),
+      volumes_({.api = services_.api,
+                .cache = services_.cache,
+                .folders = services_.folders,
+                .clock = services_.clock,
+                .events = events_,
+                .has_job_user = services_.job_user.has_value()}),
+      probes_({.executor = services_.executor,
+               .tasks = tasks_,
+               .runner = services_.runner,
+               .images = services_.images,
+               .specs = specs_,
+               .events = events_,
+               .pods = live_by_uid_,
+               .caller = services_.probes,
+               .on_verdict = [this](const ObjectKey& pod) { pods_.Add(pod); }}),
+      streams_({.tasks = tasks_,
+                .runner = services_.runner,
+                .images = services_.images,
+                .specs = specs_,
+                .pods = live_by_uid_,
+                .pump = services_.streams}),
+      processes_(live_by_uid_, streams_, services_.runner) {
   services_.cache.Listen(kPods, [this](const ObjectChange& change) { OnPod(change); });
   services_.cache.Listen(
       kConfigMaps, [this](const ObjectChange& change) { OnData(change, DataKind::kConfigMap); });
@@ -77,6 +69,10 @@ PodExecutor::PodExecutor(const Services& services)
       if (StringAt(*pod, {"spec", "nodeName"}) == NameOf(*change.previous)) pods_.Add(KeyOf(*pod));
     }
   });
+}
+
+PodExecutor::~PodExecutor() {
+  owner_.reset();  // tasks that are posted already find no owner
 }
 
 void PodExecutor::Start() {
@@ -114,6 +110,22 @@ void PodExecutor::OnPod(const ObjectChange& change) {
   }
 }
 
+void PodExecutor::OnData(const ObjectChange& change, DataKind kind) {
+  const std::string namespace_name = NamespaceOf(change.any());
+  const std::string name = NameOf(change.any());
+  for (const auto& [uid, live] : live_by_uid_) {
+    if (NamespaceOf(*live.pod) != namespace_name) continue;
+    NoteStale(uid, VolumesShowing(*live.pod, kind, name));
+  }
+}
+
+void PodExecutor::NoteStale(const std::string& uid, std::set<std::string> volumes) {
+  const auto live = live_by_uid_.find(uid);
+  if (volumes.empty() || live == live_by_uid_.end()) return;
+  live->second.volumes.stale.merge(volumes);
+  pods_.Add(KeyOf(*live->second.pod));
+}
+
 std::string PodExecutor::AddressFor(const Json& pod) {
   if (services_.network == nullptr || BoolAt(pod, {"spec", "hostNetwork"})) return "127.0.0.1";
   return services_.network->addresses().Take(UidOf(pod));
@@ -144,7 +156,7 @@ Result<NextLook> PodExecutor::Look(const ObjectKey& key) {
     }
   }
   const auto [at, is_new] = live_by_uid_.try_emplace(uid);
-  Live& live = at->second;
+  LivePod& live = at->second;
   if (is_new) {
     live.pod = pod;
     live.run = NewRun(*pod, services_.clock.Now());
@@ -153,11 +165,10 @@ Result<NextLook> PodExecutor::Look(const ObjectKey& key) {
   }
   live.run.node_is_gone = *node == nullptr;
   PodStep step = Advance(*pod, live);
-  RenewTokens(*pod, live);
-  RenewStale(*pod, live);
-  if (live.renew_tokens_at && (!step.look_again || *live.renew_tokens_at < *step.look_again)) {
-    step.look_again = live.renew_tokens_at;
-  }
+  volumes_.RenewTokens(*pod, live.volumes, !live.processes.empty());
+  volumes_.RenewStale(*pod, live.volumes, !live.processes.empty());
+  const std::optional<WallTime> renewal = live.volumes.renew_tokens_at;
+  if (renewal && (!step.look_again || *renewal < *step.look_again)) step.look_again = renewal;
   if (step.is_over && live.run.node_is_gone) {
     BERTH_CHECK_OK(MarkLost(*pod, "DeletionByPodGC", "PodGC: node no longer exists"));
     return NextLook{Duration::zero()};
@@ -188,7 +199,7 @@ void PodExecutor::EndOthers(const ObjectKey& key, const std::string& uid) {
   if (known == uids_by_key_.end()) return;
   std::erase_if(known->second, [&](const std::string& other) {
     if (other == uid) return false;
-    Live& live = live_by_uid_.at(other);
+    LivePod& live = live_by_uid_.at(other);
     if (!live.processes.empty()) {
       SignalAll(live, SIGKILL);
       return false;
@@ -251,14 +262,14 @@ Status PodExecutor::Reject(const Json& pod, const std::string& reason, const std
 }
 
 // Repeats until no step is due at once.
-PodStep PodExecutor::Advance(const Json& pod, Live& live) {
+PodStep PodExecutor::Advance(const Json& pod, LivePod& live) {
   for (int round = 0;; ++round) {
     PodStep step = PlanPod(pod, live.run, services_.clock.Now());
     if (round == 8 || !Perform(pod, live, step)) return step;
   }
 }
 
-bool PodExecutor::Perform(const Json& pod, Live& live, const PodStep& step) {
+bool PodExecutor::Perform(const Json& pod, LivePod& live, const PodStep& step) {
   const WallTime now = services_.clock.Now();
   if (!step.stop_reason.empty()) live.run.stop_reason = step.stop_reason;
   if (step.terminate) {
@@ -279,35 +290,41 @@ bool PodExecutor::Perform(const Json& pod, Live& live, const PodStep& step) {
   return step.terminate || step.kill || !step.restart.empty() || !step.start.empty();
 }
 
-void PodExecutor::StartContainer(const Json& pod, Live& live, std::size_t at) {
+void PodExecutor::StartContainer(const Json& pod, LivePod& live, std::size_t at) {
   ContainerRun& container = live.run.containers[at];
   const auto program = services_.images.Find(container.image);
   if (!program) return ReportMissingImage(pod, container);
-  if (!PrepareVolumes(pod, live, container)) return;
-  if (program->image != nullptr) {
-    const auto scratch = MakeImageScratch(ImageFolder(pod, container.name));
-    if (!scratch) return Hold(container, "CreateContainerError", scratch.error().message);
+  if (const Status written = volumes_.Prepare(pod, live.volumes); !written) {
+    return Hold(container, "ContainerCreating", written.error().message);
   }
-  const Result<ProcessSpec> spec = MakeSpec(pod, live.run, container, *program);
+  if (program->image != nullptr) {
+    const Status prepared = specs_.PrepareImage(pod, container);
+    if (!prepared) return Hold(container, "CreateContainerError", prepared.error().message);
+  }
+  const Result<ProcessSpec> spec = specs_.Make(pod, live.run, container, *program);
   if (!spec) {
     const bool is_config = spec.error().code == ErrorCode::kInvalid;
     const char* reason = is_config ? "CreateContainerConfigError" : "CreateContainerError";
     events_.Record(pod, EventType::kWarning, "Failed", "Error: " + spec.error().message);
     return Hold(container, reason, spec.error().message);
   }
-  const auto spawned = services_.runner.Spawn(
-      *spec, [this, uid = UidOf(pod), at, alive = std::weak_ptr<bool>(alive_)](ProcessExit exit) {
-        services_.executor.Post([this, uid, at, exit, alive] {
-          if (!alive.expired()) OnExit(uid, at, exit);
-        });
-      });
+  const ContainerPlace place{UidOf(pod), at};
+  const auto spawned = services_.runner.Spawn(*spec, [this, place](ProcessExit exit) {
+    tasks_.Post([this, place, exit] { OnExit(place, exit); });
+  });
+  NoteStart(pod, live, at, spawned);
+}
+
+void PodExecutor::NoteStart(const Json& pod, LivePod& live, std::size_t at,
+                            const Result<ProcessId>& spawned) {
+  ContainerRun& container = live.run.containers[at];
   const WallTime now = services_.clock.Now();
   if (spawned) {
     live.processes[at] = *spawned;
     container.state = ContainerRun::State::kRunning;
     container.started_at = now;
     events_.Record(pod, EventType::kNormal, "Started", "Started container " + container.name);
-    if (const Json* declared = FindContainer(pod, container)) StartProbes(live, at, *declared);
+    if (const Json* declared = DeclarationOf(pod, container)) probes_.Start(live, at, *declared);
     return;
   }
   if (spawned.error().code != ErrorCode::kInvalid) {
@@ -320,57 +337,6 @@ void PodExecutor::StartContainer(const Json& pod, Live& live, std::size_t at) {
   container.end_reason = "StartError";
   container.end_message = spawned.error().message;
   events_.Record(pod, EventType::kWarning, "Failed", "Error: " + spawned.error().message);
-}
-
-Result<ProcessSpec> PodExecutor::MakeSpec(const Json& stored_pod, const PodRun& run,
-                                          const ContainerRun& container,
-                                          const LocalProgram& program) {
-  Json pod = stored_pod;
-  pod["status"]["podIP"] = run.address;  // the status may be written later
-  const Json* spec = FindContainer(pod, container);
-  if (spec == nullptr) return Error{ErrorCode::kInvalid, "no such container"};
-  BERTH_TRY(const Environment own,
-            MakeEnvironment(pod, *spec, [&](DataKind kind, const std::string& name) {
-              return ReadData(NamespaceOf(pod), kind, name);
-            }));
-  std::function<Result<std::string>()> kubeconfig;
-  if (services_.account_kubeconfig != nullptr) {
-    kubeconfig = [&] { return KubeconfigOfPod(services_.api, pod, services_.account_kubeconfig); };
-  }
-  BERTH_CHECK_OK(services_.folders.Prepare(pod, container.name, kubeconfig));
-  ProcessSpec process;
-  process.working_folder = services_.folders.WorkFolder(pod);
-  process.output_path = services_.folders.LogPath(pod, container.name, container.restarts);
-  process.record_path = services_.folders.RecordPath(pod, container.name);
-  process.most_output_bytes = services_.log_bytes;
-  process.user = services_.job_user;
-  if (services_.network != nullptr) process.network = services_.network->For(pod, run.address);
-  process.argv = MakeCommandLine(program, Expanded(ArrayAt(*spec, {"command"}), own),
-                                 Expanded(ArrayAt(*spec, {"args"}), own));
-  std::map<std::string, std::string> environment(base_environment_.begin(),
-                                                 base_environment_.end());
-  if (program.image != nullptr) {
-    BERTH_CHECK_OK(AddImageView(pod, *spec, own, *program.image, process));
-    environment = program.image->environment;
-    environment.try_emplace("HOME", program.image->home);
-  } else {
-    BERTH_CHECK_OK(AddVolumes(pod, *spec, own, !container.is_running(), process));
-    environment["HOME"] = process.working_folder;
-  }
-  process.keeps_input = BoolAt(*spec, {"stdin"});
-  process.is_terminal = BoolAt(*spec, {"tty"});
-  if (process.is_terminal) environment["TERM"] = kTerminal;
-  if (process.user) environment["USER"] = environment["LOGNAME"] = process.user->name;
-  environment["HOSTNAME"] = HostNameOf(pod);
-  if (services_.network != nullptr && BoolAt(pod, {"spec", "enableServiceLinks"})) {
-    for (const auto& [name, value] : services_.network->LinksIn(NamespaceOf(pod))) {
-      environment[name] = value;
-    }
-  }
-  for (const auto& [name, value] : services_.api_variables) environment[name] = value;
-  for (const auto& [name, value] : own) environment[name] = value;
-  for (const auto& [name, value] : environment) process.env.push_back(name + "=" + value);
-  return process;
 }
 
 void PodExecutor::Hold(ContainerRun& container, const std::string& reason,
@@ -395,18 +361,18 @@ void PodExecutor::ReportMissingImage(const Json& pod, ContainerRun& container) {
                  fmt::format("Failed to pull image \"{}\": {}", container.image, message));
 }
 
-void PodExecutor::SignalAll(const Live& live, int signal) {
+void PodExecutor::SignalAll(const LivePod& live, int signal) {
   for (const auto& [at, process] : live.processes) services_.runner.Signal(process, signal);
 }
 
-void PodExecutor::OnExit(const std::string& uid, std::size_t at, ProcessExit exit) {
-  const auto found = live_by_uid_.find(uid);
+void PodExecutor::OnExit(const ContainerPlace& place, ProcessExit exit) {
+  const auto found = live_by_uid_.find(place.first);
   if (found == live_by_uid_.end()) return;
-  Live& live = found->second;
-  live.processes.erase(at);
-  EndStreams(uid, at);
-  if (probes_ != nullptr) probes_->Stop({uid, at});
-  ContainerRun& container = live.run.containers[at];
+  LivePod& live = found->second;
+  live.processes.erase(place.second);
+  streams_.End(place);
+  probes_.Stop(place);
+  ContainerRun& container = live.run.containers[place.second];
   container.state = ContainerRun::State::kEnded;
   container.ended_at = services_.clock.Now();
   container.exit_code = exit.exit_code;
@@ -416,9 +382,20 @@ void PodExecutor::OnExit(const std::string& uid, std::size_t at, ProcessExit exi
   pods_.Add(KeyOf(*live.pod));
 }
 
+ApiResult<std::unique_ptr<RunningProgram>> PodExecutor::StartProgram(
+    const ProgramRequest& request, const std::shared_ptr<ProgramObserver>& observer) {
+  return streams_.Start(request, observer);
+}
+
+ApiResult<std::string> PodExecutor::FindPort(const PodPlace& place, std::uint16_t port) const {
+  return processes_.FindPort(place, port);
+}
+
+UsageReading PodExecutor::ReadUsage() const { return processes_.ReadUsage(services_.clock.Now()); }
+
 // terminationMessagePolicy FallbackToLogsOnError: returns the end of the log.
 std::string PodExecutor::LastWords(const Json& pod, const ContainerRun& container) const {
-  const Json* spec = FindContainer(pod, container);
+  const Json* spec = DeclarationOf(pod, container);
   if (spec == nullptr || StringAt(*spec, {"terminationMessagePolicy"}) != "FallbackToLogsOnError") {
     return "";
   }
@@ -426,25 +403,6 @@ std::string PodExecutor::LastWords(const Json& pod, const ContainerRun& containe
       services_.folders.LogTail(pod, container.name, container.restarts, kMostLastWords);
   // Programs may write any bytes; JSON is UTF-8.
   return ReplaceInvalidUtf8(tail);
-}
-
-Json PodExecutor::ReadData(const std::string& namespace_name, DataKind kind,
-                           const std::string& name, bool binary) {
-  const bool is_map = kind == DataKind::kConfigMap;
-  const auto read = services_.api.Get(is_map ? kConfigMaps : kSecrets, namespace_name, name);
-  if (!read) return nullptr;
-  Json data = (*read)->value("data", Json::object());
-  if (is_map && binary) {
-    const Json entries = (*read)->value("binaryData", Json::object());
-    for (const auto& [key, value] : entries.items()) {
-      data[key] = Base64Decode(StringAt(value, {})).value_or("");
-    }
-  }
-  if (is_map) return data;
-  for (auto& [key, value] : data.items()) {
-    value = Base64Decode(StringAt(value, {})).value_or("");
-  }
-  return data;
 }
 
 }  // namespace berth::local::cluster

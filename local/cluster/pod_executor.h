@@ -4,9 +4,13 @@
 // GPUs are only counted). Pods that ran at the end of an earlier run of `berth up` are marked
 // Failed and never started again: a pod runs at most once at a time.
 //
-// Threads: as ObjectCache; the ends of processes are posted to the executor.
+//   Look: PodStep (pod_lifecycle.h) ─▶ VolumeWriter ─▶ ProcessSpecs ─▶ ProcessRunner ─▶ OnExit
+//   beside a running container: ContainerProbes, ContainerStreams; LiveProcesses reads /proc
+//
+// Threads: tasks of one Executor, those of the ObjectCache; the ends of processes are posted to it.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -17,18 +21,25 @@
 #include "base/executor.h"
 #include "local/apiserver/pod_streams.h"
 #include "local/cluster/container_environment.h"
+#include "local/cluster/container_probes.h"
+#include "local/cluster/container_streams.h"
 #include "local/cluster/image_map.h"
+#include "local/cluster/live_pods.h"
+#include "local/cluster/live_processes.h"
 #include "local/cluster/looks.h"
 #include "local/cluster/network/pod_network.h"
 #include "local/cluster/object_cache.h"
 #include "local/cluster/object_events.h"
+#include "local/cluster/owned_tasks.h"
 #include "local/cluster/pod_account.h"
 #include "local/cluster/pod_folders.h"
 #include "local/cluster/pod_lifecycle.h"
 #include "local/cluster/probes/pod_probes.h"
 #include "local/cluster/process_host.h"
+#include "local/cluster/process_specs.h"
 #include "local/cluster/stream_pump.h"
 #include "local/cluster/usage/pod_usage.h"
+#include "local/cluster/volume_writer.h"
 #include "local/cluster/writer.h"
 
 namespace berth::local::cluster {
@@ -55,30 +66,25 @@ class PodExecutor {
 
   // Registers its listeners; call before the cache tracks pods and nodes.
   explicit PodExecutor(const Services& services);
+  ~PodExecutor();
   PodExecutor(const PodExecutor&) = delete;
   PodExecutor& operator=(const PodExecutor&) = delete;
 
   // Reconciles all present pods. Call after the cache is filled.
   void Start();
 
-  // pod_executor_streams.cc. As PodStreams, but in tasks of the executor.
+  // Do what PodStreams does, in tasks of the executor.
   ApiResult<std::unique_ptr<RunningProgram>> StartProgram(
       const ProgramRequest& request, const std::shared_ptr<ProgramObserver>& observer);
   ApiResult<std::string> FindPort(const PodPlace& place, std::uint16_t port) const;
 
-  // pod_executor_usage.cc. What the programs have used by now, as /proc tells.
+  // What the programs have used by this time, as /proc tells.
   UsageReading ReadUsage() const;
 
  private:
-  struct Live {
-    Object pod;  // state at its start; read for names only
-    PodRun run;
-    std::map<std::size_t, ProcessId> processes;  // by container
-    std::optional<WallTime> renew_tokens_at;     // in volumes; nullopt: there are none
-    std::set<std::string> stale_volumes;         // what they show has changed
-  };
-
   void OnPod(const ObjectChange& change);
+  void OnData(const ObjectChange& change, DataKind kind);
+  void NoteStale(const std::string& uid, std::set<std::string> volumes);
   std::string AddressFor(const Json& pod);
   void GiveBackAddress(const std::string& uid);
   Result<NextLook> Look(const ObjectKey& key);
@@ -90,72 +96,30 @@ class PodExecutor {
   // The node refuses the pod before anything of it runs.
   Status Reject(const Json& pod, const std::string& reason, const std::string& message);
   Status MarkLost(const Json& pod, const std::string& reason, const std::string& message);
-  PodStep Advance(const Json& pod, Live& live);
-  bool Perform(const Json& pod, Live& live, const PodStep& step);
-  void StartContainer(const Json& pod, Live& live, std::size_t at);
-  Result<ProcessSpec> MakeSpec(const Json& stored_pod, const PodRun& run,
-                               const ContainerRun& container, const LocalProgram& program);
-  // pod_executor_volumes.cc
-  Status HasClaims(const Json& pod) const;
-  Status HasMachinePaths(const Json& pod) const;
-  bool PrepareVolumes(const Json& pod, Live& live, ContainerRun& container);
-  Result<std::vector<PodVolume>> ReadVolumes(const Json& pod, Live& live);
-  void RenewTokens(const Json& pod, Live& live);
-  void OnData(const ObjectChange& change, DataKind kind);
-  void NoteStale(const std::string& uid, std::set<std::string> volumes);
-  void RenewStale(const Json& pod, Live& live);
-  Result<std::vector<MountPoint>> MountPointsOf(const Json& pod, const Json& container,
-                                                const Environment& own) const;
-  Status AddVolumes(const Json& pod, const Json& container, const Environment& own, bool starts,
-                    ProcessSpec& process) const;
-  Result<std::vector<MountStep>> PlanTemporary(const Json& pod, const std::string& container,
-                                               const std::set<std::string>& kept,
-                                               std::vector<MountPoint> inside) const;
-  // pod_executor_images.cc
-  std::string ImageFolder(const Json& pod, const std::string& container) const;
-  Status AddImageView(const Json& pod, const Json& container, const Environment& own,
-                      const images::ImageRoot& image, ProcessSpec& process) const;
+  PodStep Advance(const Json& pod, LivePod& live);
+  bool Perform(const Json& pod, LivePod& live, const PodStep& step);
+  void StartContainer(const Json& pod, LivePod& live, std::size_t at);
+  void NoteStart(const Json& pod, LivePod& live, std::size_t at, const Result<ProcessId>& spawned);
   void Hold(ContainerRun& container, const std::string& reason, const std::string& message);
   void ReportMissingImage(const Json& pod, ContainerRun& container);
-  void SignalAll(const Live& live, int signal);
-  void OnExit(const std::string& uid, std::size_t at, ProcessExit exit);
-  // pod_executor_probes.cc
-  void StartProbes(Live& live, std::size_t at, const Json& container);
-  void OnVerdict(const PodProbes::Container& place, ProbeKind kind, bool passed,
-                 const std::string& why);
-  void KillForProbe(Live& live, std::size_t at, ProbeKind kind);
-  // pod_executor_streams.cc
-  struct RunningContainer;
-  ApiResult<RunningContainer> FindContainerOf(const ProgramRequest& request);
-  std::unique_ptr<RunningProgram> Attach(const ProgramRequest& request,
-                                         const RunningContainer& target,
-                                         const std::shared_ptr<ProgramObserver>& observer);
-  ApiResult<std::unique_ptr<RunningProgram>> Execute(
-      const ProgramRequest& request, const RunningContainer& target,
-      const std::shared_ptr<ProgramObserver>& observer);
-  void PostAlive(std::function<void()> task);
-  void EndStreams(const std::string& uid, std::size_t at);
-  void RunProbeCommand(const PodProbes::Container& place, const std::vector<std::string>& command,
-                       Duration timeout, const std::function<void(ProbeAnswer)>& done);
-
+  void SignalAll(const LivePod& live, int signal);
+  void OnExit(const ContainerPlace& place, ProcessExit exit);
   std::string LastWords(const Json& pod, const ContainerRun& container) const;
-  // True `binary` includes the entries that are no text.
-  Json ReadData(const std::string& namespace_name, DataKind kind, const std::string& name,
-                bool binary = false);
 
-  Services services_;
+  std::shared_ptr<bool> owner_ = std::make_shared<bool>(true);
+  const Services services_;
+  const OwnedTasks tasks_;
   Writer writer_;
   ObjectEvents events_;
   FunctionController pods_;
-  std::map<std::string, Live> live_by_uid_;
+  LivePods live_by_uid_;
   std::map<ObjectKey, std::set<std::string>> uids_by_key_;
   std::set<std::string> lost_uids_;
-  // Sessions of StreamPump at containers, by uid and container, and the process that runs for each;
-  // 0: an attached session.
-  std::map<std::pair<std::string, std::size_t>, std::map<std::int64_t, ProcessId>> streams_;
-  Environment base_environment_;
-  std::unique_ptr<PodProbes> probes_;  // null: every probe passes
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  const ProcessSpecs specs_;
+  VolumeWriter volumes_;
+  ContainerProbes probes_;
+  ContainerStreams streams_;
+  const LiveProcesses processes_;
 };
 
 }  // namespace berth::local::cluster

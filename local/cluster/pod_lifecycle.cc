@@ -179,6 +179,14 @@ PodRun NewRun(const Json& pod, WallTime now) {
   return run;
 }
 
+const Json* DeclarationOf(const Json& pod, const ContainerRun& run) {
+  for (const Json& container :
+       ArrayAt(pod, {"spec", run.is_init ? "initContainers" : "containers"})) {
+    if (StringAt(container, {"name"}) == run.name) return &container;
+  }
+  return nullptr;
+}
+
 PodStep PlanPod(const Json& pod, const PodRun& run, WallTime now) {
   return PodPlanner(pod, run, now).Run();
 }

@@ -55,6 +55,9 @@ struct PodRun {
 
 PodRun NewRun(const Json& pod, WallTime now);
 
+// The container in the pod's spec; null: the spec has none of this name.
+const Json* DeclarationOf(const Json& pod, const ContainerRun& run);
+
 struct PodStep {
   std::vector<std::size_t> start;    // positions in PodRun::containers
   bool terminate = false;            // send SIGTERM to all running containers

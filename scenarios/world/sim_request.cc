@@ -73,7 +73,7 @@ ApiResponse Patch(Registry& registry, RequestContext& context, const ApiRequest&
                   const local::Target& target) {
   auto type = PatchTypeOf(request.content_type);
   if (!type) return ErrorResponse(type.error());
-  Registry::PatchRequest patch{*type, Body{*request.body, {}}, target.IsTrue("force")};
+  local::PatchRequest patch{*type, Body{*request.body, {}}, target.IsTrue("force")};
   if (context.subresource == "scale") {
     return FromJson(kOk, registry.PatchScale(context, std::move(patch)));
   }

@@ -61,10 +61,9 @@ ApiResult<Body> DecodeBody(const TypeTable& types, const net::Request& request,
   return body;
 }
 
-ApiResult<Registry::PatchRequest> DecodePatch(const Exchange& exchange,
-                                              const ResourceInfo& resource) {
+ApiResult<PatchRequest> DecodePatch(const Exchange& exchange, const ResourceInfo& resource) {
   const std::string type = ContentType(exchange.request);
-  Registry::PatchRequest patch;
+  PatchRequest patch;
   patch.force = exchange.target.IsTrue("force");
   if (type == "application/apply-patch+yaml") {
     patch.type = PatchType::kApply;

@@ -16,8 +16,7 @@ ApiResult<Body> DecodeBody(const TypeTable& types, const net::Request& request,
                            const std::string& api_version, const std::string& kind);
 
 // The body of a PATCH, with the type of the patch.
-ApiResult<Registry::PatchRequest> DecodePatch(const Exchange& exchange,
-                                              const ResourceInfo& resource);
+ApiResult<PatchRequest> DecodePatch(const Exchange& exchange, const ResourceInfo& resource);
 
 // fieldManager, fieldValidation, dryRun of a write.
 std::optional<ApiError> ReadWriteOptions(const Exchange& exchange, RequestContext& context);

@@ -12,6 +12,7 @@
 #include "local/apiserver/http/reviews.h"
 #include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
+#include "local/apiserver/registry/write_committer.h"
 
 namespace berth::local {
 namespace {
@@ -257,7 +258,7 @@ void ResourceHandlers::SendWritten(Exchange& exchange, const RequestContext& con
   const auto held = std::make_shared<net::Response>(std::move(answer));
   result.pending->OnDone([kept = exchange.shared_from_this(), context, held](const Status& done) {
     if (done) return kept->responder->Send(std::move(*held));
-    kept->SendError(Registry::FromStore(done.error(), context), context.warnings);
+    kept->SendError(StoreRefusal(done.error(), context), context.warnings);
   });
 }
 

@@ -41,6 +41,17 @@ void AddToleration(Json& spec, const char* key) {
 
 }  // namespace
 
+AdmissionRequest MakeAdmissionRequest(RequestContext& context,
+                                      AdmissionRequest::Operation operation, const Json* object,
+                                      const Json* old_object) {
+  AdmissionRequest request;
+  request.context = &context;
+  request.operation = operation;
+  request.name = context.name.empty() && object != nullptr ? NameOf(*object) : context.name;
+  request.old_object = old_object;
+  return request;
+}
+
 std::optional<ApiError> AdmissionChain::CheckNamespace(const AdmissionRequest& request) const {
   const RequestContext& context = *request.context;
   if (!context.resource->namespaced || request.operation != Operation::kCreate) {
@@ -260,6 +271,16 @@ std::optional<ApiError> AdmissionChain::Validate(const AdmissionRequest& request
   const WebhookDispatch webhooks(store_, webhooks_, converter_, roles_, webhook_metrics_);
   if (auto error = webhooks.Validate(request, object)) return error;
   return CheckCancellation();  // a write that nobody waits for is not committed
+}
+
+std::optional<ApiError> AdmissionChain::Connect(RequestContext& context, Json options) const {
+  AdmissionRequest request = MakeAdmissionRequest(context, Operation::kConnect, nullptr, nullptr);
+  request.object_kind = TextAt(options, {"kind"});
+  const auto accept = [](const Json& /*changed*/) -> std::optional<ApiError> {
+    return std::nullopt;
+  };
+  if (auto error = Mutate(request, options, accept)) return error;
+  return Validate(request, &options);
 }
 
 }  // namespace berth::local

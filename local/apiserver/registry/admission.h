@@ -40,6 +40,12 @@ struct AdmissionRequest {
   std::string object_kind;            // the kind of v1, on connect: PodExecOptions, …; else empty
 };
 
+// The question about a write. `object`: null on delete; its name counts where the request has none.
+// `old_object`: null on create; it must outlive the question.
+AdmissionRequest MakeAdmissionRequest(RequestContext& context,
+                                      AdmissionRequest::Operation operation, const Json* object,
+                                      const Json* old_object);
+
 class AdmissionChain {
  public:
   // Normalises an object that a webhook has changed: types, defaults, pruning.
@@ -63,6 +69,9 @@ class AdmissionChain {
                                  const Accept& accept) const;
   // `object`: null on delete.
   std::optional<ApiError> Validate(const AdmissionRequest& request, const Json* object) const;
+  // Asks both about exec, attach, portforward. `options`: PodExecOptions, … of v1; what mutating
+  // webhooks change in it has no effect.
+  std::optional<ApiError> Connect(RequestContext& context, Json options) const;
 
  private:
   std::optional<ApiError> CheckNamespace(const AdmissionRequest& request) const;

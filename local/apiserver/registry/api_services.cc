@@ -1,11 +1,12 @@
-// One APIService for every group version that is served, as Kubernetes' aggregator registers them.
+#include "local/apiserver/registry/api_services.h"
+
 #include <map>
-#include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/rfc3339.h"
-#include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
-#include "local/apiserver/registry/registry.h"
 
 namespace berth::local {
 namespace {
@@ -65,11 +66,10 @@ Json ApiServiceOf(const std::string& name, const Registration& registration,
 
 }  // namespace
 
-// The writes are not waited for: after a crash the next start makes them again.
-void Registry::RegisterApiServices() {
-  const std::lock_guard lock(services_mutex_);
-  if (!registers_services_) return;
-  std::map<std::string, Registration> missing = Wanted(*table());
+void ApiServices::Register() {
+  const std::lock_guard lock(mutex_);
+  if (!is_started_) return;
+  std::map<std::string, Registration> missing = Wanted(*catalog_.Current());
   std::vector<Write> writes;
   for (const StoredPtr& stored : store_.cache().List(kApiServices, "").objects) {
     if (missing.erase(stored->key().name) > 0) continue;
@@ -79,10 +79,10 @@ void Registry::RegisterApiServices() {
     }
     writes.push_back({Write::Kind::kDelete, stored->key(), *known, stored->revision()});
   }
-  const std::string now = FormatTime(Now());
+  const std::string now = FormatTime(clock_.Now());
   for (const auto& [name, registration] : missing) {
     Json object = ApiServiceOf(name, registration, now);
-    object["metadata"]["uid"] = NewUid();
+    object["metadata"]["uid"] = identifiers_.NewUid();
     writes.push_back({Write::Kind::kCreate, {kApiServices, "", name}, std::move(object), 0});
   }
   // A client may have written one of them in between: the next change of the kinds looks again.
@@ -91,12 +91,12 @@ void Registry::RegisterApiServices() {
   }
 }
 
-void Registry::BootstrapApiServices() {
+void ApiServices::Start() {
   {
-    const std::lock_guard lock(services_mutex_);
-    registers_services_ = true;
+    const std::lock_guard lock(mutex_);
+    is_started_ = true;
   }
-  RegisterApiServices();
+  Register();
 }
 
 }  // namespace berth::local

@@ -49,6 +49,18 @@ bool SameIdentity(const Json& a, const Json& b) {
   return NameOf(a) == NameOf(b) && NamespaceOf(a) == NamespaceOf(b) && UidOf(a) == UidOf(b);
 }
 
+// Whether the object has another version than the resource, or an older schema's form.
+bool NeedsShaping(const ResourceInfo& resource, const StoredObject& object) {
+  if (object.api_version() != resource.api_version()) return true;
+  return resource.crd != nullptr && object.revision() < resource.crd->revision;
+}
+
+void Present(const ResourceInfo& resource, Json& object) {
+  if (resource.crd_version == nullptr) return;
+  resource.crd_version->schema->Prune(object);
+  resource.crd_version->schema->Default(object);
+}
+
 }  // namespace
 
 std::string StoredVersion(const ResourceInfo& resource) {
@@ -56,6 +68,10 @@ std::string StoredVersion(const ResourceInfo& resource) {
   if (resource.storage == "events") return "v1";
   if (resource.storage == kAutoscalers) return kAutoscalerStoredVersion;
   return resource.api_version();
+}
+
+bool IsStorageVersion(const ResourceInfo& resource) {
+  return StoredVersion(resource) == resource.api_version();
 }
 
 WebhookTarget ReadClientConfig(const Json& client_config) {
@@ -125,6 +141,57 @@ ApiResult<std::vector<Json>> Converter::Convert(const ResourceInfo& resource,
     objects[places[i]] = std::move((*converted)[i]);
   }
   return objects;
+}
+
+std::optional<ApiError> Converter::ToStorageVersion(const ResourceInfo& resource,
+                                                    Json& object) const {
+  if (IsStorageVersion(resource)) return std::nullopt;
+  auto converted = ConvertOne(resource, std::move(object), StoredVersion(resource));
+  if (!converted) return converted.error();
+  object = std::move(*converted);
+  if (resource.crd == nullptr) return std::nullopt;
+  const auto version = resource.crd->versions.find(resource.crd->storage_version);
+  if (version != resource.crd->versions.end() && version->second.schema != nullptr) {
+    version->second.schema->Prune(object);
+    version->second.schema->Default(object);
+  }
+  return std::nullopt;
+}
+
+ApiResult<StoredPtr> Converter::ToVersion(const ResourceInfo& resource,
+                                          const StoredPtr& object) const {
+  if (!NeedsShaping(resource, *object)) return object;
+  const Object json = object->json();
+  if (json == nullptr) return InternalStatus("the stored object cannot be read");
+  auto converted = ConvertOne(resource, *json, resource.api_version());
+  if (!converted) return converted.error();
+  Present(resource, *converted);
+  return StoredPtr(std::make_shared<const StoredObject>(
+      object->key(), object->revision(), StoredObject::MakeDraft(std::move(*converted))));
+}
+
+std::optional<ApiError> Converter::ToVersion(const ResourceInfo& resource,
+                                             std::vector<StoredPtr>& objects) const {
+  std::vector<std::size_t> places;
+  std::vector<Json> others;
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    if (!NeedsShaping(resource, *objects[i])) continue;
+    const Object json = objects[i]->json();
+    if (json == nullptr) return InternalStatus("a stored object cannot be read");
+    places.push_back(i);
+    others.push_back(*json);
+  }
+  if (others.empty()) return std::nullopt;
+  auto converted = Convert(resource, std::move(others), resource.api_version());
+  if (!converted) return converted.error();
+  for (std::size_t k = 0; k < places.size(); ++k) {
+    StoredPtr& item = objects[places[k]];
+    Json object = std::move((*converted)[k]);
+    Present(resource, object);
+    item = std::make_shared<const StoredObject>(item->key(), item->revision(),
+                                                StoredObject::MakeDraft(std::move(object)));
+  }
+  return std::nullopt;
 }
 
 ApiResult<std::vector<Json>> Converter::CallWebhook(const ResourceInfo& resource,

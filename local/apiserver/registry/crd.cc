@@ -339,4 +339,14 @@ void SetCrdStatus(Json& crd, const std::vector<const Json*>& others, WallTime no
   }
 }
 
+void SetCrdStatus(Json& crd, const WatchCache& stored, WallTime now) {
+  std::vector<Object> kept;
+  std::vector<const Json*> others;
+  for (const StoredPtr& other : stored.List(kCrdStorage, "").objects) {
+    kept.push_back(other->json());
+    if (kept.back() != nullptr) others.push_back(kept.back().get());
+  }
+  SetCrdStatus(crd, others, now);
+}
+
 }  // namespace berth::local

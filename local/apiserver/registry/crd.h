@@ -11,8 +11,12 @@
 #include "local/apiserver/api.h"
 #include "local/apiserver/registry/resource_info.h"
 #include "local/apiserver/schema/field_error.h"
+#include "local/apiserver/store/watch_cache.h"
 
 namespace berth::local {
+
+// The storage name of CustomResourceDefinitions.
+inline constexpr char kCrdStorage[] = "customresourcedefinitions.apiextensions.k8s.io";
 
 // The versions of a stored CRD, served or not; empty if its names are not accepted.
 std::vector<ResourcePtr> CrdResources(const Json& crd);
@@ -26,5 +30,7 @@ std::vector<Cause> ValidateCrdUpdate(const Json& crd, const Json& old_crd);
 // Sets the status of a CRD after its creation or a change of its spec: accepted names, stored
 // versions, conditions NamesAccepted and Established. `others`: every other CRD.
 void SetCrdStatus(Json& crd, const std::vector<const Json*>& others, WallTime now);
+// The same beside the CRDs that are stored.
+void SetCrdStatus(Json& crd, const WatchCache& stored, WallTime now);
 
 }  // namespace berth::local

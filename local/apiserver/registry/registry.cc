@@ -1,22 +1,85 @@
 #include "local/apiserver/registry/registry.h"
 
-#include <chrono>
+#include <functional>
+#include <utility>
 
-#include "base/log/log.h"
-#include "base/rfc3339.h"
+#include "local/apiserver/registry/admission.h"
+#include "local/apiserver/registry/api_services.h"
+#include "local/apiserver/registry/bootstrap.h"
 #include "local/apiserver/registry/builtin_resources.h"
-#include "local/apiserver/registry/crd.h"
+#include "local/apiserver/registry/cluster_roles.h"
+#include "local/apiserver/registry/commit_effects.h"
+#include "local/apiserver/registry/conversion.h"
 #include "local/apiserver/registry/errors.h"
-#include "local/apiserver/registry/json_access.h"
-#include "local/apiserver/registry/uuid.h"
+#include "local/apiserver/registry/event_expiry.h"
+#include "local/apiserver/registry/field_tracker.h"
+#include "local/apiserver/registry/identifiers.h"
+#include "local/apiserver/registry/namespace_objects.h"
+#include "local/apiserver/registry/object_creator.h"
+#include "local/apiserver/registry/object_deleter.h"
+#include "local/apiserver/registry/object_patcher.h"
+#include "local/apiserver/registry/object_review.h"
+#include "local/apiserver/registry/object_updater.h"
+#include "local/apiserver/registry/pod_subresources.h"
+#include "local/apiserver/registry/rights_check.h"
+#include "local/apiserver/registry/scale_subresource.h"
+#include "local/apiserver/registry/token_requests.h"
+#include "local/apiserver/registry/write_committer.h"
+#include "local/apiserver/registry/write_stages.h"
 
 namespace berth::local {
-namespace {
 
-constexpr char kExtensionAuthentication[] = "extension-apiserver-authentication";
-constexpr std::string_view kCrds = "customresourcedefinitions.apiextensions.k8s.io";
+struct Registry::Stages {
+  Stages(Store& store, const RegistryOptions& options, Catalog& catalog, RoleIndex& roles,
+         WebhookMetrics& webhook_metrics)
+      : clock(*options.clock),
+        identifiers(options.seed),
+        converter(options.webhooks),
+        reader(store, converter),
+        admission(store, options.webhooks, converter, roles, webhook_metrics,
+                  options.mounts_tokens
+                      ? std::function<std::string()>([this] { return identifiers.NameSuffix(); })
+                      : nullptr),
+        rights(store, roles),
+        review(admission, rights),
+        fields(clock, converter),
+        api_services(store, catalog, clock, identifiers),
+        cluster_roles(store, clock, identifiers),
+        namespace_objects(store, clock, identifiers, options.root_ca_pem),
+        effects(store, catalog, api_services, cluster_roles, namespace_objects,
+                [this](const std::string& crd_name) { deleter.FinishCrdDeletion(crd_name); }),
+        committer(store, converter, effects),
+        writes{store, clock, fields, review, committer},
+        creator(writes, identifiers, namespace_objects, options.service_prefix),
+        updater(writes, converter, rights, creator),
+        patcher(writes, rights, creator, updater),
+        deleter(writes, catalog, updater),
+        scale(reader, updater),
+        pods(store, writes, updater, deleter),
+        token_requests(store.cache(), clock, identifiers, committer, options.tokens) {}
 
-}  // namespace
+  const Clock& clock;
+  Identifiers identifiers;
+  const Converter converter;
+  const ObjectReader reader;
+  const AdmissionChain admission;
+  const RightsCheck rights;
+  const ObjectReview review;
+  const FieldTracker fields;
+  ApiServices api_services;
+  ClusterRoles cluster_roles;
+  const NamespaceObjects namespace_objects;
+  CommitEffects effects;
+  WriteCommitter committer;
+  const WriteStages writes;
+  ObjectCreator creator;
+  ObjectUpdater updater;
+  ObjectPatcher patcher;
+  ObjectDeleter deleter;
+  ScaleSubresource scale;
+  PodSubresources pods;
+  const TokenRequests token_requests;
+};
 
 Registry::Registry(Store& store, RegistryOptions options)
     : store_(store),
@@ -24,217 +87,81 @@ Registry::Registry(Store& store, RegistryOptions options)
       types_(TypeTable::Builtin()),
       catalog_(BuiltinResources(types_)),
       roles_(store_.cache()),
-      random_(options_.seed),
-      service_addresses_(options_.service_prefix),
-      converter_(options_.webhooks),
-      admission_(store_, options_.webhooks, converter_, roles_, webhook_metrics_,
-                 options_.mounts_tokens
-                     ? std::function<std::string()>([this] { return NameSuffix(); })
-                     : nullptr) {
+      stages_(std::make_unique<Stages>(store_, options_, catalog_, roles_, webhook_metrics_)) {
   if (options_.sibling != nullptr) catalog_.LearnFrom(options_.sibling->catalog_);
-  RefreshCatalog();
+  stages_->effects.RefreshCatalog();
 }
 
-void Registry::RefreshCatalog() {
-  const std::lock_guard lock(refresh_mutex_);
-  catalog_.SetCustomKinds(store_.cache().List(kCrds, "").objects);
-}
+Registry::~Registry() = default;
 
-void Registry::AfterCommit(const ObjectKey& key, bool deleted) {
-  if (key.resource == kCrds) {
-    RefreshCatalog();
-    RegisterApiServices();
-    return;
-  }
-  if (key.resource == kClusterRoles) {
-    CollectRoles();
-    return;
-  }
-  if (IsRootCa(key)) return RestoreRootCa(key.namespace_name);
-  if (!deleted) return;
-  const ResourcePtr resource = table()->FindStored(key.resource);
-  if (resource != nullptr && resource->crd != nullptr && resource->crd->terminating) {
-    FinishCrdDeletion(resource->crd->crd_name);
-  }
-}
-
-Status Registry::Settle(const RequestContext& context, const SubmittedWrite& write,
-                        WriteResult& result) {
-  const ObjectKey key = context.key();
-  // The served kinds change with a CRD, the rights with a cluster role: a client that has the
-  // answer may use them.
-  const bool has_effects = key.resource == kCrds || key.resource == kClusterRoles || IsRootCa(key);
-  if (context.wait_for == WaitFor::kSubmitted && !has_effects) {
-    result.pending = write.pending;
-    return OkStatus();
-  }
-  BERTH_CHECK_OK(write.pending->Wait());
-  AfterCommit(key, false);
-  return OkStatus();
-}
-
-Status Registry::SettleRead(const RequestContext& context, WriteResult& result) {
-  if (context.wait_for == WaitFor::kDurable) return WaitForDisk(context.key());
-  result.pending = store_.PendingOf(context.key());
-  return OkStatus();
-}
-
-Status Registry::WaitForDisk(const ObjectKey& key) {
-  const std::shared_ptr<PendingWrite> pending = store_.PendingOf(key);
-  return pending == nullptr ? OkStatus() : pending->Wait();
-}
-
-ApiError Registry::Missing(const RequestContext& context) {
-  const Status durable = WaitForDisk(context.key());
-  if (!durable) return FromStore(durable.error(), context);
-  return NotFoundStatus(context.resource->id, context.name);
-}
-
-ApiError Registry::FromStore(const Error& error, const RequestContext& context) {
-  switch (error.code) {
-    case ErrorCode::kNotFound: return NotFoundStatus(context.resource->id, context.name);
-    case ErrorCode::kAlreadyExists: return AlreadyExistsStatus(context.resource->id, context.name);
-    case ErrorCode::kConflict: return StaleStatus(context.resource->id, context.name);
-    default: return UnavailableStatus("the write could not be stored: " + error.message);
-  }
-}
-
-std::string Registry::NewUid() {
-  const std::lock_guard lock(random_mutex_);
-  return MakeUuid(random_);
-}
-
-std::string Registry::NameSuffix() {
-  const std::lock_guard lock(random_mutex_);
-  return random_.NameSuffix(5);
-}
-
-AdmissionRequest Registry::MakeAdmission(RequestContext& context,
-                                         AdmissionRequest::Operation operation, const Json* object,
-                                         const Json* old_object) const {
-  AdmissionRequest request;
-  request.context = &context;
-  request.operation = operation;
-  request.name = context.name.empty() && object != nullptr ? NameOf(*object) : context.name;
-  request.old_object = old_object;
-  return request;
-}
-
-// Whether ToStorageVersion returns objects unchanged.
-bool Registry::IsStorageVersion(const RequestContext& context) {
-  const ResourceInfo& resource = *context.resource;
-  return StoredVersion(resource) == resource.api_version();
-}
-
-std::optional<ApiError> Registry::ToStorageVersion(const RequestContext& context, Json& object) {
-  const ResourceInfo& resource = *context.resource;
-  if (IsStorageVersion(context)) return std::nullopt;
-  auto converted = converter_.ConvertOne(resource, std::move(object), StoredVersion(resource));
-  if (!converted) return converted.error();
-  object = std::move(*converted);
-  if (resource.crd == nullptr) return std::nullopt;
-  const auto version = resource.crd->versions.find(resource.crd->storage_version);
-  if (version != resource.crd->versions.end() && version->second.schema != nullptr) {
-    version->second.schema->Prune(object);
-    version->second.schema->Default(object);
-  }
-  return std::nullopt;
-}
-
-void Registry::ExpireEvents() {
-  constexpr std::chrono::hours kLifetime{1};
-  constexpr std::size_t kMaxAtOnce = 500;
-  const WallTime oldest = Now() - kLifetime;
-  std::vector<Write> writes;
-  for (const StoredPtr& stored : store_.cache().List("events", "").objects) {
-    const Object event = stored->json();
-    if (event == nullptr || writes.size() == kMaxAtOnce) continue;
-    std::string seen = TextAt(*event, {"series", "lastObservedTime"});
-    if (seen.empty()) seen = TextAt(*event, {"lastTimestamp"});
-    if (seen.empty()) seen = TextAt(*event, {"metadata", "creationTimestamp"});
-    const auto time = ParseTime(seen);
-    if (time && *time < oldest) {
-      writes.push_back({Write::Kind::kDelete, stored->key(), *event, stored->revision()});
-    }
-  }
-  if (writes.empty()) return;
-  // A client may be writing one of them: the next round retries.
-  for (Write& write : writes) {
-    if (auto done = store_.Commit({std::move(write)}); !done) continue;
-  }
-}
-
-Status Registry::BootstrapExtensionAuthentication() {
-  Json data{{"client-ca-file", options_.root_ca_pem}};
-  if (!options_.front_proxy_ca_pem.empty()) {
-    data["requestheader-client-ca-file"] = options_.front_proxy_ca_pem;
-    data["requestheader-allowed-names"] = "[\"" + std::string(kFrontProxyName) + "\"]";
-    data["requestheader-username-headers"] = "[\"X-Remote-User\"]";
-    data["requestheader-uid-headers"] = "[\"X-Remote-Uid\"]";
-    data["requestheader-group-headers"] = "[\"X-Remote-Group\"]";
-    data["requestheader-extra-headers-prefix"] = "[\"X-Remote-Extra-\"]";
-  }
-  RequestContext context;
-  context.table = table();
-  context.resource = context.table->Find({"", "v1", "configmaps"});
-  context.namespace_name = "kube-system";
-  context.name = kExtensionAuthentication;
-  const StoredPtr stored = store_.GetLatest(context.key());
-  const Object known = stored == nullptr ? nullptr : stored->json();
-  if (known != nullptr && known->value("data", Json()) == data) return OkStatus();
-  Json object{{"metadata", {{"name", context.name}, {"namespace", context.namespace_name}}},
-              {"data", std::move(data)}};
-  const auto written = stored != nullptr
-                           ? Patch(context, {PatchType::kMerge, {std::move(object), {}}})
-                           : Create(context, {std::move(object), {}});
-  if (written || written.error().reason == "AlreadyExists") return OkStatus();
-  if (stored == nullptr) return Error{ErrorCode::kUnavailable, written.error().message};
-  // Somebody has made it immutable: servers of extensions trust the authorities that it names.
-  LogWarning("the authorities of clients and of the front proxy were not renewed",
-             {{"configmap", context.name}, {"error", written.error().message}});
-  return OkStatus();
-}
-
-// Namespaces are created by Create, which adds their service account.
 Status Registry::Bootstrap() {
-  const auto create = [&](const ResourceId& id, Json object) -> Status {
-    RequestContext context;
-    context.table = table();
-    context.resource = context.table->Find(id);
-    context.name = NameOf(object);
-    if (store_.GetLatest(context.key()) != nullptr) return OkStatus();
-    auto created = Create(context, {std::move(object), {}});
-    if (!created && created.error().reason != "AlreadyExists") {
-      return Error{ErrorCode::kUnavailable, created.error().message};
-    }
-    return OkStatus();
-  };
-  for (const char* name : {"default", "kube-system", "kube-public", "kube-node-lease"}) {
-    BERTH_CHECK_OK(create({"", "v1", "namespaces"}, {{"metadata", {{"name", name}}}}));
-  }
-  const ResourceId priorities{"scheduling.k8s.io", "v1", "priorityclasses"};
-  BERTH_CHECK_OK(create(priorities, {{"metadata", {{"name", "system-cluster-critical"}}},
-                                     {"value", 2000000000},
-                                     {"description",
-                                      "Used for system critical pods that must run "
-                                      "in the cluster, but can be moved to another "
-                                      "node if necessary."}}));
-  BERTH_CHECK_OK(create(priorities, {{"metadata", {{"name", "system-node-critical"}}},
-                                     {"value", 2000001000},
-                                     {"description",
-                                      "Used for system critical pods that must not be moved "
-                                      "from their current node."}}));
-  BERTH_CHECK_OK(BootstrapExtensionAuthentication());
-  Json metadata = {{"name", kExtensionAuthentication}, {"namespace", "kube-system"}};
-  metadata["name"] = std::string(kExtensionAuthentication) + "-reader";
-  metadata["labels"] = {{"kubernetes.io/bootstrapping", "rbac-defaults"}};
-  metadata["annotations"] = {{"rbac.authorization.kubernetes.io/autoupdate", "true"}};
-  return create({"rbac.authorization.k8s.io", "v1", "roles"},
-                {{"metadata", metadata},
-                 {"rules", Json::array({{{"apiGroups", {""}},
-                                         {"resources", {"configmaps"}},
-                                         {"resourceNames", {kExtensionAuthentication}},
-                                         {"verbs", {"get", "list", "watch"}}}})}});
+  return BootstrapCluster(*this, {options_.root_ca_pem, options_.front_proxy_ca_pem});
+}
+
+Status Registry::BootstrapRoles() { return stages_->cluster_roles.Bootstrap(); }
+
+void Registry::BootstrapApiServices() { stages_->api_services.Start(); }
+
+void Registry::ExpireEvents() { berth::local::ExpireEvents(store_, Now()); }
+
+ApiResult<StoredPtr> Registry::Get(const RequestContext& context) {
+  return stages_->reader.Get(context);
+}
+
+ApiResult<ListResult> Registry::List(const RequestContext& context, const ReadQuery& query) {
+  return stages_->reader.List(context, query);
+}
+
+std::optional<ApiError> Registry::AdmitConnect(RequestContext& context, Json options) {
+  return stages_->admission.Connect(context, std::move(options));
+}
+
+ApiResult<WriteResult> Registry::Create(RequestContext& context, Body body) {
+  return stages_->creator.Create(context, std::move(body));
+}
+
+ApiResult<WriteResult> Registry::Update(RequestContext& context, Body body) {
+  return stages_->updater.Update(context, std::move(body));
+}
+
+ApiResult<WriteResult> Registry::Patch(RequestContext& context, PatchRequest patch) {
+  return stages_->patcher.Patch(context, std::move(patch));
+}
+
+ApiResult<DeleteResult> Registry::Delete(RequestContext& context, const DeleteOptions& options) {
+  return stages_->deleter.Delete(context, options);
+}
+
+ApiResult<std::vector<Object>> Registry::DeleteCollection(RequestContext& context,
+                                                          const ReadQuery& query,
+                                                          const DeleteOptions& options) {
+  return stages_->deleter.DeleteCollection(context, query, options);
+}
+
+ApiResult<Json> Registry::CreateSubresource(RequestContext& context, Body body) {
+  const std::string& storage = context.resource->storage;
+  if (storage == "serviceaccounts") return stages_->token_requests.Issue(context, body.object);
+  if (storage != "pods") return UnknownPathStatus();
+  if (context.subresource == "binding") return stages_->pods.Bind(context, body.object);
+  if (context.subresource == "eviction") return stages_->pods.Evict(context, body.object);
+  return UnknownPathStatus();
+}
+
+ApiResult<Json> Registry::GetScale(const RequestContext& context) {
+  return stages_->scale.Get(context);
+}
+
+ApiResult<Json> Registry::UpdateScale(RequestContext& context, Body body) {
+  return stages_->scale.Update(context, std::move(body));
+}
+
+ApiResult<Json> Registry::PatchScale(RequestContext& context, PatchRequest patch) {
+  return stages_->scale.Patch(context, std::move(patch));
+}
+
+ApiResult<StoredPtr> Registry::InRequestVersion(const RequestContext& context,
+                                                const StoredPtr& object) {
+  return stages_->converter.ToVersion(*context.resource, object);
 }
 
 }  // namespace berth::local

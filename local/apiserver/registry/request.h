@@ -58,4 +58,15 @@ struct WriteResult {
   std::shared_ptr<PendingWrite> pending;  // null: the write is complete
 };
 
+struct PatchRequest {
+  PatchType type = PatchType::kMerge;
+  Body body;
+  bool force = false;  // kApply: take fields from other managers
+};
+
+struct DeleteResult {
+  Object object;      // the object with its deletion pending, or its last state
+  bool gone = false;  // the object is removed
+};
+
 }  // namespace berth::local

@@ -127,7 +127,7 @@ TEST_F(DurableAnswersTest, GoneIsSaidWhenItIsGoneFromTheDisk) {
   const StoredPtr stored = store_->GetLatest(At("m").key());
   ASSERT_TRUE(
       store_->Submit({{Write::Kind::kDelete, At("m").key(), *stored->json(), stored->revision()}}));
-  ExpectWaits<Registry::DeleteResult>(
+  ExpectWaits<DeleteResult>(
       [this] {
         RequestContext context = At("m");
         return registry_->Delete(context, {});

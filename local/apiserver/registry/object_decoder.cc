@@ -1,11 +1,12 @@
-// Decodes bodies to objects: identity, types, unknown fields, defaults.
-#include "local/apiserver/schema/decode.h"
+#include "local/apiserver/registry/object_decoder.h"
+
+#include <utility>
 
 #include "api/codec/json_write.h"
 #include "local/apiserver/registry/crd.h"
 #include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
-#include "local/apiserver/registry/registry.h"
+#include "local/apiserver/schema/decode.h"
 #include "local/apiserver/types/defaults.h"
 
 namespace berth::local {
@@ -42,8 +43,8 @@ std::optional<ApiError> CheckIdentity(const ResourceInfo& resource, Json& object
 
 }  // namespace
 
-std::optional<ApiError> Registry::AcceptObject(const ResourceInfo& resource, Json& object,
-                                               std::vector<std::string>* strict_errors) const {
+std::optional<ApiError> CompleteObject(const ResourceInfo& resource, Json& object,
+                                       std::vector<std::string>* strict_errors) {
   const auto mismatch = [&](const std::string& why) {
     return BadRequest(resource.kind + " in version \"" + resource.id.version +
                       "\" cannot be handled as a " + resource.kind + ": " + why);
@@ -59,7 +60,7 @@ std::optional<ApiError> Registry::AcceptObject(const ResourceInfo& resource, Jso
     }
     NormalizeBuiltin(*resource.type, object);
     ApplyStaticDefaults(resource.id.group, resource.id.version, resource.kind, object);
-    if (resource.storage == "customresourcedefinitions.apiextensions.k8s.io") DefaultCrd(object);
+    if (resource.storage == kCrdStorage) DefaultCrd(object);
   } else {
     const Field* metadata = FindField(*resource.type, "metadata");
     if (metadata != nullptr && object.contains("metadata")) {
@@ -80,8 +81,8 @@ std::optional<ApiError> Registry::AcceptObject(const ResourceInfo& resource, Jso
   return std::nullopt;
 }
 
-std::optional<ApiError> Registry::ReportStrict(
-    RequestContext& context, const std::vector<std::string>& strict_errors) const {
+std::optional<ApiError> ReportStrictErrors(RequestContext& context,
+                                           const std::vector<std::string>& strict_errors) {
   if (strict_errors.empty()) return std::nullopt;
   switch (context.field_validation) {
     case FieldValidation::kIgnore: break;
@@ -99,17 +100,17 @@ std::optional<ApiError> Registry::ReportStrict(
   return std::nullopt;
 }
 
-std::optional<ApiError> Registry::CheckBody(RequestContext& context, Body& body) const {
+std::optional<ApiError> DecodeObject(RequestContext& context, Body& body) {
   if (auto error = CheckIdentity(*context.resource, body.object)) return error;
   std::vector<std::string> strict_errors = std::move(body.strict_errors);
-  if (auto error = AcceptObject(*context.resource, body.object, &strict_errors)) return error;
+  if (auto error = CompleteObject(*context.resource, body.object, &strict_errors)) return error;
   // Kubernetes finds both kinds of errors in one pass over a built-in object, and in two over a
   // custom one.
   if (context.resource->crd == nullptr && strict_errors.size() > 1) {
     SortByPlace(body.text, strict_errors);
   }
   if (strict_errors.size() > kMostStrictErrors) strict_errors.resize(kMostStrictErrors);
-  return ReportStrict(context, strict_errors);
+  return ReportStrictErrors(context, strict_errors);
 }
 
 }  // namespace berth::local

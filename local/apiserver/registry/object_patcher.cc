@@ -1,10 +1,15 @@
-// PATCH: JSON, merge and strategic patches, server-side apply, scale.
+#include "local/apiserver/registry/object_patcher.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "local/apiserver/patch/json_patch.h"
 #include "local/apiserver/patch/managed_fields.h"
 #include "local/apiserver/patch/strategic_patch.h"
 #include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
-#include "local/apiserver/registry/registry.h"
+#include "local/apiserver/registry/object_decoder.h"
 
 namespace berth::local {
 namespace {
@@ -44,28 +49,28 @@ bool OnlyConflictsWithOwnClientSideApply(const ApiError& error, const Json& live
 
 }  // namespace
 
-ApiResult<WriteResult> Registry::Patch(RequestContext& context, PatchRequest patch) {
+ApiResult<WriteResult> ObjectPatcher::Patch(RequestContext& context, PatchRequest patch) {
   const ResourceInfo& resource = *context.resource;
   if (context.subresource.empty() && !resource.Allows('p')) {
     return MethodNotAllowedStatus(resource.id, "patch");
   }
   if (patch.type == PatchType::kApply) return Apply(context, std::move(patch.body), patch.force);
   bool reported = false;
-  const Change change = [&](const Json& current) -> ApiResult<Json> {
+  const ObjectUpdater::Change change = [&](const Json& current) -> ApiResult<Json> {
     auto next = ApplyPatch(resource, patch.type, current, patch.body.object);
     if (!next) return next.error();
     Body body{std::move(*next), patch.body.strict_errors};
     // A retry must not repeat warnings.
     std::vector<std::string> warnings = context.warnings;
-    if (auto error = CheckBody(context, body)) return *error;
+    if (auto error = DecodeObject(context, body)) return *error;
     if (reported) context.warnings = std::move(warnings);
     reported = true;
     return std::move(body.object);
   };
-  return Modify(context, change, Tracking::kUpdate);
+  return updater_.Modify(context, change, Tracking::kUpdate);
 }
 
-ApiResult<WriteResult> Registry::Apply(RequestContext& context, Body body, bool force) {
+ApiResult<WriteResult> ObjectPatcher::Apply(RequestContext& context, Body body, bool force) {
   const ResourceInfo& resource = *context.resource;
   if (!body.object.is_object()) {
     return BadRequest("error decoding YAML: the patch is no object");
@@ -81,16 +86,16 @@ ApiResult<WriteResult> Registry::Apply(RequestContext& context, Body body, bool 
                       resource.kind + ")");
   }
   // A field that no schema knows fails below, whatever fieldValidation says.
-  if (auto error = ReportStrict(context, body.strict_errors)) return *error;
+  if (auto error = ReportStrictErrors(context, body.strict_errors)) return *error;
   const ConflictPolicy policy = force ? ConflictPolicy::kForce : ConflictPolicy::kFail;
-  const ManagerContext manager = MakeManagerContext(context);
-  if (store_.GetLatest(context.key()) == nullptr) {
+  const ManagerContext manager = stages_.fields.ManagerOf(context);
+  if (stages_.store.GetLatest(context.key()) == nullptr) {
     if (!context.subresource.empty()) return NotFoundStatus(resource.id, context.name);
     auto created = CreateByApply(context, body.object, manager, policy);
     // Another client has created the object: applies to it.
     if (created || created.error().reason != "AlreadyExists") return created;
   }
-  const Change change = [&](const Json& current) -> ApiResult<Json> {
+  const ObjectUpdater::Change change = [&](const Json& current) -> ApiResult<Json> {
     auto applied = ApplyConfiguration(&current, body.object, manager, policy);
     if (!applied &&
         OnlyConflictsWithOwnClientSideApply(applied.error(), current, manager.manager)) {
@@ -98,27 +103,27 @@ ApiResult<WriteResult> Registry::Apply(RequestContext& context, Body body, bool 
     }
     if (!applied) return applied.error();
     if (!applied->changed) return current;
-    if (auto error = AcceptObject(resource, applied->object, nullptr)) return *error;
+    if (auto error = CompleteObject(resource, applied->object, nullptr)) return *error;
     return std::move(applied->object);
   };
-  return Modify(context, change, Tracking::kDone);
+  return updater_.Modify(context, change, Tracking::kDone);
 }
 
-ApiResult<WriteResult> Registry::CreateByApply(RequestContext& context, const Json& config,
-                                               const ManagerContext& manager,
-                                               ConflictPolicy policy) {
-  if (auto error = CheckMayCreate(context)) return *error;
+ApiResult<WriteResult> ObjectPatcher::CreateByApply(RequestContext& context, const Json& config,
+                                                    const ManagerContext& manager,
+                                                    ConflictPolicy policy) {
+  if (auto error = rights_.CheckMayCreate(context)) return *error;
   auto applied = ApplyConfiguration(nullptr, config, manager, policy);
   if (!applied) return applied.error();
   Json object = std::move(applied->object);
   object["metadata"]["name"] = context.name;
-  if (auto error = AcceptObject(*context.resource, object, nullptr)) return *error;
+  if (auto error = CompleteObject(*context.resource, object, nullptr)) return *error;
   if (!UidOf(config).empty()) {
     return ConflictStatus(context.resource->id, context.name,
                           "uid mismatch: the provided object specified uid " + UidOf(config) +
                               ", and no existing object was found");
   }
-  return CreateTracked(context, std::move(object), Tracking::kDone);
+  return creator_.CreateDecoded(context, std::move(object), Tracking::kDone);
 }
 
 }  // namespace berth::local

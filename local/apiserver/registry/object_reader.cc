@@ -1,12 +1,12 @@
-// Get and list.
-#include <algorithm>
+#include "local/apiserver/registry/object_reader.h"
+
+#include <utility>
 
 #include "api/codec/json_tree.h"
 #include "api/codec/json_write.h"
 #include "base/strings.h"
 #include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
-#include "local/apiserver/registry/registry.h"
 
 namespace berth::local {
 namespace {
@@ -71,40 +71,16 @@ ApiError ExpiredPage(const Position& position, const std::string& epoch) {
   return error;
 }
 
-// Whether the object has another version than the request's, or an older schema's form.
-bool NeedsShaping(const ResourceInfo& resource, const StoredObject& object) {
-  if (object.api_version() != resource.api_version()) return true;
-  return resource.crd != nullptr && object.revision() < resource.crd->revision;
-}
-
-void Present(const ResourceInfo& resource, Json& object) {
-  if (resource.crd_version == nullptr) return;
-  resource.crd_version->schema->Prune(object);
-  resource.crd_version->schema->Default(object);
-}
-
 }  // namespace
 
-ApiResult<StoredPtr> Registry::Get(const RequestContext& context) {
+ApiResult<StoredPtr> ObjectReader::Get(const RequestContext& context) const {
   const StoredPtr stored = store_.cache().Get(context.key());
   if (stored == nullptr) return NotFoundStatus(context.resource->id, context.name);
-  return InRequestVersion(context, stored);
+  return converter_.ToVersion(*context.resource, stored);
 }
 
-ApiResult<StoredPtr> Registry::InRequestVersion(const RequestContext& context,
-                                                const StoredPtr& object) {
-  const ResourceInfo& resource = *context.resource;
-  if (!NeedsShaping(resource, *object)) return object;
-  const Object json = object->json();
-  if (json == nullptr) return InternalStatus("the stored object cannot be read");
-  auto converted = converter_.ConvertOne(resource, *json, resource.api_version());
-  if (!converted) return converted.error();
-  Present(resource, *converted);
-  return StoredPtr(std::make_shared<const StoredObject>(
-      object->key(), object->revision(), StoredObject::MakeDraft(std::move(*converted))));
-}
-
-ApiResult<ListResult> Registry::List(const RequestContext& context, const ReadQuery& query) {
+ApiResult<ListResult> ObjectReader::List(const RequestContext& context,
+                                         const ReadQuery& query) const {
   Position position;
   if (!query.continue_token.empty()) {
     if (!query.resource_version.empty()) {
@@ -150,69 +126,8 @@ ApiResult<ListResult> Registry::List(const RequestContext& context, const ReadQu
         EncodeToken(result.revision, PlaceOf(*result.items.back()), store_.epoch());
     result.remaining = part.more;
   }
-  return ListInVersion(context, std::move(result));
-}
-
-// Converts the whole list with one call of the webhook.
-ApiResult<ListResult> Registry::ListInVersion(const RequestContext& context, ListResult result) {
-  const ResourceInfo& resource = *context.resource;
-  const std::string api_version = resource.api_version();
-  std::vector<std::size_t> places;
-  std::vector<Json> others;
-  for (std::size_t i = 0; i < result.items.size(); ++i) {
-    if (!NeedsShaping(resource, *result.items[i])) continue;
-    const Object json = result.items[i]->json();
-    if (json == nullptr) return InternalStatus("a stored object cannot be read");
-    places.push_back(i);
-    others.push_back(*json);
-  }
-  if (others.empty()) return result;
-  auto converted = converter_.Convert(resource, std::move(others), api_version);
-  if (!converted) return converted.error();
-  for (std::size_t k = 0; k < places.size(); ++k) {
-    StoredPtr& item = result.items[places[k]];
-    Json object = std::move((*converted)[k]);
-    Present(resource, object);
-    item = std::make_shared<const StoredObject>(item->key(), item->revision(),
-                                                StoredObject::MakeDraft(std::move(object)));
-  }
+  if (auto error = converter_.ToVersion(*context.resource, result.items)) return *error;
   return result;
-}
-
-std::string FieldLabelValue(const StoredObject& object, std::string_view label) {
-  if (label == "metadata.name") return object.key().name;
-  if (label == "metadata.namespace") return object.key().namespace_name;
-  const Object json = object.json();
-  if (json == nullptr) return "";
-  if (object.key().resource == "events" && label == "source") {
-    const std::string component = TextAt(*json, {"source", "component"});
-    return component.empty() ? TextAt(*json, {"reportingComponent"}) : component;
-  }
-  // Events are stored in the core group's form.
-  constexpr std::string_view kRegarding = "regarding.";
-  if (label.substr(0, kRegarding.size()) == kRegarding) {
-    return FieldText(*json, "involvedObject." + std::string(label.substr(kRegarding.size())));
-  }
-  if (label == "reportingController") return TextAt(*json, {"reportingComponent"});
-  std::string text = FieldText(*json, label);
-  if (text.empty() && (label == "spec.unschedulable" || label == "spec.hostNetwork")) {
-    return "false";
-  }
-  if (text.empty() && label == "status.successful") return "0";
-  return text;
-}
-
-bool MatchesQuery(const StoredObject& object, const LabelSelector& labels,
-                  const FieldSelector& fields) {
-  if (!fields.empty() &&
-      !Matches(fields, [&](std::string_view label) { return FieldLabelValue(object, label); })) {
-    return false;
-  }
-  if (labels.empty()) return true;
-  const Object json = object.json();
-  if (json == nullptr) return false;
-  const Json* found = At(*json, {"metadata", "labels"});
-  return Matches(labels, found == nullptr ? Json() : *found);
 }
 
 }  // namespace berth::local

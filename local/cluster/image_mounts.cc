@@ -1,11 +1,12 @@
-// Containers whose image is an image folder: their program has the root of the image.
-#include <filesystem>
+#include "local/cluster/image_mounts.h"
 
-#include <fmt/format.h>
+#include <cstdint>
+#include <optional>
+
 #include <unistd.h>
 
+#include "local/cluster/fields.h"
 #include "local/cluster/image_view.h"
-#include "local/cluster/pod_executor.h"
 
 namespace berth::local::cluster {
 namespace {
@@ -43,15 +44,20 @@ Result<images::ImageRoot> UserOf(const Json& pod, const Json& container,
 
 }  // namespace
 
-std::string PodExecutor::ImageFolder(const Json& pod, const std::string& container) const {
-  return services_.folders.VolumesFolder(pod) + "/" + kImagePrefix + container;
+std::string ImageMounts::Folder(const Json& pod, const std::string& container) const {
+  return folders_.VolumesFolder(pod) + "/" + kImagePrefix + container;
 }
 
-Status PodExecutor::AddImageView(const Json& pod, const Json& container, const Environment& own,
-                                 const images::ImageRoot& image, ProcessSpec& process) const {
+Status ImageMounts::Prepare(const Json& pod, const std::string& container) const {
+  const auto scratch = MakeImageScratch(Folder(pod, container));
+  return scratch ? OkStatus() : Status(scratch.error());
+}
+
+Status ImageMounts::AddTo(ProcessSpec& process, const Json& pod, const Json& container,
+                          const Environment& own, const images::ImageRoot& image) const {
   BERTH_TRY(const images::ImageRoot with_user, UserOf(pod, container, image));
   ImageViewRequest request;
-  BERTH_TRY(request.mounts, MountPointsOf(pod, container, own));
+  BERTH_TRY(request.mounts, mounts_.PointsOf(pod, container, own));
   if (process.network) request.hosts_path = process.network->hosts_path;
   request.working_folder = StringAt(container, {"workingDir"}, image.working_folder);
   if (request.working_folder.empty() || request.working_folder.front() != '/') {
@@ -60,7 +66,7 @@ Status PodExecutor::AddImageView(const Json& pod, const Json& container, const E
   }
   process.start_folder = request.working_folder;
   const std::string name = StringAt(container, {"name"});
-  BERTH_TRY(process.mounts, PlanImageView(image, ImageScratchIn(ImageFolder(pod, name)), request));
+  BERTH_TRY(process.mounts, PlanImageView(image, ImageScratchIn(Folder(pod, name)), request));
   process.has_own_root = true;
   if (process.argv.empty()) {
     return Error{ErrorCode::kInvalid, "the image names no program: give the container a command"};

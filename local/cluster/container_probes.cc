@@ -1,12 +1,13 @@
-// The executor's part in probes: verdicts on containers, and commands that run in them.
+#include "local/cluster/container_probes.h"
+
 #include <csignal>
+#include <cstdint>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "base/seconds.h"
-#include "local/cluster/fields.h"
 #include "local/cluster/image_view.h"
-#include "local/cluster/pod_executor.h"
 
 namespace berth::local::cluster {
 namespace {
@@ -15,7 +16,24 @@ constexpr std::int64_t kProbeOutputBytes = std::int64_t{64} * 1024;
 
 }  // namespace
 
-void PodExecutor::StartProbes(Live& live, std::size_t at, const Json& container) {
+ContainerProbes::ContainerProbes(Services services) : services_(std::move(services)) {
+  if (services_.caller == nullptr) return;
+  probes_ = std::make_unique<PodProbes>(
+      services_.executor, *services_.caller,
+      [this](const ContainerPlace& place, const std::vector<std::string>& command, Duration timeout,
+             const std::function<void(ProbeAnswer)>& done) {
+        RunCommand(place, command, timeout, done);
+      },
+      [this](const ContainerPlace& place, ProbeKind kind, bool passed, const std::string& why) {
+        OnVerdict(place, kind, passed, why);
+      });
+}
+
+void ContainerProbes::Stop(const ContainerPlace& place) {
+  if (probes_ != nullptr) probes_->Stop(place);
+}
+
+void ContainerProbes::Start(LivePod& live, std::size_t at, const Json& container) {
   if (probes_ == nullptr) return;
   ContainerRun& run = live.run.containers[at];
   run.has_started = !HasProbe(container, ProbeKind::kStartup);
@@ -23,29 +41,29 @@ void PodExecutor::StartProbes(Live& live, std::size_t at, const Json& container)
   probes_->Start({UidOf(*live.pod), at}, container, live.run.address);
 }
 
-void PodExecutor::OnVerdict(const PodProbes::Container& place, ProbeKind kind, bool passed,
-                            const std::string& why) {
-  const auto found = live_by_uid_.find(place.first);
-  if (found == live_by_uid_.end()) return;
-  Live& live = found->second;
+void ContainerProbes::OnVerdict(const ContainerPlace& place, ProbeKind kind, bool passed,
+                                const std::string& why) {
+  const auto found = services_.pods.find(place.first);
+  if (found == services_.pods.end()) return;
+  LivePod& live = found->second;
   ContainerRun& container = live.run.containers[place.second];
   if (!container.is_running()) return;
   if (!passed) {
-    events_.Record(*live.pod, EventType::kWarning, "Unhealthy",
-                   fmt::format("{} probe failed: {}", NameOf(kind), why));
+    services_.events.Record(*live.pod, EventType::kWarning, "Unhealthy",
+                            fmt::format("{} probe failed: {}", NameOf(kind), why));
   }
   if (kind == ProbeKind::kReadiness) container.passes_readiness = passed;
   if (kind == ProbeKind::kStartup && passed) container.has_started = true;
-  if (kind != ProbeKind::kReadiness && !passed) KillForProbe(live, place.second, kind);
-  pods_.Add(KeyOf(*live.pod));
+  if (kind != ProbeKind::kReadiness && !passed) Kill(live, place.second, kind);
+  services_.on_verdict(KeyOf(*live.pod));
 }
 
 // The restart policy decides what follows the end.
-void PodExecutor::KillForProbe(Live& live, std::size_t at, ProbeKind kind) {
+void ContainerProbes::Kill(LivePod& live, std::size_t at, ProbeKind kind) {
   const auto process = live.processes.find(at);
   if (process == live.processes.end()) return;
   probes_->Stop({UidOf(*live.pod), at});
-  events_.Record(
+  services_.events.Record(
       *live.pod, EventType::kNormal, "Killing",
       fmt::format("Container {} failed {} probe, will be restarted", live.run.containers[at].name,
                   kind == ProbeKind::kLiveness ? "liveness" : "startup"));
@@ -53,21 +71,21 @@ void PodExecutor::KillForProbe(Live& live, std::size_t at, ProbeKind kind) {
   services_.runner.Signal(id, SIGTERM);
   const auto grace = BoundedSeconds(
       IntAt(*live.pod, {"spec", "terminationGracePeriodSeconds"}, 30));  // kubelet's default
-  services_.executor.PostAfter(grace, [this, id, alive = std::weak_ptr<bool>(alive_)] {
-    if (!alive.expired()) services_.runner.Signal(id, SIGKILL);  // ids are never reused
+  services_.tasks.PostAfter(grace, [this, id] {
+    services_.runner.Signal(id, SIGKILL);  // ids are never reused
   });
 }
 
-void PodExecutor::RunProbeCommand(const PodProbes::Container& place,
-                                  const std::vector<std::string>& command, Duration timeout,
-                                  const std::function<void(ProbeAnswer)>& done) {
-  const auto found = live_by_uid_.find(place.first);
-  if (found == live_by_uid_.end()) return done({false, "the pod has ended"});
-  const Live& live = found->second;
+void ContainerProbes::RunCommand(const ContainerPlace& place,
+                                 const std::vector<std::string>& command, Duration timeout,
+                                 const std::function<void(ProbeAnswer)>& done) {
+  const auto found = services_.pods.find(place.first);
+  if (found == services_.pods.end()) return done({false, "the pod has ended"});
+  const LivePod& live = found->second;
   const ContainerRun& container = live.run.containers[place.second];
   const auto program = services_.images.Find(container.image);
   if (!program) return done({false, "the image is not mapped"});
-  Result<ProcessSpec> spec = MakeSpec(*live.pod, live.run, container, *program);
+  Result<ProcessSpec> spec = services_.specs.Make(*live.pod, live.run, container, *program);
   if (!spec) return done({false, spec.error().message});
   spec->argv = command;
   const auto process = live.processes.find(place.second);
@@ -88,9 +106,8 @@ void PodExecutor::RunProbeCommand(const PodProbes::Container& place,
     done({good, good ? "" : fmt::format("command ended with exit code {}", exit.exit_code)});
   });
   if (!spawned) return done({false, spawned.error().message});
-  services_.executor.PostAfter(timeout, [this, id = *spawned, alive = std::weak_ptr<bool>(alive_)] {
-    if (!alive.expired()) services_.runner.Signal(id, SIGKILL);
-  });
+  services_.tasks.PostAfter(timeout,
+                            [this, id = *spawned] { services_.runner.Signal(id, SIGKILL); });
 }
 
 }  // namespace berth::local::cluster

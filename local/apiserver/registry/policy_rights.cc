@@ -1,12 +1,14 @@
-// Policies whose expressions read params: nobody writes one that reads what its writer may not.
-// Source: k8s.io/kubernetes pkg/registry/admissionregistration (authz.go), restated.
+#include "local/apiserver/registry/policy_rights.h"
+
+#include <string>
+#include <string_view>
+
 #include "api/api_version.h"
 #include "local/apiserver/auth/authorizer.h"
 #include "local/apiserver/policies/mutation_dispatch.h"
 #include "local/apiserver/policies/policy_dispatch.h"
 #include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
-#include "local/apiserver/registry/registry.h"
 
 namespace berth::local {
 namespace {
@@ -47,8 +49,9 @@ bool SameField(const Json& a, const Json* b, std::string_view field) {
 
 }  // namespace
 
-std::optional<ApiError> Registry::CheckParamsAccess(const RequestContext& context,
-                                                    const Json& object, const Json* old_object) {
+std::optional<ApiError> CheckParamsRights(const Store& store, RoleIndex& roles,
+                                          const RequestContext& context, const Json& object,
+                                          const Json* old_object) {
   const ResourceInfo& resource = *context.resource;
   const auto refuse = [&](const char* field, const std::string& why) {
     return InvalidStatus(resource.id.group, resource.kind, context.name,
@@ -59,7 +62,7 @@ std::optional<ApiError> Registry::CheckParamsAccess(const RequestContext& contex
     if (kind == nullptr || SameField(object, old_object, "paramKind")) return std::nullopt;
     AccessAttributes asked = ReadAll(*context.table, kind);
     asked.namespace_name = asked.name = "*";
-    if (Authorize(roles_, context.user, asked).allowed) return std::nullopt;
+    if (Authorize(roles, context.user, asked).allowed) return std::nullopt;
     return refuse(
         "spec.paramKind",
         " must have \"get\" permission on all objects of the referenced paramKind (kind=" +
@@ -72,13 +75,13 @@ std::optional<ApiError> Registry::CheckParamsAccess(const RequestContext& contex
   }
   const char* policies =
       resource.storage == kMutatingPolicyBindings ? kMutatingPolicies : kValidatingPolicies;
-  const StoredPtr stored = store_.GetLatest({policies, "", TextAt(object, {"spec", "policyName"})});
+  const StoredPtr stored = store.GetLatest({policies, "", TextAt(object, {"spec", "policyName"})});
   const Object policy = stored == nullptr ? nullptr : stored->json();
   AccessAttributes asked = ReadAll(*context.table, ObjectAt(policy.get(), "paramKind"));
   asked.name = TextAt(*reference, {"name"});
   asked.namespace_name = TextAt(*reference, {"namespace"});
   if (asked.name.empty()) asked.verb = "list";
-  if (Authorize(roles_, context.user, asked).allowed) return std::nullopt;
+  if (Authorize(roles, context.user, asked).allowed) return std::nullopt;
   return refuse("spec.paramRef", " does not have \"" + asked.verb +
                                      "\" permission on the object referenced by paramRef");
 }

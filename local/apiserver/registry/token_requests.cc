@@ -1,9 +1,14 @@
-// POST …/serviceaccounts/NAME/token.
+#include "local/apiserver/registry/token_requests.h"
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <utility>
+
 #include "base/rfc3339.h"
-#include "local/apiserver/auth/account_tokens.h"
 #include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
-#include "local/apiserver/registry/registry.h"
+#include "local/apiserver/schema/field_error.h"
 
 namespace berth::local {
 namespace {
@@ -76,8 +81,9 @@ std::optional<ApiError> CheckAccount(const RequestContext& context, const Json& 
 
 }  // namespace
 
-std::optional<ApiError> Registry::BindToken(const RequestContext& context, const Json& reference,
-                                            AccountClaims& claims) {
+std::optional<ApiError> TokenRequests::BindToken(const RequestContext& context,
+                                                 const Json& reference,
+                                                 AccountClaims& claims) const {
   const std::string kind = TextAt(reference, {"kind"});
   const std::string name = TextAt(reference, {"name"});
   const std::string version = TextAt(reference, {"apiVersion"});
@@ -87,7 +93,7 @@ std::optional<ApiError> Registry::BindToken(const RequestContext& context, const
   }
   const bool is_pod = kind == "Pod";
   const char* resource = is_pod ? "pods" : "secrets";
-  const StoredPtr stored = store_.cache().Get({resource, context.namespace_name, name});
+  const StoredPtr stored = cache_.Get({resource, context.namespace_name, name});
   const Object object = stored == nullptr ? nullptr : stored->json();
   if (object == nullptr) return NotFoundStatus({"", "v1", resource}, name);
   if (is_pod && TextAt(*object, {"spec", "serviceAccountName"}) != context.name) {
@@ -105,25 +111,25 @@ std::optional<ApiError> Registry::BindToken(const RequestContext& context, const
   (is_pod ? claims.pod : claims.secret) = bound;
   const std::string node = is_pod ? TextAt(*object, {"spec", "nodeName"}) : std::string();
   if (node.empty()) return std::nullopt;
-  const StoredPtr machine = store_.cache().Get({"nodes", "", node});
+  const StoredPtr machine = cache_.Get({"nodes", "", node});
   const Object machine_json = machine == nullptr ? nullptr : machine->json();
   claims.node = NamedObject{node, machine_json == nullptr ? std::string() : UidOf(*machine_json)};
   return std::nullopt;
 }
 
-ApiResult<Json> Registry::RequestToken(RequestContext& context, Json request) {
-  if (options_.tokens == nullptr) {
+ApiResult<Json> TokenRequests::Issue(RequestContext& context, const Json& request) const {
+  if (tokens_ == nullptr) {
     return UnavailableStatus("this server signs no tokens of service accounts");
   }
   if (!request.is_object()) return BadRequest("the TokenRequest is no object");
-  const StoredPtr stored = store_.cache().Get(context.key());
+  const StoredPtr stored = cache_.Get(context.key());
   const Object account = stored == nullptr ? nullptr : stored->json();
-  if (account == nullptr) return Missing(context);
+  if (account == nullptr) return committer_.Missing(context);
   AccountClaims claims;
-  claims.id = NewUid();
+  claims.id = identifiers_.NewUid();
   claims.namespace_name = context.namespace_name;
   claims.account = {context.name, UidOf(*account)};
-  claims.issued = Now();
+  claims.issued = clock_.Now();
   if (auto error = CheckAccount(context, request, claims)) return *error;
   Json spec = request.value("spec", Json::object());
   if (auto error = ReadAudiences(spec, claims)) return *error;
@@ -131,7 +137,7 @@ ApiResult<Json> Registry::RequestToken(RequestContext& context, Json request) {
   if (const Json* bound = Member(spec, "boundObjectRef"); bound != nullptr && bound->is_object()) {
     if (auto error = BindToken(context, *bound, claims)) return *error;
   }
-  auto token = options_.tokens->Issue(claims);
+  auto token = tokens_->Issue(claims);
   if (!token) return InternalStatus("failed to generate token: " + token.error().message);
   spec["audiences"] = claims.audiences;
   spec["expirationSeconds"] =

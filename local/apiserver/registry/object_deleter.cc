@@ -1,20 +1,25 @@
-// DELETE of one object and of collections.
-#include <chrono>
+#include "local/apiserver/registry/object_deleter.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <utility>
 
 #include "base/rfc3339.h"
 #include "base/seconds.h"
+#include "local/apiserver/registry/crd.h"
 #include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
-#include "local/apiserver/registry/registry.h"
+#include "local/apiserver/registry/strategy.h"
 
 namespace berth::local {
 namespace {
 
-constexpr int kTries = 5;
+constexpr int kDeleteTries = 5;
 constexpr const char* kOrphan = "orphan";
 constexpr const char* kForeground = "foregroundDeletion";
 constexpr const char* kCrdCleanup = "customresourcecleanup.apiextensions.k8s.io";
-constexpr const char* kCrds = "customresourcedefinitions.apiextensions.k8s.io";
 
 using Operation = AdmissionRequest::Operation;
 
@@ -92,25 +97,26 @@ void MarkDeleted(Json& object, std::int64_t grace_seconds, WallTime now) {
 
 }  // namespace
 
-ApiResult<Registry::DeleteResult> Registry::Delete(RequestContext& context,
-                                                   const DeleteOptions& options) {
+ApiResult<DeleteResult> ObjectDeleter::Delete(RequestContext& context,
+                                              const DeleteOptions& options) {
   if (!context.resource->Allows('d')) return MethodNotAllowedStatus(context.resource->id, "delete");
   if (auto error = CheckPolicy(options)) return *error;
-  for (int attempt = 0; attempt < kTries; ++attempt) {
+  for (int attempt = 0; attempt < kDeleteTries; ++attempt) {
     if (auto result = DeleteOnce(context, options)) return *std::move(result);
   }
   return StaleStatus(context.resource->id, context.name);
 }
 
-std::optional<ApiResult<Registry::DeleteResult>> Registry::DeleteOnce(
-    RequestContext& context, const DeleteOptions& options) {
+std::optional<ApiResult<DeleteResult>> ObjectDeleter::DeleteOnce(RequestContext& context,
+                                                                 const DeleteOptions& options) {
   const ResourceInfo& resource = *context.resource;
-  const StoredPtr stored = store_.GetLatest(context.key());
+  const StoredPtr stored = stages_.store.GetLatest(context.key());
   const Object current = stored == nullptr ? nullptr : stored->json();
-  if (current == nullptr) return Missing(context);
+  if (current == nullptr) return stages_.committer.Missing(context);
   if (auto error = CheckPreconditions(context, options, *current)) return *error;
-  AdmissionRequest request = MakeAdmission(context, Operation::kDelete, nullptr, current.get());
-  if (auto error = admission_.Validate(request, nullptr)) return *error;
+  const AdmissionRequest request =
+      MakeAdmissionRequest(context, Operation::kDelete, nullptr, current.get());
+  if (auto error = stages_.review.ValidateDeletion(request)) return *error;
 
   const Strategy& strategy = StrategyOf(resource);
   if (auto causes = strategy.RefuseDeletion(*current); !causes.empty()) {
@@ -126,10 +132,11 @@ std::optional<ApiResult<Registry::DeleteResult>> Registry::DeleteOnce(
         "this warning");
   }
   SetPropagation(next, policy);
-  if (resource.storage == kCrds && !IsBeingDeleted(next)) SetFinalizer(next, kCrdCleanup, true);
+  if (resource.storage == kCrdStorage && !IsBeingDeleted(next))
+    SetFinalizer(next, kCrdCleanup, true);
   const std::int64_t grace =
       std::min(strategy.GraceSeconds(*current, options.grace_period_seconds), kLongestGrace);
-  MarkDeleted(next, grace, Now());
+  MarkDeleted(next, grace, stages_.clock.Now());
   strategy.PrepareForDeletion(next);
   const std::int64_t left = IntAt(next, {"metadata", "deletionGracePeriodSeconds"}, 0);
   const bool gone =
@@ -138,40 +145,36 @@ std::optional<ApiResult<Registry::DeleteResult>> Registry::DeleteOnce(
   result.gone = gone;
   const bool changes_nothing = !gone && next == *current;
   if (changes_nothing) {
-    const Status durable = WaitForDisk(context.key());
-    if (!durable) return FromStore(durable.error(), context);
+    const Status durable = stages_.committer.WaitForDisk(context.key());
+    if (!durable) return StoreRefusal(durable.error(), context);
   }
   if (context.dry_run || changes_nothing) {
     result.object = std::make_shared<const Json>(std::move(next));
     return ApiResult<DeleteResult>(std::move(result));
   }
-  std::vector<Write> writes;
-  writes.push_back({gone ? Write::Kind::kDelete : Write::Kind::kUpdate, context.key(),
-                    std::move(next), stored->revision()});
-  auto done = store_.Commit(std::move(writes));
+  auto done = stages_.committer.CommitDeletion(context, std::move(next), stored->revision(), gone);
   if (!done) {
     if (done.error().code == ErrorCode::kConflict) return std::nullopt;
-    return FromStore(done.error(), context);
+    return StoreRefusal(done.error(), context);
   }
-  result.object = done->front()->json();
-  AfterCommit(context.key(), gone);
-  if (resource.storage == kCrds && !gone) {
+  result.object = std::move(*done);
+  if (resource.storage == kCrdStorage && !gone) {
     DeleteInstances(context, *result.object);
     FinishCrdDeletion(context.name);
   }
   return ApiResult<DeleteResult>(std::move(result));
 }
 
-ApiResult<std::vector<Object>> Registry::DeleteCollection(RequestContext& context,
-                                                          const ReadQuery& query,
-                                                          const DeleteOptions& options) {
+ApiResult<std::vector<Object>> ObjectDeleter::DeleteCollection(RequestContext& context,
+                                                               const ReadQuery& query,
+                                                               const DeleteOptions& options) {
   if (!context.resource->Allows('D')) {
     return MethodNotAllowedStatus(context.resource->id, "deletecollection");
   }
   if (auto error = CheckPolicy(options)) return *error;
   std::vector<Object> deleted;
   const WatchCache::Snapshot snapshot =
-      store_.cache().List(context.resource->storage, context.namespace_name);
+      stages_.store.cache().List(context.resource->storage, context.namespace_name);
   for (const StoredPtr& stored : snapshot.objects) {
     if (auto error = CheckCancellation()) return *error;
     if (!MatchesQuery(*stored, query.labels, query.fields)) continue;
@@ -189,13 +192,13 @@ ApiResult<std::vector<Object>> Registry::DeleteCollection(RequestContext& contex
   return deleted;
 }
 
-void Registry::DeleteInstances(RequestContext& context, const Json& crd) {
+void ObjectDeleter::DeleteInstances(RequestContext& context, const Json& crd) {
   const std::string storage =
       TextAt(crd, {"spec", "names", "plural"}) + "." + TextAt(crd, {"spec", "group"});
-  const ResourcePtr instances = table()->FindStored(storage);
+  const ResourcePtr instances = catalog_.Current()->FindStored(storage);
   if (instances == nullptr) return;
   RequestContext one = context;
-  one.table = table();
+  one.table = catalog_.Current();
   one.resource = instances;
   one.namespace_name.clear();
   one.name.clear();
@@ -207,25 +210,25 @@ void Registry::DeleteInstances(RequestContext& context, const Json& crd) {
   }
 }
 
-void Registry::FinishCrdDeletion(const std::string& crd_name) {
+void ObjectDeleter::FinishCrdDeletion(const std::string& crd_name) {
   RequestContext context;
-  context.table = table();
+  context.table = catalog_.Current();
   context.resource =
       context.table->Find({"apiextensions.k8s.io", "v1", "customresourcedefinitions"});
   context.name = crd_name;
-  const StoredPtr stored = store_.GetLatest(context.key());
+  const StoredPtr stored = stages_.store.GetLatest(context.key());
   const Object crd = stored == nullptr ? nullptr : stored->json();
   if (crd == nullptr || !IsBeingDeleted(*crd) || !HasFinalizer(*crd, kCrdCleanup)) return;
   const std::string storage =
       TextAt(*crd, {"spec", "names", "plural"}) + "." + TextAt(*crd, {"spec", "group"});
-  if (!store_.cache().List(storage, "").objects.empty()) return;
-  const Change without_finalizer = [](const Json& current) -> ApiResult<Json> {
+  if (!stages_.store.cache().List(storage, "").objects.empty()) return;
+  const ObjectUpdater::Change without_finalizer = [](const Json& current) -> ApiResult<Json> {
     Json next = current;
     SetFinalizer(next, kCrdCleanup, false);
     return next;
   };
   // After a failure the finalizer stays; the next deletion of an instance, or of the CRD, retries.
-  if (auto done = Modify(context, without_finalizer, Tracking::kDone); !done) return;
+  if (auto done = updater_.Modify(context, without_finalizer, Tracking::kDone); !done) return;
 }
 
 }  // namespace berth::local
