@@ -1,14 +1,17 @@
 // `berth adopt --check`: reads the objects of a cluster in which Kueue is at work, and its
 // Configuration. Writes nothing.
 #include <algorithm>
+#include <memory>
 
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "admission/controller/configuration.h"
 #include "api/labels.h"
 #include "api/yaml/yaml.h"
 #include "checks/check_kinds.h"
-#include "cli/commands.h"
+#include "cli/client_flags.h"
+#include "cli/completion.h"
 #include "program/configuration_file.h"
 #include "program/job_kinds.h"
 #include "view/output.h"
@@ -95,8 +98,6 @@ void TakeDeclaredKinds(const Result<nlohmann::json>& answer, view::AdoptionRepor
   }
 }
 
-}  // namespace
-
 int RunAdopt(const ClientFlags& client) {
   const auto session = view::Session::Open(client);
   if (!session) return view::Complain(session.error());
@@ -131,6 +132,28 @@ int RunAdopt(const ClientFlags& client) {
     view::PrintStructured(view::AdoptionJson(report), client.output);
   }
   return view::HasMissing(report) ? view::kExitRefused : view::kExitAnswered;
+}
+
+}  // namespace
+
+void AddAdopt(CLI::App& app, int& exit_code) {
+  const auto client = std::make_shared<ClientFlags>();
+  const auto check = std::make_shared<bool>(false);
+  CLI::App* command = app.add_subcommand(
+      "adopt", "What Berth would do with the objects of a cluster in which Kueue is at work");
+  AddServerFlags(*command, *client);
+  AddOutputFlag(*command, *client);
+  command->add_option("-n,--namespace", client->namespace_name, "of Kueue (default kueue-system)")
+      ->type_name(kNamespaceValue);
+  command->add_flag("--ascii", client->ascii, "draw with ASCII characters only");
+  command->add_flag("--check", *check, "read and report; nothing is written")->required();
+  command->footer(
+      "Grades: first (to be done before), missing (would wait for what Berth lacks; exit code 1),\n"
+      "differs, stays (left alone; its quota counts). docs/operate/change-over.md has the steps.\n"
+      "Examples:\n"
+      "  berth adopt --check\n"
+      "  berth adopt --check -o json | jq '.findings[] | select(.grade == \"missing\")'");
+  command->callback([client, check, &exit_code] { exit_code = RunAdopt(*client); });
 }
 
 }  // namespace berth::cli

@@ -2,10 +2,13 @@
 // file to the requested path.
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "cli/commands.h"
+#include "cli/client_flags.h"
+#include "cli/completion.h"
 #include "view/output.h"
 #include "view/session.h"
 
@@ -30,8 +33,6 @@ Status MoveTo(const std::string& from, const std::string& to) {
   return OkStatus();
 }
 
-}  // namespace
-
 int RunBackup(const ClientFlags& client, const std::string& file) {
   const std::string path = std::filesystem::absolute(file).string();
   std::error_code ignored;
@@ -53,6 +54,25 @@ int RunBackup(const ClientFlags& client, const std::string& file) {
   view::Print(path + ": " + std::to_string(made->value("objects", 0)) +
               " objects, as of revision " + made->value("resourceVersion", "?") + "\n");
   return view::kExitAnswered;
+}
+
+}  // namespace
+
+void AddBackup(CLI::App& app, int& exit_code) {
+  const auto client = std::make_shared<ClientFlags>();
+  const auto file = std::make_shared<std::string>();
+  CLI::App* command =
+      app.add_subcommand("backup", "A copy of the cluster that `berth up` runs, while it runs");
+  AddServerFlags(*command, *client);
+  command->add_option("FILE", *file, "to be written; must not exist")
+      ->required()
+      ->type_name(kFileValue);
+  command->footer(
+      "Examples:\n"
+      "  berth backup monday.db\n"
+      "Back again, as state.db in an empty data directory:\n"
+      "  mkdir restored && cp monday.db restored/state.db && berth up --data-dir restored");
+  command->callback([client, file, &exit_code] { exit_code = RunBackup(*client, *file); });
 }
 
 }  // namespace berth::cli

@@ -1,11 +1,15 @@
 // berth cloud: runs the emulated cloud of `berth up` on any Kubernetes.
+#include <memory>
+
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "api/yaml/yaml.h"
 #include "base/log/log.h"
 #include "base/system_clock.h"
 #include "base/threads/thread_executor.h"
-#include "cli/commands.h"
+#include "cli/client_flags.h"
+#include "cli/completion.h"
 #include "kube/client/kubeconfig.h"
 #include "local/cloud/cloud_driver.h"
 #include "local/cluster/pod_index.h"
@@ -35,8 +39,6 @@ Status InstallNodePools(local::Api& api) {
   return OkStatus();
 }
 
-}  // namespace
-
 int RunCloud(const ClientFlags& client) {
   program::HoldStopSignals();
   const auto config = kube::FindKubeConfig({.path = client.kubeconfig, .context = client.context});
@@ -55,6 +57,22 @@ int RunCloud(const ClientFlags& client) {
   program::WaitForStopSignal();
   executor.Stop();
   return view::kExitAnswered;
+}
+
+}  // namespace
+
+void AddCloud(CLI::App& app, int& exit_code) {
+  const auto client = std::make_shared<ClientFlags>();
+  CLI::App* command = app.add_subcommand(
+      "cloud", "The emulated cloud on any Kubernetes: node pools, queued provisioning, stock-outs");
+  AddServerFlags(*command, *client);
+  command->footer(
+      "Its machines are nodes without a kubelet: kwok keeps them ready and plays their pods.\n"
+      "`berth up` has this cloud by itself.\n"
+      "Example:\n"
+      "  berth cloud --kubeconfig rehearsal.yaml &\n"
+      "  kubectl apply -f manifests/samples/dws/nodepools.yaml");
+  command->callback([client, &exit_code] { exit_code = RunCloud(*client); });
 }
 
 }  // namespace berth::cli

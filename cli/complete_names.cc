@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/client_flags.h"
 #include "cli/commands.h"
 #include "view/output.h"
 #include "view/session.h"

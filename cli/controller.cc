@@ -3,18 +3,23 @@
 #include <condition_variable>
 #include <csignal>
 #include <cstdlib>
+#include <memory>
 #include <mutex>
 #include <thread>
 
+#include <CLI/CLI.hpp>
 #include <unistd.h>
 
 #include "base/go_duration.h"
 #include "base/log/log.h"
 #include "base/system_clock.h"
 #include "base/threads/guarded.h"
-#include "cli/commands.h"
+#include "cli/client_flags.h"
+#include "cli/completion.h"
 #include "cli/eta_flags.h"
+#include "cli/listen_parser.h"
 #include "cli/proxy_flags.h"
+#include "cli/server_flags.h"
 #include "net/file_limit.h"
 #include "program/configuration_file.h"
 #include "program/controller_process.h"
@@ -192,8 +197,6 @@ class StopWatch {
   std::thread thread_;  // last: it uses the rest
 };
 
-}  // namespace
-
 int RunController(const ControllerFlags& flags) {
   program::HoldStopSignals();
   if (const Status raised = net::RaiseFileLimit(); !raised) LogWarning(raised.error().message);
@@ -216,6 +219,50 @@ int RunController(const ControllerFlags& flags) {
   const int code = stop.WaitForSignal();
   (*process)->Stop();
   return code;
+}
+
+}  // namespace
+
+void AddController(CLI::App& app, int& exit_code) {
+  const auto flags = std::make_shared<ControllerFlags>();
+  CLI::App* command = app.add_subcommand(
+      "controller", "The queue controllers against any Kubernetes: in place of Kueue's manager");
+  AddServerFlags(*command, flags->client);
+  command->add_option("--config", flags->config, "Kueue Configuration file")->type_name(kFileValue);
+  AddDecisionsFlag(*command, flags->decisions);
+  AddListenFlags(*command, *flags);
+  CLI::Option* controllers =
+      command
+          ->add_option(
+              "--controllers", flags->controllers,
+              "run these alone: " + program::ControllerWords() +
+                  ", jobs/NAME (a job kind), * (all), -NAME (but for one); empty: webhooks alone")
+          ->type_name("LIST")
+          ->capture_default_str();
+  command
+      ->add_option(
+          "--requeue-interval", flags->requeue_interval,
+          "how long workloads that may fit again wait for others before they are looked at "
+          "(default 1s)")
+      ->type_name("DURATION");
+  command->add_flag("--leader-elect,!--no-leader-elect", flags->leader_election,
+                    "take part in leader election");
+  AddRecords(*command, *flags);
+  CLI::Option* shadow = command->add_flag(
+      "--shadow", flags->shadow,
+      "decide beside Kueue, write nothing, and report the differences: /shadow on the port of the "
+      "metrics, metrics berth_shadow_…, a line in the log every minute");
+  shadow->excludes(controllers);
+  command
+      ->add_option("--shadow-window", flags->shadow_window,
+                   "how long Kueue may take to do what Berth would do (default 10s)")
+      ->needs(shadow)
+      ->type_name("DURATION");
+  command->footer(
+      "Examples:\n"
+      "  berth controller --kubeconfig ~/.kube/config --no-leader-elect\n"
+      "  berth controller --shadow --no-metrics-secure --metrics-listen 127.0.0.1:8443");
+  command->callback([flags, &exit_code] { exit_code = RunController(*flags); });
 }
 
 }  // namespace berth::cli

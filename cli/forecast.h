@@ -5,15 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "cli/commands.h"
+#include "cli/client_flags.h"
 #include "cli/history.h"
 #include "cli/lint.h"
 #include "cli/simulate.h"
 #include "forecast/what_if_changes.h"
-
-namespace CLI {
-class App;
-}
 
 namespace berth::cli {
 
@@ -50,18 +46,5 @@ struct WhatIfFlags {
 inline constexpr int kMostTimes = 10'000;
 inline constexpr int kExitWorseOff = 3;  // RunWhatIf: some job is worse off
 int RunWhatIf(const WhatIfFlags& flags);
-
-// The flags that the parser fills; they must outlive it.
-struct VirtualTimeFlags {
-  LintFlags lint;
-  SimulateFlags simulate;
-  EtaFlags eta;
-  WhatIfFlags what_if;
-};
-// Adds the flags of what the controllers record: the ledger, and --eta-interval (cli/eta_flags.h).
-void AddRecords(CLI::App& command, UpFlags& flags);
-void AddRecords(CLI::App& command, ControllerFlags& flags);
-// Adds lint, simulate, eta and what-if to `app` (cli/forecast_parser.cc).
-void AddVirtualTimeCommands(CLI::App& app, VirtualTimeFlags& flags, int& exit_code);
 
 }  // namespace berth::cli

@@ -1,12 +1,12 @@
 // `berth eta` and `berth what-if` on the command line, and the other commands in virtual time.
 #include <map>
+#include <memory>
 #include <string>
 
 #include <CLI/CLI.hpp>
 
 #include "cli/completion.h"
 #include "cli/forecast.h"
-#include "cli/ledger_parser.h"
 
 namespace berth::cli {
 namespace {
@@ -48,24 +48,27 @@ void AddForecastFlags(CLI::App& command, ForecastFlags& flags) {
       ->type_name("text|json|yaml");
 }
 
-void AddEta(CLI::App& app, EtaFlags& flags, int& exit_code) {
+}  // namespace
+
+void AddEta(CLI::App& app, int& exit_code) {
+  const auto flags = std::make_shared<EtaFlags>();
   CLI::App* command =
       app.add_subcommand("eta", "When waiting jobs start: the scheduler in virtual time");
   command
-      ->add_option("NAME", flags.reference,
+      ->add_option("NAME", flags->reference,
                    "job/NAME, KIND/NAME (jobset/x), workload/NAME, or a job's name")
       ->type_name(kReferenceValue);
-  command->add_flag("--all", flags.all, "every job that waits");
-  AddForecastFlags(*command, flags.forecast);
+  command->add_flag("--all", flags->all, "every job that waits");
+  AddForecastFlags(*command, flags->forecast);
   command->add_flag(
-      "--draw", flags.draw,
+      "--draw", flags->draw,
       "make a new forecast, also where the controller keeps fresh ones on Workloads; "
       "follows from --draws, --seed, --scores, --config, --decisions, --ledger, --pods");
-  command->add_flag("-A,--all-namespaces", flags.forecast.client.all_namespaces,
+  command->add_flag("-A,--all-namespaces", flags->forecast.client.all_namespaces,
                     "look for NAME in every namespace");
   command
       ->add_option(
-          "--scores", flags.scores,
+          "--scores", flags->scores,
           "keep what is told in this file, count how often it was right, and correct by it")
       ->type_name(kFileValue);
   command->footer(
@@ -84,40 +87,41 @@ void AddEta(CLI::App& app, EtaFlags& flags, int& exit_code) {
     for (const char* name :
          {"--draws", "--seed", "--scores", "--config", "--decisions", "--ledger", "--pods"}) {
       const CLI::Option* option = command->get_option_no_throw(name);
-      if (option != nullptr && option->count() > 0) flags.draw = true;
+      if (option != nullptr && option->count() > 0) flags->draw = true;
     }
-    exit_code = RunEta(flags);
+    exit_code = RunEta(*flags);
   });
 }
 
-void AddWhatIf(CLI::App& app, WhatIfFlags& flags, int& exit_code) {
+void AddWhatIf(CLI::App& app, int& exit_code) {
+  const auto flags = std::make_shared<WhatIfFlags>();
   CLI::App* command = app.add_subcommand(
       "what-if", "What a change would do to the jobs of the cluster: a diff; nothing is written");
   command
-      ->add_option("-f,--filename", flags.files,
+      ->add_option("-f,--filename", flags->files,
                    "queues, cohorts, flavors, checks and policies as they would be, and new jobs")
       ->type_name(kFileValue);
   command
-      ->add_option("--add-quota", flags.changes.quota,
+      ->add_option("--add-quota", flags->changes.quota,
                    "more nominal quota, less (=-8), or as much (=8)")
       ->type_name("QUEUE/FLAVOR/RESOURCE=+AMOUNT");
-  command->add_flag("-R,--recursive", flags.recursive, "read the folders in folders, too");
-  command->add_option("--submit", flags.submit, "jobs that would be created now")
+  command->add_flag("-R,--recursive", flags->recursive, "read the folders in folders, too");
+  command->add_option("--submit", flags->submit, "jobs that would be created now")
       ->type_name(kFileValue);
-  command->add_option("--times", flags.changes.times, "how often each job of --submit is created")
+  command->add_option("--times", flags->changes.times, "how often each job of --submit is created")
       ->check(CLI::Range(1, kMostTimes).description(""))
       ->type_name("NUMBER");
-  command->add_option("--priority", flags.changes.priority, "another priority of a job")
+  command->add_option("--priority", flags->changes.priority, "another priority of a job")
       ->type_name("JOB=NUMBER");
   command
-      ->add_option("--stop-queue", flags.changes.stop,
+      ->add_option("--stop-queue", flags->changes.stop,
                    "a queue admits nothing more; what runs goes on")
       ->type_name(kQueueValue);
   command
-      ->add_option("--remove-node", flags.changes.nodes,
+      ->add_option("--remove-node", flags->changes.nodes,
                    "the jobs with pods on the node start anew")
       ->type_name("NODE");
-  AddForecastFlags(*command, flags.forecast);
+  AddForecastFlags(*command, flags->forecast);
   command->footer(
       "Both futures have the same run times. Exit code 3: some job is worse off, it starts later,\n"
       "is preempted more often, or can start no more. Method and limits: docs/guide/eta.md.\n"
@@ -125,38 +129,10 @@ void AddWhatIf(CLI::App& app, WhatIfFlags& flags, int& exit_code) {
       "  berth what-if --add-quota team-a/t4/nvidia.com/gpu=+8\n"
       "  berth what-if --submit job.yaml --times 10\n"
       "  berth what-if -f queues.yaml -o json | jq '.jobs[] | select(.worseOff)'");
-  command->callback([&] {
-    flags.forecast.pods = !flags.changes.nodes.empty();
-    exit_code = RunWhatIf(flags);
+  command->callback([flags, &exit_code] {
+    flags->forecast.pods = !flags->changes.nodes.empty();
+    exit_code = RunWhatIf(*flags);
   });
-}
-
-void AddEtaInterval(CLI::App& command, std::optional<std::string>& text, const char* usual) {
-  command
-      .add_option("--eta-interval", text,
-                  std::string("how often the starts of waiting jobs are forecast, for berth status "
-                              "and berth list; 0: never (default ") +
-                      usual + ")")
-      ->type_name("DURATION");
-}
-
-}  // namespace
-
-void AddRecords(CLI::App& command, UpFlags& flags) {
-  AddLedgerFlags(command, flags.ledger, "ledger.db in the data directory");
-  AddEtaInterval(command, flags.eta_interval, "1m");
-}
-
-void AddRecords(CLI::App& command, ControllerFlags& flags) {
-  AddLedgerFlags(command, flags.ledger, "none");
-  AddEtaInterval(command, flags.eta_interval, "0");
-}
-
-void AddVirtualTimeCommands(CLI::App& app, VirtualTimeFlags& flags, int& exit_code) {
-  AddLint(app, flags.lint, exit_code);
-  AddSimulate(app, flags.simulate, exit_code);
-  AddEta(app, flags.eta, exit_code);
-  AddWhatIf(app, flags.what_if, exit_code);
 }
 
 }  // namespace berth::cli

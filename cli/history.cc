@@ -12,6 +12,7 @@
 #include "base/strings.h"
 #include "base/system_clock.h"
 #include "base/terminal_text.h"
+#include "cli/ledger_flags.h"
 #include "ledger/ledger_reader.h"
 #include "program/data_directory.h"
 #include "view/output.h"

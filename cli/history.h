@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cli/commands.h"
+#include "cli/client_flags.h"
 
 namespace berth::cli {
 

@@ -1,13 +1,16 @@
 // `berth kinds`: the job kinds of a cluster; `berth kinds check`: a description on sample objects,
 // without a cluster.
 #include <algorithm>
+#include <memory>
 #include <set>
 
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "api/pod.h"
 #include "base/strings.h"
-#include "cli/commands.h"
+#include "cli/client_flags.h"
+#include "cli/completion.h"
 #include "integrations/declared_kind.h"
 #include "integrations/described_job.h"
 #include "integrations/kind_catalogue.h"
@@ -146,8 +149,6 @@ std::vector<const Json*> SamplesIn(const std::vector<Json>& documents, const Jso
   return samples;
 }
 
-}  // namespace
-
 int RunKinds(const ClientFlags& client) {
   const auto session = view::Session::Open(client);
   if (!session) return view::Complain(session.error());
@@ -210,6 +211,32 @@ int RunKindsCheck(const ClientFlags& client, const std::vector<std::string>& fil
     view::PrintStructured({{"samples", played}}, client.output);
   }
   return all_fit ? view::kExitAnswered : view::kExitRefused;
+}
+
+}  // namespace
+
+void AddKinds(CLI::App& app, int& exit_code) {
+  const auto client = std::make_shared<ClientFlags>();
+  const auto files = std::make_shared<std::vector<std::string>>();
+  CLI::App* command = app.add_subcommand("kinds", "The kinds of jobs, and whether they are queued");
+  AddServerFlags(*command, *client);
+  AddOutputFlag(*command, *client);
+  command->add_flag("--ascii", client->ascii, "draw with ASCII characters only");
+  command->footer(
+      "A kind is built in, or declared by a JobKind object (docs/guide/job-kinds.md).\n"
+      "Examples:\n"
+      "  berth kinds\n"
+      "  berth kinds check -f kind.yaml -f sample.yaml");
+  CLI::App* check = command->add_subcommand(
+      "check", "What a description makes of sample objects; needs no cluster");
+  AddOutputFlag(*check, *client);
+  check->add_option("-f,--filename", *files, "YAML: one description, and objects of its kind")
+      ->type_name("FILE")
+      ->required();
+  check->callback([client, files, &exit_code] { exit_code = RunKindsCheck(*client, *files); });
+  command->callback([client, check, &exit_code] {
+    if (!check->parsed()) exit_code = RunKinds(*client);
+  });
 }
 
 }  // namespace berth::cli

@@ -1,11 +1,14 @@
-#include "cli/kueue_parser.h"
-
+// The verbs of kueuectl on the command line of berth.
 #include <array>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
+
+#include "cli/completion.h"
+#include "cli/kueue_verbs.h"
 
 namespace berth::cli {
 namespace {
@@ -108,7 +111,9 @@ void AddWord(CLI::App& command, const char* flag, std::string& out, const char* 
       ->capture_default_str();
 }
 
-void AddCreateClusterQueue(CLI::App& verb, CreateFlags& flags, int& exit_code) {
+void AddCreateClusterQueue(CLI::App& verb, const std::shared_ptr<CreateFlags>& shared,
+                           int& exit_code) {
+  CreateFlags& flags = *shared;
   CLI::App* command = AddKind(verb, KueueKind::kClusterQueue, "A ClusterQueue with its quotas");
   view::NewClusterQueue& queue = flags.cluster_queue;
   AddClient(*command, flags.client, false);
@@ -135,10 +140,11 @@ void AddCreateClusterQueue(CLI::App& verb, CreateFlags& flags, int& exit_code) {
   command->footer(
       "Example:\n"
       "  berth create clusterqueue team --cohort all --nominal-quota 'spot:cpu=9;memory=36Gi'");
-  command->callback([&] { exit_code = RunCreateClusterQueue(flags); });
+  command->callback([shared, &exit_code] { exit_code = RunCreateClusterQueue(*shared); });
 }
 
-void AddCreateOthers(CLI::App& verb, CreateFlags& flags, int& exit_code) {
+void AddCreateOthers(CLI::App& verb, const std::shared_ptr<CreateFlags>& shared, int& exit_code) {
+  CreateFlags& flags = *shared;
   CLI::App* local = AddKind(verb, KueueKind::kLocalQueue, "A LocalQueue of a namespace");
   AddClient(*local, flags.client, true);
   AddOutput(*local, flags.client);
@@ -149,7 +155,7 @@ void AddCreateOthers(CLI::App& verb, CreateFlags& flags, int& exit_code) {
       ->type_name(kClusterQueueValue);
   local->add_flag("-i,--ignore-unknown-cq", flags.ignore_unknown_target,
                   "create it although the ClusterQueue does not exist");
-  local->callback([&] { exit_code = RunCreateLocalQueue(flags); });
+  local->callback([shared, &exit_code] { exit_code = RunCreateLocalQueue(*shared); });
   CLI::App* flavor = AddKind(verb, KueueKind::kResourceFlavor, "A ResourceFlavor");
   AddClient(*flavor, flags.client, false);
   AddOutput(*flavor, flags.client);
@@ -160,10 +166,12 @@ void AddCreateOthers(CLI::App& verb, CreateFlags& flags, int& exit_code) {
           "KEY=VALUE:EFFECT");
   AddList(*flavor, "--tolerations", flags.flavor.tolerations, "tolerations that its pods get",
           "KEY=VALUE:EFFECT");
-  flavor->callback([&] { exit_code = RunCreateResourceFlavor(flags); });
+  flavor->callback([shared, &exit_code] { exit_code = RunCreateResourceFlavor(*shared); });
 }
 
-void AddActivity(CLI::App& app, ActivityFlags& flags, Activity activity, int& exit_code) {
+void AddActivity(CLI::App& app, const std::shared_ptr<ActivityFlags>& shared, Activity activity,
+                 int& exit_code) {
+  ActivityFlags& flags = *shared;
   const bool stops = activity == Activity::kStop;
   CLI::App* verb = app.add_subcommand(stops ? "stop" : "resume",
                                       stops ? "Hold a Workload, a LocalQueue or a ClusterQueue"
@@ -182,9 +190,9 @@ void AddActivity(CLI::App& app, ActivityFlags& flags, Activity activity, int& ex
       command->add_flag("--keep-already-running", flags.keep_already_running,
                         "admit no more workloads, and let admitted ones run");
     }
-    command->callback([&flags, &exit_code, kind, activity] {
-      flags.kind = kind;
-      exit_code = RunActivity(flags, activity);
+    command->callback([shared, &exit_code, kind, activity] {
+      shared->kind = kind;
+      exit_code = RunActivity(*shared, activity);
     });
   }
   verb->footer(stops ? "Example:\n  berth stop clusterqueue team --keep-already-running"
@@ -210,17 +218,20 @@ void AddListFlags(CLI::App& command, ListKindFlags& flags, bool namespaced) {
       ->capture_default_str();
 }
 
-void AddListPods(CLI::App& list, ListKindFlags& flags, int& exit_code) {
+void AddListPods(CLI::App& list, const std::shared_ptr<ListKindFlags>& shared, int& exit_code) {
+  ListKindFlags& flags = *shared;
   CLI::App* command = list.add_subcommand("pods", "Pods of a job, in the columns of kubectl");
   command->alias("po");
   command->alias("pod");
   AddListFlags(*command, flags, true);
   command->add_option("--for", flags.owner, "of this job")->required()->type_name(kOwnerValue);
   command->footer("Example:\n  berth list pods --for pytorchjob/train");
-  command->callback([&] { exit_code = RunListPods(flags); });
+  command->callback([shared, &exit_code] { exit_code = RunListPods(*shared); });
 }
 
-void AddListKind(CLI::App& list, ListKindFlags& flags, KueueKind kind, int& exit_code) {
+void AddListKind(CLI::App& list, const std::shared_ptr<ListKindFlags>& shared, KueueKind kind,
+                 int& exit_code) {
+  ListKindFlags& flags = *shared;
   const KindWord& word = WordOf(kind);
   CLI::App* command =
       AddKind(list, kind, std::string(word.title) + "s, in the columns of kueuectl");
@@ -245,25 +256,30 @@ void AddListKind(CLI::App& list, ListKindFlags& flags, KueueKind kind, int& exit
         ->check(CLI::IsMember({"true", "false"}).description(""))
         ->type_name("true|false");
   }
-  command->callback([&flags, &exit_code, kind] {
-    flags.kind = kind;
-    exit_code = RunListKind(flags);
+  command->callback([shared, &exit_code, kind] {
+    shared->kind = kind;
+    exit_code = RunListKind(*shared);
   });
 }
 
 }  // namespace
 
-void AddKueueVerbs(CLI::App& app, CLI::App& list, KueueVerbFlags& flags, int& exit_code) {
+// The kinds become commands below `list`, which is there already.
+void AddKueueVerbs(CLI::App& app, int& exit_code) {
+  const auto new_object = std::make_shared<CreateFlags>();
   CLI::App* create =
       app.add_subcommand("create", "Make a ClusterQueue, a LocalQueue or a ResourceFlavor");
   create->require_subcommand(1);
-  AddCreateClusterQueue(*create, flags.create, exit_code);
-  AddCreateOthers(*create, flags.create, exit_code);
-  AddActivity(app, flags.activity, Activity::kStop, exit_code);
-  AddActivity(app, flags.activity, Activity::kResume, exit_code);
+  AddCreateClusterQueue(*create, new_object, exit_code);
+  AddCreateOthers(*create, new_object, exit_code);
+  const auto activity = std::make_shared<ActivityFlags>();
+  AddActivity(app, activity, Activity::kStop, exit_code);
+  AddActivity(app, activity, Activity::kResume, exit_code);
+  const auto listed = std::make_shared<ListKindFlags>();
+  CLI::App& list = *app.get_subcommand("list");
   list.require_subcommand(0, 1);
-  for (const KindWord& word : kKinds) AddListKind(list, flags.list, word.kind, exit_code);
-  AddListPods(list, flags.list, exit_code);
+  for (const KindWord& word : kKinds) AddListKind(list, listed, word.kind, exit_code);
+  AddListPods(list, listed, exit_code);
 }
 
 }  // namespace berth::cli

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/commands.h"
+#include "cli/client_flags.h"
 #include "view/screens/kueue_objects.h"
 
 namespace berth::cli {

@@ -4,11 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/commands.h"
-
-namespace CLI {
-class App;
-}
+#include "cli/client_flags.h"
 
 namespace berth::cli {
 
@@ -22,8 +18,5 @@ struct LintFlags {
 
 // Returns kExitRefused where there is an error, and with `strict` where there is a finding.
 int RunLint(const LintFlags& flags);
-
-// Adds the command to `app`; `flags` must outlive it (cli/lint_parser.cc).
-void AddLint(CLI::App& app, LintFlags& flags, int& exit_code);
 
 }  // namespace berth::cli

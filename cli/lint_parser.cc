@@ -1,5 +1,6 @@
 // `berth lint` on the command line.
 #include <map>
+#include <memory>
 #include <string>
 
 #include <CLI/CLI.hpp>
@@ -9,21 +10,22 @@
 
 namespace berth::cli {
 
-void AddLint(CLI::App& app, LintFlags& flags, int& exit_code) {
+void AddLint(CLI::App& app, int& exit_code) {
+  const auto flags = std::make_shared<LintFlags>();
   CLI::App* command = app.add_subcommand(
       "lint", "What is wrong with manifests of queues and jobs, before a cluster has them");
   command
-      ->add_option("-f,--filename,FILES", flags.files,
+      ->add_option("-f,--filename,FILES", flags->files,
                    "YAML or JSON of queues, flavors, checks and jobs, or folders of such files")
       ->type_name(kFileValue)
       ->required();
-  command->add_flag("-R,--recursive", flags.recursive, "read the folders in folders, too");
-  command->add_flag("--strict", flags.strict, "warnings fail, too");
-  command->add_option("--config", flags.config, "Kueue Configuration file")->type_name(kFileValue);
+  command->add_flag("-R,--recursive", flags->recursive, "read the folders in folders, too");
+  command->add_flag("--strict", flags->strict, "warnings fail, too");
+  command->add_option("--config", flags->config, "Kueue Configuration file")->type_name(kFileValue);
   const std::map<std::string, view::OutputFormat> formats{{"text", view::OutputFormat::kText},
                                                           {"json", view::OutputFormat::kJson},
                                                           {"yaml", view::OutputFormat::kYaml}};
-  command->add_option("-o,--output", flags.output, "text, json or yaml")
+  command->add_option("-o,--output", flags->output, "text, json or yaml")
       ->transform(CLI::CheckedTransformer(formats).description(""))
       ->type_name("text|json|yaml");
   command->footer(
@@ -31,7 +33,7 @@ void AddLint(CLI::App& app, LintFlags& flags, int& exit_code) {
       "The rules: docs/guide/lint.md. Examples:\n"
       "  berth lint queues/ jobs/\n"
       "  berth lint --strict -o json manifests/ | jq -r '.findings[] | .file'");
-  command->callback([&] { exit_code = RunLint(flags); });
+  command->callback([flags, &exit_code] { exit_code = RunLint(*flags); });
 }
 
 }  // namespace berth::cli

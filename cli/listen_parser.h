@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cli/commands.h"
+#include "cli/server_flags.h"
 
 namespace CLI {
 class App;

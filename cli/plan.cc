@@ -1,10 +1,14 @@
 // `berth plan`: jobs of files, and what their queue would do with them. Nothing is written.
 #include "view/screens/plan.h"
 
+#include <memory>
+
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "base/system_clock.h"
-#include "cli/commands.h"
+#include "cli/client_flags.h"
+#include "cli/completion.h"
 #include "view/manifest_objects.h"
 #include "view/output.h"
 #include "view/planned_jobs.h"
@@ -13,6 +17,12 @@
 
 namespace berth::cli {
 namespace {
+
+struct PlanFlags {
+  std::vector<std::string> files;  // and folders
+  bool recursive = false;          // reads the folders in folders, too
+  std::string queue;               // LocalQueue; empty: the one that each job names
+};
 
 // Each problem is reported, and the others are planned. `exit_code`: that of the last problem.
 view::PlannedJobs JobsOf(const view::ManifestObjects& manifests,
@@ -46,8 +56,6 @@ std::vector<view::JobPlan> PlansOf(const std::vector<view::PlannedJob>& jobs,
   return plans;
 }
 
-}  // namespace
-
 int RunPlan(const ClientFlags& client, const PlanFlags& flags) {
   const auto session = view::Session::Open(client);
   if (!session) return view::Complain(session.error());
@@ -78,6 +86,36 @@ int RunPlan(const ClientFlags& client, const PlanFlags& flags) {
     view::Print(view::RenderPlans(*view, plans, view::DetectStyle(client.ascii)));
   }
   return exit_code;
+}
+
+}  // namespace
+
+void AddPlan(CLI::App& app, int& exit_code) {
+  const auto client = std::make_shared<ClientFlags>();
+  const auto flags = std::make_shared<PlanFlags>();
+  CLI::App* command = app.add_subcommand(
+      "plan", "What a job would meet before it is created: queue, steps, waits, prices");
+  AddServerFlags(*command, *client);
+  AddOutputFlag(*command, *client);
+  command
+      ->add_option("-f,--filename", flags->files,
+                   "YAML or JSON of the jobs, or folders of such files; - is standard input")
+      ->type_name(kFileValue)
+      ->required();
+  command->add_flag("-R,--recursive", flags->recursive, "read the folders in folders, too");
+  command->add_option("-n,--namespace", client->namespace_name, "of jobs that name none")
+      ->type_name(kNamespaceValue);
+  command->add_option("--queue", flags->queue, "LocalQueue, in place of the one that the job names")
+      ->type_name(kQueueValue);
+  command->add_flag("--ascii", client->ascii, "draw with ASCII characters only");
+  command->footer(
+      "Nothing is created. Waits are those of earlier requests for the same machines, prices "
+      "those\n"
+      "of the policy or of the flavor.\n"
+      "Examples:\n"
+      "  berth plan -f job.yaml\n"
+      "  berth plan -f job.yaml --queue team-a -o json | jq '.jobs[].checks[].steps[]'");
+  command->callback([client, flags, &exit_code] { exit_code = RunPlan(*client, *flags); });
 }
 
 }  // namespace berth::cli

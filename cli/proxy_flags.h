@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/result.h"
-#include "cli/commands.h"
+#include "cli/server_flags.h"
 #include "kube/runtime/front_proxy.h"
 
 namespace berth::cli {

@@ -5,11 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/commands.h"
-
-namespace CLI {
-class App;
-}
+#include "cli/client_flags.h"
 
 namespace berth::cli {
 
@@ -38,8 +34,5 @@ struct SimulateFlags {
 
 // Returns the exit code, as every Run… of cli/commands.h.
 int RunSimulate(const SimulateFlags& flags);
-
-// Adds the command to `app`; `flags` must outlive it (cli/simulate_parser.cc).
-void AddSimulate(CLI::App& app, SimulateFlags& flags, int& exit_code);
 
 }  // namespace berth::cli

@@ -1,5 +1,6 @@
 // `berth simulate` on the command line.
 #include <map>
+#include <memory>
 #include <string>
 
 #include <CLI/CLI.hpp>
@@ -38,54 +39,56 @@ void AddWorkloadFlags(CLI::App& command, SimulateFlags& flags) {
 
 }  // namespace
 
-void AddSimulate(CLI::App& app, SimulateFlags& flags, int& exit_code) {
+void AddSimulate(CLI::App& app, int& exit_code) {
+  const auto flags = std::make_shared<SimulateFlags>();
   CLI::App* command = app.add_subcommand(
       "simulate", "A workload of a file on the queues of manifests, in virtual time");
   command
-      ->add_option("-f,--filename,FILES", flags.manifests,
+      ->add_option("-f,--filename,FILES", flags->manifests,
                    "YAML or JSON of the queues, or a folder of such files; may be repeated")
       ->type_name(kFileValue);
-  command->add_flag("--from-cluster", flags.from_cluster,
+  command->add_flag("--from-cluster", flags->from_cluster,
                     "the queues of a cluster, read with your rights, in place of -f");
-  command->add_option("--kubeconfig", flags.client.kubeconfig, "path of the kubeconfig file")
+  command->add_option("--kubeconfig", flags->client.kubeconfig, "path of the kubeconfig file")
       ->type_name(kFileValue);
-  command->add_option("--context", flags.client.context, "context of the kubeconfig file")
+  command->add_option("--context", flags->client.context, "context of the kubeconfig file")
       ->type_name("NAME");
-  AddWorkloadFlags(*command, flags);
+  AddWorkloadFlags(*command, *flags);
   command
-      ->add_option("--compare", flags.compare,
+      ->add_option("--compare", flags->compare,
                    "other manifests: run both, and show what these change")
       ->type_name(kFileValue);
   command
       ->add_option(
-          "--pools", flags.pools,
+          "--pools", flags->pools,
           "NodePools (cloud.berth.dev): jobs need nodes, which boot and go when idle; Nodes "
           "stay")
       ->type_name(kFileValue);
-  command->add_flag("--full", flags.full,
+  command->add_flag("--full", flags->full,
                     "with every part of Berth, not with the scheduler alone: admission checks, "
                     "queued provisioning, evictions, topologies; slower");
-  command->add_flag("--spread", flags.spread,
+  command->add_flag("--spread", flags->spread,
                     "pods go to the nodes with the fewest pods, not to the oldest with room");
-  command->add_option("--config", flags.config, "Kueue Configuration file")->type_name(kFileValue);
-  command->add_option("--decisions", flags.decisions, "decide as Kueue does, or with Berth's rules")
+  command->add_option("--config", flags->config, "Kueue Configuration file")->type_name(kFileValue);
+  command
+      ->add_option("--decisions", flags->decisions, "decide as Kueue does, or with Berth's rules")
       ->check(CLI::IsMember({"kueue", "berth"}).description(""))
       ->type_name("kueue|berth");
   const std::map<std::string, SimulateOutput> formats{{"table", SimulateOutput::kTable},
                                                       {"json", SimulateOutput::kJson},
                                                       {"yaml", SimulateOutput::kYaml},
                                                       {"csv", SimulateOutput::kCsv}};
-  command->add_option("-o,--output", flags.output, "table, json, yaml or csv")
+  command->add_option("-o,--output", flags->output, "table, json, yaml or csv")
       ->transform(CLI::CheckedTransformer(formats).description(""))
       ->type_name("table|json|yaml|csv");
   command
-      ->add_option("--html", flags.html,
+      ->add_option("--html", flags->html,
                    "write a page with pictures of the run, or of both, to FILE")
       ->type_name(kFileValue);
   command
-      ->add_option("--events", flags.events, "write the events of the run to FILE, a JSON a line")
+      ->add_option("--events", flags->events, "write the events of the run to FILE, a JSON a line")
       ->type_name(kFileValue);
-  command->add_flag("--ascii", flags.ascii, "draw with ASCII characters only");
+  command->add_flag("--ascii", flags->ascii, "draw with ASCII characters only");
   command->footer(
       "Needs no cluster without --from-cluster, and writes nothing. The scheduler is that of\n"
       "berth controller. Quota decides, and room on the nodes of --pools; with --full admission\n"
@@ -100,7 +103,7 @@ void AddSimulate(CLI::App& app, SimulateFlags& flags, int& exit_code) {
       "  berth simulate --from-cluster --compare changed.yaml --workload jobs.csv\n"
       "  berth simulate queues.yaml --compare changed.yaml --workload jobs.csv\n"
       "  berth simulate -f queues.yaml --workload jobs.csv --html day.html");
-  command->callback([&] { exit_code = RunSimulate(flags); });
+  command->callback([flags, &exit_code] { exit_code = RunSimulate(*flags); });
 }
 
 }  // namespace berth::cli

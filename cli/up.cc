@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include <CLI/CLI.hpp>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,9 +17,12 @@
 #include "base/log/log.h"
 #include "base/system_clock.h"
 #include "base/threads/thread_executor.h"
-#include "cli/commands.h"
+#include "cli/client_flags.h"
+#include "cli/completion.h"
 #include "cli/eta_flags.h"
+#include "cli/listen_parser.h"
 #include "cli/proxy_flags.h"
+#include "cli/server_flags.h"
 #include "local/apiserver/auth/credentials.h"
 #include "local/apiserver/server.h"
 #include "local/cloud/cloud_driver.h"
@@ -386,8 +390,6 @@ void Up::Stop() {
   if (server_ != nullptr) server_->Stop();
 }
 
-}  // namespace
-
 int RunUp(const UpFlags& flags) {
   program::HoldStopSignals();
   umask(077);  // files are private; programs get umask 022
@@ -406,6 +408,90 @@ int RunUp(const UpFlags& flags) {
   view::Print("stopping\n");
   up.Stop();
   return view::kExitAnswered;
+}
+
+void AddAuditFlags(CLI::App& command, UpFlags& flags) {
+  command
+      .add_option("--audit-log", flags.audit_log,
+                  "log every request to this file, a line of JSON each")
+      ->type_name(kFileValue);
+  command
+      .add_option("--audit-policy", flags.audit_policy,
+                  "which requests are logged, and how much of them (a Policy of audit.k8s.io/v1)")
+      ->type_name(kFileValue);
+  command
+      .add_option("--audit-log-maxsize", flags.audit_log_megabytes,
+                  "size of the audit log at which it is rotated")
+      ->type_name("MEGABYTES")
+      ->capture_default_str();
+  command
+      .add_option("--audit-log-maxbackup", flags.audit_log_kept, "rotated audit logs that are kept")
+      ->type_name("FILES")
+      ->capture_default_str();
+}
+
+}  // namespace
+
+void AddUp(CLI::App& app, int& exit_code) {
+  const auto flags = std::make_shared<UpFlags>();
+  CLI::App* command = app.add_subcommand(
+      "up", "A whole cluster in this process: API, queues, pools, and jobs that really run");
+  command
+      ->add_option("--data-dir", flags->data_dir,
+                   "where the cluster's state lives (default ~/.local/share/berth)")
+      ->type_name(kDirectoryValue);
+  command
+      ->add_option("--kubeconfig", flags->kubeconfig,
+                   "file to write (default: kubeconfig in the data directory)")
+      ->type_name(kFileValue);
+  command->add_option("--listen", flags->listen, "where the API is served; port 0 takes a free one")
+      ->type_name("ADDRESS:PORT");
+  command
+      ->add_option("--image", flags->images,
+                   "run the program at PATH, or the OCI image in FOLDER as oci:FOLDER, for NAME")
+      ->type_name("NAME=PATH");
+  command->add_flag("--allow-remote", flags->allow_remote,
+                    "let --listen name an address that other machines reach");
+  command->add_option("--job-user", flags->job_user, "run programs of jobs as this user; as root")
+      ->type_name("NAME");
+  command
+      ->add_option("--log-limit", flags->log_limit,
+                   "kept of each container's log; 0 keeps all of it")
+      ->type_name("SIZE")
+      ->capture_default_str();
+  command->add_flag("--reset", flags->reset, "begin with an empty cluster");
+  command->add_option("--config", flags->config, "Kueue Configuration file")->type_name(kFileValue);
+  AddDecisionsFlag(*command, flags->decisions);
+  command->add_flag("--controllers,!--no-controllers", flags->controllers,
+                    "run the controllers too; without them, run berth controller beside it");
+  command->add_flag("--node,!--no-node", flags->machine_node,
+                    "this machine is the node \"berth\" while the cluster has no NodePool and no "
+                    "other node; without it, such a cluster has none");
+  command
+      ->add_flag("--api-only", flags->api_only,
+                 "serve Kubernetes' API alone: no Jobs, pods, garbage collection, cloud and "
+                 "queues; for other programs' controllers and for tests of operators")
+      ->excludes("--image", "--job-user", "--log-limit", "--config");
+  AddAuditFlags(*command, *flags);
+  AddRecords(*command, *flags);
+  AddReadApiFlags(*command, flags->read_api_listen, flags->read_api_actions, flags->read_api_proxy);
+  command
+      ->add_flag("--dashboard", flags->dashboard,
+                 "print an address that signs a browser in to the page, once, within five minutes; "
+                 "without --read-api-listen on a free port")
+      ->excludes("--api-only");
+  command->footer(
+      "Examples:\n"
+      "  berth up\n"
+      "  berth up --dashboard\n"
+      "  berth up --data-dir /tmp/try --listen 127.0.0.1:0 --image my/train:1=./train.sh\n"
+      "Then: export KUBECONFIG=…/kubeconfig; kubectl get nodes; berth status\n"
+      "Stored and validated, not acted on: HorizontalPodAutoscaler, Ingress, IngressClass,\n"
+      "  CertificateSigningRequest, NetworkPolicy,\n"
+      "  CSIDriver, CSINode, CSIStorageCapacity, VolumeAttachment,\n"
+      "  FlowSchema, PriorityLevelConfiguration,\n"
+      "  VolumeAttributesClass, StorageClasses of other provisioners than berth.dev/folder");
+  command->callback([flags, &exit_code] { exit_code = RunUp(*flags); });
 }
 
 }  // namespace berth::cli

@@ -3,11 +3,15 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <sstream>
+
+#include <CLI/CLI.hpp>
 
 #include "base/strings.h"
 #include "base/system_clock.h"
-#include "cli/commands.h"
+#include "cli/client_flags.h"
+#include "cli/completion.h"
 #include "kube/client/kubeconfig.h"
 #include "local/apiserver/auth/credentials.h"
 #include "net/certificates.h"
@@ -16,6 +20,17 @@
 
 namespace berth::cli {
 namespace {
+
+// A user of the cluster of `berth up` on this machine.
+struct UserFlags {
+  std::string name;
+  std::vector<std::string> groups;
+  std::string data_dir;    // see UpFlags
+  std::string kubeconfig;  // which `berth up` has written; empty: that in the data directory
+  std::string namespace_name = "default";
+  int days = 365;
+  std::string out;  // file to write; empty: standard output
+};
 
 constexpr std::string_view kSystemPrefix = "system:";
 constexpr std::string_view kMasters = "system:masters";
@@ -80,8 +95,6 @@ Result<std::string> MakeUser(const UserFlags& flags) {
       {authority.certificate_chain_pem, url, flags.name, flags.namespace_name}, identity);
 }
 
-}  // namespace
-
 int RunUserAdd(const UserFlags& flags) {
   const auto text = MakeUser(flags);
   if (!text) return view::Complain(text.error());
@@ -98,6 +111,36 @@ int RunUserAdd(const UserFlags& flags) {
               "  kubectl create rolebinding " + flags.name + " -n " + flags.namespace_name +
               " --clusterrole edit --user " + flags.name + "\n");
   return view::kExitAnswered;
+}
+
+}  // namespace
+
+void AddUser(CLI::App& app, int& exit_code) {
+  const auto flags = std::make_shared<UserFlags>();
+  CLI::App* command = app.add_subcommand("user", "Users of the cluster that `berth up` runs");
+  command->require_subcommand(1);
+  CLI::App* add = command->add_subcommand(
+      "add", "A certificate and a kubeconfig for one user; rights come from role bindings");
+  add->add_option("NAME", flags->name, "name of the user")->required()->type_name("NAME");
+  add->add_option("--group", flags->groups, "a group of the user; may be repeated")
+      ->type_name("GROUP");
+  add->add_option("--data-dir", flags->data_dir,
+                  "data directory of `berth up` (default ~/.local/share/berth)")
+      ->type_name(kDirectoryValue);
+  add->add_option("--kubeconfig", flags->kubeconfig,
+                  "kubeconfig that `berth up` has written (default: in the data directory)")
+      ->type_name(kFileValue);
+  add->add_option("-n,--namespace", flags->namespace_name, "namespace of the kubeconfig")
+      ->type_name(kNamespaceValue)
+      ->capture_default_str();
+  add->add_option("--days", flags->days, "days until the certificate ends")->capture_default_str();
+  add->add_option("--out", flags->out, "file to write (default: standard output)")
+      ->type_name(kFileValue);
+  add->footer(
+      "Examples:\n"
+      "  berth user add jane --group team-a -n team-a --out jane.kubeconfig\n"
+      "  kubectl create rolebinding jane -n team-a --clusterrole edit --user jane");
+  add->callback([flags, &exit_code] { exit_code = RunUserAdd(*flags); });
 }
 
 }  // namespace berth::cli

@@ -1,14 +1,19 @@
 // berth version: the program's version, and its decision rules.
 #include "program/version.h"
 
+#include <memory>
+
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "cli/commands.h"
+#include "cli/client_flags.h"
+#include "cli/completion.h"
 #include "program/configuration_file.h"
 #include "view/output.h"
 #include "view/session.h"
 
 namespace berth::cli {
+namespace {
 
 int RunVersion(const ClientFlags& client, const std::string& config) {
   const auto configuration = program::ReadConfigurationFile(config);
@@ -37,6 +42,21 @@ int RunVersion(const ClientFlags& client, const std::string& config) {
               " (docs/reference/differences.md)\n  on   " + (on.empty() ? "none" : on) +
               "\n  off  " + (off.empty() ? "none" : off) + "\n");
   return view::kExitAnswered;
+}
+
+}  // namespace
+
+void AddVersion(CLI::App& app, int& exit_code) {
+  const auto client = std::make_shared<ClientFlags>();
+  const auto config = std::make_shared<std::string>();
+  CLI::App* version = app.add_subcommand("version", "Versions of berth and of the cluster");
+  AddServerFlags(*version, *client);
+  AddOutputFlag(*version, *client);
+  version
+      ->add_option("--config", *config,
+                   "Configuration file: name the rules of decisions that are on with it")
+      ->type_name(kFileValue);
+  version->callback([client, config, &exit_code] { exit_code = RunVersion(*client, *config); });
 }
 
 }  // namespace berth::cli

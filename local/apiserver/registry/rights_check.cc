@@ -1,6 +1,7 @@
 #include "local/apiserver/registry/rights_check.h"
 
 #include "local/apiserver/auth/authorizer.h"
+#include "local/apiserver/policies/mutation_dispatch.h"
 #include "local/apiserver/policies/policy_dispatch.h"
 #include "local/apiserver/registry/cluster_roles.h"
 #include "local/apiserver/registry/errors.h"
@@ -98,14 +99,16 @@ std::optional<ApiError> RightsCheck::CheckEscalation(const RequestContext& conte
                                                      const Json* old_object) const {
   const ResourceInfo& resource = *context.resource;
   if (IsMaster(context.user)) return std::nullopt;
-  if (resource.storage == kValidatingPolicies || resource.storage == kValidatingPolicyBindings) {
+  const auto& storage = resource.storage;
+  if (storage == kValidatingPolicies || storage == kValidatingPolicyBindings ||
+      storage == kMutatingPolicies || storage == kMutatingPolicyBindings) {
     return CheckParamsRights(store_, roles_, context, object, old_object);
   }
   if (resource.id.group != kRbacGroup) return std::nullopt;
   if (old_object != nullptr && WithoutHousekeeping(object) == WithoutHousekeeping(*old_object)) {
     return std::nullopt;
   }
-  if (resource.storage == kRoles || resource.storage == kClusterRoles) {
+  if (storage == kRoles || storage == kClusterRoles) {
     return CheckRole(context, object, old_object);
   }
   return CheckBinding(context, object);
