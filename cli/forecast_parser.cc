@@ -83,7 +83,7 @@ void AddEta(CLI::App& app, int& exit_code) {
       "  berth eta --all -o json | jq '.jobs[] | [.name, .startSeconds.p50]'\n"
       "  berth eta --all --from cluster.json\n"
       "  berth eta --all --scores scores.jsonl     # say every ten minutes, in a CronJob");
-  command->callback([&flags, &exit_code, command] {
+  command->callback([flags, &exit_code, command] {
     for (const char* name :
          {"--draws", "--seed", "--scores", "--config", "--decisions", "--ledger", "--pods"}) {
       const CLI::Option* option = command->get_option_no_throw(name);
