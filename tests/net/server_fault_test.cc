@@ -51,9 +51,20 @@ class ServerFault : public ServerFixture {
  protected:
   void TearDown() override {
     if (!server_) return;
-    RawPeer peer = Connect();
-    peer.Send("GET /alive HTTP/1.1\r\nHost: x\r\n\r\n");
-    EXPECT_THAT(peer.ReadResponse(), EndsWith("GET /alive "));
+    EXPECT_THAT(FirstAnswer("/alive"), EndsWith("GET /alive "));
+  }
+
+  // The answer to a new connection, which is refused while the server counts too many. Empty: it
+  // was refused for ten seconds.
+  std::string FirstAnswer(const std::string& path) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    std::string answer;
+    while (answer.empty() && std::chrono::steady_clock::now() < deadline) {
+      RawPeer peer = Connect();
+      peer.Send("GET " + path + " HTTP/1.1\r\nHost: x\r\n\r\n");
+      answer = peer.ReadResponse();
+    }
+    return answer;
   }
 
   // The server answers `request` with `status`, closes, and never calls the handler.
@@ -434,14 +445,8 @@ TEST_F(ServerFault, AnsweredConnectionsGiveWay) {
   RawPeer answered = Connect();
   answered.Send("GET /first HTTP/1.1\r\nHost: x\r\n\r\n");
   EXPECT_THAT(answered.ReadResponse(), EndsWith("GET /first "));
-  std::string answer;
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-  while (answer.empty() && std::chrono::steady_clock::now() < deadline) {
-    RawPeer next = Connect();  // refused until the server counts the answered one as silent
-    next.Send("GET /next HTTP/1.1\r\nHost: x\r\n\r\n");
-    answer = next.ReadResponse();
-  }
-  EXPECT_THAT(answer, EndsWith("GET /next "));
+  // A new connection is refused until the server counts the answered one as silent.
+  EXPECT_THAT(FirstAnswer("/next"), EndsWith("GET /next "));
   EXPECT_TRUE(answered.IsEnded());
 }
 
