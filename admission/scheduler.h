@@ -174,9 +174,9 @@ class Scheduler {
   queue::InfoOptions info_options_;
   queue::QueueSet queues_;
   std::set<WorkloadId> refused_;  // pending workloads with a PodProblem
-  ClusterState state_;
-  PreemptionSearch search_;
   PreemptionHistory history_;
+  ClusterState state_;  // aligned to cache lines: the members above fill whole ones
+  PreemptionSearch search_;
   PodDefaults pod_defaults_;
   DeviceClaims device_claims_;
   OwnerKinds owners_;
