@@ -48,8 +48,15 @@ class CiTest(ScratchTest):
         done = self.run_ci(seconds=0)
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertEqual(self.steps(done), ["tools/check", "tools/build", "tools/check", "tools/lint", "tools/test"])
-        self.assertEqual([line.removeprefix("not begun: ") for line in done.stdout.splitlines() if line.startswith("not begun")],
+        self.assertEqual([line.rpartition(": ")[2] for line in done.stdout.splitlines() if line.startswith("not begun")],
                          ["tools/sanitize", "tools/fuzz --minutes 1 --once", "tools/lint --all"])
+
+    def test_a_lint_that_would_not_end_is_not_begun(self):
+        self.set_tool("lint", "echo 'lint: 9 source(s), 1 run, 0 with findings, 240 s, 300 run(s) left for later'")
+        done = self.run_ci(seconds=3600)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertEqual(self.steps(done)[-1], "tools/fuzz")
+        self.assertIn("not begun, 300 runs would not end in time: tools/lint --all", done.stdout)
 
     def test_a_step_whose_time_is_up_is_cut_off_and_listed(self):
         self.set_tool("sanitize", "exec sleep 600")
