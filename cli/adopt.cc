@@ -142,10 +142,10 @@ void AddAdopt(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand(
       "adopt", "What Berth would do with the objects of a cluster in which Kueue is at work");
   AddServerFlags(*command, *client);
-  AddOutputFlag(*command, *client);
+  AddOutputFlag(*command, client->output);
   command->add_option("-n,--namespace", client->namespace_name, "of Kueue (default kueue-system)")
       ->type_name(kNamespaceValue);
-  command->add_flag("--ascii", client->ascii, "draw with ASCII characters only");
+  AddAsciiFlag(*command, client->ascii);
   command->add_flag("--check", *check, "read and report; nothing is written")->required();
   command->footer(
       "Grades: first (to be done before), missing (would wait for what Berth lacks; exit code 1),\n"

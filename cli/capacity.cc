@@ -34,7 +34,7 @@ void AddCapacity(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand(
       "capacity", "Requests for capacity, node pools, and what is known of the stock");
   AddClientFlags(*command, *client);
-  AddOutputFlag(*command, *client);
+  AddOutputFlag(*command, client->output);
   command->footer(
       "Examples:\n"
       "  berth capacity\n"

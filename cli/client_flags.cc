@@ -15,8 +15,8 @@ void AddServerFlags(CLI::App& command, ClientFlags& flags) {
       ->type_name("NAME");
 }
 
-void AddAsciiFlag(CLI::App& command, ClientFlags& flags) {
-  command.add_flag("--ascii", flags.ascii, "draw with ASCII characters only");
+void AddAsciiFlag(CLI::App& command, bool& ascii) {
+  command.add_flag("--ascii", ascii, "draw with ASCII characters only");
 }
 
 void AddClientFlags(CLI::App& command, ClientFlags& flags) {
@@ -25,14 +25,14 @@ void AddClientFlags(CLI::App& command, ClientFlags& flags) {
       ->type_name(kNamespaceValue);
   command.add_flag("-A,--all-namespaces", flags.all_namespaces,
                    "look in every namespace; takes precedence over -n");
-  AddAsciiFlag(command, flags);
+  AddAsciiFlag(command, flags.ascii);
 }
 
-void AddOutputFlag(CLI::App& command, ClientFlags& flags) {
+void AddOutputFlag(CLI::App& command, view::OutputFormat& output) {
   const std::map<std::string, view::OutputFormat> formats{{"text", view::OutputFormat::kText},
                                                           {"json", view::OutputFormat::kJson},
                                                           {"yaml", view::OutputFormat::kYaml}};
-  command.add_option("-o,--output", flags.output, "text, json or yaml")
+  command.add_option("-o,--output", output, "text, json or yaml")
       ->transform(CLI::CheckedTransformer(formats).description(""))
       ->type_name("text|json|yaml");
 }

@@ -22,8 +22,8 @@ struct ClientFlags : view::ClientOptions {
 
 // Each adds options that fill `flags`, which must outlive `command`.
 void AddServerFlags(CLI::App& command, ClientFlags& flags);  // --kubeconfig, --context
-void AddAsciiFlag(CLI::App& command, ClientFlags& flags);
-void AddOutputFlag(CLI::App& command, ClientFlags& flags);  // text, json or yaml
+void AddAsciiFlag(CLI::App& command, bool& ascii);
+void AddOutputFlag(CLI::App& command, view::OutputFormat& output);  // text, json or yaml
 // The options of the server, -n, -A and --ascii.
 void AddClientFlags(CLI::App& command, ClientFlags& flags);
 

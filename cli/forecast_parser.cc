@@ -1,10 +1,10 @@
 // `berth eta` and `berth what-if` on the command line, and the other commands in virtual time.
-#include <map>
 #include <memory>
 #include <string>
 
 #include <CLI/CLI.hpp>
 
+#include "cli/client_flags.h"
 #include "cli/completion.h"
 #include "cli/forecast.h"
 
@@ -13,10 +13,7 @@ namespace {
 
 void AddForecastFlags(CLI::App& command, ForecastFlags& flags) {
   ClientFlags& client = flags.client;
-  command.add_option("--kubeconfig", client.kubeconfig, "path of the kubeconfig file")
-      ->type_name(kFileValue);
-  command.add_option("--context", client.context, "context of the kubeconfig file")
-      ->type_name("NAME");
+  AddServerFlags(command, client);
   command.add_option("-n,--namespace", client.namespace_name, "namespace of the jobs")
       ->type_name(kNamespaceValue);
   command
@@ -39,13 +36,8 @@ void AddForecastFlags(CLI::App& command, ForecastFlags& flags) {
   command.add_option("--seed", flags.seed, "of the draws; one seed gives one answer")
       ->type_name("NUMBER")
       ->capture_default_str();
-  command.add_flag("--ascii", client.ascii, "draw with ASCII characters only");
-  const std::map<std::string, view::OutputFormat> formats{{"text", view::OutputFormat::kText},
-                                                          {"json", view::OutputFormat::kJson},
-                                                          {"yaml", view::OutputFormat::kYaml}};
-  command.add_option("-o,--output", client.output, "text, json or yaml")
-      ->transform(CLI::CheckedTransformer(formats).description(""))
-      ->type_name("text|json|yaml");
+  AddAsciiFlag(command, client.ascii);
+  AddOutputFlag(command, client.output);
 }
 
 }  // namespace

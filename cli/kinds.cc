@@ -220,8 +220,8 @@ void AddKinds(CLI::App& app, int& exit_code) {
   const auto files = std::make_shared<std::vector<std::string>>();
   CLI::App* command = app.add_subcommand("kinds", "The kinds of jobs, and whether they are queued");
   AddServerFlags(*command, *client);
-  AddOutputFlag(*command, *client);
-  command->add_flag("--ascii", client->ascii, "draw with ASCII characters only");
+  AddOutputFlag(*command, client->output);
+  AddAsciiFlag(*command, client->ascii);
   command->footer(
       "A kind is built in, or declared by a JobKind object (docs/guide/job-kinds.md).\n"
       "Examples:\n"
@@ -229,7 +229,7 @@ void AddKinds(CLI::App& app, int& exit_code) {
       "  berth kinds check -f kind.yaml -f sample.yaml");
   CLI::App* check = command->add_subcommand(
       "check", "What a description makes of sample objects; needs no cluster");
-  AddOutputFlag(*check, *client);
+  AddOutputFlag(*check, client->output);
   check->add_option("-f,--filename", *files, "YAML: one description, and objects of its kind")
       ->type_name("FILE")
       ->required();

@@ -75,10 +75,7 @@ void AddOutput(CLI::App& command, ClientFlags& flags) {
 }
 
 void AddClient(CLI::App& command, ClientFlags& flags, bool namespaced) {
-  command.add_option("--kubeconfig", flags.kubeconfig, "path of the kubeconfig file")
-      ->type_name(kFileValue);
-  command.add_option("--context", flags.context, "context of the kubeconfig file")
-      ->type_name("NAME");
+  AddServerFlags(command, flags);
   if (!namespaced) return;
   command.add_option("-n,--namespace", flags.namespace_name, "namespace of the object")
       ->type_name(kNamespaceValue);
@@ -103,12 +100,7 @@ void AddList(CLI::App& command, const char* flag, std::vector<std::string>& out,
 
 void AddWord(CLI::App& command, const char* flag, std::string& out, const char* help,
              const std::vector<std::string>& words) {
-  std::string joined;
-  for (const std::string& word : words) joined += (joined.empty() ? "" : "|") + word;
-  command.add_option(flag, out, help)
-      ->check(CLI::IsMember(words).description(""))
-      ->type_name(joined)
-      ->capture_default_str();
+  AcceptOnly(*command.add_option(flag, out, help)->capture_default_str(), words);
 }
 
 void AddCreateClusterQueue(CLI::App& verb, const std::shared_ptr<CreateFlags>& shared,

@@ -1,10 +1,10 @@
 // `berth history` and `berth report` on the command line.
-#include <map>
 #include <memory>
 #include <string>
 
 #include <CLI/CLI.hpp>
 
+#include "cli/client_flags.h"
 #include "cli/completion.h"
 #include "cli/history.h"
 
@@ -39,13 +39,8 @@ void AddHistory(CLI::App& app, int& exit_code) {
   AddPlace(*command, flags->place, flags->namespace_name);
   command->add_option("--since", flags->since, "what had not ended before, such as 7d or 12h")
       ->type_name("SPAN");
-  const std::map<std::string, view::OutputFormat> formats{{"text", view::OutputFormat::kText},
-                                                          {"json", view::OutputFormat::kJson},
-                                                          {"yaml", view::OutputFormat::kYaml}};
-  command->add_option("-o,--output", flags->output, "text, json or yaml")
-      ->transform(CLI::CheckedTransformer(formats).description(""))
-      ->type_name("text|json|yaml");
-  command->add_flag("--ascii", flags->ascii, "draw with ASCII characters only");
+  AddOutputFlag(*command, flags->output);
+  AddAsciiFlag(*command, flags->ascii);
   command->footer(
       "Reads the ledger of `berth up`, or of `berth controller --ledger FILE`; needs no API "
       "server.\n"

@@ -1,10 +1,10 @@
 // `berth lint` on the command line.
-#include <map>
 #include <memory>
 #include <string>
 
 #include <CLI/CLI.hpp>
 
+#include "cli/client_flags.h"
 #include "cli/completion.h"
 #include "cli/lint.h"
 
@@ -22,12 +22,7 @@ void AddLint(CLI::App& app, int& exit_code) {
   command->add_flag("-R,--recursive", flags->recursive, "read the folders in folders, too");
   command->add_flag("--strict", flags->strict, "warnings fail, too");
   command->add_option("--config", flags->config, "Kueue Configuration file")->type_name(kFileValue);
-  const std::map<std::string, view::OutputFormat> formats{{"text", view::OutputFormat::kText},
-                                                          {"json", view::OutputFormat::kJson},
-                                                          {"yaml", view::OutputFormat::kYaml}};
-  command->add_option("-o,--output", flags->output, "text, json or yaml")
-      ->transform(CLI::CheckedTransformer(formats).description(""))
-      ->type_name("text|json|yaml");
+  AddOutputFlag(*command, flags->output);
   command->footer(
       "Needs no cluster. Exit code 1: an error was found, with --strict also: a warning.\n"
       "The rules: docs/guide/lint.md. Examples:\n"

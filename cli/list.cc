@@ -47,7 +47,7 @@ void AddList(CLI::App& app, int& exit_code) {
   CLI::App* command =
       app.add_subcommand("list", "One line a workload: state, age, where it runs or why it waits");
   AddClientFlags(*command, *client);
-  AddOutputFlag(*command, *client);
+  AddOutputFlag(*command, client->output);
   command->add_flag("--waiting", options->waiting, "those that wait");
   command->add_flag("--running", options->running, "those that run");
   command->add_flag("--finished", options->finished, "those that are over");

@@ -59,8 +59,7 @@ std::vector<view::JobPlan> PlansOf(const std::vector<view::PlannedJob>& jobs,
 int RunPlan(const ClientFlags& client, const PlanFlags& flags) {
   const auto session = view::Session::Open(client);
   if (!session) return view::Complain(session.error());
-  const std::string own =
-      client.namespace_name.empty() ? (*session)->default_namespace() : client.namespace_name;
+  const std::string own = ScopeOf(client, **session, true).own_namespace;
   const auto manifests = view::ReadManifestObjects(flags.files, flags.recursive);
   if (!manifests) return view::Complain(manifests.error());
   const view::ReadScope scope{.screen = view::ReadScope::Screen::kPlan, .own_namespace = own};
@@ -96,7 +95,7 @@ void AddPlan(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand(
       "plan", "What a job would meet before it is created: queue, steps, waits, prices");
   AddServerFlags(*command, *client);
-  AddOutputFlag(*command, *client);
+  AddOutputFlag(*command, client->output);
   command
       ->add_option("-f,--filename", flags->files,
                    "YAML or JSON of the jobs, or folders of such files; - is standard input")
@@ -107,7 +106,7 @@ void AddPlan(CLI::App& app, int& exit_code) {
       ->type_name(kNamespaceValue);
   command->add_option("--queue", flags->queue, "LocalQueue, in place of the one that the job names")
       ->type_name(kQueueValue);
-  command->add_flag("--ascii", client->ascii, "draw with ASCII characters only");
+  AddAsciiFlag(*command, client->ascii);
   command->footer(
       "Nothing is created. Waits are those of earlier requests for the same machines, prices "
       "those\n"

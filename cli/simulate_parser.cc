@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/client_flags.h"
 #include "cli/completion.h"
 #include "cli/simulate.h"
 
@@ -49,10 +50,7 @@ void AddSimulate(CLI::App& app, int& exit_code) {
       ->type_name(kFileValue);
   command->add_flag("--from-cluster", flags->from_cluster,
                     "the queues of a cluster, read with your rights, in place of -f");
-  command->add_option("--kubeconfig", flags->client.kubeconfig, "path of the kubeconfig file")
-      ->type_name(kFileValue);
-  command->add_option("--context", flags->client.context, "context of the kubeconfig file")
-      ->type_name("NAME");
+  AddServerFlags(*command, flags->client);
   AddWorkloadFlags(*command, *flags);
   command
       ->add_option("--compare", flags->compare,
@@ -88,7 +86,7 @@ void AddSimulate(CLI::App& app, int& exit_code) {
   command
       ->add_option("--events", flags->events, "write the events of the run to FILE, a JSON a line")
       ->type_name(kFileValue);
-  command->add_flag("--ascii", flags->ascii, "draw with ASCII characters only");
+  AddAsciiFlag(*command, flags->ascii);
   command->footer(
       "Needs no cluster without --from-cluster, and writes nothing. The scheduler is that of\n"
       "berth controller. Quota decides, and room on the nodes of --pools; with --full admission\n"

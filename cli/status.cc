@@ -107,7 +107,7 @@ void AddStatus(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand(
       "status", "Queues, who waits and why, capacity requests, pools: all on one screen");
   AddClientFlags(*command, *client);
-  AddOutputFlag(*command, *client);
+  AddOutputFlag(*command, client->output);
   command->add_option("QUEUE", flags->options.only, "only this ClusterQueue, LocalQueue or cohort")
       ->type_name(kQueueValue);
   command->add_flag("--cost", flags->options.cost, "what runs in each queue, in USD");

@@ -51,7 +51,7 @@ void AddVersion(CLI::App& app, int& exit_code) {
   const auto config = std::make_shared<std::string>();
   CLI::App* version = app.add_subcommand("version", "Versions of berth and of the cluster");
   AddServerFlags(*version, *client);
-  AddOutputFlag(*version, *client);
+  AddOutputFlag(*version, client->output);
   version
       ->add_option("--config", *config,
                    "Configuration file: name the rules of decisions that are on with it")

@@ -41,7 +41,7 @@ void AddWhy(CLI::App& app, int& exit_code) {
   CLI::App* command =
       app.add_subcommand("why", "Why a job waits: the chain from the Job to what is missing");
   AddClientFlags(*command, *client);
-  AddOutputFlag(*command, *client);
+  AddOutputFlag(*command, client->output);
   command
       ->add_option("NAME", *reference,
                    "job/NAME, KIND/NAME (jobset/x), workload/NAME, pod/NAME, or a job's name")
