@@ -1,5 +1,8 @@
 #include "local/apiserver/registry/rights_check.h"
 
+#include <string>
+#include <utility>
+
 #include "local/apiserver/auth/authorizer.h"
 #include "local/apiserver/policies/mutation_dispatch.h"
 #include "local/apiserver/policies/policy_dispatch.h"
@@ -28,16 +31,23 @@ std::string QuotedGroups(const UserInfo& user) {
   return "[" + list + "]";
 }
 
+AccessAttributes AttributesOf(const RequestContext& context, std::string verb,
+                              const ResourceId& resource, std::string name) {
+  return {.verb = std::move(verb),
+          .group = resource.group,
+          .version = resource.version,
+          .resource = resource.resource,
+          .subresource = "",
+          .namespace_name = context.namespace_name,
+          .name = std::move(name),
+          .path = ""};
+}
+
 }  // namespace
 
 std::optional<ApiError> RightsCheck::CheckMayCreate(const RequestContext& context) const {
-  const ResourceId& id = context.resource->id;
-  AccessAttributes create{.verb = "create",
-                          .group = id.group,
-                          .version = id.version,
-                          .resource = id.resource,
-                          .namespace_name = context.namespace_name,
-                          .name = context.name};
+  const AccessAttributes create =
+      AttributesOf(context, "create", context.resource->id, context.name);
   return CheckAccess(roles_, context.user, create);
 }
 
@@ -56,12 +66,8 @@ std::optional<ApiError> RightsCheck::CheckGrants(const RequestContext& context,
 std::optional<ApiError> RightsCheck::CheckRole(const RequestContext& context, const Json& role,
                                                const Json* old_role) const {
   const ResourceId& id = context.resource->id;
-  AccessAttributes escalate{.verb = "escalate",
-                            .group = id.group,
-                            .version = id.version,
-                            .resource = id.resource,
-                            .namespace_name = context.namespace_name,
-                            .name = old_role == nullptr ? std::string() : context.name};
+  const AccessAttributes escalate =
+      AttributesOf(context, "escalate", id, old_role == nullptr ? std::string() : context.name);
   if (Authorize(roles_, context.user, escalate).allowed) return std::nullopt;
   if (auto error = CheckGrants(context, RulesOf(role))) return error;
   if (!HasAggregationRule(role) && (old_role == nullptr || !HasAggregationRule(*old_role)))
@@ -79,14 +85,7 @@ std::optional<ApiError> RightsCheck::CheckBinding(const RequestContext& context,
   const bool is_cluster_role = TextAt(binding, {"roleRef", "kind"}) == "ClusterRole";
   const ResourceId role{kRbacGroup, "v1", is_cluster_role ? "clusterroles" : "roles"};
   const std::string name = TextAt(binding, {"roleRef", "name"});
-  const AccessAttributes bind{.verb = "bind",
-                              .group = role.group,
-                              .version = role.version,
-                              .resource = role.resource,
-                              .subresource = "",
-                              .namespace_name = context.namespace_name,
-                              .name = name,
-                              .path = ""};
+  const AccessAttributes bind = AttributesOf(context, "bind", role, name);
   if (Authorize(roles_, context.user, bind).allowed) return std::nullopt;
   const auto rules = roles_.RulesOfRole(is_cluster_role ? "" : context.namespace_name, name);
   // kube-apiserver names the resource of the request.

@@ -62,25 +62,14 @@ TEST_F(MutatingPolicyTest, AnAppliedConfigurationIsMerged) {
 }
 
 TEST_F(MutatingPolicyTest, AReaderOfParamsHasToHaveTheRightToReadThem) {
-  const Json anything = {
-      {{"apiGroups", {"admissionregistration.k8s.io"}}, {"resources", {"*"}}, {"verbs", {"*"}}}};
-  Post("/apis/rbac.authorization.k8s.io/v1/clusterroles",
-       {{"metadata", {{"name", "author"}}}, {"rules", anything}});
-  Post("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
-       {{"metadata", {{"name", "author"}}},
-        {"roleRef",
-         {{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "ClusterRole"}, {"name", "author"}}},
-        {"subjects",
-         Json::array(
-             {{{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "User"}, {"name", "jane"}}})}});
-  const auto as_jane = [this](const std::string& path, const Json& object) {
-    return Send("POST", path, object.dump(), {{"Impersonate-User", "jane"}});
-  };
+  const Json anything{
+      {"apiGroups", {"admissionregistration.k8s.io"}}, {"resources", {"*"}}, {"verbs", {"*"}}};
+  GiveEverywhere("jane", std::vector<Json>{anything});
   Json policy = Policy(
       "", "configmaps",
       {MutationJson("ApplyConfiguration", "Object{data: {'n': string(size(params.data))}}")});
   policy["spec"]["paramKind"] = {{"apiVersion", "v1"}, {"kind", "Secret"}};
-  EXPECT_THAT(as_jane(kMutatingPoliciesPath, policy).message(),
+  EXPECT_THAT(As("jane", "POST", kMutatingPoliciesPath, policy).message(),
               HasSubstr("must have \"get\" permission on all objects of the referenced paramKind "
                         "(kind=Secret, apiVersion=v1)"));
   ASSERT_EQ(Post(kMutatingPoliciesPath, policy).status, 201);
@@ -90,12 +79,12 @@ TEST_F(MutatingPolicyTest, AReaderOfParamsHasToHaveTheRightToReadThem) {
        {{"policyName", "p"},
         {"paramRef",
          {{"name", "s"}, {"namespace", "kube-system"}, {"parameterNotFoundAction", "Allow"}}}}}};
-  EXPECT_THAT(as_jane(kMutatingBindingsPath, binding).message(),
+  EXPECT_THAT(As("jane", "POST", kMutatingBindingsPath, binding).message(),
               HasSubstr("spec.paramRef: Forbidden"));
   policy["spec"].erase("paramKind");
   policy["spec"]["mutations"] = {MutationJson("ApplyConfiguration", "Object{data: {'n': '1'}}")};
   policy["metadata"]["name"] = "q";
-  EXPECT_EQ(as_jane(kMutatingPoliciesPath, policy).status, 201);
+  EXPECT_EQ(As("jane", "POST", kMutatingPoliciesPath, policy).status, 201);
 }
 
 TEST_F(MutatingPolicyTest, MutationsFollowEachOther) {

@@ -319,24 +319,12 @@ TEST_F(PolicyTest, BadPoliciesAreRefused) {
 }
 
 TEST_F(PolicyTest, AReaderOfParamsHasToHaveTheRightToReadThem) {
-  Post("/apis/rbac.authorization.k8s.io/v1/clusterroles",
-       {{"metadata", {{"name", "author"}}},
-        {"rules", Json::array({{{"apiGroups", {"admissionregistration.k8s.io"}},
-                                {"resources", {"*"}},
-                                {"verbs", {"*"}}}})}});
-  Post("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
-       {{"metadata", {{"name", "author"}}},
-        {"roleRef",
-         {{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "ClusterRole"}, {"name", "author"}}},
-        {"subjects",
-         Json::array(
-             {{{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "User"}, {"name", "jane"}}})}});
-  const auto as_jane = [this](const std::string& path, const Json& object) {
-    return Send("POST", path, object.dump(), {{"Impersonate-User", "jane"}});
-  };
+  const Json anything{
+      {"apiGroups", {"admissionregistration.k8s.io"}}, {"resources", {"*"}}, {"verbs", {"*"}}};
+  GiveEverywhere("jane", std::vector<Json>{anything});
   Json policy = PolicyJson("params.data.password != 'guess'");
   policy["spec"]["paramKind"] = {{"apiVersion", "v1"}, {"kind", "Secret"}};
-  const Answer refused = as_jane(kPolicies, policy);
+  const Answer refused = As("jane", "POST", kPolicies, policy);
   EXPECT_EQ(refused.status, 422) << refused.text;
   EXPECT_THAT(refused.message(),
               HasSubstr("must have \"get\" permission on all objects of the referenced paramKind "
@@ -345,11 +333,12 @@ TEST_F(PolicyTest, AReaderOfParamsHasToHaveTheRightToReadThem) {
   Json binding = PolicyBindingJson();
   binding["spec"]["paramRef"] = {
       {"name", "s"}, {"namespace", "kube-system"}, {"parameterNotFoundAction", "Allow"}};
-  EXPECT_THAT(as_jane(kPolicyBindings, binding).message(), HasSubstr("spec.paramRef: Forbidden"));
+  EXPECT_THAT(As("jane", "POST", kPolicyBindings, binding).message(),
+              HasSubstr("spec.paramRef: Forbidden"));
   policy["spec"].erase("paramKind");
   policy["spec"]["validations"][0]["expression"] = "true";
   policy["metadata"]["name"] = "q";
-  EXPECT_EQ(as_jane(kPolicies, policy).status, 201);
+  EXPECT_EQ(As("jane", "POST", kPolicies, policy).status, 201);
 }
 
 TEST_F(PolicyTest, TheStatusTellsOfTypesThatNeverFit) {

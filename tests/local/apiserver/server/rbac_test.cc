@@ -50,23 +50,11 @@ Json Subjects(const std::string& user) {
 
 class RbacTest : public ServerTest {
  protected:
-  Answer As(const std::string& user, const std::string& method, const std::string& target,
-            const Json& body = Json(), net::Headers headers = {}) {
-    headers.Add("Impersonate-User", user);
-    return Send(method, target, body.is_null() ? "" : body.dump(), std::move(headers));
-  }
   // Gives `user` the rules in the namespace default.
   void Give(const std::string& user, const std::vector<Json>& rules) {
     EXPECT_EQ(Post(kRolesHere, Role("Role", user + "-role", rules)).status, 201);
     EXPECT_EQ(Post(kBindingsHere, Binding("RoleBinding", user + "-binding", "Role", user + "-role",
                                           Subjects(user)))
-                  .status,
-              201);
-  }
-  void GiveEverywhere(const std::string& user, const std::vector<Json>& rules) {
-    EXPECT_EQ(Post(kClusterRolesPath, Role("ClusterRole", user + "-role", rules)).status, 201);
-    EXPECT_EQ(Post(kClusterBindingsPath, Binding("ClusterRoleBinding", user + "-binding",
-                                                 "ClusterRole", user + "-role", Subjects(user)))
                   .status,
               201);
   }

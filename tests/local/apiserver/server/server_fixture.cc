@@ -130,6 +130,27 @@ std::unique_ptr<WatchReader> ServerTest::Watch(const std::string& target) {
   return reader;
 }
 
+Answer ServerTest::As(const std::string& user, const std::string& method, const std::string& target,
+                      const Json& body, net::Headers headers) {
+  headers.Add("Impersonate-User", user);
+  return Send(method, target, body.is_null() ? "" : body.dump(), std::move(headers));
+}
+
+void ServerTest::GiveEverywhere(const std::string& user, const std::vector<Json>& rules) {
+  const std::string group = "rbac.authorization.k8s.io";
+  const std::string path = "/apis/" + group + "/v1/";
+  const std::string role = user + "-role";
+  const Json subject{{"apiGroup", group}, {"kind", "User"}, {"name", user}};
+  EXPECT_EQ(Post(path + "clusterroles", {{"metadata", {{"name", role}}}, {"rules", rules}}).status,
+            201);
+  EXPECT_EQ(Post(path + "clusterrolebindings",
+                 {{"metadata", {{"name", user + "-binding"}}},
+                  {"roleRef", {{"apiGroup", group}, {"kind", "ClusterRole"}, {"name", role}}},
+                  {"subjects", Json::array({subject})}})
+                .status,
+            201);
+}
+
 Json ConfigMapJson(const std::string& name, const Json& data) {
   return {
       {"apiVersion", "v1"}, {"kind", "ConfigMap"}, {"metadata", {{"name", name}}}, {"data", data}};

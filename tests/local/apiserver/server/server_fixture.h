@@ -78,6 +78,11 @@ class ServerTest : public ::testing::Test {
     return Send("DELETE", target, options.is_null() ? "" : options.dump());
   }
   std::unique_ptr<WatchReader> Watch(const std::string& target);
+  // Sends as `user`, whom the administrator impersonates.
+  Answer As(const std::string& user, const std::string& method, const std::string& target,
+            const Json& body = Json(), net::Headers headers = {});
+  // Gives `user` a ClusterRole of the rules.
+  void GiveEverywhere(const std::string& user, const std::vector<Json>& rules);
 
   TempFolder folder_;
   std::unique_ptr<net::IoPool> io_;
