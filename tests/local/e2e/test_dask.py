@@ -239,7 +239,7 @@ class DaskCase(BerthUpTest):
                                  check=False).stdout
             logs = "".join(self.kubectl("logs", "--tail=25", pod["metadata"]["name"], check=False).stdout
                            for pod in self.cluster.items("pods"))
-            raise AssertionError(f"{late}\n{state}\n{logs}\n{self.cluster.log()[-3000:]}") from None
+            raise AssertionError(f"{state}\n{logs}\n{self.cluster.log()[-3000:]}\n{late}") from None
 
     def create_job(self, name, workers, **metadata):
         runner = {"name": "runner", "image": "python", "args": ["-c", COMPUTE % workers],
@@ -407,12 +407,12 @@ class QueuedDaskTest(DaskCase):
 
     def test_idle_clusters_give_their_quota_to_those_that_wait(self):
         """The operator deletes an idle cluster after idleTimeout. One that is held has no scheduler: it is not idle."""
-        for name in ("first", "second"):
-            self.create_cluster(name, workers=2, labels=QUEUE, spec={"idleTimeout": 20})
-            self.wait(lambda name=name: self.workloads(name), f"{name} is queued")
-        # On a busy machine a cluster may be deleted for its idleness while its workers still start.
+        self.create_cluster("first", workers=2, labels=QUEUE)
         self.wait(lambda: self.admitted("first"), "the first cluster starts")
+        self.create_cluster("second", workers=2, labels=QUEUE, spec={"idleTimeout": 20})
         self.wait(lambda: len(self.held("second")) == 3, "the second cluster is held")
+        # The first cluster may be idle from here on: on a busy machine it would end while the second one's pods are made.
+        self.kubectl("patch", "daskcluster", "first", "--type=merge", "-p", json.dumps({"spec": {"idleTimeout": 20}}))
         self.wait(lambda: not self.workloads("first"), "it was idle")
         self.wait(lambda: self.admitted("second"), "the second cluster starts")
         self.wait(lambda: not self.cluster.items("pods", "-l", "dask.org/component") and self.used() == "0",
