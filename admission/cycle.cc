@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "admission/flavor_topology.h"
 #include "admission/partial_admission.h"
 #include "admission/workload_slices.h"
 #include "api/condition.h"

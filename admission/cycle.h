@@ -23,6 +23,7 @@
 #include "admission/cycle_preemptions.h"
 #include "admission/decision.h"
 #include "admission/feature_gates.h"
+#include "admission/flavor_assigner.h"
 #include "admission/own_rules.h"
 #include "admission/preemption.h"
 #include "admission/preemption_history.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "admission/cycle.h"
+#include "admission/flavor_topology.h"
 #include "base/assert.h"
 
 namespace berth::admission {

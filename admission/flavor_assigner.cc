@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
+#include <utility>
 
-#include "api/labels.h"
-#include "base/assert.h"
+#include "admission/flavor_topology.h"
 
 namespace berth::admission {
 namespace {
@@ -14,13 +15,6 @@ Amount AmountOf(const Usage& usage, FlavorResourceId fr) {
     if (item.flavor_resource == fr) return item.amount;
   }
   return 0;
-}
-
-// FNV-1a.
-std::uint64_t HashOf(const std::string& name) {
-  std::uint64_t hash = 0xCBF29CE484222325U;
-  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3U;
-  return hash;
 }
 
 void AddTo(Usage& usage, FlavorResourceId fr, Amount amount) {
@@ -43,75 +37,18 @@ FlavorAssigner::FlavorAssigner(const Context& context, const queue::WorkloadInfo
       queue_(context.state.queue(queue)),
       scan_(context.gates.flavor_fungibility ? scan : nullptr),
       nominated_(nominated),
-      oracle_(oracle),
       pods_(context.state.pods()),
       gpus_(context.state.gpus()),
-      places_everything_(context.topologies && context.state.PlacesEverything(queue_)) {}
-
-FlavorAssigner::PodSetGroups FlavorAssigner::MakeGroups(
-    Assignment& assignment, const std::vector<std::int32_t>& counts) const {
-  const queue::Names& names = context_.state.vocabulary().resources;
-  const bool charge_pods = pods_ >= 0 && queue_.GroupOf(pods_) != nullptr;
-  const bool charge_gpus = queue_.GroupOf(gpus_) != nullptr;
-  PodSetGroups groups;
-  SmallVector<const std::string*, 1> group_names;
-  for (std::size_t i = 0; i < workload_.pod_sets.size(); ++i) {
-    const queue::PodSetInfo& info = workload_.pod_sets[i];
-    PodSetDecision& decision = assignment.pod_sets.emplace_back();
-    decision.name = info.name;
-    // If all pods are reclaimed, there is no count to reduce.
-    decision.count = counts.empty() || info.count == 0 ? info.count : counts[i];
-    decision.requests.reserve(info.per_pod.size() + (charge_pods ? 1 : 0));
-    bool pods_added = !charge_pods;
-    for (const ResourceRequest& request : info.per_pod) {
-      if (context_.ignore_undeclared && queue_.GroupOf(request.resource) == nullptr) continue;
-      if (!pods_added && names[request.resource] > names[pods_]) {
-        decision.requests.push_back({pods_, decision.count});
-        pods_added = true;
-      }
-      decision.requests.push_back(
-          {request.resource, api::MultiplyAmounts(request.amount, decision.count)});
-    }
-    if (!pods_added) decision.requests.push_back({pods_, decision.count});
-    if (charge_gpus) AddGpus(decision.requests);
-
-    const std::string* group_name = nullptr;
-    if (info.topology_request) {
-      const auto& name = workload_.object->spec.pod_sets[i].topology_request->pod_set_group_name;
-      if (name) group_name = &*name;
-    }
-    std::size_t target = groups.size();
-    for (std::size_t g = 0; group_name != nullptr && g < groups.size(); ++g) {
-      if (group_names[g] != nullptr && *group_names[g] == *group_name) target = g;
-    }
-    if (target == groups.size()) {
-      groups.emplace_back();
-      group_names.push_back(group_name);
-    }
-    groups[target].pod_sets.push_back(i);
-    if (groups[target].requests.empty()) {
-      groups[target].requests = decision.requests;
-      continue;
-    }
-    for (const ResourceRequest& request : decision.requests) {
-      auto& sum = groups[target].requests;
-      const auto place = std::lower_bound(
-          sum.begin(), sum.end(), request,
-          [&names](const auto& a, const auto& b) { return names[a.resource] < names[b.resource]; });
-      if (place != sum.end() && place->resource == request.resource) {
-        place->amount = api::AddAmounts(place->amount, request.amount);
-      } else {
-        sum.insert(place, request);
-      }
-    }
-  }
-  return groups;
-}
+      places_everything_(context.topologies && context.state.PlacesEverything(queue_)),
+      match_(context.state, workload, context.topologies, places_everything_),
+      quota_(context.state.tree(), queue_, context.fair_sharing, oracle) {}
 
 void FlavorAssigner::Assign(const std::vector<std::int32_t>& counts, Assignment& assignment) {
   assignment.Clear();
   assignment.pod_sets.reserve(workload_.pod_sets.size());
-  const PodSetGroups groups = MakeGroups(assignment, counts);
+  const RequestRules rules{context_.state.vocabulary().resources, queue_, pods_, gpus_,
+                           context_.ignore_undeclared};
+  const PodSetGroups groups = GroupPodSets(rules, workload_, counts, assignment);
   assignment.scan.changes_seen = context_.state.changes();
   assignment.scan.begun_at = scan_ == nullptr ? assignment.scan.changes_seen : scan_->begun_at;
   assignment.scan.attempts = scan_ == nullptr ? 1 : scan_->attempts + 1;
@@ -133,19 +70,11 @@ void FlavorAssigner::Assign(const std::vector<std::int32_t>& counts, Assignment&
   assignment.pod_sets.resize(kept);
   Finish(assignment);
   if (assignment.mode != AssignmentMode::kNoFit && MayBePlaced()) {
-    if (slice_ != nullptr) KeepTopologies(assignment);
+    if (replaced_.exists()) replaced_.KeepTopologies(assignment);
     PlaceByTopology(context_.state, queue_, *workload_.object, assignment);
   }
-  ResolveNoFitReason(assignment);
-}
-
-void FlavorAssigner::KeepTopologies(Assignment& assignment) const {
-  for (PodSetDecision& pod_set : assignment.pod_sets) {
-    for (const api::PodSetAssignment& before : slice_->status.admission->pod_set_assignments) {
-      if (before.name == pod_set.name && before.topology_assignment && pod_set.count > 0) {
-        KeepTopology(*before.topology_assignment, pod_set);
-      }
-    }
+  if (assignment.mode == AssignmentMode::kNoFit) {
+    assignment.no_fit_reason = NoFitReasonOf(queue_, assignment);
   }
 }
 
@@ -154,32 +83,12 @@ bool FlavorAssigner::MayBePlaced() const {
   return context_.topologies && (places_everything_ || workload_.HasTopologyRequest());
 }
 
-// The order of resources decides which reason is reported where several resources do not fit.
-// Kueue's order (pkg/resources, SliceRequests): by the hash of the name.
-FlavorAssigner::ResourceOrder FlavorAssigner::OrderOfResources(
-    const queue::Requests& requests) const {
-  const queue::Names& names = context_.state.vocabulary().resources;
-  ResourceOrder order;
-  if (requests.size() < 2) {
-    order.resize(requests.size());
-    return order;
-  }
-  SmallVector<std::uint64_t, 4> hashes;
-  order.reserve(requests.size());
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    order.push_back(i);
-    hashes.push_back(HashOf(names[requests[i].resource]));
-  }
-  std::sort(order.begin(), order.end(),
-            [&hashes](std::size_t a, std::size_t b) { return hashes[a] < hashes[b]; });
-  return order;
-}
-
 bool FlavorAssigner::AssignGroup(const PodSetGroup& group, Assignment& assignment) {
   FlavorChoices choices;
   Obstacles obstacles;
   FlavorAttempts attempts;
-  for (const std::size_t index : OrderOfResources(group.requests)) {
+  for (const std::size_t index :
+       OrderOfResources(group.requests, context_.state.vocabulary().resources)) {
     const ResourceRequest& request = group.requests[index];
     const CompiledGroup* resources = queue_.GroupOf(request.resource);
     if (resources == nullptr && request.amount == 0) continue;
@@ -195,11 +104,11 @@ bool FlavorAssigner::AssignGroup(const PodSetGroup& group, Assignment& assignmen
       flavor_scan.obstacles.push_back(std::move(unavailable));
     } else {
       FindFlavor(group, *resources, request.resource, assignment.usage, flavor_scan);
-      MergeAttempts(attempts, flavor_scan, *resources);
+      MergeAttempts(attempts, std::move(flavor_scan.attempts), *resources);
     }
     const bool failed = flavor_scan.best.empty();
     // After a flavor that fits, no other flavor's obstacles are reported; after a failure all are.
-    const bool silent = flavor_scan.found && flavor_scan.best_mode.rating == Rating::kFit;
+    const bool silent = flavor_scan.found && flavor_scan.best_mode.rating == FlavorRating::kFit;
     for (Obstacle& obstacle : obstacles) obstacle.in_message = obstacle.in_message && !failed;
     for (Obstacle& obstacle : flavor_scan.obstacles) {
       obstacle.in_message = !silent;
@@ -248,7 +157,7 @@ void FlavorAssigner::GiveOut(const PodSetGroup& group, const FlavorChoices& choi
         decision.flavors.push_back(choice);
         assignment.borrow_height = std::max(assignment.borrow_height, choice.borrow_height);
         AddTo(assignment.usage, choice.flavor_resource,
-              api::SubtractAmounts(request.amount, ReplacedAmount(index, request.resource)));
+              api::SubtractAmounts(request.amount, replaced_.Charged(index, request.resource)));
         assignment.scan.positions.push_back(
             {static_cast<std::int32_t>(index), choice.resource, choice.tried_index});
       }
@@ -264,7 +173,8 @@ void FlavorAssigner::GiveOut(const PodSetGroup& group, const FlavorChoices& choi
 void FlavorAssigner::FindFlavor(const PodSetGroup& group, const CompiledGroup& resources,
                                 ResourceId resource, const Usage& assumed,
                                 FlavorScan& flavor_scan) {
-  flavor_scan.best_mode = {Rating::kNoFit, std::numeric_limits<std::int32_t>::max()};
+  const api::FlavorFungibility& policy = queue_.spec.flavor_fungibility;
+  flavor_scan.best_mode = {FlavorRating::kNoFit, std::numeric_limits<std::int32_t>::max()};
   std::int32_t attempted = -1;
   const std::int32_t first =
       scan_ == nullptr
@@ -282,25 +192,25 @@ void FlavorAssigner::FindFlavor(const PodSetGroup& group, const CompiledGroup& r
       flavor_scan.obstacles.push_back(std::move(other));
       continue;
     }
-    if (std::optional<Obstacle> obstacle = CheckFlavor(group, resources, flavor)) {
+    if (std::optional<Obstacle> obstacle = match_.FindObstacle(group, resources, flavor)) {
       flavor_scan.obstacles.push_back(*std::move(obstacle));
       flavor_scan.attempts.push_back(
           {flavor, AssignmentMode::kNoFit, std::nullopt, 0, NoFitReason::kNoMatchingFlavor});
       continue;
     }
     FlavorChoices choices;
-    const Mode mode =
+    const FlavorMode mode =
         TryFlavor(group, resources, static_cast<std::size_t>(index), assumed, flavor_scan, choices);
     if (!context_.gates.flavor_fungibility) {
       if (mode.rating <= flavor_scan.best_mode.rating) continue;
       flavor_scan.best = std::move(choices);
       flavor_scan.best_mode = mode;
       flavor_scan.found = true;
-      if (mode.rating == Rating::kFit) return;
+      if (mode.rating == FlavorRating::kFit) return;
       continue;
     }
-    const bool stop = !TryNext(mode);
-    if (stop || Preferred(mode, flavor_scan.best_mode)) {
+    const bool stop = !TriesNext(policy, mode);
+    if (stop || IsPreferred(policy, mode, flavor_scan.best_mode)) {
       flavor_scan.best = std::move(choices);
       flavor_scan.best_mode = mode;
       flavor_scan.found = true;
@@ -314,150 +224,46 @@ void FlavorAssigner::FindFlavor(const PodSetGroup& group, const CompiledGroup& r
   }
 }
 
-FlavorAssigner::Mode FlavorAssigner::TryFlavor(const PodSetGroup& group,
-                                               const CompiledGroup& resources, std::size_t index,
-                                               const Usage& assumed, FlavorScan& flavor_scan,
-                                               FlavorChoices& choices) {
+FlavorMode FlavorAssigner::TryFlavor(const PodSetGroup& group, const CompiledGroup& resources,
+                                     std::size_t index, const Usage& assumed,
+                                     FlavorScan& flavor_scan, FlavorChoices& choices) {
   const FlavorId flavor = resources.flavors[index];
-  Mode worst;
+  FlavorMode worst;
   FlavorAttempt attempt;
   attempt.flavor = flavor;
-  if (std::optional<Obstacle> other = DiffersFromSlice(group, resources, flavor)) {
+  if (std::optional<Obstacle> other =
+          replaced_.FindObstacle(group, resources, flavor, context_.state.vocabulary().flavors)) {
     flavor_scan.obstacles.push_back(*std::move(other));
     attempt.no_fit_reason = NoFitReason::kNoMatchingFlavor;
     flavor_scan.attempts.push_back(attempt);
-    return {Rating::kNoFit, 0};
+    return {FlavorRating::kNoFit, 0};
   }
   for (const ResourceRequest& request : group.requests) {
     const FlavorResourceId fr = resources.Find(index, request.resource);
     if (fr < 0) continue;  // another resource group has it
     Amount asked = AmountIn(flavor, request, group.requests);
     for (const std::size_t pod_set : group.pod_sets) {
-      asked = api::SubtractAmounts(asked, ReplacedAmount(pod_set, request.resource));
+      asked = api::SubtractAmounts(asked, replaced_.Charged(pod_set, request.resource));
     }
-    const QuotaAnswer answer = AskQuota(
-        {fr, request.resource, flavor, AmountOf(assumed, fr), asked}, flavor_scan.obstacles);
+    const QuotaDemand demand{fr, request.resource, flavor, AmountOf(assumed, fr), asked};
+    const bool replaced_has_all = replaced_.exists() && demand.Total() <= 0;
+    const QuotaAnswer answer =
+        replaced_has_all ? QuotaAnswer{} : quota_.Ask(demand, flavor_scan.obstacles);
     attempt.no_fit_reason = std::max(attempt.no_fit_reason, answer.no_fit_reason);
     attempt.borrow_height = std::max(attempt.borrow_height, answer.mode.borrow_height);
-    if (Preferred(worst, answer.mode)) worst = answer.mode;
-    if (worst.rating == Rating::kNoFit) continue;
+    if (IsPreferred(queue_.spec.flavor_fungibility, worst, answer.mode)) worst = answer.mode;
+    if (worst.rating == FlavorRating::kNoFit) continue;
     FlavorChoice& choice = choices.emplace_back();
     choice.resource = request.resource;
     choice.flavor = flavor;
     choice.flavor_resource = fr;
     choice.mode =
-        answer.mode.rating == Rating::kFit ? AssignmentMode::kFit : AssignmentMode::kPreempt;
+        answer.mode.rating == FlavorRating::kFit ? AssignmentMode::kFit : AssignmentMode::kPreempt;
     choice.borrow_height = answer.mode.borrow_height;
   }
-  switch (worst.rating) {
-    case Rating::kNoFit: attempt.mode = AssignmentMode::kNoFit; break;
-    case Rating::kFit: attempt.mode = AssignmentMode::kFit; break;
-    case Rating::kNoCandidates:
-      attempt.preemption = PreemptionPossibility::kNoCandidates;
-      attempt.mode = AssignmentMode::kPreempt;
-      break;
-    case Rating::kPreempt:
-      attempt.preemption = PreemptionPossibility::kPreempt;
-      attempt.mode = AssignmentMode::kPreempt;
-      break;
-    case Rating::kReclaim:
-      attempt.preemption = PreemptionPossibility::kReclaim;
-      attempt.mode = AssignmentMode::kPreempt;
-      break;
-  }
+  NoteRating(worst.rating, attempt);
   flavor_scan.attempts.push_back(attempt);
   return worst;
-}
-
-std::optional<Obstacle> FlavorAssigner::CheckFlavor(const PodSetGroup& group,
-                                                    const CompiledGroup& resources,
-                                                    FlavorId flavor) const {
-  if (workload_.avoids_flavors && workload_.Avoids(context_.state.vocabulary().flavors[flavor])) {
-    Obstacle obstacle;
-    obstacle.flavor = flavor;
-    obstacle.kind = Obstacle::Kind::kUsedUp;
-    return obstacle;
-  }
-  const bool on_topology =
-      context_.topologies &&
-      (context_.state.placer().HasTopology(flavor) ||
-       std::any_of(group.pod_sets.begin(), group.pod_sets.end(), [this](std::size_t index) {
-         return workload_.pod_sets[index].topology_request;
-       }));
-  if (!on_topology && context_.state.TakesAllPods(flavor)) return std::nullopt;
-  Obstacle obstacle;
-  obstacle.flavor = flavor;
-  const std::shared_ptr<const api::ResourceFlavor> object = context_.state.flavor(flavor);
-  if (object == nullptr) {
-    obstacle.kind = Obstacle::Kind::kFlavorNotFound;
-    return obstacle;
-  }
-  for (const std::size_t index : group.pod_sets) {
-    const api::PodSet& pod_set = workload_.object->spec.pod_sets[index];
-    if (context_.topologies) {
-      if (auto mismatch = TopologyMismatch(pod_set, resources, flavor)) {
-        obstacle.kind = Obstacle::Kind::kTopology;
-        obstacle.SetText(*std::move(mismatch));
-        return obstacle;
-      }
-    }
-    const api::PodSpec& spec = pod_set.pod_template.spec;
-    if (const api::Taint* taint = UntoleratedTaint(spec, *object)) {
-      obstacle.kind = Obstacle::Kind::kUntoleratedTaint;
-      obstacle.SetTaint(std::shared_ptr<const api::Taint>(object, taint));
-      return obstacle;
-    }
-    if (!MatchesFlavor(spec, *object)) {
-      obstacle.kind = Obstacle::Kind::kAffinityMismatch;
-      return obstacle;
-    }
-    const auto excess =
-        context_.state.gpu_sharing(flavor).FindExcess(workload_.pod_sets[index].per_pod);
-    if (excess) {
-      obstacle.kind = Obstacle::Kind::kTooManyShares;
-      obstacle.resource = excess->request.resource;
-      obstacle.requested = excess->request.amount;
-      obstacle.limit = excess->most;
-      return obstacle;
-    }
-  }
-  return std::nullopt;
-}
-
-Amount FlavorAssigner::ReplacedAmount(std::size_t pod_set, ResourceId resource) const {
-  if (replaced_ == nullptr) return 0;
-  const std::string& name = workload_.pod_sets[pod_set].name;
-  for (const PodSetCharge& charge : *replaced_) {
-    if (charge.resource == resource && charge.pod_set == name) return charge.amount;
-  }
-  return 0;
-}
-
-std::optional<Obstacle> FlavorAssigner::DiffersFromSlice(const PodSetGroup& group,
-                                                         const CompiledGroup& resources,
-                                                         FlavorId flavor) const {
-  if (replaced_ == nullptr) return std::nullopt;
-  const queue::Names& flavors = context_.state.vocabulary().flavors;
-  for (const PodSetCharge& charge : *replaced_) {
-    const bool of_group = std::any_of(
-        group.pod_sets.begin(), group.pod_sets.end(),
-        [&](std::size_t index) { return workload_.pod_sets[index].name == charge.pod_set; });
-    const bool requested = std::any_of(
-        group.requests.begin(), group.requests.end(),
-        [&](const ResourceRequest& request) { return request.resource == charge.resource; });
-    if (!of_group || !requested || charge.flavor == flavor ||
-        queue_.GroupOf(charge.resource) != &resources) {
-      continue;
-    }
-    Obstacle other;
-    other.kind = Obstacle::Kind::kOfAnotherSlice;
-    other.resource = charge.resource;
-    other.flavor = flavor;
-    other.SetText("could not assign " + flavors[flavor] +
-                  " flavor since the original workload is assigned: " + flavors[charge.flavor]);
-    return other;
-  }
-  return std::nullopt;
 }
 
 bool FlavorAssigner::IsNominated(const PodSetGroup& group, FlavorId flavor,
@@ -472,6 +278,16 @@ bool FlavorAssigner::IsNominated(const PodSetGroup& group, FlavorId flavor,
     }
   }
   return false;
+}
+
+void FlavorAssigner::Finish(Assignment& assignment) const {
+  assignment.mode = assignment.pod_sets.empty() ? AssignmentMode::kNoFit : AssignmentMode::kFit;
+  for (const PodSetDecision& pod_set : assignment.pod_sets) {
+    assignment.mode = std::min(assignment.mode, pod_set.Mode());
+  }
+  if (!replaced_.exists()) return;
+  erase_if(assignment.usage, [](const FlavorResourceAmount& item) { return item.amount <= 0; });
+  assignment.scan.positions.clear();  // the one flavor is tried each time
 }
 
 }  // namespace berth::admission

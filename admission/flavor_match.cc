@@ -1,7 +1,11 @@
-// Whether pods may run on the nodes of a flavor, and how many GPUs they take there.
-#include <algorithm>
+#include "admission/flavor_match.h"
 
-#include "admission/flavor_assigner.h"
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "api/topology_annotations.h"
 
 namespace berth::admission {
 namespace {
@@ -51,15 +55,81 @@ const api::Taint* UntoleratedTaint(const api::PodSpec& spec, const api::Resource
   return nullptr;
 }
 
-void FlavorAssigner::AddGpus(queue::Requests& requests) const {
-  const queue::Names& names = context_.state.vocabulary().resources;
-  if (!AsksForGpus(requests, names)) return;
-  const auto place = std::lower_bound(
-      requests.begin(), requests.end(), gpus_,
-      [&names](const auto& one, ResourceId gpus) { return names[one.resource] < names[gpus]; });
-  if (place != requests.end() && place->resource == gpus_) return;
-  const Amount whole = GpuSharing().GpusOf(requests, names);
-  requests.insert(place, {gpus_, whole});
+std::optional<Obstacle> FlavorMatch::FindObstacle(const PodSetGroup& group,
+                                                  const CompiledGroup& resources,
+                                                  FlavorId flavor) const {
+  if (workload_.avoids_flavors && workload_.Avoids(state_.vocabulary().flavors[flavor])) {
+    Obstacle obstacle;
+    obstacle.flavor = flavor;
+    obstacle.kind = Obstacle::Kind::kUsedUp;
+    return obstacle;
+  }
+  const bool on_topology =
+      topologies_ &&
+      (state_.placer().HasTopology(flavor) ||
+       std::any_of(group.pod_sets.begin(), group.pod_sets.end(), [this](std::size_t index) {
+         return workload_.pod_sets[index].topology_request;
+       }));
+  if (!on_topology && state_.TakesAllPods(flavor)) return std::nullopt;
+  Obstacle obstacle;
+  obstacle.flavor = flavor;
+  const std::shared_ptr<const api::ResourceFlavor> object = state_.flavor(flavor);
+  if (object == nullptr) {
+    obstacle.kind = Obstacle::Kind::kFlavorNotFound;
+    return obstacle;
+  }
+  for (const std::size_t index : group.pod_sets) {
+    const api::PodSet& pod_set = workload_.object->spec.pod_sets[index];
+    if (topologies_) {
+      if (auto mismatch = TopologyMismatch(pod_set, resources, flavor)) {
+        obstacle.kind = Obstacle::Kind::kTopology;
+        obstacle.SetText(*std::move(mismatch));
+        return obstacle;
+      }
+    }
+    const api::PodSpec& spec = pod_set.pod_template.spec;
+    if (const api::Taint* taint = UntoleratedTaint(spec, *object)) {
+      obstacle.kind = Obstacle::Kind::kUntoleratedTaint;
+      obstacle.SetTaint(std::shared_ptr<const api::Taint>(object, taint));
+      return obstacle;
+    }
+    if (!MatchesFlavor(spec, *object)) {
+      obstacle.kind = Obstacle::Kind::kAffinityMismatch;
+      return obstacle;
+    }
+    const auto excess = state_.gpu_sharing(flavor).FindExcess(workload_.pod_sets[index].per_pod);
+    if (excess) {
+      obstacle.kind = Obstacle::Kind::kTooManyShares;
+      obstacle.resource = excess->request.resource;
+      obstacle.requested = excess->request.amount;
+      obstacle.limit = excess->most;
+      return obstacle;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> FlavorMatch::TopologyMismatch(const api::PodSet& pod_set,
+                                                         const CompiledGroup& resources,
+                                                         FlavorId flavor) const {
+  const TopologyPlacer& placer = state_.placer();
+  const queue::Names& names = state_.vocabulary().flavors;
+  if (!AsksForTopology(pod_set)) {
+    if (places_everything_ || !placer.HasTopology(flavor)) return std::nullopt;
+    return "Flavor \"" + names[flavor] + "\" supports only TopologyAwareScheduling";
+  }
+  if (!placer.HasTopology(flavor)) {
+    // The flavor may serve resources that pods do not request themselves (transformed ones).
+    const api::ResourceAmounts requests = api::PodRequests(pod_set.pod_template.spec);
+    const queue::Names& resource_names = state_.vocabulary().resources;
+    const bool asked = std::any_of(resources.resources.begin(), resources.resources.end(),
+                                   [&](ResourceId resource) {
+                                     const auto found = requests.find(resource_names[resource]);
+                                     return found != requests.end() && found->second != 0;
+                                   });
+    if (!asked) return std::nullopt;
+  }
+  return placer.Mismatch(*pod_set.topology_request, flavor);
 }
 
 }  // namespace berth::admission

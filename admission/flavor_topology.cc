@@ -1,7 +1,9 @@
-// Topology in the flavor assigner: chooses domains after the flavors.
-#include <algorithm>
+#include "admission/flavor_topology.h"
 
-#include "admission/flavor_assigner.h"
+#include <algorithm>
+#include <memory>
+#include <optional>
+
 #include "admission/topology/topology_request.h"
 #include "api/topology_annotations.h"
 
@@ -68,22 +70,6 @@ void AddKept(const api::TopologyAssignment& kept, api::TopologyAssignment& place
 }
 
 }  // namespace
-
-void KeepTopology(const api::TopologyAssignment& before, PodSetDecision& pod_set) {
-  auto kept = std::make_shared<api::TopologyAssignment>();
-  kept->levels = before.levels;
-  std::int32_t left = pod_set.count;
-  for (const api::TopologyAssignment::Domain& domain : before.domains) {
-    const std::int32_t count = std::min(domain.count, left);
-    if (count > 0) kept->domains.push_back({domain.values, count});
-    left -= count;
-  }
-  if (left > 0) {
-    pod_set.kept_topology = std::move(kept);
-  } else {
-    pod_set.topology = std::move(kept);
-  }
-}
 
 bool UsesTopologies(const ClusterState& state, const Assignment& assignment) {
   return std::any_of(assignment.pod_sets.begin(), assignment.pod_sets.end(),
@@ -217,29 +203,6 @@ void PlaceByTopology(ClusterState& state, const QueueState& queue, const api::Wo
     attempt.no_fit_reason = NoFitReason::kTopologyPlacementFailed;
   }
   Lower(assignment, pod_set, AssignmentMode::kNoFit);
-}
-
-std::optional<std::string> FlavorAssigner::TopologyMismatch(const api::PodSet& pod_set,
-                                                            const CompiledGroup& resources,
-                                                            FlavorId flavor) const {
-  const TopologyPlacer& placer = context_.state.placer();
-  const queue::Names& names = context_.state.vocabulary().flavors;
-  if (!AsksForTopology(pod_set)) {
-    if (places_everything_ || !placer.HasTopology(flavor)) return std::nullopt;
-    return "Flavor \"" + names[flavor] + "\" supports only TopologyAwareScheduling";
-  }
-  if (!placer.HasTopology(flavor)) {
-    // The flavor may serve resources that pods do not request themselves (transformed ones).
-    const api::ResourceAmounts requests = api::PodRequests(pod_set.pod_template.spec);
-    const queue::Names& resource_names = context_.state.vocabulary().resources;
-    const bool asked = std::any_of(resources.resources.begin(), resources.resources.end(),
-                                   [&](ResourceId resource) {
-                                     const auto found = requests.find(resource_names[resource]);
-                                     return found != requests.end() && found->second != 0;
-                                   });
-    if (!asked) return std::nullopt;
-  }
-  return placer.Mismatch(*pod_set.topology_request, flavor);
 }
 
 }  // namespace berth::admission

@@ -20,7 +20,7 @@
 #include "admission/dominant_share.h"
 #include "admission/fair_preemption.h"
 #include "admission/feature_gates.h"
-#include "admission/flavor_assigner.h"
+#include "admission/flavor_quota.h"
 #include "admission/preemption_candidates.h"
 #include "admission/preemption_trial.h"
 #include "admission/usage_ledger.h"
