@@ -1,7 +1,9 @@
-// The rule owners-before-returning-borrowers (own_rules.h) of a cycle.
-#include <algorithm>
+#include "admission/cycle_owners.h"
 
-#include "admission/cycle.h"
+#include <algorithm>
+#include <cstdint>
+
+#include "api/condition.h"
 #include "api/reasons.h"
 
 namespace berth::admission {
@@ -25,8 +27,7 @@ bool ShareAnAmount(const Usage& a, const Usage& b) {
 
 }  // namespace
 
-// Call for each admitted entry.
-void Cycle::NoteOwner(const Entry& entry) {
+void CycleOwners::NoteAdmitted(const CycleEntry& entry) {
   if (!context_.own_rules.owners_before_returning_borrowers) return;
   const ClusterQueueId id = entry.decision.cluster_queue;
   const bool reclaims = context_.state.queue(id).spec.preemption.reclaim_within_cohort !=
@@ -36,15 +37,13 @@ void Cycle::NoteOwner(const Entry& entry) {
   if (context_.queues.ActiveCount(id) > kWithTheHead) owners_.push_back(&entry);
 }
 
-// Whether a queue of the cohort takes quota of its own back in this cycle and has more workloads to
-// try: the next one would preempt the borrower.
-bool Cycle::OwnersComeFirst(const Entry& entry) const {
+bool CycleOwners::GoBefore(const CycleEntry& entry) const {
   if (owners_.empty() || entry.decision.second_pass || entry.input.plan != nullptr) return false;
   if (entry.decision.assignment.borrow_height == 0) return false;
   if (!WasReclaimed(*entry.decision.object)) return false;
   const ClusterState& state = context_.state;
   const NodeId root = state.tree().Root(state.queue(entry.decision.cluster_queue).node);
-  return std::any_of(owners_.begin(), owners_.end(), [&](const Entry* owner) {
+  return std::any_of(owners_.begin(), owners_.end(), [&](const CycleEntry* owner) {
     return state.tree().Root(state.queue(owner->decision.cluster_queue).node) == root &&
            ShareAnAmount(owner->decision.assignment.usage, entry.decision.assignment.usage);
   });
