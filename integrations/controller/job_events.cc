@@ -1,11 +1,12 @@
-// The events of jobs.
-#include "integrations/controller/job_reconciler.h"
+#include "integrations/controller/job_events.h"
+
+#include <utility>
+#include <vector>
 
 namespace berth::integrations {
 
-void JobReconciler::Emit(const JobState& state, const EmitEvent& event) {
+void JobEvents::Emit(const JobState& state, const EmitEvent& event) {
   const api::ObjectMeta& job = state.meta();
-  if (event.reason == "Started") starts_.Told(job.uid);
   auto rank = kube::EventRank::kDecision;
   const bool is_state =
       event.reason == "UpdatedAdmissionCheck" || event.reason == "ErrWorkloadCompose" ||

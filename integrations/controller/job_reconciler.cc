@@ -5,7 +5,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "api/codec/admission_status.h"
 #include "api/codec/codec.h"
 #include "api/labels.h"
 #include "api/reasons.h"
@@ -16,7 +15,6 @@
 namespace berth::integrations {
 namespace {
 
-using kube::Force;
 using kube::PatchType;
 using Json = nlohmann::json;
 
@@ -30,12 +28,6 @@ constexpr char kCreationLatency[] = "kueue_workload_creation_latency_seconds";
 // creationTimestamp has a resolution of one second.
 constexpr double kFirstBucket = 1;
 constexpr double kLastBucket = 1280;
-
-// A deletion by another client counts as success.
-Status Gone(Status status) {
-  if (!status && status.error().code == ErrorCode::kNotFound) return OkStatus();
-  return status;
-}
 
 // The patch with the version that it is based on: a job that has changed since is a kConflict.
 Json BasedOn(const std::string& resource_version, const JobWrite& write) {
@@ -73,14 +65,17 @@ struct JobReconciler::Pass {
 JobReconciler::JobReconciler(const Shared& shared, JobSource& source, JobReconcilerOptions options)
     : manager_(shared.manager),
       clock_(shared.clock),
-      events_(shared.events),
       owners_(shared.owners),
       tables_(shared.tables),
       source_(source),
       options_(std::move(options)),
       name_(ToLower(source.kind().kind)),
       workloads_(manager_.InformerFor<api::Workload>()),
-      namespaces_(manager_.InformerFor<api::Namespace>()) {
+      namespaces_(manager_.InformerFor<api::Namespace>()),
+      writes_(manager_.client(), workloads_, shared.events),
+      pod_steps_(manager_.client(), source_),
+      pod_owners_({manager_.client(), shared.events, workloads_, source_, writes_}),
+      job_events_(shared.events, source_) {
   if (options_.metrics == nullptr) return;
   std::vector<double> buckets{kFirstBucket};
   for (double bound = 2.5; bound <= kLastBucket; bound *= 2) buckets.push_back(bound);
@@ -129,7 +124,7 @@ void JobReconciler::Watch(kube::Controller& controller) {
                           },
                       .on_delete =
                           [this, &controller](const api::ObjectMeta& job) {
-                            told_states_.erase(job.uid);
+                            job_events_.Forget(job.uid);
                             created_.erase(job.uid);
                             stopped_.erase(job.uid);
                             lost_.erase(job.uid);
@@ -268,16 +263,16 @@ std::vector<kube::Step> JobReconciler::StepsFor(const std::shared_ptr<Pass>& pas
   if (std::vector<PodWrite> writes =
           pass->job ? pass->job->PodWrites(action) : std::vector<PodWrite>{};
       !writes.empty()) {
-    return {PodSteps(std::move(writes), ObserverOf(*pass->job, action))};
+    return {pod_steps_.All(std::move(writes), ObserverOf(*pass->job, action))};
   }
   if (const auto* create = std::get_if<CreateWorkload>(&action)) {
     steps.push_back(CreateStep(pass, create->workload));
   } else if (const auto* drop = std::get_if<DeleteWorkload>(&action)) {
-    steps = {FinalizerStep(drop->key), DeleteStep(drop->key)};
+    steps = {writes_.RemoveFinalizer(drop->key), writes_.Delete(drop->key)};
   } else if (const auto* end = std::get_if<EndWorkload>(&action)) {
-    steps.push_back(DeleteStep(end->key));
+    steps.push_back(writes_.Delete(end->key));
   } else if (const auto* release = std::get_if<RemoveWorkloadFinalizer>(&action)) {
-    steps.push_back(FinalizerStep(release->key));
+    steps.push_back(writes_.RemoveFinalizer(release->key));
   } else if (const auto* start = std::get_if<StartJob>(&action)) {
     stopped_.erase(pass->job->meta().uid);
     stops_.Forget(pass->job->meta().key());
@@ -295,7 +290,7 @@ std::vector<kube::Step> JobReconciler::StepsFor(const std::shared_ptr<Pass>& pas
   } else if (std::holds_alternative<RestartJob>(action)) {
     for (JobWrite& write : pass->job->Restart()) steps.push_back(JobStep(pass, std::move(write)));
   } else if (const auto* owners = std::get_if<AddOwners>(&action)) {
-    steps.push_back(OwnersStep(*owners));
+    steps.push_back(pod_owners_.Add(*owners));
   } else if (std::holds_alternative<DeleteJob>(action)) {
     steps.push_back(DeleteJobStep(pass));
   } else if (const auto* event = std::get_if<EmitEvent>(&action)) {
@@ -304,7 +299,7 @@ std::vector<kube::Step> JobReconciler::StepsFor(const std::shared_ptr<Pass>& pas
       next(OkStatus());
     });
   } else {
-    steps = SpecSteps(action);
+    steps = writes_.StepsFor(action);
     if (const auto* quota = std::get_if<ReleaseQuota>(&action)) {
       if (MayRunUnseen(*pass->job, quota->key)) {
         steps.insert(steps.begin(),
@@ -316,118 +311,37 @@ std::vector<kube::Step> JobReconciler::StepsFor(const std::shared_ptr<Pass>& pas
   return steps;
 }
 
+// A start takes the gate of admission off pods.
+std::function<void()> JobReconciler::ObserverOf(const JobState& job,
+                                                const JobAction& action) const {
+  const auto* start = std::get_if<StartJob>(&action);
+  if (start == nullptr || options_.metrics == nullptr) return nullptr;
+  const api::ObjectMeta& meta = job.meta();
+  std::vector<api::Workload> started = WorkloadsOf(meta.key());
+  const std::string* prebuilt = PrebuiltWorkloadOf(meta);
+  for (const std::string& name : {start->workload, prebuilt == nullptr ? "" : *prebuilt}) {
+    const auto named = workloads_.Get({meta.namespace_name, name});
+    if (named != nullptr) started = {*named};
+  }
+  std::erase_if(started, [](const api::Workload& each) {
+    return !api::IsTrue(each.status.conditions, api::kAdmitted);
+  });
+  if (started.empty()) return nullptr;
+  return [this, workload = std::move(started.front())] {
+    ObserveGateRemoval(*options_.metrics, workload, api::kAdmissionGate, clock_.Now());
+  };
+}
+
+void JobReconciler::Emit(const JobState& job, const EmitEvent& event) {
+  if (event.reason == "Started") starts_.Told(job.meta().uid);
+  job_events_.Emit(job, event);
+}
+
 // Whether the job may have been started by a write whose answer and event are both missing. An
 // empty patch, which names the version that was seen, fails then.
 bool JobReconciler::MayRunUnseen(const JobState& job, const api::ObjectKey& workload) const {
   return job.IsStartedByAWrite() && !stopped_.contains(job.meta().uid) &&
-         api::IsTrue(Stored(workload).status.conditions, api::kAdmitted);
-}
-
-api::Workload JobReconciler::Stored(const api::ObjectKey& key) const {
-  const auto workload = workloads_.Get(key);
-  return workload != nullptr ? *workload : api::Workload{};
-}
-
-std::vector<kube::Step> JobReconciler::SpecSteps(const JobAction& action) {
-  const auto merge = [this](const char* what, const api::ObjectKey& key, Json patch) {
-    return std::vector<kube::Step>{
-        WorkloadStep(what, key, PatchType::kMerge, std::move(patch), {})};
-  };
-  if (const auto* a = std::get_if<UpdateWorkloadSpec>(&action)) {
-    return merge("updating the spec", a->key, WorkloadSpecPatch(Stored(a->key), a->spec));
-  }
-  if (const auto* a = std::get_if<AdoptWorkload>(&action)) {
-    api::ObjectMeta meta = Stored(a->key).meta;
-    meta.owner_references.push_back(a->owner);
-    meta.labels[api::kJobUidLabel] = a->owner.uid;
-    Json patch = {{"metadata", api::Encode(meta)}};
-    patch["metadata"]["resourceVersion"] = meta.resource_version;
-    return merge("taking over", a->key, std::move(patch));
-  }
-  if (const auto* a = std::get_if<SetQueueName>(&action)) {
-    return merge("changing the queue", a->key, Json{{"spec", {{"queueName", a->queue_name}}}});
-  }
-  if (const auto* a = std::get_if<SetAdmissionGates>(&action)) {
-    Json gates = a->gates.empty() ? Json(nullptr) : Json(a->gates);
-    return merge("changing the admission gates", a->key,
-                 Json{{"metadata",
-                       {{"annotations", {{api::kAdmissionGatedByAnnotation, std::move(gates)}}}}}});
-  }
-  if (const auto* a = std::get_if<SetPriority>(&action)) {
-    Json spec = {{"priority", a->priority.value}, {"priorityClassRef", nullptr}};
-    if (const auto& ref = a->priority.ref) {
-      spec["priorityClassRef"] = {{"group", ref->group}, {"kind", ref->kind}, {"name", ref->name}};
-    }
-    return merge("changing the priority", a->key, Json{{"spec", std::move(spec)}});
-  }
-  return StatusSteps(action);
-}
-
-std::vector<kube::Step> JobReconciler::StatusSteps(const JobAction& action) {
-  const auto apply = [this](const std::string& what, const api::ObjectKey& key, Json applied,
-                            std::string field_manager) {
-    return std::vector<kube::Step>{WorkloadStep(what, key, PatchType::kApply, std::move(applied),
-                                                {.field_manager = std::move(field_manager),
-                                                 .force = Force::kYes,
-                                                 .subresource = "status"})};
-  };
-  if (const auto* a = std::get_if<SetReclaimablePods>(&action)) {
-    Json applied = AppliedWorkload(a->key);
-    applied["status"] = {{"reclaimablePods", api::Encode(a->pods)}};
-    return apply("reporting reclaimable pods", a->key, std::move(applied),
-                 api::kReclaimablePodsManager);
-  }
-  if (const auto* a = std::get_if<SetWorkloadCondition>(&action)) {
-    Json applied = AppliedWorkload(a->key);
-    applied["status"] = {{"conditions", Json::array({api::Encode(a->condition)})}};
-    return apply("setting " + a->condition.type, a->key, std::move(applied),
-                 api::kJobControllerManagerPrefix + a->condition.type);
-  }
-  if (const auto* a = std::get_if<ReleaseQuota>(&action)) {
-    return apply("releasing the quota", a->key,
-                 api::AdmissionStatusPatch(Stored(a->key), a->status), api::kAdmissionManager);
-  }
-  return {};
-}
-
-kube::Step JobReconciler::WorkloadStep(const std::string& what, const api::ObjectKey& key,
-                                       PatchType type, Json patch, kube::WriteOptions options) {
-  return [this, what, key, type, patch = std::move(patch),
-          options = std::move(options)](std::function<void(Status)> next) {
-    manager_.client().Patch(api::KindOf<api::Workload>(), key, type, patch, options,
-                            [this, what, key, next = std::move(next)](Result<kube::JsonPtr> done) {
-                              if (!done) return EndFailed(key, done.error(), what, next);
-                              workloads_.Ingest(**done);
-                              next(OkStatus());
-                            });
-  };
-}
-
-kube::Step JobReconciler::FinalizerStep(const api::ObjectKey& key) {
-  return [this, key](std::function<void(Status)> next) {
-    const auto workload = workloads_.Get(key);
-    if (workload == nullptr || !api::HasFinalizer(workload->meta, api::kResourceInUseFinalizer)) {
-      return next(OkStatus());
-    }
-    Json rest = Json::array();
-    for (const std::string& finalizer : workload->meta.finalizers) {
-      if (finalizer != api::kResourceInUseFinalizer) rest.push_back(finalizer);
-    }
-    const Json patch = {{"metadata",
-                         {{"finalizers", rest.empty() ? Json() : std::move(rest)},
-                          {"resourceVersion", workload->meta.resource_version}}}};
-    manager_.client().Patch(
-        api::KindOf<api::Workload>(), key, PatchType::kMerge, patch, {},
-        [this, key, next = std::move(next)](Result<kube::JsonPtr> done) {
-          if (done) {
-            if (*done != nullptr && !(*done)->at("metadata").contains("deletionTimestamp")) {
-              workloads_.Ingest(**done);
-            }
-            return next(OkStatus());
-          }
-          next(Gone(Named(done.error(), "removing the finalizer", key)));
-        });
-  };
+         api::IsTrue(writes_.Stored(workload).status.conditions, api::kAdmitted);
 }
 
 kube::Step JobReconciler::CreateStep(const std::shared_ptr<Pass>& pass,
@@ -459,21 +373,13 @@ void JobReconciler::OnCreated(const api::ObjectMeta& job) {
                             std::chrono::duration<double>(latency).count());
 }
 
-kube::Step JobReconciler::DeleteStep(const api::ObjectKey& key) {
-  return [this, key](std::function<void(Status)> next) {
-    manager_.client().Delete(
-        api::KindOf<api::Workload>(), key, {},
-        [key, next = std::move(next)](Status done) { next(Gone(std::move(done))); });
-  };
-}
-
 kube::Step JobReconciler::DeleteJobStep(const std::shared_ptr<Pass>& pass) {
   return [this, pass](std::function<void(Status)> next) {
     const api::ObjectMeta& meta = pass->job->meta();
     manager_.client().Delete(source_.resource(), meta.key(),
                              {.propagation_policy = "Background", .precondition_uid = meta.uid},
                              [key = meta.key(), next = std::move(next)](Status done) {
-                               done = Gone(std::move(done));
+                               done = OkIfGone(std::move(done));
                                next(done ? done : Status(Named(done.error(), "deletion", key)));
                              });
   };

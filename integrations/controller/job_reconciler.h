@@ -14,11 +14,15 @@
 #include "api/queues.h"
 #include "api/workload.h"
 #include "base/clock.h"
+#include "integrations/controller/job_events.h"
 #include "integrations/controller/job_owners.h"
 #include "integrations/controller/job_source.h"
 #include "integrations/controller/job_tables.h"
+#include "integrations/controller/pod_owners.h"
+#include "integrations/controller/pod_steps.h"
 #include "integrations/controller/stop_pace.h"
 #include "integrations/controller/unseen_starts.h"
+#include "integrations/controller/workload_writes.h"
 #include "integrations/job_plan.h"
 #include "kube/runtime/events.h"
 #include "kube/runtime/manager.h"
@@ -54,6 +58,8 @@ class JobReconciler final : public kube::Reconciler {
 
   // Requests its informers from the manager: construct before they start. `source` outlives it.
   JobReconciler(const Shared& shared, JobSource& source, JobReconcilerOptions options);
+  JobReconciler(const JobReconciler&) = delete;
+  JobReconciler& operator=(const JobReconciler&) = delete;
 
   // Adds the keys of changed jobs to `controller` from now on.
   void Watch(kube::Controller& controller);
@@ -72,35 +78,17 @@ class JobReconciler final : public kube::Reconciler {
 
   std::vector<kube::Step> StepsFor(const std::shared_ptr<Pass>& pass, const JobAction& action);
   bool MayRunUnseen(const JobState& job, const api::ObjectKey& workload) const;
-  std::vector<kube::Step> SpecSteps(const JobAction& action);
-  std::vector<kube::Step> StatusSteps(const JobAction& action);
-  api::Workload Stored(const api::ObjectKey& key) const;
-  kube::Step WorkloadStep(const std::string& what, const api::ObjectKey& key, kube::PatchType type,
-                          kube::Json patch, kube::WriteOptions options);
-  void EndFailed(const api::ObjectKey& key, const Error& error, const std::string& what,
-                 std::function<void(Status)> next);
-  kube::Step FinalizerStep(const api::ObjectKey& key);
   kube::Step CreateStep(const std::shared_ptr<Pass>& pass, const api::Workload& workload);
   void OnCreated(const api::ObjectMeta& job);
   bool CreatedLately(const api::ObjectMeta& job);
   void OnLost(const api::Workload& workload);
-  kube::Step DeleteStep(const api::ObjectKey& key);
   kube::Step DeleteJobStep(const std::shared_ptr<Pass>& pass);
   kube::Step JobStep(const std::shared_ptr<Pass>& pass, JobWrite write);
-  // `on_written` is called after each pod's last write; may be null.
-  kube::Step PodSteps(std::vector<PodWrite> writes, std::function<void()> on_written);
   std::function<void()> ObserverOf(const JobState& job, const JobAction& action) const;
-  kube::Step PodStep(PodWrite write);
-  void EndPodWrite(const PodWrite& write, const Error& error, std::function<void(Status)> next);
-  kube::Step OwnersStep(const AddOwners& action);
-  void ReadOwners(const std::shared_ptr<AddOwners>& owners, std::size_t at,
-                  std::function<void(Status)> next);
-  void WriteOwners(const AddOwners& action, std::function<void(Status)> next);
-  void Emit(const JobState& state, const EmitEvent& event);
+  void Emit(const JobState& job, const EmitEvent& event);
 
   kube::Manager& manager_;
   const Clock& clock_;
-  kube::EventRecorder& events_;
   JobOwners& owners_;
   JobTables& tables_;
   JobSource& source_;
@@ -108,6 +96,10 @@ class JobReconciler final : public kube::Reconciler {
   std::string name_;  // the kind in lower case
   kube::Informer<api::Workload>& workloads_;
   kube::Informer<api::Namespace>& namespaces_;
+  WorkloadWrites writes_;
+  PodSteps pod_steps_;
+  PodOwners pod_owners_;
+  JobEvents job_events_;
   // The creation time of a Workload that the informer does not show yet, by job uid.
   std::map<std::string, SteadyTime> created_;
   // By job uid: deletions of its Workload by other clients: time of the last, and recent number.
@@ -116,10 +108,6 @@ class JobReconciler final : public kube::Reconciler {
     int count = 0;
   };
   std::map<std::string, Lost> lost_;
-  // The message of an object's last event that tells a state (of checks, or a problem of the
-  // object), which is not repeated, by the uid of the job or of its pod.
-  using ToldStates = std::map<std::string, std::string>;
-  std::map<std::string, ToldStates> told_states_;  // by job uid
   std::set<std::string> stopped_;  // uids of jobs stopped by a write that was answered
   UnseenStarts starts_;
   StopPace stops_;
