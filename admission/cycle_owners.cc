@@ -34,7 +34,7 @@ void CycleOwners::NoteAdmitted(const CycleEntry& entry) {
                         api::PreemptionPolicy::kNever;
   if (!reclaims || entry.decision.assignment.borrow_height > 0) return;
   constexpr std::int64_t kWithTheHead = 1;
-  if (context_.queues.ActiveCount(id) > kWithTheHead) owners_.push_back(&entry);
+  if (context_.queues.waiting(id).active_count() > kWithTheHead) owners_.push_back(&entry);
 }
 
 bool CycleOwners::GoBefore(const CycleEntry& entry) const {

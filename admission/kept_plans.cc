@@ -67,8 +67,8 @@ std::optional<PlanStamp> KeptPlans::StampOf(const api::Workload& object) const {
   if (!id) return std::nullopt;
   const WorkloadRecord& kept = context_.records.at(*id);
   if (kept.plan == nullptr && kept.pause == nullptr) return std::nullopt;
-  const auto queue =
-      context_.queues.ClusterQueueOf({object.meta.namespace_name, object.spec.queue_name});
+  const auto queue = context_.queues.local_queues().ClusterQueueOf(
+      {object.meta.namespace_name, object.spec.queue_name});
   const api::Condition* reserved =
       api::FindCondition(object.status.conditions, api::kQuotaReserved);
   if (!queue || reserved == nullptr) return std::nullopt;
@@ -83,7 +83,7 @@ std::optional<KeptPlan> KeptPlans::ToKeep(const api::Workload& object) const {
   const Vocabulary& names = context_.state.vocabulary();
   KeptPlan text;
   text.generation = stamp->generation;
-  text.cluster_queue = context_.queues.ClusterQueueName(stamp->cluster_queue);
+  text.cluster_queue = context_.queues.cluster_queue_names()[stamp->cluster_queue];
   text.waiting_since = stamp->waiting_since;
   if (kept.pause != nullptr) {
     text.pauses = kept.pause->count;
@@ -103,7 +103,7 @@ std::optional<KeptPlan> KeptPlans::ToKeep(const api::Workload& object) const {
     if (text.victims.size() == KeptPlan::kMostVictims) break;
     KeptPlan::Victim& made = text.victims.emplace_back();
     made.uid = freed.uid;
-    made.cluster_queue = context_.queues.ClusterQueueName(freed.cluster_queue);
+    made.cluster_queue = context_.queues.cluster_queue_names()[freed.cluster_queue];
     for (const FlavorResourceAmount& item : freed.usage) {
       made.usage[names.flavors[context_.state.FlavorOf(item.flavor_resource)]]
                 [names.resources[context_.state.ResourceOf(item.flavor_resource)]] = item.amount;
@@ -139,7 +139,8 @@ void KeptPlans::RestoreOne(WorkloadId id, const KeptPlan& kept,
                            const std::vector<WorkloadId>& victims, WallTime now) {
   WorkloadRecord& restored = context_.records.at(id);
   const api::Workload& object = *restored.info.object;
-  const auto queue = context_.queues.RouteOf({object.meta.namespace_name, object.spec.queue_name});
+  const auto queue =
+      context_.queues.local_queues().RouteOf({object.meta.namespace_name, object.spec.queue_name});
   if (restored.phase != WorkloadRecord::Phase::kPending || restored.plan != nullptr || !queue ||
       !context_.state.HasQueue(*queue) || context_.state.queue(*queue).name != kept.cluster_queue ||
       object.meta.generation != kept.generation || !WaitsSince(object, kept.waiting_since)) {
@@ -172,7 +173,7 @@ void KeptPlans::RestoreOne(WorkloadId id, const KeptPlan& kept,
   plan->still_held = context_.plans.HeldByVictims(*plan);
   restored.plan = std::move(plan);
   context_.plans.Changed(restored);
-  context_.queues.RestorePreemptor({id, *queue});
+  context_.queues.preemptor(*queue).Restore(id);
 }
 
 // The written pause, or the one that began when the written plan timed out.

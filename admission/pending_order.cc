@@ -38,10 +38,10 @@ api::PendingWorkload EntryOf(const api::Workload& workload, std::int64_t in_clus
 }  // namespace
 
 PendingSnapshot::PendingSnapshot(const Scheduler& scheduler, ClusterQueueId queue) {
-  const std::vector<queue::QueueSet::RankedWorkload> ranked =
-      scheduler.queues().RankedPending(queue);
+  const std::vector<queue::WaitingWorkloads::Ranked> ranked =
+      scheduler.queues().waiting(queue).AllRanked();
   waiting_.reserve(ranked.size());
-  for (const queue::QueueSet::RankedWorkload& next : ranked) {
+  for (const queue::WaitingWorkloads::Ranked& next : ranked) {
     const std::shared_ptr<const api::Workload>& object =
         scheduler.workloads().object(next.workload);
     if (object == nullptr) continue;

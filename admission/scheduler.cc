@@ -94,7 +94,7 @@ Scheduler::Scheduler(const SchedulerConfig& config)
   }
   state_.placer().SetProfile({config.gates.tas_profile_mixed, config.gates.tas_balanced_placement,
                               config.gates.tas_respect_node_affinity_preferred});
-  if (config.count_pending) queues_.CountPending(config.pending_values);
+  if (config.count_pending) queues_.counts().SwitchOn(config.pending_values);
   search_.UseLedger(sharing_.ledger());
 }
 
@@ -103,7 +103,7 @@ void Scheduler::Apply(const api::Namespace& object) {
   std::optional<api::StringMap> before;
   const auto known = namespace_labels_.find(object.meta.name);
   if (known != namespace_labels_.end()) before = known->second;
-  queues_.SetNamespace(object.meta.name, object.meta.labels);
+  queues_.namespaces().Set(object.meta.name, object.meta.labels);
   namespace_labels_[object.meta.name] = object.meta.labels;
   if (before == object.meta.labels) return;
   for (const ClusterQueueId queue : queues_.NewlyMatching(before, object.meta.labels)) {
@@ -112,7 +112,7 @@ void Scheduler::Apply(const api::Namespace& object) {
 }
 template <>
 void Scheduler::Forget<api::Namespace>(const std::string& name) {
-  queues_.RemoveNamespace(name);
+  queues_.namespaces().Remove(name);
   namespace_labels_.erase(name);
 }
 
@@ -213,7 +213,7 @@ void Scheduler::Forget<api::Pod>(const api::ObjectKey& key) {
 
 // The workloads leave their queue; requeued ones start a new scan.
 void Scheduler::ForgetScans(const api::ObjectKey& local_queue) {
-  for (const WorkloadId id : queues_.MembersOf(local_queue)) record(id).scan.reset();
+  for (const WorkloadId id : queues_.local_queues().MembersOf(local_queue)) record(id).scan.reset();
 }
 
 std::shared_ptr<const api::Workload> Scheduler::Completed(
@@ -458,10 +458,10 @@ void Scheduler::Unassume(const api::ObjectKey& key, WallTime now) {
   }
   if (record(*found).phase != Phase::kAssumed) return;
   queue::WorkloadInfo info = record(*found).info;
-  const auto queue =
-      queues_.RouteOf({info.object->meta.namespace_name, info.object->spec.queue_name});
+  const auto queue = queues_.local_queues().RouteOf(
+      {info.object->meta.namespace_name, info.object->spec.queue_name});
   MakePending(*found, std::move(info), now);
-  if (record(*found).plan != nullptr && queue) queues_.RestorePreemptor({*found, *queue});
+  if (record(*found).plan != nullptr && queue) queues_.preemptor(*queue).Restore(*found);
 }
 
 void Scheduler::Recharge(const std::optional<api::ObjectKey>& slice) {
@@ -535,7 +535,8 @@ void Scheduler::TakeInputs(CycleResult& result, WallTime now) {
     Record& taken = record(head.workload);
     if (taken.plan != nullptr) plans_.EndWithoutProgress(taken, head.cluster_queue, now);
     inputs_.push_back({head, &taken.info, scans_.Current(taken, head.cluster_queue, cycle_),
-                       config_.gates.prioritize_preemptor_workloads && queues_.IsPreemptor(head),
+                       config_.gates.prioritize_preemptor_workloads &&
+                           queues_.preemptor(head.cluster_queue).Is(head.workload),
                        taken.plan.get()});
     inputs_.back().replaces = slices_.ReplacedBy(*taken.info.object, head.cluster_queue);
   }
@@ -581,7 +582,8 @@ void Scheduler::Requeue(Decision& decision, std::size_t index, CycleResult& resu
   queue::QueueSet::RequeueResult put = queues_.Requeue({decision.workload, decision.cluster_queue},
                                                        decision.requeue_reason, scan, now);
   decision.to = put.to;
-  if (decided.plan != nullptr) queues_.PutFirst({decision.workload, decision.cluster_queue});
+  if (decided.plan != nullptr)
+    queues_.preemptor(decision.cluster_queue).PutFirst(decision.workload);
   for (const WorkloadId parked : put.bulk_parked) result.bulk_parked.push_back({parked, index});
 }
 
@@ -590,7 +592,7 @@ Scheduler::WokenWorkloads Scheduler::RunWakeUps(WallTime now) {
   auto* list = config_.listing == queue::Listing::kAll ? &woken.listed : nullptr;
   for (const WakeTarget& target : wakes_.Take()) {
     std::vector<ClusterQueueId> queues = state_.QueuesOf(target);
-    if (list != nullptr) queues_.SortByName(queues);
+    if (list != nullptr) queue::SortByName(queues_.cluster_queue_names(), queues);
     for (const ClusterQueueId queue : queues) {
       woken.count += queues_.Wake(queue, now, list);
     }

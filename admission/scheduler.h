@@ -142,7 +142,7 @@ class Scheduler {
   const SchedulerConfig& config() const { return config_; }
   // The numbers of waiting workloads that changed since the last call, with config.count_pending.
   std::vector<queue::PendingCounts::Count> TakePendingCounts() {
-    return queues_.TakePendingCounts();
+    return queues_.counts().TakeChanged();
   }
 
  private:

@@ -96,7 +96,7 @@ void SharingUsage::TakePenaltyBack(WorkloadRecord& released) {
 }
 
 std::optional<UsageHistory> SharingUsage::Sample(const api::ObjectKey& local_queue, WallTime now) {
-  const std::optional<ClusterQueueId> queue = queues_.ClusterQueueOf(local_queue);
+  const std::optional<ClusterQueueId> queue = queues_.local_queues().ClusterQueueOf(local_queue);
   if (!ledger_ || !queue || !state_.HasQueue(*queue)) return std::nullopt;
   const UsageHistory history = ledger_->Sample(local_queue, now);
   Changed(local_queue);

@@ -49,8 +49,9 @@ void WakeRequests::AddLeft(const std::optional<WakeTarget>& before,
 
 void WakeRequests::AddAround(const api::Workload& object) {
   const api::ObjectKey key{object.meta.namespace_name, object.spec.queue_name};
-  const std::optional<ClusterQueueId> queue =
-      own_rules_.wake_without_local_queue ? queues_.ClusterQueueOf(key) : queues_.RouteOf(key);
+  const std::optional<ClusterQueueId> queue = own_rules_.wake_without_local_queue
+                                                  ? queues_.local_queues().ClusterQueueOf(key)
+                                                  : queues_.local_queues().RouteOf(key);
   if (queue && state_.HasQueue(*queue)) AddTreeOf(*queue);
 }
 

@@ -37,6 +37,11 @@ bool IsImmediate(RequeueReason reason, api::QueueingStrategy strategy) {
 
 }  // namespace
 
+void SortByName(const Names& names, std::vector<ClusterQueueId>& queues) {
+  std::sort(queues.begin(), queues.end(),
+            [&names](ClusterQueueId a, ClusterQueueId b) { return names[a] < names[b]; });
+}
+
 ClusterQueueId QueueSet::ClusterQueueNumber(const std::string& name) {
   const ClusterQueueId number = NumberFor(name);
   entry(number).pinned = true;
@@ -82,12 +87,6 @@ void QueueSet::SetActive(ClusterQueueId queue, bool active) {
   NoteHead(queue);
 }
 
-void QueueSet::SortByName(std::vector<ClusterQueueId>& queues) const {
-  std::sort(queues.begin(), queues.end(), [this](ClusterQueueId a, ClusterQueueId b) {
-    return present_.names()[a] < present_.names()[b];
-  });
-}
-
 void QueueSet::RemoveClusterQueue(ClusterQueueId queue) {
   ClusterQueueEntry& removed = entry(queue);
   if (!removed.present) return;
@@ -96,62 +95,30 @@ void QueueSet::RemoveClusterQueue(ClusterQueueId queue) {
   present_.Remove(queue);
 }
 
-std::int32_t QueueSet::LocalQueueNumber(const api::ObjectKey& key) {
-  const auto [found, added] = local_queue_numbers_.try_emplace(key, 0);
-  if (!added) return found->second;
-  if (free_local_queues_.empty()) {
-    free_local_queues_.push_back(static_cast<std::int32_t>(local_queues_.size()));
-    local_queues_.emplace_back();
-  }
-  found->second = free_local_queues_.back();
-  free_local_queues_.pop_back();
-  local_queues_[static_cast<std::size_t>(found->second)].key = key;
-  return found->second;
-}
-
 void QueueSet::DropLocalQueueNumber(std::int32_t local_queue) {
   const auto slot = static_cast<std::size_t>(local_queue);
-  LocalQueueEntry& dropped = local_queues_[slot];
+  LocalQueues::Entry& dropped = local_queues_.at(local_queue);
   if (dropped.known || !dropped.members.empty()) return;
   if (dropped.cluster_queue >= 0) {
     std::erase(entry(dropped.cluster_queue).local_queues, local_queue);
     DropClusterQueueNumber(dropped.cluster_queue);
   }
-  local_queue_numbers_.erase(dropped.key);
-  dropped = LocalQueueEntry{};
+  local_queues_.Release(local_queue);
   if (slot < usages_.size()) usages_[slot] = 0.0;
-  free_local_queues_.push_back(local_queue);
-}
-
-std::int32_t QueueSet::NamespaceNumber(const std::string& name) {
-  const std::int32_t number = namespace_names_.Intern(name);
-  if (static_cast<std::size_t>(number) >= namespaces_.size()) {
-    namespaces_.resize(static_cast<std::size_t>(number) + 1);
-  }
-  return number;
-}
-
-void QueueSet::DropNamespaceNumber(std::int32_t namespace_id) {
-  const NamespaceEntry& dropped = namespaces_[static_cast<std::size_t>(namespace_id)];
-  if (dropped.present || dropped.members > 0) return;
-  namespaces_[static_cast<std::size_t>(namespace_id)] = NamespaceEntry{};
-  namespace_names_.Release(namespace_id);
 }
 
 void QueueSet::SetNamespaceOf(PendingNode& changed, std::int32_t namespace_id) {
   const std::int32_t before = changed.namespace_id;
   if (before == namespace_id) return;
   changed.namespace_id = namespace_id;
-  if (namespace_id >= 0) ++namespaces_[static_cast<std::size_t>(namespace_id)].members;
-  if (before < 0) return;
-  --namespaces_[static_cast<std::size_t>(before)].members;
-  DropNamespaceNumber(before);
+  if (namespace_id >= 0) namespaces_.AddMember(namespace_id);
+  if (before >= 0) namespaces_.RemoveMember(before);
 }
 
 void QueueSet::SetLocalQueue(const api::ObjectKey& key, const std::string& cluster_queue,
                              api::StopPolicy stop_policy) {
-  const std::int32_t number = LocalQueueNumber(key);
-  LocalQueueEntry& changed = local_queues_[static_cast<std::size_t>(number)];
+  const std::int32_t number = local_queues_.NumberFor(key);
+  LocalQueues::Entry& changed = local_queues_.at(number);
   const ClusterQueueId target = NumberFor(cluster_queue);
   if (changed.cluster_queue != target) {
     if (changed.present) DequeueMembers(number);
@@ -174,85 +141,35 @@ void QueueSet::SetLocalQueue(const api::ObjectKey& key, const std::string& clust
 }
 
 void QueueSet::RemoveLocalQueue(const api::ObjectKey& key) {
-  const auto found = local_queue_numbers_.find(key);
-  if (found == local_queue_numbers_.end()) return;
-  LocalQueueEntry& removed = local_queues_[static_cast<std::size_t>(found->second)];
-  if (removed.present) DequeueMembers(found->second);
+  const std::int32_t number = local_queues_.Find(key);
+  if (number == LocalQueues::kNone) return;
+  LocalQueues::Entry& removed = local_queues_.at(number);
+  if (removed.present) DequeueMembers(number);
   removed.present = removed.known = removed.stopped = false;
-  DropLocalQueueNumber(found->second);
+  DropLocalQueueNumber(number);
 }
 
 void QueueSet::SetUsage(const api::ObjectKey& local_queue, double usage) {
-  const auto known = local_queue_numbers_.find(local_queue);
-  if (known == local_queue_numbers_.end()) return;
-  const auto number = static_cast<std::size_t>(known->second);
+  const std::int32_t known = local_queues_.Find(local_queue);
+  if (known == LocalQueues::kNone) return;
+  const auto number = static_cast<std::size_t>(known);
   if (number >= usages_.size()) usages_.resize(number + 1, 0.0);
   if (usages_[number] == usage) return;
   usages_[number] = usage;
-  const ClusterQueueId queue = local_queues_[number].cluster_queue;
+  const ClusterQueueId queue = local_queues_.at(known).cluster_queue;
   if (queue < 0) return;
   entry(queue).pending.UsageChanged();
   PendingChanged(queue);
 }
 
-std::optional<ClusterQueueId> QueueSet::ClusterQueueOf(const api::ObjectKey& local_queue) const {
-  const auto found = local_queue_numbers_.find(local_queue);
-  if (found == local_queue_numbers_.end()) return std::nullopt;
-  const LocalQueueEntry& asked = local_queues_[static_cast<std::size_t>(found->second)];
-  if (!asked.known) return std::nullopt;
-  return asked.cluster_queue;
-}
-
-std::optional<ClusterQueueId> QueueSet::RouteOf(const api::ObjectKey& local_queue) const {
-  const auto found = local_queue_numbers_.find(local_queue);
-  if (found == local_queue_numbers_.end()) return std::nullopt;
-  const LocalQueueEntry& asked = local_queues_[static_cast<std::size_t>(found->second)];
-  if (!asked.present) return std::nullopt;
-  return asked.cluster_queue;
-}
-
-std::int64_t QueueSet::PendingInLocalQueue(const api::ObjectKey& key) const {
-  const auto found = local_queue_numbers_.find(key);
-  if (found == local_queue_numbers_.end()) return 0;
-  const LocalQueueEntry& asked = local_queues_[static_cast<std::size_t>(found->second)];
-  return asked.present ? static_cast<std::int64_t>(asked.members.size()) : 0;
-}
-
-const std::vector<WorkloadId>& QueueSet::MembersOf(const api::ObjectKey& local_queue) const {
-  static const std::vector<WorkloadId> kNobody;
-  const auto found = local_queue_numbers_.find(local_queue);
-  if (found == local_queue_numbers_.end()) return kNobody;
-  return local_queues_[static_cast<std::size_t>(found->second)].members;
-}
-
-void QueueSet::SetNamespace(const std::string& name, const api::StringMap& labels) {
-  NamespaceEntry& changed = namespaces_[static_cast<std::size_t>(NamespaceNumber(name))];
-  changed.labels = labels;
-  changed.present = true;
-}
-
-void QueueSet::RemoveNamespace(const std::string& name) {
-  const std::int32_t number = namespace_names_.Find(name);
-  if (number < 0 || static_cast<std::size_t>(number) >= namespaces_.size()) return;
-  NamespaceEntry& removed = namespaces_[static_cast<std::size_t>(number)];
-  removed.labels.clear();
-  removed.present = false;
-  DropNamespaceNumber(number);
-}
-
-bool QueueSet::SelectorPasses(const ClusterQueueEntry& queue, std::int32_t namespace_id) const {
-  const auto number = static_cast<std::size_t>(namespace_id);
-  if (number >= namespaces_.size() || !namespaces_[number].present) return false;
-  const auto& selector = queue.settings.namespace_selector;
-  return selector && selector->Matches(namespaces_[number].labels);
-}
-
 bool QueueSet::NamespacePasses(ClusterQueueId queue, const std::string& namespace_name) const {
-  return SelectorPasses(entry(queue), namespace_names_.Find(namespace_name));
+  return namespaces_.Matches(entry(queue).settings.namespace_selector,
+                             namespaces_.Find(namespace_name));
 }
 
 bool QueueSet::NamespacePasses(const Head& head) const {
-  return SelectorPasses(entry(head.cluster_queue), node(head.workload).namespace_id);
+  return namespaces_.Matches(entry(head.cluster_queue).settings.namespace_selector,
+                             node(head.workload).namespace_id);
 }
 
 std::vector<ClusterQueueId> QueueSet::NewlyMatching(const std::optional<api::StringMap>& before,
@@ -273,13 +190,12 @@ void QueueSet::Fill(WorkloadId workload, const WorkloadInfo& info) {
   filled.key = OrderKey{info.priority, info.queued_at, &object.meta.uid};
   filled.shape = info.shape;
   filled.generation = object.meta.generation;
-  SetNamespaceOf(filled, NamespaceNumber(object.meta.namespace_name));
+  SetNamespaceOf(filled, namespaces_.NumberFor(object.meta.namespace_name));
   // A Workload whose group lacks pods waits as one that is not requeued.
   filled.requeued_false = api::IsFalse(object.status.conditions, api::kRequeued) ||
                           api::IsTrue(object.status.conditions, api::kWaitingForReplacementPods);
   SetCounter(workload,
-             counts_.Join(filled.counter,
-                          local_queues_[static_cast<std::size_t>(filled.local_queue)].key, object));
+             counts_.Join(filled.counter, local_queues_.at(filled.local_queue).key, object));
   filled.requeue_at.reset();
   if (object.status.requeue_state) filled.requeue_at = object.status.requeue_state->requeue_at;
 }
@@ -308,7 +224,7 @@ bool QueueSet::MayRun(const PendingNode& asked, WallTime now) const {
 }
 
 void QueueSet::Join(WorkloadId workload, std::int32_t local_queue) {
-  std::vector<WorkloadId>& members = local_queues_[static_cast<std::size_t>(local_queue)].members;
+  std::vector<WorkloadId>& members = local_queues_.at(local_queue).members;
   node(workload).local_queue = local_queue;
   node(workload).member_index = static_cast<std::int32_t>(members.size());
   members.push_back(workload);
@@ -318,8 +234,7 @@ void QueueSet::Leave(WorkloadId workload) {
   PendingNode& left = node(workload);
   if (left.local_queue < 0) return;
   SetCounter(workload, kNoCounter);
-  std::vector<WorkloadId>& members =
-      local_queues_[static_cast<std::size_t>(left.local_queue)].members;
+  std::vector<WorkloadId>& members = local_queues_.at(left.local_queue).members;
   const auto slot = static_cast<std::size_t>(left.member_index);
   members[slot] = members.back();
   node(members[slot]).member_index = left.member_index;
@@ -330,7 +245,7 @@ void QueueSet::Leave(WorkloadId workload) {
 
 void QueueSet::Enqueue(WorkloadId workload) {
   PendingNode& queued = node(workload);
-  const LocalQueueEntry& local_queue = local_queues_[static_cast<std::size_t>(queued.local_queue)];
+  const LocalQueues::Entry& local_queue = local_queues_.at(queued.local_queue);
   if (queued.cluster_queue >= 0) return;  // it waits there already
   if (!local_queue.present || !entry(local_queue.cluster_queue).present) return;
   SetClusterQueueOf(workload, local_queue.cluster_queue);
@@ -352,13 +267,13 @@ void QueueSet::Dequeue(WorkloadId workload) {
 }
 
 void QueueSet::EnqueueMembers(std::int32_t local_queue) {
-  for (const WorkloadId member : local_queues_[static_cast<std::size_t>(local_queue)].members) {
+  for (const WorkloadId member : local_queues_.at(local_queue).members) {
     Enqueue(member);
   }
 }
 
 void QueueSet::DequeueMembers(std::int32_t local_queue) {
-  for (const WorkloadId member : local_queues_[static_cast<std::size_t>(local_queue)].members) {
+  for (const WorkloadId member : local_queues_.at(local_queue).members) {
     Dequeue(member);
   }
 }
@@ -385,14 +300,14 @@ void QueueSet::Upsert(WorkloadId workload, const WorkloadInfo* before, const Wor
   }
   const api::Workload& object = *info.object;
   const std::int32_t local_queue =
-      LocalQueueNumber({object.meta.namespace_name, object.spec.queue_name});
+      local_queues_.NumberFor({object.meta.namespace_name, object.spec.queue_name});
   PendingNode& known = node(workload);
   if (known.local_queue != local_queue) {
     Dequeue(workload);
     Leave(workload);
     Join(workload, local_queue);
   }
-  const LocalQueueEntry& through = local_queues_[static_cast<std::size_t>(local_queue)];
+  const LocalQueues::Entry& through = local_queues_.at(local_queue);
   if (!through.present || !entry(through.cluster_queue).present) {
     Fill(workload, info);
     return;
@@ -443,43 +358,21 @@ std::int64_t QueueSet::Wake(ClusterQueueId queue, WallTime now, std::vector<Work
   ClusterQueueEntry& asked = entry(queue);
   asked.woken_in_cycle = cycle_;
   const std::int64_t count = asked.pending.Wake(
-      now, [&](std::int32_t namespace_id) { return SelectorPasses(asked, namespace_id); }, woken);
+      now,
+      [&](std::int32_t namespace_id) {
+        return namespaces_.Matches(asked.settings.namespace_selector, namespace_id);
+      },
+      woken);
   NoteHead(queue);
   return count;
 }
 
-QueueSet::QueueView QueueSet::View(ClusterQueueId queue) const {
-  const ClusterQueueEntry& asked = entry(queue);
-  QueueView view{asked.pending.Active(), asked.pending.Inadmissible()};
-  if (asked.taken_head != kNoNode) std::erase(view.active, asked.taken_head);
-  return view;
-}
-
-std::vector<QueueSet::RankedWorkload> QueueSet::RankedPending(ClusterQueueId queue) const {
-  const PendingQueue& pending = entry(queue).pending;
-  std::vector<RankedWorkload> ranked;
-  for (const WorkloadId workload : pending.Unsorted()) {
-    ranked.push_back({workload, pending.RankOf(workload)});
-  }
-  return ranked;
-}
-
-std::int64_t QueueSet::ActiveCount(ClusterQueueId queue) const {
-  return entry(queue).pending.active_count();
-}
-
-std::int64_t QueueSet::PendingCount(ClusterQueueId queue) const {
-  const ClusterQueueEntry& asked = entry(queue);
-  const std::int64_t taken = asked.taken_head != kNoNode ? 1 : 0;
-  return asked.pending.active_count() + asked.pending.waiting_count() - taken;
-}
-
-bool QueueSet::IsQueued(WorkloadId workload) const {
-  return static_cast<std::size_t>(workload) < nodes_.size() && node(workload).cluster_queue >= 0;
-}
-
-bool QueueSet::IsInadmissible(WorkloadId workload) const {
-  return IsQueued(workload) && entry(node(workload).cluster_queue).pending.IsWaiting(workload);
+Destination QueueSet::PlaceOf(WorkloadId workload) const {
+  if (static_cast<std::size_t>(workload) >= nodes_.size()) return Destination::kNone;
+  const ClusterQueueId queue = node(workload).cluster_queue;
+  if (queue < 0) return Destination::kNone;
+  return entry(queue).pending.IsWaiting(workload) ? Destination::kInadmissible
+                                                  : Destination::kActive;
 }
 
 // The heads of a QueueSet: taking heads, and requeueing decided ones.
@@ -555,30 +448,6 @@ QueueSet::RequeueResult QueueSet::Requeue(const Head& head, RequeueReason reason
   }
   NoteHead(head.cluster_queue);
   return result;
-}
-
-bool QueueSet::IsPreemptor(const Head& head) const {
-  const PendingQueue::Preemptor& preemptor = entry(head.cluster_queue).pending.preemptor();
-  return preemptor.node == head.workload && preemptor.generation == node(head.workload).generation;
-}
-
-void QueueSet::PutFirst(const Head& head) {
-  PendingQueue& pending = entry(head.cluster_queue).pending;
-  if (!pending.by_usage()) return;
-  pending.SetPreemptor({head.workload, node(head.workload).evaluated_generation, true, true});
-  PendingChanged(head.cluster_queue);
-}
-
-void QueueSet::RestorePreemptor(const Head& head) {
-  if (!IsQueued(head.workload)) return;
-  PendingNode& waits = node(head.workload);
-  if (waits.cluster_queue != head.cluster_queue) return;
-  const ClusterQueueEntry& queue = entry(head.cluster_queue);
-  const bool best_effort = queue.settings.strategy == api::QueueingStrategy::kBestEffortFifo;
-  waits.evaluated_generation = waits.generation;
-  entry(head.cluster_queue).pending.SetPreemptor({head.workload, waits.generation, best_effort});
-  PendingChanged(head.cluster_queue);
-  PutFirst(head);
 }
 
 }  // namespace berth::queue

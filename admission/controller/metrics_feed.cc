@@ -26,9 +26,9 @@ MetricsFeed::MetricsFeed(const Parts& parts)
       pending_(parts.series,
                {.cluster_queue_of = [&scheduler = parts.scheduler](
                                         const api::ObjectKey& key) -> std::optional<std::string> {
-                  const auto id = scheduler.queues().ClusterQueueOf(key);
+                  const auto id = scheduler.queues().local_queues().ClusterQueueOf(key);
                   if (!id) return std::nullopt;
-                  return scheduler.queues().ClusterQueueName(*id);
+                  return scheduler.queues().cluster_queue_names()[*id];
                 },
                 .is_active =
                     [&scheduler = parts.scheduler](const std::string& name) {
@@ -146,7 +146,7 @@ void MetricsFeed::ShowDue() {
   for (const std::string& name : std::exchange(shapes_due_, {})) {
     const auto id = parts_.scheduler.state().FindQueue(name);
     if (!id) continue;
-    const auto counts = parts_.scheduler.queues().CountShapes(*id);
+    const auto counts = parts_.scheduler.queues().waiting(*id).CountShapes();
     parts_.queues.SetShapes(name, counts.active, counts.waiting);
   }
   if (std::exchange(cohorts_due_, false)) ShowCohorts();

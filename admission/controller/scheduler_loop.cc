@@ -355,9 +355,12 @@ void SchedulerLoop::NotePending(const Decision& decision) {
 void SchedulerLoop::NoteParkedOnArrival(const api::Workload& workload) {
   const api::ObjectKey key = workload.meta.key();
   const std::optional<WorkloadId> id = scheduler_.workloads().Find(key);
-  if (!pace_.running() || !id || !scheduler_.queues().IsInadmissible(*id)) return;
-  const auto queue =
-      scheduler_.queues().ClusterQueueOf({key.namespace_name, workload.spec.queue_name});
+  if (!pace_.running() || !id ||
+      scheduler_.queues().PlaceOf(*id) != queue::Destination::kInadmissible) {
+    return;
+  }
+  const auto queue = scheduler_.queues().local_queues().ClusterQueueOf(
+      {key.namespace_name, workload.spec.queue_name});
   if (!queue) return;
   const auto known = parked_shapes_.find({*queue, scheduler_.workloads().ShapeOf(*id)});
   if (known == parked_shapes_.end()) return;

@@ -86,7 +86,7 @@ class SharedSnapshot {
 
 std::optional<ClusterQueueId> QueueOf(const Scheduler& scheduler, const ExtensionRequest& request) {
   if (request.resource == kClusterQueues) return scheduler.state().FindQueue(request.name);
-  return scheduler.queues().ClusterQueueOf({request.namespace_name, request.name});
+  return scheduler.queues().local_queues().ClusterQueueOf({request.namespace_name, request.name});
 }
 
 ExtensionApi::Answer NotFound(const ExtensionRequest& request) {
@@ -136,7 +136,7 @@ std::string SummaryText(const std::vector<api::PendingWorkload>& entries,
 class PendingReads::Snapshots {
  public:
   std::shared_ptr<SharedSnapshot> Of(const Scheduler& scheduler, ClusterQueueId queue) {
-    const std::uint64_t version = scheduler.queues().PendingVersion(queue);
+    const std::uint64_t version = scheduler.queues().waiting(queue).version();
     const auto found = std::find_if(kept_.begin(), kept_.end(),
                                     [&](const Kept& kept) { return kept.queue == queue; });
     Kept kept{queue, version, nullptr};

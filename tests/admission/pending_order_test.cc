@@ -42,7 +42,7 @@ class PendingOrderTest : public ::testing::Test {
   }
   std::string InLocal(const std::string& queue, api::PendingPage page = {}) {
     const api::ObjectKey key{"default", queue};
-    const auto leads_to = world_.scheduler().queues().ClusterQueueOf(key);
+    const auto leads_to = world_.scheduler().queues().local_queues().ClusterQueueOf(key);
     if (!leads_to) return "no such queue";
     return Text(Sorted(*leads_to).PageOf(key, page));
   }

@@ -137,7 +137,7 @@ TEST(ProgressProperty, NothingThatFitsIsLeftParked) {
       for (const auto& [key, workload] : world.workloads()) {
         const auto id = world.scheduler().workloads().Find(key);
         if (!Waits(world, workload) || !IsActive(world, workload) ||
-            !world.scheduler().queues().IsInadmissible(*id)) {
+            world.scheduler().queues().PlaceOf(*id) != queue::Destination::kInadmissible) {
           continue;
         }
         ++parked;

@@ -37,11 +37,11 @@ class ReconsiderTest : public ::testing::Test {
   }
   bool IsQueued(const std::string& name) const {
     const auto id = world_.scheduler().workloads().Find(KeyOf(name));
-    return id && world_.scheduler().queues().IsQueued(*id);
+    return id && world_.scheduler().queues().PlaceOf(*id) != queue::Destination::kNone;
   }
   bool IsParked(const std::string& name) const {
-    return IsQueued(name) && world_.scheduler().queues().IsInadmissible(
-                                 *world_.scheduler().workloads().Find(KeyOf(name)));
+    const auto id = world_.scheduler().workloads().Find(KeyOf(name));
+    return id && world_.scheduler().queues().PlaceOf(*id) == queue::Destination::kInadmissible;
   }
 
   TableWorld world_;

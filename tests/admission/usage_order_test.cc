@@ -21,7 +21,7 @@ class UsageOrderTest : public ::testing::Test {
  protected:
   UsageOrderTest() {
     queues_.OrderByUsage();
-    queues_.SetNamespace("team", {});
+    queues_.namespaces().Set("team", {});
     cluster_queue_ = queues_.ClusterQueueNumber("cq");
     Set(true);
     for (const char* name : {"a", "b"}) {
@@ -48,7 +48,7 @@ class UsageOrderTest : public ::testing::Test {
   void Use(const std::string& queue, double usage) { queues_.SetUsage({"team", queue}, usage); }
   std::vector<std::string> Order() const {
     std::vector<std::string> order;
-    for (const WorkloadId id : queues_.View(cluster_queue_).active) {
+    for (const WorkloadId id : queues_.waiting(cluster_queue_).Split().active) {
       order.push_back(names_[static_cast<std::size_t>(id)]);
     }
     return order;

@@ -41,8 +41,7 @@ std::string Woken(const TableWorld& world) {
   std::string names;
   for (const char* name : {"pa", "pb", "palone"}) {
     const auto id = world.scheduler().workloads().Find(KeyOf(name));
-    if (!id || !world.scheduler().queues().IsQueued(*id)) continue;
-    if (world.scheduler().queues().IsInadmissible(*id)) continue;
+    if (!id || world.scheduler().queues().PlaceOf(*id) != queue::Destination::kActive) continue;
     names += (names.empty() ? "" : " ") + std::string(name);
   }
   return names;

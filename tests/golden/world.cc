@@ -303,7 +303,7 @@ Json World::State() const {
     const auto id = core_.scheduler().workloads().Find(key);
     if (id && state.reservation(*id) != nullptr) {
       json["admitted"].push_back(DescribeAdmitted(workload));
-    } else if (!id || !core_.scheduler().queues().IsQueued(*id)) {
+    } else if (!id || core_.scheduler().queues().PlaceOf(*id) == queue::Destination::kNone) {
       not_queued.push_back(name);
     }
   }
@@ -316,7 +316,7 @@ Json World::State() const {
   };
   for (const admission::ClusterQueueId id : state.PresentQueues()) {
     const admission::QueueState& queue = state.queue(id);
-    const queue::QueueSet::QueueView view = core_.scheduler().queues().View(id);
+    const queue::WaitingWorkloads::Lists view = core_.scheduler().queues().waiting(id).Split();
     if (!view.active.empty()) json["pending"][queue.name] = names(view.active);
     if (!view.inadmissible.empty()) json["inadmissible"][queue.name] = names(view.inadmissible);
     if (!queue.active()) json["inactiveClusterQueues"].push_back(queue.name);

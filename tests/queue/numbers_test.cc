@@ -45,6 +45,18 @@ class NumbersTest : public testing::Test {
     info.object = std::move(object);
     return info;
   }
+  // Sizes of the number tables, which are bounded by the objects that exist.
+  struct Sizes {
+    std::size_t local_queues = 0;
+    std::size_t namespaces = 0;
+    std::int32_t cluster_queues = 0;
+    friend bool operator==(const Sizes&, const Sizes&) = default;
+  };
+  Sizes SizesNow() {
+    return {queues_.local_queues().size(), queues_.namespaces().size(),
+            queues_.cluster_queue_names().size()};
+  }
+
   QueueSet queues_{true};
   ClusterQueueId main_ = -1;
 };
@@ -67,13 +79,13 @@ TEST_F(NumbersTest, FollowWhatExists) {
     if (spaces.size() < kAlive && dice.Below(2) == 0) {
       const std::string name = "ns-" + std::to_string(step);
       const std::string to = dice.Below(2) == 0 ? "main" : "unknown-" + std::to_string(step);
-      queues_.SetNamespace(name, {});
+      queues_.namespaces().Set(name, {});
       queues_.SetLocalQueue({name, "q"}, to, api::StopPolicy::kNone);
       spaces[name] = to;
     } else if (!spaces.empty() && dice.Below(3) == 0) {  // its workloads may stay
       const auto gone = any_space();
       queues_.RemoveLocalQueue({gone->first, "q"});
-      queues_.RemoveNamespace(gone->first);
+      queues_.namespaces().Remove(gone->first);
       spaces.erase(gone);
     } else if (!spaces.empty() && !workloads.contains(id)) {
       const std::string space = any_space()->first;
@@ -83,40 +95,41 @@ TEST_F(NumbersTest, FollowWhatExists) {
       queues_.Remove(id);
       workloads.erase(id);
     }
-    const QueueSet::Sizes sizes = queues_.sizes();
+    const Sizes sizes = SizesNow();
     ASSERT_LE(sizes.local_queues, 2U * kAlive);
     ASSERT_LE(sizes.namespaces, 2U * kAlive);
-    ASSERT_LE(sizes.cluster_queues, 1U + 2U * kAlive);
+    ASSERT_LE(sizes.cluster_queues, 1 + 2 * kAlive);
     for (const auto& [waiting, workload] : workloads) {
       const auto space = spaces.find(workload.space);
       const bool queued = space != spaces.end() && space->second == "main";
-      ASSERT_EQ(queues_.IsQueued(waiting), queued) << "step " << step;
+      ASSERT_EQ(queues_.PlaceOf(waiting) != Destination::kNone, queued) << "step " << step;
       ASSERT_EQ(queues_.NamespacePasses(main_, workload.space), space != spaces.end());
     }
     for (const auto& [name, to] : spaces) {
-      ASSERT_EQ(queues_.ClusterQueueName(*queues_.RouteOf({name, "q"})), to);
+      ASSERT_EQ(queues_.cluster_queue_names()[*queues_.local_queues().RouteOf({name, "q"})], to);
     }
   }
 }
 
 TEST_F(NumbersTest, AQuestionMakesNoNumber) {
-  const QueueSet::Sizes before = queues_.sizes();
+  const Sizes before = SizesNow();
   for (int i = 0; i < 100; ++i) {
     const api::ObjectKey key{"ns", std::to_string(i)};
-    EXPECT_TRUE(queues_.MembersOf(key).empty());
+    EXPECT_TRUE(queues_.local_queues().MembersOf(key).empty());
     queues_.SetUsage(key, 1.0);
     queues_.RemoveLocalQueue(key);
-    queues_.RemoveNamespace(key.name);
+    queues_.namespaces().Remove(key.name);
   }
-  EXPECT_EQ(queues_.sizes(), before);
+  EXPECT_EQ(SizesNow(), before);
 }
 
 TEST_F(NumbersTest, ALocalQueueThatMovesLeavesNoNameBehind) {
   for (int i = 0; i < 100; ++i) {
     queues_.SetLocalQueue({"ns", "q"}, "cq-" + std::to_string(i), api::StopPolicy::kNone);
   }
-  EXPECT_LE(queues_.sizes().cluster_queues, 3U);
-  EXPECT_EQ(queues_.ClusterQueueName(*queues_.ClusterQueueOf({"ns", "q"})), "cq-99");
+  EXPECT_LE(SizesNow().cluster_queues, 3);
+  EXPECT_EQ(queues_.cluster_queue_names()[*queues_.local_queues().ClusterQueueOf({"ns", "q"})],
+            "cq-99");
 }
 
 TEST(Names, ANumberIsGivenAgain) {

@@ -22,7 +22,7 @@ class QueueSetTest : public ::testing::Test {
     settings.strategy = strategy;
     settings.namespace_selector.emplace();
     settings.active = true;
-    set.SetNamespace("default", {});
+    set.namespaces().Set("default", {});
     set.SetClusterQueue(queue, settings);
     set.SetLocalQueue({"default", "lq"}, "cq", api::StopPolicy::kNone);
   }
@@ -65,8 +65,8 @@ class QueueSetTest : public ::testing::Test {
                       QueueSet::Scan scan = QueueSet::Scan::kDone) {
     return set.Requeue({id, queue}, reason, scan, kNow).to;
   }
-  std::vector<WorkloadId> Active() const { return set.View(queue).active; }
-  std::vector<WorkloadId> Inadmissible() const { return set.View(queue).inadmissible; }
+  std::vector<WorkloadId> Active() const { return set.waiting(queue).Split().active; }
+  std::vector<WorkloadId> Inadmissible() const { return set.waiting(queue).Split().inadmissible; }
 
   using Ids = std::vector<WorkloadId>;
   QueueSet set{true, Listing::kAll};

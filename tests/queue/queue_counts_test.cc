@@ -24,8 +24,8 @@ class QueueCountsTest : public QueueSetTest {
   }
   // Active, waiting and all, by the counters and by the lists.
   void ExpectCounts(std::int64_t active, std::int64_t waiting) {
-    EXPECT_EQ(set.ActiveCount(queue), active);
-    EXPECT_EQ(set.PendingCount(queue), active + waiting);
+    EXPECT_EQ(set.waiting(queue).active_count(), active);
+    EXPECT_EQ(set.waiting(queue).count(), active + waiting);
     EXPECT_EQ(Active().size(), static_cast<std::size_t>(active));
     EXPECT_EQ(Inadmissible().size(), static_cast<std::size_t>(waiting));
     EXPECT_EQ(set.HasHeads(), active > 0);
@@ -69,7 +69,7 @@ TEST_F(QueueCountsTest, CountsFollowWhatParksAndWakes) {
   Add(3, 0, 8);
   ExpectCounts(4, 0);
   ASSERT_EQ(Pop(), 0);
-  EXPECT_EQ(set.PendingCount(queue), 3) << "the head is with the scheduler";
+  EXPECT_EQ(set.waiting(queue).count(), 3) << "the head is with the scheduler";
   Requeue(0, RequeueReason::kGeneric);
   ExpectCounts(3, 1);
   ASSERT_EQ(Pop(), 1);
@@ -111,11 +111,11 @@ TEST_F(QueueCountsTest, AnActiveWorkloadMovesWithItsPriority) {
 // Two LocalQueues share the shape 7: one verdict parks the workloads of both.
 TEST_F(QueueCountsTest, EachLocalQueueHasCountsOfItsOwn) {
   using Count = PendingCounts::Count;
-  set.CountPending([](const api::Workload& workload) -> PendingCounts::Values {
+  set.counts().SwitchOn([](const api::Workload& workload) -> PendingCounts::Values {
     const std::string* team = api::FindValue(workload.meta.labels, "team");
     return {team == nullptr ? "" : *team};
   });
-  const auto taken = [this] { return set.TakePendingCounts(); };
+  const auto taken = [this] { return set.counts().TakeChanged(); };
   const api::ObjectKey first{"default", "lq"};
   const api::ObjectKey second{"default", "other"};
   Open(kBestEffort);
@@ -195,16 +195,16 @@ TEST_F(QueueCountsTest, ALocalQueueThatLeadsElsewhereTakesItsWorkloadsThere) {
   const ClusterQueueId other = set.ClusterQueueNumber("other");
   set.SetClusterQueue(other, settings);
   set.SetLocalQueue({"default", "lq"}, "other", api::StopPolicy::kNone);
-  EXPECT_EQ(set.PendingCount(queue), 0);
-  EXPECT_EQ(set.View(other).active, (Ids{0}));
-  EXPECT_EQ(set.RouteOf({"default", "lq"}), other);
+  EXPECT_EQ(set.waiting(queue).count(), 0);
+  EXPECT_EQ(set.waiting(other).Split().active, (Ids{0}));
+  EXPECT_EQ(set.local_queues().RouteOf({"default", "lq"}), other);
   set.RemoveClusterQueue(other);
-  EXPECT_FALSE(set.IsQueued(0));
+  EXPECT_EQ(set.PlaceOf(0), Destination::kNone);
   EXPECT_FALSE(set.HasHeads());
   Add(1);
-  EXPECT_FALSE(set.IsQueued(1)) << "its ClusterQueue is gone";
+  EXPECT_EQ(set.PlaceOf(1), Destination::kNone) << "its ClusterQueue is gone";
   set.SetClusterQueue(other, settings);
-  EXPECT_EQ(set.View(other).active, (Ids{0, 1}));
+  EXPECT_EQ(set.waiting(other).Split().active, (Ids{0, 1}));
 }
 
 TEST_F(QueueCountsTest, AQueueThatIsOnlyNamedHasNoHeads) {
@@ -219,12 +219,12 @@ TEST_F(QueueCountsTest, AQueueThatIsOnlyNamedHasNoHeads) {
 
 TEST_F(QueueCountsTest, ANamespaceThatIsRemovedPassesNoSelector) {
   Open(kBestEffort);
-  set.RemoveNamespace("never-seen");
+  set.namespaces().Remove("never-seen");
   Add(0);
   Change(0, [](api::Workload& w) { w.meta.namespace_name = "named-by-a-workload"; });
-  set.RemoveNamespace("named-by-a-workload");
+  set.namespaces().Remove("named-by-a-workload");
   EXPECT_TRUE(set.NamespacePasses(queue, "default"));
-  set.RemoveNamespace("default");
+  set.namespaces().Remove("default");
   EXPECT_FALSE(set.NamespacePasses(queue, "default"));
 }
 

@@ -179,7 +179,8 @@ class Plain {
 class Both {
  public:
   Both(bool best_effort, Listing listing) : set_(true, listing), plain_(best_effort, listing) {
-    set_.CountPending([](const api::Workload& workload) { return std::vector{TeamOf(workload)}; });
+    set_.counts().SwitchOn(
+        [](const api::Workload& workload) { return std::vector{TeamOf(workload)}; });
     queue_ = set_.ClusterQueueNumber("cq");
     ClusterQueueSettings settings;
     settings.strategy =
@@ -188,7 +189,7 @@ class Both {
     settings.active = true;
     set_.SetClusterQueue(queue_, settings);
     for (const char* name : {"open", "closed"}) {
-      set_.SetNamespace(name, {{"open", std::string(name) == "open" ? "yes" : "no"}});
+      set_.namespaces().Set(name, {{"open", std::string(name) == "open" ? "yes" : "no"}});
       set_.SetLocalQueue({name, "lq"}, "cq", api::StopPolicy::kNone);
       set_.SetLocalQueue({name, "other"}, "cq", api::StopPolicy::kNone);
     }
@@ -228,32 +229,32 @@ class Both {
   void Compare() {
     CompareCounts();
     CompareVersion();
-    const QueueSet::QueueView view = set_.View(queue_);
+    const WaitingWorkloads::Lists view = set_.waiting(queue_).Split();
     RC_ASSERT(view.active == plain_.Active());
     RC_ASSERT(view.inadmissible == plain_.Inadmissible());
-    const std::int64_t pending = set_.PendingCount(queue_);
+    const std::int64_t pending = set_.waiting(queue_).count();
     RC_ASSERT(pending == static_cast<std::int64_t>(view.active.size() + view.inadmissible.size()));
   }
 
  private:
   void CompareCounts() {
-    for (const PendingCounts::Count& count : set_.TakePendingCounts()) {
+    for (const PendingCounts::Count& count : set_.counts().TakeChanged()) {
       const auto key = std::pair(count.local_queue.ToString(), count.values.front());
       counts_[key] = {count.active, count.inadmissible};
       if (counts_[key] == std::pair<std::int64_t, std::int64_t>{}) counts_.erase(key);
     }
     RC_ASSERT(counts_ == plain_.CountAll());
-    RC_ASSERT(set_.TakePendingCounts().empty());
+    RC_ASSERT(set_.counts().TakeChanged().empty());
   }
   // Equal versions promise an equal list; the list follows from the ranks.
   void CompareVersion() {
-    std::vector<WorkloadId> list = set_.Pending(queue_);
-    std::vector<QueueSet::RankedWorkload> ranked = set_.RankedPending(queue_);
+    std::vector<WorkloadId> list = set_.waiting(queue_).All();
+    std::vector<WaitingWorkloads::Ranked> ranked = set_.waiting(queue_).AllRanked();
     std::sort(ranked.begin(), ranked.end(),
               [](const auto& a, const auto& b) { return Before(a.rank, b.rank); });
     RC_ASSERT(ranked.size() == list.size());
     for (std::size_t i = 0; i < list.size(); ++i) RC_ASSERT(ranked[i].workload == list[i]);
-    const std::uint64_t version = set_.PendingVersion(queue_);
+    const std::uint64_t version = set_.waiting(queue_).version();
     RC_ASSERT(version != version_ || list == list_);
     version_ = version;
     list_ = std::move(list);

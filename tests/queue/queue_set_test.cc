@@ -44,7 +44,7 @@ TEST_F(RequeueTable, WhereADecidedHeadGoes) {
       ASSERT_EQ(Pop(), 0);
       EXPECT_EQ(Requeue(0, row.reason), to);
       EXPECT_EQ(Active().size(), to == kHeap ? 1U : 0U);
-      EXPECT_EQ(set.IsInadmissible(0), to == kParked);
+      EXPECT_EQ(set.PlaceOf(0) == Destination::kInadmissible, to == kParked);
     }
   }
 }
@@ -94,14 +94,14 @@ TEST_F(QueueSetTest, TheStickyPreemptorStandsBeforeAll) {
   Requeue(0, RequeueReason::kPendingPreemption);
   Add(1, 9);
   EXPECT_EQ(Active(), (Ids{0, 1})) << "though 1 has the higher priority";
-  EXPECT_TRUE(set.IsPreemptor({0, queue}));
+  EXPECT_TRUE(set.preemptor(queue).Is(0));
   ASSERT_EQ(Pop(), 0);
   Requeue(0, RequeueReason::kNoFit);
   EXPECT_EQ(Active(), (Ids{1}));
   set.Wake(queue, kNow, nullptr);
   EXPECT_EQ(Active(), (Ids{0, 1})) << "it still waits for its preemptions";
   Change(0, [](api::Workload& w) { ++w.meta.generation; });
-  EXPECT_FALSE(set.IsPreemptor({0, queue})) << "what was decided was another object";
+  EXPECT_FALSE(set.preemptor(queue).Is(0)) << "what was decided was another object";
 }
 
 TEST_F(QueueSetTest, InAStrictQueueNobodyIsSticky) {
@@ -111,7 +111,7 @@ TEST_F(QueueSetTest, InAStrictQueueNobodyIsSticky) {
   Requeue(0, RequeueReason::kPendingPreemption);
   Add(1, 9);
   EXPECT_EQ(Active(), (Ids{1, 0}));
-  EXPECT_TRUE(set.IsPreemptor({0, queue}));
+  EXPECT_TRUE(set.preemptor(queue).Is(0));
 }
 
 TEST_F(QueueSetTest, OneVerdictParksAllOfItsShape) {
@@ -344,19 +344,19 @@ TEST_F(QueueSetTest, AnInactiveQueueGivesNoHeadsAndKeepsItsWorkloads) {
 }
 
 TEST_F(QueueSetTest, ObjectsMayComeInAnyOrder) {
-  set.SetNamespace("default", {});
+  set.namespaces().Set("default", {});
   queue = set.ClusterQueueNumber("cq");
   Add(0);
-  EXPECT_FALSE(set.IsQueued(0)) << "no LocalQueue yet";
+  EXPECT_EQ(set.PlaceOf(0), Destination::kNone) << "no LocalQueue yet";
   set.SetLocalQueue({"default", "lq"}, "cq", api::StopPolicy::kNone);
-  EXPECT_FALSE(set.IsQueued(0)) << "no ClusterQueue yet";
+  EXPECT_EQ(set.PlaceOf(0), Destination::kNone) << "no ClusterQueue yet";
   settings.namespace_selector.emplace();
   settings.active = true;
   set.SetClusterQueue(queue, settings);
-  EXPECT_TRUE(set.IsQueued(0));
+  EXPECT_NE(set.PlaceOf(0), Destination::kNone);
   set.SetLocalQueue({"default", "lq"}, "other", api::StopPolicy::kNone);
-  EXPECT_FALSE(set.IsQueued(0)) << "its LocalQueue leads elsewhere now";
-  EXPECT_EQ(set.ClusterQueueOf({"default", "lq"}), set.ClusterQueueNumber("other"));
+  EXPECT_EQ(set.PlaceOf(0), Destination::kNone) << "its LocalQueue leads elsewhere now";
+  EXPECT_EQ(set.local_queues().ClusterQueueOf({"default", "lq"}), set.ClusterQueueNumber("other"));
 }
 
 TEST_F(QueueSetTest, AStoppedOrRemovedLocalQueueTakesItsWorkloadsOut) {
@@ -364,15 +364,15 @@ TEST_F(QueueSetTest, AStoppedOrRemovedLocalQueueTakesItsWorkloadsOut) {
   Add(0);
   const api::ObjectKey key{"default", "lq"};
   set.SetLocalQueue(key, "cq", api::StopPolicy::kHold);
-  EXPECT_FALSE(set.IsQueued(0));
-  EXPECT_EQ(set.RouteOf(key), std::nullopt);
-  EXPECT_EQ(set.ClusterQueueOf(key), queue) << "it exists, stopped";
+  EXPECT_EQ(set.PlaceOf(0), Destination::kNone);
+  EXPECT_EQ(set.local_queues().RouteOf(key), std::nullopt);
+  EXPECT_EQ(set.local_queues().ClusterQueueOf(key), queue) << "it exists, stopped";
   set.SetLocalQueue(key, "cq", api::StopPolicy::kNone);
-  EXPECT_TRUE(set.IsQueued(0));
-  EXPECT_EQ(set.PendingInLocalQueue(key), 1);
+  EXPECT_NE(set.PlaceOf(0), Destination::kNone);
+  EXPECT_EQ(set.local_queues().CountPending(key), 1);
   set.RemoveLocalQueue(key);
-  EXPECT_FALSE(set.IsQueued(0));
-  EXPECT_EQ(set.ClusterQueueOf(key), std::nullopt);
+  EXPECT_EQ(set.PlaceOf(0), Destination::kNone);
+  EXPECT_EQ(set.local_queues().ClusterQueueOf(key), std::nullopt);
 }
 
 TEST_F(QueueSetTest, AHeadThatLeftWhileItWasDecidedIsNotPutBack) {
@@ -381,7 +381,7 @@ TEST_F(QueueSetTest, AHeadThatLeftWhileItWasDecidedIsNotPutBack) {
   ASSERT_EQ(Pop(), 0);
   set.Remove(0);
   EXPECT_EQ(Requeue(0, RequeueReason::kNoFit), Destination::kNone);
-  EXPECT_EQ(set.PendingCount(queue), 0);
+  EXPECT_EQ(set.waiting(queue).count(), 0);
 }
 
 TEST_F(QueueSetTest, NamespaceSelectors) {
@@ -401,7 +401,7 @@ TEST_F(QueueSetTest, NamespaceSelectors) {
       {"DoesNotExist", api::LabelSelector{.match_expressions = {{"x", "DoesNotExist", {}}}}, true},
   };
   Open(kBestEffort);
-  set.SetNamespace("ml", {{"team", "ml"}});
+  set.namespaces().Set("ml", {{"team", "ml"}});
   for (const Row& row : rows) {
     SCOPED_TRACE(row.name);
     settings.namespace_selector = row.selector;

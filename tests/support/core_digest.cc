@@ -75,7 +75,7 @@ std::string DigestOfState(const admission::Scheduler& scheduler) {
 std::string DigestOfQueues(const admission::Scheduler& scheduler, Waiting waiting) {
   std::ostringstream out;
   for (const admission::ClusterQueueId id : scheduler.state().PresentQueues()) {
-    const queue::QueueSet::QueueView view = scheduler.queues().View(id);
+    const queue::WaitingWorkloads::Lists view = scheduler.queues().waiting(id).Split();
     out << scheduler.state().queue(id).name << ":";
     if (waiting == Waiting::kMembers) {
       std::vector<std::string> members;

@@ -185,7 +185,8 @@ int StoryRun::IdleLimit() const {
   std::int64_t active = 1;
   for (const auto& [name, queue] : world_.cluster_queues()) {
     const auto id = world_.scheduler().state().FindQueue(name);
-    active += static_cast<std::int64_t>(world_.scheduler().queues().View(*id).active.size());
+    active +=
+        static_cast<std::int64_t>(world_.scheduler().queues().waiting(*id).Split().active.size());
   }
   return static_cast<int>(active) * (story_.flavors + 1);
 }

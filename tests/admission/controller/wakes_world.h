@@ -38,8 +38,13 @@ class WakesWorld : public AdmissionFixture {
   void Manage(const OwnerKind& kind) { admission_->ManageOwner(kind, true); }
   Waits HowItWaits(const std::string& name) const {
     const auto id = admission_->scheduler().workloads().Find({"team", name});
-    if (!id || !admission_->scheduler().queues().IsQueued(*id)) return Waits::kOutside;
-    return admission_->scheduler().queues().IsInadmissible(*id) ? Waits::kParked : Waits::kActive;
+    if (!id) return Waits::kOutside;
+    switch (admission_->scheduler().queues().PlaceOf(*id)) {
+      case queue::Destination::kNone: return Waits::kOutside;
+      case queue::Destination::kActive: return Waits::kActive;
+      case queue::Destination::kInadmissible: return Waits::kParked;
+    }
+    return Waits::kOutside;
   }
 
   // Creates or replaces an object of the API; `json` is its text.
