@@ -41,8 +41,7 @@ class Operator:
         self.process = None
 
     def install(self):
-        for path in definitions():
-            self.plane.kubectl("apply", "--server-side", "-f", path)
+        self.plane.kubectl("apply", "--server-side", *(f"--filename={path}" for path in definitions()))
         wait_established(self.plane.kubectl, "daskclusters.kubernetes.dask.org", "daskjobs.kubernetes.dask.org",
                          "daskworkergroups.kubernetes.dask.org", "daskautoscalers.kubernetes.dask.org")
 

@@ -3,7 +3,8 @@ it afterwards; they grow and shrink within quota; a preemption takes growth firs
 through the operator; jobs come back after a preemption, and end.
 
 Method: dask-kubernetes' own operator, unmodified (tools/dask). kwok plays the pods, the test the HTTP
-interface of Dask's scheduler. The manifests of the component `dask`. Rights: the manifests' alone."""
+interface of Dask's scheduler. The manifests of the component `dask`. Rights: the manifests' alone, and the tests of
+StopsTest use each of them. The control plane of UnitsTest gets Dask's definitions while Berth runs."""
 
 import json
 import os
@@ -31,9 +32,11 @@ def pod(name):
     return {"containers": [{"name": name, "image": "none", "resources": {"requests": {"cpu": "1"}}}]}
 
 
-class DaskTest(ClusterTest):
+class DaskCase(ClusterTest):
+    """A control plane with Dask's operator, and a queue of four CPUs."""
+
     SHOWN = ("workloads", "pods", "daskworkergroups", "daskjobs")
-    COUNTED = "dask"
+    KINDS_COME_LATE = False  # after Berth's start
 
     @classmethod
     def setUpClass(cls):
@@ -42,16 +45,30 @@ class DaskTest(ClusterTest):
         super().setUpClass()
         cls.scheduler = Scheduler(cls.plane)
         cls.addClassCleanup(cls.scheduler.stop)
-        cls.operator = Operator(cls.plane)
-        cls.operator.install()
+        if cls.KINDS_COME_LATE:
+            cls.operator.install()
         cls.addClassCleanup(cls.operator.stop)
         cls.operator.start()
         cls.apply_when_accepted(cls, QUEUES)
         cls.plane.wait_until(cls.owners_are_known, "the API server finds owners of the new kinds")
 
     @classmethod
+    def apply_manifests(cls):
+        """kube-apiserver looks at the kinds of owners when it meets the first owner, that of the Deployment's pods, and
+        the garbage collector looks at all kinds when it starts; both look for later ones every half minute."""
+        cls.operator = Operator(cls.plane)
+        if cls.KINDS_COME_LATE:
+            super().apply_manifests()
+            return
+        cls.operator.install()
+        super().apply_manifests()
+        collector = cls.plane.programs["kube-controller-manager"]
+        collector.end()
+        collector.start().wait_ready()
+
+    @classmethod
     def owners_are_known(cls):
-        """kube-apiserver looks for new kinds of owners every half minute."""
+        """kube-apiserver names no owner of a kind that it does not know."""
         workload = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "Workload",
                     "metadata": {"name": "probe", "namespace": "default", "ownerReferences": [
                         {"apiVersion": "kubernetes.dask.org/v1", "kind": "DaskCluster", "name": "probe",
@@ -135,7 +152,13 @@ class DaskTest(ClusterTest):
         flavors = self.plane.get("clusterqueue", "team").get("status", {}).get("flavorsUsage", [])
         return flavors and flavors[0]["resources"][0]["total"]
 
-    # Tests ----------------------------------------------------------------------------------------
+
+class UnitsTest(DaskCase):
+    """Clusters start and wait as units."""
+
+    AUDITED = True
+    KINDS_COME_LATE = True
+
     def test_a_cluster_without_a_queue(self):
         """What the operator does by itself, and goes on doing."""
         self.create_cluster("free", labels={"team": "x"})
@@ -182,6 +205,21 @@ class DaskTest(ClusterTest):
             check=False)
         self.assertIn("create the object again", done.stderr)
 
+    def test_d_preemption(self):
+        self.create_cluster("a")
+        self.wait_until(lambda: self.is_running("a", 2), "it runs")
+        self.create_batch_job("high", 4, HIGH)
+        self.wait_until(lambda: self.is_true("job-high-", "Admitted"), "the job is admitted")
+        self.wait_until(lambda: self.is_held("a", 2), "the cluster waits")
+        self.plane.kubectl("delete", "job", "high")
+        self.wait_until(lambda: self.is_running("a", 2), "it runs again")
+
+
+class GrowthTest(DaskCase):
+    """Clusters grow and shrink within quota."""
+
+    AUDITED = True
+
     def test_c_growth(self):
         self.create_cluster("a")
         self.wait_until(lambda: self.is_running("a", 2), "it runs")
@@ -220,15 +258,6 @@ class DaskTest(ClusterTest):
         self.wait_until(lambda: self.is_running("a", 1), "workers are retired")
         self.wait_until(lambda: self.used() == "2", "two CPUs are counted")
 
-    def test_d_preemption(self):
-        self.create_cluster("a")
-        self.wait_until(lambda: self.is_running("a", 2), "it runs")
-        self.create_batch_job("high", 4, HIGH)
-        self.wait_until(lambda: self.is_true("job-high-", "Admitted"), "the job is admitted")
-        self.wait_until(lambda: self.is_held("a", 2), "the cluster waits")
-        self.plane.kubectl("delete", "job", "high")
-        self.wait_until(lambda: self.is_running("a", 2), "it runs again")
-
     def test_e_groups(self):
         """A group that exists before the admission is part of the unit; a later one is a growth."""
         self.create_batch_job("first", 4, QUEUE)
@@ -248,6 +277,23 @@ class DaskTest(ClusterTest):
         self.plane.kubectl("delete", "daskworkergroup", "late")
         self.wait_until(lambda: self.is_running("a", 2), "it has gone")
         self.wait_until(lambda: self.used() == "3", "three CPUs are counted")
+
+    def test_g_adaptive(self):
+        """The autoscaler writes the group; the quota decides what runs."""
+        self.scheduler.target = 5
+        self.create_cluster("a", workers=1)
+        self.create("DaskAutoscaler", "a", {}, {"cluster": "a", "minimum": 1, "maximum": 4})
+        self.wait_until(lambda: self.is_running("a", 3, waiting=1), "it grows to the quota")
+        self.wait_until(lambda: self.used() == "4", "the quota is used")
+        self.plane.kubectl("patch", "clusterqueue", "team", "--type=json", "-p", json.dumps([
+            {"op": "replace", "path": "/spec/resourceGroups/0/flavors/0/resources/0/nominalQuota", "value": "5"}]))
+        self.wait_until(lambda: self.is_running("a", 4), "it grows with the quota")
+
+
+class StopsTest(DaskCase):
+    """Jobs, what a preemption stops, and the samples."""
+
+    COUNTED = "dask"
 
     def end(self, name, phase):
         self.plane.kubectl("patch", "pod", name, "--subresource=status", "--type=merge", "-p",
@@ -287,21 +333,8 @@ class DaskTest(ClusterTest):
                         "it has failed")
         self.assertEqual(self.status_of("two"), "Failed")
 
-    def test_g_adaptive(self):
-        """The autoscaler writes the group; the quota decides what runs."""
-        self.scheduler.target = 5
-        self.create_cluster("a", workers=1)
-        self.create("DaskAutoscaler", "a", {}, {"cluster": "a", "minimum": 1, "maximum": 4})
-        self.wait_until(lambda: self.is_running("a", 3, waiting=1), "it grows to the quota")
-        self.wait_until(lambda: self.used() == "4", "the quota is used")
-        self.plane.kubectl("patch", "clusterqueue", "team", "--type=json", "-p", json.dumps([
-            {"op": "replace", "path": "/spec/resourceGroups/0/flavors/0/resources/0/nominalQuota", "value": "5"}]))
-        self.wait_until(lambda: self.is_running("a", 4), "it grows with the quota")
-
     def test_h_preemption_while_workers_wait(self):
         """Workers that wait are taken away first: the operator would retire others in their place."""
-        self.plane.kubectl("patch", "clusterqueue", "team", "--type=json", "-p", json.dumps([
-            {"op": "replace", "path": "/spec/resourceGroups/0/flavors/0/resources/0/nominalQuota", "value": "4"}]))
         self.create_cluster("a")
         self.wait_until(lambda: self.is_running("a", 2), "it runs")
         self.scale(5, "a-default", "daskworkergroup")
@@ -327,6 +360,7 @@ class DaskTest(ClusterTest):
 
     def test_i_samples(self):
         """The samples of dask/: a cluster and a job in one queue; two teams' jobs, whose workers bring machines."""
+        self.scheduler.target = 2  # the sample's autoscaler leaves the cluster as it is
         cloud = Cloud(self.plane)
         self.addCleanup(cloud.end, signal.SIGKILL)
         self.apply_sample("cluster", "nodepools")
@@ -339,5 +373,4 @@ class DaskTest(ClusterTest):
                     if each["metadata"]["labels"].get("dask.org/component") == "worker" and each["status"]["phase"] == "Running"]
         self.wait_until(lambda: len(gpus("team-a")) == 2 and len(gpus("team-b")) == 1, "each team has its own GPUs")
         self.assertEqual(len(set(gpus("team-a") + gpus("team-b"))), 3)
-        for team in ("team-a", "team-b"):
-            self.plane.kubectl("delete", "namespace", team, seconds=240)
+        self.plane.kubectl("delete", "namespace", "team-a", "team-b", seconds=240)

@@ -20,16 +20,21 @@ from test_queueing import JOB, QUEUES
 from toxic_proxy import ToxicProxy
 
 QUOTA = 2
-# A stall of the tests is shorter than this lease, or ends it.
-LEASES = """
+
+
+def leases(duration, deadline):
+    """A Configuration: `duration` is how long a successor waits for the leader, `deadline` when the leader gives up."""
+    return f"""
 apiVersion: config.kueue.x-k8s.io/v1beta2
 kind: Configuration
-leaderElection: {leaderElect: true, leaseDuration: 30s, renewDeadline: 20s, retryPeriod: 2s}
+leaderElection: {{leaderElect: true, leaseDuration: {duration}s, renewDeadline: {deadline}s, retryPeriod: 2s}}
 """
 
 
 class FaultsCase(ClusterTest):
     """A controller behind a proxy that disturbs, and quota for a few jobs."""
+
+    LEASES = leases(30, 20)  # longer than what disturbs, on a busy machine, too
 
     @classmethod
     def setUpClass(cls):
@@ -45,7 +50,7 @@ class FaultsCase(ClusterTest):
     @classmethod
     def start_controller(cls, kubeconfig=None):
         cls.controller = cls.berth.start(kubeconfig=kubeconfig or cls.through_proxy,
-                                         flags=["--config", cls.plane.write("leases.yaml", LEASES)])
+                                         flags=["--config", cls.plane.write("leases.yaml", cls.LEASES)])
 
     @classmethod
     def restart_controller(cls, kubeconfig=None):
@@ -182,6 +187,10 @@ class StalledTest(FaultsCase):
         self.proxy.heal()
         self.wait_for_jobs()
         self.assertIs(self.controller.process, process)
+
+
+class LostLeaseTest(FaultsCase):
+    LEASES = leases(15, 10)  # the usual times: the test waits for the end of both
 
     def test_stall_longer_than_the_lease(self):
         """The leader ends, since it cannot renew its lease; its successor continues the work."""

@@ -5,12 +5,14 @@ proxy asks `rights` (rbac.py) which right allows the request, and performs the r
 faults: an answer of the proxy, or none although the request has been performed.
 """
 
+import contextlib
 import http.client
 import http.server
 import json
 import os
 import re
 import shutil
+import socket
 import ssl
 import sys
 import threading
@@ -39,6 +41,7 @@ class ApiProxy:
         self.forbidden = counted.forbidden if counted else {}
         self.faults = []      # [method, pattern of the path, status or None, times]
         self.reviews = None   # body -> answer: instead of the API server's
+        self.to_servers = set()  # the open connections to the API server
         proxy = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -55,6 +58,8 @@ class ApiProxy:
                     super().finish()
                 finally:
                     if self.to_server is not None:
+                        with proxy.lock:
+                            proxy.to_servers.discard(self.to_server)
                         self.to_server.close()
 
             def log_message(self, *_):
@@ -76,8 +81,14 @@ class ApiProxy:
                 f"http://127.0.0.1:{self.server.server_port}"))
 
     def close(self):
+        """Watches end, too: the API server waits for their ends before its own."""
         self.server.shutdown()
         self.server.server_close()
+        with self.lock:
+            for connection in self.to_servers:
+                with contextlib.suppress(OSError, AttributeError):  # it has ended, or has no socket yet
+                    # Not SSLSocket's own: a thread reads, and finds the end.
+                    socket.socket.shutdown(connection.sock, socket.SHUT_RDWR)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def fail(self, method, pattern, status=None, times=1):
@@ -115,6 +126,8 @@ class ApiProxy:
         if client.to_server is None:
             client.to_server = http.client.HTTPSConnection(
                 self.upstream.hostname, self.upstream.port, context=self.tls)
+            with self.lock:
+                self.to_servers.add(client.to_server)
         headers = {name: value for name, value in client.headers.items()
                    if name.lower() not in ("host", "connection", "content-length")}
         client.to_server.request(client.command, client.path, body or None, headers)

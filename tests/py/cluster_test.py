@@ -19,7 +19,8 @@ class ClusterTest(unittest.TestCase):
     NODES = 2
     CERTIFICATES_FROM = None  # when the control plane's certificates begin, as "-1d"
     FLAGS = ()  # flags of the controller
-    COUNTED = None  # a component, each of whose rights these tests use
+    AUDITED = False  # True: a request of the controller that was refused for lack of a right fails the class
+    COUNTED = None  # a component, each of whose rights these tests use; such a class is audited
 
     @classmethod
     def setUpClass(cls):
@@ -39,7 +40,7 @@ class ClusterTest(unittest.TestCase):
         folder = scratch_folder("berth-cluster-")
         cls.addClassCleanup(shutil.rmtree, folder, ignore_errors=True)
         cls.plane = ControlPlane(folder, parent_ends_all=True, certificates_from=cls.CERTIFICATES_FROM,
-                                 audited=f"system:serviceaccount:{NAMESPACE}:{ACCOUNT}" if cls.COUNTED else None)
+                                 audited=f"system:serviceaccount:{NAMESPACE}:{ACCOUNT}" if cls.AUDITED or cls.COUNTED else None)
         cls.addClassCleanup(cls.plane.stop)
         cls.plane.start()
         cls.berth = Installation(cls.plane)
@@ -48,6 +49,8 @@ class ClusterTest(unittest.TestCase):
 
     @classmethod
     def tearDownClass(cls):
+        if cls.AUDITED:
+            audited_rights.used(cls.plane.file("audit.log"))
         if cls.COUNTED is not None:
             unused = audited_rights.unused(cls.plane.file("audit.log"), cls.COUNTED)
             assert not unused, f"rights of manifests/components/{cls.COUNTED} that nothing used: {unused}"
