@@ -95,6 +95,7 @@ class WhatIfTest(unittest.TestCase):
         first = next(job for job in view["jobs"] if job["name"] == "train-101")
         self.assertEqual((first["before"]["startSeconds"], first["after"]["startSeconds"]), (361, 0))
         self.assertLess(first["shiftSeconds"], -300)
+        self.assertEqual((first["namespace"], first["workload"], first["kind"]), ("default", "job-train-101", "Job"))
 
     def test_less_quota_makes_jobs_impossible(self):
         effects, view = self.effects("--add-quota", f"{QUOTA}=4", code=3)
