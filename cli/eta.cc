@@ -179,7 +179,8 @@ Result<view::EtaView> EtaOfController(const EtaFlags& flags) {
 }
 
 Result<view::EtaView> MakeEta(const EtaFlags& flags) {
-  if (!flags.draw && flags.forecast.from.empty()) return EtaOfController(flags);
+  const bool asks_api = flags.forecast.from.empty() && flags.forecast.now.empty();
+  if (!flags.draw && asks_api) return EtaOfController(flags);
   std::string default_namespace;
   BERTH_TRY(view::ClusterView read, ReadForecastView(flags.forecast, default_namespace));
   const auto view = std::make_shared<view::ClusterView>(std::move(read));

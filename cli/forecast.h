@@ -19,6 +19,7 @@ inline constexpr int kMostDraws = 1000;
 struct ForecastFlags {
   ClientFlags client;
   std::vector<std::string> from;  // files and folders of `kubectl get -o json`; empty: the API
+  std::string now;                // the time of the files, RFC 3339; empty: the last that they name
   std::string ledger;             // file; empty: that beside the kubeconfig, if there is one
   std::string config;             // Kueue's Configuration file; empty: the defaults
   std::string decisions;          // kueue, berth; empty: the file's value

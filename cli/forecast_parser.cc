@@ -21,6 +21,11 @@ void AddForecastFlags(CLI::App& command, ForecastFlags& flags) {
                   "the cluster in files: lists of `kubectl get -o json`, or folders of such files")
       ->type_name(kFileValue);
   command
+      .add_option("--now", flags.now,
+                  "the time of the files, such as 2026-01-31T08:00:00Z (default: the last time "
+                  "that their objects name)")
+      ->type_name("TIME");
+  command
       .add_option("--ledger", flags.ledger,
                   "file of past runs (default: ledger.db beside the kubeconfig, if there is one)")
       ->type_name(kFileValue);

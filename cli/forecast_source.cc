@@ -9,6 +9,7 @@
 
 #include "api/labels.h"
 #include "api/reasons.h"
+#include "base/rfc3339.h"
 #include "base/system_clock.h"
 #include "forecast/simulated_cluster.h"
 #include "ledger/ledger_reader.h"
@@ -37,16 +38,32 @@ Result<std::vector<ledger::AttemptRecord>> ReadAttempts(const ForecastFlags& fla
   return reader.Attempts({});
 }
 
+// The time of --now; nullopt: the flag is absent.
+Result<std::optional<WallTime>> NowOf(const ForecastFlags& flags) {
+  if (flags.now.empty()) return std::optional<WallTime>();
+  const std::optional<WallTime> now = ParseTime(flags.now);
+  if (!now) {
+    return Error{ErrorCode::kInvalid,
+                 "--now \"" + flags.now + "\": write a time such as 2026-01-31T08:00:00Z"};
+  }
+  if (flags.from.empty()) {
+    return Error{ErrorCode::kInvalid,
+                 "--now is the time of files: give them with --from, or leave it out"};
+  }
+  return now;
+}
+
 }  // namespace
 
 Result<view::ClusterView> ReadForecastView(const ForecastFlags& flags,
                                            std::string& default_namespace) {
+  BERTH_TRY(const std::optional<WallTime> now, NowOf(flags));
   if (!flags.from.empty()) {
     default_namespace =
         flags.client.namespace_name.empty() ? "default" : flags.client.namespace_name;
     BERTH_TRY(const std::vector<std::string> files, view::ManifestsBelow(flags.from));
     BERTH_TRY(const std::vector<Json> documents, view::ReadManifests(files));
-    auto dump = forecast::ReadDump(documents);
+    auto dump = forecast::ReadDump(documents, now);
     if (!dump) return view::AtPlace(dump.error(), view::PlacesIn(files));
     return dump;
   }

@@ -1,7 +1,9 @@
 #include "cli/ledger_workload.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "ledger/ledger_reader.h"
@@ -10,6 +12,16 @@ namespace berth::cli {
 
 using simulation::Trace;
 using simulation::TraceJob;
+
+namespace {
+
+// nullopt: none was declared, or more than a Workload can declare.
+std::optional<std::int32_t> WalltimeOf(std::optional<ledger::Seconds> declared) {
+  if (!declared || *declared < 1 || *declared > INT32_MAX) return std::nullopt;
+  return static_cast<std::int32_t>(*declared);
+}
+
+}  // namespace
 
 bool IsLedger(std::string_view text) { return text.substr(0, 15) == "SQLite format 3"; }
 
@@ -24,6 +36,8 @@ Trace TraceOfAttempts(const std::vector<ledger::AttemptRecord>& attempts) {
     known.job.submit = std::chrono::seconds(std::max<ledger::Seconds>(attempt.created, 0));
     known.job.queue = attempt.namespace_name + "/" + attempt.local_queue;
     known.job.priority = std::to_string(attempt.priority);
+    known.job.user = attempt.user;
+    known.job.walltime = WalltimeOf(attempt.declared);
     if (attempt.outcome != ledger::kSucceeded && attempt.outcome != ledger::kFailed) continue;
     if (!attempt.admitted || !attempt.ended || *attempt.ended <= *attempt.admitted) continue;
     known.ended = true;

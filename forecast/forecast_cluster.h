@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,10 +44,12 @@ struct ForecastJobs {
 
 // Adds the objects of the documents; kinds that a view does not have are left out.
 Status AddDocuments(const std::vector<nlohmann::json>& documents, view::ClusterView& view);
-// Reads lists and objects of `kubectl get -o json`, of kueue.x-k8s.io/v1beta1 and v1beta2. The time
-// of the view is the last one that the Workloads name. kInvalid: an object that does not decode,
-// with kind and name; no Workloads and no ClusterQueue at all.
-Result<view::ClusterView> ReadDump(const std::vector<nlohmann::json>& documents);
+// Reads lists and objects of `kubectl get -o json`, of kueue.x-k8s.io/v1beta1 and v1beta2, in any
+// order. The time of the view is `now`; nullopt: the last one that the metadata and conditions of
+// all objects name. kInvalid: an object that does not decode, or stands twice with different
+// contents, with kind and name; no ClusterQueue at all.
+Result<view::ClusterView> ReadDump(const std::vector<nlohmann::json>& documents,
+                                   std::optional<WallTime> now = std::nullopt);
 
 // `attempts` are the ledger's; finished Workloads of the view count, too.
 ForecastCluster MakeForecastCluster(view::ClusterView view,

@@ -201,12 +201,11 @@ ForecastJobs ForecastJobsOf(const ForecastCluster& cluster) {
     const api::Workload& workload = *job.object;
     const RunKey key = simulation::RunKeyOf(workload, DeadlineOf(cluster.view, workload));
     simulation::ForecastJob forecast{.job = job, .run = cluster.history.Of(key)};
-    if (simulation::IsRunning(workload)) {
+    if (simulation::HasRun(workload)) {
       const WallTime since = simulation::RunningSince(workload, now);
       forecast.left = cluster.history.Left(key, SecondsBetween(since, now));
-    } else {
-      forecast.capacity = waits.Of(workload, key);
     }
+    if (!simulation::IsRunning(workload)) forecast.capacity = waits.Of(workload, key);
     made.jobs.push_back(std::move(forecast));
   }
   return made;

@@ -13,6 +13,7 @@
 #include "api/reasons.h"
 #include "base/strings.h"
 #include "forecast/forecast_cluster.h"
+#include "simulation/standing.h"
 #include "view/manifest_files.h"
 #include "view/planned_jobs.h"
 #include "view/screens/why.h"
@@ -111,10 +112,25 @@ class PodParents {
   std::set<std::tuple<std::string, std::string, std::string>> owners_;  // namespace, kind, name
 };
 
+api::StopPolicy PolicyOf(const api::ClusterQueue* queue) {
+  return queue == nullptr ? api::StopPolicy::kNone : queue->spec.stop_policy;
+}
+api::StopPolicy PolicyOf(const api::LocalQueue* queue) {
+  return queue == nullptr ? api::StopPolicy::kNone : queue->stop_policy;
+}
+
+// Whether the new policy of a queue ends what holds its quota (admission/lifecycle). `has_run`: it
+// has been admitted; else it is a reservation alone.
+bool Ends(api::StopPolicy before, api::StopPolicy now, bool has_run) {
+  if (now == before) return false;
+  return now == api::StopPolicy::kHoldAndDrain || (now == api::StopPolicy::kHold && !has_run);
+}
+
 class Changer {
  public:
   Changer(const view::ClusterView& view, const WhatIfInput& input)
-      : input_(input),
+      : before_(view),
+        input_(input),
         files_(view::FlatObjectsOf(input.changed)),
         submitted_(view::FlatObjectsOf(input.submitted)),
         made_{view, {}, {}} {}
@@ -123,6 +139,7 @@ class Changer {
     BERTH_CHECK_OK(ReplaceObjects());
     for (const std::string& text : input_.options.quota) BERTH_CHECK_OK(AddQuota(text));
     for (const std::string& name : input_.options.stop) BERTH_CHECK_OK(StopQueue(name));
+    FollowStops();
     for (const std::string& text : input_.options.priority) BERTH_CHECK_OK(SetPriority(text));
     for (const std::string& name : input_.options.nodes) BERTH_CHECK_OK(RemoveNode(name));
     BERTH_CHECK_OK(Submit(files_, 1, true));
@@ -265,6 +282,32 @@ class Changer {
     return workload.meta.namespace_name == input_.default_namespace && IsMeantBy(name, workload);
   }
 
+  // The jobs of a queue that the change drains stop, and wait again; a queue that is only held
+  // takes the reservations back that are not admitted.
+  void FollowStops() {
+    std::int64_t stopped = 0;
+    for (api::Workload& workload : made_.view.workloads) {
+      if (!simulation::HoldsQuota(workload) || view::IsFinished(workload)) continue;
+      if (api::IsTrue(workload.status.conditions, api::kEvicted)) continue;
+      const api::ObjectKey local{workload.meta.namespace_name, workload.spec.queue_name};
+      const std::string& queue = workload.status.admission->cluster_queue;
+      const bool has_run = simulation::HasRun(workload);
+      if (Ends(PolicyOf(view::FindLocalQueue(before_, local)),
+               PolicyOf(view::FindLocalQueue(made_.view, local)), has_run)) {
+        Evict(workload, api::kLocalQueueStopped, "The LocalQueue is stopped");
+      } else if (Ends(PolicyOf(view::FindClusterQueue(before_, queue)),
+                      PolicyOf(view::FindClusterQueue(made_.view, queue)), has_run)) {
+        Evict(workload, api::kClusterQueueStopped, "The ClusterQueue is stopped");
+      } else {
+        continue;
+      }
+      if (has_run) ++stopped;
+    }
+    if (stopped == 0) return;
+    made_.changes.push_back(std::to_string(stopped) + (stopped == 1 ? " job stops" : " jobs stop") +
+                            " with its queue");
+  }
+
   // The jobs with pods on the node stop, and wait again. Quota stays: it is not made of nodes.
   // Topologies lose the node.
   Status RemoveNode(const std::string& name) {
@@ -272,13 +315,7 @@ class Changer {
     std::int64_t stopped = 0;
     for (api::Workload& workload : made_.view.workloads) {
       if (!view::IsRunning(workload) || !parents.WorksFor(workload)) continue;
-      api::SetCondition(workload.status.conditions,
-                        {.type = api::kEvicted,
-                         .status = api::ConditionStatus::kTrue,
-                         .reason = api::kNodeFailures,
-                         .message = "the node " + name + " is removed",
-                         .last_transition_time = CutToSeconds(made_.view.now),
-                         .observed_generation = workload.meta.generation});
+      Evict(workload, api::kNodeFailures, "the node " + name + " is removed");
       ++stopped;
     }
     bool known = false;
@@ -355,6 +392,17 @@ class Changer {
     made_.view.workloads.push_back(std::move(workload));
   }
 
+  void Evict(api::Workload& workload, const char* reason, const std::string& message) const {
+    api::SetCondition(workload.status.conditions,
+                      {.type = api::kEvicted,
+                       .status = api::ConditionStatus::kTrue,
+                       .reason = reason,
+                       .message = message,
+                       .last_transition_time = CutToSeconds(made_.view.now),
+                       .observed_generation = workload.meta.generation});
+  }
+
+  const view::ClusterView& before_;
   const WhatIfInput& input_;
   std::vector<Json> files_;                // the objects of -f
   std::vector<Json> submitted_;            // the objects of --submit

@@ -92,8 +92,8 @@ constexpr Form kForms[] = {
     {"WhatIfChanges", "quota? text[], priority? text[], stop? text[]"},
     {"WhatIfSide", "startSeconds whole|null, chance number, preemptions number, reason text|null"},
     {"WhatIfJob",
-     "namespace text, kind text, name text, localQueue text, effect text, worseOff yes, runs yes, "
-     "before WhatIfSide|null, after WhatIfSide, shiftSeconds whole"},
+     "namespace text, workload text, kind text, name text, localQueue text, effect text, worseOff "
+     "yes, runs yes, before WhatIfSide|null, after WhatIfSide, shiftSeconds whole"},
     {"WhatIf",
      "at time, draws whole, seed whole, changes text[], worseOff whole, jobs WhatIfJob[], leftOut "
      "text[], apply text"},

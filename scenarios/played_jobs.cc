@@ -255,6 +255,9 @@ class Play {
       why = "waits for a job that never finishes";
     } else if (!workload.is_object()) {
       why = "the controllers made no Workload of it";
+    } else if (ConditionIs(workload, "Evicted", "True") &&
+               !local::cluster::BoolAt(workload, {"spec", "active"})) {
+      why = StringAt(*FindCondition(workload, "Evicted"), {"message"});
     } else if (!ConditionIs(workload, "QuotaReserved", "True")) {
       const Json* reserved = FindCondition(workload, "QuotaReserved");
       why = reserved == nullptr ? "waits in its queue" : StringAt(*reserved, {"message"});

@@ -114,6 +114,7 @@ Json MakePlayedJob(const simulation::Cluster& cluster, const simulation::Job& jo
   const api::ObjectMeta& queue = cluster.local_queues[job.local_queue].meta;
   Json labels{{api::kQueueLabel, queue.name}};
   if (!job.priority_class.empty()) labels[api::kPriorityClassLabel] = ClassOf(cluster, job);
+  if (job.walltime) labels[api::kMaxExecTimeLabel] = std::to_string(*job.walltime);
   const std::int32_t pods = job.shape->pod_sets[0].count;
   return {{"apiVersion", "batch/v1"},
           {"kind", "Job"},

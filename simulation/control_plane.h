@@ -7,8 +7,9 @@
 // A write reaches the scheduler at once, and every Workload is reconciled after each write, until
 // nothing changes, as if the watches of an API server took no time. Times in objects are cut to
 // seconds. Recorded stories and the tests of the core run on this class. World
-// (simulation/world.h) adds jobs, pods and nodes, and writes Workloads through `store`: none of
-// its Workloads has admission checks or limits of time, and the reconciler would change none.
+// (simulation/world.h) adds jobs, pods and nodes, and writes Workloads through `store`, without the
+// reconciler: none of its Workloads has admission checks, and a declared maximum stops no job
+// there.
 //
 // Threads: one. Errors: none; a call for an unknown Workload has no effect.
 #pragma once

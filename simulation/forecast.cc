@@ -70,6 +70,12 @@ std::vector<std::size_t> WaitingAmong(const std::vector<ForecastJob>& jobs,
   return waiting;
 }
 
+// How long the job has run; 0: it has not.
+Duration RanUntil(std::optional<WallTime> now, const ForecastJob& job) {
+  if (!now || job.left == nullptr || !HasRun(*job.job.object)) return {};
+  return *now - RunningSince(*job.job.object, *now);
+}
+
 }  // namespace
 
 Duration CapacityWait::At(double share) const {
@@ -137,10 +143,12 @@ Forecast MakeForecast(const Cluster& cluster, const std::vector<ForecastJob>& jo
   }
   std::vector<Job> drawn;
   std::vector<JobShares> shares;
+  std::vector<Duration> ran;  // by job, until the moment of the cluster
   drawn.reserve(jobs.size());
   shares.reserve(jobs.size());
   for (const ForecastJob& each : jobs) {
     drawn.push_back(each.job);
+    ran.push_back(RanUntil(world.start, each));
     const std::uint64_t hash = HashOf(each.job.object->meta.uid);
     const auto stream = [&](std::uint64_t number) {
       return Shares(Random(options.seed ^ (hash + number)).Next(), options.draws);
@@ -154,7 +162,10 @@ Forecast MakeForecast(const Cluster& cluster, const std::vector<ForecastJob>& jo
       Job& job = drawn[i];
       job.run = SecondsToDuration(jobs[i].run->At(shares[i].run.Next()));
       const double left = shares[i].left.Next();
-      if (jobs[i].left != nullptr) job.left = SecondsToDuration(jobs[i].left->At(left));
+      if (jobs[i].left != nullptr) {
+        job.left = SecondsToDuration(jobs[i].left->At(left));
+        job.run = ran[i] + job.left;
+      }
       const double wait = shares[i].capacity.Next();
       if (jobs[i].capacity) job.capacity_wait = jobs[i].capacity->At(wait);
     }

@@ -38,7 +38,8 @@ struct CapacityWait {
 struct ForecastJob {
   Job job;                                 // see simulation/standing.h
   std::shared_ptr<const RunForecast> run;  // forecast of a whole run
-  // Forecast of the remaining run time. Null when the job is not running.
+  // Forecast of the remaining run time. Null when the job has not run. A run that is stopped begins
+  // anew: what it had run is ahead of it once more, and the rest.
   std::shared_ptr<const RunForecast> left;
   std::optional<CapacityWait> capacity;  // nullopt: a job that has quota starts at once
 };

@@ -31,6 +31,7 @@ class Binder {
     job.run = row.run;
     job.result = row.result;
     job.failed = row.failed;
+    job.walltime = row.walltime;
     BERTH_TRY(job.local_queue, QueueOf(row));
     BERTH_CHECK_OK(SetPriority(row, job));
     BERTH_TRY(job.shape, ShapeOf(row));

@@ -37,6 +37,8 @@ struct Job {
   std::size_t local_queue = 0;  // index in Cluster::local_queues
   std::string priority_class;   // the word of the trace; empty: none
   std::int32_t priority = 0;
+  // spec.maximumExecutionTimeSeconds of the Workload that is made; nullopt: the job declares none.
+  std::optional<std::int32_t> walltime;
   bool failed = false;  // at the end of the run; the job does not run again
   std::shared_ptr<const JobShape> shape;
   std::vector<std::int32_t> after;  // jobs, by their places among the bound ones

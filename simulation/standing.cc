@@ -38,9 +38,12 @@ bool HoldsQuota(const api::Workload& workload) {
   return workload.status.admission && api::IsTrue(workload.status.conditions, api::kQuotaReserved);
 }
 
+bool HasRun(const api::Workload& workload) {
+  return HoldsQuota(workload) && api::IsTrue(workload.status.conditions, api::kAdmitted);
+}
+
 bool IsRunning(const api::Workload& workload) {
-  return HoldsQuota(workload) && api::IsTrue(workload.status.conditions, api::kAdmitted) &&
-         !api::IsTrue(workload.status.conditions, api::kEvicted);
+  return HasRun(workload) && !api::IsTrue(workload.status.conditions, api::kEvicted);
 }
 
 WallTime RunningSince(const api::Workload& workload, WallTime now) {

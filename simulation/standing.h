@@ -35,7 +35,9 @@ StandingJobs MakeStanding(const std::vector<std::shared_ptr<const api::Workload>
 bool HoldsQuota(const api::Workload& workload);
 // Whether the Workload is admitted and no eviction stops it. A Workload that has quota alone waits.
 bool IsRunning(const api::Workload& workload);
-// Since when the Workload runs; precondition: IsRunning.
+// Whether the Workload has been admitted and keeps its quota: it runs, or an eviction stops it.
+bool HasRun(const api::Workload& workload);
+// Since when the Workload runs; precondition: HasRun.
 WallTime RunningSince(const api::Workload& workload, WallTime now);
 
 }  // namespace berth::simulation

@@ -124,6 +124,12 @@ std::optional<Duration> ParseRunTime(std::string_view text) {
   return InRange(days + *rest);
 }
 
+std::optional<std::int32_t> WalltimeOf(Duration most) {
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(most).count();
+  if (seconds < 1 || seconds > INT32_MAX) return std::nullopt;
+  return static_cast<std::int32_t>(seconds);
+}
+
 std::optional<WallTime> ParseTraceTime(std::string_view text) {
   constexpr std::size_t kDate = 10;  // 2019-05-21
   std::string time(text);

@@ -1,6 +1,6 @@
 // simulation/trace.h — jobs of a recorded or written workload, read from text.
 //
-//     CSV      submit,queue,priority,pods,cpu,memory,gpu,run     a header names the columns
+//     CSV      submit,queue,pods,cpu,memory,gpu,run,walltime     a header names the columns
 //     SWF      18 numbers a line, comments begin with ;          Standard Workload Format
 //     Alibaba  pods of 2023 (openb_pod_list), tasks of 2020 (pai_task_table)
 //
@@ -53,7 +53,9 @@ struct TraceJob {
   // Whose job it was in the trace; may be empty: virtual cluster, class of service, "queue:3" of
   // SWF.
   std::string origin;
-  std::string user;  // "user:12" of SWF; may be empty
+  std::string user;  // "user:12" of SWF; who made the job, of ledgers; may be empty
+  // Seconds: the most that the job declares to run, whatever it runs; nullopt: it declares none.
+  std::optional<std::int32_t> walltime;
   friend bool operator==(const TraceJob&, const TraceJob&) = default;
 };
 
@@ -72,14 +74,15 @@ TraceFormat FormatOf(std::string_view name, std::string_view text);
 
 Result<Trace> ReadTrace(TraceFormat format, std::string_view text);
 
-// Columns: submit and run (required), queue, priority, pods, user, status, cpu, memory, gpu
-// (nvidia.com/gpu), and the full name of any other resource. Lines that are empty or begin with '#'
-// are skipped. Columns of other names are not read, unless the name looks like a slip of the pen.
+// Columns: submit and run (required), queue, priority, pods, user, walltime, status, cpu, memory,
+// gpu (nvidia.com/gpu), and the full name of any other resource. Lines that are empty or begin with
+// '#' are skipped. Columns of other names are not read, unless the name looks like a slip of the
+// pen.
 Result<Trace> ReadCsv(std::string_view text);
 
 // A job becomes one pod of one CPU for each processor that it requested, or got where the request
 // is unknown. Rows whose run time or processors are unknown (-1) or zero are skipped and counted.
-// Status 0 is a job that failed.
+// Status 0 is a job that failed. The requested time is the walltime.
 Result<Trace> ReadSwf(std::string_view text);
 
 // The pods of cluster-trace-gpu-v2023: each a job, from its placement to its deletion; `origin` is
@@ -106,6 +109,9 @@ Error TraceError(std::int64_t line, std::size_t column, const std::string& probl
 std::optional<Duration> ParseSeconds(std::string_view text);
 // ParseSeconds, durations of Go (1h30m), with days in front (1d, 2d4h), and clocks ([D-]HH:MM:SS).
 std::optional<Duration> ParseRunTime(std::string_view text);
+// The declared maximum in whole seconds, rounded up; nullopt: it is zero, or too long for
+// spec.maximumExecutionTimeSeconds of a Workload.
+std::optional<std::int32_t> WalltimeOf(Duration most);
 // RFC 3339, also with a blank for the T, and without a zone: UTC.
 std::optional<WallTime> ParseTraceTime(std::string_view text);
 // "4", "4.0" and "1e2". nullopt: no whole number, or not from 0 to `most`.

@@ -16,6 +16,7 @@ enum class ColumnKind : std::uint8_t {
   kPriority,
   kPods,
   kUser,
+  kWalltime,
   kStatus,
   kResource,
   kUnread
@@ -32,13 +33,14 @@ struct KnownColumn {
   ColumnKind kind;
   std::string_view resource;
 };
-constexpr std::array<KnownColumn, 11> kKnown{{{"submit", ColumnKind::kSubmit, ""},
+constexpr std::array<KnownColumn, 12> kKnown{{{"submit", ColumnKind::kSubmit, ""},
                                               {"run", ColumnKind::kRun, ""},
                                               {"queue", ColumnKind::kQueue, ""},
                                               {"priority", ColumnKind::kPriority, ""},
                                               {"class", ColumnKind::kPriority, ""},
                                               {"pods", ColumnKind::kPods, ""},
                                               {"user", ColumnKind::kUser, ""},
+                                              {"walltime", ColumnKind::kWalltime, ""},
                                               {"status", ColumnKind::kStatus, ""},
                                               {"cpu", ColumnKind::kResource, "cpu"},
                                               {"memory", ColumnKind::kResource, "memory"},
@@ -72,11 +74,12 @@ Result<Column> ColumnOf(const CsvField& field, std::int64_t line) {
   // Only a name that is nearly one of these is taken for a slip of the pen.
   const std::string suggestion = Suggestion(name);
   if (suggestion.empty()) return Column{.kind = ColumnKind::kUnread, .name = field.value};
-  return TraceError(line, field.column,
-                    ShownInMessage(field.value) +
-                        " is no column: expected submit, run, queue, priority, class, pods, user, "
-                        "status, cpu, memory, gpu or a resource such as example.com/device" +
-                        suggestion);
+  return TraceError(
+      line, field.column,
+      ShownInMessage(field.value) +
+          " is no column: expected submit, run, queue, priority, class, pods, user, "
+          "walltime, status, cpu, memory, gpu or a resource such as example.com/device" +
+          suggestion);
 }
 
 class CsvReader {
@@ -157,6 +160,7 @@ class CsvReader {
       case ColumnKind::kPriority: job.priority = field.value; return OkStatus();
       case ColumnKind::kPods: return ReadPods(column, field, job);
       case ColumnKind::kUser: job.user = field.value; return OkStatus();
+      case ColumnKind::kWalltime: return ReadWalltime(column, field, job);
       case ColumnKind::kStatus: return ReadStatus(column, field, job);
       case ColumnKind::kResource: return ReadRequest(column, field, job);
       case ColumnKind::kUnread: return OkStatus();
@@ -189,6 +193,17 @@ class CsvReader {
     }
     job.run = *run;
     return OkStatus();
+  }
+
+  // A part of a second counts as a whole one: a Workload declares whole seconds.
+  Status ReadWalltime(const Column& column, const CsvField& field, TraceJob& job) {
+    if (field.value.empty()) return OkStatus();
+    const std::optional<Duration> most = ParseRunTime(field.value);
+    job.walltime = most ? WalltimeOf(*most) : std::nullopt;
+    if (job.walltime) return OkStatus();
+    return Wrong(column, field,
+                 "declared maximum: expected seconds from 1 to 2147483647, a duration such as "
+                 "1h30m, 1d or 01:30:00, or nothing");
   }
 
   Status ReadPods(const Column& column, const CsvField& field, TraceJob& job) {

@@ -21,6 +21,7 @@ enum SwfField : std::size_t {
   kRunTime = 3,
   kAllocated = 4,
   kRequested = 7,
+  kRequestedTime = 8,
   kStatus = 10,
   kUser = 11,
   kQueue = 14
@@ -65,7 +66,7 @@ std::optional<double> NumberOf(std::string_view text) {
 
 bool IsRead(std::size_t field) {
   return field == kSubmit || field == kRunTime || field == kAllocated || field == kRequested ||
-         field == kStatus;
+         field == kRequestedTime || field == kStatus;
 }
 
 // Fields that are not read may hold anything. Fields that the row lacks are unknown.
@@ -138,6 +139,9 @@ Status AddRow(const std::array<SwfNumber, kFields>& fields, std::int64_t line, T
   job.failed = NumberOf(fields[kStatus].text) == 0.0;
   job.origin = NamedNumber("queue", fields[kQueue]);
   job.user = NamedNumber("user", fields[kUser]);
+  if (IsKnown(fields[kRequestedTime])) {
+    job.walltime = WalltimeOf(*ParseSeconds(fields[kRequestedTime].text));
+  }
   trace.jobs.push_back(std::move(job));
   return OkStatus();
 }

@@ -103,6 +103,7 @@ std::shared_ptr<api::Workload> World::MakeObject(std::size_t job) const {
   object->spec.queue_name = queue.name;
   object->spec.priority = submitted.priority;
   object->spec.pod_sets = submitted.shape->pod_sets;
+  object->spec.maximum_execution_time_seconds = submitted.walltime;
   return object;
 }
 

@@ -160,7 +160,7 @@ WhatIfChanges = TypedDict("WhatIfChanges", { "priority": "NotRequired[list[str]]
     "stop": "NotRequired[list[str]]", })
 WhatIfJob = TypedDict("WhatIfJob", { "after": "WhatIfSide", "before": "WhatIfSide | None", "effect": "str",
     "kind": "str", "localQueue": "str", "name": "str", "namespace": "str", "runs": "bool", "shiftSeconds": "int",
-    "worseOff": "bool", })
+    "workload": "str", "worseOff": "bool", })
 WhatIfSide = TypedDict("WhatIfSide", { "chance": "float", "preemptions": "float", "reason": "str | None",
     "startSeconds": "int | None", })
 WorkloadHistory = TypedDict("WorkloadHistory", { "attempts": "list[Turn]", "capacityRequests": "list[PastRequest]",

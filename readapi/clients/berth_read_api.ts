@@ -587,6 +587,7 @@ export interface WhatIfJob {
   namespace: string;
   runs: boolean;
   shiftSeconds: number;
+  workload: string;
   worseOff: boolean;
 }
 export interface WhatIfSide {

@@ -4,6 +4,8 @@ One ClusterQueue "team" of 8 GPUs. Twenty runs of train-N took ten minutes each.
 minutes; train-101 and train-102 wait for all GPUs, big for more than there are, and small for one."""
 
 import json
+import os
+import random
 
 KUEUE = "/apis/kueue.x-k8s.io/v1beta2"
 VERSION = "kueue.x-k8s.io/v1beta2"
@@ -59,6 +61,46 @@ def objects():
     yield workload("train-102", 8, NOW - 100)
     yield workload("big", 16, NOW - 150)
     yield workload("small", 1, NOW)
+
+
+def crowd():
+    """The same queue with three of its kind in one cohort, and with hundreds of jobs that have finished, and dozens that
+    run and wait; some were made and ended at one time."""
+    queue = {each["kind"]: each for each in objects() if each["kind"] in ("ClusterQueue", "LocalQueue")}
+    yield next(each for each in objects() if each["kind"] == "ResourceFlavor")
+    for number in range(3):
+        made = json.loads(json.dumps(queue))
+        made["ClusterQueue"]["metadata"]["name"] = f"team-{number}"
+        made["ClusterQueue"]["spec"]["cohortName"] = "all"
+        made["LocalQueue"]["metadata"]["name"] = f"main-{number}"
+        made["LocalQueue"]["spec"]["clusterQueue"] = f"team-{number}"
+        yield from made.values()
+
+    def of(number, each):
+        each["spec"]["queueName"] = f"main-{number % 3}"
+        if "admission" in each["status"]:
+            each["status"]["admission"]["clusterQueue"] = f"team-{number % 3}"
+        return each
+
+    for number in range(700):  # more of a queue than are kept
+        start = number // 40 * 900
+        yield of(number, admitted(f"ended{number}x", 1 + number % 4, start, start + 300 + number % 7 * 200))
+    for number in range(12):
+        yield of(number, admitted(f"runs-{number}", 2, NOW - 100 * (number // 2)))
+    for number in range(40):
+        yield of(number, workload(f"waits-{number}", 1 + number % 5, NOW - 50 * (number // 3), number % 2, 900 if number % 3 else None))
+
+
+def shuffled(items, seed, folder):
+    """Writes the objects as lists in three files, in an order of the seed."""
+    rng, items = random.Random(seed), list(items)
+    rng.shuffle(items)
+    paths = []
+    for number in range(3):
+        paths.append(os.path.join(folder, f"{rng.randrange(1000)}-{seed}-{number}.json"))
+        write(paths[-1], items[number::3])
+    rng.shuffle(paths)
+    return paths
 
 
 def is_finished(each):

@@ -29,8 +29,8 @@ class DayTest(ScratchTest):
         with open(os.path.join(ROOT, "docs", "guide", "simulate.md"), encoding="utf-8") as file:
             text = file.read()
         last = next(line for line in done.stdout.splitlines() if line.startswith("with Berth"))
-        used, charged = last.split()[-3], last.split()[-2]
-        self.assertIn(f"| {used} | {charged} | 78 |", text)
+        used, charged, minutes = last.split()[-3:]
+        self.assertIn(f"| {used} | {charged} | {minutes} |", text)
 
     def test_the_page(self):
         path = os.path.join(self.folder, "day.html")
@@ -43,7 +43,7 @@ class DayTest(ScratchTest):
                           "waits by 30 s, without a queue", "waits by 2 s, without a queue",
                           "waits by 30 s, with Berth", "waits by 2 s, with Berth",
                           "GPUs, measured", "GPUs, without a queue", "GPUs, with Berth"])
-        self.assertEqual(len(list(tree.iter("tr"))), 9)
+        self.assertEqual(len(list(tree.iter("tr"))), 12)
         # Ranges of 30 s until six minutes and of 2 s until a minute, each with a bar for the rest.
         bars = {each.get("aria-label"): [bar.text for bar in each.iter("title")] for each in tree.iter("svg")}
         self.assertEqual((len(bars["waits by 30 s, with Berth"]), len(bars["waits by 2 s, with Berth"])), (13, 31))

@@ -59,6 +59,48 @@ class EtaTest(unittest.TestCase):
                 write(listed, file)
             self.assertEqual(self.eta("--all", "-o", "json"), small)
 
+    def test_the_order_of_files_and_objects_plays_no_part(self):
+        folder, known = os.path.dirname(self.file), set()
+        for seed in range(5):
+            known.add(self.eta("--all", "-o", "json", "--from", *snapshots.shuffled(snapshots.crowd(), seed, folder), source=[]))
+        self.assertEqual(len(known), 1)
+        view = json.loads(known.pop())
+        self.assertEqual((len(view["jobs"]), view["at"]), (40, "2026-11-23T12:00:00Z"))
+
+    def test_an_object_that_stands_twice(self):
+        objects = list(snapshots.objects())
+        snapshots.write(self.file, objects + objects[5:9])  # overlapping lists
+        self.assertEqual(len(json.loads(self.eta("--all", "-o", "json"))["jobs"]), 4)
+        other = json.loads(json.dumps(objects[-1]))
+        other["spec"]["priority"] = 3
+        snapshots.write(self.file, objects + [other])
+        self.assertIn("Workload default/job-small: the object stands twice in the files, with different contents: leave out the "
+                      "older list", self.eta("--all", code=1))
+
+    def test_the_time_of_the_files(self):
+        def at(*words):
+            return json.loads(self.eta("--all", "-o", "json", *words))["at"]
+
+        self.assertEqual(at("--now", "2026-11-23T13:04:00+01:00"), "2026-11-23T12:04:00Z")
+        # Four minutes later two of the ten minutes of train-100 are left.
+        (job,) = json.loads(self.eta("train-101", "-o", "json", "--now", "2026-11-23T12:04:00Z"))["jobs"]
+        self.assertEqual(job["startSeconds"]["p50"], 121)
+        objects = list(snapshots.objects())
+        for place, item in (("managedFields", {"manager": "kubectl", "time": "2026-11-23T12:01:00Z"}),
+                            ("creationTimestamp", "2026-11-23T12:02:00Z"), ("conditions", "2026-11-23T12:03:00Z"),
+                            ("deletionTimestamp", "2026-11-23T12:09:00Z")):
+            local_queue = next(each for each in objects if each["kind"] == "LocalQueue")
+            if place == "conditions":
+                local_queue["status"] = {"conditions": [{"type": "Active", "status": "True", "lastTransitionTime": item}]}
+            else:
+                local_queue["metadata"][place] = [item] if place == "managedFields" else item
+            snapshots.write(self.file, objects)
+            minute = {"managedFields": 1, "creationTimestamp": 2}.get(place, 3)
+            self.assertEqual(at(), f"2026-11-23T12:0{minute}:00Z", place)
+        self.assertIn('--now "noon": write a time such as 2026-01-31T08:00:00Z', self.eta("--all", "--now", "noon", code=1))
+        self.assertIn("--now is the time of files: give them with --from, or leave it out",
+                      self.eta("--all", "--now", "2026-11-23T12:00:00Z", source=[], code=1))
+
     def test_the_keys_are_sorted_and_yaml_says_the_same(self):
         text = self.eta("--all", "-o", "json")
         view = json.loads(text)

@@ -89,6 +89,19 @@ class FullTest(ScratchTest):
         self.assertEqual(report["unfinished"][0]["firstLine"], 3)
         self.assertNotEqual(report["unfinished"][0]["why"], "")
 
+    def test_a_declared_maximum_ends_a_run_of_the_whole_of_berth_alone(self):
+        queues, pools = self.write("queues.yaml", QUEUE), self.write("pools.yaml", POOL)
+        words = ("-f", queues, "--pools", pools)
+        jobs = "submit,pods,gpu,run,walltime\n0,2,1,3000,900\n1,2,1,50,600\n2,2,1,50,\n"
+        total = self.simulate(*words, given=jobs)["total"]
+        self.assertEqual((total["finished"], total["unfinished"]), (3, 0))
+        self.assertGreaterEqual(total["waitP99"], 3000)
+        full = self.simulate(*words, "--full", given=jobs)
+        total = full["total"]
+        self.assertEqual((total["finished"], total["unfinished"]), (2, 1))
+        self.assertEqual((full["unfinished"][0]["firstLine"], full["unfinished"][0]["why"]), (2, "The workload is deactivated due to exceeding the maximum execution time"))
+        self.assertTrue(880 <= total["waitP50"] <= 920, total)
+
     def test_machines_that_are_taken_back(self):
         queues = self.write("queues.yaml", QUEUE)
         pools = self.write("pools.yaml", POOL + "  spot: true\n  eviction: {afterSeconds: 600, noticeSeconds: 30}\n")

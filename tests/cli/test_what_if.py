@@ -58,6 +58,19 @@ class WhatIfTest(unittest.TestCase):
             self.assertEqual((effects, view["worseOff"]), ({}, 0), words)
             self.assertIn("no difference: every job starts as before", self.what_if(*words))
 
+    def test_the_order_of_files_and_objects_plays_no_part(self):
+        known = set()
+        for seed in range(4):
+            paths = snapshots.shuffled(snapshots.crowd(), seed, self.folder)
+            known.add(self.what_if("--add-quota", f"team-0/gpu/{snapshots.GPU}=-6", "--draws", "10", "-o", "json",
+                                   source=["--from", *paths], code=None))
+        self.assertEqual(len(known), 1)
+        self.assertGreater(len(json.loads(known.pop())["jobs"]), 5)
+
+    def test_files_have_a_time(self):
+        view = self.effects("--add-quota", f"{QUOTA}=+8", "--now", "2026-11-23T12:04:00Z")[1]
+        self.assertEqual({job["before"]["startSeconds"] for job in view["jobs"] if job["name"] == "train-101"}, {121})
+
     def test_what_cannot_be_read_has_file_and_line(self):
         path = os.path.join(self.folder, "queue.yaml")
         with open(path, "w", encoding="utf-8") as file:
@@ -82,6 +95,7 @@ class WhatIfTest(unittest.TestCase):
         first = next(job for job in view["jobs"] if job["name"] == "train-101")
         self.assertEqual((first["before"]["startSeconds"], first["after"]["startSeconds"]), (361, 0))
         self.assertLess(first["shiftSeconds"], -300)
+        self.assertEqual((first["namespace"], first["workload"], first["kind"]), ("default", "job-train-101", "Job"))
 
     def test_less_quota_makes_jobs_impossible(self):
         effects, view = self.effects("--add-quota", f"{QUOTA}=4", code=3)

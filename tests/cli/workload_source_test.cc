@@ -153,6 +153,8 @@ ledger::AttemptRecord Attempt(const char* uid, std::int64_t number, const char* 
           .admitted = 2000 + number * 100,
           .ended = 2000 + number * 100 + 60 * number,
           .outcome = outcome,
+          .user = "ann",
+          .declared = 600,
           .resources = {{"t4", "nvidia.com/gpu", 8}, {"t4", "pods", 4}}};
 }
 
@@ -170,6 +172,8 @@ TEST(LedgerWorkloadTest, AWorkloadIsAJob) {
   EXPECT_EQ(job.pods, 4);
   EXPECT_EQ(job.requests, (api::ResourceAmounts{{"nvidia.com/gpu", 2}}));
   EXPECT_FALSE(job.failed);
+  EXPECT_EQ(job.walltime, 600);
+  EXPECT_EQ(job.user, "ann");
   EXPECT_TRUE(TraceOfAttempts({Attempt("c", 1, ledger::kFailed)}).jobs.at(0).failed);
 }
 

@@ -199,6 +199,47 @@ TEST(WhatIfChangesTest, PodsOfEveryKindLeaveWithTheirNode) {
   EXPECT_FALSE(ChangeView(view, {.options = options, .default_namespace = "default"}));
 }
 
+// HoldAndDrain stops what runs, Hold takes back what is reserved alone (admission/lifecycle).
+TEST(WhatIfChangesTest, JobsStopWithTheirQueues) {
+  view::ClusterView view = SmallView();
+  view.workloads = {RunningFor("job-a", "Job", "a"), RunningFor("job-b", "Job", "b")};
+  for (api::Workload& each : view.workloads) each.spec.queue_name = "main";
+  std::erase_if(view.workloads[1].status.conditions,
+                [](const api::Condition& each) { return each.type == api::kAdmitted; });
+  struct StopRow {
+    const char* kind;
+    const char* name;
+    const char* policy;
+    std::vector<std::string> reasons;  // why each Workload is evicted; empty: it is not
+    std::size_t changes;
+  };
+  const StopRow rows[] = {
+      {"LocalQueue", "main", "HoldAndDrain", {"LocalQueueStopped", "LocalQueueStopped"}, 2},
+      {"LocalQueue", "main", "Hold", {"", "LocalQueueStopped"}, 1},
+      {"LocalQueue", "main", "None", {"", ""}, 1},
+      {"ClusterQueue", "team", "HoldAndDrain", {"ClusterQueueStopped", "ClusterQueueStopped"}, 2},
+      {"ClusterQueue", "team", "Hold", {"", "ClusterQueueStopped"}, 1}};
+  for (const StopRow& row : rows) {
+    Json queue{{"apiVersion", "kueue.x-k8s.io/v1beta2"},
+               {"kind", row.kind},
+               {"metadata", {{"name", row.name}}},
+               {"spec", {{"stopPolicy", row.policy}}}};
+    if (row.kind == std::string("LocalQueue")) queue["spec"]["clusterQueue"] = "team";
+    const WhatIfOptions options;
+    const auto changed =
+        ChangeView(view, {.options = options, .changed = {queue}, .default_namespace = "default"});
+    ASSERT_TRUE(changed) << changed.error().message;
+    std::vector<std::string> reasons;
+    for (const api::Workload& each : changed->view.workloads) {
+      const auto* evicted = api::FindCondition(each.status.conditions, api::kEvicted);
+      reasons.push_back(evicted == nullptr ? "" : evicted->reason);
+    }
+    EXPECT_EQ(reasons, row.reasons) << row.kind << " " << row.policy;
+    ASSERT_EQ(changed->changes.size(), row.changes);
+    EXPECT_EQ(changed->changes.back() == "1 job stops with its queue", row.changes == 2);
+  }
+}
+
 TEST(WhatIfChangesTest, AForecastLeavesTheClusterAlone) {
   const ForecastCluster cluster = MakeForecastCluster(SmallView(), {});
   const ForecastJobs jobs = ForecastJobsOf(cluster);

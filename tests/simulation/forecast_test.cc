@@ -35,7 +35,7 @@ class ForecastTest : public ::testing::Test {
     options_.draws = 10;
   }
 
-  // Runs between `least` and `most` seconds, or so long from now on where it runs.
+  // Runs between `least` and `most` seconds, or so long beside what it has run.
   void Add(const api::Workload& workload, double least, double most) {
     workloads_.push_back(std::make_shared<const api::Workload>(workload));
     runs_[workload.meta.uid] = RunOf(least, most);
@@ -50,7 +50,7 @@ class ForecastTest : public ::testing::Test {
       ForecastJob& made = jobs_.emplace_back();
       made.job = job;
       made.run = runs_.at(job.object->meta.uid);
-      if (IsRunning(*job.object)) made.left = made.run;
+      if (HasRun(*job.object)) made.left = made.run;
       const auto wait = capacity_.find(job.object->meta.uid);
       if (wait != capacity_.end()) made.capacity = wait->second;
     }
@@ -143,7 +143,19 @@ TEST_F(ForecastTest, APreemptedJobRunsAnewForItsWholeRun) {
   const Forecast forecast = Make();
   EXPECT_EQ(Of(forecast, "high").starts, Starts(10, seconds(0)));
   EXPECT_EQ(Of(forecast, "low").preemptions, std::vector<std::int32_t>(10, 1));
-  EXPECT_EQ(Of(forecast, "last").starts, Starts(10, seconds(80)));
+  // It had run for 50 of 120 seconds.
+  EXPECT_EQ(Of(forecast, "last").starts, Starts(10, seconds(130)));
+}
+
+// What a stopped job had run is ahead of it once more, and what was left.
+TEST_F(ForecastTest, AnEvictedJobRunsAnewForItsWholeRun) {
+  AddQueue(cluster_, "a", 4);
+  api::Workload stopped = RunningWorkload("stopped", "a", 4, 5400);
+  AddCondition(stopped, api::kEvicted, true, api::kNodeFailures, 0);
+  Add(stopped, 600, 600);
+  Add(WaitingWorkload("next", "a", 4, 5), 1, 1);
+  const Forecast forecast = Make();
+  EXPECT_EQ(Of(forecast, "next").starts, Starts(10, seconds(6000)));
 }
 
 TEST_F(ForecastTest, AJobWithoutRoomNeverStartsAndSaysWhy) {

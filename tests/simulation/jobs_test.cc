@@ -37,6 +37,15 @@ TEST(BindJobsTest, SortsBySubmissionAndKeepsTies) {
   EXPECT_EQ((*jobs)[1].shape->requests, (api::ResourceAmounts{{"cpu", 6000}}));
 }
 
+TEST(BindJobsTest, ADeclaredMaximumGoesToTheJob) {
+  Cluster cluster = EmptyCluster();
+  AddQueue(cluster, "a", 4);
+  const auto jobs = Bind(cluster, "submit,run,walltime\n0,1,60\n1,1,\n");
+  ASSERT_TRUE(jobs) << jobs.error().message;
+  EXPECT_EQ((*jobs)[0].walltime, 60);
+  EXPECT_EQ((*jobs)[1].walltime, std::nullopt);
+}
+
 TEST(BindJobsTest, TheDefaultQueueTakesRowsWithoutQueue) {
   Cluster cluster = EmptyCluster();
   AddQueue(cluster, "a", 4);

@@ -17,11 +17,11 @@ struct FaultRow {
 TEST(CsvTest, ReadsEveryColumn) {
   const auto trace = ReadCsv(
       "\xEF\xBB\xBFsubmit, "
-      "queue,priority,pods,cpu,memory,gpu,run,user,status,example.com/device\r\n"
+      "queue,priority,pods,cpu,memory,gpu,run,user,walltime,status,example.com/device\r\n"
       "# a remark\n"
       "\n"
-      "0,a,high,2,500m,1Gi,1,60,ann,Failed,3\r\n"
-      "1.5,\"team/b\",-5,,2,,,1h30m,\"bob, \"\"the\"\" second\",succeeded,\n");
+      "0,a,high,2,500m,1Gi,1,60,ann,50,Failed,3\r\n"
+      "1.5,\"team/b\",-5,,2,,,1h30m,\"bob, \"\"the\"\" second\",,succeeded,\n");
   ASSERT_TRUE(trace) << trace.error().message;
   const std::vector<TraceJob> expected{{.line = 4,
                                         .submit = seconds(0),
@@ -34,7 +34,8 @@ TEST(CsvTest, ReadsEveryColumn) {
                                                      {"nvidia.com/gpu", 1},
                                                      {"example.com/device", 3}},
                                         .failed = true,
-                                        .user = "ann"},
+                                        .user = "ann",
+                                        .walltime = 50},
                                        {.line = 5,
                                         .submit = std::chrono::milliseconds(1500),
                                         .run = seconds(5400),
@@ -45,6 +46,17 @@ TEST(CsvTest, ReadsEveryColumn) {
                                         .user = "bob, \"the\" second"}};
   EXPECT_EQ(trace->jobs, expected);
   EXPECT_EQ(trace->skipped, 0);
+}
+
+// A Workload declares whole seconds: parts of one count as one.
+TEST(CsvTest, ReadsDeclaredMaxima) {
+  const auto trace =
+      ReadCsv("submit,run,Walltime\n0,1,1.5\n0,1,1h30m\n0,1,1-00:00:00\n0,1,2147483647\n0,1,\n");
+  ASSERT_TRUE(trace) << trace.error().message;
+  std::vector<std::optional<std::int32_t>> walltimes;
+  for (const TraceJob& job : trace->jobs) walltimes.push_back(job.walltime);
+  EXPECT_EQ(walltimes,
+            (std::vector<std::optional<std::int32_t>>{2, 5400, 86400, 2147483647, std::nullopt}));
 }
 
 TEST(CsvTest, ReadsTimes) {
@@ -103,9 +115,8 @@ TEST(CsvTest, NamesLineAndColumnOfAFault) {
       {"submit,run,gpu,nvidia.com/gpu\n", "line 1, column 16: nvidia.com/gpu stands twice"},
       {"submit,run,qeue\n",
        "line 1, column 12: \"qeue\" is no column: expected submit, run, queue, priority, class, "
-       "pods, user, status, cpu, memory, gpu or a resource such as example.com/device; did you "
-       "mean "
-       "queue?"},
+       "pods, user, walltime, status, cpu, memory, gpu or a resource such as "
+       "example.com/device; did you mean queue?"},
       {"submit,run\n0,1\n0\n", "line 3, column 1: the row has 1 fields, the header 2"},
       {"submit,run\n0,1,2\n", "line 2, column 5: the row has 3 fields, the header 2"},
       {"submit,run\n-1,1\n",
@@ -125,6 +136,12 @@ TEST(CsvTest, NamesLineAndColumnOfAFault) {
        "line 2, column 3: cpu: \"-1\" is no quantity of 0 or more, such as 4, 500m or 16Gi"},
       {"submit,run,status\n0,1,Lost\n",
        "line 2, column 5: status: \"Lost\" is no status: expected succeeded or failed"},
+      {"submit,walltime,run\n0,0,1\n",
+       "line 2, column 3: walltime: \"0\" is no declared maximum: expected seconds from 1 to "
+       "2147483647, a duration such as 1h30m, 1d or 01:30:00, or nothing"},
+      {"submit,run,walltime\n0,1,2147483648\n",
+       "line 2, column 5: walltime: \"2147483648\" is no declared maximum: expected seconds from 1 "
+       "to 2147483647, a duration such as 1h30m, 1d or 01:30:00, or nothing"},
       {"submit,run,queue\n0,1,\"a\n", "line 2, column 5: the quote is not closed in its line"},
       {"submit,run,queue\n0,1,\"a\"b\n",
        "line 2, column 8: expected a comma after the closing quote"},
@@ -154,7 +171,8 @@ TEST(SwfTest, ReadsProcessorsAndRunTimes) {
                                         .pods = 8,
                                         .requests = {{"cpu", 1000}},
                                         .origin = "queue:2",
-                                        .user = "user:3"},
+                                        .user = "user:3",
+                                        .walltime = 200},
                                        {.line = 3,
                                         .submit = seconds(10),
                                         .run = std::chrono::milliseconds(60'500),
@@ -174,7 +192,7 @@ TEST(SwfTest, ReadsWhatArchivesHave) {
   const auto trace = ReadTrace(TraceFormat::kSwf,
                                "\xEF\xBB\xBF"
                                "; header\n"
-                               "1 0 ? 100 4 n/a 99999999999999999999 8.0 ? ? 1 3 1 x 2 y z w\n"
+                               "1 0 ? 100 4 n/a 99999999999999999999 8.0 -1 ? 1 3 1 x 2 y z w\n"
                                "2 10 -1 1e2 4.0 -1 -1 -1 -1 -1 0.0\n"
                                "3 1.5e1 -1 100 4 -1 -1 -1 -1 -1 1 3 1 -1 2 -1 -1 -1 7 8 ; more\n"
                                "4 20 -1 100 4 -1 -1 -1 -1 -1 1;the end\n");
@@ -190,6 +208,19 @@ TEST(SwfTest, ReadsWhatArchivesHave) {
   EXPECT_EQ(trace->jobs[3].pods, 4);
 }
 
+// A requested time that no Workload can declare is none.
+TEST(SwfTest, ReadsRequestedTimes) {
+  const auto trace = ReadSwf(
+      "1 0 5 100 4 -1 -1 8 59.5 -1 1\n"
+      "2 0 5 100 4 -1 -1 8 0 -1 1\n"
+      "3 0 5 100 4 -1 -1 8 4294967295 -1 1\n");
+  ASSERT_TRUE(trace) << trace.error().message;
+  ASSERT_EQ(trace->jobs.size(), 3U);
+  EXPECT_EQ(trace->jobs[0].walltime, 60);
+  EXPECT_EQ(trace->jobs[1].walltime, std::nullopt);
+  EXPECT_EQ(trace->jobs[2].walltime, std::nullopt);
+}
+
 TEST(SwfTest, NamesLineAndColumnOfAFault) {
   const FaultRow rows[] = {
       {"; x\n1 2 3\n", "line 2, column 6: the row has 3 fields, expected 18"},
@@ -201,6 +232,8 @@ TEST(SwfTest, NamesLineAndColumnOfAFault) {
        "line 1, column 7: run time (field 4): expected a number, or -1 where it is unknown"},
       {"1 0 5 nan 4 -1 -1 8 200 -1 1 3 1 -1 2 -1 -1 -1\n",
        "line 1, column 7: run time (field 4): expected a number, or -1 where it is unknown"},
+      {"1 0 5 100 4 -1 -1 8 day -1 1 3 1 -1 2 -1 -1 -1\n",
+       "line 1, column 21: requested time (field 9): expected a number, or -1 where it is unknown"},
       {"1 0 5 100 4 -1 -1 1.5 200 -1 1 3 1 -1 2 -1 -1 -1\n",
        "line 1, column 19: requested processors: expected a whole number up to 1000000"},
       {"1 0 5 100 4 -1 -1 2000000 200 -1 1 3 1 -1 2 -1 -1 -1\n",

@@ -7,6 +7,8 @@ Times are seconds from the first submission. Only the standard library."""
 import json
 
 GPUS_PER_NODE = 2
+REGISTERS = 45  # seconds from the order of a node to its registration: it boots on, and is charged
+STANDS = 3600  # a job that runs for longer than these seconds is no cluster
 
 
 class Day:
@@ -14,12 +16,12 @@ class Day:
         self.submitted = {}  # by line of the workload
         self.started = {}  # first start
         self.runs = []  # (line, start, end)
-        self.nodes = []  # (ready, gone)
+        self.nodes = []  # (registered, gone)
 
     @classmethod
     def read(cls, path):
         day = cls()
-        running, ready = {}, {}
+        running, registered = {}, {}
         with open(path, encoding="utf-8") as file:
             for text in file:
                 event = json.loads(text)
@@ -31,14 +33,26 @@ class Day:
                     running[line] = at
                 elif kind in ("finished", "preempted", "lost") and line in running:
                     day.runs.append((line, running.pop(line), at))
-                elif kind == "nodeReady":
-                    ready[event["node"]] = at
-                elif kind == "nodeGone" and event["node"] in ready:
-                    day.nodes.append((ready.pop(event["node"]), at))
+                elif kind == "nodeMade":
+                    registered[event["node"]] = at + REGISTERS
+                elif kind == "nodeReady":  # nodes that always stand are ready at once
+                    registered[event["node"]] = min(at, registered.get(event["node"], at))
+                elif kind == "nodeGone" and event["node"] in registered:
+                    day.nodes.append((min(registered[event["node"]], at), at))
+                    del registered[event["node"]]
         return day
 
-    def waits(self, lines=None):
-        return sorted(self.started[line] - self.submitted[line] for line in self.started if lines is None or line in lines)
+    def clusters(self):
+        standing = {line for line, start, end in self.runs if end - start > STANDS}
+        return [line for line in self.submitted if line not in standing]
+
+    def waits(self):
+        """Of the clusters that have started."""
+        return sorted(self.started[line] - self.submitted[line] for line in self.clusters() if line in self.started)
+
+    def charged_hours(self):
+        end = max(stop for _, _, stop in self.runs)
+        return GPUS_PER_NODE * sum(max(0, min(gone, end) - since) for since, gone in self.nodes) / 3600
 
     def run_of(self, line):
         return next((end - start for each, start, end in self.runs if each == line), None)

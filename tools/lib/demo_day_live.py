@@ -15,7 +15,7 @@ import sys
 import time
 from datetime import datetime
 
-from day_events import GPUS_PER_NODE, Day, percentile
+from day_events import GPUS_PER_NODE, STANDS, Day, percentile
 from demo import ROOT, Demo, check, is_true, play
 
 SAMPLES = os.path.join(ROOT, "manifests", "samples", "multi-tenant")
@@ -51,11 +51,11 @@ class LiveDay(Demo):
         day = self.simulate("--pools", os.path.join(SAMPLES, "nodepools.yaml"), "--workload", os.path.join(SAMPLES, "day.yaml"))
         times = sorted(day.submitted.values())
         begin = max(times, key=lambda start: (sum(start <= at < start + SECONDS for at in times), -start))
-        # The notebook holds its GPU all day: here until the last job came.
-        self.jobs.append({"submit": 0, "queue": "dask", "pods": 1, "cpu": 1, "gpu": 1, "run": SECONDS})
+        # Three pods hold a GPU each all day: here until the last job came.
+        self.jobs.append({"submit": 0, "queue": "dask", "pods": 3, "cpu": 1, "gpu": 1, "run": SECONDS})
         for line, at in sorted(day.submitted.items(), key=lambda each: each[1]):
-            if begin <= at < begin + SECONDS and day.run_of(line) < 3600:
-                self.jobs.append({"submit": round(at - begin, 3), "queue": "dask", "pods": 2, "cpu": 1, "gpu": 1,
+            if begin <= at < begin + SECONDS and day.run_of(line) < STANDS:
+                self.jobs.append({"submit": round(at - begin, 3), "queue": "dask", "pods": 3, "cpu": 1, "gpu": 1,
                                   "run": round(day.run_of(line), 3)})
         path = self.file("day.csv", "")
         with open(path, "w", encoding="utf-8", newline="") as file:

@@ -144,6 +144,7 @@ Json WhatIfJson(const WhatIfView& view) {
     const api::OwnerReference* owner = api::ControllerOf(workload.meta);
     jobs.push_back(
         {{"namespace", workload.meta.namespace_name},
+         {"workload", workload.meta.name},
          {"kind", OwnerKind(workload)},
          {"name", owner == nullptr ? workload.meta.name : owner->name},
          {"localQueue", workload.spec.queue_name},

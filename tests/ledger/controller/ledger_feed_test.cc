@@ -30,7 +30,7 @@ class LedgerFeedTest : public AdmissionFixture {
     ASSERT_TRUE(opened) << opened.error().message;
     ledger_ = *std::move(opened);
     feed_.emplace(*manager_, clock_, *ledger_,
-                  ledger::LedgerFeedOptions{.metrics = &ledger_metrics_, .users = true});
+                  ledger::LedgerFeedOptions{.metrics = &ledger_metrics_, .users = users_});
   }
   // The process ends; the objects stay.
   void Away() {
@@ -69,6 +69,7 @@ class LedgerFeedTest : public AdmissionFixture {
     SetConditionOf(name, api::kFinished, true, api::kSucceeded);
   }
 
+  bool users_ = true;  // --ledger-users
   local::TempFolder folder_;
   std::string path_ = folder_.File("ledger.db");
   std::unique_ptr<ledger::Ledger> ledger_;
@@ -95,6 +96,20 @@ TEST_F(LedgerFeedTest, PricesAndUsersStandBesideTheAttempts) {
   ASSERT_EQ(prices.size(), 2U);
   EXPECT_EQ(prices[0].hourly_nano, 2'500'000'000);
   EXPECT_EQ(prices[1].hourly_nano, 3'000'000'000);
+}
+
+// An annotation of the time with --ledger-users, or one that somebody else wrote, names nobody.
+TEST_F(LedgerFeedTest, WithoutTheFlagNoUserIsRecorded) {
+  users_ = false;
+  Feed();
+  PutWorkload("one", 1, {{"maximumExecutionTimeSeconds", 60}});
+  Edit("one", [](Json& object) { object["metadata"]["annotations"]["berth.dev/user"] = "ann"; });
+  executor_.RunFor(2s);
+  (void)Rows();
+  const auto attempts = Attempts();
+  ASSERT_EQ(attempts.size(), 1U);
+  EXPECT_EQ(attempts[0].user, "");
+  EXPECT_EQ(attempts[0].declared, 60);
 }
 
 // What a Job declares, where Jobs are watched; the maximum of the Workload comes first.
