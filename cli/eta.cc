@@ -60,8 +60,7 @@ class EtaMaker {
     }
     view.controller = forecast::ControllerHits(cluster_.view);
     if (asked.empty()) return view;
-    simulation::ForecastOptions options;
-    options.world = cluster_.world;
+    simulation::ForecastOptions options = forecast::ForecastOptionsOf(cluster_);
     options.draws = DrawsOf(flags_.forecast, jobs_.jobs.size());
     options.seed = flags_.forecast.seed;
     options.asked = asked;

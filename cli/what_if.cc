@@ -77,15 +77,14 @@ Result<view::WhatIfView> MakeView(const WhatIfFlags& flags) {
   const forecast::ForecastCluster after = forecast::WithView(before, std::move(changed.view));
   const forecast::ForecastJobs jobs_before = forecast::ForecastJobsOf(before);
   const forecast::ForecastJobs jobs_after = forecast::ForecastJobsOf(after);
-  simulation::ForecastOptions options;
-  options.world = before.world;
+  simulation::ForecastOptions options = forecast::ForecastOptionsOf(before);
   options.draws = DrawsOf(flags.forecast, jobs_before.jobs.size() + jobs_after.jobs.size());
   options.seed = flags.forecast.seed;
   options.until = simulation::ForecastUntil::kFinished;
   const auto forecast_before =
       forecast::MakeForecastInThreads(before.cluster, jobs_before.jobs, options);
-  const auto forecast_after =
-      forecast::MakeForecastInThreads(after.cluster, jobs_after.jobs, options);
+  const auto forecast_after = forecast::MakeForecastInThreads(
+      after.cluster, jobs_after.jobs, forecast::ForecastOptionsOf(after, options));
   view::WhatIfView view{.now = before.view.now,
                         .draws = options.draws,
                         .seed = options.seed,

@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -28,7 +29,9 @@ struct ForecastCluster {
   view::ClusterView view;
   simulation::Cluster cluster;  // prepared
   std::vector<std::shared_ptr<const api::Workload>> workloads;
-  simulation::RunHistory history;
+  simulation::RunModel runs;
+  std::unordered_map<std::string, std::size_t> members;  // members of `runs`, by NAMESPACE/NAME
+  simulation::ForecastArrivals arrivals;
   simulation::WorldOptions world;
   std::vector<std::string> notes;  // what the forecast leaves out
   std::string default_namespace;
@@ -57,6 +60,10 @@ ForecastCluster MakeForecastCluster(view::ClusterView view,
 // `cluster` with another view in its place.
 ForecastCluster WithView(const ForecastCluster& cluster, view::ClusterView view);
 ForecastJobs ForecastJobsOf(const ForecastCluster& cluster);
+// `options` with what the cluster knows: the world, the runs, the arrivals. `cluster` must outlive
+// them.
+simulation::ForecastOptions ForecastOptionsOf(const ForecastCluster& cluster,
+                                              simulation::ForecastOptions options = {});
 
 // Whether job/x, KIND/x, workload/x or x names the Workload, in any namespace.
 bool IsMeantBy(const std::string& reference, const api::Workload& workload);

@@ -1,11 +1,12 @@
 // The state of a cluster as jobs of a forecast: runs that are known, waits for capacity.
 #include <algorithm>
 #include <optional>
-#include <set>
+#include <unordered_map>
 #include <utility>
 
 #include "api/reasons.h"
 #include "forecast/forecast_cluster.h"
+#include "forecast/run_members.h"
 #include "forecast/simulated_cluster.h"
 #include "view/screens/plan.h"
 #include "view/screens/why.h"
@@ -13,76 +14,10 @@
 namespace berth::forecast {
 namespace {
 
-using simulation::PastRun;
 using simulation::RunKey;
 
 std::int64_t SecondsBetween(WallTime from, WallTime to) {
   return std::max<std::int64_t>(std::chrono::floor<std::chrono::seconds>(to - from).count(), 0);
-}
-
-std::optional<std::int64_t> DeadlineOf(const view::ClusterView& view,
-                                       const api::Workload& workload) {
-  const api::OwnerReference* owner = api::ControllerOf(workload.meta);
-  if (owner == nullptr || owner->kind != "Job") return std::nullopt;
-  const api::Job* job = view::FindJob(view, {workload.meta.namespace_name, owner->name});
-  return job == nullptr ? std::nullopt : job->active_deadline_seconds;
-}
-
-// nullopt: it never ran, or its end is not that of its run.
-std::optional<PastRun> RunOf(const view::ClusterView& view, const api::Workload& workload) {
-  const auto& conditions = workload.status.conditions;
-  const api::Condition* admitted = api::FindCondition(conditions, api::kAdmitted);
-  if (admitted == nullptr || admitted->status != api::ConditionStatus::kTrue) return std::nullopt;
-  PastRun run{.key = simulation::RunKeyOf(workload, DeadlineOf(view, workload))};
-  const api::Condition* finished = api::FindCondition(conditions, api::kFinished);
-  if (finished != nullptr && finished->status == api::ConditionStatus::kTrue) {
-    run.ended = finished->reason == api::kSucceeded || finished->reason == api::kFailed;
-    run.seconds = SecondsBetween(admitted->last_transition_time, finished->last_transition_time);
-  } else {
-    run.seconds = SecondsBetween(admitted->last_transition_time, view.now);
-  }
-  return run;
-}
-
-std::optional<PastRun> RunOf(const ledger::AttemptRecord& attempt) {
-  if (!attempt.admitted || !attempt.ended) return std::nullopt;
-  PastRun run;
-  run.key = {.queue = attempt.namespace_name + "/" + attempt.local_queue,
-             .kind = attempt.owner_kind,
-             .name = attempt.owner_name.empty() ? attempt.name : attempt.owner_name,
-             .image = attempt.image,
-             .requests = {},
-             .declared = attempt.declared};
-  for (const ledger::ResourceUse& use : attempt.resources) {
-    // The ledger counts these beside the requests.
-    if (use.resource == "pods" || use.resource == api::kGpusResource) continue;
-    run.key.requests[use.resource] = api::AddAmounts(run.key.requests[use.resource], use.amount);
-  }
-  run.seconds = std::max<std::int64_t>(*attempt.ended - *attempt.admitted, 0);
-  run.ended = attempt.outcome == ledger::kSucceeded || attempt.outcome == ledger::kFailed;
-  return run;
-}
-
-// The runs in the order of their ends: the last ones count.
-void AddRuns(const view::ClusterView& view, const std::vector<ledger::AttemptRecord>& attempts,
-             simulation::RunHistory& history) {
-  std::set<std::string> told;
-  std::vector<const ledger::AttemptRecord*> by_end;
-  for (const ledger::AttemptRecord& attempt : attempts) {
-    if (attempt.ended) by_end.push_back(&attempt);
-  }
-  std::stable_sort(by_end.begin(), by_end.end(),
-                   [](const auto* a, const auto* b) { return *a->ended < *b->ended; });
-  for (const ledger::AttemptRecord* attempt : by_end) {
-    const auto run = RunOf(*attempt);
-    if (!run) continue;
-    history.Add(*run);
-    if (run->ended) told.insert(attempt->uid);
-  }
-  for (const api::Workload& workload : view.workloads) {
-    if (told.contains(workload.meta.uid)) continue;
-    if (const auto run = RunOf(view, workload)) history.Add(*run);
-  }
 }
 
 // Where no topology is known quota alone decides, also about pods that ask for one.
@@ -170,7 +105,11 @@ ForecastCluster MakeForecastCluster(view::ClusterView view,
     if (!has_topologies) LeaveTopologyOut(*object);
     made.workloads.push_back(std::move(object));
   }
-  AddRuns(view, attempts, made.history);
+  RunMembers members = RunMembersOf(view, made.workloads, attempts);
+  made.members = std::move(members.of_workload);
+  made.runs = simulation::RunModel(std::move(members.members), ledger::ToSeconds(view.now),
+                                   members.since.value_or(0));
+  made.arrivals = ArrivalsOf(made.runs, members, made.cluster);
   made.world.start = view.now;
   made.view = std::move(view);
   made.attempts = std::move(attempts);
@@ -182,6 +121,14 @@ ForecastCluster WithView(const ForecastCluster& cluster, view::ClusterView view)
   made.world = cluster.world;
   made.default_namespace = cluster.default_namespace;
   return made;
+}
+
+simulation::ForecastOptions ForecastOptionsOf(const ForecastCluster& cluster,
+                                              simulation::ForecastOptions options) {
+  options.world = cluster.world;
+  options.runs = &cluster.runs;
+  options.arrivals = &cluster.arrivals;
+  return options;
 }
 
 bool IsMeantBy(const std::string& reference, const api::Workload& workload) {
@@ -197,15 +144,20 @@ ForecastJobs ForecastJobsOf(const ForecastCluster& cluster) {
   ForecastJobs made;
   made.not_queued = std::move(standing.not_queued);
   CapacityWaits waits(cluster.view);
+  std::unordered_map<std::size_t, std::shared_ptr<const simulation::RunForecast>> by_batch;
   for (simulation::Job& job : standing.jobs) {
     const api::Workload& workload = *job.object;
-    const RunKey key = simulation::RunKeyOf(workload, DeadlineOf(cluster.view, workload));
-    simulation::ForecastJob forecast{.job = job, .run = cluster.history.Of(key)};
-    if (simulation::HasRun(workload)) {
-      const WallTime since = simulation::RunningSince(workload, now);
-      forecast.left = cluster.history.Left(key, SecondsBetween(since, now));
+    simulation::ForecastJob forecast{.job = job};
+    const std::size_t member = cluster.members.at(workload.meta.key().ToString());
+    forecast.member = member;
+    auto& run = by_batch[cluster.runs.batch_of(member)];
+    if (run == nullptr) {
+      run = std::make_shared<simulation::RunForecast>(cluster.runs.Whole(member));
     }
-    if (!simulation::IsRunning(workload)) forecast.capacity = waits.Of(workload, key);
+    forecast.run = run;
+    if (!simulation::IsRunning(workload)) {
+      forecast.capacity = waits.Of(workload, cluster.runs.members()[member].key);
+    }
     made.jobs.push_back(std::move(forecast));
   }
   return made;

@@ -120,15 +120,15 @@ Result<Json> AnswerWhatIf(const CallerWhatIf& asked, const view::ClusterView& vi
   const forecast::ForecastCluster after = forecast::WithView(before, std::move(changed.view));
   const forecast::ForecastJobs jobs_before = forecast::ForecastJobsOf(before);
   const forecast::ForecastJobs jobs_after = forecast::ForecastJobsOf(after);
-  simulation::ForecastOptions forecast;
-  forecast.world = before.world;
+  simulation::ForecastOptions forecast = ForecastOptionsOf(before);
   const auto jobs = static_cast<std::int64_t>(jobs_before.jobs.size() + jobs_after.jobs.size());
   forecast.draws = static_cast<int>(std::clamp<std::int64_t>(kCallerDrawnJobs / (jobs + 1),
                                                              kFewestCallerDraws, kMostCallerDraws));
   forecast.until = simulation::ForecastUntil::kFinished;
   forecast.cancelled = options.is_late;
   const auto first = simulation::MakeForecast(before.cluster, jobs_before.jobs, forecast);
-  const auto second = simulation::MakeForecast(after.cluster, jobs_after.jobs, forecast);
+  const auto second =
+      simulation::MakeForecast(after.cluster, jobs_after.jobs, ForecastOptionsOf(after, forecast));
   if (options.is_late && options.is_late()) {
     return Error{ErrorCode::kTooManyRequests,
                  "the forecasts take too long here: use `berth what-if`"};

@@ -168,8 +168,7 @@ struct EtaWriter::Round {
     forecast::ForecastCluster cluster =
         forecast::MakeForecastCluster(View(), Attempts(writer.ledger));
     const forecast::ForecastJobs known = forecast::ForecastJobsOf(cluster);
-    simulation::ForecastOptions options;
-    options.world = cluster.world;
+    simulation::ForecastOptions options = forecast::ForecastOptionsOf(cluster);
     options.world.driver = writer.driver;
     options.draws = DrawsOfRound(known.jobs.size());
     options.cancelled = std::move(cancelled);

@@ -5,53 +5,11 @@
 #include <numeric>
 
 #include "base/random.h"
+#include "simulation/drawn_jobs.h"
 #include "simulation/standing.h"
 
 namespace berth::simulation {
 namespace {
-
-constexpr std::uint64_t kFnvStart = 14695981039346656037U;
-constexpr std::uint64_t kFnvPrime = 1099511628211U;
-
-std::uint64_t HashOf(const std::string& text) {
-  std::uint64_t hash = kFnvStart;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * kFnvPrime;
-  return hash;
-}
-
-// The shares of a job's distribution, draw by draw: each of `draws` equal parts of it once, in an
-// order of the job's own.
-class Shares {
- public:
-  Shares(std::uint64_t seed, int draws) : random_(seed), draws_(static_cast<std::uint64_t>(draws)) {
-    offset_ = random_.Below(draws_);
-    do {
-      step_ = 1 + random_.Below(draws_);
-    } while (std::gcd(step_, draws_) != 1);
-  }
-
-  double Next() {
-    offset_ = (offset_ + step_) % draws_;
-    return (static_cast<double>(offset_) + random_.Unit()) / static_cast<double>(draws_);
-  }
-
- private:
-  Random random_;
-  std::uint64_t draws_;
-  std::uint64_t offset_ = 0;
-  std::uint64_t step_ = 1;
-};
-
-struct JobShares {
-  Shares run;
-  Shares left;
-  Shares capacity;
-};
-
-Duration SecondsToDuration(double seconds) {
-  constexpr double kMicrosecondsPerSecond = 1e6;
-  return Duration(std::llround(seconds * kMicrosecondsPerSecond));
-}
 
 // A job that is neither admitted nor has quota.
 bool Waits(const Job& job) { return !IsRunning(*job.object); }
@@ -70,11 +28,54 @@ std::vector<std::size_t> WaitingAmong(const std::vector<ForecastJob>& jobs,
   return waiting;
 }
 
-// How long the job has run; 0: it has not.
-Duration RanUntil(std::optional<WallTime> now, const ForecastJob& job) {
-  if (!now || job.left == nullptr || !HasRun(*job.job.object)) return {};
-  return *now - RunningSince(*job.job.object, *now);
-}
+// Plays draws.
+class Player {
+ public:
+  Player(const Cluster& cluster, const ForecastOptions& options, WorldOptions world)
+      : cluster_(cluster),
+        reach_(options.arrivals == nullptr ? Duration(0) : options.arrivals->arrivals.reach()),
+        world_(std::move(world)),
+        started_(world_.until_started),
+        finished_(world_.until_finished) {}
+
+  // Jobs that come after all awaited ones have started, or finished, change nothing: a horizon is
+  // enough if all of them do so within it. The result does not depend on the horizons tried.
+  WorldResult Play(DrawnJobs& draws) {
+    for (;; horizon_ *= kGrowth) {
+      horizon_ = std::min(horizon_, reach_);
+      draws.AddArrivals(horizon_);
+      world_.until_started = draws.PlacesOf(started_);
+      world_.until_finished = draws.PlacesOf(finished_);
+      WorldResult result = World(cluster_, draws.jobs(), world_).Run();
+      if (horizon_ == reach_ || result.stopped_early || IsWithin(result)) return result;
+    }
+  }
+
+ private:
+  static constexpr Duration kFirstHorizon = std::chrono::hours(12);
+  static constexpr int kGrowth = 4;
+
+  bool IsWithin(const WorldResult& result) const {
+    // A job that never starts does not do so among more jobs.
+    const auto is_late = [&](const std::optional<Duration>& time) {
+      return time && *time > horizon_;
+    };
+    for (const std::size_t job : world_.until_started) {
+      if (is_late(result.outcomes[job].started)) return false;
+    }
+    for (const std::size_t job : world_.until_finished) {
+      if (is_late(result.outcomes[job].finished)) return false;
+    }
+    return true;
+  }
+
+  const Cluster& cluster_;
+  const Duration reach_;  // nobody comes later
+  WorldOptions world_;
+  const std::vector<std::size_t> started_;  // jobs of the forecast
+  const std::vector<std::size_t> finished_;
+  Duration horizon_ = kFirstHorizon;
+};
 
 }  // namespace
 
@@ -140,40 +141,24 @@ Forecast MakeForecast(const Cluster& cluster, const std::vector<ForecastJob>& jo
   if (options.until == ForecastUntil::kStarted) {
     world.until_started = WaitingAmong(jobs, options.asked);
     if (world.until_started.empty()) return forecast;
+  } else if (options.arrivals != nullptr) {
+    world.until_finished.resize(jobs.size());
+    std::iota(world.until_finished.begin(), world.until_finished.end(), 0);
   }
-  std::vector<Job> drawn;
-  std::vector<JobShares> shares;
-  std::vector<Duration> ran;  // by job, until the moment of the cluster
-  drawn.reserve(jobs.size());
-  shares.reserve(jobs.size());
-  for (const ForecastJob& each : jobs) {
-    drawn.push_back(each.job);
-    ran.push_back(RanUntil(world.start, each));
-    const std::uint64_t hash = HashOf(each.job.object->meta.uid);
-    const auto stream = [&](std::uint64_t number) {
-      return Shares(Random(options.seed ^ (hash + number)).Next(), options.draws);
-    };
-    shares.push_back({stream(0), stream(1), stream(2)});
-  }
+  DrawnJobs draws(jobs, options);
+  Player player(cluster, options, std::move(world));
   const int end = options.end < 0 ? options.draws : std::min(options.end, options.draws);
   for (int draw = 0; draw < end; ++draw) {
     if (options.cancelled && options.cancelled()) break;
-    for (std::size_t i = 0; i < jobs.size(); ++i) {
-      Job& job = drawn[i];
-      job.run = SecondsToDuration(jobs[i].run->At(shares[i].run.Next()));
-      const double left = shares[i].left.Next();
-      if (jobs[i].left != nullptr) {
-        job.left = SecondsToDuration(jobs[i].left->At(left));
-        job.run = ran[i] + job.left;
-      }
-      const double wait = shares[i].capacity.Next();
-      if (jobs[i].capacity) job.capacity_wait = jobs[i].capacity->At(wait);
+    if (draw < options.first) {
+      draws.Skip();
+      continue;
     }
-    if (draw < options.first) continue;
-    const WorldResult result = World(cluster, drawn, world).Run();
+    draws.Draw(draw);
+    const WorldResult result = player.Play(draws);
     if (result.stopped_early) ++forecast.stopped_early;
     for (std::size_t i = 0; i < jobs.size(); ++i) {
-      const JobOutcome& outcome = result.outcomes[i];
+      const JobOutcome& outcome = result.outcomes[draws.PlaceOf(i)];
       JobForecast& known = forecast.jobs[i];
       known.starts.push_back(outcome.started);
       known.preemptions.push_back(outcome.preemptions);

@@ -1,15 +1,16 @@
 // simulation/forecast.h — when the jobs of a cluster start: the real Scheduler in virtual time, on
 // run times and capacity waits that are drawn from what is known of them.
 //
-//     jobs, RunForecasts ──draw──▶ World ──▶ starts ──▶ p10, p50, p90
+//     RunModel ──runs of all jobs──┐
+//     Arrivals ──jobs to come──────┴─▶ World ──▶ starts ──▶ p10, p50, p90
 //                          └── many times ──┘
 //
-// The draws of a job depend on the seed, on the uid of its Workload and on the number of the draw
-// alone: two forecasts of one cluster, before and after a change, share the run times of each job.
-// The draws of a job are spread evenly over its distribution.
+// The draws of a job depend on the seed, on the number of the draw, and on the uids of its
+// Workload and of jobs that are alike: two forecasts of one cluster, before and after a change,
+// share the run times of each job, and the jobs to come. The draws of a job are spread evenly over
+// its distribution.
 //
-// Jobs that arrive later are not foreseen. Units: microseconds from the moment of the cluster.
-// Threads: pure functions. Errors: none.
+// Units: microseconds from the moment of the cluster. Threads: pure functions. Errors: none.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +21,11 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "simulation/arrivals.h"
 #include "simulation/cluster.h"
 #include "simulation/jobs.h"
 #include "simulation/run_forecast.h"
+#include "simulation/run_model.h"
 #include "simulation/world.h"
 
 namespace berth::simulation {
@@ -36,12 +39,21 @@ struct CapacityWait {
 };
 
 struct ForecastJob {
-  Job job;                                 // see simulation/standing.h
-  std::shared_ptr<const RunForecast> run;  // forecast of a whole run
+  Job job;  // see simulation/standing.h
+  // The job in ForecastOptions::runs. nullopt, or no runs there: its run follows `run` and `left`.
+  std::optional<std::size_t> member;
+  std::shared_ptr<const RunForecast> run;  // forecast of a whole run; null where a member draws it
   // Forecast of the remaining run time. Null when the job has not run. A run that is stopped begins
   // anew: what it had run is ahead of it once more, and the rest.
   std::shared_ptr<const RunForecast> left;
   std::optional<CapacityWait> capacity;  // nullopt: a job that has quota starts at once
+};
+
+// The jobs that are going to be submitted. `jobs` has a job for each member of the model that may
+// come again, by its number; the others are empty.
+struct ForecastArrivals {
+  Arrivals arrivals;
+  std::vector<Job> jobs;  // without `submit` and `run`
 };
 
 enum class ForecastUntil : std::uint8_t { kStarted, kFinished };
@@ -55,6 +67,8 @@ struct ForecastOptions {
   int end = -1;
   std::uint64_t seed = 1;
   ForecastUntil until = ForecastUntil::kStarted;
+  const RunModel* runs = nullptr;              // null: no job has a member
+  const ForecastArrivals* arrivals = nullptr;  // their model is `runs`; null: nobody comes
   // The jobs that are asked about, in ForecastUntil::kStarted; empty: all.
   std::vector<std::size_t> asked;
   // Asked before each draw; true: the forecast has the draws made so far. Null: never.

@@ -42,6 +42,11 @@ bool HasRun(const api::Workload& workload) {
   return HoldsQuota(workload) && api::IsTrue(workload.status.conditions, api::kAdmitted);
 }
 
+bool WaitsInQueue(const api::Workload& workload) {
+  return !workload.meta.deletion_timestamp && queue::BelongsInQueue(workload) &&
+         !api::ClaimsDevices(workload);
+}
+
 bool IsRunning(const api::Workload& workload) {
   return HasRun(workload) && !api::IsTrue(workload.status.conditions, api::kEvicted);
 }
@@ -61,7 +66,7 @@ StandingJobs MakeStanding(const std::vector<std::shared_ptr<const api::Workload>
     job.object = workload;
     if (!HoldsQuota(*workload)) {
       if (workload->meta.deletion_timestamp) continue;
-      if (!queue::BelongsInQueue(*workload) || api::ClaimsDevices(*workload)) {
+      if (!WaitsInQueue(*workload)) {
         standing.not_queued.push_back({workload, WhyNotQueued(*workload)});
         continue;
       }

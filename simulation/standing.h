@@ -37,6 +37,8 @@ bool HoldsQuota(const api::Workload& workload);
 bool IsRunning(const api::Workload& workload);
 // Whether the Workload has been admitted and keeps its quota: it runs, or an eviction stops it.
 bool HasRun(const api::Workload& workload);
+// Whether a Workload that holds no quota waits in its queue; it may not exist.
+bool WaitsInQueue(const api::Workload& workload);
 // Since when the Workload runs; precondition: HasRun.
 WallTime RunningSince(const api::Workload& workload, WallTime now);
 

@@ -60,6 +60,8 @@ World::World(const Cluster& cluster, const std::vector<Job>& jobs, const WorldOp
   for (const auto& each : cluster.local_queues) plane_.Apply(each);
   if (!options.pools.empty()) nodes_.emplace(options.pools, now_, options.placement);
   for (const std::size_t job : options_.until_started) awaited_[job] = 1;
+  for (const std::size_t job : options_.until_finished) awaited_[job] = 1;
+  ends_early_ = !options_.until_started.empty() || !options_.until_finished.empty();
   awaited_count_ = static_cast<std::size_t>(std::count(awaited_.begin(), awaited_.end(), 1));
 }
 
@@ -203,12 +205,15 @@ void World::NoteStart(std::size_t job, WallTime since, Duration run) {
   if (jobs_[job].result && book_.HasFollowers(job)) {
     results_.Add(since + *jobs_[job].result, job);
   }
-  if (awaited_[job] != 0) {
-    awaited_[job] = 0;
-    --awaited_count_;
-  }
+  if (options_.until_finished.empty()) NoLongerAwait(job);
   book_.Start(job, SinceStart(since), SinceStart(now_), &*workloads_.object(job)->status.admission,
               started.placement ? &*started.placement : nullptr);
+}
+
+void World::NoLongerAwait(std::size_t job) {
+  if (awaited_[job] == 0) return;
+  awaited_[job] = 0;
+  --awaited_count_;
 }
 
 void World::LeaveNodes(std::size_t job) {
@@ -259,6 +264,7 @@ void World::LoseRun(std::size_t job) {
   workloads_.Deliver(now_);
   workloads_.Forget(job);
   standing_[job] = {};
+  NoLongerAwait(job);
 }
 
 void World::Stop(std::size_t job, const admission::DecidedWrite& write) {
@@ -282,6 +288,7 @@ void World::Finish(std::size_t job) {
   DropResult(job);
   standing_[job] = {};
   FreeFollowers(job);
+  NoLongerAwait(job);
   book_.Finish(job, SinceStart(now_));
 }
 
@@ -432,7 +439,7 @@ WorldResult World::Run() {
     RunCycles();
     PlaceWaitingPods();
     result_.stopped_early = preemptions_ > most;
-    if (!options_.until_started.empty() && awaited_count_ == 0) return TakeResult();
+    if (ends_early_ && awaited_count_ == 0) return TakeResult();
   }
   ExplainRest();
   if (nodes_) {

@@ -59,8 +59,10 @@ struct WorldOptions {
   PodPlacement placement = PodPlacement::kPack;
   // The instant of the jobs' time 0; nullopt: the first is submitted on 2026-01-01.
   std::optional<WallTime> start;
-  // The run ends when all of these jobs have started; empty: when all jobs have finished.
+  // The run ends when all of these jobs have started, or finished; both empty: when all jobs have
+  // finished. At most one of them has jobs.
   std::vector<std::size_t> until_started;
+  std::vector<std::size_t> until_finished;
   std::function<void(const WorldEvent&)> on_event;  // null: nobody listens
 };
 
@@ -113,6 +115,7 @@ class World {
   void StartAt(std::size_t job, WallTime ready);
   void Start(std::size_t job);
   void NoteStart(std::size_t job, WallTime since, Duration run);
+  void NoLongerAwait(std::size_t job);
   void TakeDue();
   void LeaveNodes(std::size_t job);
   // Returns how long the job has run.
@@ -152,8 +155,10 @@ class World {
   Agenda<WallTime> starts_;  // when the nodes of a job are ready
   std::set<std::pair<std::int64_t, std::size_t>> without_nodes_;  // by number of the admission
   std::vector<Standing> standing_;
-  std::vector<char> awaited_;  // by job: in options.until_started, and not started
+  // By job: in options.until_started and not started, or in options.until_finished and not ended.
+  std::vector<char> awaited_;
   std::size_t awaited_count_ = 0;
+  bool ends_early_ = false;     // when no job is awaited any more
   std::optional<Nodes> nodes_;  // nullopt: no pools
   EvictableJobs evictable_;
   JobBook book_;

@@ -45,8 +45,8 @@ class EtaTest(unittest.TestCase):
         self.assertEqual(jobs["train-102"]["startSeconds"]["p50"], 962)
         self.assertEqual(jobs["train-101"]["start"]["p50"], "2026-11-23T12:06:01Z")
         self.assertEqual(jobs["train-101"]["chance"], 1)
-        self.assertEqual((jobs["train-101"]["run"]["basis"], jobs["train-101"]["run"]["runs"]), ("stem", 20))
-        self.assertEqual(view["runTimes"], {"stem": 3, "queue": 2})
+        self.assertEqual((jobs["train-101"]["run"]["basis"], jobs["train-101"]["run"]["runs"]), ("kind", 20))
+        self.assertEqual(view["runTimes"], {"kind": 3, "queue": 2})
 
     def test_a_whole_cluster_in_a_file(self):
         small = self.eta("--all", "-o", "json")
@@ -117,10 +117,10 @@ class EtaTest(unittest.TestCase):
     def test_the_screens(self):
         self.assertIn("default/train-101 starts in 6m1s, at 2026-11-23T12:06:01Z; in 8 of 10 cases in ",
                       self.eta("train-101"))
-        self.assertIn("it runs for about 10m: 20 runs of like names", self.eta("job/train-101"))
+        self.assertIn("it runs for about 10m: 20 runs of its kind", self.eta("job/train-101"))
         screen = self.eta("--all")
         self.assertRegex(screen, r"(?m)^default/train-101 +main +0 +6m1s ")
-        self.assertIn("run times of 5 jobs: 3 by stem, 2 by queue", screen)
+        self.assertIn("run times of 5 jobs: 3 by kind, 2 by queue", screen)
 
     def noted(self, minutes_ago, *names, p90="2026-11-23T14:00:00Z"):
         """The cluster with a forecast of the controller on these jobs."""

@@ -2,7 +2,10 @@
 // Method: a job that waits, and past runs that have one thing in common with it.
 #include <gtest/gtest.h>
 
+#include "api/condition.h"
+#include "api/job_user.h"
 #include "api/quantity.h"
+#include "api/reasons.h"
 #include "forecast/forecast_cluster.h"
 #include "tests/view/view_builder.h"
 
@@ -51,10 +54,10 @@ simulation::RunForecast RunOfTheWaiting(const ledger::AttemptRecord& like) {
 
 TEST(ForecastJobsTest, TheLedgerKnowsImages) {
   const auto run = RunOfTheWaiting({.image = "model:1,", .resources = {{"t4", "cpu", 2000}}});
-  EXPECT_EQ(run.level, simulation::RunLevel::kImage);
+  EXPECT_EQ(run.level, simulation::RunLevel::kRequests);
   EXPECT_NEAR(run.At(0.5), 400, 20);
   EXPECT_EQ(RunOfTheWaiting({.image = "other:1,", .resources = {{"t4", "cpu", 2000}}}).level,
-            simulation::RunLevel::kRequests);
+            simulation::RunLevel::kQueue);
 }
 
 // Two nodes of a rack with a topology that the flavor names; the job asks for a rack of its own.
@@ -82,12 +85,48 @@ TEST(ForecastJobsTest, TopologiesOfTheViewArePlayed) {
 }
 
 TEST(ForecastJobsTest, TheLedgerKnowsDeclaredMaxima) {
-  // Runs of other requests used a fifth of what they had declared.
-  const auto run = RunOfTheWaiting({.declared = 2000, .resources = {{"t4", "cpu", 500}}});
+  const auto run = RunOfTheWaiting({.declared = 1100, .resources = {{"t4", "cpu", 500}}});
   EXPECT_EQ(run.level, simulation::RunLevel::kDeclared);
-  EXPECT_NEAR(run.At(0.5), 200, 20);
+  EXPECT_NEAR(run.At(0.5), 400, 20);
   EXPECT_EQ(RunOfTheWaiting({.resources = {{"t4", "cpu", 500}}}).level,
             simulation::RunLevel::kQueue);
+}
+
+TEST(ForecastJobsTest, TheLedgerKnowsUsers) {
+  view::ClusterView view = WaitingView();
+  view.workloads[0].meta.annotations[api::kUserAnnotation] = "ann";
+  const auto run = [&view](const std::string& user) {
+    return *ForecastJobsOf(MakeForecastCluster(view, PastRuns({.user = user}))).jobs.at(0).run;
+  };
+  EXPECT_EQ(run("ann").level, simulation::RunLevel::kSubmitter);
+  EXPECT_EQ(run("bob").level, simulation::RunLevel::kQueue);
+}
+
+TEST(ForecastJobsTest, AJobThatWasStoppedIsKnownToRunLonger) {
+  ledger::AttemptRecord stopped{.uid = WaitingView().workloads[0].meta.uid};
+  stopped.admitted = 1000;
+  stopped.ended = 1900;
+  stopped.outcome = ledger::kPreempted;
+  const ForecastCluster cluster = MakeForecastCluster(WaitingView(), {stopped});
+  ASSERT_EQ(cluster.runs.open().size(), 1U);
+  EXPECT_EQ(cluster.runs.members()[cluster.runs.open()[0]].seconds, 900);
+}
+
+TEST(ForecastJobsTest, FinishedJobsComeAgain) {
+  view::ClusterView view = WaitingView();
+  std::vector<ledger::AttemptRecord> attempts = PastRuns({.resources = {{"t4", "cpu", 2000}}});
+  const std::int64_t now = ledger::ToSeconds(view.now);
+  for (std::size_t i = 0; i < attempts.size(); ++i) {
+    attempts[i].created = now - 7200 * static_cast<std::int64_t>(i + 1);
+    attempts[i].admitted = attempts[i].created;
+    attempts[i].ended = *attempts[i].admitted + 400;
+  }
+  const ForecastCluster cluster = MakeForecastCluster(view, attempts);
+  const auto drawn = cluster.arrivals.arrivals.Draw(1, std::chrono::hours(48));
+  EXPECT_GT(drawn.size(), 10U);  // 24 in the mean
+  EXPECT_LT(drawn.size(), 40U);
+  const simulation::Job& job = cluster.arrivals.jobs.at(drawn.front().member);
+  EXPECT_EQ(job.shape->requests, (api::ResourceAmounts{{"cpu", 2000}}));
 }
 
 }  // namespace

@@ -250,8 +250,7 @@ TEST(WhatIfChangesTest, AForecastLeavesTheClusterAlone) {
     return text;
   };
   const std::string objects_before = objects();
-  simulation::ForecastOptions options;
-  options.world = cluster.world;
+  simulation::ForecastOptions options = ForecastOptionsOf(cluster);
   options.draws = 3;
   options.until = simulation::ForecastUntil::kFinished;
   const auto forecast = simulation::MakeForecast(cluster.cluster, jobs.jobs, options);

@@ -176,8 +176,7 @@ TEST(WhatIfProperty, NoChangeTouchesTheCluster) {
     for (const view::ClusterView* side : {&view, &changed->view}) {
       const ForecastCluster cluster = MakeForecastCluster(*side, {});
       const ForecastJobs jobs = ForecastJobsOf(cluster);
-      simulation::ForecastOptions options;
-      options.world = cluster.world;
+      simulation::ForecastOptions options = ForecastOptionsOf(cluster);
       options.draws = 2;
       options.until = simulation::ForecastUntil::kFinished;
       simulation::MakeForecast(cluster.cluster, jobs.jobs, options);

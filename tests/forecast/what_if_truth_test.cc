@@ -184,12 +184,12 @@ Effect EffectOf(const Moment& moment, const WhatIfOptions& options) {
   const ForecastCluster after = WithView(before, std::move(changed->view));
   const ForecastJobs jobs_before = ForecastJobsOf(before);
   const ForecastJobs jobs_after = ForecastJobsOf(after);
-  simulation::ForecastOptions draws;
-  draws.world = Options();
+  simulation::ForecastOptions draws = ForecastOptionsOf(before);
   draws.draws = 20;
   draws.until = simulation::ForecastUntil::kFinished;
   const auto first = simulation::MakeForecast(before.cluster, jobs_before.jobs, draws);
-  const auto second = simulation::MakeForecast(after.cluster, jobs_after.jobs, draws);
+  const auto second =
+      simulation::MakeForecast(after.cluster, jobs_after.jobs, ForecastOptionsOf(after, draws));
   Effect effect;
   const auto hours = [](Duration span) {
     return std::chrono::duration<double>(span).count() / 3600;

@@ -8,6 +8,7 @@
 #include "api/reasons.h"
 #include "simulation/standing.h"
 #include "tests/simulation/day.h"
+#include "tests/simulation/run_members.h"
 #include "tests/simulation/standing_cluster.h"
 
 namespace berth::simulation {
@@ -294,6 +295,108 @@ TEST_F(ForecastTest, ACancelledForecastHasTheDrawsSoFar) {
   int asked = 0;
   options_.cancelled = [&asked] { return ++asked > 4; };
   EXPECT_EQ(Of(Make(), "second").starts.size(), 4U);
+}
+
+// What is known of runs and of jobs to come: members with the uids of the Workloads, and a past.
+class ForecastOfHistoryTest : public ForecastTest {
+ protected:
+  // Jobs of one CPU that came each half an hour and ran for an hour.
+  void AddPast(int days) {
+    for (int i = 0; i < days * 48; ++i) {
+      const std::int64_t age = 1800 * i + 4000;
+      members_.push_back({.uid = "past-" + std::to_string(i),
+                          .key = KeyOf("small"),
+                          .submitted = Now() - age,
+                          .until = Now() - age + 3600,
+                          .seconds = 3600,
+                          .state = RunState::kEnded});
+    }
+    since_ = Now() - days * std::int64_t{86'400};
+  }
+
+  void AddMember(const api::Workload& workload, const RunKey& key, std::int64_t elapsed) {
+    const bool runs = IsRunning(workload);
+    members_.push_back({.uid = workload.meta.uid,
+                        .key = key,
+                        .submitted = SecondsOf(workload.meta.creation_timestamp),
+                        .until = Now(),
+                        .seconds = elapsed,
+                        .state = runs ? RunState::kRuns : RunState::kWaits});
+    Add(workload, 0, 0);
+  }
+
+  Forecast MakeWithHistory(bool with_arrivals) {
+    model_ = RunModel(members_, Now());
+    arrivals_ = {};
+    arrivals_.jobs.resize(members_.size());
+    std::vector<bool> comes;
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      comes.push_back(members_[i].state == RunState::kEnded);
+      arrivals_.jobs[i].shape = std::make_shared<JobShape>(JobShape{
+          .pod_sets = WaitingWorkload("x", "a", 1).spec.pod_sets, .requests = {{"cpu", 1000}}});
+    }
+    arrivals_.arrivals = Arrivals(model_, comes, since_);
+    Cluster cluster = cluster_;
+    Prepare(cluster);
+    jobs_.clear();
+    for (const Job& job : MakeStanding(workloads_, kNow).jobs) {
+      ForecastJob& made = jobs_.emplace_back();
+      made.job = job;
+      for (const std::size_t member : model_.open()) {
+        if (members_[member].uid == job.object->meta.uid) made.member = member;
+      }
+    }
+    options_.runs = &model_;
+    options_.arrivals = with_arrivals ? &arrivals_ : nullptr;
+    return MakeForecast(cluster, jobs_, options_);
+  }
+
+  static std::int64_t SecondsOf(WallTime time) {
+    return std::chrono::floor<seconds>(time.time_since_epoch()).count();
+  }
+  static std::int64_t Now() { return SecondsOf(kNow); }
+
+  std::vector<RunMember> members_;
+  std::int64_t since_ = 0;
+  RunModel model_;
+  ForecastArrivals arrivals_;
+};
+
+// Four CPUs, one of which is busy for an hour: a job of four waits for all of them. Small jobs
+// that come later start at once, and delay it.
+TEST_F(ForecastOfHistoryTest, JobsThatComeLaterOvertakeAWideOne) {
+  AddQueue(cluster_, "a", 4);
+  AddPast(7);
+  options_.draws = 20;
+  AddMember(RunningWorkload("running", "a", 1, 0), KeyOf("small"), 0);
+  AddMember(WaitingWorkload("wide", "a", 4), KeyOf("wide", 4), 0);
+  const auto alone = Of(MakeWithHistory(false), "wide").At(0.5);
+  ASSERT_TRUE(alone);
+  EXPECT_LT(*alone, std::chrono::hours(2));
+  const JobForecast among = Of(MakeWithHistory(true), "wide");
+  ASSERT_TRUE(among.At(0.9));
+  EXPECT_GT(*among.At(0.5), *alone);
+  EXPECT_GT(*among.At(0.9), 2 * *alone);
+  // The forecast ends with the jobs of the cluster, and says nothing of those to come.
+  options_.until = ForecastUntil::kFinished;
+  EXPECT_EQ(Of(MakeWithHistory(true), "wide").starts, among.starts);
+}
+
+TEST_F(ForecastOfHistoryTest, AJobBehindAllOthersMovesNobody) {
+  AddQueue(cluster_, "a", 2);
+  AddPast(3);
+  AddMember(RunningWorkload("running", "a", 2, 100), KeyOf("small"), 100);
+  for (const char* name : {"first-1", "second-2", "third-3"}) {
+    AddMember(WaitingWorkload(name, "a", 2, 50), KeyOf(name, 2), 0);
+  }
+  options_.draws = 20;
+  const Forecast before = MakeWithHistory(false);
+  std::map<std::string, std::vector<std::optional<Duration>>> starts;
+  for (const char* name : {"first-1", "second-2", "third-3"})
+    starts[name] = Of(before, name).starts;
+  AddMember(WaitingWorkload("fourth-4", "a", 2, 5), KeyOf("fourth-4", 2), 0);
+  const Forecast after = MakeWithHistory(false);
+  for (const auto& [name, known] : starts) EXPECT_EQ(Of(after, name).starts, known) << name;
 }
 
 }  // namespace

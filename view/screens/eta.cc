@@ -94,12 +94,13 @@ std::string BasisText(const RunForecast& run) {
   const std::string runs = std::to_string(run.runs) + (run.runs == 1 ? " run" : " runs");
   std::string text;
   switch (run.level) {
-    case RunLevel::kName: text = runs + " of its name"; break;
-    case RunLevel::kStem: text = runs + " of like names"; break;
-    case RunLevel::kImage: text = runs + " of its image and requests"; break;
+    case RunLevel::kBatch: text = runs + " of its batch"; break;
+    case RunLevel::kKind: text = runs + " of its kind"; break;
+    case RunLevel::kSubmitter: text = runs + " of its submitter"; break;
     case RunLevel::kRequests: text = runs + " of its requests"; break;
-    case RunLevel::kDeclared: text = runs + " of its queue by share of the maximum"; break;
+    case RunLevel::kDeclared: text = runs + " of a like maximum in its queue"; break;
     case RunLevel::kQueue: text = runs + " of its queue"; break;
+    case RunLevel::kCluster: text = runs + " of the cluster"; break;
     case RunLevel::kPrior: text = "no known run"; break;
   }
   if (!run.declared) return text;

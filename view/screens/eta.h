@@ -72,7 +72,7 @@ nlohmann::json EtaJson(const EtaView& view);
 // The span of a forecast in seconds, rounded.
 std::int64_t WholeSeconds(Duration span);
 
-// "12 runs of its name", "what jobs of its queue ran", …
+// "12 runs of its kind", "3 runs of its queue, at most 2h", …
 std::string BasisText(const simulation::RunForecast& run);
 
 }  // namespace berth::view

@@ -12,7 +12,7 @@
 
 #include "simulation/cluster.h"
 #include "simulation/jobs.h"
-#include "simulation/run_forecast.h"
+#include "simulation/run_key.h"
 
 namespace berth::bench {
 

@@ -1,0 +1,48 @@
+// forecast/run_members.h — the jobs of a view and of a ledger as members of a RunModel.
+//
+// Threads: pure functions. Errors: none.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "api/workload.h"
+#include "ledger/records.h"
+#include "simulation/cluster.h"
+#include "simulation/forecast.h"
+#include "simulation/run_model.h"
+#include "view/screens/cluster_view.h"
+
+namespace berth::forecast {
+
+// Members, and what a job like each of them would ask for.
+struct RunMembers {
+  std::vector<simulation::RunMember> members;
+  std::unordered_map<std::string, std::size_t> of_workload;  // members, by NAMESPACE/NAME
+  // By member; null: its pods are unknown.
+  std::vector<std::shared_ptr<const simulation::JobShape>> shapes;
+  std::vector<std::int32_t> priorities;  // by member
+  // From when on every submission is a member, but for what is kept for longer; nullopt: unknown,
+  // as nothing has ended.
+  std::optional<std::int64_t> since;
+};
+
+// The most that the Workload's Job may run: activeDeadlineSeconds; nullopt: it says nothing.
+std::optional<std::int64_t> DeadlineOf(const view::ClusterView& view,
+                                       const api::Workload& workload);
+
+// `workloads` are those of the view. A job of the ledger that is in the view, too, is one member.
+RunMembers RunMembersOf(const view::ClusterView& view,
+                        const std::vector<std::shared_ptr<const api::Workload>>& workloads,
+                        const std::vector<ledger::AttemptRecord>& attempts);
+
+// The jobs that may be submitted again, in the queues of `cluster`.
+simulation::ForecastArrivals ArrivalsOf(const simulation::RunModel& model,
+                                        const RunMembers& members,
+                                        const simulation::Cluster& cluster);
+
+}  // namespace berth::forecast

@@ -1,0 +1,125 @@
+// simulation/run_model.h — how long the jobs of a cluster run, learned from their runs.
+//
+//     members (jobs that ended, were stopped, run, wait)
+//        │ by key and time of submission
+//        ▼
+//     urns:  batch ◀ kind ◀ submitter ◀ requests ◀ declared ◀ queue ◀ cluster ◀ prior
+//
+// An urn holds the known runs of jobs that are alike. Jobs whose name comes again are of one kind
+// by that name, others by the stem of it. The run of a job is a run of its first urn, or, with a
+// weight that falls as the urn fills, a run of the next one (partial pooling). A batch is what one
+// submitter submits of one kind with at most kBatchGap between two jobs and kBatchSpan in all. Runs
+// of a batch are alike: in the urns of its kind and beyond a batch counts for less than its number
+// of jobs, the less the more alike the history's batches are. A run that was stopped is only known
+// to be longer (E. L. Kaplan, P. Meier, Nonparametric estimation from incomplete observations,
+// 1958). Older runs weigh less than the last ones of their urn. No run is longer than the declared
+// maximum of its job.
+//
+// Units: seconds, moments since 1970. Threads: a model is constant once made. Errors: none.
+// Source: Y. W. Teh, M. Jordan, M. Beal, D. Blei, Hierarchical Dirichlet Processes (2006).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "simulation/run_forecast.h"
+#include "simulation/run_key.h"
+
+namespace berth::simulation {
+
+enum class RunState : std::uint8_t { kEnded, kStopped, kRuns, kWaits };
+
+// One job.
+struct RunMember {
+  std::string uid;
+  RunKey key;
+  std::int64_t submitted = 0;
+  std::int64_t until = 0;  // the end of the run; else the moment of the model
+  // How long it ran. For a job that waits: its run is known to be longer, from runs that were
+  // stopped.
+  std::int64_t seconds = 0;
+  RunState state = RunState::kWaits;
+};
+
+// Known runs in the order of their length.
+struct RunUrn {
+  RunLevel level = RunLevel::kPrior;
+  double reserve = 1;  // the weight of the next urn beside the runs of this one
+  double spread = 0;   // deviation of the logarithm of a run from the one that it repeats
+  std::vector<double> seconds;
+  std::vector<double> weights;  // sums: of the runs up to this one
+  std::int64_t ended = 0;
+
+  double Weight() const { return weights.empty() ? 0 : weights.back(); }
+  // The weight of the runs of at most `bound` seconds.
+  double WeightUntil(double bound) const;
+};
+
+class RunModel {
+ public:
+  static constexpr std::int64_t kBatchGap = 3600;
+  static constexpr std::int64_t kBatchSpan = 6 * 3600;
+  static constexpr std::int64_t kLongest = 365LL * 24 * 3600;
+
+  RunModel() = default;  // knows nothing
+  // `since`: every job that ran at that moment or later is a member.
+  RunModel(std::vector<RunMember> members, std::int64_t now, std::int64_t since = 0);
+
+  const std::vector<RunMember>& members() const { return members_; }
+  std::int64_t now() const { return now_; }
+  // How long the member had run when the known past began.
+  std::int64_t EntryOf(std::size_t member) const;
+  // The members that run or wait, in the order in which runs are drawn: what runs longest first,
+  // then the order of submission.
+  const std::vector<std::size_t>& open() const { return open_; }
+  std::size_t batch_count() const { return batch_count_; }
+  std::size_t batch_of(std::size_t member) const { return batch_of_[member]; }
+  // The numbers of the urns of a member, the most alike first.
+  const std::vector<std::uint32_t>& urns_of(std::size_t member) const {
+    return chains_[batch_of_[member]];
+  }
+  const RunUrn& urn(std::uint32_t number) const { return urns_[number]; }
+  std::size_t urn_count() const { return urns_.size(); }
+  // The correlation of the logarithms of runs of one batch, beyond that of their kind.
+  double batch_likeness() const { return likeness_; }
+
+  // The forecast of the whole run of the member.
+  RunForecast Whole(std::size_t member) const;
+  // The forecast of what is left of the run of a member that runs.
+  RunForecast Left(std::size_t member) const;
+
+ private:
+  struct Builder;
+
+  RunForecast Make(std::size_t member, double elapsed) const;
+
+  std::int64_t now_ = 0;
+  std::int64_t since_ = 0;
+  double likeness_ = 0.5;
+  std::size_t batch_count_ = 0;
+  std::vector<RunMember> members_;
+  std::vector<std::size_t> open_;
+  std::vector<std::size_t> batch_of_;               // by member
+  std::vector<std::vector<std::uint32_t>> chains_;  // by batch
+  std::vector<RunUrn> urns_;
+};
+
+// A run where nothing is known: five equally likely ones, as shares of the declared maximum where
+// there is one.
+class PriorRun {
+ public:
+  explicit PriorRun(std::optional<std::int64_t> declared);
+  // The share of runs longer than `elapsed`.
+  double ShareAbove(double elapsed) const;
+  // The run at `share` of those longer than `elapsed`. Where none is: what is left falls off
+  // exponentially, with half of `elapsed` for its median.
+  double At(double share, double elapsed) const;
+
+ private:
+  std::array<double, 5> seconds_{};
+};
+
+}  // namespace berth::simulation
