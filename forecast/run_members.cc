@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <string>
 #include <unordered_map>
 #include <utility>
 
@@ -87,8 +89,7 @@ void AddAttempts(const std::vector<ledger::AttemptRecord>& attempts,
     const bool ended = attempt.outcome == ledger::kSucceeded || attempt.outcome == ledger::kFailed;
     if (const auto at = viewed.find(attempt.uid); at != viewed.end()) {
       RunMember& member = made.members[at->second];
-      if (member.state == RunState::kWaits && !ended)
-        member.seconds = std::max(member.seconds, ran);
+      if (!ended) member.at_least = std::max(member.at_least, ran);
       continue;
     }
     RunMember& job = jobs[attempt.uid];
@@ -135,10 +136,45 @@ std::optional<std::int64_t> DeadlineOf(const view::ClusterView& view,
   return job == nullptr ? std::nullopt : job->active_deadline_seconds;
 }
 
+namespace {
+
+// The resources that the queue of a Workload counts. A ledger has no others: with them the runs of
+// one kind would not meet.
+class CountedResources {
+ public:
+  explicit CountedResources(const view::ClusterView& view) : view_(view) {}
+
+  void Reduce(const api::Workload& workload, api::ResourceAmounts& requests) {
+    const std::string name = view::ClusterQueueOf(view_, workload);
+    const auto [at, is_new] = known_.try_emplace(name);
+    if (is_new) {
+      const api::ClusterQueue* queue = view::FindClusterQueue(view_, name);
+      if (queue != nullptr) at->second = Covered(*queue);
+    }
+    if (at->second.empty()) return;
+    std::erase_if(requests, [&](const auto& each) { return !at->second.contains(each.first); });
+  }
+
+ private:
+  static std::set<std::string> Covered(const api::ClusterQueue& queue) {
+    std::set<std::string> covered;
+    for (const api::ResourceGroup& group : queue.spec.resource_groups) {
+      covered.insert(group.covered_resources.begin(), group.covered_resources.end());
+    }
+    return covered;
+  }
+
+  const view::ClusterView& view_;
+  std::map<std::string, std::set<std::string>> known_;  // by ClusterQueue; empty: unknown
+};
+
+}  // namespace
+
 RunMembers RunMembersOf(const view::ClusterView& view,
                         const std::vector<std::shared_ptr<const api::Workload>>& workloads,
                         const std::vector<ledger::AttemptRecord>& attempts) {
   RunMembers made;
+  CountedResources counted(view);
   std::unordered_map<std::string, std::size_t> viewed;
   for (const auto& workload : workloads) {
     auto member = MemberOf(view, *workload);
@@ -148,6 +184,7 @@ RunMembers RunMembersOf(const view::ClusterView& view,
     auto shape = std::make_shared<JobShape>();
     shape->pod_sets = workload->spec.pod_sets;
     shape->requests = member->key.requests;
+    counted.Reduce(*workload, member->key.requests);
     made.shapes.push_back(std::move(shape));
     made.priorities.push_back(workload->spec.priority.value_or(0));
     made.members.push_back(std::move(*member));

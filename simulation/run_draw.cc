@@ -68,7 +68,7 @@ double RunDraw::RunAbove(std::uint32_t urn, double elapsed, double share) const 
 
 double RunDraw::Take(std::size_t member, double share, Random& random) {
   const RunMember& job = model_.members()[member];
-  const auto elapsed = static_cast<double>(job.seconds);
+  const double elapsed = model_.FloorOf(member);
   const std::vector<std::uint32_t>& chain = model_.urns_of(member);
   const PriorRun prior(job.key.declared);
   above_.assign(chain.size() + 1, prior.ShareAbove(elapsed));

@@ -417,25 +417,25 @@ RunModel::RunModel(std::vector<RunMember> members, std::int64_t now, std::int64_
   });
 }
 
-RunForecast RunModel::Make(std::size_t member, double elapsed) const {
+RunForecast RunModel::Make(std::size_t member, double floor, double elapsed) const {
   const RunKey& key = members_[member].key;
   const std::vector<std::uint32_t>& chain = urns_of(member);
   RunForecast made;
   made.declared = key.declared;
   const PriorRun prior(key.declared);
-  // The weights of the levels among runs longer than `elapsed`, from the last to the first.
-  std::vector<double> above(chain.size() + 1, prior.ShareAbove(elapsed));
+  // The weights of the levels among runs longer than `floor`, from the last to the first.
+  std::vector<double> above(chain.size() + 1, prior.ShareAbove(floor));
   for (std::size_t i = chain.size(); i-- > 0;) {
     const RunUrn& urn = urns_[chain[i]];
-    above[i] = (urn.Weight() - urn.WeightUntil(elapsed) + urn.reserve * above[i + 1]) /
+    above[i] = (urn.Weight() - urn.WeightUntil(floor) + urn.reserve * above[i + 1]) /
                (urn.Weight() + urn.reserve);
   }
-  // The share of runs longer than `elapsed` and at most `bound`, of all runs.
+  // The share of runs longer than `floor` and at most `bound`, of all runs.
   const auto until = [&](double bound) {
     double share = above.back() - prior.ShareAbove(bound);
     for (std::size_t i = chain.size(); i-- > 0;) {
       const RunUrn& urn = urns_[chain[i]];
-      share = (urn.WeightUntil(bound) - urn.WeightUntil(elapsed) + urn.reserve * share) /
+      share = (urn.WeightUntil(bound) - urn.WeightUntil(floor) + urn.reserve * share) /
               (urn.Weight() + urn.reserve);
     }
     return share;
@@ -448,13 +448,13 @@ RunForecast RunModel::Make(std::size_t member, double elapsed) const {
   }
   const auto most = static_cast<double>(std::min(key.declared.value_or(kLongest), kLongest));
   constexpr double kLastShare = 0.995;
-  double low = elapsed;
+  double low = floor;
   for (std::size_t i = 0; i < RunForecast::kPoints; ++i) {
     const double share =
         std::clamp(static_cast<double>(i) / (RunForecast::kPoints - 1), 1 - kLastShare, kLastShare);
     double high = most;
     if (above.front() <= 0) {
-      high = prior.At(share, elapsed);
+      high = prior.At(share, floor);
     } else {
       double from = low;
       constexpr double kPrecision = 0.25;  // seconds
@@ -465,15 +465,22 @@ RunForecast RunModel::Make(std::size_t member, double elapsed) const {
       }
       low = std::max(low, std::floor(from));
     }
-    made.seconds.at(i) = std::max(std::round(std::min(high, most) - elapsed), 0.0);
+    made.seconds.at(i) = std::max(std::round(std::min(high, std::max(most, floor)) - elapsed), 0.0);
   }
   return made;
 }
 
-RunForecast RunModel::Whole(std::size_t member) const { return Make(member, 0); }
+double RunModel::FloorOf(std::size_t member) const {
+  const RunMember& each = members_[member];
+  return static_cast<double>(std::max(each.seconds, each.at_least));
+}
+
+RunForecast RunModel::Whole(std::size_t member) const {
+  return Make(member, static_cast<double>(members_[member].at_least), 0);
+}
 
 RunForecast RunModel::Left(std::size_t member) const {
-  return Make(member, static_cast<double>(members_[member].seconds));
+  return Make(member, FloorOf(member), static_cast<double>(members_[member].seconds));
 }
 
 }  // namespace berth::simulation

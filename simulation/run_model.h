@@ -37,10 +37,10 @@ struct RunMember {
   std::string uid;
   RunKey key;
   std::int64_t submitted = 0;
-  std::int64_t until = 0;  // the end of the run; else the moment of the model
-  // How long it ran. For a job that waits: its run is known to be longer, from runs that were
-  // stopped.
-  std::int64_t seconds = 0;
+  std::int64_t until = 0;    // the end of the run; else the moment of the model
+  std::int64_t seconds = 0;  // how long it ran
+  // A run of the job that was stopped lasted so long: this one is longer.
+  std::int64_t at_least = 0;
   RunState state = RunState::kWaits;
 };
 
@@ -86,6 +86,8 @@ class RunModel {
   // The correlation of the logarithms of runs of one batch, beyond that of their kind.
   double batch_likeness() const { return likeness_; }
 
+  // What the run of a member that is open is known to exceed.
+  double FloorOf(std::size_t member) const;
   // The forecast of the whole run of the member.
   RunForecast Whole(std::size_t member) const;
   // The forecast of what is left of the run of a member that runs.
@@ -94,7 +96,8 @@ class RunModel {
  private:
   struct Builder;
 
-  RunForecast Make(std::size_t member, double elapsed) const;
+  // `floor`: the whole run is longer; `elapsed`: the forecast is of what is left behind it.
+  RunForecast Make(std::size_t member, double floor, double elapsed) const;
 
   std::int64_t now_ = 0;
   std::int64_t since_ = 0;

@@ -109,7 +109,18 @@ TEST(ForecastJobsTest, AJobThatWasStoppedIsKnownToRunLonger) {
   stopped.outcome = ledger::kPreempted;
   const ForecastCluster cluster = MakeForecastCluster(WaitingView(), {stopped});
   ASSERT_EQ(cluster.runs.open().size(), 1U);
-  EXPECT_EQ(cluster.runs.members()[cluster.runs.open()[0]].seconds, 900);
+  EXPECT_EQ(cluster.runs.FloorOf(cluster.runs.open()[0]), 900);
+}
+
+// The ledger counts what has quota alone; the job asks for memory beside it.
+TEST(ForecastJobsTest, ResourcesWithoutQuotaTellNoKindsApart) {
+  view::ClusterView view = WaitingView();
+  std::vector<api::PodSet> pod_sets = view.workloads[0].spec.pod_sets;
+  pod_sets[0].pod_template.spec.containers[0].requests["memory"] = 1000;
+  view.workloads[0].spec.pod_sets = pod_sets;
+  const auto attempts = PastRuns({.image = "model:1,", .resources = {{"t4", "cpu", 2000}}});
+  const ForecastJobs jobs = ForecastJobsOf(MakeForecastCluster(view, attempts));
+  EXPECT_EQ(jobs.jobs.at(0).run->level, simulation::RunLevel::kRequests);
 }
 
 TEST(ForecastJobsTest, FinishedJobsComeAgain) {
