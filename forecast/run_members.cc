@@ -146,13 +146,14 @@ class CountedResources {
 
   void Reduce(const api::Workload& workload, api::ResourceAmounts& requests) {
     const std::string name = view::ClusterQueueOf(view_, workload);
-    const auto [at, is_new] = known_.try_emplace(name);
-    if (is_new) {
+    const auto known = known_.try_emplace(name);
+    std::set<std::string>& covered = known.first->second;
+    if (known.second) {
       const api::ClusterQueue* queue = view::FindClusterQueue(view_, name);
-      if (queue != nullptr) at->second = Covered(*queue);
+      if (queue != nullptr) covered = Covered(*queue);
     }
-    if (at->second.empty()) return;
-    std::erase_if(requests, [&](const auto& each) { return !at->second.contains(each.first); });
+    if (covered.empty()) return;
+    std::erase_if(requests, [&covered](const auto& each) { return !covered.contains(each.first); });
   }
 
  private:
