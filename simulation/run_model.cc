@@ -323,10 +323,8 @@ void RunModel::Builder::MakeChains() {
       kind.chain.push_back(UrnOf(level, text));
       kinds_of_urn[kind.chain.back()].push_back(number);
     };
-    if (kind.has_submitter) {
-      add(RunLevel::kKind, std::to_string(number));
-      add(RunLevel::kSubmitter, submitters[number]);
-    }
+    add(RunLevel::kKind, std::to_string(number));
+    if (kind.has_submitter) add(RunLevel::kSubmitter, submitters[number]);
     add(RunLevel::kRequests, key.queue + "\n" + key.image + "\n" + RequestsText(key.requests));
     if (key.declared) {
       const auto place =
