@@ -126,18 +126,6 @@ std::optional<std::int64_t> PastBeginsAt(const std::vector<RunMember>& members) 
   return *first;
 }
 
-}  // namespace
-
-std::optional<std::int64_t> DeadlineOf(const view::ClusterView& view,
-                                       const api::Workload& workload) {
-  const api::OwnerReference* owner = api::ControllerOf(workload.meta);
-  if (owner == nullptr || owner->kind != "Job") return std::nullopt;
-  const api::Job* job = view::FindJob(view, {workload.meta.namespace_name, owner->name});
-  return job == nullptr ? std::nullopt : job->active_deadline_seconds;
-}
-
-namespace {
-
 // The resources that the queue of a Workload counts. A ledger has no others: with them the runs of
 // one kind would not meet.
 class CountedResources {
@@ -170,6 +158,14 @@ class CountedResources {
 };
 
 }  // namespace
+
+std::optional<std::int64_t> DeadlineOf(const view::ClusterView& view,
+                                       const api::Workload& workload) {
+  const api::OwnerReference* owner = api::ControllerOf(workload.meta);
+  if (owner == nullptr || owner->kind != "Job") return std::nullopt;
+  const api::Job* job = view::FindJob(view, {workload.meta.namespace_name, owner->name});
+  return job == nullptr ? std::nullopt : job->active_deadline_seconds;
+}
 
 RunMembers RunMembersOf(const view::ClusterView& view,
                         const std::vector<std::shared_ptr<const api::Workload>>& workloads,

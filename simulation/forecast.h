@@ -42,7 +42,7 @@ struct ForecastJob {
   Job job;  // see simulation/standing.h
   // The job in ForecastOptions::runs. nullopt, or no runs there: its run follows `run` and `left`.
   std::optional<std::size_t> member;
-  std::shared_ptr<const RunForecast> run;  // forecast of a whole run; null where a member draws it
+  std::shared_ptr<const RunForecast> run;  // forecast of a whole run; may be null for a member
   // Forecast of the remaining run time. Null when the job has not run. A run that is stopped begins
   // anew: what it had run is ahead of it once more, and the rest.
   std::shared_ptr<const RunForecast> left;

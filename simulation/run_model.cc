@@ -249,7 +249,6 @@ void RunModel::Builder::FindBatches() {
       model.batch_of_[member] = batches.size() - 1;
     }
   }
-  model.batch_count_ = batches.size();
 }
 
 // One-way analysis of variance of the logarithms of runs by batch, within kinds.

@@ -75,7 +75,6 @@ class RunModel {
   // The members that run or wait, in the order in which runs are drawn: what runs longest first,
   // then the order of submission.
   const std::vector<std::size_t>& open() const { return open_; }
-  std::size_t batch_count() const { return batch_count_; }
   std::size_t batch_of(std::size_t member) const { return batch_of_[member]; }
   // The numbers of the urns of a member, the most alike first.
   const std::vector<std::uint32_t>& urns_of(std::size_t member) const {
@@ -102,7 +101,6 @@ class RunModel {
   std::int64_t now_ = 0;
   std::int64_t since_ = 0;
   double likeness_ = 0.5;
-  std::size_t batch_count_ = 0;
   std::vector<RunMember> members_;
   std::vector<std::size_t> open_;
   std::vector<std::size_t> batch_of_;               // by member

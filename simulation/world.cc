@@ -61,7 +61,6 @@ World::World(const Cluster& cluster, const std::vector<Job>& jobs, const WorldOp
   if (!options.pools.empty()) nodes_.emplace(options.pools, now_, options.placement);
   for (const std::size_t job : options_.until_started) awaited_[job] = 1;
   for (const std::size_t job : options_.until_finished) awaited_[job] = 1;
-  ends_early_ = !options_.until_started.empty() || !options_.until_finished.empty();
   awaited_count_ = static_cast<std::size_t>(std::count(awaited_.begin(), awaited_.end(), 1));
 }
 
@@ -426,6 +425,7 @@ WorldResult World::TakeResult() {
 }
 
 WorldResult World::Run() {
+  const bool ends_early = awaited_count_ > 0;
   const std::int64_t most = kMaxPreemptionsPerJob * static_cast<std::int64_t>(jobs_.size() + 1);
   while (!result_.stopped_early) {
     const std::optional<WallTime> next = NextEvent();
@@ -439,7 +439,7 @@ WorldResult World::Run() {
     RunCycles();
     PlaceWaitingPods();
     result_.stopped_early = preemptions_ > most;
-    if (ends_early_ && awaited_count_ == 0) return TakeResult();
+    if (ends_early && awaited_count_ == 0) return TakeResult();
   }
   ExplainRest();
   if (nodes_) {

@@ -158,7 +158,6 @@ class World {
   // By job: in options.until_started and not started, or in options.until_finished and not ended.
   std::vector<char> awaited_;
   std::size_t awaited_count_ = 0;
-  bool ends_early_ = false;     // when no job is awaited any more
   std::optional<Nodes> nodes_;  // nullopt: no pools
   EvictableJobs evictable_;
   JobBook book_;
