@@ -11,12 +11,12 @@
 namespace berth::simulation {
 namespace {
 
-// `count` runs of `seconds`, two hours apart: each a batch of its own, with a name of its own.
-void AddRuns(RunMemberList& list, RunKey key, std::int64_t seconds, int count = 20) {
+// `count` runs of `length` seconds, two hours apart: each a batch of its own, with a name of its own.
+void AddRuns(RunMemberList& list, RunKey key, std::int64_t length, int count = 20) {
   const std::string stem = StemOf(key.name);
   for (int i = 0; i < count; ++i) {
     key.name = stem + "-" + std::to_string(1000 + i);
-    list.Ended(key, kDaySeconds + 2 * kHourSeconds * i, seconds);
+    list.Ended(key, kDaySeconds + 2 * kHourSeconds * i, length);
   }
 }
 
