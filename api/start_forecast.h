@@ -21,15 +21,15 @@ struct DrawnForecast {
   friend bool operator==(const DrawnForecast&, const DrawnForecast&) = default;
 };
 
-// The instants until which 10, 50 and 90 of 100 futures start the Workload; nullopt: in fewer
-// futures the Workload starts at all.
-struct FirstForecast {
+// A forecast by which the start is judged: the instants until which 10, 50 and 90 of 100 futures
+// start the Workload; nullopt: in fewer futures the Workload starts at all.
+struct JudgedForecast {
   WallTime at{};  // when the forecast was made
   std::optional<WallTime> p10;
   std::optional<WallTime> p50;
   std::optional<WallTime> p90;
   std::optional<DrawnForecast> drawn;  // nullopt: nothing corrected the quantiles
-  friend bool operator==(const FirstForecast&, const FirstForecast&) = default;
+  friend bool operator==(const JudgedForecast&, const JudgedForecast&) = default;
 };
 
 struct StartForecast {
@@ -39,7 +39,10 @@ struct StartForecast {
   std::optional<WallTime> p90;
   std::optional<DrawnForecast> drawn;  // the quantiles above as they were drawn, not corrected
   // The first forecast of this wait, by which a start is judged; nullopt: this is the first.
-  std::optional<FirstForecast> first;
+  std::optional<JudgedForecast> first;
+  // The earliest forecast of this wait that is half an hour or more younger than the first one:
+  // forecasts of jobs that have waited are judged apart. nullopt: there is none.
+  std::optional<JudgedForecast> later;
   friend bool operator==(const StartForecast&, const StartForecast&) = default;
 };
 
@@ -47,9 +50,11 @@ struct StartForecast {
 enum class ForecastHit : std::uint8_t { kP10, kP50, kP90, kLater };
 
 // The first forecast of the wait, whether or not it is this one.
-FirstForecast FirstOf(const StartForecast& forecast);
-// The first forecast as it was drawn; nullopt: in fewer than 9 of 10 futures the Workload starts.
-std::optional<DrawnForecast> DrawnOf(const FirstForecast& forecast);
-ForecastHit HitOf(const FirstForecast& forecast, WallTime started);
+JudgedForecast FirstOf(const StartForecast& forecast);
+// The forecast without those of the wait that it keeps.
+JudgedForecast Alone(const StartForecast& forecast);
+// The forecast as it was drawn; nullopt: in fewer than 9 of 10 futures the Workload starts.
+std::optional<DrawnForecast> DrawnOf(const JudgedForecast& forecast);
+ForecastHit HitOf(const JudgedForecast& forecast, WallTime started);
 
 }  // namespace berth::api

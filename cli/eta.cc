@@ -44,7 +44,7 @@ class EtaMaker {
         cluster_(cluster),
         jobs_(forecast::ForecastJobsOf(cluster)),
         scores_(scores),
-        correction_(forecast::CalibrationOf(cluster.view.workloads, cluster.view.now).Now()) {}
+        corrections_(forecast::CalibrationOf(cluster.view).Now()) {}
 
   Result<view::EtaView> Make() {
     view::EtaView view;
@@ -122,16 +122,21 @@ class EtaMaker {
   // the controller. Those of --scores are kept.
   void Correct(view::EtaRow& row, view::EtaView& view) const {
     const simulation::StartQuantiles raw{*row.p10, *row.p50, *row.p90};
+    const simulation::ForecastGroup group = simulation::GroupAt(
+        row.cluster_queue, cluster_.view.now - row.workload->meta.creation_timestamp);
     const bool by_scores = scores_ != nullptr && scores_->corrects();
-    const simulation::StartQuantiles told =
-        by_scores ? scores_->Corrected(raw) : correction_.Of(raw);
-    if (by_scores || correction_.corrects()) ++view.corrected;
+    const simulation::Corrections& corrections =
+        by_scores ? scores_->corrections() : corrections_;
+    const simulation::Correction* correction = corrections.For(group, raw);
+    const simulation::StartQuantiles told = correction == nullptr ? raw : correction->Of(raw);
+    if (correction != nullptr) ++view.corrected;
     row.p10 = told.p10;
     row.p50 = told.p50;
     row.p90 = told.p90;
     if (scores_ == nullptr) return;
     scores_->Add({.uid = row.workload->meta.uid,
                   .at = ledger::ToSeconds(cluster_.view.now),
+                  .group = group,
                   .raw = raw,
                   .told_p50 = told.p50,
                   .told_p90 = told.p90});
@@ -142,7 +147,7 @@ class EtaMaker {
   const forecast::ForecastCluster& cluster_;
   const forecast::ForecastJobs jobs_;
   forecast::EtaScores* const scores_;
-  const simulation::Correction correction_;  // by the starts that the controller foretold
+  const simulation::Corrections corrections_;  // by the starts that the controller foretold
 };
 
 Result<view::EtaView> DrawEta(const EtaFlags& flags, const forecast::ForecastCluster& cluster) {

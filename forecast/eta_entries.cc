@@ -41,8 +41,13 @@ std::optional<EtaEntry> EntryOf(const Json& line) {
   const bool waits = !line.contains("wait");
   const auto wait = SecondsAt(line, "wait");
   if (!waits && !wait) return std::nullopt;
+  using simulation::ForecastGroup;
+  const bool later = line.contains("later") && line["later"] == true;
+  const bool named = line.contains("queue") && line["queue"].is_string();
   return EtaEntry{.uid = line["uid"].get<std::string>(),
                   .at = *at,
+                  .group = {named ? line["queue"].get<std::string>() : "",
+                            later ? ForecastGroup::Made::kLater : ForecastGroup::Made::kAtSubmission},
                   .raw = {SpanOf(*p10), SpanOf(*p50), SpanOf(*p90)},
                   .told_p50 = SpanOf(*told50),
                   .told_p90 = SpanOf(*told90),
@@ -73,6 +78,8 @@ std::string FormatEtaEntries(const std::vector<EtaEntry>& entries) {
   for (const EtaEntry& entry : entries) {
     Json line = {{"uid", entry.uid},
                  {"at", entry.at},
+                 {"queue", entry.group.queue},
+                 {"later", entry.group.made == simulation::ForecastGroup::Made::kLater},
                  {"p10", SecondsOf(entry.raw.p10)},
                  {"p50", SecondsOf(entry.raw.p50)},
                  {"p90", SecondsOf(entry.raw.p90)},

@@ -1,7 +1,7 @@
 // forecast/eta_entries.h — the lines of the file of `berth eta --scores`.
 //
-// A line of JSON for each forecast: {"uid","at","p10","p50","p90","told50","told90","wait"}; times
-// in seconds, `wait` once the job has started.
+// A line of JSON for each forecast: {"uid","at","queue","later","p10","p50","p90","told50","told90",
+// "wait"}; times in seconds, `wait` once the job has started. `queue` and `later` may be absent.
 //
 // Threads: pure functions. Errors: kInvalid with the line.
 #pragma once
@@ -20,6 +20,7 @@ namespace berth::forecast {
 struct EtaEntry {
   std::string uid;
   std::int64_t at = 0;  // seconds since 1970
+  simulation::ForecastGroup group;
   simulation::StartQuantiles raw;
   Duration told_p50{};
   Duration told_p90{};

@@ -73,7 +73,7 @@ view::EtaHits ControllerHits(const view::ClusterView& view) {
     if (admitted == nullptr || admitted->status != api::ConditionStatus::kTrue) continue;
     const auto note = api::DecodeStartForecast(*text);
     if (!note) continue;
-    const api::FirstForecast first = api::FirstOf(*note);
+    const api::JudgedForecast first = api::FirstOf(*note);
     if (admitted->last_transition_time < first.at) continue;
     const api::ForecastHit hit = api::HitOf(first, admitted->last_transition_time);
     ++hits.starts;

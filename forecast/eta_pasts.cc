@@ -19,59 +19,70 @@ std::optional<api::StartForecast> NoteOn(const api::Workload& workload) {
   return note ? std::optional(*note) : std::nullopt;
 }
 
-std::optional<api::FirstForecast> FirstOfThisWait(const api::Workload& workload,
+std::optional<api::JudgedForecast> FirstOfThisWait(const api::Workload& workload,
                                                   const api::StartForecast& note) {
   const api::Condition* admitted = api::FindCondition(workload.status.conditions, api::kAdmitted);
-  const api::FirstForecast first = api::FirstOf(note);
+  const api::JudgedForecast first = api::FirstOf(note);
   if (admitted != nullptr && admitted->last_transition_time >= first.at) return std::nullopt;
   return first;
 }
 
-std::optional<Calibration::Past> PastOf(const api::FirstForecast& forecast, WallTime until,
-                                        bool started) {
-  const auto drawn = api::DrawnOf(forecast);
-  if (!drawn) return std::nullopt;
-  const auto span = [&forecast](WallTime instant) {
-    return std::max(instant - forecast.at, Duration::zero());
+std::vector<Calibration::Past> PastsOf(const api::StartForecast& note,
+                                       const std::string& cluster_queue, WallTime until,
+                                       bool started) {
+  std::vector<Calibration::Past> pasts;
+  const api::JudgedForecast first = api::FirstOf(note);
+  const auto add = [&](const api::JudgedForecast& forecast) {
+    const auto drawn = api::DrawnOf(forecast);
+    if (!drawn || until < forecast.at) return;
+    const auto span = [&forecast](WallTime instant) {
+      return std::max(instant - forecast.at, Duration::zero());
+    };
+    pasts.push_back({.forecast = {span(drawn->p10), span(drawn->p50), span(drawn->p90)},
+                     .wait = span(until),
+                     .started = started,
+                     .group = simulation::GroupAt(cluster_queue, forecast.at - first.at)});
   };
-  return Calibration::Past{.forecast = {span(drawn->p10), span(drawn->p50), span(drawn->p90)},
-                           .wait = span(until),
-                           .started = started};
+  add(first);
+  if (note.later) add(*note.later);
+  return pasts;
 }
 
-std::optional<StartPast> StartPastOf(const api::Workload& workload) {
+StartPasts StartPastsOf(const api::Workload& workload) {
   const api::Condition* admitted = api::FindCondition(workload.status.conditions, api::kAdmitted);
-  if (admitted == nullptr || admitted->status != api::ConditionStatus::kTrue) return std::nullopt;
+  if (admitted == nullptr || admitted->status != api::ConditionStatus::kTrue) return {};
   const auto note = NoteOn(workload);
-  if (!note) return std::nullopt;
-  const api::FirstForecast first = api::FirstOf(*note);
+  if (!note || !workload.status.admission) return {};
   const WallTime at = admitted->last_transition_time;
-  if (at < first.at) return std::nullopt;
-  const auto past = PastOf(first, at, true);
-  return past ? std::optional(StartPast{at, *past}) : std::nullopt;
+  return {at, PastsOf(*note, workload.status.admission->cluster_queue, at, true)};
 }
 
-std::optional<Calibration::Past> WaitingPastOf(const api::Workload& workload, WallTime now) {
-  if (!view::IsWaiting(workload)) return std::nullopt;
+std::vector<Calibration::Past> WaitingPastsOf(const api::Workload& workload,
+                                              const std::string& cluster_queue, WallTime now) {
+  if (!view::IsWaiting(workload)) return {};
   const auto note = NoteOn(workload);
-  const auto first = note ? FirstOfThisWait(workload, *note) : std::nullopt;
-  return first ? PastOf(*first, now, false) : std::nullopt;
+  if (!note || !FirstOfThisWait(workload, *note)) return {};
+  return PastsOf(*note, cluster_queue, now, false);
 }
 
-Calibration CalibrationOf(std::vector<StartPast> starts) {
+Calibration CalibrationOf(std::vector<StartPasts> starts) {
   std::stable_sort(starts.begin(), starts.end(),
-                   [](const StartPast& a, const StartPast& b) { return a.at < b.at; });
+                   [](const StartPasts& a, const StartPasts& b) { return a.at < b.at; });
   Calibration calibration;
-  for (const StartPast& start : starts) calibration.Add(start.past);
+  for (const StartPasts& start : starts) {
+    for (const Calibration::Past& past : start.pasts) calibration.Add(past);
+  }
   return calibration;
 }
 
-Calibration CalibrationOf(const std::vector<api::Workload>& workloads, WallTime now) {
-  std::vector<StartPast> starts;
+Calibration CalibrationOf(const view::ClusterView& view) {
+  std::vector<StartPasts> starts;
   std::vector<Calibration::Past> waiting;
-  for (const api::Workload& workload : workloads) {
-    if (const auto start = StartPastOf(workload)) starts.push_back(*start);
-    if (const auto past = WaitingPastOf(workload, now)) waiting.push_back(*past);
+  for (const api::Workload& workload : view.workloads) {
+    if (api::FindValue(workload.meta.annotations, api::kEtaAnnotation) == nullptr) continue;
+    starts.push_back(StartPastsOf(workload));
+    const auto waits = WaitingPastsOf(workload, view::ClusterQueueOf(view, workload), view.now);
+    waiting.insert(waiting.end(), waits.begin(), waits.end());
   }
   Calibration calibration = CalibrationOf(std::move(starts));
   calibration.SetWaiting(waiting);

@@ -1,19 +1,21 @@
 // forecast/eta_pasts.h — what came of the forecasts that the controller keeps on Workloads
 // (program/eta_writer.h), for the correction of new ones.
 //
-//     annotation berth.dev/eta: the first forecast of the wait ──┐
-//     condition Admitted, or now ────────────────────────────────┴─PastOf──▶ Calibration
+//     annotation berth.dev/eta: the first and the later forecast of the wait ──┐
+//     condition Admitted, or now ─────────────────────────────────────────────┴─▶ Calibration
 //
 // Threads: pure functions. Errors: none; an annotation that does not decode counts as none.
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "api/start_forecast.h"
 #include "api/workload.h"
 #include "base/clock.h"
 #include "simulation/calibration.h"
+#include "view/screens/cluster_view.h"
 
 namespace berth::forecast {
 
@@ -21,28 +23,31 @@ namespace berth::forecast {
 std::optional<api::StartForecast> NoteOn(const api::Workload& workload);
 
 // The first forecast of the wait that goes on; nullopt: `note` is of a wait before the last start.
-std::optional<api::FirstForecast> FirstOfThisWait(const api::Workload& workload,
+std::optional<api::JudgedForecast> FirstOfThisWait(const api::Workload& workload,
                                                   const api::StartForecast& note);
 
-// What `until` says of the forecast; nullopt: it has no quantiles that a start can be measured by.
-std::optional<simulation::Calibration::Past> PastOf(const api::FirstForecast& forecast,
-                                                    WallTime until, bool started);
+// What `until` says of the forecasts of a wait in this ClusterQueue: of the first one, and of the
+// later one. Without those that have no quantiles by which a start can be measured.
+std::vector<simulation::Calibration::Past> PastsOf(const api::StartForecast& note,
+                                                   const std::string& cluster_queue, WallTime until,
+                                                   bool started);
 
-// The start of an admitted Workload against its first forecast; nullopt: there is none of the wait
-// before this start.
-struct StartPast {
+// The start of an admitted Workload against the forecasts of the wait that it ended; no pasts:
+// there are none.
+struct StartPasts {
   WallTime at{};
-  simulation::Calibration::Past past;
+  std::vector<simulation::Calibration::Past> pasts;
 };
-std::optional<StartPast> StartPastOf(const api::Workload& workload);
+StartPasts StartPastsOf(const api::Workload& workload);
 
-// The past of a Workload that still waits.
-std::optional<simulation::Calibration::Past> WaitingPastOf(const api::Workload& workload,
-                                                           WallTime now);
+// The pasts of a Workload that still waits in this ClusterQueue.
+std::vector<simulation::Calibration::Past> WaitingPastsOf(const api::Workload& workload,
+                                                          const std::string& cluster_queue,
+                                                          WallTime now);
 
 // The starts, in their order.
-simulation::Calibration CalibrationOf(std::vector<StartPast> starts);
+simulation::Calibration CalibrationOf(std::vector<StartPasts> starts);
 // Calibrates by all Workloads of a cluster at one moment, those that wait included.
-simulation::Calibration CalibrationOf(const std::vector<api::Workload>& workloads, WallTime now);
+simulation::Calibration CalibrationOf(const view::ClusterView& view);
 
 }  // namespace berth::forecast

@@ -76,16 +76,17 @@ void EtaScores::Resolve(const ForecastCluster& cluster) {
   std::int64_t in_p90 = 0;
   for (const EtaEntry& entry : entries_) {
     if (!entry.wait) {
-      waiting.push_back({entry.raw, ToSpan(std::max<std::int64_t>(now - entry.at, 0)), false});
+      waiting.push_back({entry.raw, ToSpan(std::max<std::int64_t>(now - entry.at, 0)), false,
+                         entry.group});
       continue;
     }
-    calibration.Add({entry.raw, ToSpan(*entry.wait), true});
+    calibration.Add({entry.raw, ToSpan(*entry.wait), true, entry.group});
     ++known_;
     if (ToSpan(*entry.wait) <= entry.told_p50) ++in_p50;
     if (ToSpan(*entry.wait) <= entry.told_p90) ++in_p90;
   }
   calibration.SetWaiting(waiting);
-  correction_ = calibration.Now();
+  corrections_ = calibration.Now();
   if (known_ == 0) return;
   within_p50_ = static_cast<double>(in_p50) / static_cast<double>(known_);
   within_p90_ = static_cast<double>(in_p90) / static_cast<double>(known_);

@@ -1,7 +1,7 @@
 // forecast/eta_scores.h — the forecasts that `berth eta --scores FILE` has reported, and what came
 // of them.
 //
-//     FILE ──Read──▶ entries ──Resolve(cluster)──▶ Correction, hit rate  ──▶ corrected forecasts
+//     FILE ──Read──▶ entries ──Resolve(cluster)──▶ Corrections, hit rate ──▶ corrected forecasts
 //      ▲                                                                        │
 //      └────────────────────────── Write ◀───────────── Add ◀──────────────────┘
 //
@@ -33,13 +33,11 @@ class EtaScores {
   // Notes what came of the forecasts: starts in the ledger and of admitted Workloads. Entries of
   // Workloads that are gone, and whose start is not known, are dropped.
   void Resolve(const ForecastCluster& cluster);
-  simulation::StartQuantiles Corrected(const simulation::StartQuantiles& raw) const {
-    return correction_.Of(raw);
-  }
+  const simulation::Corrections& corrections() const { return corrections_; }
   void Add(const EtaEntry& entry);  // no effect where the Workload has an entry
 
-  // Whether Corrected changes anything.
-  bool corrects() const { return correction_.corrects(); }
+  // Whether there are corrections.
+  bool corrects() const { return !corrections_.empty(); }
   std::int64_t known() const { return known_; }  // forecasts whose job has started
   // The shares of these starts that were no later than what was reported.
   double within_p50() const { return within_p50_; }
@@ -50,7 +48,7 @@ class EtaScores {
 
   std::string file_;
   std::vector<EtaEntry> entries_;
-  simulation::Correction correction_;
+  simulation::Corrections corrections_;
   std::int64_t known_ = 0;
   double within_p50_ = 0;
   double within_p90_ = 0;

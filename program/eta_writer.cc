@@ -1,6 +1,8 @@
 #include "program/eta_writer.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -65,16 +67,34 @@ bool IsAdmitted(const api::Workload& workload) {
 
 using Past = simulation::Calibration::Past;
 
-std::vector<Past> WaitingPasts(const Shared<api::Workload>& workloads, WallTime now) {
+// The ClusterQueue of each waiting Workload, by its LocalQueue.
+using QueueNames = std::map<api::ObjectKey, std::string>;
+
+QueueNames NamesOf(const Shared<api::LocalQueue>& local_queues) {
+  QueueNames names;
+  for (const auto& each : local_queues) names[each->meta.key()] = each->cluster_queue;
+  return names;
+}
+
+const std::string& QueueOf(const api::Workload& workload, const QueueNames& names) {
+  static const std::string kNone;
+  const auto known = names.find({workload.meta.namespace_name, workload.spec.queue_name});
+  return known == names.end() ? kNone : known->second;
+}
+
+std::vector<Past> WaitingPasts(const Shared<api::Workload>& workloads, const QueueNames& names,
+                               WallTime now) {
   std::vector<Past> waiting;
   for (const auto& workload : workloads) {
-    if (const auto past = forecast::WaitingPastOf(*workload, now)) waiting.push_back(*past);
+    const auto pasts = forecast::WaitingPastsOf(*workload, QueueOf(*workload, names), now);
+    waiting.insert(waiting.end(), pasts.begin(), pasts.end());
   }
   return waiting;
 }
 
 api::StartForecast Told(const simulation::JobForecast& forecast, WallTime at,
-                        const simulation::Correction& correction) {
+                        const simulation::Corrections& corrections,
+                        const simulation::ForecastGroup& group) {
   const auto instant = [at](const std::optional<Duration>& wait) -> std::optional<WallTime> {
     if (!wait) return std::nullopt;
     return CutToSeconds(at + std::max(*wait, Duration::zero()));
@@ -84,13 +104,25 @@ api::StartForecast Told(const simulation::JobForecast& forecast, WallTime at,
   const auto p90 = forecast.At(kHigh);
   api::StartForecast told{
       .at = CutToSeconds(at), .p10 = instant(p10), .p50 = instant(p50), .p90 = instant(p90)};
-  if (!p90 || !correction.corrects()) return told;
+  if (!p90) return told;
+  const simulation::StartQuantiles raw{*p10, *p50, *p90};
+  const simulation::Correction* correction = corrections.For(group, raw);
+  if (correction == nullptr) return told;
   told.drawn = api::DrawnForecast{*told.p10, *told.p50, *told.p90};
-  const simulation::StartQuantiles corrected = correction.Of({*p10, *p50, *p90});
+  const simulation::StartQuantiles corrected = correction->Of(raw);
   told.p10 = instant(corrected.p10);
   told.p50 = instant(corrected.p50);
   told.p90 = instant(corrected.p90);
   return told;
+}
+
+// Gives `made` the forecasts of the wait by which the start is judged. `first`: that of `known`.
+void KeepJudged(const std::optional<api::StartForecast>& known,
+                const std::optional<api::JudgedForecast>& first, api::StartForecast& made) {
+  made.first = first;
+  if (!first) return;
+  made.later = known->later;
+  if (!made.later && made.at - first->at >= simulation::kLaterAge) made.later = api::Alone(made);
 }
 
 }  // namespace
@@ -160,11 +192,19 @@ struct EtaWriter::Round {
     return attempts ? *std::move(attempts) : std::vector<ledger::AttemptRecord>();
   }
 
+  // The group of a forecast that is made now: the first one of a wait is made at submission.
+  simulation::ForecastGroup GroupOf(const api::Workload& workload, std::string queue) const {
+    const auto note = forecast::NoteOn(workload);
+    const auto first = note ? forecast::FirstOfThisWait(workload, *note) : std::nullopt;
+    return simulation::GroupAt(std::move(queue), first ? at - first->at : Duration::zero());
+  }
+
   // `calibration` is made of starts.
   Forecasts Draw(const EtaWriterOptions& writer, simulation::Calibration calibration,
                  std::function<bool()> cancelled) const {
-    calibration.SetWaiting(WaitingPasts(workloads, at));
-    const simulation::Correction correction = calibration.Now();
+    const QueueNames names = NamesOf(local_queues);
+    calibration.SetWaiting(WaitingPasts(workloads, names, at));
+    const simulation::Corrections corrections = calibration.Now();
     forecast::ForecastCluster cluster =
         forecast::MakeForecastCluster(View(), Attempts(writer.ledger));
     const forecast::ForecastJobs known = forecast::ForecastJobsOf(cluster);
@@ -178,7 +218,8 @@ struct EtaWriter::Round {
     for (std::size_t i = 0; i < known.jobs.size(); ++i) {
       const api::Workload& workload = *known.jobs[i].job.object;
       if (simulation::IsRunning(workload) || forecast.jobs[i].starts.empty()) continue;
-      made[workload.meta.key()] = Told(forecast.jobs[i], at, correction);
+      made[workload.meta.key()] = Told(forecast.jobs[i], at, corrections,
+                                       GroupOf(workload, QueueOf(workload, names)));
     }
     return made;
   }
@@ -227,9 +268,9 @@ EtaWriter::EtaWriter(kube::Manager& manager, const Clock& clock, EtaWrites write
 // In the order of the starts: the last ones count.
 void EtaWriter::LearnFromCluster() {
   learned_ = true;
-  std::vector<forecast::StartPast> starts;
+  std::vector<forecast::StartPasts> starts;
   for (const auto& workload : manager_.InformerFor<api::Workload>().objects()) {
-    if (const auto start = forecast::StartPastOf(*workload)) starts.push_back(*start);
+    starts.push_back(forecast::StartPastsOf(*workload));
   }
   calibration_ = forecast::CalibrationOf(std::move(starts));
 }
@@ -242,8 +283,12 @@ void EtaWriter::Judge(const api::Workload& before, const api::Workload& after) {
   if (!first) return;
   const api::Condition* admitted = api::FindCondition(after.status.conditions, api::kAdmitted);
   const WallTime started = admitted->last_transition_time;
-  const auto past = forecast::PastOf(*first, started, true);
-  if (learned_ && past) calibration_.Add(*past);
+  const auto& admission = after.status.admission;
+  if (learned_ && admission) {
+    for (const Past& past : forecast::PastsOf(*note, admission->cluster_queue, started, true)) {
+      calibration_.Add(past);
+    }
+  }
   if (writes_.on_start) writes_.on_start(api::HitOf(*first, started));
 }
 
@@ -289,7 +334,7 @@ void EtaWriter::End(const Forecasts& forecasts, Duration took) {
     const auto first = known ? forecast::FirstOfThisWait(*workload, *known) : std::nullopt;
     if (known && first && !IsNews(*known, forecast)) continue;
     due_[key] = forecast;
-    due_[key].first = first;
+    KeepJudged(known, first, due_[key]);
   }
   if (!pumping_) Pump();
   PostAfter(std::max(options_.interval, took * (kShare - 1)), &EtaWriter::Begin);

@@ -30,24 +30,7 @@ std::int64_t Whole(double score) {
   return std::llround((std::clamp(score, kLowest, kHighest) - kLowest) * kThousandths);
 }
 
-}  // namespace
-
-void Calibration::Add(const Past& past) {
-  if (scores_.size() == kMostScores) scores_.pop_front();
-  scores_.push_back(ScoreOf(past));
-}
-
-void Calibration::SetWaiting(const std::vector<Past>& waiting) {
-  waiting_.clear();
-  for (const Past& past : waiting) waiting_.push_back(ScoreOf(past));
-}
-
-Correction Calibration::Now() const {
-  if (scores_.size() < kFewestScores) return {};
-  std::vector<provisioning::Survival::Sample> samples;
-  samples.reserve(scores_.size() + waiting_.size());
-  for (const double score : scores_) samples.push_back({Whole(score), 1, true});
-  for (const double score : waiting_) samples.push_back({Whole(score), 1, false});
+Correction CorrectionBy(std::vector<provisioning::Survival::Sample> samples) {
   const provisioning::Survival survival(std::move(samples));
   const auto score_at = [&survival](double share) {
     const std::int64_t most = Whole(kHighest);
@@ -56,8 +39,80 @@ Correction Calibration::Now() const {
   return {score_at(0.1), score_at(0.5), score_at(0.9)};
 }
 
+int LengthOf(const StartQuantiles& raw) {
+  const auto& lengths = Corrections::kLengths;
+  return static_cast<int>(std::lower_bound(lengths.begin(), lengths.end(), raw.p50) -
+                          lengths.begin());
+}
+
+}  // namespace
+
+ForecastGroup GroupAt(std::string queue, Duration age) {
+  using Made = ForecastGroup::Made;
+  return {std::move(queue), age < kLaterAge ? Made::kAtSubmission : Made::kLater};
+}
+
+std::vector<Corrections::Level> Corrections::LevelsOf(const ForecastGroup& group,
+                                                      const StartQuantiles& raw) {
+  const int length = LengthOf(raw);
+  std::vector<Level> levels;
+  if (!group.queue.empty()) {
+    levels.push_back({group.queue, group.made, length});
+    levels.push_back({group.queue, group.made, std::nullopt});
+  }
+  levels.push_back({std::nullopt, group.made, length});
+  levels.push_back({std::nullopt, group.made, std::nullopt});
+  levels.push_back({});
+  return levels;
+}
+
+const Correction* Corrections::For(const ForecastGroup& group, const StartQuantiles& raw) const {
+  if (empty()) return nullptr;
+  for (const Level& level : LevelsOf(group, raw)) {
+    const auto known = by_level_.find(level);
+    if (known != by_level_.end()) return &known->second;
+  }
+  return nullptr;
+}
+
+StartQuantiles Corrections::Of(const ForecastGroup& group, const StartQuantiles& raw) const {
+  const Correction* correction = For(group, raw);
+  return correction == nullptr ? raw : correction->Of(raw);
+}
+
+void Calibration::Add(const Past& past) {
+  if (starts_.size() == kMostScores) starts_.pop_front();
+  starts_.push_back(past);
+}
+
+void Calibration::SetWaiting(const std::vector<Past>& waiting) { waiting_ = waiting; }
+
+Corrections Calibration::Now() const {
+  if (starts_.size() < kFewestScores) return {};
+  struct Scores {
+    std::vector<provisioning::Survival::Sample> samples;
+    std::size_t started = 0;
+  };
+  std::map<Corrections::Level, Scores> by_level;
+  const auto add = [&by_level](const Past& past) {
+    const std::int64_t score = Whole(ScoreOf(past));
+    for (const Corrections::Level& level : Corrections::LevelsOf(past.group, past.forecast)) {
+      Scores& scores = by_level[level];
+      scores.samples.push_back({score, 1, past.started});
+      if (past.started) ++scores.started;
+    }
+  };
+  for (const Past& past : starts_) add(past);
+  for (const Past& past : waiting_) add(past);
+  Corrections made;
+  for (auto& [level, scores] : by_level) {
+    if (scores.started < kFewestScores) continue;
+    made.by_level_.emplace(level, CorrectionBy(std::move(scores.samples)));
+  }
+  return made;
+}
+
 StartQuantiles Correction::Of(const StartQuantiles& raw) const {
-  if (!corrects_) return raw;
   const auto scale = static_cast<double>(ScaleOf(raw).count());
   const auto corrected = [&](double score) {
     return std::max(raw.p50 + Duration(std::llround(scale * score)), Duration(0));

@@ -9,14 +9,23 @@
 // to be larger than that of a start at this moment (provisioning/survival.h): without these the
 // correction is too short.
 //
+// Forecasts of one group (ForecastGroup and the length of the forecast wait) miss alike, so the
+// scores of the narrowest group that has kFewestScores starts correct a forecast:
+//
+//     queue, made, length ─▶ queue, made ─▶ made, length ─▶ made ─▶ all
+//
 // Units: microseconds. Threads: one. Errors: none. Source: V. Vovk, A. Gammerman, G. Shafer,
 // Algorithmic Learning in a Random World (2005); Y. Romano, E. Patterson, E. Candès, Conformalized
 // quantile regression (2019).
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "base/clock.h"
@@ -31,27 +40,63 @@ struct StartQuantiles {
   friend bool operator==(const StartQuantiles&, const StartQuantiles&) = default;
 };
 
-// What the scores of one moment do to forecasts.
+// The forecasts that miss alike.
+struct ForecastGroup {
+  // kLater: the job had waited for kLaterAge when the forecast was made.
+  enum class Made : std::uint8_t { kAtSubmission, kLater };
+  std::string queue;  // the ClusterQueue; empty: not known
+  Made made = Made::kAtSubmission;
+  friend bool operator==(const ForecastGroup&, const ForecastGroup&) = default;
+};
+inline constexpr Duration kLaterAge = std::chrono::minutes(30);
+// The group of a forecast that is made when the job has waited for `age`.
+ForecastGroup GroupAt(std::string queue, Duration age);
+
+// What the scores of one group do to its forecasts.
 class Correction {
  public:
-  Correction() = default;  // corrects nothing
-  Correction(double low, double median, double high)
-      : corrects_(true), low_(low), median_(median), high_(high) {}
+  Correction(double low, double median, double high) : low_(low), median_(median), high_(high) {}
 
-  bool corrects() const { return corrects_; }
   // `raw` corrected: in order, and not before the moment of the forecast.
   StartQuantiles Of(const StartQuantiles& raw) const;
 
  private:
-  bool corrects_ = false;
   double low_ = 0;
   double median_ = 0;
   double high_ = 0;
 };
 
+// The corrections of one moment.
+class Corrections {
+ public:
+  // Lengths of waits that are told apart: up to these, and longer ones.
+  static constexpr std::array<Duration, 4> kLengths = {
+      std::chrono::minutes(10), std::chrono::hours(1), std::chrono::hours(6),
+      std::chrono::hours(24)};
+
+  bool empty() const { return by_level_.empty(); }
+  // The correction for this forecast; null: too few starts are known.
+  const Correction* For(const ForecastGroup& group, const StartQuantiles& raw) const;
+  // `raw` corrected, or `raw`.
+  StartQuantiles Of(const ForecastGroup& group, const StartQuantiles& raw) const;
+
+ private:
+  friend class Calibration;
+  // Absent: any.
+  struct Level {
+    std::optional<std::string> queue;
+    std::optional<ForecastGroup::Made> made;
+    std::optional<int> length;
+    friend auto operator<=>(const Level&, const Level&) = default;
+  };
+  // From the narrowest to the widest.
+  static std::vector<Level> LevelsOf(const ForecastGroup& group, const StartQuantiles& raw);
+  std::map<Level, Correction> by_level_;
+};
+
 class Calibration {
  public:
-  static constexpr std::size_t kMostScores = 1000;  // the last ones count
+  static constexpr std::size_t kMostScores = 3000;  // the last ones count
   static constexpr std::size_t kFewestScores = 30;  // fewer correct nothing
 
   // A forecast whose job started `wait` after the forecast, or, where `started` is false, has
@@ -60,19 +105,20 @@ class Calibration {
     StartQuantiles forecast;
     Duration wait{};
     bool started = true;
+    ForecastGroup group;
   };
   void Add(const Past& past);
   // Takes the scores of jobs that still wait in place of those of the last call.
   void SetWaiting(const std::vector<Past>& waiting);
 
-  // Returns the correction for all forecasts made now. Costs O(scores): compute it once per round.
-  Correction Now() const;
-  StartQuantiles Of(const StartQuantiles& raw) const { return Now().Of(raw); }
-  std::size_t known() const { return scores_.size(); }  // scores of jobs that started
+  // Returns the corrections for all forecasts made now. Costs O(scores): compute them once per
+  // round.
+  Corrections Now() const;
+  std::size_t known() const { return starts_.size(); }  // forecasts whose job has started
 
  private:
-  std::deque<double> scores_;
-  std::vector<double> waiting_;
+  std::deque<Past> starts_;
+  std::vector<Past> waiting_;
 };
 
 }  // namespace berth::simulation

@@ -65,6 +65,7 @@ void ReadQuantiles(const Reader& in, T& out) {
 std::string EncodeStartForecast(const StartForecast& forecast) {
   Json out = QuantilesJson(forecast);
   if (forecast.first) out["first"] = QuantilesJson(*forecast.first);
+  if (forecast.later) out["later"] = QuantilesJson(*forecast.later);
   return FormatJson(out);
 }
 
@@ -75,6 +76,8 @@ Result<StartForecast> DecodeStartForecast(std::string_view text) {
     ReadQuantiles(in, out);
     const Reader first = in.Field("first");
     if (first.present()) ReadQuantiles(first, out.first.emplace());
+    const Reader later = in.Field("later");
+    if (later.present()) ReadQuantiles(later, out.later.emplace());
   });
 }
 

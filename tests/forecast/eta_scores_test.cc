@@ -34,6 +34,7 @@ class EtaScoresTest : public ::testing::Test {
 TEST_F(EtaScoresTest, EntriesAreReadAsTheyWereWritten) {
   std::vector<EtaEntry> entries{Entry("a", 100), Entry("b", 50)};
   entries[1].wait = 7;
+  entries[1].group = {"prod", simulation::ForecastGroup::Made::kLater};
   const auto read = ParseEtaEntries(FormatEtaEntries(entries));
   ASSERT_TRUE(read);
   EXPECT_EQ(*read, entries);
@@ -73,7 +74,8 @@ TEST_F(EtaScoresTest, StartsThatCameTrueCorrectAndAreCounted) {
   EXPECT_EQ(scores->within_p50(), 0.25);
   EXPECT_EQ(scores->within_p90(), 0.25);
   EXPECT_NEAR(
-      std::chrono::duration<double>(scores->Corrected({seconds(10), seconds(20), seconds(30)}).p50)
+      std::chrono::duration<double>(
+          scores->corrections().Of({}, {seconds(10), seconds(20), seconds(30)}).p50)
           .count(),
       60, 1);
   ASSERT_TRUE(scores->Write());

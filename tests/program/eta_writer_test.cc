@@ -143,6 +143,13 @@ TEST_F(EtaWriterTest, ALaterForecastCarriesTheFirstOfItsWait) {
   ASSERT_TRUE(later);
   EXPECT_GT(later->at, first->at);
   EXPECT_EQ(later->first, api::FirstOf(*first));
+  EXPECT_EQ(later->later, api::Alone(*later));
+  executor_.RunFor(program::kEtaRefresh + 5min);
+  const auto last = NoteOf("second");
+  ASSERT_TRUE(last);
+  EXPECT_GT(last->at, later->at);
+  EXPECT_EQ(last->first, later->first);
+  EXPECT_EQ(last->later, later->later);
   // Long after what was forecast.
   executor_.RunFor(24h);
   SetConditionOf("first", api::kFinished, true, api::kSucceeded);
@@ -178,7 +185,7 @@ TEST_F(EtaWriterTest, AFewEarlierStartsCorrectNothing) {
 
 TEST(ForecastHitTest, TheFirstQuantileThatHeld) {
   const auto at = [](std::int64_t minutes) { return WallTime(std::chrono::minutes(minutes)); };
-  const api::FirstForecast told{.at = at(0), .p10 = at(10), .p50 = at(50), .p90 = std::nullopt};
+  const api::JudgedForecast told{.at = at(0), .p10 = at(10), .p50 = at(50), .p90 = std::nullopt};
   EXPECT_EQ(api::HitOf(told, at(10)), api::ForecastHit::kP10);
   EXPECT_EQ(api::HitOf(told, at(11)), api::ForecastHit::kP50);
   EXPECT_EQ(api::HitOf(told, at(51)), api::ForecastHit::kLater);

@@ -4,7 +4,8 @@
 // Jobs with hidden run-time distributions run on the real scheduler (hidden_trace.h). At every
 // eighth arrival the jobs that have arrived since then and wait get a forecast from what is known
 // at that moment: the last runs that have ended, what runs for how long, what waits. The
-// calibration knows the starts until that moment. Printed: the share of real starts within p10, p50
+// calibration knows the starts until that moment. A job that still waits half an hour later gets
+// a second forecast: these later ones have a table of their own. Printed: the share of real starts within p10, p50
 // and p90, before and after the calibration, the median error of p50, and the mean pinball loss of
 // the three quantiles, beside the quantiles of the last waits of the queue, and an estimate that
 // takes the declared maxima for run times. Then the time of one draw with so many pending jobs.
@@ -18,6 +19,7 @@
 #include <cstdlib>
 #include <deque>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,6 +58,7 @@ struct Options {
 struct Told {
   std::size_t job = 0;
   Duration at{};
+  simulation::ForecastGroup group;
   StartQuantiles raw;
   StartQuantiles calibrated;
   StartQuantiles own;   // quantiles of the last waits of the queue
@@ -104,13 +107,21 @@ class Study {
       const HiddenJob& job = trace_.jobs[told.job];
       const bool started = *job.start <= at;
       if (started) {
-        calibration_.Add({told.raw, *job.start - told.at, true});
+        calibration_.Add({told.raw, *job.start - told.at, true, told.group});
       } else {
-        waiting.push_back({told.raw, at - told.at, false});
+        waiting.push_back({told.raw, at - told.at, false, told.group});
       }
       return started;
     });
     calibration_.SetWaiting(waiting);
+    corrections_ = calibration_.Now();
+  }
+
+  // Whether the waiting job gets a forecast: at its arrival, and once when it has waited.
+  bool Asks(std::size_t job, std::size_t next, Duration at) {
+    if (job > next - kEveryArrival) return true;
+    const bool later = at - trace_.jobs[job].submit >= simulation::kLaterAge;
+    return later && asked_later_.insert(job).second;
   }
 
   // Adds the job as it is known at that moment; returns its number among the members.
@@ -170,7 +181,7 @@ class Study {
       if (runs) {
         const auto elapsed = std::chrono::floor<std::chrono::seconds>(at - *job.start).count();
         likewise.left = Certain(std::max(most - static_cast<double>(elapsed), 0.0));
-      } else if (i > next - kEveryArrival) {
+      } else if (Asks(i, next, at)) {
         asked.push_back(jobs.size());
         numbers.push_back(i);
       }
@@ -204,17 +215,24 @@ class Study {
       told.job = numbers[i];
       told.at = at;
       told.raw = {*drawn.At(0.1), *drawn.At(0.5), *drawn.At(0.9)};
-      told.calibrated = calibration_.Of(told.raw);
-      told.own = OwnWaits(trace_.jobs[told.job].key.queue);
+      const HiddenJob& job = trace_.jobs[told.job];
+      told.group = simulation::GroupAt(job.key.queue, at - job.submit);
+      told.calibrated = corrections_.Of(told.group, told.raw);
+      told.own = OwnWaits(job.key.queue, at - job.submit);
       told.declared = *likewise.jobs[asked[i]].At(0.5);
       open_.push_back(told_.size() - 1);
     }
   }
 
-  StartQuantiles OwnWaits(const std::string& queue) const {
+  // What is left of the last waits of the queue that were longer than `waited`.
+  StartQuantiles OwnWaits(const std::string& queue, Duration waited) const {
     const auto known = waits_.find(queue);
     if (known == waits_.end()) return {};
-    std::vector<Duration> waits(known->second.begin(), known->second.end());
+    std::vector<Duration> waits;
+    for (const Duration wait : known->second) {
+      if (wait >= waited) waits.push_back(wait - waited);
+    }
+    if (waits.empty()) return {waited / 10, waited, waited * 3};
     std::sort(waits.begin(), waits.end());
     const auto at = [&waits](double share) {
       return waits[static_cast<std::size_t>(share * static_cast<double>(waits.size() - 1))];
@@ -231,6 +249,8 @@ class Study {
   std::map<std::string, std::deque<Duration>> waits_;  // by queue: those of the last starts
   std::size_t first_open_ = 0;
   Calibration calibration_;
+  simulation::Corrections corrections_;  // those of the moment
+  std::set<std::size_t> asked_later_;
   std::vector<Told> told_;
   std::vector<std::size_t> open_;  // indices in told_ of jobs that wait
 };
@@ -280,14 +300,12 @@ Within PrintRow(const char* name, const HiddenTrace& trace, const std::vector<To
 }
 
 // The shares of the calibrated forecasts.
-Within Print(const HiddenTrace& trace, std::vector<Told> told) {
-  told.erase(told.begin(),
-             told.begin() + static_cast<std::ptrdiff_t>(std::min(kWarmUp, told.size())));
+Within PrintTable(const char* name, const HiddenTrace& trace, const std::vector<Told>& told) {
   std::vector<double> waits;
   for (const Told& each : told) {
     waits.push_back(std::chrono::duration<double>(*trace.jobs[each.job].start - each.at).count());
   }
-  std::printf("%zu starts, median wait %.0f s\n\n", told.size(), Median(waits));
+  std::printf("%s: %zu starts, median wait %.0f s\n\n", name, told.size(), Median(waits));
   std::printf("%-18s %7s %7s %7s %14s %14s %10s\n", "", "<=p10 %", "<=p50 %", "<=p90 %",
               "median error s", "p10 to p90 s", "loss s");
   PrintRow("raw", trace, told, [](const Told& each) { return each.raw; });
@@ -298,6 +316,23 @@ Within Print(const HiddenTrace& trace, std::vector<Told> told) {
     return StartQuantiles{each.declared, each.declared, each.declared};
   });
   return calibrated;
+}
+
+// The shares of the calibrated forecasts at submission.
+Within Print(const HiddenTrace& trace, std::vector<Told> told) {
+  told.erase(told.begin(),
+             told.begin() + static_cast<std::ptrdiff_t>(std::min(kWarmUp, told.size())));
+  std::vector<Told> later;
+  for (const Told& each : told) {
+    if (each.group.made == simulation::ForecastGroup::Made::kLater) later.push_back(each);
+  }
+  std::erase_if(told, [](const Told& each) {
+    return each.group.made == simulation::ForecastGroup::Made::kLater;
+  });
+  const Within shares = PrintTable("at submission", trace, told);
+  std::printf("\n");
+  if (!later.empty()) PrintTable("later, of jobs that have waited half an hour", trace, later);
+  return shares;
 }
 
 // One draw with so many pending jobs, all asked about.

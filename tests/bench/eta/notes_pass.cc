@@ -32,7 +32,7 @@ api::Workload WaitingOf(int number, WallTime now) {
   const WallTime at = now - std::chrono::seconds(number % 600);
   api::StartForecast forecast{
       .at = at, .p10 = now + wait / 2, .p50 = now + wait, .p90 = now + wait * 2};
-  forecast.first = api::FirstForecast{
+  forecast.first = api::JudgedForecast{
       .at = at - std::chrono::hours(2), .p10 = now, .p50 = now + wait, .p90 = now + wait * 3};
   workload.meta.annotations[api::kEtaAnnotation] = api::EncodeStartForecast(forecast);
   return workload;
