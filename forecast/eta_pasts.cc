@@ -38,7 +38,8 @@ std::vector<Calibration::Past> PastsOf(const api::StartForecast& note,
     const auto span = [&forecast](WallTime instant) {
       return std::max(instant - forecast.at, Duration::zero());
     };
-    pasts.push_back({.forecast = {span(drawn->p10), span(drawn->p50), span(drawn->p90)},
+    pasts.push_back({.at = forecast.at,
+                     .forecast = {span(drawn->p10), span(drawn->p50), span(drawn->p90)},
                      .wait = span(until),
                      .started = started,
                      .group = simulation::GroupAt(cluster_queue, forecast.at - first.at)});

@@ -75,12 +75,13 @@ void EtaScores::Resolve(const ForecastCluster& cluster) {
   std::int64_t in_p50 = 0;
   std::int64_t in_p90 = 0;
   for (const EtaEntry& entry : entries_) {
+    const WallTime at{ToSpan(entry.at)};
     if (!entry.wait) {
-      waiting.push_back({entry.raw, ToSpan(std::max<std::int64_t>(now - entry.at, 0)), false,
+      waiting.push_back({at, entry.raw, ToSpan(std::max<std::int64_t>(now - entry.at, 0)), false,
                          entry.group});
       continue;
     }
-    calibration.Add({entry.raw, ToSpan(*entry.wait), true, entry.group});
+    calibration.Add({at, entry.raw, ToSpan(*entry.wait), true, entry.group});
     ++known_;
     if (ToSpan(*entry.wait) <= entry.told_p50) ++in_p50;
     if (ToSpan(*entry.wait) <= entry.told_p90) ++in_p90;

@@ -1,7 +1,9 @@
 #include "simulation/calibration.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <set>
 #include <utility>
 
 #include "provisioning/survival.h"
@@ -30,13 +32,13 @@ std::int64_t Whole(double score) {
   return std::llround((std::clamp(score, kLowest, kHighest) - kLowest) * kThousandths);
 }
 
-Correction CorrectionBy(std::vector<provisioning::Survival::Sample> samples) {
+Correction CorrectionBy(std::vector<provisioning::Survival::Sample> samples, double weight) {
   const provisioning::Survival survival(std::move(samples));
   const auto score_at = [&survival](double share) {
     const std::int64_t most = Whole(kHighest);
     return static_cast<double>(survival.Quantile(0, share, most)) / kThousandths + kLowest;
   };
-  return {score_at(0.1), score_at(0.5), score_at(0.9)};
+  return {score_at(0.1), score_at(0.5), score_at(0.9), weight};
 }
 
 int LengthOf(const StartQuantiles& raw) {
@@ -92,6 +94,7 @@ Corrections Calibration::Now() const {
   struct Scores {
     std::vector<provisioning::Survival::Sample> samples;
     std::size_t started = 0;
+    std::set<std::int64_t> days;  // of forecasts whose job has started
   };
   std::map<Corrections::Level, Scores> by_level;
   const auto add = [&by_level](const Past& past) {
@@ -99,7 +102,9 @@ Corrections Calibration::Now() const {
     for (const Corrections::Level& level : Corrections::LevelsOf(past.group, past.forecast)) {
       Scores& scores = by_level[level];
       scores.samples.push_back({score, 1, past.started});
-      if (past.started) ++scores.started;
+      if (!past.started) continue;
+      ++scores.started;
+      scores.days.insert(std::chrono::floor<std::chrono::days>(past.at).time_since_epoch().count());
     }
   };
   for (const Past& past : starts_) add(past);
@@ -107,17 +112,21 @@ Corrections Calibration::Now() const {
   Corrections made;
   for (auto& [level, scores] : by_level) {
     if (scores.started < kFewestScores) continue;
-    made.by_level_.emplace(level, CorrectionBy(std::move(scores.samples)));
+    const auto days = static_cast<double>(scores.days.size());
+    made.by_level_.emplace(
+        level, CorrectionBy(std::move(scores.samples), days / (days + days_of_doubt_)));
   }
   return made;
 }
 
 StartQuantiles Correction::Of(const StartQuantiles& raw) const {
   const auto scale = static_cast<double>(ScaleOf(raw).count());
-  const auto corrected = [&](double score) {
-    return std::max(raw.p50 + Duration(std::llround(scale * score)), Duration(0));
+  const auto corrected = [&](Duration quantile, double score) {
+    const auto way = static_cast<double>((raw.p50 - quantile).count()) + scale * score;
+    return std::max(quantile + Duration(std::llround(weight_ * way)), Duration(0));
   };
-  StartQuantiles made{corrected(low_), corrected(median_), corrected(high_)};
+  StartQuantiles made{corrected(raw.p10, low_), corrected(raw.p50, median_),
+                      corrected(raw.p90, high_)};
   made.p50 = std::max(made.p50, made.p10);
   made.p90 = std::max(made.p90, made.p50);
   return made;

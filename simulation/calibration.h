@@ -9,6 +9,9 @@
 // to be larger than that of a start at this moment (provisioning/survival.h): without these the
 // correction is too short.
 //
+// Errors of one day hang together, so few days say little: a correction moves a forecast by the part
+// days / (days + days_of_doubt) of the way.
+//
 // Forecasts of one group (ForecastGroup and the length of the forecast wait) miss alike, so the
 // scores of the narrowest group that has kFewestScores starts correct a forecast:
 //
@@ -55,7 +58,9 @@ ForecastGroup GroupAt(std::string queue, Duration age);
 // What the scores of one group do to its forecasts.
 class Correction {
  public:
-  Correction(double low, double median, double high) : low_(low), median_(median), high_(high) {}
+  // `weight`: the part of the way that the correction goes; 0 to 1.
+  Correction(double low, double median, double high, double weight)
+      : low_(low), median_(median), high_(high), weight_(weight) {}
 
   // `raw` corrected: in order, and not before the moment of the forecast.
   StartQuantiles Of(const StartQuantiles& raw) const;
@@ -64,6 +69,7 @@ class Correction {
   double low_ = 0;
   double median_ = 0;
   double high_ = 0;
+  double weight_ = 0;
 };
 
 // The corrections of one moment.
@@ -98,10 +104,14 @@ class Calibration {
  public:
   static constexpr std::size_t kMostScores = 3000;  // the last ones count
   static constexpr std::size_t kFewestScores = 30;  // fewer correct nothing
+  static constexpr double kDaysOfDoubt = 5;
+
+  explicit Calibration(double days_of_doubt = kDaysOfDoubt) : days_of_doubt_(days_of_doubt) {}
 
   // A forecast whose job started `wait` after the forecast, or, where `started` is false, has
   // waited so long.
   struct Past {
+    WallTime at{};  // when the forecast was made
     StartQuantiles forecast;
     Duration wait{};
     bool started = true;
@@ -117,6 +127,7 @@ class Calibration {
   std::size_t known() const { return starts_.size(); }  // forecasts whose job has started
 
  private:
+  double days_of_doubt_;
   std::deque<Past> starts_;
   std::vector<Past> waiting_;
 };

@@ -13,6 +13,16 @@ using std::chrono::seconds;
 
 constexpr StartQuantiles kForecast{seconds(100), seconds(200), seconds(300)};
 
+// A past that leaves no doubt in a calibration with these days of doubt.
+constexpr double kNoDoubt = 0;
+Calibration::Past PastOf(const StartQuantiles& forecast, Duration wait,
+                         const ForecastGroup& group = {}, int day = 0) {
+  return {.at = WallTime(std::chrono::days(day)),
+          .forecast = forecast,
+          .wait = wait,
+          .group = group};
+}
+
 StartQuantiles Corrected(const Calibration& calibration, const StartQuantiles& raw,
                          const ForecastGroup& group = {}) {
   return calibration.Now().Of(group, raw);
@@ -21,18 +31,18 @@ StartQuantiles Corrected(const Calibration& calibration, const StartQuantiles& r
 double SecondsOf(Duration span) { return std::chrono::duration<double>(span).count(); }
 
 TEST(CalibrationTest, FewStartsCorrectNothing) {
-  Calibration calibration;
+  Calibration calibration(kNoDoubt);
   for (std::size_t i = 1; i < Calibration::kFewestScores; ++i) {
-    calibration.Add({kForecast, seconds(9000)});
+    calibration.Add(PastOf(kForecast, seconds(9000)));
   }
   EXPECT_EQ(Corrected(calibration, kForecast), kForecast);
-  calibration.Add({kForecast, seconds(9000)});
+  calibration.Add(PastOf(kForecast, seconds(9000)));
   EXPECT_NE(Corrected(calibration, kForecast), kForecast);
 }
 
 TEST(CalibrationTest, AForecastThatIsTooEarlyIsMoved) {
-  Calibration calibration;
-  for (int i = 0; i < 100; ++i) calibration.Add({kForecast, seconds(400 + i)});
+  Calibration calibration(kNoDoubt);
+  for (int i = 0; i < 100; ++i) calibration.Add(PastOf(kForecast, seconds(400 + i)));
   const StartQuantiles made = Corrected(calibration, kForecast);
   EXPECT_NEAR(std::chrono::duration<double>(made.p10).count(), 409, 2);
   EXPECT_NEAR(std::chrono::duration<double>(made.p50).count(), 449, 2);
@@ -43,16 +53,18 @@ TEST(CalibrationTest, AForecastThatIsTooEarlyIsMoved) {
 }
 
 TEST(CalibrationTest, NoStartIsBeforeTheForecast) {
-  Calibration calibration;
-  for (int i = 0; i < 100; ++i) calibration.Add({kForecast, seconds(0)});
+  Calibration calibration(kNoDoubt);
+  for (int i = 0; i < 100; ++i) calibration.Add(PastOf(kForecast, seconds(0)));
   EXPECT_EQ(Corrected(calibration, {seconds(1), seconds(20), seconds(500)}).p10, seconds(0));
 }
 
 TEST(CalibrationTest, JobsThatStillWaitMoveItFurther) {
-  Calibration calibration;
-  for (int i = 0; i < 100; ++i) calibration.Add({kForecast, seconds(150 + i)});
+  Calibration calibration(kNoDoubt);
+  for (int i = 0; i < 100; ++i) calibration.Add(PastOf(kForecast, seconds(150 + i)));
+  Calibration::Past waits = PastOf(kForecast, seconds(200));
+  waits.started = false;
   const Duration without = Corrected(calibration, kForecast).p50;
-  calibration.SetWaiting(std::vector<Calibration::Past>(100, {kForecast, seconds(200), false}));
+  calibration.SetWaiting(std::vector<Calibration::Past>(100, waits));
   EXPECT_GT(Corrected(calibration, kForecast).p50, without);
   calibration.SetWaiting({});
   EXPECT_EQ(Corrected(calibration, kForecast).p50, without);
@@ -60,10 +72,10 @@ TEST(CalibrationTest, JobsThatStillWaitMoveItFurther) {
 
 // Starts of queue `a` are three times as late as the forecast, those of `b` as early as forecast.
 TEST(CalibrationTest, AQueueIsCorrectedByItsOwnStarts) {
-  Calibration calibration;
+  Calibration calibration(kNoDoubt);
   for (int i = 0; i < 100; ++i) {
-    calibration.Add({kForecast, seconds(600), true, {.queue = "a"}});
-    calibration.Add({kForecast, seconds(200), true, {.queue = "b"}});
+    calibration.Add(PastOf(kForecast, seconds(600), {.queue = "a"}));
+    calibration.Add(PastOf(kForecast, seconds(200), {.queue = "b"}));
   }
   EXPECT_NEAR(SecondsOf(Corrected(calibration, kForecast, {.queue = "a"}).p50), 600, 2);
   EXPECT_NEAR(SecondsOf(Corrected(calibration, kForecast, {.queue = "b"}).p50), 200, 2);
@@ -73,10 +85,10 @@ TEST(CalibrationTest, AQueueIsCorrectedByItsOwnStarts) {
 
 TEST(CalibrationTest, ForecastsAtSubmissionAndLaterOnesAreCorrectedApart) {
   using Made = ForecastGroup::Made;
-  Calibration calibration;
+  Calibration calibration(kNoDoubt);
   for (int i = 0; i < 100; ++i) {
-    calibration.Add({kForecast, seconds(600), true, {"a", Made::kAtSubmission}});
-    calibration.Add({kForecast, seconds(220), true, {"a", Made::kLater}});
+    calibration.Add(PastOf(kForecast, seconds(600), {"a", Made::kAtSubmission}));
+    calibration.Add(PastOf(kForecast, seconds(220), {"a", Made::kLater}));
   }
   EXPECT_NEAR(SecondsOf(Corrected(calibration, kForecast, {"a", Made::kAtSubmission}).p50), 600, 2);
   EXPECT_NEAR(SecondsOf(Corrected(calibration, kForecast, {"a", Made::kLater}).p50), 220, 2);
@@ -85,10 +97,10 @@ TEST(CalibrationTest, ForecastsAtSubmissionAndLaterOnesAreCorrectedApart) {
 TEST(CalibrationTest, ForecastsOfLongWaitsAreCorrectedApart) {
   constexpr StartQuantiles kLong{std::chrono::hours(10), std::chrono::hours(20),
                                  std::chrono::hours(30)};
-  Calibration calibration;
+  Calibration calibration(kNoDoubt);
   for (int i = 0; i < 100; ++i) {
-    calibration.Add({kForecast, seconds(200), true, {.queue = "a"}});
-    calibration.Add({kLong, std::chrono::hours(40), true, {.queue = "a"}});
+    calibration.Add(PastOf(kForecast, seconds(200), {.queue = "a"}));
+    calibration.Add(PastOf(kLong, std::chrono::hours(40), {.queue = "a"}));
   }
   EXPECT_NEAR(SecondsOf(Corrected(calibration, kForecast, {.queue = "a"}).p50), 200, 2);
   EXPECT_NEAR(SecondsOf(Corrected(calibration, kLong, {.queue = "a"}).p50), 144'000, 100);
@@ -97,13 +109,24 @@ TEST(CalibrationTest, ForecastsOfLongWaitsAreCorrectedApart) {
 TEST(CalibrationTest, AGroupWithFewStartsIsCorrectedByItsQueue) {
   constexpr StartQuantiles kLong{std::chrono::hours(10), std::chrono::hours(20),
                                  std::chrono::hours(30)};
-  Calibration calibration;
+  Calibration calibration(kNoDoubt);
   for (std::size_t i = 1; i < Calibration::kFewestScores; ++i) {
-    calibration.Add({kLong, std::chrono::hours(20), true, {.queue = "a"}});
+    calibration.Add(PastOf(kLong, std::chrono::hours(20), {.queue = "a"}));
   }
-  for (int i = 0; i < 100; ++i) calibration.Add({kForecast, seconds(400), true, {.queue = "a"}});
+  for (int i = 0; i < 100; ++i) calibration.Add(PastOf(kForecast, seconds(400), {.queue = "a"}));
   // One range too late, in proportion to the range of the forecast.
   EXPECT_NEAR(SecondsOf(Corrected(calibration, kLong, {.queue = "a"}).p50), 40 * 3600, 200);
+}
+
+// Five days of starts that are one range too late move the forecast half of the way.
+TEST(CalibrationTest, FewDaysMoveAForecastAPartOfTheWay) {
+  Calibration calibration;
+  const int days = static_cast<int>(Calibration::kDaysOfDoubt);
+  for (int i = 0; i < 100; ++i) calibration.Add(PastOf(kForecast, seconds(400), {}, i % days));
+  const StartQuantiles made = Corrected(calibration, kForecast);
+  EXPECT_NEAR(SecondsOf(made.p10), 250, 1);
+  EXPECT_NEAR(SecondsOf(made.p50), 300, 1);
+  EXPECT_NEAR(SecondsOf(made.p90), 350, 1);
 }
 
 TEST(CalibrationTest, AJobHasWaitedForHalfAnHourWhenItsForecastIsALaterOne) {
@@ -115,7 +138,7 @@ TEST(CalibrationTest, AJobHasWaitedForHalfAnHourWhenItsForecastIsALaterOne) {
 // Waits are skewed, and three times as long as forecast.
 TEST(CalibrationTest, TheSharesAreKept) {
   Random random(7);
-  Calibration calibration;
+  Calibration calibration(kNoDoubt);
   Corrections corrections;
   int within_p50 = 0;
   int within_p90 = 0;
@@ -132,7 +155,7 @@ TEST(CalibrationTest, TheSharesAreKept) {
       within_p50 += wait <= made.p50 ? 1 : 0;
       within_p90 += wait <= made.p90 ? 1 : 0;
     }
-    calibration.Add({raw, wait});
+    calibration.Add(PastOf(raw, wait));
   }
   EXPECT_NEAR(within_p50, kCounted * 0.5, kCounted * 0.03);
   EXPECT_NEAR(within_p90, kCounted * 0.9, kCounted * 0.03);

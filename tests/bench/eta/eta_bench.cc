@@ -107,9 +107,9 @@ class Study {
       const HiddenJob& job = trace_.jobs[told.job];
       const bool started = *job.start <= at;
       if (started) {
-        calibration_.Add({told.raw, *job.start - told.at, true, told.group});
+        calibration_.Add({kTraceStart + told.at, told.raw, *job.start - told.at, true, told.group});
       } else {
-        waiting.push_back({told.raw, at - told.at, false, told.group});
+        waiting.push_back({kTraceStart + told.at, told.raw, at - told.at, false, told.group});
       }
       return started;
     });
