@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "admission/flavor_topology.h"
+#include "admission/kept_places.h"
 #include "admission/partial_admission.h"
 #include "admission/workload_slices.h"
 #include "api/condition.h"
@@ -207,6 +208,15 @@ void Cycle::SkipWithoutRoom(CycleEntry& entry) {
   if (entry.input.plan != nullptr) room_.KeepFreed(entry);
 }
 
+void Cycle::SkipForPlace(CycleEntry& entry, const KeptPlace& place) {
+  Skip(entry, Remark::kPlaceIsKept);
+  entry.decision.held_for = place.object;
+  entry.decision.place_at = place.at;
+  // Other workloads of the shape may end earlier.
+  entry.decision.requeue_reason = queue::RequeueReason::kGeneric;
+  entry.decision.assignment.scan.positions.clear();  // the next attempt tries the same flavor
+}
+
 void Cycle::Process(CycleEntry& entry) {
   if (entry.done) return;  // processed ahead of a plan
   if (entry.input.plan != nullptr) ProcessThoseAbove(entry);
@@ -285,6 +295,8 @@ void Cycle::ProcessNow(CycleEntry& entry) {
     if (!IsFair()) room_.Claim(entry);
     Skip(entry, Remark::kOwnersComeFirst);
     decision.assignment.scan.positions.clear();  // the next attempt tries the same flavor
+  } else if (const KeptPlace* place = context_.kept_places.DelayedBy(entry)) {
+    SkipForPlace(entry, *place);
   } else {
     room_.CountIn(entry);
     Admit(entry);

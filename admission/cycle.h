@@ -67,6 +67,7 @@ class Cycle {
   bool YieldsToBlocked(const CycleEntry& entry) const;
   void Skip(CycleEntry& entry, Remark remark);
   void SkipWithoutRoom(CycleEntry& entry);
+  void SkipForPlace(CycleEntry& entry, const KeptPlace& place);
   void Preempt(CycleEntry& entry);
   void Admit(CycleEntry& entry);
   void FillVictims(CycleEntry& entry);

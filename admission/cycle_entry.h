@@ -20,6 +20,9 @@
 
 namespace berth::admission {
 
+class KeptPlaces;
+struct KeptPlace;
+
 // What the cycles of a scheduler have in common. All must outlive the cycles.
 struct CycleContext {
   ClusterState& state;
@@ -31,6 +34,7 @@ struct CycleContext {
   bool fair_sharing = false;
   bool one_at_a_time = false;  // SchedulerConfig::block_admission
   bool ignore_undeclared_resources = false;
+  const KeptPlaces& kept_places;
 };
 
 // A head with the facts that the cycle needs.

@@ -234,6 +234,7 @@ enum class Remark : std::uint8_t {
   kWaitingForPodsReady,  // pods of a workload with quota are not ready
   kOwnersComeFirst,      // was preempted as a borrower, and owners of the quota take it now
   kHeldForPreemptor,     // the quota is kept for `held_for`, which preempted for it
+  kPlaceIsKept,          // it would delay `held_for`, whose place is kept from `place_at`
 };
 
 // The course of the target search where an earlier entry of the cycle had taken targets.
@@ -256,8 +257,10 @@ struct Decision {
   TargetSearch target_search = TargetSearch::kOnce;
   // The slice that ends with the admission, and whose quota `assignment.usage` lacks; null: none.
   std::shared_ptr<const api::Workload> replaces;
-  std::shared_ptr<const api::Workload> held_for;  // preemptor whose claim is kept; null: none
-  std::vector<std::string> checks;                // checks that an admitted workload has to pass
+  // The preemptor whose claim is kept, or the workload whose place is kept; null: none.
+  std::shared_ptr<const api::Workload> held_for;
+  WallTime place_at{};              // kPlaceIsKept: since when the place is kept
+  std::vector<std::string> checks;  // checks that an admitted workload has to pass
   // The workload has quota already; the cycle chose nodes alone
   // (admission/topology/node_inventory.h).
   bool second_pass = false;

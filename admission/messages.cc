@@ -11,6 +11,7 @@
 #include "api/quantity.h"
 #include "api/reasons.h"
 #include "base/concat.h"
+#include "base/rfc3339.h"
 #include "base/strings.h"
 
 namespace berth::admission {
@@ -195,10 +196,23 @@ std::string PendingMessage(const Decision& decision, const Vocabulary& vocabular
   }
   facts.victim_count = decision.victims.size();
   facts.spares_foreign_owners = SparesForeignOwners(decision.spared);
-  const bool is_held = decision.remark == Remark::kHeldForPreemptor;
+  const bool is_held =
+      decision.remark == Remark::kHeldForPreemptor || decision.remark == Remark::kPlaceIsKept;
+  facts.place_at = decision.place_at;
   facts.object = is_held ? decision.held_for.get() : decision.object.get();
   return PendingMessage(facts, vocabulary, queue_name);
 }
+
+namespace {
+
+// A message whose instant changes with each job that ends would be written as often.
+WallTime InTenMinutes(WallTime instant) {
+  constexpr std::chrono::minutes kTen{10};
+  const Duration since = instant.time_since_epoch();
+  return WallTime((since + kTen - Duration(1)) / kTen * kTen);
+}
+
+}  // namespace
 
 std::string PendingMessage(const PendingFacts& facts, const Vocabulary& vocabulary,
                            const std::string& queue_name) {
@@ -216,6 +230,9 @@ std::string PendingMessage(const PendingFacts& facts, const Vocabulary& vocabula
     case Remark::kHeldForPreemptor:
       return "Workload no longer fits after processing another workload: the quota is held for " +
              facts.object->meta.key().ToString() + ", which has preempted for it";
+    case Remark::kPlaceIsKept:
+      return "Workload fits, but would delay " + facts.object->meta.key().ToString() +
+             ", whose place is kept from " + FormatTime(InTenMinutes(facts.place_at));
     case Remark::kFailedChecks: return "The workload has failed admission checks";
     case Remark::kQueueInactive: return "ClusterQueue " + queue_name + " is inactive";
     case Remark::kNamespaceMismatch:

@@ -25,9 +25,10 @@ struct PendingFacts {
   SmallVector<PodSetObstacles, 4> pod_sets;
   std::size_t victim_count = 0;
   bool spares_foreign_owners = false;  // candidates with SparedCandidate::Cause::kForeignOwner
-  // The workload itself for kEvictForNodeFailure, the preemptor for kHeldForPreemptor; other
-  // outcomes and remarks do not read it.
+  // The workload itself for kEvictForNodeFailure, the preemptor for kHeldForPreemptor, the workload
+  // with the place for kPlaceIsKept; other outcomes and remarks do not read it.
   const api::Workload* object = nullptr;
+  WallTime place_at{};  // kPlaceIsKept
 };
 
 template <typename Spared>

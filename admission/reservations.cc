@@ -62,6 +62,7 @@ void Reservations::Add(std::unique_ptr<Reservation> reservation) {
   const auto slot = static_cast<std::size_t>(reservation->workload);
   if (slot >= by_workload_.size()) by_workload_.resize(slot + 1);
   BERTH_ASSERT(by_workload_[slot] == nullptr);
+  ++version_;
   const auto queue = static_cast<std::size_t>(reservation->cluster_queue);
   if (queue >= by_queue_.size()) by_queue_.resize(queue + 1);
   if (!reservation->pods_ready) ++not_ready_count_;
@@ -77,6 +78,7 @@ void Reservations::Add(std::unique_ptr<Reservation> reservation) {
 std::unique_ptr<Reservation> Reservations::Remove(WorkloadId workload) {
   const auto slot = static_cast<std::size_t>(workload);
   BERTH_ASSERT(slot < by_workload_.size() && by_workload_[slot] != nullptr);
+  ++version_;
   std::unique_ptr<Reservation> removed = std::move(by_workload_[slot]);
   if (!removed->pods_ready) --not_ready_count_;
   if (removed->foreign_owner) --foreign_owner_count_;

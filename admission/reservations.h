@@ -69,6 +69,8 @@ class Reservations {
   void Add(std::unique_ptr<Reservation> reservation);  // its workload must have none
   std::unique_ptr<Reservation> Remove(WorkloadId workload);
 
+  // Changes whenever a reservation comes, goes or changes.
+  std::int64_t version() const { return version_; }
   // The number of reservations whose pods are not all ready.
   std::int64_t not_ready_count() const { return not_ready_count_; }
   // The number of reservations with foreign_owner.
@@ -77,6 +79,7 @@ class Reservations {
  private:
   std::vector<std::unique_ptr<Reservation>> by_workload_;  // by WorkloadId
   std::vector<std::vector<ListedReservation>> by_queue_;   // by ClusterQueueId
+  std::int64_t version_ = 0;
   std::int64_t not_ready_count_ = 0;
   std::int64_t foreign_owner_count_ = 0;
 };

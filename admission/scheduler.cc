@@ -60,7 +60,9 @@ bool SamePods(const api::Workload& a, const api::Workload& b) {
 
 Scheduler::Scheduler(const SchedulerConfig& config)
     : config_(config),
-      queues_(config.gates.scheduling_equivalence_hashing, config.listing),
+      queues_(
+          config.gates.scheduling_equivalence_hashing, config.listing,
+          config.admission_fair_sharing ? queue::UsageOrder::kCounts : queue::UsageOrder::kIgnored),
       state_(queues_),
       search_(state_, config_.gates, config_.fair_sharing),
       owners_(config.own_rules.preemptor_keeps_what_it_freed ? config.managed_owners
@@ -70,11 +72,13 @@ Scheduler::Scheduler(const SchedulerConfig& config)
       scans_(state_, config_.gates, config_.own_rules),
       plans_({state_, config_.own_rules, config_.plan_timeout, history_, wakes_}),
       kept_plans_({state_, config_.own_rules, config_.plan_timeout, queues_, records_, plans_}),
+      kept_places_({state_, queues_, records_, config_.gates, config_.fair_sharing.has_value(),
+                    config_.ignore_undeclared_resources}),
       slices_(state_, records_, config_.gates.elastic_jobs),
       sharing_(state_, queues_, config_.admission_fair_sharing),
       cycle_runner_({state_, queues_, config_.gates, config_.own_rules, search_, history_,
                      config_.fair_sharing.has_value(), config_.block_admission,
-                     config_.ignore_undeclared_resources}) {
+                     config_.ignore_undeclared_resources, kept_places_}) {
   info_options_.ordering.pods_ready_requeuing = config.pods_ready_requeuing;
   info_options_.ordering.priority_sorting_within_cohort =
       config.gates.priority_sorting_within_cohort;
@@ -149,12 +153,14 @@ void Scheduler::Apply(const api::Cohort& object) {
   const ClusterState::CohortChange change = state_.SetCohort(object);
   wakes_.Add(change.wakes);
   if (change.changed) history_.Clear();  // other queues may preempt
+  ApplyPolicies(policies_.Set(object));
   wakes_.AddLeft(before, TreeOfCohort(state_, object.meta.name));
 }
 template <>
 void Scheduler::Forget<api::Cohort>(const std::string& name) {
   const std::optional<WakeTarget> before = TreeOfCohort(state_, name);
   const ClusterState::CohortChange change = state_.RemoveCohort(name);
+  ApplyPolicies(policies_.RemoveCohort(name));
   wakes_.Add(change.wakes);
   if (change.changed) history_.Clear();
   const std::optional<WakeTarget> after = TreeOfCohort(state_, name);
@@ -170,10 +176,12 @@ void Scheduler::Apply(const api::ClusterQueue& object) {
   if (!wakes.empty()) history_.Clear();  // its new preemption policy may allow other victims
   wakes_.Add(wakes);
   if (known) wakes_.AddLeft(before, state_.TreeOf(*known));
+  ApplyPolicies(policies_.Set(object));
 }
 template <>
 void Scheduler::Forget<api::ClusterQueue>(const std::string& name) {
   if (state_.FindQueue(name)) history_.Clear();
+  policies_.RemoveClusterQueue(name);
   wakes_.Add(state_.RemoveClusterQueue(name));
 }
 
@@ -209,6 +217,17 @@ void Scheduler::Apply(const api::Pod& object) {
 template <>
 void Scheduler::Forget<api::Pod>(const api::ObjectKey& key) {
   wakes_.Add(state_.RemovePod(key));
+}
+
+void Scheduler::ApplyPolicies(const std::vector<std::string>& cluster_queues) {
+  for (const std::string& name : cluster_queues) {
+    const api::QueuePolicy policy = policies_.Of(name);
+    const ClusterQueueId queue = queues_.ClusterQueueNumber(name);
+    queues_.places().SetOrder(queue, policy.order.value_or(api::QueueOrder::kFifo));
+    kept_places_.SetRule(queue, policy.reserve_after.value_or(api::ReserveAfter{}),
+                         policy.reserve_count.value_or(1));
+    wakes_.AddTreeOf(queue);
+  }
 }
 
 // The workloads leave their queue; requeued ones start a new scan.
@@ -262,6 +281,12 @@ void Scheduler::ApplyWorkload(std::shared_ptr<const api::Workload> object, WallT
   if (record(id).phase == Phase::kAssumed && belongs) return;
   queue::WorkloadInfo info =
       queue::BuildWorkloadInfo(std::move(object), info_options_, state_.vocabulary().resources);
+  if (!info.object->spec.maximum_execution_time_seconds && policies_.any()) {
+    const auto queue = queues_.local_queues().RouteOf(
+        {info.object->meta.namespace_name, info.object->spec.queue_name});
+    const auto seconds = queue ? run_estimates_.SecondsOf(*queue, info.shape) : std::nullopt;
+    info.run_seconds = seconds.value_or(queue::kUnknownRunSeconds);
+  }
   bool refused = false;
   if (holds_quota) {
     MakeReserved(id, std::move(info), now);
@@ -307,7 +332,24 @@ void Scheduler::ReleaseQuota(WorkloadId id) {
   if (config_.own_rules.wake_without_local_queue) wakes_.AddTreeOf(queue);
 }
 
+// The workload has finished: notes how long it ran.
+void Scheduler::NoteRun(WorkloadId id, const queue::WorkloadInfo& info) {
+  if (!policies_.any() || info.object == nullptr || !info.object->status.admission) return;
+  const auto& conditions = info.object->status.conditions;
+  const api::Condition* admitted = api::FindCondition(conditions, api::kAdmitted);
+  const api::Condition* finished = api::FindCondition(conditions, api::kFinished);
+  if (admitted == nullptr || finished == nullptr || finished->status != api::ConditionStatus::kTrue)
+    return;
+  const std::shared_ptr<const api::Workload>& known = record(id).info.object;
+  if (known != nullptr && api::IsTrue(known->status.conditions, api::kFinished)) return;
+  const auto queue = state_.FindQueue(info.object->status.admission->cluster_queue);
+  const Duration ran = finished->last_transition_time - admitted->last_transition_time;
+  if (!queue || ran < Duration::zero()) return;
+  run_estimates_.Add(*queue, info.shape, std::chrono::floor<std::chrono::seconds>(ran).count());
+}
+
 void Scheduler::MakeOutside(WorkloadId id, queue::WorkloadInfo info) {
+  NoteRun(id, info);
   // A workload that goes, even a waiting one, wakes its queue's tree, as in Kueue.
   if (record(id).info.object != nullptr) wakes_.AddAround(*record(id).info.object);
   queues_.Remove(id);
@@ -442,6 +484,8 @@ void Scheduler::Assume(const Decision& decision, WallTime now) {
   made->foreign_owner = owners_.IsForeign(*made->object);
   sharing_.Count(*made, 1);
   state_.Reserve(std::move(made));
+  kept_places_.NoteStart(decision.cluster_queue, now - admitted.info.queued_at,
+                         admitted.info.run_seconds);
   Recharge(slices_.Add(decision.workload));
   sharing_.Penalise(admitted, decision);
   admitted.scan.reset();  // the plan ends when the admission is written
@@ -547,6 +591,7 @@ const CycleResult& Scheduler::RunCycle(WallTime now) {
   result.cycle = ++cycle_;
   result.bulk_parked.clear();
   result.refused_parked = 0;
+  kept_places_.Refresh(now);
   TakeInputs(result, now);
   AddSecondPasses(now);
   cycle_runner_.Run(cycle_, inputs_, result.decisions);
@@ -560,6 +605,8 @@ const CycleResult& Scheduler::RunCycle(WallTime now) {
     if (decision.second_pass) {
       FinishSecondPass(decision, now);
     } else if (GivesQuota(decision)) {
+      // What its place held back may start.
+      if (kept_places_.Has(decision.workload)) wakes_.AddTreeOf(decision.cluster_queue);
       Assume(decision, now);
     } else {
       Requeue(decision, i, result, now);

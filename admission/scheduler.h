@@ -32,12 +32,15 @@
 #include "admission/device_claims.h"
 #include "admission/feature_gates.h"
 #include "admission/flavor_scans.h"
+#include "admission/kept_places.h"
 #include "admission/kept_plans.h"
 #include "admission/own_rules.h"
 #include "admission/owner_kinds.h"
 #include "admission/pod_defaults.h"
 #include "admission/preemption.h"
 #include "admission/preemption_plans.h"
+#include "admission/queue_policies.h"
+#include "admission/run_estimates.h"
 #include "admission/second_passes.h"
 #include "admission/sharing_usage.h"
 #include "admission/slice_replacements.h"
@@ -130,6 +133,7 @@ class Scheduler {
   // The plans of preemptors as they are written on Workloads.
   KeptPlans& kept_plans() { return kept_plans_; }
   const KeptPlans& kept_plans() const { return kept_plans_; }
+  const KeptPlaces& kept_places() const { return kept_places_; }
   // Admission fair sharing.
   SharingUsage& sharing() { return sharing_; }
   // The dominant shares of queues and cohorts, as fair sharing compares them.
@@ -154,6 +158,8 @@ class Scheduler {
   // its device claims filled in.
   std::shared_ptr<const api::Workload> Completed(std::shared_ptr<const api::Workload> object) const;
   void ForgetScans(const api::ObjectKey& local_queue);
+  void NoteRun(WorkloadId id, const queue::WorkloadInfo& info);
+  void ApplyPolicies(const std::vector<std::string>& cluster_queues);
   // Transitions of a workload.
   void ReleaseQuota(WorkloadId id);
   void MakePending(WorkloadId id, queue::WorkloadInfo info, WallTime now);
@@ -185,6 +191,9 @@ class Scheduler {
   FlavorScans scans_;
   PreemptionPlans plans_;
   KeptPlans kept_plans_;
+  QueuePolicies policies_;
+  KeptPlaces kept_places_;
+  RunEstimates run_estimates_;
   SliceReplacements slices_;
   SharingUsage sharing_;
   SecondPasses second_passes_;

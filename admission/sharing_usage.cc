@@ -24,7 +24,6 @@ SharingUsage::SharingUsage(const ClusterState& state, queue::QueueSet& queues,
     : state_(state), queues_(queues) {
   if (!config) return;
   ledger_.emplace(*config);
-  queues_.OrderByUsage();
 }
 
 void SharingUsage::Apply(const api::LocalQueue& object) {

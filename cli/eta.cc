@@ -125,8 +125,7 @@ class EtaMaker {
     const simulation::ForecastGroup group = simulation::GroupAt(
         row.cluster_queue, cluster_.view.now - row.workload->meta.creation_timestamp);
     const bool by_scores = scores_ != nullptr && scores_->corrects();
-    const simulation::Corrections& corrections =
-        by_scores ? scores_->corrections() : corrections_;
+    const simulation::Corrections& corrections = by_scores ? scores_->corrections() : corrections_;
     const simulation::Correction* correction = corrections.For(group, raw);
     const simulation::StartQuantiles told = correction == nullptr ? raw : correction->Of(raw);
     if (correction != nullptr) ++view.corrected;

@@ -44,14 +44,15 @@ std::optional<EtaEntry> EntryOf(const Json& line) {
   using simulation::ForecastGroup;
   const bool later = line.contains("later") && line["later"] == true;
   const bool named = line.contains("queue") && line["queue"].is_string();
-  return EtaEntry{.uid = line["uid"].get<std::string>(),
-                  .at = *at,
-                  .group = {named ? line["queue"].get<std::string>() : "",
-                            later ? ForecastGroup::Made::kLater : ForecastGroup::Made::kAtSubmission},
-                  .raw = {SpanOf(*p10), SpanOf(*p50), SpanOf(*p90)},
-                  .told_p50 = SpanOf(*told50),
-                  .told_p90 = SpanOf(*told90),
-                  .wait = wait};
+  return EtaEntry{
+      .uid = line["uid"].get<std::string>(),
+      .at = *at,
+      .group = {named ? line["queue"].get<std::string>() : "",
+                later ? ForecastGroup::Made::kLater : ForecastGroup::Made::kAtSubmission},
+      .raw = {SpanOf(*p10), SpanOf(*p50), SpanOf(*p90)},
+      .told_p50 = SpanOf(*told50),
+      .told_p90 = SpanOf(*told90),
+      .wait = wait};
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ std::optional<api::StartForecast> NoteOn(const api::Workload& workload) {
 }
 
 std::optional<api::JudgedForecast> FirstOfThisWait(const api::Workload& workload,
-                                                  const api::StartForecast& note) {
+                                                   const api::StartForecast& note) {
   const api::Condition* admitted = api::FindCondition(workload.status.conditions, api::kAdmitted);
   const api::JudgedForecast first = api::FirstOf(note);
   if (admitted != nullptr && admitted->last_transition_time >= first.at) return std::nullopt;

@@ -24,7 +24,7 @@ std::optional<api::StartForecast> NoteOn(const api::Workload& workload);
 
 // The first forecast of the wait that goes on; nullopt: `note` is of a wait before the last start.
 std::optional<api::JudgedForecast> FirstOfThisWait(const api::Workload& workload,
-                                                  const api::StartForecast& note);
+                                                   const api::StartForecast& note);
 
 // What `until` says of the forecasts of a wait in this ClusterQueue: of the first one, and of the
 // later one. Without those that have no quantiles by which a start can be measured.

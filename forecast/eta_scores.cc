@@ -77,8 +77,8 @@ void EtaScores::Resolve(const ForecastCluster& cluster) {
   for (const EtaEntry& entry : entries_) {
     const WallTime at{ToSpan(entry.at)};
     if (!entry.wait) {
-      waiting.push_back({at, entry.raw, ToSpan(std::max<std::int64_t>(now - entry.at, 0)), false,
-                         entry.group});
+      waiting.push_back(
+          {at, entry.raw, ToSpan(std::max<std::int64_t>(now - entry.at, 0)), false, entry.group});
       continue;
     }
     calibration.Add({at, entry.raw, ToSpan(*entry.wait), true, entry.group});

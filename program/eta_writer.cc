@@ -218,8 +218,8 @@ struct EtaWriter::Round {
     for (std::size_t i = 0; i < known.jobs.size(); ++i) {
       const api::Workload& workload = *known.jobs[i].job.object;
       if (simulation::IsRunning(workload) || forecast.jobs[i].starts.empty()) continue;
-      made[workload.meta.key()] = Told(forecast.jobs[i], at, corrections,
-                                       GroupOf(workload, QueueOf(workload, names)));
+      made[workload.meta.key()] =
+          Told(forecast.jobs[i], at, corrections, GroupOf(workload, QueueOf(workload, names)));
     }
     return made;
   }

@@ -6,6 +6,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "api/object_meta.h"
@@ -30,6 +32,10 @@ struct ClusterQueueEntry {
                     const std::vector<double>& usages, PendingCounts& counts)
       : pending(number, listing, nodes, usages, counts) {}
   ClusterQueueSettings settings;
+  api::QueueOrder order = api::QueueOrder::kFifo;
+  // The waiting workloads by their queue-order instants, where `lists_ages`; without the others.
+  bool lists_ages = false;
+  std::set<std::pair<WallTime, WorkloadId>> by_age;
   bool present = false;
   std::int64_t woken_in_cycle = -1;
   std::uint64_t version = 0;  // see WaitingWorkloads::version

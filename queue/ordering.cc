@@ -1,5 +1,6 @@
 #include "queue/ordering.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "api/condition.h"
@@ -38,6 +39,18 @@ WallTime QueueOrderTime(const api::Workload& workload, const OrderingOptions& op
     }
   }
   return workload.meta.creation_timestamp;
+}
+
+WallTime PlaceOf(api::QueueOrder order, WallTime queued_at, std::int64_t run_seconds) {
+  if (order == api::QueueOrder::kFifo) return queued_at;
+  constexpr std::int64_t kLongest = 10LL * 365 * 24 * 3600;
+  const auto run = std::chrono::seconds(std::clamp<std::int64_t>(run_seconds, 0, kLongest));
+  return queued_at + kShortestFirstWeight * run;
+}
+
+WallTime KeptPlaceOf(WallTime queued_at) {
+  constexpr std::chrono::hours kThousandYears{24 * 365 * 1000};
+  return queued_at - kThousandYears;
 }
 
 std::int64_t EffectivePriority(const api::Workload& workload, const OrderingOptions& options) {

@@ -1,9 +1,17 @@
 // queue/ordering.h — the order of workloads in one ClusterQueue, and the instant from which a
 // workload counts as waiting.
 //
-// Order in a ClusterQueue: effective priority falling, then the queue-order instant rising,
-// then the UID. (The sticky preemptor of a BestEffortFIFO queue, queue/pending_queue.h, comes
-// first.)
+// Order in a ClusterQueue: effective priority falling, then the place rising, then the UID. (The
+// sticky preemptor of a BestEffortFIFO queue, queue/pending_queue.h, comes first.) The place is an
+// instant:
+//
+//     Fifo            the queue-order instant
+//     ShortestFirst   the queue-order instant + kShortestFirstWeight × the expected run time
+//     kept            the queue-order instant - a thousand years: workloads for which the queue
+//                     keeps a place (admission/kept_places.h)
+//
+// So a workload is overtaken by shorter ones for a bounded time, and its place never changes while
+// it waits.
 //
 // Threads: pure functions. Errors: none.
 // Source: Kueue pkg/workload (Ordering, EffectivePriority), KEP-349.
@@ -12,6 +20,7 @@
 #include <cstdint>
 #include <string>
 
+#include "api/queue_policy.h"
 #include "api/workload.h"
 #include "base/clock.h"
 
@@ -34,17 +43,28 @@ WallTime QueueOrderTime(const api::Workload& workload, const OrderingOptions& op
 // spec.priority, 0 if absent, plus the boost if options.priority_boost.
 std::int64_t EffectivePriority(const api::Workload& workload, const OrderingOptions& options);
 
+// How much later than in the order of arrival a workload has its turn, for each second that it is
+// expected to run. Measured on generated traces (tools/bench-decisions).
+inline constexpr int kShortestFirstWeight = 4;
+// The expected run time of a workload that declares none, where no run like it has ended.
+inline constexpr std::int64_t kUnknownRunSeconds = 24 * 3600;
+
+// The place of a workload for which its queue keeps one: before all others of its priority.
+WallTime KeptPlaceOf(WallTime queued_at);
+// The place of a workload that waits since `queued_at` and is expected to run for `run_seconds`.
+WallTime PlaceOf(api::QueueOrder order, WallTime queued_at, std::int64_t run_seconds);
+
 // The fields that the order compares. The string of `uid` must outlive the key.
 struct OrderKey {
   std::int64_t priority = 0;
-  WallTime queued_at{};
+  WallTime place{};
   const std::string* uid = nullptr;
 };
 
 // Whether `a` is ordered before `b`; a total order, since UIDs are distinct.
 inline bool Before(const OrderKey& a, const OrderKey& b) {
   if (a.priority != b.priority) return a.priority > b.priority;
-  if (a.queued_at != b.queued_at) return a.queued_at < b.queued_at;
+  if (a.place != b.place) return a.place < b.place;
   return *a.uid < *b.uid;
 }
 

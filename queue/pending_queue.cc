@@ -105,13 +105,13 @@ bool PendingQueue::EntryBefore(const OrderEntry& a, const OrderEntry& b) const {
     if (left != right) return left < right;
   }
   if (a.priority != b.priority) return a.priority > b.priority;
-  if (a.queued_at != b.queued_at) return a.queued_at < b.queued_at;
+  if (a.place != b.place) return a.place < b.place;
   return *at(a.first).key.uid < *at(b.first).key.uid;
 }
 
 PendingQueue::OrderEntry PendingQueue::EntryOf(std::int32_t index) const {
   const NodeIndex first = groups_[static_cast<std::size_t>(index)].active().heap;
-  return {at(first).key.priority, at(first).key.queued_at, first, index};
+  return {at(first).key.priority, at(first).key.place, first, index};
 }
 
 double PendingQueue::UsageOf(std::int32_t local_queue) const {

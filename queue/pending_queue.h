@@ -44,6 +44,8 @@ enum class Listing : std::uint8_t { kNo, kNew, kAll };
 
 struct PendingNode {
   OrderKey key;
+  WallTime queued_at{};          // the queue-order instant
+  std::int64_t run_seconds = 0;  // expected
   std::uint64_t shape = 0;
   std::optional<WallTime> requeue_at;     // earliest instant to requeue
   std::int64_t generation = 0;            // generation of the object
@@ -57,6 +59,7 @@ struct PendingNode {
   CounterId counter = kNoCounter;   // SetCounter changes the counter of a node in a queue
   PendingIn pending_in = PendingIn::kNothing;
   std::uint8_t bag = 0;         // bag of its group
+  bool kept = false;            // the queue keeps a place for it
   bool requeued_false = false;  // condition Requeued is False
   bool named = false;           // returned by BulkPark (Listing::kNew)
 };
@@ -162,7 +165,7 @@ class PendingQueue {
   // The key of a group's first active workload, copied here to keep comparisons in the cache.
   struct OrderEntry {
     std::int64_t priority = 0;
-    WallTime queued_at{};
+    WallTime place{};
     NodeIndex first = kNoNode;
     std::int32_t group = -1;
   };

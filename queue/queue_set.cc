@@ -82,6 +82,15 @@ void QueueSet::SetClusterQueue(ClusterQueueId queue, const ClusterQueueSettings&
   for (const std::int32_t local_queue : changed.local_queues) EnqueueMembers(local_queue);
 }
 
+void QueueSet::NoteAge(WorkloadId workload, bool waits) {
+  const PendingNode& noted = node(workload);
+  if (noted.cluster_queue < 0 || !entry(noted.cluster_queue).lists_ages) return;
+  auto& by_age = entry(noted.cluster_queue).by_age;
+  const std::pair<WallTime, WorkloadId> age{noted.queued_at, workload};
+  const bool changed = waits ? by_age.insert(age).second : by_age.erase(age) > 0;
+  if (changed) ++age_version_;
+}
+
 void QueueSet::SetActive(ClusterQueueId queue, bool active) {
   entry(queue).settings.active = active;
   NoteHead(queue);
@@ -187,7 +196,12 @@ std::vector<ClusterQueueId> QueueSet::NewlyMatching(const std::optional<api::Str
 void QueueSet::Fill(WorkloadId workload, const WorkloadInfo& info) {
   PendingNode& filled = node(workload);
   const api::Workload& object = *info.object;
+  NoteAge(workload, false);
+  filled.queued_at = info.queued_at;
+  NoteAge(workload, true);
+  filled.run_seconds = info.run_seconds;
   filled.key = OrderKey{info.priority, info.queued_at, &object.meta.uid};
+  SetPlace(filled);
   filled.shape = info.shape;
   filled.generation = object.meta.generation;
   SetNamespaceOf(filled, namespaces_.NumberFor(object.meta.namespace_name));
@@ -198,6 +212,13 @@ void QueueSet::Fill(WorkloadId workload, const WorkloadInfo& info) {
              counts_.Join(filled.counter, local_queues_.at(filled.local_queue).key, object));
   filled.requeue_at.reset();
   if (object.status.requeue_state) filled.requeue_at = object.status.requeue_state->requeue_at;
+}
+
+void QueueSet::SetPlace(PendingNode& changed) {
+  const ClusterQueueId queue = local_queues_.at(changed.local_queue).cluster_queue;
+  const api::QueueOrder order = queue < 0 ? api::QueueOrder::kFifo : entry(queue).order;
+  changed.key.place = changed.kept ? KeptPlaceOf(changed.queued_at)
+                                   : queue::PlaceOf(order, changed.queued_at, changed.run_seconds);
 }
 
 void QueueSet::SetCounter(WorkloadId workload, CounterId counter) {
@@ -216,7 +237,10 @@ void QueueSet::SetCounter(WorkloadId workload, CounterId counter) {
 void QueueSet::SetClusterQueueOf(WorkloadId workload, ClusterQueueId queue) {
   PendingNode& changed = node(workload);
   counts_.AddQueued(changed.counter, (queue >= 0 ? 1 : 0) - (changed.cluster_queue >= 0 ? 1 : 0));
+  NoteAge(workload, false);
+  if (queue != changed.cluster_queue) changed.kept = false;
   changed.cluster_queue = queue;
+  NoteAge(workload, true);
 }
 
 bool QueueSet::MayRun(const PendingNode& asked, WallTime now) const {
@@ -249,6 +273,7 @@ void QueueSet::Enqueue(WorkloadId workload) {
   if (queued.cluster_queue >= 0) return;  // it waits there already
   if (!local_queue.present || !entry(local_queue.cluster_queue).present) return;
   SetClusterQueueOf(workload, local_queue.cluster_queue);
+  SetPlace(queued);
   entry(queued.cluster_queue).pending.Push(workload);
   NoteHead(queued.cluster_queue);
   PendingChanged(queued.cluster_queue);
@@ -328,7 +353,8 @@ void QueueSet::Update(WorkloadId workload, const WorkloadInfo* before, const Wor
   PendingQueue& pending = entry(known.cluster_queue).pending;
   const bool active = pending.IsActive(workload);
   const bool same_place = known.key.priority == info.priority &&
-                          known.key.queued_at == info.queued_at && known.shape == info.shape;
+                          known.queued_at == info.queued_at &&
+                          known.run_seconds == info.run_seconds && known.shape == info.shape;
   if (same_place && (active || (before != nullptr && !Matters(*before->object, *info.object)))) {
     Fill(workload, info);
     return;

@@ -30,6 +30,7 @@
 #include "queue/namespaces.h"
 #include "queue/pending_counts.h"
 #include "queue/pending_queue.h"
+#include "queue/queue_places.h"
 #include "queue/queue_preemptor.h"
 #include "queue/waiting_workloads.h"
 #include "queue/workload_info.h"
@@ -57,14 +58,19 @@ struct Head {
   ClusterQueueId cluster_queue = -1;
 };
 
+// Whether the usage of LocalQueues orders the ClusterQueues that ask for it.
+enum class UsageOrder : std::uint8_t { kIgnored, kCounts };
+
 class QueueSet {
  public:
   // `listing`: which of the workloads that Requeue parks in bulk are returned.
-  explicit QueueSet(bool equivalence_hashing, Listing listing = Listing::kNo)
-      : equivalence_hashing_(equivalence_hashing), listing_(listing) {}
+  explicit QueueSet(bool equivalence_hashing, Listing listing = Listing::kNo,
+                    UsageOrder usage_order = UsageOrder::kIgnored)
+      : equivalence_hashing_(equivalence_hashing),
+        listing_(listing),
+        order_by_usage_(usage_order == UsageOrder::kCounts) {}
 
-  // ClusterQueues with `by_usage` order by the usage of LocalQueues from now on.
-  void OrderByUsage() { order_by_usage_ = true; }
+  // ClusterQueues with `by_usage` order by it, with UsageOrder::kCounts.
   void SetUsage(const api::ObjectKey& local_queue, double usage);
 
   // The numbers of waiting workloads: a reader switches them on before the first workload, and
@@ -125,11 +131,14 @@ class QueueSet {
   QueuePreemptor preemptor(ClusterQueueId queue) {
     return {queue, entry(queue), nodes_, versions_};
   }
+  // The order of the queues and the ages of what waits in them.
+  QueuePlaces places() { return QueuePlaces(*this); }
   // The workloads that wait in the queue.
   WaitingWorkloads waiting(ClusterQueueId queue) const { return WaitingWorkloads(entry(queue)); }
   Destination PlaceOf(WorkloadId workload) const;
 
  private:
+  friend class QueuePlaces;
   PendingNode& node(WorkloadId workload) { return nodes_[static_cast<std::size_t>(workload)]; }
   const PendingNode& node(WorkloadId workload) const {
     return nodes_[static_cast<std::size_t>(workload)];
@@ -160,6 +169,8 @@ class QueueSet {
   void EnqueueMembers(std::int32_t local_queue);
   void DequeueMembers(std::int32_t local_queue);
   void Fill(WorkloadId workload, const WorkloadInfo& info);
+  void NoteAge(WorkloadId workload, bool waits);
+  void SetPlace(PendingNode& changed);  // in the order of the queue that its LocalQueue names
   bool MayRun(const PendingNode& asked, WallTime now) const;
   // Call after the active workloads or the settings of a queue changed.
   void NoteHead(ClusterQueueId queue);
@@ -167,6 +178,7 @@ class QueueSet {
   bool equivalence_hashing_;
   Listing listing_;
   bool order_by_usage_ = false;
+  std::uint64_t age_version_ = 0;
   std::int64_t cycle_ = 0;
   std::uint64_t versions_ = 0;
   PendingCounts counts_;

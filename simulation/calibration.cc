@@ -94,7 +94,7 @@ Corrections Calibration::Now() const {
   struct Scores {
     std::vector<provisioning::Survival::Sample> samples;
     std::size_t started = 0;
-    std::set<std::int64_t> days;  // of forecasts whose job has started
+    std::set<std::int64_t> days;  // days of the forecasts whose job has started
   };
   std::map<Corrections::Level, Scores> by_level;
   const auto add = [&by_level](const Past& past) {
@@ -113,8 +113,8 @@ Corrections Calibration::Now() const {
   for (auto& [level, scores] : by_level) {
     if (scores.started < kFewestScores) continue;
     const auto days = static_cast<double>(scores.days.size());
-    made.by_level_.emplace(
-        level, CorrectionBy(std::move(scores.samples), days / (days + days_of_doubt_)));
+    made.by_level_.emplace(level,
+                           CorrectionBy(std::move(scores.samples), days / (days + days_of_doubt_)));
   }
   return made;
 }

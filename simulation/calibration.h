@@ -9,8 +9,8 @@
 // to be larger than that of a start at this moment (provisioning/survival.h): without these the
 // correction is too short.
 //
-// Errors of one day hang together, so few days say little: a correction moves a forecast by the part
-// days / (days + days_of_doubt) of the way.
+// Errors of one day hang together, so few days say little: a correction moves a forecast by the
+// part days / (days + days_of_doubt) of the way.
 //
 // Forecasts of one group (ForecastGroup and the length of the forecast wait) miss alike, so the
 // scores of the narrowest group that has kFewestScores starts correct a forecast:
@@ -76,9 +76,9 @@ class Correction {
 class Corrections {
  public:
   // Lengths of waits that are told apart: up to these, and longer ones.
-  static constexpr std::array<Duration, 4> kLengths = {
-      std::chrono::minutes(10), std::chrono::hours(1), std::chrono::hours(6),
-      std::chrono::hours(24)};
+  static constexpr std::array<Duration, 4> kLengths = {std::chrono::minutes(10),
+                                                       std::chrono::hours(1), std::chrono::hours(6),
+                                                       std::chrono::hours(24)};
 
   bool empty() const { return by_level_.empty(); }
   // The correction for this forecast; null: too few starts are known.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "api/queue_policy.h"
+
 namespace berth::simulation {
 namespace {
 
@@ -37,6 +39,12 @@ bool IsNeededByPods(const api::ResourceName& resource) {
 
 std::vector<std::string> FieldOf(std::size_t group, std::size_t flavor) {
   return {"spec", "resourceGroups", std::to_string(group), "flavors", std::to_string(flavor)};
+}
+
+std::vector<QuotaProblem> ProblemsOfPolicy(const api::ObjectMeta& meta) {
+  const auto policy = api::ReadQueuePolicy(meta.annotations);
+  if (policy) return {};
+  return {{true, "queue-policy", {"metadata", "annotations"}, policy.error().message}};
 }
 
 }  // namespace
@@ -178,7 +186,7 @@ void LintQuota::LintFlavor(const api::ClusterQueue& queue, std::size_t group, st
 
 std::vector<QuotaProblem> LintQuota::ProblemsOf(const api::ClusterQueue& queue,
                                                 const std::set<std::string>& flavors) const {
-  std::vector<QuotaProblem> problems;
+  std::vector<QuotaProblem> problems = ProblemsOfPolicy(queue.meta);
   const auto& groups = queue.spec.resource_groups;
   if (groups.empty()) {
     problems.push_back(
@@ -221,7 +229,7 @@ std::vector<const api::ClusterQueue*> LintQuota::QueuesBelow(const std::string& 
 
 std::vector<QuotaProblem> LintQuota::ProblemsOf(const api::Cohort& cohort,
                                                 const std::set<std::string>& flavors) const {
-  std::vector<QuotaProblem> problems;
+  std::vector<QuotaProblem> problems = ProblemsOfPolicy(cohort.meta);
   const std::vector<const api::ClusterQueue*> queues = QueuesBelow(cohort.meta.name);
   if (queues.empty()) {
     problems.push_back({false,

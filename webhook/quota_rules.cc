@@ -7,6 +7,7 @@
 
 #include "api/gpu_shares.h"
 #include "api/labels.h"
+#include "api/queue_policy.h"
 
 namespace berth::webhook {
 namespace {
@@ -228,6 +229,13 @@ void CheckTaints(const std::vector<api::Taint>& taints, const Path& path, FieldE
   }
 }
 
+void CheckPolicy(const api::ObjectMeta& meta, FieldErrors& errors) {
+  const auto policy = api::ReadQueuePolicy(meta.annotations);
+  if (policy) return;
+  errors.push_back(Path("metadata").Child("annotations").text() +
+                   ": Invalid value: " + policy.error().message);
+}
+
 }  // namespace
 
 FieldErrors ValidateClusterQueue(const api::ClusterQueue& queue, const api::ClusterQueue* old) {
@@ -251,6 +259,7 @@ FieldErrors ValidateClusterQueue(const api::ClusterQueue& queue, const api::Clus
   }
   CheckWeight(s.fair_weight_nano, spec.Child("fairSharing").Child("weight"), errors);
   CheckChecks(queue, old, errors);
+  CheckPolicy(queue.meta, errors);
   return errors;
 }
 
@@ -266,6 +275,7 @@ FieldErrors ValidateCohort(const api::Cohort& cohort) {
   GroupRules({.has_parent = !cohort.spec.parent_name.empty()}, errors)
       .Check(cohort.spec.resource_groups, spec.Child("resourceGroups"));
   CheckWeight(cohort.spec.fair_weight_nano, spec.Child("fairSharing").Child("weight"), errors);
+  CheckPolicy(cohort.meta, errors);
   return errors;
 }
 

@@ -29,7 +29,9 @@ DecisionNote::DecisionNote(std::string_view reason, const Decision& decision,
     pod_sets_.push_back({pod_set.name, pod_set.count, pod_set.requests, pod_set.obstacles});
   }
   if (pod_sets_.empty() || outcome_ == Outcome::kEvictForNodeFailure) object_ = decision.object;
-  if (remark_ == Remark::kHeldForPreemptor) object_ = decision.held_for;
+  const bool is_held = remark_ == Remark::kHeldForPreemptor || remark_ == Remark::kPlaceIsKept;
+  if (is_held) object_ = decision.held_for;
+  place_at_ = decision.place_at;
 }
 
 Decision DecisionNote::ToDecision() const {
@@ -59,6 +61,7 @@ std::string DecisionNote::message() const {
   facts.victim_count = victim_count_;
   facts.spares_foreign_owners = SparesForeignOwners(spared_);
   facts.object = object_.get();
+  facts.place_at = place_at_;
   return PendingMessage(facts, scheduler_.state().vocabulary(),
                         scheduler_.state().queue(cluster_queue_).name);
 }

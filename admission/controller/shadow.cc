@@ -30,6 +30,7 @@ std::string RuleBehind(const Decision& decision) {
     return "preemptor-keeps-what-it-freed";
   }
   if (decision.remark == Remark::kOwnersComeFirst) return "owners-before-returning-borrowers";
+  if (decision.remark == Remark::kPlaceIsKept) return "kept-places";
   const bool in_return = std::any_of(decision.spared.begin(), decision.spared.end(),
                                      [](const SparedCandidate& spared) {
                                        return spared.cause == SparedCandidate::Cause::kPreemptedIt;

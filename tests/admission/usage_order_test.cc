@@ -20,7 +20,6 @@ constexpr WallTime kStart{1'767'225'600s};
 class UsageOrderTest : public ::testing::Test {
  protected:
   UsageOrderTest() {
-    queues_.OrderByUsage();
     queues_.namespaces().Set("team", {});
     cluster_queue_ = queues_.ClusterQueueNumber("cq");
     Set(true);
@@ -62,7 +61,7 @@ class UsageOrderTest : public ::testing::Test {
     return names_[static_cast<std::size_t>(heads.front().workload)];
   }
 
-  QueueSet queues_{true};
+  QueueSet queues_{true, Listing::kNo, UsageOrder::kCounts};
   ClusterQueueId cluster_queue_ = -1;
   std::vector<std::string> names_;
   std::map<WorkloadId, WorkloadInfo> infos_;

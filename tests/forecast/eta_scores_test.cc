@@ -73,11 +73,10 @@ TEST_F(EtaScoresTest, StartsThatCameTrueCorrectAndAreCounted) {
   EXPECT_EQ(scores->known(), 40);
   EXPECT_EQ(scores->within_p50(), 0.25);
   EXPECT_EQ(scores->within_p90(), 0.25);
-  EXPECT_NEAR(
-      std::chrono::duration<double>(
-          scores->corrections().Of({}, {seconds(10), seconds(20), seconds(30)}).p50)
-          .count(),
-      20 + (60 - 20) / 6.0, 1);  // one day of starts is a sixth of the way
+  EXPECT_NEAR(std::chrono::duration<double>(
+                  scores->corrections().Of({}, {seconds(10), seconds(20), seconds(30)}).p50)
+                  .count(),
+              20 + (60 - 20) / 6.0, 1);  // one day of starts is a sixth of the way
   ASSERT_TRUE(scores->Write());
   auto again = EtaScores::Read(file_);
   ASSERT_TRUE(again);

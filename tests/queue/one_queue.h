@@ -69,7 +69,7 @@ class QueueSetTest : public ::testing::Test {
   std::vector<WorkloadId> Inadmissible() const { return set.waiting(queue).Split().inadmissible; }
 
   using Ids = std::vector<WorkloadId>;
-  QueueSet set{true, Listing::kAll};
+  QueueSet set{true, Listing::kAll, UsageOrder::kCounts};
   ClusterQueueSettings settings;
   ClusterQueueId queue = -1;
   std::vector<WorkloadInfo> infos;

@@ -166,7 +166,6 @@ TEST(PendingCountsTest, CountersThatNobodyReadsGoWithTheirWorkloads) {
 }
 
 TEST_F(QueueCountsTest, TheLocalQueueThatUsedLessComesFirst) {
-  set.OrderByUsage();
   settings.by_usage = true;
   Open(kBestEffort);
   set.SetLocalQueue({"default", "other"}, "cq", api::StopPolicy::kNone);

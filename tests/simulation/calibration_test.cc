@@ -17,10 +17,8 @@ constexpr StartQuantiles kForecast{seconds(100), seconds(200), seconds(300)};
 constexpr double kNoDoubt = 0;
 Calibration::Past PastOf(const StartQuantiles& forecast, Duration wait,
                          const ForecastGroup& group = {}, int day = 0) {
-  return {.at = WallTime(std::chrono::days(day)),
-          .forecast = forecast,
-          .wait = wait,
-          .group = group};
+  return {
+      .at = WallTime(std::chrono::days(day)), .forecast = forecast, .wait = wait, .group = group};
 }
 
 StartQuantiles Corrected(const Calibration& calibration, const StartQuantiles& raw,

@@ -179,6 +179,10 @@ TEST(LintTest, Quotas) {
                           "spec.resourceGroups.0.flavors.0"));
   EXPECT_THAT(Changed([](LintInput& input) { FirstQueue(input).spec.resource_groups.clear(); }),
               ElementsAre("error no-quota ClusterQueue a spec.resourceGroups"));
+  EXPECT_THAT(Changed([](LintInput& input) {
+                FirstQueue(input).meta.annotations["berth.dev/order"] = "shortest";
+              }),
+              ElementsAre("error queue-policy ClusterQueue a metadata.annotations"));
 }
 
 TEST(LintTest, Queues) {

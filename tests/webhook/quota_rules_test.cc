@@ -54,6 +54,10 @@ INSTANTIATE_TEST_SUITE_P(
     Table, ClusterQueueRulesTest,
     ::testing::ValuesIn(std::vector<QueueCase>{
         {"Good", [](auto&) {}, ""},
+        {"Order", [](auto& q) { q.meta.annotations["berth.dev/order"] = "ShortestFirst"; }, ""},
+        {"UnknownOrder", [](auto& q) { q.meta.annotations["berth.dev/order"] = "Longest"; },
+         "metadata.annotations: Invalid value: berth.dev/order: \"Longest\" is not one of: Fifo, "
+         "ShortestFirst"},
         {"NegativeQuota", [](auto& q) { Quota(q).nominal_quota = -1; },
          "spec.resourceGroups[0].flavors[0].resources[1].nominalQuota: Invalid value: \"-1\": must "
          "be greater than or equal to 0"},

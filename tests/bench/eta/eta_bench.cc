@@ -5,11 +5,11 @@
 // eighth arrival the jobs that have arrived since then and wait get a forecast from what is known
 // at that moment: the last runs that have ended, what runs for how long, what waits. The
 // calibration knows the starts until that moment. A job that still waits half an hour later gets
-// a second forecast: these later ones have a table of their own. Printed: the share of real starts within p10, p50
-// and p90, before and after the calibration, the median error of p50, and the mean pinball loss of
-// the three quantiles, beside the quantiles of the last waits of the queue, and an estimate that
-// takes the declared maxima for run times. Then the time of one draw with so many pending jobs.
-// With
+// a second forecast: these later ones have a table of their own. Printed: the share of real starts
+// within p10, p50 and p90, before and after the calibration, the median error of p50, and the mean
+// pinball loss of the three quantiles, beside the quantiles of the last waits of the queue, and an
+// estimate that takes the declared maxima for run times. Then the time of one draw with so many
+// pending jobs. With
 // --most-off the times are left out, and the exit code is 1 where more or fewer than 50 and 90 of
 // 100 starts are within the calibrated p50 and p90, by more than PERCENT.
 #include <algorithm>

@@ -1,0 +1,59 @@
+#include "queue/queue_places.h"
+
+#include "queue/queue_set.h"
+
+namespace berth::queue {
+
+void QueuePlaces::SetOrder(ClusterQueueId queue, api::QueueOrder order) {
+  ClusterQueueEntry& changed = set_.entry(queue);
+  if (changed.order == order) return;
+  for (const std::int32_t local_queue : changed.local_queues) set_.DequeueMembers(local_queue);
+  changed.order = order;
+  if (!changed.present) return;
+  for (const std::int32_t local_queue : changed.local_queues) set_.EnqueueMembers(local_queue);
+}
+
+void QueuePlaces::ListAges(ClusterQueueId queue, bool lists) {
+  ClusterQueueEntry& changed = set_.entry(queue);
+  if (changed.lists_ages == lists) return;
+  changed.lists_ages = lists;
+  changed.by_age.clear();
+  ++set_.age_version_;
+  if (!lists) return;
+  for (const WorkloadId workload : changed.pending.Unsorted()) set_.NoteAge(workload, true);
+}
+
+void QueuePlaces::SetKept(WorkloadId workload, bool kept) {
+  if (static_cast<std::size_t>(workload) >= set_.nodes_.size()) return;
+  PendingNode& changed = set_.node(workload);
+  if (changed.kept == kept || changed.cluster_queue < 0) return;
+  PendingQueue& pending = set_.entry(changed.cluster_queue).pending;
+  const bool active = pending.IsActive(workload);
+  const bool in_backoff = IsInBackoff(workload);
+  const PendingQueue::Preemptor preemptor = pending.preemptor();
+  pending.Remove(workload);
+  pending.SetPreemptor(preemptor);
+  changed.kept = kept;
+  set_.SetPlace(changed);
+  if (active) {
+    pending.Push(workload);
+  } else if (in_backoff) {
+    pending.BackOff(workload);
+  } else {
+    pending.Park(workload);
+  }
+  set_.NoteHead(changed.cluster_queue);
+  set_.PendingChanged(changed.cluster_queue);
+}
+
+const QueuePlaces::Ages& QueuePlaces::ByAge(ClusterQueueId queue) const {
+  return set_.entry(queue).by_age;
+}
+
+std::uint64_t QueuePlaces::version() const { return set_.age_version_; }
+
+bool QueuePlaces::IsInBackoff(WorkloadId workload) const {
+  return set_.node(workload).pending_in == PendingIn::kBackoff;
+}
+
+}  // namespace berth::queue

@@ -1,0 +1,40 @@
+// queue/queue_places.h — the order of the ClusterQueues of a QueueSet, their workloads by age, and the
+// workloads for which a queue keeps a place.
+//
+// Valid as long as the QueueSet. Threads: one. Errors: none.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <utility>
+
+#include "api/queue_policy.h"
+#include "base/clock.h"
+#include "queue/cluster_queue_entry.h"
+
+namespace berth::queue {
+
+class QueueSet;
+
+class QueuePlaces {
+ public:
+  explicit QueuePlaces(QueueSet& set) : set_(set) {}
+
+  // The order of the queue's waiting workloads from this call on. They become active, as new ones.
+  void SetOrder(ClusterQueueId queue, api::QueueOrder order);
+
+  // Whether ByAge lists the queue's waiting workloads.
+  void ListAges(ClusterQueueId queue, bool lists);
+  using Ages = std::set<std::pair<WallTime, WorkloadId>>;  // by queue-order instant
+  const Ages& ByAge(ClusterQueueId queue) const;
+  std::uint64_t version() const;  // changes with any of these lists
+
+  // Whether the queue keeps a place for the workload; no effect if the workload does not wait.
+  void SetKept(WorkloadId workload, bool kept);
+  bool IsInBackoff(WorkloadId workload) const;
+
+ private:
+  QueueSet& set_;
+};
+
+}  // namespace berth::queue

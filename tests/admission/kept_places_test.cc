@@ -1,0 +1,174 @@
+// Goal: a workload that waits long gets a place, and no other one starts that would delay it;
+// nobody else is held back. Method: worlds of a few workloads with declared maxima, cycle by cycle.
+#include <chrono>
+#include <memory>
+#include <optional>
+
+#include <gtest/gtest.h>
+
+#include "api/queue_policy.h"
+#include "tests/support/core_fixture.h"
+
+namespace berth::admission {
+namespace {
+
+using std::chrono::hours;
+using support::KeyOf;
+using support::MakeCohort;
+using support::MakeJob;
+using support::MakeQueue;
+using support::TableWorld;
+
+api::Workload Job(const std::string& name, const std::string& queue, std::int32_t gpus,
+                  std::optional<hours> most = std::nullopt, std::int32_t priority = 0) {
+  api::Workload workload = MakeJob(name, queue, gpus, {{"gpu", 1}}, priority);
+  if (most) {
+    workload.spec.maximum_execution_time_seconds =
+        static_cast<std::int32_t>(std::chrono::seconds(*most).count());
+  }
+  return workload;
+}
+
+api::ClusterQueue Queue(const std::string& name, api::Amount gpus, api::StringMap annotations) {
+  api::ClusterQueue queue = MakeQueue(name, "", {{"f", {{"gpu", gpus}}}});
+  queue.meta.annotations = std::move(annotations);
+  return queue;
+}
+
+const api::StringMap kAfterAnHour{{api::kReserveAfterAnnotation, "1h"}};
+
+class KeptPlacesTest : public ::testing::Test {
+ protected:
+  // "long" runs on two of the GPUs for ten hours at most; "wide" needs four, and waits for two
+  // hours.
+  void Begin(api::Amount gpus, const api::StringMap& annotations) {
+    world_ = std::make_unique<TableWorld>(std::vector<std::string>{"f"},
+                                          std::vector{Queue("q", gpus, annotations)});
+    world_->Apply(Job("long", "q", 2, hours(10)));
+    EXPECT_EQ(world_->Cycle(), "long Admitted");
+    world_->Apply(Job("wide", "q", 4, hours(5)));
+    EXPECT_NE(world_->Cycle(), "wide Admitted");
+    world_->Advance(hours(2));
+  }
+  std::string Try(const api::Workload& workload) {
+    world_->Apply(workload);
+    return world_->Cycle();
+  }
+
+  std::unique_ptr<TableWorld> world_;
+};
+
+TEST_F(KeptPlacesTest, WhatEndsBeforeThePlaceMayStart) {
+  Begin(4, kAfterAnHour);
+  EXPECT_EQ(Try(Job("short", "q", 1, hours(7))), "short Admitted");
+}
+
+TEST_F(KeptPlacesTest, WhatWouldDelayThePlaceWaits) {
+  Begin(4, kAfterAnHour);
+  EXPECT_EQ(Try(Job("slow", "q", 1, hours(20))), "slow Skipped");
+  EXPECT_EQ(world_->MessageOf("slow").substr(0, 58),
+            "Workload fits, but would delay default/wide, whose place i");
+  EXPECT_EQ(world_->Of("slow").held_for->meta.name, "wide");
+}
+
+TEST_F(KeptPlacesTest, WithoutAPolicyNobodyWaitsForThePlace) {
+  Begin(4, {});
+  EXPECT_EQ(Try(Job("slow", "q", 1, hours(20))), "slow Admitted");
+}
+
+TEST_F(KeptPlacesTest, NoPlaceIsKeptBeforeTheTimeOfThePolicy) {
+  Begin(4, {{api::kReserveAfterAnnotation, "3h"}});
+  EXPECT_EQ(Try(Job("slow", "q", 1, hours(20))), "slow Admitted");
+}
+
+TEST_F(KeptPlacesTest, WhatFitsBesideThePlaceMayStart) {
+  Begin(5, kAfterAnHour);
+  EXPECT_EQ(Try(Job("slow", "q", 1, hours(20))), "slow Admitted");
+  EXPECT_EQ(Try(Job("second", "q", 1, hours(20))), "second Skipped");
+}
+
+TEST_F(KeptPlacesTest, AHigherPriorityDoesNotAsk) {
+  Begin(4, kAfterAnHour);
+  EXPECT_EQ(Try(Job("urgent", "q", 1, hours(20), 10)), "urgent Admitted");
+}
+
+TEST_F(KeptPlacesTest, AWorkloadThatCanNeverFitHasNoPlace) {
+  Begin(3, kAfterAnHour);
+  EXPECT_EQ(Try(Job("slow", "q", 1, hours(20))), "slow Admitted");
+}
+
+TEST_F(KeptPlacesTest, WhatWaitedForThePlaceIsTriedWhenItsWorkloadHasStarted) {
+  Begin(5, kAfterAnHour);
+  EXPECT_EQ(Try(Job("slow", "q", 1, hours(20))), "slow Admitted");
+  EXPECT_EQ(Try(Job("second", "q", 1, hours(20))), "second Skipped");
+  world_->Finish(KeyOf("long"));
+  world_->WakeUp();
+  EXPECT_EQ(world_->Cycle(), "wide Admitted");
+  world_->Finish(KeyOf("slow"));
+  world_->WakeUp();
+  EXPECT_EQ(world_->Cycle(), "second Admitted");
+}
+
+TEST_F(KeptPlacesTest, ThePlaceGoesWithItsWorkload) {
+  Begin(4, kAfterAnHour);
+  EXPECT_EQ(Try(Job("slow", "q", 1, hours(20))), "slow Skipped");
+  world_->DeleteWorkload(KeyOf("wide"));
+  world_->WakeUp();
+  EXPECT_EQ(world_->Cycle(), "slow Admitted");
+}
+
+TEST_F(KeptPlacesTest, ThePlaceIsFirstInAnOrderOfTheShortest) {
+  api::StringMap annotations = kAfterAnHour;
+  annotations[api::kOrderAnnotation] = "ShortestFirst";
+  Begin(4, annotations);
+  world_->Apply(Job("short", "q", 4, hours(1)));
+  world_->Finish(KeyOf("long"));
+  world_->WakeUp();
+  EXPECT_EQ(world_->Cycle(), "wide Admitted");
+}
+
+// The other queue may borrow what the place does not need.
+TEST_F(KeptPlacesTest, ABorrowerDoesNotDelayThePlaceOfAnotherQueue) {
+  api::ClusterQueue owner = MakeQueue("owner", "org", {{"f", {{"gpu", 4}}}});
+  owner.meta.annotations = kAfterAnHour;
+  const api::ClusterQueue borrower = MakeQueue("borrower", "org", {{"f", {{"gpu", 0}}}});
+  world_ =
+      std::make_unique<TableWorld>(std::vector<std::string>{"f"}, std::vector{owner, borrower});
+  EXPECT_EQ(Try(Job("long", "owner", 2, hours(10))), "long Admitted");
+  EXPECT_NE(Try(Job("wide", "owner", 4, hours(5))), "wide Admitted");
+  world_->Advance(hours(2));
+  EXPECT_EQ(Try(Job("slow", "borrower", 2, hours(20))), "slow Skipped");
+  EXPECT_EQ(Try(Job("short", "borrower", 2, hours(7))), "short Admitted");
+}
+
+TEST_F(KeptPlacesTest, ACohortSaysItForItsQueues) {
+  api::Cohort cohort = MakeCohort("org", "");
+  cohort.meta.annotations = kAfterAnHour;
+  const api::ClusterQueue inner = MakeQueue("q", "org", {{"f", {{"gpu", 4}}}});
+  world_ = std::make_unique<TableWorld>(std::vector<std::string>{"f"}, std::vector{inner});
+  world_->Apply(cohort);
+  EXPECT_EQ(Try(Job("long", "q", 2, hours(10))), "long Admitted");
+  EXPECT_NE(Try(Job("wide", "q", 4, hours(5))), "wide Admitted");
+  world_->Advance(hours(2));
+  EXPECT_EQ(Try(Job("slow", "q", 1, hours(20))), "slow Skipped");
+}
+
+TEST_F(KeptPlacesTest, AWorkloadWithoutAMaximumIsExpectedToRunAsLongAsThoseBeforeIt) {
+  Begin(4, kAfterAnHour);
+  for (int i = 0; i < static_cast<int>(RunEstimates::kFewestRuns); ++i) {
+    const std::string name = "past-" + std::to_string(i);
+    world_->Apply(Job(name, "q", 1, hours(2)));
+    ASSERT_EQ(world_->Cycle(), name + " Admitted");
+    world_->Advance(std::chrono::minutes(10));
+    world_->Finish(KeyOf(name));
+  }
+  EXPECT_EQ(Try(Job("like-them", "q", 1)), "like-them Admitted");
+}
+
+TEST_F(KeptPlacesTest, WithoutKnownRunsAWorkloadWithoutAMaximumWaits) {
+  Begin(4, kAfterAnHour);
+  EXPECT_EQ(Try(Job("unknown", "q", 1)), "unknown Skipped");
+}
+
+}  // namespace
+}  // namespace berth::admission

@@ -1,0 +1,111 @@
+// Goal: a queue's order decides who is its head, also after the order has changed, and a workload
+// for which the queue keeps a place comes first. Method: one queue of workloads with expected run
+// times.
+#include "tests/queue/one_queue.h"
+
+namespace berth::queue {
+namespace {
+
+using api::QueueOrder;
+using std::chrono::hours;
+
+class PlaceTest : public QueueSetTest {
+ protected:
+  // A workload that waits since `since` and is expected to run for `run`.
+  void AddRun(WorkloadId id, hours since, hours run, std::int32_t priority = 0) {
+    api::Workload object;
+    object.meta.namespace_name = "default";
+    object.meta.name = object.meta.uid = "w" + std::to_string(id);
+    object.meta.creation_timestamp = WallTime(since);
+    object.spec.queue_name = "lq";
+    object.spec.priority = priority;
+    WorkloadInfo info;
+    info.object = std::make_shared<const api::Workload>(object);
+    info.priority = priority;
+    info.queued_at = object.meta.creation_timestamp;
+    info.run_seconds = std::chrono::seconds(run).count();
+    info.shape = 1'000 + static_cast<std::uint64_t>(id);
+    set.Upsert(id, nullptr, info, kNow);
+    objects_.push_back(info.object);
+  }
+
+ private:
+  std::vector<std::shared_ptr<const api::Workload>> objects_;
+};
+
+TEST_F(PlaceTest, TheShortestWorkloadIsTheHead) {
+  Open(kBestEffort);
+  set.places().SetOrder(queue, QueueOrder::kShortestFirst);
+  AddRun(0, hours(1), hours(8));
+  AddRun(1, hours(2), hours(1));
+  AddRun(2, hours(3), hours(2));
+  EXPECT_EQ(Active(), (Ids{1, 2, 0}));
+}
+
+TEST_F(PlaceTest, AWorkloadIsOvertakenForABoundedTime) {
+  Open(kBestEffort);
+  set.places().SetOrder(queue, QueueOrder::kShortestFirst);
+  AddRun(0, hours(0), hours(8));
+  AddRun(1, hours(7 * kShortestFirstWeight - 1), hours(1));
+  AddRun(2, hours(7 * kShortestFirstWeight + 1), hours(1));
+  EXPECT_EQ(Active(), (Ids{1, 0, 2}));
+}
+
+TEST_F(PlaceTest, PrioritiesStayAboveTheOrder) {
+  Open(kStrict);
+  set.places().SetOrder(queue, QueueOrder::kShortestFirst);
+  AddRun(0, hours(1), hours(1));
+  AddRun(1, hours(2), hours(8), 10);
+  EXPECT_EQ(Active(), (Ids{1, 0}));
+}
+
+TEST_F(PlaceTest, AnotherOrderSortsWhatWaits) {
+  Open(kBestEffort);
+  AddRun(0, hours(1), hours(8));
+  AddRun(1, hours(2), hours(1));
+  EXPECT_EQ(Active(), (Ids{0, 1}));
+  set.places().SetOrder(queue, QueueOrder::kShortestFirst);
+  EXPECT_EQ(Active(), (Ids{1, 0}));
+  set.places().SetOrder(queue, QueueOrder::kFifo);
+  EXPECT_EQ(Active(), (Ids{0, 1}));
+}
+
+TEST_F(PlaceTest, AKeptWorkloadComesFirstInItsPriority) {
+  Open(kBestEffort);
+  set.places().SetOrder(queue, QueueOrder::kShortestFirst);
+  AddRun(0, hours(1), hours(800));
+  AddRun(1, hours(2), hours(1));
+  AddRun(2, hours(3), hours(1), 10);
+  set.places().SetKept(0, true);
+  EXPECT_EQ(Active(), (Ids{2, 0, 1}));
+  set.places().SetKept(0, false);
+  EXPECT_EQ(Active(), (Ids{2, 1, 0}));
+}
+
+TEST_F(PlaceTest, AParkedWorkloadStaysParkedWhenItsPlaceIsKept) {
+  Open(kBestEffort);
+  AddRun(0, hours(1), hours(8));
+  AddRun(1, hours(2), hours(1));
+  EXPECT_EQ(Pop(), 0);
+  EXPECT_EQ(Requeue(0, RequeueReason::kGeneric), Destination::kInadmissible);
+  set.places().SetKept(0, true);
+  EXPECT_EQ(Active(), (Ids{1}));
+  EXPECT_EQ(Inadmissible(), (Ids{0}));
+}
+
+TEST_F(PlaceTest, TheAgesAreThoseOfWhatWaits) {
+  Open(kBestEffort);
+  AddRun(0, hours(2), hours(1));
+  AddRun(1, hours(1), hours(1));
+  EXPECT_TRUE(set.places().ByAge(queue).empty());
+  set.places().ListAges(queue, true);
+  AddRun(2, hours(3), hours(1));
+  using Ages = QueuePlaces::Ages;
+  EXPECT_EQ(set.places().ByAge(queue),
+            (Ages{{WallTime(hours(1)), 1}, {WallTime(hours(2)), 0}, {WallTime(hours(3)), 2}}));
+  set.Remove(0);
+  EXPECT_EQ(set.places().ByAge(queue), (Ages{{WallTime(hours(1)), 1}, {WallTime(hours(3)), 2}}));
+}
+
+}  // namespace
+}  // namespace berth::queue
