@@ -1,5 +1,5 @@
-// queue/queue_places.h — the order of the ClusterQueues of a QueueSet, their workloads by age, and the
-// workloads for which a queue keeps a place.
+// queue/queue_places.h — the order of the ClusterQueues of a QueueSet, their workloads by age, and
+// the workloads for which a queue keeps a place.
 //
 // Valid as long as the QueueSet. Threads: one. Errors: none.
 #pragma once
