@@ -180,7 +180,11 @@ void Scheduler::Apply(const api::ClusterQueue& object) {
 }
 template <>
 void Scheduler::Forget<api::ClusterQueue>(const std::string& name) {
-  if (state_.FindQueue(name)) history_.Clear();
+  if (const auto known = state_.FindQueue(name)) {
+    history_.Clear();
+    queues_.places().SetOrder(*known, api::QueueOrder::kFifo);
+    kept_places_.SetRule(*known, api::ReserveAfter{}, 1);
+  }
   policies_.RemoveClusterQueue(name);
   wakes_.Add(state_.RemoveClusterQueue(name));
 }
