@@ -59,8 +59,7 @@ std::vector<NodeEvent> NodeEventsOf(const std::vector<NodeLife>& lives) {
 }  // namespace
 
 void SimulationEvents::Note(const WorldEvent& event) {
-  Noted noted{
-      .at = event.at, .job = event.job, .kind = event.kind, .preemptor = event.preemptor};
+  Noted noted{.at = event.at, .job = event.job, .kind = event.kind, .preemptor = event.preemptor};
   if (event.kind == WorldEvent::Kind::kStarted) {
     noted.start = starts_.size();
     Start& start = starts_.emplace_back();

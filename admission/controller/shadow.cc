@@ -29,7 +29,7 @@ std::string RuleBehind(const Decision& decision) {
   if (decision.keeps_plan || decision.remark == Remark::kHeldForPreemptor) {
     return "preemptor-keeps-what-it-freed";
   }
-  if (decision.remark == Remark::kOwnersComeFirst) return "owners-before-returning-borrowers";
+  if (decision.remark == Remark::kOwnersComeFirst) return "owners-before-borrowers";
   const bool in_return = std::any_of(decision.spared.begin(), decision.spared.end(),
                                      [](const SparedCandidate& spared) {
                                        return spared.cause == SparedCandidate::Cause::kPreemptedIt;

@@ -11,7 +11,8 @@
 namespace berth::simulation {
 namespace {
 
-// `count` runs of `length` seconds, two hours apart: each a batch of its own, with a name of its own.
+// `count` runs of `length` seconds, two hours apart: each a batch of its own, with a name of its
+// own.
 void AddRuns(RunMemberList& list, RunKey key, std::int64_t length, int count = 20) {
   const std::string stem = StemOf(key.name);
   for (int i = 0; i < count; ++i) {
