@@ -60,6 +60,7 @@ void Cycle::Nominate(const HeadInput& head) {
 
 void Cycle::Run(std::int64_t number, const std::vector<HeadInput>& heads, DecisionList& decisions) {
   nomination_.Begin(number);
+  owners_.Begin(number, entries_);
   admitted_ = false;
   decisions_ = &decisions;
   decisions.Reset(heads.size());
@@ -291,8 +292,6 @@ void Cycle::ProcessNow(CycleEntry& entry) {
     Skip(entry, Remark::kWaitingForPodsReady);
     decision.assignment.scan.positions.clear();
   } else if (owners_.GoBefore(entry)) {
-    // No later borrower takes the quota instead. In a tournament an owner may be later.
-    if (!IsFair()) room_.Claim(entry);
     Skip(entry, Remark::kOwnersComeFirst);
     decision.assignment.scan.positions.clear();  // the next attempt tries the same flavor
   } else if (const KeptPlace* place = context_.kept_places.DelayedBy(entry)) {

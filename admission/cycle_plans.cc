@@ -235,8 +235,7 @@ void CyclePlans::NoteProcessed(const CycleEntry& entry) {
   const Outcome outcome = entry.decision.outcome;
   const bool claims = outcome == Outcome::kAdmitted || outcome == Outcome::kQuotaReserved ||
                       outcome == Outcome::kPreempting || outcome == Outcome::kDeferred ||
-                      entry.decision.remark == Remark::kWaitingForPodsReady ||
-                      (entry.decision.remark == Remark::kOwnersComeFirst && !context_.fair_sharing);
+                      entry.decision.remark == Remark::kWaitingForPodsReady;
   std::vector<UsageAt> released;
   bool on_nodes = entry.input.plan != nullptr && !entry.placed.empty();
   const auto release = [&](ClusterQueueId queue, const Usage& usage, bool has_nodes) {

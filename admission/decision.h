@@ -232,7 +232,7 @@ enum class Remark : std::uint8_t {
   kNamespaceMismatch,
   kRequestsAboveLimits,
   kWaitingForPodsReady,  // pods of a workload with quota are not ready
-  kOwnersComeFirst,      // was preempted as a borrower, and owners of the quota take it now
+  kOwnersComeFirst,      // would borrow, and owners of the quota have more workloads to try
   kHeldForPreemptor,     // the quota is kept for `held_for`, which preempted for it
   kPlaceIsKept,          // it would delay `held_for`, whose place is kept from `place_at`
 };

@@ -225,8 +225,8 @@ std::string PendingMessage(const PendingFacts& facts, const Vocabulary& vocabula
       return "Workload has overlapping preemption targets with another workload, but will fit "
              "after these preemptions complete";
     case Remark::kOwnersComeFirst:
-      return "The workload was preempted while it borrowed quota, and workloads of the queues that "
-             "own the quota are being admitted";
+      return "The workload would borrow quota, and workloads of the queues that own the quota go "
+             "first";
     case Remark::kHeldForPreemptor:
       return "Workload no longer fits after processing another workload: the quota is held for " +
              facts.object->meta.key().ToString() + ", which has preempted for it";

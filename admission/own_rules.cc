@@ -11,7 +11,7 @@ constexpr bool OwnRules::*kSwitches[] = {
     &OwnRules::wake_the_tree_left,       &OwnRules::wake_the_flavor,
     &OwnRules::hold_until_stopped,       &OwnRules::hear_late_answers,
     &OwnRules::park_heads_not_tried,     &OwnRules::preemptor_keeps_what_it_freed,
-    &OwnRules::no_preemption_in_return,  &OwnRules::owners_before_returning_borrowers,
+    &OwnRules::no_preemption_in_return,  &OwnRules::owners_before_borrowers,
     &OwnRules::spare_the_preempted,      &OwnRules::rescan_after_changes,
 };
 constexpr std::string_view kNames[] = {
@@ -20,15 +20,18 @@ constexpr std::string_view kNames[] = {
     "wake-the-tree-left",       "wake-the-flavor",
     "hold-until-stopped",       "hear-late-answers",
     "park-heads-not-tried",     "preemptor-keeps-what-it-freed",
-    "no-preemption-in-return",  "owners-before-returning-borrowers",
+    "no-preemption-in-return",  "owners-before-borrowers",
     "spare-the-preempted",      "rescan-after-changes",
 };
+constexpr std::string_view kOldName = "owners-before-returning-borrowers";
+constexpr std::string_view kNewName = "owners-before-borrowers";
 static_assert(std::size(kSwitches) == std::size(kNames));
 static_assert(std::size(kNames) == sizeof(OwnRules), "a rule without a name");
 
 }  // namespace
 
 bool OwnRules::Set(std::string_view name, bool enabled) {
+  if (name == kOldName) name = kNewName;
   for (std::size_t i = 0; i < std::size(kNames); ++i) {
     if (kNames[i] != name) continue;
     this->*kSwitches[i] = enabled;

@@ -55,10 +55,10 @@ struct OwnRules {
   // rules may form a circle: A preempts B, B preempts C, and C preempts A.)
   bool no_preemption_in_return = true;
 
-  // A workload that another queue has preempted for its own quota does not borrow in a cycle in
-  // which such a queue takes its own quota and has more workloads to try. (In Kueue the borrower is
-  // admitted beside the queue's head, and the workload behind that head preempts it again.)
-  bool owners_before_returning_borrowers = true;
+  // A workload does not borrow in a cycle in which queues of the cohort that own the quota, and may
+  // reclaim it, go on to their next workloads. (In Kueue the borrower is admitted beside the
+  // queue's head, fitting or not, and the workload behind that head preempts it in the next cycle.)
+  bool owners_before_borrowers = true;
 
   // If two candidates of equal priority got their quota in the same second, the one that was
   // preempted before is preempted last. (Kueue compares the UIDs.)
@@ -71,7 +71,8 @@ struct OwnRules {
   // queue all workloads behind it.)
   bool rescan_after_changes = true;
 
-  // Returns false where no rule has the name.
+  // Returns false where no rule has the name. owners-before-returning-borrowers, the name of a
+  // narrower rule, is a second name of owners-before-borrowers.
   bool Set(std::string_view name, bool enabled);
   bool Has(std::string_view name) const;  // whether the rule is on
   // The names of the rules that are on (or off), in the order of RuleNames, joined by ", ".

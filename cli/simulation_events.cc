@@ -59,7 +59,7 @@ std::vector<NodeEvent> NodeEventsOf(const std::vector<NodeLife>& lives) {
 }  // namespace
 
 void SimulationEvents::Note(const WorldEvent& event) {
-  Noted noted{.at = event.at, .job = event.job, .kind = event.kind};
+  Noted noted{.at = event.at, .job = event.job, .kind = event.kind, .preemptor = event.preemptor};
   if (event.kind == WorldEvent::Kind::kStarted) {
     noted.start = starts_.size();
     Start& start = starts_.emplace_back();
@@ -104,6 +104,7 @@ Status SimulationEvents::Write(const std::string& file, const simulation::Cluste
     line["localQueue"] = queue.meta.namespace_name + "/" + queue.meta.name;
     line["clusterQueue"] = queue.cluster_queue;
     if (event.kind == WorldEvent::Kind::kFinished && job.failed) line["failed"] = true;
+    if (event.preemptor) line["preemptor"] = jobs[*event.preemptor].line;
     if (event.kind == WorldEvent::Kind::kStarted) {
       const Start& start = starts_[event.start];
       line["flavors"] = start.flavors;

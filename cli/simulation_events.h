@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,7 +36,8 @@ class SimulationEvents {
     Duration at{};
     std::size_t job = 0;
     simulation::WorldEvent::Kind kind{};
-    std::size_t start = 0;  // index in starts_, of kStarted
+    std::size_t start = 0;                 // index in starts_, of kStarted
+    std::optional<std::size_t> preemptor;  // a job, of kPreempted
   };
   struct Start {
     std::vector<std::string> flavors;  // each once, by name

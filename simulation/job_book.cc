@@ -48,11 +48,12 @@ void JobBook::Start(std::size_t job, Duration since, Duration at, const api::Adm
   Tell({WorldEvent::Kind::kStarted, at, job, admission, nodes});
 }
 
-void JobBook::Lose(std::size_t job, WorldEvent::Kind kind, Duration ran, Duration at) {
+void JobBook::Lose(std::size_t job, WorldEvent::Kind kind, Duration ran, Duration at,
+                   std::optional<std::size_t> preemptor) {
   JobOutcome& outcome = outcomes_[job];
   outcome.lost += ran;
   ++(kind == WorldEvent::Kind::kPreempted ? outcome.preemptions : outcome.evictions);
-  Tell({kind, at, job});
+  Tell({.kind = kind, .at = at, .job = job, .preemptor = preemptor});
 }
 
 void JobBook::Finish(std::size_t job, Duration at) {

@@ -34,6 +34,7 @@ struct WorldEvent {
   std::size_t job = 0;                        // index in the jobs
   const api::Admission* admission = nullptr;  // set for kStarted only; otherwise null
   const Nodes::Placement* nodes = nullptr;    // set for kStarted with node pools; otherwise null
+  std::optional<std::size_t> preemptor;       // kPreempted: the job that it stops for, where known
 };
 
 // The life of one job.
@@ -71,8 +72,9 @@ class JobBook {
   void Start(std::size_t job, Duration since, Duration at, const api::Admission* admission,
              const Nodes::Placement* nodes);
   // A run of `ran` ends before its time, or a job that does not run yet gives up what it has.
-  // `kind`: kPreempted or kLost.
-  void Lose(std::size_t job, WorldEvent::Kind kind, Duration ran, Duration at);
+  // `kind`: kPreempted or kLost. `preemptor` is that of WorldEvent.
+  void Lose(std::size_t job, WorldEvent::Kind kind, Duration ran, Duration at,
+            std::optional<std::size_t> preemptor = std::nullopt);
   void Finish(std::size_t job, Duration at);
 
   const JobOutcome& outcome(std::size_t job) const { return outcomes_[job]; }

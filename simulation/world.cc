@@ -276,7 +276,8 @@ void World::Stop(std::size_t job, const admission::DecidedWrite& write) {
   stopped.admitted = false;
   waiting_.insert(job);
   workloads_.Deliver(now_);
-  book_.Lose(job, WorldEvent::Kind::kPreempted, ran, SinceStart(now_));
+  book_.Lose(job, WorldEvent::Kind::kPreempted, ran, SinceStart(now_),
+             workloads_.NumberOf(write.decision->workload));
 }
 
 void World::Finish(std::size_t job) {

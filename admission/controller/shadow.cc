@@ -29,7 +29,7 @@ std::string RuleBehind(const Decision& decision) {
   if (decision.keeps_plan || decision.remark == Remark::kHeldForPreemptor) {
     return "preemptor-keeps-what-it-freed";
   }
-  if (decision.remark == Remark::kOwnersComeFirst) return "owners-before-returning-borrowers";
+  if (decision.remark == Remark::kOwnersComeFirst) return "owners-before-borrowers";
   if (decision.remark == Remark::kPlaceIsKept) return "kept-places";
   const bool in_return = std::any_of(decision.spared.begin(), decision.spared.end(),
                                      [](const SparedCandidate& spared) {

@@ -20,5 +20,11 @@ TEST(OwnRulesTest, AreToldByName) {
   EXPECT_NE(rules.NamesOfDisabled().find("wake-the-flavor"), std::string::npos);
 }
 
+TEST(OwnRulesTest, ANarrowerRulesNameIsASecondName) {
+  OwnRules rules;
+  ASSERT_TRUE(rules.Set("owners-before-returning-borrowers", false));
+  EXPECT_EQ(rules.NamesOfDisabled(), "owners-before-borrowers");
+}
+
 }  // namespace
 }  // namespace berth::admission

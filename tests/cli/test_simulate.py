@@ -377,6 +377,18 @@ class SimulateTest(ScratchTest):
         self.assertIn(f"--pools: {twice}:1: Node n1: the object stands twice",
                       self.complaint("-f", queues, "--pools", twice, "--workload", "-", given="submit,run\n"))
 
+    def test_events_tell_who_preempted(self):
+        owner = V1BETA1.replace("cohort: org", "cohort: org\n  preemption: {reclaimWithinCohort: Any}")
+        guest = V1BETA1.replace("name: team", "name: guest").replace("clusterQueue: team", "clusterQueue: guest")
+        guest = guest.replace("name: main", "name: guest").replace("nominalQuota: 8", "nominalQuota: 0")
+        queues = self.write("two.yaml", owner + "---" + guest.split("---", 1)[1])
+        events = os.path.join(self.folder, "preempted.jsonl")
+        self.answer("-f", queues, "--workload", "-", "-o", "json", "--events", events,
+                    given="submit,queue,cpu,run\n0,guest,8,3600\n60,main,8,60\n")
+        with open(events, encoding="utf-8") as file:
+            preempted = [each for each in map(json.loads, file) if each["event"] == "preempted"]
+        self.assertEqual([(each["seconds"], each["line"], each["preemptor"]) for each in preempted], [(60, 2, 3)])
+
     def test_what_manifests_have_besides_is_named(self):
         folder = os.path.join(ROOT, "manifests", "samples", "dws")
         pools = os.path.join(folder, "nodepools.yaml")

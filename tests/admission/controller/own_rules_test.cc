@@ -95,6 +95,7 @@ TEST_P(OwnRuleSwitches, PreemptorKeepsWhatItFreed) {
   EXPECT_EQ(HasQuota("v"), !GetParam()) << "it has the higher priority";
 }
 
+// The second name of the rule.
 TEST_P(OwnRuleSwitches, OwnersBeforeReturningBorrowers) {
   Switch("owners-before-returning-borrowers");
   PutOrg(4, 0, {{"reclaimWithinCohort", "Any"}});
@@ -114,6 +115,22 @@ TEST_P(OwnRuleSwitches, OwnersBeforeReturningBorrowers) {
   EXPECT_TRUE(HasQuota("second"));
   EXPECT_EQ(HasQuota("third"), GetParam());
   EXPECT_EQ(HasQuota("v"), !GetParam()) << "it is preempted a second time";
+}
+
+TEST_P(OwnRuleSwitches, OwnersBeforeBorrowers) {
+  Switch("owners-before-borrowers");
+  PutOrg(4, 0, {{"reclaimWithinCohort", "Any"}});
+  PutWorkload("running", 4, {{"queueName", "owner"}});
+  executor_.RunFor(3s);
+  PutWorkload("wide", 5, {{"queueName", "owner"}});
+  executor_.RunFor(1s);
+  PutWorkload("next", 1, {{"queueName", "owner"}});
+  PutWorkload("b", 4, {{"queueName", "borrower"}});
+  executor_.RunFor(3s);
+  Finish("running");
+  executor_.RunFor(5s);
+  EXPECT_EQ(HasQuota("next"), GetParam());
+  EXPECT_EQ(Is("b", api::kEvicted), !GetParam()) << "it is admitted, and preempted at once";
 }
 
 TEST_P(OwnRuleSwitches, VictimsForPods) {
