@@ -411,10 +411,13 @@ class QueuedDaskTest(DaskCase):
         self.wait(lambda: self.admitted("first"), "the first cluster starts")
         self.create_cluster("second", workers=2, labels=QUEUE, spec={"idleTimeout": 20})
         self.wait(lambda: len(self.held("second")) == 3, "the second cluster is held")
+        waiting = self.workloads("second")[0]["metadata"]["name"]
         # The first cluster may be idle from here on: on a busy machine it would end while the second one's pods are made.
         self.kubectl("patch", "daskcluster", "first", "--type=merge", "-p", json.dumps({"spec": {"idleTimeout": 20}}))
         self.wait(lambda: not self.workloads("first"), "it was idle")
-        self.wait(lambda: self.admitted("second"), "the second cluster starts")
+        # The second one may have been idle and gone, too, when the first one's Workload goes: its event stays.
+        self.wait(lambda: any(event["reason"] == "Admitted" and event["involvedObject"]["name"] == waiting
+                              for event in self.cluster.items("events")), "the second cluster starts")
         self.wait(lambda: not self.cluster.items("pods", "-l", "dask.org/component") and self.used() == "0",
                   "it was idle, too")
         self.assertEqual(self.cluster.items("daskclusters"), [])
