@@ -53,9 +53,10 @@ StartPasts StartPastsOf(const api::Workload& workload) {
   const api::Condition* admitted = api::FindCondition(workload.status.conditions, api::kAdmitted);
   if (admitted == nullptr || admitted->status != api::ConditionStatus::kTrue) return {};
   const auto note = NoteOn(workload);
-  if (!note || !workload.status.admission) return {};
+  if (!note) return {};
   const WallTime at = admitted->last_transition_time;
-  return {at, PastsOf(*note, workload.status.admission->cluster_queue, at, true)};
+  const auto& admission = workload.status.admission;
+  return {at, PastsOf(*note, admission ? admission->cluster_queue : "", at, true)};
 }
 
 std::vector<Calibration::Past> WaitingPastsOf(const api::Workload& workload,

@@ -284,8 +284,9 @@ void EtaWriter::Judge(const api::Workload& before, const api::Workload& after) {
   const api::Condition* admitted = api::FindCondition(after.status.conditions, api::kAdmitted);
   const WallTime started = admitted->last_transition_time;
   const auto& admission = after.status.admission;
-  if (learned_ && admission) {
-    for (const Past& past : forecast::PastsOf(*note, admission->cluster_queue, started, true)) {
+  if (learned_) {
+    const std::string queue = admission ? admission->cluster_queue : "";
+    for (const Past& past : forecast::PastsOf(*note, queue, started, true)) {
       calibration_.Add(past);
     }
   }
