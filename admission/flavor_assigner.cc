@@ -17,16 +17,6 @@ Amount AmountOf(const Usage& usage, FlavorResourceId fr) {
   return 0;
 }
 
-void AddTo(Usage& usage, FlavorResourceId fr, Amount amount) {
-  for (FlavorResourceAmount& item : usage) {
-    if (item.flavor_resource == fr) {
-      item.amount = api::AddAmounts(item.amount, amount);
-      return;
-    }
-  }
-  usage.push_back({fr, amount});
-}
-
 }  // namespace
 
 FlavorAssigner::FlavorAssigner(const Context& context, const queue::WorkloadInfo& workload,

@@ -18,19 +18,6 @@ class NoPreemption : public PreemptionOracle {
   Answer Simulate(FlavorResourceId /*flavor_resource*/, Amount /*amount*/) override { return {}; }
 };
 
-void AddTo(Usage& sum, const Usage& usage) {
-  for (const FlavorResourceAmount& item : usage) {
-    const auto known = std::find_if(sum.begin(), sum.end(), [&item](const auto& each) {
-      return each.flavor_resource == item.flavor_resource;
-    });
-    if (known == sum.end()) {
-      sum.push_back(item);
-    } else {
-      known->amount = api::AddAmounts(known->amount, item.amount);
-    }
-  }
-}
-
 }  // namespace
 
 void KeptPlaces::SetRule(ClusterQueueId queue, const api::ReserveAfter& after, int count) {
@@ -46,13 +33,6 @@ void KeptPlaces::SetRule(ClusterQueueId queue, const api::ReserveAfter& after, i
 
 void KeptPlaces::NoteStart(ClusterQueueId queue, Duration wait, std::int64_t expected_run_seconds) {
   waits_.Add(queue, wait, expected_run_seconds);
-}
-
-std::optional<Duration> KeptPlaces::ReserveAfterOf(ClusterQueueId queue) {
-  const auto known = rules_.find(queue);
-  if (known == rules_.end()) return std::nullopt;
-  const api::ReserveAfter& after = known->second.after;
-  return after.rule == api::ReserveAfter::Rule::kTime ? after.time : waits_.ReserveAfter(queue);
 }
 
 bool KeptPlaces::Has(WorkloadId workload) const {
@@ -89,7 +69,9 @@ void KeptPlaces::Refresh(WallTime now) {
 
 void KeptPlaces::Keep(ClusterQueueId queue, const Rule& rule) {
   if (!context_.state.Usable(queue)) return;
-  const Duration after = *ReserveAfterOf(queue);
+  const Duration after = rule.after.rule == api::ReserveAfter::Rule::kTime
+                             ? rule.after.time
+                             : waits_.ReserveAfter(queue);
   int kept = 0;
   int tried = 0;
   for (const auto& [queued_at, workload] : context_.queues.places().ByAge(queue)) {
@@ -226,7 +208,10 @@ void KeptPlaces::FillEnded(const std::vector<End>& ends, std::size_t count,
   for (std::size_t i = 0; i < count; ++i) {
     const Reservation* held = ends[i].reservation;
     if (held == nullptr) continue;
-    AddTo(sums[context_.state.queue(held->cluster_queue).node], held->usage);
+    Usage& sum = sums[context_.state.queue(held->cluster_queue).node];
+    for (const FlavorResourceAmount& item : held->usage) {
+      AddTo(sum, item.flavor_resource, item.amount);
+    }
     place.left.insert(place.left.end(), held->placed.begin(), held->placed.end());
   }
   place.ended.assign(sums.begin(), sums.end());

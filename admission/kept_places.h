@@ -71,12 +71,9 @@ class KeptPlaces {
   void SetRule(ClusterQueueId queue, const api::ReserveAfter& after, int count);
   // A workload of the queue got its quota.
   void NoteStart(ClusterQueueId queue, Duration wait, std::int64_t expected_run_seconds);
-  // How long workloads of the queue wait until it keeps a place; nullopt: it keeps none.
-  std::optional<Duration> ReserveAfterOf(ClusterQueueId queue);
 
   // Call before the heads of a cycle are taken.
   void Refresh(WallTime now);
-  bool empty() const { return places_.empty(); }
   // The places that are kept, in the order of queues and ages.
   const std::vector<KeptPlace>& places() const { return places_; }
   bool Has(WorkloadId workload) const;

@@ -196,9 +196,8 @@ std::string PendingMessage(const Decision& decision, const Vocabulary& vocabular
   }
   facts.victim_count = decision.victims.size();
   facts.spares_foreign_owners = SparesForeignOwners(decision.spared);
-  const bool is_held =
-      decision.remark == Remark::kHeldForPreemptor || decision.remark == Remark::kPlaceIsKept;
   facts.place_at = decision.place_at;
+  const bool is_held = decision.held_for != nullptr;
   facts.object = is_held ? decision.held_for.get() : decision.object.get();
   return PendingMessage(facts, vocabulary, queue_name);
 }

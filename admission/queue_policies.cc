@@ -15,23 +15,29 @@ api::QueuePolicy PolicyOf(const api::ObjectMeta& meta) {
 }  // namespace
 
 std::vector<std::string> QueuePolicies::Set(const api::ClusterQueue& queue) {
-  Node node{queue.spec.cohort_name, PolicyOf(queue.meta)};
-  any_ = any_ || node.policy != api::QueuePolicy{};
-  Node& known = queues_[queue.meta.name];
-  if (known == node) return {};
-  known = std::move(node);
-  const api::QueuePolicy policy = Of(queue.meta.name);
-  if (std::exchange(told_[queue.meta.name], policy) == policy) return {};
-  return {queue.meta.name};
+  const std::string& name = queue.meta.name;
+  if (!Put(queues_, queue.meta, queue.spec.cohort_name) || !Tell(name)) return {};
+  return {name};
 }
 
 std::vector<std::string> QueuePolicies::Set(const api::Cohort& cohort) {
-  Node node{cohort.spec.parent_name, PolicyOf(cohort.meta)};
-  any_ = any_ || node.policy != api::QueuePolicy{};
-  Node& known = cohorts_[cohort.meta.name];
-  if (known == node) return {};
-  known = std::move(node);
+  if (!Put(cohorts_, cohort.meta, cohort.spec.parent_name)) return {};
   return Changed();
+}
+
+bool QueuePolicies::Put(std::map<std::string, Node>& nodes, const api::ObjectMeta& meta,
+                        const std::string& parent) {
+  Node node{parent, PolicyOf(meta)};
+  any_ = any_ || node.policy != api::QueuePolicy{};
+  Node& known = nodes[meta.name];
+  if (known == node) return false;
+  known = std::move(node);
+  return true;
+}
+
+bool QueuePolicies::Tell(const std::string& cluster_queue) {
+  const api::QueuePolicy policy = Of(cluster_queue);
+  return std::exchange(told_[cluster_queue], policy) != policy;
 }
 
 void QueuePolicies::RemoveClusterQueue(const std::string& name) {
@@ -60,8 +66,7 @@ api::QueuePolicy QueuePolicies::Of(const std::string& cluster_queue) const {
 std::vector<std::string> QueuePolicies::Changed() {
   std::vector<std::string> names;
   for (const auto& [name, node] : queues_) {
-    const api::QueuePolicy policy = Of(name);
-    if (std::exchange(told_[name], policy) != policy) names.push_back(name);
+    if (Tell(name)) names.push_back(name);
   }
   return names;
 }

@@ -34,6 +34,10 @@ class QueuePolicies {
     friend bool operator==(const Node&, const Node&) = default;
   };
 
+  // Each returns whether something changed.
+  bool Put(std::map<std::string, Node>& nodes, const api::ObjectMeta& meta,
+           const std::string& parent);
+  bool Tell(const std::string& cluster_queue);
   std::vector<std::string> Changed();
 
   std::map<std::string, Node> queues_;

@@ -34,6 +34,16 @@ Amount Kept(const QuotaCell& cell) {
 
 }  // namespace
 
+void AddTo(Usage& usage, FlavorResourceId fr, Amount amount) {
+  for (FlavorResourceAmount& item : usage) {
+    if (item.flavor_resource == fr) {
+      item.amount = AddAmounts(item.amount, amount);
+      return;
+    }
+  }
+  usage.push_back({fr, amount});
+}
+
 NodeId QuotaTree::AddNode(Kind kind) {
   if (free_.empty()) {
     nodes_.emplace_back();

@@ -48,6 +48,7 @@ struct FlavorResourceAmount {
   friend bool operator==(const FlavorResourceAmount&, const FlavorResourceAmount&) = default;
 };
 using Usage = SmallVector<FlavorResourceAmount, 2>;  // no flavor-resource twice
+void AddTo(Usage& usage, FlavorResourceId fr, Amount amount);
 
 struct Quota {
   FlavorResourceId flavor_resource = 0;

@@ -182,8 +182,7 @@ template <>
 void Scheduler::Forget<api::ClusterQueue>(const std::string& name) {
   if (const auto known = state_.FindQueue(name)) {
     history_.Clear();
-    queues_.places().SetOrder(*known, api::QueueOrder::kFifo);
-    kept_places_.SetRule(*known, api::ReserveAfter{}, 1);
+    SetPolicy(*known, {});
   }
   policies_.RemoveClusterQueue(name);
   wakes_.Add(state_.RemoveClusterQueue(name));
@@ -225,13 +224,16 @@ void Scheduler::Forget<api::Pod>(const api::ObjectKey& key) {
 
 void Scheduler::ApplyPolicies(const std::vector<std::string>& cluster_queues) {
   for (const std::string& name : cluster_queues) {
-    const api::QueuePolicy policy = policies_.Of(name);
     const ClusterQueueId queue = queues_.ClusterQueueNumber(name);
-    queues_.places().SetOrder(queue, policy.order.value_or(api::QueueOrder::kFifo));
-    kept_places_.SetRule(queue, policy.reserve_after.value_or(api::ReserveAfter{}),
-                         policy.reserve_count.value_or(1));
+    SetPolicy(queue, policies_.Of(name));
     wakes_.AddTreeOf(queue);
   }
+}
+
+void Scheduler::SetPolicy(ClusterQueueId queue, const api::QueuePolicy& policy) {
+  queues_.places().SetOrder(queue, policy.order.value_or(api::QueueOrder::kFifo));
+  kept_places_.SetRule(queue, policy.reserve_after.value_or(api::ReserveAfter{}),
+                       policy.reserve_count.value_or(1));
 }
 
 // The workloads leave their queue; requeued ones start a new scan.
@@ -394,14 +396,7 @@ Usage Scheduler::UsageOf(const api::Workload& object) {
                   const FlavorResourceId fr =
                       state_.FlavorResourceNumber(state_.vocabulary().flavors.Intern(flavor),
                                                   state_.vocabulary().resources.Intern(resource));
-                  const auto known =
-                      std::find_if(usage.begin(), usage.end(),
-                                   [fr](const auto& item) { return item.flavor_resource == fr; });
-                  if (known == usage.end()) {
-                    usage.push_back({fr, used});
-                  } else {
-                    known->amount = api::AddAmounts(known->amount, used);
-                  }
+                  AddTo(usage, fr, used);
                 });
   return usage;
 }

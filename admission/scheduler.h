@@ -160,6 +160,7 @@ class Scheduler {
   void ForgetScans(const api::ObjectKey& local_queue);
   void NoteRun(WorkloadId id, const queue::WorkloadInfo& info);
   void ApplyPolicies(const std::vector<std::string>& cluster_queues);
+  void SetPolicy(ClusterQueueId queue, const api::QueuePolicy& policy);
   // Transitions of a workload.
   void ReleaseQuota(WorkloadId id);
   void MakePending(WorkloadId id, queue::WorkloadInfo info, WallTime now);

@@ -10,8 +10,8 @@
 //     kept            the queue-order instant - a thousand years: workloads for which the queue
 //                     keeps a place (admission/kept_places.h)
 //
-// So a workload is overtaken by shorter ones for a bounded time, and its place never changes while
-// it waits.
+// So a workload is overtaken by shorter ones for a bounded time. The passage of time changes no
+// place: only the workload, the order, or a kept place does.
 //
 // Threads: pure functions. Errors: none.
 // Source: Kueue pkg/workload (Ordering, EffectivePriority), KEP-349.

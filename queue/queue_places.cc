@@ -7,10 +7,9 @@ namespace berth::queue {
 void QueuePlaces::SetOrder(ClusterQueueId queue, api::QueueOrder order) {
   ClusterQueueEntry& changed = set_.entry(queue);
   if (changed.order == order) return;
-  for (const std::int32_t local_queue : changed.local_queues) set_.DequeueMembers(local_queue);
+  set_.DequeueAll(changed);
   changed.order = order;
-  if (!changed.present) return;
-  for (const std::int32_t local_queue : changed.local_queues) set_.EnqueueMembers(local_queue);
+  if (changed.present) set_.EnqueueAll(changed);
 }
 
 void QueuePlaces::ListAges(ClusterQueueId queue, bool lists) {

@@ -69,17 +69,15 @@ void QueueSet::SetClusterQueue(ClusterQueueId queue, const ClusterQueueSettings&
   changed.settings = settings;
   const bool by_usage = order_by_usage_ && settings.by_usage;
   if (by_usage != changed.pending.by_usage()) {
-    for (const std::int32_t local_queue : changed.local_queues) DequeueMembers(local_queue);
+    DequeueAll(changed);
     changed.pending.SetOrder(by_usage ? PendingQueue::Order::kByUsage
                                       : PendingQueue::Order::kPlain);
-    if (changed.present) {
-      for (const std::int32_t local_queue : changed.local_queues) EnqueueMembers(local_queue);
-    }
+    if (changed.present) EnqueueAll(changed);
   }
   if (changed.present) return NoteHead(queue);
   changed.present = true;
   present_.Add(queue);
-  for (const std::int32_t local_queue : changed.local_queues) EnqueueMembers(local_queue);
+  EnqueueAll(changed);
 }
 
 void QueueSet::NoteAge(WorkloadId workload, bool waits) {
@@ -99,7 +97,7 @@ void QueueSet::SetActive(ClusterQueueId queue, bool active) {
 void QueueSet::RemoveClusterQueue(ClusterQueueId queue) {
   ClusterQueueEntry& removed = entry(queue);
   if (!removed.present) return;
-  for (const std::int32_t local_queue : removed.local_queues) DequeueMembers(local_queue);
+  DequeueAll(removed);
   removed.present = false;
   present_.Remove(queue);
 }
@@ -301,6 +299,14 @@ void QueueSet::DequeueMembers(std::int32_t local_queue) {
   for (const WorkloadId member : local_queues_.at(local_queue).members) {
     Dequeue(member);
   }
+}
+
+void QueueSet::EnqueueAll(const ClusterQueueEntry& queue) {
+  for (const std::int32_t local_queue : queue.local_queues) EnqueueMembers(local_queue);
+}
+
+void QueueSet::DequeueAll(const ClusterQueueEntry& queue) {
+  for (const std::int32_t local_queue : queue.local_queues) DequeueMembers(local_queue);
 }
 
 void QueueSet::PushOrPark(WorkloadId workload, WallTime now) {

@@ -168,6 +168,8 @@ class QueueSet {
               WallTime now);
   void EnqueueMembers(std::int32_t local_queue);
   void DequeueMembers(std::int32_t local_queue);
+  void EnqueueAll(const ClusterQueueEntry& queue);
+  void DequeueAll(const ClusterQueueEntry& queue);
   void Fill(WorkloadId workload, const WorkloadInfo& info);
   void NoteAge(WorkloadId workload, bool waits);
   void SetPlace(PendingNode& changed);  // in the order of the queue that its LocalQueue names

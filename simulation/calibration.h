@@ -95,7 +95,7 @@ class Corrections {
     std::optional<int> length;
     friend auto operator<=>(const Level&, const Level&) = default;
   };
-  // From the narrowest to the widest.
+  // Returns the levels of the forecast, the narrowest one first.
   static std::vector<Level> LevelsOf(const ForecastGroup& group, const StartQuantiles& raw);
   std::map<Level, Correction> by_level_;
 };

@@ -29,8 +29,7 @@ DecisionNote::DecisionNote(std::string_view reason, const Decision& decision,
     pod_sets_.push_back({pod_set.name, pod_set.count, pod_set.requests, pod_set.obstacles});
   }
   if (pod_sets_.empty() || outcome_ == Outcome::kEvictForNodeFailure) object_ = decision.object;
-  const bool is_held = remark_ == Remark::kHeldForPreemptor || remark_ == Remark::kPlaceIsKept;
-  if (is_held) object_ = decision.held_for;
+  if (decision.held_for != nullptr) object_ = decision.held_for;
   place_at_ = decision.place_at;
 }
 
