@@ -71,16 +71,7 @@ class Informer final : public InformerBase {
       : Informer(client, std::move(options), api::KindOf<T>(), api::Decode<T>) {}
   // For a kind that is known at run time. `kind` must outlive the informer.
   Informer(ApiClient& client, ReflectorOptions options, const api::ResourceKind& kind,
-           Decode decode)
-      : kind_(kind),
-        decode_(decode),
-        reflector_(client, kind, std::move(options),
-                   std::make_shared<const Decoder>(std::move(decode)),
-                   {[this] { StartList(); },
-                    [this](const std::vector<ReadObject>& items) { TakePage(items); },
-                    [this] { EndList(); },
-                    [this](WatchEvent::Type type, const ReadObject& read) { Apply(type, read); },
-                    [this](const Error& error) { TakeFailure(error); }}) {}
+           Decode decode);
 
   void Start() override { reflector_.Start(); }
   bool has_synced() const override { return synced_; }
@@ -291,5 +282,37 @@ class Informer final : public InformerBase {
   std::map<api::ObjectKey, std::string> undecodable_;  // present objects, with the reason
   Reflector reflector_;                                // last member: its callbacks use all others
 };
+
+// Not inline: everything that the callbacks reach is compiled where the class is instantiated.
+template <typename T>
+Informer<T>::Informer(ApiClient& client, ReflectorOptions options, const api::ResourceKind& kind,
+                      Decode decode)
+    : kind_(kind),
+      decode_(decode),
+      reflector_(client, kind, std::move(options),
+                 std::make_shared<const Decoder>(std::move(decode)),
+                 {[this] { StartList(); },
+                  [this](const std::vector<ReadObject>& items) { TakePage(items); },
+                  [this] { EndList(); },
+                  [this](WatchEvent::Type type, const ReadObject& read) { Apply(type, read); },
+                  [this](const Error& error) { TakeFailure(error); }}) {}
+
+// Compiled once, in informer.cc.
+extern template class Informer<api::AdmissionCheck>;
+extern template class Informer<api::ClusterQueue>;
+extern template class Informer<api::Cohort>;
+extern template class Informer<api::Job>;
+extern template class Informer<api::LocalQueue>;
+extern template class Informer<api::Namespace>;
+extern template class Informer<api::Node>;
+extern template class Informer<api::Pod>;
+extern template class Informer<api::PodTemplateObject>;
+extern template class Informer<api::PriorityClass>;
+extern template class Informer<api::ProvisioningRequest>;
+extern template class Informer<api::ProvisioningRequestConfig>;
+extern template class Informer<api::ResourceFlavor>;
+extern template class Informer<api::Topology>;
+extern template class Informer<api::Workload>;
+extern template class Informer<api::WorkloadPriorityClass>;
 
 }  // namespace berth::kube

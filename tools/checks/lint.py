@@ -33,8 +33,8 @@ SHALLOW = [f"--extra-arg={word}" for option in ("mode=shallow", "max-nodes=20000
 
 QUICK = "-O1"  # how QUICK targets are optimised: no finding depends on it
 
-# A warning option of the unit files that clang does not know.
-UNKNOWN_OPTIONS = "--extra-arg=-Wno-unknown-warning-option"
+# GCC's options in the compile commands: a warning of the unit files that clang does not know, and parameters that clang does not use.
+UNKNOWN_OPTIONS = ["--extra-arg=-Wno-unknown-warning-option", "--extra-arg=-Wno-unused-command-line-argument"]
 
 
 @dataclasses.dataclass
@@ -153,7 +153,7 @@ class Lint:
     def run(self, target):
         """(target, seconds, findings); without findings it stores a stamp."""
         started = time.monotonic()
-        run = subprocess.run([TIDY, "--quiet", "-p", str(self.state), *self.depth, UNKNOWN_OPTIONS,
+        run = subprocess.run([TIDY, "--quiet", "-p", str(self.state), *self.depth, *UNKNOWN_OPTIONS,
                               str(self.root / target.command["file"])], capture_output=True,
                              text=True, cwd=self.root)
         findings = "" if run.returncode == 0 else (run.stdout or run.stderr)

@@ -18,6 +18,8 @@ endif()
 add_library(berth_options INTERFACE)
 target_include_directories(berth_options INTERFACE "${PROJECT_SOURCE_DIR}")
 target_link_libraries(berth_options INTERFACE Threads::Threads)
+# GCC collects garbage from this heap size (KiB) on: a quarter of the time of a large unit at the default of 128 MiB.
+target_compile_options(berth_options INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=ggc-min-heapsize=600000>)
 if(BERTH_SANITIZE)
   target_compile_options(berth_options INTERFACE -fsanitize=${BERTH_SANITIZE}
                          -fno-sanitize-recover=all -fno-omit-frame-pointer)
