@@ -85,7 +85,7 @@ TEST(QuotaProperty, StateRebuiltFromTheObjectsIsTheStateKept) {
     const auto story = *support::AnyStory({});
     const auto compare = [&story](const ControlPlane& world) {
       Scheduler rebuilt(support::ConfigOf(story));
-      world.Replay(rebuilt);
+      Replay(world, rebuilt);
       RC_ASSERT(support::DigestOfState(rebuilt) == support::DigestOfState(world.scheduler()));
       RC_ASSERT(support::DigestOfQueues(rebuilt, support::Waiting::kMembers) ==
                 support::DigestOfQueues(world.scheduler(), support::Waiting::kMembers));

@@ -133,10 +133,10 @@ Status World::Delete(const Json& event) {
     core_.DeleteWorkload(KeyOf(event));
   } else if (kind == "LocalQueue") {
     raw_.erase("LocalQueue/" + KeyOf(event).namespace_name + "/" + KeyOf(event).name);
-    core_.DeleteLocalQueue(KeyOf(event));
+    core_.Delete<api::LocalQueue>(KeyOf(event));
   } else if (kind == "Cohort") {
     raw_.erase("Cohort//" + event.value("name", ""));
-    core_.DeleteCohort(event.value("name", ""));
+    core_.Delete<api::Cohort>(event.value("name", ""));
   } else {
     return Error{ErrorCode::kInvalid, "cannot delete a " + kind};
   }
