@@ -26,13 +26,6 @@ QueueState& Catalogue::state(ClusterQueueId id) {
   return *states_[static_cast<std::size_t>(id)];
 }
 
-FlavorResourceId Catalogue::FlavorResourceNumber(FlavorId flavor, ResourceId resource) {
-  const auto [found, added] =
-      pair_numbers_.try_emplace({flavor, resource}, static_cast<FlavorResourceId>(pairs_.size()));
-  if (added) pairs_.emplace_back(flavor, resource);
-  return found->second;
-}
-
 std::vector<Quota> Catalogue::QuotasOf(const std::vector<api::ResourceGroup>& groups) {
   std::vector<Quota> quotas;
   for (const api::ResourceGroup& group : groups) {
@@ -40,7 +33,7 @@ std::vector<Quota> Catalogue::QuotasOf(const std::vector<api::ResourceGroup>& gr
       const FlavorId id = vocabulary_.flavors.Intern(flavor.flavor);
       for (const api::ResourceQuota& quota : flavor.resources) {
         const FlavorResourceId number =
-            FlavorResourceNumber(id, vocabulary_.resources.Intern(quota.resource));
+            vocabulary_.flavor_resources.Number(id, vocabulary_.resources.Intern(quota.resource));
         quotas.push_back({number, quota.nominal_quota, quota.borrowing_limit, quota.lending_limit});
       }
     }
@@ -70,7 +63,7 @@ void Catalogue::Compile(QueueState& queue) {
       compiled.flavors.push_back(vocabulary_.flavors.Intern(flavor.flavor));
       for (const ResourceId resource : compiled.resources) {
         compiled.flavor_resources.push_back(
-            FlavorResourceNumber(compiled.flavors.back(), resource));
+            vocabulary_.flavor_resources.Number(compiled.flavors.back(), resource));
       }
     }
   }
@@ -416,11 +409,6 @@ std::optional<ClusterQueueId> Catalogue::FindQueue(const std::string& name) cons
   const auto found = present_.find(name);
   if (found == present_.end()) return std::nullopt;
   return found->second;
-}
-
-const api::Topology* Catalogue::topology(const std::string& name) const {
-  const auto found = topologies_.find(name);
-  return found == topologies_.end() ? nullptr : &found->second;
 }
 
 std::optional<WakeTarget> Catalogue::TreeOf(ClusterQueueId id) const {

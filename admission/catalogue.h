@@ -136,7 +136,6 @@ class Catalogue {
   ResourceId pods() const { return pods_; }
   // The number of the resource berth.dev/gpus, likewise.
   ResourceId gpus() const { return gpus_; }
-  const api::Topology* topology(const std::string& name) const;
 
   // The number of changes so far that may have raised the allocatable quota of some queue.
   std::int64_t changes() const { return changes_; }
@@ -195,14 +194,6 @@ class Catalogue {
   // The checks that hold for every flavor of the queue, hence known without an assignment.
   std::vector<std::string> ChecksBeforeReservation(ClusterQueueId id) const;
 
-  FlavorResourceId FlavorResourceNumber(FlavorId flavor, ResourceId resource);
-  FlavorId FlavorOf(FlavorResourceId fr) const {
-    return pairs_[static_cast<std::size_t>(fr)].first;
-  }
-  ResourceId ResourceOf(FlavorResourceId fr) const {
-    return pairs_[static_cast<std::size_t>(fr)].second;
-  }
-
  private:
   struct CohortState {
     std::string name;
@@ -255,8 +246,6 @@ class Catalogue {
   std::map<std::string, CheckState> checks_;
   std::map<std::string, std::vector<ClusterQueueId>> users_of_checks_;  // each sorted
   std::map<std::string, api::Topology> topologies_;
-  std::vector<std::pair<FlavorId, ResourceId>> pairs_;
-  std::map<std::pair<FlavorId, ResourceId>, FlavorResourceId> pair_numbers_;
   std::vector<ClusterQueueId> queue_of_leaf_;
   std::vector<std::string> cohort_of_node_;
   std::vector<double> weights_;  // by node

@@ -119,8 +119,9 @@ void ClassicalPreemption::CollectOthers() {
   const auto fits_quota = [&](NodeId node) {
     bool fits = true;
     for (FlavorResourceAmount& item : remaining) {
-      fits = fits && !tree.BorrowingWith(node, item.flavor_resource, item.amount);
-      const Amount local = tree.LocalAvailable(node, item.flavor_resource);
+      const QuotaCell& amounts = tree.AmountsOf(node, item.flavor_resource);
+      fits = fits && !amounts.BorrowingWith(item.amount);
+      const Amount local = amounts.LocalAvailable();
       item.amount = std::max<Amount>(0, api::SubtractAmounts(item.amount, local));
     }
     return fits;
@@ -233,12 +234,12 @@ PreemptionTargets ClassicalPreemption::Find() {
   if (none_elsewhere && own_.open.empty() && own_.merged.empty()) return {};
   const bool borrowing_forbidden =
       candidates_.queue().spec.preemption.borrow_within_cohort == api::PreemptionPolicy::kNever;
-  const bool under_nominal =
-      std::all_of(candidates_.request().contested.begin(), candidates_.request().contested.end(),
-                  [this](FlavorResourceId fr) {
-                    return state_.tree().UsageOf(candidates_.queue().node, fr) <
-                           state_.tree().Nominal(candidates_.queue().node, fr);
-                  });
+  const bool under_nominal = std::all_of(
+      candidates_.request().contested.begin(), candidates_.request().contested.end(),
+      [this](FlavorResourceId fr) {
+        const QuotaCell& amounts = state_.tree().AmountsOf(candidates_.queue().node, fr);
+        return amounts.usage < amounts.nominal;
+      });
   SmallVector<Borrowing, 2> attempts = {Borrowing::kAllowed, Borrowing::kForbidden};
   if (none_elsewhere || (borrowing_forbidden && !under_nominal)) {
     attempts = {Borrowing::kAllowed};

@@ -101,8 +101,9 @@ void CycleOwners::AddNew() {
 // The quota of the node that the node has lent to others, or would lend, and may use itself.
 Amount CycleOwners::FreeOf(NodeId node, FlavorResourceId fr) const {
   const QuotaTree& tree = context_.state.tree();
-  const Amount kept = std::max(tree.UsageOf(node, fr), tree.LocalQuota(node, fr));
-  return std::max<Amount>(0, api::SubtractAmounts(tree.SubtreeQuota(node, fr), kept));
+  const QuotaCell& amounts = tree.AmountsOf(node, fr);
+  const Amount kept = std::max(amounts.usage, amounts.local);
+  return std::max<Amount>(0, api::SubtractAmounts(amounts.subtree, kept));
 }
 
 // The free quota of the cohort's members that move on and may preempt a workload of the priority.
@@ -135,11 +136,11 @@ bool CycleOwners::WouldBeReclaimed(const CycleEntry& entry) {
     NodeId node = leaf;
     Amount more = item.amount;
     // A node within its quota gives nothing back, nor does any node below.
-    while (more > 0 && tree.BorrowingWith(node, fr, more)) {
+    while (more > 0 && tree.AmountsOf(node, fr).BorrowingWith(more)) {
       const NodeId cohort = tree.parent(node);
       if (cohort == kNoQuotaNode) break;
-      const Amount local = api::SubtractAmounts(tree.LocalQuota(node, fr), tree.UsageOf(node, fr));
-      more = api::SubtractAmounts(more, std::max<Amount>(0, local));  // the cohort lends this
+      // The cohort lends the rest.
+      more = api::SubtractAmounts(more, tree.AmountsOf(node, fr).LocalAvailable());
       const Amount wanted = WantedIn(cohort, node, fr, priority);
       if (wanted > 0 && api::SubtractAmounts(tree.Available(cohort, fr), more) < wanted) {
         KeepFromLater(members_[cohort].wanted, fr);

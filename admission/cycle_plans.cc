@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "admission/quota_room.h"
+
 namespace berth::admission {
 namespace {
 
@@ -117,8 +119,8 @@ bool CyclePlans::MayFit(const CycleEntry& head) {
   for (const PreemptionTarget& target : head.targets) {
     if (!context_.search.IsExcluded(*target.reservation)) state.TakeOut(*target.reservation);
   }
-  const bool fits = state.tree().Fits(state.queue(head.input.head.cluster_queue).node,
-                                      head.decision.assignment.usage);
+  const bool fits = Fits(state.tree(), state.queue(head.input.head.cluster_queue).node,
+                         head.decision.assignment.usage);
   state.RollBack(without_targets);
   return fits;
 }
@@ -199,7 +201,7 @@ bool CyclePlans::IsCoveredBy(const CycleEntry& entry, const std::vector<UsageAt>
       claimed->amount -= item.amount;
       for (NodeId node = leaf; each.leaf != leaf && node != kNoQuotaNode;
            node = tree.parent(node)) {
-        if (tree.LocalQuota(node, item.flavor_resource) > 0) return false;
+        if (tree.AmountsOf(node, item.flavor_resource).local > 0) return false;
       }
     }
   }

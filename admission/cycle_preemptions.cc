@@ -78,7 +78,7 @@ void CyclePreemptions::ShowNow(NodeId leaf) {
 
 Amount CyclePreemptions::UsageNow(ClusterQueueId queue, FlavorResourceId fr) const {
   const NodeId leaf = state_.queue(queue).node;
-  Amount used = state_.tree().UsageOf(leaf, fr);
+  Amount used = state_.tree().AmountsOf(leaf, fr).usage;
   const OfRoot* of_root = Find(leaf);
   if (!quota_leaves_at_once_ || of_root == nullptr) return used;
   for (const Reservation* running : of_root->preempted) {

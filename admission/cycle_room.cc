@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "admission/quota_room.h"
+
 namespace berth::admission {
 namespace {
 
@@ -31,7 +33,7 @@ Room CycleRoom::RoomFor(const CycleEntry& entry) {
   const NodeId leaf = state.queue(entry.input.head.cluster_queue).node;
   const auto look = [&] {
     if (entry.input.reserved == nullptr &&
-        !state.tree().Fits(leaf, entry.decision.assignment.usage)) {
+        !Fits(state.tree(), leaf, entry.decision.assignment.usage)) {
       return Room::kNoQuota;
     }
     const auto counting = context_.own_rules.count_pods_on_nodes
@@ -91,11 +93,11 @@ void CycleRoom::ReserveForPreemptor(const CycleEntry& entry) {
   for (const FlavorResourceAmount& item : entry.decision.assignment.usage) {
     const FlavorResourceId fr = item.flavor_resource;
     const Amount used = preemptions_.UsageNow(entry.decision.cluster_queue, fr);
-    const Amount room = api::SubtractAmounts(tree.Nominal(queue.node, fr), used);
+    const Amount room = api::SubtractAmounts(tree.AmountsOf(queue.node, fr).nominal, used);
     Amount amount = item.amount;
     if (entry.decision.assignment.borrow_height == 0) {
       amount = std::max<Amount>(0, std::min(amount, room));
-    } else if (const auto limit = tree.BorrowingLimit(queue.node, fr)) {
+    } else if (const auto limit = tree.AmountsOf(queue.node, fr).BorrowingLimit()) {
       amount = std::min(amount, api::AddAmounts(room, *limit));
     }
     reserved.push_back({fr, amount});

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "admission/flavor_resources.h"
 #include "admission/quota_tree.h"
 #include "admission/topology/placed_pods.h"
 #include "api/pod.h"
@@ -28,14 +29,13 @@
 namespace berth::admission {
 
 using queue::ClusterQueueId;
-using queue::ResourceId;
 using queue::ResourceRequest;
 using queue::WorkloadId;
-using FlavorId = std::int32_t;
 
 struct Vocabulary {
   queue::Names resources;
   queue::Names flavors;
+  FlavorResources flavor_resources;
 };
 
 // The degrees to which an assignment, or one flavor of it, fits, from worst to best.

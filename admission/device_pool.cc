@@ -4,6 +4,9 @@
 #include <string_view>
 #include <utility>
 
+#include "cel/containers.h"
+#include "cel/value_text.h"
+
 namespace berth::admission {
 namespace {
 
@@ -34,7 +37,7 @@ Value QuantityOf(const std::string& text) {
 
 Value ValueOf(const api::DeviceAttribute& attribute) {
   struct Visitor {
-    Value operator()(bool flag) const { return Value::Bool(flag); }
+    Value operator()(bool flag) const { return Value(flag); }
     Value operator()(std::int64_t number) const { return Value::Int(number); }
     Value operator()(const std::string& text) const { return Value::String(text); }
     Value operator()(const api::DeviceVersion& version) const { return VersionOf(version.text); }
@@ -97,10 +100,10 @@ void AddDomains(std::string_view text, std::set<std::string>& domains) {
 
 // The map of domains with those of `named` that it lacks.
 Value WithDomains(const Value& map, const std::set<std::string>& named) {
-  cel::Entries entries = map.ListEntries();
+  cel::Entries entries = map.AsMap().ListEntries();
   const std::size_t before = entries.size();
   for (const std::string& domain : named) {
-    if (!map.Find(domain)) entries.emplace_back(Value::String(domain), Value::Map({}));
+    if (!map.AsMap().Find(domain)) entries.emplace_back(Value::String(domain), Value::Map({}));
   }
   return entries.size() == before ? map : Value::Map(std::move(entries));
 }
@@ -111,7 +114,7 @@ Value WithDomains(const Value& device, const std::vector<const DeviceSelectors*>
     named.insert(each->domains().begin(), each->domains().end());
   }
   if (named.empty()) return device;
-  cel::Entries entries = device.ListEntries();
+  cel::Entries entries = device.AsMap().ListEntries();
   for (auto& [key, value] : entries) {
     if (key.AsText() != "driver") value = WithDomains(value, named);
   }
@@ -154,9 +157,9 @@ Result<bool> DeviceSelectors::Match(const Value& device, std::uint64_t& budget) 
     BERTH_TRY(const Value value, program.Evaluate(activation, budget));
     if (!value.is(cel::Kind::kBool)) {
       return Error{ErrorCode::kInvalid, "CEL expression must evaluate to a bool, not to " +
-                                            std::string(value.type_name())};
+                                            std::string(cel::TypeName(value))};
     }
-    if (!value.is_true()) return false;
+    if (!cel::IsTrue(value)) return false;
   }
   return true;
 }

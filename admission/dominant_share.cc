@@ -82,7 +82,9 @@ void DominantShares::SetPart(Lendable& lendable, NodeId cohort, FlavorResourceId
       [](const auto& known, FlavorResourceId number) { return known.first < number; });
   const bool known = place != parts.end() && place->first == fr;
   if (!known && part == 0) return;
-  Wide& sum = lendable.part_sums[static_cast<std::size_t>(state_.ResourceOf(fr))];
+  Wide& sum =
+      lendable
+          .part_sums[static_cast<std::size_t>(state_.vocabulary().flavor_resources.ResourceOf(fr))];
   sum += part - (known ? place->second : 0);
   if (!known) {
     parts.insert(place, {fr, part});
@@ -104,7 +106,7 @@ DominantShare DominantShares::Of(NodeId node) {
   tree.ForEachDeclared(node, [this](FlavorResourceId fr, Amount usage, Amount subtree) {
     const Amount above = api::SubtractAmounts(usage, subtree);
     if (above <= 0) return;
-    const ResourceId resource = state_.ResourceOf(fr);
+    const ResourceId resource = state_.vocabulary().flavor_resources.ResourceOf(fr);
     Amount& sum = borrowed_[static_cast<std::size_t>(resource)];
     if (sum == 0) touched_.push_back(resource);
     sum = api::AddAmounts(sum, above);

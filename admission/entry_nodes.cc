@@ -97,7 +97,8 @@ void TakeReserved(ClusterState& state, const api::Workload& workload, Assignment
         FlavorChoice& choice = decision.flavors.emplace_back();
         choice.resource = state.vocabulary().resources.Intern(resource);
         choice.flavor = state.vocabulary().flavors.Intern(flavor);
-        choice.flavor_resource = state.FlavorResourceNumber(choice.flavor, choice.resource);
+        choice.flavor_resource =
+            state.vocabulary().flavor_resources.Number(choice.flavor, choice.resource);
       }
     }
   }

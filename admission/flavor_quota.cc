@@ -1,5 +1,7 @@
 #include "admission/flavor_quota.h"
 
+#include "admission/quota_room.h"
+
 namespace berth::admission {
 
 bool FlavorQuota::CanPreemptWhileBorrowing() const {
@@ -26,7 +28,7 @@ QuotaAnswer FlavorQuota::Ask(const QuotaDemand& demand, SmallVector<Obstacle, 1>
     return {{FlavorRating::kNoFit, 0}, NoFitReason::kExceedsMaxQuota};
   }
   QuotaAnswer answer;
-  const QuotaTree::Lender lender = tree_.LowestSubtreeThatFits(queue_.node, fr, total);
+  const Lender lender = LowestSubtreeThatFits(tree_, queue_.node, fr, total);
   const Amount available = tree_.Available(queue_.node, fr);
   answer.mode.borrow_height = lender.height;
   if (total <= available) {
@@ -34,7 +36,8 @@ QuotaAnswer FlavorQuota::Ask(const QuotaDemand& demand, SmallVector<Obstacle, 1>
     return answer;
   }
   note(Obstacle::Kind::kInsufficientQuota, available);
-  if (tree_.Nominal(queue_.node, fr) < total && !lender.below_root && !CanPreemptWhileBorrowing()) {
+  if (tree_.AmountsOf(queue_.node, fr).nominal < total && !lender.below_root &&
+      !CanPreemptWhileBorrowing()) {
     answer.mode.rating = FlavorRating::kNoFit;
     answer.no_fit_reason = NoFitReason::kWaitingForQuota;
     return answer;

@@ -4,6 +4,7 @@
 
 #include "admission/entry_nodes.h"
 #include "admission/flavor_assigner.h"
+#include "admission/quota_room.h"
 
 namespace berth::admission {
 namespace {
@@ -232,7 +233,7 @@ const KeptPlace* KeptPlaces::DelayedBy(const CycleEntry& entry) const {
     if (!place.left.empty()) state.placer().Free(place.left);
     state.tree().AddUsage(state.queue(place.queue).node, place.usage);
     state.placer().Use(place.placed);
-    const bool beside = state.tree().Fits(leaf, entry.decision.assignment.usage) &&
+    const bool beside = Fits(state.tree(), leaf, entry.decision.assignment.usage) &&
                         state.placer().Fits(entry.placed, TopologyPlacer::Counting::kTogether);
     state.RollBack(what_if);
     if (!beside) return &place;

@@ -105,8 +105,9 @@ std::optional<KeptPlan> KeptPlans::ToKeep(const api::Workload& object) const {
     made.uid = freed.uid;
     made.cluster_queue = context_.queues.cluster_queue_names()[freed.cluster_queue];
     for (const FlavorResourceAmount& item : freed.usage) {
-      made.usage[names.flavors[context_.state.FlavorOf(item.flavor_resource)]]
-                [names.resources[context_.state.ResourceOf(item.flavor_resource)]] = item.amount;
+      made.usage[names.flavors[names.flavor_resources.FlavorOf(item.flavor_resource)]]
+                [names.resources[names.flavor_resources.ResourceOf(item.flavor_resource)]] =
+          item.amount;
     }
   }
   return text;
@@ -243,8 +244,8 @@ void KeptPlans::RestoreFreed(PreemptionPlan& plan, const KeptPlan& kept, Workloa
   Usage usage;
   for (FlavorResourceAmount& item : unproven) {
     const Amount amount = std::clamp<Amount>(
-        AmountOf(*told, names.flavors[context_.state.FlavorOf(item.flavor_resource)],
-                 names.resources[context_.state.ResourceOf(item.flavor_resource)]),
+        AmountOf(*told, names.flavors[names.flavor_resources.FlavorOf(item.flavor_resource)],
+                 names.resources[names.flavor_resources.ResourceOf(item.flavor_resource)]),
         0, item.amount);
     if (amount == 0) continue;
     item.amount = api::SubtractAmounts(item.amount, amount);

@@ -39,7 +39,8 @@ PreemptionRequest Nomination::RequestFor(const CycleEntry& entry,
       context_.own_rules.victims_for_pods ? queue::Names::kNone : context_.state.pods();
   erase_if(request.usage, [&](const FlavorResourceAmount& item) {
     return item.amount == 0 ||
-           (pods >= 0 && context_.state.ResourceOf(item.flavor_resource) == pods);
+           (pods >= 0 &&
+            context_.state.vocabulary().flavor_resources.ResourceOf(item.flavor_resource) == pods);
   });
   for (const PodSetDecision& pod_set : assignment.pod_sets) {
     for (const FlavorChoice& choice : pod_set.flavors) {

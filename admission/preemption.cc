@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "admission/quota_room.h"
+
 namespace berth::admission {
 
 PreemptionSearch::PreemptionSearch(ClusterState& state, const FeatureGates& gates,
@@ -51,7 +53,7 @@ PreemptionOracle::Answer WorkloadOracle::Simulate(FlavorResourceId flavor_resour
   const NodeId leaf = state_.queue(queue_).node;
   Answer answer;
   if (memory.targets.empty()) {
-    answer.borrow_height = tree.LowestSubtreeThatFits(leaf, flavor_resource, amount).height;
+    answer.borrow_height = LowestSubtreeThatFits(tree, leaf, flavor_resource, amount).height;
     return answer;
   }
   const QuotaTree::Mark mark = tree.Begin();
@@ -61,7 +63,7 @@ PreemptionOracle::Answer WorkloadOracle::Simulate(FlavorResourceId flavor_resour
     tree.RemoveUsage(state_.queue(from).node, target.reservation->usage);
     if (from == queue_) answer.possibility = PreemptionPossibility::kPreempt;
   }
-  answer.borrow_height = tree.LowestSubtreeThatFits(leaf, flavor_resource, amount).height;
+  answer.borrow_height = LowestSubtreeThatFits(tree, leaf, flavor_resource, amount).height;
   tree.RollBack(mark);
   return answer;
 }

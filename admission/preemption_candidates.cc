@@ -66,7 +66,7 @@ std::size_t PreemptionCandidates::Next(const std::vector<ListedReservation>& lis
 bool PreemptionCandidates::WithinNominal(NodeId node) const {
   return std::none_of(
       request_->contested.begin(), request_->contested.end(),
-      [this, node](FlavorResourceId fr) { return state_.tree().Borrowing(node, fr); });
+      [this, node](FlavorResourceId fr) { return state_.tree().AmountsOf(node, fr).Borrowing(); });
 }
 
 void PreemptionCandidates::Spare(const Reservation& candidate, SparedCandidate::Cause cause) {

@@ -8,7 +8,7 @@ bool PreemptionTrial::Fits(Borrowing borrowing) const {
   const NodeId leaf = candidates_.queue().node;
   for (const FlavorResourceAmount& item : request.usage) {
     if (borrowing == Borrowing::kForbidden &&
-        tree.BorrowingWith(leaf, item.flavor_resource, item.amount)) {
+        tree.AmountsOf(leaf, item.flavor_resource).BorrowingWith(item.amount)) {
       return false;
     }
     if (item.amount > tree.Available(leaf, item.flavor_resource)) return false;

@@ -11,9 +11,11 @@
 // Threads: one. Errors: none.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -24,12 +26,13 @@ namespace berth::admission {
 using api::Amount;
 using FlavorResourceId = std::int32_t;
 
-// One cache line.
+// The amounts of a flavor-resource at a node, as admission/quota_tree.h defines them. One cache
+// line.
 struct alignas(64) QuotaCell {
   static constexpr Amount kNoLimit = INT64_MAX;
   Amount usage = 0;
   Amount subtree = 0;
-  Amount local = 0;
+  Amount local = 0;  // the part of `subtree` that the node does not lend
   Amount borrowing_limit = kNoLimit;
   Amount nominal = 0;
   Amount lending_limit = kNoLimit;
@@ -37,6 +40,14 @@ struct alignas(64) QuotaCell {
   bool own = false;           // the node itself has quota
 
   bool IsEmpty() const { return mentions == 0 && usage == 0; }
+  // The unused part of the node's local quota.
+  Amount LocalAvailable() const { return std::max<Amount>(0, api::SubtractAmounts(local, usage)); }
+  std::optional<Amount> BorrowingLimit() const {
+    return borrowing_limit == kNoLimit ? std::nullopt : std::optional(borrowing_limit);
+  }
+  // Whether `more` usage would exceed (or usage exceeds) the node's subtree quota.
+  bool BorrowingWith(Amount more) const { return api::AddAmounts(usage, more) > subtree; }
+  bool Borrowing() const { return usage > subtree; }
 };
 
 class QuotaCells {

@@ -27,11 +27,6 @@ void KeepLocal(QuotaCell& cell) {
   cell.local = std::max<Amount>(0, SubtractAmounts(cell.subtree, cell.lending_limit));
 }
 
-// The unused part of the node's local quota.
-Amount Kept(const QuotaCell& cell) {
-  return std::max<Amount>(0, SubtractAmounts(cell.local, cell.usage));
-}
-
 }  // namespace
 
 void AddTo(Usage& usage, FlavorResourceId fr, Amount amount) {
@@ -157,7 +152,6 @@ void QuotaTree::SetQuotas(NodeId node, const std::vector<Quota>& quotas) {
     if (!stays) SetQuota(node, quota.flavor_resource, nullptr);
   }
   for (const Quota& quota : quotas) {
-    flavor_resource_count_ = std::max(flavor_resource_count_, quota.flavor_resource + 1);
     SetQuota(node, quota.flavor_resource, &quota);
   }
   HealUsage(node);
@@ -231,7 +225,7 @@ void QuotaTree::Sum(NodeId node, FlavorResourceId fr, QuotaCell& cell) const {
   if (structure(node).kind == Kind::kLeaf) return;
   cell.usage = 0;
   for (const NodeId child : structure(node).children) {
-    const Part part = PartOf(Get(child, fr));
+    const Part part = PartOf(AmountsOf(child, fr));
     cell.subtree = AddAmounts(cell.subtree, part.quota);
     cell.usage = AddAmounts(cell.usage, part.usage);
   }
@@ -309,10 +303,6 @@ void QuotaTree::ShiftHeight(NodeId node, std::int32_t before, std::int32_t after
 
 // --- Available and potential.
 
-Amount QuotaTree::LocalAvailable(NodeId node, FlavorResourceId fr) const {
-  return Kept(Get(node, fr));
-}
-
 namespace {
 
 // Passes an amount from the root of a tree down to a node: applies `step` for each node on the
@@ -333,7 +323,7 @@ Amount AvailableThrough(const QuotaCell& cell, Amount from_parent) {
     from_parent =
         std::min(from_parent, AddAmounts(SubtractAmounts(stored, used), cell.borrowing_limit));
   }
-  return AddAmounts(Kept(cell), from_parent);
+  return AddAmounts(cell.LocalAvailable(), from_parent);
 }
 
 Amount PotentialThrough(const QuotaCell& cell, Amount from_parent) {
@@ -346,49 +336,27 @@ Amount PotentialThrough(const QuotaCell& cell, Amount from_parent) {
 
 // Most parents are roots: two levels need no list.
 Amount QuotaTree::AvailableAt(NodeId node, FlavorResourceId fr) const {
-  const QuotaCell& cell = Get(node, fr);
+  const QuotaCell& cell = AmountsOf(node, fr);
   const NodeId above = parent(node);
   if (above == kNoQuotaNode) return SubtractAmounts(cell.subtree, cell.usage);
   if (parent(above) == kNoQuotaNode) {
-    const QuotaCell& root = Get(above, fr);
+    const QuotaCell& root = AmountsOf(above, fr);
     return AvailableThrough(cell, SubtractAmounts(root.subtree, root.usage));
   }
-  const QuotaCell& root = Get(Root(above), fr);
+  const QuotaCell& root = AmountsOf(Root(above), fr);
   return ThroughLevels(
       node, [this](NodeId of) { return parent(of); }, SubtractAmounts(root.subtree, root.usage),
-      [&](NodeId level, Amount amount) { return AvailableThrough(Get(level, fr), amount); });
+      [&](NodeId level, Amount amount) { return AvailableThrough(AmountsOf(level, fr), amount); });
 }
 
 Amount QuotaTree::Potential(NodeId node, FlavorResourceId fr) const {
-  const QuotaCell& cell = Get(node, fr);
+  const QuotaCell& cell = AmountsOf(node, fr);
   const NodeId above = parent(node);
   if (above == kNoQuotaNode) return cell.subtree;
-  if (parent(above) == kNoQuotaNode) return PotentialThrough(cell, Get(above, fr).subtree);
+  if (parent(above) == kNoQuotaNode) return PotentialThrough(cell, AmountsOf(above, fr).subtree);
   return ThroughLevels(
-      node, [this](NodeId of) { return parent(of); }, Get(Root(above), fr).subtree,
-      [&](NodeId level, Amount amount) { return PotentialThrough(Get(level, fr), amount); });
-}
-
-std::optional<Amount> QuotaTree::BorrowingLimit(NodeId node, FlavorResourceId fr) const {
-  const Amount limit = Get(node, fr).borrowing_limit;
-  if (limit == QuotaCell::kNoLimit) return std::nullopt;
-  return limit;
-}
-
-QuotaTree::Lender QuotaTree::LowestSubtreeThatFits(NodeId node, FlavorResourceId fr,
-                                                   Amount amount) const {
-  NodeId above = parent(node);
-  if (above == kNoQuotaNode) return {0, false};
-  Amount remaining = amount;
-  while (true) {
-    const QuotaCell& cell = Get(node, fr);
-    if (above == kNoQuotaNode || AddAmounts(cell.usage, remaining) <= cell.subtree) {
-      return {Height(node), above != kNoQuotaNode};
-    }
-    remaining = SubtractAmounts(remaining, Kept(cell));
-    node = above;
-    above = parent(node);
-  }
+      node, [this](NodeId of) { return parent(of); }, AmountsOf(Root(above), fr).subtree,
+      [&](NodeId level, Amount amount) { return PotentialThrough(AmountsOf(level, fr), amount); });
 }
 
 // --- Usage.
@@ -405,10 +373,9 @@ inline void QuotaTree::SetUsage(NodeId node, FlavorResourceId fr, QuotaCell& cel
 }
 
 void QuotaTree::Add(NodeId node, FlavorResourceId fr, Amount amount) {
-  flavor_resource_count_ = std::max(flavor_resource_count_, fr + 1);
   while (node != kNoQuotaNode) {
     QuotaCell& cell = at(node).cells.Make(fr);
-    const Amount room = Kept(cell);
+    const Amount room = cell.LocalAvailable();
     SetUsage(node, fr, cell, AddAmounts(cell.usage, amount));
     if (amount <= room || InCycle(node)) return;
     amount = SubtractAmounts(amount, room);
@@ -435,12 +402,6 @@ void QuotaTree::AddUsage(NodeId leaf, const Usage& usage) {
 void QuotaTree::RemoveUsage(NodeId leaf, const Usage& usage) {
   Touch();
   for (const FlavorResourceAmount& item : usage) Subtract(leaf, item.flavor_resource, item.amount);
-}
-
-bool QuotaTree::Fits(NodeId leaf, const Usage& usage) const {
-  return std::all_of(usage.begin(), usage.end(), [&](const FlavorResourceAmount& item) {
-    return item.amount <= Available(leaf, item.flavor_resource);
-  });
 }
 
 QuotaTree::Mark QuotaTree::Begin() {

@@ -84,38 +84,22 @@ class QuotaTree {
   // 0 for a leaf, else the distance to the furthest active leaf below.
   std::int32_t Height(NodeId node) const { return at(node).height; }
 
-  Amount Nominal(NodeId node, FlavorResourceId fr) const { return Get(node, fr).nominal; }
-  Amount SubtreeQuota(NodeId node, FlavorResourceId fr) const { return Get(node, fr).subtree; }
-  Amount UsageOf(NodeId node, FlavorResourceId fr) const { return Get(node, fr).usage; }
-  // The part of the subtree quota that the node does not lend.
-  Amount LocalQuota(NodeId node, FlavorResourceId fr) const { return Get(node, fr).local; }
+  // The amounts of a flavor-resource at a node; all are 0 where the node has no cell. Valid until
+  // the next change of the tree.
+  const QuotaCell& AmountsOf(NodeId node, FlavorResourceId fr) const {
+    const QuotaCell* cell = at(node).cells.Find(fr);
+    return cell != nullptr ? *cell : empty_;
+  }
   // The amount that a leaf could take now, at least 0.
   Amount Available(NodeId leaf, FlavorResourceId fr) const {
     const Amount available = AvailableAt(leaf, fr);
     return available < 0 ? 0 : available;
   }
   Amount Potential(NodeId node, FlavorResourceId fr) const;
-  Amount LocalAvailable(NodeId node, FlavorResourceId fr) const;
-  std::optional<Amount> BorrowingLimit(NodeId node, FlavorResourceId fr) const;
-  // Whether `more` usage would exceed (or usage exceeds) the node's subtree quota.
-  bool BorrowingWith(NodeId node, FlavorResourceId fr, Amount more) const {
-    const QuotaCell& cell = Get(node, fr);
-    return api::AddAmounts(cell.usage, more) > cell.subtree;
-  }
-  bool Borrowing(NodeId node, FlavorResourceId fr) const { return BorrowingWith(node, fr, 0); }
-
-  // The height of the smallest subtree around leaf `node` that has `amount` of fr without
-  // borrowing, and whether that subtree is smaller than the whole tree.
-  struct Lender {
-    std::int32_t height = 0;
-    bool below_root = false;
-  };
-  Lender LowestSubtreeThatFits(NodeId node, FlavorResourceId fr, Amount amount) const;
 
   // Changes the usage of a leaf by `usage`.
   void AddUsage(NodeId leaf, const Usage& usage);
   void RemoveUsage(NodeId leaf, const Usage& usage);
-  bool Fits(NodeId leaf, const Usage& usage) const;
 
   // What-ifs nest. RollBack undoes every change of usage since the mark. Nodes and quotas must not
   // change while a mark is open.
@@ -135,7 +119,6 @@ class QuotaTree {
       if (cell.mentions > 0) visit(fr, cell.usage, cell.subtree);
     });
   }
-  FlavorResourceId flavor_resource_count() const { return flavor_resource_count_; }
   // Equal versions mean equal amounts in the whole tree; RollBack restores the version too.
   std::uint64_t version() const { return version_; }
   // The version of the usage of one node.
@@ -199,10 +182,6 @@ class QuotaTree {
   const Structure& structure(NodeId node) const {
     return structures_[static_cast<std::size_t>(node)];
   }
-  const QuotaCell& Get(NodeId node, FlavorResourceId fr) const {
-    const QuotaCell* cell = at(node).cells.Find(fr);
-    return cell != nullptr ? *cell : empty_;
-  }
   static Part PartOf(const QuotaCell& cell);
   // Updates `fr` from `node` up, after a child's contribution changed.
   void Shift(NodeId node, FlavorResourceId fr, Part before, Part after);
@@ -232,7 +211,6 @@ class QuotaTree {
   std::vector<NodeId> free_;
   std::vector<Change> journal_;
   int open_marks_ = 0;
-  FlavorResourceId flavor_resource_count_ = 0;
   std::uint64_t version_ = 0;
   std::uint64_t last_version_ = 0;
   std::uint64_t build_ = 1;

@@ -393,9 +393,9 @@ Usage Scheduler::UsageOf(const api::Workload& object) {
   ForEachCharge(object, info_options_.reclaim,
                 [&](const api::PodSetAssignment&, const std::string& resource,
                     const std::string& flavor, Amount used) {
-                  const FlavorResourceId fr =
-                      state_.FlavorResourceNumber(state_.vocabulary().flavors.Intern(flavor),
-                                                  state_.vocabulary().resources.Intern(resource));
+                  const FlavorResourceId fr = state_.vocabulary().flavor_resources.Number(
+                      state_.vocabulary().flavors.Intern(flavor),
+                      state_.vocabulary().resources.Intern(resource));
                   AddTo(usage, fr, used);
                 });
   return usage;

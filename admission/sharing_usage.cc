@@ -50,9 +50,10 @@ bool SharingUsage::KeepsHistory(ClusterQueueId queue) const {
 
 Spending SharingUsage::SpendingOf(const Usage& usage) const {
   Spending spending;
-  const queue::Names& resources = state_.vocabulary().resources;
+  const Vocabulary& names = state_.vocabulary();
   for (const FlavorResourceAmount& item : usage) {
-    const std::string& resource = resources[state_.ResourceOf(item.flavor_resource)];
+    const std::string& resource =
+        names.resources[names.flavor_resources.ResourceOf(item.flavor_resource)];
     const double unit = resource == "cpu" ? 1e-3 : 1.0;
     spending[resource] += static_cast<double>(item.amount) * unit;
   }

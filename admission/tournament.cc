@@ -81,11 +81,11 @@ void Tournament::ComputeStandings(Slot& slot) {
   tree.AddUsage(leaf, *slot.entrant.usage);
   for (Standing& standing : slot.standings) {
     standing.share = shares_.Of(standing.node);
-    standing.borrows =
-        std::any_of(slot.entrant.usage->begin(), slot.entrant.usage->end(),
-                    [&](const FlavorResourceAmount& item) {
-                      return item.amount > 0 && tree.Borrowing(standing.node, item.flavor_resource);
-                    });
+    standing.borrows = std::any_of(
+        slot.entrant.usage->begin(), slot.entrant.usage->end(),
+        [&](const FlavorResourceAmount& item) {
+          return item.amount > 0 && tree.AmountsOf(standing.node, item.flavor_resource).Borrowing();
+        });
   }
   tree.RollBack(mark);
 }

@@ -37,7 +37,7 @@ Charges ChargesOf(ClusterState& state, const api::Workload& object, queue::Recla
                   charge.resource = state.vocabulary().resources.Intern(resource);
                   charge.flavor = state.vocabulary().flavors.Intern(flavor);
                   charge.flavor_resource =
-                      state.FlavorResourceNumber(charge.flavor, charge.resource);
+                      state.vocabulary().flavor_resources.Number(charge.flavor, charge.resource);
                   charge.amount = amount;
                 });
   return charges;

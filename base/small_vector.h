@@ -31,17 +31,17 @@ class SmallVector {
   using const_iterator = const T*;
 
   SmallVector() noexcept = default;
-  SmallVector(std::initializer_list<T> items) { assign(items.begin(), items.end()); }
+  SmallVector(std::initializer_list<T> items) { Assign(items.begin(), items.end()); }
   template <std::input_iterator Iterator>
   SmallVector(Iterator first, Iterator last) {
-    assign(first, last);
+    Assign(first, last);
   }
-  SmallVector(const SmallVector& other) { assign(other.begin(), other.end()); }
+  SmallVector(const SmallVector& other) { Assign(other.begin(), other.end()); }
   SmallVector(SmallVector&& other) noexcept(std::is_nothrow_move_constructible_v<T>) {
     TakeFrom(other);
   }
   SmallVector& operator=(const SmallVector& other) {
-    if (this != &other) assign(other.begin(), other.end());
+    if (this != &other) Assign(other.begin(), other.end());
     return *this;
   }
   SmallVector& operator=(SmallVector&& other) noexcept(std::is_nothrow_move_constructible_v<T>) {
@@ -56,10 +56,7 @@ class SmallVector {
   iterator end() { return data_ + size_; }
   const_iterator begin() const { return data_; }
   const_iterator end() const { return data_ + size_; }
-  T* data() { return data_; }
-  const T* data() const { return data_; }
   std::size_t size() const { return size_; }
-  std::size_t capacity() const { return capacity_; }
   bool empty() const { return size_ == 0; }
 
   T& operator[](std::size_t index) { return data_[index]; }
@@ -123,8 +120,13 @@ class SmallVector {
     size_ = static_cast<std::uint32_t>(kept - begin());
     return hole;
   }
+  friend bool operator==(const SmallVector& a, const SmallVector& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+  }
+
+ private:
   template <std::input_iterator Iterator>
-  void assign(Iterator first, Iterator last) {
+  void Assign(Iterator first, Iterator last) {
     clear();
     if constexpr (std::forward_iterator<Iterator>) {
       reserve(static_cast<std::size_t>(std::distance(first, last)));
@@ -132,18 +134,6 @@ class SmallVector {
     for (; first != last; ++first) emplace_back(*first);
   }
 
-  template <typename Predicate>
-  friend std::size_t erase_if(SmallVector& list, Predicate predicate) {
-    T* const kept = std::remove_if(list.begin(), list.end(), predicate);
-    const auto gone = static_cast<std::size_t>(list.end() - kept);
-    list.erase(kept, list.end());
-    return gone;
-  }
-  friend bool operator==(const SmallVector& a, const SmallVector& b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end());
-  }
-
- private:
   // Braces construct aggregates too, which have no constructor.
   template <typename... Args>
   static T Make(Args&&... args) {
@@ -205,5 +195,13 @@ class SmallVector {
   std::uint32_t size_ = 0;
   std::uint32_t capacity_ = N;
 };
+
+template <typename T, std::size_t N, typename Predicate>
+std::size_t erase_if(SmallVector<T, N>& list, Predicate predicate) {
+  T* const kept = std::remove_if(list.begin(), list.end(), predicate);
+  const auto gone = static_cast<std::size_t>(list.end() - kept);
+  list.erase(kept, list.end());
+  return gone;
+}
 
 }  // namespace berth

@@ -44,7 +44,7 @@ Result<Value> Program::Evaluate(const Activation& activation, std::uint64_t& bud
   Machine machine(*plan_, activation, given);
   Value value = machine.Run();
   budget -= given - machine.budget();
-  if (value.is_error()) return Error{ErrorCode::kInvalid, std::string(value.AsText())};
+  if (value.is(Kind::kError)) return Error{ErrorCode::kInvalid, std::string(value.AsText())};
   return value;
 }
 

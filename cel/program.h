@@ -3,7 +3,7 @@
 //     Environment environment{.variables = {"self", "oldSelf"}};
 //     auto program = Compile("self.replicas <= 10 && has(self.queue)", environment);
 //     auto answer = program->Evaluate(Activation().Set("self", Value::View(json)));
-//     if (answer && answer->is_true()) …
+//     if (answer && IsTrue(*answer)) …
 //
 // Variables have no declared types: an operation on values that do not fit is an error of the
 // evaluation ("no such overload"), and so is a missing field ("no such key: x"). `||`, `&&`, all()

@@ -8,10 +8,14 @@
 // JSON integers are CEL ints, other JSON numbers doubles. An integer above the int64 range is a
 // double, as in Kubernetes.
 //
+// cel/value_text.h gives texts of values, cel/value_json.h copies them as JSON.
+//
 // Threads: as for int. Errors: an accessor of another kind than the value's is a bug and aborts.
 // Source: CEL language definition (cel-spec); cel-go common/types.
 #pragma once
 
+#include <chrono>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -23,8 +27,6 @@
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
-
-#include "base/result.h"
 
 namespace berth::cel {
 
@@ -81,39 +83,43 @@ class MethodObject : public Object {
                                           std::span<const Value> arguments) const = 0;
 };
 
+// Whether two lists with the same elements in another order are equal. In lists of the types set
+// and map the order does not count.
+enum class ListOrder : std::uint8_t { kCounts, kAny };
+
+class ListView;
+class MapView;
+
 class Value {
  public:
   Value() noexcept : kind_(Kind::kNull), nanos_(0), bits_{.integer = 0} {}
+  explicit Value(std::same_as<bool> auto value) noexcept : Value(Kind::kBool, {.boolean = value}) {}
+  explicit Value(std::same_as<double> auto value) noexcept
+      : Value(Kind::kDouble, {.real = value}) {}
+  explicit Value(std::chrono::nanoseconds duration) noexcept
+      : Value(Kind::kDuration, {.integer = duration.count()}) {}
+  explicit Value(Instant instant) noexcept : Value(Kind::kTimestamp, {.integer = instant.seconds}) {
+    nanos_ = instant.nanos;
+  }
+  explicit Value(std::shared_ptr<const Object> object) noexcept;
 
   static Value View(const nlohmann::json& json);
   // Views `text`, which has to live as long as the value.
   static Value ViewText(std::string_view text);
 
-  static Value Bool(bool value);
   static Value Int(std::int64_t value);
   static Value Uint(std::uint64_t value);
-  static Value Double(double value);
   static Value String(std::string text);
   static Value Bytes(std::string bytes);
-  static Value List(Values elements);
-  // A list that equals another one with the same elements in any order (list-type set and map).
-  static Value UnorderedList(Values elements);
+  static Value List(Values elements, ListOrder order = ListOrder::kCounts);
   // Keys are bools, ints, uints and strings; if keys are equal, the last counts.
   static Value Map(Entries entries);
-  static Value Duration(std::int64_t nanoseconds);
-  static Value Timestamp(Instant instant);
   static Value Type(std::string name);
-  static Value Optional(Value value);
-  static Value None();  // the optional without a value
-  static Value Of(std::shared_ptr<const Object> object);
+  static Value Optional(std::optional<Value> content);
   static Value Failure(std::string message);
 
   Kind kind() const { return kind_; }
   bool is(Kind kind) const { return kind_ == kind; }
-  bool is_null() const { return kind_ == Kind::kNull; }
-  bool is_error() const { return kind_ == Kind::kError; }
-  bool is_true() const { return kind_ == Kind::kBool && bits_.boolean; }
-  bool is_false() const { return kind_ == Kind::kBool && !bits_.boolean; }
 
   bool AsBool() const;
   std::int64_t AsInt() const;
@@ -125,31 +131,14 @@ class Value {
   const Object& AsObject() const;
   // The value of an optional; null for the optional without a value.
   const Value* AsOptional() const;
+  // cel/containers.h has the views. They are valid as long as this value or a copy of it lives.
+  ListView AsList() const;
+  MapView AsMap() const;
 
-  // A whole number in any of the three numeric kinds, as an int64.
-  std::optional<std::int64_t> Whole() const;
-
-  bool is_unordered() const { return unordered_; }        // see UnorderedList
-  std::size_t size() const;                               // number of elements or entries
-  Value At(std::size_t index) const;                      // requires a list and index < size()
-  std::optional<Value> Find(const Value& key) const;      // requires a map
-  std::optional<Value> Find(std::string_view key) const;  // requires a map
-  Entries ListEntries() const;  // requires a map; in the order of the keys
-
-  // The JSON that a list or map views; null for values that an expression has made.
-  const nlohmann::json* viewed() const;
-
-  std::string_view type_name() const;  // "int", "google.protobuf.Duration", …
-  // The text that Kubernetes prints for a value in messages; cut after a kilobyte.
-  std::string ToText() const;
-
-  // A copy as JSON: durations and timestamps are strings, bytes are base64, an empty optional is
-  // null. kInvalid for a double that JSON cannot write, a key that is no string, and for more
-  // than `max_values` values.
-  Result<nlohmann::json> ToJson(std::size_t max_values = 100'000) const;
+  // The part [at, at + size) of the bytes of a string, which shares the memory of this value.
+  Value Slice(std::size_t at, std::size_t size) const;
 
  private:
-  friend struct ValueAccess;
   struct Text {
     const char* data;
     std::size_t size;
@@ -172,10 +161,16 @@ class Value {
 
   Kind kind_;
   bool views_json_ = false;  // lists and maps: bits_.json, and no owner
-  bool unordered_ = false;   // lists
+  ListOrder order_ = ListOrder::kCounts;
   std::int32_t nanos_;
   Bits bits_;
   std::shared_ptr<const void> owner_;
 };
+
+// Whether `value` is the bool true.
+inline bool IsTrue(const Value& value) { return value.is(Kind::kBool) && value.AsBool(); }
+
+// A whole number in any of the three numeric kinds, as an int64.
+std::optional<std::int64_t> WholeNumber(const Value& value);
 
 }  // namespace berth::cel

@@ -11,6 +11,7 @@
 #include "api/codec/codec.h"
 #include "api/workload_limits.h"
 #include "base/dns_names.h"
+#include "cel/value_text.h"
 #include "integrations/topology_request.h"
 
 namespace berth::integrations {
@@ -236,7 +237,7 @@ Evaluation::Evaluation(const KindDescription& kind, const Json& object, const Re
   }
   cel::Entries entries;
   for (const auto& [type, is_true] : states) {
-    entries.emplace_back(Value::ViewText(type), Value::Bool(is_true));
+    entries.emplace_back(Value::ViewText(type), Value(is_true));
   }
   base_.Set("conditions", Value::Map(std::move(entries)));
 }
@@ -261,24 +262,24 @@ Result<bool> Evaluation::Bool(const char* field, const cel::Program& program,
                               const cel::Activation& activation) {
   BERTH_TRY(const Value value, Run(field, program, activation));
   if (value.is(cel::Kind::kBool)) return value.AsBool();
-  return InvalidAt(field, "expected a bool, got " + std::string(value.type_name()));
+  return InvalidAt(field, "expected a bool, got " + std::string(cel::TypeName(value)));
 }
 
 Result<std::string> Evaluation::Text(const char* field, const cel::Program& program,
                                      const cel::Activation& activation) {
   BERTH_TRY(const Value value, Run(field, program, activation));
   if (value.is(cel::Kind::kString)) return std::string(value.AsText());
-  return InvalidAt(field, "expected a string, got " + std::string(value.type_name()));
+  return InvalidAt(field, "expected a string, got " + std::string(cel::TypeName(value)));
 }
 
 Result<std::int32_t> Evaluation::Count(const char* field, const cel::Program& program,
                                        const cel::Activation& activation) {
   BERTH_TRY(const Value value, Run(field, program, activation));
-  const std::optional<std::int64_t> whole = value.Whole();
+  const std::optional<std::int64_t> whole = cel::WholeNumber(value);
   if (whole && *whole >= 0 && *whole <= std::numeric_limits<std::int32_t>::max()) {
     return static_cast<std::int32_t>(*whole);
   }
-  return InvalidAt(field, "expected a number of pods, got " + value.ToText());
+  return InvalidAt(field, "expected a number of pods, got " + cel::ToText(value));
 }
 
 Result<std::vector<PlacedPodSet>> ReadPodSets(const KindDescription& kind, const Json& object,

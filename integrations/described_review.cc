@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json_write.h"
+#include "cel/value_json.h"
 #include "integrations/described_job.h"
 #include "integrations/described_pod_sets.h"
 #include "integrations/hooks/json_parts.h"
@@ -25,7 +26,7 @@ class ReviewOfObject {
       : kind_(kind), object_(object), evaluation_(kind, object) {
     base_ = evaluation_.base();
     base_.Set("old", old.is_null() ? cel::Value() : cel::Value::View(old));
-    base_.Set("elastic", cel::Value::Bool(elastic));
+    base_.Set("elastic", cel::Value(elastic));
     base_.Set("item", cel::Value());
   }
 
@@ -67,7 +68,7 @@ class ReviewOfObject {
                       message ? *message : message.error().message};
     if (rule.value) {
       const Result<cel::Value> value = evaluation_.Run("review.value", *rule.value, activation);
-      const Result<Json> shown = value ? value->ToJson() : Result<Json>(value.error());
+      const Result<Json> shown = value ? cel::ToJson(*value) : Result<Json>(value.error());
       if (shown) error.value = ShownText(&*shown);
     }
     errors_.push_back(std::move(error));

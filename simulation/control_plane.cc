@@ -25,52 +25,6 @@ ControlPlane::ControlPlane(admission::DriverOptions options, std::size_t workloa
       store_(driver_, workloads),
       now_(kStart) {}
 
-void ControlPlane::Apply(const api::Namespace& object) {
-  namespaces_[object.meta.name] = object;
-  scheduler_.Apply(object);
-  Reconcile();
-}
-
-void ControlPlane::Apply(const api::ResourceFlavor& object) {
-  flavors_[object.meta.name] = object;
-  scheduler_.Apply(object);
-  Reconcile();
-}
-
-void ControlPlane::Apply(const api::AdmissionCheck& object) {
-  checks_[object.meta.name] = object;
-  scheduler_.Apply(object);
-  Reconcile();
-}
-
-void ControlPlane::Apply(const api::Topology& object) {
-  scheduler_.Apply(object);
-  Reconcile();
-}
-
-void ControlPlane::Apply(const api::Node& object) {
-  scheduler_.Apply(object);
-  Reconcile();
-}
-
-void ControlPlane::Apply(const api::Cohort& object) {
-  cohorts_[object.meta.name] = object;
-  scheduler_.Apply(object);
-  Reconcile();
-}
-
-void ControlPlane::Apply(const api::ClusterQueue& object) {
-  cluster_queues_[object.meta.name] = object;
-  scheduler_.Apply(object);
-  Reconcile();
-}
-
-void ControlPlane::Apply(const api::LocalQueue& object) {
-  local_queues_[object.meta.key()] = object;
-  scheduler_.Apply(object);
-  Reconcile();
-}
-
 void ControlPlane::Apply(api::Workload object) {
   if (object.meta.generation == 0) object.meta.generation = 1;
   if (object.meta.creation_timestamp == WallTime{}) object.meta.creation_timestamp = Stamp();
@@ -94,18 +48,6 @@ void ControlPlane::DeleteWorkload(const api::ObjectKey& key) {
   if (found == numbers_.end()) return;
   store_.Forget(found->second);
   numbers_.erase(found);
-  Reconcile();
-}
-
-void ControlPlane::DeleteLocalQueue(const api::ObjectKey& key) {
-  local_queues_.erase(key);
-  scheduler_.Forget<api::LocalQueue>(key);
-  Reconcile();
-}
-
-void ControlPlane::DeleteCohort(const std::string& name) {
-  cohorts_.erase(name);
-  scheduler_.Forget<api::Cohort>(name);
   Reconcile();
 }
 
@@ -184,24 +126,8 @@ void ControlPlane::SetCheck(const api::ObjectKey& key, const std::string& check,
   Settle();
 }
 
-std::string ControlPlane::ClusterQueueOf(const api::Workload& workload) const {
-  if (workload.status.admission) return workload.status.admission->cluster_queue;
-  const auto local = local_queues_.find({workload.meta.namespace_name, workload.spec.queue_name});
-  return local == local_queues_.end() ? "" : local->second.cluster_queue;
-}
-
-const api::LocalQueue* ControlPlane::FindLocalQueue(const api::ObjectKey& key) const {
-  const auto found = local_queues_.find(key);
-  return found == local_queues_.end() ? nullptr : &found->second;
-}
-
-const api::ClusterQueue* ControlPlane::FindClusterQueue(const std::string& name) const {
-  const auto found = cluster_queues_.find(name);
-  return found == cluster_queues_.end() ? nullptr : &found->second;
-}
-
 bool ControlPlane::ReconcileOne(std::size_t number) {
-  admission::WorkloadPlan plan = driver_.PlanWorkload(*store_.object(number), *this, Stamp());
+  admission::WorkloadPlan plan = driver_.PlanWorkload(*store_.object(number), objects_, Stamp());
   if (!plan.status && !plan.deactivate) return false;
   api::Workload& workload = store_.Edit(number);
   if (plan.status) workload.status = *std::move(plan.status);
@@ -265,14 +191,11 @@ void ControlPlane::Perform(const admission::CycleResult& result) {
   Reconcile();
 }
 
-void ControlPlane::Replay(admission::Scheduler& scheduler) const {
-  for (const auto& [name, object] : namespaces_) scheduler.Apply(object);
-  for (const auto& [name, object] : flavors_) scheduler.Apply(object);
-  for (const auto& [name, object] : checks_) scheduler.Apply(object);
-  for (const auto& [name, object] : cohorts_) scheduler.Apply(object);
-  for (const auto& [name, object] : cluster_queues_) scheduler.Apply(object);
-  for (const auto& [key, object] : local_queues_) scheduler.Apply(object);
-  for (const auto& [key, number] : numbers_) scheduler.ApplyWorkload(store_.object(number), now_);
+void Replay(const ControlPlane& plane, admission::Scheduler& scheduler) {
+  plane.objects().Replay(scheduler);
+  for (const auto& entry : plane.workloads()) {
+    scheduler.ApplyWorkload(std::make_shared<const api::Workload>(entry.second), plane.now());
+  }
 }
 
 }  // namespace berth::simulation

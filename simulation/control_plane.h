@@ -14,6 +14,7 @@
 // Threads: one. Errors: none; a call for an unknown Workload has no effect.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <map>
 #include <optional>
@@ -25,11 +26,12 @@
 #include "api/queues.h"
 #include "api/workload.h"
 #include "base/clock.h"
+#include "simulation/queueing_objects.h"
 #include "simulation/workloads.h"
 
 namespace berth::simulation {
 
-class ControlPlane : private admission::QueueObjects {
+class ControlPlane {
  public:
   // `workloads`: how many are expected; more may come.
   // There are no pods: waitForPodsReady is off. Plans by time are not followed: a Workload gets its
@@ -44,21 +46,27 @@ class ControlPlane : private admission::QueueObjects {
   void Advance(Duration by) { now_ += by; }
   void SetTime(WallTime now) { now_ = now; }
 
-  void Apply(const api::Namespace& object);
-  void Apply(const api::ResourceFlavor& object);
-  void Apply(const api::AdmissionCheck& object);
-  void Apply(const api::Topology& object);
-  void Apply(const api::Node& object);
-  void Apply(const api::Cohort& object);
-  void Apply(const api::ClusterQueue& object);
-  void Apply(const api::LocalQueue& object);
+  // Topologies and Nodes are not among objects().
+  template <typename Object>
+  void Apply(const Object& object) {
+    if constexpr (!std::same_as<Object, api::Topology> && !std::same_as<Object, api::Node>) {
+      objects_.Set(object);
+    }
+    scheduler_.Apply(object);
+    Reconcile();
+  }
   // Defaults: generation 1, creation now, UID equal to the name, and as the owner a job of the same
   // name: the caller stops it (Release).
   void Apply(api::Workload object);
 
   void DeleteWorkload(const api::ObjectKey& key);
-  void DeleteLocalQueue(const api::ObjectKey& key);
-  void DeleteCohort(const std::string& name);
+  // Deletes a Cohort by its name or a LocalQueue by its key.
+  template <typename Object>
+  void Delete(const typename QueueingObjects::Table<Object>::key_type& key) {
+    objects_.Remove<Object>(key);
+    scheduler_.Forget<Object>(key);
+    Reconcile();
+  }
   void Finish(const api::ObjectKey& key);
   void SetPriority(const api::ObjectKey& key, std::int32_t priority);
   void SetActive(const api::ObjectKey& key, bool active);
@@ -84,26 +92,16 @@ class ControlPlane : private admission::QueueObjects {
   const api::Workload* Find(const api::ObjectKey& key) const;
   // Keys and Workloads that were applied here, by key; valid until the next write.
   std::vector<std::pair<const api::ObjectKey&, const api::Workload&>> workloads() const;
-  const std::map<std::string, api::ClusterQueue>& cluster_queues() const { return cluster_queues_; }
-  const std::map<std::string, api::Cohort>& cohorts() const { return cohorts_; }
-  const std::map<api::ObjectKey, api::LocalQueue>& local_queues() const { return local_queues_; }
-  // The ClusterQueue in which `workload` waits or holds quota; empty: none.
-  std::string ClusterQueueOf(const api::Workload& workload) const;
+  const QueueingObjects& objects() const { return objects_; }
 
   // The store of Workloads that the caller numbers. A control plane has either these or Workloads
   // that were applied here.
   Workloads& store() { return store_; }
 
-  // Applies all objects except topologies and nodes to a new scheduler, in the order of their
-  // names.
-  void Replay(admission::Scheduler& scheduler) const;
-
  private:
   WallTime Stamp() const { return CutToSeconds(now_); }
   // nullopt: there is no such Workload.
   std::optional<std::size_t> NumberOf(const api::ObjectKey& key) const;
-  const api::LocalQueue* FindLocalQueue(const api::ObjectKey& key) const override;
-  const api::ClusterQueue* FindClusterQueue(const std::string& name) const override;
   void Settle();     // the scheduler gets the writes, and Workloads are reconciled
   void Reconcile();  // until nothing changes
   bool ReconcileOne(std::size_t number);
@@ -115,12 +113,11 @@ class ControlPlane : private admission::QueueObjects {
   WallTime now_;
   std::map<api::ObjectKey, std::size_t> numbers_;
   std::size_t next_number_ = 0;
-  std::map<std::string, api::ClusterQueue> cluster_queues_;
-  std::map<std::string, api::Cohort> cohorts_;
-  std::map<api::ObjectKey, api::LocalQueue> local_queues_;
-  std::map<std::string, api::Namespace> namespaces_;
-  std::map<std::string, api::ResourceFlavor> flavors_;
-  std::map<std::string, api::AdmissionCheck> checks_;
+  QueueingObjects objects_;
 };
+
+// Applies the objects and then the Workloads of `plane` to a new scheduler, in the order of their
+// names.
+void Replay(const ControlPlane& plane, admission::Scheduler& scheduler);
 
 }  // namespace berth::simulation

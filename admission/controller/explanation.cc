@@ -36,7 +36,7 @@ std::string KeptBack(const ClusterState& state, NodeId cohort, NodeId except,
   std::size_t looked_at = 0;
   for (const NodeId member : tree.children(cohort)) {
     if (++looked_at > kMostMembers) break;
-    const Amount local = member == except ? 0 : tree.LocalAvailable(member, quota);
+    const Amount local = member == except ? 0 : tree.AmountsOf(member, quota).LocalAvailable();
     if (local <= kept) continue;
     kept = local;
     most = member;
@@ -60,9 +60,10 @@ std::string BindingLimit(const Obstacle& obstacle, const QueueState& queue,
   }
   if (queue.spec.cohort_name.empty() || tree.InCycle(queue.node)) return "nominalQuota";
   for (NodeId node = queue.node; tree.parent(node) != kNoQuotaNode; node = tree.parent(node)) {
-    if (const auto limit = tree.BorrowingLimit(node, quota)) {
-      const Amount most = api::AddAmounts(tree.SubtreeQuota(node, quota), *limit);
-      const Amount left = api::SubtractAmounts(most, tree.UsageOf(node, quota));
+    const QuotaCell& amounts = tree.AmountsOf(node, quota);
+    if (const auto limit = amounts.BorrowingLimit()) {
+      const Amount most = api::AddAmounts(amounts.subtree, *limit);
+      const Amount left = api::SubtractAmounts(most, amounts.usage);
       if (left <= std::max<Amount>(0, tree.Available(tree.parent(node), quota))) {
         const std::string whose =
             node == queue.node ? "" : "cohort " + state.CohortName(node) + " ";
@@ -92,7 +93,7 @@ Json TriedJson(const PodSetDecision& pod_set, const Obstacle& obstacle, const De
   const FlavorResourceId quota = FindQuota(queue, obstacle.flavor, obstacle.resource);
   if (quota >= 0 && queue.present) {
     const QuotaTree& tree = scheduler.state().tree();
-    tried["nominal"] = tree.Nominal(queue.node, quota);
+    tried["nominal"] = tree.AmountsOf(queue.node, quota).nominal;
     // For amounts above the potential, the obstacle's limit is the potential.
     if (obstacle.kind == Obstacle::Kind::kExceedsMaximum && !tree.InCycle(queue.node)) {
       tried["available"] = std::max<Amount>(0, tree.Available(queue.node, quota));

@@ -32,8 +32,9 @@ std::optional<CohortStanding> StandingOfCohort(const Scheduler& scheduler,
   standing.root = state.CohortName(tree.Root(*node));
   const Vocabulary& vocabulary = scheduler.state().vocabulary();
   tree.ForEachDeclared(*node, [&](FlavorResourceId fr, Amount /*usage*/, Amount subtree) {
-    standing.amounts.push_back({vocabulary.flavors[state.FlavorOf(fr)],
-                                vocabulary.resources[state.ResourceOf(fr)], subtree});
+    standing.amounts.push_back({vocabulary.flavors[vocabulary.flavor_resources.FlavorOf(fr)],
+                                vocabulary.resources[vocabulary.flavor_resources.ResourceOf(fr)],
+                                subtree});
   });
   return standing;
 }

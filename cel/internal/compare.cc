@@ -2,7 +2,8 @@
 
 #include <vector>
 
-#include "cel/internal/containers.h"
+#include "cel/containers.h"
+#include "cel/value_text.h"
 
 namespace berth::cel {
 namespace {
@@ -40,11 +41,11 @@ std::partial_ordering CompareInt(std::int64_t a, const Value& b) {
 bool EqualDeep(const Value& a, const Value& b, std::uint64_t& work, int depth);
 
 // Each element has one that equals it in the other list. Elements are often in the same order.
-bool EqualInAnyOrder(const Value& a, const Value& b, std::uint64_t& work, int depth) {
+bool EqualInAnyOrder(const ListView& a, const ListView& b, std::uint64_t& work, int depth) {
   const std::size_t size = b.size();
   std::vector<bool> taken(size);
   std::size_t index = 0;
-  return ForEachElement(a, [&](const Value& element) {
+  return a.ForEach([&](const Value& element) {
     const std::size_t start = index++;
     for (std::size_t i = 0; i < size; ++i) {
       const std::size_t at = (start + i) % size;
@@ -56,17 +57,19 @@ bool EqualInAnyOrder(const Value& a, const Value& b, std::uint64_t& work, int de
   });
 }
 
-bool EqualLists(const Value& a, const Value& b, std::uint64_t& work, int depth) {
+bool EqualLists(const ListView& a, const ListView& b, std::uint64_t& work, int depth) {
   if (a.size() != b.size()) return false;
-  if (a.is_unordered() && b.is_unordered()) return EqualInAnyOrder(a, b, work, depth);
+  if (a.order() == ListOrder::kAny && b.order() == ListOrder::kAny) {
+    return EqualInAnyOrder(a, b, work, depth);
+  }
   std::size_t index = 0;
-  return ForEachElement(
-      a, [&](const Value& element) { return EqualDeep(element, b.At(index++), work, depth); });
+  return a.ForEach(
+      [&](const Value& element) { return EqualDeep(element, b.At(index++), work, depth); });
 }
 
-bool EqualMaps(const Value& a, const Value& b, std::uint64_t& work, int depth) {
+bool EqualMaps(const MapView& a, const MapView& b, std::uint64_t& work, int depth) {
   if (a.size() != b.size()) return false;
-  return ForEachEntry(a, [&](const Value& key, const Value& value) {
+  return a.ForEach([&](const Value& key, const Value& value) {
     const std::optional<Value> other = b.Find(key);
     return other && EqualDeep(value, *other, work, depth);
   });
@@ -87,8 +90,8 @@ bool EqualDeep(const Value& a, const Value& b, std::uint64_t& work, int depth) {
       work -= bytes < work ? bytes : work;
       return a.AsText() == b.AsText();
     }
-    case Kind::kList: return EqualLists(a, b, work, depth + 1);
-    case Kind::kMap: return EqualMaps(a, b, work, depth + 1);
+    case Kind::kList: return EqualLists(a.AsList(), b.AsList(), work, depth + 1);
+    case Kind::kMap: return EqualMaps(a.AsMap(), b.AsMap(), work, depth + 1);
     case Kind::kDuration: return a.AsNanoseconds() == b.AsNanoseconds();
     case Kind::kTimestamp: return a.AsInstant() == b.AsInstant();
     case Kind::kOptional: {
@@ -97,7 +100,7 @@ bool EqualDeep(const Value& a, const Value& b, std::uint64_t& work, int depth) {
       if (x == nullptr || y == nullptr) return x == y;
       return EqualDeep(*x, *y, work, depth + 1);
     }
-    case Kind::kObject: return a.type_name() == b.type_name() && a.AsObject().Equals(b.AsObject());
+    case Kind::kObject: return TypeName(a) == TypeName(b) && a.AsObject().Equals(b.AsObject());
     default: return false;
   }
 }

@@ -4,10 +4,12 @@
 #include <string>
 
 #include "base/strings.h"
+#include "cel/containers.h"
 #include "cel/internal/functions.h"
 #include "cel/internal/machine.h"
 #include "cel/internal/numbers.h"
 #include "cel/internal/runes.h"
+#include "cel/value_text.h"
 
 namespace berth::cel {
 namespace {
@@ -18,8 +20,8 @@ Value Size(const Call& call) {
       if (!call.machine.ChargeText(call[0].AsText().size())) return call.machine.Exhausted();
       return Value::Int(static_cast<std::int64_t>(CountRunes(call[0].AsText())));
     case Kind::kBytes: return Value::Int(static_cast<std::int64_t>(call[0].AsText().size()));
-    case Kind::kList:
-    case Kind::kMap: return Value::Int(static_cast<std::int64_t>(call[0].size()));
+    case Kind::kList: return Value::Int(static_cast<std::int64_t>(call[0].AsList().size()));
+    case Kind::kMap: return Value::Int(static_cast<std::int64_t>(call[0].AsMap().size()));
     case Kind::kDuration:
     case Kind::kTimestamp: return FailNoOverload();
     default: return Value::Failure("no such overload: size");
@@ -34,20 +36,20 @@ Value CheckSearch(const Call& call) {
 }
 
 Value Contains(const Call& call) {
-  if (Value failure = CheckSearch(call); failure.is_error()) return failure;
-  return Value::Bool(FindText(call[0].AsText(), call[1].AsText()) != std::string_view::npos);
+  if (Value failure = CheckSearch(call); failure.is(Kind::kError)) return failure;
+  return Value(FindText(call[0].AsText(), call[1].AsText()) != std::string_view::npos);
 }
 Value StartsWith(const Call& call) {
-  if (Value failure = CheckSearch(call); failure.is_error()) return failure;
-  return Value::Bool(call[0].AsText().starts_with(call[1].AsText()));
+  if (Value failure = CheckSearch(call); failure.is(Kind::kError)) return failure;
+  return Value(call[0].AsText().starts_with(call[1].AsText()));
 }
 Value EndsWith(const Call& call) {
-  if (Value failure = CheckSearch(call); failure.is_error()) return failure;
-  return Value::Bool(call[0].AsText().ends_with(call[1].AsText()));
+  if (Value failure = CheckSearch(call); failure.is(Kind::kError)) return failure;
+  return Value(call[0].AsText().ends_with(call[1].AsText()));
 }
 
 Value CannotConvert(const Value& value, std::string_view type) {
-  return Value::Failure("type conversion error from '" + std::string(value.type_name()) + "' to '" +
+  return Value::Failure("type conversion error from '" + std::string(TypeName(value)) + "' to '" +
                         std::string(type) + "'");
 }
 
@@ -111,11 +113,11 @@ Value ToDouble(const Call& call) {
   const Value& value = call[0];
   switch (value.kind()) {
     case Kind::kDouble: return value;
-    case Kind::kInt: return Value::Double(static_cast<double>(value.AsInt()));
-    case Kind::kUint: return Value::Double(static_cast<double>(value.AsUint()));
+    case Kind::kInt: return Value(static_cast<double>(value.AsInt()));
+    case Kind::kUint: return Value(static_cast<double>(value.AsUint()));
     case Kind::kString: {
       const auto number = ParseDouble(value.AsText());
-      return number ? Value::Double(*number) : CannotConvert(value, "double");
+      return number ? Value(*number) : CannotConvert(value, "double");
     }
     default: return call.NoOverload();
   }
@@ -130,11 +132,11 @@ Value ToString(const Call& call) {
     case Kind::kUint:
     case Kind::kDouble:
     case Kind::kDuration:
-    case Kind::kTimestamp: return call.machine.MakeString(value.ToText());
+    case Kind::kTimestamp: return call.machine.MakeString(ToText(value));
     case Kind::kObject:
       // Addresses and networks alone have a text in CEL.
-      if (!value.type_name().starts_with("net.")) return call.NoOverload();
-      return call.machine.MakeString(value.ToText());
+      if (!TypeName(value).starts_with("net.")) return call.NoOverload();
+      return call.machine.MakeString(ToText(value));
     case Kind::kBytes:
       if (!call.machine.ChargeText(value.AsText().size())) return call.machine.Exhausted();
       if (!IsValidUtf8(value.AsText())) {
@@ -157,10 +159,10 @@ Value ToBool(const Call& call) {
   if (!call.Is(0, Kind::kString)) return call.NoOverload();
   const std::string_view text = call[0].AsText();
   for (const std::string_view word : {"1", "t", "T", "true", "TRUE", "True"}) {
-    if (text == word) return Value::Bool(true);
+    if (text == word) return Value(true);
   }
   for (const std::string_view word : {"0", "f", "F", "false", "FALSE", "False"}) {
-    if (text == word) return Value::Bool(false);
+    if (text == word) return Value(false);
   }
   return CannotConvert(call[0], "bool");
 }
@@ -171,7 +173,8 @@ Value ToDuration(const Call& call) {
   if (!call.Is(0, Kind::kString)) return call.NoOverload();
   if (!call.machine.ChargeText(call[0].AsText().size())) return call.machine.Exhausted();
   const auto span = ParseDuration(call[0].AsText());
-  return span ? Value::Duration(*span) : CannotConvert(call[0], "google.protobuf.Duration");
+  return span ? Value(std::chrono::nanoseconds(*span))
+              : CannotConvert(call[0], "google.protobuf.Duration");
 }
 
 Value ToTimestamp(const Call& call) {
@@ -179,14 +182,14 @@ Value ToTimestamp(const Call& call) {
   if (call.Is(0, Kind::kInt)) {
     const Instant instant{call[0].AsInt(), 0};
     if (!IsInstantInRange(instant)) return Value::Failure("timestamp overflow");
-    return Value::Timestamp(instant);
+    return Value(instant);
   }
   if (!call.Is(0, Kind::kString)) return call.NoOverload();
   const auto instant = ParseInstant(call[0].AsText());
-  return instant ? Value::Timestamp(*instant) : CannotConvert(call[0], "google.protobuf.Timestamp");
+  return instant ? Value(*instant) : CannotConvert(call[0], "google.protobuf.Timestamp");
 }
 
-Value TypeOf(const Call& call) { return Value::Type(std::string(call[0].type_name())); }
+Value TypeOf(const Call& call) { return Value::Type(std::string(TypeName(call[0]))); }
 
 constexpr FunctionEntry kCore[] = {
     {"size", Style::kGlobal, 1, 1, Size},

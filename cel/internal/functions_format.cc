@@ -6,9 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "cel/internal/containers.h"
+#include "cel/containers.h"
 #include "cel/internal/functions.h"
 #include "cel/internal/machine.h"
+#include "cel/value_text.h"
 
 namespace berth::cel {
 namespace {
@@ -24,7 +25,7 @@ struct Clause {
 };
 
 Clause Misfit(std::string_view words, const Value& value) {
-  return {"", std::string(words) + ", was given " + std::string(value.type_name())};
+  return {"", std::string(words) + ", was given " + std::string(TypeName(value))};
 }
 
 std::string QuoteForCel(std::string_view text) {
@@ -54,7 +55,7 @@ Clause PartText(const Call& call, const Value& value, int level);
 
 Clause ListText(const Call& call, const Value& list, int level) {
   Clause result{"[", ""};
-  ForEachElement(list, [&](const Value& element) {
+  list.AsList().ForEach([&](const Value& element) {
     Clause part = PartText(call, element, level + 1);
     result.error = std::move(part.error);
     if (result.text.size() > 1) result.text += ", ";
@@ -68,7 +69,7 @@ Clause ListText(const Call& call, const Value& list, int level) {
 Clause MapText(const Call& call, const Value& map, int level) {
   std::vector<std::string> entries;
   Clause result{"{", ""};
-  ForEachEntry(map, [&](const Value& key, const Value& value) {
+  map.AsMap().ForEach([&](const Value& key, const Value& value) {
     const Clause key_text = PartText(call, key, level + 1);
     const Clause text = PartText(call, value, level + 1);
     result.error = key_text.error + text.error;
@@ -94,16 +95,16 @@ Clause PartText(const Call& call, const Value& value, int level) {
       const std::string text = Fixed(value.AsDouble(), kDefaultPrecision);
       return {std::isfinite(value.AsDouble()) ? text : "\"" + text + "\"", ""};
     }
-    case Kind::kTimestamp: return {"timestamp(\"" + value.ToText() + "\")", ""};
-    case Kind::kDuration: return {"duration(\"" + value.ToText() + "\")", ""};
+    case Kind::kTimestamp: return {"timestamp(\"" + ToText(value) + "\")", ""};
+    case Kind::kDuration: return {"duration(\"" + ToText(value) + "\")", ""};
     case Kind::kList: return ListText(call, value, level);
     case Kind::kMap: return MapText(call, value, level);
     case Kind::kNull:
     case Kind::kBool:
     case Kind::kInt:
     case Kind::kUint:
-    case Kind::kType: return {value.ToText(), ""};
-    default: return {"", "no formatting function for " + std::string(value.type_name())};
+    case Kind::kType: return {ToText(value), ""};
+    default: return {"", "no formatting function for " + std::string(TypeName(value))};
   }
 }
 
@@ -119,7 +120,7 @@ Clause StringText(const Call& call, const Value& value) {
           "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, "
           "types, durations, and timestamps",
           value);
-    default: return {value.ToText(), ""};
+    default: return {ToText(value), ""};
   }
 }
 
@@ -266,19 +267,19 @@ Value FormatText(const Call& call) {
       result += c;
       continue;
     }
-    if (index >= call[1].size()) {
+    if (index >= call[1].AsList().size()) {
       return Value::Failure("index " + std::to_string(index) + " out of range");
     }
     if (rest.empty()) return Value::Failure("unexpected end of string");
     Value failure;
     const int precision = TakePrecision(rest, failure);
-    if (failure.is_error()) return failure;
+    if (failure.is(Kind::kError)) return failure;
     const char letter = rest.front();
     if (std::string_view("sdfebxXo").find(letter) == std::string_view::npos) {
       return BadClause(std::string("unrecognized formatting clause \"") + letter + "\"");
     }
     rest.remove_prefix(1);
-    const Clause clause = ClauseText(call, letter, precision, call[1].At(index++));
+    const Clause clause = ClauseText(call, letter, precision, call[1].AsList().At(index++));
     if (!clause.error.empty()) return Value::Failure("error during formatting: " + clause.error);
     if (!call.machine.Allocate(clause.text.size() + 1)) return call.machine.Exhausted();
     result += clause.text;

@@ -2,41 +2,44 @@
 #include <algorithm>
 #include <string>
 
+#include "cel/containers.h"
 #include "cel/internal/compare.h"
-#include "cel/internal/containers.h"
 #include "cel/internal/functions.h"
 #include "cel/internal/machine.h"
+#include "cel/value_text.h"
 
 namespace berth::cel {
 namespace {
 
 // Whether every element can be compared with the first one.
-bool HasOneOrder(const Value& list) {
+bool HasOneOrder(const ListView& list) {
   if (list.size() == 0) return true;
   const Value first = list.At(0);
-  return ForEachElement(
-      list, [&](const Value& element) { return IsOrdered(element) && SameOrder(element, first); });
+  return list.ForEach(
+      [&](const Value& element) { return IsOrdered(element) && SameOrder(element, first); });
 }
 
 Value IsSorted(const Call& call) {
   if (!call.Is(0, Kind::kList)) return call.NoOverload();
-  if (!call.machine.Charge(call[0].size())) return call.machine.Exhausted();
-  if (!HasOneOrder(call[0])) return FailNoOverload();
-  for (std::size_t i = 1; i < call[0].size(); ++i) {
-    if (CompareOrdered(call[0].At(i - 1), call[0].At(i)) > 0) return Value::Bool(false);
+  const ListView list = call[0].AsList();
+  if (!call.machine.Charge(list.size())) return call.machine.Exhausted();
+  if (!HasOneOrder(list)) return FailNoOverload();
+  for (std::size_t i = 1; i < list.size(); ++i) {
+    if (CompareOrdered(list.At(i - 1), list.At(i)) > 0) return Value(false);
   }
-  return Value::Bool(true);
+  return Value(true);
 }
 
 Value Extreme(const Call& call, bool greatest) {
   if (!call.Is(0, Kind::kList)) return call.NoOverload();
-  if (!call.machine.Charge(call[0].size())) return call.machine.Exhausted();
-  if (call[0].size() == 0) {
+  const ListView list = call[0].AsList();
+  if (!call.machine.Charge(list.size())) return call.machine.Exhausted();
+  if (list.size() == 0) {
     return Value::Failure(std::string(call.name) + " called on empty list");
   }
-  if (!HasOneOrder(call[0])) return FailNoOverload();
-  Value result = call[0].At(0);
-  ForEachElement(call[0], [&](const Value& element) {
+  if (!HasOneOrder(list)) return FailNoOverload();
+  Value result = list.At(0);
+  list.ForEach([&](const Value& element) {
     const std::partial_ordering order = CompareOrdered(element, result);
     if (greatest ? order > 0 : order < 0) result = element;
     return true;
@@ -53,7 +56,7 @@ Value Sum(const Call& call) {
   const FunctionEntry* add = FindFunction("_+_", Style::kGlobal, 2, known);
   Value sum;
   bool first = true;
-  ForEachElement(call[0], [&](const Value& element) {
+  call[0].AsList().ForEach([&](const Value& element) {
     if (!IsNumber(element) && !element.is(Kind::kDuration)) {
       sum = FailNoOverload();
     } else if (first) {
@@ -63,7 +66,7 @@ Value Sum(const Call& call) {
       sum = add->function(Call{call.machine, add->name, operands});
     }
     first = false;
-    return !sum.is_error() && call.machine.Charge(1);
+    return !sum.is(Kind::kError) && call.machine.Charge(1);
   });
   return first ? Value::Int(0) : sum;
 }
@@ -74,7 +77,8 @@ Value Slice(const Call& call) {
   }
   const std::int64_t start = call[1].AsInt();
   const std::int64_t end = call[2].AsInt();
-  const auto size = static_cast<std::int64_t>(call[0].size());
+  const ListView list = call[0].AsList();
+  const auto size = static_cast<std::int64_t>(list.size());
   const auto refuse = [&](const char* why) {
     return Value::Failure("cannot slice(" + std::to_string(start) + ", " + std::to_string(end) +
                           "), " + why);
@@ -87,13 +91,13 @@ Value Slice(const Call& call) {
   }
   Values elements;
   for (std::int64_t i = start; i < end; ++i) {
-    elements.push_back(call[0].At(static_cast<std::size_t>(i)));
+    elements.push_back(list.At(static_cast<std::size_t>(i)));
   }
   return call.machine.MakeList(std::move(elements));
 }
 
 bool Flatten(const Call& call, const Value& list, std::int64_t depth, Values& elements) {
-  return ForEachElement(list, [&](const Value& element) {
+  return list.AsList().ForEach([&](const Value& element) {
     if (!call.machine.Allocate(sizeof(Value))) return false;
     if (element.is(Kind::kList) && depth > 0) return Flatten(call, element, depth - 1, elements);
     elements.push_back(element);
@@ -104,7 +108,7 @@ bool Flatten(const Call& call, const Value& list, std::int64_t depth, Values& el
 Value FlattenList(const Call& call) {
   constexpr std::int64_t kMaxLevel = 200;
   if (!call.Is(0, Kind::kList)) {
-    return Value::Failure("no such overload: " + std::string(call[0].type_name()) + ".flatten()");
+    return Value::Failure("no such overload: " + std::string(TypeName(call[0])) + ".flatten()");
   }
   if (call.size() == 2 && !call.Is(1, Kind::kInt)) return call.NoOverload();
   const std::int64_t depth = call.size() == 2 ? call[1].AsInt() : 1;
@@ -116,14 +120,15 @@ Value FlattenList(const Call& call) {
 
 Value SortList(const Call& call) {
   if (!call.Is(0, Kind::kList)) return call.NoOverload();
-  if (!call.machine.Charge(call[0].size() * 16)) return call.machine.Exhausted();
-  if (!HasOneOrder(call[0])) {
-    const Value first = call[0].At(0);
+  const ListView list = call[0].AsList();
+  if (!call.machine.Charge(list.size() * 16)) return call.machine.Exhausted();
+  if (!HasOneOrder(list)) {
+    const Value first = list.At(0);
     if (!IsOrdered(first)) return Value::Failure("list elements must be comparable");
     return Value::Failure("list elements must have the same type");
   }
   Values elements;
-  ForEachElement(call[0], [&](const Value& element) {
+  list.ForEach([&](const Value& element) {
     elements.push_back(element);
     return true;
   });
@@ -141,7 +146,7 @@ bool HasElement(const Call& call, const Values& elements, const Value& wanted) {
 Value Distinct(const Call& call) {
   if (!call.Is(0, Kind::kList)) return call.NoOverload();
   Values elements;
-  ForEachElement(call[0], [&](const Value& element) {
+  call[0].AsList().ForEach([&](const Value& element) {
     if (!HasElement(call, elements, element)) elements.push_back(element);
     return call.machine.Charge(1);
   });
@@ -161,28 +166,28 @@ Value Range(const Call& call) {
 
 // Whether `list` has an element equal to `wanted`.
 bool Holds(const Call& call, const Value& list, const Value& wanted) {
-  return !ForEachElement(list, [&](const Value& element) {
+  return !list.AsList().ForEach([&](const Value& element) {
     return !call.machine.exhausted() && !call.machine.Equal(element, wanted);
   });
 }
 
 bool HoldsAll(const Call& call, const Value& list, const Value& wanted) {
-  return ForEachElement(wanted, [&](const Value& element) { return Holds(call, list, element); });
+  return wanted.AsList().ForEach([&](const Value& element) { return Holds(call, list, element); });
 }
 
 bool AreLists(const Call& call) { return call.Is(0, Kind::kList) && call.Is(1, Kind::kList); }
 
 Value SetContains(const Call& call) {
-  return AreLists(call) ? Value::Bool(HoldsAll(call, call[0], call[1])) : call.NoOverload();
+  return AreLists(call) ? Value(HoldsAll(call, call[0], call[1])) : call.NoOverload();
 }
 Value SetEquivalent(const Call& call) {
   if (!AreLists(call)) return call.NoOverload();
-  return Value::Bool(HoldsAll(call, call[0], call[1]) && HoldsAll(call, call[1], call[0]));
+  return Value(HoldsAll(call, call[0], call[1]) && HoldsAll(call, call[1], call[0]));
 }
 Value SetIntersects(const Call& call) {
   if (!AreLists(call)) return call.NoOverload();
-  return Value::Bool(!ForEachElement(
-      call[0], [&](const Value& element) { return !Holds(call, call[1], element); }));
+  return Value(!call[0].AsList().ForEach(
+      [&](const Value& element) { return !Holds(call, call[1], element); }));
 }
 
 constexpr FunctionEntry kLists[] = {

@@ -2,10 +2,11 @@
 #include <cmath>
 #include <string>
 
+#include "cel/containers.h"
 #include "cel/internal/compare.h"
-#include "cel/internal/containers.h"
 #include "cel/internal/functions.h"
 #include "cel/internal/machine.h"
+#include "cel/value_text.h"
 
 namespace berth::cel {
 namespace {
@@ -15,8 +16,9 @@ Value ExtremeNumber(const Call& call, bool greatest) {
   const bool list = call.size() == 1 && call.Is(0, Kind::kList);
   Values from_list;
   if (list) {
-    if (!call.machine.Charge(call[0].size())) return call.machine.Exhausted();
-    ForEachElement(call[0], [&](const Value& element) {
+    const ListView view = call[0].AsList();
+    if (!call.machine.Charge(view.size())) return call.machine.Exhausted();
+    view.ForEach([&](const Value& element) {
       from_list.push_back(element);
       return true;
     });
@@ -30,7 +32,7 @@ Value ExtremeNumber(const Call& call, bool greatest) {
   for (const Value& number : numbers) {
     if (!IsNumber(number)) {
       return Value::Failure(std::string("no such overload: math.") + (greatest ? "@max" : "@min") +
-                            "(" + std::string(call[0].type_name()) + ")");
+                            "(" + std::string(TypeName(call[0])) + ")");
     }
     const std::partial_ordering order = CompareNumbers(number, *result);
     if (greatest ? order > 0 : order < 0) result = &number;
@@ -43,7 +45,7 @@ Value Least(const Call& call) { return ExtremeNumber(call, false); }
 template <double (*kFunction)(double)>
 Value OfDouble(const Call& call) {
   if (!call.Is(0, Kind::kDouble)) return call.NoOverload();
-  return Value::Double(kFunction(call[0].AsDouble()));
+  return Value(kFunction(call[0].AsDouble()));
 }
 double CeilOf(double value) { return std::ceil(value); }
 double FloorOf(double value) { return std::floor(value); }
@@ -51,7 +53,7 @@ double RoundOf(double value) { return std::round(value); }
 double TruncOf(double value) { return std::trunc(value); }
 
 Value AbsoluteOf(const Call& call) {
-  if (call.Is(0, Kind::kDouble)) return Value::Double(std::fabs(call[0].AsDouble()));
+  if (call.Is(0, Kind::kDouble)) return Value(std::fabs(call[0].AsDouble()));
   if (call.Is(0, Kind::kUint)) return call[0];
   if (!call.Is(0, Kind::kInt)) return call.NoOverload();
   if (call[0].AsInt() == INT64_MIN) return Value::Failure("integer overflow");
@@ -66,13 +68,13 @@ Value SignOfNumber(const Call& call) {
   if (!call.Is(0, Kind::kDouble)) return call.NoOverload();
   const double number = call[0].AsDouble();
   if (std::isnan(number)) return call[0];
-  return Value::Double(number > 0 ? 1 : (number < 0 ? -1 : 0));
+  return Value(number > 0 ? 1.0 : (number < 0 ? -1.0 : 0.0));
 }
 
 template <bool (*kFunction)(double)>
 Value TestDouble(const Call& call) {
   if (!call.Is(0, Kind::kDouble)) return call.NoOverload();
-  return Value::Bool(kFunction(call[0].AsDouble()));
+  return Value(kFunction(call[0].AsDouble()));
 }
 bool IsNanNumber(double value) { return std::isnan(value); }
 bool IsInfNumber(double value) { return std::isinf(value); }
@@ -80,9 +82,9 @@ bool IsFiniteNumber(double value) { return std::isfinite(value); }
 
 Value SquareRoot(const Call& call) {
   if (!IsNumber(call[0])) return call.NoOverload();
-  if (call.Is(0, Kind::kDouble)) return Value::Double(std::sqrt(call[0].AsDouble()));
-  if (call.Is(0, Kind::kInt)) return Value::Double(std::sqrt(static_cast<double>(call[0].AsInt())));
-  return Value::Double(std::sqrt(static_cast<double>(call[0].AsUint())));
+  if (call.Is(0, Kind::kDouble)) return Value(std::sqrt(call[0].AsDouble()));
+  if (call.Is(0, Kind::kInt)) return Value(std::sqrt(static_cast<double>(call[0].AsInt())));
+  return Value(std::sqrt(static_cast<double>(call[0].AsUint())));
 }
 
 // Bits of two ints or two uints.

@@ -12,6 +12,7 @@
 #include "base/strings.h"
 #include "cel/internal/functions.h"
 #include "cel/internal/machine.h"
+#include "cel/value_text.h"
 
 namespace berth::cel {
 namespace {
@@ -215,23 +216,23 @@ class FormatObject final : public Object {
 
 Value FormatOf(std::string_view function) {
   for (const NamedFormat& format : kFormats) {
-    if (format.function == function) return Value::Of(std::make_shared<const FormatObject>(format));
+    if (format.function == function) return Value(std::make_shared<const FormatObject>(format));
   }
-  return Value::None();
+  return Value::Optional(std::nullopt);
 }
 
 Value MakeFormat(const Call& call) { return FormatOf(call.name); }
 
 Value NamedFormatOf(const Call& call) {
   if (!call.Is(0, Kind::kString)) return call.NoOverload();
-  if (call[0].AsText().size() > 100) return Value::None();
+  if (call[0].AsText().size() > 100) return Value::Optional(std::nullopt);
   const Value format = FormatOf("format." + std::string(call[0].AsText()));
   return format.is(Kind::kObject) ? Value::Optional(format) : format;
 }
 
 // The list of what is wrong with argument 1, as an optional that is empty if nothing is.
 Value Validate(const Call& call) {
-  const bool format = call.Is(0, Kind::kObject) && call[0].type_name() == kFormatType;
+  const bool format = call.Is(0, Kind::kObject) && TypeName(call[0]) == kFormatType;
   if (!format || !call.Is(1, Kind::kString)) return call.NoOverload();
   if (!call.machine.Charge(call[1].AsText().size() + 1)) return call.machine.Exhausted();
   const auto& object = static_cast<const FormatObject&>(call[0].AsObject());
@@ -240,7 +241,8 @@ Value Validate(const Call& call) {
     if (!call.machine.Allocate(problem.size())) return call.machine.Exhausted();
     problems.push_back(Value::String(std::move(problem)));
   }
-  return problems.empty() ? Value::None() : Value::Optional(Value::List(std::move(problems)));
+  return problems.empty() ? Value::Optional(std::nullopt)
+                          : Value::Optional(Value::List(std::move(problems)));
 }
 
 constexpr FunctionEntry kNames[] = {

@@ -7,6 +7,7 @@
 #include "base/strings.h"
 #include "cel/internal/functions.h"
 #include "cel/internal/machine.h"
+#include "cel/value_text.h"
 
 namespace berth::cel {
 namespace {
@@ -190,7 +191,7 @@ class CidrObject final : public Object {
 
 template <typename Type>
 const Type* AsNet(const Value& value, std::string_view type) {
-  if (!value.is(Kind::kObject) || value.type_name() != type) return nullptr;
+  if (!value.is(Kind::kObject) || TypeName(value) != type) return nullptr;
   return static_cast<const Type*>(&value.AsObject());
 }
 const IpObject* AsIp(const Value& value) { return AsNet<IpObject>(value, kIpType); }
@@ -208,7 +209,7 @@ Value IpOf(const Value& value) {
   if (IsMapped(*address)) {
     return Value::Failure("IPv4-mapped IPv6 address " + shown + " is not allowed");
   }
-  return Value::Of(std::make_shared<const IpObject>(*address));
+  return Value(std::make_shared<const IpObject>(*address));
 }
 
 Value CidrOf(const Value& value) {
@@ -231,7 +232,7 @@ Value CidrOf(const Value& value) {
         "network address parse error during conversion from string: IPv4-mapped IPv6 address " +
         shown + " is not allowed");
   }
-  return Value::Of(std::make_shared<const CidrObject>(*address, *bits));
+  return Value(std::make_shared<const CidrObject>(*address, *bits));
 }
 
 Value ToIp(const Call& call) {
@@ -241,23 +242,23 @@ Value ToIp(const Call& call) {
 Value IpOfCidr(const Call& call) {
   const CidrObject* cidr = AsCidr(call[0]);
   if (cidr == nullptr) return call.NoOverload();
-  return Value::Of(std::make_shared<const IpObject>(cidr->address));
+  return Value(std::make_shared<const IpObject>(cidr->address));
 }
 Value ToCidr(const Call& call) {
   return call.Is(0, Kind::kString) ? CidrOf(call[0]) : call.NoOverload();
 }
 Value IsIp(const Call& call) {
   if (!call.Is(0, Kind::kString)) return call.NoOverload();
-  return Value::Bool(!IpOf(call[0]).is_error());
+  return Value(!IpOf(call[0]).is(Kind::kError));
 }
 Value IsCidr(const Call& call) {
   if (!call.Is(0, Kind::kString)) return call.NoOverload();
-  return Value::Bool(!CidrOf(call[0]).is_error());
+  return Value(!CidrOf(call[0]).is(Kind::kError));
 }
 Value IsCanonicalIp(const Call& call) {
   if (!call.Is(0, Kind::kString)) return call.NoOverload();
   const Value ip = IpOf(call[0]);
-  return ip.is_error() ? ip : Value::Bool(ip.ToText() == call[0].AsText());
+  return ip.is(Kind::kError) ? ip : Value(ToText(ip) == call[0].AsText());
 }
 
 Value Family(const Call& call) {
@@ -268,7 +269,7 @@ Value Family(const Call& call) {
 template <bool (*kTest)(const Address&)>
 Value TestAddress(const Call& call) {
   const IpObject* ip = AsIp(call[0]);
-  return ip == nullptr ? call.NoOverload() : Value::Bool(kTest(ip->address));
+  return ip == nullptr ? call.NoOverload() : Value(kTest(ip->address));
 }
 bool IsUnspecified(const Address& address) { return address.bytes == Address{}.bytes; }
 bool IsLoopback(const Address& address) {
@@ -296,19 +297,19 @@ Value ContainsIp(const Call& call) {
   const CidrObject* cidr = AsCidr(call[0]);
   if (cidr == nullptr) return call.NoOverload();
   Value other = call.Is(1, Kind::kString) ? IpOf(call[1]) : call[1];
-  if (other.is_error()) return other;
+  if (other.is(Kind::kError)) return other;
   const IpObject* ip = AsIp(other);
-  return ip == nullptr ? call.NoOverload() : Value::Bool(cidr->Shares(ip->address, cidr->bits));
+  return ip == nullptr ? call.NoOverload() : Value(cidr->Shares(ip->address, cidr->bits));
 }
 
 Value ContainsCidr(const Call& call) {
   const CidrObject* cidr = AsCidr(call[0]);
   if (cidr == nullptr) return call.NoOverload();
   Value other = call.Is(1, Kind::kString) ? CidrOf(call[1]) : call[1];
-  if (other.is_error()) return other;
+  if (other.is(Kind::kError)) return other;
   const CidrObject* inner = AsCidr(other);
   if (inner == nullptr) return call.NoOverload();
-  return Value::Bool(cidr->bits <= inner->bits && cidr->Shares(inner->address, cidr->bits));
+  return Value(cidr->bits <= inner->bits && cidr->Shares(inner->address, cidr->bits));
 }
 
 Value PrefixLength(const Call& call) {
@@ -326,7 +327,7 @@ Value Masked(const Call& call) {
     const unsigned mask = kept <= 0 ? 0U : 0xFF00U >> static_cast<unsigned>(kept);
     address.bytes[i] = static_cast<std::uint8_t>(address.bytes[i] & mask);
   }
-  return Value::Of(std::make_shared<const CidrObject>(address, cidr->bits));
+  return Value(std::make_shared<const CidrObject>(address, cidr->bits));
 }
 
 constexpr FunctionEntry kNet[] = {

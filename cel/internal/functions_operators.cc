@@ -2,16 +2,14 @@
 #include <cmath>
 #include <string>
 
+#include "cel/containers.h"
 #include "cel/internal/compare.h"
-#include "cel/internal/containers.h"
 #include "cel/internal/functions.h"
 #include "cel/internal/machine.h"
 #include "cel/internal/numbers.h"
 
 namespace berth::cel {
 namespace {
-
-constexpr std::int64_t kNanosPerSecond = 1'000'000'000;
 
 Value IntOverflow() { return Value::Failure("integer overflow"); }
 Value UintOverflow() { return Value::Failure("unsigned integer overflow"); }
@@ -56,12 +54,13 @@ Value MoveInstant(Instant instant, std::int64_t nanoseconds) {
     ++seconds;
   }
   const Instant moved{instant.seconds + seconds, static_cast<std::int32_t>(nanos)};
-  return IsInstantInRange(moved) ? Value::Timestamp(moved) : TimestampOverflow();
+  return IsInstantInRange(moved) ? Value(moved) : TimestampOverflow();
 }
 
 Value AddDurations(std::int64_t a, std::int64_t b) {
   std::int64_t sum = 0;
-  return __builtin_add_overflow(a, b, &sum) ? DurationOverflow() : Value::Duration(sum);
+  return __builtin_add_overflow(a, b, &sum) ? DurationOverflow()
+                                            : Value(std::chrono::nanoseconds(sum));
 }
 
 Value Concatenate(const Call& call) {
@@ -75,12 +74,12 @@ Value Concatenate(const Call& call) {
 }
 
 Value ConcatenateLists(const Call& call) {
-  const std::size_t size = call[0].size() + call[1].size();
+  const std::size_t size = call[0].AsList().size() + call[1].AsList().size();
   if (!call.machine.Allocate(size * sizeof(Value))) return call.machine.Exhausted();
   Values elements;
   elements.reserve(size);
   for (std::size_t i = 0; i < 2; ++i) {
-    ForEachElement(call[i], [&](const Value& element) {
+    call[i].AsList().ForEach([&](const Value& element) {
       elements.push_back(element);
       return true;
     });
@@ -108,7 +107,7 @@ Value Add(const Call& call) {
       if (__builtin_add_overflow(call[0].AsUint(), call[1].AsUint(), &sum)) return UintOverflow();
       return Value::Uint(sum);
     }
-    case Kind::kDouble: return Value::Double(call[0].AsDouble() + call[1].AsDouble());
+    case Kind::kDouble: return Value(call[0].AsDouble() + call[1].AsDouble());
     case Kind::kDuration: return AddDurations(call[0].AsNanoseconds(), call[1].AsNanoseconds());
     case Kind::kString:
     case Kind::kBytes: return Concatenate(call);
@@ -125,7 +124,7 @@ Value SubtractInstants(Instant a, Instant b) {
       __builtin_add_overflow(nanos, std::int64_t{a.nanos} - b.nanos, &nanos)) {
     return IntOverflow();
   }
-  return Value::Duration(nanos);
+  return Value(std::chrono::nanoseconds(nanos));
 }
 
 Value Subtract(const Call& call) {
@@ -147,14 +146,14 @@ Value Subtract(const Call& call) {
       if (__builtin_sub_overflow(call[0].AsUint(), call[1].AsUint(), &rest)) return UintOverflow();
       return Value::Uint(rest);
     }
-    case Kind::kDouble: return Value::Double(call[0].AsDouble() - call[1].AsDouble());
+    case Kind::kDouble: return Value(call[0].AsDouble() - call[1].AsDouble());
     case Kind::kTimestamp: return SubtractInstants(call[0].AsInstant(), call[1].AsInstant());
     case Kind::kDuration: {
       std::int64_t rest = 0;
       if (__builtin_sub_overflow(call[0].AsNanoseconds(), call[1].AsNanoseconds(), &rest)) {
         return DurationOverflow();
       }
-      return Value::Duration(rest);
+      return Value(std::chrono::nanoseconds(rest));
     }
     default: return OperatorMisfit(call);
   }
@@ -175,7 +174,7 @@ Value Multiply(const Call& call) {
       }
       return Value::Uint(product);
     }
-    case Kind::kDouble: return Value::Double(call[0].AsDouble() * call[1].AsDouble());
+    case Kind::kDouble: return Value(call[0].AsDouble() * call[1].AsDouble());
     default: return OperatorMisfit(call);
   }
 }
@@ -190,7 +189,7 @@ Value Divide(const Call& call) {
     case Kind::kUint:
       if (call[1].AsUint() == 0) return Value::Failure("division by zero");
       return Value::Uint(call[0].AsUint() / call[1].AsUint());
-    case Kind::kDouble: return Value::Double(call[0].AsDouble() / call[1].AsDouble());
+    case Kind::kDouble: return Value(call[0].AsDouble() / call[1].AsDouble());
     default: return OperatorMisfit(call);
   }
 }
@@ -210,10 +209,10 @@ Value Modulo(const Call& call) {
 }
 
 Value Negate(const Call& call) {
-  if (call.Is(0, Kind::kDouble)) return Value::Double(-call[0].AsDouble());
+  if (call.Is(0, Kind::kDouble)) return Value(-call[0].AsDouble());
   if (call.Is(0, Kind::kDuration)) {
     const std::int64_t span = call[0].AsNanoseconds();
-    return span == INT64_MIN ? DurationOverflow() : Value::Duration(-span);
+    return span == INT64_MIN ? DurationOverflow() : Value(std::chrono::nanoseconds(-span));
   }
   if (!call.Is(0, Kind::kInt)) {
     return call.Is(0, Kind::kUint)   ? Value::Failure("no such overload: -_")
@@ -234,7 +233,7 @@ Value Order(const Call& call, Holds holds) {
   if (call.Is(0, Kind::kString) && !call.machine.ChargeText(call[0].AsText().size())) {
     return call.machine.Exhausted();
   }
-  return Value::Bool(holds(CompareOrdered(call[0], call[1])));
+  return Value(holds(CompareOrdered(call[0], call[1])));
 }
 
 Value Less(const Call& call) {

@@ -1,7 +1,8 @@
 // Optional values; or() and orValue() are steps of their own, because they evaluate lazily.
-#include "cel/internal/containers.h"
+#include "cel/containers.h"
 #include "cel/internal/functions.h"
 #include "cel/internal/machine.h"
+#include "cel/value_text.h"
 
 namespace berth::cel {
 namespace {
@@ -15,8 +16,8 @@ bool IsZero(const Value& value) {
     case Kind::kDouble: return value.AsDouble() == 0;
     case Kind::kString:
     case Kind::kBytes: return value.AsText().empty();
-    case Kind::kList:
-    case Kind::kMap: return value.size() == 0;
+    case Kind::kList: return value.AsList().size() == 0;
+    case Kind::kMap: return value.AsMap().size() == 0;
     case Kind::kDuration: return value.AsNanoseconds() == 0;
     case Kind::kTimestamp: return value.AsInstant() == Instant{-62135596800, 0};
     case Kind::kOptional: return value.AsOptional() == nullptr;
@@ -25,14 +26,14 @@ bool IsZero(const Value& value) {
 }
 
 Value OptionalOf(const Call& call) { return Value::Optional(call[0]); }
-Value OptionalNone(const Call&) { return Value::None(); }
+Value OptionalNone(const Call&) { return Value::Optional(std::nullopt); }
 Value OptionalOfNonZero(const Call& call) {
-  return IsZero(call[0]) ? Value::None() : Value::Optional(call[0]);
+  return IsZero(call[0]) ? Value::Optional(std::nullopt) : Value::Optional(call[0]);
 }
 
 Value HasValue(const Call& call) {
   if (!call.Is(0, Kind::kOptional)) return call.NoOverload();
-  return Value::Bool(call[0].AsOptional() != nullptr);
+  return Value(call[0].AsOptional() != nullptr);
 }
 
 Value ValueOf(const Call& call) {
@@ -45,24 +46,26 @@ Value UnwrapAll(const Call& call) {
   if (!call.Is(0, Kind::kList)) return call.NoOverload();
   Values elements;
   Value failure;
-  ForEachElement(call[0], [&](const Value& element) {
+  call[0].AsList().ForEach([&](const Value& element) {
     if (!element.is(Kind::kOptional)) {
-      failure = Value::Failure("value " + element.ToText() + " is not optional");
+      failure = Value::Failure("value " + ToText(element) + " is not optional");
     } else if (element.AsOptional() != nullptr && call.machine.Allocate(sizeof(Value))) {
       elements.push_back(*element.AsOptional());
     }
-    return !failure.is_error();
+    return !failure.is(Kind::kError);
   });
-  return failure.is_error() ? failure : Value::List(std::move(elements));
+  return failure.is(Kind::kError) ? failure : Value::List(std::move(elements));
 }
 
 Value First(const Call& call) {
   if (!call.Is(0, Kind::kList)) return call.NoOverload();
-  return call[0].size() == 0 ? Value::None() : Value::Optional(call[0].At(0));
+  const ListView list = call[0].AsList();
+  return Value::Optional(list.size() == 0 ? std::nullopt : std::optional(list.At(0)));
 }
 Value Last(const Call& call) {
   if (!call.Is(0, Kind::kList)) return call.NoOverload();
-  return call[0].size() == 0 ? Value::None() : Value::Optional(call[0].At(call[0].size() - 1));
+  const ListView list = call[0].AsList();
+  return Value::Optional(list.size() == 0 ? std::nullopt : std::optional(list.At(list.size() - 1)));
 }
 
 constexpr FunctionEntry kOptional[] = {

@@ -9,6 +9,7 @@
 #include "api/quantity.h"
 #include "cel/internal/functions.h"
 #include "cel/internal/machine.h"
+#include "cel/value_text.h"
 
 namespace berth::cel {
 namespace {
@@ -43,7 +44,7 @@ class QuantityObject final : public Object {
 };
 
 const QuantityObject* AsQuantity(const Value& value) {
-  if (!value.is(Kind::kObject) || value.type_name() != "kubernetes.Quantity") return nullptr;
+  if (!value.is(Kind::kObject) || TypeName(value) != "kubernetes.Quantity") return nullptr;
   return static_cast<const QuantityObject*>(&value.AsObject());
 }
 
@@ -109,7 +110,7 @@ Value MakeQuantity(Nano nano, bool whole) {
   if (nano > kMaxNano) nano = kMaxNano;
   if (nano < -kMaxNano) nano = -kMaxNano;
   const auto quantity = api::Quantity::Parse(DecimalText(nano));
-  return Value::Of(
+  return Value(
       std::make_shared<const QuantityObject>(nano, whole && nano < kMaxNano && nano > -kMaxNano,
                                              quantity ? quantity->ToString() : DecimalText(nano)));
 }
@@ -125,12 +126,12 @@ Value ToQuantity(const Call& call) {
   std::string text = quantity->ToString();
   const Nano nano = NanoOfCanonical(text);
   const bool whole = IsWholeText(call[0].AsText(), nano);
-  return Value::Of(std::make_shared<const QuantityObject>(nano, whole, std::move(text)));
+  return Value(std::make_shared<const QuantityObject>(nano, whole, std::move(text)));
 }
 
 Value IsQuantity(const Call& call) {
   if (!call.Is(0, Kind::kString)) return call.NoOverload();
-  return Value::Bool(api::Quantity::Parse(call[0].AsText()).has_value());
+  return Value(api::Quantity::Parse(call[0].AsText()).has_value());
 }
 
 Value SignOf(const Call& call) {
@@ -141,7 +142,7 @@ Value SignOf(const Call& call) {
 
 Value IsInteger(const Call& call) {
   const QuantityObject* quantity = AsQuantity(call[0]);
-  return quantity == nullptr ? call.NoOverload() : Value::Bool(quantity->whole());
+  return quantity == nullptr ? call.NoOverload() : Value(quantity->whole());
 }
 
 Value AsInteger(const Call& call) {
@@ -156,22 +157,22 @@ Value AsApproximateFloat(const Call& call) {
   if (quantity == nullptr) return call.NoOverload();
   const Nano whole = quantity->nano() / kNanoPerUnit;
   const Nano rest = quantity->nano() % kNanoPerUnit;
-  return Value::Double(static_cast<double>(whole) + static_cast<double>(rest) / 1e9);
+  return Value(static_cast<double>(whole) + static_cast<double>(rest) / 1e9);
 }
 
 // The order of the arguments, two objects of one type: -1, 0, 1; none if they have no order.
 std::optional<int> CompareArguments(const Call& call) {
-  if (!call.Is(0, Kind::kObject) || call[0].type_name() != call[1].type_name()) return std::nullopt;
+  if (!call.Is(0, Kind::kObject) || TypeName(call[0]) != TypeName(call[1])) return std::nullopt;
   return call[0].AsObject().Compare(call[1].AsObject());
 }
 
 Value IsLessThan(const Call& call) {
   const auto order = CompareArguments(call);
-  return order ? Value::Bool(*order < 0) : call.NoOverload();
+  return order ? Value(*order < 0) : call.NoOverload();
 }
 Value IsGreaterThan(const Call& call) {
   const auto order = CompareArguments(call);
-  return order ? Value::Bool(*order > 0) : call.NoOverload();
+  return order ? Value(*order > 0) : call.NoOverload();
 }
 Value CompareTo(const Call& call) {
   const auto order = CompareArguments(call);

@@ -67,7 +67,7 @@ Value Matches(const Call& call) {
   std::shared_ptr<const re2::RE2> made;
   const re2::RE2* regex = RegexOf(call, "", made, failure);
   if (regex == nullptr) return failure;
-  return Value::Bool(re2::RE2::PartialMatch(call[0].AsText(), *regex));
+  return Value(re2::RE2::PartialMatch(call[0].AsText(), *regex));
 }
 
 Value FindMisfit(const Call& call) {
@@ -109,7 +109,7 @@ Value FindAllRegex(const Call& call) {
     // Go does the same: an empty match right behind another match is none.
     if (!match.empty() || begin != last_end) {
       Value piece = call.machine.MakeString(std::string(match));
-      if (piece.is_error()) return piece;
+      if (piece.is(Kind::kError)) return piece;
       found.push_back(std::move(piece));
     }
     last_end = end;

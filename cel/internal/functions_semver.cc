@@ -9,6 +9,7 @@
 #include "cel/internal/functions.h"
 #include "cel/internal/machine.h"
 #include "cel/internal/numbers.h"
+#include "cel/value_text.h"
 
 namespace berth::cel {
 namespace {
@@ -139,7 +140,7 @@ Value ToSemver(const Call& call) {
   std::string text;
   auto version = VersionOf(call, text);
   if (version) {
-    return Value::Of(std::make_shared<const SemverObject>(*std::move(version), std::move(text)));
+    return Value(std::make_shared<const SemverObject>(*std::move(version), std::move(text)));
   }
   return Value::Failure("\"" + std::string(TruncateUtf8(text, 100)) +
                         "\" is not a semantic version: write MAJOR.MINOR.PATCH");
@@ -149,12 +150,12 @@ Value IsSemver(const Call& call) {
   if (!TakesVersion(call)) return call.NoOverload();
   if (!call.machine.ChargeText(call[0].AsText().size())) return call.machine.Exhausted();
   std::string text;
-  return Value::Bool(VersionOf(call, text).has_value());
+  return Value(VersionOf(call, text).has_value());
 }
 
 template <std::size_t kIndex>
 Value NumberOf(const Call& call) {
-  if (!call.Is(0, Kind::kObject) || call[0].type_name() != kSemverType) return call.NoOverload();
+  if (!call.Is(0, Kind::kObject) || TypeName(call[0]) != kSemverType) return call.NoOverload();
   const Version& version = static_cast<const SemverObject&>(call[0].AsObject()).version;
   return Value::Int(static_cast<std::int64_t>(version.numbers[kIndex]));
 }

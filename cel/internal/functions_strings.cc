@@ -4,10 +4,11 @@
 #include <string>
 
 #include "base/strings.h"
-#include "cel/internal/containers.h"
+#include "cel/containers.h"
 #include "cel/internal/functions.h"
 #include "cel/internal/machine.h"
 #include "cel/internal/runes.h"
+#include "cel/value_text.h"
 
 namespace berth::cel {
 namespace {
@@ -43,7 +44,7 @@ Value CharAt(const Call& call) {
   const auto at = Offset(text, call[1].AsInt());
   if (!at) return OutOfRange(call[1].AsInt());
   const std::size_t size = *at == text.size() ? 0 : RuneSize(text.substr(*at));
-  return ValueAccess::Slice(call[0], *at, size);
+  return call[0].Slice(*at, size);
 }
 
 Value Substring(const Call& call) {
@@ -58,7 +59,7 @@ Value Substring(const Call& call) {
   if (!from) return OutOfRange(start);
   const auto to = call.size() == 3 ? Offset(text, call[2].AsInt()) : text.size();
   if (!to) return OutOfRange(call[2].AsInt());
-  return ValueAccess::Slice(call[0], *from, *to - *from);
+  return call[0].Slice(*from, *to - *from);
 }
 
 Value FoundAt(std::string_view text, std::size_t at) {
@@ -69,10 +70,11 @@ Value FoundAt(std::string_view text, std::size_t at) {
 Value IndexInList(const Call& call) {
   if (call.size() != 2) return call.NoOverload();
   const bool last = call.name == "lastIndexOf";
-  const std::size_t size = call[0].size();
+  const ListView list = call[0].AsList();
+  const std::size_t size = list.size();
   for (std::size_t i = 0; i < size && !call.machine.exhausted(); ++i) {
     const std::size_t at = last ? size - 1 - i : i;
-    if (call.machine.Equal(call[0].At(at), call[1])) {
+    if (call.machine.Equal(list.At(at), call[1])) {
       return Value::Int(static_cast<std::int64_t>(at));
     }
   }
@@ -173,11 +175,11 @@ Value SplitText(const Call& call) {
       if (end == kNone) break;
     }
     if (!call.machine.Allocate(sizeof(Value))) return call.machine.Exhausted();
-    pieces.push_back(ValueAccess::Slice(call[0], at, end - at));
+    pieces.push_back(call[0].Slice(at, end - at));
     at = end + separator.size();
   }
   if (!separator.empty() || at < text.size()) {
-    pieces.push_back(ValueAccess::Slice(call[0], at, text.size() - at));
+    pieces.push_back(call[0].Slice(at, text.size() - at));
   }
   return call.machine.MakeList(std::move(pieces));
 }
@@ -210,20 +212,21 @@ Value Trim(const Call& call) {
     if (!is_space(end - size, size)) break;
     end -= size;
   }
-  return ValueAccess::Slice(call[0], begin, end - begin);
+  return call[0].Slice(begin, end - begin);
 }
 
 Value JoinList(const Call& call) {
   if (!call.Is(0, Kind::kList)) return call.NoOverload();
   if (call.size() == 2 && !call.Is(1, Kind::kString)) return call.NoOverload();
-  if (call[0].size() > 0 && !call[0].At(0).is(Kind::kString)) return call.NoOverload();
+  const ListView list = call[0].AsList();
+  if (list.size() > 0 && !list.At(0).is(Kind::kString)) return call.NoOverload();
   const std::string_view separator = call.size() == 2 ? call[1].AsText() : "";
   std::string text;
   Value failure;
   bool first = true;
-  ForEachElement(call[0], [&](const Value& element) {
+  list.ForEach([&](const Value& element) {
     if (!element.is(Kind::kString)) {
-      failure = Value::Failure("join: invalid input: " + element.ToText());
+      failure = Value::Failure("join: invalid input: " + ToText(element));
       return false;
     }
     if (!call.machine.Allocate(element.AsText().size() + separator.size())) return false;
@@ -232,14 +235,15 @@ Value JoinList(const Call& call) {
     text += element.AsText();
     return true;
   });
-  return failure.is_error() ? failure : call.machine.MakeString(std::move(text));
+  return failure.is(Kind::kError) ? failure : call.machine.MakeString(std::move(text));
 }
 
 Value Reverse(const Call& call) {
   if (!call.Is(0, Kind::kList)) return call.NoOverload();
+  const ListView list = call[0].AsList();
   Values elements;
-  for (std::size_t i = call[0].size(); i > 0 && call.machine.Charge(1); --i) {
-    elements.push_back(call[0].At(i - 1));
+  for (std::size_t i = list.size(); i > 0 && call.machine.Charge(1); --i) {
+    elements.push_back(list.At(i - 1));
   }
   return call.machine.MakeList(std::move(elements));
 }

@@ -6,6 +6,7 @@
 
 #include "cel/internal/functions.h"
 #include "cel/internal/machine.h"
+#include "cel/value_text.h"
 
 namespace berth::cel {
 namespace {
@@ -60,7 +61,7 @@ Value PartOfTimestamp(const Call& call, Part part) {
     if (!call.Is(1, Kind::kString)) return call.NoOverload();
     const auto zone = ParseZone(call[1].AsText());
     if (!zone) {
-      return Value::Failure("unknown time zone " + call[1].ToText() +
+      return Value::Failure("unknown time zone " + ToText(call[1]) +
                             ": write UTC or an offset like +02:00");
     }
     offset = *zone;

@@ -6,6 +6,7 @@
 #include "base/strings.h"
 #include "cel/internal/functions.h"
 #include "cel/internal/machine.h"
+#include "cel/value_text.h"
 
 namespace berth::cel {
 namespace {
@@ -170,7 +171,7 @@ class UrlObject final : public Object {
 };
 
 const UrlParts* AsUrl(const Value& value) {
-  if (!value.is(Kind::kObject) || value.type_name() != kUrlType) return nullptr;
+  if (!value.is(Kind::kObject) || TypeName(value) != kUrlType) return nullptr;
   return &static_cast<const UrlObject&>(value.AsObject()).parts;
 }
 
@@ -180,7 +181,7 @@ Value ToUrl(const Call& call) {
   if (!call.machine.Allocate(2 * text.size())) return call.machine.Exhausted();
   std::string error;
   UrlParts parts = SplitUrl(text, error);
-  if (error.empty()) return Value::Of(std::make_shared<const UrlObject>(std::move(parts), text));
+  if (error.empty()) return Value(std::make_shared<const UrlObject>(std::move(parts), text));
   return Value::Failure("URL parse error during conversion from string: parse \"" +
                         std::string(TruncateUtf8(text, 200)) + "\": " + error);
 }
@@ -190,7 +191,7 @@ Value IsUrl(const Call& call) {
   if (!call.machine.ChargeText(call[0].AsText().size())) return call.machine.Exhausted();
   std::string error;
   SplitUrl(call[0].AsText(), error);
-  return Value::Bool(error.empty());
+  return Value(error.empty());
 }
 
 Value GetScheme(const Call& call) {

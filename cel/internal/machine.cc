@@ -3,19 +3,20 @@
 #include <algorithm>
 
 #include "base/small_vector.h"
+#include "cel/containers.h"
 #include "cel/internal/compare.h"
-#include "cel/internal/containers.h"
+#include "cel/value_text.h"
 
 namespace berth::cel {
 namespace {
 
 // The index that `index` stands for in a list, or a failure.
 Value ListIndex(const Value& index) {
-  if (const auto whole = index.Whole()) return Value::Int(*whole);
+  if (const auto whole = WholeNumber(index)) return Value::Int(*whole);
   if (IsNumber(index)) {
-    return Value::Failure("unsupported index value " + index.ToText() + " in list");
+    return Value::Failure("unsupported index value " + ToText(index) + " in list");
   }
-  return Value::Failure("unsupported index type '" + std::string(index.type_name()) + "' in list");
+  return Value::Failure("unsupported index type '" + std::string(TypeName(index)) + "' in list");
 }
 
 // What a selection finds: a value, nothing, or a failure.
@@ -27,14 +28,15 @@ struct Found {
 Found FindIndex(const Value& target, const Value& index) {
   Found found;
   if (target.is(Kind::kMap)) {
-    found.value = target.Find(index);
+    found.value = target.AsMap().Find(index);
   } else if (target.is(Kind::kList)) {
+    const ListView list = target.AsList();
     Value position = ListIndex(index);
-    if (position.is_error()) {
+    if (position.is(Kind::kError)) {
       found.failure = std::move(position);
     } else if (position.AsInt() >= 0 &&
-               static_cast<std::uint64_t>(position.AsInt()) < target.size()) {
-      found.value = target.At(static_cast<std::size_t>(position.AsInt()));
+               static_cast<std::uint64_t>(position.AsInt()) < list.size()) {
+      found.value = list.At(static_cast<std::size_t>(position.AsInt()));
     }
   }
   return found;
@@ -42,23 +44,24 @@ Found FindIndex(const Value& target, const Value& index) {
 
 Found FindField(const Value& target, const Step& step) {
   if (!target.is(Kind::kMap)) return FindIndex(target, Value::ViewText(step.field));
+  const MapView map = target.AsMap();
   Found found;
-  found.value = target.Find(step.field);
-  if (!found.value && !step.unescaped.empty()) found.value = target.Find(step.unescaped);
+  found.value = map.Find(step.field);
+  if (!found.value && !step.unescaped.empty()) found.value = map.Find(step.unescaped);
   return found;
 }
 
 }  // namespace
 
 Value FailNoOverload() { return Value::Failure("no such overload"); }
-Value FailNoKey(const Value& key) { return Value::Failure("no such key: " + key.ToText()); }
+Value FailNoKey(const Value& key) { return Value::Failure("no such key: " + ToText(key)); }
 Value FailNoKey(std::string_view key) { return Value::Failure("no such key: " + std::string(key)); }
 
 Value Call::NoOverload() const {
   std::string text = "no such overload: " + std::string(name) + "(";
   for (std::size_t i = 0; i < arguments.size() && i < 10; ++i) {
     if (i > 0) text += ", ";
-    text += arguments[i].type_name();
+    text += TypeName(arguments[i]);
   }
   return Value::Failure(text + ")");
 }
@@ -124,8 +127,8 @@ Value Machine::Eval(const Step& step) {
     case Op::kOr: return EvalLogic(step);
     case Op::kNot: {
       Value value = Eval(step.children[0]);
-      if (value.is(Kind::kBool)) return Value::Bool(!value.AsBool());
-      return value.is_error() ? value : FailNoOverload();
+      if (value.is(Kind::kBool)) return Value(!value.AsBool());
+      return value.is(Kind::kError) ? value : FailNoOverload();
     }
     case Op::kConditional: return EvalConditional(step);
     case Op::kEqual:
@@ -151,51 +154,51 @@ Value Machine::EvalVariable(const Step& step) {
 
 Value Machine::EvalSelect(const Step& step) {
   Value target = Eval(step.children[0]);
-  if (target.is_error()) return target;
+  if (target.is(Kind::kError)) return target;
   if (target.is(Kind::kOptional)) {
     const Value* inner = target.AsOptional();
     if (inner == nullptr) return target;
     Found found = FindField(*inner, step);
-    if (found.failure.is_error()) return found.failure;
-    return found.value ? Value::Optional(*std::move(found.value)) : Value::None();
+    if (found.failure.is(Kind::kError)) return found.failure;
+    return Value::Optional(std::move(found.value));
   }
   Found found = FindField(target, step);
   if (found.value) return *std::move(found.value);
-  return found.failure.is_error() ? found.failure : FailNoKey(step.field);
+  return found.failure.is(Kind::kError) ? found.failure : FailNoKey(step.field);
 }
 
 Value Machine::EvalOptionalSelect(const Step& step) {
   Value target = Eval(step.children[0]);
-  if (target.is_error()) return target;
+  if (target.is(Kind::kError)) return target;
   const Value* inner = target.is(Kind::kOptional) ? target.AsOptional() : &target;
   if (inner == nullptr) return target;
   Found found = FindField(*inner, step);
-  if (found.failure.is_error()) return found.failure;
-  return found.value ? Value::Optional(*std::move(found.value)) : Value::None();
+  if (found.failure.is(Kind::kError)) return found.failure;
+  return Value::Optional(std::move(found.value));
 }
 
 Value Machine::EvalHas(const Step& step) {
   Value target = Eval(step.children[0]);
-  if (target.is_error()) return target;
+  if (target.is(Kind::kError)) return target;
   const Value* inner = target.is(Kind::kOptional) ? target.AsOptional() : &target;
-  if (inner == nullptr) return Value::Bool(false);
+  if (inner == nullptr) return Value(false);
   Found found = FindField(*inner, step);
-  return found.failure.is_error() ? found.failure : Value::Bool(found.value.has_value());
+  return found.failure.is(Kind::kError) ? found.failure : Value(found.value.has_value());
 }
 
 Value Machine::EvalIndex(const Step& step) {
   Value target = Eval(step.children[0]);
-  if (target.is_error()) return target;
+  if (target.is(Kind::kError)) return target;
   Value index = Eval(step.children[1]);
-  if (index.is_error()) return index;
+  if (index.is(Kind::kError)) return index;
   const bool optional = step.op == Op::kOptionalIndex || target.is(Kind::kOptional);
   const Value* inner = target.is(Kind::kOptional) ? target.AsOptional() : &target;
   if (inner == nullptr) return target;
   Found found = FindIndex(*inner, index);
-  if (found.failure.is_error()) return found.failure;
-  if (optional) return found.value ? Value::Optional(*std::move(found.value)) : Value::None();
+  if (found.failure.is(Kind::kError)) return found.failure;
+  if (optional) return Value::Optional(std::move(found.value));
   if (found.value) return *std::move(found.value);
-  if (inner->is(Kind::kList)) return Value::Failure("index out of bounds: " + index.ToText());
+  if (inner->is(Kind::kList)) return Value::Failure("index out of bounds: " + ToText(index));
   return FailNoKey(index);
 }
 
@@ -207,54 +210,52 @@ Value Machine::EvalLogic(const Step& step) {
     Value value = Eval(child);
     if (value.is(Kind::kBool)) {
       if (value.AsBool() == deciding) return value;
-    } else if (!failure.is_error()) {
-      failure = value.is_error() ? std::move(value) : FailNoOverload();
+    } else if (!failure.is(Kind::kError)) {
+      failure = value.is(Kind::kError) ? std::move(value) : FailNoOverload();
     }
   }
-  return failure.is_error() ? failure : Value::Bool(!deciding);
+  return failure.is(Kind::kError) ? failure : Value(!deciding);
 }
 
 Value Machine::EvalConditional(const Step& step) {
   Value condition = Eval(step.children[0]);
   if (condition.is(Kind::kBool)) return Eval(step.children[condition.AsBool() ? 1 : 2]);
-  return condition.is_error() ? condition : FailNoOverload();
+  return condition.is(Kind::kError) ? condition : FailNoOverload();
 }
 
 Value Machine::EvalEquality(const Step& step) {
   Value left = Eval(step.children[0]);
   Value right = Eval(step.children[1]);
-  if (left.is_error()) return left;
-  if (right.is_error()) return right;
+  if (left.is(Kind::kError)) return left;
+  if (right.is(Kind::kError)) return right;
   const bool equality = step.op == Op::kEqual;
   // Kubernetes' own types cannot be compared with others.
-  if (left.is(Kind::kObject) && left.type_name() != right.type_name()) {
-    return equality ? FailNoOverload() : Value::Bool(true);
+  if (left.is(Kind::kObject) && TypeName(left) != TypeName(right)) {
+    return equality ? FailNoOverload() : Value(true);
   }
-  return Value::Bool(Equal(left, right) == equality);
+  return Value(Equal(left, right) == equality);
 }
 
 Value Machine::EvalIn(const Step& step) {
   Value element = Eval(step.children[0]);
   Value container = Eval(step.children[1]);
-  if (element.is_error()) return element;
-  if (container.is_error()) return container;
-  if (container.is(Kind::kMap)) return Value::Bool(container.Find(element).has_value());
+  if (element.is(Kind::kError)) return element;
+  if (container.is(Kind::kError)) return container;
+  if (container.is(Kind::kMap)) return Value(container.AsMap().Find(element).has_value());
   if (!container.is(Kind::kList)) return FailNoOverload();
-  const bool absent = ForEachElement(container, [&](const Value& candidate) {
-    return !exhausted() && !Equal(element, candidate);
-  });
-  return Value::Bool(!absent);
+  const bool absent = container.AsList().ForEach(
+      [&](const Value& candidate) { return !exhausted() && !Equal(element, candidate); });
+  return Value(!absent);
 }
 
 Value Machine::EvalCall(const Step& step) {
   SmallVector<Value, 3> arguments;
   for (const Step& child : step.children) {
     arguments.push_back(Eval(child));
-    if (arguments.back().is_error()) return arguments.back();
+    if (arguments.back().is(Kind::kError)) return arguments.back();
   }
   const FunctionEntry& entry = *step.function;
-  return entry.function(
-      Call{*this, entry.name, {arguments.data(), arguments.size()}, step.regex.get()});
+  return entry.function(Call{*this, entry.name, arguments, step.regex.get()});
 }
 
 Value Machine::EvalList(const Step& step) {
@@ -262,11 +263,11 @@ Value Machine::EvalList(const Step& step) {
   elements.reserve(step.children.size());
   for (std::size_t i = 0; i < step.children.size(); ++i) {
     Value element = Eval(step.children[i]);
-    if (element.is_error()) return element;
+    if (element.is(Kind::kError)) return element;
     if (!step.optional_entry.empty() && step.optional_entry[i]) {
       if (!element.is(Kind::kOptional)) {
         return Value::Failure("cannot initialize optional list element from non-optional value " +
-                              element.ToText());
+                              ToText(element));
       }
       if (element.AsOptional() == nullptr) continue;
       element = Value(*element.AsOptional());
@@ -281,16 +282,16 @@ Value Machine::EvalMap(const Step& step) {
   entries.reserve(step.children.size() / 2);
   for (std::size_t i = 0; i + 1 < step.children.size(); i += 2) {
     Value key = Eval(step.children[i]);
-    if (key.is_error()) return key;
+    if (key.is(Kind::kError)) return key;
     Value value = Eval(step.children[i + 1]);
-    if (value.is_error()) return value;
+    if (value.is(Kind::kError)) return value;
     if (!IsKey(key)) {
-      return Value::Failure("unsupported key type: " + std::string(key.type_name()));
+      return Value::Failure("unsupported key type: " + std::string(TypeName(key)));
     }
     if (!step.optional_entry.empty() && step.optional_entry[i / 2]) {
       if (!value.is(Kind::kOptional)) {
-        return Value::Failure("cannot initialize optional entry '" + key.ToText() +
-                              "' from non-optional value " + value.ToText());
+        return Value::Failure("cannot initialize optional entry '" + ToText(key) +
+                              "' from non-optional value " + ToText(value));
       }
       if (value.AsOptional() == nullptr) continue;
       value = Value(*value.AsOptional());
@@ -303,33 +304,33 @@ Value Machine::EvalMap(const Step& step) {
 
 Value Machine::EvalBind(const Step& step) {
   Value value = Eval(step.children[0]);
-  if (value.is_error()) return value;
+  if (value.is(Kind::kError)) return value;
   slots_[static_cast<std::size_t>(step.slot)] = std::move(value);
   return Eval(step.children[1]);
 }
 
 Value Machine::EvalOptionalMap(const Step& step) {
   Value target = Eval(step.children[0]);
-  if (target.is_error()) return target;
+  if (target.is(Kind::kError)) return target;
   if (!target.is(Kind::kOptional)) {
-    return Value::Failure("no such overload: hasValue(" + std::string(target.type_name()) + ")");
+    return Value::Failure("no such overload: hasValue(" + std::string(TypeName(target)) + ")");
   }
   if (target.AsOptional() == nullptr) return target;
   slots_[static_cast<std::size_t>(step.slot)] = *target.AsOptional();
   Value result = Eval(step.children[1]);
-  if (result.is_error() || step.op == Op::kOptionalFlatMap) return result;
+  if (result.is(Kind::kError) || step.op == Op::kOptionalFlatMap) return result;
   return Value::Optional(std::move(result));
 }
 
 Value Machine::EvalOptionalOr(const Step& step) {
   Value target = Eval(step.children[0]);
-  if (target.is_error()) return target;
+  if (target.is(Kind::kError)) return target;
   // cel-go does the same: a value that is no optional stands for itself.
   if (!target.is(Kind::kOptional)) return target;
   const bool unwrap = step.op == Op::kOptionalOrValue;
   if (target.AsOptional() != nullptr) return unwrap ? Value(*target.AsOptional()) : target;
   Value other = Eval(step.children[1]);
-  if (other.is_error() || unwrap || other.is(Kind::kOptional)) return other;
+  if (other.is(Kind::kError) || unwrap || other.is(Kind::kOptional)) return other;
   return FailNoOverload();
 }
 
@@ -341,7 +342,7 @@ void Machine::Loop(const Step& step, const Value& range, Visit&& visit) {
   Value* const second =
       step.second_slot < 0 ? nullptr : &slots_[static_cast<std::size_t>(step.second_slot)];
   if (range.is(Kind::kMap)) {
-    ForEachEntry(range, [&](const Value& key, const Value& value) {
+    range.AsMap().ForEach([&](const Value& key, const Value& value) {
       first = key;
       if (second != nullptr) *second = value;
       return Charge(1) && visit(key);
@@ -349,7 +350,7 @@ void Machine::Loop(const Step& step, const Value& range, Visit&& visit) {
     return;
   }
   std::int64_t index = 0;
-  ForEachElement(range, [&](const Value& element) {
+  range.AsList().ForEach([&](const Value& element) {
     first = second == nullptr ? element : Value::Int(index);
     if (second != nullptr) *second = element;
     ++index;
@@ -359,10 +360,10 @@ void Machine::Loop(const Step& step, const Value& range, Visit&& visit) {
 
 Value Machine::EvalLoop(const Step& step) {
   Value range = Eval(step.children[0]);
-  if (range.is_error()) return range;
+  if (range.is(Kind::kError)) return range;
   const bool list = range.is(Kind::kList);
   if (!list && (!range.is(Kind::kMap) || step.op == Op::kSortBy)) {
-    return Value::Failure("got '" + std::string(range.type_name()) + "', expected iterable type");
+    return Value::Failure("got '" + std::string(TypeName(range)) + "', expected iterable type");
   }
   switch (step.op) {
     case Op::kAll:
@@ -386,13 +387,13 @@ Value Machine::EvalAny(const Step& step, const Value& range) {
     Value value = Eval(step.children[1]);
     if (value.is(Kind::kBool)) {
       decided = value.AsBool() == deciding;
-    } else if (!failure.is_error()) {
-      failure = value.is_error() ? std::move(value) : FailNoOverload();
+    } else if (!failure.is(Kind::kError)) {
+      failure = value.is(Kind::kError) ? std::move(value) : FailNoOverload();
     }
     return !decided;
   });
-  if (decided) return Value::Bool(deciding);
-  return failure.is_error() ? failure : Value::Bool(!deciding);
+  if (decided) return Value(deciding);
+  return failure.is(Kind::kError) ? failure : Value(!deciding);
 }
 
 Value Machine::EvalExistsOne(const Step& step, const Value& range) {
@@ -401,20 +402,20 @@ Value Machine::EvalExistsOne(const Step& step, const Value& range) {
   Loop(step, range, [&](const Value&) {
     Value value = Eval(step.children[1]);
     if (!value.is(Kind::kBool)) {
-      failure = value.is_error() ? std::move(value) : FailNoOverload();
+      failure = value.is(Kind::kError) ? std::move(value) : FailNoOverload();
       return false;
     }
     count += value.AsBool() ? 1 : 0;
     return true;
   });
-  return failure.is_error() ? failure : Value::Bool(count == 1);
+  return failure.is(Kind::kError) ? failure : Value(count == 1);
 }
 
 bool Machine::Passes(const Step& step, Value& failure) {
   if (step.children.size() < 3) return true;
   Value value = Eval(step.children[2]);
   if (value.is(Kind::kBool)) return value.AsBool();
-  failure = value.is_error() ? std::move(value) : FailNoOverload();
+  failure = value.is(Kind::kError) ? std::move(value) : FailNoOverload();
   return false;
 }
 
@@ -424,15 +425,15 @@ Value Machine::EvalMapList(const Step& step, const Value& range) {
   Loop(step, range, [&](const Value&) {
     if (Passes(step, failure)) {
       Value element = Eval(step.children[1]);
-      if (element.is_error()) {
+      if (element.is(Kind::kError)) {
         failure = std::move(element);
       } else if (Allocate(sizeof(Value))) {
         elements.push_back(std::move(element));
       }
     }
-    return !failure.is_error();
+    return !failure.is(Kind::kError);
   });
-  return failure.is_error() ? failure : MakeList(std::move(elements));
+  return failure.is(Kind::kError) ? failure : MakeList(std::move(elements));
 }
 
 Value Machine::EvalFilter(const Step& step, const Value& range) {
@@ -441,24 +442,24 @@ Value Machine::EvalFilter(const Step& step, const Value& range) {
   Loop(step, range, [&](const Value& element) {
     Value value = Eval(step.children[1]);
     if (!value.is(Kind::kBool)) {
-      failure = value.is_error() ? std::move(value) : FailNoOverload();
+      failure = value.is(Kind::kError) ? std::move(value) : FailNoOverload();
       return false;
     }
     if (value.AsBool() && Allocate(sizeof(Value))) elements.push_back(element);
     return true;
   });
-  return failure.is_error() ? failure : MakeList(std::move(elements));
+  return failure.is(Kind::kError) ? failure : MakeList(std::move(elements));
 }
 
 // Adds the entries of the map that a step has produced. Null, or a failure.
 Value Machine::AddEntries(const Value& produced, Entries& entries) {
   if (!produced.is(Kind::kMap)) return FailNoOverload();
   Value failure;
-  ForEachEntry(produced, [&](const Value& key, const Value& value) {
+  produced.AsMap().ForEach([&](const Value& key, const Value& value) {
     const bool twice = std::any_of(entries.begin(), entries.end(), [&](const Entry& entry) {
       return Charge(1) && CompareKeys(entry.first, key) == 0;
     });
-    if (twice) failure = Value::Failure("insert failed: key " + key.ToText() + " already exists");
+    if (twice) failure = Value::Failure("insert failed: key " + ToText(key) + " already exists");
     if (!twice && Allocate(sizeof(Entry))) entries.emplace_back(key, value);
     return !twice && !exhausted();
   });
@@ -469,18 +470,18 @@ Value Machine::EvalTransformMap(const Step& step, const Value& range) {
   Entries entries;
   Value failure;
   Loop(step, range, [&](const Value&) {
-    if (!Passes(step, failure)) return !failure.is_error();
+    if (!Passes(step, failure)) return !failure.is(Kind::kError);
     Value value = Eval(step.children[1]);
-    if (value.is_error()) {
+    if (value.is(Kind::kError)) {
       failure = std::move(value);
     } else if (step.op == Op::kTransformEntry) {
       failure = AddEntries(value, entries);
     } else if (Allocate(sizeof(Entry))) {
       entries.emplace_back(slots_[static_cast<std::size_t>(step.slot)], std::move(value));
     }
-    return !failure.is_error();
+    return !failure.is(Kind::kError);
   });
-  return failure.is_error() ? failure : Value::Map(std::move(entries));
+  return failure.is(Kind::kError) ? failure : Value::Map(std::move(entries));
 }
 
 Value Machine::EvalSortBy(const Step& step, const Value& range) {
@@ -488,14 +489,14 @@ Value Machine::EvalSortBy(const Step& step, const Value& range) {
   Value failure;
   Loop(step, range, [&](const Value& element) {
     Value key = Eval(step.children[1]);
-    if (key.is_error()) {
+    if (key.is(Kind::kError)) {
       failure = std::move(key);
     } else if (Allocate(sizeof(Entry))) {
       keyed.emplace_back(std::move(key), element);
     }
-    return !failure.is_error();
+    return !failure.is(Kind::kError);
   });
-  if (failure.is_error()) return failure;
+  if (failure.is(Kind::kError)) return failure;
   if (exhausted()) return Exhausted();
   for (const Entry& entry : keyed) {
     if (!IsOrdered(entry.first) || !SameOrder(entry.first, keyed.front().first)) {

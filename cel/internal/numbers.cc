@@ -11,7 +11,6 @@
 namespace berth::cel {
 namespace {
 
-constexpr std::int64_t kNanosPerSecond = 1'000'000'000;
 constexpr std::int64_t kFirstSecond = -62135596800;  // 0001-01-01T00:00:00Z
 constexpr std::int64_t kLastSecond = 253402300799;   // 9999-12-31T23:59:59Z
 

@@ -10,6 +10,8 @@
 
 namespace berth::cel {
 
+inline constexpr std::int64_t kNanosPerSecond = 1'000'000'000;
+
 // The shortest text that reads back as `value`: "1.5", "1e+06", "NaN", "+Inf".
 std::string FormatDouble(double value);
 // The same without an exponent: "1000000".

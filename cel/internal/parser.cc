@@ -382,7 +382,7 @@ class Parser {
       case TokenKind::kDouble: {
         const auto number = ParseDouble(token.text);
         if (!number) return RefuseAt(at, "invalid double literal");
-        return LiteralOf(at, Value::Double(negative ? -*number : *number));
+        return LiteralOf(at, Value(negative ? -*number : *number));
       }
       case TokenKind::kString:
       case TokenKind::kBytes: {
@@ -395,8 +395,8 @@ class Parser {
       }
       case TokenKind::kName:
         if (token.text == "null") return LiteralOf(at, Value());
-        if (token.text == "true") return LiteralOf(at, Value::Bool(true));
-        if (token.text == "false") return LiteralOf(at, Value::Bool(false));
+        if (token.text == "true") return LiteralOf(at, Value(true));
+        if (token.text == "false") return LiteralOf(at, Value(false));
         [[fallthrough]];
       default:
         --index_;

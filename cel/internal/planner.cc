@@ -203,7 +203,7 @@ class Planner {
     if (operand.form != Form::kSelect || operand.optional) {
       return Refuse(operand.at, "invalid argument to has() macro");
     }
-    if (IsDottedVariable(operand)) return Constant(Value::Bool(true));
+    if (IsDottedVariable(operand)) return Constant(Value(true));
     return WithField(Op::kHas, operand);
   }
 

@@ -3,6 +3,7 @@
 
 #include "cel/internal/numbers.h"
 #include "cel/internal/syntax.h"
+#include "cel/value_text.h"
 
 namespace berth::cel {
 namespace {
@@ -36,7 +37,7 @@ std::string PrintLiteral(const Value& value) {
       if (text.find_first_of(".e") == std::string::npos) text += ".0";
       return text;
     }
-    default: return value.ToText();
+    default: return ToText(value);
   }
 }
 

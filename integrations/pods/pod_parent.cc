@@ -462,7 +462,7 @@ std::vector<PlacedPod> PlacePods(const JobView& parent, const PodsRule& rule,
     }
     if (rule.group) {
       const auto value = rule.group->Evaluate(activation);
-      const auto number = value ? value->Whole() : std::nullopt;
+      const auto number = value ? cel::WholeNumber(*value) : std::nullopt;
       if (!number || *number < 0 || *number > INT32_MAX) continue;
       place.group = static_cast<std::int32_t>(*number);
     }

@@ -57,7 +57,7 @@ TEST(DeepCohorts, QuotaComesThroughAllLevels) {
     EXPECT_EQ(tree.Available(leaf, 0), 13);
     tree.AddUsage(leaf, {{0, 5}});
     EXPECT_EQ(tree.Available(leaf, 0), 8);
-    EXPECT_EQ(tree.UsageOf(top, 0), 3);
+    EXPECT_EQ(tree.AmountsOf(top, 0).usage, 3);
     tree.SetQuotas(tree.parent(leaf), {{0, 0, 4, std::nullopt}});
     EXPECT_EQ(tree.Potential(leaf, 0), 2 + 1 + 4) << "a limit on the way";
     EXPECT_EQ(tree.Available(leaf, 0), 2);

@@ -34,7 +34,7 @@ std::string TextOf(const CycleResult& result) {
 std::string AfterRestart(const TableWorld& world, const std::optional<KeptPlan>& plan,
                          const SchedulerConfig& config = {}) {
   Scheduler next(config);
-  world.Replay(next);
+  Replay(world, next);
   if (plan) next.kept_plans().Restore({{KeyOf("p"), *plan}}, world.now());
   return TextOf(next.RunCycle(world.now()));
 }
@@ -75,7 +75,7 @@ TEST_F(PreemptionRestart, ThePreemptorGetsWhatItFreed) {
 
 TEST_F(PreemptionRestart, NobodyElseIsStopped) {
   Scheduler next({});
-  world_.Replay(next);
+  Replay(world_, next);
   next.kept_plans().Restore({{KeyOf("p"), *plan_}}, world_.now());
   const CycleResult& result = next.RunCycle(world_.now());
   ASSERT_EQ(TextOf(result), "p Preempting");
@@ -199,7 +199,7 @@ TEST_F(PreemptionRestart, AStampChangesWithWhatIsWritten) {
 TEST_F(PreemptionRestart, ARestartIsNoProgress) {
   world_.Advance(4min);
   Scheduler next({});
-  world_.Replay(next);
+  Replay(world_, next);
   next.kept_plans().Restore({{KeyOf("p"), *plan_}}, world_.now());
   const api::Workload& object = *world_.Find(KeyOf("p"));
   next.RunCycle(world_.now());
@@ -214,7 +214,7 @@ TEST_F(PreemptionRestart, ARestartIsNoProgress) {
 
   for (const KeptPlan& known : {*plan_, *paused}) {  // the first where nothing was written since
     Scheduler third({});
-    world_.Replay(third);
+    Replay(world_, third);
     const WallTime now = plan_->progress_at + 9min;
     third.kept_plans().Restore({{KeyOf("p"), known}}, now);
     third.RunCycle(now);

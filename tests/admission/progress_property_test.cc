@@ -20,12 +20,12 @@ using support::QuotaModel;
 // Whether the object may be admitted.
 bool Waits(const ControlPlane& world, const api::Workload& workload) {
   const auto& conditions = workload.status.conditions;
-  const auto local =
-      world.local_queues().find({workload.meta.namespace_name, workload.spec.queue_name});
+  const api::LocalQueue* const local =
+      world.objects().FindLocalQueue({workload.meta.namespace_name, workload.spec.queue_name});
   return workload.spec.active && !api::IsTrue(conditions, api::kFinished) &&
          !api::IsTrue(conditions, api::kQuotaReserved) &&
-         !api::IsFalse(conditions, api::kRequeued) && local != world.local_queues().end() &&
-         local->second.stop_policy == api::StopPolicy::kNone;
+         !api::IsFalse(conditions, api::kRequeued) && local != nullptr &&
+         local->stop_policy == api::StopPolicy::kNone;
 }
 
 // KEP: priority, then queue-order instant (here never an eviction's), then UID.
@@ -48,7 +48,7 @@ TEST(ProgressProperty, AStrictHeadIsNeverOvertaken) {
         if (queue.spec.queueing_strategy != api::QueueingStrategy::kStrictFifo) continue;
         for (const auto& [key, other] : world.workloads()) {
           if (other.meta.name == decision.object->meta.name || !Waits(world, other) ||
-              world.ClusterQueueOf(other) != queue.name) {
+              world.objects().ClusterQueueOf(other) != queue.name) {
             continue;
           }
           ++heads;
@@ -113,7 +113,8 @@ std::int32_t CountOf(const api::Workload& workload) {
 // as in Kueue.)
 template <typename HasRoom>
 bool SomeFlavorHas(const ControlPlane& world, const api::Workload& workload, HasRoom has_room) {
-  const auto& queue = world.cluster_queues().at(world.ClusterQueueOf(workload));
+  const auto& queue =
+      world.objects().all<api::ClusterQueue>().at(world.objects().ClusterQueueOf(workload));
   for (const api::FlavorQuotas& flavor : queue.spec.resource_groups[0].flavors) {
     if (has_room(queue.meta.name, RequestOf(workload, flavor.flavor, CountOf(workload)))) {
       return true;
@@ -124,7 +125,7 @@ bool SomeFlavorHas(const ControlPlane& world, const api::Workload& workload, Has
 
 bool IsActive(const ControlPlane& world, const api::Workload& workload) {
   const ClusterState& state = world.scheduler().state();
-  const auto id = state.FindQueue(world.ClusterQueueOf(workload));
+  const auto id = state.FindQueue(world.objects().ClusterQueueOf(workload));
   return id && state.queue(*id).active();
 }
 
@@ -178,10 +179,12 @@ TEST(ProgressProperty, WhatCanBeAdmittedIsAdmittedInTheEnd) {
       const auto others = world.workloads();
       const bool behind = std::any_of(others.begin(), others.end(), [&](const auto& other) {
         return Waits(world, other.second) &&
-               world.ClusterQueueOf(other.second) == world.ClusterQueueOf(workload) &&
+               world.objects().ClusterQueueOf(other.second) ==
+                   world.objects().ClusterQueueOf(workload) &&
                StandsBefore(other.second, workload) && !could(other.second);
       });
-      const auto& queue = world.cluster_queues().at(world.ClusterQueueOf(workload));
+      const auto& queue =
+          world.objects().all<api::ClusterQueue>().at(world.objects().ClusterQueueOf(workload));
       const bool strict = queue.spec.queueing_strategy == api::QueueingStrategy::kStrictFifo;
       if (!strict || !behind)
         RC_FAIL(workload.meta.name + " waits though all others have finished");

@@ -60,11 +60,11 @@ void CheckTree(const ControlPlane& world) {
     const bool is_queue = node.starts_with("queue/");
     const NodeId number =
         is_queue ? state.queue(*state.FindQueue(name)).node : *state.CohortNode(name);
-    for (FlavorResourceId fr = 0; fr < state.tree().flavor_resource_count(); ++fr) {
-      const support::FlavorResource pair{names.flavors[state.FlavorOf(fr)],
-                                         names.resources[state.ResourceOf(fr)]};
-      RC_ASSERT(state.tree().SubtreeQuota(number, fr) == model.Subtree(node, pair));
-      RC_ASSERT(state.tree().UsageOf(number, fr) == model.Usage(node, pair));
+    for (FlavorResourceId fr = 0; fr < names.flavor_resources.size(); ++fr) {
+      const support::FlavorResource pair{names.flavors[names.flavor_resources.FlavorOf(fr)],
+                                         names.resources[names.flavor_resources.ResourceOf(fr)]};
+      RC_ASSERT(state.tree().AmountsOf(number, fr).subtree == model.Subtree(node, pair));
+      RC_ASSERT(state.tree().AmountsOf(number, fr).usage == model.Usage(node, pair));
       if (!is_queue) continue;
       RC_ASSERT(state.tree().Potential(number, fr) == model.Potential(name, pair));
       RC_ASSERT(state.tree().Available(number, fr) ==
@@ -85,7 +85,7 @@ TEST(QuotaProperty, StateRebuiltFromTheObjectsIsTheStateKept) {
     const auto story = *support::AnyStory({});
     const auto compare = [&story](const ControlPlane& world) {
       Scheduler rebuilt(support::ConfigOf(story));
-      world.Replay(rebuilt);
+      Replay(world, rebuilt);
       RC_ASSERT(support::DigestOfState(rebuilt) == support::DigestOfState(world.scheduler()));
       RC_ASSERT(support::DigestOfQueues(rebuilt, support::Waiting::kMembers) ==
                 support::DigestOfQueues(world.scheduler(), support::Waiting::kMembers));
@@ -148,7 +148,8 @@ class NestedWhatIfs {
     const NodeId leaf = nodes_[4 + static_cast<std::size_t>(change.leaf)];
     if (change.kind < 2) tree_.AddUsage(leaf, {{0, change.amount}});
     if (change.kind == 2) {
-      tree_.RemoveUsage(leaf, {{0, std::min<Amount>(change.amount, tree_.UsageOf(leaf, 0))}});
+      tree_.RemoveUsage(leaf,
+                        {{0, std::min<Amount>(change.amount, tree_.AmountsOf(leaf, 0).usage)}});
     }
     if (change.kind == 3) open_.push_back({tree_.Begin(), Numbers()});
     if (change.kind == 4 && !open_.empty()) RollBack();
@@ -164,8 +165,8 @@ class NestedWhatIfs {
   std::vector<Amount> Numbers() const {
     std::vector<Amount> numbers = {static_cast<Amount>(tree_.version())};
     for (const NodeId node : nodes_) {
-      numbers.push_back(tree_.UsageOf(node, 0));
-      numbers.push_back(tree_.LocalAvailable(node, 0));
+      numbers.push_back(tree_.AmountsOf(node, 0).usage);
+      numbers.push_back(tree_.AmountsOf(node, 0).LocalAvailable());
       numbers.push_back(tree_.Available(node, 0));
     }
     return numbers;

@@ -180,10 +180,10 @@ class TreeAndModel {
       std::vector<FlavorResourceId> expected;
       for (const FlavorResourceId fr : kNumbers) {
         if (model_.Declares(i, fr)) expected.push_back(fr);
-        RC_ASSERT(tree_.SubtreeQuota(number, fr) == model_.Subtree(i, fr));
-        RC_ASSERT(tree_.UsageOf(number, fr) == model_.Usage(i, fr));
+        RC_ASSERT(tree_.AmountsOf(number, fr).subtree == model_.Subtree(i, fr));
+        RC_ASSERT(tree_.AmountsOf(number, fr).usage == model_.Usage(i, fr));
         RC_ASSERT(tree_.Potential(number, fr) == model_.Potential(i, fr));
-        RC_ASSERT(tree_.LocalAvailable(number, fr) ==
+        RC_ASSERT(tree_.AmountsOf(number, fr).LocalAvailable() ==
                   std::max<Amount>(0, SubtractAmounts(model_.Local(i, fr), model_.Usage(i, fr))));
       }
       RC_ASSERT(declared == expected);

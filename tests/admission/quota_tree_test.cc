@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "admission/quota_room.h"
 #include "tests/support/core_fixture.h"
 
 namespace berth::admission {
@@ -88,8 +89,8 @@ TEST(QuotaTreeTest, TwoQueuesInACohort) {
     AddLeaf(tree, cohort, row.b);
     EXPECT_EQ(tree.Available(a, kGpu), row.available);
     EXPECT_EQ(tree.Potential(a, kGpu), row.potential);
-    EXPECT_TRUE(tree.Fits(a, {{kGpu, row.available}}));
-    EXPECT_FALSE(tree.Fits(a, {{kGpu, row.available + 1}}));
+    EXPECT_TRUE(Fits(tree, a, {{kGpu, row.available}}));
+    EXPECT_FALSE(Fits(tree, a, {{kGpu, row.available + 1}}));
   }
 }
 
@@ -99,7 +100,7 @@ TEST(QuotaTreeTest, AQueueAloneHasItsNominalQuota) {
   EXPECT_EQ(tree.Available(alone, kGpu), 6);
   EXPECT_EQ(tree.Potential(alone, kGpu), 10);
   EXPECT_EQ(tree.Available(alone, kGpu + 1), 0) << "nobody has quota for this one";
-  EXPECT_EQ(tree.LowestSubtreeThatFits(alone, kGpu, 99).height, 0) << "there is nobody to lend";
+  EXPECT_EQ(LowestSubtreeThatFits(tree, alone, kGpu, 99).height, 0) << "there is nobody to lend";
 }
 
 //     root (3 of its own) ── middle (2 of its own, borrows 4, lends 1) ── a (5)
@@ -120,9 +121,9 @@ class ThreeLevels : public ::testing::Test {
 };
 
 TEST_F(ThreeLevels, SubtreesAndPotentials) {
-  EXPECT_EQ(tree.SubtreeQuota(middle, kGpu), 7) << "2 + 5";
-  EXPECT_EQ(tree.LocalAvailable(middle, kGpu), 6) << "7 - 1 stay at home";
-  EXPECT_EQ(tree.SubtreeQuota(root, kGpu), 10) << "3 + 1 + 6";
+  EXPECT_EQ(tree.AmountsOf(middle, kGpu).subtree, 7) << "2 + 5";
+  EXPECT_EQ(tree.AmountsOf(middle, kGpu).LocalAvailable(), 6) << "7 - 1 stay at home";
+  EXPECT_EQ(tree.AmountsOf(root, kGpu).subtree, 10) << "3 + 1 + 6";
   EXPECT_EQ(tree.Potential(middle, kGpu), 11) << "min(7 + 4, 6 + 10)";
   EXPECT_EQ(tree.Potential(a, kGpu), 11) << "0 + 11";
   EXPECT_EQ(tree.Potential(b, kGpu), 10);
@@ -156,8 +157,8 @@ TEST_F(ThreeLevels, UsageClimbsOnlyBeyondWhatIsKept) {
     const NodeId leaf = row.of_a ? a : b;
     if (row.more > 0) tree.AddUsage(leaf, {{kGpu, row.more}});
     if (row.more < 0) tree.RemoveUsage(leaf, {{kGpu, -row.more}});
-    EXPECT_EQ(tree.UsageOf(middle, kGpu), row.middle);
-    EXPECT_EQ(tree.UsageOf(root, kGpu), row.root);
+    EXPECT_EQ(tree.AmountsOf(middle, kGpu).usage, row.middle);
+    EXPECT_EQ(tree.AmountsOf(root, kGpu).usage, row.root);
     EXPECT_EQ(tree.Available(a, kGpu), row.available_a);
     EXPECT_EQ(tree.Available(b, kGpu), row.available_b);
   }
@@ -185,7 +186,7 @@ TEST_F(ThreeLevels, HowFarUpARequestHasToGo) {
     SCOPED_TRACE(row.name);
     const QuotaTree::Mark mark = tree.Begin();
     tree.AddUsage(a, {{kGpu, row.used}});
-    const QuotaTree::Lender lender = tree.LowestSubtreeThatFits(a, kGpu, row.amount);
+    const Lender lender = LowestSubtreeThatFits(tree, a, kGpu, row.amount);
     tree.RollBack(mark);
     EXPECT_EQ(lender.height, row.height);
     EXPECT_EQ(lender.below_root, row.below_root);
@@ -205,12 +206,12 @@ TEST_F(ThreeLevels, WhatIfsNestAndLeaveNoTrace) {
   tree.RemoveUsage(a, {{kGpu, 2}});
   const QuotaTree::Mark inner = tree.Begin();
   tree.AddUsage(b, {{kGpu, 9}});
-  EXPECT_EQ(tree.UsageOf(root, kGpu), 9);
+  EXPECT_EQ(tree.AmountsOf(root, kGpu).usage, 9);
   tree.RollBack(inner);
-  EXPECT_EQ(tree.UsageOf(a, kGpu), 4);
-  EXPECT_EQ(tree.UsageOf(b, kGpu), 0);
+  EXPECT_EQ(tree.AmountsOf(a, kGpu).usage, 4);
+  EXPECT_EQ(tree.AmountsOf(b, kGpu).usage, 0);
   tree.RollBack(outer);
-  EXPECT_EQ(tree.UsageOf(a, kGpu), 6);
+  EXPECT_EQ(tree.AmountsOf(a, kGpu).usage, 6);
   EXPECT_EQ(tree.version(), version);
   EXPECT_FALSE(tree.simulating());
 }
@@ -222,7 +223,7 @@ TEST_F(ThreeLevels, CyclesAreReportedAndHeal) {
   tree.AddUsage(a, {{kGpu, 1}});  // its own usage counts
   tree.SetParent(root, kNoQuotaNode);
   for (const NodeId node : {root, middle, a, b}) EXPECT_FALSE(tree.InCycle(node)) << node;
-  EXPECT_EQ(tree.UsageOf(middle, kGpu), 2);
+  EXPECT_EQ(tree.AmountsOf(middle, kGpu).usage, 2);
   EXPECT_EQ(tree.Potential(a, kGpu), 11);
 }
 
@@ -238,7 +239,7 @@ TEST(QuotaTreeTest, HugeQuotasSaturate) {
   const NodeId cohort = tree.AddNode(QuotaTree::Kind::kCohort);
   const NodeId a = AddLeaf(tree, cohort, {INT64_MAX, {}, {}, 5});
   AddLeaf(tree, cohort, {INT64_MAX, {}, {}, 5});
-  EXPECT_EQ(tree.SubtreeQuota(cohort, kGpu), INT64_MAX);
+  EXPECT_EQ(tree.AmountsOf(cohort, kGpu).subtree, INT64_MAX);
   EXPECT_EQ(tree.Available(a, kGpu), INT64_MAX - 10);
   tree.AddUsage(a, {{kGpu, INT64_MAX}});
   EXPECT_EQ(tree.Available(a, kGpu), 0);
@@ -251,10 +252,10 @@ TEST(QuotaTreeTest, UsageThatWasCutOffIsSummedUpAnew) {
   const NodeId a = AddLeaf(tree, cohort, {});
   AddLeaf(tree, cohort, {.used = 5});
   tree.AddUsage(a, {{kGpu, INT64_MAX}});
-  EXPECT_EQ(tree.UsageOf(cohort, kGpu), INT64_MAX);
+  EXPECT_EQ(tree.AmountsOf(cohort, kGpu).usage, INT64_MAX);
   tree.RemoveUsage(a, {{kGpu, INT64_MAX}});
   tree.SetQuotas(a, {{kGpu, 1, {}, {}}});
-  EXPECT_EQ(tree.UsageOf(cohort, kGpu), 5);
+  EXPECT_EQ(tree.AmountsOf(cohort, kGpu).usage, 5);
 }
 
 // A node has cells for the numbers in use, close or distant, and drops the others.

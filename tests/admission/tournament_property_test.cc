@@ -140,7 +140,8 @@ class Game {
     tree.AddUsage(LeafOf(entrant), usages_[entrant]);
     const FlavorResourceAmount& asked = usages_[entrant].front();
     const std::pair<DominantShare, bool> result{
-        shares_.Of(node), asked.amount > 0 && tree.Borrowing(node, asked.flavor_resource)};
+        shares_.Of(node),
+        asked.amount > 0 && tree.AmountsOf(node, asked.flavor_resource).Borrowing()};
     tree.RollBack(mark);
     return result;
   }

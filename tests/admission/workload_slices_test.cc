@@ -44,7 +44,7 @@ api::Amount UsedIn(const TableWorld& world, const std::string& queue = "a",
   for (const CompiledGroup& group : known.groups) {
     for (std::size_t i = 0; i < group.flavors.size(); ++i) {
       if (names.flavors[group.flavors[i]] != flavor) continue;
-      return state.tree().UsageOf(known.node, group.Find(i, group.resources.front()));
+      return state.tree().AmountsOf(known.node, group.Find(i, group.resources.front())).usage;
     }
   }
   return -1;
@@ -243,8 +243,10 @@ TEST_F(SlicesTest, ARestartChargesTheSameInAnyOrder) {
                               world_.now());
     }
     const QueueState& queue = scheduler.state().queue(*scheduler.state().FindQueue("a"));
-    EXPECT_EQ(scheduler.state().tree().UsageOf(
-                  queue.node, queue.groups[0].Find(0, queue.groups[0].resources.front())),
+    EXPECT_EQ(scheduler.state()
+                  .tree()
+                  .AmountsOf(queue.node, queue.groups[0].Find(0, queue.groups[0].resources.front()))
+                  .usage,
               5);
   }
 }

@@ -2,6 +2,8 @@
 // and answer over a few variables.
 #include <gtest/gtest.h>
 
+#include "cel/containers.h"
+#include "cel/value_json.h"
 #include "tests/cel/support.h"
 
 namespace berth::cel {
@@ -421,9 +423,9 @@ TEST(Value, ViewsAndCopiesJson) {
   ASSERT_TRUE(program.has_value());
   const auto answer = program->Evaluate(Activation().Set("self", Value::View(json["self"])));
   ASSERT_TRUE(answer.has_value());
-  EXPECT_EQ(answer->viewed(), &json["self"]["items"]);
-  EXPECT_EQ(*answer->ToJson(), json["self"]["items"]);
-  EXPECT_EQ(answer->ToJson(3).error().message, "the value has too many parts for a copy as JSON");
+  EXPECT_EQ(answer->AsList().viewed(), &json["self"]["items"]);
+  EXPECT_EQ(*ToJson(*answer), json["self"]["items"]);
+  EXPECT_EQ(ToJson(*answer, 3).error().message, "the value has too many parts for a copy as JSON");
 }
 
 }  // namespace

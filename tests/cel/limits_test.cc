@@ -2,6 +2,8 @@
 // expressions made to be large, deep, slow or wasteful.
 #include <gtest/gtest.h>
 
+#include "cel/value_json.h"
+#include "cel/value_text.h"
 #include "tests/cel/support.h"
 
 namespace berth::cel {
@@ -92,8 +94,8 @@ TEST(Limits, OfSharedValues) {
   ASSERT_TRUE(program.has_value());
   const auto value = program->Evaluate(Activation());
   ASSERT_TRUE(value.has_value());
-  EXPECT_EQ(value->ToJson().error().message, "the value has too many parts for a copy as JSON");
-  EXPECT_LT(value->ToText().size(), 2000U);
+  EXPECT_EQ(ToJson(*value).error().message, "the value has too many parts for a copy as JSON");
+  EXPECT_LT(ToText(*value).size(), 2000U);
 }
 
 TEST(Limits, OfRegularExpressions) {

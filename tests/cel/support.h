@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cel/program.h"
+#include "cel/value_text.h"
 
 namespace berth::cel {
 
@@ -28,7 +29,7 @@ inline std::string Answer(std::string_view expression, const nlohmann::json& var
   }
   const auto value = program->Evaluate(activation);
   if (!value) return "error: " + value.error().message;
-  return std::string(value->type_name()) + " " + value->ToText();
+  return std::string(TypeName(*value)) + " " + ToText(*value);
 }
 
 struct ExpressionRow {

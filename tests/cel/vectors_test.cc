@@ -7,7 +7,9 @@
 
 #include <gtest/gtest.h>
 
+#include "cel/containers.h"
 #include "cel/internal/numbers.h"
+#include "cel/value_text.h"
 #include "tests/cel/support.h"
 
 namespace berth::cel {
@@ -34,9 +36,10 @@ std::string Describe(const Value& value);
 
 std::string DescribeEntries(const Value& map) {
   std::vector<std::string> parts;
-  for (const auto& [key, entry] : map.ListEntries()) {
+  map.AsMap().ForEach([&](const Value& key, const Value& entry) {
     parts.push_back(Describe(key) + ": " + Describe(entry));
-  }
+    return true;
+  });
   std::sort(parts.begin(), parts.end());
   std::string text;
   for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
@@ -59,25 +62,26 @@ std::string Describe(const Value& value) {
       return "bytes(" + text + ")";
     }
     case Kind::kDuration:
-    case Kind::kTimestamp: return std::string(value.type_name()) + "(" + value.ToText() + ")";
-    case Kind::kType: return "type(" + value.ToText() + ")";
+    case Kind::kTimestamp: return std::string(TypeName(value)) + "(" + ToText(value) + ")";
+    case Kind::kType: return "type(" + ToText(value) + ")";
     case Kind::kOptional:
       if (value.AsOptional() == nullptr) return "optional.none()";
       return "optional(" + Describe(*value.AsOptional()) + ")";
     case Kind::kList: {
       std::string text;
-      for (std::size_t i = 0; i < value.size(); ++i) {
-        text += (i == 0 ? "" : ", ") + Describe(value.At(i));
-      }
+      value.AsList().ForEach([&](const Value& element) {
+        text += (text.empty() ? "" : ", ") + Describe(element);
+        return true;
+      });
       return "[" + text + "]";
     }
     case Kind::kMap: return DescribeEntries(value);
     case Kind::kObject:
-      if (value.type_name() == "kubernetes.Quantity") return "quantity(" + value.ToText() + ")";
-      if (value.type_name() == "net.IP") return "ip(" + value.ToText() + ")";
-      if (value.type_name() == "net.CIDR") return "cidr(" + value.ToText() + ")";
-      return std::string(value.type_name());
-    default: return value.ToText();
+      if (TypeName(value) == "kubernetes.Quantity") return "quantity(" + ToText(value) + ")";
+      if (TypeName(value) == "net.IP") return "ip(" + ToText(value) + ")";
+      if (TypeName(value) == "net.CIDR") return "cidr(" + ToText(value) + ")";
+      return std::string(TypeName(value));
+    default: return ToText(value);
   }
 }
 

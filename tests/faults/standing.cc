@@ -393,8 +393,9 @@ void Standing::LookAtCore(const admission::Scheduler& core) {
     for (const admission::ListedReservation& entry : state.reservations().Of(id)) {
       for (const admission::FlavorResourceAmount& each : entry.reservation->usage) {
         const admission::Vocabulary& words = core.state().vocabulary();
-        counted[{words.flavors[state.FlavorOf(each.flavor_resource)],
-                 words.resources[state.ResourceOf(each.flavor_resource)]}] += each.amount;
+        counted[{words.flavors[words.flavor_resources.FlavorOf(each.flavor_resource)],
+                 words.resources[words.flavor_resources.ResourceOf(each.flavor_resource)]}] +=
+            each.amount;
       }
     }
     FlavorAmounts truly;

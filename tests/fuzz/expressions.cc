@@ -7,6 +7,8 @@
 #include "cel/internal/syntax.h"
 #include "cel/names.h"
 #include "cel/program.h"
+#include "cel/value_json.h"
+#include "cel/value_text.h"
 #include "integrations/declared_kind.h"
 #include "integrations/described_job.h"
 #include "integrations/kind_schema.h"
@@ -55,8 +57,8 @@ void Expressions(std::string_view text) {
     return;
   }
   Require(budget > 0, "a value has left some budget");
-  Require(value->ToText() == second->ToText(), "an evaluation has the same value again");
-  if (const auto copy = value->ToJson(1000))
+  Require(cel::ToText(*value) == cel::ToText(*second), "an evaluation has the same value again");
+  if (const auto copy = cel::ToJson(*value, 1000))
     (void)copy->dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

@@ -133,10 +133,10 @@ Status World::Delete(const Json& event) {
     core_.DeleteWorkload(KeyOf(event));
   } else if (kind == "LocalQueue") {
     raw_.erase("LocalQueue/" + KeyOf(event).namespace_name + "/" + KeyOf(event).name);
-    core_.DeleteLocalQueue(KeyOf(event));
+    core_.Delete<api::LocalQueue>(KeyOf(event));
   } else if (kind == "Cohort") {
     raw_.erase("Cohort//" + event.value("name", ""));
-    core_.DeleteCohort(event.value("name", ""));
+    core_.Delete<api::Cohort>(event.value("name", ""));
   } else {
     return Error{ErrorCode::kInvalid, "cannot delete a " + kind};
   }
@@ -281,11 +281,12 @@ Json World::DescribeAdmitted(const api::Workload& workload) const {
 Json World::UsageOf(admission::NodeId node) const {
   const admission::ClusterState& state = core_.scheduler().state();
   Json usage = Json::object();
-  for (admission::FlavorResourceId fr = 0; fr < state.tree().flavor_resource_count(); ++fr) {
-    const admission::Amount amount = state.tree().UsageOf(node, fr);
+  const admission::Vocabulary& names = state.vocabulary();
+  for (admission::FlavorResourceId fr = 0; fr < names.flavor_resources.size(); ++fr) {
+    const admission::Amount amount = state.tree().AmountsOf(node, fr).usage;
     if (amount == 0) continue;
-    usage[core_.scheduler().state().vocabulary().flavors[state.FlavorOf(fr)]]
-         [core_.scheduler().state().vocabulary().resources[state.ResourceOf(fr)]] = amount;
+    usage[names.flavors[names.flavor_resources.FlavorOf(fr)]]
+         [names.resources[names.flavor_resources.ResourceOf(fr)]] = amount;
   }
   return usage;
 }

@@ -12,10 +12,10 @@ namespace {
 std::map<std::string, admission::FlavorResourceId> FlavorResources(
     const admission::Scheduler& scheduler) {
   std::map<std::string, admission::FlavorResourceId> all;
-  const admission::ClusterState& state = scheduler.state();
-  for (admission::FlavorResourceId fr = 0; fr < state.tree().flavor_resource_count(); ++fr) {
-    all[scheduler.state().vocabulary().flavors[state.FlavorOf(fr)] + "." +
-        scheduler.state().vocabulary().resources[state.ResourceOf(fr)]] = fr;
+  const admission::Vocabulary& names = scheduler.state().vocabulary();
+  for (admission::FlavorResourceId fr = 0; fr < names.flavor_resources.size(); ++fr) {
+    all[names.flavors[names.flavor_resources.FlavorOf(fr)] + "." +
+        names.resources[names.flavor_resources.ResourceOf(fr)]] = fr;
   }
   return all;
 }
@@ -32,10 +32,10 @@ void AddNode(const admission::Scheduler& scheduler, admission::NodeId node, std:
       << "' height " << tree.Height(node) << " weight " << scheduler.state().FairWeight(node);
   for (const auto& [name, fr] : FlavorResources(scheduler)) {
     // A flavor-resource without quota and usage anywhere is 0 everywhere.
-    out << " " << name << " " << tree.Nominal(node, fr) << "/" << tree.SubtreeQuota(node, fr) << "/"
-        << tree.UsageOf(node, fr) << "/" << tree.Potential(node, fr) << "/"
-        << tree.LocalAvailable(node, fr) << "/" << tree.Available(node, fr) << "/"
-        << tree.BorrowingLimit(node, fr).value_or(-1);
+    const admission::QuotaCell& amounts = tree.AmountsOf(node, fr);
+    out << " " << name << " " << amounts.nominal << "/" << amounts.subtree << "/" << amounts.usage
+        << "/" << tree.Potential(node, fr) << "/" << amounts.LocalAvailable() << "/"
+        << tree.Available(node, fr) << "/" << amounts.BorrowingLimit().value_or(-1);
   }
   out << "\n";
 }
@@ -62,8 +62,9 @@ std::string DigestOfState(const admission::Scheduler& scheduler) {
           << (reservation->evicted ? " evicted" : "") << (reservation->admitted ? " admitted" : "");
       std::map<std::string, api::Amount> usage;
       for (const admission::FlavorResourceAmount& item : reservation->usage) {
-        usage[names.flavors[state.FlavorOf(item.flavor_resource)] + "." +
-              names.resources[state.ResourceOf(item.flavor_resource)]] = item.amount;
+        usage[names.flavors[names.flavor_resources.FlavorOf(item.flavor_resource)] + "." +
+              names.resources[names.flavor_resources.ResourceOf(item.flavor_resource)]] =
+            item.amount;
       }
       for (const auto& [fr, amount] : usage) out << " " << fr << "=" << amount;
       out << "\n";

@@ -60,10 +60,10 @@ Amounts AskedBy(const admission::Decision& decision, const admission::Vocabulary
 }
 
 QuotaModel::QuotaModel(const ControlPlane& world, Evicted evicted) {
-  for (const auto& [name, cohort] : world.cohorts()) {
+  for (const auto& [name, cohort] : world.objects().all<api::Cohort>()) {
     formulae_.AddCohort(name, cohort.spec.parent_name, QuotasOf(cohort.spec.resource_groups));
   }
-  for (const auto& [name, queue] : world.cluster_queues()) {
+  for (const auto& [name, queue] : world.objects().all<api::ClusterQueue>()) {
     formulae_.AddQueue(name, queue.spec.cohort_name, QuotasOf(queue.spec.resource_groups));
   }
   for (const auto& [key, workload] : world.workloads()) {

@@ -143,7 +143,7 @@ void StoryRun::Do(const Named& named) {
       break;
     case EventKind::kStopQueue: break;
   }
-  const auto before = world_.cluster_queues().find(QueueName(queue_index));
+  const auto before = world_.objects().all<api::ClusterQueue>().find(QueueName(queue_index));
   api::ClusterQueue queue = MakeClusterQueue(story_, queue_index);
   queue.spec.stop_policy = before->second.spec.stop_policy;
   if (event.kind == EventKind::kStopQueue) queue.spec.stop_policy = kPolicies[event.value];
@@ -183,7 +183,7 @@ bool StoryRun::FinishAll() {
 // The number of cycles without progress until every head has tried each flavor.
 int StoryRun::IdleLimit() const {
   std::int64_t active = 1;
-  for (const auto& [name, queue] : world_.cluster_queues()) {
+  for (const auto& [name, queue] : world_.objects().all<api::ClusterQueue>()) {
     const auto id = world_.scheduler().state().FindQueue(name);
     active +=
         static_cast<std::int64_t>(world_.scheduler().queues().waiting(*id).Split().active.size());

@@ -33,9 +33,9 @@ class Decision final : public AuthorizerPart {
       : AuthorizerPart("kubernetes.authorization.Decision"), access_(std::move(access)) {}
 
   std::optional<Value> CallMethod(std::string_view method, Arguments /*none*/) const override {
-    if (method == "allowed") return Value::Bool(access_.allowed);
+    if (method == "allowed") return Value(access_.allowed);
     if (method == "reason") return Value::String(access_.reason);
-    if (method == "errored") return Value::Bool(false);
+    if (method == "errored") return Value(false);
     if (method == "error") return Value::String("");
     return std::nullopt;
   }
@@ -52,7 +52,7 @@ struct Subject {
 using SubjectPtr = std::shared_ptr<const Subject>;
 
 Value Decide(const Subject& subject, const AccessAttributes& attributes) {
-  return Value::Of(std::make_shared<Decision>(Authorize(*subject.roles, subject.user, attributes)));
+  return Value(std::make_shared<Decision>(Authorize(*subject.roles, subject.user, attributes)));
 }
 
 class PathCheck final : public AuthorizerPart {
@@ -98,7 +98,7 @@ class ResourceCheck final : public AuthorizerPart {
     } else if (method != "fieldSelector" && method != "labelSelector") {
       return std::nullopt;
     }
-    return Value::Of(std::make_shared<ResourceCheck>(subject_, std::move(next)));
+    return Value(std::make_shared<ResourceCheck>(subject_, std::move(next)));
   }
 
  private:
@@ -122,7 +122,7 @@ class GroupCheck final : public AuthorizerPart {
     attributes.group = group_;
     attributes.version = "*";
     attributes.resource = TextOf(arguments[0]);
-    return Value::Of(std::make_shared<ResourceCheck>(subject_, std::move(attributes)));
+    return Value(std::make_shared<ResourceCheck>(subject_, std::move(attributes)));
   }
 
  private:
@@ -140,10 +140,10 @@ class AuthorizerObject final : public AuthorizerPart {
       if (TrimSpace(arguments[0].AsText()).empty()) {
         return Value::Failure("path must not be empty");
       }
-      return Value::Of(std::make_shared<PathCheck>(subject_, TextOf(arguments[0])));
+      return Value(std::make_shared<PathCheck>(subject_, TextOf(arguments[0])));
     }
     if (method == "group") {
-      return Value::Of(std::make_shared<GroupCheck>(subject_, TextOf(arguments[0])));
+      return Value(std::make_shared<GroupCheck>(subject_, TextOf(arguments[0])));
     }
     if (method != "serviceAccount") return std::nullopt;
     const std::string namespace_name = TextOf(arguments[0]);
@@ -161,7 +161,7 @@ class AuthorizerObject final : public AuthorizerPart {
         .uid = "",
         .groups = {"system:serviceaccounts", "system:serviceaccounts:" + namespace_name},
         .extra = {}};
-    return Value::Of(std::make_shared<AuthorizerObject>(std::move(account)));
+    return Value(std::make_shared<AuthorizerObject>(std::move(account)));
   }
 
  private:
@@ -178,11 +178,11 @@ SubjectPtr SubjectOf(RoleIndex& roles, const UserInfo& user) {
 }  // namespace
 
 cel::Value AuthorizerValue(RoleIndex& roles, const UserInfo& user) {
-  return Value::Of(std::make_shared<AuthorizerObject>(SubjectOf(roles, user)));
+  return Value(std::make_shared<AuthorizerObject>(SubjectOf(roles, user)));
 }
 
 cel::Value RequestResourceValue(RoleIndex& roles, const UserInfo& user, AccessAttributes resource) {
-  return Value::Of(std::make_shared<ResourceCheck>(SubjectOf(roles, user), std::move(resource)));
+  return Value(std::make_shared<ResourceCheck>(SubjectOf(roles, user), std::move(resource)));
 }
 
 }  // namespace berth::local

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "cel/value_json.h"
+#include "cel/value_text.h"
 #include "local/apiserver/registry/json_access.h"
 #include "local/apiserver/schema/field_error.h"
 #include "local/apiserver/webhooks/match_conditions.h"
@@ -158,7 +160,7 @@ Result<PolicyMutation> PolicyProgram::Mutation(std::size_t index,
   PolicyRun run(*this, variables);
   BERTH_TRY(const cel::Value value, run.Evaluate(expression));
   if (run.is_spent()) return Error{ErrorCode::kInvalid, kOutOfBudget};
-  BERTH_TRY(Json json, value.ToJson());
+  BERTH_TRY(Json json, cel::ToJson(value));
   return PolicyMutation{is_patch, std::move(json)};
 }
 
@@ -183,7 +185,7 @@ PolicyAnswer PolicyProgram::Evaluate(const AdmissionVariables& variables) const 
                   .failed = true,
                   .message = held.error().message,
                   .reason = ""};
-    } else if (!held->is_true()) {
+    } else if (!cel::IsTrue(*held)) {
       decision.denies = true;
       decision.reason = validation.reason.empty() ? "Invalid" : validation.reason;
       if (validation.message_expression) {
@@ -206,10 +208,10 @@ PolicyAnswer PolicyProgram::Evaluate(const AdmissionVariables& variables) const 
       if (!ignores_failures_) annotation.error = value.error().message;
     } else if (value->is(cel::Kind::kString)) {
       annotation.value = std::string(TrimSpace(value->AsText()));
-    } else if (!value->is_null()) {
+    } else if (!value->is(cel::Kind::kNull)) {
       annotation.error =
           "valueExpression '" + expression.text +
-          "' resulted in unsupported return type: " + std::string(value->type_name()) +
+          "' resulted in unsupported return type: " + std::string(cel::TypeName(*value)) +
           ". Return type must be either string or null.";
     }
     answer.annotations.push_back(std::move(annotation));

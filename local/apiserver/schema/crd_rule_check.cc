@@ -54,7 +54,7 @@ cel::Value ValueOf(const TypeNode& type, const Json& value, const Json* other) {
     return FormattedValue(type.validation->format, value);
   }
   if (value.is_number_integer() && type.kind == TypeKind::kNumber) {
-    return cel::Value::Double(value.get<double>());
+    return cel::Value(value.get<double>());
   }
   if (value.is_array() && type.element != nullptr) {
     cel::Values items;
@@ -63,8 +63,9 @@ cel::Value ValueOf(const TypeNode& type, const Json& value, const Json* other) {
     for (const Json& item : value) {
       items.push_back(ValueOf(*type.element, item, others.Of(item)));
     }
-    return type.list_type == ListType::kAtomic ? cel::Value::List(std::move(items))
-                                               : cel::Value::UnorderedList(std::move(items));
+    return cel::Value::List(std::move(items), type.list_type == ListType::kAtomic
+                                                  ? cel::ListOrder::kCounts
+                                                  : cel::ListOrder::kAny);
   }
   if (value.is_object()) {
     cel::Entries entries;
@@ -124,7 +125,7 @@ class RuleWalk {
     cel::Activation optional;  // for rules with optionalOldSelf
     if (rules.reads_old()) {
       optional = plain;
-      optional.Set("oldSelf", cel::Value::None());
+      optional.Set("oldSelf", cel::Value::Optional(std::nullopt));
       if (before != nullptr) {
         const cel::Value old_self = ValueOf(type, *before, &value);
         plain.Set("oldSelf", old_self);
@@ -146,7 +147,7 @@ class RuleWalk {
         if (spent_) return;
         continue;
       }
-      if (answer->is_true()) continue;
+      if (cel::IsTrue(*answer)) continue;
       if (spent_ = causes_.size() >= kMostCauses; spent_) return;
       const bool stays = !rule.reads_old && IsUnchanged();
       if (stays && ratcheted_.size() >= kMostCauses) continue;

@@ -61,7 +61,7 @@ ConditionVerdict EvaluateConditions(const Json& owner, const AdmissionVariables&
                                 : Result<cel::Value>(program.error());
     if (!answer) {
       errors.push_back("expression '" + text + "' resulted in error: " + answer.error().message);
-    } else if (answer->is_false()) {
+    } else if (answer->is(cel::Kind::kBool) && !answer->AsBool()) {
       return {ConditionVerdict::Kind::kPassOver, ""};
     }
   }
