@@ -26,8 +26,9 @@ const files = made.outputFiles.map((file) => {
 const views = JSON.parse(readFileSync("src/routes.json", "utf8")).map(({ path }) => path);
 files.push({ path: "/", type: "text/html; charset=utf-8", body: readFileSync("src/page.html"), views });
 files.push({ path: "/assets/icon.svg", type: types.svg, body: readFileSync("src/icon.svg") });
-const licence = readFileSync("node_modules/preact/LICENSE", "utf8");
-files.push({ path: "/assets/licences.txt", type: "text/plain; charset=utf-8", body: Buffer.from(`Preact, https://preactjs.com\n\n${licence}`) });
+const PACKAGES = { preact: "Preact, https://preactjs.com", uplot: "uPlot, https://github.com/leeoniya/uPlot", lucide: "Lucide, https://lucide.dev" };
+const licences = Object.entries(PACKAGES).map(([name, title]) => `${title}\n\n${readFileSync(`node_modules/${name}/LICENSE`, "utf8").trim()}\n`);
+files.push({ path: "/assets/licences.txt", type: "text/plain; charset=utf-8", body: Buffer.from(licences.join("\n\n")) });
 files.sort((a, b) => (a.path < b.path ? -1 : 1));
 
 // Octal escapes have three digits: no digit that follows belongs to one. "?" could begin a trigraph.

@@ -1,7 +1,8 @@
 // The columns of a report: which resources have hours, and whether nodes were charged and priced.
 import type { ReportLine } from "./api";
 
-export const GPUS = "berth.dev/gpus"; // whole GPUs
+export const GPUS = "berth.dev/gpus"; // whole GPUs, in millionths
+export const GPU_PARTS = 1_000_000;
 
 // What a device plugin gives out as GPUs or shares of them: api/gpu_shares.h has the same rule.
 export function isGpuResource(resource: string): boolean {

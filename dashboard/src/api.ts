@@ -4,7 +4,7 @@
 import type { Action, Capacityrequests, Cohorts, Count, ForecastHits, Queues, Report, Story, StoryPod, WhatIfChanges, Workloads } from "./berth_read_api";
 import { ReadApi } from "./berth_read_api";
 
-export type { Action, Capacity, CapacityCounts, CapacityHistory, CapacityLine, CapacityPool, CohortHistory, Count, Forecast, ForecastHits, Free, Gang, HistoryPart, Quota, Reason, Report, ReportLine, Step, StoryPod, Topology, TopologyNode, Use, WhatIf, WhatIfSide, WorkloadHistory } from "./berth_read_api";
+export type { Action, Capacity, CapacityCounts, CapacityHistory, CapacityLine, CapacityPool, CohortHistory, Count, Forecast, ForecastHits, Free, Gang, HistoryPart, Quota, Reason, Report, ReportLine, Step, StoryPod, Topology, TopologyNode, Use, WhatIf, WhatIfJob, WhatIfSide, WorkloadHistory } from "./berth_read_api";
 
 export interface Row {
   id: string;

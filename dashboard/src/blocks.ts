@@ -1,6 +1,7 @@
 // Nodes as blocks of their levels, and in words what stands in the way of a gang.
 import type { Gang, TopologyNode } from "./berth_read_api";
 import { count } from "./format";
+import { lineOf } from "./words";
 
 const QUIET = new Set(["memory", "pods", "ephemeral-storage"]);
 
@@ -68,7 +69,7 @@ const ROOM_HELPS = new Set(["quota", "queued"]);
 export function wayOf(gang: Gang): string {
   const best = gang.domains[0];
   const level = gang.level.split("/").pop() ?? "";
-  const waits = gang.remark && (gang.fits || !ROOM_HELPS.has(gang.cause)) ? ` It waits: ${gang.remark}` : "";
+  const waits = gang.remark && (gang.fits || !ROOM_HELPS.has(gang.cause)) ? ` It waits: ${lineOf(gang.remark)}` : "";
   if (!best) return (gang.level ? `No node has the level ${level}.` : "There is no node.") + waits;
   const where = best.domain.length > 0 ? best.domain.join(" › ") : "the whole cluster";
   if (gang.fits) return `Room in ${where}.${waits}`;

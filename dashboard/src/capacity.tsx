@@ -5,10 +5,11 @@ import { StockAction } from "./actions";
 import { CapacityOverTime } from "./capacity_history";
 import { count, duration } from "./format";
 import { hasActions, scope, useAnswer, useCounts, useList } from "./live";
-import { Age, Empty, Notice, Panel, Table, When, Words } from "./parts";
+import { Age, Empty, Notice, Panel, Skeleton, Table, When, Words } from "./parts";
 import { address, change, Link, paths } from "./router";
 import { Rows, type Column } from "./rows";
 import { useStore } from "./store";
+import { plain } from "./words";
 import { Choice } from "./workloads";
 
 const columns: Column<CapacityRequest>[] = [
@@ -21,11 +22,11 @@ const columns: Column<CapacityRequest>[] = [
   { title: "Class", cell: (row) => <span title={row.class}>{row.class}</span> },
   { title: "Age", kind: "number", narrow: "second", cell: (row) => <Age since={row.createdAt} /> },
   {
-    title: "The answer",
+    title: "What the cloud says",
     kind: "wide",
     cell: (row) => (
       <span title={row.message}>
-        <Words text={row.message} />
+        <Words text={plain(row.message)} />
       </span>
     ),
   },
@@ -63,16 +64,16 @@ function Supply() {
   const namespace = useStore(scope);
   const { answer, problem } = useAnswer("capacityrequests", `capacity ${namespace}`, () => capacity(namespace));
   if (problem) return <Notice kind="problem">{problem.message}</Notice>;
-  if (!answer) return <Notice kind="loading">Loading…</Notice>;
+  if (!answer) return <Skeleton />;
   return (
     <>
       <Pools capacity={answer} />
       <PendingPods capacity={answer} />
-      <Panel title="What classes gave, and which rest">
-        {answer.stock.length === 0 && <Notice kind="empty">Nothing is remembered of the stock: it needs a ProvisioningPolicy.</Notice>}
+      <Panel title="Classes: what they granted, and which pause">
+        {answer.stock.length === 0 && <Notice kind="empty">No class has a history yet: grants and stock-outs are remembered where a ProvisioningPolicy asks for capacity.</Notice>}
         {answer.stock.length > 0 && (
           <Table
-            heads={["Class", "Flavor", "Zone", "Shape", "Pods from", "Granted in a day", "Median wait", "Rests"]}
+            heads={["Class", "Flavor", "Zone", "Machines", "For pods, at least", "Granted in a day", "Median wait", "Pauses"]}
             numbers={[4, 5, 6]}
             rows={answer.stock.map((each) => [
               each.class,
@@ -94,7 +95,7 @@ function Supply() {
         )}
       </Panel>
       {answer.cost.length > 0 && (
-        <Panel title="What nodes cost, measured, of the last 7 days">
+        <Panel title="What nodes cost, measured, over the last 7 days">
           <Table
             heads={["LocalQueue", "Nodes now", "USD an hour", "Node hours", "USD"]}
             numbers={[1, 2, 3, 4]}

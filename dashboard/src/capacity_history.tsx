@@ -4,7 +4,7 @@ import { capacityHistory, type CapacityCounts, type CapacityHistory, type Capaci
 import { count, duration } from "./format";
 import { Axis, Bars, SPANS } from "./history";
 import { scope, useAnswer } from "./live";
-import { Notice, Panel, Table, When } from "./parts";
+import { Notice, Panel, Skeleton, Table, When } from "./parts";
 import { useAddressed } from "./router";
 import { useStore } from "./store";
 import { Choice } from "./workloads";
@@ -33,7 +33,7 @@ export function CapacityOverTime() {
   const namespace = useStore(scope);
   const [days, setDays] = useAddressed("days", "7");
   const [chosen, setChosen] = useAddressed("show", "provisioned");
-  const { answer, problem } = useAnswer("capacityrequests", `capacity history ${days} ${namespace}`, () => capacityHistory(Number(days), namespace));
+  const { answer, problem, isStale } = useAnswer("capacityrequests", `capacity history ${days} ${namespace}`, () => capacityHistory(Number(days), namespace), { of: `capacity history ${namespace}` });
   return (
     <Panel
       title="Over time"
@@ -45,8 +45,12 @@ export function CapacityOverTime() {
       }
     >
       {problem && <Notice kind="empty">{problem.message}</Notice>}
-      {!problem && !answer && <Notice kind="loading">Loading…</Notice>}
-      {answer && <Shown history={answer} measure={MEASURES[chosen] ?? ASKED} />}
+      {!problem && !answer && <Skeleton />}
+      {answer && (
+        <div class={isStale ? "stale" : undefined}>
+          <Shown history={answer} measure={MEASURES[chosen] ?? ASKED} />
+        </div>
+      )}
     </Panel>
   );
 }

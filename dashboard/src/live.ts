@@ -147,9 +147,26 @@ function noticed(error: unknown): Problem {
   return problem;
 }
 
+// The latest answers, shown until new ones come: a view that was seen before is whole at once.
+const MOST_KEPT = 80;
+const keptAnswers = new Map<string, unknown>();
+
+function keep(key: string, answer: unknown): void {
+  keptAnswers.delete(key);
+  keptAnswers.set(key, answer);
+  const oldest = keptAnswers.keys().next();
+  if (keptAnswers.size > MOST_KEPT && !oldest.done) keptAnswers.delete(oldest.value);
+}
+
+// After the end of a session nothing of it is shown.
+export function forgetAnswers(): void {
+  keptAnswers.clear();
+}
+
 export interface List<T> {
   rows: T[];
   loading: boolean; // no answer has come
+  isStale: boolean; // the rows are those of other filters, until the answer comes
   problem: Problem | null;
   hasMore: boolean;
   hasChanged: boolean; // the rows shown are those of before
@@ -159,6 +176,7 @@ export interface List<T> {
 
 const BEAT_MS = 30_000;
 const PAGE = 200;
+const NO_ROWS: never[] = [];
 const MOST_RELOADED = 1_000;
 const RELOAD_AFTER_MS = 700;
 
@@ -166,6 +184,11 @@ interface Held<T> {
   rows: T[];
   next: string | undefined;
   revision: string;
+}
+interface HeldList<T> {
+  key: string;
+  sight: string; // resource and namespaces
+  value: Held<T>;
 }
 
 function filterValues(parameters: Parameters, field: string): string[] | null {
@@ -190,10 +213,11 @@ export function useList<N extends ResourceName>(resource: N, parameters: Paramet
   type T = Resources[N];
   const namespaces = useStore(scope);
   const key = JSON.stringify([resource, parameters, limit, namespaces]);
-  const [held, setHeld] = useState<{ key: string; value: Held<T> } | null>(null);
+  const sight = `${resource} ${namespaces}`;
+  const [held, setHeld] = useState<HeldList<T> | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
   const [hasChanged, setHasChanged] = useState(false);
-  const state = useRef<{ key: string; value: Held<T> } | null>(null);
+  const state = useRef<HeldList<T> | null>(null);
   const busy = useRef("");
   const actions = useRef({ more: () => {}, again: () => {} });
 
@@ -203,7 +227,8 @@ export function useList<N extends ResourceName>(resource: N, parameters: Paramet
     const asked: Parameters = { ...(namespaces ? { namespace: namespaces } : {}), ...parameters };
     const sort = String(parameters["sort"] ?? "").replace(/^-/, "");
     const put = (value: Held<T>) => {
-      state.current = { key, value };
+      state.current = { key, sight, value };
+      keep(key, value);
       setHeld(state.current);
     };
     const load = async () => {
@@ -221,6 +246,7 @@ export function useList<N extends ResourceName>(resource: N, parameters: Paramet
       } catch (error) {
         if (ended || current !== mine) return;
         const found = noticed(error);
+        if (!isPassing(found.status)) keptAnswers.delete(key);
         setProblem(found);
         retrier.settle(found);
       }
@@ -282,10 +308,12 @@ export function useList<N extends ResourceName>(resource: N, parameters: Paramet
     };
   }, [key]);
 
-  const value = held?.key === key ? held.value : null;
+  const value = held?.key === key ? held.value : ((keptAnswers.get(key) as Held<T> | undefined) ?? null);
+  const other = value === null && problem === null && held?.sight === sight ? held.value : null;
   return {
-    rows: value?.rows ?? [],
-    loading: value === null && problem === null,
+    rows: value?.rows ?? other?.rows ?? NO_ROWS,
+    loading: value === null && other === null && problem === null,
+    isStale: other !== null,
     problem,
     hasMore: value?.next !== undefined,
     hasChanged,
@@ -300,24 +328,28 @@ export interface Counts {
   problem: Problem | null;
 }
 
-// Numbers of rows by the values of a field, asked for again at most every two seconds.
-export function useCounts(resource: ResourceName, by: string, parameters: Parameters = {}): Counts {
+const COUNTS_PAUSE_MS = 2_000;
+
+// Numbers of rows by the values of a field, asked for again after events, at most once in `pause` ms.
+export function useCounts(resource: ResourceName, by: string, parameters: Parameters = {}, pause = COUNTS_PAUSE_MS): Counts {
   const namespaces = useStore(scope);
   const key = JSON.stringify([resource, by, parameters, namespaces]);
   const none: Counts = { key, values: null, problem: null };
   const [held, setHeld] = useState(none);
-  useFresh(resource, key, 2_000, async (isCurrent) => {
+  useFresh(resource, key, pause, async (isCurrent) => {
     try {
       const values = await counts(resource, by, { ...(namespaces ? { namespace: namespaces } : {}), ...parameters });
       if (isCurrent()) setHeld({ key, values, problem: null });
+      keep(key, values);
       return null;
     } catch (error) {
       const problem = noticed(error);
-      if (isCurrent()) setHeld({ ...none, problem });
+      if (!isPassing(problem.status)) keptAnswers.delete(key);
+      if (isCurrent()) setHeld({ ...none, values: isPassing(problem.status) ? ((keptAnswers.get(key) as Count[] | undefined) ?? null) : null, problem });
       return problem;
     }
   });
-  return held.key === key ? held : none;
+  return held.key === key ? held : { ...none, values: (keptAnswers.get(key) as Count[] | undefined) ?? null };
 }
 
 // Calls `load` now, after events that concern `resource` (and `id`) at most once in `pause` ms, and
@@ -331,6 +363,8 @@ export function useFresh(
 ): void {
   const latest = useRef(load);
   latest.current = load;
+  const latestPause = useRef(pause);
+  latestPause.current = pause;
   useEffect(() => {
     let ended = false;
     let timer = 0;
@@ -349,7 +383,7 @@ export function useFresh(
       timer = setTimeout(() => {
         timer = 0;
         run();
-      }, pause);
+      }, latestPause.current);
     });
     run();
     return () => {
@@ -364,8 +398,16 @@ export function useFresh(
 interface Freshness {
   id?: string; // of the one row whose events count
   pause?: number; // milliseconds between two answers at least
+  beat?: number; // milliseconds after which it is asked for again without an event
+  of?: string; // the subject: its answer to another question is shown until the new one comes
 }
 const USUAL_PAUSE_MS = 3_000;
+
+export interface Told<T> {
+  answer: T | null;
+  problem: Problem | null;
+  isStale: boolean; // the answer is one to another question
+}
 
 // An answer of the server with the reader's rights, asked for again after events of `resource` (null:
 // of none) and every half minute while the page is seen.
@@ -373,16 +415,17 @@ export function useAnswer<T>(
   resource: ResourceName | null,
   key: string,
   ask: () => Promise<T>,
-  { id, pause = USUAL_PAUSE_MS }: Freshness = {},
-): { answer: T | null; problem: Problem | null } {
-  const [held, setHeld] = useState<{ key: string; answer: T | null; problem: Problem | null } | null>(null);
+  { id, pause = USUAL_PAUSE_MS, beat: every = BEAT_MS, of }: Freshness = {},
+): Told<T> {
+  const [held, setHeld] = useState<{ key: string; of: string | undefined; answer: T | null; problem: Problem | null } | null>(null);
   const [beat, setBeat] = useState(0);
+  const kept = `answer ${key}`;
   useEffect(() => {
     const timer = setInterval(() => {
       if (!document.hidden) setBeat((n) => n + 1);
-    }, BEAT_MS);
+    }, every);
     return () => clearInterval(timer);
-  }, []);
+  }, [every]);
   useFresh(
     resource,
     `${key} ${beat}`,
@@ -390,16 +433,22 @@ export function useAnswer<T>(
     async (isCurrent) => {
       try {
         const answer = await ask();
-        if (isCurrent()) setHeld({ key, answer, problem: null });
+        keep(kept, answer);
+        if (isCurrent()) setHeld({ key, of, answer, problem: null });
         return null;
       } catch (error) {
         const problem = noticed(error);
+        if (!isPassing(problem.status)) keptAnswers.delete(kept);
         // A busy server is asked again: what it told before is still shown.
-        if (isCurrent()) setHeld((before) => (isPassing(problem.status) && before?.answer && before.key === key ? before : { key, answer: null, problem }));
+        if (isCurrent()) setHeld((before) => (isPassing(problem.status) && before?.answer && before.key === key ? before : { key, of, answer: null, problem }));
         return problem;
       }
     },
     id,
   );
-  return held?.key === key ? held : { answer: null, problem: null };
+  if (held?.key === key) return { ...held, isStale: false };
+  const before = keptAnswers.get(kept) as T | undefined;
+  if (before !== undefined) return { answer: before, problem: null, isStale: false };
+  const isOther = of !== undefined && held?.of === of && held.answer !== null;
+  return { answer: isOther ? held.answer : null, problem: null, isStale: isOther };
 }

@@ -3,17 +3,19 @@ import "./page.css";
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { session as readSession, signOut, type Problem, type Session } from "./api";
+import { startAppearance } from "./appearance";
 import { CapacityView } from "./capacity";
-import { connection, hasActions, scope, secret, signedOut, stream } from "./live";
+import { Frame } from "./frame";
+import { forgetAnswers, hasActions, secret, signedOut, stream } from "./live";
 import { NowView } from "./now";
-import { exactTimes, Notice } from "./parts";
+import { Notice } from "./parts";
 import { QueueView } from "./queue";
 import { ReportsView } from "./reports";
 import { address, Link, paths } from "./router";
-import routes from "./routes.json";
 import { SignInView, takeCode } from "./sign_in";
 import { useStore } from "./store";
 import { TopologyView } from "./topology";
+import { forgetSeen, Watcher } from "./watch";
 import { WorkloadView } from "./workload";
 import { WorkloadsView } from "./workloads";
 
@@ -35,7 +37,9 @@ function App() {
     readSession().then(enter, (error: Problem) => setProblem(error.message));
   }, []);
   useEffect(() => {
-    if (ended) stream.stop(true);
+    if (!ended) return;
+    stream.stop(true);
+    forgetAnswers();
   }, [ended]);
   if (problem) {
     return (
@@ -50,79 +54,21 @@ function App() {
       </main>
     );
   }
-  if (!session) return <Notice kind="loading">Loading…</Notice>;
+  if (!session) return null;
   if (!session.signedIn || ended) return <SignInView code={session.signedIn ? null : code} ended={ended} onSession={enter} />;
   const leave = () => {
     stream.stop(true);
+    forgetAnswers();
+    forgetSeen();
     void signOut(session.csrf ?? "").catch(() => null).then(() => setSession({ signedIn: false }));
   };
   return (
     <>
-      <a class="skip" href="#main">
-        To the content
-      </a>
-      <Bar user={session.user ?? ""} onLeave={session.csrf ? leave : null} />
-      <Lost />
-      <main id="main" tabIndex={-1}>
+      <Watcher user={session.user ?? ""} />
+      <Frame user={session.user ?? ""} onLeave={session.csrf ? leave : null}>
         <View />
-      </main>
+      </Frame>
     </>
-  );
-}
-
-function Bar({ user, onLeave }: { user: string; onLeave: (() => void) | null }) {
-  const { path } = useStore(address);
-  const isExact = useStore(exactTimes) !== "";
-  const namespaces = useStore(scope);
-  const state = useStore(connection);
-  return (
-    <header class="bar">
-      <nav aria-label="Views">
-        <Link to={paths.now} class="brand" current={path === "/"}>
-          Berth
-        </Link>
-        {routes.map(({ path: view, label }) => label && (
-          <Link key={view} to={view} current={path === view || path.startsWith(`${view}/`)}>
-            {label}
-          </Link>
-        ))}
-      </nav>
-      <div class="bar-tools">
-        <label>
-          Namespaces
-          <input
-            type="text"
-            value={namespaces}
-            placeholder="all"
-            spellcheck={false}
-            onChange={(event) => scope.set(event.currentTarget.value.replaceAll(/\s+/g, ""))}
-          />
-        </label>
-        <label class="check">
-          <input type="checkbox" checked={isExact} onChange={(event) => exactTimes.set(event.currentTarget.checked ? "1" : "")} /> exact times
-        </label>
-        <span class={`connection connection-${state}`} role="status">
-          {state === "live" ? "live" : state === "lost" ? "connection lost" : "connecting"}
-        </span>
-        <span class="user" title={user}>
-          {user}
-        </span>
-        {onLeave && (
-          <button type="button" onClick={onLeave}>
-            Sign out
-          </button>
-        )}
-      </div>
-    </header>
-  );
-}
-
-function Lost() {
-  if (useStore(connection) !== "lost") return null;
-  return (
-    <div class="lost" role="alert">
-      The connection is lost. What is shown may be out of date; the page tries again by itself.
-    </div>
   );
 }
 
@@ -150,5 +96,6 @@ function View() {
   );
 }
 
+startAppearance();
 const root = document.getElementById("page");
 if (root) render(<App />, root);

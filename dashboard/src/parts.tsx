@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useState } from "preact/hooks";
 import type { Forecast, Problem, Use } from "./api";
+import { Icon, isIcon, type IconName } from "./icons";
 import { amount, distance, duration, exact, instantsOf, isInfinite } from "./format";
 import { keptStore, Store, useStore } from "./store";
 
@@ -60,6 +61,19 @@ export function Eta({ eta }: { eta: Forecast | null }) {
   );
 }
 
+// The interval of a forecast: "2m – 9m".
+export function EtaRange({ eta }: { eta: Forecast | null }) {
+  const now = useStore(clock);
+  const isExact = useStore(exactTimes) !== "";
+  if (!eta || now - Date.parse(eta.at) > STALE_FORECAST_MS || eta.p10 === null) return <>–</>;
+  const end = (at: string | null) => (at === null ? "never" : isExact ? exact(at) : Date.parse(at) <= now ? "now" : duration(Date.parse(at) - now));
+  return (
+    <span title={interval(eta, now)}>
+      {end(eta.p10)} – {end(eta.p90)}
+    </span>
+  );
+}
+
 // The interval of a forecast in words.
 export function interval(eta: Forecast, now: number): string {
   const end = (at: string | null) => {
@@ -70,12 +84,12 @@ export function interval(eta: Forecast, now: number): string {
   return `8 of 10 forecasts: between ${end(eta.p10)} and ${end(eta.p90)} from now`;
 }
 
-const STATES: Record<string, string> = { waiting: "◷", reserved: "◔", running: "▶", stopping: "◼", succeeded: "✓", failed: "✗", deactivated: "–" };
+const isState = (state: string): state is IconName => isIcon(state);
 
-export function State({ state }: { state: string }) {
+export function State({ state, size = 14 }: { state: string; size?: number }) {
   return (
     <span class={`state state-${state}`}>
-      <span aria-hidden="true">{STATES[state] ?? "·"}</span> {state}
+      {isState(state) && <Icon name={state} size={size} />} {state}
     </span>
   );
 }
@@ -110,10 +124,21 @@ export function UseBar({ use, wide = false }: { use: Use; wide?: boolean }) {
   );
 }
 
-export function Notice({ kind, children }: { kind: "empty" | "problem" | "loading" | "alert"; children: ComponentChildren }) {
+export function Notice({ kind, children }: { kind: "empty" | "problem"; children: ComponentChildren }) {
   return (
-    <div class={`notice notice-${kind}`} role={kind === "problem" ? "alert" : kind === "loading" ? "status" : undefined}>
+    <div class={`notice notice-${kind}`} role={kind === "problem" ? "alert" : undefined}>
       {children}
+    </div>
+  );
+}
+
+// What stands in place of an answer that has not come.
+export function Skeleton() {
+  return (
+    <div class="skeleton" role="status" aria-busy="true" aria-label="The answer is on its way">
+      <span />
+      <span />
+      <span />
     </div>
   );
 }
@@ -130,7 +155,7 @@ export function Empty({ list, children }: { list: { rows: unknown[]; loading: bo
       </Notice>
     );
   }
-  if (list.loading) return <Notice kind="loading">Loading…</Notice>;
+  if (list.loading) return <Skeleton />;
   return list.rows.length === 0 ? <Notice kind="empty">{children}</Notice> : null;
 }
 
@@ -212,7 +237,7 @@ export function Command({ text, what }: { text: string; what: string }) {
       <span class="command-what">{what}</span>
       <code tabIndex={0}>{text}</code>
       <button type="button" onClick={copy} aria-label={`Copy: ${text}`}>
-        Copy
+        <Icon name={done === "Copied" ? "done" : "copy"} size={14} /> Copy
       </button>
       <span class="command-done" role="status">
         {done}

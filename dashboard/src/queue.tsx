@@ -1,18 +1,28 @@
-// One ClusterQueue: its quota, who waits in which order, who runs.
-import type { Queue, Workload } from "./api";
-import { amount, count, plural } from "./format";
+// One ClusterQueue: who is next and why, its quota, its past, and what another quota would do.
+import { useState } from "preact/hooks";
+import type { Queue, WhatIf, Workload } from "./api";
 import { ActionButton } from "./actions";
+import { amount, count, plural } from "./format";
 import { QueueHistory, ShareHistory } from "./history";
+import { Icon } from "./icons";
 import { scope, useList } from "./live";
-import { QuotaChanges } from "./what_if";
-import { Age, Empty, Eta, Notice, Panel, Table, UseBar, Words } from "./parts";
+import { startsOf } from "./next";
+import { Age, Empty, Eta, EtaRange, Notice, Panel, State, Table, UseBar, Words } from "./parts";
+import { QueueLine } from "./queue_tree";
 import { Link, paths } from "./router";
 import { Rows, type Column } from "./rows";
 import { useStore } from "./store";
 import { borrowingOf, rootOf } from "./tree";
+import { Effect, QuotaChanges } from "./what_if";
+import { causeLabel, remarkOf } from "./words";
 
 const MOST_PEERS = 30; // that are shown
 const FIELDS = "namespace,name,localQueue,priority,state,cause,createdAt,waitingSince,turn,eta,remark,clusterQueue";
+
+function effectColumn(whatIf: WhatIf): Column<Workload> {
+  const jobs = new Map(whatIf.jobs.map((job) => [`${job.namespace}/${job.workload}`, job]));
+  return { title: "Then", kind: "number", narrow: "second", cell: (row) => <Effect job={jobs.get(row.id)} /> };
+}
 
 // Shown to readers who see all rows of the queue: the place of others is in the view of their workload.
 const nextColumn: Column<Workload> = { title: "Next", kind: "number", narrow: "second", cell: (_, index) => index + 1 };
@@ -20,21 +30,24 @@ const waitingColumns: Column<Workload>[] = [
   { title: "Workload", kind: "main", cell: (row) => <Link to={paths.workload(row.id)}>{`${row.namespace}/${row.name}`}</Link> },
   { title: "Priority", kind: "number", cell: (row) => row.priority },
   { title: "Waits", kind: "number", narrow: "second", cell: (row) => <Age since={row.waitingSince} /> },
-  { title: "ETA", kind: "number", narrow: "second", cell: (row) => <Eta eta={row.eta} /> },
-  { title: "Why", kind: "wide", cell: (row) => <Remark row={row} /> },
+  { title: "Starts", kind: "number", narrow: "second", cell: (row) => <Eta eta={row.eta} /> },
+  { title: "8 of 10 start in", cell: (row) => <EtaRange eta={row.eta} /> },
+  { title: "Why it waits", kind: "wide", cell: (row) => <Remark row={row} /> },
 ];
 const runningColumns: Column<Workload>[] = [
   { title: "Workload", kind: "main", cell: (row) => <Link to={paths.workload(row.id)}>{`${row.namespace}/${row.name}`}</Link> },
+  { title: "State", cell: (row) => <State state={row.state} /> },
   { title: "LocalQueue", cell: (row) => row.localQueue },
   { title: "Priority", kind: "number", cell: (row) => row.priority },
   { title: "Age", kind: "number", narrow: "second", cell: (row) => <Age since={row.createdAt} /> },
-  { title: "Where", kind: "wide", cell: (row) => <Remark row={row} /> },
+  { title: "Where it runs, or what it waits for", kind: "wide", cell: (row) => <Remark row={row} /> },
 ];
 
 function Remark({ row }: { row: Workload }) {
   return (
     <span title={row.remark}>
-      <Words text={row.remark} />
+      {row.cause && `${causeLabel(row.cause)}: `}
+      <Words text={remarkOf(row)} />
     </span>
   );
 }
@@ -45,6 +58,8 @@ export function QueueView({ name }: { name: string }) {
   const running = useList("workloads", { clusterQueue: name, state: "reserved,running,stopping", sort: "-createdAt", fields: FIELDS });
   const queue = queues.rows.find((each) => each.name === name);
   const isWhole = useStore(scope) === "";
+  const [whatIf, setWhatIf] = useState<WhatIf | null>(null);
+  const columns = [...(isWhole ? [nextColumn] : []), ...waitingColumns.flatMap((each) => (each.title === "Starts" && whatIf ? [each, effectColumn(whatIf)] : [each]))];
   // Those of the same cohort first.
   const tree = queue?.cohort ? queues.rows.filter((each) => rootOf(each) === rootOf(queue) && each.name !== name) : [];
   const own = tree.filter((each) => each.cohort === queue?.cohort);
@@ -54,41 +69,7 @@ export function QueueView({ name }: { name: string }) {
       <h1>Queue {name}</h1>
       {!queue && queues.rows.length > 0 && <Notice kind="empty">There is no such queue that you may see.</Notice>}
       <Empty list={queues}>There is no such queue that you may see.</Empty>
-      {queue && (
-        <>
-          <p class="headline">
-            {plural(queue.waiting, "workload")} waiting, {count(queue.running)} running · {queue.strategy}
-            {queue.cohort && <> · cohort {[queue.cohort, ...queue.parents].join(" in ")}</>}
-            {queue.weightedShare !== null && <> · share {queue.weightedShare}</>}
-            {queue.stopPolicy !== "None" && <b class="warn"> · stopped: {queue.stopPolicy}</b>}
-            {queue.inactive && <b class="warn"> · inactive: {queue.inactive}</b>}
-          </p>
-          <div class="actions">
-            {queue.stopPolicy === "None" ? (
-              <>
-                <ActionButton action={{ action: "stop", clusterQueue: name }} ask="Nothing new starts in this queue. What runs goes on.">
-                  Stop
-                </ActionButton>
-                <ActionButton action={{ action: "stop", clusterQueue: name, drain: true }} ask="Nothing new starts in this queue, and what runs is stopped.">
-                  Stop and drain
-                </ActionButton>
-              </>
-            ) : (
-              <ActionButton action={{ action: "resume", clusterQueue: name }}>Resume</ActionButton>
-            )}
-          </div>
-          <Panel title="Quota">
-            {queue.resources.length === 0 && <Notice kind="empty">The queue has no quota.</Notice>}
-            {queue.resources.map((use) => (
-              <UseBar key={use.resource} use={use} wide />
-            ))}
-            <FlavorQuotas queue={queue} />
-          </Panel>
-          <QuotaChanges queue={queue} />
-          <QueueHistory name={name} />
-          <ShareHistory queue={queue} peers={own} />
-        </>
-      )}
+      {queue && <Head queue={queue} next={startsOf(waiting.rows, 1)[0] ?? null} />}
       <Panel title="Waiting, next first" aside={<Link to={paths.workloads({ clusterQueue: name, state: "waiting", sort: "turn" })}>as a list</Link>}>
         <Empty list={waiting}>Nothing waits here.</Empty>
         {waiting.hasChanged && (
@@ -96,44 +77,97 @@ export function QueueView({ name }: { name: string }) {
             The order has changed: show it
           </button>
         )}
-        {waiting.rows.length > 0 && <Rows list={waiting} columns={isWhole ? [nextColumn, ...waitingColumns] : waitingColumns} label="Waiting workloads in their order" most={10} />}
+        {waiting.rows.length > 0 && <Rows list={waiting} columns={columns} label="Waiting workloads in their order" most={10} />}
       </Panel>
+      {queue && (
+        <div class="board">
+          <div class="half">
+            <Panel title="Quota">
+              {queue.resources.length === 0 && <Notice kind="empty">The queue has no quota.</Notice>}
+              {queue.resources.map((use) => (
+                <UseBar key={use.resource} use={use} wide />
+              ))}
+              <FlavorQuotas queue={queue} />
+            </Panel>
+          </div>
+          <div class="half">
+            <QuotaChanges queue={queue} onAnswer={setWhatIf} />
+          </div>
+        </div>
+      )}
+      {queue && <QueueHistory queue={queue} />}
+      {queue && <ShareHistory queue={queue} peers={own} />}
       <Panel title="With quota">
         <Empty list={running}>Nothing runs here.</Empty>
         {running.rows.length > 0 && <Rows list={running} columns={runningColumns} label="Workloads with quota" most={10} />}
       </Panel>
-      {queue && peers.length > 0 && (
-        <Panel title={`Queues of the tree of cohort ${rootOf(queue)}`}>
-          {borrowingOf([queue, ...peers]).map((sentence) => (
-            <p key={sentence}>{sentence}</p>
-          ))}
-          <ul class="tree">
-            {peers.slice(0, MOST_PEERS).map((each) => (
-              <li key={each.name}>
-                <div class="queue">
-                  <span class="queue-name">
-                    <Link to={paths.queue(each.name)}>{each.name}</Link>
-                  </span>
-                  <span class="figure">
-                    {count(each.waiting)} waiting · {count(each.running)} running
-                  </span>
-                  <span class="uses">
-                    {each.resources.map((use) => (
-                      <UseBar key={use.resource} use={use} />
-                    ))}
-                  </span>
-                </div>
-              </li>
-            ))}
-          </ul>
-          {peers.length > MOST_PEERS && (
-            <p class="quiet">
-              {plural(peers.length - MOST_PEERS, "further queue")} of the tree: <Link to={paths.now}>all</Link>
-            </p>
-          )}
-        </Panel>
-      )}
+      {queue && peers.length > 0 && <Peers queue={queue} peers={peers} />}
     </>
+  );
+}
+
+// What the queue is, how full it is, and what starts next in it.
+function Head({ queue, next }: { queue: Queue; next: Workload | null }) {
+  const { name } = queue;
+  const level = queue.inactive ? "bad" : queue.stopPolicy !== "None" ? "warn" : "good";
+  return (
+    <>
+      <div class={`verdict verdict-${level}`}>
+        <p class="headline">
+          <Icon name={level} /> {plural(queue.waiting, "workload")} {queue.waiting === 1 ? "waits" : "wait"}, {count(queue.running)} {queue.running === 1 ? "runs" : "run"}
+          {queue.stopPolicy !== "None" && <b class="warn"> · stopped: {queue.stopPolicy}</b>}
+          {queue.inactive && <b class="warn"> · inactive: {queue.inactive}</b>}
+          {next && (
+            <>
+              {" "}
+              · next to start: <Link to={paths.workload(next.id)}>{`${next.namespace}/${next.name}`}</Link> (<Eta eta={next.eta} />)
+            </>
+          )}
+        </p>
+        <span class="chips">
+          <span class="chip">{queue.strategy === "StrictFIFO" ? "strict order" : "best effort: a later one may go first if the next does not fit"}</span>
+          {queue.cohort && <span class="chip">cohort {[queue.cohort, ...queue.parents].join(" in ")}</span>}
+          {queue.weightedShare !== null && <span class="chip">share {queue.weightedShare}</span>}
+        </span>
+      </div>
+      <div class="actions">
+        {queue.stopPolicy === "None" ? (
+          <>
+            <ActionButton action={{ action: "stop", clusterQueue: name }} ask="Nothing new starts in this queue. What runs goes on.">
+              Stop
+            </ActionButton>
+            <ActionButton action={{ action: "stop", clusterQueue: name, drain: true }} ask="Nothing new starts in this queue, and what runs is stopped.">
+              Stop and drain
+            </ActionButton>
+          </>
+        ) : (
+          <ActionButton action={{ action: "resume", clusterQueue: name }}>Resume</ActionButton>
+        )}
+      </div>
+    </>
+  );
+}
+
+// The queues of the tree of cohorts, and who borrows from whom.
+function Peers({ queue, peers }: { queue: Queue; peers: Queue[] }) {
+  return (
+    <Panel title={`Queues of the tree of cohort ${rootOf(queue)}`}>
+      {borrowingOf([queue, ...peers]).map((sentence) => (
+        <p key={sentence}>{sentence}</p>
+      ))}
+      <ul class="tree">
+        {peers.slice(0, MOST_PEERS).map((each) => (
+          <li key={each.name}>
+            <QueueLine queue={each} />
+          </li>
+        ))}
+      </ul>
+      {peers.length > MOST_PEERS && (
+        <p class="quiet">
+          {plural(peers.length - MOST_PEERS, "further queue")} of the tree: <Link to={paths.now}>all</Link>
+        </p>
+      )}
+    </Panel>
   );
 }
 

@@ -4,7 +4,7 @@ import { Problem, report, reportFile, type Report, type ReportLine } from "./api
 import { columnsOf, costText, GPUS, money } from "./accounts";
 import { count } from "./format";
 import { scope, useFresh } from "./live";
-import { Notice, Panel, When } from "./parts";
+import { Notice, Panel, Skeleton, When } from "./parts";
 import { address, change } from "./router";
 import { useStore } from "./store";
 import { Choice } from "./workloads";
@@ -32,19 +32,21 @@ export function ReportsView() {
   const by = query.get("by") ?? "clusterqueue";
   const days = query.get("days") ?? "7";
   const key = JSON.stringify([by, days, namespace]);
-  const [held, setHeld] = useState<{ key: string; report?: Report; problem?: Problem } | null>(null);
+  const [held, setHeld] = useState<{ key: string; namespace: string; report?: Report; problem?: Problem } | null>(null);
   useFresh(null, key, 0, async (isCurrent) => {
     try {
       const made = await report({ by, days, namespace });
-      if (isCurrent()) setHeld({ key, report: made });
+      if (isCurrent()) setHeld({ key, namespace, report: made });
       return null;
     } catch (error) {
       if (!(error instanceof Problem) || error.status === 401) throw error;
-      if (isCurrent()) setHeld({ key, problem: error });
+      if (isCurrent()) setHeld({ key, namespace, problem: error });
       return error;
     }
   });
-  const current = held?.key === key ? held : null;
+  // The accounts by another choice are shown until those by this one come.
+  const current = held?.namespace === namespace ? held : null;
+  const isStale = current !== null && current.key !== key;
   const set = (name: string, value: string) => change({ [name]: value });
   return (
     <>
@@ -59,9 +61,13 @@ export function ReportsView() {
           Print
         </button>
       </form>
-      {!current && <Notice kind="loading">Loading…</Notice>}
+      {!current && <Skeleton />}
       {current?.problem && <Notice kind="problem">{current.problem.message}</Notice>}
-      {current?.report && <Lines report={current.report} />}
+      {current?.report && (
+        <div class={isStale ? "stale" : undefined}>
+          <Lines report={current.report} />
+        </div>
+      )}
     </>
   );
 }

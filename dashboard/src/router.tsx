@@ -96,6 +96,7 @@ interface LinkProps {
   to: string;
   class?: string;
   current?: boolean;
+  title?: string | undefined;
   children: ComponentChildren;
 }
 

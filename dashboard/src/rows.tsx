@@ -14,7 +14,7 @@ export interface Column<T> {
 const classOf = ({ kind, narrow }: { kind?: string; narrow?: string }) => `cell cell-${kind ?? "text"}${narrow ? ` cell-${narrow}` : ""}`;
 
 const ROW_PX = 44;
-const NARROW_ROW_PX = 88;
+const NARROW_ROW_PX = 96;
 const AHEAD = 12; // rows above and below the ones in sight
 const NARROW = matchMedia("(max-width: 760px)");
 
@@ -49,7 +49,7 @@ export function Rows<T extends Row>({ list, columns, label, most }: { list: List
   return (
     <div
       ref={box}
-      class={`table${most ? " table-short" : ""}`}
+      class={`table${most ? " table-short" : ""}${list.isStale ? " stale" : ""}`}
       role="table"
       aria-label={label}
       aria-rowcount={list.hasMore ? -1 : list.rows.length + 1}

@@ -2,6 +2,7 @@
 // fragment of the address, which browsers do not send; it is taken out of the address at once.
 import { useEffect, useState } from "preact/hooks";
 import { Problem, signIn, type Session } from "./api";
+import { Icon } from "./icons";
 import { go } from "./router";
 
 export function takeCode(): string | null {
@@ -32,7 +33,12 @@ export function SignInView({ code, ended, onSession }: { code: string | null; en
   }, []);
   return (
     <main class="sign-in" tabIndex={-1}>
-      <h1>Berth</h1>
+      <h1>
+        <span class="brand-mark">
+          <Icon name="queue" />
+        </span>
+        Berth
+      </h1>
       {ended && <p>The session has ended. Sign in again.</p>}
       <form
         onSubmit={(event) => {
@@ -55,7 +61,7 @@ export function SignInView({ code, ended, onSession }: { code: string | null; en
         <p id="token-help" class="quiet">
           Of a ServiceAccount or a user: <code>kubectl create token NAME</code>. The page shows what its owner may list.
         </p>
-        <button type="submit" disabled={busy || !token.trim()}>
+        <button type="submit" class="primary" disabled={busy || !token.trim()}>
           {busy ? "Signing in…" : "Sign in"}
         </button>
       </form>

@@ -5,7 +5,7 @@ import { topology as read, type Free, type Gang, type Topology, type TopologyNod
 import { blocksOf, keyOf, mainResource, occupantsOf, roomIn, wayOf, type Block } from "./blocks";
 import { amount, count, plural } from "./format";
 import { scope, useAnswer } from "./live";
-import { Notice, Panel, Table, UseBar, Words } from "./parts";
+import { Notice, Panel, Skeleton, Table, UseBar, Words } from "./parts";
 import { Link, paths, useAddressed } from "./router";
 import { useStore } from "./store";
 
@@ -19,7 +19,7 @@ export function TopologyView() {
     <>
       <h1>Topology</h1>
       {problem && <Notice kind="problem">{problem.message}</Notice>}
-      {!problem && !answer && <Notice kind="loading">Loading…</Notice>}
+      {!problem && !answer && <Skeleton />}
       {answer && <Floor topology={answer} />}
     </>
   );

@@ -1,21 +1,27 @@
 // Quota of a queue by sliders: who would gain and lose, and the object to apply. Nothing is written.
 import { useState } from "preact/hooks";
-import { whatIf, type Problem, type Queue, type Quota, type WhatIf, type WhatIfSide } from "./api";
+import { whatIf, type Problem, type Queue, type Quota, type WhatIf, type WhatIfJob, type WhatIfSide } from "./api";
 import { amount, count, duration, isInfinite, plural } from "./format";
 import { secret } from "./live";
 import { Command, Notice, Panel, Table } from "./parts";
 import { quotaText, slider } from "./quota";
+import { plain } from "./words";
 
 const MOST_SHOWN = 50;
 const keyOf = (quota: Quota) => `${quota.flavor}/${quota.resource}`;
 
-export function QuotaChanges({ queue }: { queue: Queue }) {
+// `onAnswer`: null where the answer is not that of the sliders any more.
+export function QuotaChanges({ queue, onAnswer }: { queue: Queue; onAnswer: (answer: WhatIf | null) => void }) {
   const quotas = (queue.flavors ?? []).filter((each) => !isInfinite(each.nominal, each.unit));
   const [wanted, setWanted] = useState<Record<string, number>>({});
   const [isBusy, setBusy] = useState(false);
-  const [answer, setAnswer] = useState<WhatIf | null>(null);
+  const [answer, setHeld] = useState<WhatIf | null>(null);
   const [problem, setProblem] = useState("");
   if (quotas.length === 0) return null;
+  const setAnswer = (made: WhatIf | null) => {
+    setHeld(made);
+    onAnswer(made);
+  };
   const changed = quotas.filter((each) => (wanted[keyOf(each)] ?? each.nominal) !== each.nominal);
   const set = (quota: Quota, value: number) => {
     setAnswer(null);
@@ -47,12 +53,22 @@ export function QuotaChanges({ queue }: { queue: Queue }) {
           </label>
         );
       })}
-      <button type="button" disabled={isBusy || changed.length === 0} onClick={ask}>
+      <button type="button" class="primary" disabled={isBusy || changed.length === 0} onClick={ask}>
         {isBusy ? "Forecasting…" : "Who would gain and lose?"}
       </button>
       {problem && <Notice kind="problem">{problem}</Notice>}
       {answer && <Effects answer={answer} />}
     </Panel>
+  );
+}
+
+// How one workload fares with the other quota.
+export function Effect({ job }: { job: WhatIfJob | undefined }) {
+  if (!job) return <span class="quiet">same</span>;
+  return (
+    <span class={job.worseOff ? "warn" : "good"} title={job.effect}>
+      {job.worseOff ? "▼" : "▲"} {side(job.after).replace(/^in /, "")}
+    </span>
   );
 }
 
@@ -78,12 +94,12 @@ function Effects({ answer }: { answer: WhatIf }) {
             </span>,
             side(job.before),
             side(job.after),
-            job.after.reason ?? "",
+            plain(job.after.reason ?? ""),
           ])}
         />
       )}
       <p class="quiet">
-        From {plural(answer.draws, "draw")} of the scheduler in virtual time. {answer.leftOut.join(" ")}
+        The order of the queue above shows each start, too. From {plural(answer.draws, "draw")} of the scheduler in virtual time. {answer.leftOut.length > 0 && `Left out: ${answer.leftOut.join("; ")}.`}
       </p>
       <Command what="To apply it, save this as queue.yaml" text={answer.apply} />
       <Command what="and run" text="kubectl apply --server-side -f queue.yaml" />

@@ -3,15 +3,19 @@ import { cost as readCost, workload as read, type ForecastHits, type Reason, typ
 import { amount, count, plural } from "./format";
 import { ActionButton, PriorityAction } from "./actions";
 import { WorkloadHistory } from "./history";
+import { Icon, type IconName } from "./icons";
 import { useAnswer } from "./live";
-import { Age, clock, Command, Eta, interval, Notice, Panel, State, Table, When, Words } from "./parts";
+import { Age, clock, Command, Eta, interval, Notice, Panel, Skeleton, State, Table, When, Words } from "./parts";
 import { Link, paths } from "./router";
 import { shellWord } from "./shell";
 import { useStore } from "./store";
+import { TimelinePanel } from "./timeline_panel";
+import { causeLabel, lineOf, plain, policyWords, reasonWord, remarkOf } from "./words";
 
 const STORY_PAUSE_MS = 500;
 const MOST_PODS = 50; // at first
-const MARKS = { done: "✓", now: "◷", ahead: "·", failed: "✗" } as const;
+const MARKS: Partial<Record<string, IconName>> = { done: "succeeded", now: "hourglass", ahead: "ahead", failed: "failed" };
+const MOST_NAMED_NODES = 3;
 
 export function WorkloadView({ namespace, name }: { namespace: string; name: string }) {
   const id = `${namespace}/${name}`;
@@ -31,7 +35,7 @@ export function WorkloadView({ namespace, name }: { namespace: string; name: str
     return (
       <>
         <h1>{id}</h1>
-        <Notice kind="loading">Loading…</Notice>
+        <Skeleton />
       </>
     );
   }
@@ -39,41 +43,34 @@ export function WorkloadView({ namespace, name }: { namespace: string; name: str
 }
 
 function Told({ workload, before, story, pods, podsLeftOut, forecasts }: WorkloadStory) {
+  const waits = workload.waitingSince !== null;
   return (
     <>
       <h1>
         {workload.namespace}/{workload.name}
       </h1>
-      <p class="headline">
-        <State state={workload.state} />
-        {workload.waitingSince === null ? (
-          <>
-            : <Words text={story.headline} />
-          </>
-        ) : (
-          <>
-            {" "}
-            for <Age since={workload.waitingSince} />: {workload.cause}
-          </>
-        )}
-      </p>
+      <Headline workload={workload} story={story} pods={pods} before={before} />
       <Actions workload={workload} />
+      <TimelinePanel id={workload.id} namespace={workload.namespace} name={workload.workload} state={workload.state} eta={workload.eta} waits={waits} />
       <div class="columns">
-        <Panel title="From the queue to the run">
-          <ol class="steps">
-            {story.steps.map((step) => (
-              <StepItem key={step.name} step={step} />
-            ))}
-          </ol>
-          {story.givesUp && (
-            <p>
-              It gives up: <Words text={story.givesUp} />
-            </p>
-          )}
-          {story.notSeen.length > 0 && <p class="quiet">Not seen: {story.notSeen.join("; ")}</p>}
-        </Panel>
         <div>
-          {workload.waitingSince !== null && <Starts workload={workload} before={before} hits={forecasts} />}
+          <Panel title="From the queue to the run">
+            <ol class="steps">
+              {story.steps.map((step) => (
+                <StepItem key={step.name} step={{ ...step, lines: linesOf(step.lines, workload) }} />
+              ))}
+            </ol>
+            {story.givesUp && (
+              <p>
+                <Words text={story.givesUp.startsWith("never") ? `It does not give up by itself${story.givesUp.slice("never".length)}` : `It gives up: ${story.givesUp}`} />
+              </p>
+            )}
+            {story.notSeen.length > 0 && <p class="quiet">Not seen: {story.notSeen.join("; ")}</p>}
+          </Panel>
+          {workload.reason && <Details reason={workload.reason} kept={workload.notPreempted ?? []} />}
+        </div>
+        <div>
+          {waits && <Starts workload={workload} before={before} hits={forecasts} />}
           {story.wouldStartIf.length > 0 && (
             <Panel title="It would start if">
               <ul class="bullets">
@@ -85,15 +82,64 @@ function Told({ workload, before, story, pods, podsLeftOut, forecasts }: Workloa
               </ul>
             </Panel>
           )}
+          <Pods pods={pods} leftOut={podsLeftOut} />
           <Facts workload={workload} />
-          <Commands workload={workload} />
+          <Commands workload={workload} pod={pods[0]?.name} />
         </div>
       </div>
-      <Pods pods={pods} leftOut={podsLeftOut} />
       <WorkloadHistory id={workload.id} namespace={workload.namespace} name={workload.workload} state={workload.state} />
-      {workload.reason && <Details reason={workload.reason} kept={workload.notPreempted ?? []} />}
     </>
   );
+}
+
+// The state in one sentence: why it waits and behind whom, or where it runs.
+function Headline({ workload, story, pods, before }: Pick<WorkloadStory, "workload" | "story" | "pods" | "before">) {
+  const waits = workload.waitingSince !== null;
+  const level = workload.state === "failed" ? "bad" : workload.cause === "misconfigured" ? "bad" : waits ? "warn" : "good";
+  const nodes = [...new Set(pods.flatMap((each) => (each.node !== null && each.phase === "Running" ? [each.node] : [])))];
+  return (
+    <div class={`verdict verdict-long verdict-${level}`}>
+      <p class="headline">
+        <State state={workload.state} size={18} />
+        {waits ? (
+          <>
+            {" "}
+            for <Age since={workload.waitingSince} />: {causeLabel(workload.cause)}
+          </>
+        ) : (
+          <>
+            : <Words text={story.headline} />
+          </>
+        )}
+        {workload.state === "running" && nodes.length > 0 && (
+          <>
+            {" "}
+            on {nodes.slice(0, MOST_NAMED_NODES).join(", ")}
+            {nodes.length > MOST_NAMED_NODES && ` and ${count(nodes.length - MOST_NAMED_NODES)} more nodes`}
+          </>
+        )}
+      </p>
+      {waits && (
+        <p title={workload.remark}>
+          <Words text={sentence(remarkOf(workload))} />
+          {before !== null && before > 0 && workload.state === "waiting" && ` ${plural(before, "workload")} in the queue ${before === 1 ? "goes" : "go"} first.`}
+        </p>
+      )}
+    </div>
+  );
+}
+
+// Lines of a step that no panel of the view repeats.
+function linesOf(lines: string[], { reason, notPreempted }: Workload): string[] {
+  const repeats = (line: string) =>
+    ((reason?.history?.length ?? 0) > 0 && /^(earlier: |found \d+ times)/.test(line)) ||
+    ((notPreempted?.length ?? 0) > 0 && line.startsWith("not preempted: ")) ||
+    (Boolean(reason?.mayPreempt) && line.startsWith("the queue may preempt "));
+  return lines.filter((line) => !repeats(line));
+}
+
+function sentence(text: string): string {
+  return text === "" ? "" : `${text[0]?.toUpperCase()}${text.slice(1)}${/[.!?"]$/.test(text) ? "" : "."}`;
 }
 
 function Pods({ pods, leftOut }: { pods: StoryPod[]; leftOut: number }) {
@@ -114,13 +160,13 @@ function StepItem({ step }: { step: Step }) {
   return (
     <li class={`step step-${step.state}`}>
       <span class="step-mark" role="img" aria-label={step.state}>
-        {MARKS[step.state]}
+        <Icon name={MARKS[step.state] ?? "ahead"} size={18} />
       </span>
       <div>
         <b>{step.name}</b> {step.since && <When at={step.since} />}
         {step.lines.map((line) => (
           <p key={line}>
-            <Words text={line} />
+            <Words text={lineOf(line)} />
           </p>
         ))}
       </div>
@@ -153,15 +199,17 @@ function Starts({ workload, before, hits }: { workload: Workload; before: number
   const { eta } = workload;
   return (
     <Panel title="When it starts">
-      <p class="big">
-        <Eta eta={eta} />
-      </p>
+      {eta && (
+        <p class="big">
+          <Eta eta={eta} />
+        </p>
+      )}
       {eta ? (
         <p>
           {interval(eta, now)}. Forecast made <When at={eta.at} />.
         </p>
       ) : (
-        <p>There is no forecast yet.</p>
+        <p>There is no forecast yet: it needs runs of its queue that have ended.</p>
       )}
       {hits && <HitRate hits={hits} />}
       {before !== null && (
@@ -242,13 +290,14 @@ function Actions({ workload }: { workload: Workload }) {
   );
 }
 
-function Commands({ workload }: { workload: Workload }) {
+function Commands({ workload, pod }: { workload: Workload; pod: string | undefined }) {
   const space = `-n ${shellWord(workload.namespace)}`;
   const name = shellWord(workload.workload);
   return (
     <Panel title="Commands">
       <Command what="Why it waits" text={`berth why workload/${name} ${space}`} />
       {workload.waitingSince && <Command what="When it starts" text={`berth eta workload/${name} ${space}`} />}
+      {pod && <Command what="What it writes" text={`kubectl logs ${shellWord(pod)} ${space} --follow`} />}
       <Command what="The object" text={`kubectl get workload ${name} ${space} -o yaml`} />
       <Command what="Its events" text={`kubectl events --for workload/${name} ${space}`} />
       {workload.waitingSince && <Command what="Hold it" text={`kubectl patch workload ${name} ${space} --type merge -p '{"spec":{"active":false}}'`} />}
@@ -295,11 +344,11 @@ function Details({ reason, kept }: { reason: Reason; kept: { workload: string; b
       )}
       {(victims.length > 0 || reason.mayPreempt) && (
         <Panel title="Why nothing was preempted for it">
-          {reason.mayPreempt && <p>{reason.mayPreempt}</p>}
+          {reason.mayPreempt && <p>{policyWords(reason.mayPreempt)}</p>}
           <ul class="bullets">
             {victims.map((each) => (
               <li key={each.workload}>
-                {each.workload}: {each.because}
+                {each.workload}: {plain(each.because)}
               </li>
             ))}
           </ul>
@@ -310,13 +359,13 @@ function Details({ reason, kept }: { reason: Reason; kept: { workload: string; b
           <ul class="rows">
             {reason.history.map((each, i) => (
               <li key={i}>
-                <b>{each.reason}</b>
+                <b>{reasonWord(each.reason)}</b>
                 <span class="figure">
                   {each.count > 1 ? `${each.count} times, last ` : ""}
                   <When at={each.last ?? each.first} />
                 </span>
                 <p>
-                  <Words text={each.message} />
+                  <Words text={plain(each.message)} />
                 </p>
               </li>
             ))}

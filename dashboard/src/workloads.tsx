@@ -6,6 +6,7 @@ import { Age, Empty, Eta, State, Words } from "./parts";
 import { address, change, Link, paths } from "./router";
 import { Rows, type Column } from "./rows";
 import { useStore } from "./store";
+import { causeLabel, remarkOf } from "./words";
 
 const STATES = ["waiting", "reserved", "running", "stopping", "deactivated", "succeeded", "failed"];
 const ORDERS: [string, string][] = [
@@ -26,11 +27,12 @@ export const workloadColumns: Column<Workload>[] = [
   { title: "Age", kind: "number", narrow: "second", cell: (row) => <Age since={row.waitingSince ?? row.createdAt} /> },
   { title: "ETA", kind: "number", narrow: "second", cell: (row) => <Eta eta={row.eta} /> },
   {
-    title: "Why, or where",
+    title: "What it waits for, or where it runs",
     kind: "wide",
     cell: (row) => (
       <span title={row.remark}>
-        <Words text={row.remark} />
+        {row.cause && `${causeLabel(row.cause)}: `}
+        <Words text={remarkOf(row)} />
       </span>
     ),
   },
@@ -56,7 +58,7 @@ export function WorkloadsView() {
       <h1>Workloads</h1>
       <form class="filters" onSubmit={(event) => event.preventDefault()}>
         <Choice label="State" value={chosen.state} options={[["", "any"], ...states.map((each): [string, string] => [each, each.replaceAll(",", " or ")])]} onChange={(value) => set("state", value)} />
-        <Choice label="Cause of the wait" value={chosen.cause} options={[["", "any"], ...choices.map((each): [string, string] => [each, each])]} onChange={(value) => set("cause", value)} />
+        <Choice label="Cause of the wait" value={chosen.cause} options={[["", "any"], ...choices.map((each): [string, string] => [each, causeLabel(each)])]} onChange={(value) => set("cause", value)} />
         <label>
           Queue
           <input type="search" value={chosen.clusterQueue} placeholder="any" onChange={(event) => set("clusterQueue", event.currentTarget.value.trim())} />

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Capacity, CapacityRequest } from "../src/api";
-import { restingOf, unservedOf } from "../src/alerts";
+import { alertsOf, restingOf, unservedOf } from "../src/alerts";
 
 const NOW = Date.parse("2026-11-24T10:10:00Z");
 const request = (name: string, createdAt: string) => ({ class: name, createdAt }) as CapacityRequest;
@@ -28,4 +28,27 @@ test("a class rests until the latest of its rests is over", () => {
     { class: "c", restsUntil: null, reason: null },
   ] as Capacity["stock"];
   assert.deepEqual(restingOf(stock, NOW), [{ class: "a", until: "2026-11-24T10:30:00Z", reason: "quota" }]);
+});
+
+test("alerts begin with the worst, and each says what to do", () => {
+  const queues = [
+    { name: "fine", inactive: "", stopPolicy: "None", waiting: 4 },
+    { name: "broken", inactive: "ResourceFlavor t4 is missing", stopPolicy: "None", waiting: 0 },
+    { name: "held", inactive: "", stopPolicy: "Hold", waiting: 2 },
+    { name: "empty", inactive: "", stopPolicy: "Hold", waiting: 0 },
+  ];
+  const row = (name: string, waitingSince: string, remark: string) => ({ id: `a/job-${name}`, namespace: "a", name, waitingSince, remark });
+  const never = "quota: cpu in flavor any: needs 9, 5 free of 4 (never more than 8 in this queue)";
+  const alerts = alertsOf({ queues, unanswered: [], stock: [], misconfigured: 1, failed: 2, oldest: [row("old", "2026-11-22T10:00:00Z", ""), row("big", "2026-11-24T10:00:00Z", never)] }, NOW);
+  assert.deepEqual(alerts.map((each) => [each.kind, each.severity]), [
+    ["inactive", "bad"],
+    ["misconfigured", "bad"],
+    ["never", "bad"],
+    ["failed", "warn"],
+    ["stopped", "warn"],
+    ["long", "warn"],
+  ]);
+  assert.ok(alerts.every((each) => each.remedy.length > 20));
+  assert.deepEqual(alerts.find((each) => each.kind === "never")?.workloads, [{ id: "a/job-big", name: "a/big" }]);
+  assert.deepEqual(alertsOf({ queues: queues.slice(0, 1), unanswered: [], stock: [], misconfigured: 0, failed: 0, oldest: [] }, NOW), []);
 });

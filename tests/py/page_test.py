@@ -70,7 +70,7 @@ class PageTest(BerthUpTest):
         page.run("document.querySelector('input[type=password]').focus()")
         page.type(token)
         page.press("Enter", text="\r")
-        page.wait_for_text("Sign out")
+        page.wait_for("document.querySelector('.connection')")
         return page
 
     def assert_quiet(self, page):

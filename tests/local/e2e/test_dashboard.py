@@ -101,7 +101,7 @@ class DashboardTest(PageTest):
         # What happens is seen without a reload.
         self.cluster.apply(JOB % ("large", "team-a", 100) + JOB % ("small", "team-b", 1))
         page.wait_for_text("team-a/large")
-        page.wait_for("[...document.querySelectorAll('.causes a')].some(a => a.innerText === 'quota')")
+        page.wait_for("[...document.querySelectorAll('.causes a')].some(a => a.innerText === 'quota in use')")
         page.wait_for("document.querySelector('[aria-label=\"cpu: 1 of 4 used\"]')")
         self.assertIn("company (cohort)", page.text())
         # The keyboard leads from the list to the workload, and to its queue.
@@ -187,7 +187,7 @@ class DashboardTest(PageTest):
             self.cluster.kubectl("annotate", "workload", noted, "-n", "team-b", "--overwrite", *(f"{key}={value}" for key, value in note.items()))
         views = {"/": "Why workloads wait", "/workloads?state=waiting": "team-a/large", f"/workloads/team-a/{name}": "It would start if",
                  f"/workloads/team-b/{noted}": "Why nothing was preempted for it", "/queues/team-a-queue": "Waiting, next first", "/capacity?state=Accepted": "team-a/asked",
-                 "/capacity": "Nothing is remembered of the stock", "/topology": "Topology racks",
+                 "/capacity": "No class has a history yet", "/topology": "Topology racks",
                  "/reports?by=namespace&days=1": "team-b",
                  "/queues/" + urllib.parse.quote(EVIL, safe=""): "no such queue",
                  "/workloads?" + urllib.parse.urlencode({"state": EVIL, "cause": EVIL, "clusterQueue": EVIL}): "No workload"}
@@ -214,7 +214,7 @@ class DashboardTest(PageTest):
         self.assert_quiet(page)
         wide, narrow = (self.open_with(self.admin, "/", width=width, dark=width > 1000) for width in (1280, 360))
         colors = [each.run("getComputedStyle(document.documentElement).backgroundColor") for each in (wide, narrow)]
-        self.assertEqual(colors, ["rgb(18, 22, 29)", "rgb(255, 255, 255)"])
+        self.assertEqual(colors, ["rgb(15, 19, 25)", "rgb(245, 247, 250)"])
 
     def test_quota_is_tried_and_a_queue_is_stopped(self):
         self.cluster.apply(JOB % ("large", "team-a", 9))
@@ -228,6 +228,7 @@ class DashboardTest(PageTest):
         page.wait_for_text("8 (now 4)")
         page.run("[...document.querySelectorAll('button')].find(b => b.innerText.startsWith('Who would gain')).click()")
         page.wait_for_text("1 job would gain, 0 would lose")
+        page.wait_for("document.querySelector('.table-body').innerText.includes('▲')")  # in the order of the queue, too
         self.assertIn('nominalQuota: "8"', page.text())
         press = "[...document.querySelectorAll('button')].find(b => b.innerText.trim() === '%s').click()"
         page.run(press % "Stop")
@@ -255,7 +256,7 @@ class DashboardTest(PageTest):
         for path in ("/", "/queues/team-b-queue", "/workloads?clusterQueue=team-b-queue"):
             page.go(self.root() + path)
             page.wait_for("document.querySelector('main h1')")
-            page.wait_for("!document.body.innerText.includes('Loading')")
+            page.wait_for("!document.querySelector('.skeleton')")
             self.assertNotIn("unseen", page.run("document.documentElement.outerHTML"))
         _, cookie = self.sign_in(token=tenant)
         for path in ("capacity", "topology", "topology?namespace=team-b", "workloads/team-b/job-unseen/cost", "workloads", "workloads?countBy=namespace", "workloads?namespace=team-b", "events", "queues",
@@ -340,7 +341,7 @@ class DashboardTest(PageTest):
         shown = page.run("""[...document.querySelectorAll('.table-body [role=row]:first-child [role=cell]')]
           .filter(cell => getComputedStyle(cell).display !== 'none')
           .map(cell => [cell.dataset.title, cell.getBoundingClientRect().bottom <= cell.parentElement.getBoundingClientRect().bottom + 1])""")
-        self.assertLessEqual({"Workload", "State", "Queue", "Age", "ETA", "Why, or where"}, {title for title, _ in shown})
+        self.assertLessEqual({"Workload", "State", "Queue", "Age", "ETA", "What it waits for, or where it runs"}, {title for title, _ in shown})
         self.assertNotIn(False, [fits for _, fits in shown])
         self.assertFalse(page.run("document.body.innerText.includes('team-11/job-11')"))
         # The namespaces of the page are in each address and link, and come with an address.
@@ -386,6 +387,113 @@ class DashboardTest(PageTest):
         page.call("Emulation.setEmulatedMedia", media="")
         self.assertEqual(page.problems, [])
 
+    def test_the_frame_by_keyboard(self):
+        """The search, the navigation that folds, the menu of a narrow screen, theme and density: by keys alone, kept over a reload, without a finding of axe."""
+        fake = self.fake()
+        page = self.open(fake.root + "/reports", width=1280, height=800)
+        page.wait_for_text("queue-999")
+        hits = "[...document.querySelectorAll('[role=option]')].map(each => each.innerText.replaceAll(/\\s+/g, ' '))"
+        # "/" leads to the search, and stands in no field; the arrow keys choose, Enter goes there.
+        page.press("/", text="/")
+        page.wait_for("document.activeElement.getAttribute('role') === 'combobox'")
+        self.assertEqual(page.run("document.activeElement.value"), "")
+        page.type("queue-77")
+        page.wait_for(f"{hits}.length === 6")
+        self.assertEqual(page.run(hits)[0], "queue-77 queue · cohort cohort-37")
+        page.press("ArrowDown", windowsVirtualKeyCode=40)
+        page.wait_for("document.querySelector('[aria-selected=true]').innerText.startsWith('queue-770')")
+        self.assertEqual(page.run("document.activeElement.getAttribute('aria-activedescendant')"), page.run("document.querySelector('[aria-selected=true]').id"))
+        self.assert_accessible(page, "the search")
+        page.press("Enter", text="\r")
+        page.wait_for("location.pathname === '/queues/queue-770'")
+        # Jobs by the beginning of their name, with or without the namespace, and nodes by a part of theirs.
+        for typed, wanted, address in (("job-4711", "team-11/job-4711 job", "/workloads/team-11/job-4711"), ("team-7/job-57", "team-7/job-57 job", "/workloads/team-7/job-57"),
+                                       ("node-1999", "node-1999 node", "/topology"), ("capac", "Capacity view", "/capacity")):
+            page.run("document.activeElement.blur()")
+            page.press("/", text="/")
+            page.wait_for("document.activeElement.getAttribute('role') === 'combobox'")
+            page.type(typed)
+            page.wait_for(f"{hits}[0]?.startsWith({json.dumps(wanted)})")
+            page.press("Enter", text="\r")
+            page.wait_for(f"location.pathname === {json.dumps(address)}")
+        page.press("/", text="/")
+        page.type("no such thing")
+        page.wait_for_text("Nothing has this name")
+        page.press("Escape")
+        page.wait_for("document.querySelector('.found').hidden")
+        # The navigation folds to icons, which keep their names; theme and density are the reader's, also after a reload.
+        page.run("document.querySelector('.side-fold').focus()")
+        page.press("Enter", text="\r")
+        page.wait_for("document.querySelector('.side').offsetWidth < 80")
+        page.run("document.querySelector('[aria-label=Display]').focus()")
+        page.press("Enter", text="\r")
+        for label in ("dark", "compact"):
+            page.wait_for("document.querySelector('#settings')")
+            page.run(f"[...document.querySelectorAll('#settings button')].find(each => each.innerText.trim() === '{label}').focus()")
+            page.press("Enter", text="\r")
+        page.wait_for("getComputedStyle(document.documentElement).backgroundColor === 'rgb(15, 19, 25)'")
+        self.assert_accessible(page, "folded, dark and compact")
+        page.press("Escape")
+        page.wait_for("!document.querySelector('#settings') && document.activeElement.getAttribute('aria-label') === 'Display'")
+        page.go(fake.root + "/")
+        page.wait_for("document.querySelector('.side')?.offsetWidth < 80 && document.documentElement.dataset.density === 'compact'")
+        self.assertEqual(page.run("getComputedStyle(document.documentElement).backgroundColor"), "rgb(15, 19, 25)")
+        self.assertEqual(page.run("[...document.querySelectorAll('.side-views a')].map(each => each.textContent.trim())"), ["Now", "Workloads", "Capacity", "Topology", "Reports"])
+        # On a narrow screen a menu has the navigation; Escape gives the focus back to its button.
+        page.size(360, 800)
+        page.wait_for("getComputedStyle(document.querySelector('.side')).display === 'none'")
+        page.run("document.querySelector('.bar-menu').focus()")
+        page.press("Enter", text="\r")
+        page.wait_for("getComputedStyle(document.querySelector('.side')).display === 'flex'")
+        self.assert_accessible(page, "the menu of a narrow screen")
+        page.press("Escape")
+        page.wait_for("getComputedStyle(document.querySelector('.side')).display === 'none' && document.activeElement.className === 'bar-menu'")
+        self.assertEqual(page.problems, [])
+
+    def test_curves_are_chosen_by_dragging_and_by_keys(self):
+        """What the page has seen is drawn, kept over a reload, and left out of what others see; a part of the time is chosen by dragging over a curve."""
+        fake = self.fake()
+        page = self.open(fake.root + "/", width=1400, height=900)
+        page.wait_for("document.querySelectorAll('.chart canvas').length === 3")
+        waits = "[...document.querySelectorAll('.chart-legend')].map(each => each.innerText.replaceAll(/\\s+/g, ' '))"
+        page.wait_for(f"{waits}[0] === 'waiting 100,000 running 0'")
+        self.assertEqual(page.run(waits)[1:], ["quota in use 100,000", "in use 8000 quota 8000"])
+        page.run("dispatchEvent(new Event('pagehide'))")
+        kept = page.run("localStorage.getItem('berth.seen')")
+        self.assertTrue(kept.startswith("reader \n["), kept[:40])
+        self.assertNotIn("job-", kept)
+        # Dragging over one curve chooses the time of all.
+        page.run("document.querySelector('.chart .u-over').scrollIntoView({block: 'center'})")
+        box = page.run("(r => [r.x, r.y, r.width, r.height])(document.querySelector('.chart .u-over').getBoundingClientRect())")
+        y = box[1] + box[3] / 2
+        for kind, share, buttons in (("mousePressed", 0.3, 1), ("mouseMoved", 0.5, 1), ("mouseMoved", 0.7, 1), ("mouseReleased", 0.7, 0)):
+            page.call("Input.dispatchMouseEvent", type=kind, x=box[0] + share * box[2], y=y, button="left", buttons=buttons, clickCount=1)
+        whole = "[...document.querySelectorAll('.chart button')].filter(each => each.innerText.trim() === 'Whole time')"
+        page.wait_for(f"{whole}.length === 3")
+        page.run(f"{whole}[0].focus()")
+        page.press("Enter", text="\r")
+        page.wait_for(f"{whole}.length === 0")
+        # Without a mouse: buttons choose the time, and a table has the values.
+        page.run("[...document.querySelectorAll('.segments button')].find(each => each.innerText.trim() === '6 h').focus()")
+        page.press("Enter", text="\r")
+        page.wait_for("location.search === '?span=21600'")
+        page.run("document.querySelector('.chart summary').click()")
+        page.wait_for("document.querySelector('.chart tbody td')?.innerText")
+        self.assert_accessible(page, "curves and their values")
+        # Nothing moves for a reader who asked for that.
+        moves = "getComputedStyle(document.querySelector('.bar-used')).transitionDuration"
+        self.assertEqual(page.run(moves), "0.3s")
+        page.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-reduced-motion", "value": "reduce"}])
+        page.wait_for(f"{moves} === '0s'")
+        # A view that was seen before is whole at once: what was known is shown until the new answers come.
+        view = "[...document.querySelectorAll('.side-views a')].find(each => each.innerText.trim() === '%s').click()"
+        page.run(view % "Workloads")
+        page.wait_for("document.querySelector('.table-body [role=row]')")
+        shown = page.run("(async () => {" + view % "Now" + "; for (let i = 0; i < 2; ++i) await new Promise(requestAnimationFrame);"
+                         "return [document.querySelectorAll('.skeleton').length, document.querySelectorAll('.queue:not(.cohort)').length]; })()")
+        self.assertEqual(shown, [0, MANY_QUEUES])
+        self.assertEqual(page.problems, [])
+
     def test_a_hundred_thousand_workloads(self):
         fake = self.fake()
         page = self.open(fake.root + "/workloads")
@@ -419,7 +527,7 @@ class DashboardTest(PageTest):
         for path, (text, most) in views.items():
             page.go(fake.root + path)
             page.wait_for_text(text)
-            page.wait_for("!document.body.innerText.includes('Loading')")
+            page.wait_for("!document.querySelector('.skeleton')")
             self.assertLess(page.run("document.querySelectorAll('*').length"), most, path)
             self.assertLessEqual(page.run(SIDEWAYS), page.run("innerWidth"), path)
             self.assert_accessible(page, path)

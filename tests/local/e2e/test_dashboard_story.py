@@ -20,7 +20,7 @@ class DashboardStoryTest(PageTest):
         for name in ("t4", "a100", "h100"):
             cluster.apply(read_sample("dws", f"job-{name}.yaml").replace("120s", "1s"))
         now.wait_for_text("default/sample-job-h100")
-        now.wait_for("[...document.querySelectorAll('.causes a')].some(a => a.innerText === 'capacity')")
+        now.wait_for("[...document.querySelectorAll('.causes a')].some(a => a.innerText === 'capacity asked for')")
         rows = wait_until(lambda: [row for row in json.loads(self.ask("GET", "/api/v1/workloads", Authorization=f"Bearer {self.admin}").text)["items"]
                                    if row["name"] == "sample-job-h100"], "the row of the H100 job")
         views = {"workload": (f"/workloads/{rows[0]['id']}", "the cloud says"), "workloads": ("/workloads", "default/sample-job-h100"),

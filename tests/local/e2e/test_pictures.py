@@ -5,8 +5,8 @@ Method: the files of the program before recorded answers (tests/local/e2e/record
 the window. Chromium compares: both pictures at half their size, where a pixel differs if a channel differs by more than
 FAR; few pixels may differ, as fonts are drawn a little otherwise by other versions.
 
-`tools/pictures` draws the pictures again; `tools/pictures --record` records a new cluster first, on a real `berth up` with the DWS
-story, queues of a cohort and racks. New pictures are to be looked at before they are kept."""
+`tools/pictures` draws the pictures again; `tools/pictures --record` records a new cluster first: ten minutes of a real `berth up` with teams that
+share GPUs (busy_cluster), while the page watches, then racks. New pictures are to be looked at before they are kept."""
 
 import base64
 import datetime
@@ -14,20 +14,29 @@ import json
 import os
 import urllib.parse
 
-from berth_up import ROOT, read_sample
+import busy_cluster
+from berth_up import ROOT
 from fake_read_api import HostileReadApi, RecordedReadApi, key_of
 from page_test import PageTest
-from test_dashboard import EVIL, JOB, QUEUES, RACKS
+from test_dashboard import EVIL, JOB, RACKS, TEAM
 from waiting import wait_until
 
 RENEW = os.environ.get("RENEW", "")  # "", "pictures" or "record"
 FOLDER = os.path.join(ROOT, "docs", "pictures")
 RECORDED = os.path.join(ROOT, "tests", "local", "e2e", "recorded_cluster.json")
-SIZE = {"width": 1100, "height": 760}
+SIZE = {"width": 1440, "height": 900}
+SIZES = {"now-narrow": {"width": 390, "height": 844}, "now-wide": {"width": 2560, "height": 1300}, "workload-narrow": {"width": 390, "height": 844}}
+RECORD_SECONDS = float(os.environ.get("RECORD_SECONDS", "600"))
 THEMES = ("light", "dark")
 FAR = 40  # the least difference of a colour, of 255, that counts
 MOST = 0.02  # a share of the pixels
-GANG = (JOB % ("gang", "team-b", "2")).replace("suspend: true", "suspend: true\n  parallelism: 3\n  completions: 3").replace(
+ANY = """
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ResourceFlavor
+metadata: {name: any}
+---
+""" + TEAM.replace("NAME-queue", "robotics").replace("NAME", "robotics")
+GANG = (JOB % ("gang", "robotics", "2")).replace("suspend: true", "suspend: true\n  parallelism: 3\n  completions: 3").replace(
     "    spec:\n      restartPolicy", "    metadata: {annotations: {kueue.x-k8s.io/podset-required-topology: example.com/rack}}\n    spec:\n      restartPolicy")
 COMPARE = """(async (pictures, far) => {
   const pixels = await Promise.all(pictures.map(async (text) => {
@@ -57,15 +66,19 @@ CLOCK = """(() => {
   };
 })()"""
 
+SEEN = "; localStorage.setItem('berth.seen', %s)"  # what the page kept while the cluster was recorded
+
 
 def views_of(addresses):
     """By name: the address, a condition of the whole view, a script that brings it about when the view has its data."""
+    now = ("/", "document.querySelectorAll('.queue').length > 2 && document.querySelector('.causes a') && document.querySelectorAll('.chart canvas').length === 3", "")
+    workload = (addresses["workload"], "document.body.innerText.includes('Its turns') && document.querySelector('.timeline')", "")
     return {
-        "now": ("/", "document.querySelectorAll('.queue').length > 2 && document.querySelector('.causes a')", ""),
+        "now": now, "now-narrow": now, "now-wide": now,
         "workloads": ("/workloads?sort=waitingSince", "document.querySelectorAll('.table-body [role=row]').length > 3", ""),
-        "workload": (addresses["workload"], "document.body.innerText.includes('Its turns')", ""),
-        "queue": ("/queues/team-a-queue", "document.querySelector('.table-body [role=row]') && document.querySelector('input[type=range]')", ""),
-        "what-if": ("/queues/team-a-queue", "document.body.innerText.includes('would gain')",
+        "workload": workload, "workload-narrow": workload,
+        "queue": ("/queues/nlp-research", "document.querySelector('.table-body [role=row]') && document.querySelector('input[type=range]')", ""),
+        "what-if": ("/queues/nlp-research", "document.querySelector('.headline[role=status]')",
                     "while (!document.querySelector('input[type=range]')) await new Promise(done => setTimeout(done, 50));"
                     "const range = document.querySelector('input[type=range]'); range.value = range.max;"
                     "range.dispatchEvent(new Event('input', {bubbles: true})); await new Promise(done => setTimeout(done, 200));"
@@ -92,22 +105,19 @@ class PicturesTest(PageTest):
     # Recording -----------------------------------------------------------------------------------
     def record(self):
         cluster = self.cluster
-        cluster.apply(QUEUES + "---" + RACKS)
-        cluster.apply_dws(boot_seconds=1, idle_seconds=600)
-        for name in ("t4", "a100", "h100"):
-            cluster.apply(read_sample("dws", f"job-{name}.yaml").replace("120s", "600s"))
-        cluster.apply(JOB % ("large", "team-a", 9) + JOB % ("next", "team-a", 3) + JOB % ("small", "team-b", 1) + GANG)
-        wait_until(lambda: cluster.is_true("provisioningrequest", next(
-            each["metadata"]["name"] for each in cluster.items("provisioningrequests") if "h100" in each["metadata"]["name"]), "Accepted"),
-            "the cloud has seen the request")
-        for name in ("sample-job", "sample-job-a100"):
-            wait_until(lambda job=name: (cluster.get("job", job)["status"].get("ready") or 0) > 0, f"{name} runs")
+        busy_cluster.start(cluster)
         page = self.open(**SIZE)
-        page.wait_for_text("team-a/large")
-        rows = json.loads(self.ask("GET", "/api/v1/workloads", Authorization=f"Bearer {self.admin}").text)["items"]
-        workload = next(row["id"] for row in rows if row["name"] == "sample-job-h100")
-        gang = next(row["id"] for row in rows if row["name"] == "gang")
+        page.wait_for_text("nlp-research")
+        busy_cluster.submit(cluster, RECORD_SECONDS)
+        cluster.apply(ANY + RACKS + "---" + GANG)
+        page.wait_for_text("robotics")
+        rows = self.read("workloads?limit=1000")["items"]
+        waits = [(row["eta"] is not None, min(len(self.read(f"workloads/{row['id']}/history")["attempts"]), 5), row["id"]) for row in rows if row["waitingSince"]]
+        workload = max(waits)[2]  # one with a forecast and some turns
+        gang = wait_until(lambda: [row["id"] for row in self.read("workloads?name=gang")["items"]], "the gang")[0]
         addresses = {"workload": f"/workloads/{workload}", "topology": "/topology?" + urllib.parse.urlencode({"gang": f"{gang}/main"})}
+        page.run("dispatchEvent(new Event('pagehide'))")
+        seen = page.run("localStorage.getItem('berth.seen')")
         posted = {}
         for name, (address, whole, script) in views_of(addresses).items():
             page.go(self.root() + address)
@@ -120,13 +130,16 @@ class PicturesTest(PageTest):
             path, _, query = each.partition("?")
             if path in ("events", "session", "whatif"):
                 continue
-            answer = self.ask("GET", f"/api/v1/{each}", Authorization=f"Bearer {self.admin}")
-            self.assertEqual(answer.status, 200, f"{each}: {answer.text}")
-            answers[key_of(path, dict(urllib.parse.parse_qsl(query)))] = json.loads(answer.text)
+            answers[key_of(path, dict(urllib.parse.parse_qsl(query)))] = self.read(each)
         now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
         with open(RECORDED, "w", encoding="utf-8") as file:
-            json.dump({"now": now, "addresses": addresses, "answers": answers}, file, indent=1, sort_keys=True)
+            json.dump({"now": now, "addresses": addresses, "seen": seen, "answers": answers}, file, indent=1, sort_keys=True)
             file.write("\n")
+
+    def read(self, path):
+        answer = self.ask("GET", f"/api/v1/{path}", Authorization=f"Bearer {self.admin}")
+        self.assertEqual(answer.status, 200, f"{path}: {answer.text}")
+        return json.loads(answer.text)
 
     def answer_of_post(self, page, script):
         page.run("window.answered = new Promise(done => { const fetches = window.fetch; window.fetch = async (...words) => {"
@@ -142,16 +155,16 @@ class PicturesTest(PageTest):
     def show(self, name, theme):
         address, whole, script = self.views()[name]
         self.api.is_signed_in = name != "sign-in"
-        page = self.open("about:blank", dark=theme == "dark", **SIZE)
+        page = self.open("about:blank", dark=theme == "dark", **SIZES.get(name, SIZE))
         now = datetime.datetime.fromisoformat(self.recorded["now"]).timestamp() * 1000
-        page.call("Page.addScriptToEvaluateOnNewDocument", source=CLOCK % (now, now))
+        page.call("Page.addScriptToEvaluateOnNewDocument", source=CLOCK % (now, now) + SEEN % json.dumps(self.recorded["seen"]))
         page.go(self.api.root + address)
         if script:
             page.run(f"(async () => {{ {script} }})()")
         page.wait_for(whole, 60)
         if self.api.is_signed_in:
             page.wait_for("document.querySelector('.connection').innerText === 'live'")
-        page.wait_for("!document.body.innerText.includes('Loading')")
+        page.wait_for("!document.querySelector('.skeleton')")
         self.assertEqual(page.problems, [], name)
         return page
 
@@ -199,7 +212,7 @@ class PicturesTest(PageTest):
                 page.wait_for("document.querySelector('input[type=range]')", 30)
                 page.run(f"(async () => {{ {script} }})()")
                 page.wait_for_text("would gain")
-            page.wait_for("document.querySelector('main h1') && !document.body.innerText.includes('Loading')")
+            page.wait_for("document.querySelector('main h1') && !document.querySelector('.skeleton')")
             page.wait_for("document.querySelector('main').innerText.includes('<img src=x')", 30)
             self.assertNotIn("evil", page.run("document.title.replaceAll(/<.*>/g, '')"), name)
             self.assertEqual(page.run("document.images.length + document.scripts.length"), 1, name)  # the page's own script

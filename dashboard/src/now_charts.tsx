@@ -1,0 +1,149 @@
+// The last hours on the first view: workloads, causes of waits, and the use of the main resource against its quota. The
+// page draws what it has seen, and before that what the ledger knows.
+import { useMemo, useState } from "preact/hooks";
+import { isGpuResource } from "./accounts";
+import { cohortHistory, queueHistory, type Queue } from "./api";
+import { TimeChart, type ChartLine, type Window } from "./chart";
+import { amount, count } from "./format";
+import { Segments } from "./frame";
+import { scope, useAnswer } from "./live";
+import { clock, Panel } from "./parts";
+import { useAddressed } from "./router";
+import { withGaps, type Sample } from "./seen";
+import { Store, useStore } from "./store";
+import type { Total } from "./totals";
+import { rootOf } from "./tree";
+import { samples } from "./watch";
+import { causeColor, causeLabel } from "./words";
+
+const SPANS = [
+  { value: "900", word: "15 min" },
+  { value: "3600", word: "1 h" },
+  { value: "21600", word: "6 h" },
+  { value: "86400", word: "24 h" },
+];
+const MOST_ASKED = 4; // roots of cohorts, and queues without a cohort
+const MOST_CAUSES = 8;
+
+const LEAST_S = 300;
+const USUAL_S = 3_600;
+const HELD_S = 60; // the last sample holds so long
+
+// All that was seen of the last hour.
+function usualSpan(all: Sample[], now: number): number {
+  return Math.max(LEAST_S, Math.min(USUAL_S, now - (all[0]?.at ?? now)));
+}
+
+export function NowCharts({ queues, main }: { queues: Queue[]; main: Total | null }) {
+  const all = useStore(samples);
+  const now = Math.floor(useStore(clock) / 5_000) * 5 + 5;
+  const [window] = useState<Window>(() => new Store<{ from: number; to: number } | null>(null));
+  const [asked, setSpan] = useAddressed("span", "");
+  const from = now - (SPANS.some((each) => each.value === asked) ? Number(asked) : usualSpan(all, now));
+  const lines = useMemo(() => linesOf(all, now), [all, Math.floor(now / 30)]);
+  const choose = (value: string) => {
+    window.set(null);
+    setSpan(value);
+  };
+  const end = now - (all.at(-1)?.at ?? 0) < HELD_S ? now : undefined;
+  const common = { times: lines.times, end, from, to: now, window };
+  return (
+    <>
+      <div class="third">
+        <Panel title="Workloads" aside={<Segments label="Time that is shown" value={asked} options={SPANS} onChange={choose} />}>
+          <TimeChart label="Workloads by state" {...common} lines={lines.workloads} none="The page draws what it sees from now on." />
+        </Panel>
+      </div>
+      <div class="third">
+        <Panel title="Causes of waits">
+          <TimeChart label="Workloads that wait, by cause" {...common} lines={lines.causes} isStacked none="Nothing has waited since the page is open." />
+        </Panel>
+      </div>
+      {main && (
+        <div class="third rest">
+          <Panel title={`${main.resource} in use`}>
+            <UseChart queues={queues} main={main} all={all} {...common} />
+          </Panel>
+        </div>
+      )}
+    </>
+  );
+}
+
+interface Lines {
+  times: number[];
+  workloads: ChartLine[];
+  causes: ChartLine[];
+}
+
+function linesOf(all: Sample[], now: number): Lines {
+  const points = withGaps(all, now);
+  const of = (value: (sample: Sample) => number) => points.map((point) => ("running" in point ? value(point) : null));
+  const totals = new Map<string, number>();
+  for (const sample of all) for (const [cause, number] of Object.entries(sample.causes)) totals.set(cause, (totals.get(cause) ?? 0) + number);
+  const causes = [...totals].sort((a, b) => b[1] - a[1]).slice(0, MOST_CAUSES).map(([cause]) => cause);
+  return {
+    times: points.map((point) => point.at),
+    workloads: [
+      { label: "waiting", values: of((sample) => sample.waiting + sample.reserved), text: count, color: "--waiting", look: "step" },
+      { label: "running", values: of((sample) => sample.running), text: count, color: "--running", look: "step" },
+    ],
+    causes: causes.map((cause) => ({ label: causeLabel(cause), values: of((sample) => sample.causes[cause] ?? 0), text: count, color: causeColor(cause) })),
+  };
+}
+
+interface UseChartOf {
+  queues: Queue[];
+  main: Total;
+  all: Sample[];
+  end: number | undefined;
+  from: number;
+  to: number;
+  window: Window;
+}
+
+// The ledger's hours of the last day, then the samples.
+function UseChart({ queues, main, all, end, from, to, window }: UseChartOf) {
+  const past = usePast(queues, main);
+  const lines = useMemo(() => {
+    const points = withGaps(all, to);
+    const first = points[0]?.at ?? Infinity;
+    const before = past.filter((each) => each.at < first);
+    const used = [...before.map((each) => each.used), ...points.map((point) => ("used" in point ? point.used : null))];
+    const quota = [...before.map(() => main.quota), ...points.map((point) => ("used" in point ? point.quota : null))];
+    const text = (value: number) => amount(value, main.unit);
+    const drawn: ChartLine[] = [{ label: "in use", values: used, text, color: "--c1", look: "area" }];
+    if (main.quota !== null) drawn.push({ label: "quota", values: quota, text, color: "--c8", look: "dashes" });
+    return { times: [...before.map((each) => each.at), ...points.map((point) => point.at)], drawn };
+  }, [past, all, main]);
+  return <TimeChart label={`${main.resource} in use against quota`} times={lines.times} lines={lines.drawn} end={end} from={from} to={to} window={window} />;
+}
+
+interface Past {
+  at: number;
+  used: number;
+}
+
+const NO_PAST: Past[] = [];
+
+// What the queues used in the hours before; empty without a ledger, and where the reader may not see all queues.
+function usePast(queues: Queue[], main: Total): Past[] {
+  const namespace = useStore(scope);
+  const roots = [...new Set(queues.map(rootOf).filter(Boolean))].slice(0, MOST_ASKED);
+  const lone = queues.filter((queue) => queue.cohort === "").map((queue) => queue.name).slice(0, MOST_ASKED);
+  const { answer } = useAnswer(null, `use ${namespace} ${roots.join()} ${lone.join()}`, async () => {
+    if (namespace !== "") return [];
+    const cohorts = await Promise.all(roots.map((root) => cohortHistory(root, 1).catch(() => null)));
+    const alone = await Promise.all(lone.map((name) => queueHistory(name, 1, "").catch(() => null)));
+    const isMain = (resource: string) => (main.resource === "CPUs" ? resource === "cpu" : isGpuResource(resource));
+    const sums = new Map<string, number>();
+    const add = (part: string | undefined, used: { resource: string; amount: number }[]) => {
+      if (part === undefined) return;
+      sums.set(part, (sums.get(part) ?? 0) + used.filter((each) => isMain(each.resource)).reduce((sum, each) => sum + each.amount, 0));
+    };
+    for (const cohort of cohorts) for (const queue of cohort?.queues ?? []) queue.parts.forEach((part, i) => add(cohort?.times[i]?.from, part.used));
+    for (const queue of alone) for (const part of queue?.parts ?? []) add(part.from, part.used);
+    return [...sums].map(([at, used]) => ({ at: Date.parse(at) / 1000, used })).filter((each) => Number.isFinite(each.at)).sort((a, b) => a.at - b.at);
+  });
+  return answer ?? NO_PAST;
+}

@@ -1,0 +1,16 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { totalOf } from "../src/totals";
+
+const use = (resource: string, used: number, nominal: number, unit = "items") => ({ resource, unit, used, nominal, borrowed: 0, lent: 0 });
+
+test("queues are for GPUs where they have some, else for processors", () => {
+  const gpus = [{ resources: [use("cpu", 1_000, 8_000, "milliCPU"), use("nvidia.com/gpu", 3, 8)] }, { resources: [use("nvidia.com/gpu", 5, 8)] }];
+  assert.deepEqual(totalOf(gpus), { resource: "GPUs", unit: "items", used: 8, quota: 16 });
+  assert.deepEqual(totalOf([{ resources: [use("cpu", 1_000, 8_000, "milliCPU")] }]), { resource: "CPUs", unit: "milliCPU", used: 1_000, quota: 8_000 });
+  assert.equal(totalOf([{ resources: [use("memory", 1, 2, "bytes")] }]), null);
+});
+
+test("a quota without an end is none to fill", () => {
+  assert.deepEqual(totalOf([{ resources: [use("nvidia.com/gpu", 3, 1e9)] }]), { resource: "GPUs", unit: "items", used: 3, quota: null });
+});
