@@ -289,13 +289,12 @@ Informer<T>::Informer(ApiClient& client, ReflectorOptions options, const api::Re
                       Decode decode)
     : kind_(kind),
       decode_(decode),
-      reflector_(client, kind, std::move(options),
-                 std::make_shared<const Decoder>(std::move(decode)),
-                 {[this] { StartList(); },
-                  [this](const std::vector<ReadObject>& items) { TakePage(items); },
-                  [this] { EndList(); },
-                  [this](WatchEvent::Type type, const ReadObject& read) { Apply(type, read); },
-                  [this](const Error& error) { TakeFailure(error); }}) {}
+      reflector_(
+          client, kind, std::move(options), std::make_shared<const Decoder>(std::move(decode)),
+          {[this] { StartList(); },
+           [this](const std::vector<ReadObject>& items) { TakePage(items); }, [this] { EndList(); },
+           [this](WatchEvent::Type type, const ReadObject& read) { Apply(type, read); },
+           [this](const Error& error) { TakeFailure(error); }}) {}
 
 // Compiled once, in informer.cc.
 extern template class Informer<api::AdmissionCheck>;
