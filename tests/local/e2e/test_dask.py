@@ -212,12 +212,14 @@ class DaskCase(BerthUpTest):
                 "env": [{"name": "DASK_SCHEDULER_ADDRESS", "value": address}]}]}})
 
     def compute(self, name, workers, pod):
-        """Runs the computation in a pod; returns its output."""
+        """Runs the computation in a pod; returns its line of output. Dask may log further lines when its client closes."""
         self.start_client(name, pod, COMPUTE % workers)
         self.wait(lambda: self.phase(pod) in ("Succeeded", "Failed"), f"{pod} ends")
         output = self.kubectl("logs", pod).stdout
         self.assertEqual(self.phase(pod), "Succeeded", output)
-        return output.strip().splitlines()[-1]
+        lines = [line for line in output.splitlines() if line.startswith("workers ")]
+        self.assertEqual(len(lines), 1, output)
+        return lines[0]
 
     def phase(self, pod):
         return (self.cluster.get("pod", pod) or {}).get("status", {}).get("phase")
