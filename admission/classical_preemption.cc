@@ -68,10 +68,10 @@ void ClassicalPreemption::CollectSubtree(NodeId cohort, NodeId subtree, NodeId s
     open_nodes_.pop_back();
     // A node within its quota has nothing to give back, nor has any node below.
     if (node == skip || candidates_.WithinNominal(node)) continue;
-    const ClusterQueueId queue = state_.QueueAt(node);
+    const ClusterQueueId queue = state_.cluster_queues().At(node);
     if (queue < 0) {
       open_children(node);
-    } else if (state_.Usable(queue)) {
+    } else if (Usable(state_, queue)) {
       CollectQueue(queue, subtree, candidates_.queue().spec.preemption.reclaim_within_cohort,
                    stream);
     }

@@ -20,10 +20,10 @@ void ClusterState::CountOut(const Reservation& reservation) {
 }
 
 Wakes ClusterState::SetClusterQueue(const api::ClusterQueue& object) {
-  const bool is_new = !FindQueue(object.meta.name);
+  const bool is_new = !cluster_queues().Find(object.meta.name);
   Wakes wakes = Catalogue::SetClusterQueue(object);
   if (!is_new) return wakes;
-  const ClusterQueueId id = FindQueue(object.meta.name).value();
+  const ClusterQueueId id = cluster_queues().Find(object.meta.name).value();
   for (const ListedReservation& listed : reservations_.Of(id)) {
     tree().AddUsage(queue(id).node, listed.reservation->usage);
   }
@@ -64,7 +64,7 @@ std::string PathOf(const ClusterState& state, ClusterQueueId queue) {
     cohorts.push_back(node);
   }
   std::string path = "/";
-  for (std::size_t i = cohorts.size(); i-- > 0;) path += state.CohortName(cohorts[i]) + "/";
+  for (std::size_t i = cohorts.size(); i-- > 0;) path += state.cohorts().NameOf(cohorts[i]) + "/";
   return path + name;
 }
 

@@ -14,6 +14,7 @@
 #include <string>
 
 #include "admission/catalogue.h"
+#include "admission/catalogue_queries.h"
 #include "admission/reservations.h"
 
 namespace berth::admission {

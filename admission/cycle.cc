@@ -6,6 +6,7 @@
 #include "admission/flavor_topology.h"
 #include "admission/kept_places.h"
 #include "admission/partial_admission.h"
+#include "admission/required_checks.h"
 #include "admission/workload_slices.h"
 #include "api/condition.h"
 #include "api/reasons.h"
@@ -22,7 +23,7 @@ constexpr std::size_t kHeadOfQueue = 192;  // bytes of QueueState that each head
 
 Remark Cycle::WhyNotNominated(const HeadInput& head) const {
   if (head.workload->failed_check) return Remark::kFailedChecks;
-  if (!context_.state.Usable(head.head.cluster_queue)) return Remark::kQueueInactive;
+  if (!Usable(context_.state, head.head.cluster_queue)) return Remark::kQueueInactive;
   const bool passes = head.reserved == nullptr ? context_.queues.NamespacePasses(head.head)
                                                : context_.queues.NamespacePasses(
                                                      head.head.cluster_queue,
@@ -362,7 +363,7 @@ void Cycle::Admit(CycleEntry& entry) {
     for (const PodSetDecision& pod_set : decision.assignment.pod_sets) {
       for (const FlavorChoice& choice : pod_set.flavors) flavors.push_back(names[choice.flavor]);
     }
-    decision.checks = context_.state.RequiredChecks(decision.cluster_queue, flavors);
+    decision.checks = RequiredChecks(context_.state.queue(decision.cluster_queue).spec, flavors);
   }
   const auto is_ready = [&decision](const std::string& name) {
     return std::any_of(decision.object->status.admission_checks.begin(),

@@ -20,6 +20,7 @@
 #include "admission/flavor_resources.h"
 #include "admission/quota_tree.h"
 #include "admission/topology/placed_pods.h"
+#include "api/labels.h"
 #include "api/pod.h"
 #include "api/workload.h"
 #include "queue/names.h"
@@ -36,6 +37,9 @@ struct Vocabulary {
   queue::Names resources;
   queue::Names flavors;
   FlavorResources flavor_resources;
+  // Resources with rules of their own.
+  ResourceId pods = resources.Intern("pods");
+  ResourceId gpus = resources.Intern(api::kGpusResource);
 };
 
 // The degrees to which an assignment, or one flavor of it, fits, from worst to best.

@@ -7,6 +7,7 @@
 #include "admission/decision_facts.h"
 #include "admission/lifecycle/node_failure.h"
 #include "admission/messages.h"
+#include "admission/required_checks.h"
 #include "admission/workload_slices.h"
 #include "api/reasons.h"
 
@@ -202,7 +203,7 @@ const api::ClusterQueue* Driver::ObserveQueues(const QueueObjects& queues,
   if (admission) situation.cluster_queue.name = admission->cluster_queue;
   const api::ClusterQueue* queue = queues.FindClusterQueue(situation.cluster_queue.name);
   if (queue == nullptr) return nullptr;
-  const auto id = scheduler_.state().FindQueue(queue->meta.name);
+  const auto id = scheduler_.state().cluster_queues().Find(queue->meta.name);
   situation.cluster_queue.exists = true;
   situation.cluster_queue.active = id && scheduler_.state().queue(*id).active();
   situation.cluster_queue.deleting = queue->meta.deletion_timestamp.has_value();
@@ -212,9 +213,9 @@ const api::ClusterQueue* Driver::ObserveQueues(const QueueObjects& queues,
 
 // The checks of a Workload without reservation.
 void Driver::ObserveChecks(const api::ClusterQueue& queue, WorkloadSituation& situation) const {
-  const auto id = scheduler_.state().FindQueue(queue.meta.name);
+  const auto id = scheduler_.state().cluster_queues().Find(queue.meta.name);
   if (!id) return;
-  situation.required_checks = scheduler_.state().ChecksBeforeReservation(*id);
+  situation.required_checks = ChecksBeforeReservation(scheduler_.state().queue(*id).spec);
   for (const api::AdmissionCheckRule& rule : queue.spec.admission_checks) {
     situation.queue_checks.push_back(rule.check);
   }
@@ -231,8 +232,9 @@ WorkloadPlan Driver::PlanWorkload(const api::Workload& workload, const QueueObje
   const api::ClusterQueue* queue = ObserveQueues(queues, situation);
   std::optional<Duration> first_try_ends;
   if (const auto& admission = workload.status.admission) {
-    if (const auto id = scheduler_.state().FindQueue(admission->cluster_queue)) {
-      situation.required_checks = scheduler_.state().RequiredChecks(*id, FlavorsOf(*admission));
+    if (const auto id = scheduler_.state().cluster_queues().Find(admission->cluster_queue)) {
+      situation.required_checks =
+          RequiredChecks(scheduler_.state().queue(*id).spec, FlavorsOf(*admission));
     }
   } else if (queue != nullptr) {
     const Duration age = now - workload.meta.creation_timestamp;

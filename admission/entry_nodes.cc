@@ -61,7 +61,7 @@ void PlacePreemptor(ClusterState& state, CycleEntry& entry) {
 
 bool MayBePlaced(const ClusterState& state, const CycleEntry& entry) {
   return entry.input.reserved != nullptr || entry.input.workload->HasTopologyRequest() ||
-         state.PlacesEverything(state.queue(entry.input.head.cluster_queue));
+         PlacesEverything(state.queue(entry.input.head.cluster_queue), state.placer());
 }
 
 }  // namespace

@@ -67,12 +67,12 @@ void FairPreemption::Collect() {
   while (!open_nodes_.empty()) {
     const NodeId node = open_nodes_.back();
     open_nodes_.pop_back();
-    const ClusterQueueId queue = state_.QueueAt(node);
+    const ClusterQueueId queue = state_.cluster_queues().At(node);
     if (queue < 0) {
       const std::vector<NodeId>& children = tree.children(node);
       open_nodes_.insert(open_nodes_.end(), children.begin(), children.end());
     } else if (node != candidates_.queue().node && !candidates_.WithinNominal(node) &&
-               state_.Usable(queue)) {
+               Usable(state_, queue)) {
       CollectQueue(state_.queue(queue), queue, preemption.reclaim_within_cohort);
     }
   }
@@ -117,7 +117,7 @@ NodeId FairPreemption::BestChild(NodeId cohort, QueueCandidates*& found) {
   NodeId best_cohort = kNoQuotaNode;
   DominantShare cohort_share = DominantShare::Lowest();
   for (const NodeId child : state_.tree().children(cohort)) {
-    const ClusterQueueId queue = state_.QueueAt(child);
+    const ClusterQueueId queue = state_.cluster_queues().At(child);
     if (queue >= 0) {
       QueueCandidates* candidates = CandidatesAt(child);
       if (candidates == nullptr) continue;
@@ -143,7 +143,7 @@ NodeId FairPreemption::BestChild(NodeId cohort, QueueCandidates*& found) {
     // If shares are equal, the last by name is taken; Kueue takes the last in map order.
     const int order = Compare(share, cohort_share);
     const bool is_later = order == 0 && best_cohort != kNoQuotaNode &&
-                          state_.CohortName(child) > state_.CohortName(best_cohort);
+                          state_.cohorts().NameOf(child) > state_.cohorts().NameOf(best_cohort);
     if (order > 0 || is_later) {
       best_cohort = child;
       cohort_share = share;

@@ -27,9 +27,9 @@ FlavorAssigner::FlavorAssigner(const Context& context, const queue::WorkloadInfo
       queue_(context.state.queue(queue)),
       scan_(context.gates.flavor_fungibility ? scan : nullptr),
       nominated_(nominated),
-      pods_(context.state.pods()),
-      gpus_(context.state.gpus()),
-      places_everything_(context.topologies && context.state.PlacesEverything(queue_)),
+      pods_(context.state.vocabulary().pods),
+      gpus_(context.state.vocabulary().gpus),
+      places_everything_(context.topologies && PlacesEverything(queue_, context.state.placer())),
       match_(context.state, workload, context.topologies, places_everything_),
       quota_(context.state.tree(), queue_, context.fair_sharing, oracle) {}
 
@@ -39,7 +39,7 @@ void FlavorAssigner::Assign(const std::vector<std::int32_t>& counts, Assignment&
   const RequestRules rules{context_.state.vocabulary().resources, queue_, pods_, gpus_,
                            context_.ignore_undeclared};
   const PodSetGroups groups = GroupPodSets(rules, workload_, counts, assignment);
-  assignment.scan.changes_seen = context_.state.changes();
+  assignment.scan.changes_seen = context_.state.changes().count();
   assignment.scan.begun_at = scan_ == nullptr ? assignment.scan.changes_seen : scan_->begun_at;
   assignment.scan.attempts = scan_ == nullptr ? 1 : scan_->attempts + 1;
   assignment.scan.cycle = context_.cycle;

@@ -72,7 +72,8 @@ class FlavorAssigner {
   Amount AmountIn(FlavorId flavor, const ResourceRequest& request,
                   const queue::Requests& all) const {
     if (request.resource != gpus_) return request.amount;
-    return context_.state.gpu_sharing(flavor).GpusOf(all, context_.state.vocabulary().resources);
+    return context_.state.flavors().sharing(flavor).GpusOf(all,
+                                                           context_.state.vocabulary().resources);
   }
   // Returns false where some pod set of the group got no flavors.
   bool AssignGroup(const PodSetGroup& group, Assignment& assignment);

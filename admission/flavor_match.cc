@@ -70,10 +70,10 @@ std::optional<Obstacle> FlavorMatch::FindObstacle(const PodSetGroup& group,
        std::any_of(group.pod_sets.begin(), group.pod_sets.end(), [this](std::size_t index) {
          return workload_.pod_sets[index].topology_request;
        }));
-  if (!on_topology && state_.TakesAllPods(flavor)) return std::nullopt;
+  if (!on_topology && state_.flavors().TakesAllPods(flavor)) return std::nullopt;
   Obstacle obstacle;
   obstacle.flavor = flavor;
-  const std::shared_ptr<const api::ResourceFlavor> object = state_.flavor(flavor);
+  const std::shared_ptr<const api::ResourceFlavor> object = state_.flavors().Find(flavor);
   if (object == nullptr) {
     obstacle.kind = Obstacle::Kind::kFlavorNotFound;
     return obstacle;
@@ -97,7 +97,8 @@ std::optional<Obstacle> FlavorMatch::FindObstacle(const PodSetGroup& group,
       obstacle.kind = Obstacle::Kind::kAffinityMismatch;
       return obstacle;
     }
-    const auto excess = state_.gpu_sharing(flavor).FindExcess(workload_.pod_sets[index].per_pod);
+    const auto excess =
+        state_.flavors().sharing(flavor).FindExcess(workload_.pod_sets[index].per_pod);
     if (excess) {
       obstacle.kind = Obstacle::Kind::kTooManyShares;
       obstacle.resource = excess->request.resource;

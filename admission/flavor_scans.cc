@@ -13,7 +13,7 @@ const ScanState* FlavorScans::Current(const WorkloadRecord& asked, ClusterQueueI
     if (scan->shape != asked.info.shape) return nullptr;
     if (scan->cycle == cycle - 1) return scan;
   }
-  return state_.ChangedSince(queue, scan->changes_seen) ? nullptr : scan;
+  return ChangedSince(state_, queue, scan->changes_seen) ? nullptr : scan;
 }
 
 void FlavorScans::Keep(WorkloadRecord& kept, const Decision& decision) const {
@@ -37,13 +37,13 @@ bool FlavorScans::Ends(const WorkloadRecord& kept, const Decision& decision) con
   const ScanState& scan = decision.assignment.scan;
   if (!scan.HasPendingFlavors()) return true;
   return scan.attempts > 1 && kept.scan != nullptr && kept.scan->mark == scan.positions &&
-         !state_.ChangedSince(decision.cluster_queue, kept.scan->marked_at);
+         !ChangedSince(state_, decision.cluster_queue, kept.scan->marked_at);
 }
 
 bool FlavorScans::HasMissedChanges(const WorkloadRecord& kept, const Decision& decision) const {
   const ScanState& scan = decision.assignment.scan;
   return scan.begun_at != scan.changes_seen && Ends(kept, decision) &&
-         state_.ChangedSince(decision.cluster_queue, scan.begun_at);
+         ChangedSince(state_, decision.cluster_queue, scan.begun_at);
 }
 
 }  // namespace berth::admission

@@ -84,7 +84,7 @@ bool UsesTopologies(const ClusterState& state, const Assignment& assignment) {
 OpenPods OpenPlacements(const ClusterState& state, const QueueState& queue,
                         const api::Workload& workload, const Assignment& assignment) {
   OpenPods open;
-  const bool places_everything = state.PlacesEverything(queue);
+  const bool places_everything = PlacesEverything(queue, state.placer());
   const queue::Names& names = state.vocabulary().flavors;
   for (std::size_t i = 0; i < assignment.pod_sets.size(); ++i) {
     const PodSetDecision& pod_set = assignment.pod_sets[i];
@@ -102,7 +102,9 @@ OpenPods OpenPlacements(const ClusterState& state, const QueueState& queue,
       open.impossible.emplace_back(i, std::move(text));
       continue;
     }
-    if (!workload.status.admission && state.AsksForCapacity(queue, flavors.front())) {
+    if (!workload.status.admission &&
+        state.checks().AskForCapacity(queue.spec.admission_checks,
+                                      state.vocabulary().flavors[flavors.front()])) {
       open.delayed.push_back(i);
       continue;
     }

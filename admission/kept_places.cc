@@ -49,7 +49,7 @@ bool KeptPlaces::InSameTree(ClusterQueueId a, ClusterQueueId b) const {
 void KeptPlaces::Refresh(WallTime now) {
   if (rules_.empty() && places_.empty()) return;
   const std::int64_t version = context_.state.reservations().version();
-  const std::int64_t changes = context_.state.changes();
+  const std::int64_t changes = context_.state.changes().count();
   const std::uint64_t waiting = context_.queues.places().version();
   if (version == version_ && changes == changes_ && waiting == waiting_ &&
       now - now_ < kStaleAfter) {
@@ -69,7 +69,7 @@ void KeptPlaces::Refresh(WallTime now) {
 }
 
 void KeptPlaces::Keep(ClusterQueueId queue, const Rule& rule) {
-  if (!context_.state.Usable(queue)) return;
+  if (!Usable(context_.state, queue)) return;
   const Duration after = rule.after.rule == api::ReserveAfter::Rule::kTime
                              ? rule.after.time
                              : waits_.ReserveAfter(queue);
@@ -101,8 +101,8 @@ WallTime KeptPlaces::EndOf(const Reservation& held) const {
 
 std::vector<KeptPlaces::End> KeptPlaces::EndsOfTree(ClusterQueueId queue) const {
   std::vector<End> ends;
-  const auto tree = context_.state.TreeOf(queue);
-  const auto queues = tree ? context_.state.QueuesOf(*tree) : std::vector{queue};
+  const auto tree = TreeOf(context_.state, queue);
+  const auto queues = tree ? QueuesOf(context_.state, *tree) : std::vector{queue};
   for (const ClusterQueueId each : queues) {
     for (const ListedReservation& listed : context_.state.reservations().Of(each)) {
       ends.push_back({EndOf(*listed.reservation), listed.reservation, nullptr});

@@ -143,7 +143,8 @@ void KeptPlans::RestoreOne(WorkloadId id, const KeptPlan& kept,
   const auto queue =
       context_.queues.local_queues().RouteOf({object.meta.namespace_name, object.spec.queue_name});
   if (restored.phase != WorkloadRecord::Phase::kPending || restored.plan != nullptr || !queue ||
-      !context_.state.HasQueue(*queue) || context_.state.queue(*queue).name != kept.cluster_queue ||
+      !context_.state.cluster_queues().Has(*queue) ||
+      context_.state.queue(*queue).name != kept.cluster_queue ||
       object.meta.generation != kept.generation || !WaitsSince(object, kept.waiting_since)) {
     return;
   }
@@ -238,7 +239,8 @@ void KeptPlans::RestoreFreed(PreemptionPlan& plan, const KeptPlan& kept, Workloa
   const auto told = std::find_if(kept.victims.begin(), kept.victims.end(),
                                  [&uid](const auto& other) { return other.uid == uid; });
   if (told == kept.victims.end()) return;
-  const std::optional<ClusterQueueId> from = context_.state.FindQueue(told->cluster_queue);
+  const std::optional<ClusterQueueId> from =
+      context_.state.cluster_queues().Find(told->cluster_queue);
   if (!from) return;
   const Vocabulary& names = context_.state.vocabulary();
   Usage usage;

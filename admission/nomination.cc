@@ -36,7 +36,7 @@ PreemptionRequest Nomination::RequestFor(const CycleEntry& entry,
   request.queue = entry.input.head.cluster_queue;
   request.usage = assignment.usage;
   const ResourceId pods =
-      context_.own_rules.victims_for_pods ? queue::Names::kNone : context_.state.pods();
+      context_.own_rules.victims_for_pods ? queue::Names::kNone : context_.state.vocabulary().pods;
   erase_if(request.usage, [&](const FlavorResourceAmount& item) {
     return item.amount == 0 ||
            (pods >= 0 &&

@@ -34,7 +34,8 @@ PreemptionTargets PreemptionSearch::Keep(const PreemptionRequest& request,
   for (const WorkloadId victim : victims) {
     const Reservation* held = state_.reservation(victim);
     if (held == nullptr || !held->evicted || IsExcluded(*held)) continue;
-    if (!state_.HasQueue(held->cluster_queue)) continue;  // the quota is gone with the queue
+    // The quota is gone with the queue.
+    if (!state_.cluster_queues().Has(held->cluster_queue)) continue;
     trial_.Take(*held, PreemptionReason::kInClusterQueue);
   }
   const bool fits = !trial_.targets().empty() && trial_.Fits(Borrowing::kAllowed);

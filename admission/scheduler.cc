@@ -170,17 +170,17 @@ void Scheduler::Forget<api::Cohort>(const std::string& name) {
 
 template <>
 void Scheduler::Apply(const api::ClusterQueue& object) {
-  const std::optional<ClusterQueueId> known = state_.FindQueue(object.meta.name);
-  const std::optional<WakeTarget> before = known ? state_.TreeOf(*known) : std::nullopt;
+  const std::optional<ClusterQueueId> known = state_.cluster_queues().Find(object.meta.name);
+  const std::optional<WakeTarget> before = known ? TreeOf(state_, *known) : std::nullopt;
   const Wakes wakes = state_.SetClusterQueue(object);
   if (!wakes.empty()) history_.Clear();  // its new preemption policy may allow other victims
   wakes_.Add(wakes);
-  if (known) wakes_.AddLeft(before, state_.TreeOf(*known));
+  if (known) wakes_.AddLeft(before, TreeOf(state_, *known));
   ApplyPolicies(policies_.Set(object));
 }
 template <>
 void Scheduler::Forget<api::ClusterQueue>(const std::string& name) {
-  if (const auto known = state_.FindQueue(name)) {
+  if (const auto known = state_.cluster_queues().Find(name)) {
     history_.Clear();
     SetPolicy(*known, {});
   }
@@ -203,23 +203,23 @@ void Scheduler::Forget<api::LocalQueue>(const api::ObjectKey& key) {
 
 template <>
 void Scheduler::Apply(const api::Node& object) {
-  const Wakes wakes = state_.SetNode(object);
+  const Wakes wakes = state_.UsersOf(state_.placer().SetNode(object));
   // The node is new, repaired or changed: preemptions that were in vain may succeed now.
   if (!wakes.empty() && CountsForPlacement(object)) history_.Clear();
   wakes_.Add(wakes);
 }
 template <>
 void Scheduler::Forget<api::Node>(const std::string& name) {
-  wakes_.Add(state_.RemoveNode(name));
+  wakes_.Add(state_.UsersOf(state_.placer().RemoveNode(name)));
 }
 
 template <>
 void Scheduler::Apply(const api::Pod& object) {
-  wakes_.Add(state_.SetPod(object));
+  wakes_.Add(state_.UsersOf(state_.placer().SetPod(object)));
 }
 template <>
 void Scheduler::Forget<api::Pod>(const api::ObjectKey& key) {
-  wakes_.Add(state_.RemovePod(key));
+  wakes_.Add(state_.UsersOf(state_.placer().RemovePod(key)));
 }
 
 void Scheduler::ApplyPolicies(const std::vector<std::string>& cluster_queues) {
@@ -348,7 +348,7 @@ void Scheduler::NoteRun(WorkloadId id, const queue::WorkloadInfo& info) {
     return;
   const std::shared_ptr<const api::Workload>& known = record(id).info.object;
   if (known != nullptr && api::IsTrue(known->status.conditions, api::kFinished)) return;
-  const auto queue = state_.FindQueue(info.object->status.admission->cluster_queue);
+  const auto queue = state_.cluster_queues().Find(info.object->status.admission->cluster_queue);
   const Duration ran = finished->last_transition_time - admitted->last_transition_time;
   if (!queue || ran < Duration::zero()) return;
   run_estimates_.Add(*queue, info.shape, std::chrono::floor<std::chrono::seconds>(ran).count());
@@ -637,7 +637,7 @@ Scheduler::WokenWorkloads Scheduler::RunWakeUps(WallTime now) {
   WokenWorkloads woken;
   auto* list = config_.listing == queue::Listing::kAll ? &woken.listed : nullptr;
   for (const WakeTarget& target : wakes_.Take()) {
-    std::vector<ClusterQueueId> queues = state_.QueuesOf(target);
+    std::vector<ClusterQueueId> queues = QueuesOf(state_, target);
     if (list != nullptr) queue::SortByName(queues_.cluster_queue_names(), queues);
     for (const ClusterQueueId queue : queues) {
       woken.count += queues_.Wake(queue, now, list);

@@ -44,7 +44,7 @@ void SharingUsage::Forget(const api::ObjectKey& local_queue) {
 }
 
 bool SharingUsage::KeepsHistory(ClusterQueueId queue) const {
-  return ledger_ && state_.HasQueue(queue) &&
+  return ledger_ && state_.cluster_queues().Has(queue) &&
          state_.queue(queue).spec.usage_based_admission_fair_sharing;
 }
 
@@ -97,7 +97,7 @@ void SharingUsage::TakePenaltyBack(WorkloadRecord& released) {
 
 std::optional<UsageHistory> SharingUsage::Sample(const api::ObjectKey& local_queue, WallTime now) {
   const std::optional<ClusterQueueId> queue = queues_.local_queues().ClusterQueueOf(local_queue);
-  if (!ledger_ || !queue || !state_.HasQueue(*queue)) return std::nullopt;
+  if (!ledger_ || !queue || !state_.cluster_queues().Has(*queue)) return std::nullopt;
   const UsageHistory history = ledger_->Sample(local_queue, now);
   Changed(local_queue);
   return history;

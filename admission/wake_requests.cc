@@ -12,7 +12,7 @@ std::vector<WakeTarget> OutermostOf(const ClusterState& state,
   const QuotaTree& tree = state.tree();
   const auto node_of = [&](const WakeTarget& target) {
     const std::optional<NodeId> node =
-        target.queue < 0 ? state.CohortNode(target.cohort) : std::nullopt;
+        target.queue < 0 ? state.cohorts().Find(target.cohort) : std::nullopt;
     return node && !tree.InCycle(*node) ? *node : kNoQuotaNode;
   };
   std::set<NodeId> targeted;
@@ -39,7 +39,7 @@ std::vector<WakeTarget> OutermostOf(const ClusterState& state,
 }  // namespace
 
 void WakeRequests::AddTreeOf(ClusterQueueId queue) {
-  if (const std::optional<WakeTarget> tree = state_.TreeOf(queue)) targets_.insert(*tree);
+  if (const std::optional<WakeTarget> tree = TreeOf(state_, queue)) targets_.insert(*tree);
 }
 
 void WakeRequests::AddLeft(const std::optional<WakeTarget>& before,
@@ -52,7 +52,7 @@ void WakeRequests::AddAround(const api::Workload& object) {
   const std::optional<ClusterQueueId> queue = own_rules_.wake_without_local_queue
                                                   ? queues_.local_queues().ClusterQueueOf(key)
                                                   : queues_.local_queues().RouteOf(key);
-  if (queue && state_.HasQueue(*queue)) AddTreeOf(*queue);
+  if (queue && state_.cluster_queues().Has(*queue)) AddTreeOf(*queue);
 }
 
 void WakeRequests::AddUsersOfNodes(const Reservation& held) {
@@ -71,9 +71,9 @@ std::vector<WakeTarget> WakeRequests::Take() {
 }
 
 std::optional<WakeTarget> TreeOfCohort(const ClusterState& state, const std::string& name) {
-  const std::optional<NodeId> node = state.CohortNode(name);
+  const std::optional<NodeId> node = state.cohorts().Find(name);
   if (!node || state.tree().InCycle(*node)) return std::nullopt;
-  return WakeTarget{-1, state.CohortName(state.tree().Root(*node))};
+  return WakeTarget{-1, state.cohorts().NameOf(state.tree().Root(*node))};
 }
 
 }  // namespace berth::admission

@@ -147,7 +147,7 @@ Status SetFault(sim::SimWorld& world, const Step& step) {
       {"slow", sim::Fault::kSlow},
   };
   if (step.plain(1) == "none") {
-    world.SetFault(nullptr);
+    world.controllers().SetFault(nullptr);
     return OkStatus();
   }
   const auto fault = kFaults.find(step.plain(1));
@@ -155,8 +155,8 @@ Status SetFault(sim::SimWorld& world, const Step& step) {
   if (fault == kFaults.end() || !every || *every < 1) {
     return Bad("fault: write conflict, unavailable, lost-answer, slow or none, and every=N");
   }
-  world.SetFault([kind = fault->second, every = *every, path = step.Get("path"),
-                  count = std::int64_t{0}](const kube::ApiRequest& request) mutable {
+  world.controllers().SetFault([kind = fault->second, every = *every, path = step.Get("path"),
+                                count = std::int64_t{0}](const kube::ApiRequest& request) mutable {
     if (request.method == "GET" || request.path.find(path) == std::string::npos) {
       return sim::Fault::kNone;
     }

@@ -293,7 +293,7 @@ Result<simulation::WorldResult> PlayJobs(const simulation::Cluster& cluster,
                                          const std::vector<simulation::Job>& jobs,
                                          const PlayOptions& options) {
   sim::SimWorldOptions world_options;
-  world_options.configuration = options.configuration;
+  world_options.controllers.configuration = options.configuration;
   BERTH_TRY(const std::unique_ptr<sim::SimWorld> world,
             sim::SimWorld::Start(std::move(world_options)));
   Play play(*world, cluster, jobs, options);

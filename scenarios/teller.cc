@@ -72,13 +72,13 @@ Status Teller::Perform(const Step& step) {
   }
   if (step.verb() == "stop" || step.verb() == "start" || step.verb() == "restart") {
     if (step.plain(1) != "controllers") return Bad("write: " + step.verb() + " controllers");
-    if (step.verb() != "start") world_.StopControllers();
-    if (step.verb() == "stop" || world_.StartControllers()) return OkStatus();
+    if (step.verb() != "start") world_.controllers().Stop();
+    if (step.verb() == "stop" || world_.controllers().Start()) return OkStatus();
     return Bad("the controllers did not come up");
   }
   if (step.verb() == "config") return Configure(step);
   if (step.verb() == "break" && step.plain(1) == "watches") {
-    world_.transport().BreakWatches();
+    world_.controllers().transport().BreakWatches();
     return OkStatus();
   }
   if (const auto acted = Act(world_, step)) return *acted;
@@ -150,9 +150,9 @@ Status Teller::Configure(const Step& step) {
   document.value["kind"] = "Configuration";
   auto read = admission::ReadConfiguration(document.value);
   if (!read) return Bad("refused: " + read.error().message);
-  world_.StopControllers();
-  world_.Configure(*std::move(read));
-  return world_.StartControllers() ? OkStatus() : Bad("the controllers did not come up");
+  world_.controllers().Stop();
+  world_.controllers().Configure(*std::move(read));
+  return world_.controllers().Start() ? OkStatus() : Bad("the controllers did not come up");
 }
 
 // refuse "part of the message" apply|SHORT FORM|set|delete …

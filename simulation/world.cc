@@ -394,7 +394,7 @@ std::string World::WhyWaiting(std::size_t job) const {
   if (local->stop_policy != api::StopPolicy::kNone) {
     return "LocalQueue " + local->meta.key().ToString() + " is stopped";
   }
-  const auto queue = scheduler_.state().FindQueue(local->cluster_queue);
+  const auto queue = scheduler_.state().cluster_queues().Find(local->cluster_queue);
   if (!queue) return "ClusterQueue " + local->cluster_queue + " does not exist";
   if (!scheduler_.state().queue(*queue).active()) {
     return "ClusterQueue " + local->cluster_queue +

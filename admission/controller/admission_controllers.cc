@@ -256,7 +256,7 @@ void AdmissionControllers::Impl::NoteStanding(const api::ClusterQueue& queue, bo
 }
 
 QueueStanding AdmissionControllers::Impl::StandingOf(const std::string& name) {
-  const auto id = scheduler.state().FindQueue(name);
+  const auto id = scheduler.state().cluster_queues().Find(name);
   if (!id) return {false, "Unknown", "Can't admit new workloads: unknown."};
   const QueueState& queue = scheduler.state().queue(*id);
   const std::string cycle = CycleAbove(scheduler.state(), queue.node);

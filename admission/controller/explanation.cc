@@ -42,9 +42,9 @@ std::string KeptBack(const ClusterState& state, NodeId cohort, NodeId except,
     most = member;
   }
   if (most == kNoQuotaNode) return "";
-  const ClusterQueueId queue = state.QueueAt(most);
-  const std::string name =
-      queue >= 0 ? "ClusterQueue " + state.queue(queue).name : "cohort " + state.CohortName(most);
+  const ClusterQueueId queue = state.cluster_queues().At(most);
+  const std::string name = queue >= 0 ? "ClusterQueue " + state.queue(queue).name
+                                      : "cohort " + state.cohorts().NameOf(most);
   return name + " keeps " + api::FormatAmount(resource, kept) + " unused by its lendingLimit";
 }
 
@@ -66,7 +66,7 @@ std::string BindingLimit(const Obstacle& obstacle, const QueueState& queue,
       const Amount left = api::SubtractAmounts(most, amounts.usage);
       if (left <= std::max<Amount>(0, tree.Available(tree.parent(node), quota))) {
         const std::string whose =
-            node == queue.node ? "" : "cohort " + state.CohortName(node) + " ";
+            node == queue.node ? "" : "cohort " + state.cohorts().NameOf(node) + " ";
         return whose + "may borrow " + amount(*limit);
       }
     }

@@ -32,7 +32,7 @@ MetricsFeed::MetricsFeed(const Parts& parts)
                 },
                 .is_active =
                     [&scheduler = parts.scheduler](const std::string& name) {
-                      const auto id = scheduler.state().FindQueue(name);
+                      const auto id = scheduler.state().cluster_queues().Find(name);
                       return id && scheduler.state().queue(*id).active();
                     },
                 .has_metrics = [&queues = parts.queues](
@@ -62,7 +62,7 @@ void MetricsFeed::ShowClusterQueue(const api::ClusterQueue& queue, const api::Qu
   Scheduler& scheduler = parts_.scheduler;
   std::vector<std::string> touched = parts_.queues.CohortsOf(name);
   QueueFigures figures = FiguresOf(scheduler, name);
-  if (const auto id = scheduler.state().FindQueue(name); id && status.weighted_share) {
+  if (const auto id = scheduler.state().cluster_queues().Find(name); id && status.weighted_share) {
     figures.share = ExactShare(scheduler.shares().Of(scheduler.state().queue(*id).node));
   }
   figures.admitted_by = parts_.tally.ClusterQueue(name).admitted_by;
@@ -121,7 +121,7 @@ void MetricsFeed::ShowCohort(const std::string& name) {
   }
   if (CohortShare(name)) {
     standing->share =
-        ExactShare(parts_.scheduler.shares().Of(*parts_.scheduler.state().CohortNode(name)));
+        ExactShare(parts_.scheduler.shares().Of(*parts_.scheduler.state().cohorts().Find(name)));
   }
   parts_.queues.SetCohort(name, *standing);
 }
@@ -144,7 +144,7 @@ void MetricsFeed::ShowDue() {
   show_posted_ = false;
   ApplyCounts();
   for (const std::string& name : std::exchange(shapes_due_, {})) {
-    const auto id = parts_.scheduler.state().FindQueue(name);
+    const auto id = parts_.scheduler.state().cluster_queues().Find(name);
     if (!id) continue;
     const auto counts = parts_.scheduler.queues().waiting(*id).CountShapes();
     parts_.queues.SetShapes(name, counts.active, counts.waiting);
@@ -162,7 +162,7 @@ void MetricsFeed::ShowCohorts() {
 
 std::optional<std::int64_t> MetricsFeed::CohortShare(const std::string& name) {
   Scheduler& scheduler = parts_.scheduler;
-  const std::optional<NodeId> node = scheduler.state().CohortNode(name);
+  const std::optional<NodeId> node = scheduler.state().cohorts().Find(name);
   if (!scheduler.config().fair_sharing || !node || scheduler.state().tree().InCycle(*node)) {
     return std::nullopt;
   }

@@ -9,13 +9,13 @@ namespace berth::admission {
 
 QueueFigures FiguresOf(const Scheduler& scheduler, const std::string& cluster_queue) {
   QueueFigures figures;
-  const auto id = scheduler.state().FindQueue(cluster_queue);
+  const auto id = scheduler.state().cluster_queues().Find(cluster_queue);
   if (!id) return figures;
   const NodeId leaf = scheduler.state().queue(*id).node;
   const QuotaTree& tree = scheduler.state().tree();
   if (tree.InCycle(leaf)) return figures;
   for (NodeId node = tree.parent(leaf); node != kNoQuotaNode; node = tree.parent(node)) {
-    figures.cohorts.push_back(scheduler.state().CohortName(node));
+    figures.cohorts.push_back(scheduler.state().cohorts().NameOf(node));
   }
   return figures;
 }
@@ -24,12 +24,14 @@ std::optional<CohortStanding> StandingOfCohort(const Scheduler& scheduler,
                                                const std::string& name) {
   const ClusterState& state = scheduler.state();
   const QuotaTree& tree = state.tree();
-  const std::optional<NodeId> node = state.CohortNode(name);
+  const std::optional<NodeId> node = state.cohorts().Find(name);
   if (!node) return std::nullopt;
   CohortStanding standing;
   if (tree.InCycle(*node)) return standing;
-  if (tree.parent(*node) != kNoQuotaNode) standing.parent = state.CohortName(tree.parent(*node));
-  standing.root = state.CohortName(tree.Root(*node));
+  if (tree.parent(*node) != kNoQuotaNode) {
+    standing.parent = state.cohorts().NameOf(tree.parent(*node));
+  }
+  standing.root = state.cohorts().NameOf(tree.Root(*node));
   const Vocabulary& vocabulary = scheduler.state().vocabulary();
   tree.ForEachDeclared(*node, [&](FlavorResourceId fr, Amount /*usage*/, Amount subtree) {
     standing.amounts.push_back({vocabulary.flavors[vocabulary.flavor_resources.FlavorOf(fr)],
@@ -48,11 +50,11 @@ std::string CycleAbove(const ClusterState& state, NodeId node) {
     if (std::find(above.begin(), above.end(), next) != above.end()) break;
     above.push_back(next);
   }
-  std::string text = state.CohortName(next);
+  std::string text = state.cohorts().NameOf(next);
   for (auto at = std::find(above.begin(), above.end(), next) + 1; at != above.end(); ++at) {
-    text += " -> " + state.CohortName(*at);
+    text += " -> " + state.cohorts().NameOf(*at);
   }
-  return text + " -> " + state.CohortName(next);
+  return text + " -> " + state.cohorts().NameOf(next);
 }
 
 std::optional<api::ConsumedUsage> ConsumedUsageOf(Scheduler& scheduler,

@@ -85,7 +85,9 @@ class SharedSnapshot {
 };
 
 std::optional<ClusterQueueId> QueueOf(const Scheduler& scheduler, const ExtensionRequest& request) {
-  if (request.resource == kClusterQueues) return scheduler.state().FindQueue(request.name);
+  if (request.resource == kClusterQueues) {
+    return scheduler.state().cluster_queues().Find(request.name);
+  }
   return scheduler.queues().local_queues().ClusterQueueOf({request.namespace_name, request.name});
 }
 

@@ -6,13 +6,10 @@
 
 #include <unistd.h>
 
-#include "api/yaml/yaml.h"
 #include "base/strings.h"
 #include "local/apiserver/registry/registry.h"
 #include "local/cloud/cloud_driver.h"
 #include "local/cluster/cluster.h"
-#include "program/component_reviews.h"
-#include "program/embedded_manifests.h"
 #include "scenarios/world/embedded_api.h"
 #include "scenarios/world/sim_request.h"
 #include "scenarios/world/sim_runner.h"
@@ -24,8 +21,6 @@ namespace {
 namespace fs = std::filesystem;
 using local::Json;
 
-constexpr Duration kStartLimit = std::chrono::minutes(2);
-constexpr Duration kProcessStart = std::chrono::seconds(3);  // after a replica has ended by itself
 constexpr Duration kQuiet = std::chrono::seconds(1);
 constexpr Duration kSettleLimit = std::chrono::minutes(1);
 
@@ -47,10 +42,10 @@ struct SimWorld::Parts {
   std::unique_ptr<SimRunner> runner;
   std::unique_ptr<local::cluster::Cluster> cluster;
   std::unique_ptr<local::cloud::CloudDriver> cloud;
-  std::vector<std::unique_ptr<SimReplica>> replicas;  // null: not running
+  std::unique_ptr<SimControllers> controllers;
 
   ~Parts() {
-    replicas.clear();
+    controllers.reset();
     cloud.reset();
     cluster.reset();
     runner.reset();
@@ -61,12 +56,7 @@ struct SimWorld::Parts {
 };
 
 SimWorld::SimWorld(SimWorldOptions options)
-    : options_(std::move(options)), parts_(std::make_unique<Parts>()) {
-  options_.transport.on_answer = [this](const kube::ApiRequest& request,
-                                        const kube::ApiResponse& response) {
-    if (answer_hook_) answer_hook_(request, response);
-  };
-}
+    : options_(std::move(options)), parts_(std::make_unique<Parts>()) {}
 
 SimWorld::~SimWorld() = default;
 
@@ -91,7 +81,6 @@ Status SimWorld::Open() {
       if (event->object->key().resource != "leases.coordination.k8s.io") ++writes_;
     }
   });
-  parts.replicas.resize(static_cast<std::size_t>(options_.replicas));
   parts.runner = std::make_unique<SimRunner>(executor_);
   local::cluster::ClusterOptions cluster;
   cluster.data_folder = parts.folder;
@@ -100,10 +89,9 @@ Status SimWorld::Open() {
   BERTH_TRY(parts.cluster, local::cluster::Cluster::Start(api(), clock_, executor_, cluster));
   parts.cloud = std::make_unique<local::cloud::CloudDriver>(api(), parts.cluster->cache(), clock_,
                                                             executor_, options_.cloud_times);
-  if (!StartControllers()) {
-    return Error{ErrorCode::kDeadlineExceeded,
-                 "controllers wait for " + Join(parts.replicas[0]->NotSynced(), ", ")};
-  }
+  parts.controllers = std::make_unique<SimControllers>(*parts.embedded, parts.webhooks, executor_,
+                                                       clock_, options_.controllers);
+  BERTH_CHECK_OK(parts.controllers->Start());
   Settle();
   // Stories begin at a whole second: the API cuts times to seconds.
   RunFor(std::chrono::ceil<std::chrono::seconds>(clock_.Now()) - clock_.Now());
@@ -113,109 +101,7 @@ Status SimWorld::Open() {
 
 local::WholeApi& SimWorld::api() { return parts_->embedded->api(); }
 local::Store& SimWorld::store() { return parts_->embedded->store(); }
-SimTransport& SimWorld::transport() {
-  return parts_->replicas[static_cast<std::size_t>(std::max(0, leader()))]->transport();
-}
-
-void SimWorld::ForEachTransport(const std::function<void(SimTransport& transport)>& act) {
-  for (const auto& replica : parts_->replicas) {
-    if (replica != nullptr) act(replica->transport());
-  }
-}
-
-void SimWorld::Configure(admission::Configuration configuration) {
-  options_.configuration = std::move(configuration);
-}
-
-SimReplicaOptions SimWorld::ReplicaOptions(int number) {
-  SimReplicaOptions options;
-  options.identity = "replica-" + std::to_string(number) + "_" + std::to_string(++launches_);
-  if (options_.replicas > 1) options.election = &options_.election;
-  options.transport = options_.transport;
-  options.transport.fault = [this, number](const kube::ApiRequest& request) {
-    asking_ = number;
-    return fault_ ? fault_(request) : Fault::kNone;
-  };
-  options.configuration = options_.configuration;
-  options.on_lease_lost = [this, number] { OnLeaseLost(number); };
-  return options;
-}
-
-// The process exits, and is restarted.
-void SimWorld::OnLeaseLost(int number) {
-  const std::string lost = identity(number);
-  executor_.Post([this, number, lost] {
-    if (identity(number) == lost) KillReplica(number);
-  });
-  executor_.PostAfter(kProcessStart, [this, number, lost] {
-    // Unless all of them were stopped meanwhile.
-    if (has_controllers() && identity(number).empty()) LaunchReplica(number);
-  });
-}
-
-void SimWorld::KillReplica(int number) {
-  parts_->replicas[static_cast<std::size_t>(number)].reset();
-}
-
-void SimWorld::LaunchReplica(int number) {
-  auto& replica = parts_->replicas[static_cast<std::size_t>(number)];
-  if (replica != nullptr) return;
-  replica = std::make_unique<SimReplica>(parts_->embedded->registry(), parts_->webhooks, executor_,
-                                         clock_, ReplicaOptions(number));
-}
-
-int SimWorld::leader() const {
-  for (std::size_t i = 0; i < parts_->replicas.size(); ++i) {
-    const auto& replica = parts_->replicas[i];
-    if (replica != nullptr && replica->controllers_running()) return static_cast<int>(i);
-  }
-  return -1;
-}
-
-std::string SimWorld::identity(int number) const {
-  const auto& replica = parts_->replicas[static_cast<std::size_t>(number)];
-  return replica == nullptr ? "" : replica->identity();
-}
-
-void SimWorld::StopControllers() {
-  for (auto& replica : parts_->replicas) replica.reset();
-}
-
-void SimWorld::LaunchControllers() {
-  for (int i = 0; i < options_.replicas; ++i) LaunchReplica(i);
-}
-
-// The reviews of `berth up` for the frameworks of the configuration. Those of batch/job are there
-// from the start.
-Status SimWorld::ApplyReviews() {
-  if (options_.configuration.frameworks == reviewed_) return OkStatus();
-  BERTH_TRY(const auto documents, api::ParseYamlStream(program::WebhookManifests()));
-  for (const api::YamlDocument& document : documents) {
-    local::Json object = document.value;
-    BERTH_CHECK_OK(program::AddComponentReviews(options_.configuration.frameworks, object));
-    const auto applied = parts_->embedded->Apply(object);
-    if (!applied) return Error{ErrorCode::kInternal, applied.error().message};
-  }
-  reviewed_ = options_.configuration.frameworks;
-  return OkStatus();
-}
-
-bool SimWorld::StartControllers() {
-  if (!ApplyReviews()) return false;
-  LaunchControllers();
-  return RunUntil([this] { return controllers_running(); }, kStartLimit);
-}
-
-bool SimWorld::has_controllers() const {
-  return std::any_of(parts_->replicas.begin(), parts_->replicas.end(),
-                     [](const auto& replica) { return replica != nullptr; });
-}
-
-bool SimWorld::controllers_running() const { return leader() >= 0; }
-
-const admission::Scheduler& SimWorld::scheduler() const {
-  return parts_->replicas[static_cast<std::size_t>(leader())]->scheduler();
-}
+SimControllers& SimWorld::controllers() { return *parts_->controllers; }
 
 bool SimWorld::RunUntil(const std::function<bool()>& holds, Duration limit) {
   return executor_.RunUntil(holds, limit);

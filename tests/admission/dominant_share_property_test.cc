@@ -89,7 +89,7 @@ void Play(const ShareStep& step, queue::QueueSet& queues, ClusterState& state) {
     }
     case 3: state.RemoveClusterQueue(queue); return;
     default: {
-      if (!state.FindQueue(queue)) return;
+      if (!state.cluster_queues().Find(queue)) return;
       const QueueState& used = state.queue(queues.ClusterQueueNumber(queue));
       const FlavorResourceId fr =
           used.groups.front().flavor_resources[static_cast<std::size_t>(step.limit % 2)];
@@ -107,8 +107,8 @@ void ExpectSame(DominantShares& kept, const ClusterState& state) {
     RC_ASSERT(share.unweighted == expected.unweighted);
     RC_ASSERT(share.weight == expected.weight);
   };
-  for (const ClusterQueueId queue : state.PresentQueues()) same(state.queue(queue).node);
-  for (const std::string& cohort : state.CohortNames()) same(*state.CohortNode(cohort));
+  for (const ClusterQueueId queue : state.cluster_queues().Present()) same(state.queue(queue).node);
+  for (const std::string& cohort : state.cohorts().Names()) same(*state.cohorts().Find(cohort));
 }
 
 TEST(DominantShareProperty, WhatIsKeptIsWhatWouldBeComputed) {

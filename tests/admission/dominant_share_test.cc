@@ -48,8 +48,9 @@ TEST(DominantShareTest, WhatAQueueBorrowsInThousandths) {
     ASSERT_EQ(world.AdmitAll(), "w");
     EXPECT_EQ(WeightedShare(world.scheduler().shares().Of(world.NodeOf("a"))), row.share);
     EXPECT_EQ(WeightedShare(world.scheduler().shares().Of(world.NodeOf("b"))), 0);
-    EXPECT_EQ(
-        WeightedShare(world.scheduler().shares().Of(*world.scheduler().state().CohortNode("c"))), 0)
+    EXPECT_EQ(WeightedShare(
+                  world.scheduler().shares().Of(*world.scheduler().state().cohorts().Find("c"))),
+              0)
         << "a root has nobody to share with";
   }
 }
@@ -81,7 +82,7 @@ TEST(DominantShareTest, CohortsHaveSharesToo) {
   world.Apply(support::MakeCohort("team", "company"));
   world.Apply(MakeJob("w", "a", 1, {{"gpu", 5}}));
   ASSERT_EQ(world.AdmitAll(), "w");
-  const NodeId team = *world.scheduler().state().CohortNode("team");
+  const NodeId team = *world.scheduler().state().cohorts().Find("team");
   EXPECT_EQ(WeightedShare(world.scheduler().shares().Of(team)), 250) << "3 of 12";
   EXPECT_EQ(WeightedShare(world.scheduler().shares().Of(world.NodeOf("a"))), 250)
       << "the team could lend 12 as well";

@@ -38,7 +38,7 @@ class PendingOrderTest : public ::testing::Test {
     world_.Apply(MakeJob(name, queue, 1, {{"gpu", gpus}}, priority));
   }
   std::string InCluster(api::PendingPage page = {}) {
-    return Text(Sorted(*world_.scheduler().state().FindQueue("a")).Page(page));
+    return Text(Sorted(*world_.scheduler().state().cluster_queues().Find("a")).Page(page));
   }
   std::string InLocal(const std::string& queue, api::PendingPage page = {}) {
     const api::ObjectKey key{"default", queue};
@@ -52,7 +52,7 @@ class PendingOrderTest : public ::testing::Test {
     return snapshot;
   }
   api::PendingWorkload First() {
-    return Sorted(*world_.scheduler().state().FindQueue("a")).Page({}).front();
+    return Sorted(*world_.scheduler().state().cluster_queues().Find("a")).Page({}).front();
   }
 
   TableWorld world_{{"f"}, {MakeQueue("a", "", {{"f", {{"gpu", 1}}}})}};
@@ -112,7 +112,8 @@ TEST_F(PendingOrderTest, QueuesThatDoNotExist) {
 
 TEST_F(PendingOrderTest, ASnapshotStaysAsItWasTaken) {
   for (const char* name : {"w0", "w1"}) Add(name, "a", 0);
-  PendingSnapshot snapshot(world_.scheduler(), *world_.scheduler().state().FindQueue("a"));
+  PendingSnapshot snapshot(world_.scheduler(),
+                           *world_.scheduler().state().cluster_queues().Find("a"));
   world_.DeleteWorkload(KeyOf("w0"));
   Add("w2", "a", 9);
   snapshot.Sort();

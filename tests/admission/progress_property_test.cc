@@ -125,7 +125,7 @@ bool SomeFlavorHas(const ControlPlane& world, const api::Workload& workload, Has
 
 bool IsActive(const ControlPlane& world, const api::Workload& workload) {
   const ClusterState& state = world.scheduler().state();
-  const auto id = state.FindQueue(world.objects().ClusterQueueOf(workload));
+  const auto id = state.cluster_queues().Find(world.objects().ClusterQueueOf(workload));
   return id && state.queue(*id).active();
 }
 

@@ -58,8 +58,8 @@ void CheckTree(const ControlPlane& world) {
     const auto slash = node.find('/');
     const std::string name = node.substr(slash + 1);
     const bool is_queue = node.starts_with("queue/");
-    const NodeId number =
-        is_queue ? state.queue(*state.FindQueue(name)).node : *state.CohortNode(name);
+    const NodeId number = is_queue ? state.queue(*state.cluster_queues().Find(name)).node
+                                   : *state.cohorts().Find(name);
     for (FlavorResourceId fr = 0; fr < names.flavor_resources.size(); ++fr) {
       const support::FlavorResource pair{names.flavors[names.flavor_resources.FlavorOf(fr)],
                                          names.resources[names.flavor_resources.ResourceOf(fr)]};

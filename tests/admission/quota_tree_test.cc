@@ -283,36 +283,39 @@ TEST(QuotaTreeTest, ImplicitCohorts) {
   support::TableWorld world({"f"}, {support::MakeQueue("a", "team", {{"f", {{"gpu", 4}}}}),
                                     support::MakeQueue("b", "team", {{"f", {{"gpu", 2}}}})});
   const ClusterState& state = world.scheduler().state();
-  EXPECT_EQ(state.CohortNames(), std::vector<std::string>{"team"});
+  EXPECT_EQ(state.cohorts().Names(), std::vector<std::string>{"team"});
   EXPECT_EQ(state.tree().Potential(world.NodeOf("a"), kGpu), 6);
   world.Apply(support::MakeCohort("team", "company"));
   world.Apply(support::MakeCohort("company", "", {{"f", {{"gpu", 10}}}}));
   EXPECT_EQ(state.tree().Potential(world.NodeOf("a"), kGpu), 16);
-  EXPECT_EQ(PathOf(state, *state.FindQueue("a")), "/company/team/a");
+  EXPECT_EQ(PathOf(state, *state.cluster_queues().Find("a")), "/company/team/a");
   world.scheduler().Forget<api::Cohort>("company");
-  EXPECT_EQ(state.CohortNames(), (std::vector<std::string>{"company", "team"}))
+  EXPECT_EQ(state.cohorts().Names(), (std::vector<std::string>{"company", "team"}))
       << "the team still names it";
   EXPECT_EQ(state.tree().Potential(world.NodeOf("a"), kGpu), 6);
   world.scheduler().Forget<api::Cohort>("team");
-  EXPECT_EQ(state.CohortNames(), std::vector<std::string>{"team"}) << "its queues still name it";
+  EXPECT_EQ(state.cohorts().Names(), std::vector<std::string>{"team"})
+      << "its queues still name it";
   world.Apply(support::MakeQueue("a", "", {{"f", {{"gpu", 4}}}}));
   world.Apply(support::MakeQueue("b", "", {{"f", {{"gpu", 2}}}}));
-  EXPECT_TRUE(state.CohortNames().empty());
+  EXPECT_TRUE(state.cohorts().Names().empty());
 }
 
 TEST(QuotaTreeTest, QueuesBelowACycleOfCohortsAreNotUsable) {
   support::TableWorld world({"f"}, {support::MakeQueue("a", "x", {{"f", {{"gpu", 4}}}})});
   const ClusterState& state = world.scheduler().state();
-  const ClusterQueueId a = *state.FindQueue("a");
+  const ClusterQueueId a = *state.cluster_queues().Find("a");
   world.Apply(support::MakeCohort("x", "y"));
-  EXPECT_TRUE(state.Usable(a));
+  EXPECT_TRUE(Usable(state, a));
   world.Apply(support::MakeCohort("y", "x"));
-  EXPECT_EQ(state.CohortsInCycles(), (std::vector<std::string>{"x", "y"}));
-  EXPECT_FALSE(state.Usable(a));
+  for (const char* cohort : {"x", "y"}) {
+    EXPECT_TRUE(state.tree().InCycle(*state.cohorts().Find(cohort))) << cohort;
+  }
+  EXPECT_FALSE(Usable(state, a));
   world.Apply(support::MakeJob("w", "a", 1, {{"gpu", 1}}));
   EXPECT_EQ(world.Cycle(), "w NotNominated");
   world.Apply(support::MakeCohort("y", ""));
-  EXPECT_TRUE(state.Usable(a));
+  EXPECT_TRUE(Usable(state, a));
   EXPECT_EQ(world.WakeUp(), 1) << "the workload was parked, and may try again";
   EXPECT_EQ(world.Cycle(), "w Admitted");
 }

@@ -58,7 +58,7 @@ class Game {
       state_.SetClusterQueue(queue);
       workloads_[i].priority = plan.priority;
       workloads_[i].queued_at = WallTime(std::chrono::seconds(plan.waits_since));
-      queues_of_.push_back(*state_.FindQueue(queue.meta.name));
+      queues_of_.push_back(*state_.cluster_queues().Find(queue.meta.name));
       const auto fr = state_.queue(queues_of_.back()).groups[0].flavor_resources[0];
       usages_[i] = {{fr, plan.asks}};
       left_.push_back(true);
@@ -106,7 +106,7 @@ class Game {
       if (!best || Order(i, *best, cohort) < 0) best = i;
     }
     for (const NodeId child : state_.tree().children(cohort)) {
-      if (state_.QueueAt(child) >= 0) continue;
+      if (state_.cluster_queues().At(child) >= 0) continue;
       const std::optional<std::size_t> offered = BestBelow(child);
       if (!offered) continue;
       const int order = best ? Order(*offered, *best, cohort) : -1;

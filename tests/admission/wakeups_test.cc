@@ -265,7 +265,7 @@ TEST(WakeUpsTest, AnInactiveCheckClosesItsQueue) {
   api::ClusterQueue a = MakeQueue("a", "", {{"f", {{"gpu", 4}}}});
   a.spec.admission_checks = {{"check", {}}};
   TableWorld world({"f"}, {a});
-  const auto id = *world.scheduler().state().FindQueue("a");
+  const auto id = *world.scheduler().state().cluster_queues().Find("a");
   const auto message = [&] { return world.scheduler().state().queue(id).ActiveMessage(); };
   EXPECT_EQ(message(), "Can't admit new workloads: references missing AdmissionCheck(s): check.");
   world.Apply(MakeJob("pa", "a", 1, {{"gpu", 1}}));

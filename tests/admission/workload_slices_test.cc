@@ -39,7 +39,7 @@ api::ClusterQueue Queue(api::Amount quota) { return MakeQueue("a", "", {{"f", {{
 api::Amount UsedIn(const TableWorld& world, const std::string& queue = "a",
                    const std::string& flavor = "f") {
   const ClusterState& state = world.scheduler().state();
-  const QueueState& known = state.queue(*state.FindQueue(queue));
+  const QueueState& known = state.queue(*state.cluster_queues().Find(queue));
   const Vocabulary& names = world.scheduler().state().vocabulary();
   for (const CompiledGroup& group : known.groups) {
     for (std::size_t i = 0; i < group.flavors.size(); ++i) {
@@ -242,7 +242,8 @@ TEST_F(SlicesTest, ARestartChargesTheSameInAnyOrder) {
       scheduler.ApplyWorkload(std::make_shared<const api::Workload>(*world_.Find(KeyOf(name))),
                               world_.now());
     }
-    const QueueState& queue = scheduler.state().queue(*scheduler.state().FindQueue("a"));
+    const QueueState& queue =
+        scheduler.state().queue(*scheduler.state().cluster_queues().Find("a"));
     EXPECT_EQ(scheduler.state()
                   .tree()
                   .AmountsOf(queue.node, queue.groups[0].Find(0, queue.groups[0].resources.front()))

@@ -105,7 +105,7 @@ class ElasticEpisode {
   }
   ~ElasticEpisode() {
     world_.store().RemoveListener(listener_);
-    world_.SetFault(nullptr);
+    world_.controllers().SetFault(nullptr);
   }
   ElasticEpisode(const ElasticEpisode&) = delete;
   ElasticEpisode& operator=(const ElasticEpisode&) = delete;

@@ -34,16 +34,16 @@ constexpr Duration kStalenessWithFaults = seconds(75);
 Result<SimWorldOptions> OptionsOf(const Story& story) {
   SimWorldOptions options;
   options.seed = story.seed;
-  options.replicas = story.replicas;
+  options.controllers.replicas = story.replicas;
   // Real proportions, but slower: an episode has hours.
-  options.election.lease_duration = seconds(30);
-  options.election.renew_deadline = seconds(20);
-  options.election.retry_period = seconds(4);
+  options.controllers.election.lease_duration = seconds(30);
+  options.controllers.election.renew_deadline = seconds(20);
+  options.controllers.election.retry_period = seconds(4);
   if (story.config.empty()) return options;
   BERTH_TRY(api::YamlDocument document, api::ParseYaml(story.config));
   document.value["apiVersion"] = "config.kueue.x-k8s.io/v1beta2";
   document.value["kind"] = "Configuration";
-  BERTH_TRY(options.configuration, admission::ReadConfiguration(document.value));
+  BERTH_TRY(options.controllers.configuration, admission::ReadConfiguration(document.value));
   return options;
 }
 
@@ -97,14 +97,15 @@ class Episode {
     listener_ = world.store().AddListener([this](const std::vector<local::EventPtr>& events) {
       for (const local::EventPtr& event : events) See(*event);
     });
-    world.SetAnswerHook([this](const kube::ApiRequest& request, const kube::ApiResponse& response) {
-      invariants_.OnAnswer(request, response);
-    });
+    world.controllers().SetAnswerHook(
+        [this](const kube::ApiRequest& request, const kube::ApiResponse& response) {
+          invariants_.OnAnswer(request, response);
+        });
   }
   ~Episode() {
     world_.store().RemoveListener(listener_);
-    world_.SetAnswerHook(nullptr);
-    world_.SetFault(nullptr);
+    world_.controllers().SetAnswerHook(nullptr);
+    world_.controllers().SetFault(nullptr);
   }
   Episode(const Episode&) = delete;
   Episode& operator=(const Episode&) = delete;
@@ -128,7 +129,7 @@ class Episode {
   Result<std::vector<Json>> ObjectsOf(const scenarios::Step& step);
   void Pass(Duration span);
   const admission::Scheduler* core() const {
-    return world_.controllers_running() ? &world_.scheduler() : nullptr;
+    return world_.controllers().running() ? &world_.controllers().scheduler() : nullptr;
   }
 
   void TellStory();
@@ -249,9 +250,10 @@ void Episode::Pass(Duration span) {
   const SteadyTime end = world_.clock().SteadyNow() + span;
   while (!Failed() && world_.clock().SteadyNow() < end) {
     const SteadyTime before = world_.clock().SteadyNow();
-    const bool ran = world_.controllers_running();
+    const bool ran = world_.controllers().running();
     world_.RunFor(std::min(kStride, end - before));
-    const bool healthy = before >= saboteur_.trouble_until() && ran && world_.controllers_running();
+    const bool healthy =
+        before >= saboteur_.trouble_until() && ran && world_.controllers().running();
     const Duration well = healthy ? world_.clock().SteadyNow() - before : Duration::zero();
     // Twice after each change: the core may not have processed the last write.
     const bool changed = std::exchange(looked_at_, world_.writes()) != world_.writes();
@@ -282,7 +284,7 @@ void Episode::TellStory() {
   }
   saboteur_.Begin();
   Pass(end);
-  while (!Failed() && (!world_.controllers_running() ||
+  while (!Failed() && (!world_.controllers().running() ||
                        world_.clock().SteadyNow() < saboteur_.trouble_until())) {
     Pass(seconds(5));
   }
@@ -386,8 +388,8 @@ void Episode::CheckRest() {
     }
   }
   if (Failed()) return;
-  if (!world_.controllers_running()) return invariants_.Report("stuck", "no controllers");
-  standing_.LookAtRest(world_.scheduler());
+  if (!world_.controllers().running()) return invariants_.Report("stuck", "no controllers");
+  standing_.LookAtRest(world_.controllers().scheduler());
   const std::int64_t revision = moves_;
   Pass(minutes(10));
   if (moves_ != revision) {
@@ -401,17 +403,17 @@ void Episode::CheckRestart() {
   if (Failed()) return;
   Note("! restart");
   const auto [revision, asked] = std::pair(moves_, invariants_.write_requests());
-  world_.StopControllers();
-  if (!world_.StartControllers()) return invariants_.Report("stuck", "controllers do not start");
+  world_.controllers().Stop();
+  if (!world_.controllers().Start()) return invariants_.Report("stuck", "controllers do not start");
   Pass(minutes(2));
   if (moves_ != revision) {
     invariants_.Report("restart-writes",
                        std::to_string(moves_ - revision) + " writes, the last of " + last_written_);
   }
-  world_.ForEachTransport([](SimTransport& transport) { transport.ExpireWatches(); });
+  world_.controllers().ForEachTransport([](SimTransport& transport) { transport.ExpireWatches(); });
   Pass(minutes(1));
   if (!keeps_usage_) invariants_.ExpectNoWriteSince(asked);
-  standing_.LookAtRest(world_.scheduler());
+  standing_.LookAtRest(world_.controllers().scheduler());
 }
 
 void Episode::TearDown() {

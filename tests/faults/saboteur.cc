@@ -29,7 +29,8 @@ Saboteur::Saboteur(const Story& story, SimWorld& world,
                    std::function<Fault(const kube::ApiRequest& request)> more)
     : story_(story), world_(world), more_(std::move(more)) {
   for (const FaultSpan& span : story.faults) dice_.emplace_back(span.seed);
-  world.SetFault([this](const kube::ApiRequest& request) { return FaultFor(request); });
+  world.controllers().SetFault(
+      [this](const kube::ApiRequest& request) { return FaultFor(request); });
 }
 
 void Saboteur::Trouble(Duration span) {
@@ -60,10 +61,10 @@ void Saboteur::Strike(const Blow& blow) {
     if (on_blow) on_blow("the clock has jumped");
     return;
   }
-  if (!world_.has_controllers() || dying_ != kNobody) return;
+  if (!world_.controllers().launched() || dying_ != kNobody) return;
   if (blow.kind == Blow::Kind::kCutOff) return CutOff(blow);
   if (blow.kind != Blow::Kind::kCrash) return StrikeWatches(blow);
-  if (crash_ != nullptr || !world_.controllers_running()) return;
+  if (crash_ != nullptr || !world_.controllers().running()) return;
   crash_ = &blow;
   writes_left_ = blow.count;
   Trouble(kCrashAnyway + blow.span);
@@ -75,7 +76,7 @@ void Saboteur::Strike(const Blow& blow) {
 void Saboteur::StrikeWatches(const Blow& blow) {
   if (on_blow) on_blow("watches");
   if (blow.kind == Blow::Kind::kStallWatches) Trouble(blow.span);
-  world_.ForEachTransport([&](SimTransport& transport) {
+  world_.controllers().ForEachTransport([&](SimTransport& transport) {
     switch (blow.kind) {
       case Blow::Kind::kBreakWatches:
         transport.BreakWatches();
@@ -99,14 +100,14 @@ void Saboteur::StrikeWatches(const Blow& blow) {
 }
 
 void Saboteur::CutOff(const Blow& blow) {
-  const int leader = world_.leader();
+  const int leader = world_.controllers().leader();
   if (leader < 0 || cut_off_ != kNobody) return;
   if (on_blow) on_blow("replica " + std::to_string(leader) + " is cut off");
   ++counts_[blow.write_happens ? "leader not heard" : "leader cut off"];
   cut_off_ = leader;
   cut_off_until_ = world_.clock().SteadyNow() + blow.span;
   cut_off_writes_happen_ = blow.write_happens;
-  world_.transport().StallWatches(blow.span);
+  world_.controllers().transport().StallWatches(blow.span);
   Trouble(blow.span + kRequestTimeout);
   world_.executor().PostAfter(blow.span, [this, alive = std::weak_ptr(alive_)] {
     if (!alive.expired()) cut_off_ = kNobody;
@@ -123,14 +124,14 @@ Duration Saboteur::ArrivalOfLateWrites() const {
 
 // No later request of the dying replica reaches the API.
 void Saboteur::Crash(Duration away) {
-  const int dying = std::max(0, world_.leader());
+  const int dying = std::max(0, world_.controllers().leader());
   dying_ = dying;
   ++counts_[crash_->write_happens ? "crash, write done" : "crash, write lost"];
   world_.executor().Post([this, away, dying, alive = std::weak_ptr(alive_)] {
     if (alive.expired()) return;
     if (on_blow) on_blow("replica " + std::to_string(dying) + " has crashed");
     if (on_crash) on_crash();
-    world_.KillReplica(dying);
+    world_.controllers().Kill(dying);
     const Duration back = std::max(away, ArrivalOfLateWrites());
     Trouble(back);
     world_.executor().PostAfter(back, [this, dying, alive] {
@@ -138,14 +139,14 @@ void Saboteur::Crash(Duration away) {
       if (on_blow) on_blow("replica " + std::to_string(dying) + " is back");
       dying_ = kNobody;
       crash_ = nullptr;
-      world_.LaunchReplica(dying);
+      world_.controllers().Launch(dying);
     });
   });
 }
 
 Fault Saboteur::FaultFor(const kube::ApiRequest& request) {
-  if (on_request && dying_ != world_.asking()) {
-    on_request(request, world_.identity(world_.asking()));
+  if (on_request && dying_ != world_.controllers().asking()) {
+    on_request(request, world_.controllers().identity(world_.controllers().asking()));
   }
   const Fault fault = Judge(request);
   if (fault == Fault::kSwallow || fault == Fault::kDoneThenSwallow) {
@@ -160,13 +161,13 @@ Fault Saboteur::FaultFor(const kube::ApiRequest& request) {
 }
 
 Fault Saboteur::Judge(const kube::ApiRequest& request) {
-  if (dying_ == world_.asking()) return Fault::kSwallow;
-  if (cut_off_ == world_.asking()) {
+  if (dying_ == world_.controllers().asking()) return Fault::kSwallow;
+  if (cut_off_ == world_.controllers().asking()) {
     return cut_off_writes_happen_ ? Fault::kTimeoutAfter : Fault::kTimeoutBefore;
   }
   const bool is_write = request.method != "GET";
-  if (crash_ != nullptr && dying_ == kNobody && is_write && world_.asking() == world_.leader() &&
-      --writes_left_ <= 0) {
+  if (crash_ != nullptr && dying_ == kNobody && is_write &&
+      world_.controllers().asking() == world_.controllers().leader() && --writes_left_ <= 0) {
     const Fault last = crash_->write_happens ? Fault::kDoneThenSwallow : Fault::kSwallow;
     Crash(crash_->span);
     return last;

@@ -387,7 +387,7 @@ void Standing::LookAtCounts() {
 void Standing::LookAtCore(const admission::Scheduler& core) {
   const Usage usage = truth().Usage();
   const admission::ClusterState& state = core.state();
-  for (const admission::ClusterQueueId id : state.PresentQueues()) {
+  for (const admission::ClusterQueueId id : state.cluster_queues().Present()) {
     const admission::QueueState& queue = state.queue(id);
     FlavorAmounts counted;
     for (const admission::ListedReservation& entry : state.reservations().Of(id)) {

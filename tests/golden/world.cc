@@ -315,7 +315,7 @@ Json World::State() const {
     }
     return list;
   };
-  for (const admission::ClusterQueueId id : state.PresentQueues()) {
+  for (const admission::ClusterQueueId id : state.cluster_queues().Present()) {
     const admission::QueueState& queue = state.queue(id);
     const queue::WaitingWorkloads::Lists view = core_.scheduler().queues().waiting(id).Split();
     if (!view.active.empty()) json["pending"][queue.name] = names(view.active);
@@ -323,8 +323,8 @@ Json World::State() const {
     if (!queue.active()) json["inactiveClusterQueues"].push_back(queue.name);
     if (Json usage = UsageOf(queue.node); !usage.empty()) json["usage"][queue.name] = usage;
   }
-  for (const std::string& cohort : state.CohortNames()) {
-    Json usage = UsageOf(*state.CohortNode(cohort));
+  for (const std::string& cohort : state.cohorts().Names()) {
+    Json usage = UsageOf(*state.cohorts().Find(cohort));
     if (!usage.empty()) json["cohortUsage"][cohort] = usage;
   }
   if (!not_queued.empty()) json["notQueued"] = not_queued;

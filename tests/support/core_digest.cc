@@ -28,7 +28,7 @@ void AddNode(const admission::Scheduler& scheduler, admission::NodeId node, std:
   }
   const admission::NodeId parent = tree.parent(node);
   out << " below '"
-      << (parent == admission::kNoQuotaNode ? "" : scheduler.state().CohortName(parent))
+      << (parent == admission::kNoQuotaNode ? "" : scheduler.state().cohorts().NameOf(parent))
       << "' height " << tree.Height(node) << " weight " << scheduler.state().FairWeight(node);
   for (const auto& [name, fr] : FlavorResources(scheduler)) {
     // A flavor-resource without quota and usage anywhere is 0 everywhere.
@@ -46,11 +46,11 @@ std::string DigestOfState(const admission::Scheduler& scheduler) {
   const admission::ClusterState& state = scheduler.state();
   const admission::Vocabulary& names = scheduler.state().vocabulary();
   std::ostringstream out;
-  for (const std::string& cohort : state.CohortNames()) {
+  for (const std::string& cohort : state.cohorts().Names()) {
     out << "cohort " << cohort;
-    AddNode(scheduler, *state.CohortNode(cohort), out);
+    AddNode(scheduler, *state.cohorts().Find(cohort), out);
   }
-  for (const admission::ClusterQueueId id : state.PresentQueues()) {
+  for (const admission::ClusterQueueId id : state.cluster_queues().Present()) {
     const admission::QueueState& queue = state.queue(id);
     out << "queue " << queue.name << " " << queue.ActiveMessage();
     AddNode(scheduler, queue.node, out);
@@ -75,7 +75,7 @@ std::string DigestOfState(const admission::Scheduler& scheduler) {
 
 std::string DigestOfQueues(const admission::Scheduler& scheduler, Waiting waiting) {
   std::ostringstream out;
-  for (const admission::ClusterQueueId id : scheduler.state().PresentQueues()) {
+  for (const admission::ClusterQueueId id : scheduler.state().cluster_queues().Present()) {
     const queue::WaitingWorkloads::Lists view = scheduler.queues().waiting(id).Split();
     out << scheduler.state().queue(id).name << ":";
     if (waiting == Waiting::kMembers) {

@@ -204,7 +204,7 @@ class TableWorld : public ControlPlane {
     return RunWakeUps().count;
   }
   admission::NodeId NodeOf(const std::string& queue) const {
-    return scheduler().state().queue(*scheduler().state().FindQueue(queue)).node;
+    return scheduler().state().queue(*scheduler().state().cluster_queues().Find(queue)).node;
   }
 
  private:

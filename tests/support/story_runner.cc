@@ -184,7 +184,7 @@ bool StoryRun::FinishAll() {
 int StoryRun::IdleLimit() const {
   std::int64_t active = 1;
   for (const auto& [name, queue] : world_.objects().all<api::ClusterQueue>()) {
-    const auto id = world_.scheduler().state().FindQueue(name);
+    const auto id = world_.scheduler().state().cluster_queues().Find(name);
     active +=
         static_cast<std::int64_t>(world_.scheduler().queues().waiting(*id).Split().active.size());
   }

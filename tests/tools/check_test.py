@@ -151,10 +151,6 @@ class CheckTest(unittest.TestCase):
         files = {"base/a.h": header, "base/a.cc": "void A::F() {}\n",
                  "base/a_more.cc": "// A::F\nint A::G(int x) {\n  return B::H(x);\n}\n"}
         self.expect(classes.check, files, "base/A: 2 source files")
-        left = {classes.LEFT: "base/A 2 2\n"}
-        self.assertEqual(self.findings(classes.check, files | left), [])
-        stale = {classes.LEFT: "base/A 2 3\n"}
-        self.expect(classes.check, files | stale, "base/A has 2 public methods and 2 sources")
 
     def test_lost_source(self):
         self.expect(listed.check, {"base/a.cc": "", "base/b.cc": "", "base/sub/c.cc": "",

@@ -1,8 +1,7 @@
 """A class is one header and one source, with at most 25 public methods.
 
 Counted: member functions of the public sections but constructors, destructors and deleted ones. The
-sources of a class are the files of its header's folder that define its members. The classes in
-tools/checks/classes_left.txt are above a limit; their figures may fall and not rise.
+sources of a class are the files of its header's folder that define its members.
 """
 
 import re
@@ -12,7 +11,6 @@ from tree import blank_comments_and_strings
 
 PUBLIC_METHODS = 25
 SOURCES = 1
-LEFT = "tools/checks/classes_left.txt"
 
 CLASS = re.compile(r"\b(class|struct)\s+(?:\[\[[^\]]*\]\]\s*)?(\w+)(?:\s+final)?\s*(?::[^;{}()]*)?\{")
 DEFINITION = re.compile(r"(?m)^[^\s#/].*?\b(\w+)::~?\w+(?:\(| \w+\()|^(\w+)::\2\(")
@@ -105,30 +103,11 @@ def figures(tree):
     return found
 
 
-def left(tree):
-    """The figures of the classes that are above a limit today."""
-    known = {}
-    for line in tree.text(LEFT).splitlines():
-        if line and not line.startswith("#"):
-            name, methods, sources = line.split()
-            known[name] = (int(methods), int(sources))
-    return known
-
-
 def check(tree):
     findings = []
-    known = left(tree) if LEFT in tree.files else {}
-    now = figures(tree)
-    for name, counts in sorted(now.items()):
-        for count, what, limit, known_count in zip(
-                counts, ("public methods", "source files"), (PUBLIC_METHODS, SOURCES), known.get(name, (0, 0))):
-            most = max(limit, known_count)
-            if count > most:
-                findings.append(f"{name}: {count} {what}, at most {most}: "
+    for name, counts in sorted(figures(tree).items()):
+        for count, what, limit in zip(counts, ("public methods", "source files"), (PUBLIC_METHODS, SOURCES)):
+            if count > limit:
+                findings.append(f"{name}: {count} {what}, at most {limit}: "
                                 "find the second idea in it, and give that a name")
-    for name, (methods, sources) in sorted(known.items()):
-        methods_now, sources_now = now.get(name, (0, 0))
-        if methods > methods_now or sources > sources_now:
-            findings.append(f"{LEFT}: {name} has {methods_now} public methods and {sources_now} "
-                            "sources by now: write that, or take the line out")
     return findings

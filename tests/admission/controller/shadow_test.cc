@@ -200,7 +200,7 @@ TEST_F(ShadowTest, AnAdmissionThatBerthWouldNotMakeHasBerthsReason) {
   EXPECT_EQ(difference["berth"]["verdict"], "waiting");
   EXPECT_EQ(difference["berth"]["reason"], "WaitingForQuota");
   EXPECT_THAT(difference["berth"]["message"].get<std::string>(), HasSubstr("2 more needed"));
-  EXPECT_EQ(shadow_->scheduler().state().FindQueue("cq").has_value(), true);
+  EXPECT_EQ(shadow_->scheduler().state().cluster_queues().Find("cq").has_value(), true);
 }
 
 TEST_F(ShadowTest, PreemptionsAreComparedByVictim) {

@@ -1,6 +1,6 @@
 // The rows of wakes_test.cc in which a ResourceFlavor, a Topology, a Node, a pod on a Node, an
 // AdmissionCheck, or a default of pods changes.
-#include "tests/admission/controller/wakes_world.h"
+#include "tests/admission/controller/wakes_nodes.h"
 
 namespace berth::admission {
 namespace {
@@ -18,10 +18,10 @@ void WaitForFlavor(WakesWorld& world, const char* flavor, const Json& selector) 
 // `a` of the queue "other", which uses `flavor`, has 3 of the 4 CPUs of n1.
 void TakeNode(WakesWorld& world, const std::string& flavor) {
   world.PutQueues(100);
-  world.PutTopology();
+  PutTopology(world);
   world.PutFlavor(flavor, R"({"topologyName": "dc", "nodeLabels": {"tier": "gpu"}})");
-  world.PutNode("n1");
-  world.PutClusterQueue("other", 0, WakesWorld::Groups(R"([{"name": ")" + flavor + R"(",
+  PutNode(world, "n1");
+  world.PutClusterQueue("other", 0, Groups(R"([{"name": ")" + flavor + R"(",
       "resources": [{"name": "cpu", "nominalQuota": 4}]}])"));
   world.PutLocalQueue("other", "other");
   world.PutWorkload("a", 3, {{"queueName", "other"}});
@@ -31,7 +31,7 @@ void TakeNode(WakesWorld& world, const std::string& flavor) {
 // Beside that, n2 has room for `a` alone.
 void TakeNodeOfTwo(WakesWorld& world) {
   TakeNode(world, "default");
-  world.PutNode("n2", R"({"status": {"allocatable": {"cpu": "3"}}})");
+  PutNode(world, "n2", R"({"status": {"allocatable": {"cpu": "3"}}})");
 }
 void PutRange(WakesWorld& world, const std::string& item) {
   world.PutAt("/api/v1/namespaces/team/limitranges",
@@ -90,11 +90,11 @@ std::vector<WakeRow> OfFlavors() {
        [](W w) { w.PutFlavor("default", "{}"); }},
       {"flavor-topology-name", kParked,
        [](W w) {
-         w.PutLevels(R"([{"nodeLabel": "kubernetes.io/hostname"}])");
-         w.PutNode("n1");
+         PutLevels(w, R"([{"nodeLabel": "kubernetes.io/hostname"}])");
+         PutNode(w, "n1");
          w.PutQueuesAfter([&] { AskForTopology(w, R"({"required": "kubernetes.io/hostname"})"); });
        },
-       [](W w) { w.PutTopology(); }},
+       [](W w) { PutTopology(w); }},
   };
 }
 
@@ -104,23 +104,23 @@ std::vector<WakeRow> OfTopologiesAndChecks() {
   return {
       {"topology-created", kActive,
        [](W w) {
-         w.WaitForNodes();
-         w.PutNode("n1");
+         WaitForNodes(w);
+         PutNode(w, "n1");
          w.RemoveKueue("topologies/dc");
        },
-       [](W w) { w.PutTopology(); }},
+       [](W w) { PutTopology(w); }},
       {"topology-levels", kParked,
        [](W w) {
-         w.PutNode("n1");
+         PutNode(w, "n1");
          w.PutQueuesAfter([&] { AskForTopology(w, R"({"required": "rack"})"); });
-         w.PutTopology();
+         PutTopology(w);
        },
        [](W w) {
-         w.PutLevels(R"([{"nodeLabel": "rack"}, {"nodeLabel": "kubernetes.io/hostname"}])");
+         PutLevels(w, R"([{"nodeLabel": "rack"}, {"nodeLabel": "kubernetes.io/hostname"}])");
        }},
       {"check-created", kActive,
        [](W w) {
-         w.PutQueues(4, WakesWorld::Checked());
+         w.PutQueues(4, Checked());
          w.PutWorkload("w", 4);
        },
        [](W w) {
@@ -130,7 +130,7 @@ std::vector<WakeRow> OfTopologiesAndChecks() {
       {"check-is-active", kActive,
        [](W w) {
          w.PutCheck();
-         w.PutQueues(4, WakesWorld::Checked());
+         w.PutQueues(4, Checked());
          w.PutWorkload("w", 4);
        },
        [](W w) { w.ActivateCheck("c"); }},
@@ -143,13 +143,13 @@ std::vector<WakeRow> OfNodes() {
   // The node is right from the change on.
   const auto wait_for_change_of = [](const char* node) {
     return [node](W w) {
-      w.PutNode("n1", node);
-      w.WaitForNodes();
+      PutNode(w, "n1", node);
+      WaitForNodes(w);
     };
   };
-  const auto put_node = [](W w) { w.PutNode("n1"); };
+  const auto put_node = [](W w) { PutNode(w, "n1"); };
   return {
-      {"node-created", kParked, [](W w) { w.WaitForNodes(); }, put_node},
+      {"node-created", kParked, [](W w) { WaitForNodes(w); }, put_node},
       {"node-ready", kParked, wait_for_change_of(R"({"status": {"conditions": [
          {"type": "Ready", "status": "False", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}})"),
        put_node},
@@ -171,18 +171,18 @@ std::vector<WakeRow> OfPodsOnNodes() {
   return {
       {"pod-of-node-deleted", kParked,
        [](W w) {
-         w.PutNode("n1");
-         w.PutPod("n1");
-         w.WaitForNodes();
+         PutNode(w, "n1");
+         PutPod(w, "n1");
+         WaitForNodes(w);
        },
        [](W w) { w.Remove("/api/v1/namespaces/team/pods/p"); }},
       {"pod-of-node-ends", kParked,
        [](W w) {
-         w.PutNode("n1");
-         w.PutPod("n1");
-         w.WaitForNodes();
+         PutNode(w, "n1");
+         PutPod(w, "n1");
+         WaitForNodes(w);
        },
-       [](W w) { w.EndPod(); }},
+       [](W w) { EndPod(w); }},
       {"other-cohort-leaves-nodes", kParked, [](W w) { TakeNode(w, "default"); },
        [](W w) { w.Finish("a"); }},
       {"other-flavor-leaves-nodes", kParked, [](W w) { TakeNode(w, "extra"); },
@@ -202,14 +202,14 @@ std::vector<WakeRow> OfPodsOnNodes() {
        }},
       {"claimant-of-nodes-leaves", kActive,
        [](W w) {  // `b` waits for n2, which its victim has, and keeps n1 for its other pod
-         w.PutNode("n2");
+         PutNode(w, "n2");
          w.PutQueues(100);
-         w.PutTopology();
-         w.PutClusterQueue("other", 8, WakesWorld::Preempting());
+         PutTopology(w);
+         w.PutClusterQueue("other", 8, Preempting());
          w.PutLocalQueue("other", "other");
          w.PutWorkload("v", 4, {{"queueName", "other"}});
          w.Run(3s);
-         w.PutNode("n1");
+         PutNode(w, "n1");
          w.PutWorkload("b", 4, {{"queueName", "other"}, {"priority", 5}});
          w.Edit("b", [](Json& object) { object["spec"]["podSets"][0]["count"] = 2; });
          w.Run(3s);

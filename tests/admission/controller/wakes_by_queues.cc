@@ -74,13 +74,13 @@ std::vector<WakeRow> OfClusterQueues() {
        [](W w) { w.PutClusterQueue("cq", 8); }},
       {"borrowing-limit", kParked,
        [](W w) {
-         w.PutOrg(2, 4, WakesWorld::Limited(2, "borrowingLimit", 0));
+         w.PutOrg(2, 4, Limited(2, "borrowingLimit", 0));
          w.PutWorkload("w", 4, {{"queueName", "owner"}});
        },
        [](W w) { w.PutMember("owner", 2); }},
       {"lending-limit", kParked,
        [](W w) {
-         w.PutOrg(2, 4, Json::object(), WakesWorld::Limited(4, "lendingLimit", 0));
+         w.PutOrg(2, 4, Json::object(), Limited(4, "lendingLimit", 0));
          w.PutWorkload("w", 4, {{"queueName", "owner"}});
        },
        [](W w) { w.PutMember("borrower", 4); }},
@@ -115,7 +115,7 @@ std::vector<WakeRow> OfRulesOfQueues() {
          w.PutFlavor("more", "{}");
        },
        [](W w) {
-         w.PutClusterQueue("cq", 4, WakesWorld::Groups(R"([
+         w.PutClusterQueue("cq", 4, Groups(R"([
            {"name": "default", "resources": [{"name": "cpu", "nominalQuota": 4}]},
            {"name": "more", "resources": [{"name": "cpu", "nominalQuota": 4}]}])"));
        }},
@@ -155,14 +155,14 @@ std::vector<WakeRow> OfRulesOfQueues() {
        [](W w) {
          w.WaitForQuota(4, Json::object(), {{"priority", 1}}, {{"priority", 2}});
        },
-       [](W w) { w.PutClusterQueue("cq", 4, WakesWorld::Preempting()); }},
+       [](W w) { w.PutClusterQueue("cq", 4, Preempting()); }},
       {"reclaim-within-cohort", kParked, [](W w) { w.LendToA(); },
        [](W w) {
          w.PutMember("owner", 4, {{"preemption", {{"reclaimWithinCohort", "Any"}}}});
        }},
       {"admission-checks", kActive,
        [](W w) {
-         w.PutQueues(4, WakesWorld::Checked());
+         w.PutQueues(4, Checked());
          w.PutWorkload("w", 4);
        },
        [](W w) { w.PutClusterQueue("cq", 4); }},
@@ -204,7 +204,7 @@ std::vector<WakeRow> OfCohorts() {
        [](W w) { w.PutCohort("org", 2); }},
       {"cohort-limit", kParked,
        [](W w) {
-         Json limited = WakesWorld::Limited(0, "borrowingLimit", 0);
+         Json limited = Limited(0, "borrowingLimit", 0);
          limited["parentName"] = "top";
          w.PutCohort("top", 4);
          w.Put("cohorts", "org", limited);

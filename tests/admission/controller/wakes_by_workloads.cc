@@ -43,7 +43,7 @@ void RetryAfter(WakesWorld& world, int delay) {
   world.ActivateCheck("c");
   world.PutWorkload("w", 4);
   SetCheckState(world, "Retry", delay);
-  world.PutQueues(4, WakesWorld::Checked());
+  world.PutQueues(4, Checked());
 }
 void RequeueAt(WakesWorld& world, Duration delay) {
   world.PutQueuesAfter([&] {
@@ -73,7 +73,7 @@ void WaitBesidePodsOfA(WakesWorld& world) {
 
 // `a`, of lower priority, is of a kind that Berth does not manage.
 void WaitForSail(WakesWorld& world) {
-  world.PutQueues(4, WakesWorld::Preempting());
+  world.PutQueues(4, Preempting());
   world.PutWorkload("a", 4);
   world.Own("a", "example.com/v1", "Sail");
   world.Run(3s);
@@ -84,16 +84,15 @@ std::vector<WakeRow> ItsOwn() {
   using enum Waits;
   using W = WakesWorld&;
   return {
-      {"priority", kParked, [](W w) { w.WaitForQuota(4, WakesWorld::Preempting(), kFirst, kLast); },
+      {"priority", kParked, [](W w) { w.WaitForQuota(4, Preempting(), kFirst, kLast); },
        [](W w) { w.EditSpec("w", "priority", 9); }},
       {"priority-class-value", kParked,
        [](W w) {
          PutClass(w, 1);
-         w.WaitForQuota(4, WakesWorld::Preempting(), kFirst, OfClass(1));
+         w.WaitForQuota(4, Preempting(), kFirst, OfClass(1));
        },
        [](W w) { PutClass(w, 9); }},
-      {"priority-boost", kParked,
-       [](W w) { w.WaitForQuota(4, WakesWorld::Preempting(), kFirst, kLast); },
+      {"priority-boost", kParked, [](W w) { w.WaitForQuota(4, Preempting(), kFirst, kLast); },
        [](W w) { w.Annotate("w", api::kPriorityBoostAnnotation, "9"); }, BoostPriorities},
       {"pod-sets", kParked,
        [](W w) {
@@ -206,7 +205,7 @@ std::vector<WakeRow> QuotaOfOthers() {
        [](W w) { w.Remove(WakesWorld::PathOf("a")); }},
       {"preemptor-leaves", kActive,
        [](W w) {  // `b` keeps what the first of its two victims has freed
-         w.PutQueues(4, WakesWorld::Preempting());
+         w.PutQueues(4, Preempting());
          for (const char* victim : {"a", "v"}) w.PutWorkload(victim, 2);
          w.Run(3s);
          w.PutWorkload("b", 4, kFirst);
@@ -226,14 +225,14 @@ std::vector<WakeRow> StandingOfOthers() {
       {"priority-class-of-other", kParked,
        [](W w) {
          PutClass(w, 5);
-         w.WaitForQuota(4, WakesWorld::Preempting(), OfClass(5), {{"priority", 3}});
+         w.WaitForQuota(4, Preempting(), OfClass(5), {{"priority", 3}});
        },
        [](W w) { PutClass(w, 1); }},
       {"owner-of-other", kParked, WaitForSail, [](W w) { w.Own("a", "batch/v1", "Job"); },
        ManageJobsAlone},
       {"priority-boost-of-other", kParked,
        [](W w) {
-         w.PutQueues(4, WakesWorld::Preempting());
+         w.PutQueues(4, Preempting());
          w.PutWorkload("a", 4);
          w.Annotate("a", api::kPriorityBoostAnnotation, "9");
          w.Run(3s);

@@ -8,7 +8,7 @@
 #include <set>
 #include <tuple>
 
-#include "tests/admission/controller/wakes_world.h"
+#include "tests/admission/controller/wakes_nodes.h"
 
 namespace berth::admission {
 
@@ -72,15 +72,15 @@ TEST_P(KeptNodesTest, TheNextCycleGivesThem) {
   Crash();
   options_.driver.scheduler.own_rules.wake_the_flavor = GetParam();
   Boot();
-  PutNode("n2");
+  PutNode(*this, "n2");
   PutQueues(100);
-  PutTopology();
+  PutTopology(*this);
   PutClusterQueue("other", 4, Preempting());
   PutLocalQueue("other", "other");
   PutWorkload("v", 4, {{"queueName", "other"}, {"priority", 5}});
   Run(3s);
   ASSERT_TRUE(HasQuota("v"));
-  PutNode("n1");
+  PutNode(*this, "n1");
   Run(3s);
   PutWorkload("b", 4, {{"queueName", "other"}, {"priority", 5}});
   PutWorkload("w", 4);

@@ -9,6 +9,7 @@
 #include "api/pod_groups.h"
 #include "base/rfc3339.h"
 #include "tests/admission/controller/admission_fixture.h"
+#include "tests/admission/controller/queue_specs.h"
 
 namespace berth::admission {
 
@@ -54,6 +55,7 @@ class WakesWorld : public AdmissionFixture {
   void PutKueue(const std::string& plural, const std::string& json) {
     PutAt(kKueueRoot + plural, json);
   }
+  Json Stored(const std::string& path) const { return *api_.Find(path); }
   void Remove(const std::string& path) { api_.Remove(path); }
   void RemoveKueue(const std::string& path) { api_.Remove(kKueueRoot + path); }
   void EditSpec(const std::string& name, const std::string& field, const Json& value) {
@@ -122,67 +124,15 @@ class WakesWorld : public AdmissionFixture {
     Run(std::chrono::seconds(3));
     PutWorkload("w", 4, {{"queueName", "owner"}});
   }
-  // The resourceGroups of a queue: quota of CPUs in flavors.
-  static Json Groups(const std::string& flavors) {
-    return {
-        {"resourceGroups", {{{"coveredResources", {"cpu"}}, {"flavors", Json::parse(flavors)}}}}};
-  }
-  static Json Limited(int cpu, const char* field, int limit) {
-    return Groups(R"([{"name": "default", "resources": [{"name": "cpu", "nominalQuota": ")" +
-                  std::to_string(cpu) + R"(", ")" + field + R"(": ")" + std::to_string(limit) +
-                  R"("}]}])");
-  }
   void PutCohort(const std::string& name, int cpu, const Json& more = Json::object()) {
     Json spec = Groups(R"([{"name": "default", "resources": [{"name": "cpu", "nominalQuota": ")" +
                        std::to_string(cpu) + R"("}]}])");
     spec.update(more);
     Put("cohorts", name, spec);
   }
-  static Json Preempting() { return {{"preemption", {{"withinClusterQueue", "LowerPriority"}}}}; }
-  static Json Checked() {
-    return {{"admissionChecksStrategy", {{"admissionChecks", {{{"name", "c"}}}}}}};
-  }
   void PutCheck() { Put("admissionchecks", "c", {{"controllerName", "example.com/check"}}); }
-
-  // The Topology "dc" of hostnames, the flavor "default" on it, a queue with quota for 100 CPUs,
-  // and `w` of 4 CPUs.
-  void WaitForNodes() {
-    PutQueues(100);
-    PutTopology();
-    PutWorkload("w", 4);
-  }
-  void PutLevels(const std::string& levels) {
-    PutKueue("topologies", R"({"metadata": {"name": "dc"}, "spec": {"levels": )" + levels + "}}");
-  }
-  void PutTopology() {
-    PutLevels(R"([{"nodeLabel": "kubernetes.io/hostname"}])");
-    PutFlavor("default", R"({"topologyName": "dc", "nodeLabels": {"tier": "gpu"}})");
-  }
   void PutFlavor(const std::string& name, const std::string& spec) {
     Put("resourceflavors", name, Json::parse(spec));
-  }
-  // A ready node of 4 CPUs; `more` changes it.
-  void PutNode(const std::string& name, const std::string& more = "{}") {
-    Json node = Json::parse(R"({
-      "metadata": {"labels": {"tier": "gpu", "rack": "r1"}}, "spec": {},
-      "status": {"allocatable": {"cpu": "4", "pods": "10"}, "conditions": [
-        {"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}})");
-    node["metadata"]["name"] = name;
-    node["metadata"]["labels"]["kubernetes.io/hostname"] = name;
-    node.merge_patch(Json::parse(more));
-    api_.Put("/api/v1/nodes", node);
-  }
-  // A pod of no queue, with one CPU of the node.
-  void PutPod(const std::string& node) {
-    Json pod = Json::parse(R"({"metadata": {"name": "p"}, "status": {"phase": "Running"}, "spec": {
-      "containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}]}})");
-    pod["spec"]["nodeName"] = node;
-    api_.Put("/api/v1/namespaces/team/pods", pod);
-  }
-  void EndPod() {
-    Json pod = *api_.Find("/api/v1/namespaces/team/pods/p");
-    pod["status"]["phase"] = "Succeeded";
-    api_.Put("/api/v1/namespaces/team/pods", pod);
   }
   // A controller stops the workload's pods.
   void Own(const std::string& name, const std::string& api_version, const std::string& kind) {

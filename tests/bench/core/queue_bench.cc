@@ -129,7 +129,7 @@ void MeasureShares(const QueueInput& input, const QueueBench& bench) {
     state.SetClusterQueue(bench.MakeQueue(changed, 20'000 + i, cohort_of(changed)));
     takes += Takes([&] {
       for (int cohort = 0; cohort < kCohorts && cohort < input.queues; ++cohort) {
-        const admission::NodeId node = state.CohortNode(cohort_of(cohort)).value();
+        const admission::NodeId node = state.cohorts().Find(cohort_of(cohort)).value();
         sum += shares.Of(node).unweighted;
         sum += shares.Of(state.tree().children(node).front()).unweighted;
       }
