@@ -15,40 +15,33 @@ class CsvSource : public Source {
       : name_(reader->name()), input_(std::move(reader), options.parallel, options.piece_bytes) {}
 
   Status ReadHeader() {
-    BERTH_TRY(auto lines, NextLines());
-    const std::size_t end = lines ? lines->find('\n') : 0;
-    const std::string_view header = lines ? std::string_view(*lines).substr(0, end) : "";
-    auto layout = CsvLayout::FromHeader(TrimSpace(header));
+    Batch batch;
+    BERTH_TRY(const bool found, NextLines(batch));
+    const std::string lines = found ? batch.carried + batch.text : std::string();
+    const std::size_t end = lines.find('\n');
+    auto layout = CsvLayout::FromHeader(TrimSpace(std::string_view(lines).substr(0, end)));
     if (!layout) return Annotate(layout.error(), name_);
     layout_ = *std::move(layout);
-    if (end != std::string::npos && end + 1 < lines->size()) first_ = lines->substr(end + 1);
+    if (end != std::string::npos) first_ = lines.substr(end + 1);
     return OkStatus();
   }
 
   Result<bool> Take(Batch& batch) override {
-    if (!first_.empty()) {
-      batch.text = std::move(first_);
-      first_.clear();
-      return true;
-    }
-    BERTH_TRY(auto lines, NextLines());
-    if (!lines) return false;
-    batch.text = *std::move(lines);
+    if (first_.empty()) return NextLines(batch);
+    batch.carried.clear();
+    batch.text = std::move(first_);
+    first_.clear();
     return true;
   }
 
   Status Decode(Batch& batch) const override {
     std::string_view rest = batch.text;
     batch.trips.Resize(0);
-    while (!rest.empty()) {
-      const std::size_t end = rest.find('\n');
-      std::string_view line = rest.substr(0, end);
-      rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
-      ++batch.lines;
-      if (line.ends_with('\r')) line.remove_suffix(1);
-      if (line.empty()) continue;  // editors often leave one at the end
-      DecodeLine(line, batch);
+    if (!batch.carried.empty()) {
+      batch.carried += TakeLine(rest);
+      DecodeLine(batch.carried, batch);
     }
+    while (!rest.empty()) DecodeLine(TakeLine(rest), batch);
     const RowCounts malformed = batch.counts;
     batch.counts = {};
     DropBadTrips(batch.trips, batch.counts);
@@ -61,7 +54,17 @@ class CsvSource : public Source {
   std::uint64_t header_lines() const override { return 1; }
 
  private:
+  static std::string_view TakeLine(std::string_view& rest) {
+    const std::size_t end = rest.find('\n');
+    const std::string_view line = rest.substr(0, end);
+    rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
+    return line;
+  }
+
   void DecodeLine(std::string_view line, Batch& batch) const {
+    ++batch.lines;
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (line.empty()) return;  // editors often leave one at the end
     const auto trip = layout_.Parse(line);
     if (trip) {
       for (std::size_t column = 0; column < trip->size(); ++column) {
@@ -74,29 +77,28 @@ class CsvSource : public Source {
     if (batch.first_bad.line == 0) batch.first_bad = {batch.lines, trip.error().message};
   }
 
-  // The next lines, up to a line's end near the end of a piece; keeps the rest for the next call.
-  Result<std::optional<std::string>> NextLines() {
-    std::string lines = std::move(carried_);
+  // Fills `batch` with the next lines, up to a line's end near the end of a piece, and keeps the
+  // rest for the next call. One thread at a time runs it: it copies no more than a line.
+  Result<bool> NextLines(Batch& batch) {
+    batch.carried = std::move(carried_);
     carried_.clear();
     while (true) {
-      BERTH_TRY(auto piece, input_.Next());
-      if (!piece) break;
+      BERTH_TRY(auto piece, input_.Next(std::move(batch.text)));
+      batch.text.clear();
+      if (!piece) return !batch.carried.empty();  // the last line, without a line end
       const std::size_t end = piece->rfind('\n');
       if (end != std::string::npos) {
         carried_ = piece->substr(end + 1);
         piece->resize(end + 1);
-        if (lines.empty()) return piece;  // without a copy
-        lines += *piece;
-        return std::optional<std::string>(std::move(lines));
+        batch.text = *std::move(piece);
+        return true;
       }
-      lines += *piece;
-      if (lines.size() > kLongestLineBytes) {
+      batch.carried += *piece;
+      if (batch.carried.size() > kLongestLineBytes) {
         return Error{ErrorCode::kInvalid,
                      name_ + ": a line of more than 1 MiB: this is no CSV file"};
       }
     }
-    if (lines.empty()) return std::optional<std::string>();
-    return std::optional<std::string>(std::move(lines));  // the last line, without a line end
   }
 
   std::string name_;

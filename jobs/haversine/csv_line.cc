@@ -36,32 +36,40 @@ Error BadField(std::size_t column, const std::string& what) {
   return Error{ErrorCode::kInvalid, "column " + std::string(kColumnNames[column]) + ": " + what};
 }
 
-// The common case: an optional sign, at most 15 digits, one point. Exact, because digits and power
-// of ten are exact doubles. nullopt: the library has to parse.
-std::optional<double> ParseShortDecimal(std::string_view text) {
+// The common case: takes an optional sign, at most 15 digits and one point off `rest`, and the
+// comma behind them, in one pass. Exact, because digits and power of ten are exact doubles. False:
+// the field is another one, and `rest` is as it was.
+bool TakeShortDecimal(std::string_view& rest, bool& more, double& value) {
   static constexpr std::array<double, 16> kPowersOfTen = {
       1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
-  const bool negative = text.front() == '-';
-  if (negative) text.remove_prefix(1);
-  if (text.empty() || text.size() > 16) return std::nullopt;
-  std::int64_t digits = 0;
-  std::size_t digit_count = 0;
-  std::size_t after_point = 0;
-  bool point = false;
-  for (const char character : text) {
-    if (character >= '0' && character <= '9') {
-      digits = digits * 10 + (character - '0');
-      ++digit_count;
-      after_point += point ? 1 : 0;
-    } else if (character == '.' && !point) {
-      point = true;
-    } else {
-      return std::nullopt;
+  const char* const end = rest.data() + rest.size();
+  const char* at = rest.data();
+  const bool negative = at != end && *at == '-';
+  at += negative ? 1 : 0;
+  std::uint64_t digits = 0;
+  const auto take_digits = [&] {
+    const char* const first = at;
+    // A sixteenth digit ends the common case below.
+    for (; at != end && at - first < 16; ++at) {
+      const auto digit = static_cast<unsigned char>(*at - '0');
+      if (digit > 9) break;
+      digits = digits * 10 + digit;
     }
+    return static_cast<std::size_t>(at - first);
+  };
+  const std::size_t before = take_digits();
+  std::size_t after = 0;
+  if (before > 15) return false;
+  if (at != end && *at == '.') {
+    ++at;
+    after = take_digits();
   }
-  if (digit_count == 0 || digit_count > 15) return std::nullopt;
-  const double value = static_cast<double>(digits) / kPowersOfTen[after_point];
-  return negative ? -value : value;
+  if (before + after == 0 || before + after > 15 || (at != end && *at != ',')) return false;
+  value = static_cast<double>(digits) / kPowersOfTen[after];
+  if (negative) value = -value;
+  more = at != end;
+  rest.remove_prefix(static_cast<std::size_t>(at - rest.data()) + (more ? 1 : 0));
+  return true;
 }
 
 }  // namespace
@@ -69,7 +77,6 @@ std::optional<double> ParseShortDecimal(std::string_view text) {
 std::optional<double> ParseCoordinate(std::string_view text) {
   text = TrimSpace(text);
   if (text.empty()) return std::nullopt;
-  if (const auto value = ParseShortDecimal(text)) return value;
   if (text.front() == '+' && !text.starts_with("+-")) text.remove_prefix(1);
   double value = 0.0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -111,14 +118,14 @@ Result<std::array<double, 4>> CsvLayout::Parse(std::string_view line) const {
   bool more = true;
   std::size_t field = 0;
   for (const Wanted& wanted : wanted_) {
-    std::string_view text;
-    for (; field <= wanted.field; ++field) {
-      if (!more) {
-        return BadField(wanted.column, "missing: the line has " + std::to_string(field) +
-                                           " columns, the header " + std::to_string(field_count_));
-      }
-      text = TakeField(rest, more);
+    for (; more && field < wanted.field; ++field) TakeField(rest, more);
+    if (!more) {
+      return BadField(wanted.column, "missing: the line has " + std::to_string(field) +
+                                         " columns, the header " + std::to_string(field_count_));
     }
+    ++field;
+    if (TakeShortDecimal(rest, more, trip[wanted.column])) continue;
+    const std::string_view text = TakeField(rest, more);
     const auto value = ParseCoordinate(text);
     if (!value) {
       return BadField(wanted.column,

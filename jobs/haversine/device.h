@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <memory_resource>
 #include <string>
 #include <vector>
 
@@ -16,9 +17,12 @@ namespace berth::haversine {
 class Device {
  public:
   virtual ~Device() = default;
-  // Writes the distance of each trip to `km`, which is resized, and returns their summary. All
-  // trips must be possible (DropBadTrips). kUnavailable: the device failed.
-  virtual Result<Summary> Compute(const Columns& trips, std::vector<double>& km) = 0;
+  // Writes the distance of each trip to `km`, which is resized, and returns their summary; null:
+  // the summary alone. All trips must be possible (DropBadTrips). kUnavailable: the device failed.
+  virtual Result<Summary> Compute(const Columns& trips, Values* km) = 0;
+  // The memory from which this device reads trips, and to which it writes distances, fastest. The
+  // memory resource lives as long as the program.
+  virtual std::pmr::memory_resource* memory() { return std::pmr::get_default_resource(); }
 };
 
 struct DeviceSet {

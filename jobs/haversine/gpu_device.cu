@@ -1,88 +1,39 @@
 // Computes distances on every GPU of the machine: each worker has its own stream and buffers, so
 // that copies and computations of several workers overlap.
 #include <algorithm>
-#include <array>
-#include <cstring>
+#include <iterator>
+#include <memory_resource>
+#include <new>
 #include <string>
 #include <utility>
 
 #include <cuda_runtime.h>
 
 #include "jobs/haversine/device.h"
-#include "jobs/haversine/kernel_variants.h"
+#include "jobs/haversine/gpu_kernel.h"
 
 namespace berth::haversine {
 namespace {
-
-constexpr int kThreadsPerBlock = 256;
-constexpr int kBlocks = 512;  // fixed, so that sums are the same on every GPU
-
-// The summary of one block; the host adds them in the order of blocks.
-struct Partial {
-  double sum_km;
-  double max_km;
-  unsigned long long bins[kBinCount];
-};
-
-struct DeviceColumns {
-  const double* values[4];
-};
-
-__device__ double DistanceKm(double longitude1, double latitude1, double longitude2,
-                             double latitude2) {
-  constexpr double kRadians = 3.14159265358979323846 / 180.0;
-  const double sin_dlat = sin((latitude2 - latitude1) * (kRadians / 2));
-  const double sin_dlon = sin((longitude2 - longitude1) * (kRadians / 2));
-  const double h = sin_dlat * sin_dlat +
-                   cos(latitude1 * kRadians) * cos(latitude2 * kRadians) * sin_dlon * sin_dlon;
-  return 2 * kEarthRadiusKm * asin(sqrt(fmin(1.0, fmax(0.0, h))));
-}
-
-__global__ void ComputeDistances(DeviceColumns columns, std::size_t count, double* km,
-                                 Partial* partials) {
-  __shared__ double sums[kThreadsPerBlock];
-  __shared__ double maxima[kThreadsPerBlock];
-  __shared__ unsigned int bins[kBinCount];
-  const unsigned int thread = threadIdx.x;
-  for (unsigned int bin = thread; bin < kBinCount; bin += blockDim.x) bins[bin] = 0;
-  __syncthreads();
-
-  double sum = 0.0;
-  double maximum = 0.0;
-  const std::size_t stride = static_cast<std::size_t>(gridDim.x) * blockDim.x;
-  for (std::size_t row = static_cast<std::size_t>(blockIdx.x) * blockDim.x + thread; row < count;
-       row += stride) {
-    const double value = DistanceKm(columns.values[0][row], columns.values[1][row],
-                                    columns.values[2][row], columns.values[3][row]);
-    km[row] = value;
-    sum += value;
-    maximum = fmax(maximum, value);
-    atomicAdd(&bins[static_cast<unsigned int>(fmin(value, static_cast<double>(kBinCount - 1)))], 1);
-  }
-  sums[thread] = sum;
-  maxima[thread] = maximum;
-  __syncthreads();
-
-  for (unsigned int half = kThreadsPerBlock / 2; half > 0; half /= 2) {
-    if (thread < half) {
-      sums[thread] += sums[thread + half];
-      maxima[thread] = fmax(maxima[thread], maxima[thread + half]);
-    }
-    __syncthreads();
-  }
-  Partial& partial = partials[blockIdx.x];
-  if (thread == 0) {
-    partial.sum_km = sums[0];
-    partial.max_km = maxima[0];
-  }
-  for (unsigned int bin = thread; bin < kBinCount; bin += blockDim.x) partial.bins[bin] = bins[bin];
-}
 
 Status Check(cudaError_t code, const char* what) {
   if (code == cudaSuccess) return OkStatus();
   return Error{ErrorCode::kUnavailable,
                std::string("GPU: ") + what + ": " + cudaGetErrorString(code)};
 }
+
+// Memory of the host that no page fault moves, from which and to which GPUs copy at full speed
+// while the processor goes on. An allocation takes milliseconds.
+class PinnedMemory : public std::pmr::memory_resource {
+  void* do_allocate(std::size_t bytes, std::size_t) override {
+    void* memory = nullptr;
+    if (cudaHostAlloc(&memory, bytes, cudaHostAllocPortable) != cudaSuccess) throw std::bad_alloc();
+    return memory;
+  }
+  void do_deallocate(void* memory, std::size_t, std::size_t) override { cudaFreeHost(memory); }
+  bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override {
+    return this == &other;
+  }
+};
 
 class GpuDevice : public Device {
  public:
@@ -91,91 +42,87 @@ class GpuDevice : public Device {
   GpuDevice& operator=(const GpuDevice&) = delete;
   ~GpuDevice() override {
     static_cast<void>(cudaSetDevice(ordinal_));
-    Free();
-    if (partials_ != nullptr) cudaFree(partials_);
-    if (host_partials_ != nullptr) cudaFreeHost(host_partials_);
+    cudaFree(columns_);
+    cudaFree(summary_);
+    cudaFree(scratch_.blocks);
+    cudaFree(scratch_.finished);
+    if (host_summary_ != nullptr) cudaFreeHost(host_summary_);
     if (stream_ != nullptr) cudaStreamDestroy(stream_);
   }
 
   Status Open() {
     BERTH_CHECK_OK(Check(cudaSetDevice(ordinal_), "selecting it"));
     BERTH_CHECK_OK(Check(cudaStreamCreate(&stream_), "making a stream"));
-    BERTH_CHECK_OK(Check(cudaMalloc(&partials_, kBlocks * sizeof(Partial)), "allocating"));
-    return Check(cudaMallocHost(&host_partials_, kBlocks * sizeof(Partial)), "allocating");
+    BERTH_CHECK_OK(
+        Check(cudaMalloc(&scratch_.blocks, kMostBlocks * sizeof(BlockSummary)), "allocating"));
+    BERTH_CHECK_OK(Check(cudaMalloc(&scratch_.finished, sizeof(unsigned int)), "allocating"));
+    BERTH_CHECK_OK(Check(cudaMemset(scratch_.finished, 0, sizeof(unsigned int)), "clearing"));
+    BERTH_CHECK_OK(Check(cudaMalloc(&summary_, sizeof(GpuSummary)), "allocating"));
+    return Check(cudaMallocHost(&host_summary_, sizeof(GpuSummary)), "allocating");
   }
 
-  Result<Summary> Compute(const Columns& trips, std::vector<double>& km) override {
+  Result<Summary> Compute(const Columns& trips, Values* km) override {
     const std::size_t count = trips.size();
-    km.resize(count);
-    Summary summary;
-    if (count == 0) return summary;
+    if (km != nullptr) km->resize(count);
+    if (count == 0) return Summary();
     // The current device is a property of the thread, and the worker's thread is not Open's.
     BERTH_CHECK_OK(Check(cudaSetDevice(ordinal_), "selecting it"));
     BERTH_CHECK_OK(Reserve(count));
     const std::size_t bytes = count * sizeof(double);
-    DeviceColumns columns{};
+    GpuColumns columns{};
     for (std::size_t column = 0; column < 4; ++column) {
-      // Only pinned memory is copied asynchronously.
-      std::memcpy(host_ + column * capacity_, trips.values[column].data(), bytes);
-      double* target = device_ + column * capacity_;
+      double* target = columns_ + column * capacity_;
       columns.values[column] = target;
-      BERTH_CHECK_OK(Check(cudaMemcpyAsync(target, host_ + column * capacity_, bytes,
+      BERTH_CHECK_OK(Check(cudaMemcpyAsync(target, trips.values[column].data(), bytes,
                                            cudaMemcpyHostToDevice, stream_),
                            "copying trips"));
     }
-    double* device_km = device_ + 4 * capacity_;
-    double* host_km = host_ + 4 * capacity_;
-    ComputeDistances<<<kBlocks, kThreadsPerBlock, 0, stream_>>>(columns, count, device_km,
-                                                                partials_);
-    BERTH_CHECK_OK(Check(cudaGetLastError(), "starting the kernel"));
+    double* distances = km != nullptr ? columns_ + 4 * capacity_ : nullptr;
     BERTH_CHECK_OK(Check(
-        cudaMemcpyAsync(host_km, device_km, bytes, cudaMemcpyDeviceToHost, stream_), "copying"));
-    BERTH_CHECK_OK(Check(cudaMemcpyAsync(host_partials_, partials_, kBlocks * sizeof(Partial),
+        LaunchDistances(columns, count, distances, scratch_, summary_, BlocksFor(count), stream_),
+        "starting the kernel"));
+    if (km != nullptr) {
+      BERTH_CHECK_OK(
+          Check(cudaMemcpyAsync(km->data(), distances, bytes, cudaMemcpyDeviceToHost, stream_),
+                "copying distances"));
+    }
+    BERTH_CHECK_OK(Check(cudaMemcpyAsync(host_summary_, summary_, sizeof(GpuSummary),
                                          cudaMemcpyDeviceToHost, stream_),
-                         "copying"));
+                         "copying the summary"));
     BERTH_CHECK_OK(Check(cudaStreamSynchronize(stream_), "computing"));
-    std::memcpy(km.data(), host_km, bytes);
-    return Sum(count);
-  }
-
- private:
-  Summary Sum(std::size_t count) const {
     Summary summary;
     summary.rows = count;
-    for (int block = 0; block < kBlocks; ++block) {
-      const Partial& partial = host_partials_[block];
-      summary.sum_km += partial.sum_km;
-      summary.max_km = std::max(summary.max_km, partial.max_km);
-      for (std::size_t bin = 0; bin < kBinCount; ++bin) summary.bins[bin] += partial.bins[bin];
-    }
+    summary.sum_km = host_summary_->sum_km;
+    summary.max_km = host_summary_->max_km;
+    std::copy(std::begin(host_summary_->bins), std::end(host_summary_->bins), summary.bins.begin());
     return summary;
   }
 
+  std::pmr::memory_resource* memory() override {
+    static PinnedMemory pinned;
+    return &pinned;
+  }
+
+ private:
   Status Reserve(std::size_t count) {
     if (count <= capacity_) return OkStatus();
-    Free();
-    const std::size_t rows = count + count / 4;  // CSV batches differ in size
-    BERTH_CHECK_OK(Check(cudaMalloc(&device_, 5 * rows * sizeof(double)), "allocating"));
-    BERTH_CHECK_OK(Check(cudaMallocHost(&host_, 5 * rows * sizeof(double)), "allocating"));
+    cudaFree(columns_);
+    columns_ = nullptr;
+    capacity_ = 0;
+    // CSV batches differ in size. Even, so that each column is 16-byte aligned.
+    const std::size_t rows = (count + count / 4 + 1) / 2 * 2;
+    BERTH_CHECK_OK(Check(cudaMalloc(&columns_, 5 * rows * sizeof(double)), "allocating"));
     capacity_ = rows;
     return OkStatus();
   }
 
-  void Free() {
-    if (device_ != nullptr) cudaFree(device_);
-    if (host_ != nullptr) cudaFreeHost(host_);
-    device_ = nullptr;
-    host_ = nullptr;
-    capacity_ = 0;
-  }
-
   int ordinal_;
   cudaStream_t stream_ = nullptr;
-  std::size_t capacity_ = 0;  // rows; four columns, then the distances
-  double* device_ = nullptr;
-  double* host_ = nullptr;  // pinned
-  Partial* partials_ = nullptr;
-  Partial* host_partials_ = nullptr;
+  std::size_t capacity_ = 0;   // rows
+  double* columns_ = nullptr;  // four columns, then the distances
+  DistanceScratch scratch_;
+  GpuSummary* summary_ = nullptr;
+  GpuSummary* host_summary_ = nullptr;  // pinned
 };
 
 }  // namespace

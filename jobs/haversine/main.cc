@@ -91,7 +91,7 @@ Result<Outcome> Compute(const Options& options, Source& source, DeviceSet& devic
   if (!options.distances.empty()) {
     BERTH_TRY(auto file, OutputFile::Create(options.distances));
     distances.emplace(std::move(file));
-    pipeline.write_distances = [&distances](const std::vector<double>& km) {
+    pipeline.write_distances = [&distances](std::span<const double> km) {
       return distances->Append(
           {reinterpret_cast<const char*>(km.data()), km.size() * sizeof(double)});
     };

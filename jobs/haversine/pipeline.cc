@@ -19,8 +19,8 @@ class Pipeline {
   }
 
   void Work(Device& device) {
-    Batch batch;
-    std::vector<double> km;
+    Batch batch(device.memory());
+    Values km(device.memory());
     while (true) {
       batch.counts = {};
       batch.lines = 0;
@@ -51,13 +51,16 @@ class Pipeline {
   }
 
  private:
-  Result<Summary> DecodeAndCompute(Device& device, Batch& batch, std::vector<double>& km) const {
+  Result<Summary> DecodeAndCompute(Device& device, Batch& batch, Values& km) const {
+    // Memory that grows step by step is slow where a device provides it. CSV: no number is known.
+    batch.trips.Reserve(batch.row_count > 0 ? batch.row_count : kBatchRows);
     BERTH_CHECK_OK(source_.Decode(batch));
-    return device.Compute(batch.trips, km);
+    const bool wanted = options_.write_distances || check_rows_per_batch_ > 0;
+    return device.Compute(batch.trips, wanted ? &km : nullptr);
   }
 
   // Waits for this batch's turn. False: stop, because this batch or an earlier one failed.
-  bool Deliver(std::uint64_t turn, const Batch& batch, const std::vector<double>& km,
+  bool Deliver(std::uint64_t turn, const Batch& batch, std::span<const double> km,
                const Result<Summary>& summary, const CheckReport& check) {
     std::unique_lock lock(add_mutex_);
     turn_changed_.wait(lock, [&] { return error_ || current_turn_ == turn; });

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 
 #include "base/result.h"
@@ -32,7 +33,7 @@ struct Progress {
 struct PipelineOptions {
   std::uint64_t check_rows = 0;
   // Called in input order, never by two threads at once.
-  std::function<Status(const std::vector<double>& km)> write_distances;
+  std::function<Status(std::span<const double> km)> write_distances;
   std::function<void(const Progress&)> on_progress;
 };
 

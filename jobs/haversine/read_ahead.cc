@@ -24,8 +24,11 @@ ReadAhead::~ReadAhead() {
   for (auto& thread : threads_) thread.join();
 }
 
-Result<std::optional<std::string>> ReadAhead::Next() {
+Result<std::optional<std::string>> ReadAhead::Next(std::string spare) {
   std::unique_lock lock(mutex_);
+  if (spare.capacity() >= piece_bytes_ && spares_.size() < window_) {
+    spares_.push_back(std::move(spare));
+  }
   if (next_to_give_ == piece_count_) return std::optional<std::string>();
   changed_.wait(lock, [this] { return ready_.contains(next_to_give_); });
   const auto found = ready_.find(next_to_give_);
@@ -45,12 +48,16 @@ void ReadAhead::Work() {
     });
     if (stopping_ || next_to_read_ == piece_count_) return;
     const std::uint64_t piece = next_to_read_++;
+    std::string bytes;
+    if (!spares_.empty()) {
+      bytes = std::move(spares_.back());
+      spares_.pop_back();
+    }
     lock.unlock();
 
     const std::uint64_t offset = piece * piece_bytes_;
-    std::string bytes(
-        static_cast<std::size_t>(std::min<std::uint64_t>(piece_bytes_, reader_->size() - offset)),
-        '\0');
+    bytes.resize(
+        static_cast<std::size_t>(std::min<std::uint64_t>(piece_bytes_, reader_->size() - offset)));
     const Status status = reader_->ReadAt(offset, {bytes.data(), bytes.size()});
 
     lock.lock();

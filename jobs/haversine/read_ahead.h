@@ -26,8 +26,8 @@ class ReadAhead {
   ReadAhead(const ReadAhead&) = delete;
   ReadAhead& operator=(const ReadAhead&) = delete;
 
-  // The next piece; nullopt after the last one.
-  Result<std::optional<std::string>> Next();
+  // The next piece; nullopt after the last one. A later piece is read into the memory of `spare`.
+  Result<std::optional<std::string>> Next(std::string spare = {});
 
   const RangeReader& reader() const { return *reader_; }
   std::uint64_t piece_count() const { return piece_count_; }
@@ -45,6 +45,7 @@ class ReadAhead {
   std::uint64_t next_to_read_ = 0;  // guarded by mutex_, as all members below
   std::uint64_t next_to_give_ = 0;
   std::map<std::uint64_t, Result<std::string>> ready_;
+  std::vector<std::string> spares_;  // at most window_
   bool stopping_ = false;
   std::vector<std::thread> threads_;
 };

@@ -37,7 +37,7 @@ void CheckReport::Add(const CheckReport& later) {
   if (first_failure.empty()) first_failure = later.first_failure;
 }
 
-CheckReport CheckRows(const Columns& trips, const std::vector<double>& km, std::size_t rows) {
+CheckReport CheckRows(const Columns& trips, std::span<const double> km, std::size_t rows) {
   CheckReport report;
   const std::size_t count = std::min(rows, trips.size());
   for (std::size_t i = 0; i < count; ++i) {

@@ -5,8 +5,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
-#include <vector>
 
 #include "jobs/haversine/trip.h"
 
@@ -30,6 +30,6 @@ struct CheckReport {
 };
 
 // Compares `rows` trips, evenly spread, or all if there are fewer.
-CheckReport CheckRows(const Columns& trips, const std::vector<double>& km, std::size_t rows);
+CheckReport CheckRows(const Columns& trips, std::span<const double> km, std::size_t rows);
 
 }  // namespace berth::haversine

@@ -90,7 +90,7 @@ std::string JsonReport(const Outcome& outcome, const RunFacts& facts) {
   }
   return fmt::format(
       "{{\"input\":{},\"device\":{},\"rowsRead\":{},\"rowsComputed\":{},\"rowsZero\":{},"
-      "\"rowsImpossible\":{},\"rowsMalformed\":{},\"meanKm\":{:.9g},\"maxKm\":{:.9g},"
+      "\"rowsImpossible\":{},\"rowsMalformed\":{},\"meanKm\":{},\"maxKm\":{},"
       "\"seconds\":{:.6f},\"rowsPerSecond\":{:.0f},\"checked\":{},\"checkFailed\":{},"
       "\"worstDifferenceKm\":{:.3g},\"histogramKm\":[{}]}}\n",
       JsonString(facts.input), JsonString(facts.device), counts.read, counts.used, counts.zero,

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <memory_resource>
 #include <optional>
 #include <string>
 
@@ -21,10 +22,15 @@ class RangeReader;
 inline constexpr std::size_t kBatchRows = 262144;
 
 struct Batch {
+  // `memory` is the memory of the trips.
+  explicit Batch(std::pmr::memory_resource* memory = std::pmr::get_default_resource())
+      : trips(memory) {}
+
   // Take fills the first part.
   std::uint64_t first_row = 0;  // raw and generated: its number in the input
   std::size_t row_count = 0;
-  std::string text;  // CSV: whole lines
+  std::string carried;  // CSV: the start of the first line, whose rest begins `text`
+  std::string text;     // CSV: whole lines otherwise
 
   // Decode fills the second part.
   Columns trips;  // possible ones only

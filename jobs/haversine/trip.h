@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory_resource>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,13 +17,23 @@ namespace berth::haversine {
 inline constexpr std::array<std::string_view, 4> kColumnNames = {
     "pickup_longitude", "pickup_latitude", "dropoff_longitude", "dropoff_latitude"};
 
+// Coordinates or distances, in memory that a device may provide (Device::memory).
+using Values = std::pmr::vector<double>;
+
 // All columns have the same length; index = row.
 struct Columns {
-  std::array<std::vector<double>, 4> values;  // in the order of kColumnNames
+  Columns() = default;
+  explicit Columns(std::pmr::memory_resource* memory)
+      : values{Values(memory), Values(memory), Values(memory), Values(memory)} {}
+
+  std::array<Values, 4> values;  // in the order of kColumnNames
 
   std::size_t size() const { return values[0].size(); }
   void Resize(std::size_t rows) {
     for (auto& column : values) column.resize(rows);
+  }
+  void Reserve(std::size_t rows) {
+    for (auto& column : values) column.reserve(rows);
   }
 };
 

@@ -80,6 +80,17 @@ TEST(Kernel, EveryLengthAgreesWithTheReference) {
   }
 }
 
+#if defined(__x86_64__)
+TEST(Kernel, TheOneForThisProcessorIsBuiltIn) {
+  __builtin_cpu_init();
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) {
+    EXPECT_EQ(UsableKernels().front().name, "portable");
+    return;
+  }
+  EXPECT_THAT(UsableKernels().front().name, testing::StartsWith("x86-64-v"));
+}
+#endif
+
 TEST(Kernel, ThereIsAlwaysAPortableOne) {
   const auto kernels = UsableKernels();
   ASSERT_FALSE(kernels.empty());
@@ -114,9 +125,9 @@ TEST(CheckRows, FindsAWrongDistance) {
   Batch batch;
   ASSERT_TRUE(*source->Take(batch));
   ASSERT_TRUE(source->Decode(batch));
-  std::vector<double> km;
+  Values km;
   auto devices = MakeCpuDevices(1);
-  ASSERT_TRUE(devices.devices[0]->Compute(batch.trips, km));
+  ASSERT_TRUE(devices.devices[0]->Compute(batch.trips, &km));
   EXPECT_EQ(CheckRows(batch.trips, km, 1000).failed, 0U);
   km[500] += 2e-6;
   km[501] = std::numeric_limits<double>::quiet_NaN();

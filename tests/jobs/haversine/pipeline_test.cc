@@ -32,7 +32,7 @@ TEST(Pipeline, AnyNumberOfWorkersGivesTheSameBits) {
 TEST(Pipeline, DistancesComeInInputOrder) {
   std::vector<double> written;
   PipelineOptions options;
-  options.write_distances = [&](const std::vector<double>& km) {
+  options.write_distances = [&](std::span<const double> km) {
     written.insert(written.end(), km.begin(), km.end());
     return OkStatus();
   };
@@ -41,10 +41,10 @@ TEST(Pipeline, DistancesComeInInputOrder) {
   const auto source = MakeGenerator(600'000, 2);
   auto device = MakeCpuDevices(1);
   Batch batch;
-  std::vector<double> km;
+  Values km;
   while (*source->Take(batch)) {
     ASSERT_TRUE(source->Decode(batch));
-    ASSERT_TRUE(device.devices[0]->Compute(batch.trips, km));
+    ASSERT_TRUE(device.devices[0]->Compute(batch.trips, &km));
     expected.insert(expected.end(), km.begin(), km.end());
   }
   EXPECT_TRUE(written == expected);
@@ -64,9 +64,9 @@ TEST(Pipeline, ChecksAtLeastAsManyRowsAsAskedFor) {
 class OffByAMetre : public Device {
  public:
   explicit OffByAMetre(std::unique_ptr<Device> device) : device_(std::move(device)) {}
-  Result<Summary> Compute(const Columns& trips, std::vector<double>& km) override {
+  Result<Summary> Compute(const Columns& trips, Values* km) override {
     auto summary = device_->Compute(trips, km);
-    for (double& value : km) value += 1e-3;
+    for (double& value : *km) value += 1e-3;
     return summary;
   }
 
@@ -115,7 +115,7 @@ TEST(Pipeline, TheFirstErrorInInputOrderEndsIt) {
 TEST(Pipeline, AFullDiskEndsIt) {
   PipelineOptions options;
   int calls = 0;
-  options.write_distances = [&](const std::vector<double>&) -> Status {
+  options.write_distances = [&](std::span<const double>) -> Status {
     if (++calls == 2) return Error{ErrorCode::kUnavailable, "km.f64: no space left"};
     return OkStatus();
   };
