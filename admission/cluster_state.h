@@ -13,9 +13,9 @@
 #include <memory>
 #include <string>
 
-#include "admission/catalogue.h"
-#include "admission/catalogue_queries.h"
-#include "admission/reservations.h"
+#include "admission/catalogue/catalogue.h"
+#include "admission/catalogue/catalogue_queries.h"
+#include "admission/quota/reservations.h"
 
 namespace berth::admission {
 

@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
-#include "admission/flavor_resources.h"
-#include "admission/quota_tree.h"
+#include "admission/quota/flavor_resources.h"
+#include "admission/quota/quota_tree.h"
 #include "admission/topology/placed_pods.h"
 #include "api/labels.h"
 #include "api/pod.h"

@@ -4,11 +4,11 @@
 #include <set>
 #include <utility>
 
+#include "admission/catalogue/required_checks.h"
 #include "admission/decision_facts.h"
 #include "admission/lifecycle/node_failure.h"
 #include "admission/messages.h"
-#include "admission/required_checks.h"
-#include "admission/workload_slices.h"
+#include "admission/workloads/workload_slices.h"
 #include "api/reasons.h"
 
 namespace berth::admission {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "admission/flavor_topology.h"
-#include "admission/workload_slices.h"
+#include "admission/flavors/flavor_topology.h"
+#include "admission/workloads/workload_slices.h"
 #include "api/condition.h"
 #include "api/provisioning_labels.h"
 #include "api/reasons.h"

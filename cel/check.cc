@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "cel/internal/source.h"
+#include "cel/internal/source_position.h"
 #include "cel/internal/typing.h"
 
 namespace berth::cel {

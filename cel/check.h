@@ -48,7 +48,7 @@ struct Type {
   Kind kind = Kind::kDyn;
   TypePtr element;   // the element type of kList, kMap (its values) and kOptional; null: dyn
   std::string name;  // the name of kObject and kOpaque
-  // For estimates (cost.h): the most bytes, items or entries that a value can have.
+  // For estimates (cost_estimate.h): the most bytes, items or entries that a value can have.
   std::uint64_t max_elements = 0;
   // The type of a property, by its name in the object (not escaped); null: there is no such one.
   std::function<TypePtr(std::string_view)> field;

@@ -9,7 +9,7 @@
 // evaluation ("no such overload"), and so is a missing field ("no such key: x"). `||`, `&&`, all()
 // and exists() absorb the errors of one side where the other side decides.
 //
-// A name in a selection is a field's name or its escaped form (names.h).
+// A name in a selection is a field's name or its escaped form (property_names.h).
 //
 // Limits: every expression ends. The text, its nesting, the work of an evaluation, the memory of
 // the values it makes, and regular expressions have limits; an expression that exceeds one gets an

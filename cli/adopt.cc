@@ -6,7 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "admission/controller/configuration.h"
+#include "admission/controller/configuration/configuration.h"
 #include "api/labels.h"
 #include "api/yaml/yaml.h"
 #include "checks/check_kinds.h"

@@ -12,7 +12,7 @@
 #include "cli/completion.h"
 #include "kube/client/kubeconfig.h"
 #include "local/cloud/cloud_driver.h"
-#include "local/cluster/pod_index.h"
+#include "local/cluster/objects/pod_index.h"
 #include "program/embedded_manifests.h"
 #include "program/remote_api.h"
 #include "program/signals.h"

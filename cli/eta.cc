@@ -1,6 +1,4 @@
 // `berth eta`: when a job starts, by the scheduler in virtual time. Nothing is written.
-#include "view/screens/eta.h"
-
 #include <memory>
 #include <optional>
 #include <utility>
@@ -8,15 +6,16 @@
 #include <nlohmann/json.hpp>
 
 #include "base/terminal_text.h"
-#include "cli/forecast.h"
+#include "cli/forecast_commands.h"
 #include "cli/forecast_source.h"
 #include "forecast/eta_notes.h"
 #include "forecast/eta_pasts.h"
 #include "forecast/eta_scores.h"
 #include "forecast/forecast_cluster.h"
 #include "forecast/forecast_threads.h"
-#include "simulation/standing.h"
+#include "simulation/present_workloads.h"
 #include "view/output.h"
+#include "view/screens/eta_screen.h"
 #include "view/session.h"
 
 namespace berth::cli {

@@ -6,7 +6,7 @@
 
 #include "cli/client_flags.h"
 #include "cli/completion.h"
-#include "cli/forecast.h"
+#include "cli/forecast_commands.h"
 
 namespace berth::cli {
 namespace {

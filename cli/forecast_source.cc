@@ -16,7 +16,7 @@
 #include "program/configuration_file.h"
 #include "view/manifest_files.h"
 #include "view/manifest_places.h"
-#include "view/screens/plan.h"
+#include "view/screens/plan_screen.h"
 #include "view/screens/why.h"
 #include "view/session.h"
 #include "view/view_reader.h"

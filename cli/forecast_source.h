@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "cli/forecast.h"
+#include "cli/forecast_commands.h"
 #include "forecast/forecast_cluster.h"
 #include "view/screens/cluster_view.h"
 #include "view/session.h"

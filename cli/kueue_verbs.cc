@@ -7,8 +7,8 @@
 #include "base/system_clock.h"
 #include "kube/client/api_client.h"
 #include "view/output.h"
-#include "view/screens/job_pods.h"
 #include "view/screens/kueue_tables.h"
+#include "view/screens/pods_of_job.h"
 #include "view/session.h"
 
 namespace berth::cli {

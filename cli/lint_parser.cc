@@ -6,7 +6,7 @@
 
 #include "cli/client_flags.h"
 #include "cli/completion.h"
-#include "cli/lint.h"
+#include "cli/lint_command.h"
 
 namespace berth::cli {
 

@@ -1,6 +1,4 @@
 // `berth plan`: jobs of files, and what their queue would do with them. Nothing is written.
-#include "view/screens/plan.h"
-
 #include <memory>
 
 #include <CLI/CLI.hpp>
@@ -13,6 +11,7 @@
 #include "view/output.h"
 #include "view/planned_jobs.h"
 #include "view/read_objects.h"
+#include "view/screens/plan_screen.h"
 #include "view/session.h"
 
 namespace berth::cli {

@@ -27,7 +27,7 @@
 #include "view/output.h"
 #include "view/screens/simulation_page.h"
 #include "view/screens/simulation_tables.h"
-#include "view/screens/spread.h"
+#include "view/screens/spread_screen.h"
 #include "view/session.h"
 
 namespace berth::cli {

@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json_write.h"
-#include "simulation/report.h"
+#include "simulation/run_report.h"
 
 namespace berth::cli {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "simulation/cluster.h"
+#include "simulation/cluster_objects.h"
 #include "simulation/jobs.h"
 #include "simulation/nodes.h"
 #include "simulation/world.h"

@@ -1,13 +1,11 @@
 // `berth what-if`: two forecasts of a cluster, as it is and with a change. Nothing is written.
-#include "view/screens/what_if.h"
-
 #include <memory>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
 #include "base/strings.h"
-#include "cli/forecast.h"
+#include "cli/forecast_commands.h"
 #include "cli/forecast_source.h"
 #include "forecast/forecast_cluster.h"
 #include "forecast/forecast_threads.h"
@@ -15,6 +13,7 @@
 #include "view/manifest_objects.h"
 #include "view/output.h"
 #include "view/read_objects.h"
+#include "view/screens/what_if_screen.h"
 #include "view/session.h"
 
 namespace berth::cli {

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "view/screens/cluster_view.h"
-#include "view/screens/eta.h"
+#include "view/screens/eta_screen.h"
 
 namespace berth::forecast {
 

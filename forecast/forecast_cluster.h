@@ -20,7 +20,7 @@
 #include "base/result.h"
 #include "ledger/records.h"
 #include "simulation/forecast.h"
-#include "simulation/standing.h"
+#include "simulation/present_workloads.h"
 #include "view/screens/cluster_view.h"
 
 namespace berth::forecast {

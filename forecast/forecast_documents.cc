@@ -11,7 +11,7 @@
 #include "base/rfc3339.h"
 #include "forecast/forecast_cluster.h"
 #include "view/view_reader.h"
-#include "webhook/conversion.h"
+#include "webhook/version_conversion.h"
 
 namespace berth::forecast {
 namespace {

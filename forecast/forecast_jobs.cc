@@ -8,7 +8,7 @@
 #include "forecast/forecast_cluster.h"
 #include "forecast/run_members.h"
 #include "forecast/simulated_cluster.h"
-#include "view/screens/plan.h"
+#include "view/screens/plan_screen.h"
 #include "view/screens/why.h"
 
 namespace berth::forecast {

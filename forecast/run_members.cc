@@ -9,7 +9,7 @@
 
 #include "api/condition.h"
 #include "api/reasons.h"
-#include "simulation/standing.h"
+#include "simulation/present_workloads.h"
 
 namespace berth::forecast {
 namespace {

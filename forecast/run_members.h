@@ -12,7 +12,7 @@
 
 #include "api/workload.h"
 #include "ledger/records.h"
-#include "simulation/cluster.h"
+#include "simulation/cluster_objects.h"
 #include "simulation/forecast.h"
 #include "simulation/run_model.h"
 #include "view/screens/cluster_view.h"

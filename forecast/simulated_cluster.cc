@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/codec.h"
-#include "webhook/conversion.h"
+#include "webhook/version_conversion.h"
 
 namespace berth::forecast {
 namespace {

@@ -8,7 +8,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "base/result.h"
-#include "simulation/cluster.h"
+#include "simulation/cluster_objects.h"
 #include "view/screens/cluster_view.h"
 
 namespace berth::forecast {

@@ -13,7 +13,7 @@
 #include "api/reasons.h"
 #include "base/strings.h"
 #include "forecast/forecast_cluster.h"
-#include "simulation/standing.h"
+#include "simulation/present_workloads.h"
 #include "view/manifest_files.h"
 #include "view/planned_jobs.h"
 #include "view/screens/why.h"

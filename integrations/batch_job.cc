@@ -7,7 +7,7 @@
 #include "api/labels.h"
 #include "api/multikueue.h"
 #include "base/strings.h"
-#include "integrations/topology_request.h"
+#include "integrations/template_topology.h"
 
 namespace berth::integrations {
 namespace {

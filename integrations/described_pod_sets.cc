@@ -12,7 +12,7 @@
 #include "api/workload_limits.h"
 #include "base/dns_names.h"
 #include "cel/value_text.h"
-#include "integrations/topology_request.h"
+#include "integrations/template_topology.h"
 
 namespace berth::integrations {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "integrations/job_plan.h"
+#include "integrations/action_plan.h"
 
 namespace berth::integrations {
 

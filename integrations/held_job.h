@@ -27,7 +27,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "integrations/job_plan.h"
+#include "integrations/action_plan.h"
 #include "integrations/kind_description.h"
 #include "integrations/pods/queued_pod.h"
 

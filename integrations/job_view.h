@@ -2,7 +2,7 @@
 //
 // batch_job.h makes the views of batch Jobs, described_job.h those of the kinds that a description
 // defines (kind_description.h), pods/ those of pods and pod groups; all turn starts and stops into
-// writes to the objects. job_plan.h decides on views alone.
+// writes to the objects. action_plan.h decides on views alone.
 #pragma once
 
 #include <cstdint>

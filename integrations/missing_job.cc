@@ -1,7 +1,7 @@
 // The plan for Workloads whose job does not exist.
 #include "api/labels.h"
 #include "api/reasons.h"
-#include "integrations/job_plan.h"
+#include "integrations/action_plan.h"
 #include "integrations/slice_plan.h"
 #include "integrations/workload_build.h"
 

@@ -1,5 +1,5 @@
 // The plans for jobs that stay as they are.
-#include "integrations/job_plan.h"
+#include "integrations/action_plan.h"
 #include "integrations/workload_build.h"
 
 namespace berth::integrations {

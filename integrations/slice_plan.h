@@ -1,5 +1,5 @@
 // integrations/slice_plan.h — plans for the slices of an elastic job (job_slices.h): which slice
-// the job follows, and how the slices follow the job's size. A part of job_plan.h.
+// the job follows, and how the slices follow the job's size. A part of action_plan.h.
 //
 // Threads: pure functions. Errors: none.
 // Source: Kueue pkg/workloadslicing, pkg/controller/jobframework/reconciler.go.
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "integrations/job_plan.h"
+#include "integrations/action_plan.h"
 #include "integrations/job_slices.h"
 
 namespace berth::integrations {

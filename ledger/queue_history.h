@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "ledger/accounts.h"
 #include "ledger/records.h"
-#include "ledger/report.h"
 
 namespace berth::ledger {
 

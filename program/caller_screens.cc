@@ -15,7 +15,7 @@
 #include "program/caller_actions.h"
 #include "program/caller_story.h"
 #include "view/screens/capacity.h"
-#include "view/screens/cost.h"
+#include "view/screens/cost_screen.h"
 #include "view/screens/pending_capacity.h"
 #include "view/screens/topology.h"
 #include "view/view_reader.h"

@@ -14,7 +14,7 @@
 #include "api/reasons.h"
 #include "kube/client/api_client.h"
 #include "view/screens/items.h"
-#include "view/screens/job_pods.h"
+#include "view/screens/pods_of_job.h"
 #include "view/screens/reason.h"
 #include "view/screens/why.h"
 #include "view/view_reader.h"

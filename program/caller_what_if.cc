@@ -13,7 +13,7 @@
 #include "forecast/forecast_cluster.h"
 #include "forecast/what_if_changes.h"
 #include "ledger/ledger_reader.h"
-#include "view/screens/what_if.h"
+#include "view/screens/what_if_screen.h"
 
 namespace berth::program {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "admission/controller/configuration.h"
+#include "admission/controller/configuration/configuration.h"
 #include "base/result.h"
 
 namespace berth::program {

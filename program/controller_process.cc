@@ -9,7 +9,7 @@
 
 #include <unistd.h>
 
-#include "admission/controller/shadow.h"
+#include "admission/controller/shadow/shadow.h"
 #include "admission/controller/visibility_api.h"
 #include "base/log/log.h"
 #include "base/strings.h"
@@ -26,7 +26,7 @@
 #include "webhook/controller/certificate_files.h"
 #include "webhook/controller/certificate_keeper.h"
 #include "webhook/controller/serving_certificate.h"
-#include "webhook/server.h"
+#include "webhook/webhook_server.h"
 
 namespace berth::program {
 namespace {
@@ -393,7 +393,7 @@ net::Response Process::AnswerVisibility(const net::Request& request) {
 }
 
 Status Process::OpenWebhooks(const net::TlsIdentity& identity) {
-  constexpr int kThreads = 2;  // one for large reviews alone (webhook/server.h)
+  constexpr int kThreads = 2;  // one for large reviews alone (webhook/webhook_server.h)
   webhook_pool_ = std::make_unique<net::IoPool>(kThreads);
   webhook::WebhookServerOptions server;
   server.address = options_.webhook->host;

@@ -15,7 +15,7 @@
 #include <optional>
 #include <string>
 
-#include "admission/controller/configuration.h"
+#include "admission/controller/configuration/configuration.h"
 #include "base/clock.h"
 #include "base/result.h"
 #include "kube/client/kubeconfig.h"
@@ -49,8 +49,8 @@ struct ControllerProcessOptions {
   std::string role;
   admission::Configuration configuration;
   ControllerSelection controllers;  // none: no leader election
-  // Set: a shadow (admission/controller/shadow.h) in place of the controllers; nothing is written.
-  // Excludes webhook, visibility, read_api and leader_election.
+  // Set: a shadow (admission/controller/shadow/shadow.h) in place of the controllers; nothing is
+  // written. Excludes webhook, visibility, read_api and leader_election.
   std::optional<Duration> shadow_window;
   std::optional<ledger::LedgerOptions> ledger;  // nullopt: no history is written
   bool record_users = false;                    // api/job_user.h

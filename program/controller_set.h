@@ -11,7 +11,7 @@
 #include <memory>
 #include <string>
 
-#include "admission/controller/configuration.h"
+#include "admission/controller/configuration/configuration.h"
 #include "admission/scheduler.h"
 #include "base/clock.h"
 #include "kube/runtime/events.h"

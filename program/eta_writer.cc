@@ -14,7 +14,7 @@
 #include "forecast/eta_pasts.h"
 #include "forecast/forecast_cluster.h"
 #include "ledger/ledger_reader.h"
-#include "simulation/standing.h"
+#include "simulation/present_workloads.h"
 
 namespace berth::program {
 namespace {

@@ -11,8 +11,8 @@
 #include "api/codec/json_write.h"
 #include "ledger/capacity_history.h"
 #include "ledger/queue_history.h"
-#include "provisioning/reasons.h"
-#include "view/screens/history.h"
+#include "provisioning/request_reasons.h"
+#include "view/screens/history_screen.h"
 
 namespace berth::program {
 namespace {

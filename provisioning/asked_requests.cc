@@ -4,8 +4,8 @@
 
 #include "api/labels.h"
 #include "api/provisioning_labels.h"
-#include "provisioning/names.h"
 #include "provisioning/race.h"
+#include "provisioning/request_names.h"
 #include "provisioning/request_state.h"
 
 namespace berth::provisioning {

@@ -1,8 +1,8 @@
 // provisioning/asked_requests.h — what the ProvisioningRequests of a Workload tell a check: their
 // attempts, steps, zones and pods.
 //
-// A request of the check carries its attempt in its name (names.h), its step and its zone in
-// annotations.
+// A request of the check carries its attempt in its name (request_names.h), its step and its zone
+// in annotations.
 //
 // Units: pods, attempts from 1. Threads: pure functions. Errors: none; a request of another check
 // is passed over.

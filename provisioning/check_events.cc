@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/strings.h"
-#include "provisioning/reasons.h"
+#include "provisioning/request_reasons.h"
 
 namespace berth::provisioning {
 namespace {

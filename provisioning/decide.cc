@@ -10,12 +10,12 @@
 #include "base/rfc3339.h"
 #include "base/strings.h"
 #include "provisioning/asked_requests.h"
-#include "provisioning/charges.h"
+#include "provisioning/day_charges.h"
 #include "provisioning/decide_check.h"
 #include "provisioning/lease.h"
-#include "provisioning/names.h"
+#include "provisioning/policy_steps.h"
+#include "provisioning/request_names.h"
 #include "provisioning/request_state.h"
-#include "provisioning/steps.h"
 #include "provisioning/ways/check_situation.h"
 
 namespace berth::provisioning {

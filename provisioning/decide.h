@@ -13,9 +13,9 @@
 // retryCount, which the eviction after Retry increments. The backoff starts at the failure, not at
 // the check's last transition (Kueue).
 //
-// With a ProvisioningPolicy (steps.h) the Workload's memory says what failed. A changed memory is
-// written first and alone; the next decision draws the consequence from the memory. A crash between
-// the two changes nothing.
+// With a ProvisioningPolicy (policy_steps.h) the Workload's memory says what failed. A changed
+// memory is written first and alone; the next decision draws the consequence from the memory. A
+// crash between the two changes nothing.
 //
 // The cost of a request is charged to its LocalQueue's day (spend.h), and the charge is written,
 // before the request is made. A request that may still be granted keeps its charge until the

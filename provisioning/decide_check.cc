@@ -10,7 +10,7 @@
 #include "provisioning/ways/follow_request.h"
 #include "provisioning/ways/move.h"
 #include "provisioning/ways/node_leases.h"
-#include "provisioning/ways/race.h"
+#include "provisioning/ways/race_steps.h"
 #include "provisioning/ways/selection.h"
 #include "provisioning/ways/split.h"
 

@@ -35,7 +35,7 @@ struct NodeSupply {
 bool MayHost(const api::KarpenterNodePool& pool, const api::PodSpec& spec);
 
 struct WaitCause {
-  std::string reason;   // one of the reasons below; Explain (reasons.h) knows each
+  std::string reason;   // one of the reasons below; Explain (request_reasons.h) knows each
   std::string message;  // the same while the cause is the same
 };
 inline constexpr char kPoolLimitReason[] = "NodePoolLimitReached";

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "provisioning/gang.h"
-#include "provisioning/steps.h"
+#include "provisioning/policy_steps.h"
 
 namespace berth::provisioning {
 namespace {

@@ -4,8 +4,8 @@
 //
 //     Workload, policy, ClusterQueue, stock memory ──OutlookOf──▶ one StepOutlook for each step
 //
-// Steps are chosen by StepPlan (steps.h), as for a Workload that exists. The quota that others use
-// at present passes no step over: it may be free by then.
+// Steps are chosen by StepPlan (policy_steps.h), as for a Workload that exists. The quota that
+// others use at present passes no step over: it may be free by then.
 //
 // Units: seconds; USD for one node and hour. Threads: pure functions. Errors: none.
 #pragma once
@@ -20,7 +20,7 @@
 #include "api/queues.h"
 #include "api/workload.h"
 #include "base/clock.h"
-#include "provisioning/eta.h"
+#include "provisioning/expected_wait.h"
 #include "provisioning/pod_sets.h"
 #include "provisioning/race.h"
 #include "provisioning/spend.h"

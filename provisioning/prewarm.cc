@@ -9,7 +9,7 @@
 #include "base/cron_schedule.h"
 #include "base/rfc3339.h"
 #include "provisioning/lease.h"
-#include "provisioning/steps.h"
+#include "provisioning/policy_steps.h"
 
 namespace berth::provisioning {
 namespace {

@@ -7,9 +7,9 @@
 #include "api/labels.h"
 #include "base/strings.h"
 #include "provisioning/gang.h"
-#include "provisioning/names.h"
+#include "provisioning/policy_steps.h"
+#include "provisioning/request_names.h"
 #include "provisioning/request_state.h"
-#include "provisioning/steps.h"
 
 namespace berth::provisioning {
 namespace {

@@ -10,8 +10,8 @@
 #include "api/reasons.h"
 #include "base/strings.h"
 #include "provisioning/gang.h"
+#include "provisioning/policy_steps.h"
 #include "provisioning/reactive_decider.h"
-#include "provisioning/steps.h"
 
 namespace berth::provisioning {
 namespace {

@@ -6,10 +6,10 @@
 //                 └─▶ Retry: quota is released, the next step of the policy follows
 //
 // Such an autoscaler acts on pods that exist, so the check lets the job start and watches its pods.
-// The steps are those of the ProvisioningPolicy that the AdmissionCheck names (steps.h): a step is
-// a flavor with a limit of time and of attempts. Without a policy there is one step of 15 minutes.
-// The memory of what failed, the vetoes (vetoes.h) and the stock memory (stock.h) are those of
-// provisioning checks; the memory is written first and alone, as in decide.h.
+// The steps are those of the ProvisioningPolicy that the AdmissionCheck names (policy_steps.h): a
+// step is a flavor with a limit of time and of attempts. Without a policy there is one step of 15
+// minutes. The memory of what failed, the vetoes (vetoes.h) and the stock memory (stock.h) are
+// those of provisioning checks; the memory is written first and alone, as in decide.h.
 //
 // A job whose nodes cannot come is not let start: see KnownObstacle (node_supply.h). The cost of an
 // attempt is charged to its LocalQueue's day (spend.h), and the charge is written, before the job

@@ -16,8 +16,8 @@
 #include "base/strings.h"
 #include "checks/check_event.h"
 #include "provisioning/decide.h"
+#include "provisioning/policy_steps.h"
 #include "provisioning/reactive.h"
-#include "provisioning/steps.h"
 
 namespace berth::provisioning {
 

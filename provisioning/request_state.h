@@ -39,8 +39,8 @@ bool IsOpen(RequestState state);
 bool MayBeGranted(const api::ProvisioningRequest& request);
 std::string_view RequestStateName(RequestState state);
 
-// The condition that gives the state's reason (see reasons.h), or null; for a waiting request the
-// condition that names the cause of the wait.
+// The condition that gives the state's reason (see request_reasons.h), or null; for a waiting
+// request the condition that names the cause of the wait.
 const api::Condition* DecidingCondition(const api::ProvisioningRequest& request);
 
 }  // namespace berth::provisioning

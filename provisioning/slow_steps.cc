@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "provisioning/eta.h"
-#include "provisioning/steps.h"
+#include "provisioning/expected_wait.h"
+#include "provisioning/policy_steps.h"
 #include "provisioning/zones.h"
 
 namespace berth::provisioning {

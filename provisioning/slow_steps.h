@@ -3,9 +3,9 @@
 //
 //     expected wait of the step − expected wait of the following step > minEtaGainSeconds ─▶ veto
 //
-// The expected wait is the median of eta.h, from the stock memory. A step with zones has that of
-// its quickest zone. The following step is the next one that is not used up and has no veto of its
-// own, whatever its flavor. Requests that wait now do not count.
+// The expected wait is the median of expected_wait.h, from the stock memory. A step with zones has
+// that of its quickest zone. The following step is the next one that is not used up and has no veto
+// of its own, whatever its flavor. Requests that wait now do not count.
 //
 // The following step may need quota that the Workload never gets. So a step is passed over for no
 // longer than the expected gain, from the time that the Workload's memory has (passed_over): after

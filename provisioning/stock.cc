@@ -7,8 +7,8 @@
 #include "base/sha1.h"
 #include "base/strings.h"
 #include "provisioning/gang.h"
-#include "provisioning/reasons.h"
-#include "provisioning/steps.h"
+#include "provisioning/policy_steps.h"
+#include "provisioning/request_reasons.h"
 
 namespace berth::provisioning {
 namespace {

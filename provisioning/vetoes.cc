@@ -6,9 +6,9 @@
 #include "base/rfc3339.h"
 #include "base/strings.h"
 #include "provisioning/money.h"
+#include "provisioning/policy_steps.h"
 #include "provisioning/run_duration.h"
 #include "provisioning/slow_steps.h"
-#include "provisioning/steps.h"
 #include "provisioning/zones.h"
 
 namespace berth::provisioning {

@@ -46,9 +46,9 @@ struct VetoInput {
   const FlavorsByName* flavors = nullptr;  // for their prices; null: none are known
   const StockMemory* stock = nullptr;      // null: no step rests
   WallTime now{};
-  std::optional<std::int64_t> job_deadline;         // activeDeadlineSeconds of the Workload's Job
-  const SpendMemory* spend = nullptr;               // null: no queue has a budget of the day
-  std::set<std::string> own_charges;                // that the next request replaces (charges.h)
+  std::optional<std::int64_t> job_deadline;  // activeDeadlineSeconds of the Workload's Job
+  const SpendMemory* spend = nullptr;        // null: no queue has a budget of the day
+  std::set<std::string> own_charges;         // that the next request replaces (day_charges.h)
   const api::ProvisioningMemory* memory = nullptr;  // null: no step is used up
   bool asked = false;  // a request waits or has its nodes: expected waits change nothing
 };

@@ -5,7 +5,7 @@
 
 #include "api/labels.h"
 #include "provisioning/gang.h"
-#include "provisioning/steps.h"
+#include "provisioning/policy_steps.h"
 
 namespace berth::provisioning {
 namespace {

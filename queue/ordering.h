@@ -8,7 +8,7 @@
 //     Fifo            the queue-order instant
 //     ShortestFirst   the queue-order instant + kShortestFirstWeight × the expected run time
 //     kept            the queue-order instant - a thousand years: workloads for which the queue
-//                     keeps a place (admission/kept_places.h)
+//                     keeps a place (admission/policies/kept_places.h)
 //
 // So a workload is overtaken by shorter ones for a bounded time. The passage of time changes no
 // place: only the workload, the order, or a kept place does.

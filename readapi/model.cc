@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/strings.h"
-#include "readapi/json_text.h"
+#include "readapi/cell_text.h"
 
 namespace berth::readapi {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/assert.h"
-#include "readapi/json_text.h"
+#include "readapi/cell_text.h"
 
 namespace berth::readapi {
 namespace {

@@ -6,7 +6,7 @@
 #include "api/yaml/yaml.h"
 #include "base/rfc3339.h"
 #include "base/strings.h"
-#include "local/cluster/fields.h"
+#include "local/cluster/objects/fields.h"
 #include "scenarios/lookup.h"
 #include "scenarios/short_forms.h"
 #include "scenarios/topology_words.h"

@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "local/cluster/fields.h"
+#include "local/cluster/objects/fields.h"
 #include "scenarios/script.h"
 
 namespace berth::scenarios {

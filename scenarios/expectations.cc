@@ -8,7 +8,7 @@
 #include "api/codec/json_write.h"
 #include "api/quantity.h"
 #include "base/strings.h"
-#include "local/cluster/fields.h"
+#include "local/cluster/objects/fields.h"
 #include "scenarios/lookup.h"
 #include "scenarios/short_forms.h"
 #include "scenarios/told_why.h"

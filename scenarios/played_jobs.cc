@@ -9,7 +9,7 @@
 #include "api/codec/codec.h"
 #include "api/codec/kinds.h"
 #include "api/reasons.h"
-#include "local/cluster/fields.h"
+#include "local/cluster/objects/fields.h"
 #include "scenarios/played_nodes.h"
 #include "scenarios/played_objects.h"
 #include "scenarios/world/sim_world.h"

@@ -22,10 +22,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "admission/controller/configuration.h"
+#include "admission/controller/configuration/configuration.h"
 #include "base/clock.h"
 #include "base/result.h"
-#include "simulation/cluster.h"
+#include "simulation/cluster_objects.h"
 #include "simulation/jobs.h"
 #include "simulation/nodes.h"
 #include "simulation/world.h"

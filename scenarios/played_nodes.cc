@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "local/cloud/node_pool.h"
-#include "local/cluster/fields.h"
+#include "local/cluster/objects/fields.h"
 
 namespace berth::scenarios {
 

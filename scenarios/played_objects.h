@@ -9,7 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "simulation/cluster.h"
+#include "simulation/cluster_objects.h"
 #include "simulation/jobs.h"
 
 namespace berth::scenarios {

@@ -3,7 +3,7 @@
 #include <map>
 
 #include "api/codec/codec.h"
-#include "local/cluster/fields.h"
+#include "local/cluster/objects/fields.h"
 #include "scenarios/lookup.h"
 #include "scenarios/world/sim_runner.h"
 

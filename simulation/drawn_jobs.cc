@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "simulation/standing.h"
+#include "simulation/present_workloads.h"
 #include "simulation/streams.h"
 
 namespace berth::simulation {

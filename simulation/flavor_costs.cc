@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "provisioning/vetoes.h"
-#include "simulation/report.h"
+#include "simulation/run_report.h"
 
 namespace berth::simulation {
 namespace {

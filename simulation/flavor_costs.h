@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "simulation/cluster.h"
+#include "simulation/cluster_objects.h"
 #include "simulation/world.h"
 
 namespace berth::simulation {

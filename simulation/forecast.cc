@@ -6,7 +6,7 @@
 
 #include "base/random.h"
 #include "simulation/drawn_jobs.h"
-#include "simulation/standing.h"
+#include "simulation/present_workloads.h"
 
 namespace berth::simulation {
 namespace {

@@ -22,7 +22,7 @@
 
 #include "base/clock.h"
 #include "simulation/arrivals.h"
-#include "simulation/cluster.h"
+#include "simulation/cluster_objects.h"
 #include "simulation/jobs.h"
 #include "simulation/run_forecast.h"
 #include "simulation/run_model.h"
@@ -39,7 +39,7 @@ struct CapacityWait {
 };
 
 struct ForecastJob {
-  Job job;  // see simulation/standing.h
+  Job job;  // see simulation/present_workloads.h
   // The job in ForecastOptions::runs. nullopt, or no runs there: its run follows `run` and `left`.
   std::optional<std::size_t> member;
   std::shared_ptr<const RunForecast> run;  // forecast of a whole run; may be null for a member

@@ -13,7 +13,7 @@
 #include "api/workload.h"
 #include "base/clock.h"
 #include "base/result.h"
-#include "simulation/cluster.h"
+#include "simulation/cluster_objects.h"
 #include "simulation/trace.h"
 
 namespace berth::simulation {
@@ -30,8 +30,8 @@ struct Job {
   Duration run{};
   // From the reservation of quota to the start of the run.
   Duration capacity_wait{};
-  // The Workload, where it exists when the run begins (simulation/standing.h); null: World makes
-  // it at submission. The fields from `local_queue` on are those of jobs without it.
+  // The Workload, where it exists when the run begins (simulation/present_workloads.h); null: World
+  // makes it at submission. The fields from `local_queue` on are those of jobs without it.
   std::shared_ptr<const api::Workload> object;
   Duration left{};  // the rest of the run, where `object` is admitted; a later run takes `run`
   std::size_t local_queue = 0;  // index in Cluster::local_queues

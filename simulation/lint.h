@@ -21,7 +21,7 @@
 #include "api/provisioning_policy.h"
 #include "api/queues.h"
 #include "api/workload.h"
-#include "simulation/cluster.h"
+#include "simulation/cluster_objects.h"
 
 namespace berth::simulation {
 
@@ -60,7 +60,7 @@ struct LintJob {
   std::shared_ptr<const api::Workload> workload;
 };
 
-// `cluster` has been prepared (simulation/cluster.h).
+// `cluster` has been prepared (simulation/cluster_objects.h).
 std::vector<LintFinding> LintJobs(const Cluster& cluster, const std::vector<LintJob>& jobs,
                                   const admission::SchedulerConfig& scheduler);
 

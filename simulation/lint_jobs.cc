@@ -1,6 +1,6 @@
 // The jobs that no state of the queues admits: each alone in the empty cluster.
 #include "simulation/lint.h"
-#include "simulation/standing.h"
+#include "simulation/present_workloads.h"
 #include "simulation/world.h"
 
 namespace berth::simulation {

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "simulation/cluster.h"
+#include "simulation/cluster_objects.h"
 
 namespace berth::simulation {
 

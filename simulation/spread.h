@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "simulation/report.h"
+#include "simulation/run_report.h"
 
 namespace berth::simulation {
 

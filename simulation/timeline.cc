@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "simulation/report.h"
+#include "simulation/run_report.h"
 
 namespace berth::simulation {
 namespace {

@@ -4,8 +4,8 @@
 // steps of them: each value is the mean over its step. The cost is linear in runs and nodes,
 // whatever the number of steps.
 //
-// Units: times are microseconds as of WorldResult; amounts as in simulation/report.h (CPUs, GPUs,
-// GiB); waits in seconds. Threads: one. Errors: none.
+// Units: times are microseconds as of WorldResult; amounts as in simulation/run_report.h (CPUs,
+// GPUs, GiB); waits in seconds. Threads: one. Errors: none.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "simulation/cluster.h"
+#include "simulation/cluster_objects.h"
 #include "simulation/jobs.h"
 #include "simulation/nodes.h"
 #include "simulation/world.h"

@@ -4,7 +4,7 @@
 #include <map>
 #include <numeric>
 
-#include "simulation/standing.h"
+#include "simulation/present_workloads.h"
 
 namespace berth::simulation {
 namespace {

@@ -6,7 +6,7 @@
 #include "admission/messages.h"
 #include "api/condition.h"
 #include "api/reasons.h"
-#include "simulation/standing.h"
+#include "simulation/present_workloads.h"
 
 namespace berth::simulation {
 namespace {

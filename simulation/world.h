@@ -44,7 +44,7 @@
 #include "admission/driver.h"
 #include "base/clock.h"
 #include "simulation/agenda.h"
-#include "simulation/cluster.h"
+#include "simulation/cluster_objects.h"
 #include "simulation/control_plane.h"
 #include "simulation/evictable_jobs.h"
 #include "simulation/job_book.h"
@@ -82,7 +82,7 @@ struct WorldResult {
 
 class World {
  public:
-  // `cluster` has been prepared (simulation/cluster.h); both must outlive the World.
+  // `cluster` has been prepared (simulation/cluster_objects.h); both must outlive the World.
   World(const Cluster& cluster, const std::vector<Job>& jobs, const WorldOptions& options);
 
   // Runs until every job has finished, or none of the rest can be admitted. Call once.

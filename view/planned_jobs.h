@@ -20,7 +20,7 @@
 #include "base/result.h"
 #include "integrations/kind_description.h"
 #include "simulation/lint.h"
-#include "view/screens/plan.h"
+#include "view/screens/plan_screen.h"
 
 namespace berth::view {
 

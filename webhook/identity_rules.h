@@ -7,7 +7,7 @@
 #pragma once
 
 #include "api/queues.h"
-#include "webhook/field_error.h"
+#include "webhook/review_error.h"
 
 namespace berth::webhook {
 

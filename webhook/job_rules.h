@@ -14,7 +14,7 @@
 
 #include "api/object_meta.h"
 #include "base/result.h"
-#include "webhook/field_error.h"
+#include "webhook/review_error.h"
 
 namespace berth::webhook {
 

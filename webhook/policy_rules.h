@@ -16,7 +16,7 @@
 
 #include "api/object_meta.h"
 #include "api/provisioning_policy.h"
-#include "webhook/field_error.h"
+#include "webhook/review_error.h"
 
 namespace berth::webhook {
 

@@ -13,10 +13,10 @@
 #include "api/labels.h"
 #include "base/strings.h"
 #include "webhook/batch_job_rules.h"
-#include "webhook/field_error.h"
 #include "webhook/identity_rules.h"
 #include "webhook/policy_rules.h"
 #include "webhook/quota_rules.h"
+#include "webhook/review_error.h"
 #include "webhook/workload_rules.h"
 
 namespace berth::webhook {

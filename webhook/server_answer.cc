@@ -1,12 +1,12 @@
-// Answers one request of an API server; server.cc has the network.
+// Answers one request of an API server; webhook_server.cc has the network.
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json_tree.h"
 #include "api/codec/json_write.h"
-#include "webhook/conversion.h"
-#include "webhook/server.h"
+#include "webhook/version_conversion.h"
+#include "webhook/webhook_server.h"
 
 namespace berth::webhook {
 namespace {

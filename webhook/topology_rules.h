@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "api/object_meta.h"
-#include "webhook/field_error.h"
+#include "webhook/review_error.h"
 
 namespace berth::webhook {
 

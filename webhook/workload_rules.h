@@ -8,7 +8,7 @@
 #pragma once
 
 #include "api/workload.h"
-#include "webhook/field_error.h"
+#include "webhook/review_error.h"
 
 namespace berth::webhook {
 

@@ -16,7 +16,7 @@
 #include <memory>
 #include <string>
 
-#include "admission/controller/metrics_options.h"
+#include "admission/controller/metrics/metrics_options.h"
 #include "admission/driver.h"
 #include "base/clock.h"
 #include "kube/runtime/events.h"

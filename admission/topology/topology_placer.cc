@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "admission/gpu_sharing.h"
+#include "admission/flavors/gpu_sharing.h"
 #include "admission/topology/node_filter.h"
 #include "api/labels.h"
 #include "base/assert.h"

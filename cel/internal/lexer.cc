@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "base/strings.h"
-#include "cel/internal/source.h"
+#include "cel/internal/source_position.h"
 
 namespace berth::cel {
 namespace {

@@ -6,9 +6,9 @@
 #include "base/strings.h"
 #include "cel/internal/lexer.h"
 #include "cel/internal/numbers.h"
-#include "cel/internal/source.h"
+#include "cel/internal/source_position.h"
 #include "cel/internal/syntax.h"
-#include "cel/names.h"
+#include "cel/property_names.h"
 
 namespace berth::cel {
 namespace {

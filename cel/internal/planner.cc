@@ -6,8 +6,8 @@
 
 #include "cel/internal/macros.h"
 #include "cel/internal/plan.h"
-#include "cel/internal/source.h"
-#include "cel/names.h"
+#include "cel/internal/source_position.h"
+#include "cel/property_names.h"
 
 namespace berth::cel {
 namespace {

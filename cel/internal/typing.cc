@@ -7,7 +7,7 @@
 
 #include "cel/internal/macros.h"
 #include "cel/internal/signatures.h"
-#include "cel/names.h"
+#include "cel/property_names.h"
 
 namespace berth::cel {
 namespace {

@@ -16,8 +16,8 @@
 #include "checks/check_event.h"
 #include "kube/runtime/events.h"
 #include "kube/runtime/manager.h"
-#include "kube/runtime/steps.h"
 #include "kube/runtime/sweep.h"
+#include "kube/runtime/write_steps.h"
 
 namespace berth::checks {
 

@@ -7,8 +7,8 @@
 #include <map>
 #include <string>
 
+#include "integrations/action_plan.h"
 #include "integrations/controller/job_source.h"
-#include "integrations/job_plan.h"
 #include "kube/runtime/events.h"
 
 namespace berth::integrations {

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "api/workload.h"
+#include "integrations/action_plan.h"
 #include "integrations/controller/job_source.h"
-#include "integrations/job_plan.h"
 #include "kube/runtime/manager.h"
 
 namespace berth::integrations {

@@ -14,6 +14,7 @@
 #include "api/queues.h"
 #include "api/workload.h"
 #include "base/clock.h"
+#include "integrations/action_plan.h"
 #include "integrations/controller/job_events.h"
 #include "integrations/controller/job_owners.h"
 #include "integrations/controller/job_source.h"
@@ -23,13 +24,12 @@
 #include "integrations/controller/stop_pace.h"
 #include "integrations/controller/unseen_starts.h"
 #include "integrations/controller/workload_writes.h"
-#include "integrations/job_plan.h"
 #include "kube/runtime/events.h"
 #include "kube/runtime/manager.h"
 #include "kube/runtime/metrics.h"
 #include "kube/runtime/reconciler.h"
-#include "kube/runtime/steps.h"
 #include "kube/runtime/sweep.h"
+#include "kube/runtime/write_steps.h"
 
 namespace berth::integrations {
 

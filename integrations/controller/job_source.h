@@ -17,7 +17,7 @@
 #include "api/object_meta.h"
 #include "api/workload.h"
 #include "base/clock.h"
-#include "integrations/job_plan.h"
+#include "integrations/action_plan.h"
 #include "integrations/job_view.h"
 #include "integrations/workload_build.h"
 #include "kube/client/api_client.h"

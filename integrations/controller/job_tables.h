@@ -4,7 +4,7 @@
 // Threads: one Executor, that of the manager.
 #pragma once
 
-#include "integrations/job_plan.h"
+#include "integrations/action_plan.h"
 #include "kube/runtime/manager.h"
 
 namespace berth::integrations {

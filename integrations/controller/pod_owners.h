@@ -13,13 +13,13 @@
 #include <memory>
 
 #include "api/workload.h"
+#include "integrations/action_plan.h"
 #include "integrations/controller/job_source.h"
 #include "integrations/controller/workload_writes.h"
-#include "integrations/job_plan.h"
 #include "kube/client/api_client.h"
 #include "kube/client/informer.h"
 #include "kube/runtime/events.h"
-#include "kube/runtime/steps.h"
+#include "kube/runtime/write_steps.h"
 
 namespace berth::integrations {
 

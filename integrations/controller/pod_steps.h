@@ -13,7 +13,7 @@
 #include "base/result.h"
 #include "integrations/controller/job_source.h"
 #include "kube/client/api_client.h"
-#include "kube/runtime/steps.h"
+#include "kube/runtime/write_steps.h"
 
 namespace berth::integrations {
 

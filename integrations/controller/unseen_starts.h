@@ -16,8 +16,8 @@
 #include <optional>
 #include <string>
 
+#include "integrations/action_plan.h"
 #include "integrations/controller/job_source.h"
-#include "integrations/job_plan.h"
 
 namespace berth::integrations {
 

@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "api/workload.h"
-#include "integrations/job_plan.h"
+#include "integrations/action_plan.h"
 #include "kube/client/api_client.h"
 #include "kube/client/informer.h"
 #include "kube/runtime/events.h"
-#include "kube/runtime/steps.h"
+#include "kube/runtime/write_steps.h"
 
 namespace berth::integrations {
 

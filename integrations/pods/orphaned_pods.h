@@ -10,7 +10,7 @@
 
 #include <vector>
 
-#include "integrations/job_plan.h"
+#include "integrations/action_plan.h"
 #include "integrations/pods/pod_parent.h"
 
 namespace berth::integrations {

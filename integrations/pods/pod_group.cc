@@ -10,7 +10,7 @@
 #include "api/pod_groups.h"
 #include "api/reasons.h"
 #include "base/strings.h"
-#include "integrations/topology_request.h"
+#include "integrations/template_topology.h"
 #include "integrations/workload_build.h"
 
 namespace berth::integrations {

@@ -26,7 +26,7 @@
 
 #include "api/codec/codec.h"
 #include "base/clock.h"
-#include "integrations/job_plan.h"
+#include "integrations/action_plan.h"
 #include "integrations/kind_description.h"
 
 namespace berth::integrations {

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "base/clock.h"
-#include "integrations/job_plan.h"
+#include "integrations/action_plan.h"
 #include "integrations/pods/pod_group.h"
 
 namespace berth::integrations {

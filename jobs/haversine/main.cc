@@ -13,8 +13,8 @@
 #include "jobs/haversine/output_file.h"
 #include "jobs/haversine/pipeline.h"
 #include "jobs/haversine/range_reader.h"
-#include "jobs/haversine/report.h"
 #include "jobs/haversine/source.h"
+#include "jobs/haversine/text_report.h"
 #include "jobs/haversine/write_trips.h"
 
 namespace berth::haversine {

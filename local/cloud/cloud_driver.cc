@@ -4,7 +4,7 @@
 
 #include "base/log/log.h"
 #include "base/rfc3339.h"
-#include "local/cluster/resource_ids.h"
+#include "local/cluster/objects/resource_ids.h"
 
 namespace berth::local::cloud {
 namespace {

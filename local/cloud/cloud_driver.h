@@ -14,9 +14,9 @@
 #include "base/executor.h"
 #include "local/apiserver/api.h"
 #include "local/cloud/cloud_step.h"
-#include "local/cluster/object_cache.h"
-#include "local/cluster/object_events.h"
-#include "local/cluster/writer.h"
+#include "local/cluster/objects/object_cache.h"
+#include "local/cluster/objects/object_events.h"
+#include "local/cluster/objects/writer.h"
 
 namespace berth::local::cloud {
 

@@ -33,7 +33,7 @@
 #include "local/apiserver/api.h"
 #include "local/cloud/machine_node.h"
 #include "local/cloud/node_pool.h"
-#include "local/cluster/fields.h"
+#include "local/cluster/objects/fields.h"
 
 namespace berth::local::cloud {
 

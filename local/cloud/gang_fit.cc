@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "api/first_fit.h"
-#include "local/cluster/fields.h"
-#include "local/cluster/node_choice.h"
-#include "local/cluster/node_match.h"
-#include "local/cluster/pod_resources.h"
+#include "local/cluster/objects/fields.h"
+#include "local/cluster/scheduler/node_choice.h"
+#include "local/cluster/scheduler/pod_node_match.h"
+#include "local/cluster/scheduler/pod_resources.h"
 
 namespace berth::local::cloud {
 namespace {

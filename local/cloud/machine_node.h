@@ -5,7 +5,7 @@
 //                                        └── both are gone ── deleted ◀── no pod left ─┘
 //
 // A cordon of an administrator stays: the annotation kYieldsAnnotation marks the cloud's own.
-// The reporter of nodes (local/cluster/node_reporter.h) makes the Node ready.
+// The reporter of nodes (local/cluster/kubelet/node_reporter.h) makes the Node ready.
 //
 // Pure. Units: thousandths of a CPU, bytes.
 #pragma once

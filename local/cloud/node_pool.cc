@@ -8,8 +8,8 @@
 #include "base/rfc3339.h"
 #include "base/seconds.h"
 #include "base/strings.h"
-#include "local/cluster/fields.h"
-#include "local/cluster/pod_resources.h"
+#include "local/cluster/objects/fields.h"
+#include "local/cluster/scheduler/pod_resources.h"
 
 namespace berth::local::cloud {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "base/rfc3339.h"
 #include "local/cloud/step_context.h"
-#include "local/cluster/node_choice.h"
-#include "local/cluster/pod_resources.h"
+#include "local/cluster/scheduler/node_choice.h"
+#include "local/cluster/scheduler/pod_resources.h"
 
 namespace berth::local::cloud {
 namespace {

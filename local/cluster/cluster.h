@@ -20,11 +20,11 @@
 #include "base/result.h"
 #include "local/apiserver/api.h"
 #include "local/apiserver/pod_streams.h"
-#include "local/cluster/container_environment.h"
-#include "local/cluster/object_cache.h"
-#include "local/cluster/pod_account.h"
-#include "local/cluster/pod_folders.h"
-#include "local/cluster/process_host.h"
+#include "local/cluster/kubelet/container_environment.h"
+#include "local/cluster/kubelet/pod_account.h"
+#include "local/cluster/kubelet/pod_folders.h"
+#include "local/cluster/objects/object_cache.h"
+#include "local/cluster/processes/process_host.h"
 #include "net/http.h"
 
 namespace berth::local::cluster {

@@ -7,7 +7,7 @@
 
 #include "api/codec/json_tree.h"
 #include "base/strings.h"
-#include "local/images/errors.h"
+#include "local/images/image_errors.h"
 
 namespace berth::local::images {
 namespace {

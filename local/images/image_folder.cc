@@ -18,7 +18,7 @@
 
 #include "base/sha256.h"
 #include "base/strings.h"
-#include "local/images/errors.h"
+#include "local/images/image_errors.h"
 
 namespace berth::local::images {
 namespace {

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "local/images/errors.h"
+#include "local/images/image_errors.h"
 
 namespace berth::local::images {
 namespace {

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/strings.h"
-#include "local/images/errors.h"
+#include "local/images/image_errors.h"
 
 namespace berth::local::images {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <boost/asio/ip/tcp.hpp>
 
-#include "net/internal/transport.h"
+#include "net/internal/byte_stream.h"
 
 namespace berth::net {
 

@@ -12,10 +12,10 @@
 
 #include "base/result.h"
 #include "net/http.h"
+#include "net/internal/byte_stream.h"
 #include "net/internal/input_buffer.h"
 #include "net/internal/message_parser.h"
 #include "net/internal/strand.h"
-#include "net/internal/transport.h"
 
 namespace berth::net {
 

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "net/internal/transport.h"
+#include "net/internal/byte_stream.h"
 
 namespace berth::net {
 

@@ -1,5 +1,5 @@
 // net/internal/openssl.h — owners for OpenSSL's objects, and PEM parsing. For tls.cc,
-// certificates.cc and transport.cc only.
+// certificates.cc and byte_stream.cc only.
 #pragma once
 
 #include <memory>

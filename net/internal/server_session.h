@@ -17,6 +17,7 @@
 #include <optional>
 #include <string>
 
+#include "net/internal/byte_stream.h"
 #include "net/internal/duplex_connection.h"
 #include "net/internal/input_buffer.h"
 #include "net/internal/message_parser.h"
@@ -24,7 +25,6 @@
 #include "net/internal/server_core.h"
 #include "net/internal/server_stream.h"
 #include "net/internal/strand.h"
-#include "net/internal/transport.h"
 
 namespace berth::net {
 

@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "kube/runtime/events.h"
 #include "kube/runtime/manager.h"
-#include "kube/runtime/steps.h"
+#include "kube/runtime/write_steps.h"
 #include "provisioning/controller/node_view.h"
 #include "provisioning/decide.h"
 

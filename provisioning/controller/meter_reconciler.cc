@@ -15,9 +15,9 @@
 #include "checks/controller_names.h"
 #include "provisioning/check_settings.h"
 #include "provisioning/lease.h"
+#include "provisioning/policy_steps.h"
 #include "provisioning/reactive.h"
 #include "provisioning/reuse.h"
-#include "provisioning/steps.h"
 
 namespace berth::provisioning {
 namespace {

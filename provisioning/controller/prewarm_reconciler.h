@@ -21,7 +21,7 @@
 #include "kube/runtime/events.h"
 #include "kube/runtime/manager.h"
 #include "kube/runtime/reconciler.h"
-#include "kube/runtime/steps.h"
+#include "kube/runtime/write_steps.h"
 #include "provisioning/prewarm.h"
 
 namespace berth::provisioning {

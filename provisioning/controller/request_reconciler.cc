@@ -13,9 +13,9 @@
 #include "kube/runtime/refused_write.h"
 #include "provisioning/check_settings.h"
 #include "provisioning/controller/check_memory.h"
-#include "provisioning/names.h"
+#include "provisioning/policy_steps.h"
+#include "provisioning/request_names.h"
 #include "provisioning/request_state.h"
-#include "provisioning/steps.h"
 
 namespace berth::provisioning {
 namespace {

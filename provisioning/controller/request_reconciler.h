@@ -25,7 +25,7 @@
 #include "kube/runtime/events.h"
 #include "kube/runtime/manager.h"
 #include "kube/runtime/reconciler.h"
-#include "kube/runtime/steps.h"
+#include "kube/runtime/write_steps.h"
 #include "provisioning/controller/budget_waiters.h"
 #include "provisioning/controller/lease_steps.h"
 #include "provisioning/controller/node_view.h"

@@ -12,7 +12,7 @@
 
 #include "api/workload.h"
 #include "kube/runtime/manager.h"
-#include "kube/runtime/steps.h"
+#include "kube/runtime/write_steps.h"
 #include "provisioning/decide.h"
 
 namespace berth::provisioning {

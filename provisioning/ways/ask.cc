@@ -5,10 +5,10 @@
 #include "api/labels.h"
 #include "api/provisioning_labels.h"
 #include "provisioning/asked_requests.h"
-#include "provisioning/names.h"
+#include "provisioning/request_names.h"
 #include "provisioning/ways/budget.h"
 #include "provisioning/ways/expiry.h"
-#include "provisioning/ways/parts.h"
+#include "provisioning/ways/request_parts.h"
 #include "provisioning/zones.h"
 
 namespace berth::provisioning {

@@ -1,6 +1,6 @@
 #include "provisioning/ways/budget.h"
 
-#include "provisioning/charges.h"
+#include "provisioning/day_charges.h"
 #include "provisioning/request_state.h"
 
 namespace berth::provisioning {

@@ -4,10 +4,10 @@
 
 #include "api/reasons.h"
 #include "provisioning/asked_requests.h"
-#include "provisioning/charges.h"
-#include "provisioning/names.h"
+#include "provisioning/day_charges.h"
+#include "provisioning/request_names.h"
 #include "provisioning/run_duration.h"
-#include "provisioning/ways/parts.h"
+#include "provisioning/ways/request_parts.h"
 #include "provisioning/ways/selection.h"
 
 namespace berth::provisioning {

@@ -20,8 +20,8 @@
 #include "base/clock.h"
 #include "provisioning/decide.h"
 #include "provisioning/pod_sets.h"
+#include "provisioning/policy_steps.h"
 #include "provisioning/race.h"
-#include "provisioning/steps.h"
 #include "provisioning/vetoes.h"
 
 namespace berth::provisioning {
@@ -83,9 +83,9 @@ struct CheckSituation {
   std::optional<StepPlan> plan;  // nullopt: no policy, or none of its steps is for these flavors
 
   std::vector<PodSetGroup> groups;  // the pods that need capacity
-  std::vector<Part> parts;          // the parts of `groups` (parts.h); empty: one request for all
-  Part first;                       // the first part of divided pods (parts.h); empty: undivided
-  std::vector<Runner> runners;      // the requests that may win, by attempt (selection.h)
+  std::vector<Part> parts;  // the parts of `groups` (request_parts.h); empty: one request for all
+  Part first;               // the first part of divided pods (request_parts.h); empty: undivided
+  std::vector<Runner> runners;  // the requests that may win, by attempt (selection.h)
 };
 
 // What the vetoes of the check's steps depend on while no request waits. Precondition: `input` has

@@ -11,7 +11,7 @@
 
 #include "api/provisioning_request.h"
 #include "base/clock.h"
-#include "provisioning/steps.h"
+#include "provisioning/policy_steps.h"
 #include "provisioning/ways/check_situation.h"
 #include "provisioning/ways/move.h"
 

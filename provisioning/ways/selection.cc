@@ -6,10 +6,10 @@
 #include "api/labels.h"
 #include "api/provisioning_labels.h"
 #include "provisioning/asked_requests.h"
-#include "provisioning/names.h"
+#include "provisioning/request_names.h"
 #include "provisioning/request_state.h"
 #include "provisioning/ways/node_leases.h"
-#include "provisioning/ways/parts.h"
+#include "provisioning/ways/request_parts.h"
 #include "provisioning/ways/surplus.h"
 
 namespace berth::provisioning {

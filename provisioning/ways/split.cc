@@ -14,7 +14,7 @@
 #include "provisioning/ways/budget.h"
 #include "provisioning/ways/failure.h"
 #include "provisioning/ways/follow_request.h"
-#include "provisioning/ways/parts.h"
+#include "provisioning/ways/request_parts.h"
 
 namespace berth::provisioning {
 namespace {

@@ -1,5 +1,5 @@
 // provisioning/ways/split.h — a Workload whose pods need machines of several pools, where the
-// policy has `split: {mode: PerPodSet}`: each part (parts.h) has a request.
+// policy has `split: {mode: PerPodSet}`: each part (request_parts.h) has a request.
 //
 //     request of part 1 ─┐
 //     request of part 2 ─┴─ all have their nodes ─▶ Ready;  one fails, or the others have not come

@@ -1,5 +1,5 @@
-// provisioning/ways/surplus.h — requests of a check that have lost a race (race.h), and the nodes
-// that came for them.
+// provisioning/ways/surplus.h — requests of a check that have lost a race (race_steps.h), and the
+// nodes that came for them.
 //
 //     request has lost ─ no nodes came, or no keepSurplusSeconds ─▶ deleted
 //                      └ nodes came ─ offered to others for keepSurplusSeconds ─▶ deleted

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "admission/controller/configuration.h"
+#include "admission/controller/configuration/configuration.h"
 #include "admission/scheduler.h"
 #include "base/clock.h"
 #include "base/result.h"

@@ -7,8 +7,8 @@
 #include "local/apiserver/http/bodies.h"
 #include "local/apiserver/http/exchange.h"
 #include "local/apiserver/http/reviews.h"
-#include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
+#include "local/apiserver/registry/status_errors.h"
 
 namespace berth::sim {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/strings.h"
-#include "local/cluster/image_map.h"
+#include "local/cluster/kubelet/image_map.h"
 
 namespace berth::sim {
 namespace {

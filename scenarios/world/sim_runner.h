@@ -13,7 +13,7 @@
 #include <string>
 
 #include "base/executor.h"
-#include "local/cluster/process_host.h"
+#include "local/cluster/processes/process_host.h"
 
 namespace berth::sim {
 

@@ -7,7 +7,7 @@
 #include "base/strings.h"
 #include "kube/client/status_error.h"
 #include "local/apiserver/http/list_parameters.h"
-#include "local/apiserver/registry/errors.h"
+#include "local/apiserver/registry/status_errors.h"
 #include "scenarios/world/sim_request.h"
 
 namespace berth::sim {

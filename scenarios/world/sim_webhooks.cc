@@ -1,6 +1,6 @@
 #include "scenarios/world/sim_webhooks.h"
 
-#include "webhook/conversion.h"
+#include "webhook/version_conversion.h"
 
 namespace berth::sim {
 

@@ -7,7 +7,7 @@
 #include <rapidcheck.h>
 
 #include "cel/internal/syntax.h"
-#include "cel/names.h"
+#include "cel/property_names.h"
 #include "tests/cel/support.h"
 #include "tests/support/property.h"
 

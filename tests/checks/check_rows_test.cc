@@ -19,7 +19,7 @@
 #include "program/controller_selection.h"
 #include "simulation/lint.h"
 #include "view/screens/adoption.h"
-#include "view/screens/plan.h"
+#include "view/screens/plan_screen.h"
 
 namespace berth::checks {
 namespace {

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "admission/controller/configuration.h"
+#include "admission/controller/configuration/configuration.h"
 #include "checks/check_kinds.h"
 #include "kube/runtime/events.h"
 #include "kube/runtime/manager.h"

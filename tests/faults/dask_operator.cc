@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "local/cluster/fields.h"
+#include "local/cluster/objects/fields.h"
 #include "tests/faults/player.h"
 
 namespace berth::sim {

@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "local/cluster/fields.h"
+#include "local/cluster/objects/fields.h"
 
 namespace berth::sim {
 namespace {

@@ -1,6 +1,6 @@
 #include "tests/faults/gatekeeper.h"
 
-#include "local/cluster/fields.h"
+#include "local/cluster/objects/fields.h"
 #include "scenarios/actions.h"
 #include "scenarios/lookup.h"
 

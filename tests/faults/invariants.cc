@@ -4,7 +4,7 @@
 
 #include "api/reasons.h"
 #include "base/strings.h"
-#include "local/cluster/fields.h"
+#include "local/cluster/objects/fields.h"
 
 namespace berth::sim {
 namespace {

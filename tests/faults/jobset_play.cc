@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/rfc3339.h"
-#include "local/cluster/fields.h"
+#include "local/cluster/objects/fields.h"
 
 namespace berth::sim {
 namespace {

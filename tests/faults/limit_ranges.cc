@@ -1,6 +1,6 @@
 #include "tests/faults/limit_ranges.h"
 
-#include "local/cluster/fields.h"
+#include "local/cluster/objects/fields.h"
 
 namespace berth::sim {
 namespace {

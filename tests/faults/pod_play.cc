@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "local/cluster/fields.h"
+#include "local/cluster/objects/fields.h"
 
 namespace berth::sim {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "api/quantity.h"
-#include "local/cluster/fields.h"
+#include "local/cluster/objects/fields.h"
 #include "tests/faults/request_part.h"
 
 namespace berth::sim {

@@ -1,6 +1,6 @@
 #include "tests/faults/request_part.h"
 
-#include "local/cluster/fields.h"
+#include "local/cluster/objects/fields.h"
 
 namespace berth::sim {
 

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "api/quantity.h"
-#include "local/cluster/fields.h"
+#include "local/cluster/objects/fields.h"
 
 namespace berth::sim {
 namespace {

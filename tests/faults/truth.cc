@@ -6,7 +6,7 @@
 #include "api/labels.h"
 #include "api/quantity.h"
 #include "base/strings.h"
-#include "local/cluster/fields.h"
+#include "local/cluster/objects/fields.h"
 #include "tests/faults/request_part.h"
 
 namespace berth::sim {

@@ -18,7 +18,7 @@
 #include "base/random.h"
 #include "forecast/forecast_cluster.h"
 #include "forecast/what_if_changes.h"
-#include "simulation/standing.h"
+#include "simulation/present_workloads.h"
 #include "simulation/what_if.h"
 #include "tests/simulation/day.h"
 #include "tests/simulation/standing_cluster.h"

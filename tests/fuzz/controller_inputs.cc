@@ -3,14 +3,14 @@
 
 #include <nlohmann/json.hpp>
 
-#include "admission/controller/configuration.h"
-#include "admission/controller/plan_json.h"
+#include "admission/controller/configuration/configuration.h"
+#include "admission/controller/notes/plan_json.h"
 #include "api/codec/json_tree.h"
 #include "api/yaml/yaml.h"
 #include "kube/client/kubeconfig.h"
 #include "tests/fuzz/targets.h"
-#include "webhook/conversion.h"
-#include "webhook/server.h"
+#include "webhook/version_conversion.h"
+#include "webhook/webhook_server.h"
 
 namespace berth::fuzz {
 namespace {

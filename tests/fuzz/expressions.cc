@@ -3,10 +3,10 @@
 
 #include "api/codec/json_tree.h"
 #include "api/yaml/yaml.h"
-#include "cel/cost.h"
+#include "cel/cost_estimate.h"
 #include "cel/internal/syntax.h"
-#include "cel/names.h"
 #include "cel/program.h"
+#include "cel/property_names.h"
 #include "cel/value_json.h"
 #include "cel/value_text.h"
 #include "integrations/declared_kind.h"

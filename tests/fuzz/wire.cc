@@ -6,7 +6,7 @@
 #include "local/apiserver/http/spdy_channels.h"
 #include "local/apiserver/http/spdy_frames.h"
 #include "local/apiserver/http/target.h"
-#include "local/cluster/pod_processes.h"
+#include "local/cluster/processes/pod_processes.h"
 #include "net/internal/message_parser.h"
 #include "net/internal/url.h"
 #include "tests/fuzz/targets.h"

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "integrations/job_plan.h"
+#include "integrations/action_plan.h"
 #include "tests/integrations/fixtures.h"
 
 namespace berth::integrations {

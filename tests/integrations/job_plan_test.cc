@@ -1,10 +1,9 @@
 // Goal: each step of the reconcile order, by its actions.
 // Method: a situation in, the actions' names out; contents are compared where they matter.
-#include "integrations/job_plan.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "integrations/action_plan.h"
 #include "tests/integrations/fixtures.h"
 
 namespace berth::integrations {

@@ -1,12 +1,11 @@
 // Goal: annotations of a pod template become the topology request of its pod set.
-#include "integrations/topology_request.h"
-
 #include <functional>
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "api/labels.h"
+#include "integrations/template_topology.h"
 
 namespace berth::integrations {
 namespace {

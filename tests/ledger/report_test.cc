@@ -1,11 +1,10 @@
 // Goal: accounts add up: waits by cause cover the wait, hours are those inside the period, and what
 // preemptions destroyed is counted.
 // Method: whole lines of small histories.
-#include "ledger/report.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "ledger/accounts.h"
 #include "tests/ledger/records.h"
 
 namespace berth::ledger {

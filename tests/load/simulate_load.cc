@@ -17,7 +17,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "admission/controller/shadow.h"
+#include "admission/controller/shadow/shadow.h"
 #include "kube/runtime/events.h"
 #include "kube/runtime/metrics.h"
 #include "program/controller_set.h"

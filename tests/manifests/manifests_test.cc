@@ -13,12 +13,12 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "admission/controller/configuration.h"
+#include "admission/controller/configuration/configuration.h"
 #include "api/codec/codec.h"
 #include "api/yaml/yaml.h"
 #include "local/apiserver/schema/crd_rule_cost.h"
 #include "local/apiserver/schema/crd_schema.h"
-#include "webhook/conversion.h"
+#include "webhook/version_conversion.h"
 
 namespace berth {
 namespace {

@@ -17,7 +17,7 @@
 #include "api/workload.h"
 #include "base/random.h"
 #include "provisioning/decide.h"
-#include "provisioning/eta.h"
+#include "provisioning/expected_wait.h"
 #include "provisioning/stock.h"
 #include "tests/market/market.h"
 

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "admission/controller/admission_controllers.h"
-#include "admission/controller/shadow.h"
+#include "admission/controller/shadow/shadow.h"
 #include "admission/driver.h"
 #include "program/caller_screens.h"
 #include "program/caller_what_if.h"

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "admission/controller/configuration.h"
+#include "admission/controller/configuration/configuration.h"
 #include "api/codec/admission_status.h"
 #include "api/codec/codec.h"
 #include "api/reasons.h"

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "provisioning/names.h"
+#include "provisioning/request_names.h"
 #include "tests/provisioning/world.h"
 
 namespace berth::provisioning {

@@ -1,11 +1,11 @@
 // Goal: the expected wait follows the outcomes that are known, those included that did not come to
 // an end. Method: memories made by hand, and the quantiles that follow from them.
-#include "provisioning/eta.h"
-
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "provisioning/expected_wait.h"
 
 namespace berth::provisioning {
 namespace {

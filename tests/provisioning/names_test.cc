@@ -1,7 +1,7 @@
 // Goal: names stay within the API's limit, and attempts can be parsed at every length.
-#include "provisioning/names.h"
-
 #include <gtest/gtest.h>
+
+#include "provisioning/request_names.h"
 
 namespace berth::provisioning {
 namespace {

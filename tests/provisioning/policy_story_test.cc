@@ -8,9 +8,9 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
-#include "provisioning/names.h"
+#include "provisioning/policy_steps.h"
+#include "provisioning/request_names.h"
 #include "provisioning/request_state.h"
-#include "provisioning/steps.h"
 #include "tests/provisioning/world.h"
 
 namespace berth::provisioning {

@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
-#include "provisioning/names.h"
 #include "provisioning/race.h"
+#include "provisioning/request_names.h"
 #include "provisioning/request_state.h"
 #include "tests/provisioning/world.h"
 

@@ -1,14 +1,13 @@
 // Goal: every known reason of autoscalers has a class and a remedy; unknown ones too.
-#include "provisioning/reasons.h"
-
 #include <set>
 
 #include <gtest/gtest.h>
 
 #include "provisioning/late_pods.h"
 #include "provisioning/node_supply.h"
+#include "provisioning/policy_steps.h"
 #include "provisioning/reactive.h"
-#include "provisioning/steps.h"
+#include "provisioning/request_reasons.h"
 #include "provisioning/vetoes.h"
 
 namespace berth::provisioning {

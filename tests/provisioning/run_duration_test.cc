@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "provisioning/steps.h"
+#include "provisioning/policy_steps.h"
 #include "tests/provisioning/world.h"
 
 namespace berth::provisioning {

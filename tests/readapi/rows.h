@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "readapi/json_text.h"
+#include "readapi/cell_text.h"
 #include "readapi/model.h"
 
 namespace berth::readapi {

@@ -1,13 +1,12 @@
 // Goal: every second of a node on which something ran is charged to jobs once: boots to the first,
 // idle times to the last, shared time by what the pods request. Method: days of a few jobs, worked
 // out by hand.
-#include "simulation/charges.h"
-
 #include <gtest/gtest.h>
 
 #include "api/labels.h"
 #include "simulation/flavor_costs.h"
-#include "simulation/report.h"
+#include "simulation/node_charges.h"
+#include "simulation/run_report.h"
 #include "tests/simulation/day.h"
 
 namespace berth::simulation {

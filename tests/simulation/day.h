@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "simulation/cluster.h"
+#include "simulation/cluster_objects.h"
 #include "simulation/jobs.h"
 #include "simulation/timeline.h"
 #include "simulation/world.h"

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "api/reasons.h"
-#include "simulation/standing.h"
+#include "simulation/present_workloads.h"
 #include "tests/simulation/day.h"
 #include "tests/simulation/run_members.h"
 #include "tests/simulation/standing_cluster.h"

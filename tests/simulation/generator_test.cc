@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "simulation/report.h"
+#include "simulation/run_report.h"
 #include "tests/simulation/day.h"
 
 namespace berth::simulation {

@@ -1,9 +1,8 @@
 // Goal: the figures of a report are those of the day. Method: the report of a day of four jobs,
 // worked out by hand, in whole; the difference of two reports.
-#include "simulation/report.h"
-
 #include <gtest/gtest.h>
 
+#include "simulation/run_report.h"
 #include "tests/simulation/day.h"
 
 namespace berth::simulation {

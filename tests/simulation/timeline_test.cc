@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "simulation/gantt.h"
-#include "simulation/report.h"
+#include "simulation/run_report.h"
 #include "tests/simulation/day.h"
 
 namespace berth::simulation {

@@ -10,8 +10,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
-#include "simulation/charges.h"
-#include "simulation/report.h"
+#include "simulation/node_charges.h"
+#include "simulation/run_report.h"
 #include "tests/simulation/day.h"
 #include "tests/support/property.h"
 

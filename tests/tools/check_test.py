@@ -15,6 +15,7 @@ import children  # noqa: E402
 import classes  # noqa: E402
 import docs  # noqa: E402
 import formatting  # noqa: E402
+import headers  # noqa: E402
 import layering  # noqa: E402
 import listed  # noqa: E402
 import purity  # noqa: E402
@@ -69,7 +70,7 @@ class CheckTest(unittest.TestCase):
             ("kube/a.cc", "queue/b.h", False),
             ("cli/a.cc", "local/b.h", True),
             ("webhook/rules.cc", "net/server.h", False),
-            ("webhook/server.cc", "net/server.h", True),
+            ("webhook/webhook_server.cc", "net/server.h", True),
             ("jobs/haversine/a.cc", "net/server.h", False),
             ("base/a.cc", "tests/support/b.h", False),
             ("tests/queue/a.cc", "kube/b.h", True),
@@ -156,6 +157,10 @@ class CheckTest(unittest.TestCase):
         self.expect(listed.check, {"base/a.cc": "", "base/b.cc": "", "base/sub/c.cc": "",
                                    "base/CMakeLists.txt": "l(a.cc sub/c.cc) # b.cc\n"},
                     "base/b.cc: no CMakeLists.txt")
+
+    def test_two_headers_of_one_name(self):
+        self.expect(headers.check, {"base/a.h": "", "api/a.h": "", "api/codec/a.h": "", "tests/a.h": ""},
+                    "base/a.h: api/a.h has the name, too")
 
     def test_banned_words(self):
         rows = [

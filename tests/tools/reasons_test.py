@@ -45,10 +45,10 @@ class ReasonsTest(unittest.TestCase):
                          (1, "tools/reasons.txt: no remedy for NewReason (api/reasons.h)\n"))
 
     def test_an_event_needs_a_remedy(self):
-        self.add("integrations/job_plan.cc", '    if (!job_.stopping) Event(',
+        self.add("integrations/action_plan.cc", '    if (!job_.stopping) Event(',
                  '    Event("NewEvent", message);\n')
         self.assertEqual(self.check(),
-                         (1, "tools/reasons.txt: no remedy for NewEvent (integrations/job_plan.cc)\n"))
+                         (1, "tools/reasons.txt: no remedy for NewEvent (integrations/action_plan.cc)\n"))
 
     def test_a_remedy_needs_a_reason(self):
         self.add("tools/reasons.txt", "OnHold |", "Gone | where | what | nothing\n")
@@ -62,7 +62,7 @@ class ReasonsTest(unittest.TestCase):
             1, "checks/check_kinds.cc: no row has the reason NewEvent (provisioning/controller/lease_steps.cc)\n"))
 
     def test_the_page_follows(self):
-        self.add("provisioning/reasons.cc", "ask the cloud for more quota", "please ")
+        self.add("provisioning/request_reasons.cc", "ask the cloud for more quota", "please ")
         self.assertEqual(self.check(), (1, "docs/guide/troubleshooting.md differs from its sources\n"))
 
 

@@ -1,7 +1,5 @@
 // Goal: `--cost` shows what runs, with the price of the step that asked for the nodes or else of
 // the flavor. Method: small clusters, exact figures.
-#include "view/screens/cost.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -9,6 +7,7 @@
 #include "api/labels.h"
 #include "tests/view/view_builder.h"
 #include "view/screens/capacity.h"
+#include "view/screens/cost_screen.h"
 #include "view/screens/list.h"
 #include "view/screens/status.h"
 

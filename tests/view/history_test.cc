@@ -1,10 +1,9 @@
 // Goal: the tables, the JSON and the CSV of history and report, as they are read.
-#include "view/screens/history.h"
-
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "tests/ledger/records.h"
+#include "view/screens/history_screen.h"
 #include "view/screens/report_page.h"
 
 namespace berth::view {

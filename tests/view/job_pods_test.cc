@@ -1,8 +1,8 @@
 // Goal: the pods of every kind of job are found by the labels that its operator sets.
-#include "view/screens/job_pods.h"
-
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+
+#include "view/screens/pods_of_job.h"
 
 namespace berth::view {
 namespace {

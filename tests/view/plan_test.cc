@@ -1,7 +1,5 @@
 // Goal: `berth plan` tells what a job would meet before it is created. Method: exact screens of a
 // queue with two flavors and a policy; then what is missing, one object at a time.
-#include "view/screens/plan.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -9,6 +7,7 @@
 #include "api/labels.h"
 #include "checks/controller_names.h"
 #include "tests/view/view_builder.h"
+#include "view/screens/plan_screen.h"
 
 namespace berth::view {
 namespace {

@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/support/property.h"
-#include "webhook/conversion.h"
+#include "webhook/version_conversion.h"
 
 namespace berth::webhook {
 namespace {

@@ -1,8 +1,8 @@
 // Goal: every field that differs between v1beta1 and v1beta2, both ways; invalid ones are refused.
-#include "webhook/conversion.h"
-
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+
+#include "webhook/version_conversion.h"
 
 namespace berth::webhook {
 namespace {

@@ -1,6 +1,4 @@
 // Goal: the webhook server's answers to valid and invalid requests; net/ tests the network.
-#include "webhook/server.h"
-
 #include <atomic>
 #include <future>
 
@@ -9,6 +7,7 @@
 
 #include "net/client.h"
 #include "net/io_pool.h"
+#include "webhook/webhook_server.h"
 
 namespace berth::webhook {
 namespace {

@@ -1,10 +1,10 @@
 """Figures of the tree: how far each rule holds, with the exceptions that are left."""
 
-import collections
 import re
 
 import classes
 import docs
+import headers
 import layering
 import words
 
@@ -16,13 +16,6 @@ def worlds(tree):
     text = tree.text(ARCHITECTURE)
     table = re.search(r"(?m)^\| world \|.*\n\|[-|]+\n((?:\|.*\n)+)", text)
     return table[1].count("\n") if table else 0
-
-
-def shared_headers(tree):
-    """Header names of the product that stand in several folders."""
-    names = collections.Counter(
-        path.rsplit("/", 1)[-1] for path in tree.code if path.endswith(".h") and not path.startswith("tests/"))
-    return sum(1 for count in names.values() if count > 1)
 
 
 def fragments(tree):
@@ -43,7 +36,7 @@ def rows(tree):
     yield "comments that begin with Of, As or With", fragments(tree)
     yield "lines of pages above 120 characters", sum(
         1 for path in tree.files if docs.PAGE.match(path) for _ in docs.long_lines(tree.text(path)))
-    yield "header names that several folders have", shared_headers(tree)
+    yield "header names that several folders have", len(headers.check(tree))
     yield "lines of README.md", tree.text("README.md").count("\n")
     yield "words of CHANGELOG.md", len(tree.text("CHANGELOG.md").split())
 

@@ -73,7 +73,7 @@ MAY_INCLUDE = {
 }
 PURE = {"cel", "checks", "queue", "admission", "provisioning", "integrations", "webhook", "simulation", "readapi"}
 # The units of webhook/ with threads, which serve the pure rules, and the reader of the YAML of kinds.
-SHELL_FILES = {r"webhook/(server|certificates)\w*\.(h|cc)": "webhook/controller",
+SHELL_FILES = {r"webhook/(webhook_server|server_answer)\w*\.(h|cc)": "webhook/controller",
                r"integrations/kind_catalogue\.(h|cc)": "integrations/controller"}
 
 # Library (the start of an include's path) -> the units that may include it. fmt and the standard

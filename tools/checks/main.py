@@ -12,6 +12,7 @@ import docs
 import figures
 import formatting
 import generated
+import headers
 import layering
 import listed
 import purity
@@ -25,6 +26,7 @@ CHECKS = {
     "sizes": sizes.check,
     "classes": classes.check,
     "listed": listed.check,
+    "headers": headers.check,
     "banned": banned.check,
     "children": children.check,
     "docs": docs.check,

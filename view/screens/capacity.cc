@@ -10,7 +10,7 @@
 #include "base/rfc3339.h"
 #include "base/strings.h"
 #include "provisioning/money.h"
-#include "view/screens/cost.h"
+#include "view/screens/cost_screen.h"
 #include "view/screens/pending_capacity.h"
 #include "view/screens/reason.h"
 

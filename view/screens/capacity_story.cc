@@ -8,7 +8,7 @@
 #include "api/labels.h"
 #include "base/rfc3339.h"
 #include "provisioning/money.h"
-#include "provisioning/reasons.h"
+#include "provisioning/request_reasons.h"
 #include "provisioning/request_state.h"
 #include "provisioning/vetoes.h"
 #include "view/screens/reason.h"

@@ -11,7 +11,7 @@
 #include "api/codec/json_write.h"
 #include "base/rfc3339.h"
 #include "view/screens/cluster_view.h"
-#include "view/screens/eta.h"
+#include "view/screens/eta_screen.h"
 
 namespace berth::view {
 namespace {

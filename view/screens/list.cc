@@ -8,7 +8,7 @@
 #include "api/reasons.h"
 #include "base/rfc3339.h"
 #include "base/strings.h"
-#include "view/screens/cost.h"
+#include "view/screens/cost_screen.h"
 #include "view/screens/eta_cell.h"
 #include "view/screens/items.h"
 #include "view/screens/reason.h"

@@ -7,7 +7,7 @@
 
 #include "api/gpu_shares.h"
 #include "base/rfc3339.h"
-#include "view/screens/history.h"
+#include "view/screens/history_screen.h"
 #include "view/screens/svg_charts.h"
 
 namespace berth::view {

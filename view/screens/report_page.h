@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "ledger/report.h"
+#include "ledger/accounts.h"
 
 namespace berth::view {
 

@@ -2,7 +2,7 @@
 // and CSV; and the differences of two runs.
 //
 // Pure: data in, text out. Keys of JSON and columns of CSV are stable: names of waits are in
-// seconds, use in unit-hours (simulation/report.h).
+// seconds, use in unit-hours (simulation/run_report.h).
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "simulation/report.h"
+#include "simulation/run_report.h"
 #include "view/screens/text.h"
 
 namespace berth::view {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "simulation/report.h"
+#include "simulation/run_report.h"
 #include "view/screens/simulation.h"
 #include "view/screens/text.h"
 

@@ -10,7 +10,7 @@
 #include "base/rfc3339.h"
 #include "base/strings.h"
 #include "view/screens/capacity.h"
-#include "view/screens/cost.h"
+#include "view/screens/cost_screen.h"
 #include "view/screens/eta_cell.h"
 #include "view/screens/items.h"
 #include "view/screens/reason.h"

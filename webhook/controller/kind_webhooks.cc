@@ -8,7 +8,7 @@
 #include "api/codec/kinds.h"
 #include "base/log/log.h"
 #include "base/strings.h"
-#include "kube/runtime/steps.h"
+#include "kube/runtime/write_steps.h"
 
 namespace berth::webhook {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "local/apiserver/registry/errors.h"
+#include "local/apiserver/registry/status_errors.h"
 #include "local/apiserver/schema/field_error.h"
 
 namespace berth::local {

@@ -11,8 +11,8 @@
 #include "base/strings.h"
 #include "base/system_clock.h"
 #include "local/apiserver/http/aggregated_documents.h"
-#include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
+#include "local/apiserver/registry/status_errors.h"
 #include "local/apiserver/webhooks/service_address.h"
 
 namespace berth::local {

@@ -3,8 +3,8 @@
 #include "api/codec/json_write.h"
 #include "base/strings.h"
 #include "local/apiserver/patch/managed_fields.h"
-#include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
+#include "local/apiserver/registry/status_errors.h"
 #include "local/apiserver/schema/decode.h"
 #include "local/apiserver/types/protobuf.h"
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "local/apiserver/registry/errors.h"
+#include "local/apiserver/registry/status_errors.h"
 
 namespace berth::local {
 

@@ -5,8 +5,8 @@
 
 #include "base/sha256.h"
 #include "base/strings.h"
-#include "local/apiserver/registry/conversion.h"
-#include "local/apiserver/registry/errors.h"
+#include "local/apiserver/registry/crd_conversion.h"
+#include "local/apiserver/registry/status_errors.h"
 
 namespace berth::local {
 namespace {

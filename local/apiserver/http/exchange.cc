@@ -4,7 +4,7 @@
 
 #include "api/codec/json_write.h"
 #include "base/strings.h"
-#include "local/apiserver/registry/errors.h"
+#include "local/apiserver/registry/status_errors.h"
 
 namespace berth::local {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "api/codec/json_write.h"
 #include "base/strings.h"
-#include "local/apiserver/http/openapi.h"
+#include "local/apiserver/http/openapi_documents.h"
 #include "local/apiserver/http/openapi_schemas.h"
 
 namespace berth::local {

@@ -7,7 +7,7 @@
 #include "base/strings.h"
 #include "base/system_clock.h"
 #include "local/apiserver/http/share.h"
-#include "local/apiserver/registry/errors.h"
+#include "local/apiserver/registry/status_errors.h"
 
 namespace berth::local {
 namespace {

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "base/strings.h"
-#include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
+#include "local/apiserver/registry/status_errors.h"
 #include "local/apiserver/schema/selector.h"
 
 namespace berth::local {

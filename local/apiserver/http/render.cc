@@ -2,8 +2,8 @@
 
 #include "api/codec/json_write.h"
 #include "local/apiserver/http/tables.h"
-#include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
+#include "local/apiserver/registry/status_errors.h"
 
 namespace berth::local {
 namespace {

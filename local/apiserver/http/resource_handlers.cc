@@ -10,8 +10,8 @@
 #include "local/apiserver/http/pod_containers.h"
 #include "local/apiserver/http/render.h"
 #include "local/apiserver/http/reviews.h"
-#include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
+#include "local/apiserver/registry/status_errors.h"
 #include "local/apiserver/registry/write_committer.h"
 
 namespace berth::local {

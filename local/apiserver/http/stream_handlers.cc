@@ -10,8 +10,8 @@
 #include "local/apiserver/http/program_session.h"
 #include "local/apiserver/http/request_access.h"
 #include "local/apiserver/http/spdy_channels.h"
-#include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
+#include "local/apiserver/registry/status_errors.h"
 #include "net/upgrade.h"
 
 namespace berth::local {

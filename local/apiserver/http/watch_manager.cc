@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/threads/guarded.h"
-#include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
+#include "local/apiserver/registry/status_errors.h"
 #include "local/apiserver/store/stored_object.h"
 
 namespace berth::local {

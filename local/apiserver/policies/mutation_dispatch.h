@@ -25,7 +25,7 @@
 #include "local/apiserver/auth/role_index.h"
 #include "local/apiserver/policies/kept_programs.h"
 #include "local/apiserver/policies/policy_program.h"
-#include "local/apiserver/registry/conversion.h"
+#include "local/apiserver/registry/crd_conversion.h"
 #include "local/apiserver/store/store.h"
 
 namespace berth::local {

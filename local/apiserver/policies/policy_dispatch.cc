@@ -7,10 +7,10 @@
 #include "api/codec/json_write.h"
 #include "local/apiserver/policies/policy_params.h"
 #include "local/apiserver/registry/admission.h"
-#include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
+#include "local/apiserver/registry/status_errors.h"
+#include "local/apiserver/webhooks/admission_review.h"
 #include "local/apiserver/webhooks/match_input.h"
-#include "local/apiserver/webhooks/review.h"
 
 namespace berth::local {
 namespace {

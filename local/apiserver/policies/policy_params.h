@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "local/apiserver/api.h"
-#include "local/apiserver/registry/conversion.h"
+#include "local/apiserver/registry/crd_conversion.h"
 #include "local/apiserver/registry/request.h"
 #include "local/apiserver/store/store.h"
 

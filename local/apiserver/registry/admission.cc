@@ -6,9 +6,9 @@
 #include "api/quantity.h"
 #include "base/strings.h"
 #include "local/apiserver/registry/account_volume.h"
-#include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
 #include "local/apiserver/registry/pod_limits.h"
+#include "local/apiserver/registry/status_errors.h"
 #include "local/apiserver/webhooks/dispatch.h"
 
 namespace berth::local {

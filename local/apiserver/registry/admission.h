@@ -22,7 +22,7 @@
 #include "local/apiserver/api.h"
 #include "local/apiserver/policies/mutation_dispatch.h"
 #include "local/apiserver/policies/policy_dispatch.h"
-#include "local/apiserver/registry/conversion.h"
+#include "local/apiserver/registry/crd_conversion.h"
 #include "local/apiserver/registry/request.h"
 #include "local/apiserver/registry/webhook_caller.h"
 #include "local/apiserver/store/store.h"

@@ -3,7 +3,7 @@
 #include "base/assert.h"
 #include "base/strings.h"
 #include "local/apiserver/auth/role_index.h"
-#include "local/apiserver/registry/errors.h"
+#include "local/apiserver/registry/status_errors.h"
 
 namespace berth::local {
 namespace {

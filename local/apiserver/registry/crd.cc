@@ -6,8 +6,8 @@
 
 #include "base/rfc3339.h"
 #include "base/strings.h"
-#include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
+#include "local/apiserver/registry/status_errors.h"
 #include "local/apiserver/schema/crd_rule_cost.h"
 
 namespace berth::local {

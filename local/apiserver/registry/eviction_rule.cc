@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "base/rfc3339.h"
-#include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
+#include "local/apiserver/registry/status_errors.h"
 #include "local/apiserver/schema/selector.h"
 
 namespace berth::local {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "local/apiserver/registry/errors.h"
+#include "local/apiserver/registry/status_errors.h"
 
 namespace berth::local {
 

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "local/apiserver/api.h"
 #include "local/apiserver/patch/managed_fields.h"
-#include "local/apiserver/registry/conversion.h"
+#include "local/apiserver/registry/crd_conversion.h"
 #include "local/apiserver/registry/request.h"
 
 namespace berth::local {

@@ -1,7 +1,7 @@
 #include "local/apiserver/registry/in_process_api.h"
 
-#include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
+#include "local/apiserver/registry/status_errors.h"
 #include "local/apiserver/registry/watch_hub.h"
 
 namespace berth::local {

@@ -7,10 +7,10 @@
 #include "base/rfc3339.h"
 #include "local/apiserver/policies/policy_dispatch.h"
 #include "local/apiserver/registry/crd.h"
-#include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
 #include "local/apiserver/registry/object_decoder.h"
 #include "local/apiserver/registry/policy_types.h"
+#include "local/apiserver/registry/status_errors.h"
 #include "local/apiserver/registry/strategy.h"
 
 namespace berth::local {

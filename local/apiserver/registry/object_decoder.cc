@@ -4,8 +4,8 @@
 
 #include "api/codec/json_write.h"
 #include "local/apiserver/registry/crd.h"
-#include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
+#include "local/apiserver/registry/status_errors.h"
 #include "local/apiserver/schema/decode.h"
 #include "local/apiserver/types/defaults.h"
 

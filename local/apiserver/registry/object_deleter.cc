@@ -9,8 +9,8 @@
 #include "base/rfc3339.h"
 #include "base/seconds.h"
 #include "local/apiserver/registry/crd.h"
-#include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
+#include "local/apiserver/registry/status_errors.h"
 #include "local/apiserver/registry/strategy.h"
 
 namespace berth::local {

@@ -7,9 +7,9 @@
 #include "local/apiserver/patch/json_patch.h"
 #include "local/apiserver/patch/managed_fields.h"
 #include "local/apiserver/patch/strategic_patch.h"
-#include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
 #include "local/apiserver/registry/object_decoder.h"
+#include "local/apiserver/registry/status_errors.h"
 
 namespace berth::local {
 namespace {

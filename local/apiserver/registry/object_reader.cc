@@ -5,8 +5,8 @@
 #include "api/codec/json_tree.h"
 #include "api/codec/json_write.h"
 #include "base/strings.h"
-#include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
+#include "local/apiserver/registry/status_errors.h"
 
 namespace berth::local {
 namespace {

@@ -1,7 +1,7 @@
 #include "local/apiserver/registry/object_review.h"
 
-#include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/object_decoder.h"
+#include "local/apiserver/registry/status_errors.h"
 
 namespace berth::local {
 

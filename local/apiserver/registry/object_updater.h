@@ -17,7 +17,7 @@
 #include <optional>
 
 #include "local/apiserver/api.h"
-#include "local/apiserver/registry/conversion.h"
+#include "local/apiserver/registry/crd_conversion.h"
 #include "local/apiserver/registry/object_creator.h"
 #include "local/apiserver/registry/request.h"
 #include "local/apiserver/registry/rights_check.h"

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "base/rfc3339.h"
-#include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/eviction_rule.h"
 #include "local/apiserver/registry/json_access.h"
+#include "local/apiserver/registry/status_errors.h"
 
 namespace berth::local {
 namespace {

@@ -7,8 +7,8 @@
 #include "local/apiserver/auth/authorizer.h"
 #include "local/apiserver/policies/mutation_dispatch.h"
 #include "local/apiserver/policies/policy_dispatch.h"
-#include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
+#include "local/apiserver/registry/status_errors.h"
 
 namespace berth::local {
 namespace {

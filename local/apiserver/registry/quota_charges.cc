@@ -1,8 +1,8 @@
 #include "local/apiserver/registry/quota_charges.h"
 
-#include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
 #include "local/apiserver/registry/quota_usage.h"
+#include "local/apiserver/registry/status_errors.h"
 
 namespace berth::local {
 namespace {

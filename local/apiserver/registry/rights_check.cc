@@ -7,9 +7,9 @@
 #include "local/apiserver/policies/mutation_dispatch.h"
 #include "local/apiserver/policies/policy_dispatch.h"
 #include "local/apiserver/registry/cluster_roles.h"
-#include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
 #include "local/apiserver/registry/policy_rights.h"
+#include "local/apiserver/registry/status_errors.h"
 
 namespace berth::local {
 namespace {

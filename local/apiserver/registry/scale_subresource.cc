@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "local/apiserver/patch/json_patch.h"
-#include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
+#include "local/apiserver/registry/status_errors.h"
 #include "local/apiserver/schema/selector.h"
 
 namespace berth::local {

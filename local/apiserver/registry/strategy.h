@@ -16,7 +16,7 @@
 
 #include "base/clock.h"
 #include "local/apiserver/api.h"
-#include "local/apiserver/registry/object_meta.h"
+#include "local/apiserver/registry/metadata_rules.h"
 #include "local/apiserver/registry/resource_info.h"
 #include "local/apiserver/schema/field_error.h"
 

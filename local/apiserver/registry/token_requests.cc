@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/rfc3339.h"
-#include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/json_access.h"
+#include "local/apiserver/registry/status_errors.h"
 #include "local/apiserver/schema/field_error.h"
 
 namespace berth::local {

@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "local/apiserver/registry/errors.h"
 #include "local/apiserver/registry/quota_charges.h"
+#include "local/apiserver/registry/status_errors.h"
 
 namespace berth::local {
 namespace {

@@ -18,7 +18,7 @@
 #include "base/result.h"
 #include "local/apiserver/api.h"
 #include "local/apiserver/registry/commit_effects.h"
-#include "local/apiserver/registry/conversion.h"
+#include "local/apiserver/registry/crd_conversion.h"
 #include "local/apiserver/registry/request.h"
 #include "local/apiserver/store/store.h"
 

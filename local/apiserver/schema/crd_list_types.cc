@@ -5,7 +5,7 @@
 #include "base/strings.h"
 #include "local/apiserver/schema/crd_internal.h"
 #include "local/apiserver/schema/field_path.h"
-#include "local/apiserver/schema/names.h"
+#include "local/apiserver/schema/name_rules.h"
 
 namespace berth::local {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "cel/cost.h"
+#include "cel/cost_estimate.h"
 #include "local/apiserver/schema/declared_type.h"
 #include "local/apiserver/schema/validation.h"
 

@@ -19,7 +19,7 @@
 
 namespace berth::local {
 
-// In the unit of cel/cost.h.
+// In the unit of cel/cost_estimate.h.
 inline constexpr std::uint64_t kMostRuleCost = 10'000'000;
 inline constexpr std::uint64_t kMostDefinitionCost = 100'000'000;
 

@@ -8,7 +8,7 @@
 
 #include "base/rfc3339.h"
 #include "base/strings.h"
-#include "local/apiserver/schema/names.h"
+#include "local/apiserver/schema/name_rules.h"
 
 namespace berth::local {
 namespace {

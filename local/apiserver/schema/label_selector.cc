@@ -4,7 +4,7 @@
 #include <set>
 
 #include "base/strings.h"
-#include "local/apiserver/schema/names.h"
+#include "local/apiserver/schema/name_rules.h"
 #include "local/apiserver/schema/selector.h"
 
 namespace berth::local {

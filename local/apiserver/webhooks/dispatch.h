@@ -23,8 +23,8 @@
 #include <vector>
 
 #include "local/apiserver/registry/admission.h"
+#include "local/apiserver/webhooks/admission_review.h"
 #include "local/apiserver/webhooks/match.h"
-#include "local/apiserver/webhooks/review.h"
 #include "local/apiserver/webhooks/webhook_metrics.h"
 
 namespace berth::local {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "local/apiserver/registry/json_access.h"
-#include "local/apiserver/webhooks/review.h"
+#include "local/apiserver/webhooks/admission_review.h"
 
 namespace berth::local {
 namespace {

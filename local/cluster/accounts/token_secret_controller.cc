@@ -2,8 +2,8 @@
 
 #include "base/rfc3339.h"
 #include "base/strings.h"
+#include "local/cluster/objects/resource_ids.h"
 #include "local/cluster/replicas/claiming.h"
-#include "local/cluster/resource_ids.h"
 
 namespace berth::local::cluster {
 namespace {

@@ -1,8 +1,8 @@
 #include "local/cluster/cron/cron_controller.h"
 
+#include "local/cluster/objects/resource_ids.h"
 #include "local/cluster/replicas/claiming.h"
 #include "local/cluster/replicas/ownership.h"
-#include "local/cluster/resource_ids.h"
 
 namespace berth::local::cluster {
 

@@ -9,10 +9,10 @@
 #include "base/clock.h"
 #include "base/executor.h"
 #include "local/cluster/cron/cron_plan.h"
-#include "local/cluster/looks.h"
-#include "local/cluster/object_cache.h"
-#include "local/cluster/object_events.h"
-#include "local/cluster/writer.h"
+#include "local/cluster/objects/looks.h"
+#include "local/cluster/objects/object_cache.h"
+#include "local/cluster/objects/object_events.h"
+#include "local/cluster/objects/writer.h"
 
 namespace berth::local::cluster {
 

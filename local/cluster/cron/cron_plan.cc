@@ -8,8 +8,8 @@
 #include "base/cron_schedule.h"
 #include "base/rfc3339.h"
 #include "base/seconds.h"
-#include "local/cluster/fields.h"
-#include "local/cluster/job_view.h"
+#include "local/cluster/jobs/job_state.h"
+#include "local/cluster/objects/fields.h"
 #include "local/cluster/replicas/ownership.h"
 
 namespace berth::local::cluster {

@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/time_zone.h"
 #include "local/apiserver/api.h"
-#include "local/cluster/planned_event.h"
+#include "local/cluster/objects/planned_event.h"
 
 namespace berth::local::cluster {
 

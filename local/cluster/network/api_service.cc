@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/strings.h"
-#include "local/cluster/resource_ids.h"
+#include "local/cluster/objects/resource_ids.h"
 
 namespace berth::local::cluster {
 namespace {

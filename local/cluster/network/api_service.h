@@ -14,10 +14,10 @@
 
 #include "base/clock.h"
 #include "base/executor.h"
-#include "local/cluster/looks.h"
 #include "local/cluster/network/service_plan.h"
-#include "local/cluster/object_cache.h"
-#include "local/cluster/writer.h"
+#include "local/cluster/objects/looks.h"
+#include "local/cluster/objects/object_cache.h"
+#include "local/cluster/objects/writer.h"
 
 namespace berth::local::cluster {
 

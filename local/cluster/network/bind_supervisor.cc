@@ -30,7 +30,7 @@
 #include "base/log/log.h"
 #include "base/threads/guarded.h"
 #include "local/cluster/network/loopback_network.h"
-#include "local/cluster/wake_file.h"
+#include "local/cluster/processes/wake_file.h"
 
 namespace berth::local::cluster {
 namespace {

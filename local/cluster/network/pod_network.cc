@@ -6,8 +6,8 @@
 #include <set>
 
 #include "base/log/log.h"
-#include "local/cluster/fields.h"
 #include "local/cluster/network/api_service.h"
+#include "local/cluster/objects/fields.h"
 
 namespace berth::local::cluster {
 namespace {

@@ -16,7 +16,7 @@
 #include "local/cluster/network/hosts_table.h"
 #include "local/cluster/network/loopback_network.h"
 #include "local/cluster/network/service_plan.h"
-#include "local/cluster/process_host.h"
+#include "local/cluster/processes/process_host.h"
 #include "net/io_pool.h"
 #include "net/tcp_relay.h"
 

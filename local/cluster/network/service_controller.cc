@@ -1,7 +1,7 @@
 #include "local/cluster/network/service_controller.h"
 
 #include "local/cluster/network/service_plan.h"
-#include "local/cluster/resource_ids.h"
+#include "local/cluster/objects/resource_ids.h"
 
 namespace berth::local::cluster {
 namespace {

@@ -1,9 +1,9 @@
 #include "local/cluster/policies/disruption_controller.h"
 
 #include "local/apiserver/schema/selector.h"
+#include "local/cluster/objects/resource_ids.h"
 #include "local/cluster/replicas/claiming.h"
 #include "local/cluster/replicas/rollout_numbers.h"
-#include "local/cluster/resource_ids.h"
 
 namespace berth::local::cluster {
 

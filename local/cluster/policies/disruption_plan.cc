@@ -4,7 +4,7 @@
 #include <set>
 
 #include "base/rfc3339.h"
-#include "local/cluster/fields.h"
+#include "local/cluster/objects/fields.h"
 #include "local/cluster/replicas/pod_readiness.h"
 #include "local/cluster/replicas/rollout_numbers.h"
 

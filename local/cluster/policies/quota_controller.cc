@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "local/apiserver/registry/quota_usage.h"
+#include "local/cluster/objects/resource_ids.h"
 #include "local/cluster/replicas/claiming.h"
-#include "local/cluster/resource_ids.h"
 
 namespace berth::local::cluster {
 namespace {

@@ -15,9 +15,9 @@
 #include <string>
 
 #include "base/executor.h"
-#include "local/cluster/looks.h"
-#include "local/cluster/object_cache.h"
-#include "local/cluster/writer.h"
+#include "local/cluster/objects/looks.h"
+#include "local/cluster/objects/object_cache.h"
+#include "local/cluster/objects/writer.h"
 
 namespace berth::local::cluster {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/seconds.h"
-#include "local/cluster/fields.h"
+#include "local/cluster/objects/fields.h"
 
 namespace berth::local::cluster {
 namespace {

@@ -1,6 +1,6 @@
 #include "local/cluster/replicas/claiming.h"
 
-#include "local/cluster/resource_ids.h"
+#include "local/cluster/objects/resource_ids.h"
 
 namespace berth::local::cluster {
 

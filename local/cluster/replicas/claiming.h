@@ -6,7 +6,7 @@
 
 #include <optional>
 
-#include "local/cluster/writer.h"
+#include "local/cluster/objects/writer.h"
 
 namespace berth::local::cluster {
 

@@ -8,12 +8,12 @@
 #include <fmt/format.h>
 
 #include "base/seconds.h"
-#include "local/cluster/fields.h"
-#include "local/cluster/node_match.h"
+#include "local/cluster/objects/fields.h"
 #include "local/cluster/replicas/ownership.h"
 #include "local/cluster/replicas/pod_readiness.h"
 #include "local/cluster/replicas/replica_set_plan.h"
 #include "local/cluster/replicas/rollout_numbers.h"
+#include "local/cluster/scheduler/pod_node_match.h"
 
 namespace berth::local::cluster {
 namespace {

@@ -16,7 +16,7 @@
 
 #include "base/clock.h"
 #include "local/apiserver/api.h"
-#include "local/cluster/planned_event.h"
+#include "local/cluster/objects/planned_event.h"
 #include "local/cluster/replicas/revisions.h"
 
 namespace berth::local::cluster {

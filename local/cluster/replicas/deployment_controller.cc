@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "local/cluster/objects/resource_ids.h"
 #include "local/cluster/replicas/claiming.h"
 #include "local/cluster/replicas/ownership.h"
 #include "local/cluster/replicas/rollout_numbers.h"
-#include "local/cluster/resource_ids.h"
 
 namespace berth::local::cluster {
 

@@ -7,7 +7,7 @@
 
 #include "api/codec/json_write.h"
 #include "base/strings.h"
-#include "local/cluster/fields.h"
+#include "local/cluster/objects/fields.h"
 #include "local/cluster/replicas/deployment_status.h"
 #include "local/cluster/replicas/ownership.h"
 #include "local/cluster/replicas/rollout_numbers.h"

@@ -17,7 +17,7 @@
 
 #include "base/clock.h"
 #include "local/apiserver/api.h"
-#include "local/cluster/planned_event.h"
+#include "local/cluster/objects/planned_event.h"
 
 namespace berth::local::cluster {
 

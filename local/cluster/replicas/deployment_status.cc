@@ -6,7 +6,7 @@
 
 #include "base/rfc3339.h"
 #include "base/seconds.h"
-#include "local/cluster/fields.h"
+#include "local/cluster/objects/fields.h"
 #include "local/cluster/replicas/rollout_numbers.h"
 
 namespace berth::local::cluster {

@@ -1,7 +1,7 @@
 #include "local/cluster/replicas/ownership.h"
 
 #include "local/apiserver/schema/selector.h"
-#include "local/cluster/fields.h"
+#include "local/cluster/objects/fields.h"
 
 namespace berth::local::cluster {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "local/apiserver/api.h"
-#include "local/cluster/object_cache.h"
+#include "local/cluster/objects/object_cache.h"
 
 namespace berth::local::cluster {
 

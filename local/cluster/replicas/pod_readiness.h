@@ -3,7 +3,7 @@
 // Pure.
 #pragma once
 
-#include "local/cluster/fields.h"
+#include "local/cluster/objects/fields.h"
 
 namespace berth::local::cluster {
 

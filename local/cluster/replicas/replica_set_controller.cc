@@ -1,7 +1,7 @@
 #include "local/cluster/replicas/replica_set_controller.h"
 
+#include "local/cluster/objects/resource_ids.h"
 #include "local/cluster/replicas/ownership.h"
-#include "local/cluster/resource_ids.h"
 
 namespace berth::local::cluster {
 namespace {

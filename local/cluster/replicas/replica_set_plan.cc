@@ -7,7 +7,7 @@
 #include "base/rfc3339.h"
 #include "base/seconds.h"
 #include "base/strings.h"
-#include "local/cluster/fields.h"
+#include "local/cluster/objects/fields.h"
 #include "local/cluster/replicas/ownership.h"
 
 namespace berth::local::cluster {

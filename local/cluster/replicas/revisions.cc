@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "local/cluster/fields.h"
+#include "local/cluster/objects/fields.h"
 #include "local/cluster/replicas/deployment_plan.h"
 #include "local/cluster/replicas/ownership.h"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/strings.h"
-#include "local/cluster/fields.h"
+#include "local/cluster/objects/fields.h"
 #include "local/cluster/replicas/deployment_plan.h"
 
 namespace berth::local::cluster {

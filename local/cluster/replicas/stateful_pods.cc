@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
-#include "local/cluster/fields.h"
+#include "local/cluster/objects/fields.h"
 #include "local/cluster/replicas/ownership.h"
 #include "local/cluster/replicas/replica_set_plan.h"
 #include "local/cluster/replicas/revisions.h"

@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
+#include "local/cluster/objects/resource_ids.h"
 #include "local/cluster/replicas/claiming.h"
 #include "local/cluster/replicas/ownership.h"
 #include "local/cluster/replicas/stateful_pods.h"
-#include "local/cluster/resource_ids.h"
 
 namespace berth::local::cluster {
 

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/seconds.h"
-#include "local/cluster/fields.h"
+#include "local/cluster/objects/fields.h"
 #include "local/cluster/replicas/ownership.h"
 #include "local/cluster/replicas/pod_readiness.h"
 #include "local/cluster/replicas/rollout_numbers.h"

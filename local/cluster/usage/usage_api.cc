@@ -7,9 +7,9 @@
 
 #include "api/codec/json_write.h"
 #include "base/rfc3339.h"
-#include "local/apiserver/registry/errors.h"
+#include "local/apiserver/registry/status_errors.h"
 #include "local/apiserver/schema/selector.h"
-#include "local/cluster/fields.h"
+#include "local/cluster/objects/fields.h"
 
 namespace berth::local::cluster {
 namespace {

@@ -3,7 +3,7 @@
 #include <future>
 #include <utility>
 
-#include "local/cluster/resource_ids.h"
+#include "local/cluster/objects/resource_ids.h"
 
 namespace berth::local::cluster {
 namespace {

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/executor.h"
 #include "local/apiserver/api.h"
-#include "local/cluster/pod_executor.h"
+#include "local/cluster/kubelet/pod_executor.h"
 #include "local/cluster/usage/usage_api.h"
 #include "net/http.h"
 

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "base/log/log.h"
+#include "local/cluster/objects/resource_ids.h"
 #include "local/cluster/replicas/claiming.h"
-#include "local/cluster/resource_ids.h"
 
 namespace berth::local::cluster {
 namespace {

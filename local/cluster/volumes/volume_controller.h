@@ -9,12 +9,12 @@
 
 #include "base/clock.h"
 #include "base/executor.h"
-#include "local/cluster/looks.h"
-#include "local/cluster/object_cache.h"
-#include "local/cluster/object_events.h"
-#include "local/cluster/pod_folders.h"
+#include "local/cluster/kubelet/pod_folders.h"
+#include "local/cluster/objects/looks.h"
+#include "local/cluster/objects/object_cache.h"
+#include "local/cluster/objects/object_events.h"
+#include "local/cluster/objects/writer.h"
 #include "local/cluster/volumes/volume_plan.h"
-#include "local/cluster/writer.h"
 
 namespace berth::local::cluster {
 

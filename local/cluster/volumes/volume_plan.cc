@@ -7,7 +7,7 @@
 #include "api/codec/json_write.h"
 #include "api/quantity.h"
 #include "local/apiserver/schema/selector.h"
-#include "local/cluster/fields.h"
+#include "local/cluster/objects/fields.h"
 #include "local/cluster/replicas/ownership.h"
 
 namespace berth::local::cluster {

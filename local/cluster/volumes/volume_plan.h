@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "local/apiserver/api.h"
-#include "local/cluster/planned_event.h"
+#include "local/cluster/objects/planned_event.h"
 
 namespace berth::local::cluster {
 

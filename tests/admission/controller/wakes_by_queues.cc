@@ -1,5 +1,5 @@
 // The rows of wakes_test.cc in which a LocalQueue, a Namespace, a ClusterQueue or a Cohort changes.
-#include "admission/fair_preemption.h"
+#include "admission/preemption/fair_preemption.h"
 #include "tests/admission/controller/wakes_world.h"
 
 namespace berth::admission {

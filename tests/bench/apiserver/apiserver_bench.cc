@@ -14,7 +14,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "local/apiserver/server.h"
+#include "local/apiserver/api_server.h"
 #include "net/client.h"
 #include "net/io_pool.h"
 #include "tests/bench/support/load.h"

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "admission/controller/workload_writer.h"
+#include "admission/controller/workloads/workload_writer.h"
 #include "api/workload.h"
 #include "base/clock.h"
 #include "kube/runtime/manager.h"

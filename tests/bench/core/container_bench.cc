@@ -26,8 +26,8 @@
 #include <boost/container/small_vector.hpp>
 #include <boost/heap/pairing_heap.hpp>
 
-#include "admission/quota_cells.h"
-#include "admission/quota_tree.h"
+#include "admission/quota/quota_cells.h"
+#include "admission/quota/quota_tree.h"
 #include "api/workload.h"
 #include "base/shared_list.h"
 #include "base/small_vector.h"

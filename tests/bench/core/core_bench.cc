@@ -9,7 +9,7 @@
 // UNCHANGED more queues exist from the start without changes: every other one is empty,
 // the rest are full, each with one more workload that was refused. CPU is that of
 // RunCycle. Measured beside it: noting why each head without quota waits, as the
-// controller does (admission/controller/decision_note.h, with each workload's history);
+// controller does (admission/controller/notes/decision_note.h, with each workload's history);
 // writing the decisions into the objects (status and messages); and the reaction: victims
 // stop, caches and queues get the changed objects. The cost of berth.dev/explanation is
 // measured on the last cycle. Reading the clock costs time too, which is measured first
@@ -27,7 +27,7 @@
 
 #include <unistd.h>
 
-#include "admission/controller/decision_note.h"
+#include "admission/controller/notes/decision_note.h"
 #include "admission/driver.h"
 #include "admission/lifecycle/workload_lifecycle.h"
 #include "api/condition.h"

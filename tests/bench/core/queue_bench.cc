@@ -13,7 +13,7 @@
 #include <string_view>
 
 #include "admission/cluster_state.h"
-#include "admission/dominant_share.h"
+#include "admission/quota/dominant_share.h"
 #include "admission/scheduler.h"
 #include "tests/bench/support/process.h"
 

@@ -27,7 +27,7 @@
 #include "forecast/run_members.h"
 #include "simulation/calibration.h"
 #include "simulation/forecast.h"
-#include "simulation/standing.h"
+#include "simulation/present_workloads.h"
 #include "tests/bench/eta/hidden_trace.h"
 #include "tests/bench/eta/notes_pass.h"
 

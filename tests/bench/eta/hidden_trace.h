@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "simulation/cluster.h"
+#include "simulation/cluster_objects.h"
 #include "simulation/jobs.h"
 #include "simulation/run_key.h"
 

@@ -13,10 +13,10 @@
 #include "admission/lifecycle/workload_lifecycle.h"
 #include "api/reasons.h"
 #include "base/system_clock.h"
+#include "ledger/accounts.h"
 #include "ledger/controller/observation.h"
 #include "ledger/ledger.h"
 #include "ledger/ledger_reader.h"
-#include "ledger/report.h"
 #include "tests/bench/support/process.h"
 
 namespace berth::bench {

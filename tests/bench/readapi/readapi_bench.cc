@@ -17,7 +17,7 @@
 
 #include "base/random.h"
 #include "base/rfc3339.h"
-#include "readapi/json_text.h"
+#include "readapi/cell_text.h"
 #include "readapi/model.h"
 
 namespace berth::readapi {

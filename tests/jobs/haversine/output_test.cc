@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "jobs/haversine/output_file.h"
-#include "jobs/haversine/report.h"
+#include "jobs/haversine/text_report.h"
 #include "tests/jobs/haversine/memory_reader.h"
 
 namespace berth::haversine {

@@ -11,7 +11,7 @@
 #include "base/rfc3339.h"
 #include "local/cloud/cloud_driver.h"
 #include "local/cluster/cluster.h"
-#include "local/cluster/resource_ids.h"
+#include "local/cluster/objects/resource_ids.h"
 #include "scenarios/world/sim_executor.h"
 #include "tests/local/support/fake_runner.h"
 #include "tests/local/support/test_api.h"

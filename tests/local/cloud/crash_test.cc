@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/random.h"
-#include "local/cluster/process_host.h"
+#include "local/cluster/processes/process_host.h"
 #include "tests/local/cloud/whole_local.h"
 
 namespace berth::local::cloud {

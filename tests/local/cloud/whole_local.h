@@ -15,11 +15,11 @@
 #include "api/yaml/yaml.h"
 #include "base/system_clock.h"
 #include "base/threads/thread_executor.h"
-#include "local/apiserver/server.h"
+#include "local/apiserver/api_server.h"
 #include "local/cloud/cloud_driver.h"
 #include "local/cluster/cluster.h"
-#include "local/cluster/pod_logs.h"
-#include "local/cluster/resource_ids.h"
+#include "local/cluster/kubelet/pod_logs.h"
+#include "local/cluster/objects/resource_ids.h"
 
 namespace berth::local::cloud {
 

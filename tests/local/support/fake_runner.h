@@ -7,7 +7,7 @@
 #include <set>
 
 #include "base/executor.h"
-#include "local/cluster/process_host.h"
+#include "local/cluster/processes/process_host.h"
 
 namespace berth::local::test {
 

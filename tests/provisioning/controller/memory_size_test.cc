@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "api/codec/provisioning_policy.h"
-#include "provisioning/steps.h"
+#include "provisioning/policy_steps.h"
 
 namespace berth::provisioning {
 namespace {

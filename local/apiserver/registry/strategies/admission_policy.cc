@@ -4,12 +4,12 @@
 #include <set>
 
 #include "base/strings.h"
-#include "cel/names.h"
+#include "cel/property_names.h"
 #include "local/apiserver/policies/admission_variables.h"
 #include "local/apiserver/registry/json_access.h"
 #include "local/apiserver/registry/strategies/admission_rules.h"
 #include "local/apiserver/registry/strategies/strategies.h"
-#include "local/apiserver/schema/names.h"
+#include "local/apiserver/schema/name_rules.h"
 #include "local/apiserver/schema/selector.h"
 
 namespace berth::local {

@@ -5,7 +5,7 @@
 
 #include "api/codec/json_write.h"
 #include "local/apiserver/registry/json_access.h"
-#include "local/apiserver/schema/names.h"
+#include "local/apiserver/schema/name_rules.h"
 #include "local/apiserver/schema/quantity_text.h"
 
 namespace berth::local {

@@ -2,7 +2,7 @@
 #include "local/apiserver/auth/role_index.h"
 #include "local/apiserver/registry/json_access.h"
 #include "local/apiserver/registry/strategies/strategies.h"
-#include "local/apiserver/schema/names.h"
+#include "local/apiserver/schema/name_rules.h"
 #include "local/apiserver/schema/selector.h"
 
 namespace berth::local {

@@ -4,7 +4,7 @@
 #include "local/apiserver/registry/json_access.h"
 #include "local/apiserver/registry/strategies/stored_checks.h"
 #include "local/apiserver/registry/strategies/strategies.h"
-#include "local/apiserver/schema/names.h"
+#include "local/apiserver/schema/name_rules.h"
 
 namespace berth::local {
 namespace {

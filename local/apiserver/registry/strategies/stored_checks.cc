@@ -8,7 +8,7 @@
 #include "base/strings.h"
 #include "local/apiserver/registry/json_access.h"
 #include "local/apiserver/registry/strategies/workload_checks.h"
-#include "local/apiserver/schema/names.h"
+#include "local/apiserver/schema/name_rules.h"
 #include "local/apiserver/schema/selector.h"
 
 namespace berth::local {

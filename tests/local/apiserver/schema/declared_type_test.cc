@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 
 #include "api/yaml/yaml.h"
-#include "cel/cost.h"
+#include "cel/cost_estimate.h"
 #include "cel/program.h"
 #include "local/apiserver/schema/crd_schema.h"
 #include "tests/local/apiserver/vectors.h"

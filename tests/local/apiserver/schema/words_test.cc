@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "local/apiserver/schema/field_error.h"
-#include "local/apiserver/schema/names.h"
+#include "local/apiserver/schema/name_rules.h"
 #include "local/apiserver/schema/quantity_text.h"
 #include "local/apiserver/schema/selector.h"
 #include "tests/local/apiserver/vectors.h"

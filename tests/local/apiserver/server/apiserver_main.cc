@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "local/apiserver/api_server.h"
 #include "local/apiserver/auth/credentials.h"
-#include "local/apiserver/server.h"
 
 int main(int argc, char** argv) {
   if (argc < 2) {

@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "local/apiserver/server.h"
+#include "local/apiserver/api_server.h"
 #include "net/client.h"
 #include "net/io_pool.h"
 #include "tests/local/apiserver/store/temp_folder.h"

@@ -7,10 +7,10 @@
 #include <gtest/gtest.h>
 
 #include "base/strings.h"
-#include "local/apiserver/server.h"
+#include "local/apiserver/api_server.h"
 #include "local/cluster/cluster.h"
-#include "local/cluster/fields.h"
-#include "local/cluster/resource_ids.h"
+#include "local/cluster/objects/fields.h"
+#include "local/cluster/objects/resource_ids.h"
 #include "scenarios/world/sim_executor.h"
 #include "tests/local/support/fake_runner.h"
 

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/rfc3339.h"
-#include "local/cluster/resource_ids.h"
+#include "local/cluster/objects/resource_ids.h"
 #include "scenarios/world/sim_executor.h"
 #include "tests/local/support/test_api.h"
 

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "local/cluster/resource_ids.h"
+#include "local/cluster/objects/resource_ids.h"
 #include "scenarios/world/sim_executor.h"
 #include "tests/local/support/test_api.h"
 

@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "local/cluster/job_user.h"
+#include "local/cluster/processes/program_user.h"
 
 namespace berth::local::cluster {
 namespace {

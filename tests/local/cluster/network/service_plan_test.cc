@@ -6,7 +6,7 @@
 
 #include <gmock/gmock.h>
 
-#include "local/cluster/fields.h"
+#include "local/cluster/objects/fields.h"
 
 namespace berth::local::cluster {
 namespace {

@@ -3,9 +3,9 @@
 // kubelet.
 #include <gtest/gtest.h>
 
+#include "local/cluster/objects/resource_ids.h"
 #include "local/cluster/policies/disruption_controller.h"
 #include "local/cluster/policies/quota_controller.h"
-#include "local/cluster/resource_ids.h"
 #include "scenarios/world/sim_executor.h"
 #include "tests/local/support/test_api.h"
 

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "base/rfc3339.h"
-#include "local/cluster/fields.h"
+#include "local/cluster/objects/fields.h"
 
 namespace berth::local::cluster {
 namespace {

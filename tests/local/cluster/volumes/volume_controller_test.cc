@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include "local/cluster/garbage_collector.h"
-#include "local/cluster/resource_ids.h"
+#include "local/cluster/garbage/garbage_collector.h"
+#include "local/cluster/objects/resource_ids.h"
 #include "scenarios/world/sim_executor.h"
 #include "tests/local/apiserver/store/temp_folder.h"
 #include "tests/local/support/test_api.h"

@@ -1,0 +1,82 @@
+#include "admission/controller/notes/decision_note.h"
+
+#include "admission/controller/notes/explanation.h"
+#include "admission/decision_facts.h"
+#include "admission/messages.h"
+#include "admission/pending_facts.h"
+
+namespace berth::admission {
+
+std::shared_ptr<const DecisionNote> DecisionNote::Of(const Decision& decision,
+                                                     const Scheduler& scheduler) {
+  const std::string_view reason = PendingReason(decision);
+  if (reason.empty()) return nullptr;
+  return std::make_shared<const DecisionNote>(reason, decision, scheduler);
+}
+
+DecisionNote::DecisionNote(std::string_view reason, const Decision& decision,
+                           const Scheduler& scheduler)
+    : PendingNote(CauseOf(decision, scheduler.state().vocabulary())),
+      reason_(reason),
+      scheduler_(scheduler),
+      cluster_queue_(decision.cluster_queue),
+      outcome_(decision.outcome),
+      remark_(decision.remark),
+      victim_count_(static_cast<std::uint32_t>(decision.victims.size())),
+      spared_(decision.spared.begin(), decision.spared.end()),
+      forgotten_count_(scheduler.workloads().forgotten_count()) {
+  for (const PodSetDecision& pod_set : decision.assignment.pod_sets) {
+    pod_sets_.push_back({pod_set.name, pod_set.count, pod_set.requests, pod_set.obstacles});
+  }
+  if (pod_sets_.empty() || outcome_ == Outcome::kEvictForNodeFailure) object_ = decision.object;
+  if (decision.held_for != nullptr) object_ = decision.held_for;
+  place_at_ = decision.place_at;
+}
+
+Decision DecisionNote::ToDecision() const {
+  Decision decision;
+  decision.object = object_;
+  decision.cluster_queue = cluster_queue_;
+  decision.outcome = outcome_;
+  decision.remark = remark_;
+  decision.assignment.pod_sets.reserve(pod_sets_.size());
+  for (const PodSetNote& noted : pod_sets_) {
+    PodSetDecision& pod_set = decision.assignment.pod_sets.emplace_back();
+    pod_set.name = noted.name;
+    pod_set.count = noted.count;
+    pod_set.requests = noted.requests;
+    pod_set.obstacles = noted.obstacles;
+  }
+  return decision;
+}
+
+std::string DecisionNote::message() const {
+  PendingFacts facts;
+  facts.outcome = outcome_;
+  facts.remark = remark_;
+  for (const PodSetNote& pod_set : pod_sets_) {
+    facts.pod_sets.push_back({pod_set.name, pod_set.obstacles});
+  }
+  facts.victim_count = victim_count_;
+  facts.spares_foreign_owners = SparesForeignOwners(spared_);
+  facts.object = object_.get();
+  facts.place_at = place_at_;
+  return PendingMessage(facts, scheduler_.state().vocabulary(),
+                        scheduler_.state().queue(cluster_queue_).name);
+}
+
+std::map<std::string, api::ResourceAmounts> DecisionNote::resource_requests() const {
+  return RequestsOf(ToDecision(), scheduler_.state().vocabulary());
+}
+
+std::string DecisionNote::explanation() const {
+  Decision decision = ToDecision();
+  for (const SparedCandidate& spared : spared_) {
+    if (scheduler_.workloads().IsSameSince(spared.workload, forgotten_count_)) {
+      decision.spared.push_back(spared);
+    }
+  }
+  return ExplanationJson(decision, scheduler_);
+}
+
+}  // namespace berth::admission

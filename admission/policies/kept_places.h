@@ -1,0 +1,116 @@
+// admission/policies/kept_places.h — places that queues keep for workloads that wait long, and the
+// workloads that may start before them (backfill).
+//
+//     oldest waiting workloads ─▶ the earliest instant `at` at which the expected ends of what runs
+//                                 let the workload fit, with its flavors and nodes: its place
+//     another workload starts   ─▶ only if it is expected to end by `at`, or fits beside the place
+//
+// A queue keeps places for its oldest workloads that have waited for the time of its policy
+// (api/queue_policy.h), at most `reserve_count` at a time. They are the first in the order of their
+// priority (queue::QueuePlaces::SetKept). A workload of a higher priority, one whose victims have
+// stopped, and an older one with a place of its own do not ask. Expected ends are those of
+// queue::WorkloadInfo::run_seconds; a workload that runs longer is expected to run half as long
+// again.
+//
+// A place is computed again when a workload has got or released quota; that costs the workloads
+// with quota in the tree. A workload that does not fit when all others have ended has no place.
+//
+// Threads: one. Errors: none.
+// Source: D. Lifka, The ANL/IBM SP scheduling system (1995), EASY backfill; A. Mu'alem, D.
+// Feitelson, Utilization, predictability, workloads, and user runtime estimates (2001).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "admission/cluster_state.h"
+#include "admission/cycle/cycle_entry.h"
+#include "admission/feature_gates.h"
+#include "admission/policies/queue_waits.h"
+#include "admission/workloads/workload_records.h"
+#include "api/queue_policy.h"
+#include "base/clock.h"
+#include "queue/queue_set.h"
+
+namespace berth::admission {
+
+struct KeptPlace {
+  WorkloadId workload = queue::kNoNode;
+  ClusterQueueId queue = -1;
+  std::shared_ptr<const api::Workload> object;
+  std::int64_t priority = 0;
+  WallTime at{};     // when the workload is expected to start
+  WallTime until{};  // when it is expected to end
+  Usage usage;
+  std::vector<PlacedPods> placed;  // its nodes
+  // What ends by `at`: usage by leaf, and nodes.
+  std::vector<std::pair<NodeId, Usage>> ended;
+  std::vector<PlacedPods> left;
+};
+
+class KeptPlaces {
+ public:
+  // All must outlive the object.
+  struct Context {
+    ClusterState& state;
+    queue::QueueSet& queues;
+    const WorkloadRecords& records;
+    const FeatureGates& gates;
+    bool fair_sharing = false;
+    bool ignore_undeclared = false;
+  };
+  explicit KeptPlaces(const Context& context) : context_(context) {}
+  KeptPlaces(const KeptPlaces&) = delete;
+  KeptPlaces& operator=(const KeptPlaces&) = delete;
+
+  // The policy of a queue.
+  void SetRule(ClusterQueueId queue, const api::ReserveAfter& after, int count);
+  // A workload of the queue got its quota.
+  void NoteStart(ClusterQueueId queue, Duration wait, std::int64_t expected_run_seconds);
+
+  // Call before the heads of a cycle are taken.
+  void Refresh(WallTime now);
+  // The places that are kept, in the order of queues and ages.
+  const std::vector<KeptPlace>& places() const { return places_; }
+  bool Has(WorkloadId workload) const;
+
+  // The place that the entry, which fits, would delay if it started now; null: it may start.
+  const KeptPlace* DelayedBy(const CycleEntry& entry) const;
+
+ private:
+  struct Rule {
+    api::ReserveAfter after;
+    int count = 1;
+  };
+  struct End {
+    WallTime at{};
+    const Reservation* reservation = nullptr;  // null: the end of a place
+    const KeptPlace* place = nullptr;
+  };
+
+  void Keep(ClusterQueueId queue, const Rule& rule);
+  bool MayHavePlace(WorkloadId workload, ClusterQueueId queue) const;
+  std::optional<KeptPlace> PlaceFor(WorkloadId workload, ClusterQueueId queue);
+  bool FitsNow(WorkloadId workload, ClusterQueueId queue, KeptPlace& place);
+  std::vector<End> EndsOfTree(ClusterQueueId queue) const;
+  WallTime EndOf(const Reservation& held) const;
+  void TakeOut(const End& end);
+  void FillEnded(const std::vector<End>& ends, std::size_t count, KeptPlace& place) const;
+  bool InSameTree(ClusterQueueId a, ClusterQueueId b) const;
+
+  Context context_;
+  std::map<ClusterQueueId, Rule> rules_;
+  QueueWaits waits_;
+  std::vector<KeptPlace> places_;
+  WallTime now_{};
+  // What the places were computed from.
+  std::int64_t version_ = -1;
+  std::int64_t changes_ = -1;
+  std::uint64_t waiting_ = 0;
+};
+
+}  // namespace berth::admission

@@ -1,0 +1,40 @@
+#include "admission/policies/queue_waits.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace berth::admission {
+namespace {
+
+template <typename T>
+T QuantileOf(std::vector<T>& values, std::size_t of_hundred) {
+  const auto at = static_cast<std::ptrdiff_t>((values.size() - 1) * of_hundred / 100);
+  std::nth_element(values.begin(), values.begin() + at, values.end());
+  return values[static_cast<std::size_t>(at)];
+}
+
+}  // namespace
+
+void QueueWaits::Add(queue::ClusterQueueId queue, Duration wait,
+                     std::int64_t expected_run_seconds) {
+  Waits& waits = queues_[queue];
+  if (waits.starts.size() == kMost) waits.starts.pop_front();
+  waits.starts.push_back({std::max(wait, Duration::zero()), expected_run_seconds});
+  ++waits.new_ones;
+}
+
+Duration QueueWaits::ReserveAfter(queue::ClusterQueueId queue) {
+  Waits& known = queues_[queue];
+  if (known.starts.size() < kFewest || known.new_ones < kNewOnes) return known.after;
+  known.new_ones = 0;
+  std::vector<Duration> waits;
+  std::vector<std::int64_t> runs;
+  for (const Start& start : known.starts) {
+    waits.push_back(start.wait);
+    runs.push_back(start.run_seconds);
+  }
+  known.after = QuantileOf(waits, 99) + std::chrono::seconds(QuantileOf(runs, 50));
+  return known.after;
+}
+
+}  // namespace berth::admission

@@ -1,0 +1,46 @@
+// admission/policies/queue_waits.h — how long the last workloads of each queue have waited, and the
+// time after which a queue with `berth.dev/reserve-after: auto` keeps a place:
+//
+//     the wait that 99 of 100 do not exceed + the median of the expected run times
+//
+// The first part leaves usual waits alone, the second lets what runs end. Both are measured in the
+// queue, so that queues of minutes and queues of days get times of their own.
+//
+// Threads: one. Errors: none.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+
+#include "base/clock.h"
+#include "queue/queue_set.h"
+
+namespace berth::admission {
+
+class QueueWaits {
+ public:
+  static constexpr std::size_t kMost = 4000;   // the last ones count
+  static constexpr std::size_t kFewest = 100;  // fewer: kUnknown
+  static constexpr std::size_t kNewOnes = 50;  // the time is computed again after so many
+  static constexpr Duration kUnknown = std::chrono::hours(72);
+
+  // A workload got its quota after `wait`.
+  void Add(queue::ClusterQueueId queue, Duration wait, std::int64_t expected_run_seconds);
+  Duration ReserveAfter(queue::ClusterQueueId queue);
+
+ private:
+  struct Start {
+    Duration wait{};
+    std::int64_t run_seconds = 0;
+  };
+  struct Waits {
+    std::deque<Start> starts;
+    std::size_t new_ones = 0;
+    Duration after = kUnknown;
+  };
+  std::map<queue::ClusterQueueId, Waits> queues_;
+};
+
+}  // namespace berth::admission

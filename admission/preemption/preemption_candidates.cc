@@ -1,0 +1,98 @@
+#include "admission/preemption/preemption_candidates.h"
+
+#include <algorithm>
+
+namespace berth::admission {
+
+void PreemptionCandidates::Exclude(const Reservation& reservation) {
+  const auto slot = static_cast<std::size_t>(reservation.workload);
+  if (slot >= is_excluded_.size()) is_excluded_.resize(slot + 1, 0);
+  is_excluded_[slot] = 1;
+  excluded_.push_back(&reservation);
+  ++exclusions_;
+}
+
+void PreemptionCandidates::ExcludeFirst(std::size_t count) {
+  while (excluded_.size() > count) {
+    is_excluded_[static_cast<std::size_t>(excluded_.back()->workload)] = 0;
+    excluded_.pop_back();
+  }
+  ++exclusions_;
+}
+
+bool PreemptionCandidates::Contests(const ListedReservation& held) const {
+  return std::any_of(request_->contested.begin(), request_->contested.end(),
+                     [&held](FlavorResourceId fr) {
+                       return held.MayUse(fr) && (fr < 64 || held.reservation->Uses(fr));
+                     });
+}
+
+bool PreemptionCandidates::PolicyAllows(const ListedReservation& candidate,
+                                        api::PreemptionPolicy policy) const {
+  const bool lower = candidate.priority < request_->workload->priority;
+  switch (policy) {
+    case api::PreemptionPolicy::kNever: return false;
+    case api::PreemptionPolicy::kLowerPriority: return lower;
+    case api::PreemptionPolicy::kLowerOrNewerEqualPriority:
+      return lower || (candidate.priority == request_->workload->priority &&
+                       request_->workload->queued_at < candidate.reservation->queued_at);
+    case api::PreemptionPolicy::kAny: return true;
+  }
+  return false;
+}
+
+std::size_t PreemptionCandidates::Next(const std::vector<ListedReservation>& list, std::size_t from,
+                                       api::PreemptionPolicy policy) const {
+  if (policy == api::PreemptionPolicy::kNever) return list.size();
+  while (from < list.size()) {
+    const ListedReservation& held = list[from];
+    const std::int64_t above = held.priority - request_->workload->priority;
+    if (policy != api::PreemptionPolicy::kAny &&
+        (above > 0 || (above == 0 && policy == api::PreemptionPolicy::kLowerPriority))) {
+      // Priorities rise, first among the evicted reservations, then among the others.
+      if (!held.evicted) return list.size();
+      while (from < list.size() && list[from].evicted) ++from;
+      continue;
+    }
+    if (!held.foreign_owner && PolicyAllows(held, policy) && Contests(held) &&
+        !IsExcluded(*held.reservation)) {
+      return from;
+    }
+    ++from;
+  }
+  return from;
+}
+
+bool PreemptionCandidates::WithinNominal(NodeId node) const {
+  return std::none_of(
+      request_->contested.begin(), request_->contested.end(),
+      [this, node](FlavorResourceId fr) { return state_.tree().AmountsOf(node, fr).Borrowing(); });
+}
+
+void PreemptionCandidates::Spare(const Reservation& candidate, SparedCandidate::Cause cause) {
+  if (!WantsSpared()) return;
+  spared_->push_back({candidate.workload, cause});
+}
+
+void PreemptionCandidates::SpareByPolicy(const std::vector<ListedReservation>& list,
+                                         api::PreemptionPolicy policy) {
+  if (spared_ == nullptr) return;
+  if (policy == api::PreemptionPolicy::kAny && state_.reservations().foreign_owner_count() == 0) {
+    return;
+  }
+  for (const ListedReservation& held : list) {
+    if (spared_->size() >= kMaxSparedByPolicy) return;
+    const bool allowed = PolicyAllows(held, policy);
+    if (allowed && !held.foreign_owner) continue;
+    if (!Contests(held) || IsExcluded(*held.reservation)) continue;
+    spared_->push_back({held.reservation->workload, allowed ? SparedCandidate::Cause::kForeignOwner
+                                                            : SparedCandidate::Cause::kPolicy});
+  }
+}
+
+double PreemptionCandidates::LocalQueueUsage(const Reservation& candidate) const {
+  const api::Workload& object = *candidate.object;
+  return ledger_->UsageOf({object.meta.namespace_name, object.spec.queue_name});
+}
+
+}  // namespace berth::admission

@@ -1,0 +1,116 @@
+// admission/preemption/preemption_candidates.h — the reservations that may be preempted for one
+// workload, and the order in which those of one ClusterQueue are taken.
+//
+// A candidate uses a contested flavor-resource, the queue's policy lets the workload preempt it, a
+// controller that Berth manages stops its job, and it is not excluded. Candidates are read from the
+// queue's list of reservations, which has their order: evicted first, then lower priority, later
+// reservation, UID. Admission fair sharing puts those of the LocalQueues with most usage first.
+//
+// Threads: one. Errors: none.
+// Source: Kueue KEP-83, KEP-4136, pkg/scheduler/preemption.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "admission/cluster_state.h"
+#include "admission/decision.h"
+#include "admission/quota/usage_ledger.h"
+
+namespace berth::admission {
+
+struct PreemptionRequest {
+  const queue::WorkloadInfo* workload = nullptr;
+  ClusterQueueId queue = -1;
+  Usage usage;                                 // the usage that has to fit
+  SmallVector<FlavorResourceId, 2> contested;  // the part of `usage` that needs preemption
+  std::vector<PlacementRequest> placements;    // pods that need room on nodes as well
+  friend bool operator==(const PreemptionRequest&, const PreemptionRequest&) = default;
+};
+
+class PreemptionCandidates {
+ public:
+  explicit PreemptionCandidates(const ClusterState& state) : state_(state) {}
+
+  // Orders the candidates of one ClusterQueue by usage; `ledger` must outlive this object.
+  void UseLedger(const UsageLedger* ledger) { ledger_ = ledger; }
+  bool by_usage() const { return ledger_ != nullptr; }
+
+  // Excludes a reservation, because the caller has taken it out of the state already.
+  void Exclude(const Reservation& reservation);
+  // Drops all exclusions but the first `count`.
+  void ExcludeFirst(std::size_t count);
+  std::size_t excluded_count() const { return excluded_.size(); }
+  bool IsExcluded(const Reservation& reservation) const {
+    const auto slot = static_cast<std::size_t>(reservation.workload);
+    return slot < is_excluded_.size() && is_excluded_[slot] != 0;
+  }
+  // Version of the exclusions: grows with each change.
+  std::uint64_t exclusions() const { return exclusions_; }
+
+  // Begins with `request`, which must live until the next Begin. Candidates that are examined and
+  // not taken are appended to `spared` if that is not null.
+  void Begin(const PreemptionRequest& request, SparedCandidates* spared) {
+    request_ = &request;
+    queue_ = &state_.queue(request.queue);
+    spared_ = spared;
+  }
+  const PreemptionRequest& request() const { return *request_; }
+  const QueueState& queue() const { return *queue_; }  // the workload's
+
+  // Index of the first candidate at or behind `from` in a queue's list; list.size() if none.
+  std::size_t Next(const std::vector<ListedReservation>& list, std::size_t from,
+                   api::PreemptionPolicy policy) const;
+  // Sorts `list`, which has the order of Next, by the ledger's usage.
+  template <typename T, typename ReservationOf>
+  void OrderByUsage(std::vector<T>& list, ReservationOf reservation_of) const;
+
+  // Whether the node uses at most its subtree quota of each contested flavor-resource.
+  bool WithinNominal(NodeId node) const;
+
+  bool WantsSpared() const { return spared_ != nullptr && spared_->size() < kMaxSpared; }
+  void Spare(const Reservation& candidate, SparedCandidate::Cause cause);
+  // Notes as spared the reservations that the policy alone excludes.
+  void SpareByPolicy(const std::vector<ListedReservation>& list, api::PreemptionPolicy policy);
+
+ private:
+  bool Contests(const ListedReservation& held) const;
+  bool PolicyAllows(const ListedReservation& candidate, api::PreemptionPolicy policy) const;
+  double LocalQueueUsage(const Reservation& candidate) const;
+
+  const ClusterState& state_;
+  const UsageLedger* ledger_ = nullptr;  // null: no order by usage
+  std::vector<const Reservation*> excluded_;
+  std::vector<std::uint8_t> is_excluded_;  // by WorkloadId
+  std::uint64_t exclusions_ = 0;
+  const PreemptionRequest* request_ = nullptr;  // not null from Begin to the end of a search
+  const QueueState* queue_ = nullptr;           // not null from Begin to the end of a search
+  SparedCandidates* spared_ = nullptr;
+};
+
+template <typename T, typename ReservationOf>
+void PreemptionCandidates::OrderByUsage(std::vector<T>& list, ReservationOf reservation_of) const {
+  if (ledger_ == nullptr) return;
+  std::map<ClusterQueueId, std::vector<std::size_t>> places;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const ClusterQueueId queue = reservation_of(list[i]).cluster_queue;
+    if (state_.queue(queue).spec.usage_based_admission_fair_sharing) places[queue].push_back(i);
+  }
+  for (const auto& [queue, slots] : places) {
+    std::vector<std::pair<double, T>> members;
+    for (const std::size_t slot : slots) {
+      members.emplace_back(LocalQueueUsage(reservation_of(list[slot])), list[slot]);
+    }
+    std::stable_sort(members.begin(), members.end(), [&](const auto& a, const auto& b) {
+      const bool evicted = reservation_of(a.second).evicted;
+      if (evicted != reservation_of(b.second).evicted) return evicted;
+      return a.first > b.first;
+    });
+    for (std::size_t i = 0; i < slots.size(); ++i) list[slots[i]] = members[i].second;
+  }
+}
+
+}  // namespace berth::admission

@@ -1,0 +1,62 @@
+// view/screens/cost_screen.h — what a running Workload costs, for `berth list --cost` and
+// `berth status --cost`.
+//
+// The price of a node is that of the policy's step that asked for it, else that of the flavor; the
+// number of nodes is the least of the step's pool, else one for each pod. The cost so far is that
+// of the present run, from its nodes, or else from its admission.
+//
+// Where nodes are measured (provisioning/meter.h) the measured cost is shown instead: that of all
+// runs of the Workload, boots and idle nodes included.
+//
+// Pure. Units: USD in billionths.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "provisioning/meter.h"
+#include "view/screens/cluster_view.h"
+
+namespace berth::view {
+
+struct RunCost {
+  std::int64_t rate = 0;    // what all nodes cost in an hour
+  std::int64_t so_far = 0;  // saturating
+  bool is_measured = false;
+  friend bool operator==(const RunCost&, const RunCost&) = default;
+};
+
+// nullopt: nothing is measured, and the Workload does not run or no price is known.
+std::optional<RunCost> CostOfRun(const ClusterView& view, const api::Workload& workload);
+
+struct QueueCost {
+  int running = 0;
+  int unpriced = 0;  // the part of `running` without a price
+  RunCost cost;
+};
+// The cost of what runs in each ClusterQueue, by name.
+std::map<std::string, QueueCost> CostByQueue(const ClusterView& view);
+
+// The nodes of a LocalQueue in the last week, measured.
+struct MeasuredQueue {
+  std::string queue;  // namespace/name
+  provisioning::Metered nodes;
+};
+std::vector<MeasuredQueue> MeasuredQueues(const ClusterView& view);
+
+// {"usdPerHour", "usd"}, decimal numbers as text; null: unknown. "measured": true where it is so.
+nlohmann::json RunCostJson(const std::optional<RunCost>& cost);
+
+// What one node costs, where it is known: {"flavor", "usdPerHour"} of each flavor, and with
+// "policy" and "step" of each step of a policy.
+nlohmann::json PricesJson(const ClusterView& view);
+
+// "1.04", with two decimals at most: 12.3456 → "12.35", 0.004 → "0.004".
+std::string ShortDollars(std::int64_t nano_dollars);
+
+}  // namespace berth::view

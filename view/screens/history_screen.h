@@ -1,0 +1,54 @@
+// view/screens/history_screen.h — what the ledger knows, as tables, JSON and CSV. Pure.
+//
+// Source: ledger/accounts.h for the meaning of the figures.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "base/clock.h"
+#include "ledger/accounts.h"
+#include "ledger/capacity_history.h"
+#include "ledger/queue_history.h"
+#include "ledger/records.h"
+#include "view/screens/text.h"
+
+namespace berth::view {
+
+struct HistoryView {
+  std::vector<ledger::AttemptRecord> attempts;
+  std::vector<ledger::CapacityRecord> requests;
+  std::vector<ledger::NodeTimeRecord> nodes;
+  std::map<std::string, std::string> preemptors;  // uid → namespace/name, where known
+  WallTime now{};
+};
+
+std::string RenderHistory(const HistoryView& view, const TextStyle& style);
+nlohmann::json HistoryJson(const HistoryView& view);
+
+// `heading` is that of the first column, such as "QUEUE". Where GPUs are known, shares of GPUs are
+// left out.
+TextTable ReportTable(const std::vector<ledger::ReportLine>& lines, const std::string& heading);
+std::string RenderReport(const std::vector<ledger::ReportLine>& lines, const std::string& heading,
+                         const TextStyle& style);
+nlohmann::json ReportJson(const std::vector<ledger::ReportLine>& lines,
+                          const ledger::Period& period, const std::string& by);
+nlohmann::json QueueHistoryJson(const std::string& queue,
+                                const std::vector<ledger::HistoryPart>& parts);
+// `times`: parts without numbers, which are those of all histories. Queues that used nothing are
+// left out.
+nlohmann::json CohortHistoryJson(
+    const std::string& cohort, const std::vector<ledger::HistoryPart>& times,
+    const std::map<std::string, std::vector<ledger::HistoryPart>>& parts_by_queue);
+// `prices`: in the order of flavors and times; those that held in the period are shown.
+nlohmann::json CapacityHistoryJson(const ledger::CapacityHistory& history,
+                                   const std::vector<ledger::PriceRecord>& prices,
+                                   const ledger::Period& period);
+// RFC 4180, with a heading; a key that a spreadsheet would take for a formula begins with "'". Two
+// columns for each resource, then those of nodes and costs.
+std::string ReportCsv(const std::vector<ledger::ReportLine>& lines, const std::string& by);
+
+}  // namespace berth::view

@@ -1,0 +1,69 @@
+// view/screens/plan_screen.h — `berth plan`: what a job would meet that is not created yet: its
+// queue, the quota of each flavor, and the steps of each provisioning check with wait and price.
+//
+// Pure: data in, text out. The steps are those of provisioning/outlook.h.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "base/result.h"
+#include "provisioning/outlook.h"
+#include "view/screens/cluster_view.h"
+#include "view/screens/text.h"
+
+namespace berth::view {
+
+// A job that is not created: the Workload is what its controller would make. Or a Workload that
+// waits.
+struct PlannedJob {
+  std::string kind;  // "Job"
+  std::string name;
+  api::Workload workload;
+  std::optional<std::int64_t> deadline;  // activeDeadlineSeconds
+  std::int64_t waited_seconds = 0;       // how long its request for capacity has waited; 0: none
+  std::int64_t copies = 1;               // equal Workloads that the object makes
+};
+
+struct QuotaPlan {
+  std::string flavor;
+  std::string resource;
+  api::Amount needed = 0;
+  api::Amount free = 0;  // the part of the nominal quota that is free at present
+  api::Amount nominal = 0;
+};
+
+struct CheckPlan {
+  std::string check;
+  std::string policy;        // empty: none
+  std::string problem;       // why the check asks for nothing; empty: it can
+  bool is_reactive = false;  // nodes come for the pods, after the start
+  std::vector<provisioning::StepOutlook> steps;
+};
+
+struct JobPlan {
+  std::string kind;
+  api::ObjectKey key;
+  std::int64_t pods = 0;
+  std::int64_t workloads = 1;  // that the pods are queued in
+  std::string local_queue;
+  std::string cluster_queue;
+  std::string problem;  // why the job would not be queued; empty: it would
+  std::vector<QuotaPlan> quota;
+  std::vector<CheckPlan> checks;
+};
+
+// kInvalid: the job names no queue; kNotFound: its queue does not exist.
+Result<JobPlan> MakePlan(const ClusterView& view, const PlannedJob& job);
+
+std::string RenderPlans(const ClusterView& view, const std::vector<JobPlan>& plans,
+                        const TextStyle& style);
+// The keys are stable; names of spans end in Seconds, instants are RFC 3339, amounts of money are
+// decimal numbers as text.
+nlohmann::json PlansJson(const ClusterView& view, const std::vector<JobPlan>& plans);
+
+}  // namespace berth::view

@@ -1,0 +1,153 @@
+#include "view/screens/pods_of_job.h"
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "api/codec/json_write.h"
+#include "base/strings.h"
+
+namespace berth::view {
+
+// By which label the pods of the kind are found.
+enum class PodsBy : std::uint8_t {
+  kJobName,
+  kJobSetName,
+  kTrainingName,  // and the operator's name
+  kRayCluster,    // the RayCluster of this name
+  kRayClusterInStatus,
+  kSparkName,
+  kPodGroup
+};
+
+struct JobKindWords {
+  const char* singular;
+  const char* short_word;  // empty: none
+  const char* group;
+  const char* version;
+  PodsBy pods_by;
+  const char* more;  // the operator's name, or the path of the cluster's name
+};
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr JobKindWords kKinds[] = {
+    {"job", "", "batch", "v1", PodsBy::kJobName, ""},
+    {"jobset", "", "jobset.x-k8s.io", "v1alpha2", PodsBy::kJobSetName, ""},
+    {"trainjob", "", "trainer.kubeflow.org", "v1alpha1", PodsBy::kJobSetName, ""},
+    {"mpijob", "", "kubeflow.org", "v2beta1", PodsBy::kTrainingName, "mpi-operator"},
+    {"pytorchjob", "", "kubeflow.org", "v1", PodsBy::kTrainingName, "pytorchjob-controller"},
+    {"tfjob", "", "kubeflow.org", "v1", PodsBy::kTrainingName, "tfjob-controller"},
+    {"xgboostjob", "", "kubeflow.org", "v1", PodsBy::kTrainingName, "xgboostjob-controller"},
+    {"paddlejob", "", "kubeflow.org", "v1", PodsBy::kTrainingName, "paddlejob-controller"},
+    {"jaxjob", "", "kubeflow.org", "v1", PodsBy::kTrainingName, "jaxjob-controller"},
+    {"raycluster", "", "ray.io", "v1", PodsBy::kRayCluster, ""},
+    {"rayjob", "", "ray.io", "v1", PodsBy::kRayClusterInStatus, "/status/rayClusterName"},
+    {"rayservice", "", "ray.io", "v1", PodsBy::kRayClusterInStatus,
+     "/status/activeServiceStatus/rayClusterName"},
+    {"sparkapplication", "sparkapp", "sparkoperator.k8s.io", "v1beta2", PodsBy::kSparkName, ""},
+    {"pod", "po", "", "v1", PodsBy::kPodGroup, ""}};
+
+const JobKindWords* FindKind(const std::string& type, const std::string& group) {
+  for (const JobKindWords& kind : kKinds) {
+    if (!group.empty() && group != kind.group) continue;
+    const std::string singular = kind.singular;
+    if (type == singular || type == singular + "s" || (!type.empty() && type == kind.short_word)) {
+      return &kind;
+    }
+  }
+  return nullptr;
+}
+
+Error NotAJob(const std::string& text) {
+  std::string known;
+  for (const JobKindWords& kind : kKinds)
+    known += (known.empty() ? "" : ", ") + std::string(kind.singular);
+  return {ErrorCode::kInvalid,
+          "--for \"" + text + "\": must be TYPE[.GROUP]/NAME, with a TYPE of these: " + known};
+}
+
+std::string TextAt(const Json& object, const Json::json_pointer& pointer) {
+  if (!object.contains(pointer) || !object.at(pointer).is_string()) return {};
+  return object.at(pointer).get<std::string>();
+}
+
+std::string Title(std::string name) {
+  for (char& c : name) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  return name;
+}
+
+std::string CellText(const Json& cell) {
+  return cell.is_string() ? cell.get<std::string>() : api::FormatJson(cell);
+}
+
+}  // namespace
+
+std::string JobReference::ListPath(const std::string& namespace_name) const {
+  std::string path = *kind->group == '\0' ? "/api/" : "/apis/" + std::string(kind->group) + "/";
+  path += kind->version;
+  if (!namespace_name.empty()) path += "/namespaces/" + namespace_name;
+  return path + "/" + kind->singular + "s";
+}
+
+Result<JobReference> ParseJobReference(const std::string& text) {
+  const std::size_t slash = text.find('/');
+  if (slash == std::string::npos || slash + 1 == text.size()) return NotAJob(text);
+  const std::string type = ToLower(text.substr(0, slash));
+  const std::size_t dot = type.find('.');
+  const JobKindWords* kind =
+      FindKind(type.substr(0, dot), dot == std::string::npos ? "" : type.substr(dot + 1));
+  if (kind == nullptr) return NotAJob(text);
+  return JobReference{kind, text.substr(slash + 1)};
+}
+
+std::string PodSelectorOf(const JobReference& reference, const Json& job) {
+  const std::string& name = reference.name;
+  const auto labelled = [](const char* key, const std::string& value) {
+    return value.empty() ? "" : std::string(key) + "=" + value;
+  };
+  switch (reference.kind->pods_by) {
+    case PodsBy::kJobName: return labelled("batch.kubernetes.io/job-name", name);
+    case PodsBy::kJobSetName: return labelled("jobset.sigs.k8s.io/jobset-name", name);
+    case PodsBy::kTrainingName:
+      return labelled("training.kubeflow.org/job-name", name) + "," +
+             labelled("training.kubeflow.org/operator-name", reference.kind->more);
+    case PodsBy::kRayCluster: return labelled("ray.io/cluster", name);
+    case PodsBy::kRayClusterInStatus:
+      return labelled("ray.io/cluster", TextAt(job, Json::json_pointer(reference.kind->more)));
+    case PodsBy::kSparkName: return labelled("sparkoperator.k8s.io/app-name", name);
+    case PodsBy::kPodGroup: {
+      constexpr const char* kGroup = "kueue.x-k8s.io/pod-group-name";
+      return labelled(kGroup, TextAt(job, Json::json_pointer("/metadata/labels") / kGroup));
+    }
+  }
+  return {};
+}
+
+std::string RenderServerTable(const Json& table, bool with_namespace, const TextStyle& style) {
+  std::vector<Column> columns;
+  std::vector<std::size_t> shown;
+  if (with_namespace) columns.push_back({"NAMESPACE"});
+  const Json definitions = table.value("columnDefinitions", Json::array());
+  for (std::size_t i = 0; i < definitions.size(); ++i) {
+    if (definitions[i].value("priority", 0) != 0) continue;
+    columns.push_back({Title(definitions[i].value("name", ""))});
+    shown.push_back(i);
+  }
+  TextTable text(std::move(columns));
+  for (const Json& row : table.value("rows", Json::array())) {
+    std::vector<std::string> cells;
+    if (with_namespace)
+      cells.push_back(TextAt(row, Json::json_pointer("/object/metadata/namespace")));
+    const Json values = row.value("cells", Json::array());
+    for (const std::size_t i : shown) cells.push_back(i < values.size() ? CellText(values[i]) : "");
+    text.AddRow(std::move(cells));
+  }
+  return text.empty() ? "No resources found\n" : text.Render(style);
+}
+
+}  // namespace berth::view

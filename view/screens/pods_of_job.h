@@ -1,0 +1,38 @@
+// view/screens/pods_of_job.h — how the pods of a job are found, by kind (kueuectl list pods --for).
+//
+//     "pytorchjob/train" ─ParseJobReference─▶ the job's list ─▶ object ─PodSelectorOf─▶ labels
+//
+// Threads: pure functions. Errors: kInvalid: no such form or kind.
+// Source: Kueue cmd/kueuectl (list pods), PodLabelSelector of each integration.
+#pragma once
+
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "base/result.h"
+#include "view/screens/text.h"
+
+namespace berth::view {
+
+struct JobKindWords;
+
+struct JobReference {
+  const JobKindWords* kind = nullptr;  // static
+  std::string name;
+
+  // "/apis/batch/v1/namespaces/x/jobs"; an empty namespace stands for all of them.
+  std::string ListPath(const std::string& namespace_name) const;
+};
+
+// `text`: TYPE[.GROUP]/NAME; TYPE is the singular or plural word, in any case.
+Result<JobReference> ParseJobReference(const std::string& text);
+
+// The label selector of the pods of `job`; empty: it has none yet.
+std::string PodSelectorOf(const JobReference& reference, const nlohmann::json& job);
+
+// A meta.k8s.io Table as kubectl shows it, without the columns of -o wide.
+std::string RenderServerTable(const nlohmann::json& table, bool with_namespace,
+                              const TextStyle& style);
+
+}  // namespace berth::view

@@ -1,0 +1,27 @@
+// view/screens/spread_screen.h — `berth simulate --seeds N`: the figures of several runs, each with
+// its spread, as text, JSON and CSV.
+//
+// Pure: data in, text out. Keys of JSON and columns of CSV are stable; waits are in seconds.
+#pragma once
+
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "simulation/spread.h"
+#include "view/screens/text.h"
+
+namespace berth::view {
+
+// Whether the figures are those of runs, or differences of two runs each.
+enum class SpreadKind { kRuns, kDifferences };
+
+std::string RenderSpread(const simulation::SpreadReport& report, SpreadKind kind,
+                         const TextStyle& style);
+// {"runs", "queues": [{"localQueue", "priorityClass", "waitP50": {"mean", "deviation", "least",
+// "most"}, …}], "total", "pools"}
+nlohmann::json SpreadJson(const simulation::SpreadReport& report);
+// A row for each LocalQueue, class and figure, and the rows of all.
+std::string SpreadCsv(const simulation::SpreadReport& report);
+
+}  // namespace berth::view
