@@ -77,6 +77,96 @@ void ReadComment(std::string_view text, Script& script) {
   take("description:", script.description);
 }
 
+// Appends the steps of lines to a script, those of a repeated block once for each turn.
+class BlockReader {
+ public:
+  BlockReader(const std::vector<std::string_view>& lines, Script& script)
+      : lines_(lines), script_(script) {}
+
+  Status ReadAll() {
+    BERTH_TRY(const std::size_t end, Read(0, 0));
+    if (end < lines_.size()) return AtLine(NumberOf(end), "there is no repeat that end ends");
+    return OkStatus();
+  }
+
+ private:
+  static int NumberOf(std::size_t index) { return static_cast<int>(index) + 1; }
+
+  static std::string InTurn(std::string_view line, int turn) {
+    constexpr std::string_view kTurn = "{i}";
+    std::string read(line);
+    if (turn == 0) return read;
+    const std::string number = std::to_string(turn);
+    for (std::size_t at = read.find(kTurn); at != std::string::npos;
+         at = read.find(kTurn, at + number.size())) {
+      read.replace(at, kTurn.size(), number);
+    }
+    return read;
+  }
+
+  // Reads from the line at `at` on, as the `turn`-th turn of a block (0: of none); returns the
+  // index of the line with `end`, or of the end of the text.
+  Result<std::size_t> Read(std::size_t at, int turn) {
+    for (; at < lines_.size(); ++at) {
+      const std::string line = InTurn(TrimSpace(lines_[at]), turn);
+      if (line.empty()) continue;
+      if (line[0] == '#') {
+        ReadComment(line, script_);
+        continue;
+      }
+      BERTH_TRY(Step step, ReadStep(line, NumberOf(at)));
+      if (step.verb() == "end") return at;
+      if (step.verb() == "repeat") {
+        if (turn > 0) return AtLine(step.line, "a repeat within a repeat");
+        BERTH_TRY(at, Repeat(step, at + 1));
+        continue;
+      }
+      BERTH_TRY(at, ReadBody(step, at, turn));
+      if (step.words.empty()) return AtLine(step.line, "a command is missing before <<");
+      if (script_.steps.size() == kMostSteps) {
+        return AtLine(step.line, "more than " + std::to_string(kMostSteps) + " steps");
+      }
+      script_.steps.push_back(std::move(step));
+    }
+    return at;
+  }
+
+  // Reads the block that begins at `first`; returns the index of its `end`.
+  Result<std::size_t> Repeat(const Step& step, std::size_t first) {
+    const auto turns = ParseInt64(step.plain(1));
+    if (!turns || *turns < 1 || *turns > kMostTurns) {
+      return AtLine(step.line, "repeat takes a number from 1 to " + std::to_string(kMostTurns));
+    }
+    std::size_t end = first;
+    for (int turn = 1; turn <= *turns; ++turn) {
+      BERTH_TRY(end, Read(first, turn));
+      if (end == lines_.size()) return AtLine(step.line, "there is no end of the repeat");
+    }
+    return end;
+  }
+
+  // Reads the here-document of the step at `at`, if it has one; returns the index of its last line.
+  Result<std::size_t> ReadBody(Step& step, std::size_t at, int turn) {
+    const std::string mark = HereMarkOf(step);
+    if (mark.empty()) return at;
+    step.words.pop_back();
+    std::size_t end = at + 1;
+    while (end < lines_.size() && TrimSpace(lines_[end]) != mark) {
+      step.body += InTurn(lines_[end++], turn) + "\n";
+    }
+    if (end == lines_.size()) {
+      return AtLine(step.line, "there is no " + mark + " that ends <<" + mark);
+    }
+    return end;
+  }
+
+  static constexpr int kMostTurns = 1000;
+  static constexpr std::size_t kMostSteps = 100'000;
+
+  const std::vector<std::string_view>& lines_;
+  Script& script_;
+};
+
 }  // namespace
 
 std::string Step::plain(std::size_t at) const {
@@ -115,31 +205,9 @@ std::vector<std::string> Step::GetAll(std::string_view key) const {
 }
 
 Result<Script> ParseScript(std::string_view text) {
-  Script script;
   const std::vector<std::string_view> lines = Split(text, '\n');
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    const int number = static_cast<int>(i) + 1;
-    const std::string_view line = TrimSpace(lines[i]);
-    if (line.empty()) continue;
-    if (line[0] == '#') {
-      ReadComment(line, script);
-      continue;
-    }
-    BERTH_TRY(Step step, ReadStep(line, number));
-    if (const std::string mark = HereMarkOf(step); !mark.empty()) {
-      step.words.pop_back();
-      std::size_t end = i + 1;
-      while (end < lines.size() && TrimSpace(lines[end]) != mark) {
-        step.body += std::string(lines[end]) + "\n";
-        ++end;
-      }
-      if (end == lines.size())
-        return AtLine(number, "there is no " + mark + " that ends <<" + mark);
-      i = end;
-    }
-    if (step.words.empty()) return AtLine(number, "a command is missing before <<");
-    script.steps.push_back(std::move(step));
-  }
+  Script script;
+  BERTH_CHECK_OK(BlockReader(lines, script).ReadAll());
   if (script.name.empty()) return AtLine(1, "the first lines need \"# name: …\"");
   return script;
 }

@@ -1,4 +1,5 @@
 // scenarios/script.h — parses the text of a scenario; docs/guide/scenarios.md has the grammar.
+// The lines between `repeat N` and `end` are read N times, with the number of the turn for {i}.
 //
 // Pure. Errors: kInvalid with the line.
 #pragma once
