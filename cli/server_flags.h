@@ -33,6 +33,7 @@ struct UpFlags {
   bool controllers = true;                  // false: `berth controller` runs in another process
   bool machine_node = true;                 // this machine is a node while there is no other
   bool api_only = false;                    // without cluster, cloud, controllers and their kinds
+  bool samples = false;                     // makes a sample queue with two jobs
   std::string audit_log;                    // file; empty: no audit log
   std::string audit_policy;                 // file; empty: metadata of every request
   std::int64_t audit_log_megabytes = 100;   // the limit of one file

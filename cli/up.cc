@@ -225,6 +225,9 @@ Status Up::Start(const UpFlags& flags) {
         "--dashboard: the controllers serve the page: leave --no-controllers out, or say "
         "--read-api-listen to the `berth controller` beside this process");
   }
+  if (flags.samples && !flags.controllers) {
+    return Refuse("--samples: the sample jobs need the controllers: leave --no-controllers out");
+  }
   data_directory_ = program::DataDirectory(flags.data_dir);
   BERTH_CHECK_OK(program::PrepareDataDirectory(data_directory_, flags.reset));
   BERTH_CHECK_OK(StartServer(flags));
@@ -358,6 +361,9 @@ Status Up::StartControllers(const UpFlags& flags) {
                         [controllers = controllers_.get()](const net::Request& request) {
                           return controllers->AnswerVisibility(request);
                         });
+  if (flags.samples) {
+    BERTH_CHECK_OK(program::ApplyManifests(server_->api(), program::SampleManifests()));
+  }
   // Written last: a process that waits for the file finds everything ready.
   return local::WriteKubeconfig(kubeconfig_path_, server_->kubeconfig());
 }
@@ -390,6 +396,20 @@ void Up::Stop() {
   if (server_ != nullptr) server_->Stop();
 }
 
+// What to do next, for the screen.
+std::string NextSteps(const UpFlags& flags) {
+  if (flags.api_only) return "  kubectl api-resources\n";
+  if (flags.samples) {
+    return "  berth status            # the queue \"team\" with two sample jobs\n"
+           "  berth why job/large     # why one of them waits\n"
+           "  kubectl get jobs,workloads\n"
+           "  kubectl apply -f JOB    # a Job with the label kueue.x-k8s.io/queue-name: team\n";
+  }
+  return "  kubectl get nodes\n"
+         "  berth status            # the queues on one screen\n"
+         "  berth up --samples      # the next time: a queue with two jobs to look at\n";
+}
+
 int RunUp(const UpFlags& flags) {
   program::HoldStopSignals();
   umask(077);  // files are private; programs get umask 022
@@ -400,9 +420,7 @@ int RunUp(const UpFlags& flags) {
     return view::kExitRefused;  // 4 would mean an unreachable API
   }
   view::Print("berth is up at " + up.server().url() +
-              "\n\n  export KUBECONFIG=" + up.kubeconfig_path() +
-              (flags.api_only ? "\n  kubectl api-resources\n\n"
-                              : "\n  kubectl get nodes\n  berth status\n\n") +
+              "\n\n  export KUBECONFIG=" + up.kubeconfig_path() + "\n" + NextSteps(flags) + "\n" +
               up.ReadApiLines(flags.dashboard));
   program::WaitForStopSignal();
   view::Print("stopping\n");
@@ -472,6 +490,10 @@ void AddUp(CLI::App& app, int& exit_code) {
                  "serve Kubernetes' API alone: no Jobs, pods, garbage collection, cloud and "
                  "queues; for other programs' controllers and for tests of operators")
       ->excludes("--image", "--job-user", "--log-limit", "--config");
+  command
+      ->add_flag("--samples", flags->samples,
+                 "make a queue with two jobs, one of which runs and one of which waits")
+      ->excludes("--api-only");
   AddAuditFlags(*command, *flags);
   AddRecords(*command, *flags);
   AddReadApiFlags(*command, flags->read_api_listen, flags->read_api_actions, flags->read_api_proxy);
@@ -483,6 +505,7 @@ void AddUp(CLI::App& app, int& exit_code) {
   command->footer(
       "Examples:\n"
       "  berth up\n"
+      "  berth up --samples\n"
       "  berth up --dashboard\n"
       "  berth up --data-dir /tmp/try --listen 127.0.0.1:0 --image my/train:1=./train.sh\n"
       "Then: export KUBECONFIG=…/kubeconfig; kubectl get nodes; berth status\n"

@@ -11,6 +11,7 @@ std::string_view CrdManifests();      // manifests/crds
 std::string_view CloudManifests();    // manifests/cloud: one CRD
 std::string_view ClusterManifests();  // namespace kueue-system
 std::string_view WebhookManifests();  // manifests/webhook
+std::string_view SampleManifests();   // manifests/samples/first
 
 // The reviews that a component adds to those of manifests/webhook: JSON patches as lists of YAML;
 // an empty text for none.

@@ -1,5 +1,5 @@
 """Goal: `berth up` has a node from the start, so that the first tutorial of Kueue ends with completed pods; the node yields to
-NodePools, and comes back when they are gone; `--no-node` has none.
+NodePools, and comes back when they are gone; `--no-node` has none. `--samples` makes jobs to look at.
 
 Method: the manifests of Kueue's tutorial (one ClusterQueue, a Job of three pods), the image mapped to a program."""
 
@@ -95,3 +95,14 @@ class MachineNode(BerthUpTest):
         self.cluster = self.start_cluster()
         self.cluster.apply(QUEUES)
         self.assertEqual([], self.nodes())
+
+    def test_samples(self):
+        self.cluster = self.start_cluster(flags=["--node", "--samples"])
+        self.assertIn("berth why job/large", self.cluster.log())
+        self.cluster.wait_complete("first")
+        said = self.cluster.berth("why", "job/large", check=False).stdout
+        self.assertIn("never", said)
+        self.cluster.stop()
+        self.cluster.start()  # the samples are there already
+        self.cluster.berth("why", "job/large", check=False)
+        self.assertEqual(["first", "large"], sorted(job["metadata"]["name"] for job in self.cluster.items("jobs")))
