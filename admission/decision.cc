@@ -22,6 +22,20 @@ AssignmentMode PodSetDecision::Mode() const {
   return mode;
 }
 
+SmallVector<FlavorResourceId, 2> ContestedBy(const Assignment& assignment) {
+  SmallVector<FlavorResourceId, 2> contested;
+  for (const PodSetDecision& pod_set : assignment.pod_sets) {
+    for (const FlavorChoice& choice : pod_set.flavors) {
+      if (choice.mode == AssignmentMode::kPreempt &&
+          std::find(contested.begin(), contested.end(), choice.flavor_resource) ==
+              contested.end()) {
+        contested.push_back(choice.flavor_resource);
+      }
+    }
+  }
+  return contested;
+}
+
 bool ScanState::HasPendingFlavors() const {
   return std::any_of(positions.begin(), positions.end(),
                      [](const Position& position) { return position.tried_index != -1; });

@@ -184,6 +184,9 @@ const char* ToString(PreemptionReason reason);
 // The reason in the Preempted condition of a workload that is being preempted already.
 std::optional<PreemptionReason> FirstReason(const api::Workload& victim);
 
+// The flavor-resources of the assignment for which workloads have to be preempted.
+SmallVector<FlavorResourceId, 2> ContestedBy(const Assignment& assignment);
+
 struct Victim {
   WorkloadId workload = queue::kNoNode;
   std::shared_ptr<const api::Workload> object;
@@ -201,6 +204,8 @@ struct SparedCandidate {
     kNotNeeded,           // put back: the preemptor fits without it
     kPolicy,              // the preemption policies exclude it
     kPreemptedIt,         // took quota of the preemptor, or was stopped in vain
+    kHasJustBegun,        // has not run as long as its queue demands (policies/victim_rules.h)
+    kPutOff,              // its preemption waits: Remark::kPreemptionPutOff
     kForeignOwner,        // no controller stops its job: SchedulerConfig::managed_owners
   };
   WorkloadId workload = queue::kNoNode;
@@ -238,7 +243,8 @@ enum class Remark : std::uint8_t {
   kWaitingForPodsReady,  // pods of a workload with quota are not ready
   kOwnersComeFirst,      // would borrow, and owners of the quota have more workloads to try
   kHeldForPreemptor,     // the quota is kept for `held_for`, which preempted for it
-  kPlaceIsKept,          // it would delay `held_for`, whose place is kept from `place_at`
+  kPlaceIsKept,          // it would delay `held_for`, whose place is kept from `remark_at`
+  kPreemptionPutOff,     // its victims would lose more work than it is worth; until `remark_at`
 };
 
 // The course of the target search where an earlier entry of the cycle had taken targets.
@@ -263,7 +269,7 @@ struct Decision {
   std::shared_ptr<const api::Workload> replaces;
   // The preemptor whose claim is kept, or the workload whose place is kept; null: none.
   std::shared_ptr<const api::Workload> held_for;
-  WallTime place_at{};              // kPlaceIsKept: since when the place is kept
+  WallTime remark_at{};             // the instant of `remark`; other remarks have none
   std::vector<std::string> checks;  // checks that an admitted workload has to pass
   // The workload has quota already; the cycle chose nodes alone
   // (admission/topology/node_inventory.h).

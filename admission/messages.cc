@@ -196,7 +196,7 @@ std::string PendingMessage(const Decision& decision, const Vocabulary& vocabular
   }
   facts.victim_count = decision.victims.size();
   facts.spares_foreign_owners = SparesForeignOwners(decision.spared);
-  facts.place_at = decision.place_at;
+  facts.remark_at = decision.remark_at;
   const bool is_held = decision.held_for != nullptr;
   facts.object = is_held ? decision.held_for.get() : decision.object.get();
   return PendingMessage(facts, vocabulary, queue_name);
@@ -231,7 +231,11 @@ std::string PendingMessage(const PendingFacts& facts, const Vocabulary& vocabula
              facts.object->meta.key().ToString() + ", which has preempted for it";
     case Remark::kPlaceIsKept:
       return "Workload fits, but would delay " + facts.object->meta.key().ToString() +
-             ", whose place is kept from " + FormatTime(InTenMinutes(facts.place_at));
+             ", whose place is kept from " + FormatTime(InTenMinutes(facts.remark_at));
+    case Remark::kPreemptionPutOff:
+      return "Preemption would lose more work than the workload is expected to do; it is put off "
+             "until " +
+             FormatTime(facts.remark_at);
     case Remark::kFailedChecks: return "The workload has failed admission checks";
     case Remark::kQueueInactive: return "ClusterQueue " + queue_name + " is inactive";
     case Remark::kNamespaceMismatch:

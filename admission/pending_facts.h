@@ -28,7 +28,7 @@ struct PendingFacts {
   // The workload itself for kEvictForNodeFailure, the preemptor for kHeldForPreemptor, the workload
   // with the place for kPlaceIsKept; other outcomes and remarks do not read it.
   const api::Workload* object = nullptr;
-  WallTime place_at{};  // kPlaceIsKept
+  WallTime remark_at{};  // Decision::remark_at
 };
 
 template <typename Spared>

@@ -76,9 +76,10 @@ Scheduler::Scheduler(const SchedulerConfig& config)
                     config_.ignore_undeclared_resources}),
       slices_(state_, records_, config_.gates.elastic_jobs),
       sharing_(state_, queues_, config_.admission_fair_sharing),
+      user_shares_(state_, queues_),
       cycle_runner_({state_, queues_, config_.gates, config_.own_rules, search_, history_,
                      config_.fair_sharing.has_value(), config_.block_admission,
-                     config_.ignore_undeclared_resources, kept_places_}) {
+                     config_.ignore_undeclared_resources, kept_places_, victim_rules_}) {
   info_options_.ordering.pods_ready_requeuing = config.pods_ready_requeuing;
   info_options_.ordering.priority_sorting_within_cohort =
       config.gates.priority_sorting_within_cohort;
@@ -100,6 +101,7 @@ Scheduler::Scheduler(const SchedulerConfig& config)
                               config.gates.tas_respect_node_affinity_preferred});
   if (config.count_pending) queues_.counts().SwitchOn(config.pending_values);
   search_.UseLedger(sharing_.ledger());
+  search_.UseRules(&victim_rules_);
 }
 
 template <>
@@ -177,6 +179,7 @@ void Scheduler::Apply(const api::ClusterQueue& object) {
   wakes_.Add(wakes);
   if (known) wakes_.AddLeft(before, TreeOf(state_, *known));
   ApplyPolicies(policies_.Set(object));
+  if (known) user_shares_.Recount(*known);
 }
 template <>
 void Scheduler::Forget<api::ClusterQueue>(const std::string& name) {
@@ -234,6 +237,8 @@ void Scheduler::SetPolicy(ClusterQueueId queue, const api::QueuePolicy& policy) 
   queues_.places().SetOrder(queue, policy.order.value_or(api::QueueOrder::kFifo));
   kept_places_.SetRule(queue, policy.reserve_after.value_or(api::ReserveAfter{}),
                        policy.reserve_count.value_or(1));
+  victim_rules_.Set(queue, policy);
+  user_shares_.Set(queue, policy.order == api::QueueOrder::kFairByUser);
 }
 
 // The workloads leave their queue; requeued ones start a new scan.
@@ -325,13 +330,18 @@ void Scheduler::Forget<api::Workload>(const api::ObjectKey& key) {
   second_passes_.Remove(*known);
 }
 
+void Scheduler::CountUsage(const Reservation& reservation, int sign) {
+  sharing_.Count(reservation, sign);
+  user_shares_.Count(reservation, sign);
+}
+
 void Scheduler::ReleaseQuota(WorkloadId id) {
   const Reservation* held = state_.reservation(id);
   if (held == nullptr) return;
   wakes_.AddUsersOfNodes(*held);
   const ClusterQueueId queue = held->cluster_queue;
   const std::shared_ptr<const api::Workload> object = held->object;
-  sharing_.Count(*held, -1);
+  CountUsage(*held, -1);
   state_.Release(id);
   Recharge(slices_.Remove(id, *object));
   wakes_.AddAround(*object);
@@ -441,13 +451,13 @@ void Scheduler::MakeReserved(WorkloadId id, queue::WorkloadInfo info, WallTime n
                NeedsFewerPods(record(id).info, info) || PriorityChanged(record(id).info, info) ||
                GivesBack(held->usage, next->usage) || (held->foreign_owner && !next->foreign_owner);
     if (may_help || LeavesNodes(held->placed, next->placed)) wakes_.AddUsersOfNodes(*held);
-    sharing_.Count(*held, -1);
-    sharing_.Count(*next, 1);
+    CountUsage(*held, -1);
+    CountUsage(*next, 1);
     state_.Update(id, [&next](Reservation& changed) { changed = std::move(*next); });
   } else {
     ReleaseQuota(id);
     state_.EnsureQueue(queue);
-    sharing_.Count(*next, 1);
+    CountUsage(*next, 1);
     state_.Reserve(std::move(next));
   }
   if (admitted) sharing_.Settle(record(id), now);
@@ -481,7 +491,7 @@ void Scheduler::Assume(const Decision& decision, WallTime now) {
   made->reserved_at = now;
   made->admitted = decision.outcome == Outcome::kAdmitted;
   made->foreign_owner = owners_.IsForeign(*made->object);
-  sharing_.Count(*made, 1);
+  CountUsage(*made, 1);
   state_.Reserve(std::move(made));
   kept_places_.NoteStart(decision.cluster_queue, now - admitted.info.queued_at,
                          admitted.info.run_seconds);
@@ -513,8 +523,8 @@ void Scheduler::Recharge(const std::optional<api::ObjectKey>& slice) {
   const Reservation* held = state_.reservation(*id);
   std::unique_ptr<Reservation> next = NewReservation(*id, record(*id).info, held->reserved_at);
   if (next->cluster_queue != held->cluster_queue) return;
-  sharing_.Count(*held, -1);
-  sharing_.Count(*next, 1);
+  CountUsage(*held, -1);
+  CountUsage(*next, 1);
   state_.Update(*id, [&next](Reservation& changed) { changed = std::move(*next); });
 }
 
@@ -585,12 +595,24 @@ void Scheduler::TakeInputs(CycleResult& result, WallTime now) {
   }
 }
 
+std::optional<WallTime> Scheduler::NextTurn() const {
+  const std::optional<WallTime> pass = second_passes_.Next();
+  const std::optional<WallTime> look = victim_rules_.Next();
+  return pass && (!look || *pass < *look) ? pass : look;
+}
+
+void Scheduler::WakeDue(WallTime now) {
+  for (const ClusterQueueId queue : victim_rules_.TakeDue(now)) queues_.Wake(queue, now, nullptr);
+}
+
 const CycleResult& Scheduler::RunCycle(WallTime now) {
   CycleResult& result = result_;
   result.cycle = ++cycle_;
   result.bulk_parked.clear();
   result.refused_parked = 0;
   kept_places_.Refresh(now);
+  victim_rules_.Begin(now);
+  WakeDue(now);
   TakeInputs(result, now);
   AddSecondPasses(now);
   cycle_runner_.Run(cycle_, inputs_, result.decisions);
@@ -634,6 +656,7 @@ void Scheduler::Requeue(Decision& decision, std::size_t index, CycleResult& resu
 }
 
 Scheduler::WokenWorkloads Scheduler::RunWakeUps(WallTime now) {
+  WakeDue(now);
   WokenWorkloads woken;
   auto* list = config_.listing == queue::Listing::kAll ? &woken.listed : nullptr;
   for (const WakeTarget& target : wakes_.Take()) {

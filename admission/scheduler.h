@@ -37,6 +37,8 @@
 #include "admission/policies/kept_places.h"
 #include "admission/policies/queue_policies.h"
 #include "admission/policies/run_estimates.h"
+#include "admission/policies/user_shares.h"
+#include "admission/policies/victim_rules.h"
 #include "admission/preemption/kept_plans.h"
 #include "admission/preemption/owner_kinds.h"
 #include "admission/preemption/preemption.h"
@@ -115,9 +117,10 @@ class Scheduler {
 
   // Whether a cycle would take heads from the queues.
   bool HasHeads() const { return queues_.HasHeads(); }
-  // When the next second pass is due (a workload that has quota and lacks nodes); nullopt: none. A
-  // cycle at or after that instant takes the workload as a head.
-  std::optional<WallTime> NextSecondPass() const { return second_passes_.Next(); }
+  // When a cycle is due although no object changes; nullopt: never. A workload that has quota and
+  // lacks nodes has its second pass, or the time of a rule on victims has passed
+  // (policies/victim_rules.h). A cycle, or RunWakeUps, at that instant tries the workload.
+  std::optional<WallTime> NextTurn() const;
   // The result is valid until the next cycle.
   const CycleResult& RunCycle(WallTime now);
   // An admission could not be written: releases the quota and requeues the workload.
@@ -134,6 +137,7 @@ class Scheduler {
   KeptPlans& kept_plans() { return kept_plans_; }
   const KeptPlans& kept_plans() const { return kept_plans_; }
   const KeptPlaces& kept_places() const { return kept_places_; }
+  const VictimRules& victim_rules() const { return victim_rules_; }
   // Admission fair sharing.
   SharingUsage& sharing() { return sharing_; }
   // The dominant shares of queues and cohorts, as fair sharing compares them.
@@ -162,6 +166,7 @@ class Scheduler {
   void ApplyPolicies(const std::vector<std::string>& cluster_queues);
   void SetPolicy(ClusterQueueId queue, const api::QueuePolicy& policy);
   // Transitions of a workload.
+  void CountUsage(const Reservation& reservation, int sign);
   void ReleaseQuota(WorkloadId id);
   void MakePending(WorkloadId id, queue::WorkloadInfo info, WallTime now);
   void MakeReserved(WorkloadId id, queue::WorkloadInfo info, WallTime now);
@@ -172,6 +177,7 @@ class Scheduler {
   void Assume(const Decision& decision, WallTime now);
   // Charges the slice anew that another one has replaced, or replaces no longer; nullopt: none.
   void Recharge(const std::optional<api::ObjectKey>& slice);
+  void WakeDue(WallTime now);
   void TakeInputs(CycleResult& result, WallTime now);
   void AddSecondPasses(WallTime now);
   void FinishSecondPass(const Decision& decision, WallTime now);
@@ -194,9 +200,11 @@ class Scheduler {
   KeptPlans kept_plans_;
   QueuePolicies policies_;
   KeptPlaces kept_places_;
+  VictimRules victim_rules_;
   RunEstimates run_estimates_;
   SliceReplacements slices_;
   SharingUsage sharing_;
+  UserShares user_shares_;
   SecondPasses second_passes_;
   std::map<std::string, api::StringMap> namespace_labels_;
   std::int64_t cycle_ = 0;

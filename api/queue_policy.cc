@@ -13,6 +13,33 @@ Error Refuse(const char* annotation, const std::string& value, const std::string
           std::string(annotation) + ": \"" + value + "\" is not one of: " + allowed};
 }
 
+// A duration, or "off" for 0.
+Status ReadDuration(const StringMap& annotations, const char* annotation,
+                    std::optional<Duration>& found) {
+  const std::string* text = FindValue(annotations, annotation);
+  if (text == nullptr) return OkStatus();
+  found = *text == "off" ? Duration::zero() : ParseGoDuration(*text);
+  if (found && *found >= Duration::zero()) return OkStatus();
+  return Refuse(annotation, *text, "off, a duration such as 30m");
+}
+
+Status ReadVictimRules(const StringMap& annotations, QueuePolicy& policy) {
+  if (const std::string* victims = FindValue(annotations, kVictimsAnnotation)) {
+    if (*victims == "Newest") {
+      policy.victims = VictimChoice::kNewest;
+    } else if (*victims == "LeastWorkLost") {
+      policy.victims = VictimChoice::kLeastWorkLost;
+    } else {
+      return Refuse(kVictimsAnnotation, *victims, "Newest, LeastWorkLost");
+    }
+  }
+  BERTH_CHECK_OK(
+      ReadDuration(annotations, kPreemptionPatienceAnnotation, policy.preemption_patience));
+  BERTH_CHECK_OK(ReadDuration(annotations, kPreemptMinRunAnnotation, policy.preempt_min_run));
+  BERTH_CHECK_OK(ReadDuration(annotations, kReclaimMinRunAnnotation, policy.reclaim_min_run));
+  return ReadDuration(annotations, kLeastCheckpointAnnotation, policy.least_checkpoint);
+}
+
 }  // namespace
 
 QueuePolicy QueuePolicy::Within(const QueuePolicy& wider) const {
@@ -20,6 +47,11 @@ QueuePolicy QueuePolicy::Within(const QueuePolicy& wider) const {
   if (!made.order) made.order = wider.order;
   if (!made.reserve_after) made.reserve_after = wider.reserve_after;
   if (!made.reserve_count) made.reserve_count = wider.reserve_count;
+  if (!made.victims) made.victims = wider.victims;
+  if (!made.preemption_patience) made.preemption_patience = wider.preemption_patience;
+  if (!made.preempt_min_run) made.preempt_min_run = wider.preempt_min_run;
+  if (!made.reclaim_min_run) made.reclaim_min_run = wider.reclaim_min_run;
+  if (!made.least_checkpoint) made.least_checkpoint = wider.least_checkpoint;
   return made;
 }
 
@@ -30,8 +62,10 @@ Result<QueuePolicy> ReadQueuePolicy(const StringMap& annotations) {
       policy.order = QueueOrder::kFifo;
     } else if (*order == "ShortestFirst") {
       policy.order = QueueOrder::kShortestFirst;
+    } else if (*order == "FairByUser") {
+      policy.order = QueueOrder::kFairByUser;
     } else {
-      return Refuse(kOrderAnnotation, *order, "Fifo, ShortestFirst");
+      return Refuse(kOrderAnnotation, *order, "Fifo, ShortestFirst, FairByUser");
     }
   }
   if (const std::string* after = FindValue(annotations, kReserveAfterAnnotation)) {
@@ -54,6 +88,7 @@ Result<QueuePolicy> ReadQueuePolicy(const StringMap& annotations) {
     }
     policy.reserve_count = static_cast<int>(*number);
   }
+  BERTH_CHECK_OK(ReadVictimRules(annotations, policy));
   return policy;
 }
 

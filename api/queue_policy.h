@@ -1,9 +1,12 @@
-// api/queue_policy.h — how a ClusterQueue orders its waiting workloads, and which of them it keeps
-// a place for: annotations of the ClusterQueue, or of a Cohort for all queues below it. Kueue
-// ignores them.
+// api/queue_policy.h — how a ClusterQueue orders its waiting workloads, which of them it keeps a
+// place for, and which victims its preemptions choose and spare: annotations of the ClusterQueue,
+// or of a Cohort for all queues below it. Kueue ignores them.
 //
 //     berth.dev/order: ShortestFirst
 //     berth.dev/reserve-after: 72h
+//     berth.dev/victims: LeastWorkLost
+//     berth.dev/preemption-patience: 30m
+//     berth.dev/reclaim-min-run: 10m
 //
 // Threads: data and pure functions. Errors: kInvalid with the annotation.
 #pragma once
@@ -21,9 +24,16 @@ inline constexpr char kOrderAnnotation[] = "berth.dev/order";
 inline constexpr char kReserveAfterAnnotation[] = "berth.dev/reserve-after";
 inline constexpr char kReserveCountAnnotation[] = "berth.dev/reserve-count";
 
+inline constexpr char kVictimsAnnotation[] = "berth.dev/victims";
+inline constexpr char kPreemptionPatienceAnnotation[] = "berth.dev/preemption-patience";
+inline constexpr char kPreemptMinRunAnnotation[] = "berth.dev/preempt-min-run";
+inline constexpr char kReclaimMinRunAnnotation[] = "berth.dev/reclaim-min-run";
+inline constexpr char kLeastCheckpointAnnotation[] = "berth.dev/least-checkpoint";
+
 enum class QueueOrder : std::uint8_t {
   kFifo,           // Kueue's: by the instant since which the workload waits
   kShortestFirst,  // by that instant and the expected run time (queue/ordering.h)
+  kFairByUser,     // the user with the smallest share of the queue first
 };
 
 // How long a workload waits before the queue keeps a place for it.
@@ -34,11 +44,26 @@ struct ReserveAfter {
   friend bool operator==(const ReserveAfter&, const ReserveAfter&) = default;
 };
 
+// Which of the victims that the rules allow are preempted (admission/policies/victim_rules.h).
+enum class VictimChoice : std::uint8_t {
+  kNewest,         // Kueue's: the one with the latest reservation first
+  kLeastWorkLost,  // those whose preemption loses the least work
+};
+
 // nullopt: the annotation is absent, so the next wider object decides.
 struct QueuePolicy {
   std::optional<QueueOrder> order;
   std::optional<ReserveAfter> reserve_after;
   std::optional<int> reserve_count;  // for how many workloads at a time; 1 to kMostReserved
+
+  std::optional<VictimChoice> victims;
+  // At most so long a workload waits rather than preempt for more than its run is worth; 0: never.
+  std::optional<Duration> preemption_patience;
+  // Workloads of the queue are not preempted by others of the queue, and of other queues, before.
+  std::optional<Duration> preempt_min_run;
+  std::optional<Duration> reclaim_min_run;
+  // A shorter time between checkpoints counts as this one (api/checkpoint.h).
+  std::optional<Duration> least_checkpoint;
 
   // This policy, with what it does not say taken from `wider`.
   QueuePolicy Within(const QueuePolicy& wider) const;

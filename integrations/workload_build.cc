@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/checkpoint.h"
 #include "api/job_user.h"
 #include "api/labels.h"
 #include "api/pod_groups.h"
@@ -21,7 +22,8 @@ api::StringMap CopiedAnnotations(const api::StringMap& annotations) {
   const std::string_view prefix = api::kProvisioningParameterPrefix;
   for (const auto& [key, value] : annotations) {
     if (key.compare(0, prefix.size(), prefix) == 0 || key == api::kAdmissionGatedByAnnotation ||
-        key == api::kDivisibleAnnotation || key == api::kUserAnnotation) {
+        key == api::kDivisibleAnnotation || key == api::kUserAnnotation ||
+        key == api::kCheckpointEveryAnnotation) {
       copied.emplace(key, value);
     }
   }

@@ -42,7 +42,7 @@ WallTime QueueOrderTime(const api::Workload& workload, const OrderingOptions& op
 }
 
 WallTime PlaceOf(api::QueueOrder order, WallTime queued_at, std::int64_t run_seconds) {
-  if (order == api::QueueOrder::kFifo) return queued_at;
+  if (order != api::QueueOrder::kShortestFirst) return queued_at;
   constexpr std::int64_t kLongest = 10LL * 365 * 24 * 3600;
   const auto run = std::chrono::seconds(std::clamp<std::int64_t>(run_seconds, 0, kLongest));
   return queued_at + kShortestFirstWeight * run;

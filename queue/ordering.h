@@ -1,16 +1,16 @@
 // queue/ordering.h — the order of workloads in one ClusterQueue, and the instant from which a
 // workload counts as waiting.
 //
-// Order in a ClusterQueue: effective priority falling, then the place rising, then the UID. (The
-// sticky preemptor of a BestEffortFIFO queue, queue/pending_queue.h, comes first.) The place is an
-// instant:
+// Order in a ClusterQueue: effective priority falling, then (FairByUser) the user's share of the
+// queue rising, then the place rising, then the UID. (The sticky preemptor of a BestEffortFIFO
+// queue, queue/pending_queue.h, comes first.) The place is an instant:
 //
-//     Fifo            the queue-order instant
-//     ShortestFirst   the queue-order instant + kShortestFirstWeight × the expected run time
-//     kept            the queue-order instant - a thousand years: workloads for which the queue
-//                     keeps a place (admission/policies/kept_places.h)
+//     Fifo, FairByUser  the queue-order instant
+//     ShortestFirst     the queue-order instant + kShortestFirstWeight × the expected run time
+//     kept              the queue-order instant - a thousand years: workloads for which the queue
+//                       keeps a place (admission/policies/kept_places.h); the share is no matter
 //
-// So a workload is overtaken by shorter ones for a bounded time. The passage of time changes no
+// So with ShortestFirst a workload is overtaken for a bounded time. The passage of time changes no
 // place: only the workload, the order, or a kept place does.
 //
 // Threads: pure functions. Errors: none.
@@ -73,6 +73,7 @@ struct PendingRank {
   bool before_usage = false;  // a preemptor before all others
   double usage = 0;           // the usage of its LocalQueue, where the queue orders by usage
   bool sticky = false;        // a preemptor before those of equal usage
+  double user_share = 0;      // of the queue, where users take turns; below 0 for a kept place
   OrderKey key;
 };
 
@@ -80,6 +81,8 @@ inline bool Before(const PendingRank& a, const PendingRank& b) {
   if (a.before_usage != b.before_usage) return a.before_usage;
   if (a.usage != b.usage) return a.usage < b.usage;
   if (a.sticky != b.sticky) return a.sticky;
+  if (a.key.priority != b.key.priority) return a.key.priority > b.key.priority;
+  if (a.user_share != b.user_share) return a.user_share < b.user_share;
   return Before(a.key, b.key);
 }
 

@@ -34,7 +34,8 @@ std::int32_t PendingQueue::GroupFor(const PendingNode& node) {
   for (const std::int32_t index : shape.groups) {
     const Group& known = group(index);
     if (known.namespace_id != node.namespace_id) continue;
-    if (!by_usage_ || known.local_queue == node.local_queue) return index;
+    if (by_usage_ && known.local_queue != node.local_queue) continue;
+    if (!by_user_ || known.user == node.user) return index;
   }
   std::int32_t index = 0;
   if (free_groups_.empty()) {
@@ -50,6 +51,7 @@ std::int32_t PendingQueue::GroupFor(const PendingNode& node) {
   group(index).shape = number;
   group(index).namespace_id = node.namespace_id;
   group(index).local_queue = by_usage_ ? node.local_queue : -1;
+  group(index).user = by_user_ ? node.user : -1;
   shape.groups.push_back(index);
   return index;
 }
@@ -105,6 +107,11 @@ bool PendingQueue::EntryBefore(const OrderEntry& a, const OrderEntry& b) const {
     if (left != right) return left < right;
   }
   if (a.priority != b.priority) return a.priority > b.priority;
+  if (by_user_) {
+    const double left = ShareOf(a.first);
+    const double right = ShareOf(b.first);
+    if (left != right) return left < right;
+  }
   if (a.place != b.place) return a.place < b.place;
   return *at(a.first).key.uid < *at(b.first).key.uid;
 }
@@ -119,9 +126,28 @@ double PendingQueue::UsageOf(std::int32_t local_queue) const {
   return slot < usages_.size() ? usages_[slot] : 0.0;
 }
 
-void PendingQueue::UsageChanged() {
-  if (!by_usage_) return;
+double PendingQueue::ShareOf(NodeIndex node) const {
+  if (!by_user_) return 0;
+  if (at(node).kept) return -1;
+  const auto found = user_shares_.find(at(node).user);
+  return found == user_shares_.end() ? 0 : found->second;
+}
+
+void PendingQueue::Resort() {
   for (std::size_t position = order_.size(); position-- > 0;) SiftDown(position);
+}
+
+void PendingQueue::UsageChanged() {
+  if (by_usage_) Resort();
+}
+
+void PendingQueue::SetUserShare(std::int32_t user, double share) {
+  if (share > 0) {
+    user_shares_[user] = share;
+  } else {
+    user_shares_.erase(user);
+  }
+  if (by_user_) Resort();
 }
 
 void PendingQueue::Swap(std::size_t a, std::size_t b) {
@@ -415,6 +441,7 @@ PendingRank PendingQueue::RankOf(NodeIndex node) const {
   return {.before_usage = preempts && preemptor_.before_usage,
           .usage = by_usage_ ? UsageOf(at(node).local_queue) : 0,
           .sticky = preempts && preemptor_.sticky,
+          .user_share = ShareOf(node),
           .key = at(node).key};
 }
 

@@ -10,7 +10,8 @@
 // the cost does not depend on the number of waiting workloads.
 //
 // A queue that orders by usage (admission fair sharing) orders by the LocalQueue's usage first;
-// each of its groups is of one LocalQueue.
+// each of its groups is of one LocalQueue. A queue whose users take turns orders by the user's
+// share after the priority; each of its groups is of one user.
 //
 // The nodes are in a vector that all queues of the owner share; a node is in at most one queue. The
 // order of a node's key must not change while the node is in a queue.
@@ -56,6 +57,7 @@ struct PendingNode {
   std::int32_t cluster_queue = -1;  // the queue that it waits in; -1: none
   std::int32_t index = -1;          // index of the group, or of the slot in backoff
   std::int32_t member_index = -1;   // index in its LocalQueue's list
+  std::int32_t user = -1;           // a number of the owner of the queues
   CounterId counter = kNoCounter;   // SetCounter changes the counter of a node in a queue
   PendingIn pending_in = PendingIn::kNothing;
   std::uint8_t bag = 0;         // bag of its group
@@ -77,6 +79,15 @@ class PendingQueue {
   void SetOrder(Order order) { by_usage_ = order == Order::kByUsage; }
   bool by_usage() const { return by_usage_; }
   void UsageChanged();  // a LocalQueue's usage changed
+
+  // Whether users take turns; all shares are 0 then. Precondition: the queue is empty.
+  void SetByUser(bool by_user) {
+    by_user_ = by_user;
+    user_shares_.clear();
+  }
+  bool by_user() const { return by_user_; }
+  // The user's share of the queue; 0 until the first call.
+  void SetUserShare(std::int32_t user, double share);
 
   // Precondition: `node` is in no queue.
   void Push(NodeIndex node);
@@ -145,6 +156,7 @@ class PendingQueue {
     std::int32_t shape = -1;  // index in shapes_
     std::int32_t namespace_id = -1;
     std::int32_t local_queue = -1;  // -1: any LocalQueue
+    std::int32_t user = -1;         // -1: any user
     Bag bags[2];
     SmallVector<Share, 1> shares;  // none where workloads are not counted
     std::uint8_t active_bag = 0;
@@ -181,6 +193,9 @@ class PendingQueue {
   Group& group(std::int32_t index) { return groups_[static_cast<std::size_t>(index)]; }
   std::int64_t backoff_count() const { return static_cast<std::int64_t>(in_backoff_.size()); }
   double UsageOf(std::int32_t local_queue) const;
+  // What orders the node by its user; 0 where users take no turns.
+  double ShareOf(NodeIndex node) const;
+  void Resort();  // call after usages or shares changed
   std::int32_t ShapeFor(std::uint64_t hash);
   void DropShapeIfUnused(std::int32_t index);
   std::int32_t GroupFor(const PendingNode& node);
@@ -212,6 +227,8 @@ class PendingQueue {
   const std::vector<double>& usages_;
   PendingCounts& counts_;
   bool by_usage_ = false;
+  bool by_user_ = false;
+  std::unordered_map<std::int32_t, double> user_shares_;  // above 0; looked up, never walked
   std::vector<Group> groups_;
   std::vector<std::int32_t> free_groups_;
   std::vector<OrderEntry> order_;  // binary heap of the groups with active workloads

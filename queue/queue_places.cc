@@ -9,7 +9,16 @@ void QueuePlaces::SetOrder(ClusterQueueId queue, api::QueueOrder order) {
   if (changed.order == order) return;
   set_.DequeueAll(changed);
   changed.order = order;
+  changed.pending.SetByUser(order == api::QueueOrder::kFairByUser);
   if (changed.present) set_.EnqueueAll(changed);
+}
+
+void QueuePlaces::SetUserShare(ClusterQueueId queue, const api::Workload& workload, double share) {
+  const std::int32_t user = set_.UserOf(
+      workload, set_.local_queues_.Find({workload.meta.namespace_name, workload.spec.queue_name}));
+  set_.entry(queue).pending.SetUserShare(user, share);
+  set_.NoteHead(queue);
+  set_.PendingChanged(queue);
 }
 
 void QueuePlaces::ListAges(ClusterQueueId queue, bool lists) {

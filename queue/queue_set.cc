@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "api/condition.h"
+#include "api/job_user.h"
 #include "api/pod_groups.h"
 #include "api/reasons.h"
 #include "base/prefetch.h"
@@ -198,6 +199,7 @@ void QueueSet::Fill(WorkloadId workload, const WorkloadInfo& info) {
   filled.queued_at = info.queued_at;
   NoteAge(workload, true);
   filled.run_seconds = info.run_seconds;
+  filled.user = UserOf(object, filled.local_queue);
   filled.key = OrderKey{info.priority, info.queued_at, &object.meta.uid};
   SetPlace(filled);
   filled.shape = info.shape;
@@ -210,6 +212,11 @@ void QueueSet::Fill(WorkloadId workload, const WorkloadInfo& info) {
              counts_.Join(filled.counter, local_queues_.at(filled.local_queue).key, object));
   filled.requeue_at.reset();
   if (object.status.requeue_state) filled.requeue_at = object.status.requeue_state->requeue_at;
+}
+
+std::int32_t QueueSet::UserOf(const api::Workload& workload, std::int32_t local_queue) {
+  const std::string* user = api::FindValue(workload.meta.annotations, api::kUserAnnotation);
+  return user != nullptr ? users_.Intern(*user) : -2 - local_queue;
 }
 
 void QueueSet::SetPlace(PendingNode& changed) {

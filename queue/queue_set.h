@@ -172,6 +172,8 @@ class QueueSet {
   void DequeueAll(const ClusterQueueEntry& queue);
   void Fill(WorkloadId workload, const WorkloadInfo& info);
   void NoteAge(WorkloadId workload, bool waits);
+  // The number of the submitter: of the name in berth.dev/user, else below 0 for a LocalQueue.
+  std::int32_t UserOf(const api::Workload& workload, std::int32_t local_queue);
   void SetPlace(PendingNode& changed);  // in the order of the queue that its LocalQueue names
   bool MayRun(const PendingNode& asked, WallTime now) const;
   // Call after the active workloads or the settings of a queue changed.
@@ -189,6 +191,7 @@ class QueueSet {
   HeadIndex present_;
   LocalQueues local_queues_;
   std::vector<double> usages_;  // by number of the LocalQueue
+  Names users_;                 // as many as have submitted a workload
   std::vector<PendingNode> nodes_;
 };
 

@@ -32,6 +32,7 @@ class Binder {
     job.result = row.result;
     job.failed = row.failed;
     job.walltime = row.walltime;
+    job.user = row.user;
     BERTH_TRY(job.local_queue, QueueOf(row));
     BERTH_CHECK_OK(SetPriority(row, job));
     BERTH_TRY(job.shape, ShapeOf(row));

@@ -35,6 +35,7 @@ struct Job {
   std::shared_ptr<const api::Workload> object;
   Duration left{};  // the rest of the run, where `object` is admitted; a later run takes `run`
   std::size_t local_queue = 0;  // index in Cluster::local_queues
+  std::string user;             // berth.dev/user of the Workload that is made; empty: none
   std::string priority_class;   // the word of the trace; empty: none
   std::int32_t priority = 0;
   // spec.maximumExecutionTimeSeconds of the Workload that is made; nullopt: the job declares none.

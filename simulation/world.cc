@@ -5,6 +5,7 @@
 
 #include "admission/messages.h"
 #include "api/condition.h"
+#include "api/job_user.h"
 #include "api/reasons.h"
 #include "simulation/present_workloads.h"
 
@@ -88,6 +89,7 @@ std::optional<WallTime> World::NextEvent() const {
   };
   for (const auto* agenda : {&ends_, &starts_, &following_, &results_}) consider(agenda->Next());
   consider(evictable_.Next());
+  consider(scheduler_.victim_rules().Next());
   if (submitted_ < book_.independent_count()) consider(TimeOf(jobs_[submitted_]));
   return next;
 }
@@ -101,6 +103,7 @@ std::shared_ptr<api::Workload> World::MakeObject(std::size_t job) const {
   object->meta.namespace_name = queue.namespace_name;
   object->meta.generation = 1;
   object->meta.creation_timestamp = CutToSeconds(now_);
+  if (!submitted.user.empty()) object->meta.annotations[api::kUserAnnotation] = submitted.user;
   object->spec.queue_name = queue.name;
   object->spec.priority = submitted.priority;
   object->spec.pod_sets = submitted.shape->pod_sets;
@@ -413,7 +416,8 @@ void World::TakeDue() {
   while (submitted_ < book_.independent_count() && TimeOf(jobs_[submitted_]) == now_)
     Submit(submitted_++);
   while (const auto job = following_.TakeDue(now_)) Submit(*job);
-  if (wake_up_ == now_) {
+  const std::optional<WallTime> look = scheduler_.victim_rules().Next();
+  if (wake_up_ == now_ || (look && *look <= now_)) {
     wake_up_.reset();
     scheduler_.RunWakeUps(now_);
   }

@@ -7,6 +7,7 @@
 #include "admission/flavors/flavor_topology.h"
 #include "admission/flavors/partial_admission.h"
 #include "admission/policies/kept_places.h"
+#include "admission/policies/victim_rules.h"
 #include "admission/workloads/workload_slices.h"
 #include "api/condition.h"
 #include "api/reasons.h"
@@ -213,7 +214,7 @@ void Cycle::SkipWithoutRoom(CycleEntry& entry) {
 void Cycle::SkipForPlace(CycleEntry& entry, const KeptPlace& place) {
   Skip(entry, Remark::kPlaceIsKept);
   entry.decision.held_for = place.object;
-  entry.decision.place_at = place.at;
+  entry.decision.remark_at = place.at;
   // Other workloads of the shape may end earlier.
   entry.decision.requeue_reason = queue::RequeueReason::kGeneric;
   entry.decision.assignment.scan.positions.clear();  // the next attempt tries the same flavor
@@ -283,6 +284,7 @@ void Cycle::ProcessNow(CycleEntry& entry) {
     return;
   }
   if (decision.assignment.mode == AssignmentMode::kPreempt) {
+    if (PutsOff(entry)) return;
     room_.Claim(entry);
     Preempt(entry);
   } else if (!decision.second_pass && MustWaitForPods()) {  // its own pods may be the late ones
@@ -343,6 +345,38 @@ void Cycle::FillVictims(CycleEntry& entry) {
     entry.decision.victims.push_back(
         {gone.workload, gone.object, gone.cluster_queue, reason, gone.evicted});
   }
+}
+
+// A preemption that would lose too much work waits; other workloads of the cycle leave its quota.
+bool Cycle::PutsOff(CycleEntry& entry) {
+  Decision& decision = entry.decision;
+  if (!context_.victim_rules.any() || entry.input.plan != nullptr || decision.second_pass) {
+    return false;
+  }
+  const auto contested = ContestedBy(decision.assignment);
+  const PreemptorNeed need{*entry.input.workload, decision.cluster_queue, decision.assignment.usage,
+                           contested};
+  double lost = 0;
+  for (const PreemptionTarget& target : entry.targets) {
+    lost += context_.victim_rules.WorkLost(*target.reservation, need);
+  }
+  const std::optional<WallTime> until = context_.victim_rules.PutOffUntil(need, lost);
+  if (!until) return false;
+  Skip(entry, Remark::kPreemptionPutOff);
+  decision.remark_at = *until;
+  SparedCandidates spared;
+  for (const PreemptionTarget& target : entry.targets) {
+    if (spared.size() == kMaxSpared) break;
+    spared.push_back({target.reservation->workload, SparedCandidate::Cause::kPutOff});
+  }
+  for (const SparedCandidate& other : decision.spared) {
+    if (spared.size() < kMaxSpared) spared.push_back(other);
+  }
+  decision.spared = spared;
+  decision.requeue_reason = queue::RequeueReason::kGeneric;
+  decision.assignment.scan.positions.clear();  // the next attempt tries the same flavor
+  room_.ReserveForPreemptor(entry);
+  return true;
 }
 
 void Cycle::Preempt(CycleEntry& entry) {

@@ -68,6 +68,7 @@ class Cycle {
   void Skip(CycleEntry& entry, Remark remark);
   void SkipWithoutRoom(CycleEntry& entry);
   void SkipForPlace(CycleEntry& entry, const KeptPlace& place);
+  bool PutsOff(CycleEntry& entry);
   void Preempt(CycleEntry& entry);
   void Admit(CycleEntry& entry);
   void FillVictims(CycleEntry& entry);

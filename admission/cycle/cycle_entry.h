@@ -21,6 +21,7 @@
 namespace berth::admission {
 
 class KeptPlaces;
+class VictimRules;
 struct KeptPlace;
 
 // What the cycles of a scheduler have in common. All must outlive the cycles.
@@ -35,6 +36,7 @@ struct CycleContext {
   bool one_at_a_time = false;  // SchedulerConfig::block_admission
   bool ignore_undeclared_resources = false;
   const KeptPlaces& kept_places;
+  VictimRules& victim_rules;
 };
 
 // A head with the facts that the cycle needs.

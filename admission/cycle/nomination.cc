@@ -42,16 +42,7 @@ PreemptionRequest Nomination::RequestFor(const CycleEntry& entry,
            (pods >= 0 &&
             context_.state.vocabulary().flavor_resources.ResourceOf(item.flavor_resource) == pods);
   });
-  for (const PodSetDecision& pod_set : assignment.pod_sets) {
-    for (const FlavorChoice& choice : pod_set.flavors) {
-      auto& contested = request.contested;
-      if (choice.mode == AssignmentMode::kPreempt &&
-          std::find(contested.begin(), contested.end(), choice.flavor_resource) ==
-              contested.end()) {
-        contested.push_back(choice.flavor_resource);
-      }
-    }
-  }
+  request.contested = ContestedBy(assignment);
   if (context_.gates.topology_aware_scheduling && UsesTopologies(context_.state, assignment)) {
     request.placements = OpenPlacements(context_.state, context_.state.queue(request.queue),
                                         *request.workload->object, assignment)

@@ -82,7 +82,8 @@ ClassicalPreemption::Stream* ClassicalPreemption::StreamOfCohort() {
   const QuotaTree& tree = state_.tree();
   const NodeId cohort = tree.parent(candidates_.queue().node);
   if (candidates_.queue().spec.preemption.reclaim_within_cohort != api::PreemptionPolicy::kAny ||
-      candidates_.by_usage() || tree.parent(cohort) != kNoQuotaNode ||
+      candidates_.by_usage() || candidates_.depends_on_time() ||
+      tree.parent(cohort) != kNoQuotaNode ||
       state_.reservations().foreign_owner_count() > 0) {  // each head notes spared ones
     return nullptr;
   }
@@ -140,7 +141,7 @@ void ClassicalPreemption::CollectOthers() {
   }
 }
 
-void ClassicalPreemption::Collect() {
+void ClassicalPreemption::Collect(Order order) {
   own_.Clear();
   hierarchical_.Clear();
   by_priority_.Clear();
@@ -151,11 +152,15 @@ void ClassicalPreemption::Collect() {
     CollectQueue(candidates_.request().queue, kNoQuotaNode, within, own_);
   }
   CollectOthers();
-  if (!candidates_.by_usage()) return;
+  const bool by_work = order == Order::kLeastWorkFirst;
+  if (!candidates_.by_usage() && !by_work) return;
+  const auto reservation_of = [](const Candidate& c) -> const Reservation& {
+    return *c.reservation;
+  };
   for (Stream* stream : {&hierarchical_, &by_priority_, &own_}) {
     while (!stream->open.empty()) CandidateAt(*stream, stream->merged.size());
-    candidates_.OrderByUsage(
-        stream->merged, [](const Candidate& c) -> const Reservation& { return *c.reservation; });
+    candidates_.OrderByUsage(stream->merged, reservation_of);
+    if (by_work) candidates_.OrderByWork(stream->merged, reservation_of);
   }
 }
 
@@ -228,8 +233,26 @@ std::optional<PreemptionTargets> ClassicalPreemption::Attempt(Borrowing borrowin
   return trial_.targets();
 }
 
+double ClassicalPreemption::WorkLost(const PreemptionTargets& targets) const {
+  double lost = 0;
+  for (const PreemptionTarget& target : targets) lost += candidates_.WorkLost(*target.reservation);
+  return lost;
+}
+
+// The newest victims are often many small ones, the cheapest first one may be followed by a dear
+// one: neither order alone finds the set that loses less.
 PreemptionTargets ClassicalPreemption::Find() {
-  Collect();
+  PreemptionTargets newest = FindInOrder(Order::kNewestFirst);
+  if (newest.empty() || !candidates_.by_work()) return newest;
+  PreemptionTargets cheapest = FindInOrder(Order::kLeastWorkFirst);
+  const bool cheaper = !cheapest.empty() && WorkLost(cheapest) < WorkLost(newest);
+  const PreemptionTargets& found = cheaper ? cheapest : newest;
+  for (const PreemptionTarget& target : found) candidates_.Unspare(*target.reservation);
+  return found;
+}
+
+PreemptionTargets ClassicalPreemption::FindInOrder(Order order) {
+  Collect(order);
   const bool none_elsewhere = !HasOthers(*advantaged_) && !HasOthers(*others_);
   if (none_elsewhere && own_.open.empty() && own_.merged.empty()) return {};
   const bool borrowing_forbidden =

@@ -72,7 +72,10 @@ class ClassicalPreemption {
     SmallVector<FlavorResourceId, 2> contested;
     Stream stream;
   };
-  void Collect();
+  enum class Order { kNewestFirst, kLeastWorkFirst };
+  double WorkLost(const PreemptionTargets& targets) const;
+  PreemptionTargets FindInOrder(Order order);
+  void Collect(Order order);
   void CollectOthers();
   void CollectSubtree(NodeId cohort, NodeId subtree, NodeId skip, Stream& stream);
   void CollectQueue(ClusterQueueId queue, NodeId subtree, api::PreemptionPolicy policy,

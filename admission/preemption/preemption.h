@@ -52,6 +52,7 @@ class PreemptionSearch {
     return candidates_.IsExcluded(reservation);
   }
   void UseLedger(const UsageLedger* ledger) { candidates_.UseLedger(ledger); }
+  void UseRules(VictimRules* rules) { candidates_.UseRules(rules); }
 
   DominantShares& shares() { return shares_; }
 

@@ -55,12 +55,16 @@ std::size_t PreemptionCandidates::Next(const std::vector<ListedReservation>& lis
       continue;
     }
     if (!held.foreign_owner && PolicyAllows(held, policy) && Contests(held) &&
-        !IsExcluded(*held.reservation)) {
+        !IsExcluded(*held.reservation) && !HasJustBegun(*held.reservation)) {
       return from;
     }
     ++from;
   }
   return from;
+}
+
+bool PreemptionCandidates::HasJustBegun(const Reservation& candidate) const {
+  return rules_ != nullptr && rules_->HasJustBegun(candidate, request_->queue);
 }
 
 bool PreemptionCandidates::WithinNominal(NodeId node) const {
@@ -74,19 +78,31 @@ void PreemptionCandidates::Spare(const Reservation& candidate, SparedCandidate::
   spared_->push_back({candidate.workload, cause});
 }
 
+void PreemptionCandidates::Unspare(const Reservation& candidate) {
+  if (spared_ == nullptr) return;
+  erase_if(*spared_,
+           [&](const SparedCandidate& spared) { return spared.workload == candidate.workload; });
+}
+
 void PreemptionCandidates::SpareByPolicy(const std::vector<ListedReservation>& list,
                                          api::PreemptionPolicy policy) {
   if (spared_ == nullptr) return;
-  if (policy == api::PreemptionPolicy::kAny && state_.reservations().foreign_owner_count() == 0) {
+  if (policy == api::PreemptionPolicy::kAny && state_.reservations().foreign_owner_count() == 0 &&
+      !depends_on_time()) {
     return;
   }
   for (const ListedReservation& held : list) {
     if (spared_->size() >= kMaxSparedByPolicy) return;
     const bool allowed = PolicyAllows(held, policy);
-    if (allowed && !held.foreign_owner) continue;
+    const bool just_begun = allowed && HasJustBegun(*held.reservation);
+    if (allowed && !held.foreign_owner && !just_begun) continue;
     if (!Contests(held) || IsExcluded(*held.reservation)) continue;
-    spared_->push_back({held.reservation->workload, allowed ? SparedCandidate::Cause::kForeignOwner
-                                                            : SparedCandidate::Cause::kPolicy});
+    SparedCandidate::Cause cause = SparedCandidate::Cause::kPolicy;
+    if (allowed) {
+      cause = held.foreign_owner ? SparedCandidate::Cause::kForeignOwner
+                                 : SparedCandidate::Cause::kHasJustBegun;
+    }
+    spared_->push_back({held.reservation->workload, cause});
   }
 }
 

@@ -2,7 +2,8 @@
 // workload, and the order in which those of one ClusterQueue are taken.
 //
 // A candidate uses a contested flavor-resource, the queue's policy lets the workload preempt it, a
-// controller that Berth manages stops its job, and it is not excluded. Candidates are read from the
+// controller that Berth manages stops its job, it has run as long as its queue demands, and it is
+// not excluded. Candidates are read from the
 // queue's list of reservations, which has their order: evicted first, then lower priority, later
 // reservation, UID. Admission fair sharing puts those of the LocalQueues with most usage first.
 //
@@ -18,6 +19,7 @@
 
 #include "admission/cluster_state.h"
 #include "admission/decision.h"
+#include "admission/policies/victim_rules.h"
 #include "admission/quota/usage_ledger.h"
 
 namespace berth::admission {
@@ -38,6 +40,17 @@ class PreemptionCandidates {
   // Orders the candidates of one ClusterQueue by usage; `ledger` must outlive this object.
   void UseLedger(const UsageLedger* ledger) { ledger_ = ledger; }
   bool by_usage() const { return ledger_ != nullptr; }
+
+  // Policies of queues; must outlive this object.
+  void UseRules(VictimRules* rules) { rules_ = rules; }
+  // Whether the order of candidates, or which of them there are, changes with time.
+  bool depends_on_time() const { return rules_ != nullptr && rules_->any(); }
+  bool by_work() const { return rules_ != nullptr && rules_->ChoosesLeastWork(request_->queue); }
+  // VictimRules::WorkLost for the present request.
+  double WorkLost(const Reservation& candidate) const {
+    return rules_->WorkLost(
+        candidate, {*request_->workload, request_->queue, request_->usage, request_->contested});
+  }
 
   // Excludes a reservation, because the caller has taken it out of the state already.
   void Exclude(const Reservation& reservation);
@@ -68,21 +81,29 @@ class PreemptionCandidates {
   template <typename T, typename ReservationOf>
   void OrderByUsage(std::vector<T>& list, ReservationOf reservation_of) const;
 
+  // Sorts `list`, which has the order of Next, by WorkLost within each priority.
+  template <typename T, typename ReservationOf>
+  void OrderByWork(std::vector<T>& list, ReservationOf reservation_of) const;
+
   // Whether the node uses at most its subtree quota of each contested flavor-resource.
   bool WithinNominal(NodeId node) const;
 
   bool WantsSpared() const { return spared_ != nullptr && spared_->size() < kMaxSpared; }
   void Spare(const Reservation& candidate, SparedCandidate::Cause cause);
+  // The candidate is taken after all.
+  void Unspare(const Reservation& candidate);
   // Notes as spared the reservations that the policy alone excludes.
   void SpareByPolicy(const std::vector<ListedReservation>& list, api::PreemptionPolicy policy);
 
  private:
   bool Contests(const ListedReservation& held) const;
+  bool HasJustBegun(const Reservation& candidate) const;
   bool PolicyAllows(const ListedReservation& candidate, api::PreemptionPolicy policy) const;
   double LocalQueueUsage(const Reservation& candidate) const;
 
   const ClusterState& state_;
   const UsageLedger* ledger_ = nullptr;  // null: no order by usage
+  VictimRules* rules_ = nullptr;         // null: no policies
   std::vector<const Reservation*> excluded_;
   std::vector<std::uint8_t> is_excluded_;  // by WorkloadId
   std::uint64_t exclusions_ = 0;
@@ -111,6 +132,20 @@ void PreemptionCandidates::OrderByUsage(std::vector<T>& list, ReservationOf rese
     });
     for (std::size_t i = 0; i < slots.size(); ++i) list[slots[i]] = members[i].second;
   }
+}
+
+template <typename T, typename ReservationOf>
+void PreemptionCandidates::OrderByWork(std::vector<T>& list, ReservationOf reservation_of) const {
+  std::vector<std::pair<double, T>> members;
+  for (const T& each : list) members.emplace_back(WorkLost(reservation_of(each)), each);
+  std::stable_sort(members.begin(), members.end(), [&](const auto& a, const auto& b) {
+    const Reservation& one = reservation_of(a.second);
+    const Reservation& other = reservation_of(b.second);
+    if (one.evicted != other.evicted) return one.evicted;
+    if (one.priority != other.priority) return one.priority < other.priority;
+    return a.first < b.first;
+  });
+  for (std::size_t i = 0; i < list.size(); ++i) list[i] = members[i].second;
 }
 
 }  // namespace berth::admission

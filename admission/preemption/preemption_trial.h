@@ -41,6 +41,8 @@ class PreemptionTrial {
   const PreemptionTargets& targets() const { return targets_; }
 
  private:
+  void PutBackDearest(Borrowing borrowing);
+
   ClusterState& state_;
   PreemptionCandidates& candidates_;
   PreemptionTargets targets_;

@@ -3,7 +3,7 @@
 // interface is admission/scheduler.h; this file also has the rules that both sides share.
 //
 //     Node ──ApplyNode/ForgetNode──▶ ┌───────────┐   wake-ups: HasWakeUps(), as for every change
-//     Pod  ──ApplyPod/ForgetPod────▶ │ Scheduler │   second pass: NextSecondPass(now), RunCycle
+//     Pod  ──ApplyPod/ForgetPod────▶ │ Scheduler │   second pass: NextTurn(now), RunCycle
 //     Topology, ResourceFlavor ────▶ │           │   decisions: topology assignments, Outcome::
 //     Workload ────────────────────▶ └───────────┘                          kEvictForNodeFailure
 //
@@ -28,7 +28,7 @@
 //   * a node of its assignment is named in status.unhealthyNodes: that node's pods move, all
 //     others stay.
 // The scheduler finds these workloads in the objects of ApplyWorkload. It retries each one second
-// later, then with doubling pauses up to 30 s; the controller runs a cycle at NextSecondPass(). The
+// later, then with doubling pauses up to 30 s; the controller runs a cycle at NextTurn(). The
 // answer is a Decision with `second_pass` set:
 //   * kAdmitted: write the whole admission (AdmissionOf) and clear status.unhealthyNodes. Quota,
 //     flavors and counts do not change; a delayed request becomes Ready;

@@ -1,6 +1,7 @@
 // Goal: a queue's order decides who is its head, also after the order has changed, and a workload
 // for which the queue keeps a place comes first. Method: one queue of workloads with expected run
 // times.
+#include "api/job_user.h"
 #include "tests/queue/one_queue.h"
 
 namespace berth::queue {
@@ -28,6 +29,22 @@ class PlaceTest : public QueueSetTest {
     set.Upsert(id, nullptr, info, kNow);
     objects_.push_back(info.object);
   }
+  // A workload that the user has submitted.
+  static api::Workload Submitted(const std::string& user) {
+    api::Workload object;
+    object.meta.namespace_name = "default";
+    object.meta.annotations[api::kUserAnnotation] = user;
+    object.spec.queue_name = "lq";
+    return object;
+  }
+  // All are of one shape.
+  void AddOf(const std::string& user, WorkloadId id, hours since, std::int32_t priority = 0) {
+    api::Workload object = Submitted(user);
+    object.meta.name = object.meta.uid = "w" + std::to_string(id);
+    object.meta.creation_timestamp = WallTime(since);
+    object.spec.priority = priority;
+    Put(id, object, 7);
+  }
 
  private:
   std::vector<std::shared_ptr<const api::Workload>> objects_;
@@ -49,6 +66,48 @@ TEST_F(PlaceTest, AWorkloadIsOvertakenForABoundedTime) {
   AddRun(1, hours(7 * kShortestFirstWeight - 1), hours(1));
   AddRun(2, hours(7 * kShortestFirstWeight + 1), hours(1));
   EXPECT_EQ(Active(), (Ids{1, 0, 2}));
+}
+
+TEST_F(PlaceTest, UsersTakeTurnsByTheirShares) {
+  Open(kBestEffort);
+  set.places().SetOrder(queue, QueueOrder::kFairByUser);
+  AddOf("ann", 0, hours(1));
+  AddOf("ann", 1, hours(2));
+  AddOf("bob", 2, hours(3));
+  EXPECT_EQ(Active(), (Ids{0, 1, 2}));
+  set.places().SetUserShare(queue, Submitted("ann"), 0.5);
+  EXPECT_EQ(Active(), (Ids{2, 0, 1}));
+  EXPECT_EQ(Pop(), 2);
+  set.Requeue({2, queue}, RequeueReason::kGeneric, QueueSet::Scan::kPendingFlavors, kNow);
+  set.places().SetUserShare(queue, Submitted("bob"), 0.75);
+  EXPECT_EQ(Active(), (Ids{0, 1, 2}));
+  set.places().SetUserShare(queue, Submitted("ann"), 0);
+  set.places().SetUserShare(queue, Submitted("bob"), 0);
+  EXPECT_EQ(Active(), (Ids{0, 1, 2}));
+}
+
+TEST_F(PlaceTest, PrioritiesAndKeptPlacesStayAboveTheShares) {
+  Open(kBestEffort);
+  set.places().SetOrder(queue, QueueOrder::kFairByUser);
+  AddOf("ann", 0, hours(1));
+  AddOf("ann", 1, hours(2), 10);
+  AddOf("bob", 2, hours(3));
+  set.places().SetUserShare(queue, Submitted("ann"), 0.5);
+  EXPECT_EQ(Active(), (Ids{1, 2, 0}));
+  set.places().SetKept(0, true);
+  EXPECT_EQ(Active(), (Ids{1, 0, 2}));
+}
+
+TEST_F(PlaceTest, SharesCountWithTheirOrderAlone) {
+  Open(kBestEffort);
+  AddOf("ann", 0, hours(1));
+  AddOf("bob", 1, hours(2));
+  set.places().SetUserShare(queue, Submitted("ann"), 0.5);
+  EXPECT_EQ(Active(), (Ids{0, 1}));
+  set.places().SetOrder(queue, QueueOrder::kFairByUser);
+  EXPECT_EQ(Active(), (Ids{0, 1})) << "the owner of the shares tells them anew";
+  set.places().SetUserShare(queue, Submitted("ann"), 0.5);
+  EXPECT_EQ(Active(), (Ids{1, 0}));
 }
 
 TEST_F(PlaceTest, PrioritiesStayAboveTheOrder) {

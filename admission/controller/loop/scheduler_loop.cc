@@ -104,7 +104,7 @@ void SchedulerLoop::FeedWorkloads() {
                              [this, apply](const auto& before, const auto& object) {
                                const bool was_still = IsStill();
                                apply(object);
-                               ScheduleSecondPass();
+                               ScheduleNextTurn();
                                SayIfGateCleared(*before, *object);
                                // The workload reconciler writes the reason of a refused workload: a
                                // note of an earlier attempt would be written against it for ever.
@@ -168,35 +168,35 @@ bool SchedulerLoop::idle() const {
 
 void SchedulerLoop::Changed() {
   pace_.OnChange();
-  ScheduleSecondPass();
+  ScheduleNextTurn();
 }
 
 void SchedulerLoop::RunWakeUps() {
   scheduler_.RunWakeUps(parts_.clock.Now());
   parked_shapes_.clear();
   if (parts_.on_turn) parts_.on_turn();
-  ScheduleSecondPass();
+  ScheduleNextTurn();
 }
 
 // Workloads that have quota and lack nodes become heads when their second pass is due.
 bool SchedulerLoop::HasHeads() const {
   if (scheduler_.HasHeads()) return true;
-  const std::optional<WallTime> next = scheduler_.NextSecondPass();
+  const std::optional<WallTime> next = scheduler_.NextTurn();
   return next && *next <= parts_.clock.Now();
 }
 
-void SchedulerLoop::ScheduleSecondPass() {
+void SchedulerLoop::ScheduleNextTurn() {
   if (!pace_.running()) return;
-  const std::optional<WallTime> next = scheduler_.NextSecondPass();
-  if (!next || (second_pass_at_ && *second_pass_at_ <= *next)) return;
-  second_pass_at_ = next;
+  const std::optional<WallTime> next = scheduler_.NextTurn();
+  if (!next || (next_turn_at_ && *next_turn_at_ <= *next)) return;
+  next_turn_at_ = next;
   const Duration wait =
       std::max<Duration>(*next - parts_.clock.Now(), std::chrono::milliseconds(1));
   parts_.manager.executor().PostAfter(wait, [weak = std::weak_ptr(self_), at = *next] {
     const auto self = weak.lock();
-    if (self == nullptr || (*self)->second_pass_at_ != at) return;
-    (*self)->second_pass_at_.reset();
-    if (!(*self)->HasHeads()) return (*self)->ScheduleSecondPass();  // after the clock was set back
+    if (self == nullptr || (*self)->next_turn_at_ != at) return;
+    (*self)->next_turn_at_.reset();
+    if (!(*self)->HasHeads()) return (*self)->ScheduleNextTurn();  // after the clock was set back
     (*self)->pace_.Kick();
   });
 }
@@ -212,7 +212,7 @@ SchedulerLoop::Progress SchedulerLoop::RunCycle() {
       result.decisions, [this](ClusterQueueId id) { return scheduler_.state().queue(id).name; });
   const Progress progress = Perform(result);
   if (parts_.on_turn) parts_.on_turn();
-  ScheduleSecondPass();
+  ScheduleNextTurn();
   return progress;
 }
 

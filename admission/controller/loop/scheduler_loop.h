@@ -84,7 +84,7 @@ class SchedulerLoop {
   bool HasHeads() const;
   void RestorePlans();
   void RunWakeUps();
-  void ScheduleSecondPass();
+  void ScheduleNextTurn();
   Progress Perform(const CycleResult& result);
   // `copy`: of the decision, shared by its writes (Keep).
   Progress Perform(const DecidedWrite& write, std::shared_ptr<const Decision>& copy);
@@ -131,7 +131,7 @@ class SchedulerLoop {
       parked_shapes_;
   std::shared_ptr<SchedulerLoop*> self_;
   SecondPass second_pass_;
-  std::optional<WallTime> second_pass_at_;  // instant for which a cycle is posted
+  std::optional<WallTime> next_turn_at_;  // instant for which a cycle is posted
 };
 
 }  // namespace berth::admission

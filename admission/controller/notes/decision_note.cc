@@ -30,7 +30,7 @@ DecisionNote::DecisionNote(std::string_view reason, const Decision& decision,
   }
   if (pod_sets_.empty() || outcome_ == Outcome::kEvictForNodeFailure) object_ = decision.object;
   if (decision.held_for != nullptr) object_ = decision.held_for;
-  place_at_ = decision.place_at;
+  remark_at_ = decision.remark_at;
 }
 
 Decision DecisionNote::ToDecision() const {
@@ -39,6 +39,7 @@ Decision DecisionNote::ToDecision() const {
   decision.cluster_queue = cluster_queue_;
   decision.outcome = outcome_;
   decision.remark = remark_;
+  decision.remark_at = remark_at_;
   decision.assignment.pod_sets.reserve(pod_sets_.size());
   for (const PodSetNote& noted : pod_sets_) {
     PodSetDecision& pod_set = decision.assignment.pod_sets.emplace_back();
@@ -60,7 +61,7 @@ std::string DecisionNote::message() const {
   facts.victim_count = victim_count_;
   facts.spares_foreign_owners = SparesForeignOwners(spared_);
   facts.object = object_.get();
-  facts.place_at = place_at_;
+  facts.remark_at = remark_at_;
   return PendingMessage(facts, scheduler_.state().vocabulary(),
                         scheduler_.state().queue(cluster_queue_).name);
 }

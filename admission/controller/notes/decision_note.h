@@ -52,7 +52,7 @@ class DecisionNote final : public PendingNote {
   SmallVector<SparedCandidate, 2> spared_;
   // Null where no text reads the object, so that a note does not keep the object in memory.
   std::shared_ptr<const api::Workload> object_;
-  WallTime place_at_{};
+  WallTime remark_at_{};
   std::int64_t forgotten_count_;  // count at which the workload numbers were valid
 };
 

@@ -6,6 +6,7 @@
 
 #include "admission/messages.h"
 #include "api/codec/json_write.h"
+#include "base/rfc3339.h"
 
 namespace berth::admission {
 namespace {
@@ -133,6 +134,13 @@ std::string WhyNot(const SparedCandidate& spared, const Decision& decision,
     case SparedCandidate::Cause::kPreemptedIt:
       return "it took this workload's place, or was stopped for this one in vain: this one does "
              "not preempt in return, nor twice";
+    case SparedCandidate::Cause::kHasJustBegun:
+      return "it has not run for the time that its queue demands (berth.dev/preempt-min-run, "
+             "berth.dev/reclaim-min-run)";
+    case SparedCandidate::Cause::kPutOff:
+      return "its preemption would lose more work than this workload is expected to do; it is put "
+             "off until " +
+             FormatTime(decision.remark_at) + " at most";
     case SparedCandidate::Cause::kForeignOwner:
       return "Berth does not manage the kind of its owner: nothing would stop it. If another "
              "controller does, name the kind in integrations.externalFrameworks";

@@ -31,6 +31,7 @@ std::string RuleBehind(const Decision& decision) {
   }
   if (decision.remark == Remark::kOwnersComeFirst) return "owners-before-borrowers";
   if (decision.remark == Remark::kPlaceIsKept) return "kept-places";
+  if (decision.remark == Remark::kPreemptionPutOff) return "victim-rules";
   const bool in_return = std::any_of(decision.spared.begin(), decision.spared.end(),
                                      [](const SparedCandidate& spared) {
                                        return spared.cause == SparedCandidate::Cause::kPreemptedIt;

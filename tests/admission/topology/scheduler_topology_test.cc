@@ -246,18 +246,18 @@ TEST(SecondPass, PlacesWhatWaitedForCapacity) {
   cluster.AddQueue("a", 8, {"dws"});
   cluster.Submit("job", "a", "main 2 cpu=1 required=rack");
   EXPECT_EQ(cluster.Cycle(), "job QuotaReserved Pending") << "its nodes are not there yet";
-  EXPECT_EQ(cluster.scheduler().NextSecondPass(), std::nullopt);
+  EXPECT_EQ(cluster.scheduler().NextTurn(), std::nullopt);
   cluster.AddNode("r1/n1 cpu=2");  // the tightest without the update of the pod set
   cluster.AddNode("r2/n2 cpu=4 label=made-for:job");
   api::AdmissionCheckState& state = cluster.workload("job").status.admission_checks.at(0);
   state.state = api::CheckState::kReady;
   state.pod_set_updates = {{"main", {}, {}, {{"made-for", "job"}}, {}}};
   cluster.Apply("job");
-  ASSERT_EQ(cluster.scheduler().NextSecondPass(), cluster.now() + std::chrono::seconds(1));
+  ASSERT_EQ(cluster.scheduler().NextTurn(), cluster.now() + std::chrono::seconds(1));
   EXPECT_EQ(cluster.Cycle(), "") << "not due yet";
   cluster.Wait(std::chrono::seconds(1));
   EXPECT_EQ(cluster.Cycle(), "job Admitted again Ready n2=2");
-  EXPECT_EQ(cluster.scheduler().NextSecondPass(), std::nullopt);
+  EXPECT_EQ(cluster.scheduler().NextTurn(), std::nullopt);
   const auto& assigned = cluster.workload("job").status.admission->pod_set_assignments.at(0);
   EXPECT_EQ(assigned.delayed_topology_request, "Ready");
   ASSERT_TRUE(assigned.topology_assignment.has_value());
@@ -292,7 +292,7 @@ TEST(SecondPass, IsNotWaitedForWithoutTheGate) {
   job.status.admission_checks.at(0).state = api::CheckState::kReady;
   job.status.admission->pod_set_assignments.at(0).delayed_topology_request = "Pending";
   cluster.Apply("job");
-  EXPECT_EQ(cluster.scheduler().NextSecondPass(), std::nullopt) << "no cycle would ever look";
+  EXPECT_EQ(cluster.scheduler().NextTurn(), std::nullopt) << "no cycle would ever look";
 }
 
 TEST(SecondPass, TriesAgainWithLongerPauses) {
@@ -304,7 +304,7 @@ TEST(SecondPass, TriesAgainWithLongerPauses) {
   cluster.workload("job").status.admission_checks.at(0).state = api::CheckState::kReady;
   cluster.Apply("job");
   for (const int seconds : {1, 2, 4, 8, 16, 30, 30}) {
-    ASSERT_EQ(cluster.scheduler().NextSecondPass(), cluster.now() + std::chrono::seconds(seconds));
+    ASSERT_EQ(cluster.scheduler().NextTurn(), cluster.now() + std::chrono::seconds(seconds));
     cluster.Wait(std::chrono::seconds(seconds));
     EXPECT_EQ(cluster.Cycle(), "job NoFit again Pending");
   }

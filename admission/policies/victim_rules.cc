@@ -1,0 +1,114 @@
+#include "admission/policies/victim_rules.h"
+
+#include <algorithm>
+
+#include "api/checkpoint.h"
+#include "api/condition.h"
+#include "api/reasons.h"
+
+namespace berth::admission {
+namespace {
+
+double AmountOf(const Usage& usage, FlavorResourceId fr) {
+  for (const FlavorResourceAmount& item : usage) {
+    if (item.flavor_resource == fr) return static_cast<double>(item.amount);
+  }
+  return 0;
+}
+
+double Seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+}  // namespace
+
+WallTime StartOf(const Reservation& reservation) {
+  const api::Condition* admitted =
+      api::FindCondition(reservation.object->status.conditions, api::kAdmitted);
+  return admitted != nullptr && admitted->status == api::ConditionStatus::kTrue
+             ? admitted->last_transition_time
+             : reservation.reserved_at;
+}
+
+void VictimRules::Set(ClusterQueueId queue, const api::QueuePolicy& policy) {
+  const Rule rule{policy.victims == api::VictimChoice::kLeastWorkLost,
+                  policy.preemption_patience.value_or(Duration::zero()),
+                  policy.preempt_min_run.value_or(Duration::zero()),
+                  policy.reclaim_min_run.value_or(Duration::zero()),
+                  policy.least_checkpoint.value_or(Duration::zero())};
+  if (rule == Rule{}) {
+    rules_.erase(queue);
+  } else {
+    rules_[queue] = rule;
+  }
+}
+
+const VictimRules::Rule& VictimRules::Of(ClusterQueueId queue) const {
+  static const Rule kNone;
+  const auto found = rules_.find(queue);
+  return found == rules_.end() ? kNone : found->second;
+}
+
+bool VictimRules::ChoosesLeastWork(ClusterQueueId preemptor) const {
+  return Of(preemptor).least_work_lost;
+}
+
+bool VictimRules::HasJustBegun(const Reservation& victim, ClusterQueueId preemptor) {
+  if (rules_.empty() || victim.evicted) return false;
+  const Rule& rule = Of(victim.cluster_queue);
+  const Duration least =
+      victim.cluster_queue == preemptor ? rule.preempt_min_run : rule.reclaim_min_run;
+  if (least == Duration::zero()) return false;
+  const WallTime allowed_at = StartOf(victim) + least;
+  if (allowed_at <= now_) return false;
+  LookAt(preemptor, allowed_at);
+  return true;
+}
+
+double VictimRules::WorkLost(const Reservation& victim, const PreemptorNeed& need) const {
+  if (!victim.admitted || victim.evicted) return 0;
+  double size = 0;
+  for (const FlavorResourceId fr : need.contested) {
+    const double needed = AmountOf(need.usage, fr);
+    if (needed > 0) size = std::max(size, AmountOf(victim.usage, fr) / needed);
+  }
+  const Duration ran = std::max(now_ - StartOf(victim), Duration::zero());
+  return size * Seconds(api::WorkSinceCheckpoint(victim.object->meta.annotations, ran,
+                                                 Of(victim.cluster_queue).least_checkpoint));
+}
+
+std::optional<WallTime> VictimRules::PutOffUntil(const PreemptorNeed& need, double work_lost) {
+  const Duration patience = Of(need.queue).patience;
+  if (patience == Duration::zero()) return std::nullopt;
+  const WallTime until = need.workload.queued_at + patience;
+  if (until <= now_ || work_lost <= static_cast<double>(need.workload.run_seconds)) {
+    return std::nullopt;
+  }
+  LookAt(need.queue, until);
+  return until;
+}
+
+void VictimRules::LookAt(ClusterQueueId queue, WallTime at) {
+  const auto [found, added] = looks_.emplace(queue, at);
+  if (!added) found->second = std::min(found->second, at);
+}
+
+std::vector<ClusterQueueId> VictimRules::TakeDue(WallTime now) {
+  std::vector<ClusterQueueId> due;
+  for (auto look = looks_.begin(); look != looks_.end();) {
+    if (look->second > now) {
+      ++look;
+      continue;
+    }
+    due.push_back(look->first);
+    look = looks_.erase(look);
+  }
+  return due;
+}
+
+std::optional<WallTime> VictimRules::Next() const {
+  if (looks_.empty()) return std::nullopt;
+  return std::min_element(looks_.begin(), looks_.end(),
+                          [](const auto& a, const auto& b) { return a.second < b.second; })
+      ->second;
+}
+
+}  // namespace berth::admission

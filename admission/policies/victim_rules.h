@@ -1,0 +1,88 @@
+// admission/policies/victim_rules.h — which victims the policies of queues (api/queue_policy.h)
+// choose and spare.
+//
+//     berth.dev/victims: LeastWorkLost      of the victims that Kueue's rules allow, those whose
+//                                           preemption loses the least work
+//     berth.dev/preemption-patience: 30m    a preemption that loses more work than the preemptor is
+//                                           expected to run waits, up to half an hour
+//     berth.dev/preempt-min-run: 10m        no workload of the queue is preempted by another one of
+//     berth.dev/reclaim-min-run: 10m        the queue, or of another queue, before it has run so
+//                                           long
+//
+// The first two are rules of the preemptor's queue, the others of the victim's. A policy never
+// makes a victim of a workload that Kueue's rules spare.
+//
+// The work that a victim loses is the time since its admission, or at most the time between two
+// checkpoints (api/checkpoint.h), times its size: its usage of a contested flavor-resource as a
+// multiple of the preemptor's, the largest if there are several.
+//
+// Threads: one. Errors: none.
+// Source: KAI scheduler, minimum run time of queues.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "admission/quota/quota_tree.h"
+#include "admission/quota/reservations.h"
+#include "api/queue_policy.h"
+#include "base/clock.h"
+#include "base/small_vector.h"
+#include "queue/workload_info.h"
+
+namespace berth::admission {
+
+// What a preemptor lacks.
+struct PreemptorNeed {
+  const queue::WorkloadInfo& workload;
+  ClusterQueueId queue = -1;
+  const Usage& usage;
+  const SmallVector<FlavorResourceId, 2>& contested;
+};
+
+class VictimRules {
+ public:
+  void Set(ClusterQueueId queue, const api::QueuePolicy& policy);
+  // Call before each cycle.
+  void Begin(WallTime now) { now_ = now; }
+  // Whether some queue has a rule.
+  bool any() const { return !rules_.empty(); }
+
+  bool ChoosesLeastWork(ClusterQueueId preemptor) const;
+  // Whether the reservation has not run long enough for a preemptor of that queue, which is tried
+  // again when it has.
+  bool HasJustBegun(const Reservation& victim, ClusterQueueId preemptor);
+  // The work that the victim loses, in seconds of the preemptor's size.
+  double WorkLost(const Reservation& victim, const PreemptorNeed& need) const;
+  // The instant until which a preemption that loses so much work waits; nullopt: it need not. The
+  // preemptor is tried again then.
+  std::optional<WallTime> PutOffUntil(const PreemptorNeed& need, double work_lost);
+
+  // The queues whose waiting workloads are to be tried again by `now`.
+  std::vector<ClusterQueueId> TakeDue(WallTime now);
+  std::optional<WallTime> Next() const;  // when the first one is; nullopt: none
+
+ private:
+  struct Rule {
+    bool least_work_lost = false;
+    Duration patience{};
+    Duration preempt_min_run{};
+    Duration reclaim_min_run{};
+    Duration least_checkpoint{};
+    friend bool operator==(const Rule&, const Rule&) = default;
+  };
+  const Rule& Of(ClusterQueueId queue) const;
+  void LookAt(ClusterQueueId queue, WallTime at);
+
+  std::map<ClusterQueueId, Rule> rules_;
+  std::map<ClusterQueueId, WallTime> looks_;  // the next instant of each queue
+  WallTime now_{};
+};
+
+// When the workload began to run: its admission, else its reservation. An estimate: its pods start
+// later.
+WallTime StartOf(const Reservation& reservation);
+
+}  // namespace berth::admission
