@@ -10,6 +10,7 @@ void AddCapacity(CLI::App& app, int& exit_code);    // cli/capacity.cc
 void AddPlan(CLI::App& app, int& exit_code);        // cli/plan.cc
 void AddLint(CLI::App& app, int& exit_code);        // cli/lint_parser.cc
 void AddSimulate(CLI::App& app, int& exit_code);    // cli/simulate_parser.cc
+void AddTune(CLI::App& app, int& exit_code);        // cli/tune.cc
 void AddEta(CLI::App& app, int& exit_code);         // cli/forecast_parser.cc
 void AddWhatIf(CLI::App& app, int& exit_code);      // cli/forecast_parser.cc
 void AddTest(CLI::App& app, int& exit_code);        // cli/test.cc
@@ -30,10 +31,10 @@ namespace {
 
 // In the order of the help. The verbs of kueuectl extend the command `list`.
 constexpr void (*kCommands[])(CLI::App& app, int& exit_code) = {
-    AddStatus,   AddList,       AddWhy,        AddCapacity,  AddPlan,    AddLint,
-    AddSimulate, AddEta,        AddWhatIf,     AddTest,      AddHistory, AddReport,
-    AddUp,       AddUser,       AddController, AddCloud,     AddBackup,  AddAdopt,
-    AddKinds,    AddKueueVerbs, AddVersion,    AddCompletion};
+    AddStatus,   AddList,  AddWhy,        AddCapacity,   AddPlan,      AddLint,
+    AddSimulate, AddTune,  AddEta,        AddWhatIf,     AddTest,      AddHistory,
+    AddReport,   AddUp,    AddUser,       AddController, AddCloud,     AddBackup,
+    AddAdopt,    AddKinds, AddKueueVerbs, AddVersion,    AddCompletion};
 
 }  // namespace
 
