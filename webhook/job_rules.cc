@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "api/checkpoint.h"
 #include "api/holds.h"
 #include "api/labels.h"
 #include "api/multikueue.h"
@@ -93,6 +94,14 @@ void CheckMaxExecTime(const ReviewedJob& job, const ReviewedJob* old, const Revi
       ValueOf(old->meta.labels, api::kMaxExecTimeLabel)) {
     errors.push_back(Invalid(path, Quoted(text == nullptr ? "" : *text), kImmutable));
   }
+}
+
+void CheckCheckpoint(const ReviewedJob& job, const ReviewedJob* old, const ReviewedKind& kind,
+                     FieldErrors& errors) {
+  if (!ChecksAsNew(kind, old) || api::CheckpointEvery(job.meta.annotations)) return;
+  const std::string text = ValueOf(job.meta.annotations, api::kCheckpointEveryAnnotation);
+  errors.push_back(Invalid(Annotations().Key(api::kCheckpointEveryAnnotation), Quoted(text),
+                           "must be a duration above zero such as 30m"));
 }
 
 void CheckPriorityClass(const ReviewedJob& job, const ReviewedJob* old, FieldErrors& errors) {
@@ -246,7 +255,10 @@ FieldErrors ValidateJob(const ReviewedJob& job, const ReviewedJob* old, const Re
   CheckPriorityClass(job, old, errors);
   CheckGates(job, old, kind, errors);
   errors.insert(errors.end(), own.begin(), own.end());
-  if (IsQueuedJob(job.meta, facts)) CheckTopology(job, old, kind, errors);
+  if (IsQueuedJob(job.meta, facts)) {
+    CheckTopology(job, old, kind, errors);
+    CheckCheckpoint(job, old, kind, errors);
+  }
   CheckElastic(job, old, kind, facts, errors);
   return errors;
 }

@@ -289,6 +289,10 @@ const Creation kCreations[] = {
      "metadata.labels[K/max-exec-time-seconds]: Invalid value: 0: should be greater than 0"},
     {"a time that is no number", "{labels: {K/max-exec-time-seconds: 10m}}",
      "metadata.labels[K/max-exec-time-seconds]: Invalid value: \"10m\""},
+    {"checkpoints", "{annotations: {berth.dev/checkpoint-every: 30m}}", ""},
+    {"checkpoints all the time", "{annotations: {berth.dev/checkpoint-every: 0s}}",
+     "metadata.annotations[berth.dev/checkpoint-every]: Invalid value: \"0s\": must be a duration "
+     "above zero such as 30m"},
     {"gates", "{annotations: {K/admission-gated-by: 'a.b/c, a.b/d'}}", ""},
     {"an empty gate", "{annotations: {K/admission-gated-by: 'a.b/c,'}}",
      "metadata.annotations[K/admission-gated-by]: Invalid value: \"a.b/c,\": cannot contain empty "
