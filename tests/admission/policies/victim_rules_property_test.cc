@@ -23,14 +23,14 @@ using support::MakeJob;
 using support::MakeQueue;
 using support::TableWorld;
 
-constexpr int kGpus = 16;
+constexpr int kQuota = 16;
 
 // The owner has all quota; its head comes when guests have taken it.
 class GuestWorld {
  public:
   GuestWorld(std::uint64_t seed, const api::StringMap& policy) {
     Random random(seed);
-    api::ClusterQueue owner = MakeQueue("owner", "org", {{"f", {{"gpu", kGpus}}}});
+    api::ClusterQueue owner = MakeQueue("owner", "org", {{"f", {{"gpu", kQuota}}}});
     owner.spec.preemption.reclaim_within_cohort =
         random.Below(2) == 0 ? api::PreemptionPolicy::kAny : api::PreemptionPolicy::kLowerPriority;
     owner.meta.annotations = policy;
@@ -40,7 +40,7 @@ class GuestWorld {
       queues.back().meta.annotations = policy;
     }
     world_ = std::make_unique<TableWorld>(std::vector<std::string>{"f"}, queues);
-    for (int free = kGpus, i = 0; free > 0; ++i) {
+    for (int free = kQuota, i = 0; free > 0; ++i) {
       const int size = std::min(free, static_cast<int>(1 + random.Below(6)));
       free -= size;
       const std::string name = "g" + std::to_string(i);
@@ -50,7 +50,7 @@ class GuestWorld {
       started_.emplace(name, world_->now());
       world_->Advance(minutes(1 + random.Below(90)));
     }
-    head_ = MakeJob("head", "owner", static_cast<std::int32_t>(1 + random.Below(kGpus)),
+    head_ = MakeJob("head", "owner", static_cast<std::int32_t>(1 + random.Below(kQuota)),
                     {{"gpu", 1}}, static_cast<std::int32_t>(random.Below(3)));
     head_.spec.maximum_execution_time_seconds =
         static_cast<std::int32_t>(60 * (1 + random.Below(600)));
