@@ -30,7 +30,7 @@ struct ClusterQueueSettings {
 struct ClusterQueueEntry {
   ClusterQueueEntry(ClusterQueueId number, Listing listing, std::vector<PendingNode>& nodes,
                     const std::vector<double>& usages, PendingCounts& counts)
-      : pending(number, listing, nodes, usages, counts) {}
+      : pending(number, listing, nodes, usages, user_shares, counts) {}
   ClusterQueueSettings settings;
   api::QueueOrder order = api::QueueOrder::kFifo;
   // The waiting workloads by their queue-order instants, where `lists_ages`; without the others.
@@ -40,7 +40,8 @@ struct ClusterQueueEntry {
   std::int64_t woken_in_cycle = -1;
   std::uint64_t version = 0;  // see WaitingWorkloads::version
   WorkloadId taken_head = kNoNode;
-  bool pinned = false;  // the number was given to a caller
+  bool pinned = false;                   // the number was given to a caller
+  PendingQueue::UserShares user_shares;  // with the order FairByUser
   PendingQueue pending;
   std::vector<std::int32_t> local_queues;
 };

@@ -73,7 +73,7 @@ struct PendingRank {
   bool before_usage = false;  // a preemptor before all others
   double usage = 0;           // the usage of its LocalQueue, where the queue orders by usage
   bool sticky = false;        // a preemptor before those of equal usage
-  double user_share = 0;      // of the queue, where users take turns; below 0 for a kept place
+  double user_share = 0;      // its user's, where users take turns; below 0 for a kept place
   OrderKey key;
 };
 

@@ -34,8 +34,8 @@ std::int32_t PendingQueue::GroupFor(const PendingNode& node) {
   for (const std::int32_t index : shape.groups) {
     const Group& known = group(index);
     if (known.namespace_id != node.namespace_id) continue;
-    if (by_usage_ && known.local_queue != node.local_queue) continue;
-    if (!by_user_ || known.user == node.user) return index;
+    if (by_.by_usage && known.local_queue != node.local_queue) continue;
+    if (!by_.by_user || known.user == node.user) return index;
   }
   std::int32_t index = 0;
   if (free_groups_.empty()) {
@@ -50,8 +50,8 @@ std::int32_t PendingQueue::GroupFor(const PendingNode& node) {
   }
   group(index).shape = number;
   group(index).namespace_id = node.namespace_id;
-  group(index).local_queue = by_usage_ ? node.local_queue : -1;
-  group(index).user = by_user_ ? node.user : -1;
+  group(index).local_queue = by_.by_usage ? node.local_queue : -1;
+  group(index).user = by_.by_user ? node.user : -1;
   shape.groups.push_back(index);
   return index;
 }
@@ -101,13 +101,13 @@ void PendingQueue::NameNewcomers(std::int32_t index, std::vector<NodeIndex>& lis
 }
 
 bool PendingQueue::EntryBefore(const OrderEntry& a, const OrderEntry& b) const {
-  if (by_usage_) {
+  if (by_.by_usage) {
     const double left = UsageOf(groups_[static_cast<std::size_t>(a.group)].local_queue);
     const double right = UsageOf(groups_[static_cast<std::size_t>(b.group)].local_queue);
     if (left != right) return left < right;
   }
   if (a.priority != b.priority) return a.priority > b.priority;
-  if (by_user_) {
+  if (by_.by_user) {
     const double left = ShareOf(a.first);
     const double right = ShareOf(b.first);
     if (left != right) return left < right;
@@ -127,27 +127,15 @@ double PendingQueue::UsageOf(std::int32_t local_queue) const {
 }
 
 double PendingQueue::ShareOf(NodeIndex node) const {
-  if (!by_user_) return 0;
+  if (!by_.by_user) return 0;
   if (at(node).kept) return -1;
   const auto found = user_shares_.find(at(node).user);
   return found == user_shares_.end() ? 0 : found->second;
 }
 
 void PendingQueue::Resort() {
+  if (by_ == Order{}) return;
   for (std::size_t position = order_.size(); position-- > 0;) SiftDown(position);
-}
-
-void PendingQueue::UsageChanged() {
-  if (by_usage_) Resort();
-}
-
-void PendingQueue::SetUserShare(std::int32_t user, double share) {
-  if (share > 0) {
-    user_shares_[user] = share;
-  } else {
-    user_shares_.erase(user);
-  }
-  if (by_user_) Resort();
 }
 
 void PendingQueue::Swap(std::size_t a, std::size_t b) {
@@ -308,7 +296,7 @@ NodeIndex PendingQueue::Head() const {
   if (preemptor_.sticky && preemptor_.node != kNoNode && IsActive(preemptor_.node)) {
     // A LocalQueue with less usage comes first.
     const std::int32_t first = groups_[static_cast<std::size_t>(order_.front().group)].local_queue;
-    const bool behind = by_usage_ && !preemptor_.before_usage &&
+    const bool behind = by_.by_usage && !preemptor_.before_usage &&
                         UsageOf(at(preemptor_.node).local_queue) > UsageOf(first);
     if (!behind) return preemptor_.node;
   }
@@ -439,7 +427,7 @@ void PendingQueue::SetPreemptor(const Preemptor& preemptor) { preemptor_ = preem
 PendingRank PendingQueue::RankOf(NodeIndex node) const {
   const bool preempts = preemptor_.node == node;
   return {.before_usage = preempts && preemptor_.before_usage,
-          .usage = by_usage_ ? UsageOf(at(node).local_queue) : 0,
+          .usage = by_.by_usage ? UsageOf(at(node).local_queue) : 0,
           .sticky = preempts && preemptor_.sticky,
           .user_share = ShareOf(node),
           .key = at(node).key};

@@ -68,26 +68,28 @@ struct PendingNode {
 
 class PendingQueue {
  public:
-  // `number`: the ClusterQueue's, as in its nodes. `usages`: by number of the LocalQueue. `counts`
-  // gets the numbers of active workloads.
+  // `number`: the ClusterQueue's, as in its nodes. `usages`: by number of the LocalQueue. `shares`:
+  // those above 0, by number of the user. `counts` gets the numbers of active workloads.
+  using UserShares = std::unordered_map<std::int32_t, double>;  // looked up, never walked
   PendingQueue(std::int32_t number, Listing listing, std::vector<PendingNode>& nodes,
-               const std::vector<double>& usages, PendingCounts& counts)
-      : number_(number), listing_(listing), nodes_(nodes), usages_(usages), counts_(counts) {}
+               const std::vector<double>& usages, const UserShares& shares, PendingCounts& counts)
+      : number_(number),
+        listing_(listing),
+        nodes_(nodes),
+        usages_(usages),
+        user_shares_(shares),
+        counts_(counts) {}
 
+  // What counts before the places of workloads: the usage of their LocalQueues, the turns of users.
+  struct Order {
+    bool by_usage = false;
+    bool by_user = false;
+    friend bool operator==(const Order&, const Order&) = default;
+  };
   // Precondition: the queue is empty.
-  enum class Order : std::uint8_t { kPlain, kByUsage };
-  void SetOrder(Order order) { by_usage_ = order == Order::kByUsage; }
-  bool by_usage() const { return by_usage_; }
-  void UsageChanged();  // a LocalQueue's usage changed
-
-  // Whether users take turns; all shares are 0 then. Precondition: the queue is empty.
-  void SetByUser(bool by_user) {
-    by_user_ = by_user;
-    user_shares_.clear();
-  }
-  bool by_user() const { return by_user_; }
-  // The user's share of the queue; 0 until the first call.
-  void SetUserShare(std::int32_t user, double share);
+  void SetOrder(Order order) { by_ = order; }
+  Order order() const { return by_; }
+  void Resort();  // call after usages or shares changed
 
   // Precondition: `node` is in no queue.
   void Push(NodeIndex node);
@@ -195,7 +197,6 @@ class PendingQueue {
   double UsageOf(std::int32_t local_queue) const;
   // What orders the node by its user; 0 where users take no turns.
   double ShareOf(NodeIndex node) const;
-  void Resort();  // call after usages or shares changed
   std::int32_t ShapeFor(std::uint64_t hash);
   void DropShapeIfUnused(std::int32_t index);
   std::int32_t GroupFor(const PendingNode& node);
@@ -225,10 +226,9 @@ class PendingQueue {
   const Listing listing_;
   std::vector<PendingNode>& nodes_;
   const std::vector<double>& usages_;
+  const UserShares& user_shares_;
   PendingCounts& counts_;
-  bool by_usage_ = false;
-  bool by_user_ = false;
-  std::unordered_map<std::int32_t, double> user_shares_;  // above 0; looked up, never walked
+  Order by_;
   std::vector<Group> groups_;
   std::vector<std::int32_t> free_groups_;
   std::vector<OrderEntry> order_;  // binary heap of the groups with active workloads

@@ -9,14 +9,23 @@ void QueuePlaces::SetOrder(ClusterQueueId queue, api::QueueOrder order) {
   if (changed.order == order) return;
   set_.DequeueAll(changed);
   changed.order = order;
-  changed.pending.SetByUser(order == api::QueueOrder::kFairByUser);
+  PendingQueue::Order by = changed.pending.order();
+  by.by_user = order == api::QueueOrder::kFairByUser;
+  changed.pending.SetOrder(by);
+  changed.user_shares.clear();
   if (changed.present) set_.EnqueueAll(changed);
 }
 
 void QueuePlaces::SetUserShare(ClusterQueueId queue, const api::Workload& workload, double share) {
   const std::int32_t user = set_.UserOf(
       workload, set_.local_queues_.Find({workload.meta.namespace_name, workload.spec.queue_name}));
-  set_.entry(queue).pending.SetUserShare(user, share);
+  ClusterQueueEntry& changed = set_.entry(queue);
+  if (share > 0) {
+    changed.user_shares[user] = share;
+  } else {
+    changed.user_shares.erase(user);
+  }
+  changed.pending.Resort();
   set_.NoteHead(queue);
   set_.PendingChanged(queue);
 }

@@ -3,7 +3,7 @@
 namespace berth::queue {
 
 void QueuePreemptor::PutFirst(WorkloadId head) {
-  if (!queue_.pending.by_usage()) return;
+  if (!queue_.pending.order().by_usage) return;
   queue_.pending.SetPreemptor({head, node(head).evaluated_generation, true, true});
   queue_.version = ++versions_;
 }

@@ -69,10 +69,10 @@ void QueueSet::SetClusterQueue(ClusterQueueId queue, const ClusterQueueSettings&
   ClusterQueueEntry& changed = entry(queue);
   changed.settings = settings;
   const bool by_usage = order_by_usage_ && settings.by_usage;
-  if (by_usage != changed.pending.by_usage()) {
+  if (PendingQueue::Order order = changed.pending.order(); by_usage != order.by_usage) {
     DequeueAll(changed);
-    changed.pending.SetOrder(by_usage ? PendingQueue::Order::kByUsage
-                                      : PendingQueue::Order::kPlain);
+    order.by_usage = by_usage;
+    changed.pending.SetOrder(order);
     if (changed.present) EnqueueAll(changed);
   }
   if (changed.present) return NoteHead(queue);
@@ -166,7 +166,7 @@ void QueueSet::SetUsage(const api::ObjectKey& local_queue, double usage) {
   usages_[number] = usage;
   const ClusterQueueId queue = local_queues_.at(known).cluster_queue;
   if (queue < 0) return;
-  entry(queue).pending.UsageChanged();
+  entry(queue).pending.Resort();
   PendingChanged(queue);
 }
 

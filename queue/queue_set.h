@@ -191,7 +191,7 @@ class QueueSet {
   HeadIndex present_;
   LocalQueues local_queues_;
   std::vector<double> usages_;  // by number of the LocalQueue
-  Names users_;                 // as many as have submitted a workload
+  Names users_;                 // each has submitted a workload
   std::vector<PendingNode> nodes_;
 };
 

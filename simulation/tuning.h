@@ -17,8 +17,8 @@ namespace berth::simulation {
 
 struct PolicyTrial {
   std::string name;            // "ShortestFirst, places auto"
-  api::StringMap annotations;  // of each ClusterQueue
-  Figures figures;             // of all jobs
+  api::StringMap annotations;  // each ClusterQueue gets them
+  Figures figures;             // all jobs together
 };
 
 // The policies to try; the first changes nothing.

@@ -7,7 +7,7 @@
 namespace berth::admission {
 namespace {
 
-// As queue::QueuePlaces tells submitters apart.
+// Submitters are told apart as queue::QueuePlaces does it.
 std::string UserOf(const api::Workload& workload) {
   const std::string* user = api::FindValue(workload.meta.annotations, api::kUserAnnotation);
   if (user != nullptr) return "user " + *user;

@@ -35,7 +35,8 @@ class UserShares {
 
   const ClusterState& state_;
   queue::QueueSet& queues_;
-  std::map<ClusterQueueId, ByUser> used_;  // of the queues whose users take turns
+  // The usage in each queue whose users take turns.
+  std::map<ClusterQueueId, ByUser> used_;
 };
 
 }  // namespace berth::admission

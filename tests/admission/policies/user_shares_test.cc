@@ -87,7 +87,7 @@ TEST_F(UserSharesTest, AnOrderThatBeginsCountsWhatRuns) {
   EXPECT_EQ(world_->AdmitAll(), "a3");
 }
 
-// Of ten GPUs ann has two and bob one; with a quota of four the order is the same.
+// The order is the same with four GPUs in place of three: ann has two, bob one.
 TEST_F(UserSharesTest, AnotherQuotaKeepsTheTurns) {
   Begin(3, "FairByUser");
   for (const char* name : {"a1", "a2", "a3"}) Submit(JobOf("ann", name));
