@@ -41,7 +41,7 @@ struct ClusterQueueEntry {
   std::uint64_t version = 0;  // see WaitingWorkloads::version
   WorkloadId taken_head = kNoNode;
   bool pinned = false;                   // the number was given to a caller
-  PendingQueue::UserShares user_shares;  // with the order FairByUser
+  PendingQueue::UserShares user_shares;  // the order FairByUser reads them
   PendingQueue pending;
   std::vector<std::int32_t> local_queues;
 };
