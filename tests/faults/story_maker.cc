@@ -82,6 +82,8 @@ class StoryMaker {
     const bool drawn = eighth.Below(5) == 0;
     const bool has_policy = drawn || (is_recorded() && MayDrawEvictTraits(story_));
     if (has_policy && !(is_recorded() && IsIn(3'000'000, 11'000'000))) MakePolicy(eighth);
+    Random ninth(story_.seed * 0xD6E8FEB86659FD93U + 401);
+    if (!is_recorded() && ninth.Below(4) == 0) AddVictimRules(ninth);
     std::stable_sort(story_.events.begin(), story_.events.end(),
                      [](const auto& a, const auto& b) { return a.at < b.at; });
     AddFaults(story_, random_);
@@ -113,6 +115,7 @@ class StoryMaker {
   void At(Duration at, std::string line) { story_.events.push_back({at, std::move(line)}); }
 
   void MakePolicy(Random& random);
+  void AddVictimRules(Random& random);
   void MakeConfig();
   void MakeFlavors();
   void MakeRacks();
@@ -164,6 +167,23 @@ void StoryMaker::MakePolicy(Random& random) {
     DrawEvictTraits(evicts, traits);
   }
   AddPolicy(story_, random, traits, more);
+}
+
+// Somebody gives ClusterQueues rules on victims (api/queue_policy.h) while the story goes on.
+void StoryMaker::AddVictimRules(Random& random) {
+  for (const MadeQueue& queue : queues_) {
+    if (random.Below(2) == 0) continue;
+    std::string rules = "berth.dev/victims: ";
+    rules += random.Below(2) == 0 ? "LeastWorkLost" : "Newest";
+    for (const char* rule : {"preemption-patience", "preempt-min-run", "reclaim-min-run"}) {
+      if (random.Below(2) == 0) continue;
+      rules += std::string(", berth.dev/") + rule + ": " + std::to_string(random.Below(45)) + "s";
+    }
+    const auto length = std::chrono::duration_cast<milliseconds>(story_.length).count();
+    const milliseconds at(random.Below(static_cast<std::uint64_t>(length)));
+    At(at, "patch clusterqueue " + queue.name + " <<EOF\nmetadata: {annotations: {" + rules +
+               "}}\nEOF");
+  }
 }
 
 void StoryMaker::MakeConfig() {
