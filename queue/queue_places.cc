@@ -16,9 +16,13 @@ void QueuePlaces::SetOrder(ClusterQueueId queue, api::QueueOrder order) {
   if (changed.present) set_.EnqueueAll(changed);
 }
 
-void QueuePlaces::SetUserShare(ClusterQueueId queue, const api::Workload& workload, double share) {
-  const std::int32_t user = set_.UserOf(
-      workload, set_.local_queues_.Find({workload.meta.namespace_name, workload.spec.queue_name}));
+std::int32_t QueuePlaces::UserOf(const api::Workload& workload) {
+  const std::int32_t named = set_.NamedUserOf(workload);
+  if (named != Names::kNone) return named;
+  return set_.UserFor({workload.meta.namespace_name, workload.spec.queue_name});
+}
+
+void QueuePlaces::SetUserShare(ClusterQueueId queue, std::int32_t user, double share) {
   ClusterQueueEntry& changed = set_.entry(queue);
   if (share > 0) {
     changed.user_shares[user] = share;

@@ -23,9 +23,10 @@ class QueuePlaces {
   // The order of the queue's waiting workloads from this call on. They become active, as new ones.
   void SetOrder(ClusterQueueId queue, api::QueueOrder order);
 
-  // The share of the queue that the submitter of `workload` has; counts with the order FairByUser.
-  // Submitters are told apart by the annotation berth.dev/user, without it by LocalQueue.
-  void SetUserShare(ClusterQueueId queue, const api::Workload& workload, double share);
+  // The number of the submitter: by the annotation berth.dev/user, without it by the LocalQueue.
+  std::int32_t UserOf(const api::Workload& workload);
+  // The share of the queue that the submitter has; counts with the order FairByUser.
+  void SetUserShare(ClusterQueueId queue, std::int32_t user, double share);
 
   // Whether ByAge lists the queue's waiting workloads.
   void ListAges(ClusterQueueId queue, bool lists);

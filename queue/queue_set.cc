@@ -199,7 +199,7 @@ void QueueSet::Fill(WorkloadId workload, const WorkloadInfo& info) {
   filled.queued_at = info.queued_at;
   NoteAge(workload, true);
   filled.run_seconds = info.run_seconds;
-  filled.user = UserOf(object, filled.local_queue);
+  filled.user = NamedUserOf(object);
   filled.key = OrderKey{info.priority, info.queued_at, &object.meta.uid};
   SetPlace(filled);
   filled.shape = info.shape;
@@ -214,14 +214,21 @@ void QueueSet::Fill(WorkloadId workload, const WorkloadInfo& info) {
   if (object.status.requeue_state) filled.requeue_at = object.status.requeue_state->requeue_at;
 }
 
-std::int32_t QueueSet::UserOf(const api::Workload& workload, std::int32_t local_queue) {
+std::int32_t QueueSet::NamedUserOf(const api::Workload& workload) {
   const std::string* user = api::FindValue(workload.meta.annotations, api::kUserAnnotation);
-  return user != nullptr ? users_.Intern(*user) : -2 - local_queue;
+  return user == nullptr ? Names::kNone : users_.Intern(*user);
+}
+
+std::int32_t QueueSet::UserFor(const api::ObjectKey& local_queue) {
+  return Names::kNone - 1 - local_queues_as_users_.Intern(local_queue.ToString());
 }
 
 void QueueSet::SetPlace(PendingNode& changed) {
   const ClusterQueueId queue = local_queues_.at(changed.local_queue).cluster_queue;
   const api::QueueOrder order = queue < 0 ? api::QueueOrder::kFifo : entry(queue).order;
+  if (order == api::QueueOrder::kFairByUser && changed.user == Names::kNone) {
+    changed.user = UserFor(local_queues_.at(changed.local_queue).key);
+  }
   changed.key.place = changed.kept ? KeptPlaceOf(changed.queued_at)
                                    : queue::PlaceOf(order, changed.queued_at, changed.run_seconds);
 }

@@ -172,8 +172,10 @@ class QueueSet {
   void DequeueAll(const ClusterQueueEntry& queue);
   void Fill(WorkloadId workload, const WorkloadInfo& info);
   void NoteAge(WorkloadId workload, bool waits);
-  // The number of the submitter: of the name in berth.dev/user, else below 0 for a LocalQueue.
-  std::int32_t UserOf(const api::Workload& workload, std::int32_t local_queue);
+  // The number of the name in berth.dev/user; Names::kNone: there is none.
+  std::int32_t NamedUserOf(const api::Workload& workload);
+  // The number of a LocalQueue that stands in for the submitter.
+  std::int32_t UserFor(const api::ObjectKey& local_queue);
   void SetPlace(PendingNode& changed);  // in the order of the queue that its LocalQueue names
   bool MayRun(const PendingNode& asked, WallTime now) const;
   // Call after the active workloads or the settings of a queue changed.
@@ -192,6 +194,7 @@ class QueueSet {
   LocalQueues local_queues_;
   std::vector<double> usages_;  // by number of the LocalQueue
   Names users_;                 // each has submitted a workload
+  Names local_queues_as_users_;
   std::vector<PendingNode> nodes_;
 };
 

@@ -8,16 +8,6 @@
 #include "admission/flavors/flavor_topology.h"
 
 namespace berth::admission {
-namespace {
-
-Amount AmountOf(const Usage& usage, FlavorResourceId fr) {
-  for (const FlavorResourceAmount& item : usage) {
-    if (item.flavor_resource == fr) return item.amount;
-  }
-  return 0;
-}
-
-}  // namespace
 
 FlavorAssigner::FlavorAssigner(const Context& context, const queue::WorkloadInfo& workload,
                                ClusterQueueId queue, const ScanState* scan,

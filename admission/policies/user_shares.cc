@@ -2,19 +2,7 @@
 
 #include <algorithm>
 
-#include "api/job_user.h"
-
 namespace berth::admission {
-namespace {
-
-// Submitters are told apart as queue::QueuePlaces does it.
-std::string UserOf(const api::Workload& workload) {
-  const std::string* user = api::FindValue(workload.meta.annotations, api::kUserAnnotation);
-  if (user != nullptr) return "user " + *user;
-  return "queue " + workload.meta.namespace_name + "/" + workload.spec.queue_name;
-}
-
-}  // namespace
 
 void UserShares::Set(ClusterQueueId queue, bool take_turns) {
   if (!take_turns) {
@@ -29,21 +17,30 @@ void UserShares::Recount(ClusterQueueId queue) {
   const auto found = used_.find(queue);
   if (found == used_.end()) return;
   found->second.clear();
-  for (const ListedReservation& held : state_.reservations().Of(queue)) Count(*held.reservation, 1);
+  for (const ListedReservation& held : state_.reservations().Of(queue)) {
+    Add(found->second[queues_.places().UserOf(*held.reservation->object)], *held.reservation, 1);
+  }
+  for (const auto& [user, usage] : found->second) {
+    queues_.places().SetUserShare(queue, user, ShareOf(queue, usage));
+  }
 }
 
 void UserShares::Count(const Reservation& reservation, int sign) {
   const ClusterQueueId queue = reservation.cluster_queue;
   const auto found = used_.find(queue);
   if (found == used_.end()) return;
-  const auto user = found->second.try_emplace(UserOf(*reservation.object)).first;
-  Usage& usage = user->second;
+  const std::int32_t user = queues_.places().UserOf(*reservation.object);
+  Usage& usage = found->second[user];
+  Add(usage, reservation, sign);
+  queues_.places().SetUserShare(queue, user, ShareOf(queue, usage));
+  if (usage.empty()) found->second.erase(user);
+}
+
+void UserShares::Add(Usage& usage, const Reservation& reservation, int sign) {
   for (const FlavorResourceAmount& item : reservation.usage) {
     AddTo(usage, item.flavor_resource, sign * item.amount);
   }
   erase_if(usage, [](const FlavorResourceAmount& item) { return item.amount == 0; });
-  queues_.places().SetUserShare(queue, *reservation.object, ShareOf(queue, usage));
-  if (usage.empty()) found->second.erase(user);
 }
 
 double UserShares::ShareOf(ClusterQueueId queue, const Usage& usage) const {

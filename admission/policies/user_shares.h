@@ -9,8 +9,8 @@
 // Source: A. Ghodsi et al., Dominant Resource Fairness (NSDI 2011).
 #pragma once
 
+#include <cstdint>
 #include <map>
-#include <string>
 
 #include "admission/cluster_state.h"
 #include "queue/queue_set.h"
@@ -30,7 +30,8 @@ class UserShares {
   void Count(const Reservation& reservation, int sign);
 
  private:
-  using ByUser = std::map<std::string, Usage>;
+  using ByUser = std::map<std::int32_t, Usage>;  // by queue::QueuePlaces::UserOf
+  static void Add(Usage& usage, const Reservation& reservation, int sign);
   double ShareOf(ClusterQueueId queue, const Usage& usage) const;
 
   const ClusterState& state_;

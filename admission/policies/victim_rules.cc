@@ -9,13 +9,6 @@
 namespace berth::admission {
 namespace {
 
-double AmountOf(const Usage& usage, FlavorResourceId fr) {
-  for (const FlavorResourceAmount& item : usage) {
-    if (item.flavor_resource == fr) return static_cast<double>(item.amount);
-  }
-  return 0;
-}
-
 double Seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
 }  // namespace
@@ -67,8 +60,10 @@ double VictimRules::WorkLost(const Reservation& victim, const PreemptorNeed& nee
   if (!victim.admitted || victim.evicted) return 0;
   double size = 0;
   for (const FlavorResourceId fr : need.contested) {
-    const double needed = AmountOf(need.usage, fr);
-    if (needed > 0) size = std::max(size, AmountOf(victim.usage, fr) / needed);
+    const Amount needed = AmountOf(need.usage, fr);
+    if (needed <= 0) continue;
+    const Amount held = AmountOf(victim.usage, fr);
+    size = std::max(size, static_cast<double>(held) / static_cast<double>(needed));
   }
   const Duration ran = std::max(now_ - StartOf(victim), Duration::zero());
   return size * Seconds(api::WorkSinceCheckpoint(victim.object->meta.annotations, ran,

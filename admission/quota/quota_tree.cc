@@ -39,6 +39,13 @@ void AddTo(Usage& usage, FlavorResourceId fr, Amount amount) {
   usage.push_back({fr, amount});
 }
 
+Amount AmountOf(const Usage& usage, FlavorResourceId fr) {
+  for (const FlavorResourceAmount& item : usage) {
+    if (item.flavor_resource == fr) return item.amount;
+  }
+  return 0;
+}
+
 NodeId QuotaTree::AddNode(Kind kind) {
   if (free_.empty()) {
     nodes_.emplace_back();

@@ -49,6 +49,7 @@ struct FlavorResourceAmount {
 };
 using Usage = SmallVector<FlavorResourceAmount, 2>;  // no flavor-resource twice
 void AddTo(Usage& usage, FlavorResourceId fr, Amount amount);
+Amount AmountOf(const Usage& usage, FlavorResourceId fr);  // 0: the usage has none
 
 struct Quota {
   FlavorResourceId flavor_resource = 0;

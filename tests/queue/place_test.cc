@@ -37,6 +37,9 @@ class PlaceTest : public QueueSetTest {
     object.spec.queue_name = "lq";
     return object;
   }
+  void SetShare(const std::string& user, double share) {
+    set.places().SetUserShare(queue, set.places().UserOf(Submitted(user)), share);
+  }
   // All are of one shape.
   void AddOf(const std::string& user, WorkloadId id, hours since, std::int32_t priority = 0) {
     api::Workload object = Submitted(user);
@@ -75,14 +78,14 @@ TEST_F(PlaceTest, UsersTakeTurnsByTheirShares) {
   AddOf("ann", 1, hours(2));
   AddOf("bob", 2, hours(3));
   EXPECT_EQ(Active(), (Ids{0, 1, 2}));
-  set.places().SetUserShare(queue, Submitted("ann"), 0.5);
+  SetShare("ann", 0.5);
   EXPECT_EQ(Active(), (Ids{2, 0, 1}));
   EXPECT_EQ(Pop(), 2);
   set.Requeue({2, queue}, RequeueReason::kGeneric, QueueSet::Scan::kPendingFlavors, kNow);
-  set.places().SetUserShare(queue, Submitted("bob"), 0.75);
+  SetShare("bob", 0.75);
   EXPECT_EQ(Active(), (Ids{0, 1, 2}));
-  set.places().SetUserShare(queue, Submitted("ann"), 0);
-  set.places().SetUserShare(queue, Submitted("bob"), 0);
+  SetShare("ann", 0);
+  SetShare("bob", 0);
   EXPECT_EQ(Active(), (Ids{0, 1, 2}));
 }
 
@@ -92,7 +95,7 @@ TEST_F(PlaceTest, PrioritiesAndKeptPlacesStayAboveTheShares) {
   AddOf("ann", 0, hours(1));
   AddOf("ann", 1, hours(2), 10);
   AddOf("bob", 2, hours(3));
-  set.places().SetUserShare(queue, Submitted("ann"), 0.5);
+  SetShare("ann", 0.5);
   EXPECT_EQ(Active(), (Ids{1, 2, 0}));
   set.places().SetKept(0, true);
   EXPECT_EQ(Active(), (Ids{1, 0, 2}));
@@ -102,11 +105,11 @@ TEST_F(PlaceTest, SharesCountWithTheirOrderAlone) {
   Open(kBestEffort);
   AddOf("ann", 0, hours(1));
   AddOf("bob", 1, hours(2));
-  set.places().SetUserShare(queue, Submitted("ann"), 0.5);
+  SetShare("ann", 0.5);
   EXPECT_EQ(Active(), (Ids{0, 1}));
   set.places().SetOrder(queue, QueueOrder::kFairByUser);
   EXPECT_EQ(Active(), (Ids{0, 1})) << "the owner of the shares tells them anew";
-  set.places().SetUserShare(queue, Submitted("ann"), 0.5);
+  SetShare("ann", 0.5);
   EXPECT_EQ(Active(), (Ids{1, 0}));
 }
 

@@ -98,6 +98,24 @@ TEST_F(UserSharesTest, AnotherQuotaKeepsTheTurns) {
   EXPECT_EQ(world_->AdmitAll(), "b2");
 }
 
+// A LocalQueue that is made later may get what was known of one that is gone.
+TEST_F(UserSharesTest, ALocalQueueThatGoesLeavesItsShareToNobody) {
+  Begin(1, "FairByUser");
+  world_->Apply(support::MakeLocalQueue("gone", "q"));
+  api::Workload first = JobOf("", "first");
+  first.spec.queue_name = "gone";
+  Submit(first);
+  EXPECT_EQ(world_->AdmitAll(), "first");
+  world_->Delete<api::LocalQueue>({"default", "gone"});
+  world_->Finish(KeyOf("first"));
+  world_->Apply(support::MakeLocalQueue("next", "q"));
+  api::Workload next = JobOf("", "next");
+  next.spec.queue_name = "next";
+  Submit(next);
+  Submit(JobOf("", "younger"));
+  EXPECT_EQ(world_->AdmitAll(), "next");
+}
+
 TEST_F(UserSharesTest, WithoutUsersLocalQueuesStandIn) {
   Begin(2, "FairByUser");
   world_->Apply(support::MakeLocalQueue("other", "q"));
