@@ -11,6 +11,7 @@
 
 #include "base/strings.h"
 #include "base/system_clock.h"
+#include "cli/manifest_queues.h"
 #include "cli/played_cluster.h"
 #include "cli/progress_bar.h"
 #include "cli/simulation_events.h"
@@ -88,19 +89,6 @@ Result<Side> PlayedSide(const std::vector<nlohmann::json>& documents, bool has_p
   return side;
 }
 
-// Names every object that cannot be read, a line each. `first`: the error of all documents.
-Error AllUnreadable(const std::vector<nlohmann::json>& documents, const Error& first,
-                    const std::vector<std::string>& files) {
-  const view::ManifestPlaces places = view::PlacesIn(files);
-  std::string lines;
-  for (const nlohmann::json& object : view::FlatObjectsOf(documents)) {
-    const auto cluster = forecast::ReadSimulatedCluster({object});
-    if (cluster) continue;
-    lines += (lines.empty() ? "" : "\n") + view::AtPlace(cluster.error(), places).message;
-  }
-  return lines.empty() ? view::AtPlace(first, places) : Error{first.code, std::move(lines)};
-}
-
 Result<Side> ReadQueues(const std::vector<std::string>& manifests, const SimulateFlags& flags) {
   BERTH_TRY(const std::vector<std::string> files, view::ManifestsBelow(manifests));
   BERTH_TRY(std::vector<nlohmann::json> documents, view::ReadManifests(files));
@@ -113,9 +101,7 @@ Result<Side> ReadQueues(const std::vector<std::string>& manifests, const Simulat
     side.documents = std::move(documents);
     side.notes = forecast::NotSimulatedIn(side.documents, !flags.pools.empty());
   }
-  auto cluster = forecast::ReadSimulatedCluster(side.documents);
-  if (!cluster) return AllUnreadable(side.documents, cluster.error(), files);
-  side.cluster = *std::move(cluster);
+  BERTH_TRY(side.cluster, ReadManifestQueues(side.documents, files));
   return side;
 }
 

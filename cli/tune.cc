@@ -10,6 +10,7 @@
 
 #include "cli/client_flags.h"
 #include "cli/completion.h"
+#include "cli/manifest_queues.h"
 #include "cli/progress_bar.h"
 #include "cli/workload_source.h"
 #include "forecast/simulated_cluster.h"
@@ -18,7 +19,6 @@
 #include "simulation/tuning.h"
 #include "simulation/world.h"
 #include "view/manifest_files.h"
-#include "view/manifest_places.h"
 #include "view/output.h"
 #include "view/screens/simulation_tables.h"
 #include "view/screens/tune_screen.h"
@@ -40,12 +40,11 @@ struct TuneFlags {
 Result<simulation::Cluster> ReadQueues(const TuneFlags& flags, std::vector<std::string>& notes) {
   BERTH_TRY(const std::vector<std::string> files, view::ManifestsBelow(flags.manifests));
   BERTH_TRY(const std::vector<nlohmann::json> documents, view::ReadManifests(files));
-  auto cluster = forecast::ReadSimulatedCluster(documents);
-  if (!cluster) return view::AtPlace(cluster.error(), view::PlacesIn(files));
+  BERTH_TRY(simulation::Cluster cluster, ReadManifestQueues(documents, files));
   notes = forecast::NotSimulatedIn(documents, false);
-  const std::vector<std::string> taken_out = simulation::Prepare(*cluster);
+  const std::vector<std::string> taken_out = simulation::Prepare(cluster);
   notes.insert(notes.end(), taken_out.begin(), taken_out.end());
-  return *std::move(cluster);
+  return cluster;
 }
 
 Result<view::TuneView> Tune(const TuneFlags& flags) {

@@ -49,9 +49,8 @@ std::string DollarText(double value, Kind kind) {
 }
 
 std::string SpanText(double seconds, Kind kind) {
-  const auto span = std::chrono::seconds(std::llround(std::abs(seconds)));
-  if (span.count() == 0) return "0s";
-  return (seconds < 0 ? "-" : Signed("", seconds, kind)) + HumanDuration(span);
+  const std::string span = SpanOf(seconds);
+  return seconds < 0 || span == "0s" ? span : Signed("", seconds, kind) + span;
 }
 
 // Which columns a table has at its end.
@@ -136,6 +135,12 @@ std::vector<NamedTable> Tables(const std::vector<ReportRow>& rows, const ReportR
 }
 
 }  // namespace
+
+std::string SpanOf(double seconds) {
+  const auto span = std::chrono::seconds(std::llround(std::abs(seconds)));
+  if (span.count() == 0) return "0s";
+  return (seconds < 0 ? "-" : "") + HumanDuration(span);
+}
 
 std::vector<Column> MeasureColumns() {
   return {{"QUEUE"},

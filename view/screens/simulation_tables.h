@@ -35,6 +35,9 @@ std::vector<Column> MeasureColumns();
 std::vector<std::string> RowNames(const std::string& local_queue,
                                   const std::string& priority_class);
 
+// A span of seconds, rounded: "12m", "-3h", "0s".
+std::string SpanOf(double seconds);
+
 // The shortest text that reads as the same number, for CSV.
 std::string Shortest(double value);
 

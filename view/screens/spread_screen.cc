@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/rfc3339.h"
 #include "view/screens/simulation_tables.h"
 
 namespace berth::view {
@@ -21,12 +20,6 @@ using simulation::SpreadRow;
 constexpr double kHundred = 100;
 
 bool IsWait(const Measure& measure) { return std::string_view(measure.name).starts_with("wait"); }
-
-std::string SpanOf(double seconds) {
-  const auto span = std::chrono::seconds(std::llround(std::abs(seconds)));
-  if (span.count() == 0) return "0s";
-  return (seconds < 0 ? "-" : "") + HumanDuration(span);
-}
 
 std::string NumberOf(double value) {
   const double rounded = std::round(value * 10) / 10;

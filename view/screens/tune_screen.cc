@@ -1,11 +1,8 @@
 #include "view/screens/tune_screen.h"
 
-#include <cmath>
-
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/rfc3339.h"
 #include "view/screens/simulation_tables.h"
 
 namespace berth::view {
@@ -14,13 +11,8 @@ namespace {
 using simulation::Figures;
 using simulation::PolicyTrial;
 
-std::string WaitOf(double seconds) {
-  const auto span = std::chrono::seconds(std::llround(seconds));
-  return span.count() == 0 ? "0s" : HumanDuration(span);
-}
-
 std::string Change(const char* what, double before, double after) {
-  return fmt::format("{} {} → {}", what, WaitOf(before), WaitOf(after));
+  return fmt::format("{} {} → {}", what, SpanOf(before), SpanOf(after));
 }
 
 std::string ProposalText(const TuneView& view) {
@@ -53,8 +45,8 @@ std::string RenderTune(const TuneView& view, const TextStyle& style) {
                    {"UNFINISHED", Align::kRight}});
   for (const PolicyTrial& trial : view.trials) {
     const Figures& figures = trial.figures;
-    table.AddRow({trial.name, WaitOf(figures.wait_mean), WaitOf(figures.wait_p50),
-                  WaitOf(figures.wait_p90), WaitOf(figures.wait_p99),
+    table.AddRow({trial.name, SpanOf(figures.wait_mean), SpanOf(figures.wait_p50),
+                  SpanOf(figures.wait_p90), SpanOf(figures.wait_p99),
                   fmt::format("{:.1f}", figures.slowdown),
                   fmt::format("{:.0f}", figures.preemptions),
                   fmt::format("{:.1f}", HoursOf(figures.destroyed, view.resource)),
