@@ -189,11 +189,11 @@ void PrintTransfers() {
     return rounds[rounds.size() / 2];
   };
   constexpr double kRowBytes = 32;
-  std::printf("  \"toGpuBytesPerSecond\": %.4g,\n", kBytes / seconds(kBytes, 0));
+  const double there_alone = seconds(kBytes, 0);
+  std::printf("  \"toGpuBytesPerSecond\": %.4g,\n", kBytes / there_alone);
   std::printf("  \"fromGpuBytesPerSecond\": %.4g,\n", kBytes / seconds(0, kBytes));
   std::printf("  \"transferBoundRowsPerSecond\": {\"summary\": %.4g, \"distances\": %.4g},\n",
-              kBytes / kRowBytes / seconds(kBytes, 0),
-              kBytes / kRowBytes / seconds(kBytes, kBytes / 4));
+              kBytes / kRowBytes / there_alone, kBytes / kRowBytes / seconds(kBytes, kBytes / 4));
   cudaFreeHost(host);
   cudaFreeHost(back);
   cudaFree(there);

@@ -3,6 +3,7 @@
 A step that fails is recorded and does not end the others.
 """
 
+import array
 import concurrent.futures
 import json
 import math
@@ -157,8 +158,6 @@ class Check:
             status, report = self.haversine(device, raw, "--distances", outputs[device])
             if status != 0:
                 return self.check("distances", f"exit {status}: {report}")
-        import array
-
         values = {}
         for device, path in outputs.items():
             values[device] = array.array("d")

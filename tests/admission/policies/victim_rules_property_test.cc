@@ -66,7 +66,7 @@ class GuestWorld {
   TableWorld& world() { return *world_; }
   WallTime StartOfGuest(const std::string& name) const { return started_.at(name); }
 
-  // In GPU-seconds.
+  // Returns the work that the decision's victims lose, in GPU-seconds.
   double Lost(const Decision& decision) const {
     double lost = 0;
     for (const Victim& victim : decision.victims) {
