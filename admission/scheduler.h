@@ -188,6 +188,7 @@ class Scheduler {
   queue::QueueSet queues_;
   std::set<WorkloadId> refused_;  // pending workloads with a PodProblem
   std::map<std::string, api::StringMap> namespace_labels_;
+  SecondPasses second_passes_;
   PreemptionHistory history_;
   ClusterState state_;  // aligned to cache lines: the members above fill whole ones
   PreemptionSearch search_;
@@ -206,7 +207,6 @@ class Scheduler {
   SliceReplacements slices_;
   SharingUsage sharing_;
   UserShares user_shares_;
-  SecondPasses second_passes_;
   std::int64_t cycle_ = 0;
   Cycle cycle_runner_;
   // Memory that every cycle reuses.
