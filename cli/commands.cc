@@ -22,6 +22,7 @@ void AddController(CLI::App& app, int& exit_code);  // cli/controller.cc
 void AddCloud(CLI::App& app, int& exit_code);       // cli/cloud.cc
 void AddBackup(CLI::App& app, int& exit_code);      // cli/backup.cc
 void AddAdopt(CLI::App& app, int& exit_code);       // cli/adopt.cc
+void AddDoctor(CLI::App& app, int& exit_code);      // cli/doctor.cc
 void AddKinds(CLI::App& app, int& exit_code);       // cli/kinds.cc
 void AddKueueVerbs(CLI::App& app, int& exit_code);  // cli/kueue_parser.cc
 void AddVersion(CLI::App& app, int& exit_code);     // cli/version.cc
@@ -31,10 +32,10 @@ namespace {
 
 // In the order of the help. The verbs of kueuectl extend the command `list`.
 constexpr void (*kCommands[])(CLI::App& app, int& exit_code) = {
-    AddStatus,   AddList,  AddWhy,        AddCapacity,   AddPlan,      AddLint,
-    AddSimulate, AddTune,  AddEta,        AddWhatIf,     AddTest,      AddHistory,
-    AddReport,   AddUp,    AddUser,       AddController, AddCloud,     AddBackup,
-    AddAdopt,    AddKinds, AddKueueVerbs, AddVersion,    AddCompletion};
+    AddStatus,   AddList,   AddWhy,   AddCapacity,   AddPlan,    AddLint,
+    AddSimulate, AddTune,   AddEta,   AddWhatIf,     AddTest,    AddHistory,
+    AddReport,   AddUp,     AddUser,  AddController, AddCloud,   AddBackup,
+    AddAdopt,    AddDoctor, AddKinds, AddKueueVerbs, AddVersion, AddCompletion};
 
 }  // namespace
 

@@ -398,12 +398,8 @@ Status Process::OpenWebhooks(const net::TlsIdentity& identity) {
   webhook::WebhookServerOptions server;
   server.address = options_.webhook->host;
   server.port = options_.webhook->port;
-  const admission::FeatureGates& gates = options_.configuration.admission.driver.scheduler.gates;
-  server.gates.priority_boost = gates.priority_boost;
-  server.gates.partial_admission = gates.partial_admission;
+  server.gates = ReviewGatesOf(options_.configuration.admission.driver.scheduler.gates);
   server.gates.record_users = options_.record_users;
-  server.gates.elastic_jobs = gates.elastic_jobs;
-  server.gates.elastic_jobs_with_tas = gates.elastic_jobs_with_tas;
   server.tls = std::make_shared<const net::TlsIdentity>(identity);
   BERTH_TRY(webhook_server_, webhook::StartWebhookServer(*webhook_pool_, std::move(server),
                                                          controllers_->Reviews()));

@@ -93,6 +93,11 @@ integrations::JobControllersOptions JobOptions(const admission::Configuration& c
     options.job.workload_name_rule = integrations::WorkloadNameRule::kLeave;
   }
   options.job.keep_deactivated = configuration.keep_deactivated;
+  // The webhook leaves out Workloads that the controller creates (manifests/webhook).
+  options.job.review = [gates = ReviewGatesOf(configuration.admission.driver.scheduler.gates)](
+                           const api::Workload& workload) {
+    return webhook::Aggregate(webhook::ValidateWorkload(workload, nullptr, gates));
+  };
   options.job.build.label_keys_to_copy = configuration.label_keys_to_copy;
   CopyKeysOfMetricLabels(configuration.admission.metrics.custom_labels, options.job.build);
   if (configuration.manage_jobs_without_queue_name) {

@@ -259,4 +259,11 @@ std::vector<webhook::ReviewedKind> ReviewedKinds(const std::vector<std::string>&
   return kinds;
 }
 
+webhook::ReviewGates ReviewGatesOf(const admission::FeatureGates& gates) {
+  return {.priority_boost = gates.priority_boost,
+          .partial_admission = gates.partial_admission,
+          .elastic_jobs = gates.elastic_jobs,
+          .elastic_jobs_with_tas = gates.elastic_jobs_with_tas};
+}
+
 }  // namespace berth::program

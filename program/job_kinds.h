@@ -12,6 +12,7 @@
 #include "admission/controller/configuration/configuration.h"
 #include "integrations/kind_description.h"
 #include "webhook/job_rules.h"
+#include "webhook/workload_rules.h"
 
 namespace berth::program {
 
@@ -44,5 +45,8 @@ webhook::ReviewedKind ReviewedKindOf(const integrations::KindPtr& kind,
 // The kinds of `frameworks` beside batch/v1 Job.
 std::vector<webhook::ReviewedKind> ReviewedKinds(const std::vector<std::string>& frameworks,
                                                  const ReadsOf& reads_of = {});
+
+// The gates of reviews; those of users are the caller's.
+webhook::ReviewGates ReviewGatesOf(const admission::FeatureGates& gates);
 
 }  // namespace berth::program

@@ -11,6 +11,7 @@
 #include "base/strings.h"
 #include "integrations/controller/gate_removals.h"
 #include "integrations/controller/job_patches.h"
+#include "kube/runtime/refused_write.h"
 
 namespace berth::integrations {
 namespace {
@@ -348,12 +349,22 @@ kube::Step JobReconciler::CreateStep(const std::shared_ptr<Pass>& pass,
                                      const api::Workload& workload) {
   return [this, pass, workload](std::function<void(Status)> next) {
     const api::ObjectKey key = workload.meta.key();
+    const auto refuse = [this, pass, key](const Error& error) {
+      if (kube::IsRefusal(error)) {
+        Emit(*pass->job, {EmitEvent::Type::kWarning, "ErrWorkloadCompose", error.message, ""});
+      }
+      return Status(Named(error, "creation", key));
+    };
+    if (const std::string wrong = options_.review ? options_.review(workload) : "";
+        !wrong.empty()) {
+      return next(refuse({ErrorCode::kForbidden, wrong}));
+    }
     manager_.client().Create(
         api::KindOf<api::Workload>(), key.namespace_name, api::Encode(workload), {},
-        [this, pass, key, next = std::move(next)](const Result<kube::JsonPtr>& done) {
+        [this, pass, key, refuse, next = std::move(next)](const Result<kube::JsonPtr>& done) {
           // The name exists: an earlier reconcile created it and lost the answer.
           const bool exists = !done && done.error().code == ErrorCode::kAlreadyExists;
-          if (!done && !exists) return next(Named(done.error(), "creation", key));
+          if (!done && !exists) return next(refuse(done.error()));
           const api::ObjectMeta& job = pass->job->meta();
           if (done) OnCreated(job);
           // Records nothing for a job that is gone; the informer may be faster than the answer.

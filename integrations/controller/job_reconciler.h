@@ -5,6 +5,7 @@
 // Errors: of the API, prefixed with the action's name; the work queue retries the key.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -42,7 +43,10 @@ struct JobReconcilerOptions {
   api::LabelSelector namespace_selector;  // selects namespaces whose jobs are managed
   BuildOptions build;
   std::optional<Duration> keep_deactivated;  // see JobSituation
-  kube::Metrics* metrics = nullptr;          // outlives the reconciler; null: no metrics
+  // Returns what is wrong with a Workload that is about to be created; empty: nothing. Null: every
+  // Workload is created.
+  std::function<std::string(const api::Workload&)> review;
+  kube::Metrics* metrics = nullptr;  // outlives the reconciler; null: no metrics
 };
 
 class JobReconciler final : public kube::Reconciler {

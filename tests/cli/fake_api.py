@@ -1,7 +1,7 @@
 """A small Kubernetes API for the `berth` program: objects from a table, rights per namespace.
 
 Objects are listed, in pages and as tables too, and read by path. `rights` decides on each request; a refused one gets 403, as
-from RBAC. `asked` has the requested paths in order.
+from RBAC. `asked` has the requested paths in order. `post` answers what is posted: (path, object) -> object, or None: 405.
 """
 
 import http.server
@@ -19,6 +19,7 @@ from scratch import scratch_folder  # noqa: E402 (the folder is known only now)
 class FakeApi:
     def __init__(self, rights=lambda path: True, namespace="default"):
         self.rights = rights
+        self.post = lambda path, value: None
         self.objects = {}  # list path -> {name: object}
         self.asked = []
         self.closed = False  # True: connections end without an answer
@@ -31,6 +32,12 @@ class FakeApi:
 
             def do_GET(self):
                 api.answer(self)
+
+            def do_POST(self):
+                value = json.loads(self.rfile.read(int(self.headers.get("Content-Length", "0"))) or "{}")
+                made = api.post(self.path, value)
+                api.send(self, 405 if made is None else 201,
+                         {"kind": "Status", "code": 405, "message": "not served"} if made is None else made)
 
             def log_message(self, *_):
                 pass

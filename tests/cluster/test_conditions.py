@@ -291,13 +291,13 @@ class ConditionsTest(ClusterTest):
             found[name] = found.get(name, 0) + int(float(value))
         return found
 
-    def create(self, item, name):
+    def create(self, item, name, *flags):
         body = merged(item, {"metadata": {"name": name}})
-        return self.plane.kubectl("create", "-f", "-", stdin=json.dumps(body), check=False)
+        return self.plane.kubectl("create", "-f", "-", *flags, stdin=json.dumps(body), check=False)
 
-    def patch(self, item, name, patch):
+    def patch(self, item, name, patch, *flags):
         group, version = item["apiVersion"].split("/")
-        flags = ["--subresource=status"] if "status" in patch else []
+        flags += ("--subresource=status",) if "status" in patch else ()
         return self.plane.kubectl("patch", f"{item['kind'].lower()}s.{version}.{group}".replace(
             "topologys", "topologies").replace("policys", "policies"), name, "--type", "merge", "-p", json.dumps(patch), *flags,
             check=False)
@@ -317,6 +317,18 @@ class ConditionsTest(ClusterTest):
                 self.assertIn(refusal, done.stderr)
                 for hook, count in (calls or {}).items():
                     self.assertEqual(after.get(hook, 0) - before.get(hook, 0), count, hook)
+
+    def test_creations_and_statuses_of_the_controller_call_no_webhook(self):
+        account = "--as=system:serviceaccount:kueue-system:kueue-controller-manager"
+        steps = [(lambda: self.create(WORKLOAD, "own", account), 0),
+                 (lambda: self.patch(WORKLOAD, "own", RESERVED, account), 0),
+                 (lambda: self.patch(WORKLOAD, "own", {"spec": {"active": False}}, account), 1),
+                 (lambda: self.create(WORKLOAD, "of-another", account.replace("kueue-system", "default")), 1)]
+        for number, (step, calls) in enumerate(steps):
+            with self.subTest(number):
+                before = self.calls().get(W, 0)
+                step()
+                self.assertEqual(self.calls().get(W, 0) - before, calls)
 
     def test_no_condition_fails(self):
         self.assertEqual([value for value in ERRORS.findall(self.metrics()) if float(value) > 0], [])

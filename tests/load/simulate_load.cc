@@ -1,8 +1,8 @@
-// The load of Kueue's performance test (tests/bench/cluster/kueue_load.h) against the whole of
-// Berth and an API server with few cores, in virtual time.
+// A load of Kueue's performance tests (tests/bench/cluster/load_tests.h) against the whole of Berth
+// and an API server with few cores, in virtual time.
 //
-//   simulate_load [--share PERCENT] [--cores N] [--slowness FACTOR] [--requeue-interval MS]
-//                 [--shadow 1] [--trace WORD]
+//   simulate_load [--test NAME] [--share PERCENT] [--cores N] [--slowness FACTOR]
+//                 [--requeue-interval MS] [--shadow 1] [--trace WORD]
 //
 // Prints one JSON object: times, evictions and what they bought (eviction_record.h), requests.
 // --shadow: a shadow decides beside Berth; the
@@ -34,6 +34,7 @@ namespace {
 using namespace std::chrono_literals;
 
 struct LoadOptions {
+  const bench::LoadTest* test = bench::FindLoadTest("baseline");
   int share = 100;
   std::size_t cores = 2;
   double slowness = 1;
@@ -176,7 +177,7 @@ int Run(const LoadOptions& options) {
   if (options.shadow) shadow.emplace((*api)->registry(), clock, executor, server, configuration);
 
   Program player((*api)->registry(), executor, server);
-  bench::KueueLoad load(player.manager, clock, options.share, GiveUp);
+  bench::KueueLoad load(player.manager, clock, *options.test, options.share, GiveUp);
   EvictionRecord evictions;
   Record(player.manager, clock, evictions);
   if (!options.trace.empty()) Trace(player.manager, clock, options.trace);
@@ -213,6 +214,7 @@ int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
   berth::sim::LoadOptions options;
   for (std::size_t i = 0; i + 1 < words.size(); i += 2) {
+    if (words[i] == "--test") options.test = berth::bench::FindLoadTest(words[i + 1]);
     if (words[i] == "--shadow") options.shadow = words[i + 1] != "0";
     if (words[i] == "--share") options.share = std::atoi(words[i + 1].c_str());
     if (words[i] == "--trace") options.trace = words[i + 1];
@@ -222,5 +224,6 @@ int main(int argc, char** argv) {
     }
     if (words[i] == "--slowness") options.slowness = std::strtod(words[i + 1].c_str(), nullptr);
   }
+  if (options.test == nullptr) berth::sim::GiveUp("--test: baseline, topology or queues");
   return berth::sim::Run(options);
 }

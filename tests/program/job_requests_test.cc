@@ -155,8 +155,8 @@ TEST_F(JobRequestsTest, OfAJobThatRunsAndEnds) {
                   "PATCH job by berth", "PATCH workload/status by kueue-job-controller-PodsReady",
                   "PATCH workload/status by kueue-job-controller-Finished",
                   "PATCH workload by berth"));
-  EXPECT_THAT(Events(), UnorderedElementsAre("CreatedWorkload", "QuotaReserved", "Admitted",
-                                             "Started", "FinishedWorkload"));
+  EXPECT_THAT(Events(),
+              UnorderedElementsAre("CreatedWorkload", "Admitted", "Started", "FinishedWorkload"));
   EXPECT_LE(QueueWrites(), 6U) << "of both queues: pending, admitted, finished";
   EXPECT_THAT(Conditions(), ElementsAre("QuotaReserved=True", "Admitted=True", "PodsReady=True",
                                         "Finished=True"));

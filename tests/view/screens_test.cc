@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "admission/bypassed_message.h"
 #include "api/codec/start_forecast.h"
 #include "api/reasons.h"
 #include "tests/view/view_builder.h"
@@ -217,6 +218,41 @@ TEST(List, ShowsStatesAndRefusesUnknownOrders) {
   EXPECT_EQ(RenderList(view, {.finished = true}, kAscii)->find("h100"), std::string::npos);
   EXPECT_EQ(*RenderList(view, {.namespace_name = "other"}, kAscii), "nothing is queued here\n");
   EXPECT_EQ(RenderList(view, {.sort = "size"}, kAscii).error().code, ErrorCode::kInvalid);
+}
+
+// Three jobs of one request, of which the first was tried, and another job before the last.
+ClusterView EqualJobs() {
+  ClusterView view = DwsView();
+  view.workloads.clear();
+  for (const char* name : {"a", "b", "other", "c"}) {
+    api::Workload job = MakeWorkload("default", name, "dws-local-queue",
+                                     500 - static_cast<std::int64_t>(view.workloads.size()));
+    const bool is_tried = name == std::string("a") || name == std::string("other");
+    job.status.conditions = {
+        FalseCondition(api::kQuotaReserved, api::kWaitingForQuota,
+                       is_tried ? "insufficient unused quota for cpu" : admission::kBypassedMessage,
+                       SecondsAgo(400))};
+    job.status.resource_requests["main"]["cpu"] = name == std::string("other") ? 9000 : 1000;
+    view.workloads.push_back(job);
+  }
+  return view;
+}
+
+TEST(List, AJobBehindItsEqualsNamesTheOneThatWasTried) {
+  const ClusterView view = EqualJobs();
+  const std::string list = *RenderList(view, {}, kAscii);
+  EXPECT_NE(list.find("behind default/a (same request), 2nd of 4"), std::string::npos) << list;
+  EXPECT_NE(list.find("behind default/a (same request), 4th of 4"), std::string::npos) << list;
+  EXPECT_EQ(list.find("3rd of 4"), std::string::npos) << list;
+  const nlohmann::json items = ListJson(view, {})["items"];
+  EXPECT_EQ(items[3]["positionInLocalQueue"], 4);
+  EXPECT_EQ(items[3]["waitingInLocalQueue"], 4);
+}
+
+TEST(Status, AJobBehindItsEqualsNamesTheOneThatWasTried) {
+  const std::string screen = RenderStatus(EqualJobs(), {}, kAscii);
+  EXPECT_NE(screen.find("behind default/a (same request)"), std::string::npos) << screen;
+  EXPECT_EQ(screen.find("behind default/b"), std::string::npos) << screen;
 }
 
 }  // namespace

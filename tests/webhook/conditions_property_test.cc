@@ -281,7 +281,8 @@ const std::map<std::string, Json>& Hooks() {
 }
 
 local::ConditionVerdict VerdictOf(const Json& hook, const Json& object, const Json& old) {
-  const Json request = {{"operation", old.is_null() ? "CREATE" : "UPDATE"}};
+  const Json request = {{"operation", old.is_null() ? "CREATE" : "UPDATE"},
+                        {"userInfo", {{"username", "ann"}}}};
   return local::EvaluateConditions(hook, {.object = &object,
                                           .old_object = old.is_null() ? nullptr : &old,
                                           .request = [&request] { return &request; }});

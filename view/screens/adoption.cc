@@ -9,24 +9,12 @@
 #include "api/labels.h"
 #include "api/multikueue.h"
 #include "checks/check_kinds.h"
+#include "view/screens/json_at.h"
 
 namespace berth::view {
 namespace {
 
 using Json = nlohmann::json;
-
-// The text at `path`, or "".
-std::string TextAt(const Json& object, const char* path) {
-  const Json::json_pointer pointer(path);
-  if (!object.contains(pointer) || !object.at(pointer).is_string()) return "";
-  return object.at(pointer).get<std::string>();
-}
-
-const Json& ArrayAt(const Json& object, const char* path) {
-  static const Json* empty = new Json(Json::array());
-  const Json::json_pointer pointer(path);
-  return object.contains(pointer) && object.at(pointer).is_array() ? object.at(pointer) : *empty;
-}
 
 std::string NameOf(const std::string& kind, const Json& object) {
   const std::string space = TextAt(object, "/metadata/namespace");

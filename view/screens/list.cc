@@ -11,6 +11,7 @@
 #include "view/screens/cost_screen.h"
 #include "view/screens/eta_cell.h"
 #include "view/screens/items.h"
+#include "view/screens/queue_places.h"
 #include "view/screens/reason.h"
 
 namespace berth::view {
@@ -81,6 +82,7 @@ Result<std::string> RenderList(const ClusterView& view, const ListOptions& optio
     }
     const std::vector<const api::Workload*> selected = Selected(view, options);
     const bool eta = HasForecast(view, selected);
+    const auto places = PlacesInQueues(view);
     if (eta) columns.push_back({"ETA", Align::kRight});
     columns.push_back({"WHERE/REASON"});
     TextTable table(std::move(columns));
@@ -94,7 +96,9 @@ Result<std::string> RenderList(const ClusterView& view, const ListOptions& optio
                                      HumanDuration(view.now - workload->meta.creation_timestamp)};
       if (options.cost) AddCost(CostOfRun(view, *workload), cells);
       if (eta) cells.push_back(EtaCell(view, *workload));
-      cells.push_back(RemarkOf(view, *workload, style));
+      const auto place = places.find(workload);
+      std::string behind = place == places.end() ? "" : BehindText(place->second);
+      cells.push_back(behind.empty() ? RemarkOf(view, *workload, style) : std::move(behind));
       table.AddRow(std::move(cells));
     }
     std::string text = table.empty() ? "nothing is queued here\n" : table.Render(style);
@@ -108,11 +112,16 @@ Result<std::string> RenderList(const ClusterView& view, const ListOptions& optio
 
 nlohmann::json ListJson(const ClusterView& view, const ListOptions& options) {
   nlohmann::json items = nlohmann::json::array();
+  const auto places = PlacesInQueues(view);
   for (const api::Workload* workload : Selected(view, options)) {
     items.push_back(WorkloadItem(view, *workload));
     items.back()["ageSeconds"] =
         std::chrono::floor<std::chrono::seconds>(view.now - workload->meta.creation_timestamp)
             .count();
+    if (const auto place = places.find(workload); place != places.end()) {
+      items.back()["positionInLocalQueue"] = place->second.position;
+      items.back()["waitingInLocalQueue"] = place->second.waiting;
+    }
     if (options.cost) items.back()["cost"] = RunCostJson(CostOfRun(view, *workload));
   }
   return {{"items", std::move(items)}, {"hidden", view.hidden}, {"narrowed", view.narrowed}};

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "admission/bypassed_message.h"
 #include "api/codec/json_tree.h"
 #include "api/labels.h"
 #include "api/reasons.h"
@@ -340,7 +341,9 @@ Reason WaitingReason(const ClusterView& view, const api::Workload& workload,
   if (reserved == nullptr) return MissingQueueReason(view, workload);
   Reason reason{.kind = KindOf(reserved->reason), .summary = Lower(reserved->message)};
   ReadExplanation(workload, reason);
-  if (reason.kind == "quota" && !reason.tried.empty()) {
+  if (reserved->message == admission::kBypassedMessage) {
+    reason.summary = "behind a workload of the same request";
+  } else if (reason.kind == "quota" && !reason.tried.empty()) {
     std::vector<std::string> parts;
     for (const TriedFlavor& tried : reason.tried) parts.push_back(Briefly(tried, style));
     reason.summary = Join(parts, "; ");

@@ -13,6 +13,7 @@
 #include "view/screens/cost_screen.h"
 #include "view/screens/eta_cell.h"
 #include "view/screens/items.h"
+#include "view/screens/queue_places.h"
 #include "view/screens/reason.h"
 #include "view/screens/usage.h"
 
@@ -199,13 +200,16 @@ std::string RenderWaiting(const ClusterView& view, const StatusOptions& options,
   columns.push_back({"REASON"});
   TextTable table(std::move(columns));
   const auto positions = Positions(view);
+  const auto places = PlacesInQueues(view);
   std::map<std::string, const api::Workload*> first_by_reason;
   for (const api::Workload* workload : shown) {
     const auto position = positions.find(workload);
     std::string reason = WaitingReason(view, *workload, style).Line();
     // If reasons in one queue are equal, the first is shown; the others name the workload before
     // them.
-    if (position != positions.end()) {
+    if (position != positions.end() && places.at(workload).equal != nullptr) {
+      reason = "behind " + DisplayName(*places.at(workload).equal) + " (same request)";
+    } else if (position != positions.end()) {
       const auto [first, inserted] =
           first_by_reason.try_emplace(ClusterQueueOf(view, *workload) + "\n" + reason, workload);
       if (!inserted) reason = "behind " + DisplayName(*first->second) + " (same request)";

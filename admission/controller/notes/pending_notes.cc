@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <utility>
 
+#include "admission/bypassed_message.h"
 #include "admission/controller/notes/history_json.h"
 #include "api/labels.h"
 #include "api/reasons.h"
@@ -13,9 +14,6 @@ namespace berth::admission {
 namespace {
 
 constexpr int kMaxFailures = 5;
-// Kueue's words for a workload that was parked because an equal workload got nothing.
-constexpr char kBypassed[] =
-    "Bypassed scheduling evaluation because an equivalent workload recently failed";
 constexpr Duration kBusyWait = std::chrono::milliseconds(50);
 constexpr Duration kRetryWait = std::chrono::seconds(1);
 
@@ -187,7 +185,7 @@ bool PendingNotes::Write(const api::ObjectKey& key, Entry& entry) {
     notes_.erase(key);
     return false;
   }
-  const std::string message = entry.tried ? entry.note->message() : kBypassed;
+  const std::string message = entry.tried ? entry.note->message() : kBypassedMessage;
   const auto annotate = [&] {
     if (entry.annotating) return false;
     const bool due = entry.annotation_due || HistoryIsOld(entry) || PlanIsDue(*workload, entry);

@@ -35,7 +35,7 @@ TEST_F(AdmissionControllersTest, AdmitsWhatFitsAndSaysWhyTheRestWaits) {
             "default, 2 more needed");
   EXPECT_EQ(Get("b").status.resource_requests,
             (std::map<std::string, api::ResourceAmounts>{{"main", {{"cpu", 3000}}}}));
-  EXPECT_THAT(EventReasons("a"), ElementsAre("QuotaReserved", "Admitted"));
+  EXPECT_THAT(EventReasons("a"), ElementsAre("Admitted"));
   EXPECT_THAT(EventReasons("b"), ElementsAre("WaitingForQuota"));
   EXPECT_TRUE(admission_->idle());
 }

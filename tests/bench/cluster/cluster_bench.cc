@@ -1,7 +1,6 @@
-// The load of Kueue's scheduler performance test (kueue_load.h) on any API server under any
-// manager.
+// A load of Kueue's scheduler performance tests (load_tests.h) on any API server under any manager.
 //
-//   berth_bench_cluster KUBECONFIG [--share PERCENT] [--timeout SECONDS]
+//   berth_bench_cluster KUBECONFIG [--test NAME] [--share PERCENT] [--timeout SECONDS]
 //
 // Prints one JSON object. --share: that part of the Workloads of each class (100).
 #include <cstdio>
@@ -27,7 +26,8 @@ constexpr std::chrono::milliseconds kLook{100};
   std::_Exit(1);
 }
 
-int Run(const std::string& kubeconfig, int share, std::chrono::seconds timeout) {
+int Run(const std::string& kubeconfig, const LoadTest& test, int share,
+        std::chrono::seconds timeout) {
   const SystemClock clock;
   Result<kube::KubeConfig> config = kube::FindKubeConfig({.path = kubeconfig, .context = ""});
   if (!config) GiveUp(config.error().message);
@@ -40,7 +40,7 @@ int Run(const std::string& kubeconfig, int share, std::chrono::seconds timeout) 
   std::unique_ptr<KueueLoad> load;
   (*program)->RunOnStrand([&] {
     load = std::make_unique<KueueLoad>(
-        (*program)->manager(), clock, share,
+        (*program)->manager(), clock, test, share,
         [](const std::string& error) { GiveUp("the API server refused an object: " + error); });
   });
   (*program)->Start([](const std::string&) {});
@@ -78,11 +78,14 @@ int Run(const std::string& kubeconfig, int share, std::chrono::seconds timeout) 
 int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
   std::string kubeconfig;
+  std::string test = "baseline";
   int share = 100;
   int timeout = 900;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const bool has_value = i + 1 < words.size();
-    if (words[i] == "--share" && has_value) {
+    if (words[i] == "--test" && has_value) {
+      test = words[++i];
+    } else if (words[i] == "--share" && has_value) {
       share = std::atoi(words[++i].c_str());
     } else if (words[i] == "--timeout" && has_value) {
       timeout = std::atoi(words[++i].c_str());
@@ -91,5 +94,7 @@ int main(int argc, char** argv) {
     }
   }
   if (kubeconfig.empty()) berth::bench::GiveUp("which cluster? give a kubeconfig");
-  return berth::bench::Run(kubeconfig, share, std::chrono::seconds(timeout));
+  const berth::bench::LoadTest* known = berth::bench::FindLoadTest(test);
+  if (known == nullptr) berth::bench::GiveUp("--test: baseline, topology or queues");
+  return berth::bench::Run(kubeconfig, *known, share, std::chrono::seconds(timeout));
 }

@@ -24,7 +24,8 @@ inline constexpr char kClassLabel[] = "berth.dev/bench-class";
 struct ClassResult {
   std::size_t finished = 0;
   std::size_t evictions = 0;
-  std::size_t most_evictions = 0;         // the most of one Workload
+  std::size_t most_evictions = 0;                          // the most of one Workload
+  std::map<std::string, std::size_t> evictions_by_reason;  // reason of the preemption
   std::vector<double> admission_seconds;  // creation to the last Admitted; whole seconds
   std::vector<double> held_seconds;       // times of evicted Workloads from Admitted to Evicted
 };

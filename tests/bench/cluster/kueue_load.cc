@@ -10,19 +10,14 @@ namespace berth::bench {
 using kube::Json;
 using std::chrono::milliseconds;
 
-struct KueueLoad::WorkloadClass {
-  const char* name;
-  int count;  // the number in each ClusterQueue
-  milliseconds interval;
-  milliseconds run_time;
-  int priority;
-  const char* cpu;
-};
-
 namespace {
 
-constexpr int kCohorts = 5;
-constexpr int kQueuesOfCohort = 6;
+constexpr char kFlavor[] = "rf";
+constexpr char kTopology[] = "racks";
+constexpr char kBlockLabel[] = "cloud.provider.com/topology-block";
+constexpr char kRackLabel[] = "cloud.provider.com/topology-rack";
+constexpr char kHostLabel[] = "kubernetes.io/hostname";
+constexpr char kGroupLabel[] = "tas-node-group";  // all nodes of the topology
 
 Json Object(const char* kind, const std::string& name, Json spec) {
   return {{"apiVersion", "kueue.x-k8s.io/v1beta2"},
@@ -33,7 +28,7 @@ Json Object(const char* kind, const std::string& name, Json spec) {
 
 Json ClusterQueueOf(const std::string& name, const std::string& cohort) {
   const Json cpu = {{"name", "cpu"}, {"nominalQuota", "20"}, {"borrowingLimit", "100"}};
-  const Json flavors = Json::array({{{"name", "rf"}, {"resources", Json::array({cpu})}}});
+  const Json flavors = Json::array({{{"name", kFlavor}, {"resources", Json::array({cpu})}}});
   return Object(
       "ClusterQueue", name,
       {{"cohortName", cohort},
@@ -42,20 +37,65 @@ Json ClusterQueueOf(const std::string& name, const std::string& cohort) {
        {"resourceGroups", Json::array({{{"coveredResources", {"cpu"}}, {"flavors", flavors}}})}});
 }
 
-Json WorkloadOf(const std::string& kind, int priority, const std::string& cpu,
-                const std::string& queue, int number) {
+Json FlavorOf(const LoadTest& test) {
+  if (test.racks == 0) return Object("ResourceFlavor", kFlavor, Json::object());
+  return Object("ResourceFlavor", kFlavor,
+                {{"topologyName", kTopology}, {"nodeLabels", {{kGroupLabel, "tas"}}}});
+}
+
+Json TopologyOfRacks() {
+  Json levels = Json::array();
+  for (const char* label : {kBlockLabel, kRackLabel, kHostLabel}) {
+    levels.push_back({{"nodeLabel", label}});
+  }
+  return Object("Topology", kTopology, {{"levels", std::move(levels)}});
+}
+
+Json NodeOf(int rack, int number) {
+  const std::string name = "node-b0-r" + std::to_string(rack) + "-n" + std::to_string(number);
+  const Json amounts = {{"cpu", "96"}, {"memory", "256Gi"}, {"pods", "110"}};
+  const Json ready = {{"type", "Ready"}, {"status", "True"}, {"reason", "ByTest"}};
+  return {
+      {"apiVersion", "v1"},
+      {"kind", "Node"},
+      {"metadata",
+       {{"name", name},
+        {"labels",
+         {{kGroupLabel, "tas"},
+          {kBlockLabel, "block-0"},
+          {kRackLabel, "rack-" + std::to_string(rack)},
+          {kHostLabel, name}}}}},
+      {"status",
+       {{"capacity", amounts}, {"allocatable", amounts}, {"conditions", Json::array({ready})}}}};
+}
+
+Json PlacingOf(const WorkloadClass& kind) {
+  if (kind.placing == Placing::kRequired) return {{"required", kRackLabel}};
+  if (kind.placing == Placing::kPreferred) return {{"preferred", kRackLabel}};
+  return {{"podSetSliceRequiredTopology", kRackLabel}, {"podSetSliceSize", kind.slice_pods}};
+}
+
+Json WorkloadOf(const WorkloadClass& kind, const std::string& queue, int number) {
   const Json container = {
-      {"name", "c"}, {"image", "none"}, {"resources", {{"requests", {{"cpu", cpu}}}}}};
-  const Json pods = {
+      {"name", "c"}, {"image", "none"}, {"resources", {{"requests", {{"cpu", kind.cpu}}}}}};
+  Json pods = {
       {"name", "main"},
-      {"count", 1},
+      {"count", kind.pods},
       {"template",
        {{"spec", {{"restartPolicy", "Never"}, {"containers", Json::array({container})}}}}}};
+  if (kind.placing != Placing::kNone) pods["topologyRequest"] = PlacingOf(kind);
   Json workload =
-      Object("Workload", queue + "-" + kind + "-" + std::to_string(number),
-             {{"queueName", queue}, {"priority", priority}, {"podSets", Json::array({pods})}});
-  workload["metadata"]["labels"] = {{kClassLabel, kind}};
+      Object("Workload", queue + "-" + kind.name + "-" + std::to_string(number),
+             {{"queueName", queue}, {"priority", kind.priority}, {"podSets", Json::array({pods})}});
+  workload["metadata"]["labels"] = {{kClassLabel, kind.size}};
   return workload;
+}
+
+// The Workloads of a size run for one time.
+std::map<std::string, Duration> RunTimesOf(const LoadTest& test) {
+  std::map<std::string, Duration> run_times;
+  for (const WorkloadClass& kind : test.classes) run_times[kind.size] = kind.run_time;
+  return run_times;
 }
 
 double Mean(const std::vector<double>& values) {
@@ -66,28 +106,14 @@ double Mean(const std::vector<double>& values) {
 
 }  // namespace
 
-const std::vector<KueueLoad::WorkloadClass>& KueueLoad::Classes() {
-  static const std::vector<WorkloadClass> classes = {
-      {"small", 350, milliseconds(100), milliseconds(200), 50, "1"},
-      {"medium", 100, milliseconds(500), milliseconds(500), 100, "5"},
-      {"large", 50, milliseconds(1200), milliseconds(1000), 200, "20"},
-  };
-  return classes;
-}
-
-std::map<std::string, Duration> KueueLoad::RunTimes() {
-  std::map<std::string, Duration> run_times;
-  for (const WorkloadClass& kind : Classes()) run_times[kind.name] = kind.run_time;
-  return run_times;
-}
-
-KueueLoad::KueueLoad(kube::Manager& manager, const Clock& clock, int share,
+KueueLoad::KueueLoad(kube::Manager& manager, const Clock& clock, const LoadTest& test, int share,
                      std::function<void(const std::string& error)> refused)
     : client_(manager.client()),
       clock_(clock),
+      test_(test),
       share_(share),
       refused_(std::move(refused)),
-      player_(manager, clock, RunTimes()),
+      player_(manager, clock, RunTimesOf(test)),
       queues_(manager.InformerFor<api::ClusterQueue>()) {}
 
 void KueueLoad::Create(const api::ResourceKind& kind, const std::string& space,
@@ -99,11 +125,20 @@ void KueueLoad::Create(const api::ResourceKind& kind, const std::string& space,
   });
 }
 
+void KueueLoad::MakeNodes() {
+  constexpr api::ResourceKind kNode{"", "v1", "Node", "nodes", false};
+  Create(api::KindOf<api::Topology>(), "", TopologyOfRacks());
+  for (int rack = 0; rack < test_.racks; ++rack) {
+    for (int node = 0; node < test_.nodes_of_rack; ++node) Create(kNode, "", NodeOf(rack, node));
+  }
+}
+
 void KueueLoad::MakeQueues() {
   constexpr api::ResourceKind kNamespace{"", "v1", "Namespace", "namespaces", false};
-  Create(api::KindOf<api::ResourceFlavor>(), "", Object("ResourceFlavor", "rf", Json::object()));
-  for (int cohort = 0; cohort < kCohorts; ++cohort) {
-    for (int queue = 0; queue < kQueuesOfCohort; ++queue) {
+  if (test_.racks > 0) MakeNodes();
+  Create(api::KindOf<api::ResourceFlavor>(), "", FlavorOf(test_));
+  for (int cohort = 0; cohort < test_.cohorts; ++cohort) {
+    for (int queue = 0; queue < test_.queues_of_cohort; ++queue) {
       const std::string name = "cq-" + std::to_string(cohort) + "-" + std::to_string(queue);
       names_.push_back(name);
       Create(kNamespace, "",
@@ -118,8 +153,8 @@ void KueueLoad::StartGenerators() {
   for (const std::string& name : names_) {
     Create(api::KindOf<api::LocalQueue>(), name,
            Object("LocalQueue", name, {{"clusterQueue", name}}));
-    for (const WorkloadClass& kind : Classes()) {
-      const int count = kind.count * share_ / 100;
+    for (const WorkloadClass& kind : test_.classes) {
+      const int count = (kind.count * share_ + 99) / 100;
       expected_ += static_cast<std::size_t>(count);
       Generate(kind, name, 0, count, clock_.SteadyNow());
     }
@@ -130,8 +165,7 @@ void KueueLoad::Generate(const WorkloadClass& kind, const std::string& queue, in
                          SteadyTime due) {
   if (number >= count) return;
   client_.executor().PostAfter(due - clock_.SteadyNow(), [=, this, &kind] {
-    client_.Create(api::KindOf<api::Workload>(), queue,
-                   WorkloadOf(kind.name, kind.priority, kind.cpu, queue, number), {},
+    client_.Create(api::KindOf<api::Workload>(), queue, WorkloadOf(kind, queue, number), {},
                    [=, this, &kind](const Result<kube::JsonPtr>& made) {
                      if (!made) return refused_(made.error().message);
                      Generate(kind, queue, number + 1, count, clock_.SteadyNow() + kind.interval);
@@ -156,6 +190,7 @@ Json KueueLoad::Report(Duration wall) const {
     result["classes"][name] = {{"finished", seen.finished},
                                {"admission_s", Mean(seen.admission_seconds)},
                                {"evictions", seen.evictions},
+                               {"evictions_by_reason", seen.evictions_by_reason},
                                {"most_evictions_of_one", seen.most_evictions},
                                {"held_before_eviction_s", Mean(seen.held_seconds)}};
   }

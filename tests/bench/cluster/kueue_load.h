@@ -1,9 +1,7 @@
-// tests/bench/cluster/kueue_load.h — the load of Kueue's scheduler performance test: 5 cohorts of 6
-// ClusterQueues, in each 350 small, 100 medium and 50 large Workloads that come at their own pace.
+// tests/bench/cluster/kueue_load.h — plays a load of Kueue's scheduler performance tests
+// (load_tests.h): makes the queues and nodes, and creates the Workloads at their pace.
 //
 // Threads: the strand of the manager.
-//
-// Source: Kueue test/performance/scheduler, configs/baseline.
 #pragma once
 
 #include <cstddef>
@@ -17,17 +15,19 @@
 #include "kube/client/api_client.h"
 #include "kube/runtime/manager.h"
 #include "tests/bench/cluster/job_player.h"
+#include "tests/bench/cluster/load_tests.h"
 
 namespace berth::bench {
 
 class KueueLoad {
  public:
-  // `share`: percentage of each class' Workloads. `refused` is called with the reason where the API
-  // server refuses an object: the load cannot go on.
-  KueueLoad(kube::Manager& manager, const Clock& clock, int share,
+  // `test` must outlive the load. `share`: percentage of each class' Workloads, rounded up.
+  // `refused` is called with the reason where the API server refuses an object: the load cannot go
+  // on.
+  KueueLoad(kube::Manager& manager, const Clock& clock, const LoadTest& test, int share,
             std::function<void(const std::string& error)> refused);
 
-  void MakeQueues();
+  void MakeQueues();  // and the nodes
   // Call when no create of MakeQueues is open.
   void StartGenerators();
   bool has_open_creates() const { return open_creates_ > 0; }
@@ -38,21 +38,19 @@ class KueueLoad {
   std::size_t expected() const { return expected_; }
 
  private:
-  struct WorkloadClass;
-  static const std::vector<WorkloadClass>& Classes();
-  static std::map<std::string, Duration> RunTimes();
-
   void Create(const api::ResourceKind& kind, const std::string& space, const kube::Json& object);
+  void MakeNodes();
   void Generate(const WorkloadClass& kind, const std::string& queue, int number, int count,
                 SteadyTime due);
 
   kube::ApiClient& client_;
   const Clock& clock_;
+  const LoadTest& test_;
   const int share_;
   std::function<void(const std::string& error)> refused_;
   std::size_t expected_ = 0;
   std::size_t open_creates_ = 0;
-  std::vector<std::string> names_;  // names of ClusterQueues
+  std::vector<std::string> names_;  // of ClusterQueues
   JobPlayer player_;
   const kube::Informer<api::ClusterQueue>& queues_;
 };

@@ -2,6 +2,7 @@
 // stopped and restored, finished; lost answers and conflicts end the same way. Method: the
 // reconciler on the real API in memory, in virtual time; the test plays scheduler and Job
 // controller.
+#include <algorithm>
 #include <set>
 
 #include <gmock/gmock.h>
@@ -336,6 +337,37 @@ TEST_F(JobReconcilerTest, ARefusedStatusIsSeenAndTriedAgain) {
   ASSERT_EQ(notes.size(), 1U) << "a repetition is a series";
   EXPECT_THAT(*notes.begin(), ::testing::HasSubstr("The API server refused a write"));
   EXPECT_EQ(StatusOf("QuotaReserved"), "False PendingEvaluation");
+}
+
+class ReviewedWorkloadTest : public JobReconcilerTest {
+ protected:
+  JobReconcilerOptions Options() const override {
+    JobReconcilerOptions options = JobReconcilerTest::Options();
+    options.review = [](const api::Workload& workload) {
+      return workload.spec.queue_name == "lq" ? "" : "spec.queueName: unknown";
+    };
+    return options;
+  }
+  std::size_t Posts(std::string_view ending, std::string_view reason) const {
+    return static_cast<std::size_t>(
+        std::count_if(api_.requests().begin(), api_.requests().end(), [&](const auto& request) {
+          return request.method == "POST" && request.path.ends_with(ending) &&
+                 request.body.value("reason", "") == reason;
+        }));
+  }
+};
+
+TEST_F(ReviewedWorkloadTest, AWorkloadWithoutAFaultIsCreated) {
+  Submit();
+  EXPECT_EQ(Posts("/workloads", ""), 1U);
+  EXPECT_EQ(Posts("/events", "ErrWorkloadCompose"), 0U);
+}
+
+TEST_F(ReviewedWorkloadTest, AFaultIsToldAndNothingIsCreated) {
+  Submit("other");
+  executor_.RunFor(60s);
+  EXPECT_EQ(Posts("/workloads", ""), 0U);
+  EXPECT_EQ(Posts("/events", "ErrWorkloadCompose"), 1U);
 }
 
 TEST_F(JobReconcilerTest, AConflictIsPlannedAgain) {

@@ -1,0 +1,64 @@
+#include "view/screens/queue_places.h"
+
+#include <utility>
+
+#include "admission/bypassed_message.h"
+#include "api/reasons.h"
+#include "view/screens/reason.h"
+
+namespace berth::view {
+namespace {
+
+bool WasBypassed(const api::Workload& workload) {
+  const api::Condition* told = api::FindCondition(workload.status.conditions, api::kQuotaReserved);
+  return told != nullptr && told->message == admission::kBypassedMessage;
+}
+
+// "4th", "22nd", "113th".
+std::string Ordinal(int number) {
+  constexpr int kTen = 10;
+  const int last = number % kTen;
+  const bool is_teen = number / kTen % kTen == 1;
+  const char* ending = is_teen     ? "th"
+                       : last == 1 ? "st"
+                       : last == 2 ? "nd"
+                       : last == 3 ? "rd"
+                                   : "th";
+  return std::to_string(number) + ending;
+}
+
+}  // namespace
+
+std::map<const api::Workload*, QueuePlace> PlacesInQueues(const ClusterView& view) {
+  std::map<const api::Workload*, QueuePlace> places;
+  std::map<std::string, int> waiting;  // by LocalQueue
+  // The last workload that was tried, by ClusterQueue and amounts.
+  std::map<std::pair<std::string, std::map<std::string, api::ResourceAmounts>>,
+           const api::Workload*>
+      tried;
+  const auto queue_of = [](const api::Workload& workload) {
+    return workload.meta.namespace_name + "/" + workload.spec.queue_name;
+  };
+  for (const api::Workload* workload : InQueueOrder(view)) {
+    if (api::IsTrue(workload->status.conditions, api::kQuotaReserved)) continue;
+    QueuePlace& place = places[workload];
+    place.position = ++waiting[queue_of(*workload)];
+    const api::Workload*& last =
+        tried[{ClusterQueueOf(view, *workload), workload->status.resource_requests}];
+    if (WasBypassed(*workload)) {
+      place.equal = last;
+    } else {
+      last = workload;
+    }
+  }
+  for (auto& [workload, place] : places) place.waiting = waiting.at(queue_of(*workload));
+  return places;
+}
+
+std::string BehindText(const QueuePlace& place) {
+  if (place.equal == nullptr) return "";
+  return "behind " + DisplayName(*place.equal) + " (same request), " + Ordinal(place.position) +
+         " of " + std::to_string(place.waiting);
+}
+
+}  // namespace berth::view

@@ -1,0 +1,27 @@
+// view/screens/queue_places.h — the place of each waiting workload in its LocalQueue, and the
+// workload that was tried in its place.
+//
+// Pure. The order is that of InQueueOrder: priority, then time.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "view/screens/cluster_view.h"
+
+namespace berth::view {
+
+struct QueuePlace {
+  int position = 0;  // among the workloads of the LocalQueue without quota, from 1
+  int waiting = 0;   // their number
+  // The nearest workload before it in the ClusterQueue that asks for the same and was tried; null:
+  // none, or the workload was tried itself.
+  const api::Workload* equal = nullptr;
+};
+
+std::map<const api::Workload*, QueuePlace> PlacesInQueues(const ClusterView& view);
+
+// "behind team-a/train-6 (same request), 4th of 9"; empty: the workload was tried itself.
+std::string BehindText(const QueuePlace& place);
+
+}  // namespace berth::view
