@@ -110,6 +110,16 @@ class RememberTest(ScratchTest):
         self.run_once(program)
         self.assertEqual(self.runs(), 6)
 
+    def test_the_files_of_a_folder_count(self):
+        program = self.write("program", f'#!/bin/sh\nprintf x >>"{self.folder}/runs"\n')
+        os.chmod(program, 0o755)
+        data = os.path.join(self.folder, "data", "inner")
+        os.makedirs(data)
+        for text, count in (("a", 1), ("a", 1), ("b", 2)):
+            pathlib.Path(data, "file").write_text(text, encoding="utf-8")
+            self.run_once(program, os.path.dirname(data))
+            self.assertEqual(self.runs(), count)
+
     def test_a_list_of_cases_is_always_asked_for(self):
         for _ in range(2):
             self.assertEqual(self.run_once("/bin/echo", "--gtest_list_tests").stdout, "--gtest_list_tests\n")

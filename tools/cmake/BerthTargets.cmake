@@ -139,16 +139,18 @@ function(berth_write_test_programs)
 endfunction()
 
 # berth_test(<name> SOURCES … [DEPS …] [LABEL unit] [TIMEOUT 60] [ENVIRONMENT A=B …] [NO_MAIN] [WHOLE]
-#            [NO_CASES]) -> program test_<name>.
+#            [NO_CASES] [PURE]) -> program test_<name>.
 # ctest sees every case as NAME.SUITE.CASE, in a process of its own. WHOLE: one case for the program,
 # where its tests share an expensive setup. NO_CASES: the caller adds the cases.
+# PURE: the outcome depends on the program alone; a pass is remembered, as that of a property
+# (tools/lib/remember.py).
 # TIMEOUT is for one case of ctest. A skipped test is reported as skipped (tools/test).
 include(GoogleTest)
 # Skipped tests and no failed ones: GoogleTest lists failures last. The same for Python's unittest.
 set(BERTH_GTEST_SKIPPED "SKIPPED \\] [0-9]+ tests?, listed below:\n([^\n]*SKIPPED[^\n]*\n)+\n*$")
 set(BERTH_UNITTEST_SKIPPED "\nOK \\(.*skipped=")
 function(berth_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "NO_MAIN;WHOLE;NO_CASES" "LABEL;TIMEOUT"
+  cmake_parse_arguments(PARSE_ARGV 1 arg "NO_MAIN;WHOLE;NO_CASES;PURE" "LABEL;TIMEOUT"
                         "SOURCES;DEPS;ENVIRONMENT")
   if(NOT arg_LABEL)
     set(arg_LABEL unit)
@@ -183,7 +185,7 @@ function(berth_test name)
     string(REPLACE ";" "\\;" environment "${arg_ENVIRONMENT}")
     list(APPEND properties ENVIRONMENT "${environment}")
   endif()
-  if(arg_LABEL STREQUAL property)
+  if(arg_PURE OR arg_LABEL STREQUAL property)
     set_target_properties(test_${name} PROPERTIES CROSSCOMPILING_EMULATOR "${BERTH_REMEMBER}")
   endif()
   if(arg_WHOLE)

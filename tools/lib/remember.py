@@ -2,7 +2,7 @@
 """remember.py -- PROGRAM [ARGUMENT…]: runs a pure test, unless it passed with the same bytes.
 remember.py --unknown KIND FILE…: prints the files that are not known as KIND. remember.py --keep KIND FILE…: makes them known.
 
-A pure test depends on the program, on its arguments, on the files among these and on RC_PARAMS and GTEST_FILTER alone. A pass is kept in the
+A pure test depends on the program, on its arguments, on the files and folders among these and on RC_PARAMS and GTEST_FILTER alone. A pass is kept in the
 cache folder (cache.py) by the hash of them. With BERTH_FORGET=1 the test always runs."""
 
 import hashlib
@@ -26,6 +26,15 @@ def digest_of(paths, words=()):
     for word in words:
         digest.update(word.replace(str(ROOT), "").encode() + b"\0")
     return digest.hexdigest()
+
+
+def files_among(words):
+    """The files that the words name, and those of folders that they name."""
+    for path in map(pathlib.Path, words):
+        if path.is_file():
+            yield path
+        elif path.is_dir():
+            yield from sorted(each for each in path.rglob("*") if each.is_file())
 
 
 def mark_files(action, kind, paths):
@@ -57,7 +66,7 @@ def main():
         os.execv(command[0], command)
     passes = cache.folder("passes")
     environment = [f"{name}={os.environ.get(name, '')}" for name in VARIABLES]
-    stamp = passes / digest_of([word for word in command if os.path.isfile(word)], command + environment)
+    stamp = passes / digest_of(files_among(command), command + environment)
     if stamp.exists() and os.environ.get("BERTH_FORGET") != "1":
         print(f"remembered: passed with the same bytes in {stamp.read_text().strip()}")
         stamp.touch()
