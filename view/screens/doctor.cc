@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "api/codec/codec.h"
+#include "api/codec/json_write.h"
 #include "api/queues.h"
 #include "base/rfc3339.h"
 #include "view/screens/json_at.h"
@@ -421,8 +422,9 @@ void Doctor::CheckQuota(const std::string& flavor, const std::vector<const Json*
             const std::string name = TextAt(resource, "/name");
             const Json* nominal = FindAt(resource, "/nominalQuota");
             if (nominal == nullptr) continue;
-            const auto amount = api::ParseAmount(
-                name, nominal->is_string() ? nominal->get<std::string>() : nominal->dump());
+            const auto amount =
+                api::ParseAmount(name, nominal->is_string() ? nominal->get<std::string>()
+                                                            : api::FormatJson(*nominal));
             if (amount) quota[name] = api::AddAmounts(quota[name], *amount);
           }
         }

@@ -11,7 +11,7 @@
 #include "view/screens/cost_screen.h"
 #include "view/screens/eta_cell.h"
 #include "view/screens/items.h"
-#include "view/screens/queue_places.h"
+#include "view/screens/place_in_queue.h"
 #include "view/screens/reason.h"
 
 namespace berth::view {

@@ -274,17 +274,20 @@ void SchedulerLoop::OnReserved(const Decision& decision, const api::WorkloadStat
   const std::string& queue = status.admission->cluster_queue;
   const std::int64_t waited = WaitSeconds(QueuedSince(workload), now);
   const bool is_admitted = api::IsTrue(status.conditions, api::kAdmitted);
-  // An admission without checks is one event, that of the admission.
-  const char* reason = is_admitted ? "Admitted" : "QuotaReserved";
-  std::string message =
-      (is_admitted ? "Admitted by ClusterQueue " + queue : QuotaReservedMessage(queue)) +
-      ", wait time since queued was " + std::to_string(waited) + "s";
-  if (is_admitted) message += ", wait time since reservation was 0s";
+  std::string wait = ", wait time since queued was " + std::to_string(waited) + "s";
+  if (is_admitted) wait += ", wait time since reservation was 0s";
   const std::string considered =
       ConsideredFlavors(decision.assignment, scheduler_.state().vocabulary());
-  if (!considered.empty()) message += "; Flavors considered: " + considered;
-  parts_.events.Record(kube::ReferenceTo(workload), kube::EventType::kNormal, reason, reason,
-                       message);
+  if (!considered.empty()) wait += "; Flavors considered: " + considered;
+  const kube::ObjectReference reference = kube::ReferenceTo(workload);
+  // An admission without checks is one event, that of the admission.
+  if (is_admitted) {
+    parts_.events.Record(reference, kube::EventType::kNormal, "Admitted", "Admitted",
+                         "Admitted by ClusterQueue " + queue + wait);
+  } else {
+    parts_.events.Record(reference, kube::EventType::kNormal, "QuotaReserved", "QuotaReserved",
+                         QuotaReservedMessage(queue) + wait);
+  }
   parts_.metrics.OnQuotaReserved(workload, queue, waited);
   if (decision.replaces != nullptr) EndReplaced(decision);
   if (!is_admitted) return;

@@ -50,7 +50,7 @@ class KueueLoad {
   std::function<void(const std::string& error)> refused_;
   std::size_t expected_ = 0;
   std::size_t open_creates_ = 0;
-  std::vector<std::string> names_;  // of ClusterQueues
+  std::vector<std::string> names_;  // names of ClusterQueues
   JobPlayer player_;
   const kube::Informer<api::ClusterQueue>& queues_;
 };

@@ -33,7 +33,7 @@ struct WorkloadClass {
 struct LoadTest {
   int cohorts = 0;
   int queues_of_cohort = 0;
-  int racks = 0;  // of one block; 0: no topology
+  int racks = 0;  // all in one block; 0: no topology
   int nodes_of_rack = 0;
   std::vector<WorkloadClass> classes;
 };

@@ -1,4 +1,4 @@
-// view/screens/queue_places.h — the place of each waiting workload in its LocalQueue, and the
+// view/screens/place_in_queue.h — the place of each waiting workload in its LocalQueue, and the
 // workload that was tried in its place.
 //
 // Pure. The order is that of InQueueOrder: priority, then time.

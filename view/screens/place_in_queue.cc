@@ -1,4 +1,4 @@
-#include "view/screens/queue_places.h"
+#include "view/screens/place_in_queue.h"
 
 #include <utility>
 
