@@ -96,9 +96,9 @@ class Installation:
         self.plane = plane
         self.controllers = {}
 
-    def apply_manifests(self, without_crds=()):
-        """Applies the folder manifests, without the named CustomResourceDefinitions."""
-        documents = self.plane.kubectl("kustomize", os.path.join(ROOT, "manifests")).stdout.split("\n---\n")
+    def apply_manifests(self, without_crds=(), folder="manifests"):
+        """Applies a folder of manifests, without the named CustomResourceDefinitions."""
+        documents = self.plane.kubectl("kustomize", os.path.join(ROOT, folder)).stdout.split("\n---\n")
         kept = [each for each in documents
                 if not any(f"\n  name: {name}\n" in each for name in without_crds)]
         assert len(documents) - len(kept) == len(without_crds), f"missing in manifests: {without_crds}"

@@ -1,8 +1,10 @@
 """Goal: `berth up` has a node from the start, so that the first tutorial of Kueue ends with completed pods; the node yields to
-NodePools, and comes back when they are gone; `--no-node` has none. `--samples` makes jobs to look at.
+NodePools, and comes back when they are gone; `--no-node` has none. `--samples` makes jobs to look at. `berth doctor` finds
+the flavor without nodes, and no other fault.
 
 Method: the manifests of Kueue's tutorial (one ClusterQueue, a Job of three pods), the image mapped to a program."""
 
+import json
 import re
 
 from berth_up import BerthUpTest
@@ -95,6 +97,11 @@ class MachineNode(BerthUpTest):
         self.cluster = self.start_cluster()
         self.cluster.apply(QUEUES)
         self.assertEqual([], self.nodes())
+        wait_until(lambda: self.faults() == [("warning", "resourceflavor default-flavor")], "nothing else is at fault")
+
+    def faults(self):
+        found = json.loads(self.cluster.berth("doctor", "-o", "json", check=False).stdout)["findings"]
+        return [(one["grade"], one["object"]) for one in found]
 
     def test_samples(self):
         self.cluster = self.start_cluster(flags=["--node", "--samples"])
@@ -102,6 +109,7 @@ class MachineNode(BerthUpTest):
         self.cluster.wait_complete("first")
         said = self.cluster.berth("why", "job/large", check=False).stdout
         self.assertIn("never", said)
+        self.assertEqual([], self.faults())
         self.cluster.stop()
         self.cluster.start()  # the samples are there already
         self.cluster.berth("why", "job/large", check=False)
