@@ -319,15 +319,19 @@ class ConditionsTest(ClusterTest):
                     self.assertEqual(after.get(hook, 0) - before.get(hook, 0), count, hook)
 
     def test_creations_and_statuses_of_the_controller_call_no_webhook(self):
-        account = "--as=system:serviceaccount:kueue-system:kueue-controller-manager"
-        steps = [(lambda: self.create(WORKLOAD, "own", account), 0),
-                 (lambda: self.patch(WORKLOAD, "own", RESERVED, account), 0),
-                 (lambda: self.patch(WORKLOAD, "own", {"spec": {"active": False}}, account), 1),
-                 (lambda: self.create(WORKLOAD, "of-another", account.replace("kueue-system", "default")), 1)]
+        name = "system:serviceaccount:%s:kueue-controller-manager"
+        # kubectl reads what it patches: more rights than the controller has.
+        account = ("--as=" + name % "kueue-system", "--as-group=system:masters")
+        another = ("--as=" + name % "default", "--as-group=system:masters")
+        steps = [(lambda: self.create(WORKLOAD, "own", *account), 0),
+                 (lambda: self.patch(WORKLOAD, "own", RESERVED, *account), 0),
+                 (lambda: self.patch(WORKLOAD, "own", {"spec": {"active": False}}, *account), 1),
+                 (lambda: self.create(WORKLOAD, "of-another", *another), 1)]
         for number, (step, calls) in enumerate(steps):
             with self.subTest(number):
                 before = self.calls().get(W, 0)
-                step()
+                done = step()
+                self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertEqual(self.calls().get(W, 0) - before, calls)
 
     def test_no_condition_fails(self):
