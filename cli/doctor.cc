@@ -13,6 +13,7 @@
 #include "cli/completion.h"
 #include "net/certificates.h"
 #include "view/output.h"
+#include "view/screens/json_at.h"
 #include "view/session.h"
 
 namespace berth::cli {
@@ -28,9 +29,7 @@ void NoteUnread(const std::string& object, const Error& error, view::Installatio
 
 void TakeCertificate(const Json& secret, view::Installation& out) {
   out.secret = secret;
-  const Json::json_pointer path("/data/tls.crt");
-  if (!secret.contains(path) || !secret.at(path).is_string()) return;
-  const auto pem = Base64Decode(secret.at(path).get<std::string>());
+  const auto pem = Base64Decode(view::TextAt(secret, "/data/tls.crt"));
   if (!pem) return;
   if (const auto end = net::CertificateEnd(*pem)) out.certificate_end = *end;
 }
@@ -57,8 +56,8 @@ void AskForRights(view::Session& session, view::Installation& out) {
              "system:authenticated"}},
            {"resourceAttributes", std::move(attributes)}}}});
     if (!answer) return NoteUnread("rights of the controller", answer.error(), out);
-    const Json::json_pointer allowed("/status/allowed");
-    if (!answer->contains(allowed) || answer->at(allowed) != true) out.refused.push_back(right);
+    const Json* allowed = view::FindAt(*answer, "/status/allowed");
+    if (allowed == nullptr || *allowed != true) out.refused.push_back(right);
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "checks/check_kinds.h"
 #include "local/cloud/node_pool.h"
+#include "view/screens/json_at.h"
 
 namespace berth::cli {
 namespace {
@@ -51,11 +52,6 @@ std::string PathOf(const PlayedKind& kind) {
   return (kind.version == "v1" ? "/api/" : "/apis/") + kind.version + "/" + kind.plural;
 }
 
-std::string TextAt(const Json& object, const char* pointer) {
-  const Json::json_pointer at(pointer);
-  return object.contains(at) && object.at(at).is_string() ? object.at(at).get<std::string>() : "";
-}
-
 void AddObject(const Json& object, PlayedCluster& cluster) {
   if (!object.is_object()) return;
   const auto items = object.find("items");
@@ -67,7 +63,7 @@ void AddObject(const Json& object, PlayedCluster& cluster) {
     return;
   }
   if (object.contains(Json::json_pointer("/metadata/deletionTimestamp"))) return;
-  const std::string kind = TextAt(object, "/kind");
+  const std::string kind = view::TextAt(object, "/kind");
   const bool is_machine = kind == "Node" || kind == "Topology";
   (kind == "NodePool" ? cluster.node_pools
    : is_machine       ? cluster.machines
@@ -77,9 +73,9 @@ void AddObject(const Json& object, PlayedCluster& cluster) {
 
 void DropNodesOfPools(PlayedCluster& cluster) {
   std::set<std::string> pools;
-  for (const Json& pool : cluster.node_pools) pools.insert(TextAt(pool, "/metadata/name"));
+  for (const Json& pool : cluster.node_pools) pools.insert(view::TextAt(pool, "/metadata/name"));
   std::erase_if(cluster.machines, [&pools](const Json& object) {
-    return TextAt(object, "/kind") == "Node" && pools.contains(local::cloud::PoolOf(object));
+    return view::TextAt(object, "/kind") == "Node" && pools.contains(local::cloud::PoolOf(object));
   });
 }
 

@@ -6,18 +6,13 @@
 #include "api/yaml/yaml.h"
 #include "base/strings.h"
 #include "view/manifest_files.h"
+#include "view/screens/json_at.h"
 
 namespace berth::view {
 namespace {
 
 using Json = nlohmann::json;
 using simulation::LintSeverity;
-
-std::string WordAt(const Json& object, const char* pointer) {
-  const Json::json_pointer path(pointer);
-  const bool found = object.contains(path) && object.at(path).is_string();
-  return found ? object.at(path).get<std::string>() : "";
-}
 
 // The line of "yaml: line 3: …"; 1: the message names none.
 std::int64_t LineIn(const std::string& message) {
@@ -66,8 +61,8 @@ class ObjectsOfFiles {
         {std::move(place),
          {.severity = LintSeverity::kError,
           .rule = "key-twice",
-          .kind = WordAt(object, "/kind"),
-          .name = WordAt(object, "/metadata/name"),
+          .kind = TextAt(object, "/kind"),
+          .name = TextAt(object, "/metadata/name"),
           .field = FieldInMessage("object x: " + key + ": twice"),
           .message = key + ": the key stands twice: kubectl refuses the object; the last one "
                            "counts here"}});
@@ -84,9 +79,9 @@ class ObjectsOfFiles {
 
   void AddNamed(const Json& object) {
     made_.objects.push_back(object);
-    const std::string start = WordAt(object, "/metadata/generateName");
-    if (start.empty() || !WordAt(object, "/metadata/name").empty()) return;
-    made_.objects.back()["metadata"]["name"] = names_.Next(WordAt(object, "/kind"), start);
+    const std::string start = TextAt(object, "/metadata/generateName");
+    if (start.empty() || !TextAt(object, "/metadata/name").empty()) return;
+    made_.objects.back()["metadata"]["name"] = names_.Next(TextAt(object, "/kind"), start);
   }
 
   ManifestObjects made_;

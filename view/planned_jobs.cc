@@ -17,6 +17,7 @@
 #include "integrations/priority.h"
 #include "integrations/workload_build.h"
 #include "view/manifest_places.h"
+#include "view/screens/json_at.h"
 #include "webhook/job_rules.h"
 
 namespace berth::view {
@@ -31,18 +32,6 @@ using Json = nlohmann::json;
 constexpr char kPriorityClassKind[] = "WorkloadPriorityClass";
 constexpr char kDefaultName[] = "default";  // the LocalQueue or class of jobs that name none
 
-std::string WordIn(const Json& document, const char* pointer) {
-  const Json::json_pointer path(pointer);
-  const bool found = document.contains(path) && document.at(path).is_string();
-  return found ? document.at(path).get<std::string>() : "";
-}
-
-std::int64_t NumberIn(const Json& document, const char* pointer, std::int64_t absent) {
-  const Json::json_pointer path(pointer);
-  const bool found = document.contains(path) && document.at(path).is_number_integer();
-  return found ? document.at(path).get<std::int64_t>() : absent;
-}
-
 Json ObjectIn(const Json& document, const char* pointer) {
   const Json::json_pointer path(pointer);
   const bool found = document.contains(path) && document.at(path).is_object();
@@ -50,7 +39,7 @@ Json ObjectIn(const Json& document, const char* pointer) {
 }
 
 std::string GroupIn(const Json& document) {
-  const std::string version = WordIn(document, "/apiVersion");
+  const std::string version = TextAt(document, "/apiVersion");
   const std::size_t slash = version.find('/');
   return slash == std::string::npos ? "" : version.substr(0, slash);
 }
@@ -68,8 +57,8 @@ Json JobOfCronJob(const Json& cron_job) {
   job["apiVersion"] = "batch/v1";
   job["kind"] = "Job";
   if (!job["metadata"].is_object()) job["metadata"] = Json::object();
-  job["metadata"]["name"] = WordIn(cron_job, "/metadata/name");
-  job["metadata"]["namespace"] = WordIn(cron_job, "/metadata/namespace");
+  job["metadata"]["name"] = TextAt(cron_job, "/metadata/name");
+  job["metadata"]["namespace"] = TextAt(cron_job, "/metadata/namespace");
   return job;
 }
 
@@ -81,8 +70,8 @@ struct Part {
 
 // Kinds of Kubernetes that are no job kinds: their pods may be queued.
 bool IsPodMaker(const Json& document) {
-  const std::string version = WordIn(document, "/apiVersion");
-  const std::string kind = WordIn(document, "/kind");
+  const std::string version = TextAt(document, "/apiVersion");
+  const std::string kind = TextAt(document, "/kind");
   return (version == "apps/v1" && kind == "ReplicaSet") ||
          (version == "v1" && kind == "ReplicationController");
 }
@@ -125,15 +114,15 @@ class Planner {
   }
 
   void ReadDeclaredKind(const Json& document) {
-    if (!document.is_object() || WordIn(document, "/kind") != "JobKind") return;
+    if (!document.is_object() || TextAt(document, "/kind") != "JobKind") return;
     auto kind = integrations::ParseJobKind(document);
     if (kind) return declared_.push_back(*std::move(kind));
-    ReportUnreadable({"JobKind", WordIn(document, "/metadata/name"), ""}, kind.error().message);
+    ReportUnreadable({"JobKind", TextAt(document, "/metadata/name"), ""}, kind.error().message);
   }
 
   KindPtr KindOf(const Json& document) const {
-    const std::string api_version = WordIn(document, "/apiVersion");
-    const std::string kind = WordIn(document, "/kind");
+    const std::string api_version = TextAt(document, "/apiVersion");
+    const std::string kind = TextAt(document, "/kind");
     for (const auto* kinds : {&integrations::BuiltInKinds(), &declared_}) {
       for (const KindPtr& each : *kinds) {
         if (each->resource.api_version() == api_version && each->kind.kind == kind) return each;
@@ -143,8 +132,8 @@ class Planner {
   }
 
   void Read(const Json& document) {
-    const std::string api_version = WordIn(document, "/apiVersion");
-    Subject subject{WordIn(document, "/kind"), WordIn(document, "/metadata/name"), ""};
+    const std::string api_version = TextAt(document, "/apiVersion");
+    Subject subject{TextAt(document, "/kind"), TextAt(document, "/metadata/name"), ""};
     if (api_version == "batch/v1" && (subject.kind == "Job" || subject.kind == "CronJob")) {
       subject.framework = integrations::kBatchJob.framework;
       return ReadBatch(document, subject);
@@ -162,7 +151,7 @@ class Planner {
   }
 
   static std::vector<Part> PartsOf(const Json& document) {
-    return {{ObjectIn(document, "/spec/template"), NumberIn(document, "/spec/replicas", 1)}};
+    return {{ObjectIn(document, "/spec/template"), WholeAt(document, "/spec/replicas", 1)}};
   }
 
   void ReadBatch(const Json& document, const Subject& subject) {
@@ -244,8 +233,8 @@ class Planner {
   std::shared_ptr<const Json> FindObject(const integrations::ReadRule& rule,
                                          const std::string& space, const std::string& name) const {
     for (const Json& each : documents_) {
-      if (!each.is_object() || WordIn(each, "/kind") != rule.names->kind) continue;
-      if (GroupIn(each) != rule.names->group || WordIn(each, "/metadata/name") != name) continue;
+      if (!each.is_object() || TextAt(each, "/kind") != rule.names->kind) continue;
+      if (GroupIn(each) != rule.names->group || TextAt(each, "/metadata/name") != name) continue;
       if (rule.resource.namespaced && SpaceOf(each) != space) continue;
       return std::make_shared<const Json>(each);
     }
@@ -253,7 +242,7 @@ class Planner {
   }
 
   std::string SpaceOf(const Json& document) const {
-    const std::string space = WordIn(document, "/metadata/namespace");
+    const std::string space = TextAt(document, "/metadata/namespace");
     return space.empty() ? input_.namespace_name : space;
   }
 

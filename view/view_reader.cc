@@ -15,17 +15,12 @@
 #include "base/rfc3339.h"
 #include "base/strings.h"
 #include "checks/check_kinds.h"
+#include "view/screens/json_at.h"
 
 namespace berth::view {
 namespace {
 
 using Json = nlohmann::json;
-
-std::string TextAt(const Json& object, const char* pointer) {
-  const Json::json_pointer path(pointer);
-  return object.contains(path) && object.at(path).is_string() ? object.at(path).get<std::string>()
-                                                              : "";
-}
 
 std::optional<int> NumberAt(const Json& object, const char* pointer) {
   const Json::json_pointer path(pointer);

@@ -115,10 +115,8 @@ void Record(kube::Manager& manager, const Clock& clock, EvictionRecord& record) 
     if (Turned(before, now, "Finished")) record.Ended(now.meta.uid);
     const api::Condition* evicted = Turned(before, now, "Evicted");
     if (evicted == nullptr) return;
-    const api::Condition* preempted = api::FindCondition(now.status.conditions, "Preempted");
-    const bool by_another = evicted->reason == "Preempted" && preempted != nullptr;
-    record.Evicted(now.meta.uid, by_another ? preempted->reason : evicted->reason,
-                   PreemptorIn(evicted->message), clock.SteadyNow());
+    record.Evicted(now.meta.uid, bench::EvictionReasonOf(now), PreemptorIn(evicted->message),
+                   clock.SteadyNow());
   };
   manager.InformerFor<api::Workload>().AddHandler(
       {.on_add =

@@ -21,13 +21,6 @@ std::string NameOf(const std::string& kind, const Json& object) {
   return kind + " " + (space.empty() ? "" : space + "/") + TextAt(object, "/metadata/name");
 }
 
-bool HasCondition(const Json& object, std::string_view type) {
-  const Json& conditions = ArrayAt(object, "/status/conditions");
-  return std::any_of(conditions.begin(), conditions.end(), [&](const Json& condition) {
-    return TextAt(condition, "/type") == type && TextAt(condition, "/status") == "True";
-  });
-}
-
 bool ClaimsDevices(const Json& workload) {
   const Json& sets = ArrayAt(workload, "/spec/podSets");
   return std::any_of(sets.begin(), sets.end(), [](const Json& set) {
@@ -56,7 +49,7 @@ Owner OwnerOf(const Json& workload) {
 
 void CheckWorkload(const Json& workload, AdoptionReport& report) {
   const std::string name = NameOf("workload", workload);
-  if (HasCondition(workload, "Finished")) {
+  if (HasTrueCondition(workload, "Finished")) {
     ++report.taken_over["finished Workloads"];
     return;
   }
@@ -77,7 +70,7 @@ void CheckWorkload(const Json& workload, AdoptionReport& report) {
     return;
   }
   const std::string kind = owner.kind.empty() ? "no owner" : owner.kind;
-  if (HasCondition(workload, "Admitted")) {
+  if (HasTrueCondition(workload, "Admitted")) {
     report.findings.push_back({AdoptionGrade::kStays, name,
                                "of " + kind +
                                    ", which Berth does not queue: it runs on, its quota "
@@ -117,14 +110,7 @@ void CheckAdmissionCheck(const Json& check, AdoptionReport& report) {
 
 void CheckDeployment(const Json& deployment, AdoptionReport& report) {
   if (TextAt(deployment, "/metadata/name") != "kueue-controller-manager") return;
-  const Json::json_pointer replicas("/spec/replicas");
-  if (deployment.contains(replicas) && deployment.at(replicas) == 0) return;
-  for (const Json& container : ArrayAt(deployment, "/spec/template/spec/containers")) {
-    const Json& arguments = ArrayAt(container, "/args");
-    const bool is_berth =
-        std::find(arguments.begin(), arguments.end(), "controller") != arguments.end();
-    if (is_berth) return;
-  }
+  if (WholeAt(deployment, "/spec/replicas", 1) == 0 || RunsBerth(deployment)) return;
   report.findings.push_back(
       {AdoptionGrade::kFirst, NameOf("deployment", deployment),
        "Kueue runs: scale it to 0 before Berth's Deployment of the same name is applied"});
@@ -219,6 +205,14 @@ std::vector<AdoptionFinding> Sorted(std::vector<AdoptionFinding> findings) {
 }
 
 }  // namespace
+
+bool RunsBerth(const Json& deployment) {
+  const Json& containers = ArrayAt(deployment, "/spec/template/spec/containers");
+  return std::any_of(containers.begin(), containers.end(), [](const Json& container) {
+    const Json& arguments = ArrayAt(container, "/args");
+    return std::find(arguments.begin(), arguments.end(), "controller") != arguments.end();
+  });
+}
 
 void CheckAdoptionOf(const std::string& plural, const Json& items, AdoptionReport& report) {
   if (CheckParameters(plural, items, report)) return;

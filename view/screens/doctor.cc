@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "api/codec/codec.h"
-#include "api/codec/json_write.h"
 #include "api/queues.h"
 #include "base/rfc3339.h"
+#include "view/screens/adoption.h"
 #include "view/screens/json_at.h"
 
 namespace berth::view {
@@ -41,28 +41,11 @@ constexpr std::array<std::string_view, 3> kClasses{
     "queued-provisioning.gke.io", "check-capacity.autoscaling.x-k8s.io",
     "best-effort-atomic-scale-up.autoscaling.x-k8s.io"};
 
-std::int64_t NumberAt(const Json& object, const char* path, std::int64_t otherwise) {
-  const Json* found = FindAt(object, path);
-  return found != nullptr && found->is_number_integer() ? found->get<std::int64_t>() : otherwise;
-}
-
 std::string ObjectName(const Json& object) { return TextAt(object, "/metadata/name"); }
 
 std::string KeyOf(const Json& object) {
   const std::string space = TextAt(object, "/metadata/namespace");
   return (space.empty() ? "" : space + "/") + ObjectName(object);
-}
-
-const Json* ConditionOf(const Json& object, std::string_view type) {
-  const Json& conditions = ArrayAt(object, "/status/conditions");
-  const auto found = std::find_if(conditions.begin(), conditions.end(),
-                                  [&](const Json& each) { return TextAt(each, "/type") == type; });
-  return found == conditions.end() ? nullptr : &*found;
-}
-
-bool IsTrue(const Json& object, std::string_view type) {
-  const Json* condition = ConditionOf(object, type);
-  return condition != nullptr && TextAt(*condition, "/status") == "True";
 }
 
 std::string Webhooks(std::size_t count) {
@@ -136,8 +119,9 @@ class Doctor {
   void CheckActive(const char* plural, const char* kind);
   void CheckProvisioning();
   void CheckFlavors();
-  void CheckQuota(const std::string& flavor, const std::vector<const Json*>& nodes);
-  bool AsksForCapacity(const std::string& flavor) const;
+  void CheckQuota(const std::string& flavor,
+                  const std::vector<std::vector<api::ResourceGroup>>& groups,
+                  const std::vector<const Json*>& nodes);
 
   const Installation& in_;
   std::vector<DoctorFinding> found_;
@@ -159,18 +143,10 @@ void Doctor::CheckDefinitions() {
     if (!serves) {
       Problem(object, "does not serve v1beta2: it is that of an older Kueue",
               "kubectl apply --server-side --force-conflicts -k manifests/crds");
-    } else if (!IsTrue(*crd, "Established")) {
+    } else if (!HasTrueCondition(*crd, "Established")) {
       Problem(object, "is not established", "kubectl describe " + object);
     }
   }
-}
-
-bool RunsBerth(const Json& deployment) {
-  const Json& containers = ArrayAt(deployment, "/spec/template/spec/containers");
-  return std::any_of(containers.begin(), containers.end(), [](const Json& container) {
-    const Json& arguments = ArrayAt(container, "/args");
-    return std::find(arguments.begin(), arguments.end(), "controller") != arguments.end();
-  });
 }
 
 bool RunsKueue(const Json& deployment) {
@@ -185,7 +161,7 @@ bool RunsKueue(const Json& deployment) {
 void Doctor::CheckDeployments() {
   for (const Json& deployment : Items("deployments")) {
     const std::string object = "deployment " + KeyOf(deployment);
-    if (NumberAt(deployment, "/spec/replicas", 1) == 0) continue;
+    if (WholeAt(deployment, "/spec/replicas", 1) == 0) continue;
     if (RunsKueue(deployment)) {
       Problem(object, "Kueue runs beside Berth: both decide about the same objects",
               "kubectl -n " + TextAt(deployment, "/metadata/namespace") + " scale deployment " +
@@ -202,8 +178,8 @@ void Doctor::CheckManager(const Json& deployment) {
     return Warning(object, "is a second installation of Berth",
                    "remove one, or name the namespace to examine with -n");
   }
-  const std::int64_t wanted = NumberAt(deployment, "/spec/replicas", 1);
-  const std::int64_t ready = NumberAt(deployment, "/status/readyReplicas", 0);
+  const std::int64_t wanted = WholeAt(deployment, "/spec/replicas", 1);
+  const std::int64_t ready = WholeAt(deployment, "/status/readyReplicas", 0);
   const std::string wrong =
       std::to_string(ready) + " of " + std::to_string(wanted) + " replicas are ready";
   const std::string remedy = InNamespace() + " describe pods -l control-plane=controller-manager";
@@ -219,7 +195,7 @@ void Doctor::CheckLease() {
   }
   const auto renewed = ParseTime(TextAt(*in_.lease, "/spec/renewTime"));
   if (!renewed) return;
-  const auto lasts = std::chrono::seconds(NumberAt(*in_.lease, "/spec/leaseDurationSeconds", 15));
+  const auto lasts = std::chrono::seconds(WholeAt(*in_.lease, "/spec/leaseDurationSeconds", 15));
   const std::string holder = TextAt(*in_.lease, "/spec/holderIdentity");
   if (*renewed > in_.now + kMostSkew) {
     Warning(object,
@@ -323,7 +299,7 @@ void Doctor::CheckCertificate() {
 
 void Doctor::CheckActive(const char* plural, const char* kind) {
   for (const Json& each : Items(plural)) {
-    const Json* active = ConditionOf(each, "Active");
+    const Json* active = ConditionAt(each, "Active");
     if (active == nullptr || TextAt(*active, "/status") != "False") continue;
     const std::string object = std::string(kind) + " " + KeyOf(each);
     Problem(object, "is not active: " + TextAt(*active, "/message"),
@@ -349,26 +325,37 @@ void Doctor::CheckProvisioning() {
   }
 }
 
-// Whether jobs in the flavor pass an admission check of some queue, which may ask for nodes.
-bool Doctor::AsksForCapacity(const std::string& flavor) const {
-  for (const Json& object : Items("clusterqueues")) {
-    const auto queue = api::Decode<api::ClusterQueue>(object);
-    if (!queue) continue;
-    const auto covers = [&flavor](const api::AdmissionCheckRule& rule) {
-      return rule.on_flavors.empty() || std::find(rule.on_flavors.begin(), rule.on_flavors.end(),
-                                                  flavor) != rule.on_flavors.end();
-    };
-    if (std::none_of(queue->spec.admission_checks.begin(), queue->spec.admission_checks.end(),
-                     covers)) {
-      continue;
-    }
-    for (const api::ResourceGroup& group : queue->spec.resource_groups) {
-      for (const api::FlavorQuotas& quotas : group.flavors) {
-        if (quotas.flavor == flavor) return true;
-      }
+// The decoded objects of a list; those of which a field cannot be read are left out.
+template <typename T>
+std::vector<T> Decoded(const Json& items) {
+  std::vector<T> objects;
+  for (const Json& item : items) {
+    if (auto object = api::Decode<T>(item)) objects.push_back(*std::move(object));
+  }
+  return objects;
+}
+
+const api::FlavorQuotas* FindFlavor(const std::vector<api::ResourceGroup>& groups,
+                                    const std::string& flavor) {
+  for (const api::ResourceGroup& group : groups) {
+    for (const api::FlavorQuotas& quotas : group.flavors) {
+      if (quotas.flavor == flavor) return &quotas;
     }
   }
-  return false;
+  return nullptr;
+}
+
+// Whether jobs in the flavor pass an admission check of some queue, which may ask for nodes.
+bool AsksForCapacity(const std::string& flavor, const std::vector<api::ClusterQueue>& queues) {
+  const auto covers = [&flavor](const api::AdmissionCheckRule& rule) {
+    const auto& only = rule.on_flavors;
+    return only.empty() || std::find(only.begin(), only.end(), flavor) != only.end();
+  };
+  return std::any_of(queues.begin(), queues.end(), [&](const api::ClusterQueue& queue) {
+    const auto& checks = queue.spec.admission_checks;
+    return std::any_of(checks.begin(), checks.end(), covers) &&
+           FindFlavor(queue.spec.resource_groups, flavor) != nullptr;
+  });
 }
 
 std::string JoinLabels(const api::StringMap& labels) {
@@ -385,58 +372,54 @@ std::string JoinLabels(const api::StringMap& labels) {
 void Doctor::CheckFlavors() {
   const Json* nodes = List("nodes");
   if (nodes == nullptr) return;
-  for (const Json& object : Items("resourceflavors")) {
-    const auto flavor = api::Decode<api::ResourceFlavor>(object);
-    if (!flavor || AsksForCapacity(flavor->meta.name)) continue;
+  const auto queues = Decoded<api::ClusterQueue>(Items("clusterqueues"));
+  std::vector<std::vector<api::ResourceGroup>> groups;  // those of each queue and cohort
+  for (const api::ClusterQueue& queue : queues) groups.push_back(queue.spec.resource_groups);
+  for (const auto& cohort : Decoded<api::Cohort>(Items("cohorts"))) {
+    groups.push_back(cohort.spec.resource_groups);
+  }
+  for (const auto& flavor : Decoded<api::ResourceFlavor>(Items("resourceflavors"))) {
+    if (AsksForCapacity(flavor.meta.name, queues)) continue;
     std::vector<const Json*> matching;
     for (const Json& node : *nodes) {
       const auto has = [&node](const auto& label) {
-        const Json* labels = FindAt(node, "/metadata/labels");
-        return labels != nullptr && labels->value(label.first, "") == label.second;
+        const Json* value = FindAt(node, Json::json_pointer("/metadata/labels") / label.first);
+        return value != nullptr && *value == label.second;
       };
-      if (std::all_of(flavor->node_labels.begin(), flavor->node_labels.end(), has)) {
+      if (std::all_of(flavor.node_labels.begin(), flavor.node_labels.end(), has)) {
         matching.push_back(&node);
       }
     }
     if (matching.empty()) {
-      const std::string labels = JoinLabels(flavor->node_labels);
-      Warning("resourceflavor " + flavor->meta.name,
+      const std::string labels = JoinLabels(flavor.node_labels);
+      Warning("resourceflavor " + flavor.meta.name,
               labels.empty() ? "the cluster has no node: pods of admitted jobs stay Pending"
                              : "no node has " + labels + ": pods of admitted jobs stay Pending",
               "add nodes, correct spec.nodeLabels, or ask for nodes (docs/guide/capacity.md)");
     } else {
-      CheckQuota(flavor->meta.name, matching);
+      CheckQuota(flavor.meta.name, groups, matching);
     }
   }
 }
 
 // The quota of all queues in a flavor is no more than its nodes have.
-void Doctor::CheckQuota(const std::string& flavor, const std::vector<const Json*>& nodes) {
+void Doctor::CheckQuota(const std::string& flavor,
+                        const std::vector<std::vector<api::ResourceGroup>>& groups,
+                        const std::vector<const Json*>& nodes) {
   std::map<std::string, Amount> quota;
-  for (const char* plural : {"clusterqueues", "cohorts"}) {
-    for (const Json& object : Items(plural)) {
-      for (const Json& group : ArrayAt(object, "/spec/resourceGroups")) {
-        for (const Json& quotas : ArrayAt(group, "/flavors")) {
-          if (TextAt(quotas, "/name") != flavor) continue;
-          for (const Json& resource : ArrayAt(quotas, "/resources")) {
-            const std::string name = TextAt(resource, "/name");
-            const Json* nominal = FindAt(resource, "/nominalQuota");
-            if (nominal == nullptr) continue;
-            const auto amount =
-                api::ParseAmount(name, nominal->is_string() ? nominal->get<std::string>()
-                                                            : api::FormatJson(*nominal));
-            if (amount) quota[name] = api::AddAmounts(quota[name], *amount);
-          }
-        }
-      }
+  for (const auto& each : groups) {
+    const api::FlavorQuotas* quotas = FindFlavor(each, flavor);
+    if (quotas == nullptr) continue;
+    for (const api::ResourceQuota& resource : quotas->resources) {
+      Amount& sum = quota[resource.resource];
+      sum = api::AddAmounts(sum, resource.nominal_quota);
     }
   }
   for (const auto& [resource, wanted] : quota) {
     Amount there = 0;
     for (const Json* node : nodes) {
-      const Json* allocatable = FindAt(*node, "/status/allocatable");
-      const std::string text = allocatable == nullptr ? "" : allocatable->value(resource, "0");
-      if (const auto amount = api::ParseAmount(resource, text)) {
+      const auto path = Json::json_pointer("/status/allocatable") / resource;
+      if (const auto amount = api::ParseAmount(resource, TextAt(*node, path))) {
         there = api::AddAmounts(there, *amount);
       }
     }

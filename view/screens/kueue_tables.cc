@@ -9,18 +9,12 @@
 #include "api/codec/json_write.h"
 #include "base/rfc3339.h"
 #include "base/strings.h"
+#include "view/screens/json_at.h"
 
 namespace berth::view {
 namespace {
 
 using Json = nlohmann::json;
-
-// The text at `path` ("/spec/cohortName"); empty: absent.
-std::string TextAt(const Json& object, const char* path) {
-  const Json::json_pointer pointer(path);
-  if (!object.contains(pointer) || !object.at(pointer).is_string()) return {};
-  return object.at(pointer).get<std::string>();
-}
 
 std::string NumberAt(const Json& object, const char* path) {
   const Json::json_pointer pointer(path);
@@ -31,14 +25,7 @@ std::string NumberAt(const Json& object, const char* path) {
 
 // The condition of the type, if its status is True; null otherwise.
 Json TrueCondition(const Json& object, const char* type) {
-  const Json::json_pointer pointer("/status/conditions");
-  if (!object.contains(pointer)) return {};
-  for (const Json& condition : object.at(pointer)) {
-    if (TextAt(condition, "/type") == type && TextAt(condition, "/status") == "True") {
-      return condition;
-    }
-  }
-  return {};
+  return HasTrueCondition(object, type) ? *ConditionAt(object, type) : Json();
 }
 
 std::string Since(const std::string& text, WallTime now) {

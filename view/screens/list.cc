@@ -97,8 +97,10 @@ Result<std::string> RenderList(const ClusterView& view, const ListOptions& optio
       if (options.cost) AddCost(CostOfRun(view, *workload), cells);
       if (eta) cells.push_back(EtaCell(view, *workload));
       const auto place = places.find(workload);
-      std::string behind = place == places.end() ? "" : BehindText(place->second);
-      cells.push_back(behind.empty() ? RemarkOf(view, *workload, style) : std::move(behind));
+      const bool is_behind = place != places.end() && place->second.equal != nullptr;
+      cells.push_back(is_behind
+                          ? BehindText(*place->second.equal) + ", " + PositionText(place->second)
+                          : RemarkOf(view, *workload, style));
       table.AddRow(std::move(cells));
     }
     std::string text = table.empty() ? "nothing is queued here\n" : table.Render(style);

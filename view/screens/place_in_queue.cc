@@ -31,6 +31,7 @@ std::string Ordinal(int number) {
 
 std::map<const api::Workload*, QueuePlace> PlacesInQueues(const ClusterView& view) {
   std::map<const api::Workload*, QueuePlace> places;
+  std::map<std::string, int> before;   // by ClusterQueue
   std::map<std::string, int> waiting;  // by LocalQueue
   // The last workload that was tried, by ClusterQueue and amounts.
   std::map<std::pair<std::string, std::map<std::string, api::ResourceAmounts>>,
@@ -42,9 +43,10 @@ std::map<const api::Workload*, QueuePlace> PlacesInQueues(const ClusterView& vie
   for (const api::Workload* workload : InQueueOrder(view)) {
     if (api::IsTrue(workload->status.conditions, api::kQuotaReserved)) continue;
     QueuePlace& place = places[workload];
+    const std::string cluster_queue = ClusterQueueOf(view, *workload);
+    place.in_cluster_queue = ++before[cluster_queue];
     place.position = ++waiting[queue_of(*workload)];
-    const api::Workload*& last =
-        tried[{ClusterQueueOf(view, *workload), workload->status.resource_requests}];
+    const api::Workload*& last = tried[{cluster_queue, workload->status.resource_requests}];
     if (WasBypassed(*workload)) {
       place.equal = last;
     } else {
@@ -55,10 +57,12 @@ std::map<const api::Workload*, QueuePlace> PlacesInQueues(const ClusterView& vie
   return places;
 }
 
-std::string BehindText(const QueuePlace& place) {
-  if (place.equal == nullptr) return "";
-  return "behind " + DisplayName(*place.equal) + " (same request), " + Ordinal(place.position) +
-         " of " + std::to_string(place.waiting);
+std::string BehindText(const api::Workload& equal) {
+  return "behind " + DisplayName(equal) + " (same request)";
+}
+
+std::string PositionText(const QueuePlace& place) {
+  return Ordinal(place.position) + " of " + std::to_string(place.waiting);
 }
 
 }  // namespace berth::view

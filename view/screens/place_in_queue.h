@@ -1,4 +1,4 @@
-// view/screens/place_in_queue.h — the place of each waiting workload in its LocalQueue, and the
+// view/screens/place_in_queue.h — the place of each waiting workload in its queues, and the
 // workload that was tried in its place.
 //
 // Pure. The order is that of InQueueOrder: priority, then time.
@@ -12,8 +12,9 @@
 namespace berth::view {
 
 struct QueuePlace {
-  int position = 0;  // among the workloads of the LocalQueue without quota, from 1
-  int waiting = 0;   // their number
+  int in_cluster_queue = 0;  // among the workloads of the ClusterQueue without quota, from 1
+  int position = 0;          // among the workloads of the LocalQueue without quota, from 1
+  int waiting = 0;           // their number
   // The nearest workload before it in the ClusterQueue that asks for the same and was tried; null:
   // none, or the workload was tried itself.
   const api::Workload* equal = nullptr;
@@ -21,7 +22,9 @@ struct QueuePlace {
 
 std::map<const api::Workload*, QueuePlace> PlacesInQueues(const ClusterView& view);
 
-// "behind team-a/train-6 (same request), 4th of 9"; empty: the workload was tried itself.
-std::string BehindText(const QueuePlace& place);
+// "behind team-a/train-6 (same request)".
+std::string BehindText(const api::Workload& equal);
+// "4th of 9", in the LocalQueue.
+std::string PositionText(const QueuePlace& place);
 
 }  // namespace berth::view

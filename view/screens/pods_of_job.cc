@@ -8,6 +8,7 @@
 
 #include "api/codec/json_write.h"
 #include "base/strings.h"
+#include "view/screens/json_at.h"
 
 namespace berth::view {
 
@@ -69,11 +70,6 @@ Error NotAJob(const std::string& text) {
     known += (known.empty() ? "" : ", ") + std::string(kind.singular);
   return {ErrorCode::kInvalid,
           "--for \"" + text + "\": must be TYPE[.GROUP]/NAME, with a TYPE of these: " + known};
-}
-
-std::string TextAt(const Json& object, const Json::json_pointer& pointer) {
-  if (!object.contains(pointer) || !object.at(pointer).is_string()) return {};
-  return object.at(pointer).get<std::string>();
 }
 
 std::string Title(std::string name) {

@@ -175,17 +175,6 @@ std::string RenderQueues(const ClusterView& view, const StatusOptions& options,
   return table.empty() ? "no ClusterQueues yet: kubectl apply one to begin\n" : table.Render(style);
 }
 
-// The position of each waiting workload in its ClusterQueue: 1 is next. None for those with quota.
-std::map<const api::Workload*, int> Positions(const ClusterView& view) {
-  std::map<const api::Workload*, int> positions;
-  std::map<std::string, int> last;
-  for (const api::Workload* workload : InQueueOrder(view)) {
-    if (api::IsTrue(workload->status.conditions, api::kQuotaReserved)) continue;
-    positions[workload] = ++last[ClusterQueueOf(view, *workload)];
-  }
-  return positions;
-}
-
 std::string RenderWaiting(const ClusterView& view, const StatusOptions& options,
                           const TextStyle& style) {
   std::vector<const api::Workload*> shown = InQueueOrder(view);
@@ -199,24 +188,23 @@ std::string RenderWaiting(const ClusterView& view, const StatusOptions& options,
   if (eta) columns.push_back({"ETA", Align::kRight});
   columns.push_back({"REASON"});
   TextTable table(std::move(columns));
-  const auto positions = Positions(view);
   const auto places = PlacesInQueues(view);
   std::map<std::string, const api::Workload*> first_by_reason;
   for (const api::Workload* workload : shown) {
-    const auto position = positions.find(workload);
+    const auto place = places.find(workload);
     std::string reason = WaitingReason(view, *workload, style).Line();
     // If reasons in one queue are equal, the first is shown; the others name the workload before
     // them.
-    if (position != positions.end() && places.at(workload).equal != nullptr) {
-      reason = "behind " + DisplayName(*places.at(workload).equal) + " (same request)";
-    } else if (position != positions.end()) {
+    if (place != places.end() && place->second.equal != nullptr) {
+      reason = BehindText(*place->second.equal);
+    } else if (place != places.end()) {
       const auto [first, inserted] =
           first_by_reason.try_emplace(ClusterQueueOf(view, *workload) + "\n" + reason, workload);
-      if (!inserted) reason = "behind " + DisplayName(*first->second) + " (same request)";
+      if (!inserted) reason = BehindText(*first->second);
     }
     std::vector<std::string> cells{
         DisplayName(*workload), workload->spec.queue_name, std::to_string(PriorityOf(*workload)),
-        position == positions.end() ? "-" : std::to_string(position->second),
+        place == places.end() ? "-" : std::to_string(place->second.in_cluster_queue),
         HumanDuration(view.now - WaitingSince(*workload))};
     if (eta) cells.push_back(EtaCell(view, *workload));
     cells.push_back(std::move(reason));
@@ -362,12 +350,12 @@ nlohmann::json StatusJson(const ClusterView& view, const StatusOptions& options)
     out["clusterQueues"].back()["cost"] = RunCostJson(of_queue.cost);
     out["clusterQueues"].back()["cost"]["withoutPrice"] = of_queue.unpriced;
   }
-  const auto positions = Positions(view);
+  const auto places = PlacesInQueues(view);
   for (const api::Workload* workload : InQueueOrder(view)) {
     if (!IsShown(view, *workload, options.only)) continue;
-    const auto position = positions.find(workload);
+    const auto place = places.find(workload);
     Json item = WorkloadItem(view, *workload);
-    item["position"] = position == positions.end() ? Json() : Json(position->second);
+    item["position"] = place == places.end() ? Json() : Json(place->second.in_cluster_queue);
     item["waitSeconds"] = seconds(WaitingSince(*workload));
     out["waiting"].push_back(std::move(item));
   }

@@ -19,20 +19,19 @@ WallTime TransitionOf(const api::Workload& workload, const char* type) {
   return condition == nullptr ? WallTime{} : condition->last_transition_time;
 }
 
-// Why a Workload was preempted, or evicted in another way.
-std::string ReasonOf(const api::Workload& workload) {
+bool Is(const api::Workload& workload, const char* type) {
+  return api::IsTrue(workload.status.conditions, type);
+}
+
+}  // namespace
+
+std::string EvictionReasonOf(const api::Workload& workload) {
   const auto& conditions = workload.status.conditions;
   const api::Condition* evicted = api::FindCondition(conditions, "Evicted");
   const api::Condition* preempted = api::FindCondition(conditions, "Preempted");
   if (evicted->reason != "Preempted" || preempted == nullptr) return evicted->reason;
   return preempted->reason;
 }
-
-bool Is(const api::Workload& workload, const char* type) {
-  return api::IsTrue(workload.status.conditions, type);
-}
-
-}  // namespace
 
 JobPlayer::JobPlayer(kube::Manager& manager, const Clock& clock,
                      std::map<std::string, Duration> run_times)
@@ -74,7 +73,7 @@ void JobPlayer::Count(const api::Workload& workload, Played& played) {
   const WallTime evicted_at = TransitionOf(workload, "Evicted");
   if (std::exchange(played.evicted_at, evicted_at) == evicted_at) return;
   ++result.evictions;
-  ++result.evictions_by_reason[ReasonOf(workload)];
+  ++result.evictions_by_reason[EvictionReasonOf(workload)];
   result.most_evictions = std::max(result.most_evictions, ++played.evictions);
   result.held_seconds.push_back(Seconds(evicted_at - TransitionOf(workload, "QuotaReserved")));
 }

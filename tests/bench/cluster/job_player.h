@@ -20,6 +20,9 @@ namespace berth::bench {
 
 inline constexpr char kClassLabel[] = "berth.dev/bench-class";
 
+// The reason of the preemption of an evicted Workload, or of another eviction.
+std::string EvictionReasonOf(const api::Workload& workload);
+
 // What a class of Workloads went through.
 struct ClassResult {
   std::size_t finished = 0;
