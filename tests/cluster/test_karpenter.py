@@ -7,6 +7,7 @@ Method: Karpenter with its KWOK provider, kube-scheduler, and kwok in place of k
 import json
 import os
 import shutil
+import sys
 import unittest
 
 import karpenter
@@ -16,6 +17,7 @@ from scratch import scratch_folder
 
 # How long a node may stand empty: a busy scheduler binds the pods later than Karpenter expects them.
 BINDING = "20s"
+BOUND_SECONDS = 40  # after which a pod without a node is created anew
 TAINT = {"key": GPU, "value": "true", "effect": "NoSchedule"}
 
 
@@ -50,13 +52,35 @@ class KarpenterTest(unittest.TestCase):
         cls.karpenter.install()
         cls.karpenter.start()
 
-    def wait_for(self, what, condition):
-        try:
-            return self.plane.wait_until(condition, what)
-        except AssertionError as late:
-            state = self.plane.kubectl("get", "nodepools,nodeclaims,nodes,pods,events", "-A", "-o", "wide",
-                                       check=False).stdout
-            raise AssertionError(f"{late}\n{state[-6000:]}\n{self.karpenter.log()[-6000:]}") from None
+    def describe_failure(self):
+        """The pods with their conditions, the nodes, and the last lines of the programs; tests/py/run.py adds them to a failure."""
+        pods = [{"name": pod["metadata"]["name"], "node": pod["spec"].get("nodeName"),
+                 "nominated": pod["status"].get("nominatedNodeName"), "conditions": pod["status"].get("conditions")}
+                for pod in self.plane.items("pods")]
+        shown = [json.dumps(pod) for pod in pods]
+        shown.append(self.plane.kubectl("get", "nodepools,nodeclaims,nodes", check=False).stdout)
+        shown.append(self.plane.kubectl("get", "events", "-o", "custom-columns=TIME:.lastTimestamp,ABOUT:.involvedObject.name,"
+                                        "REASON:.reason,MESSAGE:.message", check=False).stdout[-3000:])
+        shown += [f"{name}:\n{self.plane.programs[name].tail()}" for name in ("kwok", "kube-scheduler")]
+        return "\n".join([*shown, f"karpenter:\n{self.karpenter.log()[-3000:]}"])
+
+    def wait_for(self, what, condition, **seconds):
+        return self.plane.wait_until(condition, what, **seconds)
+
+    def wait_bound(self, made, attempts=3):
+        """The node of the created pod.
+
+        kube-scheduler may leave a pod that it judged while the node was not ready; Karpenter then removes the empty node.
+        The pod is created anew."""
+        name = made["metadata"]["name"]
+        for _ in range(attempts - 1):
+            try:
+                return self.wait_for(f"{name} is bound", lambda: self.node_of(name), seconds=BOUND_SECONDS)
+            except AssertionError:
+                print(f"{self.describe_failure()}\npod {name} has no node; it is created anew", file=sys.stderr)
+                self.delete_pods(name)
+                self.create(made)
+        return self.wait_for(f"{name} is bound", lambda: self.node_of(name))
 
     def create(self, *objects):
         self.plane.kubectl("create", "-f", "-", stdin="\n---\n".join(json.dumps(one) for one in objects))
@@ -78,8 +102,9 @@ class KarpenterTest(unittest.TestCase):
             "events", "--field-selector", f"involvedObject.kind={kind},involvedObject.name={name}"))
 
     def test_a_pending_pod_gets_a_node_that_goes_with_it(self):
-        self.create(node_pool("plain", ["m5.xlarge"]), pod("waits", "plain", cpu="2"))
-        node = self.wait_for("the pod is bound", lambda: self.node_of("waits"))
+        waits = pod("waits", "plain", cpu="2")
+        self.create(node_pool("plain", ["m5.xlarge"]), waits)
+        node = self.wait_bound(waits)
         claim, = self.wait_for("the claim names its node", lambda: [
             each for each in self.claims("plain") if each.get("status", {}).get("nodeName")])
         self.assertEqual(claim["status"]["nodeName"], node)
@@ -92,15 +117,16 @@ class KarpenterTest(unittest.TestCase):
     def test_three_shares_are_one_gpu(self):
         self.create(node_pool("g4-nodepool", ["g4dn.xlarge"], labels={GPU: "true"}, taints=[TAINT],
                               expire_after="120m", limits={"cpu": "1000"}, after=BINDING))
-        self.create(*(undisturbed(pod(f"share-{number}", "g4-nodepool", cpu="100m", gpu="1")) for number in (1, 2, 3)))
-        first = self.wait_for("the first share is bound", lambda: self.node_of("share-1"))
-        for name in ("share-2", "share-3"):
-            self.assertEqual(self.wait_for(f"{name} is bound", lambda name=name: self.node_of(name)), first)
+        three = [undisturbed(pod(f"share-{number}", "g4-nodepool", cpu="100m", gpu="1")) for number in (1, 2, 3)]
+        self.create(*three)
+        first, *others = [self.wait_bound(share) for share in three]
+        self.assertEqual(others, [first, first])
         self.assertEqual(len(self.claims("g4-nodepool")), 1)
-        self.create(pod("share-4", "g4-nodepool", cpu="100m", gpu="1"))
-        second = self.wait_for("the fourth share is bound", lambda: self.node_of("share-4"))
+        fourth = pod("share-4", "g4-nodepool", cpu="100m", gpu="1")
+        self.create(fourth)
+        second = self.wait_bound(fourth)
         self.assertNotEqual(second, first)
-        self.assertEqual(sorted(self.nodes("g4-nodepool")), sorted([first, second]))
+        self.wait_for("there are two nodes", lambda: sorted(self.nodes("g4-nodepool")) == sorted([first, second]))
         self.delete_pods("share-4")
         self.wait_for("the second node goes", lambda: self.nodes("g4-nodepool") == [first])
         self.assertEqual(self.plane.get("pod", "share-1")["status"]["phase"], "Running")
@@ -108,8 +134,9 @@ class KarpenterTest(unittest.TestCase):
 
     def test_a_limit_that_is_reached_is_told(self):
         self.create(node_pool("small", ["m5.xlarge"], limits={"cpu": "4"}))
-        self.create(pod("fits", "small", cpu="3"))
-        self.wait_for("the first pod is bound", lambda: self.node_of("fits"))
+        fits = pod("fits", "small", cpu="3")
+        self.create(fits)
+        self.wait_bound(fits)
         self.create(pod("exceeds", "small", cpu="3"))
         self.wait_for("the limit is told", lambda: "limits" in self.events_of("Pod", "exceeds"))
         self.assertIsNone(self.node_of("exceeds"))
