@@ -282,7 +282,7 @@ TEST(WakeUpsTest, AnInactiveCheckClosesItsQueue) {
 }
 
 // Hold: no new admissions; HoldAndDrain: running workloads stop too.
-TEST(WakeUpsTest, StopPolicies) {
+TEST(WakeUpsTest, AHeldQueueAdmitsNothingAndADrainedOneAlsoEvicts) {
   struct Stop {
     const char* name;
     api::StopPolicy queue;

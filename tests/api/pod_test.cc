@@ -71,7 +71,7 @@ TEST(Tolerations, MatchByKeyValueAndEffect) {
   EXPECT_FALSE(Tolerates({.key = "nvidia.com/gpu", .op = "Gt", .value = "1"}, taint));
 }
 
-TEST(NodeSelectorRequirements, MatchLabels) {
+TEST(NodeSelectorRequirements, MatchLabelsByTheirOperator) {
   const StringMap labels{{"zone", "a"}, {"cores", "8"}};
   EXPECT_TRUE(Matches({"zone", "In", {"a", "b"}}, labels));
   EXPECT_FALSE(Matches({"zone", "NotIn", {"a"}}, labels));

@@ -20,7 +20,7 @@ struct NextRow {
   const char* next;  // "": none
 };
 
-TEST(CronScheduleTest, NextTimes) {
+TEST(CronScheduleTest, TheNextRunIsTheFirstLaterMatch) {
   const NextRow rows[] = {
       {"* * * * *", "UTC", "2026-11-22T10:00:00Z", "2026-11-22T10:01:00Z"},
       {"* * * * *", "UTC", "2026-11-22T10:00:59Z", "2026-11-22T10:01:00Z"},
@@ -55,7 +55,7 @@ TEST(CronScheduleTest, NextTimes) {
   }
 }
 
-TEST(CronScheduleTest, LatestTimes) {
+TEST(CronScheduleTest, TheLatestRunIsTheLastMatchUpToNow) {
   const auto latest = [](const char* schedule, const char* after, const char* until) {
     const auto found = CronSchedule::Parse(schedule)->Latest(At(after), At(until), TimeZone());
     return found ? FormatTime(*found) : "";

@@ -8,7 +8,7 @@
 namespace berth {
 namespace {
 
-TEST(Sha1Test, KnownDigests) {
+TEST(Sha1Test, AgreesWithPublishedDigests) {
   EXPECT_EQ(Sha1Hex(""), "da39a3ee5e6b4b0d3255bfef95601890afd80709");
   EXPECT_EQ(Sha1Hex("abc"), "a9993e364706816aba3e25717850c26c9cd0d89d");
   EXPECT_EQ(Sha1Hex("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),

@@ -31,7 +31,7 @@ void ExpectAnswers(const ExpressionRow (&rows)[kCount]) {
   }
 }
 
-TEST(Evaluate, Literals) {
+TEST(Evaluate, LiteralsHaveTheirValueAndType) {
   const ExpressionRow rows[] = {
       {"1", "int 1"},
       {"-1", "int -1"},
@@ -184,7 +184,7 @@ TEST(Evaluate, EqualityAndOrder) {
   ExpectAnswers(rows);
 }
 
-TEST(Evaluate, Arithmetic) {
+TEST(Evaluate, ArithmeticIsCheckedForOverflowZeroDivisorsAndTypes) {
   const ExpressionRow rows[] = {
       {"1 + 2 * 3 - 4 / 2 % 3", "int 5"},
       {"(1 + 2) * 3", "int 9"},
@@ -225,7 +225,7 @@ TEST(Evaluate, Arithmetic) {
   ExpectAnswers(rows);
 }
 
-TEST(Evaluate, Macros) {
+TEST(Evaluate, MacrosEvaluateTheirBodyWithTheirVariableBound) {
   const ExpressionRow rows[] = {
       {"[1, 2, 3].map(x, x * 2)", "list [2, 4, 6]"},
       {"[1, 2, 3].map(x, x > 1, x * 2)", "list [4, 6]"},
@@ -258,7 +258,7 @@ TEST(Evaluate, Macros) {
   ExpectAnswers(rows);
 }
 
-TEST(Evaluate, Optionals) {
+TEST(Evaluate, OptionalsStandForValuesThatMayBeMissing) {
   const ExpressionRow rows[] = {
       {"self.?name", "optional_type optional(a)"},
       {"self.?missing", "optional_type optional.none()"},
@@ -294,7 +294,7 @@ TEST(Evaluate, Optionals) {
   ExpectAnswers(rows);
 }
 
-TEST(Evaluate, Conversions) {
+TEST(Evaluate, ConversionsGiveAValueOrAnErrorThatSaysWhy) {
   const ExpressionRow rows[] = {
       {"int('42') + int(2.9) + int(3u)", "int 47"},
       {"int('-5')", "int -5"},
@@ -340,7 +340,7 @@ TEST(Evaluate, Conversions) {
   ExpectAnswers(rows);
 }
 
-TEST(Evaluate, Refusals) {
+TEST(Evaluate, ARefusalNamesLineColumnAndMistake) {
   const ExpressionRow rows[] = {
       {"zz", "refused: ERROR: <input>:1:1: undeclared reference to 'zz' (in container '')"},
       {"self.a == zz",

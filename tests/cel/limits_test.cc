@@ -109,7 +109,7 @@ TEST(Limits, OfRegularExpressions) {
 }
 
 // Texts that nearly match everywhere: a search in time of the product would take minutes.
-TEST(Limits, OfSearches) {
+TEST(Limits, SearchesTakeLinearTimeOrHitTheCostLimit) {
   const Json variables{{"text", Repeat("a", 1'000'000)},
                        {"wanted", Repeat("a", 400'000) + "b"},
                        {"numbers", Json::array({1, 2, 3, 4, 5, 6, 7, 8, 9, 10})}};

@@ -44,7 +44,7 @@ TEST(CheckKindsTest, CapacityNamesARow) {
   EXPECT_STREQ(CheckKindWith(Capacity::kPendingPods).controller_name, kReactiveCheckController);
 }
 
-TEST(CheckKindsTest, Parameters) {
+TEST(CheckKindsTest, KindsOfParametersAreKnownAndJoinedWithOr) {
   EXPECT_TRUE(IsParametersKind("ProvisioningRequestConfig"));
   EXPECT_FALSE(IsParametersKind("ProvisioningPolicy"));
   EXPECT_EQ(ParametersText(CheckKindWith(Capacity::kRequested)), "ProvisioningRequestConfig");

@@ -9,7 +9,7 @@
 namespace berth::cli {
 namespace {
 
-TEST(LedgerFlags, TheFile) {
+TEST(LedgerFlags, TheFileIsTheGivenOneTheDefaultOrNone) {
   const auto usual = LedgerOptionsOf({}, "/data/ledger.db");
   ASSERT_TRUE(usual);
   EXPECT_EQ((*usual)->path, "/data/ledger.db");
@@ -19,7 +19,7 @@ TEST(LedgerFlags, TheFile) {
   EXPECT_EQ((*LedgerOptionsOf({.file = "/x.db", .days = 7}, ""))->limits.age, std::chrono::days(7));
 }
 
-TEST(EtaFlags, TheInterval) {
+TEST(EtaFlags, AGivenIntervalOverridesTheDefaultAndZeroDisables) {
   using std::chrono_literals::operator""min;
   EXPECT_EQ(*EtaIntervalOf(std::nullopt, 1min), Duration(1min));
   EXPECT_EQ(*EtaIntervalOf(std::nullopt, std::nullopt), std::nullopt);

@@ -33,7 +33,7 @@ TEST(ProxyFlagsTest, TheFileAndTheFlagsAreTheTrust) {
   EXPECT_TRUE(trust->extra_prefixes.empty() && trust->uid_headers.empty());
 }
 
-TEST(ProxyFlagsTest, Refuses) {
+TEST(ProxyFlagsTest, IncompleteOrWrongFlagsAreRefusedWithTheReason) {
   const local::TempFolder folder;
   const std::string file = folder.File("ca.pem");
   std::ofstream(file) << "PEM";

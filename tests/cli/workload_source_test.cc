@@ -33,7 +33,7 @@ sources:
   stages: [{stages: 10, min: 1, max: 2, variation: 1}, {min: 5}]
 )";
 
-TEST(GeneratorFileTest, Sources) {
+TEST(GeneratorFileTest, EveryFieldOfASourceIsRead) {
   ASSERT_TRUE(IsGenerator(kGenerator));
   const auto sources = ReadGenerator(kGenerator);
   ASSERT_TRUE(sources) << sources.error().message;
@@ -113,7 +113,7 @@ constexpr char kLog[] = R"([
  "submitted_time": "2017-10-07 01:11:41", "user": "x"}
 ])";
 
-TEST(PhillyTest, Jobs) {
+TEST(PhillyTest, AJobTakesItsRunAndPodsFromItsAttempts) {
   ASSERT_TRUE(IsPhillyLog(kLog));
   const auto trace = ReadPhillyLog(kLog);
   ASSERT_TRUE(trace) << trace.error().message;

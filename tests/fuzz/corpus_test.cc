@@ -34,7 +34,7 @@ std::string ReadText(const std::filesystem::path& path) {
 
 class CorpusTest : public ::testing::TestWithParam<Target> {};
 
-TEST_P(CorpusTest, IsRead) {
+TEST_P(CorpusTest, EveryKnownInputIsReadWithoutAFault) {
   const std::vector<std::filesystem::path> texts = TextsOf(GetParam().name);
   EXPECT_FALSE(texts.empty()) << "tests/fuzz/corpus/" << GetParam().name << " has no text";
   for (const std::filesystem::path& path : texts) {

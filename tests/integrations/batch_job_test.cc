@@ -26,7 +26,7 @@ void PrintTo(const ReclaimCase& c, std::ostream* out) { *out << c.name; }
 
 class ReclaimablePodsTest : public ::testing::TestWithParam<ReclaimCase> {};
 
-TEST_P(ReclaimablePodsTest, Counts) {
+TEST_P(ReclaimablePodsTest, PodsThatNoRemainingCompletionNeedsAreReclaimable) {
   const ReclaimCase& c = GetParam();
   api::Job job = GpuJob(c.parallelism, c.completions);
   job.succeeded = c.succeeded;

@@ -110,7 +110,7 @@ TEST_F(JobPlanTest, WaitsWhilePending) {
   EXPECT_THAT(Plan(), IsEmpty());
 }
 
-TEST_F(JobPlanTest, AdmittedStarts) {
+TEST_F(JobPlanTest, AnAdmittedJobIsStartedOnTheNodesOfItsFlavor) {
   testing::Admit(AddWorkload());
   EXPECT_THAT(Plan(), ElementsAre("start", "event Started"));
   EXPECT_EQ(Get<EmitEvent>(1).message, "Admitted by clusterQueue cq");

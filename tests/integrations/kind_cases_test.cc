@@ -242,11 +242,11 @@ class KindCasesTest : public ::testing::TestWithParam<std::string> {
   }
 };
 
-TEST_P(KindCasesTest, AreSeen) { ForEachCase(ExpectSeen); }
+TEST_P(KindCasesTest, AreSeenAsTheirFileSays) { ForEachCase(ExpectSeen); }
 
 TEST_P(KindCasesTest, StartAndStop) { ForEachCase(ExpectStartAndStop); }
 
-TEST_P(KindCasesTest, AreReviewed) { ForEachCase(ExpectReview); }
+TEST_P(KindCasesTest, AreReviewedAsTheirFileSays) { ForEachCase(ExpectReview); }
 
 std::string FileName(const ::testing::TestParamInfo<std::string>& info) {
   std::string name = info.param;

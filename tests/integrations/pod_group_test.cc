@@ -16,7 +16,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-TEST(Sha256, Vectors) {
+TEST(Sha256, AgreesWithPublishedDigests) {
   EXPECT_EQ(Sha256Hex(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   EXPECT_EQ(Sha256Hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   EXPECT_EQ(Sha256Hex("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
@@ -114,7 +114,7 @@ TEST(QueuedPodTest, ReadsAPod) {
   EXPECT_FALSE(DecodeQueuedPod(Json::parse(R"({"metadata": {"name": "p"}, "spec": 7})")));
 }
 
-TEST(ComposeGroupTest, Problems) {
+TEST(ComposeGroupTest, AnIncompleteOrInconsistentGroupIsRefusedWithItsProblem) {
   struct Case {
     const char* what;
     PodsOfJob job;
@@ -420,7 +420,7 @@ TEST(ViewOfGroupTest, APodThatHasSucceededIsReadyUnlessTheGroupServes) {
   EXPECT_FALSE(ViewOfGroup(Group(serving), serving, At(50)).pods_ready);
 }
 
-TEST(ViewOfGroupTest, States) {
+TEST(ViewOfGroupTest, TheStateOfAGroupFollowsFromItsPods) {
   for (const GroupState& each : GroupStates()) {
     const JobView view = ViewOfGroup(Group(each.pods), each.pods, At(50));
     EXPECT_EQ(view.suspended, each.suspended) << each.what;
@@ -435,7 +435,7 @@ TEST(ViewOfGroupTest, States) {
   EXPECT_FALSE(ViewOfGroup(Group(stuck), stuck, At(101)).active);
 }
 
-TEST(WaitingConditionTest, Changes) {
+TEST(WaitingConditionTest, TheConditionChangesWhenPodsAreLostEvictedOrReplaced) {
   const auto with = [](bool waiting, const char* reason, bool evicted) {
     api::Workload workload = WorkloadOf({{"r1", 2}});
     if (reason != nullptr) {

@@ -161,7 +161,7 @@ std::vector<GroupStep> GroupSteps() {
   };
 }
 
-TEST(PlanGroupTest, Steps) {
+TEST(PlanGroupTest, TheStatesOfPodsAndWorkloadDecideTheSteps) {
   for (const GroupStep& each : GroupSteps()) {
     std::vector<api::Workload> workloads;
     if (each.workload != nullptr) {
@@ -294,7 +294,7 @@ api::Workload WorkloadOfPod(const std::string& words) {
   return Of(std::get<CreateWorkload>(plan.actions.front()).workload, words);
 }
 
-TEST(PlanPodTest, Steps) {
+TEST(PlanPodTest, TheStatesOfPodAndWorkloadDecideTheSteps) {
   struct Case {
     const char* what;
     const char* pod;

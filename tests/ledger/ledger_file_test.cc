@@ -201,7 +201,7 @@ TEST_F(LedgerFileTest, RequestsForCapacity) {
   EXPECT_THAT(*reader->Requests({.since = 1950}), ElementsAre());
 }
 
-TEST_F(LedgerFileTest, FiltersSelect) {
+TEST_F(LedgerFileTest, FiltersSelectByTimeNamespaceOwnerAndQueue) {
   LedgerFile file = Open();
   AttemptRecord other = Pending("c", 1002);
   other.namespace_name = "team-b";

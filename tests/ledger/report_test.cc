@@ -30,7 +30,7 @@ std::vector<AttemptRecord> History() {
   return {stopped, again, other};
 }
 
-TEST(ReportTest, ByQueue) {
+TEST(ReportTest, TheLineOfAQueueSumsWaitsUseAndDestroyedHours) {
   const Period period{0, 20 * kHour};
   EXPECT_THAT(MakeReport(History(), {}, ReportBy::kQueue, "", period),
               ElementsAre(ReportLine{.key = "team-a/main",
@@ -79,7 +79,7 @@ TEST(ReportTest, OnlyThePeriodCounts) {
   EXPECT_DOUBLE_EQ(earlier[0].used_hours.at("nvidia.com/gpu"), 1);
 }
 
-TEST(ReportTest, ByCause) {
+TEST(ReportTest, AReportByCauseGivesEachWaitToItsCause) {
   auto history = History();
   history[0].reserved = 10 * kHour + 1800;
   history[0].waits = {{10 * kHour, "WaitingForQuota"}};
@@ -156,7 +156,7 @@ TEST(ReportTest, ByPoolAndByUser) {
             2);
 }
 
-TEST(ReportTest, ByPreemptor) {
+TEST(ReportTest, DestroyedHoursAreChargedToThePreemptor) {
   auto history = History();
   history[0].preemptor = "p";
   const auto lines = MakeReport(history, {}, ReportBy::kPreemptor, "", {0, 20 * kHour});

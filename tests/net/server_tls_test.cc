@@ -27,7 +27,7 @@ class ServerTls : public ServerFixture {
   }
 };
 
-TEST_F(ServerTls, Answers) {
+TEST_F(ServerTls, AnswersAndKeepsTheConnection) {
   StartTlsServer();
   RawPeer peer = Connect();
   ASSERT_TRUE(peer.StartTlsAsClient(Trusting()));

@@ -6,7 +6,7 @@
 namespace berth::net {
 namespace {
 
-TEST(BaseUrl, Reads) {
+TEST(BaseUrl, ReadsHostPortPrefixAndOrigin) {
   struct Row {
     const char* text;
     const char* host;
@@ -30,7 +30,7 @@ TEST(BaseUrl, Reads) {
   }
 }
 
-TEST(BaseUrl, Refuses) {
+TEST(BaseUrl, RefusesWhatIsNoBaseUrl) {
   for (const char* text : {"",
                            "localhost:80",
                            "ftp://x",

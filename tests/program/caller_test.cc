@@ -67,7 +67,7 @@ TEST(CallerActionTest, IsOnePatchOfOneObject) {
   }
 }
 
-TEST(CallerActionTest, Refuses) {
+TEST(CallerActionTest, AMalformedActionIsRefusedWithTheReason) {
   const std::pair<const char*, const char*> rows[] = {
       {"", "send an object"},
       {"[]", "send an object"},

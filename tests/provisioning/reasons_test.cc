@@ -110,7 +110,7 @@ TEST(ReasonsTest, EveryReasonOfTheTablesHasAnEntry) {
   for (const char* reason : kReasonTables) EXPECT_EQ(Explain(reason).reason, reason);
 }
 
-TEST(ReasonsTest, Classes) {
+TEST(ReasonsTest, EachReasonHasItsClassAndAnUnknownOneIsInternal) {
   EXPECT_EQ(Explain("ResourcePoolExhausted").reason_class, ReasonClass::kStockout);
   EXPECT_EQ(Explain("NodepoolSizeReached").reason_class, ReasonClass::kTransient);
   EXPECT_EQ(Explain("QuotaExceeded").who, WhoActs::kAdmin);

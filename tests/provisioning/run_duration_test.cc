@@ -19,7 +19,7 @@ using ::testing::Not;
 using ::testing::SizeIs;
 using testing::World;
 
-TEST(RunDurationTest, AskedRun) {
+TEST(RunDurationTest, TheAskedRunAddsMarginAndBootWithinItsBounds) {
   struct Row {
     std::int64_t expected;
     std::int32_t margin;

@@ -135,7 +135,7 @@ TEST(StockTest, WhatLacksTwoLacksEight) {
   EXPECT_EQ(stock.memory.RestOf("other.example.com", Stock::Key(2, "spot"), kStart), nullptr);
 }
 
-TEST(StockTest, SizeClasses) {
+TEST(StockTest, PodCountsFallIntoFiveSizeClasses) {
   const std::vector<std::pair<std::int64_t, std::int32_t>> rows{
       {0, 1}, {1, 1}, {2, 2}, {4, 2}, {5, 5}, {16, 5}, {17, 17}, {64, 17}, {65, 65}, {9000, 65}};
   for (const auto& [pods, size] : rows) EXPECT_EQ(SizeClass(pods), size) << pods;

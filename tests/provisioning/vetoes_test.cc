@@ -27,7 +27,7 @@ struct ShapeRow {
   const char* short_of = "";
 };
 
-TEST(GangTest, LeastNodes) {
+TEST(GangTest, TheScarcestResourceDecidesTheLeastNodes) {
   const std::vector<ShapeRow> rows{
       {"one each", {{5, {{"gpu", 1}}, {}}}, {{"gpu", 1}}, 5},
       {"several on a node", {{5, {{"gpu", 2}}, {}}}, {{"gpu", 8}}, 2},
@@ -162,7 +162,7 @@ TEST(VetoTest, APriceThatNobodyKnowsIsAboveEveryLimit) {
                         "annotation berth.dev/price-per-hour of its flavor"));
 }
 
-TEST(MoneyTest, Dollars) {
+TEST(MoneyTest, DollarsAreRoundedToSixDecimals) {
   EXPECT_EQ(Dollars(0), "0");
   EXPECT_EQ(Dollars(40'000'000'000), "40");
   EXPECT_EQ(Dollars(445'000'000), "0.445");

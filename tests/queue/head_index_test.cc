@@ -88,7 +88,7 @@ TEST_F(HeadIndexTest, AnAbsentQueueHasNoHead) {
   ExpectSame();
 }
 
-TEST_F(HeadIndexTest, RandomSteps) {
+TEST_F(HeadIndexTest, AgreesWithASortedMapAfterRandomSteps) {
   for (const unsigned seed : {1U, 2U, 3U}) {
     std::mt19937 random(seed);
     const auto draw = [&random](int bound) {

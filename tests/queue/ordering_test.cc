@@ -92,7 +92,7 @@ TEST(OrderingTest, AProvisioningPolicyKeepsThePlaceInTheQueue) {
   EXPECT_EQ(QueueOrderTime(workload, {}), kLater) << "the eviction of no check";
 }
 
-TEST(OrderingTest, EffectivePriority) {
+TEST(OrderingTest, TheEffectivePriorityIsThePriorityPlusAValidBoost) {
   struct Row {
     const char* name;
     std::optional<std::int32_t> priority;

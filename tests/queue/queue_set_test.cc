@@ -384,7 +384,7 @@ TEST_F(QueueSetTest, AHeadThatLeftWhileItWasDecidedIsNotPutBack) {
   EXPECT_EQ(set.waiting(queue).count(), 0);
 }
 
-TEST_F(QueueSetTest, NamespaceSelectors) {
+TEST_F(QueueSetTest, ANamespacePassesIfTheSelectorMatchesItsLabels) {
   struct Row {
     const char* name;
     std::optional<api::LabelSelector> selector;

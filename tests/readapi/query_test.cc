@@ -100,7 +100,7 @@ TEST(QueryTest, ResourcesWithoutNamespacesTakeThemForSight) {
   EXPECT_TRUE(query->filters.empty());
 }
 
-TEST(QueryTest, ReportQueries) {
+TEST(QueryTest, AReportQueryIsReadOrItsFaultIsNamed) {
   const auto query = ParseReportQuery(
       {{"by", "cause"}, {"days", "30"}, {"namespace", "team-a"}, {"format", "csv"}});
   ASSERT_TRUE(query.has_value());
@@ -137,7 +137,7 @@ TEST(QueryTest, CapacityHistoryQueries) {
   }
 }
 
-TEST(QueryTest, HistoryQueries) {
+TEST(QueryTest, AHistoryQueryIsReadOrItsFaultIsNamed) {
   const auto query =
       ParseHistoryQuery({{"clusterQueue", "team"}, {"days", "30"}, {"namespace", "team-b,team-a"}});
   ASSERT_TRUE(query.has_value());
@@ -175,7 +175,7 @@ TEST(QueryTest, CohortHistoryQueries) {
   }
 }
 
-TEST(QueryTest, StreamQueries) {
+TEST(QueryTest, AStreamQueryIsReadOrRefused) {
   const auto all = ParseStreamQuery({});
   ASSERT_TRUE(all.has_value());
   EXPECT_EQ(all->resources.size(), Resources().size());

@@ -29,7 +29,7 @@ job last queue=q label=x={i}
   EXPECT_EQ(script->steps.back().Get("label"), "x={i}") << "there are no turns here";
 }
 
-TEST(ScriptTest, WrongBlocks) {
+TEST(ScriptTest, AWrongBlockIsRefusedWithItsLine) {
   struct Row {
     const char* text;
     const char* message;

@@ -44,7 +44,7 @@ double MeanOf(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-TEST(GeneratorTest, Distributions) {
+TEST(GeneratorTest, RunsFollowTheirDistribution) {
   const auto uniform =
       RunsOf(ManyJobs({.kind = RandomSpan::Kind::kUniform, .first = 10s, .last = 30s}));
   EXPECT_NEAR(MeanOf(uniform), 20, 0.2);

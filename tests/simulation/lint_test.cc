@@ -52,7 +52,7 @@ api::ResourceQuota& FirstQuota(LintInput& input) {
 
 TEST(LintTest, ACleanClusterHasNoFindings) { EXPECT_THAT(Lines(LintQueues(Clean())), IsEmpty()); }
 
-TEST(LintTest, Cohorts) {
+TEST(LintTest, ACycleOfCohortsIsAnError) {
   EXPECT_THAT(Changed([](LintInput& input) {
                 for (const auto& [name, parent] : {std::pair("x", "y"), std::pair("y", "x")}) {
                   api::Cohort& cohort = input.cluster.cohorts.emplace_back();
@@ -126,7 +126,7 @@ TEST(LintTest, NothingIsSaidOfWhatCannotBeRead) {
               IsEmpty());
 }
 
-TEST(LintTest, Flavors) {
+TEST(LintTest, UnusedAndUnknownFlavorsAndTopologiesAreFound) {
   EXPECT_THAT(
       Changed([](LintInput& input) { input.cluster.flavors.emplace_back().meta.name = "spare"; }),
       ElementsAre("warning flavor-in-no-queue ResourceFlavor spare metadata.name"));
@@ -144,7 +144,7 @@ TEST(LintTest, Flavors) {
                           "spec.resourceGroups.0.flavors.0.name"));
 }
 
-TEST(LintTest, Quotas) {
+TEST(LintTest, QuotasAndLimitsThatCannotBeUsedAreFound) {
   EXPECT_THAT(Changed([](LintInput& input) {
                 FirstQueue(input).spec.cohort_name.clear();
                 FirstQuota(input).nominal_quota = 0;
@@ -185,7 +185,7 @@ TEST(LintTest, Quotas) {
               ElementsAre("error queue-policy ClusterQueue a metadata.annotations"));
 }
 
-TEST(LintTest, Queues) {
+TEST(LintTest, QueuesThatNoWorkloadCanUseAreFound) {
   EXPECT_THAT(Changed([](LintInput& input) { input.cluster.local_queues.pop_back(); }),
               ElementsAre("warning queue-without-localqueue ClusterQueue b metadata.name"));
   EXPECT_THAT(Changed([](LintInput& input) {
@@ -207,7 +207,7 @@ TEST(LintTest, Queues) {
                           "warning queue-stopped LocalQueue team/b spec.stopPolicy"));
 }
 
-TEST(LintTest, Checks) {
+TEST(LintTest, ChecksWithoutObjectControllerOrParametersAreFound) {
   const auto named = [](LintInput& input, const char* controller) {
     FirstQueue(input).spec.admission_checks = {{.check = "dws"}};
     api::AdmissionCheck& check = input.checks.emplace_back();
@@ -232,7 +232,7 @@ TEST(LintTest, Checks) {
               IsEmpty());
 }
 
-TEST(LintTest, Priorities) {
+TEST(LintTest, PreemptionThatStarvesWorkloadsIsFound) {
   EXPECT_THAT(Changed([](LintInput& input) {
                 FirstQueue(input).spec.preemption.within_cluster_queue =
                     api::PreemptionPolicy::kLowerPriority;

@@ -28,7 +28,7 @@ constexpr char kTasks[] =
     "MISC\n"
     "4f06,worker,1.0,Running,1739163.0,,600.0,,100.0,T4\n";
 
-TEST(AlibabaTest, Pods) {
+TEST(AlibabaTest, EachScheduledPodBecomesAJob) {
   ASSERT_EQ(FormatOf("x.csv", kPods), TraceFormat::kAlibabaPods);
   const auto trace = ReadTrace(FormatOf("x.csv", kPods), kPods);
   ASSERT_TRUE(trace) << trace.error().message;
@@ -46,7 +46,7 @@ TEST(AlibabaTest, Pods) {
   EXPECT_TRUE(trace->jobs[1].failed);
 }
 
-TEST(AlibabaTest, Tasks) {
+TEST(AlibabaTest, EachEndedTaskBecomesAJobOfItsInstances) {
   ASSERT_EQ(FormatOf("pai_task_table.csv", kTasks), TraceFormat::kAlibabaTasks);
   const auto trace = ReadTrace(TraceFormat::kAlibabaTasks, kTasks);
   ASSERT_TRUE(trace) << trace.error().message;

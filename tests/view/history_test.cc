@@ -53,7 +53,7 @@ TEST(HistoryScreen, TwoAttemptsAndARequest) {
   EXPECT_EQ(RenderHistory({}, {}), "the ledger has nothing of that\n");
 }
 
-TEST(HistoryScreen, Json) {
+TEST(HistoryScreen, TheJsonHasTimesWaitsAndDestroyedHours) {
   const nlohmann::json json = HistoryJson(View());
   ASSERT_EQ(json["attempts"].size(), 2U);
   const nlohmann::json& first = json["attempts"][0];

@@ -34,7 +34,7 @@ KueueTable TableOf(Json list) {
   return table;
 }
 
-TEST(KueueTables, Workloads) {
+TEST(KueueTables, WorkloadsAreShownWithStatusAndPosition) {
   KueueTable table = TableOf(Workloads());
   EXPECT_EQ(WaitingQueues(table), std::vector<std::string>{"x/q"});
   AddPositions(Json::parse(R"({"items": [{"metadata": {"name": "job-a", "namespace": "x"},

@@ -52,7 +52,7 @@ struct TopologyRow {
 
 class TopologyLevelsTest : public testing::TestWithParam<TopologyRow> {};
 
-TEST_P(TopologyLevelsTest, Row) {
+TEST_P(TopologyLevelsTest, LevelsAreUniqueAndChangeOnlyAboveTheHosts) {
   const TopologyRow& row = GetParam();
   api::Topology topology;
   topology.meta.name = "dc";

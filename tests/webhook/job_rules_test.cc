@@ -35,7 +35,7 @@ struct DefaultCase {
 void PrintTo(const DefaultCase& c, std::ostream* out) { *out << c.name; }
 class JobDefaultsTest : public ::testing::TestWithParam<DefaultCase> {};
 
-TEST_P(JobDefaultsTest, Sets) {
+TEST_P(JobDefaultsTest, AManagedJobIsSuspendedAndGetsDefaultQueueAndClass) {
   const DefaultCase& c = GetParam();
   ReviewedJob job;
   if (!c.queue.empty()) job.meta.labels[api::kQueueLabel] = c.queue;
@@ -80,7 +80,7 @@ struct RuleCase {
 void PrintTo(const RuleCase& c, std::ostream* out) { *out << c.name; }
 class JobRulesTest : public ::testing::TestWithParam<RuleCase> {};
 
-TEST_P(JobRulesTest, Validates) {
+TEST_P(JobRulesTest, AJobIsAllowedOrItsMistakeIsNamed) {
   const RuleCase& c = GetParam();
   api::Job job = Queued();
   if (c.change) c.change(job);

@@ -220,7 +220,7 @@ struct Change {
 
 class ParentChangeTest : public ::testing::TestWithParam<Change> {};
 
-TEST_P(ParentChangeTest, IsJudged) {
+TEST_P(ParentChangeTest, IsAllowedOrRefusedWithTheReason) {
   const Change& each = GetParam();
   const bool groups = std::string_view(each.kind) == kLwss;
   const Json old = groups ? Groups(each.before) : Serving(each.before);
@@ -360,7 +360,7 @@ TEST(ParentReviewTest, SetsOfAnotherParentAreNotJudged) {
   EXPECT_EQ(Refusal(kStatefulSets, Serving(another), Serving()), "");
 }
 
-TEST(ParentReviewTest, OnCreate) {
+TEST(ParentReviewTest, AMistakeInANewObjectIsRefused) {
   EXPECT_EQ(Refusal(kStatefulSets, Serving(), nullptr), "");
   EXPECT_THAT(
       Refusal(kStatefulSets,

@@ -36,7 +36,7 @@ void PrintTo(const ZoneRow& row, std::ostream* out) { *out << row.name; }
 
 class PolicyZonesTest : public ::testing::TestWithParam<ZoneRow> {};
 
-TEST_P(PolicyZonesTest, Row) {
+TEST_P(PolicyZonesTest, AZoneOutsideThePoolsOfItsFlavorIsRefused) {
   const ZoneRow& row = GetParam();
   const FieldErrors errors =
       ValidateProvisioningPolicy(PolicyOf(row.flavor, row.zones), nullptr, Cluster());

@@ -35,7 +35,7 @@ struct QueueCase {
 void PrintTo(const QueueCase& c, std::ostream* out) { *out << c.name; }
 class ClusterQueueRulesTest : public ::testing::TestWithParam<QueueCase> {};
 
-TEST_P(ClusterQueueRulesTest, Validates) {
+TEST_P(ClusterQueueRulesTest, AClusterQueueIsAllowedOrItsMistakeIsNamed) {
   api::ClusterQueue queue = Queue();
   GetParam().change(queue);
   const FieldErrors errors = ValidateClusterQueue(queue, nullptr);

@@ -25,7 +25,7 @@ net::Response Ask(std::string method, std::string target, std::string body,
       request, {.facts = [](const ReviewedKind&, const api::ObjectMeta&) { return JobFacts{}; }});
 }
 
-TEST(WebhookServerTest, Conversion) {
+TEST(WebhookServerTest, AConversionReviewIsAnsweredWithConvertedObjects) {
   const net::Response response = Ask("POST", "/convert?timeout=30s", R"({"request": {"uid": "u",
     "desiredAPIVersion": "kueue.x-k8s.io/v1beta2", "objects": [{"apiVersion":
     "kueue.x-k8s.io/v1beta1", "kind": "ClusterQueue", "spec": {"cohort": "org"}}]}})");
@@ -34,7 +34,7 @@ TEST(WebhookServerTest, Conversion) {
             "org");
 }
 
-TEST(WebhookServerTest, Review) {
+TEST(WebhookServerTest, AnAdmissionReviewIsAnswered) {
   const net::Response response =
       Ask("POST", "/validate-batch-v1-job", R"({"request": {"uid": "u", "object": {}}})",
           "application/json; charset=utf-8");

@@ -21,7 +21,7 @@ struct AnnotationRow {
 
 class TopologyRulesTest : public ::testing::TestWithParam<AnnotationRow> {};
 
-TEST_P(TopologyRulesTest, Finds) {
+TEST_P(TopologyRulesTest, AnnotationsAreAllowedOrTheirMistakeIsNamed) {
   const FieldErrors errors =
       ValidateTopologyAnnotations(Path("annotations"), GetParam().annotations, 8);
   if (GetParam().wanted == nullptr) {

@@ -49,7 +49,7 @@ struct WorkloadCase {
 void PrintTo(const WorkloadCase& c, std::ostream* out) { *out << c.name; }
 class WorkloadRulesTest : public ::testing::TestWithParam<WorkloadCase> {};
 
-TEST_P(WorkloadRulesTest, Validates) {
+TEST_P(WorkloadRulesTest, AWorkloadIsAllowedOrItsMistakeIsNamed) {
   const WorkloadCase& c = GetParam();
   api::Workload workload = c.old;
   c.change(workload);

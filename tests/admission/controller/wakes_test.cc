@@ -38,7 +38,7 @@ class WakesTest : public WakesWorld, public ::testing::WithParamInterface<WakeCa
   }
 };
 
-TEST_P(WakesTest, GivesQuota) {
+TEST_P(WakesTest, TheChangeGivesTheWaitingWorkloadItsQuota) {
   const auto& [row, hashing] = GetParam();
   Crash();
   options_.driver.scheduler.gates.scheduling_equivalence_hashing = hashing;

@@ -54,7 +54,7 @@ void Check(const Match& row) {
   EXPECT_EQ(world.FlavorFor("w", "gpu"), row.flavor);
 }
 
-TEST(FlavorAssignmentTest, Taints) {
+TEST(FlavorAssignmentTest, AnUntoleratedTaintThatForbidsPodsExcludesTheFlavor) {
   const api::Taint no_schedule{"spot", "yes", "NoSchedule"};
   const Match rows[] = {
       {"nothing special: the first", {}, {}, {}, {}, {}, "spot"},

@@ -66,7 +66,7 @@ struct NodeRow {
 
 class NodeFailureTest : public ::testing::TestWithParam<NodeRow> {};
 
-TEST_P(NodeFailureTest, Judges) {
+TEST_P(NodeFailureTest, ReadinessTaintsAndPodsDecideWhetherANodeHasFailed) {
   const NodeRow& row = GetParam();
   const api::Workload workload = Placed();
   WorkloadOnNode on_node{&workload, {}, {PodOf("wait")}};

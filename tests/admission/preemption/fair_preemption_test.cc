@@ -57,7 +57,7 @@ void Check(const FairRow& row) {
   EXPECT_EQ(world.VictimsOf("p"), row.victims);
 }
 
-TEST(FairPreemptionTest, Rules) {
+TEST(FairPreemptionTest, RulesOfFairSharingDecideWhichWorkloadsArePreempted) {
   const FairRow rows[] = {
       {"a within nominal takes whatever others borrowed, be it of high priority",
        {kFinal, kInitial},

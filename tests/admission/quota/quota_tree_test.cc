@@ -279,7 +279,7 @@ TEST(QuotaTreeTest, CellsComeAndGo) {
 
 // A cohort exists as soon as an object names it, and goes when no object names it and it has no
 // object.
-TEST(QuotaTreeTest, ImplicitCohorts) {
+TEST(QuotaTreeTest, ACohortExistsAsLongAsAnObjectNamesIt) {
   support::TableWorld world({"f"}, {support::MakeQueue("a", "team", {{"f", {{"gpu", 4}}}}),
                                     support::MakeQueue("b", "team", {{"f", {{"gpu", 2}}}})});
   const ClusterState& state = world.scheduler().state();

@@ -73,7 +73,7 @@ Json DrawTree(std::mt19937& random, int depth) {
   }
 }
 
-TEST(JsonWriteTest, DrawnTrees) {
+TEST(JsonWriteTest, RandomTreesAreWrittenAsByDump) {
   std::mt19937 random(7);
   for (int i = 0; i < 5000; ++i) ExpectSame(DrawTree(random, 5));
 }

@@ -7,7 +7,7 @@
 namespace berth::haversine {
 namespace {
 
-TEST(ContentRange, Table) {
+TEST(ContentRange, OnlyACompleteByteRangeWithinTheSizeIsRead) {
   struct Row {
     std::string_view text;
     std::optional<ContentRange> range;

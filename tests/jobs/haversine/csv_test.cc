@@ -20,7 +20,7 @@ constexpr std::string_view kTaxiHeader =
     "dropoff_latitude,payment_type,fare_amount,extra,mta_tax,tip_amount,tolls_amount,"
     "improvement_surcharge,total_amount";
 
-TEST(ParseCoordinate, Table) {
+TEST(ParseCoordinate, ReadsDecimalNumbersAndRefusesOtherText) {
   struct Row {
     std::string_view text;
     std::optional<double> value;
@@ -155,7 +155,7 @@ TEST(CsvSource, PiecesOfAnySize) {
   }
 }
 
-TEST(CsvSource, HeaderAlone) {
+TEST(CsvSource, AFileOfAHeaderAloneHasNoRows) {
   for (const std::string& text : {CsvOf({}), CsvOf({}).substr(0, CsvOf({}).size() - 1)}) {
     const auto source = Open(text);
     ASSERT_TRUE(source);

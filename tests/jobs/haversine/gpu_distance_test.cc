@@ -69,7 +69,7 @@ struct KnownRow {
   double tolerance_km;
 };
 
-TEST(GpuDistance, KnownDistances) {
+TEST(GpuDistance, GivesTheKnownDistances) {
   constexpr double kHalfCircumferenceKm = kEarthRadiusKm * std::numbers::pi;
   for (const KnownRow& row : std::vector<KnownRow>{
            {"nowhere", {-73.9, 40.7, -73.9, 40.7}, 0.0, 0.0},

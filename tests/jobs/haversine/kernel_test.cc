@@ -42,7 +42,7 @@ const std::vector<KernelRow>& KnownDistances() {
   return rows;
 }
 
-TEST(Kernel, KnownDistances) {
+TEST(Kernel, EveryKernelGivesTheKnownDistances) {
   for (const Kernel& kernel : UsableKernels()) {
     for (const KernelRow& row : KnownDistances()) {
       const std::array<const double*, 4> columns = {&row.trip[0], &row.trip[1], &row.trip[2],

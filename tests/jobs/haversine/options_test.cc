@@ -9,7 +9,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(Options, Everything) {
+TEST(Options, EveryOptionOfAComputationIsRead) {
   const auto options =
       ParseOptions({"trips.csv", "--device", "gpu", "--threads=3", "--format=raw", "--check", "10",
                     "--distances", "km", "--json", "--quiet", "--http-parallel", "8",
@@ -27,7 +27,7 @@ TEST(Options, Everything) {
   EXPECT_EQ(options->http_deadline_seconds, 5);
 }
 
-TEST(Options, Generate) {
+TEST(Options, TheOptionsOfGeneratedTripsAreRead) {
   const auto options = ParseOptions({"--generate", "146112989", "--seed", "7", "--write-csv=a"});
   ASSERT_TRUE(options);
   EXPECT_TRUE(options->generate);
@@ -36,7 +36,7 @@ TEST(Options, Generate) {
   EXPECT_EQ(options->write_csv, "a");
 }
 
-TEST(Options, Mistakes) {
+TEST(Options, AMistakeIsRefusedAndNamed) {
   struct Row {
     std::vector<std::string_view> arguments;
     std::string_view message;

@@ -59,7 +59,7 @@ Outcome SomeOutcome() {
   return outcome;
 }
 
-TEST(Report, Text) {
+TEST(Report, TheTextReportStatesCountsFaultsAndTheHistogram) {
   const std::string text = TextReport(SomeOutcome(), {"trips.csv", "cpu"});
   EXPECT_THAT(text, HasSubstr("1,234,567 read: 1,234,500 computed, 60 with a zero coordinate, "
                               "4 impossible, 3 malformed"));
@@ -70,7 +70,7 @@ TEST(Report, Text) {
   EXPECT_THAT(text, HasSubstr("40 km and more               1"));
 }
 
-TEST(Report, Json) {
+TEST(Report, TheJsonReportEscapesTextAndStatesTheCounts) {
   const std::string json = JsonReport(SomeOutcome(), {"a \"b\"\n.csv", "cpu"});
   EXPECT_THAT(json, HasSubstr(R"("input":"a \"b\"\u000a.csv")"));
   EXPECT_THAT(json, HasSubstr(R"("rowsRead":1234567,"rowsComputed":1234500,"rowsZero":60,)"));
@@ -78,7 +78,7 @@ TEST(Report, Json) {
   EXPECT_THAT(json, HasSubstr(R"("checked":100,"checkFailed":0,)"));
 }
 
-TEST(Report, WithCommas) {
+TEST(Report, CountsHaveACommaBeforeEveryThreeDigits) {
   EXPECT_EQ(WithCommas(0), "0");
   EXPECT_EQ(WithCommas(999), "999");
   EXPECT_EQ(WithCommas(1000), "1,000");

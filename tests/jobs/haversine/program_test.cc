@@ -52,7 +52,7 @@ TEST(Program, FilesAndDistances) {
   EXPECT_TRUE(ReadFile(folder.Path("a.csv.km")) == ReadFile(folder.Path("a.raw.km")));
 }
 
-TEST(Program, ExitCodes) {
+TEST(Program, EachOutcomeHasItsExitStatusAndMessage) {
   const ScratchFolder folder;
   WriteFile(folder.Path("zeros.csv"), CsvOf({"0,0,0,0", "x,0,0,0"}));
   WriteFile(folder.Path("other.csv"), "VendorID,fare\n1,2\n");

@@ -34,7 +34,7 @@ TEST(Generator, TripsAreAroundManhattan) {
   }
 }
 
-TEST(JudgeTrip, Table) {
+TEST(JudgeTrip, ATripIsGoodZeroOrImpossibleByItsCoordinates) {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   constexpr double kInfinite = std::numeric_limits<double>::infinity();
   struct Row {

@@ -205,7 +205,7 @@ TEST(GpusOfAttemptsTest, SharesCountAsPartsOfAGpu) {
   EXPECT_EQ(attempt.resources, once);
 }
 
-TEST_F(ObservationTest, Requests) {
+TEST_F(ObservationTest, TheRecordOfARequestFollowsItsConditions) {
   api::ProvisioningRequest request;
   request.meta = {.namespace_name = "team", .name = "r", .uid = "ru"};
   request.meta.creation_timestamp = At(0);

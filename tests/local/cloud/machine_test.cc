@@ -58,7 +58,7 @@ TEST(NodePoolTest, NodesOfSharedGpusAdvertiseReplicas) {
   EXPECT_EQ(renamed["metadata"]["labels"]["cloud.berth.dev/one-share-a-pod"], "true");
 }
 
-TEST(GangFitTest, LargestFirst) {
+TEST(GangFitTest, TheLargestMembersArePlacedFirst) {
   EXPECT_EQ(Count(FitGang(Pool(Json::object()), {Member(4, "1"), Member(2, "2900m")})), 3);
   EXPECT_EQ(Count(FitGang(Pool(Json::object()), {Member(3, "1")})), 1);
   EXPECT_EQ(Count(FitGang(Pool(Json::object()), {Member(4, "1")})), 2);

@@ -107,7 +107,7 @@ TEST_F(SignInTest, TheTokenOfAProxyNeedsNoSession) {
   EXPECT_EQ(Send(request).status, 401);
 }
 
-TEST_F(SignInTest, Refuses) {
+TEST_F(SignInTest, ABadSignInIsRefusedWithoutASession) {
   struct RefusedRow {
     const char* body;
     int status;

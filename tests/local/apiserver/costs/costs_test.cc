@@ -90,7 +90,7 @@ Json WidgetItems(int n, const std::string& value) {
                       })}});
 }
 
-TEST(Costs, JsonPatch) {
+TEST(Costs, AJsonPatchTakesTimeLinearInItsBody) {
   ExpectLinear("add and replace", [](int n) {
     const Json object{{"list", Json::array()}, {"map", Json::object()}};
     Json patch = Json::array();
@@ -103,7 +103,7 @@ TEST(Costs, JsonPatch) {
   });
 }
 
-TEST(Costs, MergePatch) {
+TEST(Costs, AMergePatchTakesTimeLinearInItsBody) {
   ExpectLinear("members", [](int n) {
     Json object = Json::object();
     Json patch = Json::object();
@@ -210,7 +210,7 @@ TEST(Costs, ServerSideApply) {
   });
 }
 
-TEST(Costs, ManagedFields) {
+TEST(Costs, ManagedFieldsAreTrackedInLinearTime) {
   ExpectLinear("an update of a list map", [](int n) {
     const Json live = Applied(nullptr, WidgetItems(n, "a"), "one");
     Json updated = WidgetItems(n, "b");
@@ -248,7 +248,7 @@ Json BelowALongKey(int n, const std::function<Json(int)>& value) {
   return {{std::string(static_cast<std::size_t>(n) * 50, 'k'), std::move(fields)}};
 }
 
-TEST(Costs, UnknownFields) {
+TEST(Costs, UnknownFieldsAreFoundInLinearTime) {
   ExpectLinear("of a ConfigMap, with their places", [](int n) {
     const std::string text = BelowALongKey(n, [](int i) { return Json(i); }).dump();
     std::string body = R"({"kind":"ConfigMap","data":{},"x":)" + text;
@@ -287,7 +287,7 @@ TEST(Costs, UnknownFields) {
   });
 }
 
-TEST(Costs, CustomObjects) {
+TEST(Costs, CustomObjectsAreValidatedInLinearTime) {
   ExpectLinear("values and rules with their old items", [](int n) {
     const Json old_object = WidgetItems(n, "a");
     Json object = WidgetItems(n, "b");

@@ -17,7 +17,7 @@ struct PatchCase {
 void PrintTo(const PatchCase& c, std::ostream* out) { *out << c.name; }
 
 class JsonPatchTest : public ::testing::TestWithParam<PatchCase> {};
-TEST_P(JsonPatchTest, Applies) {
+TEST_P(JsonPatchTest, AppliesEveryOperationOrRefusesThePatch) {
   const PatchCase& c = GetParam();
   const auto result = ApplyJsonPatch(Json::parse(c.document), Json::parse(c.patch));
   if (c.code != 0) {

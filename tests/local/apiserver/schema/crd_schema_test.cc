@@ -40,7 +40,7 @@ struct ValueCase {
 };
 void PrintTo(const ValueCase& c, std::ostream* out) { *out << c.name; }
 class CrdValueTest : public ::testing::TestWithParam<ValueCase> {};
-TEST_P(CrdValueTest, Validates) {
+TEST_P(CrdValueTest, AValueFitsItsSchemaOrItsMistakeIsNamed) {
   const ValueCase& c = GetParam();
   const auto schema = Parse(
       {{"type", "object"},
@@ -183,7 +183,7 @@ spec:
 )"));
 }
 
-TEST(CrdSchemaTest, Defaults) {
+TEST(CrdSchemaTest, MissingFieldsAndForbiddenNullsGetTheirDefaults) {
   const auto schema = Parse(Yaml(kQueue));
   Json object = Yaml("spec: {strategy: null, maybe: null, plain: null, list: [{name: a}]}");
   schema->Default(object);

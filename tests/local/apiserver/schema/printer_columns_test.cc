@@ -23,7 +23,7 @@ struct ColumnCase {
   std::string want;
 };
 class PrinterColumnTest : public ::testing::TestWithParam<ColumnCase> {};
-TEST_P(PrinterColumnTest, Cell) {
+TEST_P(PrinterColumnTest, ACellShowsTheValueOfItsPathAsItsType) {
   std::vector<Cause> causes;
   const auto columns = ParsePrinterColumns(
       Json::array({{{"name", "C"}, {"type", GetParam().type}, {"jsonPath", GetParam().path}}}), "p",

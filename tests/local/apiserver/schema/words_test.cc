@@ -21,7 +21,7 @@ struct SelectorCase {
   bool want;
 };
 class LabelSelectorTest : public ::testing::TestWithParam<SelectorCase> {};
-TEST_P(LabelSelectorTest, Matches) {
+TEST_P(LabelSelectorTest, ATextMatchesTheLabelsThatMeetItsRequirements) {
   const auto selector = ParseLabelSelector(GetParam().text);
   ASSERT_TRUE(selector) << selector.error().message;
   EXPECT_EQ(Matches(*selector, Json::parse(GetParam().labels)), GetParam().want) << GetParam().text;
@@ -45,7 +45,7 @@ struct BadSelector {
   std::string want;
 };
 class BadLabelSelectorTest : public ::testing::TestWithParam<BadSelector> {};
-TEST_P(BadLabelSelectorTest, SaysWhy) {
+TEST_P(BadLabelSelectorTest, IsRefusedWithTheReason) {
   const auto selector = ParseLabelSelector(GetParam().text);
   ASSERT_FALSE(selector);
   EXPECT_EQ(selector.error().code, 400);
@@ -71,7 +71,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "values[0]: Invalid value: \"x\": for 'Gt', 'Lt' operators, the value "
                     "must be an integer"}));
 
-TEST(LabelSelectorTest, FromObject) {
+TEST(LabelSelectorTest, AnObjectOfLabelsAndExpressionsIsReadAsASelector) {
   const auto selector = LabelSelectorFromJson(Json::parse(R"({
       "matchLabels": {"b": "1"},
       "matchExpressions": [{"key": "a", "operator": "In", "values": ["y", "x"]},
@@ -135,7 +135,7 @@ TEST(NamesTest, TextsOfKubernetes) {
               "metadata.labels");
 }
 
-TEST(QuantityTest, CanonicalForms) {
+TEST(QuantityTest, AQuantityIsWrittenInItsCanonicalFormOrRefused) {
   const std::vector<std::pair<std::string, std::string>> rows{
       {"0.5", "500m"},
       {"1024Mi", "1Gi"},

@@ -20,7 +20,7 @@ const Json* Named(const Json& list, const char* field, const std::string& name) 
   return nullptr;
 }
 
-TEST_F(DiscoveryTest, PlainForm) {
+TEST_F(DiscoveryTest, ThePlainFormListsGroupsAndTheirResources) {
   EXPECT_EQ(Get("/api").json["versions"], Json::array({"v1"}));
   const Json groups = Get("/apis").json["groups"];
   ASSERT_NE(Named(groups, "name", "batch"), nullptr);

@@ -170,7 +170,7 @@ TEST_F(KindsTest, RequestsAboveLimitsAreRefused) {
   EXPECT_THAT(refused.message(), HasSubstr("must be less than or equal to cpu limit of 1"));
 }
 
-TEST_F(KindsTest, JobTables) {
+TEST_F(KindsTest, ATableOfJobsShowsCompletionsAndImages) {
   CreateJob();
   const Answer table = Get(kJobs, {{"Accept", "application/json;as=Table;v=v1;g=meta.k8s.io"}});
   const Json& cells = table.json["rows"][0]["cells"];

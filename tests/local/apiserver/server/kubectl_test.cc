@@ -120,7 +120,7 @@ TEST_F(KubectlTest, MistakesAreNamed) {
               HasSubstr("no matches for kind \"Nope\" in version \"x/v1\""));
 }
 
-TEST_F(KubectlTest, CustomKinds) {
+TEST_F(KubectlTest, ACustomKindIsAppliedShownExplainedAndDeleted) {
   EXPECT_EQ(
       Kubectl("apply --server-side -f -", WidgetCrd().dump()),
       "customresourcedefinition.apiextensions.k8s.io/widgets.example.com serverside-applied\n");

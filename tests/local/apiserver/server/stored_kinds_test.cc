@@ -42,7 +42,7 @@ struct MistakeRow {
   const char* outcome;
 };
 
-TEST_F(StoredKindsTest, Ingresses) {
+TEST_F(StoredKindsTest, AnIngressIsValidatedAndShownInATable) {
   const std::string path = Path("networking.k8s.io", "ingresses");
   const MistakeRow rows[] = {
       {"spec: {}",
@@ -72,7 +72,7 @@ TEST_F(StoredKindsTest, Ingresses) {
   EXPECT_EQ(cells[4], "80");
 }
 
-TEST_F(StoredKindsTest, FlowSchemas) {
+TEST_F(StoredKindsTest, AFlowSchemaIsValidatedAndDefaulted) {
   const std::string path = Path("flowcontrol.apiserver.k8s.io", "flowschemas");
   const MistakeRow rows[] = {
       {"spec: {priorityLevelConfiguration: {name: a}, matchingPrecedence: 10001}",
@@ -116,7 +116,7 @@ TEST_F(StoredKindsTest, TheAuthorityOfClientsIsThereForServersOfExtensions) {
   EXPECT_EQ(role["rules"][0]["resourceNames"], Json::array({name.substr(1)})) << role;
 }
 
-TEST_F(StoredKindsTest, IngressClasses) {
+TEST_F(StoredKindsTest, AnIngressClassKeepsItsControllerAndGetsItsScope) {
   const std::string path = Path("networking.k8s.io", "ingressclasses");
   EXPECT_EQ(Outcome(path, "spec: {}"), "spec.controller: Required value");
   EXPECT_EQ(Outcome(path, "spec: {controller: nginx}"),
@@ -129,7 +129,7 @@ TEST_F(StoredKindsTest, IngressClasses) {
   EXPECT_EQ(Cells(path)[2], "C/c");
 }
 
-TEST_F(StoredKindsTest, NetworkPolicies) {
+TEST_F(StoredKindsTest, ANetworkPolicyIsValidatedAndDefaulted) {
   const std::string path = Path("networking.k8s.io", "networkpolicies");
   const MistakeRow rows[] = {
       {"spec: {podSelector: {}, ingress: [{from: [{}]}]}",
@@ -161,7 +161,7 @@ TEST_F(StoredKindsTest, NetworkPolicies) {
   EXPECT_EQ(Cells(path)[1], "<none>");
 }
 
-TEST_F(StoredKindsTest, Autoscalers) {
+TEST_F(StoredKindsTest, AnAutoscalerIsValidatedDefaultedAndShownInATable) {
   const std::string path = Path("autoscaling", "horizontalpodautoscalers", "v2");
   const std::string target =
       "spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: "
@@ -245,7 +245,7 @@ TEST_F(StoredKindsTest, DriversOfStorage) {
   EXPECT_EQ(Cells(attachments)[4], false);
 }
 
-TEST_F(StoredKindsTest, Runtimes) {
+TEST_F(StoredKindsTest, ARuntimeClassHasARequiredImmutableHandler) {
   const std::string path = Path("node.k8s.io", "runtimeclasses");
   EXPECT_EQ(Outcome(path, "{}"), "handler: Required value");
   EXPECT_EQ(Outcome(path, "handler: runc"), "201");

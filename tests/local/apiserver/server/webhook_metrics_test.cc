@@ -67,7 +67,7 @@ TEST_F(WebhookMetricsTest, AnAllowedWrite) {
   EXPECT_THAT(metrics, Not(HasSubstr("webhook_fail_open_count")));
 }
 
-TEST_F(WebhookMetricsTest, ARejection) {
+TEST_F(WebhookMetricsTest, ARejectionIsCountedWithItsCode) {
   Serve([](const Json& review) {
     return Answered(review, {{"allowed", false}, {"status", {{"code", 403}}}});
   });

@@ -124,7 +124,7 @@ class RefusalTest : public ::testing::Test {
   std::string path_ = folder_.File("state.db");
 };
 
-TEST_F(RefusalTest, NewerSchema) {
+TEST_F(RefusalTest, ANewerSchemaIsRefused) {
   MakeDatabase();
   Run("PRAGMA user_version=7");
   EXPECT_THAT(OpenError(), HasSubstr("has schema version 7, this program knows versions up to 2"));
@@ -140,7 +140,7 @@ TEST_F(RefusalTest, NotADatabase) {
   EXPECT_THAT(OpenError(), HasSubstr("file is not a database"));
 }
 
-TEST_F(RefusalTest, Damaged) {
+TEST_F(RefusalTest, ADamagedFileIsRefusedWithItsPath) {
   MakeDatabase();
   std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
   for (int page = 2; page < 20; ++page) {

@@ -23,7 +23,7 @@ Json Defaulted(const char* group, const char* kind, std::string_view yaml) {
   return object;
 }
 
-TEST(DefaultsTest, Job) {
+TEST(DefaultsTest, AJobAndItsContainersGetTheirDefaults) {
   EXPECT_EQ(Defaulted("batch", "Job", R"(
 spec:
   template:
@@ -73,7 +73,7 @@ status: {}
 )"));
 }
 
-TEST(DefaultsTest, JobCounts) {
+TEST(DefaultsTest, TheDefaultsOfAJobDependOnWhatItSets) {
   const Json parallel = Defaulted("batch", "Job", "spec: {parallelism: 3}");
   EXPECT_FALSE(parallel["spec"].contains("completions"));
   EXPECT_FALSE(parallel["metadata"].contains("labels"));

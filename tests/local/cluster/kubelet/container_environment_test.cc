@@ -26,7 +26,7 @@ Result<Environment> Make(const char* container) {
   return MakeEnvironment(kPod, Json::parse(container), Lookup);
 }
 
-TEST(ContainerEnvironmentTest, EverySource) {
+TEST(ContainerEnvironmentTest, VariablesComeFromEverySource) {
   const auto environment =
       Make(R"json({"envFrom": [{"prefix": "P_", "configMapRef": {"name": "m"}}],
     "env": [
@@ -62,7 +62,7 @@ TEST(ContainerEnvironmentTest, WhatIsMissingIsNamed) {
             "couldn't find key gone in secret s");
 }
 
-TEST(ContainerEnvironmentTest, Expansion) {
+TEST(ContainerEnvironmentTest, OnlyKnownUnescapedVariablesAreExpanded) {
   const Environment environment{{"A", "1"}};
   EXPECT_EQ(ExpandVariables("$(A)$(B)$A$", environment), "1$(B)$A$");
   EXPECT_EQ(ExpandVariables("$$(A) $(A", environment), "$(A) $(A");

@@ -30,14 +30,14 @@ TEST(ImageMapTest, NamesTagsAndDigests) {
   EXPECT_EQ(Path(images, "gcr.io/k8s-staging-perf-tests/sleep:v0.0.3"), "/bin/sleep");
 }
 
-TEST(ImageMapTest, RefusesNonsense) {
+TEST(ImageMapTest, AnEmptyNameOrARelativePathIsRefused) {
   ImageMap images;
   EXPECT_EQ(images.Add("", "/bin/sh").error().message, "image: the name is empty");
   EXPECT_EQ(images.Add("x", "bin/sh").error().message,
             "image x: \"bin/sh\" is not an absolute path");
 }
 
-TEST(ImageMapTest, CommandLines) {
+TEST(ImageMapTest, TheCommandLineComesFromImageCommandAndArguments) {
   const LocalProgram shell{"/bin/sh"};
   EXPECT_THAT(MakeCommandLine(shell, {}, {"-c", "true"}), ElementsAre("/bin/sh", "-c", "true"));
   EXPECT_THAT(MakeCommandLine(shell, {"sh", "-c"}, {"true"}), ElementsAre("/bin/sh", "-c", "true"));
@@ -48,7 +48,7 @@ TEST(ImageMapTest, CommandLines) {
   EXPECT_THAT(MakeCommandLine(sleep, {}, {"--help"}), ElementsAre("/bin/sleep", "--help"));
 }
 
-TEST(ImageMapTest, GoDurations) {
+TEST(ImageMapTest, AGoDurationNeedsANumberAndAUnit) {
   EXPECT_EQ(ParseGoDuration("120s"), 120);
   EXPECT_EQ(ParseGoDuration("1.5h"), 5400);
   EXPECT_EQ(ParseGoDuration(""), std::nullopt);

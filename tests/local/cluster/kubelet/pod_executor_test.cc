@@ -533,7 +533,7 @@ TEST_F(PodExecutorTest, AVolumeThatIsMissingIsWaitedFor) {
   EXPECT_EQ(StringAt(Pod("p"), {"status", "phase"}), "Pending");
 }
 
-TEST_F(PodExecutorTest, WorkingDirectories) {
+TEST_F(PodExecutorTest, AContainerRunsInItsWorkingDirectory) {
   const auto create = [&](const char* name, const char* folder) {
     Json main = Json::parse(R"([{"name": "main", "image": "shell",
         "args": ["-c", "[ -n \"$BERTH_VOLUMES\" ] || pwd; echo x > file && cat file"]}])");

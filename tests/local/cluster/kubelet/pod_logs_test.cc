@@ -134,7 +134,7 @@ TEST_F(PodLogsTest, ALineLongerThanAnAnswerIsCutAtItsFront) {
       "[berth: 47 bytes before this are left out]\n2026-11-20T07:03:22.000000000Z xxx"));
 }
 
-TEST_F(PodLogsTest, PreviousStart) {
+TEST_F(PodLogsTest, ThePreviousLogIsReadOnRequest) {
   Write("0.log", "old\n");
   Write("1.log", "new\n");
   EXPECT_EQ(Read(), "new\n");

@@ -26,7 +26,7 @@ struct VolumeRow {
   PodVolume expected;
 };
 
-TEST(PodVolumesTest, Content) {
+TEST(PodVolumesTest, AVolumeHasTheFilesOfItsSources) {
   const std::vector<VolumeRow> rows = {
       {R"({"name": "v", "emptyDir": {"medium": "Memory"}})", {"v", true, false, {}}},
       {R"({"name": "v"})", {"v", true, false, {}}},
@@ -117,7 +117,7 @@ Result<std::vector<PodMount>> Mounts(const std::string& volume, const std::strin
                   {{"DAY", "monday"}});
 }
 
-TEST(PodVolumesTest, Mounts) {
+TEST(PodVolumesTest, EachMountHasItsSubPathAndFollowsOuterMounts) {
   const auto empty = Mounts(R"({"name": "v", "emptyDir": {}})",
                             R"j([{"name": "v", "mountPath": "/data/deep/", "readOnly": true},
       {"name": "v", "mountPath": "/data", "subPathExpr": "logs/$(DAY)"},

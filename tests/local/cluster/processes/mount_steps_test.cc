@@ -128,7 +128,7 @@ TEST_F(MountStepsTest, AVolumeInAVolume) {
   EXPECT_TRUE(fs::is_directory(base_ + "/volume/in/ner"));
 }
 
-TEST_F(MountStepsTest, Refusals) {
+TEST_F(MountStepsTest, AMountThatCannotBeMadeIsRefused) {
   EXPECT_EQ(RefusalOf({"none", "here"}), base_ + "/none is not there");
   EXPECT_EQ(RefusalOf({"volume/file", "here"}),
             "mountPath " + base_ + "/here: " + base_ + "/here is a folder, the volume a file");

@@ -40,7 +40,7 @@ std::string Refused(const std::string& counts, const std::string& reasons,
          " nodes are available: " + preemption + ".";
 }
 
-TEST(NodeChoiceTest, NoNodes) {
+TEST(NodeChoiceTest, WithoutNodesTheMessageSaysSo) {
   EXPECT_EQ(Choose(Pod(), {}), "no nodes available to schedule pods");
 }
 
@@ -91,7 +91,7 @@ TEST(NodeChoiceTest, TaintsSelectorsAndCordons) {
   EXPECT_EQ(Choose(Pod(tolerating), rooms), "cordoned");
 }
 
-TEST(NodeChoiceTest, RequiredAffinity) {
+TEST(NodeChoiceTest, RequiredAffinityExcludesNodesThatDoNotMatch) {
   NodeRooms rooms;
   Add(rooms, "a", {{"metadata", {{"labels", {{"zone", "x"}, {"gpus", "4"}}}}}});
   const auto with = [](const char* key, const char* op, const Json& values) {
