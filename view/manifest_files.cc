@@ -130,22 +130,26 @@ Result<std::vector<nlohmann::json>> ReadManifests(const std::vector<std::string>
   return documents;
 }
 
-Result<std::vector<api::YamlDocument>> ParseManifestText(const std::string& text) {
+api::YamlLimits LimitsOfManifests(std::size_t bytes) {
+  constexpr std::size_t kLeastBytesOfNode = 2;
   api::YamlLimits limits;
+  limits.max_bytes = kMaxTextFile;
+  limits.max_documents = kMaxTextFile / kLeastBytesOfNode;
+  // A small file with aliases must not grow without bound.
+  limits.max_nodes = std::max(limits.max_nodes, bytes / kLeastBytesOfNode);
+  return limits;
+}
+
+Result<std::vector<api::YamlDocument>> ParseManifestText(const std::string& text) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   const bool is_object = first != std::string::npos && text[first] == '{';
-  if (text.size() > limits.max_bytes && is_object) {
+  if (text.size() > api::YamlLimits().max_bytes && is_object) {
     // A stream of several JSON values is YAML.
     if (Result<nlohmann::json> json = api::ParseJson(text)) {
       return std::vector<api::YamlDocument>{{*std::move(json), {}}};
     }
   }
-  constexpr std::size_t kLeastBytesOfNode = 2;
-  limits.max_bytes = kMaxTextFile;
-  limits.max_documents = kMaxTextFile / kLeastBytesOfNode;
-  // A small file with aliases must not grow without bound.
-  limits.max_nodes = std::max(limits.max_nodes, text.size() / kLeastBytesOfNode);
-  return api::ParseYamlStream(text, limits);
+  return api::ParseYamlStream(text, LimitsOfManifests(text.size()));
 }
 
 bool WriteTextFile(const std::string& path, const std::string& text) {

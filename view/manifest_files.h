@@ -16,6 +16,9 @@ namespace berth::view {
 // for whole clusters; JSON of more than 3 MiB is not looked through for keys that stand twice.
 Result<std::vector<api::YamlDocument>> ParseManifestText(const std::string& text);
 
+// The limits of ParseManifestText for a YAML text of so many bytes.
+api::YamlLimits LimitsOfManifests(std::size_t bytes);
+
 // The documents of the YAML or JSON files, in order; "-" is standard input. kNotFound: a file that
 // cannot be read; kInvalid: a document that cannot be parsed, or has a key twice.
 Result<std::vector<nlohmann::json>> ReadManifests(const std::vector<std::string>& files);

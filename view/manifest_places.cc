@@ -1,41 +1,42 @@
 #include "view/manifest_places.h"
 
 #include <algorithm>
+#include <deque>
 
-#include <yaml-cpp/yaml.h>
-
+#include "api/yaml/nodes.h"
 #include "base/strings.h"
 #include "view/manifest_files.h"
 
 namespace berth::view {
 namespace {
 
-std::string WordIn(const YAML::Node& node, const char* field) {
-  if (!node.IsMap()) return "";
-  const YAML::Node found = node[field];
-  return found && found.IsScalar() ? found.Scalar() : "";
+using api::YamlNode;
+
+std::string WordIn(const YamlNode& node, const char* field) {
+  const YamlNode* found = node.Find(field);
+  return found != nullptr && found->is_scalar() ? found->text : "";
 }
 
 // The node of the last part of `field` that exists.
-YAML::Node Deepest(const YAML::Node& object, const std::vector<std::string>& field) {
-  YAML::Node at(object);
+const YamlNode& Deepest(const YamlNode& object, const std::vector<std::string>& field) {
+  const YamlNode* at = &object;
   for (const std::string& part : field) {
-    YAML::Node next;
-    if (at.IsSequence()) {
+    const YamlNode* next = at->Find(part);
+    if (at->is_sequence()) {
       const auto place = ParseInt64(part);
-      if (!place || *place < 0 || static_cast<std::size_t>(*place) >= at.size()) break;
-      next.reset(at[static_cast<std::size_t>(*place)]);
-    } else if (at.IsMap()) {
-      const YAML::Node& map = at;
-      const YAML::Node found = map[part];
-      if (!found) break;
-      next.reset(found);
-    } else {
-      break;
+      if (!place || *place < 0 || static_cast<std::size_t>(*place) >= at->items.size()) break;
+      next = &at->items[static_cast<std::size_t>(*place)];
     }
-    at.reset(next);
+    if (next == nullptr) break;
+    at = next;
   }
-  return at;
+  return *at;
+}
+
+// The nodes of a text; none where it cannot be read: its objects have no lines.
+std::vector<YamlNode> NodesOf(std::string_view text) {
+  auto nodes = api::ParseYamlNodes(text, LimitsOfManifests(text.size()));
+  return nodes ? *std::move(nodes) : std::vector<YamlNode>();
 }
 
 }  // namespace
@@ -43,29 +44,29 @@ YAML::Node Deepest(const YAML::Node& object, const std::vector<std::string>& fie
 struct ManifestPlaces::Nodes {
   struct Known {
     std::size_t file = 0;
-    YAML::Node node;
+    const YamlNode* node = nullptr;
   };
 
-  void Add(std::size_t file, const YAML::Node& node) {
-    if (!node.IsMap()) return;
-    const YAML::Node items = node["items"];
-    if (items && items.IsSequence()) {
-      for (const YAML::Node& item : items) Add(file, item);
+  void Add(std::size_t file, const YamlNode& node) {
+    const YamlNode* items = node.Find("items");
+    if (items != nullptr && items->is_sequence()) {
+      for (const YamlNode& item : items->items) Add(file, item);
       return;
     }
-    const YAML::Node metadata = node["metadata"];
-    if (!metadata) return;
+    const YamlNode* metadata = node.Find("metadata");
+    if (metadata == nullptr) return;
     const std::string kind = WordIn(node, "kind");
-    std::string name = WordIn(metadata, "name");
+    std::string name = WordIn(*metadata, "name");
     if (name.empty()) {
-      const std::string start = WordIn(metadata, "generateName");
+      const std::string start = WordIn(*metadata, "generateName");
       if (!start.empty()) name = names.Next(kind, start);
     }
-    const std::string space = WordIn(metadata, "namespace");
-    by_name[{kind, name}].push_back({file, node});
-    by_name[{kind, (space.empty() ? "default" : space) + "/" + name}].push_back({file, node});
+    const std::string space = WordIn(*metadata, "namespace");
+    by_name[{kind, name}].push_back({file, &node});
+    by_name[{kind, (space.empty() ? "default" : space) + "/" + name}].push_back({file, &node});
   }
 
+  std::deque<std::vector<YamlNode>> documents;  // by file; `by_name` points into them
   std::map<std::pair<std::string, std::string>, std::vector<Known>> by_name;
   GeneratedNames names;
 };
@@ -82,12 +83,9 @@ ManifestPlaces& ManifestPlaces::operator=(ManifestPlaces&&) noexcept = default;
 
 void ManifestPlaces::Add(const std::string& file, std::string_view text) {
   files_.push_back(file);
-  try {
-    for (const YAML::Node& document : YAML::LoadAll(std::string(text))) {
-      nodes_->Add(files_.size() - 1, document);
-    }
-  } catch (const YAML::Exception&) {
-    return;  // its objects have no lines
+  nodes_->documents.push_back(NodesOf(text));
+  for (const YamlNode& document : nodes_->documents.back()) {
+    nodes_->Add(files_.size() - 1, document);
   }
 }
 
@@ -96,13 +94,7 @@ ManifestPlace ManifestPlaces::Find(const std::string& kind, const std::string& n
   const auto found = nodes_->by_name.find({kind, name});
   if (found == nodes_->by_name.end()) return {};
   const Nodes::Known& known = found->second[std::min(which, found->second.size() - 1)];
-  ManifestPlace place{.file = files_[known.file]};
-  try {
-    place.line = Deepest(known.node, field).Mark().line + 1;
-  } catch (const YAML::Exception&) {
-    place.line = 0;
-  }
-  return place;
+  return {.file = files_[known.file], .line = Deepest(*known.node, field).line};
 }
 
 ManifestPlace ManifestPlaces::FindIn(const std::string& message) const {
@@ -119,20 +111,13 @@ std::int64_t LineOfRepeatedKey(std::string_view text, std::size_t document,
   if (field.empty()) return 0;
   const std::string key = field.back();
   field.pop_back();
-  try {
-    std::vector<YAML::Node> documents;
-    for (const YAML::Node& each : YAML::LoadAll(std::string(text))) {
-      if (!each.IsNull()) documents.push_back(each);
-    }
-    if (document >= documents.size()) return 0;
-    bool seen = false;
-    for (const auto& pair : Deepest(documents[document], field)) {
-      if (!pair.first.IsDefined() || !pair.first.IsScalar() || pair.first.Scalar() != key) continue;
-      if (seen) return pair.first.Mark().line + 1;
-      seen = true;
-    }
-  } catch (const YAML::Exception&) {
-    return 0;
+  const std::vector<YamlNode> documents = NodesOf(text);
+  if (document >= documents.size()) return 0;
+  bool seen = false;
+  for (const api::YamlField& each : Deepest(documents[document], field).fields) {
+    if (!each.name.is_scalar() || each.name.text != key) continue;
+    if (seen) return each.name.line;
+    seen = true;
   }
   return 0;
 }

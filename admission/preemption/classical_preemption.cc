@@ -223,7 +223,28 @@ bool ClassicalPreemption::TryInOrder(Borrowing borrowing) {
   return false;
 }
 
+bool ClassicalPreemption::CanStayWithinNominal() const {
+  const PreemptionRequest& request = candidates_.request();
+  const api::PreemptionPolicy within = candidates_.queue().spec.preemption.within_cluster_queue;
+  const std::vector<ListedReservation>& own = state_.reservations().Of(request.queue);
+  return std::all_of(request.usage.begin(), request.usage.end(), [&](const auto& item) {
+    const QuotaCell& cell = state_.tree().AmountsOf(candidates_.queue().node, item.flavor_resource);
+    Amount excess = api::SubtractAmounts(api::AddAmounts(cell.usage, item.amount), cell.subtree);
+    for (std::size_t i = 0; excess > 0; ++i) {
+      i = candidates_.Next(own, i, within);
+      if (i == own.size()) break;
+      for (const FlavorResourceAmount& used : own[i].reservation->usage) {
+        if (used.flavor_resource == item.flavor_resource) {
+          excess = api::SubtractAmounts(excess, used.amount);
+        }
+      }
+    }
+    return excess <= 0;
+  });
+}
+
 std::optional<PreemptionTargets> ClassicalPreemption::Attempt(Borrowing borrowing) {
+  if (borrowing == Borrowing::kForbidden && !CanStayWithinNominal()) return std::nullopt;
   const ClusterState::WhatIf what_if = state_.Begin();
   trial_.Clear();
   const bool fits = TryInOrder(borrowing);

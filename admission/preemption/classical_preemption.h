@@ -92,6 +92,8 @@ class ClassicalPreemption {
   std::optional<SparedCandidate::Cause> WhyInvalid(const Candidate& candidate, Variant variant,
                                                    Borrowing borrowing) const;
   bool TryCandidate(const Candidate& candidate, Variant variant, Borrowing borrowing);
+  // Whether the workload's queue could be within its nominal quota, if it lost all its candidates.
+  bool CanStayWithinNominal() const;
   bool TryInOrder(Borrowing borrowing);
   std::optional<PreemptionTargets> Attempt(Borrowing borrowing);
 

@@ -1,16 +1,13 @@
-// Converts YAML events to JSON. Builds values directly from the parser's events: an alias copies
+// Converts YAML events to JSON. Builds values directly from the events: an alias copies
 // the value of its anchor, and each copy counts against the node limit.
-#include <array>
-#include <cstdio>
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
 #include <utility>
 
-#include <yaml-cpp/eventhandler.h>
-#include <yaml-cpp/yaml.h>
-
 #include "api/codec/json_write.h"
+#include "api/yaml/events.h"
 #include "api/yaml/scalar.h"
 #include "api/yaml/yaml.h"
 #include "base/strings.h"
@@ -23,16 +20,11 @@ using Json = nlohmann::json;
 constexpr std::size_t kMaxReportedDuplicates = 64;
 constexpr std::string_view kTagPrefix = "tag:yaml.org,2002:";
 
-struct Problem {  // thrown in this file only, to stop the parser
-  int line;
-  std::string text;
-};
-
-class Builder : public YAML::EventHandler {
+class Builder {
  public:
   explicit Builder(const YamlLimits& limits) : limits_(limits) {}
 
-  void OnDocumentStart(const YAML::Mark& /*mark*/) override {
+  void Begin() {
     root_ = Json();
     stack_.clear();
     anchors_.clear();
@@ -40,45 +32,21 @@ class Builder : public YAML::EventHandler {
     node_count_ = 0;
     anchored_nodes_ = 0;
   }
-  void OnDocumentEnd() override {}
 
-  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-    Count(mark, 1);
-    Put(mark, anchor, nullptr, Style::kPlain, "");
-  }
-
-  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-    const auto at = anchors_.find(anchor);
-    if (at == anchors_.end()) throw Problem{mark.line, "an anchor contains itself"};
-    Count(mark, at->second.node_count);
-    Put(mark, 0, at->second.value, Style::kAlias, "");
-  }
-
-  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-                const std::string& value) override {
-    Count(mark, 1);
-    // The parser turns each of these two escapes into a single byte, which is no UTF-8.
-    if (!IsValidUtf8(value)) {
-      throw Problem{mark.line, "the escapes \\N and \\_ are not read: write \\u0085 and \\u00a0"};
+  void Add(const yaml_event_t& event) {
+    const std::size_t line = event.start_mark.line;
+    switch (event.type) {
+      case YAML_ALIAS_EVENT: return AddAlias(line, TextOf(event.data.alias.anchor));
+      case YAML_SCALAR_EVENT: return AddScalar(line, event);
+      case YAML_SEQUENCE_START_EVENT:
+        return Open(line, TextOf(event.data.sequence_start.anchor), Json::array());
+      case YAML_MAPPING_START_EVENT:
+        return Open(line, TextOf(event.data.mapping_start.anchor), Json::object());
+      case YAML_SEQUENCE_END_EVENT:
+      case YAML_MAPPING_END_EVENT: return Close();
+      default: return;
     }
-    const bool plain = tag == "?";
-    if (!plain) last_quoted_ = mark.pos;
-    Put(mark, anchor, Resolve(mark, tag, value), plain ? Style::kPlain : Style::kQuoted, value);
   }
-
-  void OnSequenceStart(const YAML::Mark& mark, const std::string& /*tag*/, YAML::anchor_t anchor,
-                       YAML::EmitterStyle::value /*style*/) override {
-    Open(mark, anchor, Json::array());
-  }
-  void OnSequenceEnd() override { Close(); }
-  void OnMapStart(const YAML::Mark& mark, const std::string& /*tag*/, YAML::anchor_t anchor,
-                  YAML::EmitterStyle::value /*style*/) override {
-    Open(mark, anchor, Json::object());
-  }
-  void OnMapEnd() override { Close(); }
-
-  // The position of the last quoted scalar of the stream; -1 for none.
-  int last_quoted() const { return last_quoted_; }
 
   YamlDocument Take() {
     return YamlDocument{std::exchange(root_, Json()), std::exchange(duplicates_, {})};
@@ -89,8 +57,8 @@ class Builder : public YAML::EventHandler {
 
   struct Frame {
     Json value;
-    YAML::anchor_t anchor = 0;
-    int line = 0;
+    std::string anchor;  // "": none
+    std::size_t line = 0;
     std::size_t nodes_before = 0;
     bool has_key = false;
     bool merging = false;  // the pending key is `<<`
@@ -102,55 +70,76 @@ class Builder : public YAML::EventHandler {
     std::size_t node_count = 0;
   };
 
-  void Count(const YAML::Mark& mark, std::size_t nodes) {
+  void AddAlias(std::size_t line, std::string_view name) {
+    const auto at = anchors_.find(name);
+    if (at == anchors_.end()) {
+      const bool open = std::any_of(stack_.begin(), stack_.end(),
+                                    [name](const Frame& frame) { return frame.anchor == name; });
+      throw YamlProblem{line, open ? "anchor '" + std::string(name) + "' value contains itself"
+                                   : "unknown anchor '" + std::string(name) + "' referenced"};
+    }
+    Count(line, at->second.node_count);
+    Put(line, "", at->second.value, Style::kAlias, "");
+  }
+
+  void AddScalar(std::size_t line, const yaml_event_t& event) {
+    Count(line, 1);
+    const std::string text(ScalarOf(event));
+    const bool plain = IsPlain(event);
+    const auto resolved = [&]() -> Json {
+      if (!plain) return ResolveTagged(line, TextOf(event.data.scalar.tag), text);
+      auto value = ResolvePlainScalar(text);
+      if (!value) throw YamlProblem{line, "JSON has no " + text};
+      return *std::move(value);
+    };
+    Put(line, TextOf(event.data.scalar.anchor), resolved(), plain ? Style::kPlain : Style::kQuoted,
+        text);
+  }
+
+  void Count(std::size_t line, std::size_t nodes) {
     node_count_ += nodes;
     if (node_count_ > limits_.max_nodes) {
-      throw Problem{mark.line, "more than " + std::to_string(limits_.max_nodes) +
-                                   " values after aliases are expanded"};
+      throw YamlProblem{line, "more than " + std::to_string(limits_.max_nodes) +
+                                  " values after aliases are expanded"};
     }
   }
 
-  static Json Resolve(const YAML::Mark& mark, const std::string& tag, const std::string& text) {
-    if (tag == "!") return text;
-    if (tag == "?") {
-      auto value = ResolvePlainScalar(text);
-      if (!value) throw Problem{mark.line, "JSON has no " + text};
-      return *std::move(value);
-    }
-    if (tag.rfind(kTagPrefix, 0) != 0) return text;
-    const std::string kind = tag.substr(kTagPrefix.size());
+  // The value of a scalar that is quoted or has a tag.
+  static Json ResolveTagged(std::size_t line, std::string_view tag, const std::string& text) {
+    if (tag.substr(0, kTagPrefix.size()) != kTagPrefix) return text;
+    const std::string kind(tag.substr(kTagPrefix.size()));
     if (kind == "null") {
       if (ResolvePlainScalar(text) != Json(nullptr)) {
-        throw Problem{mark.line, "cannot decode `" + text + "` as a !!null"};
+        throw YamlProblem{line, "cannot decode `" + text + "` as a !!null"};
       }
       return nullptr;
     }
     if (kind == "binary") {
       const auto bytes = Base64Decode(text);
-      if (!bytes) throw Problem{mark.line, "!!binary value contains invalid base64 data"};
+      if (!bytes) throw YamlProblem{line, "!!binary value contains invalid base64 data"};
       return ReplaceInvalidUtf8(*bytes);
     }
     if (kind != "int" && kind != "float" && kind != "bool") return text;
     auto value = ResolvePlainScalar(text);
     const bool fits = value && (kind == "bool" ? value->is_boolean() : value->is_number());
-    if (!fits) throw Problem{mark.line, "cannot decode `" + text + "` as a !!" + kind};
+    if (!fits) throw YamlProblem{line, "cannot decode `" + text + "` as a !!" + kind};
     return *std::move(value);
   }
 
-  void Open(const YAML::Mark& mark, YAML::anchor_t anchor, Json container) {
+  void Open(std::size_t line, std::string_view anchor, Json container) {
     if (stack_.size() >= limits_.max_depth) {
-      throw Problem{mark.line,
-                    "nested deeper than " + std::to_string(limits_.max_depth) + " levels"};
+      throw YamlProblem{line,
+                        "nested deeper than " + std::to_string(limits_.max_depth) + " levels"};
     }
     if (!stack_.empty() && stack_.back().value.is_object() && !stack_.back().has_key) {
-      throw Problem{mark.line, "a map key must be a scalar"};
+      throw YamlProblem{line, "a map key must be a scalar"};
     }
     const std::size_t before = node_count_;
-    Count(mark, 1);
+    Count(line, 1);
     Frame frame;
     frame.value = std::move(container);
     frame.anchor = anchor;
-    frame.line = mark.line;
+    frame.line = line;
     frame.nodes_before = before;
     stack_.push_back(std::move(frame));
   }
@@ -158,24 +147,22 @@ class Builder : public YAML::EventHandler {
   void Close() {
     Frame frame = std::move(stack_.back());
     stack_.pop_back();
-    YAML::Mark mark;
-    mark.line = frame.line;
     const std::size_t nodes = node_count_ - frame.nodes_before;
-    if (frame.anchor != 0) {
+    if (!frame.anchor.empty()) {
       // Nested anchors would keep a copy for each level.
       anchored_nodes_ += nodes;
       if (anchored_nodes_ > limits_.max_nodes) {
-        throw Problem{frame.line,
-                      "anchors hold more than " + std::to_string(limits_.max_nodes) + " values"};
+        throw YamlProblem{
+            frame.line, "anchors hold more than " + std::to_string(limits_.max_nodes) + " values"};
       }
       anchors_[frame.anchor] = Anchor{frame.value, nodes};
     }
-    Put(mark, 0, std::move(frame.value), Style::kContainer, "");
+    Put(frame.line, "", std::move(frame.value), Style::kContainer, "");
   }
 
-  void Put(const YAML::Mark& mark, YAML::anchor_t anchor, Json value, Style style,
+  void Put(std::size_t line, std::string_view anchor, Json value, Style style,
            const std::string& text) {
-    if (anchor != 0) anchors_[anchor] = Anchor{value, 1};
+    if (!anchor.empty()) anchors_[std::string(anchor)] = Anchor{value, 1};
     if (stack_.empty()) {
       root_ = std::move(value);
       return;
@@ -186,18 +173,18 @@ class Builder : public YAML::EventHandler {
       return;
     }
     if (!frame.has_key) {
-      TakeKey(mark, frame, value, style, text);
+      TakeKey(line, frame, value, style, text);
       return;
     }
     frame.has_key = false;
     if (frame.merging) {
-      MergeInto(mark, frame, value);
+      MergeInto(line, frame, value);
       return;
     }
     frame.value[frame.key] = std::move(value);
   }
 
-  void TakeKey(const YAML::Mark& mark, Frame& frame, const Json& value, Style style,
+  void TakeKey(std::size_t line, Frame& frame, const Json& value, Style style,
                const std::string& text) {
     frame.has_key = true;
     frame.merging = style == Style::kPlain && text == "<<";
@@ -207,7 +194,7 @@ class Builder : public YAML::EventHandler {
     } else if (value.is_boolean() || value.is_number()) {
       frame.key = FormatJson(value);
     } else {
-      throw Problem{mark.line, "a map key must be a string, number or boolean"};
+      throw YamlProblem{line, "a map key must be a string, number or boolean"};
     }
     if (!frame.explicit_keys.insert(frame.key).second &&
         duplicates_.size() < kMaxReportedDuplicates) {
@@ -216,12 +203,12 @@ class Builder : public YAML::EventHandler {
   }
 
   // A later key wins, merged or explicit; if several maps are merged, the first wins.
-  static void MergeInto(const YAML::Mark& mark, Frame& frame, const Json& source) {
+  static void MergeInto(std::size_t line, Frame& frame, const Json& source) {
     if (source.is_array()) {
-      for (std::size_t i = source.size(); i-- > 0;) MergeInto(mark, frame, source[i]);
+      for (std::size_t i = source.size(); i-- > 0;) MergeInto(line, frame, source[i]);
       return;
     }
-    if (!source.is_object()) throw Problem{mark.line, "map merge requires map or sequence of maps"};
+    if (!source.is_object()) throw YamlProblem{line, "map merge requires map or sequence of maps"};
     for (const auto& [key, value] : source.items()) {
       frame.value[key] = value;
     }
@@ -241,94 +228,44 @@ class Builder : public YAML::EventHandler {
   }
 
   YamlLimits limits_;
-  int last_quoted_ = -1;
   Json root_;
   std::vector<Frame> stack_;
-  std::map<YAML::anchor_t, Anchor> anchors_;
+  std::map<std::string, Anchor, std::less<>> anchors_;
   std::vector<std::string> duplicates_;
   std::size_t node_count_ = 0;
   std::size_t anchored_nodes_ = 0;  // in anchored containers, each of which is copied
 };
 
-// The parser accepts the end of the text as a closing quote; only the last quote can be open.
-bool IsQuoteOpen(std::string_view text, int position) {
-  if (position < 0 || static_cast<std::size_t>(position) >= text.size()) return false;
-  const auto start = static_cast<std::size_t>(position);
-  const char quote = text[start];
-  if (quote != '"' && quote != '\'') return false;
-  for (std::size_t i = start + 1; i < text.size(); ++i) {
-    if (quote == '"' && text[i] == '\\') {
-      ++i;
-    } else if (text[i] == quote) {
-      return false;
-    }
-  }
-  return true;
-}
-
-Error Refuse(int line, const std::string& text) {
-  return Error{ErrorCode::kInvalid, "yaml: line " + std::to_string(line + 1) + ": " + text};
-}
-
-// The first character that YAML forbids in a stream; nullopt: none. The parser would accept such
-// characters as text, and read a text with zero bytes as UTF-16 or UTF-32.
-std::optional<Error> FindForbiddenCharacter(std::string_view text) {
-  int line = 0;
-  int column = 0;
-  for (std::size_t at = 0; at < text.size();) {
-    const Character character = CharacterAt(text, at);
-    at += character.bytes;
-    ++column;
-    if (character.code == '\n') {
-      ++line;
-      column = 0;
-    }
-    if (IsAllowedInStream(character.code)) continue;
-    std::array<char, 16> escape{};
-    std::snprintf(escape.data(), escape.size(), character.code < 0x100 ? "\\x%02X" : "\\u%04X",
-                  static_cast<unsigned>(character.code));
-    return Refuse(line, "column " + std::to_string(column) +
-                            ": control characters are not allowed: write " + escape.data() +
-                            " in double quotes");
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 Result<std::vector<YamlDocument>> ParseYamlStream(std::string_view text, const YamlLimits& limits) {
-  if (text.size() > limits.max_bytes) {
-    return Error{ErrorCode::kInvalid,
-                 "yaml: larger than " + std::to_string(limits.max_bytes) + " bytes"};
-  }
-  if (!IsValidUtf8(text)) return Error{ErrorCode::kInvalid, "yaml: the text is not UTF-8"};
-  if (const std::optional<Error> error = FindForbiddenCharacter(text)) return *error;
+  BERTH_CHECK_OK(CheckYamlText(text, limits));
   std::vector<YamlDocument> documents;
   try {
-    std::istringstream input{std::string(text)};
-    YAML::Parser parser(input);
+    YamlEvents events(text);
     Builder builder(limits);
-    // The parser repeats an empty document before a lone "," for ever: empty documents count.
-    for (std::size_t count = 1; parser.HandleNextDocument(builder); ++count) {
-      if (count > limits.max_documents) {
-        return Error{ErrorCode::kInvalid,
-                     "yaml: more than " + std::to_string(limits.max_documents) + " documents"};
+    std::size_t count = 0;
+    for (;;) {
+      const yaml_event_t& event = events.Next();
+      if (event.type == YAML_STREAM_END_EVENT) return documents;
+      if (event.type == YAML_DOCUMENT_START_EVENT) {
+        if (++count > limits.max_documents) {
+          return Error{ErrorCode::kInvalid,
+                       "yaml: more than " + std::to_string(limits.max_documents) + " documents"};
+        }
+        builder.Begin();
+      } else if (event.type == YAML_DOCUMENT_END_EVENT) {
+        YamlDocument document = builder.Take();
+        if (!document.value.is_null()) documents.push_back(std::move(document));
+      } else {
+        builder.Add(event);
       }
-      YamlDocument document = builder.Take();
-      if (document.value.is_null()) continue;
-      documents.push_back(std::move(document));
     }
-    if (IsQuoteOpen(text, builder.last_quoted())) {
-      return Error{ErrorCode::kInvalid, "yaml: a quoted text does not end"};
-    }
-  } catch (const Problem& problem) {
-    return Refuse(problem.line, problem.text);
-  } catch (const YAML::Exception& error) {
-    return Refuse(error.mark.line, error.msg);
+  } catch (const YamlProblem& problem) {
+    return ErrorOf(problem);
   } catch (const std::exception& error) {
     return Error{ErrorCode::kInvalid, std::string("yaml: ") + error.what()};
   }
-  return documents;
 }
 
 Result<YamlDocument> ParseYaml(std::string_view text, const YamlLimits& limits) {

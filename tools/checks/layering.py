@@ -88,7 +88,7 @@ LIBRARIES = {
     "openssl/": "net tests",
     "sqlite3.h": "base/sqlite local tests",
     "spdlog/": "base/log",
-    "yaml-cpp/": "api/yaml kube view cli tests",
+    "yaml.h": "api/yaml",
     "CLI/": "cli",
     "prometheus/": "kube",
     "re2/": "api cel local kube integrations webhook view program cli tests",

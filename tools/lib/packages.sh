@@ -4,7 +4,7 @@
 berth_build_packages=(
   g++ cmake ninja-build ccache mold git
   libboost-dev libssl-dev nlohmann-json3-dev libsimdjson-dev libsqlite3-dev libspdlog-dev
-  libfmt-dev libyaml-cpp-dev libcli11-dev prometheus-cpp-dev libre2-dev libarchive-dev libzstd-dev zlib1g-dev
+  libfmt-dev libyaml-dev libcli11-dev prometheus-cpp-dev libre2-dev libarchive-dev libzstd-dev zlib1g-dev
   libcpprest-dev libgtest-dev libgmock-dev librapidcheck-dev
 )
 # To run the tests: the shells with completion; certificates of the control plane; manifests; packages;

@@ -6,6 +6,8 @@
 
 #include <gmock/gmock.h>
 
+#include "api/yaml/nodes.h"
+
 namespace berth::api {
 namespace {
 
@@ -51,17 +53,67 @@ INSTANTIATE_TEST_SUITE_P(
         {"1: a\ntrue: b", R"({"1":"a","true":"b"})"},
         {R"({"a": [1, {"b": "c"}]})", R"({"a":[1,{"b":"c"}]})"},
         {"- -1\n- +5\n- -\n", R"([-1,5,[null]])"},
+        {R"("\N")", "\"\u0085\""},
+        {R"("a\_b": 1)", "{\"a\u00a0b\":1}"},
     }));
 
 TEST(YamlTest, SaysWhereItIsWrong) {
   const auto document = ParseYaml("a: 1\nb: [\n");
   ASSERT_FALSE(document);
   EXPECT_THAT(document.error().message, HasSubstr("yaml: line "));
-  for (const std::string text :
-       {"a: .inf", "? {a: 1}\n: 2", "~: 1", "a: *nope", "a: &a [*a]", "{a: 1", "a: 1\n---\nb: 2\n",
-        "\t- a\n", "<<: 1", ",a", "]", R"("\N")", R"("a\_b": 1)"}) {
+  for (const std::string text : {"a: .inf", "? {a: 1}\n: 2", "~: 1", "a: *nope", "a: &a [*a]",
+                                 "{a: 1", "a: 1\n---\nb: 2\n", "\t- a\n", "<<: 1", ",a", "]"}) {
     EXPECT_FALSE(ParseYaml(text)) << text;
   }
+}
+
+TEST(YamlTest, NamesTheMistakeAsKubernetesDoes) {
+  struct {
+    std::string text;
+    std::string message;
+  } const rows[] = {
+      {"a: 1\nb: c: d\n", "yaml: line 2: mapping values are not allowed in this context"},
+      {"a: 1\n b: 2\n", "yaml: line 2: mapping values are not allowed in this context"},
+      {"a:\n\t- b\n", "yaml: line 2: found character that cannot start any token"},
+      {"a: *nope", "yaml: line 1: unknown anchor 'nope' referenced"},
+      {"a: &a [*a]", "yaml: line 1: anchor 'a' value contains itself"},
+      {"a: \"open\nb: 1\n", "yaml: line 3: found unexpected end of stream"},
+  };
+  for (const auto& row : rows) {
+    const auto document = ParseYaml(row.text);
+    ASSERT_FALSE(document) << row.text;
+    EXPECT_EQ(document.error().message, row.message);
+  }
+}
+
+TEST(YamlNodesTest, EachValueHasItsPlace) {
+  const auto roots = ParseYamlNodes("# a comment\na: &x\n  - b\n  - c: 0600\n---\n---\nd: *x\n");
+  ASSERT_FALSE(roots) << "an anchor of another document";
+  const auto nodes =
+      ParseYamlNodes("# a comment\na: &x\n  - b\n  - c: 0600\nd: *x\n---\n---\ne: ~\n");
+  ASSERT_TRUE(nodes) << nodes.error().message;
+  ASSERT_EQ(nodes->size(), 2U);
+  const YamlNode* list = nodes->front().Find("a");
+  ASSERT_TRUE(list != nullptr && list->is_sequence());
+  const YamlNode* mode = list->items.at(1).Find("c");
+  ASSERT_NE(mode, nullptr);
+  EXPECT_EQ(mode->text, "0600");
+  EXPECT_EQ(mode->line, 4);
+  EXPECT_EQ(mode->column, 8U);
+  const YamlNode* again = nodes->front().Find("d");
+  ASSERT_NE(again, nullptr);
+  EXPECT_EQ(again->items.at(0).line, 3) << "an alias has the place of its anchor";
+  EXPECT_EQ(nodes->back().line, 8);
+  EXPECT_EQ(nodes->back().Find("e")->kind, YamlNode::Kind::kNull);
+  EXPECT_EQ(nodes->back().Find("f"), nullptr);
+}
+
+TEST(YamlNodesTest, HasTheLimitsOfTheReader) {
+  EXPECT_FALSE(ParseYamlNodes(std::string(100'000, '[')));
+  EXPECT_FALSE(ParseYamlNodes("abcd", {.max_bytes = 3}));
+  EXPECT_FALSE(ParseYamlNodes("a: &a [1, 2]\nb: [*a, *a, *a]\n", {.max_nodes = 10}));
+  EXPECT_FALSE(ParseYamlNodes("a: &a [*a]"));
+  EXPECT_FALSE(ParseYamlNodes("a: \x01"));
 }
 
 TEST(YamlTest, NamesThePlaceOfAControlCharacter) {

@@ -1,0 +1,53 @@
+// api/yaml/events.h — the events of a YAML text: what its parser finds, one after the other.
+//
+// The parser is libyaml, which Kubernetes' reader is a translation of: both read the same texts and
+// name the same mistakes.
+//
+// Errors: a YamlProblem is thrown. Only the sources of api/yaml/ include this header, and none of
+// them lets it pass. Threads: one for each object.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include <yaml.h>
+
+#include "api/yaml/yaml.h"
+#include "base/result.h"
+
+namespace berth::api {
+
+struct YamlProblem {
+  std::size_t line;  // from 0
+  std::string text;
+};
+
+// The error that a caller of api/yaml/ gets.
+Error ErrorOf(const YamlProblem& problem);
+
+// Refuses a text that is too large, is not UTF-8 or has characters that YAML forbids.
+Status CheckYamlText(std::string_view text, const YamlLimits& limits);
+
+class YamlEvents {
+ public:
+  explicit YamlEvents(std::string_view text);  // `text` must outlive this object
+  ~YamlEvents();
+  YamlEvents(const YamlEvents&) = delete;
+  YamlEvents& operator=(const YamlEvents&) = delete;
+
+  // The next event, valid until the next call. Precondition: the last one did not end the stream.
+  const yaml_event_t& Next();
+
+ private:
+  yaml_parser_t parser_{};
+  yaml_event_t event_{};
+};
+
+// The text of a field of an event; "" for none.
+std::string_view TextOf(const yaml_char_t* text);
+std::string_view ScalarOf(const yaml_event_t& event);
+// Whether a scalar stands without quotes and without a tag: its text alone says what it is.
+bool IsPlain(const yaml_event_t& event);
+
+}  // namespace berth::api
