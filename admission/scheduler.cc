@@ -290,8 +290,13 @@ void Scheduler::ApplyWorkload(std::shared_ptr<const api::Workload> object, WallT
   const bool belongs = queue::BelongsInQueue(*object) && !api::ClaimsDevices(*object);
   // The written object of an assumed workload may arrive later; an older one must not undo it.
   if (record(id).phase == Phase::kAssumed && belongs) return;
-  queue::WorkloadInfo info =
-      queue::BuildWorkloadInfo(std::move(object), info_options_, state_.vocabulary().resources);
+  queue::WorkloadInfo info;
+  if (holds_quota || belongs || policies_.any()) {
+    info =
+        queue::BuildWorkloadInfo(std::move(object), info_options_, state_.vocabulary().resources);
+  } else {
+    info.object = std::move(object);  // nobody asks what it requests
+  }
   if (!info.object->spec.maximum_execution_time_seconds && policies_.any()) {
     const auto queue = queues_.local_queues().RouteOf(
         {info.object->meta.namespace_name, info.object->spec.queue_name});

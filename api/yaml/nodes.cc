@@ -22,6 +22,7 @@ class NodeReader {
       if (type != YAML_DOCUMENT_START_EVENT) continue;
       anchors_.clear();
       node_count_ = 0;
+      anchored_nodes_ = 0;
       YamlNode root = ReadNode(events_.Next(), 0);
       if (root.kind != YamlNode::Kind::kNull) roots.push_back(std::move(root));
     }
@@ -54,7 +55,11 @@ class NodeReader {
     node.column = event.start_mark.column + 1;
     const std::string anchor(AnchorOf(event));
     Fill(event, depth, node);
-    if (!anchor.empty()) anchors_[anchor] = {node, node_count_ - before};
+    if (!anchor.empty()) {
+      anchored_nodes_ += node_count_ - before;  // nested anchors keep a copy for each level
+      if (anchored_nodes_ > limits_.max_nodes) throw YamlProblem{line, "anchors hold too much"};
+      anchors_[anchor] = {node, node_count_ - before};
+    }
     return node;
   }
 
@@ -71,7 +76,8 @@ class NodeReader {
   void Fill(const yaml_event_t& event, std::size_t depth, YamlNode& node) {
     if (event.type == YAML_SCALAR_EVENT) {
       node.text = ScalarOf(event);
-      const bool is_null = IsPlain(event) && ResolvePlainScalar(node.text) == nlohmann::json();
+      const bool is_null = (IsPlain(event) || TextOf(event.data.scalar.tag) == YAML_NULL_TAG) &&
+                           ResolvePlainScalar(node.text) == nlohmann::json();
       node.kind = is_null ? YamlNode::Kind::kNull : YamlNode::Kind::kScalar;
     } else if (event.type == YAML_SEQUENCE_START_EVENT) {
       node.kind = YamlNode::Kind::kSequence;
@@ -95,7 +101,8 @@ class NodeReader {
   YamlEvents events_;
   const YamlLimits limits_;
   std::map<std::string, Anchor, std::less<>> anchors_;
-  std::size_t node_count_ = 0;  // of the document, after aliases are expanded
+  std::size_t node_count_ = 0;      // of the document, after aliases are expanded
+  std::size_t anchored_nodes_ = 0;  // in the nodes of anchors, each of which is copied
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "api/codec/slice_constraints.h"
 #include "api/codec/spend_memory.h"
 #include "api/codec/stock_memory.h"
+#include "api/yaml/nodes.h"
 #include "api/yaml/yaml.h"
 #include "tests/fuzz/targets.h"
 
@@ -99,8 +100,11 @@ void Objects(std::string_view text) {
 }
 
 void Yaml(std::string_view text) {
-  const auto documents = api::ParseYamlStream(text, {.max_bytes = 65536, .max_nodes = 20'000});
+  const api::YamlLimits limits{.max_bytes = 65536, .max_nodes = 20'000};
+  const auto documents = api::ParseYamlStream(text, limits);
+  const auto nodes = api::ParseYamlNodes(text, limits);
   if (!documents) return;
+  Require(nodes && nodes->size() == documents->size(), "both readers read the same documents");
   for (const api::YamlDocument& document : *documents) {
     Require(api::MeasureJson(document.value).depth <= api::YamlLimits().max_depth,
             "depth is bounded");

@@ -112,6 +112,7 @@ TEST(YamlNodesTest, HasTheLimitsOfTheReader) {
   EXPECT_FALSE(ParseYamlNodes(std::string(100'000, '[')));
   EXPECT_FALSE(ParseYamlNodes("abcd", {.max_bytes = 3}));
   EXPECT_FALSE(ParseYamlNodes("a: &a [1, 2]\nb: [*a, *a, *a]\n", {.max_nodes = 10}));
+  EXPECT_FALSE(ParseYamlNodes("a: &a [&b [1, 2], &c [3, 4]]", {.max_nodes = 12}));
   EXPECT_FALSE(ParseYamlNodes("a: &a [*a]"));
   EXPECT_FALSE(ParseYamlNodes("a: \x01"));
 }
