@@ -101,8 +101,8 @@ class NodeReader {
   YamlEvents events_;
   const YamlLimits limits_;
   std::map<std::string, Anchor, std::less<>> anchors_;
-  std::size_t node_count_ = 0;      // of the document, after aliases are expanded
-  std::size_t anchored_nodes_ = 0;  // in the nodes of anchors, each of which is copied
+  std::size_t node_count_ = 0;      // how many the document has, aliases expanded
+  std::size_t anchored_nodes_ = 0;  // how many anchors hold: each holds a copy
 };
 
 }  // namespace
