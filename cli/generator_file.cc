@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "api/quantity.h"
-#include "api/yaml/nodes.h"
+#include "api/yaml/yaml_nodes.h"
 #include "api/yaml/yaml.h"
 #include "base/go_duration.h"
 #include "base/strings.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <deque>
 
-#include "api/yaml/nodes.h"
+#include "api/yaml/yaml_nodes.h"
 #include "base/strings.h"
 #include "view/manifest_files.h"
 

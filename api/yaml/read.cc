@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "api/codec/json_write.h"
-#include "api/yaml/events.h"
+#include "api/yaml/yaml_events.h"
 #include "api/yaml/scalar.h"
 #include "api/yaml/yaml.h"
 #include "base/strings.h"

@@ -6,7 +6,7 @@
 
 #include <gmock/gmock.h>
 
-#include "api/yaml/nodes.h"
+#include "api/yaml/yaml_nodes.h"
 
 namespace berth::api {
 namespace {

@@ -1,4 +1,4 @@
-#include "api/yaml/events.h"
+#include "api/yaml/yaml_events.h"
 
 #include <array>
 #include <cstdio>

@@ -1,4 +1,4 @@
-// api/yaml/nodes.h — a YAML text as a tree that knows the line and column of each value.
+// api/yaml/yaml_nodes.h — a YAML text as a tree that knows the line and column of each value.
 //
 // For messages about a place in a file. Values are the scalars' own texts: "0600", not 384. An
 // alias is a copy of the node of its anchor, with the place of the anchor.

@@ -1,4 +1,4 @@
-// api/yaml/events.h — the events of a YAML text: what its parser finds, one after the other.
+// api/yaml/yaml_events.h — the events of a YAML text: what its parser finds, one after the other.
 //
 // The parser is libyaml, which Kubernetes' reader is a translation of: both read the same texts and
 // name the same mistakes.

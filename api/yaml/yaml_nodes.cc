@@ -1,10 +1,10 @@
-#include "api/yaml/nodes.h"
+#include "api/yaml/yaml_nodes.h"
 
 #include <algorithm>
 #include <map>
 #include <utility>
 
-#include "api/yaml/events.h"
+#include "api/yaml/yaml_events.h"
 #include "api/yaml/scalar.h"
 
 namespace berth::api {
