@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "api/quantity.h"
-#include "api/yaml/yaml_nodes.h"
 #include "api/yaml/yaml.h"
+#include "api/yaml/yaml_nodes.h"
 #include "base/go_duration.h"
 #include "base/strings.h"
 #include "simulation/trace.h"

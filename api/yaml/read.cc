@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "api/codec/json_write.h"
-#include "api/yaml/yaml_events.h"
 #include "api/yaml/scalar.h"
 #include "api/yaml/yaml.h"
+#include "api/yaml/yaml_events.h"
 #include "base/strings.h"
 
 namespace berth::api {

@@ -4,8 +4,8 @@
 #include <map>
 #include <utility>
 
-#include "api/yaml/yaml_events.h"
 #include "api/yaml/scalar.h"
+#include "api/yaml/yaml_events.h"
 
 namespace berth::api {
 namespace {

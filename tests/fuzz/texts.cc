@@ -11,8 +11,8 @@
 #include "api/codec/slice_constraints.h"
 #include "api/codec/spend_memory.h"
 #include "api/codec/stock_memory.h"
-#include "api/yaml/yaml_nodes.h"
 #include "api/yaml/yaml.h"
+#include "api/yaml/yaml_nodes.h"
 #include "tests/fuzz/targets.h"
 
 namespace berth::fuzz {
