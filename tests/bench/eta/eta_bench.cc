@@ -335,9 +335,12 @@ Within Print(const HiddenTrace& trace, std::vector<Told> told) {
   return shares;
 }
 
+constexpr int kPendingOfReclaims = 1000;
+
 // One draw with so many pending jobs, all asked about.
-void PrintPass(const Options& options) {
-  TraceOptions made{.jobs = options.pending + 200, .queues = 30, .names = 300, .load = 1000};
+void PrintPass(const Options& options, int pending, bool reclaims) {
+  TraceOptions made{
+      .jobs = pending + 200, .queues = 30, .names = 300, .load = 1000, .reclaims = reclaims};
   made.seed = options.seed;
   const HiddenTrace trace = MakeTrace(made);
   std::vector<ForecastJob> jobs;
@@ -361,8 +364,8 @@ void PrintPass(const Options& options) {
         std::chrono::steady_clock::now() - begin;
     best = i == 0 ? taken.count() : std::min(best, taken.count());
   }
-  std::printf("\none draw of %zu jobs until all have started: %.0f ms (best of 5)\n", jobs.size(),
-              best);
+  std::printf("\none draw of %zu jobs until all have started%s: %.0f ms (best of 5)\n", jobs.size(),
+              reclaims ? ", in queues that take lent GPUs back" : "", best);
 }
 
 template <typename Number>
@@ -396,6 +399,7 @@ int Main(int argc, char** argv) {
     return 2;
   }
   if (options.starts == 0) {
+    PrintPass(options, std::min(options.pending, kPendingOfReclaims), true);
     PrintNotesPass(options.pending);
     return 0;
   }
@@ -409,7 +413,8 @@ int Main(int argc, char** argv) {
                        std::abs(shares.p90 - 90) <= options.most_off;
     return holds ? 0 : 1;
   }
-  PrintPass(options);
+  PrintPass(options, options.pending, false);
+  PrintPass(options, std::min(options.pending, kPendingOfReclaims), true);
   PrintNotesPass(options.pending);
   return 0;
 }

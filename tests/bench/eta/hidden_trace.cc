@@ -57,6 +57,9 @@ simulation::Cluster MakeCluster(const TraceOptions& options) {
     queue.meta.name = name;
     queue.spec.cohort_name = "org";
     queue.spec.namespace_selector.emplace();
+    if (options.reclaims) {
+      queue.spec.preemption.reclaim_within_cohort = api::PreemptionPolicy::kAny;
+    }
     api::ResourceGroup group;
     group.covered_resources = {kGpu};
     group.flavors.push_back({"gpu", {{kGpu, options.gpus_of_queue, {}, {}}}});

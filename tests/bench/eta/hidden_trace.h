@@ -22,8 +22,9 @@ struct TraceOptions {
   int jobs = 18'000;
   int queues = 4;
   int gpus_of_queue = 16;
-  int names = 60;      // names of recurring jobs, each with a distribution of its own
-  double load = 0.95;  // a share of all GPUs
+  int names = 60;         // names of recurring jobs, each with a distribution of its own
+  double load = 0.95;     // a share of all GPUs
+  bool reclaims = false;  // queues take lent GPUs back
   std::uint64_t seed = 1;
 };
 
