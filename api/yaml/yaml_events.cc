@@ -54,8 +54,9 @@ Status CheckYamlText(std::string_view text, const YamlLimits& limits) {
 YamlEvents::YamlEvents(std::string_view text) {
   if (yaml_parser_initialize(&parser_) == 0) throw std::bad_alloc();
   yaml_parser_set_encoding(&parser_, YAML_UTF8_ENCODING);
-  // libyaml declares bytes as unsigned.
-  yaml_parser_set_input_string(&parser_, reinterpret_cast<const unsigned char*>(text.data()),
+  // libyaml declares bytes as unsigned, and ends the program where there is no address.
+  const char* start = text.empty() ? "" : text.data();
+  yaml_parser_set_input_string(&parser_, reinterpret_cast<const unsigned char*>(start),
                                text.size());
 }
 

@@ -261,7 +261,7 @@ class LintTest(ScratchTest):
 
     def test_what_cannot_be_read(self):
         broken = self.write("broken.yaml", "a: [\n")
-        self.assertIn("broken.yaml:2: error: yaml: line 2: end of sequence flow not found [not-readable]\n",
+        self.assertIn("broken.yaml:2: error: yaml: line 2: did not find expected node content [not-readable]\n",
                       self.lint(broken, code=1))
         self.assertIn("cannot read", self.lint(os.path.join(self.folder, "none.yaml"), code=1))
 

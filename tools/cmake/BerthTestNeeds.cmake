@@ -3,6 +3,7 @@
 set(BERTH_SLOTS_PER_CORE 10)  # tools/test and tools/sanitize read the number here
 set(berth_slots_compute 10)  # a program that computes: a core
 set(berth_slots_up 3)        # `berth up` and its clients: a quarter of a core, the rest is waiting
+set(berth_slots_browser 7)   # a browser on `berth up`
 set(berth_slots_plane 8)     # a control plane of Kubernetes and a controller
 set(berth_slots_alone 10)    # strangers' programs that take nodes back when the machine is busy
 
@@ -10,7 +11,7 @@ set(berth_slots_alone 10)    # strangers' programs that take nodes back when the
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 set(BERTH_REMEMBER ${Python3_EXECUTABLE} -B "${PROJECT_SOURCE_DIR}/tools/lib/remember.py" --)
 
-# berth_test_needs(<test> NEEDS compute|up|plane|alone SECONDS s [MEMORY GiB] [PROGRAMS name…])
+# berth_test_needs(<test> NEEDS compute|up|browser|plane|alone SECONDS s [MEMORY GiB] [PROGRAMS name…])
 #   SECONDS   how long the test runs on two cores; a busy machine may take five times as long, and four minutes more
 #   MEMORY    tools/test says how much the machine has
 #   PROGRAMS  of other projects, that tools/test builds or installs for the test: tools/lib/test_programs.py; those that Go builds give the test

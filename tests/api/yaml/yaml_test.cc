@@ -138,6 +138,12 @@ TEST(YamlTest, NamesThePlaceOfAControlCharacter) {
   }
 }
 
+TEST(YamlTest, ATextWithoutAnAddressIsEmpty) {
+  const auto document = ParseYaml(std::string_view());
+  ASSERT_TRUE(document);
+  EXPECT_TRUE(document->value.is_null());
+}
+
 TEST(YamlTest, DuplicatesAreNamed) {
   const auto document = ParseYaml("a:\n- b: 1\n- b: 1\n  b: 2\nc: 1\nc: 2\n");
   ASSERT_TRUE(document);
