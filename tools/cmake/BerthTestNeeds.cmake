@@ -1,11 +1,11 @@
 # What tests need of the machine. ctest runs as many of them at once as their slots fit into those that tools/test
 # offers: BERTH_SLOTS_PER_CORE for each core. The longest of those that fit starts first.
-set(BERTH_SLOTS_PER_CORE 10)  # tools/test and tools/sanitize read the number here
-set(berth_slots_compute 10)  # a program that computes: a core
-set(berth_slots_up 3)        # `berth up` and its clients: a quarter of a core, the rest is waiting
-set(berth_slots_browser 7)   # a browser on `berth up`
-set(berth_slots_plane 8)     # a control plane of Kubernetes and a controller
-set(berth_slots_alone 10)    # strangers' programs that take nodes back when the machine is busy
+set(BERTH_SLOTS_PER_CORE 4)  # tools/test and tools/sanitize read the number here
+set(berth_slots_compute 4)   # a program that computes: a core
+set(berth_slots_up 2)        # `berth up` and its clients: half a core, the rest is waiting
+set(berth_slots_browser 3)   # a browser on `berth up`
+set(berth_slots_plane 3)     # a control plane of Kubernetes and a controller
+set(berth_slots_alone 4)     # strangers' programs that take nodes back when the machine is busy
 
 # Before the command of a pure test: a pass is taken from an earlier run of the same bytes (tools/lib/remember.py).
 find_package(Python3 REQUIRED COMPONENTS Interpreter)

@@ -20,13 +20,14 @@ NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "laptop"},
         "status": {"allocatable": {"cpu": "16", "memory": "64Gi", "pods": "110"},
                    "capacity": {"cpu": "16", "memory": "64Gi", "pods": "110"}}}
 # Sums squares on the workers, in partitions; no package beside those of Dask. Each partition names its worker: on a busy
-# machine the scheduler may give all of them to the workers that started first.
+# machine the scheduler may give all of them to the workers that started first. The workers are those that answer:
+# scheduler_info may be of a moment before they came.
 COMPUTE = """
 import os
 from distributed import Client
 with Client(os.environ['DASK_SCHEDULER_ADDRESS'], timeout=240) as client:
     client.wait_for_workers(%d, timeout=240)
-    workers = sorted(client.scheduler_info()['workers'])
+    workers = sorted(client.run(os.getpid))
     results = client.gather([client.submit(lambda part: (sum(i * i for i in range(part * 1000, part * 1000 + 1000)),
                                                          os.environ['DASK_WORKER_NAME']),
                                            part, workers=workers[part %% len(workers)], pure=False)
@@ -51,7 +52,7 @@ with KubeCluster(custom_cluster_spec=spec, quiet=True, shutdown_on_close=True) a
     cluster.scale(2)
     with Client(cluster, timeout=240) as client:
         client.wait_for_workers(2, timeout=240)
-        workers = sorted(client.scheduler_info()['workers'])
+        workers = sorted(client.run(os.getpid))
         values = client.gather([client.submit(lambda part: (sum(i * i for i in range(part * 1000, part * 1000 + 1000)),
                                                             os.environ['DASK_WORKER_NAME']),
                                               part, workers=workers[part % len(workers)], pure=False)
