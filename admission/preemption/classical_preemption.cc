@@ -233,11 +233,8 @@ bool ClassicalPreemption::CanStayWithinNominal() const {
     for (std::size_t i = 0; excess > 0; ++i) {
       i = candidates_.Next(own, i, within);
       if (i == own.size()) break;
-      for (const FlavorResourceAmount& used : own[i].reservation->usage) {
-        if (used.flavor_resource == item.flavor_resource) {
-          excess = api::SubtractAmounts(excess, used.amount);
-        }
-      }
+      excess =
+          api::SubtractAmounts(excess, AmountOf(own[i].reservation->usage, item.flavor_resource));
     }
     return excess <= 0;
   });

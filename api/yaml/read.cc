@@ -22,34 +22,21 @@ constexpr std::string_view kTagPrefix = "tag:yaml.org,2002:";
 
 class Builder {
  public:
-  explicit Builder(const YamlLimits& limits) : limits_(limits) {}
+  explicit Builder(const YamlLimits& limits) : limits_(limits), count_(limits) {}
 
-  void Begin() {
-    root_ = Json();
-    stack_.clear();
-    anchors_.clear();
-    duplicates_.clear();
-    node_count_ = 0;
-    anchored_nodes_ = 0;
-  }
-
-  void Add(const yaml_event_t& event) {
-    const std::size_t line = event.start_mark.line;
-    switch (event.type) {
-      case YAML_ALIAS_EVENT: return AddAlias(line, TextOf(event.data.alias.anchor));
-      case YAML_SCALAR_EVENT: return AddScalar(line, event);
-      case YAML_SEQUENCE_START_EVENT:
-        return Open(line, TextOf(event.data.sequence_start.anchor), Json::array());
-      case YAML_MAPPING_START_EVENT:
-        return Open(line, TextOf(event.data.mapping_start.anchor), Json::object());
-      case YAML_SEQUENCE_END_EVENT:
-      case YAML_MAPPING_END_EVENT: return Close();
-      default: return;
+  std::vector<YamlDocument> Read(YamlEvents& events) {
+    std::vector<YamlDocument> documents;
+    for (;;) {
+      const yaml_event_t& event = events.Next();
+      if (event.type == YAML_STREAM_END_EVENT) return documents;
+      if (event.type == YAML_DOCUMENT_START_EVENT) {
+        Begin();
+      } else if (event.type == YAML_DOCUMENT_END_EVENT) {
+        if (!root_.is_null()) documents.push_back({std::move(root_), std::move(duplicates_)});
+      } else {
+        Add(event);
+      }
     }
-  }
-
-  YamlDocument Take() {
-    return YamlDocument{std::exchange(root_, Json()), std::exchange(duplicates_, {})};
   }
 
  private:
@@ -70,6 +57,29 @@ class Builder {
     std::size_t node_count = 0;
   };
 
+  void Begin() {
+    root_ = Json();
+    stack_.clear();
+    anchors_.clear();
+    duplicates_.clear();
+    count_ = YamlNodeCount(limits_);
+  }
+
+  void Add(const yaml_event_t& event) {
+    const std::size_t line = event.start_mark.line;
+    switch (event.type) {
+      case YAML_ALIAS_EVENT: return AddAlias(line, TextOf(event.data.alias.anchor));
+      case YAML_SCALAR_EVENT: return AddScalar(line, event);
+      case YAML_SEQUENCE_START_EVENT:
+        return Open(line, TextOf(event.data.sequence_start.anchor), Json::array());
+      case YAML_MAPPING_START_EVENT:
+        return Open(line, TextOf(event.data.mapping_start.anchor), Json::object());
+      case YAML_SEQUENCE_END_EVENT:
+      case YAML_MAPPING_END_EVENT: return Close();
+      default: return;
+    }
+  }
+
   void AddAlias(std::size_t line, std::string_view name) {
     const auto at = anchors_.find(name);
     if (at == anchors_.end()) {
@@ -78,12 +88,12 @@ class Builder {
       throw YamlProblem{line, open ? "anchor '" + std::string(name) + "' value contains itself"
                                    : "unknown anchor '" + std::string(name) + "' referenced"};
     }
-    Count(line, at->second.node_count);
+    count_.Add(line, at->second.node_count);
     Put(line, "", at->second.value, Style::kAlias, "");
   }
 
   void AddScalar(std::size_t line, const yaml_event_t& event) {
-    Count(line, 1);
+    count_.Add(line, 1);
     const std::string text(ScalarOf(event));
     const bool plain = IsPlain(event);
     const auto resolved = [&]() -> Json {
@@ -94,14 +104,6 @@ class Builder {
     };
     Put(line, TextOf(event.data.scalar.anchor), resolved(), plain ? Style::kPlain : Style::kQuoted,
         text);
-  }
-
-  void Count(std::size_t line, std::size_t nodes) {
-    node_count_ += nodes;
-    if (node_count_ > limits_.max_nodes) {
-      throw YamlProblem{line, "more than " + std::to_string(limits_.max_nodes) +
-                                  " values after aliases are expanded"};
-    }
   }
 
   // The value of a scalar that is quoted or has a tag.
@@ -134,8 +136,8 @@ class Builder {
     if (!stack_.empty() && stack_.back().value.is_object() && !stack_.back().has_key) {
       throw YamlProblem{line, "a map key must be a scalar"};
     }
-    const std::size_t before = node_count_;
-    Count(line, 1);
+    const std::size_t before = count_.total();
+    count_.Add(line, 1);
     Frame frame;
     frame.value = std::move(container);
     frame.anchor = anchor;
@@ -147,14 +149,9 @@ class Builder {
   void Close() {
     Frame frame = std::move(stack_.back());
     stack_.pop_back();
-    const std::size_t nodes = node_count_ - frame.nodes_before;
+    const std::size_t nodes = count_.total() - frame.nodes_before;
     if (!frame.anchor.empty()) {
-      // Nested anchors would keep a copy for each level.
-      anchored_nodes_ += nodes;
-      if (anchored_nodes_ > limits_.max_nodes) {
-        throw YamlProblem{
-            frame.line, "anchors hold more than " + std::to_string(limits_.max_nodes) + " values"};
-      }
+      count_.AddCopied(frame.line, nodes);
       anchors_[frame.anchor] = Anchor{frame.value, nodes};
     }
     Put(frame.line, "", std::move(frame.value), Style::kContainer, "");
@@ -227,45 +224,19 @@ class Builder {
     return path + (path.empty() ? "" : ".") + key;
   }
 
-  YamlLimits limits_;
+  const YamlLimits limits_;
+  YamlNodeCount count_;
   Json root_;
   std::vector<Frame> stack_;
   std::map<std::string, Anchor, std::less<>> anchors_;
   std::vector<std::string> duplicates_;
-  std::size_t node_count_ = 0;
-  std::size_t anchored_nodes_ = 0;  // in anchored containers, each of which is copied
 };
 
 }  // namespace
 
 Result<std::vector<YamlDocument>> ParseYamlStream(std::string_view text, const YamlLimits& limits) {
-  BERTH_CHECK_OK(CheckYamlText(text, limits));
-  std::vector<YamlDocument> documents;
-  try {
-    YamlEvents events(text);
-    Builder builder(limits);
-    std::size_t count = 0;
-    for (;;) {
-      const yaml_event_t& event = events.Next();
-      if (event.type == YAML_STREAM_END_EVENT) return documents;
-      if (event.type == YAML_DOCUMENT_START_EVENT) {
-        if (++count > limits.max_documents) {
-          return Error{ErrorCode::kInvalid,
-                       "yaml: more than " + std::to_string(limits.max_documents) + " documents"};
-        }
-        builder.Begin();
-      } else if (event.type == YAML_DOCUMENT_END_EVENT) {
-        YamlDocument document = builder.Take();
-        if (!document.value.is_null()) documents.push_back(std::move(document));
-      } else {
-        builder.Add(event);
-      }
-    }
-  } catch (const YamlProblem& problem) {
-    return ErrorOf(problem);
-  } catch (const std::exception& error) {
-    return Error{ErrorCode::kInvalid, std::string("yaml: ") + error.what()};
-  }
+  return ReadYaml(text, limits,
+                  [&limits](YamlEvents& events) { return Builder(limits).Read(events); });
 }
 
 Result<YamlDocument> ParseYaml(std::string_view text, const YamlLimits& limits) {

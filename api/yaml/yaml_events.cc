@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdio>
 #include <new>
-#include <optional>
+#include <stdexcept>
 
 #include "api/yaml/scalar.h"
 #include "base/strings.h"
@@ -11,8 +11,8 @@
 namespace berth::api {
 namespace {
 
-// The first character that YAML forbids in a stream; nullopt: none.
-std::optional<Error> FindForbiddenCharacter(std::string_view text) {
+// Refuses the first character that YAML forbids in a stream.
+Status CheckCharacters(std::string_view text) {
   std::size_t line = 0;
   int column = 0;
   for (std::size_t at = 0; at < text.size();) {
@@ -31,7 +31,7 @@ std::optional<Error> FindForbiddenCharacter(std::string_view text) {
                               ": control characters are not allowed: write " + escape.data() +
                               " in double quotes"});
   }
-  return std::nullopt;
+  return OkStatus();
 }
 
 }  // namespace
@@ -47,11 +47,11 @@ Status CheckYamlText(std::string_view text, const YamlLimits& limits) {
                  "yaml: larger than " + std::to_string(limits.max_bytes) + " bytes"};
   }
   if (!IsValidUtf8(text)) return Error{ErrorCode::kInvalid, "yaml: the text is not UTF-8"};
-  if (const std::optional<Error> error = FindForbiddenCharacter(text)) return *error;
-  return OkStatus();
+  return CheckCharacters(text);
 }
 
-YamlEvents::YamlEvents(std::string_view text) {
+YamlEvents::YamlEvents(std::string_view text, std::size_t max_documents)
+    : max_documents_(max_documents) {
   if (yaml_parser_initialize(&parser_) == 0) throw std::bad_alloc();
   yaml_parser_set_encoding(&parser_, YAML_UTF8_ENCODING);
   // libyaml declares bytes as unsigned, and ends the program where there is no address.
@@ -67,10 +67,30 @@ YamlEvents::~YamlEvents() {
 
 const yaml_event_t& YamlEvents::Next() {
   yaml_event_delete(&event_);
-  if (yaml_parser_parse(&parser_, &event_) != 0) return event_;
+  if (yaml_parser_parse(&parser_, &event_) != 0) {
+    if (event_.type == YAML_DOCUMENT_START_EVENT && ++document_count_ > max_documents_) {
+      throw std::length_error("more than " + std::to_string(max_documents_) + " documents");
+    }
+    return event_;
+  }
   if (parser_.error == YAML_MEMORY_ERROR) throw std::bad_alloc();
   throw YamlProblem{parser_.problem_mark.line,
                     parser_.problem != nullptr ? parser_.problem : "the text is not YAML"};
+}
+
+void YamlNodeCount::Add(std::size_t line, std::size_t nodes) {
+  total_ += nodes;
+  if (total_ > max_nodes_) {
+    throw YamlProblem{
+        line, "more than " + std::to_string(max_nodes_) + " values after aliases are expanded"};
+  }
+}
+
+void YamlNodeCount::AddCopied(std::size_t line, std::size_t nodes) {
+  copied_ += nodes;
+  if (copied_ > max_nodes_) {
+    throw YamlProblem{line, "anchors hold more than " + std::to_string(max_nodes_) + " values"};
+  }
 }
 
 std::string_view TextOf(const yaml_char_t* text) {

@@ -8,8 +8,10 @@
 #pragma once
 
 #include <cstddef>
+#include <exception>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <yaml.h>
 
@@ -31,7 +33,8 @@ Status CheckYamlText(std::string_view text, const YamlLimits& limits);
 
 class YamlEvents {
  public:
-  explicit YamlEvents(std::string_view text);  // `text` must outlive this object
+  // `text` must outlive this object.
+  YamlEvents(std::string_view text, std::size_t max_documents);
   ~YamlEvents();
   YamlEvents(const YamlEvents&) = delete;
   YamlEvents& operator=(const YamlEvents&) = delete;
@@ -42,6 +45,39 @@ class YamlEvents {
  private:
   yaml_parser_t parser_{};
   yaml_event_t event_{};
+  const std::size_t max_documents_;
+  std::size_t document_count_ = 0;
+};
+
+// The result of read(YamlEvents&), which may throw, for a text within the limits.
+template <typename Read>
+auto ReadYaml(std::string_view text, const YamlLimits& limits, Read read)
+    -> Result<decltype(read(std::declval<YamlEvents&>()))> {
+  BERTH_CHECK_OK(CheckYamlText(text, limits));
+  try {
+    YamlEvents events(text, limits.max_documents);
+    return read(events);
+  } catch (const YamlProblem& problem) {
+    return ErrorOf(problem);
+  } catch (const std::exception& error) {
+    return Error{ErrorCode::kInvalid, std::string("yaml: ") + error.what()};
+  }
+}
+
+// The nodes of one document, and their limit.
+class YamlNodeCount {
+ public:
+  explicit YamlNodeCount(const YamlLimits& limits) : max_nodes_(limits.max_nodes) {}
+
+  void Add(std::size_t line, std::size_t nodes);
+  // The anchor at the line keeps a copy of so many nodes; nested anchors keep one for each level.
+  void AddCopied(std::size_t line, std::size_t nodes);
+  std::size_t total() const { return total_; }  // after aliases are expanded
+
+ private:
+  std::size_t max_nodes_;
+  std::size_t total_ = 0;
+  std::size_t copied_ = 0;
 };
 
 // The text of a field of an event; "" for none.

@@ -12,7 +12,8 @@ namespace {
 
 class NodeReader {
  public:
-  NodeReader(std::string_view text, const YamlLimits& limits) : events_(text), limits_(limits) {}
+  NodeReader(YamlEvents& events, const YamlLimits& limits)
+      : events_(events), limits_(limits), count_(limits) {}
 
   std::vector<YamlNode> Read() {
     std::vector<YamlNode> roots;
@@ -21,8 +22,7 @@ class NodeReader {
       if (type == YAML_STREAM_END_EVENT) return roots;
       if (type != YAML_DOCUMENT_START_EVENT) continue;
       anchors_.clear();
-      node_count_ = 0;
-      anchored_nodes_ = 0;
+      count_ = YamlNodeCount(limits_);
       YamlNode root = ReadNode(events_.Next(), 0);
       if (root.kind != YamlNode::Kind::kNull) roots.push_back(std::move(root));
     }
@@ -34,31 +34,26 @@ class NodeReader {
     std::size_t node_count = 0;
   };
 
-  void Count(std::size_t line, std::size_t nodes) {
-    node_count_ += nodes;
-    if (node_count_ > limits_.max_nodes) throw YamlProblem{line, "too many values"};
-  }
-
   YamlNode ReadNode(const yaml_event_t& event, std::size_t depth) {
     const std::size_t line = event.start_mark.line;
     if (depth > limits_.max_depth) throw YamlProblem{line, "nested too deep"};
     if (event.type == YAML_ALIAS_EVENT) {
       const auto found = anchors_.find(TextOf(event.data.alias.anchor));
       if (found == anchors_.end()) throw YamlProblem{line, "unknown anchor"};
-      Count(line, found->second.node_count);
+      count_.Add(line, found->second.node_count);
       return found->second.node;
     }
-    const std::size_t before = node_count_;
-    Count(line, 1);
+    const std::size_t before = count_.total();
+    count_.Add(line, 1);
     YamlNode node;
     node.line = static_cast<int>(line) + 1;
     node.column = event.start_mark.column + 1;
     const std::string anchor(AnchorOf(event));
     Fill(event, depth, node);
     if (!anchor.empty()) {
-      anchored_nodes_ += node_count_ - before;  // nested anchors keep a copy for each level
-      if (anchored_nodes_ > limits_.max_nodes) throw YamlProblem{line, "anchors hold too much"};
-      anchors_[anchor] = {node, node_count_ - before};
+      const std::size_t nodes = count_.total() - before;
+      count_.AddCopied(line, nodes);
+      anchors_[anchor] = {node, nodes};
     }
     return node;
   }
@@ -98,11 +93,10 @@ class NodeReader {
     }
   }
 
-  YamlEvents events_;
+  YamlEvents& events_;
   const YamlLimits limits_;
+  YamlNodeCount count_;
   std::map<std::string, Anchor, std::less<>> anchors_;
-  std::size_t node_count_ = 0;      // how many the document has, aliases expanded
-  std::size_t anchored_nodes_ = 0;  // how many anchors hold: each holds a copy
 };
 
 }  // namespace
@@ -115,14 +109,8 @@ const YamlNode* YamlNode::Find(std::string_view name) const {
 }
 
 Result<std::vector<YamlNode>> ParseYamlNodes(std::string_view text, const YamlLimits& limits) {
-  BERTH_CHECK_OK(CheckYamlText(text, limits));
-  try {
-    return NodeReader(text, limits).Read();
-  } catch (const YamlProblem& problem) {
-    return ErrorOf(problem);
-  } catch (const std::exception& error) {
-    return Error{ErrorCode::kInvalid, std::string("yaml: ") + error.what()};
-  }
+  return ReadYaml(text, limits,
+                  [&limits](YamlEvents& events) { return NodeReader(events, limits).Read(); });
 }
 
 }  // namespace berth::api

@@ -58,14 +58,11 @@ class KarpenterTest(unittest.TestCase):
                  "nominated": pod["status"].get("nominatedNodeName"), "conditions": pod["status"].get("conditions")}
                 for pod in self.plane.items("pods")]
         shown = [json.dumps(pod) for pod in pods]
-        shown.append(self.plane.kubectl("get", "nodepools,nodeclaims,nodes", check=False).stdout)
+        shown.append(self.plane.show_objects("nodepools,nodeclaims,nodes"))
         shown.append(self.plane.kubectl("get", "events", "-o", "custom-columns=TIME:.lastTimestamp,ABOUT:.involvedObject.name,"
                                         "REASON:.reason,MESSAGE:.message", check=False).stdout[-3000:])
         shown += [f"{name}:\n{self.plane.programs[name].tail()}" for name in ("kwok", "kube-scheduler")]
         return "\n".join([*shown, f"karpenter:\n{self.karpenter.log()[-3000:]}"])
-
-    def wait_for(self, what, condition, **seconds):
-        return self.plane.wait_until(condition, what, **seconds)
 
     def wait_bound(self, made, attempts=3):
         """The node of the created pod.
@@ -75,12 +72,12 @@ class KarpenterTest(unittest.TestCase):
         name = made["metadata"]["name"]
         for _ in range(attempts - 1):
             try:
-                return self.wait_for(f"{name} is bound", lambda: self.node_of(name), seconds=BOUND_SECONDS)
+                return self.plane.wait_until(lambda: self.node_of(name), f"{name} is bound", BOUND_SECONDS)
             except AssertionError:
                 print(f"{self.describe_failure()}\npod {name} has no node; it is created anew", file=sys.stderr)
                 self.delete_pods(name)
                 self.create(made)
-        return self.wait_for(f"{name} is bound", lambda: self.node_of(name))
+        return self.plane.wait_until(lambda: self.node_of(name), f"{name} is bound")
 
     def create(self, *objects):
         self.plane.kubectl("create", "-f", "-", stdin="\n---\n".join(json.dumps(one) for one in objects))
@@ -105,14 +102,14 @@ class KarpenterTest(unittest.TestCase):
         waits = pod("waits", "plain", cpu="2")
         self.create(node_pool("plain", ["m5.xlarge"]), waits)
         node = self.wait_bound(waits)
-        claim, = self.wait_for("the claim names its node", lambda: [
-            each for each in self.claims("plain") if each.get("status", {}).get("nodeName")])
+        claim, = self.plane.wait_until(lambda: [
+            each for each in self.claims("plain") if each.get("status", {}).get("nodeName")], "the claim names its node")
         self.assertEqual(claim["status"]["nodeName"], node)
         self.assertEqual(len(self.claims("plain")), 1)
         self.assertEqual(self.nodes("plain"), [node])
-        self.wait_for("the pod runs", lambda: self.plane.get("pod", "waits")["status"]["phase"] == "Running")
+        self.plane.wait_until(lambda: self.plane.get("pod", "waits")["status"]["phase"] == "Running", "the pod runs")
         self.delete_pods("waits")
-        self.wait_for("the empty node goes", lambda: not self.claims("plain") and not self.nodes("plain"))
+        self.plane.wait_until(lambda: not self.claims("plain") and not self.nodes("plain"), "the empty node goes")
 
     def test_three_shares_are_one_gpu(self):
         self.create(node_pool("g4-nodepool", ["g4dn.xlarge"], labels={GPU: "true"}, taints=[TAINT],
@@ -126,9 +123,9 @@ class KarpenterTest(unittest.TestCase):
         self.create(fourth)
         second = self.wait_bound(fourth)
         self.assertNotEqual(second, first)
-        self.wait_for("there are two nodes", lambda: sorted(self.nodes("g4-nodepool")) == sorted([first, second]))
+        self.plane.wait_until(lambda: sorted(self.nodes("g4-nodepool")) == sorted([first, second]), "there are two nodes")
         self.delete_pods("share-4")
-        self.wait_for("the second node goes", lambda: self.nodes("g4-nodepool") == [first])
+        self.plane.wait_until(lambda: self.nodes("g4-nodepool") == [first], "the second node goes")
         self.assertEqual(self.plane.get("pod", "share-1")["status"]["phase"], "Running")
         self.delete_pods("share-1", "share-2", "share-3")
 
@@ -138,7 +135,7 @@ class KarpenterTest(unittest.TestCase):
         self.create(fits)
         self.wait_bound(fits)
         self.create(pod("exceeds", "small", cpu="3"))
-        self.wait_for("the limit is told", lambda: "limits" in self.events_of("Pod", "exceeds"))
+        self.plane.wait_until(lambda: "limits" in self.events_of("Pod", "exceeds"), "the limit is told")
         self.assertIsNone(self.node_of("exceeds"))
         self.assertEqual(len(self.claims("small")), 1)
         self.delete_pods("fits", "exceeds")

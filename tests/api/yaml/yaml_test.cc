@@ -115,6 +115,13 @@ TEST(YamlNodesTest, HasTheLimitsOfTheReader) {
   EXPECT_FALSE(ParseYamlNodes("a: &a [&b [1, 2], &c [3, 4]]", {.max_nodes = 12}));
   EXPECT_FALSE(ParseYamlNodes("a: &a [*a]"));
   EXPECT_FALSE(ParseYamlNodes("a: \x01"));
+  for (const std::string text : {"---\n---\n---\n", "a: 1\n---\n---\nb: 2\n"}) {
+    const YamlLimits two_documents{.max_documents = 2};
+    const auto nodes = ParseYamlNodes(text, two_documents);
+    ASSERT_FALSE(nodes);
+    EXPECT_EQ(nodes.error().message, "yaml: more than 2 documents");
+    EXPECT_EQ(ParseYamlStream(text, two_documents).error().message, nodes.error().message);
+  }
 }
 
 TEST(YamlTest, NamesThePlaceOfAControlCharacter) {

@@ -398,22 +398,19 @@ int Main(int argc, char** argv) {
                  "[--pending N] [--most-off PERCENT]\n");
     return 2;
   }
-  if (options.starts == 0) {
-    PrintPass(options, std::min(options.pending, kPendingOfReclaims), true);
-    PrintNotesPass(options.pending);
-    return 0;
+  if (options.starts > 0) {
+    TraceOptions made{.jobs = static_cast<int>(kJobsOfAStart * (options.starts + kWarmUp)),
+                      .load = options.load};
+    made.seed = options.seed;
+    const HiddenTrace trace = MakeTrace(made);
+    const Within shares = Print(trace, Study(trace, options).Run());
+    if (options.most_off > 0) {
+      const bool holds = std::abs(shares.p50 - 50) <= options.most_off &&
+                         std::abs(shares.p90 - 90) <= options.most_off;
+      return holds ? 0 : 1;
+    }
+    PrintPass(options, options.pending, false);
   }
-  TraceOptions made{.jobs = static_cast<int>(kJobsOfAStart * (options.starts + kWarmUp)),
-                    .load = options.load};
-  made.seed = options.seed;
-  const HiddenTrace trace = MakeTrace(made);
-  const Within shares = Print(trace, Study(trace, options).Run());
-  if (options.most_off > 0) {
-    const bool holds = std::abs(shares.p50 - 50) <= options.most_off &&
-                       std::abs(shares.p90 - 90) <= options.most_off;
-    return holds ? 0 : 1;
-  }
-  PrintPass(options, options.pending, false);
   PrintPass(options, std::min(options.pending, kPendingOfReclaims), true);
   PrintNotesPass(options.pending);
   return 0;
