@@ -261,7 +261,6 @@ Status Process::OpenProgram() {
 
 void Process::MakeControllers() {
   kube::Metrics& metrics = program_->metrics();
-  metrics.DeclareGauge("kueue_build_info", "The program, with the API that it speaks");
   metrics.SetGauge("kueue_build_info",
                    {{"git_version", std::string("berth-") + kVersion}, {"compiler", __VERSION__}},
                    1);
@@ -290,8 +289,6 @@ std::function<void(const provisioning::MeterNote&)> Process::NodeTimes() {
 }
 
 void Process::MakeEtaWriter() {
-  program_->metrics().DeclareCounter(
-      kEtaStarts, "Starts of workloads, by the quantile of their first forecast that held");
   EtaWriterOptions options;
   options.interval = *options_.eta_interval;
   if (ledger_ != nullptr) options.ledger = options_.ledger->path;

@@ -1,8 +1,6 @@
 #include "integrations/controller/gate_removals.h"
 
 #include <algorithm>
-#include <utility>
-#include <vector>
 
 #include "api/pod_groups.h"
 #include "api/reasons.h"
@@ -11,17 +9,8 @@ namespace berth::integrations {
 namespace {
 
 constexpr char kGateRemoval[] = "kueue_pod_scheduling_gate_removal_seconds";
-constexpr double kLongestBucket = 10240;
 
 }  // namespace
-
-void DeclareGateRemovals(kube::Metrics& metrics) {
-  std::vector<double> buckets{1};
-  for (double bound = 2.5; bound <= kLongestBucket; bound *= 2) buckets.push_back(bound);
-  metrics.DeclareHistogram(kGateRemoval,
-                           "Time from a workload's admission to the removal of a pod's gate",
-                           std::move(buckets));
-}
 
 // The admission's time has whole seconds, and may be of another clock: never below 0.
 void ObserveGateRemoval(kube::Metrics& metrics, const api::Workload& workload,

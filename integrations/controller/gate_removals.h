@@ -12,8 +12,6 @@
 
 namespace berth::integrations {
 
-void DeclareGateRemovals(kube::Metrics& metrics);
-
 // One pod of `workload` has lost `gate` at `now`. A Workload that is not admitted counts nothing.
 void ObserveGateRemoval(kube::Metrics& metrics, const api::Workload& workload,
                         const std::string& gate, WallTime now);

@@ -26,9 +26,6 @@ constexpr Duration kLookAgain = std::chrono::seconds(5);
 constexpr Duration kInformerLag = std::chrono::seconds(30);
 
 constexpr char kCreationLatency[] = "kueue_workload_creation_latency_seconds";
-// creationTimestamp has a resolution of one second.
-constexpr double kFirstBucket = 1;
-constexpr double kLastBucket = 1280;
 
 // The patch with the version that it is based on: a job that has changed since is a kConflict.
 Json BasedOn(const std::string& resource_version, const JobWrite& write) {
@@ -76,14 +73,7 @@ JobReconciler::JobReconciler(const Shared& shared, JobSource& source, JobReconci
       writes_(manager_.client(), workloads_, shared.events),
       pod_steps_(manager_.client(), source_),
       pod_owners_({manager_.client(), shared.events, workloads_, source_, writes_}),
-      job_events_(shared.events, source_) {
-  if (options_.metrics == nullptr) return;
-  std::vector<double> buckets{kFirstBucket};
-  for (double bound = 2.5; bound <= kLastBucket; bound *= 2) buckets.push_back(bound);
-  options_.metrics->DeclareHistogram(kCreationLatency,
-                                     "Time from a job's creation to that of its Workload", buckets);
-  DeclareGateRemovals(*options_.metrics);
-}
+      job_events_(shared.events, source_) {}
 
 std::vector<api::Workload> JobReconciler::WorkloadsOf(const api::ObjectKey& job) const {
   std::vector<api::Workload> found = owners_.WorkloadsOf(source_.kind(), job);

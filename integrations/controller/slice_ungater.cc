@@ -42,7 +42,6 @@ SliceUngater::SliceUngater(kube::Manager& manager, const Clock& clock, kube::Met
       metrics_(metrics),
       gated_(manager, max_in_flight),
       workloads_(manager.InformerFor<api::Workload>()) {
-  if (metrics_ != nullptr) DeclareGateRemovals(*metrics_);
   workloads_.AddIndex(kByChain, IndexValues<api::Workload>);
 }
 

@@ -41,7 +41,6 @@ TopologyUngater::TopologyUngater(kube::Manager& manager, const Clock& clock, kub
     return IsSlice(workload) ? std::vector{KeyOf(workload).ToString()} : std::vector<std::string>{};
   });
   if (metrics_ == nullptr) return;
-  DeclareGateRemovals(*metrics_);
 }
 
 void TopologyUngater::Observe(const api::ObjectKey& key) const {

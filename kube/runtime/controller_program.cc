@@ -33,7 +33,6 @@ const char* ReasonOf(EventRecorder::Dropped why) {
 }
 
 void CountDrops(EventRecorder& events, Metrics& metrics) {
-  metrics.DeclareCounter(kDroppedEvents, "Events that were never written, by reason");
   for (const auto why : {EventRecorder::Dropped::kBudget, EventRecorder::Dropped::kQueue,
                          EventRecorder::Dropped::kRefused}) {
     metrics.Increment(kDroppedEvents, {{"reason", ReasonOf(why)}}, 0);

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <mutex>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include <prometheus/counter.h>
 #include <prometheus/family.h>
@@ -10,6 +12,7 @@
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 
+#include "api/metric_table.h"
 #include "base/assert.h"
 #include "kube/runtime/metrics_text.h"
 
@@ -19,8 +22,8 @@ namespace {
 template <typename Metric>
 struct Declared {
   prometheus::Family<Metric>* family = nullptr;
+  const api::MetricRow* row = nullptr;
   std::map<MetricLabels, Metric*> series;
-  std::vector<double> bounds;  // histograms only
 };
 
 bool HasAll(const MetricLabels& labels, const MetricLabels& wanted) {
@@ -44,6 +47,25 @@ void RemoveFrom(std::map<std::string, Declared<Metric>>& metrics, const MetricLa
 }  // namespace
 
 struct Metrics::Impl {
+  // Declares the metric from its row at its first use.
+  template <typename Metric>
+  Declared<Metric>& Of(std::map<std::string, Declared<Metric>>& metrics, const std::string& name,
+                       prometheus::detail::Builder<Metric> (*build)(), api::MetricKind kind) {
+    Declared<Metric>& declared = metrics[name];
+    if (declared.family != nullptr) return declared;
+    declared.row = api::FindMetric(name);
+    BERTH_ASSERT(declared.row != nullptr && declared.row->kind == kind);
+    declared.family = &build()
+                           .Name(name)
+                           .Help(std::string(declared.row->help))
+                           .Labels(common)
+                           .Register(registry);
+    return declared;
+  }
+  Declared<prometheus::Gauge>& GaugeOf(const std::string& name) {
+    return Of(gauges, name, prometheus::BuildGauge, api::MetricKind::kGauge);
+  }
+
   prometheus::Registry registry;
   std::mutex mutex;
   MetricLabels common;
@@ -61,39 +83,10 @@ void Metrics::SetCommonLabels(const MetricLabels& labels) {
   impl_->common = labels;
 }
 
-void Metrics::DeclareCounter(const std::string& name, const std::string& help) {
-  const std::lock_guard lock(impl_->mutex);
-  impl_->counters[name].family = &prometheus::BuildCounter()
-                                      .Name(name)
-                                      .Help(help)
-                                      .Labels(impl_->common)
-                                      .Register(impl_->registry);
-}
-
-void Metrics::DeclareGauge(const std::string& name, const std::string& help) {
-  const std::lock_guard lock(impl_->mutex);
-  impl_->gauges[name].family = &prometheus::BuildGauge()
-                                    .Name(name)
-                                    .Help(help)
-                                    .Labels(impl_->common)
-                                    .Register(impl_->registry);
-}
-
-void Metrics::DeclareHistogram(const std::string& name, const std::string& help,
-                               std::vector<double> bucket_bounds) {
-  const std::lock_guard lock(impl_->mutex);
-  impl_->histograms[name].family = &prometheus::BuildHistogram()
-                                        .Name(name)
-                                        .Help(help)
-                                        .Labels(impl_->common)
-                                        .Register(impl_->registry);
-  impl_->histograms[name].bounds = std::move(bucket_bounds);
-}
-
 void Metrics::Increment(const std::string& name, const MetricLabels& labels, double by) {
   const std::lock_guard lock(impl_->mutex);
-  auto& declared = impl_->counters[name];
-  BERTH_ASSERT(declared.family != nullptr);
+  auto& declared =
+      impl_->Of(impl_->counters, name, prometheus::BuildCounter, api::MetricKind::kCounter);
   prometheus::Counter*& counter = declared.series[labels];
   if (counter == nullptr) counter = &declared.family->Add(labels);
   counter->Increment(by);
@@ -101,8 +94,7 @@ void Metrics::Increment(const std::string& name, const MetricLabels& labels, dou
 
 void Metrics::SetGauge(const std::string& name, const MetricLabels& labels, double value) {
   const std::lock_guard lock(impl_->mutex);
-  auto& declared = impl_->gauges[name];
-  BERTH_ASSERT(declared.family != nullptr);
+  auto& declared = impl_->GaugeOf(name);
   prometheus::Gauge*& gauge = declared.series[labels];
   if (gauge == nullptr) gauge = &declared.family->Add(labels);
   gauge->Set(value);
@@ -110,10 +102,13 @@ void Metrics::SetGauge(const std::string& name, const MetricLabels& labels, doub
 
 void Metrics::Observe(const std::string& name, const MetricLabels& labels, double value) {
   const std::lock_guard lock(impl_->mutex);
-  auto& declared = impl_->histograms[name];
-  BERTH_ASSERT(declared.family != nullptr);
+  auto& declared =
+      impl_->Of(impl_->histograms, name, prometheus::BuildHistogram, api::MetricKind::kHistogram);
   prometheus::Histogram*& histogram = declared.series[labels];
-  if (histogram == nullptr) histogram = &declared.family->Add(labels, declared.bounds);
+  if (histogram == nullptr) {
+    const std::span<const double> bounds = declared.row->bounds;
+    histogram = &declared.family->Add(labels, std::vector<double>(bounds.begin(), bounds.end()));
+  }
   histogram->Observe(value);
 }
 
@@ -149,8 +144,7 @@ void Metrics::RelabelGauges(const MetricLabels& labels, const MetricLabels& chan
 
 void Metrics::RemoveGauge(const std::string& name, const MetricLabels& labels) {
   const std::lock_guard lock(impl_->mutex);
-  auto& declared = impl_->gauges[name];
-  BERTH_ASSERT(declared.family != nullptr);
+  auto& declared = impl_->GaugeOf(name);
   const auto found = declared.series.find(labels);
   if (found == declared.series.end()) return;
   declared.family->Remove(found->second);

@@ -1,7 +1,9 @@
 // kube/runtime/metrics.h — counters, gauges and histograms with labels, and their Prometheus text.
 //
-// A thin layer over prometheus-cpp. The first use of a series creates it; label values come from
-// object names, so Remove deletes the series of a deleted object.
+// A thin layer over prometheus-cpp. The first use of a metric declares it, with its kind, help and
+// buckets in the table of metrics (api/metric_table.h); a name that the table lacks, or has with
+// another kind, aborts: a bug. The first use of a series creates it; label values come from object
+// names, so Remove deletes the series of a deleted object.
 //
 // Threads: every function may be called from any thread.
 #pragma once
@@ -10,7 +12,6 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <vector>
 
 namespace berth::kube {
 
@@ -23,14 +24,8 @@ class Metrics {
   Metrics(const Metrics&) = delete;
   Metrics& operator=(const Metrics&) = delete;
 
-  // Adds these labels to every series of metrics that are declared later.
+  // Adds these labels to every series of metrics whose first use comes later.
   void SetCommonLabels(const MetricLabels& labels);
-
-  // Declares a metric; call before its first use. Using an undeclared name aborts: a bug.
-  void DeclareCounter(const std::string& name, const std::string& help);
-  void DeclareGauge(const std::string& name, const std::string& help);
-  void DeclareHistogram(const std::string& name, const std::string& help,
-                        std::vector<double> bucket_bounds);
 
   void Increment(const std::string& name, const MetricLabels& labels, double by = 1);
   void SetGauge(const std::string& name, const MetricLabels& labels, double value);

@@ -6,12 +6,15 @@
 #include <initializer_list>
 #include <map>
 #include <sstream>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "api/metric_table.h"
+#include "base/assert.h"
 #include "kube/runtime/metrics_text.h"
 
 namespace berth::kube {
@@ -22,12 +25,24 @@ using prometheus::MetricFamily;
 using prometheus::MetricType;
 using Labels = std::initializer_list<std::pair<const char*, std::string>>;
 
+MetricType TypeOf(api::MetricKind kind) {
+  switch (kind) {
+    case api::MetricKind::kCounter: return MetricType::Counter;
+    case api::MetricKind::kGauge: return MetricType::Gauge;
+    case api::MetricKind::kHistogram: return MetricType::Histogram;
+  }
+  return MetricType::Untyped;
+}
+
+// The series of one metric, with its kind and help in the table of metrics.
 class Family {
  public:
-  Family(const char* name, const char* help, MetricType type) {
+  explicit Family(std::string_view name) {
+    const api::MetricRow* row = api::FindMetric(name);
+    BERTH_ASSERT(row != nullptr);
     family_.name = name;
-    family_.help = help;
-    family_.type = type;
+    family_.help = row->help;
+    family_.type = TypeOf(row->kind);
   }
 
   void Add(Labels labels, double value) {
@@ -65,16 +80,11 @@ void TakeAll(std::initializer_list<Family*> families, std::vector<MetricFamily>&
 }
 
 void AddControllers(const FiguresByName& controllers, std::vector<MetricFamily>& out) {
-  Family total("controller_runtime_reconcile_total", "Reconciliations per controller",
-               MetricType::Counter);
-  Family errors("controller_runtime_reconcile_errors_total",
-                "Reconciliations per controller that failed", MetricType::Counter);
-  Family time("controller_runtime_reconcile_time_seconds",
-              "Length of time per reconciliation per controller", MetricType::Histogram);
-  Family most("controller_runtime_max_concurrent_reconciles",
-              "Reconciliations that a controller may run at once", MetricType::Gauge);
-  Family active("controller_runtime_active_workers", "Reconciliations under way per controller",
-                MetricType::Gauge);
+  Family total("controller_runtime_reconcile_total");
+  Family errors("controller_runtime_reconcile_errors_total");
+  Family time("controller_runtime_reconcile_time_seconds");
+  Family most("controller_runtime_max_concurrent_reconciles");
+  Family active("controller_runtime_active_workers");
   for (const auto& [name, figures] : controllers) {
     const auto count = [&looks = figures.looks](LookResult result) {
       return static_cast<double>(looks[static_cast<std::size_t>(result)]);
@@ -92,17 +102,13 @@ void AddControllers(const FiguresByName& controllers, std::vector<MetricFamily>&
 }
 
 void AddQueues(const FiguresByName& controllers, SteadyTime now, std::vector<MetricFamily>& out) {
-  Family depth("workqueue_depth", "Keys that wait in the queue", MetricType::Gauge);
-  Family adds("workqueue_adds_total", "Keys added to the queue", MetricType::Counter);
-  Family retries("workqueue_retries_total", "Retries of the queue", MetricType::Counter);
-  Family waited("workqueue_queue_duration_seconds", "How long a key waits before its work begins",
-                MetricType::Histogram);
-  Family worked("workqueue_work_duration_seconds", "How long the work on a key takes",
-                MetricType::Histogram);
-  Family unfinished("workqueue_unfinished_work_seconds",
-                    "Sum of the ages of the work that is under way", MetricType::Gauge);
-  Family longest("workqueue_longest_running_processor_seconds",
-                 "Age of the oldest work that is under way", MetricType::Gauge);
+  Family depth("workqueue_depth");
+  Family adds("workqueue_adds_total");
+  Family retries("workqueue_retries_total");
+  Family waited("workqueue_queue_duration_seconds");
+  Family worked("workqueue_work_duration_seconds");
+  Family unfinished("workqueue_unfinished_work_seconds");
+  Family longest("workqueue_longest_running_processor_seconds");
   for (const auto& [name, figures] : controllers) {
     const Labels labels{{"controller", name}, {"name", name}};
     double sum = 0;
@@ -141,8 +147,8 @@ double BootSeconds() {
 }
 
 void AddProcess(std::vector<MetricFamily>& out) {
-  const auto add = [&out](const char* name, const char* help, MetricType type, double value) {
-    Family family(name, help, type);
+  const auto add = [&out](const char* name, double value) {
+    Family family(name);
     family.Add({}, value);
     out.push_back(family.Take());
   };
@@ -156,15 +162,11 @@ void AddProcess(std::vector<MetricFamily>& out) {
   if (stat.size() > kResident) {
     const auto ticks = static_cast<double>(sysconf(_SC_CLK_TCK));
     const auto page = static_cast<double>(sysconf(_SC_PAGESIZE));
-    add("process_cpu_seconds_total", "Processor time, user and system, in seconds",
-        MetricType::Counter, (stat[kUser] + stat[kSystem]) / ticks);
-    add("process_resident_memory_bytes", "Resident memory in bytes", MetricType::Gauge,
-        stat[kResident] * page);
-    add("process_virtual_memory_bytes", "Virtual memory in bytes", MetricType::Gauge,
-        stat[kVirtual]);
+    add("process_cpu_seconds_total", (stat[kUser] + stat[kSystem]) / ticks);
+    add("process_resident_memory_bytes", stat[kResident] * page);
+    add("process_virtual_memory_bytes", stat[kVirtual]);
     if (const double boot = BootSeconds(); boot > 0) {
-      add("process_start_time_seconds", "Start of the process, in seconds since 1970",
-          MetricType::Gauge, boot + stat[kStart] / ticks);
+      add("process_start_time_seconds", boot + stat[kStart] / ticks);
     }
   }
   std::error_code error;
@@ -173,11 +175,10 @@ void AddProcess(std::vector<MetricFamily>& out) {
        file.increment(error)) {
     ++open;
   }
-  if (!error) add("process_open_fds", "Open file descriptors", MetricType::Gauge, open);
+  if (!error) add("process_open_fds", open);
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-    add("process_max_fds", "File descriptors that may be open", MetricType::Gauge,
-        static_cast<double>(limit.rlim_cur));
+    add("process_max_fds", static_cast<double>(limit.rlim_cur));
   }
 }
 
@@ -189,8 +190,7 @@ std::string RuntimeMetricsText(const RuntimeStats& stats, const RuntimeMetricsOp
   const FiguresByName controllers = stats.Controllers();
   AddControllers(controllers, families);
   AddQueues(controllers, stats.Now(), families);
-  Family requests("rest_client_requests_total",
-                  "Requests to the API server, by code, method and host", MetricType::Counter);
+  Family requests("rest_client_requests_total");
   for (const auto& [request, count] : stats.Requests()) {
     const auto& [method, code] = request;
     requests.Add({{"code", code}, {"host", options.host}, {"method", method}},
@@ -198,8 +198,7 @@ std::string RuntimeMetricsText(const RuntimeStats& stats, const RuntimeMetricsOp
   }
   families.push_back(requests.Take());
   if (!options.lease.empty()) {
-    Family leader("leader_election_master_status", "Whether this process holds the lease",
-                  MetricType::Gauge);
+    Family leader("leader_election_master_status");
     leader.Add({{"name", options.lease}}, is_leader ? 1 : 0);
     families.push_back(leader.Take());
   }

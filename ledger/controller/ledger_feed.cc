@@ -40,12 +40,7 @@ LedgerFeed::LedgerFeed(kube::Manager& manager, const Clock& clock, Ledger& ledge
     flavors_ = &manager_.InformerFor<api::ResourceFlavor>();
   }
   Connect();
-  if (metrics_ == nullptr) return;
-  metrics_->DeclareCounter(kRecords, "Records of the ledger, by what came of them");
-  metrics_->DeclareGauge(kQueued, "Records that wait for the ledger's file");
-  metrics_->DeclareGauge(kLag, "Age of the oldest of these, in seconds");
-  metrics_->DeclareGauge(kBytes, "Pages of the ledger's file in use");
-  Measure();
+  if (metrics_ != nullptr) Measure();
 }
 
 void LedgerFeed::Connect() {

@@ -22,11 +22,6 @@ constexpr char kLeased[] = "berth_capacity_leased_nodes";
 constexpr char kClassLabel[] = "provisioning_class";
 constexpr char kOutcomeLabel[] = "outcome";
 
-// Seconds: clouds answer after a second, and after days.
-std::vector<double> Buckets() {
-  return {1, 5, 15, 60, 300, 900, 1800, 3600, 7200, 14400, 43200, 86400, 259200, 604800};
-}
-
 double SecondsOf(WallTime at) {
   return std::chrono::duration<double>(at.time_since_epoch()).count();
 }
@@ -47,14 +42,6 @@ bool Waits(const api::ProvisioningRequest& request) { return IsOpen(StateOf(requ
 
 CapacityMetrics::CapacityMetrics(kube::Manager& manager, kube::Metrics& metrics, const Clock& clock)
     : metrics_(metrics), clock_(clock) {
-  metrics_.DeclareGauge(kOpen, "Requests that wait for capacity");
-  metrics_.DeclareCounter(kAnswered, "Requests for capacity that were answered");
-  metrics_.DeclareHistogram(kWait, "Time from a request's creation to its answer", Buckets());
-  metrics_.DeclareCounter(kRevoked, "Requests whose capacity was taken back");
-  metrics_.DeclareGauge(kOldest, "When the oldest request was made that waits for capacity");
-  metrics_.DeclareGauge(kRestUntil, "Until when steps for a flavor and zone rest");
-  metrics_.DeclareCounter(kPassedOver, "Steps of policies that checks passed over");
-  metrics_.DeclareGauge(kLeased, "Idle nodes that are leased");
   manager.InformerFor<api::Workload>().AddHandler(
       {.on_update = [this](const auto& before, const auto& after) {
         CountVetoes(*before, *after);

@@ -79,10 +79,6 @@ MeterReconciler::MeterReconciler(kube::Manager& manager, const Clock& clock, Spe
       requests_(manager.OptionalInformerFor<api::ProvisioningRequest>()),
       flavors_(manager.InformerFor<api::ResourceFlavor>()) {
   requests_.AddIndex(kNamesIndex, NamesOf);
-  if (metrics_ == nullptr) return;
-  metrics_->DeclareCounter(kNodeSeconds, "Time that nodes of requests stood, in seconds");
-  metrics_->DeclareCounter(kCost,
-                           "List price of nodes of requests for the time they stood, in USD");
 }
 
 void MeterReconciler::Watch(kube::Controller& controller) {

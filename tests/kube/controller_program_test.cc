@@ -136,8 +136,7 @@ Served MakeServed() {
 }
 
 TEST_F(ControllerProgramTest, MetricsAreServedOverTlsWithTheLatestCertificate) {
-  program_->metrics().DeclareGauge("answer", "to everything");
-  program_->metrics().SetGauge("answer", {}, 42);
+  program_->metrics().SetGauge("berth_ledger_bytes", {}, 42);
   const Served first = MakeServed();
   const Served second = MakeServed();
   ASSERT_TRUE(program_->ServeMetrics({.tls = first.identity}));

@@ -32,13 +32,12 @@ void AnswerByToken(const AccessQuestion& question, const AccessReviews::Done& do
 
 class MetricsServerTest : public ::testing::Test {
  protected:
-  void SetUp() override { metrics_.DeclareGauge("answer", "to everything"); }
   void TearDown() override {
     if (server_ != nullptr) server_->Stop();
     pool_.Stop();
   }
   void StartWith(AccessGate gate) {
-    metrics_.SetGauge("answer", {}, 42);
+    metrics_.SetGauge("berth_ledger_bytes", {}, 42);
     auto server =
         StartMetricsServer(pool_, {.pages = {{"/shadow", [] { return std::string("{}"); }}}},
                            metrics_, std::move(gate));
@@ -71,8 +70,8 @@ TEST_F(MetricsServerTest, TheGateDecides) {
     const char* body;
   };
   const Row rows[] = {
-      {"Bearer may", 200, "answer 42"},
-      {"bearer may ", 200, "answer 42"},
+      {"Bearer may", 200, "berth_ledger_bytes 42"},
+      {"bearer may ", 200, "berth_ledger_bytes 42"},
       {"", 401, "Unauthorized"},
       {"Bearer", 401, "Unauthorized"},
       {"Bearer ", 401, "Unauthorized"},
@@ -88,7 +87,7 @@ TEST_F(MetricsServerTest, TheGateDecides) {
     const net::Response answer = Ask(row.authorization);
     EXPECT_EQ(answer.status, row.status) << row.authorization;
     EXPECT_THAT(answer.body, HasSubstr(row.body)) << row.authorization;
-    EXPECT_EQ(answer.body.find("answer 42") != std::string::npos, row.status == 200);
+    EXPECT_EQ(answer.body.find("berth_ledger_bytes 42") != std::string::npos, row.status == 200);
   }
   EXPECT_EQ(Ask("Bearer head", "HEAD").status, 200) << "the verb is that of the request";
   EXPECT_EQ(Ask("Bearer get", "HEAD").status, 401);
@@ -98,7 +97,7 @@ TEST_F(MetricsServerTest, TheGateDecides) {
 
 TEST_F(MetricsServerTest, WithoutAGateEverybodyReads) {
   StartWith(nullptr);
-  EXPECT_THAT(Ask("").body, HasSubstr("answer 42"));
+  EXPECT_THAT(Ask("").body, HasSubstr("berth_ledger_bytes 42"));
   EXPECT_EQ(Ask("", "GET", "/metrics?x=y").status, 200);
   EXPECT_EQ(Ask("", "GET", "/healthz").status, 404);
 }

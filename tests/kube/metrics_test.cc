@@ -16,17 +16,14 @@ using ::testing::Not;
 
 TEST(Metrics, SeriesAppearAndGoWithTheirObject) {
   Metrics metrics;
-  metrics.DeclareCounter("kueue_evicted_workloads_total", "evictions");
-  metrics.DeclareGauge("kueue_pending_workloads", "pending");
-  metrics.DeclareHistogram("kueue_wait_seconds", "wait", {1, 10});
   metrics.Increment("kueue_evicted_workloads_total", {{"cluster_queue", "a"}}, 2);
   metrics.SetGauge("kueue_pending_workloads", {{"cluster_queue", "a"}, {"status", "active"}}, 3);
   metrics.SetGauge("kueue_pending_workloads", {{"cluster_queue", "b"}, {"status", "active"}}, 4);
-  metrics.Observe("kueue_wait_seconds", {}, 5);
+  metrics.Observe("kueue_workload_creation_latency_seconds", {}, 5);
   std::string text = metrics.Text();
   EXPECT_THAT(text, HasSubstr("kueue_evicted_workloads_total{cluster_queue=\"a\"} 2"));
   EXPECT_THAT(text, HasSubstr("kueue_pending_workloads{cluster_queue=\"a\",status=\"active\"} 3"));
-  EXPECT_THAT(text, HasSubstr("kueue_wait_seconds_bucket{le=\"10\"} 1"));
+  EXPECT_THAT(text, HasSubstr("kueue_workload_creation_latency_seconds_bucket{le=\"10\"} 1"));
   metrics.Remove({{"cluster_queue", "a"}});
   text = metrics.Text();
   EXPECT_THAT(text, Not(HasSubstr("cluster_queue=\"a\"")));
@@ -35,66 +32,70 @@ TEST(Metrics, SeriesAppearAndGoWithTheirObject) {
 
 TEST(Metrics, GaugesKeepTheirValuesUnderOtherLabels) {
   Metrics metrics;
-  metrics.DeclareGauge("g", "");
-  metrics.DeclareCounter("c", "");
-  metrics.SetGauge("g", {{"q", "a"}, {"x", "1"}}, 3);
-  metrics.SetGauge("g", {{"q", "b"}, {"x", "1"}}, 4);
-  metrics.Increment("c", {{"q", "a"}, {"x", "1"}});
+  metrics.SetGauge("kueue_pending_workloads", {{"q", "a"}, {"x", "1"}}, 3);
+  metrics.SetGauge("kueue_pending_workloads", {{"q", "b"}, {"x", "1"}}, 4);
+  metrics.Increment("kueue_evicted_workloads_total", {{"q", "a"}, {"x", "1"}});
   metrics.RelabelGauges({{"q", "a"}, {"x", "1"}}, {{"x", "2"}});
   const std::string text = metrics.Text();
-  EXPECT_THAT(text, HasSubstr("g{q=\"a\",x=\"2\"} 3"));
-  EXPECT_THAT(text, Not(HasSubstr("g{q=\"a\",x=\"1\"}")));
-  EXPECT_THAT(text, HasSubstr("g{q=\"b\",x=\"1\"} 4"));
-  EXPECT_THAT(text, HasSubstr("c{q=\"a\",x=\"1\"} 1")) << "a counter counts what happened";
-  metrics.SetGauge("g", {{"q", "a"}, {"x", "2"}}, 5);
-  EXPECT_THAT(metrics.Text(), HasSubstr("g{q=\"a\",x=\"2\"} 5"));
+  EXPECT_THAT(text, HasSubstr("kueue_pending_workloads{q=\"a\",x=\"2\"} 3"));
+  EXPECT_THAT(text, Not(HasSubstr("kueue_pending_workloads{q=\"a\",x=\"1\"}")));
+  EXPECT_THAT(text, HasSubstr("kueue_pending_workloads{q=\"b\",x=\"1\"} 4"));
+  EXPECT_THAT(text, HasSubstr("kueue_evicted_workloads_total{q=\"a\",x=\"1\"} 1")) << "a counter counts what happened";
+  metrics.SetGauge("kueue_pending_workloads", {{"q", "a"}, {"x", "2"}}, 5);
+  EXPECT_THAT(metrics.Text(), HasSubstr("kueue_pending_workloads{q=\"a\",x=\"2\"} 5"));
 }
 
 // The shares are those of three queues with 9 units to lend, as their controller computes them.
 TEST(Metrics, NumbersReadBackAsTheSameNumber) {
   Metrics metrics;
-  metrics.DeclareGauge("share", "");
-  metrics.SetGauge("share", {{"q", "a"}}, 2000.0 / 9);
-  metrics.SetGauge("share", {{"q", "b"}}, 3000.0 / 7);
-  metrics.SetGauge("share", {{"q", "c"}}, 500.0 / 3);
-  metrics.SetGauge("share", {{"q", "d"}}, 9.3);
-  metrics.SetGauge("share", {{"q", "e"}}, 1'000'000);
-  metrics.SetGauge("share", {{"q", "f"}}, 53'687'091'200.0);
-  metrics.SetGauge("share", {{"q", "g"}}, std::numeric_limits<double>::infinity());
-  metrics.SetGauge("share", {{"q", "h"}}, std::nan(""));
+  metrics.SetGauge("kueue_cohort_weighted_share", {{"q", "a"}}, 2000.0 / 9);
+  metrics.SetGauge("kueue_cohort_weighted_share", {{"q", "b"}}, 3000.0 / 7);
+  metrics.SetGauge("kueue_cohort_weighted_share", {{"q", "c"}}, 500.0 / 3);
+  metrics.SetGauge("kueue_cohort_weighted_share", {{"q", "d"}}, 9.3);
+  metrics.SetGauge("kueue_cohort_weighted_share", {{"q", "e"}}, 1'000'000);
+  metrics.SetGauge("kueue_cohort_weighted_share", {{"q", "f"}}, 53'687'091'200.0);
+  metrics.SetGauge("kueue_cohort_weighted_share", {{"q", "g"}}, std::numeric_limits<double>::infinity());
+  metrics.SetGauge("kueue_cohort_weighted_share", {{"q", "h"}}, std::nan(""));
   const std::string text = metrics.Text();
-  EXPECT_THAT(text, HasSubstr("share{q=\"a\"} 222.22222222222223\n"));
-  EXPECT_THAT(text, HasSubstr("share{q=\"b\"} 428.57142857142856\n"));
-  EXPECT_THAT(text, HasSubstr("share{q=\"c\"} 166.66666666666666\n"));
-  EXPECT_THAT(text, HasSubstr("share{q=\"d\"} 9.3\n"));
-  EXPECT_THAT(text, HasSubstr("share{q=\"e\"} 1000000\n"));
-  EXPECT_THAT(text, HasSubstr("share{q=\"f\"} 53687091200\n"));
-  EXPECT_THAT(text, HasSubstr("share{q=\"g\"} +Inf\n"));
-  EXPECT_THAT(text, HasSubstr("share{q=\"h\"} NaN\n"));
+  EXPECT_THAT(text, HasSubstr("kueue_cohort_weighted_share{q=\"a\"} 222.22222222222223\n"));
+  EXPECT_THAT(text, HasSubstr("kueue_cohort_weighted_share{q=\"b\"} 428.57142857142856\n"));
+  EXPECT_THAT(text, HasSubstr("kueue_cohort_weighted_share{q=\"c\"} 166.66666666666666\n"));
+  EXPECT_THAT(text, HasSubstr("kueue_cohort_weighted_share{q=\"d\"} 9.3\n"));
+  EXPECT_THAT(text, HasSubstr("kueue_cohort_weighted_share{q=\"e\"} 1000000\n"));
+  EXPECT_THAT(text, HasSubstr("kueue_cohort_weighted_share{q=\"f\"} 53687091200\n"));
+  EXPECT_THAT(text, HasSubstr("kueue_cohort_weighted_share{q=\"g\"} +Inf\n"));
+  EXPECT_THAT(text, HasSubstr("kueue_cohort_weighted_share{q=\"h\"} NaN\n"));
 }
 
 TEST(Metrics, TheTextOfAllTypes) {
   Metrics metrics;
   metrics.SetCommonLabels({{"replica_role", "leader"}});
-  metrics.DeclareCounter("c", "what happened");
-  metrics.DeclareGauge("g", "");
-  metrics.DeclareHistogram("h", "times", {0.0001, 2.5});
-  metrics.Increment("c", {}, 2);
-  metrics.SetGauge("g", {{"name", "a\"b\\c\nd"}}, -1);
-  metrics.Observe("h", {{"q", "a"}}, 1);
-  metrics.Observe("h", {{"q", "a"}}, 3);
-  EXPECT_EQ(metrics.Text(), R"(# HELP c what happened
-# TYPE c counter
-c{replica_role="leader"} 2
-# TYPE g gauge
-g{replica_role="leader",name="a\"b\\c\nd"} -1
-# HELP h times
-# TYPE h histogram
-h_count{replica_role="leader",q="a"} 2
-h_sum{replica_role="leader",q="a"} 4
-h_bucket{replica_role="leader",q="a",le="0.0001"} 0
-h_bucket{replica_role="leader",q="a",le="2.5"} 1
-h_bucket{replica_role="leader",q="a",le="+Inf"} 2
+  metrics.Increment("berth_refused_workload_writes_total", {}, 2);
+  metrics.SetGauge("berth_ledger_bytes", {{"name", "a\"b\\c\nd"}}, -1);
+  metrics.Observe("berth_shadow_incumbent_delay_seconds", {{"q", "a"}}, 0.2);
+  metrics.Observe("berth_shadow_incumbent_delay_seconds", {{"q", "a"}}, 300);
+  EXPECT_EQ(metrics.Text(), R"(# HELP berth_refused_workload_writes_total Writes of Workloads that the API server refused; the event WriteRefused has its words
+# TYPE berth_refused_workload_writes_total counter
+berth_refused_workload_writes_total{replica_role="leader"} 2
+# HELP berth_ledger_bytes Pages of the ledger's file in use; --ledger-maxsize bounds them
+# TYPE berth_ledger_bytes gauge
+berth_ledger_bytes{replica_role="leader",name="a\"b\\c\nd"} -1
+# HELP berth_shadow_incumbent_delay_seconds From Berth's decision to the incumbent's, where both acted; 0: the incumbent was first
+# TYPE berth_shadow_incumbent_delay_seconds histogram
+berth_shadow_incumbent_delay_seconds_count{replica_role="leader",q="a"} 2
+berth_shadow_incumbent_delay_seconds_sum{replica_role="leader",q="a"} 300.2
+berth_shadow_incumbent_delay_seconds_bucket{replica_role="leader",q="a",le="0.01"} 0
+berth_shadow_incumbent_delay_seconds_bucket{replica_role="leader",q="a",le="0.05"} 0
+berth_shadow_incumbent_delay_seconds_bucket{replica_role="leader",q="a",le="0.1"} 0
+berth_shadow_incumbent_delay_seconds_bucket{replica_role="leader",q="a",le="0.25"} 1
+berth_shadow_incumbent_delay_seconds_bucket{replica_role="leader",q="a",le="0.5"} 1
+berth_shadow_incumbent_delay_seconds_bucket{replica_role="leader",q="a",le="1"} 1
+berth_shadow_incumbent_delay_seconds_bucket{replica_role="leader",q="a",le="2"} 1
+berth_shadow_incumbent_delay_seconds_bucket{replica_role="leader",q="a",le="5"} 1
+berth_shadow_incumbent_delay_seconds_bucket{replica_role="leader",q="a",le="10"} 1
+berth_shadow_incumbent_delay_seconds_bucket{replica_role="leader",q="a",le="30"} 1
+berth_shadow_incumbent_delay_seconds_bucket{replica_role="leader",q="a",le="60"} 1
+berth_shadow_incumbent_delay_seconds_bucket{replica_role="leader",q="a",le="+Inf"} 2
 )");
 }
 

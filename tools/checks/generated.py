@@ -3,7 +3,8 @@
 import subprocess
 import sys
 
-GENERATORS = ["tools/compatibility", "tools/crds", "tools/job-kinds", "tools/kubernetes-specs", "tools/reasons"]
+GENERATORS = ["tools/compatibility", "tools/crds", "tools/job-kinds", "tools/kubernetes-specs", "tools/metrics",
+              "tools/reasons"]
 # Each has --check: one line a file that differs, exit 1
 
 

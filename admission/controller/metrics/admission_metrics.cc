@@ -11,13 +11,6 @@ namespace {
 
 using kube::MetricLabels;
 
-// Exponential buckets, as Kueue's: from one second to about three hours.
-std::vector<double> WaitBuckets() {
-  std::vector<double> buckets{1};
-  for (double bound = 2.5; bound <= 10240; bound *= 2) buckets.push_back(bound);
-  return buckets;
-}
-
 std::string PriorityClassOf(const api::Workload& workload) {
   return workload.spec.priority_class_ref ? workload.spec.priority_class_ref->name : "";
 }
@@ -59,59 +52,8 @@ bool LostItsVictims(const Decision& decision) {
 AdmissionMetrics::AdmissionMetrics(LabelledMetrics& metrics, const QueueMetrics& queues,
                                    CohortsOf cohorts_of)
     : metrics_(metrics), queues_(queues), cohorts_of_(std::move(cohorts_of)) {
-  metrics_.plain().DeclareCounter(
-      "kueue_admission_attempts_total",
-      "Attempts to admit workloads; one attempt may cover several queues");
-  metrics_.plain().DeclareHistogram("kueue_admission_attempt_duration_seconds",
-                                    "Latency of an admission attempt",
-                                    {0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5});
-  for (const char* name : {"kueue_quota_reserved_workloads_total", "kueue_admitted_workloads_total",
-                           "kueue_evicted_workloads_total", "kueue_evicted_workloads_once_total",
-                           "kueue_preempted_workloads_total", "kueue_finished_workloads_total",
-                           "kueue_replaced_workload_slices_total"}) {
-    metrics_.plain().DeclareCounter(name, "Workloads, per ClusterQueue");
-  }
-  for (const char* name :
-       {"kueue_local_queue_quota_reserved_workloads_total",
-        "kueue_local_queue_admitted_workloads_total", "kueue_local_queue_evicted_workloads_total",
-        "kueue_local_queue_finished_workloads_total"}) {
-    metrics_.plain().DeclareCounter(name, "Workloads, per LocalQueue");
-  }
-  metrics_.plain().DeclareCounter("kueue_cohort_subtree_admitted_workloads_total",
-                                  "Workloads admitted below a cohort");
-  for (const char* name :
-       {"kueue_quota_reserved_wait_time_seconds", "kueue_admission_wait_time_seconds",
-        "kueue_admission_checks_wait_time_seconds", "kueue_execution_time_seconds",
-        "kueue_ready_wait_time_seconds", "kueue_admitted_until_ready_wait_time_seconds",
-        "kueue_pods_ready_to_evicted_time_seconds", "kueue_workload_eviction_latency_seconds"}) {
-    metrics_.plain().DeclareHistogram(name, "Time of workloads, per ClusterQueue", WaitBuckets());
-  }
-  for (const char* name :
-       {"kueue_local_queue_quota_reserved_wait_time_seconds",
-        "kueue_local_queue_admission_wait_time_seconds",
-        "kueue_local_queue_admission_checks_wait_time_seconds",
-        "kueue_local_queue_execution_time_seconds", "kueue_local_queue_ready_wait_time_seconds",
-        "kueue_local_queue_admitted_until_ready_wait_time_seconds"}) {
-    metrics_.plain().DeclareHistogram(name, "Time of workloads, per LocalQueue", WaitBuckets());
-  }
-  metrics_.plain().DeclareGauge("kueue_unadmitted_workloads",
-                                "Workloads that are not admitted, by reason");
-  metrics_.plain().DeclareGauge("kueue_local_queue_unadmitted_workloads",
-                                "Workloads that are not admitted, by reason, per LocalQueue");
-  metrics_.plain().DeclareGauge("kueue_finished_workloads", "Finished workloads that still exist");
-  metrics_.plain().DeclareGauge("kueue_local_queue_finished_workloads",
-                                "Finished workloads that still exist, per LocalQueue");
-  metrics_.plain().DeclareCounter(
-      "berth_refused_workload_writes_total",
-      "Writes to Workloads that the API server refused; events name them");
   // The series exists from the start: increase() does not see a counter that begins at 1.
   metrics_.Increment("berth_refused_workload_writes_total", {}, 0);
-  metrics_.plain().DeclareGauge(
-      "kueue_admission_cycle_preemption_skips",
-      "Heads of the last cycle that had victims, and lost them to another head");
-  metrics_.plain().DeclareCounter(
-      "kueue_preemption_target_recomputations_total",
-      "Searches for other victims where an earlier head took the first ones");
 }
 
 void AdmissionMetrics::OnCycle(bool progress, Duration span) {

@@ -40,7 +40,6 @@ class LabelledMetrics {
   LabelledMetrics(kube::Metrics& metrics, std::vector<CustomMetricLabel> labels)
       : metrics_(metrics), labels_(std::move(labels)) {}
 
-  kube::Metrics& plain() { return metrics_; }  // for declarations
   bool Has(Source source) const;
   // The values of an object's custom labels, in the order of the Configuration.
   Values ValuesOf(Source source, const api::ObjectMeta& meta) const;

@@ -13,12 +13,7 @@ constexpr char kOfLocalQueue[] = "kueue_local_queue_pending_workloads";
 PendingSeries::PendingSeries(LabelledMetrics& metrics, Queues queues)
     : metrics_(metrics),
       queues_(std::move(queues)),
-      by_labels_(metrics.Has(CustomMetricLabel::Source::kWorkload)) {
-  metrics_.plain().DeclareGauge(kOfClusterQueue,
-                                "Workloads that wait, by whether they compete for the head");
-  metrics_.plain().DeclareGauge(
-      kOfLocalQueue, "Workloads that wait, by whether they compete for the head of a queue");
-}
+      by_labels_(metrics.Has(CustomMetricLabel::Source::kWorkload)) {}
 
 void PendingSeries::Add(Series& series, const Values& values, const Numbers& more, int sign) {
   Numbers& numbers = series.counts[values];

@@ -30,35 +30,7 @@ void Replace(Set& before, Set now, const Gone& gone) {
 }  // namespace
 
 QueueMetrics::QueueMetrics(LabelledMetrics& metrics, const MetricsOptions& options)
-    : metrics_(metrics), options_(options) {
-  const std::pair<const char*, const char*> gauges[] = {
-      {"kueue_reserving_active_workloads", "Workloads that hold quota"},
-      {"kueue_admitted_active_workloads", "Admitted workloads that are not over"},
-      {"kueue_cluster_queue_status", "1 for the status that the ClusterQueue has"},
-      {"kueue_cluster_queue_weighted_share", "Share of borrowed quota, over the weight"},
-      {"kueue_cluster_queue_info", "Where the ClusterQueue stands among the cohorts"},
-      {"kueue_cluster_queue_resource_reservation", "Reserved quota"},
-      {"kueue_cluster_queue_resource_usage", "Quota of admitted workloads"},
-      {"kueue_cluster_queue_nominal_quota", "Nominal quota"},
-      {"kueue_cluster_queue_borrowing_limit", "The most that may be borrowed; +Inf: no limit"},
-      {"kueue_cluster_queue_lending_limit", "The most that may be lent; +Inf: no limit"},
-      {"kueue_cluster_queue_resource_pending", "What waiting workloads ask"},
-      {"kueue_pending_scheduling_hashes",
-       "Kinds of waiting workloads, by whether they compete for the head"},
-      {"kueue_cohort_weighted_share", "Share of borrowed quota, over the weight"},
-      {"kueue_cohort_info", "Where the cohort stands among the cohorts"},
-      {"kueue_cohort_subtree_quota", "Quota of the cohort and everything below it"},
-      {"kueue_cohort_subtree_resource_reservations", "Quota reserved in and below the cohort"},
-      {"kueue_cohort_subtree_admitted_active_workloads", "Admitted workloads below the cohort"},
-      {"kueue_local_queue_reserving_active_workloads", "Workloads that hold quota"},
-      {"kueue_local_queue_admitted_active_workloads", "Admitted workloads that are not over"},
-      {"kueue_local_queue_status", "Whether the LocalQueue is active"},
-      {"kueue_local_queue_resource_reservation", "Reserved quota"},
-      {"kueue_local_queue_resource_usage", "Quota of admitted workloads"},
-      {"kueue_local_queue_admission_fair_sharing_usage",
-       "Past usage with the penalties of admissions, weighted"}};
-  for (const auto& [name, help] : gauges) metrics_.plain().DeclareGauge(name, help);
-}
+    : metrics_(metrics), options_(options) {}
 
 void QueueMetrics::SetClusterQueue(const api::ClusterQueue& queue, const api::QueueStatus& status,
                                    const QueueFigures& figures) {

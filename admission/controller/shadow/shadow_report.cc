@@ -94,19 +94,6 @@ bool SameShares(const api::Admission& one, const api::Admission& other) {
 
 ShadowReport::ShadowReport(kube::Metrics& metrics, Duration window)
     : metrics_(metrics), window_(window) {
-  metrics_.DeclareCounter(
-      kShadowComparisons,
-      "Decisions of the incumbent compared with Berth's, by subject and result");
-  metrics_.DeclareCounter(kShadowOvertaken,
-                          "Decisions of Berth whose workload or victims ended by themselves");
-  metrics_.DeclareCounter(kShadowUnjudged,
-                          "Decisions of the incumbent that were not compared, since too many of "
-                          "Berth's decisions were open");
-  metrics_.DeclareGauge(kShadowOpen, "Decisions of Berth that wait for the incumbent's");
-  metrics_.DeclareGauge(kShadowAgreement, "The part of comparisons with the same result");
-  metrics_.DeclareHistogram(
-      kShadowDelay, "From Berth's decision to the incumbent's, where both acted; 0: it was first",
-      {0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60});
   for (const ShadowSubject subject : kShadowSubjects) {
     for (const ShadowResult result : kShadowResults) {
       metrics_.Increment(kShadowComparisons,

@@ -1,13 +1,15 @@
-"""Goal: the board and the alerts of manifests/monitoring use metrics and labels that the controller serves,
-and the ServiceMonitor selects the Service and the port of the metrics.
+"""Goal: the board and the alerts of manifests/monitoring use metrics and labels of the table of metrics, the
+controller serves its metrics with these labels, and the ServiceMonitor selects the Service and the port of the metrics.
 
-Method: a `berth controller` with all metrics enabled plays one story in which a cohort's queues admit,
-refuse, preempt and finish; every expression is split into metrics with their labels, and each has to be
-among the series that were scraped."""
+Method: every expression is split into metrics with their labels, and each has to be in the table
+(api/metric_table.cc, as `tools/metrics --json` prints it). A `berth controller` with all metrics enabled plays one
+story in which a cohort's queues admit, refuse, preempt and finish; its series are compared with the table."""
 
 import json
 import os
 import re
+import subprocess
+import sys
 import unittest
 
 import yaml
@@ -76,6 +78,7 @@ HIGH = ", kueue.x-k8s.io/priority-class: high"
 WORDS = {"by", "without", "on", "ignoring", "group_left", "group_right", "and", "or", "unless", "bool",
          "offset", "le", "inf", "nan"}
 TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|\[[^\]]*\]|\$?[A-Za-z_:][A-Za-z0-9_:]*|=~|!~|!=|[{}(),=]|\S')
+COMMON = {"replica_role"}  # of every series that the table does not list it for
 GROUPING = {"by", "without", "on", "ignoring", "group_left", "group_right"}
 
 
@@ -135,13 +138,46 @@ def alert_expressions():
         yield rule["alert"], rule["expr"], shown
 
 
+def rows():
+    """Name of each series of the table of metrics -> (the metric's row, the names of the series' labels)."""
+    text = subprocess.run([sys.executable, os.path.join(ROOT, "tools", "metrics"), "--json"], text=True,
+                          capture_output=True, timeout=60, check=True).stdout
+    found = {}
+    for row in json.loads(text):
+        ends = {"": set()} if row["kind"] != "histogram" else {"_bucket": {"le"}, "_sum": set(), "_count": set()}
+        for end, more in ends.items():
+            found[row["name"] + end] = (row, set(row["labels"]) | more)
+    return found
+
+
 class ExpressionTest(unittest.TestCase):
+    maxDiff = None
+
     def test_an_expression_is_split(self):
         self.assertEqual(
             used_by('histogram_quantile(0.5, sum by (le, q) (rate(a_bucket{q=~"$q", r!="x"}[5m]))) > 1'),
             ([("a_bucket", {"q", "r"})], {"le", "q"}))
         self.assertEqual(used_by("a unless on (b) c > 2 or vector(0)"),
                          ([("a", set()), ("c", set())], {"b"}))
+
+    def test_every_expression_uses_metrics_of_the_table(self):
+        table, wrong = rows(), []
+        for where, expression, shown in [*board_expressions(), *alert_expressions()]:
+            metrics, grouping = used_by(expression)
+            self.assertTrue(metrics, expression)
+            known = set()
+            for metric, labels in metrics:
+                if metric.startswith("apiserver_"):  # served by kube-apiserver
+                    continue
+                if metric not in table:
+                    wrong.append(f"{where}: no series {metric}")
+                    continue
+                known |= table[metric][1] | COMMON
+                wrong += [f"{where}: {metric} has no label {label}"
+                          for label in labels - table[metric][1] - COMMON]
+            wrong += [f"{where}: no metric of the expression has the label {label}"
+                      for label in (grouping | shown) - known]
+        self.assertEqual(wrong, [])
 
     def test_every_alert_says_what_to_do(self):
         for rule in alert_rules():
@@ -207,22 +243,12 @@ class SeriesTest(BerthUpTest):
         self.scrape_until({"kueue_finished_workloads_total", "kueue_evicted_workloads_total",
                            "kueue_cluster_queue_resource_pending"})
 
-    def test_every_expression_uses_what_is_served(self):
+    def test_series_have_the_labels_of_the_table(self):
         self.play()
-        wrong = []
-        for where, expression, shown in [*board_expressions(), *alert_expressions()]:
-            metrics, grouping = used_by(expression)
-            self.assertTrue(metrics, expression)
-            known = set()
-            for metric, labels in metrics:
-                if metric.startswith("apiserver_"):  # served by kube-apiserver
-                    continue
-                if metric not in self.series:
-                    wrong.append(f"{where}: no series {metric}")
-                    continue
-                known |= self.series[metric]
-                wrong += [f"{where}: {metric} has no label {label}"
-                          for label in labels - self.series[metric]]
-            wrong += [f"{where}: no metric of the expression has the label {label}"
-                      for label in (grouping | shown) - known]
-        self.assertEqual(wrong, [])
+        table = rows()
+        self.assertEqual(sorted(set(self.series) - set(table)), [])
+        self.assertEqual({name: labels - COMMON for name, labels in self.series.items()},
+                         {name: table[name][1] for name in self.series})
+        used = {metric for _, expression, _ in [*board_expressions(), *alert_expressions()]
+                for metric, _ in used_by(expression)[0]}
+        self.assertEqual({name for name in used if not name.startswith("apiserver_")} - set(self.series), set())

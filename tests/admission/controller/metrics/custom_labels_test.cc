@@ -38,21 +38,20 @@ TEST(LabelledMetricsTest, AnObjectsLabelsAndAnnotations) {
                          {{"team", Source::kClusterQueue, Metadata::kLabel, "team", {}},
                           {"bill", Source::kClusterQueue, Metadata::kAnnotation, "bill", {}},
                           {"zone", Source::kLocalQueue, Metadata::kLabel, "zone", {}}});
-  metrics.DeclareGauge("g", "help");
-  series.SetGauge("g", {{"cluster_queue", "unknown"}}, 1);
+  series.SetGauge("kueue_pending_workloads", {{"cluster_queue", "unknown"}}, 1);
   api::ObjectMeta meta = Labelled("team", "a");
   meta.annotations["bill"] = "b7";
   series.SetObject(Source::kClusterQueue, "cq", meta);
   series.SetObject(Source::kLocalQueue, "ns/lq", Labelled("zone", "z"));
-  series.SetGauge("g", {{"cluster_queue", "cq"}}, 2);
-  series.SetGauge("g", {{"cluster_queue", "cq"}, {"name", "lq"}, {"namespace", "ns"}}, 3);
-  series.SetGauge("g", {{"cohort", "c"}}, 4);
+  series.SetGauge("kueue_pending_workloads", {{"cluster_queue", "cq"}}, 2);
+  series.SetGauge("kueue_pending_workloads", {{"cluster_queue", "cq"}, {"name", "lq"}, {"namespace", "ns"}}, 3);
+  series.SetGauge("kueue_pending_workloads", {{"cohort", "c"}}, 4);
   const std::string text = metrics.Text();
-  EXPECT_EQ(ValueIn(text, R"(g{cluster_queue="unknown",custom_bill="",custom_team=""})"), "1");
-  EXPECT_EQ(ValueIn(text, R"(g{cluster_queue="cq",custom_bill="b7",custom_team="a"})"), "2");
-  EXPECT_EQ(ValueIn(text, R"(g{cluster_queue="cq",custom_zone="z",name="lq",namespace="ns"})"),
+  EXPECT_EQ(ValueIn(text, R"(kueue_pending_workloads{cluster_queue="unknown",custom_bill="",custom_team=""})"), "1");
+  EXPECT_EQ(ValueIn(text, R"(kueue_pending_workloads{cluster_queue="cq",custom_bill="b7",custom_team="a"})"), "2");
+  EXPECT_EQ(ValueIn(text, R"(kueue_pending_workloads{cluster_queue="cq",custom_zone="z",name="lq",namespace="ns"})"),
             "3");
-  EXPECT_EQ(ValueIn(text, R"(g{cohort="c"})"), "4");
+  EXPECT_EQ(ValueIn(text, R"(kueue_pending_workloads{cohort="c"})"), "4");
 }
 
 TEST(LabelledMetricsTest, OtherValuesThanTheTrackedOnesAreOne) {
@@ -79,18 +78,16 @@ TEST(LabelledMetricsTest, ALongValueIsCutBetweenCharacters) {
 TEST(LabelledMetricsTest, AChangeMovesGaugesAndKeepsFewOldSeries) {
   kube::Metrics metrics;
   LabelledMetrics series(metrics, {{"team", Source::kClusterQueue, Metadata::kLabel, "team", {}}});
-  metrics.DeclareGauge("g", "help");
-  metrics.DeclareCounter("c", "help");
-  series.SetGauge("g", {{"cluster_queue", "cq"}}, 5);
+  series.SetGauge("kueue_pending_workloads", {{"cluster_queue", "cq"}}, 5);
   for (int i = 0; i < 100; ++i) {
     series.SetObject(Source::kClusterQueue, "cq", Labelled("team", "t" + std::to_string(i)));
-    series.Increment("c", {{"cluster_queue", "cq"}});
+    series.Increment("kueue_evicted_workloads_total", {{"cluster_queue", "cq"}});
   }
   const std::string text = metrics.Text();
-  EXPECT_EQ(CountOf(text, "\ng{"), 1U);
-  EXPECT_EQ(ValueIn(text, R"(g{cluster_queue="cq",custom_team="t99"})"), "5");
-  EXPECT_EQ(CountOf(text, "\nc{"), LabelledMetrics::kPastValues + 1);
-  EXPECT_EQ(ValueIn(text, R"(c{cluster_queue="cq",custom_team="t98"})"), "1");
+  EXPECT_EQ(CountOf(text, "\nkueue_pending_workloads{"), 1U);
+  EXPECT_EQ(ValueIn(text, R"(kueue_pending_workloads{cluster_queue="cq",custom_team="t99"})"), "5");
+  EXPECT_EQ(CountOf(text, "\nkueue_evicted_workloads_total{"), LabelledMetrics::kPastValues + 1);
+  EXPECT_EQ(ValueIn(text, R"(kueue_evicted_workloads_total{cluster_queue="cq",custom_team="t98"})"), "1");
   series.Remove({{"cluster_queue", "cq"}});
   series.ForgetObject(Source::kClusterQueue, "cq");
   EXPECT_THAT(metrics.Text(), Not(HasSubstr("cluster_queue=")));
