@@ -137,6 +137,20 @@ std::string ObstacleMessage(const Obstacle& obstacle, const Vocabulary& vocabula
   return text;
 }
 
+std::string_view RuleBehind(const Decision& decision) {
+  if (decision.keeps_plan || decision.remark == Remark::kHeldForPreemptor) {
+    return "preemptor-keeps-what-it-freed";
+  }
+  if (decision.remark == Remark::kOwnersComeFirst) return "owners-before-borrowers";
+  if (decision.remark == Remark::kPlaceIsKept) return "kept-places";
+  if (decision.remark == Remark::kPreemptionPutOff) return "victim-rules";
+  const bool in_return = std::any_of(decision.spared.begin(), decision.spared.end(),
+                                     [](const SparedCandidate& spared) {
+                                       return spared.cause == SparedCandidate::Cause::kPreemptedIt;
+                                     });
+  return in_return ? "no-preemption-in-return" : "";
+}
+
 std::string TruncateEventMessage(std::string message) {
   constexpr std::size_t kMaxEventBytes = 1024;
   constexpr std::string_view kCut = " ...";

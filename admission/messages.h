@@ -20,6 +20,10 @@ std::string_view PendingReason(const Decision& decision);
 std::string PendingMessage(const Decision& decision, const Vocabulary& vocabulary,
                            const std::string& queue_name);
 
+// The rule of Berth that holds the workload back, by its name in docs/reference/differences.md;
+// empty: none does.
+std::string_view RuleBehind(const Decision& decision);
+
 // Cuts `message` to the maximum length of an event, as Kueue does.
 std::string TruncateEventMessage(std::string message);
 

@@ -10,8 +10,7 @@ namespace {
 using enum MetricKind;
 
 // Seconds. Workloads wait for one second up to about three hours: Kueue's bounds.
-constexpr double kWaits[] = {1,   2.5, 5,   10,   20,   40,   80,
-                             160, 320, 640, 1280, 2560, 5120, 10240};
+constexpr double kWaits[] = {1, 2.5, 5, 10, 20, 40, 80, 160, 320, 640, 1280, 2560, 5120, 10240};
 constexpr double kCreations[] = {1, 2.5, 5, 10, 20, 40, 80, 160, 320, 640, 1280};
 constexpr double kCycles[] = {0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5};
 // Clouds answer after a second, and after days.
@@ -26,6 +25,9 @@ constexpr MetricRow kCyclesAndWrites[] = {
     {"kueue_admission_attempt_duration_seconds", kHistogram, "result", "Time of a cycle", kCycles},
     {"kueue_admission_cycle_preemption_skips", kGauge, "cluster_queue",
      "1: the head lost its victims, or the quota that they free, to another head of the cycle"},
+    {"berth_held_back_heads", kGauge, "cluster_queue rule",
+     "1: a rule of Berth held the head of the last cycle back; rule: its name in the page of "
+     "differences from Kueue"},
     {"kueue_preemption_target_recomputations_total", kCounter, "cluster_queue result",
      "Searches for other victims, where an earlier head took the first ones: deferred_fit, "
      "new_targets, skipped"},

@@ -55,11 +55,8 @@ struct Metrics::Impl {
     if (declared.family != nullptr) return declared;
     declared.row = api::FindMetric(name);
     BERTH_ASSERT(declared.row != nullptr && declared.row->kind == kind);
-    declared.family = &build()
-                           .Name(name)
-                           .Help(std::string(declared.row->help))
-                           .Labels(common)
-                           .Register(registry);
+    declared.family =
+        &build().Name(name).Help(std::string(declared.row->help)).Labels(common).Register(registry);
     return declared;
   }
   Declared<prometheus::Gauge>& GaugeOf(const std::string& name) {

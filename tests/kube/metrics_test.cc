@@ -40,7 +40,8 @@ TEST(Metrics, GaugesKeepTheirValuesUnderOtherLabels) {
   EXPECT_THAT(text, HasSubstr("kueue_pending_workloads{q=\"a\",x=\"2\"} 3"));
   EXPECT_THAT(text, Not(HasSubstr("kueue_pending_workloads{q=\"a\",x=\"1\"}")));
   EXPECT_THAT(text, HasSubstr("kueue_pending_workloads{q=\"b\",x=\"1\"} 4"));
-  EXPECT_THAT(text, HasSubstr("kueue_evicted_workloads_total{q=\"a\",x=\"1\"} 1")) << "a counter counts what happened";
+  EXPECT_THAT(text, HasSubstr("kueue_evicted_workloads_total{q=\"a\",x=\"1\"} 1"))
+      << "a counter counts what happened";
   metrics.SetGauge("kueue_pending_workloads", {{"q", "a"}, {"x", "2"}}, 5);
   EXPECT_THAT(metrics.Text(), HasSubstr("kueue_pending_workloads{q=\"a\",x=\"2\"} 5"));
 }
@@ -54,7 +55,8 @@ TEST(Metrics, NumbersReadBackAsTheSameNumber) {
   metrics.SetGauge("kueue_cohort_weighted_share", {{"q", "d"}}, 9.3);
   metrics.SetGauge("kueue_cohort_weighted_share", {{"q", "e"}}, 1'000'000);
   metrics.SetGauge("kueue_cohort_weighted_share", {{"q", "f"}}, 53'687'091'200.0);
-  metrics.SetGauge("kueue_cohort_weighted_share", {{"q", "g"}}, std::numeric_limits<double>::infinity());
+  metrics.SetGauge("kueue_cohort_weighted_share", {{"q", "g"}},
+                   std::numeric_limits<double>::infinity());
   metrics.SetGauge("kueue_cohort_weighted_share", {{"q", "h"}}, std::nan(""));
   const std::string text = metrics.Text();
   EXPECT_THAT(text, HasSubstr("kueue_cohort_weighted_share{q=\"a\"} 222.22222222222223\n"));
@@ -74,7 +76,9 @@ TEST(Metrics, TheTextOfAllTypes) {
   metrics.SetGauge("berth_ledger_bytes", {{"name", "a\"b\\c\nd"}}, -1);
   metrics.Observe("berth_shadow_incumbent_delay_seconds", {{"q", "a"}}, 0.2);
   metrics.Observe("berth_shadow_incumbent_delay_seconds", {{"q", "a"}}, 300);
-  EXPECT_EQ(metrics.Text(), R"(# HELP berth_refused_workload_writes_total Writes of Workloads that the API server refused; the event WriteRefused has its words
+  EXPECT_EQ(
+      metrics.Text(),
+      R"(# HELP berth_refused_workload_writes_total Writes of Workloads that the API server refused; the event WriteRefused has its words
 # TYPE berth_refused_workload_writes_total counter
 berth_refused_workload_writes_total{replica_role="leader"} 2
 # HELP berth_ledger_bytes Pages of the ledger's file in use; --ledger-maxsize bounds them

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <vector>
 
+#include "admission/messages.h"
 #include "api/reasons.h"
 
 namespace berth::admission {
@@ -47,6 +48,13 @@ bool LostItsVictims(const Decision& decision) {
           decision.assignment.mode == AssignmentMode::kPreempt);
 }
 
+// The rule of Berth that holds the head of a queue back; empty: none does.
+std::string_view HoldingRule(const Decision& decision) {
+  const bool has_quota =
+      decision.outcome == Outcome::kAdmitted || decision.outcome == Outcome::kQuotaReserved;
+  return has_quota || decision.second_pass ? "" : RuleBehind(decision);
+}
+
 }  // namespace
 
 AdmissionMetrics::AdmissionMetrics(LabelledMetrics& metrics, const QueueMetrics& queues,
@@ -72,13 +80,31 @@ void AdmissionMetrics::OnDecisions(const DecisionList& decisions,
                           {"result", ToWord(decision.target_search)}});
     }
     const bool lost = LostItsVictims(decision);
-    if (!lost && skipping_.empty()) continue;
+    const std::string_view rule = HoldingRule(decision);
+    if (!lost && rule.empty() && skipping_.empty() && holding_.empty()) continue;
     const std::string queue = name_of(decision.cluster_queue);  // a cycle has one head a queue
+    ShowHolding(queue, std::string(rule));
     const bool is_news = lost ? skipping_.insert(queue).second : skipping_.erase(queue) > 0;
     if (!is_news) continue;
     metrics_.SetGauge("kueue_admission_cycle_preemption_skips", {{"cluster_queue", queue}},
                       lost ? 1 : 0);
   }
+}
+
+// A queue whose head no rule held back has no series.
+void AdmissionMetrics::ShowHolding(const std::string& cluster_queue, const std::string& rule) {
+  const auto labels = [&cluster_queue](const std::string& name) {
+    return MetricLabels{{"cluster_queue", cluster_queue}, {"rule", name}};
+  };
+  const auto known = holding_.find(cluster_queue);
+  if (known != holding_.end()) {
+    if (known->second == rule) return;
+    metrics_.RemoveGauge("berth_held_back_heads", labels(known->second));
+    holding_.erase(known);
+  }
+  if (rule.empty()) return;
+  holding_[cluster_queue] = rule;
+  metrics_.SetGauge("berth_held_back_heads", labels(rule), 1);
 }
 
 void AdmissionMetrics::OnWriteRefused() {
@@ -329,6 +355,7 @@ void AdmissionMetrics::ShowClusterQueue(const std::string& name) {
 void AdmissionMetrics::ForgetClusterQueue(const std::string& name) {
   shown_.erase(name);
   skipping_.erase(name);
+  holding_.erase(name);
   metrics_.Remove({{"cluster_queue", name}});
   metrics_.Remove({{"preempting_cluster_queue", name}});
 }

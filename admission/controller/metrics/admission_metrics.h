@@ -80,6 +80,7 @@ class AdmissionMetrics {
   void ForgetIfEmpty(const api::ObjectKey& local_queue);
   void OnFinished(const api::Workload& workload);
   void OnPodsReady(const api::Workload& workload);
+  void ShowHolding(const std::string& cluster_queue, const std::string& rule);
   // Increments the LocalQueue's form of a ClusterQueue metric, if the LocalQueue has metrics.
   void IncrementLocal(const char* name, const api::Workload& workload, kube::MetricLabels labels);
   void ObserveLocal(const char* name, const api::Workload& workload, std::int64_t seconds,
@@ -92,7 +93,8 @@ class AdmissionMetrics {
   std::map<std::string, std::map<WhyNot, std::int64_t>> unadmitted_;  // by ClusterQueue; none is 0
   std::map<std::string, std::int64_t> finished_;                      // by ClusterQueue
   std::set<std::string> shown_;                                       // ClusterQueues that exist
-  std::set<std::string> skipping_;  // ClusterQueues whose preemption_skips is not 0
+  std::set<std::string> skipping_;              // ClusterQueues whose preemption_skips is not 0
+  std::map<std::string, std::string> holding_;  // ClusterQueue -> the rule that held its last head
 };
 
 }  // namespace berth::admission

@@ -24,21 +24,6 @@ DriverOptions ListingNew(DriverOptions options) {
   return options;
 }
 
-// The rule of docs/reference/differences.md that the decision names; empty: none.
-std::string RuleBehind(const Decision& decision) {
-  if (decision.keeps_plan || decision.remark == Remark::kHeldForPreemptor) {
-    return "preemptor-keeps-what-it-freed";
-  }
-  if (decision.remark == Remark::kOwnersComeFirst) return "owners-before-borrowers";
-  if (decision.remark == Remark::kPlaceIsKept) return "kept-places";
-  if (decision.remark == Remark::kPreemptionPutOff) return "victim-rules";
-  const bool in_return = std::any_of(decision.spared.begin(), decision.spared.end(),
-                                     [](const SparedCandidate& spared) {
-                                       return spared.cause == SparedCandidate::Cause::kPreemptedIt;
-                                     });
-  return in_return ? "no-preemption-in-return" : "";
-}
-
 bool HasQuota(const api::Workload& workload) {
   return workload.status.admission && api::IsTrue(workload.status.conditions, api::kQuotaReserved);
 }
@@ -219,7 +204,7 @@ Shadow::Progress Shadow::OpenPreemptions(const Decision& decision, const Driver:
   OpenPreemption open{
       .ticket = next_ticket_++,
       .uid = decision.object->meta.uid,
-      .rule = RuleBehind(decision),
+      .rule = std::string(RuleBehind(decision)),
       .berth = {
           .at = now, .verdict = "preempting", .admission = AdmissionOf(decision, scheduler_)}};
   std::vector<WorkloadPtr> facts;  // preemptions of the incumbent that were here first

@@ -317,5 +317,38 @@ TEST_F(AdmissionMetricsTest, HeadsThatLoseTheirVictims) {
               HasSubstr("kueue_admission_cycle_preemption_skips{cluster_queue=\"q1\"} 0"));
 }
 
+TEST_F(AdmissionMetricsTest, HeadsThatARuleHoldsBack) {
+  LabelledMetrics queue_series(*metrics_, {});
+  QueueMetrics queues(queue_series, {});
+  kube::Metrics metrics;
+  LabelledMetrics series(metrics, {});
+  AdmissionMetrics under_test(series, queues,
+                              [](const std::string&) { return std::vector<std::string>{}; });
+  const auto name_of = [](ClusterQueueId id) { return "q" + std::to_string(id); };
+  Decision put_off;
+  put_off.cluster_queue = 1;
+  put_off.outcome = Outcome::kSkipped;
+  put_off.remark = Remark::kPreemptionPutOff;
+  Decision behind_a_place = put_off;
+  behind_a_place.cluster_queue = 2;
+  behind_a_place.remark = Remark::kPlaceIsKept;
+  Decision admitted = put_off;
+  admitted.cluster_queue = 3;
+  admitted.outcome = Outcome::kAdmitted;
+  under_test.OnDecisions(ListOf({put_off, behind_a_place, admitted}), name_of);
+  const std::string held = "berth_held_back_heads{cluster_queue=";
+  EXPECT_THAT(metrics.Text(), HasSubstr(held + "\"q1\",rule=\"victim-rules\"} 1"));
+  EXPECT_THAT(metrics.Text(), HasSubstr(held + "\"q2\",rule=\"kept-places\"} 1"));
+  EXPECT_THAT(metrics.Text(), Not(HasSubstr("\"q3\"")));
+  put_off.remark = Remark::kPlaceIsKept;
+  under_test.OnDecisions(ListOf({put_off}), name_of);
+  EXPECT_THAT(metrics.Text(), HasSubstr(held + "\"q1\",rule=\"kept-places\"} 1"));
+  EXPECT_THAT(metrics.Text(), Not(HasSubstr("victim-rules")));
+  under_test.ForgetClusterQueue("q2");
+  put_off.remark = Remark::kNone;
+  under_test.OnDecisions(ListOf({put_off}), name_of);
+  EXPECT_THAT(metrics.Text(), Not(HasSubstr(held)));
+}
+
 }  // namespace
 }  // namespace berth::admission

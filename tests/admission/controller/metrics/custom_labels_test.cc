@@ -44,13 +44,23 @@ TEST(LabelledMetricsTest, AnObjectsLabelsAndAnnotations) {
   series.SetObject(Source::kClusterQueue, "cq", meta);
   series.SetObject(Source::kLocalQueue, "ns/lq", Labelled("zone", "z"));
   series.SetGauge("kueue_pending_workloads", {{"cluster_queue", "cq"}}, 2);
-  series.SetGauge("kueue_pending_workloads", {{"cluster_queue", "cq"}, {"name", "lq"}, {"namespace", "ns"}}, 3);
+  series.SetGauge("kueue_pending_workloads",
+                  {{"cluster_queue", "cq"}, {"name", "lq"}, {"namespace", "ns"}}, 3);
   series.SetGauge("kueue_pending_workloads", {{"cohort", "c"}}, 4);
   const std::string text = metrics.Text();
-  EXPECT_EQ(ValueIn(text, R"(kueue_pending_workloads{cluster_queue="unknown",custom_bill="",custom_team=""})"), "1");
-  EXPECT_EQ(ValueIn(text, R"(kueue_pending_workloads{cluster_queue="cq",custom_bill="b7",custom_team="a"})"), "2");
-  EXPECT_EQ(ValueIn(text, R"(kueue_pending_workloads{cluster_queue="cq",custom_zone="z",name="lq",namespace="ns"})"),
-            "3");
+  EXPECT_EQ(
+      ValueIn(text,
+              R"(kueue_pending_workloads{cluster_queue="unknown",custom_bill="",custom_team=""})"),
+      "1");
+  EXPECT_EQ(
+      ValueIn(text,
+              R"(kueue_pending_workloads{cluster_queue="cq",custom_bill="b7",custom_team="a"})"),
+      "2");
+  EXPECT_EQ(
+      ValueIn(
+          text,
+          R"(kueue_pending_workloads{cluster_queue="cq",custom_zone="z",name="lq",namespace="ns"})"),
+      "3");
   EXPECT_EQ(ValueIn(text, R"(kueue_pending_workloads{cohort="c"})"), "4");
 }
 
@@ -87,7 +97,8 @@ TEST(LabelledMetricsTest, AChangeMovesGaugesAndKeepsFewOldSeries) {
   EXPECT_EQ(CountOf(text, "\nkueue_pending_workloads{"), 1U);
   EXPECT_EQ(ValueIn(text, R"(kueue_pending_workloads{cluster_queue="cq",custom_team="t99"})"), "5");
   EXPECT_EQ(CountOf(text, "\nkueue_evicted_workloads_total{"), LabelledMetrics::kPastValues + 1);
-  EXPECT_EQ(ValueIn(text, R"(kueue_evicted_workloads_total{cluster_queue="cq",custom_team="t98"})"), "1");
+  EXPECT_EQ(ValueIn(text, R"(kueue_evicted_workloads_total{cluster_queue="cq",custom_team="t98"})"),
+            "1");
   series.Remove({{"cluster_queue", "cq"}});
   series.ForgetObject(Source::kClusterQueue, "cq");
   EXPECT_THAT(metrics.Text(), Not(HasSubstr("cluster_queue=")));
