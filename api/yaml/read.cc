@@ -32,7 +32,9 @@ class Builder {
       if (event.type == YAML_DOCUMENT_START_EVENT) {
         Begin();
       } else if (event.type == YAML_DOCUMENT_END_EVENT) {
-        if (!root_.is_null()) documents.push_back({std::move(root_), std::move(duplicates_)});
+        if (!root_.is_null()) {
+          documents.push_back({std::move(root_), std::exchange(duplicates_, {})});
+        }
       } else {
         Add(event);
       }
