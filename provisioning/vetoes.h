@@ -36,6 +36,8 @@ inline constexpr char kPriceLimitReason[] = "PriceLimitExceeded";
 inline constexpr char kBudgetReason[] = "BudgetExceeded";
 inline constexpr char kRestsReason[] = "OutOfStockRecently";
 inline constexpr char kSlowerReason[] = "SlowerThanNext";
+inline constexpr const char* kVetoReasons[] = {kNeverFitsReason, kZoneReason,  kPriceLimitReason,
+                                               kBudgetReason,    kRestsReason, kSlowerReason};
 
 using Vetoes = std::map<std::string, Veto>;  // by the step's name
 

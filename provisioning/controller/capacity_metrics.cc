@@ -116,8 +116,7 @@ void CapacityMetrics::CountVetoes(const api::Workload& before, const api::Worklo
       if (was.name == now.name) told = was.message;
     }
     if (told == now.message) continue;
-    for (const char* reason : {kNeverFitsReason, kZoneReason, kPriceLimitReason, kBudgetReason,
-                               kRestsReason, kSlowerReason}) {
+    for (const char* reason : kVetoReasons) {
       const int more = TimesNamed(now.message, reason) - TimesNamed(told, reason);
       if (more > 0) metrics_.Increment(kPassedOver, {{"reason", reason}}, more);
     }

@@ -98,16 +98,11 @@ constexpr const char* kReasonTables[] = {"Accepted",
                                          kCapacityEndsReason,
                                          kLostNodesReason,
                                          kBootTimeoutReason,
-                                         kNeverFitsReason,
-                                         kZoneReason,
-                                         kPriceLimitReason,
-                                         kBudgetReason,
-                                         kRestsReason,
-                                         kSlowerReason,
                                          "PodsLate"};
 
 TEST(ReasonsTest, EveryReasonOfTheTablesHasAnEntry) {
   for (const char* reason : kReasonTables) EXPECT_EQ(Explain(reason).reason, reason);
+  for (const char* reason : kVetoReasons) EXPECT_EQ(Explain(reason).reason, reason);
 }
 
 TEST(ReasonsTest, EachReasonHasItsClassAndAnUnknownOneIsInternal) {

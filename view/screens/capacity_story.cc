@@ -47,9 +47,7 @@ nlohmann::json AdviceJson(const CapacityAdvice& advice) {
 
 // Says of each step that the check's message passes over who can act.
 void AddVetoes(const api::AdmissionCheckState& check, Step& step) {
-  for (const char* reason :
-       {provisioning::kNeverFitsReason, provisioning::kZoneReason, provisioning::kPriceLimitReason,
-        provisioning::kBudgetReason, provisioning::kRestsReason, provisioning::kSlowerReason}) {
+  for (const char* reason : provisioning::kVetoReasons) {
     if (check.message.find(std::string("(") + reason + "): ") == std::string::npos) continue;
     if (const auto advice = AdviceOn(reason)) step.lines.push_back(AdviceLine(*advice));
   }
