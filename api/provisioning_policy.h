@@ -37,6 +37,7 @@ struct ProvisioningStep {
   std::optional<ProvisioningPool> pool;    // nullopt: unknown
   std::optional<Quantity> price_per_hour;  // USD for one node; nullopt: that of the flavor
   std::optional<Quantity> max_price_per_hour;  // nullopt: that of the policy
+  std::int64_t max_run_seconds = 0;  // the step asks for no job that may run longer; 0: no limit
   // The step is passed over where the next one is expected to wait for so much less; 0: never.
   std::int64_t min_eta_gain_seconds = 0;
 };

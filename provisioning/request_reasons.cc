@@ -142,6 +142,8 @@ constexpr std::array kReasons{
     ReasonInfo{
         "BudgetExceeded", kLimit, kAdmin,
         "raise perWorkloadUSD or perLocalQueueUSDPerDay of the budget, or make the job smaller"},
+    ReasonInfo{"RunTooLong", kLimit, kUser,
+               "if the job is shorter, say so by the label kueue.x-k8s.io/max-exec-time-seconds"},
     ReasonInfo{"PriceLimitExceeded", kLimit, kAdmin,
                "raise maxPricePerHour of the policy or of its step, or correct the price"},
 };

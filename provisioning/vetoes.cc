@@ -36,6 +36,16 @@ std::optional<Veto> ShapeVeto(const ProvisioningStep& step, const Gang& gang) {
                          " has at most " + std::to_string(step.pool->max_nodes)};
 }
 
+std::optional<Veto> RunVeto(const ProvisioningStep& step, const VetoInput& input) {
+  if (step.max_run_seconds == 0) return std::nullopt;
+  auto run = ExpectedRun(input.workload, input.job_deadline);
+  if (!run) run = RunParameter(input.workload, api::ProvisioningRequestConfig());
+  if (!run || *run <= step.max_run_seconds) return std::nullopt;
+  return Veto{.reason = kRunLimitReason,
+              .message = "the job may run for " + std::to_string(*run) + " s, the limit is " +
+                         std::to_string(step.max_run_seconds)};
+}
+
 std::optional<Veto> PriceVeto(const ProvisioningStep& step, const VetoInput& input) {
   const auto& limit =
       step.max_price_per_hour ? step.max_price_per_hour : input.policy.max_price_per_hour;
@@ -184,6 +194,7 @@ Vetoes VetoesOf(const VetoInput& input) {
   for (const ProvisioningStep& step : StepsOf(input.policy)) {
     auto veto = ShapeVeto(step, gang);
     if (!veto) veto = ZoneVeto(step, input);
+    if (!veto) veto = RunVeto(step, input);
     if (!veto) veto = PriceVeto(step, input);
     if (!veto && input.policy.budget_action == api::ProvisioningPolicy::BudgetAction::kBlock) {
       veto = OverBudget(step, input);

@@ -32,12 +32,14 @@ struct Veto {
 };
 inline constexpr char kNeverFitsReason[] = "NeverFits";
 inline constexpr char kZoneReason[] = "ZoneExcluded";
+inline constexpr char kRunLimitReason[] = "RunTooLong";
 inline constexpr char kPriceLimitReason[] = "PriceLimitExceeded";
 inline constexpr char kBudgetReason[] = "BudgetExceeded";
 inline constexpr char kRestsReason[] = "OutOfStockRecently";
 inline constexpr char kSlowerReason[] = "SlowerThanNext";
-inline constexpr const char* kVetoReasons[] = {kNeverFitsReason, kZoneReason,  kPriceLimitReason,
-                                               kBudgetReason,    kRestsReason, kSlowerReason};
+inline constexpr const char* kVetoReasons[] = {kNeverFitsReason,  kZoneReason,   kRunLimitReason,
+                                               kPriceLimitReason, kBudgetReason, kRestsReason,
+                                               kSlowerReason};
 
 using Vetoes = std::map<std::string, Veto>;  // by the step's name
 

@@ -108,6 +108,7 @@ void ReadStep(const Reader& in, ProvisioningStep& step) {
   if (const Reader pool = in.Field("pool"); pool.present()) ReadPool(pool, step.pool.emplace());
   in.Field("pricePerHour").Get(step.price_per_hour);
   in.Field("maxPricePerHour").Get(step.max_price_per_hour);
+  in.Field("maxRunSeconds").Get(step.max_run_seconds);
   in.Field("minEtaGainSeconds").Get(step.min_eta_gain_seconds);
 }
 

@@ -162,6 +162,38 @@ TEST(VetoTest, APriceThatNobodyKnowsIsAboveEveryLimit) {
                         "annotation berth.dev/price-per-hour of its flavor"));
 }
 
+TEST(VetoTest, AStepIsPassedOverForJobsThatMayRunLonger) {
+  World world = TwoPools(5, 5);
+  world.policy->steps[0].max_run_seconds = 3600;
+  world.workload.spec.maximum_execution_time_seconds = 3601;
+  world.Settle();
+  EXPECT_THAT(world.check().message,
+              HasSubstr("step spot (RunTooLong): the job may run for 3601 s, the limit is 3600"));
+  EXPECT_EQ(world.avoided(), "spot");
+  EXPECT_THAT(world.requests, IsEmpty());
+}
+
+TEST(VetoTest, AStepWithALimitAsksForShorterAndForUnknownRuns) {
+  for (const std::optional<std::int32_t> run :
+       {std::optional(3600), std::optional<std::int32_t>()}) {
+    World world = TwoPools(5, 5);
+    world.policy->steps[0].max_run_seconds = 3600;
+    world.workload.spec.maximum_execution_time_seconds = run;
+    world.Settle();
+    EXPECT_EQ(world.requests.size(), 1U) << run.value_or(0);
+  }
+}
+
+TEST(VetoTest, TheRunIsThatOfTheJobsParameterWhereTheJobSaysNoOther) {
+  World world = TwoPools(5, 5);
+  world.policy->steps[0].max_run_seconds = 3600;
+  world.workload.meta
+      .annotations[std::string(api::kProvisioningParameterPrefix) + "maxRunDurationSeconds"] =
+      "7200";
+  world.Settle();
+  EXPECT_THAT(world.check().message, HasSubstr("the job may run for 7200 s"));
+}
+
 TEST(MoneyTest, DollarsAreRoundedToSixDecimals) {
   EXPECT_EQ(Dollars(0), "0");
   EXPECT_EQ(Dollars(40'000'000'000), "40");
