@@ -24,7 +24,7 @@ TEST(ProvisioningPolicyCodec, EmptySpecHasTheDefaultsOfTheCrd) {
 TEST(ProvisioningPolicyCodec, EveryFieldIsRead) {
   const auto policy = Decode<ProvisioningPolicy>(R"({"metadata":{"name":"p"},"spec":{
       "steps":[{"name":"s","flavor":"f","provisioningClassName":"c","parameters":{"k":"v"},"zones":["a","b"],
-                "maxWaitSeconds":1,"maxAttempts":2,"minEtaGainSeconds":9}],
+                "maxWaitSeconds":1,"maxAttempts":2,"maxRunSeconds":3600,"minEtaGainSeconds":9}],
       "race":{"width":2,"over":"Steps","staggerSeconds":5,"keepSurplusSeconds":10},"maxInFlight":6,
       "maxWaitSeconds":3,"whenExhausted":"Reject","cycleAfterSeconds":4,"onRevoked":"Requeue",
       "bootTimeoutSeconds":7,"evictBeforeSeconds":8,"rejectHumanCauses":true,
@@ -39,6 +39,7 @@ TEST(ProvisioningPolicyCodec, EveryFieldIsRead) {
   EXPECT_EQ(step.zones, (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(step.max_wait_seconds, 1);
   EXPECT_EQ(step.max_attempts, 2);
+  EXPECT_EQ(step.max_run_seconds, 3600);
   EXPECT_EQ(step.min_eta_gain_seconds, 9);
   ASSERT_TRUE(policy->race);
   EXPECT_EQ(policy->race->width, 2);
