@@ -197,6 +197,9 @@ Result<ClusterView> ReadCluster(Session& session, const ReadScope& scope, WallTi
   BERTH_CHECK_OK(ReadPools(session, scope, view));
   BERTH_CHECK_OK(ReadRefusals(session, scope, view));
   BERTH_CHECK_OK(ReadTopologies(session, scope, view));
+  if (scope.screen == ReadScope::Screen::kStatus || scope.screen == ReadScope::Screen::kList) {
+    BERTH_CHECK_OK(ReadTurns(session, view));
+  }
   if (scope.screen == ReadScope::Screen::kStatus) view.cluster_since = ReadAge(session);
   return view;
 }

@@ -209,6 +209,7 @@ class StoryReader {
     const api::ObjectKey key = workload.meta.key();  // the lists are read anew
     const std::string local_queue = workload.spec.queue_name;
     BERTH_CHECK_OK(ReadNeighbours());
+    BERTH_CHECK_OK(ReadTurns(session_, view_));
     ReadPosition(key, local_queue);
     return OkStatus();
   }

@@ -65,6 +65,11 @@ Status ReadLists(Session& session, const std::vector<Want>& wants, const std::st
 // Adds what a Workload that waits may wait for: NodePools and their nodes, flavors, checks.
 Status ReadWaitedFor(Session& session, const api::Workload& workload, ClusterView& view);
 
+// Adds the turns of workloads that wait in queues with an order of their own: by the policy of the
+// queue or of a Cohort above, or by admission fair sharing. The scheduler tells them (visibility
+// API). A queue whose order is not told becomes one of `queues_without_turns`.
+Status ReadTurns(Session& session, ClusterView& view);
+
 // Adds the events of pods that could not be made. A caller who may not list events, and a cluster
 // without them, leave the view as it is. `namespace_name`: empty: all, else `own_namespace`.
 Status ReadRefusedPods(Session& session, const std::string& namespace_name,

@@ -146,6 +146,46 @@ class TenantTest(unittest.TestCase):
         self.berth(api, "why", "job/train")
         self.assertFalse([path for path in api.asked if "visibility" in path])
 
+    def places(self, api, *words):
+        waiting = json.loads(self.berth(api, "status", "-o", "json", *words))["waiting"]
+        return {item["namespace"]: item["position"] for item in waiting}
+
+    def test_places_are_the_schedulers_where_a_queue_has_an_order(self):
+        api = self.api(namespace="team-a")
+        self.assertEqual(self.places(api), {"team-a": 1, "team-b": 2})
+        self.assertFalse([path for path in api.asked if "visibility" in path], "the queue has no order of its own")
+        api.add(KUEUE + "/cohorts", {"metadata": {"name": "lab", "annotations": {"berth.dev/order": "FairByUser"}},
+                                     "spec": {}})
+        queue = api.objects[KUEUE + "/clusterqueues"]["shared"]
+        queue["spec"]["cohortName"] = "lab"
+        asked = "/apis/visibility.kueue.x-k8s.io/v1beta2/clusterqueues/shared/pendingworkloads"
+        not_told = ("places by priority and time, as the scheduler does not tell its order (visibility API) of "
+                    "ClusterQueues: shared\n")
+        for words in ((), ("list", "-A"), ("why", "job/train")):
+            self.assertIn(not_told, self.berth(api, *(words or ("status",))), words)
+        for position, team in enumerate(("team-b", "team-a")):
+            api.add(asked, {"metadata": {"name": "job-train", "namespace": team, "uid": team},
+                            "positionInClusterQueue": position})
+            api.objects[asked][team] = api.objects[asked].pop("job-train")
+        self.assertEqual(self.places(api), {"team-a": 2, "team-b": 1})
+        self.assertIn("stands before it: team-b/train", self.berth(api, "why", "job/train"))
+        self.assertNotIn(not_told, self.berth(api, "status"))
+        rows = [line.split()[0] for line in self.berth(api, "list", "-A").splitlines() if "train" in line]
+        self.assertEqual(rows, ["team-b", "team-a"])
+        del queue["spec"]["cohortName"]
+        queue["spec"]["admissionScope"] = {"admissionMode": "UsageBasedAdmissionFairSharing"}
+        self.assertEqual(self.places(api), {"team-a": 2, "team-b": 1}, "admission fair sharing is an order, too")
+
+    def test_a_tenants_places_come_from_the_own_local_queue(self):
+        api = self.api(rights=of_namespace("team-a"), namespace="team-a")
+        add_job(api, "team-a", "zz", [condition("QuotaReserved", "False", "Pending", "insufficient quota")])
+        names = lambda: [item["name"] for item in json.loads(self.berth(api, "list", "-o", "json"))["items"]]
+        self.assertEqual(names(), ["train", "zz"])
+        asked = "/apis/visibility.kueue.x-k8s.io/v1beta2/namespaces/team-a/localqueues/q/pendingworkloads"
+        for name, position in (("job-zz", 4), ("job-train", 7)):
+            api.add(asked, {"metadata": {"name": name, "namespace": "team-a"}, "positionInClusterQueue": position})
+        self.assertEqual(names(), ["zz", "train"])
+
     def test_no_rights_at_all_are_said(self):
         api = self.api(rights=lambda path: False, namespace="team-a")
         for words in (("status",), ("list",)):

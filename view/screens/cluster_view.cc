@@ -51,6 +51,12 @@ std::vector<std::string> NotSeen(const ClusterView& view) {
     lines.push_back("only of namespace " + view.namespace_name +
                     " (no right to list them in others): " + Join(view.narrowed, ", "));
   }
+  if (!view.queues_without_turns.empty()) {
+    lines.push_back(
+        "places by priority and time, as the scheduler does not tell its order "
+        "(visibility API) of ClusterQueues: " +
+        Join(view.queues_without_turns, ", "));
+  }
   return lines;
 }
 

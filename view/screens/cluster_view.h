@@ -3,6 +3,7 @@
 // Plain data: cli/session reads it with the caller's rights, the screens render it.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -123,6 +124,10 @@ struct ClusterView {
   std::vector<std::string> hidden;    // kinds that the caller may not list
   std::vector<std::string> narrowed;  // kinds that the caller may list in `namespace_name` only
   std::vector<std::string> missing;   // kinds that the cluster does not have
+  // The turn of each workload that waits in a queue with an order of its own, from 0; other queues
+  // try their workloads by priority and time.
+  std::map<api::ObjectKey, std::int64_t> turns;
+  std::vector<std::string> queues_without_turns;  // have such an order, and nobody told it
   // Pending workloads before the Workload of `berth why` in its ClusterQueue, by the visibility
   // API. Read where the caller may not list the Workloads of all namespaces.
   std::optional<int> waiting_before;

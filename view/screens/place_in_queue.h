@@ -1,7 +1,7 @@
 // view/screens/place_in_queue.h — the place of each waiting workload in its queues, and the
 // workload that was tried in its place.
 //
-// Pure. The order is that of InQueueOrder: priority, then time.
+// Pure. The order is that of InQueueOrder.
 #pragma once
 
 #include <map>

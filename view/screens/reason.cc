@@ -1,6 +1,7 @@
 #include "view/screens/reason.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include <nlohmann/json.hpp>
@@ -443,11 +444,15 @@ std::vector<const api::Workload*> InQueueOrder(const ClusterView& view) {
   for (const api::Workload* workload : waiting) {
     queue_of[workload] = ClusterQueueOf(view, *workload);
   }
+  const auto turn_of = [&view](const api::Workload& workload) {
+    const auto turn = view.turns.find(workload.meta.key());
+    return turn == view.turns.end() ? std::numeric_limits<std::int64_t>::max() : turn->second;
+  };
   std::sort(waiting.begin(), waiting.end(), [&](const api::Workload* a, const api::Workload* b) {
     const auto rank = [&](const api::Workload& w) {
       // Workloads with quota wait for their checks alone and block no other workload.
       return std::make_tuple(
-          queue_of.at(&w), !api::IsTrue(w.status.conditions, api::kQuotaReserved),
+          queue_of.at(&w), !api::IsTrue(w.status.conditions, api::kQuotaReserved), turn_of(w),
           -static_cast<std::int64_t>(PriorityOf(w)), WaitingSince(w), w.meta.uid);
     };
     return rank(*a) < rank(*b);

@@ -78,7 +78,8 @@ WallTime WaitingSince(const api::Workload& workload);
 
 std::int32_t PriorityOf(const api::Workload& workload);
 
-// The waiting workloads, queue by queue, in the order of their ClusterQueue.
+// The waiting workloads, queue by queue, in the order in which their ClusterQueue tries them: by
+// ClusterView::turns, elsewhere by priority and time.
 std::vector<const api::Workload*> InQueueOrder(const ClusterView& view);
 
 // The pool that the pod template's node selector names, or null.
