@@ -10,11 +10,14 @@
 // Source: Kueue pkg/visibility (limit and offset), KEP-168-2.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "admission/scheduler.h"
 #include "api/visibility.h"
+#include "base/clock.h"
 #include "queue/ordering.h"
 
 namespace berth::admission {
@@ -32,10 +35,19 @@ class PendingSnapshot {
                                            api::PendingPage page) const;
 
  private:
+  // The place that the queue keeps for the workload.
+  struct Kept {
+    WallTime from{};
+    Duration after{};
+  };
   struct Waiting {
     queue::PendingRank rank;  // contains the UID of `object`
     std::shared_ptr<const api::Workload> object;
+    std::optional<Kept> kept;
   };
+
+  static api::PendingWorkload EntryOf(const Waiting& waiting, std::int64_t in_cluster_queue,
+                                      std::int64_t in_local_queue);
 
   std::vector<Waiting> waiting_;
 };

@@ -111,6 +111,11 @@ constexpr MetricRow kClusterQueues[] = {
      "Evictions, without repetitions: the first of its reason and cause for each workload"},
     {"kueue_preempted_workloads_total", kCounter, "preempting_cluster_queue reason",
      "Workloads that were preempted"},
+    {"berth_kept_places", kGauge, "cluster_queue",
+     "Waiting workloads for which the queue keeps a place (berth.dev/reserve-after)"},
+    {"berth_reserve_after_seconds", kGauge, "cluster_queue",
+     "The wait after which the queue keeps a place for a workload, also where it is chosen from "
+     "past waits"},
     {"kueue_replaced_workload_slices_total", kCounter, "cluster_queue",
      "Slices of elastic jobs that a larger slice replaced"},
     {"kueue_quota_reserved_wait_time_seconds", kHistogram, "cluster_queue priority_class",

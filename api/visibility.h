@@ -21,6 +21,10 @@ inline constexpr char kPendingSummaryKind[] = "PendingWorkloadsSummary";
 inline constexpr char kPendingReasonAnnotation[] = "berth.dev/pending-reason";
 inline constexpr char kPendingMessageAnnotation[] = "berth.dev/pending-message";
 
+// The queue keeps a place for the workload: from when, and after which wait ("259200s").
+inline constexpr char kPlaceKeptFromAnnotation[] = "berth.dev/place-kept-from";
+inline constexpr char kPlaceKeptAfterAnnotation[] = "berth.dev/place-kept-after";
+
 struct PendingWorkload {
   ObjectMeta meta;  // names, creation time, owners, annotations
   std::int64_t priority = 0;

@@ -8,6 +8,8 @@
 #include "admission/policies/queue_policies.h"
 #include "api/reasons.h"
 #include "api/visibility.h"
+#include "base/go_duration.h"
+#include "base/rfc3339.h"
 #include "view/screens/reason.h"
 #include "view/view_reader.h"
 
@@ -135,10 +137,22 @@ class TurnReader {
       if (!item.contains(space) || !item.contains(name) || !item.contains(turn)) return false;
       if (!item.at(space).is_string() || !item.at(name).is_string()) return false;
       if (!item.at(turn).is_number_integer()) return false;
-      view_.turns[{item.at(space).get<std::string>(), item.at(name).get<std::string>()}] =
-          item.at(turn).get<std::int64_t>();
+      const api::ObjectKey key{item.at(space).get<std::string>(), item.at(name).get<std::string>()};
+      view_.turns[key] = item.at(turn).get<std::int64_t>();
+      TakePlace(key, item.at("metadata").value("annotations", Json::object()));
     }
     return true;
+  }
+
+  void TakePlace(const api::ObjectKey& key, const Json& annotations) {
+    if (!annotations.is_object()) return;
+    const auto text_of = [&annotations](const char* name) {
+      const auto found = annotations.find(name);
+      return found != annotations.end() && found->is_string() ? found->get<std::string>() : "";
+    };
+    const auto from = ParseTime(text_of(api::kPlaceKeptFromAnnotation));
+    const auto after = ParseGoDuration(text_of(api::kPlaceKeptAfterAnnotation));
+    if (from && after) view_.kept_places[key] = {*from, *after};
   }
 
   Session& session_;

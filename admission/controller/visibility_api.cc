@@ -138,7 +138,8 @@ std::string SummaryText(const std::vector<api::PendingWorkload>& entries,
 class PendingReads::Snapshots {
  public:
   std::shared_ptr<SharedSnapshot> Of(const Scheduler& scheduler, ClusterQueueId queue) {
-    const std::uint64_t version = scheduler.queues().waiting(queue).version();
+    const Version version{scheduler.queues().waiting(queue).version(),
+                          scheduler.kept_places().computed()};
     const auto found = std::find_if(kept_.begin(), kept_.end(),
                                     [&](const Kept& kept) { return kept.queue == queue; });
     Kept kept{queue, version, nullptr};
@@ -158,9 +159,11 @@ class PendingReads::Snapshots {
   std::int64_t taken() const { return taken_; }
 
  private:
+  // What a snapshot is made of: the waiting workloads, and the kept places.
+  using Version = std::pair<std::uint64_t, std::uint64_t>;
   struct Kept {
     ClusterQueueId queue;
-    std::uint64_t version;
+    Version version;
     std::shared_ptr<SharedSnapshot> snapshot;
   };
 

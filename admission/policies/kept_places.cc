@@ -36,9 +36,11 @@ void KeptPlaces::NoteStart(ClusterQueueId queue, Duration wait, std::int64_t exp
   waits_.Add(queue, wait, expected_run_seconds);
 }
 
-bool KeptPlaces::Has(WorkloadId workload) const {
-  return std::any_of(places_.begin(), places_.end(),
-                     [workload](const KeptPlace& place) { return place.workload == workload; });
+const KeptPlace* KeptPlaces::Of(WorkloadId workload) const {
+  const auto found =
+      std::find_if(places_.begin(), places_.end(),
+                   [workload](const KeptPlace& place) { return place.workload == workload; });
+  return found == places_.end() ? nullptr : &*found;
 }
 
 bool KeptPlaces::InSameTree(ClusterQueueId a, ClusterQueueId b) const {
@@ -47,7 +49,7 @@ bool KeptPlaces::InSameTree(ClusterQueueId a, ClusterQueueId b) const {
 }
 
 void KeptPlaces::Refresh(WallTime now) {
-  if (rules_.empty() && places_.empty()) return;
+  if (rules_.empty() && places_.empty() && standings_.empty()) return;
   const std::int64_t version = context_.state.reservations().version();
   const std::int64_t changes = context_.state.changes().count();
   const std::uint64_t waiting = context_.queues.places().version();
@@ -60,6 +62,8 @@ void KeptPlaces::Refresh(WallTime now) {
   now_ = now;
   const std::vector<KeptPlace> before = std::move(places_);
   places_.clear();
+  standings_.clear();
+  ++computed_;
   for (const auto& [queue, rule] : rules_) Keep(queue, rule);
   for (const KeptPlace& place : before) {
     if (!Has(place.workload)) context_.queues.places().SetKept(place.workload, false);
@@ -73,16 +77,17 @@ void KeptPlaces::Keep(ClusterQueueId queue, const Rule& rule) {
   const Duration after = rule.after.rule == api::ReserveAfter::Rule::kTime
                              ? rule.after.time
                              : waits_.ReserveAfter(queue);
-  int kept = 0;
+  Standing& standing = standings_.emplace_back(Standing{queue, after});
   int tried = 0;
   for (const auto& [queued_at, workload] : context_.queues.places().ByAge(queue)) {
-    if (now_ - queued_at < after || kept == rule.count || tried == kMostTried) return;
+    if (now_ - queued_at < after || standing.kept == rule.count || tried == kMostTried) return;
     if (!MayHavePlace(workload, queue)) continue;
     ++tried;
     auto place = PlaceFor(workload, queue);
     if (!place) continue;
+    place->after = after;
     places_.push_back(*std::move(place));
-    ++kept;
+    ++standing.kept;
   }
 }
 

@@ -43,6 +43,7 @@ struct KeptPlace {
   ClusterQueueId queue = -1;
   std::shared_ptr<const api::Workload> object;
   std::int64_t priority = 0;
+  Duration after{};  // the wait after which the queue keeps places
   WallTime at{};     // when the workload is expected to start
   WallTime until{};  // when it is expected to end
   Usage usage;
@@ -76,7 +77,17 @@ class KeptPlaces {
   void Refresh(WallTime now);
   // The places that are kept, in the order of queues and ages.
   const std::vector<KeptPlace>& places() const { return places_; }
-  bool Has(WorkloadId workload) const;
+  const KeptPlace* Of(WorkloadId workload) const;  // null: none
+  bool Has(WorkloadId workload) const { return Of(workload) != nullptr; }
+  // The queues that keep places: after which wait, and for how many workloads they do now.
+  struct Standing {
+    ClusterQueueId queue = -1;
+    Duration after{};
+    int kept = 0;
+  };
+  const std::vector<Standing>& standings() const { return standings_; }
+  // Changes when places and standings are computed again.
+  std::uint64_t computed() const { return computed_; }
 
   // The place that the entry, which fits, would delay if it started now; null: it may start.
   const KeptPlace* DelayedBy(const CycleEntry& entry) const;
@@ -106,6 +117,8 @@ class KeptPlaces {
   std::map<ClusterQueueId, Rule> rules_;
   QueueWaits waits_;
   std::vector<KeptPlace> places_;
+  std::vector<Standing> standings_;
+  std::uint64_t computed_ = 0;
   WallTime now_{};
   // What the places were computed from.
   std::int64_t version_ = -1;

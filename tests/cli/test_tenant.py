@@ -168,7 +168,13 @@ class TenantTest(unittest.TestCase):
                             "positionInClusterQueue": position})
             api.objects[asked][team] = api.objects[asked].pop("job-train")
         self.assertEqual(self.places(api), {"team-a": 2, "team-b": 1})
-        self.assertIn("stands before it: team-b/train", self.berth(api, "why", "job/train"))
+        story = self.berth(api, "why", "job/train")
+        self.assertIn("stands before it: team-b/train", story)
+        self.assertNotIn("a place is kept", story)
+        api.objects[asked]["team-a"]["metadata"]["annotations"] = {
+            "berth.dev/place-kept-from": "2026-01-05T14:20:00Z", "berth.dev/place-kept-after": "259200s"}
+        self.assertIn("a place is kept for it from 2026-01-05T14:20:00Z: it has waited longer than 3d",
+                      self.berth(api, "why", "job/train"))
         self.assertNotIn(not_told, self.berth(api, "status"))
         rows = [line.split()[0] for line in self.berth(api, "list", "-A").splitlines() if "train" in line]
         self.assertEqual(rows, ["team-b", "team-a"])

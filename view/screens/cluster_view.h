@@ -90,6 +90,12 @@ struct RefusedPod {
   WallTime last{};
 };
 
+// The place that a queue keeps for a waiting workload.
+struct KeptPlaceView {
+  WallTime from{};
+  Duration after{};  // the wait after which the queue keeps places
+};
+
 struct ClusterView {
   WallTime now{};
   std::string cluster_name;               // "local cluster", or the kubeconfig's context
@@ -127,6 +133,8 @@ struct ClusterView {
   // The turn of each workload that waits in a queue with an order of its own, from 0; other queues
   // try their workloads by priority and time.
   std::map<api::ObjectKey, std::int64_t> turns;
+  // The places that queues keep for workloads that wait long (berth.dev/reserve-after).
+  std::map<api::ObjectKey, KeptPlaceView> kept_places;
   std::vector<std::string> queues_without_turns;  // have such an order, and nobody told it
   // Pending workloads before the Workload of `berth why` in its ClusterQueue, by the visibility
   // API. Read where the caller may not list the Workloads of all namespaces.

@@ -357,6 +357,10 @@ nlohmann::json StatusJson(const ClusterView& view, const StatusOptions& options)
     Json item = WorkloadItem(view, *workload);
     item["position"] = place == places.end() ? Json() : Json(place->second.in_cluster_queue);
     item["waitSeconds"] = seconds(WaitingSince(*workload));
+    if (const auto kept = view.kept_places.find(workload->meta.key());
+        kept != view.kept_places.end()) {
+      item["placeKeptFrom"] = FormatTime(kept->second.from);
+    }
     out["waiting"].push_back(std::move(item));
   }
   for (const api::Workload* workload : LackingPods(view, options)) {

@@ -126,6 +126,12 @@ Step QuotaStep(const ClusterView& view, const api::Workload& workload, const Tex
   if (StrictHead(view, workload) != nullptr) {
     step.lines.push_back("ClusterQueue " + queue + " is StrictFIFO: nobody goes before its first");
   }
+  if (const auto place = view.kept_places.find(workload.meta.key());
+      place != view.kept_places.end()) {
+    step.lines.push_back("a place is kept for it from " + FormatTime(place->second.from) +
+                         ": it has waited longer than " + HumanDuration(place->second.after) +
+                         ", and no other workload may start that would delay it");
+  }
   if (view.waiting_before) {
     const std::string count = std::to_string(*view.waiting_before);
     step.lines.push_back("workloads before it in ClusterQueue " + queue + ": " + count);

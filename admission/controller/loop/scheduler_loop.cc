@@ -208,8 +208,9 @@ SchedulerLoop::Progress SchedulerLoop::RunCycle() {
   const Duration span = parts_.clock.SteadyNow() - start;
   const bool admitted = std::any_of(result.decisions.begin(), result.decisions.end(), GivesQuota);
   parts_.metrics.OnCycle(admitted, span);
-  parts_.metrics.OnDecisions(
-      result.decisions, [this](ClusterQueueId id) { return scheduler_.state().queue(id).name; });
+  const auto name_of = [this](ClusterQueueId id) { return scheduler_.state().queue(id).name; };
+  parts_.metrics.OnDecisions(result.decisions, name_of);
+  parts_.metrics.OnPlaces(scheduler_.kept_places(), name_of);
   const Progress progress = Perform(result);
   if (parts_.on_turn) parts_.on_turn();
   ScheduleNextTurn();

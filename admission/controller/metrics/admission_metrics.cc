@@ -91,6 +91,24 @@ void AdmissionMetrics::OnDecisions(const DecisionList& decisions,
   }
 }
 
+void AdmissionMetrics::OnPlaces(const KeptPlaces& places,
+                                const std::function<std::string(ClusterQueueId)>& name_of) {
+  if (std::exchange(places_computed_, places.computed()) == places.computed()) return;
+  std::set<std::string> now;
+  for (const KeptPlaces::Standing& standing : places.standings()) {
+    const std::string queue = name_of(standing.queue);
+    now.insert(queue);
+    metrics_.SetGauge("berth_kept_places", {{"cluster_queue", queue}}, standing.kept);
+    metrics_.SetGauge("berth_reserve_after_seconds", {{"cluster_queue", queue}},
+                      std::chrono::duration<double>(standing.after).count());
+  }
+  for (const std::string& queue : std::exchange(with_places_, now)) {
+    if (now.contains(queue)) continue;
+    metrics_.RemoveGauge("berth_kept_places", {{"cluster_queue", queue}});
+    metrics_.RemoveGauge("berth_reserve_after_seconds", {{"cluster_queue", queue}});
+  }
+}
+
 // A queue whose head no rule held back has no series.
 void AdmissionMetrics::ShowHolding(const std::string& cluster_queue, const std::string& rule) {
   const auto labels = [&cluster_queue](const std::string& name) {
@@ -356,6 +374,7 @@ void AdmissionMetrics::ForgetClusterQueue(const std::string& name) {
   shown_.erase(name);
   skipping_.erase(name);
   holding_.erase(name);
+  with_places_.erase(name);
   metrics_.Remove({{"cluster_queue", name}});
   metrics_.Remove({{"preempting_cluster_queue", name}});
 }

@@ -17,6 +17,7 @@
 #include "admission/controller/queues/workload_tally.h"
 #include "admission/decision.h"
 #include "admission/lifecycle/workload_lifecycle.h"
+#include "admission/policies/kept_places.h"
 #include "api/queues.h"
 #include "api/workload.h"
 #include "base/clock.h"
@@ -35,6 +36,9 @@ class AdmissionMetrics {
   // Counts the decisions of one cycle. `name_of` returns the name of a ClusterQueue.
   void OnDecisions(const DecisionList& decisions,
                    const std::function<std::string(ClusterQueueId)>& name_of);
+  // Shows the places that queues keep after a cycle.
+  void OnPlaces(const KeptPlaces& places,
+                const std::function<std::string(ClusterQueueId)>& name_of);
   void OnAdmissionFailed();
   void OnWriteRefused();  // a write to a Workload, by the API server
   void OnQuotaReserved(const api::Workload& workload, const std::string& cluster_queue,
@@ -93,7 +97,9 @@ class AdmissionMetrics {
   std::map<std::string, std::map<WhyNot, std::int64_t>> unadmitted_;  // by ClusterQueue; none is 0
   std::map<std::string, std::int64_t> finished_;                      // by ClusterQueue
   std::set<std::string> shown_;                                       // ClusterQueues that exist
-  std::set<std::string> skipping_;              // ClusterQueues whose preemption_skips is not 0
+  std::set<std::string> skipping_;  // ClusterQueues whose preemption_skips is not 0
+  std::uint64_t places_computed_ = 0;
+  std::set<std::string> with_places_;           // ClusterQueues that keep places
   std::map<std::string, std::string> holding_;  // ClusterQueue -> the rule that held its last head
 };
 

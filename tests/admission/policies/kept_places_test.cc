@@ -6,7 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include "admission/pending_order.h"
 #include "api/queue_policy.h"
+#include "base/rfc3339.h"
 #include "tests/support/core_fixture.h"
 
 namespace berth::admission {
@@ -69,6 +71,33 @@ TEST_F(KeptPlacesTest, WhatWouldDelayThePlaceWaits) {
   EXPECT_EQ(world_->MessageOf("slow").substr(0, 58),
             "Workload fits, but would delay default/wide, whose place i");
   EXPECT_EQ(world_->Of("slow").held_for->meta.name, "wide");
+}
+
+TEST_F(KeptPlacesTest, AQueueTellsItsPlacesAndTheWaitAfterWhichItKeepsThem) {
+  Begin(4, kAfterAnHour);
+  world_->Cycle();
+  const KeptPlaces& places = world_->scheduler().kept_places();
+  ASSERT_EQ(places.standings().size(), 1U);
+  EXPECT_EQ(places.standings()[0].after, hours(1));
+  EXPECT_EQ(places.standings()[0].kept, 1);
+  ASSERT_EQ(places.places().size(), 1U);
+  EXPECT_EQ(places.Of(places.places()[0].workload), &places.places()[0]);
+  EXPECT_EQ(places.places()[0].after, hours(1));
+  EXPECT_EQ(places.Of(queue::kNoNode), nullptr);
+}
+
+TEST_F(KeptPlacesTest, TheVisibilityApiShowsThePlace) {
+  Begin(4, kAfterAnHour);
+  world_->Cycle();
+  PendingSnapshot snapshot(world_->scheduler(),
+                           *world_->scheduler().state().cluster_queues().Find("q"));
+  snapshot.Sort();
+  const std::vector<api::PendingWorkload> entries = snapshot.Page({});
+  ASSERT_EQ(entries.size(), 1U);
+  const api::StringMap& annotations = entries[0].meta.annotations;
+  EXPECT_EQ(annotations.at(api::kPlaceKeptAfterAnnotation), "3600s");
+  EXPECT_EQ(annotations.at(api::kPlaceKeptFromAnnotation),
+            FormatTime(world_->scheduler().kept_places().places()[0].at));
 }
 
 TEST_F(KeptPlacesTest, WithoutAPolicyNobodyWaitsForThePlace) {

@@ -3,7 +3,9 @@
 
 #include "admission/controller/metrics/admission_metrics.h"
 
+#include "api/queue_policy.h"
 #include "tests/admission/controller/admission_fixture.h"
+#include "tests/support/core_fixture.h"
 
 namespace berth::admission {
 namespace {
@@ -315,6 +317,34 @@ TEST_F(AdmissionMetricsTest, HeadsThatLoseTheirVictims) {
   under_test.OnDecisions(ListOf({lost}), name_of);
   EXPECT_THAT(metrics.Text(),
               HasSubstr("kueue_admission_cycle_preemption_skips{cluster_queue=\"q1\"} 0"));
+}
+
+TEST_F(AdmissionMetricsTest, QueuesTellHowManyPlacesTheyKeep) {
+  api::ClusterQueue queue = support::MakeQueue("q", "", {{"f", {{"gpu", 1}}}});
+  queue.meta.annotations[api::kReserveAfterAnnotation] = "1h";
+  support::TableWorld world({"f"}, {queue});
+  LabelledMetrics queue_series(*metrics_, {});
+  QueueMetrics queues(queue_series, {});
+  kube::Metrics metrics;
+  LabelledMetrics series(metrics, {});
+  AdmissionMetrics under_test(series, queues,
+                              [](const std::string&) { return std::vector<std::string>{}; });
+  const auto show = [&] {
+    world.Cycle();
+    under_test.OnPlaces(world.scheduler().kept_places(),
+                        [](ClusterQueueId) { return std::string("q"); });
+    return metrics.Text();
+  };
+  world.Apply(support::MakeJob("runs", "q", 1, {{"gpu", 1}}));
+  EXPECT_THAT(show(), HasSubstr("berth_kept_places{cluster_queue=\"q\"} 0"));
+  world.Apply(support::MakeJob("waits", "q", 1, {{"gpu", 1}}));
+  world.Advance(std::chrono::hours(2));
+  const std::string text = show();
+  EXPECT_THAT(text, HasSubstr("berth_kept_places{cluster_queue=\"q\"} 1"));
+  EXPECT_THAT(text, HasSubstr("berth_reserve_after_seconds{cluster_queue=\"q\"} 3600"));
+  queue.meta.annotations.clear();
+  world.Apply(queue);
+  EXPECT_THAT(show(), Not(HasSubstr("cluster_queue=\"q\"")));
 }
 
 TEST_F(AdmissionMetricsTest, HeadsThatARuleHoldsBack) {
