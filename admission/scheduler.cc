@@ -234,7 +234,8 @@ void Scheduler::ApplyPolicies(const std::vector<std::string>& cluster_queues) {
 }
 
 void Scheduler::SetPolicy(ClusterQueueId queue, const api::QueuePolicy& policy) {
-  queues_.places().SetOrder(queue, policy.order.value_or(api::QueueOrder::kFifo));
+  queues_.places().SetRules(queue, {policy.order.value_or(api::QueueOrder::kFifo),
+                                    policy.least_slack.value_or(Duration::zero())});
   kept_places_.SetRule(queue, policy.reserve_after.value_or(api::ReserveAfter{}),
                        policy.reserve_count.value_or(1));
   victim_rules_.Set(queue, policy);

@@ -47,6 +47,7 @@ QueuePolicy QueuePolicy::Within(const QueuePolicy& wider) const {
   if (!made.order) made.order = wider.order;
   if (!made.reserve_after) made.reserve_after = wider.reserve_after;
   if (!made.reserve_count) made.reserve_count = wider.reserve_count;
+  if (!made.least_slack) made.least_slack = wider.least_slack;
   if (!made.victims) made.victims = wider.victims;
   if (!made.preemption_patience) made.preemption_patience = wider.preemption_patience;
   if (!made.preempt_min_run) made.preempt_min_run = wider.preempt_min_run;
@@ -88,6 +89,7 @@ Result<QueuePolicy> ReadQueuePolicy(const StringMap& annotations) {
     }
     policy.reserve_count = static_cast<int>(*number);
   }
+  BERTH_CHECK_OK(ReadDuration(annotations, kDeadlinesAnnotation, policy.least_slack));
   BERTH_CHECK_OK(ReadVictimRules(annotations, policy));
   return policy;
 }

@@ -4,6 +4,7 @@
 //
 //     berth.dev/order: ShortestFirst
 //     berth.dev/reserve-after: 72h
+//     berth.dev/deadlines: 1h
 //     berth.dev/victims: LeastWorkLost
 //     berth.dev/preemption-patience: 30m
 //     berth.dev/reclaim-min-run: 10m
@@ -23,6 +24,8 @@ namespace berth::api {
 inline constexpr char kOrderAnnotation[] = "berth.dev/order";
 inline constexpr char kReserveAfterAnnotation[] = "berth.dev/reserve-after";
 inline constexpr char kReserveCountAnnotation[] = "berth.dev/reserve-count";
+
+inline constexpr char kDeadlinesAnnotation[] = "berth.dev/deadlines";
 
 inline constexpr char kVictimsAnnotation[] = "berth.dev/victims";
 inline constexpr char kPreemptionPatienceAnnotation[] = "berth.dev/preemption-patience";
@@ -55,6 +58,10 @@ struct QueuePolicy {
   std::optional<QueueOrder> order;
   std::optional<ReserveAfter> reserve_after;
   std::optional<int> reserve_count;  // for how many workloads at a time; 1 to kMostReserved
+
+  // The tightest slack that a deadline (api/deadline.h) has in the order of the queue; 0: deadlines
+  // move nobody.
+  std::optional<Duration> least_slack;
 
   std::optional<VictimChoice> victims;
   // At most so long a workload waits rather than preempt for more than its run is worth; 0: never.

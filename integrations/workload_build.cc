@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "api/checkpoint.h"
+#include "api/deadline.h"
 #include "api/job_user.h"
 #include "api/labels.h"
 #include "api/pod_groups.h"
@@ -23,7 +24,7 @@ api::StringMap CopiedAnnotations(const api::StringMap& annotations) {
   for (const auto& [key, value] : annotations) {
     if (key.compare(0, prefix.size(), prefix) == 0 || key == api::kAdmissionGatedByAnnotation ||
         key == api::kDivisibleAnnotation || key == api::kUserAnnotation ||
-        key == api::kCheckpointEveryAnnotation) {
+        key == api::kCheckpointEveryAnnotation || key == api::kDeadlineAnnotation) {
       copied.emplace(key, value);
     }
   }

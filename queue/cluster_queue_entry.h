@@ -32,7 +32,7 @@ struct ClusterQueueEntry {
                     const std::vector<double>& usages, PendingCounts& counts)
       : pending(number, listing, nodes, usages, user_shares, counts) {}
   ClusterQueueSettings settings;
-  api::QueueOrder order = api::QueueOrder::kFifo;
+  PlaceRules places;
   // The waiting workloads by their queue-order instants, where `lists_ages`; without the others.
   bool lists_ages = false;
   std::set<std::pair<WallTime, WorkloadId>> by_age;

@@ -41,11 +41,15 @@ WallTime QueueOrderTime(const api::Workload& workload, const OrderingOptions& op
   return workload.meta.creation_timestamp;
 }
 
-WallTime PlaceOf(api::QueueOrder order, WallTime queued_at, std::int64_t run_seconds) {
-  if (order != api::QueueOrder::kShortestFirst) return queued_at;
+WallTime PlaceOf(const PlaceRules& rules, const PlaceFacts& facts) {
   constexpr std::int64_t kLongest = 10LL * 365 * 24 * 3600;
-  const auto run = std::chrono::seconds(std::clamp<std::int64_t>(run_seconds, 0, kLongest));
-  return queued_at + kShortestFirstWeight * run;
+  const auto run = std::chrono::seconds(std::clamp<std::int64_t>(facts.run_seconds, 0, kLongest));
+  WallTime since = facts.queued_at;
+  if (facts.deadline != kNoDeadline && rules.least_slack > Duration::zero()) {
+    since = std::max(facts.deadline - run, facts.queued_at + rules.least_slack) - kUsualSlack;
+  }
+  return rules.order == api::QueueOrder::kShortestFirst ? since + kShortestFirstWeight * run
+                                                        : since;
 }
 
 WallTime KeptPlaceOf(WallTime queued_at) {

@@ -7,6 +7,9 @@
 //
 //     Fifo, FairByUser  the queue-order instant
 //     ShortestFirst     the queue-order instant + kShortestFirstWeight × the expected run time
+//     any, with deadlines   the queue-order instant of a workload with a deadline is replaced by its
+//                       latest start (deadline - expected run time), at least the least slack of
+//                       the queue behind the queue-order instant, minus kUsualSlack
 //     kept              the queue-order instant - a thousand years: workloads for which the queue
 //                       keeps a place (admission/policies/kept_places.h); the share is no matter
 //
@@ -51,8 +54,25 @@ inline constexpr std::int64_t kUnknownRunSeconds = 24 * 3600;
 
 // The place of a workload for which its queue keeps one: before all others of its priority.
 WallTime KeptPlaceOf(WallTime queued_at);
-// The place of a workload that waits since `queued_at` and is expected to run for `run_seconds`.
-WallTime PlaceOf(api::QueueOrder order, WallTime queued_at, std::int64_t run_seconds);
+// The slack of a workload without a deadline, where deadlines move workloads: a deadline is worth
+// at most so much waiting.
+inline constexpr Duration kUsualSlack = std::chrono::hours(24);
+inline constexpr WallTime kNoDeadline = WallTime::max();
+
+// What a queue says of places.
+struct PlaceRules {
+  api::QueueOrder order = api::QueueOrder::kFifo;
+  Duration least_slack{};  // 0: deadlines move nobody
+  friend bool operator==(const PlaceRules&, const PlaceRules&) = default;
+};
+// What a workload says of its place.
+struct PlaceFacts {
+  WallTime queued_at{};
+  std::int64_t run_seconds = 0;  // expected
+  WallTime deadline = kNoDeadline;
+};
+// The place of a workload for which its queue keeps none.
+WallTime PlaceOf(const PlaceRules& rules, const PlaceFacts& facts);
 
 // The fields that the order compares. The string of `uid` must outlive the key.
 struct OrderKey {

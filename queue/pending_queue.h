@@ -47,6 +47,7 @@ struct PendingNode {
   OrderKey key;
   WallTime queued_at{};          // the queue-order instant
   std::int64_t run_seconds = 0;  // expected
+  WallTime deadline = kNoDeadline;
   std::uint64_t shape = 0;
   std::optional<WallTime> requeue_at;     // earliest instant to requeue
   std::int64_t generation = 0;            // generation of the object

@@ -4,15 +4,16 @@
 
 namespace berth::queue {
 
-void QueuePlaces::SetOrder(ClusterQueueId queue, api::QueueOrder order) {
+void QueuePlaces::SetRules(ClusterQueueId queue, const PlaceRules& rules) {
   ClusterQueueEntry& changed = set_.entry(queue);
-  if (changed.order == order) return;
+  if (changed.places == rules) return;
   set_.DequeueAll(changed);
-  changed.order = order;
+  const bool new_order = changed.places.order != rules.order;
+  changed.places = rules;
   PendingQueue::Order by = changed.pending.order();
-  by.by_user = order == api::QueueOrder::kFairByUser;
+  by.by_user = rules.order == api::QueueOrder::kFairByUser;
   changed.pending.SetOrder(by);
-  changed.user_shares.clear();
+  if (new_order) changed.user_shares.clear();
   if (changed.present) set_.EnqueueAll(changed);
 }
 

@@ -21,7 +21,7 @@ class QueuePlaces {
   explicit QueuePlaces(QueueSet& set) : set_(set) {}
 
   // The order of the queue's waiting workloads from this call on. They become active, as new ones.
-  void SetOrder(ClusterQueueId queue, api::QueueOrder order);
+  void SetRules(ClusterQueueId queue, const PlaceRules& rules);
 
   // The number of the submitter: by the annotation berth.dev/user, without it by the LocalQueue.
   std::int32_t UserOf(const api::Workload& workload);

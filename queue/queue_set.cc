@@ -199,6 +199,7 @@ void QueueSet::Fill(WorkloadId workload, const WorkloadInfo& info) {
   filled.queued_at = info.queued_at;
   NoteAge(workload, true);
   filled.run_seconds = info.run_seconds;
+  filled.deadline = info.deadline;
   filled.user = NamedUserOf(object);
   filled.key = OrderKey{info.priority, info.queued_at, &object.meta.uid};
   SetPlace(filled);
@@ -225,12 +226,14 @@ std::int32_t QueueSet::UserFor(const api::ObjectKey& local_queue) {
 
 void QueueSet::SetPlace(PendingNode& changed) {
   const ClusterQueueId queue = local_queues_.at(changed.local_queue).cluster_queue;
-  const api::QueueOrder order = queue < 0 ? api::QueueOrder::kFifo : entry(queue).order;
-  if (order == api::QueueOrder::kFairByUser && changed.user == Names::kNone) {
+  const PlaceRules rules = queue < 0 ? PlaceRules() : entry(queue).places;
+  if (rules.order == api::QueueOrder::kFairByUser && changed.user == Names::kNone) {
     changed.user = UserFor(local_queues_.at(changed.local_queue).key);
   }
-  changed.key.place = changed.kept ? KeptPlaceOf(changed.queued_at)
-                                   : queue::PlaceOf(order, changed.queued_at, changed.run_seconds);
+  changed.key.place =
+      changed.kept
+          ? KeptPlaceOf(changed.queued_at)
+          : queue::PlaceOf(rules, {changed.queued_at, changed.run_seconds, changed.deadline});
 }
 
 void QueueSet::SetCounter(WorkloadId workload, CounterId counter) {
@@ -374,7 +377,8 @@ void QueueSet::Update(WorkloadId workload, const WorkloadInfo* before, const Wor
   const bool active = pending.IsActive(workload);
   const bool same_place = known.key.priority == info.priority &&
                           known.queued_at == info.queued_at &&
-                          known.run_seconds == info.run_seconds && known.shape == info.shape;
+                          known.run_seconds == info.run_seconds &&
+                          known.deadline == info.deadline && known.shape == info.shape;
   if (same_place && (active || (before != nullptr && !Matters(*before->object, *info.object)))) {
     Fill(workload, info);
     return;

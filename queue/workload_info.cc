@@ -6,6 +6,7 @@
 #include <string>
 
 #include "api/condition.h"
+#include "api/deadline.h"
 #include "api/holds.h"
 #include "api/labels.h"
 #include "api/reasons.h"
@@ -201,7 +202,7 @@ bool DecidingAnnotationsDiffer(const api::Workload& before, const api::Workload&
     if (old_one == nullptr || new_one == nullptr) return old_one != new_one;
     return *old_one != *new_one;
   };
-  return differs(api::kPriorityBoostAnnotation) ||
+  return differs(api::kPriorityBoostAnnotation) || differs(api::kDeadlineAnnotation) ||
          std::any_of(std::begin(kAvoidedAnnotations), std::end(kAvoidedAnnotations), differs);
 }
 
@@ -251,6 +252,8 @@ WorkloadInfo BuildWorkloadInfo(std::shared_ptr<const api::Workload> object,
   info.priority = EffectivePriority(*object, options.ordering);
   info.queued_at = QueueOrderTime(*object, options.ordering);
   info.run_seconds = object->spec.maximum_execution_time_seconds.value_or(kUnknownRunSeconds);
+  const auto deadline = api::DeadlineOf(object->meta.annotations);
+  if (deadline && *deadline) info.deadline = **deadline;
   info.avoids_flavors =
       std::any_of(std::begin(kAvoidedAnnotations), std::end(kAvoidedAnnotations),
                   [&](const char* key) { return object->meta.annotations.contains(key); });

@@ -71,6 +71,7 @@ struct WorkloadInfo {
   WallTime queued_at{};
   // The expected run time: what the workload declares, else what its owner fills in.
   std::int64_t run_seconds = kUnknownRunSeconds;
+  WallTime deadline = kNoDeadline;
   std::uint64_t shape = kUnknownShape;  // equal: the scheduler cannot tell the workloads apart
   bool failed_check = false;            // an admission check has state Retry or Rejected
   bool avoids_flavors = false;          // has an annotation of flavors that are used up

@@ -1,12 +1,16 @@
 #include "webhook/job_rules.h"
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
+#include <utility>
 
 #include "api/checkpoint.h"
+#include "api/deadline.h"
 #include "api/holds.h"
 #include "api/labels.h"
 #include "api/multikueue.h"
+#include "base/rfc3339.h"
 #include "base/strings.h"
 #include "webhook/topology_rules.h"
 
@@ -102,6 +106,29 @@ void CheckCheckpoint(const ReviewedJob& job, const ReviewedJob* old, const Revie
   const std::string text = ValueOf(job.meta.annotations, api::kCheckpointEveryAnnotation);
   errors.push_back(Invalid(Annotations().Key(api::kCheckpointEveryAnnotation), Quoted(text),
                            "must be a duration above zero such as 30m"));
+}
+
+void CheckDeadline(const ReviewedJob& job, const ReviewedJob* old, const ReviewedKind& kind,
+                   FieldErrors& errors) {
+  if (!ChecksAsNew(kind, old) || api::DeadlineOf(job.meta.annotations)) return;
+  const std::string text = ValueOf(job.meta.annotations, api::kDeadlineAnnotation);
+  errors.push_back(Invalid(Annotations().Key(api::kDeadlineAnnotation), Quoted(text),
+                           "must be a time such as 2026-01-05T14:20:00Z"));
+}
+
+// The warning for a new job that can keep its deadline only by luck; empty: none.
+std::string DeadlineWarning(const api::ObjectMeta& job) {
+  const auto deadline = api::DeadlineOf(job.annotations);
+  if (!deadline || !*deadline || job.creation_timestamp == WallTime{}) return "";
+  const std::string path = Annotations().Key(api::kDeadlineAnnotation).text();
+  const Duration left = **deadline - job.creation_timestamp;
+  if (left <= Duration::zero()) return path + ": the deadline is past";
+  const std::optional<std::int64_t> seconds =
+      ParseInt64(ValueOf(job.labels, api::kMaxExecTimeLabel));
+  if (!seconds || left >= std::chrono::seconds(*seconds)) return "";
+  return path + ": the job may run for " + HumanDuration(std::chrono::seconds(*seconds)) +
+         ", and its deadline is in " + HumanDuration(left) +
+         ": it is late unless it ends before its maximum execution time";
 }
 
 void CheckPriorityClass(const ReviewedJob& job, const ReviewedJob* old, FieldErrors& errors) {
@@ -258,17 +285,24 @@ FieldErrors ValidateJob(const ReviewedJob& job, const ReviewedJob* old, const Re
   if (IsQueuedJob(job.meta, facts)) {
     CheckTopology(job, old, kind, errors);
     CheckCheckpoint(job, old, kind, errors);
+    CheckDeadline(job, old, kind, errors);
   }
   CheckElastic(job, old, kind, facts, errors);
   return errors;
 }
 
 std::vector<std::string> WarningsOfJob(const api::ObjectMeta& job, bool elastic_jobs) {
-  if (elastic_jobs || !IsManagedJob(job) || !IsElastic(job)) return {};
-  return {
-      Annotations().Key(api::kElasticJobAnnotation).text() +
-      ": the feature gate ElasticJobsViaWorkloadSlices is off: a change of parallelism stops the "
-      "job and queues it anew"};
+  if (!IsManagedJob(job)) return {};
+  std::vector<std::string> warnings;
+  if (!elastic_jobs && IsElastic(job)) {
+    warnings.push_back(
+        Annotations().Key(api::kElasticJobAnnotation).text() +
+        ": the feature gate ElasticJobsViaWorkloadSlices is off: a change of parallelism stops "
+        "the job and queues it anew");
+  }
+  std::string deadline = DeadlineWarning(job);
+  if (!deadline.empty()) warnings.push_back(std::move(deadline));
+  return warnings;
 }
 
 std::string DelegationWarning(const std::string& path) {

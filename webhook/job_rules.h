@@ -100,7 +100,8 @@ void DefaultJob(const JobFacts& facts, ReviewedJob& job);
 FieldErrors ValidateJob(const ReviewedJob& job, const ReviewedJob* old, const ReviewedKind& kind,
                         const JobFacts& facts, const FieldErrors& own = {});
 
-// Warnings for requests that are allowed and have no effect.
+// Warnings for requests that are allowed and have no effect, and for deadlines that a new job can
+// hardly keep.
 std::vector<std::string> WarningsOfJob(const api::ObjectMeta& job, bool elastic_jobs);
 // The warning for a queued job whose field managedBy, at `path`, names MultiKueue.
 std::string DelegationWarning(const std::string& path);

@@ -23,6 +23,8 @@ TEST(QueuePolicyTest, AnnotationsThatAreRefused) {
                "berth.dev/reserve-count: \"0\" is not one of: 1 to 16"},
            Row{kReserveCountAnnotation, "17",
                "berth.dev/reserve-count: \"17\" is not one of: 1 to 16"},
+           Row{kDeadlinesAnnotation, "on",
+               "berth.dev/deadlines: \"on\" is not one of: off, a duration such as 30m"},
            Row{kVictimsAnnotation, "Oldest",
                "berth.dev/victims: \"Oldest\" is not one of: Newest, LeastWorkLost"},
            Row{kPreemptionPatienceAnnotation, "soon",

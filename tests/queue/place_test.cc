@@ -1,6 +1,8 @@
 // Goal: a queue's order decides who is its head, also after the order has changed, and a workload
 // for which the queue keeps a place comes first. Method: one queue of workloads with expected run
 // times.
+#include <optional>
+
 #include "api/job_user.h"
 #include "tests/queue/one_queue.h"
 
@@ -13,7 +15,8 @@ using std::chrono::hours;
 class PlaceTest : public QueueSetTest {
  protected:
   // A workload that waits since `since` and is expected to run for `run`.
-  void AddRun(WorkloadId id, hours since, hours run, std::int32_t priority = 0) {
+  void AddRun(WorkloadId id, hours since, hours run, std::int32_t priority = 0,
+              std::optional<hours> deadline = std::nullopt) {
     api::Workload object;
     object.meta.namespace_name = "default";
     object.meta.name = object.meta.uid = "w" + std::to_string(id);
@@ -25,6 +28,7 @@ class PlaceTest : public QueueSetTest {
     info.priority = priority;
     info.queued_at = object.meta.creation_timestamp;
     info.run_seconds = std::chrono::seconds(run).count();
+    if (deadline) info.deadline = WallTime(*deadline);
     info.shape = 1'000 + static_cast<std::uint64_t>(id);
     set.Upsert(id, nullptr, info, kNow);
     objects_.push_back(info.object);
@@ -55,16 +59,46 @@ class PlaceTest : public QueueSetTest {
 
 TEST_F(PlaceTest, TheShortestWorkloadIsTheHead) {
   Open(kBestEffort);
-  set.places().SetOrder(queue, QueueOrder::kShortestFirst);
+  set.places().SetRules(queue, {QueueOrder::kShortestFirst});
   AddRun(0, hours(1), hours(8));
   AddRun(1, hours(2), hours(1));
   AddRun(2, hours(3), hours(2));
   EXPECT_EQ(Active(), (Ids{1, 2, 0}));
 }
 
+TEST_F(PlaceTest, AQueueThatHonoursDeadlinesStartsWhatHasTheLeastSlack) {
+  Open(kBestEffort);
+  AddRun(0, hours(100), hours(2));
+  AddRun(1, hours(100), hours(2), 0, hours(140));
+  AddRun(2, hours(100), hours(2), 0, hours(110));
+  EXPECT_EQ(Active(), (Ids{0, 1, 2})) << "deadlines move nobody unless the queue says so";
+  set.places().SetRules(queue, {QueueOrder::kFifo, hours(1)});
+  EXPECT_EQ(Active(), (Ids{2, 0, 1})) << "without a deadline the slack is a day";
+  set.places().SetRules(queue, {QueueOrder::kFifo, hours(0)});
+  EXPECT_EQ(Active(), (Ids{0, 1, 2}));
+}
+
+TEST_F(PlaceTest, ADeadlineGainsNoMoreThanTheTightestSlackThatTheQueueHonours) {
+  Open(kBestEffort);
+  set.places().SetRules(queue, {QueueOrder::kFifo, hours(6)});
+  AddRun(0, hours(100), hours(1));
+  AddRun(1, hours(117), hours(1), 0, hours(118));
+  EXPECT_EQ(Active(), (Ids{1, 0})) << "17 hours later, with a slack of 0 that counts as 6";
+  AddRun(2, hours(119), hours(1), 0, hours(1));
+  EXPECT_EQ(Active(), (Ids{1, 0, 2})) << "19 hours later";
+}
+
+TEST_F(PlaceTest, PrioritiesStandAboveDeadlines) {
+  Open(kBestEffort);
+  set.places().SetRules(queue, {QueueOrder::kFifo, hours(1)});
+  AddRun(0, hours(100), hours(1), 1);
+  AddRun(1, hours(100), hours(1), 0, hours(102));
+  EXPECT_EQ(Active(), (Ids{0, 1}));
+}
+
 TEST_F(PlaceTest, AWorkloadIsOvertakenForABoundedTime) {
   Open(kBestEffort);
-  set.places().SetOrder(queue, QueueOrder::kShortestFirst);
+  set.places().SetRules(queue, {QueueOrder::kShortestFirst});
   AddRun(0, hours(0), hours(8));
   AddRun(1, hours(7 * kShortestFirstWeight - 1), hours(1));
   AddRun(2, hours(7 * kShortestFirstWeight + 1), hours(1));
@@ -73,7 +107,7 @@ TEST_F(PlaceTest, AWorkloadIsOvertakenForABoundedTime) {
 
 TEST_F(PlaceTest, UsersTakeTurnsByTheirShares) {
   Open(kBestEffort);
-  set.places().SetOrder(queue, QueueOrder::kFairByUser);
+  set.places().SetRules(queue, {QueueOrder::kFairByUser});
   AddOf("ann", 0, hours(1));
   AddOf("ann", 1, hours(2));
   AddOf("bob", 2, hours(3));
@@ -91,7 +125,7 @@ TEST_F(PlaceTest, UsersTakeTurnsByTheirShares) {
 
 TEST_F(PlaceTest, PrioritiesAndKeptPlacesStayAboveTheShares) {
   Open(kBestEffort);
-  set.places().SetOrder(queue, QueueOrder::kFairByUser);
+  set.places().SetRules(queue, {QueueOrder::kFairByUser});
   AddOf("ann", 0, hours(1));
   AddOf("ann", 1, hours(2), 10);
   AddOf("bob", 2, hours(3));
@@ -107,7 +141,7 @@ TEST_F(PlaceTest, SharesCountWithTheirOrderAlone) {
   AddOf("bob", 1, hours(2));
   SetShare("ann", 0.5);
   EXPECT_EQ(Active(), (Ids{0, 1}));
-  set.places().SetOrder(queue, QueueOrder::kFairByUser);
+  set.places().SetRules(queue, {QueueOrder::kFairByUser});
   EXPECT_EQ(Active(), (Ids{0, 1})) << "the owner of the shares tells them anew";
   SetShare("ann", 0.5);
   EXPECT_EQ(Active(), (Ids{1, 0}));
@@ -115,7 +149,7 @@ TEST_F(PlaceTest, SharesCountWithTheirOrderAlone) {
 
 TEST_F(PlaceTest, PrioritiesStayAboveTheOrder) {
   Open(kStrict);
-  set.places().SetOrder(queue, QueueOrder::kShortestFirst);
+  set.places().SetRules(queue, {QueueOrder::kShortestFirst});
   AddRun(0, hours(1), hours(1));
   AddRun(1, hours(2), hours(8), 10);
   EXPECT_EQ(Active(), (Ids{1, 0}));
@@ -126,15 +160,15 @@ TEST_F(PlaceTest, AnotherOrderSortsWhatWaits) {
   AddRun(0, hours(1), hours(8));
   AddRun(1, hours(2), hours(1));
   EXPECT_EQ(Active(), (Ids{0, 1}));
-  set.places().SetOrder(queue, QueueOrder::kShortestFirst);
+  set.places().SetRules(queue, {QueueOrder::kShortestFirst});
   EXPECT_EQ(Active(), (Ids{1, 0}));
-  set.places().SetOrder(queue, QueueOrder::kFifo);
+  set.places().SetRules(queue, {QueueOrder::kFifo});
   EXPECT_EQ(Active(), (Ids{0, 1}));
 }
 
 TEST_F(PlaceTest, AKeptWorkloadComesFirstInItsPriority) {
   Open(kBestEffort);
-  set.places().SetOrder(queue, QueueOrder::kShortestFirst);
+  set.places().SetRules(queue, {QueueOrder::kShortestFirst});
   AddRun(0, hours(1), hours(800));
   AddRun(1, hours(2), hours(1));
   AddRun(2, hours(3), hours(1), 10);

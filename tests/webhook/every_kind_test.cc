@@ -293,6 +293,10 @@ const Creation kCreations[] = {
     {"checkpoints all the time", "{annotations: {berth.dev/checkpoint-every: 0s}}",
      "metadata.annotations[berth.dev/checkpoint-every]: Invalid value: \"0s\": must be a duration "
      "above zero such as 30m"},
+    {"a deadline", "{annotations: {berth.dev/deadline: '2026-01-05T14:20:00Z'}}", ""},
+    {"a deadline that nobody can read", "{annotations: {berth.dev/deadline: tomorrow}}",
+     "metadata.annotations[berth.dev/deadline]: Invalid value: \"tomorrow\": must be a time such "
+     "as 2026-01-05T14:20:00Z"},
     {"gates", "{annotations: {K/admission-gated-by: 'a.b/c, a.b/d'}}", ""},
     {"an empty gate", "{annotations: {K/admission-gated-by: 'a.b/c,'}}",
      "metadata.annotations[K/admission-gated-by]: Invalid value: \"a.b/c,\": cannot contain empty "
