@@ -111,6 +111,11 @@ constexpr MetricRow kClusterQueues[] = {
      "Evictions, without repetitions: the first of its reason and cause for each workload"},
     {"kueue_preempted_workloads_total", kCounter, "preempting_cluster_queue reason",
      "Workloads that were preempted"},
+    {"berth_deadlines_total", kCounter, "cluster_queue result",
+     "Workloads with a deadline (berth.dev/deadline) that have ended: kept, late, failed"},
+    {"berth_deadlines_in_danger", kGauge, "cluster_queue",
+     "With --eta-interval: waiting workloads that end by their deadline in fewer than half of the "
+     "futures"},
     {"berth_kept_places", kGauge, "cluster_queue",
      "Waiting workloads for which the queue keeps a place (berth.dev/reserve-after)"},
     {"berth_reserve_after_seconds", kGauge, "cluster_queue",

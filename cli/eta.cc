@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/deadline.h"
 #include "base/terminal_text.h"
 #include "cli/forecast_commands.h"
 #include "cli/forecast_source.h"
@@ -111,6 +112,13 @@ class EtaMaker {
                      .why = forecast.why,
                      .run = asked.run,
                      .capacity = asked.capacity};
+    if (const auto deadline = api::DeadlineOf(row.workload->meta.annotations)) {
+      row.deadline = *deadline;
+    }
+    if (row.deadline && !forecast.starts.empty()) {
+      row.in_time =
+          static_cast<double>(forecast.in_time) / static_cast<double>(forecast.starts.size());
+    }
     row.chance =
         static_cast<double>(forecast.Started()) / static_cast<double>(forecast.starts.size());
     if (row.p90 && row.chance == 1) Correct(row, view);

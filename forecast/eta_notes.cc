@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "api/codec/start_forecast.h"
+#include "api/deadline.h"
 #include "api/reasons.h"
 #include "forecast/forecast_cluster.h"
 #include "view/screens/eta_cell.h"
@@ -40,6 +41,7 @@ view::EtaRow RowOf(const std::shared_ptr<const view::ClusterView>& view,
                    const api::Workload& workload, const std::optional<api::StartForecast>& note,
                    const QueueNames& queues) {
   view::EtaRow row{.workload = {view, &workload}};
+  if (const auto deadline = api::DeadlineOf(workload.meta.annotations)) row.deadline = *deadline;
   const auto queue = queues.find(workload.meta.namespace_name + "/" + workload.spec.queue_name);
   if (queue != queues.end()) row.cluster_queue = queue->second;
   if (!note) {
@@ -47,6 +49,7 @@ view::EtaRow RowOf(const std::shared_ptr<const view::ClusterView>& view,
     return row;
   }
   row.noted = note->at;
+  row.in_time = note->in_time;
   row.p10 = FromNow(note->p10, view->now);
   row.p50 = FromNow(note->p50, view->now);
   row.p90 = FromNow(note->p90, view->now);

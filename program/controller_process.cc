@@ -19,6 +19,7 @@
 #include "net/client.h"
 #include "net/io_pool.h"
 #include "program/controller_set.h"
+#include "program/deadline_watch.h"
 #include "program/eta_writer.h"
 #include "program/job_kinds.h"
 #include "program/read_feed.h"
@@ -124,6 +125,7 @@ class Process final : public ControllerProcess {
   std::unique_ptr<admission::Shadow> shadow_;  // in place of controllers_
   std::unique_ptr<integrations::UserKinds> shadow_kinds_;
   std::optional<ledger::LedgerFeed> ledger_feed_;
+  std::optional<DeadlineWatch> deadline_watch_;
   std::optional<EtaWriter> eta_writer_;
   std::map<std::string, integrations::KindPtr> declared_;  // the Ready JobKinds, by their names
   std::optional<kube::ExtensionApi> visibility_;
@@ -293,6 +295,7 @@ void Process::MakeEtaWriter() {
   options.interval = *options_.eta_interval;
   if (ledger_ != nullptr) options.ledger = options_.ledger->path;
   options.driver = options_.configuration.admission.driver;
+  deadline_watch_.emplace(program_->events(), program_->metrics());
   eta_writer_.emplace(
       program_->manager(), clock_,
       EtaWrites{
@@ -305,7 +308,10 @@ void Process::MakeEtaWriter() {
               [&metrics = program_->metrics(), hits = forecast_hits_](api::ForecastHit hit) {
                 metrics.Increment(kEtaStarts, {{"by", QuantileName(hit)}});
                 hits->Count(hit);
-              }},
+              },
+          .on_danger = [this](const auto& workload,
+                              double in_time) { deadline_watch_->Tell(workload, in_time); },
+          .on_endangered = [this](const auto& workloads) { deadline_watch_->Show(workloads); }},
       std::move(options));
 }
 

@@ -1,6 +1,7 @@
 #include "program/eta_writer.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string>
 #include <utility>
@@ -8,6 +9,7 @@
 
 #include "api/codec/kinds.h"
 #include "api/codec/start_forecast.h"
+#include "api/deadline.h"
 #include "api/reasons.h"
 #include "base/log/log.h"
 #include "base/threads/guarded.h"
@@ -25,6 +27,7 @@ constexpr int kMostRoundDraws = 30;
 constexpr int kFewestRoundDraws = 5;
 constexpr Duration kLeastNews = std::chrono::minutes(1);
 constexpr int kNewsShare = 5;  // a fifth of the wait
+constexpr double kLeastChance = 0.2;
 constexpr std::chrono::hours kHistory{24 * 30};
 constexpr double kLow = 0.1;
 constexpr double kMedian = 0.5;
@@ -54,6 +57,15 @@ bool Differs(const std::optional<WallTime>& before, const std::optional<WallTime
   if (!before) return false;
   const Duration shift = *before < *after ? *after - *before : *before - *after;
   return shift > std::max(kLeastNews, (*after - now) / kNewsShare);
+}
+
+bool InDanger(const std::optional<double>& in_time) {
+  return in_time && *in_time < api::kSafeDeadline;
+}
+
+bool ChanceDiffers(const std::optional<double>& before, const std::optional<double>& after) {
+  if (before.has_value() != after.has_value() || InDanger(before) != InDanger(after)) return true;
+  return before && std::abs(*before - *after) > kLeastChance;
 }
 
 int DrawsOfRound(std::size_t jobs) {
@@ -128,8 +140,9 @@ void KeepJudged(const std::optional<api::StartForecast>& known,
 }  // namespace
 
 bool IsNews(const api::StartForecast& before, const api::StartForecast& after) {
-  return after.at - before.at >= kEtaRefresh || Differs(before.p10, after.p10, after.at) ||
-         Differs(before.p50, after.p50, after.at) || Differs(before.p90, after.p90, after.at);
+  return after.at - before.at >= kEtaRefresh || ChanceDiffers(before.in_time, after.in_time) ||
+         Differs(before.p10, after.p10, after.at) || Differs(before.p50, after.p50, after.at) ||
+         Differs(before.p90, after.p90, after.at);
 }
 
 // What a round starts from, and its draws, which touch nothing but the round.
@@ -218,8 +231,12 @@ struct EtaWriter::Round {
     for (std::size_t i = 0; i < known.jobs.size(); ++i) {
       const api::Workload& workload = *known.jobs[i].job.object;
       if (simulation::IsRunning(workload) || forecast.jobs[i].starts.empty()) continue;
-      made[workload.meta.key()] =
-          Told(forecast.jobs[i], at, corrections, GroupOf(workload, QueueOf(workload, names)));
+      api::StartForecast& told = made[workload.meta.key()];
+      told = Told(forecast.jobs[i], at, corrections, GroupOf(workload, QueueOf(workload, names)));
+      const auto deadline = api::DeadlineOf(workload.meta.annotations);
+      if (!deadline || !*deadline) continue;
+      told.in_time = static_cast<double>(forecast.jobs[i].in_time) /
+                     static_cast<double>(forecast.jobs[i].starts.size());
     }
     return made;
   }
@@ -327,6 +344,7 @@ void EtaWriter::End(const Forecasts& forecasts, Duration took) {
   if (stopped_) return;
   ++rounds_;
   due_.clear();
+  WatchDeadlines(forecasts);
   const auto& workloads = manager_.InformerFor<api::Workload>();
   for (const auto& [key, forecast] : forecasts) {
     const auto workload = workloads.Get(key);
@@ -339,6 +357,23 @@ void EtaWriter::End(const Forecasts& forecasts, Duration took) {
   }
   if (!pumping_) Pump();
   PostAfter(std::max(options_.interval, took * (kShare - 1)), &EtaWriter::Begin);
+}
+
+// The annotation of the last forecast tells which deadlines were in danger before: a new leader
+// tells nobody twice.
+void EtaWriter::WatchDeadlines(const Forecasts& forecasts) {
+  const QueueNames names = NamesOf(SharedObjects<api::LocalQueue>(manager_));
+  EtaWrites::Endangered endangered;
+  for (const auto& [key, forecast] : forecasts) {
+    if (!InDanger(forecast.in_time)) continue;
+    const auto workload = manager_.InformerFor<api::Workload>().Get(key);
+    if (workload == nullptr || !view::IsWaiting(*workload)) continue;
+    ++endangered[QueueOf(*workload, names)];
+    const auto known = forecast::NoteOn(*workload);
+    if (known && InDanger(known->in_time)) continue;
+    if (writes_.on_danger) writes_.on_danger(*workload, *forecast.in_time);
+  }
+  if (writes_.on_endangered) writes_.on_endangered(endangered);
 }
 
 void EtaWriter::Pump() {

@@ -53,9 +53,15 @@ struct EtaWrites {
                      const std::string& value, std::function<void(Status)> done)>
       annotate;
   std::function<void(api::ForecastHit)> on_start;  // null: nobody counts
+  // A deadline has come into danger (api::kSafeDeadline); null: nobody is told.
+  std::function<void(const api::Workload& workload, double in_time)> on_danger;
+  // After each round, by ClusterQueue: the waiting Workloads whose deadlines are in danger.
+  using Endangered = std::map<std::string, std::int64_t>;
+  std::function<void(const Endangered& workloads)> on_endangered;
 };
 
-// Whether `after` says something that `before` does not, or `before` is kRefresh old.
+// Whether `after` says something that `before` does not, of the start or of the deadline, or
+// `before` is kEtaRefresh old.
 inline constexpr Duration kEtaRefresh = std::chrono::minutes(30);
 bool IsNews(const api::StartForecast& before, const api::StartForecast& after);
 
@@ -85,6 +91,7 @@ class EtaWriter {
   void PostAfter(Duration delay, void (EtaWriter::*step)());
   void Judge(const api::Workload& before, const api::Workload& after);
   void LearnFromCluster();
+  void WatchDeadlines(const Forecasts& forecasts);
 
   kube::Manager& manager_;
   const Clock& clock_;

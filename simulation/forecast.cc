@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "api/deadline.h"
 #include "base/random.h"
 #include "simulation/drawn_jobs.h"
 #include "simulation/present_workloads.h"
@@ -26,6 +27,24 @@ std::vector<std::size_t> WaitingAmong(const std::vector<ForecastJob>& jobs,
     std::for_each(asked.begin(), asked.end(), consider);
   }
   return waiting;
+}
+
+// By job that waits: its deadline, from the moment of the cluster.
+std::vector<std::optional<Duration>> DeadlinesOf(const std::vector<ForecastJob>& jobs,
+                                                 const std::optional<WallTime>& start) {
+  std::vector<std::optional<Duration>> deadlines(jobs.size());
+  for (std::size_t i = 0; start && i < jobs.size(); ++i) {
+    if (jobs[i].job.object == nullptr || !Waits(jobs[i].job)) continue;
+    const auto deadline = api::DeadlineOf(jobs[i].job.object->meta.annotations);
+    if (deadline && *deadline) deadlines[i] = **deadline - *start;
+  }
+  return deadlines;
+}
+
+// A draw may end before the job does.
+bool EndsBy(Duration deadline, const Job& job, const JobOutcome& outcome) {
+  if (outcome.finished) return *outcome.finished <= deadline;
+  return outcome.started && *outcome.started + job.run <= deadline;
 }
 
 // Plays draws.
@@ -124,6 +143,7 @@ Forecast JoinForecasts(std::vector<Forecast> parts) {
     for (std::size_t job = 0; job < joined.jobs.size(); ++job) {
       JobForecast& all = joined.jobs[job];
       const JobForecast& part = parts[i].jobs[job];
+      all.in_time += part.in_time;
       all.starts.insert(all.starts.end(), part.starts.begin(), part.starts.end());
       all.preemptions.insert(all.preemptions.end(), part.preemptions.begin(),
                              part.preemptions.end());
@@ -145,6 +165,7 @@ Forecast MakeForecast(const Cluster& cluster, const std::vector<ForecastJob>& jo
     world.until_finished.resize(jobs.size());
     std::iota(world.until_finished.begin(), world.until_finished.end(), 0);
   }
+  const auto deadlines = DeadlinesOf(jobs, options.world.start);
   DrawnJobs draws(jobs, options);
   Player player(cluster, options, std::move(world));
   const int end = options.end < 0 ? options.draws : std::min(options.end, options.draws);
@@ -158,10 +179,12 @@ Forecast MakeForecast(const Cluster& cluster, const std::vector<ForecastJob>& jo
     const WorldResult result = player.Play(draws);
     if (result.stopped_early) ++forecast.stopped_early;
     for (std::size_t i = 0; i < jobs.size(); ++i) {
-      const JobOutcome& outcome = result.outcomes[draws.PlaceOf(i)];
+      const std::size_t place = draws.PlaceOf(i);
+      const JobOutcome& outcome = result.outcomes[place];
       JobForecast& known = forecast.jobs[i];
       known.starts.push_back(outcome.started);
       known.preemptions.push_back(outcome.preemptions);
+      if (deadlines[i] && EndsBy(*deadlines[i], draws.jobs()[place], outcome)) ++known.in_time;
       if (!outcome.started && known.why.empty()) known.why = outcome.why;
     }
   }

@@ -81,6 +81,8 @@ struct JobForecast {
   // cluster is negative.
   std::vector<std::optional<Duration>> starts;
   std::vector<std::int32_t> preemptions;  // by draw, until the end of the run
+  // The draws in which the job, which waits, ends by its deadline; 0: it has none.
+  std::int32_t in_time = 0;
   std::string why;  // the reason in the first draw in which the job never starts
 
   // The start that `share` of the draws do not exceed, by nearest rank; nullopt: never.

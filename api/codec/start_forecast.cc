@@ -1,6 +1,7 @@
 #include "api/codec/start_forecast.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <nlohmann/json.hpp>
 
@@ -66,6 +67,7 @@ std::string EncodeStartForecast(const StartForecast& forecast) {
   Json out = QuantilesJson(forecast);
   if (forecast.first) out["first"] = QuantilesJson(*forecast.first);
   if (forecast.later) out["later"] = QuantilesJson(*forecast.later);
+  if (forecast.in_time) out["inTime"] = std::round(100 * *forecast.in_time) / 100;
   return FormatJson(out);
 }
 
@@ -78,6 +80,7 @@ Result<StartForecast> DecodeStartForecast(std::string_view text) {
     if (first.present()) ReadQuantiles(first, out.first.emplace());
     const Reader later = in.Field("later");
     if (later.present()) ReadQuantiles(later, out.later.emplace());
+    in.Field("inTime").Get(out.in_time);
   });
 }
 

@@ -5,6 +5,7 @@
 #include "program/eta_writer.h"
 
 #include "api/codec/start_forecast.h"
+#include "api/deadline.h"
 #include "base/rfc3339.h"
 #include "tests/admission/controller/admission_fixture.h"
 
@@ -22,21 +23,27 @@ class EtaWriterTest : public AdmissionFixture {
   }
 
   void Forecast(Duration wait = Duration::zero()) {
-    writer_.emplace(*manager_, clock_,
-                    program::EtaWrites{.wait =
-                                           [this, wait] {
-                                             if (wait > Duration::zero() && writes_ > 0)
-                                               return wait;
-                                             return admission_->TakeCommentary();
-                                           },
-                                       .annotate =
-                                           [this](const auto& workload, const auto& name,
-                                                  const auto& value, auto done) {
-                                             ++writes_;
-                                             admission_->Annotate(workload, name, value, done);
-                                           },
-                                       .on_start = [this](auto hit) { hits_.push_back(hit); }},
-                    program::EtaWriterOptions{.interval = 60s}, [](const auto& task) { task(); });
+    writer_.emplace(
+        *manager_, clock_,
+        program::EtaWrites{
+            .wait =
+                [this, wait] {
+                  if (wait > Duration::zero() && writes_ > 0) return wait;
+                  return admission_->TakeCommentary();
+                },
+            .annotate =
+                [this](const auto& workload, const auto& name, const auto& value, auto done) {
+                  ++writes_;
+                  admission_->Annotate(workload, name, value, done);
+                },
+            .on_start = [this](auto hit) { hits_.push_back(hit); },
+            .on_danger =
+                [this](const auto& workload, double in_time) {
+                  told_.push_back(workload.meta.name);
+                  EXPECT_LT(in_time, api::kSafeDeadline);
+                },
+            .on_endangered = [this](const auto& workloads) { endangered_ = workloads; }},
+        program::EtaWriterOptions{.interval = 60s}, [](const auto& task) { task(); });
   }
   // A job that has ended. The first forecast of its wait was for ten minutes later, and it started
   // `minutes` later.
@@ -76,8 +83,33 @@ class EtaWriterTest : public AdmissionFixture {
 
   int writes_ = 0;
   std::vector<api::ForecastHit> hits_;
+  std::vector<std::string> told_;  // Workloads whose deadlines came into danger
+  program::EtaWrites::Endangered endangered_;
   std::optional<program::EtaWriter> writer_;
 };
+
+TEST_F(EtaWriterTest, ADeadlineInDangerIsToldOnce) {
+  Forecast();
+  PutWorkload("first", 2, {{"maximumExecutionTimeSeconds", 36000}});
+  executor_.RunFor(2s);
+  for (const auto& [name, in] : {std::pair("far", 1000h), std::pair("near", 5min)}) {
+    PutWorkload(name, 2, {{"maximumExecutionTimeSeconds", 3600}});
+    Edit(name, [&, when = in](Json& object) {
+      object["metadata"]["annotations"][api::kDeadlineAnnotation] = FormatTime(clock_.Now() + when);
+    });
+  }
+  executor_.RunFor(5min);
+  EXPECT_EQ(told_, std::vector<std::string>{"near"});
+  EXPECT_EQ(endangered_, (program::EtaWrites::Endangered{{"cq", 1}}));
+  ASSERT_TRUE(NoteOf("far") && NoteOf("near"));
+  EXPECT_EQ(NoteOf("far")->in_time, 1);
+  EXPECT_EQ(NoteOf("near")->in_time, 0);
+  Edit("near",
+       [](Json& object) { object["metadata"]["annotations"].erase(api::kDeadlineAnnotation); });
+  executor_.RunFor(2min);
+  EXPECT_EQ(endangered_, program::EtaWrites::Endangered());
+  EXPECT_EQ(NoteOf("near")->in_time, std::nullopt);
+}
 
 TEST_F(EtaWriterTest, ANoteForWhatWaitsAndNoneForWhatRuns) {
   Forecast();

@@ -5,7 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include "api/deadline.h"
 #include "api/reasons.h"
+#include "base/rfc3339.h"
 #include "simulation/present_workloads.h"
 #include "tests/simulation/day.h"
 #include "tests/simulation/run_members.h"
@@ -131,6 +133,24 @@ TEST_F(ForecastTest, AWaitingJobStartsWhenTheRunningOneEnds) {
   EXPECT_EQ(Of(forecast, "second").starts, Starts(10, seconds(130)));
   EXPECT_EQ(Of(forecast, "running").At(0.5), -seconds(500));
   EXPECT_EQ(Of(forecast, "second").why, "");
+}
+
+TEST_F(ForecastTest, DeadlinesAreKeptInSomeOfTheDraws) {
+  AddQueue(cluster_, "a", 4);
+  Add(RunningWorkload("running", "a", 4, 500), 100, 100);
+  const auto with_deadline = [](const std::string& name, std::int64_t age, std::int64_t in) {
+    api::Workload workload = WaitingWorkload(name, "a", 4, age);
+    workload.meta.annotations[api::kDeadlineAnnotation] = FormatTime(kNow + seconds(in));
+    return workload;
+  };
+  Add(with_deadline("kept", 20, 130), 30, 30);
+  Add(with_deadline("late", 10, 159), 30, 30);
+  Add(with_deadline("by-chance", 5, 190), 10, 50);
+  const Forecast forecast = Make();
+  EXPECT_EQ(Of(forecast, "running").in_time, 0);
+  EXPECT_EQ(Of(forecast, "kept").in_time, 10);
+  EXPECT_EQ(Of(forecast, "late").in_time, 0);
+  EXPECT_EQ(Of(forecast, "by-chance").in_time, 5);
 }
 
 TEST_F(ForecastTest, APreemptedJobRunsAnewForItsWholeRun) {

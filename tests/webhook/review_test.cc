@@ -91,6 +91,24 @@ TEST(ReviewTest, WithoutSlicesAnElasticJobIsWarnedOf) {
   EXPECT_FALSE(response_to(ReviewOf(job)).contains("warnings")) << "somebody else's job";
 }
 
+TEST(ReviewTest, ANewJobThatCanHardlyKeepItsDeadlineIsWarnedOf) {
+  const auto warnings = [](const char* deadline, const char* seconds) {
+    Json job = kJob;
+    job["metadata"]["creationTimestamp"] = "2026-01-05T12:00:00Z";
+    job["metadata"]["annotations"] = {{"berth.dev/deadline", deadline}};
+    job["metadata"]["labels"]["kueue.x-k8s.io/max-exec-time-seconds"] = seconds;
+    return ResponseTo("/validate-batch-v1-job", ReviewOf(job)).value("warnings", Json::array());
+  };
+  EXPECT_EQ(warnings("2026-01-05T13:00:00Z", "3600"), Json::array());
+  EXPECT_EQ(
+      warnings("2026-01-05T13:00:00Z", "7200"),
+      Json::array({"metadata.annotations[berth.dev/deadline]: the job may run for 2h, and its "
+                   "deadline is in 1h: it is late unless it ends before its maximum "
+                   "execution time"}));
+  EXPECT_EQ(warnings("2026-01-05T11:00:00Z", "60"),
+            Json::array({"metadata.annotations[berth.dev/deadline]: the deadline is past"}));
+}
+
 TEST(ReviewTest, ClusterQueuesGetTheirFinalizer) {
   const Json queue = {{"metadata", {{"name", "q"}}}, {"spec", Json::object()}};
   const Json response = ResponseTo("/mutate-kueue-x-k8s-io-v1beta2-clusterqueue", ReviewOf(queue));

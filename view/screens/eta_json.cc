@@ -72,8 +72,12 @@ void PutRow(JsonPrinter& out, const EtaView& view, const EtaRow& row) {
   row.noted || (view.noted > 0 && !row.p10) ? out.Null() : out.Real(row.chance);
   out.Key("clusterQueue");
   out.Text(row.cluster_queue);
+  out.Key("deadline");
+  row.deadline ? out.Text(FormatTime(*row.deadline)) : out.Null();
   out.Key("forecastAt");
   row.noted ? out.Text(FormatTime(*row.noted)) : out.Null();
+  out.Key("inTime");
+  row.in_time ? out.Real(*row.in_time) : out.Null();
   out.Key("kind");
   out.Text(owner == nullptr ? "Workload" : owner->kind);
   out.Key("localQueue");

@@ -37,6 +37,14 @@ std::string ReasonOf(const EtaRow& row) {
   return fmt::format("never in {} of 100 cases: {}", 100 - Percent(row.chance), row.why);
 }
 
+// "in 2h: 85 of 100".
+std::string DeadlineCell(const EtaView& view, const EtaRow& row) {
+  if (!row.deadline) return "-";
+  if (*row.deadline <= view.now) return "missed";
+  const std::string left = "in " + HumanDuration(*row.deadline - view.now);
+  return row.in_time ? fmt::format("{}: {} of 100", left, Percent(*row.in_time)) : left;
+}
+
 std::string BasisOf(const EtaView& view) {
   if (view.noted > 0) {
     return fmt::format("based on: {} of the controller, up to {} old{} (--draw makes new ones)\n",
@@ -119,17 +127,24 @@ void SortRows(EtaView& view) {
 
 std::string RenderEta(const EtaView& view, const TextStyle& style) {
   if (view.rows.empty()) return "no job waits\n" + NotesOf(view);
-  TextTable table({{"WAITING"},
-                   {"QUEUE"},
-                   {"PRIO", Align::kRight},
-                   {"STARTS IN", Align::kRight},
-                   {"P10 TO P90"},
-                   {"REASON"}});
+  const bool with_deadlines = std::any_of(view.rows.begin(), view.rows.end(),
+                                          [](const EtaRow& row) { return bool(row.deadline); });
+  std::vector<Column> columns{{"WAITING"},
+                              {"QUEUE"},
+                              {"PRIO", Align::kRight},
+                              {"STARTS IN", Align::kRight},
+                              {"P10 TO P90"}};
+  if (with_deadlines) columns.push_back({"DEADLINE"});
+  columns.push_back({"REASON"});
+  TextTable table(std::move(columns));
   for (const EtaRow& row : view.rows) {
-    table.AddRow({DisplayName(*row.workload), row.workload->spec.queue_name,
-                  std::to_string(row.workload->spec.priority.value_or(0)),
-                  view.noted > 0 && !row.noted ? "-" : SpanText(row.p50), RangeText(row),
-                  ReasonOf(row)});
+    std::vector<std::string> cells{DisplayName(*row.workload), row.workload->spec.queue_name,
+                                   std::to_string(row.workload->spec.priority.value_or(0)),
+                                   view.noted > 0 && !row.noted ? "-" : SpanText(row.p50),
+                                   RangeText(row)};
+    if (with_deadlines) cells.push_back(DeadlineCell(view, row));
+    cells.push_back(ReasonOf(row));
+    table.AddRow(std::move(cells));
   }
   return table.Render(style) + "\n" + BasisOf(view) + NotesOf(view);
 }
@@ -147,6 +162,10 @@ std::string RenderEtaOf(const EtaView& view, const EtaRow& row) {
     text = name + " starts in fewer than half of the cases: " + row.why + "\n";
   } else {
     text = name + " never starts: " + row.why + "\n";
+  }
+  if (row.deadline && row.in_time) {
+    text += fmt::format("it ends by its deadline, {}, in {} of 100 cases\n",
+                        FormatTime(*row.deadline), Percent(*row.in_time));
   }
   if (row.capacity) {
     text += "of that, capacity: " + SpanText(row.capacity->p50) + " (" +

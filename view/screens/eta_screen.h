@@ -29,8 +29,10 @@ struct EtaRow {
   std::optional<Duration> p90;
   // When the controller made the forecast of its annotation; nullopt: `berth eta` has drawn.
   std::optional<WallTime> noted;
-  double chance = 0;  // the chance of a start at all: a share of the draws
-  std::string why;    // the job does not start in all draws, and why
+  std::optional<WallTime> deadline;
+  std::optional<double> in_time;  // the chance to end by then; nullopt: nobody has drawn it
+  double chance = 0;              // the chance of a start at all: a share of the draws
+  std::string why;                // the job does not start in all draws, and why
   std::shared_ptr<const simulation::RunForecast> run;  // null: it is in no queue
   std::optional<simulation::CapacityWait> capacity;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -10,6 +11,7 @@
 #include "base/rfc3339.h"
 #include "base/strings.h"
 #include "view/screens/capacity_story.h"
+#include "view/screens/deadline.h"
 #include "view/screens/levers.h"
 #include "view/screens/reason.h"
 
@@ -48,6 +50,9 @@ Step QueuedStep(const ClusterView& view, const api::Workload& workload) {
   const std::string queue = ClusterQueueOf(view, workload);
   step.lines.push_back("LocalQueue " + workload.spec.queue_name + " → ClusterQueue " +
                        (queue.empty() ? "(none)" : queue));
+  if (std::string deadline = DeadlineLine(view, workload); !deadline.empty()) {
+    step.lines.push_back(std::move(deadline));
+  }
   return step;
 }
 

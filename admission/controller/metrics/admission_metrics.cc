@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "admission/messages.h"
+#include "api/deadline.h"
 #include "api/reasons.h"
 
 namespace berth::admission {
@@ -248,6 +249,7 @@ void AdmissionMetrics::OnFinished(const api::Workload& workload) {
   const MetricLabels labels = QueueLabels(workload, queue);
   metrics_.Increment("kueue_finished_workloads_total", labels);
   IncrementLocal("kueue_local_queue_finished_workloads_total", workload, labels);
+  CountDeadline(workload, queue);
   if (!workload.status.admission) return;
   const api::Condition* admitted = api::FindCondition(workload.status.conditions, api::kAdmitted);
   const api::Condition* finished = api::FindCondition(workload.status.conditions, api::kFinished);
@@ -257,6 +259,15 @@ void AdmissionMetrics::OnFinished(const api::Workload& workload) {
       WaitSeconds(admitted->last_transition_time, finished->last_transition_time);
   metrics_.Observe("kueue_execution_time_seconds", labels, static_cast<double>(ran));
   ObserveLocal("kueue_local_queue_execution_time_seconds", workload, ran);
+}
+
+void AdmissionMetrics::CountDeadline(const api::Workload& workload, const std::string& queue) {
+  const auto deadline = api::DeadlineOf(workload.meta.annotations);
+  const api::Condition* finished = api::FindCondition(workload.status.conditions, api::kFinished);
+  if (!deadline || !*deadline || finished == nullptr) return;
+  const bool in_time = finished->last_transition_time <= **deadline;
+  const char* result = finished->reason != api::kSucceeded ? "failed" : in_time ? "kept" : "late";
+  metrics_.Increment("berth_deadlines_total", {{"cluster_queue", queue}, {"result", result}});
 }
 
 void AdmissionMetrics::OnPodsReady(const api::Workload& workload) {

@@ -83,6 +83,7 @@ class AdmissionMetrics {
   void CountFinished(const api::Workload& workload, int sign);
   void ForgetIfEmpty(const api::ObjectKey& local_queue);
   void OnFinished(const api::Workload& workload);
+  void CountDeadline(const api::Workload& workload, const std::string& queue);
   void OnPodsReady(const api::Workload& workload);
   void ShowHolding(const std::string& cluster_queue, const std::string& rule);
   // Increments the LocalQueue's form of a ClusterQueue metric, if the LocalQueue has metrics.

@@ -3,7 +3,9 @@
 
 #include "admission/controller/metrics/admission_metrics.h"
 
+#include "api/deadline.h"
 #include "api/queue_policy.h"
+#include "base/rfc3339.h"
 #include "tests/admission/controller/admission_fixture.h"
 #include "tests/support/core_fixture.h"
 
@@ -317,6 +319,30 @@ TEST_F(AdmissionMetricsTest, HeadsThatLoseTheirVictims) {
   under_test.OnDecisions(ListOf({lost}), name_of);
   EXPECT_THAT(metrics.Text(),
               HasSubstr("kueue_admission_cycle_preemption_skips{cluster_queue=\"q1\"} 0"));
+}
+
+TEST_F(AdmissionMetricsTest, DeadlinesThatWereKeptAndMissed) {
+  BootWithAll();
+  PutQueues(3);
+  for (const auto& [name, in] :
+       {std::pair("early", 1h), std::pair("late", -1h), std::pair("broken", 1h)}) {
+    PutWorkload(name, 1);
+    Edit(name, [&, when = in](Json& object) {
+      object["metadata"]["annotations"][api::kDeadlineAnnotation] = FormatTime(clock_.Now() + when);
+    });
+  }
+  executor_.RunFor(3s);
+  for (const char* name : {"early", "late"}) {
+    SetConditionOf(name, api::kFinished, true, api::kSucceeded);
+  }
+  SetConditionOf("broken", api::kFinished, true, "Failed");
+  executor_.RunFor(3s);
+  for (const char* result : {"kept", "late", "failed"}) {
+    EXPECT_EQ(ValueOf("berth_deadlines_total{cluster_queue=\"cq\",result=\"" + std::string(result) +
+                      "\"}"),
+              "1")
+        << result;
+  }
 }
 
 TEST_F(AdmissionMetricsTest, QueuesTellHowManyPlacesTheyKeep) {

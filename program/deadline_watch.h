@@ -1,0 +1,35 @@
+// program/deadline_watch.h — tells of deadlines in danger: an event of the Workload, while
+// something can still be done, and a gauge of each ClusterQueue.
+//
+// Threads: those of EventRecorder and Metrics; one thread calls Show. The arguments of the
+// constructor must outlive the object. Errors: none.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+
+#include "api/workload.h"
+#include "kube/runtime/events.h"
+#include "kube/runtime/metrics.h"
+
+namespace berth::program {
+
+class DeadlineWatch {
+ public:
+  DeadlineWatch(kube::EventRecorder& events, kube::Metrics& metrics)
+      : events_(events), metrics_(metrics) {}
+
+  // The deadline has come into danger: the Workload ends in time in this part of the futures.
+  void Tell(const api::Workload& workload, double in_time);
+  // By ClusterQueue: the waiting Workloads whose deadlines are in danger.
+  void Show(const std::map<std::string, std::int64_t>& endangered);
+
+ private:
+  kube::EventRecorder& events_;
+  kube::Metrics& metrics_;
+  std::set<std::string> shown_;  // ClusterQueues
+};
+
+}  // namespace berth::program
