@@ -32,8 +32,8 @@ struct JudgedForecast {
   friend bool operator==(const JudgedForecast&, const JudgedForecast&) = default;
 };
 
-// A deadline that is kept in a smaller part of the futures is in danger.
-inline constexpr double kSafeDeadline = 0.5;
+// A deadline that is kept in fewer of 100 futures is in danger.
+inline constexpr std::int32_t kSafeDeadline = 50;
 
 struct StartForecast {
   WallTime at{};
@@ -41,8 +41,8 @@ struct StartForecast {
   std::optional<WallTime> p50;
   std::optional<WallTime> p90;
   std::optional<DrawnForecast> drawn;  // the quantiles above as they were drawn, not corrected
-  // The part of the futures in which the Workload ends by its deadline; nullopt: it has none.
-  std::optional<double> in_time;
+  // The futures of 100 in which the Workload ends by its deadline; nullopt: it has none.
+  std::optional<std::int32_t> in_time;
   // The first forecast of this wait, by which a start is judged; nullopt: this is the first.
   std::optional<JudgedForecast> first;
   // The earliest forecast of this wait that is half an hour or more younger than the first one:

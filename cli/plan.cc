@@ -1,12 +1,15 @@
 // `berth plan`: jobs of files, and what their queue would do with them. Nothing is written.
+#include <algorithm>
 #include <memory>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "api/deadline.h"
 #include "base/system_clock.h"
 #include "cli/client_flags.h"
 #include "cli/completion.h"
+#include "forecast/plan_forecast.h"
 #include "view/manifest_objects.h"
 #include "view/output.h"
 #include "view/planned_jobs.h"
@@ -21,6 +24,7 @@ struct PlanFlags {
   std::vector<std::string> files;  // and folders
   bool recursive = false;          // reads the folders in folders, too
   std::string queue;               // LocalQueue; empty: the one that each job names
+  bool eta = false;                // forecasts the start of jobs without a deadline, too
 };
 
 // Each problem is reported, and the others are planned. `exit_code`: that of the last problem.
@@ -39,6 +43,27 @@ view::PlannedJobs JobsOf(const view::ManifestObjects& manifests,
   for (const std::string& note : manifests.notes)
     view::Complain({ErrorCode::kInvalid, "note: " + note});
   return planned;
+}
+
+// Forecasts the starts of the planned jobs: of those with a deadline, or of all.
+Status AddStarts(view::Session& session, const PlanFlags& flags, const std::string& own_namespace,
+                 const std::vector<view::PlannedJob>& jobs, std::vector<view::JobPlan>& plans) {
+  const auto is_asked = [&flags](const view::PlannedJob& job) {
+    return flags.eta || job.workload.meta.annotations.contains(api::kDeadlineAnnotation);
+  };
+  if (std::none_of(jobs.begin(), jobs.end(), is_asked)) return OkStatus();
+  const view::ReadScope scope{.screen = view::ReadScope::Screen::kForecast,
+                              .own_namespace = own_namespace};
+  BERTH_TRY(const view::ClusterView view, view::ReadCluster(session, scope, SystemClock().Now()));
+  for (view::JobPlan& plan : plans) {
+    const auto job = std::find_if(jobs.begin(), jobs.end(), [&plan](const auto& each) {
+      return each.kind == plan.kind &&
+             each.workload.meta.namespace_name == plan.key.namespace_name &&
+             each.name == plan.key.name;
+    });
+    if (job != jobs.end() && is_asked(*job)) plan.start = forecast::ForecastPlanned(view, *job);
+  }
+  return OkStatus();
 }
 
 std::vector<view::JobPlan> PlansOf(const std::vector<view::PlannedJob>& jobs,
@@ -76,8 +101,10 @@ int RunPlan(const ClientFlags& client, const PlanFlags& flags) {
         {ErrorCode::kInvalid,
          "no job among the files: a Job, a CronJob, a Pod or a kind of `berth kinds`"});
   }
-  const std::vector<view::JobPlan> plans = PlansOf(jobs.jobs, *view, exit_code);
+  std::vector<view::JobPlan> plans = PlansOf(jobs.jobs, *view, exit_code);
   if (plans.empty()) return exit_code;
+  const Status started = AddStarts(**session, flags, own, jobs.jobs, plans);
+  if (!started) return view::Complain(started.error());
   if (client.output != view::OutputFormat::kText) {
     view::PrintStructured(view::PlansJson(*view, plans), client.output);
   } else {
@@ -105,9 +132,12 @@ void AddPlan(CLI::App& app, int& exit_code) {
       ->type_name(kNamespaceValue);
   command->add_option("--queue", flags->queue, "LocalQueue, in place of the one that the job names")
       ->type_name(kQueueValue);
+  command->add_flag("--eta", flags->eta, "forecast the start, also of jobs without a deadline");
   AddAsciiFlag(*command, client->ascii);
   command->footer(
-      "Nothing is created. Waits are those of earlier requests for the same machines, prices "
+      "Nothing is created. A job with the annotation berth.dev/deadline gets the chance to keep "
+      "it.\n"
+      "Waits are those of earlier requests for the same machines, prices "
       "those\n"
       "of the policy or of the flavor.\n"
       "Examples:\n"

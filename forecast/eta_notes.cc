@@ -49,7 +49,7 @@ view::EtaRow RowOf(const std::shared_ptr<const view::ClusterView>& view,
     return row;
   }
   row.noted = note->at;
-  row.in_time = note->in_time;
+  if (note->in_time) row.in_time = static_cast<double>(*note->in_time) / 100;
   row.p10 = FromNow(note->p10, view->now);
   row.p50 = FromNow(note->p50, view->now);
   row.p90 = FromNow(note->p90, view->now);

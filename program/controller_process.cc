@@ -310,7 +310,7 @@ void Process::MakeEtaWriter() {
                 hits->Count(hit);
               },
           .on_danger = [this](const auto& workload,
-                              double in_time) { deadline_watch_->Tell(workload, in_time); },
+                              std::int32_t in_time) { deadline_watch_->Tell(workload, in_time); },
           .on_endangered = [this](const auto& workloads) { deadline_watch_->Show(workloads); }},
       std::move(options));
 }

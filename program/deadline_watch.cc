@@ -1,7 +1,5 @@
 #include "program/deadline_watch.h"
 
-#include <cmath>
-
 #include "api/deadline.h"
 
 namespace berth::program {
@@ -11,13 +9,13 @@ constexpr char kInDanger[] = "berth_deadlines_in_danger";
 
 }  // namespace
 
-void DeadlineWatch::Tell(const api::Workload& workload, double in_time) {
+void DeadlineWatch::Tell(const api::Workload& workload, std::int32_t in_time) {
   const std::string* deadline = api::FindValue(workload.meta.annotations, api::kDeadlineAnnotation);
   if (deadline == nullptr) return;
   events_.Record(kube::ReferenceTo(workload), kube::EventType::kWarning, "DeadlineInDanger",
                  "DeadlineInDanger",
-                 "the job ends by its deadline, " + *deadline + ", in " +
-                     std::to_string(std::lround(100 * in_time)) + " of 100 futures");
+                 "the job ends by its deadline, " + *deadline + ", in " + std::to_string(in_time) +
+                     " of 100 futures");
 }
 
 void DeadlineWatch::Show(const std::map<std::string, std::int64_t>& endangered) {

@@ -21,8 +21,8 @@ class DeadlineWatch {
   DeadlineWatch(kube::EventRecorder& events, kube::Metrics& metrics)
       : events_(events), metrics_(metrics) {}
 
-  // The deadline has come into danger: the Workload ends in time in this part of the futures.
-  void Tell(const api::Workload& workload, double in_time);
+  // The deadline has come into danger: the Workload ends in time in so many of 100 futures.
+  void Tell(const api::Workload& workload, std::int32_t in_time);
   // By ClusterQueue: the waiting Workloads whose deadlines are in danger.
   void Show(const std::map<std::string, std::int64_t>& endangered);
 

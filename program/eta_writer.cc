@@ -1,7 +1,7 @@
 #include "program/eta_writer.h"
 
 #include <algorithm>
-#include <cmath>
+#include <cstdlib>
 #include <map>
 #include <string>
 #include <utility>
@@ -26,8 +26,8 @@ constexpr std::int64_t kDrawnJobs = 20'000;  // the limit of all draws of a roun
 constexpr int kMostRoundDraws = 30;
 constexpr int kFewestRoundDraws = 5;
 constexpr Duration kLeastNews = std::chrono::minutes(1);
-constexpr int kNewsShare = 5;  // a fifth of the wait
-constexpr double kLeastChance = 0.2;
+constexpr int kNewsShare = 5;     // a fifth of the wait
+constexpr int kLeastChance = 20;  // of 100
 constexpr std::chrono::hours kHistory{24 * 30};
 constexpr double kLow = 0.1;
 constexpr double kMedian = 0.5;
@@ -59,11 +59,12 @@ bool Differs(const std::optional<WallTime>& before, const std::optional<WallTime
   return shift > std::max(kLeastNews, (*after - now) / kNewsShare);
 }
 
-bool InDanger(const std::optional<double>& in_time) {
+bool InDanger(const std::optional<std::int32_t>& in_time) {
   return in_time && *in_time < api::kSafeDeadline;
 }
 
-bool ChanceDiffers(const std::optional<double>& before, const std::optional<double>& after) {
+bool ChanceDiffers(const std::optional<std::int32_t>& before,
+                   const std::optional<std::int32_t>& after) {
   if (before.has_value() != after.has_value() || InDanger(before) != InDanger(after)) return true;
   return before && std::abs(*before - *after) > kLeastChance;
 }
@@ -235,8 +236,8 @@ struct EtaWriter::Round {
       told = Told(forecast.jobs[i], at, corrections, GroupOf(workload, QueueOf(workload, names)));
       const auto deadline = api::DeadlineOf(workload.meta.annotations);
       if (!deadline || !*deadline) continue;
-      told.in_time = static_cast<double>(forecast.jobs[i].in_time) /
-                     static_cast<double>(forecast.jobs[i].starts.size());
+      const auto draws = static_cast<std::int32_t>(forecast.jobs[i].starts.size());
+      told.in_time = (100 * forecast.jobs[i].in_time + draws / 2) / draws;
     }
     return made;
   }

@@ -53,8 +53,9 @@ struct EtaWrites {
                      const std::string& value, std::function<void(Status)> done)>
       annotate;
   std::function<void(api::ForecastHit)> on_start;  // null: nobody counts
-  // A deadline has come into danger (api::kSafeDeadline); null: nobody is told.
-  std::function<void(const api::Workload& workload, double in_time)> on_danger;
+  // A deadline has come into danger: so many of 100 futures keep it (api::kSafeDeadline); null:
+  // nobody is told.
+  std::function<void(const api::Workload& workload, std::int32_t in_time)> on_danger;
   // After each round, by ClusterQueue: the waiting Workloads whose deadlines are in danger.
   using Endangered = std::map<std::string, std::int64_t>;
   std::function<void(const Endangered& workloads)> on_endangered;

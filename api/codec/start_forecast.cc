@@ -1,7 +1,6 @@
 #include "api/codec/start_forecast.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include <nlohmann/json.hpp>
 
@@ -67,7 +66,7 @@ std::string EncodeStartForecast(const StartForecast& forecast) {
   Json out = QuantilesJson(forecast);
   if (forecast.first) out["first"] = QuantilesJson(*forecast.first);
   if (forecast.later) out["later"] = QuantilesJson(*forecast.later);
-  if (forecast.in_time) out["inTime"] = std::round(100 * *forecast.in_time) / 100;
+  if (forecast.in_time) out["inTime"] = *forecast.in_time;
   return FormatJson(out);
 }
 

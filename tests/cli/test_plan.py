@@ -105,6 +105,19 @@ class PlanTest(unittest.TestCase):
         self.assertIn('no LocalQueue "nobody"', answer.stderr)
         self.assertIn("Job default/train, 2 pods", answer.stdout)
 
+    def test_the_start_by_forecast(self):
+        self.assertNotIn("start by forecast", self.plan(JOB).stdout)
+        answer = self.plan(JOB, words=["--eta"])
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+        self.assertRegex(answer.stdout, r"start by forecast: \S+; in 8 of 10 cases from \S+ to \S+\n")
+        for deadline, kept in (("2030-01-01T00:00:00Z", 100), ("2020-01-01T00:00:00Z", 0)):
+            job = json.loads(json.dumps(JOB))
+            job["metadata"]["annotations"] = {"berth.dev/deadline": deadline}
+            answer = self.plan(job)
+            self.assertIn(f"deadline {deadline}: kept in {kept} of 100 cases\n", answer.stdout)
+            (planned,) = json.loads(self.plan(job, words=["-o", "json"]).stdout)["jobs"]
+            self.assertEqual((planned["start"]["deadline"], planned["start"]["inTime"]), (deadline, kept / 100))
+
     def test_another_queue(self):
         answer = self.plan(JOB, words=["--queue", "nobody"])
         self.assertEqual(answer.returncode, 1)

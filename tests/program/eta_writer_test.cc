@@ -38,7 +38,7 @@ class EtaWriterTest : public AdmissionFixture {
                 },
             .on_start = [this](auto hit) { hits_.push_back(hit); },
             .on_danger =
-                [this](const auto& workload, double in_time) {
+                [this](const auto& workload, std::int32_t in_time) {
                   told_.push_back(workload.meta.name);
                   EXPECT_LT(in_time, api::kSafeDeadline);
                 },
@@ -102,7 +102,7 @@ TEST_F(EtaWriterTest, ADeadlineInDangerIsToldOnce) {
   EXPECT_EQ(told_, std::vector<std::string>{"near"});
   EXPECT_EQ(endangered_, (program::EtaWrites::Endangered{{"cq", 1}}));
   ASSERT_TRUE(NoteOf("far") && NoteOf("near"));
-  EXPECT_EQ(NoteOf("far")->in_time, 1);
+  EXPECT_EQ(NoteOf("far")->in_time, 100);
   EXPECT_EQ(NoteOf("near")->in_time, 0);
   Edit("near",
        [](Json& object) { object["metadata"]["annotations"].erase(api::kDeadlineAnnotation); });

@@ -41,7 +41,7 @@ class DeadlineTest : public ::testing::Test {
 TEST_F(DeadlineTest, AForecastTellsTheChance) {
   EXPECT_EQ(Line(), ", in 2h");
   workload_.meta.annotations[api::kEtaAnnotation] =
-      api::EncodeStartForecast({.at = view_.now - 3min, .in_time = 0.85});
+      api::EncodeStartForecast({.at = view_.now - 3min, .in_time = 85});
   EXPECT_EQ(Line(), ", in 2h: kept in 85 of 100 futures (forecast of 3m ago)");
 }
 

@@ -1,7 +1,5 @@
 #include "view/screens/deadline.h"
 
-#include <cmath>
-
 #include "api/deadline.h"
 #include "api/reasons.h"
 #include "base/rfc3339.h"
@@ -47,7 +45,7 @@ std::string DeadlineLine(const ClusterView& view, const api::Workload& workload)
   line += ", in " + HumanDuration(left);
   const auto forecast = ForecastOf(view, workload);
   if (!forecast || !forecast->in_time) return line + ByMaximum(view, workload, **deadline);
-  return line + ": kept in " + std::to_string(std::lround(100 * *forecast->in_time)) +
+  return line + ": kept in " + std::to_string(*forecast->in_time) +
          " of 100 futures (forecast of " + HumanDuration(view.now - forecast->at) + " ago)";
 }
 

@@ -1,6 +1,8 @@
 #include "view/screens/plan_screen.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <map>
 
 #include <nlohmann/json.hpp>
@@ -231,6 +233,34 @@ std::string InWorkloads(std::int64_t count) {
   return " in " + std::to_string(count) + " Workloads, each admitted by itself";
 }
 
+std::string SpanText(const std::optional<Duration>& span) {
+  if (!span) return "never";
+  const Duration whole = std::chrono::round<std::chrono::seconds>(*span);
+  return whole <= Duration::zero() ? "now" : HumanDuration(whole);
+}
+
+std::string StartLines(const PlannedStart& start) {
+  std::string text = "\nstart by forecast: ";
+  if (!start.p50) return text + "never: " + start.why + "\n";
+  text += SpanText(start.p50) + "; in 8 of 10 cases from " + SpanText(start.p10) + " to " +
+          SpanText(start.p90) + "\n";
+  if (!start.deadline) return text;
+  return text + "deadline " + FormatTime(*start.deadline) + ": kept in " +
+         std::to_string(std::lround(100 * start.in_time)) + " of 100 cases\n";
+}
+
+Json StartJson(const PlannedStart& start) {
+  const auto seconds = [](const std::optional<Duration>& span) {
+    return span ? Json(std::chrono::round<std::chrono::seconds>(*span).count()) : Json();
+  };
+  return {{"p10Seconds", seconds(start.p10)},
+          {"p50Seconds", seconds(start.p50)},
+          {"p90Seconds", seconds(start.p90)},
+          {"reason", start.why.empty() ? Json() : Json(start.why)},
+          {"deadline", start.deadline ? Json(FormatTime(*start.deadline)) : Json()},
+          {"inTime", start.deadline ? Json(start.in_time) : Json()}};
+}
+
 std::string RenderPlan(const JobPlan& plan, const TextStyle& style) {
   std::string text = plan.kind + " " + plan.key.ToString() + ", " + std::to_string(plan.pods) +
                      (plan.pods == 1 ? " pod" : " pods") +
@@ -255,6 +285,7 @@ std::string RenderPlan(const JobPlan& plan, const TextStyle& style) {
     if (!check.steps.empty()) text += RenderSteps(check.steps, style);
     for (const StepOutlook& step : check.steps) text += RaceLine(step);
   }
+  if (plan.start) text += StartLines(*plan.start);
   return text;
 }
 
@@ -322,6 +353,7 @@ Json PlanJson(const JobPlan& plan) {
                              {"problem", check.problem.empty() ? Json() : Json(check.problem)},
                              {"steps", std::move(steps)}});
   }
+  if (plan.start) out["start"] = StartJson(*plan.start);
   return out;
 }
 

@@ -11,6 +11,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "provisioning/outlook.h"
 #include "view/screens/cluster_view.h"
@@ -45,6 +46,17 @@ struct CheckPlan {
   std::vector<provisioning::StepOutlook> steps;
 };
 
+// When a job that is not created would start, from now, by a forecast.
+struct PlannedStart {
+  // nullopt: it starts in fewer of the draws.
+  std::optional<Duration> p10;
+  std::optional<Duration> p50;
+  std::optional<Duration> p90;
+  std::string why;  // the job does not start in all draws, and why
+  std::optional<WallTime> deadline;
+  double in_time = 0;  // the part of the draws in which it ends by then
+};
+
 struct JobPlan {
   std::string kind;
   api::ObjectKey key;
@@ -55,6 +67,7 @@ struct JobPlan {
   std::string problem;  // why the job would not be queued; empty: it would
   std::vector<QuotaPlan> quota;
   std::vector<CheckPlan> checks;
+  std::optional<PlannedStart> start;  // nullopt: no forecast was asked for
 };
 
 // kInvalid: the job names no queue; kNotFound: its queue does not exist.

@@ -18,7 +18,7 @@ TEST(StartForecastTest, IsReadAsItIsWritten) {
         .p50 = AtSecond(160),
         .p90 = AtSecond(4000),
         .drawn = DrawnForecast{AtSecond(100), AtSecond(110), AtSecond(120)},
-        .in_time = 0.85,
+        .in_time = 85,
         .first = JudgedForecast{.at = AtSecond(50), .p10 = AtSecond(90)},
         .later = JudgedForecast{.at = AtSecond(80), .p10 = AtSecond(95)}},
         StartForecast{.at = AtSecond(100), .p10 = AtSecond(200)},
