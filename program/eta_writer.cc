@@ -27,7 +27,7 @@ constexpr int kMostRoundDraws = 30;
 constexpr int kFewestRoundDraws = 5;
 constexpr Duration kLeastNews = std::chrono::minutes(1);
 constexpr int kNewsShare = 5;     // a fifth of the wait
-constexpr int kLeastChance = 20;  // of 100
+constexpr int kLeastChance = 20;  // a number of 100 futures
 constexpr std::chrono::hours kHistory{24 * 30};
 constexpr double kLow = 0.1;
 constexpr double kMedian = 0.5;

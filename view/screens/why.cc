@@ -11,7 +11,7 @@
 #include "base/rfc3339.h"
 #include "base/strings.h"
 #include "view/screens/capacity_story.h"
-#include "view/screens/deadline.h"
+#include "view/screens/deadline_line.h"
 #include "view/screens/levers.h"
 #include "view/screens/reason.h"
 

@@ -78,7 +78,7 @@ HIGH = ", kueue.x-k8s.io/priority-class: high"
 WORDS = {"by", "without", "on", "ignoring", "group_left", "group_right", "and", "or", "unless", "bool",
          "offset", "le", "inf", "nan"}
 TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|\[[^\]]*\]|\$?[A-Za-z_:][A-Za-z0-9_:]*|=~|!~|!=|[{}(),=]|\S')
-COMMON = {"replica_role"}  # of every series that the table does not list it for
+COMMON = {"replica_role"}  # a label of many series, which the table does not list
 GROUPING = {"by", "without", "on", "ignoring", "group_left", "group_right"}
 
 

@@ -1,4 +1,4 @@
-#include "view/screens/deadline.h"
+#include "view/screens/deadline_line.h"
 
 #include "api/deadline.h"
 #include "api/reasons.h"

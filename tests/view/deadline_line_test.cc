@@ -1,5 +1,5 @@
 // Goal: `berth why` says what becomes of a deadline before, during and after the run. Method: rows.
-#include "view/screens/deadline.h"
+#include "view/screens/deadline_line.h"
 
 #include <gtest/gtest.h>
 
