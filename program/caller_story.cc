@@ -1,6 +1,7 @@
 #include "program/caller_story.h"
 
 #include <algorithm>
+#include <limits>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -33,7 +34,7 @@ class StoryNeighbours {
  public:
   StoryNeighbours(const readapi::CallerRequest& request, const MirrorObjects& objects,
                   const api::Workload& own)
-      : own_(own) {
+      : own_(own), turns_(objects.turns) {
     for (const auto& local : objects.local_queues) {
       queues_[local->meta.key()] = local->cluster_queue;
     }
@@ -65,7 +66,7 @@ class StoryNeighbours {
     const std::size_t kept = std::min(before_.size(), kMostBefore);
     std::partial_sort(
         before_.begin(), before_.begin() + static_cast<std::ptrdiff_t>(kept), before_.end(),
-        [](const WorkloadPtr& a, const WorkloadPtr& b) { return RankOf(*a) < RankOf(*b); });
+        [this](const WorkloadPtr& a, const WorkloadPtr& b) { return RankOf(*a) < RankOf(*b); });
     before_.resize(kept);
     others_.insert(others_.end(), before_.begin(), before_.end());
     std::sort(others_.begin(), others_.end(), [](const WorkloadPtr& a, const WorkloadPtr& b) {
@@ -76,8 +77,11 @@ class StoryNeighbours {
 
  private:
   // The order of a queue: InQueueOrder of screens/reason.h.
-  static std::tuple<std::int64_t, WallTime, std::string> RankOf(const api::Workload& workload) {
-    return {-static_cast<std::int64_t>(view::PriorityOf(workload)), view::WaitingSince(workload),
+  std::tuple<std::int64_t, std::int64_t, WallTime, std::string> RankOf(
+      const api::Workload& workload) const {
+    const auto turn = turns_.find(workload.meta.key());
+    return {turn == turns_.end() ? std::numeric_limits<std::int64_t>::max() : turn->second,
+            -static_cast<std::int64_t>(view::PriorityOf(workload)), view::WaitingSince(workload),
             workload.meta.uid};
   }
 
@@ -99,6 +103,7 @@ class StoryNeighbours {
   }
 
   const api::Workload& own_;
+  const QueueTurns::Turns& turns_;
   std::map<api::ObjectKey, std::string> queues_;
   std::string queue_;  // the ClusterQueue of the Workload
   std::vector<WorkloadPtr> before_;
@@ -124,6 +129,10 @@ view::ClusterView StoryViewOf(const readapi::CallerRequest& request, const Mirro
   }
   for (const WorkloadPtr& each : StoryNeighbours(request, objects, own).Take()) {
     view.workloads.push_back(*each);
+  }
+  for (const api::Workload& each : view.workloads) {
+    const auto turn = objects.turns.find(each.meta.key());
+    if (turn != objects.turns.end()) view.turns.insert(*turn);
   }
   const bool has_quota = api::IsTrue(own.status.conditions, api::kQuotaReserved);
   if (!request.namespaces.empty() && view::IsWaiting(own) && !has_quota) {

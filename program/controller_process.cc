@@ -164,6 +164,7 @@ ReadFeedOptions Process::ReadOptions() const {
   options.session_folder = options_.read_api_sessions;
   options.proxy = options_.read_api_proxy;
   if (options_.eta_interval) options.hits = forecast_hits_;
+  if (controllers_ != nullptr) options.scheduler = &controllers_->scheduler();
   return options;
 }
 

@@ -51,7 +51,8 @@ struct ReadFeed::Reader {
         has_actions(options.actions),
         session_folder(std::move(options.session_folder)),
         proxy(std::move(options.proxy)),
-        hits(std::move(options.hits)) {
+        hits(std::move(options.hits)),
+        scheduler(options.scheduler) {
     const std::string& ledger = options.callers.ledger;
     if (!ledger.empty()) reports = std::make_unique<ReportSource>(clock, ledger);
     callers.emplace(clock, std::move(options.callers));
@@ -85,6 +86,7 @@ struct ReadFeed::Reader {
   const std::string session_folder;
   const kube::FrontProxyTrust proxy;
   const std::shared_ptr<const ForecastHits> hits;
+  const admission::Scheduler* const scheduler;
   net::IoPool pool{kThreads};
   std::unique_ptr<Executor> strand = pool.MakeStrand();
   readapi::Model model{MakeEpoch()};
@@ -99,8 +101,9 @@ struct ReadFeed::Reader {
 };
 
 struct ReadFeed::Inbox : std::enable_shared_from_this<Inbox> {
-  Inbox(kube::Manager& the_manager, Reader& the_reader)
-      : manager(the_manager), reader(the_reader) {}
+  Inbox(kube::Manager& the_manager, Reader& the_reader) : manager(the_manager), reader(the_reader) {
+    if (reader.scheduler != nullptr) turns.emplace(*reader.scheduler, reader.clock);
+  }
 
   template <typename T>
   void Listen(kube::Informer<T>& informer, Changed<T> ReadBatch::*changed) {
@@ -126,14 +129,36 @@ struct ReadFeed::Inbox : std::enable_shared_from_this<Inbox> {
   void Flush() {
     posted = false;
     const bool synced = manager.has_synced();
+    if (turns) TakeTurns();
     reader.strand->Post([&to = reader, synced, changes = std::exchange(batch, ReadBatch{})] {
       to.has_all = to.has_all || synced;
       to.Take(changes);
     });
   }
 
+  // Turns that change within QueueTurns::kEvery are looked at again after it.
+  void TakeTurns() {
+    for (const auto& [key, queue] : batch.cluster_queues) {
+      queue == nullptr ? turns->RemoveClusterQueue(key.name) : turns->Set(*queue);
+    }
+    for (const auto& [key, cohort] : batch.cohorts) {
+      cohort == nullptr ? turns->RemoveCohort(key.name) : turns->Set(*cohort);
+    }
+    batch.turns = turns->Changed();
+    if (batch.turns.empty() && !turns->AreLate()) return;
+    if (std::exchange(looks_again, true)) return;
+    manager.executor().PostAfter(QueueTurns::kEvery, [weak = weak_from_this()] {
+      const auto self = weak.lock();
+      if (self == nullptr) return;
+      self->looks_again = false;
+      self->Post();
+    });
+  }
+
   kube::Manager& manager;
   Reader& reader;
+  std::optional<QueueTurns> turns;  // nullopt: no scheduler
+  bool looks_again = false;
   ReadBatch batch;
   bool posted = false;
 };

@@ -18,6 +18,7 @@
 #include <memory>
 #include <string>
 
+#include "admission/scheduler.h"
 #include "api/start_forecast.h"
 #include "base/clock.h"
 #include "base/result.h"
@@ -46,6 +47,8 @@ struct ReadFeedOptions {
   std::string session_folder;    // the folder of the page's sessions; empty: memory alone
   bool actions = false;          // writes with the rights of the caller are served
   std::shared_ptr<const ForecastHits> hits;  // null: nobody judges forecasts
+  // Tells the order of queues; null: all queues show the order by priority and time.
+  const admission::Scheduler* scheduler = nullptr;
 };
 
 class ReadFeed {

@@ -87,8 +87,31 @@ void ReadMirror::Take(const ReadBatch& batch) {
   TakeLocalQueues(batch.local_queues);
   TakeClusterQueues(batch);
   TakeRequests(batch.requests);
+  TakeTurns(batch.turns);
   Store(batch.workloads, workloads_);
   for (const auto& [key, workload] : batch.workloads) dirty_workloads_.insert(key);
+}
+
+// Marks the workloads whose turns have come, gone or changed.
+void ReadMirror::TakeTurns(const std::map<std::string, QueueTurns::Turns>& changed) {
+  for (const auto& [queue, turns] : changed) {
+    QueueTurns::Turns before = std::exchange(turns_[queue], turns);
+    for (const auto& [key, turn] : turns) {
+      const auto known = before.find(key);
+      if (known == before.end() || known->second != turn) dirty_workloads_.insert(key);
+      if (known != before.end()) before.erase(known);
+    }
+    for (const auto& [key, turn] : before) dirty_workloads_.insert(key);
+    if (turns.empty()) turns_.erase(queue);
+  }
+}
+
+std::optional<std::int64_t> ReadMirror::TurnOf(const std::string& queue,
+                                               const api::ObjectKey& key) const {
+  const auto turns = turns_.find(queue);
+  if (turns == turns_.end()) return std::nullopt;
+  const auto turn = turns->second.find(key);
+  return turn == turns->second.end() ? std::nullopt : std::optional(turn->second);
 }
 
 void ReadMirror::MarkWorkloadsOf(const api::ObjectKey& local_queue) {
@@ -247,6 +270,10 @@ void ReadMirror::ProjectWorkload(const api::ObjectKey& key) {
   }
   const view::ClusterView view = ViewOf(*workload);
   Json item = view::WorkloadItem(view, *workload);
+  if (const auto turn = TurnOf(view::ClusterQueueOf(view, *workload), key);
+      turn && !item["turn"].is_null()) {
+    item["turn"] = *turn;
+  }
   // Candidates of other namespaces are for readers of all namespaces.
   Json& reason = item["reason"];
   if (const auto victims = reason.find("notPreempted");
@@ -407,6 +434,7 @@ MirrorObjects ReadMirror::Objects() const {
   copy(cluster_queues_, objects.cluster_queues);
   copy(cohorts_, objects.cohorts);
   copy(requests_, objects.requests);
+  for (const auto& [queue, turns] : turns_) objects.turns.insert(turns.begin(), turns.end());
   return objects;
 }
 

@@ -22,6 +22,7 @@
 #include "api/workload.h"
 #include "base/clock.h"
 #include "kube/client/object_store.h"
+#include "program/queue_turns.h"
 #include "readapi/model.h"
 #include "view/screens/cluster_view.h"
 
@@ -37,10 +38,13 @@ struct ReadBatch {
   Changed<api::ClusterQueue> cluster_queues;
   Changed<api::Cohort> cohorts;
   Changed<api::ProvisioningRequest> requests;
+  // By ClusterQueue: the turns of its waiting workloads, where the queue has an order of its own
+  // (queue_turns.h).
+  std::map<std::string, QueueTurns::Turns> turns;
 
   bool empty() const {
     return workloads.empty() && local_queues.empty() && cluster_queues.empty() && cohorts.empty() &&
-           requests.empty();
+           requests.empty() && turns.empty();
   }
 };
 
@@ -51,6 +55,7 @@ struct MirrorObjects {
   std::vector<std::shared_ptr<const api::ClusterQueue>> cluster_queues;
   std::vector<std::shared_ptr<const api::Cohort>> cohorts;
   std::vector<std::shared_ptr<const api::ProvisioningRequest>> requests;
+  QueueTurns::Turns turns;
 };
 
 class ReadMirror {
@@ -77,7 +82,9 @@ class ReadMirror {
  private:
   void TakeLocalQueues(const Changed<api::LocalQueue>& changed);
   void TakeClusterQueues(const ReadBatch& batch);
+  void TakeTurns(const std::map<std::string, QueueTurns::Turns>& changed);
   void TakeRequests(const Changed<api::ProvisioningRequest>& changed);
+  std::optional<std::int64_t> TurnOf(const std::string& queue, const api::ObjectKey& key) const;
   void MarkWorkloadsOf(const api::ObjectKey& local_queue);
   void MarkTree(const std::string& root);
   void MarkCohort(const std::string& cohort);
@@ -105,6 +112,7 @@ class ReadMirror {
   kube::ObjectStore<api::ClusterQueue> cluster_queues_;
   kube::ObjectStore<api::Cohort> cohorts_;
   kube::ObjectStore<api::ProvisioningRequest> requests_;
+  std::map<std::string, QueueTurns::Turns> turns_;  // by ClusterQueue
   std::set<api::ObjectKey> dirty_workloads_;
   std::set<api::ObjectKey> dirty_local_queues_;
   std::set<api::ObjectKey> dirty_requests_;

@@ -10,6 +10,7 @@
 #include "api/visibility.h"
 #include "base/go_duration.h"
 #include "base/rfc3339.h"
+#include "view/screens/own_order.h"
 #include "view/screens/reason.h"
 #include "view/view_reader.h"
 
@@ -21,14 +22,6 @@ using Pointer = nlohmann::json::json_pointer;
 
 // The most requests. More queues keep the order of priority and time, and the screen says so.
 constexpr std::size_t kMostAsked = 256;
-
-bool ChangesOrder(const api::ClusterQueue& queue, const api::QueuePolicy& policy) {
-  const bool keeps_places =
-      policy.reserve_after && policy.reserve_after->rule != api::ReserveAfter::Rule::kOff;
-  const bool by_deadlines = policy.least_slack.value_or(Duration::zero()) > Duration::zero();
-  return queue.spec.usage_based_admission_fair_sharing || keeps_places || by_deadlines ||
-         policy.order.value_or(api::QueueOrder::kFifo) != api::QueueOrder::kFifo;
-}
 
 std::string OfClusterQueue(const std::string& name) { return "clusterqueues/" + name; }
 
@@ -80,7 +73,7 @@ class TurnReader {
     std::vector<std::string> names;
     for (const api::ClusterQueue& queue : view_.cluster_queues) {
       const std::string& name = queue.meta.name;
-      if (waiting_.contains(name) && ChangesOrder(queue, policies.Of(name))) names.push_back(name);
+      if (waiting_.contains(name) && HasOwnOrder(queue, policies.Of(name))) names.push_back(name);
     }
     return names;
   }

@@ -211,6 +211,38 @@ TEST_F(ReadMirrorTest, TurnsAreTheOrderOfTheQueue) {
   EXPECT_EQ(rows["items"][1]["eta"]["p90"], Json());
 }
 
+TEST_F(ReadMirrorTest, AQueueWithAnOrderOfItsOwnTellsTheTurns) {
+  ReadBatch batch;
+  Add(view::MakeLocalQueue("team-a", "q", "cq"), batch.local_queues);
+  for (const char* name : {"a", "b", "c"}) {
+    Add(view::MakeWorkload("team-a", name, "q", 60), batch.workloads);
+  }
+  const auto key_of = [&batch](std::size_t number) {
+    return std::next(batch.workloads.begin(), static_cast<std::ptrdiff_t>(number))->first;
+  };
+  batch.turns["cq"] = {{key_of(0), 3}, {key_of(1), 1}, {key_of(2), 2}};
+  Take(batch);
+  readapi::Query query{.sort = readapi::Resources()[readapi::kWorkloads].Find("turn")};
+  const auto order = [&] {
+    std::string names;
+    const Json rows = Json::parse(
+        model_.ReadPage(readapi::kWorkloads, query, {.everywhere = true, .namespaces = {}}).body);
+    for (const Json& row : rows.at("items")) names += row.at("name").get<std::string>();
+    return names;
+  };
+  EXPECT_EQ(order(), "bca");
+  ReadBatch later;
+  later.turns["cq"] = {{key_of(0), 0}, {key_of(1), 1}, {key_of(2), 2}};
+  Take(later);
+  EXPECT_EQ(order(), "abc");
+  EXPECT_EQ(mirror_.Objects().turns.at(key_of(1)), 1);
+  ReadBatch none;
+  none.turns["cq"] = {};
+  Take(none);
+  EXPECT_TRUE(mirror_.Objects().turns.empty());
+  EXPECT_EQ(Rows(readapi::kWorkloads)[0]["turn"], Rows(readapi::kWorkloads)[1]["turn"]);
+}
+
 // A cycle of cohorts is a mistake that the rows must survive.
 TEST_F(ReadMirrorTest, CohortsInACycle) {
   ReadBatch batch;

@@ -1,6 +1,7 @@
 #include "view/screens/items.h"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include <nlohmann/json.hpp>
@@ -57,17 +58,12 @@ const char* StopPolicyName(api::StopPolicy policy) {
   return "";
 }
 
-// The order of InQueueOrder as one number: priority, then the second since which the Workload
-// waits.
+// The turn of a Workload whose queue has no order of its own.
 Json TurnOf(const api::Workload& workload) {
-  constexpr std::int64_t kSeconds = std::int64_t{1} << 32;
   if (!IsWaiting(workload) || api::IsTrue(workload.status.conditions, api::kQuotaReserved)) {
     return {};
   }
-  const auto since =
-      std::chrono::floor<std::chrono::seconds>(WaitingSince(workload).time_since_epoch()).count();
-  return -static_cast<std::int64_t>(PriorityOf(workload)) * kSeconds +
-         std::clamp(since, std::int64_t{0}, kSeconds - 1);
+  return TurnNumber(PriorityOf(workload), WaitingSince(workload));
 }
 
 Json MaybeAmount(const std::optional<api::Amount>& amount) {
@@ -126,6 +122,14 @@ std::string WhyInactive(const api::ClusterQueue& queue) {
 }
 
 }  // namespace
+
+std::int64_t TurnNumber(std::int64_t priority, WallTime since) {
+  constexpr std::int64_t kSeconds = std::int64_t{1} << 32;
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(since.time_since_epoch()).count();
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  return -std::clamp(priority, -kMost, kMost) * kSeconds +
+         std::clamp(seconds, std::int64_t{0}, kSeconds - 1);
+}
 
 std::string WorkloadStateOf(const ClusterView& view, const api::Workload& workload) {
   const auto& conditions = workload.status.conditions;

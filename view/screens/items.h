@@ -4,6 +4,7 @@
 // Instants are RFC 3339. Callers add what depends on the moment of reading: ages, positions.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -27,6 +28,9 @@ std::string WorkloadStateOf(const ClusterView& view, const api::Workload& worklo
 std::string RemarkOf(const ClusterView& view, const api::Workload& workload,
                      const TextStyle& style);
 std::string NameWithoutNamespace(const api::Workload& workload);
+
+// The order by priority and time as one number: workloads that are tried first have smaller ones.
+std::int64_t TurnNumber(std::int64_t priority, WallTime since);
 
 // Keys: namespace, workload, name, kind, localQueue, clusterQueue, priority, state, cause,
 // createdAt, waitingSince, turn, eta, requests, remark, reason (null: it does not wait).

@@ -1,0 +1,73 @@
+#include "program/queue_turns.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "queue/ordering.h"
+#include "view/screens/items.h"
+#include "view/screens/own_order.h"
+
+namespace berth::program {
+
+void QueueTurns::Set(const api::ClusterQueue& queue) {
+  policies_.Set(queue);
+  queues_[queue.meta.name].queue = queue;
+}
+
+void QueueTurns::RemoveClusterQueue(const std::string& name) {
+  policies_.RemoveClusterQueue(name);
+  queues_.erase(name);
+}
+
+QueueTurns::Turns QueueTurns::TurnsOf(admission::ClusterQueueId queue) const {
+  struct Waiting {
+    queue::PendingRank rank;
+    const api::Workload* object = nullptr;
+  };
+  std::vector<Waiting> waiting;
+  for (const queue::WaitingWorkloads::Ranked& next :
+       scheduler_.queues().waiting(queue).AllRanked()) {
+    const auto& object = scheduler_.workloads().object(next.workload);
+    if (object == nullptr) continue;
+    waiting.push_back({next.rank, object.get()});
+    waiting.back().rank.key.uid = &object->meta.uid;
+  }
+  std::sort(waiting.begin(), waiting.end(),
+            [](const Waiting& a, const Waiting& b) { return queue::Before(a.rank, b.rank); });
+  Turns turns;
+  std::optional<std::int64_t> last;
+  for (const Waiting& next : waiting) {
+    std::int64_t turn = view::TurnNumber(next.rank.key.priority, next.rank.key.place);
+    if (last) turn = std::max(turn, *last + 1);
+    last = turn;
+    turns[next.object->meta.key()] = turn;
+  }
+  return turns;
+}
+
+std::map<std::string, QueueTurns::Turns> QueueTurns::Changed() {
+  std::map<std::string, Turns> changed;
+  const SteadyTime now = clock_.SteadyNow();
+  are_late_ = false;
+  for (auto& [name, known] : queues_) {
+    const auto queue = scheduler_.state().cluster_queues().Find(name);
+    if (!queue || !view::HasOwnOrder(known.queue, policies_.Of(name))) {
+      if (std::exchange(known.version, std::nullopt)) changed[name] = {};
+      continue;
+    }
+    const Version version{scheduler_.queues().waiting(*queue).version(),
+                          scheduler_.kept_places().computed()};
+    if (known.version == version) continue;
+    if (known.version && now - known.made_at < kEvery) {
+      are_late_ = true;
+      continue;
+    }
+    known.version = version;
+    known.made_at = now;
+    changed[name] = TurnsOf(*queue);
+  }
+  return changed;
+}
+
+}  // namespace berth::program

@@ -1,0 +1,65 @@
+// program/queue_turns.h — the turns of waiting workloads in queues with an order of their own, as
+// numbers by which the read API sorts.
+//
+//     scheduler's order of the queue ─▶ one number a workload: rising in the order, and near the
+//                                       number of an order by priority and time (view::TurnNumber)
+//
+// So most numbers stay when one workload comes or goes.
+//
+// Threads: the scheduler's. Errors: none. Costs: a queue that has changed costs its waiting
+// workloads, at most once in kEvery.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "admission/policies/queue_policies.h"
+#include "admission/scheduler.h"
+#include "api/object_meta.h"
+#include "api/queues.h"
+#include "base/clock.h"
+
+namespace berth::program {
+
+class QueueTurns {
+ public:
+  static constexpr std::chrono::seconds kEvery{1};
+  using Turns = std::map<api::ObjectKey, std::int64_t>;
+
+  // Both must outlive the object.
+  QueueTurns(const admission::Scheduler& scheduler, const Clock& clock)
+      : scheduler_(scheduler), clock_(clock) {}
+
+  void Set(const api::ClusterQueue& queue);
+  void Set(const api::Cohort& cohort) { policies_.Set(cohort); }
+  void RemoveClusterQueue(const std::string& name);
+  void RemoveCohort(const std::string& name) { policies_.RemoveCohort(name); }
+
+  // The queues whose turns have changed since the last call, with all their turns; empty turns: the
+  // queue has no order of its own any more.
+  std::map<std::string, Turns> Changed();
+  // Whether the last call left a queue out that has changed within kEvery.
+  bool AreLate() const { return are_late_; }
+
+ private:
+  // The waiting workloads and the kept places that the turns were made of.
+  using Version = std::pair<std::uint64_t, std::uint64_t>;
+  struct Known {
+    api::ClusterQueue queue;
+    std::optional<Version> version;  // nullopt: no turns were made
+    SteadyTime made_at{};
+  };
+
+  Turns TurnsOf(admission::ClusterQueueId queue) const;
+
+  const admission::Scheduler& scheduler_;
+  const Clock& clock_;
+  admission::QueuePolicies policies_;
+  std::map<std::string, Known> queues_;
+  bool are_late_ = false;
+};
+
+}  // namespace berth::program
