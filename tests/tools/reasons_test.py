@@ -19,8 +19,8 @@ class ReasonsTest(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.root, ignore_errors=True)
         for name in ("admission", "checks", "provisioning", "integrations", "kube/runtime", "queue"):
             shutil.copytree(PROJECT / name, self.root / name)
-        for name in ("api/reasons.h", "api/pods_ready.h", "tools/reasons", "tools/reasons.txt",
-                     "docs/guide/troubleshooting.md"):
+        for name in ("api/reasons.h", "api/pods_ready.h", "program/deadline_watch.cc", "tools/reasons",
+                     "tools/reasons.txt", "docs/guide/troubleshooting.md"):
             (self.root / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(PROJECT / name, self.root / name)
 

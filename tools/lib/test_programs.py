@@ -27,6 +27,7 @@ PROGRAMS = {
     "e2e": Program(("tools/strangers", "e2e"), "Kubernetes' own end-to-end tests", 5),
     "karpenter": Program(("tools/strangers", "karpenter"), "Karpenter with its KWOK provider", 3),
     "kubectl-debian": Program(("tools/kubectl-debian",), "Debian's kubectl", 0.2, needs_go=False),
+    "promtool": Program(("tools/promtool",), "Prometheus' promtool", 0.2, needs_go=False),
     "dask": Program(("tools/dask",), "Dask and its operator, in a virtual environment", 0.5, needs_go=False),
     "site": Program(("tools/docs", "--install"), "mkdocs-material, in a virtual environment", 0.5, needs_go=False),
     "java": Program(("tools/strangers", "java"), "a program of the Kubernetes client for Java", 1, needs_go=False),

@@ -3,7 +3,8 @@ controller serves its metrics with these labels, and the ServiceMonitor selects 
 
 Method: every expression is split into metrics with their labels, and each has to be in the table
 (api/metric_table.cc, as `tools/metrics --json` prints it). A `berth controller` with all metrics enabled plays one
-story in which a cohort's queues admit, refuse, preempt and finish; its series are compared with the table."""
+story in which a cohort's queues admit, refuse, preempt and finish; its series are compared with the table. promtool
+reads the rules and the series, and plays series of minutes and hours for which each alert has to fire."""
 
 import json
 import os
@@ -15,8 +16,10 @@ import unittest
 import yaml
 from berth_up import ROOT, BerthUpTest
 from replica import Replica
+from scratch import ScratchTest
 from waiting import wait_until
 
+PROMTOOL = os.path.join(ROOT, "build", "bin", "promtool")
 MONITORING = os.path.join(ROOT, "manifests", "monitoring")
 CONFIG = """
 apiVersion: config.kueue.x-k8s.io/v1beta2
@@ -63,6 +66,7 @@ kind: Job
 metadata:
   name: %s
   labels: {kueue.x-k8s.io/queue-name: lab%s}
+  annotations: {berth.dev/deadline: "2026-01-01T00:00:00Z"}
 spec:
   suspend: true
   template:
@@ -199,6 +203,88 @@ class ExpressionTest(unittest.TestCase):
                          "kueue-controller-manager-metrics-service.kueue-system.svc")
 
 
+# Alert -> (series, minutes until it fires, labels). A series: name, values of each minute in promtool's notation.
+QUEUE = 'cluster_queue="q"'
+FIRING = {
+    "BerthDown": ([], 6, {}),
+    "BerthWebhooksUnreachable": (
+        [('apiserver_admission_webhook_rejection_count{name="m.kb.io",error_type="calling_webhook_error"}', "0+1x20")],
+        12, {}),
+    "BerthNoLeader": ([("kueue_build_info", "1x20")], 5, {}),
+    "BerthTwoLeaders": ([(f'berth_refused_workload_writes_total{{replica_role="leader",pod="{pod}"}}', "0x20")
+                         for pod in "ab"], 8, {}),
+    "BerthWritesRefused": ([('berth_refused_workload_writes_total{replica_role="leader"}', "0+1x60")], 40, {}),
+    "BerthSlowCycles": ([(f'kueue_admission_attempt_duration_seconds_bucket{{le="{bound}"}}', f"0+{step}x60")
+                         for bound, step in (("1", 1), ("5", 9), ("+Inf", 9))], 40, {}),
+    "BerthAdmissionsFail": ([(f'kueue_admission_attempts_total{{result="{result}"}}', "0+5x60")
+                             for result in ("success", "failed")], 40, {}),
+    "KueueClusterQueueInactive": ([(f'kueue_cluster_queue_status{{{QUEUE},status="active"}}', "0x30")], 20,
+                                  {"cluster_queue": "q", "status": "active"}),
+    "KueueQueueStandsStill": ([(f'kueue_pending_workloads{{{QUEUE},status="active"}}', "3x200"),
+                               (f"kueue_quota_reserved_workloads_total{{{QUEUE}}}", "7x200")], 130,
+                              {"cluster_queue": "q", "status": "active"}),
+    "KueueChecksTakeLong": ([(f"kueue_reserving_active_workloads{{{QUEUE}}}", "2x800"),
+                             (f"kueue_admitted_active_workloads{{{QUEUE}}}", "1x800"),
+                             (f"kueue_admitted_workloads_total{{{QUEUE}}}", "1x800")], 730, {"cluster_queue": "q"}),
+    "BerthDeadlinesInDanger": ([(f"berth_deadlines_in_danger{{{QUEUE}}}", "2x30")], 12, {"cluster_queue": "q"}),
+    "KueueManyEvictions": ([(f"kueue_evicted_workloads_total{{{QUEUE}}}", "0+1x200"),
+                            (f"kueue_admitted_workloads_total{{{QUEUE}}}", "0+1x200")], 120, {"cluster_queue": "q"}),
+    "KueueEvictedForNotReadyPods": (
+        [(f'kueue_evicted_workloads_total{{{QUEUE},reason="PodsReadyTimeout"}}', "0+1x100")], 60, {"cluster_queue": "q"}),
+}
+# A leader and a queue at which nothing is wrong.
+CALM = [("kueue_build_info", "1x800"), ('berth_refused_workload_writes_total{replica_role="leader"}', "0x800"),
+        ('kueue_admission_attempts_total{result="success"}', "0+5x800"),
+        ('kueue_admission_attempt_duration_seconds_bucket{le="1"}', "0+5x800"),
+        ('kueue_admission_attempt_duration_seconds_bucket{le="+Inf"}', "0+5x800"),
+        (f'kueue_cluster_queue_status{{{QUEUE},status="active"}}', "1x800"),
+        (f'kueue_pending_workloads{{{QUEUE},status="active"}}', "3x800"),
+        (f"kueue_quota_reserved_workloads_total{{{QUEUE}}}", "0+1x800"),
+        (f"kueue_reserving_active_workloads{{{QUEUE}}}", "2x800"), (f"kueue_admitted_active_workloads{{{QUEUE}}}", "2x800"),
+        (f"kueue_admitted_workloads_total{{{QUEUE}}}", "0+1x800"),
+        (f'kueue_evicted_workloads_total{{{QUEUE},reason="Preempted"}}', "0x800")]
+
+
+def promtool(*words, stdin=None):
+    return subprocess.run([PROMTOOL, *words], input=stdin, text=True, capture_output=True, timeout=60, check=False)
+
+
+@unittest.skipUnless(os.path.exists(PROMTOOL), "tools/promtool has not run")
+class PromtoolTest(ScratchTest):
+    maxDiff = None
+
+    def setUp(self):
+        super().setUp()
+        with open(os.path.join(MONITORING, "alerts.yaml"), encoding="utf-8") as file:
+            self.rules = self.write("rules.yaml", yaml.safe_dump(yaml.safe_load(file)["spec"]))
+
+    def test_the_rules_are_read(self):
+        done = promtool("check", "rules", self.rules)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_every_alert_fires_and_a_calm_day_is_calm(self):
+        rules = {rule["alert"]: rule for rule in alert_rules()}
+        self.assertEqual(sorted(FIRING), sorted(rules))
+        tests = []
+        for alert, (series, minutes, labels) in FIRING.items():
+            for shown, expected in ((series, [{"exp_labels": {**labels, **rules[alert]["labels"]}}]), (CALM, [])):
+                tests.append({"interval": "1m", "input_series": [{"series": name, "values": values}
+                                                                 for name, values in shown],
+                              "alert_rule_test": [{"eval_time": f"{minutes}m", "alertname": alert,
+                                                   "exp_alerts": expected}]})
+        for test in tests:  # promtool compares the texts, too: they are those of the rule
+            for case in test["alert_rule_test"]:
+                for one in case["exp_alerts"]:
+                    texts = rules[case["alertname"]]["annotations"]
+                    one["exp_annotations"] = {
+                        name: re.sub(r"\{\{ \$labels\.cluster_queue \}\}", "q", text).replace("{{ $value }}", "2")
+                        for name, text in texts.items()}
+        path = self.write("tests.yaml", yaml.safe_dump({"rule_files": ["rules.yaml"], "evaluation_interval": "1m",
+                                                        "tests": tests}))
+        done = promtool("test", "rules", path)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+
 class SeriesTest(BerthUpTest):
     maxDiff = None
 
@@ -206,6 +292,7 @@ class SeriesTest(BerthUpTest):
         """Adds the series of this instant to self.series: name -> set of labels' names."""
         status, body = self.replica.ask("metrics", "/metrics")
         self.assertEqual(status, 200, body)
+        self.text = body
         for line in body.splitlines():
             found = re.match(r"(\w+)(?:\{(.*)\})? ", line)
             if found and not line.startswith("#"):
@@ -223,7 +310,7 @@ class SeriesTest(BerthUpTest):
         path = os.path.join(cluster.folder, "config.yaml")
         with open(path, "w", encoding="utf-8") as file:
             file.write(CONFIG)
-        self.replica = Replica(cluster, "controller", "--no-metrics-secure", "--config", path)
+        self.replica = Replica(cluster, "controller", "--no-metrics-secure", "--config", path, "--eta-interval", "1s")
         self.addCleanup(self.replica.kill)
         self.series = {}
         wait_until(lambda: cluster.kubectl("apply", "-f", "-", stdin=QUEUES, check=False).returncode == 0,
@@ -241,7 +328,7 @@ class SeriesTest(BerthUpTest):
         cluster.apply(JOB % ("high", HIGH, "1s", "200m"))
         cluster.wait_complete("high")
         self.scrape_until({"kueue_finished_workloads_total", "kueue_evicted_workloads_total",
-                           "kueue_cluster_queue_resource_pending"})
+                           "kueue_cluster_queue_resource_pending", "berth_deadlines_in_danger"})
 
     def test_series_have_the_labels_of_the_table(self):
         self.play()
@@ -252,3 +339,6 @@ class SeriesTest(BerthUpTest):
         used = {metric for _, expression, _ in [*board_expressions(), *alert_expressions()]
                 for metric, _ in used_by(expression)[0]}
         self.assertEqual({name for name in used if not name.startswith("apiserver_")} - set(self.series), set())
+        if os.path.exists(PROMTOOL):
+            done = promtool("check", "metrics", stdin=self.text)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
