@@ -72,7 +72,8 @@ bool OrderLaw::IsFirst(const Truth& truth, const WorkloadFacts& workload, Steady
     const WorkloadFacts& other = each.second;
     if (other.uid == workload.uid || other.reserved || other.finished) return true;
     const QueueFacts* queue = truth.OpenQueueOf(other);
-    return queue == nullptr || queue->name != waits->second.queue || GoesBefore(workload, other);
+    return queue == nullptr || queue->name != waits->second.queue ||
+           GoesBefore(*queue, workload, other);
   });
 }
 
@@ -108,9 +109,10 @@ void OrderLaw::NoteWaiting(const Truth& truth, const WorkloadFacts& workload, St
   }
 }
 
-bool OrderLaw::GoesBefore(const WorkloadFacts& first, const WorkloadFacts& second) const {
+bool OrderLaw::GoesBefore(const QueueFacts& queue, const WorkloadFacts& first,
+                          const WorkloadFacts& second) {
   if (first.priority != second.priority) return first.priority > second.priority;
-  return !first.evicted && !second.evicted && !first.created.empty() &&
+  return !queue.own_order && !first.evicted && !second.evicted && !first.created.empty() &&
          first.created < second.created;
 }
 
@@ -124,7 +126,7 @@ void OrderLaw::OnQuota(const Truth& truth, const WorkloadFacts& workload, Steady
     const auto waiting = waits_.find(other.uid);
     if (other.uid == workload.uid || waiting == waits_.end() ||
         waiting->second.queue != workload.cluster_queue || waiting->second.since + window_ > now ||
-        !GoesBefore(other, workload)) {
+        !GoesBefore(queue->second, other, workload)) {
       continue;
     }
     if (!queue->second.strict && (IsWakingUp(now) || !NeedsOf(truth, workload, other))) continue;

@@ -12,8 +12,9 @@
 // Decisions are judged by their writes, which may overtake one another: a breach counts after
 // kSettles in which the workload that was passed over did not get quota.
 //
-// Exceptions: queues ordered by usage; preemptors, which get the quota that they freed first;
-// workloads with a topology, which only placement can judge; workloads that wait as
+// Exceptions: queues ordered by usage; workloads of equal priority in queues with an order of their
+// own (berth.dev/order, berth.dev/deadlines); preemptors, which get the quota that they freed
+// first; workloads with a topology, which only placement can judge; workloads that wait as
 // Misconfigured; slices of elastic jobs that replace others, which ask for a difference only.
 //
 // Threads: one.
@@ -75,7 +76,8 @@ class OrderLaw {
     Breach breach;
   };
   void NoteWaiting(const Truth& truth, const WorkloadFacts& workload, SteadyTime now);
-  bool GoesBefore(const WorkloadFacts& first, const WorkloadFacts& second) const;
+  static bool GoesBefore(const QueueFacts& queue, const WorkloadFacts& first,
+                         const WorkloadFacts& second);
 
   static constexpr Duration kWakeUp = std::chrono::seconds(2);
   static constexpr Duration kSettles = std::chrono::milliseconds(100);

@@ -163,6 +163,21 @@ TEST_F(RuleTest, AHeadIsWrittenAMomentAfterTheOneBehindIt) {
   EXPECT_EQ(Broken(), "");
 }
 
+TEST_F(RuleTest, AQueueWithAnOrderOfItsOwnKeepsPrioritiesAlone) {
+  Change(kQueues, "", "cq", "/spec/queueingStrategy", "StrictFIFO");
+  Change(kQueues, "", "cq", "/metadata/annotations", {{"berth.dev/deadlines", "10s"}});
+  PutWaiting("older", "1", 0, 1);
+  PutWaiting("younger", "1", 0, 2);
+  now_ += seconds(6);
+  GiveQuotaAndSettle("younger", "1");
+  EXPECT_EQ(Broken(), "") << "the younger one may have the nearer deadline";
+  PutWaiting("urgent", "1", 10, 3);
+  PutWaiting("patient", "1", 0, 4);
+  now_ += seconds(6);
+  GiveQuotaAndSettle("patient", "1");
+  EXPECT_EQ(Broken(), "strict-order");
+}
+
 TEST_F(RuleTest, AHigherPriorityIsPassedOverForTheSameAmounts) {
   PutWaiting("urgent", "2", 10, 2);
   PutWaiting("wide", "3", 100, 1);

@@ -1,8 +1,10 @@
 // Makes the story of a seed: a cluster, jobs, users' edits. Faults: fault_maker.cc.
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "base/random.h"
+#include "base/rfc3339.h"
 #include "tests/faults/dask_edits.h"
 #include "tests/faults/elastic_edits.h"
 #include "tests/faults/fault_maker.h"
@@ -84,6 +86,8 @@ class StoryMaker {
     if (has_policy && !(is_recorded() && IsIn(3'000'000, 11'000'000))) MakePolicy(eighth);
     Random ninth(story_.seed * 0xD6E8FEB86659FD93U + 401);
     if (!is_recorded() && ninth.Below(4) == 0) AddVictimRules(ninth);
+    Random tenth(story_.seed * 0xB5297A4D94D049BBU + 607);
+    if (!is_recorded() && tenth.Below(4) == 0) AddOrders(tenth);
     std::stable_sort(story_.events.begin(), story_.events.end(),
                      [](const auto& a, const auto& b) { return a.at < b.at; });
     AddFaults(story_, random_);
@@ -116,6 +120,7 @@ class StoryMaker {
 
   void MakePolicy(Random& random);
   void AddVictimRules(Random& random);
+  void AddOrders(Random& random);
   void MakeConfig();
   void MakeFlavors();
   void MakeRacks();
@@ -183,6 +188,29 @@ void StoryMaker::AddVictimRules(Random& random) {
     const milliseconds at(random.Below(static_cast<std::uint64_t>(length)));
     At(at, "patch clusterqueue " + queue.name + " <<EOF\nmetadata: {annotations: {" + rules +
                "}}\nEOF");
+  }
+}
+
+// Jobs have deadlines, and somebody gives ClusterQueues an order while the story goes on.
+void StoryMaker::AddOrders(Random& random) {
+  constexpr WallTime kBegin{std::chrono::seconds(1'767'225'600)};  // that of all stories
+  for (StoryEvent& event : story_.events) {
+    if (event.line.rfind("job ", 0) != 0 || random.Below(2) == 0) continue;
+    const Duration deadline = std::chrono::seconds(random.Below(1200));
+    event.line += " annotate=berth.dev/deadline=" + FormatTime(kBegin + deadline);
+  }
+  const auto length = std::chrono::duration_cast<milliseconds>(story_.length).count();
+  for (const MadeQueue& queue : queues_) {
+    if (random.Below(3) == 0) continue;
+    std::string rules;
+    if (random.Below(3) != 0) {
+      const std::array<const char*, 3> orders{"Fifo", "ShortestFirst", "FairByUser"};
+      rules = std::string("berth.dev/order: ") + orders.at(random.Below(orders.size())) + ", ";
+    }
+    rules += "berth.dev/deadlines: " + std::to_string(random.Below(300)) + "s";
+    At(milliseconds(random.Below(static_cast<std::uint64_t>(length))),
+       "patch clusterqueue " + queue.name + " <<EOF\nmetadata: {annotations: {" + rules +
+           "}}\nEOF");
   }
 }
 

@@ -250,6 +250,9 @@ QueueFacts ReadQueue(const Json& object, const char* parent_field) {
   facts.strict = StringAt(object, {"spec", "queueingStrategy"}) == "StrictFIFO";
   facts.by_usage = StringAt(object, {"spec", "admissionScope", "admissionMode"}) ==
                    "UsageBasedAdmissionFairSharing";
+  for (const char* annotation : {"berth.dev/order", "berth.dev/deadlines"}) {
+    facts.own_order |= !StringAt(object, {"metadata", "annotations", annotation}).empty();
+  }
   PreemptionFacts& preemption = facts.preemption;
   preemption.within = StringAt(object, {"spec", "preemption", "withinClusterQueue"}, "Never");
   preemption.reclaim = StringAt(object, {"spec", "preemption", "reclaimWithinCohort"}, "Never");

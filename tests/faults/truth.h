@@ -120,8 +120,9 @@ struct QueueFacts {
   std::vector<std::vector<std::string>> groups;  // flavors, in order
   bool stopped = false;
   bool strict = false;
-  bool by_usage = false;  // admissionMode UsageBasedAdmissionFairSharing
-  double weight = 1.0;    // the weight of its fair share
+  bool by_usage = false;   // admissionMode UsageBasedAdmissionFairSharing
+  bool own_order = false;  // berth.dev/order or berth.dev/deadlines: priorities alone are above it
+  double weight = 1.0;     // the weight of its fair share
   PreemptionFacts preemption;
   bool deleting = false;
   bool is_active = false;  // its condition
