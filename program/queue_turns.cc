@@ -11,13 +11,26 @@
 namespace berth::program {
 
 void QueueTurns::Set(const api::ClusterQueue& queue) {
+  queues_[queue.meta.name] = queue;
   policies_.Set(queue);
-  queues_[queue.meta.name].queue = queue;
+  LookAt({queue.meta.name});
 }
 
 void QueueTurns::RemoveClusterQueue(const std::string& name) {
-  policies_.RemoveClusterQueue(name);
   queues_.erase(name);
+  policies_.RemoveClusterQueue(name);
+  LookAt({name});
+}
+
+void QueueTurns::LookAt(const std::vector<std::string>& queues) {
+  for (const std::string& name : queues) {
+    const auto queue = queues_.find(name);
+    if (queue != queues_.end() && view::HasOwnOrder(queue->second, policies_.Of(name))) {
+      ordered_.try_emplace(name);
+    } else if (ordered_.erase(name) > 0) {
+      gone_.insert(name);
+    }
+  }
 }
 
 QueueTurns::Turns QueueTurns::TurnsOf(admission::ClusterQueueId queue) const {
@@ -50,12 +63,10 @@ std::map<std::string, QueueTurns::Turns> QueueTurns::Changed() {
   std::map<std::string, Turns> changed;
   const SteadyTime now = clock_.SteadyNow();
   are_late_ = false;
-  for (auto& [name, known] : queues_) {
+  for (const std::string& name : std::exchange(gone_, {})) changed[name] = {};
+  for (auto& [name, known] : ordered_) {
     const auto queue = scheduler_.state().cluster_queues().Find(name);
-    if (!queue || !view::HasOwnOrder(known.queue, policies_.Of(name))) {
-      if (std::exchange(known.version, std::nullopt)) changed[name] = {};
-      continue;
-    }
+    if (!queue) continue;
     const Version version{scheduler_.queues().waiting(*queue).version(),
                           scheduler_.kept_places().computed()};
     if (known.version == version) continue;

@@ -13,8 +13,10 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "admission/policies/queue_policies.h"
 #include "admission/scheduler.h"
@@ -34,9 +36,9 @@ class QueueTurns {
       : scheduler_(scheduler), clock_(clock) {}
 
   void Set(const api::ClusterQueue& queue);
-  void Set(const api::Cohort& cohort) { policies_.Set(cohort); }
+  void Set(const api::Cohort& cohort) { LookAt(policies_.Set(cohort)); }
   void RemoveClusterQueue(const std::string& name);
-  void RemoveCohort(const std::string& name) { policies_.RemoveCohort(name); }
+  void RemoveCohort(const std::string& name) { LookAt(policies_.RemoveCohort(name)); }
 
   // The queues whose turns have changed since the last call, with all their turns; empty turns: the
   // queue has no order of its own any more.
@@ -45,20 +47,23 @@ class QueueTurns {
   bool AreLate() const { return are_late_; }
 
  private:
-  // The waiting workloads and the kept places that the turns were made of.
+  // The waiting workloads and the kept places that turns were made of.
   using Version = std::pair<std::uint64_t, std::uint64_t>;
   struct Known {
-    api::ClusterQueue queue;
     std::optional<Version> version;  // nullopt: no turns were made
     SteadyTime made_at{};
   };
 
+  // Sorts these queues by whether they have orders of their own.
+  void LookAt(const std::vector<std::string>& queues);
   Turns TurnsOf(admission::ClusterQueueId queue) const;
 
   const admission::Scheduler& scheduler_;
   const Clock& clock_;
   admission::QueuePolicies policies_;
-  std::map<std::string, Known> queues_;
+  std::map<std::string, api::ClusterQueue> queues_;
+  std::map<std::string, Known> ordered_;  // those with an order of their own
+  std::set<std::string> gone_;            // had turns, and have no order of their own any more
   bool are_late_ = false;
 };
 
