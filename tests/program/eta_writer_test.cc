@@ -92,7 +92,8 @@ TEST_F(EtaWriterTest, ADeadlineInDangerIsToldOnce) {
   Forecast();
   PutWorkload("first", 2, {{"maximumExecutionTimeSeconds", 36000}});
   executor_.RunFor(2s);
-  for (const auto& [name, in] : {std::pair("far", 1000h), std::pair("near", 5min)}) {
+  for (const auto& [name, in] :
+       {std::pair("far", Duration(1000h)), std::pair("near", Duration(5min))}) {
     PutWorkload(name, 2, {{"maximumExecutionTimeSeconds", 3600}});
     Edit(name, [&, when = in](Json& object) {
       object["metadata"]["annotations"][api::kDeadlineAnnotation] = FormatTime(clock_.Now() + when);
