@@ -39,31 +39,31 @@ class DeadlineTest : public ::testing::Test {
 };
 
 TEST_F(DeadlineTest, AForecastTellsTheChance) {
-  EXPECT_EQ(Line(), ", in 2h");
+  EXPECT_EQ(Line(), ", in 120m");
   workload_.meta.annotations[api::kEtaAnnotation] =
       api::EncodeStartForecast({.at = view_.now - 3min, .in_time = 85});
-  EXPECT_EQ(Line(), ", in 2h: kept in 85 of 100 futures (forecast of 3m ago)");
+  EXPECT_EQ(Line(), ", in 120m: kept in 85 of 100 futures (forecast of 3m ago)");
 }
 
 TEST_F(DeadlineTest, WithoutAForecastTheMaximumTellsTheLatestStart) {
   workload_.spec.maximum_execution_time_seconds = 3600;
-  EXPECT_EQ(Line(), ", in 2h; the latest start for its maximum is " + FormatTime(view_.now + 1h));
+  EXPECT_EQ(Line(), ", in 120m; the latest start for its maximum is " + FormatTime(view_.now + 1h));
   workload_.spec.maximum_execution_time_seconds = 3 * 3600;
-  EXPECT_EQ(Line(), ", in 2h; in danger: the job may run for 3h");
+  EXPECT_EQ(Line(), ", in 120m; in danger: the job may run for 3h");
 }
 
 TEST_F(DeadlineTest, ARunningJobMayRunForLonger) {
   workload_.status.conditions = {
       TrueCondition(api::kAdmitted, api::kAdmitted, "", view_.now - 30min)};
   workload_.spec.maximum_execution_time_seconds = 2 * 3600;
-  EXPECT_EQ(Line(), ", in 2h; the job ends by then at the latest");
+  EXPECT_EQ(Line(), ", in 120m; the job ends by then at the latest");
   workload_.spec.maximum_execution_time_seconds = 3 * 3600;
-  EXPECT_EQ(Line(), ", in 2h; in danger: the job may run for longer");
+  EXPECT_EQ(Line(), ", in 120m; in danger: the job may run for longer");
 }
 
 TEST_F(DeadlineTest, WhatBecameOfIt) {
   SetDeadline(-1h);
-  EXPECT_EQ(Line(), ": missed 1h ago");
+  EXPECT_EQ(Line(), ": missed 60m ago");
   End(api::kSucceeded, 2h);
   EXPECT_EQ(Line(), ": kept");
   End(api::kSucceeded, 30min);

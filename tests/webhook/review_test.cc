@@ -102,8 +102,8 @@ TEST(ReviewTest, ANewJobThatCanHardlyKeepItsDeadlineIsWarnedOf) {
   EXPECT_EQ(warnings("2026-01-05T13:00:00Z", "3600"), Json::array());
   EXPECT_EQ(
       warnings("2026-01-05T13:00:00Z", "7200"),
-      Json::array({"metadata.annotations[berth.dev/deadline]: the job may run for 2h, and its "
-                   "deadline is in 1h: it is late unless it ends before its maximum "
+      Json::array({"metadata.annotations[berth.dev/deadline]: the job may run for 120m, and its "
+                   "deadline is in 60m: it is late unless it ends before its maximum "
                    "execution time"}));
   EXPECT_EQ(warnings("2026-01-05T11:00:00Z", "60"),
             Json::array({"metadata.annotations[berth.dev/deadline]: the deadline is past"}));

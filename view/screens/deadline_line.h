@@ -9,7 +9,7 @@
 
 namespace berth::view {
 
-// "deadline 2026-01-05T14:20:00Z, in 2h: kept in 85 of 100 futures (forecast of 3m ago)"; empty:
+// "deadline 2026-01-05T14:20:00Z, in 5h: kept in 85 of 100 futures (forecast of 3m ago)"; empty:
 // the Workload has no deadline that can be read.
 std::string DeadlineLine(const ClusterView& view, const api::Workload& workload);
 

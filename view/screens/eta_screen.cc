@@ -37,7 +37,7 @@ std::string ReasonOf(const EtaRow& row) {
   return fmt::format("never in {} of 100 cases: {}", 100 - Percent(row.chance), row.why);
 }
 
-// "in 2h: 85 of 100".
+// "in 5h: 85 of 100".
 std::string DeadlineCell(const EtaView& view, const EtaRow& row) {
   if (!row.deadline) return "-";
   if (*row.deadline <= view.now) return "missed";
