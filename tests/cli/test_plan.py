@@ -33,9 +33,11 @@ class PlanTest(unittest.TestCase):
             self.api.objects[f"{KUEUE}/{path}"] = {}
         self.api.objects["/apis/autoscaling.x-k8s.io/v1/provisioningrequests"] = {}
         self.api.objects["/api/v1/configmaps"] = {}
+        self.api.add("/api/v1/namespaces", {"metadata": {"name": "default"}})
         self.api.add(f"{KUEUE}/localqueues", {
             "metadata": {"name": "user-queue", "namespace": "default"}, "spec": {"clusterQueue": "team"}})
         self.api.add(f"{KUEUE}/clusterqueues", {"metadata": {"name": "team"}, "spec": {
+            "namespaceSelector": {},
             "resourceGroups": [{"coveredResources": ["nvidia.com/gpu"], "flavors": [
                 {"name": name, "resources": [{"name": "nvidia.com/gpu", "nominalQuota": "8"}]}
                 for name in ("spot", "demand")]}],
