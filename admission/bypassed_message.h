@@ -1,5 +1,5 @@
-// admission/bypassed_message.h — the message of QuotaReserved=False of a workload that was parked
-// without an attempt of its own, because an equal one got nothing.
+// admission/bypassed_message.h — the message of the condition QuotaReserved=False for a workload
+// that was parked without an attempt of its own, because a workload of the same shape got no quota.
 //
 // Source: Kueue pkg/scheduler; clients compare the text.
 #pragma once

@@ -30,7 +30,7 @@ class ClusterState : public Catalogue {
   // Null: the workload holds no quota.
   const Reservation* reservation(WorkloadId workload) const { return reservations_.Find(workload); }
 
-  // Adds the reservation, or replaces the workload's present one. Releasing may help others.
+  // Adds the reservation, or replaces the reservation that the workload holds.
   void Reserve(std::unique_ptr<Reservation> reservation);
   void Release(WorkloadId workload);
   // Changes a reservation and restores its position in the order (priority, eviction, time).

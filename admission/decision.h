@@ -71,15 +71,15 @@ struct Obstacle {
     kAffinityMismatch,
     kExceedsMaximum,     // assumed + requested > limit, the potential of the queue
     kInsufficientQuota,  // assumed + requested > limit, the available quota
-    kNotNominated,       // another flavor was nominated; in a second assignment of a cycle
+    kNotNominated,       // a second assignment in a cycle: another flavor was nominated
     kTopology,           // `text()`
     kTopologyError,      // `text()` is the whole message
-    kOfAnotherSlice,     // the slice that it replaces has another flavor; `text()`
+    kOfAnotherSlice,     // the slice that the workload replaces has another flavor; `text()`
     kUsedUp,             // a provisioning policy has asked for this flavor in vain
     kTooManyShares,      // a pod asks for `requested`; the flavor gives a pod at most `limit`
   };
   Kind kind = Kind::kInsufficientQuota;
-  bool in_message = true;  // false: its flavor lost to a better one
+  bool in_message = true;  // false: a better flavor was found
   ResourceId resource = -1;
   FlavorId flavor = -1;
   Amount assumed = 0;    // requested by earlier pod sets of the workload
@@ -116,7 +116,7 @@ struct FlavorChoice {
   FlavorResourceId flavor_resource = -1;
   AssignmentMode mode = AssignmentMode::kFit;
   std::int32_t borrow_height = 0;
-  std::int32_t tried_index = 0;  // flavor tried last; -1: the scan reached the end
+  std::int32_t tried_index = 0;  // index of the flavor tried last; -1: the scan reached the end
 };
 
 struct PodSetDecision {
@@ -127,7 +127,8 @@ struct PodSetDecision {
   SmallVector<Obstacle, 1> obstacles;    // the obstacles of all attempts
   SmallVector<FlavorAttempt, 1> attempts;
   std::shared_ptr<const api::TopologyAssignment> topology;  // null: none
-  // Domains of the slice that it replaces: their pods stay, the others are placed; null: none.
+  // The domains of the slice that the workload replaces: pods in these domains stay there, and only
+  // further pods are placed. Null: the workload replaces no slice with domains.
   std::shared_ptr<const api::TopologyAssignment> kept_topology;
   std::string_view delayed_topology;  // "", Pending, Ready: status' delayedTopologyRequest
 
@@ -146,12 +147,12 @@ struct ScanState {
   using Positions = SmallVector<Position, 2>;
   Positions positions;
   std::int64_t changes_seen = 0;  // Catalogue::changes at the time of the scan
-  std::int64_t begun_at = 0;      // likewise, when the first flavor was tried
-  std::int32_t attempts = 0;      // since then
-  // The positions of the last attempt whose number is a power of two. Positions that come back come
-  // back to these (Brent's search for a cycle).
+  std::int64_t begun_at = 0;      // Catalogue::changes when the first flavor was tried
+  std::int32_t attempts = 0;      // attempts since the first flavor was tried
+  // The positions of the last attempt whose number is a power of two. If the positions repeat, they
+  // reach the marked ones again (Brent's search for a cycle).
   Positions mark;
-  std::int64_t marked_at = 0;  // Catalogue::changes then
+  std::int64_t marked_at = 0;  // Catalogue::changes when `mark` was set
   std::int64_t cycle = 0;
   std::uint64_t shape = 0;
 
@@ -203,7 +204,7 @@ struct SparedCandidate {
     kFairShare,           // the fair-sharing rules protect it
     kNotNeeded,           // put back: the preemptor fits without it
     kPolicy,              // the preemption policies exclude it
-    kPreemptedIt,         // took quota of the preemptor, or was stopped in vain
+    kPreemptedIt,         // has preempted the preemptor, or was preempted in vain
     kHasJustBegun,        // has not run as long as its queue demands (policies/victim_rules.h)
     kPutOff,              // its preemption waits: Remark::kPreemptionPutOff
     kForeignOwner,        // no controller stops its job: SchedulerConfig::managed_owners
@@ -213,7 +214,7 @@ struct SparedCandidate {
 };
 
 inline constexpr std::size_t kMaxSpared = 8;
-// The most candidates noted with cause kPolicy, the least informative cause.
+// The most candidates that are recorded with kPolicy, the least informative cause.
 inline constexpr std::size_t kMaxSparedByPolicy = 4;
 using SparedCandidates = SmallVector<SparedCandidate, kMaxSpared>;
 
@@ -242,15 +243,15 @@ enum class Remark : std::uint8_t {
   kRequestsAboveLimits,
   kWaitingForPodsReady,  // pods of a workload with quota are not ready
   kOwnersComeFirst,      // would borrow, and owners of the quota have more workloads to try
-  kHeldForPreemptor,     // the quota is kept for `held_for`, which preempted for it
+  kHeldForPreemptor,     // the quota is kept for `held_for`, which has preempted others for it
   kPlaceIsKept,          // it would delay `held_for`, whose place is kept from `remark_at`
-  kPreemptionPutOff,     // its victims would lose more work than it is worth; until `remark_at`
+  kPreemptionPutOff,     // waits until `remark_at`: its victims would lose too much work
 };
 
 // The course of the target search where an earlier entry of the cycle had taken targets.
 enum class TargetSearch : std::uint8_t {
   kOnce,         // no target was taken: one search
-  kDeferredFit,  // fits once the taken targets have stopped
+  kDeferredFit,  // no second search: fits once the taken targets have stopped
   kNewTargets,   // a second search found other targets
   kSkipped,      // a second search found none
 };
@@ -262,14 +263,14 @@ struct Decision {
   Outcome outcome = Outcome::kNotNominated;
   Remark remark = Remark::kNone;
   Assignment assignment;
-  SmallVector<Victim, 1> victims;  // kPreempting: the ones to evict; else computed, not acted on
+  SmallVector<Victim, 1> victims;  // kPreempting: they are evicted; other outcomes: they are not
   SparedCandidates spared;         // at most kMaxSpared
   TargetSearch target_search = TargetSearch::kOnce;
   // The slice that ends with the admission, and whose quota `assignment.usage` lacks; null: none.
   std::shared_ptr<const api::Workload> replaces;
   // The preemptor whose claim is kept, or the workload whose place is kept; null: none.
   std::shared_ptr<const api::Workload> held_for;
-  WallTime remark_at{};             // the instant of `remark`; other remarks have none
+  WallTime remark_at{};             // the instant that the text of `remark` names
   std::vector<std::string> checks;  // checks that an admitted workload has to pass
   // The workload has quota already; the cycle chose nodes alone
   // (admission/topology/node_inventory.h).
@@ -279,7 +280,8 @@ struct Decision {
   queue::Destination to = queue::Destination::kNone;
 };
 
-// Whether the Workload of the decision has quota afterwards; with a second pass it had some before.
+// Whether the Workload of the decision has quota after the decision. A Workload in a second pass
+// had quota already.
 bool GivesQuota(const Decision& decision);
 
 // The quota and nodes for which a workload has preempted, kept for the workload until it is
@@ -288,16 +290,16 @@ struct PreemptionPlan {
   // The quota and nodes that a victim held at its eviction.
   struct Freed {
     WorkloadId victim = queue::kNoNode;
-    std::string uid;  // the victim's
+    std::string uid;  // UID of the victim
     ClusterQueueId cluster_queue = -1;
     Usage usage;
     std::vector<PlacedPods> placed;
   };
-  Assignment assignment;  // only counts and flavors of pod sets, height and mode are set
+  Assignment assignment;               // set are: counts and flavors of pod sets, height, mode
   SmallVector<WorkloadId, 2> victims;  // victims that have not stopped yet
   std::vector<Freed> freed;            // usage of all victims, stopped ones too
   WallTime progress_at{};              // when a victim last released quota
-  Amount still_held = -1;              // amounts held by victims then, summed over resources
+  Amount still_held = -1;              // held by victims at `progress_at`, summed over resources
 };
 PreemptionPlan PlanOf(const Decision& decision);
 // Whether two assignments have the same flavors and counts.
@@ -364,12 +366,12 @@ class DecisionList {
 
 struct CycleResult {
   std::int64_t cycle = 0;
-  DecisionList decisions;  // in processing order, then those never nominated, by name
+  DecisionList decisions;  // in processing order, then heads never nominated, by name
   struct Parked {
     WorkloadId workload = queue::kNoNode;
     std::size_t like = 0;  // index in `decisions` of the equal workload that was tried
   };
-  std::vector<Parked> bulk_parked;  // per SchedulerConfig::listing
+  std::vector<Parked> bulk_parked;  // those that SchedulerConfig::listing selects
   int refused_parked = 0;           // heads whose pods the API server would refuse; no decisions
 };
 

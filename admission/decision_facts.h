@@ -12,7 +12,8 @@
 
 namespace berth::admission {
 
-// Whether a change of the Workload can let some workload move. A change of texts alone cannot.
+// Whether a change of the Workload can let some workload move. A change of texts alone does not
+// matter.
 bool Matters(const api::Workload& before, const api::Workload& after);
 
 // Whether a decision on `before` holds for `after` too.

@@ -1,7 +1,7 @@
-// admission/driver.h — what lies between a decision and the objects: the writes that a cycle's
-// decisions ask for, and the writes of a Workload's life. The controllers send them to an API
-// server, shadow mode compares them with those of another program, the worlds of virtual time
-// (simulation/) apply them in memory.
+// admission/driver.h — the writes of objects that a cycle's decisions ask for, and the writes of a
+// Workload's life. The controllers send these writes to an API server, shadow mode compares them
+// with the writes of another program, and the worlds of virtual time (simulation/) apply them in
+// memory.
 //
 //     objects ──▶ Scheduler ──RunCycle──▶ Decision ──WritesOf──▶ DecidedWrite ──Change──▶ status
 //     Workload + its queues ──PlanWorkload──▶ WorkloadPlan (admission/lifecycle)
@@ -38,7 +38,8 @@ struct DriverOptions {
   SchedulerConfig scheduler;
   PodsReadyOptions pods_ready;
   std::optional<Duration> keep_finished;  // time to keep finished Workloads; nullopt: for ever
-  Duration wake_up_batch = std::chrono::seconds(1);  // how long parked workloads wait for company
+  // The time for which wake-ups of parked workloads are collected.
+  Duration wake_up_batch = std::chrono::seconds(1);
 };
 
 struct DecidedWrite {
@@ -49,7 +50,7 @@ struct DecidedWrite {
     kExplain,        // the reason why the Workload waits
     kPlace,          // the Workload has quota and gets nodes
     kEvict,          // the Workload has quota and lost nodes that no other nodes replace
-    kReportNoNodes,  // the Workload has quota and found no nodes: an Event, no object changes
+    kReportNoNodes,  // the Workload has quota, and no nodes were found: an Event alone
   };
   Kind kind = Kind::kExplain;
   const Decision* decision = nullptr;
@@ -87,8 +88,8 @@ class Driver {
   using Writes = SmallVector<DecidedWrite, 2>;
   Writes WritesOf(const Decision& decision) const;
   // Whether `current`, the present state of the Workload, allows the write: kPreempt needs a
-  // reservation, kFinish a Workload that has not finished, kPlace and kEvict one that lacks nodes;
-  // kReportNoNodes changes none.
+  // reservation, kFinish the same Workload (by UID) not finished, kPlace and kEvict a Workload that
+  // lacks nodes. kReportNoNodes is never due, because it changes no object.
   bool IsDue(const DecidedWrite& write, const api::Workload& current) const;
   // Whether the write that was to be made on `base` holds for `fresh`, a newer state, too.
   bool StillHolds(const DecidedWrite& write, const api::Workload& base,
@@ -97,8 +98,8 @@ class Driver {
   // Workload with an admission.
   void Change(const DecidedWrite& write, const api::Workload& base, api::WorkloadStatus& status,
               WallTime now) const;
-  // Gives the scheduler the Workload as the write will leave it, so that no later cycle decides the
-  // same again.
+  // Gives the scheduler the Workload as the write will leave it, so that no later cycle repeats the
+  // decision.
   void Assume(const DecidedWrite& write, const api::Workload& current, WallTime now);
   // Whether `fresh` shows that the write, whose answer was lost, was made. Only for kReserve and
   // kPreempt.

@@ -26,8 +26,9 @@ struct OwnRules {
   // of an earlier entry of the cycle will release; until they have stopped, usage exceeds the
   // quota.)
   bool quota_until_victims_stop = true;
-  // A queue or cohort that moves wakes also the tree that it left, whose quota it borrowed; a
-  // deleted Cohort wakes both. (Kueue wakes only the tree that it joins.)
+  // A queue or cohort that moves wakes also the tree that it left, whose quota it may have
+  // borrowed; a deleted Cohort wakes the tree that it left and its own tree. (Kueue wakes only the
+  // tree that the queue or cohort joins.)
   bool wake_the_tree_left = true;
   // Room released on nodes wakes all queues that use a flavor on these nodes, in any cohort; a head
   // that lacks the nodes which a cycle keeps for another head is tried again. (Kueue wakes the tree
@@ -45,9 +46,9 @@ struct OwnRules {
   // flavors left, so that the workloads behind it never get a turn.)
   bool park_heads_not_tried = true;
   // Freed quota is kept for its preemptor: the preemptor goes first, with the flavors and counts of
-  // its preemption, until it is admitted or they cannot fit. (In Kueue the preemptor competes again
-  // with all workloads, its victims included, and chooses flavors and counts again; so two
-  // workloads may preempt each other for ever.)
+  // its preemption, until it is admitted, or until these flavors and counts cannot fit. (In Kueue
+  // the preemptor competes again with all workloads, its victims included, and chooses flavors and
+  // counts again; so two workloads may preempt each other for ever.)
   bool preemptor_keeps_what_it_freed = true;
   // A victim does not preempt the workload that preempted it in return, directly or through others,
   // except to reclaim its queue's nominal quota from another queue; and no workload preempts a
@@ -67,8 +68,8 @@ struct OwnRules {
   // A scan over flavors that finds none ends when its positions repeat. It begins again where quota
   // has come free since its beginning, else the workload is parked. (Kueue continues the scan of
   // each pod set by itself, without end where they are at different flavors, and parks a workload
-  // beside quota that came free behind its scan: the workload waits for ever, and in a StrictFIFO
-  // queue all workloads behind it.)
+  // although quota came free at flavors that its scan had passed: the workload waits for ever, and
+  // in a StrictFIFO queue so do all workloads behind it.)
   bool rescan_after_changes = true;
 
   // Returns false where no rule has the name. owners-before-returning-borrowers, the name of a

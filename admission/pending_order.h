@@ -4,7 +4,8 @@
 //     PendingSnapshot(scheduler, queue) O(n)  ─▶  Sort O(n log n)  ─▶  pages
 //     the scheduler's thread                     any one thread       any thread
 //
-// The positions of a LocalQueue count its own workloads. A page costs the workloads before its end.
+// The positions of a LocalQueue count its own workloads. The cost of a page is the number of
+// workloads up to its end.
 //
 // Threads: above. Errors: none.
 // Source: Kueue pkg/visibility (limit and offset), KEP-168-2.
@@ -28,8 +29,8 @@ class PendingSnapshot {
 
   void Sort();
 
-  // `page`: a negative offset counts as 0, a limit outside 0..api::kMostPendingWorkloads as the
-  // nearest of these.
+  // `page`: a negative offset counts as 0, a limit outside 0..api::kMostPendingWorkloads counts as
+  // the nearest of these two numbers.
   std::vector<api::PendingWorkload> Page(api::PendingPage page) const;
   std::vector<api::PendingWorkload> PageOf(const api::ObjectKey& local_queue,
                                            api::PendingPage page) const;

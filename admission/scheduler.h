@@ -8,7 +8,7 @@
 // The caller carries decisions out: it writes the admission of kAdmitted and kQuotaReserved
 // decisions and the eviction of victims, and applies the objects that the API returns. Until then
 // the scheduler assumes: an admitted workload holds quota at once, a victim is not evicted twice.
-// Unassume takes an assumption back whose write failed.
+// Unassume takes back an assumption whose write failed.
 //
 // Changes only request wake-ups (retries of inadmissible workloads); RunWakeUps carries out all
 // requested ones. The caller batches the calls (Kueue: one second).
@@ -100,8 +100,8 @@ class Scheduler {
   template <typename Object>
   void Forget(const api::ObjectKey& key) = delete;  // kinds of a namespace
   void ApplyWorkload(std::shared_ptr<const api::Workload> object, WallTime now);
-  // What changes the requests of pods: LimitRanges and RuntimeClasses, devices and their claims.
-  // Workloads applied earlier keep their requests: see Reconsider.
+  // The objects that change the requests of pods: LimitRanges and RuntimeClasses, devices and their
+  // claims. Workloads applied earlier keep their requests: see Reconsider.
   PodDefaults& pod_defaults() { return pod_defaults_; }
   DeviceClaims& device_claims() { return device_claims_; }
   // Applies a waiting workload as new, if the pod defaults now give other requests; ignores
@@ -117,9 +117,10 @@ class Scheduler {
 
   // Whether a cycle would take heads from the queues.
   bool HasHeads() const { return queues_.HasHeads(); }
-  // When a cycle is due although no object changes; nullopt: never. A workload that has quota and
-  // lacks nodes has its second pass, or the time of a rule on victims has passed
-  // (policies/victim_rules.h). A cycle, or RunWakeUps, at that instant tries the workload.
+  // When a cycle is due although no object changes; nullopt: never. Either the second pass of a
+  // workload that has quota and lacks nodes is due then, or the time that a rule on victims has set
+  // for a workload ends (policies/victim_rules.h). A cycle, or RunWakeUps, at that instant tries
+  // the workload.
   std::optional<WallTime> NextTurn() const;
   // The result is valid until the next cycle.
   const CycleResult& RunCycle(WallTime now);
@@ -175,7 +176,8 @@ class Scheduler {
   std::unique_ptr<Reservation> NewReservation(WorkloadId id, const queue::WorkloadInfo& info,
                                               WallTime now);
   void Assume(const Decision& decision, WallTime now);
-  // Charges the slice anew that another one has replaced, or replaces no longer; nullopt: none.
+  // Computes the reservation of `slice` again after another slice has begun or ceased to replace
+  // it. nullopt: no slice is concerned.
   void Recharge(const std::optional<api::ObjectKey>& slice);
   void WakeDue(WallTime now);
   void TakeInputs(CycleResult& result, WallTime now);

@@ -35,7 +35,7 @@ class WakeRequests {
   void AddUsersOfNodes(const Reservation& held);
 
   bool empty() const { return targets_.empty() && freed_flavors_.empty(); }
-  // The requests without the cohorts below a requested cohort. Forgets all.
+  // The requests without the cohorts below a requested cohort. Removes all requests.
   std::vector<WakeTarget> Take();
 
  private:

@@ -32,7 +32,7 @@ enum class PodsReadyRule { kReport, kIgnore };               // waitForPodsReady
 
 // An ancestor of the job that is managed itself: the job runs when the ancestor may run.
 struct ManagedAncestor {
-  // Its Workload is admitted, or, of an elastic job, one of its slices.
+  // The ancestor's Workload is admitted, or one of its slices if it is an elastic job.
   bool admitted = false;
 };
 
@@ -107,7 +107,7 @@ struct StartJob {
   std::vector<std::string> pods;
   std::string workload;
 };
-struct StopJob {  // without originals the templates do not change
+struct StopJob {  // `originals` empty: the templates do not change
   std::vector<PodSetChange> originals;
   // Set for bare pods, which a stop deletes: the condition that says why.
   std::string reason;
@@ -127,7 +127,7 @@ struct ResizeGroup {
 struct DeleteMakers {
   std::vector<std::string> pods;
 };
-// Takes the finalizer of managed pods off bare pods.
+// Removes the finalizer of managed pods from bare pods.
 struct ReleasePods {
   enum class Then : std::uint8_t { kLeave, kDelete };
   std::vector<std::string> names;  // empty: all pods of the job
@@ -172,16 +172,17 @@ struct JobPlan {
 
 JobPlan PlanJob(const JobSituation& situation, WallTime now);
 
-// The job is left as it is; an event tells of one that no controller here will ever run.
+// The job is left as it is. If no controller of this program will ever run it, an event says so.
 JobPlan PlanSkippedJob(const JobSituation& situation);
-// The job stays as it is: whose child it is cannot be known.
+// The job stays as it is, because its ancestors cannot be known.
 JobPlan PlanNestedJob();
 
 // The job is gone: its Workloads end, and Berth's finalizer goes. A Workload of a parent of pods
 // stays until it is deleted: pods may come and go.
 JobPlan PlanMissingJob(const std::vector<api::Workload>& workloads, WallTime now);
 
-// Finished, since nothing can use the Workload's quota any more.
+// The condition Finished of a Workload whose owner is gone, so that nothing can use its quota any
+// more.
 SetWorkloadCondition EndedWithoutOwner(const api::Workload& workload, WallTime now);
 
 }  // namespace berth::integrations

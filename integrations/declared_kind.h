@@ -11,10 +11,10 @@
 
 namespace berth::integrations {
 
-// `spec` is that of a JobKind. Its sample is not a part of the description.
+// `spec`: the spec of a JobKind. Its sample is not a part of the description.
 Result<KindPtr> ParseDeclaredKind(const nlohmann::json& spec);
 
-// An object of the kind that a JobKind may have: its spec.sample; null: none.
+// The sample in the spec of a JobKind, an object of the kind (spec.sample); null: it has none.
 const nlohmann::json* SampleOf(const nlohmann::json& spec);
 
 // A whole JobKind as a user writes it in a file. A member that no JobKind has is an error.

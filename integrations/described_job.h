@@ -22,7 +22,7 @@ Result<JobView> ViewOf(const KindPtr& kind, const nlohmann::json& object,
                        const ReadObjects& reads = {});
 
 // The names of the objects that the kind reads beside this one, in the order of its `reads`; "":
-// none.
+// the rule reads no object.
 std::vector<std::string> NamesToRead(const KindDescription& kind, const nlohmann::json& object);
 
 struct DescribedPodSet {
@@ -30,7 +30,7 @@ struct DescribedPodSet {
   std::string template_path;  // "spec.replicatedJobs[0].template.spec.template"
   // The same as a JSON pointer; points into the expansion where the kind has a hook.
   std::string pointer;
-  api::StringMap pod_labels;  // PodHold: labels of its pods
+  api::StringMap pod_labels;  // PodHold: labels of the pod set's pods
 };
 // The pod sets alone. kInvalid: the same cases as JobView::problem.
 Result<std::vector<DescribedPodSet>> PodSetsOf(const KindDescription& kind,

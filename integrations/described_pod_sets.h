@@ -22,11 +22,12 @@ namespace berth::integrations {
 // The evaluation of one object's expressions. They share one budget.
 class Evaluation {
  public:
-  // `reads`: what the kind reads beside the object; those that are missing at the end are absent.
+  // `reads`: what the kind reads beside the object; objects that are missing at the end of the list
+  // are absent.
   Evaluation(const KindDescription& kind, const nlohmann::json& object,
              const ReadObjects& reads = {});
 
-  // What the kind's hook has made of the object.
+  // Sets the variable `expanded`: the tree that the kind's hook has made of the object.
   void Expand(const nlohmann::json& expanded);
 
   const cel::Activation& base() const { return base_; }
@@ -59,9 +60,9 @@ struct PlacedPodSet {
   const nlohmann::json* item = nullptr;
   std::string key;
   std::shared_ptr<const nlohmann::json>
-      made;                   // the template that the object lacks; null: it has one
-  api::StringMap pod_labels;  // PodHold: labels of its pods
-  std::string number;         // pointer to its number of pods, which holds it; empty: none
+      made;                   // the template, if the object has none; null: it has one
+  api::StringMap pod_labels;  // PodHold: labels of the pod set's pods
+  std::string number;         // pointer to the number of pods that holds the pod set; empty: none
 };
 
 // `tree`: the object, or what the kind's hook has made of it.

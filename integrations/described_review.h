@@ -1,5 +1,5 @@
-// integrations/described_review.h — the rules of a described kind for what users write: errors of
-// its own, and what the review of a new object adds to it.
+// integrations/described_review.h — the rules of a described kind for the objects that users write:
+// the kind's own errors, and the defaults that a review adds to a new object.
 //
 // Threads: pure functions. Errors: an expression that fails does not apply.
 #pragma once
@@ -24,7 +24,7 @@ struct ReviewError {
 std::vector<ReviewError> ReviewErrors(const KindDescription& kind, const nlohmann::json& object,
                                       const nlohmann::json& old, bool elastic);
 
-// Adds the defaults of a new object. `queued`: a queue has it, or will.
+// Adds the defaults of a new object. `queued`: the object names a queue, or will name one.
 void AddDefaults(const KindDescription& kind, bool queued, nlohmann::json& object);
 
 // Whether the kind's rules leave the object to others.

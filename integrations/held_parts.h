@@ -20,7 +20,7 @@ std::int32_t CountIn(const PodCounts& counts, const std::string& pod_set);
 
 bool IsLive(const QueuedPod& pod);  // not gated, not ended
 bool HasTrue(const api::Workload& workload, const char* condition);
-bool MayRun(const api::Workload& workload);  // its pods may
+bool MayRun(const api::Workload& workload);  // whether the Workload's pods may run
 
 struct HeldPart {
   const api::Workload* workload = nullptr;  // null: a growth that has no Workload yet
@@ -29,7 +29,7 @@ struct HeldPart {
   PodCounts counts;                   // pods whose quota it has, or asks for
   std::vector<QueuedPodPtr> live;     // not gated, not ended
   std::vector<QueuedPodPtr> starts;   // gated, with room
-  std::vector<api::PodSet> pod_sets;  // that the Workload should have
+  std::vector<api::PodSet> pod_sets;  // pod sets that the Workload should have
   std::vector<api::ReclaimablePod> reclaimable;
 
   bool is_reserved() const;
@@ -45,11 +45,11 @@ class HeldParts {
   HeldParts(const HeldJob& job, const api::Workload& main,
             const std::vector<const api::Workload*>& growths);
 
-  // Makes the Workloads ask for what the job asks for: growths that wait, and a new one, change;
-  // the others give back what no pod uses.
+  // Makes the Workloads ask for what the job asks for: growths that wait change, and a new growth
+  // may be added; the other Workloads release the quota that no pod uses.
   void Size();
 
-  std::vector<HeldPart>& all() { return parts_; }  // the main one first
+  std::vector<HeldPart>& all() { return parts_; }  // the part of the job itself first
   // Pods that run, and that no Workload counts.
   const std::vector<QueuedPodPtr>& homeless() const { return homeless_; }
   // The pods of the pod set for which quota is admitted.

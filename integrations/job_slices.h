@@ -30,7 +30,7 @@ struct EndedSlice {
   const api::Workload* slice = nullptr;
   const char* reason = "";
   const char* message = "";
-  const api::Workload* replaced_by = nullptr;  // null: out of sync with the job
+  const api::Workload* replaced_by = nullptr;  // null: ended out of sync with the job
 };
 
 // The unfinished slices of one job.
@@ -46,7 +46,7 @@ struct JobSlices {
 // `unfinished`: in any order. Without a head, `pending` is the newest slice.
 JobSlices SortSlices(std::vector<const api::Workload*> unfinished);
 
-// What a job needs whose slice is `slice`.
+// The change that a job needs whose slice is `slice`.
 enum class SliceChange {
   kNone,
   kSetCounts,  // the slice gets the job's counts: it waits, or no pod set grows
@@ -62,11 +62,11 @@ std::vector<api::PodSet> WithCountsOf(const JobView& job, const api::Workload& s
 // scaled down, and while it holds quota no fewer than its status says.
 std::vector<api::ReclaimablePod> ReclaimableOf(const JobView& job, const api::Workload& workload);
 
-// The annotations that make `slice` a slice; `replaced`: null for the first one.
+// The annotations that make `slice` a slice; `replaced`: null for the job's first slice.
 void MarkSlice(const api::Workload* replaced, api::Workload& slice);
 
 bool IsSlice(const api::Workload& workload);
-// The name that all slices of a job have in common; empty: no slice.
+// The name that all slices of a job have in common; empty: the Workload is no slice.
 std::string ChainOf(const api::Workload& workload);
 
 }  // namespace berth::integrations

@@ -41,7 +41,7 @@ struct BarePods {
   struct Group {
     std::string name;
     std::vector<api::OwnerReference> owners;
-    bool matches = false;  // the Workload of that name is the group's
+    bool matches = false;  // the Workload of that name is of this group
     std::string problem;   // why no Workload can be made; empty: one can
   };
   bool gated = false;          // a pod waits for a start
@@ -71,13 +71,14 @@ struct JobView {
   std::optional<JobOutcome> finished;
   std::vector<api::PodSet> pod_sets;
   std::vector<api::ReclaimablePod> reclaimable_pods;
-  std::string priority_class;  // the kind's own choice among PriorityClasses; empty: the templates'
-  bool skipped = false;        // the kind's rules leave the job to others
-  bool is_delegated = false;   // the same: its field managedBy names MultiKueue
-  bool on_hold = false;        // the kind's rules give the job's quota back
-  bool has_additions = false;  // the object has those of a start, beside its pod sets
-  bool elastic = false;        // the job has workload slices (job_slices.h)
-  std::string slice_variant;   // elastic job: differs with its size; part of slices' names
+  // The PriorityClass that the kind chooses; empty: that of the templates.
+  std::string priority_class;
+  bool skipped = false;         // the kind's rules leave the job to others
+  bool is_delegated = false;    // left to others, too: its field managedBy names MultiKueue
+  bool on_hold = false;         // the kind's rules give the job's quota back
+  bool has_additions = false;   // the object has additions of a start, beside its pod sets
+  bool elastic = false;         // the job has workload slices (job_slices.h)
+  std::string slice_variant;    // elastic job: differs with its size; part of slices' names
   bool queue_is_fixed = false;  // the Workload does not follow changes of the queue's name
   std::string problem;          // the object does not fit its kind's description; empty: it does
   bool lacks_object = false;    // the problem: an object that the description reads does not exist

@@ -50,7 +50,7 @@ struct PodSetRule {
   FieldPath pod_template;  // in the element or, without `each`, in the object
   cel::Program count;
   // The number of pods, which is 0 while the object is held: in the element or the object; empty:
-  // the pod set is not held by it.
+  // no such number holds the pod set.
   FieldPath replicas;
   std::vector<std::string> dropped_labels;  // labels of the template, left out of the Workload
   std::string pod_index_label;  // topology: the pods' label with their index; empty: none
@@ -58,8 +58,9 @@ struct PodSetRule {
   std::optional<cel::Program> sub_group_count;
   TemplateHook hook = nullptr;  // null: the template is the object's
   bool spec_only = false;       // the Workload has the template without its metadata
-  std::string dropped_prefix;   // labels and annotations with it are left out of the Workload
-  std::vector<std::string> kept_labels;  // in spite of the prefix
+  // Labels and annotations that begin with this prefix are left out of the Workload.
+  std::string dropped_prefix;
+  std::vector<std::string> kept_labels;  // labels that stay in spite of the prefix
   std::vector<PodLabelRule> pods;        // PodHold: which pods of the job are those of the pod set
 };
 
@@ -69,12 +70,12 @@ struct PodSetRule {
 struct PodsRule {
   std::string selector;      // label selector of pods that may be an object's
   std::string parent_label;  // its value is the object's name; empty: the object controls the pod
-  std::optional<cel::Program> pod_set;  // over `pod`: its pod set, of several
+  std::optional<cel::Program> pod_set;  // over `pod`: the name of its pod set, if there are several
   std::optional<cel::Program> group;    // over `pod`: the number of its group; absent: 0
   std::optional<cel::Program> groups;   // over `self`: the number of Workloads; absent: 1
   // Over `self`: the label controller-revision-hash of pods that a rolling update will replace.
   std::optional<cel::Program> old_revision;
-  bool revisions_of_stateful_sets = false;  // the StatefulSets that control the pods have it
+  bool revisions_of_stateful_sets = false;  // the controlling StatefulSets have the old revision
   bool index_workloads = false;             // the group's number is part of the Workload's name
   bool fast_admission = false;              // the first pod suffices for the start
   bool keep_labels = false;                 // labels that a pod was created with stay as they are
@@ -95,7 +96,7 @@ struct FinishRule {
   cel::Program message;
 };
 
-// The strings that a JobKind and a ResourceKind view.
+// The strings to which the views of a JobKind and a ResourceKind refer.
 struct KindNames {
   std::string group, version, kind, plural, framework;
 };
@@ -131,12 +132,12 @@ struct PodHold {
   std::optional<Restart> restart;
 };
 
-// An object that the hook and the expressions read beside the job, in the job's namespace where its
-// kind has those.
+// An object that the hook and the expressions read beside the job, in the job's namespace if the
+// kind of the object is namespaced.
 struct ReadRule {
   std::shared_ptr<const KindNames> names;
   api::ResourceKind resource;
-  cel::Program name;  // "": none
+  cel::Program name;  // "": the rule reads no object
 };
 
 // A rule for what a user may write.
@@ -147,9 +148,9 @@ struct ReviewRule {
   cel::Program when;
   Type type = Type::kInvalid;
   FieldPath field;                    // a field of the item, or of the object
-  std::optional<cel::Program> value;  // absent: that of the field
+  std::optional<cel::Program> value;  // absent: the value of the field
   cel::Program message;               // kTooMany: the largest number as text
-  bool stop = false;                  // where the rule applies, those behind it do not
+  bool stop = false;                  // if the rule applies, the rules behind it do not
 };
 
 // Sets an annotation of a pod set's template on create.
@@ -160,7 +161,7 @@ struct DefaultRule {
   std::string value;
 };
 
-// What the reviews of the kind's objects check beside the rules of all kinds.
+// The rules that the reviews of the kind's objects have beside the rules of all kinds.
 struct ReviewTraits {
   std::vector<ReviewRule> rules;  // rules for objects that are queued
   std::vector<DefaultRule> defaults;
@@ -177,7 +178,7 @@ struct KindDescription {
   JobKind kind;
   api::ResourceKind resource;
   bool enabled = false;            // in the list of frameworks that Kueue's manifests enable
-  std::string feature_gate;        // that has to be on for the kind; empty: none
+  std::string feature_gate;        // the gate that has to be on for the kind; empty: none
   const KindHook* hook = nullptr;  // null: none
   std::vector<ReadRule> reads;
 
@@ -191,7 +192,7 @@ struct KindDescription {
   std::vector<PodSetRule> pod_sets;
   std::optional<cel::Program> active;          // bool; absent: never
   std::optional<cel::Program> ready;           // bool; absent: never
-  std::vector<FinishRule> finished;            // the first that applies
+  std::vector<FinishRule> finished;            // the first rule that applies counts
   std::optional<cel::Program> reclaimable;     // int, for each pod set
   std::optional<cel::Program> priority_class;  // string; absent or "": that of the templates
   std::optional<cel::Program> skip;            // bool; true: the job is not queued

@@ -9,7 +9,7 @@
 
 namespace berth::integrations {
 
-// A description chooses exactly one.
+// A description chooses exactly one way to hold.
 Result<ObjectHoldPtr> HoldOf(const KindDescription& kind);
 
 }  // namespace berth::integrations

@@ -29,7 +29,7 @@ using TemplateHook = Result<nlohmann::json> (*)(const nlohmann::json& object,
 // The target of a start for one pod set.
 struct HookedPodSet {
   PodSetChange wanted;
-  PodSetChange original;  // what the object describes
+  PodSetChange original;  // the pod set as the object describes it
 };
 
 struct KindHook {
@@ -38,18 +38,18 @@ struct KindHook {
   Result<nlohmann::json> (*expand)(const nlohmann::json& object, const ReadObjects& reads);
   // Writes a start's additions into the object; the field that holds the job is not touched.
   Status (*start)(const std::vector<HookedPodSet>& pod_sets, nlohmann::json& object);
-  // Takes a start's additions out of the object. Empty `originals`: those of the Workload are not
-  // known.
+  // Takes a start's additions out of the object. Empty `originals`: the pod sets of the Workload
+  // are not known.
   void (*stop)(const std::vector<PodSetChange>& originals, nlohmann::json& object);
-  // Whether the object has additions of a start; null: the pod sets tell.
+  // Whether the object has additions of a start; null: the pod sets show whether it has.
   bool (*is_started)(const nlohmann::json& object) = nullptr;
-  // What a review adds to each new object, queued or not; null: nothing.
+  // Adds the defaults of a review to each new object, queued or not; null: there are none.
   void (*create)(nlohmann::json& object) = nullptr;
   // The additions are written while the job is held, before the write that releases it; and taken
   // out when none of its pods is left.
   bool only_while_held = false;
-  // The pod templates are those of an object that is read: what is added to the errors of a review
-  // about their topology annotations. Null: they are the job's.
+  // Set if the pod templates are in an object that is read: the advice that a review adds to errors
+  // about their topology annotations. Null: the templates are in the job.
   const char* topology_advice = nullptr;
 };
 
@@ -57,7 +57,7 @@ struct KindHook {
 const KindHook* FindKindHook(std::string_view name);
 TemplateHook FindTemplateHook(std::string_view name);
 
-// What `wanted` has beside `original`.
+// The additions of `wanted` to `original`.
 PodSetChange AdditionsOf(const HookedPodSet& pods);
 
 // The labels … gates of `change` as the fields of a pod: {labels, annotations, nodeSelector,

@@ -1,5 +1,5 @@
 // integrations/kind_schema.h — compares a description with the schema of its kind: a path that the
-// schema lacks would be pruned from what a start or a stop writes, and the job never be held.
+// schema lacks would be pruned from what a start or a stop writes, and the job would never be held.
 //
 // Threads: pure functions. Errors: kInvalid with the field of the description.
 #pragma once
@@ -11,8 +11,8 @@
 
 namespace berth::integrations {
 
-// `openapi`: the document /openapi/v3/apis/GROUP/VERSION of the API server. False: it does not have
-// the kind. Parts of a schema that are open fit everything.
+// `openapi`: the document /openapi/v3/apis/GROUP/VERSION of the API server. False: the document
+// does not have the kind. Parts of a schema that are open fit everything.
 Result<bool> CheckPaths(const KindDescription& kind, const nlohmann::json& openapi);
 
 }  // namespace berth::integrations

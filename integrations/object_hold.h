@@ -39,11 +39,12 @@ class ObjectHold {
 
   // Whether users change the size of a held object through the field that holds it.
   virtual bool has_size() const { return false; }
-  // Where has_size is true: a write has given a held object another size, with which it runs.
+  // Whether, where has_size is true, a write has given a held object another size, with which it
+  // runs.
   virtual bool IsLoose(const nlohmann::json& object) const;
 };
 
-// The object as expressions read it; outlived by the object.
+// The object as expressions read it. `object` must outlive the WantedObject.
 class WantedObject {
  public:
   WantedObject(const ObjectHold& hold, const nlohmann::json& object)
@@ -66,8 +67,8 @@ struct ReplicasField {
 };
 
 ObjectHoldPtr HoldBySuspend(FieldPath path);
-// A number whose parent the object lacks does not count. An absent number is held, too, and absent
-// again after its release.
+// A number whose parent the object lacks does not count. An absent number is held, too; the release
+// makes it absent again.
 ObjectHoldPtr HoldByReplicas(std::vector<ReplicasField> fields);
 ObjectHoldPtr HoldByPods(std::string framework);
 ObjectHoldPtr HoldByParent();

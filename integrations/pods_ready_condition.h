@@ -18,7 +18,7 @@ namespace berth::integrations {
 // The condition for the job's state. The caller sets transition time and generation.
 api::Condition PodsReadyCondition(const JobView& job, const api::Workload& workload);
 
-// What pending checks say, such as the estimated arrival of capacity; empty: nothing.
+// The messages of pending checks, such as the estimated arrival of capacity; empty: there are none.
 std::string PendingChecksMessage(const api::Workload& workload);
 
 }  // namespace berth::integrations

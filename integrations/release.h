@@ -17,7 +17,8 @@ namespace berth::integrations {
 //
 // Precondition: the Evicted condition is True.
 api::WorkloadStatus StatusAfterRelease(const api::Workload& workload, WallTime now);
-// The same for a job whose state is known: a pod that waits at its gate stays, and waits again.
+// The status after the job has stopped, for a job whose state is known: a pod that waits at its
+// gate stays, and waits again.
 api::WorkloadStatus StatusAfterRelease(const api::Workload& workload, const JobView& job,
                                        WallTime now);
 

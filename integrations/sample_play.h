@@ -1,6 +1,6 @@
-// integrations/sample_play.h — plays a sample object through the description of its kind: what the
-// pod sets are, whether the field that holds a job holds the sample, whether a start reaches its
-// templates, whether a stop restores them.
+// integrations/sample_play.h — plays a sample object through the description of its kind, and
+// checks that its pod sets can be read, that the field that holds a job holds the sample, that a
+// start reaches its templates, and that a stop restores them.
 //
 //     sample ──view──▶ pod sets, state ──hold──▶ ──start──▶ ──stop──▶ as it was held
 //
@@ -14,7 +14,8 @@
 
 namespace berth::integrations {
 
-// Plays also the hold, the start and the stop, for kinds without a hook and without held pods.
+// Reads the view of the sample. For kinds without a hook and without held pods, plays the hold, the
+// start and the stop, too.
 Status PlaySample(const KindPtr& kind, const nlohmann::json& sample);
 
 }  // namespace berth::integrations

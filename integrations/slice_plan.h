@@ -17,7 +17,7 @@ namespace berth::integrations {
 struct SlicePlan {
   enum class Next {
     kDrive,    // `slice` is the job's Workload; null: it has none
-    kWait,     // for the result of `actions`
+    kWait,     // wait for the result of `actions`
     kRebuild,  // `slice`, which waits, gets the spec of the job
     kGrow,     // a further slice, which replaces `slice`
     kOther,    // the job's pod sets are others: slices cannot follow
@@ -30,15 +30,16 @@ struct SlicePlan {
   std::optional<Duration> look_again;
 };
 
-// `workloads`: all those of the job, finished ones too.
+// `workloads`: all Workloads of the job, finished ones too.
 SlicePlan PlanSlices(const JobView& job, const std::vector<api::Workload>& workloads, WallTime now);
 
-// Whether the job has had a slice of this name, and so of this size. Where that has ended, as one
-// that was deactivated while it waited, the job goes on in its present size until it changes again.
+// Whether the job has had a slice of this name, and so of this size. If that slice has ended, for
+// example because it was deactivated while it waited, the job goes on in its present size until the
+// size changes again.
 bool HadSlice(const std::vector<api::Workload>& workloads, const std::string& name);
 
 // Makes `workload`, which was built for the job's present size, a slice of the job. `replaced`:
-// null for the first one.
+// null for the job's first slice.
 void BecomeSlice(const JobView& job, const api::Workload* replaced, api::Workload& workload);
 
 SetWorkloadCondition FinishedBecause(const api::Workload& workload, const char* reason,

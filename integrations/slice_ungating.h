@@ -17,7 +17,7 @@
 
 namespace berth::integrations {
 
-// A pod to ungate, with what the admission checks add to it.
+// A pod to ungate, with the additions of the admission checks.
 struct SliceUngating {
   std::shared_ptr<const api::Pod> pod;
   api::StringMap node_selector;
@@ -30,7 +30,7 @@ const api::Workload* AdmittedSlice(const std::vector<std::shared_ptr<const api::
 
 bool IsElasticGated(const api::Pod& pod);
 
-// `pods`: those of the job, in any order. Pods to which the admission checks cannot add, because
+// `pods`: the pods of the job, in any order. Pods to which the admission checks cannot add, because
 // they have other values, stay gated.
 std::vector<SliceUngating> PlanSliceUngating(const api::Workload& slice,
                                              std::vector<std::shared_ptr<const api::Pod>> pods);

@@ -38,7 +38,7 @@ bool IsPlacedByTopology(const api::Workload& workload);
 
 bool IsTopologyGated(const api::Pod& pod);
 
-// `pods`: those of the workload, in any order; pods of other pod sets and finished pods are
+// `pods`: the pods of the workload, in any order; pods of other pod sets and finished pods are
 // ignored.
 std::vector<Ungating> PlanUngating(const api::Workload& workload, const std::vector<PodPtr>& pods);
 

@@ -1,4 +1,5 @@
-// integrations/workload_build.h — builds the Workload of a job, and compares the two.
+// integrations/workload_build.h — builds the Workload of a job, and compares a job with its
+// Workload.
 //
 // Source: Kueue pkg/controller/jobframework/reconciler.go, pkg/util/equality.
 #pragma once
@@ -32,7 +33,7 @@ api::Workload BuildGroupWorkload(const JobView& parent, const std::string& name,
                                  const BuildOptions& options);
 
 // The owner that is the Workload's job: its controller or, of a group of pods, the object that made
-// it for its pods; null: none. ParentOfPods: the latter alone.
+// it for its pods; null: none. ParentOfPods: only the object that made the Workload for its pods.
 const api::OwnerReference* OwningJobOf(const api::ObjectMeta& workload);
 const api::OwnerReference* ParentOfPods(const api::ObjectMeta& workload);
 // The object that made the Workload for its pods, by the Workload's annotations, where the
@@ -64,8 +65,8 @@ bool IsEquivalent(const JobView& job, const api::Workload& workload, const Flavo
 bool PlacesAlike(const JobView& job, const api::Workload& workload);
 
 // Whether the placement fields of a waiting job, or its queue, were edited after its workload was
-// created and got quota: that quota and capacity would be wrong. An admitted job has the changes of
-// its start, and is not compared.
+// created and got quota, so that its quota and capacity would be wrong. An admitted job has the
+// changes of its start, and is not compared.
 bool IsMisplaced(const JobView& job, const api::Workload& workload);
 
 }  // namespace berth::integrations

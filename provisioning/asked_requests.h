@@ -22,7 +22,8 @@ std::string ZoneOf(const api::ProvisioningRequest& request);
 // The name of the step in which the request asks, or empty.
 std::string StepNameOf(const api::ProvisioningRequest& request);
 
-// Whether the request is for some of the pods that its Workload asks for one after the other.
+// Whether the request is for one part of its Workload's pods, whose parts are asked for one after
+// the other.
 bool IsDivided(const api::ProvisioningRequest& request);
 // The pods of the request.
 std::int64_t PodsOf(const api::ProvisioningRequest& request);

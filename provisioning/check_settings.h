@@ -17,8 +17,8 @@ inline constexpr char kConfigGroup[] = "kueue.x-k8s.io";
 // missing, or is to another kind.
 Result<std::string> ConfigNameOf(const api::AdmissionCheck& check);
 
-// The name of the ProvisioningPolicy of `check`: its annotation comes before that of its config,
-// which may be null. Empty: none.
+// The name of the ProvisioningPolicy of `check`: the annotation of the check comes before the
+// annotation of its config, which may be null. Empty: neither names one.
 std::string PolicyNameOf(const api::AdmissionCheck& check,
                          const api::ProvisioningRequestConfig* config);
 

@@ -19,8 +19,8 @@
 
 namespace berth::provisioning {
 
-// The charges of the Workload that leave room for its next request: that of the next attempt, and
-// those of requests that are given up and deleted first.
+// The charges of the Workload that leave room for its next request: the charge of the next attempt,
+// and the charges of requests that are given up and deleted first.
 std::set<std::string> ReplacedCharges(const Situation& situation, const CheckInput& input,
                                       const api::ProvisioningMemory& memory);
 

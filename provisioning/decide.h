@@ -22,11 +22,11 @@
 // request is gone. A crash in between charges too much, never too little.
 //
 // A policy with `reuse` leases idle nodes (reuse.h, lease.h) instead of asking. The nodes are
-// leased first, one write each; when all are leased the check is Ready. Whoever stops in between
-// leaves leases that the next decision completes or releases.
+// leased first, one write each; when all are leased the check is Ready. A controller that stops in
+// between leaves leases that the next decision completes or releases.
 //
 // The outcome of a request is recorded in the stock memory (stock.h), in the same task, before the
-// consequence is decided: all Workloads decide with what each has met.
+// consequence is decided, so that the decisions on all Workloads use it.
 //
 // Units: backoffs in seconds. Source: Kueue pkg/controller/admissionchecks/provisioning, KEP-1136.
 #pragma once
@@ -69,10 +69,10 @@ struct TemplateSeen {
 struct Situation {
   const api::Workload* workload = nullptr;
   std::vector<CheckInput> checks;
-  std::vector<api::ProvisioningRequest> requests;  // whose controller is the Workload
+  std::vector<api::ProvisioningRequest> requests;  // requests whose controller is the Workload
   std::vector<TemplateSeen> templates;
   const FlavorsByName* flavors = nullptr;    // null: no flavors
-  api::MemoryByCheck memory;                 // what the Workload's annotation says
+  api::MemoryByCheck memory;                 // from the Workload's annotation
   const StockMemory* stock = nullptr;        // null: nothing is remembered
   std::optional<std::int64_t> job_deadline;  // activeDeadlineSeconds of the Workload's Job
   std::optional<std::int64_t> past_run;      // seconds, of earlier jobs (run_history.h)
@@ -84,12 +84,13 @@ struct Situation {
 
 struct DecideOptions {
   UpdateOptions updates;
-  std::chrono::seconds answer_timeout{120};  // then the message says that no autoscaler answers
+  // After it, the message says that no autoscaler answers.
+  std::chrono::seconds answer_timeout{120};
 };
 
-// Where the request does not exist, a PodTemplate of this name that is there already is replaced:
-// the name can be foreseen, and anybody who may create PodTemplates could ask for more than quota
-// counted.
+// If the request does not exist, a PodTemplate of this name that exists already is replaced: the
+// name can be predicted, so that any user who may create PodTemplates could ask for more capacity
+// than quota has counted.
 struct CreateTemplate {  // owner: the request if it exists, else the Workload
   std::string name;
   std::string request;
@@ -107,7 +108,7 @@ struct OwnTemplate {  // the request becomes the template's controller
 };
 struct DeleteRequest {
   std::string name;
-  // To record when the request is gone. If there are charges, the deletion names the
+  // The charges to record when the request is gone. If there are charges, the deletion names the
   // resourceVersion: a request that was granted meanwhile is judged again.
   std::vector<Charge> charges;
   std::string resource_version;
@@ -115,7 +116,7 @@ struct DeleteRequest {
 struct DeleteTemplate {
   std::string name;
 };
-struct TakeLease {  // on the node's resourceVersion; also renews
+struct TakeLease {  // names the node's resourceVersion; also renews a lease
   std::string node;
   std::string resource_version;
   std::string holder;
@@ -139,7 +140,7 @@ using Action =
     std::variant<CreateTemplate, CreateRequest, OwnTemplate, DeleteRequest, DeleteTemplate,
                  TakeLease, ReleaseLease, CreatePlaceholder, DeletePlaceholder, CheckEvent>;
 
-// Annotations of the Workload.
+// A write of annotations of the Workload.
 struct MemoryWrite {
   api::MemoryByCheck memory;
   std::string avoided_flavors;     // the annotation berth.dev/avoided-flavors; empty: none
@@ -156,8 +157,8 @@ struct Decision {
   std::optional<Duration> next_wake;             // from now, without another change
   std::optional<WallTime> expires_at;            // the first end of capacity in use
   std::vector<CheckEvent> told;                  // goes with `memory`; see MemoryWrite
-  std::optional<FlowWait> waits;                 // for room for one more request
-  bool waits_for_budget = false;                 // until the LocalQueue's day allows it
+  std::optional<FlowWait> waits;                 // the Workload waits for room for one more request
+  bool waits_for_budget = false;  // until the budget of the LocalQueue's day suffices
 };
 
 // Whether the Workload holds quota that it is not about to lose.

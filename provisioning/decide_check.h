@@ -24,7 +24,7 @@ namespace berth::provisioning {
 
 struct CheckOutcome {
   std::optional<api::ProvisioningMemory> memory;  // to write first; nullopt: it stays
-  Vetoes vetoes;  // the policy's steps have these, if the memory stays
+  Vetoes vetoes;  // the vetoes of the policy's steps, if the memory stays
 };
 
 // Adds the changed check and its actions to the decision.

@@ -1,11 +1,11 @@
-// provisioning/disruption.h — what a Karpenter NodePool may do to nodes by its own will
-// (`spec.disruption`), as far as budgets let it.
+// provisioning/disruption.h — the disruptions of nodes that a Karpenter NodePool may begin by
+// itself (`spec.disruption`), within its budgets.
 //
 // A budget names a number or a share of the pool's nodes that may go at a time, the causes that it
 // is for, and times at which it is in force. If there are several, the strictest counts; a pool
 // without budgets has no limit. A share is rounded up: 10 % of one node is one node. A budget whose
-// number or schedule nobody can read lets no node go, as in Karpenter. Neither expiry nor the loss
-// of a node asks for a budget.
+// number or schedule cannot be read lets no node go, as in Karpenter. Budgets do not limit expiry
+// or the loss of nodes.
 //
 // Units: schedules are in UTC. Threads: pure functions. Errors: none.
 // Source: sigs.k8s.io/karpenter, pkg/apis/v1/nodepool_budgets.go.

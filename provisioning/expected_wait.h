@@ -8,8 +8,9 @@
 // days. The key's own outcomes count most; while these are few, those of the same machines in other
 // sizes and then those of the flavor's other machines are added, at half and at a quarter of the
 // weight; and a prior of weight 3 always. Requests that found others waiting for the same machines
-// and requests that found none are kept apart as soon as both are known: the others tell that the
-// stock is out. The remaining wait of a request that has waited already is conditional on that.
+// and requests that found none are kept apart as soon as both are known: waiting requests are a
+// sign that the stock is out. The remaining wait of a request is conditional on the time that it
+// has waited already.
 //
 // Units: seconds. Threads: pure functions. Errors: none. Source: this repository's specification of
 // capacity; the priors are its figures for queued provisioning.

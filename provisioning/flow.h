@@ -8,7 +8,7 @@
 // few of them open the order of the queue decides. A Workload without room waits with its quota.
 //
 // The book is what the driver has seen, not a memory: after a restart the requests that exist are
-// counted first, and each Workload takes its place again when it is looked at.
+// counted first, and each Workload takes its place again at the next decision on it.
 //
 // Threads: one. Errors: none. Source: cluster-autoscaler's injector of ProvisioningRequests.
 #pragma once
@@ -42,7 +42,7 @@ struct FlowPlace {
 };
 FlowPlace FlowPlaceOf(const api::Workload& workload);
 
-// What a decision left without room.
+// The lane, with its limit, in which a decision found no room.
 struct FlowWait {
   Lane lane;
   std::int32_t limit = 0;
@@ -57,9 +57,10 @@ class Flow {
   // before it.
   bool MayAsk(const FlowWait& wait, const FlowPlace& place) const;
 
-  // The open requests of the Workload, instead of those that were known.
+  // Sets the open requests of the Workload, in place of those of the last call.
   void SetOpen(const std::string& uid, OpenRequests open);
-  // Whether the Workload waits, and where. `key` is that of the Workload.
+  // Sets whether the Workload waits, and in which lane; nullopt: it does not wait. `key`: the key
+  // of the Workload.
   void SetWait(const FlowPlace& place, const api::ObjectKey& key, std::optional<FlowWait> wait);
   void Drop(const std::string& uid);
 

@@ -28,10 +28,11 @@ inline constexpr Duration kNotReadyFor = std::chrono::minutes(5);
 const api::Condition* LostItsNode(const api::Pod& pod);
 
 struct PodsSeen {
-  // That use a request or a lease of the Workload: unfinished ones, and those that lost their node.
+  // Pods that use a request or a lease of the Workload: unfinished pods, and pods that lost their
+  // node.
   std::vector<const api::Pod*> pods;
-  std::vector<const api::Pod*> foreign;  // pods of others, on the nodes of these; no daemons
-  std::map<std::string, const api::Node*> nodes;  // that pods are bound to; null: gone
+  std::vector<const api::Pod*> foreign;  // pods of others on the nodes of `pods`; no daemons
+  std::map<std::string, const api::Node*> nodes;  // nodes that pods are bound to; null: gone
 };
 
 // What lets a pod use capacity: the name of the request, or the holder of the lease.
@@ -48,7 +49,8 @@ struct Lateness {
   std::optional<WallTime> next;  // when a further pod is late
 };
 
-// Pods of the claim that have no node `limit` after they were made, `came` at the earliest.
+// The pods of the claim that have had no node for `limit`, counted from their creation, but not
+// from before `came`.
 Lateness LatenessOf(const PodsSeen& seen, const Claim& claim, WallTime came, Duration limit,
                     WallTime now);
 

@@ -8,7 +8,7 @@
 // is counted, and a node that goes is not, from the last Extend on: never too much.
 //
 // The measured cost of a request takes the place of its charge (spend.h) once its nodes are gone;
-// before, the larger one of both counts.
+// until then the larger of the two counts.
 //
 // Bounded: 3000 nodes and Workloads of a queue; nodes beyond the bound are not measured.
 //
@@ -33,7 +33,7 @@ struct NodeUse {
   std::string node_uid;
   std::string workload_uid;
   WallTime created{};    // the node
-  api::NodeMeter meter;  // without its times
+  api::NodeMeter meter;  // its times are not set
 };
 
 struct MeterPlace {
@@ -42,7 +42,7 @@ struct MeterPlace {
   friend bool operator==(const MeterPlace&, const MeterPlace&) = default;
 };
 
-// A meter that has counted further, for whoever keeps accounts.
+// A meter that has counted further, for callers that keep accounts.
 struct MeterNote {
   MeterPlace place;
   api::NodeMeter meter;
@@ -52,7 +52,7 @@ struct MeterNote {
   std::int64_t gpus = 0;      // whole ones of the node; 0 also where the node has gone
 };
 
-// What a meter, or several of them, have counted.
+// The sum of one meter or of several.
 struct Metered {
   std::int64_t seconds = 0;
   std::int64_t nano_dollars = 0;  // the cost of the nodes whose price is known

@@ -24,7 +24,7 @@ namespace berth::provisioning {
 
 // The objects of Karpenter; empty where it is not installed. All pointers are valid.
 struct NodeSupply {
-  bool has_karpenter = false;                          // its kinds are served
+  bool has_karpenter = false;                          // Karpenter's kinds are served
   std::vector<const api::KarpenterNodePool*> pools;    // by name
   std::vector<const api::KarpenterNodeClaim*> claims;  // by name
   // Events of autoscalers about the pods and their NodeClaims, since the pods began to wait.
@@ -53,7 +53,8 @@ WaitCause CauseOfWait(const api::Pod& pod, const NodeSupply& supply, WallTime no
 
 // What keeps nodes for pods of that spec from coming, before the pods exist: their NodePool does
 // not exist, or each NodePool that may host the pods is not ready or has a limit below one pod, and
-// no NodeClaim of these stands, on whose node there may be room. nullopt: nothing is known.
+// no NodeClaim of these NodePools exists, on whose node there may be room. nullopt: nothing is
+// known.
 std::optional<WaitCause> KnownObstacle(const api::PodSpec& spec, const NodeSupply& supply,
                                        WallTime now);
 

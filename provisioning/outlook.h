@@ -4,8 +4,8 @@
 //
 //     Workload, policy, ClusterQueue, stock memory ──OutlookOf──▶ one StepOutlook for each step
 //
-// Steps are chosen by StepPlan (policy_steps.h), as for a Workload that exists. The quota that
-// others use at present passes no step over: it may be free by then.
+// Steps are chosen by StepPlan (policy_steps.h), as for a Workload that exists. Quota that others
+// use at present is no reason to pass a step over: it may be free when the Workload exists.
 //
 // Units: seconds; USD for one node and hour. Threads: pure functions. Errors: none.
 #pragma once
@@ -33,10 +33,10 @@ inline constexpr char kNoQuotaReason[] = "NoQuota";
 
 struct OutlookInput {
   const api::Workload& workload;           // without an admission
-  const api::ClusterQueue& cluster_queue;  // that of its LocalQueue
+  const api::ClusterQueue& cluster_queue;  // the ClusterQueue of its LocalQueue
   const api::AdmissionCheckRule& rule;     // the ClusterQueue's rule for the check
   const api::ProvisioningRequestConfig& config;
-  const api::ProvisioningPolicy& policy;  // one without steps where the check has none
+  const api::ProvisioningPolicy& policy;  // no steps if the check has no policy
   const FlavorsByName& flavors;
   const StockMemory& stock;
   std::map<std::string, std::vector<StillWaiting>> waiting;  // by class
@@ -52,11 +52,12 @@ struct StepOutlook {
   std::string provisioning_class;
   std::int64_t max_wait_seconds = 0;  // 0: no limit
   std::int32_t max_attempts = 0;
-  std::int64_t nodes = 0;                         // the least; one for each pod of an unknown pool
-  std::optional<std::int64_t> nano_dollars_rate;  // all nodes in an hour; nullopt: unknown
-  std::optional<Cost> cost;                       // nullopt: price or run are unknown
-  Eta eta;                                        // from its request to nodes
-  std::optional<Veto> veto;                       // why the step would be passed over
+  std::int64_t nodes = 0;  // the least number; unknown pool: one for each pod
+  std::optional<std::int64_t>
+      nano_dollars_rate;     // price of all nodes for an hour; nullopt: unknown
+  std::optional<Cost> cost;  // nullopt: price or run are unknown
+  Eta eta;                   // from its request to nodes
+  std::optional<Veto> veto;  // why the step would be passed over
   bool asks_first = false;
   std::optional<Waste> race_waste;  // the most that a race wastes; nullopt: the step does not race
 };

@@ -9,7 +9,8 @@
 //                 │ timeoutSeconds: GangPartial            placeholders go, the pods take the nodes
 //                 └─▶ Retry, placeholders go
 //
-// The Workload owns its placeholders, so that they go with the Workload whoever stops.
+// The Workload owns its placeholders, so that they are deleted with the Workload even if the
+// controller has stopped.
 //
 // Threads: pure functions. Errors: none.
 #pragma once
@@ -25,7 +26,7 @@
 
 namespace berth::provisioning {
 
-inline constexpr std::size_t kMostPlaceholders = 1000;  // a larger gang starts without
+inline constexpr std::size_t kMostPlaceholders = 1000;  // a larger gang gets none
 
 // The placeholders of the Workload, in the order of its pod sets; empty: the policy has none.
 std::vector<CreatePlaceholder> PlaceholdersFor(const api::Workload& workload,
@@ -33,10 +34,10 @@ std::vector<CreatePlaceholder> PlaceholdersFor(const api::Workload& workload,
                                                const std::vector<PodSetGroup>& groups);
 
 struct PlaceholderCount {
-  std::size_t placed = 0;  // that have a node
+  std::size_t placed = 0;  // placeholders that have a node
   std::vector<const CreatePlaceholder*> missing;
 };
-// Pointers into `wanted`.
+// The result points into `wanted`.
 PlaceholderCount CountPlaceholders(const std::vector<CreatePlaceholder>& wanted,
                                    const std::vector<const api::Pod*>& pods);
 

@@ -22,7 +22,8 @@ struct PodSetGroup {
   api::PodTemplate pod_template;  // includes flavors' node selectors and tolerations, and requests
 };
 
-// Whether pods of that spec need a request: they use a managed resource, or all resources are.
+// Whether pods of that spec need a request: they use a managed resource, or all resources are
+// managed.
 bool UsesManaged(const api::PodSpec& spec, const api::ProvisioningRequestConfig& config);
 
 // The pods of `workload` that need a request, merged as the config says. Empty: no pod does.
@@ -39,7 +40,8 @@ struct UpdateOptions {
   bool protect_pods = true;  // keep autoscalers from removing the pods' nodes
 };
 
-// Annotations that keep autoscalers from removing the pods' nodes; those of the user's pods stay.
+// Annotations that keep autoscalers from removing the pods' nodes; annotations of the user's pods,
+// `user`, are not replaced.
 void AddProtection(const api::StringMap& user, api::StringMap& into);
 
 // The updates of each original pod set once `request` is provisioned: the annotations that let the

@@ -36,7 +36,7 @@ api::ProvisioningRequestConfig WithStep(api::ProvisioningRequestConfig config,
 struct FailedRequest {
   std::int32_t attempt = 0;
   std::string reason;   // the reason of the condition, or kTimeoutReason
-  std::string message;  // the message of the cloud, or ours
+  std::string message;  // the message of the cloud, or Berth's
   WallTime at{};
   std::int64_t waited_seconds = 0;  // from its creation to nodes or to the failure
   bool revoked = false;             // the capacity was there: the next request waits for no backoff
@@ -49,8 +49,8 @@ inline constexpr char kCapacityEndsReason[] = "CapacityEnds";
 
 class StepPlan {
  public:
-  // `flavors`: those of the Workload's admission. `asked`: the step of the request that exists, or
-  // empty. All arguments but `asked` must outlive the object.
+  // `flavors`: the flavors of the Workload's admission. `asked`: the step of the request that
+  // exists, or empty. All arguments but `asked` must outlive the object.
   StepPlan(const api::ProvisioningPolicy& policy, const api::ProvisioningRequestConfig& config,
            const api::ProvisioningMemory& memory, const std::vector<std::string>& flavors,
            const Vetoes& vetoes, const std::string& asked = "");
@@ -66,15 +66,16 @@ class StepPlan {
   // How long one request of the current step may wait: zones that are asked one after the other
   // share the time of the step.
   std::optional<std::int64_t> SecondsLeft() const;
-  // The flavors of steps that are all used up or under a veto: the Workload should get another one.
-  // Empty where the policy holds a Workload whose steps are all used up, or has held it.
+  // The flavors of steps that are all used up or under a veto: the Workload should get another
+  // flavor. Empty where the policy holds a Workload whose steps are all used up, or has held it.
   std::vector<std::string> FlavorsToAvoid() const;
   // The vetoes of steps that are not used up: "step a (NeverFits): …; step b (ZoneExcluded): …".
   // Empty: no such step.
   std::string PassedOver() const;
-  // The reasons of these, each once, in the order of the steps.
+  // The reasons of the vetoes in PassedOver, each once, in the order of the steps.
   std::vector<std::string> VetoReasons() const;
-  // Tells that first_left is next, and what is passed over. Precondition: first_left is not null.
+  // The text that names first_left as the next step, and the steps that are passed over.
+  // Precondition: first_left is not null.
   std::string GoingOn() const;
   // Whether each step of the policy has a veto of the reason NeverFits.
   bool never_fits() const;

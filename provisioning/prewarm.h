@@ -8,12 +8,13 @@
 // passes the provisioning check of its queue like any other: steps, budgets, stock and metering
 // hold for it. Jobs take its nodes over by reuse (reuse.h).
 //
-// With maxIdleSeconds nodes go that nobody uses. A node is used while a Workload has a lease on it;
-// while one node is used none goes. The Workload is deactivated then, gives back quota and request,
-// and stays as the sign that its nodes are not asked for again in this window.
+// With maxIdleSeconds, nodes that nobody uses for so long are given up. A node is used while a
+// Workload has a lease on it; while one node is used, all are kept. To give the nodes up, the
+// Workload is deactivated. It releases its quota and its request, and stays as the sign that its
+// nodes are not asked for again in this window.
 //
-// Nobody queues a Workload without a job again after an eviction: it is deleted five minutes later
-// and made anew while the window is open.
+// No controller queues a Workload without a job again after an eviction: the Workload is deleted
+// five minutes later and made anew while the window is open.
 //
 // The state is in the objects: the Workload carries the label berth.dev/prewarm and the annotation
 // berth.dev/idle-since, its nodes the annotation berth.dev/prewarm. A crash at any point leaves
@@ -55,14 +56,14 @@ struct PrewarmSituation {
   TimeZone zone;
   const FlavorsByName* flavors = nullptr;
   std::vector<const api::Workload*> workloads;  // those that have the policy's label
-  std::vector<const api::Node*> brought;        // by the requests of these Workloads
-  std::vector<const api::Node*> kept;           // those that have the policy's annotation
+  std::vector<const api::Node*> brought;        // nodes that requests of these Workloads brought
+  std::vector<const api::Node*> kept;           // nodes that have the policy's annotation
 };
 
-// What is written to the Workload about its idle nodes.
+// The write of the annotation berth.dev/idle-since, or the deactivation, of the Workload.
 struct PrewarmIdle {
   api::ObjectKey workload;
-  std::string resource_version;   // the write fails where it is another one
+  std::string resource_version;   // the write fails if the Workload has another
   std::optional<WallTime> since;  // nullopt: a node is used, or none is there
   bool ends = false;              // the nodes go: the Workload is deactivated
 };

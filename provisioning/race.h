@@ -9,12 +9,12 @@
 // no memory of its own: the requests are the memory. When all have failed, each counts as a failed
 // attempt of its step, and the time of the race once.
 //
-// Nodes that come for a request that has lost are paid in vain. Bound of that waste:
+// Nodes that come for a request that has lost are paid for in vain. Bound of that waste:
 //     (width − 1) × nodes × price
 //         × (boot + keepSurplusSeconds + time until an idle node is removed)
 // With keepSurplusSeconds the request of such nodes stays for that long, so that the cloud keeps
-// the nodes while other Workloads may lease them. No memory says so: the grant and the check's turn
-// to Ready are in the objects.
+// the nodes while other Workloads may lease them. This needs no memory: the grant and the check's
+// change to Ready are in the objects.
 //
 // Units: seconds, nano-dollars. Threads: pure functions. Errors: none. Source: this repository's
 // specification of capacity; GKE's OBTAINABILITY strategy.
@@ -81,7 +81,7 @@ bool MayRace(const api::ProvisioningPolicy& policy, const api::ProvisioningStep&
 Waste WasteOf(WallTime granted, WallTime deleted, std::int64_t nodes,
               std::optional<std::int64_t> price);
 
-// Adds to the memory, once for each attempt. Returns whether the memory changed.
+// Adds the waste to the memory, once for each attempt. Returns whether the memory changed.
 bool BookWaste(std::int32_t attempt, const Waste& waste, api::ProvisioningMemory& memory);
 
 }  // namespace berth::provisioning

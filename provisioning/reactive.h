@@ -11,7 +11,7 @@
 // minutes. The memory of what failed, the vetoes (vetoes.h) and the stock memory (stock.h) are
 // those of provisioning checks; the memory is written first and alone, as in decide.h.
 //
-// A job whose nodes cannot come is not let start: see KnownObstacle (node_supply.h). The cost of an
+// A job whose nodes cannot come may not start: see KnownObstacle (node_supply.h). The cost of an
 // attempt is charged to its LocalQueue's day (spend.h), and the charge is written, before the job
 // or its placeholders may start. The charge is taken back when the attempt ends and no pod got a
 // node.
@@ -43,7 +43,7 @@ namespace berth::provisioning {
 // The class of all reactive capacity in the stock memory.
 inline constexpr char kReactiveClass[] = "reactive-capacity";
 inline constexpr std::int64_t kUsualReactiveWait = 900;  // seconds, of a step without a limit
-// How long pods may wait before the check tells the cause.
+// How long pods may wait before the check's message names the cause.
 inline constexpr Duration kQuietWait = std::chrono::seconds(10);
 
 // How often the cause is looked for again while pods wait: Events come later than pods.
@@ -74,7 +74,7 @@ struct ReactiveSituation {
   std::vector<const api::Pod*> placeholders;  // the Workload's placeholders, by name
   NodeSupply supply;
   const FlavorsByName* flavors = nullptr;    // null: no flavors
-  api::MemoryByCheck memory;                 // what the Workload's annotation says
+  api::MemoryByCheck memory;                 // from the Workload's annotation
   const StockMemory* stock = nullptr;        // null: nothing is remembered
   std::optional<std::int64_t> job_deadline;  // activeDeadlineSeconds of the Workload's Job
   std::optional<std::int64_t> past_run;      // seconds, of earlier jobs (run_history.h)
@@ -88,8 +88,8 @@ struct LongestWait {
 };
 LongestWait LongestWaitOf(const std::vector<const api::Pod*>& pods);
 
-// The actions are CheckEvents, and those of placeholders; `memory` has no end of capacity, and its
-// avoided flavors are those of the annotation berth.dev/reactive-avoided-flavors.
+// The actions are CheckEvents and the actions on placeholders. `memory` has no expires_at, and its
+// avoided_flavors are for the annotation berth.dev/reactive-avoided-flavors.
 Decision DecideReactive(const ReactiveSituation& situation, WallTime now);
 
 }  // namespace berth::provisioning

@@ -23,8 +23,8 @@ namespace berth::provisioning {
 
 std::int64_t WholeSeconds(WallTime from, WallTime to);  // at least 0
 
-// What the vetoes of the check's steps depend on. `policy`: with its limit; all arguments must
-// outlive the result.
+// What the vetoes of the check's steps depend on. `policy`: a result of WithReactiveLimit. All
+// arguments must outlive the result.
 VetoInput AboutReactiveSteps(const ReactiveSituation& situation, const std::string& check,
                              const api::ProvisioningPolicy& policy,
                              const api::ProvisioningMemory& memory, WallTime now);
@@ -35,7 +35,7 @@ std::vector<Charge> SettledReactiveCharges(const ReactiveSituation& situation,
                                            const std::string& check,
                                            const api::ProvisioningMemory& memory);
 
-// Decides once: make one for each decision. All arguments must outlive the object.
+// An object decides once: make one for each decision. All arguments must outlive the object.
 class ReactiveDecider {
  public:
   ReactiveDecider(const ReactiveSituation& situation, const ReactiveCheck& input,

@@ -17,7 +17,8 @@ namespace berth::provisioning {
 // The name has at most 253 bytes; a DNS subdomain if workload and check are.
 std::string RequestName(std::string_view workload, std::string_view check, std::int32_t attempt);
 
-// The attempt of a request of `workload` and `check`; nullopt: a request of another one.
+// The attempt of a request of `workload` and `check`; nullopt: the request is of another Workload
+// or check.
 std::optional<std::int32_t> AttemptOf(std::string_view request_name, std::string_view workload,
                                       std::string_view check);
 

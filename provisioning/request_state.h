@@ -35,7 +35,7 @@ enum class RequestState : std::uint8_t {
 RequestState StateOf(const api::ProvisioningRequest& request);
 // Whether the request waits for capacity.
 bool IsOpen(RequestState state);
-// Whether the cloud may still grant the request: it waits, and nobody has deleted it.
+// Whether the cloud may still grant the request: it waits, and is not being deleted.
 bool MayBeGranted(const api::ProvisioningRequest& request);
 std::string_view RequestStateName(RequestState state);
 

@@ -30,13 +30,13 @@ namespace berth::provisioning {
 struct NodeSeen {
   const api::Node* node = nullptr;
   bool idle = false;           // no pods but those of daemons
-  api::ResourceAmounts taken;  // by pods of daemons, with "pods"
+  api::ResourceAmounts taken;  // taken by pods of daemons, "pods" included
   std::int64_t set_size = 1;   // nodes of the request that brought the node
 };
 
 // The view of a cluster's nodes for one Workload.
 struct NodesSeen {
-  std::vector<NodeSeen> nodes;   // idle ones, and those that are leased to the Workload
+  std::vector<NodeSeen> nodes;   // idle nodes, and nodes leased to the Workload
   std::set<std::string> booked;  // sets that belong to requests of other Workloads
   bool unnamed_booking = false;  // another Workload has a request that does not name its nodes
   std::vector<const api::Workload*> waiting;  // other Workloads that wait to start

@@ -34,17 +34,17 @@ std::optional<std::int64_t> RunLimit(const api::ProvisioningPolicy* policy,
                                      std::optional<std::int64_t> job_deadline,
                                      std::optional<std::int64_t> past_run);
 
-// The images of the first container of each pod set, each with a comma behind it: what makes runs
-// alike. Empty: no container names one.
+// The images of the first container of each pod set, each with a comma behind it: runs of Workloads
+// with equal images are alike. Empty: no container names one.
 std::string ImagesOf(const api::Workload& workload);
 
-// The parameter of the Workload, else of the config; nullopt: neither says it.
+// The parameter of the Workload, else of the config; nullopt: neither has it.
 std::optional<std::int64_t> RunParameter(const api::Workload& workload,
                                          const api::ProvisioningRequestConfig& config);
 
 std::int64_t AskedRun(const api::ProvisioningPolicy::RunDuration& rule, std::int64_t expected);
 
-// When the cloud takes the request's nodes back; nullopt: there are none, or nobody said.
+// When the cloud takes the request's nodes back; nullopt: there are no nodes, or no end is known.
 std::optional<WallTime> ExpiryOf(const api::ProvisioningRequest& request);
 
 }  // namespace berth::provisioning

@@ -4,7 +4,8 @@
 //     finished Workloads --Add--> the last 64 runs of a place --Expected--> their 99th percentile
 //
 // A place is a LocalQueue, a kind, and a name without its counters: nightly-29123456 and
-// nightly-29124896 are one. Only runs that succeeded count; from kLeastRuns on they are enough.
+// nightly-29124896 are one. Only runs that succeeded count. A place with fewer than kLeastRuns runs
+// gives no expectation.
 //
 // Bounded: kMostPlaces places, those that were added to last.
 //
@@ -32,7 +33,7 @@ class RunHistory {
   static constexpr std::size_t kLeastRuns = 20;
   static constexpr std::size_t kMostPlaces = 2000;
 
-  // Nothing for a Workload that has not succeeded, or whose times are unknown. Precondition: the
+  // No effect for a Workload that has not succeeded, or whose times are unknown. Precondition: the
   // Workload was not added before.
   void Add(const api::Workload& workload);
   // The time that 99 of 100 runs of the Workload's place did not exceed; nullopt: too few are

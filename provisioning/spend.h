@@ -4,11 +4,11 @@
 //
 // A request is charged before it is made, with the cost that is expected, to the day of the
 // request. The charge of a request that brings no nodes is taken back when the request cannot be
-// granted: the request has failed, or is gone. Each request that brings
-// nodes is charged in full, until what its nodes cost is measured (meter.h).
+// granted: the request has failed, or is gone. Each request that brings nodes is charged in full,
+// until the cost of its nodes is measured (meter.h).
 //
-// Bounded: the last two days of a queue, 2000 charges a day; further ones are added up and are not
-// taken back.
+// Bounded: the last two days of a queue, 2000 charges a day; further charges are added up and are
+// not taken back.
 //
 // Units: USD in billionths, saturating; days of UTC. Threads: one. Errors: none.
 #pragma once
@@ -38,7 +38,7 @@ class SpendMemory {
   void Record(const Charge& charge);
   // Whether Record would change nothing.
   bool Knows(const Charge& charge) const;
-  // 0: none.
+  // 0: there is no such charge.
   std::int64_t ChargeOf(const std::string& queue, std::int64_t day, const std::string& id) const;
   // The queue's charges of that day without those of `ids`. Where the nodes of a charge were
   // measured and are gone, their cost counts; while nodes stand, no less than the charge.

@@ -1,5 +1,5 @@
 // provisioning/stock.h — the stock memory: what is known about the stock of each class, zone and
-// shape from the outcomes of our own requests, and how long to rest before the next request.
+// shape from the outcomes of Berth's own requests, and how long to rest before the next request.
 //
 //     outcome --Record--> memory --RestOf--> "not before 14:05, after 2 failures"
 //
@@ -7,8 +7,8 @@
 // hours; 6 hours, at most 7 days, where the cloud says that the machine will not come; 30 days for
 // a zone that never has the machine; an hour for the cloud's quota. Failures during a rest add
 // nothing: many Workloads that fail at once count once. A grant of at least that size ends the
-// rest. A rest holds for requests of that size class or a larger one: what lacks two nodes lacks
-// eight.
+// rest. A rest holds for requests of that size class or a larger one: a stock without two nodes has
+// no eight nodes.
 //
 // Bounded: 64 keys a class, 256 outcomes a key, 4096 a class; the oldest go first.
 //

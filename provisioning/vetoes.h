@@ -27,7 +27,7 @@ namespace berth::provisioning {
 struct Veto {
   std::string reason;             // one of the reasons below
   std::string message;            // without the step's name
-  std::optional<WallTime> until;  // the veto ends by itself; nullopt: somebody has to act
+  std::optional<WallTime> until;  // the veto ends by itself; nullopt: a person has to act
   std::string in_favor_of;        // holds while this step is left; empty: holds in any case
 };
 inline constexpr char kNeverFitsReason[] = "NeverFits";
@@ -52,7 +52,7 @@ struct VetoInput {
   WallTime now{};
   std::optional<std::int64_t> job_deadline;  // activeDeadlineSeconds of the Workload's Job
   const SpendMemory* spend = nullptr;        // null: no queue has a budget of the day
-  std::set<std::string> own_charges;         // that the next request replaces (day_charges.h)
+  std::set<std::string> own_charges;  // charges that the next request replaces (day_charges.h)
   const api::ProvisioningMemory* memory = nullptr;  // null: no step is used up
   bool asked = false;  // a request waits or has its nodes: expected waits change nothing
 };
@@ -67,7 +67,7 @@ bool MayDivide(const api::ProvisioningPolicy& policy, const api::Workload& workl
 std::optional<Veto> OverBudget(const api::ProvisioningStep& step, const VetoInput& input);
 
 struct Cost {
-  std::int64_t nodes = 0;  // the least of the step's pool; one for each pod of an unknown pool
+  std::int64_t nodes = 0;  // the least of the step's pool; unknown pool: one for each pod
   std::int64_t nano_dollars_per_hour = 0;  // the price of one node
   std::int64_t seconds = 0;                // expected run, else the run that is asked for
   std::int64_t nano_dollars = 0;           // all together, saturating
@@ -79,7 +79,7 @@ std::optional<Cost> CostOf(const api::ProvisioningStep& step, const VetoInput& i
 // The least number of nodes of the step's pool; one for each pod of an unknown pool.
 std::int64_t NodesOf(const api::ProvisioningStep& step, const Gang& gang);
 
-// The price of one node of the step: its own, else that of the annotation
+// The price of one node of the step: the price in the step, else in the annotation
 // berth.dev/price-per-hour of its flavor; nullopt: unknown.
 std::optional<api::Quantity> PriceOf(const api::ProvisioningStep& step,
                                      const FlavorsByName* flavors);

@@ -28,7 +28,8 @@ std::vector<std::string> PossibleZones(const api::ProvisioningStep& step, const 
 std::vector<std::string> BoundZones(const api::ProvisioningStep& step, const VetoInput& input);
 
 // The entry of the stock memory whose rest forbids a request of the step in `zone`; an empty zone:
-// where the cloud chooses. null: none, or the policy ignores the stock.
+// the request lets the cloud choose the zone. null: no rest forbids the request, or the policy
+// ignores the stock.
 const api::StockEntry* RestIn(const std::string& zone, const api::ProvisioningStep& step,
                               const VetoInput& input);
 

@@ -33,7 +33,7 @@ struct ClusterQueueEntry {
       : pending(number, listing, nodes, usages, user_shares, counts) {}
   ClusterQueueSettings settings;
   PlaceRules places;
-  // The waiting workloads by their queue-order instants, where `lists_ages`; without the others.
+  // The waiting workloads by their queue-order instants; filled only where `lists_ages`.
   bool lists_ages = false;
   std::set<std::pair<WallTime, WorkloadId>> by_age;
   bool present = false;

@@ -76,7 +76,7 @@ class Names {
  private:
   struct Use {
     std::int64_t holders = 0;
-    bool used = false;  // by a name
+    bool used = false;  // a name has the number
     bool interned = false;
     bool idle = false;  // in idle_
   };

@@ -11,10 +11,10 @@
 //                       latest start (deadline - expected run time), at least the least slack of
 //                       the queue behind the queue-order instant, minus kUsualSlack
 //     kept              the queue-order instant - a thousand years: workloads for which the queue
-//                       keeps a place (admission/policies/kept_places.h); the share is no matter
+//                       keeps a place (admission/policies/kept_places.h); the share does not count
 //
 // So with ShortestFirst a workload is overtaken for a bounded time. The passage of time changes no
-// place: only the workload, the order, or a kept place does.
+// place: a place changes only with the workload, the order, or a kept place.
 //
 // Threads: pure functions. Errors: none.
 // Source: Kueue pkg/workload (Ordering, EffectivePriority), KEP-349.
@@ -59,13 +59,13 @@ WallTime KeptPlaceOf(WallTime queued_at);
 inline constexpr Duration kUsualSlack = std::chrono::hours(24);
 inline constexpr WallTime kNoDeadline = WallTime::max();
 
-// What a queue says of places.
+// The rules of a queue for the places of its workloads.
 struct PlaceRules {
   api::QueueOrder order = api::QueueOrder::kFifo;
-  Duration least_slack{};  // 0: deadlines move nobody
+  Duration least_slack{};  // 0: deadlines do not count
   friend bool operator==(const PlaceRules&, const PlaceRules&) = default;
 };
-// What a workload says of its place.
+// The facts of a workload from which its place is computed.
 struct PlaceFacts {
   WallTime queued_at{};
   std::int64_t run_seconds = 0;  // expected
@@ -88,12 +88,12 @@ inline bool Before(const OrderKey& a, const OrderKey& b) {
   return *a.uid < *b.uid;
 }
 
-// The place of a workload in one queue, with what may put it before others.
+// The rank of a workload in one queue: its place, and the facts that may put it before others.
 struct PendingRank {
   bool before_usage = false;  // a preemptor before all others
   double usage = 0;           // the usage of its LocalQueue, where the queue orders by usage
-  bool sticky = false;        // a preemptor before those of equal usage
-  double user_share = 0;      // its user's, where users take turns; below 0 for a kept place
+  bool sticky = false;        // a preemptor before workloads of equal usage
+  double user_share = 0;      // its user's share, where users take turns; below 0: kept place
   OrderKey key;
 };
 

@@ -29,10 +29,10 @@ inline constexpr CounterId kNoCounter = -1;
 class PendingCounts {
  public:
   using Values = std::vector<std::string>;
-  // Null: every workload has the same values, none.
+  // Null: no workload has values.
   using ValuesOf = std::function<Values(const api::Workload&)>;
 
-  // Off until then: Join returns kNoCounter.
+  // Switches counting on. Before this call counting is off, and Join returns kNoCounter.
   void SwitchOn(ValuesOf values_of);
   bool on() const { return on_; }
 

@@ -39,8 +39,8 @@ namespace berth::queue {
 enum class PendingIn : std::uint8_t { kNothing, kGroup, kBackoff };
 
 // Which of the workloads parked in bulk BulkPark returns. kAll costs the number of workloads; kNew
-// returns each workload once after its Push, and costs each once. All queues have the same value,
-// which never changes.
+// returns each workload once after its Push, and costs that once per workload. All queues have the
+// same value, which never changes.
 enum class Listing : std::uint8_t { kNo, kNew, kAll };
 
 struct PendingNode {
@@ -58,7 +58,7 @@ struct PendingNode {
   std::int32_t cluster_queue = -1;  // the queue that it waits in; -1: none
   std::int32_t index = -1;          // index of the group, or of the slot in backoff
   std::int32_t member_index = -1;   // index in its LocalQueue's list
-  std::int32_t user = -1;           // a number of the owner of the queues
+  std::int32_t user = -1;           // number of the submitter (QueuePlaces::UserOf)
   CounterId counter = kNoCounter;   // SetCounter changes the counter of a node in a queue
   PendingIn pending_in = PendingIn::kNothing;
   std::uint8_t bag = 0;         // bag of its group
@@ -69,8 +69,9 @@ struct PendingNode {
 
 class PendingQueue {
  public:
-  // `number`: the ClusterQueue's, as in its nodes. `usages`: by number of the LocalQueue. `shares`:
-  // those above 0, by number of the user. `counts` gets the numbers of active workloads.
+  // `number`: the number of the ClusterQueue, as in its nodes. `usages`: by number of the
+  // LocalQueue. `shares`: the shares of users that are above 0, by number of the user. `counts`
+  // gets the numbers of active workloads.
   using UserShares = std::unordered_map<std::int32_t, double>;  // looked up, never walked
   PendingQueue(std::int32_t number, Listing listing, std::vector<PendingNode>& nodes,
                const std::vector<double>& usages, const UserShares& shares, PendingCounts& counts)
@@ -196,7 +197,7 @@ class PendingQueue {
   Group& group(std::int32_t index) { return groups_[static_cast<std::size_t>(index)]; }
   std::int64_t backoff_count() const { return static_cast<std::int64_t>(in_backoff_.size()); }
   double UsageOf(std::int32_t local_queue) const;
-  // What orders the node by its user; 0 where users take no turns.
+  // The user's share that orders the node; 0 where users take no turns.
   double ShareOf(NodeIndex node) const;
   std::int32_t ShapeFor(std::uint64_t hash);
   void DropShapeIfUnused(std::int32_t index);
@@ -206,7 +207,7 @@ class PendingQueue {
   void Count(Group& of, CounterId counter, std::uint8_t bag, std::int32_t more);
   bool EntryBefore(const OrderEntry& a, const OrderEntry& b) const;
   OrderEntry EntryOf(std::int32_t index) const;
-  void Reorder(std::int32_t index);  // call after its active heap changed
+  void Reorder(std::int32_t index);  // call after the group's active heap changed
   void SiftUp(std::size_t position);
   void SiftDown(std::size_t position);
   void Swap(std::size_t a, std::size_t b);
@@ -237,7 +238,7 @@ class PendingQueue {
   std::vector<std::int32_t> free_shapes_;
   std::unordered_map<std::uint64_t, std::int32_t> shape_numbers_;  // looked up, never walked
   std::vector<std::int32_t> marked_shapes_;
-  std::vector<std::int32_t> parked_groups_;  // all groups with parked workloads, maybe more
+  std::vector<std::int32_t> parked_groups_;  // all groups with parked workloads, and others
   std::vector<std::int32_t> woken_groups_;   // scratch
   std::vector<NodeIndex> in_backoff_;
   Preemptor preemptor_;

@@ -1,7 +1,7 @@
 // queue/queue_places.h — the order of the ClusterQueues of a QueueSet, their workloads by age, and
 // the workloads for which a queue keeps a place.
 //
-// Valid as long as the QueueSet. Threads: one. Errors: none.
+// The object is valid as long as the QueueSet. Threads: one. Errors: none.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,8 @@ class QueuePlaces {
  public:
   explicit QueuePlaces(QueueSet& set) : set_(set) {}
 
-  // The order of the queue's waiting workloads from this call on. They become active, as new ones.
+  // The order of the queue's waiting workloads from this call on. All waiting workloads become
+  // active, like new ones.
   void SetRules(ClusterQueueId queue, const PlaceRules& rules);
 
   // The number of the submitter: by the annotation berth.dev/user, without it by the LocalQueue.
@@ -28,13 +29,13 @@ class QueuePlaces {
   // The share of the queue that the submitter has; counts with the order FairByUser.
   void SetUserShare(ClusterQueueId queue, std::int32_t user, double share);
 
-  // Whether ByAge lists the queue's waiting workloads.
+  // Sets whether ByAge lists the queue's waiting workloads.
   void ListAges(ClusterQueueId queue, bool lists);
   using Ages = std::set<std::pair<WallTime, WorkloadId>>;  // by queue-order instant
   const Ages& ByAge(ClusterQueueId queue) const;
   std::uint64_t version() const;  // changes with any of these lists
 
-  // Whether the queue keeps a place for the workload; no effect if the workload does not wait.
+  // Sets whether the queue keeps a place for the workload; no effect if the workload does not wait.
   void SetKept(WorkloadId workload, bool kept);
   bool IsInBackoff(WorkloadId workload) const;
 

@@ -1,7 +1,7 @@
 // queue/queue_preemptor.h — the workload whose preemptions one ClusterQueue of a QueueSet waits
 // for.
 //
-// Valid until the QueueSet changes. Threads: one. Errors: none.
+// The object is valid until the QueueSet changes. Threads: one. Errors: none.
 // Source: Kueue pkg/cache/queue (stickyWorkload).
 #pragma once
 
@@ -19,7 +19,7 @@ class QueuePreemptor {
                  std::uint64_t& versions)
       : queue_(queue), nodes_(nodes), versions_(versions), number_(number) {}
 
-  // Whether the workload, unchanged since, is the preemptor.
+  // Whether the workload is the preemptor, and its object has had the same generation since then.
   bool Is(WorkloadId workload) const {
     const PendingQueue::Preemptor& preemptor = queue_.pending.preemptor();
     return preemptor.node == workload && preemptor.generation == node(workload).generation;
@@ -28,7 +28,7 @@ class QueuePreemptor {
   // leaves or another workload preempts. No effect in other queues, where Requeue's order holds.
   void PutFirst(WorkloadId head);
   // Gives a workload that waits in the queue the state after Requeue for its preemptions and
-  // PutFirst; no effect on others.
+  // PutFirst; no effect on other workloads.
   void Restore(WorkloadId workload);
 
  private:

@@ -70,7 +70,8 @@ class QueueSet {
         listing_(listing),
         order_by_usage_(usage_order == UsageOrder::kCounts) {}
 
-  // ClusterQueues with `by_usage` order by it, with UsageOrder::kCounts.
+  // Sets the usage of a LocalQueue. With UsageOrder::kCounts, the usage orders the workloads of
+  // ClusterQueues with `by_usage`.
   void SetUsage(const api::ObjectKey& local_queue, double usage);
 
   // The numbers of waiting workloads: a reader switches them on before the first workload, and
@@ -119,7 +120,7 @@ class QueueSet {
   // Puts a taken head back. `pending_flavors`: the flavor scan has not reached the end.
   struct RequeueResult {
     Destination to = Destination::kNone;
-    std::vector<WorkloadId> bulk_parked;  // per Listing
+    std::vector<WorkloadId> bulk_parked;  // those that Listing selects
   };
   enum class Scan : std::uint8_t { kDone, kPendingFlavors };
   RequeueResult Requeue(const Head& head, RequeueReason reason, Scan scan, WallTime now);
@@ -131,7 +132,7 @@ class QueueSet {
   QueuePreemptor preemptor(ClusterQueueId queue) {
     return {queue, entry(queue), nodes_, versions_};
   }
-  // The order of the queues and the ages of what waits in them.
+  // The order of the queues and the ages of the workloads that wait in them.
   QueuePlaces places() { return QueuePlaces(*this); }
   // The workloads that wait in the queue.
   WaitingWorkloads waiting(ClusterQueueId queue) const { return WaitingWorkloads(entry(queue)); }

@@ -21,7 +21,7 @@ class WaitingWorkloads {
   Lists Split() const;  // without the taken head
   // Every waiting workload, active or not, in the order that all would have if active.
   std::vector<WorkloadId> All() const { return queue_.pending.All(); }
-  // The same in no order, in O(n), with what a reader needs to sort them.
+  // The workloads of All in no order, in O(n), with the ranks by which a reader can sort them.
   struct Ranked {
     WorkloadId workload = kNoNode;
     PendingRank rank;
@@ -32,7 +32,7 @@ class WaitingWorkloads {
 
   // Workloads that compete for the head.
   std::int64_t active_count() const { return queue_.pending.active_count(); }
-  std::int64_t count() const;  // without the taken head too
+  std::int64_t count() const;  // active and inadmissible, without the taken head
   PendingQueue::ShapeCounts CountShapes() const { return queue_.pending.CountShapes(); }
 
  private:

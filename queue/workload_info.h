@@ -69,7 +69,8 @@ struct WorkloadInfo {
   std::shared_ptr<const api::Workload> object;
   std::int64_t priority = 0;  // effective priority
   WallTime queued_at{};
-  // The expected run time: what the workload declares, else what its owner fills in.
+  // The expected run time: the time that the workload declares, else the estimate that the owner of
+  // this struct fills in.
   std::int64_t run_seconds = kUnknownRunSeconds;
   WallTime deadline = kNoDeadline;
   std::uint64_t shape = kUnknownShape;  // equal: the scheduler cannot tell the workloads apart

@@ -46,17 +46,17 @@ struct ReviewedKind {
   bool plain_topology = false;  // an elastic job asks for no required or preferred topology
   bool pod_set_groups = false;  // topology: two pod sets may form a group
   bool recheck = true;          // the rules of new jobs hold for every update, too
-  // The pod templates are those of another object: what is added to errors about their topology
-  // annotations. Empty: they are the job's.
+  // Set if the pod templates are in another object: the advice that is added to errors about their
+  // topology annotations. Empty: the templates are in the job.
   std::string topology_advice;
   // kInvalid: the object is denied with the message.
   std::function<Result<ReviewedJob>(const nlohmann::json& object)> read;
   std::function<void(nlohmann::json& object)> suspend;
   // Holds an object again that is held, and to which a user has given another size with which it
-  // runs. Null: a user cannot.
+  // runs. Null: a user cannot give another size.
   std::function<void(nlohmann::json& object)> hold_again;
-  // What every new object gets beside the defaults of all kinds; null: nothing. `queued`: a queue
-  // has the job, or will.
+  // Adds to every new object the kind's defaults beside those of all kinds; null: there are none.
+  // `queued`: the job names a queue, or will name one.
   std::function<void(bool queued, nlohmann::json& object)> defaults;
   // The kind's own errors of a job that is queued; null: none. `old`: null on create.
   std::function<FieldErrors(const nlohmann::json& object, const nlohmann::json& old)> own;
@@ -89,13 +89,13 @@ struct JobFacts {
 
 // Whether the job is to be queued.
 bool IsManagedJob(const api::ObjectMeta& job);
-// The same where jobs without a queue's name are managed, too.
+// Whether the job is to be queued, where jobs without a queue's name may be managed, too.
 bool IsQueuedJob(const api::ObjectMeta& job, const JobFacts& facts);
 
 // Sets labels and `suspended` of a job on create.
 void DefaultJob(const JobFacts& facts, ReviewedJob& job);
 
-// `old`: null on create. `own`: the errors of the kind's own rules, which stand before those of
+// `old`: null on create. `own`: the errors of the kind's own rules, which come before the errors of
 // topology.
 FieldErrors ValidateJob(const ReviewedJob& job, const ReviewedJob* old, const ReviewedKind& kind,
                         const JobFacts& facts, const FieldErrors& own = {});

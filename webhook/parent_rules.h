@@ -5,7 +5,7 @@
 //     pod-suspending-parent and, as the kind says, labels and the annotation pod-group-serving
 //
 // The pods' own review (pod_rules.h) gates each pod that has the annotation. An object whose pods
-// carry the annotation of another framework is left to that one.
+// carry the annotation of another framework is left to that framework.
 //
 // Threads: pure functions. Source: Kueue pkg/controller/jobs/{deployment,statefulset,
 // leaderworkerset}; the texts are Kueue's.
@@ -21,14 +21,15 @@
 
 namespace berth::webhook {
 
-// What a review writes, and the kind's own rules.
+// The marks that a review writes, and the kind's own rules.
 struct ParentMarks {
   using Keys = std::vector<std::string>;
-  std::vector<Keys> metadata;  // "spec", "template", "metadata"; without its parent: left out
-  bool labels = false;         // queue-name and priority-class
-  bool managed = false;        // label managed
-  bool serving = false;        // annotation pod-group-serving
-  // Further defaults of a queued object; null: none.
+  // "spec", "template", "metadata"; left out where the parent is missing.
+  std::vector<Keys> metadata;
+  bool labels = false;   // queue-name and priority-class
+  bool managed = false;  // label managed
+  bool serving = false;  // annotation pod-group-serving
+  // Adds further defaults to a queued object; null: there are none.
   std::function<void(nlohmann::json& object)> more;
   // The errors of the kind alone. `old`: null on create.
   std::function<FieldErrors(const nlohmann::json& object, const nlohmann::json& old,

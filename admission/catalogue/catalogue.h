@@ -91,7 +91,7 @@ class Catalogue {
   struct FlavorUsers {
     std::vector<ClusterQueueId> queues;  // present queues, sorted
     Wakes trees;                         // the trees of active ones
-    std::uint64_t trees_build = 0;       // build of `trees`; 0: none
+    std::uint64_t trees_build = 0;       // QuotaTree::build() that `trees` is of; 0: none
   };
 
   FlavorUsers& users_of(FlavorId id);

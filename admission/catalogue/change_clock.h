@@ -1,5 +1,5 @@
-// admission/catalogue/change_clock.h — when the allocatable quota of a queue or of a tree of
-// cohorts may have grown last, counted in such changes.
+// admission/catalogue/change_clock.h — the last change by which the allocatable quota of a queue,
+// or of a tree of cohorts, may have grown. Changes are numbered in their order.
 //
 // Threads: one. Errors: none.
 #pragma once

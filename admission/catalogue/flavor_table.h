@@ -1,5 +1,5 @@
-// admission/catalogue/flavor_table.h — the ResourceFlavors by number, with what every head asks of
-// a flavor.
+// admission/catalogue/flavor_table.h — the ResourceFlavors by number, with the facts that every
+// head reads of a flavor.
 //
 // Threads: one. Errors: none.
 #pragma once
@@ -25,7 +25,7 @@ class FlavorTable {
   // Shares nothing where no such flavor exists.
   const GpuSharing& sharing(FlavorId id) const;
   // Whether the flavor exists and has no node labels to match, no taints to tolerate, and no limit
-  // of what a pod may ask for.
+  // on the requests of one pod.
   bool TakesAllPods(FlavorId id) const {
     const auto slot = static_cast<std::size_t>(id);
     return slot < takes_all_pods_.size() && takes_all_pods_[slot] != 0;

@@ -1,7 +1,7 @@
 // admission/catalogue/queue_table.h — the ClusterQueues by number, by name and by leaf of the quota
 // tree.
 //
-// A queue that is named while its object is missing has a state, which is not present.
+// A queue that is named while its object is missing has a state with `present` false.
 //
 // Threads: one. Errors: none.
 #pragma once

@@ -35,7 +35,7 @@ struct AdmissionControllersOptions {
     bool topology = true;  // Topologies, failing nodes
   };
   Run run;
-  struct Concurrency {  // looks under way at once
+  struct Concurrency {  // reconciles under way at once
     std::size_t workload = 32;
     std::size_t cluster_queue = 5;
     std::size_t local_queue = 5;
@@ -62,8 +62,8 @@ class AdmissionControllers {
   bool idle() const;
   std::int64_t cycle_count() const;
 
-  // For commentary of others on Workloads: the time until a write may begin; zero: it begins, and
-  // is counted (kube/runtime/write_pace.h).
+  // For other parts that write commentary on Workloads: the time until a write may begin. Zero: the
+  // write may begin, and it is counted (kube/runtime/write_pace.h).
   Duration TakeCommentary();
   void Annotate(const api::Workload& workload, const std::string& annotation,
                 const std::string& value, std::function<void(Status)> done);

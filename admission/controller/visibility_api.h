@@ -5,7 +5,8 @@
 //     GET …/namespaces/NS/localqueues/NAME/pendingworkloads
 //
 // A read takes a snapshot of its ClusterQueue on the strand, in O(n), where the queue has changed
-// since the last one; the first answer sorts it, off the strand. At most kMostSnapshots are kept.
+// since its last snapshot; the first answer sorts the snapshot, off the strand. At most
+// kMostSnapshots are kept.
 //
 // Threads: the returned object may be used on any thread; the scheduler is read on `strand`, and
 // must outlive the strand's tasks.
@@ -28,7 +29,8 @@
 
 namespace berth::admission {
 
-// Reads of the scheduler. On its thread, but the answers: any thread.
+// Reads of the scheduler. Read is called on the scheduler's thread; the answers that it returns may
+// be used on any thread.
 class PendingReads {
  public:
   static constexpr std::size_t kMostSnapshots = 8;

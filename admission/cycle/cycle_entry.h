@@ -48,15 +48,15 @@ struct HeadInput {
   bool waits_for_preemption = false;
   const PreemptionPlan* plan = nullptr;   // null: the head has no preemption plan
   const Reservation* reserved = nullptr;  // not null: has quota, lacks nodes (second pass)
-  const Reservation* replaces = nullptr;  // the slice whose quota it takes over; null: none
+  const Reservation* replaces = nullptr;  // the slice whose quota the head takes over; null: none
 };
 
 struct CycleEntry {
   HeadInput input;
   Decision& decision;  // element of the DecisionList
   PreemptionTargets targets;
-  std::vector<PlacedPods> placed;  // room on nodes beyond that of its reservation
-  bool was_held_back = false;      // by OwnRules::no_preemption_in_return
+  std::vector<PlacedPods> placed;  // on nodes, beyond the room of its own reservation
+  bool was_held_back = false;      // OwnRules::no_preemption_in_return changed its victims
   bool done = false;               // processed
 
   bool GoesFirst() const { return input.waits_for_preemption || input.plan != nullptr; }

@@ -7,8 +7,8 @@
 // less in a cohort above than the free quota of the members that move on. Every cycle that holds
 // back a borrower takes a workload from the active ones of another queue, so that no cycle repeats.
 //
-// The cost of a cycle without borrowers is a look at each admitted entry; of one with borrowers, a
-// look at each entry, and for each flavor-resource that is borrowed one at each such queue.
+// A cycle without borrowers costs a look at each admitted entry. A cycle with borrowers costs a
+// look at each entry, and for each borrowed flavor-resource a look at each queue that moves on.
 //
 // Threads: one. Errors: none.
 #pragma once

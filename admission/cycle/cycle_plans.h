@@ -26,7 +26,8 @@ class CyclePlans {
   struct PlansOfTree;
 
  public:
-  // The heads that go before one plan, in order. What they take shows in the test of the next one.
+  // The heads that go before one plan, in order. The quota and nodes that a head takes count in the
+  // test of the next head.
   class HeadsAbove {
    public:
     // See Above.

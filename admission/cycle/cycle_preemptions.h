@@ -9,7 +9,8 @@
 //
 // Between two entries the claims count in the ClusterState. The quota of preempted reservations
 // leaves the ClusterState at once, or inside what-ifs only where usage is compared: fair sharing
-// (shares), and workloads that are given nodes anew. Their nodes leave it inside what-ifs only.
+// (shares), and workloads that are given nodes anew. The nodes of preempted reservations leave the
+// ClusterState inside what-ifs only.
 //
 // Threads: one. Errors: none.
 #pragma once

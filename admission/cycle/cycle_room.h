@@ -27,12 +27,13 @@ class CycleRoom {
   Room RoomFor(const CycleEntry& entry);
   // Counts the assignment and the nodes of an admitted entry.
   void CountIn(const CycleEntry& entry);
-  // Counts them as a claim of an entry that waits.
+  // Counts the assignment and the nodes of an entry that waits, as a claim.
   void Claim(const CycleEntry& entry);
-  // The claim of an entry without candidates to preempt: at most what its queue may have.
+  // Counts the claim of an entry without candidates to preempt: at most the quota that its queue
+  // may have.
   void ReserveForPreemptor(const CycleEntry& entry);
-  // The claim of an entry whose plan has no room: a head above took quota that the plan needs too.
-  // The freed usage is kept nevertheless.
+  // Counts the claim of an entry whose plan has no room, because a head above took quota that the
+  // plan needs too. The freed usage is kept nevertheless.
   void KeepFreed(const CycleEntry& entry);
 
  private:

@@ -17,8 +17,8 @@ namespace berth::admission {
 // Sets `entry.placed` for its assignment. A preemptor gets domains too.
 void NotePlaced(ClusterState& state, const FeatureGates& gates, CycleEntry& entry);
 
-// Makes `assignment` that of the workload's admission: its flavors, counts and domains, with the
-// mode kFit. Precondition: the workload has quota.
+// Sets `assignment` to the flavors, counts and domains of the workload's admission, with the mode
+// kFit. Precondition: the workload has quota.
 void TakeReserved(ClusterState& state, const api::Workload& workload, Assignment& assignment);
 
 }  // namespace berth::admission

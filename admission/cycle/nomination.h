@@ -32,7 +32,7 @@ class Nomination {
 
   // Call after AssignFlavors for an entry with a preemption plan: if the result differs from the
   // plan's assignment, assigns again for that assignment alone. A plan that cannot fit any more
-  // ends: the entry has none afterwards.
+  // ends: the entry has no plan afterwards.
   void KeepToPlan(CycleEntry& entry);
 
  private:

@@ -4,7 +4,8 @@
 // child node would have the lowest share with the entry's usage. Compared before shares: preemptors
 // with freed quota (own rule, or gate), then entries whose child would not borrow (gate). Compared
 // after shares: priority, queue-order instant. Between equals an entry of a child cohort goes
-// before one of a child queue, and of two alike the one that was added first.
+// before one of a child queue, and of two entries whose children are of the same kind, the entry
+// that was added first.
 //
 // A cohort caches its children's offers. After a turn only the cohorts above the winner compare
 // again, and ask only the child on that path again, so a turn costs the path, and not the queues
@@ -38,9 +39,10 @@ class Tournament {
   Tournament(ClusterState& state, const FeatureGates& gates, DominantShares& shares)
       : state_(state), gates_(gates), shares_(shares) {}
 
-  // Prepares another cycle; costs the entries of the last one, not the number of queues.
+  // Prepares another cycle. The cost is the number of entries of the last cycle, not the number of
+  // queues.
   void Clear();
-  void Add(const Entrant& entrant);  // at most one of a queue
+  void Add(const Entrant& entrant);  // at most one entrant of each queue
   // The next entrant to process, with the present usage of the tree; nullopt after the last.
   // Between two calls only the usage of the last winner's queue may change.
   std::optional<std::size_t> Next();

@@ -9,7 +9,7 @@
 // Counted: requests for an exact count of one class; for a class with counters, the largest value
 // of the counter among the devices that fit, for each device. Requests with adminAccess take no
 // quota. A request with selectors waits until the cluster has enough devices that fit. All other
-// forms are refused with the field, and so are claims that exist already, which pods share.
+// forms are refused with the path of the field. So are claims that exist already, which pods share.
 //
 // Threads: one. Errors: none; a claim that cannot be counted is an answer.
 // Source: Kueue pkg/dra.
@@ -29,7 +29,7 @@
 
 namespace berth::admission {
 
-// What a device class is counted as, from resources.deviceClassMappings.
+// The resource that counts the devices of a class, from resources.deviceClassMappings.
 using DeviceClassMapping = std::map<std::string, std::string>;  // class → resource
 
 // A counter of partitionable devices that is counted in place of the devices.
@@ -57,7 +57,8 @@ class DeviceClaims {
   DevicePool& pool() { return pool_; }
 
   // The workload with its devices as an overhead of its pods, without the flag `resource_claims`;
-  // the same pointer where it asks for none. The flag stays where the devices cannot be counted.
+  // the same pointer where the workload asks for no devices. The flag stays where the devices
+  // cannot be counted.
   std::shared_ptr<const api::Workload> Counted(std::shared_ptr<const api::Workload> workload) const;
 
   // Why the devices of the workload cannot be counted; empty: they can, or there are none.
@@ -70,7 +71,7 @@ class DeviceClaims {
   // What one pod takes for one claim.
   struct Charge {
     std::uint64_t pool_version = 0;
-    std::string problem;   // after the path of the claim; empty: none
+    std::string problem;   // the text after the claim's path; empty: none
     std::string unmapped;  // a class that no mapping counts; empty: all are counted
     api::ResourceAmounts amounts;
   };
@@ -94,7 +95,7 @@ class DeviceClaims {
   ClaimsOf claims_of_;
   DevicePool pool_;
   std::map<api::ObjectKey, api::ResourceClaimTemplate> templates_;
-  // The charges of templates, by a version of the pool.
+  // The charges of templates, each computed for one version of the pool.
   mutable std::map<api::ObjectKey, Charge> charges_;
 };
 

@@ -74,7 +74,7 @@ class DevicePool {
     std::vector<const DeviceSelectors*> selectors;
     std::set<std::string> drivers;     // empty: all drivers
     bool complete_pools = false;       // only of pools all of whose slices are known
-    std::optional<std::int64_t> most;  // stops there
+    std::optional<std::int64_t> most;  // Find stops at this number; nullopt: no limit
   };
   Result<std::vector<Found>> Find(const Question& question, const std::set<Place>& except,
                                   std::uint64_t& budget) const;
@@ -84,7 +84,8 @@ class DevicePool {
     api::ResourceSlice object;
     std::vector<cel::Value> values;  // the values of its devices
   };
-  // The slices of the newest generation, whether all of them are there.
+  // Whether the slice is of its pool's newest generation, and all slices of that generation are
+  // known.
   bool IsComplete(const api::ResourceSlice& slice) const;
 
   std::map<std::string, Slice> slices_;  // by name

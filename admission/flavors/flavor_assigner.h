@@ -41,7 +41,7 @@ class FlavorAssigner {
     bool fair_sharing = false;
     std::int64_t cycle = 0;
     bool topologies = false;         // gate TopologyAwareScheduling
-    bool ignore_undeclared = false;  // resources that no group of the queue covers
+    bool ignore_undeclared = false;  // ignore resources that no group covers
   };
   // `scan`: where the last attempt stopped; null: the first flavor. `nominated`: allow only flavors
   // of this earlier assignment; null: allow all. All arguments must outlive the object.
@@ -69,7 +69,8 @@ class FlavorAssigner {
     FlavorAttempts attempts;
   };
 
-  // What a request of `all` is in the flavor: whole GPUs depend on how many pods share one.
+  // The amount of `request`, which is one of `all`, in the flavor. The number of whole GPUs depends
+  // on how many pods share a GPU there.
   Amount AmountIn(FlavorId flavor, const ResourceRequest& request,
                   const queue::Requests& all) const {
     if (request.resource != gpus_) return request.amount;

@@ -33,7 +33,7 @@ struct QuotaDemand {
   FlavorResourceId flavor_resource = -1;
   ResourceId resource = -1;
   FlavorId flavor = -1;
-  Amount assumed = 0;  // by earlier groups of the workload
+  Amount assumed = 0;  // requested by earlier groups of the workload
   Amount request = 0;
 
   Amount Total() const { return api::AddAmounts(assumed, request); }

@@ -1,5 +1,5 @@
 // admission/flavors/flavor_topology.h — the domains of an assignment whose flavors have topologies:
-// which pod sets need some, the choice, and the room on nodes that the choice takes.
+// which pod sets need domains, the choice, and the room on nodes that the choice takes.
 //
 // Threads: one. Errors: none; a pod set without domains is an answer with obstacles.
 // Source: Kueue KEP-2724, pkg/scheduler/flavorassigner (tas_flavorassigner.go).
@@ -22,7 +22,7 @@ bool UsesTopologies(const ClusterState& state, const Assignment& assignment);
 // The pod sets of an assignment, by index, whose pods still need domains.
 struct OpenPods {
   std::vector<PlacementRequest> requests;
-  std::vector<std::pair<std::size_t, std::string>> impossible;  // no domain fits; why
+  std::vector<std::pair<std::size_t, std::string>> impossible;  // no domain fits, for the reason
   std::vector<std::size_t> delayed;                             // wait for the capacity of a check
 };
 OpenPods OpenPlacements(const ClusterState& state, const QueueState& queue,

@@ -23,7 +23,7 @@ class GpuSharing {
 
   // No annotation: each GPU resource is a whole GPU, and pods may ask for any number.
   bool empty() const { return shares_per_gpu_.empty() && most_per_pod_.empty(); }
-  // The resources of the annotation, and how many of each are one GPU.
+  // The resources of the annotation, each with the number of its shares that make one GPU.
   const std::vector<queue::ResourceRequest>& shares_per_gpu() const { return shares_per_gpu_; }
   // The GPUs of the requests, in millionths.
   Amount GpusOf(const queue::Requests& requests, const queue::Names& resources) const;

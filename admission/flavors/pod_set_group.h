@@ -30,7 +30,7 @@ struct RequestRules {
   const QueueState& queue;
   ResourceId pods = queue::Names::kNone;
   ResourceId gpus = queue::Names::kNone;
-  bool ignore_undeclared = false;  // resources that no group of the queue covers
+  bool ignore_undeclared = false;  // ignore resources that no group of the queue covers
 };
 
 // Groups the pod sets of the workload. Appends a decision with name, count and requests to

@@ -44,7 +44,7 @@ struct NodeFailureOptions {
 // One workload on the nodes of one hostname, which the pods' node selectors ask for.
 struct WorkloadOnNode {
   const api::Workload* workload = nullptr;
-  std::vector<api::Pod> bound;    // to whichever node
+  std::vector<api::Pod> bound;    // bound to any node
   std::vector<api::Pod> waiting;  // ungated for the hostname, not bound yet
 };
 using FlavorLookup = std::function<const api::ResourceFlavor*(const std::string& name)>;
@@ -59,8 +59,9 @@ std::vector<std::string> HostnamesOf(const api::Workload& workload);
 struct NodeVerdict {
   enum class Health : std::uint8_t { kHealthy, kUnhealthy };
   Health health = Health::kHealthy;
-  bool fail_waiting = false;           // fail the pending pods of WorkloadOnNode::waiting
-  std::optional<Duration> look_again;  // the node becomes unhealthy then, without an event
+  bool fail_waiting = false;  // fail the pending pods of WorkloadOnNode::waiting
+  // The time after which the node becomes unhealthy without another event; nullopt: none.
+  std::optional<Duration> look_again;
 };
 
 // `nodes`: the Nodes with the hostname; empty where none exists. No node is unhealthy for the

@@ -54,14 +54,16 @@ struct QueueFacts {
 struct WorkloadSituation {
   const api::Workload* workload = nullptr;
   QueueFacts local_queue;    // spec.queueName
-  QueueFacts cluster_queue;  // queue of the reservation, else that of the LocalQueue
-  // The checks that the workload has to pass, by name: with its flavors, or without reservation
-  // with whatever flavors. nullopt: unknown (the queue is missing, or the workload is new).
+  QueueFacts cluster_queue;  // queue of the reservation, else of the LocalQueue
+  // The checks that the workload has to pass, by name: those of its flavors if it has a
+  // reservation, else those that hold for every flavor. nullopt: unknown (the queue is missing, or
+  // the workload is new).
   std::optional<std::vector<std::string>> required_checks;
-  // Without reservation: all checks of the queue. The state of one that is not required stays, for
-  // its number of retries; an answer that is not heard is forgotten, since its flavors are gone.
+  // Without reservation: all checks of the queue. The state of a check that is not required stays,
+  // because it has the number of retries. Its answer is forgotten if it is Ready or if late answers
+  // do not count, since the flavors that it was about are gone.
   std::vector<std::string> queue_checks;
-  std::string pod_problem;  // why the cluster would refuse its pods; empty: would not
+  std::string pod_problem;  // why the cluster would refuse its pods; empty: it would not
   PodsReadyOptions pods_ready;
   std::optional<Duration> keep_finished;  // nullopt: for ever
   bool hear_late_answers = true;          // OwnRules (admission/own_rules.h)
@@ -83,7 +85,7 @@ struct WorkloadPlan {
   std::optional<api::Condition> finish;  // Finished=True, on behalf of a job that is gone
   bool deactivate = false;               // write spec.active=false; DeactivationTarget says why
   bool remove_finalizer = false;         // no owner, and finished or being deleted
-  bool remove = false;  // kept long enough after finishing: remove finalizer and object
+  bool remove = false;  // the time after finishing is over: remove finalizer and object
   std::vector<PlannedEvent> events;
   std::optional<Duration> look_again;
 };
@@ -123,8 +125,8 @@ void ForgetAnswer(api::AdmissionCheckState& check, WallTime now);
 // the owner's controller would in a write of its own. Only where the condition is missing.
 void AwaitPods(api::WorkloadStatus& status, const api::ObjectMeta& workload, WallTime now);
 
-// Sets QuotaReserved=False with a reason; returns what changed. `message_only`: only the message
-// may change.
+// Sets QuotaReserved=False with a reason and a message. Returns the difference from the earlier
+// condition.
 enum class Difference { kNone, kMessage, kReason };
 Difference SetUnadmitted(api::WorkloadStatus& status, std::string_view reason,
                          std::string_view message, std::int64_t generation, WallTime now);

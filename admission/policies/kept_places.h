@@ -7,10 +7,10 @@
 //
 // A queue keeps places for its oldest workloads that have waited for the time of its policy
 // (api/queue_policy.h), at most `reserve_count` at a time. They are the first in the order of their
-// priority (queue::QueuePlaces::SetKept). A workload of a higher priority, one whose victims have
-// stopped, and an older one with a place of its own do not ask. Expected ends are those of
-// queue::WorkloadInfo::run_seconds; a workload that runs longer is expected to run half as long
-// again.
+// priority (queue::QueuePlaces::SetKept). Places do not hold back a workload of a higher priority,
+// a workload with a preemption plan, or an older workload that has a place of its own. Expected
+// ends are those of queue::WorkloadInfo::run_seconds; a workload that has run for longer is
+// expected to run on for half of its run so far.
 //
 // A place is computed again when a workload has got or released quota; that costs the workloads
 // with quota in the tree. A workload that does not fit when all others have ended has no place.
@@ -79,7 +79,8 @@ class KeptPlaces {
   const std::vector<KeptPlace>& places() const { return places_; }
   const KeptPlace* Of(WorkloadId workload) const;  // null: none
   bool Has(WorkloadId workload) const { return Of(workload) != nullptr; }
-  // The queues that keep places: after which wait, and for how many workloads they do now.
+  // A queue that keeps places: the wait after which it does, and the number of places that it keeps
+  // now.
   struct Standing {
     ClusterQueueId queue = -1;
     Duration after{};
@@ -120,7 +121,7 @@ class KeptPlaces {
   std::vector<Standing> standings_;
   std::uint64_t computed_ = 0;
   WallTime now_{};
-  // What the places were computed from.
+  // The versions of the state from which the places were computed.
   std::int64_t version_ = -1;
   std::int64_t changes_ = -1;
   std::uint64_t waiting_ = 0;

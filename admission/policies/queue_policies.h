@@ -43,7 +43,7 @@ class QueuePolicies {
   std::map<std::string, Node> queues_;
   std::map<std::string, Node> cohorts_;
   std::map<std::string, api::QueuePolicy> told_;  // the policies after the last change
-  bool any_ = false;                              // stays true
+  bool any_ = false;                              // true from the first policy on
 };
 
 }  // namespace berth::admission

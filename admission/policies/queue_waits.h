@@ -3,8 +3,9 @@
 //
 //     the wait that 99 of 100 do not exceed + the median of the expected run times
 //
-// The first part leaves usual waits alone, the second lets what runs end. Both are measured in the
-// queue, so that queues of minutes and queues of days get times of their own.
+// Because of the first part no place is kept during a usual wait; in the second part running
+// workloads end. Both are measured in the queue, so that queues of minutes and queues of days get
+// times of their own.
 //
 // Threads: one. Errors: none.
 #pragma once
@@ -21,9 +22,9 @@ namespace berth::admission {
 
 class QueueWaits {
  public:
-  static constexpr std::size_t kMost = 4000;   // the last ones count
-  static constexpr std::size_t kFewest = 100;  // fewer: kUnknown
-  static constexpr std::size_t kNewOnes = 50;  // the time is computed again after so many
+  static constexpr std::size_t kMost = 4000;   // only the last waits of a queue count
+  static constexpr std::size_t kFewest = 100;  // fewer waits: the time is kUnknown
+  static constexpr std::size_t kNewOnes = 50;  // more waits: the time is computed again
   static constexpr Duration kUnknown = std::chrono::hours(72);
 
   // A workload got its quota after `wait`.

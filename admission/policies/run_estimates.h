@@ -18,7 +18,7 @@ namespace berth::admission {
 class RunEstimates {
  public:
   static constexpr std::size_t kMostRuns = 200;  // the last ones of a shape, or of a queue
-  static constexpr std::size_t kFewestRuns = 5;  // fewer tell nothing
+  static constexpr std::size_t kFewestRuns = 5;  // fewer runs give no estimate
   static constexpr std::size_t kMostShapes = 20'000;
 
   // A workload of the queue ran for so long and succeeded or failed by itself.
@@ -31,7 +31,8 @@ class RunEstimates {
   static std::optional<std::int64_t> MedianOf(const Runs& runs);
 
   std::map<queue::ClusterQueueId, Runs> by_queue_;
-  // Full: shapes that are not known yet count for their queue alone.
+  // Has at most kMostShapes shapes. If it is full, the runs of further shapes count for their queue
+  // alone.
   std::map<std::pair<queue::ClusterQueueId, std::uint64_t>, Runs> by_shape_;
 };
 

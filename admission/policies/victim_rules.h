@@ -51,8 +51,9 @@ class VictimRules {
   bool any() const { return !rules_.empty(); }
 
   bool ChoosesLeastWork(ClusterQueueId preemptor) const;
-  // Whether the reservation has not run long enough for a preemptor of that queue, which is tried
-  // again when it has.
+  // Whether the victim has run for less time than its queue demands before a workload of the queue
+  // `preemptor` may preempt it. If so, the workloads of `preemptor` are tried again when that time
+  // is over.
   bool HasJustBegun(const Reservation& victim, ClusterQueueId preemptor);
   // The work that the victim loses, in seconds of the preemptor's size.
   double WorkLost(const Reservation& victim, const PreemptorNeed& need) const;
@@ -62,7 +63,7 @@ class VictimRules {
 
   // The queues whose waiting workloads are to be tried again by `now`.
   std::vector<ClusterQueueId> TakeDue(WallTime now);
-  std::optional<WallTime> Next() const;  // when the first one is; nullopt: none
+  std::optional<WallTime> Next() const;  // the first instant for TakeDue; nullopt: none
 
  private:
   struct Rule {
@@ -77,7 +78,7 @@ class VictimRules {
   void LookAt(ClusterQueueId queue, WallTime at);
 
   std::map<ClusterQueueId, Rule> rules_;
-  std::map<ClusterQueueId, WallTime> looks_;  // the next instant of each queue
+  std::map<ClusterQueueId, WallTime> looks_;  // the next instant of each queue for TakeDue
   WallTime now_{};
 };
 

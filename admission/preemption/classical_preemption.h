@@ -23,7 +23,8 @@ class ClassicalPreemption {
   ClassicalPreemption(ClusterState& state, PreemptionCandidates& candidates, PreemptionTrial& trial)
       : state_(state), candidates_(candidates), trial_(trial) {}
 
-  // Finds targets for the request of the candidates' Begin. The caller has begun a what-if.
+  // Finds targets for the request that PreemptionCandidates::Begin got. The caller has begun a
+  // what-if.
   PreemptionTargets Find();
 
  private:

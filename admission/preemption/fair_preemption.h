@@ -37,7 +37,8 @@ class FairPreemption {
         candidates_(candidates),
         trial_(trial) {}
 
-  // Finds targets for the request of the candidates' Begin. The caller has begun a what-if.
+  // Finds targets for the request that PreemptionCandidates::Begin got. The caller has begun a
+  // what-if.
   PreemptionTargets Find();
 
  private:
@@ -87,7 +88,7 @@ class FairPreemption {
   bool Take(const Reservation& candidate, PreemptionReason reason);
   bool FirstRule();
   bool SecondRule();
-  void SpareRefused();  // for one rule only
+  void SpareRefused();  // call only if there is no second rule
 
   ClusterState& state_;
   const FeatureGates& gates_;

@@ -43,8 +43,8 @@ struct KeptPlan {
   friend bool operator==(const KeptPlan&, const KeptPlan&) = default;
 };
 
-// Equal for two times at which PlanToKeep returns the same plan of a workload. Cheap to make, so
-// that readers need not compare plans.
+// While the stamp of a workload does not change, KeptPlans::ToKeep returns the same plan. A stamp
+// is cheap to make, so that readers need not compare plans.
 struct PlanStamp {
   std::uint64_t version = 0;  // counts changes of plan and pause; unique in one scheduler
   std::int64_t generation = 0;

@@ -4,8 +4,8 @@
 // Tenants may write annotations, so the restored plan is bounded by facts that tenants cannot
 // write: the workload must wait as when the plan was written, the plan must be younger than the
 // plan timeout, and a victim's condition Preempted must name the workload. A forged plan gains
-// precedence until then, for requests that spec and queue allow, with victims that are stopping
-// already, and keeps no more from higher priorities than its own requests.
+// precedence until the plan timeout, for requests that spec and queue allow, with victims that are
+// stopping already, and keeps no more from higher priorities than its own requests.
 //
 // Threads: one. Errors: none; what is not consistent with the state is left out.
 #pragma once

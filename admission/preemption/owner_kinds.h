@@ -1,5 +1,6 @@
 // admission/preemption/owner_kinds.h — the kinds of owners whose jobs a controller starts and
-// stops. The Workload of another owner is no candidate for preemption: nobody would stop its pods.
+// stops. The Workload of another owner is no candidate for preemption, because no controller would
+// stop its pods.
 //
 // Threads: one. Errors: none.
 #pragma once

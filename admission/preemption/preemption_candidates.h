@@ -3,9 +3,9 @@
 //
 // A candidate uses a contested flavor-resource, the queue's policy lets the workload preempt it, a
 // controller that Berth manages stops its job, it has run as long as its queue demands, and it is
-// not excluded. Candidates are read from the
-// queue's list of reservations, which has their order: evicted first, then lower priority, later
-// reservation, UID. Admission fair sharing puts those of the LocalQueues with most usage first.
+// not excluded. Candidates are read from the queue's list of reservations, which is in their order:
+// evicted first, then lower priority, later reservation, UID. Admission fair sharing puts those of
+// the LocalQueues with most usage first.
 //
 // Threads: one. Errors: none.
 // Source: Kueue KEP-83, KEP-4136, pkg/scheduler/preemption.
@@ -72,7 +72,7 @@ class PreemptionCandidates {
     spared_ = spared;
   }
   const PreemptionRequest& request() const { return *request_; }
-  const QueueState& queue() const { return *queue_; }  // the workload's
+  const QueueState& queue() const { return *queue_; }  // the queue of the request's workload
 
   // Index of the first candidate at or behind `from` in a queue's list; list.size() if none.
   std::size_t Next(const std::vector<ListedReservation>& list, std::size_t from,
@@ -92,7 +92,7 @@ class PreemptionCandidates {
   void Spare(const Reservation& candidate, SparedCandidate::Cause cause);
   // The candidate is taken after all.
   void Unspare(const Reservation& candidate);
-  // Notes as spared the reservations that the policy alone excludes.
+  // Records as spared the reservations that the policy alone excludes.
   void SpareByPolicy(const std::vector<ListedReservation>& list, api::PreemptionPolicy policy);
 
  private:

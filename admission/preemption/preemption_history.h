@@ -38,7 +38,8 @@ class PreemptionHistory {
     const auto slot = static_cast<std::size_t>(workload);
     return slot < known_.size() && !known_[slot].preempted_by.empty();
   }
-  // Whether the preemptor still waits although its victim of earlier is admitted again.
+  // Whether `preemptor` has preempted `victim` in vain: the preemptor still waits, the victim is
+  // admitted again, and no workload has departed since.
   bool InVain(WorkloadId preemptor, WorkloadId victim) const;
   // The preemptors of the workload, their preemptors, and so on; sorted.
   std::vector<WorkloadId> Above(WorkloadId workload) const;

@@ -1,6 +1,6 @@
 // admission/preemption/preemption_plans.h — the plans of preemptors, which last from cycle to cycle
-// (OwnRules::preemptor_keeps_what_it_freed): the victims and what they have freed stay the
-// preemptor's.
+// (OwnRules::preemptor_keeps_what_it_freed): a plan keeps the victims, and the quota and nodes that
+// they have freed, for the preemptor.
 //
 //     Preempting ──Keep──▶ plan ──Fit──▶ admitted
 //                            │ no victim has released quota for the timeout
@@ -38,11 +38,13 @@ class PreemptionPlans {
   void EndWithoutProgress(WorkloadRecord& head, ClusterQueueId queue, WallTime now);
   static void Forget(WorkloadRecord& changed);
 
-  // What the victims that are being evicted still hold, summed over resources.
+  // The amounts that the plan's victims still hold while they are being evicted, summed over
+  // resources.
   Amount HeldByVictims(const PreemptionPlan& plan) const;
   // The pause after a plan without progress, preceded by `count` such plans.
   Duration PauseAfter(int count) const;
-  // The plan or pause of the workload is another one: what is written of it changes.
+  // Call when the plan or the pause of the workload has changed, so that it is written on the
+  // Workload again.
   void Changed(WorkloadRecord& changed) { changed.plan_version = ++versions_; }
 
  private:

@@ -15,10 +15,11 @@
 //
 // Every change takes effect at once. A change of usage, of quota or of a leaf's activity costs the
 // path to the root; a node that moves costs both paths for each flavor-resource that the node or a
-// node below mentions. A node has cells only for those (admission/quota/quota_cells.h). Potentials
-// are computed on demand, because a change at the root changes the potentials of all nodes below.
-// What-if: Mark, add and remove, RollBack to the mark, which restores every amount exactly. The
-// cost of a what-if is the number of its changes.
+// node below mentions. A node has cells only for these flavor-resources
+// (admission/quota/quota_cells.h). Potentials are computed on demand, because a change at the root
+// changes the potentials of all nodes below. What-if: Begin returns a mark; after additions and
+// removals of usage, RollBack to the mark restores every amount exactly. The cost of a what-if is
+// the number of its changes.
 //
 // A node in or below a cycle of parents has no root: InCycle returns true, and only the node's own
 // usage may be read. A tree whose cycle is broken is summed up again.

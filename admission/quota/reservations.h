@@ -18,7 +18,8 @@
 
 namespace berth::admission {
 
-// A workload that holds quota. Candidates for preemption are read from a queue's list of these.
+// A workload that holds quota. Candidates for preemption are read from a queue's list of
+// reservations.
 struct Reservation {
   WorkloadId workload = queue::kNoNode;
   std::shared_ptr<const api::Workload> object;
@@ -30,7 +31,7 @@ struct Reservation {
   bool evicted = false;            // evicted, and its pods have not all stopped
   bool admitted = false;           // condition Admitted
   bool pods_ready = false;         // condition PodsReady
-  bool preempted_before = false;   // OwnRules::spare_the_preempted
+  bool preempted_before = false;   // set with OwnRules::spare_the_preempted alone
   bool foreign_owner = false;      // Berth does not manage the owner's kind: no candidate
   std::vector<PlacedPods> placed;  // room that it takes on nodes
 
@@ -66,7 +67,7 @@ class Reservations {
   // The reservations in the order of preemption.
   const std::vector<ListedReservation>& Of(ClusterQueueId queue) const;
 
-  void Add(std::unique_ptr<Reservation> reservation);  // its workload must have none
+  void Add(std::unique_ptr<Reservation> reservation);  // precondition: the workload has none
   std::unique_ptr<Reservation> Remove(WorkloadId workload);
 
   // Changes whenever a reservation comes, goes or changes.

@@ -22,14 +22,14 @@ namespace berth::admission {
 
 class SharingUsage {
  public:
-  // Both must outlive the usage. `config`: nullopt: off.
+  // Both must outlive the usage. `config`: nullopt: the feature is off.
   SharingUsage(const ClusterState& state, queue::QueueSet& queues,
                const std::optional<AdmissionFairSharing>& config);
 
   // Null: off.
   const UsageLedger* ledger() const { return ledger_ ? &*ledger_ : nullptr; }
   // The usage history of a LocalQueue whose ClusterQueue exists, sampled if a sample is due;
-  // nullopt: there is none, or it is off.
+  // nullopt: there is no history, or the feature is off.
   std::optional<UsageHistory> Sample(const api::ObjectKey& local_queue, WallTime now);
   // The usage that orders LocalQueues; nullopt: off.
   std::optional<double> Of(const api::ObjectKey& local_queue) const;
@@ -38,7 +38,8 @@ class SharingUsage {
   void Forget(const api::ObjectKey& local_queue);
   // A reservation begins (sign 1) or ends (-1).
   void Count(const Reservation& reservation, int sign);
-  // The penalty of a workload that has got quota and is not admitted yet.
+  // The penalty of a workload that has got quota and is not admitted yet: Penalise adds the
+  // penalty, Settle turns it into consumption on admission, TakePenaltyBack removes it.
   void Penalise(WorkloadRecord& admitted, const Decision& decision);
   void Settle(WorkloadRecord& reserved, WallTime now);
   void TakePenaltyBack(WorkloadRecord& released);

@@ -5,9 +5,9 @@
 // all pods, such that each gets at least `threshold` slices, with the largest possible threshold.
 // Domains with less room than the threshold are left out. Where no threshold works, the ordinary
 // search decides.
+//
 // Cost: walks whole subtrees; not for hot paths.
 // Threads: one. Errors: none; nullopt: there is no balanced placement.
-// Threads: one. Errors: nullopt: no balanced way.
 // Source: Kueue KEP-2724 (balanced placement), pkg/cache/scheduler/tas_balanced_placement.go.
 #pragma once
 

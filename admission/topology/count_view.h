@@ -44,7 +44,8 @@ struct CountKey {
   std::vector<ResourceRequest> pod;  // requests of one pod, `pods: 1` included; no zeros
   std::optional<std::vector<ResourceRequest>> leader;
   NodeFilter filter;
-  // The resources of `pod` that are shares of GPUs, and how many of each are one GPU.
+  // The resources of `pod` that are shares of GPUs, each with the number of shares that make one
+  // GPU.
   std::vector<ResourceRequest> shares_per_gpu;
   std::int32_t slice_size = 1;
   std::int32_t slice_level = 0;
@@ -109,7 +110,7 @@ class CountView {
     std::int32_t reason = -1;        // why the node is excluded; -1: it is not
     std::int64_t preference = 0;
   };
-  // What orders domains beside their counts.
+  // The facts that order domains beside their counts.
   struct Merits {
     std::int64_t preference = 0;
     std::int64_t free_gpus = 0;
@@ -117,7 +118,7 @@ class CountView {
   };
   struct LeafState {
     DomainCounts counts;
-    std::int32_t reason = -1;  // for having no room; -1: none
+    std::int32_t reason = -1;  // why the leaf has no room; -1: no reason
     Merits merits;
   };
 
@@ -129,7 +130,7 @@ class CountView {
   void SetReason(std::int32_t leaf, std::int32_t reason);
   const Match& MatchNode(std::int32_t leaf);
   std::int32_t ReasonNumber(const std::string& text);
-  // Stores the state of a domain, and updates the level's order; returns whether any changed.
+  // Stores the state of a domain, and updates the level's order; returns whether the state changed.
   bool Store(DomainId id, const DomainCounts& counts, const Merits& merits, bool present);
   void SetMerits(DomainId id, const Merits& merits) {
     if (!merits_.empty()) merits_[static_cast<std::size_t>(id)] = merits;
@@ -143,7 +144,7 @@ class CountView {
   bool built_ = false;
   std::uint64_t position_ = 0;
   std::vector<DomainCounts> counts_;  // by domain
-  std::vector<Merits> merits_;        // by domain; none where all would be equal
+  std::vector<Merits> merits_;        // by domain; empty where all would be equal
   std::vector<std::uint8_t> present_;
   std::vector<LevelOrder> orders_;  // by level
   std::vector<Match> matches_;      // by leaf

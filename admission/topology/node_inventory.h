@@ -2,13 +2,13 @@
 // controllers: the objects that controllers apply, and the writes that they make in return. The
 // interface is admission/scheduler.h; this file also has the rules that both sides share.
 //
-//     Node ──ApplyNode/ForgetNode──▶ ┌───────────┐   wake-ups: HasWakeUps(), as for every change
-//     Pod  ──ApplyPod/ForgetPod────▶ │ Scheduler │   second pass: NextTurn(now), RunCycle
+//     Node ──Apply, Forget─────────▶ ┌───────────┐   wake-ups: HasWakeUps(), as for every change
+//     Pod  ──Apply, Forget─────────▶ │ Scheduler │   second pass: NextTurn(), RunCycle
 //     Topology, ResourceFlavor ────▶ │           │   decisions: topology assignments, Outcome::
 //     Workload ────────────────────▶ └───────────┘                          kEvictForNodeFailure
 //
 // Nodes. Apply each node whenever labels, allocatable, taints, spec.unschedulable or the condition
-// Ready change; call ForgetNode when it is gone. A node counts while it is Ready and schedulable,
+// Ready change; call Forget when the node is gone. A node counts while it is Ready and schedulable,
 // for every flavor whose topologyName and nodeLabels it carries. A change wakes the queues that use
 // such a flavor.
 //

@@ -85,7 +85,8 @@ class TopologyPlacer {
   std::vector<FlavorId> SetPod(const api::Pod& object);
   std::vector<FlavorId> RemovePod(const api::ObjectKey& key);
 
-  // Whether the flavor names a topology. TreeOf returns null without one, or while it is missing.
+  // Whether the flavor names a topology. TreeOf returns null where the flavor names none, and while
+  // the Topology that it names is missing.
   bool HasTopology(FlavorId flavor) const {
     const FlavorState* state = State(flavor);
     return state != nullptr && !state->topology.empty();
@@ -112,7 +113,7 @@ class TopologyPlacer {
   enum class Counting : std::uint8_t { kTogether, kEachAlone };
   bool Fits(const std::vector<PlacedPods>& placed, Counting counting);
 
-  // What-ifs nest. Bookings used or freed inside one must live until RollBack.
+  // What-ifs nest. Bookings that are used or freed inside a what-if must live until RollBack.
   using Mark = std::size_t;
   Mark Begin();
   void RollBack(Mark mark);

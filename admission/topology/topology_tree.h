@@ -5,8 +5,8 @@
 //     level 1     rack           kubernetes.io/hostname, else all nodes with the same labels
 //     level 2       hostname     free = allocatable - pods outside assignments - assumed
 //
-// A domain is live while it has nodes. Its number never changes, also while the domain is dead; the
-// owner rebuilds trees with many dead domains. A journal notes each change of a leaf, so that
+// A domain is live while it has nodes. Its number never changes, not even while the domain is dead;
+// the owner rebuilds trees with many dead domains. A journal notes each change of a leaf, so that
 // caches of counts per domain (CountView) recompute those leaves only.
 //
 // Threads: one. Errors: none. Units: amounts, by number of the resource; ranks order the domains of

@@ -23,19 +23,20 @@ namespace berth::admission {
 class ReplacedSlice {
  public:
   ReplacedSlice() = default;  // the workload replaces no slice
-  // `charges`: those of the slice. `workload`: what replaces it in `queue`. All must outlive the
-  // object.
+  // `charges`: the charges of the slice. `workload`: the workload that replaces the slice in
+  // `queue`. All must outlive the object.
   ReplacedSlice(const api::Workload& slice, const Charges& charges,
                 const queue::WorkloadInfo& workload, const QueueState& queue)
       : slice_(&slice), charges_(&charges), workload_(&workload), queue_(&queue) {}
 
   bool exists() const { return slice_ != nullptr; }
-  // What the slice is charged for the resource of the pod set with this index; 0 without a slice.
+  // The amount that the slice is charged for the resource of the pod set with this index; 0 without
+  // a slice.
   Amount Charged(std::size_t pod_set, ResourceId resource) const {
     return slice_ == nullptr ? 0 : ChargeOf(workload_->pod_sets[pod_set].name, resource);
   }
-  // The obstacle that the slice is to the flavor: it has another one of the resource group;
-  // nullopt: none. `flavors`: the names.
+  // The obstacle where the slice has another flavor of the resource group than `flavor`; nullopt:
+  // none. `flavors`: the names of flavors.
   std::optional<Obstacle> FindObstacle(const PodSetGroup& group, const CompiledGroup& resources,
                                        FlavorId flavor, const queue::Names& flavors) const;
   // The pods of the slice stay in its domains. Precondition: exists().

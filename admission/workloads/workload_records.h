@@ -32,7 +32,7 @@ struct WorkloadRecord {
   std::unique_ptr<PreemptionPlan> plan;  // null: the workload has no plan
   std::unique_ptr<PlanPause> pause;      // not null: its last plan ended without progress
   std::uint64_t plan_version = 0;        // counts the changes of `plan` and `pause` to be written
-  std::unique_ptr<Spending> penalty;     // on its LocalQueue, until settled
+  std::unique_ptr<Spending> penalty;     // on its LocalQueue, until settled; null: none
   std::int64_t forgotten_at = 0;         // forgotten_count when the number became free
   Phase phase = Phase::kFree;
 };
@@ -59,12 +59,15 @@ class WorkloadRecords {
   std::int64_t forgotten_count() const { return forgotten_count_; }
   bool IsSameSince(WorkloadId id, std::int64_t count) const { return at(id).forgotten_at <= count; }
 
-  // The number of a workload that is not known yet; its record is outside and has no object.
+  // Returns a number for a workload that is not known yet. The record has the phase kOutside and no
+  // object.
   WorkloadId New();
   void SetInfo(WorkloadId id, queue::WorkloadInfo info);
-  // Find returns the number for the key of its object. The key must stay the same until Unregister.
+  // From this call on Find returns the number for the key of the record's object. The key must stay
+  // the same until Unregister.
   void Register(WorkloadId id) { numbers_.insert(id); }
-  // Returns the number, which Find returns no longer; nullopt: the key is not known.
+  // Returns the number of the key, after which Find does not know the key; nullopt: the key is not
+  // known.
   std::optional<WorkloadId> Unregister(const api::ObjectKey& key);
   void Free(WorkloadId id);
 

@@ -25,13 +25,14 @@
 
 namespace berth::admission {
 
-// The slice that `slice` replaces, by its annotation; nullopt: none, or one of another namespace.
+// The slice that `slice` replaces, by its annotation; nullopt: it replaces none, or the annotation
+// names a slice of another namespace.
 std::optional<api::ObjectKey> ReplacedSliceOf(const api::Workload& slice);
 
 // Whether both Workloads belong to one job: a Workload can not take over the quota of another job.
 bool HaveOneOwner(const api::Workload& a, const api::Workload& b);
 
-// What one pod set of a workload with quota is charged, for one resource.
+// The charge of one pod set of a workload with quota, for one resource.
 struct PodSetCharge {
   std::string pod_set;
   ResourceId resource = -1;

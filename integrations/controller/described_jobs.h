@@ -5,10 +5,10 @@
 // received, so that fields unknown to Berth survive, and sends the difference as a JSON patch. If
 // the pods of a kind are held by their gates (KindDescription::pods), no object is written: the
 // informer keeps no text. If the pods of an object are queued one by one (a Deployment), the
-// informer keeps only the metadata that says who queues it.
-// After a change of the description, Get reads the text again; so it does where the kind reads
-// further objects (KindDescription::reads), whose changes count as changes of the jobs that name
-// them. What Get has read stays until the job, an object that it reads, or the description changes.
+// informer keeps only the metadata that says who queues it. After a change of the description, Get
+// reads the text again. If the kind reads further objects (KindDescription::reads), Get reads the
+// text again after their changes, too; these count as changes of the jobs that name the objects.
+// The result of Get is kept until the job, an object that it reads, or the description changes.
 //
 // Jobs of a kind with a hold are stopped and started by their pods (held_pods.h).
 #pragma once
@@ -46,7 +46,7 @@ struct ReadObject {
   std::shared_ptr<const nlohmann::json> json;
 };
 Result<ReadObject> DecodeReadObject(const api::JsonSource& source);
-// The built-in job kind of the objects of `rule`; null: they are none.
+// The built-in job kind of the objects of `rule`; null: they are of no such kind.
 KindPtr JobKindOf(const ReadRule& rule);
 
 class DescribedJobs final : public InformedJobs<DescribedJob> {
@@ -61,8 +61,8 @@ class DescribedJobs final : public InformedJobs<DescribedJob> {
   void Ingest(const kube::Json& written) override;
   const api::ResourceKind& pod_resource() const override;
 
-  // Another description of the same kind; null: jobs are left as they are. Returns whether it
-  // differs from the present one: all jobs have to be looked at again then.
+  // Sets another description of the same kind; null: jobs are left as they are. Returns whether it
+  // differs from the present description; if so, all jobs have to be reconciled.
   bool Describe(const KindPtr& description);
   std::vector<api::ObjectKey> Keys() const;
   // Whether the pod is of a job that is held by its pods, even if the pod's review did not know it.
@@ -81,7 +81,7 @@ class DescribedJobs final : public InformedJobs<DescribedJob> {
     void OnChange(const std::function<void(const api::ObjectKey& key)>& tell) const;
   };
 
-  // What was read from the text of a job that the informer holds.
+  // The result of reading the text of a job that the informer holds.
   struct ReadJob {
     JobPtr from;
     KindPtr description;

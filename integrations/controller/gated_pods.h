@@ -31,7 +31,7 @@ class GatedPods {
   };
   struct Pass {
     api::ObjectKey key;
-    std::function<std::vector<Write>()> plan;  // on the present pods
+    std::function<std::vector<Write>()> plan;  // plans on the present pods
     std::function<void()> on_written;          // after each write; may be null
     Done done;
   };

@@ -36,7 +36,7 @@ class HeldPods {
   // Calls `changed` with the job of each change of a pod or of a group.
   void OnChange(std::function<void(const api::ObjectKey& job)> changed);
   void Ingest(const kube::Json& pod) { pods_.Ingest(pod); }
-  api::ObjectKey JobOf(const QueuedPod& pod) const;  // no name: the pod is of no job
+  api::ObjectKey JobOf(const QueuedPod& pod) const;  // empty name: the pod is of no job
 
  private:
   void ReadGroups(const nlohmann::json& object, HeldJob& job,

@@ -30,21 +30,21 @@ namespace berth::integrations {
 struct JobControllersOptions {
   enum class BatchJobs { kManaged, kLeftAlone };  // integrations.frameworks
   BatchJobs batch_jobs = BatchJobs::kManaged;
-  // kOfParents: those of kinds that queue the pods of their objects. kLeftAlone: no pod is watched
-  // for its own sake.
+  // kManaged: all pods. kOfParents: the pods of kinds that queue the pods of their objects.
+  // kLeftAlone: pods are not jobs.
   enum class Pods { kManaged, kOfParents, kLeftAlone };
   Pods pods = Pods::kLeftAlone;
-  std::vector<KindPtr> kinds;  // further kinds that are managed
+  std::vector<KindPtr> kinds;  // managed kinds beside batch/v1 Job and pods
   // Frameworks of `kinds` whose jobs are known as owners and reviewed, and not reconciled here.
   std::set<std::string> not_reconciled;
   JobReconcilerOptions job;
-  // Looks at jobs of one kind under way at once, by "Kind.group", or "Kind" of the core group: 32
-  // for others. That of "Pod" holds for pods that wait at gates too.
+  // Reconciles of jobs of one kind under way at once, by "Kind.group", or "Kind" in the core group;
+  // 32 for kinds without an entry. The number of "Pod" holds for the ungaters of pods, too.
   std::map<std::string, std::size_t> concurrency;
   bool ungate_topology = true;
   bool ungate_slices = true;  // pods of elastic jobs
   bool user_kinds = true;     // JobKind objects
-  // A declared kind is managed from now on, or not any more; may be null.
+  // Called when a declared kind begins or ceases to be managed; may be null.
   std::function<void(const JobKind& kind, bool managed)> on_user_kind;
   // See UserKinds::Callbacks::review; may be null.
   std::function<void(const std::string& name, const KindPtr& kind)> on_reviewed_kind;
@@ -59,7 +59,7 @@ class JobControllers {
                  JobControllersOptions options);
   ~JobControllers();
 
-  // Tells `handler` of the jobs of all managed kinds but pods, which own no jobs. Call before the
+  // Calls `handler` for the jobs of all managed kinds but pods, which own no jobs. Call before the
   // manager's informers start.
   void AddHandler(const JobSource::Handler& handler);
 

@@ -1,7 +1,8 @@
 // integrations/controller/job_events.h — the events of jobs, on the job or on its pods. An event
-// that tells a state (of checks, or a problem of the object) is not repeated.
+// about a state (of checks, or a problem of the object) is not repeated while its message is the
+// same.
 //
-// Threads: one, that of the reconciler. Errors: none; a lost event is lost.
+// Threads: one, that of the reconciler. Errors: none; an event that cannot be written is lost.
 #pragma once
 
 #include <map>

@@ -26,11 +26,12 @@ class JobOwners {
 
   // `source` must outlive this object.
   void Add(JobSource& source) { sources_.push_back(&source); }
-  // False while kinds of owners are being read: whose child a job is cannot be known yet.
+  // Sets the function that returns false while kinds of owners are being read, so that the
+  // ancestors of a job cannot be known yet.
   void SetKnown(std::function<bool()> known) { known_ = std::move(known); }
   bool are_known() const { return !known_ || known_(); }
 
-  // The kind that the reference names, in any of its versions; null: not managed here.
+  // The kind that the reference names, in any of its versions; null: the kind is not managed here.
   JobSource* SourceOf(const api::OwnerReference& owner) const;
 
   // The Workloads that the job owns (OwningJobOf), or made for its pods (LostParentOf), in the

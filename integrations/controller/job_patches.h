@@ -1,8 +1,8 @@
 // integrations/controller/job_patches.h — planned writes as JSON patches.
 //
-// Merge patches (RFC 7396) carry the changed fields and, those of Workloads, the resourceVersion
-// they were planned on; applied configurations carry the fields of their field manager. Unknown
-// fields survive both.
+// Merge patches (RFC 7396) carry the changed fields, and patches of Workloads also the
+// resourceVersion on which they were planned; applied configurations carry the fields of their
+// field manager. Unknown fields survive both.
 #pragma once
 
 #include <string>

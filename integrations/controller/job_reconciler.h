@@ -106,7 +106,8 @@ class JobReconciler final : public kube::Reconciler {
   JobEvents job_events_;
   // The creation time of a Workload that the informer does not show yet, by job uid.
   std::map<std::string, SteadyTime> created_;
-  // By job uid: deletions of its Workload by other clients: time of the last, and recent number.
+  // By job uid: the deletions of its Workload by other clients, with the time of the last one and
+  // the recent number.
   struct Lost {
     SteadyTime at{};
     int count = 0;

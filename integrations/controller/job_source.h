@@ -49,9 +49,9 @@ class JobState {
   virtual ~JobState() = default;
   virtual const api::ObjectMeta& meta() const = 0;
   virtual JobView View() const = 0;
-  // The plan of all kinds, unless the kind has rules around it.
-  // One change per pod set, in the order of the view's pod sets. The writes are in order; none
-  // where a stop has to wait for the job's pods.
+  // The plan of the job: that of all kinds, unless the kind has rules of its own. For Start and
+  // Stop: one change per pod set, in the order of the view's pod sets; the writes are in order, and
+  // there are none while a stop has to wait for the job's pods.
   virtual JobPlan Plan(JobSituation situation, WallTime now) const {
     return PlanJob(situation, now);
   }
@@ -61,7 +61,8 @@ class JobState {
   // Empty `originals`: the templates do not change.
   virtual std::vector<JobWrite> Stop(const std::vector<PodSetChange>& originals) const = 0;
 
-  // The names of Workloads that the job takes over where no object owns them; `known`: its own.
+  // The names of Workloads that the job takes over where no object owns them; `known`: the
+  // Workloads that the job owns.
   virtual std::vector<std::string> EarlierWorkloads(const std::vector<api::Workload>& known) const {
     (void)known;
     return {};
@@ -72,7 +73,8 @@ class JobState {
 
   // The bare pods on which the job's events are emitted; empty: the job is an object.
   virtual std::vector<api::ObjectMeta> Pods() const { return {}; }
-  // Start, stop and release as writes to the pods, those of one pod together and in order.
+  // The writes to pods of a start, stop or release. The writes of one pod are together and in
+  // order.
   virtual std::vector<PodWrite> PodWrites(const JobAction& action) const {
     (void)action;
     return {};
@@ -102,7 +104,8 @@ class JobSource {
     std::string uid;
   };
   virtual std::optional<Owner> OwnerOf(const api::Workload& workload) const;
-  // The name of the job's Workload, where the kind gives it one of its own; empty: it has owners.
+  // The name of the job's Workload, if the kind finds the Workload by its name; empty: by its
+  // owners.
   virtual std::string WorkloadNameOf(const api::ObjectKey& job) const {
     (void)job;
     return "";
@@ -120,7 +123,7 @@ class JobSource {
   virtual void Ingest(const kube::Json& written) = 0;
 
   const api::ResourceKind& resource() const { return informer().kind(); }
-  // The kind of the pods to which PodWrites writes, and whose states Ingest takes.
+  // The kind of the pods to which PodWrites writes, and whose answers Ingest takes.
   virtual const api::ResourceKind& pod_resource() const { return resource(); }
 };
 

@@ -19,7 +19,7 @@ namespace berth::integrations {
 
 class PodJobs final : public JobSource {
  public:
-  // kOfParents: pods whose parent queues them (annotation pod-suspending-parent); others that carry
+  // kOfParents: pods whose parent queues them (annotation pod-suspending-parent); other pods with
   // the label are left as they are.
   enum class Which { kAll, kOfParents };
   // Whether another job holds the pod. A gated pod for which the answer is yes gets no Workload of

@@ -3,14 +3,14 @@
 //
 //     DescribedJobs (the objects) + pods selected by PodsRule::selector ──▶ JobState ──▶ MarkPods
 //
-// The pods are watched from the first object on that is queued. An object is looked at again a
-// moment after its pods have changed, so that pods that are created together are handled together.
-// Only the identity of the other pods in the selection is kept.
+// The pods are watched from the first object on that is queued. An object is reconciled a moment
+// after its pods have changed, so that pods that are created together are handled together. Only
+// the identity of the other pods in the selection is kept.
 //
-// A pod is an object's if its owners lead to the object: the labels alone do not tell, since
-// anybody may set them. A LeaderWorkerSet's are
+// A pod is an object's if its owners lead to the object: the labels alone do not prove it, since
+// any user may set them. The owners of a LeaderWorkerSet's pods are
 //     worker ─▶ StatefulSet of the group ─▶ leader ─▶ StatefulSet of the leaders ─▶ object
-// Pods whose owners end with one that nobody controls are orphans (pods/orphaned_pods.h).
+// Pods whose owners end with an object that has no controller are orphans (pods/orphaned_pods.h).
 #pragma once
 
 #include <functional>
@@ -52,8 +52,8 @@ class PodParents final : public JobSource {
     api::ObjectMeta meta;
     std::string old;
   };
-  // Where a pod's owners end: at the object; at another one, or one that is not known (yet, or any
-  // more); at one that nobody controls.
+  // Where a pod's owners end: at the object; at another object, or at one that is not known at
+  // present; at an object that has no controller.
   enum class Origin { kObject, kAnother, kOrphan };
   // The pods that name one object: its own, and orphans.
   struct Pods {

@@ -3,7 +3,7 @@
 // Limits: kPodsAtOnce pods at a time.
 // Threads: one, that of the reconciler; steps may end later.
 // Errors: of the API, prefixed with the pod. A deletion by another client counts as success, and so
-// does a write that the pod shows.
+// does a write whose result the pod shows.
 #pragma once
 
 #include <cstddef>

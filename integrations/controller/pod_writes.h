@@ -14,7 +14,8 @@ namespace berth::integrations {
 
 PodWrite WriteTo(const QueuedPod& pod, nlohmann::json patch);
 
-// The condition TerminationTarget says why the pod ends; the deletion follows it.
+// The writes of a stop: the condition TerminationTarget, which says why the pod ends, then the
+// deletion.
 std::vector<PodWrite> StopWrites(const QueuedPod& pod, const StopJob& stop);
 
 }  // namespace berth::integrations

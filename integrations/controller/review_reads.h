@@ -1,5 +1,6 @@
 // integrations/controller/review_reads.h — the objects that built-in kinds read beside their jobs,
-// as training runtimes, for the reviews of these jobs. Objects of a job kind are not among them.
+// such as training runtimes, for the reviews of these jobs. Objects of a job kind are not among
+// them.
 //
 // Threads: built and fed on the manager's Executor; Of may be called from any thread.
 #pragma once
@@ -25,7 +26,7 @@ class ReviewReads {
   // Construct before the informers start. Must outlive the manager. The cluster may lack the CRDs.
   ReviewReads(kube::Manager& manager, const std::vector<KindPtr>& kinds);
 
-  // What the kind reads beside `object`; empty: nothing that is kept here.
+  // The objects that the kind reads beside `object`; empty: it reads none that is kept here.
   ReadObjects Of(const KindDescription& kind, const nlohmann::json& object) const;
 
  private:

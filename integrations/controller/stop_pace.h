@@ -1,5 +1,5 @@
-// integrations/controller/stop_pace.h — limits how often one job is stopped that Berth has not
-// started.
+// integrations/controller/stop_pace.h — limits how often Berth stops one job that another
+// controller starts.
 //
 // Another controller may start a job as often as Berth stops it: the operator of a parent that
 // cannot be stopped at present, for one. After kBurst stops the next one waits, twice as long each
@@ -22,8 +22,8 @@ class StopPace {
   static constexpr Duration kLongestWait = std::chrono::seconds(32);
   static constexpr Duration kForgotten = std::chrono::minutes(2);  // after the last stop
 
-  // The time until `job` may be stopped; zero: now, and the stop counts. The name tells jobs apart:
-  // an operator may create a job anew.
+  // The time until `job` may be stopped; zero: now, and the stop counts. Jobs are told apart by
+  // name, not by uid, because an operator may create a job anew.
   Duration Take(const api::ObjectKey& job, SteadyTime now);
   // Berth starts the job.
   void Forget(const api::ObjectKey& job) { stops_.erase(job); }

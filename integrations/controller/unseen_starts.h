@@ -6,8 +6,8 @@
 //     Expect ─▶ the write ─▶ Told: the event was sent with the plan
 //                       └──▶ Take: the informer shows a running job; the event, once
 //
-// Limits: one start for each job; a start that a job's deletion or the end of the process precedes
-// has no event.
+// Limits: one start for each job; a start has no event if the job is deleted, or the process ends,
+// before the informer shows the running job.
 //
 // Threads: one, that of the reconciler. Errors: none.
 #pragma once
@@ -23,7 +23,7 @@ namespace berth::integrations {
 
 class UnseenStarts {
  public:
-  // Remembers the event of a start in `plan`, which `job` has been planned with.
+  // Remembers the event of a start in `plan`, the plan of `job`.
   void Expect(const JobState& job, const JobPlan& plan);
   // The event that is due: `job` has changed since the start, and runs.
   std::optional<EmitEvent> Take(const JobState& job);

@@ -8,8 +8,8 @@
 // A description is compared with the schema of its kind (kind_schema.h) as soon as the API server
 // serves it, and again until it fits. Its sample, if there is one, is played (sample_play.h).
 //
-// A JobKind that is deleted, or no description any more, stops the management of its kind: its jobs
-// stay as they are.
+// If a JobKind is deleted, or stops being a valid description, its kind is not managed from then
+// on: its jobs stay as they are.
 //
 // Threads: the manager's Executor. Errors: of the API; the work queue retries the key.
 #pragma once
@@ -69,9 +69,9 @@ class UserKinds final : public kube::Reconciler {
     bool ready = false;
     std::string reason;
     std::string message;
-    bool may_change = false;  // without a change of the JobKind
+    bool may_change = false;  // the verdict may change without a change of the JobKind
   };
-  // What became of the comparison of a description with the schema of its kind.
+  // The result of the comparison of a description with the schema of its kind.
   struct Comparison {
     std::shared_ptr<const nlohmann::json> source;
     std::string problem;  // empty: it fits

@@ -2,8 +2,8 @@
 // (job_plan.h), as steps. The informer takes each answer in.
 //
 // Threads: one, that of the reconciler; steps may end later.
-// Errors: of the API, prefixed with what was written. A refused write is told by an event, and the
-// Workload is read again, so that the next look has a fresh base.
+// Errors: of the API, prefixed with what was written. A refused write gives an event, and the
+// Workload is read again, so that the next reconcile has a fresh base.
 #pragma once
 
 #include <functional>

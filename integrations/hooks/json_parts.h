@@ -10,7 +10,7 @@
 
 namespace berth::integrations {
 
-// Null where the member is absent, null, or in no object.
+// Returns null where the member is absent or null, or where a part of the path is no object.
 const nlohmann::json* PartOf(const nlohmann::json& object, std::initializer_list<const char*> path);
 // The member's text; "" where it is no string.
 std::string TextPart(const nlohmann::json& object, std::initializer_list<const char*> path);
@@ -20,7 +20,7 @@ const nlohmann::json& ListPart(const nlohmann::json& object,
                                std::initializer_list<const char*> path);
 const nlohmann::json& MapPart(const nlohmann::json& object,
                               std::initializer_list<const char*> path);
-// The member as an object, made where it is none.
+// The member as an object, which is made where the member is no object.
 nlohmann::json& MakePart(nlohmann::json& object, const char* key);
 // Sets the member; an empty value removes it.
 void SetOrErase(nlohmann::json& object, const char* key, nlohmann::json value);

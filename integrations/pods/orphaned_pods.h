@@ -1,5 +1,5 @@
 // integrations/pods/orphaned_pods.h — plans for pods whose parent (pod_parent.h) is gone: it was
-// deleted without its dependents, or its name stands on pods that nobody controls.
+// deleted without its dependents, or pods that no object controls name it.
 //
 //     gated, with a Workload   the Workload goes on: it is admitted, and its pods start
 //     gated, without one       loses its gates: nothing will ever admit the pod
@@ -15,8 +15,8 @@
 
 namespace berth::integrations {
 
-// `orphans`: pods of the kind that name the parent, and whose owners end with one that nobody
-// controls. `workloads`: all that the parent has made, or left behind.
+// `orphans`: pods of the kind that name the parent, and whose owners end with an object that has no
+// controller. `workloads`: all Workloads that the parent has made, or left behind.
 void LetOrphansGo(const std::vector<ParentedPodPtr>& orphans,
                   const std::vector<api::Workload>& workloads, JobPlan& plan);
 

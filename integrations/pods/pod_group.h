@@ -37,8 +37,8 @@ struct GroupComposition {
   std::vector<QueuedPodPtr> members;   // the pods of the pod sets
   std::vector<QueuedPodPtr> surplus;   // more pods than the group has
   std::vector<QueuedPodPtr> inactive;  // failed, or deleted before they ran
-  api::StringMap labels;               // those of `label_keys`
-  std::string problem;                 // no Workload can be made; empty: one can
+  api::StringMap labels;               // the pods' labels with `label_keys`
+  std::string problem;                 // why no Workload can be made; empty: one can
 };
 GroupComposition ComposeGroup(const PodsOfJob& job, const std::vector<std::string>& label_keys,
                               const std::vector<std::string>& annotation_keys = {});
@@ -56,7 +56,8 @@ GroupComparison CompareGroup(const PodsOfJob& job, const api::Workload& workload
 // BarePods::Group stay empty.
 JobView ViewOfGroup(const PodsOfJob& job, const std::vector<QueuedPodPtr>& members, WallTime now);
 
-// The same of one pod, with its pod set. One pod is never active: its quota goes back at once.
+// The facts of one pod on which queueing depends, with its pod set. The view is never `active`, so
+// that quota is released at once.
 JobView ViewOfPod(const QueuedPod& pod);
 
 // The pods that have ended well, by role: their quota is free.
@@ -71,8 +72,8 @@ std::optional<api::Condition> WaitingCondition(const api::Workload& workload, st
 void LimitToPodsLeft(const PodsOfJob& job, const api::Workload& workload,
                      std::vector<PodSetChange>& changes);
 
-// The gated pods that a start lets go, the oldest first. A group gets as many of a role as are
-// missing to the count of its change beside those that are started and have not ended.
+// The gated pods that a start ungates, the oldest first. Of each role of a group, so many pods
+// start that they and the started pods that have not ended make the count of the role's change.
 std::vector<QueuedPodPtr> PodsToStart(const PodsOfJob& job,
                                       const std::vector<PodSetChange>& changes);
 

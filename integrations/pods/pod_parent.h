@@ -64,7 +64,7 @@ std::string EarlierWorkloadName(const JobView& parent, const PodsRule& rule, std
 bool IsQueuedParent(const JobSituation& situation);
 
 // `situation.job`: the parent, with JobView::pod_parent. `situation.workloads`: all that the object
-// has made, and those of an earlier name that no object owns.
+// has made, and Workloads of an earlier name that no object owns.
 JobPlan PlanPodParent(const JobSituation& situation, const PodsRule& rule,
                       const std::vector<PlacedPod>& pods, WallTime now);
 

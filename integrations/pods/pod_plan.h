@@ -13,8 +13,8 @@
 
 namespace berth::integrations {
 
-// `situation.job` is ignored. `situation.workloads` are those that the pod controls; for a group,
-// the one of its name.
+// `situation.job` is ignored. `situation.workloads`: the Workloads that the pod controls; for a
+// group, the Workload of its name.
 JobPlan PlanPods(const PodsOfJob& job, JobSituation situation, WallTime now);
 
 }  // namespace berth::integrations

@@ -27,7 +27,7 @@ struct QueuedPod {
   std::string role;               // annotation role-hash, else the hash of the spec
   Phase phase = Phase::kPending;
   bool ready = false;                 // condition Ready
-  std::optional<WallTime> failed_at;  // its containers ended because the pod failed
+  std::optional<WallTime> failed_at;  // when its containers ended, if the pod failed
   std::string message;                // the status's message
 };
 
@@ -42,7 +42,7 @@ bool HasEnded(const QueuedPod& pod);  // succeeded or failed
 // deleted without having a node.
 bool IsRunnable(const QueuedPod& pod);
 bool IsHeld(const QueuedPod& pod);                   // has the finalizer of managed pods
-bool IsRunning(const QueuedPod& pod, WallTime now);  // and not past its deletion grace
+bool IsRunning(const QueuedPod& pod, WallTime now);  // running, and not past its deletion grace
 // Whether a stop has to delete the pod: it is neither gated, ended nor being deleted.
 bool HasToStop(const QueuedPod& pod);
 

@@ -15,7 +15,7 @@
 
 namespace berth::integrations {
 
-// `spec` is that of a pod. An object of an unexpected shape has a hash, too.
+// `spec`: the spec of a pod. An object of an unexpected shape has a hash, too.
 std::string RoleHash(const nlohmann::json& spec);
 
 }  // namespace berth::integrations

@@ -15,7 +15,8 @@ namespace berth::provisioning {
 
 class BudgetWaiters {
  public:
-  // Whether the Workload waits, after each decision on it; false also when the Workload is gone.
+  // Call after each decision on the Workload. `waits`: whether the Workload waits for the budget;
+  // false also when the Workload is gone.
   void Follow(const api::Workload& workload, bool waits);
   // Returns the waiters of the LocalQueue, in the order of the queue.
   std::vector<api::ObjectKey> Of(const std::string& queue) const;

@@ -14,7 +14,7 @@ namespace berth::provisioning {
 // anew.
 api::MemoryByCheck MemoryOf(const api::Workload& workload);
 
-// `annotations` and that of the memory, which is empty for an empty memory.
+// `annotations` with the annotation of the memory, whose value is empty for an empty memory.
 api::StringMap WithMemory(api::StringMap annotations, const api::MemoryByCheck& memory);
 
 }  // namespace berth::provisioning

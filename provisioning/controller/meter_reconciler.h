@@ -12,7 +12,7 @@
 //     berth_capacity_node_seconds_total    by class and ClusterQueue
 //     berth_capacity_cost_usd_total        the same, for nodes whose price is known
 //
-// Each node is looked at once a minute while it stands; the meters are written every five minutes,
+// Each node is reconciled once a minute while it exists; the meters are written every five minutes,
 // and when a node has gone. While no policy has `metering`, no node is watched; while no check of
 // berth.dev/reactive-capacity exists, no pod is.
 //
@@ -56,7 +56,7 @@ class MeterReconciler final : public kube::Reconciler {
   void Open();
   void OpenPods();
   void AddNodesOf(const api::ProvisioningRequest& request);
-  // What the node is used for; nullopt: nothing that is measured.
+  // The use of the node; nullopt: the node has no use that is measured.
   std::optional<NodeUse> UseOf(const api::Node& node) const;
   std::optional<NodeUse> LeaseUse(const api::Node& node) const;
   std::optional<NodeUse> RequestUse(const api::Node& node) const;

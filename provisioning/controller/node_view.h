@@ -1,8 +1,8 @@
 // provisioning/controller/node_view.h — nodes and pods as the decision sees them (reuse.h,
-// late_pods.h), and the Workloads to look at when nodes or pods change.
+// late_pods.h), and the Workloads to reconcile when nodes or pods change.
 //
-// Nothing is watched until a policy reuses nodes or looks at late pods: then all Nodes and Pods
-// are. The set of idle nodes is kept up to date with every event.
+// Nothing is watched until a policy reuses nodes or looks at late pods; from then on all Nodes and
+// Pods are watched. The set of idle nodes is kept up to date with every event.
 //
 // Threads: one Executor, that of the manager. Pointers in answers are valid during the task.
 #pragma once
@@ -22,7 +22,7 @@
 
 namespace berth::provisioning {
 
-// How long to wait for the first list of nodes before another look.
+// The time between reconciles of a Workload that waits for the first list of nodes.
 inline constexpr Duration kNodesLag = std::chrono::seconds(1);
 
 // Whether the policy's rules need nodes and pods.
@@ -68,7 +68,7 @@ class NodeView {
   const Wake wake_;
   kube::Informer<api::Node>* nodes_ = nullptr;  // null: not open
   kube::Informer<api::Pod>* pods_ = nullptr;
-  std::function<void(std::size_t)> tell_leases_;  // null: nobody
+  std::function<void(std::size_t)> tell_leases_;  // null: not called
   std::set<std::string> leased_;                  // nodes
   std::set<std::string> idle_;                    // nodes that hold no pods but those of daemons
 };

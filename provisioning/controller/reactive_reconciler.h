@@ -45,7 +45,7 @@ class ReactiveReconciler final : public kube::Reconciler {
   void Reconcile(const api::ObjectKey& key, Done done) override;
   // Reconciles the Workloads of the LocalQueue that wait for the budget of the day.
   void WakeForBudget(const std::string& queue);
-  // For policies that ask for the runs of earlier jobs.
+  // Sets the runs of earlier jobs, for policies that ask for them.
   void UseHistory(const RunHistory* runs) { runs_ = runs; }
 
  private:
@@ -59,8 +59,8 @@ class ReactiveReconciler final : public kube::Reconciler {
   const api::Pod* UntoldPod(const ReactiveSituation& situation) const;
   ReactiveSituation Observe(const api::Workload& workload);
   void ObservePods(const api::Workload& workload, ReactiveSituation& situation);
-  // Reads and writes the memories that decide about the Workload. Returns whether all are there;
-  // else the key is reconciled again when they are, or `done` gets the error.
+  // Reads and writes the memories that decide about the Workload. Returns whether all memories are
+  // there; else the key is reconciled again when they are, or `done` gets the error.
   bool HasMemories(const api::ObjectKey& key, const ReactiveSituation& situation, const Done& done);
   void Record(const std::vector<Charge>& charges);
   void Forget(const checks::WorkloadPtr& workload, kube::Controller& controller);
@@ -90,7 +90,7 @@ class ReactiveReconciler final : public kube::Reconciler {
   FlavorsByName flavor_table_;
   bool flavors_stale_ = true;
   std::set<api::ObjectKey> ours_;     // the Workloads with a check of this controller
-  std::set<api::ObjectKey> waiting_;  // those of them that wait for nodes
+  std::set<api::ObjectKey> waiting_;  // Workloads among `ours_` that wait for nodes
   BudgetWaiters waiting_for_budget_;
   std::map<api::ObjectKey, std::vector<Charge>> gone_;  // to settle: their Workloads are gone
 };

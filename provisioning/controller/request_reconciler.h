@@ -49,10 +49,11 @@ class RequestReconciler final : public kube::Reconciler {
   SpendKeeper& spend() { return spend_; }
   // Reconciles the Workloads of the LocalQueue that wait for the budget of the day.
   void WakeForBudget(const std::string& queue);
-  // For policies that ask for the runs of earlier jobs.
+  // Sets the runs of earlier jobs, for policies that ask for them.
   void UseHistory(const RunHistory* runs) { runs_ = runs; }
   void OnLeases(std::function<void(std::size_t)> tell) { nodes_.OnLeases(std::move(tell)); }
-  // Called with each LocalQueue of WakeForBudget: the budget is shared with another reconciler.
+  // Sets the function that is called with each LocalQueue of WakeForBudget, because another
+  // reconciler shares the budget.
   void ShareBudget(std::function<void(const std::string&)> wake) { wake_others_ = std::move(wake); }
 
  private:
@@ -68,8 +69,8 @@ class RequestReconciler final : public kube::Reconciler {
   void OpenNodes(const api::ProvisioningPolicy& policy);
   // Whether the Workload waits for the first list of nodes and pods.
   bool AwaitsNodes(const Situation& situation) const;
-  // Reads and writes the memories that decide about the Workload. Returns whether all are there;
-  // else the key is reconciled again when they are, or `done` gets the error.
+  // Reads and writes the memories that decide about the Workload. Returns whether all memories are
+  // there; else the key is reconciled again when they are, or `done` gets the error.
   bool HasMemories(const api::ObjectKey& key, const Situation& situation, const Done& done);
   void ObserveNodes(const api::Workload& workload, Situation& situation) const;
   void ReleaseLeasesOf(const api::ObjectKey& gone, Done done);

@@ -51,9 +51,9 @@ class SpendKeeper {
   struct Kept {
     bool loaded = false;
     bool dirty = false;
-    bool metered = false;  // since the last write
+    bool metered = false;  // a meter has changed since the last write
     bool writing = false;
-    std::vector<Done> waiting;     // for the write under way
+    std::vector<Done> waiting;     // callbacks that wait for the write under way
     bool forbidden = false;        // kept in memory alone
     std::string resource_version;  // empty: the ConfigMap does not exist
   };

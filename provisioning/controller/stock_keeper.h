@@ -9,7 +9,8 @@
 // while it writes takes nothing back. Without the right to read or write the ConfigMap the memory
 // lives as long as the process; the log says so.
 //
-// Threads: one Executor, that of the manager. Errors: Load tells an error of the API that may pass.
+// Threads: one Executor, that of the manager. Errors: Load reports an error of the API that may
+// pass.
 #pragma once
 
 #include <functional>
@@ -28,7 +29,7 @@ struct StockKeeperOptions {
   std::string namespace_name = "kueue-system";
   Duration write_delay = std::chrono::seconds(5);  // outcomes of that time are written together
   Duration retry_delay = std::chrono::minutes(1);  // after a failed write
-  // Called with a class whose memory was read or has changed; null: nobody.
+  // Called with a class whose memory was read or has changed; null: not called.
   std::function<void(const std::string& provisioning_class, const api::ClassStock&)> changed;
 };
 

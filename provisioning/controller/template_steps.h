@@ -25,7 +25,7 @@ class TemplateSteps {
   // its request, and creates the template anew.
   kube::Step Create(const api::Workload& workload, const CreateTemplate& action);
   kube::Step Own(const api::Workload& workload, const OwnTemplate& action);
-  // `resource_version` is that of the object that may be deleted; empty: any version.
+  // `resource_version`: the version of the object that may be deleted; empty: any version.
   kube::Step Delete(const api::ResourceKind& kind, api::ObjectKey key,
                     std::string resource_version = "");
 

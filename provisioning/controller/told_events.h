@@ -28,7 +28,7 @@ class ToldEvents {
 
   // Whether Of gives an answer for the pod that is fresh enough.
   bool IsKnown(const api::Pod& pod) const;
-  // What is known about the pod, newer than `since`.
+  // The known Events about the pod that are newer than `since`.
   std::vector<api::ToldEvent> Of(const api::Pod& pod, WallTime since) const;
   // Reads the Events, then calls `done`. `with_claims`: also those of NodeClaims.
   void Read(const api::Pod& pod, bool with_claims, std::function<void()> done);

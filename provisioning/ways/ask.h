@@ -35,17 +35,18 @@ void Ask(const CheckSituation& check, Move& move);
 // Makes the request of the branch.
 void AskIn(const CheckSituation& check, const Branch& branch, Move& move);
 
-// Makes a request like `branch` for each part, with attempts from that of the branch on.
+// Makes a request like `branch` for each part, with attempts that count up from the branch's
+// attempt.
 void AskForParts(const CheckSituation& check, Branch branch, const std::vector<const Part*>& parts,
                  Move& move);
 
-// What the request of the branch has to wait for: the policy limits the open requests. nullopt: it
-// may be made.
+// The lane in which the policy's limit of open requests leaves no room for the request of the
+// branch. nullopt: the request may be made.
 std::optional<FlowWait> WaitForRoom(const CheckSituation& check, const Branch& branch);
 
 // Creates missing templates of a request, and moves those that the Workload owns to `owner`, the
-// request. null: the request is about to be made and gets new templates, because nobody has vouched
-// for the content of those that exist.
+// request. `owner` null: the request is about to be made, and gets new templates, because the
+// content of templates that exist is not trusted.
 void CreateTemplates(const CheckSituation& check, const std::string& request_name,
                      const std::string& zone, const api::ProvisioningRequest* owner,
                      const Part& groups, Move& move);

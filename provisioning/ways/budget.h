@@ -19,7 +19,7 @@ namespace berth::provisioning {
 bool BudgetForbids(const CheckSituation& check, const api::ProvisioningStep& step);
 
 // The cost of the request of that attempt, to be recorded and written before the request is made.
-// Empty: it is recorded, or nothing is charged. `step`: null: no policy.
+// Empty: the charge is recorded already, or nothing is charged. `step`: null: no policy.
 std::vector<Charge> ChargesBefore(const CheckSituation& check, const api::ProvisioningStep* step,
                                   std::int32_t attempt);
 
@@ -28,8 +28,8 @@ std::vector<Charge> ChargesBefore(const CheckSituation& check, const api::Provis
 std::vector<Charge> ChargesToSettle(const CheckSituation& check,
                                     const api::ProvisioningRequest& request);
 
-// Tells that a request of the step is made though the budget is exceeded; nullopt: it is not, or
-// the policy does not warn. `step`: null: no policy.
+// The event that says that a request of the step is made although the budget is exceeded. nullopt:
+// the budget is not exceeded, or the policy does not warn. `step`: null: no policy.
 std::optional<CheckEvent> BudgetWarning(const CheckSituation& check,
                                         const api::ProvisioningStep* step);
 

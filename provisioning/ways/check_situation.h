@@ -1,4 +1,4 @@
-// provisioning/ways/check_situation.h — what the ways of one check decide from.
+// provisioning/ways/check_situation.h — the facts from which the ways of one check decide.
 //
 //     Situation of the Workload, one check ─▶ memory, vetoes, steps, pods, requests that may win
 //
@@ -56,8 +56,8 @@ struct CheckSituation {
   const api::ProvisioningStep* StepOf(const api::ProvisioningRequest& request) const;
   // How many requests of the step have failed.
   std::int32_t FailedAttempts(const api::ProvisioningStep& step) const;
-  // The veto against the step; null: none, or only in favor of a later step. A step in whose place
-  // a later one is asked stays the step of a job that has asked in it.
+  // The veto against the step; null: there is none, or the veto holds only in favor of another
+  // step: such a veto does not take the step from a job that has asked in it.
   const Veto* VetoOf(const api::ProvisioningStep& step) const;
   // What the vetoes depend on while no request waits. Precondition: the check has a policy.
   VetoInput AboutSteps() const;
@@ -78,7 +78,7 @@ struct CheckSituation {
   const WallTime now;
 
   api::ProvisioningMemory memory;          // empty: no policy
-  const std::vector<std::string> flavors;  // those of the admission
+  const std::vector<std::string> flavors;  // the flavors of the admission
   Vetoes vetoes;
   std::optional<StepPlan> plan;  // nullopt: no policy, or none of its steps is for these flavors
 

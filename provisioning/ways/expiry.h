@@ -24,8 +24,8 @@ namespace berth::provisioning {
 std::optional<std::int64_t> RunToAskFor(const CheckSituation& check,
                                         const std::string& provisioning_class);
 
-// Tells once that the cloud takes the capacity of the request back. The memory of the warning is
-// written first. Returns whether the capacity is given up before its end.
+// Adds, once, the event that the cloud is going to take the capacity of the request back. The
+// memory of the warning is written first. Returns whether the capacity is given up before its end.
 bool GuardExpiry(const CheckSituation& check, const api::ProvisioningRequest& request, Move& move);
 
 }  // namespace berth::provisioning

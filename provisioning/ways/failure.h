@@ -1,4 +1,5 @@
-// provisioning/ways/failure.h — why a request can win no more, and how a check counts that.
+// provisioning/ways/failure.h — why a request can no longer win, and how a check counts the
+// failure.
 //
 // A failure is counted in the Workload's memory, which is written first and alone; the next
 // decision draws the consequence from it (consequence.h).
@@ -17,8 +18,8 @@
 
 namespace berth::provisioning {
 
-// Why the request can win no more; nullopt: its nodes have come, or it waits, and the move wakes
-// the Workload when it has waited too long. Precondition: the check has a policy.
+// Why the request can no longer win. nullopt: its nodes have come, or it waits; while it waits, the
+// move wakes the Workload at the end of the wait limit. Precondition: the check has a policy.
 std::optional<FailedRequest> FailureOf(const CheckSituation& check, const Runner& runner,
                                        Move& move);
 
@@ -27,7 +28,7 @@ std::optional<FailedRequest> FailureOf(const CheckSituation& check, const Runner
 void CountFailure(const CheckSituation& check, const api::ProvisioningRequest& request,
                   const std::string& reason, const std::string& message, WallTime at, Move& move);
 
-// The vetoes with those that were left out while a request waited. Precondition: the check has a
+// All vetoes, those included that do not count while a request waits. Precondition: the check has a
 // policy.
 Vetoes VetoesAfterFailure(const CheckSituation& check);
 

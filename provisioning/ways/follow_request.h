@@ -18,8 +18,8 @@ namespace berth::provisioning {
 void FollowRequest(const CheckSituation& check, const api::ProvisioningRequest& request,
                    Move& move);
 
-// Pending, with what the request waits for. A request that no controller answers fails after the
-// time of the policy.
+// Sets the check to Pending, with the cause of the wait in the message. A request that no
+// controller answers fails after the time of the policy.
 void WaitFor(const CheckSituation& check, const api::ProvisioningRequest& request, Move& move);
 
 }  // namespace berth::provisioning

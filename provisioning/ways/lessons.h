@@ -18,18 +18,18 @@
 namespace berth::provisioning {
 
 // The outcome of the request, which ended at `at`; an empty reason means that the nodes came.
-// nullopt: the stock memory knows it, or the reason says nothing about the stock.
+// nullopt: the stock memory knows the outcome, or the reason says nothing about the stock.
 std::optional<StockLesson> LessonOf(const CheckSituation& check,
                                     const api::ProvisioningRequest& request,
                                     const std::string& reason, WallTime at);
 
-// The outcome that the request's condition tells; nullopt: there is none, it is known, or the check
-// is Ready and the outcome was recorded when it became so.
+// The outcome that the request's condition tells; nullopt: there is no outcome, the stock memory
+// knows it, or the check is Ready and the outcome was recorded when the check became Ready.
 std::optional<StockLesson> LessonFrom(const CheckSituation& check,
                                       const api::ProvisioningRequest& request);
 
 // Whether a later request for the same machines was granted while this one waits: the step is asked
-// for again, with the quota that is held. Else adds when to look again.
+// for again, with the quota that is held. Otherwise the move gets the time of the next decision.
 bool AskAgainIfOvertaken(const CheckSituation& check, const api::ProvisioningRequest& request,
                          Move& move);
 

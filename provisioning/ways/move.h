@@ -23,20 +23,22 @@ struct Move {
   explicit Move(const api::AdmissionCheckState& before) : state(before) {}
 
   void Say(api::CheckState next, const std::string& message);
-  // Retry, which gives the quota back for so many seconds.
+  // Sets the check to Retry, which releases the quota; the Workload is queued again after so many
+  // seconds.
   void Retry(std::int64_t after_seconds, const std::string& message);
-  // Ready, with what lets the pods use the capacity.
+  // Sets the check to Ready, with the updates by which the pods use the capacity.
   void Ready(const std::string& message, std::vector<api::PodSetUpdate> updates);
   void Add(Action action) { actions.push_back(std::move(action)); }
   void AddIfAny(std::optional<CheckEvent> event);
-  // Wakes the Workload in that time, if nothing wakes it sooner.
+  // Wakes the Workload after `wait`, if nothing wakes it sooner.
   void WakeIn(Duration wait);
-  // The capacity in use ends then, if none ends sooner.
+  // Notes that capacity in use ends at `end`; the first end counts.
   void EndsAt(WallTime end);
   // Record the outcome, or the charges. Return whether there is one to record.
   bool Learn(std::optional<StockLesson> lesson);
   bool Book(std::vector<Charge> due);
-  // The memory to write, to be changed; `known`: the one that is written.
+  // Returns the memory to write, for the caller to change; at first a copy of `known`, the memory
+  // that the Workload has.
   api::ProvisioningMemory& Remember(const api::ProvisioningMemory& known);
 
   api::AdmissionCheckState state;

@@ -41,7 +41,7 @@ class NodeLeases {
   void GiveUpForTrouble(Move& move) const;
 
   const CheckSituation& check_;
-  const std::string holder_;  // empty: nodes are not looked at
+  const std::string holder_;  // empty: the check does not lease nodes
 };
 
 }  // namespace berth::provisioning

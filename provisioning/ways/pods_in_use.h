@@ -21,9 +21,9 @@ struct PodTrouble {
   std::string message;
 };
 
-// What the pods that use the claim suffer, where the policy wants the Workload to be queued again.
-// Tells once that pods are late. `booking_over` tells whether nobody keeps the nodes any more,
-// given the limit of late pods. nullopt: nothing, or the Workload goes on.
+// The trouble of the pods that use the claim, for which the policy has the Workload queued again.
+// An event says once that pods are late. `booking_over`: whether the booking of the nodes has
+// ended, given the limit of late pods. nullopt: there is no trouble, or the Workload goes on.
 std::optional<PodTrouble> TroubleWithPods(const CheckSituation& check, const Claim& claim,
                                           const std::function<bool(Duration)>& booking_over,
                                           Move& move);

@@ -35,11 +35,11 @@ const Part& GroupsOf(const CheckSituation& check, const api::ProvisioningRequest
 std::vector<const Part*> MissingParts(const CheckSituation& check);
 
 // The newest of `candidates` for each part; for a check that is Ready, those that its updates name,
-// whatever the policy says by then. nullopt: the Workload has one request.
+// even if the policy has changed since. nullopt: the Workload has one request.
 std::optional<std::vector<Runner>> RunnersOfParts(const CheckSituation& check,
                                                   const std::vector<Runner>& candidates);
 
-// The requests of divided pods that a check which is Ready keeps, whatever the policy says by then.
+// The requests of divided pods that a Ready check keeps, even if the policy has changed since.
 // Empty: there are none.
 std::vector<Runner> RunnersOfDivided(const CheckSituation& check,
                                      const std::vector<Runner>& candidates);

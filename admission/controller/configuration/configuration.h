@@ -40,9 +40,9 @@ struct Configuration {
   std::vector<std::string> external_frameworks;         // "Kind.version.group", foreign job kinds
   std::vector<std::string> label_keys_to_copy;
   ProgramOptions program;
-  // The WorkloadPriorityClass "default" is that of jobs without one.
+  // A job that names no WorkloadPriorityClass has the class "default".
   bool default_priority_class = true;
-  std::vector<std::string> enabled_gates;  // those that the file sets to true
+  std::vector<std::string> enabled_gates;  // the gates that the file sets to true
   // objectRetentionPolicies.workloads.afterDeactivatedByKueue, for jobs; nullopt: for ever.
   std::optional<Duration> keep_deactivated;
 

@@ -45,7 +45,7 @@ void ReadDeviceClasses(const api::Reader& in, Configuration& out);
 // Parts of Configuration::program, and metrics.customLabels (configuration_program.cc).
 void ReadCustomLabels(const api::Reader& in, Configuration& out);
 void ReadWebhook(const api::Reader& in, Configuration& out);
-// `webhook`: the block beside it.
+// `webhook`: the block `webhook` of the same file.
 void ReadInternalCertManagement(const api::Reader& in, const api::Reader& webhook,
                                 Configuration& out);
 void ReadVisibilityServer(const api::Reader& in, Configuration& out);

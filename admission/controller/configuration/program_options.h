@@ -29,13 +29,13 @@ struct VisibilityOptions {
 };
 
 struct CertificateManagement {
-  // false: somebody else writes the certificate into webhook.certDir and the CA into the API.
+  // false: another program writes the certificate into webhook.certDir and the CA into the API.
   bool internal = true;
   std::string service = "kueue-webhook-service";
   std::string secret = "kueue-webhook-server-cert";
 };
 
-// "ADDRESS:PORT"; "0": not served; empty: the file does not say.
+// "ADDRESS:PORT"; "0": not served; empty: the file has no value.
 struct EndpointOptions {
   std::string metrics_address;
   std::string health_address;
@@ -49,9 +49,9 @@ struct RequestLimitOptions {
 };
 
 struct LeaderOptions {
-  std::optional<bool> enabled;  // nullopt: the file does not say
+  std::optional<bool> enabled;  // nullopt: the file has no value
   std::string resource_name = "c1f6bfd2.kueue.x-k8s.io";
-  std::string resource_namespace;  // empty: that of the controller
+  std::string resource_namespace;  // empty: the controller's namespace
   Duration lease_duration = std::chrono::seconds(15);
   Duration renew_deadline = std::chrono::seconds(10);
   Duration retry_period = std::chrono::seconds(2);
@@ -64,8 +64,8 @@ struct ProgramOptions {
   EndpointOptions endpoints;
   LeaderOptions leader;
   std::optional<RequestLimitOptions> request_limit;  // nullopt: none
-  // Looks under way at once, by "Kind.group" (a core kind: "Pod"), which may be a declared kind.
-  // Others keep Berth's numbers.
+  // Reconciles under way at once, by "Kind.group" (a core kind: "Pod"). The kind may be a declared
+  // kind. Kinds without an entry keep Berth's numbers.
   std::map<std::string, std::size_t> concurrency;
 };
 

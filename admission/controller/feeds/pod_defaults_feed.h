@@ -44,9 +44,9 @@ class PodDefaultsFeed {
   Told told_;
   std::set<std::string> namespaces_;           // their LimitRanges changed
   std::set<std::string> claiming_namespaces_;  // their ResourceClaimTemplates changed
-  bool devices_changed_ = false;               // or their classes
+  bool devices_changed_ = false;               // devices or DeviceClasses changed
   bool served_resources_changed_ = false;      // extended resources that devices serve
-  std::set<std::string> runtime_classes_;      // that changed
+  std::set<std::string> runtime_classes_;      // the RuntimeClasses that changed
   bool posted_ = false;
   std::shared_ptr<PodDefaultsFeed*> self_ = std::make_shared<PodDefaultsFeed*>(this);
 };

@@ -22,7 +22,7 @@ namespace berth::admission {
 class TopologyFeed {
  public:
   enum class Change { kTopologies, kNodes };
-  // Calls `changed` after each change that the scheduler was told of.
+  // Calls `changed` after each change that was applied to the scheduler.
   TopologyFeed(kube::Manager& manager, Scheduler& scheduler, std::function<void(Change)> changed);
   TopologyFeed(const TopologyFeed&) = delete;
   TopologyFeed& operator=(const TopologyFeed&) = delete;

@@ -5,10 +5,11 @@
 // a pause that doubles up to a second and ends with the next change.
 //
 // Wake-ups of parked workloads are batched: those that are due within `wake_up_batch` run as one.
-// Room that is given out at once is soon taken back where workloads with more right to it keep
-// coming. Where none has come for kCalm, a wait leaves room unused: the batch is kCalmBatch long.
-// Signs of more right: a preemption, and the arrival of a workload with a higher priority than
-// others that came in the last minutes.
+// While workloads with more right to room keep arriving, room that a wake-up hands out at once is
+// soon preempted; therefore wake-ups wait for the whole batch. If no such workload has arrived for
+// kCalm, the wait would only leave room unused, and the batch is kCalmBatch long. Two events count
+// as a sign of more right: a preemption, and the arrival of a workload with a higher priority than
+// others that arrived in the last minutes.
 //
 // Threads: one Executor. Errors: none.
 #pragma once
@@ -30,7 +31,7 @@ class CyclePace {
 
   enum class Progress : std::uint8_t { kNone, kSome };
   struct Work {
-    std::function<bool()> may_run;    // whether a cycle would take heads, and may
+    std::function<bool()> may_run;    // whether a cycle would take heads, and may run
     std::function<bool()> has_heads;  // whether another cycle would take heads after this one
     std::function<Progress()> run_cycle;
     std::function<bool()> has_wake_ups;
@@ -77,8 +78,8 @@ class CyclePace {
   bool wake_up_posted_ = false;
   std::uint64_t kick_ticket_ = 0;  // number of the posted cycle; older tickets do nothing
   Duration pause_ = kShortestPause;
-  SteadyTime contested_at_;  // the last sign that somebody has more right to room than others
-  // The lowest priority of arrivals in the window that runs, and in the one before.
+  SteadyTime contested_at_;  // the last sign of a workload with more right to room
+  // The lowest priority of arrivals in the present window, and in the window before it.
   std::int32_t lowest_ = std::numeric_limits<std::int32_t>::max();
   std::int32_t lowest_before_ = std::numeric_limits<std::int32_t>::max();
   SteadyTime window_at_{};

@@ -1,6 +1,7 @@
 // admission/controller/loop/preemption_events.h — the events of a preemption, on the victim and on
-// the preemptor. Source: Kueue pkg/scheduler/preemption (IssuePreemptions); the texts are Kueue's.
-// Source: Kueue pkg/scheduler/preemption (IssuePreemptions); the texts are the wire's.
+// the preemptor.
+//
+// Source: Kueue pkg/scheduler/preemption (IssuePreemptions); the texts are Kueue's.
 #pragma once
 
 #include <string>
@@ -11,7 +12,8 @@
 
 namespace berth::admission {
 
-// `message` is that of the victim's conditions. `victim` is the Workload while it held quota.
+// `message`: the message of the victim's conditions. `victim`: the Workload in its state with
+// quota.
 void RecordPreemption(kube::EventRecorder& events, const queue::OrderingOptions& ordering,
                       const api::Workload& preemptor, const api::Workload& victim,
                       const std::string& message);

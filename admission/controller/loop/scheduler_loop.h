@@ -86,7 +86,7 @@ class SchedulerLoop {
   void RunWakeUps();
   void ScheduleNextTurn();
   Progress Perform(const CycleResult& result);
-  // `copy`: of the decision, shared by its writes (Keep).
+  // `copy`: a copy of the decision, which all its writes share (Keep).
   Progress Perform(const DecidedWrite& write, std::shared_ptr<const Decision>& copy);
   DecidedWrites Writes() const;
   void Reserve(const DecidedWrite& decided, std::shared_ptr<const Decision>& copy);
@@ -125,7 +125,8 @@ class SchedulerLoop {
   };
   std::map<api::ObjectKey, Failures> failures_;
   std::uint64_t next_retry_ = 1;
-  std::map<api::ObjectKey, Tell> unanswered_;  // decisions that may be written
+  // For writes whose answers were lost: the API server may have carried them out.
+  std::map<api::ObjectKey, Tell> unanswered_;
   // The note of the last workload of a shape parked in a queue; later ones of the shape share it.
   std::map<std::pair<ClusterQueueId, std::uint64_t>, std::shared_ptr<const PendingNote>>
       parked_shapes_;

@@ -40,7 +40,7 @@ class AdmissionMetrics {
   void OnPlaces(const KeptPlaces& places,
                 const std::function<std::string(ClusterQueueId)>& name_of);
   void OnAdmissionFailed();
-  void OnWriteRefused();  // a write to a Workload, by the API server
+  void OnWriteRefused();  // the API server refused a write to a Workload
   void OnQuotaReserved(const api::Workload& workload, const std::string& cluster_queue,
                        std::int64_t waited_seconds);
   void OnAdmitted(const api::Workload& workload, const std::string& cluster_queue,
@@ -95,7 +95,7 @@ class AdmissionMetrics {
   const QueueMetrics& queues_;
   CohortsOf cohorts_of_;
   Routes routes_;
-  std::map<std::string, std::map<WhyNot, std::int64_t>> unadmitted_;  // by ClusterQueue; none is 0
+  std::map<std::string, std::map<WhyNot, std::int64_t>> unadmitted_;  // by ClusterQueue; no 0
   std::map<std::string, std::int64_t> finished_;                      // by ClusterQueue
   std::set<std::string> shown_;                                       // ClusterQueues that exist
   std::set<std::string> skipping_;  // ClusterQueues whose preemption_skips is not 0

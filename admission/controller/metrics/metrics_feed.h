@@ -1,5 +1,6 @@
-// admission/controller/metrics/metrics_feed.h — shows the state of queues and cohorts in metrics:
-// what the reconcilers compute at once, what costs more than the change at most once a second.
+// admission/controller/metrics/metrics_feed.h — shows the state of queues and cohorts in metrics.
+// Figures that the reconcilers compute are shown at once; figures that cost more than the change
+// itself are shown at most once a second.
 //
 // Threads: the manager's Executor. The parts must outlive this object.
 #pragma once

@@ -48,12 +48,12 @@ class PendingSeries {
     std::int64_t inadmissible = 0;
   };
   struct Series {
-    std::map<Values, Numbers> counts;  // none that is 0
+    std::map<Values, Numbers> counts;  // no entry is 0
     std::set<Values> shown;
-    bool exists = false;  // its gauges are shown
+    bool exists = false;  // the queue exists: its gauges are shown
   };
   struct LocalSeries : Series {
-    std::string cluster_queue;  // that counts these workloads
+    std::string cluster_queue;  // the ClusterQueue that counts these workloads
   };
 
   static void Add(Series& series, const Values& values, const Numbers& more, int sign);

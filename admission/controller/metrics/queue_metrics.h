@@ -46,14 +46,14 @@ class QueueMetrics {
   void SetClusterQueue(const api::ClusterQueue& queue, const api::QueueStatus& status,
                        const QueueFigures& figures);
   void RemoveClusterQueue(const std::string& name);
-  // `sharing_usage` has a value only if admission fair sharing is on; `admitted_by` is that of
+  // `sharing_usage` has a value only if admission fair sharing is on; `admitted_by`: see
   // QueueFigures.
   void SetLocalQueue(const api::LocalQueue& queue, const api::QueueStatus& status,
                      std::optional<double> sharing_usage, const Tally::CountsByLabels& admitted_by);
   void RemoveLocalQueue(const api::ObjectKey& key);
   void SetCohort(const std::string& name, const CohortStanding& standing);
   void RemoveCohort(const std::string& name);
-  std::set<std::string> Cohorts() const;  // those that have series
+  std::set<std::string> Cohorts() const;  // the cohorts that have series
   // The requests of the queue's waiting workloads, for resources with quota and others.
   void SetPending(const api::ClusterQueue& queue, const api::ResourceAmounts& requests);
   // The numbers of shapes of waiting workloads: those that compete for the head, and the others.
@@ -67,7 +67,7 @@ class QueueMetrics {
  private:
   using FlavorResource = std::pair<std::string, std::string>;
   using ShownLabels = std::set<LabelledMetrics::Values>;
-  using Reserved = std::map<FlavorResource, api::Amount>;  // none that is 0
+  using Reserved = std::map<FlavorResource, api::Amount>;  // no entry is 0
   struct Known {
     std::string cohort;
     kube::MetricLabels info;

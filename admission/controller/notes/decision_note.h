@@ -53,7 +53,7 @@ class DecisionNote final : public PendingNote {
   // Null where no text reads the object, so that a note does not keep the object in memory.
   std::shared_ptr<const api::Workload> object_;
   WallTime remark_at_{};
-  std::int64_t forgotten_count_;  // count at which the workload numbers were valid
+  std::int64_t forgotten_count_;  // WorkloadRecords::forgotten_count() when the note was made
 };
 
 }  // namespace berth::admission

@@ -9,8 +9,9 @@
 // parked in bulk with an equal one gets its event when it is tried.
 //
 // The reasons of each workload are kept in a bounded history
-// (admission/workloads/reason_history.h). Each write puts the history into the annotation; without
-// another write, at most every kHistoryInterval. A restart reads the history from the annotation.
+// (admission/workloads/reason_history.h). Each write puts the history into the annotation; a write
+// for the history alone is made at most every kHistoryInterval. A restart reads the history from
+// the annotation.
 //
 // Threads: one Executor.
 #pragma once
@@ -64,7 +65,8 @@ class PendingNotes {
   // The workload has quota, or is gone.
   void Forget(const api::ObjectKey& key);
 
-  // For commentary that others write: the time until it may begin; zero: it begins, and is counted.
+  // For commentary that other parts write: the time until a write may begin. Zero: the write may
+  // begin, and it is counted.
   Duration TakeCommentary() { return pace_.Take(clock_.SteadyNow(), Rank::kCommentary); }
 
   std::size_t size() const { return notes_.size(); }
@@ -78,13 +80,13 @@ class PendingNotes {
     std::int64_t told = 0;  // attempts counted in the annotation
     SteadyTime told_at{};
     std::optional<Rank> waiting;  // in facts_ or commentary_
-    bool writing = false;         // the condition
-    bool annotating = false;      // the annotations
+    bool writing = false;         // a write of the condition is under way
+    bool annotating = false;      // a write of the annotations is under way
     bool delayed = false;         // a timer will put it into a queue
     bool annotation_due = false;
     bool written = false;
     bool tried = false;      // false: parked in bulk
-    bool event_due = false;  // condition was written without its event
+    bool event_due = false;  // the condition was written without its event
     SteadyTime written_at{};
     int failures = 0;
     std::optional<PlanStamp> plan_stamp;  // the stamp of plan_text; nullopt: no plan

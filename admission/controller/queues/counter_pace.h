@@ -4,8 +4,8 @@
 // The first change after a pause is written at once. While counters change all the time the
 // interval between two writes doubles from one second to four, and each of these writes takes its
 // turn among commentary (kube/runtime/write_pace.h). Counters that have not changed for a second
-// are at rest: their values are a fact, written then, as are counters that were written half a
-// minute ago.
+// are at rest: their values count as a fact and are written at once. So are counters that were last
+// written half a minute ago.
 //
 // Pure: the instant is an argument. Threads: one.
 #pragma once
@@ -48,7 +48,7 @@ class CounterPace {
     return std::min(turn, fact - now);
   }
 
-  // The status is written at `now`, be it for its counters or for a condition.
+  // The status is written at `now`, for its counters or for a condition.
   void OnWrite(const api::ObjectKey& key, SteadyTime now) {
     const auto [found, is_new] = writes_.try_emplace(key, Write{.at = now});
     if (is_new) return;
@@ -63,7 +63,7 @@ class CounterPace {
  private:
   struct Write {
     SteadyTime at;
-    Duration interval = kShortest;  // until the next write of counters
+    Duration interval = kShortest;  // the least time until the next write of counters
     std::int64_t counters = 0;
     SteadyTime changed_at{};
   };

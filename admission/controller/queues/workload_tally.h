@@ -25,11 +25,11 @@ struct Tally {
   std::int32_t pending = 0;    // active, not finished, without quota (LocalQueues only)
   std::int32_t reserving = 0;  // workloads that hold quota
   std::int32_t admitted = 0;
-  api::ResourceAmounts pending_requests;  // the sum of pending workloads, where they are tallied
+  api::ResourceAmounts pending_requests;  // sum over pending workloads, with kKept
   std::map<std::pair<std::string, api::ResourceName>, api::Amount> reservation;  // flavor, resource
   // Admitted workloads only.
   std::map<std::pair<std::string, api::ResourceName>, api::Amount> usage;
-  CountsByLabels admitted_by;  // where the values are given; none that is 0
+  CountsByLabels admitted_by;  // only with `values_of`; no entry is 0
 };
 
 class WorkloadTally {
@@ -40,7 +40,8 @@ class WorkloadTally {
   explicit WorkloadTally(Requests requests = Requests::kNotKept, ValuesOf values_of = nullptr)
       : requests_(requests), values_of_(std::move(values_of)) {}
 
-  // Either may be null. Returns the names of the queues whose tally may have changed.
+  // Counts the change of a Workload from `before` (null: it is new) to `after` (null: it is gone).
+  // Returns the queues whose tally may have changed.
   struct Touched {
     std::vector<std::string> cluster_queues;
     std::vector<api::ObjectKey> local_queues;

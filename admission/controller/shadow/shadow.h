@@ -10,15 +10,15 @@
 // preemption for which Berth has no decision yet waits `settle` for one, since the watches of
 // different kinds are not ordered among each other.
 //
-// A workload that the incumbent left waiting is put aside for the window, and longer each time: so
-// that it does not take the quota of workloads that the incumbent does admit.
+// A workload that the incumbent left waiting is put aside for the window, and for longer each time,
+// so that it does not take the quota of workloads that the incumbent does admit.
 //
 // Compared: reservations of quota (ClusterQueue, flavors, counts) and preemptions (victims, and for
 // whom). Facts that are followed without a comparison: all other evictions, checks, second passes
 // for nodes.
 //
-// At most `max_open_decisions` of Berth's decisions are open. While so many are, no cycle runs, and
-// a decision of the incumbent that meets none of them is not judged.
+// At most `max_open_decisions` of Berth's decisions are open. While so many are open, no cycle
+// runs, and a decision of the incumbent that meets none of them is not judged.
 //
 // Threads: the manager's Executor; report() may be read on any thread.
 #pragma once
@@ -51,8 +51,8 @@ struct ShadowOptions {
 
 class Shadow {
  public:
-  // Create before the informers start. All arguments must outlive this object; destroy it as
-  // AdmissionControllers.
+  // Create before the informers start. All arguments must outlive this object. Destroy it under the
+  // same conditions as AdmissionControllers.
   Shadow(kube::Manager& manager, const Clock& clock, kube::Metrics& metrics,
          const ShadowOptions& options);
   Shadow(const Shadow&) = delete;
@@ -85,7 +85,8 @@ class Shadow {
     ShadowSide berth;
     std::map<api::ObjectKey, VictimState> victims;
     std::vector<std::string> others;  // preempted by the incumbent for the same preemptor
-    std::string for_another;  // whom the incumbent preempted a victim for, where that differs
+    // The other workload for which the incumbent preempted a victim; empty: there is none.
+    std::string for_another;
   };
   struct HeldFact {
     std::uint64_t ticket = 0;

@@ -34,11 +34,11 @@ enum class ShadowResult : std::uint8_t {
 const char* ToString(ShadowSubject subject);
 const char* ToString(ShadowResult result);
 
-// What one of the two did with a workload.
+// What Berth, or the incumbent, did with a workload.
 struct ShadowSide {
-  std::optional<WallTime> at;               // nullopt: it did nothing
+  std::optional<WallTime> at;               // when it did so; nullopt: it did nothing
   std::string verdict;                      // reserved, preempting, waiting
-  std::optional<api::Admission> admission;  // where: ClusterQueue, flavors, counts
+  std::optional<api::Admission> admission;  // ClusterQueue, flavors and counts
   std::vector<std::string> preempted;       // namespace/name
   std::string reason;                       // why it waits or preempts
   std::string message;
@@ -71,8 +71,8 @@ class ShadowReport {
 
   // Returns a number for Follow.
   std::uint64_t Add(ShadowComparison comparison);
-  // After the window the incumbent did act: the comparison stays counted as a difference, and says
-  // what the incumbent did. Victims are added to the earlier ones.
+  // Call when the incumbent acts after the window: the comparison stays counted as a difference,
+  // and says what the incumbent did. Victims are added to the earlier ones.
   void Follow(std::uint64_t number, ShadowSide incumbent);
   // A decision that nothing can be compared with: its workload or victims ended by themselves.
   void AddOvertaken();

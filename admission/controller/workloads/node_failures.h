@@ -2,11 +2,11 @@
 // and marks the workloads of failed nodes. admission/lifecycle/node_failure.h decides which nodes
 // failed.
 //
-// Reconciles the nodes of one hostname at a time: when a node fails, recovers, is tainted or goes;
-// when a pod of a placed workload ends there, or is assigned there and not bound; when a workload
-// is placed on an unhealthy node. A pod that waits for a node although its workload has lost its
-// admission is failed. Pods are those whose node selector asks for the hostname. Node
-// and Pod informers start with the first Topology.
+// Reconciles the nodes of one hostname at a time: when a node fails, recovers, is tainted or is
+// deleted; when a pod of a placed workload ends there, or is assigned there and not bound; when a
+// workload is placed on an unhealthy node. A pod that waits for a node although its workload has
+// lost its admission is failed. Pods are those whose node selector asks for the hostname. Node and
+// Pod informers start with the first Topology.
 //
 // Threads: the manager's Executor. Errors: those of the API; the work queue retries the node.
 #pragma once

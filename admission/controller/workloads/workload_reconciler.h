@@ -51,7 +51,8 @@ class WorkloadReconciler final : public kube::Reconciler, private QueueObjects {
   const api::LocalQueue* FindLocalQueue(const api::ObjectKey& key) const override;
   const api::ClusterQueue* FindClusterQueue(const std::string& name) const override;
   void Tell(const api::Workload& workload, const WorkloadPlan& plan);
-  // Tells of the plan whose answer was lost, where the Workload shows that it was carried out.
+  // Calls Tell for the plan whose answer was lost, if the Workload shows that the plan was carried
+  // out.
   void TellIfWritten(const api::Workload& fresh);
 
   WorkloadReconcilerParts parts_;

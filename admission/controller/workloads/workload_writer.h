@@ -37,9 +37,10 @@ class WorkloadWriter {
   void Deactivate(const api::Workload& workload, Done done);  // spec.active=false
   // Refused where the Workload has changed since it was read.
   void SetPriority(const api::Workload& workload, std::int32_t priority, Done done);
-  // Writes Finished as job controllers do; refused where the Workload has changed since.
+  // Writes Finished as job controllers do; refused where the Workload has changed since it was
+  // read.
   void Finish(const api::Workload& workload, const api::Condition& finished, Done done);
-  // nullopt: removes the annotation.
+  // The value of each annotation; nullopt: the annotation is removed.
   using Annotations = std::map<std::string, std::optional<std::string>>;
   void Annotate(const api::Workload& workload, const Annotations& annotations, Done done);
   void RemoveFinalizer(const api::Workload& workload, Done done);
