@@ -1,4 +1,4 @@
-// api/deadline.h — until when a job shall have ended, in an annotation that its Workload copies:
+// api/deadline.h — the time by which a job has to end, in an annotation that its Workload copies:
 //
 //     berth.dev/deadline: "2026-01-05T14:20:00Z"
 //

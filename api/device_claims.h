@@ -1,6 +1,6 @@
-// api/device_claims.h — claims of devices (dynamic resource allocation): what a pod template
-// claims, and of resource.k8s.io/v1: ResourceClaimTemplate, with the devices that each claim asks
-// for, DeviceClass, and ResourceSlice, with devices of a cluster.
+// api/device_claims.h — claims of devices (dynamic resource allocation): the claims of a pod
+// template, and the kinds of resource.k8s.io/v1: ResourceClaimTemplate, with the devices that each
+// claim asks for, DeviceClass, and ResourceSlice, with devices of a cluster.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct PodClaim {
 };
 
 struct DeviceRequest {
-  bool exactly = false;  // else firstAvailable, or neither
+  bool exactly = false;  // the request has `exactly`
   bool first_available = false;
   std::string device_class;
   std::string allocation_mode;  // empty: ExactCount

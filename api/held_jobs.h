@@ -1,5 +1,5 @@
 // api/held_jobs.h — the annotations of jobs whose pods are held by their gates
-// (integrations/held_job.h), and of those that are held by their numbers of pods.
+// (integrations/held_job.h), and of jobs that are held by their numbers of pods.
 #pragma once
 
 namespace berth::api {
@@ -9,8 +9,8 @@ namespace berth::api {
 inline constexpr char kGrowthAnnotation[] = "integrations.berth.dev/growth";
 // On a started pod: the name of the Workload that counts it.
 inline constexpr char kPodWorkloadAnnotation[] = "integrations.berth.dev/workload";
-// On an object that sizes a pod set, as "2@4": a preemption has made it 2 smaller, to 4. Void once
-// the size is another one.
+// On an object that sizes a pod set, as "2@4": a preemption has made it 2 smaller, to 4. The
+// annotation is void if the object has another size.
 inline constexpr char kRetiredAnnotation[] = "integrations.berth.dev/retired";
 
 // On an object of a kind that is held by its numbers of pods (integrations/object_hold.h): the

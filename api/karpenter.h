@@ -18,10 +18,10 @@ namespace berth::api {
 
 inline constexpr char kKarpenterNodePoolLabel[] = "karpenter.sh/nodepool";
 
-// A budget of spec.disruption: how many nodes may go at a time by the pool's own will.
+// A budget of spec.disruption: how many nodes the pool may disrupt at a time.
 struct KarpenterBudget {
   std::string nodes;                 // "5", "10%"
-  std::vector<std::string> causes;   // Empty, Underutilized, Drifted; none: all
+  std::vector<std::string> causes;   // Empty, Underutilized, Drifted; empty: all causes
   std::string schedule;              // cron form, UTC; empty: the budget is always in force
   std::optional<Duration> duration;  // from each time of the schedule on
   friend bool operator==(const KarpenterBudget&, const KarpenterBudget&) = default;
@@ -33,10 +33,10 @@ struct KarpenterNodePool {
   std::vector<NodeSelectorRequirement> requirements;
   std::vector<Taint> taints;
   ResourceAmounts limits;  // amounts of all its nodes together; a missing resource is unlimited
-  ResourceAmounts used;    // by its nodes, status.resources
+  ResourceAmounts used;    // amounts of its nodes, status.resources
   std::optional<Duration> expire_after;  // the life of a node; nullopt: Never
   bool consolidates = true;              // nodes that are little used are emptied
-  std::vector<KarpenterBudget> budgets;  // none: as many nodes as there are
+  std::vector<KarpenterBudget> budgets;  // empty: any number of nodes
   std::vector<Condition> conditions;
 };
 

@@ -88,7 +88,8 @@ inline constexpr char kLeaseOfAnnotation[] = "berth.dev/lease-of";
 inline constexpr char kPricePerHourAnnotation[] = "berth.dev/price-per-hour";
 // On a Workload: the flavors that its provisioning policies have tried in vain, joined by commas.
 inline constexpr char kAvoidedFlavorsAnnotation[] = "berth.dev/avoided-flavors";
-// The same of checks of reactive capacity, which have another writer.
+// On a Workload: the flavors that its checks of reactive capacity have tried in vain. These checks
+// have another writer, hence another annotation.
 inline constexpr char kReactiveAvoidedFlavorsAnnotation[] = "berth.dev/reactive-avoided-flavors";
 
 // Labels of Kubernetes.

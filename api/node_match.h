@@ -9,7 +9,7 @@
 
 namespace berth::api {
 
-// An empty term matches nothing. metadata.name is the only field.
+// An empty term matches nothing. metadata.name is the only field that match_fields may name.
 bool Matches(const NodeSelectorTerm& term, const StringMap& labels, const std::string& node_name);
 
 }  // namespace berth::api

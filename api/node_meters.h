@@ -22,7 +22,7 @@ struct NodeMeter {
   WallTime from{};
   WallTime until{};                         // counted up to this time
   std::optional<std::int64_t> hourly_nano;  // nullopt: no price was known
-  bool open = false;                        // the node stands
+  bool open = false;                        // the node exists, and the meter counts
   friend bool operator==(const NodeMeter&, const NodeMeter&) = default;
 };
 

@@ -65,8 +65,8 @@ struct LabelSelectorRequirement {
                          const LabelSelectorRequirement&) = default;
 };
 
-// metav1.LabelSelector. An empty selector matches everything; an absent one matches nothing, which
-// each caller decides.
+// metav1.LabelSelector. An empty selector matches everything; each caller treats an absent selector
+// as one that matches nothing.
 struct LabelSelector {
   StringMap match_labels;
   std::vector<LabelSelectorRequirement> match_expressions;

@@ -1,5 +1,5 @@
 // api/pods_ready.h — the condition PodsReady of a Workload whose pods have not been ready since the
-// Workload was admitted. The admission writes it, and job controllers do.
+// Workload was admitted. Admission and the job controllers write the condition.
 //
 // Source: Kueue pkg/controller/jobframework (generatePodsReadyCondition).
 #pragma once

@@ -49,8 +49,8 @@ struct ReserveAfter {
 
 // Which of the victims that the rules allow are preempted (admission/policies/victim_rules.h).
 enum class VictimChoice : std::uint8_t {
-  kNewest,         // Kueue's: the one with the latest reservation first
-  kLeastWorkLost,  // those whose preemption loses the least work
+  kNewest,         // Kueue's: the victim with the latest reservation first
+  kLeastWorkLost,  // the victims whose preemption loses the least work
 };
 
 // nullopt: the annotation is absent, so the next wider object decides.
@@ -60,19 +60,21 @@ struct QueuePolicy {
   std::optional<int> reserve_count;  // for how many workloads at a time; 1 to kMostReserved
 
   // The tightest slack that a deadline (api/deadline.h) has in the order of the queue; 0: deadlines
-  // move nobody.
+  // do not count.
   std::optional<Duration> least_slack;
 
   std::optional<VictimChoice> victims;
-  // At most so long a workload waits rather than preempt for more than its run is worth; 0: never.
+  // A preemption that loses more work than the preemptor is expected to run waits for at most this
+  // time; 0: it does not wait.
   std::optional<Duration> preemption_patience;
-  // Workloads of the queue are not preempted by others of the queue, and of other queues, before.
+  // The least run time before a workload of the queue is preempted: by workloads of the same queue
+  // (preempt_min_run), by workloads of other queues (reclaim_min_run).
   std::optional<Duration> preempt_min_run;
   std::optional<Duration> reclaim_min_run;
   // A shorter time between checkpoints counts as this one (api/checkpoint.h).
   std::optional<Duration> least_checkpoint;
 
-  // This policy, with what it does not say taken from `wider`.
+  // This policy, with its absent fields taken from `wider`.
   QueuePolicy Within(const QueuePolicy& wider) const;
   friend bool operator==(const QueuePolicy&, const QueuePolicy&) = default;
 };

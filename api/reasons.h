@@ -1,5 +1,5 @@
 // api/reasons.h — condition types and their reasons, event reasons, field managers, once each.
-// once. Source: Kueue apis/kueue/v1beta2/workload_types.go and pkg/workload; spelled as in the API.
+// Source: Kueue apis/kueue/v1beta2/workload_types.go and pkg/workload; spelled as in the API.
 #pragma once
 
 namespace berth::api {

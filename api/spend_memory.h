@@ -1,4 +1,4 @@
-// api/spend_memory.h — what the capacity of one LocalQueue's workloads may cost, by day: the
+// api/spend_memory.h — the charges for the capacity of one LocalQueue's workloads, by day: the
 // content of a ConfigMap berth-spend-….
 //
 // Units: USD in billionths (nano-dollars); days of UTC since 1970-01-01. The rules are in

@@ -51,12 +51,13 @@ struct StartForecast {
   friend bool operator==(const StartForecast&, const StartForecast&) = default;
 };
 
-// What came of a forecast: the start was no later than the quantile, and later than the one before.
+// The outcome of a forecast: the first quantile that is not before the start. kLater: the start was
+// later than all of them.
 enum class ForecastHit : std::uint8_t { kP10, kP50, kP90, kLater };
 
 // The first forecast of the wait, whether or not it is this one.
 JudgedForecast FirstOf(const StartForecast& forecast);
-// The forecast without those of the wait that it keeps.
+// The forecast without the earlier forecasts of the wait, `first` and `later`.
 JudgedForecast Alone(const StartForecast& forecast);
 // The forecast as it was drawn; nullopt: in fewer than 9 of 10 futures the Workload starts.
 std::optional<DrawnForecast> DrawnOf(const JudgedForecast& forecast);

@@ -1,4 +1,4 @@
-// api/stock_memory.h — what requests of one provisioning class have met: the content of the
+// api/stock_memory.h — the outcomes of requests of one provisioning class: the content of the
 // ConfigMap berth-stock-CLASS. All queues share it.
 //
 // Units: seconds, pods. The rules are in provisioning/stock.h.
@@ -29,7 +29,7 @@ struct StockOutcome {
   friend bool operator==(const StockOutcome&, const StockOutcome&) = default;
 };
 
-// The machines that an outcome tells about. Pods of one shape differ in number only.
+// The machines that an outcome is about. Pods of one shape differ in number only.
 struct StockKey {
   std::string flavor;     // ResourceFlavor
   std::string zone;       // empty: the cloud chooses
@@ -41,7 +41,7 @@ struct StockKey {
 struct StockEntry {
   StockKey key;
   std::int32_t strikes = 0;            // rests in a row without a grant
-  WallTime rest_until{};               // not asked for before; in the past: no rest
+  WallTime rest_until{};               // no request is made before it; in the past: no rest
   std::string reason;                  // the reason of the newest failure
   std::vector<StockOutcome> outcomes;  // the newest, oldest first
   friend bool operator==(const StockEntry&, const StockEntry&) = default;

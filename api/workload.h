@@ -147,7 +147,8 @@ struct Workload {
   WorkloadStatus status;
 };
 
-// Whether a pod template has spec.resourceClaims (dynamic resource allocation): quota counts none.
+// Whether a pod template has spec.resourceClaims (dynamic resource allocation): quota does not
+// count these devices.
 inline bool ClaimsDevices(const Workload& workload) {
   for (const PodSet& pods : workload.spec.pod_sets) {
     if (pods.pod_template.spec.resource_claims) return true;

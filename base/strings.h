@@ -23,8 +23,9 @@ std::optional<std::int64_t> ParseInt64(std::string_view text);
 // The longest prefix of `text` of at most `max_bytes` that ends between UTF-8 characters.
 std::string_view TruncateUtf8(std::string_view text, std::size_t max_bytes);
 
-// `text` with every byte that is not part of well-formed UTF-8 replaced by U+FFFD.
 bool IsValidUtf8(std::string_view text);
+
+// `text` with every byte that is not part of well-formed UTF-8 replaced by U+FFFD.
 std::string ReplaceInvalidUtf8(std::string_view text);
 
 // The number of single-character edits that turn `a` into `b`; for "did you mean".

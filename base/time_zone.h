@@ -19,7 +19,7 @@ struct ZoneRule {
     enum class Form : std::uint8_t { kMonthWeekDay, kJulian, kZeroBased };
     Form form = Form::kMonthWeekDay;
     int month = 1;
-    int week = 1;     // 5: the last one
+    int week = 1;     // 5: the last week of the month
     int day = 0;      // the day of the week, or of the year
     int time = 7200;  // seconds of the day
   };

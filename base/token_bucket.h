@@ -19,7 +19,7 @@ class TokenBucket {
   TokenBucket(Limit limit, SteadyTime now)
       : limit_(limit), tokens_(limit.burst), refilled_at_(now) {}
 
-  // How long it takes until the bucket holds so many turns; zero: it does.
+  // How long it takes until the bucket holds so many turns; zero: it holds them now.
   Duration Wait(SteadyTime now, double turns = 1);
   // Takes one turn, perhaps ahead of its time.
   void Take() { tokens_ -= 1; }

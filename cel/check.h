@@ -50,16 +50,17 @@ struct Type {
   std::string name;  // the name of kObject and kOpaque
   // For estimates (cost_estimate.h): the most bytes, items or entries that a value can have.
   std::uint64_t max_elements = 0;
-  // The type of a property, by its name in the object (not escaped); null: there is no such one.
+  // The type of a property, by its name in the object (not escaped); null: there is no such
+  // property.
   std::function<TypePtr(std::string_view)> field;
 };
 
 TypePtr TypeOf(Type::Kind kind, TypePtr element = nullptr);
 
 struct TypedVariables {
-  // Those that are not here are dyn. A name may have a dot, as in Environment.
+  // Variables that are not here are dyn. A name may have a dot, as in Environment.
   std::map<std::string, TypePtr, std::less<>> types;
-  bool must_be_bool = false;  // what the expression gives
+  bool must_be_bool = false;  // the expression has to give a bool
 };
 
 // Precondition: the expression compiles.

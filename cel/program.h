@@ -67,15 +67,15 @@ struct Plan;
 
 class Program {
  public:
-  // The variables that the expression reads. Only these need a value in the activation; one without
-  // gives "no such attribute(s): NAME" where the evaluation reads it.
+  // The variables that the expression reads. Only these need a value in the activation; a variable
+  // without a value gives "no such attribute(s): NAME" where the evaluation reads it.
   const std::vector<std::string>& variables() const;
   bool Reads(std::string_view variable) const;
   const std::string& text() const;
 
-  // The answer may view the activation's JSON and is valid as long as that is.
+  // The answer may view the activation's JSON and is valid as long as that JSON is.
   Result<Value> Evaluate(const Activation& activation) const;
-  // The same with `budget` as a second limit of the cost; the cost is taken from `budget`.
+  // Evaluates with `budget` as a second limit of the cost, and takes the cost from `budget`.
   Result<Value> Evaluate(const Activation& activation, std::uint64_t& budget) const;
 
  private:

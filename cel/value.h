@@ -70,7 +70,8 @@ class Object {
   virtual std::string_view type_name() const = 0;
   // Whether `other`, whose type is the same, has the same value.
   virtual bool Equals(const Object& other) const = 0;
-  // Below, equal to or above `other`, whose type is the same: -1, 0, 1; none without an order.
+  // Below, equal to or above `other`, whose type is the same: -1, 0, 1; nullopt: the type has no
+  // order.
   virtual std::optional<int> Compare(const Object& /*other*/) const { return std::nullopt; }
   virtual std::string ToText() const = 0;
 };

@@ -1,4 +1,4 @@
-// checks/check_kinds.h — what an admission check must bring, as one row of a table.
+// checks/check_kinds.h — the facts of each kind of admission check, as one row of a table.
 //
 //     spec.controllerName ──FindCheckKind──▶ CheckKind
 //         ──▶ lint, adopt, plan, capacity, --controllers
@@ -31,7 +31,7 @@ enum class Capacity : std::uint8_t {
   kPendingPods,  // the job starts, and its pending pods bring the nodes
 };
 
-// What `berth adopt` says of an AdmissionCheck in a cluster of Kueue.
+// The verdict of `berth adopt` on an AdmissionCheck in a cluster of Kueue.
 enum class Adoption : std::uint8_t {
   kTakenOver,  // Kueue answers the check until Berth does
   kStays,      // the check has another controller than Kueue

@@ -1,6 +1,6 @@
-// readapi/caller.h — requests that are answered with the rights of the caller: those of the own
-// token, or those of the user whom a trusted proxy names. The API server decides what is read and
-// written for them.
+// readapi/caller.h — requests that are answered with the rights of the caller: the rights of its
+// token, or of the user that a trusted proxy names. The API server decides what is read and written
+// for them.
 //
 // Threads: data. Errors: none.
 #pragma once
@@ -20,7 +20,7 @@ inline constexpr char kTopologyPath[] = "/api/v1/topology";
 inline constexpr char kWhatIfPath[] = "/api/v1/whatif";
 inline constexpr char kActionsPath[] = "/api/v1/actions";
 
-// Whom a trusted proxy names.
+// The user that a trusted proxy names.
 struct CallerUser {
   std::string name;
   std::vector<std::string> groups;
@@ -30,7 +30,7 @@ struct CallerUser {
 struct CallerRequest {
   enum class Kind : std::uint8_t {
     kCapacity,  // pools, prices, stock, open requests: the form of `berth capacity -o json`
-    kTopology,  // levels, nodes, who is where, where gangs would fit
+    kTopology,  // levels, nodes, Workloads on them, places for gangs
     kCost,      // what one Workload costs
     kWhatIf,    // two forecasts; nothing is written
     kAction,    // one write
@@ -39,9 +39,9 @@ struct CallerRequest {
   Kind kind = Kind::kCapacity;
   std::string token;               // empty: `user` is set
   std::optional<CallerUser> user;  // without a token
-  // The caller may name the Workloads of these; empty: those of all.
+  // The caller may name the Workloads of these namespaces; empty: of all namespaces.
   std::vector<std::string> namespaces;
-  std::string namespace_name;  // kCost, kStory: that of the Workload
+  std::string namespace_name;  // kCost, kStory: the namespace of the Workload
   std::string name;
   // kWhatIf, kAction: JSON. kStory: the row of the Workload, so that a kept answer is of this row.
   std::string body;

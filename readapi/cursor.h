@@ -1,8 +1,8 @@
 // readapi/cursor.h — the opaque positions that clients carry: where a page ended, and up to which
-// change a client has heard of.
+// change a client has read.
 //
-// A cursor is the client's word and gives no right: sight is decided for each request. The cursor
-// of a page names the last row of that page, which the client has seen.
+// A client may forge a cursor, so a cursor gives no right: sight is decided for each request. The
+// cursor of a page names the last row of that page, which the client has seen.
 //
 // Threads: pure functions. Errors: kInvalid for a text that no server wrote, or of another order.
 #pragma once

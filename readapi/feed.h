@@ -29,13 +29,13 @@ struct Change {
   bool is_gone = false;
   // Server-sent events, whole.
   std::string text;
-  // For the audience, where it differs from `text`. Empty: nothing changed that the audience may
-  // read.
+  // The text for the audience, if it differs from `text`. Empty: nothing changed that the audience
+  // may read.
   std::optional<std::string> audience_text;
-  std::string gone_text;  // for those who lose sight of the row; empty: nobody does
+  std::string gone_text;  // for callers who lose sight of the row; empty: no caller does
 };
 
-// Per resource: what a subscriber sees; nullptr: it has not asked for the resource.
+// The sight of a subscriber for each resource; nullptr: it has not asked for the resource.
 using Sights = std::vector<std::shared_ptr<const Sight>>;
 
 class Feed {

@@ -30,7 +30,7 @@ class Model {
   // `epoch` distinguishes the lives of the process: letters and digits, 32 at most.
   explicit Model(std::string epoch, Feed::Options options = {});
 
-  // Whether anything differs.
+  // Put and Remove return whether anything differs.
   bool Put(std::size_t resource, Row row);
   bool Remove(std::size_t resource, std::string_view id);
 
@@ -49,7 +49,7 @@ class Model {
   const Table& table(std::size_t resource) const { return *tables_[resource]; }
 
  private:
-  // What a page is made of.
+  // The inputs of a page.
   struct PageKey {
     std::size_t resource = 0;
     Query query;

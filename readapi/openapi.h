@@ -13,7 +13,7 @@ inline constexpr char kEventsPath[] = "/api/v1/events";
 inline constexpr char kReportsPath[] = "/api/v1/reports";
 inline constexpr char kSessionPath[] = "/api/v1/session";
 
-// `version` is that of the program.
+// `version`: the version of the program.
 std::string OpenApiDocument(const std::string& version);
 
 }  // namespace berth::readapi

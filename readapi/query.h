@@ -34,7 +34,7 @@ using Parameters = std::vector<std::pair<std::string, std::string>>;
 
 struct Filter {
   std::size_t field = 0;           // index in Resource::fields
-  std::vector<std::string> cells;  // JSON texts; a row has one of them
+  std::vector<std::string> cells;  // JSON texts; a row matches that has one of them
   friend auto operator<=>(const Filter&, const Filter&) = default;
 };
 
@@ -56,7 +56,7 @@ Result<Query> ParseQuery(const Resource& resource, const Parameters& parameters)
 
 // The query of the event stream: `resources`, `namespace`, `cursor`.
 struct StreamQuery {
-  std::vector<std::size_t> resources;  // all that are named; all there are where none is
+  std::vector<std::size_t> resources;  // the named resources; all resources if none is named
   std::vector<std::string> namespaces;
   std::optional<FeedCursor> after;
 };
@@ -77,7 +77,7 @@ struct ReportQuery {
   bool csv = false;                     // else JSON
   Of of = Of::kAccounts;
   std::string name;
-  std::vector<std::string> queues;  // kCohort: the ClusterQueues; not of the client
+  std::vector<std::string> queues;  // kCohort: the ClusterQueues; not set by the client
   bool names_all = false;           // the caller may know the names of all namespaces
   friend auto operator<=>(const ReportQuery&, const ReportQuery&) = default;
 };
@@ -85,7 +85,7 @@ inline constexpr char kHistoryPath[] = "/api/v1/history";
 inline constexpr char kCohortHistoryPath[] = "/api/v1/history/cohort";
 inline constexpr char kCapacityHistoryPath[] = "/api/v1/capacity/history";
 inline constexpr std::int64_t kMostReportDays = 366;
-// Groups whose keys name no other namespace than those of the attempts.
+// The groups of reports; their keys name no namespaces but those of the attempts.
 inline constexpr const char* kReportGroups[] = {"queue", "clusterqueue", "namespace", "priority",
                                                 "cause", "user",         "pool",      "team"};
 Result<ReportQuery> ParseReportQuery(const Parameters& parameters);

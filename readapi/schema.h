@@ -1,4 +1,5 @@
-// readapi/schema.h — the one table of /api/v1: resources, their fields, and what may be asked.
+// readapi/schema.h — the one table of /api/v1: resources, their fields, and the queries that they
+// allow.
 //
 //     Resources() ─▶ OpenAPI document (openapi.h)
 //                ├─▶ validation of query parameters (query.h)
@@ -34,7 +35,7 @@ enum class Use : std::uint8_t {
   kPrefix,  // kText: rows are found by the beginning of the value
 };
 
-// Who may read a field of a row that they may see.
+// The callers, of those who see a row, who may read a field of it.
 enum class Readers : std::uint8_t {
   kAll,
   kCluster,  // those who may list the resource in all namespaces
@@ -46,7 +47,7 @@ struct Field {
   Use use;
   const char* description;
   Readers readers = Readers::kAll;
-  const char* form = nullptr;  // its type in forms.h; null: that of `type`, or null
+  const char* form = nullptr;  // the form in forms.h; null: the form that `type` gives
 
   bool is_filter() const { return use == Use::kFilter || use == Use::kBoth; }
   bool is_prefix() const { return use == Use::kPrefix; }

@@ -1,5 +1,5 @@
-// readapi/table.h — the rows of one resource, with indices: a page costs what it shows, a change
-// what changed.
+// readapi/table.h — the rows of one resource, with indices: the cost of a page is the rows that it
+// shows, the cost of a change is the fields that changed.
 //
 //     Put(row) ─▶ Stored { id, text of its cells, places in buckets, keys of orders }
 //                    ├─ buckets   per filter and value: the rows with the value
@@ -50,7 +50,7 @@ struct Row {
   Audience audience;
 };
 
-// What Put or Remove has changed.
+// The change that Put or Remove has made.
 struct RowChange {
   std::string id;
   Audience before;  // null: the row is new
@@ -190,7 +190,7 @@ class Table {
               std::string& text) const;
 
   const Resource& resource_;
-  std::vector<std::size_t> shared_fields_;  // those with buckets
+  std::vector<std::size_t> shared_fields_;  // the fields with buckets
   std::vector<std::size_t> slot_of_;        // field → place among the shared, or among the others
   std::vector<std::size_t> sort_fields_;
   std::set<std::unique_ptr<Stored>, ById> rows_;

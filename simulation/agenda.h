@@ -1,4 +1,5 @@
-// simulation/agenda.h — what happens at which time, in the order of times, then of numbers.
+// simulation/agenda.h — numbered events, each with its time, in the order of times, then of
+// numbers.
 //
 // Threads: one. Errors: none.
 #pragma once
@@ -16,7 +17,7 @@ class Agenda {
  public:
   // A number may stand at several times.
   void Add(Time time, std::size_t number) { entries_.insert({time, number}); }
-  // No effect where there is no such entry.
+  // No effect if there is no such entry.
   void Remove(Time time, std::size_t number) { entries_.erase({time, number}); }
 
   std::size_t size() const { return entries_.size(); }

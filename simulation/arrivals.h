@@ -3,9 +3,9 @@
 //     known jobs ──batches──▶ rate by queue × profile of the week ──Poisson──▶ batches again
 //
 // A batch of the past (simulation/run_model.h) comes again as a whole: the same queue, shapes,
-// distances and run times. The rate of each queue is that of its past, where the recent past weighs
-// more. The profile of hours and of weekends is that of all queues together; where the past is
-// short it is flat.
+// distances and run times. The rate of each queue is the rate of its past, in which recent batches
+// weigh more. All queues together have one profile of hours and of weekends; if the past is short,
+// the profile is flat.
 //
 // Units: seconds. Threads: constant once made. Errors: none.
 #pragma once
@@ -34,10 +34,11 @@ struct Arrival {
 class Arrivals {
  public:
   static constexpr std::size_t kMostArrivals = 20'000;  // the mean of a draw; bounds reach()
-  static constexpr std::size_t kFewestBatches = 5;      // fewer in the past foretell nothing
+  // A queue with fewer past batches gets no arrivals.
+  static constexpr std::size_t kFewestBatches = 5;
   static constexpr Duration kFarthest = std::chrono::hours(24 * 30);
 
-  Arrivals() = default;  // nobody comes
+  Arrivals() = default;  // no arrivals
   // `since`: from when on all submissions are members of `model`. `comes` says for each member
   // whether it may come again. A queue is its RunKey's.
   Arrivals(const RunModel& model, const std::vector<bool>& comes, std::int64_t since);
@@ -46,7 +47,7 @@ class Arrivals {
   // seeds give equal arrivals within the shorter of two horizons. The arrivals of a queue do not
   // depend on other queues.
   std::vector<Arrival> Draw(std::uint64_t seed, Duration horizon) const;
-  // Nobody is foreseen for later: as long as the past is known, kFarthest at most.
+  // No arrival is drawn for a later time: the length of the known past, kFarthest at most.
   Duration reach() const { return reach_; }
 
  private:
@@ -59,7 +60,7 @@ class Arrivals {
     double rate = 0;           // batches a second
     std::uint64_t stream = 0;  // its random numbers
     std::vector<Batch> batches;
-    std::vector<double> weights;  // sums
+    std::vector<double> weights;  // cumulated, by batch
   };
 
   void MakeProfile(std::int64_t since);
@@ -69,7 +70,7 @@ class Arrivals {
   std::int64_t now_ = 0;
   Duration reach_{};
   std::vector<Queue> queues_;
-  // The rate as a part of the mean one: weekdays, then weekends (UTC).
+  // The rate of each hour over the mean rate: weekdays, then weekends (UTC).
   std::array<std::array<double, kHours>, 2> profile_{};
 };
 

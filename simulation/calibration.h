@@ -9,8 +9,8 @@
 // to be larger than that of a start at this moment (provisioning/survival.h): without these the
 // correction is too short.
 //
-// Errors of one day hang together, so few days say little: a correction moves a forecast by the
-// part days / (days + days_of_doubt) of the way.
+// The errors of one day depend on each other, so few days give little evidence: a correction moves
+// a forecast by the part days / (days + days_of_doubt) of the way.
 //
 // Forecasts of one group (ForecastGroup and the length of the forecast wait) miss alike, so the
 // scores of the narrowest group that has kFewestScores starts correct a forecast:
@@ -55,7 +55,7 @@ inline constexpr Duration kLaterAge = std::chrono::minutes(30);
 // The group of a forecast that is made when the job has waited for `age`.
 ForecastGroup GroupAt(std::string queue, Duration age);
 
-// What the scores of one group do to its forecasts.
+// The correction that the scores of one group give to its forecasts.
 class Correction {
  public:
   // `weight`: the part of the way that the correction goes; 0 to 1.
@@ -83,12 +83,12 @@ class Corrections {
   bool empty() const { return by_level_.empty(); }
   // The correction for this forecast; null: too few starts are known.
   const Correction* For(const ForecastGroup& group, const StartQuantiles& raw) const;
-  // `raw` corrected, or `raw`.
+  // `raw` corrected, or `raw` itself if too few starts are known.
   StartQuantiles Of(const ForecastGroup& group, const StartQuantiles& raw) const;
 
  private:
   friend class Calibration;
-  // Absent: any.
+  // A group of forecasts; an absent field: any value.
   struct Level {
     std::optional<std::string> queue;
     std::optional<ForecastGroup::Made> made;
@@ -102,14 +102,14 @@ class Corrections {
 
 class Calibration {
  public:
-  static constexpr std::size_t kMostScores = 3000;  // the last ones count
-  static constexpr std::size_t kFewestScores = 30;  // fewer correct nothing
+  static constexpr std::size_t kMostScores = 3000;  // only the last scores count
+  static constexpr std::size_t kFewestScores = 30;  // fewer scores correct nothing
   static constexpr double kDaysOfDoubt = 5;
 
   explicit Calibration(double days_of_doubt = kDaysOfDoubt) : days_of_doubt_(days_of_doubt) {}
 
-  // A forecast whose job started `wait` after the forecast, or, where `started` is false, has
-  // waited so long.
+  // An earlier forecast. `wait`: the time from the forecast to the job's start or, if `started` is
+  // false, the time that the job has waited so far.
   struct Past {
     WallTime at{};  // when the forecast was made
     StartQuantiles forecast;

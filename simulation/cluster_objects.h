@@ -18,18 +18,18 @@ struct Cluster {
   std::vector<api::LocalQueue> local_queues;
   std::vector<api::Namespace> namespaces;
   std::vector<api::PriorityClass> priority_classes;  // WorkloadPriorityClasses
-  // Where topologies are played; else empty.
+  // The three lists below are empty unless topologies are simulated.
   std::vector<api::Topology> topologies;
   std::vector<api::Node> nodes;
-  std::vector<api::Pod> pods;  // that use their nodes for ever, such as those of DaemonSets
+  std::vector<api::Pod> pods;  // pods that never end, such as those of DaemonSets
 };
 
 // Makes the cluster one that World can run: sorts the objects by name, adds the namespaces of
 // LocalQueues that lack an object, labels every namespace with its name as the API server does, and
-// takes out what World does not play. Returns a sentence for each thing taken out.
+// removes the parts that World does not simulate. Returns a sentence for each removed part.
 //
-// World plays no admission checks (each check counts as Ready at once), and the topologies of
-// `topologies` alone.
+// World simulates no admission checks (each check counts as Ready at once), and only the topologies
+// in `topologies`.
 std::vector<std::string> Prepare(Cluster& cluster);
 
 }  // namespace berth::simulation

@@ -41,7 +41,7 @@ class ControlPlane {
   ControlPlane(const ControlPlane&) = delete;
   ControlPlane& operator=(const ControlPlane&) = delete;
 
-  // 2026-01-01 at first.
+  // The virtual time; a new object begins at 2026-01-01.
   WallTime now() const { return now_; }
   void Advance(Duration by) { now_ += by; }
   void SetTime(WallTime now) { now_ = now; }
@@ -56,7 +56,7 @@ class ControlPlane {
     Reconcile();
   }
   // Defaults: generation 1, creation now, UID equal to the name, and as the owner a job of the same
-  // name: the caller stops it (Release).
+  // name. The caller stops that job (Release).
   void Apply(api::Workload object);
 
   void DeleteWorkload(const api::ObjectKey& key);
@@ -82,7 +82,8 @@ class ControlPlane {
 
   // Evicted Workloads that hold quota; by key.
   std::vector<api::ObjectKey> Evicted() const;
-  // The job has stopped. Returns the eviction's reason; empty: not evicted.
+  // The job has stopped: releases the Workload's quota. Returns the reason of the eviction; empty:
+  // the Workload is not evicted.
   std::string Release(const api::ObjectKey& key);
 
   const admission::Driver& driver() const { return driver_; }
@@ -94,8 +95,8 @@ class ControlPlane {
   std::vector<std::pair<const api::ObjectKey&, const api::Workload&>> workloads() const;
   const QueueingObjects& objects() const { return objects_; }
 
-  // The store of Workloads that the caller numbers. A control plane has either these or Workloads
-  // that were applied here.
+  // The store of Workloads that the caller numbers. A control plane has either Workloads in this
+  // store or Workloads that were applied here.
   Workloads& store() { return store_; }
 
  private:

@@ -1,8 +1,8 @@
-// simulation/drawn_jobs.h — the jobs of one draw of a forecast: those of the cluster, with run
-// times and capacity waits, and those to come.
+// simulation/drawn_jobs.h — the jobs of one draw of a forecast: the jobs of the cluster, with run
+// times and capacity waits, and the jobs to come.
 //
-// Draw draws the former, AddArrivals puts the latter among them. Both depend on the seed and the
-// number of the draw alone, whatever was drawn earlier.
+// Draw draws the jobs of the cluster, AddArrivals puts the jobs to come among them. Both depend on
+// the seed and the number of the draw alone, whatever was drawn earlier.
 //
 // Threads: one for each DrawnJobs. Errors: none.
 #pragma once
@@ -25,7 +25,7 @@ class DrawnJobs {
   // Both must outlive the draws.
   DrawnJobs(const std::vector<ForecastJob>& jobs, const ForecastOptions& options);
 
-  // Passes a draw over.
+  // Skips one draw.
   void Skip();
   // Draws the run times of draw `number`; call Draw or Skip once for each number, in their order.
   void Draw(int number);
@@ -38,8 +38,8 @@ class DrawnJobs {
   std::vector<std::size_t> PlacesOf(std::vector<std::size_t> jobs) const;
 
  private:
-  // The shares of a job's distribution, draw by draw: each of `draws` equal parts of it once, in an
-  // order of the job's own.
+  // The shares of a job's distribution, draw by draw: the distribution is divided into `draws`
+  // equal parts, and each part is used once, in an order of the job's own.
   class Shares {
    public:
     Shares(std::uint64_t seed, int draws);
@@ -61,7 +61,7 @@ class DrawnJobs {
   const std::vector<ForecastJob>& jobs_;
   const ForecastOptions& options_;
   std::vector<Job> drawn_;             // by job
-  std::vector<std::uint64_t> hashes_;  // by job: of the uid
+  std::vector<std::uint64_t> hashes_;  // by job: hash of its uid
   std::vector<JobShares> shares_;      // by job
   std::vector<Duration> ran_;          // by job, until the moment of the cluster
   std::vector<std::size_t> job_of_;    // by member of the model; jobs_.size(): none

@@ -20,10 +20,11 @@ class EvictableJobs {
  public:
   // The pods of `job` have come to their nodes.
   void Add(const Nodes& nodes, const Nodes::Placement& placement, std::size_t job);
-  // They have left them.
+  // The pods of `job` have left the nodes of `placement`.
   void Remove(const Nodes::Placement& placement, std::size_t job);
 
-  // Not after the next eviction of a node with pods. nullopt: no node with pods is taken back.
+  // An instant that is not after the next eviction of a node with pods. nullopt: no node with pods
+  // is taken back.
   std::optional<WallTime> Next() const { return jobs_.empty() ? std::nullopt : evictions_.Next(); }
   // A node whose time has come; its jobs may have left, and the node may be gone. nullopt: none.
   std::optional<NodeId> TakeDue(WallTime now);

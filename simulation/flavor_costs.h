@@ -1,5 +1,5 @@
-// simulation/flavor_costs.h — what runs cost by the prices of their flavors, where no node pools
-// say it.
+// simulation/flavor_costs.h — the cost of runs by the prices of their flavors, for simulations
+// without node pools.
 //
 // A run costs the dearest price among its flavors for each of its pods, as in the ledger
 // (AttemptRecord::hourly_nano, ledger/records.h): the price of a node, annotation

@@ -44,7 +44,7 @@ struct ForecastJob {
   std::optional<std::size_t> member;
   std::shared_ptr<const RunForecast> run;  // forecast of a whole run; may be null for a member
   // Forecast of the remaining run time. Null when the job has not run. A run that is stopped begins
-  // anew: what it had run is ahead of it once more, and the rest.
+  // anew: its time so far is lost, and the whole run is ahead of it.
   std::shared_ptr<const RunForecast> left;
   std::optional<CapacityWait> capacity;  // nullopt: a job that has quota starts at once
 };
@@ -61,21 +61,21 @@ enum class ForecastUntil : std::uint8_t { kStarted, kFinished };
 struct ForecastOptions {
   WorldOptions world;  // start: the moment of the cluster; no pools
   int draws = 50;
-  // The draws that are made, of `draws` ones: from `first` on, until before `end`; -1: all. Parts
-  // of a forecast have the draws of the whole.
+  // The draws that are made: numbers `first` to `end` - 1; `end` -1: to the last of `draws`. A part
+  // of a forecast has the same draws as the whole.
   int first = 0;
   int end = -1;
   std::uint64_t seed = 1;
   ForecastUntil until = ForecastUntil::kStarted;
   const RunModel* runs = nullptr;              // null: no job has a member
-  const ForecastArrivals* arrivals = nullptr;  // their model is `runs`; null: nobody comes
+  const ForecastArrivals* arrivals = nullptr;  // their model is `runs`; null: no arrivals
   // The jobs that are asked about, in ForecastUntil::kStarted; empty: all.
   std::vector<std::size_t> asked;
   // Asked before each draw; true: the forecast has the draws made so far. Null: never.
   std::function<bool()> cancelled;
 };
 
-// What becomes of one job in all draws.
+// The results of one job in all draws.
 struct JobForecast {
   // By draw: the first start; nullopt: the job never starts. A start before the moment of the
   // cluster is negative.

@@ -5,13 +5,14 @@
 //
 // A source makes `count` jobs that arrive one after the other, or a graph of stages: every job of a
 // stage waits for all jobs of the stage before. The width of a stage is chosen evenly between
-// max(min, last − variation) and min(max, last + variation), the first one between min and max.
+// max(min, last − variation) and min(max, last + variation), the width of the first stage between
+// min and max.
 //
 // The same sources and seed give the same jobs. Each source has random numbers of its own: a source
-// that is added at the end changes no other one's jobs.
+// that is added at the end does not change the jobs of other sources.
 //
 // Units: microseconds; amounts as in api/quantity.h. Bounds: kMaxTraceJobs jobs, kMaxTraceTime.
-// Threads: pure functions. Errors: kInvalid: more jobs than that.
+// Threads: pure functions. Errors: kInvalid: the sources make more jobs than kMaxTraceJobs.
 #pragma once
 
 #include <cstdint>
@@ -25,14 +26,14 @@
 
 namespace berth::simulation {
 
-// A span by chance.
+// A random span.
 struct RandomSpan {
   enum class Kind : std::uint8_t { kFixed, kUniform, kExponential, kLognormal, kValues };
   Kind kind = Kind::kFixed;
-  Duration first{};              // the span, the least one, the mean, or the median
-  Duration last{};               // kUniform: the greatest one
+  Duration first{};              // by kind: the span, the least span, the mean, the median
+  Duration last{};               // kUniform: the greatest span
   double sigma = 0;              // kLognormal: the deviation of the logarithm
-  std::vector<Duration> values;  // kValues: one of these
+  std::vector<Duration> values;  // kValues: one of these spans
 };
 
 struct JobShapeChoice {

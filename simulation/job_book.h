@@ -45,12 +45,12 @@ struct JobOutcome {
   Duration lost{};                    // run time that preemptions and evictions destroyed
   std::int32_t preemptions = 0;
   std::int32_t evictions = 0;  // the cloud took a node of the job back (WorldEvent::Kind::kLost)
-  std::string why;  // set for a job that never finished: what the scheduler says at the end
+  std::string why;             // a job that never finished: the scheduler's reason at the end
 };
 
 class JobBook {
  public:
-  using Listener = std::function<void(const WorldEvent&)>;  // null: nobody listens
+  using Listener = std::function<void(const WorldEvent&)>;  // null: not called
 
   JobBook(const std::vector<Job>& jobs, Listener on_event);
 
@@ -66,13 +66,13 @@ class JobBook {
   std::vector<std::size_t> Free(std::size_t job);
 
   void Submit(std::size_t job, Duration at);
-  // The job has quota when the simulation begins: nobody is told.
+  // The job has quota when the simulation begins: no event.
   void TakeOver(std::size_t job, Duration at) { outcomes_[job].submitted = at; }
-  // The run begins, or began at `since`. `admission` and `nodes` are those of WorldEvent.
+  // The run begins, or began at `since`. `admission` and `nodes`: see WorldEvent.
   void Start(std::size_t job, Duration since, Duration at, const api::Admission* admission,
              const Nodes::Placement* nodes);
-  // A run of `ran` ends before its time, or a job that does not run yet gives up what it has.
-  // `kind`: kPreempted or kLost. `preemptor` is that of WorldEvent.
+  // A run of `ran` ends before its time, or a job that does not run yet gives up its quota and
+  // nodes. `kind`: kPreempted or kLost. `preemptor`: see WorldEvent.
   void Lose(std::size_t job, WorldEvent::Kind kind, Duration ran, Duration at,
             std::optional<std::size_t> preemptor = std::nullopt);
   void Finish(std::size_t job, Duration at);
@@ -89,7 +89,8 @@ class JobBook {
   std::vector<JobOutcome> outcomes_;
   Duration end_{};
   std::size_t independent_count_ = 0;
-  // By job: how many jobs it waits for, and the jobs that wait for it. Empty: none do.
+  // By job: how many jobs it waits for, and the jobs that wait for it. Empty: no job waits for
+  // others.
   std::vector<std::int32_t> awaits_;
   std::vector<std::vector<std::size_t>> followers_;
 };

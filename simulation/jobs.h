@@ -20,7 +20,7 @@ namespace berth::simulation {
 
 // Shared by jobs of equal requests.
 struct JobShape {
-  SharedList<api::PodSet> pod_sets;  // one
+  SharedList<api::PodSet> pod_sets;  // exactly one
   api::ResourceAmounts requests;     // the sum of all pods
 };
 
@@ -31,18 +31,20 @@ struct Job {
   // From the reservation of quota to the start of the run.
   Duration capacity_wait{};
   // The Workload, where it exists when the run begins (simulation/present_workloads.h); null: World
-  // makes it at submission. The fields from `local_queue` on are those of jobs without it.
+  // makes it at submission. The fields from `local_queue` on are read only for jobs without
+  // `object`.
   std::shared_ptr<const api::Workload> object;
-  Duration left{};  // the rest of the run, where `object` is admitted; a later run takes `run`
+  // The rest of the run, if `object` is admitted; a later run takes `run`.
+  Duration left{};
   std::size_t local_queue = 0;  // index in Cluster::local_queues
   std::string user;             // berth.dev/user of the Workload that is made; empty: none
   std::string priority_class;   // the word of the trace; empty: none
   std::int32_t priority = 0;
   // spec.maximumExecutionTimeSeconds of the Workload that is made; nullopt: the job declares none.
   std::optional<std::int32_t> walltime;
-  bool failed = false;  // at the end of the run; the job does not run again
+  bool failed = false;  // the job fails at the end of its run, and does not run again
   std::shared_ptr<const JobShape> shape;
-  std::vector<std::int32_t> after;  // jobs, by their places among the bound ones
+  std::vector<std::int32_t> after;  // jobs, by index in the result of BindJobs
   // From the start of the run, at most `run`: when jobs that wait for this one may come; nullopt:
   // at its end.
   std::optional<Duration> result;

@@ -1,4 +1,4 @@
-// simulation/lint.h — what is wrong with the queues and jobs of manifests, before a cluster has
+// simulation/lint.h — finds mistakes in the queues and jobs of manifests, before a cluster has
 // them.
 //
 //     manifests ──▶ LintInput ──LintQueues──▶ findings, each with the field that it is about
@@ -47,9 +47,10 @@ struct LintInput {
   // The labels of Nodes, and of the nodes that NodePools make; empty: there are none among the
   // files.
   std::vector<api::StringMap> node_labels;
-  // "KIND/NAME" of objects that are there and cannot be read: nothing else is said of these.
+  // "KIND/NAME" of objects that are present and cannot be read: there are no other findings about
+  // these objects.
   std::set<std::string> unreadable;
-  std::map<std::string, api::ProvisioningPolicy> policies;  // by the check that has it
+  std::map<std::string, api::ProvisioningPolicy> policies;  // by the check that names the policy
 };
 
 // Returns the findings in the order of kinds and names.

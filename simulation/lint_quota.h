@@ -1,4 +1,4 @@
-// simulation/lint_quota.h — quota that cannot be used, and where queues find none. Internal to
+// simulation/lint_quota.h — quota that cannot be used, and queues without usable quota. Internal to
 // LintQueues.
 //
 // What a queue can reach of a resource in a flavor: its nominal quota, and what the other queues
@@ -39,10 +39,11 @@ class LintQuota {
   std::vector<QuotaProblem> ProblemsOf(const api::ClusterQueue& queue,
                                        const std::set<std::string>& flavors) const;
   // The problems of a Cohort: flavors that do not exist, and quota that no ClusterQueue below can
-  // use. If the Cohort has no ClusterQueue below, that is the only problem.
+  // use. If the Cohort has no ClusterQueue below, its only problem says so.
   std::vector<QuotaProblem> ProblemsOf(const api::Cohort& cohort,
                                        const std::set<std::string>& flavors) const;
-  // A queue that takes back everything that `queue` uses; empty: none, or it has quota of its own.
+  // A queue that may reclaim everything that `queue` uses; empty: there is none, or `queue` has
+  // quota of its own.
   std::string ReclaimerOf(const api::ClusterQueue& queue) const;
 
  private:

@@ -1,12 +1,12 @@
-// simulation/node_charges.h — whom the time of nodes is charged to.
+// simulation/node_charges.h — the jobs to which the time of nodes is charged.
 //
 //     RunRecorder: runs on nodes ──┐
 //     WorldResult: lives of nodes ─┴─ChargesOf──▶ node time by job and pool
 //
 // While jobs have pods on a node, its time is divided among them by the largest part of the node
 // that the pods of each request. The boot of a node and its time until the first run are charged to
-// its first job, the time without pods after a run to the last one that ran there, as `charged` of
-// the ledger does (ledger/accounts.h). Nodes on which nothing ran are charged to nobody.
+// its first job, the time without pods after a run to the job that ran there last, as `charged` of
+// the ledger does (ledger/accounts.h). Nodes on which no job ran are charged to no job.
 //
 // Units: seconds. Threads: pure functions. Errors: none.
 #pragma once

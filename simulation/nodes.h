@@ -1,9 +1,9 @@
 // simulation/nodes.h — pools of nodes that grow with pods and shrink when nodes are idle.
 //
 // The pods of a job go to nodes in the order of their making, or one by one to the node with the
-// fewest pods, then to new nodes, pool by pool; all pods find a place, or none. A new node is ready
-// after its pool's boot time. A node without pods goes after its pool's idle time, unless the pool
-// would fall below its least number of nodes.
+// fewest pods, then to new nodes, pool by pool; either all pods are placed, or none is. A new node
+// is ready after its pool's boot time. A node without pods goes after its pool's idle time, unless
+// the pool would fall below its least number of nodes.
 //
 // Pods fit by requests, node labels and taints alone: no affinity, no topology, no limit of stock
 // but the pool's greatest number of nodes, no machine that fails or is taken back.
@@ -33,7 +33,7 @@ struct NodePool {
   Duration idle{};
   // Machines of low priority: the cloud takes each back, by its time since it was ready.
   double evictions_per_hour = 0;          // expected, of one node, at a constant rate; 0: none
-  std::optional<Duration> evicted_after;  // at this age at the latest
+  std::optional<Duration> evicted_after;  // every node is taken back at this age at the latest
   double price_per_hour = 0;              // USD for one node, while it is there
   bool is_node = false;  // one node, named as the pool, that was there before the run
 };
@@ -42,7 +42,7 @@ struct NodePool {
 // kube-scheduler's score LeastAllocated prefers.
 enum class PodPlacement : std::uint8_t { kPack, kSpread };
 
-// What pods need of nodes.
+// The demands of pods on nodes.
 struct PodNeeds {
   const api::ResourceAmounts* requests = nullptr;  // what one pod requests
   api::StringMap node_labels;
@@ -90,8 +90,8 @@ class Nodes {
   // When the cloud takes the node back; nullopt: never, or the node is gone.
   std::optional<WallTime> EvictionOf(NodeId node) const;
   // Nodes without pods go when their idle time is over, if their pool has more than its least
-  // nodes, and when the cloud takes them back; then a new node boots where the pool needs one for
-  // its least. Place and UseUntil do this, too.
+  // nodes, and when the cloud takes them back; then a new node boots if the pool has fewer than its
+  // least number of nodes. Place and UseUntil call this function.
   void RemoveDue(WallTime now);
 
   // Counts until `end`; nodes that are idle then count until their idle time is over.

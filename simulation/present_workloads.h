@@ -34,11 +34,12 @@ StandingJobs MakeStanding(const std::vector<std::shared_ptr<const api::Workload>
 
 // Whether the Workload has an admission and QuotaReserved=True; it may be evicted.
 bool HoldsQuota(const api::Workload& workload);
-// Whether the Workload is admitted and no eviction stops it. A Workload that has quota alone waits.
+// Whether the Workload is admitted and no eviction stops it. A Workload that has quota and no
+// admission waits.
 bool IsRunning(const api::Workload& workload);
 // Whether the Workload has been admitted and keeps its quota: it runs, or an eviction stops it.
 bool HasRun(const api::Workload& workload);
-// Whether a Workload that holds no quota waits in its queue; it may not exist.
+// Whether a Workload that holds no quota waits in its queue. The queue may be missing.
 bool WaitsInQueue(const api::Workload& workload);
 // Since when the Workload runs; precondition: HasRun.
 WallTime RunningSince(const api::Workload& workload, WallTime now);

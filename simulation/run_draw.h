@@ -2,8 +2,9 @@
 //
 // A run that is drawn joins the urns that it came through (simulation/run_model.h): the next job of
 // its batch is likely to run as long, so that runs of a batch are alike in each draw and differ
-// between draws. What runs is drawn first, each run longer than it has lasted, and tells of the
-// jobs that wait. A run is spread a little about the known run that it repeats.
+// between draws. Jobs that run are drawn first, each run longer than it has lasted so far; their
+// runs influence the draws of jobs that wait. A run is spread a little about the known run that it
+// repeats.
 //
 // Units: seconds. Threads: one for each RunDraw. Errors: none.
 #pragma once
@@ -28,10 +29,10 @@ class RunDraw {
   double Take(std::size_t member, double share, Random& random);
 
  private:
-  // The weight of the urn's runs longer than `elapsed`, those drawn included.
+  // The weight of the urn's runs that are longer than `elapsed`, drawn runs included.
   double WeightAbove(std::uint32_t urn, double elapsed) const;
   double WeightOf(std::uint32_t urn) const;
-  // The run at `share` of the weight of those longer than `elapsed`.
+  // The run at `share` of the weight of the runs that are longer than `elapsed`.
   double RunAbove(std::uint32_t urn, double elapsed, double share) const;
 
   struct Drawn {

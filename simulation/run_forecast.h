@@ -1,5 +1,5 @@
-// simulation/run_forecast.h — how long one job is going to run: a distribution, and what it rests
-// on.
+// simulation/run_forecast.h — how long one job is going to run: a distribution, and the kind of
+// runs on which it is based.
 //
 // Units: seconds. Threads: pure functions. Errors: none.
 #pragma once
@@ -11,7 +11,7 @@
 
 namespace berth::simulation {
 
-// The runs that a forecast rests on, the most alike first (simulation/run_model.h).
+// The runs on which a forecast is based, the most alike first (simulation/run_model.h).
 enum class RunLevel : std::uint8_t {
   kBatch,      // the same kind, and submitted together with the job
   kKind,       // the same queue, submitter, name stem, image, requests and declared maximum

@@ -26,7 +26,7 @@ struct RunKey {
 // `job_deadline`: activeDeadlineSeconds of the Workload's Job.
 RunKey RunKeyOf(const api::Workload& workload, std::optional<std::int64_t> job_deadline);
 // "train" of "train-20260131-x2x9k" and of "train-17": the name without the parts at its end that
-// hold digits, but for the first part.
+// have digits; the first part always stays.
 std::string StemOf(const std::string& name);
 
 }  // namespace berth::simulation

@@ -1,4 +1,4 @@
-// simulation/run_report.h — what a simulated run means for queues and classes of priority.
+// simulation/run_report.h — the figures of a simulated run by queue and priority class.
 //
 // Units: waits in seconds; use in unit-hours (CPUs, GPUs, items; GiB of memory and storage).
 // Percentiles are by nearest rank. Threads: pure functions. Errors: none.
@@ -43,15 +43,15 @@ struct Figures {
   double cost = 0;
   UnitHours used;       // by runs that finished
   UnitHours destroyed;  // by runs that a preemption or an eviction ended
-  // The charged hours of nodes (simulation/node_charges.h), by the resources that jobs request; for
-  // all jobs: those of all nodes. Without pools: used and destroyed.
+  // The charged hours of nodes (simulation/node_charges.h), by the resources that jobs request; in
+  // the total row: the hours of all nodes. Without pools: used and destroyed.
   UnitHours charged;
   // Used and destroyed over the nominal quota of the ClusterQueue for the whole run; the total row
   // counts all ClusterQueues. Resources without nominal quota are left out.
   std::map<api::ResourceName, double> utilisation;
 };
 
-// The numbers of Figures without those by resource, in the order in which they are shown.
+// The numbers of Figures, without the figures by resource, in the order in which they are shown.
 struct Measure {
   const char* name;  // in JSON and CSV
   double Figures::*value;
@@ -69,7 +69,7 @@ struct QuotaRow {
   std::string cluster_queue;
   api::ResourceName resource;
   double nominal = 0;      // units, of all flavors
-  double used = 0;         // unit-hours, with what preemptions destroyed
+  double used = 0;         // unit-hours, those that preemptions destroyed included
   double utilisation = 0;  // used over nominal for the whole run; above 1 with borrowing; 0 of 0: 0
 };
 
@@ -101,7 +101,7 @@ struct Report {
   bool stopped_early = false;
 };
 
-// `charges`: those of the run with `pools`. `costs`: USD by job, of a run without pools
+// `charges`: the charges of the run with `pools`. `costs`: USD by job, of a run without pools
 // (simulation/flavor_costs.h); empty: unknown.
 Report MakeReport(const Cluster& cluster, const std::vector<Job>& jobs, const WorldResult& result,
                   const std::vector<NodePool>& pools = {}, const Charges& charges = {},

@@ -53,15 +53,15 @@ struct Series {
 struct Timeline {
   Duration end{};               // all series begin at 0
   std::vector<double> waiting;  // jobs that are submitted and do not run
-  std::vector<double> in_use;   // use of the resource, by all runs
-  // Amounts of nodes that are there, boots included; empty: no node pools.
+  std::vector<double> in_use;   // amount of the resource that all runs use
+  // The amount of the resource on nodes that exist, booting nodes included; empty: no node pools.
   std::vector<double> of_nodes;
   std::vector<Series> shares;  // in use by ClusterQueue, the largest first, the rest as "others"
   std::vector<double> waits;   // waits of the jobs that started, rising
 };
 
 struct TimelineOptions {
-  std::string resource;  // whose use is shown
+  std::string resource;  // the resource whose use is shown
   std::size_t steps = 240;
   std::size_t queues = 7;  // queues that have a series of their own
 };

@@ -31,7 +31,7 @@ inline constexpr std::size_t kMaxTraceLine = 64 * 1024;
 inline constexpr std::int64_t kMaxPods = 1'000'000;
 inline constexpr Duration kMaxTraceTime = std::chrono::hours(24 * 365 * 200);
 
-// What TraceJob::line counts: lines of the text, or the jobs of a trace that has no lines (the log
+// The unit of TraceJob::line: lines of the text, or the jobs of a trace that has no lines (the log
 // of Philly, ledgers, generators).
 enum class TraceUnit : std::uint8_t { kLine, kJob };
 const char* ToString(TraceUnit unit);  // "line", "job"
@@ -47,14 +47,16 @@ struct TraceJob {
   // Jobs of the trace, by their places in it: the job is submitted `submit` after the last of these
   // has finished.
   std::vector<std::int32_t> after;
-  bool failed = false;  // at the end of the run; jobs that wait for this one come all the same
+  // The job fails at the end of its run; jobs that wait for it are submitted all the same.
+  bool failed = false;
   // From the start of the run: when jobs that wait for this one may come; nullopt: at its end.
   std::optional<Duration> result;
-  // Whose job it was in the trace; may be empty: virtual cluster, class of service, "queue:3" of
-  // SWF.
+  // The owner of the job in the trace: virtual cluster, class of service, or "queue:3" of SWF; may
+  // be empty.
   std::string origin;
   std::string user;  // "user:12" of SWF; who made the job, of ledgers; may be empty
-  // Seconds: the most that the job declares to run, whatever it runs; nullopt: it declares none.
+  // The maximum run time that the job declares, in seconds, independent of `run`; nullopt: it
+  // declares none.
   std::optional<std::int32_t> walltime;
   friend bool operator==(const TraceJob&, const TraceJob&) = default;
 };
@@ -62,7 +64,7 @@ struct TraceJob {
 struct Trace {
   std::vector<TraceJob> jobs;               // in the order of the text
   std::int64_t skipped = 0;                 // rows without a run, or without processors
-  std::vector<std::string> unread_columns;  // CSV: column names that stand for nothing here
+  std::vector<std::string> unread_columns;  // CSV: names of columns that are not read
   TraceUnit unit = TraceUnit::kLine;
 };
 
@@ -76,8 +78,8 @@ Result<Trace> ReadTrace(TraceFormat format, std::string_view text);
 
 // Columns: submit and run (required), queue, priority, pods, user, walltime, status, cpu, memory,
 // gpu (nvidia.com/gpu), and the full name of any other resource. Lines that are empty or begin with
-// '#' are skipped. Columns of other names are not read, unless the name looks like a slip of the
-// pen.
+// '#' are skipped. Columns of other names are not read, but a name that looks like a misspelt
+// column is an error.
 Result<Trace> ReadCsv(std::string_view text);
 
 // A job becomes one pod of one CPU for each processor that it requested, or got where the request
@@ -86,17 +88,18 @@ Result<Trace> ReadCsv(std::string_view text);
 Result<Trace> ReadSwf(std::string_view text);
 
 // The pods of cluster-trace-gpu-v2023: each a job, from its placement to its deletion; `origin` is
-// the class of service. A part of a GPU counts as a whole one. Pods without both times are skipped
+// the class of service. A part of a GPU counts as a whole GPU. Pods without both times are skipped
 // and counted.
 Result<Trace> ReadAlibabaPods(std::string_view text);
 // The tasks of cluster-trace-gpu-v2020, with or without the line of names: each a job with a pod
-// for each instance; `origin` is the type of GPU. A part of a GPU counts as a whole one. Tasks
+// for each instance; `origin` is the type of GPU. A part of a GPU counts as a whole GPU. Tasks
 // without both times are skipped and counted.
 Result<Trace> ReadAlibabaTasks(std::string_view text);
 
 // The bytes before the next line end, which is removed from `rest`; a final '\r' is cut.
 std::string_view TakeLine(std::string_view& rest);
-// The same of line `number` of a trace, which has kMaxTraceLine bytes at most.
+// Takes line `number` of a trace from `rest`. Errors: kInvalid: the line has more than
+// kMaxTraceLine bytes.
 Result<std::string_view> TakeTraceLine(std::string_view& rest, std::int64_t number);
 // Whether the trace may have one more job, of line `number`.
 Status CheckJobCount(const Trace& trace, std::int64_t number);
@@ -112,7 +115,7 @@ std::optional<Duration> ParseRunTime(std::string_view text);
 // The declared maximum in whole seconds, rounded up; nullopt: it is zero, or too long for
 // spec.maximumExecutionTimeSeconds of a Workload.
 std::optional<std::int32_t> WalltimeOf(Duration most);
-// RFC 3339, also with a blank for the T, and without a zone: UTC.
+// A time of RFC 3339; a blank may stand for the T, and a time without a zone is UTC.
 std::optional<WallTime> ParseTraceTime(std::string_view text);
 // "4", "4.0" and "1e2". nullopt: no whole number, or not from 0 to `most`.
 std::optional<std::int64_t> ParseWhole(std::string_view text, std::int64_t most);

@@ -1,7 +1,8 @@
-// simulation/what_if.h — what a change of a cluster does to its jobs: two forecasts, job by job.
+// simulation/what_if.h — the effects of a change of a cluster on its jobs: two forecasts, compared
+// job by job.
 //
 // Both forecasts have the same draws of each job's run time (simulation/forecast.h), so that a
-// difference is the change's. A forecast compared with itself shows no change.
+// difference is an effect of the change. A forecast compared with itself shows no change.
 //
 // Units: microseconds. Threads: pure functions. Errors: none.
 #pragma once
@@ -18,7 +19,7 @@ namespace berth::simulation {
 
 enum class JobEffect : std::uint8_t {
   kNone,
-  kNew,         // the job is of the change
+  kNew,         // the job belongs to the change
   kImpossible,  // it never starts in more of the draws
   kPreempted,   // it is preempted more often
   kLater,
@@ -32,14 +33,14 @@ struct JobSide {
   std::optional<Duration> p50;  // the time of the start, from now; nullopt: never
   double chance = 0;            // the chance of a start at all: a share of the draws
   double preemptions = 0;       // mean of the draws
-  std::string why;              // it does not start in all draws
+  std::string why;              // why the job does not start in all draws; empty: it does
 };
 
 struct JobChange {
   std::shared_ptr<const api::Workload> workload;
   JobEffect effect = JobEffect::kNone;
   bool runs = false;  // when the forecasts begin
-  JobSide before;     // empty of a new job
+  JobSide before;     // not set for a new job
   JobSide after;
   Duration shift{};  // how much later the job starts: mean of the draws in which it starts in both
 };
@@ -49,7 +50,7 @@ struct ForecastSide {
   const Forecast& forecast;  // forecast of `jobs`, until all are finished
 };
 
-// Shifts below a second are none.
+// Smaller shifts count as none.
 inline constexpr Duration kLeastShift = std::chrono::seconds(1);
 
 // A row for each job of both sides, by the uid of its Workload, and for each new job, in the order

@@ -29,7 +29,7 @@ class Workloads {
 
   // Stores the object under `number` and gives it to the scheduler at once.
   void Set(std::size_t number, std::shared_ptr<const api::Workload> object, WallTime now);
-  // The Workload is deleted, with its changes that are not delivered.
+  // Deletes the Workload, with its changes that are not delivered.
   void Forget(std::size_t number);
 
   // Includes the changes that are not delivered; null: no Workload has the number.
@@ -42,8 +42,8 @@ class Workloads {
   // The copy that the next Deliver gives to the scheduler. The reference is valid until the next
   // call of this store.
   api::Workload& Edit(std::size_t number);
-  // Makes the write of a decision on the Workload that the write names. A preempted Workload keeps
-  // its quota until its job has stopped.
+  // Carries out the write of a decision on the Workload that the write names. A preempted Workload
+  // keeps its quota until its job has stopped.
   void Write(std::size_t number, const admission::DecidedWrite& write, WallTime now);
   // The job of an evicted Workload has stopped: the Workload gives its quota back and waits again
   // (integrations/release.h).
@@ -56,7 +56,8 @@ class Workloads {
   void Deliver(WallTime now);
 
  private:
-  void Note(std::size_t number);  // the number that the scheduler has given to the Workload
+  // Records the WorkloadId that the scheduler has given to the Workload.
+  void Note(std::size_t number);
 
   admission::Driver& driver_;
   admission::Scheduler& scheduler_;  // the driver's scheduler

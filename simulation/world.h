@@ -10,9 +10,9 @@
 // loses what it ran, and begins anew on other nodes; kMostLostRuns losses end the job. A preempted
 // job stops at once, loses what it ran, and waits again. Cycles take no time; they run while one of
 // them changes anything, and again at the next event. Parked workloads are woken `wake_up_batch`
-// after a change, as by the controller (SchedulerLoop). Admission knows quota, and the topologies
-// and nodes of the cluster, if it has any; no admission checks. Nodes of topologies stay as they
-// are. The pods of a job are ready when they run: blockAdmission has no effect.
+// after a change, as by the controller (SchedulerLoop). Admission depends on quota and, if the
+// cluster has any, on its topologies and nodes; there are no admission checks. Nodes of topologies
+// stay as they are. The pods of a job are ready when they run: blockAdmission has no effect.
 //
 // A job that has a Workload of its own goes on from the state of that Workload: one that is
 // admitted runs for what is left of its run, one that has reserved quota starts after its wait for
@@ -63,7 +63,7 @@ struct WorldOptions {
   // finished. At most one of them has jobs.
   std::vector<std::size_t> until_started;
   std::vector<std::size_t> until_finished;
-  std::function<void(const WorldEvent&)> on_event;  // null: nobody listens
+  std::function<void(const WorldEvent&)> on_event;  // null: not called
 };
 
 // A job that loses so many runs with its nodes ends, and has failed.
@@ -91,7 +91,7 @@ class World {
  private:
   struct Standing {
     bool admitted = false;
-    std::int64_t admission = 0;                 // its number
+    std::int64_t admission = 0;                 // the number of the admission
     std::optional<Nodes::Placement> placement;  // nullopt: no nodes yet, or no pools
     std::optional<WallTime> ready;  // when its nodes are ready; nullopt: none yet, or it runs
     std::optional<WallTime> since;  // nullopt: its pods do not run
@@ -123,13 +123,13 @@ class World {
   void LoseNode(NodeId node);
   void LoseRun(std::size_t job);
   void RunCycles();
-  // What a cycle did: it admitted, preempted or parked; it only went on with scans over flavors; or
-  // the next cycle would decide the same.
+  // The result of a cycle. kChanged: it admitted, preempted or parked. kScans: it only went on with
+  // scans over flavors. kNone: the next cycle would decide the same.
   enum class Progress : std::uint8_t { kChanged, kScans, kNone };
   Progress RunCycle();
   Progress Perform(const admission::Decision& decision);
   void NoteReasons(const admission::CycleResult& result);
-  // Tries every waiting job once more, each as if it were new, and notes the reasons. Returns
+  // Tries every waiting job once more, each as if it were new, and records the reasons. Returns
   // whether some job started.
   bool TryAgain();
   void ExplainRest();
@@ -145,7 +145,7 @@ class World {
   WallTime start_;
   WallTime now_;
   std::optional<WallTime> wake_up_;  // nullopt: none is requested
-  std::size_t submitted_ = 0;        // the first jobs, in their order
+  std::size_t submitted_ = 0;        // the number of first jobs that are submitted
   Agenda<WallTime> following_;       // submissions that are certain
   Agenda<WallTime> results_;         // instants at which running jobs give their result
   std::int64_t admissions_ = 0;

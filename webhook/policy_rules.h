@@ -4,8 +4,8 @@
 //     step's zones ─ flavor's zone label, else zones of the flavor's pool, else of all pools
 //         ─▶ errors
 //
-// A zone is refused only where the zones are known: a flavor or a pool that is created later
-// refuses nothing, and a step that an update leaves as it was is not looked at again.
+// A zone is refused only where the zones are known: a flavor or a pool that does not exist yet
+// refuses nothing, and a step that an update does not change is not checked again.
 //
 // Threads: pure functions.
 #pragma once
@@ -20,10 +20,11 @@
 
 namespace berth::webhook {
 
-// The zones of machines, as far as the cluster tells them.
+// The zones of machines, as far as the objects of the cluster name them.
 struct KnownZones {
-  std::map<std::string, api::StringMap> flavors;       // nodeLabels of ResourceFlavors, by name
-  std::map<std::string, std::set<std::string>> pools;  // the cloud's; empty: pools are unknown
+  std::map<std::string, api::StringMap> flavors;  // nodeLabels of ResourceFlavors, by name
+  // Zones of the cloud's pools, by name; empty: pools are unknown.
+  std::map<std::string, std::set<std::string>> pools;
 };
 
 // `old`: null on create.

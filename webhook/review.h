@@ -34,7 +34,7 @@ namespace berth::webhook {
 
 using JobFactsOf = std::function<JobFacts(const ReviewedKind& kind, const api::ObjectMeta& job)>;
 
-// What reviews know beside the object. The functions must be fast and thread-safe.
+// The facts that reviews use beside the object. The functions must be fast and thread-safe.
 struct JobReviews {
   JobFactsOf facts;
   std::vector<ReviewedKind> kinds;  // beside batch/v1 Job
@@ -45,7 +45,7 @@ struct JobReviews {
 };
 
 bool IsReviewPath(std::string_view path, const JobReviews& jobs);
-// The paths of Berth's own rules, without those that allow every write.
+// The paths of Berth's own rules, without paths that allow every write.
 std::vector<std::string_view> ReviewPaths();
 
 Result<nlohmann::json> Review(std::string_view path, const nlohmann::json& review,

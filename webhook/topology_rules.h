@@ -11,7 +11,7 @@
 
 namespace berth::webhook {
 
-// `path` is that of the annotations; `pods` is the count of the pod set.
+// `path`: the path of the annotations; `pods`: the count of the pod set.
 FieldErrors ValidateTopologyAnnotations(const Path& path, const api::StringMap& annotations,
                                         std::int64_t pods);
 
@@ -21,8 +21,8 @@ struct GroupedPodSet {
   std::int64_t pods;
 };
 
-// The pod sets of one job: those that name the same group are two, one of them of one pod, with
-// equal requests.
+// The pod sets of one job: exactly two of them name one group, one of the two has one pod, and both
+// have equal requests.
 FieldErrors ValidatePodSetGroups(const std::vector<GroupedPodSet>& pod_sets);
 
 }  // namespace berth::webhook

@@ -3,7 +3,7 @@
 //
 // Threads: the owner calls Start; the pool's I/O threads answer requests, and call the functions of
 // `jobs`, which must be thread-safe. Give the pool two threads: requests of more than 256 KiB take
-// one of them, one at a time. Stop the pool before `jobs` end.
+// one of them, one at a time. Stop the pool before the functions of `jobs` become invalid.
 // Errors: 404 (unknown path), 405 (not POST), 415 (not JSON), 503 (too many large requests).
 #pragma once
 

@@ -1,7 +1,7 @@
 // api/codec/json_write.h — JSON as text, written quickly, from trees and from values one by one.
 //
-// nlohmann's dump() throws where a text is not UTF-8, and nobody expects that of a writer. These
-// functions put U+FFFD in the place of such bytes; all other code writes with these functions
+// nlohmann's dump() throws where a text is not UTF-8, which callers of a writer do not expect.
+// These functions put U+FFFD in the place of such bytes; all other code writes with these functions
 // (tools/checks/banned.py: json-dump).
 //
 // Threads: pure functions; a JsonPrinter has one user. Units: bytes. Calls itself once for each
@@ -20,9 +20,9 @@ namespace berth::api {
 // Appends `value` without blanks: the text of nlohmann's dump() with replaced bytes where a text is
 // not UTF-8, in a fifth to a third of its time.
 void AppendJson(std::string& out, const nlohmann::json& value);
-// The same of a text.
+// Appends `text` as a JSON string, with replaced bytes.
 void AppendJsonText(std::string& out, const std::string& text);
-// The same as a text of its own.
+// Returns the text that AppendJson appends.
 std::string FormatJson(const nlohmann::json& value);
 
 // The text of nlohmann's dump(blanks), one member a line, with replaced bytes.
@@ -52,8 +52,8 @@ class JsonPrinter {
 
   std::string out_;
   std::size_t depth_ = 0;
-  bool first_ = true;       // nothing stands in the present object or list
-  bool after_key_ = false;  // the value of a member comes
+  bool first_ = true;       // the present object or list is empty so far
+  bool after_key_ = false;  // the value of the member is written next
 };
 
 }  // namespace berth::api

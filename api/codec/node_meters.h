@@ -11,8 +11,9 @@
 namespace berth::api {
 
 std::string EncodeMeters(const QueueMeters& meters);
-// Whoever writes the ConfigMap: the number of values is bounded, amounts below zero count as zero,
-// and no meter ends before it begins. kInvalid: `text` is no such JSON.
+// The text is not trusted, whichever program wrote the ConfigMap: the number of values is bounded,
+// amounts below zero count as zero, and no meter ends before it begins. kInvalid: `text` is no such
+// JSON.
 Result<QueueMeters> DecodeMeters(std::string_view text);
 
 }  // namespace berth::api

@@ -1,5 +1,5 @@
-// api/codec/shared_parts.h — a cache of decoded pod sets by JSON text, for the last few hundred
-// decoded to, so that Workloads of equal Jobs have them in memory, and decode them, once.
+// api/codec/shared_parts.h — a cache of the last few hundred decoded pod sets, by their JSON text.
+// The equal pod sets of many Workloads are thereby decoded once, and are in memory once.
 //
 // For owners of many objects; a forgotten part is decoded again. Threads: any. Errors: none.
 #pragma once

@@ -11,8 +11,8 @@
 namespace berth::api {
 
 std::string EncodeSpend(const QueueSpend& spend);
-// Whoever writes the ConfigMap: the number of values is bounded, and amounts below zero count as
-// zero. kInvalid: `text` is no such JSON.
+// The text is not trusted, whichever program wrote the ConfigMap: the number of values is bounded,
+// and amounts below zero count as zero. kInvalid: `text` is no such JSON.
 Result<QueueSpend> DecodeSpend(std::string_view text);
 
 }  // namespace berth::api

@@ -17,8 +17,9 @@
 namespace berth::api {
 
 std::string EncodeStartForecast(const StartForecast& forecast);
-// Whoever writes the annotation: a later quantile is no earlier than one before it, and exists only
-// where that one does. kInvalid: `text` is no such JSON.
+// The text is not trusted, whichever program wrote the annotation: in the result a higher quantile
+// is no earlier than a lower one, and exists only if the lower one does. kInvalid: `text` is no
+// such JSON.
 Result<StartForecast> DecodeStartForecast(std::string_view text);
 
 }  // namespace berth::api

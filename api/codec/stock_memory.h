@@ -11,8 +11,9 @@
 namespace berth::api {
 
 std::string EncodeStock(const ClassStock& stock);
-// Whoever writes the ConfigMap: the number of values is bounded, entries come sorted, and of two
-// entries with one key the first is kept. kInvalid: `text` is no such JSON.
+// The text is not trusted, whichever program wrote the ConfigMap: the number of values is bounded,
+// the result is sorted, and of two entries with one key the first is kept. kInvalid: `text` is no
+// such JSON.
 Result<ClassStock> DecodeStock(std::string_view text);
 
 }  // namespace berth::api

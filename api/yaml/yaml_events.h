@@ -4,7 +4,7 @@
 // name the same mistakes.
 //
 // Errors: a YamlProblem is thrown. Only the sources of api/yaml/ include this header, and none of
-// them lets it pass. Threads: one for each object.
+// them lets the exception pass. Threads: one for each object.
 #pragma once
 
 #include <cstddef>

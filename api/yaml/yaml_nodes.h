@@ -24,9 +24,9 @@ struct YamlNode {
   Kind kind = Kind::kNull;
   int line = 0;  // from 1
   std::size_t column = 0;
-  std::string text;               // a scalar's
-  std::vector<YamlNode> items;    // a sequence's
-  std::vector<YamlField> fields;  // a map's, in the order of the text
+  std::string text;               // the text of a scalar
+  std::vector<YamlNode> items;    // the items of a sequence
+  std::vector<YamlField> fields;  // the fields of a map, in the order of the text
 
   bool is_scalar() const { return kind == Kind::kScalar; }
   bool is_sequence() const { return kind == Kind::kSequence; }

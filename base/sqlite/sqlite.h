@@ -1,9 +1,8 @@
 // base/sqlite/sqlite.h — prepared statements and errors of SQLite, as Results.
 //
-// The write-ahead log is checkpointed in Checkpoint only, whose caller gets the
-// errors.
+// The write-ahead log is checkpointed in Checkpoint only, whose caller gets the errors.
 //
-// Threads: none; SQLite is opened without its own locks (NOMUTEX).
+// Threads: one at a time; SQLite is opened without its own locks (NOMUTEX).
 // Errors: kInvalid (no database, damaged), kUnavailable (others).
 #pragma once
 

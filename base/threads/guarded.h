@@ -1,9 +1,10 @@
-// base/threads/guarded.h — what becomes of an exception on a thread of Berth's.
+// base/threads/guarded.h — the handling of exceptions on Berth's threads.
 //
-// An exception that leaves the entry of a thread ends the process, and with it everybody's jobs. A
-// library's exception ends in the file that calls the library; what comes through all the same is a
-// bug. Such a bug ends one task: RunGuarded logs the exception, and the thread takes the next task.
-// Where nobody can go on after half a task, the process ends with a line that says so.
+// An exception that leaves the entry of a thread ends the process, and with it all tasks of all
+// threads. A library's exception ends in the file that calls the library; an exception that leaves
+// that file is a bug. Such a bug ends one task: RunGuarded logs the exception, and the thread takes
+// the next task. Where the program cannot go on after half a task, the process ends with a line in
+// the log that says so.
 //
 //     while (WaitForTask()) RunGuarded("a task of the timer failed", [&] { RunTask(); });
 //
@@ -19,7 +20,7 @@ namespace berth {
 
 // Logs the exception that is being handled, as an error. `message` says what failed; constant.
 void LogThrown(std::string_view message);
-// The same; then the process ends.
+// Logs the exception like LogThrown; then ends the process.
 [[noreturn]] void AbortThrown(std::string_view message);
 
 // Runs `task`. False: it threw, which is logged. Locks that `task` takes must be its own.
@@ -34,8 +35,8 @@ bool RunGuarded(std::string_view message, Task&& task) {
   }
 }
 
-// Runs `task`, after whose half nobody can go on: if it throws, that is logged, and the process
-// ends.
+// Runs a task after whose half the program cannot go on: if `task` throws, the exception is logged,
+// and the process ends.
 template <typename Task>
 void RunOrAbort(std::string_view message, Task&& task) {
   try {
@@ -45,8 +46,9 @@ void RunOrAbort(std::string_view message, Task&& task) {
   }
 }
 
-// A thread that runs `body`, all of whose tasks are guarded. An exception of the rest ends the
-// process: others would wait for the missing thread for ever. `message` must outlive the thread.
+// A thread that runs `body`, all of whose tasks are guarded. An exception outside the tasks ends
+// the process, because other threads would wait for ever for the missing thread. `message` must
+// outlive the thread.
 std::thread StartThread(std::string_view message, std::function<void()> body);
 
 }  // namespace berth

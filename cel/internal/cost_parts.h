@@ -1,6 +1,6 @@
 // cel/internal/cost_parts.h — sizes and costs that the sources of cost.h share.
 //
-// Numbers stop at the largest one instead of beginning anew.
+// Sums and products saturate at the largest number.
 #pragma once
 
 #include <cstddef>
@@ -56,9 +56,9 @@ class PropertyPath {
   std::size_t size_ = 0;
 };
 
-// What is known of the value of a part of an expression.
+// The estimate for the value of one part of an expression.
 struct Estimated {
-  const Syntax* syntax = nullptr;  // null: the value is of no part that is written
+  const Syntax* syntax = nullptr;  // null: the value belongs to no written part
   TypePtr type;
   PropertyPath path;
   std::uint64_t cost = 0;
@@ -81,7 +81,7 @@ class SizeFinder {
 };
 
 struct CallCost {
-  std::uint64_t cost = 1;  // without that of the operands
+  std::uint64_t cost = 1;  // without the cost of the operands
   std::optional<Size> result;
 };
 

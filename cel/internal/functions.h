@@ -78,8 +78,8 @@ std::string UrlProblem(std::string_view text);
 
 // Whether argument 1 of the function is a regular expression.
 bool TakesRegex(std::string_view function);
-// null with `error` set, in Go's words, for what RE2 refuses or `limit` bytes of pattern cannot
-// hold.
+// Returns null, and sets `error` in Go's words, if `pattern` has more than `limit` bytes or RE2
+// refuses it.
 std::shared_ptr<const re2::RE2> CompileRegex(std::string_view pattern, std::size_t limit,
                                              std::string& error);
 

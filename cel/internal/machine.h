@@ -20,7 +20,7 @@ class Machine {
 
   // Takes `units` from the budget. false: nothing is left, and the evaluation has failed.
   bool Charge(std::uint64_t units);
-  // The same for work on text.
+  // Takes the cost of work on `bytes` of text: a unit for ten bytes.
   bool ChargeText(std::size_t bytes) { return Charge(bytes / 10 + 1); }
   // Takes `bytes` of memory for a new value, and the work to fill it.
   bool Allocate(std::size_t bytes);

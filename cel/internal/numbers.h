@@ -14,7 +14,7 @@ inline constexpr std::int64_t kNanosPerSecond = 1'000'000'000;
 
 // The shortest text that reads back as `value`: "1.5", "1e+06", "NaN", "+Inf".
 std::string FormatDouble(double value);
-// The same without an exponent: "1000000".
+// The shortest text of `value` without an exponent: "1000000".
 std::string FormatPlainDouble(double value);
 // Decimal, with a fraction and an exponent, "NaN", "Inf" and "Infinity" in any case, a sign.
 std::optional<double> ParseDouble(std::string_view text);

@@ -12,8 +12,8 @@
 
 namespace berth::checks {
 
-// Makes the condition True, or with a `problem` False with reason BadParametersRef. Writes nothing
-// where the condition says that already.
+// Sets the condition to True or, if `problem` is not empty, to False with the reason
+// BadParametersRef. Writes nothing if the condition has this value already.
 void WriteActive(kube::Manager& manager, const api::AdmissionCheck& check,
                  const std::string& problem, WallTime now, kube::Reconciler::Done done);
 

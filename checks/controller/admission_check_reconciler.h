@@ -16,7 +16,7 @@
 
 namespace berth::checks {
 
-// Reconciles the checks of the controller for which `concerns` is true.
+// Reconciles the checks of the controller for which the argument returns true.
 using LookAgain = std::function<void(const std::function<bool(const api::AdmissionCheck&)>&)>;
 
 // When the checks of a controller are active. The functions live as long as the reconciler.

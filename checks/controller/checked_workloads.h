@@ -23,7 +23,8 @@ namespace berth::checks {
 
 using WorkloadPtr = std::shared_ptr<const api::Workload>;
 
-// The Workloads with checks: no queue holds their keys while a controller does not run.
+// The Workloads with checks. A controller sweeps them when it starts, because no queue holds their
+// keys while it does not run.
 kube::Sweep CheckedWorkloads(const kube::Informer<api::Workload>& workloads);
 
 // The informer of Jobs that the job controllers read; null: they read none.

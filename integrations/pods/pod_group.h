@@ -72,8 +72,8 @@ std::optional<api::Condition> WaitingCondition(const api::Workload& workload, st
 void LimitToPodsLeft(const PodsOfJob& job, const api::Workload& workload,
                      std::vector<PodSetChange>& changes);
 
-// The gated pods that a start ungates, the oldest first. Of each role of a group, so many pods
-// start that they and the started pods that have not ended make the count of the role's change.
+// The gated pods that a start ungates, the oldest first. In a group, each role gets as many pods as
+// its started pods that have not ended are below the count of the role's change.
 std::vector<QueuedPodPtr> PodsToStart(const PodsOfJob& job,
                                       const std::vector<PodSetChange>& changes);
 

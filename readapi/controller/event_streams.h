@@ -6,7 +6,7 @@
 // Clients with the same sights and position share one reading of the feed. A client that does not
 // read is passed over while max_backlog_bytes wait for it, and its connection is cut by the server
 // where nothing moves for ServerOptions::write_timeout. A client that has fallen out of the ring
-// gets the event "resync". A stream ends after longest_life: the client comes again with its
+// gets the event "resync". A stream ends after longest_life: the client connects again with its
 // position, and its rights are reviewed again.
 //
 // Threads: the executor's. Errors: Add refuses above most_clients.
@@ -49,7 +49,7 @@ class EventStreams {
   std::size_t client_count() const { return clients_.size(); }
 
  private:
-  // The sights of clients; those that see the same have the same one.
+  // The sights of a client; clients with equal sights share one object.
   using SharedSights = std::shared_ptr<const Sights>;
   struct Client {
     std::shared_ptr<net::Stream> stream;

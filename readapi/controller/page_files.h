@@ -2,9 +2,9 @@
 //
 //     path ─▶ a file of its own, or the document for the address of a view ─▶ 200, 304, 404
 //
-// The files tell no secrets: everybody gets them, and the page asks /api/v1 for what it shows. The
-// policy in the headers allows scripts, styles and requests of this server alone, none of them
-// inline.
+// The files have no secrets: every client gets them, and the page reads the data that it shows from
+// /api/v1. The policy in the headers allows scripts, styles and requests of this server alone, none
+// of them inline.
 //
 // Threads: immutable; any thread. Errors: answers.
 #pragma once
@@ -20,7 +20,7 @@ struct PageFile {
   std::string_view path;  // "/assets/page.js"; the document: "/"
   std::string_view content_type;
   std::string_view body;
-  std::string_view gzip;  // the same, compressed; empty: not compressed
+  std::string_view gzip;  // the body, compressed; empty: there is no compressed body
   // Further addresses of the document, each with all addresses below it
   // (dashboard/src/routes.json).
   std::vector<std::string_view> views = {};

@@ -5,7 +5,7 @@
 //     token ─ MakeCode ─▶ code ─ TakeCode ─▶ token      once, within code_life
 //
 // The token of a session is sealed with a key that its name gives (net/sealed_text.h), and found by
-// the hash of the name: neither memory nor the files of a SessionFolder give a token to somebody
+// the hash of the name: neither memory nor the files of a SessionFolder give a token to a reader
 // without the cookie. Without a folder a restart of the process ends every session. The number of
 // sessions is bounded, for each user and in all.
 //
@@ -27,7 +27,7 @@ namespace berth::readapi {
 
 struct PageSession {
   std::string name;  // the value of the cookie; empty in what Find returns
-  std::string csrf;  // what a request that writes must name
+  std::string csrf;  // a request that writes must name this text
   std::string user;
   std::string token;
 };
@@ -38,9 +38,9 @@ class PageSessions {
     Duration longest_life = std::chrono::hours(12);
     Duration longest_idle = std::chrono::hours(1);
     Duration code_life = std::chrono::minutes(5);
-    std::size_t most_of_user = 16;  // above, the session of this user that began first ends
+    std::size_t most_of_user = 16;  // one more ends the user's first session
     std::size_t most_sessions = 1024;
-    std::size_t most_codes = 16;  // above, the oldest ends
+    std::size_t most_codes = 16;  // one more ends the oldest code
   };
   // `random` gives as many bytes as it is asked for, of a source for secrets.
   using RandomBytes = std::function<std::string(std::size_t)>;
@@ -51,12 +51,12 @@ class PageSessions {
 
   // nullopt: most_sessions are in use, or OpenSSL fails.
   std::optional<PageSession> Begin(const std::string& token, const std::string& user);
-  // nullopt: none has the name, or it has ended. Counts as a use.
+  // nullopt: no session has the name, or the session has ended. Counts as a use.
   std::optional<PageSession> Find(const std::string& name);
   void End(const std::string& name);
 
   std::string MakeCode(const std::string& token);
-  // The token of the code, which ends; nullopt: no such code.
+  // Returns the token of the code, and ends the code; nullopt: no such code.
   std::optional<std::string> TakeCode(const std::string& code);
 
   std::size_t size() const;
@@ -93,7 +93,7 @@ class PageSessions {
   std::uint64_t begun_ = 0;
 };
 
-// Whether both are equal, in a time that does not tell where they differ.
+// Whether both are equal, in a time that does not depend on where they differ.
 bool EqualSecrets(const std::string& a, const std::string& b);
 
 }  // namespace berth::readapi

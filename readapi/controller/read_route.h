@@ -1,5 +1,5 @@
-// readapi/controller/read_route.h — a request for /api/v1, checked: what is asked for, and whose
-// rights it needs.
+// readapi/controller/read_route.h — a request for /api/v1, checked: the answer that it asks for,
+// and the rights that it needs.
 //
 // Pure: the request in, the route out. Errors: kInvalid, kForbidden, kNotFound, for the client.
 #pragma once

@@ -23,9 +23,8 @@
 // A token in the URL is refused. Requests that a browser sends for another site are refused
 // (Sec-Fetch-Site); no CORS header is ever sent. No text of a request is in a header of an answer.
 //
-// Threads: `gate` as in metrics_server.h; what ReadSource has is used on its strand alone. Start
-// and Stop by the owner. Errors of Start: as net::HttpServer::Start and
-// SessionFolder::Open.
+// Threads: `gate` as in metrics_server.h; the members of ReadSource are used on its strand alone.
+// Start and Stop by the owner. Errors of Start: as net::HttpServer::Start and SessionFolder::Open.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +49,7 @@
 
 namespace berth::readapi {
 
-// What is served. All of it belongs to `strand`, and outlives the server's tasks there.
+// The data that is served. All of it belongs to `strand`, and outlives the server's tasks there.
 struct ReadSource {
   Executor* strand = nullptr;
   const Model* model = nullptr;
@@ -59,7 +58,8 @@ struct ReadSource {
   std::function<std::optional<std::string>(const std::string& namespace_name,
                                            const std::string& name)>
       story;
-  // What came of forecasts of starts, as the JSON object ForecastHits; null: nobody judges them.
+  // The outcomes of forecasts of starts, as the JSON object ForecastHits; null: forecasts are not
+  // judged.
   std::function<std::string()> forecast_hits = nullptr;
   // Gives `done` the text of a report, on any thread; null: there is no ledger. Errors of `done`:
   // kTooManyRequests; kInvalid where the period has too much; those of ledger::LedgerReader.
@@ -68,8 +68,8 @@ struct ReadSource {
   // The names of the ClusterQueues below a Cohort; null: none is known.
   std::function<std::vector<std::string>(const std::string& cohort)> queues_below = nullptr;
   // Gives `done` a JSON text, on any thread; called on the strand; null: not served. Errors of
-  // `done`: those of the API server for this token; kTooManyRequests. `has_left` tells whether the
-  // client waits for no answer, on any thread.
+  // `done`: those of the API server for this token; kTooManyRequests. `has_left`: whether the
+  // client has stopped waiting for the answer; any thread.
   std::function<void(const CallerRequest& request, std::function<void(Result<std::string>)> done,
                      std::function<bool()> has_left)>
       caller = nullptr;
@@ -88,7 +88,7 @@ struct ReadServerOptions {
   // Gives as many bytes as it is asked for, of a source for secrets; not null. Any thread.
   PageSessions::RandomBytes random;
   std::string session_folder = {};   // for the page (session_folder.h); empty: memory alone
-  kube::FrontProxyTrust proxy = {};  // whose headers name users (sign_in.h)
+  kube::FrontProxyTrust proxy = {};  // the proxy whose headers name users (sign_in.h)
 };
 
 class ReadServer {

@@ -1,12 +1,12 @@
 // readapi/controller/session_folder.h — sessions of the page that outlive the program: one file for
-// each, by the hash of its name, which its reader alone knows.
+// each, by the hash of its name, which only the holder of the cookie knows.
 //
 //     FOLDER (0700) / 64 hexadecimal digits (0600): format, hash of the user, end, sealed text
 //
 // The time of a file is that of the last use. A folder that holds anything else is refused.
 //
-// Threads: one at a time. Errors: kInvalid for a folder that is not ours, kUnavailable where the
-// system refuses.
+// Threads: one at a time. Errors: kInvalid for a folder that is not a folder of sessions,
+// kUnavailable for an error of the file system.
 #pragma once
 
 #include <cstdint>
@@ -29,10 +29,11 @@ struct StoredSession {
 
 class SessionFolder {
  public:
-  // Makes the folder; its parent exists. Takes the rights of other users.
+  // Makes the folder; its parent exists. Removes the rights of other users.
   static Result<SessionFolder> Open(const std::string& path);
 
-  // In the order of `until`, at most `most`; removes the others and what cannot be parsed.
+  // Returns the sessions in the order of `until`, at most the `most` that end last. Removes the
+  // other files, and files that cannot be parsed.
   std::vector<StoredSession> Read(std::size_t most) const;
   Status Write(const StoredSession& session) const;
   // Sets the time of the last use.

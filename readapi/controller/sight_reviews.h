@@ -43,11 +43,11 @@ struct SightAnswer {
 void ReviewSights(const kube::AccessGate& gate, SightRequest request,
                   std::function<void(SightAnswer)> done);
 
-// Whether the caller is a user: nullopt, or the answer to the client.
+// Reviews whether the caller is a user. nullopt: it is one; else the refusal for the client.
 void ReviewUser(const kube::AccessGate& gate, Caller caller,
                 std::function<void(std::optional<net::Response>)> done);
 std::optional<net::Response> RefusalOf(const kube::AccessAnswer& access);
-// The right that is asked for does not matter.
+// A question that identifies the caller; the right in it does not matter.
 kube::AccessQuestion WhoseQuestion(Caller caller);
 
 // {"status": …, "message": …} with the headers of every answer. 503 has Retry-After.

@@ -34,11 +34,11 @@ inline constexpr char kAllUsers[] = "system:authenticated";
 inline constexpr char kCsrfHeader[] = "X-Berth-CSRF";
 inline constexpr std::size_t kMaxSignInBytes = 32 * 1024;
 
-// Whether a page of this server, or a person, has sent the request; clients that are no browsers
-// tell nothing of the kind.
+// Whether no other site has sent the request. A browser names the sending site in headers; a
+// request without these headers, as from a client that is no browser, counts as the own site's.
 bool IsOwnSite(const net::Request& request);
 
-// Whether the body is JSON: a form of another site cannot say so.
+// Whether the body is JSON: a form of another site cannot send that type.
 bool HasJson(const net::Request& request);
 // Whether the request names the session's secret in kCsrfHeader.
 bool HasSecretOf(const PageSession& session, const net::Request& request);
@@ -48,7 +48,7 @@ class SignIn : public std::enable_shared_from_this<SignIn> {
   struct Options {
     bool actions = false;                 // writes are served
     std::optional<SessionFolder> folder;  // see PageSessions
-    kube::FrontProxyTrust proxy;          // without an authority: headers name nobody
+    kube::FrontProxyTrust proxy;          // without an authority: headers name no user
   };
   SignIn(const Clock& clock, PageSessions::RandomBytes random, kube::AccessGate gate,
          Options options)
@@ -59,11 +59,11 @@ class SignIn : public std::enable_shared_from_this<SignIn> {
 
   // A request for kSessionPath.
   void Handle(const net::Request& request, const std::shared_ptr<net::Responder>& responder);
-  // The session of the cookie; nullopt: none that counts.
+  // The session of the cookie; nullopt: there is none, or it does not count.
   std::optional<PageSession> SessionOf(const net::Request& request);
-  // The caller whom the header Authorization names, else the one whom a trusted proxy names.
+  // The caller that the header Authorization names, else the user that a trusted proxy names.
   Caller HeadersOf(const net::Request& request) const;
-  // The caller of HeadersOf, else the one of the cookie's session.
+  // The caller of HeadersOf, else the holder of the cookie's session.
   Caller CallerOf(const net::Request& request);
   PageSessions& sessions() { return sessions_; }
 

@@ -2,7 +2,7 @@
 // configurations, into the CRDs that are converted, and into the APIServices of the visibility API
 // that name a Service.
 //
-// A missing registration is looked up again later. Each registration is watched: an overwritten CA
+// A missing registration is read again later. Each registration is watched: an overwritten CA
 // (kubectl apply of the manifests) is restored at once, and by the next pass where a watch is down.
 // A bundle that contains Berth's certificates and others does not change: another replica, which
 // has a newer CA, has written it.
@@ -26,11 +26,12 @@ struct CaInjectorOptions {
   std::vector<std::string> crds{"clusterqueues.kueue.x-k8s.io", "cohorts.kueue.x-k8s.io",
                                 "localqueues.kueue.x-k8s.io", "multikueueclusters.kueue.x-k8s.io",
                                 "workloads.kueue.x-k8s.io"};
-  // A cluster may lack them.
+  // A cluster may lack these APIServices.
   std::vector<std::string> api_services{"v1beta1.visibility.kueue.x-k8s.io",
                                         "v1beta2.visibility.kueue.x-k8s.io"};
   Duration look_again_missing = std::chrono::seconds(5);
-  Duration look_again_api_services = std::chrono::seconds(30);  // where one lacks the bundle
+  // The interval of passes while an APIService lacks the bundle.
+  Duration look_again_api_services = std::chrono::seconds(30);
   Duration look_again = std::chrono::minutes(5);
 };
 

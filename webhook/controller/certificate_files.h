@@ -3,7 +3,8 @@
 //
 //     folder ─read at each interval─▶ another pair? ─▶ serve(identity)
 //
-// Berth never writes there. A pair that cannot be served is logged, and the served pair stays.
+// Berth never writes to the folder. A pair that cannot be served is logged, and the served pair
+// stays.
 //
 // Threads: one Executor; destroy it there. Errors: kNotFound, kInvalid with the path of the file.
 #pragma once
@@ -28,7 +29,7 @@ class CertificateFiles {
     Duration look_again = std::chrono::seconds(10);
   };
 
-  // `served` is the identity that is served already; `serve` replaces it.
+  // `served`: the identity that the server has; `serve` replaces it.
   CertificateFiles(Executor& executor, Options options, const net::TlsIdentity& served,
                    std::function<Status(const net::TlsIdentity&)> serve);
   ~CertificateFiles();

@@ -20,7 +20,8 @@ struct FactsMirrorOptions {
   bool manage_without_queue_name = false;
   bool batch_jobs_managed = true;      // integrations.frameworks
   bool default_priority_class = true;  // gate WorkloadPriorityClassDefaulting
-  bool replica_sets = false;           // they are links from pods to Deployments that are queued
+  // ReplicaSets are watched, as the links from pods to Deployments that are queued.
+  bool replica_sets = false;
   // Labels of pods with the name of a job that is held by its pods.
   std::vector<std::string> pod_labels;
 };
@@ -30,7 +31,7 @@ class FactsMirror {
   // Construct before the informers start. Must outlive the manager.
   FactsMirror(kube::Manager& manager, FactsMirrorOptions options);
 
-  // Takes a job of a managed kind, or one that is gone: it may be the owner of others.
+  // Takes a job of a managed kind, which may own other jobs. `present`: false: the job is gone.
   void TakeJob(const api::ObjectMeta& job, bool present);
 
   JobFacts Of(const ReviewedKind& kind, const api::ObjectMeta& job) const;

@@ -4,10 +4,10 @@
 //     mjob.kb.io of kueue-mutating-webhook-configuration ─clientConfig, namespaceSelector─▶
 //         one entry for each declared kind of kueue-job-kinds-mutating-webhook-configuration
 //
-// The entry names the path of the kind at the same server, with the CA that the built-in entry has:
-// whoever writes that CA (ca_injector.h, cert-manager) serves declared kinds, too. The policy is
-// Ignore: objects of other operators can be written while Berth is away, and the controller holds
-// them when it is back.
+// The entry names the path of the kind at the same server, with the CA of the built-in entry: the
+// program that writes that CA (ca_injector.h, cert-manager) thereby serves declared kinds, too. The
+// policy is Ignore: objects of other operators can be written while Berth is away, and the
+// controller holds them when it is back.
 //
 // Threads: one Executor, that of the client; destroy it there. Errors: a failed pass is logged once
 // for each cause, and repeated.
@@ -42,8 +42,9 @@ struct KindWebhooksOptions {
   Duration look_again = std::chrono::minutes(1);  // while a kind is declared
 };
 
-// The merge patch that gives `configuration` the entries of `kinds` alone; null: it has them.
-// `built_in`: the configuration with the entry to model them on. kInvalid: it has none.
+// The merge patch that gives `configuration` the entries of `kinds` alone; null: it has them
+// already. `built_in`: the configuration whose entry is the model for the entries. kInvalid:
+// `built_in` has no such entry.
 enum class ReviewVerb { kMutate, kValidate };
 Result<nlohmann::json> KindWebhooksPatch(ReviewVerb verb, const nlohmann::json& built_in,
                                          const nlohmann::json& configuration,
@@ -60,7 +61,7 @@ class KindWebhooks {
   KindWebhooks& operator=(const KindWebhooks&) = delete;
 
   void Start();    // on the leader
-  void Refresh();  // the kinds have changed; nothing before Start
+  void Refresh();  // call when the kinds have changed; no effect before Start
 
  private:
   struct State;

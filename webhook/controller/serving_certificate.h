@@ -33,8 +33,8 @@ struct ServingCertificateOptions {
   std::string served_ca_pem;
 };
 
-// Options of a controller in `namespace_name`: the Secret is there, and the certificate is for the
-// Services there and in kueue-system, which manifests/webhook names.
+// Options of a controller in `namespace_name`: the Secret is in this namespace, and the certificate
+// is for the Services in this namespace and in kueue-system, which manifests/webhook names.
 ServingCertificateOptions CertificateIn(const std::string& namespace_name,
                                         const std::string& service = "kueue-webhook-service",
                                         const std::string& secret = "kueue-webhook-server-cert");
