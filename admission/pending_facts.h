@@ -38,7 +38,7 @@ bool SparesForeignOwners(const Spared& spared) {
   });
 }
 
-// The same message as that of the Decision (admission/messages.h).
+// Equal to the PendingMessage of the Decision (admission/messages.h).
 std::string PendingMessage(const PendingFacts& facts, const Vocabulary& vocabulary,
                            const std::string& queue_name);
 

@@ -111,8 +111,8 @@ class Scheduler {
   // nominated: it blocks a StrictFIFO queue, a BestEffortFIFO queue parks it.
   std::string PodProblem(const api::Workload& object) const;
   bool IsRefused(const api::ObjectKey& key) const;  // a pending workload with a PodProblem
-  // A kind of owners becomes managed, or is managed no longer (SchedulerConfig::managed_owners;
-  // nullopt there: no effect).
+  // A kind of owners begins or ceases to be managed (SchedulerConfig::managed_owners; nullopt
+  // there: no effect).
   void ManageOwner(const OwnerKind& kind, bool managed);
 
   // Whether a cycle would take heads from the queues.

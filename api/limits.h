@@ -26,7 +26,7 @@ struct LimitRange {
 
 struct RuntimeClass {
   ObjectMeta meta;
-  ResourceAmounts overhead;  // what each pod of the class takes in addition
+  ResourceAmounts overhead;  // the amounts that each pod of the class takes in addition
 };
 
 }  // namespace berth::api

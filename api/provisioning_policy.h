@@ -22,7 +22,7 @@ namespace berth::api {
 struct ProvisioningPool {
   std::string name;
   std::int32_t max_nodes = 0;
-  ResourceAmounts node;  // what pods may use of an empty node
+  ResourceAmounts node;  // the amounts of an empty node that pods may use
 };
 
 // One way to get the capacity. Steps are tried in order.

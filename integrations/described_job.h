@@ -28,7 +28,7 @@ std::vector<std::string> NamesToRead(const KindDescription& kind, const nlohmann
 struct DescribedPodSet {
   api::PodSet pods;
   std::string template_path;  // "spec.replicatedJobs[0].template.spec.template"
-  // The same as a JSON pointer; points into the expansion where the kind has a hook.
+  // The path of the template as a JSON pointer; points into the expansion if the kind has a hook.
   std::string pointer;
   api::StringMap pod_labels;  // PodHold: labels of the pod set's pods
 };

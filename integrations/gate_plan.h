@@ -10,9 +10,9 @@
 
 namespace berth::integrations {
 
-// The Workload loses the gates that its job does not have any more. Gates are never added, because
-// another client may have opened a gate on the Workload itself. The gates of pods, and of jobs with
-// a prebuilt Workload, do not change the Workload.
+// The Workload loses the gates that its job has lost. Gates are never added, because another client
+// may have opened a gate on the Workload itself. The gates of pods, and of jobs with a prebuilt
+// Workload, do not change the Workload.
 std::vector<JobAction> PlanGates(const JobView& job, const api::Workload& workload);
 
 }  // namespace berth::integrations

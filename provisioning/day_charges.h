@@ -24,8 +24,8 @@ namespace berth::provisioning {
 std::set<std::string> ReplacedCharges(const Situation& situation, const CheckInput& input,
                                       const api::ProvisioningMemory& memory);
 
-// What follows for the charge of the request when it is gone or cannot be granted: it is taken back
-// if no nodes came, else kept under an id of its own. Empty: nothing is left to do.
+// The settlement of the charge of the request when the request is gone or cannot be granted: it is
+// taken back if no nodes came, else kept under an id of its own. Empty: nothing is left to do.
 std::vector<Charge> SettledCharges(const SpendMemory& spend, const api::Workload& workload,
                                    const std::string& check,
                                    const api::ProvisioningRequest& request);

@@ -27,7 +27,7 @@
 
 namespace berth::provisioning {
 
-// What a node is used for.
+// The use of a node by one Workload.
 struct NodeUse {
   std::string queue;  // namespace/name of the LocalQueue
   std::string node_uid;

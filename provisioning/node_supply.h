@@ -51,10 +51,9 @@ inline constexpr char kNoNodesReason[] = "NodesDidNotCome";
 
 WaitCause CauseOfWait(const api::Pod& pod, const NodeSupply& supply, WallTime now);
 
-// What keeps nodes for pods of that spec from coming, before the pods exist: their NodePool does
-// not exist, or each NodePool that may host the pods is not ready or has a limit below one pod, and
-// no NodeClaim of these NodePools exists, on whose node there may be room. nullopt: nothing is
-// known.
+// The known obstacle to nodes for pods of that spec, before the pods exist: their NodePool does not
+// exist, or each NodePool that may host the pods is not ready or has a limit below one pod, and no
+// NodeClaim of these NodePools exists, on whose node there may be room. nullopt: nothing is known.
 std::optional<WaitCause> KnownObstacle(const api::PodSpec& spec, const NodeSupply& supply,
                                        WallTime now);
 

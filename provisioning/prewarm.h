@@ -8,7 +8,7 @@
 // passes the provisioning check of its queue like any other: steps, budgets, stock and metering
 // hold for it. Jobs take its nodes over by reuse (reuse.h).
 //
-// With maxIdleSeconds, nodes that nobody uses for so long are given up. A node is used while a
+// With maxIdleSeconds, nodes that no Workload uses for so long are given up. A node is used while a
 // Workload has a lease on it; while one node is used, all are kept. To give the nodes up, the
 // Workload is deactivated. It releases its quota and its request, and stays as the sign that its
 // nodes are not asked for again in this window.
@@ -55,7 +55,7 @@ struct PrewarmSituation {
   const api::ProvisioningPolicy* policy = nullptr;  // null: deleted
   TimeZone zone;
   const FlavorsByName* flavors = nullptr;
-  std::vector<const api::Workload*> workloads;  // those that have the policy's label
+  std::vector<const api::Workload*> workloads;  // Workloads that have the policy's label
   std::vector<const api::Node*> brought;        // nodes that requests of these Workloads brought
   std::vector<const api::Node*> kept;           // nodes that have the policy's annotation
 };

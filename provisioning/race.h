@@ -55,7 +55,7 @@ std::optional<WallTime> GrantedAt(const api::ProvisioningRequest& request);
 const Runner* WinnerOf(const std::vector<Runner>& runners);
 
 // Whether another request of the race is the one that the Workload's check is Ready with. Nodes
-// that came for the request are surplus: nobody has them until they are leased (reuse.h).
+// that came for the request are surplus: no Workload has them until they are leased (reuse.h).
 bool HasLost(const api::ProvisioningRequest& request, const api::Workload& workload);
 
 // The request whose capacity the updates let the pods use; empty: none.
@@ -66,8 +66,8 @@ std::string NamedWinner(const std::vector<api::PodSetUpdate>& updates);
 bool RacesInTheCloud(const api::ProvisioningStep& step, const std::string& provisioning_class,
                      bool selects, const VetoInput& input);
 
-// What `nodes` nodes cost that came at `granted` and are not used: until their request is deleted
-// at `deleted`, and ten minutes more, after which autoscalers remove idle nodes.
+// The cost of `nodes` nodes that came at `granted` and are not used: the time until their request
+// is deleted at `deleted`, and ten minutes more, after which autoscalers remove idle nodes.
 struct Waste {
   std::int64_t node_seconds = 0;
   std::int64_t nano_dollars = 0;  // 0: the price is unknown

@@ -23,13 +23,13 @@ namespace berth::provisioning {
 
 std::int64_t WholeSeconds(WallTime from, WallTime to);  // at least 0
 
-// What the vetoes of the check's steps depend on. `policy`: a result of WithReactiveLimit. All
+// The input of the vetoes of the check's steps. `policy`: a result of WithReactiveLimit. All
 // arguments must outlive the result.
 VetoInput AboutReactiveSteps(const ReactiveSituation& situation, const std::string& check,
                              const api::ProvisioningPolicy& policy,
                              const api::ProvisioningMemory& memory, WallTime now);
 
-// What follows for the charge of an attempt that has ended with its quota: it is taken back where
+// The settlement of the charge of an attempt that has ended with its quota: it is taken back where
 // no pod got a node, else kept under an id of its own. Empty: nothing is left to do.
 std::vector<Charge> SettledReactiveCharges(const ReactiveSituation& situation,
                                            const std::string& check,

@@ -75,8 +75,9 @@ std::optional<api::StockKey> StockKeyOf(const api::Workload& workload,
                                         const std::vector<std::string>& flavors,
                                         const std::string& zone = "");
 
-// What a reason says about the stock; nullopt: nothing. `waited`: the reason of the condition that
-// the cloud gave while the request waited, for a request that was given up.
+// The result for the stock that follows from a reason; nullopt: the reason says nothing about the
+// stock. `waited`: the reason of the condition that the cloud gave while the request waited, for a
+// request that was given up.
 std::optional<api::StockResult> ResultOf(std::string_view reason, std::string_view waited);
 
 std::string_view StockResultName(api::StockResult result);  // "granted"

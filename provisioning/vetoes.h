@@ -73,7 +73,7 @@ struct Cost {
   std::int64_t nano_dollars = 0;           // all together, saturating
 };
 
-// What the Workload is expected to cost in the step; nullopt: its price or its run is unknown.
+// The expected cost of the Workload in the step; nullopt: the step's price or the run is unknown.
 std::optional<Cost> CostOf(const api::ProvisioningStep& step, const VetoInput& input);
 
 // The least number of nodes of the step's pool; one for each pod of an unknown pool.

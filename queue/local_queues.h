@@ -42,7 +42,7 @@ class LocalQueues {
   std::int32_t NumberFor(const api::ObjectKey& key);  // assigned if missing
   Entry& at(std::int32_t number) { return entries_[static_cast<std::size_t>(number)]; }
   const Entry& at(std::int32_t number) const { return entries_[static_cast<std::size_t>(number)]; }
-  // Precondition: nothing names the LocalQueue any more.
+  // Precondition: no object names the LocalQueue.
   void Release(std::int32_t number);
   // Greater than every number.
   std::size_t size() const { return entries_.size(); }

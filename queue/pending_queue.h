@@ -82,7 +82,8 @@ class PendingQueue {
         user_shares_(shares),
         counts_(counts) {}
 
-  // What counts before the places of workloads: the usage of their LocalQueues, the turns of users.
+  // The criteria that come before the places of workloads: the usage of their LocalQueues, the
+  // turns of users.
   struct Order {
     bool by_usage = false;
     bool by_user = false;

@@ -31,7 +31,7 @@ struct CallerRequest {
   enum class Kind : std::uint8_t {
     kCapacity,  // pools, prices, stock, open requests: the form of `berth capacity -o json`
     kTopology,  // levels, nodes, Workloads on them, places for gangs
-    kCost,      // what one Workload costs
+    kCost,      // the cost of one Workload
     kWhatIf,    // two forecasts; nothing is written
     kAction,    // one write
     kStory,     // the story of one Workload, as `berth why -o json`, with its pods

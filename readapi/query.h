@@ -68,8 +68,8 @@ struct ReportQuery {
     kAccounts,
     kQueue,     // usage and waits of the ClusterQueue `name` over time
     kWorkload,  // the turns of the Workload `name` in the only one of `namespaces`
-    kCohort,    // what the ClusterQueues below the Cohort `name` used over time
-    kCapacity,  // what was asked of clouds, and the nodes of pools, over time
+    kCohort,    // the usage of the ClusterQueues below the Cohort `name`, over time
+    kCapacity,  // the requests to clouds, and the nodes of pools, over time
   };
   std::string by = "clusterqueue";      // one of kReportGroups
   std::int64_t days = 7;                // until now; 1 to kMostReportDays

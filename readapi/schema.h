@@ -38,7 +38,7 @@ enum class Use : std::uint8_t {
 // The callers, of those who see a row, who may read a field of it.
 enum class Readers : std::uint8_t {
   kAll,
-  kCluster,  // those who may list the resource in all namespaces
+  kCluster,  // callers who may list the resource in all namespaces
 };
 
 struct Field {

@@ -1,9 +1,9 @@
 // simulation/lint_quota.h — quota that cannot be used, and queues without usable quota. Internal to
 // LintQueues.
 //
-// What a queue can reach of a resource in a flavor: its nominal quota, and what the other queues
-// and the Cohorts of its tree can lend, up to its borrowingLimit. Limits of Cohorts between them
-// are not counted: the figure is an upper bound.
+// The amount of a resource in a flavor that a queue can reach: its nominal quota, and what the
+// other queues and the Cohorts of its tree can lend, up to its borrowingLimit. Limits of Cohorts
+// between them are not counted: the figure is an upper bound.
 //
 // Threads: pure functions. Errors: none.
 #pragma once

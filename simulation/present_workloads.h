@@ -41,7 +41,7 @@ bool IsRunning(const api::Workload& workload);
 bool HasRun(const api::Workload& workload);
 // Whether a Workload that holds no quota waits in its queue. The queue may be missing.
 bool WaitsInQueue(const api::Workload& workload);
-// Since when the Workload runs; precondition: HasRun.
+// The time at which the Workload began to run; precondition: HasRun.
 WallTime RunningSince(const api::Workload& workload, WallTime now);
 
 }  // namespace berth::simulation

@@ -20,12 +20,12 @@ namespace berth::simulation {
 enum class JobEffect : std::uint8_t {
   kNone,
   kNew,         // the job belongs to the change
-  kImpossible,  // it never starts in more of the draws
+  kImpossible,  // the number of draws in which it never starts is larger
   kPreempted,   // it is preempted more often
   kLater,
   kEarlier,
   kSpared,    // it is preempted less often
-  kPossible,  // it never starts in fewer of the draws
+  kPossible,  // the number of draws in which it never starts is smaller
 };
 const char* ToString(JobEffect effect);  // "later", …
 

@@ -37,7 +37,7 @@ struct ParentMarks {
       own;
 };
 
-// `kind`: complete but for the rules; `kind.read` tells whether the object is suspended: it has no
+// `kind`: complete but for the rules; `kind.read` reads whether the object is suspended: it has no
 // ready pods.
 ReviewedKind ParentKind(ReviewedKind kind, ParentMarks marks);
 

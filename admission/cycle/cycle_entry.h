@@ -24,7 +24,7 @@ class KeptPlaces;
 class VictimRules;
 struct KeptPlace;
 
-// What the cycles of a scheduler have in common. All must outlive the cycles.
+// The objects that all cycles of a scheduler use. All must outlive the cycles.
 struct CycleContext {
   ClusterState& state;
   queue::QueueSet& queues;
@@ -55,7 +55,7 @@ struct CycleEntry {
   HeadInput input;
   Decision& decision;  // element of the DecisionList
   PreemptionTargets targets;
-  std::vector<PlacedPods> placed;  // on nodes, beyond the room of its own reservation
+  std::vector<PlacedPods> placed;  // the pods on nodes beyond those of its own reservation
   bool was_held_back = false;      // OwnRules::no_preemption_in_return changed its victims
   bool done = false;               // processed
 

@@ -2,7 +2,7 @@
 // and what an entry takes of them: the assignment of an admitted workload, or a claim of one that
 // waits.
 //
-// What is taken counts in the ClusterState until the end of the cycle.
+// The quota and nodes that an entry takes count in the ClusterState until the end of the cycle.
 //
 // Threads: one. Errors: none.
 // Source: Kueue pkg/scheduler (processEntry, fits, resourcesToReserve).

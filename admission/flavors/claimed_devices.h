@@ -68,7 +68,7 @@ class DeviceClaims {
   bool AsksForDevices(const api::Workload& workload) const;
 
  private:
-  // What one pod takes for one claim.
+  // The amounts that one pod takes for one claim.
   struct Charge {
     std::uint64_t pool_version = 0;
     std::string problem;   // the text after the claim's path; empty: none

@@ -48,7 +48,7 @@ struct KeptPlace {
   WallTime until{};  // when it is expected to end
   Usage usage;
   std::vector<PlacedPods> placed;  // its nodes
-  // What ends by `at`: usage by leaf, and nodes.
+  // The workloads that end by `at` release `ended`, usage by leaf, and `left`, nodes.
   std::vector<std::pair<NodeId, Usage>> ended;
   std::vector<PlacedPods> left;
 };

@@ -60,7 +60,7 @@ struct Step {
   int second_slot = -1;
   Value constant;
   std::string field;
-  std::string unescaped;  // what `field` stands for if it is an escaped name; else empty
+  std::string unescaped;  // the property of `field`, if `field` is an escaped name; else empty
   const FunctionEntry* function = nullptr;
   std::shared_ptr<const re2::RE2> regex;  // kCall: the compiled argument 1, if that is a literal
   std::vector<Step> children;

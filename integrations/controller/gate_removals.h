@@ -1,5 +1,5 @@
-// integrations/controller/gate_removals.h — the metric that tells how long pods of admitted
-// Workloads wait for the removal of a gate of admission, topology, or elastic jobs.
+// integrations/controller/gate_removals.h — the metric of the time that pods of admitted Workloads
+// wait for the removal of a gate of admission, topology, or elastic jobs.
 //
 // Threads: those of kube::Metrics.
 #pragma once

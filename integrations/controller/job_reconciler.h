@@ -51,7 +51,7 @@ struct JobReconcilerOptions {
 
 class JobReconciler final : public kube::Reconciler {
  public:
-  // What the reconcilers of all kinds share; all of it outlives them.
+  // The objects that the reconcilers of all kinds share; all of them outlive the reconcilers.
   struct Shared {
     kube::Manager& manager;
     const Clock& clock;

@@ -2,7 +2,7 @@
 //
 // Around the plan of all kinds (job_plan.h): a pod has no ancestor; a pod that is being deleted
 // ends its Workload; a group first removes surplus and replaced pods, adds its pods as owners of
-// the Workload, and tells whether pods are absent.
+// the Workload, and writes the condition that says whether pods are absent.
 //
 // Threads: pure functions. Source: Kueue pkg/controller/jobs/pod.
 #pragma once

@@ -135,7 +135,7 @@ class RequestReconciler final : public kube::Reconciler {
   std::map<std::string, std::vector<Created>> created_;
   BudgetWaiters waiting_for_budget_;
   const RunHistory* runs_ = nullptr;                     // null: no earlier run is known
-  std::function<void(const std::string&)> wake_others_;  // null: nobody shares the budget
+  std::function<void(const std::string&)> wake_others_;  // null: no other shares the budget
 };
 
 }  // namespace berth::provisioning

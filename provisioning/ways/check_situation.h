@@ -59,9 +59,10 @@ struct CheckSituation {
   // The veto against the step; null: there is none, or the veto holds only in favor of another
   // step: such a veto does not take the step from a job that has asked in it.
   const Veto* VetoOf(const api::ProvisioningStep& step) const;
-  // What the vetoes depend on while no request waits. Precondition: the check has a policy.
+  // The input of the vetoes while no request waits. Precondition: the check has a policy.
   VetoInput AboutSteps() const;
-  // What bounds or foretells the run beside the Workload itself; nullopt: nothing.
+  // The limit or forecast of the run from outside the Workload (run_duration.h); nullopt: neither
+  // is known.
   std::optional<std::int64_t> RunOfJob() const;
   // Whether Berth makes each of several requests that race; the cloud may race with one.
   bool Races() const;
@@ -88,8 +89,8 @@ struct CheckSituation {
   std::vector<Runner> runners;  // the requests that may win, by attempt (selection.h)
 };
 
-// What the vetoes of the check's steps depend on while no request waits. Precondition: `input` has
-// a policy and a config. All arguments must outlive the result.
+// The input of the vetoes of the check's steps while no request waits. Precondition: `input` has a
+// policy and a config. All arguments must outlive the result.
 VetoInput AboutSteps(const Situation& situation, const CheckInput& input,
                      const api::ProvisioningMemory& memory, WallTime now);
 

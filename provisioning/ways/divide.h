@@ -21,7 +21,8 @@
 
 namespace berth::provisioning {
 
-// What a check that is Ready does about the parts of its pods. Precondition: there is a runner.
+// Follows the requests for the parts of the pods of a Ready check, and asks for the next part.
+// Precondition: there is a runner.
 void FollowDivided(const CheckSituation& check, Move& move);
 
 }  // namespace berth::provisioning

@@ -14,7 +14,7 @@
 
 namespace berth::provisioning {
 
-// What the check does while its runners are for parts of the Workload. Precondition: there is a
+// Decides the check while its runners are for parts of the Workload. Precondition: there is a
 // runner.
 void FollowParts(const CheckSituation& check, Move& move);
 

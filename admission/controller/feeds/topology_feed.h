@@ -5,8 +5,8 @@
 // copies of its pods. The scheduler is shown a Topology once nodes and pods are known, so that no
 // pod is placed on used room; until then the Topology's queues are inactive.
 //
-// Of the pods only those outside any topology assignment are passed on, when they begin and when
-// they cease to use their node.
+// Only pods outside any topology assignment are passed on: when they begin, and when they cease, to
+// use their node.
 //
 // Threads: the manager's Executor.
 #pragma once

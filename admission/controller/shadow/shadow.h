@@ -109,7 +109,7 @@ class Shadow {
   void Start();
   void Stop();
 
-  // What the incumbent does.
+  // Following the incumbent.
   void OnUpdate(const WorkloadPtr& before, const WorkloadPtr& after);
   void OnDelete(const api::Workload& object);
   void OnFact(Fact fact, const WorkloadPtr& object);
@@ -125,11 +125,11 @@ class Shadow {
   // Returns the number of the comparison.
   std::uint64_t Close(const api::ObjectKey& preemptor, ShadowResult result, ShadowSide incumbent);
   void RestoreVictims(const OpenPreemption& open);
-  ShadowSide SideOf(const api::Workload& object) const;     // what the incumbent decided
-  ShadowSide WaitingSide(const api::ObjectKey& key) const;  // what Berth decided
+  ShadowSide SideOf(const api::Workload& object) const;     // the incumbent's decision
+  ShadowSide WaitingSide(const api::ObjectKey& key) const;  // Berth's decision
   api::ObjectKey PreemptorOf(const api::Workload& victim) const;
 
-  // What Berth decides.
+  // Decisions of Berth.
   CyclePace::Work PacedWork();
   void Changed() { pace_.OnChange(); }
   bool IsFull() const;
