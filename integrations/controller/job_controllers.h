@@ -30,7 +30,7 @@ namespace berth::integrations {
 struct JobControllersOptions {
   enum class BatchJobs { kManaged, kLeftAlone };  // integrations.frameworks
   BatchJobs batch_jobs = BatchJobs::kManaged;
-  // kManaged: all pods. kOfParents: the pods of kinds that queue the pods of their objects.
+  // kManaged: all queued pods. kOfParents: the pods of kinds that queue the pods of their objects.
   // kLeftAlone: pods are not jobs.
   enum class Pods { kManaged, kOfParents, kLeftAlone };
   Pods pods = Pods::kLeftAlone;
