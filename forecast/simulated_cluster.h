@@ -17,7 +17,7 @@ namespace berth::forecast {
 // kueue.x-k8s.io/v1beta1 and v1beta2, and Namespaces; lists of `kubectl get -o json` too. A
 // LocalQueue without namespace is in "default". Other kinds are skipped (NotSimulatedIn).
 //
-// Errors: kInvalid with kind, name and field; an object that stands twice.
+// Errors: kInvalid with kind, name and field; kInvalid also for an object that occurs twice.
 Result<simulation::Cluster> ReadSimulatedCluster(const std::vector<nlohmann::json>& documents);
 
 // A sentence for each kind among the documents that only --pools or --full reads: what a simulation

@@ -18,7 +18,7 @@ namespace berth::view {
 
 // "namespace/name" of a Workload → its position in its LocalQueue.
 using QueuePositions = std::map<std::string, std::int64_t>;
-// Adds those of a PendingWorkloadsSummary.
+// Adds the positions of a PendingWorkloadsSummary.
 void AddPositions(const nlohmann::json& summary, QueuePositions& positions);
 
 struct KueueFilter {
