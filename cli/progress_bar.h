@@ -13,9 +13,8 @@ namespace berth::cli {
 
 class ProgressBar {
  public:
-  // Shows how many of `total` things are done; `noun` names them in the plural. Shows nothing where
-  // stderr is no terminal, or one that cannot draw over a line (TERM=dumb), and where nothing is to
-  // be done.
+  // Shows how many of `total` things are done; `noun` names them in the plural. Shows nothing if
+  // stderr is no terminal or cannot draw over a line (TERM=dumb), or if `total` is 0.
   ProgressBar(std::int64_t total, std::string noun);
   ~ProgressBar();  // erases the line
   ProgressBar(const ProgressBar&) = delete;

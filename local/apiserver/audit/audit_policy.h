@@ -3,7 +3,7 @@
 //
 // The first rule that matches a request decides; a request that no rule matches is not logged.
 //
-// Threads: immutable; any. Errors: kInvalid, with the field and the way out.
+// Threads: immutable; any. Errors: kInvalid, with the field and the remedy.
 // Source: k8s.io/apiserver pkg/audit/policy, restated.
 #pragma once
 

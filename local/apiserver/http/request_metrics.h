@@ -52,7 +52,7 @@ class RequestMetrics : public std::enable_shared_from_this<RequestMetrics> {
   RequestMetrics(const RequestMetrics&) = delete;
   RequestMetrics& operator=(const RequestMetrics&) = delete;
 
-  // What watches of one resource have sent.
+  // The sizes of the events that the watches of one resource have sent.
   class WatchSeries {
    public:
     void Count(std::size_t bytes);
@@ -63,11 +63,12 @@ class RequestMetrics : public std::enable_shared_from_this<RequestMetrics> {
     BucketCounts<kEventSizeBounds.size()> sizes_;
   };
 
-  // Counts the request until its answer is complete: the responder to use instead of `responder`.
+  // Counts the request until its answer is complete. Returns the responder to use in place of
+  // `responder`.
   std::shared_ptr<net::Responder> Measure(const net::Request& request, const Target& target,
                                           const std::optional<ApiPath>& path,
                                           std::shared_ptr<net::Responder> responder);
-  // Valid as long as this object.
+  // The reference is valid for the life of this object.
   WatchSeries& WatchesOf(const ResourceId& resource);
 
   void WriteTo(ExpositionText& text) const;

@@ -19,7 +19,7 @@ struct EvictionVerdict {
   std::optional<Json> budget;
 };
 
-// `budgets`: all of the namespace.
+// `budgets`: all PodDisruptionBudgets of the pod's namespace.
 EvictionVerdict JudgeEviction(const Json& pod, const std::vector<Object>& budgets, WallTime now);
 
 }  // namespace berth::local

@@ -61,7 +61,7 @@ struct WriteResult {
 struct PatchRequest {
   PatchType type = PatchType::kMerge;
   Body body;
-  bool force = false;  // kApply: take fields from other managers
+  bool force = false;  // for kApply: takes fields from other managers
 };
 
 struct DeleteResult {

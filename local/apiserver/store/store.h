@@ -82,7 +82,7 @@ class Store {
   virtual std::shared_ptr<PendingWrite> PendingOf(const ObjectKey& key) const = 0;
 
   virtual const WatchCache& cache() const = 0;
-  // An error: the store takes no writes, for this reason.
+  // OK, or the reason why the store accepts no writes.
   virtual Status Health() const = 0;
   // Random, created with the database: continue tokens of another epoch are refused.
   virtual const std::string& epoch() const = 0;

@@ -22,8 +22,8 @@ namespace berth::local::cluster {
 
 // Perform the members in this order.
 struct JobPlan {
-  std::vector<std::size_t> discard;  // pods to release and delete: not counted
-  std::vector<std::size_t> remove;   // pods to delete, and count
+  std::vector<std::size_t> discard;  // pods to release and delete; they are not counted
+  std::vector<std::size_t> remove;   // pods to delete; they are counted
   std::vector<Json> create;
   std::optional<Json> status;        // null: unchanged
   std::vector<std::size_t> release;  // pods to release once `status` is written

@@ -45,8 +45,8 @@ std::vector<std::size_t> AdvanceCounting(const JobView& view, const JobSpec& spe
 bool IsCountingDone(const JobView& view, const Json& status);
 
 // When the next pod may be created after failures: 10 s after the last failure, doubled with each
-// failure since the last success, at most 10 min. `index`: counts that index only. Disrupted pods
-// (DisruptionTarget) do not count: unlike upstream, they are replaced at once.
+// failure since the last success, at most 10 min. `index`: only failures of that index count.
+// Disrupted pods (DisruptionTarget) do not count: unlike upstream, they are replaced at once.
 std::optional<WallTime> BackoffUntil(const JobView& view, std::optional<std::int64_t> index);
 
 }  // namespace berth::local::cluster

@@ -23,8 +23,8 @@ namespace berth::local::cluster {
 
 struct DaemonSetView {
   Object set;
-  std::vector<Object> nodes;  // all of them, by name
-  std::vector<Object> pods;   // those of the set, and those of its namespace without a controller
+  std::vector<Object> nodes;      // all of them, by name
+  std::vector<Object> pods;       // pods of the set, and pods of its namespace without a controller
   std::vector<Object> revisions;  // those of the set
   std::optional<WallTime> create_not_before;
 };
@@ -45,8 +45,7 @@ struct DaemonSetPlan {
 
 DaemonSetPlan PlanDaemonSet(const DaemonSetView& view, WallTime now);
 
-// What a pod of the set asks of the nodes at least: whether it may be placed on `node`, and may go
-// on running there.
+// Whether a pod of the set should run on a node, and whether a pod that runs there may continue.
 struct DaemonFit {
   bool should_run = false;
   bool may_continue = false;

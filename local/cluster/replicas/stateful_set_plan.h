@@ -23,7 +23,7 @@ namespace berth::local::cluster {
 
 struct StatefulSetView {
   Object set;
-  std::vector<Object> pods;  // those of the set, and those of its namespace without a controller
+  std::vector<Object> pods;       // pods of the set, and pods of its namespace without a controller
   std::vector<Object> revisions;  // those of the set
   std::optional<WallTime> create_not_before;
 };
