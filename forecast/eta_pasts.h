@@ -27,8 +27,8 @@ std::optional<api::JudgedForecast> FirstOfThisWait(const api::Workload& workload
                                                    const api::StartForecast& note);
 
 // The first and the later forecast of a wait in this ClusterQueue, each compared with `until`, the
-// instant of the start or the present one. Forecasts without quantiles that a start can be compared
-// with are left out.
+// instant of the start or the present one. Forecasts that were made after `until`, or that have no
+// quantiles to compare a start with, are left out.
 std::vector<simulation::Calibration::Past> PastsOf(const api::StartForecast& note,
                                                    const std::string& cluster_queue, WallTime until,
                                                    bool started);

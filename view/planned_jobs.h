@@ -34,7 +34,7 @@ struct PlannedJobsInput {
   std::string queue;           // LocalQueue of all jobs; empty: each job names its own
   const std::vector<api::PriorityClass>* priority_classes =
       nullptr;  // null: priorities do not count
-  // LocalQueue "default" takes the jobs of its namespace that name none.
+  // A LocalQueue "default" among these takes the jobs of its namespace that name no queue.
   const std::vector<api::LocalQueue>* local_queues = nullptr;
   // integrations.frameworks; null: each kind is queued.
   const std::vector<std::string>* frameworks = nullptr;

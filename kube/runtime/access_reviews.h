@@ -67,6 +67,7 @@ class AccessReviews {
   struct Options {
     Duration keep_allowed = std::chrono::minutes(1);
     Duration keep_refused = std::chrono::seconds(10);  // kDenied, kNoUser; kFailed is not cached
+    // The most cached answers, and the most questions with running reviews.
     std::size_t max_kept = 256;
     std::size_t max_under_way = 8;
   };

@@ -77,7 +77,7 @@ class LedgerFeed {
   LedgerStats measured_;  // the figures that metrics have counted already
   bool listed_ = false;   // all objects are listed: changes are recorded one by one
   bool sweeping_ = false;
-  api::ObjectKey cursor_;          // the last Workload of the sweep
+  api::ObjectKey cursor_;          // the last Workload that the sweep has visited
   std::set<std::string> present_;  // uids of the Workloads of the sweep
   std::int64_t overflows_ = 0;     // the ledger's overflows when the sweep began
   std::shared_ptr<LedgerFeed*> self_ = std::make_shared<LedgerFeed*>(this);

@@ -38,7 +38,7 @@ struct KueueTable {
   QueuePositions positions;
 };
 
-// Removes the items that the filter excludes.
+// Removes the items that the filter excludes. `of_workloads`: the items are Workloads.
 void Filter(KueueTable& table, bool of_workloads);
 // The LocalQueues ("namespace/name") of the Workloads that wait; each once.
 std::vector<std::string> WaitingQueues(const KueueTable& table);

@@ -99,7 +99,7 @@ class RequestMetrics : public std::enable_shared_from_this<RequestMetrics> {
 
   const IsServed is_served_;
   mutable std::shared_mutex mutex_;
-  // The series, by their joined labels; series stay.
+  // The series, by their joined labels; series are never removed.
   std::unordered_map<std::string, Series*, KeyHash, std::equal_to<>> series_by_key_;
   std::vector<std::unique_ptr<Series>> series_;  // in the order of their first requests
   std::map<ResourceId, std::unique_ptr<WatchSeries>> watches_;

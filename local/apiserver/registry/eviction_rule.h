@@ -15,7 +15,7 @@ namespace berth::local {
 struct EvictionVerdict {
   std::optional<ApiError> refusal;
   // The budget with the eviction counted in its status, to be written before the pod is deleted;
-  // null: no budget is spent.
+  // nullopt: no budget is spent.
   std::optional<Json> budget;
 };
 

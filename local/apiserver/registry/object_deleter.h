@@ -5,8 +5,8 @@
 //                 → deletionTimestamp, finalizers of the propagation policy → commit
 //
 // An object without finalizers and grace period is removed at once; another object stays, with a
-// deletionTimestamp, until an update removes its last finalizer or its grace period is over. A CRD
-// stays until its last instance is gone.
+// deletionTimestamp, until an update removes its last finalizer or a deletion without a grace
+// period follows. A CRD stays until its last instance is gone.
 //
 // Threads: any; blocks until the disk has the deletion, and on webhooks.
 // Errors: 404, 405, 409 Conflict for a precondition, 403, 422, and those of admission.

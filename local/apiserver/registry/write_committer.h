@@ -59,7 +59,8 @@ class WriteCommitter {
   Status SettleRead(const RequestContext& context, WriteResult& result) const;
   // Waits until the state that Store::GetLatest returns is on the disk.
   Status WaitForDisk(const ObjectKey& key) const;
-  // Returns 404, after waiting until the deletion of the object, if any, is on the disk.
+  // Returns 404 once the deletion of the object, if any, is on the disk; the store's error if the
+  // disk fails.
   ApiError Missing(const RequestContext& context) const;
 
  private:

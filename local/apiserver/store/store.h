@@ -32,11 +32,12 @@ struct StoreOptions {
   WatchCache::Snapshot content;
   WindowLimits window;
   std::size_t max_batch_writes = 64;
-  std::int64_t keep_log_rows = 10'000;  // younger than window.keep_for: more
+  std::int64_t keep_log_rows = 10'000;  // rows younger than window.keep_for are kept beyond this
   // The first revision of a new store.
   std::int64_t first_revision = 1;
-  const Clock* clock = nullptr;  // when a change was written; null: real time
-  // Resources whose changes are not logged on disk: frequent ones without resuming watches.
+  const Clock* clock = nullptr;  // gives the times of changes; null: real time
+  // Resources whose changes are not logged on disk: they change often, and their watches do not
+  // resume after a restart.
   std::vector<std::string> unlogged_resources = {"leases.coordination.k8s.io", "events"};
 };
 

@@ -17,7 +17,7 @@ struct JobTally {
   std::int64_t active = 0;
   std::int64_t ready = 0;
   std::int64_t terminating = 0;
-  std::int64_t succeeded = 0;  // including uncounted ones
+  std::int64_t succeeded = 0;  // including pods that the status does not count yet
   std::int64_t failed = 0;
   IndexSet succeeded_indexes;
   IndexSet failed_indexes;  // kept for backoffLimitPerIndex

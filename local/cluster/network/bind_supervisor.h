@@ -16,9 +16,9 @@
 //
 // Two pods may use one port, as on a cluster. Concerned are TCP and UDP sockets and ports other
 // than 0: binds to all addresses, and of TCP to 127.0.0.1 and ::1; connections to these four
-// addresses at ports that a program of the pod has bound this way. Every other call goes on as it
-// was, so that localhost leads to the machine's other programs, too. The filter looks at the number
-// of the system call alone, so that the kernel answers all other calls from its cache.
+// addresses at ports that a program of the pod has bound this way. Every other call is executed
+// unchanged, so that localhost also leads to the machine's other programs. The filter looks at the
+// number of the system call alone, so that the kernel answers all other calls from its cache.
 //
 // Threads: Add may be called from any thread. Linux 5.11 and later.
 #pragma once

@@ -2,8 +2,8 @@
 // /etc/hosts, one for each pod.
 //
 // Programs see the file of their pod at /etc/hosts while it changes: a line never moves, and a
-// reader sees each line whole, as it was or as it is. An outdated line becomes blanks, whose place
-// another line may use.
+// reader sees each line whole, in its old or its new state. An outdated line becomes blanks, whose
+// place another line may use.
 //
 // Threads: one.
 #pragma once

@@ -5,7 +5,7 @@
 //     127.N.64.0/18   the second localhost of each pod (bind_supervisor.h)
 //     127.N.128.0/17  Services
 //
-// N is held by a name of the machine's own (an abstract socket), which ends with this process.
+// This process reserves N by the name of an abstract socket, which ends with the process.
 //
 // Threads: PodAddresses: one.
 #pragma once

@@ -24,7 +24,7 @@ struct DisruptionView {
 };
 
 struct DisruptionPlan {
-  std::optional<Json> status;  // null: unchanged
+  std::optional<Json> status;  // nullopt: unchanged
   std::optional<WallTime> look_again;
 };
 

@@ -4,9 +4,9 @@
 //     the image's folder + an empty folder ──overlay──▶ a root; /proc, /dev, /etc/hosts and the
 //     volumes in it ──pivot_root──▶ nothing else of the machine's files is left
 //
-// The paths of the steps are resolved within the image before (root_folder.h), so that a link of
-// the image does not lead a mount to the machine's files; the empty folder has none when they are
-// performed.
+// The paths of the steps are resolved within the image when the steps are planned (root_folder.h),
+// so that a link of the image does not lead a mount to the machine's files. The empty folder has no
+// links when the steps are performed.
 //
 // Threads: reads folders; any thread.
 #pragma once

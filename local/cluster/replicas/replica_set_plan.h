@@ -28,7 +28,7 @@ struct ReplicaSetPlan {
   std::vector<std::size_t> release;
   std::size_t create = 0;  // the number of pods to create with MakeReplicaPod
   std::vector<std::size_t> remove;
-  std::optional<Json> status;  // null: unchanged
+  std::optional<Json> status;  // nullopt: unchanged
   std::optional<WallTime> look_again;
 };
 

@@ -40,7 +40,7 @@ struct StatefulSetPlan {
   std::vector<Json> create;
   std::vector<std::size_t> remove;
   std::vector<PlannedEvent> events;
-  std::optional<Json> status;  // null: unchanged
+  std::optional<Json> status;  // nullopt: unchanged
   std::vector<Object> remove_revisions;
   std::optional<WallTime> look_again;
 };
