@@ -3,7 +3,7 @@
 //
 //     [######--------------] 31 %  31004 of 100000 jobs
 //
-// Threads: one. Errors: none; what cannot be written is not shown.
+// Threads: one. Errors: none; if stderr cannot be written, nothing is shown.
 #pragma once
 
 #include <cstdint>

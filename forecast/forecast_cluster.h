@@ -27,7 +27,7 @@ namespace berth::forecast {
 
 struct ForecastCluster {
   view::ClusterView view;
-  simulation::Cluster cluster;  // prepared
+  simulation::Cluster cluster;  // prepared (simulation/cluster_objects.h)
   std::vector<std::shared_ptr<const api::Workload>> workloads;
   simulation::RunModel runs;
   std::unordered_map<std::string, std::size_t> members;  // members of `runs`, by NAMESPACE/NAME

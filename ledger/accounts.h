@@ -33,7 +33,7 @@ struct Period {
 
 struct ReportLine {
   std::string key;             // such as the queue's name; empty: no key
-  std::int64_t workloads = 0;  // those with some attempt in the period
+  std::int64_t workloads = 0;  // Workloads with an attempt in the period
   std::int64_t attempts = 0;
   // Outcomes of the attempts that ended in the period.
   std::map<std::string, std::int64_t> outcomes;

@@ -1,11 +1,14 @@
 // ledger/capacity_history.h — requests for capacity over time: for each class and shape the numbers
 // and waits of each part of a period, and the nodes of pools.
 //
-// asked: requests created in the part provisioned: requests that became Provisioned in the part;
-// waits: from their creation failed: requests that ended as Failed in the part; stockouts: of
-// these, for lack of machines open: requests that were neither provisioned nor over at the end of
-// the part nodes: the mean number of nodes that stood for Workloads (NodeTimeRecord) A shape is the
-// amount that the attempt of the Workload held, or requested: "8 nvidia.com/gpu of h100".
+// asked:       requests created in the part
+// provisioned: requests that became Provisioned in the part; waits: from their creation
+// failed:      requests that ended as Failed in the part; stockouts: of these, for lack of machines
+// open:        requests that were neither provisioned nor over at the end of the part
+// nodes:       the mean number of nodes that stood for Workloads (NodeTimeRecord)
+//
+// A shape is the amount that the attempt of the Workload held, or requested: "8 nvidia.com/gpu of
+// h100".
 //
 // Threads: pure functions. Errors: none.
 #pragma once

@@ -69,7 +69,7 @@ class LedgerFeed {
   Ledger& ledger_;
   kube::Metrics* metrics_;
   const bool users_;
-  kube::Informer<api::Workload>* workloads_ = nullptr;            // null: no controller has one
+  kube::Informer<api::Workload>* workloads_ = nullptr;  // null: no controller has the informer
   kube::Informer<api::ProvisioningRequest>* requests_ = nullptr;  // likewise
   kube::Informer<api::ResourceFlavor>* flavors_ = nullptr;        // likewise
   SharesByFlavor shares_;

@@ -22,8 +22,8 @@
 
 namespace berth::ledger {
 
-// The attempts that the object tells about: the attempt that ended last, if its conditions show the
-// end, and the present attempt. `now` is the time at which a new cause of a wait was seen.
+// The attempts that the object has facts about: the attempt that ended last, if its conditions show
+// the end, and the present attempt. `now` is the time at which a new cause of a wait was seen.
 std::vector<AttemptRecord> AttemptsOf(const api::Workload& workload, WallTime now);
 
 // The records of `after` that `before` does not give. `before` may be null.

@@ -1,5 +1,5 @@
 // net/internal/duplex_connection.h — the Duplex that a handler uses, over the connection of a
-// ServerSession: the queue of messages to the peer, and what the protocols implement.
+// ServerSession: the queue of messages to the peer, and the functions that the protocols implement.
 //
 //     any thread ──Write──▶ queue ──(strand)──▶ protocol ──Send──▶ ServerSession
 //     any thread ──Read───────────▶ (strand) ─▶ protocol ──WantInput──▶ ServerSession ──OnInput──▶
@@ -68,8 +68,9 @@ class DuplexConnection : public std::enable_shared_from_this<DuplexConnection> {
         strand_(std::move(context.strand)),
         limits_(std::move(context.limits)) {}
 
-  // The functions below run on the strand. Sends the next output of TakeOutput, unless an output is
-  // under way.
+  // The functions below run on the strand.
+
+  // Sends the next output of TakeOutput, unless an output is under way.
   virtual void Flush() = 0;
   virtual void OnOver() = 0;  // no input follows and no output is sent
 

@@ -1,7 +1,8 @@
 // view/screens/items.h — one thing as JSON: the forms that `-o json` and the read API (/api/v1)
 // share.
 //
-// Instants are RFC 3339. Callers add what depends on the moment of reading: ages, positions.
+// Instants are RFC 3339. Callers add the values that depend on the moment of reading: ages,
+// positions.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// local/apiserver/registry/pod_amounts.h — the amounts of resources that a pod asks for.
+// local/apiserver/registry/pod_amounts.h — the amounts of resources that a pod requests.
 //
 // Pure. Source: Kubernetes "Resource Management for Pods and Containers".
 #pragma once

@@ -31,7 +31,7 @@ struct WebhookCall {
     kServerFailed,  // the webhook's patch does not fit the object
   };
   Ending ending = Ending::kAllowed;
-  std::string webhook;    // its name
+  std::string webhook;    // the webhook's name
   std::string type;       // "admit" of mutating webhooks, "validating"
   std::string operation;  // "CREATE", …
   int code = 200;         // the code of the HTTP answer or of the rejection; 0 for kServerFailed

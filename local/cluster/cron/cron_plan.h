@@ -20,7 +20,7 @@ namespace berth::local::cluster {
 
 struct CronView {
   Object cron_job;
-  std::vector<Object> jobs;      // those of the CronJob
+  std::vector<Object> jobs;      // the Jobs of the CronJob
   std::optional<TimeZone> zone;  // the zone of spec.timeZone; nullopt: unknown zone
 };
 

@@ -7,7 +7,8 @@
 // FailedMount.
 //
 // Threads: tasks of one Executor; asks the API.
-// Errors: kInvalid, in kubelet's words, for what the pod asks; kUnavailable for the disk.
+// Errors: kInvalid, in kubelet's words, if the pod's declaration cannot be fulfilled; kUnavailable
+// for the disk.
 // Source: Kubernetes "Volumes".
 #pragma once
 

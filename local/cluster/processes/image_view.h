@@ -29,7 +29,7 @@ struct ImageScratch {
   std::string work;   // the work folder of the overlay file system
 };
 
-// Makes the empty folders of a scratch in `folder`; removes what an earlier run has left.
+// Makes the empty folders of a scratch in `folder`; removes files that an earlier run has left.
 Result<ImageScratch> MakeImageScratch(const std::string& folder);
 // The paths of the folders that MakeImageScratch makes.
 ImageScratch ImageScratchIn(const std::string& folder);

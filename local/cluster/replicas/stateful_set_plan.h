@@ -24,7 +24,7 @@ namespace berth::local::cluster {
 struct StatefulSetView {
   Object set;
   std::vector<Object> pods;       // pods of the set, and pods of its namespace without a controller
-  std::vector<Object> revisions;  // those of the set
+  std::vector<Object> revisions;  // the revisions of the set
   std::optional<WallTime> create_not_before;
 };
 

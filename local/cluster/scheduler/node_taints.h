@@ -22,8 +22,8 @@
 
 namespace berth::local::cluster {
 
-// Gives the node the taints that its conditions and `unschedulable` ask for, and takes away those
-// that they no longer ask for; returns whether any changed.
+// Gives the node the taints that its conditions and `unschedulable` require, and removes the other
+// taints of these kinds; returns whether any changed.
 bool SetTaints(Json& node, WallTime now);
 
 class NodeTaints {

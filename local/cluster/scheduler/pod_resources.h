@@ -20,7 +20,7 @@ api::ResourceAmounts PodRequests(const Json& pod_spec);
 
 // The reason why the device plugins of the node refuse the pod, in kubelet's words; nullopt: they
 // accept the pod. A node with the label kOneShareLabel gives a pod one share of a GPU, and refuses
-// a container that asks for more.
+// a container that requests more.
 inline constexpr char kOneShareLabel[] = "cloud.berth.dev/one-share-a-pod";
 std::optional<std::string> DeviceRefusal(const Json& pod_spec, const Json& node);
 
