@@ -47,7 +47,7 @@ webhook::ReviewedKind ReviewedKindOf(const integrations::KindPtr& kind,
 std::vector<webhook::ReviewedKind> ReviewedKinds(const std::vector<std::string>& frameworks,
                                                  const ReadsOf& reads_of = {});
 
-// The feature gates of reviews; the caller sets the members about users.
+// The feature gates of reviews; the caller sets `record_users`.
 webhook::ReviewGates ReviewGatesOf(const admission::FeatureGates& gates);
 
 }  // namespace berth::program

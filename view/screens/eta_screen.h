@@ -33,7 +33,7 @@ struct EtaRow {
   std::optional<WallTime> deadline;
   std::optional<double> in_time;  // the chance to end by `deadline`; nullopt: unknown
   double chance = 0;              // the chance of a start at all: a share of the draws
-  std::string why;                // why the job does not start in all draws; empty: it does
+  std::string why;  // why the job does not start in all draws, or has no forecast; empty: it starts
   std::shared_ptr<const simulation::RunForecast> run;  // null: the job is in no queue
   std::optional<simulation::CapacityWait> capacity;
 };

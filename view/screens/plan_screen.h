@@ -41,7 +41,7 @@ struct QuotaPlan {
 struct CheckPlan {
   std::string check;
   std::string policy;        // empty: none
-  std::string problem;       // why the check cannot request capacity; empty: it can
+  std::string problem;       // why `steps` is empty or has no effect; empty: the steps hold
   bool is_reactive = false;  // nodes come for the pods, after the start
   std::vector<provisioning::StepOutlook> steps;
 };
