@@ -40,8 +40,8 @@ struct QuotaPlan {
 
 struct CheckPlan {
   std::string check;
-  std::string policy;        // empty: none
-  std::string problem;       // why `steps` is empty or has no effect; empty: the steps hold
+  std::string policy;   // empty: none
+  std::string problem;  // why the check takes no steps; empty: it takes `steps`, or is reactive
   bool is_reactive = false;  // nodes come for the pods, after the start
   std::vector<provisioning::StepOutlook> steps;
 };
