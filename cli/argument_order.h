@@ -11,17 +11,17 @@
 
 namespace berth::cli {
 
-// `words`: without the program's name. Moves options that the command has from the front of the
-// command to its end; other words stay in place.
+// `words` follow the program's name. Moves options of the command that stand in front of it to the
+// end of the line; other words stay in place.
 std::vector<std::string> CommandFirst(const Command& program,
                                       const std::vector<std::string>& words);
 
-// `words`, the command first, with an empty value as a word of its own: the parser takes
-// `--option=` for an option whose value is missing.
+// Returns `words`, which begin with the command, with each empty value as a word of its own, since
+// the parser takes `--option=` for an option whose value is missing.
 std::vector<std::string> SplitEmptyValues(const Command& program, std::vector<std::string> words);
 
-// What is wrong with the first word of a command line that is no command where one has to stand:
-// the word, and the nearest command. Empty: nothing.
+// The error about the first word that should be a command and is none: the word, and the nearest
+// command. Empty: there is no such word.
 std::string UnknownCommand(const Command& program, const std::vector<std::string>& words);
 
 }  // namespace berth::cli

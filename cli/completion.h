@@ -12,7 +12,7 @@
 
 namespace berth::cli {
 
-// Names for `value` of an option or positional. Choices are written "text|json|yaml".
+// The kinds of values of an option or positional. Choices are written "text|json|yaml".
 inline constexpr char kFileValue[] = "FILE";
 inline constexpr char kDirectoryValue[] = "DIRECTORY";
 inline constexpr char kNamespaceValue[] = "NAMESPACE";
@@ -53,9 +53,9 @@ struct Completion {
   enum class Paths { kNone, kFiles, kDirectories };
   std::vector<Suggestion> suggestions;
   Paths paths = Paths::kNone;  // the shell completes paths itself
-  std::string names_of;        // the value, such as kQueueValue, whose names the cluster knows
-  std::string prefix;          // the start of those names
-  std::string word_start;      // the word before the name: "--namespace="
+  std::string names_of;    // the kind of value, such as kQueueValue, whose names are in the cluster
+  std::string prefix;      // the start of those names
+  std::string word_start;  // the word before the name: "--namespace="
   // The values of options on the line so far, by the option's longest name.
   std::vector<std::pair<std::string, std::string>> given;
 };

@@ -13,8 +13,9 @@ namespace berth::cli {
 
 inline constexpr Duration kLeastEtaInterval = std::chrono::seconds(1);
 
-// How often the starts of waiting jobs are forecast and kept on their Workloads
-// (program/eta_writer.h). `text`: Go's notation, or "0"; nullopt: `usual`. nullopt: never.
+// The interval at which the starts of waiting jobs are forecast and kept on their Workloads
+// (program/eta_writer.h); nullopt: never. `text`: Go's notation, or "0"; nullopt: the interval is
+// `usual`.
 Result<std::optional<Duration>> EtaIntervalOf(const std::optional<std::string>& text,
                                               std::optional<Duration> usual);
 

@@ -15,12 +15,12 @@ namespace berth::cli {
 
 inline constexpr int kMostDraws = 1000;
 
-// Where the state of the cluster comes from, and how it is played on.
+// The source of the cluster's state, and the options of the simulation.
 struct ForecastFlags {
   ClientFlags client;
   std::vector<std::string> from;  // files and folders of `kubectl get -o json`; empty: the API
-  std::string now;                // the time of the files, RFC 3339; empty: the last that they name
-  std::string ledger;             // file; empty: that beside the kubeconfig, if there is one
+  std::string now;                // the time of the files, RFC 3339; empty: the latest time in them
+  std::string ledger;             // file; empty: the ledger beside the kubeconfig, if there is one
   std::string config;             // Kueue's Configuration file; empty: the defaults
   std::string decisions;          // kueue, berth; empty: the file's value
   bool pods = false;              // reads the pods on nodes, too
@@ -33,13 +33,13 @@ struct EtaFlags {
   std::string reference;  // job/x, KIND/x, workload/x, x
   bool all = false;       // every job that waits
   std::string scores;     // file of past forecasts (forecast/eta_scores.h); empty: none
-  bool draw = false;      // not from the forecasts that the controller keeps
+  bool draw = false;      // true: ignores the forecasts that the controller keeps
 };
 int RunEta(const EtaFlags& flags);
 
 struct WhatIfFlags {
   ForecastFlags forecast;
-  std::vector<std::string> files;   // objects of queues and jobs, as they would be
+  std::vector<std::string> files;   // objects of queues and jobs, in the changed state
   bool recursive = false;           // reads the folders in folders of `files` and `submit`, too
   std::vector<std::string> submit;  // files of jobs
   forecast::WhatIfOptions changes;

@@ -14,8 +14,8 @@
 
 namespace berth::cli {
 
-// What a forecast starts from. `default_namespace` becomes that of jobs without one. Errors as
-// Session's and ReadDump's; kInvalid with the flag.
+// Reads the state that a forecast starts from. `default_namespace` is set to the namespace of jobs
+// without one. Errors: those of Session and ReadDump; kInvalid with the flag.
 Result<view::ClusterView> ReadForecastView(const ForecastFlags& flags,
                                            std::string& default_namespace);
 // The Workloads and LocalQueues of the API alone, of `namespace_name` where `all` is false.
@@ -25,13 +25,14 @@ Result<view::ClusterView> ReadNotedView(view::Session& session, const ForecastFl
 Result<view::ClusterView> ReadBesideNotes(view::Session& session, const ForecastFlags& flags,
                                           bool all, const std::string& default_namespace,
                                           view::ClusterView noted);
-// Errors as LedgerReader's; kInvalid with the flag.
+// Errors: those of LedgerReader; kInvalid with the flag.
 Result<forecast::ForecastCluster> MakeForecastClusterOf(const ForecastFlags& flags,
                                                         view::ClusterView view,
                                                         const std::string& default_namespace);
 // Reads the cluster (ReadForecastView) and builds its forecast (MakeForecastClusterOf).
 Result<forecast::ForecastCluster> ReadForecastCluster(const ForecastFlags& flags);
-// The draws of the flags; by default fewer in large clusters, kMostDraws at most.
+// The number of draws: that of the flags, or by default one that is smaller for more jobs; at most
+// kMostDraws.
 int DrawsOf(const ForecastFlags& flags, std::size_t jobs);
 
 }  // namespace berth::cli

@@ -11,7 +11,7 @@
 
 namespace berth::cli {
 
-// Whether the text is YAML of `kind: JobGenerator`; what follows may be wrong.
+// Whether the text is YAML of `kind: JobGenerator`; its other fields may be wrong.
 bool IsGenerator(std::string_view text);
 Result<std::vector<simulation::JobSource>> ReadGenerator(std::string_view text);
 

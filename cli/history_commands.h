@@ -8,15 +8,17 @@
 
 namespace berth::cli {
 
-// Which file: `ledger`, else ledger.db in `data_dir`, else ledger.db beside the kubeconfig that
-// `berth up` has written (--kubeconfig, KUBECONFIG), else in the usual data directory.
+// Chooses the ledger's file: `ledger`, else ledger.db in `data_dir`, else ledger.db beside the
+// kubeconfig that `berth up` has written (--kubeconfig, KUBECONFIG), else ledger.db in the usual
+// data directory.
 struct LedgerPlace {
   std::string ledger;
   std::string data_dir;
   std::string kubeconfig;
 };
 
-// The ledger in the folder of a kubeconfig; `kubeconfig` empty: that of KUBECONFIG. Empty: none.
+// The ledger in the folder of a kubeconfig; an empty `kubeconfig` stands for the one of KUBECONFIG.
+// Returns "" if there is no ledger.
 std::string LedgerBeside(const std::string& kubeconfig);
 
 struct HistoryFlags {

@@ -19,7 +19,7 @@ struct CreateFlags {
   DryRun dry_run = DryRun::kNone;
   view::NewClusterQueue cluster_queue;
   view::NewResourceFlavor flavor;
-  std::string local_queue;             // its name
+  std::string local_queue;             // the name of the LocalQueue
   std::string local_queue_target;      // --clusterqueue
   bool ignore_unknown_target = false;  // --ignore-unknown-cq
 };

@@ -18,10 +18,10 @@ struct LedgerFlags {
   std::optional<std::string> file;  // nullopt: the command's default; empty: none is written
   std::int64_t days = 90;
   std::int64_t megabytes = 256;
-  bool users = false;  // who made a job is noted on the job and in the ledger
+  bool users = false;  // records on the job and in the ledger who made the job
 };
 
-// nullopt: no ledger. `usual`: the file where none is given; empty: none.
+// nullopt: no ledger. `usual`: the file if the flags name none; empty: no ledger.
 Result<std::optional<ledger::LedgerOptions>> LedgerOptionsOf(const LedgerFlags& flags,
                                                              const std::string& usual);
 

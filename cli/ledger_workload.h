@@ -1,4 +1,4 @@
-// cli/ledger_workload.h — what the ledger has of jobs, as a workload for `berth simulate`.
+// cli/ledger_workload.h — the jobs of a ledger as a workload for `berth simulate`.
 //
 // Threads: pure functions, but for ReadLedgerWorkload. Errors: as LedgerReader's.
 #pragma once

@@ -1,4 +1,5 @@
-// cli/lint_command.h — `berth lint`: what is wrong with manifests, before a cluster has them.
+// cli/lint_command.h — `berth lint`: reports what is wrong with manifests before they are applied
+// to a cluster.
 #pragma once
 
 #include <string>
@@ -9,14 +10,14 @@
 namespace berth::cli {
 
 struct LintFlags {
-  std::vector<std::string> files;  // and folders
+  std::vector<std::string> files;  // files and folders
   bool recursive = false;          // reads the folders in folders, too
   std::string config;              // Kueue's Configuration file; empty: the defaults
   bool strict = false;             // warnings count as errors
   view::OutputFormat output = view::OutputFormat::kText;
 };
 
-// Returns kExitRefused where there is an error, and with `strict` where there is a finding.
+// Returns kExitRefused if there is an error, or with `strict` if there is any finding.
 int RunLint(const LintFlags& flags);
 
 }  // namespace berth::cli

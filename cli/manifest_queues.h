@@ -14,7 +14,7 @@
 namespace berth::cli {
 
 // Reads the cluster of documents that come from `files`. Errors: kInvalid with a line for each
-// object that cannot be read, with its place; else the error of all documents together.
+// object that cannot be read, with the object's place; else the error of all documents together.
 Result<simulation::Cluster> ReadManifestQueues(const std::vector<nlohmann::json>& documents,
                                                const std::vector<std::string>& files);
 

@@ -19,8 +19,8 @@
 namespace berth::cli {
 
 struct PlayedCluster {
-  std::vector<nlohmann::json> queues;      // and all other objects: flavors, checks, policies
-  std::vector<nlohmann::json> machines;    // Topologies and Nodes
+  std::vector<nlohmann::json> queues;    // queues and all other objects: flavors, checks, policies
+  std::vector<nlohmann::json> machines;  // Topologies and Nodes
   std::vector<nlohmann::json> node_pools;  // the pools of the emulated cloud
 };
 

@@ -3,7 +3,7 @@
 //
 //     [######--------------] 31 %  31004 of 100000 jobs
 //
-// Threads: one. Errors: none; what cannot be written is not shown.
+// Threads: one. Errors: none; if stderr cannot be written, nothing is shown.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,8 @@ namespace berth::cli {
 
 class ProgressBar {
  public:
-  // Shows how many of `total` things are done; `noun` names them in the plural. Shows nothing where
-  // stderr is no terminal, or one that cannot draw over a line (TERM=dumb), and where nothing is to
-  // be done.
+  // Shows how many of `total` things are done; `noun` names them in the plural. Shows nothing if
+  // stderr is no terminal or cannot draw over a line (TERM=dumb), or if `total` is 0.
   ProgressBar(std::int64_t total, std::string noun);
   ~ProgressBar();  // erases the line
   ProgressBar(const ProgressBar&) = delete;

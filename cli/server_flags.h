@@ -43,7 +43,7 @@ struct UpFlags {
   std::string read_api_listen;              // the address of /api/v1; empty: not served
   PageProxyFlags read_api_proxy;
   bool read_api_actions = false;  // writes with the rights of the caller
-  bool dashboard = false;         // serves /api/v1 on a free port where none is named
+  bool dashboard = false;         // serves /api/v1 on a free port if read_api_listen is empty
 };
 
 struct ControllerFlags {

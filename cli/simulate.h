@@ -18,7 +18,7 @@ struct SimulateFlags {
   std::string workload;                // cli/workload_source.h; "-" is standard input
   std::vector<std::string> mapped;     // ORIGIN=QUEUE: LocalQueues of a trace's jobs
   std::uint64_t seed = 1;              // the seed of a generated workload
-  std::int64_t seeds = 0;              // runs with so many seeds, from `seed` on; 0: one run
+  std::int64_t seeds = 0;              // the number of runs, with seeds from `seed` on; 0: one run
   std::vector<std::string> compare;    // other manifests; empty: one run
   std::vector<std::string> pools;      // files and folders of NodePools; empty: no nodes
   bool full = false;                   // plays every part of Berth, not the scheduler alone

@@ -36,8 +36,8 @@ class SimulationEvents {
     Duration at{};
     std::size_t job = 0;
     simulation::WorldEvent::Kind kind{};
-    std::size_t start = 0;                 // index in starts_, of kStarted
-    std::optional<std::size_t> preemptor;  // a job, of kPreempted
+    std::size_t start = 0;                 // for kStarted: the index in starts_
+    std::optional<std::size_t> preemptor;  // for kPreempted: the preempting job
   };
   struct Start {
     std::vector<std::string> flavors;  // each once, by name

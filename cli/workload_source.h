@@ -1,6 +1,6 @@
 // cli/workload_source.h — the workload of `berth simulate`: a trace, a ledger, or a generator.
 //
-// Threads: one. Errors: as of the readers, with the file; kNotFound: the file cannot be read.
+// Threads: one. Errors: those of the readers, with the file; kNotFound: the file cannot be read.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // forecast/eta_entries.h — the lines of the file of `berth eta --scores`.
 //
 // A line of JSON for each forecast:
-// {"uid","at","queue","later","p10","p50","p90","told50","told90", "wait"}; times in seconds,
-// `wait` once the job has started. `queue` and `later` may be absent.
+// {"uid","at","queue","later","p10","p50","p90","told50","told90", "wait"}; times are in seconds,
+// and `wait` is set once the job has started. `queue` and `later` may be absent.
 //
 // Threads: pure functions. Errors: kInvalid with the line.
 #pragma once

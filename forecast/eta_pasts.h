@@ -1,5 +1,5 @@
-// forecast/eta_pasts.h — what came of the forecasts that the controller keeps on Workloads
-// (program/eta_writer.h), for the correction of new ones.
+// forecast/eta_pasts.h — compares the forecasts that the controller keeps on Workloads
+// (program/eta_writer.h) with the starts, to correct new forecasts.
 //
 //     annotation berth.dev/eta: the first and the later forecast of the wait ──┐
 //     condition Admitted, or now ─────────────────────────────────────────────┴─▶ Calibration
@@ -22,18 +22,19 @@ namespace berth::forecast {
 // The forecast on the Workload; nullopt: it has none.
 std::optional<api::StartForecast> NoteOn(const api::Workload& workload);
 
-// The first forecast of the wait that goes on; nullopt: `note` is of a wait before the last start.
+// The first forecast of the present wait; nullopt: `note` is of a wait before the last start.
 std::optional<api::JudgedForecast> FirstOfThisWait(const api::Workload& workload,
                                                    const api::StartForecast& note);
 
-// What `until` says of the forecasts of a wait in this ClusterQueue: of the first one, and of the
-// later one. Without those that have no quantiles by which a start can be measured.
+// The first and the later forecast of a wait in this ClusterQueue, each compared with `until`, the
+// instant of the start or the present one. Forecasts that were made after `until`, or that have no
+// quantiles to compare a start with, are left out.
 std::vector<simulation::Calibration::Past> PastsOf(const api::StartForecast& note,
                                                    const std::string& cluster_queue, WallTime until,
                                                    bool started);
 
-// The start of an admitted Workload against the forecasts of the wait that it ended; no pasts:
-// there are none.
+// The start of an admitted Workload, compared with the forecasts of the wait that it ended. `pasts`
+// is empty if there are no such forecasts.
 struct StartPasts {
   WallTime at{};
   std::vector<simulation::Calibration::Past> pasts;

@@ -1,5 +1,5 @@
-// forecast/eta_scores.h — the forecasts that `berth eta --scores FILE` has reported, and what came
-// of them.
+// forecast/eta_scores.h — the forecasts that `berth eta --scores FILE` has reported, compared with
+// the starts.
 //
 //     FILE ──Read──▶ entries ──Resolve(cluster)──▶ Corrections, hit rate ──▶ corrected forecasts
 //      ▲                                                                        │
@@ -30,8 +30,8 @@ class EtaScores {
   // Replaces the file.
   Status Write() const;
 
-  // Notes what came of the forecasts: starts in the ledger and of admitted Workloads. Entries of
-  // Workloads that are gone, and whose start is not known, are dropped.
+  // Compares the forecasts with the starts: those in the ledger and those of admitted Workloads.
+  // Entries of Workloads that are gone, and whose start is not known, are dropped.
   void Resolve(const ForecastCluster& cluster);
   const simulation::Corrections& corrections() const { return corrections_; }
   void Add(const EtaEntry& entry);  // no effect where the Workload has an entry
@@ -39,7 +39,7 @@ class EtaScores {
   // Whether there are corrections.
   bool corrects() const { return !corrections_.empty(); }
   std::int64_t known() const { return known_; }  // forecasts whose job has started
-  // The shares of these starts that were no later than what was reported.
+  // The shares of these starts that were no later than the reported quantile.
   double within_p50() const { return within_p50_; }
   double within_p90() const { return within_p90_; }
 

@@ -27,7 +27,7 @@ namespace berth::forecast {
 
 struct ForecastCluster {
   view::ClusterView view;
-  simulation::Cluster cluster;  // prepared
+  simulation::Cluster cluster;  // prepared (simulation/cluster_objects.h)
   std::vector<std::shared_ptr<const api::Workload>> workloads;
   simulation::RunModel runs;
   std::unordered_map<std::string, std::size_t> members;  // members of `runs`, by NAMESPACE/NAME
@@ -38,7 +38,7 @@ struct ForecastCluster {
   std::vector<ledger::AttemptRecord> attempts;  // the ledger's attempts
 };
 
-// The jobs of the cluster with what is known of their runs and capacity; `not_queued` has the
+// The jobs of the cluster with the known facts of their runs and capacity. `not_queued` has the
 // Workloads that no queue holds.
 struct ForecastJobs {
   std::vector<simulation::ForecastJob> jobs;
@@ -48,20 +48,19 @@ struct ForecastJobs {
 // Adds the objects of the documents; kinds that a view does not have are left out.
 Status AddDocuments(const std::vector<nlohmann::json>& documents, view::ClusterView& view);
 // Reads lists and objects of `kubectl get -o json`, of kueue.x-k8s.io/v1beta1 and v1beta2, in any
-// order. The time of the view is `now`; nullopt: the last one that the metadata and conditions of
-// all objects name. kInvalid: an object that does not decode, or stands twice with different
-// contents, with kind and name; no ClusterQueue at all.
+// order. The time of the view is `now`; nullopt: the latest time in the metadata and conditions of
+// all objects. kInvalid: an object that does not decode, or stands twice with different contents,
+// with kind and name; no ClusterQueue at all.
 Result<view::ClusterView> ReadDump(const std::vector<nlohmann::json>& documents,
                                    std::optional<WallTime> now = std::nullopt);
 
 // `attempts` are the ledger's; finished Workloads of the view count, too.
 ForecastCluster MakeForecastCluster(view::ClusterView view,
                                     std::vector<ledger::AttemptRecord> attempts);
-// `cluster` with another view in its place.
+// `cluster` with its view replaced by `view`.
 ForecastCluster WithView(const ForecastCluster& cluster, view::ClusterView view);
 ForecastJobs ForecastJobsOf(const ForecastCluster& cluster);
-// `options` with what the cluster knows: the world, the runs, the arrivals. `cluster` must outlive
-// them.
+// `options` with the world, the runs and the arrivals of `cluster`, which must outlive the result.
 simulation::ForecastOptions ForecastOptionsOf(const ForecastCluster& cluster,
                                               simulation::ForecastOptions options = {});
 

@@ -1,5 +1,5 @@
 // forecast/plan_forecast.h — when a job that is not created yet would start: a forecast of the
-// cluster with the job as the last that has come.
+// cluster in which the job is the newest.
 //
 // Threads: makes threads of its own for the draws (forecast_threads.h). Errors: none; a job that no
 // queue holds never starts, and says why.

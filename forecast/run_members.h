@@ -19,19 +19,20 @@
 
 namespace berth::forecast {
 
-// Members, and what a job like each of them would ask for.
+// Members, each with the request of a job like it.
 struct RunMembers {
   std::vector<simulation::RunMember> members;
   std::unordered_map<std::string, std::size_t> of_workload;  // members, by NAMESPACE/NAME
   // By member; null: its pods are unknown.
   std::vector<std::shared_ptr<const simulation::JobShape>> shapes;
   std::vector<std::int32_t> priorities;  // by member
-  // From when on every submission is a member, but for what is kept for longer; nullopt: unknown,
-  // as nothing has ended.
+  // Every submission since this time is a member; earlier ones may be missing. Nullopt: unknown,
+  // since nothing has ended.
   std::optional<std::int64_t> since;
 };
 
-// The most that the Workload's Job may run: activeDeadlineSeconds; nullopt: it says nothing.
+// The longest time that the Workload's Job may run (activeDeadlineSeconds); nullopt: the Job has no
+// such limit.
 std::optional<std::int64_t> DeadlineOf(const view::ClusterView& view,
                                        const api::Workload& workload);
 

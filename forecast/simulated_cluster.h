@@ -17,11 +17,12 @@ namespace berth::forecast {
 // kueue.x-k8s.io/v1beta1 and v1beta2, and Namespaces; lists of `kubectl get -o json` too. A
 // LocalQueue without namespace is in "default". Other kinds are skipped (NotSimulatedIn).
 //
-// Errors: kInvalid with kind, name and field; an object that stands twice.
+// Errors: kInvalid with kind, name and field; kInvalid also for an object that occurs twice.
 Result<simulation::Cluster> ReadSimulatedCluster(const std::vector<nlohmann::json>& documents);
 
-// A sentence for each kind among the documents that only --pools or --full reads: what a simulation
-// of the scheduler alone leaves out. Sorted. `has_pools`: NodePools and Nodes come from elsewhere.
+// A sentence for each kind among the documents that only --pools or --full reads: a simulation of
+// the scheduler alone leaves these out. Sorted. `has_pools`: NodePools and Nodes come from
+// elsewhere.
 std::vector<std::string> NotSimulatedIn(const std::vector<nlohmann::json>& documents,
                                         bool has_pools);
 

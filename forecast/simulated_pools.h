@@ -13,10 +13,11 @@
 
 namespace berth::forecast {
 
-// What of the documents becomes pools.
+// The kinds of documents that become pools.
 enum class PoolKinds : std::uint8_t {
   kNodePools,         // the emulated cloud knows Nodes itself
-  kNodePoolsAndNodes  // a Node is a pool of this one node, which is there from the start and stays
+  kNodePoolsAndNodes  // each Node, too, is a pool of this one node, which exists from the start to
+                      // the end
 };
 
 // Whether the object is a Node, or a NodePool of the emulated cloud: other clouds have the kind,
@@ -24,13 +25,13 @@ enum class PoolKinds : std::uint8_t {
 bool IsMachine(const nlohmann::json& object);
 
 // Reads the NodePools (cloud.berth.dev/v1alpha1) and Nodes (v1) among the documents, those of lists
-// too, in their order. The stock of a pool bounds its nodes. Zones, queued provisioning and
-// the notice of evictions have no effect. Nodes that a NodePool among the documents has made are
-// left out; a Node that is unschedulable counts as none. The price of a Node is that of its
-// annotation berth.dev/price-per-hour, else 0.
+// too, in their order. The stock of a pool bounds its nodes. Zones, queued provisioning and the
+// notice of evictions have no effect. Nodes that a NodePool among the documents has made are left
+// out; a Node that is unschedulable is left out, too. The price of a Node is its annotation
+// berth.dev/price-per-hour, else 0.
 //
-// Errors: kInvalid with name and field: an unknown machine type, a number that is none or out of
-// range, a name that stands twice, no NodePool and no Node at all.
+// Errors: kInvalid with name and field: an unknown machine type, a number that cannot be read or is
+// out of range, a name that occurs twice, no NodePool and no Node at all.
 Result<std::vector<simulation::NodePool>> ReadSimulatedPools(
     const std::vector<nlohmann::json>& documents, PoolKinds kinds);
 

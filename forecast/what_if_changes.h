@@ -20,7 +20,7 @@ struct WhatIfOptions {
   std::vector<std::string> quota;     // QUEUE/FLAVOR/RESOURCE=+AMOUNT
   std::vector<std::string> priority;  // job/x=100
   std::vector<std::string> stop;      // ClusterQueues or LocalQueues
-  std::vector<std::string> nodes;     // to be removed
+  std::vector<std::string> nodes;     // names of the nodes to remove
   int times = 1;                      // how often each job is submitted
 };
 
@@ -29,7 +29,8 @@ struct WhatIfInput {
   std::vector<nlohmann::json> changed;    // documents of -f: objects of queues, policies, jobs
   std::vector<nlohmann::json> submitted;  // documents of --submit
   std::string default_namespace;
-  view::FindReadObject find;  // beside the documents; null: these alone
+  view::FindReadObject
+      find;  // finds objects that the documents lack; null: only the documents count
 };
 
 struct ChangedView {

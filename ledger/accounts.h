@@ -1,4 +1,5 @@
-// ledger/accounts.h — the accounts of a period: attempts → one line a queue, namespace, or cause.
+// ledger/accounts.h — the accounts of a period: attempts → one line for each queue, namespace, or
+// cause.
 //
 // used:       amount × time from the admission to the end of the attempt (or of the period)
 // destroyed:  used of attempts that ended as Preempted or Evicted: what they computed is
@@ -9,8 +10,8 @@
 //             its reservation × the time of `used`
 // waited:     time from the queueing to the admission, of each attempt, and that time × what the
 //             attempt asks for
-// Only what lies in the period counts. Amounts are in units of the resource's hours: CPU hours, GiB
-// hours of memory-like resources, GPU hours.
+// Only the time within the period counts. Amounts are in units of the resource's hours: CPU hours,
+// GiB hours of memory-like resources, GPU hours.
 //
 // Threads: pure functions; a StreamedReport belongs to one. Errors: none.
 #pragma once
@@ -31,8 +32,8 @@ struct Period {
 };
 
 struct ReportLine {
-  std::string key;             // such as the queue's name; empty: none
-  std::int64_t workloads = 0;  // those with some attempt in the period
+  std::string key;             // such as the queue's name; empty: no key
+  std::int64_t workloads = 0;  // Workloads with an attempt in the period
   std::int64_t attempts = 0;
   // Outcomes of the attempts that ended in the period.
   std::map<std::string, std::int64_t> outcomes;
@@ -43,7 +44,7 @@ struct ReportLine {
   std::map<std::string, double> destroyed_hours;  // resource → hours
   std::map<std::string, double> charged_hours;    // kNodes, api::kGpusResource → hours
   std::int64_t cost_nano = 0;                     // billionths of USD, saturating
-  std::int64_t measured_nano = 0;                 // the part of measured nodes
+  std::int64_t measured_nano = 0;                 // the part of cost_nano for measured nodes
   std::int64_t unpriced = 0;  // nodes, and attempts without measured nodes, with no price
   friend bool operator==(const ReportLine&, const ReportLine&) = default;
 };
@@ -62,17 +63,18 @@ enum class ReportBy {
   kPreemptor
 };
 
-// `label`: the key, for kLabel. In the order of keys. By cause, a line is either a cause of waits
-// ("wait: WaitingForQuota", with waited and waits alone) or of ends ("end: Preempted"). By
-// preemptor, the lines are of the attempts that were preempted in the period, by the uid of the
-// Workload for which they were. By pool, the lines are of the nodes alone; by cause and by
-// preemptor nodes and costs do not count. A node whose Workload has no attempt in `attempts` goes
-// to the line of its queue or namespace, else to the line without a key.
+// `label`: the label's key, for kLabel. The lines are in the order of keys. By cause, a line is
+// either a cause of waits ("wait: WaitingForQuota", with waited and waits alone) or of ends ("end:
+// Preempted"). By preemptor, the lines count the attempts that were preempted in the period, by the
+// uid of the Workload for which they were preempted. By pool, the lines count nodes alone. By cause
+// and by preemptor, nodes and costs do not count. A node whose Workload has no attempt in
+// `attempts` goes to the line of its queue or namespace, else to the line without a key.
 std::vector<ReportLine> MakeReport(const std::vector<AttemptRecord>& attempts,
                                    const std::vector<NodeTimeRecord>& nodes, ReportBy by,
                                    const std::string& label, const Period& period);
 
-// The same from attempts that come one by one, those of a Workload in the order of their numbers.
+// Makes the report of MakeReport from attempts that come one by one. The attempts of a Workload
+// must come in the order of their numbers.
 class StreamedReport {
  public:
   StreamedReport(const std::vector<NodeTimeRecord>& nodes, ReportBy by, const std::string& label,
@@ -82,7 +84,7 @@ class StreamedReport {
   StreamedReport& operator=(const StreamedReport&) = delete;
 
   void Add(const AttemptRecord& attempt);
-  std::vector<ReportLine> Lines();  // once, after all attempts
+  std::vector<ReportLine> Lines();  // call once, after all attempts
 
  private:
   class Report;
@@ -91,7 +93,7 @@ class StreamedReport {
 
 // The parts of the attempt's wait, with the cause of each. Behind the reservation the causes are
 // "AdmissionChecks" (until Admitted) and "PodsReady" (until PodsReady). `now`: the end of a part
-// that lasts.
+// that has not ended.
 struct WaitPart {
   std::string cause;
   Seconds from = 0;
@@ -100,8 +102,8 @@ struct WaitPart {
 };
 std::vector<WaitPart> WaitParts(const AttemptRecord& attempt, Seconds now);
 
-// Hours by resource that the attempt ran in vain: used by an attempt that was preempted or evicted,
-// until `now`; else empty.
+// The hours, by resource, that an attempt used in vain until `now`, since it was preempted or
+// evicted; empty for other attempts.
 std::map<std::string, double> DestroyedHours(const AttemptRecord& attempt, Seconds now);
 
 // Hours of `amount` of the resource for this time, in the unit above.

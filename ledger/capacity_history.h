@@ -1,12 +1,14 @@
-// ledger/capacity_history.h — what was asked of clouds over time: requests → for each class and
-// shape the numbers and waits of each part of a period, and the nodes of pools.
+// ledger/capacity_history.h — requests for capacity over time: for each class and shape the numbers
+// and waits of each part of a period, and the nodes of pools.
 //
 // asked:       requests created in the part
 // provisioned: requests that became Provisioned in the part; waits: from their creation
 // failed:      requests that ended as Failed in the part; stockouts: of these, for lack of machines
 // open:        requests that were neither provisioned nor over at the end of the part
 // nodes:       the mean number of nodes that stood for Workloads (NodeTimeRecord)
-// A shape is what the turn of the Workload held, or asked for: "8 nvidia.com/gpu of h100".
+//
+// A shape is the amount that the attempt of the Workload held, or requested: "8 nvidia.com/gpu of
+// h100".
 //
 // Threads: pure functions. Errors: none.
 #pragma once
@@ -48,16 +50,16 @@ struct PoolLine {
 
 struct CapacityHistory {
   std::vector<Period> times;
-  std::vector<CapacityLine> classes;  // the most asked for first; at most kMostCapacityLines
-  std::vector<CapacityLine> shapes;   // likewise
-  std::vector<PoolLine> pools;        // the most nodes first; likewise
+  std::vector<CapacityLine> classes;  // the most requested first; at most kMostCapacityLines
+  std::vector<CapacityLine> shapes;   // the most requested first; at most kMostCapacityLines
+  std::vector<PoolLine> pools;        // the most nodes first; at most kMostCapacityLines
   std::int64_t left_out = 0;          // classes, shapes and pools above kMostCapacityLines
 };
 
 inline constexpr std::size_t kMostCapacityLines = 12;
 
-// `parts` above zero, of equal length but for the rounding to seconds. `is_stockout`: whether the
-// reason of a failed request is a lack of machines.
+// `parts`: the number of parts, above zero. The parts have equal length, apart from the rounding to
+// seconds. `is_stockout`: whether the reason of a failed request is a lack of machines.
 CapacityHistory MakeCapacityHistory(const std::vector<CapacityRecord>& requests,
                                     const std::vector<AttemptRecord>& attempts,
                                     const std::vector<NodeTimeRecord>& nodes, const Period& period,

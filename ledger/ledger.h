@@ -1,5 +1,6 @@
-// ledger/ledger.h — what happened, written behind: Append puts a record into a bounded queue, and
-// a thread of the ledger writes the queue to the file, a batch a second.
+// ledger/ledger.h — the history of Workloads, requests and nodes, written in the background: Append
+// puts a record into a bounded queue, and a thread of the ledger writes the queue to the file, one
+// batch per second.
 //
 //     controllers ── Append ─▶ queue (bounded; full: drops and counts) ─▶ thread ─▶ FILE
 //
@@ -26,14 +27,14 @@ struct LedgerOptions {
   std::size_t queue = 65'536;                      // records that wait at most
   Duration batch_every = std::chrono::seconds(1);  // a batch is written this long after its first
                                                    // record, or when kBatch records wait
-  Duration trim_every = std::chrono::minutes(1);   // and a note that nothing has happened
+  Duration trim_every = std::chrono::minutes(1);   // also the longest time between two writes
 };
 
 struct LedgerStats {
   std::int64_t written = 0;    // records that the file has
   std::int64_t changed = 0;    // records among them that changed the file
   std::size_t queued = 0;      // records that wait
-  Duration lag{};              // age of the oldest of these, and of the batch that is being written
+  Duration lag{};              // age of the oldest queued record, also in the batch being written
   std::int64_t bytes = 0;      // pages of the file in use, at the last write
   std::int64_t dropped = 0;    // the queue was full, the disk failed, or the file is too large
   std::int64_t overflows = 0;  // the part of `dropped` for which the queue was full
@@ -48,7 +49,7 @@ class Ledger {
   virtual void Append(Record record) = 0;
   // Waits until every record appended before is written or dropped.
   virtual void Flush() = 0;
-  // Ends without a write of what is queued, as a crash does. For tests.
+  // Ends without writing the queued records, as a crash does. For tests.
   virtual void Abandon() = 0;
   virtual LedgerStats stats() const = 0;
   virtual std::size_t queue_size() const = 0;  // LedgerOptions::queue

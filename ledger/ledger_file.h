@@ -44,10 +44,10 @@ class LedgerFile {
   LedgerFile(LedgerFile&&) = default;
   LedgerFile& operator=(LedgerFile&&) = delete;
 
-  // Not empty: what was set aside at Open, and why.
+  // Not empty: the file that Open has set aside, and the reason.
   const std::string& damage() const { return damage_; }
 
-  // All records in one transaction: all or none.
+  // Writes all records in one transaction: all or none.
   Result<WriteCount> Write(const std::vector<Record>& records, Seconds now);
   // Removes what exceeds the limits. Ended attempts go first, the oldest first.
   Status Trim(Seconds now);
@@ -87,7 +87,7 @@ class LedgerFile {
   std::string damage_;
   bool full_ = false;  // nothing is left to remove, and the file is too large
   Seconds last_write_ = 0;
-  Seconds oldest_ = 0;  // what ended earlier is not written
+  Seconds oldest_ = 0;  // records of attempts that ended earlier are not written
   Statement get_attempt_;
   Statement same_reservation_;
   Statement put_attempt_;

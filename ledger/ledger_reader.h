@@ -17,9 +17,9 @@ namespace berth::ledger {
 
 // Which attempts and requests are read. Empty fields select everything.
 struct HistoryFilter {
-  std::optional<Seconds> since;  // what had not ended at this time
+  std::optional<Seconds> since;  // selects records that had not ended at this time
   std::vector<std::string> namespaces;
-  std::string owner_kind;  // in any case; "workload": `name` is that of the Workload
+  std::string owner_kind;  // in upper or lower case; "workload": `name` is the Workload's name
   std::string name;        // the name of the owner, or of the Workload where owner_kind is empty
   std::string queue;       // a LocalQueue or a ClusterQueue
   std::string workload;    // the Workload's name, for requests and the time of nodes; empty: all
@@ -29,21 +29,23 @@ class LedgerReader {
  public:
   static Result<LedgerReader> Open(const std::string& path);
 
-  // In the order of queueing, with resources and waits.
+  // Returns the attempts in the order of queueing, with resources and waits.
   Result<std::vector<AttemptRecord>> Attempts(const HistoryFilter& filter);
-  // Gives them to `visit` one by one, in the order of uids and numbers: what has to be kept at once
-  // is one attempt.
+  // Gives the attempts to `visit` one by one, in the order of uids and numbers, so that only one
+  // attempt is in memory.
   Status EachAttempt(const HistoryFilter& filter,
                      const std::function<void(const AttemptRecord&)>& visit);
-  // The number of these attempts.
+  // The number of attempts that the filter selects.
   Result<std::int64_t> CountAttempts(const HistoryFilter& filter);
-  // In the order of creation. The filter's `since` and `namespaces` count, its other fields do not.
+  // Returns requests in the order of creation. The filter's `since` and `namespaces` count, its
+  // other fields do not.
   Result<std::vector<CapacityRecord>> Requests(const HistoryFilter& filter);
-  // In the order of their beginnings. The filter's `since` and `namespaces` count, its other fields
-  // do not. A file that no berth has migrated yet has none.
-  Result<std::vector<NodeTimeRecord>> NodeTimes(const HistoryFilter& filter);
-  // Returns prices in the order of flavors and times; a file that no berth has migrated yet has
+  // Returns the times in the order of their beginnings. The filter's `since` and `namespaces`
+  // count, its other fields do not. A file of an older schema, which only a writer migrates, has
   // none.
+  Result<std::vector<NodeTimeRecord>> NodeTimes(const HistoryFilter& filter);
+  // Returns prices in the order of flavors and times; a file of an older schema, which only a
+  // writer migrates, has none.
   Result<std::vector<PriceRecord>> Prices();
   // Namespace and name of a Workload; nullopt: the ledger has no such uid.
   Result<std::optional<std::string>> NameOf(const std::string& uid);

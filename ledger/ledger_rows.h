@@ -19,7 +19,7 @@ inline constexpr char kNodeTimeColumns[] =
     "id,node,pool,class,namespace,local_queue,cluster_queue,workload,uid,since,until,gpus,"
     "hourly_nano,stands";
 
-// Without resources and waits.
+// The record has no resources and waits yet.
 AttemptRecord ReadAttempt(const Statement& row);
 CapacityRecord ReadRequest(const Statement& row);
 NodeTimeRecord ReadNodeTime(const Statement& row);
@@ -28,7 +28,7 @@ void BindAttempt(const AttemptRecord& record, Statement& statement);
 void BindRequest(const CapacityRecord& record, Statement& statement);
 void BindNodeTime(const NodeTimeRecord& record, Statement& statement);
 
-// `row` with what `record` knows beyond it. What has ended stays ended.
+// Returns `row` with the facts that `record` adds. A row that has ended stays ended.
 AttemptRecord Merged(AttemptRecord row, const AttemptRecord& record);
 CapacityRecord Merged(CapacityRecord row, const CapacityRecord& record);
 NodeTimeRecord Merged(NodeTimeRecord row, const NodeTimeRecord& record);

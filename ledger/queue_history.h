@@ -42,12 +42,12 @@ class StreamedHistory {
   std::vector<HistoryPart> Parts() const;
 
  private:
-  std::vector<HistoryPart> parts_;                   // contain the numbers so far
+  std::vector<HistoryPart> parts_;                   // the counts so far
   std::vector<std::vector<Seconds>> waits_;          // the waits of each part
-  std::vector<std::map<std::string, double>> held_;  // resource → amount × seconds, likewise
+  std::vector<std::map<std::string, double>> held_;  // resource → amount × seconds, for each part
 };
 
-// The same of all these attempts.
+// The history of all of `attempts`.
 std::vector<HistoryPart> MakeQueueHistory(const std::vector<AttemptRecord>& attempts,
                                           const Period& period, std::int64_t parts);
 

@@ -67,16 +67,16 @@ struct AttemptRecord {
   std::optional<Seconds> admitted;  // Admitted=True
   std::optional<Seconds> started;   // PodsReady=True
   std::optional<Seconds> ended;
-  std::string outcome;    // above; empty: not ended
+  std::string outcome;    // one of the constants above; empty: not ended
   std::string reason;     // the reason of Finished, Evicted or Preempted
   std::string message;    // at most kMaxMessageBytes
   std::string preemptor;  // uid of the Workload for which this one was preempted
-  std::string user;       // that made the job, as the webhook noted it; may be empty
+  std::string user;       // the user who made the job, as the webhook recorded it; may be empty
   // What one hour of the reservation costs, in billionths of USD: a node for each pod, at the price
   // of the dearest flavor of the pod; nullopt: some flavor has no price.
   std::optional<std::int64_t> hourly_nano;
   std::string image;  // image of the first container of each pod set, with commas; empty: unknown
-  std::optional<Seconds> declared;  // the most that it may run; nullopt: it declares nothing
+  std::optional<Seconds> declared;  // the declared longest run time; nullopt: none is declared
   std::vector<ResourceUse> resources;
   // In a record for the ledger: at most one, the present cause. In a row that was read: all.
   std::vector<Wait> waits;
@@ -136,7 +136,7 @@ struct NodeTimeRecord {
   std::string namespace_name;
   std::string local_queue;
   std::string cluster_queue;
-  std::string workload;      // its name
+  std::string workload;      // the Workload's name
   std::string workload_uid;  // empty: the Workload is gone
   Seconds from = 0;
   Seconds until = 0;                        // counted up to this time

@@ -30,7 +30,7 @@ class IoPool;
 struct ClientOptions {
   std::string base_url;  // "https://127.0.0.1:6443" or "http://…"; its path is a prefix
   std::string ca_pem;    // trusted roots; empty: the system's
-  bool takes_any_certificate = false;  // whoever answers is taken for the server
+  bool takes_any_certificate = false;  // no check: any server certificate is accepted
   std::string
       server_name;  // for SNI and the certificate check, where the name differs from the URL's host
   std::shared_ptr<const TlsIdentity> certificate;  // null: none
@@ -39,14 +39,15 @@ struct ClientOptions {
   // (CONNECT). Empty: no proxy.
   std::string proxy_url;
   std::string user_agent = "berth";
-  std::size_t max_connections = 64;  // without streams
-  std::size_t max_waiting = 4096;    // requests without a connection; more are kUnavailable
+  std::size_t max_connections = 64;  // connections of requests; those of streams are not counted
+  std::size_t max_waiting =
+      4096;  // requests that wait for a connection; more fail with kUnavailable
   std::size_t max_header_bytes = 64 * 1024;
   std::size_t max_body_bytes = 64 * 1024 * 1024;
 };
 
-// Keeps a stream open; destruction, or Cancel, ends it without further callbacks (one that is
-// running on another thread may finish).
+// Keeps a stream open; destruction, or Cancel, ends it without further callbacks (a callback that
+// is running on another thread may finish).
 class StreamHandle {
  public:
   virtual ~StreamHandle() = default;
@@ -61,8 +62,8 @@ struct StreamCallbacks {
 
 class HttpClient {
  public:
-  // Ends open requests and streams with kUnavailable; returns when the last callback has returned,
-  // on an I/O thread at once.
+  // Ends open requests and streams with kUnavailable; returns when the last callback has returned.
+  // On an I/O thread it returns at once.
   virtual ~HttpClient() = default;
 
   // Errors: kInvalid for a bad URL or PEM.

@@ -18,12 +18,13 @@ namespace berth::net {
 
 inline constexpr std::size_t kNonceBytes = 12;
 
-// `secret`: at least 32 bytes of a source for secrets, in any form. `context`: what UnsealText must
-// name as well; it is not in the result. `nonce`: random; another one for each text of a secret.
+// `secret`: at least 32 bytes of a source for secrets, in any form. `context`: UnsealText must get
+// the same one; it is not in the result. `nonce`: random, and different for each text that is
+// sealed with the secret.
 Result<std::string> SealText(std::string_view secret, std::string_view context,
                              std::string_view text, std::string_view nonce);
 
-// nullopt: it was sealed with another secret or context, or has been changed.
+// nullopt: `sealed` was made with another secret or context, or has been changed.
 std::optional<std::string> UnsealText(std::string_view secret, std::string_view context,
                                       std::string_view sealed);
 

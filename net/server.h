@@ -6,10 +6,12 @@
 // connections in all and from one peer, bytes of unfinished requests, bytes queued for a slow
 // reader of a stream or after an upgrade, or of large answers (more are 503), size of a message.
 //
-// No peer uses up what all share. A server that has all its connections closes one that waits for a
-// request, of the peer that has the most, in favour of a new one of a peer that has fewer. Where
-// the bytes of unfinished requests reach their limit, the peer that holds the most loses its
-// largest request: it gets 503 where it sends, a closed connection otherwise.
+// One peer cannot use up what all peers share. If all connections are in use, a new connection
+// replaces one that waits for a request. The replaced one belongs to the peer with the most
+// connections, which must have more of them than the new connection's peer, or be the same peer. If
+// the bytes of unfinished requests exceed their limit, the peer that holds the most of them loses a
+// request. If this peer has sent the latest bytes, their request gets 503; otherwise the connection
+// of the peer's largest request is closed.
 //
 // Threads: the handler is called on one of the server's I/O threads and must not block; Responder
 // and Stream may be used on any thread, also after the connection is closed.
@@ -33,7 +35,7 @@ namespace berth::net {
 class IoPool;
 
 // A response of unknown length: a watch, a log. Chunked transfer encoding. Dropping the last
-// reference closes it.
+// reference closes the stream.
 class Stream {
  public:
   virtual ~Stream() = default;
@@ -54,7 +56,7 @@ class Stream {
   virtual void OnGone(std::function<void()> gone) = 0;
 };
 
-// Gives the one answer to a request. Dropping it unanswered answers 500.
+// Gives the one answer to a request. Dropping the Responder without an answer answers 500.
 class Responder {
  public:
   virtual ~Responder() = default;
@@ -64,8 +66,8 @@ class Responder {
   virtual void Send(Response response) = 0;
   // Sends the head at once, without waiting for the first chunk.
   virtual std::shared_ptr<Stream> StartStream(int status, Headers headers) = 0;
-  // Answers a request of AsksForWebSocket or AsksForUpgrade. `protocol` is, for a WebSocket, the
-  // chosen one of the client's, or ""; otherwise the name of the protocol to go on with.
+  // Answers a request of AsksForWebSocket or AsksForUpgrade. For a WebSocket, `protocol` is the one
+  // chosen from the client's list, or ""; otherwise it is the name of the new protocol.
   virtual std::shared_ptr<Duplex> StartUpgrade(const Request& request, std::string protocol,
                                                Headers headers) = 0;
 };
@@ -81,15 +83,18 @@ struct ServerOptions {
   std::string address = "127.0.0.1";
   std::uint16_t port = 0;                  // 0: any free port, see HttpServer::port
   std::shared_ptr<const TlsIdentity> tls;  // null: plain HTTP
-  std::string client_ca_pem;  // TLS only; set: requests client certificates, to verify with it
+  std::string
+      client_ca_pem;  // TLS only; not empty: client certificates are requested and verified with it
 
   std::size_t max_header_bytes = 64 * 1024;
   std::size_t max_body_bytes = 3 * 1024 * 1024;
   std::size_t max_connections = 4096;
   std::size_t max_connections_per_peer = 0;  // from one address, or one /64 of IPv6; 0: no limit
-  std::size_t max_total_request_bytes = 128 * 1024 * 1024;  // requests above 64 KiB that are read
+  std::size_t max_total_request_bytes =
+      128 * 1024 * 1024;  // limits requests above 64 KiB that are being read
   std::size_t max_stream_backlog_bytes = 8 * 1024 * 1024;
-  std::size_t max_total_stream_backlog_bytes = 256 * 1024 * 1024;  // and of answers above 64 KiB
+  std::size_t max_total_stream_backlog_bytes =
+      256 * 1024 * 1024;  // also the limit of answers above 64 KiB
   std::size_t max_web_socket_message_bytes = 4 * 1024 * 1024;
   Duration handshake_timeout = std::chrono::seconds(10);
   Duration request_timeout = std::chrono::seconds(30);  // from a request's first byte to its last

@@ -19,7 +19,7 @@ class SigningKey {
   static Result<SigningKey> FromPem(std::string_view private_key_pem);
 
   const std::string& pem() const { return pem_; }  // the private key
-  // Tells keys apart: base64url of the SHA-256 of the public key.
+  // Identifies the key: base64url of the SHA-256 of the public key.
   const std::string& id() const { return id_; }
 
   // The point of the public key: 32 bytes x, 32 bytes y.

@@ -2,9 +2,9 @@
 //
 //     client ──▶ address:port ──(in turn)──▶ target 1, target 2, …
 //
-// A target that refuses is followed by the next one. When none accepts, the connection is closed.
-// Open connections outlive a change of the targets, and the relay; they end with the pool. Both
-// directions are copied until both sides have ended theirs.
+// If a target refuses the connection, the next target is tried. When none accepts, the connection
+// is closed. Open connections outlive a change of the targets, and the relay; they end with the
+// pool. Both directions are copied until both sides have ended their direction.
 //
 // Threads: every function may be called from any thread.
 #pragma once
@@ -28,7 +28,7 @@ struct RelayTarget {
 
 class TcpRelay {
  public:
-  // More connections wait in the listener's backlog.
+  // Connections that are open at once; further ones wait in the listener's backlog.
   static constexpr int kMostConnections = 1024;
 
   // Errors: kUnavailable with the address if it cannot be bound; kInvalid if it is no IP address.

@@ -3,9 +3,9 @@
 //
 //     Handler ─Responder::StartUpgrade─▶ Duplex: Read, Write … Close
 //
-// Messages are read one at a time, when the reader asks for them: what it does not ask for waits
-// with the peer. If the protocol is not WebSocket, a message is any piece of the bytes, of 64 KiB
-// at most. Dropping the last reference closes the connection.
+// Messages are read one at a time, when the reader asks for them: other messages wait at the peer.
+// If the protocol is not WebSocket, a message is any piece of the bytes, of 64 KiB at most.
+// Dropping the last reference closes the connection.
 //
 // Threads: any; callbacks run on an I/O thread, never inside the call, and must not block.
 // Errors: a peer that violates the protocol of WebSockets, or sends a message above
@@ -43,15 +43,15 @@ class Duplex {
   virtual void OnGone(std::function<void()> gone) = 0;
 };
 
-// Whether the request asks for a WebSocket. One that asks and is malformed is refused by
-// Responder::StartUpgrade.
+// Whether the request asks for a WebSocket. Responder::StartUpgrade refuses a malformed request
+// that asks for one.
 bool AsksForWebSocket(const Request& request);
 
 // Whether the request, of any method, asks for an upgrade to `protocol`: "SPDY/3.1".
 bool AsksForUpgrade(const Request& request, std::string_view protocol);
 
-// The values of a header that is a list, in their order. Those of Sec-WebSocket-Protocol are the
-// protocols that the client prefers, best first.
+// The values of a header that is a list, in their order. The values of Sec-WebSocket-Protocol are
+// the client's protocols, the preferred one first.
 std::vector<std::string> ListedValues(const Request& request, std::string_view header);
 
 }  // namespace berth::net

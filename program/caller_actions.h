@@ -2,7 +2,7 @@
 //
 //     {"action": "stop", "clusterQueue": "team", "drain": false} ─▶ PATCH clusterqueues/team
 //
-// Pure. Errors: kInvalid with the key and the way out.
+// Pure. Errors: kInvalid with the key and the remedy.
 #pragma once
 
 #include <string>
@@ -19,8 +19,8 @@ struct CallerAction {
   std::string words;     // "ClusterQueue team: stopped, what runs goes on"
 };
 
-// Actions: stop (with drain: what runs is stopped, too) and resume, of clusterQueue (NAME) or
-// localQueue (NAMESPACE/NAME); priority (with priority), deactivate and activate, of workload
+// Actions: stop (with drain: running workloads are stopped, too) and resume, of clusterQueue (NAME)
+// or localQueue (NAMESPACE/NAME); priority (with priority), deactivate and activate, of workload
 // (NAMESPACE/NAME); stock (machines, those in use included; null: unlimited) of nodePool (NAME), or
 // of its zone, in the emulated cloud.
 Result<CallerAction> ParseAction(const std::string& body);

@@ -1,13 +1,14 @@
-// program/caller_screens.h — answers of the read API with the rights of the caller: what the mirror
-// has is joined with what the API server gives to the caller, and writes are the caller's.
+// program/caller_screens.h — answers of the read API with the rights of the caller: the mirror's
+// objects are joined with the objects that the API server gives to the caller, and writes are made
+// with the caller's rights.
 //
 //     CallerRequest, MirrorObjects ─▶ kept less than kept_for ago, or being made? ─▶ done
 //                └─▶ a thread for its kind: Session of the caller ─▶ screens/ ─▶ JSON ─▶ done
 //
-// Readers that ask for the same share one answer: 200 open pages of a user are one request.
+// Readers with the same request share one answer: 200 open pages of a user cause one request.
 // Bounds: one request of a kind at a time, most_waiting in line, 1,024 that share an answer, a
-// timeout of each call, a limit of a forecast's time. The credentials of this process are used for
-// nothing but to impersonate users whom a trusted proxy names, which needs the right `impersonate`.
+// timeout of each call, a limit of a forecast's time. The credentials of this process are used only
+// to impersonate users whom a trusted proxy names, which needs the right `impersonate`.
 //
 // Threads: Ask from any; Stop by the owner. Errors of `done`: those of the API server for the
 // token, kTooManyRequests, kInvalid.
@@ -60,7 +61,7 @@ class CallerScreens {
   CallerScreens(const CallerScreens&) = delete;
   CallerScreens& operator=(const CallerScreens&) = delete;
 
-  // `objects` is called within Ask, for an answer that has to be made from them. A forecast or a
+  // `objects` is called within Ask if an answer has to be made from the objects. A forecast or a
   // write whose client has left by its turn is not begun: `done` gets kUnavailable.
   void Ask(const readapi::CallerRequest& request, const std::function<MirrorObjects()>& objects,
            Done done, HasLeft has_left = nullptr);
@@ -92,7 +93,8 @@ class CallerScreens {
   const CallerScreensOptions options_;
   std::mutex mutex_;
   std::map<readapi::CallerRequest, Kept> kept_;
-  std::map<readapi::CallerRequest, std::vector<Done>> being_made_;  // the callers who joined
+  std::map<readapi::CallerRequest, std::vector<Done>>
+      being_made_;  // the callers who wait for the answer that is being made
   std::atomic<bool> stopped_{false};
   std::array<std::atomic<int>, kLines> waiting_{};
   net::IoPool pool_{kLines};  // a thread for each line

@@ -5,8 +5,8 @@
 //     what the API server gives to the caller: pods, ──┴▶ TellStory ─▶ JSON
 //         NodePools, flavors, checks
 //
-// The story contains only those other Workloads that it names: the preemptor, those that stand
-// directly before, those whose pods block admissions.
+// The story contains no other Workloads but those that it names: the preemptor, the Workloads
+// directly before this one, and the Workloads whose pods block admissions.
 //
 // Threads: as Session. Errors: kNotFound: no such Workload; those of the API server.
 #pragma once
@@ -23,7 +23,7 @@ namespace berth::program {
 
 inline constexpr std::size_t kMostStoryPods = 1'000;  // in an answer
 
-// {story, pods, podsLeftOut}; podsLeftOut is 1 where there are more. `request` is of the kind
+// {story, pods, podsLeftOut}; podsLeftOut is 1 if there are more pods. `request` is of the kind
 // kStory.
 Result<nlohmann::json> CallerStory(view::Session& session, const readapi::CallerRequest& request,
                                    const MirrorObjects& objects, WallTime now);
@@ -31,7 +31,7 @@ Result<nlohmann::json> CallerStory(view::Session& session, const readapi::Caller
 // Whether the caller may know names of the namespace.
 bool MaySee(const readapi::CallerRequest& request, const std::string& namespace_name);
 
-// Leaves candidates of preemption out that are of other namespaces than the Workload's.
+// Removes the candidates of preemption that are in other namespaces than the Workload.
 void HideOthers(api::Workload& workload);
 
 }  // namespace berth::program

@@ -1,5 +1,5 @@
-// program/caller_what_if.h — `berth what-if` for the page: what a change of quota, of a priority or
-// of a stopped queue does to the jobs, and the objects to apply.
+// program/caller_what_if.h — `berth what-if` for the page: the effects of a change of quota, of a
+// priority or of a stopped queue on the jobs, and the objects to apply.
 //
 //     {"quota": ["QUEUE/FLAVOR/RESOURCE=16"], "priority": ["job/x=100"], "stop": ["QUEUE"]}
 //
@@ -29,7 +29,7 @@ inline constexpr std::size_t kMostWhatIfChanges = 16;
 struct CallerWhatIfOptions {
   std::string ledger;  // file of past runs; empty: finished Workloads alone
   admission::DriverOptions driver;
-  std::function<bool()> is_late;  // asked before each draw; true: the run ends with an error
+  std::function<bool()> is_late;  // called before each draw; true: the run ends with an error
 };
 
 struct CallerWhatIf {

@@ -1,5 +1,5 @@
-// program/component_reviews.h — the reviews of `berth up` beside those of manifests/webhook: those
-// of the components that a cluster would install for the frameworks of its Configuration.
+// program/component_reviews.h — the reviews of `berth up` that are not in manifests/webhook. They
+// belong to the components that a cluster would install for the frameworks of its Configuration.
 //
 //     pods     pods and pod groups, and the pods of the kinds of `serving`
 //     serving  Deployments, StatefulSets, LeaderWorkerSets

@@ -14,7 +14,8 @@ namespace berth::program {
 // Errors: kNotFound, kInvalid with the file and the field.
 Result<admission::Configuration> ReadConfigurationFile(const std::string& path);
 
-// Reads the document of such a file; `ignored` also names the job kinds that Berth does not manage.
+// Reads the document of a Configuration file; `ignored` also names the job kinds that Berth does
+// not manage.
 // Errors: kInvalid with the field.
 Result<admission::Configuration> ReadConfigurationDocument(const nlohmann::json& document);
 

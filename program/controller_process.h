@@ -4,9 +4,8 @@
 //
 // The controllers reach the API through a kubeconfig, also when the API runs in the same process.
 //
-// Threads: one owner thread calls all functions. Errors of Start: kUnavailable (API,
-// ports), kInvalid (configuration), kDeadlineExceeded (with the kinds that cannot be
-// listed).
+// Threads: one owner thread calls all functions. Errors of Start: kUnavailable (API, ports),
+// kInvalid (configuration), kDeadlineExceeded (names the kinds that cannot be listed).
 #pragma once
 
 #include <cstdint>
@@ -39,22 +38,22 @@ struct ControllerProcessOptions {
   std::optional<ListenAddress> read_api;    // nullopt: /api/v1 is not served
   // The certificate of /api/v1; null: the certificate of the other ports.
   std::shared_ptr<const net::TlsIdentity> read_api_tls;
-  kube::FrontProxyTrust read_api_proxy;  // whose headers name readers of /api/v1
+  kube::FrontProxyTrust read_api_proxy;  // the trusted proxy, whose headers name readers of /api/v1
   std::string read_api_sessions;         // the folder of the page's sessions; empty: memory alone
-  // Writes over /api/v1, with the rights of the caller's token.
+  // True: /api/v1 also serves writes, with the rights of the caller's token.
   bool read_api_actions = false;
   bool leader_election = true;
   // Prefix of the identity in the lease. Not empty: a lease holder with this prefix is an earlier
   // run of this program, which has ended.
   std::string role;
   admission::Configuration configuration;
-  ControllerSelection controllers;  // none: no leader election
+  ControllerSelection controllers;  // if none is selected, there is no leader election
   // Set: a shadow (admission/controller/shadow/shadow.h) in place of the controllers; nothing is
   // written. Excludes webhook, visibility, read_api and leader_election.
   std::optional<Duration> shadow_window;
   std::optional<ledger::LedgerOptions> ledger;  // nullopt: no history is written
-  bool record_users = false;                    // api/job_user.h
-  // The interval of program/eta_writer.h; nullopt: no forecasts.
+  bool record_users = false;  // the users who made jobs are recorded (api/job_user.h)
+  // The interval of forecasts (program/eta_writer.h); nullopt: no forecasts are made.
   std::optional<Duration> eta_interval;
   bool needs_ledger = true;  // false: a ledger that cannot be opened is a warning
   // Called with the port of the webhook server before the webhooks are registered.
@@ -77,7 +76,8 @@ class ControllerProcess {
   virtual std::uint16_t webhook_port() const = 0;     // 0: not served
   virtual std::uint16_t visibility_port() const = 0;  // 0: not served
   virtual std::uint16_t read_api_port() const = 0;    // 0: not served
-  // A code that signs a browser in to the page once, with the rights of `token`; empty: not served.
+  // Returns a code that signs a browser in to the page once, with the rights of `token`; empty: the
+  // page is not served.
   virtual std::string MakeSignInCode(const std::string& token) = 0;
   // Answers a request for the visibility API whose user has the right. Blocks for at most five
   // seconds; any thread but the strand's.

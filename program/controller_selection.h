@@ -8,9 +8,10 @@
 //     jobs/NAME    jobs of a framework as integrations.frameworks names it: jobs/batch/job
 //     *            all of them; -NAME after it leaves one out
 //
-// An empty list: none, webhooks alone. Webhooks and metrics do not depend on the list.
+// An empty list selects no controller: only webhooks are served. Webhooks and metrics do not depend
+// on the list.
 //
-// Threads: pure function. Errors: kInvalid with the word and the known ones.
+// Threads: pure function. Errors: kInvalid with the wrong word and the known words.
 #pragma once
 
 #include <set>

@@ -1,4 +1,5 @@
-// program/controller_set.h — all controllers of Berth on one Manager, as a Configuration says.
+// program/controller_set.h — all controllers of Berth on one Manager, chosen and set up by a
+// Configuration.
 //
 //     ControllerSet controllers(manager, clock, events, metrics, configuration);
 //     manager.StartInformers();
@@ -25,7 +26,7 @@ namespace berth::program {
 
 class ControllerSet {
  public:
-  // `on_node_time` is called for nodes that are measured; it may be null.
+  // `on_node_time` is called for nodes whose time is measured; it may be null.
   ControllerSet(kube::Manager& manager, const Clock& clock, kube::EventRecorder& events,
                 kube::Metrics& metrics, const admission::Configuration& configuration,
                 const ControllerSelection& selection = {},
@@ -38,7 +39,7 @@ class ControllerSet {
   webhook::JobReviews Reviews() const;
   // The scheduler, for tests that compare its state with the API.
   const admission::Scheduler& scheduler() const;
-  // Commentary on Workloads, as in AdmissionControllers.
+  // Write commentary on Workloads; the functions of the same names in AdmissionControllers.
   Duration TakeCommentary();
   void Annotate(const api::Workload& workload, const std::string& annotation,
                 const std::string& value, std::function<void(Status)> done);

@@ -11,7 +11,7 @@
 
 namespace berth::program {
 
-inline constexpr char kPageSessions[] = "page-sessions";  // a folder in it
+inline constexpr char kPageSessions[] = "page-sessions";  // a folder in the data directory
 
 // The absolute path of --data-dir, without a trailing slash, which would follow a symbolic link;
 // empty: $XDG_DATA_HOME/berth, ~/.local/share/berth. Call before any thread starts.
@@ -19,11 +19,11 @@ std::string DataDirectory(const std::string& flag);
 
 // Creates the folder, or takes the existing one. `reset` removes the cluster in it. Errors:
 // kInvalid (wrong owner or type), kUnavailable (the system's reason); both name the path and the
-// way out.
+// remedy.
 Status PrepareDataDirectory(const std::string& path, bool reset);
 
-// Whether the folder has the keys of a cluster and no state, or an empty file of state: the cluster
-// would begin empty. PrepareDataDirectory warns of it, unless the state is removed on demand.
+// Whether the folder has the keys of a cluster, but no state or an empty file of state, so that the
+// cluster would begin empty. PrepareDataDirectory warns of this, unless `reset` is set.
 bool HasKeysAlone(const std::string& path);
 
 // The working directory of the jobs' programs: beside the data directory, not inside it.

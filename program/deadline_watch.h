@@ -1,5 +1,5 @@
-// program/deadline_watch.h — tells of deadlines in danger: an event of the Workload, while
-// something can still be done, and a gauge of each ClusterQueue.
+// program/deadline_watch.h — reports deadlines in danger: with an event of the Workload, while
+// somebody can still act, and with a gauge of each ClusterQueue.
 //
 // Threads: those of EventRecorder and Metrics; one thread calls Show. The arguments of the
 // constructor must outlive the object. Errors: none.
@@ -21,9 +21,11 @@ class DeadlineWatch {
   DeadlineWatch(kube::EventRecorder& events, kube::Metrics& metrics)
       : events_(events), metrics_(metrics) {}
 
-  // The deadline has come into danger: the Workload ends in time in so many of 100 futures.
+  // Call it when the deadline has come into danger. The Workload ends in time in `in_time` of 100
+  // futures.
   void Tell(const api::Workload& workload, std::int32_t in_time);
-  // By ClusterQueue: the waiting Workloads whose deadlines are in danger.
+  // Sets the gauges. `endangered`: the number of waiting Workloads whose deadlines are in danger,
+  // by ClusterQueue.
   void Show(const std::map<std::string, std::int64_t>& endangered);
 
  private:

@@ -18,8 +18,8 @@ namespace berth::program {
 
 class DeclaredKinds {
  public:
-  // The kind that the JobKind of that name describes; null: none. Returns whether the registrations
-  // change.
+  // Sets the kind that the JobKind `name` describes; null removes the kind. Returns whether the
+  // webhook registrations change.
   bool Set(const std::string& name, const integrations::KindPtr& kind);
   // Null: no declared kind has this path.
   std::shared_ptr<const webhook::ReviewedKind> Find(std::string_view path) const;

@@ -13,8 +13,8 @@ std::string_view ClusterManifests();  // namespace kueue-system
 std::string_view WebhookManifests();  // manifests/webhook
 std::string_view SampleManifests();   // manifests/samples/first
 
-// The reviews that a component adds to those of manifests/webhook: JSON patches as lists of YAML;
-// an empty text for none.
+// The reviews that a component adds to those of manifests/webhook: JSON patches, written as YAML
+// lists. An empty text stands for no reviews.
 struct ComponentReviews {
   std::string_view mutating;
   std::string_view validating;

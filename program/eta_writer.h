@@ -3,19 +3,21 @@
 //
 //     informers ──copy──▶ a thread of its own: draws of World ──▶ forecasts ──▶ news are written
 //
-// A round begins `interval` after the last one, and later where the last one took long: forecasts
-// take a twentieth of the time at most. A round makes fewer draws where there are more jobs.
+// A round begins `interval` after the last one, or later if the last one took long: rounds take a
+// twentieth of the time at most. A round makes fewer draws where there are more jobs.
 //
-// A forecast is written where its quantiles differ by more than a fifth of the wait, at least by a
-// minute, from those of the annotation, and where the annotation is kRefresh old. Writes are
-// commentary (kube/runtime/write_pace.h), kMostOpen at once; what is not written when the next
-// round ends is replaced. The annotation of a Workload that has started stays as it is. A later
-// forecast of a wait carries the first one, which says when the start was expected from afar.
+// A forecast is written if its quantiles differ from those of the annotation by more than a fifth
+// of the wait, and by at least a minute. A forecast is also written if the annotation is
+// kEtaRefresh old. Writes are commentary (kube/runtime/write_pace.h), at most kMostOpen at once.
+// Forecasts that are not written when the next round ends are replaced. The annotation of a
+// Workload that has started stays as it is. A later forecast of a wait carries the first one, which
+// says when the start was expected from afar.
 //
 // While this process leads, each start of a Workload with an annotation is judged by the first
-// forecast of its wait, and recorded. What these forecasts missed corrects the next ones
-// (simulation/calibration.h): the annotation has the forecast as it was drawn, too. Nothing else is
-// kept: a new leader begins with the starts of the Workloads that are in the cluster.
+// forecast of its wait, and recorded. The errors of these forecasts correct the next ones
+// (simulation/calibration.h). So the annotation also has the forecast without the correction.
+// Nothing else is stored: a new leader begins with the starts of the Workloads that are in the
+// cluster.
 //
 // Threads: the manager's Executor, but for the draws. The arguments must outlive the writer;
 // destroy it after Manager::Stop, while the Executor runs none of its tasks. The destructor waits
@@ -48,20 +50,22 @@ struct EtaWriterOptions {
 
 // How annotations are written.
 struct EtaWrites {
-  std::function<Duration()> wait;  // until the next write may begin; zero: it begins, and counts
+  std::function<Duration()>
+      wait;  // time until the next write may begin; zero: it may begin and is counted
   std::function<void(const api::Workload& workload, const std::string& annotation,
                      const std::string& value, std::function<void(Status)> done)>
       annotate;
-  std::function<void(api::ForecastHit)> on_start;  // null: nobody counts
-  // A deadline has come into danger: so many of 100 futures keep it (api::kSafeDeadline); null:
-  // nobody is told.
+  std::function<void(api::ForecastHit)> on_start;  // null: starts are not counted
+  // Called when a deadline has come into danger: `in_time` of 100 futures keep it
+  // (api::kSafeDeadline). Null: nothing is called.
   std::function<void(const api::Workload& workload, std::int32_t in_time)> on_danger;
-  // After each round, by ClusterQueue: the waiting Workloads whose deadlines are in danger.
+  // Called after each round with the number of waiting Workloads whose deadlines are in danger, by
+  // ClusterQueue.
   using Endangered = std::map<std::string, std::int64_t>;
   std::function<void(const Endangered& workloads)> on_endangered;
 };
 
-// Whether `after` says something that `before` does not, of the start or of the deadline, or
+// Whether `after` differs enough from `before`, in the start or the deadline, to be written, or
 // `before` is kEtaRefresh old.
 inline constexpr Duration kEtaRefresh = std::chrono::minutes(30);
 bool IsNews(const api::StartForecast& before, const api::StartForecast& after);
@@ -80,7 +84,7 @@ class EtaWriter {
   EtaWriter(const EtaWriter&) = delete;
   EtaWriter& operator=(const EtaWriter&) = delete;
 
-  std::int64_t rounds() const { return rounds_; }  // that have ended
+  std::int64_t rounds() const { return rounds_; }  // rounds that have ended
 
  private:
   using Forecasts = std::map<api::ObjectKey, api::StartForecast>;
@@ -107,7 +111,7 @@ class EtaWriter {
   std::size_t open_ = 0;
   std::int64_t rounds_ = 0;
   simulation::Calibration calibration_;  // learned from starts
-  bool learned_ = false;                 // those that were before this process led
+  bool learned_ = false;                 // the starts before this process led are learned
   Forecasts due_;
   std::shared_ptr<EtaWriter*> self_ = std::make_shared<EtaWriter*>(this);
 };

@@ -19,11 +19,11 @@ namespace berth::program {
 // The described kinds among `frameworks` (integrations.frameworks).
 std::vector<integrations::KindPtr> DescribedKinds(const std::vector<std::string>& frameworks);
 
-// Whether pods are queued themselves: framework "pod".
+// Whether pods are queued as jobs of their own: framework "pod".
 bool ManagesPods(const std::vector<std::string>& frameworks);
 
-// Whether pods are queued for their parents, at least: also by the frameworks "deployment",
-// "statefulset" and the others whose pods are held by their gates.
+// Whether pods are queued at all, as jobs of their own or for their parents. The parents are those
+// of the frameworks "deployment", "statefulset" and the others whose pods are held by their gates.
 bool ManagesPodsOfParents(const std::vector<std::string>& frameworks);
 
 // Labels of pods with the name of a job that is held by its pods (KindDescription::hold).
@@ -35,7 +35,8 @@ std::vector<admission::OwnerKind> OwnersOf(const admission::Configuration& confi
 // The names among `frameworks` that Kueue knows and Berth does not manage.
 std::vector<std::string> UnmanagedFrameworks(const std::vector<std::string>& frameworks);
 
-// What a kind reads beside an object of its own, on any thread; null: nothing.
+// Returns the further objects that a kind reads for one of its objects. Called on any thread; null:
+// there are none.
 using ReadsOf = std::function<integrations::ReadObjects(const integrations::KindDescription& kind,
                                                         const nlohmann::json& object)>;
 
@@ -46,7 +47,7 @@ webhook::ReviewedKind ReviewedKindOf(const integrations::KindPtr& kind,
 std::vector<webhook::ReviewedKind> ReviewedKinds(const std::vector<std::string>& frameworks,
                                                  const ReadsOf& reads_of = {});
 
-// The gates of reviews; those of users are the caller's.
+// The feature gates of reviews; the caller sets `record_users`.
 webhook::ReviewGates ReviewGatesOf(const admission::FeatureGates& gates);
 
 }  // namespace berth::program

@@ -10,7 +10,7 @@ namespace berth::program {
 
 struct ListenAddress {
   std::string host;
-  std::uint16_t port = 0;  // 0: any free one
+  std::uint16_t port = 0;  // 0: any free port
 };
 
 // "127.0.0.1:6443", "[::1]:0", ":8443" (then `default_host`). kInvalid names the flag.

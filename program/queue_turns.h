@@ -4,10 +4,10 @@
 //     scheduler's order of the queue ─▶ one number a workload: rising in the order, and near the
 //                                       number of an order by priority and time (view::TurnNumber)
 //
-// So most numbers stay when one workload comes or goes.
+// So most numbers do not change when one workload comes or goes.
 //
-// Threads: the scheduler's. Errors: none. Costs: a queue that has changed costs its waiting
-// workloads, at most once in kEvery.
+// Threads: the scheduler's. Errors: none. Costs: the work for a changed queue is proportional to
+// its waiting workloads, and is done at most once in kEvery.
 #pragma once
 
 #include <cstdint>
@@ -41,13 +41,13 @@ class QueueTurns {
   void RemoveCohort(const std::string& name) { LookAt(policies_.RemoveCohort(name)); }
 
   // The queues whose turns have changed since the last call, with all their turns; empty turns: the
-  // queue has no order of its own any more.
+  // queue now has the order by priority and time.
   std::map<std::string, Turns> Changed();
   // Whether the last call left a queue out that has changed within kEvery.
   bool AreLate() const { return are_late_; }
 
  private:
-  // The waiting workloads and the kept places that turns were made of.
+  // The versions of the waiting workloads and of the kept places from which turns were made.
   using Version = std::pair<std::uint64_t, std::uint64_t>;
   struct Known {
     std::optional<Version> version;  // nullopt: no turns were made
@@ -62,8 +62,8 @@ class QueueTurns {
   const Clock& clock_;
   admission::QueuePolicies policies_;
   std::map<std::string, api::ClusterQueue> queues_;
-  std::map<std::string, Known> ordered_;  // those with an order of their own
-  std::set<std::string> gone_;            // had turns, and have no order of their own any more
+  std::map<std::string, Known> ordered_;  // queues with an order of their own
+  std::set<std::string> gone_;            // queues that had turns and have lost their own order
   bool are_late_ = false;
 };
 

@@ -3,9 +3,9 @@
 //     informers ─ changes, coalesced by object ─▶ (50 ms) ─▶ strand of its own: ReadMirror ─▶ Model
 //                                                               └─▶ ReadServer: pages, events
 //
-// The strand that decides stores a pointer for a change and no more; all other work is on a thread
-// of this class. No request to the API is made but for reviews of rights, and with the caller's own
-// token (program/caller_screens.h).
+// The strand that makes decisions only stores a pointer for each change; all other work is on a
+// thread of this class. The only requests to the API are reviews of rights, and requests with the
+// caller's own token (program/caller_screens.h).
 //
 // Threads: the owner's; Start before the informers start, on their strand; Stop before the manager
 // is destroyed, not on its strand.
@@ -31,7 +31,7 @@
 
 namespace berth::program {
 
-// Starts since `since`, by the quantile of the first forecast of their wait that held.
+// Counts starts since `since`, by the quantile of the wait's first forecast that held.
 // Threads: any.
 struct ForecastHits {
   WallTime since{};
@@ -42,12 +42,12 @@ struct ForecastHits {
 };
 
 struct ReadFeedOptions {
-  CallerScreensOptions callers;  // names the ledger's file, of which reports are made
-  kube::FrontProxyTrust proxy;   // whose headers name readers
+  CallerScreensOptions callers;  // also names the ledger's file, from which reports are made
+  kube::FrontProxyTrust proxy;   // the trusted proxy, whose headers name readers
   std::string session_folder;    // the folder of the page's sessions; empty: memory alone
   bool actions = false;          // writes with the rights of the caller are served
-  std::shared_ptr<const ForecastHits> hits;  // null: nobody judges forecasts
-  // Tells the order of queues; null: all queues show the order by priority and time.
+  std::shared_ptr<const ForecastHits> hits;  // null: forecasts are not compared with starts
+  // The source of the queues' own orders; null: all queues show the order by priority and time.
   const admission::Scheduler* scheduler = nullptr;
 };
 

@@ -3,9 +3,10 @@
 //     ReadBatch ─ Take ─▶ objects, and the rows that they concern ─ Work ─▶ readapi::Model
 //
 // A row is made by the code of `berth … -o json` (screens/items.h), from a view that has the
-// objects of this row alone: the LocalQueue of a Workload, its ProvisioningRequests. An object
-// costs the rows that show it: a LocalQueue with another ClusterQueue its Workloads, a ClusterQueue
-// the queues of its cohort tree, once a second at most.
+// objects of this row alone: the LocalQueue of a Workload, its ProvisioningRequests. A changed
+// object causes work for the rows that show it. A LocalQueue with another ClusterQueue causes work
+// for its Workloads; a ClusterQueue causes work for the queues of its cohort tree, once a second at
+// most.
 //
 // Threads: one Executor. Errors: none.
 #pragma once
@@ -48,7 +49,7 @@ struct ReadBatch {
   }
 };
 
-// Objects as they are now.
+// The present objects.
 struct MirrorObjects {
   std::vector<std::shared_ptr<const api::Workload>> workloads;
   std::vector<std::shared_ptr<const api::LocalQueue>> local_queues;
@@ -68,8 +69,9 @@ class ReadMirror {
   // while, or not before the next Take (nullopt).
   std::optional<Duration> Work(std::size_t most);
 
-  // The story of `berth why workload/NAME -o json`, from the objects of this Workload alone, where
-  // the API server has no answer for the caller (caller_story.h); nullopt: no such Workload.
+  // The story of `berth why workload/NAME -o json` from the objects of this Workload alone, for
+  // callers for whom the API server has no answer (caller_story.h). Nullopt: there is no such
+  // Workload.
   std::optional<std::string> Story(const std::string& namespace_name,
                                    const std::string& name) const;
 

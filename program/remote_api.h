@@ -2,8 +2,8 @@
 // of `local/` that act on any Kubernetes: the emulated cloud beside a real control plane.
 //
 // Threads: as local::Api; calls block for at most 30 s. Has two I/O threads of its own. Errors: the
-// server's Status; reason "ServiceUnavailable" where no answer came, in which case a write may or
-// may not have happened.
+// server's Status; reason "ServiceUnavailable" if no answer came; a write may then have happened or
+// not.
 #pragma once
 
 #include <memory>

@@ -30,7 +30,8 @@ class ReportSource {
  public:
   using Done = std::function<void(Result<std::string>)>;
 
-  // Read one by one: a report of so many takes seconds, and some 50 MB for the uids of Workloads.
+  // Attempts are read one by one. A report of this many takes seconds, and some 50 MB for the uids
+  // of Workloads.
   static constexpr std::int64_t kMostAttempts = 500'000;
 
   // A period with more than `most_attempts` is refused.
@@ -50,7 +51,7 @@ class ReportSource {
   };
 
   Result<std::string> Make(const readapi::ReportQuery& query) const;
-  // Refuses periods with too much.
+  // Calls `visit` for each attempt; refuses periods with more than most_attempts_.
   Status EachAttempt(ledger::LedgerReader& reader, const ledger::HistoryFilter& filter,
                      const std::function<void(const ledger::AttemptRecord&)>& visit) const;
   Result<std::string> MakeQueue(const readapi::ReportQuery& query, ledger::LedgerReader& reader,

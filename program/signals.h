@@ -1,4 +1,4 @@
-// program/signals.h — waits for SIGINT or SIGTERM; the signals of a server.
+// program/signals.h — waits for SIGINT or SIGTERM, which stop a server.
 #pragma once
 
 namespace berth::program {

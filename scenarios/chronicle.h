@@ -13,7 +13,8 @@
 
 namespace berth::scenarios {
 
-inline constexpr std::size_t kToldLines = 120;  // the most events that a failed story tells
+inline constexpr std::size_t kToldLines =
+    120;  // the most events that are printed for a failed story
 
 class Chronicle {
  public:

@@ -16,8 +16,8 @@ struct TestFlags {
 };
 
 // Plays one scenario after the other, each in a cluster of its own in virtual time. Prints a line
-// for each, and of a failed one the step, what was found, and the events. Returns 0: all passed;
-// 1: one failed; 2: there is none, or a file cannot be read or written.
+// for each scenario, and for a failed scenario the step, the actual state and the events. Returns 0
+// if all passed, 1 if one failed, 2 if there is no scenario or a file cannot be read or written.
 int RunTest(const TestFlags& flags);
 
 }  // namespace berth::scenarios

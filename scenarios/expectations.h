@@ -1,6 +1,6 @@
 // scenarios/expectations.h — checks a story's expectations. README.md has every form.
 //
-// Reads only. Errors: kInvalid where the line makes no sense.
+// Reads only. Errors: kInvalid: the line cannot be understood.
 #pragma once
 
 #include <string>

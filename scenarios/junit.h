@@ -13,11 +13,11 @@ namespace berth::scenarios {
 struct Outcome {
   std::string name;  // the path below the given folder, without its ending
   std::string file;
-  int line = 0;         // the line of the failure; 0: passed, or not of one line
+  int line = 0;         // the line of the failure; 0: passed, or the failure has no line
   std::string step;     // the failed step as written
-  std::string failure;  // what was found; empty: passed
+  std::string failure;  // the actual state; empty: passed
   std::string story;    // the events until then
-  Duration took{};      // time of this machine
+  Duration took{};      // real time that the scenario took
 };
 
 // One test suite for each folder. Characters that XML cannot have become "?".

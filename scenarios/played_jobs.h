@@ -5,7 +5,7 @@
 //     jobs ──at their times──▶     all controllers  ──watch──▶  starts, ends, nodes: WorldResult
 //
 // Each job is a batch/v1 Job whose pods take its run time. A run begins when all its pods run or
-// have ended well, and ends when the Job is complete. A run that loses a pod before that, because
+// have succeeded, and ends when the Job is complete. A run that loses a pod before that, because
 // the cloud took the machine back or the Workload was evicted, begins anew. The NodePools among the
 // objects make the nodes, so admission checks, queued provisioning, stock, evictions of spot
 // machines and topologies count.
@@ -40,7 +40,7 @@ struct PlayOptions {
   std::vector<nlohmann::json> objects;
   admission::Configuration configuration;
   std::vector<simulation::NodePool> pools;                      // the NodePools among the objects
-  std::function<void(const simulation::WorldEvent&)> on_event;  // null: nobody listens
+  std::function<void(const simulation::WorldEvent&)> on_event;  // null: events are not reported
 };
 
 // `cluster` and `jobs` are those of simulation/jobs.h, with the queues among the objects.

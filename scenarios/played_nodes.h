@@ -21,7 +21,8 @@ class PlayedNodes {
  public:
   explicit PlayedNodes(const std::vector<simulation::NodePool>& pools);
 
-  // A Node as it is now, or was when it went. Nodes of no pool do not count.
+  // Takes the present state of a Node, or its last state if `is_gone`. Nodes of no pool do not
+  // count.
   void Note(const nlohmann::json& node, bool is_gone, Duration now);
   // A pod came to the node, or left it.
   void AddPod(const std::string& node, Duration now);
@@ -30,7 +31,7 @@ class PlayedNodes {
   // nullopt: a node of no pool.
   std::optional<simulation::NodeId> IdOf(const std::string& node) const;
 
-  // Ends the lives of nodes that are there at `end`. Call once, last.
+  // Ends the lives of nodes that exist at `end`. Call once, last.
   void EndAt(Duration end);
   std::vector<simulation::PoolUse> TakeUse() { return std::move(use_); }
   std::vector<simulation::NodeLife> TakeLives() { return std::move(lives_); }

@@ -26,8 +26,8 @@ nlohmann::json MakePlayedJob(const simulation::Cluster& cluster, const simulatio
 std::vector<nlohmann::json> ObjectsForJobs(const simulation::Cluster& cluster,
                                            const std::vector<simulation::Job>& jobs);
 
-// Those of `documents` (lists are taken apart) that a played cluster begins with, Namespaces first,
-// without the fields that an API server owns.
+// The objects of `documents` (also the items of lists) with which a played cluster begins:
+// Namespaces first, and without the fields that an API server owns.
 std::vector<nlohmann::json> PlayableObjects(const std::vector<nlohmann::json>& documents);
 
 }  // namespace berth::scenarios

@@ -29,7 +29,7 @@ struct Step {
   std::string body;  // between <<EOF and EOF
 
   const std::string& verb() const { return words.front().text; }
-  // Words that are no options, from the `at`-th (0 is the verb); empty where there is none.
+  // The `at`-th word that is not an option (0 is the verb); empty if there is none.
   std::string plain(std::size_t at) const;
   std::vector<std::string> plains() const;
   std::optional<std::string> Find(std::string_view key) const;

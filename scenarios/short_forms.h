@@ -17,17 +17,17 @@ namespace berth::scenarios {
 
 using Json = nlohmann::json;
 
-// The objects that the step makes; nullopt where its verb is no short form.
+// The objects that the step makes; nullopt: its verb is no short form.
 std::optional<Result<std::vector<Json>>> MakeObjects(const Step& step);
 
-// "team-a/x" in two; the namespace is default where there is none.
+// The two parts of "team-a/x"; the namespace of "x" is "default".
 struct ObjectName {
   std::string namespace_name;
   std::string name;
 };
 ObjectName ObjectNameOf(const std::string& text);
 
-// A value as written in a story: JSON where it is some (5, true, [..]), else a string.
+// The value of a word in a story: JSON if the word is JSON (5, true, [..]), else a string.
 Json ValueOf(const std::string& text);
 
 }  // namespace berth::scenarios

@@ -24,7 +24,7 @@ Result<std::vector<Json>> MakePod(const Step& step);
 Status KillPods(sim::SimWorld& world, const Step& step);
 
 // placed JOB DOMAIN=COUNT … [podset=main]: the whole assignment; a domain of several levels is
-// written block1/rack2. "placed JOB nowhere": there is none.
+// written block1/rack2. "placed JOB nowhere": the job has no assignment.
 Result<Finding> PlacementIs(sim::SimWorld& world, const Step& step);
 
 }  // namespace berth::scenarios

@@ -12,11 +12,11 @@
 
 namespace berth::view {
 
-// The YAML documents, or the JSON value, of a user's own file. As api::ParseYamlStream, with limits
-// for whole clusters; JSON of more than 3 MiB is not looked through for keys that stand twice.
+// The YAML documents, or the JSON value, of a user's own file. Parses like api::ParseYamlStream,
+// with limits for whole clusters. JSON of more than 3 MiB is not checked for repeated keys.
 Result<std::vector<api::YamlDocument>> ParseManifestText(const std::string& text);
 
-// The limits of ParseManifestText for a YAML text of so many bytes.
+// The limits of ParseManifestText for a YAML text of `bytes` bytes.
 api::YamlLimits LimitsOfManifests(std::size_t bytes);
 
 // The documents of the YAML or JSON files, in order; "-" is standard input. kNotFound: a file that
@@ -26,10 +26,11 @@ Result<std::vector<nlohmann::json>> ReadManifests(const std::vector<std::string>
 // The objects of the documents, those of lists one by one.
 std::vector<nlohmann::json> FlatObjectsOf(const std::vector<nlohmann::json>& documents);
 
-// `paths`, with the files of each folder in its place: those that end in .yaml, .yml or .json, by
-// name; those of folders in it where `recursive`, else these folders are added to `passed_over`
-// (null: nowhere) where they have such a file. Symbolic links to folders are not followed.
-// kNotFound: a path that does not exist, or a folder without such a file.
+// Returns `paths`, with each folder replaced by its files that end in .yaml, .yml or .json, ordered
+// by name. If `recursive` is true, the files of the folder's subfolders are included; else each
+// subfolder that has such a file is added to `passed_over`, unless that is null. Symbolic links to
+// folders are not followed. Errors: kNotFound: a path that does not exist, or a folder without such
+// a file.
 Result<std::vector<std::string>> ManifestsBelow(const std::vector<std::string>& paths,
                                                 bool recursive = false,
                                                 std::vector<std::string>* passed_over = nullptr);

@@ -1,5 +1,5 @@
-// view/manifest_objects.h — the objects of manifests with their places, and what is wrong with
-// single files and objects: one that cannot be read leaves the others.
+// view/manifest_objects.h — the objects of manifests with their places, and the problems of single
+// files and objects. A file or object that cannot be read does not affect the others.
 //
 // Threads: one. Reads files.
 #pragma once
@@ -21,12 +21,12 @@ struct PlacedFinding {
 };
 
 struct ManifestObjects {
-  // Those of lists one by one. An object with generateName alone has a name that no other has:
+  // The items of lists are separate objects. An object with generateName alone gets a unique name:
   // "train-*", then "train-*2".
   std::vector<nlohmann::json> objects;
   ManifestPlaces places;
-  std::vector<PlacedFinding> problems;  // files that are no YAML, and keys that stand twice
-  std::vector<std::string> notes;       // on folders that were passed over
+  std::vector<PlacedFinding> problems;  // files that are not YAML, and repeated keys
+  std::vector<std::string> notes;       // sentences about folders that were passed over
 };
 
 // True `recursive` includes the folders below the folders of `paths`. kNotFound: a path that does

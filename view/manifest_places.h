@@ -37,16 +37,16 @@ class ManifestPlaces {
   ManifestPlaces(ManifestPlaces&&) noexcept;
   ManifestPlaces& operator=(ManifestPlaces&&) noexcept;
 
-  // Notes the objects of a file that api::ParseYamlStream has read, those in `items` of lists too.
-  // A LocalQueue or job without a namespace counts as in "default".
+  // Records the objects of a file that api::ParseYamlStream has read, those in `items` of lists
+  // too. A LocalQueue or job without a namespace counts as in "default".
   void Add(const std::string& file, std::string_view text);
   // `name` with or without its namespace; the path to the field may go deeper than the object: its
   // last part that exists counts. `which` chooses among several objects of one kind and name, from
   // 0. An object that is unknown has no file.
   ManifestPlace Find(const std::string& kind, const std::string& name,
                      const std::vector<std::string>& field, std::size_t which = 0) const;
-  // The place that a message of a reader is about: "KIND NAME: FIELD: …", or without a field. No
-  // file: the message names no object that is known.
+  // The place that a message of a reader is about: "KIND NAME: FIELD: …", or without a field. The
+  // result has no file if the message names no known object.
   ManifestPlace FindIn(const std::string& message) const;
 
  private:
@@ -56,8 +56,9 @@ class ManifestPlaces {
   std::unique_ptr<Nodes> nodes_;
 };
 
-// Where the key of `path` ("spec.items[0].name") stands the second time in its map. `document`: its
-// place among those of `text` that are not empty. 0: nowhere.
+// The line where the key of `path` ("spec.items[0].name") stands for the second time in its map.
+// `document`: the position of the document among the documents of `text` that are not empty.
+// Returns 0 if the key does not stand twice.
 std::int64_t LineOfRepeatedKey(std::string_view text, std::size_t document,
                                const std::string& path);
 

@@ -31,14 +31,14 @@ using FindReadObject = std::function<std::shared_ptr<const nlohmann::json>(
 
 struct PlannedJobsInput {
   std::string namespace_name;  // the namespace of jobs that name none
-  std::string queue;           // LocalQueue; empty: the one that each job names
+  std::string queue;           // LocalQueue of all jobs; empty: each job names its own
   const std::vector<api::PriorityClass>* priority_classes =
       nullptr;  // null: priorities do not count
-  // LocalQueue "default" takes the jobs of its namespace that name none.
+  // A LocalQueue "default" among these takes the jobs of its namespace that name no queue.
   const std::vector<api::LocalQueue>* local_queues = nullptr;
   // integrations.frameworks; null: each kind is queued.
   const std::vector<std::string>* frameworks = nullptr;
-  FindReadObject find;  // beside the documents; null: these alone
+  FindReadObject find;  // finds objects that the documents lack; null: only the documents count
   // How a message says that an object does not exist.
   std::string absent = "does not exist";
 };
@@ -53,8 +53,8 @@ struct PlannedJobs {
 // Documents that are no jobs are left out, as are jobs that their kind's rules leave to others.
 PlannedJobs PlanJobsOf(const std::vector<nlohmann::json>& documents, const PlannedJobsInput& input);
 
-// The same where the first problem of severity kError is an error. Errors: kInvalid with kind, name
-// and field; kNotFound: a priority class or runtime that does not exist.
+// Like PlanJobsOf, but the first problem of severity kError is returned as the error. Errors:
+// kInvalid with kind, name and field; kNotFound: a priority class or runtime that does not exist.
 Result<std::vector<PlannedJob>> PlannedJobsOf(const std::vector<nlohmann::json>& documents,
                                               const PlannedJobsInput& input);
 

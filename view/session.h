@@ -2,7 +2,7 @@
 //
 // Threads: one thread; calls block until the answer or the timeout.
 // Errors: kUnavailable and kDeadlineExceeded name the URL and how to start a cluster; kForbidden
-// and kNotFound are the API's.
+// and kNotFound come from the API.
 #pragma once
 
 #include <chrono>
@@ -23,11 +23,11 @@ struct KubeConfig;
 
 namespace berth::view {
 
-// Which cluster, and how it is asked.
+// Chooses the cluster and the limits of requests to it.
 struct ClientOptions {
   std::string kubeconfig;      // empty: KUBECONFIG, then ~/.kube/config, then the pod's account
-  std::string context;         // empty: the current one
-  std::string namespace_name;  // empty: the context's, then "default"
+  std::string context;         // empty: the current context
+  std::string namespace_name;  // empty: the context's namespace, else "default"
   Duration timeout = std::chrono::seconds(30);  // the limit of one request
   std::int64_t page_size = 1000;                // objects of one request; 0: all
 };
@@ -62,7 +62,7 @@ struct ReadScope {
   enum class Screen { kStatus, kList, kCapacity, kPlan, kForecast, kNotes, kQueues };
   Screen screen = Screen::kStatus;
   bool jobs = false;           // also read the Jobs, for their labels
-  bool cost = false;           // also read what names prices
+  bool cost = false;           // also read the objects that name prices
   bool pods = false;           // also read the pods on nodes, in Screen::kForecast
   std::string namespace_name;  // bounds namespaced kinds; empty: all namespaces
   std::string own_namespace;   // fallback where the caller may not list all
@@ -73,8 +73,8 @@ struct ReadScope {
 // any other failure is the result.
 Result<ClusterView> ReadCluster(Session& session, const ReadScope& scope, WallTime now);
 
-// Adds what Screen::kForecast has beside `view`, which was read for Screen::kNotes with this scope:
-// no Workload is read twice.
+// Adds the data that Screen::kForecast needs beyond Screen::kNotes, for which `view` was read with
+// this scope. No Workload is read twice.
 Status ReadForecastRest(Session& session, const ReadScope& scope, ClusterView& view);
 
 struct StoryScope {

@@ -30,8 +30,8 @@ enum class ViewKind {
   kNamespaces,
   kPriorityClasses,  // WorkloadPriorityClasses
   kStock,            // ConfigMaps with the label berth.dev/stock: name the label in the query
-  kMeters,           // the same with the label berth.dev/spend
-  kKarpenterPools,   // noted, as hidden, only where a check answers for pending pods
+  kMeters,           // ConfigMaps with the label berth.dev/spend
+  kKarpenterPools,   // recorded as hidden only if a check is responsible for pending pods
   kTopologies,
   kTopologyNodes,  // nodes as the scheduler knows them
   kTopologyPods,   // the pods on nodes that no queue admits
@@ -57,17 +57,19 @@ Result<std::vector<Got>> ReadInto(Session& session, const std::vector<Want>& wan
                                   ClusterView& view);
 
 // ReadInto for lists. A kind that the caller may not list in all namespaces is read in
-// `own_namespace` (empty: not tried) and noted as narrowed; one that may not be listed there either
-// as hidden; a kind that the cluster lacks as missing. kForbidden: nothing may be read.
+// `own_namespace` (empty: not tried) and recorded as narrowed. A kind that may not be listed there
+// either is recorded as hidden; a kind that the cluster lacks is recorded as missing. kForbidden:
+// nothing may be read.
 Status ReadLists(Session& session, const std::vector<Want>& wants, const std::string& own_namespace,
                  ClusterView& view);
 
-// Adds what a Workload that waits may wait for: NodePools and their nodes, flavors, checks.
+// Adds the objects that a waiting Workload may wait for: NodePools and their nodes, flavors,
+// checks.
 Status ReadWaitedFor(Session& session, const api::Workload& workload, ClusterView& view);
 
 // Adds the turns of workloads that wait in queues with an order of their own: by the policy of the
-// queue or of a Cohort above, or by admission fair sharing. The scheduler tells them (visibility
-// API). A queue whose order is not told becomes one of `queues_without_turns`.
+// queue or of a Cohort above, or by admission fair sharing. The scheduler reports them (visibility
+// API). A queue whose order is not reported becomes one of `queues_without_turns`.
 Status ReadTurns(Session& session, ClusterView& view);
 
 // Adds the events of pods that could not be made. A caller who may not list events, and a cluster

@@ -4,8 +4,8 @@
 // request is repeated after the server's delay, within the timeout. The client repeats no other
 // request: only the caller knows whether its write may be repeated.
 //
-// Threads: one Executor, that of its Transport. Destroy it on that Executor, or after that has
-// stopped; callbacks of open requests are dropped then.
+// Threads: one Executor, that of its Transport. Destroy it on that Executor, or after that Executor
+// has stopped; callbacks of open requests are dropped then.
 // Errors: by Status.reason, see status_error.h; the message is the server's.
 // Source: Kubernetes API concepts; server-side apply.
 #pragma once
@@ -34,12 +34,14 @@ enum class Force { kNo, kYes };
 
 struct WriteOptions {
   std::string field_manager = "berth";
-  Force force = Force::kNo;  // kApply: take fields over from other managers
+  Force force = Force::kNo;  // for kApply; kYes: takes fields over from other managers
   std::string subresource;   // "", "status", "binding", …
 };
 
 struct DeleteOptions {
   std::string propagation_policy;  // "": the kind's default; Background, Foreground, Orphan
+  // The object is deleted only if it has these values, else the error is kConflict; empty: no
+  // precondition.
   std::string precondition_uid;
   std::string precondition_resource_version;
 };
@@ -55,7 +57,7 @@ struct ObjectList {
   std::string resource_version;
 };
 
-// A list page by page; a page is delivered while the next one is requested.
+// The callbacks of ListPages. A page is delivered while the next page is requested.
 struct PageCallbacks {
   // Called before the first page, and again when the list starts over: earlier pages are void then.
   std::function<void()> on_start;
@@ -66,8 +68,9 @@ struct PageCallbacks {
 struct WatchOptions {
   std::string label_selector;
   std::string field_selector;
-  std::string resource_version;        // events after this one
+  std::string resource_version;        // the watch delivers events after this version
   std::chrono::seconds lifetime{300};  // requested of the server, which ends the watch then
+  // The longest time without a byte before the watch ends with kDeadlineExceeded.
   Duration silence = std::chrono::seconds(90);
 };
 
@@ -98,13 +101,14 @@ class ApiClient {
   void ListPages(const api::ResourceKind& kind, const std::string& namespace_name,
                  const ListOptions& options, std::shared_ptr<const ObjectReader> reader,
                  PageCallbacks callbacks);
-  // The resourceVersion of the collection at this moment; `options.page_size` does not count.
+  // Gets the resourceVersion of the collection at this moment. `options.page_size` is ignored.
   void NewestVersion(const api::ResourceKind& kind, const std::string& namespace_name,
                      const ListOptions& options, std::function<void(Result<std::string>)> done);
   // `object` must carry apiVersion, kind and metadata.name or generateName.
   void Create(const api::ResourceKind& kind, const std::string& namespace_name, Json object,
               const WriteOptions& options, Done done);
-  // Replaces the object. metadata.resourceVersion in `object` makes a lost update a kConflict.
+  // Replaces the object. If `object` has a metadata.resourceVersion that is not the stored one, the
+  // error is kConflict.
   void Update(const api::ResourceKind& kind, const api::ObjectKey& key, Json object,
               const WriteOptions& options, Done done);
   void Patch(const api::ResourceKind& kind, const api::ObjectKey& key, PatchType type, Json patch,
@@ -115,7 +119,7 @@ class ApiClient {
                                      const std::string& namespace_name, const WatchOptions& options,
                                      WatchCallbacks callbacks,
                                      std::shared_ptr<const ObjectReader> reader = nullptr);
-  // Requests any path: "/version", "/apis/…/pods/p/log".
+  // Sends a GET for any path: "/version", "/apis/…/pods/p/log".
   void GetRaw(const std::string& path, std::function<void(Result<ApiResponse>)> done);
 
   Executor& executor() { return executor_; }

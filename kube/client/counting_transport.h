@@ -1,6 +1,6 @@
 // kube/client/counting_transport.h — a Transport that counts the answers to its requests.
 //
-// Threads: as Transport. The inner Transport outlives it.
+// Threads: as Transport. The inner Transport must outlive the returned Transport.
 #pragma once
 
 #include <functional>

@@ -1,8 +1,9 @@
 // kube/client/credential_source.h — the present credentials of a kubeconfig: reads files again when
 // they change, and runs a plugin again before its credential expires and after a 401.
 //
-// Threads: one Executor; destroy it there, or after that has stopped.
-// Errors of Get: those of the plugin (exec_plugin.h); kUnavailable where too many wait for it.
+// Threads: one Executor; destroy it there, or after that Executor has stopped.
+// Errors of Get: those of the plugin (exec_plugin.h); kUnavailable if too many callers wait for the
+// plugin.
 #pragma once
 
 #include <functional>
@@ -40,9 +41,10 @@ class CredentialSource {
   CredentialSource(const CredentialSource&) = delete;
   CredentialSource& operator=(const CredentialSource&) = delete;
 
-  // Calls `done` inside the call where a credential is known, else when the plugin has returned.
+  // Calls `done` inside this call if a credential is known, else when the plugin has returned.
   void Get(Done done);
-  // The server answered 401 to a request with `used`. Returns true where Get gives another one.
+  // Call it when the server has answered 401 to a request with `used`. Returns true if Get gives
+  // another credential.
   bool Refused(const CredentialPtr& used);
 
  private:

@@ -4,8 +4,9 @@
 //     PluginRunner runner(60 s);
 //     runner.Run(plugin, config, [](Result<PluginCredential> credential) { … });
 //
-// The plugin gets KUBERNETES_EXEC_INFO and this process' environment and standard error; it gets
-// this process' standard input where it may ask and there is a terminal, else an empty one.
+// The plugin gets KUBERNETES_EXEC_INFO and this process' environment and standard error. If the
+// plugin may ask the user and there is a terminal, the plugin gets this process' standard input;
+// else it gets an empty input.
 //
 // Threads: Run starts a thread for the run and calls `done` on it. Destroying the runner kills the
 // plugin and waits for that thread.
@@ -48,7 +49,7 @@ class PluginRunner {
   PluginRunner(const PluginRunner&) = delete;
   PluginRunner& operator=(const PluginRunner&) = delete;
 
-  // Call at most one Run at a time: after `done` of the last one.
+  // One run at a time: call Run again only after `done` of the previous run.
   void Run(const ExecPlugin& plugin, const KubeConfig& config,
            std::function<void(Result<PluginCredential>)> done);
 

@@ -20,11 +20,11 @@ namespace berth::kube {
 
 struct HttpTransportOptions {
   std::string user_agent = "berth";
-  std::size_t max_connections = 32;  // without watches
+  std::size_t max_connections = 32;  // connections of requests; those of watches are not counted
   std::size_t max_watch_line_bytes = 16 * 1024 * 1024;
 };
 
-// `pool` and `strand` must outlive it. Errors: kInvalid for a bad URL or PEM.
+// `pool` and `strand` must outlive the Transport. Errors: kInvalid for a bad URL or PEM.
 Result<std::unique_ptr<Transport>> MakeHttpTransport(net::IoPool& pool, Executor& strand,
                                                      const KubeConfig& config,
                                                      const HttpTransportOptions& options);

@@ -100,8 +100,10 @@ class Informer final : public InformerBase {
 
   // Null where the store has no such object.
   Ptr Get(const api::ObjectKey& key) const { return store_.Get(key); }
-  Ptr After(const api::ObjectKey& key) const { return store_.After(key); }  // the next behind it
-  const Objects& objects() const { return store_.objects(); }               // in the order of keys
+  Ptr After(const api::ObjectKey& key) const {
+    return store_.After(key);
+  }  // the next object behind `key`, or null
+  const Objects& objects() const { return store_.objects(); }  // in the order of keys
   // The objects in the order of keys.
   std::vector<Ptr> ByIndex(const std::string& name, const std::string& value) const {
     return store_.ByIndex(name, value);
@@ -111,8 +113,9 @@ class Informer final : public InformerBase {
     return store_.HasIn(name, value);
   }
 
-  // Puts the server's answer to a write into the store, so that the next reconcile reads it. Only
-  // where the store has an older version of the same object; handlers are called as for an event.
+  // Puts the server's answer to a write into the store, so that the next reconcile reads it. Does
+  // nothing unless the store has an older version of the same object (uid). Handlers are called as
+  // for an event.
   void Ingest(const Json& written) {
     Result<T> decoded = decode_(written);
     if (!decoded) return;
@@ -122,7 +125,8 @@ class Informer final : public InformerBase {
   }
 
  private:
-  // Versions are ordered numbers (Kubernetes KEP-5504); where one is not a number, the event wins.
+  // Versions are ordered numbers (Kubernetes KEP-5504). If one of both is not a number, `a` counts
+  // as newer.
   static bool IsNewer(const api::ObjectMeta& a, const api::ObjectMeta& b) {
     const std::optional<std::int64_t> left = ParseInt64(a.resource_version);
     const std::optional<std::int64_t> right = ParseInt64(b.resource_version);
@@ -277,8 +281,8 @@ class Informer final : public InformerBase {
   std::function<void()> on_missing_;
   bool synced_ = false;
   bool missing_ = false;
-  bool had_objects_ = false;                           // at the start of the running list
-  std::set<api::ObjectKey> listed_;                    // keys in its pages, if had_objects_
+  bool had_objects_ = false;         // something was known at the start of the running list
+  std::set<api::ObjectKey> listed_;  // keys in the pages of the running list, if had_objects_
   std::map<api::ObjectKey, std::string> undecodable_;  // present objects, with the reason
   Reflector reflector_;                                // last member: its callbacks use all others
 };

@@ -46,12 +46,13 @@ struct KubeConfig {
   std::string context;
   std::string server;  // "https://127.0.0.1:6443"
   std::string server_name;
-  std::string proxy_url;  // the one of the cluster's entry; empty: HTTPS_PROXY and NO_PROXY decide
-  std::string ca_pem;     // empty: the system's roots
+  std::string
+      proxy_url;       // proxy-url of the cluster's entry; empty: HTTPS_PROXY and NO_PROXY decide
+  std::string ca_pem;  // empty: the system's roots
   std::string client_certificate_pem;
   std::string client_key_pem;
   std::string bearer_token;
-  // Files of the four fields above; empty: the field never changes.
+  // The files from which the four fields above were read; empty: the field never changes.
   std::string ca_file;
   std::string client_certificate_file;
   std::string client_key_file;
@@ -70,8 +71,9 @@ struct KubeConfigSource {
 Result<KubeConfig> ParseKubeConfig(std::string_view text, const std::string& directory,
                                    const std::string& context);
 
-// The first of: source.path; the existing files of KUBECONFIG, merged (of entries with one name the
-// first file's whole entry counts); ~/.kube/config; the service account of this process' pod.
+// Returns the first that exists: source.path; the existing files of KUBECONFIG, merged;
+// ~/.kube/config; the service account of this process' pod. If several files have an entry of one
+// name, the whole entry of the first file counts.
 Result<KubeConfig> FindKubeConfig(const KubeConfigSource& source);
 
 // Reads the files of `config` again. On an error `config` does not change.

@@ -14,8 +14,8 @@ class LineSplitter {
  public:
   explicit LineSplitter(std::size_t max_line_bytes) : max_line_bytes_(max_line_bytes) {}
 
-  // Calls `on_line` for each line that `bytes` completes; lines of blanks are skipped. kInvalid: a
-  // line is longer than the limit.
+  // Calls `on_line` for each line that `bytes` completes, without its end; skips lines of blanks.
+  // Errors: kInvalid: a line is longer than the limit.
   template <typename Fn>
   Status Feed(std::string_view bytes, Fn on_line) {
     while (!bytes.empty()) {

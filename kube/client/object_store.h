@@ -23,7 +23,7 @@
 
 namespace berth::kube {
 
-// Values with equal hashes are distinguished by the values of the objects.
+// If two index values have equal hashes, ByIndex and HasIn compare the values themselves.
 template <typename T, typename ValueHash = std::hash<std::string>>
 class ObjectStore {
  public:
@@ -50,7 +50,7 @@ class ObjectStore {
   };
   using Objects = std::set<Ptr, ByKey>;
 
-  // Indexes present objects, too.
+  // Adds an index; the objects that are already in the store are indexed, too.
   void AddIndex(const std::string& name, IndexFunction values_of) {
     Index& index = indexes_[name];
     index.values_of = std::move(values_of);
@@ -69,7 +69,7 @@ class ObjectStore {
     const auto found = objects_.upper_bound(key);
     return found == objects_.end() ? nullptr : *found;
   }
-  // The object with the key of `like`.
+  // The object that has the key of `like`, or null.
   Ptr GetLike(const Ptr& like) const {
     if (IsBehindAll(like)) return nullptr;
     const auto found = objects_.find(like);

@@ -1,12 +1,14 @@
-// kube/client/rate_limited_transport.h — a Transport that sends at most so many requests a second.
+// kube/client/rate_limited_transport.h — a Transport that sends a limited number of requests per
+// second.
 //
 //     Send, Watch ─▶ TokenBucket ─0─▶ the inner Transport
 //                        └─ a wait, in order of arrival, as long as the request's timeout allows
 //
 // A request whose turn comes after its timeout fails at once with kDeadlineExceeded and takes no
-// turn: so the number of waiting requests is bounded by rate and timeouts.
+// turn. So the rate and the timeouts bound the number of waiting requests.
 //
-// Threads: as Transport, on `executor`. The inner Transport, executor and clock outlive it.
+// Threads: as Transport, on `executor`. The inner Transport, the executor and the clock must
+// outlive it.
 // Source: client-go util/flowcontrol (token bucket with `qps` and `burst`).
 #pragma once
 
@@ -19,8 +21,8 @@
 
 namespace berth::kube {
 
-// Transports with one bucket share its turns. A Transport that checks a request at its sending must
-// be inside: the request may have waited.
+// Transports that share a bucket share its rate. A Transport that checks each request at the moment
+// of sending must be the inner one, since a request may wait here.
 std::unique_ptr<Transport> LimitRequests(Transport& inner, Executor& executor, const Clock& clock,
                                          std::shared_ptr<TokenBucket> bucket);
 

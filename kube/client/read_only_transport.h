@@ -2,7 +2,7 @@
 //
 // Reviews (POST of …reviews) pass: they are questions and store nothing.
 //
-// Threads: as Transport, on `executor`. The inner Transport and the executor outlive it.
+// Threads: as Transport, on `executor`. The inner Transport and the executor must outlive it.
 // Errors: kForbidden: the request was a write, and was not sent.
 #pragma once
 

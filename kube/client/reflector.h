@@ -9,10 +9,10 @@
 // list ends (the server's history is short, or later pages went on at newer versions), the
 // reflector lists again after a backoff, alternately in one request and in pages.
 //
-// CatchUp is for the reader that must know what others have written: a watch may be silent, or wait
-// for its next attempt. The collection's newest version is asked for. Where the watch does not
-// reach that version within a second, since the collection is quiet or the watch is not heard, the
-// collection is listed again.
+// CatchUp serves a caller that must know everything that others have written, although the watch
+// may be silent or may wait for its next attempt. The reflector requests the collection's newest
+// version. If the watch does not reach that version within a second, since the collection is quiet
+// or the watch delivers nothing, the reflector lists the collection again.
 //
 // Threads: one Executor; all callbacks run on it. Destruction ends all requests.
 #pragma once
@@ -30,7 +30,7 @@
 namespace berth::kube {
 
 struct ReflectorOptions {
-  std::string namespace_name;  // empty: all
+  std::string namespace_name;  // empty: all namespaces
   std::string label_selector;
   std::string field_selector;
   Duration first_backoff = std::chrono::milliseconds(800);
@@ -94,9 +94,10 @@ class Reflector {
   Paging next_list_ = Paging::kPages;
   Duration backoff_;
   bool is_listing_ = false;
-  int round_ = 0;       // numbers lists and watches; a step of another one ends
-  std::string newest_;  // to be reached; empty: not known
-  std::vector<std::function<void()>> caught_up_;  // to be called then
+  int round_ = 0;       // number of the current list or watch; steps of earlier ones do nothing
+  std::string newest_;  // the version that CatchUp waits for; empty: unknown
+  std::vector<std::function<void()>>
+      caught_up_;  // callbacks of CatchUp, called when newest_ is reached
   std::shared_ptr<Reflector*> self_;
 };
 

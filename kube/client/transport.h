@@ -26,15 +26,16 @@ namespace berth::kube {
 using Json = nlohmann::json;
 using JsonPtr = std::shared_ptr<const Json>;  // immutable once shared
 
-// An object of an answer as an ObjectReader made it; null where that failed: then `error` has the
-// reason, and `identity` the object's name, namespace, uid and resourceVersion, null if unknown.
+// What an ObjectReader made of one object of an answer. If it failed, `object` is null and `error`
+// has the reason; `identity` then has the object's name, namespace, uid and resourceVersion, or is
+// null if these are unknown.
 struct ReadObject {
   std::shared_ptr<const void> object;
   std::string error;
   std::shared_ptr<const api::ObjectMeta> identity = nullptr;
 };
 
-// Converts the objects of a list or a watch to the caller's form where they arrive, without a JSON
+// Converts the objects of a list or a watch to the caller's form as they arrive, without a JSON
 // tree. Called on threads of the transport, several at a time.
 class ObjectReader {
  public:
@@ -55,7 +56,8 @@ struct ApiRequest {
   JsonPtr body;
   // For a list or a watch. A transport may ignore the reader and answer with JSON trees.
   std::shared_ptr<const ObjectReader> reader = nullptr;
-  // What the client accepts. A transport may ignore it and answer with the object or list itself.
+  // The value of the header Accept. A transport may ignore it and answer with the object or list
+  // itself.
   std::string accept = "application/json";
 };
 

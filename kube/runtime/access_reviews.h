@@ -4,7 +4,7 @@
 // A bounded number of answers is cached for a short time. Requests with the same token for the same
 // path share one pair of reviews; the number of running reviews is bounded too.
 //
-// Threads: one Executor, that of the client; destroy it there, or after that has stopped.
+// Threads: one Executor, that of the client; destroy it there, or after that Executor has stopped.
 // Source: controller-runtime, pkg/metrics/filters (WithAuthenticationAndAuthorization); Kubernetes,
 // delegated authentication and authorization.
 #pragma once
@@ -67,6 +67,7 @@ class AccessReviews {
   struct Options {
     Duration keep_allowed = std::chrono::minutes(1);
     Duration keep_refused = std::chrono::seconds(10);  // kDenied, kNoUser; kFailed is not cached
+    // The most cached answers, and the most questions with running reviews.
     std::size_t max_kept = 256;
     std::size_t max_under_way = 8;
   };
@@ -77,7 +78,7 @@ class AccessReviews {
   AccessReviews(const AccessReviews&) = delete;
   AccessReviews& operator=(const AccessReviews&) = delete;
 
-  // Calls `done` inside the call where the answer is cached.
+  // Calls `done` inside this call if the answer is cached, else when the reviews have ended.
   void Ask(AccessQuestion question, Done done);
 
  private:

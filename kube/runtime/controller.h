@@ -1,4 +1,5 @@
-// kube/runtime/controller.h — runs a Reconciler on the keys of a work queue, so many at once.
+// kube/runtime/controller.h — runs a Reconciler for the keys of a work queue, a limited number at
+// once.
 //
 // Threads: one Executor. Destroy it there; running reconciles are dropped then.
 #pragma once
@@ -14,18 +15,18 @@
 namespace berth::kube {
 
 struct ControllerOptions {
-  bool enabled = true;  // false: it never starts, and takes no key
+  bool enabled = true;  // false: the controller never starts and accepts no key
   std::size_t max_concurrent = 1;
   // The longest timer for a later reconcile: timers cannot be cancelled, and the reconciler's clock
   // may jump.
   Duration longest_sleep = std::chrono::minutes(10);
-  // Reconciles of one task; then other tasks of the Executor have their turn. Use one where
-  // reconciles block.
+  // The number of reconciles in one task of the Executor; then its other tasks have their turn. Set
+  // 1 if reconciles block.
   int looks_in_a_row = 256;
   // After a reconcile its object rests for the time that the reconcile took, at most a second, so
   // that one reconcile sees several changes. Null: no rest. The clock must outlive the Controller.
   const Clock* rest_clock = nullptr;
-  ControllerStats* stats = nullptr;  // null: nothing is counted; outlives the Controller
+  ControllerStats* stats = nullptr;  // null: nothing is counted; must outlive the Controller
   WorkQueueOptions queue;
 };
 
@@ -38,7 +39,7 @@ class Controller {
   // Reconciles every key of `sweep` after each start; added keys have their turns in between. A key
   // that Add left to the sweep is not reconciled if its object goes before the sweep reaches the
   // key. If the Reconciler has work for deleted objects, a handler must Add the key on deletion
-  // (the sweep covers the key no more, so the key enters the queue).
+  // (the sweep does not cover the key of a deleted object, so the key enters the queue).
   void AddSweep(Sweep sweep);
   // May be called before Start and after Stop; the key waits for the next Start. A key that a sweep
   // covers is left to the sweep.
@@ -63,7 +64,7 @@ class Controller {
   enum class Left { kNone, kSome };
   Left SweepOn();  // one step of the sweep
   void Finish(const api::ObjectKey& key, SteadyTime begin, const Result<NextLook>& result);
-  SteadyTime Now() const;  // for rests and stats; without both a fixed time
+  SteadyTime Now() const;  // for rests and stats; a fixed instant without both
 
   Executor& executor_;
   Reconciler& reconciler_;

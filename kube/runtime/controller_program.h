@@ -48,7 +48,7 @@ struct ControllerProgramOptions {
   HttpTransportOptions transport;
   // nullopt: none. Requests for the lease and reviews of /metrics are outside it.
   std::optional<TokenBucket::Limit> request_limit;
-  // No write is sent: controllers, events, client(). Excludes leader election.
+  // True: no write of controllers, events or client() is sent. Excludes leader election.
   bool read_only = false;
   int io_threads = 2;
 };
@@ -62,7 +62,7 @@ class ControllerProgram {
   ControllerProgram& operator=(const ControllerProgram&) = delete;
 
   Manager& manager();
-  ApiClient& client();  // for writes of every replica: certificates
+  ApiClient& client();  // for writes that every replica makes, such as certificates
   EventRecorder& events();
   Metrics& metrics();
   std::uint16_t health_port() const;     // 0: not served
@@ -74,8 +74,8 @@ class ControllerProgram {
   Status ServeMetrics(MetricsServerOptions options);
   // Serves an API group to users whom kube-apiserver names, or whose token it knows. Call once.
   Status ServeExtension(ExtensionServerOptions options, ExtensionApi api);
-  // Asks for rights on behalf of a server of the owner's. Its answers are kept for a few seconds.
-  // Any thread may use it until Stop. Call once.
+  // Makes a gate that asks for rights on behalf of a server that the owner runs. The gate caches
+  // answers for a few seconds. Any thread may use the gate until Stop. Call once.
   AccessGate MakeGate();
   // Replaces the certificate of /metrics and of the API group, where they are served over TLS.
   Status ReplaceServingTls(const std::shared_ptr<const net::TlsIdentity>& tls);
@@ -83,13 +83,14 @@ class ControllerProgram {
   // Starts informers only; Start starts the rest.
   void StartInformers();
   // Starts informers at once, controllers when this replica leads. `on_lost` runs on an I/O thread
-  // with the holder of the lease: this replica where the lease could not be renewed.
+  // and gets the holder of the lease, which is this replica if the lease could not be renewed.
   void Start(std::function<void(const std::string& holder)> on_lost);
-  // The condition of not_ready_before holds. May be called on any thread.
+  // Call it when the condition of not_ready_before holds, on any thread.
   void ConfirmReady();
   // Waits until controllers run; kDeadlineExceeded names the kinds that have not synced.
   Status WaitUntilRunning(Duration timeout);
-  // Runs `task` on the strand and waits for its end; false where the program has stopped.
+  // Runs `task` on the strand and waits for its end; false: the program has stopped and `task` did
+  // not run.
   bool RunOnStrand(const std::function<void()>& task);
   // Stops controllers, waits for their open writes, gives the lease back (two seconds at most for
   // both; a lease that was not given back runs out), writes the events that wait (three seconds at

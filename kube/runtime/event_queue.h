@@ -18,7 +18,7 @@
 
 namespace berth::kube {
 
-// Events with these four in common are one event that repeats.
+// Events that agree in these four fields are one event that repeats.
 struct EventSeries {
   std::string object;  // uid or key
   EventType type = EventType::kNormal;

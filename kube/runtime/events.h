@@ -1,22 +1,21 @@
 // kube/runtime/events.h — writes events.k8s.io/v1 Events about objects.
 //
 // Recording never delays the caller: writes are asynchronous and bounded. An event that recurs
-// within ten minutes becomes a series,
-// written at most once a minute. Each object has a budget (25 at once, then one in 10 s; commentary
-// leaves a fifth), so that one object cannot flood the API. The memory of events and objects is
-// bounded: a forgotten event starts a new series.
+// within ten minutes becomes a series, which is written at most once a minute. Each object has a
+// budget (25 at once, then one in 10 s; commentary leaves a fifth), so that one object cannot flood
+// the API. The memory of events and objects is bounded: a forgotten event starts a new series.
 //
 // Events about decisions are written before commentary, and both give way to other writes: their
 // rate follows the API server's latency (kube/runtime/write_pace.h). Where events wait, commentary
-// of an object is replaced by the object's next commentary of the same reason; a full queue drops
-// the oldest events, of decisions first those that a later one of the same object and reason
-// follows. What is dropped is counted.
+// of an object is replaced by the object's next commentary of the same reason. A full queue drops
+// its oldest events; the queue of decisions first drops superseded events, after which a later
+// event of the same object and reason came. Dropped events are counted.
 //
 // While the API server is unavailable, or too busy, an event about a decision stays in its queue
 // for an hour at most and is written when the API server answers again; the pause between two
 // attempts doubles from a second to half a minute. Commentary is not repeated, since the next
-// attempt of its workload makes it again. Flush writes what waits without a pace: the last act of a
-// program.
+// attempt of its workload makes it again. Flush writes all waiting events without a pace; a program
+// calls it last.
 //
 // For servers without events.k8s.io (such as `berth up`) the recorder writes core/v1 Events.
 //
@@ -79,7 +78,7 @@ class EventRecorder {
   struct Options {
     std::string controller;         // reportingController, such as "kueue-admission"
     std::string instance;           // reportingInstance: host name or pod name
-    std::size_t max_queued = 8000;  // about decisions; commentary has a quarter
+    std::size_t max_queued = 8000;  // events about decisions; commentary has a quarter of it
     std::size_t max_in_flight = 4;
     std::size_t max_remembered = 10'000;  // series, and objects with a budget
     double budget = 25;                   // events of one object at once
@@ -96,8 +95,8 @@ class EventRecorder {
               const std::string& action, const std::string& note,
               EventRank rank = EventRank::kDecision);
 
-  // Writes everything that waits as fast as the API server answers, then calls `done`. What is
-  // recorded meanwhile is written too. Call once; the owner bounds the wait.
+  // Writes everything that waits as fast as the API server answers, then calls `done`. Events that
+  // are recorded meanwhile are written too. Call once; the owner bounds the wait.
   void Flush(std::function<void()> done);
 
   // Why an event was never written.
@@ -106,7 +105,7 @@ class EventRecorder {
     kQueue,    // too many events waited, or the event waited too long
     kRefused,  // the API server refused the event, or did not take commentary
   };
-  // Called with each event that is dropped. Call before the first event.
+  // `told` is called for each event that is dropped. Call OnDrop before the first event.
   void OnDrop(std::function<void(Dropped why)> told) { on_drop_ = std::move(told); }
   std::uint64_t dropped() const { return dropped_; }
   std::size_t queued() const { return decisions_.size() + commentary_.size(); }
@@ -183,7 +182,7 @@ class EventRecorder {
   std::function<void(Dropped)> on_drop_;
   std::function<void()> on_flushed_;  // not null: a flush is under way
   SteadyTime attempt_after_{};        // after a failure of the API server
-  Duration pause_{};                  // before that instant; zero: the last answer was a success
+  Duration pause_{};  // the pause before attempt_after_; zero: the last attempt succeeded
   WallTime last_sweep_{};
   std::shared_ptr<EventRecorder*> self_;
 };

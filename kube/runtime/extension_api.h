@@ -1,5 +1,5 @@
 // kube/runtime/extension_api.h — an API group that a controller program serves behind the
-// aggregation layer of kube-apiserver: what it has, its discovery documents, its requests.
+// aggregation layer of kube-apiserver: its resources, its discovery documents, its requests.
 //
 //     GET /apis, /apis/GROUP, /apis/GROUP/VERSION, /openapi/…   ─▶ documents
 //     GET /apis/GROUP/VERSION/[namespaces/NS/]RESOURCE/NAME/SUBRESOURCE ─▶ Read
@@ -47,7 +47,7 @@ struct ExtensionRequest {
 
 class ExtensionApi {
  public:
-  // Makes the answer; costs time, and may run on any thread.
+  // Makes the answer; takes time, and may run on any thread.
   using Answer = std::function<net::Response()>;
   // Must not block; `done` may come on any thread.
   using Read =
@@ -56,7 +56,8 @@ class ExtensionApi {
   ExtensionApi(ExtensionGroup group, Read read);
 
   const ExtensionGroup& group() const { return group_; }
-  // One of both: the answer, which tells no secrets (documents, errors), or a request for Read.
+  // Exactly one member is set: an answer that contains no secrets (documents, errors), or a request
+  // for Read.
   struct Route {
     std::optional<net::Response> answer;
     std::optional<ExtensionRequest> request;

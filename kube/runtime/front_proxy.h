@@ -25,8 +25,9 @@
 namespace berth::kube {
 
 struct FrontProxyTrust {
-  std::string client_ca_pem;               // empty: no proxy is trusted
-  std::vector<std::string> allowed_names;  // common names of its certificate; empty: every name
+  std::string client_ca_pem;  // empty: no proxy is trusted
+  std::vector<std::string>
+      allowed_names;  // common names of the proxy's certificate; empty: every name
   std::vector<std::string> username_headers;
   std::vector<std::string> uid_headers;
   std::vector<std::string> group_headers;
@@ -40,7 +41,7 @@ Result<FrontProxyTrust> ParseFrontProxyTrust(const Json& config_map);
 // nullopt: the request does not come from a trusted proxy, or names no user.
 std::optional<AccessUser> UserOf(const net::Request& request, const FrontProxyTrust& trust);
 
-// Reads the ConfigMap now and again: the CA of the proxy rotates.
+// Reads the ConfigMap at regular intervals, since the CA of the proxy rotates.
 class FrontProxyKeeper {
  public:
   struct Options {

@@ -48,7 +48,8 @@ class FunctionController {
   Controller controller_;
 };
 
-// A reconcile at a wall-clock instant, as plans have it.
+// Converts the wall-clock instant of the next reconcile, which plans contain; nullopt: no reconcile
+// without a change.
 inline NextLook LookAt(std::optional<WallTime> at, WallTime now) {
   if (!at) return {};
   return {*at - now};

@@ -1,8 +1,8 @@
 // kube/runtime/leader_election.h — elects a leader among replicas, by a coordination.k8s.io Lease.
 //
-// Timing (client-go's words): a follower takes a lease over when its record has not changed for
-// lease_duration by the follower's own steady clock, at most a retry_period after the leader's end;
-// the leader renews every retry_period and gives up renew_deadline after the start of its last
+// Timing (client-go's words): a follower takes a lease over when the lease's record has not changed
+// for lease_duration by the follower's own steady clock, at most a retry_period after the leader's
+// end; the leader renews every retry_period and gives up renew_deadline after the start of its last
 // successful renewal, whether or not a later request is unanswered. Clocks of two machines are
 // never compared.
 //

@@ -26,7 +26,7 @@
 
 namespace berth::kube {
 
-// Both at the clock's start (SteadyTime{}): this replica does not lead.
+// If both fields are SteadyTime{}, the clock's start, this replica does not lead.
 struct WriteWindow {
   SteadyTime begin_before{};
   SteadyTime end_before{};

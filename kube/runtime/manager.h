@@ -27,7 +27,7 @@ namespace berth::kube {
 
 class Manager {
  public:
-  // `stats`: null, or counts what the controllers do; outlives the manager.
+  // `stats` counts what the controllers do and must outlive the manager; null: nothing is counted.
   Manager(ApiClient& client, Executor& executor, RuntimeStats* stats = nullptr);
   ~Manager();
   Manager(const Manager&) = delete;
@@ -39,8 +39,9 @@ class Manager {
   Informer<T>& InformerFor() {
     return InformerFor<T>(api::KindOf<T>(), api::Decode<T>);
   }
-  // The same for a kind that is known at run time; it may be missing in the cluster. All callers
-  // name the same T for one kind. `kind` must outlive the manager.
+  // The informer of a kind that is known at run time and that the cluster may lack, like
+  // OptionalInformerFor below. All callers must name the same T for one kind. `kind` must outlive
+  // the manager.
   template <typename T>
   Informer<T>& OptionalInformerFor(const api::ResourceKind& kind,
                                    typename Informer<T>::Decode decode) {
@@ -65,8 +66,8 @@ class Manager {
     return informer;
   }
 
-  // An informer of those objects of a kind that `label_selector` selects. All callers name the same
-  // T for one kind and selector. `kind` must outlive the manager.
+  // An informer of those objects of a kind that `label_selector` selects. All callers must name the
+  // same T for one kind and selector. `kind` must outlive the manager.
   template <typename T>
   Informer<T>& SelectedInformerFor(const api::ResourceKind& kind,
                                    typename Informer<T>::Decode decode,
@@ -83,12 +84,12 @@ class Manager {
   void OnLeaderStart(std::function<void()> start) { starters_.push_back(std::move(start)); }
   void OnLeaderStop(std::function<void()> stop) { stoppers_.push_back(std::move(stop)); }
 
-  // Calls `synced` once, when everything has synced, on every replica. Call before that.
+  // Calls `synced` once, when everything has synced, on every replica. Call OnSynced before that.
   void OnSynced(std::function<void()> synced) { on_synced_.push_back(std::move(synced)); }
 
   void StartInformers();
   void StartControllers();
-  // StartControllers when the informers show what the leader until now has written.
+  // Calls StartControllers once the informers show everything that the previous leader has written.
   void TakeOver();
   // Stops the controllers, then calls OnLeaderStop callbacks in reverse order. A stopped manager
   // cannot start again: a program that has lost its lease exits.

@@ -11,7 +11,8 @@
 
 namespace berth::kube {
 
-// When to reconcile the object again without a change.
+// The delay after which the object is reconciled again without a change; nullopt: not until a
+// change.
 struct NextLook {
   std::optional<Duration> after;
 };

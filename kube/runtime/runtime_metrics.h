@@ -17,8 +17,7 @@ struct RuntimeMetricsOptions {
   std::string lease;  // name of the lease; empty: no leader election
 };
 
-// Writes the metrics in Prometheus' text format. `is_leader` tells whether the process holds the
-// lease.
+// Writes the metrics in Prometheus' text format. `is_leader`: whether the process holds the lease.
 std::string RuntimeMetricsText(const RuntimeStats& stats, const RuntimeMetricsOptions& options,
                                bool is_leader);
 

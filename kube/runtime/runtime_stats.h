@@ -1,8 +1,8 @@
-// kube/runtime/runtime_stats.h — what controllers, their queues and their client have done, counted
-// for /metrics (runtime_metrics.h).
+// kube/runtime/runtime_stats.h — counts the work of controllers, of their queues and of their
+// client, for /metrics (runtime_metrics.h).
 //
 //     Controller, WorkQueue ──▶ ControllerStats ─┐
-//     CountRequests (Transport) ─────────────────┴─▶ RuntimeStats ──▶ Text of /metrics
+//     CountAnswers (Transport) ──────────────────┴─▶ RuntimeStats ──▶ Text of /metrics
 //
 // Threads: every function may be called on any thread.
 // Source: controller-runtime pkg/internal/controller/metrics, client-go util/workqueue.
@@ -30,7 +30,8 @@ class DurationCounts {
   void Add(Duration duration);
 
   const std::vector<double>& bounds() const { return bounds_; }
-  // One more than bounds: the last counts what is above all bounds. Not cumulative.
+  // Has one element more than bounds(): the last one counts the durations above all bounds. Not
+  // cumulative.
   const std::vector<std::uint64_t>& counts() const { return counts_; }
   double sum_seconds() const { return sum_seconds_; }
 
@@ -80,7 +81,8 @@ class RuntimeStats {
 
   explicit RuntimeStats(const Clock& clock) : clock_(clock) {}
 
-  // The same object for the same name, valid for the life of this object.
+  // Returns the one ControllerStats of this name. The reference is valid for the life of the
+  // RuntimeStats.
   ControllerStats& Of(std::string_view controller);
   void OnRequest(const std::string& method, const std::string& code);
 

@@ -20,7 +20,7 @@ struct Sweep {
 
   // Whether a sweep that began now would reach `key`.
   std::function<bool(const api::ObjectKey& key)> covers;
-  // The first step behind `place`, a position that only the sweep interprets; an empty one is
+  // The first step behind `place`, a position that only the sweep interprets; an empty `place` is
   // before all steps. nullopt: no further step. Objects may come and go between two steps: the
   // sweep must reach objects that are present all the time; a handler Adds those that come or go
   // meanwhile (see Controller::AddSweep).

@@ -1,4 +1,5 @@
-// kube/runtime/work_queue.h — keys to reconcile; each once, never two reconciles of one at a time.
+// kube/runtime/work_queue.h — keys to reconcile. A key waits at most once, and never has two
+// reconciles at a time.
 //
 //     Add(k) ─▶ waiting ─▶ Take() ─▶ processing ─▶ Done(k)
 //                  ▲                      │ Add(k) meanwhile: dirty, waits again after Done
@@ -24,8 +25,8 @@ namespace berth::kube {
 struct WorkQueueOptions {
   Duration first_backoff = std::chrono::milliseconds(5);
   // The cause of a failure, such as a missing right, an expired token, another program's webhook or
-  // an API server that is down, may go without an event: a key must not wait much longer than it.
-  // client-go: 1000 s.
+  // an API server that is down, may end without an event. So a key must not wait much longer than
+  // the cause lasts. client-go: 1000 s.
   Duration longest_backoff = std::chrono::minutes(1);
 };
 
@@ -33,8 +34,8 @@ class WorkQueue {
  public:
   using Key = api::ObjectKey;
 
-  // Calls `on_ready` inside Add and Done when Take would return a key.
-  // `stats`: null, or counts what the queue does; outlives the queue.
+  // Calls `on_ready` inside Add and Done when Take would return a key. `stats` counts what the
+  // queue does and must outlive the queue; null: nothing is counted.
   WorkQueue(Executor& executor, WorkQueueOptions options, std::function<void()> on_ready,
             ControllerStats* stats = nullptr);
 

@@ -12,8 +12,8 @@
 // The rate of facts and commentary together follows the latency of the API server, measured over
 // the writes that the owner reports: the rate grows steadily while answers take about as long as
 // the fastest ones of the last ten minutes, and shrinks by a third while they take longer (additive
-// increase, multiplicative decrease, as TCP). Commentary takes only what facts leave, and at least
-// every kPatience a write of its own.
+// increase, multiplicative decrease, as TCP). Commentary gets only the part of the rate that facts
+// leave, but at least one write every kPatience.
 //
 // Pure: the instant is an argument. Threads: one.
 #pragma once
@@ -43,7 +43,7 @@ class WritePace {
   // Zero: the write may begin, and is counted. Else: how long to wait until the next question.
   Duration Take(SteadyTime now, Rank rank);
 
-  // Returns the write that the last Take counted and that was not needed.
+  // Undoes the last Take, whose write was not needed.
   void GiveBack() {
     bucket_.GiveBack();
     commentary_at_ = commentary_before_;

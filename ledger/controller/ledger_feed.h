@@ -1,12 +1,12 @@
-// ledger/controller/ledger_feed.h — tells the ledger what the informers see.
+// ledger/controller/ledger_feed.h — gives the ledger records of the changes that the informers see.
 //
 //     informers (Workload, ProvisioningRequest) ── changes ─▶ records ─▶ Ledger::Append
 //                       └── sweep, when all are listed, and after overflows ─▶
 //
-// The feed makes no request to the API and starts no informer: it listens to those that controllers
-// have. At the start the feed sweeps over all Workloads in slices, as fast as the ledger writes:
-// what happened while no feed ran is recorded. The sweep is repeated when the queue of the ledger
-// has overflowed.
+// The feed makes no request to the API and starts no informer: it listens to the informers that
+// controllers have. At the start the feed sweeps over all Workloads in slices, as fast as the
+// ledger writes, so that the events are recorded that happened while no feed ran. The sweep is
+// repeated when the queue of the ledger has overflowed.
 //
 //     berth_ledger_records_total           by result: written, unchanged, dropped
 //     berth_ledger_queued_records, berth_ledger_lag_seconds, berth_ledger_bytes
@@ -33,8 +33,8 @@
 namespace berth::ledger {
 
 struct LedgerFeedOptions {
-  kube::Metrics* metrics = nullptr;  // null: none
-  bool users = false;                // the annotation berth.dev/user of Workloads counts
+  kube::Metrics* metrics = nullptr;  // null: no metrics
+  bool users = false;                // true: records the annotation berth.dev/user of Workloads
 };
 
 class LedgerFeed {
@@ -69,15 +69,15 @@ class LedgerFeed {
   Ledger& ledger_;
   kube::Metrics* metrics_;
   const bool users_;
-  kube::Informer<api::Workload>* workloads_ = nullptr;            // null: no controller has one
+  kube::Informer<api::Workload>* workloads_ = nullptr;  // null: no controller has the informer
   kube::Informer<api::ProvisioningRequest>* requests_ = nullptr;  // likewise
   kube::Informer<api::ResourceFlavor>* flavors_ = nullptr;        // likewise
   SharesByFlavor shares_;
   PriceByFlavor prices_;
-  LedgerStats measured_;  // that metrics have counted
-  bool listed_ = false;   // changes are recorded one by one
+  LedgerStats measured_;  // the figures that metrics have counted already
+  bool listed_ = false;   // all objects are listed: changes are recorded one by one
   bool sweeping_ = false;
-  api::ObjectKey cursor_;          // the last Workload of the sweep
+  api::ObjectKey cursor_;          // the last Workload that the sweep has visited
   std::set<std::string> present_;  // uids of the Workloads of the sweep
   std::int64_t overflows_ = 0;     // the ledger's overflows when the sweep began
   std::shared_ptr<LedgerFeed*> self_ = std::make_shared<LedgerFeed*>(this);

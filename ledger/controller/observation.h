@@ -22,22 +22,24 @@
 
 namespace berth::ledger {
 
-// The attempts of which the object has news: the one that ended last, if its end shows, and the
-// present one. `now` is the time at which a new cause of a wait was seen.
+// The attempts that the object has facts about: the attempt that ended last, if its conditions show
+// the end, and the present attempt. `now` is the time at which a new cause of a wait was seen.
 std::vector<AttemptRecord> AttemptsOf(const api::Workload& workload, WallTime now);
 
-// What `after` says beyond `before`, which may be null.
+// The records of `after` that `before` does not give. `before` may be null.
 std::vector<AttemptRecord> NewsOf(const api::Workload* before, const api::Workload& after,
                                   WallTime now);
 
-// Resources of which several are one GPU, by flavor; a missing one gives whole GPUs.
+// The resources of which several make one GPU, by flavor. A resource that is missing here counts
+// whole GPUs.
 using SharesByFlavor = std::map<std::string, std::map<std::string, api::Amount>>;
 
 // Adds the GPUs of flavors for which the attempt holds GPUs or shares of GPUs, unless the quota of
 // its queue has counted them (api/gpu_shares.h).
 void AddGpus(const SharesByFlavor& shares, AttemptRecord& attempt);
 
-// The price of a node of each flavor, an hour in billionths of USD; a missing one is not known.
+// The price of a node of each flavor, an hour in billionths of USD; the price of a missing flavor
+// is not known.
 using PriceByFlavor = std::map<std::string, std::int64_t>;
 
 // The price of a node of the flavor, by its annotation berth.dev/price-per-hour.

@@ -5,8 +5,8 @@
 // Objects are plain JSON with apiVersion and kind.
 //
 // Threads: every function may be called from any thread and may block (webhooks, the disk). A write
-// is on the disk when its call returns. Watch callbacks run on one thread, in the order of
-// resourceVersion; they must be quick and must not call the Api.
+// is on the disk when its call returns, unless it uses WriteWait::kSubmitted. Watch callbacks run
+// on one thread, in the order of resourceVersion; they must be quick and must not call the Api.
 // Errors: ApiError, a Kubernetes Status: decide by `reason`.
 // Source: Kubernetes API concepts.
 #pragma once
@@ -79,7 +79,7 @@ enum class WriteWait { kDurable, kSubmitted };
 
 struct WriteOptions {
   std::string field_manager;  // required for kApply
-  bool force = false;         // kApply: take fields from other managers
+  bool force = false;         // for kApply: takes fields from other managers
   bool dry_run = false;
   std::string subresource;  // "", "status", "binding", "scale", …
   WriteWait wait = WriteWait::kDurable;
@@ -141,7 +141,7 @@ class WholeApi : public Api {
     bool namespaced = true;
   };
   virtual std::vector<KindInfo> Kinds() = 0;
-  // Watches every kind, as Watch does one.
+  // Watches every kind, as Watch does for one kind.
   virtual std::unique_ptr<WatchHandle> WatchAll(
       std::function<void(const ResourceId&, const WatchEvent&)> on_event) = 0;
 };

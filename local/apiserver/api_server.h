@@ -6,7 +6,7 @@
 //
 // Threads: Start and Stop by the owner, accessors by any thread.
 // Errors of Start: kUnavailable (port taken, data directory in use, disk), kInvalid (database of
-// another kind or newer), each with the way out.
+// another kind or newer), each with the remedy.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct ApiServerOptions {
   // "NAME.NAMESPACE.svc" → "https://host:port", for webhooks that name a service.
   std::map<std::string, std::string> webhook_services;
   std::string service_prefix = "127.96";  // addresses of Services: RegistryOptions
-  LogSource* logs = nullptr;              // outlives the server
+  LogSource* logs = nullptr;              // must outlive the server; null: logs cannot be read
   // File of the audit log (audit/audit_log.h); empty: none. Requests over HTTPS are logged.
   std::string audit_log;
   std::string audit_policy;  // file (audit.k8s.io/v1 Policy); empty: AuditPolicy::Default
@@ -69,11 +69,12 @@ class ApiServer {
   virtual Result<Identity> IssueServerCertificate(const std::string& common_name,
                                                   const std::vector<std::string>& dns_names) = 0;
   // Answers requests of an API group that this server does not have, for users it has
-  // authenticated. The handler gets requests of /apis/GROUP/…, and /apis and /openapi/v3 for its
-  // entries there. It may block; null: none.
+  // authenticated. The handler gets the requests of /apis/GROUP/…, and requests of /apis and
+  // /openapi/v3 for the group's entries in these documents. The handler may block; null removes the
+  // handler.
   using ExtensionHandler = std::function<net::Response(const net::Request&)>;
   virtual void SetExtension(const std::string& group, ExtensionHandler handler) = 0;
-  // Serves pods/exec, pods/attach and pods/portforward; null: not any more.
+  // Serves pods/exec, pods/attach and pods/portforward; null: they are no longer served.
   virtual void SetPodStreams(std::shared_ptr<PodStreams> streams) = 0;
   virtual void SetWebhookService(const std::string& name, const std::string& url) = 0;
 

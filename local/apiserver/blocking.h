@@ -1,7 +1,8 @@
 // local/apiserver/blocking.h — marks code that is about to wait, so that the worker pool of its
 // thread runs another thread meanwhile.
 //
-// Threads: a scope belongs to the thread that made it. Outside of pools it does nothing.
+// Threads: a scope belongs to the thread that made it. Outside of worker pools a scope does
+// nothing.
 #pragma once
 
 namespace berth::local {
@@ -20,7 +21,7 @@ class BlockingObserver {
   }
 };
 
-// Encloses a wait for a disk, a peer, another thread.
+// Marks its scope as a wait for a disk, a peer or another thread.
 class BlockingScope {
  public:
   BlockingScope() : observer_(BlockingObserver::OfThread()) {

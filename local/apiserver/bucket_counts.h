@@ -7,7 +7,8 @@
 
 namespace berth::local {
 
-// Counts values at most as large as each bound; the last count is that of larger values.
+// `counts`: the values up to each bound that are above the bound before; the last count is of
+// larger values. Not cumulative.
 // Threads: none.
 template <std::size_t kBounds>
 struct BucketCounts {

@@ -4,8 +4,8 @@
 //     const Cancellation cancellation([…] { return responder->HasPeerLeft() || …; });
 //     … for (…) { if (Cancellation::IsRequested()) return TimeoutStatus(kGivenUp); … }
 //
-// Code that takes long asks now and again, as Go code asks its context: before each webhook, before
-// a write is committed, between the objects of a list.
+// Code that takes long calls IsRequested repeatedly, as Go code asks its context: before each
+// webhook, before a write is committed, between the objects of a list.
 //
 // Threads: an instance belongs to the thread that made it; instances of a thread nest. Without one
 // nothing is cancelled: controllers in the process have no client.

@@ -25,8 +25,8 @@ struct LogRequest {
   std::int64_t limit_bytes = -1;
   std::int64_t since_seconds = -1;
   std::optional<WallTime> since_time;
-  // Follow: whether a container that has ended will run again, so that its next log follows. Null:
-  // it will not.
+  // For Follow: returns whether a container that has ended will run again, so that its next log
+  // follows. Null: the container will not run again.
   std::function<bool()> may_restart;
 };
 

@@ -5,7 +5,7 @@
 //     session ◀──OnOutput, OnEnd───────────────── (ProgramObserver)
 //
 // Both directions have back-pressure: an observer that returns false gets no output until Resume;
-// `written` says when the next input may come.
+// the next input may come after `written`.
 //
 // Threads: RunningProgram: any. Observers are called on one thread at a time, outside of all locks,
 // and must not block.
@@ -26,18 +26,18 @@ struct ProgramEnd {
 class ProgramObserver {
  public:
   virtual ~ProgramObserver() = default;
-  // Returns whether more may follow at once.
+  // Returns whether more output may follow at once; if not, output pauses until Resume.
   virtual bool OnOutput(OutputKind kind, std::string bytes) = 0;
   // The last call: the program has ended, or the session has no program any more.
   virtual void OnEnd(const ProgramEnd& end) = 0;
 };
 
-// Destruction means that the client is gone: it ends a program that was started for the client, and
-// leaves one that runs for itself. No callback begins afterwards; one may be running.
+// Destruction means that the client is gone: it ends a program that was started for the client; a
+// container's own program goes on. No callback begins afterwards; one may be running.
 class RunningProgram {
  public:
   virtual ~RunningProgram() = default;
-  // Calls `written` once the program's input has taken the bytes, or never again takes any.
+  // Calls `written` once, when the program's input has taken the bytes or can take no more bytes.
   virtual void WriteInput(std::string bytes, std::function<void()> written) = 0;
   virtual void CloseInput() = 0;
   virtual void Resize(int columns, int rows) = 0;

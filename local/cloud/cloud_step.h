@@ -45,7 +45,7 @@ struct CloudTimes {
   Duration missing_pool_grace = std::chrono::minutes(2);
   Duration booking = std::chrono::minutes(10);  // idle nodes are not removed
   Duration default_max_run = std::chrono::hours(7 * 24);
-  Duration keep_finished = std::chrono::hours(7 * 24);  // then the request is deleted
+  Duration keep_finished = std::chrono::hours(7 * 24);  // after this time the request is deleted
 };
 
 struct CloudView {

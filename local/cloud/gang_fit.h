@@ -20,7 +20,8 @@ struct GangMember {
 
 struct FitsOn {
   std::int64_t node_count = 0;
-  std::vector<std::string> zones;  // the pool's zones, in its order, that take all pods; not empty
+  std::vector<std::string>
+      zones;  // the pool's zones that take all pods, in the pool's order; not empty
 };
 struct NotMeantForPool {};  // selector, affinity or taints exclude the pool
 struct TooLargeForNode {

@@ -4,8 +4,8 @@
 //                                        ▲   └──────────── both are gone ────────────┘ │
 //                                        └── both are gone ── deleted ◀── no pod left ─┘
 //
-// A cordon of an administrator stays: the annotation kYieldsAnnotation marks the cloud's own.
-// The reporter of nodes (local/cluster/kubelet/node_reporter.h) makes the Node ready.
+// A cordon of an administrator stays; the annotation kYieldsAnnotation marks the cordon of the
+// cloud. The reporter of nodes (local/cluster/kubelet/node_reporter.h) makes the Node ready.
 //
 // Pure. Units: thousandths of a CPU, bytes.
 #pragma once

@@ -13,7 +13,7 @@
 
 namespace berth::local::cloud {
 
-// `root`: where /proc and /sys are found.
+// `root`: the folder that contains proc and sys; empty: the machine's root.
 MachineSize ReadMachineSize(const std::string& root = "");
 
 }  // namespace berth::local::cloud

@@ -40,10 +40,10 @@ struct GpuSharing {
 struct Eviction {
   std::int64_t per_100_hours = 0;  // expected evictions of one machine in 100 hours; 0: none
   std::optional<Duration> after;   // each machine is taken back at this age at the latest
-  Duration notice{};               // the node is tainted so long before
+  Duration notice{};               // the node is tainted this long before the eviction
 };
 
-// Whose labels and taints the nodes have.
+// The provider whose labels and taints the nodes have.
 enum class Provider : std::uint8_t { kGke, kAzure };
 
 struct NodePool {
@@ -62,7 +62,8 @@ struct NodePool {
   Provider provider = Provider::kGke;
   std::optional<Eviction> eviction;
   std::optional<std::int64_t> stock;  // machines, used ones included; absent: unlimited
-  std::map<std::string, std::int64_t> stock_by_zone;  // the same in a zone; absent: unlimited
+  std::map<std::string, std::int64_t>
+      stock_by_zone;  // machines of a zone, used ones included; absent: unlimited
   Duration boot{};
   Duration idle{};
   bool overprovisions = false;          // a search in all zones gets machines in each with stock
@@ -72,7 +73,7 @@ NodePool ReadNodePool(Object object);
 
 // The marks that a ProvisioningRequest leaves on its nodes.
 struct NodeOrigin {
-  std::string resize_request;       // "": from plain autoscaling
+  std::string resize_request;       // "": plain autoscaling has made the node
   std::optional<WallTime> ends_at;  // maxRunDuration
   std::optional<std::int64_t> max_run_seconds;
 };
@@ -88,11 +89,11 @@ Json MakeExampleNode(const NodePool& pool, const std::string& zone);
 // Makes the node ready and removes the boot taint; returns whether it changed.
 bool FinishBoot(Json& node, WallTime now);
 
-// When the cloud takes the node's machine back; nullopt: never. The same node has the same end,
-// whoever asks, so that a restart changes nothing.
+// When the cloud takes the node's machine back; nullopt: never. The result depends on the pool and
+// the node alone, so that a restart changes nothing.
 std::optional<WallTime> EvictionOf(const NodePool& pool, const Json& node);
 
-// Adds the taint that tells of the eviction; returns whether it changed the node.
+// Adds the taint that announces the eviction; returns whether it changed the node.
 bool GiveNotice(Json& node);
 bool HasNotice(const Json& node);
 

@@ -18,7 +18,7 @@ struct PoolLedger {
   const NodePool* pool = nullptr;
   std::int64_t nodes = 0;
   std::map<std::string, std::int64_t> nodes_by_zone;
-  std::int64_t promised = 0;  // to requests in the cloud's queue
+  std::int64_t promised = 0;  // machines promised to requests in the cloud's queue
   std::int64_t booting = 0;
   std::int64_t waiting_requests = 0;
 
@@ -38,8 +38,8 @@ struct PoolLedger {
     for (const std::string& zone : pool->zones) sum = api::AddAmounts(sum, in_stock(zone));
     return pool->stock ? std::min(sum, std::max<std::int64_t>(*pool->stock - nodes, 0)) : sum;
   }
-  // Returns the first of `zones` with `count` machines in stock, else the first. Precondition: not
-  // empty.
+  // Returns the first of `zones` with `count` machines in stock, else the first. Precondition:
+  // `zones` is not empty.
   const std::string& ZoneWith(std::int64_t count, const std::vector<std::string>& zones) const {
     const auto found = std::find_if(zones.begin(), zones.end(), [&](const std::string& zone) {
       return in_stock(zone) >= count;

@@ -39,7 +39,7 @@ struct ClusterOptions {
   // Folder of programs; empty: data_folder/pods/work. `berth up` sets one outside data_folder.
   std::string work_folder;
   std::optional<ProcessUser> job_user;        // nullopt: programs run as this process' user
-  std::int64_t log_bytes = kDefaultLogBytes;  // limit of each log; 0: none
+  std::int64_t log_bytes = kDefaultLogBytes;  // limit of each log, in bytes; 0: no limit
   // Null: runs processes on this machine. Tests in virtual time pass their own.
   ProcessRunner* runner = nullptr;
   // "127.77": the part of 127.0.0.0/8 for pods and Services (loopback_network.h); empty: pods have
@@ -49,7 +49,7 @@ struct ClusterOptions {
   MakeAccountKubeconfig account_kubeconfig;
   // Variables of every program, by which clients in a cluster find the API (ApiVariables).
   Environment api_variables;
-  // The URL of the API, with its port: where the Service `kubernetes` leads; empty: there is no
+  // The URL of the API with its port, to which the Service `kubernetes` leads; empty: there is no
   // such Service.
   std::string api_url;
 };
@@ -68,9 +68,10 @@ class Cluster {
 
   ObjectCache& cache();
   const PodFolders& folders() const;
-  // Exec, attach and portforward; it may outlive the cluster, but not the executor.
+  // Serves exec, attach and portforward. The result may outlive the cluster, but not the executor.
   std::shared_ptr<PodStreams> streams() const;
-  // Answers a request of metrics.k8s.io (usage/usage_api.h). Blocks; not in a task of the executor.
+  // Answers a request of metrics.k8s.io (usage/usage_api.h). Blocks; must not be called in a task
+  // of the executor.
   net::Response AnswerUsage(const net::Request& request);
 
  private:

@@ -43,7 +43,7 @@ struct ImageManifest {
   std::vector<LayerReference> layers;  // the lowest first
 };
 
-// What the image says about its program.
+// The program that the image declares.
 struct ImageProgram {
   std::vector<std::string> entrypoint;
   std::vector<std::string> command;
@@ -53,8 +53,8 @@ struct ImageProgram {
   friend bool operator==(const ImageProgram&, const ImageProgram&) = default;
 };
 
-// The image of an index for `architecture` ("amd64") on Linux: the only one, or the first one of
-// that platform.
+// The image of an index for `architecture` ("amd64") on Linux: the only image of the index, or the
+// first one for that platform.
 Result<ManifestReference> ReadIndex(std::string_view text, std::string_view architecture);
 Result<ImageManifest> ReadManifest(std::string_view text);
 Result<ImageProgram> ReadImageConfig(std::string_view text);

@@ -35,15 +35,15 @@ struct ImageRoot {
 Result<ImageRoot> OpenImage(const std::string& folder, const std::string& store,
                             const ImageLimits& limits = {});
 
-// Removes the images of the store that have none of these digests.
+// Removes all images of the store except those with these digests.
 void KeepImages(const std::string& store, const std::vector<std::string>& digests);
 
-// `user` ("", "NAME", "UID", with ":GROUP") by the files /etc/passwd and /etc/group of `root`.
-// kInvalid: no such user.
+// Sets the user and group of `root` to `user` ("", "NAME", "UID", each with ":GROUP" or without),
+// by the files /etc/passwd and /etc/group of the image. kInvalid: no such user.
 Status SetUser(ImageRoot& root, const std::string& user);
 
-// The path of a program that `name` means in the image: itself if it has a slash, else the first
-// one in the folders of `path` ("/usr/bin:/bin"). kInvalid: no such program.
+// The path of the program `name` in the image: `name` itself if it has a slash, else the first one
+// in the folders of `path` ("/usr/bin:/bin"). kInvalid: no such program.
 Result<std::string> FindProgram(const ImageRoot& root, const std::string& name,
                                 const std::string& path);
 

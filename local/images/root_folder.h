@@ -41,7 +41,7 @@ class RootFolder {
  public:
   static Result<RootFolder> Open(const std::string& path);
 
-  // The folder of `parts`, links followed; made where it is missing, with mode 0755.
+  // The folder of `parts`, links followed; missing folders are made, with mode 0755.
   Result<OwnFile> MakeFolder(const std::vector<std::string>& parts) const;
   // The folder of `parts`, links followed. kNotFound: there is none.
   Result<OwnFile> FindFolder(const std::vector<std::string>& parts) const;

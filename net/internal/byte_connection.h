@@ -1,7 +1,7 @@
 // net/internal/byte_connection.h — a Duplex of the bytes of any protocol but WebSocket.
 //
-// Clients of SPDY lose frames that they have received and not handled when the connection ends:
-// Close leaves the end to the peer, for two seconds at most.
+// When the connection ends, SPDY clients lose the frames that they have received but not yet
+// handled. So Close waits for the peer to end the connection, for two seconds at most.
 #pragma once
 
 #include <memory>

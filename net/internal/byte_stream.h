@@ -84,8 +84,9 @@ class Transport {
   // Returns false where the peer has ended or sent unrequested bytes: do not reuse the connection.
   virtual bool IsQuiet() = 0;
 
-  virtual std::string peer_address() const = 0;                         // "127.0.0.1:40312"
-  virtual std::optional<PeerCertificate> peer_certificate() const = 0;  // if verified
+  virtual std::string peer_address() const = 0;  // "127.0.0.1:40312"
+  virtual std::optional<PeerCertificate> peer_certificate()
+      const = 0;  // nullopt: none was verified
 };
 
 // Makes a client's transport, which is not connected yet.

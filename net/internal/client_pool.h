@@ -95,8 +95,8 @@ class ClientPool final : public std::enable_shared_from_this<ClientPool> {
   // May be called on any thread.
   void Send(Request request, Duration timeout, std::function<void(Result<Response>)> done);
   std::shared_ptr<StreamCall> Open(Request request, Duration silence, StreamCallbacks callbacks);
-  // Ends all calls with kUnavailable; returns when the last callback has returned, on an I/O thread
-  // at once.
+  // Ends all calls with kUnavailable; returns when the last callback has returned. On an I/O thread
+  // it returns at once.
   void Shutdown();
 
   IoPool& io_pool() { return io_pool_; }
@@ -134,7 +134,7 @@ class ClientPool final : public std::enable_shared_from_this<ClientPool> {
   std::vector<Idle> idle_;  // longest idle first
   std::deque<std::shared_ptr<PooledCall>> waiting_;
   std::set<std::shared_ptr<PooledCall>> live_;  // every call between Begin and Complete
-  std::size_t open_count_ = 0;                  // idle and in use
+  std::size_t open_count_ = 0;                  // connections that are idle or in use
   Deadline sweep_;
   bool is_closing_ = false;
 

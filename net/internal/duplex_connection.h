@@ -1,5 +1,5 @@
 // net/internal/duplex_connection.h — the Duplex that a handler uses, over the connection of a
-// ServerSession: the queue of messages to the peer, and what the protocols implement.
+// ServerSession: the queue of messages to the peer, and the functions that the protocols implement.
 //
 //     any thread ──Write──▶ queue ──(strand)──▶ protocol ──Send──▶ ServerSession
 //     any thread ──Read───────────▶ (strand) ─▶ protocol ──WantInput──▶ ServerSession ──OnInput──▶
@@ -22,7 +22,7 @@
 
 namespace berth::net {
 
-// The connection below. Threads: its strand.
+// The connection that carries the bytes. Threads: the connection's strand.
 class DuplexLink {
  public:
   virtual ~DuplexLink() = default;
@@ -43,7 +43,7 @@ class DuplexConnection : public std::enable_shared_from_this<DuplexConnection> {
   DuplexConnection(const DuplexConnection&) = delete;
   DuplexConnection& operator=(const DuplexConnection&) = delete;
 
-  // The handler's handle: its end closes the connection.
+  // Makes the handle for the handler; destroying the handle closes the connection.
   std::unique_ptr<Duplex> MakeHandle();
 
   // The functions of Duplex.
@@ -69,13 +69,14 @@ class DuplexConnection : public std::enable_shared_from_this<DuplexConnection> {
         limits_(std::move(context.limits)) {}
 
   // The functions below run on the strand.
-  // Sends the next output of TakeOutput, unless one is under way.
+
+  // Sends the next output of TakeOutput, unless an output is under way.
   virtual void Flush() = 0;
   virtual void OnOver() = 0;  // no input follows and no output is sent
 
   struct Output {
     std::optional<std::string> message;
-    bool is_closing = false;  // without a message: nothing is left but to close
+    bool is_closing = false;  // without a message, only the close remains to be sent
   };
   Output TakeOutput();
   void Sent(std::size_t bytes);

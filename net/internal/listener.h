@@ -20,7 +20,7 @@ class Listener {
     // of the first half of its IPv6 address; empty: unknown.
     std::function<void(Strand strand, std::unique_ptr<Transport> transport, std::string peer)>
         on_connection;
-    // Returns that of the next connection; null: plain.
+    // Returns the TLS context of the next connection; null: the connection is plain.
     std::function<std::shared_ptr<TlsContext>()> tls;
     std::function<void()> on_closed;  // once, after Close; the last callback
   };

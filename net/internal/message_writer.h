@@ -19,7 +19,7 @@ struct ResponseFraming {
   enum class Version { kHttp10, kHttp11 };
   Body body = Body::kLength;
   std::size_t length = 0;              // for kLength
-  Version version = Version::kHttp11;  // that of the request
+  Version version = Version::kHttp11;  // the version of the request
   bool keep_alive = true;
 };
 

@@ -34,7 +34,7 @@ struct ServerCore {
   // The last call of a session.
   void Remove(const std::shared_ptr<ServerSession>& session);
 
-  // Takes room for bytes of a request that is being read. False: there is none for this peer.
+  // Takes room for bytes of a request that is being read. False: there is no room for this peer.
   bool TakeRequestRoom(const std::shared_ptr<ServerSession>& session, std::size_t bytes);
   // The session's request is complete, or given up.
   void GiveRequestRoom(const std::shared_ptr<ServerSession>& session);
@@ -65,7 +65,7 @@ struct ServerCore {
   std::map<std::string, std::size_t> connections_of;           // by peer, without the leaving ones
   std::unordered_map<std::shared_ptr<ServerSession>, std::size_t> request_bytes;
   std::size_t all_request_bytes = 0;
-  std::shared_ptr<TlsContext> tls;  // made of the next two
+  std::shared_ptr<TlsContext> tls;  // made from the next two members
   std::shared_ptr<const TlsIdentity> identity;
   std::string client_ca_pem;
   bool is_stopping = false;
@@ -75,7 +75,8 @@ struct ServerCore {
   // The functions below need the mutex.
   bool MakeRoomFor(const std::string& peer);
   void CountOut(const std::string& peer);
-  // The session of the peer with the most bytes of unfinished requests that has the most of them.
+  // Finds the peer with the most bytes of unfinished requests, and returns its session with the
+  // most of these bytes.
   std::shared_ptr<ServerSession> LargestSender() const;
 };
 

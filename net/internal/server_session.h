@@ -93,9 +93,10 @@ class ServerSession final : public TransportEvents,
   Phase phase_ = Phase::kHandshake;
 
   InputBuffer input_;
-  std::size_t request_bytes_ = 0;  // read of the current request
-  bool holds_request_ = false;     // takes up the core's room for requests
-  std::atomic<std::chrono::steady_clock::time_point> waits_since_{};  // zero: a request is answered
+  std::size_t request_bytes_ = 0;  // bytes of the current request that were read
+  bool holds_request_ = false;     // this session takes up the core's room for requests
+  std::atomic<std::chrono::steady_clock::time_point>
+      waits_since_{};  // zero: a request is being answered
   bool is_reading_ = false;
   std::atomic<bool> has_peer_ended_ = false;
 
@@ -111,7 +112,7 @@ class ServerSession final : public TransportEvents,
   std::shared_ptr<ServerStream> stream_;
   std::shared_ptr<DuplexConnection> duplex_;
   std::deque<std::string> output_;
-  std::size_t output_sent_ = 0;  // the part of the first element
+  std::size_t output_sent_ = 0;  // bytes of output_'s first element that were sent
   std::size_t head_bytes_ = 0;   // size of the head, ahead of the stream's bytes
   bool is_writing_ = false;
   bool is_answer_complete_ = false;

@@ -28,8 +28,8 @@ class Strand {
   std::shared_ptr<Impl> impl_;
 };
 
-// Calls `expired` on the strand once the instant has come. Moving the instant later is free: the
-// timer compares when it fires.
+// Calls `expired` on the strand once the instant has come. Moving the instant later costs nothing:
+// the timer compares when it fires.
 //
 // Threads: the strand only; may also be destroyed after the last task of the strand.
 class Deadline {

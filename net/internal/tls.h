@@ -23,7 +23,7 @@ struct TlsContext {
 };
 
 // TLS 1.2 or newer, ALPN http/1.1. With `client_ca_pem`, requests a client certificate; a client
-// without one is anonymous, a client with one of another CA is refused.
+// without a certificate is anonymous, and a client whose certificate is of another CA is refused.
 Result<std::shared_ptr<TlsContext>> MakeServerTls(const TlsIdentity& identity,
                                                   std::string_view client_ca_pem);
 

@@ -43,7 +43,7 @@ class SimControllers {
   // Sets the configuration of replicas that start later.
   void Configure(admission::Configuration configuration);
   // Applies the reviews of the configuration, starts all replicas and waits until one leads.
-  // kDeadlineExceeded: none does after two minutes.
+  // kDeadlineExceeded: no replica leads after two minutes.
   Status Start();
   // kill -9 of all replicas.
   void Stop();

@@ -34,7 +34,7 @@ class FakeClock final : public Clock {
     wall_ += by;
     steady_ += by;
   }
-  // Plays an administrator or NTP: wall time jumps, steady time does not.
+  // Acts as an administrator or NTP: wall time jumps, steady time does not.
   void JumpWall(Duration by) { wall_ += by; }
 
  private:

@@ -28,7 +28,8 @@ struct SimReplicaOptions {
   const kube::LeaderElectionOptions* election = nullptr;
   SimTransportOptions transport;
   admission::Configuration configuration;
-  std::function<void()> on_lease_lost;  // the replica has stopped writing, and is to be destroyed
+  std::function<void()>
+      on_lease_lost;  // called when the replica has stopped writing; destroy it then
 };
 
 class SimReplica {

@@ -34,7 +34,7 @@ class SimRunner final : public local::cluster::ProcessRunner {
  private:
   struct Program {
     OnExit on_exit;
-    Duration stops{};  // the time from SIGTERM to its end
+    Duration stops{};  // the time from SIGTERM to the end of the program
   };
 
   void End(local::cluster::ProcessId id, local::cluster::ProcessExit exit);

@@ -67,7 +67,7 @@ class SimTransport final : public kube::Transport {
   void BreakWatches();
   // Ends every open watch with 410: only the next list shows later changes.
   void ExpireWatches();
-  // Delivers nothing for `span`, then everything.
+  // Delivers no event for `span`, then all waiting events.
   void StallWatches(Duration span);
   // Repeats the newest `count` events of every open watch. Returns their number.
   std::size_t RepeatEvents(std::size_t count);
@@ -91,7 +91,7 @@ class SimTransport final : public kube::Transport {
   std::map<int, std::shared_ptr<OneWatch>> watches_;
   int next_watch_ = 1;
   std::uint64_t write_count_ = 0;
-  int stalls_ = 0;  // unfinished ones
+  int stalls_ = 0;  // the number of unfinished stalls
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -60,7 +60,7 @@ class SimWorld {
   // Runs until nothing has been written for a second, at most a minute.
   void Settle();
 
-  // GET of a path, as any client's.
+  // Answers a GET of the path as for any client.
   kube::ApiResponse Get(const std::string& path);
 
   std::int64_t revision() const;

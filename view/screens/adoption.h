@@ -38,8 +38,8 @@ struct AdoptionReport {
 // Whether a container of the Deployment is `berth controller`.
 bool RunsBerth(const nlohmann::json& deployment);
 
-// Adds what Berth does with `items`, objects of the kind `plural` ("workloads", "jobs", …). Objects
-// that it does not understand are findings, never errors.
+// Adds the findings about `items`, objects of the kind `plural` ("workloads", "jobs", …). Objects
+// that this function does not understand are findings, never errors.
 void CheckAdoptionOf(const std::string& plural, const nlohmann::json& items,
                      AdoptionReport& report);
 

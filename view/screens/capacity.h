@@ -1,5 +1,5 @@
 // view/screens/capacity.h — `berth capacity`: requests for capacity with their steps, node pools,
-// and the stock memory: what was granted, and what rests until when.
+// and the stock memory: the granted requests, and the steps that rest, with their ends.
 //
 // Pure: data in, text out.
 #pragma once

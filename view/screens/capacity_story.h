@@ -1,5 +1,5 @@
-// view/screens/capacity_story.h — the part of `berth why` that tells of requested capacity: the
-// request, the pool, the steps that a ProvisioningPolicy has tried, and who can act.
+// view/screens/capacity_story.h — the part of `berth why` about requested capacity: the request,
+// the pool, the steps that a ProvisioningPolicy has tried, and who can act.
 //
 // Internal to why.cc.
 #pragma once
@@ -18,8 +18,8 @@ std::vector<std::string> RequestLines(const ClusterView& view, const api::Worklo
                                       const api::ProvisioningRequest& request);
 CapacityAsked CapacityOf(const ClusterView& view, const api::Workload& workload,
                          const api::ProvisioningRequest& request);
-// Adds the check's memory of its policy to the step, from the Workload's annotations. `request` may
-// be null.
+// Adds to `step` what the check remembers of its policy, from the Workload's annotations. `request`
+// may be null.
 void AddPolicy(const api::Workload& workload, const api::AdmissionCheckState& check,
                const api::ProvisioningRequest* request, Step& step);
 

@@ -70,7 +70,7 @@ struct PodView {
   std::string job_name;    // label batch.kubernetes.io/job-name
   std::string workload;    // annotation kueue.x-k8s.io/workload
   std::string group;       // label or annotation kueue.x-k8s.io/pod-group-name
-  std::string owner_kind;  // the kind of the controller; empty: none
+  std::string owner_kind;  // the kind of the owner that controls the pod; empty: none
   std::string owner_name;
   std::string node_name;
   std::string phase;
@@ -135,7 +135,8 @@ struct ClusterView {
   std::map<api::ObjectKey, std::int64_t> turns;
   // The places that queues keep for workloads that wait long (berth.dev/reserve-after).
   std::map<api::ObjectKey, KeptPlaceView> kept_places;
-  std::vector<std::string> queues_without_turns;  // have such an order, and nobody told it
+  std::vector<std::string>
+      queues_without_turns;  // queues whose own order the scheduler does not report
   // Pending workloads before the Workload of `berth why` in its ClusterQueue, by the visibility
   // API. Read where the caller may not list the Workloads of all namespaces.
   std::optional<int> waiting_before;
@@ -152,8 +153,9 @@ const api::Job* FindJob(const ClusterView& view, const api::ObjectKey& key);
 const NodePoolView* FindNodePool(const ClusterView& view, const std::string& name);
 // The Workload whose controller is the job, or null.
 const api::Workload* FindWorkloadOf(const ClusterView& view, const api::Job& job);
-// `belongs` is true for the Workloads of one job in `namespace_name`. Returns the one that tells of
-// the job: for an elastic job, the slice of its present size. Null: none.
+// `belongs` is true for the Workloads of one job in `namespace_name`. Returns the Workload that
+// represents the job now: for an elastic job, the slice of its present size. Null: the job has
+// none.
 const api::Workload* FindWorkloadWhere(
     const ClusterView& view, const std::string& namespace_name,
     const std::function<bool(const api::Workload& workload)>& belongs);

@@ -1,11 +1,11 @@
 // view/screens/cost_screen.h — what a running Workload costs, for `berth list --cost` and
 // `berth status --cost`.
 //
-// The price of a node is that of the policy's step that asked for it, else that of the flavor; the
-// number of nodes is the least of the step's pool, else one for each pod. The cost so far is that
-// of the present run, from its nodes, or else from its admission.
+// The price of a node is the price of the policy's step that requested it, else the price of the
+// flavor. The number of nodes is the least that the step's pool needs, else one for each pod. The
+// cost so far is the cost of the present run, since its nodes joined, or else since its admission.
 //
-// Where nodes are measured (provisioning/meter.h) the measured cost is shown instead: that of all
+// If nodes are measured (provisioning/meter.h), the measured cost is shown instead: the cost of all
 // runs of the Workload, boots and idle nodes included.
 //
 // Pure. Units: USD in billionths.
@@ -36,10 +36,10 @@ std::optional<RunCost> CostOfRun(const ClusterView& view, const api::Workload& w
 
 struct QueueCost {
   int running = 0;
-  int unpriced = 0;  // the part of `running` without a price
+  int unpriced = 0;  // the number of running Workloads without a price
   RunCost cost;
 };
-// The cost of what runs in each ClusterQueue, by name.
+// The cost of the Workloads that run in each ClusterQueue, by the queue's name.
 std::map<std::string, QueueCost> CostByQueue(const ClusterView& view);
 
 // The nodes of a LocalQueue in the last week, measured.

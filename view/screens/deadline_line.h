@@ -1,4 +1,4 @@
-// view/screens/deadline_line.h — what becomes of a job's deadline (api/deadline.h), as one line.
+// view/screens/deadline_line.h — the prospects of a job's deadline (api/deadline.h), as one line.
 //
 // Pure.
 #pragma once

@@ -33,7 +33,7 @@ struct ControllerRight {
   std::string verb;
   std::string group;
   std::string resource;      // "workloads/status"
-  bool in_namespace = true;  // asked for all namespaces otherwise
+  bool in_namespace = true;  // false: needed in all namespaces
 };
 
 // The rights without which nothing is queued or started.
@@ -41,13 +41,13 @@ const std::vector<ControllerRight>& NeededRights();
 
 struct Installation {
   std::string cluster_name;
-  std::string namespace_name;  // the controller's
+  std::string namespace_name;  // the namespace of the controller
   WallTime now{};
   bool is_berth_up = false;  // the API server runs the controller itself, without Deployment
   // The items of each list by its plural. A list that the cluster lacks, or that the caller may not
   // read, is absent.
   std::map<std::string, nlohmann::json> lists;
-  std::optional<nlohmann::json> lease;      // the leader's; nullopt: none
+  std::optional<nlohmann::json> lease;      // the lease of the leader; nullopt: none
   std::optional<nlohmann::json> secret;     // the certificate of the webhooks; nullopt: none
   std::optional<WallTime> certificate_end;  // the certificate's notAfter
   std::vector<ControllerRight> refused;     // rights that the controller lacks
@@ -59,7 +59,7 @@ std::vector<std::pair<std::string, std::string>> ListsToExamine(const std::strin
 std::string LeasePath(const std::string& namespace_name);
 std::string SecretPath(const std::string& namespace_name);
 
-// Returns the findings: problems first, then warnings, then what was not read.
+// Returns the findings: problems first, then warnings, then objects that were not read.
 std::vector<DoctorFinding> Examine(const Installation& installation);
 
 bool HasProblem(const std::vector<DoctorFinding>& findings);

@@ -19,7 +19,7 @@ namespace berth::view {
 
 inline constexpr Duration kStaleForecast = std::chrono::minutes(90);
 
-// nullopt: the Workload does not wait, or has no forecast that counts.
+// nullopt: the Workload does not wait, or has no forecast, or has a forecast that is too old.
 std::optional<api::StartForecast> ForecastOf(const ClusterView& view,
                                              const api::Workload& workload);
 // Whether one of the Workloads has a forecast.

@@ -1,4 +1,4 @@
-// view/screens/history_screen.h — what the ledger knows, as tables, JSON and CSV. Pure.
+// view/screens/history_screen.h — the records of the ledger, as tables, JSON and CSV. Pure.
 //
 // Source: ledger/accounts.h for the meaning of the figures.
 #pragma once
@@ -29,8 +29,8 @@ struct HistoryView {
 std::string RenderHistory(const HistoryView& view, const TextStyle& style);
 nlohmann::json HistoryJson(const HistoryView& view);
 
-// `heading` is that of the first column, such as "QUEUE". Where GPUs are known, shares of GPUs are
-// left out.
+// `heading` is the heading of the first column, such as "QUEUE". If numbers of GPUs are known,
+// shares of GPUs are left out.
 TextTable ReportTable(const std::vector<ledger::ReportLine>& lines, const std::string& heading);
 std::string RenderReport(const std::vector<ledger::ReportLine>& lines, const std::string& heading,
                          const TextStyle& style);
@@ -38,17 +38,17 @@ nlohmann::json ReportJson(const std::vector<ledger::ReportLine>& lines,
                           const ledger::Period& period, const std::string& by);
 nlohmann::json QueueHistoryJson(const std::string& queue,
                                 const std::vector<ledger::HistoryPart>& parts);
-// `times`: parts without numbers, which are those of all histories. Queues that used nothing are
+// `times`: parts without numbers; all histories have the same parts. Queues that used nothing are
 // left out.
 nlohmann::json CohortHistoryJson(
     const std::string& cohort, const std::vector<ledger::HistoryPart>& times,
     const std::map<std::string, std::vector<ledger::HistoryPart>>& parts_by_queue);
-// `prices`: in the order of flavors and times; those that held in the period are shown.
+// `prices`: in the order of flavors and times. The prices that held in the period are shown.
 nlohmann::json CapacityHistoryJson(const ledger::CapacityHistory& history,
                                    const std::vector<ledger::PriceRecord>& prices,
                                    const ledger::Period& period);
-// RFC 4180, with a heading; a key that a spreadsheet would take for a formula begins with "'". Two
-// columns for each resource, then those of nodes and costs.
+// RFC 4180, with a heading; a key that a spreadsheet would take for a formula begins with "'". Each
+// resource has two columns; the columns of nodes and costs follow.
 std::string ReportCsv(const std::vector<ledger::ReportLine>& lines, const std::string& by);
 
 }  // namespace berth::view

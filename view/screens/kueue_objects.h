@@ -1,5 +1,5 @@
-// view/screens/kueue_objects.h — the objects that `berth create` makes from flags, which are those
-// of kueuectl.
+// view/screens/kueue_objects.h — the objects that `berth create` makes from flags; the flags are
+// those of kueuectl.
 //
 // Threads: pure functions. Errors: kInvalid names the flag and shows its form.
 // Source: Kueue cmd/kueuectl (create), API kueue.x-k8s.io/v1beta2.
@@ -21,7 +21,8 @@ struct NewClusterQueue {
   std::vector<std::string> namespace_selector;  // "label=value"; none: every namespace
   std::string reclaim_within_cohort = "Never";
   std::string preemption_within_cluster_queue = "Never";
-  // "flavor:resource=amount;resource=amount"; each flavor once a flag, with the same resources.
+  // "flavor:resource=amount;resource=amount"; each flavor at most once in a flag, with the same
+  // resources.
   std::vector<std::string> nominal_quota;
   std::vector<std::string> borrowing_limit;
   std::vector<std::string> lending_limit;

@@ -18,7 +18,7 @@ namespace berth::view {
 
 // "namespace/name" of a Workload → its position in its LocalQueue.
 using QueuePositions = std::map<std::string, std::int64_t>;
-// Adds those of a PendingWorkloadsSummary.
+// Adds the positions of a PendingWorkloadsSummary.
 void AddPositions(const nlohmann::json& summary, QueuePositions& positions);
 
 struct KueueFilter {
@@ -38,7 +38,7 @@ struct KueueTable {
   QueuePositions positions;
 };
 
-// Removes the items that the filter excludes.
+// Removes the items that the filter excludes. `of_workloads`: the items are Workloads.
 void Filter(KueueTable& table, bool of_workloads);
 // The LocalQueues ("namespace/name") of the Workloads that wait; each once.
 std::vector<std::string> WaitingQueues(const KueueTable& table);

@@ -22,14 +22,15 @@ struct QueueTrouble {
 // The troubles from the Workload's LocalQueue to its quota, in order; empty: there are none.
 std::vector<QueueTrouble> QueueTroubles(const ClusterView& view, const api::Workload& workload);
 
-// The head of its StrictFIFO ClusterQueue, if that is another Workload; null: no head blocks it.
+// The head of the Workload's StrictFIFO ClusterQueue, if the head is another Workload; null: no
+// head blocks the Workload.
 const api::Workload* StrictHead(const ClusterView& view, const api::Workload& workload);
 
 // Each text is an end of the sentence "It would start if …".
 std::vector<std::string> Levers(const ClusterView& view, const api::Workload& workload,
                                 const TextStyle& style);
 
-// When its ProvisioningRequest gives up; empty: never.
+// When the Workload's ProvisioningRequest gives up; empty: never.
 std::string GivesUp(const ClusterView& view, const api::Workload& workload);
 
 }  // namespace berth::view

@@ -17,11 +17,11 @@ struct ListOptions {
   bool finished = false;
   std::string namespace_name;  // empty: every namespace
   api::StringMap labels;       // -l: required on the workload's job, or on the workload
-  bool cost = false;           // shows what runs with its cost
+  bool cost = false;           // shows the cost of running workloads
   std::string sort = "queue";  // queue, age, name, priority, state
 };
 
-// kInvalid where `sort` is none of the five.
+// Errors: kInvalid: `sort` is none of the five words.
 Result<std::string> RenderList(const ClusterView& view, const ListOptions& options,
                                const TextStyle& style);
 nlohmann::json ListJson(const ClusterView& view, const ListOptions& options);

@@ -9,7 +9,7 @@
 
 namespace berth::view {
 
-// `policy`: that of the queue, with what its Cohorts say.
+// `policy`: the policy of the queue, completed by the policies of its Cohorts.
 bool HasOwnOrder(const api::ClusterQueue& queue, const api::QueuePolicy& policy);
 
 }  // namespace berth::view

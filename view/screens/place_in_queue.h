@@ -1,5 +1,5 @@
 // view/screens/place_in_queue.h — the place of each waiting workload in its queues, and the
-// workload that was tried in its place.
+// workload with an equal request that was tried in its place.
 //
 // Pure. The order is that of InQueueOrder.
 #pragma once
@@ -14,9 +14,9 @@ namespace berth::view {
 struct QueuePlace {
   int in_cluster_queue = 0;  // among the workloads of the ClusterQueue without quota, from 1
   int position = 0;          // among the workloads of the LocalQueue without quota, from 1
-  int waiting = 0;           // their number
-  // The nearest workload before it in the ClusterQueue that asks for the same and was tried; null:
-  // none, or the workload was tried itself.
+  int waiting = 0;           // the number of workloads of the LocalQueue without quota
+  // The nearest workload before this one in the ClusterQueue that has the same request and was
+  // tried; null: none, or this workload was tried itself.
   const api::Workload* equal = nullptr;
 };
 

@@ -1,4 +1,4 @@
-// view/screens/plan_screen.h — `berth plan`: what a job would meet that is not created yet: its
+// view/screens/plan_screen.h — `berth plan`: what a job that is not created yet would meet: its
 // queue, the quota of each flavor, and the steps of each provisioning check with wait and price.
 //
 // Pure: data in, text out. The steps are those of provisioning/outlook.h.
@@ -19,7 +19,7 @@
 
 namespace berth::view {
 
-// A job that is not created: the Workload is what its controller would make. Or a Workload that
+// A job that is not created, with the Workload that its controller would make; or a Workload that
 // waits.
 struct PlannedJob {
   std::string kind;  // "Job"
@@ -40,31 +40,31 @@ struct QuotaPlan {
 
 struct CheckPlan {
   std::string check;
-  std::string policy;        // empty: none
-  std::string problem;       // why the check asks for nothing; empty: it can
+  std::string policy;   // empty: none
+  std::string problem;  // why the check takes no steps; empty: it takes `steps`, or is reactive
   bool is_reactive = false;  // nodes come for the pods, after the start
   std::vector<provisioning::StepOutlook> steps;
 };
 
 // When a job that is not created would start, from now, by a forecast.
 struct PlannedStart {
-  // nullopt: it starts in fewer of the draws.
+  // nullopt: the job starts in a smaller share of the draws.
   std::optional<Duration> p10;
   std::optional<Duration> p50;
   std::optional<Duration> p90;
-  std::string why;  // the job does not start in all draws, and why
+  std::string why;  // why the job does not start in all draws; empty: it does
   std::optional<WallTime> deadline;
-  double in_time = 0;  // the part of the draws in which it ends by then
+  double in_time = 0;  // the share of the draws in which the job ends by `deadline`
 };
 
 struct JobPlan {
   std::string kind;
   api::ObjectKey key;
   std::int64_t pods = 0;
-  std::int64_t workloads = 1;  // that the pods are queued in
+  std::int64_t workloads = 1;  // the number of Workloads in which the pods are queued
   std::string local_queue;
   std::string cluster_queue;
-  std::string problem;  // why the job would not be queued; empty: it would
+  std::string problem;  // why the job would not be queued; empty: it would be queued
   std::vector<QuotaPlan> quota;
   std::vector<CheckPlan> checks;
   std::optional<PlannedStart> start;  // nullopt: no forecast was asked for

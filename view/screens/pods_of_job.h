@@ -21,14 +21,14 @@ struct JobReference {
   const JobKindWords* kind = nullptr;  // static
   std::string name;
 
-  // "/apis/batch/v1/namespaces/x/jobs"; an empty namespace stands for all of them.
+  // "/apis/batch/v1/namespaces/x/jobs"; an empty namespace stands for all namespaces.
   std::string ListPath(const std::string& namespace_name) const;
 };
 
 // `text`: TYPE[.GROUP]/NAME; TYPE is the singular or plural word, in any case.
 Result<JobReference> ParseJobReference(const std::string& text);
 
-// The label selector of the pods of `job`; empty: it has none yet.
+// The label selector of the pods of `job`; empty: the job has no selector yet.
 std::string PodSelectorOf(const JobReference& reference, const nlohmann::json& job);
 
 // A meta.k8s.io Table as kubectl shows it, without the columns of -o wide.

@@ -48,7 +48,7 @@ struct Reason {
   std::vector<TriedFlavor> tried;
   std::vector<ConsideredVictim> victims;
   std::string may_preempt;          // the preemption policy, if there is no candidate
-  std::vector<PastReason> history;  // the latest last; empty: found once
+  std::vector<PastReason> history;  // the latest last; empty: the reason was found once
 
   std::string Line() const { return kind.empty() ? summary : kind + ": " + summary; }
 };
@@ -64,8 +64,8 @@ Reason WaitingReason(const ClusterView& view, const api::Workload& workload,
 // The nodes of a running workload ("t4: gke-dws-t4-…-0"), or the reason why its pods wait.
 std::string RunningPlace(const ClusterView& view, const api::Workload& workload);
 
-// Why an admitted workload lacks pods: "no pod was made: …", "1 of 2 pods was made: …"; empty: none
-// is refused, or later ones were made.
+// Why an admitted workload lacks pods: "no pod was made: …", "1 of 2 pods was made: …"; empty: no
+// pod is refused, or later pods were made.
 std::string LackOfPods(const ClusterView& view, const api::Workload& workload);
 // Whether an admitted workload has no pod since all are refused: it does not run.
 bool IsWithoutPods(const ClusterView& view, const api::Workload& workload);
@@ -73,7 +73,7 @@ bool IsWithoutPods(const ClusterView& view, const api::Workload& workload);
 // The result of a finished workload: "ok in 42s", "failed: …".
 std::string FinishedResult(const ClusterView& view, const api::Workload& workload);
 
-// The start of its present wait: creation, or the last eviction.
+// The start of the Workload's present wait: its creation, or its last eviction.
 WallTime WaitingSince(const api::Workload& workload);
 
 std::int32_t PriorityOf(const api::Workload& workload);

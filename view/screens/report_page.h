@@ -1,8 +1,8 @@
 // view/screens/report_page.h — `berth report -o html`: the accounts of a period as one page.
 //
-// The page needs nothing else: it has no script and no address. Light and dark follow the reader's
-// settings, and the page prints.
-// Pure: data in, text out. Threads: pure functions. Errors: none.
+// The page is self-contained: it has no script and refers to no address. Its colors, light or dark,
+// follow the reader's settings, and the page can be printed. Pure: data in, text out. Threads: pure
+// functions. Errors: none.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace berth::view {
 
-// `heading` is that of the first column, such as "QUEUE".
+// `heading` is the heading of the first column, such as "QUEUE".
 std::string ReportPage(const std::vector<ledger::ReportLine>& lines, const std::string& heading,
                        const ledger::Period& period);
 

@@ -1,8 +1,8 @@
 // view/screens/simulation.h — `berth simulate`: the report of a run in virtual time, as text, JSON
 // and CSV; and the differences of two runs.
 //
-// Pure: data in, text out. Keys of JSON and columns of CSV are stable: names of waits are in
-// seconds, use in unit-hours (simulation/run_report.h).
+// Pure: data in, text out. Keys of JSON and columns of CSV are stable. Waits are in seconds, use is
+// in unit-hours (simulation/run_report.h).
 #pragma once
 
 #include <cstdint>
@@ -25,10 +25,10 @@ struct SimulationView {
 
 std::string RenderSimulation(const SimulationView& view, const TextStyle& style);
 nlohmann::json SimulationJson(const SimulationView& view);
-// A row for each LocalQueue and class, and one of all.
+// One row for each LocalQueue and class, and one row for all jobs.
 std::string SimulationCsv(const SimulationView& view);
 
-// `after` less `before`.
+// Shows the figures of `after` less those of `before`.
 std::string RenderComparison(const SimulationView& before, const SimulationView& after,
                              const TextStyle& style);
 nlohmann::json ComparisonJson(const SimulationView& before, const SimulationView& after);

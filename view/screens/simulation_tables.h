@@ -23,14 +23,14 @@ std::vector<NamedTable> ComparisonTables(const simulation::Comparison& differenc
 
 // "12 jobs in 3h of virtual time: 10 finished, 2 did not\n".
 std::string SimulationHeadLine(const SimulationView& view);
-// Lines on what was left out and what never finished; may be empty.
+// Lines about the parts that were left out and the jobs that never finished; may be empty.
 std::string SimulationRemarks(const SimulationView& view);
 
-// The resource whose use the tables show: a GPU where jobs use one, else CPUs.
+// The resource whose use the tables show: a GPU resource if jobs use one, else CPUs.
 std::string MainResource(const simulation::Figures& total);
 std::string HoursName(const std::string& resource);  // "GPU-H", "CPU-H"
-// The columns of queue, class and Measures() but cost, and the cells of the first two; a queue
-// without name is that of all.
+// MeasureColumns: the columns of queue, class and of Measures() except cost. RowNames: the cells of
+// the first two columns; a queue without a name stands for all queues.
 std::vector<Column> MeasureColumns();
 std::vector<std::string> RowNames(const std::string& local_queue,
                                   const std::string& priority_class);

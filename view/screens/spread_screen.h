@@ -13,7 +13,7 @@
 
 namespace berth::view {
 
-// Whether the figures are those of runs, or differences of two runs each.
+// Whether each figure is of a run, or is the difference of two runs.
 enum class SpreadKind { kRuns, kDifferences };
 
 std::string RenderSpread(const simulation::SpreadReport& report, SpreadKind kind,
@@ -21,7 +21,7 @@ std::string RenderSpread(const simulation::SpreadReport& report, SpreadKind kind
 // {"runs", "queues": [{"localQueue", "priorityClass", "waitP50": {"mean", "deviation", "least",
 // "most"}, …}], "total", "pools"}
 nlohmann::json SpreadJson(const simulation::SpreadReport& report);
-// A row for each LocalQueue, class and figure, and the rows of all.
+// One row for each LocalQueue, class and figure, and the rows for all jobs.
 std::string SpreadCsv(const simulation::SpreadReport& report);
 
 }  // namespace berth::view

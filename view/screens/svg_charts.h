@@ -3,8 +3,8 @@
 //
 // Pure: data in, text out. The charts have no script; a mark's <title> is its tooltip. Colors come
 // from the classes c0 … c7 and others of the page's style sheet (view/screens/simulation_page.cc).
-// Units: times in microseconds from the begin of the axis. Values that are not finite are an error
-// of the caller.
+// Units: times in microseconds from the beginning of the axis. Values that are not finite are an
+// error of the caller.
 #pragma once
 
 #include <cstddef>
@@ -17,13 +17,13 @@
 
 namespace berth::view {
 
-// The text with the characters that HTML and XML reserve as entities; control characters, which
-// XML does not have, as U+FFFD.
+// Returns the text with entities for the characters that HTML and XML reserve, and with U+FFFD for
+// control characters, which XML does not allow.
 std::string HtmlText(std::string_view text);
 // The table in a box of class "wide"; cells of class "right" are numbers.
 std::string TableHtml(const TextTable& table);
 
-// 0 of none.
+// The greatest of the values; 0 if there are none.
 double Greatest(const std::vector<double>& values);
 
 struct ChartSeries {
@@ -53,14 +53,14 @@ struct BarMark {
   Duration end{};
   std::size_t lane = 0;
   std::string color;
-  bool cut = false;  // by a preemption
+  bool cut = false;  // whether a preemption ended the bar
   std::string tooltip;
 };
 
 struct BarRow {
   std::string name;
   std::size_t lanes = 1;
-  Duration there_from{};  // the time in which the row exists; equal: the whole axis
+  Duration there_from{};  // the time in which the row exists; equal values: the whole axis
   Duration there_to{};
   Duration ready{};  // from `there_from` to `ready` a node boots
   std::vector<BarMark> bars;
@@ -68,7 +68,7 @@ struct BarRow {
 
 std::string BarsChart(const std::string& title, Duration end, const std::vector<BarRow>& rows);
 
-// <span>s with the color of each name.
+// Returns a <span> with its color for each name.
 std::string Legend(const std::vector<ChartSeries>& series);
 
 }  // namespace berth::view

@@ -1,12 +1,12 @@
-// view/screens/topology.h — the nodes of a cluster by their racks and blocks, who is on them, what
-// is free, and where gangs that wait would fit.
+// view/screens/topology.h — the nodes of a cluster by their racks and blocks, the Workloads on
+// them, their free resources, and the domains in which waiting gangs would fit.
 //
 //     nodes, pods, Topologies, Workloads ─▶ room of each node ─▶ room of each domain ─▶ gangs
 //
 // Room is counted from requests and labels: taints, affinities and the flavors that a queue offers
 // are left out, so that a gang that fits here may still be refused.
 //
-// Where the reader may not list all pods, the use of a node is that of the Workloads which a
+// Where the reader may not list all pods, the use of a node is the use of the Workloads that a
 // topology has assigned to the node.
 //
 // Pure: data in, JSON out.
@@ -35,9 +35,9 @@ struct TopologyInput {
   std::vector<api::Topology> topologies;
   std::vector<api::Node> nodes;
   std::vector<api::Pod> pods;
-  bool has_all_pods = false;                                    // `pods` are all there are
+  bool has_all_pods = false;  // `pods` has the pods of all namespaces
   std::vector<std::shared_ptr<const api::Workload>> workloads;  // the Workloads of all namespaces
-  // Whether the reader may know the names of a namespace; others are numbers.
+  // Whether the reader may know the names of a namespace; other names are replaced by numbers.
   std::function<bool(const std::string& namespace_name)> may_name;
   std::vector<std::string> hidden;  // kinds that the reader may not list
   ClusterView queues;               // LocalQueues and ClusterQueues, for reasons

@@ -19,7 +19,7 @@ namespace berth::view {
 struct TuneView {
   std::vector<simulation::PolicyTrial> trials;
   std::optional<std::size_t> proposed;  // index in `trials`; nullopt: nothing is better
-  std::string resource;                 // whose destroyed hours are shown
+  std::string resource;                 // the resource whose destroyed hours are shown
   std::vector<std::string> notes;       // what the simulation left out
 };
 

@@ -26,14 +26,15 @@ struct QueueUse {
   std::map<std::string, ResourceUse> resources;  // summed over flavors
   int waiting = 0;
   int running = 0;
-  const api::Workload* oldest = nullptr;  // oldest waiting one; null for counts of a status
+  const api::Workload* oldest =
+      nullptr;  // the oldest waiting Workload; null if the counts come from a status
 };
 
 // One entry per ClusterQueue, by name.
 std::map<std::string, QueueUse> SumUse(const ClusterView& view);
 
-// For each Cohort of the view its own quota, with the quota and use of all that is below; borrowed:
-// what these use beyond that quota.
+// For each Cohort of the view its own quota, with the quota and use of all that is below;
+// `borrowed` is the use of these beyond that quota.
 std::map<std::string, std::map<std::string, ResourceUse>> SumCohorts(
     const ClusterView& view, const std::map<std::string, QueueUse>& uses);
 

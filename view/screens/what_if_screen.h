@@ -25,12 +25,12 @@ struct WhatIfView {
   std::vector<std::string> notes;           // what the forecasts leave out
 };
 
-// Those who are worse off come first, then new jobs, then those who are better off; jobs that the
-// change does not touch are left out.
+// Jobs that are worse off come first, then new jobs, then jobs that are better off; jobs that the
+// change does not affect are left out.
 std::string RenderWhatIf(const WhatIfView& view, const TextStyle& style);
 nlohmann::json WhatIfJson(const WhatIfView& view);
 
-// Jobs that are worse off.
+// The number of jobs that are worse off.
 std::int64_t WorseOff(const WhatIfView& view);
 
 }  // namespace berth::view

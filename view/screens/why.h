@@ -59,7 +59,7 @@ struct Step {
   StepState state = StepState::kAhead;
   std::optional<WallTime> since;
   std::vector<std::string> lines;  // facts of the step, most important first
-  std::optional<Reason> reason;    // set for a step that is waited for: the reason as data
+  std::optional<Reason> reason;    // set for a step that the Workload waits for: the reason as data
   std::optional<CapacityAsked> capacity;
   std::vector<CapacityTried> tried;      // oldest first
   std::vector<AssignedAmount> assigned;  // set for "quota reserved": amounts by flavor
@@ -70,7 +70,7 @@ struct Story {
   std::string headline;  // "has waited 3d2h: for capacity"
   std::vector<Step> steps;
   std::vector<std::string> would_start_if;
-  std::vector<std::string> not_seen;  // lacking rights
+  std::vector<std::string> not_seen;  // kinds that the caller has no right to read
   std::string gives_up;               // when the request gives up; empty: never
 };
 

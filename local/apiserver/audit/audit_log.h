@@ -4,9 +4,9 @@
 //
 // No request waits for the log. Where the disk is slower than the requests, the queue fills, and
 // the newest events are lost; where a write fails, the events of that write are lost. Lost events
-// are counted (lost()), and the program's log tells of them. Nothing is lost at a regular end
-// unless the disk needs longer than kStopTime. The file is not synchronised with the disk: a crash
-// of the machine loses the last seconds.
+// are counted (lost()), and the program's log reports them. Nothing is lost at a regular end unless
+// the disk needs longer than kStopTime. The file is not synchronised with the disk: a crash of the
+// machine loses the last seconds.
 //
 // Threads: Add and lost by any thread; Stop by the owner.
 #pragma once
@@ -30,14 +30,16 @@ namespace berth::local {
 class AuditSink {
  public:
   virtual ~AuditSink() = default;
-  // Appends whole lines. An error: none of them may be in the log, or a part of one.
+  // Appends whole lines. After an error the log may have none of the lines, or some of them, or a
+  // part of a line.
   virtual Status Write(std::string_view lines) = 0;
 };
 
 struct AuditFileOptions {
   std::string path;
-  std::size_t max_bytes = 100UL << 20U;  // then the file becomes PATH.1, PATH.1 becomes PATH.2, …
-  int kept = 10;                         // files beside the newest; older ones are removed
+  std::size_t max_bytes =
+      100UL << 20U;  // at this size the file becomes PATH.1, PATH.1 becomes PATH.2, …
+  int kept = 10;     // files beside the newest; older ones are removed
 };
 // The file has the mode 0600. Errors: kUnavailable with the path: it cannot be opened, or is a
 // symbolic link or no file.
@@ -60,7 +62,7 @@ class AuditLog {
   // `line`: one event as JSON, without a line end.
   void Add(std::string line);
   std::uint64_t lost() const { return shared_->lost.load(); }
-  // Writes what waits, for kStopTime at most. Idempotent.
+  // Writes the waiting events, for kStopTime at most. Idempotent.
   void Stop();
 
  private:

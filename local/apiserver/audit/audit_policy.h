@@ -1,9 +1,9 @@
-// local/apiserver/audit/audit_policy.h — how much of which request the audit log keeps
+// local/apiserver/audit/audit_policy.h — decides which parts of each request the audit log gets
 // (audit.k8s.io/v1 Policy).
 //
 // The first rule that matches a request decides; a request that no rule matches is not logged.
 //
-// Threads: immutable; any. Errors: kInvalid, with the field and the way out.
+// Threads: immutable; any. Errors: kInvalid, with the field and the remedy.
 // Source: k8s.io/apiserver pkg/audit/policy, restated.
 #pragma once
 

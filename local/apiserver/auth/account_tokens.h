@@ -59,7 +59,7 @@ class AccountTokens {
     UserInfo user;
     std::vector<std::string> audiences;
   };
-  // Errors: kInvalid tells why the token is not valid at `now`.
+  // Errors: kInvalid, with the reason why the token is not valid at `now`.
   Result<Account> Check(std::string_view token, WallTime now) const;
   // Whether the text has the form of one of these tokens.
   static bool IsToken(std::string_view token);

@@ -28,16 +28,16 @@ class Authenticator {
     UserInfo user;
   };
 
-  // `token`: the administrator's bearer token; empty: there is none. `accounts`: null where there
-  // are no tokens of service accounts; else with a clock.
+  // `token`: the administrator's bearer token; empty: there is none. `accounts`: null if there are
+  // no tokens of service accounts; else `clock` must not be null.
   explicit Authenticator(std::string token, const AccountTokens* accounts = nullptr,
                          const Clock* clock = nullptr)
       : token_(std::move(token)), accounts_(accounts), clock_(clock) {}
 
   Answer Authenticate(const net::Request& request) const;
 
-  // The user of a token, and those of `audiences` (empty: this server's) for which the token is.
-  // No user: `error` tells why.
+  // The user of a token, and those of the asked audiences (none asked: this server's) for which the
+  // token is valid. Without a user, `error` has the reason.
   struct TokenAnswer {
     std::optional<UserInfo> user;
     std::vector<std::string> audiences;

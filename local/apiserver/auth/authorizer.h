@@ -29,7 +29,7 @@ bool IsMaster(const UserInfo& user);
 // "n"`.
 ApiError ForbiddenTo(const UserInfo& user, const AccessAttributes& attributes);
 
-// The 403 if the user lacks the right.
+// Returns the error 403 if the user lacks the right, else nullopt.
 std::optional<ApiError> CheckAccess(RoleIndex& roles, const UserInfo& user,
                                     const AccessAttributes& attributes);
 

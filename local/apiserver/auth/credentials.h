@@ -18,7 +18,7 @@ namespace berth::local {
 struct Credentials {
   net::TlsIdentity authority;
   net::TlsIdentity serving;
-  // Vouches for requests that are passed on, and for nothing else.
+  // Signs the client certificate for requests that are passed on, and nothing else.
   net::TlsIdentity front_proxy_authority;
   std::string token;
   std::string account_key_pem;  // signs the tokens of service accounts
@@ -43,11 +43,11 @@ struct UserKubeconfig {
 };
 // kubeconfig text of a user with a certificate.
 std::string MakeUserKubeconfig(const UserKubeconfig& about, const net::TlsIdentity& identity);
-// … of a user with a token.
+// kubeconfig text of a user with a token.
 std::string MakeTokenKubeconfig(const UserKubeconfig& about, const std::string& token);
 
 // Writes the file with mode 0600, atomically. An existing file that Berth has not written is kept:
-// kAlreadyExists names the file and the way out.
+// kAlreadyExists names the file and the remedy.
 Status WriteKubeconfig(const std::string& path, const std::string& text);
 
 }  // namespace berth::local

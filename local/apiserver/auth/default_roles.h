@@ -12,8 +12,8 @@ namespace berth::local {
 std::vector<Json> DefaultClusterRoles();
 std::vector<Json> DefaultClusterRoleBindings();
 
-// `stored` with the rules or subjects that `wanted` has and `stored` lacks. Unchanged where the
-// annotation rbac.authorization.kubernetes.io/autoupdate is "false".
+// Returns `stored` with the rules or subjects that only `wanted` has; unchanged if the annotation
+// rbac.authorization.kubernetes.io/autoupdate is "false".
 Json WithDefaults(Json stored, const Json& wanted);
 
 }  // namespace berth::local

@@ -45,10 +45,10 @@ std::vector<PolicyRule> RulesOf(const Json& role);
 // Whether the rule allows the request, whose FullResource is `resource`.
 bool Allows(const PolicyRule& rule, const AccessAttributes& attributes, std::string_view resource);
 
-// The rights of `wanted` that `held` lacks, compact and sorted:
-// `{APIGroups:["apps"], Resources:["deployments"], Verbs:["get" "list"]}`. At most 100 lines and
-// about 64 KiB; "(and others)" follows where there are more. Rights whose comparison takes more
-// than some million steps count as missing: the line says so.
+// The rights of `wanted` that `held` lacks, compact and sorted: `{APIGroups:["apps"],
+// Resources:["deployments"], Verbs:["get" "list"]}`. At most 100 lines and about 64 KiB; "(and
+// others)" follows if there are more. Rights whose comparison takes more than some million steps
+// count as missing, and their line says so.
 std::vector<std::string> MissingRights(const std::vector<PolicyRule>& held,
                                        const std::vector<PolicyRule>& wanted);
 

@@ -7,8 +7,7 @@
 // The index follows the watch cache: a call sees every write that was answered before the call.
 //
 // Threads: every function may be called from any thread and does not block on the disk.
-// Units: a question takes microseconds with thousands of roles
-// (tests/bench/apiserver/access_bench.cc).
+// Units: a call takes microseconds with thousands of roles (tests/bench/apiserver/access_bench.cc).
 #pragma once
 
 #include <memory>
@@ -39,7 +38,8 @@ class RoleIndex {
 
   // The binding that allows the request: `ClusterRoleBinding "b" of ClusterRole "r" to Group "g"`.
   std::optional<std::string> Allows(const UserInfo& user, const AccessAttributes& attributes);
-  // The rules that hold for the user in the whole cluster, and those of the namespace ("": none).
+  // The rules that hold for the user in the whole cluster, and the rules that hold in the namespace
+  // ("": no namespace).
   std::vector<PolicyRule> RulesFor(const UserInfo& user, const std::string& namespace_name);
   // The rules of a role; nullopt: there is no such role. `namespace_name` empty: a ClusterRole.
   std::optional<std::vector<PolicyRule>> RulesOfRole(const std::string& namespace_name,

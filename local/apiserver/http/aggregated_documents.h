@@ -15,9 +15,9 @@ namespace berth::local {
 struct AggregatedVersion {
   std::string group;
   std::string version;
-  std::int64_t priority = 0;  // above others of the group: earlier
+  std::int64_t priority = 0;  // versions with higher priority come earlier in the group
   Object resources;           // the APIResourceList that the server has answered; null: none
-  Json openapi;               // its entry in the index of OpenAPI v3; null: none
+  Json openapi;               // the version's entry in the index of OpenAPI v3; null: none
 };
 
 // Adds the versions to the groups of an APIGroupList, and groups that the list lacks.

@@ -1,13 +1,13 @@
-// local/apiserver/http/aggregator.h — group versions that servers of others answer: those of
+// local/apiserver/http/aggregator.h — group versions that other servers answer: those of
 // APIServices that name a Service.
 //
 //     stored APIServices ─▶ Look: GET /apis/GROUP/VERSION of each server ─▶ condition Available
 //                             └─▶ Entry ◀── Handle: requests; Add…: documents of discovery
 //
 // A request is passed on over HTTPS to the Service (service_address.h), whose certificate is
-// checked for NAME.NAMESPACE.svc unless the APIService says otherwise. The client certificate is
-// that of a front proxy, whose authority is in ConfigMap
-// kube-system/extension-apiserver-authentication; the headers X-Remote-… name the user, whose
+// checked for NAME.NAMESPACE.svc unless the APIService says otherwise. This server shows the client
+// certificate of a front proxy, whose authority is in ConfigMap
+// kube-system/extension-apiserver-authentication. The headers X-Remote-… name the user, whose
 // rights this server has checked. A group version that this process answers itself is not passed
 // on, whatever its APIService says.
 //
@@ -52,30 +52,30 @@ class Aggregator {
     std::function<bool(const std::string& group, const std::string& version)> is_own;
   };
 
-  // `api` takes the conditions.
+  // Conditions are written through `api`.
   Aggregator(const WatchCache& cache, Api& api, net::IoPool& pool, Options options);
   ~Aggregator() { Stop(); }
   Aggregator(const Aggregator&) = delete;
   Aggregator& operator=(const Aggregator&) = delete;
 
-  // Looks at new and changed APIServices, and again at servers whose time has come. Blocks for
-  // kLookTimeout, and for the writes of conditions.
+  // Looks at new and changed APIServices, and again at servers whose last answer is too old. Blocks
+  // for kLookTimeout, and for the writes of conditions.
   void Look(SteadyTime now);
   // Ends the calls that are on their way, and a Look soon. Idempotent; not to be called on an I/O
   // thread.
   void Stop();
 
-  // False: the path is of no group version that is passed on.
+  // Returns false if the path is not of a group version that is passed on.
   bool Handle(Exchange& exchange);
   // Adds the groups of servers that answer to an APIGroupList.
   void AddGroups(Json& list) const;
-  // … to an APIGroupDiscoveryList.
+  // Adds the groups to an APIGroupDiscoveryList.
   void AddDiscovery(Json& list) const;
   // The APIGroup of a group whose versions are all passed on.
   std::optional<Json> GroupOf(const std::string& group) const;
   // Adds the documents of servers that answer to the index of OpenAPI v3.
   void AddOpenApi(Json& index) const;
-  // Differs once a document above does.
+  // Changes whenever one of the documents above changes.
   std::int64_t generation() const { return generation_; }
 
  private:
@@ -103,8 +103,8 @@ class Aggregator {
   std::atomic<bool> is_stopped_ = false;
   mutable std::mutex mutex_;
   Entries entries_;  // guarded by mutex_
-  // Revisions of APIServices that name no Service, of those that look has seen; by name.
-  std::map<std::string, std::int64_t> plain_;  // Look reads and writes it
+  // The revisions of the APIServices without a Service that Look has seen, by name.
+  std::map<std::string, std::int64_t> plain_;  // used by Look alone
 };
 
 }  // namespace berth::local

@@ -22,8 +22,8 @@ class AuditTrail {
   AuditTrail(AuditPolicy policy, AuditLog& log, const Registry& registry, const Clock* clock)
       : policy_(std::move(policy)), log_(log), registry_(registry), clock_(clock) {}
 
-  // Call once for an exchange, before its answer. `user`: who has authenticated; `acting`: the user
-  // that the request impersonates, or null.
+  // Call once for an exchange, before its answer. `user`: the authenticated user; `acting`: the
+  // user that the request impersonates, or null.
   void Begin(Exchange& exchange, const AccessAttributes& access, const UserInfo& user,
              const UserInfo* acting);
 

@@ -11,7 +11,8 @@
 
 namespace berth::local {
 
-// The body as JSON. `kind`: the URL's kind, used where the body names none.
+// Returns the body as JSON. `api_version` and `kind`: those of the URL, used if the body names
+// none.
 ApiResult<Body> DecodeBody(const TypeTable& types, const net::Request& request,
                            const std::string& api_version, const std::string& kind);
 

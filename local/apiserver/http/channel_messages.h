@@ -34,11 +34,12 @@ struct TerminalSize {
   friend bool operator==(const TerminalSize&, const TerminalSize&) = default;
 };
 
-// nullopt: the message is empty, or of no channel that a client may write to.
+// nullopt: the message is empty, or its channel is none that a client may write to.
 std::optional<ChannelMessage> ParseChannelMessage(std::string_view message);
 std::string MakeChannelMessage(Channel channel, std::string_view bytes);
 
-// {"Width":80,"Height":24}. nullopt: not that, or a side outside of 1 to 65535.
+// Parses {"Width":80,"Height":24}. nullopt: the text has another form, or a side is outside of 1 to
+// 65535.
 std::optional<TerminalSize> ParseTerminalSize(std::string_view text);
 
 // The Status of the program's end, as clients of v4 and v5 read it from the channel kStatus.

@@ -1,9 +1,9 @@
 // local/apiserver/http/collected_answer.h — the answer of a pod's program while it arrives.
 //
 //     pieces ─▶ CollectedAnswer ──(complete)──▶ the client
-//                    └─ AnswerRoom: the bytes of all answers that arrive at a time
+//                    └─ AnswerRoom: the bytes of all answers that are arriving
 //
-// Pods send as slowly as they like, so that many answers can be here in part.
+// Pods may send slowly, so that many incomplete answers can be in memory at once.
 //
 // Units: bytes. Threads: AnswerRoom any; CollectedAnswer one at a time.
 // Errors: 503 with the limit; the answer is dropped then.
@@ -48,7 +48,7 @@ class CollectedAnswer {
   CollectedAnswer& operator=(const CollectedAnswer&) = delete;
 
   void SetHead(int status, net::Headers headers);
-  // nullopt: the piece is part of the answer.
+  // Returns nullopt if the piece was added.
   std::optional<ApiError> Add(std::string_view piece, SteadyTime now);
   // The whole answer, which leaves the room.
   net::Response Take();

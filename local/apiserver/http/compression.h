@@ -23,7 +23,7 @@ bool AcceptsGzip(std::string_view accept_encoding);
 // A gzip member with `bytes`; empty where zlib fails.
 std::string Gzip(std::string_view bytes);
 
-// `responder`, or one that compresses where `request` allows it.
+// Returns `responder`, or a responder that compresses if `request` allows it.
 std::shared_ptr<net::Responder> CompressLargeAnswers(const net::Request& request,
                                                      std::shared_ptr<net::Responder> responder);
 

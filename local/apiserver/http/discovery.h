@@ -23,7 +23,7 @@ Json GroupList(const ResourceTable& table);                          // /apis
 Json GroupOf(const ResourceTable& table, const std::string& group);  // /apis/GROUP
 Json ResourceList(const ResourceTable& table, const std::string& group,
                   const std::string& version);  // /apis/GROUP/VERSION
-// `core`: the group of /api, else those of /apis.
+// kCore: the core group (/api); kGroups: all other groups (/apis).
 enum class Root { kCore, kGroups };
 Json AggregatedDiscovery(const ResourceTable& table, Root root, const std::string& api_version);
 

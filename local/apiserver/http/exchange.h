@@ -16,9 +16,9 @@
 
 namespace berth::local {
 
-// What the audit log tells of a request beside the request and its answer.
+// Facts for the audit log that are neither in the request nor in its answer.
 struct AuditNotes : AuditAnnotations {
-  std::string name;  // the object's name, where the path does not tell it
+  std::string name;  // the object's name, if the path does not have it
 };
 
 struct Exchange : std::enable_shared_from_this<Exchange> {

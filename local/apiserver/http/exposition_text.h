@@ -26,8 +26,8 @@ class ExpositionText {
   void Sample(std::string_view name, const LabelList& labels, std::uint64_t value);
   void Sample(std::string_view name, const LabelList& labels, double value);
 
-  // The samples of a histogram: `counts` has one entry for each bound, then that of larger values;
-  // none of them includes another one.
+  // The samples of a histogram: `counts` has one entry for each bound, and a last one for larger
+  // values. The entries are not cumulative.
   template <typename Bounds, typename Counts>
   void Histogram(std::string_view name, const LabelList& labels, const Bounds& bounds,
                  const Counts& counts, double sum) {

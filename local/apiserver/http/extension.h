@@ -1,5 +1,5 @@
-// local/apiserver/http/extension.h — API groups that other parts of the process serve, as the
-// aggregation layer of Kubernetes has it: requests are passed on, documents of all groups merged.
+// local/apiserver/http/extension.h — API groups that other parts of the process serve, like the
+// aggregation layer of Kubernetes: requests are passed on, and documents of all groups are merged.
 //
 // Threads: any. Set waits until no call of any handler runs.
 #pragma once
@@ -19,13 +19,14 @@ class Extension {
  public:
   using Handler = std::function<net::Response(const net::Request&)>;
 
-  // Null: the group is not served any more.
+  // A null handler ends the service of the group.
   void Set(const std::string& group, Handler handler);
   bool Serves(const std::string& group);
-  // The answer, if `path` is of one of the groups.
+  // The answer; nullopt: `path` is not of one of the groups.
   std::optional<net::Response> Answer(const std::string& path, const net::Request& request);
-  // Adds the entries of all groups in `list` ("groups", "items"; "paths" is an object), which a GET
-  // of `path` with `accept` gives, to the document. No entries where a handler gives none.
+  // Asks every handler with a GET of `path` and the header Accept `accept`, and adds the entries of
+  // each answer's `list` ("groups", "items"; "paths" is an object) to the same list of `document`.
+  // A handler may give no entries.
   void AddTo(Json& document, const char* list, const std::string& path, const std::string& accept);
 
  private:

@@ -50,8 +50,8 @@ class Front {
   void SetExtension(const std::string& group, Extension::Handler handler);
   // Whether this process answers the group version itself.
   bool IsOwn(const std::string& group, const std::string& version);
-  // Passes requests of other group versions on; call before the first request. Must outlive the
-  // front.
+  // Requests of other group versions are passed on to `aggregator`, which must outlive the front.
+  // Call before the first request.
   void SetAggregator(Aggregator* aggregator) { aggregator_ = aggregator; }
   // Logs every request; call before the first one. `audit` must outlive the front.
   void SetAudit(AuditTrail* audit) { audit_ = audit; }
@@ -77,7 +77,7 @@ class Front {
   std::string NewAuditId();
   bool MayCallWebhooks(const Exchange& exchange) const;
   WorkerPool& PoolOf(const Exchange& exchange);
-  // Answers and returns false: the request may not go on.
+  // Whether the request may go on; if not, the request has been answered.
   bool Admit(Exchange& exchange);
 
   Registry& registry_;

@@ -10,7 +10,7 @@
 namespace berth::local {
 
 // The user that the Impersonate- headers name, if `user` may impersonate this user, each group, the
-// uid and each extra value; `user` where there are no such headers. Errors: 403; 400 (headers
+// uid and each extra value; Returns `user` if there are no such headers. Errors: 403; 400 (headers
 // without Impersonate-User, or with a bad escape).
 ApiResult<UserInfo> ActingUser(const net::Headers& headers, RoleIndex& roles, const UserInfo& user);
 

@@ -28,7 +28,7 @@ class KeptStream final : public net::Stream {
 
  private:
   const std::shared_ptr<net::Stream> stream_;
-  const std::shared_ptr<const void> kept_;  // goes before the stream
+  const std::shared_ptr<const void> kept_;  // destroyed before the stream
 };
 
 class KeptDuplex final : public net::Duplex {
@@ -46,7 +46,7 @@ class KeptDuplex final : public net::Duplex {
 
  private:
   const std::shared_ptr<net::Duplex> duplex_;
-  const std::shared_ptr<const void> kept_;  // goes before the connection
+  const std::shared_ptr<const void> kept_;  // destroyed before the connection
 };
 
 }  // namespace berth::local

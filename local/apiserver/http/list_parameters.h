@@ -16,7 +16,7 @@ std::optional<ApiError> CheckListParameters(const Target& target);
 
 struct WatchStart {
   std::int64_t revision = 0;  // start of the changes (exclusive)
-  bool from_now = false;      // without state: changes from now on
+  bool from_now = false;      // no state is sent, only changes from now on
   bool send_state = false;    // begin with the whole state
   bool end_of_state_bookmark = false;
   bool bookmarks = false;

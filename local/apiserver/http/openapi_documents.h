@@ -15,8 +15,8 @@ Json OpenApiIndex(const ResourceTable& table);  // /openapi/v3
 Json OpenApiDocument(const ResourceTable& table, const std::string& group,
                      const std::string& version);
 
-// These tell of a kind: the name of a custom kind's schema ("io.x-k8s.kueue.v1beta2.ClusterQueue"),
-// the schema with the members of every object, and {group, version, kind}.
+// The name of a custom kind's schema ("io.x-k8s.kueue.v1beta2.ClusterQueue"); the kind's schema
+// with the members of every object; and {group, version, kind}.
 std::string SchemaName(const ResourceInfo& resource);
 Json ComponentSchema(const ResourceInfo& resource);
 Json GroupVersionKind(const ResourceInfo& resource);

@@ -1,8 +1,8 @@
 // local/apiserver/http/openapi_schemas.h — the schemas of built-in kinds, as Kubernetes publishes
 // them (openapi_definitions.txt, made by tools/typetable/openapi).
 //
-// The program has them compressed, 150 KB; a BuiltinSchemas has the text, 800 KB, as long as a
-// document is made.
+// The program contains the schemas compressed (150 KB). A BuiltinSchemas has their text (800 KB),
+// and lives only while a document is made.
 //
 // Threads: immutable; any thread. Source: OpenAPI 3.0; Kubernetes' x-kubernetes extensions.
 #pragma once
@@ -22,12 +22,12 @@ class BuiltinSchemas {
 
   // The name of the kind's schema, "io.k8s.api.batch.v1.Job"; empty: none is published.
   std::string_view NameOf(const ResourceInfo& resource) const;
-  // Adds `name` and all schemas to which it leads. Unknown names are left out.
+  // Adds `name` and all schemas that it refers to, directly or not. Unknown names are left out.
   void AddReachable(std::string_view name, std::set<std::string_view>& names) const;
   // The schema as JSON, with references to #/components/schemas; empty: unknown.
   std::string_view TextOf(std::string_view name) const;
 
-  // Changes with the schemas: a part of the hashes of documents.
+  // A hash of the schemas, which is a part of the hashes of documents.
   static std::size_t Fingerprint();
 
  private:

@@ -1,9 +1,9 @@
 // local/apiserver/http/openapi_v2.h — the OpenAPI v2 document of all kinds, as JSON and in
 // gnostic's protobuf form, which kubectl up to 1.28 reads.
 //
-// Built-in kinds have Kubernetes' schemas; what OpenAPI v2 cannot say of custom kinds' schemas is
-// left out (anyOf, oneOf, not, nullable). Each kind has its PATCH operation, by whose parameters
-// kubectl knows what the server can do.
+// Built-in kinds have Kubernetes' schemas; the parts of custom kinds' schemas that OpenAPI v2
+// cannot express are left out (anyOf, oneOf, not, nullable). Each kind has its PATCH operation, by
+// whose parameters kubectl knows what the server can do.
 //
 // Threads: pure functions. Source: OpenAPI 2.0; gnostic-models openapiv2/OpenAPIv2.proto, restated.
 #pragma once

@@ -1,10 +1,11 @@
-// local/apiserver/http/passed_calls.h — requests of clients that this server passes on to programs
-// of others, and the answers to them.
+// local/apiserver/http/passed_calls.h — requests of clients that this server passes on to other
+// programs, and their answers.
 //
 //     client ─▶ PassedCalls ─▶ program            Send:  the answer is collected (AnswerLimits)
 //     client ◀─ PassedCalls ◀─ program            Watch: the answer passes piece by piece
 //
-// Users share the calls (share.h); one more is 429. A program that is not reached is 503.
+// Users share the calls (share.h); a call above the limit is answered with 429. If the program is
+// not reached, the answer is 503.
 //
 // Threads: any.
 #pragma once
@@ -23,8 +24,8 @@
 
 namespace berth::local {
 
-// The client's request for `target`, without what is of its connection, and without its
-// credentials: who asks is this server's affair alone.
+// The client's request for `target`, without the headers of its connection and without its
+// credentials, which are for this server alone.
 net::Request PassedRequest(const Exchange& exchange, std::string target);
 
 // 503: the program gives no answer.
@@ -36,10 +37,11 @@ class PassedCalls : public std::enable_shared_from_this<PassedCalls> {
   // Must not be called on a thread of the clients' pool.
   void Stop();
 
-  // Answers `exchange`. `prefix`: in front of the path of a redirection.
+  // Answers `exchange`. `prefix` is put in front of the path of a redirection.
   void Send(const std::shared_ptr<Exchange>& exchange, std::shared_ptr<net::HttpClient> client,
             net::Request request, std::string prefix);
-  // Does what Send does, for an answer without an end. It ends when no byte has come for `silence`.
+  // Does what Send does, for an answer without an end. The answer ends when no byte has come for
+  // `silence`.
   void Watch(const std::shared_ptr<Exchange>& exchange, std::shared_ptr<net::HttpClient> client,
              net::Request request, Duration silence);
 
@@ -52,7 +54,7 @@ class PassedCalls : public std::enable_shared_from_this<PassedCalls> {
     std::unique_ptr<net::StreamHandle> answer;  // ends before the client
   };
 
-  // 0: too many, in all or of the user; the exchange is answered.
+  // Returns 0 if there are too many calls, in all or of the user; the exchange is answered then.
   std::int64_t Add(const Exchange& exchange, std::shared_ptr<net::HttpClient> client);
   void SetAnswer(std::int64_t call, std::unique_ptr<net::StreamHandle> answer);
   Call Take(std::int64_t call);

@@ -7,8 +7,9 @@
 
 namespace berth::local {
 
-// The container that `named` names; if "", that of the annotation
-// kubectl.kubernetes.io/default-container, or the first. 400 BadRequest: there is none.
+// The container that `named` names; if `named` is "", the one of the annotation
+// kubectl.kubernetes.io/default-container, or the first one. 400 BadRequest: there is no such
+// container.
 ApiResult<std::string> ContainerFor(const Json& pod, const std::string& named);
 
 }  // namespace berth::local

@@ -6,9 +6,9 @@
 //     others:  WebSocket messages of v4.channel.k8s.io: two channels for each port of the request,
 //              one connection a port
 //
-// Each connection asks PodStreams for the address, so that nothing but programs of the pod is
-// reached. Limits: connections of a session; bytes that wait in either direction, above which the
-// other side is not read.
+// Each connection asks PodStreams for the address, so that only programs of the pod are reached.
+// Limits: connections of a session; bytes that wait in either direction, above which the other side
+// is not read.
 //
 // Threads: any.
 // Source: k8s.io/kubelet cri/streaming/portforward, k8s.io/client-go/tools/portforward.
@@ -45,7 +45,7 @@ class PortSession final : public StreamSession, public std::enable_shared_from_t
   PortSession(PodPlace place, std::shared_ptr<PodStreams> streams, net::IoPool& pool)
       : place_(std::move(place)), streams_(std::move(streams)), pool_(pool) {}
 
-  // `ports`: those of the channels; nullopt: the messages have SPDY frames.
+  // `ports`: the ports of the channels; nullopt: the messages have SPDY frames.
   void Begin(std::shared_ptr<net::Duplex> duplex,
              const std::optional<std::vector<std::uint16_t>>& ports);
   void Cut() override;
@@ -57,8 +57,8 @@ class PortSession final : public StreamSession, public std::enable_shared_from_t
     std::uint32_t error = 0;
     std::uint16_t port = 0;
     std::shared_ptr<net::TcpStream> tcp;  // null: not connected yet
-    std::deque<std::string> waiting;      // for the pod's program
-    std::size_t waiting_bytes = 0;        // includes those that are being written
+    std::deque<std::string> waiting;      // bytes for the pod's program
+    std::size_t waiting_bytes = 0;        // bytes of `waiting`, and bytes that are being written
     bool is_writing = false;
     bool has_client_ended = false;
     bool is_over = false;
@@ -102,7 +102,7 @@ class PortSession final : public StreamSession, public std::enable_shared_from_t
   SpdyWriter writer_;
   std::map<std::string, Half> halves_;      // by request ID
   std::map<std::uint32_t, LinePtr> lines_;  // by data stream
-  std::vector<LinePtr> full_;               // wait until the client reads
+  std::vector<LinePtr> full_;               // lines that are not read until the client reads
   std::size_t waiting_bytes_ = 0;           // the sum of all lines
   bool is_read_paused_ = false;
 };

@@ -33,8 +33,8 @@ class ProgramChannels {
   ProgramChannels(const ProgramChannels&) = delete;
   ProgramChannels& operator=(const ProgramChannels&) = delete;
 
-  // Calls `open` once, when the client takes output: perhaps inside the call; never if the
-  // connection ends before. To be called once.
+  // Calls `open` once, when the client takes output, perhaps inside this call; never if the
+  // connection ends earlier. Call WhenOpen once.
   virtual void WhenOpen(std::function<void()> open) = 0;
   // Reads the next message, perhaps inside the call. Precondition: no other Read is under way.
   virtual void Read(OnMessage on_message) = 0;

@@ -23,7 +23,7 @@ class ProgramSession final : public ProgramObserver,
                              public StreamSession,
                              public std::enable_shared_from_this<ProgramSession> {
  public:
-  // Output waits above the first and goes on below the second.
+  // Output pauses when more than kFullBytes wait for the client, and goes on below kLowBytes.
   static constexpr std::size_t kFullBytes = std::size_t{256} * 1024;
   static constexpr std::size_t kLowBytes = std::size_t{64} * 1024;
 

@@ -6,10 +6,10 @@
 //     /api/v1/namespaces/NS/services/[http:]NAME[:PORT]/proxy/PATH
 //         ──▶ the same path of a ready pod of the Service
 //
-// PodStreams says where a program of the pod listens, so that nothing but programs of pods is
-// reached; an endpoint that is no pod is refused. Rights are those of the verb that the method
-// stands for, on pods/proxy or services/proxy. The token and the impersonation of the caller are
-// not passed on. Bodies are read whole, within AnswerLimits; upgrades and HTTPS are refused.
+// PodStreams gives the address of a program of the pod, so that only programs of pods are reached;
+// an endpoint that is no pod is refused. The caller needs the right to the method's verb on
+// pods/proxy or services/proxy. The token and the impersonation of the caller are not passed on.
+// Bodies are read whole, within AnswerLimits; upgrades and HTTPS are refused.
 //
 // Threads: Handle on any worker thread.
 // Source: k8s.io/kubernetes pkg/registry/core/{pod,service}, apimachinery pkg/util/proxy.
@@ -37,8 +37,8 @@ struct ProxyName {
 // nullopt: the text has another form.
 std::optional<ProxyName> ParseProxyName(std::string_view text);
 
-// What follows …/NAME/proxy in a request target, as on the wire, from its slash or '?' on: "" for
-// nothing.
+// The part of a request target behind …/NAME/proxy, as on the wire, from its slash or '?' on; "" if
+// there is none.
 std::string_view ProxyRest(std::string_view target);
 
 class ProxyHandlers {
@@ -49,7 +49,7 @@ class ProxyHandlers {
   ProxyHandlers& operator=(const ProxyHandlers&) = delete;
 
   static bool Serves(const std::string& subresource) { return subresource == "proxy"; }
-  // `streams`: null where nothing runs pods.
+  // `streams`: null if no component runs pods.
   void Handle(Exchange& exchange, RequestContext& context, std::shared_ptr<PodStreams> streams,
               net::IoPool* pool);
 

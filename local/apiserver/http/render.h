@@ -20,7 +20,7 @@ struct RenderOptions {
 
 std::string RenderObject(const ResourceInfo& resource, const StoredPtr& object,
                          const RenderOptions& options);
-// The error is that of CheckCancellation: large lists take long.
+// Errors: those of CheckCancellation, since large lists take long.
 ApiResult<std::string> RenderList(const ResourceInfo& resource, const ListResult& list,
                                   const RenderOptions& options);
 

@@ -1,4 +1,4 @@
-// local/apiserver/http/request_access.h — what a request does, as the authorizer sees it.
+// local/apiserver/http/request_access.h — the access attributes of a request, for the authorizer.
 //
 // The handlers use the same parsed path and parameters, so that no request does more than its
 // attributes say.
@@ -14,7 +14,7 @@
 
 namespace berth::local {
 
-// `api`: what ParseApiPath gives for the target's path.
+// `api`: the result of ParseApiPath for the target's path.
 AccessAttributes AttributesOf(std::string_view method, const Target& target,
                               const std::optional<ApiPath>& api);
 

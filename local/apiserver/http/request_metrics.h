@@ -52,7 +52,7 @@ class RequestMetrics : public std::enable_shared_from_this<RequestMetrics> {
   RequestMetrics(const RequestMetrics&) = delete;
   RequestMetrics& operator=(const RequestMetrics&) = delete;
 
-  // What watches of one resource have sent.
+  // The sizes of the events that the watches of one resource have sent.
   class WatchSeries {
    public:
     void Count(std::size_t bytes);
@@ -63,11 +63,12 @@ class RequestMetrics : public std::enable_shared_from_this<RequestMetrics> {
     BucketCounts<kEventSizeBounds.size()> sizes_;
   };
 
-  // Counts the request until its answer is complete: the responder to use instead of `responder`.
+  // Counts the request until its answer is complete. Returns the responder to use in place of
+  // `responder`.
   std::shared_ptr<net::Responder> Measure(const net::Request& request, const Target& target,
                                           const std::optional<ApiPath>& path,
                                           std::shared_ptr<net::Responder> responder);
-  // Valid as long as this object.
+  // The reference is valid for the life of this object.
   WatchSeries& WatchesOf(const ResourceId& resource);
 
   void WriteTo(ExpositionText& text) const;
@@ -98,7 +99,7 @@ class RequestMetrics : public std::enable_shared_from_this<RequestMetrics> {
 
   const IsServed is_served_;
   mutable std::shared_mutex mutex_;
-  // The series, by their joined labels; series stay.
+  // The series, by their joined labels; series are never removed.
   std::unordered_map<std::string, Series*, KeyHash, std::equal_to<>> series_by_key_;
   std::vector<std::unique_ptr<Series>> series_;  // in the order of their first requests
   std::map<ResourceId, std::unique_ptr<WatchSeries>> watches_;

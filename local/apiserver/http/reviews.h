@@ -1,5 +1,5 @@
 // local/apiserver/http/reviews.h — answers TokenReviews, SelfSubjectReviews and access reviews.
-// Reviews are not stored. The answers are those of the server's own Authenticator and Authorize.
+// Reviews are not stored. The answers come from the server's own Authenticator and Authorize.
 //
 // Errors: 400 (no object, no token, no namespace), 422 names the field.
 #pragma once

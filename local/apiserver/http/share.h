@@ -1,9 +1,9 @@
 // local/apiserver/http/share.h — the rule by which users share what one server has few of: threads,
 // streams, calls of the proxy.
 //
-// A user may hold at most three times what is free. One user alone gets three quarters, a second
-// one three quarters of the rest, and so on: no user leaves the others nothing. The rule needs no
-// list of users and no shares that somebody sets (Choudhury and Hahne, Dynamic queue length
+// A user may hold at most three times as much as is free. One user alone gets three quarters, a
+// second one three quarters of the rest, and so on: no user leaves the others nothing. The rule
+// needs neither a list of users nor configured shares (Choudhury and Hahne, Dynamic queue length
 // thresholds, 1998).
 #pragma once
 

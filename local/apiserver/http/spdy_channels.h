@@ -4,10 +4,11 @@
 //     client ──stdin, resize: data, FIN──────────▶ SpdyChannels ──Message──────▶ ProgramSession
 //     client ◀──stdout, stderr, error: data, FIN── SpdyChannels ◀──Write, End── ProgramSession
 //
-// They are open when the client has opened the stream "error" and those that its request asks for.
+// The channels are open when the client has opened the stream "error" and the streams that its
+// request asks for.
 //
-// Errors: a stream that is unknown, or of a channel that has one, is reset. After a frame that
-// violates the protocol the client gets GOAWAY, and the connection ends.
+// Errors: a stream of an unknown type, or of a channel that already has a stream, is reset. After a
+// frame that violates the protocol the client gets GOAWAY, and the connection ends.
 // Threads: any. Source: k8s.io/kubelet cri/streaming/remotecommand, k8s.io/client-go
 // tools/remotecommand.
 #pragma once
@@ -48,7 +49,7 @@ class SpdyChannels final : public ProgramChannels,
   SpdyChannels(std::shared_ptr<net::Duplex> duplex, AskedChannels asked)
       : ProgramChannels(std::move(duplex)), asked_(asked) {}
 
-  // Begins kOpenTimeout.
+  // Starts the timer of kOpenTimeout.
   void LimitOpening(Executor& executor);
 
   void WhenOpen(std::function<void()> open) override;

@@ -1,9 +1,10 @@
 // local/apiserver/http/spdy_frames.h — the frames of SPDY/3.1 that exec, attach and port forwarding
 // use: what clients send, and what the server answers.
 //
-// There is no flow control, as in the clients' library (github.com/moby/spdystream): the connection
-// below has it. Limits: the size of frames, of header blocks and of their number of headers. Frames
-// are read one at a time, so that no more than one inflated header block is in memory.
+// There is no flow control, as in the clients' library (github.com/moby/spdystream), since the TCP
+// connection has its own. Limits: the size of frames, of header blocks and of their number of
+// headers. Frames are read one at a time, so that no more than one inflated header block is in
+// memory.
 //
 // Threads: none. Source: "SPDY Protocol — Draft 3.1".
 #pragma once
@@ -22,7 +23,7 @@ namespace berth::local {
 struct SpdyFrame {
   enum class Kind { kStream, kData, kReset, kPing, kGoAway, kOther };
   Kind kind = Kind::kOther;
-  std::uint32_t stream = 0;                    // kPing: its number
+  std::uint32_t stream = 0;                    // the number of the stream; for kPing: of the ping
   bool is_last = false;                        // kStream, kData: the sender sends no more
   std::map<std::string, std::string> headers;  // kStream: names in lower case
   std::string bytes;                           // kData
@@ -43,7 +44,7 @@ class SpdyReader {
   // Takes bytes of the connection, which wait for Next.
   void Add(std::string_view bytes);
   // The next frame; nullopt: its bytes are not complete. Errors: kInvalid: the connection cannot go
-  // on. Streams of kStream have odd numbers that rise.
+  // on. The numbers of new streams (kStream) are odd and rise.
   Result<std::optional<SpdyFrame>> Next();
   // The stream of the last kStream; 0: none.
   std::uint32_t last_stream() const { return last_stream_; }
@@ -67,7 +68,7 @@ class SpdyWriter {
   SpdyWriter(const SpdyWriter&) = delete;
   SpdyWriter& operator=(const SpdyWriter&) = delete;
 
-  // The answers to kStream, without headers. The order of calls must be that of sending.
+  // Accepts the stream, without headers. The frames must be sent in the order of the calls.
   std::string Accept(std::uint32_t stream);
   static std::string Data(std::uint32_t stream, std::string_view bytes, bool is_last);
   static std::string Reset(std::uint32_t stream, ResetReason reason);

@@ -1,7 +1,8 @@
 // local/apiserver/http/stream_handlers.h — pods/exec, pods/attach and pods/portforward over
 // WebSockets and SPDY/3.1.
 //
-// Who asks with GET needs the right to "create" beside that to "get", as in Kubernetes since 1.35.
+// A client that uses GET needs the right to "create" in addition to the right to "get", as in
+// Kubernetes since 1.35.
 //
 // Threads: Handle on any worker thread; SetStreams on any.
 // Source: k8s.io/streaming, k8s.io/client-go/tools.

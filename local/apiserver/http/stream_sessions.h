@@ -1,5 +1,5 @@
 // local/apiserver/http/stream_sessions.h — the sessions of exec, attach and portforward of one
-// server: how many there are, and which of them are idle.
+// server: their number, and which of them are idle.
 //
 // Threads: any.
 #pragma once
@@ -36,10 +36,11 @@ class StreamSessions {
   // The same time as kubelet's streamingConnectionIdleTimeout.
   static constexpr Duration kIdleTimeout = std::chrono::hours(4);
 
-  // False: there are too many, or the user has its share of them (share.h). A session counts until
-  // it is destroyed.
+  // False: there are too many sessions, or the user has its share of them (share.h). A session
+  // counts until it is destroyed.
   bool Add(const std::shared_ptr<StreamSession>& session, const std::string& user);
-  // Cuts the sessions that were not used for kIdleTimeout, as seen at calls of this function.
+  // Ends the sessions that were not used for kIdleTimeout. Use is noticed only at calls of this
+  // function.
   void CutIdle(SteadyTime now);
   std::size_t count() const;
 

@@ -31,7 +31,7 @@ Json PriorityClassCells(const Json& object, WallTime now);
 Json CrdCells(const Json& object, WallTime now);
 Json WebhookCells(const Json& object, WallTime now);
 
-// stored_cells.cc has those below and ClaimCells.
+// The functions below, and ClaimCells, are in stored_cells.cc.
 Json VolumeCells(const Json& volume, WallTime now);
 Json AutoscalerCells(const Json& autoscaler, WallTime now);
 Json IngressCells(const Json& ingress, WallTime now);

@@ -36,7 +36,7 @@ struct WatchRequest {
   bool send_state = false;         // begin with the whole state as ADDED
   bool end_of_state_bookmark = false;
   bool bookmarks = false;
-  Duration timeout{};  // then the watch ends regularly
+  Duration timeout{};  // the watch ends regularly after this time
 };
 
 class WatchManager {

@@ -55,8 +55,8 @@ class FieldSet {
   void Add(FieldSet&& other);            // Union
   void Subtract(const FieldSet& other);  // Difference
 
-  // Every member as a path for messages: `.spec.containers[name="a"].image`. Above 1 MiB of text a
-  // path is "…" with its end.
+  // Every member as a path for messages: `.spec.containers[name="a"].image`. When the paths have 1
+  // MiB of text, later ones are "…" with the last part.
   std::vector<std::string> Paths() const;
 
   friend bool operator==(const FieldSet&, const FieldSet&) = default;

@@ -23,7 +23,7 @@ struct ManagerContext {
   std::string manager;             // fieldManager, or ManagerFromUserAgent()
   std::string subresource;         // "" or "status", …
   WallTime now{};
-  // Fields that the endpoint ignores (status on the main one, all but status on /status).
+  // The fields that the endpoint ignores: status on the main endpoint, all but status on /status.
   FieldSet reset_fields;
   // Converts the object, and its type, to another apiVersion, for entries of that version. Empty
   // functions: such entries are compared unconverted. An error means that the version is not

@@ -33,10 +33,10 @@ struct AdmissionVariables {
   const Json* namespace_object = nullptr;
   RoleIndex* roles = nullptr;  // null: `authorizer` has no value
   const UserInfo* user = nullptr;
-  AccessAttributes resource = {};  // the access of the request; the verb does not count
+  AccessAttributes resource = {};  // the access attributes of the request; the verb is not used
 };
 
-// What an expression may read beside the first four variables.
+// The variables that an expression may read in addition to the first four.
 struct DeclaredVariables {
   bool params = false;
   bool authorizer = false;
@@ -51,7 +51,7 @@ class AdmissionActivation {
   // `variables` must outlive the activation.
   explicit AdmissionActivation(const AdmissionVariables& variables);
 
-  // Sets what the program reads and earlier programs did not.
+  // Sets the variables that the program reads and that earlier programs did not read.
   const cel::Activation& For(const cel::Program& program);
   void Set(const std::string& name, cel::Value value) { activation_.Set(name, std::move(value)); }
 

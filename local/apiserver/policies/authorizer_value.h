@@ -20,7 +20,7 @@ namespace berth::local {
 
 // `roles` must outlive the value.
 cel::Value AuthorizerValue(RoleIndex& roles, const UserInfo& user);
-// `resource`: that of the request; its verb is the one that check() gets.
+// `resource`: the resource of the request; its verb is replaced by the argument of check().
 cel::Value RequestResourceValue(RoleIndex& roles, const UserInfo& user, AccessAttributes resource);
 
 }  // namespace berth::local

@@ -1,9 +1,9 @@
 // local/apiserver/policies/kept_programs.h — the compiled programs of stored policies, by name.
 //
-// A program is compiled when a revision of its policy is first asked for. At most kMost are kept:
-// then all are dropped.
+// A program is compiled when a revision of its policy is first asked for. When kMost programs are
+// kept, all are dropped before the next one.
 //
-// Threads: any. Errors: none; the program knows the errors of its expressions.
+// Threads: any. Errors: none; the program contains the errors of its expressions.
 #pragma once
 
 #include <cstddef>

@@ -5,11 +5,11 @@
 //              JSONPatch (a list of operations) │ ApplyConfiguration (merged as in server-side
 //              apply) ─▶ the object is normalised
 //
-// Policies with reinvocationPolicy IfNeeded are performed once more where others have changed the
-// object since. A mutation does not own the fields that it sets. Requests that write nothing
-// (exec, attach) are not mutated.
+// Policies with reinvocationPolicy IfNeeded are performed once more if others have changed the
+// object since. A mutation does not own the fields that it sets. Requests that write nothing (exec,
+// attach) are not mutated.
 //
-// Threads: any; blocks only where a conversion webhook does.
+// Threads: any; blocks only while a conversion webhook is called.
 // Errors: Invalid, in Kubernetes' words, unless the policy ignores failures.
 // Source: admissionregistration.k8s.io/v1; k8s.io/apiserver pkg/admission/plugin/policy/mutating,
 // restated.
@@ -57,10 +57,10 @@ class MutationDispatch {
     Json seen;  // the object after the invocation, if it may be repeated
   };
 
-  // Performs all; returns the invocations for Repeat.
+  // Performs all policies that match; returns the invocations for Repeat.
   ApiResult<std::vector<Invocation>> Mutate(const AdmissionRequest& request, Json& object,
                                             const Accept& accept) const;
-  // Performs again those whose object has changed since.
+  // Performs those invocations again that may be repeated and whose object has changed since.
   std::optional<ApiError> Repeat(const AdmissionRequest& request,
                                  const std::vector<Invocation>& invocations, Json& object,
                                  const Accept& accept) const;

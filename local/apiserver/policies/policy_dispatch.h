@@ -6,7 +6,7 @@
 // The first refusal is the answer. Policies and bindings themselves are never checked, so that a
 // policy cannot block its removal.
 //
-// Threads: any; blocks only where a conversion webhook does.
+// Threads: any; blocks only while a conversion webhook is called.
 // Errors: Invalid, Forbidden, Unauthorized or RequestEntityTooLarge, in Kubernetes' words.
 // Source: admissionregistration.k8s.io/v1; k8s.io/apiserver pkg/admission/plugin/policy, restated.
 #pragma once

@@ -3,7 +3,7 @@
 //
 //     paramKind of the policy + paramRef of the binding ──▶ objects, one evaluation each
 //
-// Threads: any; blocks only where a conversion webhook does.
+// Threads: any; blocks only while a conversion webhook is called.
 // Source: admissionregistration.k8s.io/v1; k8s.io/apiserver pkg/admission/plugin/policy, restated.
 #pragma once
 
@@ -21,15 +21,15 @@ struct PolicyParams {
   std::vector<Json> objects;
   bool none = false;       // one evaluation, with `params` null
   std::string error;       // not empty: the policy cannot be evaluated
-  bool of_policy = false;  // `error` is that of the policy, not of the binding
+  bool of_policy = false;  // `error` is about the policy, not about the binding
 };
 
 PolicyParams ParamsOfBinding(const Store& store, const Converter& converter,
                              const RequestContext& context, const Json& policy,
                              const Json& binding);
 
-// Whether the resource is one of policies or of their bindings: these are never checked, so that a
-// policy cannot block its removal.
+// Whether the resource is a kind of policy or of policy binding. Their objects are never checked,
+// so that a policy cannot block its removal.
 bool IsAdmissionPolicy(const ResourceInfo& resource);
 
 }  // namespace berth::local

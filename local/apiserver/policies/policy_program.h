@@ -5,8 +5,9 @@
 //        └(yes)─▶ validations, in order ─▶ a decision each ─▶ auditAnnotations
 //        └(yes)─▶ mutations, in order, each on the object that the one before has left
 //
-// A variable is evaluated once, when the first expression that reads it is; its failure is the
-// failure of what reads it. An expression that fails denies, or admits with failurePolicy Ignore.
+// A variable is evaluated once, with the first expression that reads it. If the variable fails,
+// every expression that reads it fails. An expression that fails denies, or admits with
+// failurePolicy Ignore.
 //
 // Limits: kMaxPolicyCost for the validations of one evaluation, the same for its annotations and
 // for each mutation.
@@ -34,7 +35,7 @@ struct PolicyDecision {
   bool denies = false;
   bool failed = false;  // an expression has failed, or the limit was reached
   std::string message;
-  std::string reason;  // the reason of a refusal; empty: that of a failure
+  std::string reason;  // the reason of a refusal; empty: the reason of a failure
 };
 
 struct PolicyAnnotation {
@@ -43,7 +44,7 @@ struct PolicyAnnotation {
   std::string error;  // not empty: the request is denied
 };
 
-// What a mutation asks for: the operations of a JSON patch, or an object to merge.
+// The change that a mutation requests: the operations of a JSON patch, or an object to merge.
 struct PolicyMutation {
   bool is_patch = false;
   Json value;
@@ -62,7 +63,7 @@ class PolicyProgram {
   PolicyAnswer Evaluate(const AdmissionVariables& variables) const;
 
   std::size_t mutations() const { return mutations_.size(); }
-  // Whether the matchConditions hold. kInvalid: one fails.
+  // Whether the matchConditions hold. kInvalid: a condition fails.
   Result<bool> Applies(const AdmissionVariables& variables) const;
   // kInvalid: the expression fails, or its value is no JSON.
   Result<PolicyMutation> Mutation(std::size_t index, const AdmissionVariables& variables) const;
@@ -89,10 +90,10 @@ class PolicyProgram {
   bool has_params_ = false;
   bool ignores_failures_ = false;
   std::vector<std::pair<std::string, Expression>> variables_;  // "variables.NAME"
-  std::map<std::string, std::size_t, std::less<>> indexes_;    // indexes of variables, by that name
+  std::map<std::string, std::size_t, std::less<>> indexes_;    // indexes of variables_, by name
   std::vector<Validation> validations_;
   std::vector<std::pair<std::string, Expression>> annotations_;  // by key
-  std::vector<std::pair<bool, Expression>> mutations_;           // whether it makes a JSON patch
+  std::vector<std::pair<bool, Expression>> mutations_;  // the flag: the mutation makes a JSON patch
 };
 
 }  // namespace berth::local

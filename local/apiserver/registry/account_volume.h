@@ -1,5 +1,6 @@
-// local/apiserver/registry/account_volume.h — what a new pod gets from its ServiceAccount: the
-// volume by which clients in a cluster find the API, and the secrets for pulling images.
+// local/apiserver/registry/account_volume.h — the parts that a new pod gets from its
+// ServiceAccount: the volume by which clients in a cluster find the API, and the secrets for
+// pulling images.
 //
 //     /var/run/secrets/kubernetes.io/serviceaccount/{token, ca.crt, namespace}
 //
@@ -19,7 +20,7 @@ namespace berth::local {
 // of the volume's name; it is called at most once.
 void MountAccountToken(const Json& account, const std::function<std::string()>& suffix, Json& pod);
 
-// The account's imagePullSecrets for a pod that names none.
+// Gives a pod that names no imagePullSecrets those of the account.
 void AddPullSecrets(const Json& account, Json& pod);
 
 }  // namespace berth::local

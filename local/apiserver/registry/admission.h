@@ -40,8 +40,8 @@ struct AdmissionRequest {
   std::string object_kind;            // the kind of v1, on connect: PodExecOptions, …; else empty
 };
 
-// The question about a write. `object`: null on delete; its name counts where the request has none.
-// `old_object`: null on create; it must outlive the question.
+// The request to admission control about a write. `object`: null on delete; its name is used if the
+// context has none. `old_object`: null on create; it must outlive the result.
 AdmissionRequest MakeAdmissionRequest(RequestContext& context,
                                       AdmissionRequest::Operation operation, const Json* object,
                                       const Json* old_object);
@@ -69,8 +69,8 @@ class AdmissionChain {
                                  const Accept& accept) const;
   // `object`: null on delete.
   std::optional<ApiError> Validate(const AdmissionRequest& request, const Json* object) const;
-  // Asks both about exec, attach, portforward. `options`: PodExecOptions, … of v1; what mutating
-  // webhooks change in it has no effect.
+  // Mutating and validating admission of exec, attach and portforward. `options`: PodExecOptions, …
+  // of v1; changes of it by mutating webhooks have no effect.
   std::optional<ApiError> Connect(RequestContext& context, Json options) const;
 
  private:

@@ -1,7 +1,7 @@
 // local/apiserver/registry/api_services.h — one APIService for every group version that is served,
 // as Kubernetes' aggregator registers them.
 //
-// The writes are not waited for: after a crash the next start makes them again.
+// Nobody waits for the writes to reach the disk; after a crash the next start makes them again.
 //
 // Threads: any.
 // Source: kube-aggregator, its autoregistration, restated.
@@ -23,8 +23,8 @@ class ApiServices {
 
   // From this call on, every group version that is served has an APIService.
   void Start();
-  // Adds the APIServices that the catalog lacks and removes those of custom kinds that are gone.
-  // Does nothing until Start is called.
+  // Creates the missing APIServices of the catalog's group versions, and removes the APIServices of
+  // custom kinds that are gone. Does nothing until Start is called.
   void Register();
 
  private:

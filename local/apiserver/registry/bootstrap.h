@@ -20,11 +20,12 @@ inline constexpr std::string_view kFrontProxyName = "front-proxy-client";
 
 struct ClusterAuthorities {
   std::string root_ca_pem;         // signs the certificates of clients
-  std::string front_proxy_ca_pem;  // signs the requests that are passed on; empty: none are
+  std::string front_proxy_ca_pem;  // signs the client certificate of requests that are passed on;
+                                   // empty: no request is passed on
 };
 
-// Creates what is missing; idempotent. An immutable ConfigMap with other authorities stays, with a
-// warning in the log.
+// Creates the missing objects; idempotent. An immutable ConfigMap with other authorities stays,
+// with a warning in the log.
 Status BootstrapCluster(Registry& registry, const ClusterAuthorities& authorities);
 
 }  // namespace berth::local

@@ -26,7 +26,7 @@ class ResourceTable {
   // The storage version of a stored resource ("jobs.batch"); if it is not served, another served
   // version, if any.
   ResourcePtr FindStored(std::string_view storage) const;
-  // The same resource in another version; null where it is not served.
+  // The resource of `resource` in another version; null: the version is not served.
   ResourcePtr FindVersion(const ResourceInfo& resource, std::string_view version) const;
   ResourcePtr FindKind(std::string_view group, std::string_view version,
                        std::string_view kind) const;
@@ -49,7 +49,7 @@ class Catalog {
   std::shared_ptr<const ResourceTable> Current() const;
   // Replaces the custom kinds by those of `crds` (CustomResourceDefinition objects as stored).
   void SetCustomKinds(const std::vector<StoredPtr>& crds);
-  // Shares the CRDs that `other` has parsed, for stores with equal initial content.
+  // Takes over the parsed CRDs of `other`, whose store had the same initial content.
   void LearnFrom(const Catalog& other);
 
  private:

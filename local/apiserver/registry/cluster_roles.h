@@ -23,10 +23,11 @@ class ClusterRoles {
   ClusterRoles(Store& store, const Clock& clock, Identifiers& identifiers)
       : store_(store), clock_(clock), identifiers_(identifiers) {}
 
-  // Creates the default roles and bindings, and adds what stored ones lack; idempotent.
+  // Creates the default roles and bindings, and adds the missing rules and subjects to stored ones;
+  // idempotent.
   Status Bootstrap();
   // Fills the rules of cluster roles with an aggregationRule. A role that a client writes meanwhile
-  // stays as it is: the client's write calls this again.
+  // is not changed, since the client's write calls Aggregate again.
   void Aggregate();
 
  private:

@@ -1,4 +1,5 @@
-// local/apiserver/registry/commit_effects.h — what the server does when a write is on the disk.
+// local/apiserver/registry/commit_effects.h — the actions of the server after a write has reached
+// the disk.
 //
 //   CustomResourceDefinition    → served kinds, APIServices
 //   ClusterRole                 → rules of aggregated roles
@@ -30,7 +31,7 @@ class CommitEffects {
   // Whether the answer to a write of `key` waits for its effects: the served kinds change with a
   // CRD, the rights with a cluster role, and a client that has the answer may use them.
   static bool AreAwaited(const ObjectKey& key);
-  // `deleted`: the object is gone.
+  // Performs the effects of a write of `key`. `deleted`: the write has removed the object.
   void Perform(const ObjectKey& key, bool deleted);
 
   // Makes the catalog serve the kinds of the stored CRDs.

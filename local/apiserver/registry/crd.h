@@ -23,14 +23,15 @@ std::vector<ResourcePtr> CrdResources(const Json& crd);
 
 // Fills in names.singular, names.listKind, conversion.strategy.
 void DefaultCrd(Json& crd);
-// `old_crd`: before an update; rules of its schemas may cost what they cost. null: there is none.
+// `old_crd`: the CRD before an update; rules that its schemas have already may cost as much as they
+// cost there. Null: a new CRD.
 std::vector<Cause> ValidateCrd(const Json& crd, const Json* old_crd = nullptr);
 std::vector<Cause> ValidateCrdUpdate(const Json& crd, const Json& old_crd);
 
 // Sets the status of a CRD after its creation or a change of its spec: accepted names, stored
 // versions, conditions NamesAccepted and Established. `others`: every other CRD.
 void SetCrdStatus(Json& crd, const std::vector<const Json*>& others, WallTime now);
-// The same beside the CRDs that are stored.
+// Sets the status by the other CRDs among `stored`.
 void SetCrdStatus(Json& crd, const WatchCache& stored, WallTime now);
 
 }  // namespace berth::local

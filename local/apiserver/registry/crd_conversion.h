@@ -38,7 +38,7 @@ class Converter {
   // Returns a stored object in the version of `resource` and in the form of its schema: the same
   // pointer if the object has both.
   ApiResult<StoredPtr> ToVersion(const ResourceInfo& resource, const StoredPtr& object) const;
-  // The same for many objects, with one call of a conversion webhook.
+  // Does this for many objects, with one call of a conversion webhook.
   std::optional<ApiError> ToVersion(const ResourceInfo& resource,
                                     std::vector<StoredPtr>& objects) const;
 

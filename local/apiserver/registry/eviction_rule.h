@@ -15,11 +15,11 @@ namespace berth::local {
 struct EvictionVerdict {
   std::optional<ApiError> refusal;
   // The budget with the eviction counted in its status, to be written before the pod is deleted;
-  // null: no budget is spent.
+  // nullopt: no budget is spent.
   std::optional<Json> budget;
 };
 
-// `budgets`: all of the namespace.
+// `budgets`: all PodDisruptionBudgets of the pod's namespace.
 EvictionVerdict JudgeEviction(const Json& pod, const std::vector<Object>& budgets, WallTime now);
 
 }  // namespace berth::local

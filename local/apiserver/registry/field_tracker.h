@@ -23,7 +23,8 @@ class FieldTracker {
 
   // The manager of the request; it must not outlive this tracker.
   ManagerContext ManagerOf(const RequestContext& context) const;
-  // Tracks a write that is no apply. `live`: the stored object, null on create.
+  // Records the fields that a write other than an apply has changed. `live`: the stored object,
+  // null on create.
   void Track(const RequestContext& context, const Json* live, Json& object) const;
 
  private:

@@ -17,7 +17,7 @@
 
 namespace berth::local {
 
-// Whether the key is that of the ConfigMap kube-root-ca.crt of some namespace.
+// Whether `key` names the ConfigMap kube-root-ca.crt of some namespace.
 bool IsRootCa(const ObjectKey& key);
 
 class NamespaceObjects {
@@ -29,8 +29,8 @@ class NamespaceObjects {
         identifiers_(identifiers),
         root_ca_pem_(std::move(root_ca_pem)) {}
 
-  // The writes that a new object needs beside its own: those of a namespace's objects, where the
-  // object is a namespace.
+  // The further writes that the creation of `object` needs: if it is a namespace, the objects that
+  // every namespace has.
   std::vector<Write> CompanionsOf(const RequestContext& context, const Json& object) const;
   // Writes the ConfigMap again if it is missing or has other data. After a failed write the next
   // change of the ConfigMap tries again.

@@ -41,7 +41,8 @@ class ObjectCreator {
 
  private:
   void FillSystemMetadata(RequestContext& context, Json& object);
-  // Lets the server and the kind's strategy complete the object; the refusal if it is not valid.
+  // The server and the kind's strategy complete the object. Returns the refusal if the object is
+  // not valid.
   std::optional<ApiError> Prepare(RequestContext& context, Json& object);
   ApiResult<WriteResult> Commit(RequestContext& context, Json object);
 

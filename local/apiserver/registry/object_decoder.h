@@ -22,12 +22,13 @@ namespace berth::local {
 // become warnings of `context` or are refused, as the request's fieldValidation says.
 std::optional<ApiError> DecodeObject(RequestContext& context, Body& body);
 
-// Checks and completes an object whose identity is known: types, unknown fields, defaults. What the
-// kind does not declare is dropped, and named in `strict_errors` unless that is null.
+// Checks and completes an object whose identity is known: types, unknown fields, defaults. Fields
+// that the kind does not declare are dropped, and named in `strict_errors` unless that is null.
 std::optional<ApiError> CompleteObject(const ResourceInfo& resource, Json& object,
                                        std::vector<std::string>* strict_errors);
 
-// Does with the errors of strict decoding what the request's fieldValidation says.
+// Ignores the errors of strict decoding, adds them to the warnings, or returns a refusal, as the
+// request's fieldValidation demands.
 std::optional<ApiError> ReportStrictErrors(RequestContext& context,
                                            const std::vector<std::string>& strict_errors);
 

@@ -4,8 +4,9 @@
 //   stored object → preconditions → validating admission → strategy
 //                 → deletionTimestamp, finalizers of the propagation policy → commit
 //
-// An object without finalizers and grace period is removed at once; another one stays, marked,
-// until an update removes what holds it. A CRD stays until its last instance is gone.
+// An object without finalizers and grace period is removed at once; another object stays, with a
+// deletionTimestamp, until an update removes its last finalizer or a deletion without a grace
+// period follows. A CRD stays until its last instance is gone.
 //
 // Threads: any; blocks until the disk has the deletion, and on webhooks.
 // Errors: 404, 405, 409 Conflict for a precondition, 403, 422, and those of admission.
@@ -31,7 +32,7 @@ class ObjectDeleter {
       : stages_(stages), catalog_(catalog), updater_(updater) {}
 
   ApiResult<DeleteResult> Delete(RequestContext& context, const DeleteOptions& options);
-  // Returns the deleted objects; the first refusal but NotFound ends the deletion.
+  // Returns the deleted objects. The first refusal other than NotFound ends the deletion.
   ApiResult<std::vector<Object>> DeleteCollection(RequestContext& context, const ReadQuery& query,
                                                   const DeleteOptions& options);
   // Removes the finalizer of a CRD that is being deleted and has no instances left.

@@ -21,7 +21,7 @@ namespace berth::local {
 
 class PodSubresources {
  public:
-  // `store`: that of `stages`; the statuses of budgets are written to it directly.
+  // `store`: the store of `stages`; the statuses of budgets are written to it directly.
   PodSubresources(Store& store, const WriteStages& stages, ObjectUpdater& updater,
                   ObjectDeleter& deleter)
       : store_(store), stages_(stages), updater_(updater), deleter_(deleter) {}
@@ -30,7 +30,7 @@ class PodSubresources {
   ApiResult<Json> Evict(RequestContext& context, const Json& eviction);
 
  private:
-  // nullopt: the budget allows it, and counts it.
+  // nullopt: the budget, if any, allows the eviction and has counted it.
   std::optional<ApiError> SpendBudget(const RequestContext& context, const Json& pod);
 
   Store& store_;

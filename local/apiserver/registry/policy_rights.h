@@ -1,5 +1,5 @@
 // local/apiserver/registry/policy_rights.h — admission policies whose expressions read params:
-// nobody writes one that reads what its writer may not read.
+// nobody may write a policy that reads objects which its writer may not read.
 //
 // Threads: any.
 // Errors: 422 Invalid, which names spec.paramKind or spec.paramRef.
@@ -15,8 +15,8 @@
 
 namespace berth::local {
 
-// `object`: a policy or a binding of one. `old_object`: its stored state; null: it is new. What has
-// not changed is not checked again.
+// `object`: a policy or a policy binding. `old_object`: its stored state; null: the object is new.
+// Unchanged params are not checked again.
 std::optional<ApiError> CheckParamsRights(const Store& store, RoleIndex& roles,
                                           const RequestContext& context, const Json& object,
                                           const Json* old_object);

@@ -8,9 +8,9 @@
 
 namespace berth::local {
 
-// Checks the expressions of spec.validations with the types of the kinds that
-// spec.matchConstraints names without a wildcard, ten at most, as `table` has them, and writes what
-// never fits to status.typeChecking. Parameters and variables have no types.
+// Checks the expressions of spec.validations with the types of the kinds that spec.matchConstraints
+// names without a wildcard, ten at most, as `table` has them, and writes the type errors to
+// status.typeChecking. Parameters and variables have no types.
 void FillTypeChecking(const ResourceTable& table, Json& policy);
 
 }  // namespace berth::local

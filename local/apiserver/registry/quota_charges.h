@@ -1,9 +1,10 @@
-// local/apiserver/registry/quota_charges.h — counts a new object, or what a changed one takes more,
+// local/apiserver/registry/quota_charges.h — counts a new object, or the increase of a changed one,
 // in the status of the ResourceQuotas of its namespace, in the transaction that stores the object.
 //
 // Changes of Services and PersistentVolumeClaims are counted, and those of pods whose
-// activeDeadlineSeconds comes or goes, since only these can take more. What is deleted, has ended
-// or takes less is given back by the quota controller (local/cluster/policies).
+// activeDeadlineSeconds comes or goes, since only these can take more. The quota controller
+// (local/cluster/policies) gives back the amounts of objects that are deleted, have ended or take
+// less.
 //
 // Threads: any thread.
 #pragma once

@@ -1,4 +1,4 @@
-// local/apiserver/registry/quota_usage.h — what an object takes of a ResourceQuota.
+// local/apiserver/registry/quota_usage.h — the amounts that an object takes of a ResourceQuota.
 //
 // Pure. Source: Kubernetes "Resource Quotas", restated. The scope CrossNamespacePodAffinity counts
 // nothing.
@@ -13,8 +13,8 @@
 
 namespace berth::local {
 
-// By names of spec.hard: {"pods": 1, "requests.cpu": 500, "count/pods": 1, …}. `storage`:
-// "pods", "jobs.batch", ….
+// The amounts of `object` by names of spec.hard: {"pods": 1, "requests.cpu": 500, "count/pods": 1,
+// …}. `storage`: "pods", "jobs.batch", ….
 api::ResourceAmounts QuotaUsage(std::string_view storage, const Json& object);
 
 // Whether the quota's scopes include the object.
@@ -26,9 +26,11 @@ std::vector<std::string> CountedKinds(const Json& quota);
 api::Amount QuotaAmount(const std::string& name, const Json& quantity);
 std::string QuotaText(const std::string& name, api::Amount amount);
 
-// "": the quota has room for `usage` beside status.used. Else the reason, in Kubernetes' words.
+// The reason why the quota has no room for `usage` beside status.used, in Kubernetes' words; "": it
+// has room.
 std::string QuotaRefusal(const Json& quota, const api::ResourceAmounts& usage);
-// What the quota asks every container of the pod to name and one does not; "": nothing.
+// The resources that the quota requires every container of the pod to name and that some container
+// does not name; "": none.
 std::string MissingForQuota(const Json& quota, const Json& pod);
 
 }  // namespace berth::local

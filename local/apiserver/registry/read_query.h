@@ -1,5 +1,5 @@
-// local/apiserver/registry/read_query.h — what a list, a watch or a deletion of a collection
-// selects among the objects of a resource.
+// local/apiserver/registry/read_query.h — the selection of a list, a watch or a deletion of a
+// collection among the objects of a resource.
 //
 // Threads: pure functions of their arguments.
 // Source: Kubernetes API concepts, label and field selectors.

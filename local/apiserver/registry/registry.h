@@ -40,9 +40,10 @@ class Registry;
 
 struct RegistryOptions {
   const Clock* clock = nullptr;
-  std::uint64_t seed = 1;                 // for uids and generated names
-  std::string root_ca_pem;                // for kube-root-ca.crt
-  std::string front_proxy_ca_pem;         // signs the requests that are passed on; empty: none are
+  std::uint64_t seed = 1;   // for uids and generated names
+  std::string root_ca_pem;  // for kube-root-ca.crt
+  std::string
+      front_proxy_ca_pem;  // signs the certificate of requests that are passed on; empty: none is
   std::string service_prefix = "127.96";  // service_addresses.h
   const AccountTokens* tokens = nullptr;  // null: no tokens are signed
   bool mounts_tokens = false;             // new pods get a volume with their token
@@ -82,8 +83,8 @@ class Registry {
   ApiResult<StoredPtr> Get(const RequestContext& context);
   ApiResult<ListResult> List(const RequestContext& context, const ReadQuery& query);
 
-  // Asks admission control about exec, attach, portforward: what is refused, or nullopt. `options`:
-  // PodExecOptions, … of v1; what mutating webhooks change in it has no effect.
+  // Asks admission control about exec, attach or portforward. Returns the refusal, or nullopt.
+  // `options`: PodExecOptions, … of v1; changes of it by mutating webhooks have no effect.
   std::optional<ApiError> AdmitConnect(RequestContext& context, Json options);
 
   ApiResult<WriteResult> Create(RequestContext& context, Body body);

@@ -15,8 +15,9 @@
 
 namespace berth::local {
 
-// When a write returns. kSubmitted: before it is durable; WriteResult::pending completes then, and
-// the client must not be answered earlier. The registry may wait all the same.
+// When a write returns. kDurable: once it is on the disk. kSubmitted: possibly earlier; then
+// WriteResult::pending completes once the write is on the disk, and the client must not be answered
+// before.
 enum class WaitFor { kDurable, kSubmitted };
 
 enum class FieldValidation { kIgnore, kWarn, kStrict };
@@ -61,7 +62,7 @@ struct WriteResult {
 struct PatchRequest {
   PatchType type = PatchType::kMerge;
   Body body;
-  bool force = false;  // kApply: take fields from other managers
+  bool force = false;  // for kApply: takes fields from other managers
 };
 
 struct DeleteResult {

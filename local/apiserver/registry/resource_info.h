@@ -52,7 +52,7 @@ struct CrdVersion {
 
 struct CrdConversion {
   bool webhook = false;
-  std::string url;                // a URL, or
+  std::string url;                // the URL; empty: the service below is called
   std::string service_namespace;  // namespace and name of a service
   std::string service_name;
   std::string service_path;

@@ -1,5 +1,6 @@
-// local/apiserver/registry/rights_check.h — what the writer of an object must be allowed to do
-// beside the write itself: nobody grants rights, or reads through a policy, what they do not have.
+// local/apiserver/registry/rights_check.h — the rights that the writer of an object needs beside
+// the right to the write itself. Nobody may grant rights that they lack, or read objects through a
+// policy that they may not read.
 //
 // Threads: any.
 // Errors: 403 Forbidden, 404 for a binding to a role that does not exist, 422 for policies.
@@ -21,7 +22,7 @@ class RightsCheck {
  public:
   RightsCheck(const Store& store, RoleIndex& roles) : store_(store), roles_(roles) {}
 
-  // An update or an apply that creates its object needs the right to create it.
+  // Checks the right to create, which an update or an apply needs if its object does not exist.
   std::optional<ApiError> CheckMayCreate(const RequestContext& context) const;
   // The refusal if the user writes a role or binding that grants more than the user has, or a
   // policy that reads more. `old_object`: null: the object is new.

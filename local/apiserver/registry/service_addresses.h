@@ -23,8 +23,8 @@ class ServiceAddresses {
   // `prefix`: "127.96"; Services get addresses of 127.96.128.0/17.
   explicit ServiceAddresses(std::string prefix) : prefix_(std::move(prefix)) {}
 
-  // Completes spec.clusterIP and what belongs to it in a Service that is being created. Returns the
-  // causes of a refusal.
+  // Completes spec.clusterIP and the fields that depend on it in a Service that is being created.
+  // Returns the causes of a refusal.
   std::vector<Cause> Assign(Json& service, const WatchCache& cache);
 
  private:

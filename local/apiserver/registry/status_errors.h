@@ -41,10 +41,10 @@ ApiError TooLargeRevisionStatus(std::int64_t asked, std::int64_t current);
 // clients parse (422). A patch, a default or a webhook can build such an object from small input.
 std::optional<ApiError> CheckStorable(const Json& object);
 ApiError TimeoutStatus(std::string_view message);
-// TimeoutStatus where the request of the calling thread is cancelled (cancellation.h), else
-// nullopt.
+// TimeoutStatus if the request of the calling thread is cancelled (cancellation.h), else nullopt.
 std::optional<ApiError> CheckCancellation();
-// The same at every 256th `position` of a list: a question costs more than a step of the list.
+// Calls CheckCancellation at every 256th `position` of a list, since the check costs more than a
+// step of the list.
 std::optional<ApiError> CheckCancellationAt(std::size_t position);
 
 // The Status object of an error.

@@ -46,7 +46,7 @@ class Strategy {
   virtual std::string RefuseDeletion(const Json& /*object*/) const { return ""; }
   // Changes that a deletion makes outside of metadata.
   virtual void PrepareForDeletion(Json& /*object*/) const {}
-  // False: the object stays, as with metadata.finalizers.
+  // False: the object is not removed yet, as if it had a finalizer.
   virtual bool MayVanish(const Json& /*object*/) const { return true; }
   // Whether deletion without propagationPolicy orphans dependents.
   virtual bool OrphansByDefault() const { return false; }

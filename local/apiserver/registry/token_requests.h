@@ -2,7 +2,7 @@
 // a ServiceAccount.
 //
 // Threads: any.
-// Errors: 404, 400, 409 and 422 for the request; 503 where the server signs no tokens.
+// Errors: 404, 400, 409 and 422 for the request; 503: the server signs no tokens.
 // Source: authentication.k8s.io/v1 TokenRequest; k8s.io/kubernetes
 // pkg/registry/core/serviceaccount, restated.
 #pragma once
@@ -21,7 +21,7 @@ namespace berth::local {
 
 class TokenRequests {
  public:
-  // `tokens`: null: no tokens are signed.
+  // Null `tokens`: no tokens are signed.
   TokenRequests(const WatchCache& cache, const Clock& clock, Identifiers& identifiers,
                 const WriteCommitter& committer, const AccountTokens* tokens)
       : cache_(cache),
@@ -30,7 +30,7 @@ class TokenRequests {
         committer_(committer),
         tokens_(tokens) {}
 
-  // The TokenRequest with its status; warnings go to `context`.
+  // Returns the TokenRequest with its status; warnings go to `context`.
   ApiResult<Json> Issue(RequestContext& context, const Json& request) const;
 
  private:

@@ -29,8 +29,8 @@ class WatchHub {
  public:
   using Callback = std::function<void(const ObjectKey& key, const WatchEvent& event)>;
 
-  // `deliver_on`: null: a thread of its own. An Executor must outlive the hub, which is destroyed
-  // outside of its tasks or in one of them. Writers never wait for watchers.
+  // Null `deliver_on`: the hub has a thread of its own. An Executor must outlive the hub; destroy
+  // the hub in one of its tasks, or while none runs. Writers never wait for watchers.
   explicit WatchHub(Store& store, Executor* deliver_on = nullptr);
   ~WatchHub();
   WatchHub(const WatchHub&) = delete;

@@ -10,7 +10,7 @@
 namespace berth::local {
 
 struct WebhookTarget {
-  std::string url;                // a URL, or
+  std::string url;                // the URL; empty: the service below is called
   std::string service_namespace;  // a service, which the caller maps to an address
   std::string service_name;
   std::string service_path;
@@ -34,7 +34,8 @@ class WebhookCaller {
  public:
   virtual ~WebhookCaller() = default;
   // POSTs `question` and returns the parsed body of a 200. An error has the text that follows
-  // "failed to call webhook: ". `http_code`: set where an answer has another code; may be null.
+  // "failed to call webhook: ". `http_code` is set if an answer has another code than 200; it may
+  // be null.
   virtual Result<Json> Call(const WebhookTarget& target, const WebhookQuestion& question,
                             Duration timeout, int* http_code) = 0;
 };

@@ -1,5 +1,5 @@
 // local/apiserver/registry/write_committer.h — the last stage of a write: the quotas, the storage
-// version, the store, and what follows when the write is on the disk.
+// version, the store, and the effects of a write that is on the disk.
 //
 //   object → storage version → charges of ResourceQuotas → Store::Submit
 //          → wait for the disk → CommitEffects → answer in the version of the request
@@ -49,16 +49,18 @@ class WriteCommitter {
   Result<Object> CommitDeletion(const RequestContext& context, Json object,
                                 std::int64_t expected_revision, bool gone);
 
-  // Checks the quotas of a write that is not stored (dry run). `old_object`: null: it is new.
+  // Checks the quotas of a write that is not stored (dry run). Null `old_object`: the object is
+  // new.
   std::optional<ApiError> CheckCharges(const RequestContext& context, const Json& object,
                                        const Json* old_object) const;
 
-  // Where a request reads the state and writes nothing: waits for the write that made the state, or
-  // names it in `result` for a request that does not wait.
+  // For a request that has read the state and writes nothing. Waits for the write that made the
+  // state, or sets WriteResult::pending to this write if the request does not wait.
   Status SettleRead(const RequestContext& context, WriteResult& result) const;
   // Waits until the state that Store::GetLatest returns is on the disk.
   Status WaitForDisk(const ObjectKey& key) const;
-  // 404, once that would also be true after a crash.
+  // Returns 404 once the deletion of the object, if any, is on the disk; the store's error if the
+  // disk fails.
   ApiError Missing(const RequestContext& context) const;
 
  private:

@@ -1,4 +1,4 @@
-// local/apiserver/registry/write_stages.h — what the verbs that change an object share.
+// local/apiserver/registry/write_stages.h — the stages that the verbs that change an object share.
 //
 // Threads: any; the stages lock what they must.
 #pragma once

@@ -15,7 +15,8 @@ namespace berth::local {
 // The reasons why `schema` is not structural, in Kubernetes' order (by text).
 std::vector<Cause> StructuralErrors(const Json& schema, std::string_view path);
 
-// Types, bounds, patterns, enums, junctors. `old_value`: the value before the update, or null.
+// Checks types, bounds, patterns, enums and junctors (allOf, anyOf, oneOf, not). `old_value`: the
+// value before the update, or null.
 struct ValueErrors {
   std::vector<Cause> causes;
   std::vector<Cause> ratcheted;

@@ -19,11 +19,12 @@
 
 namespace berth::local {
 
-// In the unit of cel/cost_estimate.h.
+// The most that one rule, and all rules of a definition, may cost, in the unit of
+// cel/cost_estimate.h.
 inline constexpr std::uint64_t kMostRuleCost = 10'000'000;
 inline constexpr std::uint64_t kMostDefinitionCost = 100'000'000;
 
-// Precondition: CrdSchema::Parse takes `schema`. `path` is the same.
+// Precondition: CrdSchema::Parse accepts `schema`. `path`: see CrdSchema::Parse.
 std::vector<Cause> RuleCostErrors(const Json& schema, std::string_view path);
 
 }  // namespace berth::local

@@ -4,9 +4,9 @@
 //     schema ──CrdRules::Compile──▶ rules of each node ──RuleErrors(object, old object)──▶ causes
 //
 // A rule is evaluated with `self`, the node's value, and `oldSelf`, the value before an update. A
-// rule that reads oldSelf is evaluated only where there is one, unless it says optionalOldSelf;
-// then oldSelf is an optional. Values of lists are told apart by their keys (list-type map); those
-// of other lists have no oldSelf.
+// rule that reads oldSelf is evaluated only if there is an old value, unless the rule has
+// optionalOldSelf; then oldSelf is an optional. The old value of an item of a list-type map is
+// found by the item's keys; items of other lists have no oldSelf.
 //
 // Limits: each evaluation has cel::Limits, all rules of an object together kMaxRuleCost.
 //
@@ -43,9 +43,10 @@ struct CrdRule {
 
 class CrdRules {
  public:
-  // `schema` is that of the node, at `path` in the CRD. `list_path` is the innermost list around
-  // the node that is no map, whose items have no oldSelf; empty: none. Returns null without rules;
-  // adds the reasons of rules that are wrong to `causes`.
+  // `schema` is the schema of the node, at `path` in the CRD. `list_path` is the path of the
+  // innermost list around the node that is not a list-type map, and whose items thus have no
+  // oldSelf; empty: there is none. Returns null if there are no rules. Adds the errors of wrong
+  // rules to `causes`.
   static std::shared_ptr<const CrdRules> Compile(const Json& schema, std::string_view path,
                                                  std::string_view list_path,
                                                  std::vector<Cause>& causes);
@@ -59,8 +60,8 @@ class CrdRules {
   bool reads_old_ = false;
 };
 
-// `old_object`: before an update; null on create. The error of a value that the update does not
-// change goes to `ratcheted`, unless its rule reads oldSelf.
+// `old_object`: the object before an update; null on create. The error of a value that the update
+// does not change goes to `ratcheted`, unless its rule reads oldSelf.
 void RuleErrors(const TypeNode& root, const Json& object, const Json* old_object,
                 std::vector<Cause>& causes, std::vector<Cause>& ratcheted);
 

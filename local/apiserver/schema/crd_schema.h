@@ -4,7 +4,8 @@
 //     body → Prune → Default → (admission, managedFields) → Validate → store
 //     stored → Prune → Default → reply
 //
-// Rules in CEL (x-kubernetes-validations) are evaluated where nothing else is wrong (crd_rules.h).
+// Rules in CEL (x-kubernetes-validations) are evaluated only if nothing else is wrong
+// (crd_rules.h).
 //
 // Threads: immutable after Parse; any thread. Errors: causes in Kubernetes' words.
 // Source: Kubernetes structural schemas, KEP-2876 (rules), KEP-4008 (ratcheting).

@@ -11,11 +11,11 @@
 
 namespace berth::local {
 
-// The type of values of an OpenAPI schema; dyn where it does not say. The type reads `schema` while
-// an expression is checked: the schema lives as long.
+// The type of the values of an OpenAPI schema; dyn if the schema gives no type. The type reads
+// `schema` while an expression is checked, so `schema` must outlive the type.
 cel::TypePtr DeclaredType(const Json& schema);
 
-// The same, for estimates of costs. True `is_root`: the type of whole objects, whose metadata has a
+// The type for estimates of costs. True `is_root`: the type of whole objects, whose metadata has a
 // name and a generateName alone, whatever the schema says. False: no object but an embedded one has
 // metadata of its own.
 cel::TypePtr DeclaredType(const Json& schema, bool is_root);
@@ -23,7 +23,7 @@ cel::TypePtr DeclaredType(const Json& schema, bool is_root);
 // The size in bytes of the smallest value of the schema as JSON.
 std::int64_t LeastBytes(const Json& schema, bool is_root);
 
-// The same of a built-in or custom kind's type tree, which lives as long.
+// The type of the values of a built-in or custom kind's type tree, which must outlive the type.
 cel::TypePtr DeclaredType(const TypeNode& type);
 
 }  // namespace berth::local

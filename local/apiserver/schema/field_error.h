@@ -26,7 +26,7 @@ struct Cause {
 Cause RequiredError(std::string field, std::string_view detail = "");
 // `value` is printed the way Go prints it: strings quoted, other scalars bare, objects as JSON.
 Cause InvalidError(std::string field, const Json& value, std::string_view detail);
-// … of an object or a list, which the message leaves out.
+// InvalidError for an object or a list, which the message leaves out.
 Cause InvalidWithoutValue(std::string field, std::string_view detail);
 Cause TypeInvalidError(std::string field, const Json& value, std::string_view detail);
 Cause NotSupportedError(std::string field, const Json& value,

@@ -5,7 +5,7 @@
 //
 // A path is a chain of parts on the stack; its text is made for an error only. A walk of n values
 // below a key of k bytes thus costs n + k, not n * k. The texts of one walk have kMostTextBytes
-// together; a later text is that of the last part, behind "…".
+// together; a later text is "…" and the last part.
 //
 // Units: bytes. Threads: one per walk. Lifetimes: a path must not outlive its parent, nor the texts
 // given to it.
@@ -37,7 +37,7 @@ class FieldPath {
   FieldPath Child(std::string_view name) const { return {this, IsRoot() ? "" : ".", name, ""}; }
   FieldPath Index(std::size_t index) const;
   FieldPath Key(std::string_view key) const { return {this, "[", key, "]"}; }
-  // Behind the parent's text, as it is.
+  // A part with the text `lead` and `name`, unchanged, behind the parent's text.
   FieldPath Then(std::string_view lead, std::string_view name) const {
     return {this, lead, name, ""};
   }

@@ -1,7 +1,7 @@
 // local/apiserver/schema/item_index.h — the places of a list's items by the values of their keys.
 //
-// A question costs the logarithm of the list's size, so that merging and comparing lists costs time
-// in proportion to them. Values are equal as Json's == says: 80 equals 80.0.
+// A call of Find costs the logarithm of the list's size, so that merging and comparing lists costs
+// time in proportion to them. Values are compared by Json's ==: 80 equals 80.0.
 //
 // Threads: none of its own. Lifetimes: the items must outlive the index, unchanged.
 #pragma once
@@ -21,7 +21,7 @@ class ItemIndex {
  public:
   enum class Absent {
     kNoItem,  // an item without a key equals no item
-    kNull,    // a missing key is null; what is no object equals no item
+    kNull,    // a missing key is null; an item that is no object equals no item
   };
   // Without `keys` an item is its own key.
   ItemIndex(std::vector<std::string> keys, Absent absent)
@@ -37,7 +37,7 @@ class ItemIndex {
   struct Less {
     bool operator()(const Values& a, const Values& b) const;
   };
-  // nullopt: the item equals none.
+  // nullopt: the item equals no item.
   std::optional<Values> ValuesOf(const Json& item) const;
 
   std::vector<std::string> keys_;
@@ -45,8 +45,9 @@ class ItemIndex {
   std::map<Values, std::size_t, Less> places_;
 };
 
-// The items of a list of a custom object that the update found: by their keys in a list-type map,
-// none in other lists. `before`: the list before the update, or null.
+// The items that a list of a custom object had before an update. In a list-type map they are found
+// by their keys; in other lists no old item is found. `before`: the list before the update, or
+// null.
 class OldItems {
  public:
   OldItems(const TypeNode& list, const Json* before);

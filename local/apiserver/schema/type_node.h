@@ -34,7 +34,7 @@ enum class TypeKind : std::uint8_t {
   kTime,         // metav1.Time: seconds
   kMicroTime,    // metav1.MicroTime: six decimals
   kDuration,     // metav1.Duration: Go duration text
-  kIntOrString,  // keeps the given one of the two
+  kIntOrString,  // keeps the form in which it was given
   kBytes,        // base64 text
 };
 
@@ -80,7 +80,7 @@ struct TypeNode {
   bool nullable = false;                   // null is a value
   bool has_rules = false;                  // custom kinds: the node or one below has rules in CEL
   bool has_unordered = false;  // custom kinds: the node or one below is a list-type set or map
-  bool cel_converts = false;   // custom kinds: in CEL a value is not what its JSON is
+  bool cel_converts = false;   // custom kinds: the CEL value of the node differs from its JSON
   std::shared_ptr<const Json> default_value;     // null: no default
   std::shared_ptr<const Validation> validation;  // null: no constraint beyond the type
 };

@@ -13,7 +13,7 @@
 //
 // Threads: none; one thread at a time.
 // Errors: kInvalid (newer schema, not a database, damaged), kUnavailable (in use, read-only, disk
-// full, I/O). Every message names the file and the way out.
+// full, I/O). Every message names the file and the remedy.
 #pragma once
 
 #include <cstdint>

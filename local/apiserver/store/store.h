@@ -32,11 +32,12 @@ struct StoreOptions {
   WatchCache::Snapshot content;
   WindowLimits window;
   std::size_t max_batch_writes = 64;
-  std::int64_t keep_log_rows = 10'000;  // younger than window.keep_for: more
+  std::int64_t keep_log_rows = 10'000;  // rows younger than window.keep_for are kept beyond this
   // The first revision of a new store.
   std::int64_t first_revision = 1;
-  const Clock* clock = nullptr;  // when a change was written; null: real time
-  // Resources whose changes are not logged on disk: frequent ones without resuming watches.
+  const Clock* clock = nullptr;  // gives the times of changes; null: real time
+  // Resources whose changes are not logged on disk: they change often, and their watches do not
+  // resume after a restart.
   std::vector<std::string> unlogged_resources = {"leases.coordination.k8s.io", "events"};
 };
 
@@ -82,7 +83,7 @@ class Store {
   virtual std::shared_ptr<PendingWrite> PendingOf(const ObjectKey& key) const = 0;
 
   virtual const WatchCache& cache() const = 0;
-  // An error: the store takes no writes, for this reason.
+  // OK, or the reason why the store accepts no writes.
   virtual Status Health() const = 0;
   // Random, created with the database: continue tokens of another epoch are refused.
   virtual const std::string& epoch() const = 0;

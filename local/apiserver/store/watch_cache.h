@@ -83,9 +83,9 @@ class WatchCache {
   StoredPtr Get(const ObjectKey& key) const;
   // An empty namespace lists all namespaces.
   Snapshot List(std::string_view resource, std::string_view namespace_name) const;
-  // The objects of the range as they were at `revision`: present ones, with later changes undone.
-  // A negative revision is the present one. kExpired: the window lacks a later change. Time: that
-  // of the range and of the window.
+  // The objects of the range as they were at `revision`: present ones, with later changes undone. A
+  // negative revision is the present one. kExpired: the window lacks a later change. The time grows
+  // with the sizes of the range and of the window.
   Part ListAt(std::string_view resource, const Range& range, std::int64_t revision) const;
   // Returns at most `max_events` changes of `resource` after `revision`.
   Changes EventsAfter(std::string_view resource, std::int64_t revision,

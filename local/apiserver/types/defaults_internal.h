@@ -1,4 +1,4 @@
-// local/apiserver/types/defaults_internal.h — what the sources of defaults share.
+// local/apiserver/types/defaults_internal.h — functions that the sources of defaults share.
 #pragma once
 
 #include <string>

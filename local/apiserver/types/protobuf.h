@@ -15,8 +15,8 @@ namespace berth::local {
 // True when `body` begins with the magic number.
 bool IsProtobufBody(std::string_view body);
 
-// Returns the object with apiVersion and kind (from the envelope), without zero values, as JSON has
-// none. `default_group_version`/`default_kind`: those of the URL, used if the envelope names none
+// Returns the object with apiVersion and kind (from the envelope); zero values are left out, as in
+// JSON. `default_group_version`/`default_kind`: those of the URL, used if the envelope names none
 // ("v1", "batch/v1").
 ApiResult<Json> DecodeProtobuf(const TypeTable& types, std::string_view body,
                                std::string_view default_group_version = "",

@@ -18,7 +18,7 @@ struct ReviewQuestion {
   std::string uid;
   std::string version;               // the webhook's version
   const Json* object = nullptr;      // in that version; null on delete
-  const Json* old_object = nullptr;  // likewise; null on create
+  const Json* old_object = nullptr;  // in that version; null on create
 };
 
 const char* OperationName(AdmissionRequest::Operation operation);

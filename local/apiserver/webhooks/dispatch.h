@@ -57,12 +57,13 @@ class WebhookDispatch {
 
   std::vector<Hook> Concerned(const char* configurations, const AdmissionRequest& request,
                               const Json* object) const;
-  // What a webhook is asked, if its conditions let it be asked.
+  // The question to a webhook, if its conditions allow the call.
   struct Question {
     ReviewQuestion review;
-    // The form of `review`; where it is called, or a condition reads.
+    // The AdmissionReview of `review`; made if the webhook is called, or if a condition reads
+    // `request`.
     std::optional<WebhookQuestion> asked;
-    Json converted[2];  // what `review` shows of objects in another version
+    Json converted[2];  // the objects of `review` that had another version
     bool call = false;
     Outcome outcome;  // the outcome of a webhook that is not called
   };

@@ -23,7 +23,7 @@ namespace berth::local {
 
 class HttpWebhookCaller final : public WebhookCaller {
  public:
-  // `cache`: has the Services; no call may run after its end.
+  // `cache` has the Services and must outlive every call.
   HttpWebhookCaller(net::IoPool& pool, const WatchCache& cache,
                     std::map<std::string, std::string> services);
 
@@ -36,7 +36,7 @@ class HttpWebhookCaller final : public WebhookCaller {
  private:
   struct Address {
     std::string base_url;     // "https://127.0.0.1:9443"
-    std::string server_name;  // for the certificate; empty: that of the URL
+    std::string server_name;  // the name in the certificate; empty: the host of the URL
     std::string path;         // "/mutate?timeout=10s"
     std::string shown_url;    // the URL that messages show
   };

@@ -2,8 +2,8 @@
 //
 //     matchConditions + variables ──EvaluateConditions──▶ call it, pass over it, or refuse
 //
-// A webhook is passed over where one of its conditions is false, whatever the others are. Where one
-// fails and none is false, failurePolicy decides: Ignore passes over the webhook, Fail refuses.
+// A webhook is passed over if one of its conditions is false, whatever the others are. If one fails
+// and none is false, failurePolicy decides: Ignore passes over the webhook, Fail refuses.
 //
 // Limits: kMaxConditionCost for all conditions of a webhook. Compiled expressions are kept, 1,024
 // at most.
@@ -35,7 +35,7 @@ struct ConditionVerdict {
 ConditionVerdict EvaluateConditions(const Json& owner, const AdmissionVariables& variables,
                                     ConditionParams params = ConditionParams::kNone);
 
-// Why the expression of a condition cannot be taken; "" if it can.
+// The reason why the expression of a condition is not accepted; "" if it is.
 std::string ConditionProblem(const std::string& expression,
                              ConditionParams params = ConditionParams::kNone);
 

@@ -1,5 +1,5 @@
-// local/apiserver/webhooks/match_input.h — what rules and selectors of webhooks and policies are
-// matched with, from a request.
+// local/apiserver/webhooks/match_input.h — makes the values of a request that rules and selectors
+// of webhooks and policies are matched with.
 //
 // Threads: any.
 #pragma once
@@ -13,7 +13,8 @@ namespace berth::local {
 // `object`: null on delete.
 MatchInput MakeMatchInput(const Store& store, const AdmissionRequest& request, const Json* object);
 
-// The namespace of the request's object; null for objects without one, and where it is missing.
+// The namespace of the request's object; null for objects without a namespace, and if the namespace
+// does not exist.
 Object NamespaceOfRequest(const Store& store, const AdmissionRequest& request);
 
 // The rights that the request needs, without the verb: `authorizer.requestResource`.

@@ -26,12 +26,12 @@ struct WebhookCall {
   enum class Ending : std::uint8_t {
     kAllowed,
     kRejected,      // by the webhook
-    kFailed,        // no answer, or none of an AdmissionReview; failurePolicy Fail
-    kFailedOpen,    // the same; failurePolicy Ignore
+    kFailed,        // no answer, or one that is no AdmissionReview; failurePolicy Fail
+    kFailedOpen,    // a failure as for kFailed; failurePolicy Ignore
     kServerFailed,  // the webhook's patch does not fit the object
   };
   Ending ending = Ending::kAllowed;
-  std::string webhook;    // its name
+  std::string webhook;    // the webhook's name
   std::string type;       // "admit" of mutating webhooks, "validating"
   std::string operation;  // "CREATE", …
   int code = 200;         // the code of the HTTP answer or of the rejection; 0 for kServerFailed

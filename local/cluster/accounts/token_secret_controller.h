@@ -2,8 +2,8 @@
 // kubernetes.io/service-account-token with a token of the ServiceAccount that their annotation
 // names, and deletes them when the account is gone.
 //
-// Kubernetes' tokens of this kind have no end. These are valid for a year and are replaced after
-// half of it; they end with the Secret.
+// Kubernetes' tokens of this kind have no end. The tokens of this controller are valid for a year,
+// are replaced after half a year, and end with the Secret.
 //
 // Threads: as ObjectCache.
 #pragma once

@@ -31,7 +31,7 @@ class CronController {
   Result<NextLook> Look(const ObjectKey& key);
   Status Perform(const CronView& view, CronPlan plan);
   Status Remove(const Json& cron_job, const Json& job);
-  // False: no Job was created, and the status tells of none.
+  // Returns false if no Job was created; `status` is unchanged then.
   bool CreateJob(const Json& cron_job, const Json& job, Json& status);
 
   ObjectCache& cache_;

@@ -20,14 +20,14 @@ namespace berth::local::cluster {
 
 struct CronView {
   Object cron_job;
-  std::vector<Object> jobs;      // those of the CronJob
-  std::optional<TimeZone> zone;  // the zone of spec.timeZone; null: unknown
+  std::vector<Object> jobs;      // the Jobs of the CronJob
+  std::optional<TimeZone> zone;  // the zone of spec.timeZone; nullopt: unknown zone
 };
 
 // Perform the members in this order.
 struct CronPlan {
   std::vector<Object> replace;  // running Jobs that the next one replaces
-  std::optional<Json> create;   // then NoteStart on `status`
+  std::optional<Json> create;   // the Job to create; afterwards call NoteStart on `status`
   std::vector<Object> remove;   // finished Jobs beyond the history
   std::vector<PlannedEvent> events;
   Json status;  // the next one
@@ -36,7 +36,7 @@ struct CronPlan {
 
 CronPlan PlanCronJob(const CronView& view, WallTime now);
 
-// What `status` tells of the started `job`, which the plan has made.
+// Records the start of `job`, which the plan has made, in `status`.
 void NoteStart(Json& status, const Json& job);
 
 }  // namespace berth::local::cluster

@@ -2,7 +2,7 @@
 // foreground and orphaning deletions. For every kind, custom ones included.
 //
 // Keeps a graph of owners and dependents, by uid, from a watch of everything but events. An owner
-// that the graph lacks is looked up at the API before any deletion.
+// that the graph lacks is requested from the API before any deletion.
 //
 // Threads: as ObjectCache.
 #pragma once

@@ -33,7 +33,7 @@ struct GarbagePlan {
 GarbagePlan PlanGarbage(const Json& object, const std::vector<OwnerView>& owners,
                         bool has_dependents);
 
-// Lets no owner wait for the object; returns false if none did.
+// Changes the owner references so that no owner waits for the object; returns false if none did.
 bool UnblockOwners(Json& object);
 
 // Removes the references to owners in `uids`; returns false if there were none.

@@ -7,8 +7,9 @@
 //         ready and has the taint out-of-service            ─▶ Failed, removed    at once
 //     more ended pods than the limit                        ─▶ the oldest are removed
 //
-// A pod with finalizers stays, Failed, until they are gone: the Job controller counts it then.
-// Kubernetes looks every 20 s; this controller looks at a pod when its time has come.
+// A pod with finalizers stays, in the phase Failed, until its finalizers are gone, so that the Job
+// controller can count it. Kubernetes looks every 20 s; this controller looks at each pod at the
+// instant when the pod becomes garbage.
 //
 // Threads: as ObjectCache. Source: Kubernetes "Garbage collection of Pods", restated.
 #pragma once

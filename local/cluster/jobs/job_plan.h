@@ -22,10 +22,10 @@ namespace berth::local::cluster {
 
 // Perform the members in this order.
 struct JobPlan {
-  std::vector<std::size_t> discard;  // pods to release and delete: not counted
-  std::vector<std::size_t> remove;   // pods to delete, and count
+  std::vector<std::size_t> discard;  // pods to release and delete; they are not counted
+  std::vector<std::size_t> remove;   // pods to delete; they are counted
   std::vector<Json> create;
-  std::optional<Json> status;        // null: unchanged
+  std::optional<Json> status;        // nullopt: unchanged
   std::vector<std::size_t> release;  // pods to release once `status` is written
   std::vector<PlannedEvent> events;  // to record once `status` is written
   bool delete_job = false;           // ttlSecondsAfterFinished is over

@@ -18,7 +18,7 @@ Json MakeJobPod(const Json& job, std::optional<std::int64_t> index, std::int64_t
 // ready before ready, more restarts first, newer first.
 std::vector<std::size_t> RankForDeletion(const std::vector<PodView>& pods, const JobSpec& spec);
 
-// The number of active pods at the head of RankForDeletion for their index alone.
+// The number of pods at the head of RankForDeletion that stand there for their index alone.
 std::size_t SuperfluousByIndex(const std::vector<PodView>& pods, const JobSpec& spec);
 
 }  // namespace berth::local::cluster

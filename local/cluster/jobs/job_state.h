@@ -44,8 +44,8 @@ struct PodView {
   bool is_terminal() const { return phase == "Succeeded" || phase == "Failed"; }
   bool is_active() const { return !is_terminal() && !is_deleting; }
   bool is_terminating() const { return !is_terminal() && is_deleting; }
-  // Deleted without the finalizer: by a suspension or a smaller parallelism, else after its count.
-  // The pod's end says nothing about the Job.
+  // The pod is being deleted and has no tracking finalizer: because of a suspension or a smaller
+  // parallelism, or after it was counted. The pod's end says nothing about the Job.
   bool is_discarded() const { return is_deleting && !is_tracked; }
 };
 PodView ViewPod(Object pod);

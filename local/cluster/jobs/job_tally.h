@@ -17,7 +17,7 @@ struct JobTally {
   std::int64_t active = 0;
   std::int64_t ready = 0;
   std::int64_t terminating = 0;
-  std::int64_t succeeded = 0;  // including uncounted ones
+  std::int64_t succeeded = 0;  // including pods that the status does not count yet
   std::int64_t failed = 0;
   IndexSet succeeded_indexes;
   IndexSet failed_indexes;  // kept for backoffLimitPerIndex
@@ -45,8 +45,8 @@ std::vector<std::size_t> AdvanceCounting(const JobView& view, const JobSpec& spe
 bool IsCountingDone(const JobView& view, const Json& status);
 
 // When the next pod may be created after failures: 10 s after the last failure, doubled with each
-// failure since the last success, at most 10 min. `index`: counts that index only. Disrupted pods
-// (DisruptionTarget) do not count: unlike upstream, they are replaced at once.
+// failure since the last success, at most 10 min. `index`: only failures of that index count.
+// Disrupted pods (DisruptionTarget) do not count: unlike upstream, they are replaced at once.
 std::optional<WallTime> BackoffUntil(const JobView& view, std::optional<std::int64_t> index);
 
 }  // namespace berth::local::cluster

@@ -30,7 +30,8 @@ std::string ExpandVariables(const std::string& text, const Environment& environm
 
 // A field of the pod by its path ("metadata.labels": a line for each); "": unknown.
 std::string DownwardField(const Json& pod, const std::string& path);
-// A request or limit as resourceFieldRef asks for it, of `container` or the one that it names.
+// The request or limit that a resourceFieldRef names, of the container in `reference`, else of
+// `container`.
 std::string DownwardResource(const Json& pod, const Json& container, const Json& reference);
 
 }  // namespace berth::local::cluster

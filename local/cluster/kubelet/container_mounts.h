@@ -1,5 +1,5 @@
-// local/cluster/kubelet/container_mounts.h — what a program of this machine sees of its pod's
-// volumes: the mounts, its own /tmp, and its working directory.
+// local/cluster/kubelet/container_mounts.h — the folders of a program of this machine: the mounts
+// of its pod's volumes, its own /tmp, and its working directory.
 //
 // Programs whose image is an image folder get their mounts from image_mounts.h.
 //
@@ -24,8 +24,8 @@ namespace berth::local::cluster {
 
 class ContainerMounts {
  public:
-  // `inherited`: the variables that every program gets from this process; what they lead to in the
-  // machine's /tmp stays visible. `has_job_user`: programs have a user of their own.
+  // `inherited`: the variables that every program gets from this process; files in the machine's
+  // /tmp that they name stay visible. `has_job_user`: programs have a user of their own.
   ContainerMounts(const ObjectCache& cache, const PodFolders& folders, const Environment& inherited,
                   bool has_job_user)
       : cache_(cache), folders_(folders), inherited_(inherited), has_job_user_(has_job_user) {}
@@ -33,8 +33,8 @@ class ContainerMounts {
   // The mounts of a container, outer ones first. `own`: the variables that the container declares.
   Result<std::vector<MountPoint>> PointsOf(const Json& pod, const Json& container,
                                            const Environment& own) const;
-  // Adds the mounts and the working directory to `process`. Without `starts`, for a program beside
-  // a running container, which has the mounts already.
+  // Adds the mounts and the working directory to `process`. False `starts` is for a program beside
+  // a running container's, which has the mounts already.
   Status AddTo(ProcessSpec& process, const Json& pod, const Json& container, const Environment& own,
                bool starts) const;
 

@@ -1,5 +1,5 @@
-// local/cluster/kubelet/container_probes.h — the executor's part in probes: what verdicts do to
-// containers, and commands that run in them.
+// local/cluster/kubelet/container_probes.h — the executor's part in probes: the effects of verdicts
+// on containers, and commands that run in containers.
 //
 // A container that fails its startup or liveness probe gets SIGTERM and, after the pod's grace,
 // SIGKILL; its restart policy decides what follows.
@@ -46,7 +46,7 @@ class ContainerProbes {
   ContainerProbes(const ContainerProbes&) = delete;
   ContainerProbes& operator=(const ContainerProbes&) = delete;
 
-  // `container`: that of the pod's spec; the one at `at` has started.
+  // Call it when the container at `at` has started. `container`: its declaration in the pod's spec.
   void Start(LivePod& live, std::size_t at, const Json& container);
   void Stop(const ContainerPlace& place);
 

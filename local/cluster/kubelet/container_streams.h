@@ -44,12 +44,12 @@ class ContainerStreams {
 
   ApiResult<std::unique_ptr<RunningProgram>> Start(
       const ProgramRequest& request, const std::shared_ptr<ProgramObserver>& observer);
-  // Ends what is at a container that has ended: sessions, and programs beside its own.
+  // Ends the sessions of a container that has ended, and the programs beside its own.
   void End(const ContainerPlace& place);
 
   // The programs that run beside a container's own.
   std::vector<ProcessId> ProgramsBeside(const ContainerPlace& place) const;
-  // The same for all containers of a pod.
+  // The programs that run beside those of all containers of a pod.
   std::vector<ProcessId> ProgramsBesideAll(const std::string& pod_uid) const;
 
  private:

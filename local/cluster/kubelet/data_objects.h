@@ -1,4 +1,4 @@
-// local/cluster/kubelet/data_objects.h — reads what programs get of ConfigMaps and Secrets.
+// local/cluster/kubelet/data_objects.h — reads the data of ConfigMaps and Secrets for programs.
 //
 // Threads: any.
 #pragma once

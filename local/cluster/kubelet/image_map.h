@@ -30,10 +30,10 @@ class ImageMap {
   // Has one built-in mapping: gcr.io/k8s-staging-perf-tests/sleep at any tag.
   ImageMap();
 
-  // `image` with a tag or digest maps that one, without one all tags; a later mapping of the same
-  // name wins. kInvalid if a part is empty or `path` is not absolute.
+  // An `image` with a tag or digest maps only that image; without one it maps all tags. A later
+  // mapping of an equal name wins. kInvalid if a part is empty or `path` is not absolute.
   Status Add(const std::string& image, const std::string& path);
-  // The same with an image folder.
+  // Maps `image` to an image folder, by the rules of Add.
   Status AddImage(const std::string& image, images::ImageRoot root);
 
   std::optional<LocalProgram> Find(const std::string& image) const;

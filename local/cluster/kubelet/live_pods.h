@@ -17,7 +17,7 @@
 namespace berth::local::cluster {
 
 struct LivePod {
-  Object pod;  // state at its start; read for names only
+  Object pod;  // the pod's state at its start; read for names only
   PodRun run;
   std::map<std::size_t, ProcessId> processes;  // by container
   VolumeState volumes;

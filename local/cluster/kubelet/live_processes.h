@@ -1,5 +1,5 @@
-// local/cluster/kubelet/live_processes.h — what /proc tells of the programs of live pods: what they
-// use, and the ports at which they listen.
+// local/cluster/kubelet/live_processes.h — the facts in /proc about the programs of live pods:
+// their usage, and the ports at which they listen.
 //
 // Threads: tasks of one Executor. Linux only.
 #pragma once
@@ -22,11 +22,11 @@ class LiveProcesses {
   LiveProcesses(const LivePods& pods, const ContainerStreams& streams, ProcessRunner& runner)
       : pods_(pods), streams_(streams), runner_(runner) {}
 
-  // What the programs have used by `now`. Programs of exec count to the container beside whose
-  // program they run.
+  // The usage of the programs up to `now`. A program of exec counts for the container in which it
+  // runs.
   UsageReading ReadUsage(WallTime now) const;
-  // The address at which a program of the pod listens on the TCP port. 400 BadRequest where no
-  // program of the pod does.
+  // The address at which a program of the pod listens on the TCP port. 400 BadRequest: no program
+  // of the pod listens there.
   ApiResult<std::string> FindPort(const PodPlace& place, std::uint16_t port) const;
 
  private:

@@ -3,9 +3,10 @@
 //
 //     Node without a condition Ready ──▶ its status says ready, on this machine
 //
-// Nodes of the emulated cloud come with the condition, and boot (local/cloud). Every other Node is
-// this machine, which is up: nodes of an administrator, and those of autoscalers that make Node
-// objects without machines (Karpenter's KWOK provider). A condition that a node has stays as it is.
+// Nodes of the emulated cloud come with the condition, and boot (local/cloud). Every other Node
+// stands for this machine, which is up: nodes of an administrator, and nodes of autoscalers that
+// make Node objects without machines (Karpenter's KWOK provider). A condition that a node has stays
+// as it is.
 //
 // Threads: as ObjectCache.
 // Source: Kubernetes "Node Status".

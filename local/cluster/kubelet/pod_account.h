@@ -18,13 +18,14 @@ namespace berth::local::cluster {
 using MakeAccountKubeconfig =
     std::function<std::string(const std::string& token, const std::string& namespace_name)>;
 
-// A token of the pod's ServiceAccount for `audience`; empty: that of the API. Valid for `seconds`,
-// at least ten minutes and at most a year; ends with the pod. Errors: kUnavailable with the answer
-// of the API.
+// A token of the pod's ServiceAccount for `audience`; an empty one stands for the API. Valid for
+// `seconds`, at least ten minutes and at most a year; ends with the pod. Errors: kUnavailable with
+// the answer of the API.
 Result<std::string> TokenOfPod(Api& api, const Json& pod, const std::string& audience,
                                std::int64_t seconds);
 
-// The time after which kubelet replaces a token of that life: 80 % of it, a day at most.
+// The time after which kubelet replaces a token with a life of `seconds`: 80 % of the life, a day
+// at most.
 Duration TokenRenewalDelay(std::int64_t seconds);
 
 // The kubeconfig of the pod's ServiceAccount; empty: the pod or the account wants none

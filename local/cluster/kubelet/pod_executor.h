@@ -58,9 +58,9 @@ class PodExecutor {
     const ImageMap& images;
     std::optional<ProcessUser> job_user;
     std::int64_t log_bytes = 0;
-    PodNetwork* network = nullptr;             // null: pods have the machine's
+    PodNetwork* network = nullptr;             // null: pods have the machine's network
     ProbeCaller* probes = nullptr;             // null: every probe passes
-    MakeAccountKubeconfig account_kubeconfig;  // null: programs get none
+    MakeAccountKubeconfig account_kubeconfig;  // null: programs get no kubeconfig
     Environment api_variables;                 // every program gets them
     StreamPump* streams = nullptr;             // null: no program takes input
   };
@@ -79,7 +79,7 @@ class PodExecutor {
       const ProgramRequest& request, const std::shared_ptr<ProgramObserver>& observer);
   ApiResult<std::string> FindPort(const PodPlace& place, std::uint16_t port) const;
 
-  // What the programs have used by this time, as /proc tells.
+  // The usage of the programs up to now, from /proc.
   UsageReading ReadUsage() const;
 
  private:
@@ -89,12 +89,12 @@ class PodExecutor {
   std::string AddressFor(const Json& pod);
   void GiveBackAddress(const std::string& uid);
   Result<NextLook> Look(const ObjectKey& key);
-  // Null if there is no such node. A node that the cache does not have is asked for: a pod is not
-  // lost for a cache that is behind.
+  // Null if there is no such node. A node that the cache lacks is requested from the API, so that
+  // no pod is lost because the cache is behind.
   ApiResult<Object> FindNode(const std::string& name);
   void EndOthers(const ObjectKey& key, const std::string& uid);
   Result<NextLook> LookAtEnded(const Json& pod);
-  // The node refuses the pod before anything of it runs.
+  // The node refuses the pod before any of its programs runs.
   Status Reject(const Json& pod, const std::string& reason, const std::string& message);
   Status MarkLost(const Json& pod, const std::string& reason, const std::string& message);
   PodStep Advance(const Json& pod, LivePod& live);

@@ -33,8 +33,8 @@ class PodFolders {
   // Makes the roots. kInvalid: the work root belongs to another user, or `user` cannot reach it;
   // kUnavailable: the system's reason.
   Status Open() const;
-  // Makes the folders of a container. `kubeconfig` gives the text of WORK/.kube/config; it is asked
-  // when the pod's first container starts. "" and null: no file.
+  // Makes the folders of a container. `kubeconfig` gives the text of WORK/.kube/config; it is
+  // called when the pod's first container starts. An empty text, and null: no file is made.
   Status Prepare(const Json& pod, const std::string& container,
                  const std::function<Result<std::string>()>& kubeconfig = nullptr) const;
   bool Exists(const Json& pod) const;
@@ -46,7 +46,7 @@ class PodFolders {
   // A folder beside the volumes, for the programs' files.
   Status MakeBesideVolumes(const Json& pod, const std::string& name) const;
 
-  // An empty folder for a container's /tmp, which is ours alone until OpenTemporary.
+  // An empty folder for a container's /tmp, which only this process may use until OpenTemporary.
   Result<std::string> MakeTemporary(const Json& pod, const std::string& container) const;
   Status OpenTemporary(const Json& pod, const std::string& container) const;
 

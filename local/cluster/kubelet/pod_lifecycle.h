@@ -34,7 +34,7 @@ struct ContainerRun {
   std::string end_reason;  // if neither Completed nor Error: "ContainerCannotRun"
   std::string end_message;
   bool has_started = true;       // its startup probe has passed, or there is none
-  bool passes_readiness = true;  // its readiness probe does, or there is none
+  bool passes_readiness = true;  // its readiness probe passes, or there is none
   int restarts = 0;
   std::optional<Json> last_end;  // lastState.terminated
   bool is_sidecar() const { return is_init && restart_policy == "Always"; }
@@ -62,7 +62,7 @@ struct PodStep {
   std::vector<std::size_t> start;    // positions in PodRun::containers
   bool terminate = false;            // send SIGTERM to all running containers
   bool kill = false;                 // send SIGKILL to all running containers
-  std::string stop_reason;           // where `terminate` is set: "DeadlineExceeded", "" on deletion
+  std::string stop_reason;           // set with `terminate`: "DeadlineExceeded"; "" on deletion
   std::vector<std::size_t> restart;  // ended containers to restart after their backoff
   std::string phase;
   bool is_over = false;  // no container runs or will run

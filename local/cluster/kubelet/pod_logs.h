@@ -2,7 +2,7 @@
 // (pod_folders.h).
 //
 // Depends on the files alone, so that it can be made before the API server. The time of a line is
-// that of its first byte, as the index beside the log has it (log_times.h).
+// the time of its first byte in the index beside the log (log_times.h).
 //
 // Threads: any thread. Its own thread polls followed files ten times a second.
 #pragma once

@@ -6,8 +6,8 @@
 //                                                 path in the container)
 //
 // emptyDir: a folder. configMap, secret, downwardAPI, projected: files, for reading.
-// persistentVolumeClaim, ephemeral: the folder of the claim's volume. hostPath: what this machine
-// has there. Volumes of other types are left out, and so are their mounts.
+// persistentVolumeClaim, ephemeral: the folder of the claim's volume. hostPath: the file or folder
+// of this machine. Volumes of other types are left out, and so are their mounts.
 //
 // Pure. Source: Kubernetes "Volumes", "Projected Volumes", "Downward API".
 #pragma once
@@ -34,19 +34,19 @@ struct VolumeFile {
 
 struct PodVolume {
   std::string name;
-  bool is_empty_dir = false;  // its content is the programs'
+  bool is_empty_dir = false;  // programs write its content
   bool has_token = false;     // it has the token of the pod's ServiceAccount
   std::vector<VolumeFile> files;
   friend bool operator==(const PodVolume&, const PodVolume&) = default;
 };
 
-// A token of the pod's ServiceAccount for an audience; "": that of the API. `seconds`: the life
-// that the volume asks for.
+// Returns a token of the pod's ServiceAccount for an audience; "" stands for the API. `seconds`:
+// the life that the volume requests.
 using TokenLookup =
     std::function<Result<std::string>(const std::string& audience, std::int64_t seconds)>;
 
-// Those that are folders of the pod. `tokens` null: projected tokens are left out. kInvalid, in
-// kubelet's words: an object or key that is not optional is missing.
+// The volumes that are folders of the pod. Null `tokens`: projected tokens are left out. kInvalid,
+// in kubelet's words: an object or key that is not optional is missing.
 Result<std::vector<PodVolume>> PlanVolumes(const Json& pod, const DataLookup& lookup,
                                            const TokenLookup& tokens = nullptr);
 
@@ -71,7 +71,8 @@ struct PodMount {
   friend bool operator==(const PodMount&, const PodMount&) = default;
 };
 
-// What a volume of the type hostPath shows. `type`: "" or Directory, DirectoryOrCreate, File, …
+// The file or folder that a volume of the type hostPath shows. `type`: "" or Directory,
+// DirectoryOrCreate, File, …
 struct MachinePath {
   std::string volume;
   std::string path;  // absolute, normal

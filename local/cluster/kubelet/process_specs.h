@@ -1,10 +1,11 @@
-// local/cluster/kubelet/process_specs.h — what the process of a container is: command line,
+// local/cluster/kubelet/process_specs.h — describes the process of a container: command line,
 // variables, folders, mounts, network, user.
 //
 //   pod + container + LocalProgram ─▶ ProcessSpec (process_host.h)
 //
 // Threads: tasks of one Executor; asks the API and makes folders.
-// Errors: kInvalid: what the container declares cannot be had; others: the machine, or the API.
+// Errors: kInvalid: the container's declaration cannot be fulfilled; other errors: the machine, or
+// the API.
 // Source: Kubernetes "Define Environment Variables for a Container" and kubelet, restated.
 #pragma once
 
@@ -35,18 +36,18 @@ class ProcessSpecs {
     const PodFolders& folders;
     std::optional<ProcessUser> job_user;
     std::int64_t log_bytes = 0;                // newest bytes of a log; 0: all
-    PodNetwork* network = nullptr;             // null: pods have the machine's
-    MakeAccountKubeconfig account_kubeconfig;  // null: programs get none
+    PodNetwork* network = nullptr;             // null: pods have the machine's network
+    MakeAccountKubeconfig account_kubeconfig;  // null: programs get no kubeconfig
     Environment api_variables;                 // every program gets them
   };
   explicit ProcessSpecs(const Services& services);
   ProcessSpecs(const ProcessSpecs&) = delete;
   ProcessSpecs& operator=(const ProcessSpecs&) = delete;
 
-  // Makes what the next start of the container needs on the disk beside its volumes.
+  // Makes the folders that the next start of the container needs beside its volumes.
   Status PrepareImage(const Json& pod, const ContainerRun& container) const;
-  // The process of the container, with the container's own command. Where the container runs, its
-  // mounts are left out: another program of it starts beside its process.
+  // The process of the container, with the container's own command. If the container runs already,
+  // its mounts are left out, since the new program starts beside the container's process.
   Result<ProcessSpec> Make(const Json& stored_pod, const PodRun& run, const ContainerRun& container,
                            const LocalProgram& program) const;
 

@@ -6,7 +6,7 @@
 //     FOLDER/<first part>      a link to ..data/<first part>
 //
 // A program that opens a file again reads the new content; one that watches ..data sees one change.
-// A mount of one file (subPath) keeps the content of its time.
+// A mount of one file (subPath) keeps the content that the file had when it was mounted.
 //
 // Threads: any; at most one call for a folder at a time.
 #pragma once

@@ -7,7 +7,8 @@
 // FailedMount.
 //
 // Threads: tasks of one Executor; asks the API.
-// Errors: kInvalid, in kubelet's words, for what the pod asks; kUnavailable for the disk.
+// Errors: kInvalid, in kubelet's words, if the pod's declaration cannot be fulfilled; kUnavailable
+// for the disk.
 // Source: Kubernetes "Volumes".
 #pragma once
 
@@ -26,10 +27,10 @@
 
 namespace berth::local::cluster {
 
-// What is to be written again of the volumes of one pod.
+// The volumes of one pod that have to be written again.
 struct VolumeState {
   std::optional<WallTime> renew_tokens_at;  // nullopt: no volume has a token
-  std::set<std::string> stale;              // the volumes that show what has changed
+  std::set<std::string> stale;              // the volumes that show a changed object
 };
 
 class VolumeWriter {
@@ -47,10 +48,10 @@ class VolumeWriter {
   // Writes the volumes of a pod before one of its containers starts. An error: an object, a claim's
   // folder or a path of the machine is missing; a later call may succeed.
   Status Prepare(const Json& pod, VolumeState& state);
-  // Writes the volumes with tokens whose time has come. `has_programs`: a program of the pod runs;
-  // without one the next start writes the files.
+  // Writes the volumes with tokens when renew_tokens_at has come. `has_programs`: a program of the
+  // pod runs; if none runs, the next start writes the files.
   void RenewTokens(const Json& pod, VolumeState& state, bool has_programs);
-  // Writes the stale volumes. An object that is gone leaves the last content.
+  // Writes the stale volumes. If an object is gone, its last content stays.
   void RenewStale(const Json& pod, VolumeState& state, bool has_programs);
 
  private:

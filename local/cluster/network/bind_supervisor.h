@@ -1,5 +1,6 @@
-// local/cluster/network/bind_supervisor.h — programs of a pod listen on the pod's address, where
-// they ask for all addresses of the machine or for localhost, and find each other at localhost.
+// local/cluster/network/bind_supervisor.h — makes programs of a pod listen on the pod's address
+// when they ask for all addresses of the machine or for localhost, and lets them find each other at
+// localhost.
 //
 //     program: bind(0.0.0.0:8786) ─▶ kernel (seccomp)
 //         ─▶ supervisor: bind(127.77.0.5:8786) ─▶ answer
@@ -15,9 +16,9 @@
 //
 // Two pods may use one port, as on a cluster. Concerned are TCP and UDP sockets and ports other
 // than 0: binds to all addresses, and of TCP to 127.0.0.1 and ::1; connections to these four
-// addresses at ports that a program of the pod has bound this way. Every other call goes on as it
-// was, so that localhost leads to the machine's other programs, too. The filter looks at the number
-// of the system call alone, so that the kernel answers all other calls from its cache.
+// addresses at ports that a program of the pod has bound this way. Every other call is executed
+// unchanged, so that localhost also leads to the machine's other programs. The filter looks at the
+// number of the system call alone, so that the kernel answers all other calls from its cache.
 //
 // Threads: Add may be called from any thread. Linux 5.11 and later.
 #pragma once
@@ -36,8 +37,8 @@ class BindSupervisor {
   BindSupervisor(const BindSupervisor&) = delete;
   BindSupervisor& operator=(const BindSupervisor&) = delete;
 
-  // `listener`: that of InstallBindFilter, owned from here on; it ends with the program and its
-  // descendants. `address` is of IPv4.
+  // `listener` comes from InstallBindFilter, and belongs to this object from now on; it ends with
+  // the program and its descendants. `address`: an IPv4 address, the pod's.
   void Add(int listener, const std::string& address);
 
  private:
@@ -46,8 +47,8 @@ class BindSupervisor {
   std::unique_ptr<Impl> impl_;
 };
 
-// Makes the calling process, and what it executes, ask a listener before each bind, connect and
-// getsockname. Returns the listener, or -1 and errno. System calls only.
+// Makes the calling process, and the programs that it executes, ask a listener before each bind,
+// connect and getsockname. Returns the listener, or -1 and errno. System calls only.
 int InstallBindFilter();
 
 // Passes a file through a socket to another process; system calls only.

@@ -1,9 +1,9 @@
 // local/cluster/network/hosts_table.h — the names of Services and pods, as files in the form of
 // /etc/hosts, one for each pod.
 //
-// Programs see the file of their pod at /etc/hosts while it changes: a line never moves, and
-// a reader sees each line whole, as it was or as it is. A line that is no longer true becomes
-// blanks, which another one may use.
+// Programs see the file of their pod at /etc/hosts while it changes: a line never moves, and a
+// reader sees each line whole, in its old or its new state. An outdated line becomes blanks, whose
+// place another line may use.
 //
 // Threads: one.
 #pragma once
@@ -33,8 +33,8 @@ class HostsTable {
                              const std::string& own_lines);
   void RemoveFile(const std::string& pod);
 
-  // The lines of one owner ("namespace/service"); none removes them. Errors of single files are
-  // logged: those programs keep the earlier names.
+  // Sets the lines of one owner ("namespace/service"); an empty list removes them. Errors of single
+  // files are logged; programs with these files keep the earlier names.
   void Set(const std::string& namespace_name, const std::string& owner,
            std::vector<HostsLine> lines);
 

@@ -5,7 +5,7 @@
 //     127.N.64.0/18   the second localhost of each pod (bind_supervisor.h)
 //     127.N.128.0/17  Services
 //
-// N is held by a name of the machine's own (an abstract socket), which ends with this process.
+// This process reserves N by the name of an abstract socket, which ends with the process.
 //
 // Threads: PodAddresses: one.
 #pragma once
@@ -22,7 +22,7 @@ namespace berth::local::cluster {
 class LoopbackNetwork {
  public:
   // Takes the first free part in an order that depends on `seed`: the same data folder gets the
-  // same part, if no other process has it. kUnavailable: all are taken.
+  // same part, if no other process has it. kUnavailable: all parts are taken.
   static Result<LoopbackNetwork> Claim(const std::string& seed);
   LoopbackNetwork(LoopbackNetwork&& other) noexcept;
   LoopbackNetwork& operator=(LoopbackNetwork&&) = delete;
@@ -36,7 +36,7 @@ class LoopbackNetwork {
   std::string prefix_;
 };
 
-// Added to the address of a pod, as a number: its second localhost.
+// The bit that, added to the address of a pod as a number, gives the pod's second localhost.
 inline constexpr std::uint32_t kLocalhostBit = 0x4000;
 
 // The addresses of running pods, by uid.
@@ -52,7 +52,8 @@ class PodAddresses {
   const std::string prefix_;
   std::map<std::string, std::uint32_t> number_by_uid_;
   std::set<std::uint32_t> used_;
-  std::uint32_t last_ = 0;  // the next address is another one than the last: no confusion in logs
+  std::uint32_t last_ =
+      0;  // the number given last; the next pod gets another one, to avoid confusion in logs
 };
 
 }  // namespace berth::local::cluster

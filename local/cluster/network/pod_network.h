@@ -31,7 +31,7 @@ class PodNetwork {
     std::size_t of_all = 2048;
   };
 
-  // `prefix` is that of LoopbackNetwork, `folder` that of the hosts files.
+  // `prefix` is LoopbackNetwork::prefix; `folder` is for the hosts files.
   PodNetwork(std::string prefix, std::string folder) : PodNetwork(prefix, folder, Limits()) {}
   PodNetwork(std::string prefix, std::string folder, Limits limits);
   ~PodNetwork();
@@ -40,7 +40,7 @@ class PodNetwork {
 
   PodAddresses& addresses() { return addresses_; }
 
-  // What programs of the pod get; null: the machine's network.
+  // The network of the pod's programs; nullopt: the machine's network.
   std::optional<ProcessNetwork> For(const Json& pod, const std::string& address);
   // The pod has ended: gives back its address and its names.
   void Release(const std::string& uid);
@@ -49,8 +49,8 @@ class PodNetwork {
     bool all = true;      // false: an address was refused, which is logged
     std::string refusal;  // the limit above which ports are not served; "": none
   };
-  // Replaces the routes and names of one Service; what is not served is tried again with the next
-  // call. Ports are served in the order of `routes`.
+  // Replaces the routes and names of one Service. Addresses that are not served are tried again
+  // with the next call. Ports are served in the order of `routes`.
   Served SetService(const Object& service, const std::vector<ServiceRoute>& routes,
                     std::vector<HostsLine> lines);
   // The variables of the Services in a namespace (LinksTo).

@@ -1,5 +1,5 @@
 // local/cluster/network/service_controller.h — watches Services and pods; writes Endpoints and
-// EndpointSlices, and tells the PodNetwork.
+// EndpointSlices, and gives routes and names to the PodNetwork.
 //
 // Threads: as ObjectCache.
 #pragma once

@@ -1,5 +1,5 @@
-// local/cluster/network/service_plan.h — what a Service leads to: its endpoints, the addresses that
-// a balancer serves, and its names.
+// local/cluster/network/service_plan.h — the plan of a Service: its endpoints, the addresses that a
+// balancer serves, and its names.
 //
 //     Service + pods  --PlanEndpoints-->  subsets of Endpoints  --RoutesOf-->  address:port → pods
 //                                              └──PlanSlices──▶ EndpointSlices
@@ -48,7 +48,7 @@ std::vector<ServiceRoute> RoutesOf(const Json& service, const Json& subsets);
 std::vector<HostsLine> NamesOf(const Json& service, const Json& subsets);
 
 // The variables of enableServiceLinks: NAME_SERVICE_HOST, NAME_PORT_80_TCP, …; `services` are those
-// of the pod's namespace. None for headless ones.
+// of the pod's namespace. Headless Services have none.
 std::vector<std::pair<std::string, std::string>> LinksTo(const std::vector<Object>& services);
 
 // The variables by which clients in a cluster find the API at `url` ("https://127.0.0.1:6443"), as

@@ -16,7 +16,7 @@ namespace berth::local::cluster {
 struct CreateBackoff {
   int failures = 0;
   WallTime until;       // no pod is created before this time
-  std::string message;  // tells the last failure
+  std::string message;  // describes the last failure
 
   void OnFailure(WallTime now, std::string why) {
     constexpr int kMostDoublings = 8;

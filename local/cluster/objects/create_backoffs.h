@@ -1,5 +1,5 @@
 // local/cluster/objects/create_backoffs.h — the pauses of a controller after pods that could not be
-// created: one second, doubled up to some minutes, for each object that creates pods.
+// created: one second, doubled up to 256 seconds, for each object that creates pods.
 #pragma once
 
 #include <algorithm>

@@ -60,7 +60,7 @@ struct ConditionValue {
 };
 enum class TransitionRule {
   kOnStatus,     // lastTransitionTime changes with the status (most of Kubernetes)
-  kOnAnyChange,  // … and with reason or message (GKE's queued provisioning)
+  kOnAnyChange,  // it also changes with reason or message (GKE's queued provisioning)
 };
 // Adds or updates one entry of status["conditions"]; returns whether any field changed.
 bool SetCondition(Json& status, const ConditionValue& value, WallTime now,

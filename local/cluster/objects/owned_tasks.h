@@ -14,7 +14,8 @@ namespace berth::local::cluster {
 
 class OwnedTasks {
  public:
-  // `owner`: a token that the owner lets go of in a task of the executor, or when no task runs.
+  // `owner`: a token of the owner, which must drop it in a task of the executor, or while no task
+  // runs.
   OwnedTasks(Executor& executor, std::weak_ptr<bool> owner)
       : executor_(executor), owner_(std::move(owner)) {}
 

@@ -21,9 +21,9 @@ class Writer {
   ApiResult<Object> Create(const ResourceId& resource, const std::string& namespace_name,
                            Json object);
 
-  // Reads, edits, writes; starts from the cache, and on a conflict again from the newest state.
-  // `edit` returns false for no change. Writes nothing if `edit` changed nothing. Precondition:
-  // `uid` is that of the intended object; another uid gives NotFound.
+  // Edits the cached object and writes it; after a conflict, edits the newest state again. `edit`
+  // returns false if it makes no change; then nothing is written. `uid`: the uid of the intended
+  // object; if the object has another uid, the error is NotFound.
   ApiResult<Object> Edit(const ResourceId& resource, const ObjectKey& key, const std::string& uid,
                          const std::string& subresource, const std::function<bool(Json&)>& edit);
   ApiResult<Object> EditStatus(const ResourceId& resource, const ObjectKey& key,
@@ -45,7 +45,7 @@ class Writer {
   std::string field_manager_;
 };
 
-// The Error by which callers of this folder react to `error`.
+// The Error of `error`, for callers that return a Status or Result.
 Error ToError(const ApiError& error);
 
 }  // namespace berth::local::cluster

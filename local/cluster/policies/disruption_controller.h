@@ -1,8 +1,8 @@
 // local/cluster/policies/disruption_controller.h — watches PodDisruptionBudgets, pods and their
 // controllers, and writes the status of the budgets.
 //
-// The API spends a budget at each eviction (registry/eviction_rule.h); a write of this controller
-// that did not see it is refused by the resourceVersion.
+// The API spends a budget at each eviction (registry/eviction_rule.h); the API refuses a write of
+// this controller that did not see that eviction, by the resourceVersion.
 //
 // Threads: as ObjectCache.
 #pragma once

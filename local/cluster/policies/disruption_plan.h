@@ -17,14 +17,14 @@ namespace berth::local::cluster {
 
 struct DisruptionView {
   Object budget;
-  std::vector<Object> pods;  // those that the budget selects
-  // Wanted sizes by the uid of the pods' controller: that of the Deployment for its ReplicaSets.
-  // Pods of other controllers count one by one.
+  std::vector<Object> pods;  // the pods that the budget selects
+  // Wanted sizes by the uid of the pods' controller; for a ReplicaSet of a Deployment, the size of
+  // the Deployment. Pods of other controllers count one by one.
   std::map<std::string, std::int64_t> size_by_controller;
 };
 
 struct DisruptionPlan {
-  std::optional<Json> status;  // null: unchanged
+  std::optional<Json> status;  // nullopt: unchanged
   std::optional<WallTime> look_again;
 };
 

@@ -1,10 +1,11 @@
-// local/cluster/policies/quota_controller.h — counts what ResourceQuotas limit, and gives back what
-// is deleted or has ended.
+// local/cluster/policies/quota_controller.h — counts the objects that ResourceQuotas limit, and
+// gives back the amounts of objects that are deleted or have ended.
 //
 // The API adds new objects to status.used in the transaction that stores them
-// (registry/quota_charges.h). This controller counts all objects again: when a quota comes or
-// changes, and when one of its objects goes or a pod ends. A count that a new object overtakes is
-// refused by the resourceVersion, and made again. All kinds are watched from the first quota on.
+// (registry/quota_charges.h). This controller counts all objects again: when a quota is created or
+// changes, and when one of its objects is deleted or a pod ends. If a new object was counted
+// meanwhile, the API refuses the write by the resourceVersion, and the count is made again. All
+// kinds are watched from the first quota on.
 //
 // Threads: as ObjectCache.
 #pragma once
@@ -34,7 +35,7 @@ class QuotaController {
  private:
   struct Inbox {
     std::mutex mutex;
-    std::set<std::string> namespaces;  // in which an object went
+    std::set<std::string> namespaces;  // namespaces in which an object was deleted
     bool drain_is_posted = false;
   };
 
@@ -53,7 +54,7 @@ class QuotaController {
   FunctionController quotas_;
   std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>();
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
-  std::unique_ptr<WatchHandle> deletions_;  // null: no quota yet
+  std::unique_ptr<WatchHandle> deletions_;  // null: there was no quota yet
 };
 
 }  // namespace berth::local::cluster

@@ -1,5 +1,5 @@
-// local/cluster/probes/net_probe_caller.h — probes over the network, on a thread that begins with
-// the first one.
+// local/cluster/probes/net_probe_caller.h — probes over the network, on a thread that starts with
+// the first probe.
 //
 // Threads: Call: one; answers come on the thread of the pool.
 #pragma once

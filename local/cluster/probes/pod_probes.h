@@ -16,10 +16,10 @@ namespace berth::local::cluster {
 
 struct ProbeAnswer {
   bool success = false;
-  std::string message;  // tells a failure in kubelet's words
+  std::string message;  // describes a failure, in kubelet's words
 };
 
-// Calls what a probe names. Tests have their own.
+// Calls the target of a probe. Tests have implementations of their own.
 class ProbeCaller {
  public:
   virtual ~ProbeCaller() = default;
@@ -39,7 +39,8 @@ class PodProbes {
 
   PodProbes(Executor& executor, ProbeCaller& caller, RunCommand run, OnVerdict on_verdict);
 
-  // `container` is that of the pod's spec. Replaces earlier probes of the same place.
+  // `container` is the container's declaration in the pod's spec. Replaces earlier probes of
+  // `place`.
   void Start(const Container& place, const Json& container, const std::string& pod_address);
   void Stop(const Container& place);
 

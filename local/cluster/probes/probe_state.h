@@ -15,7 +15,7 @@ namespace berth::local::cluster {
 
 enum class ProbeKind : std::uint8_t { kStartup, kReadiness, kLiveness };
 
-// What a probe calls. An https or grpc handler counts as answered once its port accepts.
+// The target of a probe. An https or grpc handler passes once its port accepts a connection.
 struct ProbeTarget {
   enum class How : std::uint8_t { kHttp, kTcp, kExec };
   How how = How::kTcp;
@@ -35,8 +35,9 @@ class ProbeState {
   Duration period() const { return period_; }
   Duration timeout() const { return timeout_; }
 
-  // The new verdict, if the result changes it. Containers begin not ready and not started, and
-  // alive; each failure of an exceeded threshold of liveness counts as a change.
+  // Returns the new verdict if the result changes it, else nullopt. Containers begin as not ready,
+  // not started, and alive. Every further failure of a liveness probe whose threshold is reached
+  // counts as a change.
   std::optional<bool> Note(bool success);
 
  private:

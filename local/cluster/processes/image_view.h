@@ -4,9 +4,9 @@
 //     the image's folder + an empty folder ──overlay──▶ a root; /proc, /dev, /etc/hosts and the
 //     volumes in it ──pivot_root──▶ nothing else of the machine's files is left
 //
-// The paths of the steps are resolved within the image before (root_folder.h), so that a link of
-// the image does not lead a mount to the machine's files; the empty folder has none when they are
-// performed.
+// The paths of the steps are resolved within the image when the steps are planned (root_folder.h),
+// so that a link of the image does not lead a mount to the machine's files. The empty folder has no
+// links when the steps are performed.
 //
 // Threads: reads folders; any thread.
 #pragma once
@@ -25,13 +25,13 @@ namespace berth::local::cluster {
 // A folder of this process for one run of a container; it begins empty.
 struct ImageScratch {
   std::string root;   // the mount point
-  std::string upper;  // what the program writes
+  std::string upper;  // holds the files that the program writes
   std::string work;   // the work folder of the overlay file system
 };
 
-// Makes the empty folders of a scratch in `folder`; removes what an earlier run has left.
+// Makes the empty folders of a scratch in `folder`; removes files that an earlier run has left.
 Result<ImageScratch> MakeImageScratch(const std::string& folder);
-// Their paths.
+// The paths of the folders that MakeImageScratch makes.
 ImageScratch ImageScratchIn(const std::string& folder);
 
 struct ImageViewRequest {
@@ -40,8 +40,8 @@ struct ImageViewRequest {
   std::string working_folder;      // absolute; made if it is missing
 };
 
-// The steps. kInvalid: a mountPath or a working directory that the image leads nowhere, a folder of
-// the data directory whose name the overlay file system cannot take.
+// Plans the steps. kInvalid: a mountPath or a working directory on a link of the image that leads
+// nowhere, a folder of the data directory whose name the overlay file system cannot take.
 Result<std::vector<MountStep>> PlanImageView(const images::ImageRoot& image,
                                              const ImageScratch& scratch,
                                              const ImageViewRequest& request);

@@ -5,8 +5,8 @@
 //
 // The oldest part of a log is released to the file system as a hole, so that offsets in the file do
 // not change; readers begin at LogBegin. The times of the output stand beside the log
-// (log_times.h). On a file system without holes a log ends at its limit. A program waits for this
-// thread at most, and never sees the path.
+// (log_times.h). On a file system without holes a log ends at its limit. A program that writes
+// waits for this thread at most, and never sees the path.
 //
 // Internal to process_host.cc, except LogBegin. Threads: any thread.
 #pragma once
@@ -32,10 +32,11 @@ class LogPump {
   };
   // Appends to `path`. `most_bytes` 0: no limit. kUnavailable: no file descriptors.
   Result<Log> Open(const std::string& path, std::int64_t most_bytes);
-  // The same for a file that is read instead of a pipe: a terminal. Takes `source` in any case.
+  // Like Open, but reads `source`, such as a terminal, instead of a pipe. Owns `source` from now
+  // on, also after an error.
   Result<Log> OpenFrom(const std::string& path, std::int64_t most_bytes, int source);
-  // Gives `on_text` what follows, on the pump's thread, until the guard's last copy is gone. It
-  // must be quick and must not call the pump.
+  // Gives `on_text` all later output, on the pump's thread, until the last copy of the returned
+  // guard is gone. `on_text` must be quick and must not call the pump.
   using OnText = std::function<void(std::string_view)>;
   std::shared_ptr<void> Tap(std::int64_t id, OnText on_text);
   // Writes the pipe's content and closes the log: later output of a stray descendant is lost.

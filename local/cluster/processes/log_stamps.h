@@ -18,12 +18,12 @@ std::string LogStamp(WallTime time);
 
 class LogStamps {
  public:
-  // `time_at` gives the time of a byte of the log; asked for rising offsets.
+  // `time_at` returns the time of a byte of the log; it is called with rising offsets.
   using TimeAt = std::function<WallTime(std::int64_t offset)>;
   explicit LogStamps(TimeAt time_at) : time_at_(std::move(time_at)) {}
 
-  // `text` begins at `offset` of the log, and follows the text of the last call. A line that was
-  // begun there goes on without a stamp.
+  // `text` begins at `offset` of the log, and follows the text of the last call. A line that began
+  // in the last text goes on without a stamp.
   std::string Add(std::string_view text, std::int64_t offset);
 
  private:

@@ -5,10 +5,10 @@
 //     0.times  records of 16 bytes, in this machine's byte order: offset in the log (int64),
 //              time in microseconds since 1970 (int64); both rise
 //
-// A record holds from its offset to that of the next one. There is one for a piece of output that
-// comes kFresh after the last, or kShort after it with kFewBytes of output between: so that the
-// index is no larger than the log, or grows by 160 bytes a second. Logs without an index have no
-// times.
+// A record holds from its offset to the offset of the next record. A piece of output gets a record
+// if it comes kFresh after the last record, or kShort after it with kFewBytes of output between. So
+// the index is no larger than the log, or grows by at most 160 bytes a second. Logs without an
+// index have no times.
 //
 // Threads: none. Errors: where the index cannot be written, the rest of the log has the last time.
 #pragma once
@@ -40,7 +40,7 @@ class LogTimesWriter {
 
   // Bytes of the log from `offset` on were written at `now`.
   void Add(std::int64_t offset, WallTime now);
-  // Releases the records of what is before `begin` to the file system.
+  // Releases the records of the log's bytes before `begin` to the file system.
   void Forget(std::int64_t begin);
 
  private:
@@ -75,8 +75,8 @@ class LogTimes {
   const Record* Peek(std::int64_t number);
 
   int file_ = -1;
-  std::int64_t current_ = 0;  // the record of the last question
-  // The offsets that have the time of the last answer; without an end behind the last record.
+  std::int64_t current_ = 0;  // the record that the last call of At has found
+  // The range of offsets that have known_time_; behind the last record the range has no end.
   std::int64_t known_begin_ = 0;
   std::int64_t known_end_ = 0;
   WallTime known_time_{};

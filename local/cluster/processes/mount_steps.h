@@ -6,8 +6,8 @@
 // A path that the machine has is covered by its volume. For a path that the machine lacks, an empty
 // file system takes the place of the last folder on the way that the machine has: it shows
 // everything else that the machine has in that folder. Where that folder is the machine's root, the
-// empty file system becomes the program's root. What is written to such a folder itself, beside the
-// volumes, is seen by that program alone. Nothing of the machine changes.
+// empty file system becomes the program's root. Files that are written to such a folder itself,
+// beside the volumes, are seen by that program alone. Nothing of the machine changes.
 //
 // Threads: reads the machine's folders; any thread.
 #pragma once
@@ -37,7 +37,7 @@ struct MountStep {
   Kind kind;
   std::string from;
   std::string to;
-  unsigned long flags = 0;  // kReadOnly: those that the mount has
+  unsigned long flags = 0;  // kReadOnly: the present flags of the mount
   friend bool operator==(const MountStep&, const MountStep&) = default;
 };
 
@@ -50,10 +50,10 @@ struct MountPoint {
 // The flags of the mount that shows `path`, for kReadOnly.
 unsigned long MountFlags(const std::string& path);
 
-// The steps for mounts whose outer ones come first. `root`: an existing folder, used where a target
-// does not exist; unused by others. Makes folders for targets in the sources of outer mounts.
-// Folders that the steps make are below `root` or in file systems of the program's own.
-// kInvalid: a source that is not there, a target below a file, a folder with too many entries.
+// The steps for mounts whose outer ones come first. `root`: an existing folder that nobody else
+// uses; it is used if a target does not exist. Makes folders for targets in the sources of outer
+// mounts. Folders that the steps make are below `root` or in file systems of the program's own.
+// kInvalid: a source that does not exist, a target below a file, a folder with too many entries.
 Result<std::vector<MountStep>> PlanMounts(const std::vector<MountPoint>& mounts,
                                           const std::string& root);
 

@@ -28,12 +28,13 @@ struct StartedProcess {
 // processes, no room for the record.
 Result<StartedProcess> ExecuteInChild(const ProcessSpec& spec, ProcessGuard& guard);
 
-// The same with spec.network and spec.mounts. kForbidden: this machine does not allow it.
+// Also applies spec.network and spec.mounts. kForbidden: this machine does not allow it.
 // kUnavailable: a mount that fails.
 Result<StartedProcess> ExecuteInChild(const ProcessSpec& spec, ProcessGuard& guard,
                                       BindSupervisor& binds);
 
-// The same in the namespaces and the root of the running process `beside`. kNotFound: it has ended.
+// Executes the program in the namespaces and the root of the running process `beside`. kNotFound:
+// it has ended.
 Result<StartedProcess> ExecuteBesideProcess(const ProcessSpec& spec, pid_t beside,
                                             ProcessGuard& guard, BindSupervisor& binds);
 

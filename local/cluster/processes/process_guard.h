@@ -33,9 +33,9 @@ class ProcessGuard {
   pid_t pid_;
 };
 
-// A file that stands for the mount namespace of this process, which all its descendants have that
-// make none themselves, whatever group, session and environment they choose. While the file is
-// open, no other namespace gets its number. System calls only.
+// Opens a file that stands for the mount namespace of this process. All descendants are in this
+// namespace unless they make one themselves, whatever group, session and environment they choose.
+// While the file is open, no other namespace gets its number. System calls only.
 int OpenPlace();
 // SIGKILLs every process at the place. Returns their number. System calls only.
 int KillAt(int place);

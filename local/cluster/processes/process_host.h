@@ -39,7 +39,7 @@ struct ProcessUser {
   std::vector<gid_t> groups;
 };
 
-// What a program of a pod sees of the cluster's network.
+// The part of the cluster's network that a program of a pod sees.
 struct ProcessNetwork {
   std::string hosts_path;  // stands at /etc/hosts
   // An address of IPv4 for servers that ask for all addresses (bind_supervisor.h); empty: servers
@@ -67,24 +67,28 @@ struct ProcessSpec {
   std::int64_t most_output_bytes = 0;  // newest bytes to keep (log_pump.h); 0: all
   std::optional<ProcessUser> user;     // nullopt: this process' user
   std::string record_path;             // identifies the running process; its folder must exist
-  // Where this machine does not allow it, programs run without, and BERTH_NETWORK says so.
+  // If this machine does not allow it, programs run without it, and the variable BERTH_NETWORK says
+  // so.
   std::optional<ProcessNetwork> network;
-  // Optional, like `network`; BERTH_VOLUMES names volumes_folder then.
+  // If this machine does not allow mounts, programs run without them, and the variable
+  // BERTH_VOLUMES names volumes_folder.
   std::vector<MountStep> mounts;
   std::string volumes_folder;
-  std::string temporary_folder;  // TMPDIR names it where `mounts` have no effect; "": none
-  // Instead of the log at output_path and an empty input.
+  std::string temporary_folder;  // if `mounts` have no effect, TMPDIR names this folder; "": none
+  // Used in place of the log at output_path and of an empty input.
   std::optional<ProcessFiles> files;
-  // A terminal or a pipe as standard input, whose output goes to the log. The other end: Input.
+  // A terminal or a pipe as standard input, whose output goes to the log. ProcessRunner::Input
+  // gives the other end.
   bool keeps_input = false;
   bool is_terminal = false;  // independent of keeps_input
   // A running process whose namespaces and root the program shares; `mounts` has no effect then.
   std::optional<ProcessId> beside;
-  std::string start_folder;  // in the view of `mounts`, instead of working_folder; "": that one
-  // The mounts make the root of an image: an error where this machine does not allow it.
+  std::string
+      start_folder;  // in the view of `mounts`, in place of working_folder; "": working_folder
+  // The mounts make the root of an image. Spawn fails if this machine does not allow it.
   bool has_own_root = false;
-  std::string program;  // executed instead of argv[0], in the view of `mounts`; "": that one
-  // The user and group that the program sees of itself where it has a user namespace.
+  std::string program;  // executed in place of argv[0], in the view of `mounts`; "": argv[0]
+  // The user and group that the program has in its own view, if it has a user namespace.
   std::optional<std::pair<uid_t, gid_t>> seen_as;
 };
 
@@ -107,10 +111,11 @@ class ProcessRunner {
   // returned guard is gone. `on_output` must be quick. Null: no such process.
   using OnText = std::function<void(std::string_view)>;
   virtual std::shared_ptr<void> Tap(ProcessId /*id*/, OnText /*on_output*/) { return nullptr; }
-  // A new file descriptor of the writing end of the input that keeps_input made, for the caller to
-  // close; that of the terminal, if the process has one. −1: none.
+  // Returns a new file descriptor, which the caller closes: the terminal, if the process has one,
+  // else the writing end of the input that keeps_input made. −1: none.
   virtual int Input(ProcessId /*id*/) { return -1; }
-  // Closes this host's end of the input: the program finds its end once every copy is closed.
+  // Closes this host's end of the input. The program reads the end of its input once every copy is
+  // closed.
   virtual void CloseInput(ProcessId /*id*/) {}
   // The system's number of the process; 0: it has ended.
   virtual int SystemId(ProcessId /*id*/) { return 0; }
@@ -121,7 +126,7 @@ class ProcessHost final : public ProcessRunner {
   // `mark` identifies the data folder without naming it; children have it in BERTH_MARK. Starts the
   // guard.
   static Result<std::unique_ptr<ProcessHost>> Start(const std::string& mark);
-  // Sends SIGTERM to all, and SIGKILL to the rest after two seconds.
+  // Sends SIGTERM to all processes, and SIGKILL to the remaining ones after two seconds.
   ~ProcessHost() override;
 
   Result<ProcessId> Spawn(const ProcessSpec& spec, OnExit on_exit) override;

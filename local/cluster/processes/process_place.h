@@ -25,7 +25,7 @@ class ProcessPlace {
 
  private:
   ProcessPlace() = default;
-  // −1: that of this process.
+  // Open files of the namespaces and of the root; −1: the process shares this process' one.
   int user_ = -1;
   int mount_ = -1;
   int host_name_ = -1;

@@ -13,7 +13,7 @@ namespace berth::local::cluster {
 Result<ProcessUser> FindJobUser(const std::string& name);
 
 // Checks that the user may enter every folder on the path to `folder`: kInvalid names the first
-// that bars the user, and the way out.
+// folder that the user may not enter, and the remedy.
 Status CheckReachable(const std::string& folder, const ProcessUser& user);
 
 }  // namespace berth::local::cluster

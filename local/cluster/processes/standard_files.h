@@ -8,11 +8,12 @@
 
 namespace berth::local::cluster {
 
-// Two ends each: the program's, and this process'. Closes what nobody has taken.
+// Each file has two ends: the program's, and this process'. The destructor closes the ends that
+// nobody has taken.
 struct StandardFiles {
   // Without a terminal: a pipe for the input if `has_input`, none for the output.
   static Result<StandardFiles> Make(bool has_input, bool is_terminal);
-  // Pipes for all that is wanted, or a terminal for all.
+  // Makes a pipe for each wanted file, or one terminal for all.
   struct Wanted {
     bool input = false;
     bool output = false;

@@ -43,7 +43,8 @@ class StreamPump {
   StreamPump(const StreamPump&) = delete;
   StreamPump& operator=(const StreamPump&) = delete;
 
-  // Tells every observer that the server stops; later calls have no effect. Idempotent.
+  // Ends every session and tells its observer that the server stops; later calls have no effect.
+  // Idempotent.
   void Stop();
 
   // A session, which reads nothing until Resume. Hooks and the observer are called on the pump's
@@ -51,10 +52,10 @@ class StreamPump {
   std::int64_t Add(const Files& files, std::shared_ptr<ProgramObserver> observer, Hooks hooks);
   // The client's handle of the session. It may outlive the pump.
   std::unique_ptr<RunningProgram> Handle(std::int64_t id);
-  // Output that does not come from a file of the session. An observer that does not take it in time
-  // loses the session.
+  // Passes output on that does not come from a file of the session. If more than kMostPushedBytes
+  // wait for the observer, the session ends.
   void Push(std::int64_t id, std::string bytes);
-  // The program has ended: OnEnd follows what its files still hold.
+  // Call it when the program has ended. OnEnd is called after the output that its files still hold.
   void End(std::int64_t id, ProgramEnd end);
 
  private:

@@ -10,7 +10,8 @@
 
 namespace berth::local::cluster {
 
-// An object that is gone needs no write.
+// The result of a write as a Status; NotFound counts as success, since an object that is gone needs
+// no write.
 template <typename Written>
 Status Settled(const Written& written) {
   if (written || written.error().reason == "NotFound") return OkStatus();
@@ -20,8 +21,8 @@ Status Settled(const Written& written) {
 Status WriteOwners(Writer& writer, const ResourceId& resource, const Json& object,
                    const Json& owners);
 
-// Performs a RevisionChoice (revisions.h). kConflict: an object of the new revision's name exists;
-// the owner's status.collisionCount makes another name at the next look.
+// Performs a RevisionChoice (revisions.h). kConflict: an object with the new revision's name
+// exists. At the next reconcile the owner's status.collisionCount gives the revision another name.
 Status WriteRevision(Writer& writer, const ResourceId& owners, const Json& owner,
                      const std::optional<Json>& create, const std::optional<Json>& change);
 

@@ -23,9 +23,9 @@ namespace berth::local::cluster {
 
 struct DaemonSetView {
   Object set;
-  std::vector<Object> nodes;  // all of them, by name
-  std::vector<Object> pods;   // those of the set, and those of its namespace without a controller
-  std::vector<Object> revisions;  // those of the set
+  std::vector<Object> nodes;      // all of them, by name
+  std::vector<Object> pods;       // pods of the set, and pods of its namespace without a controller
+  std::vector<Object> revisions;  // the revisions of the set
   std::optional<WallTime> create_not_before;
 };
 
@@ -38,15 +38,14 @@ struct DaemonSetPlan {
   std::vector<Json> create;
   std::vector<std::size_t> remove;
   std::vector<PlannedEvent> events;
-  std::optional<Json> status;  // null: unchanged
+  std::optional<Json> status;  // nullopt: unchanged
   std::vector<Object> remove_revisions;
   std::optional<WallTime> look_again;
 };
 
 DaemonSetPlan PlanDaemonSet(const DaemonSetView& view, WallTime now);
 
-// What a pod of the set asks of the nodes at least: whether it may be placed on `node`, and may go
-// on running there.
+// Whether a pod of the set should run on a node, and whether a pod that runs there may continue.
 struct DaemonFit {
   bool should_run = false;
   bool may_continue = false;

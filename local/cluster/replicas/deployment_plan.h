@@ -7,7 +7,7 @@
 // history of revisions, and the conditions Available and Progressing.
 //
 // Pure. Source: Kubernetes "Deployments", deployment controller, restated. The hash of a pod
-// template is stable here, but another number than upstream's.
+// template is stable, but differs from upstream's.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ inline constexpr char kPodTemplateHash[] = "pod-template-hash";
 
 struct DeploymentView {
   Object deployment;
-  // The ReplicaSets of the Deployment, and those of its namespace without a controller.
+  // The ReplicaSets of the Deployment, and ReplicaSets of its namespace without a controller.
   std::vector<Object> sets;
   // Whether a pod of an earlier template has not ended; read for the strategy Recreate alone.
   bool old_pods_run = false;
@@ -39,8 +39,8 @@ struct DeploymentPlan {
   std::vector<Json> change;             // ReplicaSets with new replicas or annotations
   std::optional<Json> create;           // the ReplicaSet of the present template
   std::vector<std::size_t> remove;      // beyond revisionHistoryLimit
-  std::optional<std::string> revision;  // null: the annotation is unchanged
-  std::optional<Json> status;           // null: unchanged
+  std::optional<std::string> revision;  // nullopt: the annotation is unchanged
+  std::optional<Json> status;           // nullopt: unchanged
   std::vector<PlannedEvent> events;
   std::optional<WallTime> look_again;
 };

@@ -35,7 +35,7 @@ void NoteCreated(Json& status, const Json& deployment, const std::string& set, W
 void NoteAvailability(Json& status, const Json& deployment, const RolloutCounts& counts,
                       WallTime now);
 void NoteFailure(Json& status, const std::vector<Object>& sets, WallTime now);
-// Returns the time at which the rollout is late; null: it never is.
+// Returns the time at which the rollout is late; nullopt: it never is.
 std::optional<WallTime> NoteProgress(Json& status, const Json& deployment,
                                      const RolloutCounts& counts, const std::string& set,
                                      WallTime now);

@@ -26,11 +26,13 @@ struct Claims {
 };
 Claims Claim(const Json& owner, const std::vector<Object>& objects);
 
-// What a merge patch of `object` has to say to make `owner` its controller, or to remove it.
+// The merge patch of `object` that makes `owner` its controller, and the one that removes the
+// owner.
 Json OwnersWith(const Json& object, const Json& owner);
 Json OwnersWithout(const Json& object, const std::string& owner_uid);
 
-// Objects by the uid of their controller, and those without one by namespace.
+// The names of two indexes: objects by their controller, and objects without a controller by
+// namespace.
 inline constexpr char kByOwner[] = "controller";
 inline constexpr char kOrphans[] = "orphans";
 void AddOwnerIndexes(ObjectCache& cache, const ResourceId& resource);

@@ -17,7 +17,7 @@ namespace berth::local::cluster {
 
 struct ReplicaSetView {
   Object set;
-  std::vector<Object> pods;    // those of the set, and those of its namespace without a controller
+  std::vector<Object> pods;    // pods of the set, and pods of its namespace without a controller
   std::string create_failure;  // message of the last creation, if it failed
   std::optional<WallTime> create_not_before;
 };
@@ -26,9 +26,9 @@ struct ReplicaSetView {
 struct ReplicaSetPlan {
   std::vector<std::size_t> adopt;
   std::vector<std::size_t> release;
-  std::size_t create = 0;  // copies of MakeReplicaPod
+  std::size_t create = 0;  // the number of pods to create with MakeReplicaPod
   std::vector<std::size_t> remove;
-  std::optional<Json> status;  // null: unchanged
+  std::optional<Json> status;  // nullopt: unchanged
   std::optional<WallTime> look_again;
 };
 

@@ -1,5 +1,5 @@
-// local/cluster/replicas/rollout_numbers.h — the numbers of a rolling update: surge, what may be
-// unavailable, and the revisions and sizes in annotations of ReplicaSets.
+// local/cluster/replicas/rollout_numbers.h — the numbers of a rolling update: the surge, the number
+// of unavailable pods, and the revisions and sizes in annotations of ReplicaSets.
 //
 // Pure.
 #pragma once
@@ -25,8 +25,8 @@ std::int64_t MaxSurge(const Json& deployment);        // 0 for Recreate
 std::int64_t MaxUnavailable(const Json& deployment);  // 0 for Recreate
 std::int64_t RevisionOf(const Json& object);          // 0: none
 
-// The size of `set` in proportion when a rollout in progress is scaled: the change of its part of
-// `total`, at most `left` in amount, of the sign of `left`.
+// The change of the replicas of `set`, in proportion to its size, when a Deployment is scaled
+// during a rollout. The result is between 0 and `left`, which may be negative.
 std::int64_t ProportionalChange(const Json& set, const Json& deployment, std::int64_t left);
 
 }  // namespace berth::local::cluster

@@ -23,15 +23,16 @@ std::int64_t FirstOrdinal(const Json& set);  // spec.ordinals.start
 Json MakeStatefulPod(const Json& set, const Json& pod_template, std::int64_t ordinal,
                      const std::string& revision);
 
-// `pod` with the labels of its identity; nullopt: it has them.
+// Returns `pod` with the labels of its identity; nullopt: the pod has them already.
 std::optional<Json> WithIdentity(const Json& set, const Json& pod);
 
 // The PersistentVolumeClaims of the pod of `ordinal`, with their owners.
 std::vector<Json> ClaimsOf(const Json& set, std::int64_t ordinal);
 bool HasClaims(const Json& set);
 
-// The owners that the claim shall have, by persistentVolumeClaimRetentionPolicy; nullopt: it has
-// them. `pod`: its pod; null: there is none. `condemned`: the pod is above the wanted size.
+// The owners that the claim must have by persistentVolumeClaimRetentionPolicy; nullopt: the claim
+// has them already. `pod`: the pod of the claim; null: there is none. `condemned`: the pod is above
+// the wanted size.
 std::optional<Json> ClaimOwners(const Json& set, const Json& claim, const Json* pod,
                                 bool condemned);
 

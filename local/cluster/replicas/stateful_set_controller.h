@@ -1,7 +1,7 @@
 // local/cluster/replicas/stateful_set_controller.h — watches StatefulSets and their pods, calls
 // PlanStatefulSet, performs the plan; makes the claims of their volumes.
 //
-// PersistentVolumeClaims are watched from the first StatefulSet on that has templates of them.
+// PersistentVolumeClaims are watched once a StatefulSet has volumeClaimTemplates.
 //
 // Threads: as ObjectCache.
 #pragma once
@@ -37,7 +37,7 @@ class StatefulSetController {
   Status Perform(const StatefulSetView& view, const StatefulSetPlan& plan);
   Status Claim(const StatefulSetView& view, const StatefulSetPlan& plan);
   Status CreatePods(const Json& set, const StatefulSetPlan& plan);
-  // False: a claim could not be made, and the pod has to wait.
+  // Returns false if a claim could not be made; the pod has to wait then.
   bool MakeClaims(const Json& set, std::int64_t ordinal, const std::string& pod);
   Status KeepClaims(const StatefulSetView& view, const StatefulSetPlan& plan);
   void ReportFailure(const Json& set, const std::string& what, const std::string& why);

@@ -23,8 +23,8 @@ namespace berth::local::cluster {
 
 struct StatefulSetView {
   Object set;
-  std::vector<Object> pods;  // those of the set, and those of its namespace without a controller
-  std::vector<Object> revisions;  // those of the set
+  std::vector<Object> pods;       // pods of the set, and pods of its namespace without a controller
+  std::vector<Object> revisions;  // the revisions of the set
   std::optional<WallTime> create_not_before;
 };
 
@@ -40,7 +40,7 @@ struct StatefulSetPlan {
   std::vector<Json> create;
   std::vector<std::size_t> remove;
   std::vector<PlannedEvent> events;
-  std::optional<Json> status;  // null: unchanged
+  std::optional<Json> status;  // nullopt: unchanged
   std::vector<Object> remove_revisions;
   std::optional<WallTime> look_again;
 };

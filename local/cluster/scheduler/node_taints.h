@@ -1,9 +1,10 @@
-// local/cluster/scheduler/node_taints.h — the conditions of nodes act on pods, by taints.
+// local/cluster/scheduler/node_taints.h — gives nodes taints by their conditions, and deletes pods
+// that do not tolerate the taints.
 //
 //     condition Ready=False, Unknown, pressure; spec.unschedulable ──▶ taints of the node
 //     NoExecute taint that a pod does not tolerate, or not for longer ──▶ the pod is deleted
 //
-// A node without a condition Ready keeps its taints: its report comes (node_reporter.h).
+// A node without a condition Ready keeps its taints until its first report (node_reporter.h).
 //
 // Threads: as ObjectCache.
 // Source: Kubernetes "Taints and Tolerations", node lifecycle and taint eviction controllers.
@@ -21,8 +22,8 @@
 
 namespace berth::local::cluster {
 
-// Gives the node the taints that its conditions and `unschedulable` ask for, and takes away those
-// that they no longer ask for; returns whether any changed.
+// Gives the node the taints that its conditions and `unschedulable` require, and removes the other
+// taints of these kinds; returns whether any changed.
 bool SetTaints(Json& node, WallTime now);
 
 class NodeTaints {

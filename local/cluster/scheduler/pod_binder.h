@@ -49,7 +49,7 @@ class PodBinder {
   // The message given in this pass to pods of one controller with equal selection; reset by a bind.
   std::map<std::string, std::string> refusal_by_shape_;
   bool look_is_posted_ = false;
-  Duration last_look_{};  // duration of the last pass; the binder rests as long
+  Duration last_look_{};  // duration of the last pass; the binder waits as long before the next
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

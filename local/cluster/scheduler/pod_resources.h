@@ -18,9 +18,9 @@ api::ResourceAmounts AmountsOf(const Json* quantities);
 // Pod-level resources replace the sum where they are set.
 api::ResourceAmounts PodRequests(const Json& pod_spec);
 
-// Why the device plugins of the node refuse the pod, as kubelet writes it; nullopt: they take it.
-// A node with the label kOneShareLabel gives a pod one share of a GPU, and refuses a container that
-// asks for more.
+// The reason why the device plugins of the node refuse the pod, in kubelet's words; nullopt: they
+// accept the pod. A node with the label kOneShareLabel gives a pod one share of a GPU, and refuses
+// a container that requests more.
 inline constexpr char kOneShareLabel[] = "cloud.berth.dev/one-share-a-pod";
 std::optional<std::string> DeviceRefusal(const Json& pod_spec, const Json& node);
 

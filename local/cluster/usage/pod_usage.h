@@ -1,5 +1,5 @@
-// local/cluster/usage/pod_usage.h — what the programs of pods use: processor time and memory, from
-// two readings of their processes.
+// local/cluster/usage/pod_usage.h — the processor time and memory that the programs of pods use,
+// from two readings of their processes.
 //
 //     reading ──(some seconds)──▶ reading  --UsageBetween-->  cores and bytes of each container
 //
@@ -42,8 +42,8 @@ struct PodUsage {
   friend bool operator==(const PodUsage&, const PodUsage&) = default;
 };
 
-// By uid: the pods of `now`. The window of a container that started after `before` begins with its
-// start. A process that has ended in between is not counted.
+// The usage of the pods in `now`, by uid. The window of a container that started after `before`
+// begins with its start. A process that has ended in between is not counted.
 std::map<std::string, PodUsage> UsageBetween(const UsageReading& before, const UsageReading& now);
 
 }  // namespace berth::local::cluster

@@ -1,11 +1,11 @@
-// local/cluster/usage/usage_service.h — answers requests of metrics.k8s.io with what the programs
-// of pods use.
+// local/cluster/usage/usage_service.h — answers requests of metrics.k8s.io with the usage of pods'
+// programs.
 //
 //     every 15 s, while programs run ─▶ reading ─┐
 //     request ─▶ reading ────────────────────────┴─▶ UsageBetween ─▶ UsageAnswer
 //
-// Threads: Start by the owner; Answer by any thread but the executor's, it blocks; no call may run
-// at the end of the service, which must be after the executor's.
+// Threads: Start by the owner; Answer by any thread but the executor's, since it blocks. Destroy
+// the service when the executor has stopped and no call runs.
 #pragma once
 
 #include <deque>

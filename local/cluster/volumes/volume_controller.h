@@ -1,8 +1,8 @@
 // local/cluster/volumes/volume_controller.h — binds PersistentVolumeClaims to PersistentVolumes,
-// makes folders for those of the class `standard` and others of its provisioner, and removes the
-// folders of claims that are gone (volume_plan.h).
+// makes folders for claims of the class `standard` and of other classes with its provisioner, and
+// removes the folders of claims that are gone (volume_plan.h).
 //
-// A folder is of no limited size: requests are counted, not enforced.
+// The size of a folder is not limited: requests are counted, not enforced.
 //
 // Threads: as ObjectCache; makes and removes folders in tasks of the Executor.
 #pragma once
@@ -54,8 +54,8 @@ class VolumeController {
   FunctionController ephemeral_;
 };
 
-// The folder of each claim that the pod mounts, by the name of its volume; claims of other volumes
-// than folders have none. kUnavailable: a claim is missing or not bound.
+// The folder of each claim that the pod mounts, by the name of its volume; a claim whose volume is
+// not a folder has none. kUnavailable: a claim is missing or not bound.
 Result<ClaimFolders> ClaimFoldersOf(const ObjectCache& cache, const PodFolders& folders,
                                     const Json& pod);
 

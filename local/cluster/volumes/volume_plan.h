@@ -1,5 +1,5 @@
-// local/cluster/volumes/volume_plan.h — which PersistentVolume a PersistentVolumeClaim gets, and
-// what becomes of a volume without its claim.
+// local/cluster/volumes/volume_plan.h — chooses the PersistentVolume of a PersistentVolumeClaim,
+// and plans the end of a volume without its claim.
 //
 //     claim + volumes + class ──PlanClaim──▶ bind, make a volume, or wait
 //     volume + claim          ──PlanVolume─▶ phase, release, remove
@@ -26,8 +26,8 @@ inline constexpr char kVolumeProtection[] = "kubernetes.io/pv-protection";
 
 Json DefaultStorageClass();
 
-// The claims that a pod mounts, by the names of its volumes: those that it names, and those of its
-// ephemeral volumes ("<pod>-<volume>").
+// The claims that a pod mounts, by the names of its volumes: the claims that the pod names, and the
+// claims of its ephemeral volumes ("<pod>-<volume>").
 struct PodClaim {
   std::string volume;
   std::string claim;
@@ -44,7 +44,7 @@ bool IsBound(const Json& claim);
 
 struct ClaimView {
   Object claim;
-  Object storage_class;         // null: none of the claim's name
+  Object storage_class;         // null: the class that the claim names does not exist
   std::vector<Object> volumes;  // all of the cluster
   bool has_consumer = false;    // a pod that has not ended mounts the claim
 };
@@ -55,7 +55,7 @@ struct ClaimPlan {
   Object bind_to;
   bool make_volume = false;
   std::optional<std::string> phase;  // "Lost", "Pending"
-  // The bound claim of a folder asks for more: the next capacity of both.
+  // Set if the bound claim of a folder requests more: the next capacity of claim and volume.
   std::optional<std::string> grow_to;
   std::optional<PlannedEvent> event;
 };

@@ -14,10 +14,10 @@
 
 namespace berth::local {
 
-// `path`: that of the rule.
+// `path`: the path of the rule.
 void CheckRule(const Json& rule, const std::string& path, std::vector<Cause>& causes);
 
-// `conditions`: an array; `path`: that of the array.
+// `conditions`: an array; `path`: the path of the array.
 void CheckMatchConditions(const Json& conditions, const std::string& path, ConditionParams params,
                           std::vector<Cause>& causes);
 

@@ -17,11 +17,11 @@ Json OrNull(const Json* value);
 // Adds a cause if spec.FIELD is negative.
 void CheckNotNegative(const Json& object, std::string_view field, std::vector<Cause>& causes);
 
-// spec.selector is there, selects something, and selects the pods of spec.template. `kind` for the
-// message.
+// Adds a cause unless spec.selector exists, selects something, and selects the pods of
+// spec.template. `kind` is used in messages.
 void CheckSelector(const Json& object, const std::string& kind, std::vector<Cause>& causes);
 
-// spec.template: a pod that is restarted always.
+// Adds a cause unless spec.template is a valid pod with restartPolicy Always.
 void CheckTemplate(const Json& object, std::vector<Cause>& causes);
 
 bool IsAmount(const Json& value);  // a number of 0 or more, or a percentage
@@ -42,7 +42,7 @@ class SpecStrategy : public Strategy {
                            std::vector<Cause>& /*causes*/) const {}
 };
 
-// … whose selector never changes.
+// A SpecStrategy that refuses changes of spec.selector.
 class WorkloadStrategy : public SpecStrategy {
  private:
   void CheckChange(const Json& object, const Json& old_object,
