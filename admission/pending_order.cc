@@ -20,6 +20,11 @@ api::PendingPage Bounded(api::PendingPage page) {
 
 }  // namespace
 
+PendingSnapshot::Version PendingSnapshot::VersionOf(const Scheduler& scheduler,
+                                                    ClusterQueueId queue) {
+  return {scheduler.queues().waiting(queue).version(), scheduler.kept_places().computed()};
+}
+
 PendingSnapshot::PendingSnapshot(const Scheduler& scheduler, ClusterQueueId queue) {
   const std::vector<queue::WaitingWorkloads::Ranked> ranked =
       scheduler.queues().waiting(queue).AllRanked();

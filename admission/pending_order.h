@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "admission/scheduler.h"
@@ -25,17 +26,6 @@ namespace berth::admission {
 
 class PendingSnapshot {
  public:
-  PendingSnapshot(const Scheduler& scheduler, ClusterQueueId queue);
-
-  void Sort();
-
-  // `page`: a negative offset counts as 0, a limit outside 0..api::kMostPendingWorkloads counts as
-  // the nearest of these two numbers.
-  std::vector<api::PendingWorkload> Page(api::PendingPage page) const;
-  std::vector<api::PendingWorkload> PageOf(const api::ObjectKey& local_queue,
-                                           api::PendingPage page) const;
-
- private:
   // The place that the queue keeps for the workload.
   struct Kept {
     WallTime from{};
@@ -46,7 +36,23 @@ class PendingSnapshot {
     std::shared_ptr<const api::Workload> object;
     std::optional<Kept> kept;
   };
+  // Changes when the waiting workloads of the queue, or the kept places, do: a snapshot of the same
+  // version is equal.
+  using Version = std::pair<std::uint64_t, std::uint64_t>;
+  static Version VersionOf(const Scheduler& scheduler, ClusterQueueId queue);
 
+  PendingSnapshot(const Scheduler& scheduler, ClusterQueueId queue);
+
+  void Sort();
+  const std::vector<Waiting>& waiting() const { return waiting_; }
+
+  // `page`: a negative offset counts as 0, a limit outside 0..api::kMostPendingWorkloads counts as
+  // the nearest of these two numbers.
+  std::vector<api::PendingWorkload> Page(api::PendingPage page) const;
+  std::vector<api::PendingWorkload> PageOf(const api::ObjectKey& local_queue,
+                                           api::PendingPage page) const;
+
+ private:
   static api::PendingWorkload EntryOf(const Waiting& waiting, std::int64_t in_cluster_queue,
                                       std::int64_t in_local_queue);
 

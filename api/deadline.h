@@ -19,7 +19,7 @@ namespace berth::api {
 inline constexpr char kDeadlineAnnotation[] = "berth.dev/deadline";
 
 // nullopt: the job has no deadline.
-inline Result<std::optional<WallTime>> DeadlineOf(const StringMap& annotations) {
+inline Result<std::optional<WallTime>> ReadDeadline(const StringMap& annotations) {
   const std::string* text = FindValue(annotations, kDeadlineAnnotation);
   if (text == nullptr) return std::optional<WallTime>();
   const std::optional<WallTime> deadline = ParseTime(*text);
@@ -28,6 +28,12 @@ inline Result<std::optional<WallTime>> DeadlineOf(const StringMap& annotations) 
                                           "\" is not a time such as 2026-01-05T14:20:00Z"};
   }
   return std::optional<WallTime>(*deadline);
+}
+
+// The deadline of a job or Workload. An annotation that cannot be read counts as absent.
+inline std::optional<WallTime> DeadlineOf(const StringMap& annotations) {
+  const auto deadline = ReadDeadline(annotations);
+  return deadline ? *deadline : std::nullopt;
 }
 
 }  // namespace berth::api

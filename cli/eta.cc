@@ -112,9 +112,7 @@ class EtaMaker {
                      .why = forecast.why,
                      .run = asked.run,
                      .capacity = asked.capacity};
-    if (const auto deadline = api::DeadlineOf(row.workload->meta.annotations)) {
-      row.deadline = *deadline;
-    }
+    row.deadline = api::DeadlineOf(row.workload->meta.annotations);
     if (row.deadline && !forecast.starts.empty()) {
       row.in_time =
           static_cast<double>(forecast.in_time) / static_cast<double>(forecast.starts.size());

@@ -1,6 +1,7 @@
 // `berth plan`: jobs of files, and what their queue would do with them. Nothing is written.
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -45,37 +46,26 @@ view::PlannedJobs JobsOf(const view::ManifestObjects& manifests,
   return planned;
 }
 
-// Forecasts the starts of the planned jobs: of those with a deadline, or of all.
-Status AddStarts(view::Session& session, const PlanFlags& flags, const std::string& own_namespace,
-                 const std::vector<view::PlannedJob>& jobs, std::vector<view::JobPlan>& plans) {
-  const auto is_asked = [&flags](const view::PlannedJob& job) {
-    return flags.eta || job.workload.meta.annotations.contains(api::kDeadlineAnnotation);
-  };
-  if (std::none_of(jobs.begin(), jobs.end(), is_asked)) return OkStatus();
-  const view::ReadScope scope{.screen = view::ReadScope::Screen::kForecast,
-                              .own_namespace = own_namespace};
-  BERTH_TRY(const view::ClusterView view, view::ReadCluster(session, scope, SystemClock().Now()));
-  for (view::JobPlan& plan : plans) {
-    const auto job = std::find_if(jobs.begin(), jobs.end(), [&plan](const auto& each) {
-      return each.kind == plan.kind &&
-             each.workload.meta.namespace_name == plan.key.namespace_name &&
-             each.name == plan.key.name;
-    });
-    if (job != jobs.end() && is_asked(*job)) plan.start = forecast::ForecastPlanned(view, *job);
-  }
-  return OkStatus();
+// Whether the start of the job is forecast.
+bool IsForecast(const PlanFlags& flags, const view::PlannedJob& job) {
+  return flags.eta || job.workload.meta.annotations.contains(api::kDeadlineAnnotation);
 }
 
+// `starts`: the cluster as forecasts read it; null: no start is forecast.
 std::vector<view::JobPlan> PlansOf(const std::vector<view::PlannedJob>& jobs,
-                                   const view::ClusterView& view, int& exit_code) {
+                                   const view::ClusterView& view, const PlanFlags& flags,
+                                   const view::ClusterView* starts, int& exit_code) {
   std::vector<view::JobPlan> plans;
   for (const view::PlannedJob& job : jobs) {
     auto plan = view::MakePlan(view, job);
-    if (plan) {
-      plans.push_back(*std::move(plan));
-    } else {
+    if (!plan) {
       exit_code = view::Complain(plan.error());
+      continue;
     }
+    if (starts != nullptr && IsForecast(flags, job)) {
+      plan->start = forecast::ForecastPlanned(*starts, job);
+    }
+    plans.push_back(*std::move(plan));
   }
   return plans;
 }
@@ -101,10 +91,18 @@ int RunPlan(const ClientFlags& client, const PlanFlags& flags) {
         {ErrorCode::kInvalid,
          "no job among the files: a Job, a CronJob, a Pod or a kind of `berth kinds`"});
   }
-  std::vector<view::JobPlan> plans = PlansOf(jobs.jobs, *view, exit_code);
+  std::optional<view::ClusterView> starts;
+  if (std::any_of(jobs.jobs.begin(), jobs.jobs.end(),
+                  [&flags](const auto& job) { return IsForecast(flags, job); })) {
+    auto read = view::ReadCluster(
+        **session, {.screen = view::ReadScope::Screen::kForecast, .own_namespace = own},
+        SystemClock().Now());
+    if (!read) return view::Complain(read.error());
+    starts = *std::move(read);
+  }
+  const std::vector<view::JobPlan> plans =
+      PlansOf(jobs.jobs, *view, flags, starts ? &*starts : nullptr, exit_code);
   if (plans.empty()) return exit_code;
-  const Status started = AddStarts(**session, flags, own, jobs.jobs, plans);
-  if (!started) return view::Complain(started.error());
   if (client.output != view::OutputFormat::kText) {
     view::PrintStructured(view::PlansJson(*view, plans), client.output);
   } else {

@@ -41,7 +41,7 @@ view::EtaRow RowOf(const std::shared_ptr<const view::ClusterView>& view,
                    const api::Workload& workload, const std::optional<api::StartForecast>& note,
                    const QueueNames& queues) {
   view::EtaRow row{.workload = {view, &workload}};
-  if (const auto deadline = api::DeadlineOf(workload.meta.annotations)) row.deadline = *deadline;
+  row.deadline = api::DeadlineOf(workload.meta.annotations);
   const auto queue = queues.find(workload.meta.namespace_name + "/" + workload.spec.queue_name);
   if (queue != queues.end()) row.cluster_queue = queue->second;
   if (!note) {

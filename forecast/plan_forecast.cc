@@ -50,9 +50,8 @@ view::PlannedStart ForecastPlanned(const view::ClusterView& view, const view::Pl
   start.p90 = told.At(kHigh);
   start.why = told.why;
   const auto draws = static_cast<double>(told.starts.size());
-  const auto deadline = api::DeadlineOf(job.workload.meta.annotations);
-  if (draws == 0 || !deadline || !*deadline) return start;
-  start.deadline = *deadline;
+  if (draws == 0) return start;
+  start.deadline = api::DeadlineOf(job.workload.meta.annotations);
   start.in_time = static_cast<double>(told.in_time) / draws;
   return start;
 }

@@ -234,8 +234,7 @@ struct EtaWriter::Round {
       if (simulation::IsRunning(workload) || forecast.jobs[i].starts.empty()) continue;
       api::StartForecast& told = made[workload.meta.key()];
       told = Told(forecast.jobs[i], at, corrections, GroupOf(workload, QueueOf(workload, names)));
-      const auto deadline = api::DeadlineOf(workload.meta.annotations);
-      if (!deadline || !*deadline) continue;
+      if (!api::DeadlineOf(workload.meta.annotations)) continue;
       const auto draws = static_cast<std::int32_t>(forecast.jobs[i].starts.size());
       told.in_time = (100 * forecast.jobs[i].in_time + draws / 2) / draws;
     }
@@ -363,12 +362,13 @@ void EtaWriter::End(const Forecasts& forecasts, Duration took) {
 // The annotation of the last forecast tells which deadlines were in danger before: a new leader
 // tells nobody twice.
 void EtaWriter::WatchDeadlines(const Forecasts& forecasts) {
-  const QueueNames names = NamesOf(SharedObjects<api::LocalQueue>(manager_));
   EtaWrites::Endangered endangered;
+  QueueNames names;  // read once a deadline is in danger
   for (const auto& [key, forecast] : forecasts) {
     if (!InDanger(forecast.in_time)) continue;
     const auto workload = manager_.InformerFor<api::Workload>().Get(key);
     if (workload == nullptr || !view::IsWaiting(*workload)) continue;
+    if (names.empty()) names = NamesOf(SharedObjects<api::LocalQueue>(manager_));
     ++endangered[QueueOf(*workload, names)];
     const auto known = forecast::NoteOn(*workload);
     if (known && InDanger(known->in_time)) continue;

@@ -2,18 +2,16 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
-#include "queue/ordering.h"
 #include "view/screens/items.h"
 #include "view/screens/own_order.h"
 
 namespace berth::program {
 
-void QueueTurns::Set(const api::ClusterQueue& queue) {
-  queues_[queue.meta.name] = queue;
-  policies_.Set(queue);
-  LookAt({queue.meta.name});
+void QueueTurns::Set(const std::shared_ptr<const api::ClusterQueue>& queue) {
+  queues_[queue->meta.name] = queue;
+  policies_.Set(*queue);
+  LookAt({queue->meta.name});
 }
 
 void QueueTurns::RemoveClusterQueue(const std::string& name) {
@@ -25,7 +23,7 @@ void QueueTurns::RemoveClusterQueue(const std::string& name) {
 void QueueTurns::LookAt(const std::vector<std::string>& queues) {
   for (const std::string& name : queues) {
     const auto queue = queues_.find(name);
-    if (queue != queues_.end() && view::HasOwnOrder(queue->second, policies_.Of(name))) {
+    if (queue != queues_.end() && view::HasOwnOrder(*queue->second, policies_.Of(name))) {
       ordered_.try_emplace(name);
     } else if (ordered_.erase(name) > 0) {
       gone_.insert(name);
@@ -34,23 +32,11 @@ void QueueTurns::LookAt(const std::vector<std::string>& queues) {
 }
 
 QueueTurns::Turns QueueTurns::TurnsOf(admission::ClusterQueueId queue) const {
-  struct Waiting {
-    queue::PendingRank rank;
-    const api::Workload* object = nullptr;
-  };
-  std::vector<Waiting> waiting;
-  for (const queue::WaitingWorkloads::Ranked& next :
-       scheduler_.queues().waiting(queue).AllRanked()) {
-    const auto& object = scheduler_.workloads().object(next.workload);
-    if (object == nullptr) continue;
-    waiting.push_back({next.rank, object.get()});
-    waiting.back().rank.key.uid = &object->meta.uid;
-  }
-  std::sort(waiting.begin(), waiting.end(),
-            [](const Waiting& a, const Waiting& b) { return queue::Before(a.rank, b.rank); });
+  admission::PendingSnapshot snapshot(scheduler_, queue);
+  snapshot.Sort();
   Turns turns;
   std::optional<std::int64_t> last;
-  for (const Waiting& next : waiting) {
+  for (const admission::PendingSnapshot::Waiting& next : snapshot.waiting()) {
     std::int64_t turn = view::TurnNumber(next.rank.key.priority, next.rank.key.place);
     if (last) turn = std::max(turn, *last + 1);
     last = turn;
@@ -67,8 +53,7 @@ std::map<std::string, QueueTurns::Turns> QueueTurns::Changed() {
   for (auto& [name, known] : ordered_) {
     const auto queue = scheduler_.state().cluster_queues().Find(name);
     if (!queue) continue;
-    const Version version{scheduler_.queues().waiting(*queue).version(),
-                          scheduler_.kept_places().computed()};
+    const auto version = admission::PendingSnapshot::VersionOf(scheduler_, *queue);
     if (known.version == version) continue;
     if (known.version && now - known.made_at < kEvery) {
       are_late_ = true;

@@ -12,12 +12,13 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "admission/pending_order.h"
 #include "admission/policies/queue_policies.h"
 #include "admission/scheduler.h"
 #include "api/object_meta.h"
@@ -35,7 +36,7 @@ class QueueTurns {
   QueueTurns(const admission::Scheduler& scheduler, const Clock& clock)
       : scheduler_(scheduler), clock_(clock) {}
 
-  void Set(const api::ClusterQueue& queue);
+  void Set(const std::shared_ptr<const api::ClusterQueue>& queue);
   void Set(const api::Cohort& cohort) { LookAt(policies_.Set(cohort)); }
   void RemoveClusterQueue(const std::string& name);
   void RemoveCohort(const std::string& name) { LookAt(policies_.RemoveCohort(name)); }
@@ -47,10 +48,8 @@ class QueueTurns {
   bool AreLate() const { return are_late_; }
 
  private:
-  // The versions of the waiting workloads and of the kept places from which turns were made.
-  using Version = std::pair<std::uint64_t, std::uint64_t>;
   struct Known {
-    std::optional<Version> version;  // nullopt: no turns were made
+    std::optional<admission::PendingSnapshot::Version> version;  // nullopt: no turns were made
     SteadyTime made_at{};
   };
 
@@ -61,7 +60,7 @@ class QueueTurns {
   const admission::Scheduler& scheduler_;
   const Clock& clock_;
   admission::QueuePolicies policies_;
-  std::map<std::string, api::ClusterQueue> queues_;
+  std::map<std::string, std::shared_ptr<const api::ClusterQueue>> queues_;
   std::map<std::string, Known> ordered_;  // queues with an order of their own
   std::set<std::string> gone_;            // queues that had turns and have lost their own order
   bool are_late_ = false;

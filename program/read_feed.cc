@@ -139,7 +139,7 @@ struct ReadFeed::Inbox : std::enable_shared_from_this<Inbox> {
   // Turns that change within QueueTurns::kEvery are looked at again after it.
   void TakeTurns() {
     for (const auto& [key, queue] : batch.cluster_queues) {
-      queue == nullptr ? turns->RemoveClusterQueue(key.name) : turns->Set(*queue);
+      queue == nullptr ? turns->RemoveClusterQueue(key.name) : turns->Set(queue);
     }
     for (const auto& [key, cohort] : batch.cohorts) {
       cohort == nullptr ? turns->RemoveCohort(key.name) : turns->Set(*cohort);

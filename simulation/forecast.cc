@@ -36,7 +36,7 @@ std::vector<std::optional<Duration>> DeadlinesOf(const std::vector<ForecastJob>&
   for (std::size_t i = 0; start && i < jobs.size(); ++i) {
     if (jobs[i].job.object == nullptr || !Waits(jobs[i].job)) continue;
     const auto deadline = api::DeadlineOf(jobs[i].job.object->meta.annotations);
-    if (deadline && *deadline) deadlines[i] = **deadline - *start;
+    if (deadline) deadlines[i] = *deadline - *start;
   }
   return deadlines;
 }

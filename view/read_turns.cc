@@ -105,7 +105,8 @@ class TurnReader {
     return Untold(names, all_told);
   }
 
-  // For each path of a queue whether its order was told.
+  // Asks the visibility API for these queues. An element of the result is true if the API has told
+  // the order of the queue at its place.
   std::vector<bool> Ask(const std::vector<std::string>& queues) {
     std::vector<std::string> paths;
     for (std::size_t i = 0; i < std::min(queues.size(), kMostAsked); ++i) {

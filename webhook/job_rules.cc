@@ -110,7 +110,7 @@ void CheckCheckpoint(const ReviewedJob& job, const ReviewedJob* old, const Revie
 
 void CheckDeadline(const ReviewedJob& job, const ReviewedJob* old, const ReviewedKind& kind,
                    FieldErrors& errors) {
-  if (!ChecksAsNew(kind, old) || api::DeadlineOf(job.meta.annotations)) return;
+  if (!ChecksAsNew(kind, old) || api::ReadDeadline(job.meta.annotations)) return;
   const std::string text = ValueOf(job.meta.annotations, api::kDeadlineAnnotation);
   errors.push_back(Invalid(Annotations().Key(api::kDeadlineAnnotation), Quoted(text),
                            "must be a time such as 2026-01-05T14:20:00Z"));
@@ -119,9 +119,9 @@ void CheckDeadline(const ReviewedJob& job, const ReviewedJob* old, const Reviewe
 // The warning for a new job that can keep its deadline only by luck; empty: none.
 std::string DeadlineWarning(const api::ObjectMeta& job) {
   const auto deadline = api::DeadlineOf(job.annotations);
-  if (!deadline || !*deadline || job.creation_timestamp == WallTime{}) return "";
+  if (!deadline || job.creation_timestamp == WallTime{}) return "";
   const std::string path = Annotations().Key(api::kDeadlineAnnotation).text();
-  const Duration left = **deadline - job.creation_timestamp;
+  const Duration left = *deadline - job.creation_timestamp;
   if (left <= Duration::zero()) return path + ": the deadline is past";
   const std::optional<std::int64_t> seconds =
       ParseInt64(ValueOf(job.labels, api::kMaxExecTimeLabel));

@@ -138,8 +138,7 @@ std::string SummaryText(const std::vector<api::PendingWorkload>& entries,
 class PendingReads::Snapshots {
  public:
   std::shared_ptr<SharedSnapshot> Of(const Scheduler& scheduler, ClusterQueueId queue) {
-    const Version version{scheduler.queues().waiting(queue).version(),
-                          scheduler.kept_places().computed()};
+    const PendingSnapshot::Version version = PendingSnapshot::VersionOf(scheduler, queue);
     const auto found = std::find_if(kept_.begin(), kept_.end(),
                                     [&](const Kept& kept) { return kept.queue == queue; });
     Kept kept{queue, version, nullptr};
@@ -159,11 +158,9 @@ class PendingReads::Snapshots {
   std::int64_t taken() const { return taken_; }
 
  private:
-  // What a snapshot is made of: the waiting workloads, and the kept places.
-  using Version = std::pair<std::uint64_t, std::uint64_t>;
   struct Kept {
     ClusterQueueId queue;
-    Version version;
+    PendingSnapshot::Version version;
     std::shared_ptr<SharedSnapshot> snapshot;
   };
 

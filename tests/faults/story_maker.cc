@@ -5,6 +5,7 @@
 
 #include "base/random.h"
 #include "base/rfc3339.h"
+#include "scenarios/world/sim_executor.h"
 #include "tests/faults/dask_edits.h"
 #include "tests/faults/elastic_edits.h"
 #include "tests/faults/fault_maker.h"
@@ -193,11 +194,10 @@ void StoryMaker::AddVictimRules(Random& random) {
 
 // Jobs have deadlines, and somebody gives ClusterQueues an order while the story goes on.
 void StoryMaker::AddOrders(Random& random) {
-  constexpr WallTime kBegin{std::chrono::seconds(1'767'225'600)};  // that of all stories
   for (StoryEvent& event : story_.events) {
     if (event.line.rfind("job ", 0) != 0 || random.Below(2) == 0) continue;
     const Duration deadline = std::chrono::seconds(random.Below(1200));
-    event.line += " annotate=berth.dev/deadline=" + FormatTime(kBegin + deadline);
+    event.line += " annotate=berth.dev/deadline=" + FormatTime(FakeClock::kStart + deadline);
   }
   const auto length = std::chrono::duration_cast<milliseconds>(story_.length).count();
   for (const MadeQueue& queue : queues_) {

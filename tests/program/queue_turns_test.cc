@@ -28,7 +28,7 @@ class QueueTurnsTest : public ::testing::Test {
   QueueTurnsTest() {
     queue_.meta.annotations[api::kOrderAnnotation] = "ShortestFirst";
     world_.Apply(queue_);
-    turns_.Set(queue_);
+    turns_.Set(std::make_shared<const api::ClusterQueue>(queue_));
     Add("runs", 1h);
     world_.Cycle();
     Add("long", 8h);
@@ -84,7 +84,7 @@ TEST_F(QueueTurnsTest, AQueueWithoutAnOrderOfItsOwnHasNoTurns) {
   EXPECT_EQ(Order(), "short long");
   queue_.meta.annotations.clear();
   world_.Apply(queue_);
-  turns_.Set(queue_);
+  turns_.Set(std::make_shared<const api::ClusterQueue>(queue_));
   EXPECT_EQ(Order(), "") << "the turns go";
   EXPECT_EQ(Order(), "-");
 }

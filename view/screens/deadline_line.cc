@@ -34,17 +34,17 @@ std::string ByMaximum(const ClusterView& view, const api::Workload& workload, Wa
 
 std::string DeadlineLine(const ClusterView& view, const api::Workload& workload) {
   const auto deadline = api::DeadlineOf(workload.meta.annotations);
-  if (!deadline || !*deadline) return "";
-  std::string line = "deadline " + FormatTime(**deadline);
+  if (!deadline) return "";
+  std::string line = "deadline " + FormatTime(*deadline);
   const api::Condition* finished = api::FindCondition(workload.status.conditions, api::kFinished);
   if (finished != nullptr && finished->status == api::ConditionStatus::kTrue) {
-    return line + ": " + Outcome(*finished, **deadline);
+    return line + ": " + Outcome(*finished, *deadline);
   }
-  const Duration left = **deadline - view.now;
+  const Duration left = *deadline - view.now;
   if (left <= Duration::zero()) return line + ": missed " + HumanDuration(-left) + " ago";
   line += ", in " + HumanDuration(left);
   const auto forecast = ForecastOf(view, workload);
-  if (!forecast || !forecast->in_time) return line + ByMaximum(view, workload, **deadline);
+  if (!forecast || !forecast->in_time) return line + ByMaximum(view, workload, *deadline);
   return line + ": kept in " + std::to_string(*forecast->in_time) +
          " of 100 futures (forecast of " + HumanDuration(view.now - forecast->at) + " ago)";
 }

@@ -17,12 +17,6 @@ namespace {
 using simulation::RunForecast;
 using simulation::RunLevel;
 
-std::string SpanText(const std::optional<Duration>& span) {
-  if (!span) return "never";
-  return WholeSeconds(*span) <= 0 ? "now"
-                                  : HumanDuration(std::chrono::seconds(WholeSeconds(*span)));
-}
-
 std::string RangeText(const EtaRow& row) {
   if (!row.p10) return "-";
   return SpanText(row.p10) + " to " + SpanText(row.p90);
@@ -93,6 +87,12 @@ std::string NotesOf(const EtaView& view) {
 }
 
 }  // namespace
+
+std::string SpanText(const std::optional<Duration>& span) {
+  if (!span) return "never";
+  return WholeSeconds(*span) <= 0 ? "now"
+                                  : HumanDuration(std::chrono::seconds(WholeSeconds(*span)));
+}
 
 std::int64_t WholeSeconds(Duration span) {
   return std::chrono::round<std::chrono::seconds>(span).count();

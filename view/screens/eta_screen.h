@@ -72,6 +72,8 @@ std::string EtaJsonText(const EtaView& view);
 // The JSON of EtaJsonText as a tree.
 nlohmann::json EtaJson(const EtaView& view);
 
+// The time until a start: "12m", "now", "never".
+std::string SpanText(const std::optional<Duration>& span);
 // The span of a forecast in seconds, rounded.
 std::int64_t WholeSeconds(Duration span);
 

@@ -1,7 +1,6 @@
 #include "view/screens/plan_screen.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <map>
 
@@ -17,6 +16,7 @@
 #include "provisioning/money.h"
 #include "provisioning/reactive.h"
 #include "provisioning/request_state.h"
+#include "view/screens/eta_screen.h"
 #include "view/screens/find_named.h"
 
 namespace berth::view {
@@ -233,12 +233,6 @@ std::string InWorkloads(std::int64_t count) {
   return " in " + std::to_string(count) + " Workloads, each admitted by itself";
 }
 
-std::string SpanText(const std::optional<Duration>& span) {
-  if (!span) return "never";
-  const Duration whole = std::chrono::round<std::chrono::seconds>(*span);
-  return whole <= Duration::zero() ? "now" : HumanDuration(whole);
-}
-
 std::string StartLines(const PlannedStart& start) {
   std::string text = "\nstart by forecast: ";
   if (!start.p50) return text + "never: " + start.why + "\n";
@@ -251,7 +245,7 @@ std::string StartLines(const PlannedStart& start) {
 
 Json StartJson(const PlannedStart& start) {
   const auto seconds = [](const std::optional<Duration>& span) {
-    return span ? Json(std::chrono::round<std::chrono::seconds>(*span).count()) : Json();
+    return span ? Json(WholeSeconds(*span)) : Json();
   };
   return {{"p10Seconds", seconds(start.p10)},
           {"p50Seconds", seconds(start.p50)},

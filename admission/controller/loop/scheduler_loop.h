@@ -125,7 +125,7 @@ class SchedulerLoop {
   };
   std::map<api::ObjectKey, Failures> failures_;
   std::uint64_t next_retry_ = 1;
-  // For writes whose answers were lost: the API server may have carried them out.
+  // Writes whose answers were lost: the API server may have executed these writes.
   std::map<api::ObjectKey, Tell> unanswered_;
   // The note of the last workload of a shape parked in a queue; later ones of the shape share it.
   std::map<std::pair<ClusterQueueId, std::uint64_t>, std::shared_ptr<const PendingNote>>

@@ -51,9 +51,7 @@ bool LostItsVictims(const Decision& decision) {
 
 // The rule of Berth that holds the head of a queue back; empty: none does.
 std::string_view HoldingRule(const Decision& decision) {
-  const bool has_quota =
-      decision.outcome == Outcome::kAdmitted || decision.outcome == Outcome::kQuotaReserved;
-  return has_quota || decision.second_pass ? "" : RuleBehind(decision);
+  return GivesQuota(decision) || decision.second_pass ? "" : RuleBehind(decision);
 }
 
 }  // namespace
@@ -264,8 +262,8 @@ void AdmissionMetrics::OnFinished(const api::Workload& workload) {
 void AdmissionMetrics::CountDeadline(const api::Workload& workload, const std::string& queue) {
   const auto deadline = api::DeadlineOf(workload.meta.annotations);
   const api::Condition* finished = api::FindCondition(workload.status.conditions, api::kFinished);
-  if (!deadline || !*deadline || finished == nullptr) return;
-  const bool in_time = finished->last_transition_time <= **deadline;
+  if (!deadline || finished == nullptr) return;
+  const bool in_time = finished->last_transition_time <= *deadline;
   const char* result = finished->reason != api::kSucceeded ? "failed" : in_time ? "kept" : "late";
   metrics_.Increment("berth_deadlines_total", {{"cluster_queue", queue}, {"result", result}});
 }
