@@ -12,6 +12,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 
 import audited_rights
 import fake_time
@@ -174,14 +175,27 @@ users:
             self.patch("apiservice", version + ".visibility.kueue.x-k8s.io", "merge",
                        {"spec": {"service": {"port": port}}})
 
-    def lead_webhooks_to(self, port):
+    def reviews_led_to(self, port):
+        """Gives each webhook with a Service the port; False: a controller wrote a configuration meanwhile.
+
+        The controller changes these lists: kinds that users declare have webhooks of their own."""
+        led = True
         for kind in ("mutatingwebhookconfiguration", "validatingwebhookconfiguration"):
             for item in self.plane.items(kind):
-                ours = [index for index, webhook in enumerate(item.get("webhooks", []))
-                        if "service" in webhook["clientConfig"]]  # other programs' have URLs
-                self.patch(kind, item["metadata"]["name"], "json", [
-                    {"op": "add", "path": f"/webhooks/{index}/clientConfig/service/port", "value": port}
-                    for index in ours])
+                metadata = item["metadata"]
+                ports = [{"op": "add", "path": f"/webhooks/{index}/clientConfig/service/port", "value": port}
+                         for index, webhook in enumerate(item.get("webhooks", []))
+                         if "service" in webhook["clientConfig"]]  # other programs' have URLs
+                as_read = {"op": "test", "path": "/metadata/resourceVersion", "value": metadata["resourceVersion"]}
+                done = self.plane.kubectl("patch", kind, metadata["name"], "--type=json", "-p",
+                                          json.dumps([as_read, *ports]), check=False)
+                if done.returncode != 0:
+                    print(f"webhooks of {metadata['name']} are read again: {done.stderr.strip()}", file=sys.stderr)
+                    led = False
+        return led
+
+    def lead_webhooks_to(self, port):
+        self.plane.wait_until(lambda: self.reviews_led_to(port), "each webhook has the controller's port")
         for item in self.plane.items("crd"):
             webhook = item["spec"].get("conversion", {}).get("webhook")
             if webhook is not None:
