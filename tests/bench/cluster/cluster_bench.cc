@@ -1,8 +1,10 @@
 // A load of Kueue's scheduler performance tests (load_tests.h) on any API server under any manager.
 //
 //   berth_bench_cluster KUBECONFIG [--test NAME] [--share PERCENT] [--timeout SECONDS]
+//   [--create-only]
 //
-// Prints one JSON object. --share: that part of the Workloads of each class (100).
+// Prints one JSON object. --share: that part of the Workloads of each class (100). --create-only:
+// ends when the queues and Workloads are created.
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
@@ -27,7 +29,7 @@ constexpr std::chrono::milliseconds kLook{100};
 }
 
 int Run(const std::string& kubeconfig, const LoadTest& test, int share,
-        std::chrono::seconds timeout) {
+        std::chrono::seconds timeout, bool create_only) {
   const SystemClock clock;
   Result<kube::KubeConfig> config = kube::FindKubeConfig({.path = kubeconfig, .context = ""});
   if (!config) GiveUp(config.error().message);
@@ -59,7 +61,7 @@ int Run(const std::string& kubeconfig, const LoadTest& test, int share,
   while (!done && clock.SteadyNow() - start < timeout) {
     std::this_thread::sleep_for(kLook);
     (*program)->RunOnStrand([&] {
-      done = load->IsDone();
+      done = create_only ? load->AreCreated() : load->IsDone();
       finished = load->finished();
     });
   }
@@ -81,6 +83,7 @@ int main(int argc, char** argv) {
   std::string test = "baseline";
   int share = 100;
   int timeout = 900;
+  bool create_only = false;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const bool has_value = i + 1 < words.size();
     if (words[i] == "--test" && has_value) {
@@ -89,12 +92,14 @@ int main(int argc, char** argv) {
       share = std::atoi(words[++i].c_str());
     } else if (words[i] == "--timeout" && has_value) {
       timeout = std::atoi(words[++i].c_str());
+    } else if (words[i] == "--create-only") {
+      create_only = true;
     } else {
       kubeconfig = words[i];
     }
   }
   if (kubeconfig.empty()) berth::bench::GiveUp("which cluster? give a kubeconfig");
   const berth::bench::LoadTest* known = berth::bench::FindLoadTest(test);
-  if (known == nullptr) berth::bench::GiveUp("--test: baseline, topology or queues");
-  return berth::bench::Run(kubeconfig, *known, share, std::chrono::seconds(timeout));
+  if (known == nullptr) berth::bench::GiveUp("--test: one of " + berth::bench::LoadTestNames());
+  return berth::bench::Run(kubeconfig, *known, share, std::chrono::seconds(timeout), create_only);
 }

@@ -11,6 +11,8 @@ namespace berth::bench {
 namespace {
 
 constexpr std::chrono::milliseconds kRetryDelay{100};
+constexpr std::chrono::milliseconds kShortestGap{500};
+constexpr std::size_t kMostGaps = 8;
 
 double Seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
@@ -52,13 +54,33 @@ void JobPlayer::OnWorkload(const api::Workload& workload) {
   Count(workload, played);
   if (played.finished || played.writing) return;
   if (Is(workload, "Evicted")) {
+    played.admitted_at = {};
     if (Is(workload, "QuotaReserved")) Release(key);
     return;
   }
   if (!Is(workload, "Admitted")) return;
   const WallTime admitted_at = TransitionOf(workload, "Admitted");
-  if (std::exchange(played.admitted_at, admitted_at) == admitted_at) return;
+  const WallTime before = std::exchange(played.admitted_at, admitted_at);
+  if (before == admitted_at) return;
+  NoteAdmission(before != WallTime{});
   FinishAfter(key, run_times_.at(workload.meta.labels.at(kClassLabel)), admitted_at);
+}
+
+void JobPlayer::NoteAdmission(bool again) {
+  ++admissions_;
+  if (again) ++admitted_twice_;
+  const WallTime now = clock_.Now();
+  const WallTime last = std::exchange(last_admission_, now);
+  if (last == WallTime{} || now - last < kShortestGap) return;
+  gaps_.push_back({Seconds(last.time_since_epoch()), Seconds(now - last)});
+}
+
+std::vector<AdmissionGap> JobPlayer::LongestGaps() const {
+  std::vector<AdmissionGap> gaps = gaps_;
+  std::sort(gaps.begin(), gaps.end(),
+            [](const AdmissionGap& a, const AdmissionGap& b) { return a.seconds > b.seconds; });
+  if (gaps.size() > kMostGaps) gaps.resize(kMostGaps);
+  return gaps;
 }
 
 void JobPlayer::Count(const api::Workload& workload, Played& played) {

@@ -33,6 +33,12 @@ struct ClassResult {
   std::vector<double> held_seconds;       // times of evicted Workloads from Admitted to Evicted
 };
 
+// A time in which no admission came. Unix time, so that other programs can compare their times.
+struct AdmissionGap {
+  double begin_unix_s = 0;
+  double seconds = 0;
+};
+
 class JobPlayer {
  public:
   // `run_time`: class of a Workload to the time that the Workload runs.
@@ -40,6 +46,11 @@ class JobPlayer {
 
   std::size_t finished() const { return finished_; }
   const std::map<std::string, ClassResult>& results() const { return results_; }
+  std::size_t admissions() const { return admissions_; }
+  // Admissions of Workloads that were admitted already and had not been evicted since.
+  std::size_t admitted_twice() const { return admitted_twice_; }
+  // The longest times without an admission, longest first.
+  std::vector<AdmissionGap> LongestGaps() const;
 
  private:
   struct Played {
@@ -51,6 +62,7 @@ class JobPlayer {
   };
 
   void OnWorkload(const api::Workload& workload);
+  void NoteAdmission(bool again);
   void Count(const api::Workload& workload, Played& played);
   void Release(const api::ObjectKey& key);
   void FinishAfter(const api::ObjectKey& key, Duration delay, WallTime admitted_at);
@@ -65,6 +77,10 @@ class JobPlayer {
   std::map<api::ObjectKey, Played> played_;
   std::map<std::string, ClassResult> results_;
   std::size_t finished_ = 0;
+  std::size_t admissions_ = 0;
+  std::size_t admitted_twice_ = 0;
+  WallTime last_admission_{};       // by this program's clock; zero: none
+  std::vector<AdmissionGap> gaps_;  // those of kShortestGap and more
 };
 
 }  // namespace berth::bench

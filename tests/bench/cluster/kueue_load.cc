@@ -12,6 +12,10 @@ using std::chrono::milliseconds;
 
 namespace {
 
+constexpr milliseconds kRetryDelay{100};
+// Creations whose answer is open: four for each of the 64 connections.
+// them.
+constexpr std::size_t kMostSent = 256;
 constexpr char kFlavor[] = "rf";
 constexpr char kTopology[] = "racks";
 constexpr char kBlockLabel[] = "cloud.provider.com/topology-block";
@@ -26,8 +30,8 @@ Json Object(const char* kind, const std::string& name, Json spec) {
           {"spec", std::move(spec)}};
 }
 
-Json ClusterQueueOf(const std::string& name, const std::string& cohort) {
-  const Json cpu = {{"name", "cpu"}, {"nominalQuota", "20"}, {"borrowingLimit", "100"}};
+Json ClusterQueueOf(const std::string& name, const std::string& cohort, const std::string& quota) {
+  const Json cpu = {{"name", "cpu"}, {"nominalQuota", quota}, {"borrowingLimit", "100"}};
   const Json flavors = Json::array({{{"name", kFlavor}, {"resources", Json::array({cpu})}}});
   return Object(
       "ClusterQueue", name,
@@ -98,6 +102,12 @@ std::map<std::string, Duration> RunTimesOf(const LoadTest& test) {
   return run_times;
 }
 
+// An API server that restarts, or an answer that was lost: the creation is repeated.
+bool IsPassing(const Error& error) {
+  return error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kDeadlineExceeded ||
+         error.code == ErrorCode::kTooManyRequests || error.code == ErrorCode::kInternal;
+}
+
 double Mean(const std::vector<double>& values) {
   return values.empty() ? 0
                         : std::accumulate(values.begin(), values.end(), 0.0) /
@@ -119,10 +129,29 @@ KueueLoad::KueueLoad(kube::Manager& manager, const Clock& clock, const LoadTest&
 void KueueLoad::Create(const api::ResourceKind& kind, const std::string& space,
                        const Json& object) {
   ++open_creates_;
-  client_.Create(kind, space, object, {}, [this](const Result<kube::JsonPtr>& made) {
-    --open_creates_;
-    if (!made) refused_(made.error().message);
-  });
+  Send({kind, space, object, [this](const Result<kube::JsonPtr>& made) {
+          --open_creates_;
+          if (!made) refused_(made.error().message);
+        }});
+}
+
+void KueueLoad::Send(Creation creation) {
+  waiting_.push_back(std::move(creation));
+  SendMore();
+}
+
+void KueueLoad::SendMore() {
+  while (sent_ < kMostSent && !waiting_.empty()) {
+    const Creation next = std::move(waiting_.front());
+    waiting_.pop_front();
+    ++sent_;
+    client_.Create(next.kind, next.space, next.object, {},
+                   [this, done = next.done](const Result<kube::JsonPtr>& made) {
+                     --sent_;
+                     done(made);
+                     SendMore();
+                   });
+  }
 }
 
 void KueueLoad::MakeNodes() {
@@ -140,23 +169,26 @@ void KueueLoad::MakeQueues() {
   for (int cohort = 0; cohort < test_.cohorts; ++cohort) {
     for (int queue = 0; queue < test_.queues_of_cohort; ++queue) {
       const std::string name = "cq-" + std::to_string(cohort) + "-" + std::to_string(queue);
-      names_.push_back(name);
-      Create(kNamespace, "",
-             {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", name}}}});
       Create(api::KindOf<api::ClusterQueue>(), "",
-             ClusterQueueOf(name, "cohort-" + std::to_string(cohort)));
+             ClusterQueueOf(name, "cohort-" + std::to_string(cohort), test_.quota));
+      for (int number = 0; number < test_.namespaces_of_queue; ++number) {
+        const std::string space = number == 0 ? name : name + "-" + std::to_string(number);
+        places_.push_back({space, name});
+        Create(kNamespace, "",
+               {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", space}}}});
+      }
     }
   }
 }
 
 void KueueLoad::StartGenerators() {
-  for (const std::string& name : names_) {
-    Create(api::KindOf<api::LocalQueue>(), name,
-           Object("LocalQueue", name, {{"clusterQueue", name}}));
+  for (const Place& place : places_) {
+    Create(api::KindOf<api::LocalQueue>(), place.space,
+           Object("LocalQueue", place.space, {{"clusterQueue", place.queue}}));
     for (const WorkloadClass& kind : test_.classes) {
       const int count = (kind.count * share_ + 99) / 100;
       expected_ += static_cast<std::size_t>(count);
-      Generate(kind, name, 0, count, clock_.SteadyNow());
+      Generate(kind, place.space, 0, count, clock_.SteadyNow());
     }
   }
 }
@@ -165,13 +197,20 @@ void KueueLoad::Generate(const WorkloadClass& kind, const std::string& queue, in
                          SteadyTime due) {
   if (number >= count) return;
   client_.executor().PostAfter(due - clock_.SteadyNow(), [=, this, &kind] {
-    client_.Create(api::KindOf<api::Workload>(), queue, WorkloadOf(kind, queue, number), {},
-                   [=, this, &kind](const Result<kube::JsonPtr>& made) {
-                     if (!made) return refused_(made.error().message);
-                     Generate(kind, queue, number + 1, count, clock_.SteadyNow() + kind.interval);
-                   });
+    Send({api::KindOf<api::Workload>(), queue, WorkloadOf(kind, queue, number),
+          [=, this, &kind](const Result<kube::JsonPtr>& made) {
+            const SteadyTime now = clock_.SteadyNow();
+            if (made || made.error().code == ErrorCode::kAlreadyExists) {
+              ++created_;
+              return Generate(kind, queue, number + 1, count, now + kind.interval);
+            }
+            if (!IsPassing(made.error())) return refused_(made.error().message);
+            Generate(kind, queue, number, count, now + kRetryDelay);
+          }});
   });
 }
+
+bool KueueLoad::AreCreated() const { return open_creates_ == 0 && created_ == expected_; }
 
 bool KueueLoad::IsDone() const {
   if (player_.finished() < expected_) return false;
@@ -185,7 +224,14 @@ bool KueueLoad::IsDone() const {
 Json KueueLoad::Report(Duration wall) const {
   Json result = {{"wall_s", std::chrono::duration<double>(wall).count()},
                  {"workloads", expected_},
+                 {"admissions", player_.admissions()},
+                 {"admitted_twice", player_.admitted_twice()},
+                 {"longest_gaps", Json::array()},
                  {"classes", Json::object()}};
+  for (const AdmissionGap& gap : player_.LongestGaps()) {
+    result["longest_gaps"].push_back(
+        {{"begin_unix_s", gap.begin_unix_s}, {"seconds", gap.seconds}});
+  }
   for (const auto& [name, seen] : player_.results()) {
     result["classes"][name] = {{"finished", seen.finished},
                                {"admission_s", Mean(seen.admission_seconds)},

@@ -5,10 +5,13 @@
 #pragma once
 
 #include <cstddef>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
+
+#include <nlohmann/json.hpp>
 
 #include "api/queues.h"
 #include "base/clock.h"
@@ -31,6 +34,8 @@ class KueueLoad {
   // Call when no create of MakeQueues is open.
   void StartGenerators();
   bool has_open_creates() const { return open_creates_ > 0; }
+  // Whether every LocalQueue and Workload is created.
+  bool AreCreated() const;
   // Whether every Workload has finished and every queue says that nothing waits or reserves.
   bool IsDone() const;
   kube::Json Report(Duration wall) const;
@@ -38,8 +43,23 @@ class KueueLoad {
   std::size_t expected() const { return expected_; }
 
  private:
+  struct Place {
+    std::string space;  // a namespace; its LocalQueue has the same name
+    std::string queue;  // the ClusterQueue
+  };
+
+  struct Creation {
+    api::ResourceKind kind;
+    std::string space;
+    kube::Json object;
+    std::function<void(const Result<kube::JsonPtr>&)> done;
+  };
+
+  void Send(Creation creation);
+  void SendMore();
   void Create(const api::ResourceKind& kind, const std::string& space, const kube::Json& object);
   void MakeNodes();
+  // Repeats a creation that the API server did not answer.
   void Generate(const WorkloadClass& kind, const std::string& queue, int number, int count,
                 SteadyTime due);
 
@@ -49,8 +69,11 @@ class KueueLoad {
   const int share_;
   std::function<void(const std::string& error)> refused_;
   std::size_t expected_ = 0;
-  std::size_t open_creates_ = 0;
-  std::vector<std::string> names_;  // names of ClusterQueues
+  std::deque<Creation> waiting_;
+  std::size_t sent_ = 0;          // creations without an answer
+  std::size_t open_creates_ = 0;  // creations of queues and nodes
+  std::size_t created_ = 0;       // Workloads
+  std::vector<Place> places_;
   JobPlayer player_;
   const kube::Informer<api::ClusterQueue>& queues_;
 };

@@ -61,12 +61,52 @@ LoadTest MakeTopology() {
   return test;
 }
 
+// All Workloads fit; four creators.
+LoadTest MakeHot() {
+  LoadTest test{.cohorts = 1, .queues_of_cohort = 1, .quota = "10000", .classes = {}};
+  for (const char* name : {"a", "b", "c", "d"}) {
+    test.classes.push_back({name, "small", 2500, milliseconds(0), milliseconds(100), kSmall, "1"});
+  }
+  return test;
+}
+
+LoadTest MakeNamespaces() {
+  return {.cohorts = 10,
+          .queues_of_cohort = 100,
+          .namespaces_of_queue = 10,
+          .classes = {{"small", "small", 1, milliseconds(0), milliseconds(200), kSmall, "1"}}};
+}
+
+// 200,000 Workloads, of which 20 in each queue fit.
+LoadTest MakeCold() {
+  LoadTest test{.cohorts = 5, .queues_of_cohort = 6, .classes = {}};
+  for (const char* name : {"a", "b"}) {
+    test.classes.push_back({name, "small", 3334, milliseconds(0), milliseconds(200), kSmall, "1"});
+  }
+  return test;
+}
+
+using NamedTest = std::pair<std::string_view, LoadTest>;
+
+const std::vector<NamedTest>& AllTests() {
+  static const std::vector<NamedTest> tests = {
+      {"baseline", MakeBaseline()}, {"topology", MakeTopology()},     {"queues", MakeQueues()},
+      {"hot", MakeHot()},           {"namespaces", MakeNamespaces()}, {"cold", MakeCold()}};
+  return tests;
+}
+
 }  // namespace
 
+std::string LoadTestNames() {
+  std::string names;
+  for (const auto& [name, test] : AllTests()) {
+    names += (names.empty() ? "" : ", ") + std::string(name);
+  }
+  return names;
+}
+
 const LoadTest* FindLoadTest(std::string_view name) {
-  static const std::pair<std::string_view, LoadTest> tests[] = {
-      {"baseline", MakeBaseline()}, {"topology", MakeTopology()}, {"queues", MakeQueues()}};
-  for (const auto& [known, test] : tests) {
+  for (const auto& [known, test] : AllTests()) {
     if (known == name) return &test;
   }
   return nullptr;

@@ -1,5 +1,7 @@
-// tests/bench/cluster/load_tests.h — the loads of Kueue's scheduler performance tests: how many
-// queues there are, and which Workloads come at which pace.
+// tests/bench/cluster/load_tests.h — loads of a manager: how many queues there are, and which
+// Workloads come at which pace. Three are those of Kueue's scheduler performance tests; Berth's own
+// have one queue ("hot"), ten namespaces a ClusterQueue ("namespaces"), or Workloads that wait
+// before the manager starts ("cold").
 //
 // Source: Kueue test/performance/scheduler/configs: baseline, tas, large-scale.
 #pragma once
@@ -14,7 +16,7 @@ namespace berth::bench {
 // How the pods of a Workload ask for places: not at all, or by the level of racks.
 enum class Placing { kNone, kRequired, kPreferred, kBalanced };
 
-// Workloads of one kind: each queue gets `count` of them, one every `interval`.
+// Workloads of one kind: each LocalQueue gets `count` of them, one every `interval`.
 struct WorkloadClass {
   std::string name;  // unique among the classes of a test
   std::string size;  // small, medium or large: what results are summed by
@@ -28,17 +30,21 @@ struct WorkloadClass {
   int slice_pods = 0;  // kBalanced: the pods of one slice
 };
 
-// Each cohort has so many ClusterQueues with a quota of 20 CPUs each, of which a queue may borrow
-// 100. Queues reclaim from any borrower, and preempt lower priorities.
+// Each cohort has so many ClusterQueues; a queue may borrow 100 CPUs. Queues reclaim from any
+// borrower, and preempt lower priorities.
 struct LoadTest {
   int cohorts = 0;
   int queues_of_cohort = 0;
-  int racks = 0;  // all in one block; 0: no topology
+  int namespaces_of_queue = 1;  // each has a LocalQueue, and Workloads of every class
+  std::string quota = "20";     // CPUs of a ClusterQueue
+  int racks = 0;                // all in one block; 0: no topology
   int nodes_of_rack = 0;
   std::vector<WorkloadClass> classes;
 };
 
-// "baseline", "topology" or "queues"; null: there is no such test.
+// One of LoadTestNames; null: there is no such test.
 const LoadTest* FindLoadTest(std::string_view name);
+// "baseline, topology, …", for messages.
+std::string LoadTestNames();
 
 }  // namespace berth::bench
