@@ -5,7 +5,7 @@
 #include "api/holds.h"
 #include "api/labels.h"
 #include "api/reasons.h"
-#include "integrations/gate_plan.h"
+#include "integrations/annotation_plan.h"
 #include "integrations/pods_ready_condition.h"
 #include "integrations/release.h"
 #include "integrations/slice_plan.h"
@@ -478,7 +478,7 @@ void Planner::FollowJob(const api::Workload& workload) {
       !(job_.bare_pods && api::IsTrue(workload.status.conditions, api::kQuotaReserved))) {
     Add(SetQueueName{workload.meta.key(), name});
   }
-  for (JobAction& action : PlanGates(job_, workload)) Add(std::move(action));
+  for (JobAction& action : PlanAnnotations(job_, workload)) Add(std::move(action));
   FollowPriorityClass(workload);
 }
 

@@ -81,9 +81,10 @@ struct SetQueueName {
   api::ObjectKey key;
   std::string queue_name;
 };
-struct SetAdmissionGates {  // the annotation kueue.x-k8s.io/admission-gated-by; empty: without it
+struct SetAnnotation {
   api::ObjectKey key;
-  std::string gates;
+  std::string annotation;
+  std::string value;  // empty: without the annotation
 };
 struct SetPriority {
   api::ObjectKey key;
@@ -157,7 +158,7 @@ struct EmitEvent {
 };
 
 using JobAction = std::variant<CreateWorkload, DeleteWorkload, EndWorkload, RemoveWorkloadFinalizer,
-                               UpdateWorkloadSpec, AdoptWorkload, SetQueueName, SetAdmissionGates,
+                               UpdateWorkloadSpec, AdoptWorkload, SetQueueName, SetAnnotation,
                                SetPriority, SetReclaimablePods, SetWorkloadCondition, ReleaseQuota,
                                StartJob, StopJob, RestartJob, ResizeGroup, DeleteMakers,
                                ReleasePods, AddOwners, MarkPods, DeleteJob, EmitEvent>;

@@ -48,11 +48,10 @@ std::vector<kube::Step> WorkloadWrites::StepsFor(const JobAction& action) {
   if (const auto* a = std::get_if<SetQueueName>(&action)) {
     return merge("changing the queue", a->key, Json{{"spec", {{"queueName", a->queue_name}}}});
   }
-  if (const auto* a = std::get_if<SetAdmissionGates>(&action)) {
-    Json gates = a->gates.empty() ? Json(nullptr) : Json(a->gates);
-    return merge("changing the admission gates", a->key,
-                 Json{{"metadata",
-                       {{"annotations", {{api::kAdmissionGatedByAnnotation, std::move(gates)}}}}}});
+  if (const auto* a = std::get_if<SetAnnotation>(&action)) {
+    Json value = a->value.empty() ? Json(nullptr) : Json(a->value);
+    return merge("changing an annotation", a->key,
+                 Json{{"metadata", {{"annotations", {{a->annotation, std::move(value)}}}}}});
   }
   if (const auto* a = std::get_if<SetPriority>(&action)) {
     Json spec = {{"priority", a->priority.value}, {"priorityClassRef", nullptr}};

@@ -15,7 +15,7 @@
 #include "api/reasons.h"
 #include "base/strings.h"
 #include "cel/program.h"
-#include "integrations/gate_plan.h"
+#include "integrations/annotation_plan.h"
 #include "integrations/release.h"
 #include "integrations/workload_build.h"
 #include "integrations/workload_name.h"
@@ -206,7 +206,7 @@ class ParentPlanner {
                      "Workload no longer on hold; waiting for quota reservation");
     }
     FollowQueue(*workload);
-    FollowGates(*workload);
+    FollowAnnotations(*workload);
     FollowPriorityClass(*workload);
     if (SizeOf(name) != total_) TellOfSize(*workload);
   }
@@ -308,8 +308,8 @@ class ParentPlanner {
     }
   }
 
-  void FollowGates(const api::Workload& workload) {
-    for (JobAction& action : PlanGates(job_, workload)) Add(std::move(action));
+  void FollowAnnotations(const api::Workload& workload) {
+    for (JobAction& action : PlanAnnotations(job_, workload)) Add(std::move(action));
   }
 
   void FollowPriorityClass(const api::Workload& workload) {

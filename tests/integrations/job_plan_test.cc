@@ -26,7 +26,10 @@ std::string NameOf(const JobAction& action) {
     std::string operator()(const UpdateWorkloadSpec&) const { return "update"; }
     std::string operator()(const AdoptWorkload&) const { return "adopt"; }
     std::string operator()(const SetQueueName& a) const { return "queue " + a.queue_name; }
-    std::string operator()(const SetAdmissionGates& a) const { return "gates " + a.gates; }
+    std::string operator()(const SetAnnotation& a) const {
+      const bool gates = a.annotation == api::kAdmissionGatedByAnnotation;
+      return (gates ? "gates " : a.annotation + " ") + a.value;
+    }
     std::string operator()(const SetPriority&) const { return "priority"; }
     std::string operator()(const SetReclaimablePods&) const { return "reclaimable"; }
     std::string operator()(const SetWorkloadCondition& a) const {
@@ -394,6 +397,20 @@ TEST_F(JobPlanTest, QueueAndPriorityAreFollowedWhileWaiting) {
   job_.meta.labels[api::kPriorityClassLabel] = "high";
   EXPECT_THAT(Plan(), ElementsAre("queue other", "priority", "event UpdatedWorkload"));
   EXPECT_EQ(Get<SetPriority>(1).priority.value, 10);
+}
+
+TEST_F(JobPlanTest, ADeadlineThatComesLaterIsFollowedWhileWaiting) {
+  api::Workload& workload = AddWorkload();
+  job_.meta.annotations["berth.dev/deadline"] = "2026-12-01T00:00:00Z";
+  EXPECT_THAT(Plan(),
+              ElementsAre("berth.dev/deadline 2026-12-01T00:00:00Z", "event UpdatedWorkload"));
+  workload.meta.annotations["berth.dev/deadline"] = "2026-12-01T00:00:00Z";
+  EXPECT_THAT(Plan(), IsEmpty());
+  job_.meta.annotations["berth.dev/deadline"] = "2026-12-02T00:00:00Z";
+  EXPECT_THAT(Plan(),
+              ElementsAre("berth.dev/deadline 2026-12-02T00:00:00Z", "event UpdatedWorkload"));
+  job_.meta.annotations.clear();
+  EXPECT_THAT(Plan(), IsEmpty()) << "a deadline of the Workload itself stays";
 }
 
 TEST_F(JobPlanTest, ThePriorityClassOfARunningJobIsFollowed) {

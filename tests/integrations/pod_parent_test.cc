@@ -244,10 +244,10 @@ TEST_F(PodParentTest, GatesThatTheObjectLosesOpen) {
   situation_.job.meta.annotations[api::kAdmissionGatedByAnnotation] = "example.com/b";
   const JobPlan plan = Plan();
   ASSERT_EQ(plan.actions.size(), 2U);
-  EXPECT_EQ(std::get<SetAdmissionGates>(plan.actions[0]).gates, "example.com/b");
+  EXPECT_EQ(std::get<SetAnnotation>(plan.actions[0]).value, "example.com/b");
   situation_.job.meta.annotations.clear();
   const JobPlan all = Plan();
-  EXPECT_EQ(std::get<SetAdmissionGates>(all.actions.at(0)).gates, "");
+  EXPECT_EQ(std::get<SetAnnotation>(all.actions.at(0)).value, "");
   // A gate that somebody has opened on the Workload stays open.
   situation_.workloads[0].meta.annotations.erase(api::kAdmissionGatedByAnnotation);
   situation_.job.meta.annotations[api::kAdmissionGatedByAnnotation] = "example.com/a";

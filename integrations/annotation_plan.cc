@@ -1,10 +1,11 @@
-#include "integrations/gate_plan.h"
+#include "integrations/annotation_plan.h"
 
 #include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "api/deadline.h"
 #include "api/holds.h"
 #include "api/labels.h"
 #include "integrations/workload_build.h"
@@ -34,16 +35,29 @@ std::optional<std::string> GatesWithout(const api::ObjectMeta& job,
   return kept;
 }
 
+void Follow(const api::Workload& workload, const char* annotation, std::string value,
+            const std::string& what, std::vector<JobAction>& actions) {
+  const api::ObjectKey key = workload.meta.key();
+  actions.emplace_back(SetAnnotation{key, annotation, std::move(value)});
+  actions.emplace_back(EmitEvent{EmitEvent::Type::kNormal, "UpdatedWorkload",
+                                 "Updated " + what + ": " + key.ToString(), ""});
+}
+
 }  // namespace
 
-std::vector<JobAction> PlanGates(const JobView& job, const api::Workload& workload) {
+std::vector<JobAction> PlanAnnotations(const JobView& job, const api::Workload& workload) {
   if (job.bare_pods || PrebuiltWorkloadOf(job.meta) != nullptr) return {};
-  std::optional<std::string> gates = GatesWithout(job.meta, workload.meta);
-  if (!gates) return {};
-  const std::string key = workload.meta.key().ToString();
-  return {SetAdmissionGates{workload.meta.key(), *std::move(gates)},
-          EmitEvent{EmitEvent::Type::kNormal, "UpdatedWorkload", "Updated admission gates: " + key,
-                    ""}};
+  std::vector<JobAction> actions;
+  if (std::optional<std::string> gates = GatesWithout(job.meta, workload.meta)) {
+    Follow(workload, api::kAdmissionGatedByAnnotation, *std::move(gates), "admission gates",
+           actions);
+  }
+  const std::string* wanted = api::FindValue(job.meta.annotations, api::kDeadlineAnnotation);
+  const std::string* known = api::FindValue(workload.meta.annotations, api::kDeadlineAnnotation);
+  if (wanted != nullptr && (known == nullptr || *known != *wanted)) {
+    Follow(workload, api::kDeadlineAnnotation, *wanted, "deadline", actions);
+  }
+  return actions;
 }
 
 }  // namespace berth::integrations
