@@ -6,6 +6,7 @@ namespace berth::cli {
 void AddStatus(CLI::App& app, int& exit_code);      // cli/status.cc
 void AddList(CLI::App& app, int& exit_code);        // cli/list.cc
 void AddWhy(CLI::App& app, int& exit_code);         // cli/why.cc
+void AddTrace(CLI::App& app, int& exit_code);       // cli/trace.cc
 void AddCapacity(CLI::App& app, int& exit_code);    // cli/capacity.cc
 void AddPlan(CLI::App& app, int& exit_code);        // cli/plan.cc
 void AddLint(CLI::App& app, int& exit_code);        // cli/lint_parser.cc
@@ -32,10 +33,10 @@ namespace {
 
 // In the order of the help. The verbs of kueuectl extend the command `list`.
 constexpr void (*kCommands[])(CLI::App& app, int& exit_code) = {
-    AddStatus,   AddList,   AddWhy,   AddCapacity,   AddPlan,    AddLint,
-    AddSimulate, AddTune,   AddEta,   AddWhatIf,     AddTest,    AddHistory,
-    AddReport,   AddUp,     AddUser,  AddController, AddCloud,   AddBackup,
-    AddAdopt,    AddDoctor, AddKinds, AddKueueVerbs, AddVersion, AddCompletion};
+    AddStatus,   AddList,       AddWhy,        AddTrace,     AddCapacity, AddPlan,    AddLint,
+    AddSimulate, AddTune,       AddEta,        AddWhatIf,    AddTest,     AddHistory, AddReport,
+    AddUp,       AddUser,       AddController, AddCloud,     AddBackup,   AddAdopt,   AddDoctor,
+    AddKinds,    AddKueueVerbs, AddVersion,    AddCompletion};
 
 }  // namespace
 

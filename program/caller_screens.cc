@@ -13,6 +13,7 @@
 #include "api/owner_key.h"
 #include "kube/client/api_client.h"
 #include "program/caller_actions.h"
+#include "program/caller_objects.h"
 #include "program/caller_story.h"
 #include "view/screens/capacity.h"
 #include "view/screens/cost_screen.h"
@@ -143,10 +144,12 @@ std::vector<CallerScreens::Done> CallerScreens::TakeJoined(const readapi::Caller
   return made.empty() ? std::vector<Done>() : std::move(made.mapped());
 }
 
-// Stories, which people wait for, do not queue behind the lists of all nodes and pods.
+// What people wait for does not queue behind the lists of all nodes and pods.
 CallerScreens::Line CallerScreens::LineFor(Kind kind) {
   switch (kind) {
-    case Kind::kStory: return kStories;
+    case Kind::kStory:
+    case Kind::kObjects:
+    case Kind::kLog: return kStories;
     case Kind::kWhatIf: return kForecasts;
     case Kind::kAction: return kWrites;
     default: return kReads;
@@ -198,6 +201,14 @@ Result<std::string> CallerScreens::Make(const readapi::CallerRequest& request,
     case Kind::kStory: {
       BERTH_TRY(const Json story, CallerStory(*session, request, objects, clock_.Now()));
       return LineOf(story);
+    }
+    case Kind::kObjects: {
+      BERTH_TRY(const Json told, CallerWorkloadObjects(*session, request, objects));
+      return LineOf(told);
+    }
+    case Kind::kLog: {
+      BERTH_TRY(const Json log, CallerLog(*session, request));
+      return LineOf(log);
     }
     case Kind::kWhatIf: return WhatIf(*session, request, objects);
     case Kind::kAction: break;

@@ -156,7 +156,9 @@ Result<std::string> StoryPodSelector(view::Session& session, const api::Workload
   return object.error();
 }
 
-// Reads the pods of the Workload. A Job's pods have a label with its name.
+}  // namespace
+
+// A Job's pods have a label with its name.
 Status ReadStoryPods(view::Session& session, const api::Workload& own, view::ClusterView& view) {
   const api::OwnerReference* owner = api::ControllerOf(own.meta);
   std::string selector;
@@ -181,8 +183,6 @@ Status ReadStoryPods(view::Session& session, const api::Workload& own, view::Clu
                                     "&limit=" + std::to_string(kMostStoryPods + 1)}},
                          "", view);
 }
-
-}  // namespace
 
 bool MaySee(const readapi::CallerRequest& request, const std::string& namespace_name) {
   const auto& own = request.namespaces;

@@ -35,14 +35,18 @@ struct CallerRequest {
     kWhatIf,    // two forecasts; nothing is written
     kAction,    // one write
     kStory,     // the story of one Workload, as `berth why -o json`, with its pods
+    kObjects,   // the manifests and events of one Workload and its job
+    kLog,       // the end of the log of one pod
   };
   Kind kind = Kind::kCapacity;
   std::string token;               // empty: `user` is set
   std::optional<CallerUser> user;  // without a token
   // The caller may name the Workloads of these namespaces; empty: of all namespaces.
   std::vector<std::string> namespaces;
-  std::string namespace_name;  // kCost, kStory: the namespace of the Workload
+  std::string namespace_name;  // the namespace of the Workload of kCost, kStory, kObjects, kLog
   std::string name;
+  std::string pod;        // kLog
+  std::string container;  // kLog; empty: the default one
   // kWhatIf, kAction: JSON. kStory: the row of the Workload, so that a kept answer is of this row.
   std::string body;
   // kStory: Workloads before it in its ClusterQueue, of all namespaces; nullopt: it has no turn.

@@ -50,6 +50,12 @@ constexpr Form kForms[] = {
     {"SignIn", "token? text, code? text"},
     {"Money", "usdPerHour text, usd text, measured? yes"},
     {"CostAnswer", "cost Money|null, hidden text[]"},
+    {"ObjectText", "kind text, name text, yaml text"},
+    {"ToldEvent",
+     "time time|null, kind text, name text, type text, reason text, message text, count whole"},
+    {"WorkloadObjects",
+     "objects ObjectText[], events ToldEvent[], eventsLeftOut whole, hidden text[]"},
+    {"PodLog", "pod text, container text, containers text[], text text, cut yes"},
     {"CapacityPool",
      "name text, machineType text, nodes whole, maxNodes whole|null, stock whole|null, totalStock "
      "whole|null, stockByZone ZoneStock[]"},

@@ -254,6 +254,18 @@ void AddCallerPaths(Json& paths) {
   paths[std::string(kRoot) + "/workloads/{namespace}/{name}/cost"] =
       CallerPath("readCost", "what the nodes of a Workload cost; null: no price is known",
                  Json::array({PathParameter("namespace"), PathParameter("name")}), "CostAnswer");
+  paths[std::string(kRoot) + "/workloads/{namespace}/{name}/objects"] = CallerPath(
+      "readWorkloadObjects",
+      "a Workload and its job as YAML, and their events and those of the first pods; `hidden`: "
+      "what the token may not read",
+      Json::array({PathParameter("namespace"), PathParameter("name")}), "WorkloadObjects");
+  paths[std::string(kRoot) + "/workloads/{namespace}/{name}/log"] = CallerPath(
+      "readLog", "the last lines of the log of a container, with the token's rights",
+      Json::array(
+          {PathParameter("namespace"), PathParameter("name"),
+           Parameter("pod", "needed", {{"type", "string"}}),
+           Parameter("container", "the default one if it is left out", {{"type", "string"}})}),
+      "PodLog");
   paths[std::string(kRoot) + "/workloads/{namespace}/{name}/history"] = CallerPath(
       "readWorkloadHistory",
       "the turns of a Workload, from the ledger, as `berth history`: times, "

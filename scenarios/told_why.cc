@@ -31,6 +31,9 @@ class SimSession final : public view::Session {
   Result<Json> GetTable(const std::string& path) override {
     return Error{ErrorCode::kInvalid, "a story shows no tables: " + path};
   }
+  Result<std::string> GetText(const std::string& path) override {
+    return Error{ErrorCode::kInvalid, "a story has no logs: " + path};
+  }
   Result<Json> Write(const std::string& method, const std::string& path,
                      const std::string& /*content_type*/, const Json& /*body*/) override {
     return Error{ErrorCode::kInvalid, "a story writes nothing: " + method + " " + path};

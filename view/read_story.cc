@@ -85,7 +85,7 @@ class StoryReader {
     for (const api::Workload& workload : view_.workloads) {
       if (!IsFinished(workload)) return ReadSurroundings(workload);
     }
-    return OkStatus();
+    return ReadPast();
   }
   const std::string& namespace_name() const { return scope_.namespace_name; }
 
@@ -159,7 +159,7 @@ class StoryReader {
     const api::Workload* told = FindWorkloadWhere(
         view_, scope_.namespace_name,
         [&reference](const api::Workload& each) { return BelongsTo(reference, each); });
-    if (told == nullptr || IsFinished(*told)) return OkStatus();
+    if (told == nullptr || IsFinished(*told)) return ReadPast();
     const api::Workload found = *told;  // the lists are read anew
     return ReadSurroundings(found);
   }
@@ -191,6 +191,11 @@ class StoryReader {
     }
     // Other controllers may set no label: reads all Workloads of the namespace.
     return ReadLists(session_, {Here(ViewKind::kWorkloads)}, "", view_);
+  }
+
+  Status ReadPast() {
+    if (!scope_.with_past) return OkStatus();
+    return ReadLists(session_, {Here(ViewKind::kProvisioningRequests)}, "", view_);
   }
 
   Status ReadSurroundings(const api::Workload& workload) {

@@ -3,6 +3,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <string_view>
+#include <type_traits>
 
 #include <nlohmann/json.hpp>
 
@@ -62,6 +63,20 @@ class HttpSession final : public Session {
     open_ = 1;
     strand_->Post([this, &answer, path] {
       Fetch({.method = "GET", .path = path, .accept = kTableType}, "", Json(), answer);
+    });
+    all_answered_.wait(lock, [&] { return open_ == 0; });
+    return answer;
+  }
+
+  Result<std::string> GetText(const std::string& path) override {
+    Result<std::string> answer(Error{ErrorCode::kInternal, "not asked"});
+    std::unique_lock lock(mutex_);
+    open_ = 1;
+    strand_->Post([this, &answer, path] {
+      transport_->Send({.method = "GET", .path = path, .accept = "*/*"}, timeout_,
+                       [this, &answer](const Result<kube::ApiResponse>& response) {
+                         Finish(answer, TextOf(response));
+                       });
     });
     all_answered_.wait(lock, [&] { return open_ == 0; });
     return answer;
@@ -145,7 +160,17 @@ class HttpSession final : public Session {
                             "; `berth up` starts a local cluster)"};
   }
 
-  void Finish(Result<Json>& answer, Result<Json> result) {
+  // A log whose only line is JSON is text, too.
+  Result<std::string> TextOf(const Result<kube::ApiResponse>& response) const {
+    if (!response) return Unreachable(response.error());
+    if (response->status >= 400) {
+      return kube::ErrorFromStatus(response->status, response->body.get());
+    }
+    return response->body ? api::FormatJson(*response->body) : response->text;
+  }
+
+  template <typename T>
+  void Finish(Result<T>& answer, Result<std::type_identity_t<T>> result) {
     const std::lock_guard lock(mutex_);
     answer = std::move(result);
     if (--open_ == 0) all_answered_.notify_one();

@@ -50,6 +50,8 @@ class Session {
   virtual std::vector<Result<nlohmann::json>> GetAll(const std::vector<std::string>& paths) = 0;
   // GET of a list as a meta.k8s.io Table, with the columns that the server shows of the kind.
   virtual Result<nlohmann::json> GetTable(const std::string& path) = 0;
+  // GET of an answer that is text, such as a log.
+  virtual Result<std::string> GetText(const std::string& path) = 0;
   // A write: "POST", "PATCH" with the content type of the body. Returns the object.
   virtual Result<nlohmann::json> Write(const std::string& method, const std::string& path,
                                        const std::string& content_type,
@@ -81,6 +83,7 @@ struct StoryScope {
   std::string namespace_name;
   bool all_namespaces = false;  // searches the object in all namespaces
   std::string reference;        // the argument of TellStory
+  bool with_past = false;       // reads the ProvisioningRequests of a Workload that has ended, too
 };
 struct StoryView {
   ClusterView view;

@@ -97,6 +97,18 @@ void ReadParent(const Json& object, PodView& pod) {
   }
 }
 
+// The start of the container that started last; nullopt: one of them has not started.
+std::optional<WallTime> StartOf(const Json& statuses) {
+  std::optional<WallTime> last;
+  for (const Json& status : statuses) {
+    std::optional<WallTime> start = ParseTime(TextAt(status, "/state/running/startedAt"));
+    if (!start) start = ParseTime(TextAt(status, "/state/terminated/startedAt"));
+    if (!start) return std::nullopt;
+    last = last ? std::max(*last, *start) : start;
+  }
+  return last;
+}
+
 PodView ReadPod(const Json& object) {
   PodView pod;
   pod.namespace_name = TextAt(object, "/metadata/namespace");
@@ -104,16 +116,21 @@ PodView ReadPod(const Json& object) {
   ReadParent(object, pod);
   pod.node_name = TextAt(object, "/spec/nodeName");
   pod.phase = TextAt(object, "/status/phase");
+  pod.created = ParseTime(TextAt(object, "/metadata/creationTimestamp"));
   const Json::json_pointer conditions("/status/conditions");
   if (object.contains(conditions) && object.at(conditions).is_array()) {
     for (const Json& condition : object.at(conditions)) {
-      if (TextAt(condition, "/type") == "PodScheduled" && TextAt(condition, "/status") == "False") {
+      if (TextAt(condition, "/type") != "PodScheduled") continue;
+      if (TextAt(condition, "/status") == "False") {
         pod.unschedulable_message = TextAt(condition, "/message");
+      } else {
+        pod.scheduled = ParseTime(TextAt(condition, "/lastTransitionTime"));
       }
     }
   }
   const Json::json_pointer path("/status/containerStatuses");
   if (!object.contains(path) || !object.at(path).is_array()) return pod;
+  pod.started = StartOf(object.at(path));
   for (const Json& status : object.at(path)) {
     if (pod.waiting_reason.empty()) {
       pod.waiting_reason = TextAt(status, "/state/waiting/reason");

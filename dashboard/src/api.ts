@@ -4,7 +4,7 @@
 import type { Action, Capacityrequests, Cohorts, Count, ForecastHits, Queues, Report, Story, StoryPod, WhatIfChanges, Workloads } from "./berth_read_api";
 import { ReadApi } from "./berth_read_api";
 
-export type { Action, Capacity, CapacityCounts, CapacityHistory, CapacityLine, CapacityPool, CohortHistory, Count, Forecast, ForecastHits, Free, Gang, HistoryPart, Quota, Reason, Report, ReportLine, Step, StoryPod, Topology, TopologyNode, Use, WhatIf, WhatIfJob, WhatIfSide, WorkloadHistory } from "./berth_read_api";
+export type { Action, Capacity, CapacityCounts, CapacityHistory, CapacityLine, CapacityPool, CohortHistory, Count, Forecast, ForecastHits, Free, Gang, HistoryPart, PodLog, Quota, Reason, Report, ReportLine, Step, StoryPod, ToldEvent, Topology, TopologyNode, Use, WhatIf, WhatIfJob, WhatIfSide, WorkloadHistory } from "./berth_read_api";
 
 export interface Row {
   id: string;
@@ -108,6 +108,8 @@ export async function counts(resource: ResourceName, by: string, parameters: Par
 const named = (namespace: string) => (namespace ? { namespace: namespace.split(",") } : {});
 
 export const workload = (namespace: string, name: string) => api.readWorkload(namespace, name) as Promise<WorkloadStory>;
+export const workloadObjects = (namespace: string, name: string) => api.readWorkloadObjects(namespace, name);
+export const podLog = (namespace: string, name: string, pod: string, container: string) => api.readLog(namespace, name, { pod, ...(container ? { container } : {}) });
 export const cost = (namespace: string, name: string) => api.readCost(namespace, name);
 export const capacity = (namespace: string) => api.readCapacity(named(namespace));
 export const topology = (namespace: string) => api.readTopology(named(namespace));

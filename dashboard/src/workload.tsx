@@ -6,6 +6,7 @@ import { WorkloadHistory } from "./history";
 import { Icon, type IconName } from "./icons";
 import { useAnswer } from "./live";
 import { Age, clock, Command, Eta, interval, Notice, Panel, Skeleton, State, Table, When, Words } from "./parts";
+import { WorkloadObjects } from "./objects";
 import { Link, paths } from "./router";
 import { shellWord } from "./shell";
 import { useStore } from "./store";
@@ -87,6 +88,7 @@ function Told({ workload, before, story, pods, podsLeftOut, forecasts }: Workloa
           <Commands workload={workload} pod={pods[0]?.name} />
         </div>
       </div>
+      <WorkloadObjects workload={workload} pods={pods} />
       <WorkloadHistory id={workload.id} namespace={workload.namespace} name={workload.workload} state={workload.state} />
     </>
   );

@@ -86,6 +86,7 @@ LocalqueuesPage = TypedDict("LocalqueuesPage", { "counts": "NotRequired[list[Cou
     "next": "NotRequired[str]", "revision": "str", })
 Money = TypedDict("Money", { "measured": "NotRequired[bool]", "usd": "str", "usdPerHour": "str", })
 NodeResource = TypedDict("NodeResource", { "allocatable": "int", "resource": "str", "unit": "str", "used": "int", })
+ObjectText = TypedDict("ObjectText", { "kind": "str", "name": "str", "yaml": "str", })
 Occupant = TypedDict("Occupant", { "id": "str | None", "name": "str", "pods": "int", })
 OpenRequest = TypedDict("OpenRequest", { "ageSeconds": "int", "class": "str", "cost": "Money | None", "name": "str",
     "namespace": "str", "policyStep": "str | None", "state": "str", "workload": "str | None", })
@@ -99,6 +100,8 @@ PastRequest = TypedDict("PastRequest", { "class": "str", "created": "str", "ende
     "workload": "str", })
 PendingPods = TypedDict("PendingPods", { "ageSeconds": "int", "check": "str", "flavors": "list[str]",
     "message": "str", "namespace": "str", "state": "str", "workload": "str", })
+PodLog = TypedDict("PodLog", { "container": "str", "containers": "list[str]", "cut": "bool", "pod": "str",
+    "text": "str", })
 PoolLine = TypedDict("PoolLine", { "nodes": "list[float]", "pool": "str", })
 Price = TypedDict("Price", { "class": "NotRequired[str]", "flavor": "str", "policy": "NotRequired[str]",
     "step": "NotRequired[str]", "usdPerHour": "str", })
@@ -136,6 +139,8 @@ Stock = TypedDict("Stock", { "askedInADay": "int", "class": "str", "failuresInAR
 Story = TypedDict("Story", { "givesUp": "str", "headline": "str", "notSeen": "list[str]", "steps": "list[Step]",
     "subject": "str", "wouldStartIf": "list[str]", })
 StoryPod = TypedDict("StoryPod", { "name": "str", "node": "str | None", "phase": "str", })
+ToldEvent = TypedDict("ToldEvent", { "count": "int", "kind": "str", "message": "str", "name": "str", "reason": "str",
+    "time": "str | None", "type": "str", })
 Topology = TypedDict("Topology", { "gangs": "list[Gang]", "gangsLeftOut": "int", "hidden": "list[str]",
     "nodes": "list[TopologyNode]", "nodesLeftOut": "int", "time": "str", "topologies": "list[Levels]", })
 TopologyNode = TypedDict("TopologyNode", { "domain": "list[str]", "name": "str", "others": "int", "pool": "str",
@@ -165,6 +170,8 @@ WhatIfSide = TypedDict("WhatIfSide", { "chance": "float", "preemptions": "float"
     "startSeconds": "int | None", })
 WorkloadHistory = TypedDict("WorkloadHistory", { "attempts": "list[Turn]", "capacityRequests": "list[PastRequest]",
     "nodes": "list[PastNode]", })
+WorkloadObjects = TypedDict("WorkloadObjects", { "events": "list[ToldEvent]", "eventsLeftOut": "int",
+    "hidden": "list[str]", "objects": "list[ObjectText]", })
 WorkloadStory = TypedDict("WorkloadStory", { "before": "int | None", "forecasts": "ForecastHits | None",
     "pods": "list[StoryPod]", "podsLeftOut": "int", "story": "Story", "workload": "Workloads", })
 Workloads = TypedDict("Workloads", { "cause": "NotRequired[str]", "clusterQueue": "NotRequired[str]",
@@ -334,3 +341,13 @@ class ReadApi:
         """the turns of a Workload, from the ledger, as `berth history`: times, causes of waits, and the Workload for
         which it was preempted."""
         return self._ask("GET", f"/api/v1/workloads/{urllib.parse.quote(namespace, safe='')}/{urllib.parse.quote(name, safe='')}/history", {})
+
+    def read_log( self, namespace: str, name: str, *, pod: str | None = None, container: str | None = None,
+            ) -> PodLog:
+        """the last lines of the log of a container, with the token's rights."""
+        return self._ask("GET", f"/api/v1/workloads/{urllib.parse.quote(namespace, safe='')}/{urllib.parse.quote(name, safe='')}/log", {"pod": pod, "container": container})
+
+    def read_workload_objects( self, namespace: str, name: str, ) -> WorkloadObjects:
+        """a Workload and its job as YAML, and their events and those of the first pods; `hidden`: what the token may
+        not read."""
+        return self._ask("GET", f"/api/v1/workloads/{urllib.parse.quote(namespace, safe='')}/{urllib.parse.quote(name, safe='')}/objects", {})

@@ -273,6 +273,11 @@ export interface NodeResource {
   unit: string;
   used: number;
 }
+export interface ObjectText {
+  kind: string;
+  name: string;
+  yaml: string;
+}
 export interface Occupant {
   id: string | null;
   name: string;
@@ -329,6 +334,13 @@ export interface PendingPods {
   namespace: string;
   state: "Pending" | "PodsWait";
   workload: string;
+}
+export interface PodLog {
+  container: string;
+  containers: string[];
+  cut: boolean;
+  pod: string;
+  text: string;
 }
 export interface PoolLine {
   nodes: number[];
@@ -492,6 +504,15 @@ export interface StoryPod {
   node: string | null;
   phase: string;
 }
+export interface ToldEvent {
+  count: number;
+  kind: string;
+  message: string;
+  name: string;
+  reason: string;
+  time: string | null;
+  type: string;
+}
 export interface Topology {
   gangs: Gang[];
   gangsLeftOut: number;
@@ -600,6 +621,12 @@ export interface WorkloadHistory {
   attempts: Turn[];
   capacityRequests: PastRequest[];
   nodes: PastNode[];
+}
+export interface WorkloadObjects {
+  events: ToldEvent[];
+  eventsLeftOut: number;
+  hidden: string[];
+  objects: ObjectText[];
 }
 export interface WorkloadStory {
   before: number | null;
@@ -749,5 +776,16 @@ export class ReadApi {
   // it was preempted
   readWorkloadHistory(namespace: string, name: string): Promise<WorkloadHistory> {
     return this.send("GET", `/api/v1/workloads/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}/history`, {});
+  }
+
+  // the last lines of the log of a container, with the token's rights
+  readLog(namespace: string, name: string, query: { pod?: string | undefined; container?: string | undefined } = {}): Promise<PodLog> {
+    return this.send("GET", `/api/v1/workloads/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}/log`, query);
+  }
+
+  // a Workload and its job as YAML, and their events and those of the first pods; `hidden`: what the token may not
+  // read
+  readWorkloadObjects(namespace: string, name: string): Promise<WorkloadObjects> {
+    return this.send("GET", `/api/v1/workloads/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}/objects`, {});
   }
 }

@@ -1,5 +1,7 @@
 #include "readapi/controller/read_route.h"
 
+#include <map>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -39,28 +41,47 @@ Result<ReadRoute> CallerRouteOf(CallerRequest::Kind kind, const Parameters& para
   return route;
 }
 
-// /api/v1/workloads/NAMESPACE/NAME, or with /cost or /history behind it.
+// Reads the parameters of a log: the pod, and a container.
+Status ReadLogParameters(const Parameters& parameters, CallerRequest& caller) {
+  for (const auto& [name, value] : parameters) {
+    if (name != "pod" && name != "container") {
+      return Error{ErrorCode::kInvalid, "a query parameter is unknown; use pod and container"};
+    }
+    BERTH_TRY((name == "pod" ? caller.pod : caller.container), NameOf(value));
+  }
+  if (caller.pod.empty()) return Error{ErrorCode::kInvalid, "name the pod: ?pod=NAME"};
+  return OkStatus();
+}
+
+// /api/v1/workloads/NAMESPACE/NAME, or with a part of it behind.
 Result<ReadRoute> WorkloadRouteOf(const std::vector<std::string_view>& segments,
                                   const Parameters& parameters) {
+  static const std::map<std::string_view, CallerRequest::Kind> parts{
+      {"cost", CallerRequest::Kind::kCost},
+      {"objects", CallerRequest::Kind::kObjects},
+      {"log", CallerRequest::Kind::kLog}};
   constexpr std::size_t kSegments = 3;
-  const std::string_view part = segments.size() == kSegments + 1 ? segments[kSegments] : "";
-  const bool is_cost = part == "cost";
-  const bool is_history = part == "history";
-  if (segments.size() != kSegments && !is_cost && !is_history) return NoSuchPath();
-  if (!parameters.empty()) {
-    return Error{ErrorCode::kInvalid, "one Workload takes no query parameter"};
-  }
+  const bool has_part = segments.size() == kSegments + 1;
+  const std::string_view word = has_part ? segments[kSegments] : "";
+  const auto part = parts.find(word);
+  const bool is_history = word == "history";
+  if (segments.size() != kSegments && part == parts.end() && !is_history) return NoSuchPath();
   ReadRoute route;
-  route.kind = is_cost ? ReadRoute::Kind::kCaller : ReadRoute::Kind::kWorkload;
+  route.kind = part == parts.end() ? ReadRoute::Kind::kWorkload : ReadRoute::Kind::kCaller;
+  route.caller.kind = part == parts.end() ? CallerRequest::Kind::kStory : part->second;
   BERTH_TRY(route.namespace_name, NameOf(segments[1]));
   BERTH_TRY(route.name, NameOf(segments[2]));
+  if (route.caller.kind == CallerRequest::Kind::kLog) {
+    BERTH_CHECK_OK(ReadLogParameters(parameters, route.caller));
+  } else if (!parameters.empty()) {
+    return Error{ErrorCode::kInvalid, "one Workload takes no query parameter"};
+  }
   if (is_history) {
     route.kind = ReadRoute::Kind::kReport;
     route.report.of = ReportQuery::Of::kWorkload;
     route.report.namespaces = {route.namespace_name};
     route.report.name = route.name;
   }
-  route.caller.kind = CallerRequest::Kind::kCost;
   route.caller.namespaces = {route.namespace_name};
   route.caller.namespace_name = route.namespace_name;
   route.caller.name = route.name;
@@ -192,6 +213,8 @@ SightRequest SightsFor(const ReadRoute& route, Caller caller) {
       return {std::move(caller), {kWorkloads}, route.caller.namespaces};
     case CallerRequest::Kind::kCost:
     case CallerRequest::Kind::kStory:
+    case CallerRequest::Kind::kObjects:
+    case CallerRequest::Kind::kLog:
       return {std::move(caller), {kWorkloads}, {route.namespace_name}};
     // A forecast tells of the jobs of all namespaces and of all queues.
     case CallerRequest::Kind::kWhatIf: return {std::move(caller), {kWorkloads, kQueues}, {}};

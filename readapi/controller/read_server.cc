@@ -269,7 +269,7 @@ struct ReadServer::Shared : std::enable_shared_from_this<Shared> {
   void AskForCaller(const ReadRoute& route, const Sights& sights,
                     const ResponderPtr& responder) const {
     if (source.caller == nullptr) return responder->Send(Problem(404, "this is not served here"));
-    if (route.caller.kind == CallerRequest::Kind::kCost &&
+    if (!route.caller.name.empty() &&
         !source.model->ReadRow(kWorkloads, route.namespace_name + "/" + route.name,
                                *sights[kWorkloads])) {
       return responder->Send(Problem(404, "no such Workload"));

@@ -46,6 +46,7 @@ class ApiOfLists : public view::Session {
     return answers;
   }
   Result<Json> GetTable(const std::string&) override { return Json(); }
+  Result<std::string> GetText(const std::string&) override { return std::string(); }
   Result<Json> Write(const std::string&, const std::string&, const std::string&,
                      const Json&) override {
     return Json();

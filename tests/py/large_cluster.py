@@ -122,6 +122,12 @@ def answer(path, query):
         parts = path.split("/")
         if parts[-1] == "cost":
             return {"cost": {"usdPerHour": "5.00", "usd": "10.00", "measured": True}, "hidden": []}
+        if parts[-1] == "objects":
+            return {"objects": [{"kind": "Workload", "name": parts[2], "yaml": f"kind: Workload\nmetadata:\n  name: {parts[2]}\n"}],
+                    "events": [{"time": CREATED, "kind": "Job", "name": parts[2], "type": "Normal", "reason": "Started", "message": "Admitted", "count": 2}] * 100,
+                    "eventsLeftOut": 3, "hidden": ["manifests"]}
+        if parts[-1] == "log":
+            return {"pod": "job-0-0", "container": "main", "containers": ["main", "side"], "text": "a line\n" * 500, "cut": True}
         if parts[-1] == "history":
             return turns()
         hits = {"since": CREATED, "byP10": 1, "byP50": 4, "byP90": 4, "later": 1}

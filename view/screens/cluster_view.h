@@ -74,7 +74,10 @@ struct PodView {
   std::string owner_name;
   std::string node_name;
   std::string phase;
-  std::string waiting_reason;  // "ErrImagePull", … of a container that cannot start
+  std::optional<WallTime> created;
+  std::optional<WallTime> scheduled;  // when it got its node
+  std::optional<WallTime> started;    // when the last of its containers started, if all have
+  std::string waiting_reason;         // "ErrImagePull", … of a container that cannot start
   std::string waiting_message;
   std::string unschedulable_message;  // why the scheduler finds no node
   std::optional<int> exit_code;       // the first exit code of a container that is not 0

@@ -15,6 +15,7 @@
 #include "view/screens/cluster_view.h"
 #include "view/screens/reason.h"
 #include "view/screens/text.h"
+#include "view/screens/told_workload.h"
 
 namespace berth::view {
 
@@ -74,19 +75,7 @@ struct Story {
   std::string gives_up;               // when the request gives up; empty: never
 };
 
-struct ObjectReference {
-  std::string kind;  // "job", "workload", "pod" or unknown; empty: a job, else a workload
-  std::string name;
-};
-ObjectReference ParseReference(const std::string& reference);
-// Whether the word is none of "", "job", "workload" and "pod".
-bool IsOtherKind(const std::string& kind);
-// "jobset/x", "jobsets/x" and "jobset.jobset.x-k8s.io/x" name the owner x of the kind JobSet.
-bool NamesOwner(const ObjectReference& reference, const api::OwnerReference& owner);
-bool BelongsTo(const ObjectReference& reference, const api::Workload& workload);
-
-// `reference`: "job/NAME", "workload/NAME", "pod/NAME", or "NAME" (a job, else a workload). Errors:
-// kNotFound with the nearest name, kInvalid for other kinds or a Job that is not queued.
+// `reference` and errors: as FindToldWorkload.
 Result<Story> TellStory(const ClusterView& view, const std::string& namespace_name,
                         const std::string& reference, const TextStyle& style);
 

@@ -117,6 +117,9 @@ class DashboardTest(PageTest):
         self.assertRegex(page.run("location.pathname"), r"^/workloads/team-a/job-large-\w+$")
         self.assertIn("berth why workload/job-large", page.text())
         page.wait_for_text("Number 1 in team-a-queue")
+        page.wait_for_text("CreatedWorkload")
+        page.run("[...document.querySelectorAll('summary')].find(each => each.innerText === 'Job large').click()")
+        page.wait_for_text("kind: Job")
         page.run("[...document.querySelectorAll('main a')].find(a => a.innerText === 'team-a-queue').click()")
         page.wait_for("document.querySelector('.table-body [role=row]')")
         page.run("history.back()")
@@ -303,7 +306,7 @@ class DashboardTest(PageTest):
         self.addCleanup(fake.close)
         forms = Forms(json.loads(self.ask("GET", "/api/v1/openapi.json").text))
         for path in ("workloads", "queues", "capacityrequests", "cohorts", "capacity", "capacity/history", "topology", "workloads/team-0/job-0",
-                     "workloads/team-0/job-0/cost", "workloads/team-0/job-0/history", "history", "history/cohort", "reports"):
+                     "workloads/team-0/job-0/cost", "workloads/team-0/job-0/objects", "workloads/team-0/job-0/log", "workloads/team-0/job-0/history", "history", "history/cohort", "reports"):
             forms.check(path, fake.answer(path, {"limit": "3", "clusterQueue": "queue-0", "cohort": "company"} if "/" in path or path == "history" else {}))
         return fake
 

@@ -153,7 +153,7 @@ class ReadApiCluster(BerthUpTest):
 
     def setUp(self):
         super().setUp()
-        self.cluster = self.start_cluster(flags=["--read-api-listen", "127.0.0.1:0", "--read-api-actions"])
+        self.cluster = self.start_cluster(flags=["--read-api-listen", "127.0.0.1:0", "--read-api-actions", "--image", "say:1=/bin/echo"])
         self.cluster.apply(QUEUES)
         config = json.loads(self.cluster.kubectl("config", "view", "--raw", "-o", "json").stdout)
         authority = config["clusters"][0]["cluster"]["certificate-authority-data"]
@@ -429,6 +429,36 @@ class ReadApiTest(ReadApiCluster):
         status, body, _ = wait_until(lambda: (answer := self.get("/api/v1/topology?namespace=team-a", tenant))[0] == 200 and answer, "the new right")
         self.assertEqual([node["name"] for node in body["nodes"]], ["n1"])
         self.assertNotIn("team-b", json.dumps(body))
+
+    def test_objects_and_logs_have_the_rights_of_the_caller(self):
+        self.cluster.apply(SUPPLY)
+        self.cluster.patch_status("/api/v1/nodes/n1", NODE_STATUS)
+        self.cluster.apply((JOB % ("speaker", "team-a", 1)).replace('image: "none:1"', 'image: "say:1", args: ["good", "morning"]'))
+        wait_until(lambda: [row["state"] for row in self.items("workloads")] == ["succeeded"], "the job ends")
+        api = self.client(self.admin)
+        name = self.items("workloads")[0]["workload"]
+        told = api.read_workload_objects("team-a", name)
+        self.assertEqual([each["kind"] for each in told["objects"]], ["Workload", "Job"])
+        self.assertIn("\n  name: speaker\n", told["objects"][1]["yaml"])
+        self.assertNotIn("managedFields", told["objects"][0]["yaml"])
+        self.assertLessEqual({"CreatedWorkload", "SuccessfulCreate", "Started"}, {each["reason"] for each in told["events"]})
+        self.assertEqual((told["eventsLeftOut"], told["hidden"]), (0, []))
+        (pod,) = [each["name"] for each in api.read_workload("team-a", name)["pods"]]
+        log = api.read_log("team-a", name, pod=pod)
+        self.assertEqual(log, {"pod": pod, "container": "c", "containers": ["c"], "text": "good morning\n", "cut": False})
+        root = f"/api/v1/workloads/team-a/{name}"
+        for query, status, words in ((f"?pod={pod}&container=d", 404, 'has no container "d"; it has c'), ("?pod=none", 404, "not found"),
+                                     ("", 400, "name the pod"), (f"?pod={pod}&lines=3", 400, "use pod and container")):
+            answer = self.get(f"{root}/log{query}", self.admin)
+            self.assertEqual(answer[0], status, query)
+            self.assertIn(words, answer[1]["message"])
+        # The tenant may list Workloads, and read nothing else.
+        tenant = self.make_tenant()
+        status, body, _ = self.get(f"{root}/objects", tenant)
+        self.assertEqual((status, body["objects"], body["events"]), (200, [], []))
+        self.assertEqual(sorted(set(body["hidden"])), ["events", "manifests"])
+        self.assertEqual(self.get(f"{root}/log?pod={pod}", tenant)[0], 403)
+        self.assertEqual(self.get(f"/api/v1/workloads/team-b/{name}/objects", tenant)[0], 403)
 
     def test_writes_and_forecasts_have_the_rights_of_the_caller(self):
         self.cluster.apply(JOB % ("mine", "team-a", 2) + "---" + JOB % ("other", "team-b", 1))
