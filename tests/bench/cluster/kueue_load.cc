@@ -1,5 +1,6 @@
 #include "tests/bench/cluster/kueue_load.h"
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
@@ -112,6 +113,14 @@ double Mean(const std::vector<double>& values) {
   return values.empty() ? 0
                         : std::accumulate(values.begin(), values.end(), 0.0) /
                               static_cast<double>(values.size());
+}
+
+// The value that `part` of the values do not exceed.
+double Quantile(std::vector<double> values, double part) {
+  if (values.empty()) return 0;
+  const auto at = static_cast<std::ptrdiff_t>(part * static_cast<double>(values.size() - 1));
+  std::nth_element(values.begin(), values.begin() + at, values.end());
+  return values[static_cast<std::size_t>(at)];
 }
 
 }  // namespace
@@ -233,12 +242,16 @@ Json KueueLoad::Report(Duration wall) const {
         {{"begin_unix_s", gap.begin_unix_s}, {"seconds", gap.seconds}});
   }
   for (const auto& [name, seen] : player_.results()) {
-    result["classes"][name] = {{"finished", seen.finished},
-                               {"admission_s", Mean(seen.admission_seconds)},
-                               {"evictions", seen.evictions},
-                               {"evictions_by_reason", seen.evictions_by_reason},
-                               {"most_evictions_of_one", seen.most_evictions},
-                               {"held_before_eviction_s", Mean(seen.held_seconds)}};
+    result["classes"][name] = {
+        {"finished", seen.finished},
+        {"admission_s", Mean(seen.admission_seconds)},
+        {"admission_p50_p90_p99_s",
+         {Quantile(seen.admission_seconds, 0.5), Quantile(seen.admission_seconds, 0.9),
+          Quantile(seen.admission_seconds, 0.99)}},
+        {"evictions", seen.evictions},
+        {"evictions_by_reason", seen.evictions_by_reason},
+        {"most_evictions_of_one", seen.most_evictions},
+        {"held_before_eviction_s", Mean(seen.held_seconds)}};
   }
   return result;
 }
