@@ -52,11 +52,8 @@ def refuse_newer(files):
 
 def brought_along(program, kept):
     """Name -> file, of the shared libraries of the program whose Debian package is not in `kept`."""
-    found = {}
-    for path, file in program_files.libraries(program).items():
-        if program_files.package_of(path) not in kept:
-            found[os.path.basename(path)] = file
-    return found
+    packages = program_files.library_packages(program)
+    return {os.path.basename(path): file for path, file in program_files.libraries(program).items() if packages[path] not in kept}
 
 
 def relocated(program, folder):

@@ -52,21 +52,35 @@ def libraries(program):
     return found
 
 
+def names_of(path):
+    """The names under which a package may have registered the file: with or without /usr, as the package was built."""
+    return (path, path.removeprefix("/usr"), "/usr" + path)
+
+
+def packages_of(paths):
+    """Path -> the Debian package that owns the file."""
+    # The exit status tells only that not every name is registered.
+    done = subprocess.run(["dpkg-query", "--search", *(name for path in paths for name in names_of(path))], text=True,
+                          capture_output=True, timeout=60, check=False)
+    lines = [line.rpartition(": ") for line in done.stdout.splitlines() if not line.startswith("diversion by ")]
+    owners = {name: owner.split(":")[0] for owner, _, name in lines}
+    found = {path: owners[name] for path in paths for name in names_of(path) if name in owners}
+    for path in paths:
+        if path not in found:
+            raise PackingError(f"no Debian package owns {path}, whose licence a package of Berth has to have")
+    return found
+
+
 @functools.cache
-def package_of(path):
-    """The Debian package that owns the file."""
-    # The owner is registered with or without /usr, as the package was built.
-    for name in (path, path.removeprefix("/usr"), "/usr" + path):
-        done = subprocess.run(["dpkg-query", "--search", name], text=True, capture_output=True,
-                              timeout=60, check=False)
-        if done.returncode == 0:
-            return done.stdout.split(":")[0]
-    raise PackingError(f"no Debian package owns {path}, whose licence a package of Berth has to have")
-
-
 def contained_packages():
     """The Debian packages of the libraries in CONTAINED."""
-    return [package_of("/usr/include/" + header) for header in CONTAINED.values()]
+    return sorted(packages_of(["/usr/include/" + header for header in CONTAINED.values()]).values())
+
+
+@functools.cache
+def library_packages(program):
+    """Path -> Debian package, of the program's shared libraries."""
+    return packages_of(list(libraries(program)))
 
 
 def copyright_of(package):
@@ -77,9 +91,9 @@ def copyright_of(package):
     return path
 
 
-def licences(files):
-    """Path -> real file, of the copyright files of the Debian packages that own `files`, and of the libraries in the program."""
-    packages = [*map(package_of, files), *contained_packages()]
+def licences(program):
+    """Path -> real file, of the copyright files of the Debian packages of the program's libraries."""
+    packages = {*library_packages(program).values(), *contained_packages()}
     return {copyright_of(package): os.path.realpath(copyright_of(package)) for package in packages}
 
 
