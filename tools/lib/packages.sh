@@ -16,6 +16,8 @@ berth_check_packages=(git python3 binutils clang-format-14)
 berth_lint_packages=(git python3 clang-tidy-14)
 # For tools/fuzz: clang with libFuzzer, and the symbolizer for its reports.
 berth_fuzz_packages=("${berth_build_packages[@]}" clang-14 libclang-rt-14-dev llvm-14)
+# For tools/soak --fresh: a system of Debian in a folder.
+berth_fresh_packages=(mmdebstrap debian-archive-keyring util-linux)
 
 # berth_need_packages NAME… installs missing packages, and lists them. Works as root or
 # with sudo. Without dpkg it lists the needed packages and continues.
