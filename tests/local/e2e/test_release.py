@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tarfile
 import unittest
+import unittest.mock
 
 from berth_up import BERTH, ROOT
 from scratch import ScratchTest, scratch_folder
@@ -251,6 +252,15 @@ class RefusalTest(ScratchTest):
         os.chmod(other, 0o755)
         self.assert_refused(f"{other} is berth {'9' * len(VERSION)}, and the tree has version {VERSION}: build it", "--program", other)
 
+    def test_a_program_without_the_page(self):
+        other = os.path.join(self.folder, "other")
+        with open(BERTH, "rb") as file:
+            content = file.read()
+        with open(other, "wb") as file:
+            file.write(content.replace(b"/assets/page.js", b"/assets/none.js"))
+        os.chmod(other, 0o755)
+        self.assert_refused(f"{other} has no page: build it with node and npm", "--program", other)
+
     def test_licences_that_are_not_known(self):
         self.assertEqual(bill.licence_of("libssl3", "openssl"), "Apache-2.0")
         with self.assertRaisesRegex(program_files.PackingError, "the licence of libssl3 is unknown"):
@@ -284,6 +294,18 @@ class SignatureTest(ScratchTest):
         for kind in (("-algorithm", "ed25519"), *(("-algorithm", "ec", "-pkeyopt", f"ec_paramgen_curve:P-{size}") for size in (256, 384))):
             with self.subTest(kind):
                 self.assertTrue(verify(self.signed(*kind))[0])
+
+    def test_a_key_with_a_passphrase(self):
+        key = os.path.join(self.folder, "sealed.pem")
+        run("openssl", "genpkey", "-algorithm", "ed25519", "-aes256", "-pass", "pass:open", "-out", key)
+        with self.assertRaisesRegex(program_files.PackingError, "the passphrase of an encrypted key is in BERTH_RELEASE_PASSPHRASE"):
+            signature.check_key(key)
+        with unittest.mock.patch.dict(os.environ, {signature.PASSPHRASE: "open"}):
+            signature.check_key(key)
+            self.write("made/SHA256SUMS", "0" * 64 + "  file\n")
+            signature.sign(self.folder + "/made", key)
+            run("openssl", "pkey", "-in", key, "-passin", "pass:open", "-pubout", "-out", self.folder + "/berth-release.pub")
+        self.assertTrue(verify(self.folder + "/made")[0])
 
     def test_the_signature_of_another_key(self):
         made = self.signed("-algorithm", "ed25519")
