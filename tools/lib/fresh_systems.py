@@ -64,7 +64,7 @@ def make_system(suite, folder, mirror):
 def play_first_job(folder, program):
     """What the program says of its version."""
     return run("unshare", "--mount", "--pid", "--fork", "--kill-child", "--root=" + folder, "sh", "-ec", FIRST_JOB, "sh", program,
-               seconds=SECONDS_FOR_JOB, env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root"})
+               seconds=SECONDS_FOR_JOB, env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/tmp"})
 
 
 def unpack(tarball, folder):
@@ -75,10 +75,10 @@ def unpack(tarball, folder):
 
 
 def install(package, folder):
-    shutil.copy(package, os.path.join(folder, "root"))
+    shutil.copy(package, os.path.join(folder, "tmp"))
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
     run("chroot", folder, "apt-get", "update", "-qq", seconds=SECONDS_TO_INSTALL, env=environment)
-    run("chroot", folder, "apt-get", "install", "--yes", "-qq", "--no-install-recommends", "/root/" + os.path.basename(package),
+    run("chroot", folder, "apt-get", "install", "--yes", "-qq", "--no-install-recommends", "/tmp/" + os.path.basename(package),
         seconds=SECONDS_TO_INSTALL, env=environment)
     return "/usr/bin/berth"
 

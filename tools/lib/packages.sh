@@ -9,7 +9,7 @@ berth_build_packages=(
 )
 # To run the tests: the shells with completion; certificates of the control plane; manifests; packages;
 # wrong clocks; the Kubernetes client for Java; the image.
-berth_test_packages=(bash zsh fish openssl python3-yaml dpkg-dev binutils patchelf groff-base util-linux libfaketime
+berth_test_packages=(bash zsh fish openssl python3-venv python3-yaml dpkg-dev binutils patchelf groff-base util-linux libfaketime
   maven openjdk-17-jdk-headless skopeo chromium-headless-shell)
 # For tools/check and tools/lint.
 berth_check_packages=(git python3 binutils clang-format-14)
