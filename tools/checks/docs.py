@@ -4,7 +4,7 @@ be longer."""
 import re
 
 COLUMNS = 120
-PAGE = re.compile(r"^(?:docs/.*|README|CHANGELOG)\.md$")
+PAGE = re.compile(r"^(?:docs/.*|README|CHANGELOG|SECURITY)\.md$")
 FENCE = re.compile(r"^ *```(\w*)")
 OUTPUT = ("text", "json")  # languages of blocks that programs write
 ADDRESS = re.compile(r"\]\([^)\s]*\)|https?://\S+")

@@ -9,13 +9,15 @@ berth_build_packages=(
 )
 # To run the tests: the shells with completion; certificates of the control plane; manifests; packages;
 # wrong clocks; the Kubernetes client for Java; the image.
-berth_test_packages=(bash zsh fish openssl python3-yaml dpkg-dev binutils groff-base util-linux libfaketime
+berth_test_packages=(bash zsh fish openssl python3-venv python3-yaml dpkg-dev binutils patchelf groff-base util-linux libfaketime
   maven openjdk-17-jdk-headless skopeo chromium-headless-shell)
 # For tools/check and tools/lint.
 berth_check_packages=(git python3 binutils clang-format-14)
 berth_lint_packages=(git python3 clang-tidy-14)
 # For tools/fuzz: clang with libFuzzer, and the symbolizer for its reports.
 berth_fuzz_packages=("${berth_build_packages[@]}" clang-14 libclang-rt-14-dev llvm-14)
+# For tools/soak --fresh: a system of Debian in a folder.
+berth_fresh_packages=(mmdebstrap debian-archive-keyring util-linux)
 
 # berth_need_packages NAME… installs missing packages, and lists them. Works as root or
 # with sudo. Without dpkg it lists the needed packages and continues.

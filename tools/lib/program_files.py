@@ -1,10 +1,15 @@
-"""What a program needs at run time: a stripped copy, its shared libraries, their licences. For tools/image and
-tools/package."""
+"""What a program needs at run time: a stripped copy, its shared libraries, their Debian packages. For tools/image,
+tools/package and tools/release."""
 
+import functools
 import os
 import re
 import subprocess
 import sys
+
+FILES_FROM = 1767225600  # 2026-01-01, in archives whose readers refuse files from 1970
+# A header of each library that the program contains: it has no file of its own beside the program.
+CONTAINED = {"Boost": "boost/version.hpp", "CLI11": "CLI/CLI.hpp", "nlohmann-json": "nlohmann/json.hpp", "libarchive": "archive.h"}
 
 
 class PackingError(Exception):
@@ -12,7 +17,12 @@ class PackingError(Exception):
 
 
 def run(*arguments, **options):
-    done = subprocess.run(arguments, text=True, capture_output=True, timeout=300, check=False, **options)
+    try:
+        done = subprocess.run(arguments, text=True, capture_output=True, timeout=300, check=False, **options)
+    except FileNotFoundError as error:
+        raise PackingError(f"{arguments[0]} is not installed: the packages are in tools/lib/packages.sh") from error
+    except subprocess.TimeoutExpired as error:
+        raise PackingError(f"{' '.join(map(str, arguments))}: no end within 300 s") from error
     if done.returncode != 0:
         raise PackingError(f"{' '.join(map(str, arguments))}: {done.stderr.strip() or done.returncode}")
     return done.stdout
@@ -42,23 +52,49 @@ def libraries(program):
     return found
 
 
-def licences(files):
-    """Path -> real file, of the copyright files of the Debian packages that own `files`."""
-    found = {}
-    for path in files:
-        # The owner is registered with or without /usr, as the package was built.
-        for name in (path, path.removeprefix("/usr"), "/usr" + path):
-            done = subprocess.run(["dpkg-query", "--search", name], text=True, capture_output=True,
-                                  timeout=60, check=False)
-            if done.returncode == 0:
-                package = done.stdout.split(":")[0]
-                copyright_file = f"/usr/share/doc/{package}/copyright"
-                if os.path.exists(copyright_file):
-                    found[copyright_file] = os.path.realpath(copyright_file)
-                break
-        else:
-            raise PackingError(f"no Debian package owns {path}, whose licence has to be in the image")
+def names_of(path):
+    """The names under which a package may have registered the file: with or without /usr, as the package was built."""
+    return (path, path.removeprefix("/usr"), "/usr" + path)
+
+
+def packages_of(paths):
+    """Path -> the Debian package that owns the file."""
+    # The exit status tells only that not every name is registered.
+    done = subprocess.run(["dpkg-query", "--search", *(name for path in paths for name in names_of(path))], text=True,
+                          capture_output=True, timeout=60, check=False)
+    lines = [line.rpartition(": ") for line in done.stdout.splitlines() if not line.startswith("diversion by ")]
+    owners = {name: owner.split(":")[0] for owner, _, name in lines}
+    found = {path: owners[name] for path in paths for name in names_of(path) if name in owners}
+    for path in paths:
+        if path not in found:
+            raise PackingError(f"no Debian package owns {path}, whose licence a package of Berth has to have")
     return found
+
+
+@functools.cache
+def contained_packages():
+    """The Debian packages of the libraries in CONTAINED."""
+    return sorted(packages_of(["/usr/include/" + header for header in CONTAINED.values()]).values())
+
+
+@functools.cache
+def library_packages(program):
+    """Path -> Debian package, of the program's shared libraries."""
+    return packages_of(list(libraries(program)))
+
+
+def copyright_of(package):
+    """The path of the copyright file of a Debian package; it exists."""
+    path = f"/usr/share/doc/{package}/copyright"
+    if not os.path.exists(path):
+        raise PackingError(f"{path} is missing: the container or dpkg leaves documents out. Install the package with them")
+    return path
+
+
+def licences(program):
+    """Path -> real file, of the copyright files of the Debian packages of the program's libraries."""
+    packages = {*library_packages(program).values(), *contained_packages()}
+    return {copyright_of(package): os.path.realpath(copyright_of(package)) for package in packages}
 
 
 def version(root):

@@ -57,7 +57,7 @@ def modules_of(root, script, seen=None):
     if script in seen:
         return seen
     seen.add(script)
-    folders = [(root / script).parent, root / "tests/py", root / "tools/lib", root / "tools/checks"]
+    folders = [(root / script).parent, root / "tests/py", root / "tools/lib", root / "tools/checks", root / "tools/releasing"]
     for name in IMPORT.findall((root / script).read_text(encoding="utf-8")):
         found = next((folder / f"{name}.py" for folder in folders if (folder / f"{name}.py").exists()), None)
         if found:

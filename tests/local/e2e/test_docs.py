@@ -63,7 +63,7 @@ class TextTest(unittest.TestCase):
 
     def test_links_lead_somewhere(self):
         broken = []
-        for page in [*pages(), os.path.join(ROOT, "README.md"), os.path.join(ROOT, "CHANGELOG.md")]:
+        for page in [*pages(), *(os.path.join(ROOT, name) for name in ("README.md", "CHANGELOG.md", "SECURITY.md"))]:
             for target in re.findall(r"\]\(([^)\s]+)\)", read(page)):
                 path, _, anchor = target.partition("#")
                 if ":" in path:

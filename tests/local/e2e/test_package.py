@@ -1,7 +1,9 @@
 """Goal: the package of tools/package is one that dpkg installs, with the files where Debian's policy has them: a
-program, a readable man page for every command, completion, and a systemd unit whose command works.
+program, a readable man page for every command, completion, and a systemd unit whose command works. The package
+depends only on packages that Debian 12 and Debian 13 have, and brings the other libraries along.
 
-Method: dpkg installs it into an empty root, in a user namespace, without root; groff reads the pages."""
+Method: dpkg installs it into an empty root, in a user namespace, without root; groff reads the pages. `tools/soak
+--fresh` installs the package on both systems."""
 
 import glob
 import gzip
@@ -10,11 +12,15 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import unittest
 
 from berth_up import BERTH, ROOT
 from scratch import die_with_parent, scratch_folder
 from waiting import wait_until
+
+sys.path.append(os.path.join(ROOT, "tools", "lib"))
+import own_libraries  # noqa: E402 (after the change of sys.path)
 
 TOOL = os.path.join(ROOT, "tools", "package")
 
@@ -56,6 +62,7 @@ class PackageTest(unittest.TestCase):
         needed = {name.split()[0] for name in fields["Depends"].split(", ")}
         for library in ("libc6", "libssl3", "libsqlite3-0"):
             self.assertIn(library, needed)
+        self.assertLessEqual(needed, own_libraries.KEPT_BY_DEBIAN)
         self.assertLess(len(fields["Description"]), 80)
         self.assertEqual(run("dpkg", "--root=" + self.root, "--verify", "berth"), "")
 
@@ -76,6 +83,38 @@ class PackageTest(unittest.TestCase):
         sections = run("readelf", "--section-headers", self.installed("usr/bin/berth"))
         self.assertNotIn(".symtab", sections)
         self.assertIn("BIND_NOW", run("readelf", "--dynamic", self.installed("usr/bin/berth")))
+
+    def test_its_libraries(self):
+        """The loader takes the libraries of the package from the package, and the others from the system."""
+        found = dict(re.findall(r"(\S+) => (/\S+)", run("ldd", self.installed("usr/bin/berth"))))
+        brought = set(os.listdir(self.installed("usr/lib/berth")))
+        self.assertEqual({name for name, path in found.items() if os.path.realpath(path).startswith(self.root)}, brought)
+        self.assertTrue({"libfmt.so.9", "libre2.so.9"} & brought, brought)
+        with gzip.open(self.installed("usr/share/doc/berth/licences.txt.gz"), "rt", encoding="utf-8") as file:
+            licences = file.read()
+        for package in ("libfmt", "libboost", "nlohmann-json3-dev"):
+            self.assertRegex(licences, f"Debian package .*{package}")
+
+    def test_a_program_for_newer_systems_is_refused(self):
+        newer = os.path.join(self.folder, "newer")
+        with open(BERTH, "rb") as file:
+            content = file.read()
+        self.assertIn(b"\0GLIBC_2.34\0", content)
+        with open(newer, "wb") as file:
+            file.write(content.replace(b"\0GLIBC_2.34\0", b"\0GLIBC_2.37\0"))
+        os.chmod(newer, 0o755)
+        done = subprocess.run([TOOL, "--program", newer, "--output", self.folder + "/none"], text=True, capture_output=True,
+                              timeout=60, check=False)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("newer needs GLIBC_2.37, which Debian 12 does not have: build the program on Debian 12", done.stderr)
+
+    def test_what_is_too_new(self):
+        rows = [("GLIBC_2.36", False), ("GLIBC_2.4", False), ("GLIBC_2.37", True), ("GLIBC_2.100", True), ("GLIBC_ABI_DT_RELR", False),
+                ("GLIBC_ABI_GNU_TLS", True), ("GLIBCXX_3.4.30", False), ("GLIBCXX_3.4.31", True), ("CXXABI_1.3.13", False),
+                ("CXXABI_1.3.14", True), ("GCC_7.0.0", False), ("GCC_14.0.0", True), ("OPENSSL_3.9.0", False)]
+        for name, new in rows:
+            with self.subTest(name):
+                self.assertEqual(own_libraries.too_new({name}), [name] if new else [])
 
     def test_what_package_checkers_read(self):
         """lintian finds no error and no warning; these are what it has found."""
