@@ -70,8 +70,8 @@ void AddBackup(CLI::App& app, int& exit_code) {
   command->footer(
       "Examples:\n"
       "  berth backup monday.db\n"
-      "Back again, as state.db in an empty data directory:\n"
-      "  mkdir restored && cp monday.db restored/state.db && berth up --data-dir restored");
+      "Back again, in an empty data directory:\n"
+      "  berth up --data-dir restored --restore monday.db");
   command->callback([client, file, &exit_code] { exit_code = RunBackup(*client, *file); });
 }
 

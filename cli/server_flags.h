@@ -25,6 +25,7 @@ struct UpFlags {
   std::string listen = "127.0.0.1:6443";
   std::vector<std::string> images;          // NAME=PATH, NAME=oci:FOLDER
   bool reset = false;                       // starts with an empty cluster
+  std::string restore;                      // a backup to start with; empty: none
   std::string config;                       // Kueue's Configuration file
   std::string decisions;                    // kueue, berth; empty: the file's value
   bool allow_remote = false;                // allows a `listen` address other than loopback

@@ -230,6 +230,9 @@ Status Up::Start(const UpFlags& flags) {
   }
   data_directory_ = program::DataDirectory(flags.data_dir);
   BERTH_CHECK_OK(program::PrepareDataDirectory(data_directory_, flags.reset));
+  if (!flags.restore.empty()) {
+    BERTH_CHECK_OK(program::RestoreState(data_directory_, flags.restore));
+  }
   BERTH_CHECK_OK(StartServer(flags));
   if (flags.api_only) return local::WriteKubeconfig(kubeconfig_path_, server_->kubeconfig());
   BERTH_CHECK_OK(InstallKinds(server_->api()));
@@ -478,6 +481,11 @@ void AddUp(CLI::App& app, int& exit_code) {
       ->type_name("SIZE")
       ->capture_default_str();
   command->add_flag("--reset", flags->reset, "begin with an empty cluster");
+  command
+      ->add_option("--restore", flags->restore,
+                   "begin with the cluster that berth backup wrote to this file, in an empty data "
+                   "directory")
+      ->type_name(kFileValue);
   command->add_option("--config", flags->config, "Kueue Configuration file")->type_name(kFileValue);
   AddDecisionsFlag(*command, flags->decisions);
   command->add_flag("--controllers,!--no-controllers", flags->controllers,

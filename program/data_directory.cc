@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <string_view>
 #include <vector>
 
 #include <fcntl.h>
@@ -20,6 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view kSqliteMark = "SQLite format 3";  // a file begins with it
 constexpr std::array kStateFiles{"state.db",  "state.db-wal",  "state.db-shm",
                                  "ledger.db", "ledger.db-wal", "ledger.db-shm"};
 
@@ -76,6 +79,17 @@ Status CheckMayBeOurs(const std::string& path) {
                 "(--data-dir), or chmod 700 this one");
 }
 
+// Waits until a file, or the names in a folder, are on the disk.
+Status Synchronize(const std::string& path) {
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): the POSIX call
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return SystemError(path);
+  const bool done = fsync(file) == 0;
+  const Status failed = done ? OkStatus() : SystemError(path);
+  close(file);
+  return failed;
+}
+
 Status Reset(const std::string& path) {
   BERTH_TRY(const auto lock, local::FileLock::Acquire(path + "/state.db.lock"));
   std::error_code error;
@@ -127,6 +141,33 @@ Status PrepareDataDirectory(const std::string& path, bool reset) {
                {{"file", path + "/state.db"}, {"back", "restore a copy, or say --reset"}});
   }
   return OkStatus();
+}
+
+Status RestoreState(const std::string& path, const std::string& backup) {
+  BERTH_TRY(const auto lock, local::FileLock::Acquire(path + "/state.db.lock"));
+  const std::string state = path + "/state.db";
+  std::error_code error;
+  if (fs::file_size(state, error) > 0 && !error) {
+    return Error{ErrorCode::kAlreadyExists,
+                 "--restore: " + path +
+                     " has a cluster: name another folder (--data-dir), or say --reset, too"};
+  }
+  std::ifstream file(backup, std::ios::binary);
+  std::array<char, kSqliteMark.size()> head{};
+  if (!file) return Error{ErrorCode::kNotFound, "--restore: there is no file " + backup};
+  file.read(head.data(), head.size());
+  if (std::string_view(head.data(), head.size()) != kSqliteMark) {
+    return Error{ErrorCode::kInvalid,
+                 "--restore: " + backup + " is no copy that `berth backup` has written"};
+  }
+  const std::string part = state + ".part";
+  fs::copy_file(backup, part, fs::copy_options::overwrite_existing, error);
+  if (error) return Error{ErrorCode::kUnavailable, "--restore: " + part + ": " + error.message()};
+  BERTH_CHECK_OK(MakePrivate(part, false));
+  BERTH_CHECK_OK(Synchronize(part));
+  fs::rename(part, state, error);
+  if (error) return Error{ErrorCode::kUnavailable, "--restore: " + state + ": " + error.message()};
+  return Synchronize(path);
 }
 
 bool HasKeysAlone(const std::string& path) {

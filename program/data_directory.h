@@ -22,6 +22,11 @@ std::string DataDirectory(const std::string& flag);
 // remedy.
 Status PrepareDataDirectory(const std::string& path, bool reset);
 
+// Puts the state of a file that `berth backup` wrote into a prepared folder without a state. A
+// crash leaves the whole state there or none. Errors: kAlreadyExists: the folder has a state;
+// kInvalid: the file is no backup; kUnavailable: the system's reason.
+Status RestoreState(const std::string& path, const std::string& backup);
+
 // Whether the folder has the keys of a cluster, but no state or an empty file of state, so that the
 // cluster would begin empty. PrepareDataDirectory warns of this, unless `reset` is set.
 bool HasKeysAlone(const std::string& path);

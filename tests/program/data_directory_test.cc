@@ -50,6 +50,31 @@ TEST_F(DataDirectoryTest, IsMadeForItsOwnerAlone) {
   EXPECT_EQ(ModeOf(data_), 0700U);
 }
 
+TEST_F(DataDirectoryTest, ABackupIsRestoredOnce) {
+  const std::string backup = base_ + "/monday.db";
+  std::ofstream(backup, std::ios::binary) << "SQLite format 3" << '\0' << "and its pages";
+  ASSERT_EQ(RefusalOf(), "");
+  ASSERT_TRUE(RestoreState(data_, backup));
+  EXPECT_EQ(ModeOf(data_ + "/state.db"), 0600U);
+  EXPECT_EQ(fs::file_size(data_ + "/state.db"), fs::file_size(backup));
+  EXPECT_FALSE(fs::exists(data_ + "/state.db.part"));
+  const Status again = RestoreState(data_, backup);
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().code, ErrorCode::kAlreadyExists);
+  EXPECT_NE(again.error().message.find("or say --reset"), std::string::npos);
+  ASSERT_TRUE(PrepareDataDirectory(data_, true));
+  EXPECT_TRUE(RestoreState(data_, backup));
+}
+
+TEST_F(DataDirectoryTest, OtherFilesAreNoBackup) {
+  ASSERT_EQ(RefusalOf(), "");
+  Write(base_ + "/short");
+  EXPECT_EQ(RestoreState(data_, base_ + "/short").error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(RestoreState(data_, base_ + "/none").error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(RestoreState(data_, base_).error().code, ErrorCode::kInvalid) << "a folder";
+  EXPECT_FALSE(fs::exists(data_ + "/state.db"));
+}
+
 TEST_F(DataDirectoryTest, AnOlderOneIsClosed) {
   fs::create_directories(data_ + "/pki");
   fs::create_directories(data_ + "/pods");

@@ -1,10 +1,9 @@
 """Goal: `berth backup FILE` copies a running cluster without stopping it; the file is its owner's alone,
 replaces no other file, and another `berth up` starts from it.
 
-Method: objects before and after the backup; a second data directory with the file as state.db."""
+Method: objects before and after the backup; a second cluster with `--restore`."""
 
 import os
-import shutil
 
 from berth_up import BerthUp, BerthUpTest
 from waiting import wait_until
@@ -33,11 +32,8 @@ class BackupTest(BerthUpTest):
         with open(file, "rb") as again:
             self.assertEqual(again.read(), before)
 
-        restored = BerthUp()
+        restored = BerthUp(flags=["--restore", file])
         self.addCleanup(restored.close)
-        data = os.path.join(restored.folder, "data")
-        os.mkdir(data, 0o700)
-        shutil.copy(file, os.path.join(data, "state.db"))
         restored.start()
         wait_until(lambda: restored.get("serviceaccount", "default"), "the controllers work")
         self.assertLessEqual({"earlier", "password"}, self.names(restored))
