@@ -1,5 +1,5 @@
-// `berth adopt --check`: reads the objects of a cluster in which Kueue is at work, and its
-// Configuration. Writes nothing.
+// `berth adopt --check`: reads the objects of a cluster in which Kueue is at work, its
+// Configuration, and what `berth doctor` examines. Writes nothing.
 #include <algorithm>
 #include <memory>
 
@@ -9,12 +9,14 @@
 #include "admission/controller/configuration/configuration.h"
 #include "api/labels.h"
 #include "api/yaml/yaml.h"
+#include "base/system_clock.h"
 #include "checks/check_kinds.h"
 #include "cli/client_flags.h"
 #include "cli/completion.h"
 #include "program/configuration_file.h"
 #include "program/job_kinds.h"
 #include "view/output.h"
+#include "view/read_installation.h"
 #include "view/screens/adoption.h"
 #include "view/session.h"
 
@@ -98,6 +100,19 @@ void TakeDeclaredKinds(const Result<nlohmann::json>& answer, view::AdoptionRepor
   }
 }
 
+void ExamineInstallation(view::Session& session, const std::string& space,
+                         view::AdoptionReport& report) {
+  const auto installation =
+      view::ReadInstallation(session, space, view::InstalledManager::kKueue, SystemClock().Now());
+  if (installation) {
+    report.installation = view::Examine(*installation);
+  } else {
+    report.installation.push_back({view::DoctorGrade::kUnread, "installation",
+                                   "not read, so not checked: " + installation.error().message,
+                                   "run the command with the rights of an administrator"});
+  }
+}
+
 int RunAdopt(const ClientFlags& client) {
   const auto session = view::Session::Open(client);
   if (!session) return view::Complain(session.error());
@@ -126,6 +141,7 @@ int RunAdopt(const ClientFlags& client) {
                                  "not read, so not checked: " + answer.error().message});
     }
   }
+  ExamineInstallation(**session, space, report);
   if (client.output == view::OutputFormat::kText) {
     view::Print(view::RenderAdoption(report, view::DetectStyle(client.ascii)));
   } else {
@@ -150,6 +166,7 @@ void AddAdopt(CLI::App& app, int& exit_code) {
   command->footer(
       "Grades: first (to be done before), missing (would wait for what Berth lacks; exit code 1),\n"
       "differs, stays (left alone; its quota counts). docs/operate/change-over.md has the steps.\n"
+      "The findings of berth doctor follow; the exit code does not depend on them.\n"
       "Examples:\n"
       "  berth adopt --check\n"
       "  berth adopt --check -o json | jq '.findings[] | select(.grade == \"missing\")'");

@@ -18,6 +18,7 @@ void AddTest(CLI::App& app, int& exit_code);        // cli/test.cc
 void AddHistory(CLI::App& app, int& exit_code);     // cli/ledger_parser.cc
 void AddReport(CLI::App& app, int& exit_code);      // cli/ledger_parser.cc
 void AddUp(CLI::App& app, int& exit_code);          // cli/up.cc
+void AddInit(CLI::App& app, int& exit_code);        // cli/init.cc
 void AddUser(CLI::App& app, int& exit_code);        // cli/user.cc
 void AddController(CLI::App& app, int& exit_code);  // cli/controller.cc
 void AddCloud(CLI::App& app, int& exit_code);       // cli/cloud.cc
@@ -33,10 +34,10 @@ namespace {
 
 // In the order of the help. The verbs of kueuectl extend the command `list`.
 constexpr void (*kCommands[])(CLI::App& app, int& exit_code) = {
-    AddStatus,   AddList,       AddWhy,        AddTrace,     AddCapacity, AddPlan,    AddLint,
-    AddSimulate, AddTune,       AddEta,        AddWhatIf,    AddTest,     AddHistory, AddReport,
-    AddUp,       AddUser,       AddController, AddCloud,     AddBackup,   AddAdopt,   AddDoctor,
-    AddKinds,    AddKueueVerbs, AddVersion,    AddCompletion};
+    AddStatus,   AddList,  AddWhy,        AddTrace,      AddCapacity,  AddPlan,    AddLint,
+    AddSimulate, AddTune,  AddEta,        AddWhatIf,     AddTest,      AddHistory, AddReport,
+    AddUp,       AddInit,  AddUser,       AddController, AddCloud,     AddBackup,  AddAdopt,
+    AddDoctor,   AddKinds, AddKueueVerbs, AddVersion,    AddCompletion};
 
 }  // namespace
 

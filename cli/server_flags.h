@@ -45,6 +45,7 @@ struct UpFlags {
   PageProxyFlags read_api_proxy;
   bool read_api_actions = false;  // writes with the rights of the caller
   bool dashboard = false;         // serves /api/v1 on a free port if read_api_listen is empty
+  bool open = false;              // opens the address of the page in the browser; sets `dashboard`
 };
 
 struct ControllerFlags {

@@ -17,12 +17,14 @@
 #include "base/log/log.h"
 #include "base/system_clock.h"
 #include "base/threads/thread_executor.h"
+#include "cli/browser.h"
 #include "cli/client_flags.h"
 #include "cli/completion.h"
 #include "cli/eta_flags.h"
 #include "cli/listen_parser.h"
 #include "cli/proxy_flags.h"
 #include "cli/server_flags.h"
+#include "cli/up_screen.h"
 #include "local/apiserver/api_server.h"
 #include "local/apiserver/auth/credentials.h"
 #include "local/cloud/cloud_driver.h"
@@ -195,11 +197,8 @@ class Up {
  public:
   Status Start(const UpFlags& flags);
   void Stop();
-  const std::string& kubeconfig_path() const { return kubeconfig_path_; }
-  const local::ApiServer& server() const { return *server_; }
-  // For the screen; empty: not served. The lines contain a code that signs in once where
-  // `dashboard` is set.
-  std::string ReadApiLines(bool dashboard) const;
+  // The address of the page has a code that signs in once.
+  UpScreen Screen(const UpFlags& flags) const;
 
  private:
   Status StartServer(const UpFlags& flags);
@@ -222,7 +221,7 @@ class Up {
 Status Up::Start(const UpFlags& flags) {
   if (flags.dashboard && !flags.controllers) {
     return Refuse(
-        "--dashboard: the controllers serve the page: leave --no-controllers out, or say "
+        "--dashboard, --open: the controllers serve the page: leave --no-controllers out, or say "
         "--read-api-listen to the `berth controller` beside this process");
   }
   if (flags.samples && !flags.controllers) {
@@ -372,16 +371,20 @@ Status Up::StartControllers(const UpFlags& flags) {
 }
 
 // The code is in the fragment: browsers do not send it, and no log has it.
-std::string Up::ReadApiLines(bool dashboard) const {
-  if (controllers_ == nullptr || controllers_->read_api_port() == 0) return "";
-  const std::string url = "https://localhost:" + std::to_string(controllers_->read_api_port());
-  std::string lines = "read API: " + url + "/api/v1\n";
-  if (dashboard) {
-    lines += "dashboard: " + url +
-             "/sign-in#code=" + controllers_->MakeSignInCode(server_->token()) +
-             "\n  (signs in once, within five minutes)\n";
+UpScreen Up::Screen(const UpFlags& flags) const {
+  UpScreen screen{.api_url = server_->url(),
+                  .kubeconfig = kubeconfig_path_,
+                  .process = getpid(),
+                  .api_only = flags.api_only,
+                  .has_controllers = flags.controllers,
+                  .has_samples = flags.samples};
+  if (controllers_ == nullptr || controllers_->read_api_port() == 0) return screen;
+  screen.read_api_url = "https://localhost:" + std::to_string(controllers_->read_api_port());
+  if (flags.dashboard) {
+    screen.sign_in =
+        screen.read_api_url + "/sign-in#code=" + controllers_->MakeSignInCode(server_->token());
   }
-  return lines + "\n";
+  return screen;
 }
 
 void Up::Stop() {
@@ -399,20 +402,6 @@ void Up::Stop() {
   if (server_ != nullptr) server_->Stop();
 }
 
-// What to do next, for the screen.
-std::string NextSteps(const UpFlags& flags) {
-  if (flags.api_only) return "  kubectl api-resources\n";
-  if (flags.samples) {
-    return "  berth status            # the queue \"team\" with two sample jobs\n"
-           "  berth why job/large     # why one of them waits\n"
-           "  kubectl get jobs,workloads\n"
-           "  kubectl apply -f JOB    # a Job with the label kueue.x-k8s.io/queue-name: team\n";
-  }
-  return "  kubectl get nodes\n"
-         "  berth status            # the queues on one screen\n"
-         "  berth up --samples      # the next time: a queue with two jobs to look at\n";
-}
-
 int RunUp(const UpFlags& flags) {
   program::HoldStopSignals();
   umask(077);  // files are private; programs get umask 022
@@ -422,9 +411,13 @@ int RunUp(const UpFlags& flags) {
     view::Complain(started.error());
     return view::kExitRefused;  // 4 would mean an unreachable API
   }
-  view::Print("berth is up at " + up.server().url() +
-              "\n\n  export KUBECONFIG=" + up.kubeconfig_path() + "\n" + NextSteps(flags) + "\n" +
-              up.ReadApiLines(flags.dashboard));
+  const UpScreen screen = up.Screen(flags);
+  view::Print(UpScreenText(screen));
+  std::optional<Browser> browser;
+  if (flags.open) {
+    const Status opened = browser.emplace().Open(screen.sign_in);
+    if (!opened) LogWarning("the page was not opened", {{"error", opened.error().message}});
+  }
   program::WaitForStopSignal();
   view::Print("stopping\n");
   up.Stop();
@@ -449,6 +442,21 @@ void AddAuditFlags(CLI::App& command, UpFlags& flags) {
       .add_option("--audit-log-maxbackup", flags.audit_log_kept, "rotated audit logs that are kept")
       ->type_name("FILES")
       ->capture_default_str();
+}
+
+void AddPageFlags(CLI::App& command, UpFlags& flags) {
+  AddReadApiFlags(command, flags.read_api_listen, flags.read_api_actions, flags.read_api_proxy);
+  command
+      .add_flag("--dashboard", flags.dashboard,
+                "print an address that signs a browser in to the page, once, within five minutes; "
+                "without --read-api-listen on a free port")
+      ->excludes("--api-only");
+  command
+      .add_flag("--open", flags.open,
+                "--dashboard, and open the address with the program in $BROWSER, else with "
+                "xdg-open; until the browser has used the address, other users of this machine can "
+                "read it in the list of processes")
+      ->excludes("--api-only");
 }
 
 }  // namespace
@@ -504,17 +512,12 @@ void AddUp(CLI::App& app, int& exit_code) {
       ->excludes("--api-only");
   AddAuditFlags(*command, *flags);
   AddRecords(*command, *flags);
-  AddReadApiFlags(*command, flags->read_api_listen, flags->read_api_actions, flags->read_api_proxy);
-  command
-      ->add_flag("--dashboard", flags->dashboard,
-                 "print an address that signs a browser in to the page, once, within five minutes; "
-                 "without --read-api-listen on a free port")
-      ->excludes("--api-only");
+  AddPageFlags(*command, *flags);
   command->footer(
       "Examples:\n"
       "  berth up\n"
       "  berth up --samples\n"
-      "  berth up --dashboard\n"
+      "  berth up --open\n"
       "  berth up --data-dir /tmp/try --listen 127.0.0.1:0 --image my/train:1=./train.sh\n"
       "Then: export KUBECONFIG=…/kubeconfig; kubectl get nodes; berth status\n"
       "Stored and validated, not acted on: HorizontalPodAutoscaler, Ingress, IngressClass,\n"
@@ -522,7 +525,10 @@ void AddUp(CLI::App& app, int& exit_code) {
       "  CSIDriver, CSINode, CSIStorageCapacity, VolumeAttachment,\n"
       "  FlowSchema, PriorityLevelConfiguration,\n"
       "  VolumeAttributesClass, StorageClasses of other provisioners than berth.dev/folder");
-  command->callback([flags, &exit_code] { exit_code = RunUp(*flags); });
+  command->callback([flags, &exit_code] {
+    flags->dashboard = flags->dashboard || flags->open;
+    exit_code = RunUp(*flags);
+  });
 }
 
 }  // namespace berth::cli

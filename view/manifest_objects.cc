@@ -31,6 +31,11 @@ class ObjectsOfFiles {
  public:
   Status Read(const std::string& file) {
     BERTH_TRY(const std::string text, ReadTextFile(file));
+    Add(file, text);
+    return OkStatus();
+  }
+
+  void Add(const std::string& file, const std::string& text) {
     const auto read = ParseManifestText(text);
     if (!read) {
       const std::string& message = read.error().message;
@@ -41,7 +46,7 @@ class ObjectsOfFiles {
                                  .name = {},
                                  .field = {},
                                  .message = message}});
-      return OkStatus();
+      return;
     }
     for (std::size_t i = 0; i < read->size(); ++i) {
       for (const std::string& key : (*read)[i].duplicate_keys) {
@@ -50,7 +55,6 @@ class ObjectsOfFiles {
       AddFlat((*read)[i].value);
     }
     made_.places.Add(file, text);
-    return OkStatus();
   }
 
   ManifestObjects Take() { return std::move(made_); }
@@ -100,6 +104,12 @@ Result<ManifestObjects> ReadManifestObjects(const std::vector<std::string>& path
     made.notes.push_back(folder + " is passed over: -R reads the folders in a folder, too");
   }
   return made;
+}
+
+ManifestObjects ManifestObjectsOf(const std::vector<std::pair<std::string, std::string>>& texts) {
+  ObjectsOfFiles objects;
+  for (const auto& [file, text] : texts) objects.Add(file, text);
+  return objects.Take();
 }
 
 std::string ProblemText(const PlacedFinding& placed) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -32,6 +33,9 @@ struct ManifestObjects {
 // True `recursive` includes the folders below the folders of `paths`. kNotFound: a path that does
 // not exist, or a folder without such a file; kInvalid: a file that is too large.
 Result<ManifestObjects> ReadManifestObjects(const std::vector<std::string>& paths, bool recursive);
+
+// The same for texts, each behind the name of its file; nothing is read.
+ManifestObjects ManifestObjectsOf(const std::vector<std::pair<std::string, std::string>>& texts);
 
 // "FILE:LINE: error: Job default/train: … [rule]", without a line's end.
 std::string ProblemText(const PlacedFinding& placed);

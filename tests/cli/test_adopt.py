@@ -3,6 +3,7 @@ lacks, and what is left alone; it reads and never writes.
 
 Method: the program with a small API of the test, with objects as Kueue leaves them."""
 
+import datetime
 import json
 import os
 import subprocess
@@ -15,6 +16,9 @@ from fake_api import FakeApi
 BERTH = os.environ["BERTH"]
 KUEUE = "/apis/kueue.x-k8s.io/v1beta2/"
 SYSTEM = "/namespaces/kueue-system/"
+LEASES = "/apis/coordination.k8s.io/v1" + SYSTEM + "leases"
+LEASE = "c1f6bfd2.kueue.x-k8s.io"
+CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 PLURALS = ("workloads", "admissionchecks", "clusterqueues", "cohorts", "localqueues", "resourceflavors",
            "topologies", "workloadpriorityclasses", "provisioningrequestconfigs", "multikueueclusters",
            "multikueueconfigs")
@@ -34,6 +38,12 @@ def workload(name, *owners, conditions=("Admitted",), claims=()):
             "status": {"conditions": [{"type": kind, "status": "True"} for kind in conditions]}}
 
 
+def lease():
+    now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return {"metadata": {"name": LEASE},
+            "spec": {"holderIdentity": "kueue-0", "leaseDurationSeconds": 15, "renewTime": now}}
+
+
 def job_owner(name):
     return ("batch/v1", "Job", name, True)
 
@@ -49,6 +59,10 @@ class AdoptTest(unittest.TestCase):
         self.api.objects["/apis/batch/v1/jobs"] = {}
         self.api.objects["/api/v1/pods"] = {}
         self.api.objects["/apis/apps/v1" + SYSTEM + "deployments"] = {}
+        self.api.objects[""] = {"version": {"gitVersion": "v1.36.3"}}
+        self.api.add(LEASES, lease())
+        self.posted = []
+        self.api.post = lambda path, value: self.posted.append(path)
         self.configure(CONFIG)
         self.add("clusterqueues", {"metadata": {"name": "team-a"}})
         self.add("workloads", workload("job-runs-1", job_owner("runs")))
@@ -144,6 +158,7 @@ class AdoptTest(unittest.TestCase):
         self.api.add(path, deployment)
         first = ("first", "deployment kueue-system/kueue-controller-manager")
         self.assertIn(first, self.findings(0))
+        self.assertEqual(json.loads(self.adopt("-o", "json").stdout)["installation"], [], "it is said once")
         deployment["spec"]["replicas"] = 0
         self.assertNotIn(first, self.findings(0))
 
@@ -163,6 +178,30 @@ class AdoptTest(unittest.TestCase):
             "GRADE  OBJECT                WHAT HAPPENS\n"
             "stays  workload default/set  of StatefulSet, which Berth does not queue: it runs on, its "
             "quota counts, and it is not preempted\n"))
+
+    def test_it_has_the_findings_of_doctor(self):
+        self.assertEqual(json.loads(self.adopt("-o", "json").stdout)["installation"], [])
+        self.add("clusterqueues", {"metadata": {"name": "team-b"}, "status": {"conditions": [
+            {"type": "Active", "status": "False", "reason": "FlavorNotFound", "message": "no flavor t4"}]}})
+        self.api.add(CRDS, {"metadata": {"name": "workloads.kueue.x-k8s.io"},
+                            "spec": {"versions": [{"name": "v1beta1", "served": True}]}})
+        done = self.adopt("-o", "json")
+        self.assertEqual(done.returncode, 0, "the exit code is that of the take-over")
+        found = {(one["grade"], one["object"]): one for one in json.loads(done.stdout)["installation"]}
+        self.assertEqual(found[("problem", "clusterqueue team-b")]["wrong"], "is not active: no flavor t4")
+        self.assertIn("does not serve v1beta2", found[("problem", "crd workloads.kueue.x-k8s.io")]["wrong"])
+        self.assertEqual(self.posted, [], "nothing is written, and the rights of Kueue are not asked for")
+        self.assertIn("\nThe installation before the change:\n\nproblem  crd ", self.adopt().stdout)
+        self.assertIn("\nproblem  clusterqueue team-b\n  is not active: no flavor t4\n  remedy: see FlavorNotFound in",
+                      self.adopt().stdout)
+
+    def test_an_installation_that_cannot_be_read(self):
+        del self.api.objects[""]
+        done = self.adopt("-o", "json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        (one,) = json.loads(done.stdout)["installation"]
+        self.assertEqual((one["grade"], one["object"]), ("not read", "installation"))
+        self.assertIn("/version not found", one["wrong"])
 
     def test_what_cannot_be_read_is_said(self):
         self.api.rights = lambda path: "jobs" not in path and "configmaps" not in path

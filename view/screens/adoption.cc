@@ -247,6 +247,9 @@ std::string RenderAdoption(const AdoptionReport& report, const TextStyle& style)
     table.AddRow({WordOf(finding.grade), finding.object, finding.text});
   }
   if (!table.empty()) text += "\n" + table.Render(style);
+  if (!report.installation.empty()) {
+    text += "\nThe installation before the change:\n" + RenderFindings(report.installation, style);
+  }
   return text;
 }
 
@@ -258,7 +261,8 @@ Json AdoptionJson(const AdoptionReport& report) {
   }
   return {{"cluster", report.cluster_name},
           {"takenOver", report.taken_over},
-          {"findings", std::move(findings)}};
+          {"findings", std::move(findings)},
+          {"installation", FindingsJson(report.installation)}};
 }
 
 }  // namespace berth::view

@@ -11,6 +11,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "view/screens/doctor.h"
 #include "view/screens/text.h"
 
 namespace berth::view {
@@ -33,6 +34,8 @@ struct AdoptionReport {
   std::set<std::string> queued_kinds;             // beside batch/v1 Job: "jobset.x-k8s.io/JobSet"
   std::map<std::string, std::size_t> taken_over;  // "Workloads of Jobs" → count
   std::vector<AdoptionFinding> findings;
+  // What `berth doctor` finds in the cluster before the change-over.
+  std::vector<DoctorFinding> installation;
 };
 
 // Whether a container of the Deployment is `berth controller`.

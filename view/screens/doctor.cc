@@ -163,6 +163,7 @@ void Doctor::CheckDeployments() {
     const std::string object = "deployment " + KeyOf(deployment);
     if (WholeAt(deployment, "/spec/replicas", 1) == 0) continue;
     if (RunsKueue(deployment)) {
+      if (in_.manager == InstalledManager::kKueue) continue;
       Problem(object, "Kueue runs beside Berth: both decide about the same objects",
               "kubectl -n " + TextAt(deployment, "/metadata/namespace") + " scale deployment " +
                   ObjectName(deployment) + " --replicas=0 (docs/operate/change-over.md)");
@@ -494,6 +495,29 @@ bool HasProblem(const std::vector<DoctorFinding>& findings) {
   });
 }
 
+std::string RenderFindings(const std::vector<DoctorFinding>& findings, const TextStyle& style) {
+  std::string text;
+  for (const DoctorFinding& finding : findings) {
+    const bool is_problem = finding.grade == DoctorGrade::kProblem;
+    text +=
+        "\n" + Paint(GradeWord(finding.grade), is_problem ? Color::kRed : Color::kYellow, style);
+    text += "  " + finding.object + "\n  " + finding.wrong + "\n";
+    if (!finding.remedy.empty()) text += "  remedy: " + finding.remedy + "\n";
+  }
+  return text;
+}
+
+Json FindingsJson(const std::vector<DoctorFinding>& findings) {
+  Json list = Json::array();
+  for (const DoctorFinding& finding : findings) {
+    list.push_back({{"grade", GradeWord(finding.grade)},
+                    {"object", finding.object},
+                    {"wrong", finding.wrong},
+                    {"remedy", finding.remedy}});
+  }
+  return list;
+}
+
 std::string RenderDoctor(const Installation& installation,
                          const std::vector<DoctorFinding>& findings, const TextStyle& style) {
   std::string text = installation.cluster_name + ": ";
@@ -508,27 +532,13 @@ std::string RenderDoctor(const Installation& installation,
     text += count(DoctorGrade::kProblem, "problem") + ", " +
             count(DoctorGrade::kWarning, "warning") + "\n";
   }
-  for (const DoctorFinding& finding : findings) {
-    const bool is_problem = finding.grade == DoctorGrade::kProblem;
-    text +=
-        "\n" + Paint(GradeWord(finding.grade), is_problem ? Color::kRed : Color::kYellow, style);
-    text += "  " + finding.object + "\n  " + finding.wrong + "\n";
-    if (!finding.remedy.empty()) text += "  remedy: " + finding.remedy + "\n";
-  }
-  return text;
+  return text + RenderFindings(findings, style);
 }
 
 Json DoctorJson(const Installation& installation, const std::vector<DoctorFinding>& findings) {
-  Json list = Json::array();
-  for (const DoctorFinding& finding : findings) {
-    list.push_back({{"grade", GradeWord(finding.grade)},
-                    {"object", finding.object},
-                    {"wrong", finding.wrong},
-                    {"remedy", finding.remedy}});
-  }
   return {{"cluster", installation.cluster_name},
           {"namespace", installation.namespace_name},
-          {"findings", std::move(list)}};
+          {"findings", FindingsJson(findings)}};
 }
 
 }  // namespace berth::view

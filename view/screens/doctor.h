@@ -39,9 +39,13 @@ struct ControllerRight {
 // The rights without which nothing is queued or started.
 const std::vector<ControllerRight>& NeededRights();
 
+// Which program is meant to be the controller of the queues.
+enum class InstalledManager : std::uint8_t { kBerth, kKueue };
+
 struct Installation {
   std::string cluster_name;
   std::string namespace_name;  // the namespace of the controller
+  InstalledManager manager = InstalledManager::kBerth;
   WallTime now{};
   bool is_berth_up = false;  // the API server runs the controller itself, without Deployment
   // The items of each list by its plural. A list that the cluster lacks, or that the caller may not
@@ -63,6 +67,9 @@ std::string SecretPath(const std::string& namespace_name);
 std::vector<DoctorFinding> Examine(const Installation& installation);
 
 bool HasProblem(const std::vector<DoctorFinding>& findings);
+// The findings alone, each behind an empty line.
+std::string RenderFindings(const std::vector<DoctorFinding>& findings, const TextStyle& style);
+nlohmann::json FindingsJson(const std::vector<DoctorFinding>& findings);
 std::string RenderDoctor(const Installation& installation,
                          const std::vector<DoctorFinding>& findings, const TextStyle& style);
 nlohmann::json DoctorJson(const Installation& installation,
