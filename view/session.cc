@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/codec/json_write.h"
 #include "kube/client/http_transport.h"
 #include "kube/client/kubeconfig.h"
 #include "kube/client/status_error.h"
