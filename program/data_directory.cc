@@ -84,10 +84,10 @@ Status Synchronize(const std::string& path) {
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): the POSIX call
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return SystemError(path);
-  const bool done = fsync(file) == 0;
-  const Status failed = done ? OkStatus() : SystemError(path);
+  Status done = OkStatus();
+  if (fsync(file) != 0) done = SystemError(path);
   close(file);
-  return failed;
+  return done;
 }
 
 Status Reset(const std::string& path) {
