@@ -50,9 +50,11 @@ def main():
             time.sleep(0.1)
         print("computed with", most, "workers", flush=True)
         deadline = time.monotonic() + 300
-        while count(client) > WORKERS and time.monotonic() < deadline:
+        left = count(client)
+        while left > WORKERS and time.monotonic() < deadline:
             time.sleep(0.2)
-        print("ends with", count(client), "workers", flush=True)
+            left = count(client)
+        print("ends with", left, "workers", flush=True)
         print("trips", ROWS * BLOCKS, "mean km", repr(float(mean.result())), flush=True)
 
 
