@@ -437,11 +437,15 @@ class ReadApiTest(ReadApiCluster):
         wait_until(lambda: [row["state"] for row in self.items("workloads")] == ["succeeded"], "the job ends")
         api = self.client(self.admin)
         name = self.items("workloads")[0]["workload"]
-        told = api.read_workload_objects("team-a", name)
+        reasons = {"CreatedWorkload", "SuccessfulCreate", "Started"}
+
+        def told_with_events():
+            answer = api.read_workload_objects("team-a", name)
+            return answer if reasons <= {each["reason"] for each in answer["events"]} else None
+        told = wait_until(told_with_events, f"the events {reasons}")
         self.assertEqual([each["kind"] for each in told["objects"]], ["Workload", "Job"])
         self.assertIn("\n  name: speaker\n", told["objects"][1]["yaml"])
         self.assertNotIn("managedFields", told["objects"][0]["yaml"])
-        self.assertLessEqual({"CreatedWorkload", "SuccessfulCreate", "Started"}, {each["reason"] for each in told["events"]})
         self.assertEqual((told["eventsLeftOut"], told["hidden"]), (0, []))
         (pod,) = [each["name"] for each in api.read_workload("team-a", name)["pods"]]
         log = api.read_log("team-a", name, pod=pod)
