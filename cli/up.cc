@@ -228,6 +228,9 @@ Status Up::Start(const UpFlags& flags) {
     return Refuse("--samples: the sample jobs need the controllers: leave --no-controllers out");
   }
   data_directory_ = program::DataDirectory(flags.data_dir);
+  if (!flags.restore.empty()) {  // before a reset removes what there is
+    BERTH_CHECK_OK(program::CheckBackup(data_directory_, flags.restore));
+  }
   BERTH_CHECK_OK(program::PrepareDataDirectory(data_directory_, flags.reset));
   if (!flags.restore.empty()) {
     BERTH_CHECK_OK(program::RestoreState(data_directory_, flags.restore));

@@ -54,7 +54,8 @@ std::vector<JobAction> PlanAnnotations(const JobView& job, const api::Workload& 
   }
   const std::string* wanted = api::FindValue(job.meta.annotations, api::kDeadlineAnnotation);
   const std::string* known = api::FindValue(workload.meta.annotations, api::kDeadlineAnnotation);
-  if (wanted != nullptr && (known == nullptr || *known != *wanted)) {
+  const bool is_time = api::DeadlineOf(job.meta.annotations).has_value();
+  if (is_time && (known == nullptr || *known != *wanted)) {
     Follow(workload, api::kDeadlineAnnotation, *wanted, "deadline", actions);
   }
   return actions;

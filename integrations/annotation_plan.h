@@ -12,7 +12,8 @@ namespace berth::integrations {
 
 // The Workload loses the gates that its job has lost. Gates are never added, because another client
 // may have opened a gate on the Workload itself. A deadline of the job replaces that of the
-// Workload; a job without one leaves the Workload's. The annotations of pods, and of jobs with a
+// Workload; a job without one that can be read leaves the
+// Workload's. The annotations of pods, and of jobs with a
 // prebuilt Workload, do not change the Workload.
 std::vector<JobAction> PlanAnnotations(const JobView& job, const api::Workload& workload);
 

@@ -22,7 +22,7 @@ using view::TextAt;
 
 constexpr char kDefaultContainer[] = "kubectl.kubernetes.io/default-container";
 constexpr char kWorkloads[] = "/apis/kueue.x-k8s.io/v1beta2/namespaces/";
-constexpr std::size_t kMostEventsOfOne = 100;       // the API server gives so many of one object
+constexpr int kFewLogLines = 20;                    // where lines are long
 constexpr int kMostReadLogBytes = 4 * 1024 * 1024;  // the API server's answer is cut there
 
 std::string NamespacePath(const std::string& namespace_name) {
@@ -35,7 +35,7 @@ std::string YamlOf(Json object) {
   return api::FormatYaml(object);
 }
 
-void Hide(Json& answer, const char* what) {
+void Hide(Json& answer, const std::string& what) {
   Json& hidden = answer["hidden"];
   if (std::find(hidden.begin(), hidden.end(), what) == hidden.end()) hidden.push_back(what);
 }
@@ -44,7 +44,10 @@ void Hide(Json& answer, const char* what) {
 std::string JobPathOf(const api::Workload& workload) {
   const api::OwnerReference* owner = api::ControllerOf(workload.meta);
   if (owner == nullptr) return "";
-  const auto job = view::ParseJobReference(owner->kind + "/" + owner->name);
+  const std::size_t slash = owner->api_version.find('/');
+  const std::string group =
+      slash == std::string::npos ? "" : "." + owner->api_version.substr(0, slash);
+  const auto job = view::ParseJobReference(owner->kind + group + "/" + owner->name);
   if (!job) return "";
   return job->ListPath(workload.meta.namespace_name) + "/" + kube::EscapeQuery(owner->name);
 }
@@ -70,36 +73,53 @@ Json EventOf(const Json& event) {
           {"count", view::WholeAt(event, "/count", 1)}};
 }
 
-// The names of the objects whose events are told.
-std::vector<std::string> NamesOf(const api::Workload& workload,
-                                 const std::vector<view::PodView>& pods) {
-  std::vector<std::string> names{workload.meta.name};
+struct EventSubject {
+  std::string kind;
+  std::string name;
+  std::string uid;  // empty: unknown
+};
+
+// The objects whose events are told.
+std::vector<EventSubject> SubjectsOf(const api::Workload& workload,
+                                     const std::vector<view::PodView>& pods) {
+  std::vector<EventSubject> subjects{{"Workload", workload.meta.name, workload.meta.uid}};
   if (const api::OwnerReference* owner = api::ControllerOf(workload.meta)) {
-    names.push_back(owner->name);
+    subjects.push_back({owner->kind, owner->name, owner->uid});
   }
   for (std::size_t i = 0; i < std::min(pods.size(), kMostPodsWithEvents); ++i) {
-    names.push_back(pods[i].name);
+    subjects.push_back({"Pod", pods[i].name, ""});
   }
-  return names;
+  return subjects;
+}
+
+// Objects of other kinds, and earlier objects, may have the same name.
+bool IsAbout(const Json& event, const EventSubject& subject) {
+  const std::string uid = TextAt(event, "/involvedObject/uid");
+  return TextAt(event, "/involvedObject/kind") == subject.kind &&
+         (uid.empty() || subject.uid.empty() || uid == subject.uid);
 }
 
 // Adds {events, eventsLeftOut} to the answer.
 Status AddEvents(view::Session& session, const api::Workload& workload,
                  const std::vector<view::PodView>& pods, Json& answer) {
+  const std::vector<EventSubject> subjects = SubjectsOf(workload, pods);
   std::vector<std::string> paths;
-  for (const std::string& name : NamesOf(workload, pods)) {
-    paths.push_back(NamespacePath(workload.meta.namespace_name) +
-                    "/events?limit=" + std::to_string(kMostEventsOfOne) +
-                    "&fieldSelector=" + kube::EscapeQuery("involvedObject.name=" + name));
+  for (const EventSubject& subject : subjects) {
+    paths.push_back(NamespacePath(workload.meta.namespace_name) + "/events?fieldSelector=" +
+                    kube::EscapeQuery("involvedObject.name=" + subject.name));
   }
   std::vector<Json> events;
-  for (const Result<Json>& list : session.GetAll(paths)) {
+  const std::vector<Result<Json>> lists = session.GetAll(paths);
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    const Result<Json>& list = lists[i];
     if (!list && list.error().code == ErrorCode::kForbidden) {
       Hide(answer, "events");
       break;
     }
     if (!list) return list.error();
-    for (const Json& event : view::ArrayAt(*list, "/items")) events.push_back(EventOf(event));
+    for (const Json& event : view::ArrayAt(*list, "/items")) {
+      if (IsAbout(event, subjects[i])) events.push_back(EventOf(event));
+    }
   }
   std::stable_sort(events.begin(), events.end(),
                    [](const Json& a, const Json& b) { return b["time"] < a["time"]; });
@@ -153,7 +173,8 @@ Result<Json> CallerWorkloadObjects(view::Session& session, const readapi::Caller
                                  {"yaml", YamlOf(*object)}});
   }
   view::ClusterView view;
-  BERTH_CHECK_OK(ReadStoryPods(session, **own, view));
+  BERTH_CHECK_OK(view::ReadPodsOf(session, **own, kMostPodsWithEvents, view));
+  for (const std::string& kind : view.hidden) Hide(answer, kind);
   BERTH_CHECK_OK(AddEvents(session, **own, view.pods, answer));
   return answer;
 }
@@ -173,17 +194,24 @@ Result<Json> CallerLog(view::Session& session, const readapi::CallerRequest& req
     return Error{ErrorCode::kNotFound, "pod " + request.pod + " has no container \"" + container +
                                            "\"; it has " + Join(containers, ", ")};
   }
-  BERTH_TRY(const std::string text,
-            session.GetText(path + "/log?container=" + kube::EscapeQuery(container) +
-                            "&tailLines=" + std::to_string(kMostLogLines) +
-                            "&limitBytes=" + std::to_string(kMostReadLogBytes)));
+  const auto read = [&](int lines) {
+    return session.GetText(path + "/log?container=" + kube::EscapeQuery(container) +
+                           "&tailLines=" + std::to_string(lines) +
+                           "&limitBytes=" + std::to_string(kMostReadLogBytes));
+  };
+  BERTH_TRY(std::string text, read(kMostLogLines));
+  // The API server gives the first bytes of the lines: fewer lines have their end in the answer.
+  const bool is_long = text.size() >= static_cast<std::size_t>(kMostReadLogBytes);
+  if (is_long) {
+    BERTH_TRY(text, read(kFewLogLines));
+  }
   const std::string end = EndOf(text);
   const auto lines = std::count(text.begin(), text.end(), '\n');
   return Json{{"pod", request.pod},
               {"container", container},
               {"containers", containers},
               {"text", ReplaceInvalidUtf8(end)},
-              {"cut", lines >= kMostLogLines || end.size() < text.size()}};
+              {"cut", is_long || lines >= kMostLogLines || end.size() < text.size()}};
 }
 
 }  // namespace berth::program

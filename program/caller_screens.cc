@@ -144,12 +144,12 @@ std::vector<CallerScreens::Done> CallerScreens::TakeJoined(const readapi::Caller
   return made.empty() ? std::vector<Done>() : std::move(made.mapped());
 }
 
-// What people wait for does not queue behind the lists of all nodes and pods.
+// Stories, which people wait for, do not queue behind the lists of all nodes and pods.
 CallerScreens::Line CallerScreens::LineFor(Kind kind) {
   switch (kind) {
-    case Kind::kStory:
+    case Kind::kStory: return kStories;
     case Kind::kObjects:
-    case Kind::kLog: return kStories;
+    case Kind::kLog: return kDetails;
     case Kind::kWhatIf: return kForecasts;
     case Kind::kAction: return kWrites;
     default: return kReads;

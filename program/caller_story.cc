@@ -15,10 +15,8 @@
 #include "api/reasons.h"
 #include "kube/client/api_client.h"
 #include "view/screens/items.h"
-#include "view/screens/pods_of_job.h"
 #include "view/screens/reason.h"
 #include "view/screens/why.h"
-#include "view/view_reader.h"
 
 namespace berth::program {
 namespace {
@@ -142,47 +140,7 @@ view::ClusterView StoryViewOf(const readapi::CallerRequest& request, const Mirro
   return view;
 }
 
-// The label selector of the Workload's pods; empty: its kind has none, or the job is gone.
-Result<std::string> StoryPodSelector(view::Session& session, const api::Workload& own) {
-  const api::OwnerReference* owner = api::ControllerOf(own.meta);
-  if (owner == nullptr) return std::string();
-  const Result<view::JobReference> job = view::ParseJobReference(owner->kind + "/" + owner->name);
-  if (!job) return std::string();
-  const std::string path =
-      job->ListPath(own.meta.namespace_name) + "/" + kube::EscapeQuery(owner->name);
-  const Result<Json> object = session.GetAll({path}).front();
-  if (object) return view::PodSelectorOf(*job, *object);
-  if (object.error().code == ErrorCode::kNotFound) return std::string();
-  return object.error();
-}
-
 }  // namespace
-
-// A Job's pods have a label with its name.
-Status ReadStoryPods(view::Session& session, const api::Workload& own, view::ClusterView& view) {
-  const api::OwnerReference* owner = api::ControllerOf(own.meta);
-  std::string selector;
-  if (owner != nullptr && owner->kind == "Job" && owner->api_version.starts_with("batch/")) {
-    selector = std::string(api::kJobNameLabel) + "=" + owner->name;
-  } else if (owner == nullptr) {  // the Workload of a pod group has the name of the group
-    selector = std::string(api::kPodGroupNameLabel) + "=" + own.meta.name;
-  } else {
-    Result<std::string> read = StoryPodSelector(session, own);
-    if (!read && read.error().code == ErrorCode::kForbidden) {
-      view.hidden.emplace_back("pods");
-      return OkStatus();
-    }
-    if (!read) return read.error();
-    selector = *std::move(read);
-  }
-  if (selector.empty()) return OkStatus();
-  return view::ReadLists(session,
-                         {{.kind = view::ViewKind::kPods,
-                           .namespace_name = own.meta.namespace_name,
-                           .query = "labelSelector=" + kube::EscapeQuery(selector) +
-                                    "&limit=" + std::to_string(kMostStoryPods + 1)}},
-                         "", view);
-}
 
 bool MaySee(const readapi::CallerRequest& request, const std::string& namespace_name) {
   const auto& own = request.namespaces;
@@ -215,7 +173,7 @@ Result<Json> CallerStory(view::Session& session, const readapi::CallerRequest& r
   if (own == objects.workloads.end()) return Error{ErrorCode::kNotFound, "no such Workload"};
   view::ClusterView view = StoryViewOf(request, objects, **own);
   view.now = now;
-  BERTH_CHECK_OK(ReadStoryPods(session, **own, view));
+  BERTH_CHECK_OK(view::ReadPodsOf(session, **own, kMostStoryPods + 1, view));
   if (!view::IsFinished(**own)) BERTH_CHECK_OK(view::ReadWaitedFor(session, **own, view));
   BERTH_TRY(const view::Story story,
             view::TellStory(view, key.namespace_name, "workload/" + key.name, view::kJsonStyle));

@@ -28,9 +28,6 @@ inline constexpr std::size_t kMostStoryPods = 1'000;  // in an answer
 Result<nlohmann::json> CallerStory(view::Session& session, const readapi::CallerRequest& request,
                                    const MirrorObjects& objects, WallTime now);
 
-// Reads the pods of the Workload into `view`, kMostStoryPods + 1 at most.
-Status ReadStoryPods(view::Session& session, const api::Workload& own, view::ClusterView& view);
-
 // Whether the caller may know names of the namespace.
 bool MaySee(const readapi::CallerRequest& request, const std::string& namespace_name);
 

@@ -22,7 +22,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kSqliteMark = "SQLite format 3";  // a file begins with it
+// What a file of SQLite begins with, and where it has the number of the program that made it.
+// Source: SQLite, "Database File Format".
+constexpr std::string_view kSqliteMark = "SQLite format 3";
+constexpr std::size_t kSqliteHead = 100;
+constexpr std::size_t kApplicationAt = 68;
+constexpr std::string_view kApplication = "BRTH";  // local/apiserver/store/database.cc
+constexpr char kPart[] = ".part";                  // of a copy that is not whole yet
 constexpr std::array kStateFiles{"state.db",  "state.db-wal",  "state.db-shm",
                                  "ledger.db", "ledger.db-wal", "ledger.db-shm"};
 
@@ -90,12 +96,21 @@ Status Synchronize(const std::string& path) {
   return done;
 }
 
+Status CopyPrivately(const std::string& from, const std::string& to) {
+  std::error_code error;
+  fs::copy_file(from, to, fs::copy_options::overwrite_existing, error);
+  if (error) return Error{ErrorCode::kUnavailable, "--restore: " + to + ": " + error.message()};
+  BERTH_CHECK_OK(MakePrivate(to, false));
+  return Synchronize(to);
+}
+
 Status Reset(const std::string& path) {
   BERTH_TRY(const auto lock, local::FileLock::Acquire(path + "/state.db.lock"));
   std::error_code error;
   std::vector<std::string> gone{path + "/pods", path + "/" + kPageSessions,
                                 JobsDirectory(path) + "/claims"};
   for (const char* name : kStateFiles) gone.push_back(path + "/" + name);
+  gone.push_back(path + "/state.db" + kPart);
   for (const std::string& each : gone) {
     fs::remove_all(each, error);
     if (error) return Error{ErrorCode::kUnavailable, "--reset: " + each + ": " + error.message()};
@@ -143,28 +158,47 @@ Status PrepareDataDirectory(const std::string& path, bool reset) {
   return OkStatus();
 }
 
+Status CheckBackup(const std::string& path, const std::string& backup) {
+  std::error_code error;
+  const fs::path folder = fs::weakly_canonical(path, error);
+  if (fs::weakly_canonical(fs::path(backup).parent_path(), error) == folder) {
+    return Error{ErrorCode::kInvalid,
+                 "--restore: " + backup + " lies in the data directory: move it to another folder"};
+  }
+  std::ifstream file(backup, std::ios::binary);
+  std::array<char, kSqliteHead> head{};
+  if (!file) {
+    return Error{ErrorCode::kNotFound, "--restore: " + backup + ": " + std::strerror(errno)};
+  }
+  file.read(head.data(), head.size());
+  const std::string_view text(head.data(), static_cast<std::size_t>(file.gcount()));
+  if (!text.starts_with(kSqliteMark) || text.size() < head.size() ||
+      text.substr(kApplicationAt, kApplication.size()) != kApplication) {
+    return Error{ErrorCode::kInvalid,
+                 "--restore: " + backup + " is no copy that `berth backup` has written"};
+  }
+  return OkStatus();
+}
+
 Status RestoreState(const std::string& path, const std::string& backup) {
   BERTH_TRY(const auto lock, local::FileLock::Acquire(path + "/state.db.lock"));
+  BERTH_CHECK_OK(CheckBackup(path, backup));
   const std::string state = path + "/state.db";
   std::error_code error;
-  if (fs::file_size(state, error) > 0 && !error) {
+  for (const std::string& each : {state, state + "-wal"}) {
+    if (fs::file_size(each, error) == 0 || error) continue;
     return Error{ErrorCode::kAlreadyExists,
                  "--restore: " + path +
                      " has a cluster: name another folder (--data-dir), or say --reset, too"};
   }
-  std::ifstream file(backup, std::ios::binary);
-  std::array<char, kSqliteMark.size()> head{};
-  if (!file) return Error{ErrorCode::kNotFound, "--restore: there is no file " + backup};
-  file.read(head.data(), head.size());
-  if (std::string_view(head.data(), head.size()) != kSqliteMark) {
-    return Error{ErrorCode::kInvalid,
-                 "--restore: " + backup + " is no copy that `berth backup` has written"};
+  // SQLite would play a log that lies beside the file into the file.
+  for (const char* end : {"-wal", "-shm"}) fs::remove(state + end, error);
+  const std::string part = state + kPart;
+  Status copied = CopyPrivately(backup, part);
+  if (!copied) {
+    fs::remove(part, error);
+    return copied;
   }
-  const std::string part = state + ".part";
-  fs::copy_file(backup, part, fs::copy_options::overwrite_existing, error);
-  if (error) return Error{ErrorCode::kUnavailable, "--restore: " + part + ": " + error.message()};
-  BERTH_CHECK_OK(MakePrivate(part, false));
-  BERTH_CHECK_OK(Synchronize(part));
   fs::rename(part, state, error);
   if (error) return Error{ErrorCode::kUnavailable, "--restore: " + state + ": " + error.message()};
   return Synchronize(path);

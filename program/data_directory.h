@@ -22,9 +22,12 @@ std::string DataDirectory(const std::string& flag);
 // remedy.
 Status PrepareDataDirectory(const std::string& path, bool reset);
 
-// Puts the state of a file that `berth backup` wrote into a prepared folder without a state. A
-// crash leaves the whole state there or none. Errors: kAlreadyExists: the folder has a state;
-// kInvalid: the file is no backup; kUnavailable: the system's reason.
+// Whether the file is one that `berth backup` wrote, outside of the folder `path`. Errors:
+// kNotFound, kInvalid.
+Status CheckBackup(const std::string& path, const std::string& backup);
+// Puts the state of a backup into a prepared folder without a state. A crash leaves the whole state
+// there or none. Errors: those of CheckBackup; kAlreadyExists: the folder has a state;
+// kUnavailable: the system's reason.
 Status RestoreState(const std::string& path, const std::string& backup);
 
 // Whether the folder has the keys of a cluster, but no state or an empty file of state, so that the

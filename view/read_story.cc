@@ -18,6 +18,8 @@ std::string Labelled(const std::string& label, const std::string& value) {
   return "labelSelector=" + label + "%3D" + value;
 }
 
+constexpr std::size_t kMostTracedPods = 10'000;
+
 // Whether `name` is valid in a path; an invalid name names no object.
 bool IsName(const std::string& name) {
   return !name.empty() && name.size() <= 253 && std::all_of(name.begin(), name.end(), [](char c) {
@@ -65,6 +67,13 @@ class StoryReader {
       : session_(session), scope_(std::move(scope)), view_(view) {}
 
   Status Read() {
+    BERTH_CHECK_OK(ReadPresent());
+    return scope_.with_past ? ReadPast() : OkStatus();
+  }
+  const std::string& namespace_name() const { return scope_.namespace_name; }
+
+ private:
+  Status ReadPresent() {
     const ObjectReference reference = ParseReference(scope_.reference);
     if (IsOtherKind(reference.kind)) return ReadByOwner(reference);
     const std::vector<ViewKind> kinds = KindsOf(reference.kind);
@@ -85,11 +94,9 @@ class StoryReader {
     for (const api::Workload& workload : view_.workloads) {
       if (!IsFinished(workload)) return ReadSurroundings(workload);
     }
-    return ReadPast();
+    return OkStatus();
   }
-  const std::string& namespace_name() const { return scope_.namespace_name; }
 
- private:
   Status FindHere(const std::vector<ViewKind>& kinds, const std::string& name) {
     std::vector<Want> wants;
     for (const ViewKind kind : kinds) {
@@ -159,7 +166,7 @@ class StoryReader {
     const api::Workload* told = FindWorkloadWhere(
         view_, scope_.namespace_name,
         [&reference](const api::Workload& each) { return BelongsTo(reference, each); });
-    if (told == nullptr || IsFinished(*told)) return ReadPast();
+    if (told == nullptr || IsFinished(*told)) return OkStatus();
     const api::Workload found = *told;  // the lists are read anew
     return ReadSurroundings(found);
   }
@@ -193,9 +200,26 @@ class StoryReader {
     return ReadLists(session_, {Here(ViewKind::kWorkloads)}, "", view_);
   }
 
+  // What a trace needs beside the present: the owner of a Workload that was named itself, its pods,
+  // and the requests of one that has ended.
   Status ReadPast() {
-    if (!scope_.with_past) return OkStatus();
-    return ReadLists(session_, {Here(ViewKind::kProvisioningRequests)}, "", view_);
+    const auto told = FindToldWorkload(view_, scope_.namespace_name, scope_.reference);
+    if (!told) return OkStatus();  // the screen tells of the error
+    const api::Workload own = **told;
+    const api::OwnerReference* owner = api::ControllerOf(own.meta);
+    if (view_.jobs.empty() && owner != nullptr && owner->kind == "Job" && IsName(owner->name)) {
+      BERTH_TRY(const auto got, ReadInto(session_,
+                                         {{.kind = ViewKind::kJobs,
+                                           .namespace_name = scope_.namespace_name,
+                                           .name = owner->name}},
+                                         view_));
+      if (got.front() == Got::kForbidden) view_.hidden.emplace_back("jobs");
+    }
+    if (IsFinished(own)) {
+      BERTH_CHECK_OK(ReadLists(session_, {Here(ViewKind::kProvisioningRequests)}, "", view_));
+    }
+    view_.pods.clear();
+    return ReadPodsOf(session_, own, kMostTracedPods, view_);
   }
 
   Status ReadSurroundings(const api::Workload& workload) {

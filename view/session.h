@@ -83,7 +83,8 @@ struct StoryScope {
   std::string namespace_name;
   bool all_namespaces = false;  // searches the object in all namespaces
   std::string reference;        // the argument of TellStory
-  bool with_past = false;       // reads the ProvisioningRequests of a Workload that has ended, too
+  // Reads the pods of a job of any kind, and the ProvisioningRequests of one that has ended, too.
+  bool with_past = false;
 };
 struct StoryView {
   ClusterView view;
@@ -93,6 +94,11 @@ struct StoryView {
 // Reads the data of one Job's, Workload's or Pod's story: its own objects, and others only while it
 // waits. Errors as ReadCluster; kInvalid where several namespaces have the object.
 Result<StoryView> ReadStory(Session& session, const StoryScope& scope, WallTime now);
+
+// Adds the pods of the Workload's job, `most` at most: those of the selector of its kind, or of the
+// pod group. A caller who may not read the job or the pods finds "pods" in view.hidden.
+Status ReadPodsOf(Session& session, const api::Workload& workload, std::size_t most,
+                  ClusterView& view);
 
 // kNotFound: the cluster has no kinds of Kueue; kForbidden: the caller may read none of them.
 Status CheckIsQueueing(Session& session, const ClusterView& view);

@@ -97,12 +97,14 @@ void ReadParent(const Json& object, PodView& pod) {
   }
 }
 
-// The start of the container that started last; nullopt: one of them has not started.
-std::optional<WallTime> StartOf(const Json& statuses) {
+// The start of the container that started last; nullopt: one of them has not started. A container
+// that has restarted had started when its pod got its node, or later: its first start is not kept.
+std::optional<WallTime> StartOf(const Json& statuses, const std::optional<WallTime>& scheduled) {
   std::optional<WallTime> last;
   for (const Json& status : statuses) {
     std::optional<WallTime> start = ParseTime(TextAt(status, "/state/running/startedAt"));
     if (!start) start = ParseTime(TextAt(status, "/state/terminated/startedAt"));
+    if (NumberAt(status, "/restartCount").value_or(0) > 0) start = scheduled;
     if (!start) return std::nullopt;
     last = last ? std::max(*last, *start) : start;
   }
@@ -130,7 +132,7 @@ PodView ReadPod(const Json& object) {
   }
   const Json::json_pointer path("/status/containerStatuses");
   if (!object.contains(path) || !object.at(path).is_array()) return pod;
-  pod.started = StartOf(object.at(path));
+  pod.started = StartOf(object.at(path), pod.scheduled);
   for (const Json& status : object.at(path)) {
     if (pod.waiting_reason.empty()) {
       pod.waiting_reason = TextAt(status, "/state/waiting/reason");

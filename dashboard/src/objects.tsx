@@ -56,18 +56,16 @@ function Events({ events, leftOut }: { events: ToldEvent[]; leftOut: number }) {
 // The log is read when the reader asks for it.
 function Logs({ workload, pods }: { workload: Workload; pods: StoryPod[] }) {
   const [isOpen, setOpen] = useState(false);
-  const [pod, setPod] = useState(pods[0]?.name ?? "");
-  const [container, setContainer] = useState("");
-  const choose = (name: string) => {
-    setPod(name);
-    setContainer("");
-  };
+  const [chosen, setChosen] = useState({ pod: "", container: "" });
+  // A pod that has been replaced gives way to the first one.
+  const isThere = pods.some((each) => each.name === chosen.pod);
+  const { pod, container } = isThere ? chosen : { pod: pods[0]?.name ?? "", container: "" };
   return (
     <Panel title="Log">
       <details onToggle={(event) => setOpen(event.currentTarget.open)}>
         <summary>The last lines of a pod</summary>
-        {pods.length > 1 && <Choice label="Pod" value={pod} options={pods.slice(0, MOST_PODS).map((each) => [each.name, each.name])} onChange={choose} />}
-        {isOpen && <Log key={`${pod} ${container}`} workload={workload} pod={pod} container={container} onContainer={setContainer} />}
+        {pods.length > 1 && <Choice label="Pod" value={pod} options={pods.slice(0, MOST_PODS).map((each) => [each.name, each.name])} onChange={(name) => setChosen({ pod: name, container: "" })} />}
+        {isOpen && <Log key={`${pod} ${container}`} workload={workload} pod={pod} container={container} onContainer={(name) => setChosen({ pod, container: name })} />}
       </details>
     </Panel>
   );

@@ -411,6 +411,10 @@ TEST_F(JobPlanTest, ADeadlineThatComesLaterIsFollowedWhileWaiting) {
               ElementsAre("berth.dev/deadline 2026-12-02T00:00:00Z", "event UpdatedWorkload"));
   job_.meta.annotations.clear();
   EXPECT_THAT(Plan(), IsEmpty()) << "a deadline of the Workload itself stays";
+  for (const char* text : {"", "tomorrow"}) {
+    job_.meta.annotations["berth.dev/deadline"] = text;
+    EXPECT_THAT(Plan(), IsEmpty()) << text;
+  }
 }
 
 TEST_F(JobPlanTest, ThePriorityClassOfARunningJobIsFollowed) {

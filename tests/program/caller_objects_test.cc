@@ -71,14 +71,14 @@ class CallerObjectsTest : public ::testing::Test {
     objects_.workloads.push_back(std::make_shared<const api::Workload>(own_));
     request_.namespace_name = "team-a";
     request_.name = own_.meta.name;
-    api_.answers[kSpace + "/pods?labelSelector=batch.kubernetes.io%2Fjob-name%3Dtrain&limit=1001"] =
+    api_.answers[kSpace + "/pods?labelSelector=batch.kubernetes.io%2Fjob-name%3Dtrain&limit=8"] =
         Json{{"items", Json::array()}};
     PutEvents(own_.meta.name, Json::array());
     PutEvents("train", Json::array());
   }
 
   void PutEvents(const std::string& name, Json events) {
-    api_.answers[kSpace + "/events?limit=100&fieldSelector=involvedObject.name%3D" + name] =
+    api_.answers[kSpace + "/events?fieldSelector=involvedObject.name%3D" + name] =
         Json{{"items", std::move(events)}};
   }
 
@@ -118,7 +118,16 @@ TEST_F(CallerObjectsTest, EventsAreNewestFirstAndBounded) {
   Json many = Json::array();
   for (int i = 0; i < 100; ++i) many.push_back(EventAt("2026-01-01T00:00:00Z", "Old"));
   PutEvents("train", many);
-  PutEvents(own_.meta.name, Json::array({EventAt("2026-01-02T00:00:00Z", "New")}));
+  Json created = EventAt("2026-01-02T00:00:00Z", "New");
+  created["involvedObject"] = {{"kind", "Workload"}, {"name", own_.meta.name}};
+  Json of_a_service = EventAt("2026-01-03T00:00:00Z", "OfAService");
+  of_a_service["involvedObject"]["kind"] = "Service";
+  Json of_an_earlier_job = EventAt("2026-01-03T00:00:00Z", "Earlier");
+  of_an_earlier_job["involvedObject"]["uid"] = "gone";
+  many.push_back(of_a_service);
+  many.push_back(of_an_earlier_job);
+  PutEvents("train", many);
+  PutEvents(own_.meta.name, Json::array({created}));
   const Json told = Objects();
   EXPECT_EQ(told["events"].size(), kMostToldEvents);
   EXPECT_EQ(told["events"][0]["reason"], "New");
@@ -130,6 +139,20 @@ TEST_F(CallerObjectsTest, RefusedEventsAreNamedOnce) {
   std::erase_if(api_.answers,
                 [](const auto& each) { return each.first.find("/events") != std::string::npos; });
   EXPECT_THAT(Objects()["hidden"], ElementsAre("manifests", "events"));
+}
+
+TEST_F(CallerObjectsTest, RefusedPodsAreNamed) {
+  std::erase_if(api_.answers,
+                [](const auto& each) { return each.first.find("/pods") != std::string::npos; });
+  EXPECT_THAT(Objects()["hidden"], ElementsAre("manifests", "pods"));
+}
+
+TEST_F(CallerObjectsTest, LongLinesAreReadFromTheEnd) {
+  api_.answers[kSpace + "/pods/train-x"] = {{"spec", {{"containers", {{{"name", "main"}}}}}}};
+  api_.texts[kLog + "main" + kBounds] = std::string(4UL * 1024 * 1024, 'x');
+  api_.texts[kLog + "main&tailLines=20&limitBytes=4194304"] = "the end\n";
+  EXPECT_EQ((*Log())["text"], "the end\n");
+  EXPECT_EQ((*Log())["cut"], true);
 }
 
 TEST_F(CallerObjectsTest, AWorkloadThatIsGoneIsNotFound) {

@@ -31,6 +31,15 @@ class DataDirectoryTest : public ::testing::Test {
     std::ofstream(path) << "x";
     fs::permissions(path, fs::perms(0644));
   }
+  // The first bytes of a database of SQLite that the program with this number made.
+  static std::string WriteBackup(const std::string& path, const std::string& program) {
+    std::string head = "SQLite format 3";
+    head.resize(68, '\0');
+    head += program;
+    head.resize(200, '\0');
+    std::ofstream(path, std::ios::binary) << head;
+    return path;
+  }
   static unsigned ModeOf(const std::string& path) {
     struct stat info {};
     return lstat(path.c_str(), &info) == 0 ? info.st_mode & 07777U : 0U;
@@ -51,17 +60,22 @@ TEST_F(DataDirectoryTest, IsMadeForItsOwnerAlone) {
 }
 
 TEST_F(DataDirectoryTest, ABackupIsRestoredOnce) {
-  const std::string backup = base_ + "/monday.db";
-  std::ofstream(backup, std::ios::binary) << "SQLite format 3" << '\0' << "and its pages";
+  const std::string backup = WriteBackup(base_ + "/monday.db", "BRTH");
   ASSERT_EQ(RefusalOf(), "");
+  std::ofstream(data_ + "/state.db-shm") << "of an earlier file";
   ASSERT_TRUE(RestoreState(data_, backup));
   EXPECT_EQ(ModeOf(data_ + "/state.db"), 0600U);
   EXPECT_EQ(fs::file_size(data_ + "/state.db"), fs::file_size(backup));
-  EXPECT_FALSE(fs::exists(data_ + "/state.db.part"));
+  for (const char* left : {".part", "-wal", "-shm"}) {
+    EXPECT_FALSE(fs::exists(data_ + "/state.db" + left)) << left;
+  }
   const Status again = RestoreState(data_, backup);
   ASSERT_FALSE(again);
   EXPECT_EQ(again.error().code, ErrorCode::kAlreadyExists);
   EXPECT_NE(again.error().message.find("or say --reset"), std::string::npos);
+  fs::remove(data_ + "/state.db");
+  Write(data_ + "/state.db-wal");
+  EXPECT_EQ(RestoreState(data_, backup).error().code, ErrorCode::kAlreadyExists) << "a log alone";
   ASSERT_TRUE(PrepareDataDirectory(data_, true));
   EXPECT_TRUE(RestoreState(data_, backup));
 }
@@ -69,9 +83,15 @@ TEST_F(DataDirectoryTest, ABackupIsRestoredOnce) {
 TEST_F(DataDirectoryTest, OtherFilesAreNoBackup) {
   ASSERT_EQ(RefusalOf(), "");
   Write(base_ + "/short");
-  EXPECT_EQ(RestoreState(data_, base_ + "/short").error().code, ErrorCode::kInvalid);
-  EXPECT_EQ(RestoreState(data_, base_ + "/none").error().code, ErrorCode::kNotFound);
-  EXPECT_EQ(RestoreState(data_, base_).error().code, ErrorCode::kInvalid) << "a folder";
+  EXPECT_EQ(CheckBackup(data_, base_ + "/short").error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(CheckBackup(data_, base_ + "/none").error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(CheckBackup(data_, base_).error().code, ErrorCode::kInvalid) << "a folder";
+  const std::string ledger = WriteBackup(base_ + "/ledger.db", "BRTL");
+  EXPECT_EQ(CheckBackup(data_, ledger).error().code, ErrorCode::kInvalid) << "another database";
+  const std::string inside = WriteBackup(data_ + "/old.db", "BRTH");
+  EXPECT_EQ(CheckBackup(data_, inside).error().code, ErrorCode::kInvalid)
+      << "--reset could remove the file";
+  EXPECT_EQ(RestoreState(data_, ledger).error().code, ErrorCode::kInvalid);
   EXPECT_FALSE(fs::exists(data_ + "/state.db"));
 }
 

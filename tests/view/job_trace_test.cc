@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "api/labels.h"
 #include "api/reasons.h"
 #include "tests/view/view_builder.h"
 
@@ -55,6 +56,7 @@ ClusterView RunningView() {
                         TrueCondition("Provisioned", "Provisioned", "", SecondsAgo(400))};
   view.jobs.front().meta.creation_timestamp = SecondsAgo(1000);
   view.jobs.front().start_time = SecondsAgo(397);
+  workload.status.admission->pod_set_assignments.front().count = 2;
   view.pods = {PodOf("h100-train-0", 396, 300, 280), PodOf("h100-train-1", 396, 296, 256)};
   return view;
 }
@@ -107,6 +109,73 @@ TEST(Trace, EndsWithTheJob) {
   EXPECT_EQ(trace->ended, SecondsAgo(56));
   EXPECT_EQ(LengthOf(*trace, "run"), std::chrono::seconds(200));
   EXPECT_THAT(RenderTrace(view, *trace, {}), HasSubstr("and ended 3m20s later"));
+}
+
+// Retries and pods after others that are complete do not move the start; a failed pod is none.
+TEST(Trace, LaterPodsDoNotMoveTheStart) {
+  ClusterView view = RunningView();
+  PodView failed = PodOf("h100-train-2", 390, 389, 388);
+  failed.scheduled.reset();
+  failed.started.reset();
+  view.pods.push_back(failed);
+  view.pods.push_back(PodOf("h100-train-3", 100, 90, 80));
+  PodView earlier = PodOf("h100-train-4", 900, 899, 898);  // of an attempt before this admission
+  view.pods.push_back(earlier);
+  const auto trace = TraceJob(view, "default", "job/h100-train");
+  ASSERT_TRUE(trace.has_value());
+  EXPECT_EQ(trace->running, SecondsAgo(256));
+}
+
+TEST(Trace, WaitsForAllWantedPods) {
+  ClusterView view = RunningView();
+  view.pods.pop_back();
+  const auto trace = TraceJob(view, "default", "job/h100-train");
+  ASSERT_TRUE(trace.has_value());
+  EXPECT_EQ(trace->spans.back().name, "pods");
+  EXPECT_FALSE(trace->spans.back().end);
+}
+
+// A Workload that ended in its queue was neither admitted nor started.
+TEST(Trace, EndsInTheStepInWhichTheWorkloadEnded) {
+  ClusterView view = RunningView();
+  view.workloads.front().status.conditions = {
+      TrueCondition(api::kFinished, api::kFailed, "", SecondsAgo(900))};
+  const auto trace = TraceJob(view, "default", "job/h100-train");
+  ASSERT_TRUE(trace.has_value());
+  EXPECT_THAT(NamesOf(*trace), ElementsAre("seen", "quota"));
+  EXPECT_EQ(trace->spans.back().end, SecondsAgo(900));
+  ClusterView checked = RunningView();
+  checked.workloads.front().status.conditions = {
+      TrueCondition(api::kQuotaReserved, api::kQuotaReserved, "", SecondsAgo(998)),
+      TrueCondition(api::kFinished, api::kFailed, "", SecondsAgo(900))};
+  checked.workloads.front().status.admission_checks.front().state = api::CheckState::kPending;
+  const auto in_check = TraceJob(checked, "default", "job/h100-train");
+  ASSERT_TRUE(in_check.has_value());
+  EXPECT_THAT(NamesOf(*in_check), ElementsAre("seen", "quota", "capacity"));
+  EXPECT_EQ(in_check->spans.back().end, SecondsAgo(900));
+}
+
+TEST(Trace, TellsOfEarlierAttemptsAndOfDeactivation) {
+  ClusterView view = DwsView();
+  api::Workload& workload = view.workloads.front();
+  workload.status.conditions.clear();
+  workload.status.evictions = {{.reason = "Preempted", .underlying_cause = "", .count = 2}};
+  workload.spec.active = false;
+  const auto trace = TraceJob(view, "default", "job/h100-train");
+  ASSERT_TRUE(trace.has_value());
+  EXPECT_EQ(trace->spans.back().name, "quota, attempts");
+  EXPECT_THAT(trace->spans.back().detail, HasSubstr("it is deactivated; stopped 2 times"));
+}
+
+// The Workload of a slice is younger than its job, which ran all the time.
+TEST(Trace, BeginsWithTheSlice) {
+  ClusterView view = RunningView();
+  view.jobs.front().meta.creation_timestamp = SecondsAgo(50'000);
+  view.workloads.front().meta.annotations[api::kSliceReplacementForAnnotation] = "default/old";
+  const auto trace = TraceJob(view, "default", "job/h100-train");
+  ASSERT_TRUE(trace.has_value());
+  EXPECT_EQ(trace->created, SecondsAgo(999));
+  EXPECT_EQ(trace->spans.front().name, "quota");
 }
 
 // A pod that has not started keeps the whole job from running.

@@ -21,16 +21,32 @@ std::optional<WallTime> TrueSince(const api::Workload& workload, const char* typ
   return condition->last_transition_time;
 }
 
-// The latest of one instant of every pod; nullopt: a pod lacks the instant, or there is no pod.
-std::optional<WallTime> LatestOf(const std::vector<const PodView*>& pods,
-                                 std::optional<WallTime> PodView::*instant) {
-  std::optional<WallTime> latest;
+// When `wanted` of the pods had reached the instant; nullopt: so many have not. Later pods replace
+// failed ones, or follow pods that are complete.
+std::optional<WallTime> WhenReached(const std::vector<const PodView*>& pods, std::size_t wanted,
+                                    std::optional<WallTime> PodView::*instant) {
+  std::vector<WallTime> reached;
   for (const PodView* pod : pods) {
-    const std::optional<WallTime>& one = pod->*instant;
-    if (!one) return std::nullopt;
-    latest = latest ? std::max(*latest, *one) : one;
+    if (pod->*instant) reached.push_back(*(pod->*instant));
   }
-  return latest;
+  if (wanted == 0 || reached.size() < wanted) return std::nullopt;
+  std::sort(reached.begin(), reached.end());
+  return reached[wanted - 1];
+}
+
+// The number of pods that the Workload was admitted with.
+std::size_t WantedPods(const api::Workload& workload) {
+  std::int64_t wanted = 0;
+  if (workload.status.admission) {
+    for (const auto& each : workload.status.admission->pod_set_assignments) wanted += each.count;
+  }
+  return static_cast<std::size_t>(std::max<std::int64_t>(wanted, 0));
+}
+
+std::int64_t EvictionsOf(const api::Workload& workload) {
+  std::int64_t evictions = 0;
+  for (const api::EvictionCount& each : workload.status.evictions) evictions += each.count;
+  return evictions;
 }
 
 const api::Job* JobOf(const ClusterView& view, const api::Workload& workload) {
@@ -42,29 +58,19 @@ const api::Job* JobOf(const ClusterView& view, const api::Workload& workload) {
   return nullptr;
 }
 
-bool IsPodOf(const PodView& pod, const api::Workload& workload) {
-  if (pod.namespace_name != workload.meta.namespace_name) return false;
-  if (pod.workload == workload.meta.name) return true;
-  const api::OwnerReference* owner = api::ControllerOf(workload.meta);
-  return owner != nullptr && ((owner->kind == "Job" && pod.job_name == owner->name) ||
-                              (owner->kind == pod.owner_kind && owner->name == pod.owner_name) ||
-                              (owner->kind == "Pod" && owner->name == pod.name));
-}
-
 std::string QueueDetail(const ClusterView& view, const api::Workload& workload) {
   const std::string queue = ClusterQueueOf(view, workload);
   std::string detail = "LocalQueue " + workload.spec.queue_name + " → ClusterQueue " +
                        (queue.empty() ? "(none)" : queue);
-  std::int64_t evictions = 0;
-  for (const api::EvictionCount& each : workload.status.evictions) evictions += each.count;
-  if (evictions > 0) {
+  if (!workload.spec.active && !IsFinished(workload)) detail += "; it is deactivated";
+  if (const std::int64_t evictions = EvictionsOf(workload); evictions > 0) {
     detail += fmt::format("; stopped {} meanwhile: berth history tells of each attempt",
                           evictions == 1 ? "once" : fmt::format("{} times", evictions));
   }
   return detail;
 }
 
-// "asked at once; accepted after 3s; provisioned after 4m10s"
+// "ProvisioningRequest x, Accepted after 3s, Provisioned after 4m10s"
 std::string RequestDetail(const api::ProvisioningRequest& request) {
   std::string detail = "ProvisioningRequest " + request.meta.name;
   for (const char* type : {"Accepted", "Provisioned", "Failed", "CapacityRevoked"}) {
@@ -79,11 +85,22 @@ std::string RequestDetail(const api::ProvisioningRequest& request) {
 
 class Tracer {
  public:
+  // The Workload of a slice that replaces another one is younger than its job.
   Tracer(const ClusterView& view, const api::Workload& workload)
-      : view_(view), workload_(workload), job_(JobOf(view, workload)) {
+      : view_(view),
+        workload_(workload),
+        job_(workload.meta.annotations.contains(api::kSliceReplacementForAnnotation)
+                 ? nullptr
+                 : JobOf(view, workload)),
+        wanted_(WantedPods(workload)) {
+    const std::optional<WallTime> admitted = AdmittedAt();
     for (const PodView& pod : view.pods) {
-      if (IsPodOf(pod, workload)) pods_.push_back(&pod);
+      if (pod.namespace_name != workload.meta.namespace_name) continue;
+      if (admitted && pod.created && *pod.created < *admitted && job_ != nullptr) continue;
+      pods_.push_back(&pod);
     }
+    // Pods of a job that has ended are deleted sooner or later.
+    if (IsFinished(workload) && pods_.size() < wanted_) pods_.clear();
   }
 
   Trace Run() {
@@ -94,7 +111,8 @@ class Tracer {
     trace_.ended = TrueSince(workload_, api::kFinished);
     at_ = trace_.created;
     if (job_ != nullptr) Add("seen", workload_.meta.creation_timestamp, "Berth makes its Workload");
-    Add("quota", ReservedAt(), QueueDetail(view_, workload_));
+    Add(EvictionsOf(workload_) > 0 ? "quota, attempts" : "quota", ReservedAt(),
+        QueueDetail(view_, workload_));
     if (at_) AddChecks();
     Add("admission", AdmittedAt(),
         workload_.status.admission_checks.empty() ? "the queue admits the Workload"
@@ -108,13 +126,13 @@ class Tracer {
   std::optional<WallTime> ReservedAt() const { return TrueSince(workload_, api::kQuotaReserved); }
   std::optional<WallTime> AdmittedAt() const { return TrueSince(workload_, api::kAdmitted); }
 
-  // A step from the end of the last one; the steps after a step that lasts are not begun.
+  // A step from the end of the last one. The steps after a step that lasts, or in which the
+  // Workload ended, are not begun.
   void Add(const std::string& name, std::optional<WallTime> end, std::string detail) {
     if (!at_) return;
-    if (end) end = std::max(*end, *at_);
-    if (!end && trace_.ended) end = trace_.ended;
-    trace_.spans.push_back({name, *at_, end, std::move(detail)});
-    at_ = end;
+    const WallTime begin = *at_;
+    at_ = end ? std::optional<WallTime>(std::max(*end, begin)) : std::nullopt;
+    trace_.spans.push_back({name, begin, at_ ? at_ : trace_.ended, std::move(detail)});
   }
 
   void AddChecks() {
@@ -131,6 +149,7 @@ class Tracer {
         if (last) last = std::max(*last, *span.end);
       } else {
         last = std::nullopt;
+        span.end = trace_.ended;
       }
       trace_.spans.push_back(std::move(span));
     }
@@ -140,19 +159,22 @@ class Tracer {
   // From the admission until the containers run, and until they end.
   void AddRun() {
     if (job_ != nullptr) Add("start", job_->start_time, "the job's controller starts it");
-    const auto count = fmt::format("{} pod{}", pods_.size(), pods_.size() == 1 ? "" : "s");
-    if (!pods_.empty()) {
-      Add("pods", LatestOf(pods_, &PodView::created), count + " made");
-      Add("nodes", LatestOf(pods_, &PodView::scheduled), "the scheduler finds nodes");
-      Add("containers", LatestOf(pods_, &PodView::started), "images, volumes, processes");
-      if (at_ && LatestOf(pods_, &PodView::started)) trace_.running = at_;
+    const auto count = fmt::format("{} pod{}", wanted_, wanted_ == 1 ? "" : "s");
+    const bool has_pods = !pods_.empty() && wanted_ > 0;
+    if (has_pods) {
+      Add("pods", WhenReached(pods_, wanted_, &PodView::created), count + " made");
+      Add("nodes", WhenReached(pods_, wanted_, &PodView::scheduled), "the scheduler finds nodes");
+      Add("containers", WhenReached(pods_, wanted_, &PodView::started),
+          "images, volumes, processes");
+      trace_.running = at_;
     }
-    Add("run", trace_.ended, pods_.empty() ? "no pods are seen" : count);
+    Add("run", trace_.ended, has_pods ? count : "no pods are seen");
   }
 
   const ClusterView& view_;
   const api::Workload& workload_;
   const api::Job* const job_;
+  const std::size_t wanted_;
   std::vector<const PodView*> pods_;
   Trace trace_;
   std::optional<WallTime> at_;  // the end of the last step; nullopt: the step lasts
@@ -190,7 +212,8 @@ const TraceSpan* Longest(const ClusterView& view, const Trace& trace) {
 }
 
 std::string Headline(const ClusterView& view, const Trace& trace) {
-  const bool lasts = !trace.spans.empty() && !trace.spans.back().end;
+  const auto lasts = std::find_if(trace.spans.begin(), trace.spans.end(),
+                                  [](const TraceSpan& span) { return !span.end; });
   std::string line = trace.subject;
   if (trace.running) {
     line += " ran " + HumanDuration(*trace.running - trace.created) + " after its creation";
@@ -202,8 +225,9 @@ std::string Headline(const ClusterView& view, const Trace& trace) {
   if (trace.ended && trace.running) {
     line += ", and ended " + HumanDuration(*trace.ended - *trace.running) + " later";
   }
-  if (lasts && trace.spans.back().name != "run")
-    line += "; the step lasts: " + trace.spans.back().name;
+  if (lasts != trace.spans.end() && lasts->name != "run") {
+    line += "; the step lasts: " + lasts->name;
+  }
   if (const TraceSpan* longest = Longest(view, trace)) {
     const Duration length = longest->end.value_or(view.now) - longest->begin;
     line += fmt::format(".\nMost of the wait: {}, {}", longest->name, HumanDuration(length));

@@ -4,7 +4,8 @@
 //     created ─ seen ─ quota ─ capacity ─ admitted ─ started ─ pods ─ nodes ─ containers ─ end
 //
 // The instants are those of the objects, in whole seconds: a step of 0 s took less than a second or
-// two. Pods and requests that were deleted are not seen.
+// two. Pods and requests that were deleted are not seen. The step "quota, attempts" has the earlier
+// attempts of an evicted Workload, too.
 //
 // Pure.
 #pragma once
@@ -32,13 +33,13 @@ struct TraceSpan {
 struct Trace {
   std::string subject;  // default/h100-train
   WallTime created{};
-  std::optional<WallTime> running;  // when the last container of its pods started
+  std::optional<WallTime> running;  // when the containers of all wanted pods had started
   std::optional<WallTime> ended;
   std::vector<TraceSpan> spans;
   std::vector<std::string> not_seen;  // kinds that the caller has no right to read
 };
 
-// `reference` and errors: as FindToldWorkload.
+// `reference` and errors: as FindToldWorkload. The pods of `view` are those of the Workload.
 Result<Trace> TraceJob(const ClusterView& view, const std::string& namespace_name,
                        const std::string& reference);
 

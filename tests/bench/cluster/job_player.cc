@@ -12,7 +12,6 @@ namespace {
 
 constexpr std::chrono::milliseconds kRetryDelay{100};
 constexpr std::chrono::milliseconds kShortestGap{500};
-constexpr std::size_t kMostGaps = 8;
 
 double Seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
@@ -79,7 +78,6 @@ std::vector<AdmissionGap> JobPlayer::LongestGaps() const {
   std::vector<AdmissionGap> gaps = gaps_;
   std::sort(gaps.begin(), gaps.end(),
             [](const AdmissionGap& a, const AdmissionGap& b) { return a.seconds > b.seconds; });
-  if (gaps.size() > kMostGaps) gaps.resize(kMostGaps);
   return gaps;
 }
 

@@ -49,7 +49,7 @@ class JobPlayer {
   std::size_t admissions() const { return admissions_; }
   // Admissions of Workloads that were admitted already and had not been evicted since.
   std::size_t admitted_twice() const { return admitted_twice_; }
-  // The longest times without an admission, longest first.
+  // The times of half a second and more without an admission, longest first.
   std::vector<AdmissionGap> LongestGaps() const;
 
  private:

@@ -15,7 +15,6 @@ namespace {
 
 constexpr milliseconds kRetryDelay{100};
 // Creations whose answer is open: four for each of the 64 connections.
-// them.
 constexpr std::size_t kMostSent = 256;
 constexpr char kFlavor[] = "rf";
 constexpr char kTopology[] = "racks";

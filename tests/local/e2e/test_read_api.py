@@ -460,7 +460,7 @@ class ReadApiTest(ReadApiCluster):
         tenant = self.make_tenant()
         status, body, _ = self.get(f"{root}/objects", tenant)
         self.assertEqual((status, body["objects"], body["events"]), (200, [], []))
-        self.assertEqual(sorted(set(body["hidden"])), ["events", "manifests"])
+        self.assertEqual(sorted(set(body["hidden"])), ["events", "manifests", "pods"])
         self.assertEqual(self.get(f"{root}/log?pod={pod}", tenant)[0], 403)
         self.assertEqual(self.get(f"/api/v1/workloads/team-b/{name}/objects", tenant)[0], 403)
 
