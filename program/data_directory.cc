@@ -28,7 +28,7 @@ constexpr std::string_view kSqliteMark = "SQLite format 3";
 constexpr std::size_t kSqliteHead = 100;
 constexpr std::size_t kApplicationAt = 68;
 constexpr std::string_view kApplication = "BRTH";  // local/apiserver/store/database.cc
-constexpr char kPart[] = ".part";                  // of a copy that is not whole yet
+constexpr char kPart[] = ".part";  // the end of the name of a copy that is not whole yet
 constexpr std::array kStateFiles{"state.db",  "state.db-wal",  "state.db-shm",
                                  "ledger.db", "ledger.db-wal", "ledger.db-shm"};
 

@@ -119,7 +119,8 @@ TEST(Trace, LaterPodsDoNotMoveTheStart) {
   failed.started.reset();
   view.pods.push_back(failed);
   view.pods.push_back(PodOf("h100-train-3", 100, 90, 80));
-  PodView earlier = PodOf("h100-train-4", 900, 899, 898);  // of an attempt before this admission
+  PodView earlier =
+      PodOf("h100-train-4", 900, 899, 898);  // it belongs to an attempt before this admission
   view.pods.push_back(earlier);
   const auto trace = TraceJob(view, "default", "job/h100-train");
   ASSERT_TRUE(trace.has_value());
