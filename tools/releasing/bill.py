@@ -9,6 +9,7 @@ import time
 import urllib.parse
 
 import archives
+import page_licences
 import program_files
 
 # Source package of Debian -> the licence of the parts that the program uses, and what the copyright file says of it.
@@ -66,13 +67,6 @@ def debian_entry(package, names):
                          sourceInfo=f"built from the Debian source package {source} {source_version}", comment=what)
 
 
-def page_packages(lock):
-    """(name, version, entry) of the packages that the page contains, from the text of package-lock.json."""
-    entries = json.loads(lock)["packages"]
-    return [(path.rpartition("node_modules/")[2], entry["version"], entry) for path, entry in sorted(entries.items())
-            if path and not entry.get("dev")]
-
-
 def page_entry(name, version, entry):
     kind, _, digest = entry["integrity"].partition("-")
     return package_entry("npm", name, version, entry["license"], f"pkg:npm/{urllib.parse.quote(name, safe='/')}@{version}",
@@ -100,7 +94,7 @@ def bill(program, version, digest, lock, seconds):
     """The text of the bill. `digest`: of the packed program, in hexadecimal digits of SHA-256."""
     shared = [debian_entry(package, names) for package, names in sorted(shared_packages(program).items())]
     contained = [debian_entry(package, ()) for package in program_files.contained_packages()]
-    page = [page_entry(*each) for each in page_packages(lock)]
+    page = [page_entry(*each) for each in page_licences.packages(lock)]
     relations = [("SPDXRef-DOCUMENT", "DESCRIBES", PROGRAM_ID)]
     for kind, entries in (("DYNAMIC_LINK", shared), ("STATIC_LINK", contained), ("CONTAINS", page)):
         relations += [(PROGRAM_ID, kind, entry["SPDXID"]) for entry in entries]

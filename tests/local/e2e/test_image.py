@@ -108,6 +108,9 @@ class ImageTest(BerthUpTest):
                 self.assertEqual(entry.mode, expected, entry.name)
             names = archive.getnames()
         self.assertIn("usr/share/doc/libssl3/copyright", names)
+        with open(BERTH, "rb") as file:
+            has_page = b"/assets/page.js" in file.read()
+        self.assertEqual("usr/share/doc/berth/npm-package-preact.txt" in names, has_page)
         self.assertFalse([name for name in names if name.endswith("/sh")])
 
     def test_it_is_made_again_byte_for_byte(self):

@@ -94,6 +94,9 @@ class PackageTest(unittest.TestCase):
             licences = file.read()
         for package in ("libfmt", "libboost", "nlohmann-json3-dev"):
             self.assertRegex(licences, f"Debian package .*{package}")
+        with open(BERTH, "rb") as file:
+            has_page = b"/assets/page.js" in file.read()
+        self.assertEqual("npm package preact" in licences, has_page)
 
     def test_a_program_for_newer_systems_is_refused(self):
         newer = os.path.join(self.folder, "newer")
