@@ -72,11 +72,13 @@ bool ServerCore::TakeRequestRoom(const std::shared_ptr<ServerSession>& session, 
   all_request_bytes += bytes;
   if (all_request_bytes <= options.max_total_request_bytes) return true;
   const std::shared_ptr<ServerSession> largest = LargestSender();
-  if (largest->peer() == session->peer()) return false;
-  all_request_bytes -= request_bytes[largest];
-  request_bytes.erase(largest);
-  largest->Abort();
-  return true;
+  const bool is_own = largest->peer() == session->peer();
+  // The room of a refused request is free at once: else another request would be refused for it.
+  const std::shared_ptr<ServerSession>& gone = is_own ? session : largest;
+  all_request_bytes -= request_bytes[gone];
+  request_bytes.erase(gone);
+  if (!is_own) largest->Abort();
+  return !is_own;
 }
 
 std::shared_ptr<ServerSession> ServerCore::LargestSender() const {
